@@ -23,8 +23,8 @@ pub trait Partial: Send + Sync {
     #[must_use]
     fn merge(&mut self, group: usize, state: &[u8]) -> bool;
 
-    /// Appends what is known of a group.
-    fn save(&self, group: usize, bytes: &mut Vec<u8>);
+    /// Appends what is known of a group, which is not asked for again.
+    fn take(&mut self, group: usize, bytes: &mut Vec<u8>);
 
     /// Leaves the first groups out, and gives their memory back.
     fn drop_first(&mut self, groups: usize);
@@ -75,7 +75,7 @@ impl<T: Element, F: Fold<T>> Partial for States<T, F> {
         known.map(|(other, state)| self.op.merge(state, &other)).is_some()
     }
 
-    fn save(&self, group: usize, bytes: &mut Vec<u8>) {
+    fn take(&mut self, group: usize, bytes: &mut Vec<u8>) {
         self.states.get(group).into_iter().for_each(|state| state.save(bytes));
     }
 

@@ -312,12 +312,6 @@ impl Query {
         self.how.order()
     }
 
-    /// The number of positions of a group; `u128::MAX` where it does not fit.
-    pub fn extent(&self) -> u128 {
-        let reduced = (0..self.shape.rank()).filter(|axis| !self.kept.contains(axis));
-        reduced.fold(1, |extent: u128, axis| extent.saturating_mul(self.shape[axis] as u128))
-    }
-
     /// The value of the fold, from all groups that have entries, by their coordinates in row-major order.
     pub fn finish(&self, found: &[Found]) -> Result<Held> {
         let states: Vec<(u64, &[u8])> = found.iter().map(|group| (group.count, &group.state[..])).collect();

@@ -1,15 +1,15 @@
-//! The scalar functions of DataFusion by which a pass of a median counts values: on which side of what is not stored a
-//! value stands, and how its key begins, if anybody looks there.
+//! The scalar function of DataFusion by which a pass of a median counts values: how the key of a value begins, if anybody
+//! looks there.
 
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
-use datafusion::arrow::array::{AsArray, UInt64Array};
+use datafusion::arrow::array::{AsArray, ListArray, UInt64Array};
 use datafusion::arrow::datatypes::{DataType, UInt64Type};
 use datafusion::common::{DataFusionError, Result, ScalarValue, exec_datafusion_err};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
 
-use crate::census::Side;
+use crate::census::Beside;
 use crate::map::{Shared, bytes_of};
 use crate::median::Wanted;
 use crate::table::bytes_type;
@@ -18,90 +18,115 @@ fn wrong() -> DataFusionError {
     exec_datafusion_err!("lacuna: bytes are no values")
 }
 
-/// What the function gives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Gives {
-    /// The side: 0 below, 1 above.
-    Side,
-    /// How the key begins.
-    Key,
-}
-
-/// Takes the coordinates on the kept axes, the value, and what is looked for as bytes, which are the same for all rows
-/// of a plan. Null for what nobody looks for.
+/// Takes the coordinates on the kept axes, the value, and what is looked for, which is the same for all rows of a plan.
+/// Null for what nobody looks for.
 #[derive(Debug)]
 pub(crate) struct BinOf {
     query: Shared,
-    gives: Gives,
     signature: Signature,
     looks: OnceLock<Looks>,
 }
 
-/// What is looked for, and how many bits of a key do not count.
-#[derive(Debug)]
-struct Looks {
-    wanted: Wanted,
-    shift: u32,
+/// How many bits of a key are known, and how many its bin tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bits {
+    pub(crate) known: u32,
+    pub(crate) told: u32,
 }
 
-/// What is looked for as bytes.
-pub(crate) fn to_bytes(wanted: &Wanted, shift: u32) -> Vec<u8> {
-    let mut words = vec![u64::from(shift)];
-    for (coords, sides) in wanted {
-        words.extend(coords);
-        words.push(sides.len() as u64);
-        words.extend(sides.iter().flat_map(|&(side, prefix)| [u64::from(side == Side::Above), prefix]));
+impl Bits {
+    /// Some bits are told, more than are known.
+    fn new(known: u64, told: u64) -> Option<Self> {
+        let bits = |bits: u64| u32::try_from(bits).ok().filter(|&bits| bits <= u64::BITS);
+        let (known, told) = (bits(known)?, bits(told)?);
+        (known < told).then_some(Bits { known, told })
     }
-    words.into_iter().flat_map(u64::to_le_bytes).collect()
+
+    /// What is known of the keys of a bin.
+    pub(crate) fn prefix(self, bin: u64) -> u64 {
+        bin.checked_shr(self.told - self.known).unwrap_or(0)
+    }
+
+    fn bin(self, key: u64) -> u64 {
+        key >> (u64::BITS - self.told)
+    }
+}
+
+/// What is looked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Looks {
+    pub(crate) wanted: Wanted,
+    pub(crate) bits: Bits,
+}
+
+/// The type of what is looked for.
+fn words_type() -> DataType {
+    DataType::new_list(DataType::UInt64, true)
 }
 
 impl Looks {
-    /// Of bytes, for groups that are told by so many coordinates.
-    fn of(bytes: &[u8], rank: usize) -> Option<Looks> {
-        let (words, []) = bytes.as_chunks::<8>() else { return None };
-        let mut words = words.iter().map(|word| u64::from_le_bytes(*word));
-        let shift = words.next().and_then(|shift| u32::try_from(shift).ok()).filter(|&shift| shift < u64::BITS)?;
-        let mut wanted = Wanted::new();
-        while words.len() > 0 {
-            let coords: Vec<u64> = words.by_ref().take(rank).collect();
-            let count = words.next().filter(|&count| count <= 1 << 20)?;
-            let side = |above| if above == 0 { Side::Below } else { Side::Above };
-            let sides = (0..count).map(|_| Some((side(words.next()?), words.next()?))).collect::<Option<_>>()?;
-            wanted.insert(coords, sides);
+    /// The same as a value of a plan: a list, as plans share these, and copy texts and bytes for each batch.
+    pub(crate) fn to_scalar(&self) -> ScalarValue {
+        let mut words = vec![self.bits.known.into(), self.bits.told.into()];
+        for (coords, prefixes) in &self.wanted {
+            words.extend(coords);
+            words.push(prefixes.len() as u64);
+            words.extend(prefixes);
         }
-        Some(Looks { wanted, shift })
+        let words = words.into_iter().map(Some);
+        ScalarValue::List(Arc::new(ListArray::from_iter_primitive::<UInt64Type, _, _>([Some(words)])))
+    }
+
+    /// For groups that are told by so many coordinates.
+    fn of(words: &[u64], rank: usize) -> Option<Looks> {
+        let (&[known, told], mut words) = words.split_first_chunk::<2>()?;
+        let mut take = |count: usize| {
+            let taken;
+            (taken, words) = words.split_at_checked(count)?;
+            Some((taken, words.is_empty()))
+        };
+        let mut wanted = Wanted::new();
+        let mut is_done = take(0)?.1;
+        while !is_done {
+            let (coords, _) = take(rank)?;
+            let (count, _) = take(1)?;
+            let (prefixes, is_last) = take(usize::try_from(count[0]).ok()?)?;
+            wanted.insert(coords.to_vec(), prefixes.to_vec());
+            is_done = is_last;
+        }
+        Some(Looks { wanted, bits: Bits::new(known, told)? })
+    }
+
+    /// The bin of a key, if one of these beginnings is its own.
+    fn bin(&self, prefixes: &[u64], key: u64) -> Option<u64> {
+        let bin = self.bits.bin(key);
+        prefixes.contains(&self.bits.prefix(bin)).then_some(bin)
     }
 }
 
 impl BinOf {
-    pub(crate) fn new(query: Shared, gives: Gives) -> Self {
+    pub(crate) fn new(query: Shared) -> Self {
         let mut takes = vec![DataType::UInt64; query.query.kept().len()];
-        takes.extend([bytes_type(query.query.width()), DataType::Binary]);
-        BinOf { query, gives, signature: Signature::exact(takes, Volatility::Immutable), looks: OnceLock::new() }
+        takes.extend([bytes_type(query.query.width()), words_type()]);
+        // A filter on what is made once would ask this for the same values again, if it were not volatile.
+        BinOf { query, signature: Signature::exact(takes, Volatility::Volatile), looks: OnceLock::new() }
     }
 
     /// What is looked for.
-    fn looks(&self, bytes: &ColumnarValue) -> Result<&Looks> {
+    fn looks(&self, words: &ColumnarValue) -> Result<&Looks> {
         if let Some(looks) = self.looks.get() {
             return Ok(looks);
         }
-        let ColumnarValue::Scalar(ScalarValue::Binary(Some(bytes))) = bytes else { return Err(wrong()) };
-        let looks = Looks::of(bytes, self.query.query.kept().len()).ok_or_else(wrong)?;
+        let ColumnarValue::Scalar(ScalarValue::List(words)) = words else { return Err(wrong()) };
+        let words = words.values().as_primitive_opt::<UInt64Type>().ok_or_else(wrong)?;
+        let looks = Looks::of(words.values(), self.query.query.kept().len()).ok_or_else(wrong)?;
         Ok(self.looks.get_or_init(|| looks))
-    }
-
-    /// Side and beginning of a key of a group, if these are looked for.
-    fn of(&self, looks: &Looks, coords: &[u64], key: u64) -> Result<Option<(Side, u64)>> {
-        let Some(wanted) = looks.wanted.get(coords) else { return Ok(None) };
-        let (side, begins) = (Side::of(self.query.order()?, key), key >> looks.shift);
-        let prefix = begins >> 16;
-        Ok(side.filter(|&side| wanted.contains(&(side, prefix))).map(|side| (side, begins)))
     }
 }
 
 impl PartialEq for BinOf {
     fn eq(&self, other: &Self) -> bool {
-        self.query == other.query && self.gives == other.gives
+        self.query == other.query
     }
 }
 
@@ -109,16 +134,13 @@ impl Eq for BinOf {}
 
 impl Hash for BinOf {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (&self.query, self.gives).hash(state);
+        self.query.hash(state);
     }
 }
 
 impl ScalarUDFImpl for BinOf {
     fn name(&self) -> &str {
-        match self.gives {
-            Gives::Side => "lacuna_side",
-            Gives::Key => "lacuna_key",
-        }
+        "lacuna_bin"
     }
 
     fn signature(&self) -> &Signature {
@@ -133,16 +155,20 @@ impl ScalarUDFImpl for BinOf {
         let (looks, columns) = args.args.split_last().ok_or_else(wrong)?;
         let (looks, columns) = (self.looks(looks)?, ColumnarValue::values_to_arrays(columns)?);
         let (values, axes) = columns.split_last().ok_or_else(wrong)?;
-        let keys = self.query.order()?.keys(bytes_of(values)?).ok_or_else(wrong)?;
+        let order = self.query.order()?;
+        let (keys, beside) = (order.keys(bytes_of(values)?).ok_or_else(wrong)?, Beside::new(order));
         let axes: Vec<&[u64]> = axes.iter().map(|axis| &**axis.as_primitive::<UInt64Type>().values()).collect();
-        let mut coords = vec![0; axes.len()];
+        let (mut coords, mut prefixes) = (vec![0; axes.len()], None);
         let bin = |(row, key): (usize, u64)| {
-            coords.iter_mut().zip(&axes).for_each(|(coord, axis)| *coord = axis[row]);
-            let bin = self.of(looks, &coords, key)?;
-            Ok(bin.map(|(side, key)| if self.gives == Gives::Key { key } else { u64::from(side == Side::Above) }))
+            // Most entries are of the group of the one before.
+            if row == 0 || axes.iter().any(|axis| axis[row] != axis[row - 1]) {
+                coords.iter_mut().zip(&axes).for_each(|(coord, axis)| *coord = axis[row]);
+                prefixes = looks.wanted.get(&coords);
+            }
+            prefixes.filter(|_| beside.is_apart(key)).and_then(|prefixes| looks.bin(prefixes, key))
         };
-        let bins = keys.into_iter().enumerate().map(bin).collect::<Result<Vec<Option<u64>>>>()?;
-        Ok(ColumnarValue::Array(Arc::new(UInt64Array::from(bins))))
+        let bins: UInt64Array = keys.into_iter().enumerate().map(bin).collect();
+        Ok(ColumnarValue::Array(Arc::new(bins)))
     }
 }
 
@@ -152,13 +178,30 @@ mod tests {
 
     #[test]
     fn what_is_looked_for_is_read_again() {
-        let wanted = Wanted::from([(vec![3, 1], vec![(Side::Above, 7), (Side::Below, 2)]), (vec![4, 0], Vec::new())]);
-        let bytes = to_bytes(&wanted, 48);
-        let looks = Looks::of(&bytes, 2).unwrap();
-        assert_eq!((looks.wanted, looks.shift), (wanted, 48));
-        for end in (0..bytes.len()).filter(|end| ![8, 64].contains(end)) {
-            assert!(Looks::of(&bytes[..end], 2).is_none(), "{end} bytes");
+        let wanted = Wanted::from([(vec![3, 1], vec![7, 2]), (vec![4, 0], Vec::new())]);
+        let looks = Looks { wanted, bits: Bits { known: 16, told: 32 } };
+        let ScalarValue::List(list) = looks.to_scalar() else { panic!("a list") };
+        let words = list.values().as_primitive::<UInt64Type>().values().to_vec();
+        for end in (0..words.len()).filter(|end| ![2, 7].contains(end)) {
+            assert_eq!(Looks::of(&words[..end], 2), None, "{end} words");
         }
-        assert!(Looks::of(&[0xff; 64], 2).is_none());
+        assert_eq!(Looks::of(&words, 2), Some(looks));
+        for bits in [[16, 16], [32, 16], [0, 65], [u64::MAX, 16]] {
+            assert_eq!(Looks::of(&bits, 2), None, "{bits:?}");
+        }
+        assert_eq!(Looks::of(&[u64::MAX; 9], 2), None);
+        assert_eq!(Looks::of(&[0, 16, 1, 2, u64::MAX, 5], 2), None);
+    }
+
+    #[test]
+    fn keys_are_told_by_bins() {
+        let key = 0x1234_5678_9abc_def0;
+        for (known, told, prefix, bin) in [(0, 16, 0, 0x1234), (16, 32, 0x1234, 0x1234_5678), (16, 64, 0x1234, key)] {
+            let looks = Looks { wanted: Wanted::new(), bits: Bits { known, told } };
+            assert_eq!(looks.bin(&[7, prefix], key), Some(bin));
+            assert_eq!(looks.bin(&[prefix + 1], key), None);
+        }
+        // Of nothing all is told.
+        assert_eq!(Bits { known: 0, told: 64 }.prefix(key), 0);
     }
 }

@@ -17,37 +17,50 @@ pub(crate) struct Census {
     pub(crate) above: u64,
 }
 
-/// On which side of what is not stored a number stands; below, if that is no number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Side {
+/// Where a value stands beside what is not stored: a number is below, if that is no number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stands {
+    Nowhere,
     Below,
+    Level,
     Above,
 }
 
-impl Side {
-    /// That of a key; none of a NaN, and of what is not stored.
-    pub(crate) fn of(order: &dyn Ordered, key: u64) -> Option<Side> {
-        match order.gap() {
-            _ if order.is_nan(key) => None,
-            Gap::Level(first, last) if (first..=last).contains(&key) => None,
-            Gap::Level(_, last) if key > last => Some(Side::Above),
-            _ => Some(Side::Below),
+/// An order, and what is not stored in it.
+pub(crate) struct Beside<'a> {
+    order: &'a dyn Ordered,
+    gap: Gap,
+}
+
+impl<'a> Beside<'a> {
+    pub(crate) fn new(order: &'a dyn Ordered) -> Self {
+        Beside { order, gap: order.gap() }
+    }
+
+    pub(crate) fn stands(&self, key: u64) -> Stands {
+        match self.gap {
+            _ if self.order.is_nan(key) => Stands::Nowhere,
+            Gap::Level(first, last) if (first..=last).contains(&key) => Stands::Level,
+            Gap::Level(_, last) if key > last => Stands::Above,
+            _ => Stands::Below,
         }
+    }
+
+    /// Whether it is a number that stands below or above.
+    pub(crate) fn is_apart(&self, key: u64) -> bool {
+        matches!(self.stands(key), Stands::Below | Stands::Above)
     }
 }
 
 /// So many keys are kept of a group; unoptimised of far fewer, so that tests meet larger ones.
-pub(crate) const FEW: usize = if cfg!(debug_assertions) { 6 } else { 1 << 10 };
-
-/// What the keys of all groups that are known together may take: a column of states has at most 2<sup>31</sup> bytes.
-const HELD: usize = 1 << 29;
+pub(crate) const FEW: usize = if cfg!(debug_assertions) { 6 } else { 1 << 12 };
 
 /// What is known of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Known {
-    pub(crate) census: Census,
+struct Known {
+    census: Census,
     /// The keys below and above what is not stored, in any order; none where they are too many.
-    pub(crate) keys: Option<Vec<u64>>,
+    keys: Option<Vec<u64>>,
 }
 
 impl Default for Known {
@@ -56,16 +69,45 @@ impl Default for Known {
     }
 }
 
+/// The same in the bytes that go between stages.
+pub(crate) struct Saved<'a> {
+    pub(crate) census: Census,
+    keys: Option<&'a [[u8; 8]]>,
+}
+
+impl<'a> Saved<'a> {
+    pub(crate) fn of(bytes: &'a [u8]) -> Option<Self> {
+        let (words, []) = bytes.as_chunks::<8>() else { return None };
+        let (&[nan, below, level, above], keys) = words.split_first_chunk::<4>()?;
+        let [nan, below, level, above] = [nan, below, level, above].map(u64::from_le_bytes);
+        let all = below.checked_add(above)?;
+        let keys = match keys.len() as u64 {
+            0 if all > 0 => None,
+            count if count == all => Some(keys),
+            _ => return None,
+        };
+        Some(Saved { census: Census { nan, below, level, above }, keys })
+    }
+
+    /// The keys below and above, if they are known.
+    pub(crate) fn keys(&self) -> Option<impl ExactSizeIterator<Item = u64> + 'a> {
+        self.keys.map(|keys| keys.iter().map(|&key| u64::from_le_bytes(key)))
+    }
+}
+
 impl Census {
-    fn add(&mut self, order: &dyn Ordered, key: u64) -> Option<Side> {
-        let side = Side::of(order, key);
-        *match side {
-            Some(Side::Below) => &mut self.below,
-            Some(Side::Above) => &mut self.above,
-            None if order.is_nan(key) => &mut self.nan,
-            None => &mut self.level,
+    /// The numbers that stand below and above.
+    pub(crate) fn apart(&self) -> u64 {
+        self.below.saturating_add(self.above)
+    }
+
+    fn add(&mut self, stands: Stands) {
+        *match stands {
+            Stands::Nowhere => &mut self.nan,
+            Stands::Below => &mut self.below,
+            Stands::Level => &mut self.level,
+            Stands::Above => &mut self.above,
         } += 1;
-        side
     }
 
     fn words(&self) -> [u64; 4] {
@@ -99,40 +141,30 @@ impl Census {
 }
 
 impl Known {
-    /// Of the bytes that [`save`](Partial::save) appends.
-    pub(crate) fn of(bytes: &[u8]) -> Option<Known> {
-        let (words, []) = bytes.as_chunks::<8>() else { return None };
-        let (&[nan, below, level, above], keys) = words.split_first_chunk::<4>()?;
-        let [nan, below, level, above] = [nan, below, level, above].map(u64::from_le_bytes);
-        let all = below.checked_add(above)?;
-        let keys = match keys.len() as u64 {
-            0 if all > 0 => None,
-            count if count == all => Some(keys.iter().map(|&key| u64::from_le_bytes(key)).collect()),
-            _ => return None,
-        };
-        Some(Known { census: Census { nan, below, level, above }, keys })
-    }
-
-    fn add(&mut self, order: &dyn Ordered, key: u64) {
-        if self.census.add(order, key).is_some() {
-            self.keep(&[key]);
-        }
-    }
-
-    /// Keeps more keys, unless they are too many with those that are kept.
-    fn keep(&mut self, more: &[u64]) {
+    fn add(&mut self, beside: &Beside<'_>, keys: &[u64]) {
+        keys.iter().for_each(|&key| self.census.add(beside.stands(key)));
         match &mut self.keys {
-            Some(keys) if keys.len() + more.len() <= FEW => keys.extend(more),
-            keys => *keys = None,
+            Some(kept) if self.census.apart() <= FEW as u64 => {
+                kept.extend(keys.iter().copied().filter(|&key| beside.is_apart(key)));
+            }
+            kept => *kept = None,
         }
     }
 
-    fn merge(&mut self, other: &Known) -> bool {
-        match &other.keys {
-            Some(keys) => self.keep(keys),
-            None => self.keys = None,
+    fn merge(&mut self, state: &[u8]) -> bool {
+        let Some(other) = Saved::of(state) else { return false };
+        let is_merged = self.census.merge(&other.census);
+        match (&mut self.keys, other.keys()) {
+            (Some(kept), Some(keys)) if self.census.apart() <= FEW as u64 => kept.extend(keys),
+            (kept, _) => *kept = None,
         }
-        self.census.merge(&other.census)
+        is_merged
+    }
+
+    fn save(&self, bytes: &mut Vec<u8>) {
+        let keys = self.keys.as_deref().unwrap_or_default();
+        bytes.reserve(size_of_val(&self.census.words()) + size_of_val(keys));
+        self.census.words().iter().chain(keys).for_each(|word| bytes.extend(word.to_le_bytes()));
     }
 
     /// The bytes that the keys take.
@@ -154,16 +186,13 @@ impl Counts {
         Counts { query, groups: Vec::new(), held: 0 }
     }
 
-    /// What `change` makes of a group; false where there is no such group.
-    fn change(&mut self, group: usize, change: impl FnOnce(&mut Known) -> bool) -> bool {
-        let Some(known) = self.groups.get_mut(group) else { return false };
+    /// What `change` makes of a group; none where there is no such group.
+    fn change<R>(&mut self, group: usize, change: impl FnOnce(&mut Known) -> R) -> Option<R> {
+        let known = self.groups.get_mut(group)?;
         let before = known.bytes();
-        let is_changed = change(known);
-        if self.held > HELD {
-            known.keys = None;
-        }
+        let result = change(known);
         self.held = self.held + known.bytes() - before;
-        is_changed
+        Some(result)
     }
 }
 
@@ -181,22 +210,22 @@ impl Partial for Counts {
         let query = Arc::clone(&self.query);
         let Some(order) = query.order() else { return false };
         let Some(keys) = order.keys(values).filter(|keys| keys.len() == groups.len()) else { return false };
-        keys.iter().zip(groups).all(|(&key, &group)| {
-            self.change(group, |known| {
-                known.add(order, key);
-                true
-            })
+        let (beside, mut start) = (Beside::new(order), 0);
+        groups.chunk_by(|one, other| one == other).all(|run| {
+            let taken = &keys[start..start + run.len()];
+            start += run.len();
+            self.change(run[0], |known| known.add(&beside, taken)).is_some()
         })
     }
 
     fn merge(&mut self, group: usize, state: &[u8]) -> bool {
-        Known::of(state).is_some_and(|other| self.change(group, |known| known.merge(&other)))
+        self.change(group, |known| known.merge(state)) == Some(true)
     }
 
-    fn save(&self, group: usize, bytes: &mut Vec<u8>) {
-        let Some(Known { census, keys }) = self.groups.get(group) else { return };
-        let words = census.words().into_iter().chain(keys.iter().flatten().copied());
-        words.for_each(|word| bytes.extend(word.to_le_bytes()));
+    fn take(&mut self, group: usize, bytes: &mut Vec<u8>) {
+        if let Some(known) = self.change(group, std::mem::take) {
+            known.save(bytes);
+        }
     }
 
     fn drop_first(&mut self, groups: usize) {

@@ -146,7 +146,7 @@ impl Cluster {
         let asked = Asked::of(&**query).map_err(Failure::Final)?;
         let said = HeaderValue::try_from(hex(&asked.encode_to_vec()));
         let said = said.map_err(|error| Failure::Again(error.to_string()))?;
-        let (config, runtime) = session(self.partitions, self.memory)?;
+        let (config, runtime) = session(query, self.partitions, self.memory)?;
         let builder = SessionStateBuilder::new().with_default_features().with_config(config);
         // A stage of one task would run here.
         let tasks = workers.len().max(2);

@@ -14,6 +14,9 @@ use crate::map::Asks;
 /// How the message of an error begins that a step before a fold is: no worker computes it.
 pub(crate) const STEP: &str = "lacuna refuses a step: ";
 
+/// What is said between an engine and its workers changes with this number.
+const VERSION: u32 = 2;
+
 /// A query that a worker was told of.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub(crate) struct Asked {
@@ -38,6 +41,8 @@ pub(crate) struct Asked {
     order: u32,
     #[prost(bool, tag = "10")]
     has_gap: bool,
+    #[prost(uint32, tag = "11")]
+    version: u32,
 }
 
 impl Asked {
@@ -60,6 +65,7 @@ impl Asked {
             is_stored,
             order: order.into(),
             has_gap,
+            version: VERSION,
         })
     }
 
@@ -92,6 +98,9 @@ fn step(error: impl std::fmt::Display) -> lacuna::Error {
 impl Elsewhere {
     /// Opens the file at `path`, which is the one that is meant.
     pub(crate) fn open(asked: &Asked, path: &Path) -> Result<Self> {
+        if asked.version != VERSION {
+            return Err(wrong("this worker is of another version; start the one of the engine"));
+        }
         let dtype = DType::from_name(&asked.dtype).ok_or_else(|| wrong("there is no such element type"))?;
         let reader = reader(dtype, path).map_err(|error| wrong(&error.to_string()))?;
         if !asked.fits(&reader) {

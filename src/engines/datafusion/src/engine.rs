@@ -13,13 +13,17 @@ use lacuna::{Error, Result};
 
 use crate::census::FEW;
 use crate::fold::Seen;
+use crate::map::Asks;
 use crate::run::{self, Answer};
 use crate::spill;
 use crate::table::Entries;
 use crate::which::{Reason, Region, region};
 
-/// The bytes that a group may take while it is worked on, more or less.
-pub(crate) const GROUP: usize = 2 << 10;
+/// The bytes that a group may take while it is worked on, more or less: some copies of its state.
+pub(crate) fn group_bytes(query: &dyn Asks) -> usize {
+    let state = if query.order().is_some() { FEW * size_of::<u64>() } else { 0 };
+    (2 << 10) + 4 * state
+}
 
 /// The bytes that DataFusion needs for each part, or else it sorts nothing.
 const LEAST: usize = 4 << 20;
@@ -70,14 +74,15 @@ impl DataFusion {
     }
 
     /// The context that a query runs in.
-    fn context(&self) -> std::result::Result<SessionContext, DataFusionError> {
-        let (config, runtime) = session(self.partitions, self.memory)?;
+    fn context(&self, query: &Query) -> std::result::Result<SessionContext, DataFusionError> {
+        let (config, runtime) = session(query, self.partitions, self.memory)?;
         Ok(SessionContext::new_with_config_rt(config, runtime))
     }
 }
 
 /// What a query is given in so many parts and bytes.
 pub(crate) fn session(
+    query: &Query,
     partitions: usize,
     memory: u64,
 ) -> std::result::Result<(SessionConfig, Arc<RuntimeEnv>), DataFusionError> {
@@ -86,7 +91,7 @@ pub(crate) fn session(
     let runtime =
         RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).with_disk_manager_builder(disk).build_arc()?;
     // The groups of a batch are in memory at once.
-    let batch = (memory / partitions / GROUP).clamp(64, 8192);
+    let batch = (memory / partitions / group_bytes(query)).clamp(64, 8192);
     let mut config = SessionConfig::new().with_target_partitions(partitions).with_batch_size(batch);
     // The folder stays as long as the session.
     config.set_extension(spill);
@@ -158,7 +163,7 @@ impl Runs for DataFusion {
 
     /// What DataFusion finds. It runs on threads of its own, so that whoever asks may be a task of some other runtime.
     fn ask(&self, query: &Arc<Query>, expected: Seen, _: Option<Instant>) -> std::result::Result<Answer, Failure> {
-        let context = self.context()?;
+        let context = self.context(query)?;
         let table = entries(query, self.partitions, self.memory);
         let work = || {
             let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(self.partitions).build()?;
@@ -269,7 +274,10 @@ pub(crate) fn explain<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<Held>]) ->
     let (mut text, name, places) = (plan.told(), R::NAME, runs.told());
     for Region { fold, read, query, .. } in &regions {
         let passes = query.order().map_or(String::new(), |order| {
-            format!(", groups of up to {FEW} values gathered, others by counts in at most {} passes", order.words() + 1)
+            format!(
+                ", up to {FEW} values of a group gathered, of others counts, in at most {} passes",
+                order.words() + 1
+            )
         });
         let axes = query.kept();
         let _ = writeln!(text, "{name}: %{fold} from %{read} {places}, grouped by axes {axes:?}{passes}");

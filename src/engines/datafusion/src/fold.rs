@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder, BooleanArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, LargeBinaryBuilder};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, UInt64Type};
 use datafusion::common::{Result, ScalarValue, exec_datafusion_err};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
@@ -45,7 +45,7 @@ impl AggregateUDFImpl for Fold {
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Binary)
+        Ok(DataType::LargeBinary)
     }
 
     fn is_nullable(&self) -> bool {
@@ -53,7 +53,7 @@ impl AggregateUDFImpl for Fold {
     }
 
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
-        Ok(vec![Arc::new(Field::new(format_state_name(args.name, "state"), DataType::Binary, false))])
+        Ok(vec![Arc::new(Field::new(format_state_name(args.name, "state"), DataType::LargeBinary, false))])
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
@@ -128,7 +128,7 @@ impl Groups {
     }
 
     fn merge(&mut self, states: &ArrayRef, groups: &[usize]) -> Result<()> {
-        let states = states.as_binary::<i32>();
+        let states = states.as_binary::<i64>();
         for (bytes, &group) in states.iter().zip(groups) {
             let (seen, state) = Seen::of_group(bytes.ok_or_else(|| broken("a state is missing"))?)?;
             self.seen[group].add(seen)?;
@@ -139,16 +139,16 @@ impl Groups {
         Ok(())
     }
 
-    /// The bytes of a group.
-    fn bytes(&self, group: usize) -> Result<Vec<u8>> {
+    /// The bytes of a group, which is gone then.
+    fn bytes(&mut self, group: usize) -> Result<Vec<u8>> {
         let Seen { entries, hash } = self.seen[group];
         let mut bytes = [entries.to_le_bytes(), hash.to_le_bytes()].concat();
-        self.partial.save(group, &mut bytes);
+        self.partial.take(group, &mut bytes);
         Ok(bytes)
     }
 
     /// What goes out at the end of a group, all of which is known: of a median no more than its middle.
-    fn answer(&self, group: usize) -> Result<Vec<u8>> {
+    fn answer(&mut self, group: usize) -> Result<Vec<u8>> {
         let bytes = self.bytes(group)?;
         let Some(order) = self.query.query.order() else { return Ok(bytes) };
         let (seen, state) = Seen::of_group(&bytes)?;
@@ -158,12 +158,12 @@ impl Groups {
     }
 
     /// The first groups, which go.
-    fn emit(&mut self, emit: EmitTo, bytes: fn(&Groups, usize) -> Result<Vec<u8>>) -> Result<ArrayRef> {
+    fn emit(&mut self, emit: EmitTo, bytes: fn(&mut Groups, usize) -> Result<Vec<u8>>) -> Result<ArrayRef> {
         let groups = match emit {
             EmitTo::All => self.seen.len(),
             EmitTo::First(groups) => groups.min(self.seen.len()),
         };
-        let mut column = BinaryBuilder::with_capacity(groups, 32 * groups);
+        let mut column = LargeBinaryBuilder::with_capacity(groups, 32 * groups);
         for group in 0..groups {
             column.append_value(bytes(self, group)?);
         }
@@ -236,7 +236,7 @@ impl Accumulator for One {
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        Ok(ScalarValue::Binary(Some(self.0.answer(0)?)))
+        Ok(ScalarValue::LargeBinary(Some(self.0.answer(0)?)))
     }
 
     fn size(&self) -> usize {
@@ -244,7 +244,7 @@ impl Accumulator for One {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        Ok(vec![ScalarValue::Binary(Some(self.0.bytes(0)?))])
+        Ok(vec![ScalarValue::LargeBinary(Some(self.0.bytes(0)?))])
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {

@@ -4,24 +4,23 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Int64Type, UInt64Type};
-use datafusion::common::{DataFusionError, Result, ScalarValue};
+use datafusion::common::{DataFusionError, Result};
 use datafusion::functions_aggregate::count::count;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::{DataFrame, Expr, SessionContext, col, lit};
+use futures::TryStreamExt;
 use lacuna::lazy::outside::{Found, Held, Query};
 
-use crate::bin::{self, BinOf, Gives};
-use crate::census::Side;
+use crate::bin::{BinOf, Looks};
 use crate::fold::{Fold, Seen};
 use crate::map::{Asks, Map, Shared};
-use crate::median::{self, Wanted};
+use crate::median;
 use crate::table::{Entries, HASH, VALUE, axis_name, external};
 
 /// The column of what is known of each group.
 const STATE: &str = "state";
 /// The columns of a bin.
-const SIDE: &str = "side";
-const KEY: &str = "key";
+const BIN: &str = "bin";
 const COUNT: &str = "number";
 
 /// What a query comes to.
@@ -32,13 +31,14 @@ pub(crate) enum Answer {
 }
 
 /// How many values of a group have keys that begin so.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bin {
-    pub(crate) coords: Vec<u64>,
-    pub(crate) side: Side,
     pub(crate) key: u64,
     pub(crate) count: u64,
 }
+
+/// Takes the coordinates of a group, and its bins.
+type OfGroup<'a> = dyn FnMut(&[u64], &[Bin]) -> Result<()> + 'a;
 
 /// The value of a query, if it is made of the entries that are expected.
 pub(crate) async fn ask(
@@ -79,26 +79,36 @@ async fn census(context: &SessionContext, query: &Shared, entries: Entries) -> R
     Ok((found, all))
 }
 
-/// How many values there are in each bin that is looked at, in order.
+/// Hands over how many values there are in each bin that is looked at, group by group, both in order.
 pub(crate) async fn bins(
     context: &SessionContext,
     query: &Shared,
     entries: Entries,
-    wanted: &Wanted,
-    shift: u32,
-) -> Result<Vec<Bin>> {
+    looks: &Looks,
+    take: &mut OfGroup<'_>,
+) -> Result<()> {
     let mut takes = keys(query);
-    takes.extend([value(query), lit(ScalarValue::Binary(Some(bin::to_bytes(wanted, shift))))]);
-    let of = |gives| ScalarUDF::from(BinOf::new(query.clone(), gives)).call(takes.clone());
+    takes.extend([value(query), lit(looks.to_scalar())]);
     let mut columns = keys(query);
-    columns.extend([of(Gives::Side).alias(SIDE), of(Gives::Key).alias(KEY)]);
+    columns.push(ScalarUDF::from(BinOf::new(query.clone())).call(takes).alias(BIN));
     let mut grouped = keys(query);
-    grouped.extend([col(SIDE), col(KEY)]);
-    let binned = context.read_table(Arc::new(entries))?.select(columns)?.filter(col(KEY).is_not_null())?;
+    grouped.push(col(BIN));
+    let binned = context.read_table(Arc::new(entries))?.select(columns)?.filter(col(BIN).is_not_null())?;
     let counted = binned.aggregate(grouped.clone(), vec![count(lit(1)).alias(COUNT)])?;
-    let batches = sorted(counted, grouped)?.collect().await?;
-    let rows = batches.iter().flat_map(|batch| (0..batch.num_rows()).map(move |row| bin_of(batch, query, row)));
-    rows.collect()
+    let mut batches = sorted(counted, grouped)?.execute_stream().await?;
+    let (mut group, mut of_group) = (None, Vec::new());
+    while let Some(batch) = batches.try_next().await? {
+        for row in 0..batch.num_rows() {
+            let of_row = coords(&batch, query.query.kept(), row)?;
+            if group.as_ref() != Some(&of_row) {
+                group.replace(of_row).map_or(Ok(()), |group| take(&group, &of_group))?;
+                of_group.clear();
+            }
+            let count = column(&batch, COUNT)?.as_primitive::<Int64Type>().value(row).unsigned_abs();
+            of_group.push(Bin { key: number(&batch, BIN, row)?, count });
+        }
+    }
+    group.map_or(Ok(()), |group| take(&group, &of_group))
 }
 
 /// The coordinates on the kept axes.
@@ -141,16 +151,6 @@ fn coords(batch: &RecordBatch, kept: &[usize], row: usize) -> Result<Vec<u64>> {
 
 /// The group that a row tells of.
 fn group(batch: &RecordBatch, kept: &[usize], row: usize) -> Result<(Found, Seen)> {
-    let (seen, state) = Seen::of_group(column(batch, STATE)?.as_binary::<i32>().value(row))?;
+    let (seen, state) = Seen::of_group(column(batch, STATE)?.as_binary::<i64>().value(row))?;
     Ok((Found { coords: coords(batch, kept, row)?, count: seen.entries, state: state.to_vec() }, seen))
-}
-
-/// The bin that a row tells of.
-fn bin_of(batch: &RecordBatch, query: &Shared, row: usize) -> Result<Bin> {
-    Ok(Bin {
-        coords: coords(batch, query.query.kept(), row)?,
-        side: if number(batch, SIDE, row)? == 0 { Side::Below } else { Side::Above },
-        key: number(batch, KEY, row)?,
-        count: column(batch, COUNT)?.as_primitive::<Int64Type>().value(row).unsigned_abs(),
-    })
 }

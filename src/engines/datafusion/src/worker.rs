@@ -24,10 +24,10 @@ use tonic::transport::{Identity, Server, ServerTlsConfig};
 use tonic::{Request, Status};
 
 use crate::access::{Access, Channels, Shared as Connections, Token};
-use crate::bin::{BinOf, Gives};
+use crate::bin::BinOf;
 use crate::codec::Codec;
 use crate::elsewhere::{Asked, Elsewhere};
-use crate::engine::GROUP;
+use crate::engine::group_bytes;
 use crate::fold::Fold;
 use crate::map::{Map, Shared};
 use crate::roots::Roots;
@@ -102,13 +102,13 @@ impl WorkerSessionBuilder for Sessions {
         let query = self.query(&context)?;
         let mut builder = context.builder;
         let config = builder.config().get_or_insert_default();
-        *config = std::mem::take(config).with_batch_size((self.memory / SHARES / GROUP).clamp(64, 8192));
+        *config =
+            std::mem::take(config).with_batch_size((self.memory / SHARES / group_bytes(&*query.query)).clamp(64, 8192));
         // What each sort keeps for itself; by default a small memory has no room for it.
         let kept = &mut config.options_mut().execution.sort_spill_reservation_bytes;
         *kept = (*kept).min(self.memory / 8 / SHARES);
-        let bins = [Gives::Side, Gives::Key].map(|gives| Arc::new(ScalarUDF::from(BinOf::new(query.clone(), gives))));
-        let map = Arc::new(ScalarUDF::from(Map::new(query.clone())));
-        builder.scalar_functions().get_or_insert_default().extend(bins.into_iter().chain([map]));
+        let functions = [ScalarUDF::from(BinOf::new(query.clone())), ScalarUDF::from(Map::new(query.clone()))];
+        builder.scalar_functions().get_or_insert_default().extend(functions.map(Arc::new));
         let fold = Arc::new(AggregateUDF::from(Fold::new(query.clone())));
         builder.aggregate_functions().get_or_insert_default().push(fold);
         let builder = builder.with_distributed_user_codec(Codec(query));
