@@ -6,6 +6,8 @@ use lacuna::lazy::{self, Lazy, Value, compile};
 use lacuna::{Axes, CooTensor, CsrTensor, Error, Matmul, Pattern, Tensor};
 use proptest::prelude::*;
 
+use crate::support::cases;
+
 /// A matrix of so many rows and columns, with values from a small set of awkward ones.
 pub(crate) fn matrix(rows: usize, columns: usize, every: usize, seed: u64) -> CooTensor<f64> {
     let mut triplets = lacuna::Triplets::new([rows, columns]).unwrap();
@@ -490,7 +492,7 @@ pub(crate) fn grown(step: u8, (x, a): &Pair, (y, b): &Pair) -> Option<Pair> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(cases(3)))]
 
     /// Random graphs of up to 20 steps give the bits of the steps one by one: collected, compiled, and run again. Large
     /// ones are cut into pieces.
@@ -1248,7 +1250,7 @@ fn grown_array(step: u8, (x, a): &DensePair, (y, b): &DensePair) -> lacuna::Resu
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(cases(4)))]
 
     /// As those of tensors, in rows or in columns.
     #[test]

@@ -6,6 +6,8 @@ use lacuna::{CooPattern, CooTensor, CsrPattern, Element, Operand, Pattern, Resul
 use num_complex::Complex;
 use proptest::prelude::*;
 
+use crate::support::cases;
+
 #[path = "generators/steps.rs"]
 pub(crate) mod steps;
 
@@ -113,7 +115,7 @@ fn same_tensors<P: Pattern, T: Element>(x: &Tensor<P, T>, y: &Tensor<P, T>) -> b
 macro_rules! properties {
     ($($name:ident: $table:ident, $values:expr, $sizes:expr;)*) => {
         proptest! {
-            #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 32 } else { 400 }))]
+            #![proptest_config(ProptestConfig::with_cases(cases(4)))]
             $(
                 #[test]
                 fn $name(choices in choices(), size in prop::sample::select($sizes), seed in any::<u64>()) {
@@ -149,7 +151,7 @@ properties! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 32 } else { 400 }))]
+    #![proptest_config(ProptestConfig::with_cases(cases(4)))]
 
     #[test]
     fn graphs_of_arrays(choices in choices(), size in prop::sample::select(sizes()), seed in any::<u64>()) {

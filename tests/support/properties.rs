@@ -55,6 +55,11 @@ pub fn some_of<T: Copy + Debug + 'static>(all: &'static [T]) -> BoxedStrategy<Ve
     if ALL { Just(all.to_vec()).boxed() } else { select(all).prop_map(|one| vec![one]).boxed() }
 }
 
+/// One of so many cases of a property that takes longer than others.
+pub fn cases(part: u32) -> u32 {
+    proptest::test_runner::Config::default().cases.div_ceil(part)
+}
+
 /// Runs a property over as many cases as `PROPTEST_CASES` says, 256 if it says nothing; failures are shrunk and shown.
 #[track_caller]
 pub fn check<S: Strategy + 'static>(strategy: S, property: impl Fn(S::Value)) {
