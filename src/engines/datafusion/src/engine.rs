@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use datafusion::common::DataFusionError;
+use datafusion::execution::disk_manager::DiskManagerBuilder;
+use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use lacuna::lazy::outside::{Held, Plan, Query};
@@ -88,8 +90,7 @@ pub(crate) fn session(
 ) -> std::result::Result<(SessionConfig, Arc<RuntimeEnv>), DataFusionError> {
     let memory = usize::try_from(memory).unwrap_or(usize::MAX).max(partitions.saturating_mul(LEAST));
     let (spill, disk) = spill::folder();
-    let runtime =
-        RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).with_disk_manager_builder(disk).build_arc()?;
+    let runtime = runtime(memory, disk).build_arc()?;
     // The groups of a batch are in memory at once.
     let batch = (memory / partitions / group_bytes(query)).clamp(64, 8192);
     let mut config = SessionConfig::new().with_target_partitions(partitions).with_batch_size(batch);
@@ -99,6 +100,12 @@ pub(crate) fn session(
     let kept = &mut config.options_mut().execution.sort_spill_reservation_bytes;
     *kept = (*kept).min(memory / 8 / partitions);
     Ok((config, runtime))
+}
+
+/// So many bytes, of which each step that writes files when it has no more gets the same. Where who comes first gets all,
+/// a sort finds none for what it has to merge.
+pub(crate) fn runtime(memory: usize, disk: DiskManagerBuilder) -> RuntimeEnvBuilder {
+    RuntimeEnvBuilder::new().with_memory_pool(Arc::new(FairSpillPool::new(memory))).with_disk_manager_builder(disk)
 }
 
 /// The entries of a query, in so many parts and bytes.

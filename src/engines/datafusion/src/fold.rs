@@ -163,7 +163,9 @@ impl Groups {
             EmitTo::All => self.seen.len(),
             EmitTo::First(groups) => groups.min(self.seen.len()),
         };
-        let mut column = LargeBinaryBuilder::with_capacity(groups, 32 * groups);
+        // What grows is there twice meanwhile.
+        let most = self.partial.bytes() / self.seen.len().max(1) * groups + 64 * groups;
+        let mut column = LargeBinaryBuilder::with_capacity(groups, most);
         for group in 0..groups {
             column.append_value(bytes(self, group)?);
         }

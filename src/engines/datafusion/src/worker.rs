@@ -9,7 +9,6 @@ use async_trait::async_trait;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use datafusion::execution::SessionState;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_distributed::{
@@ -27,7 +26,7 @@ use crate::access::{Access, Channels, Shared as Connections, Token};
 use crate::bin::BinOf;
 use crate::codec::Codec;
 use crate::elsewhere::{Asked, Elsewhere};
-use crate::engine::group_bytes;
+use crate::engine::{group_bytes, runtime};
 use crate::fold::Fold;
 use crate::map::{Map, Shared};
 use crate::roots::Roots;
@@ -154,8 +153,7 @@ impl WorkerOptions {
         let roots = Roots::new(&self.roots)?;
         let memory = usize::try_from(self.memory).unwrap_or(usize::MAX);
         let (spill, disk) = spill::folder();
-        let runtime =
-            RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).with_disk_manager_builder(disk).build()?;
+        let runtime = runtime(memory, disk).build()?;
         let sessions = Sessions { roots, channels: Channels::new(access, SILENCE), memory, _spill: spill };
         Ok(Worker::from_session_builder(sessions).with_runtime_env(Arc::new(runtime)))
     }

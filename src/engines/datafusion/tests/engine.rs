@@ -197,9 +197,11 @@ fn many_entries_in_little_memory() {
     // 20 000 groups, whose states are some 12 MB.
     let x = support::tensor::<f64>(random, [200, 100, 2], 80, 0.1);
     write(&path, &x, &WriteOptions::default()).unwrap();
-    let pairs = scan::<f64, u32>(&path, &ReadOptions::default()).unwrap().stored().nansum(2);
+    let x = scan::<f64, u32>(&path, &ReadOptions::default()).unwrap();
     let little = DataFusion::in_process().partitions(2).memory(0);
-    assert_bits(&pairs.on(little).collect().unwrap(), &pairs.collect().unwrap(), "in little memory");
+    for step in [x.stored().nansum(2), x.stored().nanmedian(2), x.nanmedian(0), x.stored().nanmedian(0)] {
+        assert_bits(&step.on(little.clone()).collect().unwrap(), &step.collect().unwrap(), "in little memory");
+    }
 }
 
 /// What stands behind a fold runs on threads, and what it does not need is not read.
