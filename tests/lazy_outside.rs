@@ -52,18 +52,18 @@ fn grouped(query: &Query, parts: usize) -> Result<Vec<Found>> {
             hash = rows.hashes.iter().fold(hash, |sum, hash| sum.wrapping_add(*hash));
             add(query, &rows, &mut of_part)
         })?;
-        for (coords, (partial, count)) in of_part {
+        for (coords, (mut partial, count)) in of_part {
             let (next, mut state) = (groups.len(), Vec::new());
             let (group, sum) = groups.entry(coords).or_insert((next, 0));
             *sum += count;
-            partial.save(0, &mut state);
+            partial.take(0, &mut state);
             merged.resize(*group + 1).unwrap();
             assert!(merged.merge(*group, &state));
         }
     }
-    let state = |group| {
+    let mut state = |group| {
         let mut state = Vec::new();
-        merged.save(group, &mut state);
+        merged.take(group, &mut state);
         state
     };
     Ok(groups.into_iter().map(|(coords, (group, count))| Found { coords, count, state: state(group) }).collect())
