@@ -244,3 +244,24 @@ impl<T: Wide> Accumulator<T> for Greatest {
         Accumulator::<f64>::add(self, cell);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// States of cells were taken for no larger than their place, so that those of NaNs took more than the memory.
+    #[test]
+    fn what_states_take_besides_their_place_is_told() {
+        fn grown<A: Accumulator<f64>>(values: &[f64]) -> usize {
+            let mut total = A::default();
+            total.add_slice(values);
+            total.grown()
+        }
+        let apart = size_of::<super::super::exact::Exact>();
+        assert_eq!([grown::<Magnitudes>(&[1.0, -2.5]), grown::<Squares>(&[1.0, -2.5])], [0; 2]);
+        assert_eq!(grown::<Magnitudes>(&[1e300, 1e-300, f64::NAN]), apart);
+        assert_eq!(grown::<Squares>(&[1e300]), size_of::<Products>());
+        assert_eq!(grown::<Squares>(&[1e-200, f64::NAN]), apart + size_of::<Products>());
+        assert!(size_of::<Squares>() < 100);
+    }
+}

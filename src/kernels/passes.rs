@@ -225,6 +225,18 @@ mod tests {
         check(&[true, false, true], Some((false, 3)));
     }
 
+    #[test]
+    fn a_middle_that_comes_with_no_pass_is_known_after_the_first_one() {
+        let passes = std::cell::Cell::new(0);
+        let pass = |take: &mut dyn FnMut(&[f64])| {
+            passes.set(passes.get() + 1);
+            take(&[3.5, -2.0, 7.0]);
+            true
+        };
+        let found = Census::of(&pass).unwrap().unwrap().at([50, 51], Some((0.0, 100)), &pass).unwrap().unwrap();
+        assert_eq!((found, passes.get()), ([0.0; 2], 1));
+    }
+
     /// More numbers than are held, whose keys differ in the last bits alone: all passes are gone through.
     #[test]
     fn many_numbers_that_begin_alike_take_a_pass_for_each_word() {

@@ -163,9 +163,7 @@ impl Groups {
             EmitTo::All => self.seen.len(),
             EmitTo::First(groups) => groups.min(self.seen.len()),
         };
-        // What grows is there twice meanwhile.
-        let most = self.partial.bytes() / self.seen.len().max(1) * groups + 64 * groups;
-        let mut column = LargeBinaryBuilder::with_capacity(groups, most);
+        let mut column = LargeBinaryBuilder::with_capacity(groups, 64 * groups);
         for group in 0..groups {
             column.append_value(bytes(self, group)?);
         }
@@ -173,7 +171,10 @@ impl Groups {
         // DataFusion emits where memory is short, and asks again how much is taken.
         self.seen.shrink_to_fit();
         self.partial.drop_first(groups);
-        Ok(Arc::new(column.finish()))
+        // DataFusion counts what a column has room for.
+        let mut column = column.finish();
+        column.shrink_to_fit();
+        Ok(Arc::new(column))
     }
 }
 
