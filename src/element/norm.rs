@@ -111,7 +111,10 @@ impl Squares {
 
 impl<T: Wide> Accumulator<T> for Squares {
     fn add(&mut self, value: T) {
-        self.add_slice(&[value]);
+        match square(value.in_f64()) {
+            Some(square) => square.into_iter().for_each(|part| Accumulator::<f64>::add(&mut self.amid, part)),
+            None => self.add_rest(value.in_f64(), 1),
+        }
     }
 
     fn add_times(&mut self, value: T, count: u128) {

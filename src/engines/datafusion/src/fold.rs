@@ -102,6 +102,9 @@ fn broken(what: &str) -> datafusion::common::DataFusionError {
     exec_datafusion_err!("lacuna: {what}")
 }
 
+/// The bytes that go out of a group at the end, mostly.
+const ANSWER: usize = 64;
+
 /// What is known of some groups.
 struct Groups {
     query: Shared,
@@ -157,13 +160,23 @@ impl Groups {
         Ok([&bytes[..bytes.len() - state.len()], &answer].concat())
     }
 
-    /// The first groups, which go.
-    fn emit(&mut self, emit: EmitTo, bytes: fn(&mut Groups, usize) -> Result<Vec<u8>>) -> Result<ArrayRef> {
+    /// The bytes of a group, more or less, as they go between stages.
+    fn room(&self) -> usize {
+        ANSWER + self.partial.bytes() / self.seen.len().max(1)
+    }
+
+    /// The first groups, which go, in a column with room for so many bytes of each.
+    fn emit(
+        &mut self,
+        emit: EmitTo,
+        room: usize,
+        bytes: fn(&mut Groups, usize) -> Result<Vec<u8>>,
+    ) -> Result<ArrayRef> {
         let groups = match emit {
             EmitTo::All => self.seen.len(),
             EmitTo::First(groups) => groups.min(self.seen.len()),
         };
-        let mut column = LargeBinaryBuilder::with_capacity(groups, 64 * groups);
+        let mut column = LargeBinaryBuilder::with_capacity(groups, room * groups);
         for group in 0..groups {
             column.append_value(bytes(self, group)?);
         }
@@ -171,10 +184,7 @@ impl Groups {
         // DataFusion emits where memory is short, and asks again how much is taken.
         self.seen.shrink_to_fit();
         self.partial.drop_first(groups);
-        // DataFusion counts what a column has room for.
-        let mut column = column.finish();
-        column.shrink_to_fit();
-        Ok(Arc::new(column))
+        Ok(Arc::new(column.finish()))
     }
 }
 
@@ -196,11 +206,11 @@ impl GroupsAccumulator for Groups {
     }
 
     fn evaluate(&mut self, emit: EmitTo) -> Result<ArrayRef> {
-        self.emit(emit, Groups::answer)
+        self.emit(emit, ANSWER, Groups::answer)
     }
 
     fn state(&mut self, emit: EmitTo) -> Result<Vec<ArrayRef>> {
-        Ok(vec![self.emit(emit, Groups::bytes)?])
+        Ok(vec![self.emit(emit, self.room(), Groups::bytes)?])
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef], groups: &[usize], count: usize) -> Result<()> {
@@ -215,7 +225,7 @@ impl GroupsAccumulator for Groups {
         let mut singles = Groups { query: self.query.clone(), seen: Vec::new(), partial: self.partial.again() };
         singles.resize(count)?;
         singles.add(values, &(0..count).collect::<Vec<_>>())?;
-        Ok(vec![singles.emit(EmitTo::All, Groups::bytes)?])
+        Ok(vec![singles.emit(EmitTo::All, ANSWER, Groups::bytes)?])
     }
 
     fn size(&self) -> usize {
