@@ -181,6 +181,12 @@ fn folds_over_the_first_axis_hold_the_states_of_their_cells_where_these_fit() {
     let behind = (scanned(&folder.path("x.parquet")).nansum(0).sqrt() * 2.0).abs();
     let told = behind.on(Chunks::memory(1 << 30)).explain().unwrap();
     assert!(told.contains(" folds ") && !told.contains("%0 in ranges of axis 1"), "{told}");
+    // Sums of squares, whose states are large, would take too many passes.
+    for (memory, does_fold) in [(1 << 20, [true; 2]), (250_000, [true, false])] {
+        let x = scanned(&folder.path("x.parquet"));
+        let told = [x.sum(0), x.norm(0)].map(|step| step.on(Chunks::memory(memory)).explain().unwrap());
+        assert_eq!(told.each_ref().map(|told| told.contains(" folds ")), does_fold, "{told:?}");
+    }
     let refused = scanned(&folder.path("x.parquet")).cast::<i64>().with_fill(i64::MAX).sum(0);
     let error = refused.collect().unwrap_err().to_string();
     assert_eq!(refused.on(Chunks::memory(1 << 30)).collect().unwrap_err().to_string(), error);

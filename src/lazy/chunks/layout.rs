@@ -33,10 +33,16 @@ const MOST_SHARES: usize = 1 << 12;
 /// The part of the memory that a position of an axis takes which is not to be cut into ranges.
 const HEAVY: u64 = 4;
 
-/// What the state of a cell takes, mostly; and what a cell of the result takes, while it is made, with each of its axes.
+/// What the state of a cell takes, mostly, and that of a sum of squares, few of which are exact in two floats.
 const STATE: u128 = 96;
+const SQUARES: u128 = 700;
+
+/// What a cell of the result takes, while it is made, with each of its axes.
 const CELL: u128 = 48;
 const COORD: u128 = 16;
+
+/// More passes take longer than dealing out.
+const MOST_PASSES: u128 = 6;
 
 /// Steps that take much longer than reading what they take.
 const PRODUCTS: &[&str] = &["matmul", "matmul_with", "matmul_on", "ttm", "ttv"];
@@ -166,6 +172,12 @@ impl<'a> Layout<'a> {
         self.cells(at).saturating_mul(CELL + COORD * rank as u128)
     }
 
+    /// In how many passes the cells of a fold are found, more or less: half of the states' memory is for what grows.
+    fn passes(&self, at: usize) -> u128 {
+        let state = if self.plan.steps[at].node.name == "norm" { SQUARES } else { STATE };
+        self.cells(at).saturating_mul(2 * state).div_ceil((self.memory / STATES).max(1).into())
+    }
+
     /// The number of positions of a value.
     fn cells(&self, at: usize) -> u128 {
         self.shapes[at].as_ref().map_or(u128::MAX, Shape::wide_size)
@@ -179,12 +191,15 @@ impl<'a> Layout<'a> {
         let fits = match cells {
             0 => false,
             1 => is_fold(node) || has_passes(node),
-            _ => is_fold(node) && self.folded_bytes + self.folded_bytes_of(at) <= (self.memory / STATES).into(),
+            _ => {
+                let bytes = self.folded_bytes.saturating_add(self.folded_bytes_of(at));
+                is_fold(node) && bytes <= (self.memory / STATES).into() && self.passes(at) <= MOST_PASSES
+            }
         };
         if !fits || node.facts.grouping.is_some() || !self.plan.steps[operand].node.kind.by_ranges()?.is_poured() {
             return None;
         }
-        let is_repeated = has_passes(node) || cells.saturating_mul(2 * STATE) > (self.memory / STATES).into();
+        let is_repeated = has_passes(node) || self.passes(at) > 1;
         let stage = self.best(operand, |axis| !kept.contains(&axis))?;
         let is_long =
             || stage.plan.steps.iter().any(|step| PRODUCTS.contains(&step.node.name) && !step.inputs.is_empty());
