@@ -249,6 +249,21 @@ fn every_file_of_tests_belongs_to_a_program() {
     }
 }
 
+/// A program of its own for each of `docs/examples`, with a test that runs it.
+#[test]
+fn every_example_is_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let files: Vec<_> = fs::read_dir(root.join("docs/examples")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(files.len() > 3, "the walk finds the examples");
+    for file in files {
+        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+        let told = format!("[[example]]\nname = \"{name}\"\npath = \"docs/examples/{name}.rs\"\ntest = true\n");
+        assert!(manifest.contains(&told), "the manifest does not say that {name} is tested");
+        assert!(fs::read_to_string(file).unwrap().contains("#[test]\nfn it_runs()"), "{name} is not run");
+    }
+}
+
 /// The detector detects: each rule is shown a line that breaks it.
 #[test]
 fn the_rules_can_fail() {

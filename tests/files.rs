@@ -8,7 +8,6 @@ mod cli;
 mod corpora;
 mod dynamic;
 mod eval;
-mod examples;
 mod io;
 mod io_arrow;
 mod io_chunks;

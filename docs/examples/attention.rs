@@ -33,7 +33,7 @@ fn loss(layer: &Layer, wanted: &Array2<f64>) -> f64 {
     (&layer.heard - wanted).mapv(|error| error * error / 2.0).sum()
 }
 
-pub(crate) fn main() -> std::result::Result<(), Box<dyn Error>> {
+fn main() -> std::result::Result<(), Box<dyn Error>> {
     let ties: CooTensor<f64> = read_coo(CLUB, &ReadOptions::default())?;
     let members = ties.shape()[0];
     let (mut q, k, v) = (features(members, 8, 1), features(members, 8, 5), features(members, 4, 9));
@@ -80,4 +80,9 @@ pub(crate) fn main() -> std::result::Result<(), Box<dyn Error>> {
     println!("loss {before:.4}, and {after:.4} after fifty steps");
     assert!(after < before);
     Ok(())
+}
+
+#[test]
+fn it_runs() -> std::result::Result<(), Box<dyn Error>> {
+    main()
 }

@@ -14,7 +14,7 @@ const READINGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/mauna_lo
 /// What is factorised are tens of ppm above the mean.
 const TEN: f64 = 10.0;
 
-pub(crate) fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     // Weekly carbon dioxide: a row a year, a column a week. Weeks without a reading are NaN, and no entry afterwards.
     let weekly = io::read(READINGS, &io::ReadOptions::default())?.into_coo::<f64, u32>()?;
     let weekly = weekly.filter_entries(|_, reading| !reading.is_nan())?;
@@ -66,4 +66,9 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     println!("week 24 of 1964: {reading:.1} ppm");
     assert!((321.5..322.5).contains(&reading));
     Ok(())
+}
+
+#[test]
+fn it_runs() -> Result<(), Box<dyn Error>> {
+    main()
 }

@@ -9,7 +9,7 @@ use std::error::Error;
 
 const CLUB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/karate.mtx");
 
-pub(crate) fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     // The file names each pair once and says "symmetric": the tensor has both directions, each with the value 1.
     let friends: CooTensor<f64> = read_coo(CLUB, &ReadOptions::default())?;
     let degrees = friends.sum(1)?;
@@ -59,4 +59,9 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     // numpy: c = np.flatnonzero(k[0]); c.size, k[np.ix_(c, c)].sum() / 2
     assert_eq!((circle.len(), ties.nnz() / 2), (16, 18));
     Ok(())
+}
+
+#[test]
+fn it_runs() -> Result<(), Box<dyn Error>> {
+    main()
 }

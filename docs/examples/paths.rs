@@ -12,7 +12,7 @@ use std::error::Error;
 
 const CLUB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/karate.mtx");
 
-pub(crate) fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     let ties: CsrTensor<f64> = read_csr(CLUB, &ReadOptions::default())?;
     triangles(&ties)?;
     search(&ties)?;
@@ -95,4 +95,9 @@ fn rank(ties: &CsrTensor<f64>) -> Result<(), Box<dyn Error>> {
         assert!((rank - ranks[[member]]).abs() < 1e-12, "member {}: {rank}", member + 1);
     }
     Ok(())
+}
+
+#[test]
+fn it_runs() -> Result<(), Box<dyn Error>> {
+    main()
 }

@@ -16,7 +16,7 @@ fn figures(piece: &CooTensor<f64>) -> Result<(CooTensor<f64>, CooTensor<u64>, Co
     Ok((sum, count, piece.nanmax(Axes::all())?))
 }
 
-pub(crate) fn main() -> std::result::Result<(), Box<dyn Error>> {
+fn main() -> std::result::Result<(), Box<dyn Error>> {
     // Year x month x week of the month. The fill in the file is NaN: no such week, or no reading.
     let whole: CooTensor<f64> = read_coo(MONTHLY, &ReadOptions::default())?;
     let years = whole.shape()[0];
@@ -65,4 +65,9 @@ pub(crate) fn main() -> std::result::Result<(), Box<dyn Error>> {
     std::fs::remove_file(&path)?;
     assert!(back.same_as(&whole));
     Ok(())
+}
+
+#[test]
+fn it_runs() -> std::result::Result<(), Box<dyn Error>> {
+    main()
 }

@@ -9,7 +9,7 @@ use std::error::Error;
 
 const QUARTET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/anscombe.mtx");
 
-pub(crate) fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     // Eleven rows, and the columns x1 y1 x2 y2 x3 y3 x4 y4. The file lists all of them, so all are stored.
     let pairs: CooTensor<f64> = read_coo(QUARTET, &ReadOptions::default())?;
     let means = pairs.mean(0)?;
@@ -56,4 +56,9 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     assert!(extremes.take_axis([5, 6], 0)?.allclose(&arr1(&[2.5807422633878487, 3.015113445777636]), (1e-14, 0.0))?);
     println!("y3 has a point at {:.2} deviations, x4 one at {:.2}", extremes.get(&[5])?, extremes.get(&[6])?);
     Ok(())
+}
+
+#[test]
+fn it_runs() -> Result<(), Box<dyn Error>> {
+    main()
 }

@@ -9,7 +9,7 @@ use std::error::Error;
 
 const TITANIC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/titanic.csv");
 
-pub(crate) fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     // One record for each group: four columns of labels, which become four axes, and the number of people.
     let columns = CsvColumns::new(["class", "sex", "age", "survived"]).value("people");
     let Labelled { tensor: people, labels, .. } = read_csv::<i64, u32>(TITANIC, &columns, &ReadOptions::default())?;
@@ -62,4 +62,9 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     // numpy: c = t.sum(2); np.sort((c[..., 1] / c.sum(-1)).ravel())[:-4:-1]
     assert_eq!(rates.values(), [141.0 / 145.0, 93.0 / 106.0, 20.0 / 23.0]);
     Ok(())
+}
+
+#[test]
+fn it_runs() -> Result<(), Box<dyn Error>> {
+    main()
 }

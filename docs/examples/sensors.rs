@@ -9,7 +9,7 @@ use std::error::Error;
 
 const CO2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/mauna_loa_co2.mtx");
 
-pub(crate) fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     // Year x week. Weeks outside the record are not stored, weeks of a silent sensor are stored as NaN. With a fill of
     // NaN both are the same: unknown.
     let readings: CooTensor<f64> = read_coo(CO2, &ReadOptions::default())?;
@@ -67,4 +67,9 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let dense = weight.to_dense()?;
     assert_eq!(dense.index_axis(Axis(0), 6).iter().filter(|&&w| w > 0.0).count(), 31);
     Ok(())
+}
+
+#[test]
+fn it_runs() -> Result<(), Box<dyn Error>> {
+    main()
 }

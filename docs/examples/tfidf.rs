@@ -8,7 +8,7 @@ use std::error::Error;
 
 const TEXT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/README.md");
 
-pub(crate) fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     // The documents are the sections of the note on the test data, the terms their words of four letters or more.
     let text = std::fs::read_to_string(TEXT)?.to_lowercase();
     let sections: Vec<&str> = text.split("\n## ").skip(1).collect();
@@ -73,4 +73,9 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let first: Vec<&str> = places.take_axis(0, 1)?.values().iter().map(|&place| terms[place as usize]).collect();
     assert_eq!(first, ["week", "karate", "titanic", "spin", "mean"]);
     Ok(())
+}
+
+#[test]
+fn it_runs() -> Result<(), Box<dyn Error>> {
+    main()
 }

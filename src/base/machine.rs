@@ -32,11 +32,17 @@ fn has_512_bits() -> bool {
 /// closure, which is compiled into the functions that may use them.
 ///
 /// Ten tests an element and fewer gain the most by 512 bits; where a line of eight keys is compared at once 256 do as
-/// well (`docs/performance.md`).
+/// well (`docs/performance.md`). Where nothing is optimised there are no vectors, and all of this would be compiled in vain.
+#[cfg(all(feature = "machine", target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+pub(crate) fn in_wide_vectors<R>(f: impl FnOnce() -> R) -> R {
+    if cfg!(debug_assertions) { f() } else { in_widest_vectors(f) }
+}
+
 #[cfg(all(feature = "machine", target_arch = "x86_64", not(miri)))]
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(crate) fn in_wide_vectors<R>(f: impl FnOnce() -> R) -> R {
+fn in_widest_vectors<R>(f: impl FnOnce() -> R) -> R {
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     fn with_512_bits<R>(f: impl FnOnce() -> R) -> R {
         f()
@@ -92,6 +98,15 @@ pub(crate) fn at_positions<'a, T: Copy>(data: &'a [T], positions: &'a [usize]) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Also where nothing is optimised, and nothing else runs in them.
+    #[cfg(all(feature = "machine", target_arch = "x86_64", not(miri)))]
+    #[test]
+    fn a_loop_in_wide_vectors_gives_what_it_gives_elsewhere() {
+        let data: Vec<u32> = (0..1000).map(|at| at * 2_654_435).collect();
+        let sum = || data.iter().fold(0, |sum: u32, &item| sum.wrapping_add(item ^ sum >> 3));
+        assert_eq!(in_widest_vectors(sum), sum());
+    }
 
     #[test]
     fn items_at_positions_are_those_of_plain_look_ups() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ndarray::{ArrayD, ArrayViewD};
 
 use super::factors::by_array;
-use super::node::{Asked, Form, Held, InPieces, Node, known};
+use super::node::{Asked, Form, Held, InPieces, Node, Rule, known};
 use super::rewrite::Facts;
 use super::shares::Shares;
 use super::text::Text;
@@ -53,13 +53,17 @@ pub(super) fn step_of<V: Value>(
     shape: impl FnOnce(&[&Shape]) -> Result<Option<Shape>>,
     run: impl Fn(&[Held]) -> Result<V> + Send + Sync + 'static,
 ) -> Lazy<V> {
-    let shape = match shapes_of(&inputs) {
-        Ok(Some(shapes)) => shape(&shapes),
-        Ok(None) => Ok(None),
-        Err(refusal) => Err(refusal),
-    };
+    let shape = shape_of(&inputs, Box::new(shape));
     let run = Arc::new(move |inputs: &[Held]| Ok(Arc::new(run(inputs)?) as Held));
     Lazy::of(Arc::new(Node::step(V::KIND, name, arguments, inputs, form, shape, run)))
+}
+
+/// What tells the shape of a result. As a trait object: what takes it is compiled once.
+type ShapeOf<'a> = Box<dyn FnOnce(&[&Shape]) -> Result<Option<Shape>> + 'a>;
+
+/// The shape of a result, if those of all inputs are known; the error of one that is refused.
+fn shape_of(inputs: &[Arc<Node>], shape: ShapeOf<'_>) -> Result<Option<Shape>> {
+    shapes_of(inputs)?.map_or(Ok(None), |shapes| shape(&shapes))
 }
 
 /// The shapes of the inputs of a step, if all are known; the error of one that is refused.
@@ -76,10 +80,15 @@ impl<V: Value> Lazy<V> {
         mut self,
         rule: impl Fn(Asked<'_>) -> Option<Vec<Option<Arc<Node>>>> + Send + Sync + 'static,
     ) -> Self {
-        if let Some(node) = Arc::get_mut(&mut self.node) {
-            node.rule = Some(Box::new(rule));
-        }
+        set_rule(&mut self.node, Box::new(rule));
         self
+    }
+}
+
+/// Outside what is compiled again for each rule.
+fn set_rule(node: &mut Arc<Node>, rule: Rule) {
+    if let Some(node) = Arc::get_mut(node) {
+        node.rule = Some(rule);
     }
 }
 
