@@ -11,6 +11,7 @@ mod eval;
 mod io;
 mod io_arrow;
 mod io_chunks;
+mod io_chunks_room;
 mod io_csv;
 mod io_dataset;
 mod io_faults;

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{ALONE, MEMORY};
+use crate::{MEMORY, was_run_apart};
 #[cfg(feature = "cli")]
 use lacuna::eval::{Bound, Expression};
 use lacuna::io::{DatasetWriter, ReadOptions, WriteOptions, scan};
@@ -51,7 +51,9 @@ fn new_folder(name: &str) -> PathBuf {
 
 #[test]
 fn chunks_take_the_memory_that_is_promised() {
-    let _alone = ALONE.lock();
+    if was_run_apart() {
+        return;
+    }
     let folder = new_folder("memory");
     write_large(&folder.join("x.parquet"));
     const { assert!(ROWS * COLUMNS / 2 * 16 >= 8 * BUDGET) };
@@ -94,7 +96,9 @@ fn chunks_take_the_memory_that_is_promised() {
 /// A file of so few entries is one range, of which a step made all of the result at once.
 #[test]
 fn steps_that_make_more_entries_than_they_take_keep_to_the_memory_that_is_promised() {
-    let _alone = ALONE.lock();
+    if was_run_apart() {
+        return;
+    }
     let folder = new_folder("grown");
     let (column, row) = (folder.join("column.parquet"), folder.join("row.parquet"));
     let write_ones = |path: &Path, shape: [usize; 2]| {
@@ -127,7 +131,9 @@ fn steps_that_make_more_entries_than_they_take_keep_to_the_memory_that_is_promis
 /// A row group waited for 2^20 entries, of all of their coordinates.
 #[test]
 fn row_groups_of_many_axes_keep_to_the_memory_that_is_promised() {
-    let _alone = ALONE.lock();
+    if was_run_apart() {
+        return;
+    }
     let (folder, count) = (new_folder("groups"), 60_000);
     let mut lengths = vec![1; 60];
     lengths[0] = count;

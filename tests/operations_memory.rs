@@ -1,7 +1,7 @@
 //! The memory of what is taken along an axis and of windows, of medians of arrays that repeat what they hold, and of
 //! those that hold little but NaN.
 
-use crate::{ALONE, MEMORY};
+use crate::{MEMORY, was_run_apart};
 use lacuna::Error;
 use lacuna::lazy::{Lazy, compile};
 use lacuna::ndarray::{Array1, ArrayD, arr0, s};
@@ -26,7 +26,9 @@ fn row(count: u32) -> CooTensor<u8> {
 /// Lists grew until the limit was reached, and only then was the take refused: 1 GiB for nothing.
 #[test]
 fn a_take_that_is_too_large_is_refused_before_its_lists_are_made() {
-    let _alone = ALONE.lock();
+    if was_run_apart() {
+        return;
+    }
     let (x, often) = (row(1 << 16), vec![0u8; 1 << 15]);
     let turned = x.transpose().unwrap();
     for (name, take) in [
@@ -43,7 +45,9 @@ fn a_take_that_is_too_large_is_refused_before_its_lists_are_made() {
 /// Lists that grow by doubling were up to twice as long as what was charged for them.
 #[test]
 fn the_lists_of_a_take_are_as_long_as_they_have_to_be() {
-    let _alone = ALONE.lock();
+    if was_run_apart() {
+        return;
+    }
     // One entry more than a power of two, which a list that doubles has twice the memory for.
     let (x, often) = (row((1 << 12) + 1), vec![0u8; 1 << 7]);
     let entries = often.len() * x.nnz();
@@ -57,7 +61,9 @@ fn the_lists_of_a_take_are_as_long_as_they_have_to_be() {
 /// No copy of values: O(1) for rows from the first one on, coordinates or offsets alone for others.
 #[test]
 fn windows_take_no_memory() {
-    let _alone = ALONE.lock();
+    if was_run_apart() {
+        return;
+    }
     let (rows, each) = (1000u32, 1000u32);
     let coords = vec![
         (0..rows * each).map(|entry| entry / each).collect::<Vec<_>>(),
@@ -90,7 +96,9 @@ fn medians_and_peak(view: &ArrayView2<'_, f64>) -> (Vec<f64>, usize) {
 #[cfg(feature = "rayon")]
 fn lanes_longer_than_the_array_are_copied_once_and_not_once_a_thread() {
     const LANE: usize = 1 << 16;
-    let _alone = ALONE.lock();
+    if was_run_apart() {
+        return;
+    }
     let numbers = Array1::from_iter((0..24).map(f64::from));
     let column = numbers.view().insert_axis(Axis(1));
     let (medians, peak) = medians_and_peak(&column.broadcast((24, LANE)).unwrap());
@@ -102,7 +110,9 @@ fn lanes_longer_than_the_array_are_copied_once_and_not_once_a_thread() {
 #[test]
 #[cfg(feature = "rayon")]
 fn room_is_made_for_the_numbers_of_a_lane_alone() {
-    let _alone = ALONE.lock();
+    if was_run_apart() {
+        return;
+    }
     let mut values = Array1::from_elem(1 << 20, f64::NAN);
     values[77_777] = 2.0;
     let (medians, peak) = medians_and_peak(&values.view().insert_axis(Axis(0)));
@@ -115,7 +125,9 @@ fn room_is_made_for_the_numbers_of_a_lane_alone() {
 #[test]
 fn groups_of_one_small_element_take_no_more_than_their_gradients() {
     const COUNT: usize = 1 << 20;
-    let _alone = ALONE.lock();
+    if was_run_apart() {
+        return;
+    }
     let (x, upstream) = (arr0(3u8), arr0(0.5f32));
     let (x, upstream) = (x.broadcast(COUNT).unwrap(), upstream.broadcast(COUNT).unwrap());
     let (dx, peak) = peak_of(|| x.nanmedian_backward(&upstream, Axes::none()).unwrap());
@@ -126,7 +138,9 @@ fn groups_of_one_small_element_take_no_more_than_their_gradients() {
 /// A chain of ten steps element by element: what it leaves behind is all that it takes, beside pieces in the cache.
 #[test]
 fn a_chain_of_ten_lazy_steps_takes_one_buffer() {
-    let _alone = ALONE.lock();
+    if was_run_apart() {
+        return;
+    }
     let count = 1 << 20;
     let values: Vec<f64> = (0..count).map(|at| f64::from(at) / 7.0).collect();
     let day: CooTensor<f64> = CooTensor::new([count as usize], vec![(0..count).collect()], values, 0.0).unwrap();
@@ -151,7 +165,9 @@ fn a_chain_of_ten_lazy_steps_takes_one_buffer() {
 /// Nothing but the result and, for each thread, a row of sums: no list of the pairs that meet.
 #[test]
 fn a_product_of_tensors_takes_its_result_and_rows_of_sums() {
-    let _alone = ALONE.lock();
+    if was_run_apart() {
+        return;
+    }
     let (length, each) = (4000_u32, 12_u32);
     let mut triplets = lacuna::Triplets::new([length as usize, length as usize]).unwrap();
     for (row, at) in (0..length).flat_map(|row| (0..each).map(move |at| (row, at))) {

@@ -82,10 +82,11 @@ pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
     let count = lengths.iter().fold(1, |count: usize, &length| count.saturating_mul(length));
     // Half of it is for what grows.
     let most = source.most() / 2;
-    let mut width = (most / (size_of::<F::State>() + size_of::<usize>())).max(1);
-    let (mut first, mut found) = (0, (Vec::new(), Vec::new()));
+    let widest = (most / (size_of::<F::State>() + size_of::<usize>())).max(1);
+    let (mut width, mut first, mut found) = (widest, 0, (Vec::new(), Vec::new()));
     while first < count {
-        let mut window = Window::new(first..count.min(first.saturating_add(width)), op.start())?;
+        let asked = first..count.min(first.saturating_add(width));
+        let mut window = Window::new(asked.clone(), op.start())?;
         let is_fed = source.feed_cells(axes, lengths, &mut |cells, values| {
             let mut start = 0;
             for run in cells.chunk_by(|one, other| one == other) {
@@ -99,8 +100,9 @@ pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
         if !is_fed {
             return Ok(None);
         }
-        // Where states grow, those of the cells behind will too.
-        (first, width) = (window.cells.end, width.min(window.cells.len()));
+        // Where states grow, those of the cells behind may too.
+        width = if window.cells == asked { widest.min(2 * width) } else { window.cells.len() };
+        first = window.cells.end;
         window.finish(op, gaps, &mut found)?;
     }
     Ok(Some(found))
@@ -199,5 +201,16 @@ mod tests {
             let passes = source.passes.into_inner();
             assert!((least..=greatest).contains(&passes), "{passes} passes in {most} bytes");
         }
+    }
+
+    /// Where the first states grew, all passes behind them stayed as narrow.
+    #[test]
+    fn passes_are_wide_again_behind_cells_that_grow() {
+        let cells: Vec<usize> = (0..20).collect();
+        let values: Vec<i64> = cells.iter().map(|&cell| i64::from(cell < 4)).collect();
+        let source = Numbers { cells, values, most: 700, passes: AtomicUsize::new(0) };
+        let gaps = Gaps { fill: Some(0), extent: 1 };
+        let (found, _) = fold_cells(Growing, (&[0, 2], &[4, 5]), &source, &gaps).ok().flatten().unwrap();
+        assert_eq!((found.len(), source.passes.into_inner()), (20, 5));
     }
 }

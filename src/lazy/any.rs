@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::node::InPieces;
-use super::source::{Bins, ByRanges, Held, known, slices};
+use super::source::{Bins, ByRanges, Held, counts, known, slices};
 use super::value::{ByPieces, Gather, Gathered, Kind, Part, Pieces, Places, Sealed, one_lane, piece};
 use super::{Lazy, Value};
 use crate::base::axes::Axes;
@@ -201,10 +201,8 @@ impl ByRanges for OfAny {
         Ok(Arc::new(AnyTensor::concat(axis, &values.iter().collect::<Vec<_>>())?))
     }
 
-    fn counts(&self, value: &Held, _: usize, bins: &Bins) -> Result<Vec<u64>> {
-        // Even: what is told of a file alone must be right.
-        let each = known::<AnyTensor>(value).nnz().div_ceil(bins.count().max(1)) as u64;
-        Ok(vec![each; bins.count()])
+    fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+        counts(&known::<AnyTensor>(value).pattern(), axis, bins)
     }
 
     fn stored(&self, value: &Held) -> usize {
@@ -225,5 +223,25 @@ impl ByRanges for OfAny {
         let first = known::<AnyTensor>(value).first_in(shape)?;
         let pattern = first.pattern();
         Ok(Some([Arc::new(first), Arc::new(pattern)]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::CooTensor;
+
+    /// They were taken to be even, so that a range of few positions that hold all was believed small.
+    #[test]
+    fn entries_are_counted_where_they_stand() {
+        let x = CooTensor::new([4, 2], vec![vec![0, 0, 3], vec![0, 1, 1]], vec![1, 2, 3], 0).unwrap();
+        let x = x.with_index::<u64>().unwrap();
+        let counts = |held: Held, kind: &dyn Kind, axis| {
+            kind.by_ranges().unwrap().counts(&held, axis, &Bins::new(0..[4, 2][axis], 4)).unwrap()
+        };
+        for (axis, expected) in [(0, vec![2, 0, 0, 1]), (1, vec![1, 2])] {
+            assert_eq!(counts(Arc::new(AnyTensor::from(x.clone())), AnyTensor::KIND, axis), expected);
+            assert_eq!(counts(Arc::new(AnyTensor::from(x.to_csr().unwrap())), AnyTensor::KIND, axis), expected);
+        }
     }
 }

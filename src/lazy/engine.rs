@@ -146,7 +146,7 @@ impl<V: Value, E: Engine> On<V, E> {
         let plan = Plan::rewritten(written)?;
         match pour(&plan) {
             // As it is written, which says why, unless a part is out already.
-            Err(_) if plan.is_rewritten() && !is_taken.get() => pour(&Plan::new(written)?),
+            Err(error) if plan.is_rewritten() && is_of_a_step(&error) && !is_taken.get() => pour(&Plan::new(written)?),
             done => done,
         }
     }
@@ -179,11 +179,21 @@ fn values(engine: &impl Engine, written: &[Arc<Node>], feeds: Vec<Feed>) -> Resu
     let plan = Plan::rewritten(written)?;
     let found = engine.values(&plan, plan.bound(feeds.clone())?);
     match found {
-        Err(_) if plan.is_rewritten() => {
+        Err(error) if plan.is_rewritten() && is_of_a_step(&error) => {
             let plan = Plan::new(written)?;
             engine.values(&plan, plan.bound(feeds)?)
         }
         found => found,
+    }
+}
+
+/// Whether the graph as it is written may say it better, or have an answer: not where a file, the memory or an engine is
+/// at fault, which took their time already.
+fn is_of_a_step(error: &Error) -> bool {
+    match error {
+        Error::Lazy { cause, .. } | Error::InRange { cause, .. } => is_of_a_step(cause),
+        Error::Engine { .. } | Error::Format { .. } | Error::Io { .. } | Error::OutOfMemory { .. } => false,
+        _ => true,
     }
 }
 

@@ -13,11 +13,10 @@ use super::value::Value;
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
-use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::element::Element;
 use crate::ops::{self, slice_of};
-use crate::pattern::Pattern;
+use crate::pattern::{Format, Pattern};
 use crate::tensor::Tensor;
 
 /// A tensor that is read when it is needed, and may be larger than memory.
@@ -188,6 +187,11 @@ pub trait ByRanges: Send + Sync {
 
     /// A value of this shape that stores the first element alone, if there is one, and its pattern; none of an array.
     fn first(&self, value: &Held, shape: &Shape) -> Result<Option<[Held; 2]>>;
+
+    /// The bytes that this pattern takes whatever it stores.
+    fn first_bytes(&self, _: &Shape) -> u128 {
+        0
+    }
 }
 
 /// A range of an axis as slices.
@@ -215,10 +219,7 @@ impl<P: Pattern, T: Element> ByRanges for OfTensors<P, T> {
     }
 
     fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
-        let mut counts: Vec<u64> = alloc::zeros(bins.count())?;
-        let coords = known::<Tensor<P, T>>(value).pattern().axis_coords(axis)?;
-        coords.iter().filter_map(|coord| bins.of(coord.to_usize())).for_each(|bin| counts[bin] += 1);
-        Ok(counts)
+        counts(known::<Tensor<P, T>>(value).pattern(), axis, bins)
     }
 
     fn stored(&self, value: &Held) -> usize {
@@ -236,9 +237,15 @@ impl<P: Pattern, T: Element> ByRanges for OfTensors<P, T> {
         let count = x.nnz().min(1);
         let of_axis = |axis| (0..count).map(|entry| P::Index::from_usize(x.pattern().coord(entry, axis))).collect();
         let coords = (0..x.rank()).map(|axis| Vec::into(of_axis(axis))).collect();
-        let pattern = P::from_coords(shape.clone(), count, coords, default_limit(0))?;
+        // Whoever asks has compared the bytes of the pattern with those that it may take.
+        let pattern = P::from_coords(shape.clone(), count, coords, u64::MAX)?;
         let first = Tensor::from_shared(pattern.clone(), x.shared_values().slice(0..count), x.fill());
         Ok(Some([Arc::new(first), Arc::new(pattern)]))
+    }
+
+    fn first_bytes(&self, shape: &Shape) -> u128 {
+        let lanes = || shape.iter().rev().skip(1).fold(1, |lanes: u128, &length| lanes.saturating_mul(length as u128));
+        if P::FORMAT == Format::Csr { lanes().saturating_mul(size_of::<usize>() as u128) } else { 0 }
     }
 }
 
@@ -251,6 +258,14 @@ fn of_one_fill<'a, P: Pattern, T: Element>(parts: &[&'a Tensor<P, T>]) -> Vec<Co
         _ => Cow::Borrowed(part),
     };
     parts.iter().map(with_it).collect()
+}
+
+/// How many entries stand in each bin of positions of an axis.
+pub(super) fn counts(pattern: &impl Pattern, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+    let mut counts: Vec<u64> = alloc::zeros(bins.count())?;
+    let coords = pattern.axis_coords(axis)?;
+    coords.iter().filter_map(|coord| bins.of(coord.to_usize())).for_each(|bin| counts[bin] += 1);
+    Ok(counts)
 }
 
 pub(super) struct OfArrays<T>(pub(super) PhantomData<fn() -> T>);

@@ -39,8 +39,9 @@ pub(super) fn step<V: Value, const N: usize>(
     shape: impl FnOnce([&Shape; N]) -> Result<Option<Shape>>,
     run: impl Fn(&[Held]) -> Result<V> + Send + Sync + 'static,
 ) -> Lazy<V> {
-    let shape = |shapes: &[&Shape]| shapes.try_into().map_or(Ok(None), shape);
-    step_of(name, arguments, inputs.map(Arc::clone).to_vec(), form, shape, run)
+    let inputs = inputs.map(Arc::clone).to_vec();
+    let shape = shape_of_some(&inputs, Box::new(shape));
+    made(name, arguments, inputs, form, shape, Box::new(run))
 }
 
 /// A step of so many inputs as come.
@@ -54,16 +55,34 @@ pub(super) fn step_of<V: Value>(
     run: impl Fn(&[Held]) -> Result<V> + Send + Sync + 'static,
 ) -> Lazy<V> {
     let shape = shape_of(&inputs, Box::new(shape));
+    made(name, arguments, inputs, form, shape, Box::new(run))
+}
+
+/// As trait objects: what takes them is compiled once for each type of result, and not for each step.
+type RunOf<V> = Box<dyn Fn(&[Held]) -> Result<V> + Send + Sync>;
+type ShapeOf<'a> = Box<dyn FnOnce(&[&Shape]) -> Result<Option<Shape>> + 'a>;
+type ShapeOfSome<'a, const N: usize> = Box<dyn FnOnce([&Shape; N]) -> Result<Option<Shape>> + 'a>;
+
+#[track_caller]
+fn made<V: Value>(
+    name: &'static str,
+    arguments: String,
+    inputs: Vec<Arc<Node>>,
+    form: Form,
+    shape: Result<Option<Shape>>,
+    run: RunOf<V>,
+) -> Lazy<V> {
     let run = Arc::new(move |inputs: &[Held]| Ok(Arc::new(run(inputs)?) as Held));
     Lazy::of(Arc::new(Node::step(V::KIND, name, arguments, inputs, form, shape, run)))
 }
 
-/// What tells the shape of a result. As a trait object: what takes it is compiled once.
-type ShapeOf<'a> = Box<dyn FnOnce(&[&Shape]) -> Result<Option<Shape>> + 'a>;
-
 /// The shape of a result, if those of all inputs are known; the error of one that is refused.
 fn shape_of(inputs: &[Arc<Node>], shape: ShapeOf<'_>) -> Result<Option<Shape>> {
     shapes_of(inputs)?.map_or(Ok(None), |shapes| shape(&shapes))
+}
+
+fn shape_of_some<const N: usize>(inputs: &[Arc<Node>], shape: ShapeOfSome<'_, N>) -> Result<Option<Shape>> {
+    shapes_of(inputs)?.and_then(|shapes| shapes.try_into().ok()).map_or(Ok(None), shape)
 }
 
 /// The shapes of the inputs of a step, if all are known; the error of one that is refused.

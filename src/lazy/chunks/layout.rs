@@ -85,10 +85,16 @@ pub(super) struct Leaf {
     pub(super) share: Share,
 }
 
+/// What is read and what is there takes so many times as much in states of cells, at most, or this.
+const STATES_OF_INPUT: u64 = 16;
+const LEAST_STATES: u64 = 16 << 20;
+
 pub(super) struct Layout<'a> {
     plan: &'a Plan,
     /// The bytes that values may take.
     memory: u64,
+    /// Of these, what the states of a fold may take at once, and the results of all folds.
+    pub(super) states: u64,
     is_there: Vec<bool>,
     /// Which reductions rather take ranges of an axis that they do not keep: what stands behind them is cut there.
     do_fold: Vec<bool>,
@@ -102,6 +108,17 @@ pub(super) struct Layout<'a> {
     pub(super) ways: BTreeMap<usize, Way>,
 }
 
+/// What the states of folds may take of the memory: of few entries no more than these are worth, whatever the shape.
+fn states_of(plan: &Plan, memory: u64, slots: &[Option<Held>]) -> u64 {
+    let bytes = |(step, slot): (&Step, &Option<Held>)| match (slot, &step.node.body) {
+        (Some(value), _) => step.node.kind.bytes(value) as u64,
+        (None, Body::Source(source)) => source.about(),
+        (None, _) => 0,
+    };
+    let input = plan.steps.iter().zip(slots).map(bytes).fold(0, u64::saturating_add);
+    (memory / STATES).min(input.saturating_mul(STATES_OF_INPUT).max(LEAST_STATES))
+}
+
 impl<'a> Layout<'a> {
     /// For results that are needed as a whole, but for one that is given away range by range.
     pub(super) fn new(plan: &'a Plan, memory: u64, slots: &[Option<Held>], poured: Option<usize>) -> Self {
@@ -113,7 +130,9 @@ impl<'a> Layout<'a> {
         let shapes = plan.steps.iter().zip(slots).map(shape).collect();
         let is_there = slots.iter().map(Option::is_some).collect();
         let (do_fold, folds, ways) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-        let mut layout = Layout { plan, memory, is_there, do_fold, folds, folded_bytes: 0, poured, shapes, ways };
+        let states = states_of(plan, memory, slots);
+        let mut layout =
+            Layout { plan, memory, states, is_there, do_fold, folds, folded_bytes: 0, poured, shapes, ways };
         // Of a step this asks for those before it.
         for at in 0..plan.steps.len() {
             let fold = if layout.is_there[at] { None } else { layout.fold(at) };
@@ -175,7 +194,7 @@ impl<'a> Layout<'a> {
     /// In how many passes the cells of a fold are found, more or less: half of the states' memory is for what grows.
     fn passes(&self, at: usize) -> u128 {
         let state = if self.plan.steps[at].node.name == "norm" { SQUARES } else { STATE };
-        self.cells(at).saturating_mul(2 * state).div_ceil((self.memory / STATES).max(1).into())
+        self.cells(at).saturating_mul(2 * state).div_ceil(self.states.max(1).into())
     }
 
     /// The number of positions of a value.
@@ -193,10 +212,12 @@ impl<'a> Layout<'a> {
             1 => is_fold(node) || has_passes(node),
             _ => {
                 let bytes = self.folded_bytes.saturating_add(self.folded_bytes_of(at));
-                is_fold(node) && bytes <= (self.memory / STATES).into() && self.passes(at) <= MOST_PASSES
+                is_fold(node) && bytes <= self.states.into() && self.passes(at) <= MOST_PASSES
             }
         };
-        if !fits || node.facts.grouping.is_some() || !self.plan.steps[operand].node.kind.by_ranges()?.is_poured() {
+        // What is folded itself is needed as a whole: its own operand would come in ranges of another axis else.
+        let is_folded = self.do_fold.get(operand) == Some(&true);
+        if !fits || node.facts.grouping.is_some() || is_folded || !self.is_poured(operand)? {
             return None;
         }
         let is_repeated = has_passes(node) || self.passes(at) > 1;
@@ -204,6 +225,12 @@ impl<'a> Layout<'a> {
         let is_long =
             || stage.plan.steps.iter().any(|step| PRODUCTS.contains(&step.node.name) && !step.inputs.is_empty());
         (!is_repeated || !self.plan.outputs.contains(&operand) && !is_long()).then_some(stage)
+    }
+
+    /// Whether reductions take a value range by range, beside the pattern of one of its entries in all of its shape.
+    fn is_poured(&self, at: usize) -> Option<bool> {
+        let ranges = self.plan.steps[at].node.kind.by_ranges()?;
+        Some(ranges.is_poured() && ranges.first_bytes(self.shapes[at].as_ref()?) <= self.states.into())
     }
 
     /// The axes of its operand that a reduction keeps; none where these are not known.

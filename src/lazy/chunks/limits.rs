@@ -27,39 +27,46 @@ const INSTEAD: &str = "raise --max-memory (Chunks::memory), or ask for what is s
 const OF_PART: &str =
     "raise --max-memory (Chunks::memory), a quarter of which a step may make of a range, or ask for what is smaller";
 
-/// Refuses so many bytes above the memory.
-pub(super) fn check(what: &'static str, bytes: u128, memory: u64) -> Result<()> {
-    check_part(what, bytes, 1, memory)
+/// The bytes that a user allows, and how many of them values take that were found and are still needed.
+pub(super) struct Room {
+    pub(super) memory: u64,
+    pub(super) held: u64,
 }
 
-/// Refuses so many bytes above a part of the memory. The error tells what all parts take, so that its numbers are those
-/// to name.
-pub(super) fn check_part(what: &'static str, bytes: u128, part: u64, memory: u64) -> Result<()> {
-    let bytes = bytes.saturating_mul(part.into());
-    match bytes <= u128::from(memory) {
-        true => Ok(()),
-        false => Err(Error::TooLarge { what, bytes, limit: memory, instead: INSTEAD }),
+impl Room {
+    pub(super) fn left(&self) -> u64 {
+        self.memory.saturating_sub(self.held)
     }
-}
 
-/// What `work` gives, of which a result that could explode may take a part of the memory, or its share of that where it
-/// is one of so many works.
-pub(super) fn bounded<T>(part: u64, works: u64, memory: u64, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let limit = (memory / part).max(LEAST) / works;
-    limit::within(Some(limit), work).map_err(|error| told(error, limit, part, memory))
-}
+    /// Refuses so many bytes beside what is held. The error tells what both take, so that its numbers are those to name.
+    pub(super) fn check(&self, what: &'static str, bytes: u128) -> Result<()> {
+        let bytes = bytes.saturating_add(self.held.into());
+        match bytes <= u128::from(self.memory) {
+            true => Ok(()),
+            false => Err(Error::TooLarge { what, bytes, limit: self.memory, instead: INSTEAD }),
+        }
+    }
 
-/// An error at the limit of a part of the memory, with what all parts take.
-fn told(error: Error, own: u64, part: u64, memory: u64) -> Error {
-    match error {
-        Error::Lazy { operation, file, line, cause } => {
-            Error::Lazy { operation, file, line, cause: Box::new(told(*cause, own, part, memory)) }
+    /// What `work` gives, of which a result that could explode may take a part of what is left, or its share of that
+    /// where it is one of so many works.
+    pub(super) fn bounded<T>(&self, part: u64, works: u64, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let limit = (self.left() / part).max(LEAST) / works;
+        limit::within(Some(limit), work).map_err(|error| self.told(error, limit, part))
+    }
+
+    /// An error at the limit of a part of what is left, with what all parts take, and what is held.
+    fn told(&self, error: Error, own: u64, part: u64) -> Error {
+        match error {
+            Error::Lazy { operation, file, line, cause } => {
+                Error::Lazy { operation, file, line, cause: Box::new(self.told(*cause, own, part)) }
+            }
+            Error::TooLarge { what, bytes, limit, .. } if limit == own => {
+                let bytes = bytes.saturating_mul(part.into()).saturating_add(self.held.into());
+                let instead = if part > 1 { OF_PART } else { INSTEAD };
+                Error::TooLarge { what, bytes, limit: self.memory, instead }
+            }
+            other => other,
         }
-        Error::TooLarge { what, bytes, limit, .. } if limit == own => {
-            let instead = if part > 1 { OF_PART } else { INSTEAD };
-            Error::TooLarge { what, bytes: bytes.saturating_mul(part.into()), limit: memory, instead }
-        }
-        other => other,
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Chunks;
 use super::layout::{Layout, Stage, Way};
-use super::limits::{STATES, bounded, check};
+use super::limits::{Room, STATES};
 use super::spill::Spill;
 use super::walk::Walk;
 use crate::base::error::{Error, Result};
@@ -23,12 +23,14 @@ pub(super) struct Run<'a> {
     pub(super) plan: &'a Plan,
     pub(super) layout: &'a Layout<'a>,
     pub(super) slots: Vec<Option<Held>>,
+    pub(super) room: Room,
     spill: Spill,
 }
 
 impl<'a> Run<'a> {
     pub(super) fn new(chunks: &'a Chunks, plan: &'a Plan, layout: &'a Layout<'a>, slots: Vec<Option<Held>>) -> Self {
-        Run { chunks, plan, layout, slots, spill: Spill::new(chunks.folder.clone()) }
+        let room = Room { memory: chunks.memory, held: 0 };
+        Run { chunks, plan, layout, slots, room, spill: Spill::new(chunks.folder.clone()) }
     }
 
     /// The values of the outputs.
@@ -61,33 +63,47 @@ impl<'a> Run<'a> {
                 Way::Folded(stage) => self.folded(node, stage),
             };
             self.slots[at] = Some(found.map_err(|cause| node.error(cause))?);
-            last.get(&at).into_iter().flatten().for_each(|&at| self.slots[at] = None);
+            self.room.held = self.room.held.saturating_add(self.bytes(at));
+            for &at in last.get(&at).into_iter().flatten() {
+                self.room.held = self.room.held.saturating_sub(self.bytes(at));
+                self.slots[at] = None;
+            }
         }
         Ok(())
     }
 
+    /// What a value takes, if it is held.
+    fn bytes(&self, at: usize) -> u64 {
+        self.slots[at].as_ref().map_or(0, |value| self.plan.steps[at].node.kind.bytes(value) as u64)
+    }
+
     fn read(&self, at: usize) -> Result<Held> {
         let bytes = self.layout.source(at).map_or(0, |source| source.bytes());
-        check("a file that is needed as a whole", bytes.into(), self.chunks.memory)?;
+        self.room.check("a file that is needed as a whole", bytes.into())?;
         self.plan.steps[at].node.run(&[])
     }
 
     fn whole(&self, at: usize) -> Result<Held> {
         let step = &self.plan.steps[at];
         let inputs: Vec<Held> = step.inputs.iter().filter_map(|&input| self.slots[input].clone()).collect();
-        let bytes = step.inputs.iter().zip(&inputs).map(|(&at, value)| self.plan.steps[at].node.kind.bytes(value));
-        check("what this step takes as a whole", bytes.map(|bytes| bytes as u128).sum(), self.chunks.memory)?;
-        bounded(1, 1, self.chunks.memory, || step.node.run(&inputs))
+        let were_there = step.inputs.iter().filter(|at| matches!(self.layout.ways.get(at), Some(Way::There)));
+        let bytes = were_there.map(|&at| u128::from(self.bytes(at))).sum();
+        self.room.check("what this step takes as a whole", bytes)?;
+        self.room.bounded(1, 1, || step.node.run(&inputs))
     }
 
     /// The ranges of a value, joined.
     fn joined(&self, stage: &Stage) -> Result<Held> {
         let kind = self.plan.steps[stage.of].node.kind;
-        let (mut parts, mut bytes) = (Vec::new(), 0);
+        let (mut parts, mut bytes, mut done) = (Vec::new(), 0_u128, 0_u128);
         Walk::new(self, stage)?.pour(&mut |part| {
-            bytes += kind.bytes(part) as u128;
+            bytes += 2 * kind.bytes(part) as u128;
+            done += kind.shape(part).get(stage.axis).map_or(0, |&length| length as u128);
             parts.push(Arc::clone(part));
-            check("the parts of this result, and all of it", 2 * bytes, self.chunks.memory)
+            let what = "the parts of this result, and all of it";
+            // What all of it takes is told, if the rest is like what is there.
+            let all = || bytes.saturating_mul(stage.length as u128) / done.max(1);
+            self.room.check(what, bytes).or_else(|_| self.room.check(what, bytes.max(all())))
         })?;
         match (&parts[..], kind.by_ranges()) {
             ([one], _) => Ok(Arc::clone(one)),
@@ -142,7 +158,7 @@ impl<'a> Run<'a> {
             is_poured: true,
             none: &empty,
             run: &run,
-            most: usize::try_from(self.chunks.memory / STATES).unwrap_or(usize::MAX),
+            most: usize::try_from(self.layout.states.min(self.room.left() / STATES)).unwrap_or(usize::MAX),
             picoseconds: PICOSECONDS,
             states: None,
         };

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::layout::{Leaf, Stage};
-use super::limits::{INPUT, LEAST_READ, RESULT, bounded, check_part, excess};
+use super::limits::{INPUT, LEAST_READ, RESULT, excess};
 use super::run::Run;
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -66,11 +66,9 @@ struct Ranged {
 impl<'s> Walk<'s> {
     pub(super) fn new(run: &'s Run<'s>, stage: &'s Stage) -> Result<Self> {
         let bins = Bins::new(0..stage.length, BINS);
-        let least = stage.length.div_ceil(BINS << 4);
-        let bins = Bins { width: bins.width.min(run.chunks.positions.max(least)), ..bins };
         let (weights, dealt, left) = (alloc::zeros(bins.count())?, BTreeMap::new(), Vec::new());
         let width = threads::width().min(AT_ONCE);
-        let input = run.chunks.memory / INPUT;
+        let input = run.room.left() / INPUT;
         let limit = (input / width.max(2) as u64).max(input.min(LEAST_READ));
         let mut walk = Walk {
             run,
@@ -111,16 +109,29 @@ impl<'s> Walk<'s> {
             self.bins.add(&mut self.weights, cut.back(positions.start)..cut.back(positions.end), *weight);
         }
         let Some(source) = source else { return Ok(()) };
-        let dealt = run.dealt(source.as_ref(), cut.axis, &own, &weights, self.limit)?;
+        // Nothing is written out that cannot be worked on.
+        if cut.axis > 0 {
+            self.check(weights.iter().copied().max().unwrap_or(0))?;
+        }
+        let bytes = self.limit / self.files_by_other_axes();
+        let dealt = run.dealt(source.as_ref(), cut.axis, &own, &weights, bytes)?;
         self.dealt.extend(dealt.map(|dealt| (leaf.slot, dealt)));
         Ok(())
+    }
+
+    /// How many files do not lie in the order of the ranges, one at least.
+    fn files_by_other_axes(&self) -> u64 {
+        let is_one = |leaf: &&Leaf| {
+            matches!(leaf.share, Share::Along(cut) if cut.axis > 0) && self.run.layout.source(leaf.at).is_some()
+        };
+        self.stage.leaves.iter().filter(is_one).count().max(1) as u64
     }
 
     /// The ranges that come next and are computed at once. One that is left is computed alone, and so is the first one,
     /// which tells how large results are.
     fn ranges(&mut self) -> Result<Vec<Ranged>> {
         if let Some(left) = self.left.pop() {
-            return Ok(vec![left]);
+            return Ok(vec![self.begun(left)]);
         }
         if let Some(error) = self.failed.take() {
             return Err(error);
@@ -142,11 +153,24 @@ impl<'s> Walk<'s> {
                 }
                 Some(Ok(range)) => {
                     weight = weight.saturating_add(range.weight);
-                    ranges.push(range);
+                    ranges.push(self.begun(range));
+                    if !self.left.is_empty() {
+                        break;
+                    }
                 }
             }
         }
         Ok(ranges)
+    }
+
+    /// As many positions of a range as are allowed at once, or a few more of a very long axis; those behind are left.
+    fn begun(&mut self, Ranged { range, weight }: Ranged) -> Ranged {
+        let most = self.run.chunks.positions.max(self.stage.length.div_ceil(BINS << 4));
+        let end = range.end.min(range.start.saturating_add(most));
+        if end < range.end {
+            self.left.push(Ranged { range: end..range.end, weight });
+        }
+        Ranged { range: range.start..end, weight }
     }
 
     /// The next bins that fit, one at least. The first range may have no bin.
@@ -166,9 +190,13 @@ impl<'s> Walk<'s> {
             (self.next, end, weight) = (self.next + 1, bin.end, sum);
         }
         self.is_done = self.next >= self.weights.len();
+        Some(self.check(weight).map(|()| Ranged { range: first..end, weight }))
+    }
+
+    /// Refuses what one range weighs above a part of the memory.
+    fn check(&self, weight: u64) -> Result<()> {
         let what = "what stands at a few positions of the axis that is cut, and work on it,";
-        let checked = check_part(what, weight.into(), 2, self.run.chunks.memory);
-        Some(checked.map(|()| Ranged { range: first..end, weight }))
+        self.run.room.check(what, 2 * u128::from(weight))
     }
 
     /// What the steps begin with for a range.
@@ -274,7 +302,7 @@ impl<'s> Walk<'s> {
         self.spares.within(|| {
             let slots = self.read(range)?;
             let leaves = slots.clone();
-            let found = bounded(RESULT, works, self.run.chunks.memory, || self.stage.plan.run(slots));
+            let found = self.run.room.bounded(RESULT, works, || self.stage.plan.run(slots));
             for (step, leaf) in self.stage.plan.steps.iter().zip(leaves) {
                 leaf.into_iter().for_each(|leaf| spare(step.node.kind, leaf));
             }

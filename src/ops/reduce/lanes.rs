@@ -8,6 +8,7 @@ use ndarray::{ArrayBase, ArrayD, ArrayView1, ArrayViewD, ArrayViewMut2, Axis, Da
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
+use crate::base::grouping::Grouping;
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, step, unravel};
 use crate::base::threads;
@@ -59,13 +60,12 @@ pub(super) fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
     if order == Order::Any {
         sort_by_stride(&mut reduced, view.strides());
     }
-    let lengths: Vec<usize> = kept.iter().map(|&axis| view.len_of(Axis(axis))).collect();
+    let lengths = lengths_of(view.shape(), &kept);
     let lanes_last = view.permuted_axes([&kept[..], &reduced].concat());
     let extent = reduction.extent() as usize;
     let results = match (lanes_last.as_slice(), at_once) {
         (Some(elements), Some(at_once)) if are_short::<T>(extent) => {
-            let ends = 0..elements.len() / extent + 1;
-            at_once(&alloc::collect(ends.map(|cell| cell * extent))?, elements)
+            at_once(&ends(elements.len() / extent, extent)?, elements)
         }
         (Some(elements), _) => {
             let of_lane = |scratch: &mut S, cell| {
@@ -80,6 +80,17 @@ pub(super) fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
         Err(refusal @ Refused { fault: Fault::Memory(_), .. }) => Err(refusal),
         Err(Refused { fault, group }) => Err(fault.of(number_in_axis_order(group, &kept, &lengths))),
     }
+}
+
+/// Here and below what does not depend on the operation stands in functions of its own: closures in one that is generic
+/// are compiled again for each.
+fn lengths_of(shape: &[usize], axes: &[usize]) -> Vec<usize> {
+    axes.iter().map(|&axis| shape[axis]).collect()
+}
+
+/// Where lanes of one length begin, and the last one ends.
+fn ends(lanes: usize, length: usize) -> Allocated<Vec<usize>> {
+    alloc::collect((0..lanes + 1).map(|lane| lane * length))
 }
 
 /// Sorts axes so that neighbours along the last one are the nearest.
@@ -117,6 +128,65 @@ fn in_axis_order<U: Copy>(items: Vec<U>, kept: &[usize], lengths: &[usize]) -> A
     alloc::collect(array.permuted_axes(places_of(kept)).iter().copied())
 }
 
+/// The cells of a reduction by labels, and where their elements stand in an array whose axes are in lanes.
+struct Labelled<'a> {
+    grouping: &'a Grouping,
+    /// The axes of the cells, that of the labels last, and their lengths.
+    kept: Vec<usize>,
+    lengths: Vec<usize>,
+    /// The positions of the reduced axes before that of the labels, from that on, and behind it.
+    outer: usize,
+    extent: usize,
+    inner: usize,
+}
+
+impl<'a> Labelled<'a> {
+    fn new(reduction: &'a Reduction, shape: &[usize]) -> Self {
+        let grouping = reduction.grouping().expect("this is a reduction by labels");
+        let (reduced, labelled) = (reduction.reduced(), grouping.axis());
+        let mut kept: Vec<usize> = reduction.kept().iter().copied().filter(|&axis| axis != labelled).collect();
+        let size = |axes: &[usize]| axes.iter().map(|&axis| shape[axis]).product::<usize>();
+        let place = reduced.partition_point(|&axis| axis < labelled);
+        let (outer, extent, inner) = (size(&reduced[..place]), size(&reduced[place..]), size(&reduced[place + 1..]));
+        let mut lengths = lengths_of(shape, &kept);
+        kept.push(labelled);
+        lengths.push(grouping.count());
+        Labelled { grouping, kept, lengths, outer, extent, inner }
+    }
+
+    fn cells(&self) -> usize {
+        self.lengths.iter().product()
+    }
+
+    /// The lengths of the axes of the cells, in the order of these.
+    fn lengths_in_order(&self, reduction: &Reduction) -> Vec<usize> {
+        let place = |axis: &usize| self.kept.iter().position(|of| of == axis);
+        reduction.kept().iter().filter_map(place).map(|at| self.lengths[at]).collect()
+    }
+
+    /// The elements of a cell, side by side.
+    fn gather<T: Element>(&self, elements: &[T], cell: usize, group: &mut Vec<T>) -> Allocated<()> {
+        let count = self.grouping.count();
+        group.clear();
+        for block in (0..self.outer).map(|at| (cell / count * self.outer + at) * self.extent) {
+            for start in self.grouping.members(cell % count).iter().map(|member| block + member * self.inner) {
+                alloc::reserve(group, self.inner)?;
+                group.extend_from_slice(&elements[start..start + self.inner]);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The elements of an array in the order of some axes.
+fn in_order_of<'a, T: Element>(view: &'a ArrayViewD<'_, T>, axes: Vec<usize>) -> Allocated<Cow<'a, [T]>> {
+    let elements = view.view().permuted_axes(axes);
+    Ok(match elements.to_slice() {
+        Some(elements) => Cow::Borrowed(elements),
+        None => Cow::Owned(alloc::collect(elements.iter().copied())?),
+    })
+}
+
 /// `finish` of the elements of each cell of a reduction by labels, side by side in row-major order, and the lengths of
 /// the axes of the cells; one `scratch` a thread. `blank` is any result.
 pub(super) fn map_labelled_lanes<T: Element, S, U: Copy + Send + Sync>(
@@ -126,35 +196,16 @@ pub(super) fn map_labelled_lanes<T: Element, S, U: Copy + Send + Sync>(
     scratch: impl Fn() -> S + Sync + Send,
     finish: impl Fn(&mut S, &[T]) -> Outcome<U> + Sync + Send,
 ) -> Outcomes<(Vec<U>, Vec<usize>)> {
-    let grouping = reduction.grouping().expect("this is a reduction by labels");
-    let (reduced, labelled, count) = (reduction.reduced(), grouping.axis(), grouping.count());
-    let mut kept: Vec<usize> = reduction.kept().iter().copied().filter(|&axis| axis != labelled).collect();
-    let size = |axes: &[usize]| axes.iter().map(|&axis| view.len_of(Axis(axis))).product::<usize>();
-    let place = reduced.partition_point(|&axis| axis < labelled);
-    let (outer, extent, inner) = (size(&reduced[..place]), size(&reduced[place..]), size(&reduced[place + 1..]));
-    let cells = size(&kept) * count;
-    let elements = view.view().permuted_axes([&kept[..], reduced].concat());
-    let elements = match elements.as_slice() {
-        Some(elements) => Cow::Borrowed(elements),
-        None => Cow::Owned(alloc::collect(elements.iter().copied())?),
-    };
+    let labelled = Labelled::new(reduction, view.shape());
+    let (kept, lengths) = (&labelled.kept, &labelled.lengths);
+    let elements = in_order_of(&view, [&kept[..kept.len() - 1], reduction.reduced()].concat())?;
     let of_cell = |(group, scratch): &mut (Vec<T>, S), cell: usize| {
-        group.clear();
-        for block in (0..outer).map(|at| (cell / count * outer + at) * extent) {
-            for start in grouping.members(cell % count).iter().map(|member| block + member * inner) {
-                alloc::reserve(group, inner)?;
-                group.extend_from_slice(&elements[start..start + inner]);
-            }
-        }
+        labelled.gather(&elements, cell, group)?;
         finish(scratch, group).map_err(|fault| fault.of(cell))
     };
-    let results = threads::try_map_heavy(cells, elements.len(), blank, || (Vec::new(), scratch()), of_cell);
-    let mut lengths: Vec<usize> = kept.iter().map(|&axis| view.len_of(Axis(axis))).collect();
-    kept.push(labelled);
-    lengths.push(count);
-    let results = results.map_err(|Refused { fault, group }| fault.of(number_in_axis_order(group, &kept, &lengths)))?;
-    let in_order = reduction.kept().iter().map(|&axis| if axis == labelled { count } else { view.len_of(Axis(axis)) });
-    Ok((in_axis_order(results, &kept, &lengths)?, in_order.collect()))
+    let results = threads::try_map_heavy(labelled.cells(), elements.len(), blank, || (Vec::new(), scratch()), of_cell);
+    let results = results.map_err(|Refused { fault, group }| fault.of(number_in_axis_order(group, kept, lengths)))?;
+    Ok((in_axis_order(results, kept, lengths)?, labelled.lengths_in_order(reduction)))
 }
 
 /// An array of the shape of `view` that holds zeros, but for what `give` writes: it sees each element, its item, its

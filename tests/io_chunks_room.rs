@@ -1,0 +1,135 @@
+//! What graphs over files may hold in ranges, and what is said where that is too much.
+
+#![cfg(feature = "parquet")]
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use lacuna::io::{Progress, ReadOptions, WriteOptions, scan, write};
+use lacuna::lazy::{Chunks, Lazy, compile};
+use lacuna::{Axes, CooTensor, Error, Result};
+
+/// A file that is removed with this.
+struct Stored(PathBuf);
+
+impl Stored {
+    fn new(name: &str, x: &CooTensor<f64>) -> Self {
+        let path = std::env::temp_dir().join(format!("lacuna-test-room-{name}-{}.parquet", std::process::id()));
+        let mut options = WriteOptions::default();
+        options.group_entries = Some(2000);
+        write(&path, x, &options).unwrap();
+        Stored(path)
+    }
+
+    fn scan(&self) -> Lazy<CooTensor<f64>> {
+        scan(&self.0, &ReadOptions::default()).unwrap()
+    }
+}
+
+impl Drop for Stored {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Rows of a hundred entries.
+fn rows(count: u32) -> CooTensor<f64> {
+    let coords = vec![(0..100 * count).map(|at| at / 100).collect(), (0..100 * count).map(|at| at % 100).collect()];
+    let values = (0..100 * count).map(|at| f64::from(at) * 0.37 - 90.0).collect();
+    CooTensor::new([count as usize, 100], coords, values, 0.0).unwrap()
+}
+
+/// The bytes that an error says are enough.
+fn needed<T: std::fmt::Debug>(found: Result<T>) -> u64 {
+    let mut error = found.unwrap_err();
+    while let Error::Lazy { cause, .. } | Error::InRange { cause, .. } = error {
+        error = *cause;
+    }
+    let Error::TooLarge { bytes, .. } = error else { panic!("{error}") };
+    u64::try_from(bytes).unwrap()
+}
+
+/// Each result had all of the memory, however many stood beside it.
+#[test]
+fn results_share_the_memory() {
+    let file = Stored::new("share", &rows(400));
+    let (one, other) = (file.scan().abs(), file.scan() * 2.0);
+    // 16 bytes an entry, and as many for its parts.
+    let engine = Chunks::memory(16 * 40_000 * 5 / 2);
+    assert!(one.clone().on(engine.clone()).collect().is_ok() && other.clone().on(engine.clone()).collect().is_ok());
+    let both = compile((&one, &other)).unwrap();
+    let needed = needed(both.run_on(&engine, []));
+    let (found, _) = both.run_on(&Chunks::memory(needed), []).unwrap();
+    assert!(found.same_as(&rows(400).abs().unwrap()));
+}
+
+/// The bytes of those parts that were there were named, so that one error led to the next.
+#[test]
+fn the_bytes_that_an_error_names_are_enough() {
+    let file = Stored::new("enough", &rows(400));
+    let sums = file.scan().abs();
+    let needed = needed(sums.clone().on(Chunks::memory(300_000)).collect());
+    assert!(sums.on(Chunks::memory(needed + needed / 8)).collect().is_ok(), "{needed} bytes");
+}
+
+/// Everything was asked again of the graph as it is written, after a damaged page as after a step that is refused.
+#[test]
+fn a_file_that_cannot_be_read_is_read_once() {
+    let file = Stored::new("once", &rows(400));
+    let read = Arc::new(AtomicU64::new(0));
+    let mut options = ReadOptions::default();
+    let told = Arc::clone(&read);
+    options.progress = Some(Progress::new(move |bytes| told.store(bytes, Relaxed)));
+    let x: Lazy<CooTensor<f64>> = scan(&file.0, &options).unwrap();
+    let sums = x.abs().slice(ndarray::s![1.., ..]).sum(Axes::all()).on(Chunks::memory(1 << 20));
+    assert!(sums.explain().unwrap().contains("rewritten"), "{}", sums.explain().unwrap());
+    let mut bytes = fs::read(&file.0).unwrap();
+    // Whole pages, with their headers.
+    let (at, end) = (bytes.len() * 6 / 10, bytes.len() * 8 / 10);
+    bytes[at..end].fill(0xff);
+    fs::write(&file.0, &bytes).unwrap();
+    sums.collect().unwrap_err();
+    let read = read.load(Relaxed);
+    assert!(read < bytes.len() as u64 * 5 / 4, "{read} bytes of {}", bytes.len());
+}
+
+/// By the shape alone: three entries took the states of forty million columns, where there was room for these.
+#[test]
+fn few_entries_have_few_states() {
+    let x = CooTensor::new([3, 40_000_000], vec![vec![0, 1, 2], vec![7, 7, 39_999_999]], vec![1.0, 2.0, 4.0], 0.0);
+    let file = Stored::new("few", &x.unwrap());
+    let sums = file.scan().sum(0).on(Chunks::memory(1 << 40));
+    assert!(!sums.explain().unwrap().contains("folds"), "{}", sums.explain().unwrap());
+    assert_eq!(sums.collect().unwrap().entries().len(), 2);
+}
+
+/// It was dealt out for the maximum, though the sums of its columns fit.
+#[test]
+fn what_is_made_of_folds_takes_their_results() {
+    let file = Stored::new("folds", &rows(400));
+    let on = file.scan().sum(0).max(Axes::all()).on(Chunks::memory(1 << 20));
+    let told = on.explain().unwrap();
+    assert!(told.contains("%1 folds %0 in ranges of axis 0") && !told.contains("axis 1"), "{told}");
+    assert!(on.collect().unwrap().same_as(&rows(400).sum(0).unwrap().max(Axes::all()).unwrap()));
+}
+
+/// All of it was written out before.
+#[test]
+fn positions_that_do_not_fit_are_refused_before_a_file_is_dealt_out() {
+    let file = Stored::new("heavy", &rows(400));
+    // There is no such folder, and none can be made.
+    let on = file.scan().nanmedian(0).on(Chunks::memory(10_000).spill(&file.0));
+    assert!(needed(on.collect()) > 400 * 16);
+}
+
+/// Offsets of all rows were made for one entry, whatever the memory.
+#[test]
+fn offsets_of_all_rows_are_asked_for() {
+    let x = CooTensor::new([20_000_000, 2], vec![vec![19_999_999], vec![1]], vec![4.0], 0.0).unwrap();
+    let file = Stored::new("offsets", &x);
+    let needed = needed(file.scan().to_csr().sum(Axes::all()).on(Chunks::memory(1 << 20)).collect());
+    assert!(needed >= 8 * 20_000_000, "{needed}");
+}
