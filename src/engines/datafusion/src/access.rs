@@ -76,6 +76,12 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
+/// The bytes that each of so many connections may bring before somebody takes them: all together a quarter of a memory,
+/// if that is no less than what a connection needs.
+pub(crate) fn waiting(memory: usize, connections: usize) -> usize {
+    (memory / 4 / connections.max(1)).clamp(1 << 20, 64 << 20)
+}
+
 /// Connections to workers, one for each.
 pub(crate) struct Channels {
     access: Access,
@@ -109,7 +115,9 @@ impl Channels {
             endpoint = endpoint.tls_config(tls).map_err(external)?;
         }
         let endpoint = endpoint.connect_timeout(self.silence).tcp_nodelay(true).keep_alive_while_idle(true);
-        let endpoint = endpoint.http2_keep_alive_interval(self.silence).keep_alive_timeout(self.silence);
+        // It is asked after half of the time, and has the other half to answer.
+        let half = self.silence / 2;
+        let endpoint = endpoint.http2_keep_alive_interval(half).keep_alive_timeout(half);
         Ok(self.signed(endpoint.connect_lazy()))
     }
 
@@ -132,5 +140,17 @@ pub(crate) struct Shared(pub(crate) Arc<Channels>);
 impl ChannelResolver for Shared {
     async fn get_worker_client_for_url(&self, url: &Url) -> Result<Box<dyn WorkerChannel>> {
         self.0.channel(url).map(create_worker_client)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_share_a_memory() {
+        for (memory, connections, mib) in [(0, 3, 1), (1 << 30, 16, 16), (1 << 30, 1, 64), (usize::MAX, 0, 64)] {
+            assert_eq!(waiting(memory, connections), mib << 20, "{connections} of {memory}");
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! The scalar function of DataFusion by which a pass of a median counts values: how the key of a value begins, if anybody
-//! looks there.
+//! The scalar function of DataFusion by which a pass of a median counts values: how the key of a value begins, if
+//! anybody looks there.
 
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
@@ -108,7 +108,7 @@ impl BinOf {
     pub(crate) fn new(query: Shared) -> Self {
         let mut takes = vec![DataType::UInt64; query.query.kept().len()];
         takes.extend([bytes_type(query.query.width()), words_type()]);
-        // A filter on what is made once would ask this for the same values again, if it were not volatile.
+        // Where a plan names a bin twice, this would be asked for the same values twice, if it were not volatile.
         BinOf { query, signature: Signature::exact(takes, Volatility::Volatile), looks: OnceLock::new() }
     }
 

@@ -1,6 +1,6 @@
 //! What the first pass of a median finds of each group: how many values are NaN, and how many stand below, at and above
-//! what is not stored, which tells where the middle is in most sparse groups; and the keys of those that stand below and
-//! above, as long as they are few, so that no pass is needed for small groups.
+//! what is not stored, which tells where the middle is in most sparse groups; and the keys of those that stand below
+//! and above, as long as they are few, so that no pass is needed for small groups.
 
 use std::sync::Arc;
 

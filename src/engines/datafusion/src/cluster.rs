@@ -15,11 +15,12 @@ use lacuna::lazy::outside::{Held, Plan, Query};
 use lacuna::{Error, Result};
 use prost::Message;
 use tonic::transport::Certificate;
+use tonic::{Code, Status};
 use url::Url;
 
-use crate::access::{Access, Channels, Shared as Connections, Token};
-use crate::codec::Codec;
-use crate::elsewhere::{Asked, STEP};
+use crate::access::{Access, Channels, Shared as Connections, Token, waiting};
+use crate::codec::{Codec, PARTS};
+use crate::elsewhere::{Asked, STEP, VERSION};
 use crate::engine::{Failure, Runs, engine, entries, session};
 use crate::fold::Seen;
 use crate::map::{Asks, Shared};
@@ -34,7 +35,8 @@ const MOST: usize = 1 << 15;
 ///
 /// A query goes to all workers that answer. Where one of them dies meanwhile, or says nothing, it is asked again of
 /// those that are left; where its answer is not made of all entries of the file, too. What then still has no answer is
-/// [`Error::Engine`], at the latest when the deadline has passed.
+/// [`Error::Engine`], at the latest when the deadline has passed; and so is a worker that has another token, or a
+/// certificate that another authority signed.
 ///
 /// Files are read by the workers, each of which must find them under the same name, with the same content, below one of
 /// its roots.
@@ -89,14 +91,14 @@ impl Cluster {
         Ok(Cluster { workers, access, partitions: 4, memory: 1 << 30, deadline, attempts: 3 })
     }
 
-    /// In so many parts on each worker: by default 4.
+    /// In so many parts on each worker, if these are not more than 4096 in all: by default 4.
     pub fn partitions(self, count: usize) -> Self {
         Cluster { partitions: count.clamp(1, 1024), ..self }
     }
 
-    /// The bytes that the groups of an answer may take here before they are written to files, and that what is read for
-    /// a step that no worker is asked for may take: by default 1 GiB. What workers may take each is told where they are
-    /// started.
+    /// The bytes that what workers send may take here while it waits (1 MiB for each of them at least), and that what
+    /// is read for a step that no worker is asked for may take: by default 1 GiB. The groups of an answer are held
+    /// beside that. What workers may take each is told where they are started.
     pub fn memory(self, bytes: u64) -> Self {
         Cluster { memory: bytes, ..self }
     }
@@ -136,6 +138,11 @@ impl Cluster {
         (self.deadline / 8).clamp(Duration::from_millis(250), Duration::from_secs(10))
     }
 
+    /// In how many parts each of some workers works: of what goes between them there is one for each part of all.
+    fn parts(&self) -> usize {
+        self.partitions.min(PARTS as usize / self.workers.len()).max(1)
+    }
+
     /// The context that a query runs in, on some workers.
     fn context(
         &self,
@@ -143,10 +150,8 @@ impl Cluster {
         workers: Vec<Url>,
         channels: &Arc<Channels>,
     ) -> std::result::Result<SessionContext, Failure> {
-        let asked = Asked::of(&**query).map_err(Failure::Final)?;
-        let said = HeaderValue::try_from(hex(&asked.encode_to_vec()));
-        let said = said.map_err(|error| Failure::Again(error.to_string()))?;
-        let (config, runtime) = session(query, self.partitions, self.memory)?;
+        let (config, runtime) = session(query, self.parts(), self.memory)?;
+        let waiting = waiting(usize::try_from(self.memory).unwrap_or(usize::MAX), workers.len());
         let builder = SessionStateBuilder::new().with_default_features().with_config(config);
         // A stage of one task would run here.
         let tasks = workers.len().max(2);
@@ -156,7 +161,8 @@ impl Cluster {
             .with_distributed_worker_resolver(Living(workers))
             .with_distributed_channel_resolver(Connections(Arc::clone(channels)))
             .with_distributed_user_codec(Codec(Shared::new(Arc::clone(query) as Arc<dyn Asks>)))
-            .with_distributed_passthrough_headers(HeaderMap::from_iter([(http::HeaderName::from_static(QUERY), said)]))?
+            .with_distributed_passthrough_headers(said(query)?)?
+            .with_distributed_worker_connection_buffer_budget_bytes(waiting)?
             .with_distributed_max_tasks_per_stage(tasks)?
             .with_distributed_metrics_collection(false)?
             .with_distributed_planner();
@@ -166,19 +172,22 @@ impl Cluster {
     /// What those workers find that answer.
     async fn attempt(&self, query: &Arc<Query>, expected: Seen) -> std::result::Result<Answer, Failure> {
         let channels = Channels::new(self.access.clone(), self.silence());
-        let (living, silent) = self.living(&channels).await;
+        let Workers { living, silent, refused } = self.workers(&channels).await;
+        if !refused.is_empty() {
+            return Err(Failure::Never(format!("a worker may not be asked ({})", refused.join(", "))));
+        }
         if living.is_empty() {
-            let why = "start them, or give their addresses and their token";
+            let why = "start them, or give their addresses";
             return Err(Failure::Again(format!("no worker answers ({}); {why}", silent.join(", "))));
         }
         let context = self.context(query, living, &channels)?;
-        let table = entries(query, self.partitions, self.memory);
+        let table = entries(query, self.parts(), self.memory);
         match run::ask(&context, query, table, expected).await {
             Ok(answer) => Ok(answer),
             Err(error) => {
                 let failure = of_worker(error);
                 // Of a connection that broke it is not told whose it was.
-                let (_, silent) = self.living(&Channels::new(self.access.clone(), self.silence())).await;
+                let silent = self.workers(&Channels::new(self.access.clone(), self.silence())).await.silent;
                 Err(match failure {
                     Failure::Again(cause) => Failure::Again(cause + &told(&silent)),
                     failure => failure,
@@ -187,44 +196,77 @@ impl Cluster {
         }
     }
 
-    /// The workers that answer, and those that do not, with the reason.
-    async fn living(&self, channels: &Arc<Channels>) -> (Vec<Url>, Vec<String>) {
+    /// Which workers answer.
+    async fn workers(&self, channels: &Arc<Channels>) -> Workers {
         let asked: Vec<_> = self
             .workers
             .iter()
             .map(|url| tokio::spawn(answers(Arc::clone(channels), url.clone(), self.silence())))
             .collect();
-        let (mut living, mut silent) = (Vec::new(), Vec::new());
+        let mut workers = Workers::default();
         for (url, asked) in self.workers.iter().zip(asked) {
-            match asked.await.unwrap_or_else(|error| Err(error.to_string())) {
-                Ok(()) => living.push(url.clone()),
-                Err(why) => silent.push(format!("{url}: {why}")),
+            match asked.await.unwrap_or_else(|error| Err(Silence::None(error.to_string()))) {
+                Ok(()) => workers.living.push(url.clone()),
+                Err(Silence::None(why)) => workers.silent.push(format!("{url}: {why}")),
+                Err(Silence::Refused(why)) => workers.refused.push(format!("{url}: {why}")),
             }
         }
-        (living, silent)
+        workers
     }
 }
 
-/// Whether a worker answers soon.
-async fn answers(channels: Arc<Channels>, url: Url, soon: Duration) -> std::result::Result<(), String> {
+/// The workers that answer, and of the others each with its reason.
+#[derive(Default)]
+struct Workers {
+    living: Vec<Url>,
+    /// Others may answer instead.
+    silent: Vec<String>,
+    /// They have another token or certificate, which somebody must set right.
+    refused: Vec<String>,
+}
+
+/// Why there is no answer.
+enum Silence {
+    None(String),
+    Refused(String),
+}
+
+/// What workers are told of a query.
+fn said(query: &Query) -> std::result::Result<HeaderMap, Failure> {
+    let asked = Asked::of(query).map_err(Failure::Final)?;
+    let said = HeaderValue::try_from(hex(&asked.encode_to_vec()));
+    let said = said.map_err(|error| Failure::Again(error.to_string()))?;
+    Ok(HeaderMap::from_iter([(http::HeaderName::from_static(QUERY), said)]))
+}
+
+/// Whether a worker answers soon, and is of this version.
+async fn answers(channels: Arc<Channels>, url: Url, soon: Duration) -> std::result::Result<(), Silence> {
     let asked = async {
         let mut worker = Connections(channels).get_worker_client_for_url(&url).await?;
         worker.get_worker_info(GetWorkerInfoRequest {}).await
     };
     match tokio::time::timeout(soon, asked).await {
-        Ok(Ok(_)) => Ok(()),
+        Ok(Ok(info)) if info.version == VERSION => Ok(()),
+        Ok(Ok(info)) => Err(Silence::None(format!("it is of version {:?}, not {VERSION}", info.version))),
         Ok(Err(error)) => Err(reason(&error)),
-        Err(_) => Err("silence".into()),
+        Err(_) => Err(Silence::None("silence".into())),
     }
 }
 
 /// The innermost reason of an error.
-fn reason(error: &DataFusionError) -> String {
-    let mut error: &dyn std::error::Error = error;
+fn reason(error: &DataFusionError) -> Silence {
+    let (mut error, mut is_refused): (&dyn std::error::Error, _) = (error, false);
     while let Some(inner) = error.source() {
         error = inner;
+        let status = error.downcast_ref::<Status>();
+        is_refused |= status.is_some_and(|status| status.code() == Code::Unauthenticated);
     }
-    error.to_string()
+    let why = error.to_string();
+    // So the library for TLS begins, whose errors have no type here.
+    match is_refused || why.starts_with("invalid peer certificate") {
+        true => Silence::Refused(why),
+        false => Silence::None(why),
+    }
 }
 
 fn told(silent: &[String]) -> String {
@@ -270,7 +312,7 @@ impl Runs for Cluster {
     }
 
     fn told(&self) -> String {
-        format!("on {} workers in {} parts each", self.workers.len(), self.partitions)
+        format!("on {} workers in {} parts each", self.workers.len(), self.parts())
     }
 
     fn patience(&self) -> (u32, Option<Instant>) {
@@ -286,8 +328,8 @@ impl Runs for Cluster {
             let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
             let threads = threads.map_err(|error| Failure::Again(error.to_string()))?;
             let found = threads.block_on(async { tokio::time::timeout(left, self.attempt(query, expected)).await });
-            // What hangs is not waited for.
-            threads.shutdown_background();
+            // What hangs is not waited for; what does not, takes its files with it.
+            threads.shutdown_timeout(Duration::from_millis(300));
             found.unwrap_or_else(|_| {
                 Err(Failure::Again(format!(
                     "nothing came within {:?}; a longer deadline or more workers help",
@@ -301,3 +343,18 @@ impl Runs for Cluster {
 }
 
 engine!(Cluster);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Workers refuse a step of more parts.
+    #[test]
+    fn many_workers_work_in_fewer_parts() -> Result<()> {
+        for (workers, parts) in [(1, 1024), (4, 1024), (5, 819), (5000, 1)] {
+            let cluster = Cluster::connect(std::iter::repeat_n("http://localhost", workers))?.partitions(4000);
+            assert_eq!(cluster.parts(), parts, "{workers} workers");
+        }
+        Ok(())
+    }
+}

@@ -22,8 +22,8 @@ struct ScanSaid {
     columns: Vec<u32>,
 }
 
-/// So many parts a task may have.
-const PARTS: u32 = 1 << 12;
+/// So many parts a step of a plan may have.
+pub(crate) const PARTS: u32 = 1 << 12;
 
 /// Scans of what a query reads.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! A query on a worker: what it was told of it, the file that it opens for that, and what it makes of both.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use lacuna::dynamic::AnyTensor;
@@ -14,8 +14,9 @@ use crate::map::Asks;
 /// How the message of an error begins that a step before a fold is: no worker computes it.
 pub(crate) const STEP: &str = "lacuna refuses a step: ";
 
-/// What is said between an engine and its workers changes with this number.
-const VERSION: u32 = 2;
+/// What an engine and its workers must have in common: the package, and a number that changes with what is said between
+/// them.
+pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
 
 /// A query that a worker was told of.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
@@ -41,8 +42,8 @@ pub(crate) struct Asked {
     order: u32,
     #[prost(bool, tag = "10")]
     has_gap: bool,
-    #[prost(uint32, tag = "11")]
-    version: u32,
+    #[prost(string, tag = "12")]
+    version: String,
 }
 
 impl Asked {
@@ -51,7 +52,9 @@ impl Asked {
         let refused = |why: &str| lacuna::Error::Argument { operation: "on", why: why.into() };
         let Told { dtype, chain, fold: Folding { name, is_stored, order }, has_gap } = query.told()?;
         let reader = query.reader();
-        let path = reader.path().ok_or_else(|| refused("what is read is no file"))?.canonicalize()?;
+        let path = full(reader.path().ok_or_else(|| refused("what is read is no file"))?)?;
+        // What is gone here is told before anybody is asked.
+        path.metadata()?;
         let path = path.to_str().ok_or_else(|| refused("the name of the file is no UTF-8"))?.to_string();
         let (entries, hash) = reader.checks().ok_or_else(|| refused("the file does not tell what is in it"))?;
         Ok(Asked {
@@ -65,7 +68,7 @@ impl Asked {
             is_stored,
             order: order.into(),
             has_gap,
-            version: VERSION,
+            version: VERSION.into(),
         })
     }
 
@@ -75,6 +78,19 @@ impl Asked {
         let checks = reader.checks().map(|(entries, hash)| [entries, hash]);
         shape.eq(self.shape.iter().copied()) && checks.is_some_and(|checks| self.checks == checks)
     }
+}
+
+/// The whole name of a file, as it was given: where links in it lead is known to who opens it.
+fn full(path: &Path) -> std::io::Result<PathBuf> {
+    let mut full = PathBuf::new();
+    for part in std::path::absolute(path)?.components() {
+        match part {
+            Component::ParentDir => drop(full.pop()),
+            Component::CurDir => {}
+            part => full.push(part),
+        }
+    }
+    Ok(full)
 }
 
 /// The query itself.
@@ -213,4 +229,18 @@ fn how(fold: &Folding, none: &AnyTensor) -> Option<How> {
 
 fn fill_of<T: lacuna::Element>(none: &AnyTensor) -> Option<T> {
     dispatch!(none, x => (&x.fill() as &dyn std::any::Any).downcast_ref::<T>().copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_told_in_full() -> std::io::Result<()> {
+        let here = std::env::current_dir()?;
+        for (name, told) in [("x/./y", here.join("x/y")), ("/a/b/../c//d", "/a/c/d".into()), ("/../a/", "/a".into())] {
+            assert_eq!(full(Path::new(name))?, told, "{name}");
+        }
+        Ok(())
+    }
 }

@@ -102,8 +102,8 @@ pub(crate) fn session(
     Ok((config, runtime))
 }
 
-/// So many bytes, of which each step that writes files when it has no more gets the same. Where who comes first gets all,
-/// a sort finds none for what it has to merge.
+/// So many bytes, of which each step that writes files when it has no more gets the same. Where who comes first gets
+/// all, a sort finds none for what it has to merge.
 pub(crate) fn runtime(memory: usize, disk: DiskManagerBuilder) -> RuntimeEnvBuilder {
     RuntimeEnvBuilder::new().with_memory_pool(Arc::new(FairSpillPool::new(memory))).with_disk_manager_builder(disk)
 }

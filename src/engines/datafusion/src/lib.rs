@@ -28,10 +28,9 @@
 //! coordinates, which it groups and sorts by, and bytes, which it hands to our functions. It compares, adds and hashes
 //! no value. An answer must be made of all entries: their number and the sum of their hashes are compared with those
 //! that the file tells, and an answer that differs is asked for again, then refused.
-
 //!
-//! [`DataFusion`] runs in this process. [`Cluster`] runs the same folds on workers, on this machine or on others, which are
-//! the program `lacuna-worker`.
+//! [`DataFusion`] runs in this process. [`Cluster`] runs the same folds on workers, on this machine or on others, which
+//! are the program `lacuna-worker`.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

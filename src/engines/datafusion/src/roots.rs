@@ -17,7 +17,7 @@ impl Roots {
     }
 
     /// A file below one of them, or a folder with nothing in it that is not. Of what lies elsewhere is not told whether
-    /// it is there.
+    /// it is there. What is neither, as a pipe, is not found: to open it may take for ever.
     pub(crate) fn find(&self, path: &Path) -> Option<PathBuf> {
         let is_plain = |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
         if !path.is_absolute() || !path.components().all(is_plain) {
@@ -33,7 +33,8 @@ impl Roots {
 
     fn below(&self, path: &Path) -> Option<PathBuf> {
         let found = path.canonicalize().ok()?;
-        self.0.iter().any(|root| found.starts_with(root)).then_some(found)
+        let is_below = self.0.iter().any(|root| found.starts_with(root));
+        (is_below && (found.is_file() || found.is_dir())).then_some(found)
     }
 }
 
@@ -68,6 +69,9 @@ mod tests {
             assert_eq!(roots.find(&root.join("link")), None);
             assert_eq!(roots.find(&root.join("y")), None, "one of its files leads out");
             assert_eq!(roots.find(&root.join("inner")), Some(canonical.join("x")));
+            let is_made = std::process::Command::new("mkfifo").arg(root.join("x/pipe")).status()?.success();
+            assert!(is_made && roots.find(&root.join("x/pipe")).is_none());
+            assert_eq!(roots.find(&root.join("x")), None, "one of its files is a pipe");
         }
         std::fs::remove_dir_all(&folder)
     }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Int64Type, UInt64Type};
-use datafusion::common::{DataFusionError, Result};
+use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use datafusion::functions_aggregate::count::count;
+use datafusion::functions_aggregate::sum::sum;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
-use datafusion::prelude::{DataFrame, Expr, SessionContext, col, lit};
+use datafusion::prelude::{DataFrame, Expr, SessionContext, col, lit, when};
 use futures::TryStreamExt;
 use lacuna::lazy::outside::{Found, Held, Query};
 
@@ -40,6 +41,14 @@ pub(crate) struct Bin {
 /// Takes the coordinates of a group, and its bins.
 type OfGroup<'a> = dyn FnMut(&[u64], &[Bin]) -> Result<()> + 'a;
 
+/// What all passes of a query read, and what each must be made of.
+pub(crate) struct Passes<'a> {
+    context: &'a SessionContext,
+    query: Shared,
+    entries: Entries,
+    expected: Seen,
+}
+
 /// The value of a query, if it is made of the entries that are expected.
 pub(crate) async fn ask(
     context: &SessionContext,
@@ -47,68 +56,94 @@ pub(crate) async fn ask(
     entries: Entries,
     expected: Seen,
 ) -> Result<Answer> {
-    let query = &Shared::new(Arc::clone(whole) as Arc<dyn Asks>);
-    let (found, seen) = census(context, query, entries.clone()).await?;
-    if seen != expected {
-        return Ok(Answer::Of(seen));
+    let passes = Passes { context, query: Shared::new(Arc::clone(whole) as Arc<dyn Asks>), entries, expected };
+    let (found, seen) = passes.census().await?;
+    match seen == expected {
+        true => passes.value(whole, &found).await.map(Answer::Value),
+        false => Ok(Answer::Of(seen)),
     }
-    let value = match whole.order() {
-        None => whole.finish(&found),
-        Some(order) => {
-            let keys = median::keys(context, (query, whole.extent()), order, &entries, &found).await?;
-            whole.finish_ranked(&found, &keys)
-        }
-    };
-    value.map(Answer::Value).map_err(external)
 }
 
-/// The groups that a query finds, in row-major order, and what they are made of.
-async fn census(context: &SessionContext, query: &Shared, entries: Entries) -> Result<(Vec<Found>, Seen)> {
-    let batches = folded(context, query, entries)?.collect().await?;
-    let (mut found, mut all) = (Vec::new(), Seen::default());
-    for batch in &batches {
-        for row in 0..batch.num_rows() {
-            let (group, seen) = group(batch, query.query.kept(), row)?;
-            all.add(seen)?;
-            // A fold over all axes has one group, also of nothing.
-            if seen.entries > 0 {
-                found.push(group);
-            }
-        }
+impl Passes<'_> {
+    fn table(&self) -> Result<DataFrame> {
+        self.context.read_table(Arc::new(self.entries.clone()))
     }
-    Ok((found, all))
-}
 
-/// Hands over how many values there are in each bin that is looked at, group by group, both in order.
-pub(crate) async fn bins(
-    context: &SessionContext,
-    query: &Shared,
-    entries: Entries,
-    looks: &Looks,
-    take: &mut OfGroup<'_>,
-) -> Result<()> {
-    let mut takes = keys(query);
-    takes.extend([value(query), lit(looks.to_scalar())]);
-    let mut columns = keys(query);
-    columns.push(ScalarUDF::from(BinOf::new(query.clone())).call(takes).alias(BIN));
-    let mut grouped = keys(query);
-    grouped.push(col(BIN));
-    let binned = context.read_table(Arc::new(entries))?.select(columns)?.filter(col(BIN).is_not_null())?;
-    let counted = binned.aggregate(grouped.clone(), vec![count(lit(1)).alias(COUNT)])?;
-    let mut batches = sorted(counted, grouped)?.execute_stream().await?;
-    let (mut group, mut of_group) = (None, Vec::new());
-    while let Some(batch) = batches.try_next().await? {
-        for row in 0..batch.num_rows() {
-            let of_row = coords(&batch, query.query.kept(), row)?;
-            if group.as_ref() != Some(&of_row) {
-                group.replace(of_row).map_or(Ok(()), |group| take(&group, &of_group))?;
-                of_group.clear();
+    /// The groups that a query finds, in row-major order, and what they are made of.
+    async fn census(&self) -> Result<(Vec<Found>, Seen)> {
+        let batches = self.folded()?.collect().await?;
+        let (mut found, mut all) = (Vec::new(), Seen::default());
+        for batch in &batches {
+            for row in 0..batch.num_rows() {
+                let (group, seen) = group(batch, self.query.query.kept(), row)?;
+                all.add(seen)?;
+                // A fold over all axes has one group, also of nothing.
+                if seen.entries > 0 {
+                    found.push(group);
+                }
             }
-            let count = column(&batch, COUNT)?.as_primitive::<Int64Type>().value(row).unsigned_abs();
-            of_group.push(Bin { key: number(&batch, BIN, row)?, count });
+        }
+        Ok((found, all))
+    }
+
+    /// What these groups come to.
+    async fn value(&self, whole: &Query, found: &[Found]) -> Result<Held> {
+        let value = match whole.order() {
+            None => whole.finish(found),
+            Some(order) => whole.finish_ranked(found, &median::keys(self, whole.extent(), order, found).await?),
+        };
+        value.map_err(external)
+    }
+
+    /// Entries are grouped by their coordinates on the kept axes, and the groups sorted by these.
+    fn folded(&self) -> Result<DataFrame> {
+        let query = &self.query;
+        let fold = AggregateUDF::from(Fold::new(query.clone())).call(vec![value(query), col(HASH)]).alias(STATE);
+        sorted(self.table()?.aggregate(keys(query), vec![fold])?, keys(query))
+    }
+
+    /// Hands over how many values there are in each bin that is looked at, group by group, both in order. That may be
+    /// believed if this ends well: then all entries were read, and also those in no bin.
+    pub(crate) async fn bins(&self, looks: &Looks, take: &mut OfGroup<'_>) -> Result<()> {
+        let mut batches = self.binned(looks)?.execute_stream().await?;
+        let (mut all, mut group, mut of_group) = (Seen::default(), None, Vec::new());
+        while let Some(batch) = batches.try_next().await? {
+            for row in 0..batch.num_rows() {
+                let (of_row, bin, seen) = counted(&batch, self.query.query.kept(), row)?;
+                all.add(seen)?;
+                let Some(key) = bin else { continue };
+                if group.as_ref() != Some(&of_row) {
+                    group.replace(of_row).map_or(Ok(()), |group| take(&group, &of_group))?;
+                    of_group.clear();
+                }
+                of_group.push(Bin { key, count: seen.entries });
+            }
+        }
+        group.map_or(Ok(()), |group| take(&group, &of_group))?;
+        match all == self.expected {
+            true => Ok(()),
+            false => Err(exec_datafusion_err!("lacuna: a pass read other entries than there are: {all:?}")),
         }
     }
-    group.map_or(Ok(()), |group| take(&group, &of_group))
+
+    /// The number of entries and the sum of their hashes: of each bin, and of all that are in none.
+    fn binned(&self, looks: &Looks) -> Result<DataFrame> {
+        let (query, kept) = (&self.query, keys(&self.query));
+        let takes = [kept.clone(), vec![value(query), lit(looks.to_scalar())]].concat();
+        let bin = ScalarUDF::from(BinOf::new(query.clone())).call(takes).alias(BIN);
+        let binned = self.table()?.select([kept.clone(), vec![bin, col(HASH)]].concat())?;
+        // What is in no bin is one row, of whatever groups: these may be many.
+        let told = |&axis: &usize| {
+            let told = when(col(BIN).is_null(), lit(0_u64)).otherwise(col(axis_name(axis)))?;
+            Ok(told.alias(axis_name(axis)))
+        };
+        let told = query.query.kept().iter().map(told).collect::<Result<Vec<_>>>()?;
+        let binned = binned.select([told, vec![col(BIN), col(HASH)]].concat())?;
+        let grouped = [kept, vec![col(BIN)]].concat();
+        // Sums of 64 bits wrap, as those of hashes do.
+        let seen = vec![count(lit(1)).alias(COUNT), sum(col(HASH)).alias(HASH)];
+        sorted(binned.aggregate(grouped.clone(), seen)?, grouped)
+    }
 }
 
 /// The coordinates on the kept axes.
@@ -122,12 +157,6 @@ fn value(query: &Shared) -> Expr {
         true => ScalarUDF::from(Map::new(query.clone())).call(vec![col(VALUE)]),
         false => col(VALUE),
     }
-}
-
-/// Entries are grouped by their coordinates on the kept axes, and the groups sorted by these.
-fn folded(context: &SessionContext, query: &Shared, entries: Entries) -> Result<DataFrame> {
-    let fold = AggregateUDF::from(Fold::new(query.clone())).call(vec![value(query), col(HASH)]).alias(STATE);
-    sorted(context.read_table(Arc::new(entries))?.aggregate(keys(query), vec![fold])?, keys(query))
 }
 
 fn sorted(rows: DataFrame, by: Vec<Expr>) -> Result<DataFrame> {
@@ -149,8 +178,90 @@ fn coords(batch: &RecordBatch, kept: &[usize], row: usize) -> Result<Vec<u64>> {
     kept.iter().map(|&axis| number(batch, &axis_name(axis), row)).collect()
 }
 
+/// The coordinates and the bin that a row tells of, if it is of one, and what is in it.
+fn counted(batch: &RecordBatch, kept: &[usize], row: usize) -> Result<(Vec<u64>, Option<u64>, Seen)> {
+    let bin = match column(batch, BIN)?.is_null(row) {
+        true => None,
+        false => Some(number(batch, BIN, row)?),
+    };
+    let entries = column(batch, COUNT)?.as_primitive::<Int64Type>().value(row).unsigned_abs();
+    Ok((coords(batch, kept, row)?, bin, Seen { entries, hash: number(batch, HASH, row)? }))
+}
+
 /// The group that a row tells of.
 fn group(batch: &RecordBatch, kept: &[usize], row: usize) -> Result<(Found, Seen)> {
     let (seen, state) = Seen::of_group(column(batch, STATE)?.as_binary::<i64>().value(row))?;
     Ok((Found { coords: coords(batch, kept, row)?, count: seen.entries, state: state.to_vec() }, seen))
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::prelude::SessionConfig;
+    use lacuna::CooTensor;
+    use lacuna::io::{Compression, ReadOptions, WriteOptions, scan, write};
+    use lacuna::lazy::outside::{Plan, Sealed};
+    use lacuna::lazy::{Engine, Lazy};
+
+    use super::*;
+    use crate::which::region;
+
+    /// Writes other bytes to the file between the census and the passes of a median.
+    struct Meanwhile<'a>(&'a std::path::Path, Vec<u8>);
+
+    impl Sealed for Meanwhile<'_> {}
+
+    impl Engine for Meanwhile<'_> {
+        fn values(&self, plan: &Plan, _: Vec<Option<Held>>) -> lacuna::Result<Vec<Held>> {
+            let region = region(plan, plan.results()[0]).unwrap_or_else(|why| panic!("{why:?}"));
+            let ((entries, hash), whole) = (region.checks, Arc::new(region.query));
+            let (expected, query) = (Seen { entries, hash }, Shared::new(Arc::clone(&whole) as Arc<dyn Asks>));
+            let context = &SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2));
+            let entries = Entries::new(whole.reader().clone(), 2, 1 << 20);
+            let passes = Passes { context, query, entries, expected };
+            let threads = tokio::runtime::Builder::new_current_thread().build()?;
+            let why = |error: DataFusionError| lacuna::Error::Argument { operation: "on", why: error.to_string() };
+            threads.block_on(async {
+                let (found, seen) = passes.census().await.map_err(why)?;
+                assert_eq!(seen, expected);
+                std::fs::write(self.0, &self.1)?;
+                Ok(vec![passes.value(&whole, &found).await.map_err(why)?])
+            })
+        }
+
+        fn pour(
+            &self,
+            _: &Plan,
+            _: Vec<Option<Held>>,
+            _: &mut dyn FnMut(&Held) -> lacuna::Result<()>,
+        ) -> lacuna::Result<()> {
+            Ok(())
+        }
+
+        fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
+            plan.told()
+        }
+    }
+
+    /// The counts are the same, and the middle is another one.
+    #[test]
+    fn a_value_that_changes_between_passes_is_refused() -> lacuna::Result<()> {
+        let path = std::env::temp_dir().join(format!("lacuna-datafusion-meanwhile-{}.parquet", std::process::id()));
+        let x = CooTensor::from_dense(&ndarray::Array::from_shape_fn([3, 9], |(i, k)| (i * 9 + k) as f64 + 1.5), 0.0)?;
+        write(&path, &x, &WriteOptions::default().compression(Compression::None))?;
+        let lazy: Lazy<CooTensor<f64>> = scan(&path, &ReadOptions::default())?;
+        let (same, expected) = (std::fs::read(&path)?, lazy.stored().nanmedian(1).collect()?);
+        let found = lazy.stored().nanmedian(1).on(Meanwhile(&path, same.clone())).collect()?;
+        assert_eq!(found.values(), expected.values());
+        // A median, and a value that moves none.
+        for (value, other) in [(5.5_f64, 7.25_f64), (1.5, 0.5)] {
+            let (mut bytes, value) = (same.clone(), value.to_le_bytes());
+            let at = bytes.windows(8).position(|window| window == value).expect("a value");
+            bytes[at..at + 8].copy_from_slice(&other.to_le_bytes());
+            let found = lazy.stored().nanmedian(1).on(Meanwhile(&path, bytes)).collect();
+            std::fs::write(&path, &same)?;
+            assert!(found.as_ref().is_err_and(|why| why.to_string().contains("other entries")), "{found:?}");
+        }
+        std::fs::remove_file(&path)?;
+        Ok(())
+    }
 }

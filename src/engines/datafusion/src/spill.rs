@@ -1,5 +1,5 @@
-//! The folder of the files that DataFusion needs meanwhile. This process holds its lock: so what one that was killed left
-//! is known, and goes when the next one begins.
+//! The folder of the files that DataFusion needs meanwhile. This process holds its lock: so what one that was killed
+//! left is known, and goes when the next one begins.
 
 use std::sync::Arc;
 

@@ -15,6 +15,7 @@ use datafusion_distributed::{
     DistributedExt, Worker, WorkerPlanRewriteEvent, WorkerPlanRewriteEventResponse, WorkerQueryContext,
     WorkerSessionBuilder,
 };
+use http::HeaderMap;
 use lacuna::lazy::outside::Spill;
 use prost::Message;
 use tonic::service::InterceptorLayer;
@@ -22,10 +23,10 @@ use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Identity, Server, ServerTlsConfig};
 use tonic::{Request, Status};
 
-use crate::access::{Access, Channels, Shared as Connections, Token};
+use crate::access::{Access, Channels, Shared as Connections, Token, waiting};
 use crate::bin::BinOf;
-use crate::codec::Codec;
-use crate::elsewhere::{Asked, Elsewhere};
+use crate::codec::{Codec, PARTS};
+use crate::elsewhere::{Asked, Elsewhere, VERSION};
 use crate::engine::{group_bytes, runtime};
 use crate::fold::Fold;
 use crate::map::{Map, Shared};
@@ -62,7 +63,6 @@ const STEPS: &[&str] = &[
     "AggregateExec",
     "CoalescePartitionsExec",
     "CooperativeExec",
-    "FilterExec",
     "NetworkCoalesceExec",
     "NetworkShuffleExec",
     "ProjectionExec",
@@ -71,6 +71,10 @@ const STEPS: &[&str] = &[
     "SortExec",
     "SortPreservingMergeExec",
 ];
+
+fn wrong(why: &str) -> DataFusionError {
+    exec_datafusion_err!("lacuna: {why}")
+}
 
 /// Makes the sessions of a worker.
 #[derive(Clone)]
@@ -84,9 +88,8 @@ struct Sessions {
 }
 
 impl Sessions {
-    fn query(&self, context: &WorkerQueryContext) -> Result<Shared> {
-        let wrong = |why: &str| exec_datafusion_err!("lacuna: {why}");
-        let header = context.headers.get(QUERY).ok_or_else(|| wrong("no query is told"))?;
+    fn query(&self, headers: &HeaderMap) -> Result<Shared> {
+        let header = headers.get(QUERY).ok_or_else(|| wrong("no query is told"))?;
         let bytes = unhex(header.as_bytes()).ok_or_else(|| wrong("a query is told in other digits"))?;
         let asked = Asked::decode(&bytes[..]).map_err(|_| wrong("bytes are no query"))?;
         let path = self.roots.find(Path::new(&asked.path));
@@ -98,11 +101,16 @@ impl Sessions {
 #[async_trait]
 impl WorkerSessionBuilder for Sessions {
     async fn build_session_state(&self, context: WorkerQueryContext) -> Result<SessionState> {
-        let query = self.query(&context)?;
-        let mut builder = context.builder;
+        let WorkerQueryContext { mut builder, headers } = context;
+        let sessions = self.clone();
+        // Folders are listed and files are opened, which may take long.
+        let query = tokio::task::spawn_blocking(move || sessions.query(&headers)).await;
+        let query = query.map_err(|_| wrong("a thread panicked"))??;
         let config = builder.config().get_or_insert_default();
         *config =
             std::mem::take(config).with_batch_size((self.memory / SHARES / group_bytes(&*query.query)).clamp(64, 8192));
+        // Whoever asks does not say how much memory a worker has.
+        config.set_distributed_worker_connection_buffer_budget_bytes(waiting(self.memory, SHARES))?;
         // What each sort keeps for itself; by default a small memory has no room for it.
         let kept = &mut config.options_mut().execution.sort_spill_reservation_bytes;
         *kept = (*kept).min(self.memory / 8 / SHARES);
@@ -116,11 +124,14 @@ impl WorkerSessionBuilder for Sessions {
     }
 }
 
-/// A plan of steps that are known.
+/// A plan of steps that are known, in no more parts than are bearable.
 fn known(event: WorkerPlanRewriteEvent<'_>) -> Result<WorkerPlanRewriteEventResponse> {
-    event.plan.apply(|step: &Arc<dyn ExecutionPlan>| match STEPS.contains(&step.name()) {
-        true => Ok(TreeNodeRecursion::Continue),
-        false => Err(exec_datafusion_err!("lacuna: a worker does not compute {}", step.name())),
+    event.plan.apply(|step: &Arc<dyn ExecutionPlan>| {
+        let (name, parts) = (step.name(), step.properties().output_partitioning().partition_count());
+        match STEPS.contains(&name) && parts <= PARTS as usize {
+            true => Ok(TreeNodeRecursion::Continue),
+            false => Err(wrong(&format!("a worker does not compute {name} in {parts} parts"))),
+        }
     })?;
     Ok(WorkerPlanRewriteEventResponse::new(event.plan))
 }
@@ -155,7 +166,7 @@ impl WorkerOptions {
         let (spill, disk) = spill::folder();
         let runtime = runtime(memory, disk).build()?;
         let sessions = Sessions { roots, channels: Channels::new(access, SILENCE), memory, _spill: spill };
-        Ok(Worker::from_session_builder(sessions).with_runtime_env(Arc::new(runtime)))
+        Ok(Worker::from_session_builder(sessions).with_runtime_env(Arc::new(runtime)).with_version(VERSION))
     }
 }
 
@@ -176,8 +187,8 @@ pub async fn serve(
     let incoming = TcpIncoming::bind(options.listen).map_err(|error| format!("{}: {error}", options.listen))?;
     let incoming = incoming.with_nodelay(Some(true));
     let mut server = Server::builder()
-        .http2_keepalive_interval(Some(SILENCE))
-        .http2_keepalive_timeout(Some(SILENCE))
+        .http2_keepalive_interval(Some(SILENCE / 2))
+        .http2_keepalive_timeout(Some(SILENCE / 2))
         .http2_max_header_list_size(Some(HEADERS));
     if let Some([certificate, key, _]) = &options.tls {
         let tls = ServerTlsConfig::new().identity(Identity::from_pem(certificate, key));
@@ -202,8 +213,10 @@ fn admitted(token: Option<&Token>, request: Request<()>) -> std::result::Result<
 #[cfg(test)]
 mod tests {
     use datafusion::arrow::datatypes::Schema;
+    use datafusion::physical_plan::Partitioning;
     use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
     use datafusion::physical_plan::empty::EmptyExec;
+    use datafusion::physical_plan::repartition::RepartitionExec;
     use datafusion::prelude::SessionConfig;
 
     use super::*;
@@ -214,6 +227,19 @@ mod tests {
         let plan = Arc::new(CoalescePartitionsExec::new(empty));
         let refused = known(WorkerPlanRewriteEvent { plan, session_config: &SessionConfig::new() });
         assert!(refused.is_err_and(|error| error.to_string().contains("does not compute EmptyExec")));
+    }
+
+    #[test]
+    fn a_plan_of_too_many_parts_is_refused() -> Result<()> {
+        let one: Arc<dyn ExecutionPlan> =
+            Arc::new(CoalescePartitionsExec::new(Arc::new(EmptyExec::new(Arc::new(Schema::empty())))));
+        let parted = |parts| RepartitionExec::try_new(Arc::clone(&one), Partitioning::RoundRobinBatch(parts));
+        for (parts, said) in [(PARTS as usize, "EmptyExec"), (PARTS as usize + 1, "RepartitionExec")] {
+            let plan = Arc::new(parted(parts)?);
+            let refused = known(WorkerPlanRewriteEvent { plan, session_config: &SessionConfig::new() });
+            assert!(refused.is_err_and(|error| error.to_string().contains(said)), "{parts}");
+        }
+        Ok(())
     }
 
     #[test]

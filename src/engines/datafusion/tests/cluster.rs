@@ -71,6 +71,21 @@ fn workers_read_below_their_roots_only() {
     }
 }
 
+/// Workers are told the name that the file was asked for by, and see for themselves where it leads.
+#[cfg(unix)]
+#[test]
+fn links_are_followed_by_workers() {
+    let (folder, other) = (Folder::new("cluster-links"), Folder::new("cluster-links-other"));
+    let tensor = support::tensor::<f64>(&mut Random::new(14), [9, 8, 7], 30, 0.5);
+    let _ = written(&folder, &tensor);
+    std::os::unix::fs::symlink(folder.path("x"), folder.path("current")).unwrap();
+    let x: Lazy<CooTensor<f64>> = scan(folder.path("current"), &ReadOptions::default()).unwrap();
+    check(&workers::cluster(&workers::workers(2, &folder.path(""))), "by a link", &x.nansum(0));
+    let elsewhere = workers::workers(1, &other.path(""));
+    let cause = cause(x.nansum(0).on(workers::cluster(&elsewhere).attempts(1)).collect(), 1);
+    assert!(cause.contains("current"), "{cause}");
+}
+
 #[test]
 fn a_step_without_a_result_is_told_as_threads_tell_it() {
     let folder = Folder::new("cluster-step");
@@ -154,11 +169,55 @@ fn a_token_is_asked_for() {
     let cluster = workers::cluster(&workers);
     check(&cluster.clone().token(token).unwrap(), "with the token", &x);
     for cluster in [cluster.clone(), cluster.clone().token("correct-horse-batterx").unwrap()] {
-        let cause = cause(x.on(cluster).collect(), 3);
+        let cause = cause(x.on(cluster).collect(), 1);
         assert!(cause.contains("the token of this worker is another one"), "{cause}");
     }
     assert!(cluster.clone().token("short").unwrap_err().to_string().contains("16"));
     assert!(!format!("{:?}", cluster.token(token)).contains(token));
+}
+
+/// No other worker answers instead: somebody must set it right.
+#[test]
+fn another_token_of_one_worker_is_an_error() {
+    let folder = Folder::new("cluster-tokens");
+    let x = written(&folder, &support::tensor::<f64>(&mut Random::new(15), [9, 8, 7], 30, 0.5)).nansum(0);
+    let workers = ["correct-horse-battery", "incorrect-horse-battery"].map(|token| {
+        let path = folder.path(token);
+        std::fs::write(&path, token).unwrap();
+        Worker::with(&folder.path(""), &["--token-file", path.to_str().unwrap()], "http")
+    });
+    let cluster = workers::cluster(&workers).token("correct-horse-battery").unwrap();
+    let cause = cause(x.on(cluster).collect(), 1);
+    assert!(cause.contains(&workers[1].url) && !cause.contains(&workers[0].url), "{cause}");
+}
+
+/// A variable that cannot be read does not stand for no token.
+#[cfg(unix)]
+#[test]
+fn a_token_that_is_no_text_is_refused() {
+    use std::os::unix::ffi::OsStrExt;
+    let token = std::ffi::OsStr::from_bytes(b"correct-horse-\xff-battery");
+    let mut command = workers::command(&std::env::temp_dir());
+    // Without a token it does not listen there.
+    let done = command.args(["--listen", "0.0.0.0:0"]).env("LACUNA_WORKER_TOKEN", token).output().unwrap();
+    let told = String::from_utf8(done.stderr).unwrap();
+    assert!(!done.status.success() && told.contains("LACUNA_WORKER_TOKEN holds is no UTF-8"), "{told}");
+}
+
+/// One who says nothing is waited for, as queries are: until a second signal.
+#[test]
+fn a_worker_ends_at_the_second_signal() {
+    let folder = Folder::new("cluster-signals");
+    let spare = folder.path("spare");
+    std::fs::create_dir(&spare).unwrap();
+    let mut worker = Worker::with_spare(&folder.path(""), &spare);
+    let _open = std::net::TcpStream::connect(worker.url.trim_start_matches("http://")).unwrap();
+    assert!(!worker.ends_within(Duration::from_millis(200)), "nobody asked it to");
+    worker.signal("TERM");
+    assert!(!worker.ends_within(Duration::from_millis(500)), "it does not wait");
+    worker.signal("TERM");
+    assert!(worker.ends_within(Duration::from_secs(5)), "it waits");
+    assert!(std::fs::read_dir(&spare).unwrap().next().is_none(), "its folder is left");
 }
 
 /// Beyond this machine nothing goes without a token and TLS.
@@ -188,17 +247,21 @@ fn beyond_this_machine() {
 fn tls() {
     let folder = Folder::new("cluster-tls");
     let x = written(&folder, &support::tensor::<f64>(&mut Random::new(10), [9, 8, 7], 30, 0.5)).nansum(0);
-    let [(one, options), (other, _)] = ["one", "other"].map(|name| signed(&folder, name));
-    let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    // It listens everywhere, and is asked here.
-    let options = [&["--listen", "0.0.0.0:0"], &options[..]].concat();
-    let worker = |_| Worker::with(&folder.path(""), &options, "https");
-    let mut workers = [(); 2].map(worker);
-    workers.iter_mut().for_each(|worker| worker.url = worker.url.replace("0.0.0.0", "localhost"));
-    let cluster = workers::cluster(&workers).token("correct-horse-battery").unwrap().deadline(Duration::from_secs(20));
-    check(&cluster.clone().authority(one).unwrap(), "by TLS", &x);
-    let cause = cause(x.on(cluster.clone().authority(other).unwrap()).collect(), 3);
-    assert!(cause.contains("certificate"), "{cause}");
+    let [one, other] = ["one", "other"].map(|name| signed(&folder, name));
+    let workers = [&one, &one, &other].map(|(_, options)| {
+        // It listens everywhere, and is asked here.
+        let options = ["--listen", "0.0.0.0:0"].into_iter().chain(options.iter().map(String::as_str));
+        let mut worker = Worker::with(&folder.path(""), &options.collect::<Vec<_>>(), "https");
+        worker.url = worker.url.replace("0.0.0.0", "localhost");
+        worker
+    });
+    let of = |workers| workers::cluster(workers).token("correct-horse-battery").unwrap();
+    let cluster = of(&workers[..2]).deadline(Duration::from_secs(20));
+    check(&cluster.clone().authority(&one.0).unwrap(), "by TLS", &x);
+    for cluster in [cluster.clone().authority(&other.0).unwrap(), of(&workers).authority(&one.0).unwrap()] {
+        let cause = cause(x.on(cluster).collect(), 1);
+        assert!(cause.contains("certificate"), "{cause}");
+    }
     assert!(x.on(cluster).collect().unwrap_err().to_string().contains("authority"));
 }
 

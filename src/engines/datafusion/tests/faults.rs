@@ -122,6 +122,35 @@ fn round(random: &mut Random, folder: &Folder, tensors: [&CooTensor<f64>; 2]) ->
     answered
 }
 
+/// Groups for which workers have no room are written to files, which are gone in the end.
+#[test]
+fn files_of_groups_come_and_go() {
+    let folder = Folder::new("faults-files");
+    let x = support::tensor::<f64>(&mut Random::new(37), [300, 200, 2], 80, 0.5);
+    write(folder.path("x/"), &x, &WriteOptions::default()).unwrap();
+    let x: Lazy<CooTensor<f64>> = scan(folder.path("x/"), &ReadOptions::default()).unwrap();
+    let (step, spare) = (x.stored().nansum(2), folder.path("spare"));
+    fs::create_dir_all(&spare).unwrap();
+    let workers = [(); 2].map(|()| Worker::with_spare(&folder.path(""), &spare));
+    let cluster = workers::cluster(&workers).memory(0);
+    let mut have_come = false;
+    let found = thread::scope(|scope| {
+        let query = scope.spawn(|| step.on(cluster).collect());
+        while !query.is_finished() {
+            have_come |= !is_empty(&spare);
+            thread::sleep(Duration::from_millis(1));
+        }
+        query.join().unwrap()
+    });
+    assert_bits(&found.unwrap(), &step.collect().unwrap(), "with files");
+    assert!(have_come, "there were no files");
+    let are_gone = || {
+        thread::sleep(Duration::from_millis(10));
+        is_empty(&spare)
+    };
+    assert!((0..500).any(|_| are_gone()), "files are left");
+}
+
 #[test]
 fn the_right_answer_or_a_clear_error() {
     let rounds = env::var("LACUNA_FAULTS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(5);

@@ -1,14 +1,21 @@
 //! The worker: `lacuna-worker --listen 127.0.0.1:8080 --root /data`.
 
+use std::env::VarError;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
+use futures::future::{Either, select};
 use lacuna_datafusion::{WorkerOptions, serve};
 
 /// The variable with the token.
 const TOKEN: &str = "LACUNA_WORKER_TOKEN";
+
+/// So long queries that run are waited for once this program is asked to stop.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Computes folds of Parquet files for programs that ask for them by `lacuna_datafusion::Cluster`.
 ///
@@ -52,7 +59,11 @@ impl Options {
             Some(path) => {
                 std::fs::read_to_string(path).map(Some).map_err(|error| format!("{}: {error}", path.display()))
             }
-            None => Ok(std::env::var(TOKEN).ok()),
+            None => match std::env::var(TOKEN) {
+                Ok(token) => Ok(Some(token)),
+                Err(VarError::NotPresent) => Ok(None),
+                Err(VarError::NotUnicode(_)) => Err(format!("what {TOKEN} holds is no UTF-8")),
+            },
         }
     }
 
@@ -74,30 +85,59 @@ impl Options {
             tls,
         };
         let threads = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        let ready = |address| println!("lacuna-worker listens on {address}");
-        threads.map_err(|error| error.to_string())?.block_on(async {
-            let stop = asked_to_stop().map_err(|error| error.to_string())?;
-            serve(options, ready, stop).await
-        })
+        let threads = threads.map_err(|error| error.to_string())?;
+        let served = threads.block_on(until_stopped(options));
+        // What still runs is not waited for; what can end now takes its files with it.
+        threads.shutdown_timeout(Duration::from_millis(500));
+        served
     }
 }
 
-/// What is ready once somebody asks this program to stop, from now on: then it takes its files with it.
-#[cfg(unix)]
-fn asked_to_stop() -> std::io::Result<impl Future<Output = ()>> {
-    use std::task::{Context, Poll};
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut ended, mut broken) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let either = move |context: &mut Context<'_>| match (ended.poll_recv(context), broken.poll_recv(context)) {
-        (Poll::Pending, Poll::Pending) => Poll::Pending,
-        _ => Poll::Ready(()),
+/// Serves until somebody asks this program to stop, and then until queries have ended, or asked again, or time is over.
+async fn until_stopped(options: WorkerOptions) -> Result<(), String> {
+    let signals = || Signals::new().map_err(|error| error.to_string());
+    let (mut stop, mut hurry) = (signals()?, signals()?);
+    let ready = |address| println!("lacuna-worker listens on {address}");
+    let served = serve(options, ready, async move { stop.next().await });
+    let hurried = async move {
+        hurry.next().await;
+        let _ = tokio::time::timeout(PATIENCE, hurry.next()).await;
     };
-    Ok(std::future::poll_fn(either))
+    match select(pin!(served), pin!(hurried)).await {
+        Either::Left((served, _)) => served,
+        Either::Right(_) => Ok(()),
+    }
+}
+
+/// What asks this program to stop, from now on.
+#[cfg(unix)]
+struct Signals([tokio::signal::unix::Signal; 2]);
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Signals([signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?]))
+    }
+
+    async fn next(&mut self) {
+        let [ended, broken] = &mut self.0;
+        select(pin!(ended.recv()), pin!(broken.recv())).await;
+    }
 }
 
 #[cfg(not(unix))]
-fn asked_to_stop() -> std::io::Result<impl Future<Output = ()>> {
-    Ok(async { drop(tokio::signal::ctrl_c().await) })
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Signals)
+    }
+
+    async fn next(&mut self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
 }
 
 fn main() -> ExitCode {

@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use lacuna_datafusion::Cluster;
 
@@ -40,6 +42,18 @@ impl Worker {
     pub fn signal(&self, name: &str) {
         let sent = Command::new("kill").arg(format!("-{name}")).arg(self.process.id().to_string()).status().unwrap();
         assert!(sent.success(), "kill -{name}");
+    }
+
+    /// Whether its process ends so soon.
+    pub fn ends_within(&mut self, soon: Duration) -> bool {
+        let start = Instant::now();
+        while self.process.try_wait().unwrap().is_none() {
+            if start.elapsed() > soon {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        true
     }
 }
 
