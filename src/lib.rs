@@ -114,8 +114,8 @@
 //!
 //! # Features
 //!
-//! `rayon`, `sprs` and `machine` (huge pages, wide vectors, bare look-ups) are on by default; `half`, `serde`, `io`
-//! (files), `parquet` (files and folders of Parquet), `arrow` (record batches), `spy` (pictures) and `cli` (the program
+//! `rayon`, `sprs`, `machine` (huge pages, wide vectors, bare look-ups) and `io` (files) are on by default; `half`,
+//! `serde`, `parquet` (files and folders of Parquet), `arrow` (record batches), `spy` (pictures) and `cli` (the program
 //! `lacuna`) are not.
 
 #![cfg_attr(not(feature = "machine"), forbid(unsafe_code))]
