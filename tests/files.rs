@@ -25,10 +25,6 @@ mod io_text;
 mod io_tns;
 mod lazy_outside;
 mod serde;
+#[path = "support/share.rs"]
+mod share;
 mod spy;
-
-/// Every one of so many places, or one of `step` where two element types stand for all: then little is to take long.
-#[cfg(feature = "io")]
-fn places(count: usize, step: usize) -> impl Iterator<Item = usize> {
-    (0..count).step_by(if matches!(env!("LACUNA_TESTS").as_bytes(), b"two") { step } else { 1 })
-}

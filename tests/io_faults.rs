@@ -8,7 +8,7 @@ use std::io::{Error as IoError, ErrorKind, Read, Result as IoResult, Write};
 use lacuna::io::{AnyTensor, Compression, FileFormat, Format, ReadOptions, WriteOptions, read_from, write_to};
 use lacuna::{Error, Triplets};
 
-use crate::places;
+use crate::share::one_of;
 
 /// A matrix and a tensor of rank 3, in both sparse formats: between them every member that an archive can have.
 fn tensors() -> Vec<AnyTensor> {
@@ -125,7 +125,7 @@ fn pieces_and_interruptions_make_no_difference_to_a_reader() {
 #[test]
 fn a_reader_that_fails_at_any_byte_is_an_error_of_the_reader() {
     for (format, _, _, bytes) in files() {
-        for fails_at in places(bytes.len() + 1, 5) {
+        for fails_at in (0..=bytes.len()).step_by(one_of(5)) {
             for step in [1, 4096] {
                 let line = Line::new(&bytes[..], step, fails_at);
                 let error = read_from(line, format, &ReadOptions::default()).unwrap_err();
@@ -164,7 +164,7 @@ fn pieces_and_interruptions_make_no_difference_to_a_writer() {
 #[test]
 fn a_writer_that_fails_at_any_byte_is_an_error_of_the_writer() {
     for (format, options, x, bytes) in files() {
-        for fails_at in places(bytes.len(), 5) {
+        for fails_at in (0..bytes.len()).step_by(one_of(5)) {
             let mut written = Vec::new();
             let error = write_to(&mut Line::new(&mut written, 5, fails_at), format, &x, &options).unwrap_err();
             assert_eq!(error, unplugged(), "{format} after {fails_at} of {}", bytes.len());
@@ -210,7 +210,7 @@ fn a_killed_program_leaves_the_old_file_or_the_new_one() {
         .collect();
     assert_ne!(whole[0], whole[1]);
     let (mut kept, mut replaced) = (0, 0);
-    for kill in places(100, 3).map(|kill| kill as u32) {
+    for kill in (0..100u32).step_by(one_of(3)) {
         let before = std::fs::read(&target).unwrap();
         let source = usize::from(before == whole[0]);
         let mut child = spawn(&sources[source], &target);

@@ -6,9 +6,11 @@
 mod compare;
 #[macro_use]
 mod properties;
+mod share;
 #[macro_use]
 mod reduced;
 
 pub use compare::*;
 pub use properties::*;
 pub use reduced::*;
+pub use share::*;
