@@ -122,15 +122,29 @@ fn round(random: &mut Random, folder: &Folder, tensors: [&CooTensor<f64>; 2]) ->
     answered
 }
 
+/// Sums of more groups than workers have room for, and a folder for these.
+fn sums_of_many(folder: &Folder) -> (Lazy<CooTensor<f64>>, PathBuf) {
+    let x = support::tensor::<f64>(&mut Random::new(37), [300, 200, 2], 80, 0.5);
+    write(folder.path("x/"), &x, &WriteOptions::default()).unwrap();
+    let x: Lazy<CooTensor<f64>> = scan(folder.path("x/"), &ReadOptions::default()).unwrap();
+    let spare = folder.path("spare");
+    fs::create_dir_all(&spare).unwrap();
+    (x.stored().nansum(2), spare)
+}
+
+/// Whether a folder is empty soon.
+fn is_empty_soon(folder: &Path) -> bool {
+    (0..500).any(|_| {
+        thread::sleep(Duration::from_millis(10));
+        is_empty(folder)
+    })
+}
+
 /// Groups for which workers have no room are written to files, which are gone in the end.
 #[test]
 fn files_of_groups_come_and_go() {
     let folder = Folder::new("faults-files");
-    let x = support::tensor::<f64>(&mut Random::new(37), [300, 200, 2], 80, 0.5);
-    write(folder.path("x/"), &x, &WriteOptions::default()).unwrap();
-    let x: Lazy<CooTensor<f64>> = scan(folder.path("x/"), &ReadOptions::default()).unwrap();
-    let (step, spare) = (x.stored().nansum(2), folder.path("spare"));
-    fs::create_dir_all(&spare).unwrap();
+    let (step, spare) = sums_of_many(&folder);
     let workers = [(); 2].map(|()| Worker::with_spare(&folder.path(""), &spare));
     let cluster = workers::cluster(&workers).memory(0);
     let mut have_come = false;
@@ -144,11 +158,21 @@ fn files_of_groups_come_and_go() {
     });
     assert_bits(&found.unwrap(), &step.collect().unwrap(), "with files");
     assert!(have_come, "there were no files");
-    let are_gone = || {
-        thread::sleep(Duration::from_millis(10));
-        is_empty(&spare)
-    };
-    assert!((0..500).any(|_| are_gone()), "files are left");
+    assert!(is_empty_soon(&spare), "files are left");
+}
+
+/// Where the disk of a worker is full, the error says so, in time, and nothing stays of what was written.
+#[test]
+fn a_full_disk_is_a_clear_error() {
+    let folder = Folder::new("faults-disk");
+    let (step, spare) = sums_of_many(&folder);
+    let workers = [(); 2].map(|()| Worker::with_full_disk(&folder.path(""), &spare));
+    let start = Instant::now();
+    let found = step.on(workers::cluster(&workers).memory(0).deadline(DEADLINE)).collect();
+    assert!(start.elapsed() < DEADLINE + Duration::from_secs(2), "{:?}", start.elapsed());
+    let Err(Error::Engine { cause, .. }) = found else { panic!("{found:?}") };
+    assert!(cause.contains("File too large"), "{cause}");
+    assert!(is_empty_soon(&spare), "files are left");
 }
 
 #[test]

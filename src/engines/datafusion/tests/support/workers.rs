@@ -30,6 +30,15 @@ impl Worker {
         Worker::of(command(root).args(["--memory", "16"]).env("TMPDIR", folder), "http")
     }
 
+    /// The same, where files may have no more than a kilobyte: what is written behind that fails, as on a full disk.
+    pub fn with_full_disk(root: &Path, folder: &Path) -> Worker {
+        let worker = command(root);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\""]).arg(worker.get_program());
+        shell.args(worker.get_args()).args(["--memory", "16"]).env("TMPDIR", folder);
+        Worker::of(shell.env_remove("LACUNA_WORKER_TOKEN"), "http")
+    }
+
     fn of(command: &mut Command, scheme: &str) -> Worker {
         let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
