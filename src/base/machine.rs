@@ -32,7 +32,8 @@ fn has_512_bits() -> bool {
 /// closure, which is compiled into the functions that may use them.
 ///
 /// Ten tests an element and fewer gain the most by 512 bits; where a line of eight keys is compared at once 256 do as
-/// well (`docs/performance.md`). Where nothing is optimised there are no vectors, and all of this would be compiled in vain.
+/// well (`docs/performance.md`). Where nothing is optimised there are no vectors, and all of this would be compiled in
+/// vain.
 #[cfg(all(feature = "machine", target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 pub(crate) fn in_wide_vectors<R>(f: impl FnOnce() -> R) -> R {
