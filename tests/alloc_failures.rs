@@ -13,6 +13,10 @@ use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::SeqCst};
 
 use lacuna::{CooTensor, CsrTensor, Duplicates, Error, Result, Triplets};
 
+#[path = "support/share.rs"]
+mod share;
+use share::one_of;
+
 const LARGE: usize = (64 << 10) + 1;
 
 /// What counts and refuses the allocations of one test: those of its thread and of the other one of its pool.
@@ -115,21 +119,27 @@ unsafe impl GlobalAlloc for Failing {
 #[global_allocator]
 static MEMORY: Failing = Failing;
 
+/// So many large allocations fail each, and of more, which are those of groups alike, one of some.
+const EACH: usize = 64;
+
 /// Fails one large allocation of `make` after the other, and then each with all that come after it; there is one.
 fn fail_each<A, U>(what: &str, prepare: impl Fn() -> A, make: impl Fn(A) -> Result<U>) {
     assert!(fail_all(what, prepare, make) > 0, "{what}: no large allocation was seen");
 }
 
-/// [`fail_each`], and how many large allocations there are.
+/// [`fail_each`], and about how many large allocations there are.
 fn fail_all<A, U>(what: &str, prepare: impl Fn() -> A, make: impl Fn(A) -> Result<U>) -> isize {
     // What threads and tables keep for themselves is made here.
     assert!(make(prepare()).is_ok(), "{what}");
-    let counts = [1, isize::MAX].map(|refused| {
-        let count = (0..).find(|&given| is_made(what, given, refused, &prepare, &make));
+    // One of the two, as the name is long, where `cargo test` asks little.
+    let ways = [1, isize::MAX].into_iter().skip(what.len() % one_of(2)).step_by(one_of(2));
+    let counts = ways.map(|refused| {
+        let mut turns = (0..EACH).chain((EACH..).step_by(one_of(32))).map(|given| given as isize);
+        let count = turns.find(|&given| is_made(what, given, refused, &prepare, &make));
         println!("{what}: {count:?} large allocations");
         count
     });
-    counts[0].unwrap_or(0)
+    counts.last().flatten().unwrap_or(0)
 }
 
 /// Whether it is made when `given` large allocations succeed and the next `refused` ones do not; anything but memory

@@ -97,7 +97,7 @@ fn joined_tensors_equal_the_reference<T: Both + generators::Drawn>() {
     });
 }
 
-stamp!(joined_tensors_equal_the_reference: float64 = f64, complex64 = num_complex::Complex<f32>; half);
+stamp!(joined_tensors_equal_the_reference: float64 = f64; beside complex64 = num_complex::Complex<f32>; half);
 
 #[test]
 fn blocks_are_joined_in_rows_and_columns() {

@@ -2,13 +2,14 @@
 
 #![cfg(feature = "io")]
 
+use crate::share::one_of;
 use crate::{MEMORY, was_run_apart};
 use lacuna::io::{FileFormat, ReadOptions, read_from};
 use lacuna::{Error, Result};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-const BYTES: usize = 8 << 20;
+const BYTES: usize = (8 << 20) / one_of(2);
 
 /// What reading a text of that format gives, if its peak of memory stays below the promise.
 fn measured(what: &str, text: &str, format: FileFormat) -> Result<usize> {

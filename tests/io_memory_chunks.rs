@@ -13,10 +13,10 @@ use lacuna::io::{read_header, scan_any};
 use lacuna::lazy::{Chunks, Lazy, On, concat};
 use lacuna::{Axes, CooTensor};
 
-const BUDGET: usize = 1 << 20;
+const BUDGET: usize = 1 << 19;
 /// What is promised beside the budget is 64 MiB; less here, so that a file need not be as large for all of it to be more.
-const BESIDE: usize = 12 << 20;
-const ROWS: usize = 300;
+const BESIDE: usize = 8 << 20;
+const ROWS: usize = 150;
 const COLUMNS: usize = 4200;
 
 /// Every other position, so that the entries alone take eight times the budget: in memory they had 16 bytes each.

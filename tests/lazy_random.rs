@@ -145,9 +145,14 @@ const COMPLEX: &[Complex<f64>] = &[
 properties! {
     graphs_of_floats: of_tensors, FLOATS, sizes();
     graphs_of_longs: of_longs, &[0i64, 1, -3, 7, i64::MAX, i64::MIN, 2], sizes();
-    graphs_of_bytes: of_bytes, &[0u8, 1, 3, 255, 128, 2], sizes();
     graphs_of_bools: of_bools, &[false, true], sizes();
     graphs_of_complex: of_complex, COMPLEX, sizes();
+}
+
+more! {
+    properties! {
+        graphs_of_bytes: of_bytes, &[0u8, 1, 3, 255, 128, 2], sizes();
+    }
 }
 
 proptest! {

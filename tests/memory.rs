@@ -9,6 +9,8 @@ mod io_memory_chunks;
 mod io_memory_npz;
 mod io_memory_parquet;
 mod operations_memory;
+#[path = "support/share.rs"]
+mod share;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;

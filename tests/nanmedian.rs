@@ -191,7 +191,8 @@ fn shapes_without_a_dense_form_are_reduced_by_counting<T: Ordered>() {
     });
 }
 
-stamp!(shapes_without_a_dense_form_are_reduced_by_counting: bool = bool, int8 = i8, uint64 = u64, float32 = f32; half);
+stamp!(shapes_without_a_dense_form_are_reduced_by_counting: int8 = i8, float32 = f32;
+    beside bool = bool, uint64 = u64; half);
 
 #[test]
 fn a_quadrillion_positions_take_no_time() {
@@ -518,10 +519,10 @@ fn long_lanes_are_copied_a_few_at_a_time() {
     let x = mixed(&[70_000, 11]);
     assert_lane_by_lane(x.view(), &[0]);
     assert_lane_by_lane(x.t().into_dyn(), &[0, 1]);
-    let one = mixed(&[1, 300]);
-    let broadcast = one.broadcast(IxDyn(&[70_000, 300])).unwrap();
+    let one = mixed(&[1, 90]);
+    let broadcast = one.broadcast(IxDyn(&[70_000, 90])).unwrap();
     let expected = one.mapv(|value| if value.is_nan() { f64::NAN } else { value });
-    assert_array(&broadcast.nanmedian(0).unwrap(), &Dense::new(&[300], expected.iter().copied().collect()));
+    assert_array(&broadcast.nanmedian(0).unwrap(), &Dense::new(&[90], expected.iter().copied().collect()));
 }
 
 #[test]
@@ -537,7 +538,7 @@ fn dense_results_are_the_same_at_any_number_of_threads() {
         [of(Axes::all()), of(Axes::from(0)), of(Axes::from(1))]
     };
     let expected = outcome();
-    for threads in [1, 2, 3, 8] {
+    for threads in [1, 2, 3, 8].into_iter().skip(one_of(2) - 1).step_by(one_of(2)) {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         assert_eq!(pool.install(outcome), expected);
     }

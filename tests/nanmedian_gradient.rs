@@ -270,7 +270,7 @@ fn gradients_of_shapes_without_a_dense_form<T: Ordered>() {
     });
 }
 
-stamp!(gradients_of_shapes_without_a_dense_form: bool = bool, int8 = i8, uint64 = u64, float32 = f32; half);
+stamp!(gradients_of_shapes_without_a_dense_form: int8 = i8, float32 = f32; beside bool = bool, uint64 = u64; half);
 
 // ---- the named cases ----
 
@@ -382,13 +382,15 @@ fn each_row_gets_the_gradient_of_its_own() {
 /// Enough groups for several threads, in order and out of it.
 #[test]
 fn many_groups_are_the_same_as_lanes_of_an_array() {
+    let mut asked = 0;
     for (rows, columns) in [(2000, 9), (9, 2000), (70_000, 3)] {
         let values = (0..rows * columns).map(|at| (at * 7919 % 11) as i32 - 5);
         let dense = ndarray::Array2::from_shape_vec((rows, columns), values.collect()).unwrap();
         let x = CooTensor::from_dense(&dense, 0).unwrap();
         for axes in [Axes::from(0), Axes::from(1), Axes::all()] {
             let dy = nanmedian(&dense, &axes).unwrap().mapv(|median| median + 0.3);
-            for (options, ..) in OPTIONS {
+            asked += 1;
+            for (options, ..) in OPTIONS.into_iter().skip(asked % one_of(2)).step_by(one_of(2)) {
                 let expected = nanmedian_backward(&dense, &dy, options.over(&axes)).unwrap();
                 let found = x.nanmedian_backward(&dy, options.over(&axes)).unwrap();
                 found.for_each_entry(|at, share| assert_eq!(share, expected[IxDyn(at)]));
@@ -436,7 +438,11 @@ fn gradients_out_of_proportion_are_refused() {
 #[test]
 fn each_thread_gives_gradients_to_the_rows_of_its_own() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-    for shape in [vec![200_000, 3], vec![1, 200_000, 3], vec![2, 100_000, 3], vec![7, 1, 30_000, 3]] {
+    for shape in [vec![200_000, 3], vec![1, 200_000, 3], vec![2, 100_000, 3], vec![7, 1, 30_000, 3]]
+        .into_iter()
+        .skip(one_of(2) - 1)
+        .step_by(one_of(2))
+    {
         let rows: usize = shape[..shape.len() - 1].iter().product();
         // The middle value of each row stands elsewhere than in the row before.
         let elements = (0..3 * rows).map(|at| ((at + at / 3) % 3) as f32).collect();

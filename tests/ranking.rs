@@ -137,7 +137,7 @@ fn rankings_equal_the_dense_ones<T: Both + Drawn + Real + RealScalar>() {
     });
 }
 
-stamp!(rankings_equal_the_dense_ones: uint8 = u8, float64 = f64; half float16 = half::f16);
+stamp!(rankings_equal_the_dense_ones: int8 = i8, float64 = f64; beside uint8 = u8; half float16 = half::f16);
 
 // ---- edges, by name ----
 

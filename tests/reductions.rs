@@ -115,7 +115,7 @@ fn norms_equal_the_dense_result<T: Both + Drawn + Float + SummedFloat>() {
     });
 }
 
-stamp!(norms_equal_the_dense_result: float32 = f32, float64 = f64; half float16 = half::f16);
+stamp!(norms_equal_the_dense_result: float64 = f64; beside float32 = f32; half float16 = half::f16);
 
 // ---- the gradient promise ----
 

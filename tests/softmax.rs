@@ -27,7 +27,7 @@ fn results_are_those_of_the_definition<T: Both + DrawnGrad + SummedFloat + Float
     });
 }
 
-stamp!(results_are_those_of_the_definition: float32 = f32, float64 = f64; half float16 = half::f16);
+stamp!(results_are_those_of_the_definition: float64 = f64; beside float32 = f32; half float16 = half::f16);
 
 /// Arrays of any layout are as if every element were stored.
 #[test]

@@ -78,9 +78,11 @@ fn float64() {
     floats_equal_the_dense_result::<f64>();
 }
 
-#[test]
-fn float32() {
-    floats_equal_the_dense_result::<f32>();
+more! {
+    #[test]
+    fn float32() {
+        floats_equal_the_dense_result::<f32>();
+    }
 }
 
 #[cfg(feature = "half")]

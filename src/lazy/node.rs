@@ -249,6 +249,11 @@ impl Node {
         }
     }
 
+    /// Its shape, if that is known; the error of a step that is refused.
+    pub(super) fn known_shape(&self) -> Result<Option<&Shape>> {
+        self.refusal().map_or(Ok(self.shape.as_ref()), |error| Err(error.clone()))
+    }
+
     /// What its value has to do with its inputs.
     pub(super) fn form(&self) -> Form {
         match self.body {

@@ -39,9 +39,7 @@ pub(super) fn step<V: Value, const N: usize>(
     shape: impl FnOnce([&Shape; N]) -> Result<Option<Shape>>,
     run: impl Fn(&[Held]) -> Result<V> + Send + Sync + 'static,
 ) -> Lazy<V> {
-    let inputs = inputs.map(Arc::clone).to_vec();
-    let shape = shape_of_some(&inputs, Box::new(shape));
-    made(name, arguments, inputs, form, shape, Box::new(run))
+    made_of_some(name, arguments, inputs, form, Box::new(shape), Box::new(run))
 }
 
 /// A step of so many inputs as come.
@@ -64,6 +62,20 @@ type ShapeOf<'a> = Box<dyn FnOnce(&[&Shape]) -> Result<Option<Shape>> + 'a>;
 type ShapeOfSome<'a, const N: usize> = Box<dyn FnOnce([&Shape; N]) -> Result<Option<Shape>> + 'a>;
 
 #[track_caller]
+fn made_of_some<V: Value, const N: usize>(
+    name: &'static str,
+    arguments: String,
+    inputs: [&Arc<Node>; N],
+    form: Form,
+    shape: ShapeOfSome<'_, N>,
+    run: RunOf<V>,
+) -> Lazy<V> {
+    let inputs = inputs.map(Arc::clone).to_vec();
+    let shape = shape_of_some(&inputs, shape);
+    made(name, arguments, inputs, form, shape, run)
+}
+
+#[track_caller]
 fn made<V: Value>(
     name: &'static str,
     arguments: String,
@@ -83,6 +95,11 @@ fn shape_of(inputs: &[Arc<Node>], shape: ShapeOf<'_>) -> Result<Option<Shape>> {
 
 fn shape_of_some<const N: usize>(inputs: &[Arc<Node>], shape: ShapeOfSome<'_, N>) -> Result<Option<Shape>> {
     shapes_of(inputs)?.and_then(|shapes| shapes.try_into().ok()).map_or(Ok(None), shape)
+}
+
+/// The shape of a result that has that of the first input, if those of all are known.
+fn shape_of_first(inputs: &[Arc<Node>]) -> Result<Option<Shape>> {
+    Ok(shapes_of(inputs)?.map(|shapes| shapes[0].clone()))
 }
 
 /// The shapes of the inputs of a step, if all are known; the error of one that is refused.
@@ -365,7 +382,14 @@ impl<X: Steps> Lazy<X> {
         shape: impl FnOnce(&Shape) -> Result<Option<Shape>>,
         run: impl Fn(&X) -> Result<V> + Send + Sync + 'static,
     ) -> Lazy<V> {
-        step(name, arguments, [&self.node], form, |[x]| shape(x), move |inputs| run(known(&inputs[0])))
+        // Without `step` and its closures, which would be compiled for each operation on each type.
+        let inputs = vec![Arc::clone(&self.node)];
+        let shape = match self.node.known_shape() {
+            Ok(Some(x)) => shape(x),
+            Ok(None) => Ok(None),
+            Err(error) => Err(error),
+        };
+        made(name, arguments, inputs, form, shape, Box::new(move |inputs| run(known(&inputs[0]))))
     }
 
     /// A gradient on the pattern of this tensor.
@@ -378,8 +402,10 @@ impl<X: Steps> Lazy<X> {
         upstream: &Lazy<U>,
         run: impl Fn(&X, &U) -> Result<X::Of<U::Elem>> + Send + Sync + 'static,
     ) -> Lazy<X::Of<U::Elem>> {
+        let inputs = vec![Arc::clone(&self.node), Arc::clone(&upstream.node)];
+        let shape = shape_of_first(&inputs);
         let run = move |inputs: &[Held]| run(known(&inputs[0]), known(&inputs[1]));
-        step(name, arguments, [&self.node, &upstream.node], form, |[x, _]| Ok(Some(x.clone())), run)
+        made(name, arguments, inputs, form, shape, Box::new(run))
     }
 }
 

@@ -16,3 +16,8 @@ macro_rules! for_real_types {
             uint64 = u64, float32 = f32, float64 = f64; half);
     )*};
 }
+
+/// Tests that ask more than two types.
+macro_rules! more {
+    ($($item:item)*) => {$($item)*};
+}

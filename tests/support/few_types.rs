@@ -14,3 +14,8 @@ macro_rules! for_real_types {
             bool = bool, int8 = i8, uint64 = u64, float32 = f32, float64 = f64; half float16 = half::f16);
     )*};
 }
+
+/// Tests that ask more than two types.
+macro_rules! more {
+    ($($item:item)*) => {$($item)*};
+}

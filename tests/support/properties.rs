@@ -19,12 +19,18 @@ pub fn axes_of(choice: &AxesChoice, keep_dims: bool) -> Axes {
     axes.with_keep_dims(keep_dims)
 }
 
-/// Stamps a test of the generic function `property` for each element type, in a module of the function's name.
+/// Stamps a test of the generic function `property` for each element type, in a module of the function's name: for those
+/// behind `beside`, and of 16 bits, where more than two are asked for.
 macro_rules! stamp {
     ($property:ident: $($name:ident = $type:ty),*; half) => {
         stamp!($property: $($name = $type),*; half float16 = half::f16, bfloat16 = half::bf16);
     };
-    ($property:ident: $($name:ident = $type:ty),*; half $($half_name:ident = $half:ty),*) => {
+    ($property:ident: $($name:ident = $type:ty),*; beside $($beside:ident = $other:ty),*; half) => {
+        stamp!($property: $($name = $type),*; beside $($beside = $other),*;
+            half float16 = half::f16, bfloat16 = half::bf16);
+    };
+    ($property:ident: $($name:ident = $type:ty),*;
+        $(beside $($beside:ident = $other:ty),*;)? half $($half_name:ident = $half:ty),*) => {
         mod $property {
             $(
                 #[test]
@@ -32,13 +38,21 @@ macro_rules! stamp {
                     super::$property::<$type>();
                 }
             )*
-            $(
-                #[cfg(feature = "half")]
-                #[test]
-                fn $half_name() {
-                    super::$property::<$half>();
-                }
-            )*
+            more! {
+                $($(
+                    #[test]
+                    fn $beside() {
+                        super::$property::<$other>();
+                    }
+                )*)?
+                $(
+                    #[cfg(feature = "half")]
+                    #[test]
+                    fn $half_name() {
+                        super::$property::<$half>();
+                    }
+                )*
+            }
         }
     };
 }
