@@ -82,7 +82,7 @@ fn what_is_scanned_in_ranges_is_what_is_read() {
     (options.group_entries, options.part_entries) = (Some(700), Some(2000));
     write(folder.path("x/"), &x, &options).unwrap();
     fs::create_dir(folder.path("spill")).unwrap();
-    for (at, (name, graph)) in GRAPHS.into_iter().enumerate() {
+    for (at, (name, graph)) in GRAPHS.iter().enumerate() {
         let expected = graph(&x.lazy()).collect().unwrap();
         for file in ["x.parquet", "x/"] {
             let graph = graph(&scanned(&folder.path(file)));

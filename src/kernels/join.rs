@@ -357,7 +357,10 @@ mod tests {
         // Not optimised, even a seventh of so many is enough for two threads.
         let many = if cfg!(debug_assertions) { 120_000 } else { 300_000 };
         for count in [0, 1, 7, 3 * BLOCK, many] {
-            for (rests, others) in choices.iter().flat_map(|left| choices.iter().map(move |right| (left, right))) {
+            let pairs = choices.iter().flat_map(|left| choices.iter().map(move |right| (left, right)));
+            // Not optimised, many entries take long: some of the pairs stand for all.
+            let every = if count == many && cfg!(debug_assertions) { 5 } else { 1 };
+            for (rests, others) in pairs.step_by(every) {
                 let listed = |rests: &&[usize]| (0..count).filter(|at| rests.contains(&(at % 7))).collect::<Vec<_>>();
                 let (left, right) = (listed(rests), listed(others));
                 let wanted = expected(&left, &right);
