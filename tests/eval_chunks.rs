@@ -293,8 +293,9 @@ fn is_whole(text: &str, format: Format) -> bool {
 
 #[test]
 fn expressions_have_their_values_in_ranges() {
-    for format in [Format::Coo, Format::Csr] {
-        for text in CUT.iter().map(|text| text.to_string()).chain(alike()).step_by(one_of(4)) {
+    for (number, format) in [Format::Coo, Format::Csr].into_iter().enumerate() {
+        let cut = CUT.iter().map(|text| text.to_string()).chain(alike());
+        for text in cut.skip(2 * number % one_of(4)).step_by(one_of(4)) {
             // A tensor whose shape values decide, and matrices that become vectors, may not be asked in CSR.
             if expected(&text, format).is_ok() {
                 assert!(!is_whole(&text, format), "{text} is taken whole");
@@ -413,9 +414,9 @@ fn steps_of_long_tensors_go_in_pieces() {
     };
     let (mut asked, mut fused) = (0, 0);
     let pools = [1, 2].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
-    for x in ["x", "m", "n", "d", "i", "b", "c", "f", "u", "s", "k", "e"] {
+    for (number, x) in ["x", "m", "n", "d", "i", "b", "c", "f", "u", "s", "k", "e"].into_iter().enumerate() {
         let made = [Format::Coo, Format::Csr].map(|format| long(x, format).unwrap());
-        for call in calls(x).into_iter().skip(asked % one_of(5)).step_by(one_of(5)) {
+        for call in calls(x).into_iter().skip(number % one_of(5)).step_by(one_of(5)) {
             let texts = [
                 format!("cast({call}, \"complex128\")"),
                 format!("sum({call} == {x}, axis=1)"),

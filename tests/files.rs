@@ -25,6 +25,7 @@ mod io_text;
 mod io_tns;
 mod lazy_outside;
 mod serde;
+#[cfg(feature = "io")]
 #[path = "support/share.rs"]
 mod share;
 mod spy;

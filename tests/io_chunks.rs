@@ -88,7 +88,8 @@ fn what_is_scanned_in_ranges_is_what_is_read() {
             let graph = graph(&scanned(&folder.path(file)));
             assert!(graph.collect().unwrap().same_as(&expected), "{name} of {file}");
             let engines = [Chunks::memory(1 << 30).positions(3), Chunks::memory(1 << 20), Chunks::memory(1 << 30)];
-            for engine in engines.into_iter().skip(at % one_of(3)).step_by(one_of(3)) {
+            let turn = (at + usize::from(file == "x/")) % one_of(3);
+            for engine in engines.into_iter().skip(turn).step_by(one_of(3)) {
                 let on = graph.on(engine.spill(folder.path("spill")));
                 let found = on.collect().unwrap_or_else(|error| panic!("{name} of {file}: {error}"));
                 assert!(found.same_as(&expected), "{name} of {file}: {}", on.explain().unwrap());
@@ -245,7 +246,7 @@ fn ranges_by_lists_of_pages_give_the_bits_of_memory() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let scanned = scanned(&folder.path("x.parquet"));
-            for memory in [2 << 20, 12 << 20].into_iter().step_by(one_of(2)) {
+            for memory in [2 << 20, 12 << 20].into_iter().skip(threads / 2 % one_of(2)).step_by(one_of(2)) {
                 let found = scanned.sum(1).on(Chunks::memory(memory)).collect().unwrap();
                 assert!(found.same_as(&sums), "{threads} threads, {memory} bytes");
             }
@@ -297,7 +298,7 @@ fn a_slice_of_what_is_scanned_reads_its_ranges_alone() {
         Part::try_from(s![.., ndarray::NewAxis, 3..9, -1].as_ref().to_vec()).unwrap(),
         Part::try_from(s![10..;-3, -10..-1, ..].as_ref().to_vec()).unwrap(),
     ];
-    for (name, graph) in graphs {
+    for (number, (name, graph)) in graphs.into_iter().enumerate() {
         for (at, part) in parts.iter().enumerate() {
             let expected = graph(&x.lazy()).collect().unwrap().slice(part).unwrap();
             for file in ["x.parquet", "x/"] {
@@ -305,7 +306,7 @@ fn a_slice_of_what_is_scanned_reads_its_ranges_alone() {
                 let told = step.explain().unwrap();
                 assert!(told.contains("is before") && told.contains("\"["), "{name} {part:?}: {told}");
                 assert!(step.collect().unwrap().same_as(&expected), "{name} {part:?}: {told}");
-                for positions in [1, 4, 1000].into_iter().skip(at % one_of(3)).step_by(one_of(3)) {
+                for positions in [1, 4, 1000].into_iter().skip((number + at) % one_of(3)).step_by(one_of(3)) {
                     let on = step.on(Chunks::memory(1 << 30).positions(positions));
                     assert!(on.collect().unwrap().same_as(&expected), "{name} {part:?}: {}", on.explain().unwrap());
                 }

@@ -52,6 +52,17 @@ fn needed<T: std::fmt::Debug>(found: Result<T>) -> u64 {
     u64::try_from(bytes).unwrap()
 }
 
+/// A copy was read as a whole, so that a file larger than the memory had no way into another one.
+#[test]
+fn a_file_is_copied_in_the_memory_that_is_named() {
+    let x = rows(400);
+    let (file, copy) = (Stored::new("file", &x), Stored::new("copy", &rows(1)));
+    let engine = Chunks::memory(100_000);
+    assert!(needed(file.scan().on(engine.clone()).collect()) > 100_000);
+    file.scan().on(engine).sink(&copy.0, &WriteOptions::default()).unwrap();
+    assert!(copy.scan().collect().unwrap().same_as(&x));
+}
+
 /// Each result had all of the memory, however many stood beside it.
 #[test]
 fn results_share_the_memory() {

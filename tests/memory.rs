@@ -9,6 +9,7 @@ mod io_memory_chunks;
 mod io_memory_npz;
 mod io_memory_parquet;
 mod operations_memory;
+#[cfg(feature = "io")]
 #[path = "support/share.rs"]
 mod share;
 

@@ -438,11 +438,8 @@ fn gradients_out_of_proportion_are_refused() {
 #[test]
 fn each_thread_gives_gradients_to_the_rows_of_its_own() {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-    for shape in [vec![200_000, 3], vec![1, 200_000, 3], vec![2, 100_000, 3], vec![7, 1, 30_000, 3]]
-        .into_iter()
-        .skip(one_of(2) - 1)
-        .step_by(one_of(2))
-    {
+    let shapes = [vec![200_000, 3], vec![1, 200_000, 3], vec![2, 100_000, 3], vec![7, 1, 30_000, 3]];
+    for shape in shapes.into_iter().skip(one_of(2) - 1).step_by(one_of(2)) {
         let rows: usize = shape[..shape.len() - 1].iter().product();
         // The middle value of each row stands elsewhere than in the row before.
         let elements = (0..3 * rows).map(|at| ((at + at / 3) % 3) as f32).collect();

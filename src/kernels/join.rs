@@ -360,7 +360,7 @@ mod tests {
             let pairs = choices.iter().flat_map(|left| choices.iter().map(move |right| (left, right)));
             // Not optimised, many entries take long: some of the pairs stand for all.
             let every = if count == many && cfg!(debug_assertions) { 5 } else { 1 };
-            for (rests, others) in pairs.step_by(every) {
+            for (rests, others) in pairs.skip(every / 2).step_by(every) {
                 let listed = |rests: &&[usize]| (0..count).filter(|at| rests.contains(&(at % 7))).collect::<Vec<_>>();
                 let (left, right) = (listed(rests), listed(others));
                 let wanted = expected(&left, &right);

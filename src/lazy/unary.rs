@@ -61,6 +61,7 @@ type RunOf<V> = Box<dyn Fn(&[Held]) -> Result<V> + Send + Sync>;
 type ShapeOf<'a> = Box<dyn FnOnce(&[&Shape]) -> Result<Option<Shape>> + 'a>;
 type ShapeOfSome<'a, const N: usize> = Box<dyn FnOnce([&Shape; N]) -> Result<Option<Shape>> + 'a>;
 
+/// A step of a known number of inputs.
 #[track_caller]
 fn made_of_some<V: Value, const N: usize>(
     name: &'static str,

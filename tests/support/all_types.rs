@@ -17,7 +17,7 @@ macro_rules! for_real_types {
     )*};
 }
 
-/// Tests that ask more than two types.
+/// What stamps tests that ask more than two types.
 macro_rules! more {
     ($($item:item)*) => {$($item)*};
 }

@@ -3,7 +3,7 @@ macro_rules! for_all_types {
     ($($property:ident),*) => {$(
         stamp!($property:
             bool = bool, int8 = i8, uint64 = u64, float32 = f32, float64 = f64, complex64 = num_complex::Complex<f32>;
-            half float16 = half::f16);
+            half);
     )*};
 }
 
@@ -11,11 +11,11 @@ macro_rules! for_all_types {
 macro_rules! for_real_types {
     ($($property:ident),*) => {$(
         stamp!($property:
-            bool = bool, int8 = i8, uint64 = u64, float32 = f32, float64 = f64; half float16 = half::f16);
+            bool = bool, int8 = i8, uint64 = u64, float32 = f32, float64 = f64; half);
     )*};
 }
 
-/// Tests that ask more than two types.
+/// What stamps tests that ask more than two types.
 macro_rules! more {
     ($($item:item)*) => {$($item)*};
 }

@@ -19,8 +19,8 @@ pub fn axes_of(choice: &AxesChoice, keep_dims: bool) -> Axes {
     axes.with_keep_dims(keep_dims)
 }
 
-/// Stamps a test of the generic function `property` for each element type, in a module of the function's name: for those
-/// behind `beside`, and of 16 bits, where more than two are asked for.
+/// Stamps a test of the generic function `property` for each element type, in a module of the function's name. Those
+/// behind `beside` and those of 16 bits are stamped only where more than two types are asked for.
 macro_rules! stamp {
     ($property:ident: $($name:ident = $type:ty),*; half) => {
         stamp!($property: $($name = $type),*; half float16 = half::f16, bfloat16 = half::bf16);

@@ -23,8 +23,9 @@ use crate::base::error::Result;
 /// The engine for what does not fit memory: a graph is computed in ranges of an axis, each of which does.
 ///
 /// Results are those of [`Threads`](super::Threads), bit for bit, however they are cut. What is cut is what a graph
-/// begins with: files of `io::scan`, tensors, and inputs. [`explain`](super::On::explain) tells along
-/// which axes, and which values are needed as a whole: these must fit.
+/// begins with: files of `io::scan` (feature `parquet`), tensors, and inputs. [`explain`](super::On::explain) tells along
+/// which axes, and which values are needed as a whole: these must fit. The page [when it does not
+/// fit](crate::documents::larger) says what takes how much.
 ///
 /// # Examples
 ///
@@ -46,7 +47,8 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// With so many bytes for values. The work on them takes up to 64 MiB besides.
+    /// With so many bytes for values. The work on them takes up to 64 MiB besides, and a row group for each thread of a
+    /// file that has no lists of pages.
     pub fn memory(bytes: u64) -> Self {
         Chunks { memory: bytes, positions: usize::MAX, folder: None }
     }
@@ -56,7 +58,7 @@ impl Chunks {
         Chunks { positions: most.max(1), ..self }
     }
 
-    /// The folder for files that are needed meanwhile; that of the system for such files by default. They are in a
+    /// The folder for temporary files; that of the system for such files by default. They are in a
     /// folder of their own there, which is removed when the graph was computed or failed. What a process that was
     /// killed left there goes when the next one begins.
     ///
