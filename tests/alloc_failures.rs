@@ -119,7 +119,8 @@ unsafe impl GlobalAlloc for Failing {
 #[global_allocator]
 static MEMORY: Failing = Failing;
 
-/// Behind so many large allocations, which are one a group then, `cargo test` lets one of 32 fail.
+/// Up to here each large allocation fails; beyond, where they come in groups that are alike, `cargo test` lets every 32nd
+/// fail.
 const EACH: usize = 64;
 
 /// How many allocations fail: one, or that and all behind it. `cargo test` asks one of the two ways, by the name.

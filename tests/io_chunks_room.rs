@@ -59,8 +59,20 @@ fn a_file_is_copied_in_the_memory_that_is_named() {
     let (file, copy) = (Stored::new("file", &x), Stored::new("copy", &rows(1)));
     let engine = Chunks::memory(100_000);
     assert!(needed(file.scan().on(engine.clone()).collect()) > 100_000);
-    file.scan().on(engine).sink(&copy.0, &WriteOptions::default()).unwrap();
+    let copied = || {
+        let x: Lazy<CooTensor<f64>> = scan(&file.0, &ReadOptions::default())?;
+        x.on(engine.clone()).sink(&copy.0, &WriteOptions::default())
+    };
+    copied().unwrap();
     assert!(copy.scan().collect().unwrap().same_as(&x));
+    // What is damaged gives no copy that looks right.
+    let bytes = fs::read(&file.0).unwrap();
+    for place in (4..20).map(|part| bytes.len() * part / 24) {
+        let mut damaged = bytes.clone();
+        damaged[place] ^= 1;
+        fs::write(&file.0, &damaged).unwrap();
+        assert!(copied().is_err() || copy.scan().collect().unwrap().same_as(&x), "byte {place}");
+    }
 }
 
 /// Each result had all of the memory, however many stood beside it.

@@ -53,8 +53,8 @@ fn fed_eager<P: Pattern>(x: &Tensor<P, f64>) -> Tensor<P, f64> {
     lacuna::where_(&x.isfinite().unwrap(), &roots, x).unwrap()
 }
 
-/// Every reduction of a chain, or one of five in turn, over some axes, of all positions and of what is stored, fed by pieces where groups are
-/// runs of entries: the bits of the steps one by one, at first and again.
+/// Every reduction of a chain, or one of five in turn, over some axes, of all positions and of what is stored, fed by
+/// pieces where groups are runs of entries: the bits of the steps one by one, at first and again.
 fn reductions_of_a_chain<P: Pattern>(x: &Tensor<P, f64>, axes: &Axes, asked: &mut usize) {
     let input = Lazy::<Tensor<P, f64>>::input("x", x.shape());
     let (chain, eager) = (fed_chain(&input), fed_eager(x));

@@ -101,7 +101,8 @@ impl Sink {
         Ok(Sink { writer, shape: shape.into(), done: 0 })
     }
 
-    /// Writes the next range. One of which all positions are stored has some fill, and not that of the others.
+    /// Writes the next range, or the next entries of all in order, as a tensor of the whole shape. A range of which all
+    /// positions are stored has some fill, and not that of the others.
     pub(crate) fn push<P: Pattern, T: FileElement>(&mut self, x: &Tensor<P, T>) -> Result<()> {
         if x.shape().get(1..) != self.shape.get(1..) {
             let (expected, found) = (self.shape.clone(), x.shape().clone());
@@ -109,7 +110,7 @@ impl Sink {
         }
         let mut columns = Columns::of(x)?;
         columns.tells_fill = x.shape().wide_size() > x.nnz() as u128;
-        let start = self.done;
+        let start = if *x.shape() == self.shape { 0 } else { self.done };
         self.done = start.saturating_add(x.shape().first().copied().unwrap_or(0));
         if self.shape.first().is_some_and(|&all| self.done > all) {
             return Ok(());

@@ -12,7 +12,7 @@ macro_rules! for_real_types {
     )*};
 }
 
-/// None of the tests that ask more types, also those of 16 bits above: the compiler had a third more to do with them.
+/// Leaves out tests of more types, and with them those of 16 bits above: with both the compiler took a third longer.
 macro_rules! more {
     ($($item:item)*) => {};
 }

@@ -168,11 +168,8 @@ impl<'a> Layout<'a> {
         if self.is_there[at] {
             return Way::There;
         }
-        if let Some(source) = self.source(at) {
-            // A copy of a file that does not fit; of one that does all is read, as its checksum is compared then.
-            let is_copied = self.poured == Some(at) && source.bytes() > self.memory;
-            let ranges = if is_copied { self.best(at, |axis| axis == 0) } else { None };
-            return ranges.map_or(Way::Read, Way::Ranges);
+        if self.source(at).is_some() {
+            return Way::Read;
         }
         match self.folds.remove(&at) {
             Some(stage) => Way::Folded(stage),

@@ -23,8 +23,8 @@ use crate::base::error::Result;
 /// The engine for what does not fit memory: a graph is computed in ranges of an axis, each of which does.
 ///
 /// Results are those of [`Threads`](super::Threads), bit for bit, however they are cut. What is cut is what a graph
-/// begins with: files of `io::scan` (feature `parquet`), tensors, and inputs. [`explain`](super::On::explain) tells along
-/// which axes, and which values are needed as a whole: these must fit. The page [when it does not
+/// begins with: files of `io::scan` (feature `parquet`), tensors, and inputs. [`explain`](super::On::explain) tells
+/// along which axes, and which values are needed as a whole: these must fit. The page [when it does not
 /// fit](crate::documents::larger) says what takes how much.
 ///
 /// # Examples
@@ -47,8 +47,8 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// With so many bytes for values. The work on them takes up to 64 MiB besides, and a row group for each thread of a
-    /// file that has no lists of pages.
+    /// With so many bytes for values. The work on them takes up to 64 MiB besides and, of a file without lists of
+    /// pages, a row group for each thread.
     pub fn memory(bytes: u64) -> Self {
         Chunks { memory: bytes, positions: usize::MAX, folder: None }
     }

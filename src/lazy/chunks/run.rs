@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Chunks;
 use super::layout::{Layout, Stage, Way};
-use super::limits::{Room, STATES};
+use super::limits::{INPUT, Room, STATES};
 use super::spill::Spill;
 use super::walk::Walk;
 use crate::base::error::{Error, Result};
 use crate::lazy::node::{Held, InPieces, Node};
 use crate::lazy::plan::Plan;
-use crate::lazy::source::{Bins, ByRanges, Deal, Source, whole};
+use crate::lazy::source::{Bins, ByRanges, Deal, Part, Source, whole};
 use crate::lazy::value::Kind;
 
 /// What an element that is folded takes, more or less, in picoseconds.
@@ -43,10 +43,24 @@ impl<'a> Run<'a> {
     pub(super) fn pour(mut self, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
         let Some(&of) = self.plan.outputs.first() else { return Ok(()) };
         let Some(Way::Ranges(stage)) = self.layout.ways.get(&of).filter(|way| is_first(way)) else {
-            return self.values()?.iter().try_for_each(take);
+            return match self.copied(of) {
+                // In the order of its entries, and not in boxes: so all that it tells of them is compared.
+                Some(source) => source.share(self.piece(), &mut |piece, _| take(&piece)),
+                None => self.values()?.iter().try_for_each(take),
+            };
         };
         self.find(Some(of))?;
         Walk::new(&self, stage)?.pour(take)
+    }
+
+    /// A file that is given away as it is, and does not fit.
+    fn copied(&self, of: usize) -> Option<&Arc<dyn Source>> {
+        self.layout.source(of).filter(|source| source.checks().is_some() && source.bytes() > self.room.left())
+    }
+
+    /// All entries, in pieces that take what ranges take.
+    fn piece(&self) -> Part {
+        Part { number: 0, of: 1, memory: self.room.left() / INPUT }
     }
 
     /// Computes what is needed as a whole, but for one of them.

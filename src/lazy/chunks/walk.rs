@@ -193,10 +193,11 @@ impl<'s> Walk<'s> {
         Some(self.check(weight).map(|()| Ranged { range: first..end, weight }))
     }
 
-    /// Refuses what one range weighs above a part of the memory.
+    /// Refuses what one range weighs above a part of the memory, with what the heaviest one takes.
     fn check(&self, weight: u64) -> Result<()> {
         let what = "what stands at a few positions of the axis that is cut, and work on it,";
-        self.run.room.check(what, 2 * u128::from(weight))
+        let check = |weight: u64| self.run.room.check(what, 2 * u128::from(weight));
+        check(weight).or_else(|_| check(self.weights.iter().copied().fold(weight, u64::max)))
     }
 
     /// What the steps begin with for a range.

@@ -96,7 +96,7 @@ pub(crate) struct Running {
     /// What does the work: `chunks` for tables that do not fit memory, whose values then take --max-memory
     #[arg(long, help_heading = READING, value_parser = engines(), default_value = "threads", value_name = "ENGINE")]
     pub(crate) engine: String,
-    /// The folder for files that `chunks` needs meanwhile [default: the system's]
+    /// The folder for temporary files of `chunks` [default: the system's]
     #[cfg(feature = "parquet")]
     #[arg(long, help_heading = READING, value_name = "FOLDER")]
     pub(crate) spill: Option<PathBuf>,

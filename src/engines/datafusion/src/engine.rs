@@ -70,8 +70,8 @@ impl DataFusion {
     }
 
     /// The bytes that DataFusion may take for groups before it writes them to files of its own (4 MiB for each part at
-    /// least), and that what is read for a step that it is not asked for may take: by default 1 GiB. The groups of an answer are held
-    /// beside that.
+    /// least), and that what is read for a step that it is not asked for may take: by default 1 GiB. The groups of an
+    /// answer are held beside that.
     pub fn memory(self, bytes: u64) -> Self {
         DataFusion { memory: bytes, ..self }
     }
