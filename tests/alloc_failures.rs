@@ -1,5 +1,6 @@
 //! No memory: every large allocation of readers, constructors and operations is made to fail, one after the other. Each
-//! time there is an error, no end of the process, and nothing stays behind. `cargo test` by itself asks less: see `WAYS`.
+//! time there is an error, no end of the process, and nothing stays behind. By itself `cargo test` asks less: see `WAYS`
+//! and `EACH`.
 //!
 //! *Large* is what grows with the input: more than 64 KiB, for operations more than 4 KiB. Smaller ones, of which some
 //! have no fallible form in Rust (`Arc`, `Box`, messages, the buffers of a decoder), do not fail here;

@@ -75,6 +75,34 @@ fn a_file_is_copied_in_the_memory_that_is_named() {
     }
 }
 
+/// A copy of a folder has its fill, and gaps where it has gaps.
+#[test]
+fn a_folder_is_copied_with_its_fill() {
+    let x = rows(300).with_fill(-0.5).pad([(0, 1), (0, 2)]).unwrap();
+    let base = std::env::temp_dir().join(format!("lacuna-test-room-folder-{}", std::process::id()));
+    fs::create_dir_all(&base).unwrap();
+    let mut options = WriteOptions::default();
+    (options.group_entries, options.part_entries) = (Some(700), Some(5000));
+    write(base.join("x/"), &x, &options).unwrap();
+    let scanned = |name: &str| -> Lazy<CooTensor<f64>> { scan(base.join(name), &ReadOptions::default()).unwrap() };
+    scanned("x/").on(Chunks::memory(100_000)).sink(base.join("y/"), &options).unwrap();
+    assert!(scanned("y/").collect().unwrap().same_as(&x));
+    fs::remove_dir_all(&base).unwrap();
+}
+
+/// The first row that was too heavy was told, and with its bytes the next one was refused.
+#[test]
+fn the_heaviest_row_is_told() {
+    let counts = [100, 1000, 3000, 500];
+    let rows = counts.into_iter().zip(0..).flat_map(|(count, row)| (0..count).map(move |column| (row, column)));
+    let (rows, columns): (Vec<u32>, Vec<u32>) = rows.unzip();
+    let values = columns.iter().map(|&column| f64::from(column) * 0.5).collect();
+    let file = Stored::new("heavy", &CooTensor::new([4, 5000], vec![rows, columns], values, 0.0).unwrap());
+    let medians = |memory| file.scan().nanmedian(1).on(Chunks::memory(memory)).collect();
+    let bytes = needed(medians(20_000));
+    assert!(medians(bytes).unwrap().same_as(&file.scan().nanmedian(1).collect().unwrap()));
+}
+
 /// Each result had all of the memory, however many stood beside it.
 #[test]
 fn results_share_the_memory() {

@@ -58,9 +58,9 @@ impl Chunks {
         Chunks { positions: most.max(1), ..self }
     }
 
-    /// The folder for temporary files; that of the system for such files by default. They are in a
-    /// folder of their own there, which is removed when the graph was computed or failed. What a process that was
-    /// killed left there goes when the next one begins.
+    /// The folder for temporary files; by default that of the system. They are in a folder of their own there, which is
+    /// removed when the graph was computed or failed. What a process that was killed left there goes when the next one
+    /// begins.
     ///
     /// ```
     /// use lacuna::lazy::Chunks;

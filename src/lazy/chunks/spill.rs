@@ -14,8 +14,8 @@ const NAME: &str = "lacuna-spill-";
 /// The file in a folder that the process holds a lock of: one without belongs to a process that is gone.
 const LOCK: &str = "lock";
 
-/// A folder for temporary files: made when it is asked for, and removed with this. What a process that
-/// was killed left goes when the next one is made beside it.
+/// A folder for temporary files: made when it is asked for, and removed with this. What a process that was killed left
+/// goes when the next one is made beside it.
 pub struct Spill {
     base: PathBuf,
     made: Mutex<Option<Made>>,
