@@ -94,6 +94,48 @@ fn of_two(c: &mut Criterion) {
     bench(c, "scale/csr/0/stored", scaled, |(x, factors)| x.stored().scale(0, factors));
 }
 
+/// A square matrix with ten entries in each row and column, its sums and means, and a vector without zeros.
+struct Rows {
+    x: CooTensor<f64>,
+    v: CooTensor<f64>,
+    factors: Array1<f64>,
+    row_sums: CooTensor<f64>,
+    column_means: CooTensor<f64>,
+    mean: CooTensor<f64>,
+}
+
+fn rows(size: usize) -> Rows {
+    let side = side(size).max(10);
+    let columns = |row: usize| {
+        let mut columns: Vec<u32> = (0..10).map(|k| ((row * 7919 + k * (side / 10)) % side) as u32).collect();
+        columns.sort_unstable();
+        columns
+    };
+    let coords = vec![
+        (0..side).flat_map(|row| [row as u32; 10]).collect::<Vec<_>>(),
+        (0..side).flat_map(columns).collect::<Vec<_>>(),
+    ];
+    let mut numbers = Numbers(46);
+    let mut positive = |count: usize| (0..count).map(|_| 0.5 + numbers.below(1000) as f64).collect::<Vec<_>>();
+    let x = CooTensor::new([side, side], coords, positive(10 * side), 0.0).expect("sorted and distinct");
+    let factors = positive(side);
+    let v = CooTensor::new([side], vec![(0..side as u32).collect()], factors.clone(), 0.0).expect("all positions");
+    let row_sums = x.sum(Axes::from(1).keep_dims()).expect("floats have sums");
+    let column_means = x.mean(0).expect("floats have means");
+    let mean = x.mean(Axes::all()).expect("floats have means");
+    Rows { x, v, factors: factors.into(), row_sums, column_means, mean }
+}
+
+fn rows_with_a_matrix(c: &mut Criterion) {
+    bench(c, "row/scale", rows, |rows| rows.x.scale(1, &rows.factors));
+    bench(c, "row/mul", rows, |rows| rows.x.mul(&rows.v));
+    bench(c, "row/div_row_sums", rows, |rows| rows.x.div(&rows.row_sums));
+    bench(c, "row/stored_sub_column_means", rows, |rows| rows.x.stored().sub(&rows.column_means));
+    bench(c, "row/greater_number", rows, |rows| rows.x.greater(&rows.mean));
+    let gradient = |rows: &Rows| rows.x.mul_backward(&rows.v, &rows.x);
+    bench(c, "row/mul_backward", rows, gradient);
+}
+
 fn reductions(c: &mut Criterion) {
     let csr = |size| matrix(size).into_csr().expect("few rows");
     bench(c, "any/coo/0", matrix, |x| x.any(0));
@@ -177,6 +219,7 @@ fn main() {
         Criterion::default().sample_size(20).warm_up_time(short).measurement_time(short).configure_from_args();
     elementwise(&mut criterion);
     of_two(&mut criterion);
+    rows_with_a_matrix(&mut criterion);
     reductions(&mut criterion);
     orders(&mut criterion);
     criterion.final_summary();

@@ -40,6 +40,8 @@ fn bound(name: &str, format: Format) -> Option<AnyTensor> {
         "j" => tensor(&[3], |at| Some([2_i64, 0, 2][at]), 0),
         "b" => tensor(&[5, 4], |at| (at % 4 == 1).then_some(true), false),
         "g" => tensor(&[5], |at| Some(at as f64 * 0.5 - 1.0), 0.0),
+        "d" => tensor(&[5, 4], |at| (at % 5 == at / 4 || at % 3 == 1).then_some(at as f64 + 1.0), 0.0),
+        "k" => tensor(&[5, 4], |at| (at % 7 == 1).then_some(at as f64 + 1.0), 0.0),
         "e" => tensor(&[0, 4], |_| None, 3.0),
         "c" => tensor(&[5, 4], |at| (at % 3 == 1).then(|| Complex::new(at as f64, -1.5)), Complex::new(0.0, 0.0)),
         "f" => tensor(&[5, 4], |at| (at % 7 == 3).then_some(at as f32), 0.0),
@@ -308,6 +310,41 @@ fn expressions_have_their_values_in_ranges() {
     let refused: Vec<_> =
         WHOLE.iter().chain(CUT).filter_map(|text| Some((text, expected(text, Format::Coo).err()?))).collect();
     assert!(refused.is_empty(), "{refused:?}");
+}
+
+/// A row, a column or a number with a tensor: patterns and fills are those of the wholes, however these are cut.
+#[test]
+fn repeated_operands_give_in_ranges_what_they_give_as_a_whole() {
+    // All rows of `p` and `d` store something, not all of `m` and `k`.
+    const ROWS: &[&str] = &[
+        "x / sum(x)",
+        "m - mean(k)",
+        "k > mean(k)",
+        "k / max(k)",
+        "d / sum(d, axis=1, keep_dims=true)",
+        "k / sum(k, axis=1, keep_dims=true)",
+        "stored(k) / sum(k, axis=1, keep_dims=true)",
+        "d / sum(d, axis=1, keep_dims=true) * 2 + v",
+        "sum(d / sum(d, axis=1, keep_dims=true), axis=0)",
+        "k * sum(k, axis=0)",
+        "k * sum(k, axis=1, keep_dims=true)",
+        "stored(k) - mean(k, axis=0)",
+        "mean(k, axis=0) - stored(k)",
+        "stored(k) * v",
+        "stored(k) > mean(k, axis=1, keep_dims=true)",
+        "k - mean(k, axis=0)",
+        "minimum(k, sum(k, axis=1, keep_dims=true))",
+        "n + sum(k, axis=1, keep_dims=true)",
+        "k * mean(stored(k), axis=0)",
+        "sum(k, axis=0) * sum(k, axis=1, keep_dims=true)",
+        "where(k > mean(k), k, max(k))",
+        "where(k > mean(k, axis=0), sum(k, axis=0), k)",
+    ];
+    for format in [Format::Coo, Format::Csr] {
+        for text in ROWS {
+            is_whole(text, format);
+        }
+    }
 }
 
 /// What folds all elements takes the parts one after the other: of each type, of entries alone, and of nothing.

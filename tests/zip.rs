@@ -234,14 +234,14 @@ fn assert_beside<P: Pattern, U: Both>(found: Result<Tensor<P, U>>, expected: &Op
 
 /// Operations that give the type that they take, by name and by what the reference calls them.
 macro_rules! arithmetic {
-    ($case:expr, $type:ty: $($name:ident $op:ident $alone:expr),*) => {$({
+    ($agree:ident, $case:expr, $type:ty: $($name:ident $op:ident $alone:expr),*) => {$({
         let rule = Rule {
             of: &|a, b| <$type>::arith(Arith::$op, a, b),
             makes_all_one: &|fill, other, left| <$type>::makes_all_one(Arith::$op, fill, other, left),
         };
         let (implicit, own) = (|value: $type| Element::as_implicit(value), |fill| fill);
         let definition = Definition { rule, alone: $alone, implicit, own, of_one_fill: true };
-        agree::<$type, $type>($case, &library!($name), &definition);
+        $agree::<$type, $type>($case, &library!($name), &definition);
     })*};
 }
 
@@ -257,7 +257,7 @@ fn negated<T: Computes>(value: T, on_the_left: bool) -> std::result::Result<T, W
 
 /// Comparisons.
 macro_rules! comparisons {
-    ($case:expr, $type:ty: $($name:ident $sign:tt),*) => {$({
+    ($agree:ident, $case:expr, $type:ty: $($name:ident $sign:tt),*) => {$({
         let rule = Rule {
             of: &|a: $type, b: $type| Ok(a $sign b),
             makes_all_one: &|fill, _, _| Scalar::is_nan(fill).then_some(true),
@@ -265,15 +265,15 @@ macro_rules! comparisons {
         let is_bool = std::any::TypeId::of::<$type>() == std::any::TypeId::of::<bool>();
         let own = if is_bool { |fill: $type| fill.truthy() } else { |_: $type| false };
         let definition = Definition { rule, alone: None, implicit: |value| value, own, of_one_fill: is_bool };
-        agree::<$type, bool>($case, &library!($name), &definition);
+        $agree::<$type, bool>($case, &library!($name), &definition);
     })*};
 }
 
 /// What every type has.
 fn sums_products_and_equality_are_those_of_the_definition<T: Both + Drawn + Tame + Computes>() {
     check(pairs::<T>(), |case| {
-        arithmetic!(&case, T: add Add Some(&moved), mul Mul None);
-        comparisons!(&case, T: equal ==);
+        arithmetic!(agree, &case, T: add Add Some(&moved), mul Mul None);
+        comparisons!(agree, &case, T: equal ==);
     });
 }
 
@@ -282,39 +282,39 @@ for_all_types!(sums_products_and_equality_are_those_of_the_definition);
 #[test]
 fn floats_have_all_of_them() {
     check(pairs::<f64>(), |case| {
-        arithmetic!(&case, f64: sub Sub Some(&negated), div Div None, rem Rem None, rem_euclid RemEuclid None,
+        arithmetic!(agree, &case, f64: sub Sub Some(&negated), div Div None, rem Rem None, rem_euclid RemEuclid None,
             minimum Minimum Some(&moved), maximum Maximum Some(&moved), pow Pow None);
-        comparisons!(&case, f64: not_equal !=, less <, less_equal <=, greater >, greater_equal >=);
+        comparisons!(agree, &case, f64: not_equal !=, less <, less_equal <=, greater >, greater_equal >=);
     });
 }
 
 #[test]
 fn integers_have_all_of_them() {
     check(pairs::<i8>(), |case| {
-        arithmetic!(&case, i8: sub Sub Some(&negated), div Div None, rem Rem None, rem_euclid RemEuclid None,
+        arithmetic!(agree, &case, i8: sub Sub Some(&negated), div Div None, rem Rem None, rem_euclid RemEuclid None,
             minimum Minimum Some(&moved), maximum Maximum Some(&moved),
             bit_and And None, bit_or Or Some(&moved), bit_xor Xor Some(&moved), pow Pow None);
-        comparisons!(&case, i8: less <, greater_equal >=);
+        comparisons!(agree, &case, i8: less <, greater_equal >=);
     });
     check(pairs::<u64>(), |case| {
-        arithmetic!(&case, u64: sub Sub Some(&negated), div Div None, maximum Maximum Some(&moved), pow Pow None);
+        arithmetic!(agree, &case, u64: sub Sub Some(&negated), div Div None, maximum Maximum Some(&moved), pow Pow None);
     });
 }
 
 #[test]
 fn booleans_have_logic() {
     check(pairs::<bool>(), |case| {
-        arithmetic!(&case, bool: bit_and And None, bit_or Or Some(&moved), bit_xor Xor Some(&moved),
+        arithmetic!(agree, &case, bool: bit_and And None, bit_or Or Some(&moved), bit_xor Xor Some(&moved),
             minimum Minimum Some(&moved), maximum Maximum Some(&moved));
-        comparisons!(&case, bool: not_equal !=, less <);
+        comparisons!(agree, &case, bool: not_equal !=, less <);
     });
 }
 
 #[test]
 fn complex_numbers_have_the_four_operations() {
     check(pairs::<Complex<f64>>(), |case| {
-        arithmetic!(&case, Complex<f64>: sub Sub Some(&negated), div Div None);
-        comparisons!(&case, Complex<f64>: not_equal !=);
+        arithmetic!(agree, &case, Complex<f64>: sub Sub Some(&negated), div Div None);
+        comparisons!(agree, &case, Complex<f64>: not_equal !=);
     });
 }
 
@@ -322,10 +322,10 @@ fn complex_numbers_have_the_four_operations() {
 #[test]
 fn floats_of_16_bits_are_rounded_once() {
     check(pairs::<half::f16>(), |case| {
-        arithmetic!(&case, half::f16: sub Sub Some(&negated), div Div None, rem_euclid RemEuclid None);
+        arithmetic!(agree, &case, half::f16: sub Sub Some(&negated), div Div None, rem_euclid RemEuclid None);
     });
     check(pairs::<half::bf16>(), |case| {
-        arithmetic!(&case, half::bf16: mul Mul None, minimum Minimum Some(&moved));
+        arithmetic!(agree, &case, half::bf16: mul Mul None, minimum Minimum Some(&moved));
     });
 }
 
@@ -358,52 +358,108 @@ fn smaller(shape: &[usize], ones: u16, left_out: usize) -> Vec<usize> {
     shape.iter().enumerate().map(one).skip(left_out.min(shape.len())).collect()
 }
 
+/// What is particular about two operands of different shapes.
+#[derive(Clone, Copy, Debug)]
+enum Special {
+    Whatever,
+    /// The second one stores every position.
+    Full,
+    /// The second one is a single stored number.
+    Number,
+    /// The first one has a fill of zero, and the second one stores every position.
+    Zero,
+}
+
 /// Two sparse arrays whose shapes are broadcast together, each larger on some axes.
 fn broadcast_pairs<T: Drawn + Tame>() -> BoxedStrategy<Pair<T>> {
-    let parts = (shapes(), seeds(), seeds(), any::<(u16, u16)>(), 0..3_usize, T::values());
-    let build =
-        |(shape, x, y, (ones, others), left_out, number): (Vec<usize>, SparseSeed<T>, SparseSeed<T>, _, _, T)| {
+    let special = select(&[Special::Whatever, Special::Full, Special::Number, Special::Zero][..]);
+    let parts = (shapes(), seeds(), seeds(), any::<(u16, u16)>(), 0..3_usize, T::values(), special, any::<bool>());
+    type Parts<T> = (Vec<usize>, SparseSeed<T>, SparseSeed<T>, (u16, u16), usize, T, Special, bool);
+    let build = |(shape, x, y, (ones, others), left_out, number, special, is_wide): Parts<T>| {
+        let (ones, others) = match special {
+            Special::Number => (0, u16::MAX),
             // No axis is cut on both sides, which would be another case of a smaller shape.
-            let x = x.build(&smaller(&shape, ones, 0));
-            let mut y = y.build(&smaller(&shape, others & !ones, left_out));
-            y.entries.values_mut().for_each(|value| *value = value.tame());
-            Pair { x, y, number }
+            _ if is_wide => (0, others),
+            _ => (ones, others & !ones),
         };
+        let mut x = x.build(&smaller(&shape, ones, 0));
+        let mut y = y.build(&smaller(&shape, others, left_out));
+        y.entries.values_mut().for_each(|value| *value = value.tame());
+        if !matches!(special, Special::Whatever) {
+            let given = |at: Vec<usize>| (y.entries.get(&at).copied().unwrap_or(number), at);
+            y.entries = y.to_dense().coords().into_iter().map(given).map(|(value, at)| (at, value)).collect();
+        }
+        if matches!(special, Special::Zero) {
+            x.fill = T::zero();
+        }
+        Pair { x, y, number }
+    };
     parts.prop_map(build).boxed()
 }
 
+/// Tensors and views of shapes that are broadcast together.
+fn agree_broadcast<T: Both, U: Both>(case: &Pair<T>, library: &Library<T, U>, definition: &Definition<'_, T, U>) {
+    let (Pair { x, y, .. }, name) = (case, library.name);
+    let Definition { rule, alone, implicit, own, of_one_fill } = definition;
+    for (x, y) in [(x, y), (y, x)] {
+        let expected = reference::broadcast_whole(x, y, rule, implicit);
+        assert_outcome((library.coo)(&coo(x), &coo(y)), &expected, name);
+        assert_outcome((library.csr)(&csr(x), &csr(y)), &expected, name);
+        let expected = reference::broadcast_stored(x, y, rule, *alone, own, *of_one_fill);
+        assert_outcome((library.coo_stored)(&coo(x), &coo(y)), &expected, name);
+        assert_outcome((library.csr_stored)(&csr(x), &csr(y)), &expected, name);
+    }
+}
+
 fn broadcasts_as_the_definition_does<T: Both + Drawn + Tame + Computes>() {
-    check(broadcast_pairs::<T>(), |Pair { x, y, .. }| {
-        let shape = reference::broadcast_shape(&x.shape, &y.shape).unwrap();
-        let (wide_x, wide_y) = (reference::broadcast(&x, &shape), reference::broadcast(&y, &shape));
-        for op in [Arith::Add, Arith::Mul] {
-            let rule = Rule {
-                of: &|a, b| T::arith(op, a, b),
-                makes_all_one: &|fill, other, left| T::makes_all_one(op, fill, other, left),
-            };
-            let expected = reference::whole(&wide_x, &wide_y, &rule, Element::as_implicit);
-            let is_sum = op == Arith::Add;
-            let found = if is_sum { coo(&x).add(&coo(&y)) } else { coo(&x).mul(&coo(&y)) };
-            assert_outcome(found, &expected, "broadcast");
-            let found = if is_sum { csr(&x).add(&csr(&y)) } else { csr(&x).mul(&csr(&y)) };
-            assert_outcome(found, &expected, "broadcast");
-            let beside = reference::beside_dense(&wide_x, &wide_y.to_dense(), &rule, Element::as_implicit, wide_x.fill);
-            for_each_layout(&y.to_dense(), |_, view| {
-                assert_beside(if is_sum { coo(&x).add(&view) } else { coo(&x).mul(&view) }, &beside, "array");
-                assert_beside(if is_sum { csr(&x).add(&view) } else { csr(&x).mul(&view) }, &beside, "array");
-            });
-            let expected = reference::dense(&wide_x.to_dense(), &wide_y.to_dense(), &rule);
-            let (one, other) = (array(&x.to_dense()), array(&y.to_dense()));
-            match (if is_sum { one.add(&other) } else { one.mul(&other) }, expected) {
-                (Ok(found), Ok(expected)) => assert_array(&found, &expected),
-                (Err(error), Err(expected)) => assert_eq!(refusal(&error), expected),
-                (found, expected) => panic!("{found:?} is not {expected:?}"),
-            }
-        }
+    check(broadcast_pairs::<T>(), |case| {
+        arithmetic!(agree_broadcast, &case, T: add Add Some(&moved), mul Mul None);
+        comparisons!(agree_broadcast, &case, T: equal ==);
+        broadcasts_arrays(&case);
     });
 }
 
+fn broadcasts_arrays<T: Both + Drawn + Tame + Computes>(Pair { x, y, .. }: &Pair<T>) {
+    let shape = reference::broadcast_shape(&x.shape, &y.shape).unwrap();
+    let (wide_x, wide_y) = (reference::broadcast(x, &shape), reference::broadcast(y, &shape));
+    for op in [Arith::Add, Arith::Mul] {
+        let rule = Rule {
+            of: &|a, b| T::arith(op, a, b),
+            makes_all_one: &|fill, other, left| T::makes_all_one(op, fill, other, left),
+        };
+        let is_sum = op == Arith::Add;
+        let beside = reference::beside_dense(&wide_x, &wide_y.to_dense(), &rule, Element::as_implicit, wide_x.fill);
+        for_each_layout(&y.to_dense(), |_, view| {
+            assert_beside(if is_sum { coo(x).add(&view) } else { coo(x).mul(&view) }, &beside, "array");
+            assert_beside(if is_sum { csr(x).add(&view) } else { csr(x).mul(&view) }, &beside, "array");
+        });
+        let expected = reference::dense(&wide_x.to_dense(), &wide_y.to_dense(), &rule);
+        let (one, other) = (array(&x.to_dense()), array(&y.to_dense()));
+        match (if is_sum { one.add(&other) } else { one.mul(&other) }, expected) {
+            (Ok(found), Ok(expected)) => assert_array(&found, &expected),
+            (Err(error), Err(expected)) => assert_eq!(refusal(&error), expected),
+            (found, expected) => panic!("{found:?} is not {expected:?}"),
+        }
+    }
+}
+
 for_real_types!(broadcasts_as_the_definition_does);
+
+#[test]
+fn a_row_beside_a_matrix_has_all_operations() {
+    check(broadcast_pairs::<f64>(), |case| {
+        arithmetic!(agree_broadcast, &case, f64: sub Sub Some(&negated), div Div None, rem Rem None,
+            minimum Minimum Some(&moved), pow Pow None);
+        comparisons!(agree_broadcast, &case, f64: less <, greater_equal >=);
+    });
+    check(broadcast_pairs::<i8>(), |case| {
+        arithmetic!(agree_broadcast, &case, i8: sub Sub Some(&negated), div Div None, maximum Maximum Some(&moved),
+            bit_and And None, bit_or Or Some(&moved));
+    });
+    check(broadcast_pairs::<Complex<f64>>(), |case| {
+        arithmetic!(agree_broadcast, &case, Complex<f64>: mul Mul None, div Div None);
+    });
+}
 
 /// A step, whole and in ranges, is the operation, and is refused where that is.
 #[track_caller]
@@ -483,8 +539,14 @@ fn conditions_choose_and_move() {
         let shape = reference::broadcast_shape(&shape, &b.shape).unwrap();
         let (wide_c, wide_a, wide_b) =
             (reference::broadcast(&c, &shape), reference::broadcast(&a, &shape), reference::broadcast(&b, &shape));
+        // One stored number that is repeated is that number.
+        let (wide_c, wide_a, wide_b) = (
+            reference::number_everywhere(&c, &shape).unwrap_or(wide_c),
+            reference::number_everywhere(&a, &shape).unwrap_or(wide_a),
+            reference::number_everywhere(&b, &shape).unwrap_or(wide_b),
+        );
         let expected = |a: &Sparse<f64>, b: &Sparse<f64>| {
-            let main = if c.fill { a } else { b };
+            let main = if wide_c.fill { a } else { b };
             let stored = wide_c.coords().union(&main.coords()).cloned().collect::<Vec<_>>();
             let value = |at: &Vec<usize>| if wide_c.get(at) { a.get(at) } else { b.get(at) };
             Sparse::new(&shape, stored.into_iter().map(|at| (at.clone(), value(&at))).collect(), main.fill)
@@ -906,9 +968,130 @@ fn operators_take_results_as_they_come() {
 
 #[test]
 fn what_a_broadcast_would_store_is_counted_first() {
-    let (x, y) =
-        (CooTensor::new([1, 1], vec![vec![0]; 2], vec![1.0], 0.0).unwrap(), CooTensor::full([1 << 20, 1 << 20], 0.0));
-    assert!(matches!(x.add(&y.unwrap()), Err(Error::TooLarge { bytes, .. }) if bytes == 24 << 40));
+    let row = CooTensor::new([1 << 20], vec![vec![0]], vec![1.0], 0.0).unwrap();
+    let matrix = CooTensor::full([1 << 31, 1 << 20], 1.0).unwrap();
+    let error = row.add(&matrix).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { bytes, .. } if bytes == 16 << 31), "{error}");
+    assert!(error.to_string().contains("x.stored()") && error.to_string().contains("x.scale("), "{error}");
+    // One stored number is that number.
+    let one =
+        CooTensor::full([1, 1], 1.0).unwrap().add(&CooTensor::new([1, 1], vec![vec![0]; 2], vec![1.0], 0.0).unwrap());
+    assert!(one.unwrap().add(&matrix).unwrap().same_as(&CooTensor::full([1 << 31, 1 << 20], 3.0).unwrap()));
+}
+
+/// A square matrix with so many entries in each row, none of which is zero.
+fn square(side: u32, each: u32) -> CooTensor<f64> {
+    let columns = |row: u32| {
+        let mut columns: Vec<u32> = (0..each).map(|k| (row * 31 + k * (side / each)) % side).collect();
+        columns.sort_unstable();
+        columns
+    };
+    let rows = (0..side).flat_map(|row| vec![row; each as usize]).collect();
+    let values = (0..side * each).map(|entry| f64::from(entry % 17) - 8.5).collect();
+    CooTensor::new([side as usize; 2], vec![rows, (0..side).flat_map(columns).collect()], values, 0.0).unwrap()
+}
+
+/// Each was refused, or stored every position: a row with a matrix is the first thing that people write.
+#[test]
+fn a_vector_with_a_large_matrix_keeps_the_pattern() {
+    for x in [square(30_000, 3), square(4_000, 2)] {
+        let side = x.shape()[0];
+        let v = CooTensor::new([side], vec![(0..side as u32).collect()], vec![2.0; side], 0.0).unwrap();
+        let column = v.expand_dims(1).unwrap();
+        assert!(x.mul(&v).unwrap().same_as(&x.mul(2.0).unwrap()) && x.mul(&v).unwrap().shares_pattern_with(&x));
+        assert!(
+            x.div(&column).unwrap().same_as(&x.div(2.0).unwrap()) && v.mul(&x).unwrap().same_as(&x.mul(2.0).unwrap())
+        );
+        assert!(x.stored().mul(&v).unwrap().same_as(&x.mul(2.0).unwrap()));
+        assert!(x.stored().sub(&v).unwrap().same_as(&x.stored().sub(2.0).unwrap()));
+        assert!(x.to_csr().unwrap().mul(&v.to_csr().unwrap()).unwrap().same_as(&x.to_csr().unwrap().mul(2.0).unwrap()));
+        let (dx, dv) = x.mul_backward(&v, &x).unwrap();
+        assert!(dx.same_as(&x.mul(2.0).unwrap()) && dv.same_as(&x.square().unwrap().sum(0).unwrap()));
+        let sums = x.sum(lacuna::Axes::from(1).keep_dims()).unwrap();
+        let quotient = x.stored().div(&sums).unwrap();
+        assert!(quotient.shares_pattern_with(&x) && quotient.fill() == 0.0);
+    }
+}
+
+#[test]
+fn a_single_stored_number_is_that_number() {
+    let x = CooTensor::new([100_000; 2], vec![vec![3, 7], vec![5, 9]], vec![1.0, 3.0], 0.0).unwrap();
+    let all = lacuna::Axes::all;
+    let check = |found: Result<CooTensor<f64>>, values: [f64; 2], fill: f64| {
+        let found = found.unwrap();
+        assert!(found.shares_pattern_with(&x) && found.values() == values && found.fill() == fill, "{found:?}");
+    };
+    check(x.div(&x.sum(all()).unwrap()), [0.25, 0.75], 0.0);
+    check(x.sub(&x.mean(all()).unwrap()), [1.0 - 4e-10, 3.0 - 4e-10], -4e-10);
+    check(x.div(&x.max(all()).unwrap()), [1.0 / 3.0, 1.0], 0.0);
+    check(x.div(&x.norm(2).unwrap()), [1.0 / 10f64.sqrt(), 3.0 / 10f64.sqrt()], 0.0);
+    check(x.stored().sub(&x.mean(all()).unwrap()), [1.0 - 4e-10, 3.0 - 4e-10], 0.0);
+    let above = x.greater(&x.mean(all()).unwrap()).unwrap();
+    assert!(above.values() == [true, true] && !above.fill() && above.shares_pattern_with(&x));
+    let chosen = lacuna::where_(&above, &x, &x.max(all()).unwrap()).unwrap();
+    assert!(chosen.values() == [1.0, 3.0] && chosen.fill() == 3.0 && chosen.nnz() == 2);
+}
+
+/// A quotient by sums stores what is divided, unless a sum is missing.
+#[test]
+fn quotients_by_sums_are_zero_where_nothing_is_stored() {
+    let x = CooTensor::new([2, 4], vec![vec![0, 1], vec![2, 1]], vec![3.0, 1.0], 0.0).unwrap();
+    let kept = || lacuna::Axes::from(1).keep_dims();
+    let by_all = x.div(&x.sum(lacuna::Axes::all()).unwrap()).unwrap();
+    let by_rows = x.div(&x.sum(kept()).unwrap()).unwrap();
+    assert_eq!((by_all.values(), by_all.fill()), (&[0.75, 0.25][..], 0.0));
+    assert_eq!((by_rows.values(), by_rows.fill()), (&[1.0, 1.0][..], 0.0));
+    // The second row is empty, so its sum is not stored: 0 / 0.
+    let gappy = CooTensor::new([2, 4], vec![vec![0], vec![2]], vec![3.0], 0.0).unwrap();
+    let whole = gappy.div(&gappy.sum(kept()).unwrap()).unwrap();
+    assert!(whole.nnz() == 4 && whole.fill().is_nan());
+    let stored = gappy.stored().div(&gappy.sum(kept()).unwrap()).unwrap();
+    assert_eq!((stored.entries(), stored.fill()), (vec![(vec![0, 2], 1.0)], 0.0));
+}
+
+/// What a repeated operand holds where nothing is stored is checked: only where something is not stored.
+#[test]
+fn elements_that_do_not_give_the_fill_are_named() {
+    let x = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 1, 0]], vec![1.0, 2.0, 3.0], 0.0).unwrap();
+    let row = |values: [f64; 3]| CooTensor::new([3], vec![vec![0, 1, 2]], values.to_vec(), 0.0).unwrap();
+    let coords = |found: Result<CooTensor<f64>>| match found.unwrap_err() {
+        error @ Error::NonFinite { .. } => {
+            assert!(error.to_string().contains("stored()"), "{error}");
+            let Error::NonFinite { coords, left, right, .. } = error else { unreachable!() };
+            (coords, left, right)
+        }
+        error => panic!("{error}"),
+    };
+    let infinite = row([f64::INFINITY, 1.0, f64::NAN]);
+    assert_eq!(coords(x.mul(&infinite)), (vec![0, 2], "0.0".into(), "NaN".into()));
+    assert_eq!(coords(infinite.mul(&x)), (vec![0, 2], "NaN".into(), "0.0".into()));
+    assert_eq!(coords(x.div(&row([0.0, 0.0, 1.0]))), (vec![1, 1], "0.0".into(), "0.0".into()));
+    // The first column is stored completely.
+    assert_eq!(x.mul(&row([f64::INFINITY, 1.0, 1.0])).unwrap().values(), [f64::INFINITY, 2.0, f64::INFINITY]);
+    assert_eq!(x.stored().mul(&infinite).unwrap().values(), [f64::INFINITY, 2.0, f64::INFINITY]);
+    let x = CooTensor::new([2, 2], vec![vec![0], vec![0]], vec![6], 0).unwrap();
+    let divisors = CooTensor::new([2], vec![vec![0, 1]], vec![2, 0], 0).unwrap();
+    assert!(matches!(x.div(&divisors), Err(Error::DivisionByZero { coords: Some(at), .. }) if at == [0, 1]));
+}
+
+/// The fill of a quotient depends on the sum, and patterns behind it on that fill.
+#[test]
+fn a_program_plans_again_where_a_fill_changes() {
+    let x = Lazy::<CooTensor<f64>>::input("x", [3, 4]);
+    let z = Lazy::<CooTensor<f64>>::input("z", [3, 4]);
+    let w = &x / &x.sum(lacuna::Axes::all());
+    let program = lacuna::lazy::compile((&w, &(&w * &z), &(&w + &z).sum(0))).unwrap();
+    let pattern = vec![vec![0, 2], vec![1, 3]];
+    let given = |values: [f64; 2]| CooTensor::new([3, 4], pattern.clone(), values.to_vec(), 0.0).unwrap();
+    let others = CooTensor::new([3, 4], vec![vec![0, 1], vec![1, 1]], vec![5.0, 7.0], 0.0).unwrap();
+    for values in [[1.0, 3.0], [1.0, 3.0], [2.0, -2.0], [1.0, 3.0]] {
+        let given = given(values);
+        let (found, product, sums) = program.run([x.is(&given), z.is(&others)]).unwrap();
+        let expected = given.div(&given.sum(lacuna::Axes::all()).unwrap()).unwrap();
+        assert!(found.same_as(&expected) && found.fill().is_nan() == (values[1] < 0.0));
+        assert!(product.same_as(&expected.mul(&others).unwrap()), "{product:?}");
+        assert!(sums.same_as(&expected.add(&others).unwrap().sum(0).unwrap()), "{sums:?}");
+    }
 }
 
 #[test]

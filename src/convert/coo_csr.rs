@@ -16,7 +16,9 @@ impl<I: Index> CooPattern<I> {
     ///
     /// `TooLarge`: the offsets of the lanes need more than `limit` bytes.
     pub fn to_csr_with_limit(&self, limit: u64) -> Result<CsrPattern<I>> {
-        CsrPattern::from_coords(self.shape().clone(), self.nnz(), self.shared_coords().to_vec(), limit)
+        let coords = self.shared_coords().to_vec();
+        let csr = CsrPattern::from_coords(self.shape().clone(), self.nnz(), coords, limit)?;
+        Ok(csr.with_part_of(self.part_of().cloned()))
     }
 }
 

@@ -18,7 +18,8 @@ pub enum Alone {
     Counts,
     /// The fill makes the same of every element: the result stores nothing there.
     Annihilated,
-    /// The fill makes the same of every finite element; another one is an error.
+    /// The fill makes zero, whatever its sign, of every element but a few, which are errors: those that are not finite
+    /// of a product, zero and NaN as divisors.
     AnnihilatedIfFinite,
 }
 
@@ -33,13 +34,14 @@ pub trait Zip<A: Element, B: Element>: Op {
     /// The result of two elements: a NaN is the canonical one.
     fn apply(&self, a: A, b: B) -> Outcome<Self::Out>;
 
-    /// What `fill` on the left, whose partner is `other` wherever it has no entry, makes of the entries on the right.
-    fn of_left_fill(&self, _fill: A, _other: B) -> Alone {
+    /// What `fill` on the left makes of the entries on the right. `other` is the fill of these; none where they are
+    /// stored at every position.
+    fn of_left_fill(&self, _fill: A, _other: Option<B>) -> Alone {
         Alone::Counts
     }
 
     /// What `fill` on the right makes of the entries on the left.
-    fn of_right_fill(&self, _other: A, _fill: B) -> Alone {
+    fn of_right_fill(&self, _other: Option<A>, _fill: B) -> Alone {
         Alone::Counts
     }
 

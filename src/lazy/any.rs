@@ -12,10 +12,12 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
+use crate::dispatch;
 use crate::dynamic::{AnyFormat, AnyTensor, Erased, Poured, PouredFold, on_type};
 use crate::element::{DType, Element};
-use crate::pattern::AnyPattern;
+use crate::pattern::{AnyPattern, PartOf, Pattern};
 use crate::plan::reduction::Reduction;
+use crate::tensor::Tensor;
 
 impl AnyTensor {
     /// This tensor as the beginning of a graph.
@@ -207,6 +209,14 @@ impl ByRanges for OfAny {
 
     fn stored(&self, value: &Held) -> usize {
         known::<AnyTensor>(value).nnz()
+    }
+
+    fn part_of(&self, value: &Held, whole: Option<PartOf>) -> Held {
+        dispatch!(known::<AnyTensor>(value), x => {
+            let part_of = whole.map(|whole| Arc::new(whole.beside(x.pattern().part_of())));
+            let pattern = x.pattern().clone().with_part_of(part_of);
+            Arc::new(AnyTensor::from(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill())))
+        })
     }
 
     fn spare(&self, value: Held) {

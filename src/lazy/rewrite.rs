@@ -9,6 +9,7 @@ use ndarray::SliceInfoElem;
 
 use super::node::{Body, Form, Node, reachable};
 use super::scan;
+use super::shares::of_wholes;
 use super::text::{Text, filled, said};
 use super::value::Move;
 use crate::base::axes::Axes;
@@ -135,7 +136,14 @@ fn is_each(node: &Node) -> bool {
         _ => false,
     };
     let is_alike = |input: &Arc<Node>| input.kind.by_pieces().is_some() && input.shape.as_ref().is_some_and(fits);
-    !node.inputs.is_empty() && node.inputs.iter().all(is_alike)
+    !node.inputs.is_empty() && node.inputs.iter().all(is_alike) && !decides_by_all(node)
+}
+
+/// Whether a step of operands of different shapes looks at whether one stores every position, which a part of it does not
+/// tell.
+pub(super) fn decides_by_all(node: &Node) -> bool {
+    let is_broadcast = || node.inputs.iter().any(|input| input.shape != node.shape);
+    matches!(node.name, "mul" | "mul_nonzero" | "div") && is_broadcast()
 }
 
 struct Graph {
@@ -196,7 +204,16 @@ impl Graph {
             }
         });
         let inputs = inputs.collect();
-        Arc::new(node.again(inputs, slice.shape.clone()))
+        let mut part = node.again(inputs, slice.shape.clone());
+        let wholes: Vec<&Shape> = node.inputs.iter().filter_map(|input| input.shape.as_ref()).collect();
+        if wholes.iter().any(|whole| node.shape.as_ref() != Some(whole))
+            && let (Some(run), form) = (of_wholes(node, &wholes), node.form())
+        {
+            part.body = Body::Step { run, form };
+            // A step of operands of these lengths decides by their own.
+            part.arguments = format!("{} of {wholes:?}", part.arguments);
+        }
+        Arc::new(part)
     }
 }
 

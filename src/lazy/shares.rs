@@ -6,11 +6,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::node::{Form, Held, Node, Run, known};
+use super::node::{Body, Form, Held, Node, Run, known};
+use super::source::ByRanges;
 use super::unary::Steps;
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::shape::{self, Shape};
 use crate::ops::moved::Moves;
+use crate::pattern::PartOf;
 use crate::plan::reduction::Reduction;
 
 /// What a range of positions takes of an input.
@@ -93,13 +95,15 @@ pub(crate) struct Taken {
     pub(super) shares: Vec<Share>,
     /// What gives the range from these, if it is not the step itself.
     pub(super) run: Option<Run>,
+    /// Whether operands are broadcast, so that the step decides by the shapes of the wholes.
+    is_broadcast: bool,
 }
 
 /// What a range takes of all inputs, from their shapes and the axis of the result; none where these are taken whole.
 pub(crate) type Shares = Arc<dyn Fn(&[&Shape], usize) -> Option<Taken> + Send + Sync>;
 
 fn by_itself(shares: Vec<Share>) -> Option<Taken> {
-    Some(Taken { shares, run: None })
+    Some(Taken { shares, run: None, is_broadcast: false })
 }
 
 /// What a step takes of inputs of these shapes for a range of an axis of its result.
@@ -110,7 +114,12 @@ pub(super) fn shares(node: &Node, inputs: &[&Shape], axis: usize) -> Option<Take
         None if matches!(node.form(), Form::Each | Form::EachOfFirst) => each(inputs, result, axis),
         None => None,
     };
-    taken.filter(|taken| taken.shares.iter().zip(inputs).all(|(share, input)| share.is_of(input, result[axis])))
+    let mut taken =
+        taken.filter(|taken| taken.shares.iter().zip(inputs).all(|(share, input)| share.is_of(input, result[axis])))?;
+    if taken.is_broadcast && taken.run.is_none() {
+        taken.run = of_wholes(node, inputs);
+    }
+    Some(taken)
 }
 
 /// Of a step element by element: an input that is broadcast along the axis is taken whole.
@@ -119,7 +128,24 @@ fn each(inputs: &[&Shape], result: &Shape, axis: usize) -> Option<Taken> {
         Some(own) if input[own] == result[axis] => Share::along(own),
         _ => Share::Whole,
     };
-    by_itself(inputs.iter().map(of).collect())
+    let is_broadcast = inputs.iter().any(|input| *input != result);
+    Some(Taken { shares: inputs.iter().map(of).collect(), run: None, is_broadcast })
+}
+
+/// What computes a part of a step of broadcast operands from parts of these.
+pub(super) fn of_wholes(node: &Node, inputs: &[&Shape]) -> Option<Run> {
+    let Body::Step { run, .. } = &node.body else { return None };
+    let (run, of_result) = (Arc::clone(run), node.kind.by_ranges());
+    let whole = |(input, lengths): (&Arc<Node>, &&Shape)| (input.kind.by_ranges(), Shape::clone(lengths));
+    let wholes: Vec<_> = node.inputs.iter().zip(inputs).map(whole).collect();
+    Some(Arc::new(move |parts: &[Held]| {
+        let part = |(part, (kind, lengths)): (&Held, &(Option<&'static dyn ByRanges>, Shape))| match kind {
+            Some(kind) => kind.part_of(part, Some(PartOf { lengths: Some(lengths.clone()), is_full: None })),
+            None => Arc::clone(part),
+        };
+        let found = run(&parts.iter().zip(&wholes).map(part).collect::<Vec<_>>())?;
+        Ok(of_result.map_or_else(|| Arc::clone(&found), |kind| kind.part_of(&found, None)))
+    }))
 }
 
 /// Of a reduction: the axes that it keeps.
@@ -241,7 +267,7 @@ pub(crate) fn moved_by(plan: impl Fn(&[usize]) -> Option<Moves> + Send + Sync + 
         let (own, shift) = moves.window(axis)?;
         // Its arguments name positions of the whole.
         let run = move |inputs: &[Held]| choose(&inputs[0], &|lengths| moves.clone().within(axis, lengths[own]));
-        Some(Taken { shares: vec![Share::shifted(own, shift)], run: Some(Arc::new(run)) })
+        Some(Taken { shares: vec![Share::shifted(own, shift)], run: Some(Arc::new(run)), is_broadcast: false })
     })
 }
 

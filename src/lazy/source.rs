@@ -16,7 +16,7 @@ use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::element::Element;
 use crate::ops::{self, slice_of};
-use crate::pattern::{Format, Pattern};
+use crate::pattern::{Format, PartOf, Pattern};
 use crate::tensor::Tensor;
 
 /// A tensor that is read when it is needed, and may be larger than memory.
@@ -182,6 +182,11 @@ pub trait ByRanges: Send + Sync {
     /// How many elements it stores.
     fn stored(&self, value: &Held) -> usize;
 
+    /// A value as a part of a whole, or as one of its own; an array is as it is.
+    fn part_of(&self, value: &Held, _: Option<PartOf>) -> Held {
+        Arc::clone(value)
+    }
+
     /// Gives the arrays of a value away to be written again.
     fn spare(&self, _: Held) {}
 
@@ -224,6 +229,13 @@ impl<P: Pattern, T: Element> ByRanges for OfTensors<P, T> {
 
     fn stored(&self, value: &Held) -> usize {
         known::<Tensor<P, T>>(value).nnz()
+    }
+
+    fn part_of(&self, value: &Held, whole: Option<PartOf>) -> Held {
+        let x = known::<Tensor<P, T>>(value);
+        let pattern =
+            x.pattern().clone().with_part_of(whole.map(|whole| Arc::new(whole.beside(x.pattern().part_of()))));
+        Arc::new(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()))
     }
 
     fn spare(&self, value: Held) {

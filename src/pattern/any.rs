@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{CooPattern, CsrPattern, Format, Memo, Pattern};
+use super::{CooPattern, CsrPattern, Format, Memo, PartOf, Pattern};
 use crate::base::alloc::Allocated;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -57,7 +57,8 @@ impl AnyPattern {
             (AnyPattern::Csr(pattern), Format::Coo) => pattern.to_coo()?.into(),
             (AnyPattern::Coo(pattern), Format::Csr) => {
                 let coords = pattern.shared_coords().to_vec();
-                CsrPattern::from_coords(pattern.shape().clone(), pattern.nnz(), coords, limit)?.into()
+                let csr = CsrPattern::from_coords(pattern.shape().clone(), pattern.nnz(), coords, limit)?;
+                csr.with_part_of(pattern.part_of().cloned()).into()
             }
             (same, _) => same.clone(),
         })
@@ -132,6 +133,14 @@ impl Pattern for AnyPattern {
 
     fn with_memo(self, memo: Option<Arc<Memo>>) -> Self {
         either!(self, own => own.with_memo(memo).into())
+    }
+
+    fn part_of(&self) -> Option<&Arc<PartOf>> {
+        either!(self, own => own.part_of())
+    }
+
+    fn with_part_of(self, part_of: Option<Arc<PartOf>>) -> Self {
+        either!(self, own => own.with_part_of(part_of).into())
     }
 
     fn lane_offsets(&self) -> Option<&Buffer<usize>> {

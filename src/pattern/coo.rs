@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{CsrPattern, Memo, Pattern, read, validate};
+use super::{CsrPattern, Memo, PartOf, Pattern, read, validate};
 use crate::base::alloc::Allocated;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -40,6 +40,7 @@ pub struct CooPattern<I = u32> {
     coords: Vec<Buffer<I>>,
     nnz: usize,
     memo: Option<Arc<Memo>>,
+    part_of: Option<Arc<PartOf>>,
 }
 
 impl<I: Index> CooPattern<I> {
@@ -79,7 +80,7 @@ impl<I: Index> CooPattern<I> {
             return Err(crate::Error::NotSorted { entry: 1, coords, previous });
         }
         validate::increasing(&coords_as_slices(&coords), nnz)?;
-        Ok(CooPattern { shape, coords, nnz, memo: None })
+        Ok(CooPattern { shape, coords, nnz, memo: None, part_of: None })
     }
 
     /// A pattern whose invariants the caller has kept; debug builds check them all.
@@ -88,7 +89,7 @@ impl<I: Index> CooPattern<I> {
         if let Err(error) = Self::from_shared(shape.clone(), nnz, coords.clone()) {
             panic!("an operation built an invalid coordinate pattern: {error}");
         }
-        CooPattern { shape, coords, nnz, memo: None }
+        CooPattern { shape, coords, nnz, memo: None, part_of: None }
     }
 
     /// A pattern that stores nothing.
@@ -100,7 +101,7 @@ impl<I: Index> CooPattern<I> {
         let shape = shape.into();
         check_axes::<I>(&shape)?;
         let coords = vec![Buffer::default(); shape.rank()];
-        Ok(CooPattern { shape, coords, nnz: 0, memo: None })
+        Ok(CooPattern { shape, coords, nnz: 0, memo: None, part_of: None })
     }
 
     /// The coordinates of all entries on one axis.
@@ -135,7 +136,7 @@ impl<I: Index> CooPattern<I> {
     pub fn with_index<J: Index>(&self) -> Result<CooPattern<J>> {
         check_axes::<J>(&self.shape)?;
         let coords = self.coords.iter().map(convert_indices).collect::<Allocated<_>>()?;
-        Ok(CooPattern { shape: self.shape.clone(), coords, nnz: self.nnz, memo: None })
+        Ok(CooPattern { shape: self.shape.clone(), coords, nnz: self.nnz, memo: None, part_of: None })
     }
 }
 
@@ -255,6 +256,14 @@ impl<I: Index> Pattern for CooPattern<I> {
 
     fn with_memo(self, memo: Option<Arc<Memo>>) -> Self {
         Self { memo, ..self }
+    }
+
+    fn part_of(&self) -> Option<&Arc<PartOf>> {
+        self.part_of.as_ref()
+    }
+
+    fn with_part_of(self, part_of: Option<Arc<PartOf>>) -> Self {
+        Self { part_of, ..self }
     }
 
     fn lane_offsets(&self) -> Option<&Buffer<usize>> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::coo::{convert_indices, coords_as_slices};
-use super::{CooPattern, Memo, Pattern, read, validate};
+use super::{CooPattern, Memo, PartOf, Pattern, read, validate};
 use crate::base::alloc::Allocated;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -43,6 +43,7 @@ pub struct CsrPattern<I = u32> {
     offsets: Buffer<usize>,
     columns: Buffer<I>,
     memo: Option<Arc<Memo>>,
+    part_of: Option<Arc<PartOf>>,
 }
 
 impl<I: Index> CsrPattern<I> {
@@ -79,7 +80,7 @@ impl<I: Index> CsrPattern<I> {
         validate::offsets(&offsets, columns.len())?;
         validate::in_bounds(&columns, shape.rank().saturating_sub(1), shape.columns())?;
         validate::lanes_increase(&shape, &offsets, &columns)?;
-        Ok(CsrPattern { shape, offsets, columns, memo: None })
+        Ok(CsrPattern { shape, offsets, columns, memo: None, part_of: None })
     }
 
     /// A pattern whose invariants the caller has kept; debug builds check them all.
@@ -88,7 +89,7 @@ impl<I: Index> CsrPattern<I> {
         if let Err(error) = Self::from_shared(shape.clone(), offsets.clone(), columns.clone()) {
             panic!("an operation built an invalid compressed pattern: {error}");
         }
-        CsrPattern { shape, offsets, columns, memo: None }
+        CsrPattern { shape, offsets, columns, memo: None, part_of: None }
     }
 
     /// A pattern from the lane of each entry, in increasing order, and its column: the offsets are counted here.
@@ -192,7 +193,7 @@ impl<I: Index> CsrPattern<I> {
             if axis == last { Ok(self.columns.clone()) } else { self.lane_coords(axis).map(Buffer::from) }
         };
         let coords = (0..self.shape.rank()).map(written).collect::<Allocated<_>>()?;
-        Ok(CooPattern::from_valid(self.shape.clone(), self.nnz(), coords))
+        Ok(CooPattern::from_valid(self.shape.clone(), self.nnz(), coords).with_part_of(self.part_of.clone()))
     }
 
     /// The coordinates of all entries on an axis of the lanes.
@@ -214,7 +215,7 @@ impl<I: Index> CsrPattern<I> {
     pub fn with_index<J: Index>(&self) -> Result<CsrPattern<J>> {
         check_axes::<J>(&self.shape)?;
         let columns = convert_indices(&self.columns)?;
-        Ok(CsrPattern { shape: self.shape.clone(), offsets: self.offsets.clone(), columns, memo: None })
+        Ok(CsrPattern { shape: self.shape.clone(), offsets: self.offsets.clone(), columns, memo: None, part_of: None })
     }
 }
 
@@ -378,6 +379,14 @@ impl<I: Index> Pattern for CsrPattern<I> {
 
     fn with_memo(self, memo: Option<Arc<Memo>>) -> Self {
         Self { memo, ..self }
+    }
+
+    fn part_of(&self) -> Option<&Arc<PartOf>> {
+        self.part_of.as_ref()
+    }
+
+    fn with_part_of(self, part_of: Option<Arc<PartOf>>) -> Self {
+        Self { part_of, ..self }
     }
 
     fn lane_offsets(&self) -> Option<&Buffer<usize>> {

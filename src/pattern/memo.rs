@@ -10,6 +10,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Pattern;
 use crate::base::error::Result;
+use crate::base::shape::Shape;
+
+/// What is known of the whole tensor of which a pattern holds a part. Operations that decide by the shapes and patterns of
+/// whole operands decide by these.
+#[derive(Clone, Debug)]
+pub struct PartOf {
+    /// Its lengths, within the step that is computed in parts.
+    pub(crate) lengths: Option<Shape>,
+    /// Whether every position of the whole is stored, if that is known.
+    pub(crate) is_full: Option<bool>,
+}
+
+impl PartOf {
+    /// This, and what was known before of whether every position is stored.
+    pub(crate) fn beside(self, before: Option<&Arc<PartOf>>) -> Self {
+        let is_full = self.is_full.or_else(|| before.and_then(|before| before.is_full));
+        PartOf { is_full, ..self }
+    }
+}
 
 /// The plans that were made for one pattern. Clones of the pattern share it.
 #[derive(Default)]

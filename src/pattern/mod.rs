@@ -15,7 +15,7 @@ pub(crate) use coo::{convert_indices, coords_as_slices};
 pub use csr::CsrPattern;
 pub(crate) use csr::zero_offsets;
 pub use kind::Format;
-pub(crate) use memo::{Memo, for_plan, of_plan, planned};
+pub(crate) use memo::{Memo, PartOf, for_plan, of_plan, planned};
 pub(crate) use validate::{in_bounds as validate_in_bounds, length as validate_length};
 
 use std::borrow::Cow;
@@ -124,6 +124,14 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     /// The same pattern, whose plans are kept there.
     #[doc(hidden)]
     fn with_memo(self, memo: Option<Arc<Memo>>) -> Self;
+
+    /// The whole that it is a part of, for the operation that is computed in parts.
+    #[doc(hidden)]
+    fn part_of(&self) -> Option<&Arc<PartOf>>;
+
+    /// The same pattern as a part of that whole.
+    #[doc(hidden)]
+    fn with_part_of(self, part_of: Option<Arc<PartOf>>) -> Self;
 
     /// The offsets of the lanes, in a format that has them.
     #[doc(hidden)]

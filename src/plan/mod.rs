@@ -3,6 +3,7 @@
 //!
 //! A plan knows patterns and shapes, never an element type, so it is compiled once for each index type.
 
+pub(crate) mod beside;
 pub(crate) mod group;
 pub(crate) mod join;
 pub(crate) mod moves;

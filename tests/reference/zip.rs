@@ -58,8 +58,9 @@ pub trait Computes: Scalar {
     /// The value with the other sign.
     fn negated(self) -> Result<Self, Why>;
 
-    /// Whether every value on the other side of `fill` gives the same, or every finite one (`Some(false)`).
-    fn makes_all_one(op: Arith, fill: Self, other: Self, on_the_left: bool) -> Option<bool>;
+    /// Whether every value on the other side of `fill` gives the same, or every value but a few (`Some(false)`). `other`
+    /// is the fill there; none if every position is stored.
+    fn makes_all_one(op: Arith, fill: Self, other: Option<Self>, on_the_left: bool) -> Option<bool>;
 }
 
 impl Computes for bool {
@@ -76,7 +77,7 @@ impl Computes for bool {
         panic!("no negation of bool");
     }
 
-    fn makes_all_one(op: Arith, fill: bool, _: bool, _: bool) -> Option<bool> {
+    fn makes_all_one(op: Arith, fill: bool, _: Option<bool>, _: bool) -> Option<bool> {
         match op {
             Mul | And | Minimum => (!fill).then_some(true),
             Or | Maximum => fill.then_some(true),
@@ -116,7 +117,10 @@ macro_rules! integers {
                 <$type>::try_from(-i128::from(self)).map_err(|_| Why::Overflow)
             }
 
-            fn makes_all_one(op: Arith, fill: $type, _: $type, on_the_left: bool) -> Option<bool> {
+            fn makes_all_one(op: Arith, fill: $type, other: Option<$type>, on_the_left: bool) -> Option<bool> {
+                if op == Div && other.is_none() && on_the_left && fill == 0 {
+                    return Some(false);
+                }
                 let one = match op {
                     Mul | And => fill == 0,
                     Or => fill == !0,
@@ -161,11 +165,12 @@ macro_rules! floats {
                 Ok((-self).canonical())
             }
 
-            fn makes_all_one(op: Arith, fill: $type, other: $type, on_the_left: bool) -> Option<bool> {
+            fn makes_all_one(op: Arith, fill: $type, other: Option<$type>, on_the_left: bool) -> Option<bool> {
                 match op {
                     Pow => (<f64 as From<$type>>::from(fill) == f64::from(u8::from(on_the_left))).then_some(true),
                     _ if Scalar::is_nan(fill) => Some(true),
-                    Mul if !fill.truthy() && Scalar::is_finite(other) => Some(false),
+                    Mul if !fill.truthy() && other.is_none_or(Scalar::is_finite) => Some(false),
+                    Div if !fill.truthy() && other.is_none() && on_the_left => Some(false),
                     _ => None,
                 }
             }
@@ -210,12 +215,13 @@ macro_rules! complex {
                 Ok(Complex::new(-self.re, -self.im).canonical())
             }
 
-            fn makes_all_one(op: Arith, fill: Self, other: Self, on_the_left: bool) -> Option<bool> {
+            fn makes_all_one(op: Arith, fill: Self, other: Option<Self>, on_the_left: bool) -> Option<bool> {
                 let (either, both) = (fill.re.is_nan() || fill.im.is_nan(), fill.re.is_nan() && fill.im.is_nan());
                 match op {
                     Add | Sub => both.then_some(true),
                     Mul if either => Some(true),
-                    Mul => (!fill.truthy() && Scalar::is_finite(other)).then_some(false),
+                    Mul => (!fill.truthy() && other.is_none_or(Scalar::is_finite)).then_some(false),
+                    Div if !fill.truthy() && other.is_none() && on_the_left => Some(false),
                     Div => (if on_the_left { both } else { either }).then_some(true),
                     _ => None,
                 }
@@ -245,7 +251,7 @@ pub struct Rule<'a, T, U> {
     /// The result of two values.
     pub of: &'a dyn Fn(T, T) -> Result<U, Why>,
     /// [`Computes::makes_all_one`].
-    pub makes_all_one: &'a dyn Fn(T, T, bool) -> Option<bool>,
+    pub makes_all_one: &'a dyn Fn(T, Option<T>, bool) -> Option<bool>,
 }
 
 /// The value without a sign of zero, and with the canonical NaN: a computed fill.
@@ -265,21 +271,41 @@ pub fn whole<T: Scalar, U: Scalar>(
     rule: &Rule<'_, T, U>,
     implicit: impl Fn(U) -> U,
 ) -> Outcome<U> {
-    let left = (rule.makes_all_one)(x.fill, y.fill, true);
-    let right = (rule.makes_all_one)(y.fill, x.fill, false);
+    let left = (rule.makes_all_one)(x.fill, Some(y.fill), true);
+    let right = (rule.makes_all_one)(y.fill, Some(x.fill), false);
+    united(x, y, rule, implicit, [left, right], (rule.of)(x.fill, y.fill))
+}
+
+/// Of two whole sparse arrays of one shape, by what the fill on the left makes of values on the right, and the fill on
+/// the right of values on the left, and by the value of what is not stored.
+fn united<T: Scalar, U: Scalar>(
+    x: &Sparse<T>,
+    y: &Sparse<T>,
+    rule: &Rule<'_, T, U>,
+    implicit: impl Fn(U) -> U,
+    [left, right]: [Option<bool>; 2],
+    fill: Result<U, Why>,
+) -> Outcome<U> {
     let all: BTreeSet<Vec<usize>> = x.coords().union(&y.coords()).cloned().collect();
-    let is_left_out = |at: &Vec<usize>| match (x.entries.get(at), y.entries.get(at)) {
-        (Some(value), None) => right.map(|always| always || value.is_finite()),
-        (None, Some(value)) => left.map(|always| always || value.is_finite()),
+    let rule_of = |at: &Vec<usize>| match (x.entries.contains_key(at), y.entries.contains_key(at)) {
+        (true, false) => right,
+        (false, true) => left,
         _ => None,
     };
-    if let Some(at) = all.iter().find(|at| is_left_out(at) == Some(false)) {
-        return Err(Refused::NotFinite(at.clone()));
+    for at in &all {
+        let found = (rule.of)(x.get(at), y.get(at));
+        match (rule_of(at), found, fill) {
+            (Some(false), Err(why), _) => return Err(Refused::At(why, Some(at.clone()))),
+            (Some(false), Ok(found), Ok(fill)) if !implicit(found).same(implicit(fill)) => {
+                return Err(Refused::NotFinite(at.clone()));
+            }
+            _ => {}
+        }
     }
-    let kept: Vec<Vec<usize>> = all.into_iter().filter(|at| is_left_out(at).is_none()).collect();
+    let kept: Vec<Vec<usize>> = all.into_iter().filter(|at| rule_of(at).is_none()).collect();
     let size = super::dense::checked_size(&x.shape);
     let has_gap = size.is_none_or(|size| size > kept.len() as u128);
-    let fill = match (rule.of)(x.fill, y.fill) {
+    let fill = match fill {
         Ok(fill) => implicit(fill),
         Err(why) if has_gap => return Err(Refused::At(why, None)),
         Err(_) => U::zero(),
@@ -290,6 +316,102 @@ pub fn whole<T: Scalar, U: Scalar>(
         entries.insert(at, value);
     }
     Ok(Sparse::new(&x.shape, entries, fill))
+}
+
+/// How an operand meets the shape that it is broadcast to.
+enum Part<T> {
+    /// It has that shape, but for axes of length 1 in front.
+    Alike,
+    /// It is one stored number.
+    Number(T),
+    /// It is repeated; whether it stores every position.
+    Repeated(bool),
+}
+
+fn part<T: Scalar>(x: &Sparse<T>, shape: &[usize]) -> Part<T> {
+    let front = shape.len() - x.shape.len();
+    if x.shape == shape[front..] && shape[..front].iter().all(|&length| length == 1) {
+        return Part::Alike;
+    }
+    match x.entries.values().next() {
+        Some(&value) if x.shape.iter().all(|&length| length == 1) => Part::Number(value),
+        _ => Part::Repeated(!has_gap(x)),
+    }
+}
+
+/// A single stored number that is repeated to a shape, as an array that stores nothing.
+pub fn number_everywhere<T: Scalar>(x: &Sparse<T>, shape: &[usize]) -> Option<Sparse<T>> {
+    match part(x, shape) {
+        Part::Number(number) => Some(Sparse::new(shape, BTreeMap::new(), number)),
+        _ => None,
+    }
+}
+
+/// Of two whole sparse arrays whose shapes are broadcast together.
+pub fn broadcast_whole<T: Scalar, U: Scalar>(
+    x: &Sparse<T>,
+    y: &Sparse<T>,
+    rule: &Rule<'_, T, U>,
+    implicit: impl Fn(U) -> U,
+) -> Outcome<U> {
+    let shape = broadcast_shape(&x.shape, &y.shape).unwrap();
+    let (wide_x, wide_y) = (broadcast(x, &shape), broadcast(y, &shape));
+    let (is_x_full, is_y_full) = match (part(x, &shape), part(y, &shape)) {
+        (Part::Alike, Part::Alike) => return whole(&wide_x, &wide_y, rule, implicit),
+        (_, Part::Number(number)) => return beside_number(&wide_x, number, rule, implicit),
+        (Part::Number(number), _) => {
+            let turned = Rule { of: &|a, b| (rule.of)(b, a), makes_all_one: rule.makes_all_one };
+            return beside_number(&wide_y, number, &turned, implicit);
+        }
+        (of_x, of_y) => (matches!(of_x, Part::Repeated(true)), matches!(of_y, Part::Repeated(true))),
+    };
+    // The fill of an operand that is stored everywhere is nowhere, and meets nothing.
+    let left = if is_x_full { None } else { (rule.makes_all_one)(x.fill, (!is_y_full).then_some(y.fill), true) };
+    let right = if is_y_full { None } else { (rule.makes_all_one)(y.fill, (!is_x_full).then_some(x.fill), false) };
+    let first = |x: &Sparse<T>| x.entries.values().next().copied().unwrap_or(x.fill);
+    let fill = match (left, right) {
+        (Some(false), _) if is_y_full => Ok(U::zero()),
+        (_, Some(false)) if is_x_full => Ok(U::zero()),
+        (Some(true), _) if is_y_full => (rule.of)(x.fill, first(y)),
+        (_, Some(true)) if is_x_full => (rule.of)(first(x), y.fill),
+        _ => (rule.of)(x.fill, y.fill),
+    };
+    united(&wide_x, &wide_y, rule, implicit, [left, right], fill)
+}
+
+/// Of the stored entries of two sparse arrays whose shapes are broadcast together; `own` is a fill in the type of the
+/// results. Of two that are alike, or both repeated, the fills are to be the same if `of_one_fill`.
+pub fn broadcast_stored<T: Scalar, U: Scalar>(
+    x: &Sparse<T>,
+    y: &Sparse<T>,
+    rule: &Rule<'_, T, U>,
+    alone: Option<&dyn Fn(T, bool) -> Result<U, Why>>,
+    own: impl Fn(T) -> U,
+    of_one_fill: bool,
+) -> Outcome<U> {
+    let shape = broadcast_shape(&x.shape, &y.shape).unwrap();
+    let (wide_x, wide_y) = (broadcast(x, &shape), broadcast(y, &shape));
+    let (of_x, of_y) = (part(x, &shape), part(y, &shape));
+    let mut entries = BTreeMap::new();
+    let (big, is_left) = match (of_x, of_y) {
+        (Part::Alike, Part::Alike) | (Part::Repeated(_), Part::Repeated(_)) => {
+            return match of_one_fill && !x.fill.same(y.fill) {
+                true => Err(Refused::Fills),
+                false => stored(&wide_x, &wide_y, rule, alone, own(x.fill)),
+            };
+        }
+        (_, Part::Number(_)) | (Part::Alike, _) => (&wide_x, true),
+        (Part::Number(_), _) | (_, Part::Alike) => (&wide_y, false),
+    };
+    for (at, &value) in &big.entries {
+        let found = match (wide_x.entries.get(at), wide_y.entries.get(at), alone) {
+            (Some(&a), Some(&b), _) => (rule.of)(a, b),
+            (_, _, Some(alone)) => alone(value, is_left),
+            _ => continue,
+        };
+        entries.insert(at.clone(), found.map_err(|why| Refused::At(why, Some(at.clone())))?);
+    }
+    Ok(Sparse::new(&shape, entries, own(big.fill)))
 }
 
 /// Of the stored entries of two sparse arrays of one shape: of those that both have, or with `alone` of all, which

@@ -9,6 +9,7 @@ use crate::base::shape::Shape;
 use crate::lazy::node::{Body, Held};
 use crate::lazy::plan::{Plan, Step, placed};
 use crate::lazy::reductions::{has_passes, is_fold};
+use crate::lazy::rewrite::decides_by_all;
 use crate::lazy::shares::{Share, Taken, shares};
 use crate::lazy::source::Source;
 
@@ -300,10 +301,13 @@ impl<'a> Layout<'a> {
     /// The steps that give a range of an axis.
     fn stage(&self, of: usize, axis: usize) -> Stage {
         let (mut left, mut met) = (BTreeSet::from([(of, Share::along(axis))]), Vec::new());
+        // Operands that a step asks whether they store every position: they are computed as a whole before.
+        let mut asked = BTreeSet::new();
         // From the result on: inputs stand before what is made of them, so that all that ask for one come first.
         while let Some((at, share)) = left.pop_last() {
             let does_fold = at != of && self.do_fold.get(at) == Some(&true);
-            let is_leaf = self.is_there[at] || self.source(at).is_some() || does_fold;
+            let is_leaf = self.is_there[at] || self.source(at).is_some() || does_fold || asked.contains(&at);
+            asked.extend(self.asked_of(at));
             let inputs = match share {
                 Share::Along(cut) if !is_leaf && met.len() < MOST_SHARES => self.shares(at, cut.axis).map(|taken| {
                     let shares = taken.shares.into_iter().map(|share| share.through(cut));
@@ -330,6 +334,14 @@ impl<'a> Layout<'a> {
         let length = self.shapes[of].as_ref().map_or(0, |shape| shape[axis]);
         let outputs = vec![steps.len() - 1];
         Stage { plan: Plan::of_steps(steps, outputs), of, axis, length, leaves }
+    }
+
+    /// The inputs of a step that it repeats, if it looks at whether one of these stores every position.
+    fn asked_of(&self, at: usize) -> impl Iterator<Item = usize> {
+        let Step { node, inputs, .. } = &self.plan.steps[at];
+        let is_asked = decides_by_all(node);
+        let is_repeated = move |input: &&usize| is_asked && self.shapes[**input] != self.shapes[at];
+        inputs.iter().filter(is_repeated).copied()
     }
 
     /// The stages in words.

@@ -15,6 +15,7 @@ use crate::lazy::node::Held;
 use crate::lazy::shares::Share;
 use crate::lazy::source::{Bins, Source};
 use crate::lazy::value::Kind;
+use crate::pattern::PartOf;
 
 /// The bins whose weights are known.
 const BINS: usize = 1 << 20;
@@ -220,7 +221,10 @@ impl<'s> Walk<'s> {
             (None, Some(source)) => source.read(Some((axis, range))),
             (None, None) => {
                 let kind = self.run.plan.steps[leaf.at].node.kind.by_ranges().ok_or_else(missing)?;
-                kind.cut(value()?, axis, range)
+                let (value, part) = (value()?, kind.cut(value()?, axis, range)?);
+                let lengths = self.run.plan.steps[leaf.at].node.kind.shape(value);
+                let is_full = Some(kind.stored(value) as u128 == lengths.wide_size());
+                Ok(kind.part_of(&part, Some(PartOf { lengths: None, is_full })))
             }
         }
     }
@@ -335,7 +339,7 @@ impl<'s> Walk<'s> {
         self.grown = Some(self.grown.unwrap_or(1).max(grown));
         // What was said of the step would be wrong: better no answer than that.
         match node.kind.shape(&found).get(self.stage.axis) == Some(&range.len()) {
-            true => Ok(found),
+            true => Ok(node.kind.by_ranges().map_or_else(|| Arc::clone(&found), |kind| kind.part_of(&found, None))),
             false => Err(missing()),
         }
     }

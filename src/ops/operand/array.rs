@@ -148,6 +148,10 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         Ok(alloc::collect(cells.iter().copied())?)
     }
 
+    fn elements_beside<U: Operand>(&self, other: &U, shape: &Shape) -> Result<Vec<U::Elem>> {
+        self.elements_of(&other.in_shape(shape)?)
+    }
+
     type InShape<'a>
         = ArrayViewD<'a, S::Elem>
     where

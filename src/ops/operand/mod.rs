@@ -172,6 +172,11 @@ pub trait Operand: Sized + sealed::Sealed {
     #[doc(hidden)]
     fn elements_of<U: Operand>(&self, other: &U) -> Result<Vec<U::Elem>>;
 
+    /// The elements of another operand, which is broadcast to the shape of this one, where this one has its own. It is
+    /// looked up where it repeats itself.
+    #[doc(hidden)]
+    fn elements_beside<U: Operand>(&self, other: &U, shape: &Shape) -> Result<Vec<U::Elem>>;
+
     /// This operand broadcast to a shape: its elements stand in that.
     #[doc(hidden)]
     type InShape<'a>: Operand<Elem = Self::Elem>

@@ -224,6 +224,10 @@ macro_rules! sparse_operand {
                 other.at_entries(self.tensor().pattern())
             }
 
+            fn elements_beside<U: Operand>(&self, other: &U, shape: &Shape) -> Result<Vec<U::Elem>> {
+                elements_beside(self.tensor().pattern(), other, shape)
+            }
+
             type InShape<'a>
                 = Tensor<P, T>
             where
@@ -326,6 +330,18 @@ sparse_operand!(
     sparse::holistic(&Sparse::entries(x), op, axes)
 );
 sparse_operand!(Fed<'_, P, T>, |x, op, axes| fed::fold(x, op, axes), fed::ranked(x, op, axes));
+
+/// The elements of an operand that is broadcast to the shape of a pattern, at its entries.
+fn elements_beside<P: Pattern, U: Operand>(pattern: &P, other: &U, shape: &Shape) -> Result<Vec<U::Elem>> {
+    let added = shape.rank() - other.lengths().len();
+    let with_rank: Shape = std::iter::repeat_n(1, added).chain(other.lengths().iter().copied()).collect();
+    let repeated: Vec<usize> = (0..shape.rank()).filter(|&axis| with_rank[axis] != shape[axis]).collect();
+    let other = other.in_shape(&with_rank)?;
+    if repeated.is_empty() {
+        return other.at_entries(pattern);
+    }
+    Ok(sparse::spread(pattern, &other, &Axes::from(repeated).with_keep_dims(true))?.into_parts()?.1)
+}
 
 /// A gradient of a tensor, from the elements at its entries in a shape that it was broadcast to.
 fn gradient_of<P: Pattern, T: Element, U: Float>(

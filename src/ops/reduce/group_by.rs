@@ -323,6 +323,10 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
         self.operand.elements_of(other)
     }
 
+    fn elements_beside<U: Operand>(&self, other: &U, shape: &Shape) -> Result<Vec<U::Elem>> {
+        self.operand.elements_beside(other, shape)
+    }
+
     type InShape<'a>
         = X::InShape<'a>
     where

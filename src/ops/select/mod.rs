@@ -172,6 +172,16 @@ fn planned_once<P: Pattern, S: Select>(op: &S, x: &P, room: Room) -> Result<Arc<
     }
 }
 
+/// A pattern repeated to a shape that it broadcasts to.
+pub(super) fn repeated<P: Pattern>(x: &P, shape: &Shape, limit: u64) -> Result<P> {
+    if x.shape() == shape {
+        return Ok(x.clone());
+    }
+    let moves = order::broadcast(x.shape(), shape.clone())?;
+    let selected = planned_once(&moves, x, Room { value_bytes: 0, limit })?;
+    Ok(of_plan(x, &selected.pattern))
+}
+
 /// The gradient of a sparse tensor, on its pattern.
 pub(super) fn sparse_backward<P: Pattern, T: Element, S: Select, U: Operand>(
     x: &Tensor<P, T>,

@@ -28,11 +28,11 @@ impl<T: Element> Zip<T, T> for Add {
         fitting(a.checked_add(b))
     }
 
-    fn of_left_fill(&self, fill: T, _: T) -> Alone {
+    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
         annihilated_if(is_wholly_nan(fill))
     }
 
-    fn of_right_fill(&self, _: T, fill: T) -> Alone {
+    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
         annihilated_if(is_wholly_nan(fill))
     }
 
@@ -50,11 +50,11 @@ impl<T: Numeric> Zip<T, T> for Sub {
         fitting(a.checked_sub(b))
     }
 
-    fn of_left_fill(&self, fill: T, _: T) -> Alone {
+    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
         annihilated_if(is_wholly_nan(fill))
     }
 
-    fn of_right_fill(&self, _: T, fill: T) -> Alone {
+    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
         annihilated_if(is_wholly_nan(fill))
     }
 
@@ -74,21 +74,21 @@ impl<T: Element> Zip<T, T> for Mul {
         fitting(a.checked_mul(b))
     }
 
-    fn of_left_fill(&self, fill: T, other: T) -> Alone {
+    fn of_left_fill(&self, fill: T, other: Option<T>) -> Alone {
         times(fill, other)
     }
 
-    fn of_right_fill(&self, other: T, fill: T) -> Alone {
+    fn of_right_fill(&self, other: Option<T>, fill: T) -> Alone {
         times(fill, other)
     }
 }
 
 /// What becomes of entries that are multiplied by `fill`, where two fills give `fill * other`.
-fn times<T: Element>(fill: T, other: T) -> Alone {
+fn times<T: Element>(fill: T, other: Option<T>) -> Alone {
     let is_zero = !fill.is_truthy();
     if fill.isnan() || (is_zero && fill.to_integer().is_some()) {
         Alone::Annihilated
-    } else if is_zero && other.isfinite() {
+    } else if is_zero && other.is_none_or(Element::isfinite) {
         Alone::AnnihilatedIfFinite
     } else {
         Alone::Counts
@@ -104,11 +104,15 @@ impl<T: Numeric> Zip<T, T> for Div {
             .ok_or_else(|| if b.is_truthy() { Fault::Overflow(T::DTYPE.name()) } else { Fault::DivisionByZero })
     }
 
-    fn of_left_fill(&self, fill: T, _: T) -> Alone {
-        annihilated_if(is_wholly_nan(fill))
+    fn of_left_fill(&self, fill: T, other: Option<T>) -> Alone {
+        // A gap of the divisor would be divided by its fill.
+        match other {
+            None if !fill.is_truthy() => Alone::AnnihilatedIfFinite,
+            _ => annihilated_if(is_wholly_nan(fill)),
+        }
     }
 
-    fn of_right_fill(&self, _: T, fill: T) -> Alone {
+    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
         annihilated_if(fill.isnan())
     }
 }
@@ -124,11 +128,11 @@ macro_rules! remainders {
                 a.$method(b).ok_or(Fault::DivisionByZero)
             }
 
-            fn of_left_fill(&self, fill: T, _: T) -> Alone {
+            fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
                 annihilated_if(fill.isnan())
             }
 
-            fn of_right_fill(&self, _: T, fill: T) -> Alone {
+            fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
                 annihilated_if(fill.isnan())
             }
         }
@@ -149,11 +153,11 @@ macro_rules! extremes {
                 Ok(element::$function(a, b))
             }
 
-            fn of_left_fill(&self, fill: T, _: T) -> Alone {
+            fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
                 annihilated_if(fill.isnan() || is_last(fill, $beyond))
             }
 
-            fn of_right_fill(&self, _: T, fill: T) -> Alone {
+            fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
                 annihilated_if(fill.isnan() || is_last(fill, $beyond))
             }
 

@@ -1,13 +1,23 @@
 //! The gradients of operations of two operands.
+//!
+//! The gradient of an operand that is repeated is an exact sum over what it was repeated along. Beside a sparse upstream
+//! gradient that sum goes over stored entries only, and the positions that are not stored count as often as they are.
 
-use super::broadcast_shape;
-use crate::base::alloc;
+use super::{broadcast_shape, is_repeated};
+use crate::base::alloc::{self, Allocated};
+use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::base::threads;
-use crate::element::{Element, Float, Numeric, math};
+use crate::element::{Accumulator, Element, Float, Numeric, Ring, math};
+use crate::kernels::steps::Keep;
 use crate::ops::operand::Operand;
+use crate::ops::product::whole::Whole;
 use crate::ops::reduce::check_upstream;
+use crate::pattern::{CooPattern, Pattern};
+use crate::plan::beside::{Beside, occurrences};
+use crate::plan::overlap::Join;
+use crate::tensor::Tensor;
 
 /// The shape of the result; refuses an upstream gradient of another one.
 fn shape_of<X: Operand, Y: Operand, U: Operand>(x: &X, y: &Y, upstream: &U) -> Result<Shape> {
@@ -16,56 +26,201 @@ fn shape_of<X: Operand, Y: Operand, U: Operand>(x: &X, y: &Y, upstream: &U) -> R
     Ok(shape)
 }
 
-/// A function of a gradient and of an element beside it, for all of them.
-fn each<T: Element, E: Element>(
-    gradients: Vec<T>,
-    elements: &[E],
-    of: impl Fn(T, E) -> Option<T> + Sync,
-) -> Result<Vec<T>> {
-    Ok(threads::filled(gradients.len(), 700, |range, slots| {
-        let pairs = gradients[range.clone()].iter().zip(&elements[range]);
+/// Writes what gradients come to for one operand, by the elements of both: gradients, elements on the left, elements on
+/// the right, results.
+type Block<T> = fn(&[T], &[T], &[T], &mut [T]);
+
+/// What a gradient comes to, for all of them: +0.0 of a gradient of zero, whatever the elements are.
+fn each<T: Float>(gradients: &[T], left: &[T], right: &[T], slots: &mut [T], of: impl Fn(T, T, T) -> Option<T>) {
+    let elements = left.iter().zip(right);
+    for ((slot, &gradient), (&left, &right)) in slots.iter_mut().zip(gradients).zip(elements) {
         // Of floats there is always a result.
-        slots.iter_mut().zip(pairs).for_each(|(slot, (&g, &e))| *slot = of(g, e).unwrap_or(T::ZERO));
-    })?)
+        let given = if gradient.is_truthy() { of(gradient, left, right) } else { None };
+        *slot = given.unwrap_or(T::ZERO);
+    }
 }
 
-/// The slopes at pairs of elements, beside which the gradients stand.
-fn slopes<T: Element>(first: &[T], second: &[T], of: impl Fn(T, T) -> T + Sync) -> Result<Vec<T>> {
-    Ok(threads::filled(first.len(), 3000, |range, slots| {
-        let pairs = first[range.clone()].iter().zip(&second[range]);
-        slots.iter_mut().zip(pairs).for_each(|(slot, (&a, &b))| *slot = of(a, b));
-    })?)
+/// One of two operands, and what its entries receive.
+struct Side<'a, O, P, T> {
+    own: &'a O,
+    other: &'a P,
+    is_left: bool,
+    block: Block<T>,
+    /// Among stored entries, what comes for one that stands alone, if its result is stored.
+    alone: Option<fn(T) -> T>,
 }
 
-/// The gradients of the entries of an operand where one is a stored view: those that `met` has where the other operand
-/// has an element too; of an entry that stands alone what comes for its result, if it has one. What an array has alone
-/// is in no result.
-fn of_entries<X: Operand, Y: Operand, U: Operand<Elem: Float + Numeric>>(
-    own: &X,
-    other: &Y,
-    met: Vec<U::Elem>,
-    upstream: &U,
-    alone: Option<fn(U::Elem) -> U::Elem>,
-) -> Result<Vec<U::Elem>> {
-    let Some(marks) = other.marks()? else { return Ok(met) };
-    let (is_met, is_sparse) = (own.elements_of(&marks)?, own.marks()?.is_some());
-    match alone.filter(|_| is_sparse) {
-        None => each(met, &is_met, |g, is_met| is_met.then_some(g)),
-        Some(of) => {
-            let pairs = met.into_iter().zip(own.elements_of(upstream)?).zip(is_met);
-            Ok(alloc::collect(pairs.map(|((met, g), is_met)| if is_met { met } else { of(g) }))?)
+impl<O: Operand<Elem = T>, P: Operand<Elem = T>, T: Float + Numeric> Side<'_, O, P, T> {
+    /// The gradient of the operand in a result of that shape.
+    fn gradient<U: Operand<Elem = T>>(&self, upstream: &U, shape: &Shape) -> Result<O::Reduced<T>> {
+        if is_repeated(self.own.lengths(), shape)
+            && let Some(at) = self.positions(upstream, shape)?
+        {
+            return self.own.gradient_of(self.summed(upstream, &at, shape)?, &Shape::from(self.own.lengths()));
+        }
+        let own = self.own.in_shape(shape)?;
+        let received =
+            self.received(own.elements_of(upstream)?, own.elements_of(&own)?, own.elements_beside(self.other, shape)?)?;
+        let received = match self.counts_gaps() {
+            true => received,
+            false => self.of_entries(&own, received, upstream, shape)?,
+        };
+        self.own.gradient_of(received, shape)
+    }
+
+    fn counts_gaps(&self) -> bool {
+        self.own.counts_gaps() && self.other.counts_gaps()
+    }
+
+    /// What gradients come to, by the elements of both operands.
+    fn received(&self, gradients: Vec<T>, own: Vec<T>, other: Vec<T>) -> Result<Vec<T>> {
+        let (left, right) = if self.is_left { (&own, &other) } else { (&other, &own) };
+        let block = self.block;
+        Ok(threads::filled(gradients.len(), 2000, |range, slots| {
+            block(&gradients[range.clone()], &left[range.clone()], &right[range], slots);
+        })?)
+    }
+
+    /// The gradients of the entries of an operand where one is a stored view: those that were received where the other
+    /// operand has an element too; of an entry that stands alone what comes for its result, if it has one. What an
+    /// array has alone is in no result, nor is what a repeated operand has beside one that is not.
+    fn of_entries<W: Operand, U: Operand<Elem = T>>(
+        &self,
+        own: &W,
+        received: Vec<T>,
+        upstream: &U,
+        shape: &Shape,
+    ) -> Result<Vec<T>> {
+        let Some(marks) = self.other.marks()? else { return Ok(received) };
+        let is_met = own.elements_beside(&marks, shape)?;
+        let is_beside_larger = is_repeated(self.own.lengths(), shape) && !is_repeated(self.other.lengths(), shape);
+        match self.alone.filter(|_| !is_beside_larger) {
+            Some(alone) if own.marks()?.is_some() => {
+                let alone = |gradient: T| if gradient.is_truthy() { alone(gradient) } else { T::ZERO };
+                let all = received.into_iter().zip(own.elements_of(upstream)?).zip(is_met);
+                Ok(alloc::collect(all.map(|((met, g), is_met)| if is_met { met } else { alone(g) }))?)
+            }
+            _ => Ok(alloc::collect(received.into_iter().zip(is_met).map(|(g, met)| if met { g } else { T::ZERO }))?),
         }
     }
+
+    /// The positions of the result that a sum for a repeated operand goes over one by one; none where these are all of
+    /// them. At all others the upstream gradient has its fill, and the other operand too unless that fill is zero.
+    fn positions<U: Operand<Elem = T>>(&self, upstream: &U, shape: &Shape) -> Result<Option<CooPattern<u64>>> {
+        let is_other_alike = !is_repeated(self.other.lengths(), shape);
+        if !self.counts_gaps() {
+            return match is_other_alike {
+                true => entries_of(&self.other.in_shape(shape)?),
+                false => Ok(None),
+            };
+        }
+        let Some(entries) = entries_of(upstream)? else { return Ok(None) };
+        if gap_of(upstream)?.is_none() {
+            return Ok(Some(entries));
+        }
+        match is_other_alike {
+            true => match entries_of(&self.other.in_shape(shape)?)? {
+                Some(other) => Ok(Some(Join::new(&entries, &other, Keep::UNION)?.pattern)),
+                None => Ok(None),
+            },
+            false => Ok(None),
+        }
+    }
+
+    /// What each entry of a repeated operand receives: the sum over these positions and all others.
+    fn summed<U: Operand<Elem = T>>(&self, upstream: &U, at: &CooPattern<u64>, shape: &Shape) -> Result<Vec<T>> {
+        let pattern = every_entry(self.own)?;
+        let probe = Tensor::from_valid(at.clone(), alloc::zeros::<bool>(at.nnz())?, false);
+        let other = probe.elements_beside(self.other, shape)?;
+        let own = probe.elements_beside(self.own, shape)?;
+        let received = self.received(upstream.at_entries(at)?, own, other)?;
+        let gap = if self.counts_gaps() { gap_of(upstream)? } else { None };
+        let Some(gap) = gap else { return totals(&pattern, at, &received, shape, None) };
+        let other = match self.other.values_and_gaps()?.1 {
+            Some((fill, _)) => fill,
+            None => T::ZERO,
+        };
+        let (own, count) = (self.own.elements_of(self.own)?, pattern.nnz());
+        let of_gaps = self.received(alloc::copies(gap, count)?, own, alloc::copies(other, count)?)?;
+        totals(&pattern, at, &received, shape, Some(&of_gaps))
+    }
+}
+
+/// The sums of what was received at some positions, for each entry of a repeated pattern that meets them; at all others
+/// each receives what is given for it, if anything.
+fn totals<T: Float>(
+    repeated: &CooPattern<u64>,
+    at: &CooPattern<u64>,
+    received: &[T],
+    shape: &Shape,
+    others: Option<&[T]>,
+) -> Result<Vec<T>> {
+    let beside = Beside::new(repeated, at)?;
+    let mut totals = alloc::with_capacity(repeated.nnz() + 1)?;
+    totals.resize(repeated.nnz() + 1, <T as Ring>::Total::default());
+    let mut entry = 0;
+    beside.visit(|number| {
+        totals[number].add(received[entry]);
+        entry += 1;
+    });
+    if let Some(others) = others {
+        let times = occurrences(repeated, shape);
+        let counts = beside.counts()?;
+        for ((total, &other), count) in totals.iter_mut().zip(others).zip(counts) {
+            total.add_times(other, times.saturating_sub(count as u128));
+        }
+    }
+    totals.pop();
+    Ok(alloc::collect(totals.iter().map(|total| T::sum_of(total).unwrap_or(T::NAN)))?)
+}
+
+/// The entries of a sparse operand; none of an array.
+fn entries_of<O: Operand>(operand: &O) -> Result<Option<CooPattern<u64>>> {
+    let Some(marks) = operand.marks()? else { return Ok(None) };
+    Ok(match marks.whole()? {
+        Whole::Entries(entries) => Some(entries.pattern().clone()),
+        Whole::Array(_) => None,
+    })
+}
+
+/// The entries of a sparse operand, all positions of an array.
+fn every_entry<O: Operand>(operand: &O) -> Result<CooPattern<u64>> {
+    match entries_of(operand)? {
+        Some(entries) => Ok(entries),
+        None => every_position(&Shape::from(operand.lengths())),
+    }
+}
+
+/// All positions of an array, of which it holds every one.
+fn every_position(shape: &Shape) -> Result<CooPattern<u64>> {
+    let count: usize = shape.iter().product();
+    let mut inner = count;
+    let axis = |&length: &usize| {
+        inner /= length.max(1);
+        let inner = inner.max(1);
+        alloc::collect((0..count).map(|position| (position / inner % length) as u64)).map(Buffer::from)
+    };
+    let coords = shape.iter().map(axis).collect::<Allocated<_>>()?;
+    CooPattern::from_coords(shape.clone(), count, coords, u64::MAX)
+}
+
+/// What an upstream gradient has where it stores nothing, if that is not zero.
+fn gap_of<U: Operand>(upstream: &U) -> Result<Option<U::Elem>> {
+    let gap = upstream.values_and_gaps()?.1;
+    Ok(gap.filter(|(fill, count)| fill.is_truthy() && *count > 0).map(|(fill, _)| fill))
 }
 
 /// The two gradients of a function of two operands.
 type Gradients<X, Y, T> = (<X as Operand>::Reduced<T>, <Y as Operand>::Reduced<T>);
 
-/// What the pages of gradients have in common. In a body `x` and `y` are the operands in the shape of the result.
+/// What the pages of gradients have in common. Both functions take the upstream gradient and the elements of both
+/// operands; `alone` is among stored entries what comes for one that stands alone, on either side.
 macro_rules! backward {
     ($(
         $(#[doc = $before:literal])*
-        fn $name:ident |$x:ident, $y:ident, $upstream:ident| $body:expr;
+        fn $name:ident($type:ident);
+        x = $of_x:expr;
+        y = $of_y:expr;
         alone = $alone:expr;
         nan = $nan:literal;
         $(#[doc = $example:literal])*
@@ -101,7 +256,8 @@ macro_rules! backward {
         ///
         /// # Complexity
         ///
-        /// O(nnz) of each, broadcast, and at most a search of O(rank · log nnz) for each entry.
+        /// O(nnz) of each, and at most a search of O(rank · log nnz) for each entry. A sparse operand that is repeated
+        /// costs O(nnz) of `upstream` if that is sparse with a fill of 0, and O(elements) if it is an array.
         ///
         /// # Examples
         ///
@@ -113,25 +269,23 @@ macro_rules! backward {
         /// ```
         ///
         #[doc = $source]
-        pub fn $name<X, Y, U>(x: &X, y: &Y, $upstream: &U) -> Result<Gradients<X, Y, U::Elem>>
+        pub fn $name<X, Y, U>(x: &X, y: &Y, upstream: &U) -> Result<Gradients<X, Y, U::Elem>>
         where
             X: Operand<Elem = U::Elem>,
             Y: Operand<Elem = U::Elem>,
             U: Operand<Elem: Float + Numeric>,
         {
-            let shape = shape_of(x, y, $upstream)?;
-            let counts_gaps = x.counts_gaps() && y.counts_gaps();
-            let ($x, $y) = (x.in_shape(&shape)?, y.in_shape(&shape)?);
-            let (of_x, of_y) = $body;
-            let (of_x, of_y) = match counts_gaps {
-                true => (of_x, of_y),
-                false => {
-                    let alone: [Option<fn(U::Elem) -> U::Elem>; 2] = $alone;
-                    let of_x = of_entries(&$x, &$y, of_x, $upstream, alone[0])?;
-                    (of_x, of_entries(&$y, &$x, of_y, $upstream, alone[1])?)
-                }
-            };
-            Ok((x.gradient_of(of_x, &shape)?, y.gradient_of(of_y, &shape)?))
+            fn of_x<$type: Float + Numeric>(g: &[$type], x: &[$type], y: &[$type], slots: &mut [$type]) {
+                each(g, x, y, slots, $of_x);
+            }
+            fn of_y<$type: Float + Numeric>(g: &[$type], x: &[$type], y: &[$type], slots: &mut [$type]) {
+                each(g, x, y, slots, $of_y);
+            }
+            let shape = shape_of(x, y, upstream)?;
+            let alone: [Option<fn(U::Elem) -> U::Elem>; 2] = $alone;
+            let left = Side { own: x, other: y, is_left: true, block: of_x, alone: alone[0] };
+            let right = Side { own: y, other: x, is_left: false, block: of_y, alone: alone[1] };
+            Ok((left.gradient(upstream, &shape)?, right.gradient(upstream, &shape)?))
         }
     )*};
 }
@@ -140,7 +294,9 @@ backward! {
     /// The gradient of [`add`](crate::add()): what comes, for both.
     ///
     /// *dx* = *dz*, *dy* = *dz*
-    fn add_backward |x, y, upstream| (x.elements_of(upstream)?, y.elements_of(upstream)?);
+    fn add_backward(T);
+    x = |g, _, _| Some(g);
+    y = |g, _, _| Some(g);
     alone = [Some(|g| g), Some(|g| g)];
     nan = "Gradients are handed on as they are.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
@@ -157,10 +313,9 @@ backward! {
     /// The gradient of [`sub`](crate::sub()): what comes for the left, with the other sign for the right.
     ///
     /// *dx* = *dz*, *dy* = −*dz*
-    fn sub_backward |x, y, upstream| {
-        let negative = |g: U::Elem| g.checked_neg().unwrap_or(U::Elem::ZERO);
-        (x.elements_of(upstream)?, threads::map(&y.elements_of(upstream)?, 700, negative)?)
-    };
+    fn sub_backward(T);
+    x = |g, _, _| Some(g);
+    y = |g, _, _| g.checked_neg();
     alone = [Some(|g| g), Some(|g| g.checked_neg().unwrap_or(g))];
     nan = "As in [`sub`](crate::sub()).";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
@@ -173,10 +328,9 @@ backward! {
     /// The gradient of [`mul`](crate::mul()): what comes, times the other operand.
     ///
     /// *dx* = *dz* · *y*, *dy* = *dz* · *x*
-    fn mul_backward |x, y, upstream| {
-        let of_x = each(x.elements_of(upstream)?, &x.elements_of(&y)?, U::Elem::checked_mul)?;
-        (of_x, each(y.elements_of(upstream)?, &y.elements_of(&x)?, U::Elem::checked_mul)?)
-    };
+    fn mul_backward(T);
+    x = |g, _, y| g.checked_mul(y);
+    y = |g, x, _| g.checked_mul(x);
     alone = [None, None];
     nan = "As in [`mul`](crate::mul()).";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
@@ -189,13 +343,9 @@ backward! {
     /// The gradient of [`div`](crate::div()).
     ///
     /// *dx* = *dz* / *y*, *dy* = −(*dz* · ((*x* / *y*) / *y*)), each step rounded
-    fn div_backward |x, y, upstream| {
-        let of_x = each(x.elements_of(upstream)?, &x.elements_of(&y)?, U::Elem::checked_div)?;
-        let twice = |x: U::Elem, y: U::Elem| x.checked_div(y)?.checked_div(y);
-        let quotients = each(y.elements_of(&x)?, &y.elements_of(&y)?, twice)?;
-        let negative = |g: U::Elem, quotient: U::Elem| g.checked_mul(quotient)?.checked_neg();
-        (of_x, each(y.elements_of(upstream)?, &quotients, negative)?)
-    };
+    fn div_backward(T);
+    x = |g, _, y| g.checked_div(y);
+    y = |g, x, y| g.checked_mul(x.checked_div(y)?.checked_div(y)?)?.checked_neg();
     alone = [None, None];
     nan = "As in [`div`](crate::div()): where *y* is zero the gradients are NaN or infinite.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
@@ -210,11 +360,9 @@ backward! {
     /// equals.
     ///
     /// *dx* = *dz* where *x* < *y*, *dz* / 2 where *x* = *y*, 0 else; and so for *y*
-    fn minimum_backward |x, y, upstream| {
-        let share = |own: U::Elem, other: U::Elem| share_of(own < other, own == other);
-        let of_x = each(x.elements_of(upstream)?, &slopes(&x.elements_of(&x)?, &x.elements_of(&y)?, share)?, shared)?;
-        (of_x, each(y.elements_of(upstream)?, &slopes(&y.elements_of(&y)?, &y.elements_of(&x)?, share)?, shared)?)
-    };
+    fn minimum_backward(T);
+    x = |g, x, y| shared(g, share_of(x < y, x == y));
+    y = |g, x, y| shared(g, share_of(y < x, x == y));
     alone = [Some(|g| g), Some(|g| g)];
     nan = "Where either element is NaN, both receive 0. Zeros of both signs are equal.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
@@ -228,11 +376,9 @@ backward! {
     /// equals.
     ///
     /// *dx* = *dz* where *x* > *y*, *dz* / 2 where *x* = *y*, 0 else; and so for *y*
-    fn maximum_backward |x, y, upstream| {
-        let share = |own: U::Elem, other: U::Elem| share_of(own > other, own == other);
-        let of_x = each(x.elements_of(upstream)?, &slopes(&x.elements_of(&x)?, &x.elements_of(&y)?, share)?, shared)?;
-        (of_x, each(y.elements_of(upstream)?, &slopes(&y.elements_of(&y)?, &y.elements_of(&x)?, share)?, shared)?)
-    };
+    fn maximum_backward(T);
+    x = |g, x, y| shared(g, share_of(x > y, x == y));
+    y = |g, x, y| shared(g, share_of(y > x, x == y));
     alone = [Some(|g| g), Some(|g| g)];
     nan = "Where either element is NaN, both receive 0. Zeros of both signs are equal.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
@@ -248,14 +394,9 @@ backward! {
     /// once
     ///
     /// The slope of a constant is 0: *dx* where *y* = 0, and *dy* where *x* = 0 and *y* ≥ 0.
-    fn pow_backward |x, y, upstream| {
-        let of_base = |x: U::Elem, y: U::Elem| U::Elem::from_f64(math::slope_of_pow(x.into(), y.into()));
-        let of_exponent = |x: U::Elem, y: U::Elem| U::Elem::from_f64(math::slope_of_exponent(x.into(), y.into()));
-        let bases = slopes(&x.elements_of(&x)?, &x.elements_of(&y)?, of_base)?;
-        let exponents = slopes(&y.elements_of(&x)?, &y.elements_of(&y)?, of_exponent)?;
-        let of_x = each(x.elements_of(upstream)?, &bases, U::Elem::checked_mul)?;
-        (of_x, each(y.elements_of(upstream)?, &exponents, U::Elem::checked_mul)?)
-    };
+    fn pow_backward(T);
+    x = |g, x, y| g.checked_mul(T::from_f64(math::slope_of_pow(x.into(), y.into())));
+    y = |g, x, y| g.checked_mul(T::from_f64(math::slope_of_exponent(x.into(), y.into())));
     alone = [None, None];
     nan = "As in [`pow`](crate::pow()); of a negative base *dy* is NaN.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![1.0, 3.0], 1.0)?;
@@ -339,8 +480,29 @@ where
 {
     let shape = broadcast_shape(&broadcast_shape(condition.lengths(), yes.lengths())?, no.lengths())?;
     check_upstream(upstream, &shape)?;
-    let (c, a, b) = (condition.in_shape(&shape)?, yes.in_shape(&shape)?, no.in_shape(&shape)?);
-    let of_yes = each(a.elements_of(upstream)?, &a.elements_of(&c)?, |g, is_chosen| is_chosen.then_some(g))?;
-    let of_no = each(b.elements_of(upstream)?, &b.elements_of(&c)?, |g, is_chosen| (!is_chosen).then_some(g))?;
-    Ok((yes.gradient_of(of_yes, &shape)?, no.gradient_of(of_no, &shape)?))
+    Ok((chosen(yes, condition, true, upstream, &shape)?, chosen(no, condition, false, upstream, &shape)?))
+}
+
+/// The gradient of a choice: what comes where the condition is `choice`, +0.0 elsewhere.
+fn chosen<C, A, U>(own: &A, condition: &C, choice: bool, upstream: &U, shape: &Shape) -> Result<A::Reduced<U::Elem>>
+where
+    C: Operand<Elem = bool>,
+    A: Operand,
+    U: Operand<Elem: Float>,
+{
+    let given = |gradients: Vec<U::Elem>, conditions: Vec<bool>| {
+        let is_given = |(g, found): (U::Elem, bool)| if found == choice && g.is_truthy() { g } else { U::Elem::ZERO };
+        alloc::collect(gradients.into_iter().zip(conditions).map(is_given))
+    };
+    if is_repeated(own.lengths(), shape)
+        && gap_of(upstream)?.is_none()
+        && let Some(at) = entries_of(upstream)?
+    {
+        let probe = Tensor::from_valid(at.clone(), alloc::zeros::<bool>(at.nnz())?, false);
+        let given = given(upstream.at_entries(&at)?, probe.elements_beside(condition, shape)?)?;
+        let sums = totals(&every_entry(own)?, &at, &given, shape, None)?;
+        return own.gradient_of(sums, &Shape::from(own.lengths()));
+    }
+    let wide = own.in_shape(shape)?;
+    own.gradient_of(given(wide.elements_of(upstream)?, wide.elements_beside(condition, shape)?)?, shape)
 }

@@ -65,11 +65,11 @@ macro_rules! of_bits {
                 Ok(a.$method(b))
             }
 
-            fn of_left_fill(&self, fill: T, _: T) -> Alone {
+            fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
                 if Some(fill) == $same_of_all { Alone::Annihilated } else { Alone::Counts }
             }
 
-            fn of_right_fill(&self, _: T, fill: T) -> Alone {
+            fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
                 if Some(fill) == $same_of_all { Alone::Annihilated } else { Alone::Counts }
             }
 

@@ -12,8 +12,8 @@ use crate::kernels::zip::{Alone, Lone, Zip};
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen<T, U, const UNITES: bool> {
     apply: fn(T, T) -> Outcome<U>,
-    left: fn(T, T) -> Alone,
-    right: fn(T, T) -> Alone,
+    left: fn(T, Option<T>) -> Alone,
+    right: fn(Option<T>, T) -> Alone,
     alone: fn(Lone<T, T>) -> Outcome<U>,
     /// A fill that makes the same of all in the type that the elements came in, which may be narrower than `T`.
     same_of_all: Option<T>,
@@ -39,11 +39,11 @@ impl<T: Element, U: Element, const UNITES: bool> Zip<T, T> for Chosen<T, U, UNIT
         if self.is_swapped { (self.apply)(b, a) } else { (self.apply)(a, b) }
     }
 
-    fn of_left_fill(&self, fill: T, other: T) -> Alone {
+    fn of_left_fill(&self, fill: T, other: Option<T>) -> Alone {
         if Some(fill) == self.same_of_all { Alone::Annihilated } else { (self.left)(fill, other) }
     }
 
-    fn of_right_fill(&self, other: T, fill: T) -> Alone {
+    fn of_right_fill(&self, other: Option<T>, fill: T) -> Alone {
         if Some(fill) == self.same_of_all { Alone::Annihilated } else { (self.right)(other, fill) }
     }
 
@@ -76,7 +76,7 @@ macro_rules! chooses {
                     return Some(AnyZip::$kind(Chosen {
                         apply: |a: $type, b| $op.apply(a, b),
                         left: |fill: $type, other| $op.of_left_fill(fill, other),
-                        right: |other: $type, fill| $op.of_right_fill(other, fill),
+                        right: |other: Option<$type>, fill| $op.of_right_fill(other, fill),
                         alone: |entry: Lone<$type, $type>| $op.alone(entry),
                         same_of_all: None,
                         is_swapped: false,

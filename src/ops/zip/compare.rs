@@ -68,11 +68,11 @@ macro_rules! comparisons {
                 Ok(a $sign b)
             }
 
-            fn of_left_fill(&self, fill: T, _: T) -> Alone {
+            fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
                 if fill.isnan() { Alone::Annihilated } else { Alone::Counts }
             }
 
-            fn of_right_fill(&self, _: T, fill: T) -> Alone {
+            fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
                 if fill.isnan() { Alone::Annihilated } else { Alone::Counts }
             }
         })*

@@ -16,6 +16,7 @@ pub(super) mod dense;
 mod mask;
 mod operators;
 mod pow;
+mod repeated;
 mod scale;
 pub(super) mod sparse;
 mod to_dense;
@@ -146,6 +147,12 @@ fn broadcast_shape(left: &[usize], right: &[usize]) -> Result<Shape> {
         how: "together with",
         right: right.into(),
     })
+}
+
+/// Whether an operand of these lengths is repeated along some axis of a shape that it is broadcast to.
+fn is_repeated(lengths: &[usize], shape: &[usize]) -> bool {
+    let (added, own) = shape.split_at(shape.len() - lengths.len());
+    added.iter().any(|&length| length != 1) || lengths != own
 }
 
 /// The error of an operation that has no result at some coordinates, or none for the fill.

@@ -41,8 +41,9 @@ macro_rules! zips {
         /// # Implicit values
         ///
         $(#[$implicit])*
-        /// Beside an array or a number the pattern is shared; all positions that are not stored must come to one value,
-        /// whatever their sign of zero.
+        /// With an array or a number the pattern is shared; all positions that are not stored must come to one value,
+        /// whatever their sign of zero. A sparse operand that is repeated along an axis is looked up, never repeated:
+        /// [semantics](crate::documents::semantics#a-small-operand-with-a-large-one) has the patterns.
         ///
         /// # NaN
         ///
@@ -58,11 +59,12 @@ macro_rules! zips {
         $(#[$errors])*
         /// - `FillsDiffer`: stored views of tensors with different fills;
         /// - `FillVaries`: an array gives positions that are not stored different values;
-        /// - `TooLarge`: a sparse operand is broadcast to too many entries, or an array to too many elements.
+        /// - `NonFinite`: an element of a repeated operand meets unstored positions, and does not give the fill there;
+        /// - `TooLarge`: the result of broadcast operands has too many entries or elements.
         ///
         /// # Complexity
         ///
-        /// O(entries of both); patterns that are equal, and that of the only sparse operand, are shared. Of arrays
+        /// O(entries of both and of the result); patterns that are equal, and that of the only sparse operand, are shared. Of arrays
         /// O(elements).
         ///
         /// # Examples

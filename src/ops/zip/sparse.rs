@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use ndarray::ArrayViewD;
 
+use super::repeated::{Broadcast, on_pattern};
 use super::{broadcast_shape, refused};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -26,12 +27,17 @@ pub(super) fn pair<X: Sparse, Y: Sparse<Pattern = X::Pattern>, Z: Zip<X::Value, 
     y: &Y,
     op: Z,
 ) -> Result<Tensor<X::Pattern, Z::Out>> {
-    let shape = match x.tensor().shape() == y.tensor().shape() {
-        true => x.tensor().shape().clone(),
-        false => broadcast_shape(x.tensor().shape(), y.tensor().shape())?,
+    let (a, b) = (x.tensor(), y.tensor());
+    let counts_gaps = x.gap().is_some() && y.gap().is_some();
+    let shape = match a.shape() == b.shape() {
+        true => a.shape().clone(),
+        false => broadcast_shape(a.shape(), b.shape())?,
     };
-    let (a, b) = (in_shape(x.tensor(), &shape)?, in_shape(y.tensor(), &shape)?);
-    if x.gap().is_some() && y.gap().is_some() { whole(&a, &b, op) } else { stored(&a, &b, op) }
+    if let Some(broadcast) = Broadcast::new(a, b, &shape) {
+        return broadcast.zip(counts_gaps, op);
+    }
+    let (a, b) = (in_shape(a, &shape)?, in_shape(b, &shape)?);
+    if counts_gaps { whole(&a, &b, op) } else { stored_alike(&a, &b, op) }
 }
 
 /// The tensor broadcast to a shape: itself where it has it.
@@ -48,7 +54,7 @@ fn whole<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
     y: &Tensor<P, B>,
     op: Z,
 ) -> Result<Tensor<P, Z::Out>> {
-    let (of_left, of_right) = (op.of_left_fill(x.fill(), y.fill()), op.of_right_fill(x.fill(), y.fill()));
+    let (of_left, of_right) = (op.of_left_fill(x.fill(), Some(y.fill())), op.of_right_fill(Some(x.fill()), y.fill()));
     let keep = Keep { both: true, left: of_right == Alone::Counts, right: of_left == Alone::Counts };
     let Join { pattern, steps } = Join::new(x.pattern(), y.pattern(), keep)?;
     if let Some(steps) = &steps {
@@ -97,12 +103,12 @@ fn first_left_out<T: Element>(steps: &Steps, side: u8, values: &[T], rule: Alone
 }
 
 /// A value in words.
-fn text<T: Element>(value: T) -> String {
+pub(super) fn text<T: Element>(value: T) -> String {
     value.to_number().to_string()
 }
 
 /// Of the stored entries of two tensors of one shape.
-fn stored<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
+pub(super) fn stored_alike<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
     x: &Tensor<P, A>,
     y: &Tensor<P, B>,
     op: Z,
@@ -120,13 +126,13 @@ fn stored<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
 }
 
 /// A fill in the type of the results, if it has that.
-fn own_fill<T: Element, U: Element>(fill: T) -> Option<U> {
+pub(super) fn own_fill<T: Element, U: Element>(fill: T) -> Option<U> {
     let fill: &dyn Any = &fill;
     fill.downcast_ref().copied()
 }
 
 /// The fill that both operands have, as far as it has the type of the results; else zero.
-fn one_of_fills<A: Element, B: Element, Z: Zip<A, B>>(_: Z, a: A, b: B) -> Result<Z::Out> {
+pub(super) fn one_of_fills<A: Element, B: Element, Z: Zip<A, B>>(_: Z, a: A, b: B) -> Result<Z::Out> {
     match (own_fill::<_, Z::Out>(a), own_fill::<_, Z::Out>(b)) {
         (Some(one), Some(other)) if !one.same(other) => {
             Err(Error::FillsDiffer { tensor: 1, expected: text(a), found: text(b) })
@@ -142,18 +148,14 @@ pub(super) fn with_number<X: Sparse, B: Element, Z: Zip<X::Value, B>>(
     number: B,
     op: Z,
 ) -> Result<Tensor<X::Pattern, Z::Out>> {
-    let pattern = x.tensor().pattern();
-    let fill = match x.gap() {
-        Some(gap) => fill_of(op, op.apply(gap, number), pattern)?,
-        None => own_fill(x.tensor().fill()).unwrap_or(Z::Out::ZERO),
-    };
-    let values = zip_sides(op, &Side::Values(x.tensor().values().into()), &Side::One(number), pattern.nnz())
-        .map_err(|failed| at_entry(op, failed, pattern))?;
-    Ok(Tensor::from_valid(pattern.clone(), values, fill))
+    let tensor = x.tensor();
+    let of_gap = x.gap().map(|gap| op.apply(gap, number));
+    let left = Side::Values(tensor.values().into());
+    on_pattern(op, tensor.pattern(), &left, &Side::One(number), of_gap, own_fill(tensor.fill()))
 }
 
 /// The computed fill of a result: what has none is an error where the result has a gap.
-fn fill_of<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
+pub(super) fn fill_of<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
     fill: Outcome<Z::Out>,
     pattern: &P,
@@ -166,7 +168,7 @@ fn fill_of<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
 }
 
 /// The error of an entry of the result.
-fn at_entry<O: Op, P: Pattern>(op: O, failed: Failed, pattern: &P) -> Error {
+pub(super) fn at_entry<O: Op, P: Pattern>(op: O, failed: Failed, pattern: &P) -> Error {
     refused(op, failed.fault, pattern.coords_of(failed.at))
 }
 

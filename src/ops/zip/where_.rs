@@ -2,8 +2,9 @@
 
 use ndarray::{ArrayBase, ArrayD, CowArray, Data, Dimension, IxDyn, arr0};
 
-use super::broadcast_shape;
+use super::repeated::{as_number, elements_at};
 use super::sparse::in_shape;
+use super::{broadcast_shape, is_repeated};
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -15,6 +16,7 @@ use crate::element::Element;
 use crate::kernels::steps::{Keep, LEFT, RIGHT, Steps};
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
+use crate::plan::beside::whole_lengths;
 use crate::plan::overlap::Join;
 use crate::tensor::Tensor;
 
@@ -89,7 +91,8 @@ choices! {
 ///
 /// Elements are moved as they are. Where nothing is stored of the condition its fill chooses: if that is `true`, the
 /// result stores the entries of *c* and of *a*, and has the fill of *a*; else those of *c* and *b*, and the fill of
-/// *b*. Entries of the other one alone are not stored.
+/// *b*. Entries of the other one alone are not stored. A tensor that is one stored number counts as that number, unless
+/// the result has one position too. The choice that the fill does not take is looked up, so it is never repeated.
 ///
 /// # NaN
 ///
@@ -140,14 +143,30 @@ where
 }
 
 fn sparse<P: Pattern, T: Element>(c: &Tensor<P, bool>, yes: Given<P, T>, no: Given<P, T>) -> Result<Tensor<P, T>> {
-    let shape = broadcast_shape(&broadcast_shape(c.shape(), lengths(&yes))?, lengths(&no))?;
-    let c = in_shape(c, &shape)?;
+    let shape = broadcast_shape(&broadcast_shape(c.shape(), yes.lengths())?, no.lengths())?;
+    let whole = broadcast_shape(&broadcast_shape(whole_lengths(c.pattern()), yes.whole())?, no.whole())?;
+    let c = match as_number(c, whole_lengths(c.pattern()), &whole) {
+        Some(condition) => everywhere(condition, &shape)?,
+        None => in_shape(c, &shape)?.into_owned(),
+    };
     let (main, other) = if c.fill() { (yes, no) } else { (no, yes) };
-    let (main, other) = (given_in_shape(main, &shape)?, given_in_shape(other, &shape)?);
+    let main = match main.numbered(&whole) {
+        Given::Tensor(main) => in_shape(&main, &shape)?.into_owned(),
+        Given::Number(number) => everywhere(number, &shape)?,
+    };
     let Join { pattern, steps } = Join::new(c.pattern(), main.pattern(), Keep::UNION)?;
     let conditions = at_entries(steps.as_deref(), LEFT, &c)?;
     let of_main = at_entries(steps.as_deref(), RIGHT, &main)?;
-    let of_other = at_entries(Join::new(&pattern, other.pattern(), Keep::LEFT)?.steps.as_deref(), RIGHT, &other)?;
+    let of_other = match other.numbered(&whole) {
+        Given::Number(number) => alloc::copies(number, pattern.nnz())?.into(),
+        Given::Tensor(other) if is_repeated(whole_lengths(other.pattern()), &whole) => {
+            elements_at(&other, &pattern)?.into()
+        }
+        Given::Tensor(other) => {
+            let other = in_shape(&other, &shape)?;
+            at_entries(Join::new(&pattern, other.pattern(), Keep::LEFT)?.steps.as_deref(), RIGHT, &other)?
+        }
+    };
     let values = threads::filled(pattern.nnz(), 700, |range, slots| {
         let sides = of_main[range.clone()].iter().zip(&of_other[range.clone()]);
         let choices = slots.iter_mut().zip(&conditions[range]).zip(sides);
@@ -156,22 +175,37 @@ fn sparse<P: Pattern, T: Element>(c: &Tensor<P, bool>, yes: Given<P, T>, no: Giv
     Ok(Tensor::from_valid(pattern, values, main.fill()))
 }
 
-fn lengths<P: Pattern, T: Element>(given: &Given<P, T>) -> &[usize] {
-    match given {
-        Given::Tensor(tensor) => tensor.shape(),
-        Given::Number(_) => &[],
+impl<P: Pattern, T: Element> Given<P, T> {
+    fn lengths(&self) -> &[usize] {
+        match self {
+            Given::Tensor(tensor) => tensor.shape(),
+            Given::Number(_) => &[],
+        }
+    }
+
+    /// The lengths of the whole that this is a part of.
+    fn whole(&self) -> &[usize] {
+        match self {
+            Given::Tensor(tensor) => whole_lengths(tensor.pattern()),
+            Given::Number(_) => &[],
+        }
+    }
+
+    /// A number, if it is a single stored one that is repeated.
+    fn numbered(self, whole: &Shape) -> Self {
+        match self {
+            Given::Tensor(tensor) => {
+                as_number(&tensor, whole_lengths(tensor.pattern()), whole).map_or(Given::Tensor(tensor), Given::Number)
+            }
+            number => number,
+        }
     }
 }
 
-/// A choice as a tensor of a shape; a number is one that stores nothing.
-fn given_in_shape<P: Pattern, T: Element>(given: Given<P, T>, shape: &Shape) -> Result<Tensor<P, T>> {
-    match given {
-        Given::Tensor(tensor) => Ok(in_shape(&tensor, shape)?.into_owned()),
-        Given::Number(number) => {
-            let axes = vec![Buffer::default(); shape.rank()];
-            Ok(Tensor::from_valid(P::from_coords(shape.clone(), 0, axes, default_limit(0))?, Vec::new(), number))
-        }
-    }
+/// A number at every position: nothing is stored.
+fn everywhere<P: Pattern, T: Element>(number: T, shape: &Shape) -> Result<Tensor<P, T>> {
+    let axes = vec![Buffer::default(); shape.rank()];
+    Ok(Tensor::from_valid(P::from_coords(shape.clone(), 0, axes, default_limit(0))?, Vec::new(), number))
 }
 
 /// What a tensor has for each entry of a join; where that tells no steps it is all its values.

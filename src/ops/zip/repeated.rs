@@ -1,0 +1,430 @@
+//! The driver of zips of two sparse operands of which at least one is repeated along some axes.
+//!
+//! No operand is repeated in memory. Each entry of the result finds the elements of both operands by their numbers
+//! ([`Beside`]), so work and memory are those of the operands and the result.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::sparse::{at_entry, fill_of, in_shape, one_of_fills, own_fill, stored_alike, text};
+use super::{broadcast_shape, is_repeated, refused};
+use crate::base::alloc::{self, Allocated};
+use crate::base::error::{Error, Result};
+use crate::base::limit::default_limit;
+use crate::base::shape::Shape;
+use crate::base::threads;
+use crate::element::Element;
+use crate::kernels::op::Outcome;
+use crate::kernels::sort;
+use crate::kernels::steps::{BLOCK, Keep, LEFT, RIGHT, Steps};
+use crate::kernels::zip::{Alone, Failed, Side, Zip, all_finite, zip_sides, zip_united};
+use crate::ops::select::repeated;
+use crate::pattern::Pattern;
+use crate::plan::beside::{Beside, Pairs, first_gap, is_full, is_whole_full, repeated_count, whole_lengths};
+use crate::plan::overlap::Join;
+use crate::tensor::Tensor;
+
+/// Two operands, and the shape that they are broadcast to.
+pub(super) struct Broadcast<'a, P, A, B> {
+    x: &'a Tensor<P, A>,
+    y: &'a Tensor<P, B>,
+    shape: &'a Shape,
+    wholes: Wholes<'a>,
+}
+
+/// The lengths of the wholes that two operands are parts of, and the shape that these are broadcast to.
+struct Wholes<'a> {
+    left: &'a Shape,
+    right: &'a Shape,
+    shape: Shape,
+}
+
+impl<'a> Wholes<'a> {
+    fn of<P: Pattern>(x: &'a P, y: &'a P, shape: &Shape) -> Self {
+        let (left, right) = (whole_lengths(x), whole_lengths(y));
+        let is_part = left != x.shape() || right != y.shape();
+        // Of parts that are combined with others than those of their step the wholes say nothing.
+        match broadcast_shape(left, right) {
+            Ok(whole) if is_part => Wholes { left, right, shape: whole },
+            _ => Wholes { left: x.shape(), right: y.shape(), shape: shape.clone() },
+        }
+    }
+}
+
+/// Where the elements of an operand come from that meet the entries of a result.
+enum Origin {
+    /// They are its values as they stand.
+    Own,
+    /// The values of these numbers.
+    List(Arc<Vec<usize>>),
+    /// The values at one side of these steps, and the fill elsewhere.
+    Steps(Arc<Steps>, u8),
+    /// The values of a repeated pattern, and the fill elsewhere.
+    Repeated,
+}
+
+/// The pattern of a result, and the origins of both elements of each entry.
+struct Plan<P> {
+    pattern: P,
+    left: Origin,
+    right: Origin,
+}
+
+/// The elements of an operand that meet the entries of a result.
+struct Elements<'a, P, T: Clone> {
+    values: Cow<'a, [T]>,
+    beside: Option<Beside<'a, P>>,
+}
+
+impl<'a, P: Pattern, T: Element> Elements<'a, P, T> {
+    fn new(tensor: &'a Tensor<P, T>, origin: &Origin, pattern: &'a P) -> Result<Self> {
+        let values = match origin {
+            Origin::Own => Cow::Borrowed(tensor.values()),
+            Origin::List(list) => Cow::Owned(sort::gather(tensor.values(), list)?),
+            Origin::Steps(steps, side) => Cow::Owned(steps.take(*side, tensor.values(), tensor.fill())?),
+            Origin::Repeated => {
+                let values = with_gap(tensor)?;
+                return Ok(Elements { values, beside: Some(Beside::new(tensor.pattern(), pattern)?) });
+            }
+        };
+        Ok(Elements { values, beside: None })
+    }
+
+    fn number(&self, start: usize, numbers: &mut [usize]) {
+        if let Some(beside) = &self.beside {
+            beside.number(start, numbers);
+        }
+    }
+
+    fn side<'b>(&'b self, number: &'b (dyn Fn(usize, &mut [usize]) + Sync)) -> Side<'b, T> {
+        match self.beside {
+            Some(_) => Side::Numbered(&self.values, number),
+            None => Side::Values(Cow::Borrowed(&self.values)),
+        }
+    }
+}
+
+/// The values, and the fill behind them if a position is not stored.
+fn with_gap<P: Pattern, T: Element>(tensor: &Tensor<P, T>) -> Allocated<Cow<'_, [T]>> {
+    if is_full(tensor.pattern()) {
+        return Ok(Cow::Borrowed(tensor.values()));
+    }
+    let mut values = alloc::with_capacity(tensor.nnz() + 1)?;
+    values.extend_from_slice(tensor.values());
+    values.push(tensor.fill());
+    Ok(Cow::Owned(values))
+}
+
+/// The elements of a repeated tensor that meet the entries of a pattern.
+pub(super) fn elements_at<P: Pattern, T: Element>(tensor: &Tensor<P, T>, pattern: &P) -> Result<Vec<T>> {
+    let elements = Elements::new(tensor, &Origin::Repeated, pattern)?;
+    Ok(threads::filled(pattern.nnz(), 2000, |range, slots: &mut [T]| {
+        let mut numbers = [0; BLOCK];
+        for (slots, start) in slots.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
+            let numbers = &mut numbers[..slots.len()];
+            elements.number(start, numbers);
+            slots.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = elements.values[*number]);
+        }
+    })?)
+}
+
+/// The only element of a tensor that is one stored number, if it is repeated: its lengths, and the shape that they are
+/// broadcast to, are those of the whole.
+pub(super) fn as_number<P: Pattern, T: Element>(tensor: &Tensor<P, T>, lengths: &[usize], whole: &Shape) -> Option<T> {
+    let is_single = lengths.iter().all(|&length| length == 1) && is_repeated(lengths, whole);
+    tensor.values().first().copied().filter(|_| is_single)
+}
+
+impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
+    /// None where neither operand is repeated.
+    pub(super) fn new(x: &'a Tensor<P, A>, y: &'a Tensor<P, B>, shape: &'a Shape) -> Option<Self> {
+        let broadcast = Broadcast { x, y, shape, wholes: Wholes::of(x.pattern(), y.pattern(), shape) };
+        (broadcast.is_left_repeated() || broadcast.is_right_repeated()).then_some(broadcast)
+    }
+
+    /// All elements of both: of two tensors, or of two stored views.
+    pub(super) fn zip<Z: Zip<A, B>>(&self, counts_gaps: bool, op: Z) -> Result<Tensor<P, Z::Out>> {
+        if let Some(number) = as_number(self.y, self.wholes.right, &self.wholes.shape) {
+            let x = in_shape(self.x, self.shape)?;
+            let of_gap = counts_gaps.then(|| op.apply(x.fill(), number));
+            let own = own_fill(x.fill());
+            return on_pattern(op, x.pattern(), &Side::Values(x.values().into()), &Side::One(number), of_gap, own);
+        }
+        if let Some(number) = as_number(self.x, self.wholes.left, &self.wholes.shape) {
+            let y = in_shape(self.y, self.shape)?;
+            let of_gap = counts_gaps.then(|| op.apply(number, y.fill()));
+            let own = own_fill(y.fill());
+            return on_pattern(op, y.pattern(), &Side::One(number), &Side::Values(y.values().into()), of_gap, own);
+        }
+        if counts_gaps { self.whole(op) } else { self.stored(op) }
+    }
+
+    fn is_left_repeated(&self) -> bool {
+        is_repeated(self.wholes.left, &self.wholes.shape)
+    }
+
+    fn is_right_repeated(&self) -> bool {
+        is_repeated(self.wholes.right, &self.wholes.shape)
+    }
+
+    /// Whether an operand is repeated and stores every position, so that its fill is nowhere.
+    fn are_full(&self) -> [bool; 2] {
+        [
+            self.is_left_repeated() && is_whole_full(self.x.pattern()),
+            self.is_right_repeated() && is_full(self.y.pattern()),
+        ]
+    }
+
+    /// Of two tensors.
+    fn whole<Z: Zip<A, B>>(&self, op: Z) -> Result<Tensor<P, Z::Out>> {
+        let (x, y, [is_x_full, is_y_full]) = (self.x, self.y, self.are_full());
+        let of_right = match is_x_full {
+            true => Alone::Counts,
+            false => op.of_left_fill(x.fill(), (!is_y_full).then(|| y.fill())),
+        };
+        let of_left = match is_y_full {
+            true => Alone::Counts,
+            false => op.of_right_fill((!is_x_full).then(|| x.fill()), y.fill()),
+        };
+        let fill = self.fill(op, [of_left, of_right], [is_x_full, is_y_full]);
+        if let Ok(expected) = fill {
+            self.check_left_out(op, [of_left, of_right], expected.as_implicit())?;
+        }
+        let keep = Keep { both: true, left: of_left == Alone::Counts, right: of_right == Alone::Counts };
+        let plan = self.plan(keep, size_of::<Z::Out>())?;
+        let fill = fill_of(op, fill, &plan.pattern)?;
+        let values = self.values(op, &plan)?.map_err(|failed| at_entry(op, failed, &plan.pattern))?;
+        Ok(Tensor::from_valid(plan.pattern, values, fill))
+    }
+
+    /// The value of what is not stored. Where an operand is stored everywhere its elements take the place of its fill;
+    /// the fill of the other one makes the same of all that are left out.
+    fn fill<Z: Zip<A, B>>(
+        &self,
+        op: Z,
+        [of_left, of_right]: [Alone; 2],
+        [x_full, y_full]: [bool; 2],
+    ) -> Outcome<Z::Out> {
+        let (x, y) = (self.x, self.y);
+        match (of_left, of_right) {
+            (_, Alone::AnnihilatedIfFinite) if y_full => Ok(Z::Out::ZERO),
+            (Alone::AnnihilatedIfFinite, _) if x_full => Ok(Z::Out::ZERO),
+            (_, Alone::Annihilated) if y_full => op.apply(x.fill(), y.values().first().copied().unwrap_or(y.fill())),
+            (Alone::Annihilated, _) if x_full => op.apply(x.values().first().copied().unwrap_or(x.fill()), y.fill()),
+            _ => op.apply(x.fill(), y.fill()),
+        }
+    }
+
+    /// Refuses an entry that is left out, although it does not give the fill in a gap of the other operand.
+    fn check_left_out<Z: Zip<A, B>>(&self, op: Z, [of_left, of_right]: [Alone; 2], expected: Z::Out) -> Result<()> {
+        let (x, y) = (self.x, self.y);
+        let gives_fill = |outcome: Outcome<Z::Out>| outcome.is_ok_and(|found| found.as_implicit().same(expected));
+        let left = match of_left {
+            Alone::AnnihilatedIfFinite => {
+                let is_wrong = |&value: &A| !gives_fill(op.apply(value, y.fill()));
+                self.first_alone((x, self.is_left_repeated()), y.pattern(), is_wrong)
+            }
+            _ => None,
+        };
+        let right = match of_right {
+            Alone::AnnihilatedIfFinite => {
+                let is_wrong = |&value: &B| !gives_fill(op.apply(x.fill(), value));
+                self.first_alone((y, self.is_right_repeated()), x.pattern(), is_wrong)
+            }
+            _ => None,
+        };
+        let (coords, a, b) = match (left, right) {
+            (None, None) => return Ok(()),
+            (Some((coords, entry)), other) if other.as_ref().is_none_or(|(at, _)| coords < *at) => {
+                (coords, x.values()[entry], y.fill())
+            }
+            (_, Some((coords, entry))) => (coords, x.fill(), y.values()[entry]),
+            (Some((coords, entry)), None) => (coords, x.values()[entry], y.fill()),
+        };
+        Err(match op.apply(a, b) {
+            Err(fault) => refused(op, fault, Some(coords)),
+            Ok(_) => Error::NonFinite { operation: Z::NAME, left: text(a), right: text(b), coords },
+        })
+    }
+
+    /// The first position of the result that meets an entry of one operand, for whose value `is_wrong` holds, and none
+    /// of the other one.
+    fn first_alone<T: Element>(
+        &self,
+        (tensor, is_repeated): (&Tensor<P, T>, bool),
+        other: &P,
+        is_wrong: impl Fn(&T) -> bool,
+    ) -> Option<(Vec<usize>, usize)> {
+        if !is_repeated && all_finite(tensor.values()) {
+            return None;
+        }
+        let wrong = tensor.values().iter().enumerate().filter(|(_, value)| is_wrong(value));
+        let alone = |(entry, _)| first_gap(tensor.pattern(), entry, other, self.shape).map(|coords| (coords, entry));
+        wrong.filter_map(alone).min()
+    }
+
+    /// The entries that `keep` says.
+    fn plan(&self, keep: Keep, value_bytes: usize) -> Result<Plan<P>> {
+        match (keep.left, keep.right) {
+            (true, true) => self.union(value_bytes),
+            (true, false) => self.one_side(LEFT, value_bytes),
+            (false, true) => self.one_side(RIGHT, value_bytes),
+            (false, false) => self.intersection(value_bytes),
+        }
+    }
+
+    /// The entries of one operand, repeated if it is.
+    fn one_side(&self, side: u8, value_bytes: usize) -> Result<Plan<P>> {
+        let (own, _) = self.sides(side);
+        self.admit(repeated_count(own, self.shape), value_bytes)?;
+        let pattern = repeated(own, self.shape, u64::MAX)?;
+        let origin = if is_repeated(own.shape(), self.shape) { Origin::Repeated } else { Origin::Own };
+        Ok(Plan::of(pattern, side, origin, Origin::Repeated))
+    }
+
+    /// The entries of either operand. One that stores every position has all of them.
+    fn union(&self, value_bytes: usize) -> Result<Plan<P>> {
+        let (x, y) = (self.x.pattern(), self.y.pattern());
+        if is_full(y) {
+            return self.one_side(RIGHT, value_bytes);
+        }
+        if is_full(x) {
+            return self.one_side(LEFT, value_bytes);
+        }
+        self.admit(self.united_count()?, value_bytes)?;
+        let [left, right] = [repeated(x, self.shape, u64::MAX)?, repeated(y, self.shape, u64::MAX)?];
+        let Join { pattern, steps } = Join::new(&left, &right, Keep::UNION)?;
+        let origin = |own: &P, side: u8| match (&steps, is_repeated(own.shape(), self.shape)) {
+            (_, true) => Origin::Repeated,
+            (Some(steps), false) => Origin::Steps(Arc::clone(steps), side),
+            (None, false) => Origin::Own,
+        };
+        let (left, right) = (origin(x, LEFT), origin(y, RIGHT));
+        Ok(Plan { pattern, left, right })
+    }
+
+    /// The number of entries of either operand; of two that are repeated at least as many.
+    fn united_count(&self) -> Result<u128> {
+        let (x, y) = (self.x.pattern(), self.y.pattern());
+        let [of_x, of_y] = [x, y].map(|pattern| repeated_count(pattern, self.shape));
+        Ok(match (self.is_left_repeated(), self.is_right_repeated()) {
+            (true, true) => of_x.max(of_y),
+            (is_left, _) => {
+                let (small, big) = if is_left { (x, y) } else { (y, x) };
+                let big = repeated(big, self.shape, u64::MAX)?;
+                let both = Beside::new(small, &big)?.count_met() as u128;
+                of_x.saturating_add(of_y).saturating_sub(both)
+            }
+        })
+    }
+
+    /// The entries that both operands have.
+    fn intersection(&self, value_bytes: usize) -> Result<Plan<P>> {
+        let side = match (self.is_left_repeated(), self.is_right_repeated()) {
+            (true, true) => {
+                let admit = |count| self.admit(count, value_bytes);
+                let Pairs { pattern, left, right } = Pairs::new(self.x.pattern(), self.y.pattern(), self.shape, admit)?;
+                let [left, right] = [left, right].map(|list| Origin::List(Arc::new(list)));
+                return Ok(Plan { pattern, left, right });
+            }
+            (true, false) => RIGHT,
+            (false, _) => LEFT,
+        };
+        let (own, small) = self.sides(side);
+        let own = repeated(own, self.shape, u64::MAX)?;
+        let kept = Beside::new(small, &own)?.met()?;
+        let origin = kept.entries.map_or(Origin::Own, Origin::List);
+        Ok(Plan::of(kept.pattern, side, origin, Origin::Repeated))
+    }
+
+    /// The pattern at a side, and the other one.
+    fn sides(&self, side: u8) -> (&P, &P) {
+        let (x, y) = (self.x.pattern(), self.y.pattern());
+        if side == LEFT { (x, y) } else { (y, x) }
+    }
+
+    /// Refuses a result of so many entries if it is out of proportion to the operands.
+    fn admit(&self, count: u128, value_bytes: usize) -> Result<()> {
+        let limit = default_limit(self.x.stored_bytes().saturating_add(self.y.stored_bytes()));
+        let each = self.shape.rank() * size_of::<P::Index>() + value_bytes;
+        let bytes = count.saturating_mul(each as u128);
+        if bytes <= u128::from(limit) {
+            return Ok(());
+        }
+        let instead = "an operation on x.stored() stores the entries of x only, and x.scale(axis, &vector) multiplies \
+                       along an axis";
+        Err(Error::TooLarge { what: "the entries of the result", bytes, limit, instead })
+    }
+
+    /// The results at the entries of a plan.
+    fn values<Z: Zip<A, B>>(&self, op: Z, plan: &Plan<P>) -> Result<std::result::Result<Vec<Z::Out>, Failed>> {
+        let left = Elements::new(self.x, &plan.left, &plan.pattern)?;
+        let right = Elements::new(self.y, &plan.right, &plan.pattern)?;
+        let of_left = |start: usize, numbers: &mut [usize]| left.number(start, numbers);
+        let of_right = |start: usize, numbers: &mut [usize]| right.number(start, numbers);
+        Ok(zip_sides(op, &left.side(&of_left), &right.side(&of_right), plan.pattern.nnz()))
+    }
+
+    /// Of the stored entries of both.
+    fn stored<Z: Zip<A, B>>(&self, op: Z) -> Result<Tensor<P, Z::Out>> {
+        let (own_left, own_right) = (own_fill(self.x.fill()), own_fill(self.y.fill()));
+        let fill = match (self.is_left_repeated(), self.is_right_repeated()) {
+            (true, true) => one_of_fills(op, self.x.fill(), self.y.fill())?,
+            (true, false) => own_right.unwrap_or(Z::Out::ZERO),
+            (false, _) => own_left.unwrap_or(Z::Out::ZERO),
+        };
+        let plan = match (Z::UNITES, self.is_left_repeated(), self.is_right_repeated()) {
+            (false, ..) => self.intersection(size_of::<Z::Out>())?,
+            (true, true, true) => {
+                self.admit(self.united_count()?, size_of::<Z::Out>())?;
+                return stored_alike(&*in_shape(self.x, self.shape)?, &*in_shape(self.y, self.shape)?, op);
+            }
+            (true, false, _) if !is_full(self.y.pattern()) => return self.moved(LEFT, op, fill),
+            (true, true, false) if !is_full(self.x.pattern()) => return self.moved(RIGHT, op, fill),
+            (true, false, _) => self.one_side(LEFT, size_of::<Z::Out>())?,
+            (true, true, false) => self.one_side(RIGHT, size_of::<Z::Out>())?,
+        };
+        let values = self.values(op, &plan)?.map_err(|failed| at_entry(op, failed, &plan.pattern))?;
+        Ok(Tensor::from_valid(plan.pattern, values, fill))
+    }
+
+    /// The entries at a side: one that meets nothing is moved.
+    fn moved<Z: Zip<A, B>>(&self, side: u8, op: Z, fill: Z::Out) -> Result<Tensor<P, Z::Out>> {
+        let (own, small) = self.sides(side);
+        let pattern = repeated(own, self.shape, u64::MAX)?;
+        let (steps, numbers) = Beside::new(small, &pattern)?.steps(side)?;
+        let values = match side {
+            LEFT => zip_united(op, &steps, self.x.values(), &sort::gather(self.y.values(), &numbers)?),
+            _ => zip_united(op, &steps, &sort::gather(self.x.values(), &numbers)?, self.y.values()),
+        };
+        let values = values.map_err(|failed| at_entry(op, failed, &pattern))?;
+        Ok(Tensor::from_valid(pattern, values, fill))
+    }
+}
+
+impl<P> Plan<P> {
+    /// With the origins of the operand at a side, and of the other one.
+    fn of(pattern: P, side: u8, own: Origin, other: Origin) -> Self {
+        match side {
+            LEFT => Plan { pattern, left: own, right: other },
+            _ => Plan { pattern, left: other, right: own },
+        }
+    }
+}
+
+/// The results on a pattern: the fill is that of a gap, or else that of the operand, or zero.
+pub(super) fn on_pattern<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
+    op: Z,
+    pattern: &P,
+    left: &Side<'_, A>,
+    right: &Side<'_, B>,
+    of_gap: Option<Outcome<Z::Out>>,
+    own: Option<Z::Out>,
+) -> Result<Tensor<P, Z::Out>> {
+    let fill = match of_gap {
+        Some(outcome) => fill_of(op, outcome, pattern)?,
+        None => own.unwrap_or(Z::Out::ZERO),
+    };
+    let values = zip_sides(op, left, right, pattern.nnz()).map_err(|failed| at_entry(op, failed, pattern))?;
+    Ok(Tensor::from_valid(pattern.clone(), values, fill))
+}

@@ -1,0 +1,354 @@
+//! Which entry of an operand that is repeated along some axes meets each entry of a pattern.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::base::alloc::{self, Allocated};
+use crate::base::buffer::Buffer;
+use crate::base::error::Result;
+use crate::base::limit::default_limit;
+use crate::base::shape::{Shape, saturating_product, step};
+use crate::base::threads;
+use crate::kernels::gather::marked;
+use crate::kernels::sort;
+use crate::kernels::steps::{BLOCK, Keep, LEFT, Part, RIGHT, Steps};
+use crate::pattern::{Pattern, for_plan, of_plan, planned};
+
+/// A pattern that is repeated along some axes, and the entries of another one in the shape of the result.
+pub(crate) struct Beside<'a, P> {
+    repeated: &'a P,
+    at: &'a P,
+    axes: Axes,
+    numbers: Arc<Numbers>,
+}
+
+/// The axes of the result on which a repeated pattern has coordinates of its own, with its lengths, and the others.
+struct Axes {
+    own: Vec<usize>,
+    lengths: Vec<usize>,
+    repeated: Vec<usize>,
+}
+
+/// How the number of the entry is found that an entry meets.
+enum Numbers {
+    /// Every position of the repeated pattern is stored: the row-major position is the number.
+    Positions,
+    /// The number at each position of the repeated pattern; [`Beside::none`] where nothing is stored.
+    Table(Vec<usize>),
+    /// The number for each entry.
+    List(Vec<usize>),
+}
+
+/// A table may have as many positions as this for each entry of both patterns.
+const POSITIONS: usize = 4;
+
+/// The picoseconds of a search for an entry.
+const SEARCH: usize = 100_000;
+
+/// What is asked of a pattern that keeps its plans.
+#[derive(PartialEq)]
+struct NumbersOf<P>(P);
+
+#[derive(PartialEq)]
+struct MetBy<P>(P);
+
+/// Some entries of a pattern, and the pattern of these; nothing to tell where it is all of them.
+#[derive(Clone)]
+pub(crate) struct Kept<P> {
+    pub(crate) pattern: P,
+    pub(crate) entries: Option<Arc<Vec<usize>>>,
+}
+
+impl Axes {
+    /// Of lengths that are broadcast to a shape of at least that rank.
+    fn of(lengths: &[usize], shape: &[usize]) -> Self {
+        let added = shape.len() - lengths.len();
+        let length = |axis: usize| if axis < added { 1 } else { lengths[axis - added] };
+        let (own, repeated): (Vec<usize>, Vec<usize>) = (0..shape.len()).partition(|&axis| length(axis) != 1);
+        let lengths = own.iter().map(|&axis| length(axis)).collect();
+        Axes { own, lengths, repeated }
+    }
+
+    /// The coordinates that a position of the result has in the pattern.
+    fn project(&self, coords: &[usize], own: &mut [usize]) {
+        let added = coords.len() - own.len();
+        self.own.iter().for_each(|&axis| own[axis - added] = coords[axis]);
+    }
+
+    /// Into how many positions of `shape` each position is repeated.
+    fn times(&self, shape: &[usize]) -> u128 {
+        saturating_product(self.repeated.iter().map(|&axis| &shape[axis]))
+    }
+}
+
+/// Whether the pattern stores every position.
+pub(crate) fn is_full<P: Pattern>(pattern: &P) -> bool {
+    pattern.nnz() as u128 == pattern.shape().wide_size()
+}
+
+/// The lengths of a pattern, or of the whole that it is a part of.
+pub(crate) fn whole_lengths<P: Pattern>(pattern: &P) -> &Shape {
+    pattern.part_of().and_then(|whole| whole.lengths.as_ref()).unwrap_or(pattern.shape())
+}
+
+/// Whether the pattern, or the whole that it is a part of, stores every position.
+pub(crate) fn is_whole_full<P: Pattern>(pattern: &P) -> bool {
+    pattern.part_of().and_then(|whole| whole.is_full).unwrap_or_else(|| is_full(pattern))
+}
+
+/// How many entries the pattern has when it is repeated to a shape.
+pub(crate) fn repeated_count<P: Pattern>(pattern: &P, shape: &[usize]) -> u128 {
+    (pattern.nnz() as u128).saturating_mul(occurrences(pattern, shape))
+}
+
+/// Into how many positions of a shape each position of a pattern is repeated.
+pub(crate) fn occurrences<P: Pattern>(pattern: &P, shape: &[usize]) -> u128 {
+    Axes::of(pattern.shape(), shape).times(shape)
+}
+
+impl<'a, P: Pattern> Beside<'a, P> {
+    pub(crate) fn new(repeated: &'a P, at: &'a P) -> Result<Self> {
+        let axes = Axes::of(repeated.shape(), at.shape());
+        let numbers = match at.memo() {
+            None => Arc::new(Numbers::of(repeated, at, &axes)?),
+            Some(_) => planned(
+                at,
+                || NumbersOf(repeated.clone().with_memo(None)),
+                || Numbers::of(repeated, at, &axes)?.listed(at, &axes).map_err(Into::into),
+            )?,
+        };
+        Ok(Beside { repeated, at, axes, numbers })
+    }
+
+    /// The number that stands for no entry.
+    pub(crate) fn none(&self) -> usize {
+        self.repeated.nnz()
+    }
+
+    /// Writes the numbers of the entries that those from `start` on meet.
+    pub(crate) fn number(&self, start: usize, numbers: &mut [usize]) {
+        self.numbers.write(self.at, &self.axes, start, numbers);
+    }
+
+    /// Calls `visit` with the number of the entry that each entry meets.
+    pub(crate) fn visit(&self, mut visit: impl FnMut(usize)) {
+        let mut numbers = [0; BLOCK];
+        for start in (0..self.at.nnz()).step_by(BLOCK) {
+            let numbers = &mut numbers[..BLOCK.min(self.at.nnz() - start)];
+            self.number(start, numbers);
+            numbers.iter().for_each(|&number| visit(number));
+        }
+    }
+
+    /// How many entries meet one.
+    pub(crate) fn count_met(&self) -> usize {
+        if is_full(self.repeated) {
+            return self.at.nnz();
+        }
+        let mut count = 0;
+        self.visit(|number| count += usize::from(number != self.none()));
+        count
+    }
+
+    /// The entries that meet one.
+    pub(crate) fn met(&self) -> Result<Kept<P>> {
+        if is_full(self.repeated) {
+            return Ok(Kept { pattern: self.at.clone(), entries: None });
+        }
+        let kept = planned(
+            self.at,
+            || MetBy(self.repeated.clone().with_memo(None)),
+            || {
+                let entries = self.met_entries()?;
+                if entries.len() == self.at.nnz() {
+                    return Ok(Kept { pattern: for_plan(self.at, self.at.clone()), entries: None });
+                }
+                let pattern = for_plan(self.at, self.at.retain(&entries)?);
+                Ok(Kept { pattern, entries: Some(Arc::new(entries)) })
+            },
+        )?;
+        Ok(Kept { pattern: of_plan(self.at, &kept.pattern), entries: kept.entries.clone() })
+    }
+
+    fn met_entries(&self) -> Allocated<Vec<usize>> {
+        marked(self.at.nnz(), |range, marks| {
+            let mut numbers = [0; BLOCK];
+            for (marks, start) in marks.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
+                let numbers = &mut numbers[..marks.len()];
+                self.number(start, numbers);
+                marks.iter_mut().zip(numbers).for_each(|(mark, number)| *mark = *number != self.none());
+            }
+        })
+    }
+
+    /// How many entries meet each entry of the repeated pattern, and after these, how many meet none.
+    pub(crate) fn counts(&self) -> Allocated<Vec<usize>> {
+        let mut counts = alloc::zeros(self.none() + 1)?;
+        self.visit(|number| counts[number] += 1);
+        Ok(counts)
+    }
+
+    /// The entries as steps of two lists: each is one of the list at `side`, and meets one of the other list, or none.
+    /// The other list has the entries of these numbers.
+    pub(crate) fn steps(&self, side: u8) -> Allocated<(Steps, Vec<usize>)> {
+        let mut steps = alloc::with_capacity(self.at.nnz())?;
+        let mut numbers = alloc::with_capacity(self.count_met())?;
+        self.visit(|number| {
+            let is_met = number != self.none();
+            numbers.extend(is_met.then_some(number));
+            steps.push(if is_met { LEFT | RIGHT } else { side });
+        });
+        let counts = if side == LEFT { (self.at.nnz(), numbers.len()) } else { (numbers.len(), self.at.nnz()) };
+        let part = Part { left: 0..counts.0, right: 0..counts.1, steps };
+        let keep = Keep { both: true, left: side == LEFT, right: side == RIGHT };
+        Ok((Steps { parts: std::iter::once(part).collect(), keep }, numbers))
+    }
+}
+
+/// The first position of `shape` that meets an entry of `own` and none of `other`, both of which are repeated to that
+/// shape: found after as many searches as entries of the other one meet it, and one.
+pub(crate) fn first_gap<P: Pattern>(own: &P, entry: usize, other: &P, shape: &[usize]) -> Option<Vec<usize>> {
+    if shape.contains(&0) {
+        return None;
+    }
+    let axes = Axes::of(own.shape(), shape);
+    let mut coords = vec![0; shape.len()];
+    axes.own.iter().for_each(|&axis| coords[axis] = own.coord(entry, axis - (shape.len() - own.shape().rank())));
+    let lengths: Vec<usize> = axes.repeated.iter().map(|&axis| shape[axis]).collect();
+    let (mut along, mut source) = (vec![0; lengths.len()], vec![0; other.shape().rank()]);
+    let of_other = Axes::of(other.shape(), shape);
+    loop {
+        axes.repeated.iter().zip(&along).for_each(|(&axis, &coord)| coords[axis] = coord);
+        of_other.project(&coords, &mut source);
+        if other.find(&source).is_none() {
+            return Some(coords);
+        }
+        step(&mut along, &lengths);
+        if along.iter().all(|&coord| coord == 0) {
+            return None;
+        }
+    }
+}
+
+/// The entries that two repeated patterns have in common, in row-major order: their pattern, and the numbers of both.
+pub(crate) struct Pairs<P> {
+    pub(crate) pattern: P,
+    pub(crate) left: Vec<usize>,
+    pub(crate) right: Vec<usize>,
+}
+
+impl<P: Pattern> Pairs<P> {
+    /// `admit` is told of their count before they are listed.
+    pub(crate) fn new(x: &P, y: &P, shape: &Shape, admit: impl FnOnce(u128) -> Result<()>) -> Result<Self> {
+        let [of_x, of_y] = [x, y].map(|pattern| Axes::of(pattern.shape(), shape));
+        let common: Vec<usize> = of_x.own.iter().copied().filter(|axis| of_y.own.contains(axis)).collect();
+        let [key_x, key_y] = [x, y].map(|pattern| {
+            let added = shape.rank() - pattern.shape().rank();
+            common.iter().map(|&axis| pattern.axis_coords(axis - added)).collect::<Allocated<Vec<_>>>()
+        });
+        let (key_x, key_y) = (key_x?, key_y?);
+        let compare = |number: &usize, entry: usize| {
+            key_y.iter().zip(&key_x).map(|(of_y, of_x)| of_y[*number].cmp(&of_x[entry])).find(|order| order.is_ne())
+        };
+        let mut order = alloc::collect(0..y.nnz())?;
+        // Entries of one key stay in their order.
+        threads::sort(&mut order, |&a, &b| {
+            key_y.iter().map(|axis| axis[a].cmp(&axis[b])).find(|order| order.is_ne()).unwrap_or(a.cmp(&b))
+        });
+        let run = |entry: usize| {
+            let start = order.partition_point(|number| compare(number, entry) == Some(Ordering::Less));
+            start..start + order[start..].partition_point(|number| compare(number, entry).is_none())
+        };
+        let count = (0..x.nnz()).fold(0, |count: u128, entry| count.saturating_add(run(entry).len() as u128));
+        admit(count)?;
+        let [mut left, mut right] = [alloc::with_capacity(count as usize)?, alloc::with_capacity(count as usize)?];
+        for entry in 0..x.nnz() {
+            let run = run(entry);
+            left.extend(std::iter::repeat_n(entry, run.len()));
+            right.extend_from_slice(&order[run]);
+        }
+        Pairs::sorted(x, y, shape, (left, right), [&of_x, &of_y])
+    }
+
+    fn sorted(
+        x: &P,
+        y: &P,
+        shape: &Shape,
+        (left, right): (Vec<usize>, Vec<usize>),
+        [of_x, of_y]: [&Axes; 2],
+    ) -> Result<Self> {
+        let axis = |axis: usize| match (of_x.own.contains(&axis), of_y.own.contains(&axis)) {
+            (true, _) => sort::gather(&x.axis_coords(axis + x.shape().rank() - shape.rank())?, &left),
+            (false, true) => sort::gather(&y.axis_coords(axis + y.shape().rank() - shape.rank())?, &right),
+            (false, false) => alloc::zeros(left.len()),
+        };
+        let coords = (0..shape.rank()).map(axis).collect::<Allocated<Vec<_>>>()?;
+        let order = sort::row_major_order(&coords, left.len())?;
+        let (coords, left, right) = match order {
+            None => (coords, left, right),
+            Some(order) => {
+                let coords = coords.iter().map(|axis| sort::gather(axis, &order)).collect::<Allocated<Vec<_>>>()?;
+                (coords, sort::gather(&left, &order)?, sort::gather(&right, &order)?)
+            }
+        };
+        let limit = default_limit(x.index_bytes().saturating_add(y.index_bytes()));
+        let coords = coords.into_iter().map(Buffer::from).collect();
+        Ok(Pairs { pattern: P::from_coords(shape.clone(), left.len(), coords, limit)?, left, right })
+    }
+}
+
+impl Numbers {
+    fn of<P: Pattern>(repeated: &P, at: &P, axes: &Axes) -> Allocated<Self> {
+        if is_full(repeated) {
+            return Ok(Numbers::Positions);
+        }
+        let entries = repeated.nnz().saturating_add(at.nnz());
+        match repeated.shape().checked_size().filter(|&positions| positions <= entries.saturating_mul(POSITIONS)) {
+            Some(positions) => Numbers::in_table(repeated, positions).map(Numbers::Table),
+            None => threads::filled(at.nnz(), SEARCH, |range, slots| {
+                search(repeated, at, axes, range, slots);
+            })
+            .map(Numbers::List),
+        }
+    }
+
+    fn in_table<P: Pattern>(repeated: &P, positions: usize) -> Allocated<Vec<usize>> {
+        let mut table = alloc::copies(repeated.nnz(), positions)?;
+        let mut places = [0; BLOCK];
+        for start in (0..repeated.nnz()).step_by(BLOCK) {
+            let places = &mut places[..BLOCK.min(repeated.nnz() - start)];
+            repeated.number(start, places);
+            places.iter().enumerate().for_each(|(further, &place)| table[place] = start + further);
+        }
+        Ok(table)
+    }
+
+    /// The number for each entry, so that no coordinate is read any more.
+    fn listed<P: Pattern>(self, at: &P, axes: &Axes) -> Allocated<Self> {
+        threads::filled(at.nnz(), 3000, |range, slots: &mut [usize]| self.write(at, axes, range.start, slots))
+            .map(Numbers::List)
+    }
+
+    fn write<P: Pattern>(&self, at: &P, axes: &Axes, start: usize, numbers: &mut [usize]) {
+        match self {
+            Numbers::List(list) => numbers.copy_from_slice(&list[start..start + numbers.len()]),
+            Numbers::Positions => at.number_within(&axes.own, &axes.lengths, start, numbers),
+            Numbers::Table(table) => {
+                at.number_within(&axes.own, &axes.lengths, start, numbers);
+                numbers.iter_mut().for_each(|number| *number = table[*number]);
+            }
+        }
+    }
+}
+
+/// Finds the entry that each of some entries meets.
+fn search<P: Pattern>(repeated: &P, at: &P, axes: &Axes, entries: Range<usize>, slots: &mut [usize]) {
+    let mut own = vec![0; repeated.shape().rank()];
+    let first = entries.start;
+    at.walk_range(entries, |entry, coords| {
+        axes.project(coords, &mut own);
+        slots[entry - first] = repeated.find(&own).unwrap_or(repeated.nnz());
+        true
+    });
+}
