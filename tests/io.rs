@@ -528,12 +528,71 @@ fn a_skew_array_keeps_the_mirror_of_what_equals_the_fill() {
     assert_eq!(x.to_dense().unwrap(), ndarray::arr2(&[[0, -3], [3, 0]]).into_dyn());
 }
 
-/// Real files hold hermitian matrices whose diagonal is not real; scipy reads them, and a check of ours once refused
-/// them.
 #[test]
-fn a_hermitian_diagonal_is_read_as_it_is_written() {
-    let x = mtx("%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 1 5\n2 1 2 1\n").unwrap();
-    assert_eq!(dense(&x), ["1.0+5.0j", "2.0-1.0j", "2.0+1.0j", "0.0+0.0j"]);
+fn a_hermitian_diagonal_that_is_not_real_is_an_error_with_its_line() {
+    let told = |text: &str| mtx(text).unwrap_err().to_string();
+    let coordinate = "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n";
+    for diagonal in ["1 5", "0 -1", "1 nan", "1 inf"] {
+        let message = told(&format!("{coordinate}2 1 2 1\n% one\n1 1 {diagonal}\n"));
+        assert!(
+            message.starts_with("line 5: the diagonal of a hermitian matrix is real, and this value is "),
+            "{message}"
+        );
+    }
+    assert_eq!(
+        told(&format!("{coordinate}1 1 1 5\n2 1 2 1\n")),
+        "line 3: the diagonal of a hermitian matrix is real, and this value is 1.0+5.0j"
+    );
+    let real = mtx(&format!("{coordinate}1 1 1 -0\n2 1 2 1\n")).unwrap();
+    assert_eq!(dense(&real), ["1.0-0.0j", "2.0-1.0j", "2.0+1.0j", "0.0+0.0j"]);
+}
+
+/// An array lists its lower triangle column by column, so that the diagonal has no coordinates in the file.
+#[test]
+fn a_hermitian_array_whose_diagonal_is_not_real_is_an_error_with_its_line() {
+    let values = |wrong: Option<usize>| -> String {
+        (0..10)
+            .map(|at| format!("{at} {}\n", if wrong == Some(at) || ![0, 4, 7, 9].contains(&at) { 1 } else { 0 }))
+            .collect()
+    };
+    let array = |values: &str| mtx(&format!("%%MatrixMarket matrix array complex hermitian\n% one\n4 4\n\n{values}"));
+    assert_eq!(array(&values(None)).unwrap().nnz(), 16);
+    for wrong in [0, 4, 7, 9] {
+        let told = array(&values(Some(wrong))).unwrap_err().to_string();
+        let expected =
+            format!("line {}: the diagonal of a hermitian matrix is real, and this value is {wrong}.0+1.0j", wrong + 5);
+        assert_eq!(told, expected);
+    }
+    let empty = mtx("%%MatrixMarket matrix array complex hermitian\n0 0\n").unwrap();
+    assert_eq!(empty.nnz(), 0);
+    // In a later block of the text.
+    let side = 300;
+    let long: String = (0..side)
+        .flat_map(|column| (column..side).map(move |row| (row, column)))
+        .map(|(row, column)| format!("0.12345678 {}\n", if row != column || row == side - 2 { 1 } else { 0 }))
+        .collect();
+    let told =
+        mtx(&format!("%%MatrixMarket matrix array complex hermitian\n{side} {side}\n{long}")).unwrap_err().to_string();
+    let line = side * (side + 1) / 2 - 2 + 2;
+    assert!(told.starts_with(&format!("line {line}: the diagonal of a hermitian")), "{told}");
+}
+
+/// Fortran writes exponents of doubles with a D, and those of three digits without a letter.
+#[test]
+fn exponents_of_fortran_are_read() {
+    let real =
+        mtx("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1.5D+00\n1 2 -2.5d-1\n2 2 0.1-100\n").unwrap();
+    assert_eq!(dense(&real), ["1.5", "-0.25", "0.0", "1e-101"]);
+    let array = mtx("%%MatrixMarket matrix array real general\n2 1\n1.5D+00\n-2.5d-1\n").unwrap();
+    assert_eq!(dense(&array), ["1.5", "-0.25"]);
+    let complex = mtx("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1.5D+00 -2.5d-1\n").unwrap();
+    assert_eq!(dense(&complex), ["1.5-0.25j"]);
+    let read =
+        |text: &str, dtype: Option<DType>| read_from(text.as_bytes(), FileFormat::Tns, &options(|o| o.dtype = dtype));
+    assert_eq!(dense(&read("1 1.5D+00\n2 -2.5d-1\n", None).unwrap()), ["1.5", "-0.25"]);
+    assert_eq!(dense(&read("1 4D0\n", Some(DType::Int32)).unwrap()), ["4"]);
+    let told = mtx("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1.5D\n").unwrap_err().to_string();
+    assert_eq!(told, "line 3: `1.5D` is not a float64");
 }
 
 #[test]

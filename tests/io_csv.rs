@@ -125,18 +125,54 @@ fn a_shape_has_room_for_labels_or_has_not() {
     assert!(matches!(error, Error::RankMismatch { expected: 2, found: 1, .. }));
 }
 
-/// A quote that is never closed swallows the rest of the file, but not all memory.
 #[test]
 fn a_record_without_an_end_is_refused() {
-    let endless = std::io::repeat(b'x').take(1 << 24);
-    let text = (&b"who,what,n\na,b,1\n\n\""[..]).chain(endless);
-    let error = read_csv_from::<f64, u32>(text, &columns(), &ReadOptions::default()).unwrap_err();
-    assert_eq!(error.to_string(), "line 4: the record is longer than 1048576 bytes");
+    for (begin, message) in [
+        ("", "line 4: the record is longer than 1048576 bytes"),
+        ("\"", "line 4: the quote that opens on this line is not closed within 1048576 bytes"),
+        ("\"\n\n\",\"", "line 6: the quote that opens on this line is not closed within 1048576 bytes"),
+    ] {
+        let text = format!("who,what,n\na,b,1\n\n{begin}");
+        let endless = text.as_bytes().chain(std::io::repeat(b'x').take(1 << 24));
+        let error = read_csv_from::<f64, u32>(endless, &columns(), &ReadOptions::default()).unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
     let blank = std::io::repeat(b'\n').take(3 << 20);
     let error = read_csv_from::<f64, u32>(blank, &columns(), &ReadOptions::default()).unwrap_err();
     assert!(error.to_string().starts_with("line 1: the file is empty"));
     let many_fields = "who,what,n".to_string() + &",".repeat(200_000) + "\n";
     assert_eq!(read(&many_fields).unwrap().tensor.nnz(), 0);
+}
+
+#[test]
+fn quotes_that_do_not_go_together_are_refused() {
+    const NEVER: &str = "the quote that opens on this line is never closed";
+    const AFTER: &str = "follows the closing quote of a field; write a quote within a field twice";
+    let z = format!("line 2: `z` {AFTER}");
+    for (text, message) in [
+        ("who,what,n,m\nx,y,1,\"k\nz,y,2,k\n", format!("line 2: {NEVER}")),
+        ("who,what,n\nx,y,1\n\"\nz,y,2", format!("line 3: {NEVER}")),
+        ("who,what,n\n\"a\nb\",\"y,1\n", format!("line 3: {NEVER}")),
+        ("who,what,n\nx,y,\"", format!("line 2: {NEVER}")),
+        ("who,what,n\nx,y,\"\"\"", format!("line 2: {NEVER}")),
+        ("\"who,what,n\nx,y,1\n", format!("line 1: {NEVER}")),
+        ("who,what,n\n\"x\"z,y,1\n", z.clone()),
+        ("who,what,n\nx,y,\"1\"z", z.clone()),
+        ("who,what,n\n\"x\"\"\"z,y,1\n", z),
+        ("who,what,n\n\"x\" ,y,1\n", format!("line 2: ` ` {AFTER}")),
+        ("who,what,n\n\"a\nb\"c,y,1\n", format!("line 3: `c` {AFTER}")),
+        ("who,what,n\n\"x\"\u{e9},y,1\n", format!("line 2: `\\xc3` {AFTER}")),
+    ] {
+        assert_eq!(refused(text), message, "{text:?}");
+        let bytes = text.bytes().map(|byte| [byte]).collect::<Vec<_>>();
+        let pieces =
+            bytes.iter().fold(Box::new(std::io::empty()) as Box<dyn Read>, |all, byte| Box::new(all.chain(&byte[..])));
+        let error = read_csv_from::<i32, u32>(pieces, &columns(), &ReadOptions::default()).unwrap_err();
+        assert_eq!(error.to_string(), message, "{text:?} in pieces");
+    }
+    for text in ["who,what,n\n\"x\",\"\",1\r\n", "who,what,n\nx\"z\",\"y\"\"\",1", "who,what,n\n x,y\"\",\"1\"\r"] {
+        assert_eq!(read(text).unwrap().tensor.nnz(), 1, "{text:?}");
+    }
 }
 
 #[test]

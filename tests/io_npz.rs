@@ -2,7 +2,7 @@
 
 #![cfg(feature = "io")]
 
-use lacuna::io::{AnyTensor, FileFormat, ReadOptions, WriteOptions, read_from, write_to};
+use lacuna::io::{AnyTensor, FileFormat, ReadOptions, WriteOptions, read_from, read_header, write_to};
 use lacuna::{CooTensor, CsrTensor, Error, Result, dispatch};
 use std::io::{Cursor, Read, Write};
 use zip::write::SimpleFileOptions;
@@ -141,6 +141,48 @@ fn member_of_type(name: &str, descr: &str, shape: &str, data: &[u8]) -> (String,
     let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
     let head = [&b"\x93NUMPY\x01\x00"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat();
     (format!("{name}.npy"), [&head, data].concat())
+}
+
+/// The members that scipy 1.17 writes for a COO array of one axis, or of three and more.
+fn scipys_coo(shape: &[i64], coords: &[i32], data: &[f64]) -> Vec<(String, Vec<u8>)> {
+    let bytes = |numbers: &[i64]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    let coords: Vec<u8> = coords.iter().flat_map(|coord| coord.to_le_bytes()).collect();
+    vec![
+        member_of_type("coords", "<i4", &format!("({}, {})", shape.len(), data.len()), &coords),
+        member_of_type("format", "|S3", "()", b"coo"),
+        member_of_type("shape", "<i8", &format!("({},)", shape.len()), &bytes(shape)),
+        member_of_type(
+            "data",
+            "<f8",
+            &format!("({},)", data.len()),
+            &data.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>(),
+        ),
+        member_of_type("_is_array", "|b1", "()", &[1]),
+    ]
+}
+
+#[test]
+fn arrays_of_scipy_have_a_fill_of_zero() {
+    let vector = read(&stored(&scipys_coo(&[6], &[1, 4], &[1.5, -2.0]))).unwrap().into_coo::<f64, u32>().unwrap();
+    assert_eq!(vector.to_dense().unwrap(), ndarray::arr1(&[0.0, 1.5, 0.0, 0.0, -2.0, 0.0]).into_dyn());
+    // In any order, and with repeated entries, which scipy keeps.
+    let cube = scipys_coo(&[2, 2, 4], &[1, 0, 1, 0, 1, 0, 2, 3, 2], &[1.5, -2.0, 3.0]);
+    let cube = read(&stored(&cube)).unwrap().into_coo::<f64, u32>().unwrap();
+    assert_eq!(cube.entries(), [(vec![0, 1, 3], -2.0), (vec![1, 0, 2], 4.5)]);
+    assert_eq!(read(&stored(&scipys_coo(&[0], &[], &[]))).unwrap().nnz(), 0);
+    let path = std::env::temp_dir().join(format!("lacuna-scipys-{}.npz", std::process::id()));
+    std::fs::write(&path, stored(&scipys_coo(&[6], &[1, 4], &[1.5, -2.0]))).unwrap();
+    let header = read_header(&path, &ReadOptions::default()).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!((&header.shape()[..], header.nnz()), (&[6][..], 0));
+    // Another fill may be asked for, as for scipy's matrices.
+    let asked = ReadOptions::default().fill("nan");
+    let x = read_from(&stored(&scipys_coo(&[6], &[1, 4], &[1.5, -2.0]))[..], FileFormat::Npz, &asked).unwrap();
+    assert!(x.into_coo::<f64, u32>().unwrap().fill().is_nan());
+    // Without scipy's mark it is an archive of pydata/sparse that lost its fill.
+    let mut lost = scipys_coo(&[6], &[1, 4], &[1.5, -2.0]);
+    lost.pop();
+    assert_eq!(refused(&stored(&lost)), "member fill_value.npy: is missing; say what a gap means with --fill");
 }
 
 #[test]

@@ -192,9 +192,34 @@ impl Scan for f64 {
     #[inline]
     fn scan(text: &[u8]) -> Option<(Self, usize)> {
         let (value, length) = fast_float2::parse_partial(text).ok()?;
+        if let Some(b'd' | b'D' | b'q' | b'Q' | b'+' | b'-') = text.get(length)
+            && let Some(found) = scan_fortran(text, length)
+        {
+            return Some(found);
+        }
         // Text has one NaN only, whatever sign stands before it.
         Some((if f64::is_nan(value) { f64::NAN } else { value }, length))
     }
+}
+
+/// A number with an exponent as Fortran writes it behind a significand of so many bytes: after a `D` or a `Q`, or after
+/// its sign alone where the exponent has three digits (`1.5-100`).
+#[cold]
+fn scan_fortran(text: &[u8], significand: usize) -> Option<(f64, usize)> {
+    let (significand, rest) = text.split_at(significand);
+    let is_plain = |byte: &u8| matches!(byte, b'0'..=b'9' | b'.' | b'+' | b'-');
+    let exponent = rest.strip_prefix(b"d").or_else(|| rest.strip_prefix(b"D"));
+    let exponent = exponent.or_else(|| rest.strip_prefix(b"q")).or_else(|| rest.strip_prefix(b"Q"));
+    let (has_letter, exponent) = (exponent.is_some(), exponent.unwrap_or(rest));
+    let signs = usize::from(matches!(exponent.first(), Some(b'+' | b'-')));
+    let digits = exponent[signs..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let is_told = if has_letter { digits > 0 } else { digits == 3 && significand.contains(&b'.') };
+    if !is_told || !significand.iter().all(is_plain) {
+        return None;
+    }
+    let exponent = &exponent[..signs + digits];
+    let value = fast_float2::parse([significand, b"e", exponent].concat()).ok()?;
+    Some((value, significand.len() + usize::from(has_letter) + exponent.len()))
 }
 
 impl Scan for u64 {
@@ -251,6 +276,30 @@ mod tests {
         assert_eq!(u64::scan(b"+18446744073709551615"), Some((u64::MAX, 21)));
         for text in ["-9223372036854775809", "9223372036854775808", "-", "+", "--1", "+-1", ""] {
             assert_eq!(i64::scan(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn exponents_of_fortran_are_those_of_an_e() {
+        for (text, value) in [
+            ("1.5D+00", 1.5),
+            ("-2.5d-1", -0.25),
+            ("1D3", 1000.0),
+            ("+.5Q02", 50.0),
+            ("0.1234567890123456D-02", 0.001234567890123456),
+            ("1.7976931348623157D+308", f64::MAX),
+            ("1.5D+400", f64::INFINITY),
+            ("0.1-100", 1e-101),
+            ("-1.25+003", -1250.0),
+        ] {
+            assert_eq!(f64::scan(text.as_bytes()), Some((value, text.len())), "{text}");
+            assert_eq!(Fields::new(format!("{text} x").as_bytes()).value(), Ok(value), "{text}");
+        }
+        assert_eq!(Complex::scan(b"1.5D+00 -2.5d-1"), Some((Complex::new(1.5, -0.25), 15)));
+        for text in
+            ["1.5D", "1.5D+", "1.5e2D1", "infD1", "nan-100", "1-100", "1.5-10", "1.5-1000", "1.5+-100", "D1", "1.5DD1"]
+        {
+            assert!(Fields::new(text.as_bytes()).value::<f64>().is_err(), "{text}");
         }
     }
 

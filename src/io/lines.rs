@@ -129,12 +129,21 @@ impl Taken<'_> {
         if parsed < left || (parsed == left && !self.refused) {
             return Ok(());
         }
-        let lines = self.text.split_inclusive(|&byte| byte == b'\n').zip(1..);
-        let mut entries = lines.filter(|(line, _)| !Fields::new(line).is_blank_or_comment(self.comment));
         // Without one, the line that was refused is no entry, and what is wrong with it is told instead.
-        entries.nth(left).map_or(Ok(()), |(_, number)| {
-            Err(at_line(self.before + number, format!("one entry too many: {declared} are declared")))
-        })
+        let too_many = |line| Err(at_line(line, format!("one entry too many: {declared} are declared")));
+        self.entry_lines().nth(left).map_or(Ok(()), too_many)
+    }
+
+    /// The line of an entry of this block.
+    pub(crate) fn line_of(&self, entry: usize) -> u64 {
+        self.entry_lines().nth(entry).unwrap_or(self.before)
+    }
+
+    /// The numbers of the lines that are neither blank nor a comment.
+    fn entry_lines(&self) -> impl Iterator<Item = u64> {
+        let lines = self.text.split_inclusive(|&byte| byte == b'\n').zip(self.before + 1..);
+        let entries = lines.filter(|(line, _)| !Fields::new(line).is_blank_or_comment(self.comment));
+        entries.map(|(_, number)| number)
     }
 }
 

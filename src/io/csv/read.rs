@@ -14,6 +14,7 @@ use crate::base::index::{Index, check_axes};
 use crate::base::shape::Shape;
 use crate::io::element::FileElement;
 use crate::io::entries::Entries;
+use crate::io::fields::quote;
 use crate::io::labels::Labels;
 use crate::io::lines::at_line;
 use crate::io::options::{ReadOptions, parse_fill};
@@ -37,7 +38,8 @@ const BETWEEN_LOOKS: usize = 1 << 10;
 /// - `Io`: the file cannot be read;
 /// - `Format`, with the line on which the record begins: a column that is not there or there twice, a record of more or
 ///   fewer fields than the first one, a label that is no UTF-8, a value that is none of type `T`, more labels than the
-///   shape has room for, a record of more than a megabyte, and with [`Duplicates::Error`](crate::Duplicates::Error) two
+///   shape has room for, a record of more than a megabyte, a quote that is never
+///   closed, text after a closing quote, and with [`Duplicates::Error`](crate::Duplicates::Error) two
 ///   of one place;
 /// - `AxisTooLong`: there are more labels than `I` counts;
 /// - `TooLarge`: the tensor and its labels take more memory than [`ReadOptions::max_memory`] allows;
@@ -275,6 +277,7 @@ struct Records<R> {
     text: Vec<u8>,
     ends: Vec<usize>,
     count: usize,
+    quotes: Quotes,
     /// The line on which the record begins, and the one that comes next.
     start: u64,
     line: u64,
@@ -287,7 +290,8 @@ impl<R> Records<R> {
         let (mut text, mut ends) = (vec![0; 1 << 10], vec![0; 1 << 6]);
         // A blank line, after which it looks for no mark of UTF-8: one that stands alone would be the end to it.
         core.read_record(b"\n", &mut text, &mut ends);
-        Records { reader, core, text, ends, count: 0, start: 1, line: 1, bytes: 0 }
+        let quotes = Quotes { delimiter, place: Place::Start, opened: 1 };
+        Records { reader, core, text, ends, count: 0, quotes, start: 1, line: 1, bytes: 0 }
     }
 
     /// How many fields the record has.
@@ -307,11 +311,13 @@ impl<R: BufRead> Records<R> {
         // What of the record is written, and what of it was read.
         let (mut text, mut read) = (0, 0);
         self.count = 0;
+        self.quotes.place = Place::Start;
         loop {
             let input = match self.reader.fill_buf() {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 input => input?,
             };
+            let is_end = input.is_empty();
             let (outcome, taken, written, ended) =
                 self.core.read_record(input, &mut self.text[text..], &mut self.ends[self.count..]);
             let mut input = &input[..taken];
@@ -322,13 +328,14 @@ impl<R: BufRead> Records<R> {
                 self.start = self.line;
                 input = &input[blank..];
             }
+            self.quotes.check(&input[..input.len().min(LONGEST_RECORD - read)], self.line)?;
             self.line += ends_of_lines(input);
             read += input.len();
             self.bytes += taken as u64;
             self.reader.consume(taken);
             (text, self.count) = (text + written, self.count + ended);
-            if read > LONGEST_RECORD {
-                return Err(at_line(self.start, format!("the record is longer than {LONGEST_RECORD} bytes")));
+            if read > LONGEST_RECORD || (is_end && self.quotes.is_open()) {
+                return Err(self.endless(is_end));
             }
             match outcome {
                 ReadRecordResult::Record => return Ok(true),
@@ -339,6 +346,84 @@ impl<R: BufRead> Records<R> {
             }
         }
     }
+}
+
+impl<R> Records<R> {
+    /// The error for a record that is too long, or in whose quotes the file ends.
+    #[cold]
+    fn endless(&self, is_end: bool) -> Error {
+        let opened = self.quotes.opened;
+        match (self.quotes.is_open(), is_end) {
+            (true, true) => at_line(opened, "the quote that opens on this line is never closed"),
+            (true, false) => {
+                let message = format!("the quote that opens on this line is not closed within {LONGEST_RECORD} bytes");
+                at_line(opened, message)
+            }
+            (false, _) => at_line(self.start, format!("the record is longer than {LONGEST_RECORD} bytes")),
+        }
+    }
+}
+
+/// The place that a record was read to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Before a field.
+    Start,
+    /// In a field without quotes.
+    Bare,
+    /// Between two quotes.
+    Quoted,
+    /// After a quote that closes a field, unless another quote follows.
+    Closed,
+}
+
+/// The quotes of a record. The parser of fields accepts any, and this checks them.
+#[derive(Debug)]
+struct Quotes {
+    delimiter: u8,
+    place: Place,
+    /// The line of the last opening quote.
+    opened: u64,
+}
+
+impl Quotes {
+    fn is_open(&self) -> bool {
+        self.place == Place::Quoted
+    }
+
+    /// Takes the next text of the record, which begins on a line; rejects text after a closing quote.
+    fn check(&mut self, text: &[u8], mut line: u64) -> Result<()> {
+        if matches!(self.place, Place::Start | Place::Bare) && !text.contains(&b'"') {
+            self.place = text.last().map_or(self.place, |&last| self.after(last));
+            return Ok(());
+        }
+        for &byte in text {
+            self.place = match (self.place, byte) {
+                (Place::Quoted, b'"') => Place::Closed,
+                (Place::Quoted, _) | (Place::Closed, b'"') => Place::Quoted,
+                (Place::Start, b'"') => {
+                    self.opened = line;
+                    Place::Quoted
+                }
+                (Place::Closed, _) if self.after(byte) == Place::Bare => return Err(after_quote(byte, line)),
+                _ => self.after(byte),
+            };
+            line += u64::from(byte == b'\n');
+        }
+        Ok(())
+    }
+
+    /// The place after a byte that is not in quotes.
+    fn after(&self, byte: u8) -> Place {
+        if byte == self.delimiter || matches!(byte, b'\r' | b'\n') { Place::Start } else { Place::Bare }
+    }
+}
+
+/// The error for text that follows the closing quote of a field. It shows one byte: the reader may hold no more.
+#[cold]
+fn after_quote(byte: u8, line: u64) -> Error {
+    let found = quote(&[byte]);
+    at_line(line, format!("`{found}` follows the closing quote of a field; write a quote within a field twice"))
 }
 
 fn ends_of_lines(text: &[u8]) -> u64 {

@@ -9,7 +9,7 @@ use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::io::entries::{Entries, Text, TextTensor};
 use crate::io::fields::{Fields, LineResult};
-use crate::io::lines::Block;
+use crate::io::lines::{Block, Taken, at_line};
 use crate::io::options::Order;
 use crate::tensor::coo::CooTensor;
 
@@ -49,17 +49,47 @@ fn read_values<R: BufRead, T: MatrixValue>(
 ) -> Result<Vec<T>> {
     let (declared, symmetry, options) = (body.declared, body.banner.symmetry, body.options);
     let mut listed = Vec::new();
+    let mut diagonal = Diagonal::of(body.shape.first().copied().unwrap_or(1), symmetry);
     body.lines.for_each_block(
         |block| parse_values(block, symmetry, &value),
         |values: Allocated<Vec<T>>, taken| {
             let values = values?;
             taken.check_count(listed.len(), values.len(), declared)?;
+            diagonal.check(listed.len(), &values, taken)?;
             alloc::extend(&mut listed, &values)?;
             options.guard_entries::<T>(listed.len(), 0, Order::Increasing, options.tensor_budget(taken.bytes, 0))
         },
     )?;
     listed.shrink_to_fit();
     Ok(listed)
+}
+
+/// Where the diagonal stands in a list of a lower triangle, column by column; only a hermitian one lists values there
+/// that may be wrong.
+struct Diagonal {
+    symmetry: Symmetry,
+    /// The place in the list of the next value on the diagonal, and how many follow in its column.
+    next: usize,
+    below: Option<usize>,
+}
+
+impl Diagonal {
+    fn of(rows: usize, symmetry: Symmetry) -> Self {
+        let below = if symmetry == Symmetry::Hermitian { rows.checked_sub(1) } else { None };
+        Diagonal { symmetry, next: 0, below }
+    }
+
+    /// Refuses a value on the diagonal among those of a block, before which so many are listed.
+    fn check<T: MatrixValue>(&mut self, listed: usize, values: &[T], taken: &Taken<'_>) -> Result<()> {
+        while let Some(below) = self.below
+            && let Some(value) = values.get(self.next - listed)
+        {
+            value.check_diagonal(self.symmetry).map_err(|why| at_line(taken.line_of(self.next - listed), why))?;
+            self.next += below + 1;
+            self.below = below.checked_sub(1);
+        }
+        Ok(())
+    }
 }
 
 /// The values of a block.

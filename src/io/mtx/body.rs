@@ -36,6 +36,17 @@ pub(super) trait MatrixValue: Scan {
         }
     }
 
+    /// Refuses a value on the diagonal that is not its own mirror image.
+    fn check_diagonal(self, symmetry: Symmetry) -> LineResult<()> {
+        match symmetry {
+            Symmetry::Skew if self.is_truthy() => Err("the diagonal of a skew-symmetric matrix is zero".into()),
+            Symmetry::Hermitian if !self.isreal() => {
+                Err(format!("the diagonal of a hermitian matrix is real, and this value is {}", self.to_number()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses a value below the diagonal that cannot be mirrored.
     fn check_mirror(self, symmetry: Symmetry) -> LineResult<()> {
         match symmetry == Symmetry::Skew && self.negated().is_none() {

@@ -109,13 +109,13 @@ fn as_listed(error: Error, listed: usize, mirrored: &[usize]) -> Error {
 
 /// Refuses `value` at the coordinates read last, where the symmetry does not allow it.
 fn check_symmetry<T: MatrixValue, I: Index>(entries: &Entries<T, I>, value: T, symmetry: Symmetry) -> LineResult<()> {
-    if symmetry != Symmetry::Skew {
+    if matches!(symmetry, Symmetry::General | Symmetry::Symmetric) {
         return Ok(());
     }
-    if value.is_truthy() && entries.coords[0].last() == entries.coords[1].last() {
-        return Err("the diagonal of a skew-symmetric matrix is zero".into());
+    match entries.coords[0].last() == entries.coords[1].last() {
+        true => value.check_diagonal(symmetry),
+        false => value.check_mirror(symmetry),
     }
-    value.check_mirror(symmetry)
 }
 
 /// Refuses a symmetric file that names a pair in both triangles: its entries would be counted twice.

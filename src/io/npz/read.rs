@@ -87,8 +87,7 @@ fn read(archive: &mut Archive<'_>, options: &ReadOptions) -> Result<AnyTensor> {
         }
     };
     let fill = archive.fill()?;
-    // pydata always writes it; scipy never does.
-    if fill.is_none() && options.fill.is_none() && (layout == b"gcxs" || archive.has("coords")) {
+    if fill.is_none() && options.fill.is_none() && names_its_fill(archive, &layout) {
         return Err(at_member("fill_value", "is missing; say what a gap means with --fill"));
     }
     if let (Some(fill), Some(asked)) = (&fill, &options.fill) {
@@ -107,6 +106,12 @@ fn read(archive: &mut Archive<'_>, options: &ReadOptions) -> Result<AnyTensor> {
         }
     }, else => Err(no_such(dtype)))?;
     options.finish(tensor, own_format, archive.inflated)
+}
+
+/// Whether an archive of this layout has a fill of its own: those of pydata/sparse do. The fill of scipy is 0, and its
+/// COO arrays of one axis, or of three and more, have `coords` as well; `_is_array` tells them.
+fn names_its_fill(archive: &Archive<'_>, layout: &[u8]) -> bool {
+    layout == b"gcxs" || (archive.has("coords") && !archive.has("_is_array"))
 }
 
 fn read_shape(archive: &mut Archive<'_>) -> Result<Shape> {
