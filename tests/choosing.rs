@@ -308,6 +308,10 @@ fn diagonals_are_made_and_found_again() {
     }
     assert_eq!(CooTensor::<i8>::eye(4).unwrap().to_dense().unwrap(), Array2::<i8>::eye(4).into_dyn());
     assert_eq!(CsrTensor::<f64>::eye(0).unwrap().nnz(), 0);
+    let narrow = CsrTensor::<f32>::eye(3).unwrap();
+    assert_eq!(CsrTensor::<f32, u64>::eye_with_index(3).unwrap(), narrow.with_index().unwrap());
+    let wide = CooTensor::<i8, u64>::diag_with_index(vec![5], 1 << 40).unwrap();
+    assert_eq!(wide.entries(), [(vec![0, 1 << 40], 5)]);
     assert!(matches!(CooTensor::<f64>::eye(1 << 40), Err(Error::AxisTooLong { .. })));
     assert!(matches!(CooTensor::<f64>::eye(1 << 31), Err(Error::TooLarge { bytes, .. }) if bytes == 16 << 31));
     assert!(matches!(CooTensor::diag(vec![1], isize::MIN), Err(Error::AxisTooLong { .. })));
@@ -327,6 +331,11 @@ fn chance_is_a_function_of_the_seed() {
     assert!((0.45..0.55).contains(&mean) && x.values().iter().all(|value| (0.0..1.0).contains(value)));
     let of_rows = few.count_nonzero(1).unwrap();
     assert!(of_rows.values().iter().all(|&count| (2..30).contains(&count)), "{of_rows:?}");
+    let wide = CooTensor::<f64, u64>::random_with_index([50, 40], 700, 3).unwrap();
+    assert_eq!(wide, few.with_index().unwrap());
+    let long = CooTensor::<f64, u64>::random_with_index([1 << 40, 2], 3, 0).unwrap();
+    assert_eq!((long.nnz(), long.shape()[0]), (3, 1 << 40));
+    assert!(matches!(CooTensor::random([1 << 40, 2], 3, 0), Err(Error::AxisTooLong { .. })));
     let vast = CooTensor::random([1 << 32, 1 << 32, 1 << 32, 1 << 32, 5], 100, 9).unwrap();
     assert_eq!(vast.nnz(), 100);
     assert_eq!(CooTensor::random([0, 7], 0, 1).unwrap().nnz(), 0);

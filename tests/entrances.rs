@@ -161,8 +161,11 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("ops/select/join", "stack", Whole("it takes tensors")),
     ("ops/select/join", "stack_backward", Whole("it takes tensors")),
     ("ops/select/make", "diag", Whole("it makes the coordinates itself")),
+    ("ops/select/make", "diag_with_index", Whole("it makes the coordinates itself")),
     ("ops/select/make", "eye", Whole("it makes the coordinates itself")),
+    ("ops/select/make", "eye_with_index", Whole("it makes the coordinates itself")),
     ("ops/select/make", "random", Whole("it makes the coordinates itself")),
+    ("ops/select/make", "random_with_index", Whole("it makes the coordinates itself")),
     ("ops/zip/allclose", "within", Whole("it makes no tensor")),
 ];
 

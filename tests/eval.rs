@@ -696,6 +696,21 @@ fn expressions_that_are_too_many_make_way() {
     assert_eq!(programs.parsed(), 5);
 }
 
+/// Constructors stopped at axes of 2^32, and advised an index type that expressions cannot name.
+#[test]
+fn tensors_are_made_with_axes_of_any_length() {
+    let long = value("random([1000000000000, 2], 3)");
+    assert_eq!((long.nnz(), &long.shape()[..]), (3, &[1_000_000_000_000, 2][..]));
+    assert!(long.same_as(&value("random([1000000000000, 2], 3, 0)")));
+    assert_eq!(value("random([4294967296, 2], 3)").nnz(), 3);
+    assert_eq!(value("random([4294967297, 2], 3)").nnz(), 3);
+    assert_eq!(value("sum(random([7, 1000000000000], 3) > 1, axis=1)").shape()[..], [7]);
+    let told = |text: &str| Expression::parse(text).unwrap().evaluate(bound).unwrap_err().to_string();
+    for text in ["eye(4294967296)", "eye(5000000000)"] {
+        assert!(told(text).contains("the identity matrix"), "{}", told(text));
+    }
+}
+
 #[test]
 fn what_a_line_gives_comes_back_as_it_was() {
     for (dtype, fill, values) in [

@@ -5,6 +5,8 @@ use super::call::Call;
 use super::run::{at, tensor_of, wrong};
 use super::value::Value;
 use crate::base::error::Result as Checked;
+use crate::base::index::check_axes;
+use crate::base::shape::Shape;
 use crate::dynamic::{AnyMatmul, AnyStored, AnyTensor, Right};
 use crate::element::DType;
 use crate::ops::{Nanmedian, Norm, Quantile, QuantileMethod, TakeMode, Var};
@@ -88,9 +90,17 @@ pub(super) fn of_list(
     call.done(all.map(|mut all| all.swap_remove(wrt)))
 }
 
-/// A tensor that a constructor made.
-pub(super) fn made(x: CooTensor<f64>) -> Checked<AnyTensor> {
-    Ok(x.with_index::<u64>()?.into())
+/// A tensor of this shape that a constructor makes: with the narrow indices where they fit, which take half the memory
+/// while it works, and else with those that every tensor here has.
+pub(super) fn made(
+    shape: &Shape,
+    narrow: impl FnOnce() -> Checked<CooTensor<f64>>,
+    wide: impl FnOnce() -> Checked<CooTensor<f64, u64>>,
+) -> Checked<AnyTensor> {
+    match check_axes::<u32>(shape).is_ok() {
+        true => Ok(narrow()?.with_index::<u64>()?.into()),
+        false => Ok(wide()?.into()),
+    }
 }
 
 /// An operand of a gradient: a number beside a tensor stands at the elements of that, unless its own gradient is asked

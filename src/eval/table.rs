@@ -229,7 +229,8 @@ static SINGLE: &[Function] = single! {
     "unique" "x" |call| on_seen!(call, 0, x => x.unique().map(|(values, _)| values));
     "unique_counts" "x" |call| on_seen!(call, 0, x => x.unique().map(|(_, counts)| counts));
     "eye" "n" [stores] |call| {
-        call.done(CooTensor::<f64>::eye(call.integer(0, None)?).and_then(made))
+        let n = call.integer(0, None)?;
+        call.done(made(&[n].into(), || CooTensor::eye(n), || CooTensor::eye_with_index(n)))
     };
     "full" "shape value" |call| {
         let (shape, given) = (call.shape(0)?, call.given(1)?);
@@ -247,7 +248,8 @@ static SINGLE: &[Function] = single! {
     "dense" "x" [stores] |call| call.done(call.moving(0)?.all_stored());
     "random" "shape nnz seed?" [stores] |call| {
         let (shape, nnz, seed) = (call.shape(0)?, call.integer(1, None)?, call.integer(2, Some(0))?);
-        call.done(CooTensor::random(shape, nnz, seed).and_then(made))
+        let narrow = || CooTensor::random(shape.clone(), nnz, seed);
+        call.done(made(&shape, narrow, || CooTensor::random_with_index(shape.clone(), nnz, seed)))
     };
     "allclose" "x y rtol? atol? equal_nan?" |call| {
         let (rtol, atol) = (call.real_or(2, 1e-5)?, call.real_or(3, 1e-8)?);

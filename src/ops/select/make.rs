@@ -15,8 +15,8 @@ use crate::tensor::Tensor;
 
 /// The constructors of one format, each named in its examples as `$tensor`.
 macro_rules! made {
-    ($pattern:ty, $tensor:literal) => {
-        impl<T: Element> Tensor<$pattern, T> {
+    ($pattern:ident, $tensor:literal) => {
+        impl<T: Element> Tensor<$pattern<u32>, T> {
             /// The identity matrix of `n` rows: one on the main diagonal, a fill of zero.
             ///
             /// # Errors
@@ -36,10 +36,7 @@ macro_rules! made {
             #[doc(alias = "identity")]
             #[doc(alias = "speye")]
             pub fn eye(n: usize) -> Result<Self> {
-                check_axes::<u32>(&Shape::from([n]))?;
-                let bytes = n as u128 * (2 * size_of::<u32>() + size_of::<T>()) as u128;
-                guard::<u8>("the identity matrix", bytes, default_limit(0), "ask for a smaller one")?;
-                Self::diag(alloc::copies(T::ONE, n)?, 0)
+                Self::eye_with_index(n)
             }
 
             /// The square matrix with these values on a diagonal, all of them stored, and a fill of zero.
@@ -69,7 +66,7 @@ macro_rules! made {
             }
         }
 
-        impl Tensor<$pattern, f64> {
+        impl Tensor<$pattern<u32>, f64> {
             /// `nnz` entries at random positions, with random values from 0 up to 1, and a fill of zero.
             ///
             /// Entry *e* is a function of `seed`, *e* and the shape alone: its position is number *e* of a permutation
@@ -103,11 +100,56 @@ macro_rules! made {
                 random_tensor(shape.into(), nnz, seed)
             }
         }
+
+        impl<T: Element, I: Index> Tensor<$pattern<I>, T> {
+            /// [`eye`](Tensor::eye) with indices of another type than `u32`.
+            ///
+            /// # Errors
+            ///
+            /// Those of [`eye`](Tensor::eye), for indices of type `I`.
+            pub fn eye_with_index(n: usize) -> Result<Self> {
+                check_axes::<I>(&Shape::from([n]))?;
+                let bytes = n as u128 * (2 * size_of::<I>() + size_of::<T>()) as u128;
+                guard::<u8>("the identity matrix", bytes, default_limit(0), "ask for a smaller one")?;
+                Self::diag_with_index(alloc::copies(T::ONE, n)?, 0)
+            }
+
+            /// [`diag`](Tensor::diag) with indices of another type than `u32`.
+            ///
+            /// # Errors
+            ///
+            /// Those of [`diag`](Tensor::diag), for indices of type `I`.
+            pub fn diag_with_index(values: Vec<T>, offset: isize) -> Result<Self> {
+                diagonal_matrix(values, offset)
+            }
+        }
+
+        impl<I: Index> Tensor<$pattern<I>, f64> {
+            /// [`random`](Tensor::random) with indices of another type than `u32`: the same entries, on axes of any
+            /// length.
+            ///
+            /// # Errors
+            ///
+            /// Those of [`random`](Tensor::random), for indices of type `I`.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            #[doc = concat!("use lacuna::", $tensor, ";")]
+            ///
+            #[doc = concat!("let x = ", $tensor, "::<f64, u64>::random_with_index([2, 1 << 40], 3, 0)?;")]
+            /// assert_eq!(x.nnz(), 3);
+            /// # Ok::<(), lacuna::Error>(())
+            /// ```
+            pub fn random_with_index(shape: impl Into<Shape>, nnz: usize, seed: u64) -> Result<Self> {
+                random_tensor(shape.into(), nnz, seed)
+            }
+        }
     };
 }
 
-made!(CooPattern<u32>, "CooTensor");
-made!(CsrPattern<u32>, "CsrTensor");
+made!(CooPattern, "CooTensor");
+made!(CsrPattern, "CsrTensor");
 
 fn diagonal_matrix<P: Pattern, T: Element>(values: Vec<T>, offset: isize) -> Result<Tensor<P, T>> {
     let side = values.len().checked_add(offset.unsigned_abs()).ok_or(Error::AxisOverflow { axis: 0 })?;
