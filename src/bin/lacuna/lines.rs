@@ -95,8 +95,86 @@ struct Given<'a> {
     entries: Vec<(Vec<usize>, &'a RawValue)>,
 }
 
+/// The same parts, each as its text, to find the wrong part of a tensor.
+#[derive(Deserialize)]
+struct Parts<'a> {
+    #[serde(borrow)]
+    shape: Option<&'a RawValue>,
+    #[serde(borrow)]
+    dtype: Option<&'a RawValue>,
+    #[serde(borrow)]
+    format: Option<&'a RawValue>,
+    #[serde(borrow, alias = "values")]
+    entries: Option<&'a RawValue>,
+}
+
+/// Describes the wrong part of a tensor that could not be parsed.
+fn wrong_part(text: &RawValue) -> Option<String> {
+    if !text.get().starts_with('{') {
+        let found = shown_word(text.get());
+        return Some(format!("{found} is not an object with \"shape\", \"dtype\" and \"entries\""));
+    }
+    let parts: Parts<'_> = serde_json::from_str(text.get()).ok()?;
+    let missing = [("shape", parts.shape), ("dtype", parts.dtype), ("entries", parts.entries)];
+    if let Some((name, _)) = missing.iter().find(|(_, part)| part.is_none()) {
+        return Some(format!("the tensor has no \"{name}\""));
+    }
+    let shape = match wrong_shape(parts.shape?) {
+        Ok(shape) => shape,
+        Err(wrong) => return Some(wrong),
+    };
+    let wrong = wrong_name("dtype", parts.dtype).or_else(|| wrong_name("format", parts.format));
+    wrong.or_else(|| wrong_entries(parts.entries?, &shape))
+}
+
+/// Describes a name that is not a string.
+fn wrong_name(name: &str, part: Option<&RawValue>) -> Option<String> {
+    let part = part.filter(|part| !part.get().starts_with('"'))?;
+    Some(format!("\"{name}\" is a string, not {}", shown_word(part.get())))
+}
+
+/// The lengths of the axes, or the length that is wrong.
+fn wrong_shape(text: &RawValue) -> Result<Vec<usize>, String> {
+    let Ok(lengths) = serde_json::from_str::<Vec<&RawValue>>(text.get()) else {
+        return Err(format!("\"shape\" is a list of lengths, not {}", shown_word(text.get())));
+    };
+    let length = |(axis, text): (usize, &&RawValue)| {
+        let found = || format!("shape[{axis}] = {} is not an integer from 0 to {}", shown_word(text.get()), usize::MAX);
+        text.get().parse().map_err(|_| found())
+    };
+    lengths.iter().enumerate().map(length).collect()
+}
+
+/// Describes the first wrong entry of a list.
+fn wrong_entries(text: &RawValue, shape: &[usize]) -> Option<String> {
+    match serde_json::from_str::<Vec<&RawValue>>(text.get()) {
+        Ok(entries) => entries.into_iter().enumerate().find_map(|entry| wrong_entry(entry, shape)),
+        Err(_) => Some(format!("\"entries\" is a list, not {}", shown_word(text.get()))),
+    }
+}
+
+/// Describes an entry that is not coordinates with a value.
+fn wrong_entry((entry, text): (usize, &RawValue), shape: &[usize]) -> Option<String> {
+    let Ok((coords, _)) = serde_json::from_str::<(Vec<&RawValue>, &RawValue)>(text.get()) else {
+        let found = shown_word(text.get());
+        return Some(format!(
+            "entries[{entry}] = {found} is not a list of coordinates and a value, as in [[0, 1], 2.5]"
+        ));
+    };
+    let axis = coords.iter().position(|coord| coord.get().parse::<usize>().is_err())?;
+    let last = match shape.get(axis) {
+        Some(&length) if length > 0 => length - 1,
+        _ => usize::MAX,
+    };
+    let found = shown_word(coords[axis].get());
+    Some(format!(
+        "entries[{entry}][0][{axis}] = {found} is not an integer from 0 to {last}, as coordinates of axis {axis} are"
+    ))
+}
+
 fn tensor(text: &RawValue) -> Result<AnyTensor, String> {
-    let given: Given<'_> = serde_json::from_str(text.get()).map_err(|error| error.to_string())?;
+    let given = serde_json::from_str::<Given<'_>>(text.get());
+    let given = given.map_err(|error| wrong_part(text).unwrap_or_else(|| error.to_string()))?;
     let no_type = || format!("there is no element type {}", shown_word(&given.dtype));
     let dtype = DType::from_name(&given.dtype).ok_or_else(no_type)?;
     let format = match given.format.as_deref() {
