@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules from the ground up. A module may import those of lower floors, and its own.
 const FLOORS: &[&[&str]] = &[
-    &["shape", "machine", "few", "locks"],
+    &["shape", "machine", "few", "locks", "temporary"],
     &["alloc"],
     &["spare"],
     &["error", "grouping"],
@@ -65,6 +65,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("png", &["spy"]),
     ("noto_sans_mono_bitmap", &["spy"]),
     ("console", &["bin"]),
+    ("signal_hook", &["bin"]),
 ];
 
 fn source_files(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -11,15 +11,29 @@ pub(crate) fn create(path: &Path, options: &OpenOptions) -> Result<Option<File>>
     let file = options.open(path)?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Ok(None),
-        _ => Ok(path.exists().then_some(file)),
+        _ => Ok(is_at(&file, path).then_some(file)),
     }
 }
 
 /// The file, if the process that made it is gone. It is locked, so that nobody else finds it as well.
 pub(crate) fn abandoned(path: &Path) -> Option<File> {
     let file = File::options().read(true).write(true).open(path).ok()?;
-    // Somebody else may have removed it meanwhile.
-    (file.try_lock().is_ok() && path.exists()).then_some(file)
+    (file.try_lock().is_ok() && is_at(&file, path)).then_some(file)
+}
+
+/// Whether a file still has this name: another process may have renamed or removed it, and created another one, before
+/// it was locked.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let number = |found: std::fs::Metadata| (found.dev(), found.ino());
+    let named = std::fs::symlink_metadata(path).map(number);
+    named.is_ok_and(|named| file.metadata().is_ok_and(|found| number(found) == named))
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, path: &Path) -> bool {
+    path.exists()
 }
 
 #[cfg(test)]
@@ -39,6 +53,11 @@ mod tests {
         std::fs::remove_file(&path)?;
         drop(found);
         assert!(abandoned(&path).is_none());
-        Ok(())
+        // Another file of that name is not the one that was opened.
+        let opened = options.open(&path)?;
+        std::fs::remove_file(&path)?;
+        let other = options.open(&path)?;
+        assert!(is_at(&other, &path) && (cfg!(not(unix)) || !is_at(&opened, &path)));
+        std::fs::remove_file(&path)
     }
 }

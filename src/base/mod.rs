@@ -12,4 +12,5 @@ pub(crate) mod locks;
 pub(crate) mod machine;
 pub(crate) mod shape;
 pub(crate) mod spare;
+pub(crate) mod temporary;
 pub(crate) mod threads;

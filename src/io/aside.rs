@@ -1,18 +1,29 @@
-//! Files that are written aside, under names of their own, and what processes that were killed left of them.
+//! Files that are written aside, under names of their own, and what terminated processes left of them.
 
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::base::error::Result;
-use crate::base::locks;
+use crate::base::{locks, temporary};
 
 /// What all names begin with, before the number of the process.
 pub(super) const NAME: &str = ".lacuna-";
 
 /// What the names of files end with that are to take the place of others.
 pub(super) const FILE: &str = ".tmp";
+
+/// The names that are tried for one file. Other processes hold the others, or left them where there are no locks.
+const MOST_NAMES: usize = 1 << 16;
+
+/// Entries of a folder that are looked at for each file written there, on average.
+const LOOKS: usize = 64;
+
+/// Folders whose entries are counted.
+const MOST_FOLDERS: usize = 1 << 10;
 
 /// A file that is removed unless it takes the place of another.
 #[derive(Debug)]
@@ -21,7 +32,7 @@ pub(super) struct Aside(Option<PathBuf>);
 impl Aside {
     pub(super) fn replace(mut self, target: &Path) -> Result<()> {
         if let Some(path) = &self.0 {
-            fs::rename(path, target)?;
+            temporary::end(path, || fs::rename(path, target))?;
         }
         self.0 = None;
         Ok(())
@@ -31,13 +42,13 @@ impl Aside {
 impl Drop for Aside {
     fn drop(&mut self) {
         if let Some(path) = &self.0 {
-            let _ = fs::remove_file(path);
+            let _ = temporary::end(path, || fs::remove_file(path));
         }
     }
 }
 
 /// A new file in a folder, under a short name that no other process takes, and locked. If it is `private` nobody but its
-/// owner may open it.
+/// owner may open it. A signal that ends the process removes it, unless it lists what is to be removed later.
 #[cfg_attr(not(unix), allow(unused_variables))]
 pub(super) fn create(folder: &Path, ending: &str, private: bool) -> Result<(Aside, File)> {
     static NAMES: AtomicUsize = AtomicUsize::new(0);
@@ -47,31 +58,55 @@ pub(super) fn create(folder: &Path, ending: &str, private: bool) -> Result<(Asid
     if private {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     }
-    for _ in 0..100 {
+    for _ in 0..MOST_NAMES {
         let number = NAMES.fetch_add(1, Ordering::Relaxed);
         let path = folder.join(format!("{NAME}{}-{number}{ending}", std::process::id()));
-        match locks::create(&path, &options) {
+        let create = || locks::create(&path, &options);
+        match if ending == FILE { temporary::create(&path, create) } else { create() } {
             Ok(Some(file)) => return Ok((Aside(Some(path)), file)),
             Ok(None) => {}
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error.into()),
         }
     }
-    Err(std::io::Error::new(ErrorKind::AlreadyExists, "too many temporary files beside the target").into())
+    let why = format!("the folder has {MOST_NAMES} temporary files; remove those named {NAME}*{ending}");
+    Err(std::io::Error::new(ErrorKind::AlreadyExists, why).into())
 }
 
-/// Calls `found` with each file of such a name in a folder whose process is gone, and removes it.
-#[cfg(feature = "parquet")]
-pub(super) fn remove_left(folder: &Path, ending: &str, mut found: impl FnMut(&File)) {
+/// Removes the files of such names in a folder whose processes are gone, and looks at all files of the folder for that: in
+/// a small folder before each file that is written there, in a large one after many.
+pub(super) fn remove_some_left(folder: &Path) {
+    static TO_GO: Mutex<Option<HashMap<PathBuf, usize>>> = Mutex::new(None);
+    let mut to_go = TO_GO.lock().unwrap_or_else(PoisonError::into_inner);
+    let to_go = to_go.get_or_insert_default();
+    match to_go.get_mut(folder) {
+        Some(files @ 1..) => *files -= 1,
+        _ => {
+            let looked = remove_left(folder, FILE, |_| ());
+            if to_go.len() >= MOST_FOLDERS {
+                to_go.clear();
+            }
+            to_go.insert(folder.into(), looked / LOOKS);
+        }
+    }
+}
+
+/// Calls `found` with each file of such a name in a folder whose process is gone, and removes it. Returns the number of
+/// files in the folder.
+pub(super) fn remove_left(folder: &Path, ending: &str, mut found: impl FnMut(&File)) -> usize {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    for path in entries.flatten().map(|entry| entry.path()) {
-        let name = path.file_name().and_then(|name| name.to_str());
-        let is_ours = name.is_some_and(|name| name.starts_with(NAME) && name.ends_with(ending));
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let mut looked = 0;
+    for entry in entries.flatten() {
+        looked += 1;
+        let name = entry.file_name();
+        let is_ours = name.to_str().is_some_and(|name| name.starts_with(NAME) && name.ends_with(ending));
+        let path = entry.path();
         // Its lock is held until it is gone.
         if let Some(file) = is_ours.then(|| locks::abandoned(&path)).flatten() {
             found(&file);
             let _ = fs::remove_file(&path);
         }
     }
+    looked
 }

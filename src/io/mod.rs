@@ -73,6 +73,8 @@ mod tns;
 mod write;
 
 #[doc(no_inline)]
+#[doc(hidden)]
+pub use crate::base::temporary::remove_temporary;
 pub use crate::dynamic::{AnyFormat, AnyTensor, Format};
 pub use compression::Compression;
 pub use csv::{CsvColumns, Labelled, read_csv, read_csv_from, write_csv, write_csv_to};

@@ -12,7 +12,7 @@ use crate::io::aside::{self, Aside};
 ///
 /// A target that is no regular file (a pipe, a device), has no name any more, or is what this program prints to, is
 /// written as it is. A link is followed. The new file has the permissions of the one before it and, as far as the
-/// system allows, its owner and group.
+/// system allows, its owner and group. Temporary files of terminated processes in its folder are removed.
 ///
 /// # Errors
 ///
@@ -101,8 +101,7 @@ pub(crate) struct Saving {
 }
 
 impl Saving {
-    /// [`save`], step by step; what is no regular file is refused. What processes that were killed left beside it is
-    /// removed; `save` does not look for it, as many small files in one folder would each take a look at all others.
+    /// [`save`], step by step; what is no regular file is refused.
     #[cfg(feature = "parquet")]
     pub(crate) fn begin(path: &Path) -> Result<Saving> {
         match Target::at(path)? {
@@ -111,21 +110,16 @@ impl Saving {
                 let why = "pieces are written to a regular file or to a folder";
                 Err(std::io::Error::new(ErrorKind::InvalidInput, why).into())
             }
-            Target::File(before) => Saving::alone(&target_of(path), Some(&before)),
-            Target::New => Saving::alone(&target_of(path), None),
+            Target::File(before) => Saving::of(&target_of(path), Some(&before)),
+            Target::New => Saving::of(&target_of(path), None),
         }
-    }
-
-    #[cfg(feature = "parquet")]
-    fn alone(path: &Path, before: Option<&Metadata>) -> Result<Saving> {
-        path.parent().into_iter().for_each(|folder| aside::remove_left(folder, aside::FILE, |_| ()));
-        Saving::of(path, before)
     }
 
     fn of(path: &Path, before: Option<&Metadata>) -> Result<Saving> {
         let Some(folder) = path.file_name().and(path.parent()) else {
             return Err(std::io::Error::new(ErrorKind::InvalidInput, "the path to write to names no file").into());
         };
+        aside::remove_some_left(folder);
         let (aside, file) = aside::create(folder, aside::FILE, before.is_some())?;
         if let Some(before) = before {
             keep_access(&file, before)?;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::base::error::Result;
-use crate::base::locks;
+use crate::base::{locks, temporary};
 
 /// What the folders are called, before the numbers of the process and of the folder.
 const NAME: &str = "lacuna-spill-";
@@ -55,8 +55,8 @@ impl Made {
         loop {
             let number = COUNT.fetch_add(1, Ordering::Relaxed);
             let folder = base.join(format!("{NAME}{}-{number}", std::process::id()));
-            match fs::create_dir(&folder) {
-                Ok(()) => {}
+            match temporary::create(&folder, || fs::create_dir(&folder).map(Some)) {
+                Ok(_) => {}
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             }
@@ -73,7 +73,7 @@ impl Drop for Made {
     fn drop(&mut self) {
         // What holds a file open must let it go where open ones cannot be removed.
         self.lock = None;
-        let _ = fs::remove_dir_all(&self.folder);
+        let _ = temporary::end(&self.folder, || fs::remove_dir_all(&self.folder));
     }
 }
 
