@@ -1436,8 +1436,12 @@ fn verbs_of_reductions_pairs_and_parts() {
     for (status, arguments, said) in [
         (2, &["slice", &x, "1:2:3:4"][..], "at most two colons"),
         (2, &["quantile", &x], "--q"),
-        (1, &["quantile", &x, "--q", "1.5"], "q is 1.5, not from 0 to 1"),
-        (1, &["quantile", &x, "--q", "nan"], "q is NaN, not from 0 to 1"),
+        (2, &["quantile", &x, "--q", "2"], "q is 2.0, not from 0 to 1"),
+        (2, &["nanquantile", &x, "--q", "1.5"], "q is 1.5, not from 0 to 1"),
+        (2, &["quantile", &x, "--q", "-0.5"], "q is -0.5, not from 0 to 1"),
+        (2, &["quantile", &x, "--q", "nan"], "q is NaN, not from 0 to 1"),
+        (2, &["quantile", &x, "--q", "half"], "`half` is not a number from 0 to 1"),
+        (2, &["backward", "quantile", &x, "--q", "2", "--grad", &x], "q is 2.0, not from 0 to 1"),
         (2, &["norm", &y, "--ord", "3"], "--ord"),
         (1, &["norm", &x], "x.mtx: norm is no operation on int64"),
         (1, &["topk", &x, "--k", "4"], "x.mtx: "),
@@ -1656,4 +1660,165 @@ fn expressions_run_in_chunks() {
     let refused = failure(1, &["eval", "x * 2", &x, "--engine", "chunks", "--max-memory", "100"]);
     assert!(refused.contains("--max-memory"), "{refused}");
     assert!(failure(2, &["eval", "--lines", "--engine", "chunks"]).contains("--lines"));
+}
+
+/// Entries of a result that does not fit the memory are read again as far as they are listed.
+#[cfg(feature = "parquet")]
+#[test]
+fn a_large_result_in_chunks_lists_the_entries_that_are_asked_for() {
+    let folder = Folder::new("large-head");
+    let (table, out) = (folder.path("x.parquet"), folder.path("o.parquet"));
+    assert!(lacuna(&["eval", "random([300, 1000], 100000, 5)", "-o", &table]).status.success());
+    let x = format!("x={table}");
+    let plain = ["eval", "x * 2", &x];
+    let chunks = ["-o", &out, "--engine", "chunks", "--max-memory", "256K", "--spill", folder.0.to_str().unwrap()];
+    for told in [&["--head", "5"][..], &[], &["--head", "0"], &["--all"], &["--json"], &["--json", "--head", "5"]] {
+        let expected = lacuna(&[&plain[..], told].concat());
+        let found = lacuna(&[&plain[..], &chunks, told].concat());
+        assert!(expected.status.success() && found.status.success(), "{told:?}: {}", stderr(&found));
+        assert!(stdout(&found) == stdout(&expected), "{told:?}: {:.300}", stdout(&found));
+    }
+}
+
+/// Runs a line of the shell with the program as `$LACUNA` and this folder, for a while at most.
+#[cfg(unix)]
+fn shell_in(folder: &Folder, line: &str) -> Output {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).env("LACUNA", env!("CARGO_BIN_EXE_lacuna")).current_dir(&folder.0);
+    shell.stdin(Stdio::null()).output().unwrap()
+}
+
+/// Files were opened twice, once for their headers: a pipe has its bytes once.
+#[cfg(unix)]
+#[test]
+fn expressions_read_pipes_as_other_verbs_do() {
+    let folder = Folder::new("pipes");
+    folder.file("x.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 2 5.5\n2 3 -2\n");
+    let names: &[&str] = if cfg!(feature = "parquet") { &["x.mtx", "x.npz", "x.parquet"] } else { &["x.mtx", "x.npz"] };
+    for name in names {
+        assert!(*name == "x.mtx" || lacuna(&["convert", &folder.path("x.mtx"), &folder.path(name)]).status.success());
+        for (expression, engine) in [("sum(x)", ""), ("sum(x + x) / 2", ""), ("sum(x)", "--engine chunks")] {
+            for line in [
+                format!("cat {name} | timeout 30 \"$LACUNA\" eval '{expression}' x=/dev/stdin --json {engine}"),
+                format!(
+                    "mkfifo p.{name}; cat {name} > p.{name} & timeout 30 \"$LACUNA\" eval '{expression}' x=p.{name} \
+                     --json {engine}; found=$?; rm p.{name}; exit $found"
+                ),
+                format!("timeout 30 \"$LACUNA\" eval '{expression}' x=/dev/stdin --json {engine} < {name}"),
+            ] {
+                if cfg!(not(feature = "parquet")) && !engine.is_empty() {
+                    continue;
+                }
+                let found = shell_in(&folder, &line);
+                let told = String::from_utf8_lossy(&found.stdout).into_owned();
+                assert!(told.contains("[[], 3.5]"), "{line}: {told}{}", String::from_utf8_lossy(&found.stderr));
+            }
+        }
+    }
+    let two = "cat x.mtx | timeout 30 \"$LACUNA\" eval 'sum(x @ y)' x=/dev/stdin y=x.npz";
+    let told = String::from_utf8(shell_in(&folder, two).stderr).unwrap();
+    assert!(told.contains("matmul"), "{told}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn files_may_have_names_that_are_no_utf8() {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+    let folder = Folder::new("names");
+    let path = folder.0.join(OsString::from_vec(b"x\xff=y.mtx".to_vec()));
+    std::fs::write(&path, "%%MatrixMarket matrix coordinate real general\n2 3 2\n1 2 5.5\n2 3 -2\n").unwrap();
+    let word = |before: &str| {
+        let mut word = OsString::from(before);
+        word.push(&path);
+        word
+    };
+    for arguments in [
+        vec!["sum".into(), word("")],
+        vec!["eval".into(), "sum(x)".into(), word("x=")],
+        vec!["sub".into(), word(""), word("")],
+        vec!["backward".into(), "mul".into(), word(""), word(""), "--grad".into(), word("")],
+    ] {
+        let found = Command::new(env!("CARGO_BIN_EXE_lacuna")).args(&arguments).output().unwrap();
+        assert!(found.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&found.stderr));
+    }
+    let no_name = Command::new(env!("CARGO_BIN_EXE_lacuna"))
+        .args([OsString::from("eval"), "x".into(), OsString::from_vec(b"\xff=f".to_vec())])
+        .output()
+        .unwrap();
+    assert_eq!(no_name.status.code(), Some(2));
+}
+
+/// A folder in which the program writes a large file, once it has begun to, and the program.
+#[cfg(unix)]
+fn writing(name: &str, arguments: &[&str]) -> (Folder, std::process::Child) {
+    let folder = Folder::new(name);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lacuna"));
+    command.args(arguments).current_dir(&folder.0).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.spawn().unwrap();
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while folder.names().is_empty() && std::time::Instant::now() < end {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    assert!(!folder.names().is_empty(), "{arguments:?} wrote nothing");
+    (folder, child)
+}
+
+/// An expression whose result takes seconds to write.
+#[cfg(unix)]
+const LARGE: &str = "random([1000000, 1000000], 2000000)";
+
+#[cfg(unix)]
+fn end_by(signal: &str, child: &mut std::process::Child) -> Option<i32> {
+    use std::os::unix::process::ExitStatusExt;
+    assert!(Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap().success());
+    child.wait().unwrap().signal()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_that_ends_the_program_leaves_no_temporary_file() {
+    for (signal, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        let (folder, mut child) = writing(signal, &["eval", LARGE, "-o", "o.mtx"]);
+        assert_eq!(end_by(signal, &mut child), Some(number), "{:?}", folder.names());
+        assert_eq!(folder.names(), [""; 0], "{signal}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_killed_program_left_is_removed_by_the_next_write() {
+    let (folder, mut child) = writing("kill", &["eval", LARGE, "-o", "o.mtx"]);
+    assert_eq!(end_by("KILL", &mut child), Some(9));
+    assert_eq!(folder.names().len(), 1, "{:?}", folder.names());
+    let small = folder.path("small.mtx");
+    assert!(lacuna(&["convert", &data("cross_123.mtx"), &small]).status.success());
+    assert_eq!(folder.names(), ["small.mtx"]);
+    // Those of one number of a process, as in containers, where it is always 1.
+    for number in 0..100 {
+        folder.file(&format!(".lacuna-1-{number}.tmp"), "half");
+        folder.file(&format!(".lacuna-{}-{number}.tmp", std::process::id()), "half");
+    }
+    assert!(lacuna(&["convert", &data("cross_123.mtx"), &small]).status.success());
+    assert_eq!(folder.names(), ["small.mtx"]);
+}
+
+/// In a container the program is process 1. Not everybody may make one.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_container_writes_beside_what_others_of_its_number_left() {
+    let folder = Folder::new("container");
+    for number in 0..200 {
+        folder.file(&format!(".lacuna-1-{number}.tmp"), "half");
+    }
+    folder.file("x.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 5.5\n");
+    let line = "unshare --user --map-root-user --pid --fork";
+    if !shell_in(&folder, &format!("{line} true")).status.success() {
+        return println!("skipped: no process may have a number space of its own");
+    }
+    let held = std::fs::File::open(folder.0.join(".lacuna-1-7.tmp")).unwrap();
+    held.try_lock().unwrap();
+    let found = shell_in(&folder, &format!("{line} \"$LACUNA\" convert x.mtx o.npz"));
+    assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
+    assert_eq!(folder.names(), [".lacuna-1-7.tmp", "o.npz", "x.mtx"]);
 }

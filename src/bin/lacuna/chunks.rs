@@ -12,7 +12,7 @@ use lacuna::{Error, Result};
 use crate::args::{Output, Running};
 use crate::failure::{Failure, unnamed};
 use crate::input::{File, HEAD, read};
-use crate::names::is_stream;
+use crate::names::{can_be_read_again, is_stream};
 use crate::output::{tell, write_options};
 use crate::progress::Bar;
 use crate::summary::Summary;
@@ -113,17 +113,18 @@ impl Bindings {
     }
 }
 
-/// Whether a file is read in parts. As where it is read as a whole, its first bytes tell what its name does not.
+/// Whether a file is read in parts. As where it is read as a whole, its first bytes tell what its name does not. A pipe
+/// cannot be: its bytes come once, in order.
 fn is_scanned(file: &File<'_>) -> bool {
     let named = || file.from.or_else(|| FileFormat::from_path(file.path));
     let format = || named().or_else(|| FileFormat::from_first_bytes(&head(file.path)));
-    !is_stream(file.path) && (file.path.is_dir() || format() == Some(FileFormat::Parquet))
+    can_be_read_again(file.path) && (file.path.is_dir() || format() == Some(FileFormat::Parquet))
 }
 
-/// The first bytes of a regular file; a pipe has them once only.
+/// The first bytes of a file.
 fn head(path: &Path) -> Vec<u8> {
     let mut head = Vec::new();
-    if let Some(file) = path.is_file().then(|| std::fs::File::open(path).ok()).flatten() {
+    if let Ok(file) = std::fs::File::open(path) {
         let _ = file.take(HEAD).read_to_end(&mut head);
     }
     head
@@ -143,16 +144,10 @@ fn of_step(error: Error) -> Error {
     }
 }
 
-/// Tells what was written, with its entries if they fit memory.
+/// Tells what was written. Its entries are read again as far as they are listed.
 fn tell_table(path: &Path, output: &Output, memory: u64) -> Result<std::result::Result<(), Failure>> {
     let mut options = ReadOptions::default();
     options.max_memory = Some(memory);
     let dataset = Dataset::open(path, &options)?;
-    let bytes = dataset.nnz().saturating_mul(16 * (dataset.shape().rank() as u64 + 1));
-    if bytes <= memory {
-        let from = (FileFormat::from_path(path) != Some(FileFormat::Parquet)).then_some(FileFormat::Parquet);
-        let written = read(path, from, &options);
-        return Ok(written.and_then(|x| tell(&Summary::new(&x), &output.telling, false)));
-    }
-    Ok(tell(&Summary::of_header(&dataset.header()?, dataset.nnz()), &output.telling, false))
+    Ok(tell(&Summary::of_dataset(&dataset.header()?, &dataset), &output.telling, false))
 }

@@ -12,7 +12,7 @@ use crate::chunks::{Bindings, Engine};
 use crate::failure::Failure;
 use crate::input::{File, read};
 use crate::lines;
-use crate::names::is_stream;
+use crate::names::can_be_read_again;
 use crate::output::print;
 
 /// A name of the expression, and the file that it stands for.
@@ -68,9 +68,10 @@ fn in_chunks(expression: &Expression, named: &[(&str, File<'_>)], args: &EvalArg
     engine.emit(expression, &bound, &args.output, told)
 }
 
-/// Refuses types and shapes that do not go together before any entry is read, where each file has a header.
+/// Rejects types and shapes that do not go together before any entry is read, if each file has a header and can be read
+/// again after it: a pipe cannot.
 fn check_headers(expression: &Expression, files: &HashMap<&str, &PathBuf>, args: &EvalArgs) -> Result<(), Failure> {
-    if args.reading.from.is_some() || files.values().any(|file| is_stream(file)) {
+    if args.reading.from.is_some() || !files.values().all(|file| can_be_read_again(file)) {
         return Ok(());
     }
     let options = args.reading.options();

@@ -17,6 +17,8 @@ mod positions;
 mod progress;
 mod ranges;
 mod sets;
+#[cfg(unix)]
+mod signals;
 mod spy;
 mod summary;
 mod usage;
@@ -35,6 +37,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Failure> {
+    #[cfg(unix)]
+    signals::watch();
     usage::check_words(std::env::args_os()).map_err(Failure::Usage)?;
     let cli = usage::parse(std::env::args_os())?;
     usage::check_files(&cli.verb).map_err(Failure::Usage)?;

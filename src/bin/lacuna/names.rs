@@ -7,6 +7,11 @@ pub(crate) fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// Whether a path stands for a file or a folder, and not for a stream, a pipe or a device, whose bytes come once.
+pub(crate) fn can_be_read_again(path: &Path) -> bool {
+    !is_stream(path) && path.metadata().is_ok_and(|found| found.is_file() || found.is_dir())
+}
+
 /// The name of a file in a sentence: a line break, or what a terminal obeys, is escaped.
 pub(crate) fn shown(path: &Path) -> String {
     escaped(path.to_string_lossy().chars())

@@ -2,10 +2,12 @@
 
 use std::io::Write;
 
+#[cfg(feature = "parquet")]
+use lacuna::io::Dataset;
 use lacuna::io::{AnyTensor, FileElement};
 use lacuna::{Pattern, Tensor, dispatch};
 use serde::Serialize;
-use serde::ser::SerializeSeq;
+use serde::ser::{Error as _, SerializeSeq};
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
 
@@ -24,7 +26,14 @@ pub(crate) struct Summary<'a> {
     details: Option<Details>,
     /// How many entries there are.
     nnz: usize,
+    /// The file that has the entries, if the tensor does not have them.
+    #[cfg(feature = "parquet")]
+    dataset: Option<&'a Dataset>,
 }
+
+/// The bytes of entries that are read at once from a file to list them.
+#[cfg(feature = "parquet")]
+const PIECE: u64 = 1 << 20;
 
 /// The summary for programs.
 #[derive(Serialize)]
@@ -42,17 +51,49 @@ struct Told<'a> {
 
 impl<'a> Summary<'a> {
     pub(crate) fn new(tensor: &'a AnyTensor) -> Self {
-        Summary { tensor, details: None, nnz: tensor.nnz() }
+        Summary {
+            tensor,
+            details: None,
+            nnz: tensor.nnz(),
+            #[cfg(feature = "parquet")]
+            dataset: None,
+        }
     }
 
-    /// Of a tensor whose entries are left out, so many of them.
+    /// The summary of a file with this header, whose entries are read when they are listed.
     #[cfg(feature = "parquet")]
-    pub(crate) fn of_header(tensor: &'a AnyTensor, nnz: u64) -> Self {
-        Summary { tensor, details: None, nnz: usize::try_from(nnz).unwrap_or(usize::MAX) }
+    pub(crate) fn of_dataset(header: &'a AnyTensor, dataset: &'a Dataset) -> Self {
+        let nnz = usize::try_from(dataset.nnz()).unwrap_or(usize::MAX);
+        Summary { nnz, dataset: Some(dataset), ..Summary::new(header) }
     }
 
     pub(crate) fn detailed(tensor: &'a AnyTensor) -> Self {
-        Summary { tensor, details: Some(dispatch!(tensor, x => Details::of(x))), nnz: tensor.nnz() }
+        Summary { details: Some(dispatch!(tensor, x => Details::of(x))), ..Summary::new(tensor) }
+    }
+
+    /// Visits tensors that have the first entries, each with the number of its entries that are among them.
+    fn for_each_part<E>(
+        &self,
+        most: usize,
+        failed: impl Fn(lacuna::Error) -> E,
+        mut visit: impl FnMut(&AnyTensor, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        #[cfg(feature = "parquet")]
+        if let Some(dataset) = self.dataset {
+            let (mut pieces, mut left) = (dataset.pieces(PIECE), most);
+            while left > 0
+                && let Some(piece) = pieces.next()
+            {
+                let piece = piece.map_err(&failed)?;
+                let count = left.min(piece.nnz());
+                visit(&piece, count)?;
+                left -= count;
+            }
+            return Ok(());
+        }
+        // Only a file fails.
+        let _ = failed;
+        visit(self.tensor, most)
     }
 
     /// The summary for people: a line for each fact, and the first few entries, or so many as are named, which are
@@ -63,14 +104,16 @@ impl<'a> Summary<'a> {
         text += &format!("stored   {} of {}\n", self.nnz, positions(x, self.nnz));
         text += &format!("fill     {}\n", dispatch!(x, x => printed(x.fill())));
         text += &self.details.as_ref().map_or(String::new(), |details| details.text(x));
-        let most = listed.unwrap_or(SHOWN).min(x.nnz());
+        let most = listed.unwrap_or(SHOWN).min(self.nnz);
         writer.write_all(text.as_bytes())?;
         if most > 0 {
             writeln!(writer, "entries")?;
         }
-        dispatch!(x, x => for_each_entry(x, most, |coords, value| {
-            writeln!(writer, "  {coords:?} {}", printed(value))
-        }))?;
+        self.for_each_part(most, std::io::Error::other, |part, count| {
+            dispatch!(part, part => for_each_entry(part, count, |coords, value| {
+                writeln!(writer, "  {coords:?} {}", printed(value))
+            }))
+        })?;
         match self.nnz - most {
             0 => Ok(()),
             rest => writeln!(writer, "  … {rest} more"),
@@ -80,7 +123,7 @@ impl<'a> Summary<'a> {
     /// The summary for programs, on a line, with the entries where they are few, or so many as are named.
     pub(crate) fn json(&self, listed: Option<usize>, mut writer: impl Write) -> std::io::Result<()> {
         let x = self.tensor;
-        let most = listed.or((self.nnz <= MOST_VALUES).then_some(MOST_VALUES)).filter(|_| self.nnz == x.nnz());
+        let most = listed.or((self.nnz <= MOST_VALUES).then_some(MOST_VALUES)).map(|most| most.min(self.nnz));
         let told = Told {
             format: x.format().name(),
             shape: x.shape(),
@@ -88,7 +131,7 @@ impl<'a> Summary<'a> {
             nnz: self.nnz,
             fill: dispatch!(x, x => json_value(x.fill())),
             details: self.details.as_ref().map(|details| details.told(x)),
-            values: most.map(|most| Listed { tensor: x, most }),
+            values: most.map(|most| Listed { summary: self, most }),
         };
         told.serialize(&mut Serializer::with_formatter(&mut writer, Spaced))?;
         writeln!(writer)
@@ -97,16 +140,18 @@ impl<'a> Summary<'a> {
 
 /// The first entries, told one by one: a tensor may have more than fit memory once more.
 struct Listed<'a> {
-    tensor: &'a AnyTensor,
+    summary: &'a Summary<'a>,
     most: usize,
 }
 
 impl Serialize for Listed<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(None)?;
-        dispatch!(self.tensor, x => for_each_entry(x, self.most, |coords, value| {
-            list.serialize_element(&(coords, json_value(value)))
-        }))?;
+        self.summary.for_each_part(self.most, S::Error::custom, |part, count| {
+            dispatch!(part, part => for_each_entry(part, count, |coords, value| {
+                list.serialize_element(&(coords, json_value(value)))
+            }))
+        })?;
         list.end()
     }
 }
@@ -132,8 +177,10 @@ impl Formatter for Spaced {
 fn positions(x: &AnyTensor, nnz: usize) -> String {
     match x.shape().checked_size() {
         Some(0) => "0".into(),
-        Some(size) if nnz != x.nnz() => format!("{size} ({})", share(nnz as f64 / size as f64)),
-        size => format!("{} ({})", counted(size), share(x.density())),
+        size => {
+            let all: f64 = x.shape().iter().map(|&length| length as f64).product();
+            format!("{} ({})", counted(size), share(nnz as f64 / all))
+        }
     }
 }
 

@@ -22,8 +22,7 @@ pub(crate) use reductions::{
 pub(crate) use shared::{Input, Output, Reading, Running, Telling, Writing};
 pub(crate) use words::{Indices, Picture, Values, not_an_option};
 use words::{
-    ModeArg, parse_axes, parse_axis, parse_binding, parse_columns, parse_indices, parse_pixels, parse_values,
-    parse_verb,
+    ModeArg, binding, parse_axes, parse_axis, parse_columns, parse_indices, parse_pixels, parse_values, parse_verb,
 };
 
 /// Sparse tensors on the command line: questions asked of a file, without building its dense form.
@@ -268,7 +267,7 @@ pub(crate) struct EvalArgs {
     #[arg(required_unless_present_any = ["lines", "functions"], allow_hyphen_values = true, value_name = "EXPR")]
     pub(crate) expression: Option<String>,
     /// The files that the names of the expression stand for
-    #[arg(value_parser = parse_binding, value_name = "NAME=FILE")]
+    #[arg(value_parser = binding(), value_name = "NAME=FILE")]
     pub(crate) bindings: Vec<Binding>,
     /// Answer JSON objects, one a line of stdin, until its end
     #[arg(long, conflicts_with_all = ["expression", "bindings", "output"])]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::shared::Running;
 use super::shared::{Input, Output, Reading};
-use super::words::{parse_axis, parse_labels, parse_operand, parse_slices, parse_wrt, semirings};
+use super::words::{operand, parse_axis, parse_labels, parse_probability, parse_slices, parse_wrt, semirings};
 use super::{Backward, Nanmedian, Reduce};
 
 /// Verbs with arguments of one type: for each its name, what it does, and what stands behind it in the example. Of
@@ -79,7 +79,7 @@ pub(crate) struct Quantile {
     #[command(flatten)]
     pub(crate) fold: Fold,
     /// Which one, from 0 to 1
-    #[arg(long, allow_negative_numbers = true, value_name = "Q")]
+    #[arg(long, value_parser = parse_probability, allow_negative_numbers = true, value_name = "Q")]
     pub(crate) q: f64,
     /// What a quantile is that falls between two elements
     #[arg(long, value_parser = ["linear", "lower", "higher", "midpoint", "nearest"], default_value = "linear",
@@ -221,7 +221,7 @@ pub(crate) struct ZipArgs {
     #[command(flatten)]
     pub(crate) input: Input,
     /// The other operand: a file, or a number in the element type of the first
-    #[arg(value_parser = parse_operand, allow_hyphen_values = true, value_name = "FILE|NUMBER")]
+    #[arg(value_parser = operand(), allow_hyphen_values = true, value_name = "FILE|NUMBER")]
     pub(crate) right: Operand,
     /// Look at what is stored alone
     #[arg(long)]
@@ -260,7 +260,7 @@ pub(crate) struct BackwardZipArgs {
     #[command(flatten)]
     pub(crate) input: Input,
     /// The other operand: a file, or a number in the element type of the first
-    #[arg(value_parser = parse_operand, allow_hyphen_values = true, value_name = "FILE|NUMBER")]
+    #[arg(value_parser = operand(), allow_hyphen_values = true, value_name = "FILE|NUMBER")]
     pub(crate) right: Operand,
     /// Look at what is stored alone
     #[arg(long)]

@@ -1,9 +1,10 @@
 //! The words that arguments are: what they may be, and what is said of any other.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use clap::ValueEnum;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use lacuna::dynamic::AnyMatmul;
 use lacuna::eval::{Expression, Fault};
 use lacuna::io::{FileFormat, Format};
@@ -135,8 +136,15 @@ pub(crate) fn parse_indices(text: &str) -> Parsed<Indices> {
     Ok(Indices(split_list(text)?.map(Item::parse).collect::<Parsed<_>>()?))
 }
 
-/// A number as expressions have it, or else the name of a file.
-pub(crate) fn parse_operand(word: &str) -> Parsed<Operand> {
+/// A number as expressions have it, or else the name of a file, which need not be UTF-8.
+pub(crate) fn operand() -> impl TypedValueParser<Value = Operand> {
+    OsStringValueParser::new().try_map(|word| match word.to_str() {
+        Some(text) => parse_operand(text),
+        None => Ok(Operand::File(word.into())),
+    })
+}
+
+fn parse_operand(word: &str) -> Parsed<Operand> {
     let word = not_an_option(word)?;
     Ok(match word.parse::<Number>() {
         Ok(Number::Real(real)) if !real.is_finite() => Operand::Number(if real.is_nan() {
@@ -177,14 +185,34 @@ pub(crate) fn parse_wrt(word: &str) -> Parsed<usize> {
     }
 }
 
-/// `NAME=FILE`.
-pub(crate) fn parse_binding(word: &str) -> Parsed<Binding> {
-    match word.split_once('=') {
+/// `NAME=FILE`; the name of a file need not be UTF-8.
+pub(crate) fn binding() -> impl TypedValueParser<Value = Binding> {
+    OsStringValueParser::new().try_map(|word| match split_word(&word) {
         Some((name, file)) if !name.is_empty() && !file.is_empty() => {
             Ok(Binding { name: name.into(), file: file.into() })
         }
-        _ => Err("write NAME=FILE, as in x=karate.mtx".into()),
-    }
+        _ => Err("write NAME=FILE, as in x=karate.mtx"),
+    })
+}
+
+/// The text before the first `=` of a word, and the word after it.
+#[cfg(unix)]
+fn split_word(word: &OsStr) -> Option<(&str, &OsStr)> {
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = word.as_bytes();
+    let end = bytes.iter().position(|&byte| byte == b'=')?;
+    Some((str::from_utf8(&bytes[..end]).ok()?, OsStr::from_bytes(&bytes[end + 1..])))
+}
+
+#[cfg(not(unix))]
+fn split_word(word: &OsStr) -> Option<(&str, &OsStr)> {
+    word.to_str()?.split_once('=').map(|(name, file)| (name, file.as_ref()))
+}
+
+/// The probability of a quantile.
+pub(crate) fn parse_probability(text: &str) -> Parsed<f64> {
+    let q = text.trim().parse::<f64>().map_err(|_| format!("`{text}` is not a number from 0 to 1"))?;
+    if (0.0..=1.0).contains(&q) { Ok(q) } else { Err(format!("q is {q:?}, not from 0 to 1")) }
 }
 
 pub(crate) fn parse_fill(text: &str) -> Parsed<String> {
