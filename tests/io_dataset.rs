@@ -299,6 +299,62 @@ fn what_killed_writers_left_goes_with_the_next_write() {
     fs::remove_file(other).unwrap();
 }
 
+/// Writers of the same folder at the same time, as processes are.
+#[test]
+fn writers_at_once_leave_the_parts_of_one() {
+    let place = Place::new();
+    std::thread::scope(|scope| {
+        for writer in 0..6_u64 {
+            let folder = place.folder();
+            scope.spawn(move || {
+                for round in 0..10 {
+                    let values = (0..5).map(|at| 100 * writer + 10 * round + at).collect();
+                    let x = CooTensor::new([5], vec![vec![0, 1, 2, 3, 4]], values, 0).unwrap();
+                    write(&folder, &x, &WriteOptions::default().group_entries(2).part_entries(2)).unwrap();
+                }
+            });
+        }
+    });
+    let left = names(&place.folder());
+    let found = read(place.folder(), &default()).unwrap().into_coo::<u64, u32>().unwrap();
+    let first = found.values()[0];
+    assert!(found.values().iter().copied().eq(first..first + 5) && left.len() == 4, "{found:?} in {left:?}");
+}
+
+/// Parts that nobody holds and no manifest names, though no list tells of them either.
+#[test]
+fn parts_that_nobody_names_go_with_the_next_write() {
+    let place = written(&tensor().into());
+    let (folder, before) = (place.folder(), names(&place.folder()));
+    fs::write(folder.join("part-00070.parquet"), "lost").unwrap();
+    fs::write(folder.join("notes.txt"), "words").unwrap();
+    drop(DatasetWriter::create(&folder, &small()).unwrap());
+    assert_eq!(names(&folder), [&before[..1], &["notes.txt".to_string()], &before[1..]].concat());
+    // And those of a writer that lives stay, also when another one finishes.
+    let mut living = DatasetWriter::create(&folder, &small()).unwrap();
+    living.push(&tensor()).unwrap();
+    let parts = names(&folder).into_iter().filter(|name| name.starts_with("part-") && !before.contains(name));
+    let parts: Vec<String> = parts.collect();
+    write(&folder, &tensor(), &small()).unwrap();
+    assert!(!parts.is_empty() && parts.iter().all(|part| folder.join(part).exists()), "{parts:?}");
+    living.finish().unwrap();
+    assert!(read(&folder, &default()).unwrap().same_as(&tensor().into()));
+    assert_eq!(names(&folder).len(), before.len() + 1);
+}
+
+/// A folder without a manifest may be of another program, whatever its files are called.
+#[test]
+fn tables_of_others_stay_where_they_are() {
+    let place = Place::new();
+    fs::create_dir(place.folder()).unwrap();
+    fs::write(place.folder().join("part-00000.parquet"), "theirs").unwrap();
+    fs::write(place.folder().join(".lacuna-1-0.parts"), "part-00001.parquet\n").unwrap();
+    fs::write(place.folder().join("part-00001.parquet"), "of a writer that was killed").unwrap();
+    let error = write(place.folder(), &tensor(), &small()).unwrap_err();
+    assert!(error.to_string().contains("holds files and no tensor"), "{error}");
+    assert_eq!(names(&place.folder()), ["part-00000.parquet"]);
+}
+
 #[test]
 fn a_folder_of_something_else_is_neither_read_nor_written() {
     let place = Place::new();

@@ -36,6 +36,14 @@ fn is_at(_: &File, path: &Path) -> bool {
     path.exists()
 }
 
+/// A folder that is locked until what this gives is dropped; another process that asks for it waits. None on a system
+/// that locks no folders.
+#[cfg(feature = "parquet")]
+pub(crate) fn hold(folder: &Path) -> Option<File> {
+    let folder = File::open(folder).ok()?;
+    folder.lock().is_ok().then_some(folder)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,7 +26,8 @@ const PART: usize = 16 << 20;
 /// Nothing can be read before [`finish`](DatasetWriter::finish): a file takes its place by one rename then, and so does
 /// the manifest of a folder, behind all parts. A writer that is dropped removes what it wrote, and a tensor that was
 /// there stays; what a process that was killed left goes when the next writer to that place is made. A folder that held
-/// a tensor holds the new one from the rename on, and the old parts are removed.
+/// a tensor holds the new one from the rename on, and the old parts are removed. Of several writers to one folder at once
+/// the last one to finish has its tensor there, and no part of the others stays.
 ///
 /// # Examples
 ///

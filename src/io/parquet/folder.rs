@@ -1,5 +1,6 @@
 //! A folder of tables while it is written: its parts, then its manifest.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::mem::take;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::described::Described;
 use super::manifest::{MANIFEST, Manifest, Part};
 use crate::base::error::Result;
+use crate::base::locks;
 use crate::io::aside::{self, Aside};
 use crate::io::save::save;
 
@@ -22,7 +24,7 @@ pub(super) struct Folder {
     /// The names of the files that were made here, and what the ones that are whole hold.
     made: Vec<String>,
     pub(super) parts: Vec<Part>,
-    /// The names of files that are to go if this process is killed, unless the manifest has them.
+    /// The names of the parts that are held, as long as the list is locked.
     list: Option<(Aside, File)>,
     is_done: bool,
 }
@@ -36,19 +38,23 @@ impl Folder {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
             made => made.map(|()| true)?,
         };
-        remove_unfinished(root);
         let (made, parts, is_done) = (vec![], vec![], false);
         let mut folder = Folder { root: root.into(), is_new, next: 0, made, parts, list: None, is_done };
-        let mut strangers = 0;
-        for entry in fs::read_dir(root)? {
-            let name = entry?.file_name().to_string_lossy().into_owned();
-            match number_of(&name) {
+        let held = {
+            let _locked = locks::hold(root);
+            aside::remove_left(root, aside::FILE, |_| ());
+            remove_unnamed(root)?
+        };
+        let (mut strangers, is_tensor) = (0, root.join(MANIFEST).is_file());
+        for name in names(root)? {
+            let number = number_of(&name).filter(|_| is_tensor || held.contains(&name));
+            match number {
                 // Readers of the tensor that is there now go on with its parts.
                 Some(number) => folder.next = folder.next.max(number + 1),
                 None => strangers += usize::from(!name.starts_with(aside::NAME)),
             }
         }
-        if strangers > 0 && !root.join(MANIFEST).is_file() {
+        if strangers > 0 && !is_tensor {
             let why = "the folder holds files and no tensor; name a new one";
             return Err(std::io::Error::new(ErrorKind::AlreadyExists, why).into());
         }
@@ -77,39 +83,77 @@ impl Folder {
         }
     }
 
-    /// Makes the manifest name the new parts, and removes those that it named before.
+    /// Makes the manifest name the new parts, and removes those that it names no more.
     pub(super) fn commit(&mut self, described: Described) -> Result<()> {
-        let before = Manifest::read(&self.root).map(|manifest| manifest.parts).unwrap_or_default();
-        let is_old = |part: &&Part| number_of(&part.file).is_some() && !self.made.contains(&part.file);
-        let old: Vec<String> = before.iter().filter(is_old).map(|part| part.file.clone()).collect();
-        old.iter().try_for_each(|name| self.note(name))?;
         let manifest = Manifest { described, parts: take(&mut self.parts) };
         let text = manifest.to_text();
         // What could not be read is not written.
         Manifest::parse(&text)?;
+        let _locked = locks::hold(&self.root);
         save(self.root.join(MANIFEST), |file| Ok(file.write_all(text.as_bytes())?))?;
-        self.is_done = true;
-        old.iter().for_each(|name| drop(fs::remove_file(self.root.join(name))));
+        // The manifest holds the parts now.
+        (self.is_done, self.list) = (true, None);
+        // What stays, the next write removes.
+        let _ = remove_unnamed(&self.root);
         Ok(())
     }
 }
 
-/// Removes what writers that were killed left in a folder: what they wrote aside, and the parts that their lists name
-/// and the manifest does not.
-fn remove_unfinished(root: &Path) {
-    aside::remove_left(root, aside::FILE, |_| ());
-    let kept = match Manifest::read(root) {
-        Ok(manifest) => manifest.parts,
-        Err(_) if root.join(MANIFEST).exists() => return,
-        Err(_) => Vec::new(),
+/// Removes the parts that no manifest names and no writer holds, and tells which ones writers hold. Where there is no
+/// manifest, parts go that a writer held which was killed: others may be tables of another program.
+///
+/// A part is held before it is there, and until the manifest names it: so lists and manifest are read, in this order,
+/// once it was seen.
+fn remove_unnamed(root: &Path) -> Result<BTreeSet<String>> {
+    let parts: Vec<String> = names(root)?.into_iter().filter(|name| number_of(name).is_some()).collect();
+    let Lists { held, left, dead } = Lists::read(root)?;
+    let named: BTreeSet<String> = match Manifest::read(root) {
+        Ok(manifest) => manifest.parts.into_iter().map(|part| part.file).collect(),
+        Err(_) if root.join(MANIFEST).exists() => return Ok(held),
+        Err(_) => parts.iter().filter(|name| !left.contains(*name)).cloned().collect(),
     };
-    aside::remove_left(root, LIST, |list| {
-        for name in BufReader::new(list).lines().map_while(std::io::Result::ok) {
-            if number_of(&name).is_some() && kept.iter().all(|part| part.file != name) {
-                let _ = fs::remove_file(root.join(name));
+    for name in parts.iter().filter(|name| !named.contains(*name) && !held.contains(*name)) {
+        let _ = fs::remove_file(root.join(name));
+    }
+    dead.iter().for_each(|(path, _)| drop(fs::remove_file(path)));
+    Ok(held)
+}
+
+/// What the lists of writers name.
+#[derive(Default)]
+struct Lists {
+    /// Those of writers that live.
+    held: BTreeSet<String>,
+    /// Those of writers that were killed.
+    left: BTreeSet<String>,
+    /// These lists, which are locked.
+    dead: Vec<(PathBuf, File)>,
+}
+
+impl Lists {
+    fn read(root: &Path) -> Result<Lists> {
+        let mut lists = Lists::default();
+        for name in names(root)?.iter().filter(|name| name.starts_with(aside::NAME) && name.ends_with(LIST)) {
+            let path = root.join(name);
+            match locks::abandoned(&path) {
+                Some(list) => {
+                    lists.left.extend(lines(&list));
+                    lists.dead.push((path, list));
+                }
+                None => File::open(&path).iter().for_each(|list| lists.held.extend(lines(list))),
             }
         }
-    });
+        Ok(lists)
+    }
+}
+
+fn lines(list: &File) -> impl Iterator<Item = String> {
+    BufReader::new(list).lines().map_while(std::io::Result::ok)
+}
+
+/// The names of all that is in a folder.
+fn names(root: &Path) -> Result<Vec<String>> {
+    fs::read_dir(root)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
 }
 
 /// The most parts of one folder.
