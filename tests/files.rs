@@ -15,6 +15,7 @@ mod io_chunks_room;
 mod io_csv;
 mod io_dataset;
 mod io_faults;
+mod io_flips;
 mod io_full_disk;
 mod io_gzip;
 mod io_hostile;

@@ -414,12 +414,9 @@ fn damaged_bounds_are_refused_or_make_no_difference() {
         fs::write(&damaged, &bytes).unwrap();
         let sum = scan::<i64, u32>(&damaged, &ReadOptions::default())
             .and_then(|x| x.sum(Axes::all()).on(Chunks::memory(1 << 20).positions(100)).collect());
-        let in_memory = read_coo::<i64, u32>(&damaged, &ReadOptions::default()).and_then(|x| x.sum(Axes::all()));
-        match (sum, in_memory) {
-            (Ok(sum), Ok(in_memory)) => assert!(sum.same_as(&in_memory), "byte {at}: {sum:?}"),
-            (Err(_), _) => refused += 1,
-            // Sums of the whole file are compared with what is said of it, boxes are not.
-            (Ok(_), Err(_)) => {}
+        match sum {
+            Ok(sum) => assert_eq!(sum.values(), [50_000], "byte {at}"),
+            Err(_) => refused += 1,
         }
     }
     assert!(refused > 8, "{refused}");

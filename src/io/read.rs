@@ -71,7 +71,7 @@ pub fn read_header(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyT
 /// counted from the corner of the box.
 ///
 /// Of a `.parquet` file the row groups and pages that have no entry in the box are not read, as far as their bounds
-/// tell; so its checksum is not compared. Any other file is read whole first.
+/// tell. Each page that is read is compared with its checksum, if it has one. Any other file is read whole first.
 ///
 /// # Errors
 ///

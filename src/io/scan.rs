@@ -149,7 +149,8 @@ impl Scanned {
 
 impl Source for Scanned {
     fn told(&self) -> String {
-        format!("scan {:?}", self.dataset.root().display().to_string())
+        let checks = if self.dataset.are_checked() { "" } else { ", without checksums of its pages" };
+        format!("scan {:?}{checks}", self.dataset.root().display().to_string())
     }
 
     fn shape(&self) -> &Shape {

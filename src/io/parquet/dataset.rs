@@ -58,6 +58,8 @@ pub struct Dataset {
     is_folder: bool,
     described: Described,
     dtype: DType,
+    /// Whether all bytes of the parts have checksums.
+    are_checked: bool,
     parts: Vec<Part>,
     options: ReadOptions,
     /// The bytes that were read, where all readings are told as one.
@@ -86,7 +88,7 @@ impl Dataset {
     }
 
     fn of_folder(root: &Path, options: &ReadOptions) -> Result<Dataset> {
-        let Manifest { described, parts } = Manifest::read(root)?;
+        let Manifest { described, are_checked, parts } = Manifest::read(root)?;
         described.refuse_fill(options)?;
         let dtype = described.dtype.unwrap_or(DType::Bool);
         // The fill must be one of the type before anybody asks for it.
@@ -96,6 +98,7 @@ impl Dataset {
             is_folder: true,
             described,
             dtype,
+            are_checked,
             parts,
             options: options.clone(),
             told: None,
@@ -118,6 +121,7 @@ impl Dataset {
             is_folder: false,
             described,
             dtype,
+            are_checked: footer.is_checked,
             parts,
             options: options.clone(),
             told: None,
@@ -161,6 +165,11 @@ impl Dataset {
     /// The number of stored entries.
     pub fn nnz(&self) -> u64 {
         self.described.extent.as_ref().map_or(0, |extent| extent.entries)
+    }
+
+    /// Whether no byte that is damaged can be read as another one.
+    pub(crate) fn are_checked(&self) -> bool {
+        self.are_checked
     }
 
     /// The number of stored entries, and the sum of their hashes.
@@ -322,6 +331,9 @@ impl Dataset {
         opened.stream.start_at(told);
         if opened.length != part.bytes {
             return Err(changed(&format!("it has {} bytes, and {} are said of it", opened.length, part.bytes)));
+        }
+        if self.are_checked && !opened.footer.is_checked {
+            return Err(changed("it has no checksums, and some are said of it: it was changed"));
         }
         let said = Described { extent: Some(part.extent.clone()), ..self.described.clone() };
         if opened.layout.described != said {

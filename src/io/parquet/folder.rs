@@ -85,7 +85,7 @@ impl Folder {
 
     /// Makes the manifest name the new parts, and removes those that it names no more.
     pub(super) fn commit(&mut self, described: Described) -> Result<()> {
-        let manifest = Manifest { described, parts: take(&mut self.parts) };
+        let manifest = Manifest { described, are_checked: true, parts: take(&mut self.parts) };
         let text = manifest.to_text();
         // What could not be read is not written.
         Manifest::parse(&text)?;

@@ -3,6 +3,7 @@
 
 use std::io::{Read, SeekFrom};
 
+use super::checks::{self, Check, EXTENSION};
 use super::thrift::{Thrift, Wire};
 use super::{MAGIC, Stream, refused};
 use crate::base::alloc::{self, AllocError};
@@ -84,6 +85,15 @@ pub(super) struct Column {
     pub(super) repeats: bool,
 }
 
+/// Where a list of pages, or of their bounds, is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct List {
+    pub(super) start: u64,
+    pub(super) bytes: u64,
+    /// Its checksum, if the footer has one.
+    pub(super) crc: Option<u32>,
+}
+
 /// The pages of a column in a row group.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Chunk {
@@ -95,9 +105,9 @@ pub(super) struct Chunk {
     pub(super) data: u64,
     /// The least and the greatest value, as the bytes of the file have them.
     pub(super) bounds: Option<(u64, u64)>,
-    /// Where the lists of pages and of their bounds are, and their lengths.
-    pub(super) offset_index: Option<(u64, u64)>,
-    pub(super) column_index: Option<(u64, u64)>,
+    /// The lists of pages and of their bounds.
+    pub(super) offset_index: Option<List>,
+    pub(super) column_index: Option<List>,
     /// Whether the pages are in another file.
     is_elsewhere: bool,
 }
@@ -115,6 +125,8 @@ pub(super) struct Footer {
     pub(super) columns: Vec<Column>,
     pub(super) rows: u64,
     pub(super) groups: Vec<Group>,
+    /// Whether it has a checksum, as then all pages and lists have, and is what that says.
+    pub(super) is_checked: bool,
     keys: Vec<(String, String)>,
 }
 
@@ -137,8 +149,9 @@ impl Footer {
         self.columns.iter().position(|column| column.name == name)
     }
 
-    fn parse(bytes: &[u8]) -> Result<Footer> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Footer> {
         let (mut footer, mut elements, mut out_of_memory) = (Footer::default(), Vec::new(), None);
+        let mut check = None;
         let (mut rows, mut thrift) = (None, Thrift::new(bytes));
         let parsed = thrift.fields(|thrift, number, wire| match (number, wire) {
             (2, Wire::List) => thrift.structs(|thrift| {
@@ -155,6 +168,7 @@ impl Footer {
                 footer.keys.extend(read_key(thrift)?);
                 Some(())
             }),
+            (EXTENSION, Wire::Binary) => Check::read(thrift).map(|found| check = found),
             _ => Some(()),
         });
         if let Some(error) = out_of_memory {
@@ -163,8 +177,23 @@ impl Footer {
         let (Some(()), Some(rows)) = (parsed, rows) else {
             return Err(refused(format!("byte {} of {} is no metadata of Parquet", thrift.at(), bytes.len())));
         };
+        check.map_or(Ok(()), |check| footer.compare(&check, bytes))?;
         let columns = flatten(&elements).ok_or_else(|| refused("its schema is no tree of columns"))?;
         Ok(Footer { columns, rows, ..footer })
+    }
+
+    /// Compares the bytes of a footer with its checksum, which those of the lists come with.
+    fn compare(&mut self, check: &Check<'_>, bytes: &[u8]) -> Result<()> {
+        let chunks = self.groups.iter().map(|group| group.chunks.len()).sum();
+        let of_lists = check.of_lists(chunks).filter(|_| check.holds(bytes));
+        let of_lists = of_lists.ok_or_else(|| refused(checks::DAMAGED))?;
+        for (chunk, crcs) in self.groups.iter_mut().flat_map(|group| &mut group.chunks).zip(of_lists) {
+            for (list, crc) in [&mut chunk.column_index, &mut chunk.offset_index].into_iter().zip(crcs) {
+                list.iter_mut().for_each(|list| list.crc = Some(crc));
+            }
+        }
+        self.is_checked = true;
+        Ok(())
     }
 
     /// Compares the footer with itself and the length of the file.
@@ -377,8 +406,9 @@ fn read_chunk(thrift: &mut Thrift<'_>) -> Option<Chunk> {
         }
         Some(())
     })?;
-    chunk.offset_index = offsets.0.zip(offsets.1);
-    chunk.column_index = bounds.0.zip(bounds.1);
+    let list = |(start, bytes)| List { start, bytes, crc: None };
+    chunk.offset_index = offsets.0.zip(offsets.1).map(list);
+    chunk.column_index = bounds.0.zip(bounds.1).map(list);
     found.then_some(chunk)
 }
 

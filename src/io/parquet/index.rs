@@ -3,11 +3,12 @@
 use std::io::{Read, SeekFrom};
 use std::sync::Arc;
 
-use super::footer::{Chunk, raw};
+use super::checks::{DAMAGED, crc};
+use super::footer::{Chunk, List, raw};
 use super::page::PageRows;
 use super::read::Table;
 use super::thrift::{Thrift, Wire};
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 
 impl Table<'_> {
     /// The pages of a chunk of so many rows, where the file lists them and the list can be right.
@@ -22,9 +23,9 @@ impl Table<'_> {
         Ok(parse_bounds(&bytes).filter(|bounds| bounds.len() == count))
     }
 
-    fn index_bytes(&mut self, place: Option<(u64, u64)>) -> Result<Option<Arc<Vec<u8>>>> {
-        let inside = |&(start, bytes): &(u64, u64)| start.checked_add(bytes).is_some_and(|end| end <= self.length);
-        let Some((start, length)) = place.filter(inside) else { return Ok(None) };
+    fn index_bytes(&mut self, list: Option<List>) -> Result<Option<Arc<Vec<u8>>>> {
+        let inside = |list: &List| list.start.checked_add(list.bytes).is_some_and(|end| end <= self.length);
+        let Some(List { start, bytes: length, crc: said }) = list.filter(inside) else { return Ok(None) };
         if let Some(bytes) = self.lists.get(&(start, length)) {
             return Ok(Some(Arc::clone(bytes)));
         }
@@ -36,6 +37,9 @@ impl Table<'_> {
         let mut bytes = Vec::new();
         self.stream.seek(SeekFrom::Start(start))?;
         Read::take(&mut *self.stream, length).read_to_end(&mut bytes)?;
+        if said.is_some_and(|said| said != crc(&bytes)) {
+            return Err(Error::Format { place: format!("the list of pages at byte {start}"), message: DAMAGED.into() });
+        }
         let bytes = Arc::new(bytes);
         self.lists.insert((start, length), Arc::clone(&bytes));
         Ok(Some(bytes))

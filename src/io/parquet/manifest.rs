@@ -31,6 +31,8 @@ pub(super) struct Part {
 pub(super) struct Manifest {
     /// With the extent of all entries.
     pub(super) described: Described,
+    /// Whether all bytes of the parts have checksums.
+    pub(super) are_checked: bool,
     pub(super) parts: Vec<Part>,
 }
 
@@ -56,7 +58,8 @@ impl Manifest {
         let described = Described::of_members(&json, MANIFEST)?;
         let part = |(number, part)| Part::of(part, described.shape.rank(), &format!("parts, number {number}"));
         let parts = parts.iter().enumerate().map(part).collect::<Result<_>>()?;
-        let manifest = Manifest { described, parts };
+        let are_checked = json.get("checked") == Some(&Json::Truth(true));
+        let manifest = Manifest { described, are_checked, parts };
         if json.get("checksum").and_then(Json::text) != Some(&checksum(&manifest.members())) {
             return Err(at_key("checksum", DAMAGED));
         }
@@ -95,6 +98,7 @@ impl Manifest {
     fn members(&self) -> String {
         let mut text = String::new();
         self.described.write_members(&mut text);
+        text.push_str(if self.are_checked { ",\"checked\":true" } else { "" });
         text.push_str(",\n\"parts\":[");
         for (number, part) in self.parts.iter().enumerate() {
             let comma = if number == 0 { "" } else { "," };

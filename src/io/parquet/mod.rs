@@ -1,11 +1,12 @@
 //! `.parquet`: a table with a row for each entry, its coordinates and its value, or a folder of such tables.
 //!
-//! Footers, page headers and pages are read here and not by the crate `parquet`, which writes them: a reader of any
-//! bytes must neither panic nor set memory aside for what a header claims
+//! Footers, page headers and pages are read here and not by the crate `parquet`, which encodes them: a reader of any
+//! bytes must neither panic nor set memory aside for what a header claims, nor return another number for a damaged one
 //! (`docs/decisions/0017-parquet.md`).
 
 #[cfg(feature = "arrow")]
 mod arrow;
+mod checks;
 mod columns;
 mod dataset;
 mod dataset_writer;

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::ops::Range;
 
+use super::checks::{Check, DAMAGED, EXTENSION, crc};
 use super::decode;
 use super::footer::{Column, Physical};
 use super::thrift::{Thrift, Wire};
@@ -45,6 +46,10 @@ pub(super) struct PageHeader {
     /// The bytes of the levels before the values of a [`Kind::Levelled`] page.
     levels: (u64, u64),
     is_compressed: bool,
+    /// The checksum of the bytes behind the header.
+    crc: Option<u32>,
+    /// Whether the header is what its own checksum says, if it has one.
+    holds: Option<bool>,
 }
 
 impl PageHeader {
@@ -52,20 +57,24 @@ impl PageHeader {
     pub(super) fn read(bytes: &[u8]) -> Option<(PageHeader, usize)> {
         let mut thrift = Thrift::new(bytes);
         let (mut kind, mut inflated, mut length, mut page) = (None, None, None, None);
+        let (mut crc, mut check) = (None, None);
         thrift.fields(|thrift, number, wire| {
             match (number, wire) {
                 (1, Wire::Integer) => kind = Some(thrift.integer()?),
                 (2, Wire::Integer) => inflated = Some(thrift.count()?),
                 (3, Wire::Integer) => length = Some(thrift.count()?),
+                (4, Wire::Integer) => crc = Some(thrift.integer()? as u32),
                 (5, Wire::Struct) => page = Some(read_details(thrift, Kind::Values)?),
                 (7, Wire::Struct) => page = Some(read_details(thrift, Kind::Dictionary)?),
                 (8, Wire::Struct) => page = Some(read_details(thrift, Kind::Levelled)?),
+                (EXTENSION, Wire::Binary) => check = Check::read(thrift)?,
                 _ => {}
             }
             Some(())
         })?;
         let mut header = page.unwrap_or(PageHeader::of(Kind::Other));
         (header.inflated, header.bytes) = (inflated?, length?);
+        (header.crc, header.holds) = (crc, check.map(|check| check.holds(&bytes[..thrift.at()])));
         let same = matches!((kind?, header.kind), (0, Kind::Values) | (2, Kind::Dictionary) | (3, Kind::Levelled));
         if !same {
             header.kind = Kind::Other;
@@ -74,8 +83,9 @@ impl PageHeader {
     }
 
     fn of(kind: Kind) -> PageHeader {
-        let levels = (0, 0);
-        PageHeader { kind, inflated: 0, bytes: 0, values: 0, encoding: -1, nulls: 0, levels, is_compressed: true }
+        let (inflated, bytes, values, encoding, nulls, levels) = (0, 0, 0, -1, 0, (0, 0));
+        let (is_compressed, crc, holds) = (true, None, None);
+        PageHeader { kind, inflated, bytes, values, encoding, nulls, levels, is_compressed, crc, holds }
     }
 
     pub(super) fn is_dictionary(&self) -> bool {
@@ -129,15 +139,24 @@ impl Room {
 
 /// Pages of a column in one row group.
 pub(super) struct Pages<'c> {
-    column: &'c Column,
+    pub(super) column: &'c Column,
     /// Where they are, for errors.
-    place: String,
-    codec: i64,
+    pub(super) place: String,
+    pub(super) codec: i64,
+    /// Whether each header has a checksum, if that is known.
+    pub(super) are_checked: Option<bool>,
 }
 
-impl<'c> Pages<'c> {
-    pub(super) fn new(column: &'c Column, codec: i64, place: String) -> Self {
-        Pages { column, place, codec }
+impl Pages<'_> {
+    /// Refuses a header that is not the one that was written.
+    pub(super) fn check_header(&self, header: &PageHeader) -> Result<()> {
+        let is_whole = match (self.are_checked, header.holds) {
+            (Some(true), holds) => holds == Some(true) && header.crc.is_some(),
+            (_, None) => true,
+            // A footer that has lost its own checksum is damaged.
+            (are_checked, Some(holds)) => holds && are_checked.is_none(),
+        };
+        if is_whole { Ok(()) } else { Err(self.refused(format!("the header of a page: {DAMAGED}"))) }
     }
 
     /// Reads a page, of which `body` is what stands behind the header: the values in it, or those of a dictionary.
@@ -148,6 +167,9 @@ impl<'c> Pages<'c> {
         dictionary: Option<&[u64]>,
         room: &mut Room,
     ) -> Result<()> {
+        if header.crc.is_some_and(|said| said != crc(body)) {
+            return Err(self.refused(format!("a page: {DAMAGED}")));
+        }
         let levels = header.levels_bytes();
         let split = usize::try_from(levels).ok().and_then(|levels| body.split_at_checked(levels));
         let Some((levels, body)) = split else { return Err(self.refused("its levels are longer than it is")) };

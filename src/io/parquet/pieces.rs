@@ -49,14 +49,16 @@ impl Dataset {
     /// fill of the whole, each with the entries of one row group, or of a part of one where reading it would take more
     /// than `memory` bytes. One page, of some 20 000 entries, is in memory in any case.
     ///
-    /// What the files say of their entries is compared while they are read: the last piece of a part comes only if it
-    /// holds what the manifest says. After an error there are no more pieces.
+    /// Each page is compared with its checksum before its entries are in a piece, if it has one. What the files say of
+    /// all their entries is compared while they are read: the last piece of a part comes only if it holds what the
+    /// manifest says. After an error there are no more pieces.
     pub fn pieces(&self, memory: u64) -> Pieces<'_> {
         Pieces::new(self, None, memory)
     }
 
     /// The entries whose coordinate on axis 0 lies in `rows`, as [`pieces`](Dataset::pieces) gives them. Parts, row
-    /// groups and pages that have none are not read; so the checksum of a part that is not read whole is not compared.
+    /// groups and pages that have none are not read; so the sum of the hashes of all entries of a part is not compared
+    /// unless the part is read whole.
     ///
     /// # Errors
     ///

@@ -215,7 +215,8 @@ impl Table<'_> {
         let chunk = group.chunks[column.1];
         let rows = group.rows as usize;
         let place = format!("row group {number}, column {}", quoted(&column.0.name));
-        let pages = Pages::new(column.0, chunk.codec, place);
+        let are_checked = (self.footer.is_checked || self.layout.is_ours).then_some(self.footer.is_checked);
+        let pages = Pages { column: column.0, place, codec: chunk.codec, are_checked };
         let (mut dictionary, mut seen) = (None, 0);
         for run in self.runs(&chunk, rows, picked)? {
             let bytes = self.bytes_of(&run)?;
@@ -399,6 +400,7 @@ impl<'b> Walk<'b> {
         let Some((header, length)) = PageHeader::read(self.bytes) else {
             return Err(self.pages.refused("the header of a page is cut off, or is none"));
         };
+        self.pages.check_header(&header)?;
         let rest = &self.bytes[length..];
         let split = usize::try_from(header.bytes).ok().and_then(|bytes| rest.split_at_checked(bytes));
         let Some((body, rest)) = split else {

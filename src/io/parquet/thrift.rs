@@ -202,6 +202,51 @@ pub(super) fn zigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
+/// The sign of an integer in its lowest bit.
+fn zagged(value: i64) -> u64 {
+    (value << 1 ^ value >> 63) as u64
+}
+
+/// Structures that are written.
+#[derive(Default)]
+pub(super) struct Output(pub(super) Vec<u8>);
+
+impl Output {
+    fn varint(&mut self, mut value: u64) {
+        while value >= 128 {
+            self.0.push(value as u8 | 128);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+
+    /// The next fields, each an integer of 32 bits.
+    pub(super) fn integers(&mut self, values: &[i64]) {
+        for &value in values {
+            self.0.push(0x15);
+            self.varint(zagged(value));
+        }
+    }
+
+    /// The next field, a structure.
+    pub(super) fn begin_struct(&mut self) {
+        self.0.push(0x1c);
+    }
+
+    /// Ends the structure that was begun last.
+    pub(super) fn end(&mut self) {
+        self.0.push(0);
+    }
+
+    /// The field of that number, which may be any.
+    pub(super) fn binary(&mut self, number: i64, bytes: &[u8]) {
+        self.0.push(0x08);
+        self.varint(zagged(number));
+        self.varint(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,17 +254,39 @@ mod tests {
     #[test]
     fn integers_of_every_length() {
         for value in [0, 1, -1, 63, -64, 64, i64::MAX, i64::MIN] {
-            let mut left = (value << 1 ^ value >> 63) as u64;
-            let mut bytes = Vec::new();
-            while left >= 128 {
-                bytes.push(left as u8 | 128);
-                left >>= 7;
-            }
-            bytes.push(left as u8);
+            let mut output = Output::default();
+            output.varint(zagged(value));
+            let bytes = output.0;
             assert_eq!(Thrift::new(&bytes).integer(), Some(value));
             assert_eq!(Thrift::new(&bytes[..bytes.len() - 1]).integer(), None);
         }
         assert_eq!(varint(&[255; 11]), None);
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut output = Output::default();
+        output.integers(&[7, -1]);
+        output.begin_struct();
+        output.integers(&[1 << 40]);
+        output.end();
+        output.binary(32767, b"four");
+        output.end();
+        let (mut numbers, mut integers, mut binary) = (Vec::new(), Vec::new(), None);
+        let mut thrift = Thrift::new(&output.0);
+        thrift
+            .fields(|thrift, number, wire| {
+                numbers.push(number);
+                match wire {
+                    Wire::Integer => integers.push(thrift.integer()?),
+                    Wire::Struct => thrift.fields(|thrift, _, _| thrift.integer().map(|value| integers.push(value)))?,
+                    _ => binary = thrift.binary(),
+                }
+                Some(())
+            })
+            .unwrap();
+        assert_eq!((numbers, integers), (vec![1, 2, 3, 32767], vec![7, -1, 1 << 40]));
+        assert_eq!((binary, thrift.at()), (Some(&b"four"[..]), output.0.len()));
     }
 
     #[test]

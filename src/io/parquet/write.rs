@@ -1,4 +1,4 @@
-//! Writing a table, by the crate `parquet`.
+//! Writing a table: pages are encoded by the crate `parquet`, and get checksums here.
 
 use std::io::Write;
 use std::mem::take;
@@ -13,9 +13,10 @@ use parquet::data_type::{ByteArray, FixedLenByteArray};
 use parquet::errors::{ParquetError, Result as Written};
 use parquet::file::metadata::{KeyValue, SortingColumn};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
-use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
+use parquet::file::writer::{SerializedFileWriter, TrackedWrite};
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
 
+use super::checks;
 use super::columns::{Bits, Columns};
 use super::described::{Described, Extent, is_narrow};
 use super::layout;
@@ -97,6 +98,8 @@ impl Settings {
 pub(super) struct TableWriter {
     file: SerializedFileWriter<Pipe>,
     pipe: Pipe,
+    /// The bytes that left the pipe.
+    written: u64,
     described: Described,
     extent: Extent,
     /// The columns of a row group that is not full yet, and its rows.
@@ -110,7 +113,7 @@ impl TableWriter {
         let schema = Arc::new(schema(&described).map_err(failed)?);
         let properties = Arc::new(properties(&described, settings).map_err(failed)?);
         let file = SerializedFileWriter::new(pipe.clone(), schema, properties).map_err(failed)?;
-        Ok(TableWriter { file, pipe, described, extent: Extent::default(), group: Vec::new(), rows: 0 })
+        Ok(TableWriter { file, pipe, written: 0, described, extent: Extent::default(), group: Vec::new(), rows: 0 })
     }
 
     /// The entries so far.
@@ -158,7 +161,9 @@ impl TableWriter {
         for column in columns {
             let (pages, closed) = column.close().map_err(failed)?;
             group.append_column(&pages, closed).map_err(failed)?;
-            self.pipe.drain(writer)?;
+            let bytes = self.pipe.take();
+            writer.write_all(&bytes)?;
+            self.written += bytes.len() as u64;
         }
         group.close().map(|_| ()).map_err(failed)
     }
@@ -175,7 +180,7 @@ impl TableWriter {
             self.file.append_key_value_metadata(KeyValue::new(key.into(), text));
         }
         self.file.close().map_err(failed)?;
-        self.pipe.drain(writer)?;
+        writer.write_all(&checks::checked_end(&self.pipe.take(), self.written)?)?;
         Ok(self.extent)
     }
 }
@@ -232,7 +237,15 @@ struct Paged(TrackedWrite<Pipe>);
 
 impl PageWriter for Paged {
     fn write_page(&mut self, page: CompressedPage) -> Written<PageWriteSpec> {
-        SerializedPageWriter::new(&mut self.0).write_page(page)
+        let (header, start) = (checks::page_header(&page)?, self.0.bytes_written());
+        self.0.write_all(&header)?;
+        self.0.write_all(page.data())?;
+        let mut spec = PageWriteSpec::new();
+        (spec.page_type, spec.num_values) = (page.page_type(), page.num_values());
+        spec.uncompressed_size = page.uncompressed_size() + header.len();
+        spec.compressed_size = page.compressed_size() + header.len();
+        (spec.offset, spec.bytes_written) = (start as u64, (self.0.bytes_written() - start) as u64);
+        Ok(spec)
     }
 
     fn close(&mut self) -> Written<()> {
@@ -247,10 +260,6 @@ struct Pipe(Arc<Mutex<Vec<u8>>>);
 impl Pipe {
     fn take(&self) -> Vec<u8> {
         take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn drain(&self, writer: &mut dyn Write) -> Result<()> {
-        Ok(writer.write_all(&self.take())?)
     }
 }
 
