@@ -27,8 +27,9 @@ use words::{
 
 /// Sparse tensors on the command line: questions asked of a file, without building its dense form.
 ///
-/// Files: Matrix Market (.mtx), FROSTT (.tns), .npy, each also with .gz after it, .npz of scipy and of pydata/sparse,
-/// and in builds with the feature parquet .parquet and folders of them; `-` is stdin or stdout.
+/// Files: Matrix Market (.mtx), FROSTT (.tns), .npy, each also with .gz after it, .npz of scipy and of pydata/sparse;
+#[cfg_attr(feature = "parquet", doc = " .parquet, and folders of them;")]
+/// `-` is stdin or stdout.
 ///
 /// Exit status: 0; 1 for an error; 2 for wrong usage.
 #[derive(Debug, Parser)]

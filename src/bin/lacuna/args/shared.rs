@@ -71,7 +71,8 @@ pub(crate) struct Writing {
     /// The format of the file written, where its extension does not tell
     #[arg(long, value_parser = file_formats(), ignore_case = true, value_name = "FORMAT", requires = "output")]
     pub(crate) to: Option<FileFormat>,
-    /// Write a .npz or a .parquet without compression: larger, and in less time
+    #[cfg_attr(feature = "parquet", doc = " Write a .npz or a .parquet without compression: larger, and in less time")]
+    #[cfg_attr(not(feature = "parquet"), doc = " Write a .npz without compression: larger, and in less time")]
     #[arg(long, requires = "output")]
     pub(crate) store: bool,
 }
@@ -93,7 +94,12 @@ pub(crate) struct Telling {
 /// Where and in what parts the work is done.
 #[derive(Debug, Args)]
 pub(crate) struct Running {
-    /// What does the work: `chunks` for tables that do not fit memory, whose values then take --max-memory
+    #[cfg_attr(
+        feature = "parquet",
+        doc = " What does the work: `chunks` for tables that do not fit memory, whose values then take --max-memory"
+    )]
+    // Of one engine there is no choice: scripts may name it.
+    #[cfg_attr(not(feature = "parquet"), doc = " What does the work", arg(hide = true))]
     #[arg(long, help_heading = READING, value_parser = engines(), default_value = "threads", value_name = "ENGINE")]
     pub(crate) engine: String,
     /// The folder for temporary files of `chunks` [default: the system's]
