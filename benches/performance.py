@@ -1,8 +1,9 @@
-"""Takes the figures of this machine and writes the tables of docs/performance.md.
+"""Takes the figures of this machine, and writes the tables of docs/performance.md and docs/sums.md, and docs/pictures/peers.svg.
 
     python benches/performance.py --data DIR --peers RESULTS ...  [--only PREFIX] [--sizes 100000 1000000 10000000]
     python benches/performance.py --ours LINES ... --peers RESULTS ... [--machine MACHINE]
     python benches/performance.py --tables
+    python benches/performance.py --check
 
 The first command runs the benches `compare` (with one thread and with two), `figures` and `daily`; --only leaves all
 but the workloads of `compare` with that prefix out. The second runs nothing: LINES are what `compare` printed, in one
@@ -11,8 +12,8 @@ machine: JSON lines as `compare` prints them, or an object with such lines as "r
 whose sums differ from theirs is an error. Times are the least of all runs of a workload: other work on a machine only
 adds to them. What was taken is kept in docs/figures.json, one entry a machine, with its
 processor, its system, the versions and the date; the tables show all machines side by side. MACHINE is a JSON object of
-these where the lines come from a machine without a Rust toolchain: `--this-machine` prints it there. The last command
-only writes the tables again.
+these where the lines come from a machine without a Rust toolchain: `--this-machine` prints it there. `--tables` only
+writes tables and picture again; `--check` fails if they are not what docs/figures.json gives.
 """
 
 import argparse
@@ -25,9 +26,21 @@ import sys
 import textwrap
 import time
 
+import peers
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOCS = os.path.join(HERE, "..", "docs")
-FIGURES, PAGE = os.path.join(DOCS, "figures.json"), os.path.join(DOCS, "performance.md")
+FIGURES, PICTURE = os.path.join(DOCS, "figures.json"), os.path.join(DOCS, "pictures", "peers.svg")
+PAGE, SUMS = os.path.join(DOCS, "performance.md"), os.path.join(DOCS, "sums.md")
+SUMS_SHOWN = {
+    "sum by rows, CSR": "sum_csr/mat/1",
+    "sum by rows, COO": "sum_coo/mat/1",
+    "mean by rows, CSR": "mean_csr/mat/1",
+    "variance by rows, CSR": "var_csr/mat/1",
+    "sum by columns, COO": "sum_coo/mat/0",
+    "sum by columns, CSR": "sum_csr/mat/0",
+    "sum of all, COO": "sum_coo/mat/None",
+}
 DAILY = re.compile(r"^(\S+/\d+)\s+time:\s+\[\S+ \S+ (\S+) (\S+)", re.M)
 
 
@@ -129,7 +142,8 @@ def take_figures(arguments, known):
         lines = json_lines(run_compare(arguments.data, arguments.only))
     else:
         lines = [line for path in arguments.ours for line in json_lines(open(path).read())]
-    machine |= {"versions": before.get("versions", {}) | versions, "rows": before["rows"] | compared(lines, peers)}
+    number = before.get("number", 1 + max(other["number"] for other in known["machines"]))
+    machine |= {"number": number, "versions": before.get("versions", {}) | versions, "rows": before["rows"] | compared(lines, peers)}
     if arguments.data and not arguments.only:
         sizes = [str(size) for size in arguments.sizes]
         picture = os.path.join(os.path.abspath(DOCS), "pictures", "growth.svg")
@@ -140,10 +154,10 @@ def take_figures(arguments, known):
     known["machines"] = [other for other in known["machines"] if not same(other)] + [machine]
 
 
-def described(number, machine):
+def described(machine):
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     where = f"{machine['cores']} cores of {machine['processor']}, {machine['system']}, Rust {machine['rust']}"
-    line = f"{number}. {where}, {machine['date']}, commit {machine['commit']}: {versions}."
+    line = f"{machine['number']}. {where}, {machine['date']}, commit {machine['commit']}: {versions}."
     return textwrap.fill(line, 120, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False)
 
 
@@ -162,7 +176,7 @@ def cell(row, wanted):
 
 def compare_table(known, threads):
     machines = known["machines"]
-    head = ["workload", "wanted", *(str(number) for number, _ in enumerate(machines, 1))]
+    head = ["workload", "wanted", *(str(machine["number"]) for machine in machines)]
     taken = [name for machine in machines for name, row in machine["rows"].items() if threads in row]
     names = list(dict.fromkeys(taken))
     lines = [f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
@@ -189,31 +203,73 @@ def threads_table(known):
 
 
 def small_table(known):
-    numbered = enumerate(known["machines"], 1)
-    machines = [(str(number), machine["small"]) for number, machine in numbered if "small" in machine]
+    machines = [(str(machine["number"]), machine["small"]) for machine in known["machines"] if "small" in machine]
+    if not machines:
+        return ["Not measured on these machines."]
     names = list(dict.fromkeys(name for _, small in machines for name in small))
     head = ["a call", *(number for number, _ in machines)]
     rows = [[name, *(small.get(name, "") for _, small in machines)] for name in names]
     return [f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows]]
 
 
-def write_tables(known):
+def sums_table(known):
+    """What exact sums take on the newest machine, and the fastest other, whose sums are rounded at each step."""
+    machine = newest(known)
+    head = f"| one thread of machine {machine['number']}, ms | exact, here | fastest other | ratio |"
+    lines = [head, "| --- | --- | --- | --- |"]
+    for name, workload in SUMS_SHOWN.items():
+        ours, peer, theirs = machine["rows"][workload]["1"]
+        other, ratio = (f"{theirs:.1f} ({peer})", f"{ours / theirs:.2f}") if peer else ("", "")
+        lines.append(f"| {name} | {ours:.1f} | {other} | {ratio} |")
+    return lines
+
+
+def newest(known):
+    return max(known["machines"], key=lambda machine: machine["date"])
+
+
+def with_tables(page, tables):
+    """The text of a page with its tables in the place of those that it has."""
+    for name, lines in tables.items():
+        start, end = f"<!-- {name}: made by benches/performance.py -->\n", "<!-- end -->"
+        before, after = page.split(start)
+        page = before + start + "\n" + "\n".join(lines) + "\n\n" + end + after.split(end, 1)[1]
+    return page
+
+
+def read(path):
+    if not os.path.exists(path):
+        return ""
+    with open(path) as file:
+        return file.read()
+
+
+def made_of(known):
+    """Each file that is made of the figures, wholly or in part, and its text."""
     tables = {
-        "machines": [described(number, machine) for number, machine in enumerate(known["machines"], 1)],
+        "machines": [described(machine) for machine in known["machines"]],
         "one thread": compare_table(known, "1"),
         "two threads": compare_table(known, "2"),
         "more threads": threads_table(known),
         "small": small_table(known),
         "growth": known["growth"],
     }
-    with open(PAGE) as file:
-        page = file.read()
-    for name, lines in tables.items():
-        start, end = f"<!-- {name}: made by benches/performance.py -->\n", "<!-- end -->"
-        before, after = page.split(start)
-        page = before + start + "\n" + "\n".join(lines) + "\n\n" + end + after.split(end, 1)[1]
-    with open(PAGE, "w") as file:
-        file.write(page)
+    return {
+        PAGE: with_tables(read(PAGE), tables),
+        SUMS: with_tables(read(SUMS), {"sums": sums_table(known)}),
+        PICTURE: peers.picture(newest(known)),
+    }
+
+
+def write_all(known):
+    for path, text in made_of(known).items():
+        with open(path, "w") as file:
+            file.write(text)
+
+
+def check(known):
+    stale = [os.path.basename(path) for path, text in made_of(known).items() if read(path) != text]
+    sys.exit(f"not what docs/figures.json gives: {', '.join(stale)}; write them by --tables" if stale else 0)
 
 
 def keep(known):
@@ -236,18 +292,21 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10**5, 10**6, 10**7])
     parser.add_argument("--tables", action="store_true")
+    parser.add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     if arguments.this_machine:
         print(json.dumps(this_machine(rust="unknown", commit="unknown")))
         return
-    if not (arguments.tables or arguments.data or arguments.ours):
-        parser.error("--data, --ours or --tables")
+    if not (arguments.tables or arguments.check or arguments.data or arguments.ours):
+        parser.error("--data, --ours, --tables or --check")
     with open(FIGURES) as file:
         known = json.load(file)
+    if arguments.check:
+        check(known)
     if arguments.data or arguments.ours:
         take_figures(arguments, known)
         keep(known)
-    write_tables(known)
+    write_all(known)
 
 
 if __name__ == "__main__":
