@@ -104,8 +104,8 @@
 //!
 //! # What holds everywhere
 //!
-//! - `f(x).to_dense() == f(x.to_dense())`, bit for bit, and nothing builds the dense array to get there. What asks for
-//!   something else says so: [`x.stored()`](Tensor::stored) looks at what is stored.
+//! - If `f(x)` returns a result, `f(x).to_dense() == f(x.to_dense())`, bit for bit, and nothing builds the dense array to
+//!   get there. What asks for something else says so: [`x.stored()`](Tensor::stored) looks at what is stored.
 //! - What a result stores depends on what its input stores, never on values; a stored zero stays.
 //! - A gradient of a sparse tensor has its pattern (shared), a fill of 0, and the element type of the upstream
 //!   gradient.
@@ -235,33 +235,64 @@ pub mod prelude {
 /// | [`gradients`](documents::gradients) | what the backward passes promise |
 /// | [`translation`](documents::translation) | for those who come from numpy, scipy, pydata/sparse or PyTorch |
 /// | [`architecture`](documents::architecture) | how the sources are laid out, and how an operation is added |
+///
+/// # In the repository
+///
+/// Links of these pages to a file without a page lead here.
+///
+/// | file | content |
+/// | --- | --- |
+/// | `docs/cli.md` | the command line `lacuna`, and its expressions |
+/// | `docs/operations.md` | types, formats, gradients and engines of each operation |
+/// | `docs/performance.md` | benchmarks |
+/// | `docs/decisions/` | the reasons of larger decisions, by number |
+/// | `docs/examples/` | programs, run by `cargo run --example NAME` |
+/// | `src/engines/datafusion/README.md` | the package `lacuna-datafusion`, and workers on several machines |
 #[cfg(any(doc, doctest))]
 pub mod documents {
     // The documents lead to each other as files; of two targets for one name the first counts, and here that is a page.
     #[doc = "[formats]: crate::documents::formats\n[files]: crate::documents::files"]
-    #[doc = "[semantics]: crate::documents::semantics\n[gradients]: crate::documents::gradients"]
-    #[doc = "[translation]: crate::documents::translation\n[cli]: crate#features\n"]
+    #[doc = "[larger]: crate::documents::larger\n[semantics]: crate::documents::semantics"]
+    #[doc = "[gradients]: crate::documents::gradients\n[sums]: crate::documents::sums"]
+    #[doc = "[gradients of a graph]: crate::documents::gradients#gradients-of-a-graph"]
+    #[doc = "[translation]: crate::documents::translation\n[cli]: crate::documents#in-the-repository"]
+    #[doc = "[operations]: crate::documents#in-the-repository\n[0015]: crate::documents#in-the-repository\n"]
     #[doc = include_str!("../docs/guide.md")]
     pub mod guide {}
     #[doc = include_str!("../docs/formats.md")]
     pub mod formats {}
     #[cfg(any(feature = "io", not(doctest)))]
-    #[doc = "[duplicates]: crate::Duplicates\n[cli]: crate#features\n"]
+    #[doc = "[duplicates]: crate::Duplicates"]
+    #[doc = "[cli]: crate::documents#in-the-repository\n[encodings]: crate::documents#in-the-repository"]
+    #[doc = "[0017]: crate::documents#in-the-repository\n"]
     #[doc = include_str!("../docs/files.md")]
     pub mod files {}
+    #[doc = "[folders]: crate::documents::files#folders-of-tables"]
+    #[doc = "[figures]: crate::documents#in-the-repository\n[workers]: crate::documents#in-the-repository"]
+    #[doc = "[0018]: crate::documents#in-the-repository\n[0019]: crate::documents#in-the-repository\n"]
     #[doc = include_str!("../docs/larger.md")]
     pub mod larger {}
-    #[doc = "[gradients]: crate::documents::gradients\n[sums]: crate::documents::sums\n"]
+    #[doc = "[gradients]: crate::documents::gradients\n[sums]: crate::documents::sums"]
+    #[doc = "[0012]: crate::documents#in-the-repository\n"]
     #[doc = include_str!("../docs/semantics.md")]
     pub mod semantics {}
+    #[doc = "[graphs]: crate::documents::guide#lazy-chains-and-static-graphs"]
+    #[doc = "[semantics]: crate::documents::semantics\n[cli]: crate::documents#in-the-repository"]
+    #[doc = "[operations]: crate::documents#in-the-repository\n"]
     #[doc = include_str!("../docs/gradients.md")]
     pub mod gradients {}
-    #[doc = "[files]: crate::documents::files\n[semantics]: crate::documents::semantics\n"]
-    #[doc = "[gradients]: crate::documents::gradients\n"]
+    #[doc = "[files]: crate::documents::files\n[semantics]: crate::documents::semantics"]
+    #[doc = "[gradients]: crate::documents::gradients\n[tables]: crate::documents::files#tables-csv"]
+    #[doc = "[graphs]: crate::documents::guide#lazy-chains-and-static-graphs"]
+    #[doc = "[solvers]: crate::documents::guide#what-is-not-here"]
+    #[doc = "[paths]: crate::documents#in-the-repository\n"]
     #[doc = include_str!("../docs/translation.md")]
     pub mod translation {}
+    #[doc = "[figures]: crate::documents#in-the-repository\n"]
     #[doc = include_str!("../docs/sums.md")]
     pub mod sums {}
+    #[doc = "[sums]: crate::documents::sums\n[0005]: crate::documents#in-the-repository"]
+    #[doc = "[0016]: crate::documents#in-the-repository\n"]
     #[doc = include_str!("../docs/architecture.md")]
     pub mod architecture {}
     #[cfg(doctest)]
