@@ -266,6 +266,58 @@ fn every_example_is_run() {
 }
 
 /// The detector detects: each rule is shown a line that breaks it.
+fn text_of(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path))
+        .unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The words of a text that crates may be named by.
+fn crate_names(text: &str) -> Vec<&str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_').collect()
+}
+
+/// The crates of the manifest, each with its line.
+fn dependencies(manifest: &str) -> Vec<&str> {
+    let tables = manifest.split("\n[").filter(|table| table.split(']').any(|name| name.ends_with("dependencies")));
+    tables.flat_map(|table| table.lines().skip(1).filter_map(|line| Some(line.split_once(" = ")?.0))).collect()
+}
+
+#[test]
+fn every_crate_has_a_reason() {
+    let (manifest, page) = (text_of("Cargo.toml"), text_of("docs/decisions/0004-crates.md"));
+    let (named, used) = (crate_names(&page), dependencies(&manifest));
+    assert!(used.len() > 30, "{used:?}");
+    let lacking: Vec<_> = used.iter().filter(|name| !named.contains(name)).collect();
+    assert!(lacking.is_empty(), "decision 0004 does not name {lacking:?}");
+}
+
+/// Between backticks in the first column of the table of mutants are files of `src` or functions of these files.
+#[test]
+fn the_mutants_that_live_are_named_as_they_are() {
+    let page = text_of("docs/testing.md");
+    let cells = page.lines().filter_map(|line| line.trim().strip_prefix("| ")?.split(" | ").next());
+    let mut seen = 0;
+    for cell in cells.filter(|cell| cell.contains(".rs`") || cell.contains("/`")) {
+        let (files, names): (Vec<_>, Vec<_>) =
+            cell.split('`').skip(1).step_by(2).partition(|name| name.ends_with(".rs") || name.ends_with('/'));
+        let sources: String = files.iter().map(|file| sources_of(file)).collect();
+        seen += names.len();
+        names.iter().for_each(|name| assert!(sources.contains(name), "{cell}: no {name}"));
+    }
+    assert!(seen > 30, "{seen}");
+}
+
+/// The text of a file of `src`, or of the files of a folder.
+fn sources_of(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(name);
+    let mut files = vec![path.clone()];
+    if path.is_dir() {
+        files.clear();
+        source_files(&path, &mut files);
+    }
+    files.iter().map(|file| fs::read_to_string(file).unwrap_or_else(|error| panic!("{name}: {error}"))).collect()
+}
+
 #[test]
 fn the_rules_can_fail() {
     assert_eq!(imports("use crate::ops::any;"), ["ops"]);

@@ -2,7 +2,7 @@
 //!
 //! `LACUNA_WRITE=1 cargo test --all-features --test library operations_table` writes it again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lacuna::dynamic::Format;
 use lacuna::eval::{Expression, functions, signature};
@@ -185,10 +185,12 @@ fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
     with_gradient(steps, chain, &chain.ttm(&Lazy::from(ArrayD::<f64>::ones(vec![2, 5])), 1));
     with_gradient(steps, chain, &chain.ttv(&Lazy::from(ArrayD::<f64>::ones(vec![5])), 1));
     with_gradient(steps, chain, &chain.mttkrp(0, &[&columns]));
-    known(steps, &chain.pattern().sddmm(&rows, &columns));
-    // That of entries is a product with those at the pattern.
-    let dots = steps["pattern_sddmm"].clone();
-    steps.insert("sddmm".into(), dots);
+    with_gradient(steps, chain, &chain.pattern().sddmm(&rows, &columns));
+    // That of entries is a product with those at the pattern, whose gradient is one of both steps.
+    let (dots, mut product) = (steps["pattern_sddmm"].clone(), BTreeMap::new());
+    with_gradient(&mut product, chain, &chain.stored().sddmm(&rows, &columns));
+    let has_second = product.values().any(|step| step.has_second);
+    steps.insert("sddmm".into(), Step { has_second, ..dots });
 }
 
 /// What is known of a step that is written as a call of another name.
@@ -302,6 +304,30 @@ fn the_table_of_operations_is_up_to_date() {
         assert_eq!(found, expected, "write docs/operations.md again: LACUNA_WRITE=1");
     }
     assert_eq!(written, table, "write docs/operations.md again: LACUNA_WRITE=1");
+}
+
+/// The names between backticks in a part of the page of gradients.
+fn names_on_the_page(from: &str, to: &str) -> BTreeSet<String> {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/gradients.md")).unwrap();
+    let (_, rest) = page.split_once(from).unwrap();
+    let part = rest.split(to).next().unwrap();
+    part.split('`').skip(1).step_by(2).map(str::to_string).collect()
+}
+
+/// The operations of the table whose cells are so.
+fn names_in_the_table(is_so: impl Fn(&[&str]) -> bool) -> BTreeSet<String> {
+    let table = std::fs::read_to_string(PATH).unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| `"));
+    let rows = rows.map(|line| line.split(" | ").map(str::trim).collect::<Vec<_>>()).filter(|cells| is_so(cells));
+    rows.map(|cells| cells[0].trim_start_matches("| `").split('(').next().unwrap().to_string()).collect()
+}
+
+#[test]
+fn the_page_of_gradients_names_the_operations_without_one() {
+    let without = names_on_the_page("## Operations without a gradient\n", "\n## ");
+    assert_eq!(without, names_in_the_table(|cells| cells[6].is_empty()));
+    let without_second = names_on_the_page("no second gradient:", ".");
+    assert_eq!(without_second, names_in_the_table(|cells| cells[6] == "yes" && cells[7].is_empty()));
 }
 
 /// The steps of what a tensor stores.

@@ -135,7 +135,7 @@ macro_rules! gradients {
         ///
         /// # Gradient
         ///
-        /// None: gradients of gradients are not here.
+        /// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
         ///
         /// # Errors
         ///

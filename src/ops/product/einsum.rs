@@ -181,7 +181,7 @@ pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands:
 ///
 /// # Gradient
 ///
-/// None: gradients of gradients are not here.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
 ///
 /// # Errors
 ///

@@ -146,7 +146,7 @@ pub fn mttkrp<X: Operand<Elem: Ring>, D: Dimension>(
 ///
 /// # Gradient
 ///
-/// None: gradients of gradients are not here.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
 ///
 /// # Errors
 ///
@@ -345,7 +345,7 @@ pub fn ttm<X: Operand<Elem: Ring>>(
 ///
 /// # Gradient
 ///
-/// None: gradients of gradients are not here.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
 ///
 /// # Errors
 ///
@@ -460,7 +460,7 @@ fn without_axis(error: Error, axis: usize) -> Error {
 ///
 /// # Gradient
 ///
-/// None: gradients of gradients are not here.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
 ///
 /// # Errors
 ///

@@ -357,7 +357,7 @@ pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>>
 ///
 /// # Gradient
 ///
-/// None: gradients of gradients are not here.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
 ///
 /// # Errors
 ///
@@ -405,7 +405,7 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
 ///
 /// # Gradient
 ///
-/// None: gradients of gradients are not here.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
 ///
 /// # Errors
 ///

@@ -245,7 +245,7 @@ pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Res
 ///
 /// # Gradient
 ///
-/// None: gradients of gradients are not here.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
 ///
 /// # Errors
 ///
@@ -294,7 +294,7 @@ pub fn softmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # Gradient
 ///
-/// None: gradients of gradients are not here.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
 ///
 /// # Errors
 ///

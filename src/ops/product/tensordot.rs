@@ -135,7 +135,7 @@ fn of_tensordot(mut error: Error) -> Error {
 ///
 /// # Gradient
 ///
-/// None: gradients of gradients are not here.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
 ///
 /// # Errors
 ///

@@ -171,7 +171,7 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 ///
 /// # Gradient
 ///
-/// None: gradients of gradients are not here.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
 ///
 /// # Errors
 ///

@@ -331,7 +331,7 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 ///
 /// # Gradient
 ///
-/// None: gradients of gradients are not here.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
 ///
 /// # Errors
 ///

@@ -109,7 +109,7 @@ macro_rules! gives_back {
         ///
         /// # Gradient
         ///
-        /// None: gradients of gradients are not here.
+        /// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
         ///
         /// # Errors
         ///

@@ -178,7 +178,7 @@ macro_rules! products {
         ///
         /// # Gradient
         ///
-        /// None: gradients of gradients are not here.
+        /// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
         ///
         /// # Errors
         ///

@@ -242,7 +242,7 @@ pub fn median<X: Operand<Elem: Real>>(
 ///
 /// # Gradient
 ///
-/// None: gradients of gradients are not here.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
 ///
 /// # Errors
 ///
@@ -386,7 +386,7 @@ macro_rules! quantiles {
         ///
         /// # Gradient
         ///
-        /// None: gradients of gradients are not here.
+        /// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
         ///
         /// # Errors
         ///

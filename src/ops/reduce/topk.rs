@@ -200,7 +200,7 @@ pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::
 ///
 /// # Gradient
 ///
-/// None: gradients of gradients are not here.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
 ///
 /// # Errors
 ///

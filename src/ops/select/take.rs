@@ -250,7 +250,7 @@ pub fn take_axis<'a, X: Operand, J: Position>(
 ///
 /// # Gradient
 ///
-/// None: gradients of gradients are not here.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
 ///
 /// # Errors
 ///
@@ -313,7 +313,7 @@ pub fn take_backward<'a, X: Operand, J: Position, U: Operand>(
 ///
 /// # Gradient
 ///
-/// None: gradients of gradients are not here.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
 ///
 /// # Errors
 ///

@@ -246,7 +246,7 @@ macro_rules! backward {
         ///
         /// # Gradient
         ///
-        /// None: gradients of gradients are not here.
+        /// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
         ///
         /// # Errors
         ///
@@ -445,7 +445,8 @@ fn shared<T: Float + Numeric>(gradient: T, share: T) -> Option<T> {
 ///
 /// # Gradient
 ///
-/// None: gradients of gradients are not here. The condition has none.
+/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+/// The condition does not have a gradient.
 ///
 /// # Errors
 ///
