@@ -50,6 +50,7 @@ mod products;
 mod promises;
 mod quantiles;
 mod ranking;
+mod readme;
 mod reductions;
 mod sddmm;
 mod softmax;
