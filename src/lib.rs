@@ -84,6 +84,7 @@
 //! | [`sin`], [`cos`], [`tan`], [`asin`], [`acos`], [`atan`], [`sinh`], [`cosh`], [`tanh`] | [`sin_backward`] and so on |
 //! | [`sign`], [`round`], [`floor`], [`ceil`], [`trunc`], [`not`], [`conj`], [`real`], [`imag`] | |
 //! | [`add()`], [`sub()`], [`mul()`], [`div()`] ([`Partner`]) | [`add_backward`], [`sub_backward`], [`mul_backward`], [`div_backward`] |
+//! | [`mul_nonzero`] | [`mul_backward`] |
 //! | [`minimum`], [`maximum`], [`pow()`] | [`minimum_backward`], [`maximum_backward`], [`pow_backward`] |
 //! | [`rem()`], [`rem_euclid`], [`bit_and`], [`bit_or`], [`bit_xor`] | |
 //! | [`equal`], [`not_equal`], [`less`], [`less_equal`], [`greater`], [`greater_equal`] | |
@@ -162,8 +163,8 @@ pub use ops::{
 };
 pub use ops::{
     Choice, Factors, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater,
-    greater_equal, less, less_equal, maximum, minimum, mul, mul_backward, not_equal, rem, rem_euclid, scale, sub,
-    sub_backward, where_, zip_with,
+    greater_equal, less, less_equal, maximum, minimum, mul, mul_backward, mul_nonzero, not_equal, rem, rem_euclid,
+    scale, sub, sub_backward, where_, zip_with,
 };
 pub use ops::{
     Einsum, einsum, einsum_backward, kron, kron_backward, log_softmax, log_softmax_backward, mttkrp, mttkrp_backward,

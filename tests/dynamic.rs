@@ -202,7 +202,7 @@ macro_rules! pairs_agree {
 
 #[test]
 fn integers_worked_on_in_64_bits_are_those_of_their_type() {
-    pairs_agree!(i8, |bits| bits as i8; add sub mul div rem rem_euclid minimum maximum bit_and bit_or bit_xor less);
+    pairs_agree!(i8, |bits| bits as i8; add sub mul mul_nonzero div rem rem_euclid minimum maximum bit_and bit_or bit_xor less);
     pairs_agree!(u8, |bits| bits as u8; add sub mul div rem rem_euclid minimum maximum bit_and bit_or bit_xor
         greater_equal);
     pairs_agree!(u64, |bits| bits << 17 | bits; sub mul maximum bit_or);
@@ -212,13 +212,13 @@ fn integers_worked_on_in_64_bits_are_those_of_their_type() {
 #[test]
 fn floats_worked_on_in_64_bits_are_rounded_as_those_of_their_type() {
     pairs_agree!(f32, |bits| f32::from_bits((bits as u32) ^ ((bits >> 8) as u32 & 0x00ff_ffff));
-        add sub mul div rem rem_euclid minimum maximum equal not_equal less_equal);
+        add sub mul mul_nonzero div rem rem_euclid minimum maximum equal not_equal less_equal);
     #[cfg(feature = "half")]
     pairs_agree!(half::f16, |bits| half::f16::from_bits(bits as u16); add sub mul div rem rem_euclid minimum);
     #[cfg(feature = "half")]
     pairs_agree!(half::bf16, |bits| half::bf16::from_bits(bits as u16); add sub mul div rem_euclid maximum);
     pairs_agree!(Complex<f32>, |bits| Complex::new(f32::from_bits(bits as u32), f32::from_bits((bits >> 5) as u32));
-        add sub mul div equal);
+        add sub mul mul_nonzero div equal);
 }
 
 #[test]

@@ -109,6 +109,8 @@ pub(crate) fn of_both<X: Steps<Elem = f64, Of<f64> = X>>(x: &Lazy<X>, y: &Lazy<X
         x.add(y),
         x.sub(y),
         x.mul(y),
+        x.mul_nonzero(y),
+        x.mul_nonzero(0.1),
         x.div(y),
         x.pow(y),
         x.minimum(y),
@@ -205,7 +207,7 @@ pub(crate) fn of_sparse<P: Pattern>(x: &Lazy<Tensor<P, f64>>, y: &Lazy<Tensor<P,
     ];
     all.extend([x.prune(), x.stored().topk_index(1, 0).parts().0, x.stored().minimum(y.stored())]);
     all.extend([x.stored().add(y.stored()), x.stored().sub(y.stored())]);
-    all.extend([x.stored().mul(y.stored()), x.stored().div(y.stored())]);
+    all.extend([x.stored().mul(y.stored()), x.stored().mul_nonzero(y.stored()), x.stored().div(y.stored())]);
     let both = (x.stored(), y.stored());
     all.extend([both.0.maximum(&both.1), both.0.pow(&both.1), both.0.pow(0.5), both.0.sub(0.1), both.0.rem(0.7)]);
     all.extend([both.0.exp(), both.0.abs(), both.0.clamp(0.0, 1.0), both.0.powi(3), both.0.isnan().cast()]);

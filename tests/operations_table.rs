@@ -53,9 +53,9 @@ fn arguments(name: &str) -> &'static str {
         "sddmm" | "pattern_sddmm" => "x, y, y",
         "matmul_on" => "x, y, m",
         "matmul_with" => "x, y, \"plus_times\"",
-        "add" | "sub" | "mul" | "div" | "rem" | "rem_euclid" | "pow" | "minimum" | "maximum" | "equal"
-        | "not_equal" | "less" | "less_equal" | "greater" | "greater_equal" | "bit_and" | "bit_or" | "bit_xor"
-        | "matmul" | "mask" | "reshape_as" | "without" | "outer" | "kron" | "allclose" => "x, y",
+        "add" | "sub" | "mul" | "mul_nonzero" | "div" | "rem" | "rem_euclid" | "pow" | "minimum" | "maximum"
+        | "equal" | "not_equal" | "less" | "less_equal" | "greater" | "greater_equal" | "bit_and" | "bit_or"
+        | "bit_xor" | "matmul" | "mask" | "reshape_as" | "without" | "outer" | "kron" | "allclose" => "x, y",
         _ => "x",
     }
 }
@@ -338,7 +338,7 @@ fn steps_of_entries() -> BTreeMap<String, Step> {
     of_other_types! {steps, stored:
         abs(); sqrt(); cbrt(); exp(); exp_m1(); ln(); ln_1p(); log2(); log10(); sin(); cos(); tan(); asin(); acos();
         atan(); sinh(); cosh(); tanh(); recip(); round(); floor(); ceil(); trunc(); square(); sign(); neg(); powi(2);
-        powf(0.5); clamp(0.0, 1.0); add(stored); sub(stored); mul(stored); div(stored); pow(stored); minimum(stored);
+        powf(0.5); clamp(0.0, 1.0); add(stored); sub(stored); mul(stored); mul_nonzero(stored); div(stored); pow(stored); minimum(stored);
         maximum(stored); sum(1); nansum(1); mean(1); nanmean(1); prod(1); nanprod(1); var(1); std(1); nanvar(1);
         nanstd(1); min(1); max(1); nanmin(1); nanmax(1); norm(1); median(1); nanmedian(1); quantile(0.5, 1);
         nanquantile(0.5, 1); topk(1, 1); topk_index(1, 1); argsort(1); softmax(1); log_softmax(1); take([1]);

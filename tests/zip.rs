@@ -272,7 +272,7 @@ macro_rules! comparisons {
 /// What every type has.
 fn sums_products_and_equality_are_those_of_the_definition<T: Both + Drawn + Tame + Computes>() {
     check(pairs::<T>(), |case| {
-        arithmetic!(agree, &case, T: add Add Some(&moved), mul Mul None);
+        arithmetic!(agree, &case, T: add Add Some(&moved), mul Mul None, mul_nonzero MulNonzero None);
         comparisons!(agree, &case, T: equal ==);
     });
 }
@@ -413,7 +413,7 @@ fn agree_broadcast<T: Both, U: Both>(case: &Pair<T>, library: &Library<T, U>, de
 
 fn broadcasts_as_the_definition_does<T: Both + Drawn + Tame + Computes>() {
     check(broadcast_pairs::<T>(), |case| {
-        arithmetic!(agree_broadcast, &case, T: add Add Some(&moved), mul Mul None);
+        arithmetic!(agree_broadcast, &case, T: add Add Some(&moved), mul Mul None, mul_nonzero MulNonzero None);
         comparisons!(agree_broadcast, &case, T: equal ==);
         broadcasts_arrays(&case);
     });
@@ -651,7 +651,9 @@ macro_rules! gradients {
         let wide = |x: &Sparse<f64>| reference::broadcast(x, &up.shape).to_dense();
         let (wide_x, wide_y, dense_up) = (wide(x), wide(y), up.to_dense());
         let of: Backward = $definition;
-        let each = dense_up.coords().into_iter().map(|at| of(wide_x.get(&at), wide_y.get(&at), dense_up.get(&at)));
+        // A zero gives zero, whatever the operands are.
+        let given = |x, y, g| if g == 0.0 { (0.0, 0.0) } else { of(x, y, g) };
+        let each = dense_up.coords().into_iter().map(|at| given(wide_x.get(&at), wide_y.get(&at), dense_up.get(&at)));
         let (dx, dy): (Vec<f64>, Vec<f64>) = each.unzip();
         let (dx, dy) = (received(&x.shape, &dense_up.coords(), &dx), received(&y.shape, &dense_up.coords(), &dy));
         let (found_x, found_y) = lacuna::$backward(&coo(x), &csr(y), &csr(up)).unwrap();
@@ -702,7 +704,8 @@ fn gradients_of_a_choice_go_to_the_chosen() {
         let (up, wide_c) = (up.build(&shape), reference::broadcast(&c, &shape).to_dense());
         let dense_up = up.to_dense();
         let of = |chosen: bool| {
-            let given = dense_up.data.iter().zip(&wide_c.data).map(|(&g, &c)| if c == chosen { g } else { 0.0 });
+            let given =
+                dense_up.data.iter().zip(&wide_c.data).map(|(&g, &c)| if c == chosen && g != 0.0 { g } else { 0.0 });
             given.collect::<Vec<f64>>()
         };
         let (da, db) = (of(true), of(false));
@@ -714,6 +717,49 @@ fn gradients_of_a_choice_go_to_the_chosen() {
         let (found_a, _) = lacuna::where_backward(&array_c, &array_a, &coo(&b), &array(&up.to_dense())).unwrap();
         assert_array(&found_a.mapv(Scalar::canonical), &da);
     });
+}
+
+/// What an upstream element of zero meets makes no difference, of stored views too, where sums are over what was
+/// repeated.
+#[test]
+fn zero_upstream_gives_zero_beside_what_is_not_finite() {
+    let wild = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0];
+    let x = CooTensor::new(
+        [5, 5],
+        vec![(0..5).flat_map(|at| [at; 5]).collect(), (0..25).map(|at| at % 5).collect()],
+        (0..25).map(|at| wild[at as usize / 5]).collect(),
+        0.0,
+    )
+    .unwrap();
+    let y = ndarray::Array2::from_shape_fn((5, 5), |(_, column)| wild[column]);
+    let row = CooTensor::new([5], vec![(0..5).collect()], wild.to_vec(), 0.0).unwrap();
+    let same = CooTensor::new(
+        [5, 5],
+        vec![(0..5).flat_map(|at| [at; 5]).collect(), (0..25).map(|at| at % 5).collect()],
+        y.iter().copied().collect(),
+        0.0,
+    )
+    .unwrap();
+    for zero in [0.0, -0.0] {
+        let up = ndarray::Array2::from_elem((5, 5), zero);
+        macro_rules! all_zero {
+            ($($backward:ident)*) => {$({
+                let none = |given: &[f64]| assert!(given.iter().all(|g| g.to_bits() == 0), "{given:?}");
+                let (dx, dy) = x.$backward(&y, &up).unwrap();
+                none(dx.values());
+                none(dy.as_slice().unwrap());
+                let (dx, dy) = x.$backward(&row, &up).unwrap();
+                none(dx.values());
+                none(dy.values());
+                let (dx, dy) = lacuna::$backward(&x.stored(), &same.stored(), &up).unwrap();
+                none(dx.values());
+                none(dy.values());
+            })*};
+        }
+        all_zero!(add_backward sub_backward mul_backward div_backward minimum_backward maximum_backward pow_backward);
+        let (dx, dy) = lacuna::where_backward(&x.isnan().unwrap(), &x, &same, &up).unwrap();
+        assert!(dx.values().iter().chain(dy.values()).all(|g| g.to_bits() == 0));
+    }
 }
 
 /// The gradient of each is what the result changes by.

@@ -224,8 +224,8 @@ macro_rules! zips {
 }
 
 zips! {
-    add sub mul div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater greater_equal bit_and
-    bit_or bit_xor matmul
+    add sub mul mul_nonzero div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater greater_equal
+    bit_and bit_or bit_xor matmul
 }
 
 /// The operand on the right, which is no number.
@@ -330,6 +330,44 @@ impl AnyTensor {
     }
 }
 
+/// The product with one number for each place on an axis; a zero gives zero if it is a gradient.
+fn scaled(
+    view: View<'_>,
+    axis: impl crate::base::index::Position,
+    factors: &AnyTensor,
+    is_gradient: bool,
+) -> Result<AnyTensor> {
+    check_types("scale", &[view.tensor, factors])?;
+    if factors.rank() != 1 {
+        return Err(Error::RankMismatch { what: "the list of factors", expected: 1, found: factors.rank() });
+    }
+    /// Runs it on elements of one type.
+    macro_rules! on {
+        ($x:expr, $factors:expr) => {{
+            let factors = $factors.to_dense()?.into_dimensionality::<ndarray::Ix1>();
+            let factors = factors.expect("factors of rank 1");
+            seen!(view, $x, x => match is_gradient {
+                true => ops::scale_nonzero(x, axis, factors.view()),
+                false => ops::scale(x, axis, factors.view()),
+            })
+        }};
+    }
+    let overflows = |error| named("scale", view.of_type(error));
+    if let (AnyTensor::Complex64(x), AnyTensor::Complex64(factors)) = (view.tensor, factors) {
+        return view.found(on!(x.erased(), factors.erased()));
+    }
+    match (Wide::of(view.tensor)?, Wide::of(factors)?) {
+        (Wide::Truth(x), Wide::Truth(y)) => view.found(on!(x, y)),
+        (Wide::Signed(x), Wide::Signed(y)) => {
+            view.found_integers(&on!(x, y).map_err(overflows)?, Beyond::OverflowsOfTwo("scale"))
+        }
+        (Wide::Unsigned(x), Wide::Unsigned(y)) => view.found(on!(x, y)),
+        (Wide::Float(x), Wide::Float(y)) => view.found_floats(on!(x, y)),
+        (Wide::Complex(x), Wide::Complex(y)) => view.found(on!(x, y)),
+        _ => Err(not_for("scale", factors, "the factors have the type of the tensor")),
+    }
+}
+
 on_both! {
     /// The product with one number for each place on an axis: see [`scale`](crate::scale()).
     ///
@@ -339,33 +377,7 @@ on_both! {
     /// vector.
     #[inline]
     pub fn scale(&self, axis: impl crate::base::index::Position, factors: &AnyTensor) -> Result<AnyTensor> {
-        let view = self.view();
-        check_types("scale", &[view.tensor, factors])?;
-        if factors.rank() != 1 {
-            return Err(Error::RankMismatch { what: "the list of factors", expected: 1, found: factors.rank() });
-        }
-        /// Runs it on elements of one type.
-        macro_rules! on {
-            ($x:expr, $factors:expr) => {{
-                let factors = $factors.to_dense()?.into_dimensionality::<ndarray::Ix1>();
-                let factors = factors.expect("factors of rank 1");
-                seen!(view, $x, x => ops::scale(x, axis, factors.view()))
-            }};
-        }
-        let overflows = |error| named("scale", view.of_type(error));
-        if let (AnyTensor::Complex64(x), AnyTensor::Complex64(factors)) = (view.tensor, factors) {
-            return view.found(on!(x.erased(), factors.erased()));
-        }
-        match (Wide::of(view.tensor)?, Wide::of(factors)?) {
-            (Wide::Truth(x), Wide::Truth(y)) => view.found(on!(x, y)),
-            (Wide::Signed(x), Wide::Signed(y)) => {
-                view.found_integers(&on!(x, y).map_err(overflows)?, Beyond::OverflowsOfTwo("scale"))
-            }
-            (Wide::Unsigned(x), Wide::Unsigned(y)) => view.found(on!(x, y)),
-            (Wide::Float(x), Wide::Float(y)) => view.found_floats(on!(x, y)),
-            (Wide::Complex(x), Wide::Complex(y)) => view.found(on!(x, y)),
-            _ => Err(not_for("scale", factors, "the factors have the type of the tensor")),
-        }
+        scaled(self.view(), axis, factors, false)
     }
 
     /// The gradients of the tensor and of the factors of `scale`: `scale` of what comes at the entries, and the sums of
@@ -387,10 +399,10 @@ on_both! {
         let axis = normalize_axis(axis, x.rank())?;
         let others: Vec<usize> = (0..x.rank()).filter(|&other| other != axis).collect();
         let at_entries = x.any_backward(upstream, Axes::none())?;
-        let of_x = at_entries.stored().scale(axis as i64, factors)?;
+        let of_x = scaled(View { stored: true, ..at_entries.view() }, axis as i64, factors, true)?;
         let products = match view.stored {
-            true => x.with_fill(Number::Integer(0))?.mul(&at_entries)?,
-            false => x.mul(upstream)?,
+            true => at_entries.mul_nonzero(&x.with_fill(Number::Integer(0))?)?,
+            false => upstream.mul_nonzero(x)?,
         };
         Ok((of_x, factors.any_backward(&products.sum(Axes::from(others))?, Axes::none())?))
     }

@@ -217,6 +217,18 @@ pub(super) fn both<T: Float>(re: T, im: T) -> Option<Complex<T>> {
     Some(Complex { re: computed(re)?, im: computed(im)? })
 }
 
+/// A gradient as it is passed on: zero has no sign.
+#[inline(always)]
+pub(crate) fn without_sign<T: Element>(gradient: T) -> T {
+    if gradient.is_truthy() { gradient } else { T::ZERO }
+}
+
+/// A gradient times a derivative: zero of a gradient of zero, whatever the derivative is.
+#[inline(always)]
+pub(crate) fn scaled<T: Element>(gradient: T, derivative: T) -> Option<T> {
+    if gradient.is_truthy() { gradient.checked_mul(derivative) } else { Some(T::ZERO) }
+}
+
 /// The smaller of two: NaN if either is, and `-0.0` below `0.0` (minimum of IEEE 754-2019).
 #[inline(always)]
 pub(crate) fn minimum<T: Real>(a: T, b: T) -> T {

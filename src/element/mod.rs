@@ -35,7 +35,7 @@ mod unary;
 
 pub(crate) use abreast::{ABREAST, Abreast, Known};
 pub use arithmetic::{Bits, Numeric, Remainder};
-pub(crate) use arithmetic::{maximum, minimum};
+pub(crate) use arithmetic::{maximum, minimum, scaled, without_sign};
 pub(crate) use dot::{Dot, Term};
 pub(crate) use factor::Factor;
 pub use number::{DType, Number};

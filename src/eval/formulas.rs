@@ -13,8 +13,8 @@ use crate::lazy::formulas::TEXTS;
 /// What backward functions give to each of their operands that are not in the table of graphs, in the language of
 /// expressions. The formula stands for the function and is not run; `below` is an exponent less one.
 const OTHERS: &[(&str, &[&str])] = &[
-    ("powi_backward", &["upstream * (powi(x, below) * exponent)"]),
-    ("powf_backward", &["upstream * (powf(x, below) * exponent)"]),
+    ("powi_backward", &["mul_nonzero(upstream, powi(x, below) * exponent)"]),
+    ("powf_backward", &["mul_nonzero(upstream, powf(x, below) * exponent)"]),
     (
         "where_backward",
         &["where(condition, upstream, zeros_like(upstream))", "where(condition, zeros_like(upstream), upstream)"],
@@ -25,22 +25,22 @@ const OTHERS: &[(&str, &[&str])] = &[
 const OF_WHOLE: &[(&str, &[&str])] = &[
     (
         "norm_backward",
-        &[
-            "any_backward(x, upstream / norm(x, axis=axis, keep_dims=keep_dims, by=by), axis=axis, keep_dims=keep_dims, by=by) \
-           * any_backward(x, x, [])",
-        ],
+        &["mul_nonzero(any_backward(x, mul_nonzero(upstream, recip(norm(x, axis=axis, keep_dims=keep_dims, by=by))), \
+           axis=axis, keep_dims=keep_dims, by=by), any_backward(x, x, []))"],
     ),
     (
         "var_backward",
-        &["any_backward(x, upstream * 2 / (sum(zeros_like(x) + 1, axis=axis, keep_dims=keep_dims) - ddof), \
-           axis=axis, keep_dims=keep_dims) * (any_backward(x, x, []) \
+        &["mul_nonzero(any_backward(x, mul_nonzero(upstream * 2, \
+           recip(sum(zeros_like(x) + 1, axis=axis, keep_dims=keep_dims) - ddof)), axis=axis, keep_dims=keep_dims), \
+           any_backward(x, x, []) \
            - any_backward(x, mean(x, axis=axis, keep_dims=keep_dims), axis=axis, keep_dims=keep_dims))"],
     ),
     (
         "std_backward",
-        &["any_backward(x, upstream / (sum(zeros_like(x) + 1, axis=axis, keep_dims=keep_dims) - ddof) \
-           / std(x, axis=axis, keep_dims=keep_dims, ddof=ddof), axis=axis, keep_dims=keep_dims) \
-           * (any_backward(x, x, []) \
+        &["mul_nonzero(any_backward(x, mul_nonzero(mul_nonzero(upstream, \
+           recip(sum(zeros_like(x) + 1, axis=axis, keep_dims=keep_dims) - ddof)), \
+           recip(std(x, axis=axis, keep_dims=keep_dims, ddof=ddof))), axis=axis, keep_dims=keep_dims), \
+           any_backward(x, x, []) \
            - any_backward(x, mean(x, axis=axis, keep_dims=keep_dims), axis=axis, keep_dims=keep_dims))"],
     ),
 ];
@@ -53,32 +53,36 @@ const OF_VIEWS: &[(&str, &[&str])] = &[
     (
         "mul_backward",
         &[
-            "stored(any_backward(x, upstream, [])) * stored(with_fill(y, 0))",
-            "stored(any_backward(y, upstream, [])) * stored(with_fill(x, 0))",
+            "mul_nonzero(stored(any_backward(x, upstream, [])), stored(with_fill(y, 0)))",
+            "mul_nonzero(stored(any_backward(y, upstream, [])), stored(with_fill(x, 0)))",
         ],
     ),
     (
         "div_backward",
         &[
-            "stored(any_backward(x, upstream, [])) / stored(with_fill(y, 0))",
-            "stored(with_fill(stored(any_backward(y, upstream, [])) * stored(with_fill(x, 0)), 0)) \
-             / stored(with_fill(square(y), 0)) * -1",
+            "mul_nonzero(stored(any_backward(x, upstream, [])), stored(recip(stored(with_fill(y, 0)))))",
+            "mul_nonzero(stored(with_fill(mul_nonzero(stored(any_backward(y, upstream, [])), \
+             stored(with_fill(x, 0))), 0)), stored(recip(stored(with_fill(square(y), 0))))) * -1",
         ],
     ),
     (
         "norm_backward",
-        &["any_backward(x, upstream / norm(stored(x), axis=axis, keep_dims=keep_dims, by=by), \
-           axis=axis, keep_dims=keep_dims, by=by) * any_backward(x, x, [])"],
+        &["mul_nonzero(any_backward(x, mul_nonzero(upstream, \
+           recip(norm(stored(x), axis=axis, keep_dims=keep_dims, by=by))), \
+           axis=axis, keep_dims=keep_dims, by=by), any_backward(x, x, []))"],
     ),
     (
         "softmax_backward",
-        &["any_backward(x, softmax(stored(x), axis=axis), []) * (any_backward(x, upstream, []) - any_backward(x, \
-           sum(any_backward(x, softmax(stored(x), axis=axis), []) * any_backward(x, upstream, []), axis=axis), axis=axis))"],
+        &["mul_nonzero(any_backward(x, upstream, []), any_backward(x, softmax(stored(x), axis=axis), [])) \
+           - mul_nonzero(any_backward(x, sum(mul_nonzero(any_backward(x, upstream, []), \
+           any_backward(x, softmax(stored(x), axis=axis), [])), axis=axis), axis=axis), \
+           any_backward(x, softmax(stored(x), axis=axis), []))"],
     ),
     (
         "log_softmax_backward",
-        &["any_backward(x, upstream, []) - any_backward(x, softmax(stored(x), axis=axis), []) \
-           * any_backward(x, sum(any_backward(x, upstream, []), axis=axis), axis=axis)"],
+        &["any_backward(x, upstream, []) - mul_nonzero(any_backward(x, \
+           sum(any_backward(x, upstream, []), axis=axis), axis=axis), \
+           any_backward(x, softmax(stored(x), axis=axis), []))"],
     ),
 ];
 
@@ -106,6 +110,7 @@ const LINEAR: &[(&str, &str)] = &[
     ("take_backward", "take"),
     ("mask_backward", "mask"),
     ("without_backward", "without"),
+    ("select_backward", "select"),
 ];
 
 /// Backward functions of operations that are linear in each operand: what comes to the gradient of one takes its place.
@@ -280,9 +285,8 @@ impl Graph {
         let options = options.map(|name| format!(", {name}={name}")).collect::<String>();
         let x = if given.has_views { "stored(x)" } else { "x" };
         let shares = format!("{name}({x}, zeros_like(upstream) + 1{options})");
-        let formula = format!(
-            "sum(where({shares} != 0, own * {shares}, zeros_like(own)), axis=axis, keep_dims=keep_dims, by=by)"
-        );
+        let given_back = format!("where({shares} != 0, mul_nonzero(own, {shares}), zeros_like(own))");
+        let formula = format!("sum({given_back}, axis=axis, keep_dims=keep_dims, by=by)");
         let sums = self.written(&formula, &given, name, at)?;
         Ok(vec![(upstream, self.push(Kind::Own(upstream, sums), at))])
     }

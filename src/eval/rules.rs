@@ -87,6 +87,7 @@ impl Graph {
         let backward = match name {
             "where_" => "where_backward".to_string(),
             "permute_axes" => "transpose_backward".to_string(),
+            "mul_nonzero" => "mul_backward".to_string(),
             name => format!("{name}_backward"),
         };
         match (function(name), function(&backward)) {

@@ -161,8 +161,8 @@ static TABLE: &[&[Function]] = &[
     &alike!(pairs outer_backward kron_backward),
     &alike!(map isinf isnan isfinite isreal isposinf isneginf neg abs sign square not conj real imag sqrt cbrt exp
         exp_m1 ln ln_1p log2 log10 sin cos tan asin acos atan sinh cosh tanh recip round floor ceil trunc),
-    &alike!(zip add sub mul div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater greater_equal
-        bit_and bit_or bit_xor matmul),
+    &alike!(zip add sub mul mul_nonzero div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater
+        greater_equal bit_and bit_or bit_xor matmul),
     &alike!(slope neg_backward abs_backward square_backward sqrt_backward cbrt_backward exp_backward exp_m1_backward
         ln_backward ln_1p_backward log2_backward log10_backward sin_backward cos_backward tan_backward asin_backward
         acos_backward atan_backward sinh_backward cosh_backward tanh_backward recip_backward),

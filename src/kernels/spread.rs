@@ -3,10 +3,17 @@
 use crate::base::alloc::{self, Allocated};
 use crate::base::index::Index;
 use crate::base::threads;
-use crate::element::Element;
+use crate::element::{Element, without_sign};
 use crate::kernels::cells::number;
 use crate::kernels::group::Groups;
 use crate::kernels::lookup::Lookup;
+
+/// Gradients as they are passed on: zeros have no sign.
+pub(crate) fn without_signs<G: Element>(mut gradients: Vec<G>) -> Vec<G> {
+    let ends = threads::map_parts(gradients.len(), 300, 0, |part| part.end);
+    threads::map_slices(&mut gradients, &ends, |_, part| part.iter_mut().for_each(|g| *g = without_sign(*g)));
+    gradients
+}
 
 /// The entries whose cells are numbered together.
 const BLOCK: usize = 512;

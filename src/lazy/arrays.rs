@@ -253,7 +253,7 @@ macro_rules! products_along {
                 let (name, nodes) = (stringify!($backward), [x, array, g]);
                 let said = ["%0", "%1", &axis.to_string(), "%2"];
                 let given = two_of::<OfFloats<X, F>, ArrayD<F>, 3>(name, axis.to_string(), &said, nodes, run);
-                linear_in_each::<X::Of<F>, ArrayD<F>, ArrayD<F>>(given.into(), &nodes.map(Arc::clone), move |of| {
+                linear_in_each::<X::Of<F>, ArrayD<F>, ArrayD<F>>(given.into(), &nodes.map(Arc::clone), move |_, of| {
                     Lazy::<X::Of<F>>::of(Arc::clone(&of[0])).$name(&Lazy::of(Arc::clone(&of[1])), axis).node
                 })
             })
@@ -303,7 +303,7 @@ impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
             let (dx, rest) = all.parts();
             let of_factors = (1..inputs.len()).map(|number| Some(part(&rest, number - 1).node));
             let given = std::iter::once(Some(dx.node)).chain(of_factors).collect();
-            linear_in_each::<X::Of<F>, ArrayD<F>, ArrayD<F>>(given, &nodes, move |of| {
+            linear_in_each::<X::Of<F>, ArrayD<F>, ArrayD<F>>(given, &nodes, move |_, of| {
                 let factors: Vec<Lazy<ArrayD<F>>> = of[1..].iter().map(|node| Lazy::of(Arc::clone(node))).collect();
                 Lazy::<X::Of<F>>::of(Arc::clone(&of[0])).mttkrp(mode, &factors).node
             })
@@ -387,7 +387,7 @@ impl<P: Pattern, T: Ring> LazyPattern<P, T> {
             let [left, right] = two_of::<ArrayD<F>, ArrayD<F>, 4>(name, String::new(), &said, nodes, run);
             // The values of the tensor have no part in it.
             let given = vec![None, left, right];
-            linear_in_each::<Tensor<P, F>, ArrayD<F>, Tensor<P, F>>(given, &nodes.map(Arc::clone), |of| {
+            linear_in_each::<Tensor<P, F>, ArrayD<F>, Tensor<P, F>>(given, &nodes.map(Arc::clone), |_, of| {
                 let [left, right] = [1, 2].map(|at| Lazy::of(Arc::clone(&of[at])));
                 Lazy::<Tensor<P, F>>::of(Arc::clone(&of[0])).pattern().sddmm(&left, &right).node
             })

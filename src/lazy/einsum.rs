@@ -64,7 +64,7 @@ pub fn einsum<'a, P: Pattern, T: Ring>(
         let all: Lazy<Vec<Tensor<P, F>>> =
             step_of("einsum_backward", told, nodes.clone(), Form::Own, |_| Ok(None), run).written(backward);
         let given = (0..count).map(|place| Some(part(&all, place).node)).collect();
-        linear_in_each::<Tensor<P, F>, Tensor<P, F>, Tensor<P, F>>(given, &nodes, move |of| {
+        linear_in_each::<Tensor<P, F>, Tensor<P, F>, Tensor<P, F>>(given, &nodes, move |_, of| {
             let operands: Vec<Lazy<Tensor<P, F>>> = of.iter().map(|node| Lazy::of(Arc::clone(node))).collect();
             einsum(sum.clone(), &operands).node
         })
@@ -108,7 +108,7 @@ impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
                     .known(Facts::gradients_of(&[0, 1]));
             let (dx, dy) = both.parts();
             let (given, of) = (vec![Some(dx.node), Some(dy.node)], [x, y, g].map(Arc::clone));
-            linear_in_each::<Tensor<P, F>, Tensor<P, F>, Tensor<P, F>>(given, &of, move |of| {
+            linear_in_each::<Tensor<P, F>, Tensor<P, F>, Tensor<P, F>>(given, &of, move |_, of| {
                 let [x, y] = [0, 1].map(|at| Lazy::<Tensor<P, F>>::of(Arc::clone(&of[at])));
                 x.tensordot(&y, &pairs[0], &pairs[1]).node
             })

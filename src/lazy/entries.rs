@@ -10,7 +10,7 @@ use super::node::{Form, Held, Node, known};
 use super::rewrite::Facts;
 use super::text::{Text, said};
 use super::unary::{LazyStored, Steps, rule_of_all, same, step};
-use super::zips::{broadcast, constant, of_two};
+use super::zips::{Dense, broadcast, constant, of_two};
 use super::{Lazy, LazyPattern, shares};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
@@ -87,11 +87,14 @@ fn formulas<P: Pattern, F: Float + Numeric>(name: &str, of: [&Arc<Node>; 3]) -> 
     Some(match name {
         "add" => [at(x, g), at(y, g)],
         "sub" => [at(x, g), at(y, g).mul(minus)],
-        "mul" => [met(x, at(x, g).stored().mul(&right)), met(y, at(y, g).stored().mul(&left))],
+        "mul" | "mul_nonzero" => {
+            [met(x, at(x, g).stored().mul_nonzero(&right)), met(y, at(y, g).stored().mul_nonzero(&left))]
+        }
         "div" => {
-            let to_x = met(x, at(x, g).stored().div(&right));
-            let product = met(y, to_x.stored().mul(&left));
-            let quotient = met(y, product.stored().div(&right));
+            let over = right.recip().stored();
+            let to_x = met(x, at(x, g).stored().mul_nonzero(&over));
+            let product = met(y, to_x.stored().mul_nonzero(&left));
+            let quotient = met(y, product.stored().mul_nonzero(&over));
             [to_x, quotient.mul(minus)]
         }
         _ => return None,
@@ -221,11 +224,15 @@ impl<X: Steps, Y: Steps> FloatVisitor for Scaled<X, Y> {
 
     #[track_caller]
     fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
-        let others = beside(self.axis, self.x.shape.as_ref()?.rank());
+        let rank = self.x.shape.as_ref()?.rank();
+        let others = beside(self.axis, rank);
         let (x, g) = (Lazy::<X::Of<F>>::of(self.x), Lazy::<X::Of<F>>::of(self.upstream));
         let factors = Lazy::<Y::Of<F>>::of(self.factors);
-        let dx = entries_scaled(&x.any_backward(&g, Axes::none()), self.axis, &factors);
-        let sums = x.mul(&g).sum(others);
+        let given = x.any_backward(&g, Axes::none());
+        // With an axis of its own for each behind that of the factors.
+        let behind: Vec<usize> = (1..rank - normalize_axis(self.axis as i128, rank).ok()?).collect();
+        let dx = given.mul_nonzero(Dense(Y::Of::<F>::all(&factors).expand_dims(behind)));
+        let sums = g.mul_nonzero(&x).sum(others);
         Some(vec![Some(dx.node), Some(factors.any_backward(&sums, Axes::none()).node)])
     }
 }

@@ -64,7 +64,7 @@ impl<P: Pattern, T: Ring> ArrayFactor<T> for Tensor<P, T> {
             };
             let given = two_of::<ArrayD<F>, Tensor<P, F>, 3>("matmul_backward", String::new(), TWO, [x, y, g], run);
             let of = [x, y, g].map(Arc::clone);
-            linear_in_each::<ArrayD<F>, Tensor<P, F>, ArrayD<F>>(given.into(), &of, |of| {
+            linear_in_each::<ArrayD<F>, Tensor<P, F>, ArrayD<F>>(given.into(), &of, |_, of| {
                 let (x, y) = (Lazy::of(Arc::clone(&of[0])), Lazy::of(Arc::clone(&of[1])));
                 <Tensor<P, F>>::product_of_array(&x, &y).node
             })
@@ -110,7 +110,7 @@ where
         };
         let given = two_of::<OfFloats<X, F>, ArrayD<F>, 3>("matmul_backward", String::new(), TWO, [x, y, g], run);
         let of = [x, y, g].map(Arc::clone);
-        linear_in_each::<X::Of<F>, ArrayD<F>, ArrayD<F>>(given.into(), &of, |of| {
+        linear_in_each::<X::Of<F>, ArrayD<F>, ArrayD<F>>(given.into(), &of, |_, of| {
             X::Of::<F>::times(&Lazy::of(Arc::clone(&of[0])), &Lazy::of(Arc::clone(&of[1]))).node
         })
     })

@@ -1,7 +1,7 @@
 //! What backward functions give, as formulas of their arguments: gradients of gradients are the gradients of these. One
 //! table, which graphs compute by and expressions read.
 
-use std::ops::{Add, Div, Mul};
+use std::ops::{Add, Mul};
 use std::sync::Arc;
 
 use super::node::Node;
@@ -44,7 +44,13 @@ macro_rules! operators {
     )*};
 }
 
-operators!(Add add, Mul mul, Div div);
+operators!(Add add, Mul mul);
+
+/// A gradient times a derivative, which counts nothing where the gradient is zero.
+#[track_caller]
+fn mul_nonzero<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>>(gradient: Term<Y>, derivative: Term<Y>) -> Term<Y> {
+    Term(gradient.0.mul_nonzero(&derivative.0))
+}
 
 macro_rules! functions {
     ($($name:ident),*) => {$(
@@ -55,7 +61,7 @@ macro_rules! functions {
     )*};
 }
 
-functions!(square, sqrt, cbrt, exp, sin, cos, tan, sinh, cosh, tanh);
+functions!(square, sqrt, cbrt, exp, sin, cos, tan, sinh, cosh, tanh, recip);
 
 /// The table: the backward function, and what it gives to each operand.
 macro_rules! formulas {
@@ -63,30 +69,30 @@ macro_rules! formulas {
         $make! {
             (x, upstream)
             neg neg_backward: upstream * -1.0;
-            square square_backward: upstream * (x * 2.0);
-            sqrt sqrt_backward: upstream / (sqrt(x) * 2.0);
-            cbrt cbrt_backward: upstream / (square(cbrt(x)) * 3.0);
-            exp exp_backward: upstream * exp(x);
-            exp_m1 exp_m1_backward: upstream * exp(x);
-            ln ln_backward: upstream / x;
-            ln_1p ln_1p_backward: upstream / (x + 1.0);
-            log2 log2_backward: upstream / (x * 0.6931471805599453);
-            log10 log10_backward: upstream / (x * 2.302585092994046);
-            sin sin_backward: upstream * cos(x);
-            cos cos_backward: upstream * (sin(x) * -1.0);
-            tan tan_backward: upstream * (square(tan(x)) + 1.0);
-            asin asin_backward: upstream / sqrt(square(x) * -1.0 + 1.0);
-            acos acos_backward: upstream / (sqrt(square(x) * -1.0 + 1.0) * -1.0);
-            atan atan_backward: upstream / (square(x) + 1.0);
-            sinh sinh_backward: upstream * cosh(x);
-            cosh cosh_backward: upstream * sinh(x);
-            tanh tanh_backward: upstream * (square(tanh(x)) * -1.0 + 1.0);
-            recip recip_backward: upstream / (square(x) * -1.0);
+            square square_backward: mul_nonzero(upstream, x * 2.0);
+            sqrt sqrt_backward: mul_nonzero(upstream, recip(sqrt(x) * 2.0));
+            cbrt cbrt_backward: mul_nonzero(upstream, recip(square(cbrt(x)) * 3.0));
+            exp exp_backward: mul_nonzero(upstream, exp(x));
+            exp_m1 exp_m1_backward: mul_nonzero(upstream, exp(x));
+            ln ln_backward: mul_nonzero(upstream, recip(x));
+            ln_1p ln_1p_backward: mul_nonzero(upstream, recip(x + 1.0));
+            log2 log2_backward: mul_nonzero(upstream, recip(x * 0.6931471805599453));
+            log10 log10_backward: mul_nonzero(upstream, recip(x * 2.302585092994046));
+            sin sin_backward: mul_nonzero(upstream, cos(x));
+            cos cos_backward: mul_nonzero(upstream, sin(x) * -1.0);
+            tan tan_backward: mul_nonzero(upstream, square(tan(x)) + 1.0);
+            asin asin_backward: mul_nonzero(upstream, recip(sqrt(square(x) * -1.0 + 1.0)));
+            acos acos_backward: mul_nonzero(upstream, recip(sqrt(square(x) * -1.0 + 1.0) * -1.0));
+            atan atan_backward: mul_nonzero(upstream, recip(square(x) + 1.0));
+            sinh sinh_backward: mul_nonzero(upstream, cosh(x));
+            cosh cosh_backward: mul_nonzero(upstream, sinh(x));
+            tanh tanh_backward: mul_nonzero(upstream, square(tanh(x)) * -1.0 + 1.0);
+            recip recip_backward: mul_nonzero(upstream, recip(square(x) * -1.0));
             (x, y, upstream)
             add add_backward: upstream * 1.0, upstream * 1.0;
             sub sub_backward: upstream * 1.0, upstream * -1.0;
-            mul mul_backward: upstream * y, upstream * x;
-            div div_backward: upstream / y, upstream * -1.0 * x / square(y);
+            mul mul_backward: mul_nonzero(upstream, y), mul_nonzero(upstream, x);
+            div div_backward: mul_nonzero(upstream, recip(y)), mul_nonzero(upstream, x * recip(square(y)) * -1.0);
         }
     };
 }
@@ -121,6 +127,7 @@ macro_rules! compute {
             F: Float + Numeric + RealNumber,
             Y: Steps<Elem = F, Of<F> = Y>,
         {
+            let name = if name == "mul_nonzero" { "mul" } else { name };
             let formula = match (name, place) {
                 $((stringify!($operation), 0) => $to_left, (stringify!($operation), 1) => $to_right,)*
                 _ => return None,
@@ -163,8 +170,11 @@ where
     let spread = |of: &Lazy<X>| x.any_backward(of, axes);
     let deviations = x.any_backward(x, Axes::none()) - spread(&x.mean(axes));
     Some(match name {
-        "std_backward" => spread(&(g / x.std(options.clone()))) * deviations * F::from_f64(1.0 / count),
-        _ => spread(g) * deviations * F::from_f64(2.0 / count),
+        "std_backward" => {
+            let over_std = g.mul_nonzero(x.std(options.clone()).recip());
+            spread(&over_std).mul_nonzero(deviations) * F::from_f64(1.0 / count)
+        }
+        _ => spread(g).mul_nonzero(deviations) * F::from_f64(2.0 / count),
     })
 }
 
@@ -175,8 +185,8 @@ where
     F: Float + Numeric,
     X: Steps<Elem = F, Of<F> = X>,
 {
-    let spread = || x.any_backward(&(g / norm), &options.axes);
-    (options.order == NormOrder::Two).then(|| spread() * x.any_backward(x, Axes::none()))
+    let spread = || x.any_backward(&g.mul_nonzero(norm.recip()), &options.axes);
+    (options.order == NormOrder::Two).then(|| spread().mul_nonzero(x.any_backward(x, Axes::none())))
 }
 
 /// What shares give back, as a formula of the operand, its shares and the upstream gradient.
@@ -190,8 +200,8 @@ where
     let sums = |of: &Lazy<X>| x.any_backward(&of.sum(axes), axes);
     let (shares, upstream) = (at_entries(shares), at_entries(upstream));
     if name == "log_softmax" {
-        return &upstream - shares * sums(&upstream);
+        return &upstream - sums(&upstream).mul_nonzero(shares);
     }
-    let parts = &shares * upstream;
-    &parts - shares * sums(&parts)
+    let parts = upstream.mul_nonzero(&shares);
+    &parts - sums(&parts).mul_nonzero(shares)
 }

@@ -239,11 +239,11 @@ impl<Y: Steps<Elem: Float>> Lazy<Y> {
 /// The gradients of an operation that is linear in each operand, with their own. An operand that has a gradient is of
 /// the type `A` if it is the first, or else of `B`; in `of` the upstream gradient, a `Z`, stands behind all. What comes to
 /// the gradient of an operand takes the place of that operand: the others receive what they would then, and the upstream
-/// gradient what `again` makes of them.
+/// gradient what `again` makes of them, which is told the place.
 pub(super) fn linear_in_each<A: Steps, B: Steps, Z: Steps>(
     mut gradients: Vec<Option<Arc<Node>>>,
     of: &[Arc<Node>],
-    again: impl Fn(&[Arc<Node>]) -> Arc<Node> + Clone + Send + Sync + 'static,
+    again: impl Fn(usize, &[Arc<Node>]) -> Arc<Node> + Clone + Send + Sync + 'static,
 ) -> Vec<Option<Arc<Node>>> {
     for (place, gradient) in gradients.iter_mut().enumerate() {
         let Some(node) = gradient.as_mut().and_then(Arc::get_mut) else { continue };
@@ -256,14 +256,29 @@ pub(super) fn linear_in_each<A: Steps, B: Steps, Z: Steps>(
                 0 => at_entries_of::<A, A>(&operands[0], Lazy::of(came)).node,
                 _ => at_entries_of::<B, B>(&operands[place], Lazy::of(came)).node,
             };
-            let result = again(&operands);
-            let mut given = result.rule.as_ref()?(Asked { inputs: &operands, upstream: g })?;
+            let result = again(place, &operands);
+            // The result may have the operands in another order.
+            let order = order_of(&result.inputs, &operands);
+            let inputs: Vec<Arc<Node>> = order.iter().map(|&at| Arc::clone(&operands[at])).collect();
+            let found = result.rule.as_ref()?(Asked { inputs: &inputs, upstream: g })?;
+            let mut given: Vec<Option<Arc<Node>>> = operands.iter().map(|_| None).collect();
+            order.iter().zip(found).for_each(|(&at, found)| given[at] = found);
             given[place] = None;
             given.push(on_pattern_of::<Z, Z>(g, &Lazy::of(result)));
             Some(given)
         }));
     }
     gradients
+}
+
+/// The numbers of some operands in the order in which a step has them; their own order if it is not made of these alone.
+fn order_of(inputs: &[Arc<Node>], operands: &[Arc<Node>]) -> Vec<usize> {
+    let number = |input: &Arc<Node>| operands.iter().position(|operand| operand.id == input.id);
+    let order: BTreeSet<usize> = inputs.iter().filter_map(number).collect();
+    match order.len() == operands.len() && inputs.len() == operands.len() {
+        true => inputs.iter().filter_map(number).collect(),
+        false => (0..operands.len()).collect(),
+    }
 }
 
 /// The gradients of all steps between `by` and the result, by their numbers; those of `by` go no further where

@@ -137,7 +137,7 @@ fn powers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
         let (x, g) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(g)));
         // The slope of a constant is 0, at zeros too.
         let below = if exponent == 0 { 0 } else { exponent.checked_sub(1)? };
-        Some(g.mul(x.powi(below).mul(F::from_f64(exponent.into()))))
+        Some(g.mul_nonzero(x.powi(below).mul(F::from_f64(exponent.into()))))
     })
 }
 
@@ -156,7 +156,7 @@ fn of_numbers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
     step.with_formula([&x.node, &g.node], 0, move |[x, g]| {
         let (x, g) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(g)));
         let below = if exponent.to_f64() == 0.0 { 0.0 } else { exponent.to_f64() - 1.0 };
-        Some(g.mul(x.powf(F::from_f64(below)).mul(exponent)))
+        Some(g.mul_nonzero(x.powf(F::from_f64(below)).mul(exponent)))
     })
 }
 

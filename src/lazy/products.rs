@@ -46,7 +46,7 @@ macro_rules! products {
                 rule_of_all!(product, T, [P: Pattern], (), |[x, y, g]| {
                     let [x, y, g] = [x, y, g].map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
                     let (dx, dy) = x.$backward(&y, &g).parts();
-                    let again = |of: &[Arc<Node>]| {
+                    let again = |_: usize, of: &[Arc<Node>]| {
                         let [x, y] = [0, 1].map(|at| Lazy::<Tensor<P, F>>::of(Arc::clone(&of[at])));
                         x.$method(&y).node
                     };
@@ -135,7 +135,7 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
             let [x, y] = <&[_; 2]>::try_from(asked.inputs).ok()?.each_ref();
             let of = [x, y, asked.upstream].map(Arc::clone);
             let given = T::if_float(OfEntries::<X, Y, X::Product<Y>> { of: of.clone(), as_types: PhantomData })?;
-            Some(linear_in_each::<X, Y, X::Product<Y>>(given, &of, move |of| {
+            Some(linear_in_each::<X, Y, X::Product<Y>>(given, &of, move |_, of| {
                 Lazy::<X>::of(Arc::clone(&of[0])).matmul_with(&Lazy::<Y>::of(Arc::clone(&of[1])), options).node
             }))
         })
@@ -261,7 +261,7 @@ where
         let of = [x, y, &upstream].map(Arc::clone);
         let mut given = X::Elem::if_float(OfEntries::<X, Y, X::Product<Y>> { of, as_types: PhantomData })?;
         given.push(None);
-        Some(linear_in_each::<X, Y, X::Product<Y>>(given, &[x, y, mask, &upstream].map(Arc::clone), move |of| {
+        Some(linear_in_each::<X, Y, X::Product<Y>>(given, &[x, y, mask, &upstream].map(Arc::clone), move |_, of| {
             masked::<X, Y, Q, S>([&of[0], &of[1], &of[2]], options, is_complement).node
         }))
     })

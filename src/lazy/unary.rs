@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ndarray::{ArrayD, ArrayViewD};
 
+use super::array_first;
 use super::factors::by_array;
 use super::node::{Asked, Form, Held, InPieces, Node, Rule, known};
 use super::rewrite::Facts;
@@ -211,6 +212,10 @@ pub trait Steps: Value + Operand {
     where
         Self::Elem: Ring;
 
+    /// The product of an array and this, where the array is not zero.
+    #[doc(hidden)]
+    fn of_array(array: &Lazy<ArrayD<Self::Elem>>, x: &Lazy<Self>) -> Lazy<Self::Of<Self::Elem>>;
+
     /// All elements as an array.
     #[doc(hidden)]
     fn all(x: &Lazy<Self>) -> Lazy<ArrayD<Self::Elem>>;
@@ -238,7 +243,7 @@ impl<X: Steps> Partner<X> for Right<'_, X> {
 
 macro_rules! steps {
     ($([$($generics:tt)*] $of_t:ty, $of_u:ty, $fed:ty, $make:expr, $entries:ty,
-        |$x:ident| $seen:expr, |$of:ident| $all:expr;)*) => {$(
+        |$x:ident| $seen:expr, |$of:ident| $all:expr, $times:path;)*) => {$(
         impl<$($generics)*> Steps for $of_t {
             type Of<U: Element> = $of_u;
 
@@ -284,6 +289,11 @@ macro_rules! steps {
             }
 
             #[track_caller]
+            fn of_array(array: &Lazy<ArrayD<T>>, x: &Lazy<Self>) -> Lazy<Self> {
+                $times(array, x)
+            }
+
+            #[track_caller]
             fn all($of: &Lazy<Self>) -> Lazy<ArrayD<T>> {
                 $all
             }
@@ -301,8 +311,9 @@ macro_rules! steps {
 
 steps! {
     [P: Pattern, T: Element] Tensor<P, T>, Tensor<P, U>, Fed<'a, P, T>, fed_of, Stored<'a, P, T>,
-        |x| x.stored(), |x| x.to_dense();
-    [T: Element] ArrayD<T>, ArrayD<U>, ArrayD<T>, |_, _| None, ArrayViewD<'a, T>, |x| x.view(), |x| x.clone();
+        |x| x.stored(), |x| x.to_dense(), array_first::mul_nonzero;
+    [T: Element] ArrayD<T>, ArrayD<U>, ArrayD<T>, |_, _| None, ArrayViewD<'a, T>, |x| x.view(), |x| x.clone(),
+        Lazy::mul_nonzero;
 }
 
 /// A tensor that comes in pieces.

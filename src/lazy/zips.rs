@@ -130,8 +130,12 @@ fn beside<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>>(
     let g = Lazy::<Y>::of(Arc::clone(g));
     Some(match name {
         "add" | "sub" => g.mul(F::from_f64(1.0)),
-        "mul" => g.mul(other),
-        "div" => g.div(other),
+        "mul" | "mul_nonzero" => g.mul_nonzero(other),
+        "div" => match other.side() {
+            Side::Number(number) => g.div(number),
+            Side::Array(array) => g.mul_nonzero(Dense(array.recip())),
+            Side::Step(step) => g.mul_nonzero(&step.recip()),
+        },
         _ => return None,
     })
 }
@@ -148,7 +152,7 @@ pub(super) fn of_added<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>>(
 }
 
 /// An array beside a tensor or an array, whichever it is.
-struct Dense<T>(Lazy<ArrayD<T>>);
+pub(super) struct Dense<T>(pub(super) Lazy<ArrayD<T>>);
 
 impl<X: Steps> Beside<X> for Dense<X::Elem> {
     fn side(self) -> Side<X> {
@@ -205,7 +209,11 @@ macro_rules! zips {
             }
         }
 
-        $(
+        $(zips!(@back $name $backward);)?
+    };
+    // It has those of `mul`.
+    (@back mul_nonzero $backward:ident) => {};
+    (@back $name:ident $backward:ident) => {
             #[doc = concat!("The gradients of both operands: see [`", stringify!($backward), "`](crate::",
                 stringify!($backward), "()).")]
             #[track_caller]
@@ -228,7 +236,6 @@ macro_rules! zips {
                     .written(text)
                     .known(Facts::gradients_of(&[0, 1]))
             }
-        )?
     };
     (@of_number $name:ident, $step:ident, $number:ident) => { $step };
     (@of_number $name:ident, $step:ident, $number:ident, $backward:ident) => {{
@@ -275,11 +282,14 @@ macro_rules! zips {
                     .written(Text::gradients(backward, &["%0", "%1", "%2"], said!(), 2))
                     .known(Facts::gradients_of(&[0, 1]));
             let (dx, dy) = both.parts();
-            if name == "mul" {
+            if matches!(name, "mul" | "mul_nonzero") {
                 let (given, of) = (vec![Some(dx.node), Some(dy.node)], [x, y, g].map(Arc::clone));
-                return linear_in_each::<X::Of<F>, ArrayD<F>, X::Of<F>>(given, &of, |of| {
-                    let array = Dense(Lazy::<ArrayD<F>>::of(Arc::clone(&of[1])));
-                    Lazy::<X::Of<F>>::of(Arc::clone(&of[0])).mul(array).node
+                return linear_in_each::<X::Of<F>, ArrayD<F>, X::Of<F>>(given, &of, |place, of| {
+                    let (x, array) = (Lazy::<X::Of<F>>::of(Arc::clone(&of[0])), Lazy::of(Arc::clone(&of[1])));
+                    match place {
+                        0 => x.mul_nonzero(Dense(array)).node,
+                        _ => X::Of::<F>::of_array(&array, &x).node,
+                    }
                 });
             }
             let of_x = |[_, y, g]: [&Arc<Node>; 3]| beside(name, g, Dense(Lazy::<ArrayD<F>>::of(Arc::clone(y))));
@@ -318,6 +328,7 @@ macro_rules! of_two {
             add [Element] -> T, add_backward;
             sub [Numeric] -> T, sub_backward;
             mul [Element] -> T, mul_backward;
+            mul_nonzero [Element] -> T, mul_backward;
             div [Numeric] -> T, div_backward;
             rem [Remainder] -> T;
             rem_euclid [Remainder] -> T;

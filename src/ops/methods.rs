@@ -384,6 +384,7 @@ macro_rules! operations {
             sin_backward(), sinh_backward(), sqrt_backward(), square_backward(), tan_backward(), tanh_backward());
         operations!(@more_zips [$($public)*], $elem, $reduced);
         operations!(@zips [$($public)*], $elem: add Element $elem, sub Numeric $elem, mul Element $elem,
+            mul_nonzero Element $elem,
             div Numeric $elem, rem Remainder $elem, rem_euclid Remainder $elem, pow RealNumber $elem,
             minimum Real $elem, maximum Real $elem,
             equal Element bool, not_equal Element bool, less Real bool, less_equal Real bool, greater Real bool,

@@ -10,13 +10,13 @@ mod reduce;
 mod select;
 mod zip;
 
-pub(crate) use self::zip::chosen;
 pub use self::zip::{
     Choice, Factors, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater,
-    greater_equal, less, less_equal, maximum, minimum, mul, mul_backward, not_equal, rem, rem_euclid, scale, sub,
-    sub_backward, where_, zip_with,
+    greater_equal, less, less_equal, maximum, minimum, mul, mul_backward, mul_nonzero, not_equal, rem, rem_euclid,
+    scale, sub, sub_backward, where_, zip_with,
 };
 pub use self::zip::{Tolerance, allclose, maximum_backward, minimum_backward, pow, pow_backward, where_backward};
+pub(crate) use self::zip::{chosen, scale_nonzero};
 pub use map::{
     Answers, Isin, IsinKind, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan, isnan_into, isneginf,
     isneginf_into, isposinf, isposinf_into, isreal, isreal_into,

@@ -113,7 +113,7 @@ macro_rules! of_floats {
             plain floor(); plain ceil(); plain trunc(); plain powi(w.number as i32 - 2); plain powf(0.5);
             plain clamp(-0.5, 2.0);
             plain add(y); plain sub(y); plain mul(y); plain div(y); plain pow(y); plain minimum(y); plain maximum(y);
-            plain rem(y); plain rem_euclid(y);
+            plain rem(y); plain rem_euclid(y); plain mul_nonzero(y); plain mul_nonzero(-3.0);
             plain add(0.5); plain sub(-0.0); plain mul(-3.0); plain div(0.3); plain pow(2.0); plain minimum(0.25);
             plain maximum(f64::NAN); plain rem(0.7); plain rem_euclid(0.7);
             plain sum(w.kept()); plain sum(w.axis); plain nansum(w.kept()); plain mean(w.kept()); plain nanmean(w.axis);

@@ -28,6 +28,8 @@ pub enum Arith {
     Sub,
     /// `a * b`.
     Mul,
+    /// `a * b`, and `+0.0` where `a` is a zero.
+    MulNonzero,
     /// `a / b`, of integers cut off towards zero.
     Div,
     /// `a % b`, with the sign of `a`.
@@ -67,7 +69,7 @@ impl Computes for bool {
     fn arith(op: Arith, a: bool, b: bool) -> Result<bool, Why> {
         Ok(match op {
             Add | Or | Maximum => a || b,
-            Mul | And | Minimum => a && b,
+            Mul | MulNonzero | And | Minimum => a && b,
             Xor => a != b,
             _ => panic!("no {op:?} of bool"),
         })
@@ -79,7 +81,7 @@ impl Computes for bool {
 
     fn makes_all_one(op: Arith, fill: bool, _: Option<bool>, _: bool) -> Option<bool> {
         match op {
-            Mul | And | Minimum => (!fill).then_some(true),
+            Mul | MulNonzero | And | Minimum => (!fill).then_some(true),
             Or | Maximum => fill.then_some(true),
             _ => None,
         }
@@ -97,7 +99,7 @@ macro_rules! integers {
                 let result = match op {
                     Add => wide + other,
                     Sub => wide - other,
-                    Mul => wide.saturating_mul(other),
+                    Mul | MulNonzero => wide.saturating_mul(other),
                     Div => wide / other,
                     Rem => wide % other,
                     RemEuclid => wide.rem_euclid(other),
@@ -122,7 +124,7 @@ macro_rules! integers {
                     return Some(false);
                 }
                 let one = match op {
-                    Mul | And => fill == 0,
+                    Mul | MulNonzero | And => fill == 0,
                     Or => fill == !0,
                     Minimum => fill == <$type>::MIN,
                     Maximum => fill == <$type>::MAX,
@@ -146,7 +148,8 @@ macro_rules! floats {
                 let result = match op {
                     Add => $narrow(x + y),
                     Sub => $narrow(x - y),
-                    Mul => $narrow(x * y),
+                    MulNonzero if !a.truthy() => <$type>::zero(),
+                    Mul | MulNonzero => $narrow(x * y),
                     Div => $narrow(x / y),
                     Rem => $narrow(x % y),
                     RemEuclid => $narrow(if x % y < 0.0 { x % y + y.abs() } else { x % y }),
@@ -168,8 +171,11 @@ macro_rules! floats {
             fn makes_all_one(op: Arith, fill: $type, other: Option<$type>, on_the_left: bool) -> Option<bool> {
                 match op {
                     Pow => (<f64 as From<$type>>::from(fill) == f64::from(u8::from(on_the_left))).then_some(true),
+                    // Zero times NaN is 0.
+                    MulNonzero if !on_the_left && Scalar::is_nan(fill) => None,
+                    MulNonzero if on_the_left && !fill.truthy() => Some(true),
                     _ if Scalar::is_nan(fill) => Some(true),
-                    Mul if !fill.truthy() && other.is_none_or(Scalar::is_finite) => Some(false),
+                    Mul | MulNonzero if !fill.truthy() && other.is_none_or(Scalar::is_finite) => Some(false),
                     Div if !fill.truthy() && other.is_none() && on_the_left => Some(false),
                     _ => None,
                 }
@@ -195,7 +201,8 @@ macro_rules! complex {
                 let result = match op {
                     Add => Complex::new(a.re + b.re, a.im + b.im),
                     Sub => Complex::new(a.re - b.re, a.im - b.im),
-                    Mul => Complex::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re),
+                    MulNonzero if !a.truthy() => Self::zero(),
+                    Mul | MulNonzero => Complex::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re),
                     // Smith's method, as numpy has it.
                     Div if b.re == 0.0 && b.im == 0.0 => Complex::new(a.re / b.re.abs(), a.im / b.re.abs()),
                     Div if b.re.abs() >= b.im.abs() => {
@@ -219,8 +226,10 @@ macro_rules! complex {
                 let (either, both) = (fill.re.is_nan() || fill.im.is_nan(), fill.re.is_nan() && fill.im.is_nan());
                 match op {
                     Add | Sub => both.then_some(true),
-                    Mul if either => Some(true),
-                    Mul => (!fill.truthy() && other.is_none_or(Scalar::is_finite)).then_some(false),
+                    MulNonzero if !on_the_left && either => None,
+                    MulNonzero if on_the_left && !fill.truthy() => Some(true),
+                    Mul | MulNonzero if either => Some(true),
+                    Mul | MulNonzero => (!fill.truthy() && other.is_none_or(Scalar::is_finite)).then_some(false),
                     Div if !fill.truthy() && other.is_none() && on_the_left => Some(false),
                     Div => (if on_the_left { both } else { either }).then_some(true),
                     _ => None,

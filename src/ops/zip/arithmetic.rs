@@ -83,6 +83,24 @@ impl<T: Element> Zip<T, T> for Mul {
     }
 }
 
+impl<T: Element> Zip<T, T> for MulNonzero {
+    type Out = T;
+
+    #[inline(always)]
+    fn apply(&self, a: T, b: T) -> Outcome<T> {
+        fitting(element::scaled(a, b))
+    }
+
+    fn of_left_fill(&self, fill: T, other: Option<T>) -> Alone {
+        if fill.is_truthy() { times(fill, other) } else { Alone::Annihilated }
+    }
+
+    /// A zero on the left makes no NaN of a fill of NaN.
+    fn of_right_fill(&self, other: Option<T>, fill: T) -> Alone {
+        if fill.isnan() { Alone::Counts } else { times(fill, other) }
+    }
+}
+
 /// What becomes of entries that are multiplied by `fill`, where two fills give `fill * other`.
 fn times<T: Element>(fill: T, other: Option<T>) -> Alone {
     let is_zero = !fill.is_truthy();
@@ -294,6 +312,37 @@ zips! {
     /// ```
     ///
     /// Definition: [`numpy.multiply`](https://numpy.org/doc/stable/reference/generated/numpy.multiply.html).
+    ;
+
+    /// The product of two operands, element by element, where the left one is not zero; `+0.0` elsewhere.
+    ///
+    /// *z*<sub>k</sub> = *x*<sub>k</sub> · *y*<sub>k</sub> if *x*<sub>k</sub> ≠ 0, else 0
+    ///
+    /// Gradients are multiplied so: an upstream element of zero gives zero, whatever the derivative is there.
+    fn mul_nonzero<Element>(MulNonzero) -> X::Elem;
+    /// A fill of zero on the left leaves out the entries that *y* alone has. All else is as in [`mul`], except that a
+    /// fill of NaN on the right leaves out no entries of *x*. Of [stored views](crate::Stored) the result has the
+    /// entries that both have, and the fill of both.
+    =>
+    /// NaN times anything is NaN, and so is what is not zero times NaN. Zero times NaN is `+0.0`.
+    =>
+    /// That of [`mul`]: [`mul_backward`](crate::mul_backward()).
+    =>
+    /// - `Overflow`, `NonFinite`: as in [`mul`];
+    =>
+    /// ```
+    /// use lacuna::{CooTensor, mul_nonzero};
+    /// use ndarray::arr1;
+    ///
+    /// let x = CooTensor::new([4], vec![vec![0, 1]], vec![0.0, 7.0], 0.0)?;
+    /// let y = CooTensor::new([4], vec![vec![0, 1, 2]], vec![f64::INFINITY, 2.0, f64::NAN], 0.0)?;
+    /// let z = mul_nonzero(&x, &y)?;
+    /// assert_eq!(z.entries(), [(vec![0], 0.0), (vec![1], 14.0)]);
+    /// assert_eq!(z.to_dense()?, mul_nonzero(&x.to_dense()?, &y.to_dense()?)?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: `numpy.where(x != 0, x * y, 0)`.
     ;
 
     /// The quotient of two operands, element by element: of integers cut off towards zero, as Rust has it.

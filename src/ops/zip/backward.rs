@@ -298,7 +298,7 @@ backward! {
     x = |g, _, _| Some(g);
     y = |g, _, _| Some(g);
     alone = [Some(|g| g), Some(|g| g)];
-    nan = "Gradients are handed on as they are.";
+    nan = "Gradients are passed on as they are; a zero is +0.0.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
     /// let y = CooTensor::new([3], vec![vec![2]], vec![4.0], 0.0)?;
     /// let (dx, dy) = add_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
@@ -317,7 +317,7 @@ backward! {
     x = |g, _, _| Some(g);
     y = |g, _, _| g.checked_neg();
     alone = [Some(|g| g), Some(|g| g.checked_neg().unwrap_or(g))];
-    nan = "As in [`sub`](crate::sub()).";
+    nan = "As in [`sub`](crate::sub()); a gradient of zero gives +0.0.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
     /// let y = CooTensor::new([3], vec![vec![2]], vec![4.0], 0.0)?;
     /// let (dx, dy) = sub_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
@@ -332,7 +332,7 @@ backward! {
     x = |g, _, y| g.checked_mul(y);
     y = |g, x, _| g.checked_mul(x);
     alone = [None, None];
-    nan = "As in [`mul`](crate::mul()).";
+    nan = "As in [`mul`](crate::mul()), but a gradient of zero gives +0.0, whatever the other operand is.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
     /// let y = CooTensor::new([3], vec![vec![1, 2]], vec![4.0, 5.0], 0.0)?;
     /// let (dx, dy) = mul_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
@@ -347,7 +347,8 @@ backward! {
     x = |g, _, y| g.checked_div(y);
     y = |g, x, y| g.checked_mul(x.checked_div(y)?.checked_div(y)?)?.checked_neg();
     alone = [None, None];
-    nan = "As in [`div`](crate::div()): where *y* is zero the gradients are NaN or infinite.";
+    nan = "As in [`div`](crate::div()): where *y* is zero the gradients are NaN or infinite. A gradient of zero gives \
+         +0.0, whatever the operands are.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
     /// let y = CooTensor::new([3], vec![vec![1, 2]], vec![4.0, 5.0], 1.0)?;
     /// let (dx, dy) = div_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
@@ -398,7 +399,8 @@ backward! {
     x = |g, x, y| g.checked_mul(T::from_f64(math::slope_of_pow(x.into(), y.into())));
     y = |g, x, y| g.checked_mul(T::from_f64(math::slope_of_exponent(x.into(), y.into())));
     alone = [None, None];
-    nan = "As in [`pow`](crate::pow()); of a negative base *dy* is NaN.";
+    nan = "As in [`pow`](crate::pow()); of a negative base *dy* is NaN. A gradient of zero gives +0.0, whatever the \
+         operands are.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![1.0, 3.0], 1.0)?;
     /// let y = CooTensor::new([3], vec![vec![0, 1]], vec![5.0, 2.0], 1.0)?;
     /// let (dx, dy) = pow_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
@@ -441,7 +443,7 @@ fn shared<T: Float + Numeric>(gradient: T, share: T) -> Option<T> {
 ///
 /// # NaN
 ///
-/// Gradients are handed on as they are.
+/// Gradients are passed on as they are; a zero is +0.0.
 ///
 /// # Gradient
 ///

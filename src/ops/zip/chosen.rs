@@ -1,6 +1,6 @@
 //! Zips chosen at run time: the drivers are compiled once for each type, and not for each operation too.
 
-use super::arithmetic::{Add, Div, Maximum, Minimum, Mul, Rem, RemEuclid, Sub};
+use super::arithmetic::{Add, Div, Maximum, Minimum, Mul, MulNonzero, Rem, RemEuclid, Sub};
 use super::bits::{BitAnd, BitOr, BitXor};
 use super::compare::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
 use super::pow::Pow;
@@ -89,16 +89,19 @@ macro_rules! chooses {
 }
 
 chooses! {
-    bool: Add Unites, Mul Meets, Minimum Unites, Maximum Unites, BitAnd Meets, BitOr Unites, BitXor Unites, Equal Asks,
-        NotEqual Asks, Less Asks, LessEqual Asks, Greater Asks, GreaterEqual Asks;
-    i64: Add Unites, Sub Unites, Mul Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets, Minimum Unites,
-        Maximum Unites, BitAnd Meets, BitOr Unites, BitXor Unites, Equal Asks, NotEqual Asks, Less Asks, LessEqual Asks,
-        Greater Asks, GreaterEqual Asks;
-    u64: Add Unites, Sub Unites, Mul Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets, Minimum Unites,
-        Maximum Unites, BitAnd Meets, BitOr Unites, BitXor Unites, Equal Asks, NotEqual Asks, Less Asks, LessEqual Asks,
-        Greater Asks, GreaterEqual Asks;
-    f64: Add Unites, Sub Unites, Mul Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets, Minimum Unites,
-        Maximum Unites, Equal Asks, NotEqual Asks, Less Asks, LessEqual Asks, Greater Asks, GreaterEqual Asks;
-    num_complex::Complex<f32>: Add Unites, Sub Unites, Mul Meets, Div Meets, Equal Asks, NotEqual Asks;
-    num_complex::Complex<f64>: Add Unites, Sub Unites, Mul Meets, Div Meets, Equal Asks, NotEqual Asks;
+    bool: Add Unites, Mul Meets, MulNonzero Meets, Minimum Unites, Maximum Unites, BitAnd Meets, BitOr Unites,
+        BitXor Unites, Equal Asks, NotEqual Asks, Less Asks, LessEqual Asks, Greater Asks, GreaterEqual Asks;
+    i64: Add Unites, Sub Unites, Mul Meets, MulNonzero Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets,
+        Minimum Unites, Maximum Unites, BitAnd Meets, BitOr Unites, BitXor Unites, Equal Asks, NotEqual Asks, Less Asks,
+        LessEqual Asks, Greater Asks, GreaterEqual Asks;
+    u64: Add Unites, Sub Unites, Mul Meets, MulNonzero Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets,
+        Minimum Unites, Maximum Unites, BitAnd Meets, BitOr Unites, BitXor Unites, Equal Asks, NotEqual Asks, Less Asks,
+        LessEqual Asks, Greater Asks, GreaterEqual Asks;
+    f64: Add Unites, Sub Unites, Mul Meets, MulNonzero Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets,
+        Minimum Unites, Maximum Unites, Equal Asks, NotEqual Asks, Less Asks, LessEqual Asks, Greater Asks,
+        GreaterEqual Asks;
+    num_complex::Complex<f32>: Add Unites, Sub Unites, Mul Meets, MulNonzero Meets, Div Meets, Equal Asks,
+        NotEqual Asks;
+    num_complex::Complex<f64>: Add Unites, Sub Unites, Mul Meets, MulNonzero Meets, Div Meets, Equal Asks,
+        NotEqual Asks;
 }

@@ -24,7 +24,7 @@ mod where_;
 mod zip_with;
 
 pub use allclose::{Tolerance, allclose};
-pub use arithmetic::{add, div, maximum, minimum, mul, rem, rem_euclid, sub};
+pub use arithmetic::{add, div, maximum, minimum, mul, mul_nonzero, rem, rem_euclid, sub};
 pub use backward::{
     add_backward, div_backward, maximum_backward, minimum_backward, mul_backward, pow_backward, sub_backward,
     where_backward,
@@ -32,6 +32,7 @@ pub use backward::{
 pub use bits::{bit_and, bit_or, bit_xor};
 pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};
 pub use pow::pow;
+pub(crate) use scale::scale_nonzero;
 pub use scale::{Factors, scale};
 pub use where_::{Choice, where_};
 pub use zip_with::zip_with;

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 
 use ndarray::{ArrayBase, ArrayView, ArrayView1, Axis, Data, Dimension};
 
-use super::arithmetic::Mul;
+use super::arithmetic::{Mul, MulNonzero};
 use crate::base::alloc;
 use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
 use crate::element::Element;
+use crate::kernels::zip::Zip;
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -79,9 +80,9 @@ fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>)
 ///
 /// # Gradient
 ///
-/// That of *x* is [`any_backward`](crate::any_backward)`(&x, &upstream, Axes::none())?.stored().scale(axis, &factors)?`:
-/// the upstream gradient at the entries, by the same factors. [`mul_backward`](crate::mul_backward()) by the factors as
-/// a column or a row gives it too, and that of the factors.
+/// [`mul_backward`](crate::mul_backward()), with the factors as a column or a row. Of finite factors that of *x* is
+/// [`any_backward`](crate::any_backward)`(&x, &upstream, Axes::none())?.stored().scale(axis, &factors)?`: the upstream
+/// gradient at the entries, by the same factors.
 ///
 /// # Errors
 ///
@@ -121,6 +122,24 @@ fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>)
 #[doc(alias = "row_mul")]
 #[doc(alias = "tf-idf")]
 pub fn scale<X: Operand>(x: &X, axis: impl Position, factors: impl Factors<X::Elem>) -> Result<X::Reduced<X::Elem>> {
+    along(x, axis, factors, Mul)
+}
+
+/// [`scale`] of a gradient: a zero gives zero, whatever its factor is.
+pub(crate) fn scale_nonzero<X: Operand>(
+    x: &X,
+    axis: impl Position,
+    factors: impl Factors<X::Elem>,
+) -> Result<X::Reduced<X::Elem>> {
+    along(x, axis, factors, MulNonzero)
+}
+
+fn along<X: Operand, Z: Zip<X::Elem, X::Elem>>(
+    x: &X,
+    axis: impl Position,
+    factors: impl Factors<X::Elem>,
+    op: Z,
+) -> Result<X::Reduced<Z::Out>> {
     let rank = x.lengths().len();
     let axis = normalize_axis(axis.to_i128(), rank)?;
     let factors = factors.numbers(x.lengths()[axis])?;
@@ -128,5 +147,5 @@ pub fn scale<X: Operand>(x: &X, axis: impl Position, factors: impl Factors<X::El
     for behind in 1..rank - axis {
         factors = factors.insert_axis(Axis(behind));
     }
-    x.zip_array(factors, Mul)
+    x.zip_array(factors, op)
 }
