@@ -57,4 +57,5 @@ mod softmax;
 mod take;
 mod triplets;
 mod unary;
+mod zero_upstream;
 mod zip;

@@ -125,7 +125,7 @@ fn rankings_equal_the_dense_ones<T: Both + Drawn + Real + RealScalar>() {
                 if let Some((at, _)) = found {
                     let mut coords = unravel(position as u128, &shape);
                     coords[axis] = *at as usize;
-                    given.set(&coords, gradients.data[position]);
+                    given.set(&coords, crate::reference::gradients::without_sign(gradients.data[position]));
                 }
             }
             let upstream = crate::support::coo(&upstream);

@@ -128,6 +128,35 @@ pub(crate) fn dots<T: Ring>(count: usize, factors: &[Factor<'_, T>]) -> Result<V
     Ok(found)
 }
 
+/// [`dots`] without the products in which an element of the factor `upstream`, a gradient, is zero: what meets it may
+/// not be finite.
+pub(crate) fn dots_without_zeros<T: Ring>(
+    count: usize,
+    factors: &[Factor<'_, T>],
+    upstream: usize,
+) -> Result<Vec<T>, NoDot> {
+    let width = factors.first().map_or(0, |(rows, _)| rows.width);
+    let work = count.saturating_mul(width);
+    threads::try_map_heavy(
+        count,
+        work,
+        T::ZERO,
+        || vec![0; factors.len()],
+        |numbers, entry| {
+            let looked_up = factors.iter().zip(numbers.iter_mut());
+            looked_up.for_each(|((_, number), slot)| number(entry, std::slice::from_mut(slot)));
+            let item = |factor: usize, k: usize| factors[factor].0.row(numbers[factor])[k];
+            let mut dot = Lanes::<T>::new();
+            for k in (0..width).filter(|&k| item(upstream, k).is_truthy()) {
+                let others = (1..factors.len()).map(|factor| T::Dot::term(item(factor, k)));
+                let lane = &mut dot.0[k % LANES];
+                *lane = lane.add(others.fold(T::Dot::term(item(0, k)), T::Dot::times));
+            }
+            dot.total().ok_or(NoDot::Overflow(entry))
+        },
+    )
+}
+
 /// The dots of entries from `start` on, in the order that takes less time.
 fn dots_of_part<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut [T]) -> Result<(), NoDot> {
     if dots_by_panels(factors, start, found)? {

@@ -109,7 +109,8 @@ pub trait Holistic<T: Element>: Op {
 /// The gradient of a reduction: what a group finds out decides what each of its elements receives.
 pub trait Gradient<T: Element, G: Element>: Holistic<T> {
     /// Writes what elements receive; `place` tells of each the finding of its group, its position there (among the
-    /// stored elements, if it is one) and the gradient of the cell. The places hold zeros.
+    /// stored elements, if it is one) and the gradient of the cell. The places hold zeros. What a gradient of zero gives
+    /// is not used: it is +0.0.
     fn give<'a>(&self, values: &[T], received: &mut [G], place: impl Fn(usize) -> (&'a Self::Out, usize, G))
     where
         Self::Out: 'a;
@@ -213,13 +214,18 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
         let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
         give_in_order(groups, &mut received, scratch, |scratch, group, received| {
             let found = found(scratch, group)?;
-            op.give(values_of(group), received, |within| (&found, within, gradients[group]));
+            if gradients[group].is_truthy() {
+                op.give(values_of(group), received, |within| (&found, within, gradients[group]));
+            }
             Ok(())
         })?;
         return Ok(received);
     }
     let found = reduce_groups(op, groups, values, gaps, position, op.of_no_entry().map_err(|fault| fault.of(0))?)?;
     for (group, (found, &gradient)) in found.iter().zip(gradients).enumerate() {
+        if !gradient.is_truthy() {
+            continue;
+        }
         for (within, entry) in groups.entries(group).enumerate() {
             let own = entry..entry + 1;
             op.give(&values[own.clone()], &mut received[own], |_| (found, within, gradient));
@@ -258,7 +264,7 @@ fn parts_of(starts: &[usize], entries: usize) -> (Few<Range<usize>>, Vec<usize>)
 
 /// A gradient of which what an element receives depends on all others of its group.
 pub trait Apart<T: Element, G: Element>: Op {
-    /// Writes what the stored elements of a group, of which there is one, receive of its gradient.
+    /// Writes what the stored elements of a group, of which there is one, receive of its gradient, which is not zero.
     fn give(&self, group: &Group<'_, T>, gradient: G, received: &mut [G]) -> Outcome<()>;
 }
 
@@ -273,6 +279,9 @@ pub(crate) fn give_apart<T: Element, G: Element, A: Apart<T, G>>(
 ) -> Outcomes<Vec<G>> {
     let mut received = alloc::zeros(values.len())?;
     give_in_order(groups, &mut received, Vec::new, |gathered, group, received| {
+        if !gradients[group].is_truthy() {
+            return Ok(());
+        }
         let stored = groups.values(group, values, gathered)?;
         let position = |within: usize| position(groups.entry(group, within));
         let group_of = Group { stored, gaps: gaps.of(group), position: &position };
@@ -285,6 +294,12 @@ pub(crate) fn give_apart<T: Element, G: Element, A: Apart<T, G>>(
     let entries = (0..groups.len()).flat_map(|group| groups.entries(group));
     entries.zip(received).for_each(|(entry, received)| in_place[entry] = received);
     Ok(in_place)
+}
+
+/// Makes +0.0 of what elements received of gradients of zero.
+pub(crate) fn give_nothing_of_zeros<G: Element>(gradients: &[G], received: &mut [G]) {
+    let zeros = received.iter_mut().zip(gradients).filter(|(_, gradient)| !gradient.is_truthy());
+    zeros.for_each(|(received, _)| *received = G::ZERO);
 }
 
 /// What every element receives of its own gradient, where each is a group by itself.
@@ -305,6 +320,7 @@ pub(crate) fn share_singly<T: Element, G: Element, H: Gradient<T, G>>(
         let mut received = [G::ZERO; BLOCK];
         let received = &mut received[..gradients.len()];
         op.give(&elements[..found.len()], received, |at| (&found[at], 0, gradients[at]));
+        give_nothing_of_zeros(gradients, received);
         gradients.copy_from_slice(received);
     }
     Ok(gradients)

@@ -122,11 +122,15 @@ impl<F: Fn(f64) -> f64 + Copy> InLanes<F> {
     }
 }
 
-/// Multiplies the gradient of each result by the slope at its value: in `f64`, rounded once.
+/// Multiplies the gradient of each result by the slope at its value: in `f64`, rounded once. A gradient of zero gives
+/// +0.0, whatever the slope is.
 pub(crate) fn multiply_by_slopes<T: Float, G: Float>(values: &[T], gradients: &mut [G], slope: Function<'_>) {
     threads::chunks_into(values, gradients, 2 * CALL, |values, gradients| {
         for (gradient, &value) in gradients.iter_mut().zip(values) {
-            *gradient = G::from_f64(gradient.to_f64() * slope(value.to_f64()));
+            *gradient = match gradient.is_truthy() {
+                true => G::from_f64(gradient.to_f64() * slope(value.to_f64())),
+                false => G::ZERO,
+            };
         }
     });
 }

@@ -32,7 +32,7 @@ pub(crate) fn products<T: Ring>(left: &[T], right: &[T], numbers: Numbered<'_>) 
 }
 
 /// What each element on the left receives of the gradients of its pairs, which are in the order of their numbers, times
-/// the elements on the right: in eight lanes by the positions of these.
+/// the elements on the right: in eight lanes by the positions of these. A pair whose gradient is zero is left out.
 pub(crate) fn of_left<T: Ring>(gradients: &[T], right: &[T], positions: &[usize]) -> Allocated<Vec<T>> {
     let count = gradients.len().checked_div(right.len()).unwrap_or(0);
     threads::map_heavy(
@@ -43,13 +43,15 @@ pub(crate) fn of_left<T: Ring>(gradients: &[T], right: &[T], positions: &[usize]
         |(), row| {
             let mut dot = Lanes::new();
             let gradients = &gradients[row * right.len()..];
-            gradients.iter().zip(right).zip(positions).for_each(|((&g, &y), &position)| dot.add(position, g, y));
+            let pairs = gradients.iter().zip(right).zip(positions).filter(|((g, _), _)| g.is_truthy());
+            pairs.for_each(|((&g, &y), &position)| dot.add(position, g, y));
             dot.total().unwrap_or(T::ZERO)
         },
     )
 }
 
-/// What each element on the right receives: the elements on the left times the gradients, in their order.
+/// What each element on the right receives: the elements on the left times the gradients, in their order. A pair whose
+/// gradient is zero is left out.
 pub(crate) fn of_right<T: Ring>(gradients: &[T], left: &[T], count: usize) -> Allocated<Vec<T>> {
     threads::map_heavy(
         count,
@@ -59,7 +61,8 @@ pub(crate) fn of_right<T: Ring>(gradients: &[T], left: &[T], count: usize) -> Al
         |(), column| {
             let gradients = gradients.iter().skip(column).step_by(count);
             let plus = |sum: T::Dot, (&x, &g): (&T, &T)| sum.plus(x, g);
-            left.iter().zip(gradients).fold(T::Dot::NOTHING, plus).value().unwrap_or(T::ZERO)
+            let pairs = left.iter().zip(gradients).filter(|(_, g)| g.is_truthy());
+            pairs.fold(T::Dot::NOTHING, plus).value().unwrap_or(T::ZERO)
         },
     )
 }

@@ -2,7 +2,7 @@
 //!
 //! That of the left operand at row i and column k is the sum of gradient · right over row i of the one and row k of the
 //! other, in eight lanes by column; that of the right one at row k and column j is the sum of left · gradient, in the
-//! order of the rows.
+//! order of the rows. A product whose gradient is zero is left out: one with what is not finite would be NaN.
 
 use std::ops::Range;
 
@@ -12,6 +12,7 @@ use crate::base::threads;
 use crate::element::{Dot, Element, Float};
 use crate::kernels::dots::Lanes;
 use crate::kernels::matrix::{Entries, shares};
+use crate::kernels::zip::all_finite;
 
 /// What a step costs, in picoseconds.
 const STEP: usize = 1000;
@@ -21,6 +22,15 @@ const STEP: usize = 1000;
 pub(crate) enum Side<'a, T> {
     Entries(Entries<'a, T>),
     Array(&'a [T]),
+}
+
+impl<'a, T> Side<'a, T> {
+    fn values(&self) -> &'a [T] {
+        match self {
+            Side::Entries(entries) => entries.values,
+            Side::Array(elements) => elements,
+        }
+    }
 }
 
 /// The gradient that comes from above: where nothing is stored it is `fill`.
@@ -80,6 +90,7 @@ pub(crate) fn of_left<T: Float>(
     walk: Walk<'_>,
     (matrices, counts_gaps): (usize, bool),
 ) -> Allocated<Vec<T>> {
+    let skips_zeros = !all_finite(right.values());
     let turns = turns_by_left(walk, matrices)?;
     let rows = matrices * walk.rows;
     let place = |row: usize| match left {
@@ -100,7 +111,7 @@ pub(crate) fn of_left<T: Float>(
             lanes.resize(slots.len(), Lanes::new());
             for &turn in turns.of(row / walk.rows) {
                 let gradients = row_of.at(turn * walk.rows + row % walk.rows, walk.width);
-                let others = Others { right, base: (walk.right)(turn) * walk.inner, gradients };
+                let others = Others { right, base: (walk.right)(turn) * walk.inner, gradients, skips_zeros };
                 let bad = if counts_gaps && upstream.is_unbounded { others.not_finite() } else { 0 };
                 match left {
                     Side::Entries(entries) => {
@@ -144,6 +155,8 @@ struct Others<'a, T> {
     right: Side<'a, T>,
     base: usize,
     gradients: &'a [T],
+    /// Whether gradients of zero are left out, which makes a difference beside what is not finite.
+    skips_zeros: bool,
 }
 
 impl<T: Float> Others<'_, T> {
@@ -151,6 +164,32 @@ impl<T: Float> Others<'_, T> {
         match self.right {
             Side::Entries(_) => self.gradients.iter().filter(|gradient| !gradient.isfinite()).count(),
             Side::Array(_) => 0,
+        }
+    }
+
+    #[inline(always)]
+    fn dense_dot(&self, row: &[T], lanes: &mut Lanes<T>) {
+        if !self.skips_zeros {
+            return lanes.add_rows(self.gradients, row);
+        }
+        let pairs = self.gradients.iter().zip(row).enumerate().filter(|(_, (gradient, _))| gradient.is_truthy());
+        pairs.for_each(|(column, (&gradient, &value))| lanes.add(column, gradient, value));
+    }
+
+    #[inline(always)]
+    fn sparse_dot(&self, (columns, values): (&[u32], &[T]), lanes: &mut Lanes<T>, bad: usize) {
+        let mut met = 0;
+        for (&column, &value) in columns.iter().zip(values) {
+            let gradient = self.gradients[column as usize];
+            if !self.skips_zeros || gradient.is_truthy() {
+                lanes.add(column as usize, gradient, value);
+            }
+            if bad > 0 && !gradient.isfinite() {
+                met += 1;
+            }
+        }
+        if met < bad {
+            lanes.add(0, T::ZERO, T::NAN);
         }
     }
 
@@ -163,28 +202,13 @@ impl<T: Float> Others<'_, T> {
                     match self.right {
                         Side::Array(elements) => {
                             let width = self.gradients.len();
-                            lanes.add_rows(self.gradients, &elements[(self.base + row) * width..][..width]);
+                            self.dense_dot(&elements[(self.base + row) * width..][..width], lanes);
                         }
-                        Side::Entries(entries) => sparse_dot(self.gradients, entries.row(self.base + row), lanes, bad),
+                        Side::Entries(entries) => self.sparse_dot(entries.row(self.base + row), lanes, bad),
                     }
                 }
             },
         );
-    }
-}
-
-#[inline(always)]
-fn sparse_dot<T: Float>(gradients: &[T], (columns, values): (&[u32], &[T]), lanes: &mut Lanes<T>, bad: usize) {
-    let mut met = 0;
-    for (&column, &value) in columns.iter().zip(values) {
-        let gradient = gradients[column as usize];
-        lanes.add(column as usize, gradient, value);
-        if bad > 0 && !gradient.isfinite() {
-            met += 1;
-        }
-    }
-    if met < bad {
-        lanes.add(0, T::ZERO, T::NAN);
     }
 }
 
@@ -204,12 +228,20 @@ pub(crate) fn of_right<T: Float>(
     let mut gradient = alloc::zeros(place(rows))?;
     let ends = shares(rows, STEP.saturating_mul(walk.rows.min(64)), &place);
     let cuts: Vec<usize> = ends.iter().map(|&end| place(end)).collect();
+    let skips_zeros = !all_finite(left.values());
     let written = threads::map_slices(&mut gradient, &cuts, |part, slots| {
         let rows = if part == 0 { 0 } else { ends[part - 1] }..ends[part];
         let share = Share { left, right, walk, first: place(rows.start), rows };
         let mut row_of = Row::new(upstream, walk.width)?;
         let mut sums = alloc::copies(T::Dot::NOTHING, slots.len())?;
-        share.visit(&mut row_of, |at, value, gradient| sums[at] = sums[at].plus(value, gradient));
+        match skips_zeros {
+            true => share.visit(&mut row_of, |at, value, gradient| {
+                if gradient.is_truthy() {
+                    sums[at] = sums[at].plus(value, gradient);
+                }
+            }),
+            false => share.visit(&mut row_of, |at, value, gradient| sums[at] = sums[at].plus(value, gradient)),
+        }
         slots.iter_mut().zip(&sums).for_each(|(slot, sum)| *slot = sum.value().unwrap_or(T::NAN));
         if counts_gaps && upstream.is_unbounded && matches!(left, Side::Entries(_)) {
             share.beside_gaps(&mut row_of, slots)?;

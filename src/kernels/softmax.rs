@@ -69,11 +69,16 @@ fn forward(form: Softmax, numbers: &mut [f64], scratch: &mut Vec<f64>) -> Alloca
 }
 
 fn backward(form: Softmax, numbers: &mut [f64], gradients: &[f64], scratch: &mut Vec<f64>) -> Allocated<()> {
+    if gradients.iter().all(|&g| g == 0.0) {
+        numbers.fill(0.0);
+        return Ok(());
+    }
     let sum = exponentials(numbers, scratch)?;
     numbers.iter_mut().zip(&*scratch).for_each(|(share, exp)| *share = exp / sum);
     match form {
         Softmax::Shares => {
-            scratch.iter_mut().zip(&*numbers).zip(gradients).for_each(|((term, share), g)| *term = share * g);
+            let term = |share: f64, g: f64| if g == 0.0 { 0.0 } else { share * g };
+            scratch.iter_mut().zip(&*numbers).zip(gradients).for_each(|((slot, &share), &g)| *slot = term(share, g));
             let mean = exact_sum(scratch);
             numbers.iter_mut().zip(gradients).for_each(|(share, g)| *share *= g - mean);
         }

@@ -18,7 +18,7 @@ use std::ops::Range;
 use crate::base::alloc::{self, Allocated};
 use crate::base::index::{Index, Position};
 use crate::base::threads;
-use crate::element::Element;
+use crate::element::{Element, without_sign};
 use crate::kernels::sort;
 
 /// What [`take`](crate::take()) makes of a position outside of the tensor: an option of [`Take`](crate::Take).
@@ -361,7 +361,8 @@ fn gallop(numbers: &[usize], known: usize, bound: usize) -> usize {
     low + numbers[low..high].partition_point(|&number| number < bound)
 }
 
-/// Adds up what each of `count` positions receives, in the order of the contributions; what receives nothing is 0.
+/// Adds up what each of `count` positions receives, in the order of the contributions; what receives nothing is 0, and
+/// so is what receives a zero of either sign.
 ///
 /// The error is the position whose sum is the first that does not fit its type.
 pub(crate) fn scatter_add<G: Element>(
@@ -376,7 +377,7 @@ pub(crate) fn scatter_add<G: Element>(
                 Some(sum) => sum,
                 None => return Ok(Err(position)),
             },
-            false => gradient,
+            false => without_sign(gradient),
         };
     }
     Ok(Ok(sums))

@@ -39,8 +39,41 @@ pub(crate) fn sums_of_rows<T: Ring>(walk: &Walk<'_, T>) -> Result<Vec<T>, NoDot>
         walk.add_to(sums, first..ends[part])
     });
     added.into_iter().collect::<Allocated<()>>()?;
+    found(&sums)
+}
+
+/// Where the upstream gradient of a walk is: one for each element, or a factor.
+#[derive(Clone, Copy)]
+pub(crate) enum Upstream<'a, T> {
+    Elements(&'a [T]),
+    Factor(usize),
+}
+
+/// [`sums_of_rows`] without the products in which the upstream gradient is zero: what meets it may not be finite.
+pub(crate) fn sums_without_zeros<T: Ring>(walk: &Walk<'_, T>, upstream: Upstream<'_, T>) -> Result<Vec<T>, NoDot> {
+    let mut sums = alloc::copies(T::Dot::NOTHING, walk.rows * walk.width)?;
+    let mut numbers = vec![0; walk.factors.len()];
+    for (element, &value) in walk.values.iter().enumerate() {
+        let looked_up = walk.factors.iter().zip(&mut numbers);
+        looked_up.for_each(|((_, number), slot)| number(element, std::slice::from_mut(slot)));
+        let item = |factor: usize, column: usize| walk.factors[factor].0.row(numbers[factor])[column];
+        let counts = |column: usize| match upstream {
+            Upstream::Elements(gradients) => gradients[element].is_truthy(),
+            Upstream::Factor(factor) => item(factor, column).is_truthy(),
+        };
+        let row = walk.row(element) * walk.width;
+        for column in (0..walk.width).filter(|&column| counts(column)) {
+            let factors = (0..walk.factors.len()).map(|factor| T::Dot::term(item(factor, column)));
+            sums[row + column] = sums[row + column].add(factors.fold(T::Dot::term(value), T::Dot::times));
+        }
+    }
+    found(&sums)
+}
+
+/// The sums as elements; the first that does not fit the type is told.
+fn found<T: Ring>(sums: &[T::Dot]) -> Result<Vec<T>, NoDot> {
     let mut found = alloc::zeros(sums.len())?;
-    match threads::try_map_into(&sums, &mut found, 1000, T::Dot::value) {
+    match threads::try_map_into(sums, &mut found, 1000, T::Dot::value) {
         None => Ok(found),
         Some(at) => Err(NoDot::Overflow(at)),
     }

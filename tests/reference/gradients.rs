@@ -1,10 +1,12 @@
 //! The gradients, with the exact float operations and their order.
 //!
-//! - `any`: a copy of the upstream element, bits and all.
+//! An upstream element that is zero, of either sign, gives `+0.0` to every element that it reaches, whatever these are.
+//!
+//! - `any`: a copy of the upstream element.
 //! - `take`: contributions are added in the row-major order of the *forward result*, from left to
 //!   right, in the gradient's own type (a 16-bit float is rounded after every addition). The sum
 //!   starts from the first contribution, not from zero, so that one contribution is copied with its
-//!   bits, `-0.0` and NaN payload included; a sum of two or more that is NaN is the canonical NaN.
+//!   bits, NaN payload included; a sum of two or more that is NaN is the canonical NaN.
 //!   What is never taken gets `+0`.
 //! - `nanmedian`: let `m` be the number of elements that are not NaN, ranked by (value, position)
 //!   from 0, `lower` the value at rank `(m - 1) / 2`, `upper` the one at rank `m / 2`, `g` the
@@ -44,14 +46,20 @@ pub fn any_backward<G: Scalar>(shape: &[usize], axes: &[usize], keep_dims: bool,
     let mut gradient = Dense::full(shape, G::zero());
     for coords in gradient.coords() {
         let cell = reduced_coords(&coords, axes, keep_dims);
-        gradient.set(&coords, upstream.get(&cell));
+        gradient.set(&coords, without_sign(upstream.get(&cell)));
     }
     gradient
+}
+
+/// An upstream element as it is passed on.
+pub fn without_sign<G: Scalar>(upstream: G) -> G {
+    if upstream.truthy() { upstream } else { G::zero() }
 }
 
 /// The sum of one or more contributions, from left to right.
 fn sum<G: Scalar>(contributions: &[G]) -> Result<G, TakeFault> {
     let (&first, rest) = contributions.split_first().expect("one or more");
+    let first = without_sign(first);
     if rest.is_empty() {
         return Ok(first);
     }
@@ -110,7 +118,7 @@ pub fn median_shares<T: RealScalar, G: GradScalar>(group: &[T], g: G, rule: Rule
     let places = group.iter().enumerate();
     let placed: Vec<(u64, T)> = places.map(|(place, &value)| (place as u64, value)).collect();
     let ranked = ranked(&placed);
-    if ranked.is_empty() {
+    if ranked.is_empty() || !g.truthy() {
         return vec![G::zero(); group.len()];
     }
     match rule {

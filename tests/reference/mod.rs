@@ -5,7 +5,7 @@
 //! bit for bit (see [`dense::first_difference`]), with these rules for NaN and zero:
 //!
 //! - what only *moves* a value (`take`, the gradient of `any`, a lone entry that is coalesced, a
-//!   lone contribution to a scattered sum) keeps its bits, NaN payload included;
+//!   lone contribution to a scattered sum) keeps its bits, NaN payload included; a gradient keeps no sign of zero;
 //! - what *computes* a value gives the canonical NaN where it gives NaN;
 //! - a median that is zero is `+0.0`.
 //!

@@ -235,7 +235,7 @@ lanes! {
 #[cfg(feature = "half")]
 lanes! { half::f16, f32, half::f16::to_f32, half::f16::from_f32; }
 
-/// The gradients of both operands.
+/// The gradients of both operands. A term whose gradient is zero is left out.
 pub fn matmul_backward<T: Lanes>(left: &Dense<T>, right: &Dense<T>, upstream: &Dense<T>) -> (Dense<T>, Dense<T>) {
     let product = Product::new(&left.shape, &right.shape);
     let at = |x: &Dense<T>, coords: &[usize]| ravel(coords, &x.shape) as usize;
@@ -243,6 +243,9 @@ pub fn matmul_backward<T: Lanes>(left: &Dense<T>, right: &Dense<T>, upstream: &D
     let mut of_right = vec![Vec::new(); right.data.len()];
     for coords in product.places() {
         let gradient = upstream.data[at(upstream, &coords)];
+        if !gradient.truthy() {
+            continue;
+        }
         let lane = if right.shape.len() > 1 { *coords.last().unwrap() } else { 0 };
         for k in 0..product.inner {
             let (a, b) = product.term(&coords, k);

@@ -340,7 +340,7 @@ pub fn share_in_groups<T: Scalar, G: SummedFloat>(
     share: impl Fn(&Group<T>, G) -> Vec<G>,
 ) -> Dense<G> {
     let mut gradient = Dense::full(&x.shape, G::narrow(0.0));
-    for (cell, positions) in groups.cells.iter().enumerate() {
+    for (cell, positions) in groups.cells.iter().enumerate().filter(|(cell, _)| upstream.data[*cell].truthy()) {
         let group: Vec<(u64, T)> = positions.iter().enumerate().map(|(at, &from)| (at as u64, x.data[from])).collect();
         for (given, &position) in share(&group, upstream.data[cell]).into_iter().zip(positions) {
             gradient.data[position] = given;
@@ -386,7 +386,10 @@ pub fn spread_shares<T: Spread, G: SummedFloat>(
     let root = squares.over(divisor, F64).sqrt();
     let share = |value: T| {
         let given = 2.0 * (value.nearest() - mean) * g.wide() / if divisor == 0 { f64::NAN } else { divisor as f64 };
-        let given = if is_root { given / (2.0 * root) } else { given };
+        // A deviation of 0 has no slope, and the gradient of 0 as a norm of 0 has.
+        let is_flat = is_root && root == 0.0;
+        let given = if is_root && !is_flat { given / (2.0 * root) } else { given };
+        let given = if is_flat { 0.0 } else { given };
         let rounded = G::rounded(&Real::of(given), 1);
         // A zero keeps its sign.
         if rounded.wide() == 0.0 { G::narrow(0f64.copysign(given)) } else { rounded }

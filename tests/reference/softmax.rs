@@ -33,13 +33,19 @@ pub fn logarithms(group: &[f64], _: &[f64]) -> Vec<f64> {
 
 /// The gradients of the shares.
 pub fn share_gradients(group: &[f64], g: &[f64]) -> Vec<f64> {
+    if g.iter().all(|&g| g == 0.0) {
+        return vec![0.0; g.len()];
+    }
     let shares = shares(group, g);
-    let mean = exact_sum(shares.iter().zip(g).map(|(share, g)| share * g));
+    let mean = exact_sum(shares.iter().zip(g).filter(|(_, g)| **g != 0.0).map(|(share, g)| share * g));
     shares.iter().zip(g).map(|(share, g)| share * (g - mean)).collect()
 }
 
 /// The gradients of the logarithms.
 pub fn logarithm_gradients(group: &[f64], g: &[f64]) -> Vec<f64> {
+    if g.iter().all(|&g| g == 0.0) {
+        return vec![0.0; g.len()];
+    }
     let sum = exact_sum(g.iter().copied());
     shares(group, g).iter().zip(g).map(|(share, g)| g - share * sum).collect()
 }

@@ -184,7 +184,7 @@ pub fn slope_of_bounded(x: f64, low: f64, high: f64) -> f64 {
 
 /// What an element receives of the gradient of its result.
 pub fn received<G: FloatScalar>(gradient: G, slope: f64) -> G {
-    G::nearest(gradient.exact() * slope)
+    if gradient.truthy() { G::nearest(gradient.exact() * slope) } else { G::zero() }
 }
 
 /// A function of an integer of up to 64 bits, if 127 bits hold it.

@@ -130,8 +130,8 @@ macro_rules! gradients {
         ///
         /// # NaN
         ///
-        /// A NaN element, or a NaN gradient, gives the canonical NaN; so does a gradient of 0 where the slope is
-        /// infinite, and an infinite one where it is 0.
+        /// A gradient of 0 gives `+0.0`, whatever the element is. Otherwise a NaN element, or a NaN gradient, gives the
+        /// canonical NaN; so does an infinite gradient where the slope is 0.
         ///
         /// # Gradient
         ///

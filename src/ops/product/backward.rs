@@ -34,13 +34,13 @@ use crate::plan::product_rows::Lines;
 /// # Implicit values
 ///
 /// The gradient of a sparse operand has its pattern (shared) and a fill of 0: at its entries it is that of the dense
-/// operand. `upstream` may have any format and any fill; of a [stored view](crate::Stored) that is 0. The other operand
-/// has a fill of zero, or is a view.
+/// operand. `upstream` may have any format and any fill; of a [stored view](crate::Stored) that is 0. Unstored positions
+/// of the other operand hold zero, unless it is a view.
 ///
 /// # NaN
 ///
 /// As in [`matmul()`](crate::matmul()): an element of `upstream` that is not finite makes NaN of what it meets a gap
-/// for.
+/// for. One that is zero contributes nothing, whatever it meets.
 ///
 /// # Gradient
 ///

@@ -8,14 +8,25 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
 use crate::base::shape::{Shape, saturating_product, unravel};
 use crate::element::{Dot, Ring};
-use crate::kernels::dots::{Factor, Rows, dots};
-use crate::kernels::walk::{Walk, sums_of_rows};
+use crate::kernels::dots::{Factor, Rows, dots, dots_without_zeros};
+use crate::kernels::walk::{Upstream, Walk, sums_of_rows, sums_without_zeros};
 use crate::kernels::zip::all_finite;
 
 /// A dense factor: a row for each position of some axes, in increasing order.
 pub(super) struct Along<'a, T: Clone> {
     pub(super) axes: Vec<usize>,
     pub(super) items: Cow<'a, [T]>,
+}
+
+/// What an element meets in the factors.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Met {
+    /// Nothing else.
+    Finite,
+    /// What is not finite.
+    Wild,
+    /// A gradient of zero: the product is left out.
+    LeftOut,
 }
 
 /// What writes the numbers of rows for elements from one on.
@@ -29,6 +40,8 @@ pub(super) struct Contracted<'a, T: Clone> {
     pub(super) has_zeros: bool,
     /// The length of the rows.
     pub(super) width: usize,
+    /// Which of the factors is an upstream gradient: a product in which it is zero is left out.
+    pub(super) upstream: Option<usize>,
 }
 
 impl<T: Ring> Contracted<'_, T> {
@@ -52,6 +65,15 @@ impl<T: Ring> Contracted<'_, T> {
         factors.iter().zip(numbers).map(|(factor, number)| (rows(factor), &**number as _)).collect()
     }
 
+    /// The upstream gradient among the factors, if it makes a difference that its zeros are left out.
+    fn upstream_beside_others(&self, factors: &[Along<'_, T>], counts_values: bool) -> Option<usize> {
+        let is_finite = |upstream: usize| {
+            let mut others = factors.iter().enumerate().filter(|(at, _)| *at != upstream);
+            others.all(|(_, factor)| all_finite(&factor.items)) && !(counts_values && !all_finite(&self.x.values))
+        };
+        self.upstream.filter(|&upstream| !is_finite(upstream))
+    }
+
     /// The sums of all elements times their rows of the factors, from left to right, for each position of the axes
     /// `into`; these and the axes of the factors are all there are.
     pub(super) fn sums(&self, factors: &[Along<'_, T>], into: &[usize]) -> Result<Vec<T>> {
@@ -72,7 +94,11 @@ impl<T: Ring> Contracted<'_, T> {
             unravel(at, &shape, &mut coords);
             Some(coords)
         };
-        let mut sums = sums_of_rows(&walk).map_err(|error| refused::<T>(self.operation, error, coords_of))?;
+        let sums = match self.upstream_beside_others(factors, true) {
+            Some(upstream) => sums_without_zeros(&walk, Upstream::Factor(upstream)),
+            None => sums_of_rows(&walk),
+        };
+        let mut sums = sums.map_err(|error| refused::<T>(self.operation, error, coords_of))?;
         if self.has_zeros {
             self.meet_zeros(factors, into, &mut sums)?;
         }
@@ -91,12 +117,20 @@ impl<T: Ring> Contracted<'_, T> {
             };
             let columns: Vec<Vec<T>> = factors.iter().map(of_column).collect();
             let Some(&wild) = columns.iter().flatten().find(|item| !item.isfinite()) else { continue };
-            let is_wild = |factor: usize, row: usize| !item(&factors[factor], row).isfinite();
-            let finite: Vec<usize> =
-                columns.iter().map(|column| column.iter().filter(|item| item.isfinite()).count()).collect();
-            let wild_positions =
-                saturating_product(&columns.iter().map(Vec::len).collect::<Vec<_>>()) - saturating_product(&finite);
-            let stored = self.count_stored(factors, into, &is_wild)?;
+            let is_left_out = |factor: usize, item: T| Some(factor) == self.upstream && !item.is_truthy();
+            let count = |is_counted: &dyn Fn(T) -> bool| {
+                let of_factor = |(factor, column): (usize, &Vec<T>)| {
+                    column.iter().filter(|&&item| is_counted(item) && !is_left_out(factor, item)).count()
+                };
+                saturating_product(&columns.iter().enumerate().map(of_factor).collect::<Vec<_>>())
+            };
+            let wild_positions = count(&|_| true) - count(&T::isfinite);
+            let meets = |factor: usize, row: usize| match item(&factors[factor], row) {
+                zero if is_left_out(factor, zero) => Met::LeftOut,
+                item if item.isfinite() => Met::Finite,
+                _ => Met::Wild,
+            };
+            let stored = self.count_stored(factors, into, &meets)?;
             let nan = T::Dot::NOTHING.plus(T::ZERO, wild).value().unwrap_or(T::ZERO);
             for (sum, &stored) in sums[column..].iter_mut().step_by(self.width).zip(&stored) {
                 if (stored as u128) < wild_positions {
@@ -107,12 +141,12 @@ impl<T: Ring> Contracted<'_, T> {
         Ok(())
     }
 
-    /// How many of the elements of each sum meet a row that is asked for.
+    /// How many of the elements of each sum meet what is not finite, and nothing that is left out.
     fn count_stored(
         &self,
         factors: &[Along<'_, T>],
         into: &[usize],
-        is_wild: &dyn Fn(usize, usize) -> bool,
+        meets: &dyn Fn(usize, usize) -> Met,
     ) -> Allocated<Vec<usize>> {
         const BLOCK: usize = 256;
         let into_lengths = self.lengths(into);
@@ -120,13 +154,13 @@ impl<T: Ring> Contracted<'_, T> {
         let (mut rows, mut numbers) = ([0; BLOCK], [0; BLOCK]);
         for start in (0..self.x.values.len()).step_by(BLOCK) {
             let count = BLOCK.min(self.x.values.len() - start);
-            let mut is_met = [false; BLOCK];
+            let mut met = [Met::Finite; BLOCK];
             for (at, factor) in factors.iter().enumerate() {
                 self.x.place(&factor.axes, &self.lengths(&factor.axes), start, &mut numbers[..count]);
-                is_met.iter_mut().zip(&numbers[..count]).for_each(|(is_met, &row)| *is_met |= is_wild(at, row));
+                met.iter_mut().zip(&numbers[..count]).for_each(|(met, &row)| *met = meets(at, row).max(*met));
             }
             self.x.place(into, &into_lengths, start, &mut rows[..count]);
-            rows[..count].iter().zip(is_met).for_each(|(&row, is_met)| counts[row] += usize::from(is_met));
+            rows[..count].iter().zip(met).for_each(|(&row, met)| counts[row] += usize::from(met == Met::Wild));
         }
         Ok(counts)
     }
@@ -135,6 +169,11 @@ impl<T: Ring> Contracted<'_, T> {
     pub(super) fn dots(&self, factors: &[Along<'_, T>]) -> Result<Vec<T>> {
         let numbers = self.numbers(factors);
         let listed = self.with_numbers(factors, &numbers);
-        dots(self.x.values.len(), &listed).map_err(|error| refused::<T>(self.operation, error, |_| None))
+        let count = self.x.values.len();
+        let found = match self.upstream_beside_others(factors, false) {
+            Some(upstream) => dots_without_zeros(count, &listed, upstream),
+            None => dots(count, &listed),
+        };
+        found.map_err(|error| refused::<T>(self.operation, error, |_| None))
     }
 }

@@ -45,13 +45,19 @@ fn views<'a, T, S: Data<Elem = T>, D: Dimension>(factors: &[&'a ArrayBase<S, D>]
     factors.iter().map(|factor| factor.view().into_dyn()).collect()
 }
 
-fn forward<X: Operand<Elem: Ring>>(x: &X, mode: usize, factors: &[ArrayViewD<'_, X::Elem>]) -> Result<ArrayD<X::Elem>> {
+/// The product; one of the factors may be an upstream gradient.
+fn forward<X: Operand<Elem: Ring>>(
+    x: &X,
+    mode: usize,
+    factors: &[ArrayViewD<'_, X::Elem>],
+    upstream: Option<usize>,
+) -> Result<ArrayD<X::Elem>> {
     let (along, width) = factors_of(x.lengths(), mode, factors)?;
     let shape = Shape::from([x.lengths()[mode], width]);
     check_result::<X::Elem>(&shape, held(x, factors))?;
     let listed = x.listed()?;
     let has_zeros = listed.has_zeros("mttkrp")?;
-    let contracted = Contracted { operation: "mttkrp", x: &listed, has_zeros, width };
+    let contracted = Contracted { operation: "mttkrp", x: &listed, has_zeros, width, upstream };
     Ok(dense_array(&shape, contracted.sums(&along, &[mode])?))
 }
 
@@ -75,7 +81,7 @@ fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
 ///
 /// # Implicit values
 ///
-/// The fill must be zero; [`x.stored()`](crate::Tensor::stored) takes what is stored, whatever the fill. The result is
+/// Unstored positions must hold zero; [`x.stored()`](crate::Tensor::stored) takes what is stored, whatever the fill. The result is
 /// an array.
 ///
 /// # NaN
@@ -122,7 +128,7 @@ pub fn mttkrp<X: Operand<Elem: Ring>, D: Dimension>(
     factors: &[&ArrayBase<impl Data<Elem = X::Elem>, D>],
 ) -> Result<ArrayD<X::Elem>> {
     let mode = normalize_axis(mode.to_i128(), x.lengths().len())?;
-    forward(x, mode, &views(factors))
+    forward(x, mode, &views(factors), None)
 }
 
 /// The gradients of the operand and of all factors of [`mttkrp`](mttkrp()).
@@ -185,11 +191,11 @@ pub fn mttkrp_backward<X: Operand<Elem: Float>, D: Dimension, E: Dimension>(
     let gradient = |axis: usize| {
         let mut others = factors.clone();
         others.remove(axis);
-        forward(x, axis, &others)
+        forward(x, axis, &others, Some(mode - usize::from(axis < mode)))
     };
     let of_factors = (0..shape.rank()).filter(|&axis| axis != mode).map(gradient).collect::<Result<_>>()?;
     let listed = x.listed()?;
-    let contracted = Contracted { operation: "mttkrp", x: &listed, has_zeros: false, width };
+    let contracted = Contracted { operation: "mttkrp", x: &listed, has_zeros: false, width, upstream: Some(mode) };
     let along =
         factors.iter().enumerate().map(|(axis, factor)| Ok(Along { axes: vec![axis], items: in_order(factor)? }));
     let elements = contracted.dots(&along.collect::<Result<Vec<_>>>()?)?;
@@ -232,7 +238,7 @@ impl<'a, T: Ring> Ttm<'a, T> {
         check_result::<T>(&own, x.held_bytes().saturating_add(size_of_val(&*self.items)))?;
         let listed = x.listed()?;
         let has_zeros = listed.has_zeros(operation)?;
-        let contracted = Contracted { operation, x: &listed, has_zeros, width: self.width };
+        let contracted = Contracted { operation, x: &listed, has_zeros, width: self.width, upstream: None };
         Ok(moved(dense_array(&last, contracted.sums(&[self.along()], &self.others)?), last.rank() - 1, self.axis))
     }
 
@@ -252,7 +258,7 @@ impl<'a, T: Ring> Ttm<'a, T> {
         let gradients = Along { axes: self.others.clone(), items: in_order(&gradients.view())? };
         let listed = x.listed()?;
         let has_zeros = listed.has_zeros(operation)?;
-        let contracted = Contracted { operation, x: &listed, has_zeros, width: self.width };
+        let contracted = Contracted { operation, x: &listed, has_zeros, width: self.width, upstream: Some(0) };
         let of_matrix = contracted.sums(std::slice::from_ref(&gradients), &[self.axis])?;
         let elements = contracted.dots(&[gradients, self.along()])?;
         let of_matrix = dense_array(&[x.lengths()[self.axis], self.width].into(), of_matrix);
@@ -278,7 +284,7 @@ fn moved<S: Data>(array: ArrayBase<S, IxDyn>, from: usize, to: usize) -> ArrayBa
 ///
 /// # Implicit values
 ///
-/// The fill must be zero; [`x.stored()`](crate::Tensor::stored) takes what is stored, whatever the fill. The result is
+/// Unstored positions must hold zero; [`x.stored()`](crate::Tensor::stored) takes what is stored, whatever the fill. The result is
 /// an array.
 ///
 /// # NaN

@@ -9,10 +9,11 @@ use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::element::{Float, Ring};
 use crate::kernels::dots::dots;
-use crate::kernels::walk::{Walk, sums_of_rows};
-use crate::ops::mul;
+use crate::kernels::walk::{Upstream, Walk, sums_of_rows, sums_without_zeros};
+use crate::kernels::zip::all_finite;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
+use crate::ops::{mul, mul_nonzero};
 
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::tensor::Tensor;
@@ -64,14 +65,24 @@ impl<'a, T: Ring> Factors<'a, T> {
             .map_err(|error| refused::<T>(NAME, error, |entry| pattern.coords_of(entry)))
     }
 
-    /// The sums of the rows of one factor, times the values of the entries, at the rows of the other one.
-    fn gathered<P: Pattern>(pattern: &P, values: &[T], from: &Matrix<'_, T>, into: &Matrix<'_, T>) -> Result<Vec<T>> {
+    /// The sums of the rows of one factor, times the values of the entries, at the rows of the other one; without the
+    /// entries whose upstream gradient is zero.
+    fn gathered<P: Pattern>(
+        pattern: &P,
+        [values, upstream]: [&[T]; 2],
+        from: &Matrix<'_, T>,
+        into: &Matrix<'_, T>,
+    ) -> Result<Vec<T>> {
         let number = |start: usize, numbers: &mut [usize]| from.number(pattern, start, numbers);
         let target = |start: usize, numbers: &mut [usize]| into.number(pattern, start, numbers);
         let (rows, width) = (into.count(), into.width());
         let factors = [(from.rows(), &number as _)];
         let walk = Walk { values, factors: &factors, into: &target, in_order: into.is_in_order(), rows, width };
-        sums_of_rows(&walk).map_err(|error| refused::<T>(NAME, error, |_| None))
+        let sums = match all_finite(values) && all_finite(from.rows().items) {
+            true => sums_of_rows(&walk),
+            false => sums_without_zeros(&walk, Upstream::Elements(upstream)),
+        };
+        sums.map_err(|error| refused::<T>(NAME, error, |_| None))
     }
 }
 
@@ -85,10 +96,10 @@ pub(crate) fn forward<P: Pattern, T: Ring>(
     Ok(Tensor::from_valid(pattern.clone(), values, T::ZERO))
 }
 
-/// The gradients of both factors, from that of each entry.
+/// The gradients of both factors, from that of each entry and the upstream gradient that it came from.
 fn backward<P: Pattern, T: Ring>(
     pattern: &P,
-    gradients: &[T],
+    gradients: [&[T]; 2],
     l: &ArrayViewD<'_, T>,
     r: &ArrayViewD<'_, T>,
 ) -> Result<(ArrayD<T>, ArrayD<T>)> {
@@ -106,7 +117,8 @@ pub(crate) fn gradients<P: Pattern, T: Float>(
     upstream: &impl Operand<Elem = T>,
 ) -> Result<(ArrayD<T>, ArrayD<T>)> {
     check_upstream(upstream, pattern.shape())?;
-    backward(pattern, &upstream.at_entries(pattern)?, l, r)
+    let gradients = upstream.at_entries(pattern)?;
+    backward(pattern, [&gradients; 2], l, r)
 }
 
 macro_rules! methods_of_patterns {
@@ -280,10 +292,16 @@ impl<P: Pattern, T: Ring> Stored<'_, P, T> {
         let (x, l, r) = (self.tensor(), l.view().into_dyn(), r.view().into_dyn());
         check_upstream(upstream, x.shape())?;
         let gradient = Tensor::from_valid(x.pattern().clone(), upstream.at_entries(x.pattern())?, T::ZERO);
-        let dx = times(&gradient, &forward(x.pattern(), &l, &r)?)?;
-        let (dl, dr) = backward(x.pattern(), times(&gradient, x)?.values(), &l, &r)?;
+        let dx = received(&gradient, &forward(x.pattern(), &l, &r)?)?;
+        let of_dots = received(&gradient, x)?;
+        let (dl, dr) = backward(x.pattern(), [of_dots.values(), gradient.values()], &l, &r)?;
         Ok((dx, dl, dr))
     }
+}
+
+/// The gradients times the entries of another tensor of one pattern.
+fn received<P: Pattern, T: Ring>(gradient: &Tensor<P, T>, y: &Tensor<P, T>) -> Result<Tensor<P, T>> {
+    mul_nonzero(&gradient.stored(), y.clone().with_fill(gradient.fill()).stored())
 }
 
 /// The products of the entries of two tensors of one pattern.

@@ -167,7 +167,7 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 ///
 /// # NaN
 ///
-/// Gradients are handed on as they are.
+/// Gradients are passed on as they are; a zero is `+0.0`.
 ///
 /// # Gradient
 ///

@@ -19,9 +19,12 @@ use crate::convert::{check_result, dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
 use crate::kernels::fold::{Fold, fold_runs, fold_until_settled};
 use crate::kernels::group::Gaps;
-use crate::kernels::holistic::{Apart, Gradient, Group, Holistic, reduce_all_runs, share_singly};
+use crate::kernels::holistic::{
+    Apart, Gradient, Group, Holistic, give_nothing_of_zeros, reduce_all_runs, share_singly,
+};
 use crate::kernels::lookup::Lookup;
 use crate::kernels::op::{Outcome, Outcomes};
+use crate::kernels::spread::without_signs;
 use crate::ops::operand::Operand;
 use crate::plan::reduction::Reduction;
 
@@ -198,12 +201,18 @@ pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Grad
     let gradients = all_cells(upstream)?;
     if reduction.grouping().is_some() {
         return give_by_labels(x.view().into_dyn(), &reduction, |value, item, cell, within| {
-            op.give(&[value], std::slice::from_mut(item), |_| (&found[cell], within, gradients[cell]));
+            if gradients[cell].is_truthy() {
+                op.give(&[value], std::slice::from_mut(item), |_| (&found[cell], within, gradients[cell]));
+            }
         });
     }
     give_back(x.view().into_dyn(), &reduction, |row, items, Place { cell, within, is_lane }| match is_lane {
+        true if !gradients[cell].is_truthy() => {}
         true => op.give(row, items, |at| (&found[cell], within + at, gradients[cell])),
-        false => op.give(row, items, |at| (&found[cell + at], within, gradients[cell + at])),
+        false => {
+            op.give(row, items, |at| (&found[cell + at], within, gradients[cell + at]));
+            give_nothing_of_zeros(&gradients[cell..], items);
+        }
     })
 }
 
@@ -220,7 +229,7 @@ fn apart_by_labels<T: Element, G: Element, A: Apart<T, G>>(
     })?;
     members.sort_unstable_by_key(|&(cell, within, ..)| (cell, within));
     let mut given = alloc::zeros(x.len())?;
-    for group in members.chunk_by(|a, b| a.0 == b.0) {
+    for group in members.chunk_by(|a, b| a.0 == b.0).filter(|group| gradients[group[0].0].is_truthy()) {
         let values = alloc::collect(group.iter().map(|member| member.3))?;
         let mut received = alloc::zeros(group.len())?;
         op.give(&Group::of_slice(&values), gradients[group[0].0], &mut received)
@@ -268,6 +277,9 @@ fn give_to_lanes<T: Element, G: Element, A: Apart<T, G>>(
         let first = (ends[part] - received.len()) / extent;
         received.chunks_mut(extent).enumerate().try_for_each(|(lane, received)| {
             let cell = first + lane;
+            if !gradients[cell].is_truthy() {
+                return Ok(());
+            }
             let group = Group::of_slice(&values[cell * extent..(cell + 1) * extent]);
             op.give(&group, gradients[cell], received).map_err(|fault| fault.of(cell))
         })
@@ -275,7 +287,7 @@ fn give_to_lanes<T: Element, G: Element, A: Apart<T, G>>(
     given.into_iter().collect::<Outcomes<()>>().map(|()| received)
 }
 
-/// The upstream gradient handed back to the elements of each cell, as it is.
+/// The upstream gradient passed back to the elements of each cell, as it is but for the sign of zero.
 pub(crate) fn spread<S: Data<Elem: Element>, D: Dimension, U: Operand>(
     x: &ArrayBase<S, D>,
     upstream: &U,
@@ -285,7 +297,7 @@ pub(crate) fn spread<S: Data<Elem: Element>, D: Dimension, U: Operand>(
     if x.is_empty() {
         return Ok(dense_array(&shape, Vec::new()));
     }
-    let gradients = all_cells(upstream)?;
+    let gradients = without_signs(alloc::owned(all_cells(upstream)?)?);
     if reduction.grouping().is_some() {
         return give_by_labels(x.view().into_dyn(), &reduction, |_, item, cell, _| *item = gradients[cell]);
     }

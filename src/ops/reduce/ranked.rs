@@ -17,7 +17,7 @@ use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, saturating_product};
 use crate::base::threads;
 use crate::convert::{check_result, dense_array, dense_bytes};
-use crate::element::{Element, Real};
+use crate::element::{Element, Real, without_sign};
 use crate::kernels::extreme::missing;
 use crate::kernels::gather::Plain;
 use crate::kernels::group::{Gaps, Groups};
@@ -141,7 +141,7 @@ pub(crate) fn sparse_backward<P: Pattern, T: Real, U: Operand>(
     let mut received: Vec<U::Elem> = alloc::zeros(x.values.len())?;
     for (entry, gradient) in ranked.into_iter().zip(upstream.at_entries(&pattern)?) {
         if let Some(slot) = received.get_mut(entry) {
-            *slot = gradient;
+            *slot = without_sign(gradient);
         }
     }
     Ok(Tensor::from_valid(x.pattern.clone(), received, U::Elem::ZERO))
@@ -292,7 +292,7 @@ pub(crate) fn dense_backward<T: Real, U: Operand>(
         let received = &mut received[lane * length..(lane + 1) * length];
         for (&at, &gradient) in ranked.iter().zip(&gradients[lane * ranking.count..]) {
             if let Some(slot) = received.get_mut(at) {
-                *slot = gradient;
+                *slot = without_sign(gradient);
             }
         }
     })?;

@@ -13,7 +13,7 @@ use crate::base::few::Few;
 use crate::base::index::{Index, capped_product};
 use crate::base::shape::saturating_product;
 use crate::base::threads;
-use crate::element::Element;
+use crate::element::{Element, without_sign};
 use crate::kernels::fed::Source;
 use crate::kernels::fold::{Fold, Kept, fold_gaps, fold_groups, fold_singly};
 use crate::kernels::group::{AllGaps, Gaps, Groups};
@@ -22,7 +22,7 @@ use crate::kernels::holistic::{
 };
 use crate::kernels::lanes::spread as spread_lanes;
 use crate::kernels::op::{Outcome, Outcomes, Refused};
-use crate::kernels::spread::{spread_looked_up, spread_to_entries};
+use crate::kernels::spread::{spread_looked_up, spread_to_entries, without_signs};
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
 use crate::plan::group::{
@@ -379,8 +379,12 @@ pub(crate) fn apart<P: Pattern, T: Element, U: Operand, A: Apart<T, U::Elem>>(
         let mut received = upstream.at_entries(x.pattern)?;
         let mut singly = x.values.iter().zip(&mut received);
         singly
-            .try_for_each(|(&value, received)| {
-                op.give(&Group::of_slice(&[value]), *received, slice::from_mut(received))
+            .try_for_each(|(&value, received)| match received.is_truthy() {
+                true => op.give(&Group::of_slice(&[value]), *received, slice::from_mut(received)),
+                false => {
+                    *received = U::Elem::ZERO;
+                    Ok(())
+                }
             })
             .map_err(|fault| refused(A::NAME, fault, &reduction, None))?;
         received
@@ -392,15 +396,16 @@ pub(crate) fn apart<P: Pattern, T: Element, U: Operand, A: Apart<T, U::Elem>>(
     Ok(Tensor::from_valid(x.pattern.clone(), values, U::Elem::ZERO))
 }
 
-/// The upstream gradient handed back to the entries of each cell, as it is.
+/// The upstream gradient passed back to the entries of each cell, as it is but for the sign of zero.
 pub(crate) fn spread<P: Pattern, U: Operand>(pattern: &P, upstream: &U, axes: &Axes) -> Result<Tensor<P, U::Elem>> {
     let reduction = Reduction::of(pattern, axes)?;
     check_upstream(upstream, &reduction.result_shape())?;
     let values = if reduction.is_elementwise() {
-        upstream.at_entries(pattern)?
+        without_signs(upstream.at_entries(pattern)?)
     } else {
         let of_cells = |cells: Cells<P>| -> Result<_> {
-            Ok(spread_to_entries(&cells.groups, &upstream.at_entries(&cells.pattern)?, pattern.nnz())?)
+            let gradients = without_signs(upstream.at_entries(&cells.pattern)?);
+            Ok(spread_to_entries(&cells.groups, &gradients, pattern.nnz())?)
         };
         if pattern.memo().is_some() {
             of_cells(Cells::new(pattern, &reduction)?)?
@@ -425,7 +430,7 @@ fn spread_by_lookup<P: Pattern, U: Operand>(
     let questions = if let Meeting::Lanes(offsets) = meeting { offsets.len() } else { pattern.nnz() };
     let Some(lookup) = upstream.lookup(questions)? else { return Ok(None) };
     match meeting {
-        Meeting::Lanes(offsets) => spread_lanes(offsets, 1, |lane| lookup.get(lane)),
+        Meeting::Lanes(offsets) => spread_lanes(offsets, 1, |lane| without_sign(lookup.get(lane))),
         Meeting::Coords(coords) => spread_looked_up(&lookup, &slices(coords), reduction.kept_lengths(), pattern.nnz()),
     }
     .map(Some)

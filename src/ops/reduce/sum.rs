@@ -254,7 +254,7 @@ gives_back! {
     ///
     /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub>
     fn sum_backward<Real> of sum(x, upstream, axes: Axes) = x.by_spread(upstream, &axes);
-    /// Gradients are handed on as they are.
+    /// Gradients are passed on as they are; a zero is `+0.0`.
     =>
     /// ```
     /// use lacuna::{CooTensor, sum_backward};

@@ -311,7 +311,8 @@ impl<T: Real, G: Float, const ROOT: bool, const SKIPS_NAN: bool> Gradient<T, G> 
             let (found, _, gradient) = place(at);
             if !(SKIPS_NAN && value.isnan()) {
                 let given = 2.0 * (value.to_f64() - found.mean) * gradient.to_f64() / found.divisor;
-                *received = G::from_f64(given / found.twice_root);
+                let is_flat = found.twice_root == 0.0;
+                *received = if is_flat { G::ZERO } else { G::from_f64(given / found.twice_root) };
             }
         }
     }

@@ -7,6 +7,7 @@ use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::gather::marked;
 use crate::kernels::sort;
+use crate::kernels::spread::without_signs;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::pattern::Pattern;
@@ -105,7 +106,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// What comes for the entries that are marked.
     fn handed_to<U: Operand>(&self, upstream: &U, marks: &[bool]) -> Result<Tensor<P, U::Elem>> {
         check_upstream(upstream, self.shape())?;
-        let mut gradients = upstream.at_entries(self.pattern())?;
+        let mut gradients = without_signs(upstream.at_entries(self.pattern())?);
         gradients.iter_mut().zip(marks).filter(|(_, mark)| !**mark).for_each(|(slot, _)| *slot = U::Elem::ZERO);
         Ok(Tensor::from_valid(self.pattern().clone(), gradients, U::Elem::ZERO))
     }

@@ -57,6 +57,7 @@ use crate::convert::{check_result, dense_array};
 use crate::element::Element;
 use crate::kernels::lanes::spread;
 use crate::kernels::sort;
+use crate::kernels::spread::without_signs;
 use crate::kernels::take::scatter_add;
 use crate::kernels::turned::{self, ByLast};
 use crate::ops::operand::Operand;
@@ -205,7 +206,7 @@ fn sums<G: Element>(
     gradients: Vec<G>,
 ) -> Allocated<std::result::Result<Vec<G>, usize>> {
     match sources {
-        Sources::Same => Ok(Ok(gradients)),
+        Sources::Same => Ok(Ok(without_signs(gradients))),
         Sources::Range(range) => scatter_add(count, range.clone().zip(gradients)),
         Sources::Runs(starts, ends) => {
             let runs = starts.iter().zip(ends.windows(2));
