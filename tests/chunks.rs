@@ -123,6 +123,8 @@ const GRAPHS: &[(&str, bool, Graph)] = &[
     ("by label, of the first axis", true, |x| x.group_by(0, &[1u32, 0, 1, 2, 0, 0, 3]).nanmean([0, 2])),
     ("by label, axes kept", true, |x| x.stored().group_by(2, &[0u32, 0, 1, 1]).sum(Axes::from([1, 2]).keep_dims())),
     ("by as many labels as positions", true, |x| x.group_by(1, &[4u32, 0, 3, 2, 1]).nanmax([1, 2])),
+    ("by label, of which one has no position", true, |x| x.group_by(1, &[3u32, 0, 1, 3, 0]).mean(1)),
+    ("by label, of which two have none", true, |x| x.group_by(2, &[4u32, 0, 1, 0]).nanmax(2)),
     ("median by label", true, |x| x.group_by(0, &[1u32, 0, 1, 0, 0, 0, 1]).nanmedian(0)),
     ("gradient by label", true, |x| {
         let sums = x.group_by(2, &[1u32, 0, 1, 2]).sum(2);

@@ -9,6 +9,8 @@ use crate::reference::ops::{Even, median_of_ranked, ranked};
 use crate::reference::reductions as reference;
 use crate::reference::scalar::{RealScalar, Scalar};
 use crate::support::*;
+use std::collections::BTreeSet;
+
 use lacuna::{
     Axes, CooTensor, CsrTensor, Element, Error, GroupLabels, Operand, Pattern, Real, Result, Ring, Tensor, Var, all,
     argmax, count_nonzero, group_by, max, max_backward, mean, mean_backward, min, nanmedian, nanmedian_index, norm,
@@ -59,16 +61,37 @@ fn labelled<T: Drawn, G: DrawnGrad>() -> BoxedStrategy<Labelled<T, G>> {
     parts.prop_map(build).boxed()
 }
 
-/// What the whole of a sparse tensor gives: the dense result on the cells that hold an entry, or an error where there
-/// is none, or where what is not stored would not be one value.
+/// The cells of labels that no position has, if these hold another value than what is not stored with another label.
+fn cells_of_nothing<T: Both, U: Both>(
+    x: &Sparse<T>,
+    groups: &Groups,
+    of: impl Fn(&reference::Group<T>) -> Option<U>,
+) -> Vec<Vec<usize>> {
+    let of_gaps = |count: usize| of(&(0..count as u64).map(|position| (position, x.fill)).collect::<Vec<_>>());
+    let counts: BTreeSet<usize> = groups.cells.iter().map(Vec::len).collect();
+    let is_nothing = |count: usize| match (of_gaps(count), of_gaps(0)) {
+        (Some(gaps), Some(nothing)) => gaps.bits_equal(nothing),
+        _ => false,
+    };
+    if counts.iter().filter(|&&count| count > 0).all(|&count| is_nothing(count)) {
+        return Vec::new();
+    }
+    let all = Dense::new(&groups.shape, groups.cells.iter().map(Vec::len).collect());
+    all.coords().into_iter().filter(|at| all.get(at) == 0).collect()
+}
+
+/// What the whole of a sparse tensor gives: the dense result on the cells that hold an entry or nothing at all, or an
+/// error where there is none, or where what is not stored would not be one value.
 #[track_caller]
 fn assert_whole<P: Pattern, T: Both, U: Both>(
     found: &Result<Tensor<P, U>>,
     expected: &Option<Dense<U>>,
     x: &Sparse<T>,
     groups: &Groups,
+    of: impl Fn(&reference::Group<T>) -> Option<U>,
 ) {
-    let stored = reference::reduce_stored_groups(x, groups, |_| Some(0u64), 0).unwrap().coords();
+    let mut stored = reference::reduce_stored_groups(x, groups, |_| Some(0u64), 0).unwrap().coords();
+    stored.extend(cells_of_nothing(x, groups, of));
     let Some(expected) = expected else {
         return assert!(found.is_err(), "{found:?}");
     };
@@ -90,8 +113,10 @@ macro_rules! check_by_label {
         let dense = x.to_dense();
         let expected = reference::reduce_groups(&dense, groups, $reference);
         let (coo, csr) = (coo(x), csr(x));
-        assert_whole(&$name(&group_by(&coo, *axis, labelled.labels()).unwrap(), &options), &expected, x, groups);
-        assert_whole(&csr.group_by(*axis, labelled.labels()).unwrap().$name(&options), &expected, x, groups);
+        let found = $name(&group_by(&coo, *axis, labelled.labels()).unwrap(), &options);
+        assert_whole(&found, &expected, x, groups, $reference);
+        let found = csr.group_by(*axis, labelled.labels()).unwrap().$name(&options);
+        assert_whole(&found, &expected, x, groups, $reference);
         for_each_layout(&dense, |_, view| {
             let found = $name(&group_by(&view, *axis, labelled.labels()).unwrap(), &options);
             match &expected {
@@ -250,10 +275,107 @@ fn fills_that_differ_by_label_are_an_error_where_a_gap_shows_it() {
     let more = x.group_by(0, GroupLabels::of(&[0, 0, 1]).count(3)).unwrap();
     let none = more.max(0).unwrap_err().to_string();
     assert_eq!(none, "max: no position has label 2");
-    assert!(matches!(more.mean(0), Err(Error::FillVaries { .. })));
+    let mean = more.mean(0).unwrap();
+    assert_eq!((mean.fill(), mean.get(&[1, 0]).unwrap(), mean.nnz()), (1.0, 4.0, 4));
+    assert!(mean.get(&[2, 0]).unwrap().is_nan() && mean.get(&[2, 1]).unwrap().is_nan());
     assert_eq!(sum(&group_by(&arr1(&[1, 2, 3]), 0, GroupLabels::of(&[0, 0, 1]).count(3)).unwrap(), 0).unwrap(), {
         arr1(&[3i64, 3, 0]).into_dyn()
     });
+}
+
+/// Where a group of nothing has another value than the gaps of all others, its cells are stored; where it has none, the
+/// error names the label.
+#[test]
+fn labels_that_no_position_has_are_groups_of_nothing() {
+    let labels = [0, 0, 2];
+    let row = CooTensor::new([3], vec![vec![0]], vec![5.0], 0.0).unwrap();
+    let twice = CooTensor::new([2, 3], vec![vec![1], vec![0]], vec![5.0], 0.0).unwrap();
+    macro_rules! agree {
+        ($($name:ident($axes:expr) = $expected:expr;)*) => {$({
+            let [coo, csr] = [row.clone(), row.to_csr().unwrap().to_coo().unwrap()];
+            let axes = $axes;
+            for x in [coo, csr] {
+                let found = x.group_by(0, &labels).unwrap().$name(axes(0)).unwrap();
+                let values = found.to_vec(&[]).unwrap();
+                assert_eq!(format!("{values:?}"), $expected, stringify!($name));
+                let is_implicit = format!("{:?}", values[1]) == format!("{:?}", found.fill());
+                assert_eq!(found.nnz(), if is_implicit { 1 } else { 2 });
+            }
+            let dense = lacuna::$name(&group_by(&twice.to_dense().unwrap(), 1, &labels).unwrap(), axes(1)).unwrap();
+            let coo = lacuna::$name(&group_by(&twice, 1, &labels).unwrap(), axes(1)).unwrap();
+            let csr = twice.to_csr().unwrap();
+            let csr = csr.group_by(1, &labels).unwrap().$name(axes(1)).unwrap();
+            for found in [coo.to_dense().unwrap(), csr.to_dense().unwrap()] {
+                assert_eq!(format!("{found:?}"), format!("{dense:?}"));
+            }
+            assert_eq!(coo.nnz(), csr.nnz());
+        })*};
+    }
+    agree! {
+        mean(|axis: usize| axis) = "[2.5, NaN, 0.0]";
+        prod(|axis: usize| axis) = "[0.0, 1.0, 0.0]";
+        nanmax(|axis: usize| axis) = "[5.0, NaN, 0.0]";
+        nanmin(|axis: usize| axis) = "[0.0, NaN, 0.0]";
+        nanmean(|axis: usize| axis) = "[2.5, NaN, 0.0]";
+        nanprod(|axis: usize| axis) = "[0.0, 1.0, 0.0]";
+        sum(|axis: usize| axis) = "[5.0, 0.0, 0.0]";
+        nansum(|axis: usize| axis) = "[5.0, 0.0, 0.0]";
+        count_nonzero(|axis: usize| axis) = "[1, 0, 0]";
+        any(|axis: usize| axis) = "[true, false, false]";
+        all(|axis: usize| axis) = "[false, true, false]";
+        norm(|axis: usize| axis) = "[5.0, 0.0, 0.0]";
+        var(|axis: usize| axis) = "[6.25, NaN, 0.0]";
+        std(|axis: usize| axis) = "[2.5, NaN, 0.0]";
+        nanvar(|axis: usize| axis) = "[6.25, NaN, 0.0]";
+        nanstd(|axis: usize| axis) = "[2.5, NaN, 0.0]";
+        median(|axis: usize| axis) = "[2.5, NaN, 0.0]";
+        nanmedian(|axis: usize| axis) = "[2.5, NaN, 0.0]";
+        nanargmax(|axis: usize| axis) = "[0, 18446744073709551615, 0]";
+        mean(|axis: usize| Axes::from(axis).keep_dims()) = "[2.5, NaN, 0.0]";
+    }
+    let by = row.group_by(0, &labels).unwrap();
+    assert_eq!(format!("{:?}", by.quantile(0.25, 0).unwrap().to_vec(&[]).unwrap()), "[1.25, NaN, 0.0]");
+    for refused in [by.max(0).map(|_| ()), by.min(0).map(|_| ()), by.argmax(0).map(|_| ()), by.argmin(0).map(|_| ())] {
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.ends_with(": no position has label 1"), "{refused}");
+    }
+    // A stored view has no gaps, and stores no group without entries.
+    assert_eq!(row.stored().group_by(0, &labels).unwrap().mean(0).unwrap().entries(), [(vec![0], 5.0)]);
+    // All other labels are stored: the fill is what their gaps would hold.
+    let full = CooTensor::new([3], vec![vec![0, 1, 2]], vec![5.0, 1.0, 2.0], 0.0).unwrap();
+    let mean = full.group_by(0, &labels).unwrap().mean(0).unwrap();
+    assert_eq!((mean.fill(), mean.nnz()), (0.0, 3));
+    // More cells than there is memory for are refused.
+    let wide = CooTensor::new([3, 1 << 31], vec![vec![0], vec![7]], vec![5.0], 0.0).unwrap();
+    assert!(matches!(wide.group_by(0, &labels).unwrap().mean(0), Err(Error::TooLarge { .. })));
+    assert_eq!(wide.group_by(0, &labels).unwrap().sum(0).unwrap().nnz(), 1);
+    // Its gradient goes to the positions that have a label.
+    let dx = mean_backward(&row.group_by(0, &labels).unwrap(), &arr1(&[2.0, f64::NAN, 3.0]), 0).unwrap();
+    assert_eq!(dx.values(), [1.0]);
+}
+
+/// The same in graphs, in ranges of the other axis, and in expressions.
+#[cfg(feature = "cli")]
+#[test]
+fn groups_of_nothing_in_graphs_and_in_expressions() {
+    use lacuna::dynamic::AnyTensor;
+    use lacuna::eval::Expression;
+    use lacuna::lazy::Chunks;
+    let x = CooTensor::new([3, 4], vec![vec![0, 1, 2], vec![0, 3, 3]], vec![5.0, 1.0, 2.0], 0.0).unwrap();
+    let (labels, lazy) = ([0, 0, 2], x.lazy());
+    let (by, of) = (x.group_by(0, &labels).unwrap(), lazy.group_by(0, &labels));
+    for (expected, graph, name) in
+        [(by.mean(0), of.mean(0), "mean"), (by.prod(0), of.prod(0), "prod"), (by.nanmax(0), of.nanmax(0), "nanmax")]
+    {
+        let expected = expected.unwrap();
+        assert!(graph.collect().unwrap().same_as(&expected), "{name}");
+        let in_ranges = graph.on(Chunks::memory(1 << 20).positions(1)).collect().unwrap();
+        assert_eq!(format!("{in_ranges:?}"), format!("{expected:?}"), "{name}");
+        let expression = Expression::parse(&format!("{name}(x, axis=0, by=[0, 0, 2])")).unwrap();
+        let any = |x: &CooTensor<f64>| AnyTensor::from(x.clone().with_index::<u64>().unwrap());
+        let found = expression.evaluate(|_| Some(any(&x))).unwrap();
+        assert!(found.same_as(&any(&expected)), "{name}: {found:?}");
+    }
 }
 
 #[test]

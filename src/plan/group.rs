@@ -10,8 +10,8 @@ use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::few::Few;
 use crate::base::index::Index;
-use crate::base::limit::default_limit;
-use crate::base::shape::unravel;
+use crate::base::limit::{default_limit, guard};
+use crate::base::shape::{saturating_product, unravel};
 use crate::base::threads;
 use crate::kernels::cells::number;
 use crate::kernels::fed::CellsAndValues;
@@ -216,6 +216,45 @@ pub(crate) fn position_in_group<P: Pattern>(entries: &P, reduction: &Reduction, 
 pub(crate) fn extents_of<P: Pattern>(cells: &P, reduction: &Reduction, extents: &[u128]) -> Allocated<Vec<u128>> {
     let labels = labels_of(cells, reduction)?;
     threads::map(&labels, 1000, |label| extents[label.to_usize()])
+}
+
+/// The cells of a reduction by labels, and all cells of labels that none of these has; with the number of each among the
+/// cells that there were, or one beyond these.
+pub(crate) fn with_labels<P: Pattern>(
+    cells: &P,
+    reduction: &Reduction,
+    labels: &[usize],
+    value_bytes: usize,
+) -> Result<(P, Vec<usize>)> {
+    let (lengths, place) = (reduction.kept_lengths(), reduction.place_of_labels().unwrap_or(0));
+    let own = |axis: usize| if axis == place { labels.len() } else { lengths[axis] };
+    let own: Vec<usize> = (0..lengths.len()).map(own).collect();
+    let bytes = lengths.len() * size_of::<P::Index>() + value_bytes;
+    let count = guard_cells(saturating_product(&own).saturating_add(cells.nnz() as u128), bytes, cells.index_bytes())?;
+    let (mut coords, mut at) = (Vec::new(), vec![0; lengths.len()]);
+    for axis in 0..lengths.len() {
+        let of_result = if reduction.keeps_dims() { reduction.kept()[axis] } else { axis };
+        let mut all = alloc::with_capacity(count)?;
+        all.extend_from_slice(&cells.axis_coords(of_result)?);
+        coords.push(all);
+    }
+    for number in 0..count - cells.nnz() {
+        unravel(number, &own, &mut at);
+        at[place] = labels[at[place]];
+        coords.iter_mut().zip(&at).for_each(|(axis, &coord)| axis.push(P::Index::from_usize(coord)));
+    }
+    let order = match sort::row_major_order(&coords, count)? {
+        Some(order) => order,
+        None => alloc::collect(0..count)?,
+    };
+    Ok((of_coords(cells, reduction, sort::gather_axes(&coords, &order)?, count)?, order))
+}
+
+/// So many cells, unless they need too much memory.
+fn guard_cells(count: u128, bytes: usize, held: usize) -> Result<usize> {
+    let what = "the cells of labels that no position has";
+    guard::<u8>(what, count.saturating_mul(bytes as u128), default_limit(held), "number the labels without gaps")?;
+    Ok(count as usize)
 }
 
 /// The label of each of the cells of a reduction by labels.

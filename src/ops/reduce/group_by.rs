@@ -149,8 +149,8 @@ impl<X> GroupBy<'_, X> {
 ///
 /// As in each reduction. The fill of `x` is reduced over as many positions as a label has: where labels have different
 /// numbers of positions, and that makes different fills, what is not stored must all be of labels with one of them.
-/// (`mean`, `min` and `max` of a fill do not depend on its number; a label without a position is 0 as a sum, NaN as a
-/// mean, and has no least element.)
+/// (`mean`, `min` and `max` of a fill do not depend on its number.) A label without a position is a group of nothing: 0
+/// as a sum, 1 as a product, NaN as a mean. If that is not the fill of the other labels, its cells are stored.
 ///
 /// # NaN
 ///
@@ -166,7 +166,9 @@ impl<X> GroupBy<'_, X> {
 /// Here: `AxisOutOfRange`; `LengthMismatch` for the number of labels; `Argument` for a label below 0, or not below the
 /// count; `TooLarge` where the greatest label is out of proportion. In a reduction: those of its page, and
 ///
-/// - `Argument`: its axes do not name the one with labels, or there is no result for a label without a position;
+/// - `Argument`: its axes do not name the one with labels, or there is no result for a label without a position, which
+///   is named;
+/// - `TooLarge`: labels without a position have too many cells;
 /// - `FillVaries`: positions that are not stored would hold different values;
 /// - `AxisTooLong`: the index type does not hold the labels.
 ///

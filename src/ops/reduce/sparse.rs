@@ -26,7 +26,7 @@ use crate::kernels::spread::{spread_looked_up, spread_to_entries, without_signs}
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
 use crate::plan::group::{
-    Cells, KeptCoords, Meeting, extents_of, kept_cells, labels_of, of_coords, of_lanes, position_in_group,
+    Cells, KeptCoords, Meeting, extents_of, kept_cells, labels_of, of_coords, of_lanes, position_in_group, with_labels,
 };
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
@@ -78,8 +78,7 @@ pub(super) fn fold_by<P: Pattern, T: Element, F: Fold<T>>(
     let of = |extent| fold_gaps(op, &Gaps { extent, ..gaps });
     let fill = Fill::new(F::NAME, &reduction, x.most(), extents.as_deref(), &of)?;
     let (pattern, values) = stored(&reduction, &AllGaps { gaps, extents: extents.as_deref() })?;
-    let fill = fill.beside(&pattern, F::Out::ZERO)?;
-    Ok(Tensor::assemble(pattern, values, fill))
+    fill.complete(pattern, values, F::Out::ZERO)
 }
 
 /// The fill of the result of a reduction, which matters only where some cell holds it.
@@ -109,9 +108,34 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
         }
     }
 
+    /// The result of the cells that hold an entry. The cells of labels that no position has are stored too, unless gaps
+    /// give the same whatever the label is.
+    fn complete<P: Pattern>(self, pattern: P, values: Vec<U>, unseen: U) -> Result<Tensor<P, U>> {
+        let unused = self.unused()?;
+        let fill = self.beside(&pattern, unseen)?;
+        let Some((labels, nothing)) = unused else { return Ok(Tensor::assemble(pattern, values, fill)) };
+        let (pattern, order) = with_labels(&pattern, self.reduction, &labels, size_of::<U>())?;
+        let stored = values.len();
+        let value = |&cell: &usize| if cell < stored { values[cell] } else { nothing };
+        Ok(Tensor::assemble(pattern, alloc::collect(order.iter().map(value))?, fill))
+    }
+
+    /// The labels that no position has, and the result there, where that is not what gaps give for all other labels.
+    fn unused(&self) -> Result<Option<(Vec<usize>, U)>> {
+        let Some(extents) = self.extents else { return Ok(None) };
+        let labels = alloc::collect_some((0..extents.len()).filter(|&label| extents[label] == 0))?;
+        if labels.is_empty() || self.cells == 0 {
+            return Ok(None);
+        }
+        let refused = |fault| refused(self.operation, fault, self.reduction, None);
+        let nothing = (self.of)(0).map_err(refused)?;
+        let is_same = self.of_all(extents).is_some_and(|all| is_same(all, nothing));
+        Ok((!is_same).then_some((labels, nothing)))
+    }
+
     /// The fill beside the stored cells. Where no cell holds it, it is what one would hold, so that a part of a tensor has
     /// the fill of all of it; `unseen` if there is no such.
-    fn beside<P: Pattern>(self, stored: &P, unseen: U) -> Result<U> {
+    fn beside<P: Pattern>(&self, stored: &P, unseen: U) -> Result<U> {
         if let Some(extents) = self.extents {
             return Ok(self.of_labels(extents, stored)?.or_else(|| self.of_all(extents)).unwrap_or(unseen));
         }
@@ -123,16 +147,15 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
         }
     }
 
-    /// What all cells hold that are not stored, whatever their labels.
+    /// What all cells hold that are not stored, whatever their labels; of labels that some position has.
     fn of_labels<P: Pattern>(&self, extents: &[u128], stored: &P) -> Result<Option<U>> {
         let mut first: Option<(usize, U)> = None;
         for label in labels_with_gaps(self.reduction, extents, stored)? {
             let refused = |fault| refused(self.operation, fault, self.reduction, None);
             let found = (self.of)(extents[label]).map_err(refused)?;
             let (at, expected) = *first.get_or_insert((label, found));
-            // Texts tell signs of zero apart, and no NaNs.
-            let [expected, found] = [expected, found].map(|fill| format!("{fill:?}"));
-            if found != expected {
+            if !is_same(expected, found) {
+                let [expected, found] = [expected, found].map(|fill| format!("{fill:?}"));
                 let [first, at] = [at, label].map(|label| place_of(self.reduction, label));
                 return Err(Error::FillVaries { operation: self.operation, expected, first, found, at });
             }
@@ -142,14 +165,19 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
 
     /// What gaps come to whatever their number, if that is one result.
     fn of_all(&self, extents: &[u128]) -> Option<U> {
-        let mut results = extents.iter().collect::<BTreeSet<_>>().into_iter().map(|&extent| (self.of)(extent).ok());
+        let extents: BTreeSet<_> = extents.iter().filter(|&&extent| extent > 0).collect();
+        let mut results = extents.into_iter().map(|&extent| (self.of)(extent).ok());
         let first = results.next()??;
-        let is_first = |found: Option<U>| found.is_some_and(|found| format!("{found:?}") == format!("{first:?}"));
-        results.all(is_first).then_some(first)
+        results.all(|found| found.is_some_and(|found| is_same(found, first))).then_some(first)
     }
 }
 
-/// Of the labels of which some cell is not stored, the first with each number of positions.
+/// Whether two results are one value: texts tell signs of zero apart, and no NaNs.
+fn is_same<U: Debug>(a: U, b: U) -> bool {
+    format!("{a:?}") == format!("{b:?}")
+}
+
+/// Of the labels that some position has and of which some cell is not stored, the first with each number of positions.
 fn labels_with_gaps<P: Pattern>(reduction: &Reduction, extents: &[u128], stored: &P) -> Allocated<Vec<usize>> {
     let place = reduction.place_of_labels().unwrap_or(0);
     let others = reduction.kept_lengths().iter().enumerate().filter(|(at, _)| *at != place);
@@ -157,7 +185,7 @@ fn labels_with_gaps<P: Pattern>(reduction: &Reduction, extents: &[u128], stored:
     let mut counts: Vec<usize> = alloc::zeros(extents.len())?;
     labels_of(stored, reduction)?.iter().for_each(|label| counts[label.to_usize()] += 1);
     let mut labels = BTreeMap::new();
-    for label in (0..extents.len()).filter(|&label| cells > counts[label] as u128) {
+    for label in (0..extents.len()).filter(|&label| extents[label] > 0 && cells > counts[label] as u128) {
         labels.entry(extents[label]).or_insert(label);
     }
     let mut labels: Vec<usize> = labels.into_values().collect();
@@ -292,8 +320,7 @@ pub(super) fn holistic_by<P: Pattern, T: Element, H: Holistic<T>>(
     };
     let fill = Fill::new(H::NAME, &reduction, x.most(), extents.as_deref(), &of)?;
     let (pattern, values) = stored(&reduction, &AllGaps { gaps, extents: extents.as_deref() }, unseen)?;
-    let fill = fill.beside(&pattern, unseen)?;
-    Ok(Tensor::assemble(pattern, values, fill))
+    fill.complete(pattern, values, unseen)
 }
 
 /// The cells that hold an entry, and the results there.
