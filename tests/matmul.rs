@@ -90,7 +90,10 @@ pub(crate) fn assert_sparse<P: Pattern, T: Both>(found: Result<Tensor<P, T>>, ex
 /// The first entry of either that is not finite, on the left first.
 fn not_finite<T: Multiplies>(case: &Pair<T>) -> Option<Vec<usize>> {
     let first = |x: &Sparse<T>| x.entries.iter().find(|(_, value)| !value.annihilated()).map(|(at, _)| at.clone());
-    first(&case.x).or_else(|| first(&case.y))
+    // What stores every element has no zero that an entry of the other one meets.
+    let has_zeros = |x: &Sparse<T>| x.entries.len() < crate::reference::dense::size(&x.shape);
+    let of_x = first(&case.x).filter(|_| has_zeros(&case.y));
+    of_x.or_else(|| first(&case.y).filter(|_| has_zeros(&case.x)))
 }
 
 fn products_are_those_of_the_definition<T: Both + Drawn + Multiplies + lacuna::Ring>() {
@@ -221,7 +224,11 @@ fn gradients_of_views_look_at_entries() {
         let (of_x, of_y) = x.stored().matmul_backward(&y, &coo(&upstream)).unwrap();
         assert_like(&of_x, &x, &dx);
         assert_like(&of_y, &y, &dy);
-        assert!(x.matmul_backward(&y, &coo(&upstream)).is_err());
+        // Their fills count where some position holds them.
+        let has_gap = [(x.nnz(), x.shape()), (y.nnz(), y.shape())]
+            .iter()
+            .any(|(nnz, shape)| shape.iter().product::<usize>() > *nnz);
+        assert_eq!(x.matmul_backward(&y, &coo(&upstream)).is_err(), has_gap);
     });
 }
 
@@ -446,4 +453,56 @@ fn the_first_sum_that_does_not_fit_is_told_in_results_of_all_widths() -> Result<
         assert_eq!(told(matmul(&CsrTensor::from_dense(&x, 0)?, &column)), Some(vec![3]));
     }
     Ok(())
+}
+
+/// Products leave out zeros only, and refused a fill that no position holds: of what has no position, and of what stores
+/// every element.
+#[test]
+fn fills_that_no_position_holds_do_not_matter() {
+    let row = CooTensor::<f64>::new([1, 0], vec![vec![], vec![]], vec![], f64::NAN).unwrap();
+    let column = CooTensor::<f64>::new([0, 1], vec![vec![], vec![]], vec![], 7.0).unwrap();
+    let nothing = ndarray::arr2(&[[0.0]]).into_dyn();
+    assert_eq!(row.matmul(&column).unwrap().to_dense().unwrap(), nothing);
+    assert_eq!(row.to_csr().unwrap().matmul(&column.to_csr().unwrap()).unwrap().to_dense().unwrap(), nothing);
+    assert_eq!(row.matmul(&column.to_dense().unwrap()).unwrap(), nothing);
+    assert_eq!(lacuna::matmul(&row.to_dense().unwrap(), &column).unwrap(), nothing);
+    assert_eq!(lacuna::tensordot(&row, &column, [1], [0]).unwrap().to_dense().unwrap(), nothing);
+    assert_eq!(lacuna::einsum("ij,jk->ik", &[&row, &column]).unwrap().to_dense().unwrap(), nothing);
+
+    let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 1, 0, 1]);
+    let x = CooTensor::new([2, 2], vec![rows, columns], vec![1.0, 2.0, f64::INFINITY, 4.0], f64::NAN).unwrap();
+    let y = x.map_values(|value| value.min(9.0)).unwrap().with_fill(5.0);
+    let array = |x: &CooTensor<f64>| x.to_dense().unwrap();
+    let expected = lacuna::matmul(&array(&x), &array(&y)).unwrap();
+    assert_eq!(x.matmul(&y).unwrap().to_dense().unwrap(), expected);
+    assert_eq!(x.to_csr().unwrap().matmul(&y.to_csr().unwrap()).unwrap().to_dense().unwrap(), expected);
+    assert_eq!(x.matmul(&array(&y)).unwrap(), expected);
+    assert_eq!(lacuna::matmul(&array(&x), &y).unwrap(), expected);
+    assert_eq!(lacuna::tensordot(&x, &y, [1], [0]).unwrap().to_dense().unwrap(), expected);
+    assert_eq!(lacuna::einsum("ij,jk->ik", &[&x, &y]).unwrap().to_dense().unwrap(), expected);
+    let batched = |x: &CooTensor<f64>| x.reshape([1, 2, 2]).unwrap();
+    let product = batched(&x).matmul(&batched(&y)).unwrap().reshape([2, 2]).unwrap();
+    assert_eq!(product.to_dense().unwrap(), expected);
+    assert_eq!(x.lazy().matmul(&y.lazy()).collect().unwrap().to_dense().unwrap(), expected);
+    for (found, dense) in [
+        (lacuna::outer(&y, &y).unwrap().to_dense().unwrap(), lacuna::outer(&array(&y), &array(&y)).unwrap()),
+        (lacuna::kron(&y, &y).unwrap().to_dense().unwrap(), lacuna::kron(&array(&y), &array(&y)).unwrap()),
+        (lacuna::mttkrp(&y, 0, &[&array(&y)]).unwrap(), lacuna::mttkrp(&array(&y), 0, &[&array(&y)]).unwrap()),
+    ] {
+        assert_eq!(found, dense);
+    }
+    let (matrix, vector) = (ndarray::arr2(&[[1.0, 2.0]]), ndarray::arr1(&[1.0, 2.0]));
+    assert_eq!(lacuna::ttm(&y, &matrix, 1).unwrap(), lacuna::ttm(&array(&y), &matrix, 1).unwrap());
+    assert_eq!(lacuna::ttv(&y, &vector, 0).unwrap(), lacuna::ttv(&array(&y), &vector, 0).unwrap());
+    // The gradients are those of the arrays.
+    let up = ndarray::arr2(&[[1.0, 0.5], [2.0, -1.0]]);
+    let (dx, dy) = lacuna::matmul_backward(&y, &x, &up).unwrap();
+    let (dense_x, dense_y) = lacuna::matmul_backward(&array(&y), &array(&x), &up).unwrap();
+    assert_eq!((dx.to_dense().unwrap(), dy.to_dense().unwrap()), (dense_x, dense_y));
+
+    // A gap holds its fill, and what is not finite meets a zero that is not stored.
+    let gap = CooTensor::new([2, 2], vec![vec![0], vec![1]], vec![3.0], 0.0).unwrap();
+    assert!(gap.clone().with_fill(1.0).matmul(&y).is_err() && y.matmul(&gap.clone().with_fill(1.0)).is_err());
+    assert!(matches!(x.matmul(&gap), Err(lacuna::Error::NonFinite { .. })));
+    assert!(matches!(lacuna::einsum("ij,jk->ik", &[&gap, &x]), Err(lacuna::Error::NonFinite { .. })));
 }

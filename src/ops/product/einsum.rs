@@ -109,7 +109,7 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 ///
 /// # Implicit values
 ///
-/// Fills must be zero; the result has a fill of zero, and stores a position where operands store what meets there. Of
+/// Unstored positions must hold zero; the result has a fill of zero, and stores a position where operands store what meets there. Of
 /// stored views the entries count alone.
 ///
 /// # NaN

@@ -7,7 +7,7 @@ use ndarray::{ArrayD, ArrayViewD};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::limit::{default_limit, guard};
-use crate::base::shape::Shape;
+use crate::base::shape::{Shape, saturating_product};
 use crate::convert::{dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
 use crate::kernels::zip::all_finite;
@@ -111,9 +111,14 @@ impl<'a, T: Element> Scattered<'a, T> {
         self.pattern.lengths()
     }
 
-    /// Refuses a fill that is not zero.
+    /// What counts where it has no entry, if there is such a position.
+    fn held_gap(&self) -> Option<T> {
+        self.gap.filter(|_| saturating_product(self.lengths()[1]) != self.values.len() as u128)
+    }
+
+    /// Refuses a fill that is not zero, if some position holds it.
     pub(super) fn check_fill(&self, operation: &'static str, side: &str) -> Result<()> {
-        match self.gap {
+        match self.held_gap() {
             Some(fill) if fill != T::ZERO => {
                 let why = format!(
                     "the fill of the {side} operand is {}, and products leave out zeros only: with_fill sets another \
@@ -136,17 +141,17 @@ impl<'a, T: Element> Scattered<'a, T> {
     }
 }
 
-/// Refuses two sparse operands with an entry that is not finite.
+/// Refuses two sparse operands with an entry that is not finite where the other one has zeros that are not stored.
 pub(super) fn check_finite<T: Element>(
     operation: &'static str,
     left: &Scattered<'_, T>,
     right: &Scattered<'_, T>,
 ) -> Result<()> {
     let zero = || "an implicit 0".to_string();
-    if let Some((coords, value)) = left.first_not_finite() {
+    if let Some((coords, value)) = right.held_gap().and_then(|_| left.first_not_finite()) {
         return Err(Error::NonFinite { operation, left: value, right: zero(), coords });
     }
-    match right.first_not_finite() {
+    match left.held_gap().and_then(|_| right.first_not_finite()) {
         Some((coords, value)) => Err(Error::NonFinite { operation, left: zero(), right: value, coords }),
         None => Ok(()),
     }

@@ -42,7 +42,7 @@ pub(crate) fn matmul_entries<P: Pattern, T: Ring>(
 ///
 /// # Implicit values
 ///
-/// Fills have to be zero, of any sign. A sparse result has the fill `+0.0`, and stores what some *k* is stored for on
+/// The fill must be zero, of any sign, if some position is not stored. A sparse result has the fill `+0.0`, and stores what some *k* is stored for on
 /// both sides, whatever it comes to: sums that cancel stay. If one of two sparse operands is a [stored
 /// view](crate::Stored), both count as such: the fills do not matter, nor do they beside an array.
 ///
@@ -59,7 +59,7 @@ pub(crate) fn matmul_entries<P: Pattern, T: Ring>(
 ///
 /// # Errors
 ///
-/// - `Argument`: an operand has rank 0, the lengths do not fit, or a fill is not zero;
+/// - `Argument`: an operand has rank 0, the lengths do not fit, or an unstored position holds a fill that is not zero;
 /// - `NotBroadcastable`: the batch axes do not fit;
 /// - `NonFinite`: both operands are sparse, and one has an entry that is not finite, with its coordinates in that one;
 /// - `Overflow`: the integer type does not hold an element of the result;

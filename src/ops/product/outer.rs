@@ -246,7 +246,8 @@ pub(in crate::ops) fn dense_backward<T: Float, U: Operand<Elem = T>>(
 ///
 /// # Implicit values
 ///
-/// Fills must be zero; stored is where both operands store something. Of stored views the entries count alone.
+/// Unstored positions must hold zero; stored is where both operands store something. Of stored views the entries count
+/// alone.
 ///
 /// # NaN
 ///

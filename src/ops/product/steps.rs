@@ -216,8 +216,10 @@ fn contract<T: Ring>(
         let (of_left, of_right) = (left.labels.clone(), right.labels.clone());
         let left = left.summed(|label| is_needed(label) || of_right.contains(&label), notes)?;
         let right = right.summed(|label| is_needed(label) || of_left.contains(&label), notes)?;
-        if counts_zeros {
+        if counts_zeros && right.whole.has_zeros() {
             check_finite(&left, true)?;
+        }
+        if counts_zeros && left.whole.has_zeros() {
             check_finite(&right, false)?;
         }
         let product = product(left, right, is_needed, (step, notes))?;

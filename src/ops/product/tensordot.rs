@@ -60,7 +60,7 @@ pub(crate) fn tensordot_shape(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Re
 ///
 /// # Implicit values
 ///
-/// As of [`einsum`](crate::einsum()): fills must be zero, and the result has a fill of zero. Of stored views the entries count alone.
+/// As of [`einsum`](crate::einsum()): unstored positions must hold zero, and the result has a fill of zero. Of stored views the entries count alone.
 ///
 /// # NaN
 ///

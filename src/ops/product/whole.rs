@@ -9,7 +9,7 @@ use super::factor::Factor;
 use super::matmul::plain;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
-use crate::base::shape::{Shape, unravel};
+use crate::base::shape::{Shape, saturating_product, unravel};
 use crate::convert::{check_result, dense_array};
 use crate::element::{DType, Element, Float, Number, Ring};
 use crate::kernels::zip::all_finite;
@@ -79,7 +79,12 @@ impl<T: Ring> Whole<T> {
         }
     }
 
-    /// The first entry that is not finite, beside zeros that are not stored.
+    /// Whether there are zeros that are not stored.
+    pub(super) fn has_zeros(&self) -> bool {
+        self.values().len() as u128 != saturating_product(self.lengths())
+    }
+
+    /// The first entry that is not finite.
     pub(super) fn first_not_finite(&self) -> Option<(Vec<usize>, T)> {
         let Whole::Entries(x) = self else { return None };
         if all_finite(self.values()) {
