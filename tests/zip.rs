@@ -1070,7 +1070,7 @@ fn a_single_stored_number_is_that_number() {
     check(x.div(&x.sum(all()).unwrap()), [0.25, 0.75], 0.0);
     check(x.sub(&x.mean(all()).unwrap()), [1.0 - 4e-10, 3.0 - 4e-10], -4e-10);
     check(x.div(&x.max(all()).unwrap()), [1.0 / 3.0, 1.0], 0.0);
-    check(x.div(&x.norm(2).unwrap()), [1.0 / 10f64.sqrt(), 3.0 / 10f64.sqrt()], 0.0);
+    check(x.div(&x.norm(all()).unwrap()), [1.0 / 10f64.sqrt(), 3.0 / 10f64.sqrt()], 0.0);
     check(x.stored().sub(&x.mean(all()).unwrap()), [1.0 - 4e-10, 3.0 - 4e-10], 0.0);
     let above = x.greater(&x.mean(all()).unwrap()).unwrap();
     assert!(above.values() == [true, true] && !above.fill() && above.shares_pattern_with(&x));
