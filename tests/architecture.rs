@@ -53,6 +53,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("clap_mangen", &["bin"]),
     ("indicatif", &["bin"]),
     ("flate2", &["io"]),
+    ("crc32fast", &["io"]),
     ("zip", &["io"]),
     ("parquet", &["io"]),
     ("arrow_array", &["io"]),

@@ -92,7 +92,7 @@ const OF_ALL: &[(&str, Question)] = &[
 /// Of tensors with one axis.
 const OF_ONE_AXIS: &[(&str, Question)] = &[
     ("slice", |path| in_ranges(path, |x| -x.slice(ndarray::s![1..]))),
-    ("box", |path| bits_of(read_slice(path, &[0..1], &ReadOptions::default()))),
+    ("box", |path| bits_of(read_slice(path, std::slice::from_ref(&(0..1)), &ReadOptions::default()))),
 ];
 
 /// Of matrices.

@@ -32,9 +32,7 @@ pub(super) const DAMAGED: &str = "its checksum is not that of its bytes: some by
 
 /// The CRC-32 that gzip and Parquet have.
 pub(super) fn crc(bytes: &[u8]) -> u32 {
-    let mut crc = flate2::Crc::new();
-    crc.update(bytes);
-    crc.sum()
+    crc32fast::hash(bytes)
 }
 
 /// A checksum of the bytes of a structure before it.
