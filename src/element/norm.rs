@@ -19,6 +19,10 @@ impl<T: Wide> Accumulator<T> for Magnitudes {
         self.0.add(value.in_f64().abs());
     }
 
+    fn add_sparingly(&mut self, value: T) {
+        self.0.add_sparingly(value.in_f64().abs());
+    }
+
     fn add_times(&mut self, value: T, count: u128) {
         self.0.add_times(value.in_f64().abs(), count);
     }
@@ -260,7 +264,8 @@ mod tests {
             total.add_slice(values);
             total.grown()
         }
-        let apart = size_of::<super::super::exact::Exact>();
+        let apart = grown::<FloatTotal>(&[f64::NAN]);
+        assert!(apart >= size_of::<super::super::exact::Exact>());
         assert_eq!([grown::<Magnitudes>(&[1.0, -2.5]), grown::<Squares>(&[1.0, -2.5])], [0; 2]);
         assert_eq!(grown::<Magnitudes>(&[1e300, 1e-300, f64::NAN]), apart);
         assert_eq!(grown::<Squares>(&[1e300]), size_of::<Products>());

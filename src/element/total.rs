@@ -3,6 +3,7 @@
 use std::array::from_fn;
 
 use num_complex::Complex;
+use smallvec::SmallVec;
 
 use super::Float;
 use super::abreast::{ABREAST, Abreast, Known};
@@ -16,6 +17,11 @@ use crate::base::machine::in_wide_vectors;
 pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
     /// Adds a value.
     fn add(&mut self, value: T);
+
+    /// Adds a value, and takes no more memory than it must, though more time.
+    fn add_sparingly(&mut self, value: T) {
+        self.add(value);
+    }
 
     /// Adds so many times the same value.
     fn add_times(&mut self, value: T, count: u128);
@@ -69,13 +75,27 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
     }
 }
 
-/// The exact sum of floats: two of them as long as they hold it, which is nearly always; else all digits, apart, as the
-/// state of a small group is moved about.
+/// The exact sum of floats: two of them as long as they hold it, which is nearly always; else what two do not hold,
+/// apart, as the state of a small group is moved about.
 #[derive(Debug, Clone, Default)]
 pub struct FloatTotal {
     pair: Pair,
-    rest: Option<Box<Exact>>,
+    rest: Option<Box<Rest>>,
 }
+
+/// What is added to a pair for the exact sum: floats whose exponents are spread need more of them, and only so many.
+#[derive(Debug, Clone, Default)]
+struct Rest {
+    few: Floats,
+    /// All digits, once the floats would take more memory or more time.
+    all: Option<Box<Exact>>,
+}
+
+/// Floats that are added to a sum. The first ones take no memory of their own.
+type Floats = SmallVec<[f64; 4]>;
+
+/// The most such floats: all digits take twice as much.
+const MOST_FLOATS: usize = 32;
 
 /// The values that are added side by side.
 const LANES: usize = 16;
@@ -97,12 +117,46 @@ impl FloatTotal {
         }
     }
 
-    /// Adds values, and the pair, to all digits.
+    /// Adds a value to the pair and to the floats after it. Returns false, and changes nothing, if these do not hold the
+    /// sum.
+    ///
+    /// A float loses at most 2<sup>-53</sup> of itself in an addition, which the next float takes: so no float after the
+    /// pair overflows.
+    #[cold]
+    fn add_to_floats(&mut self, value: f64) -> bool {
+        let mut pair = self.pair;
+        let lost = add_to_pair(&mut pair, value);
+        let is_finite = pair.iter().chain([&lost]).all(|float| float.is_finite());
+        let rest = self.rest.get_or_insert_default();
+        if !is_finite || rest.all.is_some() || rest.few.len() >= MOST_FLOATS {
+            return false;
+        }
+        let last = rest.few.iter_mut().fold(lost, |lost, float| {
+            let (sum, lost) = two_sum(*float, lost);
+            *float = sum;
+            lost
+        });
+        if last != 0.0 {
+            rest.few.push(last);
+        }
+        self.pair = pair;
+        true
+    }
+
+    /// Adds values, and all floats of the sum, to all digits.
     #[cold]
     fn add_exactly<T: Wide>(&mut self, values: &[T]) {
-        let rest = self.rest.get_or_insert_with(|| Box::new(Exact::new()));
-        let pair = std::mem::take(&mut self.pair);
-        pair.into_iter().chain(values.iter().map(|&value| value.in_f64())).for_each(|value| rest.add(value));
+        let (pair, rest) = (std::mem::take(&mut self.pair), self.rest.get_or_insert_default());
+        let few = std::mem::take(&mut rest.few);
+        let all = rest.all.get_or_insert_with(|| Box::new(Exact::new()));
+        let floats = pair.into_iter().chain(few);
+        floats.chain(values.iter().map(|&value| value.in_f64())).for_each(|value| all.add(value));
+    }
+
+    /// All digits, with room for what is added next.
+    fn all(&mut self) -> &mut Exact {
+        let rest = self.rest.get_or_insert_default();
+        rest.all.get_or_insert_with(|| Box::new(Exact::new()))
     }
 
     /// Adds a block of at most [`BLOCK`] values, a multiple of [`LANES`].
@@ -120,8 +174,10 @@ impl FloatTotal {
 
     /// The total as a single list of digits.
     pub(super) fn digits(&self) -> Exact {
-        let mut digits = self.rest.as_deref().map_or_else(Exact::new, Exact::clone);
-        self.pair.into_iter().for_each(|value| digits.add(value));
+        let rest = self.rest.as_deref();
+        let mut digits = rest.and_then(|rest| rest.all.as_deref()).map_or_else(Exact::new, Exact::clone);
+        let few = rest.map_or(&[][..], |rest| &rest.few);
+        self.pair.iter().chain(few).for_each(|&value| digits.add(value));
         digits
     }
 
@@ -176,6 +232,16 @@ impl<T: Wide> Accumulator<T> for FloatTotal {
         self.add_few(&[value]);
     }
 
+    fn add_sparingly(&mut self, value: T) {
+        let mut pair = self.pair;
+        let value = value.in_f64();
+        if add_to_pair(&mut pair, value) == 0.0 {
+            self.pair = pair;
+        } else if !self.add_to_floats(value) {
+            self.add_exactly(&[value]);
+        }
+    }
+
     fn add_times(&mut self, value: T, count: u128) {
         let value = value.in_f64();
         if value == 0.0 || count == 0 {
@@ -183,7 +249,7 @@ impl<T: Wide> Accumulator<T> for FloatTotal {
         }
         match times(value, count) {
             Some((product, error)) => self.add_few(&[product, error]),
-            None => self.rest.get_or_insert_with(|| Box::new(Exact::new())).add_times(value, count),
+            None => self.all().add_times(value, count),
         }
     }
 
@@ -200,13 +266,16 @@ impl<T: Wide> Accumulator<T> for FloatTotal {
     }
 
     fn grown(&self) -> usize {
-        if self.rest.is_some() { size_of::<Exact>() } else { 0 }
+        let Some(rest) = &self.rest else { return 0 };
+        let floats = if rest.few.spilled() { rest.few.capacity() * size_of::<f64>() } else { 0 };
+        size_of::<Rest>() + floats + if rest.all.is_some() { size_of::<Exact>() } else { 0 }
     }
 
     fn merge(&mut self, other: &Self) {
         self.add_few(&other.pair);
         if let Some(other) = &other.rest {
-            self.rest.get_or_insert_with(|| Box::new(Exact::new())).merge(other);
+            other.few.iter().for_each(|&value| self.add_sparingly(value));
+            other.all.iter().for_each(|other| self.all().merge(other));
         }
     }
 
@@ -335,6 +404,11 @@ impl<T: Wide> Accumulator<Complex<T>> for ComplexTotal {
         self.im.add(value.im);
     }
 
+    fn add_sparingly(&mut self, value: Complex<T>) {
+        self.re.add_sparingly(value.re);
+        self.im.add_sparingly(value.im);
+    }
+
     fn add_times(&mut self, value: Complex<T>, count: u128) {
         self.re.add_times(value.re, count);
         self.im.add_times(value.im, count);
@@ -383,7 +457,7 @@ impl Saved for FloatTotal {
         let mut total = FloatTotal::default();
         match digits.few() {
             Some(values) => total.add_few(&values),
-            None => total.rest = Some(Box::new(digits)),
+            None => *total.all() = digits,
         }
         Some(total)
     }
@@ -453,5 +527,75 @@ pub(super) trait Rounded: Float {
     /// Both parts of the total over `count`.
     fn parts_over(total: &ComplexTotal, count: u128) -> Complex<Self> {
         Complex { re: Self::rounded(&total.re, count), im: Self::rounded(&total.im, count) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::random::bits;
+
+    fn total(values: &[f64]) -> FloatTotal {
+        let mut total = FloatTotal::default();
+        values.iter().for_each(|&value| total.add_sparingly(value));
+        total
+    }
+
+    fn exactly(values: &[f64]) -> f64 {
+        let mut digits = Exact::new();
+        values.iter().for_each(|&value| digits.add(value));
+        digits.over(1, Kind::F64)
+    }
+
+    /// Values whose exponents lie within so many of that of 1, some of which take others away again.
+    fn spread(seed: u64, count: usize, exponents: u64) -> Vec<f64> {
+        let mut values: Vec<f64> = Vec::new();
+        for at in 0..count as u64 {
+            let [sign, exponent, fraction] = [0, 1, 2].map(|part| bits(seed, 3 * at + part));
+            let exponent = 1023 + exponent % (2 * exponents + 1) - exponents;
+            let value = f64::from_bits((exponent << 52) | (fraction >> 12) | (sign & (1 << 63)));
+            let earlier = (fraction % 5 == 0).then(|| values.get(fraction as usize % values.len().max(1))).flatten();
+            values.push(earlier.map_or(value, |&earlier| -earlier));
+        }
+        values
+    }
+
+    #[test]
+    fn sums_in_floats_are_those_in_all_digits() {
+        for seed in 0..400 {
+            for exponents in [1, 30, 100, 300, 1000, 1022] {
+                let values = spread(seed, 1 + seed as usize % 90, exponents);
+                let expected = exactly(&values);
+                let found = total(&values);
+                assert_eq!(found.over(1, Kind::F64).to_bits(), expected.to_bits(), "{values:?}");
+                let (left, right) = values.split_at(values.len() / 3);
+                let mut merged = total(left);
+                Accumulator::<f64>::merge(&mut merged, &total(right));
+                assert_eq!(merged.over(1, Kind::F64).to_bits(), expected.to_bits(), "{values:?} in two");
+                let mut sliced = total(left);
+                right.chunks(11).for_each(|values| sliced.add_slice(values));
+                assert_eq!(sliced.over(1, Kind::F64).to_bits(), expected.to_bits(), "{values:?} in slices");
+            }
+        }
+        for values in [
+            &[1e300, 1e-300, f64::MAX, f64::MAX, -f64::MAX, 3e-310][..],
+            &[1.0, 1e-200, f64::INFINITY, 1e-300],
+            &[1e200, 1.0, 1e-200, f64::NAN, 5.0],
+            &[f64::INFINITY, 1.0, f64::NEG_INFINITY],
+            &[5e-324, -5e-324, 1e308, 1e-10, -1e308, -1e-10],
+        ] {
+            let (found, expected) = (total(values).over(1, Kind::F64), exactly(values));
+            assert!(found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan()), "{values:?}");
+        }
+    }
+
+    /// Once two floats did not hold a sum all digits were there, 600 bytes for each cell.
+    #[test]
+    fn sums_take_the_memory_that_their_exponents_ask_for() {
+        let grown = |exponents| Accumulator::<f64>::grown(&total(&spread(7, 200, exponents)));
+        assert_eq!(Accumulator::<f64>::grown(&total(&[1.0, 2.5, -3e10])), 0);
+        let [few, some, many] = [50, 150, 400].map(grown);
+        assert!(few > 0 && few < 100 && some < 150 && many < 350, "{few} {some} {many}");
+        assert!(grown(1000) >= size_of::<Exact>());
     }
 }

@@ -26,6 +26,11 @@ pub trait Fold<T: Element>: Op + 'static {
     /// Takes one more value in.
     fn step(&self, state: &mut Self::State, value: T);
 
+    /// Takes one more value in, with no more memory than it must, though in more time.
+    fn step_sparingly(&self, state: &mut Self::State, value: T) {
+        self.step(state, value);
+    }
+
     /// Takes `count` more values in, all of them `value`.
     fn repeat(&self, state: &mut Self::State, value: T, count: u128);
 

@@ -10,6 +10,9 @@ use crate::kernels::fold::{Fold, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::op::Outcomes;
 
+/// More values of one cell side by side are taken in as a slice, which takes less time and may take more memory.
+const FEW: usize = 8;
+
 /// Cells by their numbers, and what stands there.
 pub(crate) type InCells<U> = (Vec<usize>, Vec<U>);
 
@@ -38,9 +41,9 @@ impl<S: Clone> Window<S> {
         let at = cell - self.cells.start;
         let state = &mut self.states[at];
         let before = op.grown(state);
-        match values {
-            &[value] => op.step(state, value),
-            values => op.slice(state, values),
+        match values.len() {
+            ..=FEW => values.iter().for_each(|&value| op.step_sparingly(state, value)),
+            _ => op.slice(state, values),
         }
         self.grown += op.grown(state) - before;
         self.counts[at] += values.len();

@@ -91,6 +91,13 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
         }
     }
 
+    fn step_sparingly(&self, state: &mut Self::State, value: T) {
+        match F::SKIPS_NAN && value.isnan() {
+            true => state.skipped += 1,
+            false => state.sum.add_sparingly(value),
+        }
+    }
+
     fn repeat(&self, state: &mut Self::State, value: T, count: u128) {
         if F::SKIPS_NAN && value.isnan() {
             state.skipped = state.skipped.saturating_add(count);
