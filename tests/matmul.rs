@@ -506,3 +506,25 @@ fn fills_that_no_position_holds_do_not_matter() {
     assert!(matches!(x.matmul(&gap), Err(lacuna::Error::NonFinite { .. })));
     assert!(matches!(lacuna::einsum("ij,jk->ik", &[&gap, &x]), Err(lacuna::Error::NonFinite { .. })));
 }
+
+/// Nor do they in expressions, which are checked before entries are read, in memory or in ranges.
+#[cfg(feature = "cli")]
+#[test]
+fn fills_that_no_position_holds_do_not_matter_in_expressions() {
+    use lacuna::dynamic::AnyTensor;
+    use lacuna::eval::Expression;
+    use lacuna::lazy::Chunks;
+    let x = CooTensor::new([2, 2], vec![vec![0, 0, 1, 1], vec![0, 1, 0, 1]], vec![1.0, 2.0, 3.0, 4.0], f64::NAN);
+    let x = AnyTensor::from(x.unwrap().with_index::<u64>().unwrap());
+    let squared = CooTensor::new([2, 2], vec![vec![0, 0, 1, 1], vec![0, 1, 0, 1]], vec![7.0, 10.0, 15.0, 22.0], 0.0);
+    let squared = AnyTensor::from(squared.unwrap().with_index::<u64>().unwrap());
+    for text in ["x @ x", "tensordot(x, x, [1], [0])", "einsum(\"ij,jk->ik\", x, x)"] {
+        let expression = Expression::parse(text).unwrap();
+        expression.check(|_| Some(x.clone())).unwrap();
+        assert!(expression.evaluate(|_| Some(x.clone())).unwrap().same_as(&squared), "{text}");
+        let graph = expression.graph(|_| Some(x.clone().into())).unwrap();
+        assert!(graph.on(Chunks::memory(1 << 20).positions(1)).collect().unwrap().same_as(&squared), "{text}");
+    }
+    let gap = CooTensor::new([2, 2], vec![vec![0], vec![1]], vec![1.0], 7.0).unwrap().with_index::<u64>().unwrap();
+    assert!(Expression::parse("x @ x").unwrap().evaluate(|_| Some(AnyTensor::from(gap.clone()))).is_err());
+}

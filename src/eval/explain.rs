@@ -119,8 +119,9 @@ fn is_of_shapes(error: &Error) -> bool {
         | Error::NotJoinable { .. }
         | Error::SliceOutOfRange { .. }
         | Error::TypesDiffer { .. }
-        | Error::ZeroStep { .. }
-        | Error::Argument { operation: "matmul" | "tensordot" | "einsum", .. } => true,
+        | Error::ZeroStep { .. } => true,
+        // Which positions hold a fill is told by entries.
+        Error::Argument { operation: "matmul" | "tensordot" | "einsum", why } => !why.starts_with("the fill"),
         Error::Argument { .. }
         | Error::IndexOutOfBounds { .. }
         | Error::NegativeIndex { .. }
