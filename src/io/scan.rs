@@ -9,6 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::dynamic::{AnyTensor, Format};
+use crate::element::DType;
 use crate::io::dealt::Dealt;
 use crate::io::element::FileElement;
 use crate::io::options::{ReadOptions, WriteOptions};
@@ -211,6 +212,10 @@ impl Source for Scanned {
 
     fn checks(&self) -> Option<(u64, u64)> {
         self.dataset.checks()
+    }
+
+    fn said(&self) -> Option<(DType, String)> {
+        Some(self.dataset.said())
     }
 
     fn none(&self) -> Result<Held> {

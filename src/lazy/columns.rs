@@ -10,7 +10,7 @@ use crate::base::index::Index;
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::element::saved::{bytes_of, values_of};
-use crate::element::{DType, Element};
+use crate::element::{DType, Element, Number};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -26,6 +26,9 @@ pub trait ByBytes: Send + Sync {
     /// A tensor of rank 1 of the values that these bytes are, and of one position more that holds the fill of `like`,
     /// if there is one.
     fn piece(&self, like: &Held, values: &[u8], has_gap: bool) -> Result<Held>;
+
+    /// The fill.
+    fn fill(&self, value: &Held) -> Number;
 
     /// The bytes of all values.
     fn values<'a>(&self, value: &'a Held) -> &'a [u8];
@@ -55,6 +58,10 @@ impl<P: Pattern, T: Element> ByBytes for OfTensors<P, T> {
         let shape = Shape::from([count + usize::from(has_gap)]);
         let pattern = P::from_coords(shape, count, vec![coords.into()], default_limit(0))?;
         Ok(Arc::new(Tensor::from_valid(pattern, values, fill)))
+    }
+
+    fn fill(&self, value: &Held) -> Number {
+        known::<Tensor<P, T>>(value).fill().to_number()
     }
 
     fn values<'a>(&self, value: &'a Held) -> &'a [u8] {

@@ -17,7 +17,7 @@ use crate::base::index::Index;
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::element::saved::bytes_of;
-use crate::element::{DType, Element, Float, Real, Ring};
+use crate::element::{DType, Element, Float, Number, Real, Ring};
 use crate::kernels::fed::Source;
 use crate::kernels::ordered::Ordered;
 use crate::kernels::partial::Partial;
@@ -108,6 +108,16 @@ impl Reader {
     /// The number of its entries, and the sum of their hashes, if these are known.
     pub fn checks(&self) -> Option<(u64, u64)> {
         self.source().checks()
+    }
+
+    /// The element type of the files, whatever they are read as, and the checksum of all that they say of the tensor.
+    pub fn said(&self) -> Option<(DType, String)> {
+        self.source().said()
+    }
+
+    /// The fill, as it is read.
+    pub fn fill(&self) -> Result<Number> {
+        Ok(self.kind().fill(&self.source().none()?))
     }
 
     /// A tensor of rank 1 of the values that these bytes are, and of one position more that holds the fill, if there is

@@ -17,7 +17,7 @@ use super::source::Source;
 pub use crate::base::alloc::AllocError;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
-use crate::element::DType;
+use crate::element::{DType, Number};
 pub use crate::kernels::ordered::{Gap, Ordered};
 pub use crate::kernels::partial::Partial;
 use crate::ops::States;
@@ -294,6 +294,11 @@ impl Query {
     /// The bytes of a value behind the steps.
     pub fn width(&self) -> usize {
         self.folded.width()
+    }
+
+    /// The element type and the fill behind the steps.
+    pub fn mapped(&self) -> (DType, Number) {
+        (self.folded.dtype(), self.folded.fill(&self.none))
     }
 
     /// What the steps make of the bytes of values.

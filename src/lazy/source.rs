@@ -14,7 +14,7 @@ use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
-use crate::element::Element;
+use crate::element::{DType, Element};
 use crate::ops::{self, slice_of};
 use crate::pattern::{Format, PartOf, Pattern};
 use crate::tensor::Tensor;
@@ -60,6 +60,11 @@ pub(crate) trait Source: Send + Sync {
 
     /// The number of all entries, and the sum of their hashes, if these are known.
     fn checks(&self) -> Option<(u64, u64)> {
+        None
+    }
+
+    /// The element type of the files, whatever they are read as, and the checksum of all that they say of the tensor.
+    fn said(&self) -> Option<(DType, String)> {
         None
     }
 

@@ -177,6 +177,11 @@ impl Dataset {
         self.described.extent.as_ref().map(|extent| (extent.entries, extent.hash))
     }
 
+    /// The element type of the files, and the checksum of all that they say of the tensor.
+    pub(crate) fn said(&self) -> (DType, String) {
+        (self.dtype, self.described.checksum())
+    }
+
     /// The tensor without its entries: shape, element type and fill.
     ///
     /// # Errors

@@ -71,7 +71,7 @@ impl Described {
     }
 
     /// The checksum of what is said, however it is laid out.
-    fn checksum(&self) -> String {
+    pub(super) fn checksum(&self) -> String {
         let mut text = String::new();
         self.write_members(&mut text);
         checksum(&text)

@@ -5,11 +5,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use datafusion::arrow::array::RecordBatch;
 use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion_distributed::grpc::{BoxCloneSyncChannel, create_worker_client};
-use datafusion_distributed::{ChannelResolver, WorkerChannel};
-use http::HeaderValue;
+use datafusion_distributed::{
+    ChannelResolver, CoordinatorToWorkerMsg, ExecuteTaskRequest, GetWorkerInfoRequest, GetWorkerInfoResponse,
+    SetPlanRequest, WorkerChannel, WorkerToCoordinatorMsg,
+};
+use futures::TryStreamExt;
+use futures::stream::BoxStream;
 use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue};
+use tokio::runtime::Handle;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 use tower::ServiceExt;
 use url::{Host, Url};
@@ -87,12 +96,24 @@ pub(crate) struct Channels {
     access: Access,
     /// A worker that says nothing for so long is taken for dead.
     silence: Duration,
+    /// Has the connections: its threads do not compute.
+    answering: Handle,
     open: Mutex<Vec<(Url, BoxCloneSyncChannel)>>,
 }
 
 impl Channels {
-    pub(crate) fn new(access: Access, silence: Duration) -> Arc<Self> {
-        Arc::new(Channels { access, silence, open: Mutex::new(Vec::new()) })
+    pub(crate) fn new(access: Access, silence: Duration, answering: Handle) -> Arc<Self> {
+        Arc::new(Channels { access, silence, answering, open: Mutex::new(Vec::new()) })
+    }
+
+    /// The same workers, by other connections.
+    pub(crate) fn anew(&self) -> Arc<Self> {
+        Channels::new(self.access.clone(), self.silence, self.answering.clone())
+    }
+
+    /// Where the connections are.
+    pub(crate) fn answering(&self) -> &Handle {
+        &self.answering
     }
 
     /// The connection to a worker.
@@ -115,9 +136,11 @@ impl Channels {
             endpoint = endpoint.tls_config(tls).map_err(external)?;
         }
         let endpoint = endpoint.connect_timeout(self.silence).tcp_nodelay(true).keep_alive_while_idle(true);
-        // It is asked after half of the time, and has the other half to answer.
-        let half = self.silence / 2;
-        let endpoint = endpoint.http2_keep_alive_interval(half).keep_alive_timeout(half);
+        // It is asked after a quarter of the time, and has the others to answer.
+        let quarter = self.silence / 4;
+        let endpoint = endpoint.http2_keep_alive_interval(quarter).keep_alive_timeout(self.silence - quarter);
+        // The tasks of a connection are those of the runtime that it is made in.
+        let _within = self.answering.enter();
         Ok(self.signed(endpoint.connect_lazy()))
     }
 
@@ -139,7 +162,78 @@ pub(crate) struct Shared(pub(crate) Arc<Channels>);
 #[async_trait]
 impl ChannelResolver for Shared {
     async fn get_worker_client_for_url(&self, url: &Url) -> Result<Box<dyn WorkerChannel>> {
-        self.0.channel(url).map(create_worker_client)
+        let inner = create_worker_client(self.0.channel(url)?);
+        Ok(Box::new(Named { inner, url: url.clone() }))
+    }
+}
+
+/// A worker, whose name its errors have.
+struct Named {
+    inner: Box<dyn WorkerChannel>,
+    url: Url,
+}
+
+/// An error of a worker.
+#[derive(Debug)]
+struct OfWorker(Url, DataFusionError);
+
+/// How the message of an error of a worker begins.
+const OF_WORKER: &str = "worker http";
+
+impl fmt::Display for OfWorker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "worker {}: {}", self.0.as_str().trim_end_matches('/'), self.1.find_root().message())
+    }
+}
+
+impl std::error::Error for OfWorker {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.1)
+    }
+}
+
+/// The same error with the name of the worker; what another worker was asked for has the name of that one.
+fn named(url: &Url, error: DataFusionError) -> DataFusionError {
+    match error.message().contains(OF_WORKER) {
+        true => error,
+        false => DataFusionError::External(Box::new(OfWorker(url.clone(), error))),
+    }
+}
+
+/// A stream whose errors have the name of the worker.
+fn named_stream<T: 'static>(url: &Url, stream: BoxStream<'static, Result<T>>) -> BoxStream<'static, Result<T>> {
+    let url = url.clone();
+    Box::pin(stream.map_err(move |error| named(&url, error)))
+}
+
+#[async_trait]
+impl WorkerChannel for Named {
+    async fn coordinator_channel(
+        &mut self,
+        headers: HeaderMap,
+        request: SetPlanRequest,
+        told: BoxStream<'static, CoordinatorToWorkerMsg>,
+        metrics: ExecutionPlanMetricsSet,
+        context: &Arc<TaskContext>,
+    ) -> Result<BoxStream<'static, Result<WorkerToCoordinatorMsg>>> {
+        let found = self.inner.coordinator_channel(headers, request, told, metrics, context).await;
+        found.map(|stream| named_stream(&self.url, stream)).map_err(|error| named(&self.url, error))
+    }
+
+    async fn execute_task(
+        &mut self,
+        headers: HeaderMap,
+        request: ExecuteTaskRequest,
+        metrics: ExecutionPlanMetricsSet,
+        context: &Arc<TaskContext>,
+    ) -> Result<Vec<BoxStream<'static, Result<RecordBatch>>>> {
+        let found = self.inner.execute_task(headers, request, metrics, context).await;
+        let found = found.map_err(|error| named(&self.url, error))?;
+        Ok(found.into_iter().map(|stream| named_stream(&self.url, stream)).collect())
+    }
+
+    async fn get_worker_info(&mut self, request: GetWorkerInfoRequest) -> Result<GetWorkerInfoResponse> {
+        self.inner.get_worker_info(request).await
     }
 }
 

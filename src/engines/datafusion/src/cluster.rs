@@ -1,6 +1,7 @@
 //! DataFusion on other machines: workers that are asked by their addresses.
 
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,10 +11,12 @@ use datafusion::prelude::SessionContext;
 use datafusion_distributed::{
     ChannelResolver, DistributedExt, GetWorkerInfoRequest, SessionStateBuilderExt, WorkerResolver,
 };
+use futures::future::{Either, select};
 use http::{HeaderMap, HeaderValue};
 use lacuna::lazy::outside::{Held, Plan, Query};
 use lacuna::{Error, Result};
 use prost::Message;
+use tokio::runtime::Handle;
 use tonic::transport::Certificate;
 use tonic::{Code, Status};
 use url::Url;
@@ -21,22 +24,26 @@ use url::Url;
 use crate::access::{Access, Channels, Shared as Connections, Token, waiting};
 use crate::codec::{Codec, PARTS};
 use crate::elsewhere::{Asked, STEP, VERSION};
-use crate::engine::{Failure, Runs, engine, entries, session};
+use crate::engine::{Failure, Patience, Runs, engine, entries, session};
 use crate::fold::Seen;
 use crate::map::{Asks, Shared};
 use crate::run::{self, Answer};
+use crate::runtimes::Runtimes;
+use crate::spill::Folder;
 use crate::which::{Reason, Region};
-use crate::worker::{QUERY, hex};
+use crate::worker::{ANOTHER_TOKEN, NO_TOKEN, QUERY, hex};
 
 /// The bytes that what a worker is told of a query may take.
 const MOST: usize = 1 << 15;
 
 /// Workers on this machine or on others as the engine of a graph: `lacuna-worker`, started on each.
 ///
-/// A query goes to all workers that answer. Where one of them dies meanwhile, or says nothing, it is asked again of
-/// those that are left; where its answer is not made of all entries of the file, too. What then still has no answer is
-/// [`Error::Engine`], at the latest when the deadline has passed; and so is a worker that has another token, or a
-/// certificate that another authority signed.
+/// A query goes to all workers that answer. If a worker dies or stops answering, the query is sent again to the
+/// workers that are left, after a pause that doubles each time. The same happens if an answer does not cover all entries
+/// of the file. A worker that computes keeps answering, however long it takes. A query without an answer is
+/// [`Error::Engine`], at the latest when the deadline has passed: the error names the workers that did not answer, and
+/// the cause of each attempt. A worker with another token, without a token, or with a certificate of another authority is
+/// an error at once.
 ///
 /// Files are read by the workers, each of which must find them under the same name, with the same content, below one of
 /// its roots.
@@ -52,8 +59,8 @@ const MOST: usize = 1 << 15;
 /// use lacuna_datafusion::Cluster;
 ///
 /// let cluster = Cluster::connect(["http://127.0.0.1:8080", "http://127.0.0.1:8081"])?.deadline(Duration::from_secs(60));
-/// let clicks: Lazy<CooTensor<f32>> = scan("/data/clicks/", &ReadOptions::default())?;
-/// let any = clicks.any([1, 2]).on(cluster).collect()?;
+/// let clicks: Lazy<CooTensor<f64>> = scan("clicks.parquet", &ReadOptions::default())?;
+/// let any = clicks.any(1).on(cluster).collect()?;
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -133,9 +140,9 @@ impl Cluster {
         Ok(self)
     }
 
-    /// A worker that says nothing for so long is taken for dead.
+    /// A worker that says nothing for so long is taken for dead: its threads that answer never compute.
     fn silence(&self) -> Duration {
-        (self.deadline / 8).clamp(Duration::from_millis(250), Duration::from_secs(10))
+        (self.deadline / 8).clamp(Duration::from_millis(500), Duration::from_secs(10))
     }
 
     /// In how many parts each of some workers works: of what goes between them there is one for each part of all.
@@ -149,8 +156,9 @@ impl Cluster {
         query: &Arc<Query>,
         workers: Vec<Url>,
         channels: &Arc<Channels>,
+        folder: &Folder,
     ) -> std::result::Result<SessionContext, Failure> {
-        let (config, runtime) = session(query, self.parts(), self.memory)?;
+        let (config, runtime) = session(query, self.parts(), self.memory, folder)?;
         let waiting = waiting(usize::try_from(self.memory).unwrap_or(usize::MAX), workers.len());
         let builder = SessionStateBuilder::new().with_default_features().with_config(config);
         // A stage of one task would run here.
@@ -169,44 +177,81 @@ impl Cluster {
         Ok(SessionContext::new_with_state(state.build()))
     }
 
-    /// What those workers find that answer.
-    async fn attempt(&self, query: &Arc<Query>, expected: Seen) -> std::result::Result<Answer, Failure> {
-        let channels = Channels::new(self.access.clone(), self.silence());
-        let Workers { living, silent, refused } = self.workers(&channels).await;
-        if !refused.is_empty() {
-            return Err(Failure::Never(format!("a worker may not be asked ({})", refused.join(", "))));
-        }
-        if living.is_empty() {
-            let why = "start them, or give their addresses";
-            return Err(Failure::Again(format!("no worker answers ({}); {why}", silent.join(", "))));
-        }
-        let context = self.context(query, living, &channels)?;
-        let table = entries(query, self.parts(), self.memory);
-        match run::ask(&context, query, table, expected).await {
-            Ok(answer) => Ok(answer),
-            Err(error) => {
-                let failure = of_worker(error);
-                // Of a connection that broke it is not told whose it was.
-                let silent = self.workers(&Channels::new(self.access.clone(), self.silence())).await.silent;
-                Err(match failure {
-                    Failure::Again(cause) => Failure::Again(cause + &told(&silent)),
-                    failure => failure,
-                })
+    /// What workers find, on the threads that compute, until the deadline. These are not asked for it: they may be late.
+    async fn within(&self, asking: Asking, until: Option<Instant>, computing: &Handle) -> Found {
+        let late = self.late(asking.channels.anew(), until);
+        let cluster = self.clone();
+        let attempt = computing.spawn(async move { cluster.attempt(&asking).await });
+        match select(attempt, pin!(late)).await {
+            Either::Left((found, _)) => found.unwrap_or_else(|error| Err(Failure::Again(error.to_string()))),
+            Either::Right((silent, attempt)) => {
+                attempt.abort();
+                let within = self.deadline;
+                let why = format!("nothing came within {within:?}; a longer deadline or more workers help");
+                Err(Failure::Again(why + &told(&silent)))
             }
         }
     }
 
-    /// Which workers answer.
-    async fn workers(&self, channels: &Arc<Channels>) -> Workers {
-        let asked: Vec<_> = self
-            .workers
-            .iter()
-            .map(|url| tokio::spawn(answers(Arc::clone(channels), url.clone(), self.silence())))
-            .collect();
+    /// Waits for the deadline; the workers that did not answer shortly before.
+    async fn late(&self, channels: Arc<Channels>, until: Option<Instant>) -> Vec<String> {
+        let Some(until) = until else { return std::future::pending().await };
+        let left = || until.saturating_duration_since(Instant::now());
+        tokio::time::sleep(left().saturating_sub(self.silence())).await;
+        let workers = self.workers(&channels, left()).await;
+        tokio::time::sleep(left()).await;
+        workers.silent
+    }
+
+    /// What those workers find that answer.
+    async fn attempt(&self, asking: &Asking) -> Found {
+        let Asking { query, expected, channels, folder } = asking;
+        let living = self.living(channels).await?;
+        let context = self.context(query, living, channels, folder)?;
+        let table = entries(query, self.parts(), self.memory);
+        match run::ask(&context, query, table, *expected).await {
+            Ok(answer) => Ok(answer),
+            Err(error) => Err(match of_worker(error) {
+                Failure::Again(cause) => {
+                    let silent = self.workers(&channels.anew(), self.silence()).await.silent;
+                    Failure::Again(cause + &told(&silent))
+                }
+                failure => failure,
+            }),
+        }
+    }
+
+    /// The workers that answer soon. Where none does, and one of them may still, that is waited for: it may be busy.
+    async fn living(&self, channels: &Arc<Channels>) -> std::result::Result<Vec<Url>, Failure> {
+        loop {
+            let workers = self.workers(channels, self.silence()).await;
+            if !workers.refused.is_empty() {
+                let refused = workers.refused.join(", ");
+                return Err(Failure::Never(format!("a worker may not be asked ({refused})")));
+            }
+            match workers.living.is_empty() {
+                false => return Ok(workers.living),
+                true if workers.are_late => tokio::time::sleep(Duration::from_millis(50)).await,
+                true => {
+                    let why = "start them, or give their addresses";
+                    return Err(Failure::Again(format!("no worker answers ({}); {why}", workers.silent.join(", "))));
+                }
+            }
+        }
+    }
+
+    /// Which workers answer so soon.
+    async fn workers(&self, channels: &Arc<Channels>, soon: Duration) -> Workers {
+        let ask = |url: &Url| channels.answering().spawn(answers(Arc::clone(channels), url.clone(), soon));
+        let asked: Vec<_> = self.workers.iter().map(ask).collect();
         let mut workers = Workers::default();
         for (url, asked) in self.workers.iter().zip(asked) {
             match asked.await.unwrap_or_else(|error| Err(Silence::None(error.to_string()))) {
                 Ok(()) => workers.living.push(url.clone()),
+                Err(Silence::Late) => {
+                    workers.are_late = true;
+                    workers.silent.push(format!("{url}: silence"));
+                }
                 Err(Silence::None(why)) => workers.silent.push(format!("{url}: {why}")),
                 Err(Silence::Refused(why)) => workers.refused.push(format!("{url}: {why}")),
             }
@@ -221,12 +266,27 @@ struct Workers {
     living: Vec<Url>,
     /// Others may answer instead.
     silent: Vec<String>,
+    /// Whether one of these said nothing at all.
+    are_late: bool,
     /// They have another token or certificate, which somebody must set right.
     refused: Vec<String>,
 }
 
+/// What comes of an attempt.
+type Found = std::result::Result<Answer, Failure>;
+
+/// What is asked in an attempt, and what is there for it.
+struct Asking {
+    query: Arc<Query>,
+    expected: Seen,
+    channels: Arc<Channels>,
+    folder: Arc<Folder>,
+}
+
 /// Why there is no answer.
 enum Silence {
+    /// None has come yet.
+    Late,
     None(String),
     Refused(String),
 }
@@ -249,7 +309,7 @@ async fn answers(channels: Arc<Channels>, url: Url, soon: Duration) -> std::resu
         Ok(Ok(info)) if info.version == VERSION => Ok(()),
         Ok(Ok(info)) => Err(Silence::None(format!("it is of version {:?}, not {VERSION}", info.version))),
         Ok(Err(error)) => Err(reason(&error)),
-        Err(_) => Err(Silence::None("silence".into())),
+        Err(_) => Err(Silence::Late),
     }
 }
 
@@ -262,11 +322,18 @@ fn reason(error: &DataFusionError) -> Silence {
         is_refused |= status.is_some_and(|status| status.code() == Code::Unauthenticated);
     }
     let why = error.to_string();
-    // So the library for TLS begins, whose errors have no type here.
-    match is_refused || why.starts_with("invalid peer certificate") {
+    let is_late = ["timed out", "deadline has elapsed"].iter().any(|late| why.contains(late));
+    match is_refused || is_refusal(&why) {
         true => Silence::Refused(why),
+        false if is_late => Silence::Late,
         false => Silence::None(why),
     }
+}
+
+/// Whether somebody who was asked has another token, or a certificate that nobody knows who signed: errors of the
+/// library for TLS have no type here, and those of workers come as texts.
+fn is_refusal(why: &str) -> bool {
+    ["invalid peer certificate", ANOTHER_TOKEN, NO_TOKEN].iter().any(|refusal| why.contains(refusal))
 }
 
 fn told(silent: &[String]) -> String {
@@ -276,9 +343,11 @@ fn told(silent: &[String]) -> String {
     }
 }
 
-/// What went wrong on a worker, or on the way: a step that has no result has none elsewhere.
+/// What went wrong on a worker, or on the way: a step that has no result has none elsewhere, and a worker that may not
+/// ask the others may not do so again.
 fn of_worker(error: DataFusionError) -> Failure {
     match Failure::from(error) {
+        Failure::Again(cause) if is_refusal(&cause) => Failure::Never(cause),
         Failure::Again(cause) if cause.contains(STEP) => {
             let why = cause.split_once(STEP).map_or(cause.clone(), |(_, why)| why.into());
             Failure::Final(Error::Argument { operation: "on", why })
@@ -315,27 +384,25 @@ impl Runs for Cluster {
         format!("on {} workers in {} parts each", self.workers.len(), self.parts())
     }
 
-    fn patience(&self) -> (u32, Option<Instant>) {
-        (self.attempts, Instant::now().checked_add(self.deadline))
+    fn patience(&self) -> Patience {
+        let pause = (self.deadline / 64).clamp(Duration::from_millis(50), Duration::from_secs(1));
+        Patience { attempts: self.attempts, until: Instant::now().checked_add(self.deadline), pause }
     }
 
-    fn ask(&self, query: &Arc<Query>, expected: Seen, until: Option<Instant>) -> std::result::Result<Answer, Failure> {
+    fn ask(&self, query: &Arc<Query>, expected: Seen, until: Option<Instant>) -> Found {
         for url in &self.workers {
             self.access.check(url).map_err(Failure::Never)?;
         }
-        let left = until.map_or(self.deadline, |until| until.saturating_duration_since(Instant::now()));
         let work = || {
-            let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-            let threads = threads.map_err(|error| Failure::Again(error.to_string()))?;
-            let found = threads.block_on(async { tokio::time::timeout(left, self.attempt(query, expected)).await });
-            // What hangs is not waited for; what does not, takes its files with it.
-            threads.shutdown_timeout(Duration::from_millis(300));
-            found.unwrap_or_else(|_| {
-                Err(Failure::Again(format!(
-                    "nothing came within {:?}; a longer deadline or more workers help",
-                    self.deadline
-                )))
-            })
+            let runtimes = Runtimes::new(Some(2)).map_err(|error| Failure::Again(error.to_string()))?;
+            let channels = Channels::new(self.access.clone(), self.silence(), runtimes.answering.handle().clone());
+            let folder = Arc::new(Folder::new());
+            let asking = Asking { query: Arc::clone(query), expected, channels, folder: Arc::clone(&folder) };
+            let found = runtimes.answering.block_on(self.within(asking, until, runtimes.computing.handle()));
+            // What hangs is not waited for.
+            runtimes.close(Duration::from_millis(300));
+            folder.remove();
+            found
         };
         let found = std::thread::scope(|scope| scope.spawn(work).join());
         found.unwrap_or_else(|_| Err(Failure::Again("a thread panicked".into())))

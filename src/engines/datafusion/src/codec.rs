@@ -20,6 +20,8 @@ struct ScanSaid {
     memory: u64,
     #[prost(uint32, repeated, tag = "3")]
     columns: Vec<u32>,
+    #[prost(bool, tag = "4")]
+    is_checked: bool,
 }
 
 /// So many parts a step of a plan may have.
@@ -45,7 +47,8 @@ impl PhysicalExtensionCodec for Codec {
         if !inputs.is_empty() || !(1..=PARTS).contains(&said.parts) {
             return Err(wrong("it is no scan"));
         }
-        let entries = Entries::new(self.0.query.reader().clone(), said.parts as usize, said.memory);
+        let entries =
+            Entries::new(self.0.query.reader().clone(), said.parts as usize, said.memory).checked(said.is_checked);
         let columns = said.columns.iter().map(|&column| column as usize).collect();
         Ok(Arc::new(Scan::new(entries, Some(&columns))?))
     }
@@ -57,9 +60,10 @@ impl PhysicalExtensionCodec for Codec {
         _: &dyn PhysicalProtoConverterExtension,
     ) -> Result<()> {
         let scan = node.downcast_ref::<Scan>().ok_or_else(|| wrong("no worker knows this step"))?;
-        let (parts, memory, columns) = scan.said();
+        let (parts, memory, columns, is_checked) = scan.said();
         let parts = u32::try_from(parts).map_err(|_| wrong("there are too many parts"))?;
         let columns = columns.iter().map(|&column| column as u32).collect();
-        ScanSaid { parts, memory, columns }.encode(bytes).map_err(|error| DataFusionError::External(Box::new(error)))
+        let said = ScanSaid { parts, memory, columns, is_checked };
+        said.encode(bytes).map_err(|error| DataFusionError::External(Box::new(error)))
     }
 }

@@ -7,7 +7,7 @@ use lacuna::dynamic::AnyTensor;
 use lacuna::eval::Program;
 use lacuna::io::{ReadOptions, scan};
 use lacuna::lazy::outside::{Folding, Held, How, Ordered, Partial, Reader, Told, value_bytes};
-use lacuna::{CooTensor, DType, dispatch, dispatch_dtype};
+use lacuna::{CooTensor, DType, Number, dispatch, dispatch_dtype};
 
 use crate::map::Asks;
 
@@ -16,7 +16,7 @@ pub(crate) const STEP: &str = "lacuna refuses a step: ";
 
 /// What an engine and its workers must have in common: the package, and a number that changes with what is said between
 /// them.
-pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/3");
+pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
 
 /// A query that a worker was told of.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
@@ -25,11 +25,11 @@ pub(crate) struct Asked {
     pub(crate) path: String,
     #[prost(string, tag = "2")]
     dtype: String,
-    #[prost(uint64, repeated, tag = "3")]
-    shape: Vec<u64>,
-    /// The number of entries, and the sum of their hashes.
-    #[prost(fixed64, repeated, tag = "4")]
-    checks: Vec<u64>,
+    #[prost(message, optional, tag = "3")]
+    file: Option<FileSaid>,
+    /// The element type and the fill behind the steps, which the text of the steps must come to elsewhere as well.
+    #[prost(string, tag = "4")]
+    mapped: String,
     #[prost(uint32, repeated, tag = "5")]
     kept: Vec<u32>,
     #[prost(string, optional, tag = "6")]
@@ -46,22 +46,76 @@ pub(crate) struct Asked {
     version: String,
 }
 
+/// What a file says that a result depends on.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+struct FileSaid {
+    #[prost(uint64, repeated, tag = "1")]
+    shape: Vec<u64>,
+    /// The element type of its values, whatever they are read as.
+    #[prost(string, tag = "2")]
+    dtype: String,
+    /// As it is read.
+    #[prost(string, tag = "3")]
+    fill: String,
+    #[prost(fixed64, tag = "4")]
+    entries: u64,
+    /// The sum of the hashes of all entries.
+    #[prost(fixed64, tag = "5")]
+    hash: u64,
+    /// The checksum of all that it says of itself, bit for bit.
+    #[prost(string, tag = "6")]
+    checksum: String,
+}
+
+impl FileSaid {
+    fn of(reader: &Reader) -> lacuna::Result<Self> {
+        let said = reader.checks().zip(reader.said());
+        let ((entries, hash), (dtype, checksum)) =
+            said.ok_or_else(|| refused("the file does not tell what is in it"))?;
+        let shape = reader.shape().iter().map(|&length| length as u64).collect();
+        let fill = reader.fill()?.to_string();
+        Ok(FileSaid { shape, dtype: dtype.name().into(), fill, entries, hash, checksum })
+    }
+
+    /// In what it differs from the file that was asked for.
+    fn unlike(&self, asked: &FileSaid) -> Option<String> {
+        let hash = |file: &FileSaid| format!("{:016x}", file.hash);
+        let facts = [
+            ("shape", format!("{:?}", self.shape), format!("{:?}", asked.shape)),
+            ("element type", self.dtype.clone(), asked.dtype.clone()),
+            ("fill", self.fill.clone(), asked.fill.clone()),
+            ("number of entries", self.entries.to_string(), asked.entries.to_string()),
+            ("sum of the hashes of all entries", hash(self), hash(asked)),
+        ];
+        let unlike = facts.into_iter().find(|(_, own, asked)| own != asked);
+        let told = unlike.map(|(what, own, asked)| format!("its {what} is {own}, not {asked}"));
+        told.or_else(|| (self != asked).then(|| "what it says of itself is not the same".into()))
+    }
+}
+
+fn refused(why: &str) -> lacuna::Error {
+    lacuna::Error::Argument { operation: "on", why: why.into() }
+}
+
+/// An element type and a fill in words.
+fn in_words((dtype, fill): (DType, Number)) -> String {
+    format!("{} {fill}", dtype.name())
+}
+
 impl Asked {
     /// What is told of a query.
     pub(crate) fn of(query: &dyn Asks) -> lacuna::Result<Self> {
-        let refused = |why: &str| lacuna::Error::Argument { operation: "on", why: why.into() };
         let Told { dtype, chain, fold: Folding { name, is_stored, order }, has_gap } = query.told()?;
         let reader = query.reader();
         let path = full(reader.path().ok_or_else(|| refused("what is read is no file"))?)?;
         // What is gone here is told before anybody is asked.
         path.metadata()?;
         let path = path.to_str().ok_or_else(|| refused("the name of the file is no UTF-8"))?.to_string();
-        let (entries, hash) = reader.checks().ok_or_else(|| refused("the file does not tell what is in it"))?;
         Ok(Asked {
             path,
             dtype: dtype.name().into(),
-            shape: reader.shape().iter().map(|&length| length as u64).collect(),
-            checks: vec![entries, hash],
+            file: Some(FileSaid::of(reader)?),
+            mapped: in_words(query.mapped()),
             kept: query.kept().iter().map(|&axis| axis as u32).collect(),
             chain,
             fold: name,
@@ -72,11 +126,10 @@ impl Asked {
         })
     }
 
-    /// Whether this is the file that is meant.
-    fn fits(&self, reader: &Reader) -> bool {
-        let shape = reader.shape().iter().map(|&length| length as u64);
-        let checks = reader.checks().map(|(entries, hash)| [entries, hash]);
-        shape.eq(self.shape.iter().copied()) && checks.is_some_and(|checks| self.checks == checks)
+    /// In what a file differs from the one that is meant.
+    fn unlike(&self, reader: &Reader) -> lacuna::Result<Option<String>> {
+        let asked = self.file.as_ref().ok_or_else(|| refused("it is not told what is in the file"))?;
+        Ok(FileSaid::of(reader)?.unlike(asked))
     }
 }
 
@@ -100,6 +153,7 @@ pub(crate) struct Elsewhere {
     kept: Vec<usize>,
     program: Option<Program>,
     width: usize,
+    mapped: (DType, Number),
     how: How,
 }
 
@@ -119,17 +173,22 @@ impl Elsewhere {
         }
         let dtype = DType::from_name(&asked.dtype).ok_or_else(|| wrong("there is no such element type"))?;
         let reader = reader(dtype, path).map_err(|error| wrong(&error.to_string()))?;
-        if !asked.fits(&reader) {
-            return Err(wrong("the file is not the one that was asked for, or has changed since"));
+        if let Some(what) = asked.unlike(&reader).map_err(|error| wrong(&error.to_string()))? {
+            return Err(wrong(&format!("the file is not the one that was asked for, or has changed since: {what}")));
         }
         let kept: Vec<usize> = asked.kept.iter().map(|&axis| axis as usize).collect();
-        if kept.iter().any(|&axis| axis >= asked.shape.len()) {
+        if kept.iter().any(|&axis| axis >= reader.shape().rank()) {
             return Err(wrong("there is no such axis"));
         }
         let order = u8::try_from(asked.order).map_err(|_| wrong("there is no such norm"))?;
         let fold = Folding { name: asked.fold.clone(), is_stored: asked.is_stored, order };
         let told = Told { dtype, chain: asked.chain.clone(), fold, has_gap: asked.has_gap };
-        Elsewhere::new(told, reader, kept)
+        let query = Elsewhere::new(told, reader, kept)?;
+        let (own, asked) = (in_words(query.mapped), &asked.mapped);
+        match own == *asked {
+            true => Ok(query),
+            false => Err(wrong(&format!("the steps make the fill {own} on this worker, not {asked}"))),
+        }
     }
 
     fn new(told: Told, reader: Reader, kept: Vec<usize>) -> Result<Self> {
@@ -140,7 +199,8 @@ impl Elsewhere {
         let none = through(program.as_ref(), none).map_err(external)?;
         let width = dispatch_dtype!(none.dtype(), T => size_of::<T>(), else => 0);
         let how = how(&told.fold, &none).ok_or_else(|| wrong("this type has no such fold"))?;
-        Ok(Elsewhere { told, reader, kept, program, width, how })
+        let mapped = (none.dtype(), none.fill());
+        Ok(Elsewhere { told, reader, kept, program, width, mapped, how })
     }
 }
 
@@ -159,6 +219,10 @@ impl Asks for Elsewhere {
 
     fn width(&self) -> usize {
         self.width
+    }
+
+    fn mapped(&self) -> (DType, Number) {
+        self.mapped
     }
 
     fn map(&self, values: &[u8]) -> lacuna::Result<Vec<u8>> {
@@ -233,7 +297,77 @@ fn fill_of<T: lacuna::Element>(none: &AnyTensor) -> Option<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
+    use lacuna::io::{WriteOptions, write};
+    use lacuna::lazy::outside::{Plan, Sealed};
+    use lacuna::lazy::{Engine, Lazy};
+
     use super::*;
+    use crate::which::region;
+
+    /// Takes what a worker would be told.
+    struct Overhears(Mutex<Option<Asked>>);
+
+    impl Sealed for &Overhears {}
+
+    impl Engine for &Overhears {
+        fn values(&self, plan: &Plan, _: Vec<Option<Held>>) -> lacuna::Result<Vec<Held>> {
+            let region = region(plan, plan.results()[0]).unwrap_or_else(|why| panic!("{why:?}"));
+            *self.0.lock().expect("a lock") = Some(Asked::of(&region.query)?);
+            Err(refused("it is only listened to"))
+        }
+
+        fn pour(
+            &self,
+            _: &Plan,
+            _: Vec<Option<Held>>,
+            _: &mut dyn FnMut(&Held) -> lacuna::Result<()>,
+        ) -> lacuna::Result<()> {
+            Ok(())
+        }
+
+        fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
+            plan.told()
+        }
+    }
+
+    /// What is not of the file that is meant, of the steps or of the version, computes nothing.
+    #[test]
+    fn a_query_of_something_else_is_refused() -> lacuna::Result<()> {
+        let path = std::env::temp_dir().join(format!("lacuna-datafusion-elsewhere-{}.parquet", std::process::id()));
+        let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![3.0, -5.0], 0.0)?;
+        write(&path, &x, &WriteOptions::default())?;
+        let lazy: Lazy<CooTensor<f64>> = scan(&path, &ReadOptions::default())?;
+        let overhears = Overhears(Mutex::new(None));
+        let _ = (lazy + 1.0).sum(0).on(&overhears).collect();
+        let asked = overhears.0.into_inner().expect("a lock").expect("a query");
+        assert!(Elsewhere::open(&asked, &path).is_ok());
+        type Change = fn(&mut Asked);
+        let of_file: [(Change, &str); 6] = [
+            (|asked| asked.file = None, "it is not told what is in the file"),
+            (|asked| asked.file.iter_mut().for_each(|file| file.shape[1] = 4), "its shape is [2, 3], not [2, 4]"),
+            (|asked| asked.file.iter_mut().for_each(|file| file.fill = "7.0".into()), "its fill is 0.0, not 7.0"),
+            (|asked| asked.file.iter_mut().for_each(|file| file.entries = 3), "its number of entries is 2, not 3"),
+            (|asked| asked.file.iter_mut().for_each(|file| file.hash ^= 1), "its sum of the hashes of all entries is"),
+            (|asked| asked.file.iter_mut().for_each(|file| file.checksum.clear()), "what it says of itself is not"),
+        ];
+        let of_query: [(Change, &str); 5] = [
+            (|asked| asked.version.push('1'), "this worker is of another version"),
+            (|asked| asked.chain = asked.chain.take().map(|text| text.replace('1', "2")), "lacuna"),
+            (|asked| asked.mapped = "float64 2.0".into(), "the steps make the fill float64 1.0 on this worker, not"),
+            (|asked| asked.dtype = "float32".into(), "input \"x\" is float64"),
+            (|asked| asked.kept = vec![2], "there is no such axis"),
+        ];
+        for (change, told) in of_file.into_iter().chain(of_query) {
+            let mut other = asked.clone();
+            change(&mut other);
+            let found = Elsewhere::open(&other, &path).map(|_| ()).map_err(|error| error.to_string());
+            assert!(found.as_ref().is_err_and(|why| why.contains(told)), "{told}: {found:?}");
+        }
+        std::fs::remove_file(&path)?;
+        Ok(())
+    }
 
     #[test]
     fn a_name_is_told_in_full() -> std::io::Result<()> {

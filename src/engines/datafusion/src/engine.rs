@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use datafusion::common::DataFusionError;
 use datafusion::execution::disk_manager::DiskManagerBuilder;
@@ -17,7 +18,7 @@ use crate::census::FEW;
 use crate::fold::Seen;
 use crate::map::Asks;
 use crate::run::{self, Answer};
-use crate::spill;
+use crate::spill::Folder;
 use crate::table::Entries;
 use crate::which::{Reason, Region, region};
 
@@ -77,8 +78,8 @@ impl DataFusion {
     }
 
     /// The context that a query runs in.
-    fn context(&self, query: &Query) -> std::result::Result<SessionContext, DataFusionError> {
-        let (config, runtime) = session(query, self.partitions, self.memory)?;
+    fn context(&self, query: &Query, folder: &Folder) -> std::result::Result<SessionContext, DataFusionError> {
+        let (config, runtime) = session(query, self.partitions, self.memory, folder)?;
         Ok(SessionContext::new_with_config_rt(config, runtime))
     }
 }
@@ -88,15 +89,13 @@ pub(crate) fn session(
     query: &Query,
     partitions: usize,
     memory: u64,
+    folder: &Folder,
 ) -> std::result::Result<(SessionConfig, Arc<RuntimeEnv>), DataFusionError> {
     let memory = usize::try_from(memory).unwrap_or(usize::MAX).max(partitions.saturating_mul(LEAST));
-    let (spill, disk) = spill::folder();
-    let runtime = runtime(memory, disk).build_arc()?;
+    let runtime = runtime(memory, folder.disk()).build_arc()?;
     // The groups of a batch are in memory at once.
     let batch = (memory / partitions / group_bytes(query)).clamp(64, 8192);
     let mut config = SessionConfig::new().with_target_partitions(partitions).with_batch_size(batch);
-    // The folder stays as long as the session.
-    config.set_extension(spill);
     // What each sort keeps for itself; by default it would be more than a small limit has for all.
     let kept = &mut config.options_mut().execution.sort_spill_reservation_bytes;
     *kept = (*kept).min(memory / 8 / partitions);
@@ -126,8 +125,46 @@ pub(crate) enum Failure {
 
 impl From<DataFusionError> for Failure {
     fn from(error: DataFusionError) -> Self {
-        of_lacuna(&error).map_or_else(|| Failure::Again(error.to_string()), Failure::Final)
+        of_lacuna(&error).map_or_else(|| Failure::Again(error.message().into_owned()), Failure::Final)
     }
+}
+
+/// How often a query may be asked.
+pub(crate) struct Patience {
+    pub(crate) attempts: u32,
+    pub(crate) until: Option<Instant>,
+    /// The time between the first attempt and the second; between others it is twice as long as before.
+    pub(crate) pause: Duration,
+}
+
+impl Patience {
+    /// Waits before the attempt that follows so many. False where there is none, or no time for it.
+    fn waits(&self, done: usize) -> bool {
+        let pause = self.pause.saturating_mul(1 << (done - 1).min(16));
+        let has_time = self.until.is_none_or(|until| until.saturating_duration_since(Instant::now()) > pause);
+        let goes_on = done < self.attempts as usize && has_time;
+        if goes_on {
+            thread::sleep(pause);
+        }
+        goes_on
+    }
+}
+
+/// Why each attempt failed.
+fn causes_told(causes: &[String]) -> String {
+    if let [cause] = causes {
+        return cause.clone();
+    }
+    let mut last = 0;
+    let told = causes.chunk_by(|one, other| one == other).map(|alike| {
+        let first = last + 1;
+        last += alike.len();
+        match first == last {
+            true => format!("attempt {first}: {}", alike[0]),
+            false => format!("attempts {first} to {last}: {}", alike[0]),
+        }
+    });
+    told.collect::<Vec<_>>().join("; ")
 }
 
 /// Where DataFusion runs.
@@ -145,7 +182,7 @@ pub(crate) trait Runs {
     fn told(&self) -> String;
 
     /// How often it may be asked, and until when.
-    fn patience(&self) -> (u32, Option<Instant>);
+    fn patience(&self) -> Patience;
 
     fn ask(&self, query: &Arc<Query>, expected: Seen, until: Option<Instant>) -> std::result::Result<Answer, Failure>;
 }
@@ -165,50 +202,45 @@ impl Runs for DataFusion {
         format!("in {} parts", self.partitions)
     }
 
-    fn patience(&self) -> (u32, Option<Instant>) {
-        (self.attempts, None)
+    fn patience(&self) -> Patience {
+        Patience { attempts: self.attempts, until: None, pause: Duration::ZERO }
     }
 
     /// What DataFusion finds. It runs on threads of its own, so that whoever asks may be a task of some other runtime.
     fn ask(&self, query: &Arc<Query>, expected: Seen, _: Option<Instant>) -> std::result::Result<Answer, Failure> {
-        let context = self.context(query)?;
+        let folder = Folder::new();
+        let context = self.context(query, &folder)?;
         let table = entries(query, self.partitions, self.memory);
         let work = || {
             let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(self.partitions).build()?;
             threads.block_on(run::ask(&context, query, table, expected))
         };
-        let found = std::thread::scope(|scope| scope.spawn(work).join());
+        let found = thread::scope(|scope| scope.spawn(work).join());
         Ok(found.unwrap_or_else(|_| Err(DataFusionError::Internal("a thread panicked".into())))?)
     }
 }
 
+const OTHERS: &str = "its answer is not made of the entries that there are";
+
 /// The value of a fold. What DataFusion finds is believed if it is made of all entries.
 fn value<R: Runs>(runs: &R, query: Query, expected: (u64, u64)) -> Result<Held> {
-    let ((most, until), query, (entries, hash)) = (runs.patience(), Arc::new(query), expected);
-    let refused = |attempts, cause: String, seen| Error::Engine {
-        engine: R::NAME,
-        attempts,
-        cause,
-        seen,
-        expected: Some(expected),
-    };
-    let mut last = refused(0, "nobody asked".into(), None);
-    for attempts in 1..=most {
-        last = match runs.ask(&query, Seen { entries, hash }, until) {
+    let (patience, query, (entries, hash)) = (runs.patience(), Arc::new(query), expected);
+    let mut causes = Vec::new();
+    let seen = loop {
+        let (cause, seen, is_last) = match runs.ask(&query, Seen { entries, hash }, patience.until) {
             Ok(Answer::Value(value)) => return Ok(value),
-            Ok(Answer::Of(seen)) => {
-                let cause = "its answer is not made of the entries that there are".into();
-                refused(attempts, cause, Some((seen.entries, seen.hash)))
-            }
+            Ok(Answer::Of(of)) => (OTHERS.to_string(), Some((of.entries, of.hash)), false),
             Err(Failure::Final(error)) => return Err(error),
-            Err(Failure::Never(cause)) => return Err(refused(attempts, cause, None)),
-            Err(Failure::Again(cause)) => refused(attempts, cause, None),
+            Err(Failure::Never(cause)) => (cause, None, true),
+            Err(Failure::Again(cause)) => (cause, None, false),
         };
-        if until.is_some_and(|until| until <= Instant::now()) {
-            break;
+        causes.push(cause);
+        if is_last || !patience.waits(causes.len()) {
+            break seen;
         }
-    }
-    Err(last)
+    };
+    let (attempts, cause) = (causes.len() as u32, causes_told(&causes));
+    Err(Error::Engine { engine: R::NAME, attempts, cause, seen, expected: Some(expected) })
 }
 
 /// Which steps go to DataFusion, and of those that a result needs and that do not, why.
@@ -404,6 +436,92 @@ mod tests {
         assert_eq!(lazy.sum(1).on(Singly).collect()?, x.sum(1)?);
         assert_eq!(lazy.nanmedian(1).on(Singly).collect()?, x.nanmedian(1)?);
         std::fs::remove_file(&path)?;
+        Ok(())
+    }
+
+    /// Fails so often as it is told to, each time for another reason.
+    struct Fails(Patience, std::sync::Mutex<Vec<Failure>>);
+
+    impl Runs for Fails {
+        const NAME: &'static str = "fails";
+
+        fn memory(&self) -> u64 {
+            0
+        }
+
+        fn takes(&self, _: &Region) -> std::result::Result<(), Reason> {
+            Ok(())
+        }
+
+        fn told(&self) -> String {
+            String::new()
+        }
+
+        fn patience(&self) -> Patience {
+            let Patience { attempts, until, pause } = self.0;
+            Patience { attempts, until, pause }
+        }
+
+        fn ask(&self, _: &Arc<Query>, _: Seen, _: Option<Instant>) -> std::result::Result<Answer, Failure> {
+            self.1.lock().map_or(Err(Failure::Never("poisoned".into())), |mut failures| Err(failures.remove(0)))
+        }
+    }
+
+    /// The cause that is told, and how often it was asked.
+    fn failed(patience: Patience, failures: Vec<Failure>) -> Result<(u32, String)> {
+        let path = std::env::temp_dir().join(format!("lacuna-datafusion-fails-{}.parquet", std::process::id()));
+        write(&path, &CooTensor::new([2], vec![vec![1]], vec![3.0], 0.0)?, &WriteOptions::default())?;
+        let lazy = scan::<f64, u32>(&path, &ReadOptions::default())?;
+        let fails = Fails(patience, std::sync::Mutex::new(failures));
+        let found = lazy.sum(0).on(Asks(fails)).collect();
+        std::fs::remove_file(&path)?;
+        match found {
+            Err(Error::Engine { attempts, cause, .. }) => Ok((attempts, cause)),
+            found => panic!("{found:?}"),
+        }
+    }
+
+    /// As the engine, whoever runs.
+    struct Asks(Fails);
+
+    impl Sealed for Asks {}
+
+    impl Engine for Asks {
+        fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+            values(&self.0, plan, slots)
+        }
+
+        fn pour(&self, _: &Plan, _: Vec<Option<Held>>, _: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
+            Ok(())
+        }
+
+        fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {
+            plan.told()
+        }
+    }
+
+    #[test]
+    fn the_cause_of_each_attempt_is_told() -> Result<()> {
+        let again = |why: &str| Failure::Again(why.into());
+        let of = |attempts| Patience { attempts, until: None, pause: Duration::ZERO };
+        assert_eq!(failed(of(1), vec![again("a")])?, (1, "a".into()));
+        let told = "attempt 1: a; attempts 2 to 3: b; attempt 4: c";
+        assert_eq!(failed(of(4), vec![again("a"), again("b"), again("b"), again("c")])?, (4, told.into()));
+        let never = vec![again("a"), Failure::Never("b".into()), again("c")];
+        assert_eq!(failed(of(4), never)?, (2, "attempt 1: a; attempt 2: b".into()));
+        Ok(())
+    }
+
+    /// Each pause is twice the one before, and none goes on behind the deadline.
+    #[test]
+    fn attempts_back_off() -> Result<()> {
+        let again = || vec![Failure::Again("a".into()), Failure::Again("a".into()), Failure::Again("a".into())];
+        let (start, pause) = (Instant::now(), Duration::from_millis(20));
+        assert_eq!(failed(Patience { attempts: 3, until: None, pause }, again())?.0, 3);
+        assert!(start.elapsed() >= 3 * pause, "{:?}", start.elapsed());
+        let until = Instant::now().checked_add(Duration::from_secs(60));
+        assert_eq!(failed(Patience { attempts: 3, until, pause: Duration::from_secs(61) }, again())?.0, 1);
+        assert_eq!(failed(Patience { attempts: 3, until: Some(start), pause: Duration::ZERO }, again())?.0, 1);
         Ok(())
     }
 

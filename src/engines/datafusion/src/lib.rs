@@ -47,6 +47,7 @@ mod map;
 mod median;
 mod roots;
 mod run;
+mod runtimes;
 mod spill;
 mod table;
 mod which;
@@ -55,7 +56,7 @@ mod worker;
 pub use cluster::Cluster;
 pub use engine::DataFusion;
 #[doc(hidden)]
-pub use worker::{WorkerOptions, serve};
+pub use worker::{Place, WorkerOptions, run_worker, serve};
 
 #[cfg(doctest)]
 mod pages {

@@ -10,6 +10,7 @@ use datafusion::common::cast::as_fixed_size_binary_array;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
 use lacuna::lazy::outside::{Ordered, Partial, Query, Reader, Told};
+use lacuna::{DType, Number};
 
 use crate::census::Counts;
 use crate::table::{bytes_type, external};
@@ -26,6 +27,9 @@ pub(crate) trait Asks: Send + Sync {
 
     /// The bytes of a value behind the steps.
     fn width(&self) -> usize;
+
+    /// The element type and the fill behind the steps.
+    fn mapped(&self) -> (DType, Number);
 
     /// What the steps make of the bytes of values.
     fn map(&self, values: &[u8]) -> lacuna::Result<Vec<u8>>;
@@ -62,6 +66,10 @@ impl Asks for Query {
 
     fn width(&self) -> usize {
         self.width()
+    }
+
+    fn mapped(&self) -> (DType, Number) {
+        self.mapped()
     }
 
     fn map(&self, values: &[u8]) -> lacuna::Result<Vec<u8>> {

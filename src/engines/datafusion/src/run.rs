@@ -39,7 +39,7 @@ pub(crate) struct Bin {
 }
 
 /// Takes the coordinates of a group, and its bins.
-type OfGroup<'a> = dyn FnMut(&[u64], &[Bin]) -> Result<()> + 'a;
+type OfGroup<'a> = dyn FnMut(&[u64], &[Bin]) -> Result<()> + Send + 'a;
 
 /// What all passes of a query read, and what each must be made of.
 pub(crate) struct Passes<'a> {
@@ -56,11 +56,15 @@ pub(crate) async fn ask(
     entries: Entries,
     expected: Seen,
 ) -> Result<Answer> {
-    let passes = Passes { context, query: Shared::new(Arc::clone(whole) as Arc<dyn Asks>), entries, expected };
+    let mut passes = Passes { context, query: Shared::new(Arc::clone(whole) as Arc<dyn Asks>), entries, expected };
     let (found, seen) = passes.census().await?;
     match seen == expected {
         true => passes.value(whole, &found).await.map(Answer::Value),
-        false => Ok(Answer::Of(seen)),
+        false => {
+            // Whoever has a part that is damaged says so.
+            passes.entries = passes.entries.checked(true);
+            passes.census().await.map(|_| Answer::Of(seen))
+        }
     }
 }
 

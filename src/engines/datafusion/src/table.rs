@@ -40,6 +40,16 @@ pub(crate) fn external(error: lacuna::Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
+/// The error of a file whose contents are not what it says: some byte is damaged, whatever the reader met first.
+fn of_file(error: lacuna::Error) -> DataFusionError {
+    external(match error {
+        lacuna::Error::Format { place, message } if !message.contains("damaged") => {
+            lacuna::Error::Format { place, message: format!("{message}; the file is damaged, or has changed") }
+        }
+        error => error,
+    })
+}
+
 /// What a table holds.
 #[derive(Clone)]
 pub(crate) struct Entries {
@@ -48,6 +58,8 @@ pub(crate) struct Entries {
     /// How many parts it is read in, and the bytes that each may take.
     parts: usize,
     memory: u64,
+    /// Whether each worker compares all of its file with what that says, before it reads its parts.
+    is_checked: bool,
 }
 
 impl fmt::Debug for Entries {
@@ -62,7 +74,17 @@ impl Entries {
             (0..reader.shape().rank()).map(|axis| Field::new(axis_name(axis), DataType::UInt64, false)).collect();
         fields.push(Field::new(VALUE, bytes_type(reader.width()), false));
         fields.push(Field::new(HASH, DataType::UInt64, false));
-        Entries { reader, schema: Arc::new(Schema::new(fields)), parts, memory }
+        Entries { reader, schema: Arc::new(Schema::new(fields)), parts, memory, is_checked: false }
+    }
+
+    /// The same; where it is read, all of the file is compared with what that says first, if so it is said.
+    pub(crate) fn checked(self, is_checked: bool) -> Self {
+        Entries { is_checked, ..self }
+    }
+
+    /// Reads all of the file, for its checksums.
+    fn check(&self) -> lacuna::Result<()> {
+        self.reader.read(Part { number: 0, of: 1, memory: self.memory }, &mut |_| Ok(()))
     }
 
     /// Some entries as a batch.
@@ -117,9 +139,9 @@ impl Scan {
         Ok(Scan { entries, columns, properties: Arc::new(properties) })
     }
 
-    /// In how many parts, by how many bytes each, which columns are read.
-    pub(crate) fn said(&self) -> (usize, u64, &[usize]) {
-        (self.entries.parts, self.entries.memory, &self.columns)
+    /// In how many parts, by how many bytes each, which columns are read, and whether all of the file is compared.
+    pub(crate) fn said(&self) -> (usize, u64, &[usize], bool) {
+        (self.entries.parts, self.entries.memory, &self.columns, self.entries.is_checked)
     }
 }
 
@@ -171,6 +193,9 @@ impl ExecutionPlan for Scan {
                 }
                 Ok(())
             };
+            if entries.is_checked && partition == 0 {
+                entries.check().map_err(of_file)?;
+            }
             let mut refused = None;
             let done = entries.reader.read(part, &mut |rows| {
                 take(rows).map_err(|error| {
@@ -178,7 +203,7 @@ impl ExecutionPlan for Scan {
                     gone()
                 })
             });
-            refused.map_or_else(|| done.map_err(external), Err)
+            refused.map_or_else(|| done.map_err(of_file), Err)
         });
         Ok(stream.build())
     }

@@ -1,8 +1,11 @@
 //! A worker: a server that computes stages of plans, and reads files below its roots for them.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -16,12 +19,16 @@ use datafusion_distributed::{
     WorkerSessionBuilder,
 };
 use http::HeaderMap;
-use lacuna::lazy::outside::Spill;
 use prost::Message;
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
+use tonic::body::Body;
 use tonic::service::InterceptorLayer;
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Identity, Server, ServerTlsConfig};
 use tonic::{Request, Status};
+use tower::Service;
+use tower::layer::layer_fn;
 
 use crate::access::{Access, Channels, Shared as Connections, Token, waiting};
 use crate::bin::BinOf;
@@ -31,7 +38,8 @@ use crate::engine::{group_bytes, runtime};
 use crate::fold::Fold;
 use crate::map::{Map, Shared};
 use crate::roots::Roots;
-use crate::spill;
+use crate::runtimes::Runtimes;
+use crate::spill::Folder;
 
 /// The header by which a worker is told of the query that a plan is of, in hexadecimal digits.
 pub(crate) const QUERY: &str = "lacuna-query";
@@ -44,6 +52,16 @@ const SHARES: usize = 16;
 
 /// A connection that says nothing for so long is taken for dead.
 const SILENCE: Duration = Duration::from_secs(10);
+
+/// What has not ended so soon when a worker stops is not waited for.
+const CLOSING: Duration = Duration::from_millis(500);
+
+/// How the path ends by which a worker is asked whether it is there.
+const INFO: &str = "/GetWorkerInfo";
+
+/// What a worker says to who has another token, or has one where it was started without.
+pub(crate) const ANOTHER_TOKEN: &str = "the token of this worker is another one";
+pub(crate) const NO_TOKEN: &str = "this worker was started without a token: start it with that of the others";
 
 /// What a worker is started with.
 #[doc(hidden)]
@@ -83,8 +101,6 @@ struct Sessions {
     channels: Arc<Channels>,
     /// The bytes that all queries may take.
     memory: usize,
-    /// The folder of files stays as long as the worker.
-    _spill: Arc<Spill>,
 }
 
 impl Sessions {
@@ -160,14 +176,42 @@ impl WorkerOptions {
         Ok(Access { token, authority })
     }
 
-    fn worker(&self, access: Access) -> std::result::Result<Worker, DataFusionError> {
+    /// On the threads that answer.
+    fn worker(&self, access: Access, place: &Place) -> std::result::Result<Worker, DataFusionError> {
         let roots = Roots::new(&self.roots)?;
         let memory = usize::try_from(self.memory).unwrap_or(usize::MAX);
-        let (spill, disk) = spill::folder();
-        let runtime = runtime(memory, disk).build()?;
-        let sessions = Sessions { roots, channels: Channels::new(access, SILENCE), memory, _spill: spill };
+        let runtime = runtime(memory, place.folder.disk()).build()?;
+        let channels = Channels::new(access, SILENCE, Handle::current());
+        let sessions = Sessions { roots, channels, memory };
         Ok(Worker::from_session_builder(sessions).with_runtime_env(Arc::new(runtime)).with_version(VERSION))
     }
+}
+
+/// Where a worker computes, and writes what has no room.
+#[doc(hidden)]
+pub struct Place {
+    computing: Handle,
+    folder: Arc<Folder>,
+}
+
+/// Runs a worker, on threads that answer, until `work` ends. What computes then is not waited for, and nothing is left
+/// of what it wrote.
+///
+/// # Errors
+///
+/// In words: those of `work`, or there are no threads.
+#[doc(hidden)]
+pub fn run_worker<W>(work: impl FnOnce(Place) -> W) -> std::result::Result<(), String>
+where
+    W: Future<Output = std::result::Result<(), String>>,
+{
+    let runtimes = Runtimes::new(None).map_err(|error| error.to_string())?;
+    let folder = Arc::new(Folder::new());
+    let place = Place { computing: runtimes.computing.handle().clone(), folder: Arc::clone(&folder) };
+    let served = runtimes.answering.block_on(work(place));
+    runtimes.close(CLOSING);
+    folder.remove();
+    served
 }
 
 /// Runs a worker until `stop` is there. `ready` is told the address.
@@ -178,12 +222,13 @@ impl WorkerOptions {
 #[doc(hidden)]
 pub async fn serve(
     options: WorkerOptions,
+    place: Place,
     ready: impl FnOnce(SocketAddr),
     stop: impl Future<Output = ()>,
 ) -> std::result::Result<(), String> {
     let access = options.check()?;
     let token = access.token.clone();
-    let worker = options.worker(access).map_err(|error| error.to_string())?;
+    let worker = options.worker(access, &place).map_err(|error| error.to_string())?;
     let incoming = TcpIncoming::bind(options.listen).map_err(|error| format!("{}: {error}", options.listen))?;
     let incoming = incoming.with_nodelay(Some(true));
     let mut server = Server::builder()
@@ -195,31 +240,82 @@ pub async fn serve(
         server = server.tls_config(tls).map_err(|error| error.to_string())?;
     }
     ready(incoming.local_addr().map_err(|error| error.to_string())?);
-    let mut server = server.layer(InterceptorLayer::new(move |request: Request<()>| admitted(token.as_ref(), request)));
+    let computing = place.computing.clone();
+    let mut server = server
+        .layer(InterceptorLayer::new(move |request: Request<()>| admitted(token.as_ref(), request)))
+        .layer(layer_fn(move |inner| Apart { inner, computing: computing.clone() }));
     let served = server.add_service(worker.into_worker_server()).serve_with_incoming_shutdown(incoming, stop).await;
     served.map_err(|error| error.to_string())
 }
 
-/// A request that shows the token, if one is asked for.
+/// Whether a worker is there is told by the threads that answer. All else is done by those that compute.
+#[derive(Clone)]
+struct Apart<S> {
+    inner: S,
+    computing: Handle,
+}
+
+impl<S> Service<http::Request<Body>> for Apart<S>
+where
+    S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>,
+    S::Future: Send + 'static,
+{
+    type Response = S::Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = std::result::Result<S::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<std::result::Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let is_info = request.uri().path().ends_with(INFO);
+        let answer = self.inner.call(request);
+        if is_info {
+            return Box::pin(answer);
+        }
+        // Whoever asked may go: then the task ends with the set.
+        let mut task = JoinSet::new();
+        task.spawn_on(answer, &self.computing);
+        Box::pin(async move {
+            let ended = || Ok(Status::internal("a thread panicked").into_http());
+            task.join_next().await.and_then(|answer| answer.ok()).unwrap_or_else(ended)
+        })
+    }
+}
+
+/// A request that shows the token, if one is asked for. Who shows one to a worker that has none would have it ask others
+/// that refuse it.
 #[allow(clippy::result_large_err)] // the type is tonic's
 fn admitted(token: Option<&Token>, request: Request<()>) -> std::result::Result<Request<()>, Status> {
     let given = request.metadata().get("authorization").map(|value| value.as_encoded_bytes());
-    match token.is_none_or(|token| token.is(given)) {
-        true => Ok(request),
-        false => Err(Status::unauthenticated("the token of this worker is another one")),
+    match (token, given) {
+        (None, Some(_)) => Err(Status::unauthenticated(NO_TOKEN)),
+        (Some(token), given) if !token.is(given) => Err(Status::unauthenticated(ANOTHER_TOKEN)),
+        _ => Ok(request),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc::channel;
+    use std::thread::{self, JoinHandle};
+
     use datafusion::arrow::datatypes::Schema;
     use datafusion::physical_plan::Partitioning;
     use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
     use datafusion::physical_plan::empty::EmptyExec;
     use datafusion::physical_plan::repartition::RepartitionExec;
     use datafusion::prelude::SessionConfig;
+    use futures::FutureExt;
+    use futures::channel::oneshot::{self, Sender};
+    use lacuna::CooTensor;
+    use lacuna::io::{ReadOptions, WriteOptions, scan, write};
+    use lacuna::lazy::Lazy;
 
     use super::*;
+    use crate::cluster::Cluster;
 
     #[test]
     fn a_plan_of_other_steps_is_refused() {
@@ -240,6 +336,98 @@ mod tests {
             assert!(refused.is_err_and(|error| error.to_string().contains(said)), "{parts}");
         }
         Ok(())
+    }
+
+    /// A worker within this process.
+    struct Serving {
+        thread: JoinHandle<std::result::Result<(), String>>,
+        stop: Sender<()>,
+        url: String,
+        computing: Handle,
+    }
+
+    impl Serving {
+        fn start(root: &Path) -> Serving {
+            let ((stop, stopped), (told, tells)) = (oneshot::channel(), channel());
+            let (listen, roots) = (SocketAddr::from(([127, 0, 0, 1], 0)), vec![root.to_path_buf()]);
+            let options = WorkerOptions { listen, roots, memory: 1 << 26, token: None, tls: None };
+            let work = move |place: Place| {
+                let computing = place.computing.clone();
+                let ready = move |address| drop(told.send((address, computing)));
+                serve(options, place, ready, stopped.map(|_| ()))
+            };
+            let thread = thread::spawn(|| run_worker(work));
+            let (address, computing) = tells.recv().expect("a worker");
+            Serving { thread, stop, url: format!("http://{address}"), computing }
+        }
+
+        /// Has all threads that compute do so, until that is true.
+        fn compute_until(&self, is_done: &Arc<AtomicBool>) {
+            for _ in 0..self.computing.metrics().num_workers() {
+                let is_done = Arc::clone(is_done);
+                self.computing.spawn(async move {
+                    while !is_done.load(Ordering::Relaxed) {
+                        thread::sleep(Duration::from_millis(1));
+                    }
+                });
+            }
+        }
+
+        fn end(self) {
+            let _ = self.stop.send(());
+            assert_eq!(self.thread.join().expect("its end"), Ok(()));
+        }
+    }
+
+    /// A folder with a file, the tensor, and what is read of it.
+    fn written(name: &str) -> lacuna::Result<(PathBuf, CooTensor<f64>, Lazy<CooTensor<f64>>)> {
+        let folder = std::env::temp_dir().join(format!("lacuna-datafusion-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![3.0, -5.0], 0.0)?;
+        write(folder.join("x.parquet"), &x, &WriteOptions::default())?;
+        let lazy = scan(folder.join("x.parquet"), &ReadOptions::default())?;
+        Ok((folder, x, lazy))
+    }
+
+    /// All threads that compute are busy for longer than a worker may be silent: it is asked once, and answers.
+    #[test]
+    fn a_worker_that_computes_is_not_taken_for_dead() -> lacuna::Result<()> {
+        let (folder, x, lazy) = written("busy")?;
+        let (workers, is_done) = ([(); 2].map(|()| Serving::start(&folder)), Arc::new(AtomicBool::new(false)));
+        let cluster = Cluster::connect(workers.iter().map(|worker| &worker.url))?;
+        let cluster = cluster.deadline(Duration::from_secs(16)).attempts(1).memory(0);
+        workers.iter().for_each(|worker| worker.compute_until(&is_done));
+        let found = thread::scope(|scope| {
+            let query = scope.spawn(|| lazy.sum(1).on(cluster).collect());
+            // A worker may be silent for two seconds.
+            thread::sleep(Duration::from_secs(5));
+            let is_waiting = !query.is_finished();
+            is_done.store(true, Ordering::Relaxed);
+            query.join().map(|found| (is_waiting, found))
+        });
+        assert_eq!(found.expect("an answer"), (true, Ok(x.sum(1)?)));
+        workers.into_iter().for_each(Serving::end);
+        Ok(std::fs::remove_dir_all(&folder)?)
+    }
+
+    /// Of two workers one says nothing, and the other one computes until the deadline: the first is named, and not the
+    /// other.
+    #[test]
+    fn at_the_deadline_it_is_told_who_did_not_answer() -> lacuna::Result<()> {
+        let (folder, _, lazy) = written("late")?;
+        let (worker, is_done) = (Serving::start(&folder), Arc::new(AtomicBool::new(false)));
+        // It takes connections, and nothing else.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+        let silent = format!("http://{}", listener.local_addr()?);
+        let cluster = Cluster::connect([&silent, &worker.url])?.deadline(Duration::from_secs(4)).memory(0);
+        worker.compute_until(&is_done);
+        let found = lazy.sum(1).on(cluster).collect();
+        is_done.store(true, Ordering::Relaxed);
+        let Err(lacuna::Error::Engine { attempts: 1, cause, .. }) = found else { panic!("{found:?}") };
+        assert!(cause.contains("nothing came within 4s") && cause.contains(&silent), "{cause}");
+        assert!(!cause.contains(&worker.url), "{cause}");
+        worker.end();
+        Ok(std::fs::remove_dir_all(&folder)?)
     }
 
     #[test]

@@ -123,8 +123,10 @@ fn those_that_are_left_answer() {
     workers[0].signal("STOP");
     check(&cluster, "another one is silent", &x.nansum(0));
     workers[2].signal("STOP");
+    // Those that are silent may be busy: they are waited for.
     let (start, deadline) = (Instant::now(), Duration::from_secs(4));
-    let cause = cause(x.nansum(0).on(cluster.deadline(deadline)).collect(), 3);
+    let cause = cause(x.nansum(0).on(cluster.deadline(deadline)).collect(), 1);
+    assert!(cause.contains("within 4s"), "{cause}");
     assert!(start.elapsed() < deadline + Duration::from_secs(1), "{:?}", start.elapsed());
     assert!(workers.iter().all(|worker| cause.contains(&worker.url)), "{cause}");
     workers[2].signal("CONT");
@@ -159,6 +161,130 @@ fn a_file_that_changed_is_refused() {
     check(&cluster, "it is back", &x.nansum(0));
 }
 
+/// A name that leads each process to the folder that it works in: as if each ran on a machine of its own.
+#[cfg(target_os = "linux")]
+const OWN: &str = "/proc/self/cwd/x.parquet";
+
+/// This process, a worker whose file is the same, and two whose file is another one.
+#[cfg(target_os = "linux")]
+struct Machines {
+    folder: Folder,
+    workers: [Worker; 3],
+}
+
+#[cfg(target_os = "linux")]
+impl Machines {
+    fn new() -> Self {
+        let folder = Folder::new("cluster-stale");
+        ["here", "same", "stale"].iter().for_each(|name| std::fs::create_dir(folder.path(name)).unwrap());
+        std::env::set_current_dir(folder.path("here")).unwrap();
+        let workers = ["same", "stale", "stale"].map(|name| Worker::within(&folder.path(""), &folder.path(name)));
+        Machines { folder, workers }
+    }
+
+    fn file(&self, machine: &str) -> PathBuf {
+        self.folder.path(machine).join("x.parquet")
+    }
+
+    /// Nothing is computed where a worker has `other` in place of `x`, and what differs is told, with who has it.
+    fn check<T: Item + lacuna::Real<Median = f64>>(
+        &self,
+        what: &str,
+        x: &CooTensor<impl Item>,
+        other: &CooTensor<impl Item>,
+    ) {
+        ["here", "same"].iter().for_each(|name| write(self.file(name), x, &small_groups()).unwrap());
+        write(self.file("stale"), other, &small_groups()).unwrap();
+        self.check_files::<T>(what);
+    }
+
+    fn check_files<T: Item + lacuna::Real<Median = f64>>(&self, what: &str) {
+        let x: Lazy<CooTensor<T>> = scan(OWN, &ReadOptions::default()).unwrap();
+        let [same, stale, twin] = &self.workers;
+        check(&Cluster::connect([&same.url]).unwrap(), what, &x.nanmedian(1));
+        for workers in [vec![stale], vec![same, stale], vec![stale, same], vec![stale, twin]] {
+            let cluster = Cluster::connect(workers.iter().map(|worker| &worker.url)).unwrap().attempts(1).memory(0);
+            let median = x.nanmedian(1).on(cluster.clone()).collect().map(|_| ());
+            for cause in [median, x.stored().any(0).on(cluster).collect().map(|_| ())].map(|found| cause(found, 1)) {
+                let is_named = [stale, twin].iter().any(|worker| cause.contains(&worker.url));
+                assert!(cause.contains(what) && is_named && !cause.contains(&same.url), "{what}: {cause}");
+            }
+        }
+    }
+}
+
+/// All that a result depends on is compared: what the file says of itself, its fill and its types among that.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_stale_file_of_a_worker_is_an_error() {
+    let (machines, none) = (Machines::new(), f64::from_bits(f64::NAN.to_bits() | 1));
+    let x = CooTensor::new([2, 5], vec![vec![0, 0, 1], vec![1, 3, 2]], vec![1.5, -2.0, 4.0], 0.0).unwrap();
+    let of = |shape: [usize; 2], columns: Vec<u32>, values: Vec<f64>| {
+        CooTensor::new(shape, vec![vec![0, 0, 1], columns], values, 0.0).unwrap()
+    };
+    for fill in [7.0, -0.0, f64::NAN] {
+        machines.check::<f64>("its fill is", &x, &x.clone().with_fill(fill));
+    }
+    machines.check::<f64>("what it says", &x.clone().with_fill(f64::NAN), &x.clone().with_fill(none));
+    machines.check::<f64>("its shape is", &x, &of([3, 5], vec![1, 3, 2], vec![1.5, -2.0, 4.0]));
+    machines.check::<f64>("its shape is", &x, &of([2, 6], vec![1, 3, 2], vec![1.5, -2.0, 4.0]));
+    machines.check::<f64>("hashes", &x, &of([2, 5], vec![1, 4, 2], vec![1.5, -2.0, 4.0]));
+    machines.check::<f64>("hashes", &x, &of([2, 5], vec![1, 3, 2], vec![1.5, -2.5, 4.0]));
+    let fewer = CooTensor::new([2, 5], vec![vec![0, 1], vec![1, 2]], vec![1.5, 4.0], 0.0).unwrap();
+    machines.check::<f64>("its number of entries is", &x, &fewer);
+    let zero = of([2, 5], vec![1, 3, 2], vec![1.5, 0.0, 4.0]);
+    machines.check::<f64>("hashes", &zero, &of([2, 5], vec![1, 3, 2], vec![1.5, -0.0, 4.0]));
+    // The bits are the same.
+    let bytes = CooTensor::<u8>::new([2, 5], vec![vec![0, 0, 1], vec![1, 3, 2]], vec![1, 200, 4], 0).unwrap();
+    let signed = CooTensor::<i8>::new([2, 5], vec![vec![0, 0, 1], vec![1, 3, 2]], vec![1, -56, 4], 0).unwrap();
+    machines.check::<i16>("its element type is", &bytes, &signed);
+    // A later version of the format.
+    ["here", "same"].iter().for_each(|name| write(machines.file(name), &x, &small_groups()).unwrap());
+    let mut later = std::fs::read(machines.file("here")).unwrap();
+    let said = b"\"version\":1";
+    let at = later.windows(said.len()).position(|window| window == said).unwrap();
+    later[at + said.len() - 1] = b'2';
+    std::fs::write(machines.file("stale"), later).unwrap();
+    machines.check_files::<f64>("its version is not 1");
+    std::env::set_current_dir("/").unwrap();
+}
+
+/// A value that is damaged is told with the part that it is in.
+#[test]
+fn a_damaged_value_is_told_with_its_part() {
+    let folder = Folder::new("cluster-damaged");
+    let x = support::tensor::<f64>(&mut Random::new(16), [9, 8, 7], 30, 0.5);
+    let plain = small_groups().compression(lacuna::io::Compression::None);
+    write(folder.path("x/"), &x, &plain).unwrap();
+    let lazy: Lazy<CooTensor<f64>> = scan(folder.path("x/"), &ReadOptions::default()).unwrap();
+    let value = x.values()[50].to_le_bytes();
+    let part = damage(&folder.path("x"), &value);
+    let workers = workers::workers(2, &folder.path(""));
+    for (count, often) in [(1, 1), (2, 1), (2, 3)] {
+        let cluster = workers::cluster(&workers[..count]).attempts(often).memory(0);
+        for step in [lazy.nansum(0), lazy.abs().nanmedian(1)] {
+            let cause = cause(step.on(cluster.clone()).collect(), often);
+            assert!(cause.contains(&part) && cause.contains("damaged"), "{cause}");
+            assert!(workers[..count].iter().any(|worker| cause.contains(&worker.url)), "{cause}");
+        }
+    }
+    let told = lazy.nansum(0).on(lacuna_datafusion::DataFusion::in_process().memory(0)).collect().unwrap_err();
+    assert!(told.to_string().contains(&part) && told.to_string().contains("damaged"), "{told}");
+}
+
+/// Flips a bit of the first value with these bytes in the parts of a folder; the name of its part.
+fn damage(folder: &std::path::Path, value: &[u8]) -> String {
+    for part in std::fs::read_dir(folder).unwrap().map(|part| part.unwrap()) {
+        let mut bytes = std::fs::read(part.path()).unwrap();
+        if let Some(at) = bytes.windows(value.len()).position(|window| window == value) {
+            bytes[at + 1] ^= 4;
+            std::fs::write(part.path(), bytes).unwrap();
+            return part.file_name().into_string().unwrap();
+        }
+    }
+    panic!("no part has the value")
+}
+
 #[test]
 fn a_token_is_asked_for() {
     let folder = Folder::new("cluster-token");
@@ -191,6 +317,20 @@ fn another_token_of_one_worker_is_an_error() {
     assert!(cause.contains(&workers[1].url) && !cause.contains(&workers[0].url), "{cause}");
 }
 
+/// It could be asked, and could ask nobody.
+#[test]
+fn a_worker_without_the_token_of_the_others_is_an_error() {
+    let folder = Folder::new("cluster-no-token");
+    let x = written(&folder, &support::tensor::<f64>(&mut Random::new(18), [9, 8, 7], 30, 0.5)).nansum(0);
+    let (path, token) = (folder.path("token"), "correct-horse-battery");
+    std::fs::write(&path, token).unwrap();
+    let with = Worker::with(&folder.path(""), &["--token-file", path.to_str().unwrap()], "http");
+    let workers = [with, Worker::start(&folder.path(""))];
+    let cause = cause(x.on(workers::cluster(&workers).token(token).unwrap()).collect(), 1);
+    assert!(cause.contains("without a token"), "{cause}");
+    assert!(cause.contains(&workers[1].url) && !cause.contains(&workers[0].url), "{cause}");
+}
+
 /// A variable that cannot be read does not stand for no token.
 #[cfg(unix)]
 #[test]
@@ -216,8 +356,32 @@ fn a_worker_ends_at_the_second_signal() {
     worker.signal("TERM");
     assert!(!worker.ends_within(Duration::from_millis(500)), "it does not wait");
     worker.signal("TERM");
-    assert!(worker.ends_within(Duration::from_secs(5)), "it waits");
+    // It would wait for ten seconds.
+    assert!(worker.ends_within(Duration::from_secs(9)), "it waits");
     assert!(std::fs::read_dir(&spare).unwrap().next().is_none(), "its folder is left");
+}
+
+/// What the README says that a newcomer types, with other ports and the programs of this profile.
+#[test]
+fn the_commands_of_the_readme() {
+    let folder = Folder::new("cluster-readme");
+    let readme = include_str!("../README.md");
+    let block = readme.split("```sh commands\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let programs = std::env::current_exe().unwrap();
+    let programs = programs.ancestors().nth(2).unwrap();
+    if !programs.join("examples/cluster").exists() {
+        return eprintln!("left out: `cargo test` builds the examples, and `cargo test --test cluster` does not");
+    }
+    let free = [(); 2].map(|()| std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port());
+    let mut commands = block.replace("target/release", programs.to_str().unwrap());
+    commands = commands.replace(":8080", &format!(":{}", free[0])).replace(":8081", &format!(":{}", free[1]));
+    let (built, typed) = commands.split_once('\n').unwrap();
+    assert!(built.starts_with("cargo build --release"), "{built}");
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["-euc", typed]).current_dir(folder.path("")).env_remove("LACUNA_WORKER_TOKEN");
+    let done = shell.output().unwrap();
+    let told = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && told.contains("cluster: ") && told.contains("in "), "{told}{done:?}");
 }
 
 /// Beyond this machine nothing goes without a token and TLS.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use futures::future::{Either, select};
-use lacuna_datafusion::{WorkerOptions, serve};
+use lacuna_datafusion::{Place, WorkerOptions, run_worker, serve};
 
 /// The variable with the token.
 const TOKEN: &str = "LACUNA_WORKER_TOKEN";
@@ -84,21 +84,16 @@ impl Options {
             token,
             tls,
         };
-        let threads = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-        let threads = threads.map_err(|error| error.to_string())?;
-        let served = threads.block_on(until_stopped(options));
-        // What still runs is not waited for; what can end now takes its files with it.
-        threads.shutdown_timeout(Duration::from_millis(500));
-        served
+        run_worker(|place| until_stopped(options, place))
     }
 }
 
 /// Serves until somebody asks this program to stop, and then until queries have ended, or asked again, or time is over.
-async fn until_stopped(options: WorkerOptions) -> Result<(), String> {
+async fn until_stopped(options: WorkerOptions, place: Place) -> Result<(), String> {
     let signals = || Signals::new().map_err(|error| error.to_string());
     let (mut stop, mut hurry) = (signals()?, signals()?);
     let ready = |address| println!("lacuna-worker listens on {address}");
-    let served = serve(options, ready, async move { stop.next().await });
+    let served = serve(options, place, ready, async move { stop.next().await });
     let hurried = async move {
         hurry.next().await;
         let _ = tokio::time::timeout(PATIENCE, hurry.next()).await;

@@ -25,6 +25,11 @@ impl Worker {
         Worker::of(command(root).args(options), scheme)
     }
 
+    /// One that works in a folder below the one that it reads below.
+    pub fn within(root: &Path, folder: &Path) -> Worker {
+        Worker::of(command(root).current_dir(folder), "http")
+    }
+
     /// One with little memory, which writes to that folder what it has no room for.
     pub fn with_spare(root: &Path, folder: &Path) -> Worker {
         Worker::of(command(root).args(["--memory", "16"]).env("TMPDIR", folder), "http")
@@ -51,6 +56,11 @@ impl Worker {
     pub fn signal(&self, name: &str) {
         let sent = Command::new("kill").arg(format!("-{name}")).arg(self.process.id().to_string()).status().unwrap();
         assert!(sent.success(), "kill -{name}");
+    }
+
+    /// Waits until its process has ended.
+    pub fn wait(&mut self) {
+        let _ = self.process.wait();
     }
 
     /// Whether its process ends so soon.
