@@ -192,3 +192,24 @@ fn what_is_dealt_out_is_read_and_written_once() {
     assert!(many[1] < entries * 5 / 2, "{many:?}");
     assert!(many[0] < few[0] + entries * 3 / 2, "{few:?}, {many:?}");
 }
+
+/// A row of a result is a column of ranges to the engine: the whole file was dealt out for it.
+#[test]
+fn a_slice_reads_the_pages_that_it_lies_in() {
+    let folder = Folder::new("slice").with_table();
+    for expression in
+        ["x[5]", "x[5] * 2 + 1", "(x * 2)[5]", "x[5, 3]", "x[-1, ::2]", "sum(x[5])", "x[3:5][1]", "x[5][2:9]"]
+    {
+        let line = |rest: &str| format!(r#""$LACUNA" eval '{expression}' x="$X" --json --all {rest}"#);
+        let chunks = line(r#"--engine chunks --max-memory 1M --spill "$SMALL""#);
+        let [expected, found] = [line(""), chunks.clone()].map(|line| shell(&folder, &line));
+        let told = String::from_utf8_lossy(&found.stderr);
+        assert!(found.status.success() && found.stdout == expected.stdout, "{expression}: {told}");
+        let Some([read, written]) = bytes_moved(&folder, &chunks) else {
+            return println!("skipped: the system does not count bytes");
+        };
+        let file = fs::metadata(folder.path("x.parquet")).unwrap().len();
+        println!("{expression}: of {file} bytes {read} are read and {written} written");
+        assert!(read < file / 2 && written < 100_000, "{expression}: of {file} bytes {read} read, {written} written");
+    }
+}

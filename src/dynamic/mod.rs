@@ -25,7 +25,7 @@ pub(crate) use self::poured::PouredOptions;
 #[cfg(any(feature = "cli", feature = "parquet"))]
 pub(crate) use self::poured::{Poured, PouredFold};
 pub use self::product::AnyMatmul;
-#[cfg(all(feature = "cli", not(test)))]
+#[cfg(any(feature = "cli", feature = "parquet"))]
 pub(crate) use self::select::select as chosen;
 pub use self::zip::Right;
 #[cfg(all(feature = "cli", not(test)))]

@@ -1,7 +1,5 @@
 //! What a range of the result of a function takes of its arguments: the rows of `lazy/shares.rs`, by name.
 
-use std::sync::Arc;
-
 use ndarray::SliceInfoElem;
 
 use super::Fault;
@@ -9,11 +7,10 @@ use super::call::{Call, Seen};
 use super::options::{median_of, norm_of, quantile_of, var_of};
 use super::table::{self, signature};
 use crate::base::axes::{Axes, normalize_axis};
-use crate::base::error::Result as Outcome;
 use crate::base::shape::Shape;
-use crate::dynamic::{AnyTensor, PouredFold, PouredOptions, chosen};
+use crate::dynamic::{PouredFold, PouredOptions};
+use crate::lazy::any::moved_by;
 use crate::lazy::shares::{self, Shares};
-use crate::lazy::source::{Held, known};
 use crate::ops::moved::{self, Moves};
 
 /// How a function may be cut. Numbers are those of parameters.
@@ -114,14 +111,6 @@ pub(super) fn product(parameters: &[usize]) -> Option<Shares> {
 
 pub(super) fn sliced(parameters: &[usize], slices: Vec<SliceInfoElem>) -> Option<Shares> {
     (parameters == [0]).then(|| moved_by(move |lengths| moved::sliced(lengths, &slices)))
-}
-
-fn moved_by(plan: impl Fn(&[usize]) -> Outcome<Moves> + Send + Sync + 'static) -> Shares {
-    let choose = |x: &Held, moves: &dyn Fn(&[usize]) -> Moves| {
-        let x = known::<AnyTensor>(x);
-        chosen(x, &moves(x.shape())).map(|found| Arc::new(found) as Held)
-    };
-    shares::moved_by(move |lengths| plan(lengths).ok(), choose)
 }
 
 /// Of a call, with what is known of its arguments.

@@ -1,5 +1,7 @@
 //! An expression as a graph of steps, which an engine may take in parts.
 
+use ndarray::SliceInfoElem;
+
 use super::call::{self, Call};
 use super::value::{Placed, Value};
 use super::{Argument, Binary, Fault, Id, Item, Kind, Node, Unary, Wrong};
@@ -158,12 +160,13 @@ impl Graph<'_> {
         let parameters = inputs.iter().map(|(_, parameter)| *parameter).collect::<Vec<_>>();
         let shares = shape.as_ref().and_then(|shape| self.shares(id, &parameters, shape));
         let is_each = !inputs.is_empty() && self.is_each(id, &parameters);
+        let slices = if parameters == [0] { self.slices(id) } else { None };
         let told = explain::call(&nodes, |name| name.parse::<usize>().ok().map(|at| format!("%{at}")));
         let run = move |inputs: &[&AnyTensor]| {
             let bound = |name: &str| inputs.get(name.parse::<usize>().ok()?).map(|&x| x.clone());
             run::evaluate(&nodes, &bound).map_err(|fault| of_run(name, fault))
         };
-        let step = Lazy::step_of((name, told), &steps, OfStep { shape, shares, is_each }, run);
+        let step = Lazy::step_of((name, told), &steps, OfStep { shape, shares, is_each, slices }, run);
         match call.and_then(|call| cuts::fold(&call)) {
             Some(fold) => step.folding(fold),
             None => step,
@@ -177,14 +180,18 @@ impl Graph<'_> {
             Kind::Binary(Binary::MatMul, ..) => cuts::product(parameters),
             Kind::Unary(..) | Kind::Binary(..) => Some(cuts::each(2, parameters, shape)),
             Kind::Own(..) | Kind::Like(..) => Some(crate::lazy::shares::alike()),
-            Kind::Index(x, items) => {
-                let parts = items.iter().map(|item| self.part(item)).collect::<Option<Vec<_>>>()?;
-                let slices = call::slices(&parts, &self.shape(*x)?, &node.at).ok()?;
-                cuts::sliced(parameters, slices)
-            }
+            Kind::Index(..) => cuts::sliced(parameters, self.slices(id)?),
             Kind::Call(..) => cuts::of_call(&self.call(id)?, parameters, shape),
             _ => None,
         }
+    }
+
+    /// The positions of each axis that a node takes of its operand, if it is a slice.
+    fn slices(&self, id: Id) -> Option<Vec<SliceInfoElem>> {
+        let node = &self.nodes[id];
+        let Kind::Index(x, items) = &node.kind else { return None };
+        let parts = items.iter().map(|item| self.part(item)).collect::<Option<Vec<_>>>()?;
+        call::slices(&parts, &self.shape(*x)?, &node.at).ok()
     }
 
     /// Whether a node with inputs in these parameters goes element by element, and keeps their pattern if it is one.

@@ -5,16 +5,18 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::node::InPieces;
+use super::shares::{self, Shares};
 use super::source::{Bins, ByRanges, Held, counts, known, slices};
-use super::value::{ByPieces, Gather, Gathered, Kind, Part, Pieces, Places, Sealed, one_lane, piece};
+use super::value::{ByPieces, Gather, Gathered, Kind, Move, Part, Pieces, Places, Sealed, one_lane, piece};
 use super::{Lazy, Value};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::dispatch;
-use crate::dynamic::{AnyFormat, AnyTensor, Erased, Poured, PouredFold, on_type};
+use crate::dynamic::{AnyFormat, AnyTensor, Erased, Poured, PouredFold, chosen, on_type};
 use crate::element::{DType, Element};
+use crate::ops::moved::Moves;
 use crate::pattern::{AnyPattern, PartOf, Pattern};
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
@@ -72,6 +74,15 @@ impl Lazy<AnyTensor> {
     }
 }
 
+/// What a range of the result of a move takes of its operand.
+pub(crate) fn moved_by(plan: impl Fn(&[usize]) -> Result<Moves> + Send + Sync + 'static) -> Shares {
+    let choose = |x: &Held, moves: &dyn Fn(&[usize]) -> Moves| {
+        let x = known::<AnyTensor>(x);
+        chosen(x, &moves(x.shape())).map(|found| Arc::new(found) as Held)
+    };
+    shares::moved_by(move |lengths| plan(lengths).ok(), choose)
+}
+
 impl Sealed for AnyTensor {}
 
 impl Value for AnyTensor {
@@ -107,6 +118,12 @@ impl Kind for OfAny {
 
     fn reads(&self, _: &Held) -> u64 {
         0
+    }
+
+    fn moved(&self, node: &Arc<super::Node>, to: Move) -> Option<Arc<super::Node>> {
+        let (cut, plan) = (Arc::clone(&to.plan), Arc::clone(&to.plan));
+        let run = move |x: &AnyTensor| chosen(x, &plan(x.shape())?);
+        to.step_by(node, moved_by(move |lengths| cut(lengths)), run)
     }
 
     fn sum(&self, _: &Arc<super::Node>, _: &Arc<super::Node>) -> Option<Arc<super::Node>> {

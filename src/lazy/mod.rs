@@ -27,7 +27,7 @@
 //! - **Gradients** are steps as well: see [`gradient`](Lazy::gradient).
 
 #[cfg(any(feature = "cli", feature = "parquet"))]
-mod any;
+pub(crate) mod any;
 mod array_first;
 mod arrays;
 mod chosen;
@@ -109,6 +109,8 @@ pub(crate) struct OfStep {
     pub(crate) shares: Option<shares::Shares>,
     /// Whether it goes element by element, and has the pattern of the inputs if that is one.
     pub(crate) is_each: bool,
+    /// The positions of each axis of its only input, if it is a slice.
+    pub(crate) slices: Option<Vec<ndarray::SliceInfoElem>>,
 }
 
 /// A value of type `V` that is not computed yet. See the [module](crate::lazy).
@@ -233,6 +235,10 @@ impl<V: Value> Lazy<V> {
         let form = if known_of.is_each { Form::Each } else { Form::Own };
         let step = unary::step_of(name, node::unlike(), nodes, form, |_| Ok(known_of.shape), run);
         let step = step.written(text::Text::Calls(vec![call]));
+        let step = match known_of.slices {
+            Some(slices) => step.known(rewrite::Facts::of_slices(slices)),
+            None => step,
+        };
         match known_of.shares {
             Some(shares) => step.with_shares(shares),
             None => step,

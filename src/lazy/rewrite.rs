@@ -48,6 +48,15 @@ impl Facts {
         Facts { grouping: axes.grouping().cloned(), ..Facts::default() }
     }
 
+    /// Of a step that takes some positions of each axis.
+    #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // the steps of expressions
+    pub(super) fn of_slices(slices: Vec<SliceInfoElem>) -> Self {
+        let slices = Arc::new(slices);
+        let used = Arc::clone(&slices);
+        let plan: Plan = Arc::new(move |lengths| moved::sliced(lengths, &**used));
+        Facts { moves: Some(plan), slices: Some(slices), ..Facts::default() }
+    }
+
     /// Of a step that finds the gradients of these inputs.
     pub(super) fn gradients_of(inputs: &'static [usize]) -> Self {
         Facts { gradients_of: inputs, ..Facts::default() }
@@ -81,9 +90,10 @@ pub(super) fn rewritten(results: &[Arc<Node>]) -> Rewritten {
 /// Goes through a graph once, from inputs to results.
 fn once(results: &[Arc<Node>]) -> Rewritten {
     let nodes = reachable(results, Node::is_kept);
-    let mut graph = Graph { cuts: cuts(results, &nodes), new: BTreeMap::new(), cut: BTreeMap::new(), told: Vec::new() };
     let slices: BTreeMap<u64, &Arc<Node>> =
         nodes.iter().filter(|node| node.is_slice()).map(|node| (node.id, node)).collect();
+    let cuts = cuts(results, &nodes, &slices);
+    let mut graph = Graph { cuts, new: BTreeMap::new(), cut: BTreeMap::new(), told: Vec::new() };
     for node in &nodes {
         let new = graph.renewed(node, &slices);
         graph.new.insert(node.id, new);
@@ -101,13 +111,13 @@ enum Wanted {
 }
 
 /// The steps element by element of which a slice takes all that is wanted, with that slice.
-fn cuts(results: &[Arc<Node>], nodes: &[Arc<Node>]) -> BTreeMap<u64, u64> {
+fn cuts(results: &[Arc<Node>], nodes: &[Arc<Node>], slices: &BTreeMap<u64, &Arc<Node>>) -> BTreeMap<u64, u64> {
     let mut wanted: BTreeMap<u64, Wanted> = results.iter().map(|node| (node.id, Wanted::Whole)).collect();
     let mut cuts = BTreeMap::new();
     for node in nodes.iter().rev().filter(|node| !node.is_kept()) {
         let mut asked = Wanted::Whole;
         if let Some(&Wanted::Part(slice)) = wanted.get(&node.id)
-            && (is_each(node) || matches!(node.body, Body::Source(_)))
+            && (is_each(node) || is_read_in_part(node, slices.get(&slice).copied()))
         {
             cuts.insert(node.id, slice);
             asked = Wanted::Part(slice);
@@ -125,6 +135,14 @@ fn cuts(results: &[Arc<Node>], nodes: &[Arc<Node>]) -> BTreeMap<u64, u64> {
         }
     }
     cuts
+}
+
+/// Whether a slice takes a part of what a node reads.
+fn is_read_in_part(node: &Node, slice: Option<&Arc<Node>>) -> bool {
+    match (&node.body, slice) {
+        (Body::Source(source), Some(slice)) => scan::is_of_part(source.as_ref(), slice),
+        _ => false,
+    }
 }
 
 /// Whether a step gives each element of its result from those at the same place, of lengths that may broadcast.

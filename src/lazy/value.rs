@@ -10,6 +10,7 @@ use ndarray::SliceInfoElem;
 use super::columns::{self, ByBytes};
 use super::node::{Form, Held, Node, known};
 use super::rewrite::{Facts, Plan};
+use super::shares::Shares;
 use super::source::{ByRanges, OfPairs, OfTensors};
 use super::text::{Text, said, said_of_tensor};
 use super::unary::{Steps, step};
@@ -120,15 +121,24 @@ impl Move {
 
     /// The step, on a value of the type `X`.
     pub(super) fn step<X: Steps>(self, node: &Arc<Node>) -> Option<Arc<Node>> {
-        let (used, cut, plan) = (Arc::clone(&self.plan), Arc::clone(&self.plan), self.plan);
-        let shape = |[x]: [&Shape; 1]| used(x).map(|moves| Some(moves.shape().clone()));
-        let facts = Facts { moves: Some(Arc::clone(&plan)), slices: self.slices, ..Facts::default() };
-        let run = move |inputs: &[Held]| {
-            let x = known::<X>(&inputs[0]);
-            x.by_select(&plan(x.lengths())?).map(X::reduced)
-        };
+        let (cut, plan) = (Arc::clone(&self.plan), Arc::clone(&self.plan));
+        let shares = shares::moved::<X>(move |lengths| cut(lengths));
+        self.step_by(node, shares, move |x: &X| x.by_select(&plan(x.lengths())?).map(X::reduced))
+    }
+
+    /// The step, on a value of the type `X`, whose elements `choose` chooses.
+    pub(super) fn step_by<X: Value, Y: Value>(
+        self,
+        node: &Arc<Node>,
+        shares: Shares,
+        choose: impl Fn(&X) -> Result<Y> + Send + Sync + 'static,
+    ) -> Option<Arc<Node>> {
+        let plan = Arc::clone(&self.plan);
+        let shape = |[x]: [&Shape; 1]| plan(x).map(|moves| Some(moves.shape().clone()));
+        let facts = Facts { moves: Some(self.plan), slices: self.slices, ..Facts::default() };
+        let run = move |inputs: &[Held]| choose(known::<X>(&inputs[0]));
         let step = step(self.name, self.arguments, [node], Form::Own, shape, run).written(self.text).known(facts);
-        let mut node = step.with_shares(shares::moved::<X>(move |lengths| cut(lengths))).node;
+        let mut node = step.with_shares(shares).node;
         Arc::get_mut(&mut node)?.place = self.place;
         Some(node)
     }

@@ -134,7 +134,7 @@ fn beside<F: Float + Numeric, Y: Steps<Elem = F, Of<F> = Y>>(
         "div" => match other.side() {
             Side::Number(number) => g.div(number),
             Side::Array(array) => g.mul_nonzero(Dense(array.recip())),
-            Side::Step(step) => g.mul_nonzero(&step.recip()),
+            Side::Step(step) => g.mul_nonzero(step.recip()),
         },
         _ => return None,
     })

@@ -256,10 +256,13 @@ impl Dataset {
                     let pages = table.pages_along(number, 0)?;
                     match pages.filter(|pages| are_in_order(pages, &mut end)) {
                         Some(pages) => pages.into_iter().for_each(|(bounds, entries)| visit(bounds, entries)),
-                        None => table.read_axis(number, 0, &mut |_, coord| {
-                            visit([coord; 2], 1);
-                            Ok(())
-                        })?,
+                        None => {
+                            let all = (0..table.footer.groups[number].rows as usize).into();
+                            table.read_axis(number, 0, &all, &mut |_, coord| {
+                                visit([coord; 2], 1);
+                                Ok(())
+                            })?;
+                        }
                     }
                 }
                 Ok(())
@@ -267,7 +270,7 @@ impl Dataset {
         )
     }
 
-    /// Calls `visit` with the coordinate on an axis of each entry in a box.
+    /// Calls `visit` with the coordinate on an axis of each entry in a box. Pages outside the box are not read.
     pub(crate) fn for_each_coord(
         &self,
         axis: usize,
@@ -280,9 +283,11 @@ impl Dataset {
         self.each_part(
             |part| part.extent.meets(ranges),
             |table| {
-                for number in 0..table.footer.groups.len() {
-                    let kept = table.rows_within(number, &others, ranges)?;
-                    table.read_axis(number, axis, &mut |row, coord| {
+                let picked = table.picked(ranges)?.into_iter().enumerate();
+                for (number, picked) in picked.filter(|(_, picked)| !picked.is_empty()) {
+                    let picked = picked.into_iter().collect();
+                    let kept = table.rows_within(number, &others, ranges, &picked)?;
+                    table.read_axis(number, axis, &picked, &mut |row, coord| {
                         if is_in(coord) && kept.get(row).is_none_or(|&is_kept| is_kept) {
                             visit(coord);
                         }

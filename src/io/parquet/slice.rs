@@ -46,14 +46,19 @@ pub(crate) fn read_slice(
 }
 
 impl Table<'_> {
-    /// Which rows of a row group lie in these ranges of some axes; of no axis it says nothing.
-    pub(super) fn rows_within(&mut self, number: usize, axes: &[usize], ranges: &[Range<usize>]) -> Result<Vec<bool>> {
-        let (rows, limit) =
-            (self.footer.groups[number].rows, self.options.tensor_limit(self.worth.saturating_mul(WORTH)));
-        guard::<bool>("which rows of a row group lie in a box", rows.into(), limit, TRUSTED)?;
+    /// Which of the picked rows of a row group lie in these ranges of some axes; of no axis it says nothing.
+    pub(super) fn rows_within(
+        &mut self,
+        number: usize,
+        axes: &[usize],
+        ranges: &[Range<usize>],
+        picked: &Picked,
+    ) -> Result<Vec<bool>> {
+        let limit = self.options.tensor_limit(self.worth.saturating_mul(WORTH));
+        guard::<bool>("which rows of a row group lie in a box", picked.count() as u128, limit, TRUSTED)?;
         let mut kept = Vec::new();
         for &axis in axes {
-            self.read_axis(number, axis, &mut |row, coord| {
+            self.read_axis(number, axis, picked, &mut |row, coord| {
                 let is_in = usize::try_from(coord).is_ok_and(|coord| ranges[axis].contains(&coord));
                 match kept.get_mut(row) {
                     Some(kept) => *kept &= is_in,
@@ -65,15 +70,16 @@ impl Table<'_> {
         Ok(kept)
     }
 
-    /// Calls `visit` with each row of a row group and its coordinate on an axis.
+    /// Calls `visit` with each picked row of a row group, by its place among these, and its coordinate on an axis.
     pub(super) fn read_axis(
         &mut self,
         number: usize,
         axis: usize,
+        picked: &Picked,
         visit: &mut dyn FnMut(usize, u64) -> Result<()>,
     ) -> Result<()> {
-        let (column, rows) = (self.layout.axes[axis], 0..self.footer.groups[number].rows as usize);
-        self.read_column(number, column, &rows.into(), &mut |row, coords| {
+        let column = self.layout.axes[axis];
+        self.read_column(number, column, picked, &mut |row, coords| {
             (row..).zip(coords.iter()).try_for_each(|(row, &coord)| visit(row, coord))
         })
     }

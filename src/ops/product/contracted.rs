@@ -69,7 +69,7 @@ impl<T: Ring> Contracted<'_, T> {
     fn upstream_beside_others(&self, factors: &[Along<'_, T>], counts_values: bool) -> Option<usize> {
         let is_finite = |upstream: usize| {
             let mut others = factors.iter().enumerate().filter(|(at, _)| *at != upstream);
-            others.all(|(_, factor)| all_finite(&factor.items)) && !(counts_values && !all_finite(&self.x.values))
+            others.all(|(_, factor)| all_finite(&factor.items)) && (!counts_values || all_finite(&self.x.values))
         };
         self.upstream.filter(|&upstream| !is_finite(upstream))
     }
