@@ -137,8 +137,8 @@ fn of_what_chooses_and_moves() {
     let x = full([3, 4], |_, _| 1.0);
     let dense = x.to_dense().unwrap();
     let up = |shape: [usize; 2]| ArrayD::from_elem(shape.to_vec(), -0.0);
-    nothing(x.take_axis_backward(&up([3, 2]), &[1, 1], 1).unwrap().values().to_vec());
-    nothing(lacuna::take_axis_backward(&dense, &up([3, 2]), &[1, 0], 1).unwrap());
+    nothing(x.take_axis_backward(&up([3, 2]), [1, 1], 1).unwrap().values().to_vec());
+    nothing(lacuna::take_axis_backward(&dense, &up([3, 2]), [1, 0], 1).unwrap());
     nothing(x.flip_backward(&up([3, 4]), 0).unwrap().values().to_vec());
     nothing(lacuna::flip_backward(&dense, &up([3, 4]), 0).unwrap());
     nothing(x.transpose_backward(&up([4, 3])).unwrap().values().to_vec());
