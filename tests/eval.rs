@@ -563,6 +563,9 @@ fn assert_alike(text: &str, same: &str) {
 const LACKING: &[(&str, &str)] = &[
     ("zip_with", "takes a function of Rust"),
     ("group_by", "is the argument by of reductions"),
+    ("random_with_index", "chooses the width of coordinates, which expressions choose by the shape"),
+    ("diag_with_index", "chooses the width of coordinates, which expressions choose by the shape"),
+    ("eye_with_index", "chooses the width of coordinates, which expressions choose by the shape"),
     ("filter_entries", "takes a function of Rust: a mask for select says the same"),
     ("filter_entries_backward", "is select_backward"),
     ("isfinite_into", "fills a result that is there"),

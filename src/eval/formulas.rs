@@ -365,6 +365,11 @@ impl Graph {
                 }
                 Kind::Name(wanted) if wanted == "ddof" => Some(given.get(wanted).unwrap_or_else(|| self.number(0, at))),
                 Kind::Name(wanted) => given.get(wanted),
+                // A number has no reciprocal by that name.
+                Kind::Call(function, arguments) if function == "recip" && self.is_number(arguments[0].value) => {
+                    let one = self.push(Kind::Number(Literal::from(Number::Real(1.0))), at);
+                    Some(self.push(Kind::Binary(Binary::Div, one, arguments[0].value), at))
+                }
                 _ if is_whole => Some(self.push(kind, at)),
                 _ => return Err(none()),
             });

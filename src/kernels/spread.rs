@@ -27,19 +27,21 @@ pub(crate) fn spread_to_entries<G: Element>(groups: &Groups, gradients: &[G], co
     Ok(spread)
 }
 
-/// Hands the gradient of the cell of each of `count` entries to it, a zero without its sign: the cells have row-major numbers within `lengths`.
+/// Gives each of `count` entries what `of` makes of the gradient of its cell: the cells have row-major numbers within
+/// `lengths`.
 pub(crate) fn spread_looked_up<G: Element, I: Index>(
     lookup: &Lookup<'_, G>,
     coords: &[&[I]],
     lengths: &[usize],
     count: usize,
+    of: fn(G) -> G,
 ) -> Allocated<Vec<G>> {
     threads::filled(count, 2000, |range, slots| {
         let mut numbers = [0; BLOCK];
         for (slots, start) in slots.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
             let numbers = &mut numbers[..slots.len()];
             number(coords, lengths, start, numbers);
-            slots.iter_mut().zip(numbers).for_each(|(slot, cell)| *slot = without_sign(lookup.get(*cell)));
+            slots.iter_mut().zip(numbers).for_each(|(slot, cell)| *slot = of(lookup.get(*cell)));
         }
     })
 }

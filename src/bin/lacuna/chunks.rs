@@ -67,7 +67,7 @@ impl Engine {
             return output.emit(&on.collect().map_err(failed)?, Some(self.memory));
         };
         on.sink_any(path, &write_options(path, &output.writing)).map_err(failed)?;
-        tell_table(path, output, self.memory).map_err(|error| Failure::of_target(path, error))?
+        tell_table(path, output).map_err(|error| Failure::of_target(path, error))?
     }
 }
 
@@ -145,9 +145,7 @@ fn of_step(error: Error) -> Error {
 }
 
 /// Tells what was written. Its entries are read again as far as they are listed.
-fn tell_table(path: &Path, output: &Output, memory: u64) -> Result<std::result::Result<(), Failure>> {
-    let mut options = ReadOptions::default();
-    options.max_memory = Some(memory);
-    let dataset = Dataset::open(path, &options)?;
+fn tell_table(path: &Path, output: &Output) -> Result<std::result::Result<(), Failure>> {
+    let dataset = Dataset::open(path, &ReadOptions::default())?;
     Ok(tell(&Summary::of_dataset(&dataset.header()?, &dataset), &output.telling, false))
 }

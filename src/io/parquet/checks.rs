@@ -13,10 +13,7 @@ use parquet::basic::Encoding;
 use parquet::column::page::{CompressedPage, Page};
 use parquet::errors::{ParquetError, Result as Written};
 
-use super::footer::{Chunk, Footer, List};
 use super::thrift::{Output, Thrift};
-use super::{MAGIC, refused};
-use crate::base::error::Result;
 
 /// The number of the field that structures have for extensions.
 pub(super) const EXTENSION: i64 = 32767;
@@ -70,7 +67,7 @@ impl<'a> Check<'a> {
 }
 
 /// Ends a structure with what is `said` and a checksum of all before it.
-fn checked(structure: Output, said: &[u8]) -> Vec<u8> {
+pub(super) fn checked(structure: Output, said: &[u8]) -> Vec<u8> {
     let mut structure = structure;
     structure.binary(EXTENSION, &[&MARK[..], said, &[0; CRC]].concat());
     let before = structure.0.len() - CRC;
@@ -100,38 +97,4 @@ pub(super) fn page_header(page: &CompressedPage) -> Written<Vec<u8>> {
     output.integers(&[i64::from(page.num_values()), encoding, 3, 3]);
     output.end();
     Ok(checked(output, &[]))
-}
-
-/// The end of a file that begins at `start`, the lists of pages and the footer, with the checksums.
-pub(super) fn checked_end(end: &[u8], start: u64) -> Result<Vec<u8>> {
-    let broken = || refused("what was written has no footer");
-    let (rest, [length @ .., _, _, _, _]) = end.split_last_chunk::<8>().ok_or_else(broken)?;
-    let length = u32::from_le_bytes(*length) as usize;
-    let (lists, footer) = rest.len().checked_sub(length).map(|at| rest.split_at(at)).ok_or_else(broken)?;
-    let mut said = Vec::new();
-    for chunk in Footer::parse(footer)?.groups.iter().flat_map(|group| &group.chunks) {
-        for list in chunk.lists() {
-            let crc = list.map_or(Some(0), |list| list.within(lists, start).map(crc)).ok_or_else(broken)?;
-            said.extend(crc.to_le_bytes());
-        }
-    }
-    let [footer @ .., 0] = footer else { return Err(broken()) };
-    let footer = checked(Output(footer.to_vec()), &said);
-    let length = u32::try_from(footer.len()).map_err(|_| refused("the footer is longer than 4 GiB"))?;
-    Ok([lists, &footer, &length.to_le_bytes(), MAGIC].concat())
-}
-
-impl List {
-    /// Its bytes, in those of a file from `start` on.
-    fn within<'b>(&self, bytes: &'b [u8], start: u64) -> Option<&'b [u8]> {
-        let first = usize::try_from(self.start.checked_sub(start)?).ok()?;
-        bytes.get(first..)?.get(..usize::try_from(self.bytes).ok()?)
-    }
-}
-
-impl Chunk {
-    /// The column index and the offset index.
-    fn lists(&self) -> [Option<&List>; 2] {
-        [self.column_index.as_ref(), self.offset_index.as_ref()]
-    }
 }

@@ -12,6 +12,7 @@ mod dataset;
 mod dataset_writer;
 mod decode;
 mod described;
+mod ending;
 mod folder;
 mod footer;
 mod gathered;

@@ -16,10 +16,10 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use parquet::file::writer::{SerializedFileWriter, TrackedWrite};
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
 
-use super::checks;
 use super::columns::{Bits, Columns};
 use super::described::{Described, Extent, is_narrow};
 use super::layout;
+use super::{checks, ending};
 use crate::base::error::{Error, Result};
 use crate::base::threads;
 use crate::element::DType;
@@ -180,7 +180,7 @@ impl TableWriter {
             self.file.append_key_value_metadata(KeyValue::new(key.into(), text));
         }
         self.file.close().map_err(failed)?;
-        writer.write_all(&checks::checked_end(&self.pipe.take(), self.written)?)?;
+        writer.write_all(&ending::checked_end(&self.pipe.take(), self.written)?)?;
         Ok(self.extent)
     }
 }

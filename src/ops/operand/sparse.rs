@@ -340,7 +340,7 @@ fn elements_beside<P: Pattern, U: Operand>(pattern: &P, other: &U, shape: &Shape
     if repeated.is_empty() {
         return other.at_entries(pattern);
     }
-    Ok(sparse::spread(pattern, &other, &Axes::from(repeated).with_keep_dims(true))?.into_parts()?.1)
+    sparse::at_entries_of(pattern, &other, &Axes::from(repeated).with_keep_dims(true), |element| element)
 }
 
 /// A gradient of a tensor, from the elements at its entries in a shape that it was broadcast to.

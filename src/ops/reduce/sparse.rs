@@ -22,7 +22,7 @@ use crate::kernels::holistic::{
 };
 use crate::kernels::lanes::spread as spread_lanes;
 use crate::kernels::op::{Outcome, Outcomes, Refused};
-use crate::kernels::spread::{spread_looked_up, spread_to_entries, without_signs};
+use crate::kernels::spread::{spread_looked_up, spread_to_entries};
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
 use crate::plan::group::{
@@ -425,26 +425,37 @@ pub(crate) fn apart<P: Pattern, T: Element, U: Operand, A: Apart<T, U::Elem>>(
 
 /// The upstream gradient passed back to the entries of each cell, as it is but for the sign of zero.
 pub(crate) fn spread<P: Pattern, U: Operand>(pattern: &P, upstream: &U, axes: &Axes) -> Result<Tensor<P, U::Elem>> {
+    let values = at_entries_of(pattern, upstream, axes, without_sign)?;
+    Ok(Tensor::from_valid(pattern.clone(), values, U::Elem::ZERO))
+}
+
+/// What `of` makes of the element of the cell of each entry.
+pub(crate) fn at_entries_of<P: Pattern, U: Operand>(
+    pattern: &P,
+    upstream: &U,
+    axes: &Axes,
+    of: fn(U::Elem) -> U::Elem,
+) -> Result<Vec<U::Elem>> {
     let reduction = Reduction::of(pattern, axes)?;
     check_upstream(upstream, &reduction.result_shape())?;
-    let values = if reduction.is_elementwise() {
-        without_signs(upstream.at_entries(pattern)?)
+    let each = |elements: Vec<U::Elem>| threads::map(&elements, 300, of);
+    Ok(if reduction.is_elementwise() {
+        each(upstream.at_entries(pattern)?)?
     } else {
         let of_cells = |cells: Cells<P>| -> Result<_> {
-            let gradients = without_signs(upstream.at_entries(&cells.pattern)?);
+            let gradients = each(upstream.at_entries(&cells.pattern)?)?;
             Ok(spread_to_entries(&cells.groups, &gradients, pattern.nnz())?)
         };
         if pattern.memo().is_some() {
             of_cells(Cells::new(pattern, &reduction)?)?
         } else {
             let meeting = Meeting::new(pattern, &reduction)?;
-            match spread_by_lookup(pattern, upstream, &reduction, &meeting)? {
+            match spread_by_lookup(pattern, upstream, &reduction, &meeting, of)? {
                 Some(values) => values,
                 None => of_cells(Cells::of(pattern, &reduction, meeting)?)?,
             }
         }
-    };
-    Ok(Tensor::from_valid(pattern.clone(), values, U::Elem::ZERO))
+    })
 }
 
 /// [`spread`] by look-ups of all cells, where these are few: no entries are grouped.
@@ -453,12 +464,15 @@ fn spread_by_lookup<P: Pattern, U: Operand>(
     upstream: &U,
     reduction: &Reduction,
     meeting: &Meeting<'_, P::Index>,
+    of: fn(U::Elem) -> U::Elem,
 ) -> Allocated<Option<Vec<U::Elem>>> {
     let questions = if let Meeting::Lanes(offsets) = meeting { offsets.len() } else { pattern.nnz() };
     let Some(lookup) = upstream.lookup(questions)? else { return Ok(None) };
     match meeting {
-        Meeting::Lanes(offsets) => spread_lanes(offsets, 1, |lane| without_sign(lookup.get(lane))),
-        Meeting::Coords(coords) => spread_looked_up(&lookup, &slices(coords), reduction.kept_lengths(), pattern.nnz()),
+        Meeting::Lanes(offsets) => spread_lanes(offsets, 1, |lane| of(lookup.get(lane))),
+        Meeting::Coords(coords) => {
+            spread_looked_up(&lookup, &slices(coords), reduction.kept_lengths(), pattern.nnz(), of)
+        }
     }
     .map(Some)
 }

@@ -171,7 +171,7 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
     fn are_full(&self) -> [bool; 2] {
         [
             self.is_left_repeated() && is_whole_full(self.x.pattern()),
-            self.is_right_repeated() && is_full(self.y.pattern()),
+            self.is_right_repeated() && is_whole_full(self.y.pattern()),
         ]
     }
 

@@ -1,0 +1,41 @@
+//! The end of a file as it is written: the lists of pages and the footer, with their checksums.
+
+use super::checks::{checked, crc};
+use super::footer::{Chunk, Footer, List};
+use super::thrift::Output;
+use super::{MAGIC, refused};
+use crate::base::error::Result;
+
+/// The end of a file that begins at `start`, the lists of pages and the footer, with the checksums.
+pub(super) fn checked_end(end: &[u8], start: u64) -> Result<Vec<u8>> {
+    let broken = || refused("what was written has no footer");
+    let (rest, [length @ .., _, _, _, _]) = end.split_last_chunk::<8>().ok_or_else(broken)?;
+    let length = u32::from_le_bytes(*length) as usize;
+    let (lists, footer) = rest.len().checked_sub(length).map(|at| rest.split_at(at)).ok_or_else(broken)?;
+    let mut said = Vec::new();
+    for chunk in Footer::parse(footer)?.groups.iter().flat_map(|group| &group.chunks) {
+        for list in chunk.lists() {
+            let crc = list.map_or(Some(0), |list| list.within(lists, start).map(crc)).ok_or_else(broken)?;
+            said.extend(crc.to_le_bytes());
+        }
+    }
+    let [footer @ .., 0] = footer else { return Err(broken()) };
+    let footer = checked(Output(footer.to_vec()), &said);
+    let length = u32::try_from(footer.len()).map_err(|_| refused("the footer is longer than 4 GiB"))?;
+    Ok([lists, &footer, &length.to_le_bytes(), MAGIC].concat())
+}
+
+impl List {
+    /// Its bytes, in those of a file from `start` on.
+    fn within<'b>(&self, bytes: &'b [u8], start: u64) -> Option<&'b [u8]> {
+        let first = usize::try_from(self.start.checked_sub(start)?).ok()?;
+        bytes.get(first..)?.get(..usize::try_from(self.bytes).ok()?)
+    }
+}
+
+impl Chunk {
+    /// The column index and the offset index.
+    fn lists(&self) -> [Option<&List>; 2] {
+        [self.column_index.as_ref(), self.offset_index.as_ref()]
+    }
+}
