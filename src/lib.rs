@@ -258,6 +258,7 @@ pub mod documents {
     #[doc = "[gradients of a graph]: crate::documents::gradients#gradients-of-a-graph"]
     #[doc = "[translation]: crate::documents::translation\n[cli]: crate::documents#in-the-repository"]
     #[doc = "[operations]: crate::documents#in-the-repository\n[0015]: crate::documents#in-the-repository\n"]
+    #[doc = "[small]: crate::documents::semantics#a-small-operand-with-a-large-one\n"]
     #[doc = include_str!("../docs/guide.md")]
     pub mod guide {}
     #[doc = include_str!("../docs/formats.md")]
@@ -268,7 +269,7 @@ pub mod documents {
     #[doc = "[0017]: crate::documents#in-the-repository\n"]
     #[doc = include_str!("../docs/files.md")]
     pub mod files {}
-    #[doc = "[folders]: crate::documents::files#folders-of-tables"]
+    #[doc = "[damaged]: crate::documents::files#damaged-parquet\n[folders]: crate::documents::files#folders-of-tables"]
     #[doc = "[figures]: crate::documents#in-the-repository\n[workers]: crate::documents#in-the-repository"]
     #[doc = "[0018]: crate::documents#in-the-repository\n[0019]: crate::documents#in-the-repository\n"]
     #[doc = include_str!("../docs/larger.md")]
