@@ -47,7 +47,7 @@ macro_rules! agree {
     ($operands:expr, $type:ty: $($name:ident $of:expr, $makes_all_one:expr;)*) => {$({
         let [x, y, wide_x, wide_y] = $operands;
         let rule = Rule { of: &$of, makes_all_one: &$makes_all_one };
-        let expected = reference::whole(wide_x, wide_y, &rule, Element::as_implicit);
+        let expected = reference::broadcast_whole(x, y, &rule, Element::as_implicit);
         assert_outcome($name(&coo(x), &coo(y)), &expected);
         assert_outcome($name(&csr(x), &csr(y)), &expected);
         let dense = reference::dense(&wide_x.to_dense(), &wide_y.to_dense(), &rule);
@@ -69,7 +69,7 @@ fn arith<T: Computes>(op: Arith) -> impl Fn(T, T) -> std::result::Result<T, Why>
     move |a, b| T::arith(op, a, b)
 }
 
-fn same_of_all<T: Computes>(op: Arith) -> impl Fn(T, T, bool) -> Option<bool> {
+fn same_of_all<T: Computes>(op: Arith) -> impl Fn(T, Option<T>, bool) -> Option<bool> {
     move |fill, other, on_the_left| T::makes_all_one(op, fill, other, on_the_left)
 }
 
