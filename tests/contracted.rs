@@ -106,8 +106,8 @@ fn gradients_equal_those_of_the_reference<T: Both + DrawnGrad + Multiplies + Flo
         let upstream = &arrays[mode];
         let (dx, found) = mttkrp_backward(&coo(&x), mode, &others, upstream).unwrap();
         let all: Vec<&Dense<T>> = factors.iter().collect();
-        assert_entries(&dx, &dots(&x, &all));
-        assert_entries(&mttkrp_backward(&csr(&x), mode, &others, upstream).unwrap().0, &dots(&x, &all));
+        assert_entries(&dx, &dots(&x, &all, mode));
+        assert_entries(&mttkrp_backward(&csr(&x), mode, &others, upstream).unwrap().0, &dots(&x, &all, mode));
         let of_array = mttkrp_backward(&array(&x.to_dense()), mode, &others, upstream).unwrap();
         for (axis, (found, dense)) in (0..rank).filter(|&axis| axis != mode).zip(found.iter().zip(&of_array.1)) {
             let axes: Vec<usize> = (0..rank).filter(|&other| other != axis).collect();

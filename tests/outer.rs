@@ -71,13 +71,16 @@ fn gradients<T: Multiplies>(x: &Sparse<T>, y: &Sparse<T>, g: &Dense<T>, place: P
     };
     let of_left = |i: &Vec<usize>| {
         let mut terms = vec![T::nothing(); size(&y.shape).next_multiple_of(8)];
-        for (j, &b) in &y.entries {
+        // A term whose gradient is zero is left out.
+        for (j, &b) in y.entries.iter().filter(|(j, _)| at(i, j).truthy()) {
             terms[ravel(j, &y.shape) as usize] = term(&[at(i, j), b]);
         }
         (i.clone(), in_lanes::<T>(&terms).unwrap())
     };
-    let of_right =
-        |j: &Vec<usize>| (j.clone(), sum_of_terms(x.entries.iter().map(|(i, &a)| vec![a, at(i, j)])).unwrap());
+    let of_right = |j: &Vec<usize>| {
+        let given = x.entries.iter().filter(|(i, _)| at(i, j).truthy());
+        (j.clone(), sum_of_terms(given.map(|(i, &a)| vec![a, at(i, j)])).unwrap())
+    };
     let sparse = |x: &Sparse<T>, entries| Sparse { shape: x.shape.clone(), entries, fill: T::zero() };
     let (dx, dy) = (x.entries.keys().map(of_left).collect(), y.entries.keys().map(of_right).collect());
     (sparse(x, dx), sparse(y, dy))

@@ -296,13 +296,15 @@ pub fn contracted_but<T: Multiplies>(
     Some(Dense::new(&shape, sums.into_iter().map(T::narrowed).collect::<Option<_>>()?))
 }
 
-/// The dots of the rows of factors at each stored position.
-pub fn dots<T: Multiplies>(x: &Sparse<T>, factors: &[&Dense<T>]) -> Sparse<T> {
+/// The dots of the rows of factors at each stored position; a term whose factor on the axis `given` is zero is left out.
+pub fn dots<T: Multiplies>(x: &Sparse<T>, factors: &[&Dense<T>], given: usize) -> Sparse<T> {
     let width = factors[0].shape[1];
     let dot = |at: &Vec<usize>| {
-        let products: Vec<T::Wide> = (0..width)
-            .map(|r| term(&factors.iter().zip(at).map(|(factor, &coord)| factor.get(&[coord, r])).collect::<Vec<_>>()))
-            .collect();
+        let of_column = |r: usize| {
+            let factors: Vec<T> = factors.iter().zip(at).map(|(factor, &coord)| factor.get(&[coord, r])).collect();
+            if factors[given].truthy() { term(&factors) } else { T::nothing() }
+        };
+        let products: Vec<T::Wide> = (0..width).map(of_column).collect();
         (at.clone(), in_lanes::<T>(&products).unwrap())
     };
     Sparse { shape: x.shape.clone(), entries: x.entries.keys().map(dot).collect(), fill: T::zero() }

@@ -2,6 +2,7 @@
 
 use crate::base::error::{Error, Result};
 use crate::element::Element;
+use crate::kernels::spread::without_signs;
 use crate::kernels::steps::{Keep, LEFT};
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
@@ -84,7 +85,7 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 
 fn handed_to<P: Pattern, U: Operand>(x: &P, upstream: &U, mask: &P, keep: Keep) -> Result<Tensor<P, U::Elem>> {
     check_upstream(upstream, x.shape())?;
-    let all = Tensor::from_valid(x.clone(), upstream.at_entries(x)?, U::Elem::ZERO);
+    let all = Tensor::from_valid(x.clone(), without_signs(upstream.at_entries(x)?), U::Elem::ZERO);
     let gradients = kept(&all, mask, keep)?.at_entries(x)?;
     Ok(Tensor::from_valid(x.clone(), gradients, U::Elem::ZERO))
 }
