@@ -68,7 +68,7 @@ fn check_joined<P: Pattern, T: Both + generators::Drawn>(
     let dense = upstream.to_dense();
     let mut gradients: Vec<Dense<f64>> = parts.iter().map(|part| Dense::full(&part.shape, 0.0)).collect();
     for ((number, cell), &g) in sources.iter().zip(&dense.data) {
-        gradients[*number].set(&at(cell), g);
+        gradients[*number].set(&at(cell), if g == 0.0 { 0.0 } else { g });
     }
     let array = array(&dense);
     let found = match on_new_axis {

@@ -9,7 +9,6 @@ use crate::reference::ops::{Even, median_of_ranked, ranked};
 use crate::reference::reductions as reference;
 use crate::reference::scalar::{RealScalar, Scalar};
 use crate::support::*;
-use std::collections::BTreeSet;
 
 use lacuna::{
     Axes, CooTensor, CsrTensor, Element, Error, GroupLabels, Operand, Pattern, Real, Result, Ring, Tensor, Var, all,
@@ -61,25 +60,6 @@ fn labelled<T: Drawn, G: DrawnGrad>() -> BoxedStrategy<Labelled<T, G>> {
     parts.prop_map(build).boxed()
 }
 
-/// The cells of labels that no position has, if these hold another value than what is not stored with another label.
-fn cells_of_nothing<T: Both, U: Both>(
-    x: &Sparse<T>,
-    groups: &Groups,
-    of: impl Fn(&reference::Group<T>) -> Option<U>,
-) -> Vec<Vec<usize>> {
-    let of_gaps = |count: usize| of(&(0..count as u64).map(|position| (position, x.fill)).collect::<Vec<_>>());
-    let counts: BTreeSet<usize> = groups.cells.iter().map(Vec::len).collect();
-    let is_nothing = |count: usize| match (of_gaps(count), of_gaps(0)) {
-        (Some(gaps), Some(nothing)) => gaps.bits_equal(nothing),
-        _ => false,
-    };
-    if counts.iter().filter(|&&count| count > 0).all(|&count| is_nothing(count)) {
-        return Vec::new();
-    }
-    let all = Dense::new(&groups.shape, groups.cells.iter().map(Vec::len).collect());
-    all.coords().into_iter().filter(|at| all.get(at) == 0).collect()
-}
-
 /// What the whole of a sparse tensor gives: the dense result on the cells that hold an entry or nothing at all, or an
 /// error where there is none, or where what is not stored would not be one value.
 #[track_caller]
@@ -91,7 +71,7 @@ fn assert_whole<P: Pattern, T: Both, U: Both>(
     of: impl Fn(&reference::Group<T>) -> Option<U>,
 ) {
     let mut stored = reference::reduce_stored_groups(x, groups, |_| Some(0u64), 0).unwrap().coords();
-    stored.extend(cells_of_nothing(x, groups, of));
+    stored.extend(reference::cells_of_nothing(x, groups, of));
     let Some(expected) = expected else {
         return assert!(found.is_err(), "{found:?}");
     };

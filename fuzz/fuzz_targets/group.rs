@@ -15,9 +15,14 @@ use lacuna_fuzz::{Draw, Reduction, sparse, sparse_of};
 use libfuzzer_sys::fuzz_target;
 
 /// What the whole of a tensor gives: the dense result where one fill does, or an error.
-fn assert_whole<P: Pattern, U: Both>(found: Result<Tensor<P, U>>, expected: &Option<Dense<U>>, stored: &Sparse<u64>) {
+fn assert_whole<P: Pattern, U: Both>(
+    found: Result<Tensor<P, U>>,
+    expected: &Option<Dense<U>>,
+    (stored, of_nothing): (&Sparse<u64>, &[Vec<usize>]),
+) {
     let Some(expected) = expected else { return assert!(found.is_err(), "{found:?}") };
-    let stored = stored.coords();
+    let mut stored = stored.coords();
+    stored.extend(of_nothing.iter().cloned());
     let expected = implicit(expected, &stored);
     let mut gaps = expected.coords().into_iter().filter(|at| !stored.contains(at)).map(|at| expected.get(&at));
     let first = gaps.next();
@@ -35,8 +40,10 @@ macro_rules! check {
         let expected = reductions::reduce_groups(&x.to_dense(), groups, reductions::$name);
         let stored = reductions::reduce_stored_groups(x, groups, |_| Some(0u64), 0).unwrap();
         let (coo, csr) = (coo(x), csr(x));
-        assert_whole($name(&group_by(&coo, axis, labels.clone()).unwrap(), $axes), &expected, &stored);
-        assert_whole($name(&group_by(&csr, axis, labels.clone()).unwrap(), $axes), &expected, &stored);
+        let of_nothing = reductions::cells_of_nothing(x, groups, reductions::$name);
+        let stored = (&stored, &of_nothing[..]);
+        assert_whole($name(&group_by(&coo, axis, labels.clone()).unwrap(), $axes), &expected, stored);
+        assert_whole($name(&group_by(&csr, axis, labels.clone()).unwrap(), $axes), &expected, stored);
         for_each_layout(&x.to_dense(), |_, view| {
             let found = $name(&group_by(&view, axis, labels.clone()).unwrap(), $axes);
             match &expected {

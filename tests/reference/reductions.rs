@@ -8,6 +8,7 @@ use super::dense::{Dense, Groups, Sparse, groups, ravel, reduced_coords, reduced
 use super::exact::{F64, Real, Summed, SummedFloat, quotient, total};
 use super::scalar::{RealScalar, Scalar};
 use std::cmp::Ordering::{Equal, Greater, Less};
+use std::collections::BTreeSet;
 
 /// The elements of a group with their row-major positions in it.
 pub type Group<T> = [(u64, T)];
@@ -49,6 +50,25 @@ pub fn reduce_stored<T: Scalar, U: Scalar>(
     }
     let entries = groups.into_iter().map(|(cell, group)| Some((cell, of(&group)?))).collect::<Option<_>>()?;
     Some(Sparse::new(&reduced_shape(&x.shape, axes, keep_dims), entries, fill))
+}
+
+/// The cells of labels that no position has, if these hold another value than what is not stored with another label.
+pub fn cells_of_nothing<T: Scalar, U: Scalar>(
+    x: &Sparse<T>,
+    groups: &Groups,
+    of: impl Fn(&Group<T>) -> Option<U>,
+) -> Vec<Vec<usize>> {
+    let of_gaps = |count: usize| of(&(0..count as u64).map(|position| (position, x.fill)).collect::<Vec<_>>());
+    let counts: BTreeSet<usize> = groups.cells.iter().map(Vec::len).collect();
+    let is_nothing = |count: usize| match (of_gaps(count), of_gaps(0)) {
+        (Some(gaps), Some(nothing)) => gaps.bits_equal(nothing),
+        _ => false,
+    };
+    if counts.iter().filter(|&&count| count > 0).all(|&count| is_nothing(count)) {
+        return Vec::new();
+    }
+    let all = Dense::new(&groups.shape, groups.cells.iter().map(Vec::len).collect());
+    all.coords().into_iter().filter(|at| all.get(at) == 0).collect()
 }
 
 /// One value for each of some groups that holds an entry, of its entries alone.
