@@ -114,7 +114,8 @@ fn ranks<T: Draw + Both + Real + RealScalar>(
             let mut coords = unravel(position as u128, &shape);
             let gradient = upstream.get(&coords);
             coords[axis] = *at as usize;
-            given.set(&coords, gradient);
+            // A zero is passed on without its sign.
+            given.set(&coords, if gradient == 0.0 { 0.0 } else { gradient });
         }
     }
     assert_entries(&topk_backward(&coo(x), &csr(&upstream), k, axis).unwrap(), &x.pattern_of(&given));
