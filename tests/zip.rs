@@ -1019,6 +1019,11 @@ fn what_a_broadcast_would_store_is_counted_first() {
     let error = row.add(&matrix).unwrap_err();
     assert!(matches!(error, Error::TooLarge { bytes, .. } if bytes == 16 << 31), "{error}");
     assert!(error.to_string().contains("x.stored()") && error.to_string().contains("x.scale("), "{error}");
+    // Few entries, and 2^34 lanes: their offsets count too.
+    let of = |shape: [usize; 3]| CsrTensor::new(shape, vec![0; shape[0] * shape[1] + 1], vec![], vec![], 0.0).unwrap();
+    let (x, y) = (of([1 << 17, 1, 4]), of([1, 1 << 17, 1]));
+    assert!(matches!(x.add(&y), Err(Error::TooLarge { .. })) && matches!(x.mul(&y), Err(Error::TooLarge { .. })));
+    assert!(matches!(x.stored().add(&y), Err(Error::TooLarge { .. })));
     // One stored number is that number.
     let one =
         CooTensor::full([1, 1], 1.0).unwrap().add(&CooTensor::new([1, 1], vec![vec![0]; 2], vec![1.0], 0.0).unwrap());

@@ -277,7 +277,7 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
     fn one_side(&self, side: u8, value_bytes: usize) -> Result<Plan<P>> {
         let (own, _) = self.sides(side);
         self.admit(repeated_count(own, self.shape), value_bytes)?;
-        let pattern = repeated(own, self.shape, u64::MAX)?;
+        let pattern = repeated(own, self.shape, self.limit())?;
         let origin = if is_repeated(own.shape(), self.shape) { Origin::Repeated } else { Origin::Own };
         Ok(Plan::of(pattern, side, origin, Origin::Repeated))
     }
@@ -292,7 +292,7 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
             return self.one_side(LEFT, value_bytes);
         }
         self.admit(self.united_count()?, value_bytes)?;
-        let [left, right] = [repeated(x, self.shape, u64::MAX)?, repeated(y, self.shape, u64::MAX)?];
+        let [left, right] = [repeated(x, self.shape, self.limit())?, repeated(y, self.shape, self.limit())?];
         let Join { pattern, steps } = Join::new(&left, &right, Keep::UNION)?;
         let origin = |own: &P, side: u8| match (&steps, is_repeated(own.shape(), self.shape)) {
             (_, true) => Origin::Repeated,
@@ -311,7 +311,7 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
             (true, true) => of_x.max(of_y),
             (is_left, _) => {
                 let (small, big) = if is_left { (x, y) } else { (y, x) };
-                let big = repeated(big, self.shape, u64::MAX)?;
+                let big = repeated(big, self.shape, self.limit())?;
                 let both = Beside::new(small, &big)?.count_met() as u128;
                 of_x.saturating_add(of_y).saturating_sub(both)
             }
@@ -331,7 +331,7 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
             (false, _) => LEFT,
         };
         let (own, small) = self.sides(side);
-        let own = repeated(own, self.shape, u64::MAX)?;
+        let own = repeated(own, self.shape, self.limit())?;
         let kept = Beside::new(small, &own)?.met()?;
         let origin = kept.entries.map_or(Origin::Own, Origin::List);
         Ok(Plan::of(kept.pattern, side, origin, Origin::Repeated))
@@ -343,9 +343,14 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
         if side == LEFT { (x, y) } else { (y, x) }
     }
 
+    /// The most bytes of a result, offsets of its lanes included.
+    fn limit(&self) -> u64 {
+        default_limit(self.x.stored_bytes().saturating_add(self.y.stored_bytes()))
+    }
+
     /// Refuses a result of so many entries if it is out of proportion to the operands.
     fn admit(&self, count: u128, value_bytes: usize) -> Result<()> {
-        let limit = default_limit(self.x.stored_bytes().saturating_add(self.y.stored_bytes()));
+        let limit = self.limit();
         let each = self.shape.rank() * size_of::<P::Index>() + value_bytes;
         let bytes = count.saturating_mul(each as u128);
         if bytes <= u128::from(limit) {
@@ -391,7 +396,7 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
     /// The entries at a side: one that meets nothing is moved.
     fn moved<Z: Zip<A, B>>(&self, side: u8, op: Z, fill: Z::Out) -> Result<Tensor<P, Z::Out>> {
         let (own, small) = self.sides(side);
-        let pattern = repeated(own, self.shape, u64::MAX)?;
+        let pattern = repeated(own, self.shape, self.limit())?;
         let (steps, numbers) = Beside::new(small, &pattern)?.steps(side)?;
         let values = match side {
             LEFT => zip_united(op, &steps, self.x.values(), &sort::gather(self.y.values(), &numbers)?),
