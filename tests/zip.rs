@@ -1125,6 +1125,40 @@ fn elements_that_do_not_give_the_fill_are_named() {
     assert!(matches!(x.div(&divisors), Err(Error::DivisionByZero { coords: Some(at), .. }) if at == [0, 1]));
 }
 
+/// A table of the positions of the row would be vast: its entries are searched.
+#[test]
+fn entries_of_a_sparse_row_are_found_in_vast_shapes() {
+    let last = (1 << 31) - 1;
+    let coords = vec![vec![0, 0, 7, 9], vec![5, 8, 5, last]];
+    let x = CooTensor::new([1 << 31; 2], coords, vec![1.0, 2.0, 4.0, 8.0], 0.0).unwrap();
+    let y = CooTensor::new([1 << 31], vec![vec![5, last]], vec![3.0, 5.0], 0.0).unwrap();
+    let at = |row: usize, column: usize, value: f64| (vec![row, column], value);
+    let met = [at(0, 5, 3.0), at(7, 5, 12.0), at(9, last as usize, 40.0)];
+    assert_eq!(x.mul(&y).unwrap().entries(), met);
+    assert_eq!(x.stored().mul(&y).unwrap().entries(), met);
+    assert_eq!(x.stored().sub(&y).unwrap().values(), [-2.0, 2.0, 1.0, 3.0]);
+    assert_eq!(y.sub(x.stored()).unwrap().values(), [2.0, -2.0, -1.0, -3.0]);
+    let (dx, dy) = x.mul_backward(&y, &x).unwrap();
+    assert_eq!((dx.values(), dy.values()), (&[3.0, 0.0, 12.0, 40.0][..], &[17.0, 64.0][..]));
+}
+
+/// The plans of a row are kept with the pattern, and go with other values.
+#[test]
+fn a_program_keeps_the_plans_of_a_row() {
+    let (x, row) = (Lazy::<CooTensor<f64>>::input("x", [3, 4]), Lazy::<CooTensor<f64>>::input("row", [4]));
+    let (product, difference, sums) = (&x * &row, x.stored().sub(row.stored()), (&x + &row).sum(0));
+    let program = lacuna::lazy::compile((&product, &difference, &sums)).unwrap();
+    let base = CooTensor::new([3, 4], vec![vec![0, 0, 2], vec![0, 1, 3]], vec![1.0, 2.0, 4.0], 0.0).unwrap();
+    let of_columns = |columns: Vec<u32>| CooTensor::new([4], vec![columns], vec![3.0, 5.0], 0.0).unwrap();
+    for (times, columns) in [(1.0, vec![1, 2]), (2.0, vec![1, 2]), (3.0, vec![0, 3]), (1.0, vec![1, 2])] {
+        let (given, row_of) = (base.mul(times).unwrap(), of_columns(columns));
+        let (product, difference, sums) = program.run([x.is(&given), row.is(&row_of)]).unwrap();
+        assert!(product.same_as(&given.mul(&row_of).unwrap()), "{product:?}");
+        assert!(difference.same_as(&given.stored().sub(&row_of).unwrap()), "{difference:?}");
+        assert!(sums.same_as(&given.add(&row_of).unwrap().sum(0).unwrap()), "{sums:?}");
+    }
+}
+
 /// The fill of a quotient depends on the sum, and patterns behind it on that fill.
 #[test]
 fn a_program_plans_again_where_a_fill_changes() {

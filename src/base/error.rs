@@ -542,7 +542,7 @@ pub enum Error {
         engine: &'static str,
         /// How often it was asked.
         attempts: u32,
-        /// What was wrong each time.
+        /// The cause of each attempt.
         cause: String,
         /// The number of entries that its answer was made of, and the sum of their hashes, if it gave one.
         seen: Option<(u64, u64)>,

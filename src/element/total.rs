@@ -83,7 +83,7 @@ pub struct FloatTotal {
     rest: Option<Box<Rest>>,
 }
 
-/// What is added to a pair for the exact sum: floats whose exponents are spread need more of them, and only so many.
+/// The floats that a pair lacks for the exact sum. Values whose exponents are spread need more of them.
 #[derive(Debug, Clone, Default)]
 struct Rest {
     few: Floats,

@@ -50,7 +50,7 @@ pub(crate) fn of_left<T: Ring>(gradients: &[T], right: &[T], positions: &[usize]
     )
 }
 
-/// What each element on the right receives: the elements on the left times the gradients, in their order. A pair whose
+/// The gradients of the elements on the right: the elements on the left times the gradients, in their order. A pair whose
 /// gradient is zero is left out.
 pub(crate) fn of_right<T: Ring>(gradients: &[T], left: &[T], count: usize) -> Allocated<Vec<T>> {
     threads::map_heavy(

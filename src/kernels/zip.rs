@@ -34,8 +34,8 @@ pub trait Zip<A: Element, B: Element>: Op {
     /// The result of two elements: a NaN is the canonical one.
     fn apply(&self, a: A, b: B) -> Outcome<Self::Out>;
 
-    /// What `fill` on the left makes of the entries on the right. `other` is the fill of these; none where they are
-    /// stored at every position.
+    /// The effect of `fill` on the left on the entries on the right. `other` is the fill of the right operand; none if it
+    /// stores every position.
     fn of_left_fill(&self, _fill: A, _other: Option<B>) -> Alone {
         Alone::Counts
     }

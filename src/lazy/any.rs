@@ -74,7 +74,7 @@ impl Lazy<AnyTensor> {
     }
 }
 
-/// What a range of the result of a move takes of its operand.
+/// The share of its operand that a range of the result of a move takes.
 pub(crate) fn moved_by(plan: impl Fn(&[usize]) -> Result<Moves> + Send + Sync + 'static) -> Shares {
     let choose = |x: &Held, moves: &dyn Fn(&[usize]) -> Moves| {
         let x = known::<AnyTensor>(x);

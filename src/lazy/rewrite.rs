@@ -48,7 +48,7 @@ impl Facts {
         Facts { grouping: axes.grouping().cloned(), ..Facts::default() }
     }
 
-    /// Of a step that takes some positions of each axis.
+    /// Facts of a step that takes some positions of each axis.
     #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // the steps of expressions
     pub(super) fn of_slices(slices: Vec<SliceInfoElem>) -> Self {
         let slices = Arc::new(slices);

@@ -132,7 +132,7 @@ fn each(inputs: &[&Shape], result: &Shape, axis: usize) -> Option<Taken> {
     Some(Taken { shares: inputs.iter().map(of).collect(), run: None, is_broadcast })
 }
 
-/// What computes a part of a step of broadcast operands from parts of these.
+/// Computes a part of a step of broadcast operands from parts of these.
 pub(super) fn of_wholes(node: &Node, inputs: &[&Shape]) -> Option<Run> {
     let Body::Step { run, .. } = &node.body else { return None };
     let (run, of_result) = (Arc::clone(run), node.kind.by_ranges());

@@ -12,7 +12,7 @@ use super::Pattern;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 
-/// What is known of the whole tensor of which a pattern holds a part. Operations that decide by the shapes and patterns of
+/// Facts of the whole tensor of which a pattern holds a part. Operations that decide by the shapes and patterns of
 /// whole operands decide by these.
 #[derive(Clone, Debug)]
 pub struct PartOf {

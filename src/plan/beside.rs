@@ -46,7 +46,7 @@ const POSITIONS: usize = 4;
 /// The picoseconds of a search for an entry.
 const SEARCH: usize = 100_000;
 
-/// What is asked of a pattern that keeps its plans.
+/// The question to a pattern that keeps its plans: the numbers of the entries of this one.
 #[derive(PartialEq)]
 struct NumbersOf<P>(P);
 
@@ -61,7 +61,7 @@ pub(crate) struct Kept<P> {
 }
 
 impl Axes {
-    /// Of lengths that are broadcast to a shape of at least that rank.
+    /// The axes of lengths that are broadcast to a shape of at least that rank.
     fn of(lengths: &[usize], shape: &[usize]) -> Self {
         let added = shape.len() - lengths.len();
         let length = |axis: usize| if axis < added { 1 } else { lengths[axis - added] };

@@ -18,7 +18,7 @@ use super::thrift::{Output, Thrift};
 /// The number of the field that structures have for extensions.
 pub(super) const EXTENSION: i64 = 32767;
 
-/// What ours begins with.
+/// The first bytes of an extension of lacuna.
 const MARK: &[u8; 6] = b"lacuna";
 
 /// The bytes of a checksum.
@@ -35,7 +35,7 @@ pub(super) fn crc(bytes: &[u8]) -> u32 {
 /// A checksum of the bytes of a structure before it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Check<'a> {
-    /// What stands between the mark and the checksum.
+    /// The bytes between the mark and the checksum.
     said: &'a [u8],
     crc: u32,
     end: usize,
@@ -90,7 +90,7 @@ pub(super) fn page_header(page: &CompressedPage) -> Written<Vec<u8>> {
     let (inflated, bytes) = (length(page.uncompressed_size()), length(page.compressed_size()));
     let (inflated, bytes) = (inflated.map_err(too_long)?, bytes.map_err(too_long)?);
     let mut output = Output::default();
-    // Of the kind that holds values, which is 0.
+    // The kind of pages with values is 0.
     output.integers(&[0, inflated, bytes, i64::from(crc(page.data()) as i32)]);
     output.begin_struct();
     // No value can be missing: there are no levels, which runs (3) would hold.

@@ -93,7 +93,7 @@ impl Folder {
         save(self.root.join(MANIFEST), |file| Ok(file.write_all(text.as_bytes())?))?;
         // The manifest holds the parts now.
         (self.is_done, self.list) = (true, None);
-        // What stays, the next write removes.
+        // The next write removes parts that stay.
         let _ = remove_unnamed(&self.root);
         Ok(())
     }
@@ -119,7 +119,7 @@ fn remove_unnamed(root: &Path) -> Result<BTreeSet<String>> {
     Ok(held)
 }
 
-/// What the lists of writers name.
+/// The parts that the lists of writers name.
 #[derive(Default)]
 struct Lists {
     /// Those of writers that live.

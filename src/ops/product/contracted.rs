@@ -18,12 +18,12 @@ pub(super) struct Along<'a, T: Clone> {
     pub(super) items: Cow<'a, [T]>,
 }
 
-/// What an element meets in the factors.
+/// The factors that an element is multiplied by.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Met {
     /// Nothing else.
     Finite,
-    /// What is not finite.
+    /// Factors or values that are not finite.
     Wild,
     /// A gradient of zero: the product is left out.
     LeftOut,

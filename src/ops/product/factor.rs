@@ -111,7 +111,7 @@ impl<'a, T: Element> Scattered<'a, T> {
         self.pattern.lengths()
     }
 
-    /// What counts where it has no entry, if there is such a position.
+    /// The value of positions without an entry, if there are any.
     fn held_gap(&self) -> Option<T> {
         self.gap.filter(|_| saturating_product(self.lengths()[1]) != self.values.len() as u128)
     }

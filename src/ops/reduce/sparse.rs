@@ -147,7 +147,7 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
         }
     }
 
-    /// What all cells hold that are not stored, whatever their labels; of labels that some position has.
+    /// The value of all cells that are not stored, if that is one for all labels that some position has.
     fn of_labels<P: Pattern>(&self, extents: &[u128], stored: &P) -> Result<Option<U>> {
         let mut first: Option<(usize, U)> = None;
         for label in labels_with_gaps(self.reduction, extents, stored)? {
@@ -177,7 +177,7 @@ fn is_same<U: Debug>(a: U, b: U) -> bool {
     format!("{a:?}") == format!("{b:?}")
 }
 
-/// Of the labels that some position has and of which some cell is not stored, the first with each number of positions.
+/// The first label for each number of positions, among labels that a position has and a cell of which is not stored.
 fn labels_with_gaps<P: Pattern>(reduction: &Reduction, extents: &[u128], stored: &P) -> Allocated<Vec<usize>> {
     let place = reduction.place_of_labels().unwrap_or(0);
     let others = reduction.kept_lengths().iter().enumerate().filter(|(at, _)| *at != place);
@@ -429,7 +429,7 @@ pub(crate) fn spread<P: Pattern, U: Operand>(pattern: &P, upstream: &U, axes: &A
     Ok(Tensor::from_valid(pattern.clone(), values, U::Elem::ZERO))
 }
 
-/// What `of` makes of the element of the cell of each entry.
+/// Applies `of` to the element of the cell of each entry.
 pub(crate) fn at_entries_of<P: Pattern, U: Operand>(
     pattern: &P,
     upstream: &U,

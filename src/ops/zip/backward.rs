@@ -30,7 +30,7 @@ fn shape_of<X: Operand, Y: Operand, U: Operand>(x: &X, y: &Y, upstream: &U) -> R
 /// the right, results.
 type Block<T> = fn(&[T], &[T], &[T], &mut [T]);
 
-/// What a gradient comes to, for all of them: +0.0 of a gradient of zero, whatever the elements are.
+/// Applies `of` to each gradient and its elements. A gradient of zero gives +0.0, whatever the elements are.
 fn each<T: Float>(gradients: &[T], left: &[T], right: &[T], slots: &mut [T], of: impl Fn(T, T, T) -> Option<T>) {
     let elements = left.iter().zip(right);
     for ((slot, &gradient), (&left, &right)) in slots.iter_mut().zip(gradients).zip(elements) {
@@ -72,7 +72,7 @@ impl<O: Operand<Elem = T>, P: Operand<Elem = T>, T: Float + Numeric> Side<'_, O,
         self.own.counts_gaps() && self.other.counts_gaps()
     }
 
-    /// What gradients come to, by the elements of both operands.
+    /// The results of the block for each gradient and the elements of both operands.
     fn received(&self, gradients: Vec<T>, own: Vec<T>, other: Vec<T>) -> Result<Vec<T>> {
         let (left, right) = if self.is_left { (&own, &other) } else { (&other, &own) };
         let block = self.block;
@@ -127,7 +127,7 @@ impl<O: Operand<Elem = T>, P: Operand<Elem = T>, T: Float + Numeric> Side<'_, O,
         }
     }
 
-    /// What each entry of a repeated operand receives: the sum over these positions and all others.
+    /// The gradient of each entry of a repeated operand: the sum over these positions and all others.
     fn summed<U: Operand<Elem = T>>(&self, upstream: &U, at: &CooPattern<u64>, shape: &Shape) -> Result<Vec<T>> {
         let pattern = every_entry(self.own)?;
         let probe = Tensor::from_valid(at.clone(), alloc::zeros::<bool>(at.nnz())?, false);
@@ -204,7 +204,7 @@ fn every_position(shape: &Shape) -> Result<CooPattern<u64>> {
     CooPattern::from_coords(shape.clone(), count, coords, u64::MAX)
 }
 
-/// What an upstream gradient has where it stores nothing, if that is not zero.
+/// The value of an upstream gradient at unstored positions, if there are any and it is not zero.
 fn gap_of<U: Operand>(upstream: &U) -> Result<Option<U::Elem>> {
     let gap = upstream.values_and_gaps()?.1;
     Ok(gap.filter(|(fill, count)| fill.is_truthy() && *count > 0).map(|(fill, _)| fill))
@@ -213,8 +213,8 @@ fn gap_of<U: Operand>(upstream: &U) -> Result<Option<U::Elem>> {
 /// The two gradients of a function of two operands.
 type Gradients<X, Y, T> = (<X as Operand>::Reduced<T>, <Y as Operand>::Reduced<T>);
 
-/// What the pages of gradients have in common. Both functions take the upstream gradient and the elements of both
-/// operands; `alone` is among stored entries what comes for one that stands alone, on either side.
+/// The shared text of the pages of gradients. Both functions take the upstream gradient and the elements of both
+/// operands; `alone` is the gradient of a stored entry without a partner, for either side.
 macro_rules! backward {
     ($(
         $(#[doc = $before:literal])*

@@ -43,7 +43,7 @@ impl<'a> Wholes<'a> {
     fn of<P: Pattern>(x: &'a P, y: &'a P, shape: &Shape) -> Self {
         let (left, right) = (whole_lengths(x), whole_lengths(y));
         let is_part = left != x.shape() || right != y.shape();
-        // Of parts that are combined with others than those of their step the wholes say nothing.
+        // Parts that a step of a user combines with other tensors decide by their own shapes.
         match broadcast_shape(left, right) {
             Ok(whole) if is_part => Wholes { left, right, shape: whole },
             _ => Wholes { left: x.shape(), right: y.shape(), shape: shape.clone() },
@@ -175,7 +175,7 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
         ]
     }
 
-    /// Of two tensors.
+    /// The result of two tensors.
     fn whole<Z: Zip<A, B>>(&self, op: Z) -> Result<Tensor<P, Z::Out>> {
         let (x, y, [is_x_full, is_y_full]) = (self.x, self.y, self.are_full());
         let of_right = match is_x_full {
@@ -370,7 +370,7 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
         Ok(zip_sides(op, &left.side(&of_left), &right.side(&of_right), plan.pattern.nnz()))
     }
 
-    /// Of the stored entries of both.
+    /// The result of two stored views.
     fn stored<Z: Zip<A, B>>(&self, op: Z) -> Result<Tensor<P, Z::Out>> {
         let (own_left, own_right) = (own_fill(self.x.fill()), own_fill(self.y.fill()));
         let fill = match (self.is_left_repeated(), self.is_right_repeated()) {

@@ -98,7 +98,7 @@ pub(crate) struct Running {
         feature = "parquet",
         doc = " What does the work: `chunks` for tables that do not fit memory, whose values then take --max-memory"
     )]
-    // Of one engine there is no choice: scripts may name it.
+    // A build with one engine has no choice, and scripts may name it.
     #[cfg_attr(not(feature = "parquet"), doc = " What does the work", arg(hide = true))]
     #[arg(long, help_heading = READING, value_parser = engines(), default_value = "threads", value_name = "ENGINE")]
     pub(crate) engine: String,

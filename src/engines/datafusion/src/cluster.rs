@@ -177,7 +177,7 @@ impl Cluster {
         Ok(SessionContext::new_with_state(state.build()))
     }
 
-    /// What workers find, on the threads that compute, until the deadline. These are not asked for it: they may be late.
+    /// The results of workers, computed on their threads until the deadline. A thread that may be late does not keep it.
     async fn within(&self, asking: Asking, until: Option<Instant>, computing: &Handle) -> Found {
         let late = self.late(asking.channels.anew(), until);
         let cluster = self.clone();
@@ -203,7 +203,7 @@ impl Cluster {
         workers.silent
     }
 
-    /// What those workers find that answer.
+    /// The results of the workers that answer.
     async fn attempt(&self, asking: &Asking) -> Found {
         let Asking { query, expected, channels, folder } = asking;
         let living = self.living(channels).await?;
@@ -272,10 +272,10 @@ struct Workers {
     refused: Vec<String>,
 }
 
-/// What comes of an attempt.
+/// The outcome of an attempt.
 type Found = std::result::Result<Answer, Failure>;
 
-/// What is asked in an attempt, and what is there for it.
+/// The query of an attempt, and the workers and time for it.
 struct Asking {
     query: Arc<Query>,
     expected: Seen,
@@ -343,7 +343,7 @@ fn told(silent: &[String]) -> String {
     }
 }
 
-/// What went wrong on a worker, or on the way: a step that has no result has none elsewhere, and a worker that may not
+/// The error of a worker or of a connection: a step that has no result has none elsewhere, and a worker that may not
 /// ask the others may not do so again.
 fn of_worker(error: DataFusionError) -> Failure {
     match Failure::from(error) {
@@ -399,7 +399,7 @@ impl Runs for Cluster {
             let folder = Arc::new(Folder::new());
             let asking = Asking { query: Arc::clone(query), expected, channels, folder: Arc::clone(&folder) };
             let found = runtimes.answering.block_on(self.within(asking, until, runtimes.computing.handle()));
-            // What hangs is not waited for.
+            // A connection that hangs is not waited for.
             runtimes.close(Duration::from_millis(300));
             folder.remove();
             found

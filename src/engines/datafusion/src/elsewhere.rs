@@ -46,7 +46,7 @@ pub(crate) struct Asked {
     version: String,
 }
 
-/// What a file says that a result depends on.
+/// The facts of a file that a result depends on.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 struct FileSaid {
     #[prost(uint64, repeated, tag = "1")]
@@ -332,7 +332,7 @@ mod tests {
         }
     }
 
-    /// What is not of the file that is meant, of the steps or of the version, computes nothing.
+    /// A query with another file, other steps or another version computes nothing.
     #[test]
     fn a_query_of_something_else_is_refused() -> lacuna::Result<()> {
         let path = std::env::temp_dir().join(format!("lacuna-datafusion-elsewhere-{}.parquet", std::process::id()));

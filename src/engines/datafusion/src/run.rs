@@ -61,7 +61,7 @@ pub(crate) async fn ask(
     match seen == expected {
         true => passes.value(whole, &found).await.map(Answer::Value),
         false => {
-            // Whoever has a part that is damaged says so.
+            // A worker with a damaged part reports it.
             passes.entries = passes.entries.checked(true);
             passes.census().await.map(|_| Answer::Of(seen))
         }

@@ -25,8 +25,8 @@ impl Folder {
         Folder { spill: Mutex::new(Some(Spill::new(None))), made: OnceLock::new() }
     }
 
-    /// What DataFusion is told of it. Where none can be made, nothing is written, and what does not fit memory is
-    /// refused.
+    /// The setting of DataFusion for it. If no folder can be made, nothing is written, and data that does not fit memory
+    /// is an error.
     pub(crate) fn disk(&self) -> DiskManagerBuilder {
         let spill = self.spill.lock().unwrap_or_else(PoisonError::into_inner);
         let mode = match spill.as_ref().and_then(|spill| spill.folder().ok()) {

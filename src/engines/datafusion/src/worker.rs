@@ -53,13 +53,13 @@ const SHARES: usize = 16;
 /// A connection that says nothing for so long is taken for dead.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// What has not ended so soon when a worker stops is not waited for.
+/// A query that has not ended within this time when a worker stops is not waited for.
 const CLOSING: Duration = Duration::from_millis(500);
 
 /// How the path ends by which a worker is asked whether it is there.
 const INFO: &str = "/GetWorkerInfo";
 
-/// What a worker says to who has another token, or has one where it was started without.
+/// The answer of a worker to a client with another token, or with one that the worker was started without.
 pub(crate) const ANOTHER_TOKEN: &str = "the token of this worker is another one";
 pub(crate) const NO_TOKEN: &str = "this worker was started without a token: start it with that of the others";
 
@@ -274,7 +274,7 @@ where
         if is_info {
             return Box::pin(answer);
         }
-        // Whoever asked may go: then the task ends with the set.
+        // The client may disconnect: then the task ends with the set.
         let mut task = JoinSet::new();
         task.spawn_on(answer, &self.computing);
         Box::pin(async move {
@@ -410,8 +410,7 @@ mod tests {
         Ok(std::fs::remove_dir_all(&folder)?)
     }
 
-    /// Of two workers one says nothing, and the other one computes until the deadline: the first is named, and not the
-    /// other.
+    /// One worker does not answer, and another computes until the deadline: only the first is named.
     #[test]
     fn at_the_deadline_it_is_told_who_did_not_answer() -> lacuna::Result<()> {
         let (folder, _, lazy) = written("late")?;

@@ -361,7 +361,7 @@ fn a_worker_ends_at_the_second_signal() {
     assert!(std::fs::read_dir(&spare).unwrap().next().is_none(), "its folder is left");
 }
 
-/// What the README says that a newcomer types, with other ports and the programs of this profile.
+/// The commands of the README, with other ports and the programs of this profile.
 #[test]
 fn the_commands_of_the_readme() {
     let folder = Folder::new("cluster-readme");
