@@ -131,7 +131,7 @@ fn gradients_reach_entries_of_shapes_without_a_dense_form() {
         assert_eq!(stored_coords(&found), x.coords());
         for (coords, value) in found.entries() {
             let wanted = upstream.get(&reduced_coords(&coords, &normalised, false));
-            assert_eq!(value.to_bits(), wanted.to_bits());
+            assert_eq!(value.to_bits(), gradients::without_sign(wanted).to_bits());
         }
     });
 }

@@ -208,6 +208,7 @@ impl<T: Ordered> Counted<T> {
         if Scalar::is_nan(value) {
             return G::zero();
         }
+        let g = gradients::without_sign(g);
         let (low, high) = ((count - 1) / 2, count / 2);
         let (lower, upper) = (self.at_rank(low), self.at_rank(high));
         let n = self.count(|other| other == value) as usize;
