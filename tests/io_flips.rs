@@ -186,17 +186,21 @@ fn bits_of_a_larger_file_are_refused_or_change_nothing() {
     }
 }
 
+/// Writes a tensor with a wrong bit in a value of the last page: values follow the coordinates, 8 bytes each.
+fn write_damaged(path: &Path, x: &CooTensor<f64>) {
+    write(path, x, &WriteOptions::default().compression(Compression::None)).unwrap();
+    let mut bytes = fs::read(path).unwrap();
+    let at = bytes.len() - 20_000;
+    bytes[at] ^= 1;
+    fs::write(path, bytes).unwrap();
+}
+
 /// The entries of a page that is damaged are in no piece, though pieces before it are right.
 #[test]
 fn what_is_damaged_leaves_the_reader_in_no_piece() {
     let folder = Folder::new("pieces");
     let (path, x) = (folder.path("x.parquet"), matrix());
-    write(&path, &x, &WriteOptions::default().compression(Compression::None)).unwrap();
-    let mut bytes = fs::read(&path).unwrap();
-    // A bit of a value of the last page: they come behind the coordinates, 8 bytes each.
-    let end = bytes.len() - 20_000;
-    bytes[end] ^= 1;
-    fs::write(&path, bytes).unwrap();
+    write_damaged(&path, &x);
     let dataset = Dataset::open(&path, &ReadOptions::default()).unwrap();
     let (mut seen, mut errors) = (0, 0);
     for piece in dataset.pieces(1 << 18) {
@@ -220,11 +224,7 @@ fn what_is_damaged_leaves_the_reader_in_no_piece() {
 fn a_slice_beside_the_damage_is_right() {
     let folder = Folder::new("beside");
     let (path, x) = (folder.path("x.parquet"), matrix());
-    write(&path, &x, &WriteOptions::default().compression(Compression::None)).unwrap();
-    let mut bytes = fs::read(&path).unwrap();
-    let end = bytes.len() - 20_000;
-    bytes[end] ^= 1;
-    fs::write(&path, bytes).unwrap();
+    write_damaged(&path, &x);
     let part = |rows: std::ops::Range<usize>| read_slice(&path, &[rows, 0..200], &ReadOptions::default());
     assert!(part(0..150).unwrap().into_coo::<f64, u32>().unwrap().same_as(&x.slice(ndarray::s![..150, ..]).unwrap()));
     assert!(part(450..600).unwrap_err().to_string().contains("row group 0, column `values`: a page: its checksum"));
@@ -254,6 +254,27 @@ fn a_file_without_checksums_is_read_and_told_of() {
     for (name, question, _) in &right {
         let error = question(&path).unwrap_err().to_string();
         assert!(error.contains("the header of a page: its checksum"), "{name}: {error}");
+    }
+}
+
+/// Whatever reads all entries compares them with the hash that the file keeps of them, if no checksum does.
+#[test]
+fn ranges_of_all_rows_are_compared_with_the_hash_of_the_file() {
+    let folder = Folder::new("hash");
+    let (path, x) = (folder.path("x.parquet"), matrix());
+    write(&path, &x, &WriteOptions::default()).unwrap();
+    let right = asked(&path, &[OF_ALL, OF_TWO_AXES]);
+    let mut bytes = unchecked(&fs::read(&path).unwrap());
+    let key = b"\"entries_hash\":\"";
+    let at = (0..bytes.len()).find(|&at| bytes[at..].starts_with(key)).unwrap() + key.len();
+    bytes[at] = if bytes[at] == b'0' { b'1' } else { b'0' };
+    fs::write(&path, bytes).unwrap();
+    for (name, question, right) in &right {
+        match question(&path) {
+            Err(error) => assert!(error.to_string().contains("x.parquet"), "{name}: {error}"),
+            // These read a part of the rows.
+            Ok(answer) => assert!(["slice", "box"].contains(name) && answer == *right, "{name}"),
+        }
     }
 }
 

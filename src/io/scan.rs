@@ -13,7 +13,7 @@ use crate::element::DType;
 use crate::io::dealt::Dealt;
 use crate::io::element::FileElement;
 use crate::io::options::{ReadOptions, WriteOptions};
-use crate::io::parquet::{Columns, Dataset, DatasetWriter};
+use crate::io::parquet::{Columns, Dataset, DatasetWriter, Seen};
 use crate::lazy::source::{Bins, Deal, Held, Part, Source, whole};
 use crate::lazy::{Engine, Lazy, On};
 use crate::pattern::Pattern;
@@ -59,7 +59,7 @@ pub fn scan<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOpti
         wide.spare();
         Ok(Arc::new(narrow) as Held)
     };
-    Ok(Lazy::from_source("scan", Arc::new(Scanned { dataset, width: size_of::<T>(), of })))
+    Ok(Lazy::from_source("scan", Arc::new(Scanned::new(dataset, size_of::<T>(), of))))
 }
 
 impl<T: FileElement, I: Index, E: Engine> On<CooTensor<T, I>, E> {
@@ -134,14 +134,21 @@ const MANY: u64 = 1 << 20;
 
 /// A tensor in files.
 pub(crate) struct Scanned {
-    pub(crate) dataset: Dataset,
+    dataset: Dataset,
     /// The most bytes of an element.
-    pub(crate) width: usize,
+    width: usize,
     /// What becomes of a tensor that was read.
-    pub(crate) of: fn(AnyTensor) -> Result<Held>,
+    of: fn(AnyTensor) -> Result<Held>,
+    /// The ranges of the first axis that were read.
+    seen: Seen,
 }
 
 impl Scanned {
+    /// A dataset whose elements take at most `width` bytes; `of` makes the value of a graph of a tensor that was read.
+    pub(crate) fn new(dataset: Dataset, width: usize, of: fn(AnyTensor) -> Result<Held>) -> Self {
+        Scanned { dataset, width, of, seen: Seen::default() }
+    }
+
     /// The bytes that an entry takes while it is read.
     fn entry_bytes(&self) -> u64 {
         ((self.dataset.shape().rank() + 1) * size_of::<u64>() + self.width) as u64
@@ -167,8 +174,12 @@ impl Source for Scanned {
             None => self.dataset.read()?,
             Some((axis, range)) => {
                 let mut ranges = whole(self.shape());
-                ranges[axis] = range;
-                self.dataset.read_slice(&ranges)?
+                ranges[axis] = range.clone();
+                let tensor = self.dataset.read_slice(&ranges)?;
+                if axis == 0 {
+                    self.seen.note(&self.dataset, range, &tensor)?;
+                }
+                tensor
             }
         };
         (self.of)(tensor)

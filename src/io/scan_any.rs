@@ -41,7 +41,7 @@ use crate::lazy::{Engine, Lazy, On};
 pub fn scan_any(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Lazy<AnyTensor>> {
     let dataset = Dataset::open(path, options)?.told_as_one();
     let width = size_of::<num_complex::Complex64>();
-    Ok(Lazy::from_source("scan", Arc::new(Scanned { dataset, width, of: |tensor| Ok(Arc::new(tensor) as Held) })))
+    Ok(Lazy::from_source("scan", Arc::new(Scanned::new(dataset, width, |tensor| Ok(Arc::new(tensor) as Held)))))
 }
 
 impl<E: Engine> On<AnyTensor, E> {

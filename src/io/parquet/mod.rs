@@ -25,6 +25,7 @@ mod picked;
 mod pieces;
 mod read;
 mod records;
+mod seen;
 mod slice;
 mod thrift;
 mod write;
@@ -38,6 +39,7 @@ pub(crate) use dataset_writer::names_folder;
 pub use pieces::Pieces;
 pub(crate) use read::{read_file, read_stream};
 pub(crate) use records::Records;
+pub(crate) use seen::Seen;
 pub(crate) use slice::read_slice;
 pub(crate) use write::write;
 

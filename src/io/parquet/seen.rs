@@ -1,0 +1,86 @@
+//! Comparing the ranges of a tensor, read one by one, with what its files say of all entries.
+//!
+//! Where every byte has a checksum a range is compared as it is read, and hashing all entries again would take as long as
+//! reading them.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use super::columns::Columns;
+use super::dataset::Dataset;
+use super::described::Extent;
+use crate::base::error::Result;
+use crate::dispatch;
+use crate::dynamic::AnyTensor;
+
+/// The ranges of the first axis that were read, until they are all of it.
+#[derive(Default)]
+pub(crate) struct Seen(Mutex<Ranges>);
+
+#[derive(Default)]
+struct Ranges {
+    /// The end of each range and its entries, by its start.
+    found: BTreeMap<usize, (usize, Extent)>,
+    /// The sum of their lengths.
+    length: usize,
+}
+
+impl Seen {
+    /// Notes the entries of some rows. Refuses them if these and the rows noted before are all rows, and have other
+    /// entries than the files say.
+    pub(crate) fn note(&self, dataset: &Dataset, rows: Range<usize>, part: &AnyTensor) -> Result<()> {
+        let Some(said) = &dataset.described().extent else { return Ok(()) };
+        // Entries of another type than the files have another hash.
+        if dataset.are_checked() || rows.is_empty() || part.dtype() != dataset.own_dtype() {
+            return Ok(());
+        }
+        let extent = dispatch!(part, x => Columns::of(x)?.within(dataset.shape(), rows.start).extent(0..x.nnz())?);
+        let mut ranges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match ranges.with(rows, extent, dataset.shape()[0]) {
+            Some(all) => said.check(&all).map_err(|error| error.in_file(dataset.root())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Ranges {
+    /// Adds a range. All entries, once the ranges follow each other from 0 to `length`: then nothing is noted any more.
+    fn with(&mut self, rows: Range<usize>, extent: Extent, length: usize) -> Option<Extent> {
+        self.length = self.length.saturating_add(rows.len());
+        if let Some((end, _)) = self.found.insert(rows.start, (rows.end, extent)) {
+            self.length = self.length.saturating_sub(end - rows.start);
+        }
+        if self.length < length {
+            return None;
+        }
+        let (mut all, mut at) = (Extent::default(), 0);
+        while at < length {
+            let (end, next) = self.found.get(&at)?;
+            all.append(next)?;
+            at = *end;
+        }
+        *self = Ranges::default();
+        Some(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extent(hash: u64) -> Extent {
+        Extent { entries: 1, hash, ends: Some((vec![hash], vec![hash])) }
+    }
+
+    #[test]
+    fn ranges_are_compared_once_they_are_all_rows() {
+        let mut ranges = Ranges::default();
+        assert!(ranges.with(4..6, extent(4), 6).is_none() && ranges.with(0..3, extent(100), 6).is_none());
+        // A range that is read again in parts.
+        assert!(ranges.with(0..2, extent(1), 6).is_none());
+        let all = ranges.with(2..4, extent(2), 6).unwrap();
+        assert_eq!((all.entries, all.hash, all.ends), (3, 7, Some((vec![1], vec![4]))));
+        assert!(ranges.found.is_empty() && ranges.with(0..6, extent(5), 6).is_some_and(|all| all.hash == 5));
+    }
+}
