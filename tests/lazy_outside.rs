@@ -21,15 +21,16 @@ impl Engine for InParts {
         let fold = plan.results()[0];
         let is_read = |at: &usize| plan.view(*at).source().is_some();
         let read = (0..plan.count()).find(is_read).expect("a plan that reads");
-        let steps: Vec<usize> = (read + 1..fold).collect();
-        assert!(steps.iter().all(|&at| plan.view(at).is_each()));
-        let query = Query::new(plan, fold, &steps, read)?;
+        let sides: Vec<(usize, Held)> =
+            slots.iter().enumerate().filter_map(|(at, slot)| Some((at, slot.clone()?))).collect();
+        let steps: Vec<usize> = (0..fold).filter(|&at| at != read && slots[at].is_none()).collect();
+        assert!(steps.iter().all(|&at| plan.view(at).is_elementwise()));
+        let query = Query::new(plan, fold, &steps, read, &sides)?;
         let mut found = grouped(&query, self.0)?;
         let all =
             (found.iter().map(|group| group.count).sum(), plan.view(read).source().and_then(|read| read.checks()));
         assert_eq!(Some(all.0), all.1.map(|(entries, _)| entries));
         (self.1)(&mut found);
-        assert!(slots.iter().all(Option::is_none));
         query.finish(&found).map(|value| vec![value])
     }
 
@@ -71,7 +72,9 @@ fn grouped(query: &Query, parts: usize) -> Result<Vec<Found>> {
 
 /// Takes rows in, one by one.
 fn add(query: &Query, rows: &Rows, groups: &mut BTreeMap<Vec<u64>, (Box<dyn Partial>, u64)>) -> Result<()> {
-    let values = query.map(&rows.values)?;
+    let sides =
+        query.sides().iter().map(|side| side.at(&rows.coords, rows.hashes.len())).collect::<Result<Vec<_>>>()?;
+    let values = query.map(&rows.values, &sides.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
     for (row, value) in values.chunks(query.width()).enumerate() {
         let coords = query.kept().iter().map(|&axis| rows.coords[axis][row]).collect();
         let (partial, count) = groups.entry(coords).or_insert_with(|| (query.partial().expect("a fold"), 0));
@@ -126,6 +129,28 @@ fn parts_are_merged_to_the_same_bits() {
         }
         let found = x.isnan().any(&axes).on(InParts(5, |_| ())).collect().unwrap();
         assert_eq!(found, x.isnan().any(&axes).collect().unwrap());
+    }
+}
+
+/// Operands that are repeated are looked up for each entry, where the result has the entries that are read.
+#[test]
+fn repeated_operands_are_looked_up() {
+    let (_file, x) = scanned("sides");
+    let row = CooTensor::new([4], vec![vec![0, 1, 2, 3]], vec![2.0, -1.0, 0.5, 3.0], 7.0).unwrap();
+    let number = CooTensor::new([1, 1, 1], vec![vec![0]; 3], vec![1.5], 0.0).unwrap();
+    for axes in [Axes::all(), Axes::from(0), Axes::from([0, 2]).keep_dims()] {
+        let of_row = x.stored().mul(row.lazy().stored()).sum(&axes);
+        for fold in [of_row, (&(&x - &number) * &number).nansum(&axes), (&x * &number).max(&axes)] {
+            for parts in [1, 3, 100] {
+                let found = fold.on(InParts(parts, |_| ())).collect().unwrap();
+                assert_eq!(bits(&found), bits(&fold.collect().unwrap()), "{fold:?} over {axes:?} in {parts} parts");
+            }
+        }
+    }
+    let gaps = CooTensor::new([4], vec![vec![1]], vec![2.0], 7.0).unwrap();
+    for (step, why) in [(&x + &row, "it stores elements where what is read has none"), (&x + &gaps, "every element")] {
+        let error = step.sum(0).on(InParts(2, |_| ())).collect().unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
     }
 }
 

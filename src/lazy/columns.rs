@@ -27,8 +27,17 @@ pub trait ByBytes: Send + Sync {
     /// if there is one.
     fn piece(&self, like: &Held, values: &[u8], has_gap: bool) -> Result<Held>;
 
+    /// A tensor of that shape without entries, which has the fill of `like`.
+    fn none(&self, like: &Held, shape: &Shape) -> Result<Held>;
+
+    /// A tensor without positions, which has the fill that these bytes are.
+    fn filled(&self, value: &[u8]) -> Result<Held>;
+
     /// The fill.
     fn fill(&self, value: &Held) -> Number;
+
+    /// The bytes of the fill.
+    fn fill_bytes(&self, value: &Held) -> Vec<u8>;
 
     /// The bytes of all values.
     fn values<'a>(&self, value: &'a Held) -> &'a [u8];
@@ -60,8 +69,24 @@ impl<P: Pattern, T: Element> ByBytes for OfTensors<P, T> {
         Ok(Arc::new(Tensor::from_valid(pattern, values, fill)))
     }
 
+    fn none(&self, like: &Held, shape: &Shape) -> Result<Held> {
+        let coords = vec![Vec::new().into(); shape.rank()];
+        let pattern = P::from_coords(shape.clone(), 0, coords, default_limit(0))?;
+        Ok(Arc::new(Tensor::from_valid(pattern, Vec::new(), known::<Tensor<P, T>>(like).fill())))
+    }
+
+    fn filled(&self, value: &[u8]) -> Result<Held> {
+        let fill = values_of::<T>(value).and_then(|values| values.first().copied());
+        let pattern = P::from_coords(Shape::from([0]), 0, vec![Vec::new().into()], default_limit(0))?;
+        Ok(Arc::new(Tensor::from_valid(pattern, Vec::new(), fill.ok_or_else(|| refused("bytes are no value"))?)))
+    }
+
     fn fill(&self, value: &Held) -> Number {
         known::<Tensor<P, T>>(value).fill().to_number()
+    }
+
+    fn fill_bytes(&self, value: &Held) -> Vec<u8> {
+        bytes_of(&[known::<Tensor<P, T>>(value).fill()]).to_vec()
     }
 
     fn values<'a>(&self, value: &'a Held) -> &'a [u8] {

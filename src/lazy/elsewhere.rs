@@ -1,11 +1,13 @@
 //! What another machine is told of a [`Query`], and what it makes of that: it reads, maps and folds, and finishes nothing.
 
 use std::fmt::Write;
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Lazy;
+use super::columns::{ByBytes, OfTensors};
 use super::node::{Body, Held};
 use super::outside::{How, Query, Reader};
 use super::text::{Text, filled};
@@ -31,8 +33,10 @@ use crate::tensor::coo::CooTensor;
 pub struct Told {
     /// The element type of what is read.
     pub dtype: DType,
-    /// The steps before the fold, as a program of one input.
+    /// The steps before the fold, as a program of what is read and of the sides.
     pub chain: Option<String>,
+    /// The element type of each operand that is repeated beside what is read, and the bytes of the fill of its pieces.
+    pub sides: Vec<(DType, Vec<u8>)>,
     /// The fold.
     pub fold: Folding,
     /// Whether there are positions without an entry.
@@ -63,7 +67,8 @@ impl Query {
     pub fn told(&self) -> Result<Told> {
         let dtype = self.reader().kind().dtype();
         let chain = self.is_mapped().then(|| self.chain(dtype)).transpose()?;
-        Ok(Told { dtype, chain, fold: self.folding(), has_gap: self.has_gap() })
+        let (sides, fold, has_gap) = (self.said_of_sides(), self.folding(), self.has_gap());
+        Ok(Told { dtype, chain, sides, fold, has_gap })
     }
 
     fn folding(&self) -> Folding {
@@ -78,17 +83,27 @@ impl Query {
 
     fn chain(&self, dtype: DType) -> Result<String> {
         let mut text = format!("{HEAD}\nt0 = input(\"x\", \"{dtype}\", \"coo\", [\"?\"])\n");
+        let sides = self.said_of_sides();
+        for (at, (dtype, _)) in sides.iter().enumerate() {
+            let name = side_name(at);
+            let _ = writeln!(text, "t{} = input(\"{name}\", \"{dtype}\", \"coo\", [\"?\"])", at + 1);
+        }
         for (at, (node, inputs)) in self.steps().iter().enumerate() {
             let Text::Calls(calls) = &node.text else {
                 return Err(refused(&format!("{} has no text, by which workers are told of it", node.name)));
             };
             let [call] = &calls[..] else { return Err(refused("a step has several results")) };
             let name = |input: usize| format!("t{}", inputs.get(input).copied().unwrap_or_default());
-            let _ = writeln!(text, "t{} = {}", at + 1, filled(call, name));
+            let _ = writeln!(text, "t{} = {}", at + sides.len() + 1, filled(call, name));
         }
-        let _ = writeln!(text, "result = [t{}]", self.steps().len());
+        let _ = writeln!(text, "result = [t{}]", self.steps().len() + sides.len());
         Ok(text)
     }
+}
+
+/// The name of a side in the text of a program.
+pub fn side_name(at: usize) -> String {
+    format!("y{at}")
 }
 
 impl Reader {
@@ -130,6 +145,17 @@ impl Reader {
 /// The bytes of all values.
 pub fn value_bytes<T: Element, I: Index>(x: &CooTensor<T, I>) -> Vec<u8> {
     bytes_of(x.values()).to_vec()
+}
+
+/// A COO tensor of rank 1 of the elements that these bytes are, and of one position more that holds the fill, if there is
+/// one.
+///
+/// # Errors
+///
+/// `Argument`: bytes are no elements.
+pub fn piece<T: Element>(fill: &[u8], values: &[u8], has_gap: bool) -> Result<Held> {
+    let kind = OfTensors::<CooPattern<u64>, T>(PhantomData);
+    kind.piece(&kind.filled(fill)?, values, has_gap)
 }
 
 /// Nothing comes in pieces: what would take them is asked for.

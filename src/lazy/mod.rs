@@ -59,6 +59,7 @@ mod reshape;
 mod rewrite;
 mod scan;
 pub(crate) mod shares;
+mod sides;
 mod softmax;
 pub(crate) mod source;
 mod take;

@@ -4,14 +4,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub use super::chunks::Spill;
 pub use super::columns::ByBytes;
-pub use super::elsewhere::{Folding, Told, value_bytes};
+pub use super::elsewhere::{Folding, Told, piece, side_name, value_bytes};
 pub use super::engine::sealed::Sealed;
 pub use super::node::Held;
-use super::node::{Body, InPieces, Node};
+use super::node::{Body, Form, InPieces, Node};
 pub use super::plan::Plan;
 use super::plan::Step;
 use super::reductions::{is_fold, is_middle};
 use super::shares::{Share, shares};
+pub use super::sides::Side;
+use super::sides::{Beside, Input, on_entries};
 pub use super::source::Part;
 use super::source::Source;
 pub use crate::base::alloc::AllocError;
@@ -47,8 +49,14 @@ impl Plan {
 
     /// The values of the results, where some values are there: what these do not need is not computed.
     pub fn finish(&self, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
-        let (plan, slots) = self.rest(slots);
+        let (plan, slots) = self.rest(&self.outputs, slots);
         plan.run(slots)
+    }
+
+    /// The value of a step, where some values are there.
+    pub fn value(&self, at: usize, slots: Vec<Option<Held>>) -> Result<Held> {
+        let (plan, slots) = self.rest(&[at], slots);
+        plan.run(slots)?.pop().ok_or_else(|| unlike("a step has no value"))
     }
 
     /// All steps in words.
@@ -86,6 +94,11 @@ impl<'a> View<'a> {
     /// Whether it is computed element by element on the pattern of its inputs.
     pub fn is_each(self) -> bool {
         self.step.is_fused()
+    }
+
+    /// Whether it is computed element by element, on the pattern of its inputs or on another one.
+    pub fn is_elementwise(self) -> bool {
+        matches!(self.step.node.form(), Form::Each | Form::EachOfFirst)
     }
 
     /// What is read for it, if it is read.
@@ -213,6 +226,9 @@ pub struct Query {
     /// The shape of what is folded.
     shape: Shape,
     reader: Reader,
+    /// Operands of the steps that are repeated.
+    sides: Vec<Beside>,
+    /// Each with the numbers of its inputs: 0 is what is read, and behind it stand the sides.
     steps: Vec<(Arc<Node>, Vec<usize>)>,
     has_gap: bool,
     header: Held,
@@ -239,13 +255,19 @@ fn unlike(why: &str) -> Error {
 }
 
 impl Query {
-    /// The fold of a plan with that number, the steps that its operand goes through, in order, and what is read.
-    pub fn new(plan: &Plan, fold: usize, steps: &[usize], read: usize) -> Result<Self> {
+    /// The fold of a plan with that number, the steps that its operand goes through, in order, and what is read. Other
+    /// operands of these steps stand with their values in `sides`.
+    ///
+    /// # Errors
+    ///
+    /// `Argument`: a step does not give exactly the entries that are read; those of the steps.
+    pub fn new(plan: &Plan, fold: usize, steps: &[usize], read: usize, sides: &[(usize, Held)]) -> Result<Self> {
         let node = |at: usize| &plan.steps[at].node;
         let bytes = |at: usize| node(at).kind.by_bytes().ok_or_else(|| unlike("it is no tensor of one element type"));
         let Body::Source(source) = &node(read).body else { return Err(unlike("it is not read")) };
         let reader = Reader { source: Arc::clone(source), kind: bytes(read)? };
-        let places: Vec<usize> = std::iter::once(read).chain(steps.iter().copied()).collect();
+        let operands = std::iter::once(read).chain(sides.iter().map(|(at, _)| *at));
+        let places: Vec<usize> = operands.chain(steps.iter().copied()).collect();
         let place = |at: &usize| places.iter().position(|place| place == at);
         let of_step = |&at: &usize| {
             let inputs = plan.steps[at].inputs.iter().map(place).collect::<Option<Vec<_>>>();
@@ -255,12 +277,13 @@ impl Query {
         let entries = source.checks().map_or(0, |(entries, _)| entries);
         let has_gap = source.shape().wide_size() > u128::from(entries);
         let header = source.none()?;
-        let none = through(&steps, reader.kind.piece(&header, &[], has_gap)?)?;
+        let mut sides = sides.iter().map(|(at, value)| Beside::new(node(*at), value)).collect::<Result<Vec<_>>>()?;
+        let none = none_of(&reader, &header, has_gap, &steps, &mut sides)?;
         let folded = bytes(*places.last().unwrap_or(&read))?;
         let kept = plan.view(fold).kept().ok_or_else(|| unlike("it is no fold"))?;
         let (shape, fold) = (source.shape().clone(), Arc::clone(node(fold)));
         let how = asked(&fold, &none, folded)?;
-        Ok(Query { fold, kept, shape, reader, steps, has_gap, header, none, folded, how })
+        Ok(Query { fold, kept, shape, reader, sides, steps, has_gap, header, none, folded, how })
     }
 
     /// What is read.
@@ -277,7 +300,17 @@ impl Query {
         &self.fold
     }
 
-    /// The steps before the fold, each with the numbers of its inputs: 0 is what is read.
+    /// The operands of the steps that are repeated: an engine looks their elements up.
+    pub fn sides(&self) -> Vec<Side> {
+        self.sides.iter().map(|beside| beside.side.clone()).collect()
+    }
+
+    /// The types of these, and the bytes of the fills of pieces of them.
+    pub(super) fn said_of_sides(&self) -> Vec<(DType, Vec<u8>)> {
+        self.sides.iter().map(Beside::dtype_and_fill).collect()
+    }
+
+    /// The steps before the fold, each with the numbers of its inputs: 0 is what is read, and behind it stand the sides.
     pub(super) fn steps(&self) -> &[(Arc<Node>, Vec<usize>)] {
         &self.steps
     }
@@ -301,10 +334,13 @@ impl Query {
         (self.folded.dtype(), self.folded.fill(&self.none))
     }
 
-    /// What the steps make of the bytes of values.
-    pub fn map(&self, values: &[u8]) -> Result<Vec<u8>> {
-        let piece = self.reader.kind.piece(&self.header, values, self.has_gap)?;
-        Ok(self.folded.values(&through(&self.steps, piece)?).to_vec())
+    /// What the steps make of the bytes of values, and of those of the elements of each side that meet them.
+    pub fn map(&self, values: &[u8], sides: &[&[u8]]) -> Result<Vec<u8>> {
+        let mut pieces = vec![self.reader.kind.piece(&self.header, values, self.has_gap)?];
+        for (beside, bytes) in self.sides.iter().zip(sides) {
+            pieces.push(beside.piece(bytes, self.has_gap)?);
+        }
+        Ok(self.folded.values(&through(&self.steps, pieces)?).to_vec())
     }
 
     /// The fold of no group, if it is a fold.
@@ -342,9 +378,34 @@ impl Query {
     }
 }
 
-/// A piece behind some steps.
-fn through(steps: &[(Arc<Node>, Vec<usize>)], piece: Held) -> Result<Held> {
-    let mut values = vec![piece];
+/// What the steps make of no entries, which tells the fill behind them. Refuses steps with other entries than what is
+/// read.
+fn none_of(
+    reader: &Reader,
+    header: &Held,
+    has_gap: bool,
+    steps: &[(Arc<Node>, Vec<usize>)],
+    sides: &mut [Beside],
+) -> Result<Held> {
+    let shape = reader.source.shape();
+    // The piece of each value, and its kind; a side has none of its own.
+    let mut values = vec![Some((reader.kind, reader.kind.piece(header, &[], has_gap)?))];
+    values.extend(sides.iter().map(|_| None));
+    for (node, inputs) in steps {
+        let input = |&at: &usize| match &values[at] {
+            Some((kind, none)) => Input::Entries(*kind, none),
+            None => Input::Side(at - 1),
+        };
+        let inputs: Vec<Input<'_>> = inputs.iter().map(input).collect();
+        let found = on_entries(node, &inputs, sides, shape, has_gap)?;
+        let kind = node.kind.by_bytes().ok_or_else(|| unlike("it is no tensor of one element type"))?;
+        values.push(Some((kind, found)));
+    }
+    values.pop().flatten().map(|(_, none)| none).ok_or_else(|| unlike("there is nothing"))
+}
+
+/// What some steps make of pieces of what they begin with.
+fn through(steps: &[(Arc<Node>, Vec<usize>)], mut values: Vec<Held>) -> Result<Held> {
     for (node, inputs) in steps {
         let inputs: Vec<Held> = inputs.iter().map(|&input| Arc::clone(&values[input])).collect();
         values.push(node.run(&inputs)?);

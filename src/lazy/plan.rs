@@ -204,10 +204,10 @@ impl Plan {
         }
     }
 
-    /// The plan of what is left to do where some values are there, and these.
-    pub(super) fn rest(&self, slots: Vec<Option<Held>>) -> (Self, Vec<Option<Held>>) {
+    /// The plan of what these outputs still need where some values are there, and these values.
+    pub(super) fn rest(&self, outputs: &[usize], slots: Vec<Option<Held>>) -> (Self, Vec<Option<Held>>) {
         let mut is_needed = vec![false; self.steps.len()];
-        self.outputs.iter().for_each(|&at| is_needed[at] = true);
+        outputs.iter().for_each(|&at| is_needed[at] = true);
         // Inputs stand before what is made of them.
         for at in (0..self.steps.len()).rev().filter(|&at| slots[at].is_none()) {
             let inputs = self.steps[at].inputs.iter().filter(|_| is_needed[at]).copied().collect::<Vec<_>>();
@@ -222,7 +222,7 @@ impl Plan {
             steps.push(step);
             left.push(slot);
         }
-        (Plan::of_steps(steps, self.outputs.iter().map(|&at| places[at]).collect()), left)
+        (Plan::of_steps(steps, outputs.iter().map(|&at| places[at]).collect()), left)
     }
 
     pub(super) fn explain(&self) -> String {

@@ -30,11 +30,14 @@ use crate::map::{Asks, Shared};
 use crate::run::{self, Answer};
 use crate::runtimes::Runtimes;
 use crate::spill::Folder;
-use crate::which::{Reason, Region};
+use crate::which::Reason;
 use crate::worker::{ANOTHER_TOKEN, NO_TOKEN, QUERY, hex};
 
 /// The bytes that what a worker is told of a query may take.
 const MOST: usize = 1 << 15;
+
+/// The bytes that operands beside a file may take, which go to workers with the plan.
+const MOST_BESIDE: usize = 1 << 20;
 
 /// Workers on this machine or on others as the engine of a graph: `lacuna-worker`, started on each.
 ///
@@ -372,8 +375,11 @@ impl Runs for Cluster {
         self.memory
     }
 
-    fn takes(&self, region: &Region) -> std::result::Result<(), Reason> {
-        let asked = Asked::of(&region.query).map_err(|error| Reason(error.to_string()))?;
+    fn takes(&self, query: &Query) -> std::result::Result<(), Reason> {
+        let asked = Asked::of(query).map_err(|error| Reason(error.to_string()))?;
+        if query.sides().iter().map(|side| side.bytes().len()).sum::<usize>() > MOST_BESIDE {
+            return Err(Reason(format!("its operands beside the file take more than {MOST_BESIDE} bytes")));
+        }
         match asked.encoded_len() <= MOST {
             true => Ok(()),
             false => Err(Reason("its steps are too long a text for workers".into())),

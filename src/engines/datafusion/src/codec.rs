@@ -6,6 +6,7 @@ use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
+use lacuna::lazy::outside::Side;
 use prost::Message;
 
 use crate::map::Shared;
@@ -22,6 +23,31 @@ struct ScanSaid {
     columns: Vec<u32>,
     #[prost(bool, tag = "4")]
     is_checked: bool,
+    #[prost(message, repeated, tag = "5")]
+    sides: Vec<SideSaid>,
+}
+
+/// An operand that is repeated beside what is read.
+#[derive(Clone, PartialEq, prost::Message)]
+struct SideSaid {
+    #[prost(uint64, repeated, tag = "1")]
+    lengths: Vec<u64>,
+    #[prost(uint32, tag = "2")]
+    width: u32,
+    #[prost(bytes = "vec", tag = "3")]
+    bytes: Vec<u8>,
+}
+
+impl SideSaid {
+    fn of(side: &Side) -> Self {
+        let lengths = side.lengths().iter().map(|&length| length as u64).collect();
+        SideSaid { lengths, width: side.width() as u32, bytes: side.bytes().to_vec() }
+    }
+
+    fn side(&self) -> Result<Side> {
+        let lengths = self.lengths.iter().map(|&length| usize::try_from(length).unwrap_or(usize::MAX)).collect();
+        Side::new(lengths, self.width as usize, self.bytes.as_slice().into()).map_err(|error| wrong(&error.to_string()))
+    }
 }
 
 /// So many parts a step of a plan may have.
@@ -47,8 +73,12 @@ impl PhysicalExtensionCodec for Codec {
         if !inputs.is_empty() || !(1..=PARTS).contains(&said.parts) {
             return Err(wrong("it is no scan"));
         }
-        let entries =
-            Entries::new(self.0.query.reader().clone(), said.parts as usize, said.memory).checked(said.is_checked);
+        let sides = said.sides.iter().map(SideSaid::side).collect::<Result<Vec<_>>>()?;
+        if !sides.iter().map(Side::width).eq(self.0.query.side_widths()) {
+            return Err(wrong("the operands beside what is read are not those of its steps"));
+        }
+        let entries = Entries::new(self.0.query.reader().clone(), sides, said.parts as usize, said.memory)
+            .checked(said.is_checked);
         let columns = said.columns.iter().map(|&column| column as usize).collect();
         Ok(Arc::new(Scan::new(entries, Some(&columns))?))
     }
@@ -63,7 +93,8 @@ impl PhysicalExtensionCodec for Codec {
         let (parts, memory, columns, is_checked) = scan.said();
         let parts = u32::try_from(parts).map_err(|_| wrong("there are too many parts"))?;
         let columns = columns.iter().map(|&column| column as u32).collect();
-        let said = ScanSaid { parts, memory, columns, is_checked };
+        let sides = scan.sides().iter().map(SideSaid::of).collect();
+        let said = ScanSaid { parts, memory, columns, is_checked, sides };
         said.encode(bytes).map_err(|error| DataFusionError::External(Box::new(error)))
     }
 }

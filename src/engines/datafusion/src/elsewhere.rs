@@ -6,7 +6,7 @@ use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use lacuna::dynamic::AnyTensor;
 use lacuna::eval::Program;
 use lacuna::io::{ReadOptions, scan};
-use lacuna::lazy::outside::{Folding, Held, How, Ordered, Partial, Reader, Told, value_bytes};
+use lacuna::lazy::outside::{Folding, Held, How, Ordered, Partial, Reader, Told, piece, side_name, value_bytes};
 use lacuna::{CooTensor, DType, Number, dispatch, dispatch_dtype};
 
 use crate::map::Asks;
@@ -16,7 +16,7 @@ pub(crate) const STEP: &str = "lacuna refuses a step: ";
 
 /// What an engine and its workers must have in common: the package, and a number that changes with what is said between
 /// them.
-pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/4");
+pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/5");
 
 /// A query that a worker was told of.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
@@ -44,6 +44,19 @@ pub(crate) struct Asked {
     has_gap: bool,
     #[prost(string, tag = "12")]
     version: String,
+    /// The operands that are repeated beside the file.
+    #[prost(message, repeated, tag = "13")]
+    sides: Vec<SideSaid>,
+}
+
+/// What is told of an operand that is repeated beside the file; its elements come with the scan.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+struct SideSaid {
+    #[prost(string, tag = "1")]
+    dtype: String,
+    /// The bytes of the fill of its pieces.
+    #[prost(bytes = "vec", tag = "2")]
+    fill: Vec<u8>,
 }
 
 /// The facts of a file that a result depends on.
@@ -105,7 +118,7 @@ fn in_words((dtype, fill): (DType, Number)) -> String {
 impl Asked {
     /// What is told of a query.
     pub(crate) fn of(query: &dyn Asks) -> lacuna::Result<Self> {
-        let Told { dtype, chain, fold: Folding { name, is_stored, order }, has_gap } = query.told()?;
+        let Told { dtype, chain, sides, fold: Folding { name, is_stored, order }, has_gap } = query.told()?;
         let reader = query.reader();
         let path = full(reader.path().ok_or_else(|| refused("what is read is no file"))?)?;
         // What is gone here is told before anybody is asked.
@@ -123,6 +136,7 @@ impl Asked {
             order: order.into(),
             has_gap,
             version: VERSION.into(),
+            sides: sides.into_iter().map(|(dtype, fill)| SideSaid { dtype: dtype.name().into(), fill }).collect(),
         })
     }
 
@@ -182,7 +196,10 @@ impl Elsewhere {
         }
         let order = u8::try_from(asked.order).map_err(|_| wrong("there is no such norm"))?;
         let fold = Folding { name: asked.fold.clone(), is_stored: asked.is_stored, order };
-        let told = Told { dtype, chain: asked.chain.clone(), fold, has_gap: asked.has_gap };
+        let side = |side: &SideSaid| Some((DType::from_name(&side.dtype)?, side.fill.clone()));
+        let sides = asked.sides.iter().map(side).collect::<Option<Vec<_>>>();
+        let sides = sides.ok_or_else(|| wrong("there is no such element type"))?;
+        let told = Told { dtype, chain: asked.chain.clone(), sides, fold, has_gap: asked.has_gap };
         let query = Elsewhere::new(told, reader, kept)?;
         let (own, asked) = (in_words(query.mapped), &asked.mapped);
         match own == *asked {
@@ -196,7 +213,8 @@ impl Elsewhere {
         let program = told.chain.as_deref().map(Program::parse).transpose();
         let program = program.map_err(|fault| wrong(&fault.to_string()))?;
         let none = any_of(told.dtype, &reader.piece(&[], told.has_gap).map_err(external)?).map_err(external)?;
-        let none = through(program.as_ref(), none).map_err(external)?;
+        let sides = pieces(&told, &vec![&[][..]; told.sides.len()]).map_err(external)?;
+        let none = through(program.as_ref(), none, &sides).map_err(external)?;
         let width = dispatch_dtype!(none.dtype(), T => size_of::<T>(), else => 0);
         let how = how(&told.fold, &none).ok_or_else(|| wrong("this type has no such fold"))?;
         let mapped = (none.dtype(), none.fill());
@@ -225,9 +243,13 @@ impl Asks for Elsewhere {
         self.mapped
     }
 
-    fn map(&self, values: &[u8]) -> lacuna::Result<Vec<u8>> {
+    fn side_widths(&self) -> Vec<usize> {
+        self.told.sides.iter().map(|(dtype, _)| dispatch_dtype!(*dtype, T => size_of::<T>(), else => 0)).collect()
+    }
+
+    fn map(&self, values: &[u8], sides: &[&[u8]]) -> lacuna::Result<Vec<u8>> {
         let piece = any_of(self.told.dtype, &self.reader.piece(values, self.told.has_gap)?)?;
-        let mapped = through(self.program.as_ref(), piece)?;
+        let mapped = through(self.program.as_ref(), piece, &pieces(&self.told, sides)?)?;
         dispatch_dtype!(mapped.dtype(), T => Ok(value_bytes(&mapped.into_coo::<T, u64>()?)), else => Ok(Vec::new()))
     }
 
@@ -258,10 +280,21 @@ fn any_of(dtype: DType, piece: &Held) -> lacuna::Result<AnyTensor> {
     any.ok_or_else(|| step("what is read has another type"))
 }
 
-/// What the steps make of a tensor.
-fn through(program: Option<&Program>, x: AnyTensor) -> lacuna::Result<AnyTensor> {
+/// The elements of the operands beside the file that these bytes are.
+fn pieces(told: &Told, sides: &[&[u8]]) -> lacuna::Result<Vec<AnyTensor>> {
+    let side = |((dtype, fill), values): (&(DType, Vec<u8>), &&[u8])| {
+        let piece = dispatch_dtype!(*dtype, T => piece::<T>(fill, values, told.has_gap)?,
+            else => return Err(step("an operand beside the file has another type")));
+        any_of(*dtype, &piece)
+    };
+    told.sides.iter().zip(sides).map(side).collect()
+}
+
+/// What the steps make of a tensor, and of the operands beside it.
+fn through(program: Option<&Program>, x: AnyTensor, sides: &[AnyTensor]) -> lacuna::Result<AnyTensor> {
     let Some(program) = program else { return Ok(x) };
-    let found = program.run(|_| Some(x.clone())).map_err(step)?;
+    let side = |name: &str| (0..sides.len()).find(|&at| side_name(at) == name).map(|at| sides[at].clone());
+    let found = program.run(|name| side(name).or_else(|| Some(x.clone()))).map_err(step)?;
     found.into_iter().next().ok_or_else(|| step("there is no result"))
 }
 
@@ -312,9 +345,9 @@ mod tests {
     impl Sealed for &Overhears {}
 
     impl Engine for &Overhears {
-        fn values(&self, plan: &Plan, _: Vec<Option<Held>>) -> lacuna::Result<Vec<Held>> {
-            let region = region(plan, plan.results()[0]).unwrap_or_else(|why| panic!("{why:?}"));
-            *self.0.lock().expect("a lock") = Some(Asked::of(&region.query)?);
+        fn values(&self, plan: &Plan, mut slots: Vec<Option<Held>>) -> lacuna::Result<Vec<Held>> {
+            let region = region(plan, plan.results()[0], &slots).unwrap_or_else(|why| panic!("{why:?}"));
+            *self.0.lock().expect("a lock") = Some(Asked::of(&region.asked(plan, &mut slots)?)?);
             Err(refused("it is only listened to"))
         }
 

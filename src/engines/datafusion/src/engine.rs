@@ -111,7 +111,7 @@ pub(crate) fn runtime(memory: usize, disk: DiskManagerBuilder) -> RuntimeEnvBuil
 /// The entries of a query, in so many parts and bytes.
 pub(crate) fn entries(query: &Query, partitions: usize, memory: u64) -> Entries {
     let piece = memory / 8 / partitions as u64;
-    Entries::new(query.reader().clone(), partitions, piece.clamp(1 << 16, 64 << 20))
+    Entries::new(query.reader().clone(), query.sides(), partitions, piece.clamp(1 << 16, 64 << 20))
 }
 
 /// Why there is no answer.
@@ -175,8 +175,8 @@ pub(crate) trait Runs {
     /// The bytes that what is read for a step that it is not asked for may take.
     fn memory(&self) -> u64;
 
-    /// Whether it takes a fold, as far as is known before it is asked.
-    fn takes(&self, region: &Region) -> std::result::Result<(), Reason>;
+    /// Whether it takes a query, as far as is known before it is asked.
+    fn takes(&self, query: &Query) -> std::result::Result<(), Reason>;
 
     /// Where a fold runs, in words.
     fn told(&self) -> String;
@@ -194,7 +194,7 @@ impl Runs for DataFusion {
         self.memory
     }
 
-    fn takes(&self, _: &Region) -> std::result::Result<(), Reason> {
+    fn takes(&self, _: &Query) -> std::result::Result<(), Reason> {
         Ok(())
     }
 
@@ -250,8 +250,13 @@ fn layout<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<Held>]) -> (Vec<Region
         if slots[at].is_some() || regions.contains_key(&at) || refused.contains_key(&at) {
             continue;
         }
-        match region(plan, at).and_then(|region| runs.takes(&region).map(|()| region)) {
+        let taken = region(plan, at, slots).and_then(|region| match &region.query {
+            Some(query) => runs.takes(query).map(|()| region),
+            None => Ok(region),
+        });
+        match taken {
             Ok(region) => {
+                left.extend(region.sides());
                 regions.insert(at, region);
             }
             Err(reason) => {
@@ -297,8 +302,14 @@ fn of_lacuna(error: &DataFusionError) -> Option<Error> {
 pub(crate) fn values<R: Runs>(runs: &R, plan: &Plan, mut slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
     let (regions, refused) = layout(runs, plan, &slots);
     refused.keys().try_for_each(|&at| check(runs, plan, at))?;
-    for Region { fold, read, query, checks } in regions {
-        match value(runs, query, checks) {
+    for region in regions {
+        let (fold, read, checks) = (region.fold, region.read(), region.checks);
+        let found = region.asked(plan, &mut slots).and_then(|query| {
+            let taken = runs.takes(&query);
+            taken.map_err(|Reason(why)| Error::Argument { operation: "on", why })?;
+            value(runs, query, checks)
+        });
+        match found {
             Ok(value) => slots[fold] = Some(value),
             Err(error @ Error::Engine { .. }) => return Err(error),
             // A step has no result: of the whole it is told where.
@@ -312,15 +323,17 @@ pub(crate) fn values<R: Runs>(runs: &R, plan: &Plan, mut slots: Vec<Option<Held>
 pub(crate) fn explain<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<Held>]) -> String {
     let (regions, refused) = layout(runs, plan, slots);
     let (mut text, name, places) = (plan.told(), R::NAME, runs.told());
-    for Region { fold, read, query, .. } in &regions {
-        let passes = query.order().map_or(String::new(), |order| {
+    for region in &regions {
+        let (fold, read, axes) = (region.fold, region.read(), plan.view(region.fold).kept().unwrap_or_default());
+        let order = region.query.as_ref().and_then(|query| query.order());
+        let passes = order.map_or(String::new(), |order| {
             format!(
                 ", up to {FEW} values of a group gathered, of others counts, in at most {} passes",
                 order.words() + 1
             )
         });
-        let axes = query.kept();
-        let _ = writeln!(text, "{name}: %{fold} from %{read} {places}, grouped by axes {axes:?}{passes}");
+        let beside = region.sides().iter().map(|side| format!(", beside %{side} in memory")).collect::<String>();
+        let _ = writeln!(text, "{name}: %{fold} from %{read} {places}{beside}, grouped by axes {axes:?}{passes}");
     }
     for (at, Reason(why)) in refused {
         let _ = match plan.view(at).source() {
@@ -375,13 +388,14 @@ mod tests {
     impl Sealed for Misled {}
 
     impl Engine for Misled {
-        fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+        fn values(&self, plan: &Plan, mut slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
             let (regions, _) = layout(&self.0, plan, &slots);
             regions
                 .into_iter()
                 .map(|mut region| {
                     (self.1)(&mut region.checks);
-                    value(&self.0, region.query, region.checks)
+                    let checks = region.checks;
+                    value(&self.0, region.asked(plan, &mut slots)?, checks)
                 })
                 .collect()
         }
@@ -401,16 +415,16 @@ mod tests {
     impl Sealed for Singly {}
 
     impl Engine for Singly {
-        fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+        fn values(&self, plan: &Plan, mut slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
             let mut config = SessionConfig::new().with_target_partitions(2).with_batch_size(4);
             let options = &mut config.options_mut().execution;
             options.skip_partial_aggregation_probe_rows_threshold = 1;
             options.skip_partial_aggregation_probe_ratio_threshold = 0.0;
             let context = SessionContext::new_with_config(config);
             let (mut regions, _) = layout(&DataFusion::in_process(), plan, &slots);
-            let Region { query, checks: (entries, hash), .. } = regions.remove(0);
-            let query = Arc::new(query);
-            let table = Entries::new(query.reader().clone(), 2, 1 << 20);
+            let region = regions.remove(0);
+            let ((entries, hash), query) = (region.checks, Arc::new(region.asked(plan, &mut slots)?));
+            let table = Entries::new(query.reader().clone(), Vec::new(), 2, 1 << 20);
             let threads = tokio::runtime::Builder::new_current_thread().build()?;
             match threads.block_on(run::ask(&context, &query, table, Seen { entries, hash })) {
                 Ok(Answer::Value(value)) => Ok(vec![value]),
@@ -449,7 +463,7 @@ mod tests {
             0
         }
 
-        fn takes(&self, _: &Region) -> std::result::Result<(), Reason> {
+        fn takes(&self, _: &Query) -> std::result::Result<(), Reason> {
             Ok(())
         }
 

@@ -20,7 +20,8 @@
 //!
 //! What goes to DataFusion is a fold (`any`, `all`, `count_nonzero`, `sum`, `mean`, `norm`, `min`, `max`, and those
 //! that leave NaNs out) or a median over some axes of a [scanned](lacuna::io::scan) file or folder, with any steps
-//! element by element between the two. The rest of a graph runs on the threads of this process, and so does a fold that
+//! element by element between the two. An operand of such a step may be smaller than the file and repeated, as in
+//! `x * row` and `x / x.sum(Axes::all().keep_dims())`, if the result has the entries of the file. The rest of a graph runs on the threads of this process, and so does a fold that
 //! is refused, if what it reads fits [`memory`](DataFusion::memory); [`explain`](lacuna::lazy::On::explain) tells which
 //! and why.
 //!

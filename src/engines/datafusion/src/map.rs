@@ -9,7 +9,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::cast::as_fixed_size_binary_array;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
-use lacuna::lazy::outside::{Ordered, Partial, Query, Reader, Told};
+use lacuna::lazy::outside::{Ordered, Partial, Query, Reader, Side, Told};
 use lacuna::{DType, Number};
 
 use crate::census::Counts;
@@ -31,8 +31,11 @@ pub(crate) trait Asks: Send + Sync {
     /// The element type and the fill behind the steps.
     fn mapped(&self) -> (DType, Number);
 
-    /// What the steps make of the bytes of values.
-    fn map(&self, values: &[u8]) -> lacuna::Result<Vec<u8>>;
+    /// The bytes of an element of each operand that is repeated beside what is read.
+    fn side_widths(&self) -> Vec<usize>;
+
+    /// What the steps make of the bytes of values, and of those of the elements of each side that meet them.
+    fn map(&self, values: &[u8], sides: &[&[u8]]) -> lacuna::Result<Vec<u8>>;
 
     /// The fold of no group, if it is a fold.
     fn partial(&self) -> Option<Box<dyn Partial>>;
@@ -72,8 +75,12 @@ impl Asks for Query {
         self.mapped()
     }
 
-    fn map(&self, values: &[u8]) -> lacuna::Result<Vec<u8>> {
-        self.map(values)
+    fn side_widths(&self) -> Vec<usize> {
+        self.sides().iter().map(Side::width).collect()
+    }
+
+    fn map(&self, values: &[u8], sides: &[&[u8]]) -> lacuna::Result<Vec<u8>> {
+        self.map(values, sides)
     }
 
     fn partial(&self) -> Option<Box<dyn Partial>> {
@@ -144,7 +151,8 @@ pub(crate) struct Map {
 
 impl Map {
     pub(crate) fn new(query: Shared) -> Self {
-        let takes = vec![bytes_type(query.query.reader().width())];
+        let widths = std::iter::once(query.query.reader().width()).chain(query.query.side_widths());
+        let takes = widths.map(bytes_type).collect();
         Map { query, signature: Signature::exact(takes, Volatility::Immutable) }
     }
 }
@@ -164,7 +172,10 @@ impl ScalarUDFImpl for Map {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let columns = ColumnarValue::values_to_arrays(&args.args)?;
-        let values = self.query.query.map(bytes_of(&columns[0])?).map_err(external)?;
+        let bytes = columns.iter().map(|column| bytes_of(column)).collect::<Result<Vec<_>>>()?;
+        let (values, sides) =
+            bytes.split_first().ok_or_else(|| DataFusionError::Internal("lacuna: there are no values".into()))?;
+        let values = self.query.query.map(values, sides).map_err(external)?;
         let width = i32::try_from(self.query.query.width()).unwrap_or(i32::MAX);
         let mapped = FixedSizeBinaryArray::try_new(width, Buffer::from_vec(values), None)?;
         Ok(ColumnarValue::Array(Arc::new(mapped)))

@@ -16,7 +16,7 @@ use crate::bin::{BinOf, Looks};
 use crate::fold::{Fold, Seen};
 use crate::map::{Asks, Map, Shared};
 use crate::median;
-use crate::table::{Entries, HASH, VALUE, axis_name, external};
+use crate::table::{Entries, HASH, VALUE, axis_name, external, side_column};
 
 /// The column of what is known of each group.
 const STATE: &str = "state";
@@ -158,7 +158,10 @@ fn keys(query: &Shared) -> Vec<Expr> {
 /// The value behind all steps.
 fn value(query: &Shared) -> Expr {
     match query.query.is_mapped() {
-        true => ScalarUDF::from(Map::new(query.clone())).call(vec![col(VALUE)]),
+        true => {
+            let sides = (0..query.query.side_widths().len()).map(|side| col(side_column(side)));
+            ScalarUDF::from(Map::new(query.clone())).call(std::iter::once(col(VALUE)).chain(sides).collect())
+        }
         false => col(VALUE),
     }
 }
@@ -209,25 +212,27 @@ mod tests {
     use super::*;
     use crate::which::region;
 
-    /// Writes other bytes to the file between the census and the passes of a median.
-    struct Meanwhile<'a>(&'a std::path::Path, Vec<u8>);
+    /// Writes other bytes to the file between the census and the passes of a median, and changes the hash of all
+    /// entries.
+    struct Meanwhile<'a>(&'a std::path::Path, Vec<u8>, u64);
 
     impl Sealed for Meanwhile<'_> {}
 
     impl Engine for Meanwhile<'_> {
-        fn values(&self, plan: &Plan, _: Vec<Option<Held>>) -> lacuna::Result<Vec<Held>> {
-            let region = region(plan, plan.results()[0]).unwrap_or_else(|why| panic!("{why:?}"));
-            let ((entries, hash), whole) = (region.checks, Arc::new(region.query));
+        fn values(&self, plan: &Plan, mut slots: Vec<Option<Held>>) -> lacuna::Result<Vec<Held>> {
+            let region = region(plan, plan.results()[0], &slots).unwrap_or_else(|why| panic!("{why:?}"));
+            let ((entries, hash), whole) = (region.checks, Arc::new(region.asked(plan, &mut slots)?));
             let (expected, query) = (Seen { entries, hash }, Shared::new(Arc::clone(&whole) as Arc<dyn Asks>));
             let context = &SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2));
-            let entries = Entries::new(whole.reader().clone(), 2, 1 << 20);
-            let passes = Passes { context, query, entries, expected };
+            let entries = Entries::new(whole.reader().clone(), Vec::new(), 2, 1 << 20);
+            let mut passes = Passes { context, query, entries, expected };
             let threads = tokio::runtime::Builder::new_current_thread().build()?;
             let why = |error: DataFusionError| lacuna::Error::Argument { operation: "on", why: error.to_string() };
             threads.block_on(async {
                 let (found, seen) = passes.census().await.map_err(why)?;
                 assert_eq!(seen, expected);
                 std::fs::write(self.0, &self.1)?;
+                passes.expected.hash ^= self.2;
                 Ok(vec![passes.value(&whole, &found).await.map_err(why)?])
             })
         }
@@ -254,17 +259,20 @@ mod tests {
         write(&path, &x, &WriteOptions::default().compression(Compression::None))?;
         let lazy: Lazy<CooTensor<f64>> = scan(&path, &ReadOptions::default())?;
         let (same, expected) = (std::fs::read(&path)?, lazy.stored().nanmedian(1).collect()?);
-        let found = lazy.stored().nanmedian(1).on(Meanwhile(&path, same.clone())).collect()?;
+        let found = lazy.stored().nanmedian(1).on(Meanwhile(&path, same.clone(), 0)).collect()?;
         assert_eq!(found.values(), expected.values());
         // A median, and a value that moves none.
         for (value, other) in [(5.5_f64, 7.25_f64), (1.5, 0.5)] {
             let (mut bytes, value) = (same.clone(), value.to_le_bytes());
             let at = bytes.windows(8).position(|window| window == value).expect("a value");
             bytes[at..at + 8].copy_from_slice(&other.to_le_bytes());
-            let found = lazy.stored().nanmedian(1).on(Meanwhile(&path, bytes)).collect();
+            let found = lazy.stored().nanmedian(1).on(Meanwhile(&path, bytes, 0)).collect();
             std::fs::write(&path, &same)?;
-            assert!(found.as_ref().is_err_and(|why| why.to_string().contains("other entries")), "{found:?}");
+            assert!(found.as_ref().is_err_and(|why| why.to_string().contains("damaged")), "{found:?}");
         }
+        // What no checksum of the file tells.
+        let found = lazy.stored().nanmedian(1).on(Meanwhile(&path, same, 1)).collect();
+        assert!(found.as_ref().is_err_and(|why| why.to_string().contains("other entries")), "{found:?}");
         std::fs::remove_file(&path)?;
         Ok(())
     }

@@ -18,12 +18,17 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use datafusion_distributed::DistributedTaskContext;
-use lacuna::lazy::outside::{Part, Reader, Rows};
+use lacuna::lazy::outside::{Part, Reader, Rows, Side};
 
 /// The column of the values.
 pub(crate) const VALUE: &str = "value";
 /// The column of the hashes.
 pub(crate) const HASH: &str = "hash";
+
+/// The column of the elements of a side that meet the entries.
+pub(crate) fn side_column(side: usize) -> String {
+    format!("beside{side}")
+}
 
 /// The column of the coordinates on an axis.
 pub(crate) fn axis_name(axis: usize) -> String {
@@ -54,6 +59,8 @@ fn of_file(error: lacuna::Error) -> DataFusionError {
 #[derive(Clone)]
 pub(crate) struct Entries {
     reader: Reader,
+    /// Operands that are repeated beside it.
+    sides: Arc<[Side]>,
     schema: SchemaRef,
     /// How many parts it is read in, and the bytes that each may take.
     parts: usize,
@@ -69,12 +76,15 @@ impl fmt::Debug for Entries {
 }
 
 impl Entries {
-    pub(crate) fn new(reader: Reader, parts: usize, memory: u64) -> Self {
+    pub(crate) fn new(reader: Reader, sides: Vec<Side>, parts: usize, memory: u64) -> Self {
         let mut fields: Vec<Field> =
             (0..reader.shape().rank()).map(|axis| Field::new(axis_name(axis), DataType::UInt64, false)).collect();
         fields.push(Field::new(VALUE, bytes_type(reader.width()), false));
         fields.push(Field::new(HASH, DataType::UInt64, false));
-        Entries { reader, schema: Arc::new(Schema::new(fields)), parts, memory, is_checked: false }
+        let of_side = |(at, side): (usize, &Side)| Field::new(side_column(at), bytes_type(side.width()), false);
+        fields.extend(sides.iter().enumerate().map(of_side));
+        let (sides, schema) = (sides.into(), Arc::new(Schema::new(fields)));
+        Entries { reader, sides, schema, parts, memory, is_checked: false }
     }
 
     /// The same; where it is read, all of the file is compared with what that says first, if so it is said.
@@ -89,12 +99,22 @@ impl Entries {
 
     /// Some entries as a batch.
     fn batch(&self, rows: Rows) -> Result<RecordBatch> {
-        let width = i32::try_from(self.reader.width()).unwrap_or(i32::MAX);
-        let values = FixedSizeBinaryArray::try_new(width, Buffer::from_vec(rows.values), None)?;
+        let looked_up = |side: &Side| {
+            let found = side.at(&rows.coords, rows.hashes.len()).map_err(external)?;
+            bytes_column(found, side.width())
+        };
+        let sides = self.sides.iter().map(looked_up).collect::<Result<Vec<_>>>()?;
         let coords = rows.coords.into_iter().map(|axis| Arc::new(UInt64Array::from(axis)) as ArrayRef);
-        let rest = [Arc::new(values) as ArrayRef, Arc::new(UInt64Array::from(rows.hashes))];
-        Ok(RecordBatch::try_new(Arc::clone(&self.schema), coords.chain(rest).collect())?)
+        let values = bytes_column(rows.values, self.reader.width())?;
+        let rest = [values, Arc::new(UInt64Array::from(rows.hashes)) as ArrayRef];
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), coords.chain(rest).chain(sides).collect())?)
     }
+}
+
+/// Values of so many bytes, side by side, as a column.
+fn bytes_column(bytes: Vec<u8>, width: usize) -> Result<ArrayRef> {
+    let width = i32::try_from(width).unwrap_or(i32::MAX);
+    Ok(Arc::new(FixedSizeBinaryArray::try_new(width, Buffer::from_vec(bytes), None)?))
 }
 
 #[async_trait]
@@ -137,6 +157,11 @@ impl Scan {
             Boundedness::Bounded,
         );
         Ok(Scan { entries, columns, properties: Arc::new(properties) })
+    }
+
+    /// The operands that are repeated beside what it reads.
+    pub(crate) fn sides(&self) -> &[Side] {
+        &self.entries.sides
     }
 
     /// In how many parts, by how many bytes each, which columns are read, and whether all of the file is compared.

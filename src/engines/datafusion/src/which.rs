@@ -1,6 +1,7 @@
 //! Which steps of a plan are asked of DataFusion, and why the others are not.
 
-use lacuna::lazy::outside::{Plan, Query};
+use lacuna::Result as Found;
+use lacuna::lazy::outside::{Held, Plan, Query};
 
 /// Why a step is not asked of DataFusion.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,14 +11,63 @@ pub(crate) struct Reason(pub(crate) String);
 pub(crate) struct Region {
     /// Its number in the plan.
     pub(crate) fold: usize,
-    pub(crate) read: usize,
-    pub(crate) query: Query,
+    chain: Chain,
+    /// None where a value beside what is read is computed first.
+    pub(crate) query: Option<Query>,
     /// The number of all entries, and the sum of their hashes.
     pub(crate) checks: (u64, u64),
 }
 
-/// What DataFusion computes for a step with that number.
-pub(crate) fn region(plan: &Plan, fold: usize) -> Result<Region, Reason> {
+/// The steps before a fold.
+struct Chain {
+    /// What they read.
+    read: usize,
+    /// In order.
+    steps: Vec<usize>,
+    /// Other operands of them, of other shapes: they are repeated.
+    sides: Vec<usize>,
+}
+
+impl Region {
+    /// The number of what it reads.
+    pub(crate) fn read(&self) -> usize {
+        self.chain.read
+    }
+
+    /// The operands that are repeated beside what it reads.
+    pub(crate) fn sides(&self) -> &[usize] {
+        &self.chain.sides
+    }
+
+    /// The query. The operands beside what it reads are computed first, if they are not there.
+    pub(crate) fn asked(self, plan: &Plan, slots: &mut [Option<Held>]) -> Found<Query> {
+        if let Some(query) = self.query {
+            return Ok(query);
+        }
+        for &side in &self.chain.sides {
+            if slots[side].is_none() {
+                slots[side] = Some(plan.value(side, slots.to_vec())?);
+            }
+        }
+        self.chain.query(plan, self.fold, slots)
+    }
+}
+
+impl Chain {
+    /// Whether all operands beside what is read are there.
+    fn is_there(&self, slots: &[Option<Held>]) -> bool {
+        self.sides.iter().all(|&side| slots[side].is_some())
+    }
+
+    fn query(&self, plan: &Plan, fold: usize, slots: &[Option<Held>]) -> Found<Query> {
+        let sides: Vec<(usize, Held)> =
+            self.sides.iter().filter_map(|&side| Some((side, slots[side].clone()?))).collect();
+        Query::new(plan, fold, &self.steps, self.read, &sides)
+    }
+}
+
+/// What DataFusion computes for a step with that number, where some values are there.
+pub(crate) fn region(plan: &Plan, fold: usize, slots: &[Option<Held>]) -> Result<Region, Reason> {
     let refuse = |why: &str| Err(Reason(why.into()));
     let view = plan.view(fold);
     let (Some(kept), &[operand]) = (view.kept(), view.inputs()) else {
@@ -26,27 +76,36 @@ pub(crate) fn region(plan: &Plan, fold: usize) -> Result<Region, Reason> {
     if plan.view(operand).shape().is_none_or(|shape| shape.rank() == kept.len()) {
         return refuse("it reduces no axis");
     }
-    let (read, steps) = chain(plan, operand)?;
-    let checks = plan.view(read).source().and_then(|source| source.checks());
+    let chain = chain(plan, operand)?;
+    let checks = plan.view(chain.read).source().and_then(|source| source.checks());
     let Some(checks) = checks else { return refuse("what it reads does not tell its number of entries") };
     // An error is found again, and told with its place, where the step runs after all.
-    let query = Query::new(plan, fold, &steps, read).map_err(|error| Reason(error.to_string()))?;
-    Ok(Region { fold, read, query, checks })
+    let query = chain.is_there(slots).then(|| chain.query(plan, fold, slots)).transpose();
+    let query = query.map_err(|error| Reason(error.to_string()))?;
+    Ok(Region { fold, chain, query, checks })
 }
 
-/// The one step that is read on which a step depends, and the steps between, in order: all element by element.
-fn chain(plan: &Plan, operand: usize) -> Result<(usize, Vec<usize>), Reason> {
-    let (mut left, mut steps, mut read) = (vec![operand], Vec::new(), None);
+/// The one step that is read on which a step depends, and the steps between: all element by element, and each of
+/// operands of its shape and of others, which are repeated.
+fn chain(plan: &Plan, operand: usize) -> Result<Chain, Reason> {
+    let (mut left, mut steps, mut sides, mut read) = (vec![operand], Vec::new(), Vec::new(), None);
     while let Some(at) = left.pop() {
         let view = plan.view(at);
-        if view.source().is_some() {
+        let is_whole = |&input: &usize| plan.view(input).shape() == plan.view(operand).shape();
+        if !is_whole(&at) {
+            if !sides.contains(&at) {
+                sides.push(at);
+            }
+        } else if view.source().is_some() {
             if read.replace(at).is_some_and(|other| other != at) {
                 return Err(Reason("it is made of two files".into()));
             }
         } else if view.inputs().is_empty() {
             return Err(Reason("it is made of a tensor in memory".into()));
-        } else if !view.is_each() {
+        } else if !view.is_elementwise() {
             return Err(Reason(format!("{} is not computed element by element on one pattern", view.name())));
+        } else if !view.inputs().iter().any(is_whole) {
+            return Err(Reason(format!("both operands of {} are repeated", view.name())));
         } else if !steps.contains(&at) {
             steps.push(at);
             left.extend(view.inputs());
@@ -54,5 +113,7 @@ fn chain(plan: &Plan, operand: usize) -> Result<(usize, Vec<usize>), Reason> {
     }
     // Inputs have smaller numbers than what is made of them.
     steps.sort_unstable();
-    read.map(|read| (read, steps)).ok_or_else(|| Reason("it reads no file".into()))
+    sides.sort_unstable();
+    let read = read.ok_or_else(|| Reason("it reads no file".into()))?;
+    Ok(Chain { read, steps, sides })
 }

@@ -211,6 +211,56 @@ fn many_entries_in_little_memory() {
     }
 }
 
+/// A tensor that stores every element.
+fn full(shape: &[usize]) -> CooTensor<f64> {
+    let element = |at: ndarray::IxDyn| 0.5 + (0..shape.len()).map(|axis| at[axis]).sum::<usize>() as f64;
+    CooTensor::from_dense(&ndarray::Array::from_shape_fn(ndarray::IxDyn(shape), element), 0.0).unwrap()
+}
+
+/// Operands that are repeated are looked up for each entry: those in memory, and those that a fold of the file gives.
+#[test]
+fn repeated_operands_are_looked_up() {
+    let folder = Folder::new("beside");
+    for (number, fill) in [0.0, f64::NAN].into_iter().enumerate() {
+        let x = support::tensor::<f64>(&mut Random::new(number as u64 + 3), [5, 4, 3], 60, fill);
+        let path = folder.path(&format!("{number}.parquet"));
+        write(&path, &x, &small_groups()).unwrap();
+        let x: Lazy<CooTensor<f64>> = scan(&path, &ReadOptions::default()).unwrap();
+        let (row, column, slab) = (full(&[3]), full(&[4, 1]), full(&[5, 1, 3]));
+        let (mean, sums) = (x.nanmean(Axes::all().keep_dims()), x.stored().count_nonzero(Axes::all().keep_dims()));
+        for axes in [Axes::all(), Axes::from(0), Axes::from([0, 2])] {
+            // The first check of a thread asks workers too.
+            CHECKS.set(0);
+            check("a row", &(&x * &row).nansum(&axes));
+            check("a column", &(x.abs() / &column).nanmedian(&axes));
+            check("a slab, twice", &(&(&x * &slab) / &slab).nansum(&axes));
+            check("rows behind a row", &(&(&x * &row) * &x).any(&axes));
+            CHECKS.set(0);
+            check("the mean", &(&x - &mean).nanmax(&axes));
+            check("greater than the mean", &x.greater(&mean).count_nonzero(&axes));
+            check("quotients by a number", &(&x / &sums.cast::<f64>()).nanmean(&axes));
+            check("a choice", &x.isnan().where_(&mean, &x.abs()).max(&axes));
+            CHECKS.set(0);
+            check("a view and a row", &x.stored().sub(row.lazy().stored()).nansum(&axes));
+            check("a view and the mean", &x.stored().mul(mean.stored()).nanmedian(&axes));
+        }
+        match number {
+            0 => refused(&(&x + &row).nansum(0), "it stores elements where what is read has none"),
+            _ => check("a row added to NaN", &(&x + &row).nansum(0)),
+        }
+        let gaps = CooTensor::new([3], vec![vec![1]], vec![2.0], 1.0).unwrap();
+        refused(&(&x * &gaps).nansum(0), "does not store every element");
+        let infinite = CooTensor::new([3], vec![vec![0, 1, 2]], vec![2.0, f64::INFINITY, 1.0], 0.0).unwrap();
+        let step = (&x * &infinite).nansum(0);
+        assert_eq!(bits_of(step.on(with_room(2)).collect()), bits_of(step.collect()));
+    }
+}
+
+/// The bits of a result, or its error, in words.
+fn bits_of(found: lacuna::Result<CooTensor<f64>>) -> String {
+    found.map_or_else(|error| error.to_string(), |found| format!("{:?}", bits(&found)))
+}
+
 /// What stands behind a fold runs on threads, and what it does not need is not read.
 #[test]
 fn the_rest_runs_on_threads() {
@@ -240,7 +290,7 @@ fn what_is_refused_has_a_reason_and_runs_if_it_fits() {
     refused(&x_one.var(0), "it is no fold over whole axes, and no median");
     refused(&x_one.group_by(0, &[0, 1, 0, 1, 1, 0]).sum(0), "it is no fold over whole axes");
     refused(&x_one.sum(Axes::none()), "it reduces no axis");
-    refused(&(&x_one + &x_two).sum(0), "add is not computed element by element on one pattern");
+    refused(&(&x_one + &x_two).sum(0), "it is made of two files");
     refused(&x_one.transpose().sum(0), "transpose is not computed element by element on one pattern");
     refused(&x.lazy().sum(0), "it is made of a tensor in memory");
     let tight = DataFusion::in_process().memory(100);

@@ -1,0 +1,198 @@
+//! Operands that are repeated along axes of a tensor which is read elsewhere, entry by entry.
+//!
+//! Each stores every element, and the results have the entries of the tensor that is read: so an engine looks up one
+//! element for each entry, and no pattern is computed.
+
+use std::sync::Arc;
+
+use super::columns::ByBytes;
+use super::node::{Held, Node};
+use crate::base::alloc;
+use crate::base::error::{Error, Result};
+use crate::base::shape::Shape;
+use crate::element::DType;
+
+/// A tensor that stores every element, as an engine looks its elements up.
+#[derive(Clone)]
+pub struct Side {
+    lengths: Vec<usize>,
+    width: usize,
+    bytes: Arc<[u8]>,
+}
+
+fn refused(why: &str) -> Error {
+    Error::Argument { operation: "on", why: why.into() }
+}
+
+impl Side {
+    /// A tensor with these lengths; `bytes` are its elements in row-major order, each of so many.
+    ///
+    /// # Errors
+    ///
+    /// `Argument`: there are not as many elements as positions.
+    pub fn new(lengths: Vec<usize>, width: usize, bytes: Arc<[u8]>) -> Result<Self> {
+        let positions = lengths.iter().try_fold(1, |size: usize, &length| size.checked_mul(length));
+        match positions.and_then(|positions| positions.checked_mul(width)) == Some(bytes.len()) && width > 0 {
+            true => Ok(Side { lengths, width, bytes }),
+            false => Err(refused("an operand beside what is read has not as many elements as positions")),
+        }
+    }
+
+    /// Its lengths.
+    pub fn lengths(&self) -> &[usize] {
+        &self.lengths
+    }
+
+    /// The bytes of an element.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// All elements in row-major order.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The elements that meet some entries, given by their coordinates axis by axis, side by side.
+    ///
+    /// # Errors
+    ///
+    /// `Argument`: a coordinate lies outside of an axis that is not repeated.
+    pub fn at(&self, coords: &[Vec<u64>], count: usize) -> Result<Vec<u8>> {
+        let outside = || refused("an entry lies outside of an operand that is beside it");
+        let own = coords.get(coords.len().wrapping_sub(self.lengths.len())..).ok_or_else(outside)?;
+        let mut found = alloc::with_capacity(count.saturating_mul(self.width))?;
+        for entry in 0..count {
+            let mut position = 0;
+            for (&length, coords) in self.lengths.iter().zip(own).filter(|(length, _)| **length != 1) {
+                let coord = usize::try_from(coords[entry]).ok().filter(|&coord| coord < length);
+                position = position * length + coord.ok_or_else(outside)?;
+            }
+            let start = position * self.width;
+            found.extend_from_slice(self.bytes.get(start..start + self.width).ok_or_else(outside)?);
+        }
+        Ok(found)
+    }
+}
+
+/// A side of some steps, and the fill of the pieces that stand for it.
+pub(super) struct Beside {
+    pub(super) side: Side,
+    kind: &'static dyn ByBytes,
+    value: Held,
+    /// A piece without elements, which has the fill.
+    none: Option<Held>,
+}
+
+impl Beside {
+    /// The value of a node. Refuses one that does not store every element.
+    pub(super) fn new(node: &Node, value: &Held) -> Result<Self> {
+        let kind = node.kind.by_bytes().ok_or_else(|| refused("an operand is no tensor of one element type"))?;
+        let lengths = node.kind.shape(value).to_vec();
+        let bytes: Arc<[u8]> = kind.values(value).into();
+        let side = Side::new(lengths, kind.width(), bytes)
+            .map_err(|_| refused("an operand that is repeated does not store every element"))?;
+        Ok(Beside { side, kind, value: Arc::clone(value), none: None })
+    }
+
+    /// The type of its pieces, and the bytes of their fill.
+    pub(super) fn dtype_and_fill(&self) -> (DType, Vec<u8>) {
+        (self.kind.dtype(), self.none.as_ref().map_or(Vec::new(), |none| self.kind.fill_bytes(none)))
+    }
+
+    /// The elements with these bytes as a piece, with a position that is not stored behind them if there is one.
+    pub(super) fn piece(&self, bytes: &[u8], has_gap: bool) -> Result<Held> {
+        let none = self.none.as_ref().ok_or_else(|| refused("an operand stands in no step"))?;
+        self.kind.piece(none, bytes, has_gap)
+    }
+
+    /// The fills that its pieces may have: of what they stand beside, and its first element.
+    fn fills(&self, beside: &[&Input<'_>]) -> Result<Vec<Held>> {
+        if let Some(none) = &self.none {
+            return Ok(vec![Arc::clone(none)]);
+        }
+        let alike = beside.iter().filter_map(|input| match input {
+            Input::Entries(kind, none) if kind.dtype() == self.kind.dtype() => Some(Arc::clone(none)),
+            _ => None,
+        });
+        let mut fills: Vec<Held> = alike.collect();
+        if let Some(first) = self.side.bytes.get(..self.side.width) {
+            fills.push(self.kind.filled(first)?);
+        }
+        Ok(fills)
+    }
+}
+
+/// An input of a step: entries, as a piece without any, or one of the sides.
+pub(super) enum Input<'a> {
+    Entries(&'static dyn ByBytes, &'a Held),
+    Side(usize),
+}
+
+/// What a step makes of no entries, if it has the entries of its inputs of that shape whatever they are. The sides get
+/// the fills with which pieces give the same.
+pub(super) fn on_entries(
+    node: &Node,
+    inputs: &[Input<'_>],
+    sides: &mut [Beside],
+    shape: &Shape,
+    has_gap: bool,
+) -> Result<Held> {
+    let beside: Vec<&Input<'_>> = inputs.iter().collect();
+    let own: Vec<usize> =
+        inputs.iter().filter_map(|input| if let Input::Side(at) = input { Some(*at) } else { None }).collect();
+    if own.is_empty() {
+        return node.run(&pieces(inputs, sides, has_gap)?);
+    }
+    let whole = inputs.iter().map(|input| match input {
+        Input::Entries(kind, none) => kind.none(none, shape),
+        Input::Side(side) => Ok(Arc::clone(&sides[*side].value)),
+    });
+    let found = node.run(&whole.collect::<Result<Vec<_>>>()?)?;
+    let kind = node.kind.by_bytes().ok_or_else(|| refused("it is no tensor of one element type"))?;
+    if !kind.values(&found).is_empty() {
+        return Err(refused("it stores elements where what is read has none"));
+    }
+    let fills = own.iter().map(|&at| sides[at].fills(&beside)).collect::<Result<Vec<_>>>()?;
+    for choice in 0..fills.iter().map(Vec::len).product() {
+        let mut choice: usize = choice;
+        for (&at, fills) in own.iter().zip(&fills) {
+            sides[at].none = Some(Arc::clone(&fills[choice % fills.len()]));
+            choice /= fills.len();
+        }
+        if let Ok(piece) = node.run(&pieces(inputs, sides, has_gap)?)
+            && kind.fill(&piece).to_string() == kind.fill(&found).to_string()
+        {
+            return Ok(piece);
+        }
+    }
+    Err(refused("its fill is not that of pieces of it"))
+}
+
+/// The inputs as pieces without entries.
+fn pieces(inputs: &[Input<'_>], sides: &[Beside], has_gap: bool) -> Result<Vec<Held>> {
+    let piece = |input: &Input<'_>| match input {
+        Input::Entries(kind, none) => kind.piece(none, &[], has_gap),
+        Input::Side(side) => sides[*side].piece(&[], has_gap),
+    };
+    inputs.iter().map(piece).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_are_looked_up_along_the_axes_that_are_not_repeated() {
+        let column = Side::new(vec![3, 1], 2, Arc::from(*b"aabbcc")).unwrap();
+        let coords = [vec![9, 9, 9], vec![2, 0, 1], vec![5, 6, 7]];
+        assert_eq!(column.at(&coords, 3).unwrap(), *b"ccaabb");
+        let number = Side::new(Vec::new(), 1, Arc::from(*b"x")).unwrap();
+        assert_eq!((number.at(&coords, 3).unwrap(), number.at(&[], 1).unwrap()), (b"xxx".to_vec(), b"x".to_vec()));
+        assert!(column.at(&[vec![3], vec![0]], 1).is_err() && column.at(&coords[..1], 3).is_err());
+        assert!(
+            Side::new(vec![2], 2, Arc::from(*b"aab")).is_err()
+                && Side::new(vec![usize::MAX, 3], 1, Arc::from(*b"")).is_err()
+        );
+    }
+}
