@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use lacuna::io::{ReadOptions, WriteOptions, scan, write};
-use lacuna::lazy::outside::{Found, Held, Part, Partial, Plan, Query, Rows, Sealed};
+use lacuna::lazy::outside::{Found, Held, Part, Partial, Plan, Query, Rows, Sealed, Side};
 use lacuna::lazy::{Engine, Lazy};
 use lacuna::{Axes, CooTensor, Error, Norm, Result, Triplets};
 
@@ -152,6 +152,14 @@ fn repeated_operands_are_looked_up() {
         let error = step.sum(0).on(InParts(2, |_| ())).collect().unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
+}
+
+#[test]
+fn operands_with_other_elements_than_positions_are_refused() {
+    let side = |lengths: &[usize], width, bytes: &[u8]| Side::new(lengths.to_vec(), width, bytes.into());
+    assert_eq!(side(&[2, 1], 2, b"abcd").unwrap().at(&[vec![1, 0], vec![7, 8]], 2).unwrap(), b"cdab");
+    assert!(side(&[2], 2, b"abc").is_err() && side(&[2], 0, b"").is_err() && side(&[usize::MAX, 3], 1, b"").is_err());
+    assert!(side(&[2], 2, b"abcd").unwrap().at(&[vec![2]], 1).is_err());
 }
 
 #[test]

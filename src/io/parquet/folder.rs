@@ -40,20 +40,22 @@ impl Folder {
         };
         let (made, parts, is_done) = (vec![], vec![], false);
         let mut folder = Folder { root: root.into(), is_new, next: 0, made, parts, list: None, is_done };
-        let held = {
-            let _locked = locks::hold(root);
-            aside::remove_left(root, aside::FILE, |_| ());
-            remove_unnamed(root)?
-        };
+        let locked = locks::hold(root);
+        aside::remove_left(root, aside::FILE, |_| ());
+        // Before the lists and the manifest: whatever part is seen, one of them names it unless a stranger made it.
+        let found = names(root)?;
+        let held = remove_unnamed(root)?;
         let (mut strangers, is_tensor) = (0, root.join(MANIFEST).is_file());
-        for name in names(root)? {
+        for name in found {
             let number = number_of(&name).filter(|_| is_tensor || held.contains(&name));
             match number {
                 // Readers of the tensor that is there now go on with its parts.
                 Some(number) => folder.next = folder.next.max(number + 1),
-                None => strangers += usize::from(!name.starts_with(aside::NAME)),
+                // A writer that gave up has removed its own.
+                None => strangers += usize::from(!name.starts_with(aside::NAME) && root.join(name).exists()),
             }
         }
+        drop(locked);
         if strangers > 0 && !is_tensor {
             let why = "the folder holds files and no tensor; name a new one";
             return Err(std::io::Error::new(ErrorKind::AlreadyExists, why).into());
