@@ -134,6 +134,9 @@ fn rows_with_a_matrix(c: &mut Criterion) {
     bench(c, "row/greater_number", rows, |rows| rows.x.greater(&rows.mean));
     let gradient = |rows: &Rows| rows.x.mul_backward(&rows.v, &rows.x);
     bench(c, "row/mul_backward", rows, gradient);
+    let steps = |rows: &Rows| rows.x.abs()?.mul(&rows.v)?.sqrt()?.neg()?.exp();
+    bench(c, "row/chain_of_steps", rows, steps);
+    bench(c, "row/chain_in_a_graph", rows, |rows| (rows.x.lazy().abs() * &rows.v).sqrt().neg().exp().collect());
 }
 
 fn reductions(c: &mut Criterion) {

@@ -32,6 +32,7 @@ mod interop_sprs;
 mod io_properties;
 mod isin;
 mod lazy;
+mod lazy_beside;
 mod lazy_random;
 mod lazy_rewrite;
 #[cfg(feature = "cli")]

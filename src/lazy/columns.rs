@@ -71,7 +71,8 @@ impl<P: Pattern, T: Element> ByBytes for OfTensors<P, T> {
 
     fn none(&self, like: &Held, shape: &Shape) -> Result<Held> {
         let coords = vec![Vec::new().into(); shape.rank()];
-        let pattern = P::from_coords(shape.clone(), 0, coords, default_limit(0))?;
+        // A tensor of that shape is there, and has as many offsets.
+        let pattern = P::from_coords(shape.clone(), 0, coords, u64::MAX)?;
         Ok(Arc::new(Tensor::from_valid(pattern, Vec::new(), known::<Tensor<P, T>>(like).fill())))
     }
 

@@ -13,7 +13,7 @@ use super::plan::Step;
 use super::reductions::{is_fold, is_middle};
 use super::shares::{Share, shares};
 pub use super::sides::Side;
-use super::sides::{Beside, Input, on_entries};
+use super::sides::{Beside, Nones, without_entries};
 pub use super::source::Part;
 use super::source::Source;
 pub use crate::base::alloc::AllocError;
@@ -302,7 +302,7 @@ impl Query {
 
     /// The operands of the steps that are repeated: an engine looks their elements up.
     pub fn sides(&self) -> Vec<Side> {
-        self.sides.iter().map(|beside| beside.side.clone()).collect()
+        self.sides.iter().map(Beside::side).collect()
     }
 
     /// The types of these, and the bytes of the fills of pieces of them.
@@ -387,21 +387,11 @@ fn none_of(
     steps: &[(Arc<Node>, Vec<usize>)],
     sides: &mut [Beside],
 ) -> Result<Held> {
-    let shape = reader.source.shape();
-    // The piece of each value, and its kind; a side has none of its own.
-    let mut values = vec![Some((reader.kind, reader.kind.piece(header, &[], has_gap)?))];
+    let mut values: Nones = vec![Some((reader.kind, reader.kind.piece(header, &[], has_gap)?))];
     values.extend(sides.iter().map(|_| None));
-    for (node, inputs) in steps {
-        let input = |&at: &usize| match &values[at] {
-            Some((kind, none)) => Input::Entries(*kind, none),
-            None => Input::Side(at - 1),
-        };
-        let inputs: Vec<Input<'_>> = inputs.iter().map(input).collect();
-        let found = on_entries(node, &inputs, sides, shape, has_gap)?;
-        let kind = node.kind.by_bytes().ok_or_else(|| unlike("it is no tensor of one element type"))?;
-        values.push(Some((kind, found)));
-    }
-    values.pop().flatten().map(|(_, none)| none).ok_or_else(|| unlike("there is nothing"))
+    let steps = steps.iter().map(|(node, inputs)| (&**node, &inputs[..]));
+    let values = without_entries(steps, values, (1, sides), (reader.source.shape(), has_gap))?;
+    values.into_iter().next_back().flatten().map(|(_, none)| none).ok_or_else(|| unlike("there is nothing"))
 }
 
 /// What some steps make of pieces of what they begin with.

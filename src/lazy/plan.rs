@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use super::node::{Body, Form, Held, Node, reachable};
 use super::program::Feed;
-use super::region::Region;
+use super::region::{Asked, Region};
 use super::rewrite::{Rewritten, rewritten};
+use super::sides::has_entries_of;
 use super::text::{Text, filled};
 use crate::base::error::{Error, Result};
 
@@ -20,6 +21,9 @@ pub(super) struct Step {
     pattern: usize,
     /// Whether it is computed element by element on the pattern of its inputs.
     is_fused: bool,
+    /// Its inputs that are repeated. It has the pattern of the others if its operation gives exactly their entries,
+    /// which is known when it runs.
+    sides: Vec<usize>,
     /// Above those of its inputs, unless these are computed with it.
     level: usize,
 }
@@ -27,7 +31,7 @@ pub(super) struct Step {
 impl Step {
     /// Whether it is computed element by element on the pattern of its inputs.
     pub(super) fn is_fused(&self) -> bool {
-        self.is_fused
+        self.is_fused && self.sides.is_empty()
     }
 
     /// Whether it can be computed together with another.
@@ -58,6 +62,16 @@ pub struct Plan {
     freed: Vec<Vec<usize>>,
     /// What was rewritten.
     told: Vec<String>,
+    /// The steps of operands that are repeated which are known to have other entries than the others.
+    apart: BTreeSet<u64>,
+}
+
+/// What comes of a run.
+enum Ran {
+    /// The values of the outputs.
+    Done(Vec<Held>),
+    /// Some values, and steps that have other entries than the plan says.
+    Apart(Vec<Option<Held>>, BTreeSet<u64>),
 }
 
 impl Plan {
@@ -74,7 +88,7 @@ impl Plan {
     pub(super) fn of_steps(steps: Vec<Step>, outputs: Vec<usize>) -> Self {
         let units = units(&steps, &outputs);
         let freed = freed(&steps, &units, &outputs);
-        Plan { steps, units, outputs, freed, told: Vec::new() }
+        Plan { steps, units, outputs, freed, told: Vec::new(), apart: BTreeSet::new() }
     }
 
     /// The plan of a graph that is rewritten, unless it is refused.
@@ -141,16 +155,22 @@ impl Plan {
 
     /// The values of the outputs.
     pub(super) fn run(&self, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
-        self.run_beside(slots, |unit, slots| self.run_unit(unit, slots))
+        match self.run_beside(slots, |unit, slots| self.run_unit(unit, slots))? {
+            Ran::Done(found) => Ok(found),
+            Ran::Apart(slots, apart) => {
+                let (plan, slots) = self.rest_of(&self.outputs, slots, apart);
+                plan.run(slots)
+            }
+        }
     }
 
     /// The same, and what it took, in the words of [`explain`](Plan::explain): each step that is run alone, and each
     /// pass at its last step, with the time that it took and the bytes of its result.
     pub(super) fn analyzed(&self, slots: Vec<Option<Held>>) -> Result<String> {
-        let (mut took, mut most) = (BTreeMap::new(), 0);
-        self.run_beside(slots, |unit, slots| {
+        let (mut took, mut most, given) = (BTreeMap::new(), 0, slots.clone());
+        let ran = self.run_beside(slots, |unit, slots| {
             let start = Instant::now();
-            self.run_unit(unit, slots)?;
+            let apart = self.run_unit(unit, slots)?;
             let time = start.elapsed();
             let last = match unit {
                 Unit::Alone(at) => Some(*at),
@@ -158,8 +178,11 @@ impl Plan {
             };
             took.extend(last.map(|at| (at, Took { time, bytes: self.bytes(slots, at) })));
             most = most.max((0..slots.len()).fold(0, |sum: usize, at| sum.saturating_add(self.bytes(slots, at))));
-            Ok(())
+            Ok(apart)
         })?;
+        if let Ran::Apart(_, apart) = ran {
+            return self.planned_again(apart).analyzed(given);
+        }
         Ok(format!(
             "{}at once: {most} bytes at most, inputs and patterns that are shared included\n",
             self.explained(&took)
@@ -175,8 +198,8 @@ impl Plan {
     fn run_beside(
         &self,
         mut slots: Vec<Option<Held>>,
-        mut beside: impl FnMut(&Unit, &mut [Option<Held>]) -> Result<()>,
-    ) -> Result<Vec<Held>> {
+        mut beside: impl FnMut(&Unit, &mut [Option<Held>]) -> Result<BTreeSet<u64>>,
+    ) -> Result<Ran> {
         for (slot, step) in slots.iter_mut().zip(&self.steps) {
             if let (None, Body::Source(_)) = (&slot, &step.node.body) {
                 *slot = Some(step.node.run(&[])?);
@@ -185,27 +208,54 @@ impl Plan {
         for (unit, freed) in self.units.iter().zip(&self.freed) {
             match unit {
                 Unit::Alone(at) if slots[*at].is_some() => {}
-                unit => beside(unit, &mut slots)?,
+                unit => {
+                    let apart = beside(unit, &mut slots)?;
+                    if !apart.is_empty() {
+                        return Ok(Ran::Apart(slots, apart));
+                    }
+                }
             }
             freed.iter().for_each(|&at| slots[at] = None);
         }
-        Ok(self.outputs.iter().filter_map(|&at| slots[at].clone()).collect())
+        Ok(Ran::Done(self.outputs.iter().filter_map(|&at| slots[at].clone()).collect()))
     }
 
-    fn run_unit(&self, unit: &Unit, slots: &mut [Option<Held>]) -> Result<()> {
+    /// Computes the values of a unit; which of its steps have other entries than the plan says.
+    fn run_unit(&self, unit: &Unit, slots: &mut [Option<Held>]) -> Result<BTreeSet<u64>> {
         match unit {
             Unit::Alone(at) => {
                 let step = &self.steps[*at];
                 let inputs: Vec<Held> = step.inputs.iter().filter_map(|&input| slots[input].clone()).collect();
-                slots[*at] = Some(step.node.run(&inputs)?);
-                Ok(())
+                let found = step.node.run(&inputs)?;
+                let whole = step.inputs.iter().position(|input| !step.sides.contains(input));
+                let is_apart =
+                    !step.sides.is_empty() && whole.is_some_and(|at| !has_entries_of(&step.node, &found, at, &inputs));
+                slots[*at] = Some(found);
+                Ok(is_apart.then_some(step.node.id).into_iter().collect())
             }
             Unit::Together(region) => region.run(slots),
         }
     }
 
+    /// The same, but for steps that are not computed with those that have the entries of an input.
+    fn planned_again(&self, apart: BTreeSet<u64>) -> Self {
+        let none = vec![None; self.steps.len()];
+        Plan { told: self.told.clone(), ..self.rest_of(&self.outputs, none, apart).0 }
+    }
+
     /// The plan of what these outputs still need where some values are there, and these values.
     pub(super) fn rest(&self, outputs: &[usize], slots: Vec<Option<Held>>) -> (Self, Vec<Option<Held>>) {
+        self.rest_of(outputs, slots, BTreeSet::new())
+    }
+
+    /// The same, where also these steps have other entries than the plan says.
+    fn rest_of(
+        &self,
+        outputs: &[usize],
+        slots: Vec<Option<Held>>,
+        mut apart: BTreeSet<u64>,
+    ) -> (Self, Vec<Option<Held>>) {
+        apart.extend(&self.apart);
         let mut is_needed = vec![false; self.steps.len()];
         outputs.iter().for_each(|&at| is_needed[at] = true);
         // Inputs stand before what is made of them.
@@ -218,11 +268,11 @@ impl Plan {
             let Step { node, inputs, .. } = &self.steps[at];
             let inputs = if slot.is_some() { Vec::new() } else { inputs.iter().map(|&input| places[input]).collect() };
             places[at] = steps.len();
-            let step = placed(&steps, Arc::clone(node), inputs);
+            let step = placed(&steps, Arc::clone(node), inputs, !apart.contains(&node.id));
             steps.push(step);
             left.push(slot);
         }
-        (Plan::of_steps(steps, outputs.iter().map(|&at| places[at]).collect()), left)
+        (Plan { apart, ..Plan::of_steps(steps, outputs.iter().map(|&at| places[at]).collect()) }, left)
     }
 
     pub(super) fn explain(&self) -> String {
@@ -249,6 +299,9 @@ impl Plan {
             };
             if step.pattern != at {
                 let _ = write!(text, ", pattern of %{}", step.pattern);
+            }
+            if !step.sides.is_empty() {
+                text.push_str(" unless it has other entries");
             }
             if self.outputs.contains(&at) {
                 text.push_str(", result");
@@ -325,29 +378,49 @@ fn numbered(nodes: Vec<Arc<Node>>) -> (Vec<Step>, BTreeMap<u64, usize>) {
         };
         slots.insert(node.id, at);
         if at == steps.len() {
-            let step = placed(&steps, node, inputs);
+            let step = placed(&steps, node, inputs, true);
             steps.push(step);
         }
     }
     (steps, slots)
 }
 
-/// A node among the steps before it.
-pub(super) fn placed(steps: &[Step], node: Arc<Node>, inputs: Vec<usize>) -> Step {
+/// A node among the steps before it. With operands that are repeated it is computed as those with the entries of the
+/// others, if that is asked for.
+pub(super) fn placed(steps: &[Step], node: Arc<Node>, inputs: Vec<usize>, with_sides: bool) -> Step {
     let of_first = inputs.first().map(|&first| steps[first].pattern);
     let is_one = of_first.is_some_and(|pattern| inputs.iter().all(|&input| steps[input].pattern == pattern));
-    let is_fused = is_one && matches!(node.form(), Form::Each | Form::EachOfFirst);
-    let pattern = match node.form() {
+    let mut is_fused = is_one && matches!(node.form(), Form::Each | Form::EachOfFirst);
+    let mut pattern = match node.form() {
         Form::OfFirst | Form::EachOfFirst => of_first,
         Form::Each => of_first.filter(|_| is_one),
         Form::Own => None,
     };
+    let mut sides = Vec::new();
+    if let Some((of_wholes, repeated)) = beside(steps, &node, &inputs).filter(|_| with_sides && !is_fused) {
+        (pattern, sides, is_fused) = (Some(of_wholes), repeated, true);
+    }
     let level = inputs.iter().map(|&input| {
-        let joins = is_fused && steps[input].is_fused;
+        let joins = is_fused && steps[input].is_fused && !sides.contains(&input);
         steps[input].level + usize::from(!joins)
     });
     let level = level.max().unwrap_or(0);
-    Step { pattern: pattern.unwrap_or(steps.len()), level, is_fused, node, inputs }
+    Step { pattern: pattern.unwrap_or(steps.len()), level, is_fused, sides, node, inputs }
+}
+
+/// The pattern that some operands of a step element by element have, which have its shape, and the others, which are
+/// repeated; all of them tensors.
+fn beside(steps: &[Step], node: &Node, inputs: &[usize]) -> Option<(usize, Vec<usize>)> {
+    let shape = node.shape.as_ref().filter(|_| node.form() == Form::Each && !node.facts.is_of_wholes)?;
+    let is_tensor = |node: &Node| node.shape.is_some() && node.kind.by_bytes().is_some();
+    if !is_tensor(node) || !inputs.iter().all(|&input| is_tensor(&steps[input].node)) {
+        return None;
+    }
+    let is_whole = |input: &usize| steps[*input].node.shape.as_ref() == Some(shape);
+    let (wholes, sides): (Vec<usize>, Vec<usize>) = inputs.iter().partition(|input| is_whole(input));
+    let pattern = steps[*wholes.first()?].pattern;
+    let is_one = wholes.iter().all(|&whole| steps[whole].pattern == pattern);
+    (is_one && !sides.is_empty()).then_some((pattern, sides))
 }
 
 /// What runs at once, in the order of the levels.
@@ -370,7 +443,11 @@ fn units(steps: &[Step], outputs: &[usize]) -> Vec<Unit> {
         ([at], _) if is_reduced.contains(at) => None,
         (&[at], None) => Some(Unit::Alone(at)),
         (run, reduction) => {
-            let nodes = run.iter().map(|&at| (at, Arc::clone(&steps[at].node), steps[at].inputs.clone())).collect();
+            let member = |&at: &usize| {
+                let Step { node, inputs, sides, .. } = &steps[at];
+                Asked { at, node: Arc::clone(node), inputs: inputs.clone(), sides: sides.clone() }
+            };
+            let nodes = run.iter().map(member).collect();
             let needed: Vec<usize> = run.iter().copied().filter(|&at| is_needed[at]).collect();
             let reduction = reduction.map(|&at| (at, Arc::clone(&steps[at].node)));
             Some(Unit::Together(Region::new(nodes, &needed, reduction)))

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::node::{Held, InPieces, Node};
+use super::sides::{Beside, Nones, has_entries_of, without_entries};
 use super::value::{ByPieces, Part, Pieces};
 use crate::base::error::Result;
 use crate::base::spare;
@@ -19,12 +20,22 @@ const PICOSECONDS: usize = 3_000;
 pub(super) struct Region {
     /// Where the values from before are: the first values of a piece.
     inputs: Vec<(usize, Arc<Node>)>,
+    /// Where those are that are repeated beside them: the next values of a piece.
+    sides: Vec<(usize, Arc<Node>)>,
     /// In order; each gives a value more.
     steps: Vec<Member>,
     /// Which of the values others need, and where these belong.
     outputs: Vec<(usize, usize)>,
     /// The reduction of the only output, which nobody else needs, and where its value belongs.
     reduction: Option<(usize, Arc<Node>)>,
+}
+
+/// A step that is to be computed with others, with the places of its inputs, and of those that are repeated.
+pub(super) struct Asked {
+    pub(super) at: usize,
+    pub(super) node: Arc<Node>,
+    pub(super) inputs: Vec<usize>,
+    pub(super) sides: Vec<usize>,
 }
 
 /// A step of a region.
@@ -36,6 +47,15 @@ struct Member {
     inputs: Vec<usize>,
     /// The values that nobody needs after it.
     freed: Vec<usize>,
+    /// If an input is repeated, the place among them of one that is not.
+    whole: Option<usize>,
+}
+
+/// What the inputs of a run have in common, and the operands that are repeated beside them.
+struct Setting {
+    pattern: Held,
+    count: usize,
+    sides: Vec<Beside>,
 }
 
 /// The inputs of a run, in order.
@@ -47,28 +67,24 @@ struct Given<'a> {
 }
 
 impl Region {
-    /// Of steps in order, each with its place and those of its inputs; the places that others need; and the reduction
-    /// that alone needs the only one.
-    pub(super) fn new(
-        steps: Vec<(usize, Arc<Node>, Vec<usize>)>,
-        needed: &[usize],
-        reduction: Option<(usize, Arc<Node>)>,
-    ) -> Self {
-        let own: BTreeSet<usize> = steps.iter().map(|(at, ..)| *at).collect();
-        let mut inputs = BTreeMap::new();
-        for (_, node, places) in &steps {
-            let given = places.iter().zip(&node.inputs).filter(|(at, _)| !own.contains(at));
-            inputs.extend(given.map(|(&at, node)| (at, Arc::clone(node))));
+    /// Of steps in order; the places that others need; and the reduction that alone needs the only one.
+    pub(super) fn new(steps: Vec<Asked>, needed: &[usize], reduction: Option<(usize, Arc<Node>)>) -> Self {
+        let own: BTreeSet<usize> = steps.iter().map(|step| step.at).collect();
+        let (mut inputs, mut sides) = (BTreeMap::new(), BTreeMap::new());
+        for step in &steps {
+            for (at, node) in step.inputs.iter().zip(&step.node.inputs).filter(|(at, _)| !own.contains(at)) {
+                let given = if step.sides.contains(at) { &mut sides } else { &mut inputs };
+                given.insert(*at, Arc::clone(node));
+            }
         }
         let inputs: Vec<(usize, Arc<Node>)> = inputs.into_iter().collect();
-        let places = inputs.iter().map(|(at, _)| *at).chain(steps.iter().map(|(at, ..)| *at));
+        let sides: Vec<(usize, Arc<Node>)> = sides.into_iter().collect();
+        let places = inputs.iter().chain(&sides).map(|(at, _)| *at).chain(steps.iter().map(|step| step.at));
         let values: BTreeMap<usize, usize> = places.enumerate().map(|(value, at)| (at, value)).collect();
         let outputs: Vec<(usize, usize)> = needed.iter().map(|at| (values[at], *at)).collect();
-        let member = |(at, node, places): (usize, Arc<Node>, Vec<usize>)| Member {
-            node,
-            at,
-            inputs: places.iter().map(|at| values[at]).collect(),
-            freed: Vec::new(),
+        let member = |Asked { at, node, inputs, sides }: Asked| {
+            let whole = inputs.iter().position(|input| !sides.contains(input)).filter(|_| !sides.is_empty());
+            Member { node, at, inputs: inputs.iter().map(|at| values[at]).collect(), freed: Vec::new(), whole }
         };
         let mut steps: Vec<Member> = steps.into_iter().map(member).collect();
         let last: BTreeMap<usize, usize> = steps
@@ -79,7 +95,7 @@ impl Region {
         let kept: BTreeSet<usize> = outputs.iter().map(|(value, _)| *value).collect();
         let freed = last.into_iter().filter(|(value, _)| !kept.contains(value));
         freed.for_each(|(value, user)| steps[user].freed.push(value));
-        Region { inputs, steps, outputs, reduction }
+        Region { inputs, sides, steps, outputs, reduction }
     }
 
     /// Where the values of its steps belong.
@@ -87,11 +103,17 @@ impl Region {
         self.steps.iter().map(|step| step.at).chain(self.reduction.iter().map(|(at, _)| *at))
     }
 
-    /// The values that are there, or else what computes them one after the other and takes each result.
-    fn through(&self, mut values: Vec<Option<Held>>) -> Result<Vec<Option<Held>>> {
+    /// The values of all steps behind those that are there. Calls `see` with each step, its value and its inputs.
+    fn through(
+        &self,
+        mut values: Vec<Option<Held>>,
+        mut see: impl FnMut(&Member, &Held, &[Held]),
+    ) -> Result<Vec<Option<Held>>> {
         for step in &self.steps {
             let inputs: Vec<Held> = step.inputs.iter().filter_map(|&value| values[value].clone()).collect();
-            values.push(Some(step.node.run(&inputs)?));
+            let found = step.node.run(&inputs)?;
+            see(step, &found, &inputs);
+            values.push(Some(found));
             drop(inputs);
             step.freed.iter().for_each(|&value| self.spare(value, values[value].take()));
         }
@@ -105,22 +127,28 @@ impl Region {
         }
     }
 
-    /// Writes the outputs to their places.
-    pub(super) fn run(&self, slots: &mut [Option<Held>]) -> Result<()> {
+    /// Writes the outputs to their places. Which steps of operands that are repeated have other entries than the rest.
+    pub(super) fn run(&self, slots: &mut [Option<Held>]) -> Result<BTreeSet<u64>> {
+        let mut apart = BTreeSet::new();
         if self.steps().all(|at| slots[at].is_some()) {
-            return Ok(());
+            return Ok(apart);
         }
-        if let Some((at, node)) = &self.reduction
-            && let Some(value) = self.reduced(node, slots)
+        let setting = self.setting(slots);
+        if let (Some((at, node)), Some(setting)) = (&self.reduction, &setting)
+            && let Some(value) = self.reduced(node, slots, setting)
         {
             slots[*at] = Some(value);
-            return Ok(());
+            return Ok(apart);
         }
-        let found = match self.by_pieces(slots) {
-            Ok(Some(found)) => found,
+        let found = match setting.map(|setting| self.by_pieces(slots, &setting)) {
+            Some(Ok(Some(found))) => found,
             // As a whole it is told where an element has no result.
-            Ok(None) | Err(_) => {
-                let values = self.through(self.inputs.iter().map(|(at, _)| slots[*at].clone()).collect())?;
+            _ => {
+                let given = self.inputs.iter().chain(&self.sides).map(|(at, _)| slots[*at].clone()).collect();
+                let values = self.through(given, |step, found, inputs| {
+                    let is_apart = step.whole.is_some_and(|at| !has_entries_of(&step.node, found, at, inputs));
+                    apart.extend(is_apart.then_some(step.node.id));
+                })?;
                 self.outputs.iter().map(|(value, _)| values[*value].clone()).collect()
             }
         };
@@ -129,13 +157,43 @@ impl Region {
             let operand = self.outputs.iter().filter_map(|(_, at)| slots[*at].take()).collect::<Vec<_>>();
             slots[*at] = Some(node.run(&operand)?);
         }
-        Ok(())
+        Ok(apart)
+    }
+
+    /// What pieces are cut from, if there are so many entries that pieces pay, and all steps have these entries.
+    fn setting(&self, slots: &[Option<Held>]) -> Option<Setting> {
+        let (at, first) = self.inputs.first()?;
+        let (kind, value) = (first.kind.by_pieces()?, slots[*at].as_ref()?);
+        let count = kind.count(value);
+        if count <= PIECE {
+            return None;
+        }
+        let sides = if self.sides.is_empty() { Vec::new() } else { self.fitting(slots, first, value)? };
+        Some(Setting { pattern: kind.pattern(value), count, sides })
+    }
+
+    /// The operands that are repeated, if they and all steps are such that each step has the entries of the inputs.
+    fn fitting(&self, slots: &[Option<Held>], first: &Node, value: &Held) -> Option<Vec<Beside>> {
+        let side = |(at, node): &(usize, Arc<Node>)| Beside::new(node, slots[*at].as_ref()?).ok();
+        let mut sides = self.sides.iter().map(side).collect::<Option<Vec<_>>>()?;
+        let mut stencil = None;
+        let none = |(at, node): &(usize, Arc<Node>)| {
+            let none = node.kind.by_pieces()?.pieces(slots[*at].as_ref()?)?.piece(0..0, &mut stencil).ok()?;
+            Some(Some((node.kind.by_bytes()?, none)))
+        };
+        let mut values = self.inputs.iter().map(none).collect::<Option<Nones>>()?;
+        values.extend(sides.iter().map(|_| None));
+        let shape = first.kind.shape(value);
+        let has_gap = shape.wide_size() > first.kind.by_pieces()?.count(value) as u128;
+        let steps = self.steps.iter().map(|step| (&*step.node, &step.inputs[..]));
+        without_entries(steps, values, (self.inputs.len(), &mut sides), (&shape, has_gap)).ok()?;
+        Some(sides)
     }
 
     /// The value of the reduction, from pieces of its operand; none where it takes the whole, or where an element has
     /// no result, as then the whole tells where.
-    fn reduced(&self, node: &Node, slots: &[Option<Held>]) -> Option<Held> {
-        let (given, pattern) = self.given(slots)?;
+    fn reduced(&self, node: &Node, slots: &[Option<Held>], setting: &Setting) -> Option<Held> {
+        let given = self.given(slots, setting)?;
         let &[(value, _)] = &self.outputs[..] else { return None };
         let operand = |entries: Range<usize>| self.values(&given, entries).map(|mut values| values[value].take());
         let none = operand(0..0).ok()??;
@@ -153,7 +211,7 @@ impl Region {
         let picoseconds = PICOSECONDS * self.steps.len();
         let from_pieces = node.from_pieces.as_ref()?;
         let operand = InPieces {
-            pattern: &pattern,
+            pattern: &setting.pattern,
             is_poured: false,
             none: &none,
             run: &run,
@@ -164,9 +222,9 @@ impl Region {
         spare::within(|| from_pieces(&operand))?.ok()
     }
 
-    /// The outputs, if there are enough elements for more than one piece.
-    fn by_pieces(&self, slots: &[Option<Held>]) -> Result<Option<Vec<Option<Held>>>> {
-        let Some((given, pattern)) = self.given(slots) else { return Ok(None) };
+    /// The outputs, if all inputs come in pieces.
+    fn by_pieces(&self, slots: &[Option<Held>], setting: &Setting) -> Result<Option<Vec<Option<Held>>>> {
+        let Some(given) = self.given(slots, setting) else { return Ok(None) };
         let none = self.values(&given, 0..0)?;
         let gather = |(value, _): &(usize, usize)| match (self.kind(*value), &none[*value]) {
             (Some(kind), Some(piece)) => kind.gather(given.count, piece).map(Some),
@@ -187,22 +245,22 @@ impl Region {
             },
         );
         done.into_iter().collect::<Result<()>>()?;
-        Ok(Some(gathered.into_iter().map(|gathered| Some(gathered.finish(&pattern))).collect()))
+        Ok(Some(gathered.into_iter().map(|gathered| Some(gathered.finish(&setting.pattern))).collect()))
     }
 
-    /// The inputs, and their pattern, if they have so many entries that pieces pay.
-    fn given<'a>(&self, slots: &'a [Option<Held>]) -> Option<(Given<'a>, Held)> {
-        let (at, first) = self.inputs.first()?;
-        let (kind, value) = (first.kind.by_pieces()?, slots[*at].as_ref()?);
-        let count = kind.count(value);
+    /// The inputs, and the elements of the operands that are repeated beside them.
+    fn given<'a>(&self, slots: &'a [Option<Held>], setting: &'a Setting) -> Option<Given<'a>> {
         let piece = |(at, node): &(usize, Arc<Node>)| node.kind.by_pieces()?.pieces(slots[*at].as_ref()?);
-        let pieces = self.inputs.iter().map(piece).collect::<Option<Vec<_>>>()?;
-        (count > PIECE).then(|| (Given { pieces, count, stencil: Mutex::default() }, kind.pattern(value)))
+        let beside = |((_, node), side): (&(usize, Arc<Node>), &'a Beside)| {
+            node.kind.by_pieces()?.beside(&side.value, &setting.pattern, side.none.as_ref()?).ok()?
+        };
+        let pieces = self.inputs.iter().map(piece).chain(self.sides.iter().zip(&setting.sides).map(beside));
+        Some(Given { pieces: pieces.collect::<Option<_>>()?, count: setting.count, stencil: Mutex::default() })
     }
 
     /// What is known of the type of a step's value.
     fn kind(&self, value: usize) -> Option<&'static dyn ByPieces> {
-        self.steps.get(value.checked_sub(self.inputs.len())?)?.node.kind.by_pieces()
+        self.steps.get(value.checked_sub(self.inputs.len() + self.sides.len())?)?.node.kind.by_pieces()
     }
 
     /// All values of a range of entries that are still needed behind the last step.
@@ -211,7 +269,7 @@ impl Region {
         let inputs = given.pieces.iter().map(|pieces| pieces.piece(range.clone(), &mut stencil).map(Some));
         let inputs = inputs.collect::<Result<_>>()?;
         *given.stencil.lock().unwrap_or_else(PoisonError::into_inner) = stencil;
-        self.through(inputs)
+        self.through(inputs, |_, _, _| ())
     }
 
     /// Takes the entries of a range through all steps.

@@ -40,6 +40,8 @@ pub(super) struct Facts {
     pub(super) again: Option<(Axes, Again)>,
     /// It finds several gradients at once: those of the inputs with these numbers, whose shapes they have.
     pub(super) gradients_of: &'static [usize],
+    /// Its operands are parts of others, by which it decides.
+    pub(super) is_of_wholes: bool,
 }
 
 impl Facts {
@@ -228,6 +230,7 @@ impl Graph {
             && let (Some(run), form) = (of_wholes(node, &wholes), node.form())
         {
             part.body = Body::Step { run, form };
+            part.facts.is_of_wholes = true;
             // A step of operands of these lengths decides by their own.
             part.arguments = format!("{} of {wholes:?}", part.arguments);
         }

@@ -77,22 +77,29 @@ impl Side {
 
 /// A side of some steps, and the fill of the pieces that stand for it.
 pub(super) struct Beside {
-    pub(super) side: Side,
     kind: &'static dyn ByBytes,
-    value: Held,
+    pub(super) value: Held,
+    lengths: Vec<usize>,
     /// A piece without elements, which has the fill.
-    none: Option<Held>,
+    pub(super) none: Option<Held>,
 }
 
 impl Beside {
     /// The value of a node. Refuses one that does not store every element.
     pub(super) fn new(node: &Node, value: &Held) -> Result<Self> {
         let kind = node.kind.by_bytes().ok_or_else(|| refused("an operand is no tensor of one element type"))?;
-        let lengths = node.kind.shape(value).to_vec();
-        let bytes: Arc<[u8]> = kind.values(value).into();
-        let side = Side::new(lengths, kind.width(), bytes)
-            .map_err(|_| refused("an operand that is repeated does not store every element"))?;
-        Ok(Beside { side, kind, value: Arc::clone(value), none: None })
+        let shape = node.kind.shape(value);
+        let stored = kind.values(value).len() / kind.width().max(1);
+        match stored as u128 == shape.wide_size() {
+            true => Ok(Beside { kind, value: Arc::clone(value), lengths: shape.to_vec(), none: None }),
+            false => Err(refused("an operand that is repeated does not store every element")),
+        }
+    }
+
+    /// All elements, as an engine looks them up.
+    pub(super) fn side(&self) -> Side {
+        let bytes = self.kind.values(&self.value).into();
+        Side { lengths: self.lengths.clone(), width: self.kind.width(), bytes }
     }
 
     /// The type of its pieces, and the bytes of their fill.
@@ -116,7 +123,7 @@ impl Beside {
             _ => None,
         });
         let mut fills: Vec<Held> = alike.collect();
-        if let Some(first) = self.side.bytes.get(..self.side.width) {
+        if let Some(first) = self.kind.values(&self.value).get(..self.kind.width()) {
             fills.push(self.kind.filled(first)?);
         }
         Ok(fills)
@@ -124,20 +131,39 @@ impl Beside {
 }
 
 /// An input of a step: entries, as a piece without any, or one of the sides.
-pub(super) enum Input<'a> {
+enum Input<'a> {
     Entries(&'static dyn ByBytes, &'a Held),
     Side(usize),
 }
 
+/// What is begun with, and what comes of steps: the kind and a piece without entries; none of a side.
+pub(super) type Nones = Vec<Option<(&'static dyn ByBytes, Held)>>;
+
+/// What some steps make of no entries, behind what they begin with. Each has the numbers of its inputs; the sides stand
+/// from `first` on. Refuses steps that have other entries than those that have that shape, whatever these are; the sides
+/// get the fills with which pieces give the same.
+pub(super) fn without_entries<'a>(
+    steps: impl Iterator<Item = (&'a Node, &'a [usize])>,
+    mut values: Nones,
+    (first, sides): (usize, &mut [Beside]),
+    (shape, has_gap): (&Shape, bool),
+) -> Result<Nones> {
+    for (node, inputs) in steps {
+        let input = |&at: &usize| match &values[at] {
+            Some((kind, none)) => Input::Entries(*kind, none),
+            None => Input::Side(at - first),
+        };
+        let inputs: Vec<Input<'_>> = inputs.iter().map(input).collect();
+        let found = on_entries(node, &inputs, sides, shape, has_gap)?;
+        let kind = node.kind.by_bytes().ok_or_else(|| refused("it is no tensor of one element type"))?;
+        values.push(Some((kind, found)));
+    }
+    Ok(values)
+}
+
 /// What a step makes of no entries, if it has the entries of its inputs of that shape whatever they are. The sides get
 /// the fills with which pieces give the same.
-pub(super) fn on_entries(
-    node: &Node,
-    inputs: &[Input<'_>],
-    sides: &mut [Beside],
-    shape: &Shape,
-    has_gap: bool,
-) -> Result<Held> {
+fn on_entries(node: &Node, inputs: &[Input<'_>], sides: &mut [Beside], shape: &Shape, has_gap: bool) -> Result<Held> {
     let beside: Vec<&Input<'_>> = inputs.iter().collect();
     let own: Vec<usize> =
         inputs.iter().filter_map(|input| if let Input::Side(at) = input { Some(*at) } else { None }).collect();
@@ -176,6 +202,13 @@ fn pieces(inputs: &[Input<'_>], sides: &[Beside], has_gap: bool) -> Result<Vec<H
         Input::Side(side) => sides[*side].piece(&[], has_gap),
     };
     inputs.iter().map(piece).collect()
+}
+
+/// Whether the value of a step has the entries of an input.
+pub(super) fn has_entries_of(node: &Node, found: &Held, input: usize, inputs: &[Held]) -> bool {
+    let of_input = node.inputs.get(input).and_then(|input| input.kind.by_pieces()).zip(inputs.get(input));
+    let pattern = of_input.map(|(kind, value)| kind.pattern(value));
+    node.kind.by_pieces().zip(pattern).is_some_and(|(kind, pattern)| kind.has_pattern(found, &pattern))
 }
 
 #[cfg(test)]

@@ -20,10 +20,12 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
-use crate::base::threads;
+use crate::base::{spare, threads};
 use crate::element::{DType, Element, Float, FloatVisitor, Numeric, RealNumber};
+use crate::kernels::steps::BLOCK;
 use crate::ops::{self, Select, moved};
 use crate::pattern::{Memo, Pattern};
+use crate::plan::beside::Beside;
 use crate::tensor::Tensor;
 
 /// What a [`Lazy`](super::Lazy) may stand for: a tensor, an array, or several results of one operation. The trait is
@@ -161,6 +163,16 @@ pub trait ByPieces: Send + Sync {
 
     /// Gives the values of a piece away to be written again.
     fn spare(&self, piece: Held);
+
+    /// Whether a value has this pattern.
+    fn has_pattern(&self, _value: &Held, _pattern: &Held) -> bool {
+        false
+    }
+
+    /// The elements of a value that is repeated beside a pattern, with the fill of `none`; none where it is no tensor.
+    fn beside<'a>(&self, _value: &'a Held, _pattern: &'a Held, _none: &Held) -> Result<Option<Box<dyn Pieces + 'a>>> {
+        Ok(None)
+    }
 }
 
 /// A tensor or an array cut into pieces.
@@ -296,6 +308,44 @@ impl<P: Pattern, T: Element> ByPieces for OfTensor<P, T> {
             piece.into_shared_values().spare();
         }
     }
+
+    fn has_pattern(&self, value: &Held, pattern: &Held) -> bool {
+        pattern.downcast_ref::<P>() == Some(known::<Tensor<P, T>>(value).pattern())
+    }
+
+    fn beside<'a>(&self, value: &'a Held, pattern: &'a Held, none: &Held) -> Result<Option<Box<dyn Pieces + 'a>>> {
+        let (y, fill) = (known::<Tensor<P, T>>(value), known::<Tensor<P, T>>(none).fill());
+        let Some(at) = pattern.downcast_ref::<P>() else { return Ok(None) };
+        // Parts of other tensors are combined by the patterns of these.
+        if at.part_of().or(y.pattern().part_of()).is_some() {
+            return Ok(None);
+        }
+        let has_gap = at.shape().wide_size() > at.nnz() as u128;
+        let beside = Beside::new(y.pattern(), at)?;
+        Ok(Some(Box::new(LookedUp { values: y.values(), beside, fill, has_gap })))
+    }
+}
+
+/// The elements of a tensor that stores all of them, beside the entries of a pattern.
+struct LookedUp<'a, P, T> {
+    values: &'a [T],
+    beside: Beside<'a, P>,
+    fill: T,
+    has_gap: bool,
+}
+
+impl<P: Pattern, T: Element> Pieces for LookedUp<'_, P, T> {
+    fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held> {
+        let mut values = spare::items(entries.len())?;
+        let mut numbers = [0; BLOCK];
+        for (slots, start) in values.chunks_mut(BLOCK).zip(entries.clone().step_by(BLOCK)) {
+            let numbers = &mut numbers[..slots.len()];
+            self.beside.number(start, numbers);
+            slots.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = self.values[*number]);
+        }
+        let pattern = on_stencil::<P>(entries.len(), self.has_gap, stencil, one_lane)?;
+        Ok(Arc::new(Tensor::from_valid(pattern, values, self.fill)))
+    }
 }
 
 /// A gradient of floats at the entries of what it is of.
@@ -330,18 +380,25 @@ pub(super) fn piece<P: Pattern, T: Element>(
     stencil: &mut Option<Held>,
     make: impl FnOnce(usize, usize) -> Result<P>,
 ) -> Result<Tensor<P, T>> {
-    let count = entries.len();
-    let before = stencil.as_ref().and_then(|stencil| stencil.downcast_ref::<P>());
-    let pattern = match before.filter(|before| before.nnz() == count) {
-        Some(pattern) => pattern.clone(),
-        None => {
-            let has_gap = x.shape().wide_size() > x.nnz() as u128;
-            let pattern = make(count, count + usize::from(has_gap))?;
-            *stencil = Some(Arc::new(pattern.clone()));
-            pattern
-        }
-    };
+    let has_gap = x.shape().wide_size() > x.nnz() as u128;
+    let pattern = on_stencil(entries.len(), has_gap, stencil, make)?;
     Ok(Tensor::from_shared(pattern, x.shared_values().slice(entries), x.fill()))
+}
+
+/// The pattern of a piece of so many entries.
+fn on_stencil<P: Pattern>(
+    count: usize,
+    has_gap: bool,
+    stencil: &mut Option<Held>,
+    make: impl FnOnce(usize, usize) -> Result<P>,
+) -> Result<P> {
+    let before = stencil.as_ref().and_then(|stencil| stencil.downcast_ref::<P>());
+    if let Some(pattern) = before.filter(|before| before.nnz() == count) {
+        return Ok(pattern.clone());
+    }
+    let pattern = make(count, count + usize::from(has_gap))?;
+    *stencil = Some(Arc::new(pattern.clone()));
+    Ok(pattern)
 }
 
 /// The pattern of a vector that stores its first elements.

@@ -328,7 +328,8 @@ impl<'a> Layout<'a> {
             let (inputs, run) = inputs.unwrap_or_default();
             let node = run.map_or_else(|| Arc::clone(node), |run| Arc::new(node.with_run(run)));
             let places = inputs.iter().map(|input| slots[input]).collect();
-            let step = placed(&steps, node, places);
+            // Ranges are decided by the tensors that they are parts of.
+            let step = placed(&steps, node, places, false);
             steps.push(step);
         }
         let length = self.shapes[of].as_ref().map_or(0, |shape| shape[axis]);
