@@ -1749,15 +1749,15 @@ fn files_may_have_names_that_are_no_utf8() {
     assert_eq!(no_name.status.code(), Some(2));
 }
 
-/// A folder in which the program was ended by a signal of that number while it wrote a large file.
+/// A folder in which the program was ended by a signal of that number while it wrote a large file or folder.
 #[cfg(unix)]
-fn ended_by(signal: &str, number: i32) -> Folder {
+fn ended_by(signal: &str, number: i32, target: &str) -> Folder {
     use std::os::unix::process::ExitStatusExt;
     // On a loaded machine the program may be done before the signal comes.
     for _ in 0..20 {
-        let folder = Folder::new(signal);
+        let folder = Folder::new(&format!("{signal}-{}", target.trim_matches('/')));
         let mut command = Command::new(env!("CARGO_BIN_EXE_lacuna"));
-        command.args(["eval", "random([1000000, 1000000], 2000000)", "-o", "o.mtx"]).current_dir(&folder.0);
+        command.args(["eval", "random([1000000, 1000000], 2000000)", "-o", target]).current_dir(&folder.0);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
         while folder.names().is_empty() && std::time::Instant::now() < end {
@@ -1778,14 +1778,25 @@ fn ended_by(signal: &str, number: i32) -> Folder {
 #[test]
 fn a_signal_that_ends_the_program_leaves_no_temporary_file() {
     for (signal, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
-        assert_eq!(ended_by(signal, number).names(), [""; 0], "{signal}");
+        assert_eq!(ended_by(signal, number, "o.mtx").names(), [""; 0], "{signal}");
+    }
+}
+
+/// Neither parts nor the list of them stay in a folder.
+#[cfg(all(unix, feature = "parquet"))]
+#[test]
+fn a_signal_that_ends_the_program_leaves_no_part() {
+    for (signal, number) in [("INT", 2), ("TERM", 15)] {
+        let folder = ended_by(signal, number, "o/");
+        assert_eq!(folder.names(), ["o"], "{signal}");
+        assert_eq!(std::fs::read_dir(folder.0.join("o")).unwrap().count(), 0, "{signal}");
     }
 }
 
 #[cfg(unix)]
 #[test]
 fn what_a_killed_program_left_is_removed_by_the_next_write() {
-    let folder = ended_by("KILL", 9);
+    let folder = ended_by("KILL", 9, "o.mtx");
     assert_eq!(folder.names().len(), 1, "{:?}", folder.names());
     let small = folder.path("small.mtx");
     assert!(lacuna(&["convert", &data("cross_123.mtx"), &small]).status.success());

@@ -333,6 +333,47 @@ fn a_slice_of_what_is_scanned_reads_its_ranges_alone() {
 
 /// The slice goes before the sum of squares that overflows: what is written, as what is collected, refuses with the place
 /// in the whole. Written alone it named that in the slice.
+/// Whether an operand that is repeated stores every position is asked of all of it, and not of a range.
+#[test]
+fn repeated_operands_from_files_decide_as_a_whole() {
+    let folder = Folder::new("whole");
+    let x = CooTensor::random([6, 4000], 8000, 7).unwrap();
+    let column = |fill: f64| {
+        let coords = vec![(0..5).collect::<Vec<u32>>(), vec![0; 5]];
+        CooTensor::new([6, 1], coords, vec![1.0, 2.0, 3.0, 4.0, 5.0], fill).unwrap()
+    };
+    let row = CooTensor::new([4000], vec![(1..4000).collect::<Vec<u32>>()], vec![2.0; 3999], 1.0).unwrap();
+    for (number, y) in [column(1.0), column(0.0), column(f64::INFINITY), row].into_iter().enumerate() {
+        let [of_x, of_y] = ["x", "y"].map(|name| folder.path(&format!("{number}-{name}.parquet")));
+        for (path, tensor) in [(&of_x, &x), (&of_y, &y)] {
+            write(path, tensor, &WriteOptions::default().group_entries(1000)).unwrap();
+        }
+        let (x, y) = (scanned(&of_x), scanned(&of_y));
+        let part = if y.shape().unwrap().len() == 2 { y.slice(ndarray::s![1..5, ..]) } else { y.clone() };
+        let graphs = [
+            &x / &y,
+            &x * &y,
+            (x.abs() / &y).slice(ndarray::s![1..5, ..]),
+            &x.slice(ndarray::s![1..5, ..]) / &part,
+            (&x / &y).nanmedian(0),
+            (&x / &y).stored().count_nonzero(1).cast(),
+        ];
+        for (at, graph) in graphs.iter().enumerate() {
+            let expected = graph.collect().map_err(|error| error.to_string());
+            for engine in [Chunks::memory(1 << 30).positions(1), Chunks::memory(1 << 20), Chunks::memory(1 << 22)] {
+                match (&expected, graph.on(engine).collect()) {
+                    (Ok(expected), Ok(found)) => {
+                        assert!(found.same_as(expected), "{number} {at}: {found:?}\n{expected:?}")
+                    }
+                    (expected, found) => {
+                        assert!(expected.is_err() && found.is_err(), "{number} {at}: {found:?}\n{expected:?}")
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_refused_while_it_is_written_is_told_as_it_was_asked_for() {
     let folder = Folder::new("refused");

@@ -1125,6 +1125,45 @@ fn elements_that_do_not_give_the_fill_are_named() {
     assert!(matches!(x.div(&divisors), Err(Error::DivisionByZero { coords: Some(at), .. }) if at == [0, 1]));
 }
 
+/// A row and a column, of which neither has the positions of the result, combine as tensors of its shape do.
+#[test]
+fn two_repeated_operands_combine_as_in_one_shape() {
+    let row = CooTensor::new([1, 2], vec![vec![0], vec![0]], vec![7.0], 0.0).unwrap();
+    for (last, fill) in [(0.0, 3.0), (1.0, 3.0), (1.0, 0.0), (1.0, f64::NAN)] {
+        let column = CooTensor::new([2, 1], vec![vec![0, 1], vec![0, 0]], vec![7.0, last], fill).unwrap();
+        let [wide_row, wide_column] = [&row, &column].map(|x| x.broadcast_to([2, 2]).unwrap());
+        let same = |found: Result<CooTensor<f64>>, expected: Result<CooTensor<f64>>| match (found, expected) {
+            (Ok(found), Ok(expected)) => assert!(found.same_as(&expected), "{found:?}\n{expected:?}"),
+            (found, expected) => assert_eq!(found.is_err(), expected.is_err(), "{found:?}\n{expected:?}"),
+        };
+        same(row.div(&column), wide_row.div(&wide_column));
+        same(column.div(&row), wide_column.div(&wide_row));
+        same(row.mul(&column), wide_row.mul(&wide_column));
+        same(row.maximum(&column), wide_row.maximum(&wide_column));
+    }
+    let long = CooTensor::full([1 << 20, 1], 1.0).unwrap();
+    let other = CooTensor::new([1, 1 << 20], vec![vec![0], vec![3]], vec![2.0], 1.0).unwrap();
+    let dense = CooTensor::from_dense(&ndarray::Array::from_elem([1 << 20, 1], 2.0), 0.0).unwrap();
+    assert_eq!(long.add(&other).unwrap().nnz(), 1 << 20);
+    let error = dense.stored().add(other.stored()).unwrap_err().to_string();
+    assert!(!error.contains("scale"), "{error}");
+}
+
+/// No operand is repeated along an axis on which the result is not longer.
+#[test]
+fn an_operand_of_one_row_beside_none_is_not_repeated() {
+    let none = CooTensor::<f64>::new([0, 1], vec![vec![]; 2], vec![], 0.0).unwrap();
+    let row = CooTensor::new([1, 3], vec![vec![0], vec![1]], vec![2.0], 5.0).unwrap();
+    let left = none.stored().sub(row.stored()).unwrap();
+    assert_eq!((left.shape().to_vec(), left.nnz(), left.fill()), (vec![0, 3], 0, 5.0));
+    let right = row.stored().div(none.stored()).unwrap();
+    assert_eq!((right.shape().to_vec(), right.nnz(), right.fill()), (vec![0, 3], 0, 5.0));
+    let whole = row.mul(&none).unwrap();
+    assert_eq!((whole.shape().to_vec(), whole.nnz(), whole.fill()), (vec![0, 3], 0, 0.0));
+    let (of_none, of_row) = none.mul_backward(&row, &whole).unwrap();
+    assert_eq!((of_none.nnz(), of_row.values()), (0, &[0.0][..]));
+}
+
 /// A table of the positions of the row would be vast: its entries are searched.
 #[test]
 fn entries_of_a_sparse_row_are_found_in_vast_shapes() {

@@ -30,6 +30,11 @@ const MOST_FOLDERS: usize = 1 << 10;
 pub(super) struct Aside(Option<PathBuf>);
 
 impl Aside {
+    /// Leaves the file to the next write if a signal ends the process from now on.
+    pub(super) fn stays(&self) {
+        self.0.iter().for_each(|path| temporary::end(path, || ()));
+    }
+
     pub(super) fn replace(mut self, target: &Path) -> Result<()> {
         if let Some(path) = &self.0 {
             temporary::end(path, || fs::rename(path, target))?;
@@ -48,7 +53,7 @@ impl Drop for Aside {
 }
 
 /// A new file in a folder, under a short name that no other process takes, and locked. If it is `private` nobody but its
-/// owner may open it. A signal that ends the process removes it, unless it lists what is to be removed later.
+/// owner may open it. A signal that ends the process removes it.
 #[cfg_attr(not(unix), allow(unused_variables))]
 pub(super) fn create(folder: &Path, ending: &str, private: bool) -> Result<(Aside, File)> {
     static NAMES: AtomicUsize = AtomicUsize::new(0);
@@ -61,8 +66,7 @@ pub(super) fn create(folder: &Path, ending: &str, private: bool) -> Result<(Asid
     for _ in 0..MOST_NAMES {
         let number = NAMES.fetch_add(1, Ordering::Relaxed);
         let path = folder.join(format!("{NAME}{}-{number}{ending}", std::process::id()));
-        let create = || locks::create(&path, &options);
-        match if ending == FILE { temporary::create(&path, create) } else { create() } {
+        match temporary::create(&path, || locks::create(&path, &options)) {
             Ok(Some(file)) => return Ok((Aside(Some(path)), file)),
             Ok(None) => {}
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}

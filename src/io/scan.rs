@@ -221,6 +221,15 @@ impl Source for Scanned {
         Some(self.dataset.root())
     }
 
+    fn stored_in(&self, ranges: &[Range<usize>]) -> Result<u64> {
+        let mut count = 0;
+        match ranges == whole(self.shape()) {
+            true => count = self.dataset.nnz(),
+            false => self.dataset.for_each_coord(0, ranges, |_| count += 1)?,
+        }
+        Ok(count)
+    }
+
     fn checks(&self) -> Option<(u64, u64)> {
         self.dataset.checks()
     }

@@ -124,6 +124,10 @@ impl Source for Part {
         self.of.read_box(&self.shifted(ranges))
     }
 
+    fn stored_in(&self, ranges: &[Range<usize>]) -> Result<u64> {
+        self.of.stored_in(&self.shifted(ranges))
+    }
+
     fn weights_in(&self, ranges: &[Range<usize>], axis: usize, bins: &Bins) -> Result<Vec<u64>> {
         self.of.weights_in(&self.shifted(ranges), axis, &self.bins(axis, bins))
     }

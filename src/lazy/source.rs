@@ -58,6 +58,11 @@ pub(crate) trait Source: Send + Sync {
         None
     }
 
+    /// How many entries stand in a range of each axis.
+    fn stored_in(&self, _: &[Range<usize>]) -> Result<u64> {
+        Err(Error::Argument { operation: "scan", why: format!("the entries of {} are not counted", self.told()) })
+    }
+
     /// The number of all entries, and the sum of their hashes, if these are known.
     fn checks(&self) -> Option<(u64, u64)> {
         None

@@ -329,7 +329,7 @@ fn united<T: Scalar, U: Scalar>(
 
 /// How an operand meets the shape that it is broadcast to.
 enum Part<T> {
-    /// It has that shape, but for axes of length 1 in front.
+    /// The shape is longer on none of its axes, and in front.
     Alike,
     /// It is one stored number.
     Number(T),
@@ -339,7 +339,8 @@ enum Part<T> {
 
 fn part<T: Scalar>(x: &Sparse<T>, shape: &[usize]) -> Part<T> {
     let front = shape.len() - x.shape.len();
-    if x.shape == shape[front..] && shape[..front].iter().all(|&length| length == 1) {
+    let is_longer = x.shape.iter().zip(&shape[front..]).any(|(own, whole)| whole > own);
+    if !is_longer && shape[..front].iter().all(|&length| length <= 1) {
         return Part::Alike;
     }
     match x.entries.values().next() {
@@ -366,7 +367,9 @@ pub fn broadcast_whole<T: Scalar, U: Scalar>(
     let shape = broadcast_shape(&x.shape, &y.shape).unwrap();
     let (wide_x, wide_y) = (broadcast(x, &shape), broadcast(y, &shape));
     let (is_x_full, is_y_full) = match (part(x, &shape), part(y, &shape)) {
-        (Part::Alike, Part::Alike) => return whole(&wide_x, &wide_y, rule, implicit),
+        (Part::Alike, Part::Alike) | (Part::Repeated(_), Part::Repeated(_)) => {
+            return whole(&wide_x, &wide_y, rule, implicit);
+        }
         (_, Part::Number(number)) => return beside_number(&wide_x, number, rule, implicit),
         (Part::Number(number), _) => {
             let turned = Rule { of: &|a, b| (rule.of)(b, a), makes_all_one: rule.makes_all_one };

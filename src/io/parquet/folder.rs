@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::described::Described;
 use super::manifest::{MANIFEST, Manifest, Part};
 use crate::base::error::Result;
-use crate::base::locks;
+use crate::base::{locks, temporary};
 use crate::io::aside::{self, Aside};
 use crate::io::save::save;
 
@@ -74,12 +74,14 @@ impl Folder {
             let name = format!("part-{:05}.parquet", self.next);
             self.next += 1;
             self.note(&name)?;
-            match File::create_new(self.root.join(&name)) {
+            let path = self.root.join(&name);
+            match temporary::create(&path, || File::create_new(&path).map(Some)) {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists && self.next <= MOST_PARTS => {}
                 file => {
-                    let file = file?;
-                    self.made.push(name.clone());
-                    return Ok((name, file));
+                    if let Some(file) = file? {
+                        self.made.push(name.clone());
+                        return Ok((name, file));
+                    }
                 }
             }
         }
@@ -92,6 +94,9 @@ impl Folder {
         // What could not be read is not written.
         Manifest::parse(&text)?;
         let _locked = locks::hold(&self.root);
+        // If a signal comes from here on, the manifest may name them: else the list does, for the next write.
+        self.list.iter().for_each(|(list, _)| list.stays());
+        self.made.iter().for_each(|name| temporary::end(&self.root.join(name), || ()));
         save(self.root.join(MANIFEST), |file| Ok(file.write_all(text.as_bytes())?))?;
         // The manifest holds the parts now.
         (self.is_done, self.list) = (true, None);
@@ -173,7 +178,8 @@ impl Drop for Folder {
             return;
         }
         for name in &self.made {
-            let _ = fs::remove_file(self.root.join(name));
+            let path = self.root.join(name);
+            let _ = temporary::end(&path, || fs::remove_file(&path));
         }
         self.list = None;
         if self.is_new {

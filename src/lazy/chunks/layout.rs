@@ -84,6 +84,8 @@ pub(super) struct Leaf {
     /// Its place in the graph.
     pub(super) at: usize,
     pub(super) share: Share,
+    /// Whether a step that repeats it looks at whether it stores every position.
+    pub(super) is_asked: bool,
 }
 
 /// What is read and what is there takes so many times as much in states of cells, at most, or this.
@@ -323,7 +325,7 @@ impl<'a> Layout<'a> {
             slots.insert((at, share), steps.len());
             let node = &self.plan.steps[at].node;
             if inputs.is_none() {
-                leaves.push(Leaf { slot: steps.len(), at, share });
+                leaves.push(Leaf { slot: steps.len(), at, share, is_asked: asked.contains(&at) });
             }
             let (inputs, run) = inputs.unwrap_or_default();
             let node = run.map_or_else(|| Arc::clone(node), |run| Arc::new(node.with_run(run)));

@@ -13,7 +13,7 @@ use crate::base::spare::Spares;
 use crate::base::threads;
 use crate::lazy::node::Held;
 use crate::lazy::shares::Share;
-use crate::lazy::source::{Bins, Source};
+use crate::lazy::source::{Bins, Source, whole};
 use crate::lazy::value::Kind;
 use crate::pattern::PartOf;
 
@@ -35,6 +35,8 @@ pub(super) struct Walk<'s> {
     weights: Vec<u64>,
     /// What was written out in another order, by the slots of the leaves.
     dealt: BTreeMap<usize, Box<dyn Source>>,
+    /// Which of the leaves that steps repeat store every position, by their slots.
+    full: BTreeMap<usize, bool>,
     /// The bin that comes next.
     next: usize,
     /// Ranges that come before that, the last one first.
@@ -77,6 +79,7 @@ impl<'s> Walk<'s> {
             bins,
             weights,
             dealt,
+            full: BTreeMap::new(),
             next: 0,
             left,
             width,
@@ -89,6 +92,9 @@ impl<'s> Walk<'s> {
             is_done: false,
         };
         stage.leaves.iter().try_for_each(|leaf| walk.weigh(leaf))?;
+        for leaf in stage.leaves.iter().filter(|leaf| leaf.is_asked) {
+            walk.full.insert(leaf.slot, walk.is_full(leaf)?);
+        }
         Ok(walk)
     }
 
@@ -216,17 +222,31 @@ impl<'s> Walk<'s> {
         let value = || self.run.slots[leaf.at].as_ref().ok_or_else(missing);
         let Share::Along(cut) = leaf.share else { return value().cloned() };
         let (axis, range) = (cut.axis, cut.of(range.clone()));
-        match (self.dealt.get(&leaf.slot), self.run.layout.source(leaf.at)) {
-            (Some(source), _) => source.read(Some((axis, range))),
-            (None, Some(source)) => source.read(Some((axis, range))),
-            (None, None) => {
-                let kind = self.run.plan.steps[leaf.at].node.kind.by_ranges().ok_or_else(missing)?;
-                let (value, part) = (value()?, kind.cut(value()?, axis, range)?);
-                let lengths = self.run.plan.steps[leaf.at].node.kind.shape(value);
-                let is_full = Some(kind.stored(value) as u128 == lengths.wide_size());
-                Ok(kind.part_of(&part, Some(PartOf { lengths: None, is_full })))
+        let ranges = self.run.plan.steps[leaf.at].node.kind.by_ranges().ok_or_else(missing)?;
+        let part = match (self.dealt.get(&leaf.slot), self.run.layout.source(leaf.at)) {
+            (Some(source), _) => source.read(Some((axis, range)))?,
+            (None, Some(source)) => source.read(Some((axis, range)))?,
+            (None, None) => ranges.cut(value()?, axis, range)?,
+        };
+        // Steps that repeat it look at all of it, and not at the range.
+        Ok(match self.full.get(&leaf.slot) {
+            Some(&is_full) => ranges.part_of(&part, Some(PartOf { lengths: None, is_full: Some(is_full) })),
+            None => part,
+        })
+    }
+
+    /// Whether a leaf stores every position.
+    fn is_full(&self, leaf: &Leaf) -> Result<bool> {
+        let node = &self.run.plan.steps[leaf.at].node;
+        let (stored, lengths) = match (self.run.layout.source(leaf.at), &self.run.slots[leaf.at]) {
+            (Some(source), _) => (u128::from(source.stored_in(&whole(source.shape()))?), source.shape().clone()),
+            (None, Some(value)) => {
+                let stored = node.kind.by_ranges().map_or(0, |ranges| ranges.stored(value));
+                (stored as u128, node.kind.shape(value))
             }
-        }
+            (None, None) => return Ok(false),
+        };
+        Ok(stored == lengths.wide_size())
     }
 
     /// Goes back to the first range.

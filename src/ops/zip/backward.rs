@@ -3,7 +3,7 @@
 //! The gradient of an operand that is repeated is an exact sum over what it was repeated along. Beside a sparse upstream
 //! gradient that sum goes over stored entries only, and the positions that are not stored count as often as they are.
 
-use super::{broadcast_shape, is_repeated};
+use super::{broadcast_shape, has_other_lengths};
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -53,7 +53,7 @@ struct Side<'a, O, P, T> {
 impl<O: Operand<Elem = T>, P: Operand<Elem = T>, T: Float + Numeric> Side<'_, O, P, T> {
     /// The gradient of the operand in a result of that shape.
     fn gradient<U: Operand<Elem = T>>(&self, upstream: &U, shape: &Shape) -> Result<O::Reduced<T>> {
-        if is_repeated(self.own.lengths(), shape)
+        if has_other_lengths(self.own.lengths(), shape)
             && let Some(at) = self.positions(upstream, shape)?
         {
             return self.own.gradient_of(self.summed(upstream, &at, shape)?, &Shape::from(self.own.lengths()));
@@ -93,7 +93,8 @@ impl<O: Operand<Elem = T>, P: Operand<Elem = T>, T: Float + Numeric> Side<'_, O,
     ) -> Result<Vec<T>> {
         let Some(marks) = self.other.marks()? else { return Ok(received) };
         let is_met = own.elements_beside(&marks, shape)?;
-        let is_beside_larger = is_repeated(self.own.lengths(), shape) && !is_repeated(self.other.lengths(), shape);
+        let is_beside_larger =
+            has_other_lengths(self.own.lengths(), shape) && !has_other_lengths(self.other.lengths(), shape);
         match self.alone.filter(|_| !is_beside_larger) {
             Some(alone) if own.marks()?.is_some() => {
                 let alone = |gradient: T| if gradient.is_truthy() { alone(gradient) } else { T::ZERO };
@@ -107,7 +108,7 @@ impl<O: Operand<Elem = T>, P: Operand<Elem = T>, T: Float + Numeric> Side<'_, O,
     /// The positions of the result that a sum for a repeated operand goes over one by one; none where these are all of
     /// them. At all others the upstream gradient has its fill, and the other operand too unless that fill is zero.
     fn positions<U: Operand<Elem = T>>(&self, upstream: &U, shape: &Shape) -> Result<Option<CooPattern<u64>>> {
-        let is_other_alike = !is_repeated(self.other.lengths(), shape);
+        let is_other_alike = !has_other_lengths(self.other.lengths(), shape);
         if !self.counts_gaps() {
             return match is_other_alike {
                 true => entries_of(&self.other.in_shape(shape)?),
@@ -497,7 +498,7 @@ where
         let is_given = |(g, found): (U::Elem, bool)| if found == choice && g.is_truthy() { g } else { U::Elem::ZERO };
         alloc::collect(gradients.into_iter().zip(conditions).map(is_given))
     };
-    if is_repeated(own.lengths(), shape)
+    if has_other_lengths(own.lengths(), shape)
         && gap_of(upstream)?.is_none()
         && let Some(at) = entries_of(upstream)?
     {

@@ -150,8 +150,15 @@ fn broadcast_shape(left: &[usize], right: &[usize]) -> Result<Shape> {
     })
 }
 
-/// Whether an operand of these lengths is repeated along some axis of a shape that it is broadcast to.
+/// Whether an operand of these lengths is repeated along some axis of a shape that it is broadcast to: one on which the
+/// shape is longer.
 fn is_repeated(lengths: &[usize], shape: &[usize]) -> bool {
+    let (added, own) = shape.split_at(shape.len() - lengths.len());
+    added.iter().any(|&length| length > 1) || lengths.iter().zip(own).any(|(own, whole)| own < whole)
+}
+
+/// Whether an operand of these lengths has others than a shape that it is broadcast to, missing ones apart.
+fn has_other_lengths(lengths: &[usize], shape: &[usize]) -> bool {
     let (added, own) = shape.split_at(shape.len() - lengths.len());
     added.iter().any(|&length| length != 1) || lengths != own
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::sparse::{at_entry, fill_of, in_shape, one_of_fills, own_fill, stored_alike, text};
-use super::{broadcast_shape, is_repeated, refused};
+use super::{broadcast_shape, has_other_lengths, is_repeated, refused};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::limit::default_limit;
@@ -167,12 +167,14 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
         is_repeated(self.wholes.right, &self.wholes.shape)
     }
 
-    /// Whether an operand is repeated and stores every position, so that its fill is nowhere.
+    /// Whether the operand that is repeated stores every position, so that its fill is nowhere. Of two that are repeated
+    /// both count as they do in one shape.
     fn are_full(&self) -> [bool; 2] {
-        [
-            self.is_left_repeated() && is_whole_full(self.x.pattern()),
-            self.is_right_repeated() && is_whole_full(self.y.pattern()),
-        ]
+        match (self.is_left_repeated(), self.is_right_repeated()) {
+            (true, false) => [is_whole_full(self.x.pattern()), false],
+            (false, true) => [false, is_whole_full(self.y.pattern())],
+            _ => [false, false],
+        }
     }
 
     /// The result of two tensors.
@@ -189,6 +191,9 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
         let fill = self.fill(op, [of_left, of_right], [is_x_full, is_y_full]);
         if let Ok(expected) = fill {
             self.check_left_out(op, [of_left, of_right], expected.as_implicit())?;
+        }
+        if self.shape.wide_size() == 0 {
+            return self.without_positions(fill_of(op, fill, &self.nowhere()?)?);
         }
         let keep = Keep { both: true, left: of_left == Alone::Counts, right: of_right == Alone::Counts };
         let plan = self.plan(keep, size_of::<Z::Out>())?;
@@ -263,6 +268,15 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
         wrong.filter_map(alone).min()
     }
 
+    /// The pattern of a result that has no position.
+    fn nowhere(&self) -> Result<P> {
+        repeated(self.x.pattern(), self.shape, self.limit())
+    }
+
+    fn without_positions<U: Element>(&self, fill: U) -> Result<Tensor<P, U>> {
+        Ok(Tensor::from_valid(self.nowhere()?, Vec::new(), fill))
+    }
+
     /// The entries that `keep` says.
     fn plan(&self, keep: Keep, value_bytes: usize) -> Result<Plan<P>> {
         match (keep.left, keep.right) {
@@ -278,7 +292,7 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
         let (own, _) = self.sides(side);
         self.admit(repeated_count(own, self.shape), value_bytes)?;
         let pattern = repeated(own, self.shape, self.limit())?;
-        let origin = if is_repeated(own.shape(), self.shape) { Origin::Repeated } else { Origin::Own };
+        let origin = if has_other_lengths(own.shape(), self.shape) { Origin::Repeated } else { Origin::Own };
         Ok(Plan::of(pattern, side, origin, Origin::Repeated))
     }
 
@@ -294,7 +308,7 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
         self.admit(self.united_count()?, value_bytes)?;
         let [left, right] = [repeated(x, self.shape, self.limit())?, repeated(y, self.shape, self.limit())?];
         let Join { pattern, steps } = Join::new(&left, &right, Keep::UNION)?;
-        let origin = |own: &P, side: u8| match (&steps, is_repeated(own.shape(), self.shape)) {
+        let origin = |own: &P, side: u8| match (&steps, has_other_lengths(own.shape(), self.shape)) {
             (_, true) => Origin::Repeated,
             (Some(steps), false) => Origin::Steps(Arc::clone(steps), side),
             (None, false) => Origin::Own,
@@ -356,8 +370,13 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
         if bytes <= u128::from(limit) {
             return Ok(());
         }
-        let instead = "an operation on x.stored() stores the entries of x only, and x.scale(axis, &vector) multiplies \
-                       along an axis";
+        let instead = match self.is_left_repeated() && self.is_right_repeated() {
+            true => "the result has the positions of both operands; combine each with a tensor of that shape instead",
+            false => {
+                "an operation on x.stored() stores the entries of x only, and x.scale(axis, &vector) multiplies along an \
+                 axis"
+            }
+        };
         Err(Error::TooLarge { what: "the entries of the result", bytes, limit, instead })
     }
 
@@ -378,6 +397,9 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
             (true, false) => own_right.unwrap_or(Z::Out::ZERO),
             (false, _) => own_left.unwrap_or(Z::Out::ZERO),
         };
+        if self.shape.wide_size() == 0 {
+            return self.without_positions(fill);
+        }
         let plan = match (Z::UNITES, self.is_left_repeated(), self.is_right_repeated()) {
             (false, ..) => self.intersection(size_of::<Z::Out>())?,
             (true, true, true) => {
