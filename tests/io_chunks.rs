@@ -363,10 +363,10 @@ fn repeated_operands_from_files_decide_as_a_whole() {
             for engine in [Chunks::memory(1 << 30).positions(1), Chunks::memory(1 << 20), Chunks::memory(1 << 22)] {
                 match (&expected, graph.on(engine).collect()) {
                     (Ok(expected), Ok(found)) => {
-                        assert!(found.same_as(expected), "{number} {at}: {found:?}\n{expected:?}")
+                        assert!(found.same_as(expected), "{number} {at}: {found:?}\n{expected:?}");
                     }
                     (expected, found) => {
-                        assert!(expected.is_err() && found.is_err(), "{number} {at}: {found:?}\n{expected:?}")
+                        assert!(expected.is_err() && found.is_err(), "{number} {at}: {found:?}\n{expected:?}");
                     }
                 }
             }

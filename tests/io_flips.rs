@@ -309,6 +309,9 @@ fn ranges_of_all_rows_are_compared_with_the_hash_of_the_file() {
         let error = question(&path).unwrap_err().to_string();
         assert!(error.contains("the entries: their checksum"), "{name}: {error}");
     }
+    // What an engine reads has no other name.
+    let error = OF_ALL[1].1(&path).unwrap_err().to_string();
+    assert!(error.contains("x.parquet: the entries"), "{error}");
 }
 
 /// A folder whose manifest says that all parts have checksums has no others.

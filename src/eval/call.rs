@@ -360,6 +360,14 @@ impl Call {
         if listed.ndim() != 2 && (listed.ndim(), rank) != (1, 1) {
             return wrong(&place, format!("this is a list of positions, each a list of {rank} integers"));
         }
+        if let [count, found] = *listed.shape()
+            && (count > 0 && found != rank)
+        {
+            return wrong(
+                &place,
+                format!("each position is a list of {rank} integers, and these are lists of {found}"),
+            );
+        }
         let position = |row: ArrayView1<'_, i64>| row.iter().map(|&at| usize::try_from(at).ok()).collect();
         let found: Option<_> = match listed.ndim() {
             1 => listed.iter().map(|&at| usize::try_from(at).ok().map(|at| vec![at])).collect(),

@@ -149,6 +149,22 @@ impl Scanned {
         Scanned { dataset, width, of, seen: Seen::default() }
     }
 
+    /// An error of what the files hold, with their name.
+    fn named(&self, error: Error) -> Error {
+        match error {
+            Error::Format { place, message } => {
+                Error::Format { place: format!("{}: {place}", self.dataset.root().display()), message }
+            }
+            error => error,
+        }
+    }
+
+    /// All of it, or what stands in a box.
+    fn tensor(&self, ranges: Option<&[Range<usize>]>) -> Result<AnyTensor> {
+        let tensor = ranges.map_or_else(|| self.dataset.read(), |ranges| self.dataset.read_slice(ranges));
+        tensor.map_err(|error| self.named(error))
+    }
+
     /// The bytes that an entry takes while it is read.
     fn entry_bytes(&self) -> u64 {
         ((self.dataset.shape().rank() + 1) * size_of::<u64>() + self.width) as u64
@@ -171,13 +187,13 @@ impl Source for Scanned {
 
     fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held> {
         let tensor = match part {
-            None => self.dataset.read()?,
+            None => self.tensor(None)?,
             Some((axis, range)) => {
                 let mut ranges = whole(self.shape());
                 ranges[axis] = range.clone();
-                let tensor = self.dataset.read_slice(&ranges)?;
+                let tensor = self.tensor(Some(&ranges))?;
                 if axis == 0 {
-                    self.seen.note(&self.dataset, range, &tensor)?;
+                    self.seen.note(&self.dataset, range, &tensor).map_err(|error| self.named(error))?;
                 }
                 tensor
             }
@@ -186,7 +202,7 @@ impl Source for Scanned {
     }
 
     fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held> {
-        (self.of)(self.dataset.read_slice(ranges)?)
+        (self.of)(self.tensor(Some(ranges))?)
     }
 
     fn weights_in(&self, ranges: &[Range<usize>], axis: usize, bins: &Bins) -> Result<Vec<u64>> {
@@ -212,7 +228,7 @@ impl Source for Scanned {
 
     fn share(&self, part: Part, take: &mut dyn FnMut(Held, Vec<u64>) -> Result<()>) -> Result<()> {
         self.dataset.hashed_pieces(part.number, part.of, part.memory).try_for_each(|piece| {
-            let (tensor, hashes) = piece?;
+            let (tensor, hashes) = piece.map_err(|error| self.named(error))?;
             take((self.of)(tensor)?, hashes)
         })
     }

@@ -66,7 +66,7 @@ pub struct Plan {
     apart: BTreeSet<u64>,
 }
 
-/// What comes of a run.
+/// The outcome of a run.
 enum Ran {
     /// The values of the outputs.
     Done(Vec<Held>),
@@ -220,7 +220,7 @@ impl Plan {
         Ok(Ran::Done(self.outputs.iter().filter_map(|&at| slots[at].clone()).collect()))
     }
 
-    /// Computes the values of a unit; which of its steps have other entries than the plan says.
+    /// Computes the values of a unit. Returns its steps that have other entries than the plan says.
     fn run_unit(&self, unit: &Unit, slots: &mut [Option<Held>]) -> Result<BTreeSet<u64>> {
         match unit {
             Unit::Alone(at) => {

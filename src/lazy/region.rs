@@ -51,7 +51,7 @@ struct Member {
     whole: Option<usize>,
 }
 
-/// What the inputs of a run have in common, and the operands that are repeated beside them.
+/// The pattern that the inputs of a run share, and the operands that are repeated beside them.
 struct Setting {
     pattern: Held,
     count: usize,
@@ -127,7 +127,7 @@ impl Region {
         }
     }
 
-    /// Writes the outputs to their places. Which steps of operands that are repeated have other entries than the rest.
+    /// Writes the outputs to their places. Returns the steps with repeated operands that have other entries than the rest.
     pub(super) fn run(&self, slots: &mut [Option<Held>]) -> Result<BTreeSet<u64>> {
         let mut apart = BTreeSet::new();
         if self.steps().all(|at| slots[at].is_some()) {
@@ -160,7 +160,7 @@ impl Region {
         Ok(apart)
     }
 
-    /// What pieces are cut from, if there are so many entries that pieces pay, and all steps have these entries.
+    /// The setting, if there are so many entries that pieces pay, and all steps have these entries.
     fn setting(&self, slots: &[Option<Held>]) -> Option<Setting> {
         let (at, first) = self.inputs.first()?;
         let (kind, value) = (first.kind.by_pieces()?, slots[*at].as_ref()?);

@@ -136,12 +136,12 @@ enum Input<'a> {
     Side(usize),
 }
 
-/// What is begun with, and what comes of steps: the kind and a piece without entries; none of a side.
+/// The kinds of some inputs and steps, and pieces of them without entries; none for a side.
 pub(super) type Nones = Vec<Option<(&'static dyn ByBytes, Held)>>;
 
-/// What some steps make of no entries, behind what they begin with. Each has the numbers of its inputs; the sides stand
-/// from `first` on. Refuses steps that have other entries than those that have that shape, whatever these are; the sides
-/// get the fills with which pieces give the same.
+/// Runs steps on no entries, and adds their pieces to those of the inputs. Each step comes with the numbers of its inputs;
+/// the sides have the numbers from `first` on. Refuses a step that may store other entries than its inputs of that shape.
+/// Sets the fills of the sides with which pieces give the results of the whole.
 pub(super) fn without_entries<'a>(
     steps: impl Iterator<Item = (&'a Node, &'a [usize])>,
     mut values: Nones,
@@ -161,8 +161,7 @@ pub(super) fn without_entries<'a>(
     Ok(values)
 }
 
-/// What a step makes of no entries, if it has the entries of its inputs of that shape whatever they are. The sides get
-/// the fills with which pieces give the same.
+/// Runs one step on no entries.
 fn on_entries(node: &Node, inputs: &[Input<'_>], sides: &mut [Beside], shape: &Shape, has_gap: bool) -> Result<Held> {
     let beside: Vec<&Input<'_>> = inputs.iter().collect();
     let own: Vec<usize> =

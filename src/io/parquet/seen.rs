@@ -38,7 +38,7 @@ impl Seen {
         let extent = dispatch!(part, x => Columns::of(x)?.within(dataset.shape(), rows.start).extent(0..x.nnz())?);
         let mut ranges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match ranges.with(rows, extent, dataset.shape()[0]) {
-            Some(all) => said.check(&all).map_err(|error| error.in_file(dataset.root())),
+            Some(all) => said.check(&all),
             None => Ok(()),
         }
     }
