@@ -31,6 +31,7 @@ pub(super) struct Aside(Option<PathBuf>);
 
 impl Aside {
     /// Leaves the file to the next write if a signal ends the process from now on.
+    #[cfg(feature = "parquet")]
     pub(super) fn stays(&self) {
         self.0.iter().for_each(|path| temporary::end(path, || ()));
     }
