@@ -219,6 +219,28 @@ fn what_is_damaged_leaves_the_reader_in_no_piece() {
     assert!(seen > 20_480 && seen < x.nnz() && errors == 1, "{seen}");
 }
 
+/// Engines that read ranges name the file, whatever they read first: coordinates along an axis, or all to deal them out.
+#[test]
+fn what_engines_refuse_is_told_with_its_file() {
+    let folder = Folder::new("named");
+    let (path, x) = (folder.path("x.parquet"), matrix());
+    write(&path, &x, &WriteOptions::default().compression(Compression::None)).unwrap();
+    let bytes = fs::read(&path).unwrap();
+    // A page of coordinates, one of values, and the list of pages.
+    for at in [200, bytes.len() - 20_000, bytes.len() - 4_000] {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 1;
+        fs::write(&path, damaged).unwrap();
+        let lazy = scan::<f64, u32>(&path, &ReadOptions::default());
+        let graphs = lazy.map(|x| [x.nanmedian(0), x.sum(1), x.slice(ndarray::s![.., 3..11]).argmax(0).cast(), -&x]);
+        for graph in graphs.into_iter().flatten() {
+            if let Err(error) = graph.on(Chunks::memory(8 << 20).positions(100)).collect() {
+                assert!(error.to_string().contains("x.parquet: "), "{at}: {error}");
+            }
+        }
+    }
+}
+
 /// Rows beside the damage are read: nothing else of the file is looked at.
 #[test]
 fn a_slice_beside_the_damage_is_right() {

@@ -32,6 +32,7 @@ const NOTES: &[&str] = &["EXPECT.json", "PROVENANCE.md"];
 
 /// Files that this library refuses: they are not what their names say, with the reason for each.
 const REFUSED: &[(&str, &str)] = &[
+    ("sprs_hermitian.mtx", "its diagonal has an imaginary part, so that it is not Hermitian"),
     ("fmm_invalid/", "written to be wrong"),
     ("fmm_overflow/overflow_dim_gt_int64.mtx", "an axis longer than an index can say"),
     ("fmm_overflow/overflow_index_gt_int64.mtx", "an index beyond every axis"),

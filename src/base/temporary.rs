@@ -11,6 +11,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// the lock is free.
 static PATHS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
+/// Whoever holds it is not ended by a signal meanwhile. It is taken before the list.
+#[cfg(feature = "io")]
+static UNINTERRUPTED: Mutex<()> = Mutex::new(());
+
+/// Keeps signals from ending the process as long as the guard lives.
+#[cfg(feature = "parquet")]
+pub(crate) fn uninterrupted() -> MutexGuard<'static, ()> {
+    UNINTERRUPTED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn paths() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     PATHS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -38,6 +48,7 @@ pub(crate) fn end<T>(path: &Path, end: impl FnOnce() -> T) -> T {
 #[cfg(feature = "io")]
 #[doc(hidden)]
 pub fn remove_temporary(end: impl FnOnce()) {
+    let _waited = UNINTERRUPTED.lock().unwrap_or_else(PoisonError::into_inner);
     let paths = paths();
     remove_all(&paths);
     end();

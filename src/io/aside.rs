@@ -30,12 +30,6 @@ const MOST_FOLDERS: usize = 1 << 10;
 pub(super) struct Aside(Option<PathBuf>);
 
 impl Aside {
-    /// Leaves the file to the next write if a signal ends the process from now on.
-    #[cfg(feature = "parquet")]
-    pub(super) fn stays(&self) {
-        self.0.iter().for_each(|path| temporary::end(path, || ()));
-    }
-
     pub(super) fn replace(mut self, target: &Path) -> Result<()> {
         if let Some(path) = &self.0 {
             temporary::end(path, || fs::rename(path, target))?;

@@ -220,9 +220,10 @@ impl Source for Scanned {
         within[axis] = bins.span.clone();
         let is_cut = |(other, range): (usize, &Range<usize>)| other != axis && *range != (0..self.shape()[other]);
         match axis == 0 && self.dataset.nnz() >= MANY && !within.iter().enumerate().any(is_cut) {
-            true => self.dataset.for_each_page(&bins.span, add)?,
-            false => self.dataset.for_each_coord(axis, &within, |coord| add([coord; 2], 1))?,
+            true => self.dataset.for_each_page(&bins.span, add),
+            false => self.dataset.for_each_coord(axis, &within, |coord| add([coord; 2], 1)),
         }
+        .map_err(|error| self.named(error))?;
         Ok(weights)
     }
 
@@ -241,7 +242,10 @@ impl Source for Scanned {
         let mut count = 0;
         match ranges == whole(self.shape()) {
             true => count = self.dataset.nnz(),
-            false => self.dataset.for_each_coord(0, ranges, |_| count += 1)?,
+            false => {
+                let counted = self.dataset.for_each_coord(0, ranges, |_| count += 1);
+                counted.map_err(|error| self.named(error))?;
+            }
         }
         Ok(count)
     }
@@ -261,7 +265,10 @@ impl Source for Scanned {
     fn dealt(&self, deal: &Deal<'_>) -> Result<Option<Box<dyn Source>>> {
         match deal.axis {
             0 => Ok(None),
-            _ => Ok(Some(Box::new(Dealt::new(&self.dataset, self.entry_bytes(), self.of, deal)?))),
+            _ => {
+                let dealt = Dealt::new(&self.dataset, self.entry_bytes(), self.of, deal);
+                Ok(Some(Box::new(dealt.map_err(|error| self.named(error))?)))
+            }
         }
     }
 }

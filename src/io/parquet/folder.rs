@@ -94,11 +94,11 @@ impl Folder {
         // What could not be read is not written.
         Manifest::parse(&text)?;
         let _locked = locks::hold(&self.root);
-        // If a signal comes from here on, the manifest may name them: else the list does, for the next write.
-        self.list.iter().for_each(|(list, _)| list.stays());
-        self.made.iter().for_each(|name| temporary::end(&self.root.join(name), || ()));
+        // The new manifest, and no part that it does not name, or all as it was.
+        let _uninterrupted = temporary::uninterrupted();
         save(self.root.join(MANIFEST), |file| Ok(file.write_all(text.as_bytes())?))?;
         // The manifest holds the parts now.
+        self.made.iter().for_each(|name| temporary::end(&self.root.join(name), || ()));
         (self.is_done, self.list) = (true, None);
         // The next write removes parts that stay.
         let _ = remove_unnamed(&self.root);
