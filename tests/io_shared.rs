@@ -207,7 +207,7 @@ fn every_file_reads_as_known_or_is_refused() {
     println!("\n{agreed} files agree in {all_facts} facts, {only_read} are read, {refused} are refused:");
     REFUSED.iter().for_each(|(name, why)| println!("  {name:60} {why}"));
     assert!(all_wrong.is_empty(), "{}", all_wrong.join("\n"));
-    assert!(agreed >= 95 && all_facts >= 999 && refused >= 39);
+    assert!(agreed >= 94 && all_facts >= 988 && refused >= 40);
 }
 
 #[test]
