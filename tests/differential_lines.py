@@ -235,6 +235,14 @@ def zips(maker, name):
     return asked(text, tensors, of(a, b))
 
 
+@line("mul_nonzero")
+def mul_nonzero(maker, name):
+    case, a, b = maker.pair(str(maker.rng.choice(["f8", "f4"])), finite=True)
+    with np.errstate(all="ignore"):
+        expected = np.where(a == 0, a.dtype.type(0), a * b)
+    return asked("mul_nonzero(x, y)", {"x": case, "y": case.pop("other")}, expected)
+
+
 @line("log10", "tan", "asin", "acos", "atan", "sinh", "cosh")
 def functions(maker, name):
     case, dense, *_ = maker.tensor(str(maker.rng.choice(["f8", "f4"])))
