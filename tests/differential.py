@@ -20,7 +20,8 @@ What is different on purpose, and how the cases are made to fit:
   number between what numpy has as `lower` and `higher`, and the exact sum of squares about the mean in `f64`.
 - A zero that is computed at a position which is not stored has no sign: those of arithmetic and functions are compared without.
 - Integers that do not fit their type, and divisions by zero, are errors; numpy goes round. Integer division is cut off towards zero.
-- `0 * inf` where one of them is not stored is an error that names `stored()`: factors are finite here.
+- `0 * inf` where one of them is not stored is an error that names `stored()`: factors are finite here. So is `0 / 0` beside
+  a repeated divisor that stores every position.
 - A slice with a negative step takes the range first and goes through it from its end, as in ndarray.
 - Functions that no standard rounds (exp, log, sin, power) may be 4 units in the last place apart.
 - pydata/sparse is asked in one case of fifty, because it is slow: `any`, and the positions of repeated entries.
@@ -389,6 +390,13 @@ class Maker:
         dtype = str(self.rng.choice(["f8", "f4", "i8", "u8", "u1"]))
         case, a, b = self.pair(dtype, finite=operation == "multiply" and dtype[0] == "f")
         case["op"] = operation
+        if operation == "divide" and dtype[0] == "f" and case["other"]["shape"] != case["shape"]:
+            # A repeated divisor that stores every position may give no NaN where the dividend stores nothing.
+            other = case["other"]
+            values = np.array(other["values"], np.uint64).astype(TYPES[dtype]).view(dtype)
+            if len(values) == b.size:
+                b = np.where((b == 0) | np.isnan(b), 3, b).astype(dtype)
+                other["values"] = words(np.where((values == 0) | np.isnan(values), 3, values).astype(dtype))
         if dtype[0] == "f":
             with np.errstate(all="ignore"):
                 return case, (of(a, b) + np.zeros(1, dtype)[0]).astype(dtype)
