@@ -46,7 +46,7 @@ fn random(state: &mut u64, below: usize) -> usize {
 /// marks any more.
 pub(crate) fn unchecked(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
-    let is_mark = |at: &usize| bytes[*at..].starts_with(b"\xfe\xff\x03\x0alacuna");
+    let is_mark = |at: &usize| bytes[*at..].starts_with(b"\xfe\xff\x03\x0elacuna");
     let of_headers: Vec<usize> = (0..bytes.len()).filter(is_mark).map(|at| at + 4).collect();
     for at in of_headers.into_iter().chain([footer_mark(&bytes)]) {
         bytes[at] = b'L';
@@ -171,7 +171,7 @@ fn bits_of_a_larger_file_are_refused_or_change_nothing() {
         let (name, right) = (folder.path(name), asked(&place, &[OF_ALL, OF_TWO_AXES]));
         let bytes = fs::read(&name).unwrap();
         // Where headers, lists and the footer are there are fewer bytes than values, and more to go wrong.
-        let headers = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(b"\x0alacuna")).map(|at| at.max(40) - 40);
+        let headers = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(b"\x0elacuna")).map(|at| at.max(40) - 40);
         let headers: Vec<usize> = headers.chain(bytes.len().checked_sub(4_000)).collect();
         let mut refused = 0;
         for round in 0..120 / one_of(3) {

@@ -7,7 +7,8 @@
 //! - of the footer: [`MARK`]; for each column of each row group the CRC-32 of its column index and of its offset index, 0
 //!   for a list that is not there; the CRC-32 of all bytes of the footer before that number.
 //!
-//! Numbers are of 32 bits, the lowest byte first. Nothing but the end of the structure follows.
+//! Each number is eight hexadecimal digits: some readers take the bytes of a field that they skip for UTF-8. Nothing but the
+//! end of the structure follows.
 
 use parquet::basic::Encoding;
 use parquet::column::page::{CompressedPage, Page};
@@ -21,8 +22,8 @@ pub(super) const EXTENSION: i64 = 32767;
 /// The first bytes of an extension of lacuna.
 const MARK: &[u8; 6] = b"lacuna";
 
-/// The bytes of a checksum.
-const CRC: usize = size_of::<u32>();
+/// The digits of a checksum.
+const DIGITS: usize = 8;
 
 /// The error of a footer that is not the one that was written.
 pub(super) const DAMAGED: &str = "its checksum is not that of its bytes: some byte is damaged";
@@ -32,12 +33,24 @@ pub(super) fn crc(bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes)
 }
 
+/// A checksum as it is written.
+pub(super) fn digits(crc: u32) -> String {
+    format!("{crc:08x}")
+}
+
+/// The checksum that these digits are, in lower case as they are written.
+fn number(digits: &[u8]) -> Option<u32> {
+    let digit = |&digit: &u8| (digit as char).to_digit(16).filter(|_| !digit.is_ascii_uppercase());
+    digits.iter().map(digit).try_fold(0, |number: u32, digit| Some(number << 4 | digit?))
+}
+
 /// A checksum of the bytes of a structure before it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Check<'a> {
     /// The bytes between the mark and the checksum.
     said: &'a [u8],
-    crc: u32,
+    /// None of bytes that are no digits.
+    crc: Option<u32>,
     end: usize,
 }
 
@@ -45,34 +58,31 @@ impl<'a> Check<'a> {
     /// Reads an extension; none where it is another program's.
     #[allow(clippy::option_option)]
     pub(super) fn read(thrift: &mut Thrift<'a>) -> Option<Option<Check<'a>>> {
-        let ours = thrift.binary()?.strip_prefix(MARK).and_then(|rest| rest.split_last_chunk());
+        let ours = thrift.binary()?.strip_prefix(MARK).and_then(|rest| rest.split_last_chunk::<DIGITS>());
         let end = thrift.at();
-        Some(ours.map(|(said, crc)| Check { said, crc: u32::from_le_bytes(*crc), end }))
+        Some(ours.map(|(said, digits)| Check { said, crc: number(digits), end }))
     }
 
     /// Whether it is that of this structure, which it is the last field of.
     pub(super) fn holds(&self, structure: &[u8]) -> bool {
-        self.end + 1 == structure.len() && crc(&structure[..self.end - CRC]) == self.crc
+        self.end + 1 == structure.len() && Some(crc(&structure[..self.end - DIGITS])) == self.crc
     }
 
     /// The checksums of the lists of so many chunks, two each.
-    pub(super) fn of_lists(&self, chunks: usize) -> Option<impl Iterator<Item = [u32; 2]> + 'a> {
-        let (pairs, rest) = self.said.as_chunks::<{ 2 * CRC }>();
+    pub(super) fn of_lists(&self, chunks: usize) -> Option<Vec<[u32; 2]>> {
+        let (pairs, rest) = self.said.as_chunks::<{ 2 * DIGITS }>();
         (pairs.len() == chunks && rest.is_empty()).then_some(())?;
-        Some(pairs.iter().map(|pair| {
-            let [a, b, c, d, e, f, g, h] = *pair;
-            [[a, b, c, d], [e, f, g, h]].map(u32::from_le_bytes)
-        }))
+        pairs.iter().map(|pair| Some([number(&pair[..DIGITS])?, number(&pair[DIGITS..])?])).collect()
     }
 }
 
 /// Ends a structure with what is `said` and a checksum of all before it.
 pub(super) fn checked(structure: Output, said: &[u8]) -> Vec<u8> {
     let mut structure = structure;
-    structure.binary(EXTENSION, &[&MARK[..], said, &[0; CRC]].concat());
-    let before = structure.0.len() - CRC;
-    let crc = crc(&structure.0[..before]).to_le_bytes();
-    structure.0[before..].copy_from_slice(&crc);
+    structure.binary(EXTENSION, &[&MARK[..], said, &[0; DIGITS]].concat());
+    let before = structure.0.len() - DIGITS;
+    let digits = digits(crc(&structure.0[..before]));
+    structure.0[before..].copy_from_slice(digits.as_bytes());
     structure.end();
     structure.0
 }

@@ -1,6 +1,6 @@
 //! The end of a file as it is written: the lists of pages and the footer, with their checksums.
 
-use super::checks::{checked, crc};
+use super::checks::{checked, crc, digits};
 use super::footer::{Chunk, Footer, List};
 use super::thrift::Output;
 use super::{MAGIC, refused};
@@ -16,7 +16,7 @@ pub(super) fn checked_end(end: &[u8], start: u64) -> Result<Vec<u8>> {
     for chunk in Footer::parse(footer)?.groups.iter().flat_map(|group| &group.chunks) {
         for list in chunk.lists() {
             let crc = list.map_or(Some(0), |list| list.within(lists, start).map(crc)).ok_or_else(broken)?;
-            said.extend(crc.to_le_bytes());
+            said.extend(digits(crc).into_bytes());
         }
     }
     let [footer @ .., 0] = footer else { return Err(broken()) };

@@ -245,7 +245,7 @@ fn a_stale_file_of_a_worker_is_an_error() {
     let at = later.windows(said.len()).position(|window| window == said).unwrap();
     later[at + said.len() - 1] = b'2';
     // A file without checksums: their marks are none any more.
-    let marks: Vec<usize> = (0..later.len()).filter(|&at| later[at..].starts_with(b"\xfe\xff\x03\x0alacuna")).collect();
+    let marks: Vec<usize> = (0..later.len()).filter(|&at| later[at..].starts_with(b"\xfe\xff\x03\x0elacuna")).collect();
     let of_footer = (0..later.len()).rfind(|&at| later[at..].starts_with(b"lacuna"));
     marks.into_iter().map(|at| at + 4).chain(of_footer).for_each(|at| later[at] = b'L');
     std::fs::write(machines.file("stale"), later).unwrap();
