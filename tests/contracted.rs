@@ -142,6 +142,18 @@ fn gradients_along_an_axis_are_those_of_sums_of_products() {
     assert_eq!((dx.values(), dv), (&[30.0, 100.0, 200.0][..], arr1(&[300.0, 50.0, 20.0]).into_dyn()));
 }
 
+/// A product of finite factors that is infinite is left out as well, where the upstream gradient is zero.
+#[test]
+fn zeros_of_the_upstream_gradient_leave_out_products_that_overflow() {
+    let x = CooTensor::new([2, 2, 4], vec![vec![0], vec![0], vec![3]], vec![4e33], 0.0).unwrap();
+    let (b, c) = (arr2(&[[4.5e274], [0.0]]), Array2::<f64>::from_elem((4, 1), 1e300));
+    for upstream in [0.0, -0.0] {
+        let (dx, found) = mttkrp_backward(&x, 1, &[&b, &c], &arr2(&[[upstream], [1.0]])).unwrap();
+        assert_eq!(dx.values()[0].to_bits(), 0);
+        assert!(found.iter().flatten().all(|gradient| gradient.to_bits() == 0), "{found:?}");
+    }
+}
+
 /// A zero that is not stored times infinity is NaN, as one that is.
 #[test]
 fn factors_that_are_not_finite_meet_what_is_not_stored() {

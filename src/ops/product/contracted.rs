@@ -7,7 +7,7 @@ use super::matrix::refused;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
 use crate::base::shape::{Shape, saturating_product, unravel};
-use crate::element::{Dot, Ring};
+use crate::element::{Dot, Number as AnyNumber, Ring};
 use crate::kernels::dots::{Factor, Rows, dots, dots_without_zeros};
 use crate::kernels::walk::{Upstream, Walk, sums_of_rows, sums_without_zeros};
 use crate::kernels::zip::all_finite;
@@ -27,6 +27,19 @@ enum Met {
     Wild,
     /// A gradient of zero: the product is left out.
     LeftOut,
+}
+
+/// Whether no product of finite items, one of each list, is infinite.
+fn is_product_finite<T: Ring>(lists: &[&[T]]) -> bool {
+    let magnitude = |item: &T| match item.to_number() {
+        AnyNumber::Integer(integer) => integer.unsigned_abs() as f64,
+        AnyNumber::Real(real) => real.abs(),
+        AnyNumber::Complex(re, im) => 2.0 * re.abs().max(im.abs()),
+    };
+    let greatest = |items: &&[T]| items.iter().map(magnitude).fold(1.0, f64::max);
+    // Each product is rounded, and one of complex numbers is a sum of two.
+    let bound = lists.iter().map(greatest).product::<f64>() * 4.0;
+    bound.is_finite() && T::from_number(AnyNumber::Real(bound)).is_some()
 }
 
 /// What writes the numbers of rows for elements from one on.
@@ -65,11 +78,13 @@ impl<T: Ring> Contracted<'_, T> {
         factors.iter().zip(numbers).map(|(factor, number)| (rows(factor), &**number as _)).collect()
     }
 
-    /// The upstream gradient among the factors, if it makes a difference that its zeros are left out.
+    /// The upstream gradient among the factors, if it makes a difference that its zeros are left out: if something that is
+    /// multiplied by them is not finite, or may be so as a product.
     fn upstream_beside_others(&self, factors: &[Along<'_, T>], counts_values: bool) -> Option<usize> {
         let is_finite = |upstream: usize| {
-            let mut others = factors.iter().enumerate().filter(|(at, _)| *at != upstream);
-            others.all(|(_, factor)| all_finite(&factor.items)) && (!counts_values || all_finite(&self.x.values))
+            let others = factors.iter().enumerate().filter(|(at, _)| *at != upstream).map(|(_, factor)| &*factor.items);
+            let others: Vec<&[T]> = others.chain(counts_values.then_some(&*self.x.values)).collect();
+            others.iter().all(|items| all_finite(items)) && (others.len() < 2 || is_product_finite(&others))
         };
         self.upstream.filter(|&upstream| !is_finite(upstream))
     }
