@@ -91,11 +91,6 @@ impl<'a> View<'a> {
         self.step.node.kind.dtype()
     }
 
-    /// Whether it is computed element by element on the pattern of its inputs.
-    pub fn is_each(self) -> bool {
-        self.step.is_fused()
-    }
-
     /// Whether it is computed element by element, on the pattern of its inputs or on another one.
     pub fn is_elementwise(self) -> bool {
         matches!(self.step.node.form(), Form::Each | Form::EachOfFirst)
@@ -334,7 +329,7 @@ impl Query {
         (self.folded.dtype(), self.folded.fill(&self.none))
     }
 
-    /// What the steps make of the bytes of values, and of those of the elements of each side that meet them.
+    /// Runs the steps on the bytes of values, and on those of the elements of each side that meet them.
     pub fn map(&self, values: &[u8], sides: &[&[u8]]) -> Result<Vec<u8>> {
         let mut pieces = vec![self.reader.kind.piece(&self.header, values, self.has_gap)?];
         for (beside, bytes) in self.sides.iter().zip(sides) {
@@ -378,8 +373,7 @@ impl Query {
     }
 }
 
-/// What the steps make of no entries, which tells the fill behind them. Refuses steps with other entries than what is
-/// read.
+/// Runs the steps on no entries, which gives the fill behind them. Refuses steps with other entries than the file.
 fn none_of(
     reader: &Reader,
     header: &Held,
@@ -394,7 +388,7 @@ fn none_of(
     values.into_iter().next_back().flatten().map(|(_, none)| none).ok_or_else(|| unlike("there is nothing"))
 }
 
-/// What some steps make of pieces of what they begin with.
+/// Runs some steps on pieces of their inputs.
 fn through(steps: &[(Arc<Node>, Vec<usize>)], mut values: Vec<Held>) -> Result<Held> {
     for (node, inputs) in steps {
         let inputs: Vec<Held> = inputs.iter().map(|&input| Arc::clone(&values[input])).collect();

@@ -29,11 +29,6 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Whether it is computed element by element on the pattern of its inputs.
-    pub(super) fn is_fused(&self) -> bool {
-        self.is_fused && self.sides.is_empty()
-    }
-
     /// Whether it can be computed together with another.
     fn joins(&self, other: &Step) -> bool {
         self.is_fused && other.is_fused && (self.pattern, self.level) == (other.pattern, other.level)

@@ -67,7 +67,7 @@ struct Given<'a> {
 }
 
 impl Region {
-    /// Of steps in order; the places that others need; and the reduction that alone needs the only one.
+    /// Takes steps in order, the places that others need, and the reduction that alone needs the only one.
     pub(super) fn new(steps: Vec<Asked>, needed: &[usize], reduction: Option<(usize, Arc<Node>)>) -> Self {
         let own: BTreeSet<usize> = steps.iter().map(|step| step.at).collect();
         let (mut inputs, mut sides) = (BTreeMap::new(), BTreeMap::new());

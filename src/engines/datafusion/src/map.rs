@@ -34,7 +34,7 @@ pub(crate) trait Asks: Send + Sync {
     /// The bytes of an element of each operand that is repeated beside what is read.
     fn side_widths(&self) -> Vec<usize>;
 
-    /// What the steps make of the bytes of values, and of those of the elements of each side that meet them.
+    /// Runs the steps on the bytes of values, and on those of the elements of each side that meet them.
     fn map(&self, values: &[u8], sides: &[&[u8]]) -> lacuna::Result<Vec<u8>>;
 
     /// The fold of no group, if it is a fold.
