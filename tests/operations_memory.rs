@@ -1,5 +1,5 @@
 //! The memory of what is taken along an axis and of windows, of medians of arrays that repeat what they hold, and of
-//! those that hold little but NaN.
+//! those that hold little but NaN; of operations with a repeated operand.
 
 use crate::{MEMORY, was_run_apart};
 use lacuna::Error;
@@ -8,6 +8,7 @@ use lacuna::ndarray::{Array1, ArrayD, arr0, s};
 #[cfg(feature = "rayon")]
 use lacuna::ndarray::{ArrayView2, Axis};
 use lacuna::prelude::*;
+use lacuna::{add_backward, mul_backward, where_backward};
 
 /// The peak of memory of `run`, beyond what was there before.
 fn peak_of<R>(run: impl FnOnce() -> R) -> (R, usize) {
@@ -182,4 +183,73 @@ fn a_product_of_tensors_takes_its_result_and_rows_of_sums() {
     assert!(meet * 10 > product.nnz() * 11, "{meet} pairs, {} entries", product.nnz());
     let sums = 16 * length as usize * 10;
     assert!(peak < result + result / 16 + sums, "{peak} bytes at the peak, {result} of the result");
+}
+
+/// A matrix of so many rows and columns with an entry in one column of `every`.
+fn grid(length: u32, every: u32) -> CooTensor<f64> {
+    let (mut rows, mut columns) = (Vec::new(), Vec::new());
+    for row in 0..length {
+        let here = (row % every..length).step_by(every as usize);
+        rows.extend(std::iter::repeat_n(row, here.len()));
+        columns.extend(here);
+    }
+    let values = (0..rows.len()).map(|entry| (entry % 7) as f64 + 1.0).collect();
+    CooTensor::new([length as usize; 2], vec![rows, columns], values, 0.0).unwrap()
+}
+
+/// A row and a column that store every second position.
+fn gappy(length: u32) -> [CooTensor<f64>; 2] {
+    let places: Vec<u32> = (0..length).step_by(2).collect();
+    let values: Vec<f64> = places.iter().map(|&place| f64::from(place) + 1.0).collect();
+    let row = CooTensor::new([length as usize], vec![places.clone()], values.clone(), 0.0).unwrap();
+    let zeros = vec![0; places.len()];
+    [row, CooTensor::new([length as usize, 1], vec![places, zeros], values, 0.0).unwrap()]
+}
+
+/// An operand with gaps was repeated beside the other one, and merged with it.
+#[test]
+fn a_union_with_a_repeated_operand_asks_for_the_result_alone() {
+    if was_run_apart() {
+        return;
+    }
+    let (x, [row, column]) = (grid(1000, 100), gappy(1000));
+    let (a, b, c) = (x.to_csr().unwrap(), row.to_csr().unwrap(), column.to_csr().unwrap());
+    // The coordinates of the rows of a CSR operand are written out.
+    for (name, (nnz, peak), each, beside) in [
+        ("coo, row", peak_of(|| x.add(&row).unwrap().nnz()), 16, 0),
+        ("coo, column", peak_of(|| column.sub(&x).unwrap().nnz()), 16, 0),
+        ("coo, both", peak_of(|| row.add(&column).unwrap().nnz()), 16, 0),
+        ("csr, row", peak_of(|| a.add(&b).unwrap().nnz()), 12, 4 * a.nnz()),
+        ("csr, column", peak_of(|| c.add(&a).unwrap().nnz()), 12, 4 * a.nnz()),
+        ("coo, stored", peak_of(|| row.stored().add(column.stored()).unwrap().nnz()), 16, 0),
+    ] {
+        assert!(nnz > 500_000, "{name}: {nnz}");
+        assert!(peak < nnz * each + beside + (64 << 10), "{name}: {peak} bytes at the peak for {nnz} entries");
+    }
+}
+
+/// The elements of an operand were written out for every position of the result.
+#[test]
+fn the_gradient_of_a_repeated_operand_goes_piece_by_piece() {
+    if was_run_apart() {
+        return;
+    }
+    let (x, [row, column]) = (grid(2000, 100), gappy(2000));
+    let upstream = lacuna::ndarray::Array2::from_shape_fn((2000, 2000), |(row, column)| (row % 3 + column % 5) as f64);
+    let sparse = CooTensor::full([2000, 2000], 1.5).unwrap();
+    let holds = |of_row: bool| x.less(0.0).map(|never| if of_row { never } else { never.not().unwrap() }).unwrap();
+    for (name, run) in [
+        ("row", &(|| mul_backward(&x, &row, &upstream).map(drop)) as &dyn Fn() -> lacuna::Result<()>),
+        ("column", &|| mul_backward(&column, &x, &upstream).map(drop)),
+        ("array", &|| mul_backward(&x, &Array1::from_elem(2000, 2.0), &upstream).map(drop)),
+        ("both, upstream of a fill", &|| mul_backward(&row, &column, &sparse).map(drop)),
+        ("views", &|| add_backward(&x.stored(), &row.stored(), &upstream).map(drop)),
+        ("chosen", &|| where_backward(&holds(false), &row, &column, &upstream).map(drop)),
+        ("not chosen", &|| where_backward(&holds(true), &row, &column, &upstream).map(drop)),
+    ] {
+        let (found, peak) = peak_of(run);
+        found.unwrap();
+        // A piece has 2^18 positions: two coordinates, a number, and five elements of each; the array has 32 MB.
+        assert!(peak < 20 << 20, "{name}: {peak} bytes at the peak");
+    }
 }

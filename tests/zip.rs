@@ -10,7 +10,7 @@ use crate::support::*;
 use lacuna::lazy::{Chunks, Lazy};
 use lacuna::prelude::*;
 use lacuna::{CooTensor, CsrTensor, Element, Error, Pattern, Result, Tensor, add_backward, div_backward, mul_backward};
-use ndarray::{ArrayD, ArrayViewD};
+use ndarray::{ArrayD, ArrayViewD, Axis, Dimension, IxDyn};
 use num_complex::Complex;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -1147,6 +1147,33 @@ fn two_repeated_operands_combine_as_in_one_shape() {
     assert_eq!(long.add(&other).unwrap().nnz(), 1 << 20);
     let error = dense.stored().add(other.stored()).unwrap_err().to_string();
     assert!(!error.contains("scale"), "{error}");
+}
+
+/// The sums of a gradient go over more positions than one piece of them has.
+#[test]
+fn gradients_of_repeated_operands_sum_over_all_pieces() {
+    let lengths = [3, 400, 5, 100];
+    let number = |salt: usize| move |at: IxDyn| (at.slice().iter().fold(salt, |n, c| n * 31 + c) % 7) as f64 - 3.0;
+    let array = |shape: [usize; 4], salt| ArrayD::from_shape_fn(&shape[..], number(salt));
+    let (x, y, upstream) = (array([3, 1, 5, 1], 1), array([1, 400, 5, 100], 2), array(lengths, 3));
+    let received = &upstream * &y;
+    let sum = received.sum_axis(Axis(3)).insert_axis(Axis(3)).sum_axis(Axis(1)).insert_axis(Axis(1));
+    let sparse = |array: &ArrayD<f64>| CooTensor::<f64>::from_dense(array, 0.0).unwrap();
+    let (a, b) = (sparse(&x), sparse(&y));
+    for dx in [
+        mul_backward(&a, &y, &upstream).unwrap().0,
+        mul_backward(&a, &b, &upstream).unwrap().0,
+        mul_backward(&a, &b, &sparse(&upstream)).unwrap().0,
+        mul_backward(&a, &b, &CooTensor::<f64>::from_dense(&upstream, 1.0).unwrap()).unwrap().0,
+        mul_backward(&a.to_csr().unwrap(), &y, &upstream).unwrap().0.to_coo().unwrap(),
+    ] {
+        assert!(dx.pattern() == a.pattern());
+        for (entry, value) in dx.values().iter().enumerate() {
+            let coords = a.pattern().coords_of(entry).unwrap();
+            assert_eq!(*value, sum[&coords[..]], "{coords:?}");
+        }
+    }
+    assert_eq!(mul_backward(&x, &y, &upstream).unwrap().0, sum);
 }
 
 /// No operand is repeated along an axis on which the result is not longer.

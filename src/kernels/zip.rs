@@ -213,6 +213,48 @@ fn blocks_of_steps<A: Element, B: Element, U: Element>(
     })
 }
 
+/// Puts the results of the elements of these numbers behind the others; the fill is the element of a number that is too
+/// large.
+pub(crate) fn zip_numbers<A: Element, B: Element, Z: Zip<A, B>>(
+    op: Z,
+    lists: &Filled<'_, A, B>,
+    (left, right): (&[usize], &[usize]),
+    results: &mut Vec<Z::Out>,
+) -> Result<(), Failed> {
+    let (mut of_a, mut of_b) = ([A::ZERO; BLOCK], [B::ZERO; BLOCK]);
+    let (start, count) = (results.len(), left.len());
+    let ((a, fill_a), (b, fill_b)) = (lists.left, lists.right);
+    of_a.iter_mut().zip(left).for_each(|(slot, &number)| *slot = a.get(number).copied().unwrap_or(fill_a));
+    of_b.iter_mut().zip(right).for_each(|(slot, &number)| *slot = b.get(number).copied().unwrap_or(fill_b));
+    results.resize(start + count, Z::Out::ZERO);
+    block(op, &of_a[..count], &of_b[..count], &mut results[start..])
+        .map_err(|failed| Failed { at: start + failed.at, ..failed })
+}
+
+/// Puts the results of stored entries of these numbers behind the others: of a pair, or of the one that there is.
+pub(crate) fn zip_numbers_united<A: Element, B: Element, Z: Zip<A, B>>(
+    op: Z,
+    (a, b): (&[A], &[B]),
+    (left, right): (&[usize], &[usize]),
+    results: &mut Vec<Z::Out>,
+) -> Result<(), Failed> {
+    for (&left, &right) in left.iter().zip(right) {
+        let outcome = united(op, a.get(left), b.get(right));
+        results.push(outcome.map_err(|fault| Failed { at: results.len(), fault })?);
+    }
+    Ok(())
+}
+
+/// The result of a pair of stored entries, or of the one that there is.
+fn united<A: Element, B: Element, Z: Zip<A, B>>(op: Z, a: Option<&A>, b: Option<&B>) -> Outcome<Z::Out> {
+    match (a, b) {
+        (Some(&a), Some(&b)) => op.apply(a, b),
+        (Some(&a), None) => op.alone(Lone::Left(a)),
+        (None, Some(&b)) => op.alone(Lone::Right(b)),
+        (None, None) => Ok(Z::Out::ZERO),
+    }
+}
+
 /// The results of stored entries that unite: of a pair, or of what stands alone.
 pub(crate) fn zip_united<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
@@ -223,15 +265,9 @@ pub(crate) fn zip_united<A: Element, B: Element, Z: Zip<A, B>>(
     steps.fill(|part: &Part, start, results: &mut [Z::Out]| {
         let (mut a, mut b) = (a[part.left.clone()].iter(), b[part.right.clone()].iter());
         for (at, (result, &step)) in results.iter_mut().zip(&part.steps).enumerate() {
-            let entries =
-                (if step & LEFT != 0 { a.next() } else { None }, if step & RIGHT != 0 { b.next() } else { None });
-            let outcome = match entries {
-                (Some(&a), Some(&b)) => op.apply(a, b),
-                (Some(&a), None) => op.alone(Lone::Left(a)),
-                (None, Some(&b)) => op.alone(Lone::Right(b)),
-                (None, None) => continue,
-            };
-            *result = outcome.map_err(|fault| Failed { at: start + at, fault })?;
+            let a = if step & LEFT != 0 { a.next() } else { None };
+            let b = if step & RIGHT != 0 { b.next() } else { None };
+            *result = united(op, a, b).map_err(|fault| Failed { at: start + at, fault })?;
         }
         Ok(())
     })

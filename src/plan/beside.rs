@@ -24,8 +24,8 @@ pub(crate) struct Beside<'a, P> {
 }
 
 /// The axes of the result on which a repeated pattern has coordinates of its own, with its lengths, and the others.
-struct Axes {
-    own: Vec<usize>,
+pub(super) struct Axes {
+    pub(super) own: Vec<usize>,
     lengths: Vec<usize>,
     repeated: Vec<usize>,
 }
@@ -62,7 +62,7 @@ pub(crate) struct Kept<P> {
 
 impl Axes {
     /// The axes of lengths that are broadcast to a shape of at least that rank.
-    fn of(lengths: &[usize], shape: &[usize]) -> Self {
+    pub(super) fn of(lengths: &[usize], shape: &[usize]) -> Self {
         let added = shape.len() - lengths.len();
         let length = |axis: usize| if axis < added { 1 } else { lengths[axis - added] };
         let (own, repeated): (Vec<usize>, Vec<usize>) = (0..shape.len()).partition(|&axis| length(axis) != 1);

@@ -13,3 +13,4 @@ pub(crate) mod product_rows;
 pub(crate) mod reduction;
 pub(crate) mod selected;
 pub(crate) mod take;
+pub(crate) mod united;

@@ -7,16 +7,19 @@ use super::{broadcast_shape, has_other_lengths};
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
+use crate::base::limit::{default_limit, guard};
 use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::element::{Accumulator, Element, Float, Numeric, Ring, math};
+use crate::kernels::sort;
 use crate::kernels::steps::Keep;
 use crate::ops::operand::Operand;
 use crate::ops::product::whole::Whole;
 use crate::ops::reduce::check_upstream;
 use crate::pattern::{CooPattern, Pattern};
-use crate::plan::beside::{Beside, occurrences};
+use crate::plan::beside::{Beside, occurrences, repeated_count};
 use crate::plan::overlap::Join;
+use crate::plan::united::United;
 use crate::tensor::Tensor;
 
 /// The shape of the result; refuses an upstream gradient of another one.
@@ -53,19 +56,18 @@ struct Side<'a, O, P, T> {
 impl<O: Operand<Elem = T>, P: Operand<Elem = T>, T: Float + Numeric> Side<'_, O, P, T> {
     /// The gradient of the operand in a result of that shape.
     fn gradient<U: Operand<Elem = T>>(&self, upstream: &U, shape: &Shape) -> Result<O::Reduced<T>> {
-        if has_other_lengths(self.own.lengths(), shape)
-            && let Some(at) = self.positions(upstream, shape)?
-        {
-            return self.own.gradient_of(self.summed(upstream, &at, shape)?, &Shape::from(self.own.lengths()));
+        if has_other_lengths(self.own.lengths(), shape) {
+            let sums = match self.positions(upstream, shape)? {
+                Some(at) => self.summed(upstream, &at, shape)?,
+                None => self.summed_in_pieces(upstream, shape)?,
+            };
+            return self.own.gradient_of(sums, &Shape::from(self.own.lengths()));
         }
         let own = self.own.in_shape(shape)?;
-        let received =
-            self.received(own.elements_of(upstream)?, own.elements_of(&own)?, own.elements_beside(self.other, shape)?)?;
-        let received = match self.counts_gaps() {
-            true => received,
-            false => self.of_entries(&own, received, upstream, shape)?,
-        };
-        self.own.gradient_of(received, shape)
+        let gradients = own.elements_of(upstream)?;
+        let received = self.received(&gradients, &own.elements_of(&own)?, &own.elements_beside(self.other, shape)?)?;
+        let is_met = |marks: &_| own.elements_beside(marks, shape);
+        self.own.gradient_of(self.of_entries(received, gradients, is_met, shape)?, shape)
     }
 
     fn counts_gaps(&self) -> bool {
@@ -73,40 +75,38 @@ impl<O: Operand<Elem = T>, P: Operand<Elem = T>, T: Float + Numeric> Side<'_, O,
     }
 
     /// The results of the block for each gradient and the elements of both operands.
-    fn received(&self, gradients: Vec<T>, own: Vec<T>, other: Vec<T>) -> Result<Vec<T>> {
-        let (left, right) = if self.is_left { (&own, &other) } else { (&other, &own) };
+    fn received(&self, gradients: &[T], own: &[T], other: &[T]) -> Result<Vec<T>> {
+        let (left, right) = if self.is_left { (own, other) } else { (other, own) };
         let block = self.block;
         Ok(threads::filled(gradients.len(), 2000, |range, slots| {
             block(&gradients[range.clone()], &left[range.clone()], &right[range], slots);
         })?)
     }
 
-    /// The gradients of the entries of an operand where one is a stored view: those that were received where the other
-    /// operand has an element too; of an entry that stands alone what comes for its result, if it has one. What an
-    /// array has alone is in no result, nor is what a repeated operand has beside one that is not.
-    fn of_entries<W: Operand, U: Operand<Elem = T>>(
+    /// The gradients of the entries of an operand. Where one is a stored view they are those that were received where
+    /// the other operand has an element too; of an entry that stands alone it is what comes for its result, if it has
+    /// one. What an array has alone is in no result, nor is what a repeated operand has beside one that is not.
+    fn of_entries(
         &self,
-        own: &W,
         received: Vec<T>,
-        upstream: &U,
+        gradients: Vec<T>,
+        is_met: impl FnOnce(&P::Marks) -> Result<Vec<bool>>,
         shape: &Shape,
     ) -> Result<Vec<T>> {
-        let Some(marks) = self.other.marks()? else { return Ok(received) };
-        let is_met = own.elements_beside(&marks, shape)?;
+        let marks = if self.counts_gaps() { None } else { self.other.marks()? };
+        let Some(marks) = marks else { return Ok(received) };
         let is_beside_larger =
             has_other_lengths(self.own.lengths(), shape) && !has_other_lengths(self.other.lengths(), shape);
-        match self.alone.filter(|_| !is_beside_larger) {
-            Some(alone) if own.marks()?.is_some() => {
-                let alone = |gradient: T| if gradient.is_truthy() { alone(gradient) } else { T::ZERO };
-                let all = received.into_iter().zip(own.elements_of(upstream)?).zip(is_met);
-                Ok(alloc::collect(all.map(|((met, g), is_met)| if is_met { met } else { alone(g) }))?)
-            }
-            _ => Ok(alloc::collect(received.into_iter().zip(is_met).map(|(g, met)| if met { g } else { T::ZERO }))?),
-        }
+        let alone = self.alone.filter(|_| !is_beside_larger);
+        let alone = if self.own.marks()?.is_some() { alone } else { None };
+        let of_alone = |gradient: T| alone.filter(|_| gradient.is_truthy()).map_or(T::ZERO, |alone| alone(gradient));
+        let all = received.into_iter().zip(gradients).zip(is_met(&marks)?);
+        Ok(alloc::collect(all.map(|((met, gradient), is_met)| if is_met { met } else { of_alone(gradient) }))?)
     }
 
-    /// The positions of the result that a sum for a repeated operand goes over one by one; none where these are all of
-    /// them. At all others the upstream gradient has its fill, and the other operand too unless that fill is zero.
+    /// The positions of the result that a sum for a repeated operand goes over one by one; none where these are all at
+    /// which it has an entry. At all others the upstream gradient has its fill, and the other operand too unless that
+    /// fill is zero.
     fn positions<U: Operand<Elem = T>>(&self, upstream: &U, shape: &Shape) -> Result<Option<CooPattern<u64>>> {
         let is_other_alike = !has_other_lengths(self.other.lengths(), shape);
         if !self.counts_gaps() {
@@ -131,48 +131,102 @@ impl<O: Operand<Elem = T>, P: Operand<Elem = T>, T: Float + Numeric> Side<'_, O,
     /// The gradient of each entry of a repeated operand: the sum over these positions and all others.
     fn summed<U: Operand<Elem = T>>(&self, upstream: &U, at: &CooPattern<u64>, shape: &Shape) -> Result<Vec<T>> {
         let pattern = every_entry(self.own)?;
-        let probe = Tensor::from_valid(at.clone(), alloc::zeros::<bool>(at.nnz())?, false);
-        let other = probe.elements_beside(self.other, shape)?;
-        let own = probe.elements_beside(self.own, shape)?;
-        let received = self.received(upstream.at_entries(at)?, own, other)?;
+        let probe = probe(at.clone())?;
+        let (own, other) = (probe.elements_beside(self.own, shape)?, probe.elements_beside(self.other, shape)?);
+        let received = self.received(&upstream.at_entries(at)?, &own, &other)?;
+        let (mut totals, beside) = (Totals::new(pattern.nnz())?, Beside::new(&pattern, at)?);
+        totals.add_visited(|add| beside.visit(add), &received);
         let gap = if self.counts_gaps() { gap_of(upstream)? } else { None };
-        let Some(gap) = gap else { return totals(&pattern, at, &received, shape, None) };
-        let other = match self.other.values_and_gaps()?.1 {
-            Some((fill, _)) => fill,
-            None => T::ZERO,
-        };
-        let (own, count) = (self.own.elements_of(self.own)?, pattern.nnz());
-        let of_gaps = self.received(alloc::copies(gap, count)?, own, alloc::copies(other, count)?)?;
-        totals(&pattern, at, &received, shape, Some(&of_gaps))
+        if let Some(gap) = gap {
+            let other = self.other.values_and_gaps()?.1.map_or(T::ZERO, |(fill, _)| fill);
+            let (own, count) = (self.own.elements_of(self.own)?, pattern.nnz());
+            let of_gaps = self.received(&alloc::copies(gap, count)?, &own, &alloc::copies(other, count)?)?;
+            totals.add_times(&of_gaps, &beside.counts()?, occurrences(&pattern, shape));
+        }
+        totals.sums()
+    }
+
+    /// The gradient of each entry of a repeated operand: the sum over all positions at which it is, of which a piece at a
+    /// time is written out.
+    fn summed_in_pieces<U: Operand<Elem = T>>(&self, upstream: &U, shape: &Shape) -> Result<Vec<T>> {
+        let own = self.own.elements_of(self.own)?;
+        summed_in_pieces(self.own, shape, (upstream, self.other), |at, numbers| {
+            let gradients = upstream.at_entries(at)?;
+            let probe = probe(at.clone())?;
+            let other = probe.elements_beside(self.other, shape)?;
+            let received = self.received(&gradients, &sort::gather(&own, numbers)?, &other)?;
+            self.of_entries(received, gradients, |marks| probe.elements_beside(marks, shape), shape)
+        })
     }
 }
 
-/// The sums of what was received at some positions, for each entry of a repeated pattern that meets them; at all others
-/// each receives what is given for it, if anything.
-fn totals<T: Float>(
-    repeated: &CooPattern<u64>,
-    at: &CooPattern<u64>,
-    received: &[T],
-    shape: &Shape,
-    others: Option<&[T]>,
-) -> Result<Vec<T>> {
-    let beside = Beside::new(repeated, at)?;
-    let mut totals = alloc::with_capacity(repeated.nnz() + 1)?;
-    totals.resize(repeated.nnz() + 1, <T as Ring>::Total::default());
-    let mut entry = 0;
-    beside.visit(|number| {
-        totals[number].add(received[entry]);
-        entry += 1;
-    });
-    if let Some(others) = others {
-        let times = occurrences(repeated, shape);
-        let counts = beside.counts()?;
-        for ((total, &other), count) in totals.iter_mut().zip(others).zip(counts) {
-            total.add_times(other, times.saturating_sub(count as u128));
+/// The sums of what the entries of a repeated operand receive.
+struct Totals<T: Float>(Vec<<T as Ring>::Total>);
+
+impl<T: Float> Totals<T> {
+    /// For so many entries, and for none.
+    fn new(entries: usize) -> Allocated<Self> {
+        let mut totals = alloc::with_capacity(entries + 1)?;
+        totals.resize(entries + 1, <T as Ring>::Total::default());
+        Ok(Totals(totals))
+    }
+
+    /// Adds what was received, in the order in which the numbers of the entries are visited.
+    fn add_visited(&mut self, visit: impl FnOnce(&mut dyn FnMut(usize)), received: &[T]) {
+        let mut received = received.iter();
+        visit(&mut |number| received.next().into_iter().for_each(|&received| self.0[number].add(received)));
+    }
+
+    /// Adds what each entry receives at all of so many positions but those that are counted.
+    fn add_times(&mut self, received: &[T], counts: &[usize], times: u128) {
+        for ((total, &received), &count) in self.0.iter_mut().zip(received).zip(counts) {
+            total.add_times(received, times.saturating_sub(count as u128));
         }
     }
-    totals.pop();
-    Ok(alloc::collect(totals.iter().map(|total| T::sum_of(total).unwrap_or(T::NAN)))?)
+
+    fn sums(mut self) -> Result<Vec<T>> {
+        self.0.pop();
+        Ok(alloc::collect(self.0.iter().map(|total| T::sum_of(total).unwrap_or(T::NAN)))?)
+    }
+}
+
+/// The sum of what each entry of a repeated operand receives at all positions at which it is. `receive` gives that for
+/// the positions of a piece, at which the entries of these numbers are; it looks up elements of the other operands.
+fn summed_in_pieces<O: Operand, A: Operand, B: Operand, T: Float>(
+    own: &O,
+    shape: &Shape,
+    (a, b): (&A, &B),
+    mut receive: impl FnMut(&CooPattern<u64>, &[usize]) -> Result<Vec<T>>,
+) -> Result<Vec<T>> {
+    let pattern = every_entry(own)?;
+    let count = repeated_count(&pattern, shape);
+    let limit = default_limit(own.held_bytes().saturating_add(a.held_bytes()).saturating_add(b.held_bytes()));
+    guard::<T>("the elements of a repeated operand", count, limit, "give an upstream gradient with a fill of 0")?;
+    let mut totals = Totals::new(pattern.nnz())?;
+    if count > 0 {
+        // The entries of an operand may be walked for each piece.
+        let most = PIECE.max(entry_count(a)?).max(entry_count(b)?).min(count as usize);
+        United::new(&pattern, &pattern, shape)?.pieces(most, &mut |at, numbers| {
+            let received = receive(at, numbers)?;
+            totals.add_visited(|add| numbers.iter().copied().for_each(add), &received);
+            Ok(())
+        })?;
+    }
+    totals.sums()
+}
+
+/// The fewest positions of a piece, if there are as many.
+const PIECE: usize = 1 << 18;
+
+/// The number of entries; 0 of an array.
+fn entry_count<O: Operand>(operand: &O) -> Result<usize> {
+    Ok(if operand.marks()?.is_some() { operand.element_count() } else { 0 })
+}
+
+/// An operand that has an element at each of these positions.
+fn probe(at: CooPattern<u64>) -> Result<Tensor<CooPattern<u64>, bool>> {
+    let values = alloc::zeros(at.nnz())?;
+    Ok(Tensor::from_valid(at, values, false))
 }
 
 /// The entries of a sparse operand; none of an array.
@@ -498,15 +552,22 @@ where
         let is_given = |(g, found): (U::Elem, bool)| if found == choice && g.is_truthy() { g } else { U::Elem::ZERO };
         alloc::collect(gradients.into_iter().zip(conditions).map(is_given))
     };
-    if has_other_lengths(own.lengths(), shape)
-        && gap_of(upstream)?.is_none()
-        && let Some(at) = entries_of(upstream)?
-    {
-        let probe = Tensor::from_valid(at.clone(), alloc::zeros::<bool>(at.nnz())?, false);
-        let given = given(upstream.at_entries(&at)?, probe.elements_beside(condition, shape)?)?;
-        let sums = totals(&every_entry(own)?, &at, &given, shape, None)?;
-        return own.gradient_of(sums, &Shape::from(own.lengths()));
+    if !has_other_lengths(own.lengths(), shape) {
+        let wide = own.in_shape(shape)?;
+        return own.gradient_of(given(wide.elements_of(upstream)?, wide.elements_beside(condition, shape)?)?, shape);
     }
-    let wide = own.in_shape(shape)?;
-    own.gradient_of(given(wide.elements_of(upstream)?, wide.elements_beside(condition, shape)?)?, shape)
+    let received = |at: &CooPattern<u64>| {
+        Ok(given(upstream.at_entries(at)?, probe(at.clone())?.elements_beside(condition, shape)?)?)
+    };
+    let sums = match entries_of(upstream)? {
+        Some(at) if gap_of(upstream)?.is_none() => {
+            let pattern = every_entry(own)?;
+            let mut totals = Totals::new(pattern.nnz())?;
+            let beside = Beside::new(&pattern, &at)?;
+            totals.add_visited(|add| beside.visit(add), &received(&at)?);
+            totals.sums()?
+        }
+        _ => summed_in_pieces(own, shape, (upstream, condition), |at, _| received(at))?,
+    };
+    own.gradient_of(sums, &Shape::from(own.lengths()))
 }

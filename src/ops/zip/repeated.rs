@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::sparse::{at_entry, fill_of, in_shape, one_of_fills, own_fill, stored_alike, text};
+use super::sparse::{at_entry, fill_of, in_shape, one_of_fills, own_fill, text};
 use super::{broadcast_shape, has_other_lengths, is_repeated, refused};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
@@ -16,12 +16,14 @@ use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::op::Outcome;
 use crate::kernels::sort;
-use crate::kernels::steps::{BLOCK, Keep, LEFT, RIGHT, Steps};
-use crate::kernels::zip::{Alone, Failed, Side, Zip, all_finite, zip_sides, zip_united};
+use crate::kernels::steps::{BLOCK, Filled, LEFT, RIGHT};
+use crate::kernels::zip::{
+    Alone, Failed, Side, Zip, all_finite, zip_numbers, zip_numbers_united, zip_sides, zip_united,
+};
 use crate::ops::select::repeated;
 use crate::pattern::Pattern;
 use crate::plan::beside::{Beside, Pairs, first_gap, is_full, is_whole_full, repeated_count, whole_lengths};
-use crate::plan::overlap::Join;
+use crate::plan::united::United;
 use crate::tensor::Tensor;
 
 /// Two operands, and the shape that they are broadcast to.
@@ -57,8 +59,6 @@ enum Origin {
     Own,
     /// The values of these numbers.
     List(Arc<Vec<usize>>),
-    /// The values at one side of these steps, and the fill elsewhere.
-    Steps(Arc<Steps>, u8),
     /// The values of a repeated pattern, and the fill elsewhere.
     Repeated,
 }
@@ -81,7 +81,6 @@ impl<'a, P: Pattern, T: Element> Elements<'a, P, T> {
         let values = match origin {
             Origin::Own => Cow::Borrowed(tensor.values()),
             Origin::List(list) => Cow::Owned(sort::gather(tensor.values(), list)?),
-            Origin::Steps(steps, side) => Cow::Owned(steps.take(*side, tensor.values(), tensor.fill())?),
             Origin::Repeated => {
                 let values = with_gap(tensor)?;
                 return Ok(Elements { values, beside: Some(Beside::new(tensor.pattern(), pattern)?) });
@@ -195,8 +194,16 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
         if self.shape.wide_size() == 0 {
             return self.without_positions(fill_of(op, fill, &self.nowhere()?)?);
         }
-        let keep = Keep { both: true, left: of_left == Alone::Counts, right: of_right == Alone::Counts };
-        let plan = self.plan(keep, size_of::<Z::Out>())?;
+        let plan = match [of_left, of_right].map(|rule| rule == Alone::Counts) {
+            [true, true] if !is_full(x.pattern()) && !is_full(y.pattern()) => {
+                let lists = Filled { left: (x.values(), x.fill()), right: (y.values(), y.fill()) };
+                let (pattern, values) = self.united(|numbers, results| zip_numbers(op, &lists, numbers, results))?;
+                let fill = fill_of(op, fill, &pattern)?;
+                let values = values.map_err(|failed| at_entry(op, failed, &pattern))?;
+                return Ok(Tensor::from_valid(pattern, values, fill));
+            }
+            keep => self.plan(keep, size_of::<Z::Out>())?,
+        };
         let fill = fill_of(op, fill, &plan.pattern)?;
         let values = self.values(op, &plan)?.map_err(|failed| at_entry(op, failed, &plan.pattern))?;
         Ok(Tensor::from_valid(plan.pattern, values, fill))
@@ -277,13 +284,13 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
         Ok(Tensor::from_valid(self.nowhere()?, Vec::new(), fill))
     }
 
-    /// The entries that `keep` says.
-    fn plan(&self, keep: Keep, value_bytes: usize) -> Result<Plan<P>> {
-        match (keep.left, keep.right) {
-            (true, true) => self.union(value_bytes),
-            (true, false) => self.one_side(LEFT, value_bytes),
-            (false, true) => self.one_side(RIGHT, value_bytes),
-            (false, false) => self.intersection(value_bytes),
+    /// The entries of the operands that are kept, or else those that both have. Of two that are kept one stores every
+    /// position.
+    fn plan(&self, keep: [bool; 2], value_bytes: usize) -> Result<Plan<P>> {
+        match keep {
+            [true, is_right_kept] if !is_right_kept || is_full(self.x.pattern()) => self.one_side(LEFT, value_bytes),
+            [_, true] => self.one_side(RIGHT, value_bytes),
+            [_, false] => self.intersection(value_bytes),
         }
     }
 
@@ -296,40 +303,25 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
         Ok(Plan::of(pattern, side, origin, Origin::Repeated))
     }
 
-    /// The entries of either operand. One that stores every position has all of them.
-    fn union(&self, value_bytes: usize) -> Result<Plan<P>> {
+    /// The positions at which either operand has an entry, and the results there. `append` puts those of the entries of
+    /// these numbers behind the others.
+    fn united<U: Element>(
+        &self,
+        mut append: impl FnMut((&[usize], &[usize]), &mut Vec<U>) -> std::result::Result<(), Failed>,
+    ) -> Result<(P, std::result::Result<Vec<U>, Failed>)> {
         let (x, y) = (self.x.pattern(), self.y.pattern());
-        if is_full(y) {
-            return self.one_side(RIGHT, value_bytes);
-        }
-        if is_full(x) {
-            return self.one_side(LEFT, value_bytes);
-        }
-        self.admit(self.united_count()?, value_bytes)?;
-        let [left, right] = [repeated(x, self.shape, self.limit())?, repeated(y, self.shape, self.limit())?];
-        let Join { pattern, steps } = Join::new(&left, &right, Keep::UNION)?;
-        let origin = |own: &P, side: u8| match (&steps, has_other_lengths(own.shape(), self.shape)) {
-            (_, true) => Origin::Repeated,
-            (Some(steps), false) => Origin::Steps(Arc::clone(steps), side),
-            (None, false) => Origin::Own,
-        };
-        let (left, right) = (origin(x, LEFT), origin(y, RIGHT));
-        Ok(Plan { pattern, left, right })
-    }
-
-    /// The number of entries of either operand; of two that are repeated at least as many.
-    fn united_count(&self) -> Result<u128> {
-        let (x, y) = (self.x.pattern(), self.y.pattern());
-        let [of_x, of_y] = [x, y].map(|pattern| repeated_count(pattern, self.shape));
-        Ok(match (self.is_left_repeated(), self.is_right_repeated()) {
-            (true, true) => of_x.max(of_y),
-            (is_left, _) => {
-                let (small, big) = if is_left { (x, y) } else { (y, x) };
-                let big = repeated(big, self.shape, self.limit())?;
-                let both = Beside::new(small, &big)?.count_met() as u128;
-                of_x.saturating_add(of_y).saturating_sub(both)
+        // The walk that counts is no longer than twice this.
+        self.admit(repeated_count(x, self.shape).max(repeated_count(y, self.shape)), size_of::<U>())?;
+        let united = United::new(x, y, self.shape)?;
+        let count = united.count()?;
+        self.admit(count, size_of::<U>())?;
+        let (mut values, mut outcome) = (alloc::with_capacity(count as usize)?, Ok(()));
+        let pattern = united.pattern(count as usize, self.limit(), &mut |left, right| {
+            if outcome.is_ok() {
+                outcome = append((left, right), &mut values);
             }
-        })
+        })?;
+        Ok((pattern, outcome.map(|()| values)))
     }
 
     /// The entries that both operands have.
@@ -403,8 +395,11 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
         let plan = match (Z::UNITES, self.is_left_repeated(), self.is_right_repeated()) {
             (false, ..) => self.intersection(size_of::<Z::Out>())?,
             (true, true, true) => {
-                self.admit(self.united_count()?, size_of::<Z::Out>())?;
-                return stored_alike(&*in_shape(self.x, self.shape)?, &*in_shape(self.y, self.shape)?, op);
+                let lists = (self.x.values(), self.y.values());
+                let (pattern, values) =
+                    self.united(|numbers, results| zip_numbers_united(op, lists, numbers, results))?;
+                let values = values.map_err(|failed| at_entry(op, failed, &pattern))?;
+                return Ok(Tensor::from_valid(pattern, values, fill));
             }
             (true, false, _) if !is_full(self.y.pattern()) => return self.moved(LEFT, op, fill),
             (true, true, false) if !is_full(self.x.pattern()) => return self.moved(RIGHT, op, fill),
