@@ -120,17 +120,23 @@
 //! `lacuna`) are not.
 
 #![cfg_attr(not(feature = "machine"), forbid(unsafe_code))]
+// Graphs and operations on run-time types use what others leave unused.
+#![cfg_attr(
+    not(all(feature = "dynamic", feature = "lazy")),
+    allow(dead_code, unreachable_pub, unused_imports, unused_macros)
+)]
 
 mod base;
 mod convert;
 pub mod dynamic;
 mod element;
 // The unit tests ask nothing of it, and would compile all operations once more.
-#[cfg(all(feature = "cli", not(test)))]
+#[cfg(all(feature = "eval", not(test)))]
 pub mod eval;
 #[cfg(feature = "io")]
 pub mod io;
 mod kernels;
+#[cfg(feature = "lazy")]
 pub mod lazy;
 mod ops;
 mod pattern;

@@ -1,7 +1,155 @@
 //! Short lists, which ask for no memory.
 
-use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
+use std::ops::{Deref, DerefMut};
+use std::vec;
 
 /// A list that holds up to two items itself: there is mostly one part where there is one thread, and tensors have few
 /// axes.
-pub(crate) type Few<T> = SmallVec<[T; 2]>;
+///
+/// Each type of items compiles it again, so it has a tenth of the code of a list in a union
+/// (`docs/decisions/0021-patterns-at-run-time.md`).
+#[derive(Debug, Clone)]
+pub(crate) enum Few<T> {
+    One([T; 1]),
+    Two([T; 2]),
+    Many(Vec<T>),
+}
+
+impl<T> Few<T> {
+    pub(crate) const fn new() -> Self {
+        Few::Many(Vec::new())
+    }
+
+    /// Puts an item behind the others.
+    pub(crate) fn push(&mut self, item: T) {
+        *self = match std::mem::take(self) {
+            Few::One([first]) => Few::Two([first, item]),
+            Few::Two([first, second]) => Few::Many(vec![first, second, item]),
+            Few::Many(items) if items.capacity() == 0 => Few::One([item]),
+            Few::Many(mut items) => {
+                items.push(item);
+                Few::Many(items)
+            }
+        }
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<T> {
+        match self {
+            Few::One(items) => items.into(),
+            Few::Two(items) => items.into(),
+            Few::Many(items) => items,
+        }
+    }
+}
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Few::new()
+    }
+}
+
+impl<T> Deref for Few<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Few::One(items) => items,
+            Few::Two(items) => items,
+            Few::Many(items) => items,
+        }
+    }
+}
+
+impl<T> DerefMut for Few<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        match self {
+            Few::One(items) => items,
+            Few::Two(items) => items,
+            Few::Many(items) => items,
+        }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Few<T> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for Few<T> {}
+
+impl<T: Hash> Hash for Few<T> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+impl<T> From<Vec<T>> for Few<T> {
+    fn from(items: Vec<T>) -> Self {
+        Few::Many(items)
+    }
+}
+
+impl<T> FromIterator<T> for Few<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        let mut few = Few::new();
+        for item in items {
+            few.push(item);
+        }
+        few
+    }
+}
+
+impl<T> IntoIterator for Few<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+
+    fn into_iter(self) -> IntoIter<T> {
+        match self {
+            Few::One([first]) => IntoIter { first: Some(first), second: None, rest: Vec::new().into_iter() },
+            Few::Two([first, second]) => {
+                IntoIter { first: Some(first), second: Some(second), rest: Vec::new().into_iter() }
+            }
+            Few::Many(items) => IntoIter { first: None, second: None, rest: items.into_iter() },
+        }
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Few<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> std::slice::Iter<'a, T> {
+        self.iter()
+    }
+}
+
+/// The items of a list, one after the other.
+pub(crate) struct IntoIter<T> {
+    first: Option<T>,
+    second: Option<T>,
+    rest: vec::IntoIter<T>,
+}
+
+impl<T> Iterator for IntoIter<T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        match (self.first.take(), self.second.take()) {
+            (None, None) => self.rest.next(),
+            (None, second) => second,
+            (first, second) => {
+                self.second = second;
+                first
+            }
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let count = usize::from(self.first.is_some()) + usize::from(self.second.is_some()) + self.rest.len();
+        (count, Some(count))
+    }
+}
+
+impl<T> ExactSizeIterator for IntoIter<T> {}

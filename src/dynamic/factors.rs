@@ -48,7 +48,7 @@ fn all_stored<T: Element>(array: ArrayD<T>) -> Result<Erased<T>> {
 }
 
 /// All elements of a tensor, stored: their coordinates take memory as the elements do.
-#[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // functions of expressions
+#[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
 fn made_dense<T: Element>(x: &Erased<T>) -> Result<Erased<T>> {
     let each = size_of::<T>() + x.shape().rank() * size_of::<u64>();
     let bytes = x.shape().wide_size().saturating_mul(each as u128);
@@ -207,13 +207,13 @@ on_both! {
 
 impl AnyTensor {
     /// The same elements, all of them stored, in coordinates and with a fill of 0.
-    #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // functions of expressions
+    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
     pub(crate) fn all_stored(&self) -> Result<AnyTensor> {
         on_type!(self, x => Ok(AnyFormat::from(made_dense(&x.erased())?).into()))
     }
 
     /// A tensor that stores all of these elements, which stand in row-major order.
-    #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // functions of expressions
+    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
     pub(crate) fn of_all(dtype: DType, shape: &Shape, elements: &[Number]) -> Result<AnyTensor> {
         fn made<T: Element>(shape: &Shape, elements: &[Number]) -> Result<AnyTensor> {
             check_ndarray_shape(shape)?;
@@ -224,26 +224,26 @@ impl AnyTensor {
     }
 
     /// A number everywhere, on the pattern.
-    #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // functions of expressions
+    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
     pub(crate) fn constant(&self, number: Number) -> Result<AnyTensor> {
         let zeros = self.isin([], false)?.cast(self.dtype())?;
         zeros.stored().add(number)?.with_fill(number)
     }
 
     /// Ones where something is stored, and zeros elsewhere.
-    #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // functions of expressions
+    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
     fn ones(&self) -> Result<AnyTensor> {
         self.constant(Number::Integer(1))?.with_fill(Number::Integer(0))
     }
 
     /// The dots of rows of two dense factors at what is stored.
-    #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // functions of expressions
+    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
     pub(crate) fn pattern_sddmm(&self, l: &AnyTensor, r: &AnyTensor) -> Result<AnyTensor> {
         self.ones()?.sddmm(l, r)
     }
 
     /// The gradients of both factors of `pattern_sddmm`.
-    #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // functions of expressions
+    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
     pub(crate) fn pattern_sddmm_backward(
         &self,
         l: &AnyTensor,

@@ -2,38 +2,51 @@
 //!
 //! [`AnyTensor`] is an enum over both formats and all element types that are compiled in;
 //! [`dispatch!`](crate::dispatch!), [`dispatch_real!`](crate::dispatch_real!) and
-//! [`dispatch_dtype!`](crate::dispatch_dtype!) run generic code on it. It has the operations that tensors have, as
-//! methods of the same names.
+//! [`dispatch_dtype!`](crate::dispatch_dtype!) run generic code on it. With the feature `dynamic` it has the operations
+//! that tensors have, as methods of the same names.
 
 mod cast;
 mod dispatch;
+#[cfg(feature = "dynamic")]
 mod einsum;
+#[cfg(feature = "dynamic")]
 mod entries;
+#[cfg(feature = "dynamic")]
 mod factors;
+#[cfg(feature = "dynamic")]
 mod map;
-#[cfg(any(feature = "cli", feature = "parquet"))]
+#[cfg(all(feature = "dynamic", feature = "lazy"))]
 mod poured;
+#[cfg(feature = "dynamic")]
 mod product;
+#[cfg(feature = "dynamic")]
 mod reduce;
+#[cfg(feature = "dynamic")]
 mod select;
+#[cfg(feature = "dynamic")]
 mod view;
+#[cfg(feature = "dynamic")]
 mod widen;
+#[cfg(feature = "dynamic")]
 mod zip;
 
-#[cfg(all(feature = "cli", not(test)))]
+#[cfg(all(feature = "eval", not(test)))]
 pub(crate) use self::poured::PouredOptions;
-#[cfg(any(feature = "cli", feature = "parquet"))]
+#[cfg(all(feature = "dynamic", feature = "lazy"))]
 pub(crate) use self::poured::{Poured, PouredFold};
+#[cfg(feature = "dynamic")]
 pub use self::product::AnyMatmul;
-#[cfg(any(feature = "cli", feature = "parquet"))]
+#[cfg(all(feature = "dynamic", feature = "lazy"))]
 pub(crate) use self::select::select as chosen;
+#[cfg(feature = "dynamic")]
 pub use self::zip::Right;
-#[cfg(all(feature = "cli", not(test)))]
+#[cfg(all(feature = "eval", not(test)))]
 pub(crate) use self::zip::zip;
 #[doc(hidden)]
 pub use dispatch::types;
+#[cfg(feature = "dynamic")]
 pub use view::AnyStored;
-#[cfg(all(feature = "cli", not(test)))]
+#[cfg(all(feature = "eval", not(test)))]
 pub(crate) use view::View;
 
 #[doc(no_inline)]
@@ -42,7 +55,7 @@ pub use crate::pattern::Format;
 use std::any::Any;
 use std::fmt;
 
-#[cfg(any(feature = "cli", feature = "parquet"))]
+#[cfg(feature = "lazy")]
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
@@ -108,7 +121,7 @@ impl<T: Element> AnyFormat<T> {
     }
 
     /// The values, without the rest.
-    #[cfg(any(feature = "cli", feature = "parquet"))]
+    #[cfg(feature = "lazy")]
     pub(crate) fn into_shared_values(self) -> Buffer<T> {
         match self {
             AnyFormat::Coo(x) => x.into_shared_values(),
@@ -117,7 +130,7 @@ impl<T: Element> AnyFormat<T> {
     }
 
     /// Gives away what nobody else owns, to be [written again](crate::base::spare).
-    #[cfg(any(feature = "cli", feature = "parquet"))]
+    #[cfg(feature = "lazy")]
     pub(crate) fn spare(self) {
         match self {
             AnyFormat::Coo(x) => x.spare(),
@@ -343,7 +356,7 @@ impl AnyTensor {
 }
 
 /// The elements of a tensor as numbers: the stored ones, and the fill where there are others.
-#[cfg(all(feature = "cli", not(test)))]
+#[cfg(all(feature = "eval", not(test)))]
 pub(crate) fn numbers(x: &AnyTensor) -> Vec<Number> {
     let from: &dyn Numbers = dispatch!(x, x => x);
     let fill = (x.shape().wide_size() > from.count() as u128).then(|| from.fill_number());

@@ -1,6 +1,6 @@
 //! Reductions of a tensor whose type is known at run time only, and which comes in parts.
 
-#![cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // the steps of expressions
+#![cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};

@@ -43,7 +43,7 @@
 mod aside;
 mod compression;
 mod csv;
-#[cfg(feature = "parquet")]
+#[cfg(all(feature = "parquet", feature = "dynamic", feature = "lazy"))]
 mod dealt;
 mod digits;
 mod element;
@@ -65,9 +65,9 @@ mod print;
 mod progress;
 mod read;
 mod save;
-#[cfg(feature = "parquet")]
+#[cfg(all(feature = "parquet", feature = "dynamic", feature = "lazy"))]
 mod scan;
-#[cfg(feature = "parquet")]
+#[cfg(all(feature = "parquet", feature = "dynamic", feature = "lazy"))]
 mod scan_any;
 mod tns;
 mod write;
@@ -89,9 +89,9 @@ pub use read::{read, read_coo, read_csr, read_from, read_header, read_slice};
 // For the pictures and the manual of the command line: no part of what the library promises.
 #[doc(hidden)]
 pub use save::save;
-#[cfg(feature = "parquet")]
+#[cfg(all(feature = "parquet", feature = "dynamic", feature = "lazy"))]
 pub use scan::scan;
-#[cfg(feature = "parquet")]
+#[cfg(all(feature = "parquet", feature = "dynamic", feature = "lazy"))]
 pub use scan_any::scan_any;
 pub use write::{FileTensor, write, write_to};
 

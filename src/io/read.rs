@@ -9,7 +9,7 @@ use ndarray::SliceInfoElem;
 
 use crate::base::error::Result;
 use crate::base::index::Index;
-use crate::dynamic::{AnyTensor, Format};
+use crate::dynamic::{AnyFormat, AnyTensor, Format, on_type};
 use crate::io::element::FileElement;
 use crate::io::entries::Text;
 use crate::io::file_format::{FileFormat, unknown_format};
@@ -18,6 +18,7 @@ use crate::io::options::ReadOptions;
 use crate::io::parquet;
 use crate::io::progress::Watched;
 use crate::io::{BLOCK, gzip, mtx, npy, npz, tns};
+use crate::ops::{Operand, moved};
 use crate::tensor::coo::CooTensor;
 use crate::tensor::csr::CsrTensor;
 
@@ -106,7 +107,9 @@ fn read_any_slice(path: &Path, ranges: &[Range<usize>], options: &ReadOptions) -
         .iter()
         .map(|range| SliceInfoElem::Slice { start: start(range), end: Some(end(range)), step: 1 })
         .collect();
-    read_any(path, options)?.slice(&slices)
+    let x = read_any(path, options)?;
+    let slice = moved::sliced(x.shape(), &slices)?;
+    on_type!(&x, x => Ok(AnyFormat::from(x.erased().by_select(&slice)?).into()))
 }
 
 /// Whether a file is a table in Parquet, by its extension or else its first bytes.

@@ -59,7 +59,7 @@ impl Lazy<AnyTensor> {
 
 impl Lazy<AnyTensor> {
     /// The same step, of which nobody knows yet, with what it is of an operand that comes in parts.
-    #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // the steps of expressions
+    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
     pub(crate) fn folding(self, fold: PouredFold) -> Self {
         let operand = self.node.inputs.first().and_then(|operand| operand.shape.as_ref());
         let reduction = operand.and_then(|shape| Reduction::new(shape, fold.options.axes()).ok());

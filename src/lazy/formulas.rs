@@ -137,7 +137,7 @@ macro_rules! compute {
     };
 }
 
-#[cfg(all(feature = "cli", not(test)))]
+#[cfg(all(feature = "eval", not(test)))]
 macro_rules! tell {
     (
         ($($of_one:ident),*) $($name:ident $backward:ident: $formula:expr;)*
@@ -152,7 +152,7 @@ macro_rules! tell {
 }
 
 formulas!(compute);
-#[cfg(all(feature = "cli", not(test)))] // as `eval`, which reads them
+#[cfg(all(feature = "eval", not(test)))] // as `eval`, which reads them
 formulas!(tell);
 
 /// What variances and deviations give back, as a formula; none where the numbers of elements differ, as by labels.

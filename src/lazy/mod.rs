@@ -1,4 +1,4 @@
-//! Chains of operations that are checked, fused and run as one program.
+//! Chains of operations that are checked, fused and run as one program: the feature `lazy`.
 //!
 //! A [`Lazy`] stands for the result of an operation: `x.lazy()` begins with a tensor, [`Lazy::input`] with one that is
 //! bound later, and the operations are methods of the same names as those of tensors. Nothing is computed until
@@ -26,7 +26,7 @@
 //! - **The same bits** as the operations one by one, however steps are fused.
 //! - **Gradients** are steps as well: see [`gradient`](Lazy::gradient).
 
-#[cfg(any(feature = "cli", feature = "parquet"))]
+#[cfg(feature = "dynamic")]
 pub(crate) mod any;
 mod array_first;
 mod arrays;
@@ -77,7 +77,7 @@ pub use entries::BesideStored;
 pub use factors::{ArrayFactor, Factor};
 pub use gradient::HasGradient;
 pub use joins::{block, concat, stack};
-#[cfg(all(feature = "cli", not(test)))]
+#[cfg(all(feature = "eval", not(test)))]
 pub(crate) use node::placed;
 #[doc(hidden)]
 pub use program::compile_as_written;
@@ -86,7 +86,7 @@ pub use reductions::LazyGroupBy;
 pub use unary::{LazyStored, Steps};
 pub use value::Value;
 pub use zips::Beside;
-#[cfg(all(feature = "cli", not(test)))]
+#[cfg(all(feature = "eval", not(test)))]
 pub(crate) use {text::TEXT, write::HEAD};
 
 use std::fmt;
@@ -103,7 +103,7 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
 /// What is known of the result of a step.
-#[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // the steps of expressions
+#[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
 pub(crate) struct OfStep {
     pub(crate) shape: Option<Shape>,
     /// What a range of it takes of the inputs.
@@ -223,7 +223,7 @@ impl<V: Value> Lazy<V> {
     }
 
     /// A step of any number of inputs, which is never taken for another one, with what is known of its result.
-    #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // the steps of expressions
+    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
     #[track_caller]
     pub(crate) fn step_of(
         (name, call): (&'static str, String),

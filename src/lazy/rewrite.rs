@@ -51,7 +51,7 @@ impl Facts {
     }
 
     /// Facts of a step that takes some positions of each axis.
-    #[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // the steps of expressions
+    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
     pub(super) fn of_slices(slices: Vec<SliceInfoElem>) -> Self {
         let slices = Arc::new(slices);
         let used = Arc::clone(&slices);

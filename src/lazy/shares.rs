@@ -272,7 +272,7 @@ pub(crate) fn moved_by(plan: impl Fn(&[usize]) -> Option<Moves> + Send + Sync + 
 }
 
 /// Of a step element by element whose result has this shape; of its inputs some are parameters, which are taken whole.
-#[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // the steps of expressions
+#[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
 pub(crate) fn each_of(is_operand: Vec<bool>, result: Shape) -> Shares {
     Arc::new(move |inputs, axis| {
         let mut taken = each(inputs, &result, axis)?;
@@ -284,7 +284,7 @@ pub(crate) fn each_of(is_operand: Vec<bool>, result: Shape) -> Shares {
 }
 
 /// Of a step element by element of operands that are not broadcast.
-#[cfg_attr(any(test, not(feature = "cli")), allow(dead_code))] // the steps of expressions
+#[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
 pub(crate) fn alike() -> Shares {
     Arc::new(|inputs, axis| {
         let are_alike = inputs.windows(2).all(|two| two[0] == two[1]);

@@ -591,7 +591,7 @@ impl<V: Value> Kind for OfList<V> {
     }
 }
 
-#[cfg(any(feature = "cli", feature = "parquet"))]
+#[cfg(feature = "dynamic")]
 pub(crate) use sealed::Sealed;
 
 mod sealed {

@@ -43,7 +43,6 @@ macro_rules! either {
 }
 
 impl AnyPattern {
-    #[cfg(any(feature = "cli", feature = "parquet"))]
     pub(crate) fn format(&self) -> Format {
         match self {
             AnyPattern::Coo(_) => Format::Coo,

@@ -15,7 +15,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Zeroable;
-use smallvec::smallvec;
 
 use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::few::Few;
@@ -242,7 +241,7 @@ fn parts_worth(count: usize, picoseconds: usize, weight: usize) -> usize {
 /// `f` of so many parts of the indices below `count`, in order.
 fn of_parts<U: Send>(count: usize, parts: usize, f: &(dyn Fn(Range<usize>) -> U + Sync)) -> Few<U> {
     match parts {
-        1 => smallvec![f(0..count)],
+        1 => Few::One([f(0..count)]),
         _ => shared((0..parts).collect(), &|| (), &|(), number| f(part_of(count, parts, number))).into(),
     }
 }
@@ -259,7 +258,7 @@ pub(crate) fn map_slices<T: Send, U: Send>(
 
 fn of_slices<T: Send, U: Send>(items: &mut [T], ends: &[usize], f: &(dyn Fn(usize, &mut [T]) -> U + Sync)) -> Few<U> {
     match ends {
-        &[end] => smallvec![f(0, &mut items[..end])],
+        &[end] => Few::One([f(0, &mut items[..end])]),
         _ => shared(numbered_slices(items, ends), &|| (), &|(), (number, slice)| f(number, slice)).into(),
     }
 }
@@ -302,7 +301,7 @@ fn numbered_slices<'a, T>(items: &'a mut [T], ends: &[usize]) -> Vec<(usize, &'a
 
 /// The slices that `items` falls into: up to each of `ends`, which do not decrease and end at the last one.
 pub(crate) fn split_at_ends<'a, T>(mut items: &'a mut [T], ends: &[usize]) -> Few<&'a mut [T]> {
-    let (mut start, mut slices) = (0, Few::with_capacity(ends.len()));
+    let (mut start, mut slices) = (0, Few::new());
     for &end in ends {
         let (slice, rest) = std::mem::take(&mut items).split_at_mut(end - start);
         (items, start) = (rest, end);

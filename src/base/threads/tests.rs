@@ -104,7 +104,7 @@ fn one_piece_of_work_stays_on_its_thread() {
     let long = 8 * CHUNK;
     let pieces: [Work; 2] = [
         Box::new(move |meeting| drop(map_heavy(1, long, 0, || (), |_, _| meeting.wait()))),
-        Box::new(move |meeting| drop(map_each(smallvec![0], long, || (), |_, _| meeting.wait()))),
+        Box::new(move |meeting| drop(map_each(Few::One([0]), long, || (), |_, _| meeting.wait()))),
     ];
     pieces.into_iter().for_each(|work| assert_eq!(threads_of(work, 20), 1));
 }
