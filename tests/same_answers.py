@@ -180,8 +180,8 @@ def commands(program):
 
 def said(program, words):
     with tempfile.TemporaryDirectory() as folder:
-        found = subprocess.run([program, *words], capture_output=True, cwd=folder)
-    return found.returncode, found.stdout, found.stderr.replace(str(program).encode(), b"")
+        found = subprocess.run(["lacuna", *words], executable=program, capture_output=True, cwd=folder)
+    return found.returncode, found.stdout, found.stderr
 
 
 def files(before, after):
