@@ -21,19 +21,6 @@ impl<T> Few<T> {
         Few::Many(Vec::new())
     }
 
-    /// Puts an item behind the others.
-    pub(crate) fn push(&mut self, item: T) {
-        *self = match std::mem::take(self) {
-            Few::One([first]) => Few::Two([first, item]),
-            Few::Two([first, second]) => Few::Many(vec![first, second, item]),
-            Few::Many(items) if items.capacity() == 0 => Few::One([item]),
-            Few::Many(mut items) => {
-                items.push(item);
-                Few::Many(items)
-            }
-        }
-    }
-
     pub(crate) fn into_vec(self) -> Vec<T> {
         match self {
             Few::One(items) => items.into(),
@@ -93,12 +80,21 @@ impl<T> From<Vec<T>> for Few<T> {
 
 impl<T> FromIterator<T> for Few<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
-        let mut few = Few::new();
-        for item in items {
-            few.push(item);
-        }
-        few
+        let mut items = items.into_iter();
+        few_of(&mut || items.next())
     }
+}
+
+/// Compiled once for a type of items, whatever they come from.
+fn few_of<T>(next: &mut dyn FnMut() -> Option<T>) -> Few<T> {
+    let Some(first) = next() else { return Few::new() };
+    let Some(second) = next() else { return Few::One([first]) };
+    let Some(third) = next() else { return Few::Two([first, second]) };
+    let mut all = vec![first, second, third];
+    while let Some(item) = next() {
+        all.push(item);
+    }
+    Few::Many(all)
 }
 
 impl<T> IntoIterator for Few<T> {

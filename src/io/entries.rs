@@ -11,12 +11,11 @@ use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
-use crate::dispatch_dtype;
 use crate::dynamic::AnyTensor;
 use crate::element::{DType, Element};
 use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::{Block, Lines};
-use crate::io::options::{Order, ReadOptions};
+use crate::io::options::{Order, ReadOptions, holds};
 use crate::io::origin::Origin;
 use crate::kernels::sort;
 use crate::pattern::CooPattern;
@@ -135,11 +134,10 @@ impl<T: Element, I: Index> Entries<T, I> {
     /// stands; `listed` tells which entry of the file one of these is.
     pub(crate) fn note_unfit(&mut self, dtype: Option<DType>, listed: impl Fn(&Self, usize) -> usize) {
         let Some(dtype) = dtype.filter(|&dtype| dtype != T::DTYPE && !self.increasing) else { return };
-        let fits: fn(T) -> bool = dispatch_dtype!(dtype,
-            U => |value| U::from_number(value.to_number()).is_some(), else => |_| true);
+        let holds = holds(dtype);
         let at = |entry: usize| self.coords.iter().map(move |axis| axis[entry].to_usize());
         let mut first: Option<(Vec<usize>, usize)> = None;
-        for entry in (0..self.values.len()).filter(|&entry| !fits(self.values[entry])) {
+        for entry in (0..self.values.len()).filter(|&entry| !holds(self.values[entry].to_number())) {
             if first.as_ref().is_none_or(|(coords, _)| at(entry).lt(coords.iter().copied())) {
                 first = Some((at(entry).collect(), entry));
             }

@@ -70,6 +70,7 @@ mod scan;
 #[cfg(all(feature = "parquet", feature = "dynamic", feature = "lazy"))]
 mod scan_any;
 mod tns;
+mod values;
 mod write;
 
 #[doc(no_inline)]

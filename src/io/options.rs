@@ -7,7 +7,7 @@ use crate::base::limit::guard;
 use crate::base::shape::Shape;
 use crate::dispatch_dtype;
 use crate::dynamic::{Format, no_such};
-use crate::element::{DType, Element};
+use crate::element::{DType, Element, Number};
 use crate::io::compression::Compression;
 use crate::io::element::FileElement;
 use crate::io::progress::Progress;
@@ -189,16 +189,12 @@ impl ReadOptions {
     ///
     /// `Format`: the text is no value of the result's type.
     pub(crate) fn fill_in<T: Element>(&self) -> Result<Option<T>> {
-        fn exactly<T: Element, U: FileElement>(text: &str) -> Result<Option<T>> {
-            let fill = parse_fill::<U>(text)?;
-            let back = T::from_number(fill.to_number());
-            Ok(back.filter(|back| U::from_number(back.to_number()).is_some_and(|again| again.same(fill))))
-        }
         let Some(text) = &self.fill else {
             return Ok(Some(T::ZERO));
         };
         let dtype = self.dtype.unwrap_or(T::DTYPE);
-        dispatch_dtype!(dtype, U => exactly::<T, U>(text), else => Err(no_such(dtype)))
+        let found = T::from_number(number_of(dtype, text)?);
+        Ok(found.filter(|found| is_number_of(dtype, text, found.to_number())))
     }
 
     /// These options for a tensor of that element type and format.
@@ -223,6 +219,24 @@ pub(crate) fn parse_fill<T: FileElement>(text: &str) -> Result<T> {
         place: "the fill".into(),
         message: format!("`{text}` is no value of type {}", T::DTYPE),
     })
+}
+
+/// The value of that type that a text says.
+fn number_of(dtype: DType, text: &str) -> Result<Number> {
+    dispatch_dtype!(dtype, T => parse_fill::<T>(text).map(Element::to_number), else => Err(no_such(dtype)))
+}
+
+/// Whether the text says that number, in that type.
+fn is_number_of(dtype: DType, text: &str, number: Number) -> bool {
+    dispatch_dtype!(dtype, T => {
+        let same = |fill: T| T::from_number(number).is_some_and(|found| found.same(fill));
+        parse_fill::<T>(text).is_ok_and(same)
+    }, else => false)
+}
+
+/// Whether a type has a value for a number.
+pub(crate) fn holds(dtype: DType) -> fn(Number) -> bool {
+    dispatch_dtype!(dtype, T => |number| T::from_number(number).is_some(), else => |_| true)
 }
 
 /// How to write a file.

@@ -9,6 +9,7 @@ use ndarray::SliceInfoElem;
 
 use crate::base::error::Result;
 use crate::base::index::Index;
+use crate::base::limit::default_limit;
 use crate::dynamic::{AnyFormat, AnyTensor, Format, on_type};
 use crate::io::element::FileElement;
 use crate::io::entries::Text;
@@ -18,7 +19,7 @@ use crate::io::options::ReadOptions;
 use crate::io::parquet;
 use crate::io::progress::Watched;
 use crate::io::{BLOCK, gzip, mtx, npy, npz, tns};
-use crate::ops::{Operand, moved};
+use crate::ops::{moved, planned_select};
 use crate::tensor::coo::CooTensor;
 use crate::tensor::csr::CsrTensor;
 
@@ -109,7 +110,8 @@ fn read_any_slice(path: &Path, ranges: &[Range<usize>], options: &ReadOptions) -
         .collect();
     let x = read_any(path, options)?;
     let slice = moved::sliced(x.shape(), &slices)?;
-    on_type!(&x, x => Ok(AnyFormat::from(x.erased().by_select(&slice)?).into()))
+    let limit = default_limit(x.stored_bytes());
+    on_type!(&x, x => Ok(AnyFormat::from(planned_select(&x.erased(), &slice, limit)?).into()))
 }
 
 /// Whether a file is a table in Parquet, by its extension or else its first bytes.

@@ -7,14 +7,13 @@ use crate::base::index::{Index, check_axes};
 use crate::base::shape::Shape;
 use crate::element::{DType, Number};
 use crate::io::MOST_AXES;
-use crate::io::element::FileElement;
 use crate::io::entries::{Listing, Text, TextTensor};
 use crate::io::fields::{Fields, LineResult, Scan};
 use crate::io::lines::{Lines, at_line};
 use crate::io::options::ReadOptions;
 use crate::io::print::write_entries;
+use crate::io::values::FileValues;
 use crate::pattern::Pattern;
-use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
 
 /// What starts a comment.
@@ -188,24 +187,25 @@ impl<R: BufRead> Body<'_, R> {
 }
 
 /// Writes a tensor with a fill of zero; its shape as a comment, where the entries do not tell it.
-pub(crate) fn write<P: Pattern, T: FileElement>(writer: &mut impl Write, x: &Tensor<P, T>) -> Result<()> {
-    if !x.fill().same(T::ZERO) {
-        let what = format!("the fill {}: its gaps are zeros", x.fill().to_number());
+pub(crate) fn write<P: Pattern>(writer: &mut dyn Write, pattern: &P, values: &dyn FileValues) -> Result<()> {
+    if !values.is_fill_zero() {
+        let what = format!("the fill {}: its gaps are zeros", values.fill());
         return Err(Error::NotRepresentable { format: ".tns", what, instead: "write .npz" });
     }
-    if matches!(T::DTYPE, DType::Complex64 | DType::Complex128) {
-        let what = format!("elements of type {}", T::DTYPE);
+    if matches!(values.dtype(), DType::Complex64 | DType::Complex128) {
+        let what = format!("elements of type {}", values.dtype());
         return Err(Error::NotRepresentable { format: ".tns", what, instead: "write .npz" });
     }
-    if x.rank() > MOST_AXES {
-        let what = format!("{} axes", x.rank());
+    let shape = pattern.shape();
+    if shape.rank() > MOST_AXES {
+        let what = format!("{} axes", shape.rank());
         return Err(Error::NotRepresentable { format: ".tns", what, instead: "reshape it to at most 64" });
     }
-    if x.rank() == 0 || x.nnz() == 0 || least_lengths(x.pattern()) != **x.shape() {
-        let lengths: String = x.shape().iter().map(|length| format!(" {length}")).collect();
+    if shape.rank() == 0 || pattern.nnz() == 0 || least_lengths(pattern) != **shape {
+        let lengths: String = shape.iter().map(|length| format!(" {length}")).collect();
         writeln!(writer, "# shape:{lengths}")?;
     }
-    write_entries(writer, x)
+    write_entries(writer, pattern, values)
 }
 
 /// The shortest axes that the entries fit.

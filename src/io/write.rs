@@ -15,6 +15,7 @@ use crate::io::options::WriteOptions;
 use crate::io::parquet;
 use crate::io::progress::Watched;
 use crate::io::save::save;
+use crate::io::values::{FileValues, values_of};
 use crate::io::{BLOCK, gzip, mtx, npy, npz, tns};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -140,10 +141,7 @@ impl FileTensor for AnyTensor {
 
 impl<T: FileElement, I: Index> FileTensor for CooTensor<T, I> {
     fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()> {
-        match format {
-            FileFormat::Npz => npz::write_coo(writer, self, options),
-            format => write_any_layout(writer, format, self, options),
-        }
+        write_as(writer, format, self, options, npz::write_coo)
     }
 
     #[cfg(feature = "parquet")]
@@ -154,10 +152,7 @@ impl<T: FileElement, I: Index> FileTensor for CooTensor<T, I> {
 
 impl<T: FileElement, I: Index> FileTensor for CsrTensor<T, I> {
     fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()> {
-        match format {
-            FileFormat::Npz => npz::write_csr(writer, self, options),
-            format => write_any_layout(writer, format, self, options),
-        }
+        write_as(writer, format, self, options, npz::write_csr)
     }
 
     #[cfg(feature = "parquet")]
@@ -166,20 +161,25 @@ impl<T: FileElement, I: Index> FileTensor for CsrTensor<T, I> {
     }
 }
 
-/// Writes a tensor in a format to which COO and CSR are the same.
-fn write_any_layout<P: Pattern, T: FileElement>(
-    mut writer: &mut dyn Write,
+/// Writes an archive of a pattern of one format.
+type WriteArchive<P> = fn(&mut dyn Write, &P, &dyn FileValues, &WriteOptions) -> Result<()>;
+
+/// Writes a tensor in a file format. All but the archive are the same for COO and CSR.
+fn write_as<P: Pattern, T: FileElement>(
+    writer: &mut dyn Write,
     format: FileFormat,
     x: &Tensor<P, T>,
     options: &WriteOptions,
+    write_archive: WriteArchive<P>,
 ) -> Result<()> {
+    let (pattern, values) = (x.pattern(), values_of(x));
     match format {
-        FileFormat::MatrixMarket => mtx::write(&mut writer, x),
-        FileFormat::Tns => tns::write(&mut writer, x),
-        FileFormat::Npy => npy::write(&mut writer, x, options),
-        FileFormat::Npz => unreachable!("an archive tells COO from CSR"),
+        FileFormat::MatrixMarket => mtx::write(writer, pattern, &values),
+        FileFormat::Tns => tns::write(writer, pattern, &values),
+        FileFormat::Npy => npy::write(writer, pattern, &values, options),
+        FileFormat::Npz => write_archive(writer, pattern, &values, options),
         #[cfg(feature = "parquet")]
-        FileFormat::Parquet => parquet::write(writer, x, options),
+        FileFormat::Parquet => parquet::write(writer, &parquet::Columns::of(x)?, options),
     }
 }
 

@@ -53,7 +53,8 @@ pub use reduce::{
     nanquantile_backward, norm, norm_backward, prod, prod_backward, quantile, quantile_backward,
 };
 pub(crate) use select::{
-    Request, Select, diagonal_of, diagonal_pattern, diagonal_side, joined_shape, moved, slice_of, stacked_shape,
+    Request, Select, diagonal_of, diagonal_pattern, diagonal_side, joined_shape, moved, planned_select, slice_of,
+    stacked_shape,
 };
 pub use select::{
     Take, TakeMode, block, broadcast_to, broadcast_to_backward, concat, concat_backward, diagonal, diagonal_backward,

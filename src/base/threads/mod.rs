@@ -280,11 +280,8 @@ fn of_each<S, A: Send, U: Send>(
     f: &(dyn Fn(&mut S, A) -> U + Sync),
 ) -> Few<U> {
     if items.len() < 2 || are_few(work) {
-        let (mut scratch, mut results) = (scratch(), Few::new());
-        for item in items {
-            results.push(f(&mut scratch, item));
-        }
-        return results;
+        let mut scratch = scratch();
+        return items.into_iter().map(|item| f(&mut scratch, item)).collect();
     }
     shared(items.into_vec(), scratch, f).into()
 }
@@ -301,13 +298,13 @@ fn numbered_slices<'a, T>(items: &'a mut [T], ends: &[usize]) -> Vec<(usize, &'a
 
 /// The slices that `items` falls into: up to each of `ends`, which do not decrease and end at the last one.
 pub(crate) fn split_at_ends<'a, T>(mut items: &'a mut [T], ends: &[usize]) -> Few<&'a mut [T]> {
-    let (mut start, mut slices) = (0, Few::new());
-    for &end in ends {
+    let mut start = 0;
+    let slice = |&end: &usize| {
         let (slice, rest) = std::mem::take(&mut items).split_at_mut(end - start);
         (items, start) = (rest, end);
-        slices.push(slice);
-    }
-    slices
+        slice
+    };
+    ends.iter().map(slice).collect()
 }
 
 /// Lets `fill` write items from as many values, chunk by chunk.

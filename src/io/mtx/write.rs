@@ -4,25 +4,26 @@ use std::io::Write;
 
 use crate::base::error::{Error, Result};
 use crate::element::DType;
-use crate::io::element::FileElement;
 use crate::io::print::write_entries;
+use crate::io::values::FileValues;
 use crate::pattern::Pattern;
-use crate::tensor::Tensor;
 
 /// Writes a matrix or a vector as `coordinate general`; `bool` as the integers 0 and 1.
-pub(crate) fn write<P: Pattern, T: FileElement>(writer: &mut impl Write, x: &Tensor<P, T>) -> Result<()> {
-    let Some(object) = object(x.rank()) else {
-        let what = format!("a tensor of rank {}", x.rank());
+pub(crate) fn write<P: Pattern>(writer: &mut dyn Write, pattern: &P, values: &dyn FileValues) -> Result<()> {
+    let shape = pattern.shape();
+    let Some(object) = object(shape.rank()) else {
+        let what = format!("a tensor of rank {}", shape.rank());
         return Err(Error::NotRepresentable { format: "Matrix Market", what, instead: "write .npz" });
     };
-    if !x.fill().same(T::ZERO) {
-        let what = format!("the fill {}: its gaps are zeros", x.fill().to_number());
+    if !values.is_fill_zero() {
+        let what = format!("the fill {}: its gaps are zeros", values.fill());
         return Err(Error::NotRepresentable { format: "Matrix Market", what, instead: "write .npz" });
     }
-    let lengths: String = x.shape().iter().map(|length| format!("{length} ")).collect();
-    let head = format!("%%MatrixMarket {object} coordinate {} general\n{lengths}{}\n", field(T::DTYPE), x.nnz());
+    let lengths: String = shape.iter().map(|length| format!("{length} ")).collect();
+    let head =
+        format!("%%MatrixMarket {object} coordinate {} general\n{lengths}{}\n", field(values.dtype()), pattern.nnz());
     writer.write_all(head.as_bytes())?;
-    write_entries(writer, x)
+    write_entries(writer, pattern, values)
 }
 
 /// The name of a tensor of that rank, where it has one that others read.

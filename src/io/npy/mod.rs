@@ -8,7 +8,7 @@ mod write;
 pub(crate) use header::{Header, Kind};
 pub(crate) use read::{push_up_to, read};
 pub(crate) use source::Source;
-pub(crate) use write::{descr_of, write, write_header, write_values};
+pub(crate) use write::{Blocks, descr_of, write, write_header, write_values};
 
 /// The first bytes of every `.npy` file.
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";

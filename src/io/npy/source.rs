@@ -98,20 +98,33 @@ impl<'r> Source<'r> {
         big_endian: bool,
         mut visit: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
+        self.blocks(count, size_of::<T>(), &mut |bytes| {
+            for (at, bytes) in bytes.chunks_exact(size_of::<T>()).enumerate() {
+                let Some(value) = T::from_bytes(bytes, big_endian) else { return Ok(Some(at)) };
+                visit(value)?;
+            }
+            Ok(None)
+        })
+    }
+
+    /// Calls `visit` with the bytes of some elements of `size` bytes each, until these are `count`. It gives the number
+    /// of an element among these that is none.
+    fn blocks(
+        &mut self,
+        count: usize,
+        size: usize,
+        visit: &mut dyn FnMut(&[u8]) -> Result<Option<usize>>,
+    ) -> Result<()> {
         let mut buffer: Vec<u8> = alloc::zeros(BLOCK)?;
-        let per_block = BLOCK / size_of::<T>();
         let mut read = 0;
         while read < count {
-            let wanted = per_block.min(count - read);
-            let found = self.fill(&mut buffer[..wanted * size_of::<T>()])?;
-            for bytes in buffer[..found].chunks_exact(size_of::<T>()) {
-                let value = T::from_bytes(bytes, big_endian);
-                let value =
-                    value.ok_or_else(|| self.error(&format!("element {read}"), "neither 0 nor 1, so no bool"))?;
-                visit(value)?;
-                read += 1;
+            let wanted = (BLOCK / size).min(count - read);
+            let found = self.fill(&mut buffer[..wanted * size])? / size;
+            if let Some(at) = visit(&buffer[..found * size])? {
+                return Err(self.error(&format!("element {}", read + at), "neither 0 nor 1, so no bool"));
             }
-            if found < wanted * size_of::<T>() {
+            read += found;
+            if found < wanted {
                 return Err(self.error("data", format!("ends after {read} of {count} elements")));
             }
         }

@@ -7,13 +7,12 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::limit::{default_limit, guard};
 use crate::io::MOST_AXES;
-use crate::io::element::FileElement;
 use crate::io::options::WriteOptions;
+use crate::io::values::FileValues;
 use crate::pattern::Pattern;
-use crate::tensor::Tensor;
 
 /// Writes the bytes before the elements: magic, version, header.
-pub(crate) fn write_header(writer: &mut (impl Write + ?Sized), descr: &str, shape: &[usize]) -> Result<()> {
+pub(crate) fn write_header(writer: &mut dyn Write, descr: &str, shape: &[usize]) -> Result<()> {
     let lengths: Vec<String> = shape.iter().map(usize::to_string).collect();
     let tuple = match &lengths[..] {
         [one] => format!("({one},)"),
@@ -31,59 +30,94 @@ pub(crate) fn write_header(writer: &mut (impl Write + ?Sized), descr: &str, shap
     Ok(())
 }
 
-/// How a header spells a type.
-pub(crate) fn descr_of<T: FileElement>() -> Result<String> {
-    let size = size_of::<T>();
+/// How a header spells the type of the values.
+pub(crate) fn descr_of(values: &dyn FileValues) -> Result<String> {
+    let size = values.width();
     let order = if size == 1 { '|' } else { '<' };
-    match T::NPY_KIND {
+    match values.npy_kind() {
         Some(kind) => Ok(format!("{order}{kind}{size}")),
         None => Err(Error::NotRepresentable {
             format: ".npy",
-            what: format!("elements of type {}", T::DTYPE),
+            what: format!("elements of type {}", values.dtype()),
             instead: "cast to float32, or write .mtx",
         }),
     }
 }
 
-/// Writes elements, in blocks.
-pub(crate) fn write_values<T: FileElement>(
-    writer: &mut (impl Write + ?Sized),
-    values: impl IntoIterator<Item = T>,
-) -> Result<()> {
-    let mut bytes = Vec::with_capacity(BLOCK + 16);
-    for value in values {
-        value.to_bytes(&mut bytes);
-        if bytes.len() >= BLOCK {
-            writer.write_all(&bytes)?;
-            bytes.clear();
-        }
+/// Bytes that are written in blocks.
+pub(crate) struct Blocks<'a> {
+    writer: &'a mut dyn Write,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Blocks<'a> {
+    pub(crate) fn new(writer: &'a mut dyn Write) -> Self {
+        Blocks { writer, bytes: Vec::with_capacity(BLOCK + 16) }
     }
-    writer.write_all(&bytes)?;
-    Ok(())
+
+    /// Lets `append` put some bytes, fewer than a block has, behind those so far.
+    pub(crate) fn append(&mut self, append: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+        append(&mut self.bytes);
+        if self.bytes.len() >= BLOCK {
+            self.writer.write_all(&self.bytes)?;
+            self.bytes.clear();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> Result<()> {
+        Ok(self.writer.write_all(&self.bytes)?)
+    }
+}
+
+/// The values that are put behind each other at once: at most a block of bytes.
+const RUN: usize = BLOCK / 16;
+
+/// Writes the values of all entries, in blocks.
+pub(crate) fn write_values(writer: &mut dyn Write, values: &dyn FileValues, count: usize) -> Result<()> {
+    let mut blocks = Blocks::new(writer);
+    for start in (0..count).step_by(RUN) {
+        blocks.append(|bytes| values.append_bytes(start..count.min(start + RUN), bytes))?;
+    }
+    blocks.finish()
 }
 
 /// Writes the dense array that a tensor means, without building it.
-pub(crate) fn write<P: Pattern, T: FileElement>(
-    writer: &mut impl Write,
-    x: &Tensor<P, T>,
+pub(crate) fn write<P: Pattern>(
+    writer: &mut dyn Write,
+    pattern: &P,
+    values: &dyn FileValues,
     options: &WriteOptions,
 ) -> Result<()> {
-    let descr = descr_of::<T>()?;
-    let limit = options.max_memory.unwrap_or_else(|| default_limit(x.stored_bytes()));
-    guard::<T>("the dense array", x.shape().wide_size(), limit, "write .npz, or raise --max-memory")?;
-    if x.rank() > MOST_AXES {
-        let what = format!("{} axes", x.rank());
+    let (descr, shape) = (descr_of(values)?, pattern.shape());
+    let held = pattern.index_bytes() + pattern.nnz() * values.width();
+    let limit = options.max_memory.unwrap_or_else(|| default_limit(held));
+    let bytes = shape.wide_size().saturating_mul(values.width() as u128);
+    guard::<u8>("the dense array", bytes, limit, "write .npz, or raise --max-memory")?;
+    if shape.rank() > MOST_AXES {
+        let what = format!("{} axes", shape.rank());
         return Err(Error::NotRepresentable { format: ".npy", what, instead: "reshape it to at most 64" });
     }
-    write_header(writer, &descr, x.shape())?;
-    let positions = positions(x.pattern())?;
-    let size = x.shape().checked_size().unwrap_or(0);
-    let mut stored = positions.iter().zip(x.values()).peekable();
-    let elements = (0..size).map(|position| match stored.next_if(|(at, _)| **at == position) {
-        Some((_, &value)) => value,
-        None => x.fill(),
-    });
-    write_values(writer, elements)
+    write_header(writer, &descr, shape)?;
+    write_dense(writer, &positions(pattern)?, values, shape.checked_size().unwrap_or(0))
+}
+
+/// Writes so many elements: values at the positions, and the fill elsewhere.
+fn write_dense(writer: &mut dyn Write, positions: &[usize], values: &dyn FileValues, size: usize) -> Result<()> {
+    let mut blocks = Blocks::new(writer);
+    let (mut position, mut entry) = (0, 0);
+    while position < size {
+        let gap = positions.get(entry).map_or(size, |&at| at) - position;
+        for _ in 0..gap {
+            blocks.append(|bytes| values.append_fill(bytes))?;
+        }
+        position += gap;
+        let run = positions[entry..].iter().take(RUN).zip(position..).take_while(|(at, expected)| *at == expected);
+        let end = entry + run.count();
+        blocks.append(|bytes| values.append_bytes(entry..end, bytes))?;
+        (position, entry) = (position + end - entry, end);
+    }
+    blocks.finish()
 }
 
 /// Where the entries are in the dense array.
@@ -99,6 +133,8 @@ fn positions<P: Pattern>(pattern: &P) -> Allocated<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::values::values_of;
+    use crate::tensor::coo::CooTensor;
 
     /// Counts how often it is called.
     struct Calls(usize);
@@ -117,7 +153,9 @@ mod tests {
     #[test]
     fn elements_are_written_in_blocks() {
         let mut calls = Calls(0);
-        write_values(&mut calls, vec![1.5f64; 3 * BLOCK / 8 + 1]).unwrap();
+        let count = 3 * BLOCK / 8 + 1;
+        let x = CooTensor::from_dense(&ndarray::Array1::from_elem(count, 1.5f64), 0.0).unwrap();
+        write_values(&mut calls, &values_of(&x), count).unwrap();
         assert_eq!(calls.0, 4);
     }
 }

@@ -86,6 +86,18 @@ impl<'r> Archive<'r> {
 
     /// Reads one member: its header, and then what `read` takes of it.
     fn member<U>(&mut self, name: &str, read: impl FnOnce(&mut Source<'_>, &Header) -> Result<U>) -> Result<U> {
+        let (mut read, mut found) = (Some(read), None);
+        self.with_member(name, &mut |source, header| {
+            if let Some(read) = read.take() {
+                found = Some(read(source, header)?);
+            }
+            Ok(())
+        })?;
+        Ok(found.expect("a member is read"))
+    }
+
+    /// Compiled once, whatever is read.
+    fn with_member(&mut self, name: &str, read: &mut dyn FnMut(&mut Source<'_>, &Header) -> Result<()>) -> Result<()> {
         let file = self.zip.by_name(&format!("{name}.npy")).map_err(|error| match error {
             ZipError::FileNotFound => at_member(name, "is missing"),
             error => at_member(name, error.to_string()),

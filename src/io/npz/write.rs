@@ -9,25 +9,26 @@ use super::deflate;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
-use crate::element::Element;
 use crate::io::MOST_AXES;
 use crate::io::compression::Compression;
-use crate::io::element::FileElement;
-use crate::io::npy::{descr_of, write_header, write_values};
+use crate::io::npy::{Blocks, descr_of, write_header, write_values};
 use crate::io::options::WriteOptions;
+use crate::io::values::FileValues;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
-use crate::tensor::Tensor;
 
 /// From so many bytes on the lengths of a member need 64 bits, whatever becomes of it.
 const LARGE: usize = u32::MAX as usize / 2;
 
 /// An archive being written.
-struct Members<W: Write> {
-    zip: ZipWriter<StreamWriter<W>>,
+struct Members<'a> {
+    zip: ZipWriter<StreamWriter<&'a mut dyn Write>>,
     method: CompressionMethod,
 }
 
-impl<W: Write> Members<W> {
+/// Writes the elements of a member.
+type WriteElements<'a> = dyn FnMut(&mut dyn Write) -> Result<()> + 'a;
+
+impl Members<'_> {
     /// One member: its header, and its elements by `write`.
     fn add(
         &mut self,
@@ -35,7 +36,7 @@ impl<W: Write> Members<W> {
         descr: &str,
         shape: &[usize],
         bytes: usize,
-        write: impl FnOnce(&mut dyn Write) -> Result<()>,
+        write: &mut WriteElements<'_>,
     ) -> Result<()> {
         let name = format!("{name}.npy");
         if self.method == CompressionMethod::Deflated && bytes <= deflate::MOST {
@@ -53,40 +54,49 @@ impl<W: Write> Members<W> {
     }
 
     fn text(&mut self, name: &str, descr: &str, text: &[u8]) -> Result<()> {
-        self.add(name, descr, &[], text.len(), |zip| Ok(zip.write_all(text)?))
+        self.add(name, descr, &[], text.len(), &mut |zip| Ok(zip.write_all(text)?))
     }
 
-    fn values<T: FileElement>(&mut self, name: &str, shape: &[usize], values: &[T]) -> Result<()> {
-        let descr = descr_of::<T>()?;
-        self.add(name, &descr, shape, size_of_val(values), |zip| write_values(zip, values.iter().copied()))
+    /// The values of all `count` entries.
+    fn data(&mut self, values: &dyn FileValues, count: usize) -> Result<()> {
+        let (descr, bytes) = (descr_of(values)?, count * values.width());
+        self.add("data", &descr, &[count], bytes, &mut |zip| write_values(zip, values, count))
     }
 
-    /// Indices of the width given: int32 or int64.
-    fn indices<'a, I: Index>(
-        &mut self,
-        name: &str,
-        shape: &[usize],
-        wide: bool,
-        indices: impl Iterator<Item = &'a I>,
-    ) -> Result<()> {
+    fn fill(&mut self, values: &dyn FileValues) -> Result<()> {
+        self.add("fill_value", &descr_of(values)?, &[], values.width(), &mut |zip| {
+            let mut bytes = Vec::new();
+            values.append_fill(&mut bytes);
+            Ok(zip.write_all(&bytes)?)
+        })
+    }
+
+    /// Lists of indices behind each other, of the width given: int32 or int64.
+    fn indices<I: Index>(&mut self, name: &str, shape: &[usize], wide: bool, lists: &[&[I]]) -> Result<()> {
         let bytes = shape.iter().product::<usize>().saturating_mul(if wide { 8 } else { 4 });
-        match wide {
-            true => self.add(name, "<i8", shape, bytes, |zip| write_values(zip, indices.map(|&i| i.to_usize() as i64))),
-            false => {
-                self.add(name, "<i4", shape, bytes, |zip| write_values(zip, indices.map(|&i| i.to_usize() as i32)))
+        let descr = if wide { "<i8" } else { "<i4" };
+        self.add(name, descr, shape, bytes, &mut |zip| {
+            let mut blocks = Blocks::new(zip);
+            for index in lists.iter().copied().flatten() {
+                let index = index.to_usize() as u64;
+                blocks.append(|bytes| match wide {
+                    true => bytes.extend_from_slice(&index.to_le_bytes()),
+                    false => bytes.extend_from_slice(&(index as u32).to_le_bytes()),
+                })?;
             }
-        }
+            blocks.finish()
+        })
     }
 
     /// The shape, always int64.
     fn shape(&mut self, shape: &Shape) -> Result<()> {
         let lengths: Vec<u64> = shape.iter().map(|&length| length as u64).collect();
-        self.indices("shape", &[shape.rank()], true, lengths.iter())
+        self.indices("shape", &[shape.rank()], true, &[&lengths])
     }
 }
 
-impl<W: Write> Members<W> {
-    fn new(writer: W, options: &WriteOptions) -> Self {
+impl<'a> Members<'a> {
+    fn new(writer: &'a mut dyn Write, options: &WriteOptions) -> Self {
         let method = match options.compression {
             Compression::None => CompressionMethod::Stored,
             Compression::Usual | Compression::Gzip => CompressionMethod::Deflated,
@@ -124,59 +134,63 @@ fn needs_wide(shape: &Shape, nnz: usize) -> bool {
 }
 
 /// Writes an archive: in scipy's layout a matrix with a fill of zero, else in that of pydata/sparse.
-pub(crate) fn write_coo<T: FileElement, I: Index>(
-    writer: impl Write,
-    x: &Tensor<CooPattern<I>, T>,
+pub(crate) fn write_coo<I: Index>(
+    writer: &mut dyn Write,
+    pattern: &CooPattern<I>,
+    values: &dyn FileValues,
     options: &WriteOptions,
 ) -> Result<()> {
-    check_writable(x.shape())?;
+    let (shape, count) = (pattern.shape(), pattern.nnz());
+    check_writable(shape)?;
     let mut members = Members::new(writer, options);
-    let wide = needs_wide(x.shape(), 0);
-    if is_scipys(x) {
+    let wide = needs_wide(shape, 0);
+    if is_scipys(shape, values) {
         members.text("format", "|S3", b"coo")?;
-        members.indices("row", &[x.nnz()], wide, x.coords(0).iter())?;
-        members.indices("col", &[x.nnz()], wide, x.coords(1).iter())?;
+        members.indices("row", &[count], wide, &[pattern.coords(0)])?;
+        members.indices("col", &[count], wide, &[pattern.coords(1)])?;
     } else {
         members.text("format", "<U3", &utf32("coo"))?;
-        let coords = (0..x.rank()).flat_map(|axis| x.coords(axis));
-        members.indices("coords", &[x.rank(), x.nnz()], wide, coords)?;
-        members.values("fill_value", &[], &[x.fill()])?;
+        let coords: Vec<&[I]> = (0..shape.rank()).map(|axis| pattern.coords(axis)).collect();
+        members.indices("coords", &[shape.rank(), count], wide, &coords)?;
+        members.fill(values)?;
     }
-    members.shape(x.shape())?;
-    members.values("data", &[x.nnz()], x.values())?;
+    members.shape(shape)?;
+    members.data(values, count)?;
     members.finish()
 }
 
 /// Writes an archive as [`write_coo`] does; a tensor of less than two axes as COO.
-pub(crate) fn write_csr<T: FileElement, I: Index>(
-    writer: impl Write,
-    x: &Tensor<CsrPattern<I>, T>,
+pub(crate) fn write_csr<I: Index>(
+    writer: &mut dyn Write,
+    pattern: &CsrPattern<I>,
+    values: &dyn FileValues,
     options: &WriteOptions,
 ) -> Result<()> {
-    if x.rank() < 2 {
-        return write_coo(writer, &x.to_coo()?, options);
+    let (shape, count) = (pattern.shape(), pattern.nnz());
+    if shape.rank() < 2 {
+        return write_coo(writer, &pattern.to_coo()?, values, options);
     }
-    check_writable(x.shape())?;
+    check_writable(shape)?;
     let mut members = Members::new(writer, options);
-    let wide = needs_wide(x.shape(), x.nnz());
-    if is_scipys(x) {
+    let wide = needs_wide(shape, count);
+    if is_scipys(shape, values) {
         members.text("format", "|S3", b"csr")?;
     } else {
         members.text("format", "<U4", &utf32("gcxs"))?;
-        let axes: Vec<u64> = (0..x.rank() as u64 - 1).collect();
-        members.indices("compressed_axes", &[axes.len()], true, axes.iter())?;
-        members.values("fill_value", &[], &[x.fill()])?;
+        let axes: Vec<u64> = (0..shape.rank() as u64 - 1).collect();
+        members.indices("compressed_axes", &[axes.len()], true, &[&axes])?;
+        members.fill(values)?;
     }
-    members.indices("indices", &[x.nnz()], wide, x.columns().iter())?;
-    members.indices("indptr", &[x.offsets().len()], wide, x.offsets().iter())?;
-    members.shape(x.shape())?;
-    members.values("data", &[x.nnz()], x.values())?;
+    members.indices("indices", &[count], wide, &[pattern.columns()])?;
+    members.indices("indptr", &[pattern.offsets().len()], wide, &[pattern.offsets()])?;
+    members.shape(shape)?;
+    members.data(values, count)?;
     members.finish()
 }
 
 /// Whether scipy's layout can hold it: a matrix whose gaps are zeros.
-fn is_scipys<P: Pattern, T: Element>(x: &Tensor<P, T>) -> bool {
-    x.rank() == 2 && x.fill().same(T::ZERO)
+fn is_scipys(shape: &Shape, values: &dyn FileValues) -> bool {
+    shape.rank() == 2 && values.is_fill_zero()
 }
 
 /// A text as numpy's `<U` has it.

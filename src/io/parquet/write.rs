@@ -24,10 +24,7 @@ use crate::base::error::{Error, Result};
 use crate::base::threads;
 use crate::element::DType;
 use crate::io::compression;
-use crate::io::element::FileElement;
 use crate::io::options::WriteOptions;
-use crate::pattern::Pattern;
-use crate::tensor::Tensor;
 
 /// The rows of a row group, and of a page.
 pub(super) const GROUP: usize = 1 << 20;
@@ -38,18 +35,13 @@ const PART: u64 = 4;
 const LEAST: u64 = 8 << 20;
 
 /// Writes a tensor as a table.
-pub(crate) fn write<P: Pattern, T: FileElement>(
-    writer: &mut dyn Write,
-    x: &Tensor<P, T>,
-    options: &WriteOptions,
-) -> Result<()> {
-    let columns = Columns::of(x)?;
+pub(crate) fn write(writer: &mut dyn Write, columns: &Columns<'_>, options: &WriteOptions) -> Result<()> {
     let mut table = TableWriter::new(columns.described.clone(), Settings::of(&columns.described, options))?;
     let (group, mut from) = (options.rows_of_group(), 0);
     while from < columns.rows {
         let rows = from..columns.rows.min(from + group);
         from = rows.end;
-        table.put(&columns, rows)?;
+        table.put(columns, rows)?;
         table.end_group(writer)?;
     }
     table.finish(writer).map(|_| ())

@@ -108,6 +108,15 @@ pub(super) fn sparse<P: Pattern, T: Element, S: Select>(x: &Tensor<P, T>, op: &S
     {
         return Ok(Tensor::from_valid(pattern, values, x.fill()));
     }
+    planned_select(x, op, limit)
+}
+
+/// The result of a sparse tensor by its plan, whatever the values are.
+pub(crate) fn planned_select<P: Pattern, T: Element, S: Select>(
+    x: &Tensor<P, T>,
+    op: &S,
+    limit: u64,
+) -> Result<Tensor<P, T>> {
     let selected = planned_once(op, x.pattern(), Room { value_bytes: size_of::<T>(), limit })?;
     let pattern = of_plan(x.pattern(), &selected.pattern);
     Ok(Tensor::from_shared(pattern, selected.sources.of(x.shared_values())?, x.fill()))

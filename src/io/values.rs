@@ -1,0 +1,79 @@
+//! Values as the writers of files see them, whatever their type: a writer is compiled once for all of them.
+
+use std::ops::Range;
+
+use crate::element::{DType, Number};
+use crate::io::element::FileElement;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// The values of a tensor, and its fill.
+pub(crate) trait FileValues: Sync {
+    fn dtype(&self) -> DType;
+
+    /// The kind that a `.npy` header names, if numpy has the type.
+    fn npy_kind(&self) -> Option<char>;
+
+    /// The bytes of one value.
+    fn width(&self) -> usize;
+
+    fn fill(&self) -> Number;
+
+    /// Whether the fill is the zero that files mean where they hold nothing: not -0.0.
+    fn is_fill_zero(&self) -> bool;
+
+    /// Appends the text that an entry of a text file has.
+    fn print_entry(&self, entry: usize, text: &mut Vec<u8>);
+
+    /// Appends the bytes of the values of some entries, the least significant byte of each first.
+    fn append_bytes(&self, entries: Range<usize>, bytes: &mut Vec<u8>);
+
+    /// Appends the bytes of the fill.
+    fn append_fill(&self, bytes: &mut Vec<u8>);
+}
+
+struct Typed<'a, T> {
+    values: &'a [T],
+    fill: T,
+}
+
+/// The values of a tensor without their type.
+pub(crate) fn values_of<P: Pattern, T: FileElement>(x: &Tensor<P, T>) -> impl FileValues {
+    Typed { values: x.values(), fill: x.fill() }
+}
+
+impl<T: FileElement> FileValues for Typed<'_, T> {
+    fn dtype(&self) -> DType {
+        T::DTYPE
+    }
+
+    fn npy_kind(&self) -> Option<char> {
+        T::NPY_KIND
+    }
+
+    fn width(&self) -> usize {
+        size_of::<T>()
+    }
+
+    fn fill(&self) -> Number {
+        self.fill.to_number()
+    }
+
+    fn is_fill_zero(&self) -> bool {
+        self.fill.same(T::ZERO)
+    }
+
+    fn print_entry(&self, entry: usize, text: &mut Vec<u8>) {
+        self.values[entry].print_entry(text);
+    }
+
+    fn append_bytes(&self, entries: Range<usize>, bytes: &mut Vec<u8>) {
+        for value in &self.values[entries] {
+            value.to_bytes(bytes);
+        }
+    }
+
+    fn append_fill(&self, bytes: &mut Vec<u8>) {
+        self.fill.to_bytes(bytes);
+    }
+}
