@@ -245,6 +245,46 @@ pub(crate) fn zip_numbers_united<A: Element, B: Element, Z: Zip<A, B>>(
     Ok(())
 }
 
+/// The results of `count` stored entries of one side, each with the entry of the number that `find` writes on the other,
+/// or alone.
+pub(crate) fn zip_found<A: Element, B: Element, Z: Zip<A, B>>(
+    op: Z,
+    count: usize,
+    find: &(dyn Fn(usize, &mut [usize]) + Sync),
+    (a, b): (&[A], &[B]),
+    is_left: bool,
+) -> Result<Vec<Z::Out>, Failed> {
+    let result = |entry: usize, number: usize| match is_left {
+        true => united(op, a.get(entry), b.get(number)),
+        false => united(op, a.get(number), b.get(entry)),
+    };
+    let first = AtomicUsize::new(usize::MAX);
+    let mut results = spare::items(count)?;
+    threads::fill_parts(&mut results, 2000, |range, results: &mut [Z::Out]| {
+        let mut numbers = [0; BLOCK];
+        for (results, start) in results.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
+            let numbers = &mut numbers[..results.len()];
+            find(start, numbers);
+            for (further, (slot, &number)) in results.iter_mut().zip(&*numbers).enumerate() {
+                let Ok(found) = result(start + further, number) else {
+                    first.fetch_min(start + further, Relaxed);
+                    return;
+                };
+                *slot = found;
+            }
+        }
+    });
+    match first.into_inner() {
+        usize::MAX => Ok(results),
+        // Asked once more, for the reason.
+        at => {
+            let mut number = [0];
+            find(at, &mut number);
+            result(at, number[0]).map_err(|fault| Failed { at, fault }).map(|_| results)
+        }
+    }
+}
+
 /// The result of a pair of stored entries, or of the one that there is.
 fn united<A: Element, B: Element, Z: Zip<A, B>>(op: Z, a: Option<&A>, b: Option<&B>) -> Outcome<Z::Out> {
     match (a, b) {

@@ -12,7 +12,7 @@ use crate::base::shape::{Shape, saturating_product, step};
 use crate::base::threads;
 use crate::kernels::gather::marked;
 use crate::kernels::sort;
-use crate::kernels::steps::{BLOCK, Keep, LEFT, Part, RIGHT, Steps};
+use crate::kernels::steps::BLOCK;
 use crate::pattern::{Pattern, for_plan, of_plan, planned};
 
 /// A pattern that is repeated along some axes, and the entries of another one in the shape of the result.
@@ -141,16 +141,6 @@ impl<'a, P: Pattern> Beside<'a, P> {
         }
     }
 
-    /// How many entries meet one.
-    pub(crate) fn count_met(&self) -> usize {
-        if is_full(self.repeated) {
-            return self.at.nnz();
-        }
-        let mut count = 0;
-        self.visit(|number| count += usize::from(number != self.none()));
-        count
-    }
-
     /// The entries that meet one.
     pub(crate) fn met(&self) -> Result<Kept<P>> {
         if is_full(self.repeated) {
@@ -187,22 +177,6 @@ impl<'a, P: Pattern> Beside<'a, P> {
         let mut counts = alloc::zeros(self.none() + 1)?;
         self.visit(|number| counts[number] += 1);
         Ok(counts)
-    }
-
-    /// The entries as steps of two lists: each is one of the list at `side`, and meets one of the other list, or none.
-    /// The other list has the entries of these numbers.
-    pub(crate) fn steps(&self, side: u8) -> Allocated<(Steps, Vec<usize>)> {
-        let mut steps = alloc::with_capacity(self.at.nnz())?;
-        let mut numbers = alloc::with_capacity(self.count_met())?;
-        self.visit(|number| {
-            let is_met = number != self.none();
-            numbers.extend(is_met.then_some(number));
-            steps.push(if is_met { LEFT | RIGHT } else { side });
-        });
-        let counts = if side == LEFT { (self.at.nnz(), numbers.len()) } else { (numbers.len(), self.at.nnz()) };
-        let part = Part { left: 0..counts.0, right: 0..counts.1, steps };
-        let keep = Keep { both: true, left: side == LEFT, right: side == RIGHT };
-        Ok((Steps { parts: std::iter::once(part).collect(), keep }, numbers))
     }
 }
 

@@ -18,7 +18,7 @@ use crate::kernels::op::Outcome;
 use crate::kernels::sort;
 use crate::kernels::steps::{BLOCK, Filled, LEFT, RIGHT};
 use crate::kernels::zip::{
-    Alone, Failed, Side, Zip, all_finite, zip_numbers, zip_numbers_united, zip_sides, zip_united,
+    Alone, Failed, Side, Zip, all_finite, zip_found, zip_numbers, zip_numbers_united, zip_sides,
 };
 use crate::ops::select::repeated;
 use crate::pattern::Pattern;
@@ -414,11 +414,10 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
     fn moved<Z: Zip<A, B>>(&self, side: u8, op: Z, fill: Z::Out) -> Result<Tensor<P, Z::Out>> {
         let (own, small) = self.sides(side);
         let pattern = repeated(own, self.shape, self.limit())?;
-        let (steps, numbers) = Beside::new(small, &pattern)?.steps(side)?;
-        let values = match side {
-            LEFT => zip_united(op, &steps, self.x.values(), &sort::gather(self.y.values(), &numbers)?),
-            _ => zip_united(op, &steps, &sort::gather(self.x.values(), &numbers)?, self.y.values()),
-        };
+        let beside = Beside::new(small, &pattern)?;
+        let find = |start: usize, numbers: &mut [usize]| beside.number(start, numbers);
+        let lists = (self.x.values(), self.y.values());
+        let values = zip_found(op, pattern.nnz(), &find, lists, side == LEFT);
         let values = values.map_err(|failed| at_entry(op, failed, &pattern))?;
         Ok(Tensor::from_valid(pattern, values, fill))
     }
