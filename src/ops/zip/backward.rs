@@ -67,7 +67,7 @@ impl<O: Operand<Elem = T>, P: Operand<Elem = T>, T: Float + Numeric> Side<'_, O,
         let gradients = own.elements_of(upstream)?;
         let received = self.received(&gradients, &own.elements_of(&own)?, &own.elements_beside(self.other, shape)?)?;
         let is_met = |marks: &_| own.elements_beside(marks, shape);
-        self.own.gradient_of(self.of_entries(received, gradients, is_met, shape)?, shape)
+        self.own.gradient_of(self.of_entries(received, gradients, is_met)?, shape)
     }
 
     fn counts_gaps(&self) -> bool {
@@ -85,20 +85,16 @@ impl<O: Operand<Elem = T>, P: Operand<Elem = T>, T: Float + Numeric> Side<'_, O,
 
     /// The gradients of the entries of an operand. Where one is a stored view they are those that were received where
     /// the other operand has an element too; of an entry that stands alone it is what comes for its result, if it has
-    /// one. What an array has alone is in no result, nor is what a repeated operand has beside one that is not.
+    /// one. What an array has alone is in no result.
     fn of_entries(
         &self,
         received: Vec<T>,
         gradients: Vec<T>,
         is_met: impl FnOnce(&P::Marks) -> Result<Vec<bool>>,
-        shape: &Shape,
     ) -> Result<Vec<T>> {
         let marks = if self.counts_gaps() { None } else { self.other.marks()? };
         let Some(marks) = marks else { return Ok(received) };
-        let is_beside_larger =
-            has_other_lengths(self.own.lengths(), shape) && !has_other_lengths(self.other.lengths(), shape);
-        let alone = self.alone.filter(|_| !is_beside_larger);
-        let alone = if self.own.marks()?.is_some() { alone } else { None };
+        let alone = if self.own.marks()?.is_some() { self.alone } else { None };
         let of_alone = |gradient: T| alone.filter(|_| gradient.is_truthy()).map_or(T::ZERO, |alone| alone(gradient));
         let all = received.into_iter().zip(gradients).zip(is_met(&marks)?);
         Ok(alloc::collect(all.map(|((met, gradient), is_met)| if is_met { met } else { of_alone(gradient) }))?)
@@ -106,7 +102,7 @@ impl<O: Operand<Elem = T>, P: Operand<Elem = T>, T: Float + Numeric> Side<'_, O,
 
     /// The positions of the result that a sum for a repeated operand goes over one by one; none where these are all at
     /// which it has an entry. At all others the upstream gradient has its fill, and the other operand too unless that
-    /// fill is zero.
+    /// fill is zero. Among stored entries they are those of an operand that is not repeated: the result has no others.
     fn positions<U: Operand<Elem = T>>(&self, upstream: &U, shape: &Shape) -> Result<Option<CooPattern<u64>>> {
         let is_other_alike = !has_other_lengths(self.other.lengths(), shape);
         if !self.counts_gaps() {
@@ -155,7 +151,7 @@ impl<O: Operand<Elem = T>, P: Operand<Elem = T>, T: Float + Numeric> Side<'_, O,
             let probe = probe(at.clone())?;
             let other = probe.elements_beside(self.other, shape)?;
             let received = self.received(&gradients, &sort::gather(&own, numbers)?, &other)?;
-            self.of_entries(received, gradients, |marks| probe.elements_beside(marks, shape), shape)
+            self.of_entries(received, gradients, |marks| probe.elements_beside(marks, shape))
         })
     }
 }
