@@ -14,10 +14,12 @@ const FLOORS: &[&[&str]] = &[
     &["limit"],
     &["threads"],
     &["axes", "index", "element"],
-    &["buffer", "kernels"],
+    &["buffer"],
+    &["kernels"],
     &["pattern"],
     &["plan"],
     &["tensor"],
+    &["erased"],
     &["coo", "csr", "entries", "stored"],
     &["triplets"],
     &["format"],
@@ -33,7 +35,8 @@ const FLOORS: &[&[&str]] = &[
 const FOLDERS: [&str; 2] = ["base", "tensor"];
 
 /// What a kernel may know: no tensor, no pattern, no shape, no error.
-const KERNELS_MAY_IMPORT: &[&str] = &["kernels", "element", "index", "machine", "few", "alloc", "spare", "threads"];
+const KERNELS_MAY_IMPORT: &[&str] =
+    &["kernels", "element", "index", "machine", "few", "alloc", "buffer", "spare", "threads"];
 
 /// Outside crates, and the only places that name them.
 const PLACES: &[(&str, &[&str])] = &[

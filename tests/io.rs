@@ -500,7 +500,7 @@ fn the_air_of_mauna_loa() {
     assert_eq!((weeks.nnz(), weeks.shape()), (2284, &Shape::from([44, 53])));
     let months = read(data("mauna_loa_co2_monthly.npz"), &ReadOptions::default()).unwrap();
     assert_eq!((months.nnz(), months.shape()), (2284, &Shape::from([44, 12, 5])));
-    let AnyTensor::Float64(lacuna::io::AnyFormat::Coo(months)) = months else { panic!("{months:?}") };
+    let AnyTensor::Float64(months) = months else { panic!("{months:?}") };
     assert!(months.fill().is_nan());
     assert_eq!(months.values().iter().filter(|value| value.is_nan()).count(), 59);
     let tenths: f64 = months.values().iter().filter(|value| !value.is_nan()).map(|value| (value * 10.0).round()).sum();
@@ -524,7 +524,7 @@ fn a_skew_array_keeps_the_mirror_of_what_equals_the_fill() {
     let mut options = ReadOptions::default();
     options.fill = Some("3".into());
     let x = read_from(text.as_bytes(), FileFormat::MatrixMarket, &options).unwrap();
-    let AnyTensor::Int64(lacuna::io::AnyFormat::Coo(x)) = x else { panic!("an integer file") };
+    let AnyTensor::Int64(x) = x else { panic!("an integer file") };
     assert_eq!(x.to_dense().unwrap(), ndarray::arr2(&[[0, -3], [3, 0]]).into_dyn());
 }
 

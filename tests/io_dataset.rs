@@ -147,8 +147,8 @@ fn pieces_are_the_entries_in_order() {
         let dataset = Dataset::open(&path, &default()).unwrap();
         assert_eq!((dataset.nnz(), dataset.dtype(), dataset.shape()), (x.nnz() as u64, DType::Float64, x.shape()));
         assert!(dataset.fill().unwrap() == lacuna::Number::Real(-0.0));
-        // An entry takes 2 * (2 * 8 + 8) + 8 bytes.
-        for (memory, most) in [(0, 1), (56, 1), (3 * 56, 3), (1 << 20, 7)] {
+        // An entry takes 2 * (2 * 4 + 8) + 8 bytes.
+        for (memory, most) in [(0, 1), (40, 1), (3 * 40, 3), (1 << 20, 7)] {
             assert_eq!(joined(dataset.pieces(memory)).unwrap(), entries(&x), "{memory}");
             let largest = dataset.pieces(memory).map(|piece| piece.unwrap().nnz()).max();
             assert_eq!(largest, Some(most), "{memory}");

@@ -3,7 +3,7 @@
 
 #![cfg(feature = "io")]
 
-use lacuna::io::{AnyFormat, AnyTensor, Format, ReadOptions, read};
+use lacuna::io::{AnyTensor, Format, ReadOptions, read};
 use lacuna::{Axes, DType, Duplicates, Element, Number, dispatch, dispatch_real};
 use num_complex::Complex;
 use serde_json::Value;
@@ -90,7 +90,7 @@ impl Tensor {
     fn new(path: PathBuf, options: ReadOptions, x: AnyTensor) -> Self {
         let x = x.into_format(Format::Coo).unwrap();
         let values = match x.clone().cast(DType::Complex128).unwrap() {
-            AnyTensor::Complex128(AnyFormat::Coo(x)) => x.values().to_vec(),
+            AnyTensor::Complex128(x) => x.values().to_vec(),
             other => panic!("{other:?}"),
         };
         Tensor { path, options, x, values }

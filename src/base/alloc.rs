@@ -63,6 +63,15 @@ pub(crate) fn extend<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Allocated<()> {
     Ok(())
 }
 
+/// Room for one more item in a list of at most `most`.
+pub(crate) fn make_room<T>(items: &mut Vec<T>, most: usize) -> Allocated<()> {
+    if items.len() < items.capacity() {
+        return Ok(());
+    }
+    let more = (items.len() / 2).max(1024).min(most.saturating_sub(items.len())).max(1);
+    reserve_exact(items, more)
+}
+
 /// `count` items that are zero, whose memory has not been touched where the allocator gave it fresh.
 pub(crate) fn zeros<T: Zeroable>(count: usize) -> Allocated<Vec<T>> {
     let items = bytemuck::allocation::try_zeroed_vec(count).map_err(|()| AllocError::of::<T>(count))?;

@@ -12,7 +12,7 @@ use crate::element::Element;
 /// its own first.
 ///
 /// It reads as a slice. A loop binds that slice once, since each look through the buffer checks the range.
-pub struct Buffer<T> {
+pub(crate) struct Buffer<T> {
     items: Arc<Vec<T>>,
     /// Lies within the items.
     range: Range<usize>,

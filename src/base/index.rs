@@ -14,6 +14,9 @@ pub trait Index: Copy + Ord + Hash + Debug + Default + Send + Sync + 'static + s
     const NAME: &'static str;
     /// The greatest coordinate of this type.
     const MAX: u64;
+    /// The width in which patterns hold coordinates of this type.
+    #[doc(hidden)]
+    const WIDTH: Width;
 
     /// The coordinate as `usize`; one that does not fit becomes `usize::MAX`, which is out of bounds on every axis.
     fn to_usize(self) -> usize;
@@ -27,6 +30,7 @@ macro_rules! impl_index {
         impl Index for $type {
             const NAME: &'static str = stringify!($type);
             const MAX: u64 = $type::MAX as u64;
+            const WIDTH: Width = if $type::BITS == 32 { Width::U32 } else { Width::U64 };
 
             fn to_usize(self) -> usize {
                 usize::try_from(self).unwrap_or(usize::MAX)
@@ -41,6 +45,30 @@ macro_rules! impl_index {
 }
 
 impl_index!(u32, u64, usize);
+
+/// The widths in which patterns hold coordinates.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Width {
+    U32,
+    U64,
+}
+
+impl Width {
+    /// The bytes of one coordinate.
+    pub(crate) const fn bytes(self) -> usize {
+        match self {
+            Width::U32 => 4,
+            Width::U64 => 8,
+        }
+    }
+
+    /// The smallest width that holds the coordinates of every axis of these lengths.
+    pub(crate) fn of_lengths(lengths: &[usize]) -> Self {
+        let is_long = |&length: &usize| length as u64 > 1 << 32;
+        if lengths.iter().any(is_long) { Width::U64 } else { Width::U32 }
+    }
+}
 
 /// Refuses a shape with an axis that is too long for the index type.
 pub(crate) fn check_axes<I: Index>(shape: &Shape) -> Result<()> {
@@ -95,8 +123,8 @@ macro_rules! impl_position {
 impl_position!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
 
 mod sealed {
-    /// Bits that are all zero are the zero of each type.
-    pub trait Sealed: bytemuck::Zeroable {}
+    /// The bits of each type are those of an unsigned integer.
+    pub trait Sealed: bytemuck::Pod {}
 }
 
 /// The product of `lengths`, or `usize::MAX` where it does not fit: beside an axis without positions the others may be of

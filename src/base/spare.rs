@@ -157,6 +157,28 @@ fn taken<T: 'static>(count: usize, range: RangeInclusive<usize>) -> Option<Vec<T
     if count == 0 { None } else { SPARE.try_with(take).ok()? }
 }
 
+/// A list of entries may be so many times as long as what has been read.
+#[cfg(feature = "parquet")]
+const GROWTH: usize = 64;
+
+/// Room for so many items more: for all that may come, if that is not too many times what is there, or for a share of
+/// it. So next to nothing is copied where a list grows, and yet a footer that lies gets no room for what it promises.
+#[cfg(feature = "parquet")]
+pub(crate) fn reserve_up_to<T: 'static>(items: &mut Vec<T>, more: usize, most: usize) -> Allocated<()> {
+    let wanted = items.len() + more;
+    if wanted > items.capacity() {
+        let mut room = most.max(wanted);
+        while room / GROWTH >= wanted.max(1) {
+            room /= GROWTH;
+        }
+        if items.capacity() == 0 {
+            *items = self::room(room);
+        }
+        alloc::reserve_exact(items, room - items.len())?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,5 +235,22 @@ mod tests {
             // What the thread kept before is there again.
             assert_eq!(items::<u64>(1), Ok(vec![5]));
         });
+    }
+
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn lists_grow_by_shares_of_what_may_come() {
+        let (most, mut items) = (1_000_000, Vec::<u8>::new());
+        let mut capacities = Vec::new();
+        while items.len() < most {
+            reserve_up_to(&mut items, 500, most).unwrap();
+            items.resize(items.len() + 500, 0);
+            capacities.push(items.capacity());
+        }
+        capacities.dedup();
+        assert_eq!(capacities, [15_625, most]);
+        // A footer may say less than there is.
+        reserve_up_to(&mut items, 500, 10).unwrap();
+        assert!(items.capacity() >= most + 500);
     }
 }

@@ -1,6 +1,6 @@
 //! Batches of compressed matrices as Paddle and PyTorch lay them out: offsets that start anew in every batch.
 
-use ndarray::{ArrayBase, ArrayD, Data, Dimension};
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension};
 
 use super::{foreign_coords, foreign_offset};
 use crate::base::alloc::{self, Allocated};
@@ -10,9 +10,10 @@ use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, checked_product, saturating_product};
 use crate::convert::dense::{check_ndarray_shape, dense_array, dense_bytes};
 use crate::element::Element;
-use crate::pattern::{CsrPattern, validate_length};
+use crate::pattern::{CsrPattern, by_width, validate_length};
 use crate::tensor::Tensor;
 use crate::tensor::csr::CsrTensor;
+use crate::tensor::erased::SparseRef;
 
 /// A matrix or a batch of them in Paddle's layout; each batch holds as many entries as it likes.
 ///
@@ -175,16 +176,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         cols: &[i64],
         values: Vec<T>,
     ) -> Result<CsrTensor<T, I>> {
-        let shape = shape.into();
-        let (batch, rows, columns) = split(&shape)?;
-        check_axes::<I>(&shape)?;
-        let expected = checked_product(&with_last(batch, rows.saturating_add(1)));
-        validate_length("crows", expected.unwrap_or(usize::MAX), crows.len())?;
-        validate_length("the values", cols.len(), values.len())?;
-        let offsets = join_offsets(crows, rows)?;
-        let columns = foreign_coords(cols, shape.rank() - 1, columns)?;
-        let pattern = CsrPattern::from_shared(shape, offsets.into(), columns.into())?;
-        Tensor::from_parts(pattern, values, T::ZERO)
+        Tensor::from_parts(paddle_pattern(shape.into(), crows, cols, values.len())?, values, T::ZERO)
     }
 
     /// [`from_torch`](Tensor::from_torch) with columns of type `I`.
@@ -199,16 +191,8 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
         values: &ArrayBase<impl Data<Elem = T>, D>,
     ) -> Result<CsrTensor<T, I>> {
         let shape = shape.into();
-        let (batch, rows, _) = split(&shape)?;
-        let each = col_indices.shape().last().copied().unwrap_or(0);
-        check_shape("crow_indices", with_last(batch, rows.saturating_add(1)), crow_indices.shape())?;
-        check_shape("col_indices", with_last(batch, each), col_indices.shape())?;
-        check_shape("values", with_last(batch, each), values.shape())?;
-        let given = [dense_bytes(crow_indices), dense_bytes(col_indices), dense_bytes(values)];
-        guard_copies::<T, I>(crow_indices.len(), col_indices.len(), given.into_iter().fold(0, usize::saturating_add))?;
-        let crows = alloc::collect(crow_indices.iter().copied())?;
-        check_even(&crows, rows, each)?;
-        let (cols, values) = (alloc::collect(col_indices.iter().copied())?, alloc::collect(values.iter().copied())?);
+        let indices = [crow_indices.view().into_dyn(), col_indices.view().into_dyn()];
+        let PaddleCsr { crows, cols, values } = torch_arrays(&shape, indices, values, size_of::<I>())?;
         Self::from_paddle_with_index(shape, &crows, &cols, values)
     }
 
@@ -231,8 +215,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn to_paddle(&self) -> Result<PaddleCsr<T>> {
-        let (crows, cols) = self.batched_indices("Paddle's layout")?;
-        Ok(PaddleCsr { crows, cols, values: alloc::collect(self.values().iter().copied())? })
+        paddle_of(self.sparse(), "Paddle's layout")
     }
 
     /// The tensor in PyTorch's layout.
@@ -255,42 +238,88 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn to_torch(&self) -> Result<TorchCsr<T>> {
-        let (crows, cols) = self.batched_indices("PyTorch's layout")?;
-        let (batch, rows, _) = split(self.shape())?;
-        let each = self.entries_of_each_batch(batch, rows)?;
-        let (offsets, entries) = (with_last(batch, rows.saturating_add(1)), with_last(batch, each));
-        check_ndarray_shape(&offsets)?;
-        check_ndarray_shape(&entries)?;
-        Ok(TorchCsr {
-            crow_indices: dense_array(&offsets, crows),
-            col_indices: dense_array(&entries, cols),
-            values: dense_array(&entries, alloc::collect(self.values().iter().copied())?),
-        })
+        torch_of(self.sparse())
     }
+}
 
-    /// The offsets of each batch and the columns, as both layouts have them.
-    fn batched_indices(&self, target: &'static str) -> Result<(Vec<i64>, Vec<i64>)> {
-        let (batch, rows, columns) = split(self.shape())?;
-        if !self.fill().same(T::ZERO) {
-            return Err(Error::FillNotZero { fill: self.fill().to_number().to_string(), target });
-        }
-        check_i64(self.rank() - 1, columns)?;
-        let count = saturating_product(batch).saturating_mul(rows as u128 + 1);
-        let limit = default_limit(self.stored_bytes());
-        guard::<i64>("the offsets of all batches", count, limit, "drop the batches, which have no rows")?;
-        let crows = split_offsets(self.offsets(), checked_product(batch).unwrap_or(0), rows)?;
-        Ok((crows, alloc::collect(self.columns().iter().map(|column| column.to_usize() as i64))?))
+/// The pattern of so many values in Paddle's layout.
+fn paddle_pattern<I: Index>(shape: Shape, crows: &[i64], cols: &[i64], values: usize) -> Result<CsrPattern<I>> {
+    let (batch, rows, columns) = split(&shape)?;
+    check_axes::<I>(&shape)?;
+    let expected = checked_product(&with_last(batch, rows.saturating_add(1)));
+    validate_length("crows", expected.unwrap_or(usize::MAX), crows.len())?;
+    validate_length("the values", cols.len(), values)?;
+    let offsets = join_offsets(crows, rows)?;
+    let columns = foreign_coords(cols, shape.rank() - 1, columns)?;
+    CsrPattern::new(shape, offsets, columns)
+}
+
+/// The arrays of PyTorch's layout one behind the other, for coordinates of so many bytes.
+fn torch_arrays<T: Element, D: Dimension>(
+    shape: &Shape,
+    [crow_indices, col_indices]: [ArrayViewD<'_, i64>; 2],
+    values: &ArrayBase<impl Data<Elem = T>, D>,
+    index_bytes: usize,
+) -> Result<PaddleCsr<T>> {
+    let (batch, rows, _) = split(shape)?;
+    let each = col_indices.shape().last().copied().unwrap_or(0);
+    check_shape("crow_indices", with_last(batch, rows.saturating_add(1)), crow_indices.shape())?;
+    check_shape("col_indices", with_last(batch, each), col_indices.shape())?;
+    check_shape("values", with_last(batch, each), values.shape())?;
+    let given = [dense_bytes(&crow_indices), dense_bytes(&col_indices), dense_bytes(values)];
+    let (entry, given) = (index_bytes + size_of::<T>(), given.into_iter().fold(0, usize::saturating_add));
+    guard_copies(crow_indices.len(), (col_indices.len(), entry), given)?;
+    let crows = alloc::collect(crow_indices.iter().copied())?;
+    check_even(&crows, rows, each)?;
+    let (cols, values) = (alloc::collect(col_indices.iter().copied())?, alloc::collect(values.iter().copied())?);
+    Ok(PaddleCsr { crows, cols, values })
+}
+
+/// A compressed tensor in Paddle's layout; `target` names the layout in errors.
+fn paddle_of<T: Element>(x: SparseRef<'_, T>, target: &'static str) -> Result<PaddleCsr<T>> {
+    let (batch, rows, columns) = split(x.shape())?;
+    if !x.fill().same(T::ZERO) {
+        return Err(Error::FillNotZero { fill: x.fill().to_number().to_string(), target });
     }
+    check_i64(x.rank() - 1, columns)?;
+    let count = saturating_product(batch).saturating_mul(rows as u128 + 1);
+    let limit = default_limit(x.stored_bytes());
+    guard::<i64>("the offsets of all batches", count, limit, "drop the batches, which have no rows")?;
+    let crows = split_offsets(offsets_of(x), checked_product(batch).unwrap_or(0), rows)?;
+    let cols = by_width!(x.pattern().axis(x.rank() - 1)?, own => {
+        alloc::collect(own.iter().map(|column| column.to_usize() as i64))?
+    });
+    Ok(PaddleCsr { crows, cols, values: alloc::collect(x.values().iter().copied())? })
+}
 
-    /// The number of entries that every batch holds.
-    fn entries_of_each_batch(&self, batch: &[usize], rows: usize) -> Result<usize> {
-        let count = |batch: usize| self.offsets()[(batch + 1) * rows] - self.offsets()[batch * rows];
-        let batches = checked_product(batch).unwrap_or(0);
-        let expected = if batches == 0 { 0 } else { count(0) };
-        match (1..batches).find(|&batch| count(batch) != expected) {
-            Some(batch) => Err(Error::UnevenBatches { batch, expected, found: count(batch) }),
-            None => Ok(expected),
-        }
+/// A compressed tensor in PyTorch's layout.
+fn torch_of<T: Element>(x: SparseRef<'_, T>) -> Result<TorchCsr<T>> {
+    let PaddleCsr { crows, cols, values } = paddle_of(x, "PyTorch's layout")?;
+    let (batch, rows, _) = split(x.shape())?;
+    let each = entries_of_each_batch(offsets_of(x), batch, rows)?;
+    let (offsets, entries) = (with_last(batch, rows.saturating_add(1)), with_last(batch, each));
+    check_ndarray_shape(&offsets)?;
+    check_ndarray_shape(&entries)?;
+    Ok(TorchCsr {
+        crow_indices: dense_array(&offsets, crows),
+        col_indices: dense_array(&entries, cols),
+        values: dense_array(&entries, values),
+    })
+}
+
+/// The offsets of the lanes of a compressed tensor.
+fn offsets_of<T: Element>(x: SparseRef<'_, T>) -> &[usize] {
+    x.pattern().lane_offsets().map_or(&[], |offsets| offsets)
+}
+
+/// The number of entries of each batch, which PyTorch wants to be the same for all.
+fn entries_of_each_batch(offsets: &[usize], batch: &[usize], rows: usize) -> Result<usize> {
+    let count = |batch: usize| offsets[(batch + 1) * rows] - offsets[batch * rows];
+    let batches = checked_product(batch).unwrap_or(0);
+    let expected = if batches == 0 { 0 } else { count(0) };
+    match (1..batches).find(|&batch| count(batch) != expected) {
+        Some(batch) => Err(Error::UnevenBatches { batch, expected, found: count(batch) }),
+        None => Ok(expected),
     }
 }
 
@@ -301,9 +330,9 @@ fn check_shape(what: &'static str, expected: Shape, found: &[usize]) -> Result<(
 
 /// Refuses more copies than are in proportion to the `given` bytes, which a broadcast array repeats: of so many offsets
 /// as they come and as they are kept, and of so many columns and values.
-fn guard_copies<T, I>(offsets: usize, entries: usize, given: usize) -> Result<()> {
+fn guard_copies(offsets: usize, (entries, entry): (usize, usize), given: usize) -> Result<()> {
     let offset = (size_of::<i64>() + size_of::<usize>()) as u128;
-    let entry = (size_of::<i64>() + size_of::<I>() + size_of::<T>()) as u128;
+    let entry = (size_of::<i64>() + entry) as u128;
     let bytes = (offsets as u128 * offset).saturating_add(entries as u128 * entry);
     let instead = "copy the arrays that were broadcast (to_owned), or convert a part of them";
     guard::<u8>("the arrays of PyTorch's layout", bytes, default_limit(given), instead)

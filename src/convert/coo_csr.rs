@@ -4,7 +4,7 @@ use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::base::limit::default_limit;
 use crate::element::Element;
-use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::pattern::{CooPattern, CsrPattern, Format, Pattern};
 use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
 use crate::tensor::csr::CsrTensor;
@@ -16,9 +16,7 @@ impl<I: Index> CooPattern<I> {
     ///
     /// `TooLarge`: the offsets of the lanes need more than `limit` bytes.
     pub fn to_csr_with_limit(&self, limit: u64) -> Result<CsrPattern<I>> {
-        let coords = self.shared_coords().to_vec();
-        let csr = CsrPattern::from_coords(self.shape().clone(), self.nnz(), coords, limit)?;
-        Ok(csr.with_part_of(self.part_of().cloned()))
+        CsrPattern::from_any(self.any().in_format(Format::Csr, limit)?)
     }
 }
 

@@ -2,17 +2,18 @@
 
 use ndarray::{ArrayBase, ArrayD, ArrayView, Axis, Data, Dimension, IxDyn, RawData, Slice};
 
-use crate::base::alloc::{self, Allocated};
-use crate::base::buffer::Buffer;
+use crate::base::alloc;
 use crate::base::error::Result;
-use crate::base::index::{Index, check_axes};
+use crate::base::index::{Index, Width, check_axes};
 use crate::base::limit::{default_limit, filled, guard};
 use crate::base::shape::{Shape, ravel, step};
 use crate::element::Element;
-use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::kernels::lanes::accumulate;
+use crate::pattern::{AnyPattern, AxisCoords, CooPattern, CoordLists, CsrPattern, Pattern, zero_offsets};
 use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
 use crate::tensor::csr::CsrTensor;
+use crate::tensor::erased::{Erased, SparseRef};
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
     /// The dense array: the stored values at their positions, the fill at all others.
@@ -47,6 +48,13 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     ///
     /// `TooLarge`: the array needs more than `limit` bytes; `OutOfMemory`: it needs more than the machine has.
     pub fn to_dense_with_limit(&self, limit: u64) -> Result<ArrayD<T>> {
+        self.sparse().to_dense(limit)
+    }
+}
+
+impl<T: Element> SparseRef<'_, T> {
+    /// The dense array, of `limit` bytes at most.
+    pub(crate) fn to_dense(self, limit: u64) -> Result<ArrayD<T>> {
         let shape = self.shape();
         let instead = "work on the sparse form, or raise the limit";
         guard::<T>("the dense array", shape.wide_size(), limit, instead)?;
@@ -118,26 +126,48 @@ where
 }
 
 /// The coordinates and values of the positions of `dense` that are not the same as `fill`.
-#[allow(clippy::type_complexity)] // coordinates and values, nothing to be named
-fn scan<S, D, I>(dense: &ArrayBase<S, D>, fill: S::Elem) -> Result<(Vec<Vec<I>>, Vec<S::Elem>)>
+fn scan<S, D>(dense: &ArrayBase<S, D>, fill: S::Elem, width: Width) -> Result<Erased<S::Elem>>
 where
     S: Data<Elem: Element>,
     D: Dimension,
-    I: Index,
 {
     let lengths = dense.shape();
-    let stored = count_stored(dense, fill, lengths.len() * size_of::<I>())?;
-    let mut coords = lengths.iter().map(|_| alloc::with_capacity(stored)).collect::<Allocated<Vec<_>>>()?;
+    let stored = count_stored(dense, fill, lengths.len() * width.bytes())?;
+    let mut coords = CoordLists::with_capacity(lengths.len(), width, stored)?;
     let mut values = alloc::with_capacity(stored)?;
     let mut position = vec![0; lengths.len()];
     for &value in dense.iter().take(if stored > 0 { dense.len() } else { 0 }) {
         if !value.same(fill) {
-            coords.iter_mut().zip(&position).for_each(|(axis, &coord)| axis.push(I::from_usize(coord)));
+            coords.push_all(&position)?;
             values.push(value);
         }
         step(&mut position, lengths);
     }
-    Ok((coords, values))
+    let pattern = AnyPattern::valid_coo(lengths.into(), values.len(), width, coords.into_coords());
+    Ok(Tensor::from_valid(pattern, values, fill))
+}
+
+/// The entries of the positions of `dense` that are not the same as `fill`, in lanes.
+fn scan_lanes<S, D>(dense: &ArrayBase<S, D>, fill: S::Elem, width: Width) -> Result<Erased<S::Elem>>
+where
+    S: Data<Elem: Element>,
+    D: Dimension,
+{
+    let shape = Shape::from(dense.shape());
+    let length = shape.columns().max(1);
+    let stored = count_stored(dense, fill, size_of::<usize>() + width.bytes())?;
+    let mut offsets = zero_offsets(&shape, default_limit(dense_bytes(dense)))?;
+    let mut columns = CoordLists::with_capacity(1, width, stored)?;
+    let mut values = alloc::with_capacity(stored)?;
+    let elements = dense.iter().take(if stored > 0 { dense.len() } else { 0 });
+    for (position, &value) in elements.enumerate().filter(|(_, value)| !value.same(fill)) {
+        offsets[position / length + 1] += 1;
+        columns.push(0, position % length)?;
+        values.push(value);
+    }
+    accumulate(&mut offsets);
+    let columns = columns.into_coords().pop().unwrap_or_else(|| AxisCoords::empty(width));
+    Ok(Tensor::from_valid(AnyPattern::valid_csr(shape, offsets.into(), columns), values, fill))
 }
 
 impl<T: Element> Tensor<CooPattern<u32>, T> {
@@ -188,9 +218,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     {
         let shape = Shape::from(dense.shape());
         check_axes::<I>(&shape)?;
-        let (coords, values) = scan(dense, fill)?;
-        let coords = coords.into_iter().map(Buffer::from).collect();
-        Ok(Tensor::from_valid(CooPattern::from_valid(shape, values.len(), coords), values, fill))
+        Tensor::from_erased(scan(dense, fill, I::WIDTH)?)
     }
 }
 
@@ -227,19 +255,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     {
         let shape = Shape::from(dense.shape());
         check_axes::<I>(&shape)?;
-        let width = shape.columns().max(1);
-        let stored = count_stored(dense, fill, size_of::<usize>() + size_of::<I>())?;
-        let (mut lanes, mut columns) = (alloc::with_capacity(stored)?, alloc::with_capacity(stored)?);
-        let mut values = alloc::with_capacity(stored)?;
-        let elements = dense.iter().take(if stored > 0 { dense.len() } else { 0 });
-        for (position, &value) in elements.enumerate().filter(|(_, value)| !value.same(fill)) {
-            lanes.push(position / width);
-            columns.push(I::from_usize(position % width));
-            values.push(value);
-        }
-        let limit = default_limit(dense_bytes(dense));
-        let pattern = CsrPattern::from_lane_of_each(shape, lanes.into_iter(), columns.into(), limit)?;
-        Ok(Tensor::from_valid(pattern, values, fill))
+        Tensor::from_erased(scan_lanes(dense, fill, I::WIDTH)?)
     }
 }
 

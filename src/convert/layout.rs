@@ -5,17 +5,16 @@ use std::ops::Range;
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::normalize_axis;
-use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
-use crate::base::index::{Index, check_axes};
+use crate::base::index::{Index, Width, check_axes};
 use crate::base::limit::default_limit;
 use crate::base::shape::{Shape, saturating_product};
 use crate::element::Element;
-use crate::kernels::sort;
-use crate::pattern::{CooPattern, CsrPattern, Pattern, coords_as_slices};
+use crate::pattern::{AnyPattern, AxisCoords, CooPattern, CsrPattern, Format, Pattern, by_slices, of_width};
+use crate::plan::row_major::row_major;
 use crate::tensor::Tensor;
-use crate::tensor::coo::CooTensor;
 use crate::tensor::csr::CsrTensor;
+use crate::tensor::erased::{Erased, SparseRef};
 
 impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     /// The tensor with its axes in another order: axis `k` of the result is axis `axes[k]` of this one.
@@ -50,17 +49,7 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     #[doc(alias = "reversed_axes")]
     pub fn permute_axes(&self, axes: impl AsRef<[isize]>) -> Result<Self> {
         let axes = permutation(axes.as_ref(), self.rank())?;
-        let shape: Shape = axes.iter().map(|&axis| self.shape()[axis]).collect();
-        let coords: Vec<_> = axes.iter().map(|&axis| self.pattern().shared_coords()[axis].clone()).collect();
-        // Entries that agree on the other axes have these in order, as they have here.
-        let settled = axes.windows(2).rev().take_while(|pair| pair[0] < pair[1]).count() + 1;
-        let sorted = sort::row_major(&coords_as_slices(&coords), settled, self.values())?;
-        let (coords, values) = match sorted {
-            None => (coords, self.shared_values().clone()),
-            Some((coords, values)) => (coords.into_iter().map(Buffer::from).collect(), values.into()),
-        };
-        let pattern = CooPattern::from_valid(shape, self.nnz(), coords);
-        Ok(Tensor::from_shared(pattern, values, self.fill()))
+        Tensor::from_erased(permuted(self.pattern().any().arrays(), self.sparse(), &axes)?)
     }
 
     /// The tensor with the same entries in row-major order under another shape of as many positions.
@@ -93,59 +82,95 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     #[doc(alias = "flatten")]
     #[doc(alias = "ravel")]
     pub fn reshape(&self, shape: impl Into<Shape>) -> Result<Self> {
-        let pattern = self.pattern().reshape(shape.into())?;
+        let shape = shape.into();
+        check_axes::<I>(&shape)?;
+        let pattern = CooPattern::from_any(self.pattern().any().reshape(shape)?)?;
         Ok(Tensor::from_shared(pattern, self.shared_values().clone(), self.fill()))
     }
 }
 
-impl<I: Index> CooPattern<I> {
+/// A coordinate tensor with its axes in another order: `coords` are those of `x`, on each axis.
+fn permuted<T: Element>(coords: &[AxisCoords], x: SparseRef<'_, T>, axes: &[usize]) -> Result<Erased<T>> {
+    let shape: Shape = axes.iter().map(|&axis| x.shape()[axis]).collect();
+    let coords: Vec<AxisCoords> = axes.iter().map(|&axis| coords[axis].clone()).collect();
+    // Entries that agree on the other axes have these in order, as they have here.
+    let settled = axes.windows(2).rev().take_while(|pair| pair[0] < pair[1]).count() + 1;
+    let (coords, values) = match row_major(&coords, settled, T::raw(x.values()))? {
+        None => (coords, x.shared_values().clone()),
+        Some((coords, values)) => (coords, T::from_raw(values).into()),
+    };
+    let pattern = AnyPattern::valid_coo(shape, x.nnz(), x.pattern().width(), coords);
+    Ok(Tensor::from_shared(pattern, values, x.fill()))
+}
+
+/// A compressed tensor with its axes in another order.
+fn permuted_lanes<T: Element>(x: SparseRef<'_, T>, axes: &[usize]) -> Result<Erased<T>> {
+    let permuted = permuted(&x.pattern().axes()?, x, axes)?;
+    let pattern = permuted.pattern().in_format(Format::Csr, default_limit(x.stored_bytes()))?;
+    Ok(Tensor::from_shared(pattern, permuted.shared_values().clone(), permuted.fill()))
+}
+
+impl AnyPattern {
+    /// The entries of a coordinate pattern in row-major order under another shape.
     pub(crate) fn reshape(&self, shape: Shape) -> Result<Self> {
-        check_axes::<I>(&shape)?;
+        let width = self.width().max(Width::of_lengths(&shape));
         let coords = match sections(self.shape(), &shape)? {
             Some(sections) => {
-                let zeros = Buffer::from(alloc::zeros(self.nnz())?);
+                let zeros = of_width!(width, I => AxisCoords::from(alloc::zeros::<I>(self.nnz())?));
                 let coords = sections.iter().map(|section| self.reshape_section(section, &shape, &zeros));
                 coords.collect::<Allocated<Vec<_>>>()?.into_iter().flatten().collect()
             }
-            None => vec![Buffer::default(); shape.rank()],
+            None => vec![AxisCoords::empty(width); shape.rank()],
         };
-        Ok(CooPattern::from_valid(shape, self.nnz(), coords))
+        Ok(AnyPattern::valid_coo(shape, self.nnz(), width, coords))
     }
 
     /// The coordinate arrays of the new axes of one section; all axes of length 1 share the `zeros`, however many.
-    fn reshape_section(&self, section: &Section, shape: &Shape, zeros: &Buffer<I>) -> Allocated<Vec<Buffer<I>>> {
-        let old = &self.shared_coords()[section.old.clone()];
-        if self.shape()[section.old.clone()] == shape[section.new.clone()] {
-            return Ok(old.to_vec());
-        }
+    fn reshape_section(&self, section: &Section, shape: &Shape, zeros: &AxisCoords) -> Allocated<Vec<AxisCoords>> {
+        let old = &self.arrays()[section.old.clone()];
         let (old_lengths, new_lengths) = (&self.shape()[section.old.clone()], &shape[section.new.clone()]);
-        let longer: Vec<usize> = new_lengths.iter().copied().filter(|&length| length > 1).collect();
-        let mut coords = longer.iter().map(|_| alloc::with_capacity(self.nnz())).collect::<Allocated<Vec<Vec<I>>>>()?;
-        let is_wide = saturating_product(old_lengths) == u128::MAX;
-        let old = coords_as_slices(old);
-        for entry in 0..self.nnz() {
-            let digits = old.iter().zip(old_lengths).map(|(axis, &length)| (length, axis[entry].to_usize()));
-            let push = |(axis, coord): (&mut Vec<I>, usize)| axis.push(I::from_usize(coord));
-            let lengths = longer.iter().rev();
-            if is_wide {
-                let mut position = Wide::default();
-                digits.for_each(|(length, coord)| position.multiply_add(length, coord));
-                coords.iter_mut().rev().zip(lengths.map(|&length| position.divide(length))).for_each(push);
-            } else {
-                let mut position =
-                    digits.fold(0, |position, (length, coord)| position * length as u128 + coord as u128);
-                let mut divide = |&length: &usize| {
-                    let coord = (position % length as u128) as usize;
-                    position /= length as u128;
-                    coord
-                };
-                coords.iter_mut().rev().zip(lengths.map(&mut divide)).for_each(push);
-            }
+        if old_lengths == new_lengths {
+            return old.iter().map(|axis| axis.in_width(zeros.width())).collect();
         }
-        let mut coords = coords.into_iter().map(Buffer::from);
+        let longer: Vec<usize> = new_lengths.iter().copied().filter(|&length| length > 1).collect();
+        let coords = by_slices!(old, old => of_width!(zeros.width(), I => {
+            let coords = positions_apart::<_, I>(&old, self.nnz(), old_lengths, &longer)?;
+            coords.into_iter().map(AxisCoords::from).collect::<Vec<_>>()
+        }));
+        let mut coords = coords.into_iter();
         let axis = |&length: &usize| if length > 1 { coords.next() } else { None };
         Ok(new_lengths.iter().map(axis).map(|axis| axis.unwrap_or_else(|| zeros.clone())).collect())
     }
+}
+
+/// The coordinates of entries on the axes of one section, from those that they had on axes of other lengths.
+fn positions_apart<I: Index, J: Index>(
+    old: &[&[I]],
+    count: usize,
+    old_lengths: &[usize],
+    lengths: &[usize],
+) -> Allocated<Vec<Vec<J>>> {
+    let mut coords = lengths.iter().map(|_| alloc::with_capacity(count)).collect::<Allocated<Vec<Vec<J>>>>()?;
+    let is_wide = saturating_product(old_lengths) == u128::MAX;
+    for entry in 0..count {
+        let digits = old.iter().zip(old_lengths).map(|(axis, &length)| (length, axis[entry].to_usize()));
+        let push = |(axis, coord): (&mut Vec<J>, usize)| axis.push(J::from_usize(coord));
+        let lengths = lengths.iter().rev();
+        if is_wide {
+            let mut position = Wide::default();
+            digits.for_each(|(length, coord)| position.multiply_add(length, coord));
+            coords.iter_mut().rev().zip(lengths.map(|&length| position.divide(length))).for_each(push);
+        } else {
+            let mut position = digits.fold(0, |position, (length, coord)| position * length as u128 + coord as u128);
+            let mut divide = |&length: &usize| {
+                let coord = (position % length as u128) as usize;
+                position /= length as u128;
+                coord
+            };
+            coords.iter_mut().rev().zip(lengths.map(&mut divide)).for_each(push);
+        }
+    }
+    Ok(coords)
 }
 
 /// Axes of the old shape and axes of the new one that hold equally many positions.
@@ -279,13 +304,11 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     #[doc(alias = "moveaxis")]
     #[doc(alias = "reversed_axes")]
     pub fn permute_axes(&self, axes: impl AsRef<[isize]>) -> Result<Self> {
-        if permutation(axes.as_ref(), self.rank())?.is_sorted() {
+        let axes = permutation(axes.as_ref(), self.rank())?;
+        if axes.is_sorted() {
             return Ok(self.clone());
         }
-        let limit = default_limit(self.stored_bytes());
-        let permuted: CooTensor<T, I> = self.to_coo()?.permute_axes(axes)?;
-        let pattern = permuted.pattern().to_csr_with_limit(limit)?;
-        Ok(Tensor::from_shared(pattern, permuted.shared_values().clone(), permuted.fill()))
+        Tensor::from_erased(permuted_lanes(self.sparse(), &axes)?)
     }
 
     /// The tensor with the same entries in row-major order under another shape of as many positions.
@@ -324,13 +347,14 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     pub fn reshape_with_limit(&self, shape: impl Into<Shape>, limit: u64) -> Result<CsrTensor<T, I>> {
         let shape = shape.into();
         let same_lanes = saturating_product(shape.lane_axes()) == self.lanes() as u128;
-        let pattern = if same_lanes && shape.columns() == self.shape().columns() {
-            check_axes::<I>(&shape)?;
-            let (offsets, columns) = (self.pattern().shared_offsets(), self.pattern().shared_columns());
-            CsrPattern::from_valid(shape, offsets.clone(), columns.clone())
-        } else {
-            self.pattern().to_coo()?.reshape(shape)?.to_csr_with_limit(limit)?
+        check_axes::<I>(&shape)?;
+        let pattern = match self.pattern().any().lanes() {
+            Some((offsets, columns)) if same_lanes && shape.columns() == self.shape().columns() => {
+                AnyPattern::valid_csr(shape, offsets.clone(), columns.clone())
+            }
+            _ => self.pattern().any().to_coo()?.reshape(shape)?.in_format(Format::Csr, limit)?,
         };
+        let pattern = CsrPattern::from_any(pattern)?;
         Ok(Tensor::from_shared(pattern, self.shared_values().clone(), self.fill()))
     }
 }

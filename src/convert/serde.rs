@@ -50,7 +50,7 @@ struct CooFields<I> {
 /// `shape`, `nnz` and `coords`, one array an axis.
 impl<I: Index + Serialize> Serialize for CooPattern<I> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let coords = crate::pattern::coords_as_slices(self.shared_coords()).into_vec();
+        let coords: Vec<&[I]> = (0..self.shape().rank()).map(|axis| self.coords(axis)).collect();
         serialize_fields!(serializer, "CooPattern", "shape": self.shape(), "nnz": &self.nnz(), "coords": &coords)
     }
 }

@@ -58,8 +58,18 @@ where
     let shape = Shape::from([matrix.outer_dims(), matrix.inner_dims()]);
     check_axes::<I>(&shape)?;
     let (offsets, indices, values) = matrix.into_raw_storage();
+    Tensor::from_parts(pattern_of(shape, offsets, indices)?, values, T::ZERO)
+}
+
+/// The pattern by the arrays of a matrix.
+fn pattern_of<I, J, Iptr>(shape: Shape, offsets: Vec<Iptr>, indices: Vec<J>) -> Result<CsrPattern<I>>
+where
+    I: Index,
+    J: SpIndex + 'static,
+    Iptr: SpIndex + 'static,
+{
     let indices = reuse(indices, |indices| foreign_coords(indices, 1, shape[1]))?;
-    Tensor::from_parts(CsrPattern::new(shape, proper_offsets(offsets)?, indices)?, values, T::ZERO)
+    CsrPattern::new(shape, proper_offsets(offsets)?, indices)
 }
 
 /// The rows and columns of a tensor that sprs can hold.

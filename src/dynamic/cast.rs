@@ -1,10 +1,11 @@
 //! Casts between types known at run time only.
 
-use super::{AnyFormat, AnyTensor};
+use super::AnyTensor;
 use crate::base::alloc;
 use crate::base::error::Result;
 use crate::element::{DType, Element, Number};
-use crate::pattern::{AnyPattern, Pattern};
+use crate::pattern::AnyPattern;
+use crate::tensor::erased::Erased;
 use crate::tensor::{Tensor, number_in};
 
 /// The values of a tensor as numbers without a type: what keeps a cast from being compiled for each pair of types.
@@ -16,7 +17,7 @@ pub(super) trait Numbers {
     fn any_pattern(&self) -> AnyPattern;
 }
 
-impl<P: Pattern + Into<AnyPattern>, T: Element> Numbers for Tensor<P, T> {
+impl<T: Element> Numbers for Erased<T> {
     fn count(&self) -> usize {
         self.nnz()
     }
@@ -34,7 +35,7 @@ impl<P: Pattern + Into<AnyPattern>, T: Element> Numbers for Tensor<P, T> {
     }
 
     fn any_pattern(&self) -> AnyPattern {
-        self.pattern().clone().into()
+        self.pattern().clone()
     }
 }
 
@@ -43,5 +44,5 @@ pub(super) fn cast_numbers<T: Element>(from: &dyn Numbers) -> Result<AnyTensor> 
     let fill = number_in(from.fill_number(), from.number_type(), || "the fill".into())?;
     let value = |entry| number_in(from.number(entry), from.number_type(), || format!("entry {entry}"));
     let values: Vec<T> = alloc::try_collect((0..from.count()).map(value))?;
-    Ok(AnyFormat::from(Tensor::from_valid(from.any_pattern(), values, fill)).into())
+    Ok(Tensor::from_valid(from.any_pattern(), values, fill).into())
 }

@@ -48,7 +48,7 @@ macro_rules! __with_dtypes {
 /// use lacuna::dynamic::AnyTensor;
 /// use lacuna::{CooTensor, dispatch};
 ///
-/// let x = CooTensor::new([3], vec![vec![1]], vec![7i16], 0)?.with_index::<u64>()?;
+/// let x = CooTensor::new([3], vec![vec![1]], vec![7i16], 0)?;
 /// let any = AnyTensor::from(x);
 /// let pruned: AnyTensor = dispatch!(&any, x => AnyTensor::from(x.prune()?));
 /// assert_eq!(pruned.nnz(), 1);
@@ -61,8 +61,8 @@ macro_rules! dispatch {
     };
 }
 
-/// A `match` with an arm for both formats of each type of the first list, and one for all of the second. Without that
-/// one, both lists are the first.
+/// A `match` with an arm for each type of the first list, and one for each of the second. Without that one, both lists
+/// are the first.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __dispatch {
@@ -71,8 +71,7 @@ macro_rules! __dispatch {
     };
     ([$($Type:ident $type:ty),*] [$($Other:ident $other:ty),*] ($any:expr) $x:ident ($body:expr) ($otherwise:expr)) => {
         match $any {
-            $($crate::dynamic::AnyTensor::$Type($crate::dynamic::AnyFormat::Coo($x)) => $body,
-              $crate::dynamic::AnyTensor::$Type($crate::dynamic::AnyFormat::Csr($x)) => $body,)*
+            $($crate::dynamic::AnyTensor::$Type($x) => $body,)*
             $($crate::dynamic::AnyTensor::$Other(_) => $otherwise,)*
         }
     };
@@ -84,7 +83,7 @@ macro_rules! __dispatch {
 /// use lacuna::dynamic::AnyTensor;
 /// use lacuna::{CooTensor, Element, Number, dispatch_real};
 ///
-/// let any = AnyTensor::from(CooTensor::new([3], vec![vec![1]], vec![7i16], 0)?.with_index::<u64>()?);
+/// let any = AnyTensor::from(CooTensor::new([3], vec![vec![1]], vec![7i16], 0)?);
 /// let greatest = dispatch_real!(&any, x => x.values()[0].greater(x.fill()).map(Element::to_number), else => None);
 /// assert_eq!(greatest, Some(Number::Integer(7)));
 /// # Ok::<(), lacuna::Error>(())

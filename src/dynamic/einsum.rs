@@ -103,7 +103,7 @@ impl AnyTensor {
     /// use lacuna::CooTensor;
     /// use lacuna::dynamic::AnyTensor;
     ///
-    /// let x = AnyTensor::from(CooTensor::new([2], vec![vec![1]], vec![7u8], 0)?.with_index::<u64>()?);
+    /// let x = AnyTensor::from(CooTensor::new([2], vec![vec![1]], vec![7u8], 0)?);
     /// assert_eq!(AnyTensor::einsum("i,j->ij", &[&x, &x])?.shape()[..], [2, 2]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
@@ -146,7 +146,7 @@ impl AnyStored<'_> {
     /// use lacuna::CooTensor;
     /// use lacuna::dynamic::{AnyStored, AnyTensor};
     ///
-    /// let x = AnyTensor::from(CooTensor::new([2], vec![vec![1]], vec![7u8], 3)?.with_index::<u64>()?);
+    /// let x = AnyTensor::from(CooTensor::new([2], vec![vec![1]], vec![7u8], 3)?);
     /// assert!(AnyTensor::einsum("i,i->", &[&x, &x]).is_err()); // the fill is not zero
     /// let dot = AnyStored::einsum("i,i->", &[x.stored(), x.stored()])?;
     /// assert_eq!(dot.into_coo::<u8, u64>()?.item()?, 49);

@@ -9,11 +9,13 @@ use super::widen::{not_for, truth, zeros};
 use super::{AnyTensor, Erased, on_type};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
+use crate::base::index::Width;
+use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::dispatch;
 use crate::element::{Element, Number};
 use crate::ops::{self, Operand};
-use crate::pattern::{AnyPattern, Pattern};
+use crate::pattern::{AnyPattern, AxisCoords};
 use crate::tensor::Tensor;
 
 /// Refuses a fill that is not zero, of positions that `target` does not hold.
@@ -27,7 +29,6 @@ fn check_zero(x: &AnyTensor, target: &'static str) -> Result<()> {
 /// Which entries of a tensor stand where a mask holds.
 fn marks(operation: &'static str, x: &Erased<bool>, mask: &AnyTensor) -> Result<Erased<bool>> {
     let AnyTensor::Bool(mask) = mask else { return Err(not_for(operation, mask, "the mask is bool")) };
-    let mask = mask.erased();
     if mask.shape() != x.shape() {
         let (expected, found) = (x.shape().clone(), mask.shape().clone());
         return Err(Error::ShapeMismatch { what: "the mask", expected, found });
@@ -60,7 +61,7 @@ on_both! {
     /// use lacuna::dynamic::AnyTensor;
     /// use lacuna::{CooTensor, Number};
     ///
-    /// let x = CooTensor::new([4], vec![vec![0, 1, 3]], vec![3.0, -1.0, 8.0], 0.0)?.with_index::<u64>()?;
+    /// let x = CooTensor::new([4], vec![vec![0, 1, 3]], vec![3.0, -1.0, 8.0], 0.0)?;
     /// let any = AnyTensor::from(x.clone());
     /// let selected = any.select(&any.greater(Number::Integer(1))?)?;
     /// assert_eq!(selected, x.select(|value| value > 1.0)?.into());
@@ -71,7 +72,7 @@ on_both! {
         let marks = marks("select", &zeros(view.tensor)?, mask)?.select(|is_marked| is_marked)?;
         let ids = entry_numbers(view.tensor)?;
         let kept = ids.stored().mask(marks.pattern())?;
-        on_type!(view.tensor, x => view.found(numbered(&x.erased(), &kept, &[])))
+        on_type!(view.tensor, x => view.found(numbered(x, &kept, &[])))
     }
 
     /// The gradient of `select`, for the same mask: see [`Tensor::select_backward`].
@@ -110,7 +111,7 @@ on_both! {
 
 /// The entries of a tensor by their numbers.
 fn entry_numbers(x: &AnyTensor) -> Result<Erased<u64>> {
-    let pattern: AnyPattern = dispatch!(x, x => x.pattern().clone().into());
+    let pattern: AnyPattern = dispatch!(x, x => x.pattern().clone());
     let numbers = alloc::collect((0..pattern.nnz()).map(|entry| entry as u64))?;
     Ok(Tensor::from_valid(pattern, numbers, 0))
 }
@@ -133,7 +134,7 @@ impl AnyTensor {
     /// use lacuna::dynamic::AnyTensor;
     ///
     /// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 0.0, 8.0], 0.0)?;
-    /// let found = AnyTensor::from(x.with_index::<u64>()?).nonzero()?.into_coo::<u64, u64>()?;
+    /// let found = AnyTensor::from(x).nonzero()?.into_coo::<u64, u64>()?;
     /// assert_eq!(found.to_dense()?, lacuna::ndarray::arr2(&[[0, 0], [1, 1]]).into_dyn());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
@@ -141,13 +142,13 @@ impl AnyTensor {
         check_zero(self, "the list of what is not zero")?;
         let found = truth(self)?.select(|is_truthy| is_truthy)?;
         let (rank, count) = (self.rank(), found.nnz());
-        let axes = (0..rank).map(|axis| found.pattern().shared_axis(axis)).collect::<alloc::Allocated<Vec<_>>>()?;
+        let axes = found.pattern().axes()?;
         let size = count.checked_mul(rank).ok_or(Error::AxisOverflow { axis: 0 })?;
-        let coords = alloc::collect((0..size).map(|at| axes[at % rank][at / rank]))?;
+        let coords = alloc::collect((0..size).map(|at| axes[at % rank].at(at / rank) as u64))?;
         let columns = alloc::collect((0..size).map(|at| (at % rank) as u64))?;
         let rows = alloc::collect((0..size).map(|at| (at / rank) as u64))?;
-        let columns = vec![rows.into(), columns.into()];
-        let pattern = AnyPattern::from_coords(Shape::from([count, rank]), size, columns, u64::MAX)?;
+        let columns = vec![AxisCoords::from(rows), AxisCoords::from(columns)];
+        let pattern = AnyPattern::valid_coo(Shape::from([count, rank]), size, Width::U64, columns);
         self.view().found(Ok(Tensor::from_valid(pattern, coords, 0u64)))
     }
 
@@ -163,7 +164,7 @@ impl AnyTensor {
     /// use lacuna::dynamic::AnyTensor;
     /// use lacuna::{CooTensor, Number};
     ///
-    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 1]], vec![3, 8], 0)?.with_index::<u64>()?;
+    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 1]], vec![3, 8], 0)?;
     /// let y = AnyTensor::from(x.clone()).with_entries(&[([0, 1], Number::Integer(4))])?;
     /// assert_eq!(y, x.with_entries([([0, 1], 4)])?.into());
     /// # Ok::<(), lacuna::Error>(())
@@ -173,7 +174,7 @@ impl AnyTensor {
         let first = self.nnz() as u64;
         let put = entries.iter().zip(first..).map(|((coords, _), id)| (coords.as_ref(), id));
         let ids = entry_numbers(self)?.with_entries(put)?;
-        on_type!(self, x => self.view().found(numbered(&x.erased(), &ids, &new)))
+        on_type!(self, x => self.view().found(numbered(x, &ids, &new)))
     }
 
     /// The square matrix with this vector on a diagonal: see [`CooTensor::diag`](crate::CooTensor::diag).
@@ -192,8 +193,8 @@ impl AnyTensor {
     /// use lacuna::CooTensor;
     /// use lacuna::dynamic::AnyTensor;
     ///
-    /// let x = AnyTensor::from(CooTensor::new([2], vec![vec![0, 1]], vec![5, 6], 0)?.with_index::<u64>()?);
-    /// assert_eq!(x.diag(1)?, CooTensor::diag(vec![5, 6], 1)?.with_index::<u64>()?.into());
+    /// let x = AnyTensor::from(CooTensor::new([2], vec![vec![0, 1]], vec![5, 6], 0)?);
+    /// assert_eq!(x.diag(1)?, CooTensor::diag(vec![5, 6], 1)?.into());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn diag(&self, offset: isize) -> Result<AnyTensor> {
@@ -201,8 +202,8 @@ impl AnyTensor {
         if self.nnz() < self.shape()[0] {
             check_zero(self, "a diagonal")?;
         }
-        let pattern = ops::diagonal_pattern(zeros(self)?.pattern(), offset, u64::MAX)?;
-        on_type!(self, x => self.view().found(Ok(on_zero(&x.erased(), pattern))))
+        let pattern = ops::diagonal_pattern(zeros(self)?.pattern(), offset, default_limit(self.stored_bytes()))?;
+        on_type!(self, x => self.view().found(Ok(on_zero(x, pattern))))
     }
 }
 

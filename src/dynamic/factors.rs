@@ -10,17 +10,18 @@ use super::types::Complex;
 use super::view::{View, on_both, seen};
 use super::widen::{Beyond, widened, zeros};
 use super::zip::check_types;
-use super::{AnyFormat, AnyTensor, Erased, on_type};
+use super::{AnyTensor, Erased, on_type};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
+use crate::base::index::Width;
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::Shape;
 use crate::convert::{check_ndarray_shape, dense_array};
 use crate::dispatch_dtype;
 use crate::element::{DType, Element, Float, Number};
 use crate::ops::{self, Operand};
-use crate::pattern::{AnyPattern, Pattern};
+use crate::pattern::{AnyPattern, AxisCoords};
 use crate::tensor::Tensor;
 
 /// A factor, which must have `D` axes.
@@ -39,10 +40,10 @@ fn all_stored<T: Element>(array: ArrayD<T>) -> Result<Erased<T>> {
     let (shape, size) = (Shape::from(array.shape()), array.len());
     let axis = |axis: usize| {
         let inner: usize = shape[axis + 1..].iter().product();
-        alloc::collect((0..size).map(|at| (at / inner % shape[axis]) as u64)).map(Into::into)
+        alloc::collect((0..size).map(|at| (at / inner % shape[axis]) as u64)).map(AxisCoords::from)
     };
     let coords = (0..shape.rank()).map(axis).collect::<Allocated<Vec<_>>>()?;
-    let pattern = AnyPattern::from_coords(shape, size, coords, u64::MAX)?;
+    let pattern = AnyPattern::valid_coo(shape, size, Width::U64, coords);
     let values = array.as_standard_layout().into_owned().into_raw_vec_and_offset().0;
     Ok(Tensor::from_valid(pattern, values, T::ZERO))
 }
@@ -89,7 +90,7 @@ on_both! {
     /// use lacuna::CooTensor;
     /// use lacuna::dynamic::AnyTensor;
     ///
-    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![2, 3], 0)?.with_index::<u64>()?;
+    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![2, 3], 0)?;
     /// let any = AnyTensor::from(x.clone());
     /// let dense = lacuna::mttkrp(&x, 0, &[&x.to_dense()?])?;
     /// assert_eq!(any.mttkrp(0, &[&any])?.into_coo::<i32, u64>()?.to_dense()?, dense);
@@ -209,7 +210,7 @@ impl AnyTensor {
     /// The same elements, all of them stored, in coordinates and with a fill of 0.
     #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
     pub(crate) fn all_stored(&self) -> Result<AnyTensor> {
-        on_type!(self, x => Ok(AnyFormat::from(made_dense(&x.erased())?).into()))
+        on_type!(self, x => Ok(made_dense(x)?.into()))
     }
 
     /// A tensor that stores all of these elements, which stand in row-major order.
@@ -218,7 +219,7 @@ impl AnyTensor {
         fn made<T: Element>(shape: &Shape, elements: &[Number]) -> Result<AnyTensor> {
             check_ndarray_shape(shape)?;
             let elements = alloc::collect(elements.iter().map(|&element| T::from_number(element).unwrap_or(T::ZERO)))?;
-            Ok(AnyFormat::from(all_stored(dense_array(shape, elements))?).into())
+            Ok(all_stored(dense_array(shape, elements))?.into())
         }
         dispatch_dtype!(dtype, T => made::<T>(shape, elements), else => Err(super::no_such(dtype)))
     }

@@ -372,7 +372,7 @@ impl AnyTensor {
     /// Those of [`Tensor::prune`].
     #[inline]
     pub fn prune(&self) -> Result<AnyTensor> {
-        super::on_type!(self, x => self.view().found(x.erased().prune()))
+        super::on_type!(self, x => self.view().found(x.clone().prune()))
     }
 
     /// The same entries with another fill, a value of the element type: see [`Tensor::with_fill`].
@@ -387,7 +387,7 @@ impl AnyTensor {
     /// use lacuna::dynamic::AnyTensor;
     /// use lacuna::{CooTensor, Number};
     ///
-    /// let x = AnyTensor::from(CooTensor::new([3], vec![vec![1]], vec![7u8], 0)?.with_index::<u64>()?);
+    /// let x = AnyTensor::from(CooTensor::new([3], vec![vec![1]], vec![7u8], 0)?);
     /// assert_eq!(x.with_fill(Number::Integer(9))?.fill(), Number::Integer(9));
     /// assert!(x.with_fill(Number::Integer(256)).is_err());
     /// # Ok::<(), lacuna::Error>(())
@@ -398,9 +398,8 @@ impl AnyTensor {
             crate::tensor::number_in(fill, T::DTYPE, || "the fill".into())
         }
         super::on_type!(self, x => {
-            let x = x.erased();
-            let fill = value(&x, fill)?;
-            self.view().found(Ok(x.with_fill(fill)))
+            let fill = value(x, fill)?;
+            self.view().found(Ok(x.clone().with_fill(fill)))
         })
     }
 }

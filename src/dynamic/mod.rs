@@ -53,103 +53,20 @@ pub(crate) use view::View;
 pub use crate::pattern::Format;
 
 use std::any::Any;
-use std::fmt;
 
-#[cfg(feature = "lazy")]
-use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
+use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element, Number};
-use crate::pattern::{AnyPattern, Pattern};
+pub use crate::pattern::AnyPattern;
+use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
 use crate::tensor::csr::CsrTensor;
+pub(crate) use crate::tensor::erased::Erased;
 use crate::{dispatch, dispatch_dtype};
 use cast::{Numbers, cast_numbers};
-
-/// A tensor of one element type in either format. Coordinates are `u64`, which every file fits.
-#[derive(Clone, PartialEq)]
-pub enum AnyFormat<T> {
-    /// In coordinate format.
-    Coo(CooTensor<T, u64>),
-    /// In compressed-row format.
-    Csr(CsrTensor<T, u64>),
-}
-
-impl<T: Element> fmt::Debug for AnyFormat<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AnyFormat::Coo(tensor) => fmt::Debug::fmt(tensor, f),
-            AnyFormat::Csr(tensor) => fmt::Debug::fmt(tensor, f),
-        }
-    }
-}
-
-impl<T> From<CooTensor<T, u64>> for AnyFormat<T> {
-    fn from(tensor: CooTensor<T, u64>) -> Self {
-        AnyFormat::Coo(tensor)
-    }
-}
-
-impl<T> From<CsrTensor<T, u64>> for AnyFormat<T> {
-    fn from(tensor: CsrTensor<T, u64>) -> Self {
-        AnyFormat::Csr(tensor)
-    }
-}
-
-/// A tensor whose format is a matter of run time, so that what runs on it is compiled for one pattern.
-pub(crate) type Erased<T> = Tensor<AnyPattern, T>;
-
-impl<T: Element> From<Erased<T>> for AnyFormat<T> {
-    fn from(tensor: Erased<T>) -> Self {
-        let (values, fill) = (tensor.shared_values().clone(), tensor.fill());
-        match tensor.pattern().clone() {
-            AnyPattern::Coo(pattern) => Tensor::from_shared(pattern, values, fill).into(),
-            AnyPattern::Csr(pattern) => Tensor::from_shared(pattern, values, fill).into(),
-        }
-    }
-}
-
-impl<T: Element> AnyFormat<T> {
-    /// The tensor without its format in the type; nothing is copied.
-    pub(crate) fn erased(&self) -> Erased<T> {
-        match self {
-            AnyFormat::Coo(x) => Tensor::from_shared(x.pattern().clone().into(), x.shared_values().clone(), x.fill()),
-            AnyFormat::Csr(x) => Tensor::from_shared(x.pattern().clone().into(), x.shared_values().clone(), x.fill()),
-        }
-    }
-
-    /// The values, without the rest.
-    #[cfg(feature = "lazy")]
-    pub(crate) fn into_shared_values(self) -> Buffer<T> {
-        match self {
-            AnyFormat::Coo(x) => x.into_shared_values(),
-            AnyFormat::Csr(x) => x.into_shared_values(),
-        }
-    }
-
-    /// Gives away what nobody else owns, to be [written again](crate::base::spare).
-    #[cfg(feature = "lazy")]
-    pub(crate) fn spare(self) {
-        match self {
-            AnyFormat::Coo(x) => x.spare(),
-            AnyFormat::Csr(x) => x.spare(),
-        }
-    }
-
-    /// The same tensor in `format`; compressed offsets above `limit` bytes are refused, with the default for `None`.
-    fn into_format(self, format: Format, limit: Option<u64>) -> Result<Self> {
-        Ok(match (self, format) {
-            (AnyFormat::Coo(tensor), Format::Csr) => match limit {
-                Some(limit) => tensor.to_csr_with_limit(limit)?.into(),
-                None => tensor.into_csr()?.into(),
-            },
-            (AnyFormat::Csr(tensor), Format::Coo) => tensor.to_coo()?.into(),
-            (same, _) => same,
-        })
-    }
-}
 
 /// Runs code on a tensor of each element type, in either format.
 macro_rules! on_type {
@@ -185,7 +102,7 @@ macro_rules! __any_tensor {
         /// use lacuna::{CooTensor, DType};
         ///
         /// let x = CooTensor::new([2, 3], vec![vec![0], vec![2]], vec![1.5f32], 0.0)?;
-        /// let any = AnyTensor::from(x.with_index::<u64>()?);
+        /// let any = AnyTensor::from(x);
         /// assert_eq!((any.format(), any.dtype()), (Format::Coo, DType::Float32));
         /// assert_eq!(any.cast(DType::Float64)?.into_format(Format::Csr)?.nnz(), 1);
         /// # Ok::<(), lacuna::Error>(())
@@ -193,24 +110,14 @@ macro_rules! __any_tensor {
         #[derive(Debug, Clone, PartialEq)]
         #[allow(missing_docs)]
         pub enum AnyTensor {
-            $($Real(AnyFormat<$real>),)*
-            $($Complex(AnyFormat<$complex>),)*
-        }
-
-        impl AnyTensor {
-            /// The same tensor in `format`; compressed offsets above `limit` bytes are refused.
-            fn convert(self, format: Format, limit: Option<u64>) -> Result<Self> {
-                Ok(match self {
-                    $(AnyTensor::$Real(x) => AnyTensor::$Real(x.into_format(format, limit)?),)*
-                    $(AnyTensor::$Complex(x) => AnyTensor::$Complex(x.into_format(format, limit)?),)*
-                })
-            }
+            $($Real(Tensor<AnyPattern, $real>),)*
+            $($Complex(Tensor<AnyPattern, $complex>),)*
         }
 
         /// Every element type has its variant.
-        impl<T: Element> From<AnyFormat<T>> for AnyTensor {
-            fn from(tensor: AnyFormat<T>) -> Self {
-                let mut tensor = Some(tensor);
+        impl<P: Pattern, T: Element> From<Tensor<P, T>> for AnyTensor {
+            fn from(tensor: Tensor<P, T>) -> Self {
+                let mut tensor = Some(tensor.into_erased());
                 match T::DTYPE {
                     $(DType::$Real => AnyTensor::$Real(retyped(&mut tensor)),)*
                     $(DType::$Complex => AnyTensor::$Complex(retyped(&mut tensor)),)*
@@ -224,25 +131,10 @@ macro_rules! __any_tensor {
 
 crate::__with_dtypes! { (__any_tensor) }
 
-impl<T: Element> From<CooTensor<T, u64>> for AnyTensor {
-    fn from(tensor: CooTensor<T, u64>) -> Self {
-        AnyFormat::from(tensor).into()
-    }
-}
-
-impl<T: Element> From<CsrTensor<T, u64>> for AnyTensor {
-    fn from(tensor: CsrTensor<T, u64>) -> Self {
-        AnyFormat::from(tensor).into()
-    }
-}
-
 impl AnyTensor {
     /// The format.
     pub fn format(&self) -> Format {
-        fn format_of<P: Pattern>(_: &P) -> Format {
-            P::FORMAT
-        }
-        dispatch!(self, x => format_of(x.pattern()))
+        dispatch!(self, x => x.pattern().format())
     }
 
     /// The element type.
@@ -302,7 +194,7 @@ impl AnyTensor {
     ///
     /// `TooLarge`: compressed offsets would need more than the larger of 1 GiB and 16 times the tensor's bytes.
     pub fn into_format(self, format: Format) -> Result<Self> {
-        self.convert(format, None)
+        dispatch!(self, x => Ok(x.in_format(format, default_limit(x.stored_bytes()))?.into()))
     }
 
     /// [`into_format`](AnyTensor::into_format) with a byte limit of the caller's choice for the offsets.
@@ -311,7 +203,7 @@ impl AnyTensor {
     ///
     /// `TooLarge`: compressed offsets would need more than `limit` bytes.
     pub fn into_format_with_limit(self, format: Format, limit: u64) -> Result<Self> {
-        self.convert(format, Some(limit))
+        dispatch!(self, x => Ok(x.in_format(format, limit)?.into()))
     }
 
     /// The tensor in coordinate format with elements and coordinates of types known at compile time.
@@ -324,14 +216,14 @@ impl AnyTensor {
     /// use lacuna::CooTensor;
     /// use lacuna::dynamic::AnyTensor;
     ///
-    /// let any = AnyTensor::from(CooTensor::new([2, 2], vec![vec![1], vec![0]], vec![7i64], 0)?.with_index()?);
+    /// let any = AnyTensor::from(CooTensor::new([2, 2], vec![vec![1], vec![0]], vec![7i64], 0)?);
     /// let x: CooTensor<f32> = any.into_coo()?;
     /// assert_eq!(x.entries(), [(vec![1, 0], 7.0)]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn into_coo<T: Element, I: Index>(self) -> Result<CooTensor<T, I>> {
         let tensor = self.cast(T::DTYPE)?.into_format(Format::Coo)?;
-        dispatch!(tensor, x => retyped::<CooTensor<T, u64>>(&mut Some(x)).with_index())
+        dispatch!(tensor, x => Tensor::from_erased(retyped::<Erased<T>>(&mut Some(x))))
     }
 
     /// The tensor in compressed format with elements and columns of types known at compile time.
@@ -342,13 +234,13 @@ impl AnyTensor {
     /// and 16 times the tensor's bytes.
     pub fn into_csr<T: Element, I: Index>(self) -> Result<CsrTensor<T, I>> {
         let tensor = self.cast(T::DTYPE)?.into_format(Format::Csr)?;
-        dispatch!(tensor, x => retyped::<CsrTensor<T, u64>>(&mut Some(x)).with_index())
+        dispatch!(tensor, x => Tensor::from_erased(retyped::<Erased<T>>(&mut Some(x))))
     }
 
     /// Whether both have one format and element type, and are the same as [`Tensor::same_as`] says.
     pub fn same_as(&self, other: &Self) -> bool {
-        fn same<P: Pattern, T: Element>(a: &Tensor<P, T>, b: &dyn Any) -> bool {
-            b.downcast_ref::<Tensor<P, T>>().is_some_and(|b| a.same_as(b))
+        fn same<T: Element>(a: &Erased<T>, b: &dyn Any) -> bool {
+            b.downcast_ref::<Erased<T>>().is_some_and(|b| a.same_as(b))
         }
         let other: &dyn Any = dispatch!(other, x => x);
         dispatch!(self, x => same(x, other))

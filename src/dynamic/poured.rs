@@ -11,12 +11,12 @@ use super::{AnyTensor, Erased, on_type};
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
-use crate::base::limit::default_limit;
+use crate::base::index::Width;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element};
 use crate::kernels::fed::{CellsAndValues, Source};
 use crate::ops::{self, Fed, Nanmedian, Norm, Quantile, Var};
-use crate::pattern::{AnyPattern, Pattern};
+use crate::pattern::AnyPattern;
 use crate::plan::group::CellsOf;
 use crate::tensor::Tensor;
 
@@ -259,17 +259,16 @@ impl PouredFold {
 impl AnyTensor {
     /// The pattern, whatever the format.
     pub(crate) fn pattern(&self) -> AnyPattern {
-        on_type!(self, x => x.erased().pattern().clone())
+        on_type!(self, x => x.pattern().clone())
     }
 
     /// A tensor of this shape that has the first entry alone, if there is one.
     pub(crate) fn first_in(&self, shape: &Shape) -> Result<AnyTensor> {
         let (own, count) = (self.pattern(), self.nnz().min(1));
-        let of_axis = |axis| (0..count).map(|entry| own.coord(entry, axis) as u64).collect();
-        let coords = (0..shape.rank()).map(|axis| Vec::into(of_axis(axis))).collect();
-        let pattern = AnyPattern::from_coords(shape.clone(), count, coords, default_limit(0))?;
+        let of_axis = |axis| (0..count).map(|entry| own.coord(entry, axis) as u64).collect::<Vec<_>>();
+        let coords = (0..shape.rank()).map(|axis| of_axis(axis).into()).collect();
+        let pattern = AnyPattern::valid_coo(shape.clone(), count, Width::U64, coords);
         on_type!(self, x => {
-            let x = x.erased();
             let first = Tensor::from_shared(pattern, x.shared_values().slice(0..count), x.fill());
             in_format(&first, self.format(), 0)
         })

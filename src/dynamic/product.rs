@@ -49,7 +49,7 @@ pub(super) fn matmul(left: View<'_>, right: Right<'_>) -> Result<AnyTensor> {
 }
 
 fn product<T: Ring>(view: View<'_>, y: &Erased<T>) -> Result<Erased<T>> {
-    matmul_entries(&widened(view.tensor)?, y, view.stored).map_err(|error| view.of_type(error))
+    matmul_entries(widened(view.tensor)?.sparse(), y.sparse(), view.stored).map_err(|error| view.of_type(error))
 }
 
 /// The options of [`AnyTensor::matmul_with`]: a semiring by its name, and a mask; as [`Matmul`](crate::Matmul) has
@@ -63,7 +63,7 @@ fn product<T: Ring>(view: View<'_>, y: &Erased<T>) -> Result<Erased<T>> {
 ///
 /// // roads and their lengths: 0 -> 1 -> 2, and 0 -> 2 straight
 /// let roads = CooTensor::new([3, 3], vec![vec![0, 0, 1], vec![1, 2, 2]], vec![4.0, 9.0, 3.0], f64::INFINITY)?;
-/// let any = AnyTensor::from(roads.clone().with_index::<u64>()?);
+/// let any = AnyTensor::from(roads.clone());
 /// let by_two = any.matmul_with(&any, AnyMatmul::named("min_plus")?.mask(&any))?;
 /// assert_eq!(by_two.into_coo::<f64, u64>()?.entries(), [(vec![0, 2], 7.0)]);
 /// # Ok::<(), lacuna::Error>(())
@@ -136,7 +136,7 @@ fn chosen(tensors: &[&AnyTensor; 2], AnyMatmul { ways, mask }: AnyMatmul<'_>) ->
             let semiring = Chosen::<$type>::new(ways, $order);
             let all = of_type::<$type>(tensors)?;
             let mask = mask.as_ref().map(|(mask, is_complement)| (mask, *is_complement));
-            matmul_with_entries(&all[0], &all[1], semiring, mask).map_err(|error| view.of_type(error))
+            matmul_with_entries(all[0].sparse(), all[1].sparse(), semiring, mask).map_err(|error| view.of_type(error))
         }};
         ($type:ty) => {
             on!($type, Some(Order::of_type()))
@@ -164,5 +164,5 @@ fn chosen(tensors: &[&AnyTensor; 2], AnyMatmul { ways, mask }: AnyMatmul<'_>) ->
 }
 
 fn pattern_of(x: &AnyTensor) -> AnyPattern {
-    dispatch!(x, x => x.pattern().clone().into())
+    dispatch!(x, x => x.pattern().clone())
 }

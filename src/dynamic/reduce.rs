@@ -22,12 +22,12 @@ macro_rules! by_own_floats {
     ($view:expr, $seen:ident => $body:expr, $other:ident => $otherwise:expr) => {{
         let view = $view;
         match view.tensor {
-            AnyTensor::Float32(x) => seen!(view, x.erased(), $seen => view.found($body)),
-            AnyTensor::Float64(x) => seen!(view, x.erased(), $seen => view.found($body)),
+            AnyTensor::Float32(x) => seen!(view, x.clone(), $seen => view.found($body)),
+            AnyTensor::Float64(x) => seen!(view, x.clone(), $seen => view.found($body)),
             #[cfg(feature = "half")]
-            AnyTensor::Float16(x) => seen!(view, x.erased(), $seen => view.found($body)),
+            AnyTensor::Float16(x) => seen!(view, x.clone(), $seen => view.found($body)),
             #[cfg(feature = "half")]
-            AnyTensor::BFloat16(x) => seen!(view, x.erased(), $seen => view.found($body)),
+            AnyTensor::BFloat16(x) => seen!(view, x.clone(), $seen => view.found($body)),
             $other => $otherwise,
         }
     }};
@@ -37,8 +37,8 @@ macro_rules! by_own_floats {
 macro_rules! by_sums {
     ($view:expr, $seen:ident => $body:expr) => {
         by_own_floats!($view, $seen => $body, other => match other {
-            AnyTensor::Complex64(x) => seen!($view, x.erased(), $seen => $view.found($body)),
-            AnyTensor::Complex128(x) => seen!($view, x.erased(), $seen => $view.found($body)),
+            AnyTensor::Complex64(x) => seen!($view, x.clone(), $seen => $view.found($body)),
+            AnyTensor::Complex128(x) => seen!($view, x.clone(), $seen => $view.found($body)),
             integers => match Wide::of_sums(integers)? {
                 Wide::Signed(x) => seen!($view, x, $seen => $view.found($body)),
                 Wide::Unsigned(x) => seen!($view, x, $seen => $view.found($body)),
@@ -77,11 +77,11 @@ macro_rules! by_medians {
     ($view:expr, $name:literal, $seen:ident => $body:expr) => {{
         let view = $view;
         match view.tensor {
-            AnyTensor::Float32(x) => seen!(view, x.erased(), $seen => view.found($body)),
+            AnyTensor::Float32(x) => seen!(view, x.clone(), $seen => view.found($body)),
             #[cfg(feature = "half")]
-            AnyTensor::Float16(x) => seen!(view, x.erased(), $seen => view.found($body)),
+            AnyTensor::Float16(x) => seen!(view, x.clone(), $seen => view.found($body)),
             #[cfg(feature = "half")]
-            AnyTensor::BFloat16(x) => seen!(view, x.erased(), $seen => view.found($body)),
+            AnyTensor::BFloat16(x) => seen!(view, x.clone(), $seen => view.found($body)),
             x => on_wide!(Wide::of(x)?, x => seen!(view, x, $seen => view.found($body)), _ => Err(no_order($name, x))),
         }
     }};
@@ -148,7 +148,7 @@ impl View<'_> {
 /// Runs code on an upstream gradient of each type.
 macro_rules! on_upstream {
     ($upstream:expr, $g:ident => $body:expr) => {
-        super::on_type!($upstream, g => { let $g = &g.erased(); $body })
+        super::on_type!($upstream, g => { let $g = g; $body })
     };
 }
 
@@ -157,21 +157,21 @@ macro_rules! on_floats {
     ($upstream:expr, $g:ident => $body:expr) => {
         match $upstream {
             AnyTensor::Float32(g) => {
-                let $g = &g.erased();
+                let $g = g;
                 $body
             }
             AnyTensor::Float64(g) => {
-                let $g = &g.erased();
+                let $g = g;
                 $body
             }
             #[cfg(feature = "half")]
             AnyTensor::Float16(g) => {
-                let $g = &g.erased();
+                let $g = g;
                 $body
             }
             #[cfg(feature = "half")]
             AnyTensor::BFloat16(g) => {
-                let $g = &g.erased();
+                let $g = g;
                 $body
             }
             other => Err(no_floats(other)),

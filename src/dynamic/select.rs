@@ -15,19 +15,19 @@ use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::element::Element;
 use crate::ops::{self, Operand, Select, Take, moved};
-use crate::pattern::{AnyPattern, Format};
+use crate::pattern::Format;
 use crate::tensor::Tensor;
 
 /// The elements that a descriptor chooses.
 #[inline]
 pub(crate) fn select(x: &AnyTensor, op: &moved::Moves) -> Result<AnyTensor> {
-    on_type!(x, own => x.view().found(Operand::by_select(&own.erased(), op)))
+    on_type!(x, own => x.view().found(Operand::by_select(own, op)))
 }
 
 /// The gradient of [`select`].
 #[inline]
 fn select_backward(x: &AnyTensor, upstream: &AnyTensor, op: &moved::Moves) -> Result<AnyTensor> {
-    on_type!(x, x => op.check_fill(x.erased().fill()))?;
+    on_type!(x, x => op.check_fill(x.clone().fill()))?;
     let zeros = zeros(x)?;
     on_upstream!(upstream, g => x.view().found(Operand::by_select_backward(&zeros, op, g)))
 }
@@ -111,17 +111,11 @@ on_both! {
     pub fn reshape(&self, shape: impl Into<Shape>) -> Result<AnyTensor> {
         let (view, shape) = (self.view(), shape.into());
         let format = view.tensor.format();
-        match zeros(view.tensor)?.pattern().in_format(Format::Coo, u64::MAX)? {
-            AnyPattern::Coo(pattern) => {
-                let pattern = AnyPattern::from(pattern.reshape(shape)?);
-                on_type!(view.tensor, x => {
-                    let x = x.erased();
-                    let reshaped = Tensor::from_shared(pattern, x.shared_values().clone(), x.fill());
-                    in_format(&reshaped, format, view.tensor.stored_bytes())
-                })
-            }
-            AnyPattern::Csr(_) => unreachable!("it was brought to coordinates"),
-        }
+        let pattern = zeros(view.tensor)?.pattern().to_coo()?.reshape(shape)?;
+        on_type!(view.tensor, x => {
+            let reshaped = Tensor::from_shared(pattern, x.shared_values().clone(), x.fill());
+            in_format(&reshaped, format, view.tensor.stored_bytes())
+        })
     }
 
     /// The elements at flattened positions: see [`take`](crate::take()).
@@ -131,7 +125,7 @@ on_both! {
     /// Those of [`take`](crate::take()).
     pub fn take<'p, J: Position>(&self, positions: impl Into<Take<'p, J>>) -> Result<AnyTensor> {
         let (view, positions) = (self.view(), positions.into());
-        on_type!(view.tensor, x => view.found(ops::take(&x.erased(), positions)))
+        on_type!(view.tensor, x => view.found(ops::take(x, positions)))
     }
 
     /// The slices at positions of one axis: see [`take_axis`](crate::take_axis()).
@@ -145,7 +139,7 @@ on_both! {
         axis: impl Position,
     ) -> Result<AnyTensor> {
         let (view, positions) = (self.view(), positions.into());
-        on_type!(view.tensor, x => view.found(ops::take_axis(&x.erased(), positions, axis)))
+        on_type!(view.tensor, x => view.found(ops::take_axis(x, positions, axis)))
     }
 
     /// The gradient of `take`: see [`take_backward`](crate::take_backward()).
@@ -195,7 +189,7 @@ impl AnyTensor {
     /// use lacuna::CooTensor;
     /// use lacuna::dynamic::AnyTensor;
     ///
-    /// let x = AnyTensor::from(CooTensor::new([2], vec![vec![1]], vec![7u8], 0)?.with_index::<u64>()?);
+    /// let x = AnyTensor::from(CooTensor::new([2], vec![vec![1]], vec![7u8], 0)?);
     /// assert_eq!(AnyTensor::concat(0, &[&x, &x])?.shape()[..], [4]);
     /// assert_eq!(AnyTensor::stack(0, &[&x, &x])?.shape()[..], [2, 2]);
     /// # Ok::<(), lacuna::Error>(())
@@ -252,7 +246,7 @@ impl AnyTensor {
     /// use lacuna::CooTensor;
     /// use lacuna::dynamic::AnyTensor;
     ///
-    /// let x = AnyTensor::from(CooTensor::new([2], vec![vec![1]], vec![-7i8], 0)?.with_index::<u64>()?);
+    /// let x = AnyTensor::from(CooTensor::new([2], vec![vec![1]], vec![-7i8], 0)?);
     /// let is_negative = x.less(lacuna::Number::Integer(0))?;
     /// assert_eq!(is_negative.where_(&x.neg()?, &x)?, x.abs()?);
     /// # Ok::<(), lacuna::Error>(())
@@ -265,9 +259,9 @@ impl AnyTensor {
             return Err(super::widen::not_for("where_", self, instead));
         };
         let format = common_format(&[self, yes, no]);
-        let condition = brought(&condition.erased(), format)?;
+        let condition = brought(condition, format)?;
         on_type!(yes, own => {
-            let (one, other) = (brought(&own.erased(), format)?, same_type(&own.erased(), no, format)?);
+            let (one, other) = (brought(own, format)?, same_type(own, no, format)?);
             let bytes = yes.stored_bytes().saturating_add(no.stored_bytes()).saturating_add(self.stored_bytes());
             in_format(&ops::where_(&condition, &one, &other)?, format, bytes)
         })
@@ -283,7 +277,7 @@ on_both! {
     #[inline]
     pub fn mask(&self, mask: &AnyTensor) -> Result<AnyTensor> {
         let (view, mask) = (self.view(), zeros(mask)?);
-        on_type!(view.tensor, x => view.found(x.erased().stored().mask(mask.pattern())))
+        on_type!(view.tensor, x => view.found(x.clone().stored().mask(mask.pattern())))
     }
 
     /// The stored entries that stand where `mask` has none: see [`Stored::without`](crate::Stored::without).
@@ -294,7 +288,7 @@ on_both! {
     #[inline]
     pub fn without(&self, mask: &AnyTensor) -> Result<AnyTensor> {
         let (view, mask) = (self.view(), zeros(mask)?);
-        on_type!(view.tensor, x => view.found(x.erased().stored().without(mask.pattern())))
+        on_type!(view.tensor, x => view.found(x.clone().stored().without(mask.pattern())))
     }
 }
 
@@ -314,8 +308,7 @@ fn joined(operation: &'static str, tensors: &[&AnyTensor], join: Join, axis: i12
     let (format, axis) = (common_format(tensors), narrow(axis));
     let bytes = tensors.iter().fold(0usize, |bytes, tensor| bytes.saturating_add(tensor.stored_bytes()));
     on_type!(first, own => {
-        let own = own.erased();
-        let all = tensors.iter().map(|tensor| same_type(&own, tensor, format)).collect::<Result<Vec<_>>>()?;
+        let all = tensors.iter().map(|tensor| same_type(own, tensor, format)).collect::<Result<Vec<_>>>()?;
         let all: Vec<_> = all.iter().collect();
         let result = match join {
             Join::Concat => ops::concat(axis, &all),
@@ -346,5 +339,5 @@ pub(super) fn narrow(axis: i128) -> i64 {
 
 /// A tensor that is known to have the element type of another one, in a format.
 fn same_type<T: Element>(_: &Erased<T>, x: &AnyTensor, format: Format) -> Result<Erased<T>> {
-    on_type!(x, x => brought(&super::retyped(&mut Some(x.erased())), format))
+    on_type!(x, x => brought(&super::retyped(&mut Some(x.clone())), format))
 }

@@ -1,6 +1,6 @@
 //! What an operation looks at: all of a tensor, or its entries alone.
 
-use super::{AnyFormat, AnyTensor, Erased};
+use super::{AnyTensor, Erased};
 use crate::base::error::Result;
 use crate::base::limit::default_limit;
 use crate::element::Element;
@@ -15,7 +15,7 @@ use crate::tensor::Tensor;
 /// use lacuna::CooTensor;
 /// use lacuna::dynamic::AnyTensor;
 ///
-/// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3i8, 5], 0)?.with_index::<u64>()?;
+/// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3i8, 5], 0)?;
 /// let any = AnyTensor::from(x);
 /// assert_eq!(any.nanmedian(0)?.into_coo::<f64, u64>()?.values(), [1.5]); // of 0, 3, 5, 0
 /// assert_eq!(any.stored().nanmedian(0)?.into_coo::<f64, u64>()?.values(), [4.0]); // of 3, 5
@@ -65,7 +65,7 @@ impl View<'_> {
 /// The tensor in a format; offsets out of proportion to so many bytes of input are refused.
 pub(super) fn in_format<U: Element>(x: &Erased<U>, format: Format, input_bytes: usize) -> Result<AnyTensor> {
     let pattern = x.pattern().in_format(format, default_limit(input_bytes))?;
-    Ok(AnyFormat::from(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill())).into())
+    Ok(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()).into())
 }
 
 /// Runs an operation on all of a tensor, or on its entries alone, as the view says.

@@ -2,11 +2,11 @@
 
 use super::cast::Numbers;
 use super::types::Complex;
-use super::{AnyFormat, AnyTensor, Erased};
+use super::{AnyTensor, Erased};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::element::{DType, Element, Float, Number};
-use crate::pattern::{AnyPattern, Pattern};
+use crate::pattern::AnyPattern;
 use crate::tensor::Tensor;
 use crate::{dispatch, dispatch_dtype};
 
@@ -64,9 +64,9 @@ impl Wide {
 
 /// The tensor in a type that holds all its values; where it has that type already, nothing is copied.
 pub(super) fn widened<U: Element>(x: &AnyTensor) -> Result<Erased<U>> {
-    fn of<T: Element, U: Element>(x: &AnyFormat<T>) -> Result<Erased<U>> {
+    fn of<T: Element, U: Element>(x: &Erased<T>) -> Result<Erased<U>> {
         if T::DTYPE == U::DTYPE {
-            return Ok(super::retyped(&mut Some(x.erased())));
+            return Ok(super::retyped(&mut Some(x.clone())));
         }
         let widen = |value: T| {
             let number = value.to_number();
@@ -75,7 +75,6 @@ pub(super) fn widened<U: Element>(x: &AnyTensor) -> Result<Erased<U>> {
             let own = own.and_then(|own| own.downcast_ref::<U>()).copied();
             own.or_else(|| U::from_number(number)).unwrap_or(U::ZERO)
         };
-        let x = x.erased();
         let values = alloc::collect(x.values().iter().map(|&value| widen(value)))?;
         Ok(Tensor::from_valid(x.pattern().clone(), values, widen(x.fill())))
     }
@@ -164,14 +163,14 @@ pub(super) fn is_integer(dtype: DType) -> bool {
 /// Whether each value is truthy.
 pub(super) fn truth(x: &AnyTensor) -> Result<Erased<bool>> {
     if let AnyTensor::Bool(x) = x {
-        return Ok(x.erased());
+        return Ok(x.clone());
     }
-    super::on_type!(x, x => x.erased().map_values(Element::is_truthy))
+    super::on_type!(x, x => x.clone().map_values(Element::is_truthy))
 }
 
 /// Zeros on the pattern of a tensor, for the gradients that read no value of it.
 pub(super) fn zeros(x: &AnyTensor) -> Result<Erased<bool>> {
-    let pattern: AnyPattern = dispatch!(x, x => x.pattern().clone().into());
+    let pattern: AnyPattern = dispatch!(x, x => x.pattern().clone());
     let values = alloc::zeros(pattern.nnz())?;
     Ok(Tensor::from_valid(pattern, values, false))
 }

@@ -28,7 +28,7 @@ use crate::tensor::Tensor;
 /// use lacuna::dynamic::{AnyTensor, Right};
 /// use lacuna::{CooTensor, Number};
 ///
-/// let x = AnyTensor::from(CooTensor::new([3], vec![vec![1]], vec![7u8], 0)?.with_index::<u64>()?);
+/// let x = AnyTensor::from(CooTensor::new([3], vec![vec![1]], vec![7u8], 0)?);
 /// let twice = x.add(&x)?;
 /// assert_eq!(twice, x.mul(Number::Integer(2))?);
 /// assert!(x.sub(Right::from(&twice)).is_err()); // 7 - 14 is no u8
@@ -182,7 +182,7 @@ pub(crate) fn zip(operation: &'static str, left: View<'_>, right: Right<'_>, is_
         };
     }
     if let AnyTensor::Complex64(x) = tensor {
-        return on!(x.erased(), x => view.found(Ok(x)));
+        return on!(x.clone(), x => view.found(Ok(x)));
     }
     match Wide::of(tensor)? {
         Wide::Truth(x) => on!(x, x => view.found(Ok(x))),
@@ -354,7 +354,7 @@ fn scaled(
     }
     let overflows = |error| named("scale", view.of_type(error));
     if let (AnyTensor::Complex64(x), AnyTensor::Complex64(factors)) = (view.tensor, factors) {
-        return view.found(on!(x.erased(), factors.erased()));
+        return view.found(on!(x.clone(), factors.clone()));
     }
     match (Wide::of(view.tensor)?, Wide::of(factors)?) {
         (Wide::Truth(x), Wide::Truth(y)) => view.found(on!(x, y)),

@@ -6,10 +6,10 @@ use num_traits::Zero;
 use super::arithmetic::both;
 use super::factor::ScaledComplex;
 use super::total::{ComplexTotal, Rounded};
-use super::{DType, Element, Float, Number, Ring, sealed};
+use super::{DType, Element, Float, Number, RawSlice, RawVec, Ring, sealed};
 
 macro_rules! impl_complex {
-    ($($part:ident $dtype:ident),*) => {$(
+    ($($part:ident $bits:ident $dtype:ident),*) => {$(
         impl sealed::Sealed for Complex<$part> {}
 
         impl Ring for Complex<$part> {
@@ -54,6 +54,14 @@ macro_rules! impl_complex {
             const ZERO: Self = Complex { re: 0.0, im: 0.0 };
             const ONE: Self = Complex { re: 1.0, im: 0.0 };
             type Key = (<$part as Element>::Key, <$part as Element>::Key);
+
+            fn raw(values: &[Self]) -> RawSlice<'_> {
+                bytemuck::cast_slice::<Self, [$bits; 2]>(values).into()
+            }
+
+            fn from_raw(raw: RawVec) -> Vec<Self> {
+                bytemuck::cast_vec::<[$bits; 2], Self>(raw.into())
+            }
 
             fn key_or_nan(self) -> Self::Key {
                 (self.re.key_or_nan(), self.im.key_or_nan())
@@ -113,4 +121,4 @@ macro_rules! impl_complex {
     )*};
 }
 
-impl_complex!(f32 Complex64, f64 Complex128);
+impl_complex!(f32 u32 Complex64, f64 u64 Complex128);

@@ -8,7 +8,7 @@ use super::exact::Kind;
 use super::factor::Scaled;
 use super::pair::{self, Pair};
 use super::total::{FloatTotal, Rounded};
-use super::{DType, Element, Float, Number, Real, Ring, sealed};
+use super::{DType, Element, Float, Number, RawSlice, RawVec, Real, Ring, sealed};
 
 /// A float type: its names, its bits, the type that its arithmetic is done in, and its key.
 macro_rules! impl_float {
@@ -21,6 +21,14 @@ macro_rules! impl_float {
             const ZERO: Self = $zero;
             const ONE: Self = $one;
             type Key = $bits;
+
+            fn raw(values: &[Self]) -> RawSlice<'_> {
+                bytemuck::cast_slice::<Self, $bits>(values).into()
+            }
+
+            fn from_raw(raw: RawVec) -> Vec<Self> {
+                bytemuck::cast_vec::<$bits, Self>(raw.into())
+            }
 
             fn if_float<V: crate::element::FloatVisitor>(visitor: V) -> Option<V::Out> {
                 Some(visitor.visit::<Self>())

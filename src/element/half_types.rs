@@ -10,7 +10,7 @@ use super::factor::Scaled;
 use super::floats::{Narrow, Wide, has_bits_of_nan};
 use super::pair::{self, Pair};
 use super::total::{FloatTotal, Rounded};
-use super::{DType, Element, Float, Number, Real, Ring, sealed};
+use super::{DType, Element, Float, Number, RawSlice, RawVec, Real, Ring, sealed};
 
 /// `near` or its neighbour on the side of the exact magnitude, whichever is odd, unless `near` is exact.
 ///

@@ -27,6 +27,7 @@ pub(crate) mod math;
 pub(crate) mod norm;
 mod number;
 mod pair;
+mod raw;
 pub(crate) mod saved;
 mod slices;
 mod total;
@@ -39,6 +40,7 @@ pub(crate) use arithmetic::{maximum, minimum, scaled, without_sign};
 pub(crate) use dot::{Dot, Term};
 pub(crate) use factor::Factor;
 pub use number::{DType, Number};
+pub(crate) use raw::{RawSlice, RawVec, by_raw};
 pub(crate) use saved::Saved;
 pub(crate) use slices::{Slices, greatest};
 pub(crate) use total::Accumulator;
@@ -131,6 +133,14 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
     /// to the nearest, and a finite number that would become infinite does not fit; `bool` takes 0 and 1; a complex
     /// number fits a type that has no imaginary part if its own is zero.
     fn from_number(number: Number) -> Option<Self>;
+
+    /// The values as plain bits, by which they are moved.
+    #[doc(hidden)]
+    fn raw(values: &[Self]) -> RawSlice<'_>;
+
+    /// The values whose bits these are.
+    #[doc(hidden)]
+    fn from_raw(raw: RawVec) -> Vec<Self>;
 
     /// What the visitor says of the type, if it is one of floats.
     #[doc(hidden)]

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::dot::Wrapped;
 use super::factor::Whole;
 use super::total::IntegerTotal;
-use super::{DType, Element, Number, Real, Ring, sealed};
+use super::{DType, Element, Number, RawSlice, RawVec, Real, Ring, sealed};
 
 /// What the types without NaN, infinity and imaginary part say of them.
 macro_rules! always_plain {
@@ -83,6 +83,14 @@ impl Element for bool {
 
     always_plain!();
 
+    fn raw(values: &[Self]) -> RawSlice<'_> {
+        values.into()
+    }
+
+    fn from_raw(raw: RawVec) -> Vec<Self> {
+        raw.into()
+    }
+
     fn checked_add(self, other: Self) -> Option<Self> {
         Some(self | other)
     }
@@ -155,7 +163,7 @@ impl Real for bool {
 }
 
 macro_rules! impl_integer {
-    ($($type:ident $dtype:ident $sum:ident $dot:ident),*) => {$(
+    ($($type:ident $bits:ident $dtype:ident $sum:ident $dot:ident),*) => {$(
         impl sealed::Sealed for $type {}
 
         impl Ring for $type {
@@ -169,6 +177,14 @@ macro_rules! impl_integer {
             type Key = $type;
 
             always_plain!();
+
+            fn raw(values: &[Self]) -> RawSlice<'_> {
+                bytemuck::cast_slice::<Self, $bits>(values).into()
+            }
+
+            fn from_raw(raw: RawVec) -> Vec<Self> {
+                bytemuck::cast_vec::<$bits, Self>(raw.into())
+            }
 
             #[inline(always)]
             fn checked_add(self, other: Self) -> Option<Self> {
@@ -199,8 +215,8 @@ macro_rules! impl_integer {
     )*};
 }
 
-impl_integer!(i8 Int8 i64 Wrapped, i16 Int16 i64 Wrapped, i32 Int32 i64 Wrapped, i64 Int64 i64 Wrapped);
-impl_integer!(u8 UInt8 u64 u128, u16 UInt16 u64 u128, u32 UInt32 u64 u128, u64 UInt64 u64 u128);
+impl_integer!(i8 u8 Int8 i64 Wrapped, i16 u16 Int16 i64 Wrapped, i32 u32 Int32 i64 Wrapped, i64 u64 Int64 i64 Wrapped);
+impl_integer!(u8 u8 UInt8 u64 u128, u16 u16 UInt16 u64 u128, u32 u32 UInt32 u64 u128, u64 u64 UInt64 u64 u128);
 
 #[cfg(test)]
 mod tests {

@@ -15,7 +15,6 @@ use crate::base::shape::Shape;
 use crate::dynamic::{AnyStored, AnyTensor};
 use crate::element::{DType, Number};
 use crate::ops::{GroupLabels, slice_of};
-use crate::pattern::Format;
 
 type Found<T> = Result<T, Fault>;
 
@@ -436,8 +435,8 @@ fn dense_integers(tensor: &AnyTensor) -> Outcome<Option<ArrayD<i64>>> {
         Number::Integer(_) if tensor.dtype() != DType::Bool => {}
         _ => return Ok(None),
     }
-    match tensor.clone().cast(DType::Int64)?.into_format(Format::Coo)? {
-        AnyTensor::Int64(crate::dynamic::AnyFormat::Coo(integers)) => integers.to_dense().map(Some),
+    match tensor.clone().cast(DType::Int64)? {
+        AnyTensor::Int64(integers) => integers.to_dense().map(Some),
         _ => Ok(None),
     }
 }

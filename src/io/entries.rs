@@ -7,9 +7,8 @@ use std::mem::take;
 use num_complex::Complex;
 
 use crate::base::alloc::{self, Allocated};
-use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
-use crate::base::index::Index;
+use crate::base::index::Width;
 use crate::base::shape::Shape;
 use crate::dynamic::AnyTensor;
 use crate::element::{DType, Element};
@@ -17,11 +16,11 @@ use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::{Block, Lines};
 use crate::io::options::{Order, ReadOptions, holds};
 use crate::io::origin::Origin;
-use crate::kernels::sort;
-use crate::pattern::CooPattern;
+use crate::pattern::AnyPattern;
+use crate::pattern::{CoordLists, IndexKind};
 use crate::tensor::Tensor;
-use crate::tensor::coo::CooTensor;
-use crate::tensor::triplets::{Duplicates, Triplets};
+use crate::tensor::erased::Erased;
+use crate::tensor::triplets::{Duplicates, Unsorted};
 
 /// How a text lists its entries, one a line: their coordinates, counted from 1, and what stands behind them.
 pub(crate) struct Listing<'a> {
@@ -32,24 +31,25 @@ pub(crate) struct Listing<'a> {
     /// How many entries there are, where that is said.
     pub(crate) declared: Option<usize>,
     pub(crate) options: &'a ReadOptions,
+    pub(crate) index: IndexKind,
 }
 
 impl Listing<'_> {
     /// Reads the rest of the file; `value` reads what stands behind the coordinates, which it finds as the last ones.
-    pub(crate) fn read<T: Element, I: Index>(
+    pub(crate) fn read<T: Element>(
         &self,
         lines: &mut Lines<impl BufRead>,
-        value: impl Fn(&Entries<T, I>, &mut Fields<'_>) -> LineResult<T> + Sync + Send,
-    ) -> Result<Entries<T, I>> {
-        let mut entries = Entries::new(self.lengths.len());
+        value: impl Fn(&Entries<T>, &mut Fields<'_>) -> LineResult<T> + Sync + Send,
+    ) -> Result<Entries<T>> {
+        let mut entries = Entries::new(self.lengths.len(), self.index.width);
         let declared = self.declared.unwrap_or(usize::MAX);
         lines.for_each_block(
             |block| self.parse(block, &value),
-            |block: Allocated<Entries<T, I>>, taken| {
+            |block: Allocated<Entries<T>>, taken| {
                 let block = block?;
                 taken.check_count(entries.values.len(), block.values.len(), declared)?;
                 entries.reserve_declared(declared, taken.bytes)?;
-                entries.append(&block, taken.before)?;
+                entries.append(block, taken.before)?;
                 entries.check_memory(self.options, taken.bytes)
             },
         )?;
@@ -58,20 +58,22 @@ impl Listing<'_> {
     }
 
     /// The entries of a block.
-    fn parse<T: Element, I: Index>(
+    fn parse<T: Element>(
         &self,
         block: &mut Block<'_>,
-        value: impl Fn(&Entries<T, I>, &mut Fields<'_>) -> LineResult<T>,
-    ) -> Allocated<Entries<T, I>> {
+        value: impl Fn(&Entries<T>, &mut Fields<'_>) -> LineResult<T>,
+    ) -> Allocated<Entries<T>> {
         let rank = self.lengths.len();
-        let mut entries = Entries::new(rank);
+        let mut entries = Entries::new(rank, self.index.width);
+        let mut pushed = Ok(());
         // Each coordinate takes two bytes at least, with the blank or the end behind it; the last line may have no end,
         // and one that is refused may have few coordinates.
         entries.reserve_exact(block.count_lines().min(block.len().div_ceil((2 * rank).max(1)) + 1))?;
         block.for_each_line(|fields, line| {
-            for (axis, (array, &length)) in entries.coords.iter_mut().zip(self.lengths).enumerate() {
+            for (axis, &length) in self.lengths.iter().enumerate() {
                 let name = self.names.get(axis).copied().unwrap_or("index");
-                array.push(I::from_usize(fields.index(name, length)?));
+                let coord = fields.index(name, length)?;
+                pushed = pushed.and_then(|()| entries.coords.push(axis, coord));
             }
             let value = value(&entries, fields)?;
             fields.end()?;
@@ -79,14 +81,15 @@ impl Listing<'_> {
             entries.values.push(value);
             Ok(())
         });
-        entries.increasing = sort::first_not_increasing(&entries.coords, entries.values.len()).is_none();
+        pushed?;
+        entries.increasing = entries.coords.increase(entries.values.len());
         Ok(entries)
     }
 }
 
 /// Entries in the order of the file; the arrays grow with the lines, whatever a header declares.
-pub(crate) struct Entries<T, I> {
-    pub(crate) coords: Vec<Vec<I>>,
+pub(crate) struct Entries<T> {
+    pub(crate) coords: CoordLists,
     pub(crate) values: Vec<T>,
     /// Where they stand.
     pub(crate) origin: Origin,
@@ -94,35 +97,36 @@ pub(crate) struct Entries<T, I> {
     increasing: bool,
 }
 
-impl<T: Element, I: Index> Entries<T, I> {
-    pub(crate) fn new(rank: usize) -> Self {
-        Entries { coords: vec![Vec::new(); rank], values: Vec::new(), origin: Origin::default(), increasing: true }
+impl<T: Element> Entries<T> {
+    pub(crate) fn new(rank: usize, width: Width) -> Self {
+        Entries {
+            coords: CoordLists::new(rank, width),
+            values: Vec::new(),
+            origin: Origin::default(),
+            increasing: true,
+        }
     }
 
     /// Refuses entries that take more memory than is allowed for so many bytes of text.
     pub(crate) fn check_memory(&self, options: &ReadOptions, bytes: u64) -> Result<()> {
         let limit = options.tensor_budget(bytes, 0);
         let order = if self.increasing { Order::Increasing } else { Order::Any };
-        options.guard_entries::<T>(self.values.len(), self.coords.len(), order, limit)
+        options.guard_entries::<T>(self.values.len(), self.coords.rank() * self.coords.width().bytes(), order, limit)
     }
 
     /// Room for exactly so many entries more.
     pub(crate) fn reserve_exact(&mut self, count: usize) -> Allocated<()> {
-        self.coords.iter_mut().try_for_each(|axis| alloc::reserve_exact(axis, count))?;
+        self.coords.reserve_exact(count)?;
         alloc::reserve_exact(&mut self.values, count)
     }
 
     /// Puts an entry, for which there is capacity, behind the others; where it is out of order,
     /// [`unordered`](Entries::unordered) is called as well.
-    pub(crate) fn push(&mut self, coords: impl IntoIterator<Item = I>, value: T) {
-        self.coords.iter_mut().zip(coords).for_each(|(axis, coord)| axis.push(coord));
+    pub(crate) fn push(&mut self, coords: [usize; 2], value: T) -> Allocated<()> {
+        let mut axes = (0..self.coords.rank()).zip(coords);
+        axes.try_for_each(|(axis, coord)| self.coords.push(axis, coord))?;
         self.values.push(value);
-    }
-
-    /// The shortest axes that the entries fit.
-    pub(crate) fn least_shape(&self) -> Shape {
-        let length = |axis: &Vec<I>| axis.iter().max().map_or(0, |&coord| coord.to_usize() + 1);
-        self.coords.iter().map(length).collect()
+        Ok(())
     }
 
     /// Gives up the order of the entries.
@@ -135,7 +139,7 @@ impl<T: Element, I: Index> Entries<T, I> {
     pub(crate) fn note_unfit(&mut self, dtype: Option<DType>, listed: impl Fn(&Self, usize) -> usize) {
         let Some(dtype) = dtype.filter(|&dtype| dtype != T::DTYPE && !self.increasing) else { return };
         let holds = holds(dtype);
-        let at = |entry: usize| self.coords.iter().map(move |axis| axis[entry].to_usize());
+        let at = |entry: usize| self.coords.coords(entry);
         let mut first: Option<(Vec<usize>, usize)> = None;
         for entry in (0..self.values.len()).filter(|&entry| !holds(self.values[entry].to_number())) {
             if first.as_ref().is_none_or(|(coords, _)| at(entry).lt(coords.iter().copied())) {
@@ -151,7 +155,7 @@ impl<T: Element, I: Index> Entries<T, I> {
     /// Reserves at once for all entries that are `declared`, as soon as the `bytes` of text that were read allow it:
     /// arrays that grow step by step are copied each time.
     pub(crate) fn reserve_declared(&mut self, declared: usize, bytes: u64) -> Allocated<()> {
-        let entry = (self.coords.len() * size_of::<I>() + size_of::<T>()) as u64;
+        let entry = (self.coords.rank() * self.coords.width().bytes() + size_of::<T>()) as u64;
         let missing = declared.saturating_sub(self.values.len());
         if missing > 0 && (declared as u64).saturating_mul(entry) <= bytes.saturating_mul(16) {
             self.reserve_exact(missing)?;
@@ -160,34 +164,31 @@ impl<T: Element, I: Index> Entries<T, I> {
     }
 
     /// Puts the entries of the next block behind these; so many lines stand before it.
-    pub(crate) fn append(&mut self, next: &Entries<T, I>, lines: u64) -> Allocated<()> {
+    pub(crate) fn append(&mut self, next: Entries<T>, lines: u64) -> Allocated<()> {
         self.origin.append(&next.origin, self.values.len(), lines);
-        let at = |entries: &Self, entry: usize| entries.coords.iter().map(|axis| axis[entry]).collect::<Vec<I>>();
         if let (Some(last), false) = (self.values.len().checked_sub(1), next.values.is_empty()) {
-            self.increasing &= at(self, last) < at(next, 0);
+            self.increasing &= self.coords.coords(last).lt(next.coords.coords(0));
         }
         self.increasing &= next.increasing;
-        let mut axes = self.coords.iter_mut().zip(&next.coords);
-        axes.try_for_each(|(axis, next)| alloc::extend(axis, next))?;
+        self.coords.append(next.coords)?;
         alloc::extend(&mut self.values, &next.values)
     }
 
     /// The tensor of these entries.
-    pub(crate) fn into_tensor(mut self, shape: Shape, duplicates: Duplicates) -> Result<CooTensor<T, I>> {
-        self.coords.iter_mut().for_each(Vec::shrink_to_fit);
+    pub(crate) fn into_tensor(mut self, shape: Shape, duplicates: Duplicates) -> Result<Erased<T>> {
         self.values.shrink_to_fit();
+        let (width, coords) = (self.coords.width(), self.coords.into_coords());
         if !self.increasing {
-            return Triplets::from_arrays_with_index(shape, self.coords, self.values)?.coalesce(duplicates);
+            return Unsorted::new(shape, coords, self.values, T::ZERO)?.coalesce(duplicates);
         }
-        let coords = self.coords.into_iter().map(Buffer::from).collect();
-        let pattern = CooPattern::from_valid(shape, self.values.len(), coords);
+        let pattern = AnyPattern::valid_coo(shape, self.values.len(), width, coords);
         Ok(Tensor::from_valid(pattern, self.values, T::ZERO))
     }
 }
 
-impl<T: Element, I: Index> Entries<T, I>
+impl<T: Element> Entries<T>
 where
-    TextTensor<I>: From<CooTensor<T, I>>,
+    TextTensor: From<Erased<T>>,
 {
     /// What the file holds; `as_listed` says of an error which entries of the file it is about.
     pub(crate) fn into_text(
@@ -195,7 +196,7 @@ where
         shape: Shape,
         duplicates: Duplicates,
         as_listed: impl FnOnce(Error) -> Error,
-    ) -> Result<Text<I>> {
+    ) -> Result<Text> {
         let (origin, increasing) = (take(&mut self.origin), self.increasing);
         let tensor = self.into_tensor(shape, duplicates).map_err(|error| origin.repeated(as_listed(error)))?;
         let origin = if increasing { origin } else { origin.sorted() };
@@ -204,25 +205,25 @@ where
 }
 
 /// What a text file holds: the tensor, and where its entries stand as far as that is known.
-pub(crate) struct Text<I> {
-    pub(crate) tensor: TextTensor<I>,
+pub(crate) struct Text {
+    pub(crate) tensor: TextTensor,
     /// That of the tensor.
-    pub(crate) pattern: CooPattern<I>,
+    pub(crate) pattern: AnyPattern,
     pub(crate) origin: Origin,
 }
 
-/// A tensor as a text file holds it: of one of the few types that text has, with coordinates of the caller's.
-pub(crate) enum TextTensor<I> {
-    Real(CooTensor<f64, I>),
-    Integer(CooTensor<i64, I>),
-    Unsigned(CooTensor<u64, I>),
-    Complex(CooTensor<Complex<f64>, I>),
+/// A tensor as a text file holds it, of one of the few types that text has.
+pub(crate) enum TextTensor {
+    Real(Erased<f64>),
+    Integer(Erased<i64>),
+    Unsigned(Erased<u64>),
+    Complex(Erased<Complex<f64>>),
 }
 
-impl<I: Index> TextTensor<I> {
+impl TextTensor {
     /// The tensor with elements of type `T`, by a checked conversion; moved where that is its own type.
-    pub(crate) fn into_typed<T: Element>(self) -> Result<CooTensor<T, I>> {
-        fn cast<V: Element, T: Element, I: Index>(tensor: CooTensor<V, I>) -> Result<CooTensor<T, I>> {
+    pub(crate) fn into_typed<T: Element>(self) -> Result<Erased<T>> {
+        fn cast<V: Element, T: Element>(tensor: Erased<V>) -> Result<Erased<T>> {
             if T::DTYPE != V::DTYPE {
                 return tensor.cast();
             }
@@ -240,8 +241,8 @@ impl<I: Index> TextTensor<I> {
 
 macro_rules! text_tensor {
     ($($Variant:ident $type:ty),*) => {$(
-        impl<I> From<CooTensor<$type, I>> for TextTensor<I> {
-            fn from(tensor: CooTensor<$type, I>) -> Self {
+        impl From<Erased<$type>> for TextTensor {
+            fn from(tensor: Erased<$type>) -> Self {
                 TextTensor::$Variant(tensor)
             }
         }
@@ -250,8 +251,8 @@ macro_rules! text_tensor {
 
 text_tensor!(Real f64, Integer i64, Unsigned u64, Complex Complex<f64>);
 
-impl From<TextTensor<u64>> for AnyTensor {
-    fn from(tensor: TextTensor<u64>) -> Self {
+impl From<TextTensor> for AnyTensor {
+    fn from(tensor: TextTensor) -> Self {
         match tensor {
             TextTensor::Real(tensor) => tensor.into(),
             TextTensor::Integer(tensor) => tensor.into(),
@@ -265,9 +266,9 @@ impl From<TextTensor<u64>> for AnyTensor {
 mod tests {
     use super::*;
 
-    fn block(rows: &[u32], increasing: bool) -> Entries<f64, u32> {
-        let mut entries = Entries::new(1);
-        entries.coords[0].extend(rows);
+    fn block(rows: &[u32], increasing: bool) -> Entries<f64> {
+        let mut entries = Entries::new(1, Width::U32);
+        rows.iter().for_each(|&row| entries.coords.push(0, row as usize).unwrap());
         entries.values.resize(rows.len(), 1.0);
         entries.increasing = increasing;
         entries
@@ -278,8 +279,14 @@ mod tests {
     fn a_block_reserves_as_many_entries_as_it_can_list() {
         let options = ReadOptions::default();
         let reserved = |text: &str, rank: usize| {
-            let listing = Listing { lengths: &vec![9; rank], names: &[], declared: None, options: &options };
-            let value = |_: &Entries<f64, u32>, fields: &mut Fields<'_>| fields.value();
+            let listing = Listing {
+                lengths: &vec![9; rank],
+                names: &[],
+                declared: None,
+                options: &options,
+                index: IndexKind::narrowest(),
+            };
+            let value = |_: &Entries<f64>, fields: &mut Fields<'_>| fields.value();
             let entries = listing.parse(&mut Block::new(text.as_bytes(), b'%'), value).unwrap();
             (entries.values.len(), entries.values.capacity())
         };
@@ -293,10 +300,10 @@ mod tests {
     fn room_for_all_that_is_declared_is_made_once_the_bytes_allow_it() {
         // An entry takes 2 * 4 + 8 bytes here, and a byte of text allows for 16.
         let reserved = |declared, bytes| {
-            let mut entries = Entries::<f64, u32>::new(2);
+            let mut entries = Entries::<f64>::new(2, Width::U32);
             entries.values.push(1.0);
             entries.reserve_declared(declared, bytes).unwrap();
-            entries.coords[1].capacity()
+            entries.coords.capacity_on(1)
         };
         assert_eq!([reserved(1000, 999), reserved(1000, 1000), reserved(1, 1000)], [0, 999, 0]);
     }
@@ -312,12 +319,13 @@ mod tests {
             (&[], &[1, 2], true),
         ] {
             let mut entries = block(first, true);
-            entries.append(&block(second, true), 0).unwrap();
+            entries.append(block(second, true), 0).unwrap();
             assert_eq!(entries.increasing, together, "{first:?} {second:?}");
-            assert_eq!(entries.coords[0], [first, second].concat());
+            let rows = entries.coords.into_coords()[0].view::<u32>().to_vec();
+            assert_eq!(rows, [first, second].concat());
         }
         let mut entries = block(&[1, 2], true);
-        entries.append(&block(&[5, 4], false), 0).unwrap();
+        entries.append(block(&[5, 4], false), 0).unwrap();
         assert!(!entries.increasing);
     }
 }

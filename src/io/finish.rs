@@ -1,16 +1,16 @@
 //! What is left to do once the entries of a file are read: element type, fill, format, and the check of the shape.
 
 use crate::base::error::{Error, Result};
-use crate::base::index::Index;
+use crate::base::index::Width;
 use crate::base::shape::Shape;
 use crate::dispatch;
 use crate::dynamic::{AnyTensor, Format};
 use crate::io::element::FileElement;
 use crate::io::entries::Text;
 use crate::io::options::{ReadOptions, parse_fill};
-use crate::pattern::{CooPattern, Pattern};
+use crate::pattern::{AnyPattern, AxisCoords};
 use crate::tensor::Tensor;
-use crate::tensor::coo::CooTensor;
+use crate::tensor::erased::Erased;
 
 impl ReadOptions {
     /// What is left to do once the entries are read: element type, fill, format, and the check of the shape.
@@ -33,14 +33,14 @@ impl ReadOptions {
     }
 
     /// [`finish`](ReadOptions::finish) for text, whose lines the errors name.
-    pub(crate) fn finish_text(&self, text: Text<u64>, bytes: u64) -> Result<AnyTensor> {
+    pub(crate) fn finish_text(&self, text: Text, bytes: u64) -> Result<AnyTensor> {
         let (tensor, pattern) = (AnyTensor::from(text.tensor), text.pattern);
         let finished = self.finish(tensor, Format::Coo, bytes);
         finished.map_err(|error| text.origin.unfit(error, |entry| pattern.coords_of(entry)))
     }
 
     /// [`finish`](ReadOptions::finish) for text that becomes a tensor of the element type that the options name.
-    pub(crate) fn finish_typed<T: FileElement, I: Index>(&self, text: Text<I>) -> Result<CooTensor<T, I>> {
+    pub(crate) fn finish_typed<T: FileElement>(&self, text: Text) -> Result<Erased<T>> {
         self.check_shape(text.pattern.shape())?;
         let tensor = text.tensor.into_typed::<T>();
         let tensor = tensor.map_err(|error| text.origin.unfit(error, |entry| text.pattern.coords_of(entry)))?;
@@ -75,7 +75,9 @@ impl ReadOptions {
 
 /// The tensor of a header, which stores nothing.
 pub(crate) fn without_entries<T: FileElement>(shape: Shape, fill: T) -> Result<AnyTensor> {
-    Ok(Tensor::from_parts(CooPattern::<u64>::empty(shape)?, Vec::new(), fill)?.into())
+    let (width, rank) = (Width::of_lengths(&shape), shape.rank());
+    let pattern = AnyPattern::valid_coo(shape, 0, width, vec![AxisCoords::empty(width); rank]);
+    Ok(Tensor::from_parts(pattern, Vec::new(), fill)?.into())
 }
 
 /// Whether the compressed offsets of `tensor` need at most `limit` bytes.

@@ -76,7 +76,7 @@ mod write;
 #[doc(no_inline)]
 #[doc(hidden)]
 pub use crate::base::temporary::remove_temporary;
-pub use crate::dynamic::{AnyFormat, AnyTensor, Format};
+pub use crate::dynamic::{AnyTensor, Format};
 pub use compression::Compression;
 pub use csv::{CsvColumns, Labelled, read_csv, read_csv_from, write_csv, write_csv_to};
 pub use element::FileElement;

@@ -149,10 +149,10 @@ impl ReadOptions {
         self.tensor_limit(bytes).saturating_sub(taken)
     }
 
-    /// Refuses `count` entries of `rank` coordinates above `limit` bytes. A limit that was asked for is one for the
+    /// Rejects `count` entries whose coordinates take `coords` bytes each, above `limit` bytes. A limit that was asked for is one for the
     /// tensor; any other is one for the work as well: the sorting of entries, or the values in another type.
-    pub(crate) fn guard_entries<T>(&self, count: usize, rank: usize, order: Order, limit: u64) -> Result<()> {
-        self.guard_entries_of(size_of::<T>(), count, rank, order, limit)
+    pub(crate) fn guard_entries<T>(&self, count: usize, coords: usize, order: Order, limit: u64) -> Result<()> {
+        self.guard_entries_of(size_of::<T>(), count, coords, order, limit)
     }
 
     /// [`guard_entries`](ReadOptions::guard_entries) of values of so many bytes.
@@ -160,11 +160,10 @@ impl ReadOptions {
         &self,
         value: usize,
         count: usize,
-        rank: usize,
+        coords: usize,
         order: Order,
         limit: u64,
     ) -> Result<()> {
-        let coords = rank.saturating_mul(size_of::<u64>());
         let sorting = if order == Order::Any { SORTING + value } else { 0 };
         let bytes = match self.max_memory {
             Some(_) => coords.saturating_add(value),
@@ -308,7 +307,7 @@ mod tests {
 
     /// The bytes of 10 entries of `f32` on three axes, which the refusal names.
     fn bytes(options: &ReadOptions, order: Order) -> u128 {
-        match options.guard_entries::<f32>(10, 3, order, 9) {
+        match options.guard_entries::<f32>(10, 3 * 8, order, 9) {
             Err(crate::Error::TooLarge { bytes, limit: 9, .. }) => bytes,
             other => panic!("{other:?}"),
         }
@@ -328,8 +327,8 @@ mod tests {
         }
         let limited = ReadOptions { max_memory: Some(1 << 30), ..typed(DType::Complex128) };
         assert_eq!(bytes(&limited, Order::Any), 10 * (3 * 8 + 4));
-        assert!(plain.guard_entries::<f32>(10, 3, Order::Dense, 280).is_ok());
-        assert!(plain.guard_entries::<f32>(10, 3, Order::Dense, 279).is_err());
+        assert!(plain.guard_entries::<f32>(10, 3 * 8, Order::Dense, 280).is_ok());
+        assert!(plain.guard_entries::<f32>(10, 3 * 8, Order::Dense, 279).is_err());
         assert!(plain.guard_entries::<f32>(usize::MAX, usize::MAX, Order::Any, u64::MAX - 1).is_err());
     }
 

@@ -6,20 +6,20 @@ use crate::base::error::Result;
 use crate::base::threads;
 use crate::io::digits::print_digits;
 use crate::io::values::FileValues;
-use crate::pattern::Pattern;
+use crate::pattern::AnyPattern;
 
 /// The entries that are printed at once.
 const BLOCK: usize = 1 << 13;
 
 /// Writes one line an entry, in row-major order: its coordinates, counted from 1, and its value.
-pub(crate) fn write_entries<P: Pattern>(writer: &mut dyn Write, pattern: &P, values: &dyn FileValues) -> Result<()> {
+pub(crate) fn write_entries(writer: &mut dyn Write, pattern: &AnyPattern, values: &dyn FileValues) -> Result<()> {
     let mut starts = (0..pattern.nnz()).step_by(BLOCK);
     let print = |start| print_block(pattern, values, start);
     threads::pipeline(|| Ok(starts.next()), print, |text| Ok(writer.write_all(&text)?))
 }
 
 /// The lines of the entries from `start` on.
-fn print_block<P: Pattern>(pattern: &P, values: &dyn FileValues, start: usize) -> Vec<u8> {
+fn print_block(pattern: &AnyPattern, values: &dyn FileValues, start: usize) -> Vec<u8> {
     let mut text = Vec::with_capacity(BLOCK.min(pattern.nnz()) * 16);
     pattern.walk_range(start..start + BLOCK, |entry, coords| {
         for &coord in coords {

@@ -10,7 +10,7 @@ use ndarray::SliceInfoElem;
 use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::base::limit::default_limit;
-use crate::dynamic::{AnyFormat, AnyTensor, Format, on_type};
+use crate::dynamic::{AnyTensor, Format, on_type};
 use crate::io::element::FileElement;
 use crate::io::entries::Text;
 use crate::io::file_format::{FileFormat, unknown_format};
@@ -20,6 +20,8 @@ use crate::io::parquet;
 use crate::io::progress::Watched;
 use crate::io::{BLOCK, gzip, mtx, npy, npz, tns};
 use crate::ops::{moved, planned_select};
+use crate::pattern::IndexKind;
+use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
 use crate::tensor::csr::CsrTensor;
 
@@ -45,7 +47,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyTensor> 
 
 /// Not generic, so that it is compiled with the library and not with each program.
 fn read_any(path: &Path, options: &ReadOptions) -> Result<AnyTensor> {
-    Content::of_path(path, options)?.into_any(options)
+    Content::of_path(path, options, IndexKind::narrowest())?.into_any(options)
 }
 
 /// The tensor that [`read`] would give, without its entries: its shape, element type, fill and format, told by the
@@ -111,7 +113,7 @@ fn read_any_slice(path: &Path, ranges: &[Range<usize>], options: &ReadOptions) -
     let x = read_any(path, options)?;
     let slice = moved::sliced(x.shape(), &slices)?;
     let limit = default_limit(x.stored_bytes());
-    on_type!(&x, x => Ok(AnyFormat::from(planned_select(&x.erased(), &slice, limit)?).into()))
+    on_type!(&x, x => Ok(planned_select(x.sparse(), &slice, limit)?.into()))
 }
 
 /// Whether a file is a table in Parquet, by its extension or else its first bytes.
@@ -139,7 +141,8 @@ pub fn read_from(
 
 fn read_any_from(reader: &mut dyn Read, format: Option<FileFormat>, options: &ReadOptions) -> Result<AnyTensor> {
     let mut reader = BufReader::with_capacity(BLOCK, Watched::new(reader, &options.progress));
-    let content = Content::of_stream(&mut reader, 0, format, "the first bytes do not tell it", options)?;
+    let untold = "the first bytes do not tell it";
+    let content = Content::of_stream(&mut reader, (0, format, untold), options, IndexKind::narrowest())?;
     content.into_any(options)
 }
 
@@ -167,8 +170,8 @@ fn read_any_from(reader: &mut dyn Read, format: Option<FileFormat>, options: &Re
 #[doc(alias = "load_npz")]
 pub fn read_coo<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOptions) -> Result<CooTensor<T, I>> {
     let options = options.clone().typed(T::DTYPE, Format::Coo);
-    match Content::of_path(path.as_ref(), &options)? {
-        Content::Text(tensor, _) => options.finish_typed(tensor),
+    match Content::of_path(path.as_ref(), &options, IndexKind::of::<I>())? {
+        Content::Text(tensor, _) => Tensor::from_erased(options.finish_typed::<T>(tensor)?),
         Content::Other(tensor) => tensor.into_coo(),
     }
 }
@@ -197,37 +200,35 @@ pub fn read_coo<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &Read
 #[doc(alias = "load_npz")]
 pub fn read_csr<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOptions) -> Result<CsrTensor<T, I>> {
     let options = options.clone().typed(T::DTYPE, Format::Csr);
-    match Content::of_path(path.as_ref(), &options)? {
+    match Content::of_path(path.as_ref(), &options, IndexKind::of::<I>())? {
         Content::Text(tensor, bytes) => {
-            let tensor: CooTensor<T, I> = options.finish_typed(tensor)?;
+            let tensor = options.finish_typed::<T>(tensor)?;
             let limit = options.tensor_budget(bytes, tensor.stored_bytes() as u64);
-            tensor.to_csr_with_limit(limit)
+            Tensor::from_erased(tensor.in_format(Format::Csr, limit)?)
         }
         Content::Other(tensor) => tensor.into_csr(),
     }
 }
 
 /// What a file holds: text, with the bytes of it, still in the types of text; or a tensor that is finished.
-enum Content<I> {
-    Text(Text<I>, u64),
+enum Content {
+    Text(Text, u64),
     Other(AnyTensor),
 }
 
-impl Content<u64> {
+impl Content {
     fn into_any(self, options: &ReadOptions) -> Result<AnyTensor> {
         match self {
             Content::Text(text, bytes) => options.finish_text(text, bytes),
             Content::Other(tensor) => Ok(tensor),
         }
     }
-}
 
-impl<I: Index> Content<I> {
-    fn of_path(path: &Path, options: &ReadOptions) -> Result<Self> {
-        Self::of_file(path, options).map_err(|error| error.in_file(path))
+    fn of_path(path: &Path, options: &ReadOptions, index: IndexKind) -> Result<Self> {
+        Self::of_file(path, options, index).map_err(|error| error.in_file(path))
     }
 
-    fn of_file(path: &Path, options: &ReadOptions) -> Result<Self> {
+    fn of_file(path: &Path, options: &ReadOptions, index: IndexKind) -> Result<Self> {
         #[cfg(feature = "parquet")]
         if path.is_dir() {
             return parquet::Dataset::open(path, options)?.read().map(Content::Other);
@@ -251,40 +252,45 @@ impl<I: Index> Content<I> {
             }
         }
         let length = if metadata.is_file() { metadata.len() } else { 0 };
-        Self::of_stream(&mut reader, length, named, "neither the extension nor the first bytes tell it", options)
+        let untold = "neither the extension nor the first bytes tell it";
+        Self::of_stream(&mut reader, (length, named, untold), options, index)
     }
 
     /// Reads a stream of `length` bytes or more, inflated where it is gzip; `untold` says why no format is known.
     fn of_stream(
         reader: &mut dyn BufRead,
-        length: u64,
-        named: Option<FileFormat>,
-        untold: &str,
+        (length, named, untold): (u64, Option<FileFormat>, &str),
         options: &ReadOptions,
+        index: IndexKind,
     ) -> Result<Self> {
         let (head, mut reader) = peek(reader)?;
         if !gzip::is_gzip(&head) {
-            return Self::of_plain(&mut reader, named.or(FileFormat::from_first_bytes(&head)), untold, options);
+            return Self::of_plain(
+                &mut reader,
+                (named.or(FileFormat::from_first_bytes(&head)), untold),
+                options,
+                index,
+            );
         }
         let mut inflated = BufReader::with_capacity(BLOCK, gzip::Inflater::new(reader, length, options));
         let (head, mut inflated) = peek(&mut inflated)?;
         match named.or(FileFormat::from_first_bytes(&head)) {
             Some(format) if format.is_archive() => Err(gzip::refused_archive(format)),
-            format => Self::of_plain(&mut inflated, format, untold, options),
+            format => Self::of_plain(&mut inflated, (format, untold), options, index),
         }
     }
 
     /// Reads a stream that is not compressed.
     fn of_plain(
         reader: &mut dyn BufRead,
-        format: Option<FileFormat>,
-        untold: &str,
+        (format, untold): (Option<FileFormat>, &str),
         options: &ReadOptions,
+        index: IndexKind,
     ) -> Result<Self> {
         let text = |(tensor, bytes)| Content::Text(tensor, bytes);
         match format {
-            Some(FileFormat::MatrixMarket) => mtx::read(reader, options).map(text),
-            Some(FileFormat::Tns) => tns::read(reader, options).map(text),
+            Some(FileFormat::MatrixMarket) => mtx::read(reader, options, index).map(text),
+            Some(FileFormat::Tns) => tns::read(reader, options, index).map(text),
             Some(FileFormat::Npy) => npy::read(&mut &mut *reader, options).map(Content::Other),
             Some(FileFormat::Npz) => {
                 let (head, mut reader) = peek(reader)?;

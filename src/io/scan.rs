@@ -16,9 +16,8 @@ use crate::io::options::{ReadOptions, WriteOptions};
 use crate::io::parquet::{Columns, Dataset, DatasetWriter, Seen};
 use crate::lazy::source::{Bins, Deal, Held, Part, Source, whole};
 use crate::lazy::{Engine, Lazy, On};
-use crate::pattern::Pattern;
-use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
+use crate::tensor::erased::SparseRef;
 
 /// A Parquet file, or a folder of them, as the beginning of a graph: it is read when the graph is computed, and by
 /// [`Chunks`](crate::lazy::Chunks) in parts.
@@ -82,7 +81,7 @@ impl<T: FileElement, I: Index, E: Engine> On<CooTensor<T, I>, E> {
             return writer.finish();
         };
         let mut sink = Sink::create(path.as_ref(), options, shape, self.memory())?;
-        self.pour(|x| sink.push(x))?;
+        self.pour(|x| sink.push(x.sparse()))?;
         sink.finish()
     }
 }
@@ -104,7 +103,7 @@ impl Sink {
 
     /// Writes the next range, or the next entries of all in order, as a tensor of the whole shape. A range of which all
     /// positions are stored has some fill, and not that of the others.
-    pub(crate) fn push<P: Pattern, T: FileElement>(&mut self, x: &Tensor<P, T>) -> Result<()> {
+    pub(crate) fn push<T: FileElement>(&mut self, x: SparseRef<'_, T>) -> Result<()> {
         if x.shape().get(1..) != self.shape.get(1..) {
             let (expected, found) = (self.shape.clone(), x.shape().clone());
             return Err(Error::ShapeMismatch { what: "a range", expected, found });

@@ -57,7 +57,7 @@ impl<E: Engine> On<AnyTensor, E> {
             return writer.finish();
         };
         let mut sink = Sink::create(path.as_ref(), options, shape, self.memory())?;
-        self.pour(|x| dispatch!(x, x => sink.push(x)))?;
+        self.pour(|x| dispatch!(x, x => sink.push(x.sparse())))?;
         sink.finish()
     }
 }

@@ -3,7 +3,6 @@
 use std::io::{BufRead, Write};
 
 use crate::base::error::{Error, Result};
-use crate::base::index::{Index, check_axes};
 use crate::base::shape::Shape;
 use crate::element::{DType, Number};
 use crate::io::MOST_AXES;
@@ -13,8 +12,9 @@ use crate::io::lines::{Lines, at_line};
 use crate::io::options::ReadOptions;
 use crate::io::print::write_entries;
 use crate::io::values::FileValues;
-use crate::pattern::Pattern;
-use crate::tensor::coo::CooTensor;
+use crate::pattern::AnyPattern;
+use crate::pattern::IndexKind;
+use crate::tensor::erased::Erased;
 
 /// What starts a comment.
 const COMMENT: u8 = b'#';
@@ -23,7 +23,7 @@ const COMMENT: u8 = b'#';
 const SHAPE: &[u8] = b"shape:";
 
 /// Reads a `.tns` file; gives the bytes of its text as well.
-pub(crate) fn read<I: Index>(reader: impl BufRead, options: &ReadOptions) -> Result<(Text<I>, u64)> {
+pub(crate) fn read(reader: impl BufRead, options: &ReadOptions, index: IndexKind) -> Result<(Text, u64)> {
     if options.only_header {
         return Err(Error::Format {
             place: "the header".into(),
@@ -32,15 +32,19 @@ pub(crate) fn read<I: Index>(reader: impl BufRead, options: &ReadOptions) -> Res
     }
     let mut lines = Lines::new(reader, COMMENT);
     let header = Header::read(&mut lines, options.shape.clone())?;
-    if let Some(shape) = &header.shape {
-        check_axes::<I>(shape)?;
-    }
-    let mut body = Body { lines, header, options };
+    let index = match &header.shape {
+        Some(shape) => {
+            (index.check)(shape)?;
+            IndexKind { width: index.for_shape(shape), ..index }
+        }
+        None => index,
+    };
+    let mut body = Body { lines, header, options, index };
     let text = match options.dtype {
-        Some(DType::UInt64) => body.read::<u64, I>(integer)?,
-        Some(DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64) => body.read::<i64, I>(integer)?,
-        Some(DType::UInt8 | DType::UInt16 | DType::UInt32) => body.read::<i64, I>(integer)?,
-        _ => body.read::<f64, I>(|fields| fields.value())?,
+        Some(DType::UInt64) => body.read::<u64>(integer)?,
+        Some(DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64) => body.read::<i64>(integer)?,
+        Some(DType::UInt8 | DType::UInt16 | DType::UInt32) => body.read::<i64>(integer)?,
+        _ => body.read::<f64>(|fields| fields.value())?,
     };
     Ok((text, body.lines.bytes()))
 }
@@ -161,33 +165,30 @@ struct Body<'a, R> {
     lines: Lines<R>,
     header: Header,
     options: &'a ReadOptions,
+    index: IndexKind,
 }
 
 impl<R: BufRead> Body<'_, R> {
-    fn read<T: Scan, I: Index>(
-        &mut self,
-        value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
-    ) -> Result<Text<I>>
+    fn read<T: Scan>(&mut self, value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send) -> Result<Text>
     where
-        TextTensor<I>: From<CooTensor<T, I>>,
+        TextTensor: From<Erased<T>>,
     {
         let Header { rank, declared, without_values, .. } = self.header;
-        let longest = (I::MAX as usize).saturating_add(1);
-        let lengths = self.header.shape.clone().unwrap_or_else(|| vec![longest; rank].into());
-        let options = self.options;
-        let listing = Listing { lengths: &lengths, names: &[], declared, options };
+        let lengths = self.header.shape.clone().unwrap_or_else(|| vec![self.index.longest; rank].into());
+        let (options, index) = (self.options, self.index);
+        let listing = Listing { lengths: &lengths, names: &[], declared, options, index };
         let mut entries = listing.read(&mut self.lines, |_, fields| match without_values {
             true => Ok(T::ONE),
             false => value(fields),
         })?;
-        let shape = self.header.shape.take().unwrap_or_else(|| entries.least_shape());
+        let shape = self.header.shape.take().unwrap_or_else(|| entries.coords.least_shape());
         entries.note_unfit(options.dtype, |_, entry| entry);
         entries.into_text(shape, options.duplicates, |error| error)
     }
 }
 
 /// Writes a tensor with a fill of zero; its shape as a comment, where the entries do not tell it.
-pub(crate) fn write<P: Pattern>(writer: &mut dyn Write, pattern: &P, values: &dyn FileValues) -> Result<()> {
+pub(crate) fn write(writer: &mut dyn Write, pattern: &AnyPattern, values: &dyn FileValues) -> Result<()> {
     if !values.is_fill_zero() {
         let what = format!("the fill {}: its gaps are zeros", values.fill());
         return Err(Error::NotRepresentable { format: ".tns", what, instead: "write .npz" });
@@ -209,9 +210,9 @@ pub(crate) fn write<P: Pattern>(writer: &mut dyn Write, pattern: &P, values: &dy
 }
 
 /// The shortest axes that the entries fit.
-fn least_lengths<P: Pattern>(pattern: &P) -> Vec<usize> {
+fn least_lengths(pattern: &AnyPattern) -> Vec<usize> {
     let mut lengths = vec![0; pattern.shape().rank()];
-    pattern.walk(|_, coords| {
+    pattern.walk_range(0..pattern.nnz(), |_, coords| {
         lengths.iter_mut().zip(coords).for_each(|(length, &coord)| *length = (coord + 1).max(*length));
         true
     });

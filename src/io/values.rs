@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use crate::element::{DType, Number};
 use crate::io::element::FileElement;
-use crate::pattern::Pattern;
-use crate::tensor::Tensor;
+use crate::tensor::erased::SparseRef;
 
 /// The values of a tensor, and its fill.
 pub(crate) trait FileValues: Sync {
@@ -38,7 +37,7 @@ struct Typed<'a, T> {
 }
 
 /// The values of a tensor without their type.
-pub(crate) fn values_of<P: Pattern, T: FileElement>(x: &Tensor<P, T>) -> impl FileValues {
+pub(crate) fn values_of<T: FileElement>(x: SparseRef<'_, T>) -> impl FileValues {
     Typed { values: x.values(), fill: x.fill() }
 }
 

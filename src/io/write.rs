@@ -4,7 +4,6 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use crate::base::error::Result;
-use crate::base::index::Index;
 use crate::dispatch;
 use crate::dynamic::AnyTensor;
 use crate::io::compression::Compression;
@@ -15,12 +14,11 @@ use crate::io::options::WriteOptions;
 use crate::io::parquet;
 use crate::io::progress::Watched;
 use crate::io::save::save;
-use crate::io::values::{FileValues, values_of};
+use crate::io::values::values_of;
 use crate::io::{BLOCK, gzip, mtx, npy, npz, tns};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
-use crate::tensor::coo::CooTensor;
-use crate::tensor::csr::CsrTensor;
+use crate::tensor::erased::SparseRef;
 
 /// Writes a tensor to the file at `path`, in the format that its extension names; all or nothing. A `.gz` after the
 /// extension asks for gzip.
@@ -139,45 +137,30 @@ impl FileTensor for AnyTensor {
     }
 }
 
-impl<T: FileElement, I: Index> FileTensor for CooTensor<T, I> {
+impl<P: Pattern, T: FileElement> FileTensor for Tensor<P, T> {
     fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()> {
-        write_as(writer, format, self, options, npz::write_coo)
+        write_as(writer, format, self.sparse(), options)
     }
 
     #[cfg(feature = "parquet")]
     fn push_to(&self, writer: &mut parquet::DatasetWriter) -> Result<()> {
-        writer.push_columns(&parquet::Columns::of(self)?)
+        writer.push_columns(&parquet::Columns::of(self.sparse())?)
     }
 }
-
-impl<T: FileElement, I: Index> FileTensor for CsrTensor<T, I> {
-    fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()> {
-        write_as(writer, format, self, options, npz::write_csr)
-    }
-
-    #[cfg(feature = "parquet")]
-    fn push_to(&self, writer: &mut parquet::DatasetWriter) -> Result<()> {
-        writer.push_columns(&parquet::Columns::of(self)?)
-    }
-}
-
-/// Writes an archive of a pattern of one format.
-type WriteArchive<P> = fn(&mut dyn Write, &P, &dyn FileValues, &WriteOptions) -> Result<()>;
 
 /// Writes a tensor in a file format. All but the archive are the same for COO and CSR.
-fn write_as<P: Pattern, T: FileElement>(
+fn write_as<T: FileElement>(
     writer: &mut dyn Write,
     format: FileFormat,
-    x: &Tensor<P, T>,
+    x: SparseRef<'_, T>,
     options: &WriteOptions,
-    write_archive: WriteArchive<P>,
 ) -> Result<()> {
     let (pattern, values) = (x.pattern(), values_of(x));
     match format {
         FileFormat::MatrixMarket => mtx::write(writer, pattern, &values),
         FileFormat::Tns => tns::write(writer, pattern, &values),
         FileFormat::Npy => npy::write(writer, pattern, &values, options),
-        FileFormat::Npz => write_archive(writer, pattern, &values, options),
+        FileFormat::Npz => npz::write(writer, pattern, &values, options),
         #[cfg(feature = "parquet")]
         FileFormat::Parquet => parquet::write(writer, &parquet::Columns::of(x)?, options),
     }

@@ -1,5 +1,8 @@
 //! Sixty-four answers in a word: what a loop over entries compares, without a branch on what it finds.
 
+use std::ops::Range;
+
+use crate::base::machine::in_wide_vectors;
 use crate::element::Element;
 
 /// The answers of a word.
@@ -17,6 +20,42 @@ fn word(f: impl Fn(usize) -> bool) -> u64 {
 #[inline(always)]
 pub(crate) fn truths<T: Element>(values: &[T]) -> u64 {
     which(values, T::is_truthy)
+}
+
+/// Writes which of the values from an entry on are truthy, into as many words as it is given. Code that reads
+/// coordinates sees no more of the values than this.
+pub(crate) type Truths<'a> = dyn Fn(usize, &mut [u64]) + Sync + 'a;
+
+/// The words that are written at once: the values of these entries are still in the cache where their coordinates are
+/// read.
+pub(crate) const WORDS: usize = 16;
+
+/// The [`Truths`] of values.
+pub(crate) fn truths_of<T: Element>(values: &[T]) -> impl Fn(usize, &mut [u64]) + Sync + '_ {
+    |start, words| {
+        in_wide_vectors(
+            #[inline(always)]
+            || {
+                for (word, values) in words.iter_mut().zip(values[start..].chunks(BITS)) {
+                    *word = truths(values);
+                }
+            },
+        );
+    }
+}
+
+/// Calls `visit` with the truths of 64 entries of a range after the other, of fewer in the end, and with these entries.
+/// Bits of entries behind the range say nothing.
+pub(crate) fn for_each_word(truths: &Truths<'_>, range: Range<usize>, mut visit: impl FnMut(u64, Range<usize>)) {
+    let mut words = [0; WORDS];
+    for start in range.clone().step_by(WORDS * BITS) {
+        let count = range.end - start;
+        let words = &mut words[..WORDS.min(count.div_ceil(BITS))];
+        truths(start, words);
+        for (&word, start) in words.iter().zip((start..).step_by(BITS)) {
+            visit(word, start..range.end.min(start + BITS));
+        }
+    }
 }
 
 /// Which of the first 64 values `is` says yes to; as many as there are.

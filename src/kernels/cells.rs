@@ -5,17 +5,24 @@
 use std::ops::Range;
 
 use crate::base::alloc::{self, Allocated};
-use crate::base::index::{Index, capped_product};
+use crate::base::index::{Index, Width, capped_product};
 use crate::base::threads;
-use crate::element::Element;
-use crate::kernels::bits::{self, BITS};
+use crate::kernels::bits::{self, BITS, Truths};
+use crate::kernels::coords::{AxisCoords, CoordSlices, of_width};
+use crate::kernels::fold::Kept;
 use crate::kernels::op::{Fault, Outcome};
-use crate::kernels::sort::Arrays;
 
 /// The cells of a word.
 const CELLS: usize = 32;
 /// The bits of a word that say whether an entry falls into a cell; those above them say whether one is truthy.
 const STORED: u64 = 0x5555_5555_5555_5555;
+
+/// Cells that an entry falls into, in order.
+pub struct StoredCells<U> {
+    /// The coordinates of the cells on each axis.
+    pub(crate) coords: Vec<AxisCoords>,
+    pub(crate) results: Vec<U>,
+}
 
 /// What falls into each cell.
 pub(crate) struct CellMap {
@@ -29,23 +36,29 @@ impl CellMap {
         entries > 0 && cells <= CELLS as u128 * entries as u128
     }
 
-    /// The map of `values` whose cell is given by their coordinates, row-major within `lengths`.
-    ///
-    /// `in_runs` says that entries side by side often fall into one cell, as they do where the last axis goes.
-    pub(crate) fn of_values<T: Element, I: Index>(
+    /// The map of `count` entries, of which `truths` tells whether they are truthy.
+    pub(crate) fn of_truths(kept: &Kept<'_>, count: usize, truths: &Truths<'_>) -> Allocated<Self> {
+        match &kept.coords {
+            CoordSlices::U32(coords) => CellMap::of_coords(coords, kept.lengths, count, truths, kept.in_runs),
+            CoordSlices::U64(coords) => CellMap::of_coords(coords, kept.lengths, count, truths, kept.in_runs),
+        }
+    }
+
+    fn of_coords<I: Index>(
         coords: &[&[I]],
         lengths: &[usize],
-        values: &[T],
+        count: usize,
+        truths: &Truths<'_>,
         in_runs: bool,
     ) -> Allocated<Self> {
         let cells = lengths.iter().product::<usize>();
         let part = |range: Range<usize>| {
             let mut map = CellMap::empty(cells)?;
-            let marked = if in_runs { map.mark_runs(coords, lengths, values, range.clone()) } else { 0 };
-            map.mark(coords, lengths, values, range.start + marked..range.end);
+            let marked = if in_runs { map.mark_runs(coords, lengths, truths, range.clone()) } else { 0 };
+            map.mark(coords, lengths, truths, range.start + marked..range.end);
             Ok(map)
         };
-        let parts = threads::map_parts(values.len(), 800, cells / CELLS, part).into_iter();
+        let parts = threads::map_parts(count, 800, cells / CELLS, part).into_iter();
         let merged = |all: Allocated<CellMap>, part: Allocated<CellMap>| {
             let mut all = all?;
             all.merge(&part?);
@@ -54,43 +67,43 @@ impl CellMap {
         parts.reduce(merged).unwrap_or(CellMap::empty(0))
     }
 
-    fn mark<T: Element, I: Index>(&mut self, coords: &[&[I]], lengths: &[usize], values: &[T], range: Range<usize>) {
-        let values = &values[range.clone()];
-        match *coords {
-            [only] => {
-                only[range].iter().zip(values).for_each(|(cell, value)| self.set(cell.to_usize(), value.is_truthy()));
-            }
-            [first, second] => {
-                let coords = first[range.clone()].iter().zip(&second[range]);
-                for ((row, column), value) in coords.zip(values) {
-                    self.set(row.to_usize() * lengths[1] + column.to_usize(), value.is_truthy());
+    fn mark<I: Index>(&mut self, coords: &[&[I]], lengths: &[usize], truths: &Truths<'_>, range: Range<usize>) {
+        bits::for_each_word(truths, range, |mut word, entries| {
+            // The lowest bit is that of the next entry.
+            let mut set = |cell: usize| {
+                self.set(cell, word & 1 == 1);
+                word >>= 1;
+            };
+            match *coords {
+                [only] => only[entries].iter().for_each(|cell| set(cell.to_usize())),
+                [first, second] => {
+                    let coords = first[entries.clone()].iter().zip(&second[entries]);
+                    coords.for_each(|(row, column)| set(row.to_usize() * lengths[1] + column.to_usize()));
                 }
+                _ => entries.for_each(|entry| set(cell_of(coords, lengths, entry))),
             }
-            _ => range.zip(values).for_each(|(entry, value)| {
-                self.set(cell_of(coords, lengths, entry), value.is_truthy());
-            }),
-        }
+        });
     }
 
     /// Marks each run of entries with one cell at once, and says how many entries that were: all but the last few.
     ///
     /// Marks of one word wait for each other: so there are fewer of them where entries in a row fall into a cell.
-    fn mark_runs<T: Element, I: Index>(
+    fn mark_runs<I: Index>(
         &mut self,
         coords: &[&[I]],
         lengths: &[usize],
-        values: &[T],
+        truths: &Truths<'_>,
         range: Range<usize>,
     ) -> usize {
-        let (blocks, _) = values[range.clone()].as_chunks::<BITS>();
-        for (values, start) in blocks.iter().zip(range.step_by(BITS)) {
+        let marked = range.len() / BITS * BITS;
+        bits::for_each_word(truths, range.start..range.start + marked, |word, Range { start, .. }| {
             // The very last block may have no entry after it: there each entry is a run.
             let changes = |axis: &&[I]| axis[start..].first_chunk().map_or(u64::MAX, bits::changes);
             let ends = coords.iter().map(changes).fold(1 << (BITS - 1), |ends, changes| ends | changes);
-            let truths = bits::any_of_runs(bits::truths(values), ends);
+            let truths = bits::any_of_runs(word, ends);
             bits::ones(ends).for_each(|end| self.set(cell_of(coords, lengths, start + end), truths >> end & 1 == 1));
-        }
-        blocks.len() * BITS
+        });
+        marked
     }
 
     /// A map of so many cells into which nothing falls.
@@ -122,19 +135,21 @@ impl CellMap {
     /// The coordinates within `lengths` of the cells that an entry falls into, in order, and whether each is truthy.
     ///
     /// The words are shared out, and with them each array.
-    pub(crate) fn into_arrays<I: Index>(self, lengths: &[usize]) -> Allocated<Arrays<I, bool>> {
+    pub(crate) fn into_cells(self, lengths: &[usize], width: Width) -> Allocated<StoredCells<bool>> {
         let (parts, ends) = self.stored_by_parts();
         let total = ends.last().copied().unwrap_or(0);
         let mut truths = alloc::zeros(total)?;
         threads::map_slices(&mut truths, &ends, |part, slots| self.write_truths(parts[part].clone(), slots));
         let axis = |axis| {
-            let mut coords = alloc::zeros(total)?;
-            threads::map_slices(&mut coords, &ends, |part, coords| {
-                self.write_axis(parts[part].clone(), lengths, axis, coords);
-            });
-            Ok(coords)
+            of_width!(width, I => {
+                let mut coords: Vec<I> = alloc::zeros(total)?;
+                threads::map_slices(&mut coords, &ends, |part, coords| {
+                    self.write_axis(parts[part].clone(), lengths, axis, coords);
+                });
+                Ok(AxisCoords::from(coords))
+            })
         };
-        Ok(((0..lengths.len()).map(axis).collect::<Allocated<_>>()?, truths))
+        Ok(StoredCells { coords: (0..lengths.len()).map(axis).collect::<Allocated<_>>()?, results: truths })
     }
 
     /// The words in parts, and where the cells stored in each of them end in a list of all.
@@ -188,12 +203,12 @@ impl CellMap {
 
 /// The coordinates within `lengths` of the cells whose mark is set, in order, and their results; nothing, where one has
 /// none.
-pub(crate) fn marked_into_arrays<I: Index, M: Sync, U: Copy + Send>(
+pub(crate) fn marked_cells<M: Sync, U: Copy + Send>(
     marks: &[M],
     is_set: impl Fn(&M) -> bool + Sync,
-    lengths: &[usize],
+    (lengths, width): (&[usize], Width),
     result: impl Fn(usize) -> Outcome<U> + Sync,
-) -> Allocated<Option<Arrays<I, U>>> {
+) -> Allocated<Option<StoredCells<U>>> {
     let parts = threads::map_parts(marks.len(), 5000, 0, |cells| {
         let mut results = alloc::with_capacity(marks[cells.clone()].iter().filter(|&mark| is_set(mark)).count())?;
         for cell in cells.filter(|&cell| is_set(&marks[cell])) {
@@ -211,7 +226,8 @@ pub(crate) fn marked_into_arrays<I: Index, M: Sync, U: Copy + Send>(
         alloc::reserve_exact(&mut results, part.len())?;
         results.extend(part);
     }
-    Ok(Some((CellMap::of_marks(marks, is_set)?.into_arrays(lengths)?.0, results)))
+    let coords = CellMap::of_marks(marks, is_set)?.into_cells(lengths, width)?.coords;
+    Ok(Some(StoredCells { coords, results }))
 }
 
 /// The row-major number within `lengths` of the cell of an entry.
@@ -233,6 +249,7 @@ pub(crate) fn number<I: Index>(coords: &[&[I]], lengths: &[usize], start: usize,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::bits::truths_of;
 
     /// Entries into cells by runs and one by one, against a map of the standard library.
     fn check(lengths: &[usize], cell_of: impl Fn(usize) -> usize, count: usize) {
@@ -248,13 +265,13 @@ mod tests {
                 .enumerate()
                 .for_each(|(at, &value)| *expected.entry(cell_of(at)).or_default() |= value != 0.0);
             for in_runs in [false, true] {
-                let map = CellMap::of_values(&coords, lengths, &values, in_runs).unwrap();
-                let (found, truths) = map.into_arrays::<u64>(lengths).unwrap();
+                let map = CellMap::of_coords(&coords, lengths, count, &truths_of(&values), in_runs).unwrap();
+                let StoredCells { coords: found, results: truths } = map.into_cells(lengths, Width::U64).unwrap();
                 assert_eq!(truths, expected.values().copied().collect::<Vec<bool>>());
                 for (axis, found) in found.iter().enumerate() {
                     let inner = lengths[axis + 1..].iter().product::<usize>();
                     let expected = expected.keys().map(|cell| (cell / inner % lengths[axis]) as u64);
-                    assert_eq!(*found, expected.collect::<Vec<_>>());
+                    assert_eq!(found.view::<u64>(), expected.collect::<Vec<_>>());
                 }
             }
         }
@@ -284,7 +301,7 @@ mod tests {
         let values: Vec<bool> = (0..900).map(|entry| entry % 3 == 0).collect();
         let map_of = |range: Range<usize>| {
             let mut map = CellMap { words: vec![0; 500_usize.div_ceil(CELLS)] };
-            map.mark(&[&columns], &[500], &values, range);
+            map.mark(&[&columns], &[500], &truths_of(&values), range);
             map
         };
         let mut merged = map_of(0..400);

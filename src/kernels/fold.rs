@@ -1,14 +1,15 @@
 //! Folds: reductions whose state after some values is all that the values after them need to know.
 
 use crate::base::alloc::{self, Allocated};
-use crate::base::index::Index;
+use crate::base::index::Width;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Element, Known, Saved};
+use crate::kernels::cells::StoredCells;
+use crate::kernels::coords::CoordSlices;
 use crate::kernels::group::{AllGaps, Gaps, Groups};
 use crate::kernels::lanes::results_of;
 use crate::kernels::op::{Op, Outcome, Outcomes};
-use crate::kernels::sort::Arrays;
 
 /// A fold over values of type `T`.
 ///
@@ -74,19 +75,14 @@ pub trait Fold<T: Element>: Op + 'static {
 
     /// A faster way for all cells that hold a value, with their coordinates, in order; of their other positions tells
     /// [`Kept::gaps`].
-    fn by_coords<I: Index>(
-        &self,
-        _kept: &Kept<'_, I>,
-        _values: &[T],
-        _gaps: &Gaps<T>,
-    ) -> Allocated<Option<Arrays<I, Self::Out>>> {
+    fn by_coords(&self, _kept: &Kept<'_>, _values: &[T], _gaps: &Gaps<T>) -> Allocated<Option<StoredCells<Self::Out>>> {
         Ok(None)
     }
 }
 
 /// The coordinates of entries on the kept axes; there is at least one.
-pub struct Kept<'a, I> {
-    pub(crate) coords: &'a [&'a [I]],
+pub struct Kept<'a> {
+    pub(crate) coords: CoordSlices<'a>,
     /// The lengths of these axes.
     pub(crate) lengths: &'a [usize],
     /// Whether the entries of a cell stand side by side: these axes lead.
@@ -98,7 +94,17 @@ pub struct Kept<'a, I> {
     pub(crate) extents: Option<(&'a [u128], usize)>,
 }
 
-impl<I> Kept<'_, I> {
+impl Kept<'_> {
+    /// Writes the row-major numbers of the cells of the entries from `start` on.
+    pub(crate) fn number(&self, start: usize, numbers: &mut [usize]) {
+        self.coords.number(self.lengths, start, numbers);
+    }
+
+    /// The lengths of the axes of the cells, and the width of the coordinates there.
+    pub(crate) fn cells_of_result(&self) -> (&[usize], Width) {
+        (self.lengths, self.coords.width())
+    }
+
     /// The number of cells there are.
     pub(crate) fn cells(&self) -> u128 {
         self.lengths.iter().fold(1, |cells: u128, &length| cells.saturating_mul(length as u128))

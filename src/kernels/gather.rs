@@ -8,10 +8,25 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::index::Index;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
+use crate::element::{Element, RawSlice, RawVec, by_raw};
 
 /// What is moved without being looked at: values and coordinates alike.
 pub trait Plain: Copy + Zeroable + Send + Sync {}
 impl<T: Copy + Zeroable + Send + Sync> Plain for T {}
+
+/// The items in the order given.
+pub(crate) fn gather<T: Plain>(items: &[T], order: &[usize]) -> Allocated<Vec<T>> {
+    threads::map(order, 1500, |entry| items[entry])
+}
+
+/// The values in the order given. Values are moved as bits, which is compiled once for each width.
+pub(crate) fn gather_values<T: Element>(values: &[T], order: &[usize]) -> Allocated<Vec<T>> {
+    gather_raw(T::raw(values), order).map(T::from_raw)
+}
+
+fn gather_raw(values: RawSlice<'_>, order: &[usize]) -> Allocated<RawVec> {
+    by_raw!(values, own => gather(own, order).map(RawVec::from))
+}
 
 /// The items of runs, one run after the other: where each starts among `items`, and, one more, where each begins among
 /// what is gathered and the last one ends.

@@ -6,11 +6,12 @@ use bytemuck::Zeroable;
 
 use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::few::Few;
-use crate::base::index::Index;
+use crate::base::index::{Index, Width};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Known};
 use crate::kernels::bits::{self, BITS};
+use crate::kernels::coords::{AxisCoords, AxisCoordsMut, by_width};
 use crate::kernels::op::Outcomes;
 
 /// Writes where the entries of each lane start into `starts`, which are zeros and one more than there are lanes.
@@ -111,28 +112,29 @@ pub(crate) fn offsets_among(kept: &[usize], offsets: &[usize]) -> Allocated<Vec<
 
 /// The lanes that store an entry: how many there are up to the end of each row, the number of each within its row, and
 /// what it is reduced to.
-pub(crate) struct Reduced<I, U> {
+pub(crate) struct Reduced<U> {
     pub(crate) row_ends: Vec<usize>,
-    pub(crate) columns: Vec<I>,
+    pub(crate) columns: AxisCoords,
     pub(crate) results: Vec<U>,
 }
 
-/// Reduces the lanes that store an entry, where `width` lanes make a row. `reduce` is given the number of the first of
-/// some lanes, their offsets, and a place for each that stores an entry.
+/// Reduces the lanes that store an entry, where `width` lanes make a row, by columns of the width `bits`. `reduce` is
+/// given the number of the first of some lanes, their offsets, and a place for each that stores an entry.
 ///
 /// Lanes are looked at block by block, so that their offsets come from memory once; each thread has a part of them.
 /// Nobody counts first how many store an entry: there are no more than lanes, nor than entries, and what the parts
 /// leave free is closed up.
-pub(crate) fn reduce_stored<I: Index, U: Zeroable + Copy + Send, E: From<AllocError> + Send>(
+pub(crate) fn reduce_stored<U: Zeroable + Copy + Send, E: From<AllocError> + Send>(
     offsets: &[usize],
     width: usize,
+    bits: Width,
     reduce: impl Fn(usize, &[usize], &mut [U]) -> Result<(), E> + Sync + Send,
-) -> Result<Reduced<I, U>, E> {
+) -> Result<Reduced<U>, E> {
     let parts = parts_of(offsets);
     let ends = room_of(offsets, &parts);
     let most = ends.last().copied().unwrap_or(0);
-    let (mut columns, mut results) = (alloc::zeros(most)?, alloc::zeros(most)?);
-    let shares = threads::split_at_ends(&mut columns, &ends).into_iter();
+    let (mut columns, mut results) = (AxisCoords::zeros(most, bits)?, alloc::zeros(most)?);
+    let shares = columns.split_mut(&ends)?.into_iter();
     let shares = shares.zip(threads::split_at_ends(&mut results, &ends)).zip(parts);
     let work = offsets.len() + offsets[offsets.len() - 1];
     let done = threads::map_each(
@@ -149,14 +151,13 @@ pub(crate) fn reduce_stored<I: Index, U: Zeroable + Copy + Send, E: From<AllocEr
             row_ends.push(stored + end);
         }
         if stored < start {
-            columns.copy_within(start..start + count, stored);
+            by_width!(&mut columns, own => own.make_mut()?.copy_within(start..start + count, stored));
             results.copy_within(start..start + count, stored);
         }
         (stored, start) = (stored + count, end);
     }
-    columns.truncate(stored);
     results.truncate(stored);
-    Ok(Reduced { row_ends, columns, results })
+    Ok(Reduced { row_ends, columns: columns.truncated(stored)?, results })
 }
 
 /// The lanes in parts of alike many lanes and entries.
@@ -188,11 +189,11 @@ fn room_of(offsets: &[usize], parts: &Few<Range<usize>>) -> Few<usize> {
 const LANES: usize = 4 * BITS;
 
 /// [`reduce_stored`] of one part: the stored lanes up to the end of each row that ends there, and of all.
-fn reduce_part<I: Index, U, E: From<AllocError>>(
+fn reduce_part<U, E: From<AllocError>>(
     offsets: &[usize],
     width: usize,
     lanes: Range<usize>,
-    columns: &mut [I],
+    mut columns: AxisCoordsMut<'_>,
     results: &mut [U],
     reduce: impl Fn(usize, &[usize], &mut [U]) -> Result<(), E>,
 ) -> Result<(Vec<usize>, usize), E> {
@@ -201,7 +202,7 @@ fn reduce_part<I: Index, U, E: From<AllocError>>(
         let column = lane % width;
         let end = lanes.end.min(lane + LANES.min(width - column));
         let block = &offsets[lane..=end];
-        let stored = list_stored(block, column, &mut columns[at..]);
+        let stored = list_columns(block, column, &mut columns, at);
         reduce(lane, block, &mut results[at..at + stored])?;
         (at, lane) = (at + stored, end);
         if lane % width == 0 {
@@ -209,6 +210,14 @@ fn reduce_part<I: Index, U, E: From<AllocError>>(
         }
     }
     Ok((row_ends, at))
+}
+
+/// [`list_stored`] from the place `at` on, in either width.
+fn list_columns(offsets: &[usize], first: usize, columns: &mut AxisCoordsMut<'_>, at: usize) -> usize {
+    match columns {
+        AxisCoordsMut::U32(columns) => list_stored(offsets, first, &mut columns[at..]),
+        AxisCoordsMut::U64(columns) => list_stored(offsets, first, &mut columns[at..]),
+    }
 }
 
 /// Writes the numbers of the lanes that store an entry, the first lane being number `first`; how many there are.
@@ -358,9 +367,9 @@ mod tests {
             results.iter_mut().zip(stored).for_each(|(result, ends)| *result = sum(ends));
             Ok::<(), AllocError>(())
         };
-        let found = reduce_stored::<u32, usize, _>(&offsets, width, reduce).unwrap();
+        let found = reduce_stored(&offsets, width, Width::U32, reduce).unwrap();
         let stored = || (0..counts.len()).filter(|&lane| counts[lane] > 0);
-        assert_eq!(found.columns, stored().map(|lane| (lane % width) as u32).collect::<Vec<_>>());
+        assert_eq!(found.columns.view::<u32>(), stored().map(|lane| (lane % width) as u32).collect::<Vec<_>>());
         assert_eq!(found.results, stored().map(|lane| sum(&offsets[lane..lane + 2])).collect::<Vec<_>>());
         let in_row = |row: &[usize]| row.iter().filter(|&&count| count > 0).count();
         let ends = counts.chunks(width).scan(0, |end, row| {
@@ -390,7 +399,7 @@ mod tests {
             0 => Ok(()),
             failed => Err(AllocError::of::<u8>(failed)),
         };
-        let found = reduce_stored::<u32, u8, _>(&offsets, 400_000, reduce);
+        let found = reduce_stored(&offsets, 400_000, Width::U32, reduce);
         assert_eq!(found.map(|_| ()), Err(AllocError::of::<u8>(1)));
     }
 }

@@ -9,9 +9,11 @@ use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::threads;
-use crate::kernels::packing::{Packing, split_axes};
+use crate::kernels::bits::{BITS, Truths};
+use crate::kernels::coords::{AxisCoords, AxisCoordsMut, CoordSlices, by_slices, by_width, of_width, slices};
+use crate::kernels::packing::Packing;
 use crate::kernels::radix::{BLOCK, Buckets, count_runs, for_each_block};
-use crate::kernels::sort::{Arrays, compare, first_decreasing, gather, gather_axes, row_major_order, starts_in_order};
+use crate::kernels::sort::{compare, first_decreasing, gather, row_major_order, starts_in_order};
 
 /// Why entries are not merged.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,54 +30,150 @@ impl From<AllocError> for Unmerged {
     }
 }
 
+/// Entries with one item each: their coordinates on each axis, and the items.
+pub(crate) type Merged<T> = (Vec<AxisCoords>, Vec<T>);
+
+/// The coordinates of entries as they are merged: where items are merged nothing else is known of them.
+trait Axes: Sync {
+    /// [`Packing::new`].
+    fn packing(&self) -> Option<Packing>;
+
+    /// [`Packing::of_many`].
+    fn packing_of_many(&self, count: usize) -> Option<Packing>;
+
+    /// Whether no entry is less than the one before it.
+    fn are_in_order(&self, count: usize) -> bool;
+
+    /// Whether an entry stands where the one before it does.
+    fn is_repeated(&self, entry: usize) -> bool;
+
+    /// [`Packing::pack`].
+    fn pack(&self, packing: &Packing, range: Range<usize>, from: u32, keys: &mut [u64]);
+
+    /// The order that sorts the entries; `None` if they are in it.
+    fn order(&self, count: usize) -> Allocated<Option<Vec<usize>>>;
+
+    /// The coordinates of all entries in an order, or as they come.
+    fn gather(&self, order: Option<&[usize]>) -> Allocated<Vec<AxisCoords>>;
+
+    /// Zeros for the coordinates of so many entries.
+    fn zeros(&self, count: usize) -> Allocated<Vec<AxisCoords>>;
+}
+
+impl<I: Index> Axes for Few<&[I]> {
+    fn packing(&self) -> Option<Packing> {
+        Packing::new(self)
+    }
+
+    fn packing_of_many(&self, count: usize) -> Option<Packing> {
+        Packing::of_many(self, count)
+    }
+
+    fn are_in_order(&self, count: usize) -> bool {
+        first_decreasing(self, count).is_none()
+    }
+
+    fn is_repeated(&self, entry: usize) -> bool {
+        compare(self, entry - 1, entry).is_eq()
+    }
+
+    fn pack(&self, packing: &Packing, range: Range<usize>, from: u32, keys: &mut [u64]) {
+        packing.pack(self, range, from, keys);
+    }
+
+    fn order(&self, count: usize) -> Allocated<Option<Vec<usize>>> {
+        row_major_order(self, count)
+    }
+
+    fn gather(&self, order: Option<&[usize]>) -> Allocated<Vec<AxisCoords>> {
+        let axis = |&axis: &&[I]| match order {
+            Some(order) => gather(axis, order).map(AxisCoords::from),
+            None => alloc::collect(axis.iter().copied()).map(AxisCoords::from),
+        };
+        self.iter().map(axis).collect()
+    }
+
+    fn zeros(&self, count: usize) -> Allocated<Vec<AxisCoords>> {
+        self.iter().map(|_| AxisCoords::zeros(count, I::WIDTH)).collect()
+    }
+}
+
+fn axes_of<'a>(coords: &'a CoordSlices<'_>) -> &'a dyn Axes {
+    match coords {
+        CoordSlices::U32(axes) => axes,
+        CoordSlices::U64(axes) => axes,
+    }
+}
+
 /// The entries in row-major order, with `merge` of the items at each position, from left to right in input order; or
 /// the first position where it gives nothing. Arrays that are owned may hold the result in the end.
-pub(crate) fn merged<I: Index, T: Copy + Zeroable + Send + Sync>(
-    coords: Vec<Cow<'_, [I]>>,
+pub(crate) fn merged<T: Copy + Zeroable + Send + Sync>(
+    coords: Cow<'_, [AxisCoords]>,
     items: Cow<'_, [T]>,
     merge: impl Fn(T, T) -> Option<T> + Sync + Send,
-) -> Result<Arrays<I, T>, Unmerged> {
-    let count = items.len();
-    let Some(packing) = Packing::of_many(&coords, count) else {
-        return merged_by_groups(&coords, &items, merge);
+) -> Result<Merged<T>, Unmerged> {
+    let (count, slices) = (items.len(), slices(&coords));
+    let axes = axes_of(&slices);
+    let Some(packing) = axes.packing_of_many(count) else {
+        return merged_by_groups(axes, &items, merge);
     };
-    if first_decreasing(&coords, count).is_none() {
-        return merged_in_order(&packing, &coords, count, |entry| items[entry], merge);
+    if axes.are_in_order(count) {
+        return merged_in_order(&packing, axes, count, |entry| items[entry], merge);
     }
-    let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| packing.pack(&coords, range, from, keys);
+    let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| axes.pack(&packing, range, from, keys);
     let mut buckets = Buckets::deal(count, packing.bits(), 0, keys, |entry| items[entry])?;
     let spans = Spans::of_buckets(&mut buckets)?;
     let total = spans.total();
-    let coords = coords.into_iter().map(|axis| reused(axis, total)).collect::<Allocated<_>>()?;
+    let coords = match coords {
+        Cow::Borrowed(_) => axes.zeros(total)?,
+        Cow::Owned(coords) => coords.into_iter().map(|axis| shrunk(axis, total)).collect::<Allocated<_>>()?,
+    };
     if total == count {
-        return Ok((packing.unpack_all(&buckets.keys, coords), buckets.items));
+        return Ok((unpacked(&packing, &buckets.keys, coords)?, buckets.items));
     }
     let keys = |range: Range<usize>, keys: &mut [u64]| keys.copy_from_slice(&buckets.keys[range]);
     merge_runs(&packing, spans, (coords, reused(items, total)?), keys, |entry| buckets.items[entry], merge)
 }
 
-/// The positions at which `count` entries stand, in row-major order, and for each whether any entry there `is_truthy`.
-pub(crate) fn any_merged<I: Index>(
-    coords: &[&[I]],
-    count: usize,
-    is_truthy: impl Fn(usize) -> bool + Sync + Send,
-) -> Allocated<Arrays<I, bool>> {
+/// The coordinates of all `keys`, written over `coords`.
+fn unpacked(packing: &Packing, keys: &[u64], coords: Vec<AxisCoords>) -> Allocated<Vec<AxisCoords>> {
+    let Some(first) = coords.first() else { return Ok(coords) };
+    of_width!(first.width(), I => {
+        let coords = coords.into_iter().map(AxisCoords::into_vec::<I>).collect::<Allocated<_>>()?;
+        Ok(packing.unpack_all(keys, coords).into_iter().map(AxisCoords::from).collect())
+    })
+}
+
+/// The positions at which `count` entries stand, in row-major order, and for each whether any entry there is truthy.
+pub(crate) fn any_merged(coords: &CoordSlices<'_>, count: usize, truths: &Truths<'_>) -> Allocated<Merged<bool>> {
+    let (axes, words) = (axes_of(coords), truth_words(count, truths)?);
+    let words = &words[..];
+    let is_truthy = |entry: usize| words[entry / BITS] >> (entry % BITS) & 1 == 1;
     let or = |a, b| Some(a | b);
-    let merged = match Packing::new(coords) {
-        Some(packing) if first_decreasing(coords, count).is_none() => {
-            merged_in_order(&packing, coords, count, is_truthy, or)
-        }
-        Some(packing) if packing.bits() < u64::BITS => return any_sorted(&packing, coords, count, is_truthy),
+    let merged = match axes.packing() {
+        Some(packing) if axes.are_in_order(count) => merged_in_order(&packing, axes, count, is_truthy, or),
+        Some(packing) if packing.bits() < u64::BITS => return any_sorted(&packing, axes, count, is_truthy),
         _ => {
             let truths = alloc::collect((0..count).map(is_truthy))?;
-            merged(coords.iter().map(|&axis| Cow::from(axis)).collect(), truths.into(), or)
+            merged_by_groups(axes, &truths, or)
         }
     };
     or_merged(merged)
 }
 
+/// Whether each of `count` entries is truthy, a bit each: it is asked for in any order.
+fn truth_words(count: usize, truths: &Truths<'_>) -> Allocated<Few<u64>> {
+    if count > BITS {
+        let write = |range: Range<usize>, words: &mut [u64]| truths(range.start * BITS, words);
+        return threads::filled(count.div_ceil(BITS), 300 * BITS, write).map(Few::Many);
+    }
+    let mut word = [0];
+    truths(0, &mut word);
+    Ok(Few::One(word))
+}
+
 /// What was merged by an `or`, which fails nowhere.
-fn or_merged<I: Index>(merged: Result<Arrays<I, bool>, Unmerged>) -> Allocated<Arrays<I, bool>> {
+fn or_merged(merged: Result<Merged<bool>, Unmerged>) -> Allocated<Merged<bool>> {
     match merged {
         Ok(merged) => Ok(merged),
         Err(Unmerged::AllocError(refused)) => Err(refused),
@@ -84,20 +182,20 @@ fn or_merged<I: Index>(merged: Result<Arrays<I, bool>, Unmerged>) -> Allocated<A
 }
 
 /// [`any_merged`] where the truth is the lowest bit of a key, which has nothing to carry then.
-fn any_sorted<I: Index>(
+fn any_sorted(
     packing: &Packing,
-    coords: &[&[I]],
+    axes: &dyn Axes,
     count: usize,
     is_truthy: impl Fn(usize) -> bool + Sync + Send,
-) -> Allocated<Arrays<I, bool>> {
+) -> Allocated<Merged<bool>> {
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| {
-        packing.pack(coords, range.clone(), from.saturating_sub(1), keys);
+        axes.pack(packing, range.clone(), from.saturating_sub(1), keys);
         let truth = |entry| u64::from(from == 0 && is_truthy(entry));
         keys.iter_mut().zip(range).for_each(|(key, entry)| *key = *key << 1 | truth(entry));
     };
     let mut buckets = Buckets::deal(count, packing.bits() + 1, 1, keys, |_| ())?;
     let spans = Spans::of_buckets(&mut buckets)?;
-    let output = (packing.zeros(spans.total())?, alloc::zeros(spans.total())?);
+    let output = (axes.zeros(spans.total())?, alloc::zeros(spans.total())?);
     let tagged = &buckets.keys;
     let keys = |range: Range<usize>, keys: &mut [u64]| {
         keys.iter_mut().zip(&tagged[range]).for_each(|(key, tagged)| *key = tagged >> 1);
@@ -106,16 +204,16 @@ fn any_sorted<I: Index>(
 }
 
 /// [`merged`] of entries in order.
-fn merged_in_order<I: Index, A: AsRef<[I]> + Sync, T: Copy + Zeroable + Send + Sync>(
+fn merged_in_order<T: Copy + Zeroable + Send + Sync>(
     packing: &Packing,
-    coords: &[A],
+    axes: &dyn Axes,
     count: usize,
     item: impl Fn(usize) -> T + Sync + Send,
     merge: impl Fn(T, T) -> Option<T> + Sync + Send,
-) -> Result<Arrays<I, T>, Unmerged> {
-    let keys = |range: Range<usize>, keys: &mut [u64]| packing.pack(coords, range, 0, keys);
-    let spans = Spans::in_order(count, keys, |entry| compare(coords, entry - 1, entry).is_eq());
-    let output = (packing.zeros(spans.total())?, alloc::zeros(spans.total())?);
+) -> Result<Merged<T>, Unmerged> {
+    let keys = |range: Range<usize>, keys: &mut [u64]| axes.pack(packing, range, 0, keys);
+    let spans = Spans::in_order(count, keys, |entry| axes.is_repeated(entry));
+    let output = (axes.zeros(spans.total())?, alloc::zeros(spans.total())?);
     merge_runs(packing, spans, output, keys, item, merge)
 }
 
@@ -131,35 +229,44 @@ fn reused<T: Copy + Zeroable>(array: Cow<'_, [T]>, count: usize) -> Allocated<Ve
     }
 }
 
+/// [`reused`] coordinates.
+fn shrunk(coords: AxisCoords, count: usize) -> Allocated<AxisCoords> {
+    by_width!(coords, own => reused(Cow::Owned(own.into_vec()?), count).map(AxisCoords::from))
+}
+
 /// [`merged`] where coordinates are too large for one key.
-fn merged_by_groups<I: Index, T: Copy + Zeroable + Send + Sync>(
-    coords: &[Cow<'_, [I]>],
+fn merged_by_groups<T: Copy + Zeroable + Send + Sync>(
+    axes: &dyn Axes,
     items: &[T],
     merge: impl Fn(T, T) -> Option<T>,
-) -> Result<Arrays<I, T>, Unmerged> {
-    let (coords, items) = match row_major_order(coords, items.len())? {
-        Some(order) => (gather_axes(coords, &order)?, gather(items, &order)?),
-        None => {
-            let coords = coords.iter().map(|axis| alloc::collect(axis.iter().copied())).collect::<Allocated<_>>()?;
-            (coords, alloc::collect(items.iter().copied())?)
-        }
+) -> Result<Merged<T>, Unmerged> {
+    let order = axes.order(items.len())?;
+    let coords = axes.gather(order.as_deref())?;
+    let items = match order {
+        Some(order) => gather(items, &order)?,
+        None => alloc::collect(items.iter().copied())?,
     };
-    let starts = starts_in_order(&coords, items.len())?;
+    let starts = starts_of(&coords, items.len())?;
     match starts.len() - 1 == items.len() {
         true => Ok((coords, items)),
         false => merge_sorted(&coords, &items, &starts, merge),
     }
 }
 
+/// Where the runs of equal ones start among entries in order.
+fn starts_of(coords: &[AxisCoords], count: usize) -> Allocated<Vec<usize>> {
+    by_slices!(coords, own => starts_in_order(&own, count))
+}
+
 /// [`merged`] of entries in order, whose runs of equal ones start at `starts`.
-fn merge_sorted<I: Index, T: Copy + Send + Sync>(
-    coords: &[Vec<I>],
+fn merge_sorted<T: Copy + Send + Sync>(
+    coords: &[AxisCoords],
     items: &[T],
     starts: &[usize],
     merge: impl Fn(T, T) -> Option<T>,
-) -> Result<Arrays<I, T>, Unmerged> {
+) -> Result<Merged<T>, Unmerged> {
     let runs = starts.windows(2).map(|ends| ends[0]..ends[1]);
-    let position = |entry: usize| coords.iter().map(|axis| axis[entry].to_usize()).collect::<Vec<_>>();
+    let position = |entry: usize| coords.iter().map(|axis| axis.at(entry)).collect::<Vec<_>>();
     let mut merged = alloc::with_capacity(runs.len())?;
     for run in runs.clone() {
         let mut rest = items[run.start + 1..run.end].iter().copied();
@@ -167,7 +274,7 @@ fn merge_sorted<I: Index, T: Copy + Send + Sync>(
         merged.push(item.ok_or_else(|| Unmerged::At(position(run.start)))?);
     }
     let firsts = alloc::collect(runs.map(|run| run.start))?;
-    Ok((gather_axes(coords, &firsts)?, merged))
+    Ok((coords.iter().map(|axis| axis.gather(&firsts)).collect::<Allocated<_>>()?, merged))
 }
 
 /// Entries in order, in parts that cut no run of equal ones.
@@ -225,32 +332,51 @@ impl Spans {
 }
 
 /// What one thread writes: the runs of a span of entries.
-struct Share<'a, I, T> {
+struct Share<'a, T> {
     span: Range<usize>,
-    coords: Vec<&'a mut [I]>,
+    coords: Vec<AxisCoordsMut<'a>>,
     items: &'a mut [T],
 }
 
 /// Merges the runs of equal keys into `output`.
-fn merge_runs<I: Index, T: Copy + Zeroable + Send + Sync>(
+fn merge_runs<T: Copy + Zeroable + Send + Sync>(
     packing: &Packing,
     spans: Spans,
-    (mut coords, mut items): Arrays<I, T>,
+    (mut coords, mut items): Merged<T>,
     keys: impl Fn(Range<usize>, &mut [u64]) + Sync + Send,
     item: impl Fn(usize) -> T + Sync + Send,
     merge: impl Fn(T, T) -> Option<T> + Sync + Send,
-) -> Result<Arrays<I, T>, Unmerged> {
+) -> Result<Merged<T>, Unmerged> {
     let count = spans.entries.last().map_or(0, |span| span.end);
-    let pieces = split_axes(&mut coords, &spans.ends).into_iter();
+    let pieces = split_axes(&mut coords, &spans.ends)?.into_iter();
     let places = pieces.zip(threads::split_at_ends(&mut items, &spans.ends));
     let shares = spans.entries.into_iter().zip(places).map(|(span, (coords, items))| Share { span, coords, items });
-    let write = |block: &mut _, share: Share<'_, I, T>| share.write(packing, block, &keys, &item, &merge);
+    let write = |block: &mut _, share: Share<'_, T>| share.write(packing, block, &keys, &item, &merge);
     let written = threads::map_each(shares.collect(), count, || [0; BLOCK], write);
     let written: Result<(), u64> = written.into_iter().collect();
     written.map(|()| (coords, items)).map_err(|key| Unmerged::At(packing.position(key)))
 }
 
-impl<I: Index, T: Copy> Share<'_, I, T> {
+/// The arrays cut at `ends`: of each piece those of all axes.
+fn split_axes<'a>(coords: &'a mut [AxisCoords], ends: &[usize]) -> Allocated<Few<Vec<AxisCoordsMut<'a>>>> {
+    let mut pieces: Few<Vec<_>> = ends.iter().map(|_| Vec::with_capacity(coords.len())).collect();
+    for axis in coords {
+        pieces.iter_mut().zip(axis.split_mut(ends)?).for_each(|(piece, slice)| piece.push(slice));
+    }
+    Ok(pieces)
+}
+
+/// Writes the coordinates of `keys` on all axes from the place `at` on.
+fn unpack(packing: &Packing, keys: &[u64], coords: &mut [AxisCoordsMut<'_>], at: usize) {
+    for (axis, coords) in coords.iter_mut().enumerate() {
+        match coords {
+            AxisCoordsMut::U32(own) => packing.unpack_axis(axis, keys, &mut own[at..]),
+            AxisCoordsMut::U64(own) => packing.unpack_axis(axis, keys, &mut own[at..]),
+        }
+    }
+}
+
+impl<T: Copy> Share<'_, T> {
     /// Writes the first of each run, and merges the others into it; fails with the key where that fails.
     fn write(
         mut self,
@@ -276,7 +402,7 @@ impl<I: Index, T: Copy> Share<'_, I, T> {
                 self.items[runs] = item;
                 (runs, last) = (runs + 1, key);
             }
-            packing.unpack(&block[..runs - before], &mut self.coords, before);
+            unpack(packing, &block[..runs - before], &mut self.coords, before);
         }
         Ok(())
     }
@@ -285,6 +411,7 @@ impl<I: Index, T: Copy> Share<'_, I, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::bits::truths_of;
     use std::collections::BTreeMap;
 
     /// Merges the numbers of entries in a way that tells their order.
@@ -307,23 +434,25 @@ mod tests {
 
     /// Small coordinates, and those that fit no key.
     fn check(coords: &[Vec<u64>], count: usize) {
-        let expected = expected(coords, count);
+        let (expected, rank) = (expected(coords, count), coords.len());
         let entries: Vec<u64> = (0..count as u64).collect();
         for shift in [0, 46] {
             let coords: Vec<Vec<u64>> =
                 coords.iter().map(|axis| axis.iter().map(|coord| coord << shift).collect()).collect();
-            let owned = merged(coords.iter().cloned().map(Cow::from).collect(), entries.clone().into(), trail);
-            let borrowed = merged(coords.iter().map(Cow::from).collect(), Cow::from(&entries), trail);
-            assert_eq!(owned, borrowed);
-            let (merged_coords, items) = owned.unwrap();
+            let coords: Vec<AxisCoords> = coords.into_iter().map(AxisCoords::from).collect();
+            let borrowed = merged(Cow::Borrowed(&coords), Cow::from(&entries), trail).unwrap();
+            let thirds: Vec<bool> = (0..count).map(|entry| entry % 3 == 0).collect();
+            let truths = any_merged(&slices(&coords), count, &truths_of(&thirds)).unwrap();
+            let (merged_coords, items) = merged(Cow::Owned(coords), entries.clone().into(), trail).unwrap();
+            assert!((&merged_coords, &items) == (&borrowed.0, &borrowed.1));
             assert!(items.iter().eq(expected.values().map(|(merged, _)| merged)));
             for (axis, merged) in merged_coords.iter().enumerate() {
-                assert!(merged.iter().copied().eq(expected.keys().map(|position| position[axis] << shift)));
+                let merged = merged.view::<u64>().iter().copied();
+                assert!(merged.eq(expected.keys().map(|position| position[axis] << shift)));
             }
-            assert_eq!(merged_coords.len(), coords.len());
-            let coords: Vec<&[u64]> = coords.iter().map(Vec::as_slice).collect();
-            let truths = expected.values().map(|&(_, truth)| truth).collect();
-            assert_eq!(any_merged(&coords, count, |entry| entry % 3 == 0), Ok((merged_coords, truths)));
+            assert_eq!(merged_coords.len(), rank);
+            assert!(truths.0 == merged_coords);
+            assert!(truths.1.iter().eq(expected.values().map(|(_, truth)| truth)));
         }
     }
 
@@ -354,8 +483,9 @@ mod tests {
         let in_order = [vec![1u64, 2, 2, 9, 9], vec![1, 3, 3, 0, 0]];
         let large = coords.clone().map(|axis| axis.into_iter().map(|coord| coord << 50).collect::<Vec<_>>());
         for (coords, position) in [(&coords, vec![2, 3]), (&in_order, vec![2, 3]), (&large, vec![2 << 50, 3 << 50])] {
-            let coords = coords.iter().map(Cow::from).collect();
-            assert_eq!(merged::<u64, u8>(coords, vec![0; 5].into(), |_, _| None), Err(Unmerged::At(position)));
+            let coords: Vec<AxisCoords> = coords.iter().cloned().map(AxisCoords::from).collect();
+            let refused = merged::<u8>(coords.into(), vec![0; 5].into(), |_, _| None).err();
+            assert_eq!(refused, Some(Unmerged::At(position)));
         }
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod any;
 pub(crate) mod beside_gaps;
 pub(crate) mod bits;
 pub(crate) mod cells;
+pub(crate) mod coords;
 pub(crate) mod dense_sparse;
 pub(crate) mod dots;
 pub(crate) mod extreme;

@@ -130,10 +130,14 @@ impl Packing {
 
     /// Writes the coordinates of `keys` into `coords`, from the place `at` on.
     pub(crate) fn unpack<I: Index>(&self, keys: &[u64], coords: &mut [&mut [I]], at: usize) {
-        for (axis, field) in coords.iter_mut().zip(&self.fields) {
-            for (coord, key) in axis[at..].iter_mut().zip(keys) {
-                *coord = I::from_usize((key >> field.shift & field.mask) as usize);
-            }
+        coords.iter_mut().enumerate().for_each(|(axis, coords)| self.unpack_axis(axis, keys, &mut coords[at..]));
+    }
+
+    /// Writes the coordinates of `keys` on one axis.
+    pub(crate) fn unpack_axis<I: Index>(&self, axis: usize, keys: &[u64], coords: &mut [I]) {
+        let Field { shift, mask } = self.fields[axis];
+        for (coord, key) in coords.iter_mut().zip(keys) {
+            *coord = I::from_usize((key >> shift & mask) as usize);
         }
     }
 

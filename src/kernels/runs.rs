@@ -11,18 +11,26 @@ use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::Element;
-use crate::kernels::bits::{self, BITS};
+use crate::kernels::bits::{self, BITS, Truths, WORDS};
+use crate::kernels::cells::StoredCells;
+use crate::kernels::coords::{AxisCoords, CoordSlices};
 use crate::kernels::packing::split_axes;
-use crate::kernels::sort::Arrays;
 
-/// The coordinates of each run, and whether any of its values is truthy; `coords` are those of the axes that are kept.
-pub(crate) fn any_of_runs<T: Element, I: Index>(coords: &[&[I]], values: &[T]) -> Allocated<Arrays<I, bool>> {
+/// The coordinates of each run of `count` entries, and whether any of them is truthy; `coords` are those of the axes
+/// that are kept.
+pub(crate) fn any_of_runs(coords: &CoordSlices<'_>, count: usize, truths: &Truths<'_>) -> Allocated<StoredCells<bool>> {
+    match coords {
+        CoordSlices::U32(coords) => any_by_coords(coords, count, truths),
+        CoordSlices::U64(coords) => any_by_coords(coords, count, truths),
+    }
+}
+
+fn any_by_coords<I: Index>(coords: &[&[I]], count: usize, truths: &Truths<'_>) -> Allocated<StoredCells<bool>> {
     let part = |entries: Range<usize>| {
         let blocks = entries.start.div_ceil(BITS)..entries.end.div_ceil(BITS);
-        Ok(Part { ends: mark_ends(coords, values.len(), blocks.clone())?, start: blocks.start * BITS })
+        Ok(Part { ends: mark_ends(coords, count, blocks.clone())?, start: blocks.start * BITS })
     };
-    let parts = threads::map_parts(values.len(), 500, 0, part).into_iter().collect::<Allocated<Few<_>>>()?;
+    let parts = threads::map_parts(count, 500, 0, part).into_iter().collect::<Allocated<Few<_>>>()?;
     let slots: Few<usize> = parts
         .iter()
         .scan(0, |end, part| {
@@ -31,14 +39,14 @@ pub(crate) fn any_of_runs<T: Element, I: Index>(coords: &[&[I]], values: &[T]) -
         })
         .collect();
     let total = slots.last().copied().unwrap_or(0);
-    let mut truths = alloc::zeros(total)?;
+    let mut found = alloc::zeros(total)?;
     let mut kept: Vec<Vec<I>> = coords.iter().map(|_| alloc::zeros(total)).collect::<Allocated<_>>()?;
-    let places = threads::split_at_ends(&mut truths, &slots).into_iter().zip(split_axes(&mut kept, &slots));
+    let places = threads::split_at_ends(&mut found, &slots).into_iter().zip(split_axes(&mut kept, &slots));
     let shares = parts.iter().zip(places).collect();
-    let fill = |(): &mut (), (part, (truths, kept)): (&Part, _)| part.fill(coords, values, truths, kept);
-    let left = threads::map_each(shares, values.len(), || (), fill);
-    carry_over(&mut truths, &slots, &left);
-    Ok((kept, truths))
+    let fill = |(): &mut (), (part, (found, kept)): (&Part, _)| part.fill(coords, truths, found, kept);
+    let left = threads::map_each(shares, count, || (), fill);
+    carry_over(&mut found, &slots, &left);
+    Ok(StoredCells { coords: kept.into_iter().map(AxisCoords::from).collect(), results: found })
 }
 
 /// A run that goes on in the next parts is true if it is so in any of them: `left` tells for each part whether what
@@ -89,33 +97,36 @@ impl Part {
     /// whether what lies behind the last end is true.
     ///
     /// All in one loop, not one for each array, which would look for the ends each time.
-    fn fill<T: Element, I: Index>(
+    fn fill<I: Index>(
         &self,
         coords: &[&[I]],
-        values: &[T],
-        truths: &mut [bool],
+        truths: &Truths<'_>,
+        found: &mut [bool],
         mut kept: Vec<&mut [I]>,
     ) -> bool {
-        let mut is_true_so_far = false;
-        let mut filled = 0;
+        let (mut words, mut filled, mut is_true_so_far) = ([0; WORDS], 0, false);
         in_wide_vectors(
             #[inline(always)]
             || {
-                for (&ends, start) in self.ends.iter().zip((self.start..).step_by(BITS)) {
-                    let slots = filled..filled + ends.count_ones() as usize;
-                    let word = bits::truths(&values[start..]) | u64::from(is_true_so_far);
-                    let of_runs = bits::any_of_runs(word, ends);
-                    for (end, truth) in bits::ones(ends).zip(&mut truths[slots.clone()]) {
-                        *truth = of_runs >> end & 1 == 1;
-                    }
-                    for (axis, kept) in coords.iter().zip(&mut kept) {
-                        for (end, coord) in bits::ones(ends).zip(&mut kept[slots.clone()]) {
-                            *coord = axis[start + end];
+                for (ends, start) in self.ends.chunks(WORDS).zip((self.start..).step_by(WORDS * BITS)) {
+                    truths(start, &mut words[..ends.len()]);
+                    for ((&ends, &word), start) in ends.iter().zip(&words).zip((start..).step_by(BITS)) {
+                        let slots = filled..filled + ends.count_ones() as usize;
+                        let word = word | u64::from(is_true_so_far);
+                        let of_runs = bits::any_of_runs(word, ends);
+                        for (end, found) in bits::ones(ends).zip(&mut found[slots.clone()]) {
+                            *found = of_runs >> end & 1 == 1;
                         }
+                        for (axis, kept) in coords.iter().zip(&mut kept) {
+                            for (end, coord) in bits::ones(ends).zip(&mut kept[slots.clone()]) {
+                                *coord = axis[start + end];
+                            }
+                        }
+                        filled = slots.end;
+                        // What lies above the last end belongs to a run that goes on.
+                        is_true_so_far =
+                            word.checked_shr(u64::BITS - ends.leading_zeros()).is_some_and(|rest| rest != 0);
                     }
-                    filled = slots.end;
-                    // What lies above the last end belongs to a run that goes on.
-                    is_true_so_far = word.checked_shr(u64::BITS - ends.leading_zeros()).is_some_and(|rest| rest != 0);
                 }
             },
         );
@@ -126,6 +137,8 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::bits::truths_of;
+    use crate::kernels::coords::slices;
 
     /// Runs of the given lengths, of which every third is true by one value, against chunks.
     fn check(lengths: &[usize], width: usize, truthy: impl Fn(usize, usize) -> bool) {
@@ -136,10 +149,12 @@ mod tests {
             .flat_map(|(run, &length)| (0..length).map(move |at| (run, at)))
             .map(|(run, at)| f32::from(u8::from(truthy(run, at))))
             .collect();
-        let (found, truths) = any_of_runs(&[&rows, &columns], &values).unwrap();
+        let coords = [rows, columns].map(AxisCoords::from);
+        let found = any_of_runs(&slices(&coords), values.len(), &truths_of(&values)).unwrap();
+        let StoredCells { coords: found, results: truths } = found;
         let stored: Vec<usize> = runs().filter(|(_, length)| **length > 0).map(|(run, _)| run).collect();
-        assert_eq!(found[0], stored.iter().map(|run| (run / width) as u32).collect::<Vec<_>>());
-        assert_eq!(found[1], stored.iter().map(|run| (run % width) as u32).collect::<Vec<_>>());
+        assert_eq!(found[0].view::<u32>(), stored.iter().map(|run| (run / width) as u32).collect::<Vec<_>>());
+        assert_eq!(found[1].view::<u32>(), stored.iter().map(|run| (run % width) as u32).collect::<Vec<_>>());
         let expected: Vec<bool> = stored.iter().map(|&run| (0..lengths[run]).any(|at| truthy(run, at))).collect();
         assert_eq!(truths, expected);
     }

@@ -5,14 +5,12 @@
 use std::ops::Range;
 
 use crate::base::alloc::{self, Allocated};
-use crate::base::index::Index;
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::cells::{marked_into_arrays, number};
+use crate::kernels::cells::{StoredCells, marked_cells};
 use crate::kernels::fold::{Fold, Kept, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::op::Outcome;
-use crate::kernels::sort::Arrays;
 
 /// The bytes of the table for each entry: with more it would outgrow what the entries take.
 const BYTES_AN_ENTRY: u128 = 10;
@@ -78,12 +76,12 @@ impl<C: Copy> Table<C> {
 /// coordinates, in order.
 /// Nothing, where there are too many cells for that, where one does not hold what was added, and where one has no
 /// result.
-pub(crate) fn scatter<T: Element, I: Index, C: Copy + Send + Sync, U: Copy + Send>(
-    kept: &Kept<'_, I>,
+pub(crate) fn scatter<T: Element, C: Copy + Send + Sync, U: Copy + Send>(
+    kept: &Kept<'_>,
     values: &[T],
     cell: Cell<C, impl Fn(&mut C, T) -> bool + Sync + Send, impl Fn(&mut C, C) -> bool>,
     finish: impl Fn(usize, C, usize) -> Outcome<U> + Sync,
-) -> Allocated<Option<Arrays<I, U>>> {
+) -> Allocated<Option<StoredCells<U>>> {
     let bytes = kept.cells().saturating_mul(Table::<C>::BYTES as u128);
     // The numbers of cells are dealt out in 32 bits.
     if kept.lead || kept.cells() > u32::MAX.into() || bytes > BYTES_AN_ENTRY * values.len() as u128 {
@@ -104,18 +102,18 @@ pub(crate) fn scatter<T: Element, I: Index, C: Copy + Send + Sync, U: Copy + Sen
         }
     }
     let Table { cells, counts } = &all;
-    marked_into_arrays(counts, |&count| count > 0, kept.lengths, |cell| finish(cell, cells[cell], counts[cell]))
+    marked_cells(counts, |&count| count > 0, kept.cells_of_result(), |cell| finish(cell, cells[cell], counts[cell]))
 }
 
 /// [`scatter`] of a fold, of which a cell is less than a state: `state` makes one of it.
-pub(crate) fn scatter_states<T: Element, I: Index, F: Fold<T>, C: Copy + Send + Sync>(
+pub(crate) fn scatter_states<T: Element, F: Fold<T>, C: Copy + Send + Sync>(
     op: F,
-    kept: &Kept<'_, I>,
+    kept: &Kept<'_>,
     values: &[T],
     gaps: &Gaps<T>,
     cell: Cell<C, impl Fn(&mut C, T) -> bool + Sync + Send, impl Fn(&mut C, C) -> bool>,
     state: impl Fn(C) -> F::State + Sync,
-) -> Allocated<Option<Arrays<I, F::Out>>> {
+) -> Allocated<Option<StoredCells<F::Out>>> {
     scatter(kept, values, cell, |number, cell, count| {
         let gaps = kept.gaps(gaps, number);
         let mut all = gaps_state(op, count, &gaps);
@@ -125,9 +123,9 @@ pub(crate) fn scatter_states<T: Element, I: Index, F: Fold<T>, C: Copy + Send + 
 }
 
 /// Adds the values of some entries to their cells, whose numbers are row-major within the kept axes.
-fn add_all<T: Element, I: Index, C: Copy>(
+fn add_all<T: Element, C: Copy>(
     table: &mut Table<C>,
-    kept: &Kept<'_, I>,
+    kept: &Kept<'_>,
     values: &[T],
     entries: Range<usize>,
     add: &impl Fn(&mut C, T) -> bool,
@@ -148,9 +146,9 @@ fn add_all<T: Element, I: Index, C: Copy>(
 }
 
 /// Adds the values of some entries one after the other.
-fn add_directly<T: Element, I: Index, C: Copy>(
+fn add_directly<T: Element, C: Copy>(
     table: &mut Table<C>,
-    kept: &Kept<'_, I>,
+    kept: &Kept<'_>,
     values: &[T],
     entries: Range<usize>,
     add: &impl Fn(&mut C, T) -> bool,
@@ -159,7 +157,7 @@ fn add_directly<T: Element, I: Index, C: Copy>(
     entries.clone().step_by(BLOCK).fold(true, |is_held, start| {
         let end = entries.end.min(start + BLOCK);
         let numbers = &mut numbers[..end - start];
-        number(kept.coords, kept.lengths, start, numbers);
+        kept.number(start, numbers);
         is_held & table.add(numbers.iter().copied(), &values[start..end], add)
     })
 }
@@ -192,13 +190,13 @@ impl<T: Element> Dealt<T> {
     }
 
     /// Deals out some entries; how many that are.
-    fn deal<I: Index>(&mut self, kept: &Kept<'_, I>, values: &[T], entries: Range<usize>) -> usize {
+    fn deal(&mut self, kept: &Kept<'_>, values: &[T], entries: Range<usize>) -> usize {
         let (ends, shift) = (&mut self.ends, self.shift);
         ends.fill(0);
         let blocks = || entries.clone().step_by(BLOCK).map(|start| start..entries.end.min(start + BLOCK));
         for block in blocks() {
             let numbers = &mut self.numbers[..block.len()];
-            number(kept.coords, kept.lengths, block.start, numbers);
+            kept.number(block.start, numbers);
             numbers.iter().for_each(|number| ends[number >> shift] += 1);
         }
         let mut start = 0;
@@ -207,7 +205,7 @@ impl<T: Element> Dealt<T> {
         }
         for block in blocks() {
             let numbers = &mut self.numbers[..block.len()];
-            number(kept.coords, kept.lengths, block.start, numbers);
+            kept.number(block.start, numbers);
             for (&number, &value) in numbers.iter().zip(&values[block]) {
                 let end = &mut ends[number >> shift];
                 (self.cells[*end], self.values[*end]) = (number as u32, value);

@@ -7,14 +7,15 @@
 use std::ops::Range;
 
 use crate::base::alloc::{self, Allocated};
+use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Slices;
-use crate::kernels::cells::{marked_into_arrays, number};
+use crate::kernels::cells::{StoredCells, marked_cells};
+use crate::kernels::coords;
 use crate::kernels::fold::Kept;
 use crate::kernels::op::Outcome;
-use crate::kernels::sort::Arrays;
 
 /// The sum of a cell is that of two pairs, the second of which is mostly zero.
 pub(crate) type Sum = [[f64; 2]; 2];
@@ -58,6 +59,39 @@ impl Added {
         }
     }
 
+    /// [`add_block_of`](Self::add_block_of) the lower integers or the higher ones: compiled once for all types.
+    fn add_block(&mut self, low: bool, kept: &Kept<'_>, start: usize, numbers: &mut [usize], integers: &[i64]) {
+        match low {
+            true => self.add_block_of::<true>(kept, start, numbers, integers),
+            false => self.add_block_of::<false>(kept, start, numbers, integers),
+        }
+    }
+
+    /// Adds the integers of the entries from `start` on to their cells, of which it may write the numbers.
+    ///
+    /// A single axis is read as it is, in a loop for each width: its coordinates are the numbers.
+    fn add_block_of<const LOW: bool>(
+        &mut self,
+        kept: &Kept<'_>,
+        start: usize,
+        numbers: &mut [usize],
+        integers: &[i64],
+    ) {
+        let block = start..start + integers.len();
+        match &kept.coords {
+            coords::CoordSlices::U32(Few::One([only])) => {
+                self.add::<LOW>(only[block].iter().map(|cell| cell.to_usize()), integers);
+            }
+            coords::CoordSlices::U64(Few::One([only])) => {
+                self.add::<LOW>(only[block].iter().map(|cell| cell.to_usize()), integers);
+            }
+            _ => {
+                kept.number(start, numbers);
+                self.add::<LOW>(numbers.iter().copied(), integers);
+            }
+        }
+    }
+
     /// Takes in what fell into the cells elsewhere.
     fn merge(&mut self, other: &Self) -> Allocated<()> {
         self.table.iter_mut().zip(&other.table).for_each(|(sum, other)| *sum = sum.wrapping_add(*other));
@@ -73,12 +107,12 @@ impl Added {
 ///
 /// Nothing, where there are too few entries or too many cells, where too many values spill, and where a cell has no
 /// result.
-pub(crate) fn scatter<I: Index, T: Copy + Sync, U: Copy + Send>(
-    kept: &Kept<'_, I>,
+pub(crate) fn scatter<T: Copy + Sync, U: Copy + Send>(
+    kept: &Kept<'_>,
     values: &[T],
     float: impl Fn(T) -> f64 + Sync,
     finish: impl Fn(usize, Sum, &[(usize, usize)]) -> Outcome<U> + Sync,
-) -> Allocated<Option<Arrays<I, U>>> {
+) -> Allocated<Option<StoredCells<U>>> {
     let most = (TABLE_BYTES / size_of::<i64>()).min(values.len() / ENTRIES_A_CELL);
     if kept.lead || values.len() < FEW || kept.cells() > most as u128 {
         return Ok(None);
@@ -87,10 +121,10 @@ pub(crate) fn scatter<I: Index, T: Copy + Sync, U: Copy + Send>(
     let Some([high, low]) = (Scatter { kept, values, float, slices }).add_all()? else { return Ok(None) };
     let mut spilled = low.spilled;
     spilled.sort_unstable();
-    marked_into_arrays(
+    marked_cells(
         &low.marks,
         |&mark| mark,
-        kept.lengths,
+        kept.cells_of_result(),
         |cell| {
             let first = spilled.partition_point(|&(other, _)| other < cell);
             let count = spilled[first..].iter().take_while(|&&(other, _)| other == cell).count();
@@ -111,14 +145,14 @@ fn slices_of<T: Copy>(values: &[T], float: impl Fn(T) -> f64) -> Allocated<Optio
 }
 
 /// Values that are scattered into cells.
-struct Scatter<'a, I, T, F> {
-    kept: &'a Kept<'a, I>,
+struct Scatter<'a, T, F> {
+    kept: &'a Kept<'a>,
     values: &'a [T],
     float: F,
     slices: Slices,
 }
 
-impl<I: Index, T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, I, T, F> {
+impl<T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, T, F> {
     /// The higher and the lower integers of all values, added up.
     fn add_all(&self) -> Allocated<Option<[Added; 2]>> {
         let cells = self.kept.cells() as usize;
@@ -149,13 +183,7 @@ impl<I: Index, T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, I, T, F> {
             let block = start..range.end.min(start + BLOCK);
             let (numbers, integers) = (&mut numbers[..block.len()], &mut integers[..block.len()]);
             let are_whole = self.slice::<LOW>(&self.values[block.clone()], integers);
-            match self.kept.coords {
-                [only] => added.add::<LOW>(only[block].iter().map(|cell| cell.to_usize()), integers),
-                axes => {
-                    number(axes, self.kept.lengths, start, numbers);
-                    added.add::<LOW>(numbers.iter().copied(), integers);
-                }
-            }
+            added.add_block(LOW, self.kept, start, numbers, integers);
             if LOW && !are_whole && !self.spill(&mut added.spilled, numbers, start)? {
                 return Ok(None);
             }
@@ -183,7 +211,7 @@ impl<I: Index, T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, I, T, F> {
     /// Lists the entries from `start` on that are more than their integers; whether they are few enough so far.
     #[cold]
     fn spill(&self, spilled: &mut Vec<(usize, usize)>, numbers: &mut [usize], start: usize) -> Allocated<bool> {
-        number(self.kept.coords, self.kept.lengths, start, numbers);
+        self.kept.number(start, numbers);
         for (&cell, entry) in numbers.iter().zip(start..) {
             if !self.slices.of((self.float)(self.values[entry])).1 {
                 alloc::push(spilled, (cell, entry))?;
@@ -197,6 +225,7 @@ impl<I: Index, T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, I, T, F> {
 mod tests {
     use super::*;
     use crate::element::{Accumulator, Ring};
+    use crate::kernels::coords::{AxisCoords, slices};
 
     type Total = <f64 as Ring>::Total;
 
@@ -205,15 +234,15 @@ mod tests {
         let coord = |axis: usize, entry| cell_of(entry) / lengths[axis + 1..].iter().product::<usize>() % lengths[axis];
         let axes = (0..lengths.len()).map(|axis| (0..values.len()).map(|at| coord(axis, at) as u32).collect());
         let axes: Vec<Vec<u32>> = axes.collect();
-        let coords: Vec<&[u32]> = axes.iter().map(Vec::as_slice).collect();
-        let kept = Kept { coords: &coords, lengths, lead: false, in_runs: false, extents: None };
+        let coords: Vec<AxisCoords> = axes.into_iter().map(AxisCoords::from).collect();
+        let kept = Kept { coords: slices(&coords), lengths, lead: false, in_runs: false, extents: None };
         let finish = |_, pairs: Sum, others: &[(usize, usize)]| {
             let mut total = Total::default();
             pairs.into_iter().for_each(|pair| Accumulator::<f64>::add_cell(&mut total, pair));
             others.iter().for_each(|&(_, entry)| total.add(values[entry]));
             Ok((f64::sum_of(&total).unwrap().to_bits(), others.len()))
         };
-        let (found, results) = scatter(&kept, values, |value| value, finish).unwrap()?;
+        let StoredCells { coords: found, results } = scatter(&kept, values, |value| value, finish).unwrap()?;
         let mut expected = std::collections::BTreeMap::<usize, Total>::new();
         values.iter().enumerate().for_each(|(at, &value)| expected.entry(cell_of(at)).or_default().add(value));
         let sums: Vec<u64> = expected.values().map(|total| f64::sum_of(total).unwrap().to_bits()).collect();
@@ -223,8 +252,8 @@ mod tests {
         Some(results.iter().map(|result| result.1).sum())
     }
 
-    fn number_of(coords: &[Vec<u32>], lengths: &[usize], at: usize) -> usize {
-        coords.iter().zip(lengths).fold(0, |cell, (axis, length)| cell * length + axis[at] as usize)
+    fn number_of(coords: &[AxisCoords], lengths: &[usize], at: usize) -> usize {
+        coords.iter().zip(lengths).fold(0, |cell, (axis, length)| cell * length + axis.at(at))
     }
 
     /// Values of all bits and both signs, about 1.

@@ -3,17 +3,13 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use bytemuck::Zeroable;
-
 use crate::base::alloc::{self, Allocated};
 use crate::base::index::Index;
 use crate::base::threads;
+pub(crate) use crate::kernels::gather::gather;
 use crate::kernels::gather::marked_before;
 use crate::kernels::packing::Packing;
 use crate::kernels::radix::Buckets;
-
-/// One coordinate array an axis, and one item an entry.
-pub(crate) type Arrays<I, T> = (Vec<Vec<I>>, Vec<T>);
 
 /// How entry `a` stands to entry `b` in row-major order.
 pub(crate) fn compare<I: Index, A: AsRef<[I]>>(coords: &[A], a: usize, b: usize) -> Ordering {
@@ -111,27 +107,6 @@ pub(crate) fn row_major_order<I: Index, A: AsRef<[I]> + Sync>(
     }
 }
 
-/// The entries in row-major order, with their values; `None` if they are so already.
-///
-/// Entries that agree on all but the `settled` last axes come in order.
-pub(crate) fn row_major<I: Index, A: AsRef<[I]> + Sync, T: Copy + Zeroable + Send + Sync>(
-    coords: &[A],
-    settled: usize,
-    values: &[T],
-) -> Allocated<Option<Arrays<I, T>>> {
-    if first_decreasing(coords, values.len()).is_none() {
-        return Ok(None);
-    }
-    let Some(packing) = Packing::of_many(coords, values.len()) else {
-        let order = order_by_groups(coords, values.len())?;
-        return Ok(Some((gather_axes(coords, &order)?, gather(values, &order)?)));
-    };
-    let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| packing.pack(coords, range, from, keys);
-    let mut sorted = Buckets::deal(values.len(), packing.bits(), 0, keys, |entry| values[entry])?;
-    sorted.sort(packing.bits_of_last(settled))?;
-    Ok(Some((packing.unpack_all(&sorted.keys, packing.zeros(values.len())?), sorted.items)))
-}
-
 /// Where the runs of equal entries start, which stand in order, and where the last one ends.
 pub(crate) fn starts_in_order<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Vec<usize>> {
     if threads::are_shared(count, MARKED) {
@@ -181,7 +156,7 @@ fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Al
 }
 
 /// The order of entries whose coordinates do not fit one key.
-fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Vec<usize>> {
+pub(crate) fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Vec<usize>> {
     let mut order = alloc::collect(0..count)?;
     if count < FEW {
         sort_by_comparing(coords, &mut order);
@@ -239,16 +214,6 @@ fn ties(keys: &[u64]) -> Allocated<Vec<Range<usize>>> {
     Ok(ties)
 }
 
-/// The items of `values` in the order given.
-pub(crate) fn gather<T: Copy + Zeroable + Send + Sync>(values: &[T], order: &[usize]) -> Allocated<Vec<T>> {
-    threads::map(order, 1500, |entry| values[entry])
-}
-
-/// The coordinates of entries in the order given.
-pub(crate) fn gather_axes<I: Index, A: AsRef<[I]>>(coords: &[A], order: &[usize]) -> Allocated<Vec<Vec<I>>> {
-    coords.iter().map(|axis| gather(axis.as_ref(), order)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,8 +227,6 @@ mod tests {
             assert_eq!(row_major_order(&coords, 5), Ok(Some(order.clone())));
             let runs = row_major_runs(&coords, 5).unwrap();
             assert_eq!((runs.order.as_ref(), runs.starts), (Some(&order), vec![0, 1, 2, 3, 5]));
-            let sorted = gather_axes(&coords, &order).unwrap();
-            assert_eq!(row_major(&coords, 0, &[5, 6, 7, 8, 9]), Ok(Some((sorted, vec![8, 6, 9, 5, 7]))));
         }
     }
 

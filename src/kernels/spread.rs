@@ -1,10 +1,9 @@
 //! Gradients handed back to the entries of their cells, as they are.
 
 use crate::base::alloc::{self, Allocated};
-use crate::base::index::Index;
 use crate::base::threads;
 use crate::element::{Element, without_sign};
-use crate::kernels::cells::number;
+use crate::kernels::coords::CoordSlices;
 use crate::kernels::group::Groups;
 use crate::kernels::lookup::Lookup;
 
@@ -29,9 +28,9 @@ pub(crate) fn spread_to_entries<G: Element>(groups: &Groups, gradients: &[G], co
 
 /// Gives each of `count` entries what `of` makes of the gradient of its cell: the cells have row-major numbers within
 /// `lengths`.
-pub(crate) fn spread_looked_up<G: Element, I: Index>(
+pub(crate) fn spread_looked_up<G: Element>(
     lookup: &Lookup<'_, G>,
-    coords: &[&[I]],
+    coords: &CoordSlices<'_>,
     lengths: &[usize],
     count: usize,
     of: fn(G) -> G,
@@ -40,7 +39,7 @@ pub(crate) fn spread_looked_up<G: Element, I: Index>(
         let mut numbers = [0; BLOCK];
         for (slots, start) in slots.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
             let numbers = &mut numbers[..slots.len()];
-            number(coords, lengths, start, numbers);
+            coords.number(lengths, start, numbers);
             slots.iter_mut().zip(numbers).for_each(|(slot, cell)| *slot = of(lookup.get(*cell)));
         }
     })

@@ -19,6 +19,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::index::{Index, Position};
 use crate::base::threads;
 use crate::element::{Element, without_sign};
+use crate::kernels::gather::gather_values;
 use crate::kernels::sort;
 
 /// What [`take`](crate::take()) makes of a position outside of the tensor: an option of [`Take`](crate::Take).
@@ -181,7 +182,7 @@ impl Slices {
     /// The elements taken from `data`.
     pub(crate) fn gather<T: Element>(&self, data: &[T]) -> Allocated<Vec<T>> {
         if self.inner == 1 && self.outer == 1 {
-            return sort::gather(data, &self.positions);
+            return gather_values(data, &self.positions);
         }
         let mut taken = alloc::with_capacity(self.len())?;
         match self.inner {

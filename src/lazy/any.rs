@@ -7,17 +7,16 @@ use std::sync::Arc;
 use super::node::InPieces;
 use super::shares::{self, Shares};
 use super::source::{Bins, ByRanges, Held, counts, known, slices};
-use super::value::{ByPieces, Gather, Gathered, Kind, Move, Part, Pieces, Places, Sealed, one_lane, piece};
+use super::value::{ByPieces, Gather, Gathered, Kind, Move, Pieced, Pieces, Sealed, piece};
 use super::{Lazy, Value};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
-use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::dispatch;
-use crate::dynamic::{AnyFormat, AnyTensor, Erased, Poured, PouredFold, chosen, on_type};
+use crate::dynamic::{AnyTensor, Erased, Poured, PouredFold, chosen, on_type};
 use crate::element::{DType, Element};
 use crate::ops::moved::Moves;
-use crate::pattern::{AnyPattern, PartOf, Pattern};
+use crate::pattern::PartOf;
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 
@@ -40,7 +39,7 @@ impl Lazy<AnyTensor> {
     /// use lacuna::dynamic::AnyTensor;
     /// use lacuna::{CooTensor, lazy::Chunks};
     ///
-    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![3.0, -1.5], 0.0)?.with_index::<u64>()?;
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![3.0, -1.5], 0.0)?;
     /// let sums = AnyTensor::from(x.clone()).lazy().custom_over("sums", 1, |part| part.sum(1));
     /// let found = sums.on(Chunks::memory(64 << 20).positions(1)).collect()?;
     /// assert_eq!(found.into_coo::<f64, u64>()?, x.sum(1)?);
@@ -145,7 +144,7 @@ impl ByPieces for OfAny {
     }
 
     fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Pieces + 'a>> {
-        Some(on_type!(known::<AnyTensor>(value), x => Box::new(Cut(x.erased()))))
+        Some(on_type!(known::<AnyTensor>(value), x => Box::new(Cut(x.clone()))))
     }
 
     fn gather(&self, count: usize, piece: &Held) -> Result<Box<dyn Gather>> {
@@ -168,37 +167,23 @@ struct Cut<T>(Erased<T>);
 
 impl<T: Element> Pieces for Cut<T> {
     fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held> {
-        let make = |count, length| {
-            one_lane::<AnyPattern>(count, length)?.in_format(self.0.pattern().format(), default_limit(0))
-        };
-        Ok(Arc::new(AnyTensor::from(AnyFormat::from(piece(&self.0, entries, stencil, make)?))))
+        Ok(Arc::new(AnyTensor::from(piece(self.0.sparse(), entries, stencil)?)))
     }
 }
 
-fn gathered<T: Element>(_: &AnyFormat<T>, count: usize) -> Result<Box<dyn Gather>> {
-    Ok(Box::new(GatheredAny(Gathered::<Erased<T>>::new(count)?)))
+fn gathered<T: Element>(_: &Erased<T>, count: usize) -> Result<Box<dyn Gather>> {
+    let whole = |pattern: &Held, elements, fill| {
+        let whole = Erased::<T>::whole(pattern, elements, fill)?;
+        Some(Arc::new(AnyTensor::from(whole)) as Held)
+    };
+    Ok(Box::new(Gathered::<T>::new(count, elements_of::<T>, whole)?))
 }
 
-/// The elements of all pieces, which have one type.
-struct GatheredAny<T: Element>(Gathered<Erased<T>>);
-
-impl<T: Element> Gather for GatheredAny<T> {
-    fn parts(&mut self, ends: &[usize]) -> Vec<Box<dyn Part + '_>> {
-        self.0.places(ends).map(|places| Box::new(PlacesAny(places)) as Box<dyn Part>).collect()
-    }
-
-    fn finish(self: Box<Self>, pattern: &Held) -> Held {
-        Arc::new(AnyTensor::from(AnyFormat::from(self.0.whole(pattern))))
-    }
-}
-
-struct PlacesAny<'a, T: Element>(Places<'a, Erased<T>>);
-
-impl<T: Element> Part for PlacesAny<'_, T> {
-    fn put(&mut self, piece: &Held) {
-        let piece: &dyn Any = on_type!(known::<AnyTensor>(piece), x => x);
-        self.0.write(&piece.downcast_ref::<AnyFormat<T>>().expect("pieces have one type").erased());
-    }
+/// The elements of a piece, of which all have one type.
+fn elements_of<T: Element>(piece: &Held) -> (&[T], T) {
+    let piece: &dyn Any = on_type!(known::<AnyTensor>(piece), x => x);
+    let piece = piece.downcast_ref::<Erased<T>>().expect("pieces have one type");
+    (piece.values(), piece.fill())
 }
 
 impl ByRanges for OfAny {
@@ -230,8 +215,9 @@ impl ByRanges for OfAny {
 
     fn part_of(&self, value: &Held, whole: Option<PartOf>) -> Held {
         dispatch!(known::<AnyTensor>(value), x => {
-            let part_of = whole.map(|whole| Arc::new(whole.beside(x.pattern().part_of())));
-            let pattern = x.pattern().clone().with_part_of(part_of);
+            let pattern = x.pattern();
+            let part_of = whole.map(|whole| Arc::new(whole.beside(pattern.part_of())));
+            let pattern = pattern.clone().with_part_of(part_of);
             Arc::new(AnyTensor::from(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill())))
         })
     }

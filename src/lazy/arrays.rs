@@ -95,7 +95,7 @@ impl<T: Element> ByPieces for OfArray<T> {
     }
 
     fn gather(&self, count: usize, _: &Held) -> Result<Box<dyn Gather>> {
-        Ok(Box::new(Gathered::<ArrayD<T>>::new(count)?))
+        Ok(Box::new(Gathered::of::<ArrayD<T>>(count)?))
     }
 
     fn pattern(&self, value: &Held) -> Held {
@@ -367,7 +367,8 @@ impl<P: Pattern, T: Ring> LazyPattern<P, T> {
     pub fn sddmm(&self, left: &Lazy<ArrayD<T>>, right: &Lazy<ArrayD<T>>) -> Lazy<Tensor<P, T>> {
         let run = |inputs: &[Held]| {
             let (left, right) = (known::<ArrayD<T>>(&inputs[1]), known::<ArrayD<T>>(&inputs[2]));
-            ops::dots_at(known::<Tensor<P, T>>(&inputs[0]).pattern(), &left.view(), &right.view())
+            let pattern = known::<Tensor<P, T>>(&inputs[0]).pattern().any();
+            Tensor::<P, T>::from_erased(ops::dots_at(pattern, &left.view(), &right.view())?)
         };
         let shape = |[x, left, right]: [&Shape; 3]| {
             ops::check_factors(x, left, right)?;
@@ -380,7 +381,7 @@ impl<P: Pattern, T: Ring> LazyPattern<P, T> {
             let run = |inputs: &[Held]| {
                 let [left, right] = [1, 2].map(|at| known::<ArrayD<F>>(&inputs[at]).view());
                 let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[3]));
-                ops::dots_at_backward(x.pattern(), &left, &right, g)
+                ops::dots_at_backward(x.pattern().any(), &left, &right, g)
             };
             let nodes = [x, left, right, g];
             let (name, said) = ("pattern_sddmm_backward", ["%0", "%1", "%2", "%3"]);

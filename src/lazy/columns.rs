@@ -4,14 +4,15 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::node::{Held, known};
-use crate::base::alloc;
+use super::value::one_lane;
+use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
-use crate::base::index::Index;
+use crate::base::index::{Index, Width};
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::element::saved::{bytes_of, values_of};
 use crate::element::{DType, Element, Number};
-use crate::pattern::Pattern;
+use crate::pattern::{AnyPattern, AxisCoords, Pattern, of_width};
 use crate::tensor::Tensor;
 
 /// What is known of a type of tensors whose entries go out and come in as columns.
@@ -63,22 +64,20 @@ impl<P: Pattern, T: Element> ByBytes for OfTensors<P, T> {
     fn piece(&self, like: &Held, values: &[u8], has_gap: bool) -> Result<Held> {
         let values = values_of::<T>(values).ok_or_else(|| refused("bytes that came back are no values"))?;
         let (count, fill) = (values.len(), known::<Tensor<P, T>>(like).fill());
-        let coords: Vec<P::Index> = alloc::collect((0..count).map(P::Index::from_usize))?;
-        let shape = Shape::from([count + usize::from(has_gap)]);
-        let pattern = P::from_coords(shape, count, vec![coords.into()], default_limit(0))?;
-        Ok(Arc::new(Tensor::from_valid(pattern, values, fill)))
+        let pattern = one_lane(P::FORMAT, P::Index::WIDTH, count, count + usize::from(has_gap))?;
+        Ok(Arc::new(Tensor::from_valid(P::from_any(pattern)?, values, fill)))
     }
 
     fn none(&self, like: &Held, shape: &Shape) -> Result<Held> {
-        let coords = vec![Vec::new().into(); shape.rank()];
         // A tensor of that shape is there, and has as many offsets.
-        let pattern = P::from_coords(shape.clone(), 0, coords, u64::MAX)?;
-        Ok(Arc::new(Tensor::from_valid(pattern, Vec::new(), known::<Tensor<P, T>>(like).fill())))
+        let coords = vec![AxisCoords::empty(P::Index::WIDTH); shape.rank()];
+        let pattern = AnyPattern::from_coords(P::FORMAT, shape.clone(), 0, P::Index::WIDTH, coords, u64::MAX)?;
+        Ok(Arc::new(Tensor::from_valid(P::from_any(pattern)?, Vec::new(), known::<Tensor<P, T>>(like).fill())))
     }
 
     fn filled(&self, value: &[u8]) -> Result<Held> {
         let fill = values_of::<T>(value).and_then(|values| values.first().copied());
-        let pattern = P::from_coords(Shape::from([0]), 0, vec![Vec::new().into()], default_limit(0))?;
+        let pattern = P::from_any(one_lane(P::FORMAT, P::Index::WIDTH, 0, 0)?)?;
         Ok(Arc::new(Tensor::from_valid(pattern, Vec::new(), fill.ok_or_else(|| refused("bytes are no value"))?)))
     }
 
@@ -95,19 +94,22 @@ impl<P: Pattern, T: Element> ByBytes for OfTensors<P, T> {
     }
 
     fn coords(&self, value: &Held) -> Result<Vec<Vec<u64>>> {
-        let pattern = known::<Tensor<P, T>>(value).pattern();
-        let wide = |axis| Ok(alloc::collect(pattern.axis_coords(axis)?.iter().map(|coord| coord.to_usize() as u64))?);
-        (0..pattern.shape().rank()).map(wide).collect()
+        let axes = known::<Tensor<P, T>>(value).pattern().any().axes()?.into_iter();
+        Ok(axes.map(|axis| axis.in_width(Width::U64)?.into_vec()).collect::<Allocated<_>>()?)
     }
 
     fn pattern(&self, shape: &Shape, count: usize, coords: &[Vec<u64>]) -> Result<Held> {
         check(shape, count, coords)?;
         let narrow = |axis: &Vec<u64>| {
-            let coords: Vec<P::Index> = alloc::collect(axis.iter().map(|&coord| P::Index::from_usize(coord as usize)))?;
-            Ok(coords.into())
+            of_width!(P::Index::WIDTH, I => {
+                let coords = axis.iter().map(|&coord| I::from_usize(coord as usize));
+                alloc::collect(coords).map(|coords: Vec<I>| AxisCoords::from(coords))
+            })
         };
-        let coords = coords.iter().map(narrow).collect::<Result<Vec<_>>>()?;
-        Ok(Arc::new(P::from_coords(shape.clone(), count, coords, default_limit(0))?))
+        let coords = coords.iter().map(narrow).collect::<Allocated<Vec<_>>>()?;
+        let (shape, width) = (shape.clone(), P::Index::WIDTH);
+        let pattern = AnyPattern::from_coords(P::FORMAT, shape, count, width, coords, default_limit(0))?;
+        Ok(Arc::new(P::from_any(pattern)?))
     }
 }
 

@@ -16,15 +16,13 @@ use super::write::HEAD;
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
-use crate::base::limit::default_limit;
-use crate::base::shape::Shape;
 use crate::element::saved::bytes_of;
 use crate::element::{DType, Element, Float, Number, Real, Ring};
 use crate::kernels::fed::Source;
 use crate::kernels::ordered::Ordered;
 use crate::kernels::partial::Partial;
 use crate::ops::{self, Fed, Nanmedian, Norm, States};
-use crate::pattern::{CooPattern, Pattern};
+use crate::pattern::CooPattern;
 use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
 
@@ -177,8 +175,7 @@ type Asked<'a, T> = Fed<'a, CooPattern<u32>, T>;
 impl Folding {
     /// What takes values in that the fill is one of, or ranks them; none where this type has no such fold.
     fn how<T: Element>(&self, fill: T, run: impl Fn(&Asked<'_, T>)) -> Option<How> {
-        let pattern = CooPattern::<u32>::from_coords(Shape::from([0]), 0, vec![Vec::new().into()], default_limit(0));
-        let pattern = pattern.ok()?;
+        let pattern = CooPattern::<u32>::empty([0]).ok()?;
         let none = Tensor::from_valid(pattern.clone(), Vec::new(), fill);
         let gap = (!self.is_stored).then_some(fill);
         let ask = |states| {

@@ -1,6 +1,5 @@
 //! What a graph begins with that is read in parts, and values cut into ranges of an axis.
 
-use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
@@ -9,15 +8,16 @@ use std::sync::Arc;
 use ndarray::{ArrayD, Axis, Slice, SliceInfoElem};
 
 pub(crate) use super::node::{Held, known};
-use super::value::Value;
+use super::value::{Value, with_pattern};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element};
 use crate::ops::{self, slice_of};
-use crate::pattern::{Format, PartOf, Pattern};
+use crate::pattern::{AnyPattern, CoordLists, Format, PartOf, Pattern, by_width};
 use crate::tensor::Tensor;
+use crate::tensor::erased::SparseRef;
 
 /// A tensor that is read when it is needed, and may be larger than memory.
 pub(crate) trait Source: Send + Sync {
@@ -225,8 +225,13 @@ impl<P: Pattern, T: Element> ByRanges for OfTensors<P, T> {
     }
 
     fn join(&self, axis: usize, values: &[Held]) -> Result<Held> {
-        let values: Vec<&Tensor<P, T>> = values.iter().map(known).collect();
-        Ok(Arc::new(ops::concat(axis, &of_one_fill(&values))?))
+        let parts = values.iter().map(known::<Tensor<P, T>>);
+        let fill = common_fill(&parts.clone().map(Tensor::sparse).collect::<Vec<_>>());
+        let with_it = |part: &'_ Tensor<P, T>| match fill {
+            Some(fill) if !has_gaps(&part.sparse()) => part.clone().with_fill(fill),
+            _ => part.clone(),
+        };
+        Ok(Arc::new(ops::concat(axis, &parts.map(with_it).collect::<Vec<_>>())?))
     }
 
     fn is_poured(&self) -> bool {
@@ -234,7 +239,7 @@ impl<P: Pattern, T: Element> ByRanges for OfTensors<P, T> {
     }
 
     fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
-        counts(known::<Tensor<P, T>>(value).pattern(), axis, bins)
+        counts(known::<Tensor<P, T>>(value).pattern().any(), axis, bins)
     }
 
     fn stored(&self, value: &Held) -> usize {
@@ -242,10 +247,9 @@ impl<P: Pattern, T: Element> ByRanges for OfTensors<P, T> {
     }
 
     fn part_of(&self, value: &Held, whole: Option<PartOf>) -> Held {
-        let x = known::<Tensor<P, T>>(value);
-        let pattern =
-            x.pattern().clone().with_part_of(whole.map(|whole| Arc::new(whole.beside(x.pattern().part_of()))));
-        Arc::new(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()))
+        with_pattern(known::<Tensor<P, T>>(value), |pattern| {
+            pattern.clone().with_part_of(whole.map(|whole| Arc::new(whole.beside(pattern.part_of()))))
+        })
     }
 
     fn spare(&self, value: Held) {
@@ -256,37 +260,48 @@ impl<P: Pattern, T: Element> ByRanges for OfTensors<P, T> {
 
     fn first(&self, value: &Held, shape: &Shape) -> Result<Option<[Held; 2]>> {
         let x = known::<Tensor<P, T>>(value);
-        let count = x.nnz().min(1);
-        let of_axis = |axis| (0..count).map(|entry| P::Index::from_usize(x.pattern().coord(entry, axis))).collect();
-        let coords = (0..x.rank()).map(|axis| Vec::into(of_axis(axis))).collect();
-        // Whoever asks has compared the bytes of the pattern with those that it may take.
-        let pattern = P::from_coords(shape.clone(), count, coords, u64::MAX)?;
-        let first = Tensor::from_shared(pattern.clone(), x.shared_values().slice(0..count), x.fill());
+        let pattern = P::from_any(first_of(x.pattern().any(), shape)?)?;
+        let values = x.shared_values().slice(0..pattern.nnz());
+        let first = Tensor::from_shared(pattern.clone(), values, x.fill());
         Ok(Some([Arc::new(first), Arc::new(pattern)]))
     }
 
     fn first_bytes(&self, shape: &Shape) -> u128 {
-        let lanes = || shape.iter().rev().skip(1).fold(1, |lanes: u128, &length| lanes.saturating_mul(length as u128));
-        if P::FORMAT == Format::Csr { lanes().saturating_mul(size_of::<usize>() as u128) } else { 0 }
+        offset_bytes(P::FORMAT, shape)
     }
 }
 
-/// Parts of one tensor: one that stores all of its positions has the fill of the others, which it could not know.
-fn of_one_fill<'a, P: Pattern, T: Element>(parts: &[&'a Tensor<P, T>]) -> Vec<Cow<'a, Tensor<P, T>>> {
-    let has_gaps = |part: &Tensor<P, T>| part.shape().wide_size() > part.nnz() as u128;
-    let fill = parts.iter().find(|part| has_gaps(part)).map(|part| part.fill());
-    let with_it = |&part: &&'a Tensor<P, T>| match fill {
-        Some(fill) if !has_gaps(part) => Cow::Owned(part.clone().with_fill(fill)),
-        _ => Cow::Borrowed(part),
-    };
-    parts.iter().map(with_it).collect()
+/// The first entry in a shape that holds it; none of a tensor without entries.
+fn first_of(pattern: &AnyPattern, shape: &Shape) -> Result<AnyPattern> {
+    let (first, mut coords) = (pattern.coords_of(0), CoordLists::new(pattern.shape().rank(), pattern.width()));
+    first.iter().try_for_each(|at| coords.push_all(at))?;
+    let (count, coords) = (usize::from(first.is_some()), coords.into_coords());
+    // Whoever asks has compared the bytes of the pattern with those that it may take.
+    AnyPattern::from_coords(pattern.format(), shape.clone(), count, pattern.width(), coords, u64::MAX)
+}
+
+/// The bytes of the offsets of a pattern.
+fn offset_bytes(format: Format, shape: &Shape) -> u128 {
+    let lanes = || shape.iter().rev().skip(1).fold(1, |lanes: u128, &length| lanes.saturating_mul(length as u128));
+    if format == Format::Csr { lanes().saturating_mul(size_of::<usize>() as u128) } else { 0 }
+}
+
+/// The fill of parts of one tensor. One that stores all of its positions does not know it.
+fn common_fill<T: Element>(parts: &[SparseRef<'_, T>]) -> Option<T> {
+    parts.iter().find(|part| has_gaps(part)).map(SparseRef::fill)
+}
+
+/// Whether there are positions that are not stored.
+fn has_gaps<T: Element>(part: &SparseRef<'_, T>) -> bool {
+    part.shape().wide_size() > part.nnz() as u128
 }
 
 /// How many entries stand in each bin of positions of an axis.
-pub(super) fn counts(pattern: &impl Pattern, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+pub(super) fn counts(pattern: &AnyPattern, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
     let mut counts: Vec<u64> = alloc::zeros(bins.count())?;
-    let coords = pattern.axis_coords(axis)?;
-    coords.iter().filter_map(|coord| bins.of(coord.to_usize())).for_each(|bin| counts[bin] += 1);
+    by_width!(&pattern.axis(axis)?, own => {
+        own.iter().filter_map(|coord| bins.of(coord.to_usize())).for_each(|bin| counts[bin] += 1);
+    });
     Ok(counts)
 }
 

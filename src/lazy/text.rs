@@ -5,8 +5,8 @@ use ndarray::{ArrayD, SliceInfoElem};
 use crate::base::axes::Axes;
 use crate::base::shape::Shape;
 use crate::element::{Element, Number};
-use crate::pattern::{Format, Pattern};
-use crate::tensor::Tensor;
+use crate::pattern::Format;
+use crate::tensor::erased::SparseRef;
 
 /// How a step is written.
 #[derive(Debug, Clone)]
@@ -214,14 +214,16 @@ pub(super) fn with_option(arguments: Option<String>, option: Option<String>) -> 
 }
 
 /// A tensor with its entries.
-pub(super) fn said_of_tensor<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Option<String> {
+pub(super) fn said_of_tensor<T: Element>(x: SparseRef<'_, T>) -> Option<String> {
     // The shortest entry takes two bytes.
     if x.nnz() > TEXT / 2 {
         return None;
     }
-    let indices = bracketed(x.iter().map(|(coordinates, _)| format!("{coordinates:?}")));
+    let mut indices = Vec::with_capacity(x.nnz());
+    x.for_each_entry(|coordinates, _| indices.push(format!("{coordinates:?}")));
+    let indices = bracketed(indices.into_iter());
     let values: Option<Vec<String>> = x.values().iter().map(Said::said).collect();
-    let format = match P::FORMAT {
+    let format = match x.pattern().format() {
         Format::Coo => "coo",
         Format::Csr => "csr",
     };

@@ -18,15 +18,17 @@ use super::{Lazy, shares};
 use crate::base::alloc;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
+use crate::base::index::{Index, Width};
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::base::{spare, threads};
 use crate::element::{DType, Element, Float, FloatVisitor, Numeric, RealNumber};
 use crate::kernels::steps::BLOCK;
 use crate::ops::{self, Select, moved};
-use crate::pattern::{Memo, Pattern};
+use crate::pattern::{AnyPattern, AxisCoords, Format, Memo, Pattern, of_width};
 use crate::plan::beside::Beside;
 use crate::tensor::Tensor;
+use crate::tensor::erased::{Erased, SparseRef};
 
 /// What a [`Lazy`](super::Lazy) may stand for: a tensor, an array, or several results of one operation. The trait is
 /// sealed.
@@ -216,8 +218,8 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
 
     fn format(&self) -> &'static str {
         match P::FORMAT {
-            crate::Format::Coo => "coo",
-            crate::Format::Csr => "csr",
+            Format::Coo => "coo",
+            Format::Csr => "csr",
         }
     }
 
@@ -230,24 +232,16 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
     }
 
     fn remember(&self, value: &Held, before: Option<&Held>) -> Held {
-        let x = known::<Tensor<P, T>>(value);
-        let pattern = match before.and_then(|before| before.downcast_ref::<P>()) {
-            Some(before) if before == x.pattern() => {
-                before.memo().into_iter().for_each(|memo| memo.next_run());
-                before.clone()
-            }
-            _ => x.pattern().clone().with_memo(Some(Arc::<Memo>::default())),
-        };
-        Arc::new(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()))
+        let before = before.and_then(|before| before.downcast_ref::<P>());
+        with_pattern(known::<Tensor<P, T>>(value), |pattern| remembered(pattern, before.map(Pattern::any)))
     }
 
     fn forget(&self, value: &Held) -> Held {
-        let x = known::<Tensor<P, T>>(value);
-        Arc::new(Tensor::from_shared(x.pattern().clone().with_memo(None), x.shared_values().clone(), x.fill()))
+        with_pattern(known::<Tensor<P, T>>(value), |pattern| pattern.clone().with_memo(None))
     }
 
     fn reads(&self, pattern: &Held) -> u64 {
-        pattern.downcast_ref::<P>().and_then(Pattern::memo).map_or(0, |memo| memo.reads())
+        pattern.downcast_ref::<P>().and_then(|pattern| pattern.any().memo()).map_or(0, |memo| memo.reads())
     }
 
     fn moved(&self, node: &Arc<Node>, to: Move) -> Option<Arc<Node>> {
@@ -259,12 +253,14 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
         if x.pattern() == g.pattern() && g.fill().same(T::ZERO) {
             return Ok(gradient);
         }
-        let at = AtEntries::<P> { of, gradient: &gradient, on: PhantomData };
-        T::if_float(at).unwrap_or_else(|| Ok(Arc::clone(&gradient)))
+        match at_entries(x.sparse(), g.sparse())? {
+            Some(at) => Ok(Arc::new(Tensor::<P, T>::from_erased(at)?)),
+            None => Ok(gradient),
+        }
     }
 
     fn said(&self, value: &Held) -> Option<String> {
-        said_of_tensor(known::<Tensor<P, T>>(value))
+        said_of_tensor(known::<Tensor<P, T>>(value).sparse())
     }
 
     #[track_caller]
@@ -292,11 +288,12 @@ impl<P: Pattern, T: Element> ByPieces for OfTensor<P, T> {
     }
 
     fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Pieces + 'a>> {
-        Some(Box::new(Cut(known::<Tensor<P, T>>(value))))
+        let x = known::<Tensor<P, T>>(value).sparse();
+        Some(Box::new(Faces::<P, T>(Box::new(move |entries, stencil| piece(x, entries, stencil)), PhantomData)))
     }
 
     fn gather(&self, count: usize, _: &Held) -> Result<Box<dyn Gather>> {
-        Ok(Box::new(Gathered::<Tensor<P, T>>::new(count)?))
+        Ok(Box::new(Gathered::of::<Tensor<P, T>>(count)?))
     }
 
     fn pattern(&self, value: &Held) -> Held {
@@ -316,26 +313,65 @@ impl<P: Pattern, T: Element> ByPieces for OfTensor<P, T> {
     fn beside<'a>(&self, value: &'a Held, pattern: &'a Held, none: &Held) -> Result<Option<Box<dyn Pieces + 'a>>> {
         let (y, fill) = (known::<Tensor<P, T>>(value), known::<Tensor<P, T>>(none).fill());
         let Some(at) = pattern.downcast_ref::<P>() else { return Ok(None) };
-        // Parts of other tensors are combined by the patterns of these.
+        let Some(looked_up) = LookedUp::new(y.sparse(), at.any(), fill)? else { return Ok(None) };
+        let piece = move |entries, stencil: &mut Option<Held>| looked_up.piece(entries, stencil);
+        Ok(Some(Box::new(Faces::<P, T>(Box::new(piece), PhantomData))))
+    }
+}
+
+/// The same value on another pattern of its entries.
+pub(super) fn with_pattern<P: Pattern, T: Element>(
+    x: &Tensor<P, T>,
+    of: impl FnOnce(&AnyPattern) -> AnyPattern,
+) -> Held {
+    let erased = Tensor::from_shared(of(x.pattern().any()), x.shared_values().clone(), x.fill());
+    Arc::new(Tensor::<P, T>::from_erased(erased).expect("the shape is the same"))
+}
+
+/// The pattern with a memo: that of the run before, if it was the same.
+fn remembered(pattern: &AnyPattern, before: Option<&AnyPattern>) -> AnyPattern {
+    match before {
+        Some(before) if before == pattern => {
+            before.memo().into_iter().for_each(|memo| memo.next_run());
+            before.clone()
+        }
+        _ => pattern.clone().with_memo(Some(Arc::<Memo>::default())),
+    }
+}
+
+/// The pieces of a tensor, by what computes them without the type of their pattern.
+struct Faces<'a, P, T>(Box<ErasedPieces<'a, T>>, PhantomData<fn() -> P>);
+
+type ErasedPieces<'a, T> = dyn Fn(Range<usize>, &mut Option<Held>) -> Result<Erased<T>> + Sync + 'a;
+
+impl<P: Pattern, T: Element> Pieces for Faces<'_, P, T> {
+    fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held> {
+        let piece = (self.0)(entries, stencil)?;
+        Ok(Arc::new(Tensor::<P, T>::from_erased(piece)?))
+    }
+}
+
+/// The elements of a tensor that stand beside the entries of a pattern.
+struct LookedUp<'a, T> {
+    values: &'a [T],
+    beside: Beside<'a>,
+    like: &'a AnyPattern,
+    fill: T,
+    has_gap: bool,
+}
+
+impl<'a, T: Element> LookedUp<'a, T> {
+    /// None where one is a part of another tensor: these are combined by the patterns of whole ones.
+    fn new(y: SparseRef<'a, T>, at: &'a AnyPattern, fill: T) -> Result<Option<Self>> {
         if at.part_of().or(y.pattern().part_of()).is_some() {
             return Ok(None);
         }
         let has_gap = at.shape().wide_size() > at.nnz() as u128;
         let beside = Beside::new(y.pattern(), at)?;
-        Ok(Some(Box::new(LookedUp { values: y.values(), beside, fill, has_gap })))
+        Ok(Some(LookedUp { values: y.values(), beside, like: at, fill, has_gap }))
     }
-}
 
-/// The elements of a tensor that stores all of them, beside the entries of a pattern.
-struct LookedUp<'a, P, T> {
-    values: &'a [T],
-    beside: Beside<'a, P>,
-    fill: T,
-    has_gap: bool,
-}
-
-impl<P: Pattern, T: Element> Pieces for LookedUp<'_, P, T> {
-    fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held> {
+    fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Erased<T>> {
         let mut values = spare::items(entries.len())?;
         let mut numbers = [0; BLOCK];
         for (slots, start) in values.chunks_mut(BLOCK).zip(entries.clone().step_by(BLOCK)) {
@@ -343,69 +379,58 @@ impl<P: Pattern, T: Element> Pieces for LookedUp<'_, P, T> {
             self.beside.number(start, numbers);
             slots.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = self.values[*number]);
         }
-        let pattern = on_stencil::<P>(entries.len(), self.has_gap, stencil, one_lane)?;
-        Ok(Arc::new(Tensor::from_valid(pattern, values, self.fill)))
+        let pattern = on_stencil(self.like, entries.len(), self.has_gap, stencil)?;
+        Ok(Tensor::from_valid(pattern, values, self.fill))
     }
 }
 
-/// A gradient of floats at the entries of what it is of.
-struct AtEntries<'a, P> {
-    of: &'a Held,
-    gradient: &'a Held,
-    on: PhantomData<fn() -> P>,
+/// The upstream gradient at the entries of a tensor, with a fill of 0; none where it has no floats.
+fn at_entries<T: Element>(x: SparseRef<'_, T>, gradient: SparseRef<'_, T>) -> Result<Option<Erased<T>>> {
+    let both: [Held; 2] = [Arc::new(x.to_erased()), Arc::new(gradient.to_erased())];
+    let found = T::if_float(AtEntries(&both)).transpose()?;
+    Ok(found.map(|found| known::<Erased<T>>(&found).clone()))
 }
 
-impl<P: Pattern> FloatVisitor for AtEntries<'_, P> {
+struct AtEntries<'a>(&'a [Held; 2]);
+
+impl FloatVisitor for AtEntries<'_> {
     type Out = Result<Held>;
 
     fn visit<F: Float + Numeric + RealNumber>(self) -> Result<Held> {
-        let (x, g) = (known::<Tensor<P, F>>(self.of), known::<Tensor<P, F>>(self.gradient));
+        let [x, g] = self.0.each_ref().map(known::<Erased<F>>);
         ops::any_backward(x, g, Axes::none()).map(|gradient| Arc::new(gradient) as Held)
     }
 }
 
-struct Cut<'a, P, T>(&'a Tensor<P, T>);
-
-impl<P: Pattern, T: Element> Pieces for Cut<'_, P, T> {
-    fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held> {
-        Ok(Arc::new(piece(self.0, entries, stencil, one_lane)?))
-    }
-}
-
-/// The entries of a range as a tensor of rank 1, on the pattern of the piece before where that is as long, and else on
-/// one that is made of the number of entries and the length.
-pub(super) fn piece<P: Pattern, T: Element>(
-    x: &Tensor<P, T>,
+/// Some entries of a tensor, side by side.
+pub(super) fn piece<T: Element>(
+    x: SparseRef<'_, T>,
     entries: Range<usize>,
     stencil: &mut Option<Held>,
-    make: impl FnOnce(usize, usize) -> Result<P>,
-) -> Result<Tensor<P, T>> {
+) -> Result<Erased<T>> {
     let has_gap = x.shape().wide_size() > x.nnz() as u128;
-    let pattern = on_stencil(entries.len(), has_gap, stencil, make)?;
+    let pattern = on_stencil(x.pattern(), entries.len(), has_gap, stencil)?;
     Ok(Tensor::from_shared(pattern, x.shared_values().slice(entries), x.fill()))
 }
 
-/// The pattern of a piece of so many entries.
-fn on_stencil<P: Pattern>(
-    count: usize,
-    has_gap: bool,
-    stencil: &mut Option<Held>,
-    make: impl FnOnce(usize, usize) -> Result<P>,
-) -> Result<P> {
-    let before = stencil.as_ref().and_then(|stencil| stencil.downcast_ref::<P>());
-    if let Some(pattern) = before.filter(|before| before.nnz() == count) {
+/// The pattern of a piece of so many entries of a tensor on a pattern like this one.
+fn on_stencil(like: &AnyPattern, count: usize, has_gap: bool, stencil: &mut Option<Held>) -> Result<AnyPattern> {
+    let is_alike = |before: &&AnyPattern| {
+        before.nnz() == count && before.format() == like.format() && before.width() == like.width()
+    };
+    let before = stencil.as_ref().and_then(|stencil| stencil.downcast_ref::<AnyPattern>());
+    if let Some(pattern) = before.filter(is_alike) {
         return Ok(pattern.clone());
     }
-    let pattern = make(count, count + usize::from(has_gap))?;
+    let pattern = one_lane(like.format(), like.width(), count, count + usize::from(has_gap))?;
     *stencil = Some(Arc::new(pattern.clone()));
     Ok(pattern)
 }
 
-/// The pattern of a vector that stores its first elements.
-pub(super) fn one_lane<P: Pattern>(count: usize, length: usize) -> Result<P> {
-    use crate::base::index::Index;
-    let coords: Vec<P::Index> = alloc::collect((0..count).map(P::Index::from_usize))?;
-    P::from_coords(Shape::from([length]), count, vec![coords.into()], default_limit(0))
+/// The pattern of entries at the first positions of one lane.
+pub(super) fn one_lane(format: Format, width: Width, count: usize, length: usize) -> Result<AnyPattern> {
+    let coords = of_width!(width, I => AxisCoords::from(alloc::collect((0..count).map(I::from_usize))?));
+    AnyPattern::from_coords(format, Shape::from([length]), count, width, vec![coords], default_limit(0))
 }
 
 /// A value of which the elements may come in pieces.
@@ -432,58 +457,61 @@ impl<P: Pattern, T: Element> Pieced for Tensor<P, T> {
 }
 
 /// The elements of all pieces.
-pub(super) struct Gathered<V: Pieced> {
-    values: Vec<V::Item>,
-    fill: Mutex<V::Item>,
+pub(super) struct Gathered<T> {
+    values: Vec<T>,
+    fill: Mutex<T>,
+    elements: Elements<T>,
+    whole: fn(&Held, Vec<T>, T) -> Option<Held>,
 }
 
-impl<V: Pieced> Gathered<V> {
-    pub(super) fn new(count: usize) -> Result<Self> {
-        Ok(Gathered { values: alloc::zeros(count)?, fill: Mutex::new(V::Item::ZERO) })
+/// The elements of a piece, and what is everywhere else.
+pub(super) type Elements<T> = for<'a> fn(&'a Held) -> (&'a [T], T);
+
+impl<T: Element> Gathered<T> {
+    /// Room for the elements of pieces of values of one type.
+    pub(super) fn of<V: Pieced<Item = T>>(count: usize) -> Result<Self> {
+        Self::new(
+            count,
+            |piece| known::<V>(piece).elements(),
+            |pattern, elements, fill| V::whole(pattern, elements, fill).map(|whole| Arc::new(whole) as Held),
+        )
     }
 
-    /// The places of each part, which end there.
-    pub(super) fn places(&mut self, ends: &[usize]) -> impl Iterator<Item = Places<'_, V>> {
-        let fill = &self.fill;
-        threads::split_at_ends(&mut self.values, ends).into_iter().map(move |left| Places { left, fill })
-    }
-
-    /// The value, once all is written.
-    pub(super) fn whole(self, pattern: &Held) -> V {
-        let fill = self.fill.into_inner().unwrap_or_else(PoisonError::into_inner);
-        V::whole(pattern, self.values, fill).expect("the pattern has the type of its values")
+    pub(super) fn new(
+        count: usize,
+        elements: Elements<T>,
+        whole: fn(&Held, Vec<T>, T) -> Option<Held>,
+    ) -> Result<Self> {
+        Ok(Gathered { values: alloc::zeros(count)?, fill: Mutex::new(T::ZERO), elements, whole })
     }
 }
 
-impl<V: Pieced> Gather for Gathered<V> {
+impl<T: Element> Gather for Gathered<T> {
     fn parts(&mut self, ends: &[usize]) -> Vec<Box<dyn Part + '_>> {
-        self.places(ends).map(|places| Box::new(places) as Box<dyn Part>).collect()
+        let (fill, elements) = (&self.fill, self.elements);
+        let lefts = threads::split_at_ends(&mut self.values, ends).into_iter();
+        lefts.map(|left| Box::new(Places { left, fill, elements }) as Box<dyn Part>).collect()
     }
 
     fn finish(self: Box<Self>, pattern: &Held) -> Held {
-        Arc::new((*self).whole(pattern))
+        let fill = self.fill.into_inner().unwrap_or_else(PoisonError::into_inner);
+        (self.whole)(pattern, self.values, fill).expect("the pattern has the type of its values")
     }
 }
 
-pub(super) struct Places<'a, V: Pieced> {
-    left: &'a mut [V::Item],
-    fill: &'a Mutex<V::Item>,
+struct Places<'a, T> {
+    left: &'a mut [T],
+    fill: &'a Mutex<T>,
+    elements: Elements<T>,
 }
 
-impl<V: Pieced> Places<'_, V> {
-    /// Writes the values of a piece behind those that are written.
-    pub(super) fn write(&mut self, piece: &V) {
-        let (elements, fill) = piece.elements();
+impl<T: Element> Part for Places<'_, T> {
+    fn put(&mut self, piece: &Held) {
+        let (elements, fill) = (self.elements)(piece);
         let (places, left) = std::mem::take(&mut self.left).split_at_mut(elements.len());
         places.copy_from_slice(elements);
         self.left = left;
         *self.fill.lock().unwrap_or_else(PoisonError::into_inner) = fill;
-    }
-}
-
-impl<V: Pieced> Part for Places<'_, V> {
-    fn put(&mut self, piece: &Held) {
-        self.write(known(piece));
     }
 }
 

@@ -1,156 +1,426 @@
-//! A pattern of either format, chosen at run time: what keeps an operation from being compiled once for each format.
+//! A pattern whose format and width are known at run time: operations are compiled for it once, in the library.
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{CooPattern, CsrPattern, Format, Memo, PartOf, Pattern};
+use super::{Format, Memo, PartOf, csr, validate};
 use crate::base::alloc::Allocated;
 use crate::base::buffer::Buffer;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
+use crate::base::few::Few;
+use crate::base::index::{Index, Width};
+use crate::base::limit::guard;
 use crate::base::shape::Shape;
+use crate::kernels::cells::number;
+use crate::kernels::coords::{AxisCoords, by_slices, by_width};
+use crate::kernels::lanes::offsets_among;
+use crate::kernels::take::find;
 
-/// A pattern of either format.
-///
-/// What is made of it has the format that costs the least there, so that [`in_format`](AnyPattern::in_format) stands
-/// at the end of every operation.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) enum AnyPattern {
-    Coo(CooPattern<u64>),
-    Csr(CsrPattern<u64>),
+/// A pattern of either format and width. [`CooPattern`](super::CooPattern) and [`CsrPattern`](super::CsrPattern) are
+/// its typed faces.
+#[derive(Clone)]
+pub struct AnyPattern {
+    shape: Shape,
+    nnz: usize,
+    /// The width of all coordinates, also where there is no axis.
+    width: Width,
+    arrays: Arrays,
+    memo: Option<Arc<Memo>>,
+    part_of: Option<Arc<PartOf>>,
 }
 
-impl From<CooPattern<u64>> for AnyPattern {
-    fn from(pattern: CooPattern<u64>) -> Self {
-        AnyPattern::Coo(pattern)
-    }
+/// The index arrays of the two formats.
+#[derive(Clone, PartialEq)]
+enum Arrays {
+    /// One coordinate array for each axis.
+    Coo(Vec<AxisCoords>),
+    Csr {
+        offsets: Buffer<usize>,
+        columns: AxisCoords,
+    },
 }
 
-impl From<CsrPattern<u64>> for AnyPattern {
-    fn from(pattern: CsrPattern<u64>) -> Self {
-        AnyPattern::Csr(pattern)
-    }
-}
-
-/// Runs code on the pattern, whichever it is.
-macro_rules! either {
-    ($pattern:expr, $own:ident => $body:expr) => {
-        match $pattern {
-            AnyPattern::Coo($own) => $body,
-            AnyPattern::Csr($own) => $body,
+/// Constructors: those that check, and those whose caller has kept the invariants.
+impl AnyPattern {
+    /// A coordinate pattern; checks every invariant.
+    pub(crate) fn coo(shape: Shape, nnz: usize, width: Width, coords: Vec<AxisCoords>) -> Result<Self> {
+        validate::length("the list of coordinate arrays", shape.rank(), coords.len())?;
+        validate::fits(&shape, width)?;
+        for (axis, (array, &length)) in coords.iter().zip(shape.iter()).enumerate() {
+            validate::length("a coordinate array", nnz, array.len())?;
+            by_width!(array, own => validate::in_bounds(own, axis, length))?;
         }
-    };
+        if coords.is_empty() && nnz > 1 {
+            let (coords, previous) = (Vec::new(), Vec::new());
+            return Err(Error::NotSorted { entry: 1, coords, previous });
+        }
+        by_slices!(&coords, own => validate::increasing(&own, nnz))?;
+        Ok(Self::of(shape, nnz, width, Arrays::Coo(coords)))
+    }
+
+    /// A compressed pattern; checks every invariant.
+    pub(crate) fn csr(shape: Shape, offsets: Buffer<usize>, columns: AxisCoords) -> Result<Self> {
+        validate::fits(&shape, columns.width())?;
+        let expected = csr::offset_count(&shape);
+        guard::<usize>("the offsets of the lanes", expected, u64::MAX, "keep the tensor in COO")?;
+        validate::length("the offsets", expected as usize, offsets.len())?;
+        validate::offsets(&offsets, columns.len())?;
+        by_width!(&columns, own => {
+            validate::in_bounds(own, shape.rank().saturating_sub(1), shape.columns())?;
+            validate::lanes_increase(&shape, &offsets, own)?;
+        });
+        Ok(Self::of(shape, columns.len(), columns.width(), Arrays::Csr { offsets, columns }))
+    }
+
+    /// A coordinate pattern whose invariants the caller has kept; debug builds check them all.
+    pub(crate) fn valid_coo(shape: Shape, nnz: usize, width: Width, coords: Vec<AxisCoords>) -> Self {
+        #[cfg(debug_assertions)]
+        if let Err(error) = Self::coo(shape.clone(), nnz, width, coords.clone()) {
+            panic!("an operation built an invalid coordinate pattern: {error}");
+        }
+        Self::of(shape, nnz, width, Arrays::Coo(coords))
+    }
+
+    /// A compressed pattern whose invariants the caller has kept; debug builds check them all.
+    pub(crate) fn valid_csr(shape: Shape, offsets: Buffer<usize>, columns: AxisCoords) -> Self {
+        #[cfg(debug_assertions)]
+        if let Err(error) = Self::csr(shape.clone(), offsets.clone(), columns.clone()) {
+            panic!("an operation built an invalid compressed pattern: {error}");
+        }
+        Self::of(shape, columns.len(), columns.width(), Arrays::Csr { offsets, columns })
+    }
+
+    fn of(shape: Shape, nnz: usize, width: Width, arrays: Arrays) -> Self {
+        AnyPattern { shape, nnz, width, arrays, memo: None, part_of: None }
+    }
+
+    /// The pattern in `format` of `nnz` entries in row-major order, by their coordinates on each axis; `limit` bounds
+    /// the offsets of lanes. Coordinates become wider where an axis is too long for their width.
+    pub(crate) fn from_coords(
+        format: Format,
+        shape: Shape,
+        nnz: usize,
+        width: Width,
+        mut coords: Vec<AxisCoords>,
+        limit: u64,
+    ) -> Result<Self> {
+        let width = width.max(Width::of_lengths(&shape));
+        for axis in &mut coords {
+            *axis = axis.in_width(width)?;
+        }
+        match format {
+            Format::Coo => Ok(Self::valid_coo(shape, nnz, width, coords)),
+            Format::Csr => csr::from_coords(shape, nnz, width, coords, limit),
+        }
+    }
+
+    /// A pattern of the same format, and at least of the same width, of `nnz` entries in row-major order by their
+    /// coordinates on each axis.
+    pub(crate) fn of_coords(&self, shape: Shape, nnz: usize, coords: Vec<AxisCoords>, limit: u64) -> Result<Self> {
+        let width = coords.first().map_or(self.width, AxisCoords::width);
+        Self::from_coords(self.format(), shape, nnz, width, coords, limit)
+    }
+
+    /// A pattern of the same format of entries in lanes.
+    pub(crate) fn of_lanes(&self, shape: Shape, offsets: Buffer<usize>, columns: AxisCoords) -> Result<Self> {
+        Self::from_lanes(self.format(), shape, offsets, columns)
+    }
+
+    /// The width that a pattern of another shape needs which is made of this one.
+    pub(crate) fn width_for(&self, shape: &[usize]) -> Width {
+        self.width.max(Width::of_lengths(shape))
+    }
+
+    /// The pattern in `format` of entries in lanes, by the offsets of the lanes and the column of each entry; both are
+    /// valid.
+    pub(crate) fn from_lanes(
+        format: Format,
+        shape: Shape,
+        offsets: Buffer<usize>,
+        columns: AxisCoords,
+    ) -> Result<Self> {
+        let columns = columns.in_width(columns.width().max(Width::of_lengths(&shape)))?;
+        let pattern = Self::valid_csr(shape, offsets, columns);
+        if format == Format::Coo { pattern.to_coo() } else { Ok(pattern) }
+    }
 }
 
+/// What it is, and its arrays.
 impl AnyPattern {
     pub(crate) fn format(&self) -> Format {
-        match self {
-            AnyPattern::Coo(_) => Format::Coo,
-            AnyPattern::Csr(_) => Format::Csr,
+        match &self.arrays {
+            Arrays::Coo(_) => Format::Coo,
+            Arrays::Csr { .. } => Format::Csr,
         }
     }
 
-    /// The same entries in `format`; offsets above `limit` bytes are refused.
-    pub(crate) fn in_format(&self, format: Format, limit: u64) -> Result<Self> {
-        Ok(match (self, format) {
-            (AnyPattern::Csr(pattern), Format::Coo) => pattern.to_coo()?.into(),
-            (AnyPattern::Coo(pattern), Format::Csr) => {
-                let coords = pattern.shared_coords().to_vec();
-                let csr = CsrPattern::from_coords(pattern.shape().clone(), pattern.nnz(), coords, limit)?;
-                csr.with_part_of(pattern.part_of().cloned()).into()
+    pub(crate) fn width(&self) -> Width {
+        self.width
+    }
+
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    pub(crate) fn nnz(&self) -> usize {
+        self.nnz
+    }
+
+    /// The coordinate arrays of a coordinate pattern; of a compressed one its columns.
+    pub(crate) fn arrays(&self) -> &[AxisCoords] {
+        match &self.arrays {
+            Arrays::Coo(coords) => coords,
+            Arrays::Csr { columns, .. } => std::slice::from_ref(columns),
+        }
+    }
+
+    /// The offsets of the lanes, in the format that has them.
+    pub(crate) fn lane_offsets(&self) -> Option<&Buffer<usize>> {
+        match &self.arrays {
+            Arrays::Coo(_) => None,
+            Arrays::Csr { offsets, .. } => Some(offsets),
+        }
+    }
+
+    /// The arrays of a compressed pattern.
+    pub(crate) fn lanes(&self) -> Option<(&Buffer<usize>, &AxisCoords)> {
+        match &self.arrays {
+            Arrays::Coo(_) => None,
+            Arrays::Csr { offsets, columns } => Some((offsets, columns)),
+        }
+    }
+
+    /// The shape, the offsets of a compressed pattern, and the coordinate arrays that it holds.
+    pub(crate) fn into_arrays(self) -> (Shape, Option<Buffer<usize>>, Vec<AxisCoords>) {
+        match self.arrays {
+            Arrays::Coo(coords) => (self.shape, None, coords),
+            Arrays::Csr { offsets, columns } => (self.shape, Some(offsets), vec![columns]),
+        }
+    }
+
+    /// The bytes that the index arrays take.
+    pub(crate) fn index_bytes(&self) -> usize {
+        let coords = self.nnz * self.width.bytes();
+        match &self.arrays {
+            Arrays::Coo(axes) => coords * axes.len(),
+            Arrays::Csr { offsets, .. } => coords + size_of_val(&**offsets),
+        }
+    }
+
+    /// Whether the two share their index arrays: the same memory, not only equal contents.
+    pub(crate) fn shares_arrays_with(&self, other: &Self) -> bool {
+        let arrays = match (&self.arrays, &other.arrays) {
+            (Arrays::Coo(one), Arrays::Coo(other)) => one.iter().zip(other).all(|(a, b)| a.shares_with(b)),
+            (Arrays::Csr { offsets, columns }, Arrays::Csr { offsets: others, columns: of_other }) => {
+                offsets.shares_with(others) && columns.shares_with(of_other)
             }
-            (same, _) => same.clone(),
-        })
+            _ => false,
+        };
+        arrays && (&self.shape, self.nnz, self.width) == (&other.shape, other.nnz, other.width)
+    }
+
+    /// The coordinates of all entries on one axis, written out where the format does not hold them.
+    pub(crate) fn axis(&self, axis: usize) -> Allocated<AxisCoords> {
+        self.read();
+        match &self.arrays {
+            Arrays::Coo(coords) => Ok(coords[axis].clone()),
+            Arrays::Csr { columns, .. } if axis + 1 == self.shape.rank() => Ok(columns.clone()),
+            Arrays::Csr { offsets, .. } => csr::lane_coords(&self.shape, offsets, self.width, axis),
+        }
+    }
+
+    /// The coordinates of all entries on every axis.
+    pub(crate) fn axes(&self) -> Allocated<Vec<AxisCoords>> {
+        (0..self.shape.rank()).map(|axis| self.axis(axis)).collect()
+    }
+
+    /// The coordinates of all entries on every axis; borrowed, where the format holds them.
+    pub(crate) fn borrowed_axes(&self) -> Allocated<Cow<'_, [AxisCoords]>> {
+        match &self.arrays {
+            Arrays::Coo(coords) => {
+                self.read();
+                Ok(Cow::Borrowed(coords))
+            }
+            Arrays::Csr { .. } => self.axes().map(Cow::Owned),
+        }
+    }
+
+    /// The coordinate of an entry on one axis; both exist.
+    pub(crate) fn coord(&self, entry: usize, axis: usize) -> usize {
+        self.read();
+        match &self.arrays {
+            Arrays::Coo(coords) => coords[axis].at(entry),
+            Arrays::Csr { columns, .. } if axis + 1 == self.shape.rank() => columns.at(entry),
+            Arrays::Csr { offsets, .. } => csr::lane_coord(&self.shape, offsets, entry, axis),
+        }
+    }
+
+    /// The number of the entry at `coords`, if one is stored there.
+    pub(crate) fn find(&self, coords: &[usize]) -> Option<usize> {
+        self.read();
+        match &self.arrays {
+            _ if coords.len() != self.shape.rank() => None,
+            Arrays::Coo(axes) => find(self.nnz, coords, |axis, entry| axes[axis].at(entry)),
+            Arrays::Csr { offsets, columns } => {
+                by_width!(columns, own => csr::find(&self.shape, offsets, own, coords))
+            }
+        }
+    }
+
+    /// The coordinates of entry number `entry`, if there are as many entries.
+    pub(crate) fn coords_of(&self, entry: usize) -> Option<Vec<usize>> {
+        self.read();
+        match &self.arrays {
+            _ if entry >= self.nnz => None,
+            Arrays::Coo(axes) => Some(axes.iter().map(|axis| axis.at(entry)).collect()),
+            Arrays::Csr { offsets, columns } => Some(csr::coords_of(&self.shape, offsets, columns.at(entry), entry)),
+        }
+    }
+
+    /// Calls `visit` with the number and the coordinates of the entries of a range, in row-major order, until it says
+    /// `false`; entries that do not exist are left out.
+    pub(crate) fn walk_range(&self, entries: Range<usize>, visit: impl FnMut(usize, &[usize]) -> bool) {
+        self.read();
+        let entries = entries.start..entries.end.min(self.nnz);
+        match &self.arrays {
+            _ if entries.is_empty() => {}
+            Arrays::Coo(axes) => by_slices!(axes, own => walk(&own, entries, visit)),
+            Arrays::Csr { offsets, columns } => {
+                by_width!(columns, own => csr::walk(&self.shape, offsets, own, entries, visit));
+            }
+        }
+    }
+
+    /// Writes the row-major positions of the entries from `start` on; the caller knows that they fit.
+    pub(crate) fn number(&self, start: usize, positions: &mut [usize]) {
+        self.read();
+        match &self.arrays {
+            Arrays::Coo(axes) => by_slices!(axes, own => number(&own, &self.shape, start, positions)),
+            Arrays::Csr { offsets, columns } => {
+                by_width!(columns, own => csr::number(&self.shape, offsets, own, start, positions));
+            }
+        }
+    }
+
+    /// Writes the row-major positions of the entries from `start` on within some axes, in increasing order, as if these
+    /// had the `lengths`; the caller knows that they fit.
+    pub(crate) fn number_within(&self, axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]) {
+        self.read();
+        match &self.arrays {
+            Arrays::Coo(coords) => {
+                by_slices!(coords, own => {
+                    let kept: Few<_> = axes.iter().map(|&axis| own[axis]).collect();
+                    number(&kept, lengths, start, positions);
+                });
+            }
+            Arrays::Csr { offsets, columns } => {
+                csr::number_lanes_within(&self.shape, offsets, axes, start, positions);
+                if axes.last().is_some_and(|&axis| axis + 1 == self.shape.rank()) {
+                    by_width!(columns, own => csr::add_columns(own, lengths[axes.len() - 1], start, positions));
+                }
+            }
+        }
     }
 }
 
-impl Pattern for AnyPattern {
-    type Index = u64;
-
-    /// What nobody asks of it: it has a method for that.
-    const FORMAT: Format = Format::Coo;
-
-    fn shape(&self) -> &Shape {
-        either!(self, own => own.shape())
+/// Coordinate arrays, entry by entry.
+fn walk<I: Index>(axes: &[&[I]], entries: Range<usize>, mut visit: impl FnMut(usize, &[usize]) -> bool) {
+    let mut coords = vec![0; axes.len()];
+    for entry in entries {
+        for (coord, axis) in coords.iter_mut().zip(axes) {
+            *coord = axis[entry].to_usize();
+        }
+        if !visit(entry, &coords) {
+            return;
+        }
     }
+}
 
-    fn nnz(&self) -> usize {
-        either!(self, own => own.nnz())
-    }
-
-    fn find(&self, coords: &[usize]) -> Option<usize> {
-        either!(self, own => own.find(coords))
-    }
-
-    fn coords_of(&self, entry: usize) -> Option<Vec<usize>> {
-        either!(self, own => own.coords_of(entry))
-    }
-
-    fn walk_range(&self, entries: Range<usize>, visit: impl FnMut(usize, &[usize]) -> bool) {
-        either!(self, own => own.walk_range(entries, visit));
-    }
-
-    fn retain(&self, kept: &[usize]) -> Result<Self> {
-        either!(self, own => own.retain(kept).map(Self::from))
-    }
-
-    fn shares_arrays_with(&self, other: &Self) -> bool {
-        match (self, other) {
-            (AnyPattern::Coo(one), AnyPattern::Coo(other)) => one.shares_arrays_with(other),
-            (AnyPattern::Csr(one), AnyPattern::Csr(other)) => one.shares_arrays_with(other),
-            _ => false,
+/// Other patterns of the same entries, and of some of them.
+impl AnyPattern {
+    /// The same entries in `format`; offsets above `limit` bytes are refused.
+    pub(crate) fn in_format(&self, format: Format, limit: u64) -> Result<Self> {
+        match (self.format(), format) {
+            (Format::Csr, Format::Coo) => self.to_coo(),
+            (Format::Coo, Format::Csr) => {
+                let coords = self.arrays().to_vec();
+                let csr = csr::from_coords(self.shape.clone(), self.nnz, self.width, coords, limit)?;
+                Ok(csr.with_part_of(self.part_of.clone()))
+            }
+            _ => Ok(self.clone()),
         }
     }
 
-    fn index_bytes(&self) -> usize {
-        either!(self, own => own.index_bytes())
+    /// The same entries in coordinate format. The columns are shared; the coordinates of the lanes are written out.
+    pub(crate) fn to_coo(&self) -> Result<Self> {
+        let coords = self.axes()?;
+        Ok(Self::valid_coo(self.shape.clone(), self.nnz, self.width, coords).with_part_of(self.part_of.clone()))
     }
 
-    fn coord(&self, entry: usize, axis: usize) -> usize {
-        either!(self, own => own.coord(entry, axis))
+    /// The same pattern with coordinates of another width, which holds all axes; shares the arrays where it is the same.
+    pub(crate) fn in_width(&self, width: Width) -> Allocated<Self> {
+        let mut other = self.clone();
+        if width == self.width {
+            return Ok(other);
+        }
+        match &mut other.arrays {
+            Arrays::Coo(axes) => *axes = axes.iter().map(|axis| axis.in_width(width)).collect::<Allocated<_>>()?,
+            Arrays::Csr { columns, .. } => *columns = columns.in_width(width)?,
+        }
+        Ok(AnyPattern { width, memo: None, ..other })
     }
 
-    fn axis_coords(&self, axis: usize) -> Allocated<Cow<'_, [u64]>> {
-        either!(self, own => own.axis_coords(axis))
+    /// The pattern of some of the entries, by their numbers in increasing order.
+    pub(crate) fn retain(&self, kept: &[usize]) -> Result<Self> {
+        self.read();
+        let (shape, gathered) = (self.shape.clone(), |axis: &AxisCoords| axis.gather(kept));
+        match &self.arrays {
+            Arrays::Coo(axes) => {
+                let axes = axes.iter().map(gathered).collect::<Allocated<_>>()?;
+                Ok(Self::valid_coo(shape, kept.len(), self.width, axes))
+            }
+            Arrays::Csr { offsets, columns } => {
+                Ok(Self::valid_csr(shape, offsets_among(kept, offsets)?.into(), gathered(columns)?))
+            }
+        }
     }
 
-    fn shared_axis(&self, axis: usize) -> Allocated<Buffer<u64>> {
-        either!(self, own => own.shared_axis(axis))
+    /// The same pattern, whose plans are kept there.
+    pub(crate) fn with_memo(self, memo: Option<Arc<Memo>>) -> Self {
+        Self { memo, ..self }
     }
 
-    fn number(&self, start: usize, positions: &mut [usize]) {
-        either!(self, own => own.number(start, positions));
+    /// The plans that were made for it, if they are kept.
+    pub(crate) fn memo(&self) -> Option<&Arc<Memo>> {
+        self.memo.as_ref()
     }
 
-    fn number_within(&self, axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]) {
-        either!(self, own => own.number_within(axes, lengths, start, positions));
+    /// The same pattern as a part of that whole.
+    pub(crate) fn with_part_of(self, part_of: Option<Arc<PartOf>>) -> Self {
+        Self { part_of, ..self }
     }
 
-    fn memo(&self) -> Option<&Arc<Memo>> {
-        either!(self, own => own.memo())
+    /// The whole that it is a part of, for the operation that is computed in parts.
+    pub(crate) fn part_of(&self) -> Option<&Arc<PartOf>> {
+        self.part_of.as_ref()
     }
 
-    fn with_memo(self, memo: Option<Arc<Memo>>) -> Self {
-        either!(self, own => own.with_memo(memo).into())
+    /// Counts that somebody reads coordinates, where plans are kept.
+    #[inline(always)]
+    fn read(&self) {
+        if let Some(memo) = &self.memo {
+            memo.read();
+        }
     }
+}
 
-    fn part_of(&self) -> Option<&Arc<PartOf>> {
-        either!(self, own => own.part_of())
-    }
-
-    fn with_part_of(self, part_of: Option<Arc<PartOf>>) -> Self {
-        either!(self, own => own.with_part_of(part_of).into())
-    }
-
-    fn lane_offsets(&self) -> Option<&Buffer<usize>> {
-        either!(self, own => own.lane_offsets())
-    }
-
-    fn from_coords(shape: Shape, nnz: usize, coords: Vec<Buffer<u64>>, limit: u64) -> Result<Self> {
-        CooPattern::from_coords(shape, nnz, coords, limit).map(Self::from)
-    }
-
-    fn from_lanes(shape: Shape, offsets: Buffer<usize>, columns: Buffer<u64>) -> Result<Self> {
-        CsrPattern::from_lanes(shape, offsets, columns).map(Self::from)
+impl PartialEq for AnyPattern {
+    fn eq(&self, other: &Self) -> bool {
+        if self.shares_arrays_with(other) {
+            return true;
+        }
+        self.read();
+        (&self.shape, self.nnz, &self.arrays) == (&other.shape, other.nnz, &other.arrays)
     }
 }

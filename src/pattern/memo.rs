@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Pattern;
+use super::AnyPattern;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 
@@ -32,7 +32,7 @@ impl PartOf {
 
 /// The plans that were made for one pattern. Clones of the pattern share it.
 #[derive(Default)]
-pub struct Memo {
+pub(crate) struct Memo {
     plans: Mutex<Vec<Kept>>,
     family: Arc<Family>,
     /// How many plans led to the pattern.
@@ -107,9 +107,12 @@ impl Memo {
 }
 
 /// The plan for a pattern: the one from last time where the pattern has a memo and the question was asked before.
-pub(crate) fn planned<P, K, V>(x: &P, question: impl FnOnce() -> K, plan: impl FnOnce() -> Result<V>) -> Result<Arc<V>>
+pub(crate) fn planned<K, V>(
+    x: &AnyPattern,
+    question: impl FnOnce() -> K,
+    plan: impl FnOnce() -> Result<V>,
+) -> Result<Arc<V>>
 where
-    P: Pattern,
     K: PartialEq + Send + 'static,
     V: Send + Sync + 'static,
 {
@@ -125,7 +128,7 @@ where
 
 /// The pattern of a plan for `x`, to be kept in that plan: with a memo of its own if `x` has one. One that is `x` as it
 /// is has none, as a memo that held itself would never be freed; [`of_plan`] gives it that of `x`.
-pub(crate) fn for_plan<P: Pattern>(x: &P, result: P) -> P {
+pub(crate) fn for_plan(x: &AnyPattern, result: AnyPattern) -> AnyPattern {
     let Some(memo) = x.memo() else { return result };
     if result.shares_arrays_with(x) || memo.depth == DEEPEST {
         return result.with_memo(None);
@@ -135,7 +138,7 @@ pub(crate) fn for_plan<P: Pattern>(x: &P, result: P) -> P {
 }
 
 /// The pattern that a plan for `x` holds.
-pub(crate) fn of_plan<P: Pattern>(x: &P, planned: &P) -> P {
+pub(crate) fn of_plan(x: &AnyPattern, planned: &AnyPattern) -> AnyPattern {
     match planned.memo() {
         None if planned.shares_arrays_with(x) => planned.clone().with_memo(x.memo().cloned()),
         _ => planned.clone(),

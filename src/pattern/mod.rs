@@ -6,27 +6,27 @@ mod any;
 mod coo;
 mod csr;
 mod kind;
+mod lists;
 mod memo;
 mod validate;
 
-pub(crate) use any::AnyPattern;
+pub(crate) use crate::kernels::coords::{AxisCoords, CoordSlices, by_slices, by_width, of_width, slices};
+pub use any::AnyPattern;
 pub use coo::CooPattern;
-pub(crate) use coo::{convert_indices, coords_as_slices};
 pub use csr::CsrPattern;
 pub(crate) use csr::zero_offsets;
 pub use kind::Format;
+pub(crate) use lists::CoordLists;
+#[cfg(feature = "io")]
+pub(crate) use lists::IndexKind;
 pub(crate) use memo::{Memo, PartOf, for_plan, of_plan, planned};
 pub(crate) use validate::{in_bounds as validate_in_bounds, length as validate_length};
 
-use std::borrow::Cow;
 use std::fmt::Debug;
 use std::ops::Range;
-use std::sync::Arc;
 
-use crate::base::alloc::Allocated;
-use crate::base::buffer::Buffer;
 use crate::base::error::Result;
-use crate::base::index::Index;
+use crate::base::index::{Index, check_axes};
 use crate::base::shape::Shape;
 
 /// What the two formats have in common: [`CooPattern`] and [`CsrPattern`]. The trait is sealed.
@@ -40,16 +40,22 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     const FORMAT: Format;
 
     /// The lengths of the axes.
-    fn shape(&self) -> &Shape;
+    fn shape(&self) -> &Shape {
+        self.any().shape()
+    }
 
     /// The number of stored entries.
-    fn nnz(&self) -> usize;
+    fn nnz(&self) -> usize {
+        self.any().nnz()
+    }
 
     /// The number of the entry at `coords`, if one is stored there.
     ///
     /// Anything that is no position of the tensor (a wrong rank, a coordinate out of bounds) holds no entry.
     /// O(rank · log nnz).
-    fn find(&self, coords: &[usize]) -> Option<usize>;
+    fn find(&self, coords: &[usize]) -> Option<usize> {
+        self.any().find(coords)
+    }
 
     /// The coordinates of entry number `entry`, if there are as many entries: what [`find`](Pattern::find) undoes.
     ///
@@ -63,7 +69,9 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     /// assert_eq!(pattern.coords_of(3), None);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
-    fn coords_of(&self, entry: usize) -> Option<Vec<usize>>;
+    fn coords_of(&self, entry: usize) -> Option<Vec<usize>> {
+        self.any().coords_of(entry)
+    }
 
     /// Calls `visit` with the number and the coordinates of each entry, in row-major order, until it says `false`.
     fn walk(&self, visit: impl FnMut(usize, &[usize]) -> bool) {
@@ -84,76 +92,123 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     /// assert_eq!(seen, [(1, vec![2, 0]), (2, vec![2, 2])]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
-    fn walk_range(&self, entries: Range<usize>, visit: impl FnMut(usize, &[usize]) -> bool);
-
-    /// The pattern of some of the entries, by their numbers in increasing order.
-    #[doc(hidden)]
-    fn retain(&self, kept: &[usize]) -> Result<Self>;
+    fn walk_range(&self, entries: Range<usize>, visit: impl FnMut(usize, &[usize]) -> bool) {
+        self.any().walk_range(entries, visit);
+    }
 
     /// Whether the two share their index arrays: the same memory, not only equal contents.
-    fn shares_arrays_with(&self, other: &Self) -> bool;
+    fn shares_arrays_with(&self, other: &Self) -> bool {
+        self.any().shares_arrays_with(other.any())
+    }
 
     /// The bytes that the index arrays take.
-    fn index_bytes(&self) -> usize;
+    fn index_bytes(&self) -> usize {
+        self.any().index_bytes()
+    }
 
-    /// The coordinate of an entry on one axis; both exist.
+    /// The pattern without the types of its format and its coordinates.
     #[doc(hidden)]
-    fn coord(&self, entry: usize, axis: usize) -> usize;
+    fn any(&self) -> &AnyPattern;
 
-    /// The coordinates of all entries on one axis, written out where the format does not hold them.
+    /// The pattern itself without these types.
     #[doc(hidden)]
-    fn axis_coords(&self, axis: usize) -> Allocated<Cow<'_, [Self::Index]>>;
+    fn into_any(self) -> AnyPattern;
 
-    /// [`axis_coords`](Pattern::axis_coords) as an array that is shared where the format holds it.
+    /// The name of the type of the coordinates, for people.
     #[doc(hidden)]
-    fn shared_axis(&self, axis: usize) -> Allocated<Buffer<Self::Index>>;
+    fn index_name(&self) -> &'static str {
+        Self::Index::NAME
+    }
 
-    /// Writes the row-major positions of the entries from `start` on; the caller knows that they fit.
+    /// The typed face of a pattern, which an operation has made of one of this type: its format is this one, and its
+    /// coordinates are wider only where an axis of the result needs it.
+    ///
+    /// # Errors
+    ///
+    /// `AxisTooLong`: an axis does not fit the type of the coordinates.
     #[doc(hidden)]
-    fn number(&self, start: usize, positions: &mut [usize]);
-
-    /// Writes the row-major positions of the entries from `start` on within some axes, in increasing order, as if these
-    /// had the `lengths`; the caller knows that they fit.
-    #[doc(hidden)]
-    fn number_within(&self, axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]);
-
-    /// The plans that were made for it, if they are kept.
-    #[doc(hidden)]
-    fn memo(&self) -> Option<&Arc<Memo>>;
-
-    /// The same pattern, whose plans are kept there.
-    #[doc(hidden)]
-    fn with_memo(self, memo: Option<Arc<Memo>>) -> Self;
-
-    /// The whole that it is a part of, for the operation that is computed in parts.
-    #[doc(hidden)]
-    fn part_of(&self) -> Option<&Arc<PartOf>>;
-
-    /// The same pattern as a part of that whole.
-    #[doc(hidden)]
-    fn with_part_of(self, part_of: Option<Arc<PartOf>>) -> Self;
-
-    /// The offsets of the lanes, in a format that has them.
-    #[doc(hidden)]
-    fn lane_offsets(&self) -> Option<&Buffer<usize>>;
-
-    /// The pattern of `nnz` entries in row-major order, by the coordinates on each axis; `limit` bounds what the format
-    /// needs beside them.
-    #[doc(hidden)]
-    fn from_coords(shape: Shape, nnz: usize, coords: Vec<Buffer<Self::Index>>, limit: u64) -> Result<Self>;
-
-    /// The pattern of entries in lanes, by the offsets of the lanes and the column of each entry; both are valid.
-    #[doc(hidden)]
-    fn from_lanes(shape: Shape, offsets: Buffer<usize>, columns: Buffer<Self::Index>) -> Result<Self>;
+    fn from_any(any: AnyPattern) -> Result<Self>;
 }
 
-/// Counts that somebody reads coordinates, where plans are kept.
-#[inline(always)]
-fn read(memo: &Option<Arc<Memo>>) {
-    if let Some(memo) = memo {
-        memo.read();
+/// A pattern in the width of `I`.
+fn in_width_of<I: Index>(any: AnyPattern) -> Result<AnyPattern> {
+    if any.width() == I::WIDTH {
+        return Ok(any);
+    }
+    check_axes::<I>(any.shape())?;
+    Ok(any.in_width(I::WIDTH)?)
+}
+
+impl<I: Index> Pattern for CooPattern<I> {
+    type Index = I;
+
+    const FORMAT: Format = Format::Coo;
+
+    fn any(&self) -> &AnyPattern {
+        self.any()
+    }
+
+    fn into_any(self) -> AnyPattern {
+        self.into_any()
+    }
+
+    fn from_any(any: AnyPattern) -> Result<Self> {
+        in_width_of::<I>(any).map(CooPattern::of)
     }
 }
+
+impl<I: Index> Pattern for CsrPattern<I> {
+    type Index = I;
+
+    const FORMAT: Format = Format::Csr;
+
+    fn any(&self) -> &AnyPattern {
+        self.any()
+    }
+
+    fn into_any(self) -> AnyPattern {
+        self.into_any()
+    }
+
+    fn from_any(any: AnyPattern) -> Result<Self> {
+        in_width_of::<I>(any).map(CsrPattern::of)
+    }
+}
+
+impl Pattern for AnyPattern {
+    type Index = u64;
+
+    const FORMAT: Format = Format::Coo;
+
+    fn any(&self) -> &AnyPattern {
+        self
+    }
+
+    fn into_any(self) -> AnyPattern {
+        self
+    }
+
+    fn index_name(&self) -> &'static str {
+        of_width!(self.width(), I => I::NAME)
+    }
+
+    fn from_any(any: AnyPattern) -> Result<Self> {
+        Ok(any)
+    }
+}
+
+/// Faces of the same pattern are equal where it is.
+macro_rules! equal_faces {
+    ($($face:ident),*) => {$(
+        impl<I: Index> PartialEq for $face<I> {
+            fn eq(&self, other: &Self) -> bool {
+                self.any() == other.any()
+            }
+        }
+    )*};
+}
+
+equal_faces!(CooPattern, CsrPattern);
 
 mod sealed {
     use super::{AnyPattern, CooPattern, CsrPattern};

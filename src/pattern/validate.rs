@@ -1,13 +1,19 @@
 //! The invariants of both formats, checked in one branch-free pass; only a failure looks for the culprit.
 
 use crate::base::error::{Error, Result};
-use crate::base::index::Index;
+use crate::base::index::{Index, Width, check_axes};
 use crate::base::shape::Shape;
+use crate::kernels::coords::of_width;
 use crate::kernels::sort;
 
 /// Refuses an array that is not `expected` long.
 pub(crate) fn length(what: &'static str, expected: usize, found: usize) -> Result<()> {
     if expected == found { Ok(()) } else { Err(Error::LengthMismatch { what, expected, found }) }
+}
+
+/// Rejects a shape with an axis that is too long for a width.
+pub(crate) fn fits(shape: &Shape, width: Width) -> Result<()> {
+    of_width!(width, I => check_axes::<I>(shape))
 }
 
 /// Refuses a coordinate of `axis` that is not below `length`.

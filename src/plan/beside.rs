@@ -5,20 +5,20 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::base::alloc::{self, Allocated};
-use crate::base::buffer::Buffer;
 use crate::base::error::Result;
+use crate::base::index::Index;
 use crate::base::limit::default_limit;
 use crate::base::shape::{Shape, saturating_product, step};
 use crate::base::threads;
 use crate::kernels::gather::marked;
 use crate::kernels::sort;
 use crate::kernels::steps::BLOCK;
-use crate::pattern::{Pattern, for_plan, of_plan, planned};
+use crate::pattern::{AnyPattern, AxisCoords, by_slices, for_plan, of_plan, of_width, planned};
 
 /// A pattern that is repeated along some axes, and the entries of another one in the shape of the result.
-pub(crate) struct Beside<'a, P> {
-    repeated: &'a P,
-    at: &'a P,
+pub(crate) struct Beside<'a> {
+    repeated: &'a AnyPattern,
+    at: &'a AnyPattern,
     axes: Axes,
     numbers: Arc<Numbers>,
 }
@@ -48,15 +48,15 @@ const SEARCH: usize = 100_000;
 
 /// The question to a pattern that keeps its plans: the numbers of the entries of this one.
 #[derive(PartialEq)]
-struct NumbersOf<P>(P);
+struct NumbersOf(AnyPattern);
 
 #[derive(PartialEq)]
-struct MetBy<P>(P);
+struct MetBy(AnyPattern);
 
 /// Some entries of a pattern, and the pattern of these; nothing to tell where it is all of them.
 #[derive(Clone)]
-pub(crate) struct Kept<P> {
-    pub(crate) pattern: P,
+pub(crate) struct Kept {
+    pub(crate) pattern: AnyPattern,
     pub(crate) entries: Option<Arc<Vec<usize>>>,
 }
 
@@ -83,32 +83,32 @@ impl Axes {
 }
 
 /// Whether the pattern stores every position.
-pub(crate) fn is_full<P: Pattern>(pattern: &P) -> bool {
+pub(crate) fn is_full(pattern: &AnyPattern) -> bool {
     pattern.nnz() as u128 == pattern.shape().wide_size()
 }
 
 /// The lengths of a pattern, or of the whole that it is a part of.
-pub(crate) fn whole_lengths<P: Pattern>(pattern: &P) -> &Shape {
+pub(crate) fn whole_lengths(pattern: &AnyPattern) -> &Shape {
     pattern.part_of().and_then(|whole| whole.lengths.as_ref()).unwrap_or(pattern.shape())
 }
 
 /// Whether the pattern, or the whole that it is a part of, stores every position.
-pub(crate) fn is_whole_full<P: Pattern>(pattern: &P) -> bool {
+pub(crate) fn is_whole_full(pattern: &AnyPattern) -> bool {
     pattern.part_of().and_then(|whole| whole.is_full).unwrap_or_else(|| is_full(pattern))
 }
 
 /// How many entries the pattern has when it is repeated to a shape.
-pub(crate) fn repeated_count<P: Pattern>(pattern: &P, shape: &[usize]) -> u128 {
+pub(crate) fn repeated_count(pattern: &AnyPattern, shape: &[usize]) -> u128 {
     (pattern.nnz() as u128).saturating_mul(occurrences(pattern, shape))
 }
 
 /// Into how many positions of a shape each position of a pattern is repeated.
-pub(crate) fn occurrences<P: Pattern>(pattern: &P, shape: &[usize]) -> u128 {
+pub(crate) fn occurrences(pattern: &AnyPattern, shape: &[usize]) -> u128 {
     Axes::of(pattern.shape(), shape).times(shape)
 }
 
-impl<'a, P: Pattern> Beside<'a, P> {
-    pub(crate) fn new(repeated: &'a P, at: &'a P) -> Result<Self> {
+impl<'a> Beside<'a> {
+    pub(crate) fn new(repeated: &'a AnyPattern, at: &'a AnyPattern) -> Result<Self> {
         let axes = Axes::of(repeated.shape(), at.shape());
         let numbers = match at.memo() {
             None => Arc::new(Numbers::of(repeated, at, &axes)?),
@@ -142,7 +142,7 @@ impl<'a, P: Pattern> Beside<'a, P> {
     }
 
     /// The entries that meet one.
-    pub(crate) fn met(&self) -> Result<Kept<P>> {
+    pub(crate) fn met(&self) -> Result<Kept> {
         if is_full(self.repeated) {
             return Ok(Kept { pattern: self.at.clone(), entries: None });
         }
@@ -182,7 +182,7 @@ impl<'a, P: Pattern> Beside<'a, P> {
 
 /// The first position of `shape` that meets an entry of `own` and none of `other`, both of which are repeated to that
 /// shape: found after as many searches as entries of the other one meet it, and one.
-pub(crate) fn first_gap<P: Pattern>(own: &P, entry: usize, other: &P, shape: &[usize]) -> Option<Vec<usize>> {
+pub(crate) fn first_gap(own: &AnyPattern, entry: usize, other: &AnyPattern, shape: &[usize]) -> Option<Vec<usize>> {
     if shape.contains(&0) {
         return None;
     }
@@ -206,74 +206,95 @@ pub(crate) fn first_gap<P: Pattern>(own: &P, entry: usize, other: &P, shape: &[u
 }
 
 /// The entries that two repeated patterns have in common, in row-major order: their pattern, and the numbers of both.
-pub(crate) struct Pairs<P> {
-    pub(crate) pattern: P,
+pub(crate) struct Pairs {
+    pub(crate) pattern: AnyPattern,
     pub(crate) left: Vec<usize>,
     pub(crate) right: Vec<usize>,
 }
 
-impl<P: Pattern> Pairs<P> {
+impl Pairs {
     /// `admit` is told of their count before they are listed.
-    pub(crate) fn new(x: &P, y: &P, shape: &Shape, admit: impl FnOnce(u128) -> Result<()>) -> Result<Self> {
+    pub(crate) fn new(
+        x: &AnyPattern,
+        y: &AnyPattern,
+        shape: &Shape,
+        admit: &dyn Fn(u128) -> Result<()>,
+    ) -> Result<Self> {
+        let width = x.width_for(shape).max(y.width_for(shape));
         let [of_x, of_y] = [x, y].map(|pattern| Axes::of(pattern.shape(), shape));
         let common: Vec<usize> = of_x.own.iter().copied().filter(|axis| of_y.own.contains(axis)).collect();
-        let [key_x, key_y] = [x, y].map(|pattern| {
+        let key = |pattern: &AnyPattern| {
             let added = shape.rank() - pattern.shape().rank();
-            common.iter().map(|&axis| pattern.axis_coords(axis - added)).collect::<Allocated<Vec<_>>>()
-        });
-        let (key_x, key_y) = (key_x?, key_y?);
-        let compare = |number: &usize, entry: usize| {
-            key_y.iter().zip(&key_x).map(|(of_y, of_x)| of_y[*number].cmp(&of_x[entry])).find(|order| order.is_ne())
+            common.iter().map(|&axis| pattern.axis(axis - added)?.in_width(width)).collect::<Allocated<Vec<_>>>()
         };
-        let mut order = alloc::collect(0..y.nnz())?;
-        // Entries of one key stay in their order.
-        threads::sort(&mut order, |&a, &b| {
-            key_y.iter().map(|axis| axis[a].cmp(&axis[b])).find(|order| order.is_ne()).unwrap_or(a.cmp(&b))
+        let (key_x, key_y) = (key(x)?, key(y)?);
+        let (left, right) = of_width!(width, I => {
+            let [key_x, key_y] = [&key_x, &key_y].map(|key| key.iter().map(AxisCoords::view::<I>).collect::<Vec<_>>());
+            pairs(&key_x, &key_y, (x.nnz(), y.nnz()), admit)?
         });
-        let run = |entry: usize| {
-            let start = order.partition_point(|number| compare(number, entry) == Some(Ordering::Less));
-            start..start + order[start..].partition_point(|number| compare(number, entry).is_none())
+        let axis = |axis: usize| {
+            let of = |pattern: &AnyPattern| pattern.axis(axis + pattern.shape().rank() - shape.rank());
+            match (of_x.own.contains(&axis), of_y.own.contains(&axis)) {
+                (true, _) => of(x)?.gather(&left)?.in_width(width),
+                (false, true) => of(y)?.gather(&right)?.in_width(width),
+                (false, false) => AxisCoords::zeros(left.len(), width),
+            }
         };
-        let count = (0..x.nnz()).fold(0, |count: u128, entry| count.saturating_add(run(entry).len() as u128));
-        admit(count)?;
-        let [mut left, mut right] = [alloc::with_capacity(count as usize)?, alloc::with_capacity(count as usize)?];
-        for entry in 0..x.nnz() {
-            let run = run(entry);
-            left.extend(std::iter::repeat_n(entry, run.len()));
-            right.extend_from_slice(&order[run]);
-        }
-        Pairs::sorted(x, y, shape, (left, right), [&of_x, &of_y])
+        let coords = (0..shape.rank()).map(axis).collect::<Allocated<Vec<_>>>()?;
+        Pairs::sorted(x, shape, coords, (left, right), default_limit(x.index_bytes().saturating_add(y.index_bytes())))
     }
 
     fn sorted(
-        x: &P,
-        y: &P,
+        x: &AnyPattern,
         shape: &Shape,
+        coords: Vec<AxisCoords>,
         (left, right): (Vec<usize>, Vec<usize>),
-        [of_x, of_y]: [&Axes; 2],
+        limit: u64,
     ) -> Result<Self> {
-        let axis = |axis: usize| match (of_x.own.contains(&axis), of_y.own.contains(&axis)) {
-            (true, _) => sort::gather(&x.axis_coords(axis + x.shape().rank() - shape.rank())?, &left),
-            (false, true) => sort::gather(&y.axis_coords(axis + y.shape().rank() - shape.rank())?, &right),
-            (false, false) => alloc::zeros(left.len()),
-        };
-        let coords = (0..shape.rank()).map(axis).collect::<Allocated<Vec<_>>>()?;
-        let order = sort::row_major_order(&coords, left.len())?;
+        let order = by_slices!(&coords, own => sort::row_major_order(&own, left.len()))?;
         let (coords, left, right) = match order {
             None => (coords, left, right),
             Some(order) => {
-                let coords = coords.iter().map(|axis| sort::gather(axis, &order)).collect::<Allocated<Vec<_>>>()?;
+                let coords = coords.iter().map(|axis| axis.gather(&order)).collect::<Allocated<_>>()?;
                 (coords, sort::gather(&left, &order)?, sort::gather(&right, &order)?)
             }
         };
-        let limit = default_limit(x.index_bytes().saturating_add(y.index_bytes()));
-        let coords = coords.into_iter().map(Buffer::from).collect();
-        Ok(Pairs { pattern: P::from_coords(shape.clone(), left.len(), coords, limit)?, left, right })
+        Ok(Pairs { pattern: x.of_coords(shape.clone(), left.len(), coords, limit)?, left, right })
     }
 }
 
+/// The numbers of all entries on the left and on the right that have the same keys, in the order of the left ones.
+fn pairs<I: Index>(
+    key_x: &[&[I]],
+    key_y: &[&[I]],
+    (of_x, of_y): (usize, usize),
+    admit: &dyn Fn(u128) -> Result<()>,
+) -> Result<(Vec<usize>, Vec<usize>)> {
+    let compare = |number: &usize, entry: usize| {
+        key_y.iter().zip(key_x).map(|(of_y, of_x)| of_y[*number].cmp(&of_x[entry])).find(|order| order.is_ne())
+    };
+    let mut order = alloc::collect(0..of_y)?;
+    // Entries of one key stay in their order.
+    threads::sort(&mut order, |&a, &b| {
+        key_y.iter().map(|axis| axis[a].cmp(&axis[b])).find(|order| order.is_ne()).unwrap_or(a.cmp(&b))
+    });
+    let run = |entry: usize| {
+        let start = order.partition_point(|number| compare(number, entry) == Some(Ordering::Less));
+        start..start + order[start..].partition_point(|number| compare(number, entry).is_none())
+    };
+    let count = (0..of_x).fold(0, |count: u128, entry| count.saturating_add(run(entry).len() as u128));
+    admit(count)?;
+    let [mut left, mut right] = [alloc::with_capacity(count as usize)?, alloc::with_capacity(count as usize)?];
+    for entry in 0..of_x {
+        let run = run(entry);
+        left.extend(std::iter::repeat_n(entry, run.len()));
+        right.extend_from_slice(&order[run]);
+    }
+    Ok((left, right))
+}
+
 impl Numbers {
-    fn of<P: Pattern>(repeated: &P, at: &P, axes: &Axes) -> Allocated<Self> {
+    fn of(repeated: &AnyPattern, at: &AnyPattern, axes: &Axes) -> Allocated<Self> {
         if is_full(repeated) {
             return Ok(Numbers::Positions);
         }
@@ -287,7 +308,7 @@ impl Numbers {
         }
     }
 
-    fn in_table<P: Pattern>(repeated: &P, positions: usize) -> Allocated<Vec<usize>> {
+    fn in_table(repeated: &AnyPattern, positions: usize) -> Allocated<Vec<usize>> {
         let mut table = alloc::copies(repeated.nnz(), positions)?;
         let mut places = [0; BLOCK];
         for start in (0..repeated.nnz()).step_by(BLOCK) {
@@ -299,12 +320,12 @@ impl Numbers {
     }
 
     /// The number for each entry, so that no coordinate is read any more.
-    fn listed<P: Pattern>(self, at: &P, axes: &Axes) -> Allocated<Self> {
+    fn listed(self, at: &AnyPattern, axes: &Axes) -> Allocated<Self> {
         threads::filled(at.nnz(), 3000, |range, slots: &mut [usize]| self.write(at, axes, range.start, slots))
             .map(Numbers::List)
     }
 
-    fn write<P: Pattern>(&self, at: &P, axes: &Axes, start: usize, numbers: &mut [usize]) {
+    fn write(&self, at: &AnyPattern, axes: &Axes, start: usize, numbers: &mut [usize]) {
         match self {
             Numbers::List(list) => numbers.copy_from_slice(&list[start..start + numbers.len()]),
             Numbers::Positions => at.number_within(&axes.own, &axes.lengths, start, numbers),
@@ -317,7 +338,7 @@ impl Numbers {
 }
 
 /// Finds the entry that each of some entries meets.
-fn search<P: Pattern>(repeated: &P, at: &P, axes: &Axes, entries: Range<usize>, slots: &mut [usize]) {
+fn search(repeated: &AnyPattern, at: &AnyPattern, axes: &Axes, entries: Range<usize>, slots: &mut [usize]) {
     let mut own = vec![0; repeated.shape().rank()];
     let first = entries.start;
     at.walk_range(entries, |entry, coords| {

@@ -6,20 +6,21 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::few::Few;
-use crate::base::index::{Index, capped_product, check_axes};
+use crate::base::index::{Index, Width, capped_product};
 use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::kernels::gather::{Plain, map_runs};
-use crate::kernels::sort;
-use crate::pattern::{Pattern, coords_as_slices, zero_offsets};
+use crate::pattern::{AnyPattern, AxisCoords, of_width, zero_offsets};
 use crate::plan::moves::Room;
+use crate::plan::row_major::order_of;
 use crate::plan::selected::{Selected, Sources};
 use crate::plan::take::runs_of;
 
 /// The patterns one after the other along `axis`; they agree in all other axes, and `shape` is that of the result.
 /// Their entries are numbered on. What is built is in proportion to what there is, but for lanes.
-pub(crate) fn joined<P: Pattern>(xs: &[&P], axis: usize, shape: &Shape, room: Room) -> Result<Selected<P>> {
-    check_axes::<P::Index>(shape)?;
+///
+/// The result has the format of the first, and the width of the widest.
+pub(crate) fn joined(xs: &[&AnyPattern], axis: usize, shape: &Shape, room: Room) -> Result<Selected> {
     match xs.iter().map(|x| x.lane_offsets()).collect::<Option<Few<_>>>() {
         Some(offsets) => by_lanes(xs, &offsets, axis, shape, room),
         None => by_coords(xs, axis, shape, xs.iter().map(|x| x.nnz()).sum(), room),
@@ -27,36 +28,45 @@ pub(crate) fn joined<P: Pattern>(xs: &[&P], axis: usize, shape: &Shape, room: Ro
 }
 
 /// By the coordinates: one array after the other, which are in order if the axis is the first.
-fn by_coords<P: Pattern>(xs: &[&P], axis: usize, shape: &Shape, count: usize, room: Room) -> Result<Selected<P>> {
-    let coords = (0..shape.rank()).map(|at| coords_on(xs, at, at == axis));
-    let coords = coords.collect::<Allocated<Few<_>>>()?;
+fn by_coords(xs: &[&AnyPattern], axis: usize, shape: &Shape, count: usize, room: Room) -> Result<Selected> {
+    let width = common_width(xs, shape);
+    let coords = (0..shape.rank()).map(|at| coords_on(xs, at, at == axis, width));
+    let coords = coords.collect::<Allocated<Vec<_>>>()?;
     let order = match axis {
         0 => None,
-        _ if xs.len() > FEW || count < FEW_ENTRIES => sort::row_major_order(&coords, count)?,
-        _ => Some(merged(xs, axis, count)?),
+        _ if xs.len() > FEW || count < FEW_ENTRIES => order_of(&coords, count)?,
+        _ => Some(of_width!(width, I => merged::<I>(xs, axis, count)?)),
     };
     let sources = order.map_or(Sources::Same, Sources::List);
-    let coords = coords.into_iter().map(|axis| match &sources {
-        Sources::List(order) => sort::gather(&axis, order).map(Buffer::from),
-        _ => Ok(axis.into()),
-    });
-    let coords = coords.collect::<Allocated<_>>()?;
-    Ok(Selected { pattern: P::from_coords(shape.clone(), count, coords, room.limit)?, sources })
+    let coords = coords.into_iter().map(|axis| sources.of_coords(&axis)).collect::<Allocated<_>>()?;
+    Ok(Selected { pattern: xs[0].of_coords(shape.clone(), count, coords, room.limit)?, sources })
 }
 
 /// The coordinates on an axis of all patterns, further on by the lengths of those before where that is what is joined.
-fn coords_on<P: Pattern>(xs: &[&P], axis: usize, is_joined: bool) -> Allocated<Vec<P::Index>> {
-    let own = xs.iter().map(|x| x.axis_coords(axis)).collect::<Allocated<Few<_>>>()?;
-    let own: Few<&[P::Index]> = own.iter().map(|own| &**own).collect();
-    if !is_joined {
-        return behind_each_other(&own);
-    }
-    let before = bases(xs.iter().map(|x| x.shape()[axis]));
+fn coords_on(xs: &[&AnyPattern], axis: usize, is_joined: bool, width: Width) -> Allocated<AxisCoords> {
+    let own = axis_of_each(xs, axis, width)?;
+    let before = is_joined.then(|| bases(xs.iter().map(|x| x.shape()[axis])));
+    of_width!(width, I => all_coords::<I>(&own.iter().map(AxisCoords::view).collect::<Few<_>>(), before).map(AxisCoords::from))
+}
+
+/// The coordinates of all patterns on an axis, in one width.
+fn axis_of_each(xs: &[&AnyPattern], axis: usize, width: Width) -> Allocated<Few<AxisCoords>> {
+    xs.iter().map(|x| x.axis(axis)?.in_width(width)).collect()
+}
+
+/// The width that holds the coordinates of all patterns, and those in `shape`.
+fn common_width(xs: &[&AnyPattern], shape: &Shape) -> Width {
+    xs.iter().fold(Width::of_lengths(shape), |width, x| width.max(x.width()))
+}
+
+/// Coordinates one list behind the other, each so many positions further on.
+fn all_coords<I: Index>(own: &[&[I]], before: Option<Few<usize>>) -> Allocated<Vec<I>> {
+    let Some(before) = before else { return behind_each_other(own) };
     let further = |run: usize| {
         let before = before[run];
-        (own[run], move |coord: P::Index| P::Index::from_usize(coord.to_usize() + before))
+        (own[run], move |coord: I| I::from_usize(coord.to_usize() + before))
     };
-    map_runs(&ends_of(&own), further)
+    map_runs(&ends_of(own), further)
 }
 
 /// Lists one behind the other.
@@ -78,11 +88,11 @@ const FEW_ENTRIES: usize = if cfg!(debug_assertions) { 1 << 2 } else { 1 << 5 };
 
 /// The order of the entries of several patterns by the axes before `axis`; those of one pattern before those of the
 /// next where they agree there.
-fn merged<P: Pattern>(xs: &[&P], axis: usize, count: usize) -> Allocated<Vec<usize>> {
-    let axes = |x: &&P| (0..axis).map(|axis| x.shared_axis(axis)).collect::<Allocated<Vec<_>>>();
+fn merged<I: Index>(xs: &[&AnyPattern], axis: usize, count: usize) -> Allocated<Vec<usize>> {
+    let axes = |x: &&AnyPattern| (0..axis).map(|axis| x.axis(axis)?.in_width(I::WIDTH)).collect::<Allocated<Vec<_>>>();
     let axes = xs.iter().map(axes).collect::<Allocated<Vec<_>>>()?;
-    let slices: Vec<_> = axes.iter().map(|axes| coords_as_slices(axes)).collect();
-    let runs = slices.iter().zip(xs).map(|(axes, x)| runs_of(axes, x.nnz())).collect::<Allocated<Vec<_>>>()?;
+    let slices: Vec<Few<&[I]>> = axes.iter().map(|axes| axes.iter().map(AxisCoords::view).collect()).collect();
+    let runs = axes.iter().zip(xs).map(|(axes, x)| runs_of(axes, x.nnz())).collect::<Allocated<Vec<_>>>()?;
     let (bases, mut next) = (bases(xs.iter().map(|x| x.nnz())), vec![0; xs.len()]);
     let mut order = alloc::with_capacity(count)?;
     let coords = |number: usize, run: usize| slices[number].iter().zip([runs[number][run]].into_iter().cycle());
@@ -98,18 +108,18 @@ fn merged<P: Pattern>(xs: &[&P], axis: usize, count: usize) -> Allocated<Vec<usi
 }
 
 /// By whole lanes, or by the parts that each lane has of each pattern.
-fn by_lanes<P: Pattern>(
-    xs: &[&P],
+fn by_lanes(
+    xs: &[&AnyPattern],
     offsets: &[&Buffer<usize>],
     axis: usize,
     shape: &Shape,
     room: Room,
-) -> Result<Selected<P>> {
+) -> Result<Selected> {
     let last = shape.rank() - 1;
     let mut ends = zero_offsets(shape, room.limit)?;
     let inner = if axis == last { 1 } else { capped_product(&shape.lane_axes()[axis + 1..]) };
     // The lanes of each pattern that stand together in the result, and how often they do.
-    let lanes = |x: &P| if axis == last { 1 } else { x.shape()[axis] * inner };
+    let lanes = |x: &AnyPattern| if axis == last { 1 } else { x.shape()[axis] * inner };
     let blocks = if ends.len() == 1 { 0 } else { shape[..axis.min(last)].iter().product() };
     let mut runs = Runs::new(xs, blocks)?;
     let mut lane = 0;
@@ -129,9 +139,10 @@ fn by_lanes<P: Pattern>(
             lane += 1;
         }
     }
-    let columns = runs.columns(xs, axis)?;
+    let width = common_width(xs, shape);
+    let columns = of_width!(width, I => AxisCoords::from(runs.columns::<I>(xs, axis)?));
     let sources = Sources::Runs(runs.starts, runs.ends.into());
-    Ok(Selected { pattern: P::from_lanes(shape.clone(), ends.into(), columns.into())?, sources })
+    Ok(Selected { pattern: xs[0].of_lanes(shape.clone(), ends.into(), columns)?, sources })
 }
 
 /// How many come before each of several operands, of which each has so many.
@@ -153,7 +164,7 @@ struct Runs {
 }
 
 impl Runs {
-    fn new<P: Pattern>(xs: &[&P], blocks: usize) -> Allocated<Self> {
+    fn new(xs: &[&AnyPattern], blocks: usize) -> Allocated<Self> {
         let bases = bases(xs.iter().map(|x| x.nnz()));
         let mut ends = alloc::with_capacity(blocks * xs.len() + 1)?;
         ends.push(0);
@@ -166,14 +177,46 @@ impl Runs {
     }
 
     /// The columns of the runs, further on by the columns of the patterns before where these are what is joined.
-    fn columns<P: Pattern>(&self, xs: &[&P], axis: usize) -> Allocated<Vec<P::Index>> {
+    fn columns<I: Index>(&self, xs: &[&AnyPattern], axis: usize) -> Allocated<Vec<I>> {
         let last = xs.first().map_or(0, |x| x.shape().rank() - 1);
-        let axes = xs.iter().map(|x| x.axis_coords(last)).collect::<Allocated<Few<_>>>()?;
+        let axes = axis_of_each(xs, last, I::WIDTH)?;
+        let axes: Few<&[I]> = axes.iter().map(AxisCoords::view).collect();
         let before = bases(xs.iter().map(|x| if axis == last { x.shape()[last] } else { 0 }));
         map_runs(&self.ends, |run| {
             let number = run % xs.len();
             let (own, before) = (&axes[number][self.starts[run] - self.bases[number]..], before[number]);
-            (own, move |column: P::Index| P::Index::from_usize(column.to_usize() + before))
+            (own, move |column: I| I::from_usize(column.to_usize() + before))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::{CooPattern, Format};
+
+    /// Patterns of both widths in both formats, joined along both axes.
+    #[test]
+    fn patterns_of_different_widths_are_joined_in_the_wider() {
+        let coords = vec![vec![0, 1], vec![1, u32::MAX]];
+        let narrow = CooPattern::<u32>::new([2, 1 << 32], 2, coords).unwrap();
+        let wide = narrow.with_index::<u64>().unwrap();
+        let room = Room { value_bytes: 1, limit: 1 << 20 };
+        for format in [Format::Coo, Format::Csr] {
+            let [narrow, wide] = [narrow.any(), wide.any()].map(|x| x.in_format(format, u64::MAX).unwrap());
+            for (xs, axis, width) in [
+                ([&narrow, &narrow], 0, Width::U32),
+                ([&narrow, &narrow], 1, Width::U64),
+                ([&narrow, &wide], 0, Width::U64),
+                ([&wide, &narrow], 1, Width::U64),
+            ] {
+                let mut shape = [2, 1 << 32];
+                shape[axis] *= 2;
+                let found = joined(&xs, axis, &Shape::from(shape), room).unwrap().pattern;
+                assert_eq!((found.format(), found.width(), found.nnz()), (format, width, 4));
+                let last = if axis == 0 { [3, u32::MAX as usize] } else { [1, u32::MAX as usize + (1 << 32)] };
+                assert_eq!((found.find(&[0, 1]), found.find(&last)), (Some(0), Some(3)));
+            }
+        }
     }
 }

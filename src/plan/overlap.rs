@@ -1,29 +1,28 @@
 //! What two patterns of one shape have in common, and the pattern of what a result has of either.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::base::alloc::Allocated;
-use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::few::Few;
 use crate::base::limit::default_limit;
 use crate::kernels::join::{Joined, Lanes, by_coords, by_lanes};
 use crate::kernels::steps::{Keep, Steps};
-use crate::pattern::{Pattern, for_plan, of_plan, planned};
+use crate::pattern::{AnyPattern, AxisCoords, by_slices, by_width, for_plan, of_plan, planned};
 
 /// The plan of an operation on two sparse operands.
 #[derive(Clone)]
-pub(crate) struct Join<P> {
+pub(crate) struct Join {
     /// The pattern of the result.
-    pub(crate) pattern: P,
+    pub(crate) pattern: AnyPattern,
     /// Who has an entry where; nothing to tell where both have the same.
     pub(crate) steps: Option<Arc<Steps>>,
 }
 
-impl<P: Pattern> Join<P> {
-    /// The entries that `keep` says, of two patterns of one shape. A pattern that is the result as it is, is shared.
-    pub(crate) fn new(left: &P, right: &P, keep: Keep) -> Result<Self> {
+impl Join {
+    /// The entries that `keep` says, of two patterns of one shape and format. A pattern that is the result as it is, is
+    /// shared.
+    pub(crate) fn new(left: &AnyPattern, right: &AnyPattern, keep: Keep) -> Result<Self> {
         if keep.both && left.shares_arrays_with(right) {
             return Ok(Join { pattern: left.clone(), steps: None });
         }
@@ -38,31 +37,24 @@ impl<P: Pattern> Join<P> {
         Ok(Join { pattern: of_plan(left, &join.pattern), steps: join.steps.clone() })
     }
 
-    fn planned(left: &P, right: &P, keep: Keep) -> Result<Self> {
+    fn planned(left: &AnyPattern, right: &AnyPattern, keep: Keep) -> Result<Self> {
         if keep.both && left == right {
             return Ok(Join { pattern: left.clone(), steps: None });
         }
-        if let (Some(offsets), Some(others)) = (left.lane_offsets(), right.lane_offsets()) {
-            let (columns, of_other) = (last_coords(left)?, last_coords(right)?);
-            let right_lanes = Lanes { offsets: others, columns: &of_other };
-            let joined = by_lanes(Lanes { offsets, columns: &columns }, right_lanes, keep)?;
-            let pattern = match shared(left, right, &joined.steps) {
-                Some(pattern) => pattern,
-                None => P::from_lanes(left.shape().clone(), joined.offsets.into(), joined.columns.into())?,
-            };
-            return Ok(Join { pattern, steps: Some(Arc::new(joined.steps)) });
+        if left.width() != right.width() {
+            let width = left.width().max(right.width());
+            return Join::planned(&left.in_width(width)?, &right.in_width(width)?, keep);
         }
-        let Joined { steps, coords } = joined_coords(left, right, keep)?;
-        let pattern = match shared(left, right, &steps) {
-            Some(pattern) => pattern,
-            None => of_coords(left, right, &steps, coords)?,
+        let (pattern, steps) = match (left.lane_offsets(), right.lane_offsets()) {
+            (Some(offsets), Some(others)) => joined_lanes(left, right, [offsets, others], keep)?,
+            _ => joined_coords(left, right, keep)?,
         };
         Ok(Join { pattern, steps: Some(Arc::new(steps)) })
     }
 }
 
 /// The pattern that has the entries of the result, if one of the two has.
-fn shared<P: Pattern>(left: &P, right: &P, steps: &Steps) -> Option<P> {
+fn shared(left: &AnyPattern, right: &AnyPattern, steps: &Steps) -> Option<AnyPattern> {
     let (keep, count) = (steps.keep, steps.count());
     // A result that has all of one side, or none but of one side, is that side where they are as many.
     if keep.both && !keep.left && keep.right {
@@ -74,31 +66,87 @@ fn shared<P: Pattern>(left: &P, right: &P, steps: &Steps) -> Option<P> {
     }
 }
 
-/// The column of each entry, 0 on rank 0.
-fn last_coords<P: Pattern>(pattern: &P) -> Allocated<Cow<'_, [P::Index]>> {
+/// Two compressed patterns of one width, joined lane by lane.
+fn joined_lanes(
+    left: &AnyPattern,
+    right: &AnyPattern,
+    [offsets, others]: [&[usize]; 2],
+    keep: Keep,
+) -> Result<(AnyPattern, Steps)> {
+    let (columns, of_other) = (columns(left)?, columns(right)?);
+    let (steps, offsets, columns) = by_width!(&columns, own => {
+        let other = Lanes { offsets: others, columns: of_other.view() };
+        let joined = by_lanes(Lanes { offsets, columns: own }, other, keep)?;
+        (joined.steps, joined.offsets, AxisCoords::from(joined.columns))
+    });
+    let pattern = match shared(left, right, &steps) {
+        Some(pattern) => pattern,
+        None => left.of_lanes(left.shape().clone(), offsets.into(), columns)?,
+    };
+    Ok((pattern, steps))
+}
+
+/// The columns of a compressed pattern, whose reading is counted.
+fn columns(pattern: &AnyPattern) -> Allocated<AxisCoords> {
     match pattern.shape().rank() {
-        0 => Ok(Cow::Owned(vec![P::Index::default(); pattern.nnz()])),
-        rank => pattern.axis_coords(rank - 1),
+        0 => Ok(pattern.arrays()[0].clone()),
+        rank => pattern.axis(rank - 1),
     }
 }
 
-fn joined_coords<P: Pattern>(left: &P, right: &P, keep: Keep) -> Allocated<Joined<P::Index>> {
-    let [one, other] = [left, right].map(|pattern| {
-        (0..pattern.shape().rank()).map(|axis| pattern.axis_coords(axis)).collect::<Allocated<Few<_>>>()
+/// Two patterns of one width, joined by the coordinates of their entries.
+fn joined_coords(left: &AnyPattern, right: &AnyPattern, keep: Keep) -> Result<(AnyPattern, Steps)> {
+    let (one, other) = (left.borrowed_axes()?, right.borrowed_axes()?);
+    let (steps, coords) = by_slices!(&one, own => {
+        let other: Few<_> = other.iter().map(AxisCoords::view).collect();
+        let Joined { steps, coords } = by_coords(&own, &other, (left.nnz(), right.nnz()), left.shape(), keep)?;
+        (steps, coords.map(|axes| axes.into_iter().map(AxisCoords::from).collect()))
     });
-    let (one, other) = (one?, other?);
-    let one: Few<&[P::Index]> = one.iter().map(|axis| &**axis).collect();
-    let other: Few<&[P::Index]> = other.iter().map(|axis| &**axis).collect();
-    by_coords(&one, &other, (left.nnz(), right.nnz()), left.shape(), keep)
-}
-
-/// The pattern of the kept steps, by their coordinates, or else those of the two.
-fn of_coords<P: Pattern>(left: &P, right: &P, steps: &Steps, coords: Option<Vec<Vec<P::Index>>>) -> Result<P> {
-    let axis = |axis: usize| steps.pick(&left.axis_coords(axis)?, &right.axis_coords(axis)?).map(Buffer::from);
+    if let Some(pattern) = shared(left, right, &steps) {
+        return Ok((pattern, steps));
+    }
+    let axis = |(one, other): (&AxisCoords, &AxisCoords)| by_width!(one, own => steps.pick(own, other.view()).map(AxisCoords::from));
     let coords = match coords {
-        Some(coords) => coords.into_iter().map(Buffer::from).collect(),
-        None => (0..left.shape().rank()).map(axis).collect::<Allocated<_>>()?,
+        Some(coords) => coords,
+        None => one.iter().zip(&*other).map(axis).collect::<Allocated<_>>()?,
     };
     let limit = default_limit(left.index_bytes().saturating_add(right.index_bytes()));
-    P::from_coords(left.shape().clone(), steps.count(), coords, limit)
+    let pattern = left.of_coords(left.shape().clone(), steps.count(), coords, limit)?;
+    Ok((pattern, steps))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::index::Width;
+    use crate::base::shape::Shape;
+    use crate::pattern::Format;
+
+    /// The pattern of a matrix of 9 columns with these row-major positions.
+    fn pattern(format: Format, positions: &[u32]) -> AnyPattern {
+        let axis = |of: fn(u32) -> u32| AxisCoords::from(positions.iter().map(|&at| of(at)).collect::<Vec<_>>());
+        let coords = vec![axis(|at| at / 9), axis(|at| at % 9)];
+        AnyPattern::from_coords(format, Shape::from([40, 9]), positions.len(), Width::U32, coords, u64::MAX).unwrap()
+    }
+
+    #[test]
+    fn patterns_of_different_widths_are_joined() {
+        let (left, right): (Vec<u32>, Vec<u32>) = ((0..360).step_by(2).collect(), (0..360).step_by(3).collect());
+        for (format, count) in [(Format::Coo, 120), (Format::Coo, 3), (Format::Csr, 120), (Format::Csr, 3)] {
+            let (left, right) = (pattern(format, &left), pattern(format, &right[..count]));
+            let wide = |pattern: &AnyPattern| pattern.in_width(Width::U64).unwrap();
+            for keep in [Keep::UNION, Keep::BOTH, Keep::LEFT, Keep::WITHOUT] {
+                let expected = Join::new(&left, &right, keep).unwrap();
+                for (left, right) in [(wide(&left), right.clone()), (left.clone(), wide(&right))] {
+                    let join = Join::new(&left, &right, keep).unwrap();
+                    assert!(join.pattern == expected.pattern && join.pattern.format() == format);
+                    assert_eq!(
+                        join.steps.map(|steps| steps.count()),
+                        expected.steps.as_ref().map(|steps| steps.count())
+                    );
+                }
+            }
+            assert!(Join::new(&left, &wide(&left), Keep::BOTH).unwrap().steps.is_none());
+        }
+    }
 }

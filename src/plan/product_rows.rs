@@ -3,12 +3,13 @@
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
-use crate::base::index::{Index, check_axes};
+use crate::base::index::{Index, Width};
 use crate::base::limit::guard;
 use crate::base::shape::{Shape, saturating_product, unravel};
 use crate::base::threads;
+use crate::kernels::lanes::mark_starts;
 use crate::kernels::matrix::Rows;
-use crate::pattern::{CsrPattern, Pattern, convert_indices};
+use crate::pattern::{AnyPattern, AxisCoords, Format, by_width, of_width, zero_offsets};
 use crate::plan::product::Contraction;
 
 /// An axis of so many places for each entry is not held as a whole.
@@ -198,9 +199,9 @@ impl ByRows for Everywhere {
     }
 }
 
-impl<P: Pattern> ByRows for P {
+impl ByRows for AnyPattern {
     fn shape(&self) -> &Shape {
-        Pattern::shape(self)
+        self.shape()
     }
 
     fn lines(&self, is_column: bool, may_list: bool, of_result: bool, limit: u64) -> Result<Lines> {
@@ -212,7 +213,7 @@ impl<P: Pattern> ByRows for P {
     }
 
     fn has_lanes(&self) -> bool {
-        self.lane_offsets().is_some()
+        self.format() == Format::Csr
     }
 
     fn places(&self) -> Allocated<Vec<usize>> {
@@ -222,50 +223,48 @@ impl<P: Pattern> ByRows for P {
     }
 }
 
-fn as_column<P: Pattern>(pattern: &P, may_list: bool, limit: u64) -> Result<Lines> {
-    let (length, coords) = (pattern.shape()[0], pattern.shared_axis(0)?);
+fn as_column(pattern: &AnyPattern, may_list: bool, limit: u64) -> Result<Lines> {
+    let (length, coords) = (pattern.shape()[0], pattern.axis(0)?);
     let columns = Buffer::from(alloc::zeros(coords.len())?);
     if may_list && is_vast(length as u128, coords.len()) {
-        let listed = alloc::collect(coords.iter().map(|coord| coord.to_usize()))?;
         let offsets = alloc::collect(0..coords.len() + 1)?.into();
-        return Ok(Lines { offsets, listed: Some(listed), columns, narrowed: None });
+        return Ok(Lines { offsets, listed: Some(coords.to_usizes()?), columns, narrowed: None });
     }
-    let coords: &[P::Index] = &coords;
-    let pattern =
-        CsrPattern::from_lane_of([length, 1].into(), |entry| coords[entry].to_usize(), columns.clone(), limit)?;
-    Ok(Lines { offsets: pattern.shared_offsets().clone(), listed: None, columns, narrowed: None })
+    let mut offsets = zero_offsets(&[length, 1].into(), limit)?;
+    by_width!(&coords, own => mark_starts(&mut offsets, own.len(), |entry| own[entry].to_usize()));
+    Ok(Lines { offsets: offsets.into(), listed: None, columns, narrowed: None })
 }
 
-fn as_rows<P: Pattern>(pattern: &P, may_list: bool, of_result: bool, limit: u64) -> Result<Lines> {
+fn as_rows(pattern: &AnyPattern, may_list: bool, of_result: bool, limit: u64) -> Result<Lines> {
     let (shape, nnz) = (pattern.shape(), pattern.nnz());
-    let coords = pattern.shared_axis(shape.rank() - 1)?;
+    let coords = pattern.axis(shape.rank() - 1)?;
     let is_long = shape.columns() as u128 > 1 << 32 || of_result && is_vast(shape.columns() as u128, nnz);
-    let (columns, narrowed) = if is_long { narrow(&coords)? } else { (convert_indices(&coords)?, None) };
+    let (columns, narrowed) = if is_long { narrow(&coords)? } else { (coords.to_u32()?, None) };
     let rows = saturating_product(shape.lane_axes());
     let (offsets, listed) = match pattern.lane_offsets() {
         Some(offsets) => (offsets.clone(), None),
         None if may_list && is_vast(rows, nnz) => list_rows(pattern, rows)?,
         None => {
-            let axes = (0..shape.rank()).map(|axis| pattern.shared_axis(axis)).collect::<Allocated<_>>()?;
-            let pattern = CsrPattern::from_coords(shape.clone(), nnz, axes, limit)?;
-            (pattern.shared_offsets().clone(), None)
+            let lanes = pattern.in_format(Format::Csr, limit)?;
+            (lanes.lane_offsets().cloned().unwrap_or_default(), None)
         }
     };
     Ok(Lines { offsets, listed, columns, narrowed })
 }
 
 /// The columns with entries, and the place of each entry among them.
-fn narrow<I: Index>(coords: &[I]) -> Result<(Buffer<u32>, Option<Vec<usize>>)> {
-    let mut narrowed: Vec<usize> = alloc::collect(coords.iter().map(|coord| coord.to_usize()))?;
+fn narrow(coords: &AxisCoords) -> Result<(Buffer<u32>, Option<Vec<usize>>)> {
+    let mut narrowed = coords.to_usizes()?;
     threads::sort(&mut narrowed, usize::cmp);
     narrowed.dedup();
     guard::<u8>("the columns", narrowed.len() as u128, u32::MAX.into(), "multiply parts")?;
-    let place = |coord: I| narrowed.partition_point(|&column| column < coord.to_usize()) as u32;
-    Ok((threads::map(coords, 50_000, place)?.into(), Some(narrowed)))
+    let place = |column: usize| narrowed.partition_point(|&other| other < column) as u32;
+    let places = by_width!(coords, own => threads::map(own, 50_000, |coord| place(coord.to_usize())))?;
+    Ok((places.into(), Some(narrowed)))
 }
 
 /// The rows with entries, of which there are so many in all, by their numbers.
-fn list_rows<P: Pattern>(pattern: &P, rows: u128) -> Result<(Buffer<usize>, Option<Vec<usize>>)> {
+fn list_rows(pattern: &AnyPattern, rows: u128) -> Result<(Buffer<usize>, Option<Vec<usize>>)> {
     guard::<u8>("the numbers of the rows", rows, u64::MAX, "multiply fewer matrices at a time")?;
     let lengths = pattern.shape().lane_axes();
     let axes: Vec<usize> = (0..lengths.len()).collect();
@@ -310,24 +309,35 @@ impl Placed {
         })
     }
 
-    /// The pattern; in lanes, if the left operand has them.
-    pub(crate) fn pattern<P: Pattern>(self, contraction: &Contraction, has_lanes: bool, limit: u64) -> Result<P> {
+    /// The pattern, in the format and at least the width of `like`; in lanes, if the left operand has them.
+    pub(crate) fn pattern(
+        self,
+        like: (Format, Width),
+        contraction: &Contraction,
+        has_lanes: bool,
+        limit: u64,
+    ) -> Result<AnyPattern> {
         let shape = contraction.shape.clone();
-        check_axes::<P::Index>(&shape)?;
+        let (format, width) = (like.0, like.1.max(Width::of_lengths(&shape)));
         let nnz = self.columns.len();
         if has_lanes && contraction.has_axis[1] && self.listed.is_none() {
             let Placed { offsets, columns, narrowed, .. } = self;
-            return P::from_lanes(shape, offsets.into(), indices(columns, narrowed.as_deref())?);
+            return AnyPattern::from_lanes(
+                format,
+                shape,
+                offsets.into(),
+                indices(width, columns, narrowed.as_deref())?,
+            );
         }
-        let mut coords = self.row_coords(contraction)?;
+        let mut coords = of_width!(width, I => self.row_coords::<I>(contraction)?);
         if contraction.has_axis[1] {
-            coords.push(indices(self.columns, self.narrowed.as_deref())?);
+            coords.push(indices(width, self.columns, self.narrowed.as_deref())?);
         }
-        P::from_coords(shape, nnz, coords, limit)
+        AnyPattern::from_coords(format, shape, nnz, width, coords, limit)
     }
 
     /// The coordinates of the entries on all axes but that of the columns.
-    fn row_coords<I: Index>(&self, contraction: &Contraction) -> Allocated<Vec<Buffer<I>>> {
+    fn row_coords<I: Index>(&self, contraction: &Contraction) -> Allocated<Vec<AxisCoords>> {
         let rank = contraction.batch.rank() + usize::from(contraction.has_axis[0]);
         let nnz = self.columns.len();
         let mut axes = (0..rank).map(|_| alloc::with_capacity(nnz)).collect::<Allocated<Vec<Vec<I>>>>()?;
@@ -337,14 +347,16 @@ impl Placed {
                 axis.resize(ends[1], I::from_usize(coord));
             }
         }
-        Ok(axes.into_iter().map(Buffer::from).collect())
+        Ok(axes.into_iter().map(AxisCoords::from).collect())
     }
 }
 
-/// The columns in the type of coordinates.
-fn indices<I: Index>(columns: Vec<u32>, narrowed: Option<&[usize]>) -> Allocated<Buffer<I>> {
+/// The columns in the width of coordinates.
+fn indices(width: Width, columns: Vec<u32>, narrowed: Option<&[usize]>) -> Allocated<AxisCoords> {
     match narrowed {
-        Some(narrowed) => Ok(threads::map(&columns, 1500, |column| I::from_usize(narrowed[column as usize]))?.into()),
-        None => convert_indices(&Buffer::from(columns)),
+        Some(narrowed) => of_width!(width, I => {
+            threads::map(&columns, 1500, |column| I::from_usize(narrowed[column as usize])).map(AxisCoords::from)
+        }),
+        None => AxisCoords::from(columns).in_width(width),
     }
 }

@@ -1,6 +1,5 @@
 //! Which axes a reduction removes, and what shape is left.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::base::alloc::{self, Allocated};
@@ -8,10 +7,8 @@ use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::few::Few;
 use crate::base::grouping::Grouping;
-use crate::base::index::{Index, check_axes};
 use crate::base::shape::{Shape, saturating_product};
-use crate::base::threads;
-use crate::pattern::Pattern;
+use crate::pattern::{AnyPattern, AxisCoords};
 
 /// A reduction over some axes of a shape.
 #[derive(Clone, PartialEq)]
@@ -48,15 +45,6 @@ impl Reduction {
         let kept_lengths = kept.iter().map(|&axis| result[axis]).collect();
         let (shape, keep_dims) = (shape.clone(), axes.keeps_dims());
         Ok(Reduction { shape, reduced, kept, kept_lengths, is_reduced, keep_dims, grouping })
-    }
-
-    /// The reduction of a pattern, whose index type holds the coordinates of the result.
-    pub(crate) fn of<P: Pattern>(entries: &P, axes: &Axes) -> Result<Self> {
-        let reduction = Reduction::new(entries.shape(), axes)?;
-        if reduction.grouping.is_some() {
-            check_axes::<P::Index>(&reduction.result_shape())?;
-        }
-        Ok(reduction)
     }
 
     /// Whether no axis is reduced, so that each position is a group of its own.
@@ -143,14 +131,11 @@ impl Reduction {
     }
 
     /// The coordinates of entries on an axis of the result.
-    pub(crate) fn kept_coords<'a, P: Pattern>(&self, entries: &'a P, axis: usize) -> Allocated<Cow<'a, [P::Index]>> {
-        let coords = entries.axis_coords(axis)?;
+    pub(crate) fn kept_coords(&self, entries: &AnyPattern, axis: usize) -> Allocated<AxisCoords> {
+        let (coords, width) = (entries.axis(axis)?, entries.width_for(&self.kept_lengths));
         match self.grouping().filter(|grouping| grouping.axis() == axis) {
-            None => Ok(coords),
-            Some(grouping) => {
-                let label = |coord: P::Index| P::Index::from_usize(grouping.label(coord.to_usize()));
-                Ok(Cow::Owned(threads::map(&coords, 2000, label)?))
-            }
+            None => coords.in_width(width),
+            Some(grouping) => coords.map(width, 2000, |coord| grouping.label(coord)),
         }
     }
 

@@ -5,12 +5,13 @@ use std::ops::Range;
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
-use crate::kernels::gather::{Plain, gather_runs};
-use crate::kernels::sort;
+use crate::element::{Element, RawSlice, RawVec, by_raw};
+use crate::kernels::gather::{Plain, gather, gather_runs};
+use crate::pattern::{AnyPattern, AxisCoords, by_width};
 
 /// The plan of a selection.
-pub struct Selected<P> {
-    pub(crate) pattern: P,
+pub struct Selected {
+    pub(crate) pattern: AnyPattern,
     pub(crate) sources: Sources,
 }
 
@@ -46,12 +47,40 @@ impl Sources {
 
     /// The items that belong to the entries of the result.
     pub(crate) fn of<T: Plain>(&self, items: &Buffer<T>) -> Allocated<Buffer<T>> {
-        Ok(match self {
-            Sources::Same => items.clone(),
-            Sources::Range(range) => items.slice(range.clone()),
-            Sources::Runs(starts, ends) => gather_runs(items, starts, ends)?.into(),
-            Sources::List(list) => sort::gather(items, list)?.into(),
-        })
+        self.shared(items).map_or_else(|| self.gathered(items).map(Buffer::from), Ok)
+    }
+
+    /// The values that belong to the entries of the result, moved as bits.
+    pub(crate) fn of_values<T: Element>(&self, values: &Buffer<T>) -> Allocated<Buffer<T>> {
+        let gathered = || self.gathered_raw(T::raw(values)).map(T::from_raw);
+        self.shared(values).map_or_else(|| gathered().map(Buffer::from), Ok)
+    }
+
+    /// The items of entries that are all there in order, which need no memory of their own.
+    fn shared<T>(&self, items: &Buffer<T>) -> Option<Buffer<T>> {
+        match self {
+            Sources::Same => Some(items.clone()),
+            Sources::Range(range) => Some(items.slice(range.clone())),
+            _ => None,
+        }
+    }
+
+    fn gathered<T: Plain>(&self, items: &[T]) -> Allocated<Vec<T>> {
+        match self {
+            Sources::Same => alloc::collect(items.iter().copied()),
+            Sources::Range(range) => alloc::collect(items[range.clone()].iter().copied()),
+            Sources::Runs(starts, ends) => gather_runs(items, starts, ends),
+            Sources::List(list) => gather(items, list),
+        }
+    }
+
+    fn gathered_raw(&self, values: RawSlice<'_>) -> Allocated<RawVec> {
+        by_raw!(values, own => self.gathered(own).map(RawVec::from))
+    }
+
+    /// The coordinates of the entries of the result.
+    pub(crate) fn of_coords(&self, coords: &AxisCoords) -> Allocated<AxisCoords> {
+        by_width!(coords, own => self.of(own).map(AxisCoords::from))
     }
 
     /// The numbers one by one, of `count` entries in all.
@@ -89,9 +118,9 @@ impl Sources {
     }
 }
 
-impl<P> Selected<P> {
+impl Selected {
     /// Every entry in its place, in another pattern.
-    pub(crate) fn same(pattern: P) -> Self {
+    pub(crate) fn same(pattern: AnyPattern) -> Self {
         Selected { pattern, sources: Sources::Same }
     }
 
@@ -122,7 +151,7 @@ mod tests {
                 let expected = later.of(&first.of(&items).unwrap()).unwrap();
                 let both = first.clone().then(later, items.len()).unwrap();
                 assert_eq!(both.of(&items).unwrap(), expected);
-                assert_eq!(*sort::gather(&items, &both.into_list(items.len()).unwrap()).unwrap(), *expected);
+                assert_eq!(*gather(&items, &both.into_list(items.len()).unwrap()).unwrap(), *expected);
             }
         }
     }

@@ -3,14 +3,14 @@
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
-use crate::base::index::{Index, Position, capped_product, check_axes};
+use crate::base::index::{Index, Position, Width, capped_product};
 use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::kernels::gather::marked;
 use crate::kernels::lanes::accumulate;
-use crate::kernels::sort::{compare, gather};
+use crate::kernels::sort::compare;
 use crate::kernels::take::{AlongAxis, Amount, TakeMode, Taken, stored_items};
-use crate::pattern::{Pattern, zero_offsets};
+use crate::pattern::{AnyPattern, AxisCoords, by_slices, by_width, of_width, zero_offsets};
 use crate::plan::selected::{Selected, Sources};
 
 /// Where a take goes.
@@ -26,10 +26,10 @@ pub(crate) struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Refuses more entries than the limit allows, each with `axes` index arrays of type `I`, its value and `lists`
-    /// numbers beside it; the offsets of the result are charged before.
-    fn admit<I>(&self, amount: Amount, axes: usize, lists: usize, offsets: &[usize]) -> Result<usize> {
-        let entry_bytes = axes * size_of::<I>() + self.value_bytes + lists * size_of::<usize>();
+    /// Refuses more entries than the limit allows, each with so many bytes of coordinates, its value and `lists` numbers
+    /// beside it; the offsets of the result are charged before.
+    fn admit(&self, amount: Amount, index_bytes: usize, lists: usize, offsets: &[usize]) -> Result<usize> {
+        let entry_bytes = index_bytes + self.value_bytes + lists * size_of::<usize>();
         let listed = amount.listed * size_of::<Taken>() + size_of_val(offsets);
         let bytes = amount.entries.saturating_mul(entry_bytes as u128).saturating_add(listed as u128);
         match bytes <= u128::from(self.limit) {
@@ -49,31 +49,24 @@ pub(crate) const FLATTENED_BYTES: usize = 7 * size_of::<usize>();
 pub(crate) const ALONG_BYTES: usize = 4 * size_of::<usize>();
 
 /// A take at flattened positions: of each item the entry that it names, if one is stored there.
-pub(crate) fn flattened<P: Pattern, J: Position>(
-    pattern: &P,
+pub(crate) fn flattened<J: Position>(
+    pattern: &AnyPattern,
     items: &[J],
     mode: TakeMode,
     target: &Target<'_>,
-) -> Result<Selected<P>> {
-    check_axes::<P::Index>(target.shape)?;
+) -> Result<Selected> {
     let (lengths, size) = (pattern.shape(), pattern.shape().wide_size());
     let searched = pattern.lane_offsets().map_or(pattern.nnz(), |offsets| pattern.nnz() / offsets.len());
     let stored = stored_items(items, lengths, size, mode, searched, |coords| pattern.find(coords))?;
     let places = alloc::collect(stored.iter().map(|&(item, _)| item))?;
     let sources = alloc::collect(stored.into_iter().map(|(_, entry)| entry))?;
-    let coords = coords_of(&places, target.shape)?;
-    let pattern = P::from_coords(target.shape.clone(), places.len(), coords, target.limit)?;
+    let coords = coords_of(&places, target.shape, pattern.width_for(target.shape))?;
+    let pattern = pattern.of_coords(target.shape.clone(), places.len(), coords, target.limit)?;
     Ok(Selected { pattern, sources: Sources::List(sources) })
 }
 
 /// A take along an axis: of each item the entries with its position there.
-pub(crate) fn along<P: Pattern>(
-    pattern: &P,
-    axis: usize,
-    positions: &[usize],
-    target: &Target<'_>,
-) -> Result<Selected<P>> {
-    check_axes::<P::Index>(target.shape)?;
+pub(crate) fn along(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &Target<'_>) -> Result<Selected> {
     match pattern.lane_offsets() {
         Some(offsets) if axis + 1 == pattern.shape().rank() => columns(pattern, offsets, positions, target),
         Some(offsets) if pattern.shape().rank() == 2 => lanes(pattern, offsets, positions, target),
@@ -83,56 +76,70 @@ pub(crate) fn along<P: Pattern>(
 }
 
 /// Whether positions increase, as those of a mask do, on an axis that is no longer than what is there anyway.
-fn is_table_worth<P: Pattern>(pattern: &P, axis: usize, positions: &[usize]) -> bool {
+fn is_table_worth(pattern: &AnyPattern, axis: usize, positions: &[usize]) -> bool {
     pattern.shape()[axis] <= pattern.nnz().saturating_add(positions.len())
         && positions.windows(2).all(|pair| pair[0] < pair[1])
 }
 
 /// [`along`] any axis with positions that increase: each entry is taken once at most, and all stay in order.
-fn increasing<P: Pattern>(pattern: &P, axis: usize, positions: &[usize], target: &Target<'_>) -> Result<Selected<P>> {
+fn increasing(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &Target<'_>) -> Result<Selected> {
     let mut items = alloc::copies(usize::MAX, pattern.shape()[axis])?;
     positions.iter().enumerate().for_each(|(item, &position)| items[position] = item);
-    let along = pattern.shared_axis(axis)?;
-    let item = |coord: &P::Index| items[coord.to_usize()];
-    let kept = marked(pattern.nnz(), |range, marks| {
-        marks.iter_mut().zip(&along[range]).for_each(|(mark, coord)| *mark = item(coord) != usize::MAX);
-    })?;
+    let (kept, kept_items) = by_width!(&pattern.axis(axis)?, own => kept_items(own, &items))?;
     let sources = Sources::List(kept);
-    let kept_items = threads::map(&sources.of(&along)?, 1000, |coord| item(&coord))?;
     let gathered = |axes: std::ops::Range<usize>| {
-        axes.map(|axis| sources.of(&pattern.shared_axis(axis)?)).collect::<Allocated<Vec<_>>>()
+        axes.map(|axis| sources.of_coords(&pattern.axis(axis)?)).collect::<Allocated<Vec<_>>>()
     };
     let mut coords = gathered(0..axis)?;
-    coords.extend(coords_of(&kept_items, target.indices)?);
+    coords.extend(coords_of(&kept_items, target.indices, pattern.width_for(target.shape))?);
     coords.extend(gathered(axis + 1..pattern.shape().rank())?);
-    let pattern = P::from_coords(target.shape.clone(), kept_items.len(), coords, target.limit)?;
+    let pattern = pattern.of_coords(target.shape.clone(), kept_items.len(), coords, target.limit)?;
     Ok(Selected { pattern, sources })
 }
 
+/// The entries whose position an item takes, and these items, by the item of each position.
+fn kept_items<I: Index>(along: &[I], items: &[usize]) -> Allocated<(Vec<usize>, Vec<usize>)> {
+    let item = |coord: I| items[coord.to_usize()];
+    let kept = marked(along.len(), |range, marks| {
+        marks.iter_mut().zip(&along[range]).for_each(|(mark, &coord)| *mark = item(coord) != usize::MAX);
+    })?;
+    let kept_items = threads::map(&kept, 1500, |entry| item(along[entry]))?;
+    Ok((kept, kept_items))
+}
+
 /// [`along`] any axis, by the coordinates on all of them.
-fn coordinates<P: Pattern>(pattern: &P, axis: usize, positions: &[usize], target: &Target<'_>) -> Result<Selected<P>> {
-    let axes = (0..pattern.shape().rank()).map(|axis| pattern.axis_coords(axis)).collect::<Allocated<Vec<_>>>()?;
+fn coordinates(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &Target<'_>) -> Result<Selected> {
+    let (axes, width) = (pattern.axes()?, pattern.width_for(target.shape));
     let runs = runs_of(&axes[..axis], pattern.nnz())?;
-    let along = AlongAxis::new(&axes[axis], &runs, positions, pattern.shape()[axis])?;
+    let (sources, items) = by_width!(&axes[axis], own => {
+        let along = AlongAxis::new(own, &runs, positions, pattern.shape()[axis])?;
+        taken_items(&along, |amount| target.admit(amount, target.shape.rank() * width.bytes(), 2, &[]))?
+    });
+    let gathered = |axes: &[AxisCoords]| axes.iter().map(|axis| axis.gather(&sources)).collect::<Allocated<Vec<_>>>();
+    let mut coords = gathered(&axes[..axis])?;
+    coords.extend(coords_of(&items, target.indices, width)?);
+    coords.extend(gathered(&axes[axis + 1..])?);
+    let pattern = pattern.of_coords(target.shape.clone(), sources.len(), coords, target.limit)?;
+    Ok(Selected { pattern, sources: Sources::List(sources) })
+}
+
+/// The entries that are taken, and the item that takes each of them.
+fn taken_items<I: Index>(
+    along: &AlongAxis<'_, I>,
+    admit: impl FnOnce(Amount) -> Result<usize>,
+) -> Result<(Vec<usize>, Vec<usize>)> {
     let amount = along.amount();
-    let count = target.admit::<P::Index>(amount, target.shape.rank(), 2, &[])?;
+    let count = admit(amount)?;
     let (mut sources, mut items) = (alloc::with_capacity(count)?, alloc::with_capacity(count)?);
     along.for_each(amount, |taken| {
         sources.extend(taken.entries.clone());
         items.extend(taken.entries.clone().map(|_| taken.item));
     })?;
-    let gathered = |axes: &[_]| -> Allocated<Vec<_>> {
-        axes.iter().map(|axis: &std::borrow::Cow<'_, [P::Index]>| gather(axis, &sources).map(Buffer::from)).collect()
-    };
-    let mut coords = gathered(&axes[..axis])?;
-    coords.extend(coords_of(&items, target.indices)?);
-    coords.extend(gathered(&axes[axis + 1..])?);
-    let pattern = P::from_coords(target.shape.clone(), sources.len(), coords, target.limit)?;
-    Ok(Selected { pattern, sources: Sources::List(sources) })
+    Ok((sources, items))
 }
 
 /// [`along`] the only axis of the lanes: whole lanes.
-fn lanes<P: Pattern>(pattern: &P, offsets: &[usize], positions: &[usize], target: &Target<'_>) -> Result<Selected<P>> {
+fn lanes(pattern: &AnyPattern, offsets: &[usize], positions: &[usize], target: &Target<'_>) -> Result<Selected> {
     let entries = |&lane: &usize| offsets[lane]..offsets[lane + 1];
     let count =
         |part: std::ops::Range<usize>| positions[part].iter().map(|lane| entries(lane).len() as u128).sum::<u128>();
@@ -140,63 +147,80 @@ fn lanes<P: Pattern>(pattern: &P, offsets: &[usize], positions: &[usize], target
     let mut ends = zero_offsets(target.shape, target.limit)?;
     // A start for each lane is no list of the entries.
     let amount = Amount { entries: total, listed: 0 };
-    target.admit::<P::Index>(amount, 1, 0, &ends)?;
+    target.admit(amount, pattern.width_for(target.shape).bytes(), 0, &ends)?;
     let starts = threads::map(positions, 2000, |lane| offsets[lane])?;
     threads::map_into(positions, &mut ends[1..], 2000, |lane| entries(&lane).len());
     accumulate(&mut ends);
     let ends = Buffer::from(ends);
     let sources = Sources::Runs(starts, ends.clone());
-    let columns = sources.of(&pattern.shared_axis(1)?)?;
-    Ok(Selected { pattern: P::from_lanes(target.shape.clone(), ends, columns)?, sources })
+    let columns = sources.of_coords(&pattern.axis(1)?)?;
+    Ok(Selected { pattern: pattern.of_lanes(target.shape.clone(), ends, columns)?, sources })
 }
 
 /// [`along`] the last axis: columns of each lane.
-fn columns<P: Pattern>(
-    pattern: &P,
-    offsets: &[usize],
-    positions: &[usize],
-    target: &Target<'_>,
-) -> Result<Selected<P>> {
+fn columns(pattern: &AnyPattern, offsets: &[usize], positions: &[usize], target: &Target<'_>) -> Result<Selected> {
     let axis = pattern.shape().rank() - 1;
+    let coords = pattern.axis(axis)?.in_width(pattern.width_for(target.shape))?;
+    let mut ends = zero_offsets(target.shape, target.limit)?;
+    let (sources, columns) = by_width!(&coords, own => {
+        let along = AlongAxis::new(own, offsets, positions, pattern.shape().columns())?;
+        let (sources, columns) = taken_columns(&along, positions.len(), target, &mut ends)?;
+        (sources, columns.into())
+    });
+    accumulate(&mut ends);
+    let pattern = pattern.of_lanes(target.shape.clone(), ends.into(), columns)?;
+    Ok(Selected { pattern, sources: Sources::List(sources) })
+}
+
+/// The entries that `items` take of each lane, and their new columns; `ends` counts them by their new lanes.
+fn taken_columns<I: Index>(
+    along: &AlongAxis<'_, I>,
+    items: usize,
+    target: &Target<'_>,
+    ends: &mut [usize],
+) -> Result<(Vec<usize>, Vec<I>)> {
     // The lane and the column of the cell where an item of a lane goes: one index leaves the last axis of the lanes as
     // the new columns, an index array brings its own columns and as many lanes to each lane as it has.
     let width = target.shape.columns();
     let cell = |taken: &Taken| match target.indices.is_empty() {
         true => (taken.run / width, taken.run % width),
-        false => (taken.run * (positions.len() / width) + taken.item / width, taken.item % width),
+        false => (taken.run * (items / width) + taken.item / width, taken.item % width),
     };
-    let mut ends = zero_offsets(target.shape, target.limit)?;
-    let coords = pattern.axis_coords(axis)?;
-    let along = AlongAxis::new(&coords, offsets, positions, pattern.shape().columns())?;
     let amount = along.amount();
-    let count = target.admit::<P::Index>(amount, 1, 1, &ends)?;
+    let count = target.admit(amount, size_of::<I>(), 1, ends)?;
     let (mut sources, mut columns) = (alloc::with_capacity(count)?, alloc::with_capacity(count)?);
     along.for_each(amount, |taken| {
         let (lane, column) = cell(taken);
         ends[lane + 1] += taken.entries.len();
         sources.extend(taken.entries.clone());
-        columns.extend(taken.entries.clone().map(|_| P::Index::from_usize(column)));
+        columns.extend(taken.entries.clone().map(|_| I::from_usize(column)));
     })?;
-    accumulate(&mut ends);
-    let pattern = P::from_lanes(target.shape.clone(), ends.into(), columns.into())?;
-    Ok(Selected { pattern, sources: Sources::List(sources) })
+    Ok((sources, columns))
 }
 
 /// The coordinates within `lengths` of row-major positions that exist; all axes of length 1 share their zeros.
-fn coords_of<I: Index>(positions: &[usize], lengths: &[usize]) -> Allocated<Vec<Buffer<I>>> {
+fn coords_of(positions: &[usize], lengths: &[usize], width: Width) -> Allocated<Vec<AxisCoords>> {
+    of_width!(width, I => coords_within::<I>(positions, lengths))
+}
+
+fn coords_within<I: Index>(positions: &[usize], lengths: &[usize]) -> Allocated<Vec<AxisCoords>> {
     let inner = |axis: usize| capped_product(&lengths[axis + 1..]);
     let coords = |axis: usize| match (inner(axis), lengths[axis]) {
         (1, length) if axis > 0 => threads::map(positions, 1500, |position| I::from_usize(position % length)),
         (1, _) => threads::map(positions, 1500, I::from_usize),
         (inner, length) => threads::map(positions, 1500, |position| I::from_usize(position / inner % length)),
     };
-    let zeros = Buffer::from(alloc::zeros(positions.len())?);
-    let axis = |axis: usize| if lengths[axis] == 1 { Ok(zeros.clone()) } else { coords(axis).map(Buffer::from) };
+    let zeros = AxisCoords::zeros(positions.len(), I::WIDTH)?;
+    let axis = |axis: usize| if lengths[axis] == 1 { Ok(zeros.clone()) } else { coords(axis).map(AxisCoords::from) };
     (0..lengths.len()).map(axis).collect()
 }
 
 /// Where the entries that agree on these axes start, and the number of all entries.
-pub(crate) fn runs_of<I: Index, A: AsRef<[I]>>(axes: &[A], count: usize) -> Allocated<Vec<usize>> {
+pub(crate) fn runs_of(axes: &[AxisCoords], count: usize) -> Allocated<Vec<usize>> {
+    by_slices!(axes, own => runs_among(&own, count))
+}
+
+fn runs_among<I: Index>(axes: &[&[I]], count: usize) -> Allocated<Vec<usize>> {
     if axes.is_empty() {
         return Ok(vec![0, count]);
     }
@@ -216,15 +240,14 @@ mod tests {
     fn offsets_leave_the_entries_what_the_limit_has_beside_them() {
         let shape = Shape::from([9, 1]);
         let target = Target { shape: &shape, indices: &[1], value_bytes: 1, limit: 100 };
-        let admitted = |entries, lists, offsets: &[usize]| {
-            target.admit::<u32>(Amount { entries, listed: 0 }, 1, lists, offsets).is_ok()
-        };
+        let admitted =
+            |entries, lists, offsets: &[usize]| target.admit(Amount { entries, listed: 0 }, 4, lists, offsets).is_ok();
         assert!(admitted(4, 0, &[0; 10]) && !admitted(5, 0, &[0; 10]) && !admitted(0, 0, &[0; 13]));
         assert!(admitted(7, 1, &[]) && !admitted(8, 1, &[]));
     }
 
     /// The bytes that are refused where `positions` are taken along an axis, of values of one byte within `limit`.
-    fn refused_within<P: Pattern>(limit: u64, pattern: &P, axis: usize, positions: &[usize]) -> Option<u128> {
+    fn refused_within(limit: u64, pattern: &AnyPattern, axis: usize, positions: &[usize]) -> Option<u128> {
         let mut shape = pattern.shape().to_vec();
         shape[axis] = positions.len();
         let target = Target { shape: &shape.into(), indices: &[positions.len()], value_bytes: 1, limit };
@@ -235,7 +258,7 @@ mod tests {
     }
 
     /// The same within 64 KiB.
-    fn refused<P: Pattern>(pattern: &P, axis: usize, positions: &[usize]) -> u128 {
+    fn refused(pattern: &AnyPattern, axis: usize, positions: &[usize]) -> u128 {
         refused_within(1 << 16, pattern, axis, positions).unwrap()
     }
 
@@ -251,10 +274,10 @@ mod tests {
         let (each, each_of_csr) = (2 * 4 + 1 + 2 * 8, 4 + 1 + 8);
         let each_of_lanes = 4 + 1;
         let often = [0; 1 << 10];
-        assert_eq!(refused(&row, 0, &often) >> 20, each);
-        assert_eq!(refused(&column, 1, &often) >> 20, each);
-        assert_eq!(refused(&lane, 0, &often) >> 20, each_of_lanes);
-        assert_eq!(refused(&lanes, 1, &often) >> 20, each_of_csr);
+        assert_eq!(refused(row.any(), 0, &often) >> 20, each);
+        assert_eq!(refused(column.any(), 1, &often) >> 20, each);
+        assert_eq!(refused(lane.any(), 0, &often) >> 20, each_of_lanes);
+        assert_eq!(refused(lanes.any(), 1, &often) >> 20, each_of_csr);
     }
 
     /// The list of what a run gives, 32 bytes an item, was neither counted nor asked for in a way that can be refused:
@@ -264,19 +287,19 @@ mod tests {
         let one = CsrPattern::<u32>::new([1, 1], vec![0, 1], vec![0]).unwrap();
         let listed = size_of::<Taken>() as u128;
         let offsets = 2 * size_of::<usize>() as u128;
-        assert_eq!(refused(&one, 1, &[0; 1500]), 1500 * (4 + 1 + 8 + listed) + offsets);
-        assert_eq!(refused(&one.to_coo().unwrap(), 1, &[0; 1500]), 1500 * (2 * 4 + 1 + 2 * 8 + listed));
+        assert_eq!(refused(one.any(), 1, &[0; 1500]), 1500 * (4 + 1 + 8 + listed) + offsets);
+        assert_eq!(refused(one.to_coo().unwrap().any(), 1, &[0; 1500]), 1500 * (2 * 4 + 1 + 2 * 8 + listed));
     }
 
     #[test]
     fn what_fills_the_limit_is_taken() {
         let lane = CsrPattern::<u32>::new([1, 4], vec![0, 4], vec![0, 1, 2, 3]).unwrap();
         let bytes = 12 * (4 + 1) + 4 * size_of::<usize>() as u64;
-        assert_eq!(refused_within(bytes, &lane, 0, &[0; 3]), None);
-        assert_eq!(refused_within(bytes - 1, &lane, 0, &[0; 3]), Some(bytes.into()));
+        assert_eq!(refused_within(bytes, lane.any(), 0, &[0; 3]), None);
+        assert_eq!(refused_within(bytes - 1, lane.any(), 0, &[0; 3]), Some(bytes.into()));
         let row = lane.to_coo().unwrap();
         let bytes = 12 * (2 * 4 + 1 + 2 * 8) + 3 * size_of::<Taken>() as u64;
-        assert_eq!(refused_within(bytes, &row, 0, &[0; 3]), None);
-        assert_eq!(refused_within(bytes - 1, &row, 0, &[0; 3]), Some(bytes.into()));
+        assert_eq!(refused_within(bytes, row.any(), 0, &[0; 3]), None);
+        assert_eq!(refused_within(bytes - 1, row.any(), 0, &[0; 3]), Some(bytes.into()));
     }
 }

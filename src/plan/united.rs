@@ -4,27 +4,47 @@
 //! coordinate; on those that it is repeated along all its entries stand at every coordinate. So nothing is repeated in
 //! memory.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use super::beside::Axes;
 use crate::base::alloc::{self, Allocated};
-use crate::base::buffer::Buffer;
 use crate::base::error::Result;
-use crate::base::index::Index;
+use crate::base::few::Few;
+use crate::base::index::{Index, Width};
 use crate::base::shape::{Shape, ravel};
 use crate::kernels::steps::BLOCK;
-use crate::pattern::{CooPattern, Format, Pattern, zero_offsets};
+use crate::pattern::{AnyPattern, AxisCoords, Format, of_width, zero_offsets};
 
 /// Two operands in the shape of their result.
-pub(crate) struct United<'a, P: Pattern> {
-    sides: [Repeated<'a, P::Index>; 2],
+pub(crate) struct United<'a> {
+    sides: [Repeated; 2],
+    result: Target<'a>,
+}
+
+/// The result that positions are written for, which has the format of the operand on the left.
+#[derive(Clone, Copy)]
+struct Target<'a> {
+    of: &'a AnyPattern,
     shape: &'a Shape,
+    /// The width of all coordinates of both operands and of the result.
+    width: Width,
 }
 
 /// The coordinates of an operand on each axis of the result; none on the axes that it is repeated along.
-struct Repeated<'a, I: Clone> {
-    axes: Vec<Option<Cow<'a, [I]>>>,
+struct Repeated {
+    axes: Few<Option<AxisCoords>>,
+    count: usize,
+}
+
+/// Both operands, with coordinates of type `I`.
+struct Walk<'a, I> {
+    sides: [Side<'a, I>; 2],
+    result: Target<'a>,
+}
+
+/// A [`Repeated`] operand, with coordinates of type `I`.
+struct Side<'a, I> {
+    axes: Few<Option<&'a [I]>>,
     count: usize,
 }
 
@@ -61,26 +81,32 @@ enum Leading<I> {
     Ends(Vec<usize>),
 }
 
-impl<'a, I: Index> Repeated<'a, I> {
-    fn new<P: Pattern<Index = I>>(pattern: &'a P, shape: &Shape) -> Allocated<Self> {
-        let added = shape.rank() - pattern.shape().rank();
-        let own = Axes::of(pattern.shape(), shape).own;
+impl Repeated {
+    fn new(pattern: &AnyPattern, result: Target<'_>) -> Allocated<Self> {
+        let added = result.shape.rank() - pattern.shape().rank();
+        let own = Axes::of(pattern.shape(), result.shape).own;
         let coords = |axis: usize| match own.contains(&axis) {
-            true => pattern.axis_coords(axis - added).map(Some),
+            true => pattern.axis(axis - added)?.in_width(result.width).map(Some),
             false => Ok(None),
         };
-        Ok(Repeated { axes: (0..shape.rank()).map(coords).collect::<Allocated<_>>()?, count: pattern.nnz() })
+        Ok(Repeated { axes: (0..result.shape.rank()).map(coords).collect::<Allocated<_>>()?, count: pattern.nnz() })
     }
 
+    fn side<I: Index>(&self) -> Side<'_, I> {
+        Side { axes: self.axes.iter().map(|axis| axis.as_ref().map(AxisCoords::view)).collect(), count: self.count }
+    }
+}
+
+impl<I: Index> Side<'_, I> {
     /// The first coordinate from `from` on at which some of these entries stand.
     fn first(&self, axis: usize, entries: &Range<usize>, from: usize) -> Option<usize> {
-        let own = || self.axes[axis].as_ref().map_or(from, |coords| coords[entries.start].to_usize());
+        let own = || self.axes[axis].map_or(from, |coords| coords[entries.start].to_usize());
         (!entries.is_empty()).then(own)
     }
 
     /// Takes those at a coordinate out of the entries; none of them is before it.
     fn take(&self, axis: usize, entries: &mut Range<usize>, coord: usize) -> Range<usize> {
-        let Some(coords) = &self.axes[axis] else { return entries.clone() };
+        let Some(coords) = self.axes[axis] else { return entries.clone() };
         let run = run_at(&coords[entries.clone()], coord);
         let taken = entries.start..entries.start + run;
         entries.start = taken.end;
@@ -88,7 +114,7 @@ impl<'a, I: Index> Repeated<'a, I> {
     }
 
     fn columns(&self, entries: &Range<usize>) -> Columns<'_, I> {
-        match self.axes.last().and_then(Option::as_ref) {
+        match self.axes.last().copied().flatten() {
             Some(columns) => Columns::Own(entries.start, &columns[entries.clone()]),
             None if entries.is_empty() => Columns::Own(entries.start, &[]),
             None => Columns::Everywhere(entries.start),
@@ -107,14 +133,43 @@ fn run_at<I: Index>(coords: &[I], coord: usize) -> usize {
     known + coords[known..coords.len().min(reach)].partition_point(is_here)
 }
 
-impl<'a, P: Pattern> United<'a, P> {
-    pub(crate) fn new(left: &'a P, right: &'a P, shape: &'a Shape) -> Allocated<Self> {
-        Ok(United { sides: [Repeated::new(left, shape)?, Repeated::new(right, shape)?], shape })
+impl<'a> United<'a> {
+    pub(crate) fn new(left: &'a AnyPattern, right: &AnyPattern, shape: &'a Shape) -> Allocated<Self> {
+        let result = Target { of: left, shape, width: left.width_for(shape).max(right.width()) };
+        Ok(United { sides: [Repeated::new(left, result)?, Repeated::new(right, result)?], result })
     }
 
+    fn walk<I: Index>(&self) -> Walk<'_, I> {
+        let [left, right] = &self.sides;
+        Walk { sides: [left.side(), right.side()], result: self.result }
+    }
+
+    /// How many positions there are.
+    pub(crate) fn count(&self) -> Result<u128> {
+        of_width!(self.result.width, I => self.walk::<I>().count())
+    }
+
+    /// The pattern of the positions, of which there are `count`. `visit` gets the numbers of the entries at the next
+    /// positions, on either side; an operand that has none there gives the number of its entries.
+    pub(crate) fn pattern(
+        &self,
+        count: usize,
+        limit: u64,
+        visit: &mut dyn FnMut(&[usize], &[usize]),
+    ) -> Result<AnyPattern> {
+        of_width!(self.result.width, I => self.walk::<I>().pattern(count, limit, visit))
+    }
+
+    /// Calls `visit` with the positions, `most` at a time, and the numbers of the entries there on the left.
+    pub(crate) fn pieces(&self, most: usize, visit: &mut VisitPiece<'_>) -> Result<()> {
+        of_width!(self.result.width, I => self.walk::<I>().pieces(most, visit))
+    }
+}
+
+impl<I: Index> Walk<'_, I> {
     /// Calls `visit` with the leading coordinates and the entries of each lane that has some.
-    fn lanes(&self, mut visit: impl FnMut(&[usize], &Lane<'_, P::Index>) -> Result<()>) -> Result<()> {
-        let last = self.shape.rank() - 1;
+    fn lanes(&self, mut visit: impl FnMut(&[usize], &Lane<'_, I>) -> Result<()>) -> Result<()> {
+        let last = self.result.shape.rank() - 1;
         let mut coords = vec![0; last];
         let mut frames = vec![Frame { rest: [0, 1].map(|side| 0..self.sides[side].count), from: 0 }];
         while let (axis, Some(frame)) = (frames.len().wrapping_sub(1), frames.last_mut()) {
@@ -139,19 +194,17 @@ impl<'a, P: Pattern> United<'a, P> {
         let Frame { rest: [left, right], from } = frame;
         let [one, other] = &self.sides;
         let first = [one.first(axis, left, *from), other.first(axis, right, *from)];
-        let coord = first.into_iter().flatten().min().filter(|coord| *coord < self.shape[axis])?;
+        let coord = first.into_iter().flatten().min().filter(|coord| *coord < self.result.shape[axis])?;
         *from = coord + 1;
         Some((coord, [one.take(axis, left, coord), other.take(axis, right, coord)]))
     }
 
-    fn lane(&self, [left, right]: &[Range<usize>; 2]) -> Lane<'_, P::Index> {
+    fn lane(&self, [left, right]: &[Range<usize>; 2]) -> Lane<'_, I> {
         let [one, other] = &self.sides;
-        let length = self.shape[self.shape.rank() - 1];
-        Lane { sides: [one.columns(left), other.columns(right)], length }
+        Lane { sides: [one.columns(left), other.columns(right)], length: self.result.shape.columns() }
     }
 
-    /// How many positions there are.
-    pub(crate) fn count(&self) -> Result<u128> {
+    fn count(&self) -> Result<u128> {
         let mut count = 0;
         self.lanes(|_, lane| {
             count += lane.count()? as u128;
@@ -160,76 +213,73 @@ impl<'a, P: Pattern> United<'a, P> {
         Ok(count)
     }
 
-    /// The pattern of the positions, of which there are `count`. `visit` gets the numbers of the entries at the next
-    /// positions, on either side; an operand that has none there gives the number of its entries.
-    pub(crate) fn pattern(&self, count: usize, limit: u64, visit: &mut dyn FnMut(&[usize], &[usize])) -> Result<P> {
+    /// [`United::pattern`].
+    fn pattern(&self, count: usize, limit: u64, visit: &mut dyn FnMut(&[usize], &[usize])) -> Result<AnyPattern> {
         let none = [0, 1].map(|side| self.sides[side].count);
-        let mut leading = Leading::new::<P>(self.shape, count, limit)?;
+        let mut leading = Leading::new(self.result, count, limit)?;
         let mut columns = alloc::with_capacity(count)?;
         let mut numbers = Numbers { left: Vec::with_capacity(BLOCK), right: Vec::with_capacity(BLOCK), visit };
         self.lanes(|coords, lane| {
             lane.each(none, |column, left, right| {
-                columns.push(P::Index::from_usize(column));
+                columns.push(I::from_usize(column));
                 numbers.push(left, right);
                 Ok(())
             })?;
-            leading.end(coords, self.shape, columns.len());
+            leading.end(coords, self.result.shape, columns.len());
             Ok(())
         })?;
         numbers.flush();
-        leading.pattern(self.shape, columns, limit)
+        leading.pattern(self.result, columns, limit)
     }
-}
 
-impl United<'_, CooPattern<u64>> {
-    /// Calls `visit` with the positions, `most` at a time, and the numbers of the entries there on the left.
-    pub(crate) fn pieces(&self, most: usize, visit: &mut VisitPiece<'_>) -> Result<()> {
+    /// [`United::pieces`].
+    fn pieces(&self, most: usize, visit: &mut VisitPiece<'_>) -> Result<()> {
         let none = [0, 1].map(|side| self.sides[side].count);
         let mut piece = Piece::default();
         self.lanes(|coords, lane| {
             lane.each(none, |column, number, _| {
                 if piece.numbers.is_empty() {
-                    piece = Piece::new(self.shape, most)?;
+                    piece = Piece::new(self.result, most)?;
                 }
-                piece.columns.push(column as u64);
+                piece.columns.push(I::from_usize(column));
                 piece.numbers.push(number);
                 if piece.numbers.len() < most {
                     return Ok(());
                 }
-                piece.leading.end(coords, self.shape, most);
-                let (at, numbers) = std::mem::take(&mut piece).finish(self.shape)?;
+                piece.leading.end(coords, self.result.shape, most);
+                let (at, numbers) = std::mem::take(&mut piece).finish(self.result)?;
                 visit(&at, &numbers)
             })?;
-            piece.leading.end(coords, self.shape, piece.numbers.len());
+            piece.leading.end(coords, self.result.shape, piece.numbers.len());
             Ok(())
         })?;
         if piece.numbers.is_empty() {
             return Ok(());
         }
-        let (at, numbers) = piece.finish(self.shape)?;
+        let (at, numbers) = piece.finish(self.result)?;
         visit(&at, &numbers)
     }
 }
 
 /// Takes the positions of a piece and the numbers of the entries there.
-type VisitPiece<'a> = dyn FnMut(&CooPattern<u64>, &[usize]) -> Result<()> + 'a;
+type VisitPiece<'a> = dyn FnMut(&AnyPattern, &[usize]) -> Result<()> + 'a;
 
 /// Positions that follow each other.
 #[derive(Default)]
-struct Piece {
-    leading: Leading<u64>,
-    columns: Vec<u64>,
+struct Piece<I> {
+    leading: Leading<I>,
+    columns: Vec<I>,
     numbers: Vec<usize>,
 }
 
-impl Piece {
-    fn new(shape: &Shape, most: usize) -> Result<Self> {
-        let leading = Leading::new::<CooPattern<u64>>(shape, most, u64::MAX)?;
+impl<I: Index> Piece<I> {
+    fn new(result: Target<'_>, most: usize) -> Result<Self> {
+        let leading = Leading::new(result, most, u64::MAX)?;
         Ok(Piece { leading, columns: alloc::with_capacity(most)?, numbers: alloc::with_capacity(most)? })
     }
 
-    fn finish(self, shape: &Shape) -> Result<(CooPattern<u64>, Vec<usize>)> {
-        Ok((self.leading.pattern(shape, self.columns, u64::MAX)?, self.numbers))
+    fn finish(self, result: Target<'_>) -> Result<(AnyPattern, Vec<usize>)> {
+        Ok((self.leading.pattern(result, self.columns, u64::MAX)?, self.numbers))
     }
 }
 
@@ -321,8 +371,9 @@ impl<I> Default for Leading<I> {
 }
 
 impl<I: Index> Leading<I> {
-    fn new<P: Pattern<Index = I>>(shape: &Shape, count: usize, limit: u64) -> Result<Self> {
-        Ok(match P::FORMAT {
+    fn new(result: Target<'_>, count: usize, limit: u64) -> Result<Self> {
+        let shape = result.shape;
+        Ok(match result.of.format() {
             Format::Coo => {
                 let axis = |_| alloc::with_capacity(count);
                 Leading::Coords(shape.lane_axes().iter().map(axis).collect::<Allocated<_>>()?)
@@ -341,12 +392,13 @@ impl<I: Index> Leading<I> {
         }
     }
 
-    fn pattern<P: Pattern<Index = I>>(self, shape: &Shape, columns: Vec<I>, limit: u64) -> Result<P> {
+    fn pattern(self, result: Target<'_>, columns: Vec<I>, limit: u64) -> Result<AnyPattern> {
+        let shape = result.shape.clone();
         match self {
             Leading::Coords(mut axes) => {
                 let count = columns.len();
                 axes.push(columns);
-                P::from_coords(shape.clone(), count, axes.into_iter().map(Buffer::from).collect(), limit)
+                result.of.of_coords(shape, count, axes.into_iter().map(AxisCoords::from).collect(), limit)
             }
             Leading::Ends(mut ends) => {
                 // A lane without positions ends where the one before it does.
@@ -355,7 +407,51 @@ impl<I: Index> Leading<I> {
                     end = end.max(*of_lane);
                     *of_lane = end;
                 });
-                P::from_lanes(shape.clone(), ends.into(), columns.into())
+                result.of.of_lanes(shape, ends.into(), columns.into())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::beside::{Beside, Pairs};
+
+    /// A column and a row, of these widths, and the shape of both.
+    fn operands(format: Format, [left, right]: [Width; 2]) -> ([AnyPattern; 2], Shape) {
+        let zeros = AxisCoords::zeros(3, Width::U32).unwrap();
+        let make = |shape: [usize; 2], coords, width: Width| {
+            let pattern = AnyPattern::from_coords(format, Shape::from(shape), 3, Width::U32, coords, u64::MAX).unwrap();
+            pattern.in_width(width).unwrap()
+        };
+        let column = make([5, 1], vec![vec![0u32, 2, 4].into(), zeros.clone()], left);
+        let row = make([1, 4], vec![zeros, vec![0u32, 1, 3].into()], right);
+        ([column, row], Shape::from([5, 4]))
+    }
+
+    #[test]
+    fn operands_of_any_width_and_format_are_united_and_paired() {
+        for format in [Format::Coo, Format::Csr] {
+            for widths in [[Width::U32, Width::U32], [Width::U32, Width::U64], [Width::U64, Width::U32]] {
+                let ([column, row], shape) = operands(format, widths);
+                let united = United::new(&column, &row, &shape).unwrap();
+                let (count, mut numbers) = (united.count().unwrap(), Vec::new());
+                let visit = &mut |left: &[usize], right: &[usize]| {
+                    numbers.extend(left.iter().copied().zip(right.iter().copied()));
+                };
+                let found = united.pattern(count as usize, u64::MAX, visit).unwrap();
+                let expected = (0..20).filter_map(|at| {
+                    let number = |of: &AnyPattern, coords: [usize; 2]| of.find(&coords).unwrap_or(3);
+                    let numbers = (number(&column, [at / 4, 0]), number(&row, [0, at % 4]));
+                    (numbers != (3, 3)).then_some(numbers)
+                });
+                assert!(expected.eq(numbers) && found.format() == format && found.nnz() == 18);
+
+                let Pairs { pattern, left, right } = Pairs::new(&column, &row, &shape, &|_| Ok(())).unwrap();
+                assert_eq!((left, right), (vec![0, 0, 0, 1, 1, 1, 2, 2, 2], vec![0, 1, 2, 0, 1, 2, 0, 1, 2]));
+                assert!(pattern.format() == format && pattern.find(&[2, 3]) == Some(5));
+                assert!(Beside::new(&row, &found).unwrap().met().unwrap().pattern.nnz() == 15);
             }
         }
     }

@@ -42,7 +42,7 @@ use layout::{Width, Words, elide};
 use scene::Scene;
 
 use crate::base::error::Result;
-use crate::pattern::Pattern;
+use crate::pattern::{AnyPattern, Pattern};
 use crate::tensor::format::extent;
 
 /// The most axes of an image; more would have panels that nobody can read.
@@ -113,22 +113,7 @@ impl<'a, P: Pattern> Spy<'a, P> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn braille(&self, columns: usize) -> String {
-        let columns = columns.clamp(*COLUMNS.start(), *COLUMNS.end());
-        let numbers = self.shown_axes(braille::most_axes(columns));
-        let canvas = braille::Canvas::new(columns, &self.lengths(&numbers));
-        let axes = join(&numbers, canvas.scales(&self.lengths(&numbers)));
-        let mut rasters = raster::count(self.pattern, &axes);
-        let size = self.pattern.shape().iter().map(|&length| length as f64).product();
-        let least = raster::thin(&mut rasters, &axes, size);
-        let mut text = canvas.draw(&axes, &rasters);
-        let dot = several(&axes).map(|cell| format!("a dot stands for {cell}"));
-        let drawn = least.map(|share| format!("dots are drawn where {} or more are stored", percent(share)));
-        let name = if self.title.is_empty() { String::new() } else { format!("{}: ", self.title) };
-        for line in [name + &self.counts()].into_iter().chain(dot).chain(drawn).chain(self.left_out(&numbers)) {
-            text += &line;
-            text.push('\n');
-        }
-        text
+        self.picture().braille(columns)
     }
 
     /// The picture as SVG, about 700 pixels wide unless [`sized`](Spy::sized). The counts that the shades stand for are
@@ -145,7 +130,7 @@ impl<'a, P: Pattern> Spy<'a, P> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn svg(&self) -> String {
-        svg::draw(&self.scene())
+        svg::draw(&self.picture().scene())
     }
 
     /// The picture as PNG, with the layout and the shades of [`svg`](Spy::svg).
@@ -165,7 +150,39 @@ impl<'a, P: Pattern> Spy<'a, P> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn png(&self) -> Result<Vec<u8>> {
-        bitmap::draw(&self.scene())
+        bitmap::draw(&self.picture().scene())
+    }
+
+    fn picture(&self) -> Picture<'_> {
+        Picture { pattern: self.pattern.any(), title: &self.title, pixels: self.pixels }
+    }
+}
+
+/// A picture of a pattern without the types of its format and its coordinates.
+struct Picture<'a> {
+    pattern: &'a AnyPattern,
+    title: &'a str,
+    pixels: usize,
+}
+
+impl Picture<'_> {
+    fn braille(&self, columns: usize) -> String {
+        let columns = columns.clamp(*COLUMNS.start(), *COLUMNS.end());
+        let numbers = self.shown_axes(braille::most_axes(columns));
+        let canvas = braille::Canvas::new(columns, &self.lengths(&numbers));
+        let axes = join(&numbers, canvas.scales(&self.lengths(&numbers)));
+        let mut rasters = raster::count(self.pattern, &axes);
+        let size = self.pattern.shape().iter().map(|&length| length as f64).product();
+        let least = raster::thin(&mut rasters, &axes, size);
+        let mut text = canvas.draw(&axes, &rasters);
+        let dot = several(&axes).map(|cell| format!("a dot stands for {cell}"));
+        let drawn = least.map(|share| format!("dots are drawn where {} or more are stored", percent(share)));
+        let name = if self.title.is_empty() { String::new() } else { format!("{}: ", self.title) };
+        for line in [name + &self.counts()].into_iter().chain(dot).chain(drawn).chain(self.left_out(&numbers)) {
+            text += &line;
+            text.push('\n');
+        }
+        text
     }
 
     /// The layout that both kinds of image share.
@@ -173,7 +190,7 @@ impl<'a, P: Pattern> Spy<'a, P> {
         let (width, numbers) = (Width::of(self.pixels), self.shown_axes(MOST_AXES));
         let axes = join(&numbers, layout::scales(width, &self.lengths(&numbers)));
         let rasters = raster::count(self.pattern, &axes);
-        let title = Some(elide(&self.title, width.characters())).filter(|title| !title.is_empty());
+        let title = Some(elide(self.title, width.characters())).filter(|title| !title.is_empty());
         let counts = match self.counts() {
             long if long.len() > width.characters() => vec![self.pattern.shape().to_string(), self.stored()],
             short => vec![short],

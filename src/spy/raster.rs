@@ -1,7 +1,7 @@
 //! How many entries stand in each cell: one pass over the pattern, whatever the number of panels.
 
 use super::axis::Axis;
-use crate::pattern::Pattern;
+use crate::pattern::AnyPattern;
 
 /// The counts of a panel: its cells, row by row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,11 +34,11 @@ pub(super) fn pairs(axes: usize) -> impl Iterator<Item = (usize, usize)> {
 }
 
 /// The raster of each of the [`pairs`] of axes.
-pub(super) fn count<P: Pattern>(pattern: &P, axes: &[Axis]) -> Vec<Raster> {
+pub(super) fn count(pattern: &AnyPattern, axes: &[Axis]) -> Vec<Raster> {
     let pairs: Vec<_> = pairs(axes.len()).collect();
     let mut rasters: Vec<_> = pairs.iter().map(|&(row, column)| Raster::new(&axes[row], &axes[column])).collect();
     let mut cells = vec![0; axes.len()];
-    pattern.walk(|_, coords| {
+    pattern.walk_range(0..pattern.nnz(), |_, coords| {
         for (cell, axis) in cells.iter_mut().zip(axes) {
             *cell = axis.number.map_or(0, |number| axis.scale.cell_of(coords[number]));
         }
@@ -99,7 +99,7 @@ mod tests {
                 Axis { number: Some(number), scale: Scale { length, per_cell, unit: 1 } }
             };
             let axes: Vec<_> = shape.iter().zip(&cuts).enumerate().map(axis).collect();
-            let rasters = count(&pattern, &axes);
+            let rasters = count(pattern.any(), &axes);
             prop_assert_eq!(rasters.len(), shape.len() * (shape.len() - 1) / 2);
             for (raster, (row, column)) in rasters.iter().zip(pairs(shape.len())) {
                 prop_assert_eq!(raster.counts.len(), axes[row].scale.cells() * axes[column].scale.cells());

@@ -6,8 +6,9 @@ use std::iter::FusedIterator;
 use std::ops::Deref;
 
 use crate::element::Element;
-use crate::pattern::Pattern;
+use crate::pattern::{AnyPattern, Pattern};
 use crate::tensor::Tensor;
+use crate::tensor::erased::SparseRef;
 
 /// Coordinates of so many axes stand in the value itself.
 const INLINE: usize = 8;
@@ -117,7 +118,7 @@ struct Walk {
 
 impl Walk {
     #[inline]
-    fn step<P: Pattern, T: Element>(&mut self, tensor: &Tensor<P, T>) -> Option<(Coords, T)> {
+    fn step<T: Element>(&mut self, tensor: SparseRef<'_, T>) -> Option<(Coords, T)> {
         let value = *tensor.values().get(self.entry)?;
         let (rank, within) = (tensor.rank(), self.entry % BLOCK);
         if within == 0 {
@@ -128,7 +129,7 @@ impl Walk {
     }
 
     #[inline(never)]
-    fn look_up<P: Pattern>(&mut self, pattern: &P) {
+    fn look_up(&mut self, pattern: &AnyPattern) {
         self.block.clear();
         pattern.walk_range(self.entry..self.entry + BLOCK, |_, coords| {
             self.block.extend_from_slice(coords);
@@ -178,7 +179,7 @@ macro_rules! impl_iterator {
             #[inline]
             fn next(&mut self) -> Option<(Coords, T)> {
                 let $this = self;
-                $this.walk.step($tensor)
+                $this.walk.step($tensor.sparse())
             }
 
             fn size_hint(&self) -> (usize, Option<usize>) {
@@ -199,7 +200,7 @@ macro_rules! impl_iterator {
 }
 
 impl_iterator!(['a], Entries<'a, P, T>, |this| this.tensor);
-impl_iterator!([], IntoEntries<P, T>, |this| &this.tensor);
+impl_iterator!([], IntoEntries<P, T>, |this| this.tensor);
 
 impl<'a, P: Pattern, T: Element> IntoIterator for &'a Tensor<P, T> {
     type Item = (Coords, T);

@@ -5,11 +5,12 @@ use std::fmt::{self, Debug, Display, Formatter};
 
 use num_complex::Complex;
 
-use crate::base::index::Index;
+use crate::base::index::{Index, Width};
 use crate::base::shape::Shape;
 use crate::element::{DType, Element};
-use crate::pattern::{CooPattern, CsrPattern, Format, Pattern};
+use crate::pattern::{AnyPattern, CooPattern, CsrPattern, Format, Pattern};
 use crate::tensor::Tensor;
+use crate::tensor::erased::SparseRef;
 use crate::tensor::triplets::Triplets;
 
 /// How many entries `{:?}` lists, on one line.
@@ -46,19 +47,19 @@ impl<F: Fn(usize) -> String> Listing<F> {
 }
 
 /// The listing of a pattern, with what `value` says of each entry.
-fn listing<P: Pattern>(
-    pattern: &P,
+fn listing<'a>(
+    pattern: &'a AnyPattern,
     headline: String,
-    value: impl Fn(usize) -> String,
-) -> Listing<impl Fn(usize) -> String> {
+    value: impl Fn(usize) -> String + 'a,
+) -> Listing<impl Fn(usize) -> String + 'a> {
     let entry = move |entry| format!("{:?}{}", pattern.coords_of(entry).unwrap_or_default(), value(entry));
     Listing { headline, count: pattern.nnz(), entry }
 }
 
 /// `CooTensor<f64, u32> [44, 53], 2284 stored of 2332 (97.9 %)`; `kind` is the part between `Coo` and `u32`.
-fn headline<P: Pattern>(pattern: &P, kind: &str) -> String {
-    let format = if P::FORMAT == Format::Csr { "Csr" } else { "Coo" };
-    let (index, shape, nnz) = (<P::Index as Index>::NAME, pattern.shape(), pattern.nnz());
+fn headline(pattern: &AnyPattern, kind: &str, index: &str) -> String {
+    let format = if pattern.format() == Format::Csr { "Csr" } else { "Coo" };
+    let (shape, nnz) = (pattern.shape(), pattern.nnz());
     format!("{format}{kind}{index}> {shape}, {nnz} stored of {}", extent(nnz, shape.wide_size()))
 }
 
@@ -124,9 +125,9 @@ fn grid_size(shape: &Shape) -> Option<(usize, usize)> {
 }
 
 /// A grid of all positions: what `cell` says of each entry, and a dot where nothing is stored.
-fn grid<P: Pattern>(pattern: &P, (rows, columns): (usize, usize), cell: impl Fn(usize) -> String) -> String {
+fn grid(pattern: &AnyPattern, (rows, columns): (usize, usize), cell: impl Fn(usize) -> String) -> String {
     let mut cells = vec![vec![String::from("."); columns]; rows];
-    pattern.walk(|entry, coords| {
+    pattern.walk_range(0..pattern.nnz(), |entry, coords| {
         let mut coords = coords.iter().rev();
         let column = coords.next().copied().unwrap_or(0);
         cells[coords.next().copied().unwrap_or(0)][column] = cell(entry);
@@ -142,12 +143,24 @@ fn grid<P: Pattern>(pattern: &P, (rows, columns): (usize, usize), cell: impl Fn(
     cells.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-impl<P: Pattern, T: Element> Tensor<P, T> {
-    /// The stored entries below a headline.
-    fn listing(&self, precision: Option<usize>) -> Listing<impl Fn(usize) -> String> {
-        let kind = format!("Tensor<{}, ", rust_name(T::DTYPE));
-        let headline = format!("{}, fill {}", headline(self.pattern(), &kind), shown(self.fill(), precision));
-        listing(self.pattern(), headline, move |entry| format!(" {}", shown(self.values()[entry], precision)))
+impl<T: Element> SparseRef<'_, T> {
+    /// The stored entries below a headline that names the type of the coordinates.
+    fn write_listing(self, index: &str, f: &mut Formatter<'_>, tall: bool) -> fmt::Result {
+        let (kind, precision) = (format!("Tensor<{}, ", rust_name(T::DTYPE)), f.precision());
+        let headline = format!("{}, fill {}", headline(self.pattern(), &kind, index), shown(self.fill(), precision));
+        let value = |entry: usize| format!(" {}", shown(self.values()[entry], precision));
+        listing(self.pattern(), headline, value).write(f, tall)
+    }
+
+    /// The grid of all positions, or the entries where that would be large.
+    fn write_grid(self, index: &str, f: &mut Formatter<'_>) -> fmt::Result {
+        let precision = f.precision();
+        let Some(size) = grid_size(self.shape()) else {
+            return self.write_listing(index, f, true);
+        };
+        f.write_str(&grid(self.pattern(), size, |entry| shown(self.values()[entry], precision)))?;
+        let all_zeros = self.fill().same(T::ZERO);
+        if all_zeros { Ok(()) } else { write!(f, "\n. is {}", shown(self.fill(), precision)) }
     }
 }
 
@@ -163,7 +176,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 /// ```
 impl<P: Pattern, T: Element> Debug for Tensor<P, T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.listing(f.precision()).write(f, f.alternate())
+        self.sparse().write_listing(self.pattern().index_name(), f, f.alternate())
     }
 }
 
@@ -180,13 +193,7 @@ impl<P: Pattern, T: Element> Debug for Tensor<P, T> {
 /// ```
 impl<P: Pattern, T: Element> Display for Tensor<P, T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let precision = f.precision();
-        let Some(size) = grid_size(self.shape()) else {
-            return self.listing(precision).write(f, true);
-        };
-        f.write_str(&grid(self.pattern(), size, |entry| shown(self.values()[entry], precision)))?;
-        let all_zeros = self.fill().same(T::ZERO);
-        if all_zeros { Ok(()) } else { write!(f, "\n. is {}", shown(self.fill(), precision)) }
+        self.sparse().write_grid(self.pattern().index_name(), f)
     }
 }
 
@@ -196,7 +203,7 @@ macro_rules! format_pattern {
         /// A headline and the first few positions: six on one line, or with `{:#?}` twenty lines.
         impl<I: Index> Debug for $pattern<I> {
             fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-                listing(self, headline(self, "Pattern<"), |_| String::new()).write(f, f.alternate())
+                self.any().write_listing(I::NAME, f, f.alternate())
             }
         }
 
@@ -204,8 +211,8 @@ macro_rules! format_pattern {
         impl<I: Index> Display for $pattern<I> {
             fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
                 match grid_size(self.shape()) {
-                    Some(size) => f.write_str(&grid(self, size, |_| String::from("x"))),
-                    None => listing(self, headline(self, "Pattern<"), |_| String::new()).write(f, true),
+                    Some(size) => f.write_str(&grid(self.any(), size, |_| String::from("x"))),
+                    None => self.any().write_listing(I::NAME, f, true),
                 }
             }
         }
@@ -214,18 +221,36 @@ macro_rules! format_pattern {
 
 format_pattern!(CooPattern, CsrPattern);
 
+impl AnyPattern {
+    /// The positions below a headline that names the type of the coordinates.
+    fn write_listing(&self, index: &str, f: &mut Formatter<'_>, tall: bool) -> fmt::Result {
+        listing(self, headline(self, "Pattern<", index), |_| String::new()).write(f, tall)
+    }
+}
+
+impl Debug for AnyPattern {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let index = match self.width() {
+            Width::U32 => u32::NAME,
+            Width::U64 => u64::NAME,
+        };
+        self.write_listing(index, f, f.alternate())
+    }
+}
+
 /// A headline and the first few triplets: six on one line, or with `{:#?}` twenty lines.
 impl<T: Element, I: Index> Debug for Triplets<T, I> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let precision = f.precision();
-        let (name, index, shape, count) = (rust_name(T::DTYPE), I::NAME, self.shape(), self.len());
+        let (shape, precision) = (self.shape(), f.precision());
+        let headline = format!("Triplets<{}, {}> {shape}", rust_name(T::DTYPE), I::NAME);
         let fill = shown(self.fill(), precision);
-        let headline = format!("Triplets<{name}, {index}> {shape}, {count} triplets, fill {fill}");
         let entry = |entry: usize| {
             let coords: Vec<usize> = (0..shape.rank()).map(|axis| self.coords(axis)[entry].to_usize()).collect();
             format!("{coords:?} {}", shown(self.values()[entry], precision))
         };
-        Listing { headline, count, entry }.write(f, f.alternate())
+        let entry: &dyn Fn(usize) -> String = &entry;
+        let headline = format!("{headline}, {} triplets, fill {fill}", self.len());
+        Listing { headline, count: self.len(), entry }.write(f, f.alternate())
     }
 }
 

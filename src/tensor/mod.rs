@@ -3,6 +3,7 @@
 pub(crate) mod coo;
 pub(crate) mod csr;
 pub(crate) mod entries;
+pub(crate) mod erased;
 pub(crate) mod format;
 pub(crate) mod stored;
 pub(crate) mod triplets;
@@ -10,12 +11,10 @@ pub(crate) mod triplets;
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
-use crate::base::limit::{default_limit, filled};
 use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::element::{DType, Element, Number};
-use crate::kernels::sort::gather;
-use crate::pattern::{Pattern, validate_length};
+use crate::pattern::{AxisCoords, Pattern, validate_length};
 
 /// A sparse tensor: a pattern `P`, a value for each stored entry, and the fill that every other position holds.
 ///
@@ -113,13 +112,11 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// Gives away what nobody else owns, to be [written again](crate::base::spare).
     pub(crate) fn spare(self) {
-        let (offsets, rank) = (self.pattern.lane_offsets().cloned(), self.pattern.shape().rank());
-        // Of compressed lanes the columns are there.
-        let first = if offsets.is_some() { rank.saturating_sub(1) } else { 0 };
-        let coords: Vec<_> = (first..rank).filter_map(|axis| self.pattern.shared_axis(axis).ok()).collect();
+        let pattern = self.pattern.any().clone();
         self.into_shared_values().spare();
+        let (_, offsets, coords) = pattern.into_arrays();
         offsets.into_iter().for_each(Buffer::spare);
-        coords.into_iter().for_each(Buffer::spare);
+        coords.into_iter().for_each(AxisCoords::spare);
     }
 
     /// The pattern, the values and the fill; values that are shared with another tensor are copied.
@@ -228,7 +225,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     #[doc(alias = "index")]
     pub fn get(&self, coords: &[usize]) -> Result<T> {
         check_position(self.shape(), coords, None)?;
-        Ok(self.pattern.find(coords).map_or(self.fill, |entry| self.values[entry]))
+        Ok(self.pattern.any().find(coords).map_or(self.fill, |entry| self.values[entry]))
     }
 
     /// The element of a tensor that has one only, stored or not: of rank 0, or with axes of length 1.
@@ -278,21 +275,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     #[doc(alias = "tolist")]
     #[doc(alias = "row")]
     pub fn to_vec(&self, at: &[usize]) -> Result<Vec<T>> {
-        check_position(&Shape::from(self.shape().lane_axes()), at, None)?;
-        let limit = default_limit(self.stored_bytes());
-        let columns = self.shape().columns();
-        let mut row = filled("the row", self.fill, columns as u128, limit, "look at entries one by one: x.iter()")?;
-        let last = at.len();
-        let is_before = |entry| (0..last).map(|axis| self.pattern.coord(entry, axis)).lt(at.iter().copied());
-        let first = partition_point(self.nnz(), is_before);
-        self.pattern.walk_range(first..first.saturating_add(columns), |entry, coords| {
-            let is_in_row = coords[..last] == *at;
-            if is_in_row {
-                row[coords.last().copied().unwrap_or(0)] = self.values[entry];
-            }
-            is_in_row
-        });
-        Ok(row)
+        self.sparse().to_vec(at)
     }
 
     /// The stored entries as `(coordinates, value)`, in row-major order, all at once.
@@ -307,19 +290,14 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     #[doc(alias = "items")]
     #[doc(alias = "todok")]
     pub fn entries(&self) -> Vec<(Vec<usize>, T)> {
-        let mut entries = Vec::with_capacity(self.nnz());
-        self.for_each_entry(|coords, value| entries.push((coords.to_vec(), value)));
-        entries
+        self.sparse().entries()
     }
 
     /// Calls `visit` with the coordinates and the value of each stored entry, in row-major order; copies nothing.
     #[doc(alias = "nditer")]
     #[doc(alias = "for_each")]
-    pub fn for_each_entry(&self, mut visit: impl FnMut(&[usize], T)) {
-        self.pattern.walk(|entry, coords| {
-            visit(coords, self.values[entry]);
-            true
-        });
+    pub fn for_each_entry(&self, visit: impl FnMut(&[usize], T)) {
+        self.sparse().for_each_entry(visit);
     }
 
     /// [`for_each_entry`](Tensor::for_each_entry) until `visit` has an error, which is returned.
@@ -346,7 +324,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         mut visit: impl FnMut(&[usize], T) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let mut visited = Ok(());
-        self.pattern.walk(|entry, coords| {
+        self.pattern.any().walk_range(0..self.nnz(), |entry, coords| {
             visited = visit(coords, self.values[entry]);
             visited.is_ok()
         });
@@ -405,13 +383,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn map_entries(&self, f: impl Fn(&[usize], T) -> T + Send + Sync) -> Result<Self> {
-        let values = threads::filled(self.nnz(), 3000, |entries, mapped| {
-            let old = &self.values[entries.clone()];
-            let mut slots = mapped.iter_mut().zip(old);
-            self.pattern
-                .walk_range(entries, |_, coords| slots.next().map(|(slot, &value)| *slot = f(coords, value)).is_some());
-        })?;
-        Ok(Tensor::from_valid(self.pattern.clone(), values, self.fill))
+        Ok(Tensor::from_valid(self.pattern.clone(), self.sparse().mapped(f)?, self.fill))
     }
 
     /// The same tensor with elements of another type; the pattern is shared.
@@ -436,9 +408,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     #[doc(alias = "to")]
     pub fn cast<U: Element>(&self) -> Result<Tensor<P, U>> {
         let fill = cast_value(self.fill, || "the fill".into())?;
-        let values = self.values.iter().enumerate();
-        let values = values.map(|(entry, &value)| cast_value(value, || format!("entry {entry}")));
-        Ok(Tensor::from_valid(self.pattern.clone(), alloc::try_collect(values)?, fill))
+        Ok(Tensor::from_valid(self.pattern.clone(), cast_values(&self.values)?, fill))
     }
 
     /// The same tensor without the stored values that are the same as the fill.
@@ -460,11 +430,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     #[doc(alias = "eliminate_zeros")]
     #[doc(alias = "nonzero")]
     pub fn prune(&self) -> Result<Self> {
-        let kept = alloc::collect_some((0..self.nnz()).filter(|&entry| !self.values[entry].same(self.fill)))?;
-        if kept.len() == self.nnz() {
-            return Ok(self.clone());
-        }
-        Ok(Tensor::from_valid(self.pattern.retain(&kept)?, gather(&self.values, &kept)?, self.fill))
+        Tensor::from_erased(self.sparse().prune()?)
     }
 
     /// Whether both store the same entries with the same values, and have the same fill: like `==`, but a NaN is the
@@ -472,9 +438,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     #[doc(alias = "array_equal")]
     #[doc(alias = "equals")]
     pub fn same_as(&self, other: &Self) -> bool {
-        self.pattern == other.pattern
-            && self.fill.same(other.fill)
-            && self.values.iter().zip(other.values()).all(|(a, b)| a.same(*b))
+        self.sparse().same_as(other.sparse())
     }
 
     /// Whether the two patterns are the same memory, as they are after an elementwise operation.
@@ -511,6 +475,11 @@ fn cast_value<T: Element, U: Element>(value: T, place: impl Fn() -> String) -> R
         return Ok(*same);
     }
     number_in(value.to_number(), T::DTYPE, place)
+}
+
+fn cast_values<T: Element, U: Element>(values: &[T]) -> Result<Vec<U>> {
+    let values = values.iter().enumerate();
+    alloc::try_collect(values.map(|(entry, &value)| cast_value(value, || format!("entry {entry}"))))
 }
 
 /// A number that came from type `from` in another type; `place` names it where it does not fit.

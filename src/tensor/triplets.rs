@@ -4,16 +4,16 @@ use std::borrow::Cow;
 use std::mem::take;
 
 use crate::base::alloc::{self, Allocated};
-use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
-use crate::base::index::{Index, check_axes};
+use crate::base::index::{Index, Width, check_axes};
 use crate::base::shape::Shape;
 use crate::element::Element;
-use crate::kernels::merge::{Unmerged, merged};
-use crate::kernels::sort::{self, Arrays};
-use crate::pattern::{CooPattern, Pattern, validate_in_bounds, validate_length};
+use crate::kernels::merge::{Merged, Unmerged, merged};
+use crate::kernels::sort;
+use crate::pattern::{AnyPattern, AxisCoords, Pattern, by_slices, by_width, validate_in_bounds, validate_length};
 use crate::tensor::coo::CooTensor;
 use crate::tensor::csr::CsrTensor;
+use crate::tensor::erased::Erased;
 use crate::tensor::{Tensor, check_position};
 
 /// What becomes of several triplets that stand at one position.
@@ -307,14 +307,10 @@ impl<T: Element, I: Index> Triplets<T, I> {
     ///
     /// O(n · rank) for sorted triplets, O(n · (rank + log n)) else.
     #[doc(alias = "sum_duplicates")]
-    pub fn coalesce(mut self, duplicates: Duplicates) -> Result<CooTensor<T, I>> {
-        check_order::<T>(duplicates)?;
-        if sort::first_not_increasing(&self.coords, self.values.len()).is_some() {
-            (self.coords, self.values) = self.merge(duplicates)?;
-        }
-        let coords = self.coords.into_iter().map(Buffer::from).collect();
-        let pattern = CooPattern::from_valid(self.shape, self.values.len(), coords);
-        Ok(Tensor::from_valid(pattern, self.values, self.fill))
+    pub fn coalesce(self, duplicates: Duplicates) -> Result<CooTensor<T, I>> {
+        let coords = self.coords.into_iter().map(AxisCoords::from).collect();
+        let listed = Unsorted { shape: self.shape, coords, width: I::WIDTH, values: self.values, fill: self.fill };
+        Tensor::from_erased(listed.coalesce(duplicates)?)
     }
 
     /// The tensor in compressed format.
@@ -326,15 +322,48 @@ impl<T: Element, I: Index> Triplets<T, I> {
     pub fn coalesce_csr(self, duplicates: Duplicates) -> Result<CsrTensor<T, I>> {
         self.coalesce(duplicates)?.into_csr()
     }
+}
+
+/// Triplets without the type of their coordinates.
+pub(crate) struct Unsorted<T> {
+    shape: Shape,
+    coords: Vec<AxisCoords>,
+    width: Width,
+    values: Vec<T>,
+    fill: T,
+}
+
+impl<T: Element> Unsorted<T> {
+    /// Triplets in any order; checks what [`Triplets::from_arrays`] checks.
+    pub(crate) fn new(shape: Shape, coords: Vec<AxisCoords>, values: Vec<T>, fill: T) -> Result<Self> {
+        let width = coords.first().map_or(Width::U32, AxisCoords::width);
+        validate_length("the list of coordinate arrays", shape.rank(), coords.len())?;
+        for (axis, (array, &length)) in coords.iter().zip(shape.iter()).enumerate() {
+            validate_length("a coordinate array", values.len(), array.len())?;
+            by_width!(array, own => validate_in_bounds(own, axis, length))?;
+        }
+        Ok(Unsorted { shape, coords, width, values, fill })
+    }
+
+    /// The tensor in coordinate format, of entries at one position merged.
+    pub(crate) fn coalesce(mut self, duplicates: Duplicates) -> Result<Erased<T>> {
+        check_order::<T>(duplicates)?;
+        let count = self.values.len();
+        if by_slices!(&self.coords, own => sort::first_not_increasing(&own, count)).is_some() {
+            (self.coords, self.values) = self.merge(duplicates)?;
+        }
+        let pattern = AnyPattern::valid_coo(self.shape, self.values.len(), self.width, self.coords);
+        Ok(Tensor::from_valid(pattern, self.values, self.fill))
+    }
 
     /// The triplets in order, those at one position merged.
-    fn merge(&mut self, duplicates: Duplicates) -> Result<Arrays<I, T>> {
+    fn merge(&mut self, duplicates: Duplicates) -> Result<Merged<T>> {
         let merge = |merged, value| merge_two(merged, value, duplicates);
         let merged = if duplicates == Duplicates::Error {
             // The refusal names two triplets, which are looked for in the arrays as they are.
-            merged(self.coords.iter().map(Cow::from).collect(), Cow::from(&self.values), merge)
+            merged(Cow::Borrowed(&self.coords), Cow::from(&self.values), merge)
         } else {
-            merged(take(&mut self.coords).into_iter().map(Cow::from).collect(), take(&mut self.values).into(), merge)
+            merged(Cow::Owned(take(&mut self.coords)), take(&mut self.values).into(), merge)
         };
         merged.map_err(|why| match why {
             Unmerged::At(position) => self.refusal(position, duplicates),
@@ -344,8 +373,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
 
     /// Why the triplets at a position cannot be merged.
     fn refusal(&self, coords: Vec<usize>, duplicates: Duplicates) -> Error {
-        let stands_there =
-            |entry: &usize| self.coords.iter().zip(&coords).all(|(axis, &at)| axis[*entry].to_usize() == at);
+        let stands_there = |entry: &usize| self.coords.iter().zip(&coords).all(|(axis, &at)| axis.at(*entry) == at);
         let mut entries = (0..self.values.len()).filter(stands_there);
         match (duplicates, entries.next(), entries.next()) {
             (Duplicates::Error, Some(first), Some(second)) => Error::Duplicate { first, second, coords },
@@ -410,8 +438,8 @@ impl<P: Pattern<Index = I>, T: Element, I: Index> TryFrom<&Tensor<P, T>> for Tri
 
     /// Copies the entries, in row-major order; the fill stays.
     fn try_from(tensor: &Tensor<P, T>) -> Result<Self> {
-        let axis = |axis| alloc::owned(tensor.pattern().axis_coords(axis)?);
-        let coords = (0..tensor.rank()).map(axis).collect::<Allocated<_>>()?;
+        let axes = tensor.pattern().any().axes()?.into_iter();
+        let coords = axes.map(|axis| axis.in_width(I::WIDTH)?.into_vec()).collect::<Allocated<_>>()?;
         let (shape, values) = (tensor.shape().clone(), alloc::collect(tensor.values().iter().copied())?);
         Ok(Triplets { shape, coords, values, fill: tensor.fill() })
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lacuna::io::{AnyFormat, AnyTensor, FileFormat};
+use lacuna::io::{AnyTensor, FileFormat};
 use lacuna::{DType, Element, Error, TakeMode, dispatch_dtype};
 use ndarray::{Array1, ArrayD};
 
@@ -180,16 +180,9 @@ fn of_tensor(x: AnyTensor) -> Result<Positions, String> {
         return Err(format!("positions are integers, not {dtype}"));
     }
     let positions = match (x.clone().cast(DType::Int64), x) {
-        (Ok(AnyTensor::Int64(x)), _) => dense(&x).map(Positions::Signed),
-        (_, AnyTensor::UInt64(x)) => dense(&x).map(Positions::Unsigned),
+        (Ok(AnyTensor::Int64(x)), _) => x.to_dense().map(Positions::Signed),
+        (_, AnyTensor::UInt64(x)) => x.to_dense().map(Positions::Unsigned),
         (refused, _) => return Err(refused.err().map_or_else(String::new, |error| error.to_string())),
     };
     positions.map_err(|error| error.to_string())
-}
-
-fn dense<T: Element>(x: &AnyFormat<T>) -> lacuna::Result<ArrayD<T>> {
-    match x {
-        AnyFormat::Coo(x) => x.to_dense(),
-        AnyFormat::Csr(x) => x.to_dense(),
-    }
 }

@@ -11,7 +11,9 @@ use crate::base::index::{Index, Position};
 use crate::element::Element;
 use crate::io::labels::Labels;
 use crate::ops::slice_of;
+use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
+use crate::tensor::erased::Erased;
 
 /// Which columns of a `.csv` file make the axes, and which one has the values.
 ///
@@ -64,6 +66,11 @@ pub struct Labelled<T: Element, I: Index = u32> {
 }
 
 impl<T: Element, I: Index> Labelled<T, I> {
+    /// A table that was read, with coordinates of the type.
+    pub(super) fn typed((tensor, labels): (Erased<T>, Vec<Labels>)) -> Result<Self> {
+        Ok(Labelled { tensor: Tensor::from_erased(tensor)?, labels })
+    }
+
     /// The coordinates of the position with these labels, one for each axis.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use super::labelled::{CsvColumns, Labelled};
 use super::{LONGEST_RECORD, MARK, shown};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
-use crate::base::index::{Index, check_axes};
+use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::io::element::FileElement;
 use crate::io::entries::Entries;
@@ -20,6 +20,8 @@ use crate::io::lines::at_line;
 use crate::io::options::{ReadOptions, parse_fill};
 use crate::io::progress::Watched;
 use crate::io::{BLOCK, MOST_AXES, gzip};
+use crate::pattern::IndexKind;
+use crate::tensor::erased::Erased;
 
 /// So many records are read between two looks at the memory.
 const BETWEEN_LOOKS: usize = 1 << 10;
@@ -69,12 +71,8 @@ pub fn read_csv<T: FileElement, I: Index>(
     let read = || {
         let file = File::open(path)?;
         let length = file.metadata()?.len();
-        read_stream(
-            &mut BufReader::with_capacity(BLOCK, Watched::new(file, &options.progress)),
-            length,
-            columns,
-            options,
-        )
+        let mut reader = BufReader::with_capacity(BLOCK, Watched::new(file, &options.progress));
+        Labelled::typed(read_stream(&mut reader, length, columns, options, IndexKind::of::<I>())?)
     };
     read().map_err(|error: Error| error.in_file(path))
 }
@@ -103,32 +101,36 @@ pub fn read_csv_from<T: FileElement, I: Index>(
     columns: &CsvColumns,
     options: &ReadOptions,
 ) -> Result<Labelled<T, I>> {
-    read_stream(&mut BufReader::with_capacity(BLOCK, Watched::new(reader, &options.progress)), 0, columns, options)
+    let mut reader = BufReader::with_capacity(BLOCK, Watched::new(reader, &options.progress));
+    Labelled::typed(read_stream(&mut reader, 0, columns, options, IndexKind::of::<I>())?)
 }
 
 /// Reads a stream of `length` bytes or more.
-fn read_stream<T: FileElement, I: Index>(
+fn read_stream<T: FileElement>(
     reader: &mut dyn BufRead,
     length: u64,
     columns: &CsvColumns,
     options: &ReadOptions,
-) -> Result<Labelled<T, I>> {
+    index: IndexKind,
+) -> Result<TableRead<T>> {
     let (head, mut reader) = peek(reader, 2)?;
     if !gzip::is_gzip(&head) {
-        return read_plain(&mut reader, columns, options);
+        return read_plain(&mut reader, columns, options, index);
     }
-    read_plain(&mut BufReader::with_capacity(BLOCK, gzip::Inflater::new(reader, length, options)), columns, options)
+    let mut inflated = BufReader::with_capacity(BLOCK, gzip::Inflater::new(reader, length, options));
+    read_plain(&mut inflated, columns, options, index)
 }
 
 /// Reads a stream that is not compressed; the mark of UTF-8 at its start is no part of the first name.
-fn read_plain<T: FileElement, I: Index>(
+fn read_plain<T: FileElement>(
     reader: &mut dyn BufRead,
     columns: &CsvColumns,
     options: &ReadOptions,
-) -> Result<Labelled<T, I>> {
+    index: IndexKind,
+) -> Result<TableRead<T>> {
     let (head, mut reader) = peek(reader, MARK.len())?;
     reader.consume(if head == MARK { MARK.len() } else { 0 });
-    Table::read(Records::new(reader, columns.delimiter), columns, options)
+    Table::read(Records::new(reader, columns.delimiter), columns, options, index)
 }
 
 /// The first bytes of a stream, and the stream with them.
@@ -138,19 +140,24 @@ fn peek(reader: &mut dyn BufRead, count: usize) -> Result<(Vec<u8>, impl BufRead
     Ok((head.clone(), Cursor::new(head).chain(reader)))
 }
 
+/// What was read: the tensor, and the labels of its axes.
+type TableRead<T> = (Erased<T>, Vec<Labels>);
+
 /// What was read so far.
-struct Table<'a, T, I> {
+struct Table<'a, T> {
     options: &'a ReadOptions,
-    entries: Entries<T, I>,
+    index: IndexKind,
+    entries: Entries<T>,
     labels: Vec<Labels>,
 }
 
-impl<'a, T: FileElement, I: Index> Table<'a, T, I> {
+impl<'a, T: FileElement> Table<'a, T> {
     fn read<R: BufRead>(
         mut records: Records<R>,
         columns: &CsvColumns,
         options: &'a ReadOptions,
-    ) -> Result<Labelled<T, I>> {
+        index: IndexKind,
+    ) -> Result<TableRead<T>> {
         let rank = columns.axes.len();
         if rank > MOST_AXES {
             return Err(at_line(1, format!("{rank} axes are more than {MOST_AXES}")));
@@ -163,7 +170,7 @@ impl<'a, T: FileElement, I: Index> Table<'a, T, I> {
         }
         let header = Header::find(&records, columns).map_err(|why| at_line(records.start, why))?;
         let labels = (0..rank).map(|_| Labels::default()).collect();
-        let mut table = Table { options, entries: Entries::new(rank), labels };
+        let mut table = Table { options, index, entries: Entries::new(rank, index.width), labels };
         // In the order in which labels are seen, and not in that of their numbers.
         table.entries.unordered();
         while records.next()? {
@@ -188,7 +195,7 @@ impl<'a, T: FileElement, I: Index> Table<'a, T, I> {
         };
         for (axis, &column) in header.axes.iter().enumerate() {
             let number = self.number(axis, records.field(column), refuse)?;
-            alloc::push(&mut self.entries.coords[axis], I::from_usize(number))?;
+            self.entries.coords.push(axis, number)?;
         }
         self.entries.origin.note(self.entries.values.len(), records.start);
         Ok(alloc::push(&mut self.entries.values, value)?)
@@ -206,7 +213,7 @@ impl<'a, T: FileElement, I: Index> Table<'a, T, I> {
             ))),
             Some(_) => Ok(number),
             // One that is not new stood the test when it was.
-            None => check_axes::<I>(&Shape::from([number + 1])).map(|()| number),
+            None => (self.index.check)(&Shape::from([number + 1])).map(|()| number),
         }
     }
 
@@ -216,10 +223,10 @@ impl<'a, T: FileElement, I: Index> Table<'a, T, I> {
         self.entries.check_memory(self.options, bytes)
     }
 
-    fn finish(mut self) -> Result<Labelled<T, I>> {
+    fn finish(mut self) -> Result<TableRead<T>> {
         let lengths = || self.labels.iter().map(Labels::len).collect();
         let shape = self.options.shape.clone().unwrap_or_else(lengths);
-        check_axes::<I>(&shape)?;
+        (self.index.check)(&shape)?;
         let origin = std::mem::take(&mut self.entries.origin);
         let tensor = self.entries.into_tensor(shape, self.options.duplicates).map_err(|error| match &error {
             Error::Duplicate { first, second, .. } => match (origin.line(*first), origin.line(*second)) {
@@ -229,7 +236,7 @@ impl<'a, T: FileElement, I: Index> Table<'a, T, I> {
             _ => error,
         })?;
         let fill = self.options.fill.as_deref().map_or(Ok(T::ZERO), parse_fill)?;
-        Ok(Labelled { tensor: tensor.with_fill(fill), labels: self.labels })
+        Ok((tensor.with_fill(fill), self.labels))
     }
 }
 

@@ -6,20 +6,19 @@ use super::banner::Symmetry;
 use super::body::{Body, MatrixValue};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
-use crate::base::index::Index;
 use crate::io::entries::{Entries, Text, TextTensor};
 use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::{Block, Taken, at_line};
 use crate::io::options::Order;
-use crate::tensor::coo::CooTensor;
+use crate::tensor::erased::Erased;
 
 /// Reads an array; positions whose value is the fill asked for are not stored.
-pub(super) fn read<R: BufRead, T: MatrixValue, I: Index>(
+pub(super) fn read<R: BufRead, T: MatrixValue>(
     body: &mut Body<'_, R>,
     value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
-) -> Result<Text<I>>
+) -> Result<Text>
 where
-    TextTensor<I>: From<CooTensor<T, I>>,
+    TextTensor: From<Erased<T>>,
 {
     let unstored = if body.options.fill.is_some() { body.options.fill_in::<T>()? } else { None };
     let listed = read_values(body, value)?;
@@ -28,15 +27,15 @@ where
     let array =
         Array { listed, rows, columns: body.shape.get(1).copied().unwrap_or(1), symmetry: body.banner.symmetry };
     let is_stored = |value: &T| !unstored.is_some_and(|unstored| value.same(unstored));
-    let mut entries = Entries::<T, I>::new(body.shape.rank());
+    let mut entries = Entries::<T>::new(body.shape.rank(), body.index.width);
     let stored = array.positions().filter(|&(row, column)| is_stored(&array.at(row, column))).count();
     let limit = body.options.tensor_budget(body.lines.bytes(), array.bytes());
-    body.options.guard_entries::<T>(stored, body.shape.rank(), Order::Dense, limit)?;
+    body.options.guard_entries::<T>(stored, body.shape.rank() * body.index.width.bytes(), Order::Dense, limit)?;
     entries.reserve_exact(stored)?;
     for (row, column) in array.positions() {
         let value = array.at(row, column);
         if is_stored(&value) {
-            entries.push([I::from_usize(row), I::from_usize(column)], value);
+            entries.push([row, column], value)?;
         }
     }
     entries.into_text(body.shape.clone(), body.options.duplicates, |error| error)

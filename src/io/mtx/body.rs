@@ -7,6 +7,7 @@ use crate::base::shape::Shape;
 use crate::io::fields::{LineResult, Scan};
 use crate::io::lines::Lines;
 use crate::io::options::ReadOptions;
+use crate::pattern::IndexKind;
 
 /// What follows the sizes.
 pub(super) struct Body<'a, R> {
@@ -15,6 +16,7 @@ pub(super) struct Body<'a, R> {
     pub(super) shape: Shape,
     pub(super) declared: usize,
     pub(super) options: &'a ReadOptions,
+    pub(super) index: IndexKind,
 }
 
 /// A value that a symmetry can mirror.

@@ -10,45 +10,44 @@ use super::banner::{Banner, COMMENT, Field, Layout, Symmetry};
 use super::body::{Body, MatrixValue};
 use crate::base::alloc::{self, AllocError};
 use crate::base::error::{Error, Result};
-use crate::base::index::{Index, check_axes};
-use crate::element::DType;
+use crate::element::{DType, Element};
 use crate::io::entries::{Entries, Listing, Text, TextTensor};
 use crate::io::fields::{Fields, LineResult};
 use crate::io::lines::Lines;
 use crate::io::options::ReadOptions;
 use crate::io::origin::one_based;
-use crate::tensor::coo::CooTensor;
+use crate::pattern::IndexKind;
+use crate::tensor::erased::Erased;
 use crate::tensor::triplets::Duplicates;
 
 /// Reads a Matrix Market file; gives the bytes of its text as well.
-pub(crate) fn read<I: Index>(reader: impl BufRead, options: &ReadOptions) -> Result<(Text<I>, u64)> {
+pub(crate) fn read(reader: impl BufRead, options: &ReadOptions, index: IndexKind) -> Result<(Text, u64)> {
     let mut lines = Lines::new(reader, COMMENT);
     let banner = Banner::read(&mut lines)?;
     let (shape, declared) = banner.read_sizes(&mut lines)?;
-    check_axes::<I>(&shape)?;
-    let mut body = Body { lines, banner, shape, declared, options };
+    (index.check)(&shape)?;
+    let index = IndexKind { width: index.for_shape(&shape), ..index };
+    let mut body = Body { lines, banner, shape, declared, options, index };
     let text = match banner.field {
-        Field::Real => body.read::<f64, I>(|fields| fields.value())?,
-        Field::Pattern => body.read::<f64, I>(|_| Ok(1.0))?,
-        Field::Integer if options.dtype == Some(DType::UInt64) => body.read::<u64, I>(|fields| fields.value())?,
-        Field::Integer => body.read::<i64, I>(|fields| fields.value())?,
-        Field::Unsigned => body.read::<u64, I>(|fields| fields.value())?,
-        Field::Complex => body.read::<Complex<f64>, I>(|fields| fields.value())?,
+        Field::Real => body.read::<f64>(|fields| fields.value())?,
+        Field::Pattern => body.read::<f64>(|_| Ok(1.0))?,
+        Field::Integer if options.dtype == Some(DType::UInt64) => body.read::<u64>(|fields| fields.value())?,
+        Field::Integer => body.read::<i64>(|fields| fields.value())?,
+        Field::Unsigned => body.read::<u64>(|fields| fields.value())?,
+        Field::Complex => body.read::<Complex<f64>>(|fields| fields.value())?,
     };
     Ok((text, body.lines.bytes()))
 }
 
 impl<R: BufRead> Body<'_, R> {
-    fn read<T: MatrixValue, I: Index>(
-        &mut self,
-        value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
-    ) -> Result<Text<I>>
+    fn read<T: MatrixValue>(&mut self, value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send) -> Result<Text>
     where
-        TextTensor<I>: From<CooTensor<T, I>>,
+        TextTensor: From<Erased<T>>,
     {
         match self.banner.layout {
             _ if self.options.only_header => {
-                Entries::<T, I>::new(self.shape.rank()).into_text(self.shape.clone(), Duplicates::Sum, |error| error)
+                let none = Entries::<T>::new(self.shape.rank(), self.index.width);
+                none.into_text(self.shape.clone(), Duplicates::Sum, |error| error)
             }
             Layout::Coordinate => self.read_coordinates(value),
             Layout::Array => array::read(self, value),
@@ -56,16 +55,16 @@ impl<R: BufRead> Body<'_, R> {
     }
 
     /// Reads one entry a line.
-    fn read_coordinates<T: MatrixValue, I: Index>(
+    fn read_coordinates<T: MatrixValue>(
         &mut self,
         value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
-    ) -> Result<Text<I>>
+    ) -> Result<Text>
     where
-        TextTensor<I>: From<CooTensor<T, I>>,
+        TextTensor: From<Erased<T>>,
     {
-        let (symmetry, options) = (self.banner.symmetry, self.options);
+        let (symmetry, options, index) = (self.banner.symmetry, self.options, self.index);
         let listing =
-            Listing { lengths: &self.shape, names: &["row", "column"], declared: Some(self.declared), options };
+            Listing { lengths: &self.shape, names: &["row", "column"], declared: Some(self.declared), options, index };
         let mut entries = listing.read(&mut self.lines, |entries, fields| {
             let value = value(fields)?;
             check_symmetry(entries, value, symmetry)?;
@@ -91,8 +90,8 @@ impl<R: BufRead> Body<'_, R> {
 }
 
 /// The numbers of the entries that have a mirror image.
-fn off_diagonal<T, I: Index>(entries: &Entries<T, I>) -> impl Iterator<Item = usize> {
-    (0..entries.values.len()).filter(|&entry| entries.coords[0][entry] != entries.coords[1][entry])
+fn off_diagonal<T: Element>(entries: &Entries<T>) -> impl Iterator<Item = usize> {
+    (0..entries.values.len()).filter(|&entry| entries.coords.at(0, entry) != entries.coords.at(1, entry))
 }
 
 /// What is wrong with mirror images, which stand behind the `listed` entries of the file, said of the `mirrored` ones
@@ -108,26 +107,26 @@ fn as_listed(error: Error, listed: usize, mirrored: &[usize]) -> Error {
 }
 
 /// Refuses `value` at the coordinates read last, where the symmetry does not allow it.
-fn check_symmetry<T: MatrixValue, I: Index>(entries: &Entries<T, I>, value: T, symmetry: Symmetry) -> LineResult<()> {
+fn check_symmetry<T: MatrixValue>(entries: &Entries<T>, value: T, symmetry: Symmetry) -> LineResult<()> {
     if matches!(symmetry, Symmetry::General | Symmetry::Symmetric) {
         return Ok(());
     }
-    match entries.coords[0].last() == entries.coords[1].last() {
+    match entries.coords.last(0) == entries.coords.last(1) {
         true => value.check_diagonal(symmetry),
         false => value.check_mirror(symmetry),
     }
 }
 
 /// Refuses a symmetric file that names a pair in both triangles: its entries would be counted twice.
-fn check_triangles<T, I: Index>(entries: &Entries<T, I>) -> Result<()> {
-    let pairs = || entries.coords[0].iter().copied().zip(entries.coords[1].iter().copied());
+fn check_triangles<T: Element>(entries: &Entries<T>) -> Result<()> {
+    let pairs = || (0..entries.values.len()).map(|entry| (entries.coords.at(0, entry), entries.coords.at(1, entry)));
     if !pairs().any(|(row, column)| row > column) {
         return Ok(());
     }
-    let is_above = |(row, column): &(I, I)| row < column;
+    let is_above = |(row, column): &(usize, usize)| row < column;
     let mut above = HashSet::new();
     for pair in pairs().filter(is_above) {
-        above.try_reserve(1).map_err(|_| AllocError::of::<(I, I)>(above.len() + 1))?;
+        above.try_reserve(1).map_err(|_| AllocError::of::<(usize, usize)>(above.len() + 1))?;
         above.insert(pair);
     }
     match pairs().position(|(row, column)| row > column && above.contains(&(column, row))) {
@@ -137,8 +136,8 @@ fn check_triangles<T, I: Index>(entries: &Entries<T, I>) -> Result<()> {
 }
 
 /// The error for the entry of that number, whose mirror image the file names too; said of the later one.
-fn both_triangles<T, I: Index>(entries: &Entries<T, I>, below: usize) -> Error {
-    let at = |entry: usize| [0, 1].map(|axis| entries.coords[axis][entry].to_usize());
+fn both_triangles<T: Element>(entries: &Entries<T>, below: usize) -> Error {
+    let at = |entry: usize| [0, 1].map(|axis| entries.coords.at(axis, entry));
     let [row, column] = at(below);
     let above = (0..entries.values.len()).find(|&entry| at(entry) == [column, row]).unwrap_or(below);
     let (first, second) = (above.min(below), above.max(below));
@@ -152,14 +151,14 @@ fn both_triangles<T, I: Index>(entries: &Entries<T, I>, below: usize) -> Error {
 }
 
 /// Adds the mirror image of every entry that is not on the diagonal.
-fn mirror<T: MatrixValue, I: Index>(entries: &mut Entries<T, I>, symmetry: Symmetry) -> Result<()> {
+fn mirror<T: MatrixValue>(entries: &mut Entries<T>, symmetry: Symmetry) -> Result<()> {
     let listed = entries.values.len();
     entries.reserve_exact(off_diagonal(entries).count())?;
     entries.unordered();
     for entry in 0..listed {
-        let (row, column, value) = (entries.coords[0][entry], entries.coords[1][entry], entries.values[entry]);
+        let (row, column, value) = (entries.coords.at(0, entry), entries.coords.at(1, entry), entries.values[entry]);
         if row != column {
-            entries.push([column, row], value.mirrored(symmetry));
+            entries.push([column, row], value.mirrored(symmetry))?;
         }
     }
     Ok(())

@@ -6,10 +6,10 @@ use crate::base::error::{Error, Result};
 use crate::element::DType;
 use crate::io::print::write_entries;
 use crate::io::values::FileValues;
-use crate::pattern::Pattern;
+use crate::pattern::AnyPattern;
 
 /// Writes a matrix or a vector as `coordinate general`; `bool` as the integers 0 and 1.
-pub(crate) fn write<P: Pattern>(writer: &mut dyn Write, pattern: &P, values: &dyn FileValues) -> Result<()> {
+pub(crate) fn write(writer: &mut dyn Write, pattern: &AnyPattern, values: &dyn FileValues) -> Result<()> {
     let shape = pattern.shape();
     let Some(object) = object(shape.rank()) else {
         let what = format!("a tensor of rank {}", shape.rank());

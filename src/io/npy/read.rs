@@ -7,6 +7,7 @@ use super::header::Header;
 use super::source::Source;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
+use crate::base::index::Width;
 use crate::base::shape::step;
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, Format, no_such};
@@ -14,7 +15,9 @@ use crate::element::Element;
 use crate::io::element::FileElement;
 use crate::io::finish::without_entries;
 use crate::io::options::{Order, ReadOptions};
-use crate::tensor::triplets::Triplets;
+use crate::pattern::AnyPattern;
+use crate::pattern::CoordLists;
+use crate::tensor::Tensor;
 
 /// Reads a `.npy` file as a tensor: what is not the same as the fill is stored.
 pub(crate) fn read(reader: &mut dyn Read, options: &ReadOptions) -> Result<AnyTensor> {
@@ -34,7 +37,8 @@ pub(crate) fn read(reader: &mut dyn Read, options: &ReadOptions) -> Result<AnyTe
 fn read_dense<T: FileElement>(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<AnyTensor> {
     let unstored = options.fill_in::<T>()?;
     let count = header.count(source)?;
-    let rank = header.shape.rank();
+    let width = Width::of_lengths(&header.shape);
+    let bytes_each = header.shape.rank() * width.bytes();
     let (mut is_stored, mut values, mut bytes) = (Bits::default(), Vec::new(), 0);
     source.for_each::<T>(count, header.big_endian, |value| {
         bytes += size_of::<T>() as u64;
@@ -45,7 +49,7 @@ fn read_dense<T: FileElement>(source: &mut Source<'_>, header: &Header, options:
             let ordered = if header.fortran_order { values.len() } else { 0 };
             let besides = is_stored.bytes() + (values.capacity() - values.len() + ordered) * size_of::<T>();
             let budget = options.tensor_budget(bytes, besides as u64);
-            options.guard_entries::<T>(values.len(), rank, Order::Dense, budget)?;
+            options.guard_entries::<T>(values.len(), bytes_each, Order::Dense, budget)?;
         }
         Ok(())
     })?;
@@ -53,17 +57,17 @@ fn read_dense<T: FileElement>(source: &mut Source<'_>, header: &Header, options:
         true => out_of_fortran_order(header, &is_stored, &values)?,
         false => (coords_in_order(header, &is_stored, values.len())?, values),
     };
-    let triplets = Triplets::from_arrays_with_index(header.shape.clone(), coords, values)?;
-    Ok(triplets.coalesce(options.duplicates)?.into())
+    let pattern = AnyPattern::valid_coo(header.shape.clone(), values.len(), width, coords.into_coords());
+    Ok(Tensor::from_valid(pattern, values, T::ZERO).into())
 }
 
 /// The coordinates of the `nnz` elements that are stored, where the file is in row-major order.
-fn coords_in_order(header: &Header, is_stored: &Bits, nnz: usize) -> Allocated<Vec<Vec<u64>>> {
-    let mut coords = header.shape.iter().map(|_| alloc::with_capacity(nnz)).collect::<Allocated<Vec<Vec<u64>>>>()?;
+fn coords_in_order(header: &Header, is_stored: &Bits, nnz: usize) -> Allocated<CoordLists> {
+    let mut coords = CoordLists::with_capacity(header.shape.rank(), Width::of_lengths(&header.shape), nnz)?;
     let mut position = vec![0; header.shape.rank()];
     for index in 0..is_stored.count {
         if is_stored.is_set(index) {
-            coords.iter_mut().zip(&position).for_each(|(axis, &coord)| axis.push(coord as u64));
+            coords.push_all(&position)?;
         }
         step(&mut position, &header.shape);
     }
@@ -72,23 +76,18 @@ fn coords_in_order(header: &Header, is_stored: &Bits, nnz: usize) -> Allocated<V
 
 /// The coordinates and the values of the elements that are stored, in row-major order, where the file has the other
 /// one.
-fn out_of_fortran_order<T: Copy>(
-    header: &Header,
-    is_stored: &Bits,
-    values: &[T],
-) -> Allocated<(Vec<Vec<u64>>, Vec<T>)> {
+fn out_of_fortran_order<T: Copy>(header: &Header, is_stored: &Bits, values: &[T]) -> Allocated<(CoordLists, Vec<T>)> {
     // Saturating, for the long axes of an array without elements, whose strides nobody uses.
     let step_over = |stride: &mut usize, &length: &usize| Some(replace(stride, stride.saturating_mul(length)));
     let strides: Vec<usize> = header.shape.iter().scan(1, step_over).collect();
     let before = is_stored.counts()?;
-    let mut coords: Vec<Vec<u64>> =
-        header.shape.iter().map(|_| alloc::with_capacity(values.len())).collect::<Allocated<_>>()?;
+    let mut coords = CoordLists::with_capacity(header.shape.rank(), Width::of_lengths(&header.shape), values.len())?;
     let mut ordered = alloc::with_capacity(values.len())?;
     let mut position = vec![0; header.shape.rank()];
     for _ in 0..is_stored.count {
         let at = position.iter().zip(&strides).map(|(coord, stride)| coord * stride).sum();
         if let Some(entry) = is_stored.entry(at, &before) {
-            coords.iter_mut().zip(&position).for_each(|(axis, &coord)| axis.push(coord as u64));
+            coords.push_all(&position)?;
             ordered.push(values[entry]);
         }
         step(&mut position, &header.shape);
@@ -143,10 +142,7 @@ impl Bits {
 
 /// Appends to a list of at most `most` items: its capacity grows with what has arrived, and never beyond that.
 pub(crate) fn push_up_to<T>(items: &mut Vec<T>, item: T, most: usize) -> Allocated<()> {
-    if items.len() == items.capacity() {
-        let more = (items.len() / 2).max(1024).min(most.saturating_sub(items.len())).max(1);
-        alloc::reserve_exact(items, more)?;
-    }
+    alloc::make_room(items, most)?;
     items.push(item);
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::base::limit::{default_limit, guard};
 use crate::io::MOST_AXES;
 use crate::io::options::WriteOptions;
 use crate::io::values::FileValues;
-use crate::pattern::Pattern;
+use crate::pattern::AnyPattern;
 
 /// Writes the bytes before the elements: magic, version, header.
 pub(crate) fn write_header(writer: &mut dyn Write, descr: &str, shape: &[usize]) -> Result<()> {
@@ -83,9 +83,9 @@ pub(crate) fn write_values(writer: &mut dyn Write, values: &dyn FileValues, coun
 }
 
 /// Writes the dense array that a tensor means, without building it.
-pub(crate) fn write<P: Pattern>(
+pub(crate) fn write(
     writer: &mut dyn Write,
-    pattern: &P,
+    pattern: &AnyPattern,
     values: &dyn FileValues,
     options: &WriteOptions,
 ) -> Result<()> {
@@ -121,9 +121,9 @@ fn write_dense(writer: &mut dyn Write, positions: &[usize], values: &dyn FileVal
 }
 
 /// Where the entries are in the dense array.
-fn positions<P: Pattern>(pattern: &P) -> Allocated<Vec<usize>> {
+fn positions(pattern: &AnyPattern) -> Allocated<Vec<usize>> {
     let mut positions = alloc::with_capacity(pattern.nnz())?;
-    pattern.walk(|_, coords| {
+    pattern.walk_range(0..pattern.nnz(), |_, coords| {
         positions.push(crate::base::shape::ravel(coords, pattern.shape()));
         true
     });
@@ -155,7 +155,7 @@ mod tests {
         let mut calls = Calls(0);
         let count = 3 * BLOCK / 8 + 1;
         let x = CooTensor::from_dense(&ndarray::Array1::from_elem(count, 1.5f64), 0.0).unwrap();
-        write_values(&mut calls, &values_of(&x), count).unwrap();
+        write_values(&mut calls, &values_of(x.sparse()), count).unwrap();
         assert_eq!(calls.0, 4);
     }
 }

@@ -8,6 +8,7 @@ use zip::result::ZipError;
 
 use super::directory;
 use crate::base::error::{Error, Result};
+use crate::base::index::Width;
 use crate::base::limit::guard;
 use crate::base::shape::Shape;
 use crate::dispatch_dtype;
@@ -18,6 +19,8 @@ use crate::io::element::FileElement;
 use crate::io::fields::quote;
 use crate::io::npy::{Header, Kind, Source, push_up_to};
 use crate::io::options::{Order, ReadOptions};
+use crate::pattern::AxisCoords;
+use crate::pattern::CoordLists;
 
 /// What to do about an archive above its limit.
 const TRUSTED: &str = "raise --max-memory (ReadOptions::max_memory) if you trust the file";
@@ -77,7 +80,8 @@ impl<'r> Archive<'r> {
 
     /// Refuses entries whose coordinates, and the sorting of them, take more memory than the bytes read allow.
     pub(super) fn guard_entries<T>(&self, count: usize, shape: &Shape, options: &ReadOptions) -> Result<()> {
-        options.guard_entries::<T>(count, shape.rank(), Order::Any, options.tensor_budget(self.inflated, self.held))
+        let coords = shape.rank() * Width::of_lengths(shape).bytes();
+        options.guard_entries::<T>(count, coords, Order::Any, options.tensor_budget(self.inflated, self.held))
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -124,17 +128,23 @@ impl<'r> Archive<'r> {
         })
     }
 
-    /// The elements of a member of integers that are not negative, in as many rows as `rows` says for its shape.
-    pub(super) fn counts(&mut self, name: &str, rows: impl FnOnce(&Shape) -> Result<usize>) -> Result<Vec<Vec<u64>>> {
+    /// The elements of a member of integers that are not negative, in as many rows as `rows` says for its shape; in
+    /// lists of at least this width.
+    pub(super) fn counts(
+        &mut self,
+        name: &str,
+        width: Width,
+        rows: impl FnOnce(&Shape) -> Result<usize>,
+    ) -> Result<CoordLists> {
         let (limit, before) = (self.limit, self.widened);
         let (counts, widened) = self.member(name, |source, header| {
             let dtype = header.dtype(source)?;
             let rows = rows(&header.shape)?;
             let count = header.count(source)?;
-            let widened = before.saturating_add((count as u64).saturating_mul(size_of::<u64>() as u64));
+            let widened = before.saturating_add((count as u64).saturating_mul(width.bytes() as u64));
             guard::<u8>("the indices of the archive", widened.into(), limit, TRUSTED)?;
             let counts = dispatch_dtype!(dtype, T => {
-                read_counts::<T>(source, header, count, rows)
+                read_counts::<T>(source, header, count, CoordLists::new(rows, width))
             }, else => Err(no_such(dtype)))?;
             source.end()?;
             Ok((counts, widened))
@@ -144,12 +154,17 @@ impl<'r> Archive<'r> {
     }
 
     /// The elements of a member of one axis of integers that are not negative.
-    pub(super) fn list(&mut self, name: &str) -> Result<Vec<u64>> {
-        let counts = self.counts(name, |shape| match shape.rank() {
+    pub(super) fn list(&mut self, name: &str, width: Width) -> Result<AxisCoords> {
+        let counts = self.counts(name, width, |shape| match shape.rank() {
             1 => Ok(1),
             _ => Err(at_member(name, format!("its shape {shape} is not of rank 1"))),
         })?;
-        Ok(counts.into_iter().next().unwrap_or_default())
+        Ok(counts.into_coords().into_iter().next().unwrap_or(AxisCoords::empty(width)))
+    }
+
+    /// The elements of a member of one axis as numbers.
+    pub(super) fn numbers(&mut self, name: &str) -> Result<Vec<u64>> {
+        Ok(self.list(name, Width::U64)?.into_vec()?)
     }
 
     /// The element type of the data, and the number of elements that its header declares.
@@ -245,15 +260,15 @@ fn names(zip: &mut ZipArchive<impl Read + Seek>) -> Vec<(u64, Vec<u8>)> {
     (0..count).filter_map(own).collect()
 }
 
-/// Reads integers that are not negative into so many rows of one length.
+/// Reads integers that are not negative into rows of one length.
 fn read_counts<T: FileElement>(
     source: &mut Source<'_>,
     header: &Header,
     count: usize,
-    rows: usize,
-) -> Result<Vec<Vec<u64>>> {
+    mut counts: CoordLists,
+) -> Result<CoordLists> {
     check_integers::<T>(source, count)?;
-    let mut counts = vec![Vec::new(); rows];
+    let rows = counts.rank();
     let length = count.checked_div(rows).unwrap_or(0);
     let (mut read, mut row) = (0, 0);
     let mut negative = None;
@@ -262,11 +277,11 @@ fn read_counts<T: FileElement>(
         if value < 0 && negative.is_none() {
             negative = Some((read, value));
         }
-        push_up_to(&mut counts[row], u64::try_from(value).unwrap_or(0), length)?;
+        counts.push_up_to(row, usize::try_from(value).unwrap_or(0), length)?;
         read += 1;
         row = match header.fortran_order {
             true => (row + 1) % rows,
-            false => row + usize::from(counts[row].len() == length),
+            false => row + usize::from(counts.len(row) == length),
         };
         Ok(())
     })?;

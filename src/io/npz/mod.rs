@@ -7,4 +7,4 @@ mod read;
 mod write;
 
 pub(crate) use read::{is_archive, read_file, read_stream};
-pub(crate) use write::{write_coo, write_csr};
+pub(crate) use write::write;

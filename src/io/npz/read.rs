@@ -5,6 +5,7 @@ use std::io::{Cursor, Read, Seek};
 use super::archive::{Archive, at_member, refused};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
+use crate::base::index::{Index, Width};
 use crate::base::shape::{Shape, saturating_product, step};
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, Format, no_such};
@@ -14,18 +15,18 @@ use crate::io::element::FileElement;
 use crate::io::fields::quote;
 use crate::io::finish::without_entries;
 use crate::io::options::ReadOptions;
-use crate::pattern::CsrPattern;
+use crate::pattern::{AnyPattern, AxisCoords, by_width, of_width};
 use crate::tensor::Tensor;
-use crate::tensor::triplets::Triplets;
+use crate::tensor::triplets::Unsorted;
 
 /// Where the entries are, as the archive has it.
 enum Places {
     /// A coordinate array an axis, in any order, and how many entries there are: without axes no array tells.
-    Coords { coords: Vec<Vec<u64>>, nnz: usize },
+    Coords { coords: Vec<AxisCoords>, nnz: usize },
     /// The offsets of the lanes and strictly increasing columns: our own compressed layout.
-    Lanes { offsets: Vec<usize>, columns: Vec<u64> },
+    Lanes { offsets: Vec<usize>, columns: AxisCoords },
     /// Offsets over some axes, `compressed`, and positions that are linear over the others.
-    Compressed { compressed: Vec<usize>, offsets: Vec<usize>, indices: Vec<u64> },
+    Compressed { compressed: Vec<usize>, offsets: Vec<usize>, indices: AxisCoords },
 }
 
 impl Places {
@@ -115,7 +116,7 @@ fn names_its_fill(archive: &Archive<'_>, layout: &[u8]) -> bool {
 }
 
 fn read_shape(archive: &mut Archive<'_>) -> Result<Shape> {
-    let lengths = archive.list("shape")?;
+    let lengths = archive.numbers("shape")?;
     if lengths.len() > MOST_AXES {
         return Err(at_member("shape", format!("{} axes are more than {MOST_AXES}", lengths.len())));
     }
@@ -125,14 +126,15 @@ fn read_shape(archive: &mut Archive<'_>) -> Result<Shape> {
 
 /// Coordinates: one member with an axis a row, or scipy's `row` and `col`.
 fn read_coords(archive: &mut Archive<'_>, shape: &Shape) -> Result<Places> {
+    let width = Width::of_lengths(shape);
     if !archive.has("coords") {
         check_matrix(shape)?;
-        let coords = vec![archive.list("row")?, archive.list("col")?];
+        let coords = vec![archive.list("row", width)?, archive.list("col", width)?];
         return Ok(Places::Coords { nnz: coords[0].len(), coords });
     }
     let (_, declared) = archive.data()?;
     let mut nnz = 0;
-    let coords = archive.counts("coords", |found| {
+    let coords = archive.counts("coords", width, |found| {
         if found.rank() != 2 || found[0] != shape.rank() {
             let message = format!("its shape {found} does not give coordinates for shape {shape}");
             return Err(at_member("coords", message));
@@ -140,7 +142,7 @@ fn read_coords(archive: &mut Archive<'_>, shape: &Shape) -> Result<Places> {
         nnz = found[1];
         check_declared(declared, nnz).map(|()| shape.rank())
     })?;
-    Ok(Places::Coords { coords, nnz })
+    Ok(Places::Coords { coords: coords.into_coords(), nnz })
 }
 
 /// Refuses data of another length than there are places, before it is read.
@@ -162,11 +164,15 @@ fn check_matrix(shape: &Shape) -> Result<()> {
 /// Offsets and indices, compressed along any axes.
 fn read_compressed(archive: &mut Archive<'_>, layout: &[u8], shape: &Shape) -> Result<Places> {
     let compressed = compressed_axes(archive, layout, shape)?;
-    let indices = archive.list("indices")?;
+    let indices = archive.list("indices", Width::of_lengths(shape))?;
     let offsets = read_offsets(archive, compressed.iter().map(|&axis| shape[axis]).collect(), indices.len())?;
     let ours = compressed.iter().copied().eq(0..shape.rank().saturating_sub(1));
-    let increasing = |pair: &[usize]| indices[pair[0]..pair[1]].is_sorted_by(|a, b| a < b);
-    if ours && offsets.windows(2).all(increasing) {
+    let increase = || {
+        by_width!(&indices, own => {
+            offsets.windows(2).all(|pair| own[pair[0]..pair[1]].is_sorted_by(|a, b| a < b))
+        })
+    };
+    if ours && increase() {
         return Ok(Places::Lanes { offsets, columns: indices });
     }
     Ok(Places::Compressed { compressed, offsets, indices })
@@ -180,7 +186,7 @@ fn compressed_axes(archive: &mut Archive<'_>, layout: &[u8], shape: &Shape) -> R
         b"csr" => check_matrix(shape).map(|()| vec![0]),
         b"csc" => check_matrix(shape).map(|()| vec![1]),
         _ => {
-            let axes: Vec<usize> = archive.list("compressed_axes")?.into_iter().map(|axis| axis as usize).collect();
+            let axes: Vec<usize> = archive.numbers("compressed_axes")?.into_iter().map(|axis| axis as usize).collect();
             let repeated = |at: usize| axes[..at].contains(&axes[at]);
             match (0..axes.len()).find(|&at| axes[at] >= shape.rank() || repeated(at)) {
                 None => Ok(axes),
@@ -195,7 +201,7 @@ fn compressed_axes(archive: &mut Archive<'_>, layout: &[u8], shape: &Shape) -> R
 
 /// The offsets of lanes of the lengths given, checked: one more than the lanes, from 0 to `nnz`, never down.
 fn read_offsets(archive: &mut Archive<'_>, lengths: Vec<usize>, nnz: usize) -> Result<Vec<usize>> {
-    let offsets: Vec<usize> = archive.list("indptr")?.into_iter().map(|offset| offset as usize).collect();
+    let offsets: Vec<usize> = archive.numbers("indptr")?.into_iter().map(|offset| offset as usize).collect();
     let lanes = saturating_product(&lengths);
     if offsets.len() as u128 != lanes.saturating_add(1) {
         return Err(at_member("indptr", format!("{} offsets do not belong to {lanes} lanes", offsets.len())));
@@ -211,22 +217,34 @@ fn read_offsets(archive: &mut Archive<'_>, lengths: Vec<usize>, nnz: usize) -> R
 }
 
 /// The coordinates of entries that are compressed over some axes and linear over the rest.
-fn expand(shape: &Shape, compressed: &[usize], offsets: &[usize], indices: &[u64]) -> Result<Vec<Vec<u64>>> {
+fn expand(shape: &Shape, compressed: &[usize], offsets: &[usize], indices: &AxisCoords) -> Result<Vec<AxisCoords>> {
+    by_width!(indices, own => of_width!(Width::of_lengths(shape), I => {
+        Ok(expanded::<_, I>(shape, compressed, offsets, own)?.into_iter().map(AxisCoords::from).collect())
+    }))
+}
+
+fn expanded<I: Index, J: Index>(
+    shape: &Shape,
+    compressed: &[usize],
+    offsets: &[usize],
+    indices: &[I],
+) -> Result<Vec<Vec<J>>> {
     let rest: Vec<usize> = (0..shape.rank()).filter(|axis| !compressed.contains(axis)).collect();
     let lengths: Vec<usize> = compressed.iter().map(|&axis| shape[axis]).collect();
-    let mut coords = shape.iter().map(|_| alloc::zeros(indices.len())).collect::<Allocated<Vec<Vec<u64>>>>()?;
+    let mut coords = shape.iter().map(|_| alloc::zeros(indices.len())).collect::<Allocated<Vec<Vec<J>>>>()?;
     let mut lane = vec![0; lengths.len()];
     for pair in offsets.windows(2) {
         for entry in pair[0]..pair[1] {
-            compressed.iter().zip(&lane).for_each(|(&axis, &coord)| coords[axis][entry] = coord as u64);
-            let mut index = indices[entry];
+            compressed.iter().zip(&lane).for_each(|(&axis, &coord)| coords[axis][entry] = J::from_usize(coord));
+            let mut index = indices[entry].to_usize();
             for &axis in rest.iter().rev() {
-                let length = (shape[axis] as u64).max(1);
-                coords[axis][entry] = index % length;
+                let length = shape[axis].max(1);
+                coords[axis][entry] = J::from_usize(index % length);
                 index /= length;
             }
             if index > 0 {
-                let message = format!("element {entry}: {} is out of bounds for shape {shape}", indices[entry]);
+                let message =
+                    format!("element {entry}: {} is out of bounds for shape {shape}", indices[entry].to_usize());
                 return Err(at_member("indices", message));
             }
         }
@@ -247,7 +265,8 @@ fn read_tensor<T: FileElement>(
     let in_member = |name: &'static str| move |error: Error| at_member(name, error.to_string());
     let (coords, name) = match places {
         Places::Lanes { offsets, columns } => {
-            let pattern = CsrPattern::new(shape, offsets, columns).map_err(in_member("indices"))?;
+            let columns = columns.in_width(columns.width().max(Width::of_lengths(&shape)))?;
+            let pattern = AnyPattern::csr(shape, offsets.into(), columns).map_err(in_member("indices"))?;
             return Ok(Tensor::from_parts(pattern, values, fill)?.into());
         }
         Places::Coords { coords, .. } => {
@@ -260,8 +279,8 @@ fn read_tensor<T: FileElement>(
         }
     };
     let at_coords = |error| at_member(name.unwrap_or_else(|| coords_member(archive, &error)), error.to_string());
-    let triplets = Triplets::from_arrays_with_index(shape, coords, values).map_err(at_coords)?;
-    Ok(triplets.with_fill(fill).coalesce(options.duplicates)?.into())
+    let listed = Unsorted::new(shape, coords, values, fill).map_err(at_coords)?;
+    Ok(listed.coalesce(options.duplicates)?.into())
 }
 
 /// The member that a wrong coordinate stands in.

@@ -6,6 +6,7 @@ use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, ZipWriter};
 
 use super::deflate;
+use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
@@ -14,7 +15,7 @@ use crate::io::compression::Compression;
 use crate::io::npy::{Blocks, descr_of, write_header, write_values};
 use crate::io::options::WriteOptions;
 use crate::io::values::FileValues;
-use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::pattern::{AnyPattern, AxisCoords, by_slices};
 
 /// From so many bytes on the lengths of a member need 64 bits, whatever becomes of it.
 const LARGE: usize = u32::MAX as usize / 2;
@@ -69,6 +70,11 @@ impl Members<'_> {
             values.append_fill(&mut bytes);
             Ok(zip.write_all(&bytes)?)
         })
+    }
+
+    /// Coordinates as 32 or 64 bits wide integers.
+    fn coords(&mut self, name: &str, shape: &[usize], wide: bool, axes: &[AxisCoords]) -> Result<()> {
+        by_slices!(axes, own => self.indices(name, shape, wide, &own))
     }
 
     /// Lists of indices behind each other, of the width given: int32 or int64.
@@ -134,9 +140,9 @@ fn needs_wide(shape: &Shape, nnz: usize) -> bool {
 }
 
 /// Writes an archive: in scipy's layout a matrix with a fill of zero, else in that of pydata/sparse.
-pub(crate) fn write_coo<I: Index>(
+fn write_coo(
     writer: &mut dyn Write,
-    pattern: &CooPattern<I>,
+    pattern: &AnyPattern,
     values: &dyn FileValues,
     options: &WriteOptions,
 ) -> Result<()> {
@@ -144,14 +150,14 @@ pub(crate) fn write_coo<I: Index>(
     check_writable(shape)?;
     let mut members = Members::new(writer, options);
     let wide = needs_wide(shape, 0);
+    let coords = pattern.axes()?;
     if is_scipys(shape, values) {
         members.text("format", "|S3", b"coo")?;
-        members.indices("row", &[count], wide, &[pattern.coords(0)])?;
-        members.indices("col", &[count], wide, &[pattern.coords(1)])?;
+        members.coords("row", &[count], wide, &coords[..1])?;
+        members.coords("col", &[count], wide, &coords[1..])?;
     } else {
         members.text("format", "<U3", &utf32("coo"))?;
-        let coords: Vec<&[I]> = (0..shape.rank()).map(|axis| pattern.coords(axis)).collect();
-        members.indices("coords", &[shape.rank(), count], wide, &coords)?;
+        members.coords("coords", &[shape.rank(), count], wide, &coords)?;
         members.fill(values)?;
     }
     members.shape(shape)?;
@@ -159,17 +165,27 @@ pub(crate) fn write_coo<I: Index>(
     members.finish()
 }
 
-/// Writes an archive as [`write_coo`] does; a tensor of less than two axes as COO.
-pub(crate) fn write_csr<I: Index>(
+/// Writes a tensor in its format; a compressed one without rows is written in coordinates.
+pub(crate) fn write(
     writer: &mut dyn Write,
-    pattern: &CsrPattern<I>,
+    pattern: &AnyPattern,
     values: &dyn FileValues,
     options: &WriteOptions,
 ) -> Result<()> {
-    let (shape, count) = (pattern.shape(), pattern.nnz());
-    if shape.rank() < 2 {
-        return write_coo(writer, &pattern.to_coo()?, values, options);
+    match pattern.lanes() {
+        Some(lanes) if pattern.shape().rank() >= 2 => write_csr(writer, (pattern.shape(), lanes), values, options),
+        _ => write_coo(writer, pattern, values, options),
     }
+}
+
+/// Writes an archive as [`write_coo`] does; a tensor of less than two axes as COO.
+fn write_csr(
+    writer: &mut dyn Write,
+    (shape, (offsets, columns)): (&Shape, (&Buffer<usize>, &AxisCoords)),
+    values: &dyn FileValues,
+    options: &WriteOptions,
+) -> Result<()> {
+    let count = columns.len();
     check_writable(shape)?;
     let mut members = Members::new(writer, options);
     let wide = needs_wide(shape, count);
@@ -181,8 +197,8 @@ pub(crate) fn write_csr<I: Index>(
         members.indices("compressed_axes", &[axes.len()], true, &[&axes])?;
         members.fill(values)?;
     }
-    members.indices("indices", &[count], wide, &[pattern.columns()])?;
-    members.indices("indptr", &[pattern.offsets().len()], wide, &[pattern.offsets()])?;
+    members.coords("indices", &[count], wide, std::slice::from_ref(columns))?;
+    members.indices("indptr", &[offsets.len()], wide, &[offsets])?;
     members.shape(shape)?;
     members.data(values, count)?;
     members.finish()

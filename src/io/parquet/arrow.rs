@@ -18,14 +18,17 @@ use super::write::widen;
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
-use crate::base::index::{Index, check_axes};
+use crate::base::index::{Index, Width};
 use crate::element::{DType, Element};
 use crate::io::element::FileElement;
 use crate::io::options::{ReadOptions, parse_fill};
-use crate::pattern::{CooPattern, Pattern};
+use crate::pattern::{AnyPattern, AxisCoords, IndexKind, Pattern, of_width};
 use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
-use crate::tensor::triplets::Triplets;
+use crate::tensor::erased::{Erased, SparseRef};
+use crate::tensor::triplets::Unsorted;
+#[allow(unused_imports)] // for the pages
+use crate::{pattern::CooPattern, tensor::triplets::Triplets};
 
 /// Shares the items with Arrow: they live as long as either needs them.
 fn shared<T: NoUninit + Send + Sync>(items: &Buffer<T>) -> arrow_buffer::Buffer {
@@ -126,42 +129,49 @@ fn bits_of(dtype: DType, array: &ArrayRef) -> Option<Allocated<Vec<u64>>> {
     })
 }
 
-fn coords_array<I: Index>(coords: &Buffer<I>) -> ArrayRef {
-    let any: &dyn Any = coords;
-    if let Some(coords) = any.downcast_ref::<Buffer<u32>>() {
-        return Arc::new(PrimitiveArray::<arrow::UInt32Type>::new(shared(coords).into(), None));
+fn coords_array(coords: &AxisCoords) -> ArrayRef {
+    match coords {
+        AxisCoords::U32(coords) => Arc::new(PrimitiveArray::<arrow::UInt32Type>::new(shared(coords).into(), None)),
+        AxisCoords::U64(coords) => Arc::new(PrimitiveArray::<arrow::UInt64Type>::new(shared(coords).into(), None)),
     }
-    if let Some(coords) = any.downcast_ref::<Buffer<u64>>() {
-        return Arc::new(PrimitiveArray::<arrow::UInt64Type>::new(shared(coords).into(), None));
-    }
-    let wide = coords.iter().map(|coord| coord.to_usize() as u64);
-    Arc::new(PrimitiveArray::<arrow::UInt64Type>::from_iter_values(wide))
 }
 
-/// The coordinates of an axis of that length: moved where they are of the type asked for.
-fn coords_of<I: Index>(array: ArrayRef, axis: usize, length: usize) -> Result<Option<Vec<I>>> {
+/// The coordinates of an axis of that length: moved where they have the width asked for.
+fn coords_of(array: ArrayRef, axis: usize, length: usize, width: Width) -> Result<Option<AxisCoords>> {
     macro_rules! coords {
-        ($($arrow:ident)*) => {$(
+        ($($arrow:ident),*) => {$(
             if let Some(items) = array.as_primitive_opt::<arrow::$arrow>().map(|array| array.values().clone()) {
                 drop(array);
                 let items = items_of(items)?;
-                return match (&items as &dyn Any).is::<Vec<I>>() {
-                    true => Ok(retyped(items)),
-                    false => converted(items.iter().map(|&coord| i128::from(coord)), axis, length).map(Some),
+                let any: &dyn Any = &items;
+                return match width {
+                    Width::U32 if any.is::<Vec<u32>>() => Ok(retyped::<_, u32>(items).map(AxisCoords::from)),
+                    Width::U64 if any.is::<Vec<u64>>() => Ok(retyped::<_, u64>(items).map(AxisCoords::from)),
+                    _ => converted(items.iter().map(|&coord| i128::from(coord)), axis, length, width).map(Some),
                 };
             }
         )*};
     }
-    coords!(UInt32Type UInt64Type Int32Type Int64Type);
+    coords!(UInt32Type, UInt64Type, Int32Type, Int64Type);
     Ok(None)
 }
 
-fn converted<I: Index>(coords: impl ExactSizeIterator<Item = i128>, axis: usize, length: usize) -> Result<Vec<I>> {
-    alloc::try_collect(coords.enumerate().map(|(entry, coord)| match coord {
+fn converted(
+    coords: impl ExactSizeIterator<Item = i128>,
+    axis: usize,
+    length: usize,
+    width: Width,
+) -> Result<AxisCoords> {
+    let checked = |(entry, coord)| match coord {
         ..0 => Err(Error::NegativeIndex { index: coord as i64, axis, entry }),
-        _ if coord < length as i128 => Ok(I::from_usize(coord as usize)),
+        _ if coord < length as i128 => Ok(coord as usize),
         _ => Err(Error::IndexOutOfBounds { index: coord as u64, axis, length, entry: Some(entry) }),
-    }))
+    };
+    let coords = coords.enumerate().map(checked);
+    of_width!(width, I => {
+        let coords: Vec<I> = alloc::try_collect(coords.map(|coord| coord.map(<I as Index>::from_usize)))?;
+        Ok(AxisCoords::from(coords))
+    })
 }
 
 impl<P: Pattern, T: FileElement> Tensor<P, T> {
@@ -190,28 +200,33 @@ impl<P: Pattern, T: FileElement> Tensor<P, T> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn to_record_batch(&self) -> Result<RecordBatch> {
-        let Columns { described, columns, rows, .. } = Columns::of(self)?;
-        let mut arrays = Vec::new();
-        for axis in 0..self.rank() {
-            arrays.push((axis_name(axis), coords_array(&self.pattern().shared_axis(axis)?)));
-        }
-        let names = part_names(T::DTYPE, VALUES);
-        match shared_values(self.shared_values()) {
-            Some(values) => arrays.push((VALUES.into(), values)),
-            None => {
-                for (name, part) in names.into_iter().zip(&columns[self.rank()..]) {
-                    arrays.push((name, array_of(T::DTYPE, part.bits(0..rows)?)));
-                }
+        batch_of(self.sparse())
+    }
+}
+
+/// The entries as a record batch.
+fn batch_of<T: FileElement>(x: SparseRef<'_, T>) -> Result<RecordBatch> {
+    let Columns { described, columns, rows, .. } = Columns::of(x)?;
+    let mut arrays = Vec::new();
+    for axis in 0..x.rank() {
+        arrays.push((axis_name(axis), coords_array(&x.pattern().axis(axis)?)));
+    }
+    let names = part_names(T::DTYPE, VALUES);
+    match shared_values(x.shared_values()) {
+        Some(values) => arrays.push((VALUES.into(), values)),
+        None => {
+            for (name, part) in names.into_iter().zip(&columns[x.rank()..]) {
+                arrays.push((name, array_of(T::DTYPE, part.bits(0..rows)?)));
             }
         }
-        let fields = arrays.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), false));
-        let described = Described { extent: None, ..described };
-        let metadata = std::collections::HashMap::from([("lacuna".to_string(), described.to_lacuna())]);
-        let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata);
-        let arrays = arrays.into_iter().map(|(_, array)| array).collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        RecordBatch::try_new_with_options(Arc::new(schema), arrays, &options).map_err(refused)
     }
+    let fields = arrays.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), false));
+    let described = Described { extent: None, ..described };
+    let metadata = std::collections::HashMap::from([("lacuna".to_string(), described.to_lacuna())]);
+    let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata);
+    let arrays = arrays.into_iter().map(|(_, array)| array).collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::new(schema), arrays, &options).map_err(refused)
 }
 
 impl<T: FileElement, I: Index> CooTensor<T, I> {
@@ -231,36 +246,40 @@ impl<T: FileElement, I: Index> CooTensor<T, I> {
     /// - `ShapeMismatch`: it says another one;
     /// - those of [`CooPattern::new`] and of [`Triplets::coalesce`].
     pub fn from_record_batch(batch: RecordBatch, options: &ReadOptions) -> Result<Self> {
-        let said = batch.schema_ref().metadata().get("lacuna");
-        let said = said.map(|text| Described::of_header(&parsed(text, "lacuna")?, "lacuna")).transpose()?;
-        let shape = match (&said, &options.shape) {
-            (Some(said), _) => said.shape.clone(),
-            (None, Some(shape)) => shape.clone(),
-            (None, None) => return Err(at("it does not say that it is a tensor; name the shape and the columns")),
-        };
-        options.check_shape(&shape)?;
-        check_axes::<I>(&shape)?;
-        let (axes, name) = layout::names(shape.rank(), options)?;
-        let axes = axes.iter().map(|name| column(&batch, name)).collect::<Result<Vec<_>>>()?;
-        let parts = part_names(T::DTYPE, &name);
-        let parts = parts.iter().map(|name| column(&batch, name)).collect::<Result<Vec<_>>>()?;
-        // So that the columns that nobody else has are moved.
-        drop(batch);
-        let mut coords = Vec::new();
-        for (axis, array) in axes.into_iter().enumerate() {
-            let found = coords_of(array, axis, shape[axis])?;
-            coords.push(found.ok_or_else(|| at(&format!("the column of axis {axis} holds no coordinates")))?);
-        }
-        let values = values_of::<T>(parts)?;
-        let Some(said) = said else {
-            let fill = options.fill.as_deref().map_or(Ok(T::ZERO), parse_fill)?;
-            let triplets = Triplets::from_arrays_with_index(shape, coords, values)?;
-            return triplets.with_fill(fill).coalesce(options.duplicates);
-        };
-        said.refuse_fill(options)?;
-        let fill = said.fill()?.unwrap_or(T::ZERO);
-        Tensor::from_parts(CooPattern::new(shape, values.len(), coords)?, values, fill)
+        Tensor::from_erased(read_batch(batch, IndexKind::of::<I>(), options)?)
     }
+}
+
+/// The tensor of a record batch, with coordinates of the type asked for.
+fn read_batch<T: FileElement>(batch: RecordBatch, of: IndexKind, options: &ReadOptions) -> Result<Erased<T>> {
+    let said = batch.schema_ref().metadata().get("lacuna");
+    let said = said.map(|text| Described::of_header(&parsed(text, "lacuna")?, "lacuna")).transpose()?;
+    let shape = match (&said, &options.shape) {
+        (Some(said), _) => said.shape.clone(),
+        (None, Some(shape)) => shape.clone(),
+        (None, None) => return Err(at("it does not say that it is a tensor; name the shape and the columns")),
+    };
+    options.check_shape(&shape)?;
+    (of.check)(&shape)?;
+    let (axes, name) = layout::names(shape.rank(), options)?;
+    let axes = axes.iter().map(|name| column(&batch, name)).collect::<Result<Vec<_>>>()?;
+    let parts = part_names(T::DTYPE, &name);
+    let parts = parts.iter().map(|name| column(&batch, name)).collect::<Result<Vec<_>>>()?;
+    // So that the columns that nobody else has are moved.
+    drop(batch);
+    let mut coords = Vec::new();
+    for (axis, array) in axes.into_iter().enumerate() {
+        let found = coords_of(array, axis, shape[axis], of.width)?;
+        coords.push(found.ok_or_else(|| at(&format!("the column of axis {axis} holds no coordinates")))?);
+    }
+    let values = values_of::<T>(parts)?;
+    let Some(said) = said else {
+        let fill = options.fill.as_deref().map_or(Ok(T::ZERO), parse_fill)?;
+        return Unsorted::new(shape, coords, values, fill)?.coalesce(options.duplicates);
+    };
+    said.refuse_fill(options)?;
+    let fill = said.fill()?.unwrap_or(T::ZERO);
+    Tensor::from_parts(AnyPattern::coo(shape, values.len(), of.width, coords)?, values, fill)
 }
 
 /// A column without nulls.

@@ -1,6 +1,5 @@
 //! A tensor as columns of bits, so that what writes them knows no types.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use super::described::{self, Described, Extent, Hashes, fill_bytes};
@@ -11,8 +10,8 @@ use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
-use crate::pattern::Pattern;
-use crate::tensor::Tensor;
+use crate::pattern::{AxisCoords, by_width};
+use crate::tensor::erased::SparseRef;
 
 /// The rows that are hashed at once: they stay in a cache.
 const HASHED: usize = 1 << 11;
@@ -26,9 +25,9 @@ pub(super) trait Bits: Sync {
     fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>>;
 }
 
-impl<I: Index> Bits for Cow<'_, [I]> {
+impl Bits for AxisCoords {
     fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>> {
-        alloc::collect(self[rows].iter().map(|coord| coord.to_usize() as u64))
+        by_width!(self, own => alloc::collect(own[rows].iter().map(|coord| coord.to_usize() as u64)))
     }
 }
 
@@ -75,14 +74,14 @@ pub(crate) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    pub(crate) fn of<P: Pattern, T: FileElement>(x: &'a Tensor<P, T>) -> Result<Self> {
+    pub(crate) fn of<T: FileElement>(x: SparseRef<'a, T>) -> Result<Self> {
         if x.rank() > MOST_AXES {
             let what = format!("{} axes", x.rank());
             return Err(Error::NotRepresentable { format: ".parquet", what, instead: "reshape it to at most 64" });
         }
         let mut columns: Vec<Box<dyn Bits + 'a>> = Vec::new();
         for axis in 0..x.rank() {
-            columns.push(Box::new(x.pattern().axis_coords(axis)?));
+            columns.push(Box::new(x.pattern().axis(axis)?));
         }
         let values = x.values();
         columns.extend((0..described::parts_of(T::DTYPE)).map(|part| Box::new(Part { values, part }) as Box<dyn Bits>));

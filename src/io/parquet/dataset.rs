@@ -15,6 +15,7 @@ use super::manifest::{Manifest, Part};
 use super::read::{Table, WORTH, tensor_of};
 use super::slice::{BoundedPage, check_ranges, within};
 use crate::base::error::{Error, Result};
+use crate::base::index::Width;
 use crate::base::shape::Shape;
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, Format, no_such};
@@ -207,7 +208,7 @@ impl Dataset {
         let tensor = dispatch_dtype!(self.dtype, T => {
             let mut values = Values::<T>::default();
             self.guard_all(size_of::<T>())?;
-            let mut entries = Entries::new(self.shape().rank(), self.nnz() as usize, &mut values);
+            let mut entries = Entries::new(self.shape(), self.nnz() as usize, &mut values);
             self.each_part(|_| true, |table| table.read_groups(&mut entries))?;
             let coords = entries.coords;
             tensor_of(&self.described, true, Some(coords), values.0, &self.options)
@@ -239,7 +240,13 @@ impl Dataset {
     fn guard_all(&self, width: usize) -> Result<()> {
         let count = usize::try_from(self.nnz()).unwrap_or(usize::MAX);
         let budget = self.options.tensor_budget(self.bytes().saturating_mul(WORTH), 0);
-        self.options.guard_entries_of(width, count, self.shape().rank(), Order::Increasing, budget)
+        self.options.guard_entries_of(
+            width,
+            count,
+            self.shape().rank() * Width::of_lengths(self.shape()).bytes(),
+            Order::Increasing,
+            budget,
+        )
     }
 
     /// Calls `visit` with the least and the greatest coordinate on axis 0 of pages that may meet `rows`, and the entries

@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use super::described::{self, Extent, Hashes};
-use crate::base::alloc::{self, Allocated};
+use crate::base::alloc::Allocated;
 use crate::base::error::Result;
+use crate::base::index::Width;
 use crate::base::spare;
 use crate::io::element::FileElement;
+use crate::pattern::CoordLists;
 
 /// Where values go, whatever their type: the reading itself is compiled once.
 pub(super) trait Sink {
@@ -29,7 +31,7 @@ impl<T: FileElement> Sink for Values<T> {
     fn put(&mut self, part: usize, row: usize, bits: &[u64], most: usize) -> Allocated<()> {
         let width = size_of::<T>() / described::parts_of(T::DTYPE);
         if part == 0 {
-            reserve_up_to(&mut self.0, bits.len(), most)?;
+            spare::reserve_up_to(&mut self.0, bits.len(), most)?;
             let mut bytes = [0; 16];
             self.0.extend(bits.iter().map(|bits| {
                 bytes[..8].copy_from_slice(&bits.to_le_bytes());
@@ -54,29 +56,9 @@ impl<T: FileElement> Sink for Values<T> {
     }
 }
 
-/// A list of entries may be so many times as long as what has been read.
-const GROWTH: usize = 64;
-
-/// Room for so many items more: for all that may come, if that is not too many times what is there, or for a share of
-/// it. So next to nothing is copied where a list grows, and yet a footer that lies gets no room for what it promises.
-fn reserve_up_to<T: 'static>(items: &mut Vec<T>, more: usize, most: usize) -> Allocated<()> {
-    let wanted = items.len() + more;
-    if wanted > items.capacity() {
-        let mut room = most.max(wanted);
-        while room / GROWTH >= wanted.max(1) {
-            room /= GROWTH;
-        }
-        if items.capacity() == 0 {
-            *items = spare::room(room);
-        }
-        alloc::reserve_exact(items, room - items.len())?;
-    }
-    Ok(())
-}
-
 /// Entries that have been read.
 pub(super) struct Entries<'s> {
-    pub(super) coords: Vec<Vec<u64>>,
+    pub(super) coords: CoordLists,
     sink: &'s mut dyn Sink,
     /// How many there may be.
     most: usize,
@@ -92,24 +74,22 @@ pub(super) struct Entries<'s> {
 }
 
 impl<'s> Entries<'s> {
-    pub(super) fn new(rank: usize, most: usize, sink: &'s mut dyn Sink) -> Self {
-        let (coords, hashes) = (vec![Vec::new(); rank], Some(Hashes::default()));
+    pub(super) fn new(shape: &[usize], most: usize, sink: &'s mut dyn Sink) -> Self {
+        let (coords, hashes) = (CoordLists::new(shape.len(), Width::of_lengths(shape)), Some(Hashes::default()));
         Entries { coords, sink, most, count: 0, hashes, first_axis: None, hash: 0, each: None }
     }
 
     /// Those of a box, which no checksum is of, and maybe others besides.
     pub(super) fn of_box(shape: &[usize], ranges: &[Range<usize>], sink: &'s mut dyn Sink) -> Self {
         let first_axis = ranges.first().filter(|range| **range != (0..shape[0])).cloned();
-        Entries { hashes: None, first_axis, ..Entries::new(ranges.len(), 0, sink) }
+        Entries { hashes: None, first_axis, ..Entries::new(shape, 0, sink) }
     }
 
     /// Leaves out what stands before and behind a box along the first axis, so that nothing else is read of it: the
     /// places of what stays among the rows that were read of this row group.
     pub(super) fn keep_first_axis(&mut self) -> Option<Range<usize>> {
-        let (range, axis) = (self.first_axis.as_ref()?, &mut self.coords[0]);
-        let places = inside(&axis[self.count..], range);
-        axis.truncate(self.count + places.end);
-        axis.drain(self.count..self.count + places.start);
+        let places = self.coords.inside(0, self.count, self.first_axis.as_ref()?);
+        self.coords.keep_on(0, self.count, &places);
         Some(places)
     }
 
@@ -119,9 +99,8 @@ impl<'s> Entries<'s> {
 
     pub(super) fn put_coords(&mut self, axis: usize, row: usize, values: &[u64]) -> Result<()> {
         self.hash(row, values)?;
-        reserve_up_to(&mut self.coords[axis], values.len(), self.most)?;
-        self.coords[axis].extend_from_slice(values);
-        Ok(())
+        self.coords.reserve(axis, values.len(), self.most)?;
+        Ok(self.coords.extend(axis, values)?)
     }
 
     pub(super) fn put_values(&mut self, part: usize, row: usize, values: &[u64]) -> Result<()> {
@@ -148,36 +127,8 @@ impl<'s> Entries<'s> {
 
     /// What is there behind so many entries, whose hash is that.
     pub(super) fn extent_from(&self, (count, hash): (usize, u64)) -> Extent {
-        let at = |entry: usize| self.coords.iter().map(|axis| axis[entry]).collect();
+        let at = |entry: usize| self.coords.coords(entry).map(|coord| coord as u64).collect();
         let ends = (self.count > count).then(|| (at(count), at(self.count - 1)));
         Extent { entries: (self.count - count) as u64, hash: self.hash.wrapping_sub(hash), ends }
-    }
-}
-
-/// From the first of these coordinates that lies in the range to the last one.
-pub(super) fn inside(coords: &[u64], range: &Range<usize>) -> Range<usize> {
-    let is_in = |&coord: &u64| range.start as u64 <= coord && coord < range.end as u64;
-    let first = coords.iter().position(is_in).unwrap_or(coords.len());
-    first..coords.iter().rposition(is_in).map_or(first, |last| last + 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_grow_by_shares_of_what_may_come() {
-        let (most, mut items) = (1_000_000, Vec::<u8>::new());
-        let mut capacities = Vec::new();
-        while items.len() < most {
-            reserve_up_to(&mut items, 500, most).unwrap();
-            items.resize(items.len() + 500, 0);
-            capacities.push(items.capacity());
-        }
-        capacities.dedup();
-        assert_eq!(capacities, [15_625, most]);
-        // A footer may say less than there is.
-        reserve_up_to(&mut items, 500, 10).unwrap();
-        assert!(items.capacity() >= most + 500);
     }
 }

@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use super::dataset::{Dataset, Opened};
 use super::described::Extent;
-use super::gathered::{Entries, Values, inside};
+use super::gathered::{Entries, Values};
 use super::read::{PickedBy, tensor_of};
 use super::slice::{check_ranges, keep};
 use crate::base::error::{Error, Result};
+use crate::base::index::Width;
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, no_such};
 use crate::io::element::FileElement;
@@ -86,7 +87,8 @@ impl<'d> Pieces<'d> {
     fn new(dataset: &'d Dataset, ranges: Option<Vec<Range<usize>>>, memory: u64) -> Self {
         let width = dispatch_dtype!(dataset.own_dtype(), T => size_of::<T>(), else => 16);
         // Columns that grow are there twice while they move; each entry has a hash.
-        let entry = 2 * (8 * dataset.shape().rank() + width) + 8;
+        let coords = Width::of_lengths(dataset.shape()).bytes() * dataset.shape().rank();
+        let entry = 2 * (coords + width) + 8;
         let most = usize::try_from(memory / entry as u64).unwrap_or(usize::MAX).max(1);
         Pieces { dataset, ranges, share: (0, 1), are_hashed: false, most, next: 0, open: None, last: None, told: 0 }
     }
@@ -162,7 +164,7 @@ impl Open<'_> {
         hashes: &mut Option<Vec<u64>>,
     ) -> Result<AnyTensor> {
         let mut values = Values::<T>::default();
-        let mut entries = Entries::new(dataset.shape().rank(), rows.len(), &mut values);
+        let mut entries = Entries::new(dataset.shape(), rows.len(), &mut values);
         entries.each = hashes.take();
         let picked_by = if ranges.is_some() { PickedBy::Bounds } else { PickedBy::Number };
         self.opened.table(dataset.options()).read_group(group, rows.into(), picked_by, &mut entries)?;
@@ -171,8 +173,8 @@ impl Open<'_> {
         let (mut coords, mut values) = (entries.coords, values.0);
         self.check(&extent, last)?;
         // The entries are in order.
-        if let (Some([rows, ..]), Some(axis)) = (ranges.as_deref(), coords.first()) {
-            keep(inside(axis, rows), &mut coords, &mut values);
+        if let Some([rows, ..]) = ranges.as_deref() {
+            keep(coords.inside(0, 0, rows), &mut coords, &mut values);
         }
         tensor_of(dataset.described(), true, Some(coords), values, dataset.options())
     }

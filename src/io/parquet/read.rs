@@ -14,6 +14,7 @@ use super::picked::Picked;
 use super::{Stream, refused};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
+use crate::base::index::Width;
 use crate::base::limit::guard;
 use crate::base::spare;
 use crate::base::threads;
@@ -22,9 +23,10 @@ use crate::dynamic::{AnyTensor, Format, no_such};
 use crate::io::element::FileElement;
 use crate::io::finish::without_entries;
 use crate::io::options::{Order, ReadOptions};
-use crate::pattern::CooPattern;
+use crate::pattern::AnyPattern;
+use crate::pattern::CoordLists;
 use crate::tensor::Tensor;
-use crate::tensor::triplets::Triplets;
+use crate::tensor::triplets::Unsorted;
 
 /// What a byte of a file pays for, against a byte of text: an entry may take less than a byte here.
 pub(super) const WORTH: u64 = 8;
@@ -71,7 +73,7 @@ fn read(stream: &mut dyn Stream, held: u64, options: &ReadOptions) -> Result<Any
 pub(super) fn tensor_of<T: FileElement>(
     described: &Described,
     is_ours: bool,
-    coords: Option<Vec<Vec<u64>>>,
+    coords: Option<CoordLists>,
     values: Vec<T>,
     options: &ReadOptions,
 ) -> Result<AnyTensor> {
@@ -81,12 +83,14 @@ pub(super) fn tensor_of<T: FileElement>(
         Error::OutOfMemory { .. } => error,
         error => Error::Format { place: "the entries".into(), message: error.to_string() },
     };
+    let width = coords.width();
+    let coords = coords.into_coords();
     if is_ours {
-        let pattern = CooPattern::new(shape, values.len(), coords).map_err(at_entries)?;
+        let pattern = AnyPattern::coo(shape, values.len(), width, coords).map_err(at_entries)?;
         return Ok(Tensor::from_parts(pattern, values, fill)?.into());
     }
-    let triplets = Triplets::from_arrays_with_index(shape, coords, values).map_err(at_entries)?;
-    Ok(triplets.with_fill(fill).coalesce(options.duplicates)?.into())
+    let listed = Unsorted::new(shape, coords, values, fill).map_err(at_entries)?;
+    Ok(listed.coalesce(options.duplicates)?.into())
 }
 
 /// A table being read.
@@ -136,9 +140,9 @@ impl Drop for Table<'_> {
 
 impl Table<'_> {
     /// Reads all rows; `held` bytes are in memory besides.
-    fn read_all(mut self, held: u64, sink: &mut dyn Sink) -> Result<Vec<Vec<u64>>> {
+    fn read_all(mut self, held: u64, sink: &mut dyn Sink) -> Result<CoordLists> {
         self.guard_rows(usize::try_from(self.footer.rows).unwrap_or(usize::MAX), sink.width(), held)?;
-        let mut entries = Entries::new(self.layout.axes.len(), self.footer.rows as usize, sink);
+        let mut entries = Entries::new(&self.layout.described.shape, self.footer.rows as usize, sink);
         self.read_groups(&mut entries)?;
         Ok(entries.coords)
     }
@@ -161,7 +165,9 @@ impl Table<'_> {
         let most = self.footer.groups.iter().map(|group| group.rows).max().unwrap_or(0);
         let held = held.saturating_add(most.saturating_mul(16));
         let budget = self.options.tensor_budget(self.worth.saturating_mul(WORTH), held);
-        self.options.guard_entries_of(width, count, self.layout.axes.len(), order, budget)
+        let shape = &self.layout.described.shape;
+        let coords = shape.rank() * Width::of_lengths(shape).bytes();
+        self.options.guard_entries_of(width, count, coords, order, budget)
     }
 
     /// Reads those rows of a row group behind the entries that there are; what they were `picked_by` is compared.
@@ -181,7 +187,7 @@ impl Table<'_> {
                 entries.put_coords(axis, row, values)
             })?;
             if picks {
-                self.check_bounds(number, axis, &picked, &entries.coords[axis][entries.count..])?;
+                self.check_bounds(number, axis, &picked, (&entries.coords, entries.count))?;
             }
             if axis == 0
                 && let Some(places) = entries.keep_first_axis()

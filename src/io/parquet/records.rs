@@ -9,10 +9,12 @@ use super::gathered::{Sink, Values};
 use super::read::tensor_of;
 use crate::base::alloc;
 use crate::base::error::Result;
+use crate::base::index::Width;
 use crate::base::shape::Shape;
 use crate::dynamic::{AnyTensor, no_such};
 use crate::element::DType;
 use crate::io::options::ReadOptions;
+use crate::pattern::CoordLists;
 use crate::{dispatch, dispatch_dtype};
 
 /// How the entries of a tensor are records: the coordinates of each, then the parts of its value, each in the bytes that
@@ -26,7 +28,7 @@ pub(crate) struct Records {
 impl Records {
     /// Those of the pieces of a dataset.
     pub(crate) fn of(dataset: &Dataset) -> Result<Records> {
-        let described = dispatch!(&dataset.header()?, x => Columns::of(x)?.described);
+        let described = dispatch!(&dataset.header()?, x => Columns::of(x.sparse())?.described);
         let dtype = described.dtype.unwrap_or(DType::Bool);
         let (parts, width) = (parts_of(dtype), dispatch_dtype!(dtype, T => size_of::<T>(), else => 16));
         let axes = described.shape.iter().map(|&length| if is_narrow(length) { 4 } else { 8 });
@@ -45,7 +47,7 @@ impl Records {
 
     /// The records of a piece, one behind the other.
     pub(crate) fn of_piece(&self, piece: &AnyTensor) -> Result<Vec<u8>> {
-        let columns = dispatch!(piece, x => Columns::of(x)?);
+        let columns = dispatch!(piece, x => Columns::of(x.sparse())?);
         let mut records = alloc::zeros::<u8>(columns.rows.saturating_mul(self.width()))?;
         for (column, place) in columns.columns.iter().zip(&self.places) {
             let bits = column.bits(0..columns.rows)?;
@@ -66,14 +68,19 @@ impl Records {
         let picked = || records.chunks_exact(self.width()).filter(|record| range.contains(&self.coord(record, axis)));
         let column = |place: &Range<usize>| alloc::collect_some(picked().map(|record| number(&record[place.clone()])));
         let (axes, parts) = self.places.split_at(self.described.shape.rank());
-        let mut coords = axes.iter().map(column).collect::<alloc::Allocated<Vec<_>>>()?;
-        coords[axis].iter_mut().for_each(|coord| *coord -= range.start as u64);
+        let mut coords = CoordLists::new(axes.len(), Width::of_lengths(&self.described.shape));
+        for (axis, place) in axes.iter().enumerate() {
+            let listed = column(place)?;
+            coords.reserve(axis, listed.len(), listed.len())?;
+            coords.extend(axis, &listed)?;
+        }
+        coords.count_from(axis, range);
         let mut lengths = self.described.shape.to_vec();
         lengths[axis] = range.len();
         let described = Described { shape: Shape::from(lengths), ..self.described.clone() };
         let dtype = described.dtype.unwrap_or(DType::Bool);
         dispatch_dtype!(dtype, T => {
-            let (mut values, count) = (Values::<T>::default(), coords[axis].len());
+            let (mut values, count) = (Values::<T>::default(), coords.len(axis));
             for (part, place) in parts.iter().enumerate() {
                 values.put(part, 0, &column(place)?, count)?;
             }

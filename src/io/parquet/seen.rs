@@ -35,7 +35,8 @@ impl Seen {
         if dataset.are_checked() || rows.is_empty() || part.dtype() != dataset.own_dtype() {
             return Ok(());
         }
-        let extent = dispatch!(part, x => Columns::of(x)?.within(dataset.shape(), rows.start).extent(0..x.nnz())?);
+        let extent =
+            dispatch!(part, x => Columns::of(x.sparse())?.within(dataset.shape(), rows.start).extent(0..x.nnz())?);
         let mut ranges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match ranges.with(rows, extent, dataset.shape()[0]) {
             Some(all) => said.check(&all),

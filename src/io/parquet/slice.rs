@@ -4,7 +4,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 
 use super::footer::{Chunk, Column, Footer, Physical, quoted};
-use super::gathered::{Entries, Values, inside};
+use super::gathered::{Entries, Values};
 use super::layout::{self, Layout};
 use super::page::PageRows;
 use super::picked::Picked;
@@ -17,6 +17,7 @@ use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, Format, no_such};
 use crate::io::element::FileElement;
 use crate::io::options::ReadOptions;
+use crate::pattern::CoordLists;
 
 /// The least and the greatest coordinate of a page, and its rows.
 pub(super) type BoundedPage = ([u64; 2], u64);
@@ -103,28 +104,24 @@ pub(super) fn check_ranges(shape: &Shape, ranges: &[Range<usize>]) -> Result<()>
 pub(super) fn within<T: FileElement>(
     shape: &[usize],
     ranges: &[Range<usize>],
-    mut coords: Vec<Vec<u64>>,
+    mut coords: CoordLists,
     mut values: Vec<T>,
-) -> (Vec<Vec<u64>>, Vec<T>) {
+) -> (CoordLists, Vec<T>) {
     let is_cut = |&axis: &usize| ranges[axis] != (0..shape[axis]);
     let cut: Vec<usize> = (0..ranges.len()).filter(is_cut).collect();
     if let [axis] = *cut {
         // Along the first axis what is outside stands before and behind.
-        keep(inside(&coords[axis], &ranges[axis]), &mut coords, &mut values);
+        keep(coords.inside(axis, 0, &ranges[axis]), &mut coords, &mut values);
     }
     let mut are_all_inside = true;
     for &axis in &cut {
-        let (start, length) = (ranges[axis].start as u64, ranges[axis].len() as u64);
-        for coord in &mut coords[axis] {
-            *coord = coord.wrapping_sub(start);
-            are_all_inside &= *coord < length;
-        }
+        are_all_inside &= coords.count_from(axis, &ranges[axis]);
     }
     if !are_all_inside {
         let mut kept = 0;
         for entry in 0..values.len() {
-            if cut.iter().all(|&axis| coords[axis][entry] < ranges[axis].len() as u64) {
-                coords.iter_mut().for_each(|axis| axis[kept] = axis[entry]);
+            if cut.iter().all(|&axis| coords.at(axis, entry) < ranges[axis].len()) {
+                coords.overwrite(kept, entry);
                 values[kept] = values[entry];
                 kept += 1;
             }
@@ -135,11 +132,8 @@ pub(super) fn within<T: FileElement>(
 }
 
 /// Leaves out all other entries.
-pub(super) fn keep<T>(kept: Range<usize>, coords: &mut [Vec<u64>], values: &mut Vec<T>) {
-    for axis in coords {
-        axis.truncate(kept.end);
-        axis.drain(..kept.start);
-    }
+pub(super) fn keep<T>(kept: Range<usize>, coords: &mut CoordLists, values: &mut Vec<T>) {
+    (0..coords.rank()).for_each(|axis| coords.keep_on(axis, 0, &kept));
     values.truncate(kept.end);
     values.drain(..kept.start);
 }
@@ -159,24 +153,29 @@ impl Table<'_> {
 
     /// Refuses coordinates of picked rows outside of what the file says of their row group or page: by that, rows that
     /// are needed may have been left out.
-    pub(super) fn check_bounds(&mut self, number: usize, axis: usize, picked: &Picked, coords: &[u64]) -> Result<()> {
+    pub(super) fn check_bounds(
+        &mut self,
+        number: usize,
+        axis: usize,
+        picked: &Picked,
+        (coords, from): (&CoordLists, usize),
+    ) -> Result<()> {
         let (group, column) = (&self.footer.groups[number], self.layout.axes[axis]);
         let chunk = &group.chunks[column];
         let name = quoted(&self.footer.columns[column].name);
-        let check = |(least, greatest): (u64, u64), coords: &[u64]| {
-            let is_out = |coord: &&u64| !(least..=greatest).contains(*coord);
-            coords.iter().find(is_out).map_or(Ok(()), |coord| {
+        let check = |(least, greatest): (u64, u64), entries: Range<usize>| {
+            coords.first_outside(axis, entries, (least, greatest)).map_or(Ok(()), |coord| {
                 let message =
                     format!("it has the coordinate {coord}, and says that all lie from {least} to {greatest}");
                 Err(Error::Format { place: format!("row group {number}, column {name}"), message })
             })
         };
-        chunk.bounds.map_or(Ok(()), |bounds| check(bounds, coords))?;
+        chunk.bounds.map_or(Ok(()), |bounds| check(bounds, from..coords.len(axis)))?;
         let Some(pages) = self.page_list(chunk, group.rows as usize)? else { return Ok(()) };
         let Some(bounds) = self.page_bounds(chunk, pages.len())? else { return Ok(()) };
         pages.iter().zip(bounds).try_for_each(|(page, bounds)| {
             let mut runs = picked.within(&page.rows);
-            runs.try_for_each(|(first, rows)| check(bounds, &coords[first..first + rows.len()]))
+            runs.try_for_each(|(first, rows)| check(bounds, from + first..from + first + rows.len()))
         })
     }
 

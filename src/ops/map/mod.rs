@@ -41,6 +41,7 @@ use crate::ops::reduce::check_upstream;
 use crate::ops::reduce::dense::all_cells;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
+use crate::tensor::erased::{Erased, SparseRef};
 use crate::tensor::stored::Stored;
 
 /// The elements that are gathered at once: enough for several threads, few enough for the cache.
@@ -72,28 +73,26 @@ pub(super) fn check_out_shape(found: &[usize], expected: &[usize]) -> Result<()>
 }
 
 /// The map of a sparse tensor.
-pub(super) fn sparse<X: Sparse, M: Map<X::Value>>(x: &X, op: &M) -> Result<Tensor<X::Pattern, M::Out>> {
-    let (pattern, values) = (x.tensor().pattern(), x.tensor().values());
+pub(super) fn sparse<T: Element, M: Map<T>>(x: SparseRef<'_, T>, gap: Option<T>, op: &M) -> Result<Erased<M::Out>> {
+    let (pattern, values) = (x.pattern(), x.values());
     let mut results = spare::items(values.len())?;
     op.block(values, &mut results).map_err(|fault| {
         let overflow: Overflow = fault.into();
         does_not_fit::<M::Out>(overflow, pattern.coords_of(overflow.at))
     })?;
-    Ok(Tensor::from_valid(pattern.clone(), results, fill(x, op)?))
+    Ok(Tensor::from_valid(pattern.clone(), results, fill(x, gap, op)?))
 }
 
 /// The fill of a map: that of the fill; or where what is absent does not count, the fill itself, if it has the type. A
 /// fill without a result is an error only where a position holds it.
-fn fill<X: Sparse, M: Map<X::Value>>(x: &X, op: &M) -> Result<M::Out> {
-    let Some(gap) = x.gap() else {
-        let kept: &dyn Any = &x.tensor().fill();
+fn fill<T: Element, M: Map<T>>(x: SparseRef<'_, T>, gap: Option<T>, op: &M) -> Result<M::Out> {
+    let Some(gap) = gap else {
+        let kept: &dyn Any = &x.fill();
         return Ok(kept.downcast_ref().copied().unwrap_or(M::Out::ZERO));
     };
     let mut result = [M::Out::ZERO];
     match op.block(&[gap], &mut result) {
-        Err(fault) if x.tensor().shape().wide_size() > x.tensor().nnz() as u128 => {
-            Err(does_not_fit::<M::Out>(fault.into(), None))
-        }
+        Err(fault) if x.shape().wide_size() > x.nnz() as u128 => Err(does_not_fit::<M::Out>(fault.into(), None)),
         _ => Ok(result[0].as_implicit()),
     }
 }
@@ -103,16 +102,14 @@ fn does_not_fit<U: Element>(overflow: Overflow, coords: Option<Vec<usize>>) -> E
     Error::Overflow { operation: overflow.operation, coords, dtype: U::DTYPE.name() }
 }
 
-/// The gradient of a map of a sparse tensor, on its pattern.
-pub(super) fn sparse_slopes<X: Sparse<Value: Float>, U: Operand<Elem: Float>>(
-    x: &X,
+/// The gradient of a map of a sparse tensor, from those at its entries.
+pub(super) fn sparse_slopes<T: Float, G: Float>(
+    x: SparseRef<'_, T>,
     slope: Function<'_>,
-    upstream: &U,
-) -> Result<Tensor<X::Pattern, U::Elem>> {
-    check_upstream(upstream, x.tensor().shape())?;
-    let mut gradients = upstream.at_entries(x.tensor().pattern())?;
-    multiply_by_slopes(x.tensor().values(), &mut gradients, slope);
-    Ok(Tensor::from_valid(x.tensor().pattern().clone(), gradients, U::Elem::ZERO))
+    mut gradients: Vec<G>,
+) -> Erased<G> {
+    multiply_by_slopes(x.values(), &mut gradients, slope);
+    Tensor::from_valid(x.pattern().clone(), gradients, G::ZERO)
 }
 
 impl<P: Pattern, T: Element> Answers<Tensor<P, T>> for Tensor<P, bool> {
@@ -130,7 +127,8 @@ impl<P: Pattern, T: Element> Answers<Stored<'_, P, T>> for Tensor<P, bool> {
 /// The map of a sparse tensor, into a tensor that is there already.
 fn sparse_into<X: Sparse, M: Predicate<X::Value>>(x: &X, op: &M, out: &mut Tensor<X::Pattern, bool>) -> Result<()> {
     check_out_shape(out.shape(), x.tensor().shape())?;
-    let Ok(()) = op.block(x.tensor().values(), out.reuse(x.tensor().pattern().clone(), fill(x, op)?)?);
+    let (x, gap) = (x.tensor(), x.gap());
+    let Ok(()) = op.block(x.values(), out.reuse(x.pattern().clone(), fill(x.sparse(), gap, op)?)?);
     Ok(())
 }
 

@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 
-use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, Data, Dimension, IxDyn};
+use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, Data, Dimension};
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
-use crate::base::threads;
 use crate::convert::{dense_array, dense_bytes};
 use crate::element::{Element, Float, Real, Ring};
 use crate::kernels::fold::Fold;
@@ -19,7 +18,7 @@ use crate::kernels::map::{Function, Map};
 use crate::kernels::softmax::Softmax;
 use crate::kernels::zip::Zip;
 use crate::ops::map;
-use crate::ops::operand::{Operand, look_up, positions, repeated_axes};
+use crate::ops::operand::{Operand, OperandRef, repeated_axes};
 use crate::ops::product::factor::{Factor, Found};
 use crate::ops::product::listed::Listed;
 use crate::ops::product::outer::{self, Pairs};
@@ -29,7 +28,7 @@ use crate::ops::reduce;
 use crate::ops::reduce::dense;
 use crate::ops::reduce::ranked::{self, Ranking};
 use crate::ops::select::{self, Select};
-use crate::pattern::Pattern;
+use crate::pattern::{AnyPattern, Pattern};
 
 impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
     type Elem = S::Elem;
@@ -129,36 +128,16 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         select::dense_backward(&self.shape().into(), dense_bytes(self), op, upstream)
     }
 
-    fn at_entries<R: Pattern>(&self, result: &R) -> Result<Vec<S::Elem>> {
-        match self.as_slice() {
-            Some(gradients) => Ok(threads::map(&positions(result)?, 1500, |cell| gradients[cell])?),
-            None => {
-                let view = self.view().into_dyn();
-                Ok(look_up(result, |cell| view[IxDyn(cell)])?)
-            }
-        }
+    fn at_entries(&self, result: &AnyPattern) -> Result<Vec<S::Elem>> {
+        self.operand_ref().at_entries(result)
     }
 
     fn zip_array<B: Element, Z: Zip<S::Elem, B>>(&self, array: ArrayViewD<'_, B>, op: Z) -> Result<ArrayD<Z::Out>> {
         crate::ops::zip::dense::pair(self.view().into_dyn(), array, op)
     }
 
-    fn elements_of<U: Operand>(&self, other: &U) -> Result<Vec<U::Elem>> {
-        let cells = dense::all_cells(other)?;
-        Ok(alloc::collect(cells.iter().copied())?)
-    }
-
-    fn elements_beside<U: Operand>(&self, other: &U, shape: &Shape) -> Result<Vec<U::Elem>> {
-        self.elements_of(&other.in_shape(shape)?)
-    }
-
-    type InShape<'a>
-        = ArrayViewD<'a, S::Elem>
-    where
-        Self: 'a;
-
-    fn in_shape(&self, shape: &Shape) -> Result<ArrayViewD<'_, S::Elem>> {
-        Ok(self.broadcast(IxDyn(shape)).expect("the shape is one that this broadcasts to"))
+    fn operand_ref(&self) -> OperandRef<'_, S::Elem> {
+        OperandRef::of_array(self.view().into_dyn())
     }
 
     fn by_softmax<G: Float>(&self, form: Softmax, axes: &Axes, gradients: Option<Vec<G>>) -> Result<ArrayD<G>>
@@ -199,12 +178,6 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
 
     fn counts_gaps(&self) -> bool {
         true
-    }
-
-    type Marks = ArrayD<bool>;
-
-    fn marks(&self) -> Result<Option<ArrayD<bool>>> {
-        Ok(None)
     }
 
     fn listed(&self) -> Result<Listed<'_, S::Elem>> {

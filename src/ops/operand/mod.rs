@@ -1,17 +1,17 @@
 //! What operations take, and how each kind of operand runs each family of operations.
 
 mod array;
+mod erased;
 mod sparse;
 
 use std::borrow::Cow;
 
 use ndarray::ArrayViewD;
 
-use crate::base::alloc::{self, Allocated};
+use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
-use crate::base::threads;
 use crate::element::{Element, Float, Real, Ring};
 use crate::kernels::fold::Fold;
 use crate::kernels::gather::Plain;
@@ -26,8 +26,9 @@ use crate::ops::product::outer::Pairs;
 use crate::ops::product::whole::Whole;
 use crate::ops::reduce::ranked::Ranking;
 use crate::ops::select::Select;
-use crate::pattern::Pattern;
+use crate::pattern::{AnyPattern, Pattern};
 
+pub(crate) use erased::OperandRef;
 pub(in crate::ops) use sparse::Sparse;
 
 /// What an operation takes: a sparse tensor of either format, its [stored view](crate::Stored), or an `ndarray` array
@@ -158,7 +159,7 @@ pub trait Operand: Sized + sealed::Sealed {
 
     /// As an upstream gradient: the elements at the cells that a result of this shape stores, in its order.
     #[doc(hidden)]
-    fn at_entries<P: Pattern>(&self, result: &P) -> Result<Vec<Self::Elem>>;
+    fn at_entries(&self, result: &AnyPattern) -> Result<Vec<Self::Elem>>;
 
     /// With an array on the right.
     #[doc(hidden)]
@@ -168,23 +169,9 @@ pub trait Operand: Sized + sealed::Sealed {
         op: Z,
     ) -> Result<Self::Reduced<Z::Out>>;
 
-    /// The elements of another operand of this shape where this one has its own: at all entries, or everywhere.
+    /// This operand without the type of its pattern or dimension.
     #[doc(hidden)]
-    fn elements_of<U: Operand>(&self, other: &U) -> Result<Vec<U::Elem>>;
-
-    /// The elements of another operand, which is broadcast to the shape of this one, where this one has its own. It is
-    /// looked up where it repeats itself.
-    #[doc(hidden)]
-    fn elements_beside<U: Operand>(&self, other: &U, shape: &Shape) -> Result<Vec<U::Elem>>;
-
-    /// This operand broadcast to a shape: its elements stand in that.
-    #[doc(hidden)]
-    type InShape<'a>: Operand<Elem = Self::Elem>
-    where
-        Self: 'a;
-
-    #[doc(hidden)]
-    fn in_shape(&self, shape: &Shape) -> Result<Self::InShape<'_>>;
+    fn operand_ref(&self) -> OperandRef<'_, Self::Elem>;
 
     /// The softmax of the elements over some axes, or the gradient of it.
     #[doc(hidden)]
@@ -222,20 +209,12 @@ pub trait Operand: Sized + sealed::Sealed {
     #[doc(hidden)]
     fn counts_gaps(&self) -> bool;
 
-    /// Where it has elements: true at each entry, false elsewhere.
-    #[doc(hidden)]
-    type Marks: Operand<Elem = bool>;
-
-    /// None of an array, which has elements everywhere.
-    #[doc(hidden)]
-    fn marks(&self) -> Result<Option<Self::Marks>>;
-
     /// The elements as a product goes through them.
     #[doc(hidden)]
     fn listed(&self) -> Result<Listed<'_, Self::Elem>>;
 
-    /// A gradient of this operand, from [as many elements](Operand::elements_of) as it has in a shape that it was
-    /// broadcast to: exact sums, if it was.
+    /// A gradient of this operand, from as many elements as it has in a shape that it was broadcast to: exact sums, if
+    /// it was.
     #[doc(hidden)]
     fn gradient_of<U: Float>(&self, elements: Vec<U>, shape: &Shape) -> Result<Self::Reduced<U>>;
 
@@ -260,21 +239,6 @@ pub trait Operand: Sized + sealed::Sealed {
 fn repeated_axes(lengths: &[usize], shape: &Shape) -> Vec<usize> {
     let added = shape.rank() - lengths.len();
     (0..shape.rank()).filter(|&axis| axis < added || lengths[axis - added] != shape[axis]).collect()
-}
-
-/// The row-major positions of the entries; the caller knows that they fit.
-fn positions<P: Pattern>(pattern: &P) -> Allocated<Vec<usize>> {
-    threads::filled(pattern.nnz(), 1000, |range, positions| pattern.number(range.start, positions))
-}
-
-/// A look-up for each cell that `result` stores.
-fn look_up<G: Element, P: Pattern>(result: &P, gradient: impl Fn(&[usize]) -> G) -> Allocated<Vec<G>> {
-    let mut gradients = alloc::with_capacity(result.nnz())?;
-    result.walk(|_, cell| {
-        gradients.push(gradient(cell));
-        true
-    });
-    Ok(gradients)
 }
 
 pub(super) mod sealed {

@@ -1,6 +1,5 @@
 //! Tensors and stored views as operands.
 
-use std::any::Any;
 use std::borrow::Cow;
 
 use ndarray::ArrayViewD;
@@ -8,33 +7,35 @@ use ndarray::ArrayViewD;
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
+use crate::base::index::Index;
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
-use crate::base::threads;
 use crate::element::{Element, Float, Real, Ring};
-use crate::kernels::cells::CellMap;
 use crate::kernels::fold::Fold;
 use crate::kernels::gather::Plain;
 use crate::kernels::holistic::{Apart, Gradient, Holistic};
-use crate::kernels::lookup::{Lookup, merge};
+use crate::kernels::lookup::Lookup;
 use crate::kernels::map::{Function, Map};
 use crate::kernels::softmax::Softmax;
 use crate::kernels::zip::Zip;
 use crate::ops::map;
-use crate::ops::operand::{Operand, look_up, positions, repeated_axes, sealed};
+use crate::ops::operand::erased::lookup;
+use crate::ops::operand::{Operand, OperandRef, repeated_axes, sealed};
 use crate::ops::product::factor::{Factor, Found};
 use crate::ops::product::listed::Listed;
 use crate::ops::product::outer::{self, Pairs};
 use crate::ops::product::softmax;
 use crate::ops::product::whole::{self, Whole};
-use crate::ops::reduce;
 use crate::ops::reduce::fed::{self, Fed};
 use crate::ops::reduce::ranked::{self, Ranking};
 use crate::ops::reduce::sparse;
 use crate::ops::reduce::sparse::Entries;
+use crate::ops::reduce::{self, check_upstream};
 use crate::ops::select::{self, Select};
-use crate::pattern::Pattern;
+use crate::ops::zip::sparse::in_shape;
+use crate::pattern::{AnyPattern, Pattern};
 use crate::tensor::Tensor;
+use crate::tensor::erased::{Erased, SparseRef};
 use crate::tensor::stored::Stored;
 
 /// The operands that are sparse: a tensor, or a stored view of one.
@@ -51,9 +52,9 @@ pub(in crate::ops) trait Sparse: sealed::Sealed {
     fn gap(&self) -> Option<Self::Value>;
 
     /// What reductions read.
-    fn entries(&self) -> Entries<'_, Self::Pattern, Self::Value> {
+    fn entries(&self) -> Entries<'_, Self::Value> {
         let tensor = self.tensor();
-        Entries { pattern: tensor.pattern(), values: tensor.values(), fill: self.gap(), source: None }
+        Entries { pattern: tensor.pattern().any(), values: tensor.values(), fill: self.gap(), source: None }
     }
 }
 
@@ -95,8 +96,8 @@ impl<P: Pattern, T: Element> Sparse for Fed<'_, P, T> {
         self.gap
     }
 
-    fn entries(&self) -> Entries<'_, P, T> {
-        Entries { pattern: self.pattern, values: &[], fill: self.gap, source: Some(&*self.source) }
+    fn entries(&self) -> Entries<'_, T> {
+        Entries { pattern: self.pattern.any(), values: &[], fill: self.gap, source: Some(&*self.source) }
     }
 }
 
@@ -124,7 +125,7 @@ macro_rules! sparse_operand {
             }
 
             fn by_map<M: Map<T>>(&self, op: &M) -> Result<Tensor<P, M::Out>> {
-                map::sparse(self, op)
+                Tensor::from_erased(map::sparse(self.tensor().sparse(), self.gap(), op)?)
             }
 
             fn by_slopes<U: Operand<Elem: Float>>(
@@ -135,21 +136,23 @@ macro_rules! sparse_operand {
             where
                 T: Float,
             {
-                map::sparse_slopes(self, slope, upstream)
+                check_upstream(upstream, self.tensor().shape())?;
+                let gradients = upstream.at_entries(self.tensor().pattern().any())?;
+                Tensor::from_erased(map::sparse_slopes(self.tensor().sparse(), slope, gradients))
             }
 
             fn by_fold<F: Fold<T>>(&self, op: F, axes: &Axes) -> Result<Tensor<P, F::Out>> {
                 let ($x, $op, $axes) = (self, op, axes);
-                $fold
+                Tensor::from_erased($fold?)
             }
 
             fn by_spread<U: Operand>(&self, upstream: &U, axes: &Axes) -> Result<Tensor<P, U::Elem>> {
-                sparse::spread(self.tensor().pattern(), upstream, axes)
+                Tensor::from_erased(sparse::spread(self.tensor().pattern().any(), upstream, axes)?)
             }
 
             fn by_holistic<H: Holistic<T>>(&self, op: H, axes: &Axes) -> Result<Tensor<P, H::Out>> {
                 let ($x, $op, $axes) = (self, op, axes);
-                $holistic
+                Tensor::from_erased($holistic?)
             }
 
             fn by_gradient<U: Operand, H: Gradient<T, U::Elem>>(
@@ -158,7 +161,7 @@ macro_rules! sparse_operand {
                 upstream: &U,
                 axes: &Axes,
             ) -> Result<Tensor<P, U::Elem>> {
-                sparse::gradient(&Sparse::entries(self), op, upstream, axes)
+                Tensor::from_erased(sparse::gradient(&Sparse::entries(self), op, upstream, axes)?)
             }
 
             fn by_apart<U: Operand, A: Apart<T, U::Elem>>(
@@ -167,7 +170,7 @@ macro_rules! sparse_operand {
                 upstream: &U,
                 axes: &Axes,
             ) -> Result<Tensor<P, U::Elem>> {
-                sparse::apart(&Sparse::entries(self), op, upstream, axes)
+                Tensor::from_erased(sparse::apart(&Sparse::entries(self), op, upstream, axes)?)
             }
 
             fn by_ranked<U: Plain>(
@@ -178,14 +181,17 @@ macro_rules! sparse_operand {
             where
                 T: Real,
             {
-                ranked::sparse(&Sparse::entries(self), self.tensor().fill(), ranking, of)
+                ranking.check_index::<P::Index>()?;
+                Tensor::from_erased(ranked::sparse(&Sparse::entries(self), self.tensor().fill(), ranking, of)?)
             }
 
             fn by_ranked_backward<U: Operand>(&self, ranking: &Ranking, upstream: &U) -> Result<Tensor<P, U::Elem>>
             where
                 T: Real,
             {
-                ranked::sparse_backward(&Sparse::entries(self), self.tensor().fill(), ranking, upstream)
+                ranking.check_index::<P::Index>()?;
+                let (x, own) = (Sparse::entries(self), self.tensor().fill());
+                Tensor::from_erased(ranked::sparse_backward(&x, own, ranking, upstream)?)
             }
 
             fn values_and_gaps(&self) -> Allocated<(Cow<'_, [T]>, Option<(T, u128)>)> {
@@ -208,8 +214,8 @@ macro_rules! sparse_operand {
                 select::sparse_backward(self.tensor(), op, upstream)
             }
 
-            fn at_entries<R: Pattern>(&self, result: &R) -> Result<Vec<T>> {
-                at_entries(self.tensor(), self.gap().unwrap_or(T::ZERO), result)
+            fn at_entries(&self, result: &AnyPattern) -> Result<Vec<T>> {
+                self.operand_ref().at_entries(result)
             }
 
             fn zip_array<B: Element, Z: Zip<T, B>>(
@@ -220,23 +226,8 @@ macro_rules! sparse_operand {
                 crate::ops::zip::sparse::with_array(self, array, op)
             }
 
-            fn elements_of<U: Operand>(&self, other: &U) -> Result<Vec<U::Elem>> {
-                other.at_entries(self.tensor().pattern())
-            }
-
-            fn elements_beside<U: Operand>(&self, other: &U, shape: &Shape) -> Result<Vec<U::Elem>> {
-                elements_beside(self.tensor().pattern(), other, shape)
-            }
-
-            type InShape<'a>
-                = Tensor<P, T>
-            where
-                Self: 'a;
-
-            fn in_shape(&self, shape: &Shape) -> Result<Tensor<P, T>> {
-                let tensor = crate::ops::zip::sparse::in_shape(self.tensor(), shape)?;
-                let (pattern, values) = (tensor.pattern().clone(), tensor.shared_values().clone());
-                Ok(Tensor::from_shared(pattern, values, self.gap().unwrap_or(T::ZERO)))
+            fn operand_ref(&self) -> OperandRef<'_, T> {
+                OperandRef::of_tensor(self.tensor().sparse(), self.gap())
             }
 
             fn by_softmax<G: Float>(
@@ -250,7 +241,7 @@ macro_rules! sparse_operand {
             {
                 match self.gap() {
                     Some(_) => softmax::refused(form),
-                    None => softmax::sparse(self.tensor(), form, axes, gradients),
+                    None => Tensor::from_erased(softmax::sparse(self.tensor().sparse(), form, axes, gradients)?),
                 }
             }
 
@@ -258,7 +249,8 @@ macro_rules! sparse_operand {
             where
                 T: Ring,
             {
-                outer::sparse(self, other, form)
+                let [x, y] = [self, other].map(|of| (of.tensor().sparse(), of.gap()));
+                Tensor::from_erased(outer::sparse(x, y, form)?)
             }
 
             fn by_pairs_backward<U: Operand<Elem = T>>(
@@ -270,42 +262,37 @@ macro_rules! sparse_operand {
             where
                 T: Float,
             {
-                outer::sparse_backward(self, other, form, upstream)
+                let [x, y] = [self, other].map(|of| (of.tensor().sparse(), of.gap()));
+                let (dx, dy) = outer::sparse_backward(x, y, form, upstream)?;
+                Ok((Tensor::from_erased(dx)?, Tensor::from_erased(dy)?))
             }
 
             fn whole(&self) -> Result<Whole<T>> {
-                whole::of_tensor(self.tensor())
+                whole::of_tensor(self.tensor().sparse())
             }
 
             fn of_whole(whole: Whole<T>, bytes: usize) -> Result<Tensor<P, T>> {
-                whole::into_tensor(whole, default_limit(bytes))
+                Tensor::from_erased(whole::into_tensor(whole, P::FORMAT, default_limit(bytes))?)
             }
 
             fn counts_gaps(&self) -> bool {
                 self.gap().is_some()
             }
 
-            type Marks = Tensor<P, bool>;
-
-            fn marks(&self) -> Result<Option<Tensor<P, bool>>> {
-                let pattern = Sparse::entries(self).pattern;
-                Ok(Some(Tensor::from_valid(pattern.clone(), alloc::copies(true, pattern.nnz())?, false)))
-            }
-
             fn listed(&self) -> Result<Listed<'_, T>> {
-                Ok(Listed::of_tensor(self.tensor(), self.gap()))
+                Ok(Listed::of_tensor(self.tensor().sparse(), self.gap()))
             }
 
             fn gradient_of<U: Float>(&self, elements: Vec<U>, shape: &Shape) -> Result<Tensor<P, U>> {
-                gradient_of(self.tensor(), elements, shape)
+                Tensor::from_erased(gradient_of(self.tensor().sparse(), elements, shape)?)
             }
 
             fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, T>>> {
-                lookup(self.tensor(), self.gap().unwrap_or(T::ZERO), entries)
+                lookup(self.tensor().sparse(), self.gap().unwrap_or(T::ZERO), entries)
             }
 
             fn factor(&self) -> Result<Factor<'_, T>> {
-                Ok(Factor::sparse(self.tensor(), self.gap()))
+                Ok(Factor::sparse(self.tensor().sparse(), self.gap()))
             }
 
             fn of_found<Y: Operand<Elem = T>>(&self, found: Found<T>) -> Result<Y::ProductWith<P, T>> {
@@ -313,7 +300,7 @@ macro_rules! sparse_operand {
             }
 
             fn of_found_with<Q: Pattern>(found: Found<T>) -> Result<Tensor<Q, T>> {
-                found.into_tensor()
+                Tensor::from_erased(found.into_erased(Q::FORMAT, <Q::Index as Index>::WIDTH)?)
             }
         }
     };
@@ -329,57 +316,22 @@ sparse_operand!(
     |x, op, axes| sparse::fold(&Sparse::entries(x), op, axes),
     sparse::holistic(&Sparse::entries(x), op, axes)
 );
-sparse_operand!(Fed<'_, P, T>, |x, op, axes| fed::fold(x, op, axes), fed::ranked(x, op, axes));
-
-/// The elements of an operand that is broadcast to the shape of a pattern, at its entries.
-fn elements_beside<P: Pattern, U: Operand>(pattern: &P, other: &U, shape: &Shape) -> Result<Vec<U::Elem>> {
-    let added = shape.rank() - other.lengths().len();
-    let with_rank: Shape = std::iter::repeat_n(1, added).chain(other.lengths().iter().copied()).collect();
-    let repeated: Vec<usize> = (0..shape.rank()).filter(|&axis| with_rank[axis] != shape[axis]).collect();
-    let other = other.in_shape(&with_rank)?;
-    if repeated.is_empty() {
-        return other.at_entries(pattern);
-    }
-    sparse::at_entries_of(pattern, &other, &Axes::from(repeated).with_keep_dims(true), |element| element)
-}
+sparse_operand!(
+    Fed<'_, P, T>,
+    |x, op, axes| fed::fold(&Sparse::entries(x), x.states, op, axes),
+    fed::ranked(&Sparse::entries(x), x.states, op, axes)
+);
 
 /// A gradient of a tensor, from the elements at its entries in a shape that it was broadcast to.
-fn gradient_of<P: Pattern, T: Element, U: Float>(
-    x: &Tensor<P, T>,
-    elements: Vec<U>,
-    shape: &Shape,
-) -> Result<Tensor<P, U>> {
+fn gradient_of<T: Element, U: Float>(x: SparseRef<'_, T>, elements: Vec<U>, shape: &Shape) -> Result<Erased<U>> {
     let elements = if x.shape() == shape {
         elements
     } else if shape.is_empty_space() {
         alloc::zeros(x.nnz())?
     } else {
-        let broadcast =
-            Tensor::from_valid(crate::ops::zip::sparse::in_shape(x, shape)?.pattern().clone(), elements, U::ZERO);
+        let wide = in_shape(x, shape)?;
+        let broadcast = Tensor::from_valid(wide.sparse().pattern().clone(), elements, U::ZERO);
         reduce::sum(&broadcast.stored(), repeated_axes(x.shape(), shape))?.into_parts()?.1
     };
     Ok(Tensor::from_valid(x.pattern().clone(), elements, U::ZERO))
-}
-
-/// A search costs as much as so many steps of a merge.
-const STEPS_PER_SEARCH: usize = 16;
-
-/// The elements at the cells that `result` stores, `fill` where this tensor stores none.
-fn at_entries<P: Pattern, T: Element, R: Pattern>(tensor: &Tensor<P, T>, fill: T, result: &R) -> Result<Vec<T>> {
-    let same: &dyn Any = tensor.pattern();
-    if same.downcast_ref() == Some(result) {
-        return Ok(threads::map(tensor.values(), 300, |gradient| gradient)?);
-    }
-    if tensor.shape().checked_size().is_none() || result.nnz() < tensor.nnz() / STEPS_PER_SEARCH {
-        let at = |cell: &[usize]| tensor.pattern().find(cell).map_or(fill, |entry| tensor.values()[entry]);
-        return Ok(look_up(result, at)?);
-    }
-    Ok(merge(&positions(result)?, &positions(tensor.pattern())?, tensor.values(), fill)?)
-}
-
-/// The elements by the row-major number of the cell, `fill` where the tensor stores none.
-fn lookup<P: Pattern, T: Element>(tensor: &Tensor<P, T>, fill: T, entries: usize) -> Allocated<Option<Lookup<'_, T>>> {
-    let cells = tensor.shape().checked_size().filter(|&cells| CellMap::pays(cells as u128, entries));
-    let number = |start, numbers: &mut [usize]| tensor.pattern().number(start, numbers);
-    cells.map(|cells| Lookup::new(cells, entries, tensor.values(), fill, number)).transpose()
 }

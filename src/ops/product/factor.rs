@@ -6,15 +6,17 @@ use ndarray::{ArrayD, ArrayViewD};
 
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
+use crate::base::index::Width;
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, saturating_product};
 use crate::convert::{dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
 use crate::kernels::zip::all_finite;
-use crate::pattern::Pattern;
+use crate::pattern::Format;
 use crate::plan::product::Contraction;
 use crate::plan::product_rows::{ByRows, Everywhere, Placed};
 use crate::tensor::Tensor;
+use crate::tensor::erased::{Erased, SparseRef};
 
 /// An operand of a product.
 pub enum Factor<'a, T: Clone> {
@@ -42,7 +44,7 @@ pub struct Elements<'a, T: Clone> {
 
 impl<'a, T: Element> Factor<'a, T> {
     /// A sparse operand, with what counts where it has no entry.
-    pub(in crate::ops) fn sparse<P: Pattern>(tensor: &'a Tensor<P, T>, gap: Option<T>) -> Self {
+    pub(in crate::ops) fn sparse(tensor: SparseRef<'a, T>, gap: Option<T>) -> Self {
         Factor::Entries(Scattered::new(tensor, gap))
     }
 
@@ -101,7 +103,7 @@ impl<'a, T: Element> Factor<'a, T> {
 
 impl<'a, T: Element> Scattered<'a, T> {
     /// The entries of a tensor, with what counts where it has none.
-    pub(super) fn new<P: Pattern>(tensor: &'a Tensor<P, T>, gap: Option<T>) -> Self {
+    pub(super) fn new(tensor: SparseRef<'a, T>, gap: Option<T>) -> Self {
         let (pattern, values, bytes) = (tensor.pattern(), tensor.values(), tensor.stored_bytes());
         Scattered { pattern, values, gap, bytes }
     }
@@ -185,9 +187,9 @@ impl<T: Element> Found<T> {
     }
 
     /// As a tensor, which it is where both operands were sparse.
-    pub(in crate::ops) fn into_tensor<P: Pattern>(self) -> Result<Tensor<P, T>> {
+    pub(in crate::ops) fn into_erased(self, format: Format, width: Width) -> Result<Erased<T>> {
         match self {
-            Found::Entries(entries) => entries.into_tensor(),
+            Found::Entries(entries) => entries.into_erased(format, width),
             Found::Array(..) => unreachable!("both operands were sparse"),
         }
     }
@@ -203,8 +205,9 @@ impl<T: Element> Entries<T> {
         Ok(Found::Array(contraction.shape, items))
     }
 
-    pub(super) fn into_tensor<P: Pattern>(self) -> Result<Tensor<P, T>> {
+    pub(super) fn into_erased(self, format: Format, width: Width) -> Result<Erased<T>> {
         let Entries { contraction, placed, values, fill, has_lanes, limit } = self;
-        Ok(Tensor::from_valid(placed.pattern(&contraction, has_lanes, limit)?, values, fill))
+        let pattern = placed.pattern((format, width), &contraction, has_lanes, limit)?;
+        Ok(Tensor::from_valid(pattern, values, fill))
     }
 }

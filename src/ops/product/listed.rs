@@ -9,8 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::{Shape, ravel, step, unravel};
 use crate::convert::{check_result, dense_bytes};
 use crate::element::Element;
-use crate::pattern::Pattern;
-use crate::tensor::Tensor;
+use crate::tensor::erased::SparseRef;
 
 /// Writes the row-major positions of the elements from one on within some axes, in increasing order, as if these had
 /// these lengths.
@@ -27,9 +26,10 @@ pub struct Listed<'a, T: Clone> {
 
 impl<'a, T: Element> Listed<'a, T> {
     /// The entries of a tensor.
-    pub(crate) fn of_tensor<P: Pattern>(x: &'a Tensor<P, T>, gap: Option<T>) -> Self {
+    pub(crate) fn of_tensor(x: SparseRef<'a, T>, gap: Option<T>) -> Self {
+        let pattern = x.pattern();
         let place = |axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]| {
-            x.pattern().number_within(axes, lengths, start, positions);
+            pattern.number_within(axes, lengths, start, positions);
         };
         Listed { values: x.values().into(), shape: x.shape().clone(), gap, place: Box::new(place) }
     }

@@ -11,8 +11,8 @@ use crate::kernels::semiring::{
     Product as Times, Second, Semiring, Sum, Ways,
 };
 use crate::ops::operand::Operand;
-use crate::pattern::Pattern;
-use crate::tensor::Tensor;
+use crate::pattern::{AnyPattern, Pattern};
+use crate::tensor::erased::{Erased, SparseRef};
 
 /// The options of [`matmul_with`](matmul_with()): what it multiplies and adds by, and where. A plain pattern converts
 /// to the plain product on it.
@@ -150,13 +150,13 @@ impl Matmul<'static> {
 impl<S> Matmul<'_, S> {
     /// The result has entries where the pattern has some, and nowhere else; it takes the place of another mask.
     pub fn mask<P: Pattern>(self, pattern: &P) -> Matmul<'_, S> {
-        Matmul { semiring: self.semiring, mask: Some(Mask { pattern, is_complement: false }) }
+        Matmul { semiring: self.semiring, mask: Some(Mask { pattern: pattern.any(), is_complement: false }) }
     }
 
     /// The result has no entries where the pattern has some; it takes the place of another mask.
     #[doc(alias = "complement")]
     pub fn without<P: Pattern>(self, pattern: &P) -> Matmul<'_, S> {
-        Matmul { semiring: self.semiring, mask: Some(Mask { pattern, is_complement: true }) }
+        Matmul { semiring: self.semiring, mask: Some(Mask { pattern: pattern.any(), is_complement: true }) }
     }
 }
 
@@ -260,13 +260,14 @@ pub fn matmul_with<'m, X: Operand, Y: Operand<Elem = X::Elem>, S: Semiring<X::El
 
 /// The product of the entries of two tensors over a semiring that is known at run time only, on a mask or on its
 /// complement.
-pub(crate) fn matmul_with_entries<P: Pattern, T: Ring>(
-    x: &Tensor<P, T>,
-    y: &Tensor<P, T>,
+pub(crate) fn matmul_with_entries<T: Ring>(
+    x: SparseRef<'_, T>,
+    y: SparseRef<'_, T>,
     semiring: Chosen<T>,
-    mask: Option<(&P, bool)>,
-) -> Result<Tensor<P, T>> {
+    mask: Option<(&AnyPattern, bool)>,
+) -> Result<Erased<T>> {
     let product = Product { operation: "matmul_with", semiring, fill: semiring.zero(), counts_gaps: false };
     let mask = mask.map(|(pattern, is_complement)| Mask { pattern, is_complement });
-    product.of_masked(&Scattered::new(x, None), &Scattered::new(y, None), mask)?.into_tensor()
+    let found = product.of_masked(&Scattered::new(x, None), &Scattered::new(y, None), mask)?;
+    found.into_erased(x.pattern().format(), x.pattern().width())
 }

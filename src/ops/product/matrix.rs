@@ -9,7 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::Element;
 use crate::kernels::dots::{NoDot, Rows};
-use crate::pattern::Pattern;
+use crate::pattern::AnyPattern;
 
 /// Rows along the last axis of an array, of which each entry of a pattern stands for one.
 pub(super) struct Matrix<'a, T: Clone> {
@@ -43,7 +43,7 @@ impl<'a, T: Element> Matrix<'a, T> {
     }
 
     /// Writes the row of each entry from `start` on.
-    pub(super) fn number<P: Pattern>(&self, pattern: &P, start: usize, numbers: &mut [usize]) {
+    pub(super) fn number(&self, pattern: &AnyPattern, start: usize, numbers: &mut [usize]) {
         pattern.number_within(&self.axes, &self.lengths, start, numbers);
     }
 

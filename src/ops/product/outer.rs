@@ -5,9 +5,7 @@ use ndarray::{ArrayD, ArrayViewD};
 use super::listed::Listed;
 use super::matrix::{in_order, refused};
 use crate::base::alloc::{self, Allocated};
-use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
-use crate::base::index::{Index, check_axes};
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, ravel, step, unravel};
 use crate::base::threads;
@@ -16,10 +14,11 @@ use crate::element::{Element, Float, Ring};
 use crate::kernels::pairs::{of_left, of_right, products};
 use crate::kernels::sort;
 use crate::kernels::zip::all_finite;
-use crate::ops::operand::{Operand, Sparse};
+use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
-use crate::pattern::Pattern;
+use crate::pattern::{AnyPattern, AxisCoords, by_slices, by_width};
 use crate::tensor::Tensor;
+use crate::tensor::erased::{Erased, SparseRef};
 
 /// Where the products go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,54 +51,55 @@ impl Pairs {
     }
 }
 
+/// A tensor, and the value that counts at positions where it stores none.
+type Gapped<'a, T> = (SparseRef<'a, T>, Option<T>);
+
 /// The positions of the result of two tensors, and which pair each one is of.
-struct Placed<P> {
-    pattern: P,
+struct Placed {
+    pattern: AnyPattern,
     /// None where the pairs are in order.
     numbers: Option<Vec<usize>>,
 }
 
 /// The coordinates on one axis, each as often as there are entries on the right, or all of them for each on the left.
-fn repeated<I: Index>(coords: &[I], each: usize, all: usize) -> Allocated<Vec<I>> {
-    let count = coords.len();
-    threads::filled(count * each * all, 500, |range, slots: &mut [I]| {
-        slots.iter_mut().zip(range).for_each(|(slot, at)| *slot = coords[at / each % count]);
+fn repeated(coords: &AxisCoords, each: usize, all: usize) -> Allocated<AxisCoords> {
+    by_width!(coords, own => {
+        let count = own.len();
+        let repeated = threads::filled(count * each * all, 500, |range, slots: &mut [_]| {
+            slots.iter_mut().zip(range).for_each(|(slot, at)| *slot = own[at / each % count]);
+        })?;
+        Ok(repeated.into())
     })
 }
 
-fn place<P: Pattern>(x: &P, y: &P, form: Pairs, value_bytes: usize, limit: u64) -> Result<Placed<P>> {
+fn place(x: &AnyPattern, y: &AnyPattern, form: Pairs, value_bytes: usize, limit: u64) -> Result<Placed> {
     let (shape, [_, right]) = form.shapes(x.shape(), y.shape())?;
-    check_axes::<P::Index>(&shape)?;
+    let width = x.width_for(&shape).max(y.width());
     let count = x.nnz() as u128 * y.nnz() as u128;
-    let bytes = shape.rank() * size_of::<P::Index>() + value_bytes;
+    let bytes = shape.rank() * width.bytes() + value_bytes;
     guard::<u8>("the product", count.saturating_mul(bytes as u128), limit, "multiply parts")?;
     let count = count as usize;
-    let of_left = |axis| repeated(&x.axis_coords(axis)?, y.nnz(), 1);
-    let of_right = |axis| repeated(&y.axis_coords(axis)?, 1, x.nnz());
+    let of_left = |axis| repeated(&x.axis(axis)?.in_width(width)?, y.nnz(), 1);
+    let of_right = |axis| repeated(&y.axis(axis)?.in_width(width)?, 1, x.nnz());
     let (rank, x_rank, y_rank) = (shape.rank(), x.shape().rank(), y.shape().rank());
-    let mut coords: Vec<Vec<P::Index>> = if form == Pairs::Outer {
+    let mut coords: Vec<AxisCoords> = if form == Pairs::Outer {
         (0..x_rank).map(of_left).chain((0..y_rank).map(of_right)).collect::<Allocated<_>>()?
     } else {
         let on_axis = |axis: usize| {
             let left = (axis + x_rank).checked_sub(rank).map(of_left).transpose()?;
-            let mut found = left.map_or_else(|| alloc::zeros(count), Ok)?;
-            if let Some(own) = (axis + y_rank).checked_sub(rank) {
-                let inner = of_right(own)?;
-                let both = |(a, b): (&mut P::Index, P::Index)| {
-                    *a = P::Index::from_usize(a.to_usize() * right[axis] + b.to_usize());
-                };
-                found.iter_mut().zip(inner).for_each(both);
+            let left = left.map_or_else(|| AxisCoords::zeros(count, width), Ok)?;
+            match (axis + y_rank).checked_sub(rank) {
+                Some(own) => left.times_plus(right[axis], &of_right(own)?),
+                None => Ok(left),
             }
-            Ok(found)
         };
         (0..rank).map(on_axis).collect::<Allocated<_>>()?
     };
-    let numbers = sort::row_major_order(&coords, count)?;
+    let numbers = by_slices!(&coords, own => sort::row_major_order(&own, count))?;
     if let Some(numbers) = &numbers {
-        coords = coords.iter().map(|axis| sort::gather(axis, numbers)).collect::<Allocated<_>>()?;
+        coords = coords.iter().map(|axis| axis.gather(numbers)).collect::<Allocated<_>>()?;
     }
-    let coords = coords.into_iter().map(Buffer::from).collect();
-    Ok(Placed { pattern: P::from_coords(shape, count, coords, limit)?, numbers })
+    Ok(Placed { pattern: x.of_coords(shape, count, coords, limit)?, numbers })
 }
 
 /// Refuses a fill that is not zero, and what is not finite beside zeros that are not stored.
@@ -118,21 +118,20 @@ fn check_zeros<T: Element>(x: &Listed<'_, T>, is_left: bool, other: bool, form: 
 }
 
 /// Of two sparse operands; if one is a stored view, both are.
-pub(in crate::ops) fn sparse<X: Sparse<Value: Ring>>(
-    x: &X,
-    y: &X,
+pub(in crate::ops) fn sparse<T: Ring>(
+    (x, of_x): Gapped<'_, T>,
+    (y, of_y): Gapped<'_, T>,
     form: Pairs,
-) -> Result<Tensor<X::Pattern, X::Value>> {
-    let (a, b) = (x.tensor(), y.tensor());
-    let (left, right) = (Listed::of_tensor(a, x.gap()), Listed::of_tensor(b, y.gap()));
+) -> Result<Erased<T>> {
+    let (left, right) = (Listed::of_tensor(x, of_x), Listed::of_tensor(y, of_y));
     let (of_left, of_right) = (left.has_zeros(form.name())?, right.has_zeros(form.name())?);
     check_zeros(&left, true, of_right, form)?;
     check_zeros(&right, false, of_left, form)?;
-    let limit = default_limit(a.stored_bytes().saturating_add(b.stored_bytes()));
-    let Placed { pattern, numbers } = place(a.pattern(), b.pattern(), form, size_of::<X::Value>(), limit)?;
-    let values = products(a.values(), b.values(), numbers.as_deref())
-        .map_err(|error| refused::<X::Value>(form.name(), error, |entry| pattern.coords_of(entry)))?;
-    Ok(Tensor::from_valid(pattern, values, X::Value::ZERO))
+    let limit = default_limit(x.stored_bytes().saturating_add(y.stored_bytes()));
+    let Placed { pattern, numbers } = place(x.pattern(), y.pattern(), form, size_of::<T>(), limit)?;
+    let values = products(x.values(), y.values(), numbers.as_deref())
+        .map_err(|error| refused::<T>(form.name(), error, |entry| pattern.coords_of(entry)))?;
+    Ok(Tensor::from_valid(pattern, values, T::ZERO))
 }
 
 /// The row-major position of each entry, of which the last bits are enough.
@@ -168,22 +167,20 @@ fn both<T: Float>(
 }
 
 /// The gradients of [`sparse`].
-#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
-pub(in crate::ops) fn sparse_backward<X: Sparse<Value: Float>, U: Operand<Elem = X::Value>>(
-    x: &X,
-    y: &X,
+pub(in crate::ops) fn sparse_backward<T: Float, U: Operand<Elem = T>>(
+    (x, of_x): Gapped<'_, T>,
+    (y, of_y): Gapped<'_, T>,
     form: Pairs,
     upstream: &U,
-) -> Result<(Tensor<X::Pattern, X::Value>, Tensor<X::Pattern, X::Value>)> {
-    let (a, b) = (x.tensor(), y.tensor());
-    let limit = default_limit(a.stored_bytes().saturating_add(b.stored_bytes()));
-    check_upstream(upstream, &form.shapes(a.shape(), b.shape())?.0)?;
-    let Placed { pattern, numbers } = place(a.pattern(), b.pattern(), form, size_of::<X::Value>(), limit)?;
+) -> Result<(Erased<T>, Erased<T>)> {
+    let limit = default_limit(x.stored_bytes().saturating_add(y.stored_bytes()));
+    check_upstream(upstream, &form.shapes(x.shape(), y.shape())?.0)?;
+    let Placed { pattern, numbers } = place(x.pattern(), y.pattern(), form, size_of::<T>(), limit)?;
     let gradients = upstream.at_entries(&pattern)?;
-    let (left, right) = (Listed::of_tensor(a, x.gap()), Listed::of_tensor(b, y.gap()));
+    let (left, right) = (Listed::of_tensor(x, of_x), Listed::of_tensor(y, of_y));
     let (dx, dy) = both(&left, &right, gradients, numbers.as_deref())?;
-    let zero = X::Value::ZERO;
-    Ok((Tensor::from_valid(a.pattern().clone(), dx, zero), Tensor::from_valid(b.pattern().clone(), dy, zero)))
+    let of = |x: SparseRef<'_, T>, values| Tensor::from_valid(x.pattern().clone(), values, T::ZERO);
+    Ok((of(x, dx), of(y, dy)))
 }
 
 /// The pair of each element of a result of arrays, if they are not in order.

@@ -15,8 +15,9 @@ use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::ops::{mul, mul_nonzero};
 
-use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::pattern::{AnyPattern, CooPattern, CsrPattern, Pattern};
 use crate::tensor::Tensor;
+use crate::tensor::erased::{Erased, SparseRef};
 use crate::tensor::stored::Stored;
 
 const NAME: &str = "sddmm";
@@ -58,7 +59,7 @@ impl<'a, T: Ring> Factors<'a, T> {
     }
 
     /// The dots at the entries of a pattern.
-    fn dots<P: Pattern>(&self, pattern: &P) -> Result<Vec<T>> {
+    fn dots(&self, pattern: &AnyPattern) -> Result<Vec<T>> {
         let left = |start: usize, numbers: &mut [usize]| self.left.number(pattern, start, numbers);
         let right = |start: usize, numbers: &mut [usize]| self.right.number(pattern, start, numbers);
         dots(pattern.nnz(), &[(self.left.rows(), &left), (self.right.rows(), &right)])
@@ -67,8 +68,8 @@ impl<'a, T: Ring> Factors<'a, T> {
 
     /// The sums of the rows of one factor, times the values of the entries, at the rows of the other one; without the
     /// entries whose upstream gradient is zero.
-    fn gathered<P: Pattern>(
-        pattern: &P,
+    fn gathered(
+        pattern: &AnyPattern,
         [values, upstream]: [&[T]; 2],
         from: &Matrix<'_, T>,
         into: &Matrix<'_, T>,
@@ -87,18 +88,18 @@ impl<'a, T: Ring> Factors<'a, T> {
 }
 
 /// What `sddmm` of a pattern of either format gives.
-pub(crate) fn forward<P: Pattern, T: Ring>(
-    pattern: &P,
+pub(crate) fn forward<T: Ring>(
+    pattern: &AnyPattern,
     l: &ArrayViewD<'_, T>,
     r: &ArrayViewD<'_, T>,
-) -> Result<Tensor<P, T>> {
+) -> Result<Erased<T>> {
     let values = Factors::new(pattern.shape(), l, r)?.dots(pattern)?;
     Ok(Tensor::from_valid(pattern.clone(), values, T::ZERO))
 }
 
 /// The gradients of both factors, from that of each entry and the upstream gradient that it came from.
-fn backward<P: Pattern, T: Ring>(
-    pattern: &P,
+fn backward<T: Ring>(
+    pattern: &AnyPattern,
     gradients: [&[T]; 2],
     l: &ArrayViewD<'_, T>,
     r: &ArrayViewD<'_, T>,
@@ -110,14 +111,14 @@ fn backward<P: Pattern, T: Ring>(
 }
 
 /// What `sddmm_backward` of a pattern of either format gives.
-pub(crate) fn gradients<P: Pattern, T: Float>(
-    pattern: &P,
+pub(crate) fn gradients<T: Float>(
+    pattern: &AnyPattern,
     l: &ArrayViewD<'_, T>,
     r: &ArrayViewD<'_, T>,
     upstream: &impl Operand<Elem = T>,
 ) -> Result<(ArrayD<T>, ArrayD<T>)> {
     check_upstream(upstream, pattern.shape())?;
-    let gradients = upstream.at_entries(pattern)?;
+    let gradients = upstream.at_entries(pattern.any())?;
     backward(pattern, [&gradients; 2], l, r)
 }
 
@@ -131,7 +132,7 @@ macro_rules! methods_of_patterns {
                 l: &ArrayBase<impl Data<Elem = T>, L>,
                 r: &ArrayBase<impl Data<Elem = T>, R>,
             ) -> Result<Tensor<Self, T>> {
-                forward(self, &l.view().into_dyn(), &r.view().into_dyn())
+                Tensor::from_erased(forward(self.any(), &l.view().into_dyn(), &r.view().into_dyn())?)
             }
 
             /// The gradients of both factors of [`sddmm`](Self::sddmm): as [`Stored::sddmm_backward`] has them, of
@@ -147,7 +148,7 @@ macro_rules! methods_of_patterns {
                 r: &ArrayBase<impl Data<Elem = T>, R>,
                 upstream: &impl Operand<Elem = T>,
             ) -> Result<(ArrayD<T>, ArrayD<T>)> {
-                gradients(self, &l.view().into_dyn(), &r.view().into_dyn(), upstream)
+                gradients(self.any(), &l.view().into_dyn(), &r.view().into_dyn(), upstream)
             }
         }
     )*};
@@ -249,8 +250,8 @@ impl<P: Pattern, T: Ring> Stored<'_, P, T> {
         l: &ArrayBase<impl Data<Elem = T>, L>,
         r: &ArrayBase<impl Data<Elem = T>, R>,
     ) -> Result<Tensor<P, T>> {
-        let x = self.tensor();
-        times(x, &forward(x.pattern(), &l.view().into_dyn(), &r.view().into_dyn())?)
+        let x = self.tensor().sparse();
+        Tensor::from_erased(times(&x.to_erased(), forward(x.pattern(), &l.view().into_dyn(), &r.view().into_dyn())?)?)
     }
 
     /// The gradients of the entries, of the factor on the left and of that on the right of [`sddmm`](Stored::sddmm).
@@ -289,22 +290,34 @@ impl<P: Pattern, T: Ring> Stored<'_, P, T> {
     where
         T: Float,
     {
-        let (x, l, r) = (self.tensor(), l.view().into_dyn(), r.view().into_dyn());
-        check_upstream(upstream, x.shape())?;
-        let gradient = Tensor::from_valid(x.pattern().clone(), upstream.at_entries(x.pattern())?, T::ZERO);
-        let dx = received(&gradient, &forward(x.pattern(), &l, &r)?)?;
-        let of_dots = received(&gradient, x)?;
-        let (dl, dr) = backward(x.pattern(), [of_dots.values(), gradient.values()], &l, &r)?;
-        Ok((dx, dl, dr))
+        let (x, l, r) = (self.tensor().sparse(), l.view().into_dyn(), r.view().into_dyn());
+        let (dx, dl, dr) = of_entries(x, &l, &r, upstream)?;
+        Ok((Tensor::from_erased(dx)?, dl, dr))
     }
 }
 
+/// The gradients of the entries and of both factors of their product with the dots.
+#[allow(clippy::type_complexity)] // three results, each as it is spelled elsewhere
+fn of_entries<T: Float>(
+    x: SparseRef<'_, T>,
+    l: &ArrayViewD<'_, T>,
+    r: &ArrayViewD<'_, T>,
+    upstream: &impl Operand<Elem = T>,
+) -> Result<(Erased<T>, ArrayD<T>, ArrayD<T>)> {
+    check_upstream(upstream, x.shape())?;
+    let gradient = Tensor::from_valid(x.pattern().clone(), upstream.at_entries(x.pattern())?, T::ZERO);
+    let dx = received(&gradient, forward(x.pattern(), l, r)?)?;
+    let of_dots = received(&gradient, x.to_erased())?;
+    let (dl, dr) = backward(x.pattern(), [of_dots.values(), gradient.values()], l, r)?;
+    Ok((dx, dl, dr))
+}
+
 /// The gradients times the entries of another tensor of one pattern.
-fn received<P: Pattern, T: Ring>(gradient: &Tensor<P, T>, y: &Tensor<P, T>) -> Result<Tensor<P, T>> {
-    mul_nonzero(&gradient.stored(), y.clone().with_fill(gradient.fill()).stored())
+fn received<T: Ring>(gradient: &Erased<T>, y: Erased<T>) -> Result<Erased<T>> {
+    mul_nonzero(&gradient.stored(), y.with_fill(gradient.fill()).stored())
 }
 
 /// The products of the entries of two tensors of one pattern.
-fn times<P: Pattern, T: Ring>(x: &Tensor<P, T>, y: &Tensor<P, T>) -> Result<Tensor<P, T>> {
-    Ok(mul(&x.stored(), y.clone().with_fill(x.fill()).stored())?.with_fill(T::ZERO))
+fn times<T: Ring>(x: &Erased<T>, y: Erased<T>) -> Result<Erased<T>> {
+    Ok(mul(&x.stored(), y.with_fill(x.fill()).stored())?.with_fill(T::ZERO))
 }

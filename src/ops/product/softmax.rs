@@ -12,10 +12,10 @@ use crate::kernels::group::Groups;
 use crate::kernels::softmax::{Softmax, in_groups};
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
-use crate::pattern::Pattern;
 use crate::plan::group::Cells;
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
+use crate::tensor::erased::{Erased, SparseRef};
 #[allow(unused_imports)] // for the pages
 use crate::tensor::stored::Stored;
 
@@ -41,12 +41,12 @@ pub(crate) fn refused_by_label<U>(form: Softmax) -> Result<U> {
 }
 
 /// Among the stored entries of a tensor.
-pub(crate) fn sparse<P: Pattern, T: Float, G: Float>(
-    x: &Tensor<P, T>,
+pub(crate) fn sparse<T: Float, G: Float>(
+    x: SparseRef<'_, T>,
     form: Softmax,
     axes: &Axes,
     gradients: Option<Vec<G>>,
-) -> Result<Tensor<P, G>> {
+) -> Result<Erased<G>> {
     let fill = match (form, &gradients) {
         (Softmax::Logarithms, None) => G::from_f64(f64::NEG_INFINITY),
         _ => G::ZERO,
@@ -330,5 +330,5 @@ fn backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     axes: &Axes,
 ) -> Result<X::Reduced<U::Elem>> {
     check_upstream(upstream, &Shape::from(x.lengths()))?;
-    x.by_softmax(form, axes, Some(x.elements_of(upstream)?))
+    x.by_softmax(form, axes, Some(x.operand_ref().elements_of(&upstream.operand_ref())?))
 }

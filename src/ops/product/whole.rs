@@ -9,6 +9,7 @@ use super::factor::Factor;
 use super::matmul::plain;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
+use crate::base::index::Index;
 use crate::base::shape::{Shape, saturating_product, unravel};
 use crate::convert::{check_result, dense_array};
 use crate::element::{DType, Element, Float, Number, Ring};
@@ -16,33 +17,28 @@ use crate::kernels::zip::all_finite;
 use crate::ops::operand::Operand;
 use crate::ops::reduce;
 use crate::ops::reduce::dense::all_cells;
-use crate::pattern::{CooPattern, Pattern};
+use crate::pattern::{AnyPattern, CooPattern, Format, of_width};
 use crate::tensor::Tensor;
-use crate::tensor::coo::CooTensor;
+use crate::tensor::erased::{Erased, SparseRef};
 
 /// Entries, or an array in row-major order.
 #[derive(Clone)]
 pub enum Whole<T> {
-    Entries(CooTensor<T, u64>),
+    /// In coordinate format.
+    Entries(Erased<T>),
     Array(ArrayD<T>),
 }
 
 /// The entries of a tensor, with a fill of zero.
-pub(in crate::ops) fn of_tensor<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Result<Whole<T>> {
-    let coords = (0..x.rank()).map(|axis| x.pattern().shared_axis(axis)).collect::<Allocated<_>>()?;
-    let pattern = CooPattern::from_valid(x.shape().clone(), x.nnz(), coords).with_index::<u64>()?;
+pub(in crate::ops) fn of_tensor<T: Element>(x: SparseRef<'_, T>) -> Result<Whole<T>> {
+    let pattern = x.pattern().to_coo()?.with_part_of(None);
     Ok(Whole::Entries(Tensor::from_shared(pattern, x.shared_values().clone(), T::ZERO)))
 }
 
 /// The tensor of some entries.
-pub(in crate::ops) fn into_tensor<P: Pattern, T: Element>(x: Whole<T>, limit: u64) -> Result<Tensor<P, T>> {
+pub(in crate::ops) fn into_tensor<T: Element>(x: Whole<T>, format: Format, limit: u64) -> Result<Erased<T>> {
     let Whole::Entries(x) = x else { unreachable!("entries stay entries") };
-    let pattern = x.pattern().with_index::<P::Index>()?;
-    let same: &dyn Any = &pattern;
-    let pattern = match same.downcast_ref::<P>() {
-        Some(same) => same.clone(),
-        None => P::from_coords(x.shape().clone(), x.nnz(), pattern.shared_coords().to_vec(), limit)?,
-    };
+    let pattern = x.pattern().in_format(format, limit)?;
     Ok(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()))
 }
 
@@ -101,12 +97,11 @@ impl<T: Ring> Whole<T> {
         let shape = Shape::from(lengths);
         match self {
             Whole::Entries(x) => {
-                let [one, other] = [first, second].map(|axis| x.pattern().coords(axis));
-                let kept = alloc::collect_some((0..x.nnz()).filter(|&entry| one[entry] == other[entry]))?;
-                let retained = x.pattern().retain(&kept)?;
-                let mut coords = retained.shared_coords().to_vec();
+                let mut coords = x.pattern().axes()?;
+                let kept = coords[first].equal_entries(&coords[second])?;
                 coords.remove(second);
-                let pattern = CooPattern::from_valid(shape, kept.len(), coords);
+                let coords = coords.iter().map(|axis| axis.gather(&kept)).collect::<Allocated<_>>()?;
+                let pattern = AnyPattern::valid_coo(shape, kept.len(), x.pattern().width(), coords);
                 let values = alloc::collect(kept.iter().map(|&entry| x.values()[entry]))?;
                 Ok((Whole::Entries(Tensor::from_valid(pattern, values, T::ZERO)), kept))
             }
@@ -172,7 +167,8 @@ impl<T: Ring> Whole<T> {
         }
         Ok(match self {
             Whole::Entries(x) => {
-                Whole::Entries(x.permute_axes(order.iter().map(|&axis| axis as isize).collect::<Vec<_>>())?)
+                let order: Vec<isize> = order.iter().map(|&axis| axis as isize).collect();
+                Whole::Entries(of_width!(x.pattern().width(), I => permuted::<I, T>(x, &order)?))
             }
             Whole::Array(x) => Whole::Array(in_order(x.view().permuted_axes(order.to_vec()).to_owned())?),
         })
@@ -181,7 +177,10 @@ impl<T: Ring> Whole<T> {
     /// In another shape of as many positions.
     pub(super) fn reshaped(&self, shape: &Shape) -> Result<Self> {
         Ok(match self {
-            Whole::Entries(x) => Whole::Entries(x.reshape(shape)?),
+            Whole::Entries(x) => {
+                let pattern = x.pattern().reshape(shape.clone())?;
+                Whole::Entries(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()))
+            }
             Whole::Array(x) => {
                 check_result::<T>(shape, size_of_val(self.values()))?;
                 let shaped = x.clone().into_shape_with_order(IxDyn(shape));
@@ -195,8 +194,8 @@ impl<T: Ring> Whole<T> {
         let product = plain::<T>("einsum");
         Ok(match (self, other) {
             (Whole::Entries(x), Whole::Entries(y)) => {
-                let found = product.of(&Factor::sparse(x, None), &Factor::sparse(y, None))?;
-                Whole::Entries(found.into_tensor()?)
+                let found = product.of(&Factor::sparse(x.sparse(), None), &Factor::sparse(y.sparse(), None))?;
+                Whole::Entries(found.into_erased(Format::Coo, x.pattern().width())?)
             }
             (Whole::Array(x), Whole::Array(y)) => {
                 Whole::Array(product.of(&Factor::array(x.view())?, &Factor::array(y.view())?)?.into_array())
@@ -238,6 +237,12 @@ impl<T: Float> Whole<T> {
             _ => unreachable!("operands are of one kind"),
         })
     }
+}
+
+/// The entries in another order of their axes.
+fn permuted<I: Index, T: Element>(x: &Erased<T>, order: &[isize]) -> Result<Erased<T>> {
+    let x = Tensor::<CooPattern<I>, T>::from_erased(x.clone())?;
+    Ok(x.permute_axes(order)?.sparse().to_erased())
 }
 
 /// A sum in the type of its terms; of `bool` it is "or".

@@ -5,13 +5,12 @@ use std::convert::identity;
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
-use crate::base::index::Index;
 use crate::element::Element;
+use crate::kernels::cells::StoredCells;
 use crate::kernels::fold::{Fold, Kept};
 use crate::kernels::group::Gaps;
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::scatter::{Cell, scatter_states};
-use crate::kernels::sort::Arrays;
 use crate::ops::operand::Operand;
 
 /// The descriptor of [`all`].
@@ -55,12 +54,7 @@ impl<T: Element> Fold<T> for All {
     }
 
     /// Where there are few cells no entries are grouped.
-    fn by_coords<I: Index>(
-        &self,
-        kept: &Kept<'_, I>,
-        values: &[T],
-        gaps: &Gaps<T>,
-    ) -> Allocated<Option<Arrays<I, bool>>> {
+    fn by_coords(&self, kept: &Kept<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<bool>>> {
         let add = |all: &mut bool, value: T| {
             *all &= value.is_truthy();
             true

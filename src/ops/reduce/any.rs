@@ -3,16 +3,15 @@
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
-use crate::base::index::Index;
 use crate::element::Element;
 use crate::kernels::any::{any_of_lanes, any_of_slice};
-use crate::kernels::cells::CellMap;
+use crate::kernels::bits::{Truths, truths_of};
+use crate::kernels::cells::{CellMap, StoredCells};
 use crate::kernels::fold::{Fold, Kept, fold_lanes};
 use crate::kernels::group::Gaps;
 use crate::kernels::merge::any_merged;
 use crate::kernels::op::{Op, Outcome, Outcomes};
 use crate::kernels::runs::any_of_runs;
-use crate::kernels::sort::Arrays;
 use crate::ops::operand::Operand;
 
 /// The descriptor of [`any()`].
@@ -63,24 +62,23 @@ impl<T: Element> Fold<T> for Any {
         Ok(())
     }
 
-    fn by_coords<I: Index>(
-        &self,
-        kept: &Kept<'_, I>,
-        values: &[T],
-        gaps: &Gaps<T>,
-    ) -> Allocated<Option<Arrays<I, bool>>> {
-        let Kept { coords, lengths, lead, in_runs, .. } = *kept;
+    fn by_coords(&self, kept: &Kept<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<bool>>> {
         if gaps.fill.is_some_and(T::is_truthy) {
             return Ok(None);
         }
-        let cells = if lead {
-            any_of_runs(coords, values)
-        } else if CellMap::pays(kept.cells(), values.len()) {
-            CellMap::of_values(coords, lengths, values, in_runs)?.into_arrays(lengths)
-        } else {
-            any_merged(coords, values.len(), |entry| values[entry].is_truthy())
-        };
-        cells.map(Some)
+        any_of_cells(kept, values.len(), &truths_of(values)).map(Some)
+    }
+}
+
+/// The cells that some of `count` entries fall into, and whether any of these is truthy.
+fn any_of_cells(kept: &Kept<'_>, count: usize, truths: &Truths<'_>) -> Allocated<StoredCells<bool>> {
+    if kept.lead {
+        any_of_runs(&kept.coords, count, truths)
+    } else if CellMap::pays(kept.cells(), count) {
+        CellMap::of_truths(kept, count, truths)?.into_cells(kept.lengths, kept.coords.width())
+    } else {
+        let (coords, results) = any_merged(&kept.coords, count, truths)?;
+        Ok(StoredCells { coords, results })
     }
 }
 

@@ -3,13 +3,12 @@
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
-use crate::base::index::Index;
 use crate::element::Element;
+use crate::kernels::cells::StoredCells;
 use crate::kernels::fold::{Fold, Kept};
 use crate::kernels::group::Gaps;
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::kernels::scatter::{Cell, scatter_states};
-use crate::kernels::sort::Arrays;
 use crate::ops::operand::Operand;
 
 /// The descriptor of [`count_nonzero`].
@@ -50,12 +49,7 @@ impl<T: Element> Fold<T> for CountNonzero {
     }
 
     /// Where there are few cells no entries are grouped.
-    fn by_coords<I: Index>(
-        &self,
-        kept: &Kept<'_, I>,
-        values: &[T],
-        gaps: &Gaps<T>,
-    ) -> Allocated<Option<Arrays<I, u64>>> {
+    fn by_coords(&self, kept: &Kept<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<u64>>> {
         let add = |count: &mut usize, value: T| {
             *count += usize::from(value.is_truthy());
             true

@@ -5,15 +5,14 @@ use std::array::from_fn;
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
-use crate::base::index::Index;
 use crate::element::{Abreast, Float, Known, Real};
+use crate::kernels::cells::StoredCells;
 use crate::kernels::extreme::{extreme_of_many, extremes_abreast, is_beyond, key_of, missing, of_key};
 use crate::kernels::fold::{Fold, Kept};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::kernels::scatter::{Cell, scatter_states};
-use crate::kernels::sort::Arrays;
 use crate::ops::operand::Operand;
 
 /// The descriptor of the extremes: the greatest element or the least, with the NaNs or without.
@@ -81,7 +80,7 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
     }
 
     /// Where there are few cells no entries are grouped: of the keys of their elements the greatest is found.
-    fn by_coords<I: Index>(&self, kept: &Kept<'_, I>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<Arrays<I, T>>> {
+    fn by_coords(&self, kept: &Kept<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<T>>> {
         let add = |key: &mut i64, value| {
             *key = (*key).max(key_of::<GREATEST, SKIPS_NAN, T>(value));
             true

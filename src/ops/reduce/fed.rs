@@ -17,11 +17,11 @@ use crate::kernels::in_cells::fold_cells;
 use crate::kernels::op::Op;
 use crate::kernels::ordered::Ordered;
 use crate::kernels::partial::{Partial, partial, state_of};
-use crate::ops::operand::Sparse;
-use crate::pattern::Pattern;
+use crate::pattern::AnyPattern;
 use crate::plan::group::{Cells, of_numbers, position_in_group};
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
+use crate::tensor::erased::Erased;
 
 /// A tensor, or its stored view, whose values are computed when they are reduced. Folds and holistic reductions alone
 /// are asked of it.
@@ -55,7 +55,7 @@ fn not_fed<O: Op>(_: O) -> Error {
 }
 
 /// The cells of a reduction whose entries stand side by side.
-fn cells<P: Pattern, O: Op>(pattern: &P, op: O, reduction: &Reduction) -> Result<Cells<P>> {
+fn cells<O: Op>(pattern: &AnyPattern, op: O, reduction: &Reduction) -> Result<Cells> {
     match reduction.is_fed() {
         true => Cells::new(pattern, reduction),
         false => Err(not_fed(op)),
@@ -63,15 +63,16 @@ fn cells<P: Pattern, O: Op>(pattern: &P, op: O, reduction: &Reduction) -> Result
 }
 
 /// A fold over some axes.
-pub(crate) fn fold<P: Pattern, T: Element, F: Fold<T>>(
-    x: &Fed<'_, P, T>,
+pub(crate) fn fold<T: Element, F: Fold<T>>(
+    x: &Entries<'_, T>,
+    states: Option<States<'_>>,
     op: F,
     axes: &Axes,
-) -> Result<Tensor<P, F::Out>> {
-    let entries = Sparse::entries(x);
-    match &x.states {
+) -> Result<Erased<F::Out>> {
+    match states {
         None => {
-            fold_by(&entries, op, axes, |reduction, gaps| of_pieces(&entries, &*x.source, op, reduction, &gaps.gaps))
+            let source = x.source.ok_or_else(|| not_fed(op))?;
+            fold_by(x, op, axes, |reduction, gaps| of_pieces(x, source, op, reduction, &gaps.gaps))
         }
         Some(States::Asked(place)) => {
             *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(partial::<T, F>(op));
@@ -79,19 +80,19 @@ pub(crate) fn fold<P: Pattern, T: Element, F: Fold<T>>(
         }
         Some(States::Order(_) | States::Ranked(_)) => Err(not_fed(op)),
         Some(States::Found(found)) => {
-            fold_by(&entries, op, axes, |reduction, gaps| of_states(&entries, found, op, reduction, &gaps.gaps))
+            fold_by(x, op, axes, |reduction, gaps| of_states(x, found, op, reduction, &gaps.gaps))
         }
     }
 }
 
 /// The cells that hold an entry, and the results of a fold there.
-fn of_pieces<P: Pattern, T: Element, F: Fold<T>>(
-    x: &Entries<'_, P, T>,
+fn of_pieces<T: Element, F: Fold<T>>(
+    x: &Entries<'_, T>,
     source: &dyn Source<T>,
     op: F,
     reduction: &Reduction,
     gaps: &Gaps<T>,
-) -> Result<(P, Vec<F::Out>)> {
+) -> Result<(AnyPattern, Vec<F::Out>)> {
     let Cells { pattern, groups } = match source.is_poured() {
         true if saturating_product(reduction.kept_lengths()) != 1 => return of_cells(x, source, op, reduction, gaps),
         // One entry, which stands for the only cell wherever the kept axes are.
@@ -108,13 +109,13 @@ fn of_pieces<P: Pattern, T: Element, F: Fold<T>>(
 }
 
 /// The cells that values of any order fall into, and the results of a fold there.
-fn of_cells<P: Pattern, T: Element, F: Fold<T>>(
-    x: &Entries<'_, P, T>,
+fn of_cells<T: Element, F: Fold<T>>(
+    x: &Entries<'_, T>,
     source: &dyn Source<T>,
     op: F,
     reduction: &Reduction,
     gaps: &Gaps<T>,
-) -> Result<(P, Vec<F::Out>)> {
+) -> Result<(AnyPattern, Vec<F::Out>)> {
     let lengths = reduction.kept_lengths();
     let found = fold_cells(op, (reduction.kept(), lengths), source, gaps)
         .map_err(|refusal| refused_at(F::NAME, refusal, reduction, lengths))?;
@@ -123,13 +124,13 @@ fn of_cells<P: Pattern, T: Element, F: Fold<T>>(
 }
 
 /// The same, of cells whose entries were folded elsewhere: the pattern has one entry of each.
-fn of_states<P: Pattern, T: Element, F: Fold<T>>(
-    x: &Entries<'_, P, T>,
+fn of_states<T: Element, F: Fold<T>>(
+    x: &Entries<'_, T>,
     found: &[(u64, &[u8])],
     op: F,
     reduction: &Reduction,
     gaps: &Gaps<T>,
-) -> Result<(P, Vec<F::Out>)> {
+) -> Result<(AnyPattern, Vec<F::Out>)> {
     let wrong = || Error::Argument { operation: F::NAME, why: "what was folded elsewhere is no state of it".into() };
     let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
     if groups.len() != found.len() || x.pattern.nnz() != found.len() {
@@ -147,32 +148,32 @@ fn of_states<P: Pattern, T: Element, F: Fold<T>>(
 }
 
 /// A holistic reduction over some axes.
-pub(crate) fn ranked<P: Pattern, T: Element, H: Holistic<T>>(
-    x: &Fed<'_, P, T>,
+pub(crate) fn ranked<T: Element, H: Holistic<T>>(
+    x: &Entries<'_, T>,
+    states: Option<States<'_>>,
     op: H,
     axes: &Axes,
-) -> Result<Tensor<P, H::Out>> {
-    let entries = Sparse::entries(x);
-    match &x.states {
+) -> Result<Erased<H::Out>> {
+    match states {
         Some(States::Order(place)) => {
-            *place.lock().unwrap_or_else(PoisonError::into_inner) = op.middles(x.gap);
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = op.middles(x.fill);
             Err(not_fed(op))
         }
         Some(States::Ranked(found)) => {
-            holistic_by(&entries, op, axes, |reduction, _, unseen| of_ranks(&entries, found, op, reduction, unseen))
+            holistic_by(x, op, axes, |reduction, _, unseen| of_ranks(x, found, op, reduction, unseen))
         }
-        _ => sparse::holistic(&entries, op, axes),
+        _ => sparse::holistic(x, op, axes),
     }
 }
 
 /// The cells that hold an entry, and the results there, from the keys of the values in the middle, where there are any.
-fn of_ranks<P: Pattern, T: Element, H: Holistic<T>>(
-    x: &Entries<'_, P, T>,
+fn of_ranks<T: Element, H: Holistic<T>>(
+    x: &Entries<'_, T>,
     found: &[Option<[u64; 2]>],
     op: H,
     reduction: &Reduction,
     unseen: H::Out,
-) -> Result<(P, Vec<H::Out>)> {
+) -> Result<(AnyPattern, Vec<H::Out>)> {
     let wrong = || Error::Argument { operation: H::NAME, why: "what was found elsewhere is no key of it".into() };
     let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
     if groups.len() != found.len() || x.pattern.nnz() != found.len() {
@@ -188,14 +189,14 @@ fn of_ranks<P: Pattern, T: Element, H: Holistic<T>>(
 }
 
 /// The cells that hold an entry, and the results of a holistic reduction there.
-pub(super) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
-    x: &Entries<'_, P, T>,
+pub(super) fn holistic<T: Element, H: Holistic<T>>(
+    x: &Entries<'_, T>,
     source: &dyn Source<T>,
     op: H,
     reduction: &Reduction,
     gaps: &Gaps<T>,
     blank: H::Out,
-) -> Result<(P, Vec<H::Out>)> {
+) -> Result<(AnyPattern, Vec<H::Out>)> {
     if source.is_poured() {
         return holistic_poured(x, source, op, reduction, gaps);
     }
@@ -208,13 +209,13 @@ pub(super) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
 }
 
 /// The only cell, of which the pattern has one entry, and the result of a holistic reduction there.
-fn holistic_poured<P: Pattern, T: Element, H: Holistic<T>>(
-    x: &Entries<'_, P, T>,
+fn holistic_poured<T: Element, H: Holistic<T>>(
+    x: &Entries<'_, T>,
     source: &dyn Source<T>,
     op: H,
     reduction: &Reduction,
     gaps: &Gaps<T>,
-) -> Result<(P, Vec<H::Out>)> {
+) -> Result<(AnyPattern, Vec<H::Out>)> {
     let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
     let found = op
         .of_poured(&|take| source.feed(0..usize::MAX, take), gaps)

@@ -313,7 +313,7 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
         self.operand.by_select_backward(op, upstream)
     }
 
-    fn at_entries<P: Pattern>(&self, result: &P) -> Result<Vec<X::Elem>> {
+    fn at_entries(&self, result: &crate::pattern::AnyPattern) -> Result<Vec<X::Elem>> {
         self.operand.at_entries(result)
     }
 
@@ -321,21 +321,8 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
         self.operand.zip_array(array, op)
     }
 
-    fn elements_of<U: Operand>(&self, other: &U) -> Result<Vec<U::Elem>> {
-        self.operand.elements_of(other)
-    }
-
-    fn elements_beside<U: Operand>(&self, other: &U, shape: &Shape) -> Result<Vec<U::Elem>> {
-        self.operand.elements_beside(other, shape)
-    }
-
-    type InShape<'a>
-        = X::InShape<'a>
-    where
-        Self: 'a;
-
-    fn in_shape(&self, shape: &Shape) -> Result<X::InShape<'_>> {
-        self.operand.in_shape(shape)
+    fn operand_ref(&self) -> crate::ops::operand::OperandRef<'_, X::Elem> {
+        self.operand.operand_ref()
     }
 
     fn by_softmax<G: Float>(&self, form: Softmax, _: &Axes, _: Option<Vec<G>>) -> Result<X::Reduced<G>>
@@ -374,12 +361,6 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
 
     fn counts_gaps(&self) -> bool {
         self.operand.counts_gaps()
-    }
-
-    type Marks = X::Marks;
-
-    fn marks(&self) -> Result<Option<X::Marks>> {
-        self.operand.marks()
     }
 
     fn listed(&self) -> Result<Listed<'_, X::Elem>> {

@@ -1,6 +1,7 @@
 //! The drivers of what ranks the elements along an axis.
 
 use std::borrow::Cow;
+use std::iter::repeat_n;
 use std::ops::Range;
 
 use ndarray::{ArrayD, ArrayViewD, Axis};
@@ -10,9 +11,8 @@ use super::dense::all_cells;
 use super::sparse::Entries;
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::{Axes, normalize_axis};
-use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
-use crate::base::index::{Index, Position, check_axes};
+use crate::base::index::{Index, Position, Width, check_axes};
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, saturating_product};
 use crate::base::threads;
@@ -25,10 +25,11 @@ use crate::kernels::holistic::Group;
 use crate::kernels::ranked::{Direction, GAP, NOTHING, Ranked, rank};
 use crate::kernels::sort;
 use crate::ops::operand::Operand;
-use crate::pattern::Pattern;
+use crate::pattern::{AnyPattern, AxisCoords, by_slices, of_width};
 use crate::plan::group::Cells;
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
+use crate::tensor::erased::Erased;
 
 /// A ranking of the elements along one axis.
 pub struct Ranking {
@@ -64,6 +65,11 @@ impl Ranking {
         Ok(Ranking { name, axis, count, direction, shape: shape.into(), asks_positions })
     }
 
+    /// Refuses more ranks than coordinates of type `I` count.
+    pub(crate) fn check_index<I: Index>(&self) -> Result<()> {
+        check_axes::<I>(&self.shape)
+    }
+
     /// Refuses more ranks than there are elements, where nothing can stand in their place.
     fn check_count<T: Real>(&self, length: usize) -> Result<()> {
         if self.count <= length || missing::<T>().is_some() {
@@ -76,28 +82,32 @@ impl Ranking {
 }
 
 /// What stands at each rank of the groups of a sparse operand that hold an entry.
-struct Ranks<P> {
-    pattern: P,
+struct Ranks {
+    pattern: AnyPattern,
     /// Entries of the operand, or gaps, or nothing.
     ranked: Vec<Ranked>,
 }
 
 /// The results of a sparse operand whose own fill is `own`: `of` an element with its position, or of nothing.
-pub(crate) fn sparse<P: Pattern, T: Real, U: Plain>(
-    x: &Entries<'_, P, T>,
+pub(crate) fn sparse<T: Real, U: Plain>(
+    x: &Entries<'_, T>,
     own: T,
     ranking: &Ranking,
     of: impl Fn(Option<(T, u64)>) -> U + Sync + Send,
-) -> Result<Tensor<P, U>> {
+) -> Result<Erased<U>> {
     if ranking.asks_positions && x.fill.is_some() {
         let why = "what is not stored has no place in an order; x.stored() ranks what is".into();
         return Err(Error::Argument { operation: ranking.name, why });
     }
     let (fill, ranks) = (fill(x, own, ranking)?, Ranks::of(x, ranking)?);
+    let position = |entry| match ranking.asks_positions {
+        true => x.pattern.coord(entry, ranking.axis) as u64,
+        false => u64::MAX,
+    };
     let value = |entry| match entry {
         NOTHING => of(None),
         GAP => of(Some((own, u64::MAX))),
-        entry => of(Some((x.values[entry], x.pattern.coord(entry, ranking.axis) as u64))),
+        entry => of(Some((x.values[entry], position(entry)))),
     };
     let values = threads::map(&ranks.ranked, 3000, value)?;
     if ranks.pattern.nnz() as u128 != saturating_product(ranking.shape.iter()) {
@@ -107,7 +117,7 @@ pub(crate) fn sparse<P: Pattern, T: Real, U: Plain>(
 }
 
 /// The fill of a result; none where that is NaN, as of groups without a number.
-fn fill<P: Pattern, T: Real>(x: &Entries<'_, P, T>, own: T, ranking: &Ranking) -> Result<Option<T>> {
+fn fill<T: Real>(x: &Entries<'_, T>, own: T, ranking: &Ranking) -> Result<Option<T>> {
     let length = x.pattern.shape()[ranking.axis];
     match x.fill {
         None => return Ok(Some(own)),
@@ -117,7 +127,7 @@ fn fill<P: Pattern, T: Real>(x: &Entries<'_, P, T>, own: T, ranking: &Ranking) -
 }
 
 /// Refuses a fill that holds at some ranks of a group without an entry, and not at those behind its elements.
-fn check_fill<P: Pattern, T: Real>(x: &Entries<'_, P, T>, fill: Option<T>, ranking: &Ranking) -> Result<()> {
+fn check_fill<T: Real>(x: &Entries<'_, T>, fill: Option<T>, ranking: &Ranking) -> Result<()> {
     let length = x.pattern.shape()[ranking.axis];
     let (Some(_), Some(fill), true) = (x.fill, fill, length < ranking.count) else { return Ok(()) };
     let place = |rank: usize| {
@@ -129,12 +139,12 @@ fn check_fill<P: Pattern, T: Real>(x: &Entries<'_, P, T>, fill: Option<T>, ranki
 }
 
 /// The gradient of a sparse operand: what is chosen receives that of its rank.
-pub(crate) fn sparse_backward<P: Pattern, T: Real, U: Operand>(
-    x: &Entries<'_, P, T>,
+pub(crate) fn sparse_backward<T: Real, U: Operand>(
+    x: &Entries<'_, T>,
     own: T,
     ranking: &Ranking,
     upstream: &U,
-) -> Result<Tensor<P, U::Elem>> {
+) -> Result<Erased<U::Elem>> {
     check_upstream(upstream, &ranking.shape)?;
     fill(x, own, ranking)?;
     let Ranks { pattern, ranked } = Ranks::of(x, ranking)?;
@@ -147,49 +157,73 @@ pub(crate) fn sparse_backward<P: Pattern, T: Real, U: Operand>(
     Ok(Tensor::from_valid(x.pattern.clone(), received, U::Elem::ZERO))
 }
 
-impl<P: Pattern> Ranks<P> {
-    fn of<T: Real>(x: &Entries<'_, P, T>, ranking: &Ranking) -> Result<Self> {
-        check_axes::<P::Index>(&ranking.shape)?;
+impl Ranks {
+    fn of<T: Real>(x: &Entries<'_, T>, ranking: &Ranking) -> Result<Self> {
         let reduction = Reduction::new(x.pattern.shape(), &Axes::from(ranking.axis))?;
         let Cells { pattern: cells, groups } = Cells::new(x.pattern, &reduction)?;
         let size = |group| if x.fill.is_some() { ranking.count } else { ranking.count.min(groups.size(group)) };
         let total = (0..groups.len()).fold(0u128, |total, group| total + size(group) as u128);
         let limit = default_limit(x.pattern.index_bytes().saturating_add(size_of_val(x.values)));
-        let bytes = ranking.shape.rank() * size_of::<P::Index>() + size_of::<T>() + 2 * size_of::<Ranked>();
+        let width = x.pattern.width_for(&ranking.shape);
+        let bytes = ranking.shape.rank() * width.bytes() + size_of::<T>() + 2 * size_of::<Ranked>();
         guard::<u8>("the ranked entries", total.saturating_mul(bytes as u128), limit, "ask for fewer ranks")?;
         let gaps = Gaps { fill: x.fill, extent: reduction.extent() };
         let part = |part| rank_groups(x, &groups, gaps, ranking, part, size);
         let picoseconds = 30_000 * (1 + x.values.len() / groups.len().max(1));
         let ranked = threads::map_parts(groups.len(), picoseconds, 0, part);
         let ranked = alloc::concat(ranked.into_iter().collect::<Allocated<Vec<_>>>()?)?;
-        let coords = (0..ranking.shape.rank()).map(|axis| {
-            let kept = match axis == ranking.axis {
-                true => None,
-                false => Some(cells.axis_coords(axis - usize::from(axis > ranking.axis))?),
-            };
-            let mut coords = alloc::with_capacity(ranked.len())?;
-            for group in 0..groups.len() {
-                coords.extend((0..size(group)).map(|rank| match &kept {
-                    Some(kept) => kept[group],
-                    None => P::Index::from_usize(rank),
-                }));
+        let sizes = Sizes { groups: groups.len(), of: &size, total: ranked.len() };
+        Ranks::in_order(x.pattern, ranking, sizes.coords(&cells, ranking, width)?, ranked, limit)
+    }
+
+    /// What stands at these coordinates, in row-major order.
+    fn in_order(
+        x: &AnyPattern,
+        ranking: &Ranking,
+        mut coords: Vec<AxisCoords>,
+        mut ranked: Vec<Ranked>,
+        limit: u64,
+    ) -> Result<Self> {
+        if let Some(order) = by_slices!(&coords, own => sort::row_major_order(&own, ranked.len()))? {
+            coords = coords.iter().map(|axis| axis.gather(&order)).collect::<Allocated<_>>()?;
+            ranked = sort::gather(&ranked, &order)?;
+        }
+        Ok(Ranks { pattern: x.of_coords(ranking.shape.clone(), ranked.len(), coords, limit)?, ranked })
+    }
+}
+
+/// How many ranks each group has.
+struct Sizes<'a> {
+    groups: usize,
+    of: &'a dyn Fn(usize) -> usize,
+    total: usize,
+}
+
+impl Sizes<'_> {
+    /// The coordinates of the ranks of all groups, whose cells these are.
+    fn coords(&self, cells: &AnyPattern, ranking: &Ranking, width: Width) -> Allocated<Vec<AxisCoords>> {
+        of_width!(width, I => self.coords_as::<I>(cells, ranking))
+    }
+
+    fn coords_as<I: Index>(&self, cells: &AnyPattern, ranking: &Ranking) -> Allocated<Vec<AxisCoords>> {
+        let axis = |axis| {
+            let mut coords = alloc::with_capacity(self.total)?;
+            if axis == ranking.axis {
+                (0..self.groups).for_each(|group| coords.extend((0..(self.of)(group)).map(I::from_usize)));
+            } else {
+                let kept = cells.axis(axis - usize::from(axis > ranking.axis))?.in_width(I::WIDTH)?;
+                let kept = kept.view().iter().enumerate();
+                kept.for_each(|(group, &coord): (usize, &I)| coords.extend(repeat_n(coord, (self.of)(group))));
             }
-            Ok(coords)
-        });
-        let coords = coords.collect::<Allocated<Vec<Vec<P::Index>>>>()?;
-        let order = sort::row_major_order(&coords, ranked.len())?;
-        let (coords, ranked) = match order {
-            Some(order) => (sort::gather_axes(&coords, &order)?, sort::gather(&ranked, &order)?),
-            None => (coords, ranked),
+            Ok(AxisCoords::from(coords))
         };
-        let coords = coords.into_iter().map(Buffer::from).collect();
-        Ok(Ranks { pattern: P::from_coords(ranking.shape.clone(), ranked.len(), coords, limit)?, ranked })
+        (0..ranking.shape.rank()).map(axis).collect()
     }
 }
 
 /// What stands at the ranks of some groups, each of which has so many.
-fn rank_groups<P: Pattern, T: Real>(
-    x: &Entries<'_, P, T>,
+fn rank_groups<T: Real>(
+    x: &Entries<'_, T>,
     groups: &Groups,
     gaps: Gaps<T>,
     ranking: &Ranking,

@@ -1,6 +1,5 @@
 //! The drivers of reductions of sparse tensors, of either format.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::slice;
@@ -9,11 +8,11 @@ use super::{check_countable, check_upstream, fed, refused, refused_at};
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
-use crate::base::few::Few;
 use crate::base::index::{Index, capped_product};
 use crate::base::shape::saturating_product;
 use crate::base::threads;
 use crate::element::{Element, without_sign};
+use crate::kernels::cells::StoredCells;
 use crate::kernels::fed::Source;
 use crate::kernels::fold::{Fold, Kept, fold_gaps, fold_groups, fold_singly};
 use crate::kernels::group::{AllGaps, Gaps, Groups};
@@ -24,16 +23,17 @@ use crate::kernels::lanes::spread as spread_lanes;
 use crate::kernels::op::{Outcome, Outcomes, Refused};
 use crate::kernels::spread::{spread_looked_up, spread_to_entries};
 use crate::ops::operand::Operand;
-use crate::pattern::Pattern;
+use crate::pattern::{AnyPattern, by_width, slices};
 use crate::plan::group::{
     Cells, KeptCoords, Meeting, extents_of, kept_cells, labels_of, of_coords, of_lanes, position_in_group, with_labels,
 };
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
+use crate::tensor::erased::Erased;
 
 /// What a reduction reads of a sparse tensor.
-pub(crate) struct Entries<'a, P, T> {
-    pub(crate) pattern: &'a P,
+pub(crate) struct Entries<'a, T> {
+    pub(crate) pattern: &'a AnyPattern,
     pub(crate) values: &'a [T],
     /// The value of every other position; none where what is absent does not count.
     pub(crate) fill: Option<T>,
@@ -41,7 +41,7 @@ pub(crate) struct Entries<'a, P, T> {
     pub(crate) source: Option<&'a dyn Source<T>>,
 }
 
-impl<P: Pattern, T: Element> Entries<'_, P, T> {
+impl<T: Element> Entries<'_, T> {
     fn gaps(&self, reduction: &Reduction) -> Gaps<T> {
         Gaps { fill: self.fill, extent: reduction.extent() }
     }
@@ -58,22 +58,18 @@ impl<P: Pattern, T: Element> Entries<'_, P, T> {
 }
 
 /// A fold over some axes.
-pub(crate) fn fold<P: Pattern, T: Element, F: Fold<T>>(
-    x: &Entries<'_, P, T>,
-    op: F,
-    axes: &Axes,
-) -> Result<Tensor<P, F::Out>> {
+pub(crate) fn fold<T: Element, F: Fold<T>>(x: &Entries<'_, T>, op: F, axes: &Axes) -> Result<Erased<F::Out>> {
     fold_by(x, op, axes, |reduction, gaps| fold_stored(x, op, reduction, gaps))
 }
 
 /// A fold over some axes, of which `stored` finds the cells that hold an entry, and the results there.
-pub(super) fn fold_by<P: Pattern, T: Element, F: Fold<T>>(
-    x: &Entries<'_, P, T>,
+pub(super) fn fold_by<T: Element, F: Fold<T>>(
+    x: &Entries<'_, T>,
     op: F,
     axes: &Axes,
-    stored: impl FnOnce(&Reduction, &AllGaps<'_, T>) -> Result<(P, Vec<F::Out>)>,
-) -> Result<Tensor<P, F::Out>> {
-    let reduction = Reduction::of(x.pattern, axes)?;
+    stored: impl FnOnce(&Reduction, &AllGaps<'_, T>) -> Result<(AnyPattern, Vec<F::Out>)>,
+) -> Result<Erased<F::Out>> {
+    let reduction = Reduction::new(x.pattern.shape(), axes)?;
     let (gaps, extents) = (x.gaps(&reduction), x.extents(&reduction)?);
     let of = |extent| fold_gaps(op, &Gaps { extent, ..gaps });
     let fill = Fill::new(F::NAME, &reduction, x.most(), extents.as_deref(), &of)?;
@@ -110,7 +106,7 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
 
     /// The result of the cells that hold an entry. The cells of labels that no position has are stored too, unless gaps
     /// give the same whatever the label is.
-    fn complete<P: Pattern>(self, pattern: P, values: Vec<U>, unseen: U) -> Result<Tensor<P, U>> {
+    fn complete(self, pattern: AnyPattern, values: Vec<U>, unseen: U) -> Result<Erased<U>> {
         let unused = self.unused()?;
         let fill = self.beside(&pattern, unseen)?;
         let Some((labels, nothing)) = unused else { return Ok(Tensor::assemble(pattern, values, fill)) };
@@ -135,7 +131,7 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
 
     /// The fill beside the stored cells. Where no cell holds it, it is what one would hold, so that a part of a tensor has
     /// the fill of all of it; `unseen` if there is no such.
-    fn beside<P: Pattern>(&self, stored: &P, unseen: U) -> Result<U> {
+    fn beside(&self, stored: &AnyPattern, unseen: U) -> Result<U> {
         if let Some(extents) = self.extents {
             return Ok(self.of_labels(extents, stored)?.or_else(|| self.of_all(extents)).unwrap_or(unseen));
         }
@@ -148,7 +144,7 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
     }
 
     /// The value of all cells that are not stored, if that is one for all labels that some position has.
-    fn of_labels<P: Pattern>(&self, extents: &[u128], stored: &P) -> Result<Option<U>> {
+    fn of_labels(&self, extents: &[u128], stored: &AnyPattern) -> Result<Option<U>> {
         let mut first: Option<(usize, U)> = None;
         for label in labels_with_gaps(self.reduction, extents, stored)? {
             let refused = |fault| refused(self.operation, fault, self.reduction, None);
@@ -178,12 +174,14 @@ fn is_same<U: Debug>(a: U, b: U) -> bool {
 }
 
 /// The first label for each number of positions, among labels that a position has and a cell of which is not stored.
-fn labels_with_gaps<P: Pattern>(reduction: &Reduction, extents: &[u128], stored: &P) -> Allocated<Vec<usize>> {
+fn labels_with_gaps(reduction: &Reduction, extents: &[u128], stored: &AnyPattern) -> Allocated<Vec<usize>> {
     let place = reduction.place_of_labels().unwrap_or(0);
     let others = reduction.kept_lengths().iter().enumerate().filter(|(at, _)| *at != place);
     let cells = saturating_product(others.map(|(_, length)| length));
     let mut counts: Vec<usize> = alloc::zeros(extents.len())?;
-    labels_of(stored, reduction)?.iter().for_each(|label| counts[label.to_usize()] += 1);
+    by_width!(&labels_of(stored, reduction)?, labels => {
+        labels.iter().for_each(|label| counts[label.to_usize()] += 1);
+    });
     let mut labels = BTreeMap::new();
     for label in (0..extents.len()).filter(|&label| extents[label] > 0 && cells > counts[label] as u128) {
         labels.entry(extents[label]).or_insert(label);
@@ -202,12 +200,12 @@ fn place_of(reduction: &Reduction, label: usize) -> String {
 }
 
 /// The cells that hold an entry, and the results there.
-fn fold_stored<P: Pattern, T: Element, F: Fold<T>>(
-    x: &Entries<'_, P, T>,
+fn fold_stored<T: Element, F: Fold<T>>(
+    x: &Entries<'_, T>,
     op: F,
     reduction: &Reduction,
     gaps: &AllGaps<'_, T>,
-) -> Result<(P, Vec<F::Out>)> {
+) -> Result<(AnyPattern, Vec<F::Out>)> {
     if reduction.is_elementwise() {
         let values =
             fold_singly(op, x.values).map_err(|refusal| refused_entry(x.pattern, F::NAME, refusal, reduction))?;
@@ -233,13 +231,13 @@ fn fold_stored<P: Pattern, T: Element, F: Fold<T>>(
 }
 
 /// The number of positions of each cell, from that of each label.
-fn each_extent<P: Pattern>(cells: &P, reduction: &Reduction, extents: Option<&[u128]>) -> Allocated<Option<Vec<u128>>> {
+fn each_extent(cells: &AnyPattern, reduction: &Reduction, extents: Option<&[u128]>) -> Allocated<Option<Vec<u128>>> {
     extents.map(|extents| extents_of(cells, reduction, extents)).transpose()
 }
 
 /// The error of a group of entries that has no result.
-pub(super) fn refused_group<P: Pattern>(
-    pattern: &P,
+pub(super) fn refused_group(
+    pattern: &AnyPattern,
     operation: &'static str,
     refusal: Refused,
     reduction: &Reduction,
@@ -250,8 +248,8 @@ pub(super) fn refused_group<P: Pattern>(
 }
 
 /// The error of the cell that an entry falls into, which has no result.
-fn refused_entry<P: Pattern>(
-    pattern: &P,
+fn refused_entry(
+    pattern: &AnyPattern,
     operation: &'static str,
     Refused { fault, group: entry }: Refused,
     reduction: &Reduction,
@@ -261,13 +259,13 @@ fn refused_entry<P: Pattern>(
 }
 
 /// [`fold_stored`] of a fold that knows a faster way than by groups.
-fn fold_faster<P: Pattern, T: Element, F: Fold<T>>(
-    x: &Entries<'_, P, T>,
+fn fold_faster<T: Element, F: Fold<T>>(
+    x: &Entries<'_, T>,
     op: F,
     reduction: &Reduction,
     &AllGaps { ref gaps, extents }: &AllGaps<'_, T>,
-    meeting: &Meeting<'_, P::Index>,
-) -> Result<Option<(P, Vec<F::Out>)>> {
+    meeting: &Meeting<'_>,
+) -> Result<Option<(AnyPattern, Vec<F::Out>)>> {
     let coords = match meeting {
         Meeting::Lanes(offsets) => {
             let reduce = |first: usize, offsets: &[usize], results: &mut [F::Out]| {
@@ -284,17 +282,13 @@ fn fold_faster<P: Pattern, T: Element, F: Fold<T>>(
     let (lengths, lead, in_runs) = (reduction.kept_lengths(), reduction.keeps_leading(), reduction.reduces_last());
     let inner = || reduction.place_of_labels().map_or(1, |place| capped_product(&lengths[place + 1..]));
     let extents = extents.map(|extents| (extents, inner()));
-    let kept = Kept { coords: &coords, lengths, lead, in_runs, extents };
-    let Some((coords, values)) = op.by_coords(&kept, x.values, gaps)? else { return Ok(None) };
-    Ok(Some((of_coords(x.pattern, reduction, coords, values.len())?, values)))
+    let kept = Kept { coords, lengths, lead, in_runs, extents };
+    let Some(StoredCells { coords, results }) = op.by_coords(&kept, x.values, gaps)? else { return Ok(None) };
+    Ok(Some((of_coords(x.pattern, reduction, coords, results.len())?, results)))
 }
 
 /// A holistic reduction over some axes.
-pub(crate) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
-    x: &Entries<'_, P, T>,
-    op: H,
-    axes: &Axes,
-) -> Result<Tensor<P, H::Out>> {
+pub(crate) fn holistic<T: Element, H: Holistic<T>>(x: &Entries<'_, T>, op: H, axes: &Axes) -> Result<Erased<H::Out>> {
     holistic_by(x, op, axes, |reduction, gaps, unseen| match x.source {
         Some(source) => fed::holistic(x, source, op, reduction, &gaps.gaps, unseen),
         None => holistic_stored(x, op, reduction, gaps, unseen),
@@ -302,13 +296,13 @@ pub(crate) fn holistic<P: Pattern, T: Element, H: Holistic<T>>(
 }
 
 /// A holistic reduction over some axes, of which `stored` finds the cells that hold an entry, and the results there.
-pub(super) fn holistic_by<P: Pattern, T: Element, H: Holistic<T>>(
-    x: &Entries<'_, P, T>,
+pub(super) fn holistic_by<T: Element, H: Holistic<T>>(
+    x: &Entries<'_, T>,
     op: H,
     axes: &Axes,
-    stored: impl FnOnce(&Reduction, &AllGaps<'_, T>, H::Out) -> Result<(P, Vec<H::Out>)>,
-) -> Result<Tensor<P, H::Out>> {
-    let reduction = Reduction::of(x.pattern, axes)?;
+    stored: impl FnOnce(&Reduction, &AllGaps<'_, T>, H::Out) -> Result<(AnyPattern, Vec<H::Out>)>,
+) -> Result<Erased<H::Out>> {
+    let reduction = Reduction::new(x.pattern.shape(), axes)?;
     if op.numbers_positions() {
         check_countable(H::NAME, &reduction)?;
     }
@@ -324,13 +318,13 @@ pub(super) fn holistic_by<P: Pattern, T: Element, H: Holistic<T>>(
 }
 
 /// The cells that hold an entry, and the results there.
-fn holistic_stored<P: Pattern, T: Element, H: Holistic<T>>(
-    x: &Entries<'_, P, T>,
+fn holistic_stored<T: Element, H: Holistic<T>>(
+    x: &Entries<'_, T>,
     op: H,
     reduction: &Reduction,
     gaps: &AllGaps<'_, T>,
     unseen: H::Out,
-) -> Result<(P, Vec<H::Out>)> {
+) -> Result<(AnyPattern, Vec<H::Out>)> {
     if reduction.is_elementwise() {
         let of_one = |scratch: &mut H::Scratch, entry: usize| {
             op.of_one(x.values[entry], scratch).map_err(|fault| fault.of(entry))
@@ -350,13 +344,13 @@ fn holistic_stored<P: Pattern, T: Element, H: Holistic<T>>(
 }
 
 /// The gradient of a holistic reduction.
-pub(crate) fn gradient<P: Pattern, T: Element, U: Operand, H: Gradient<T, U::Elem>>(
-    x: &Entries<'_, P, T>,
+pub(crate) fn gradient<T: Element, U: Operand, H: Gradient<T, U::Elem>>(
+    x: &Entries<'_, T>,
     op: H,
     upstream: &U,
     axes: &Axes,
-) -> Result<Tensor<P, U::Elem>> {
-    let reduction = Reduction::of(x.pattern, axes)?;
+) -> Result<Erased<U::Elem>> {
+    let reduction = Reduction::new(x.pattern.shape(), axes)?;
     if op.numbers_positions() {
         check_countable(H::NAME, &reduction)?;
     }
@@ -377,8 +371,8 @@ pub(crate) fn gradient<P: Pattern, T: Element, U: Operand, H: Gradient<T, U::Ele
 type Give<'a, T, G> = dyn Fn(&Groups, &AllGaps<'_, T>, &[G], &(dyn Fn(usize) -> u128 + Sync)) -> Outcomes<Vec<G>> + 'a;
 
 /// What `give` makes of the gradients of the groups.
-fn by_groups<P: Pattern, T: Element, U: Operand>(
-    x: &Entries<'_, P, T>,
+fn by_groups<T: Element, U: Operand>(
+    x: &Entries<'_, T>,
     operation: &'static str,
     upstream: &U,
     reduction: &Reduction,
@@ -394,13 +388,13 @@ fn by_groups<P: Pattern, T: Element, U: Operand>(
 }
 
 /// The gradient of a reduction of which each element receives its own.
-pub(crate) fn apart<P: Pattern, T: Element, U: Operand, A: Apart<T, U::Elem>>(
-    x: &Entries<'_, P, T>,
+pub(crate) fn apart<T: Element, U: Operand, A: Apart<T, U::Elem>>(
+    x: &Entries<'_, T>,
     op: A,
     upstream: &U,
     axes: &Axes,
-) -> Result<Tensor<P, U::Elem>> {
-    let reduction = Reduction::of(x.pattern, axes)?;
+) -> Result<Erased<U::Elem>> {
+    let reduction = Reduction::new(x.pattern.shape(), axes)?;
     check_upstream(upstream, &reduction.result_shape())?;
     let values = if reduction.is_elementwise() {
         let mut received = upstream.at_entries(x.pattern)?;
@@ -424,25 +418,25 @@ pub(crate) fn apart<P: Pattern, T: Element, U: Operand, A: Apart<T, U::Elem>>(
 }
 
 /// The upstream gradient passed back to the entries of each cell, as it is but for the sign of zero.
-pub(crate) fn spread<P: Pattern, U: Operand>(pattern: &P, upstream: &U, axes: &Axes) -> Result<Tensor<P, U::Elem>> {
+pub(crate) fn spread<U: Operand>(pattern: &AnyPattern, upstream: &U, axes: &Axes) -> Result<Erased<U::Elem>> {
     let values = at_entries_of(pattern, upstream, axes, without_sign)?;
     Ok(Tensor::from_valid(pattern.clone(), values, U::Elem::ZERO))
 }
 
 /// Applies `of` to the element of the cell of each entry.
-pub(crate) fn at_entries_of<P: Pattern, U: Operand>(
-    pattern: &P,
+pub(crate) fn at_entries_of<U: Operand>(
+    pattern: &AnyPattern,
     upstream: &U,
     axes: &Axes,
     of: fn(U::Elem) -> U::Elem,
 ) -> Result<Vec<U::Elem>> {
-    let reduction = Reduction::of(pattern, axes)?;
+    let reduction = Reduction::new(pattern.shape(), axes)?;
     check_upstream(upstream, &reduction.result_shape())?;
     let each = |elements: Vec<U::Elem>| threads::map(&elements, 300, of);
     Ok(if reduction.is_elementwise() {
         each(upstream.at_entries(pattern)?)?
     } else {
-        let of_cells = |cells: Cells<P>| -> Result<_> {
+        let of_cells = |cells: Cells| -> Result<_> {
             let gradients = each(upstream.at_entries(&cells.pattern)?)?;
             Ok(spread_to_entries(&cells.groups, &gradients, pattern.nnz())?)
         };
@@ -459,11 +453,11 @@ pub(crate) fn at_entries_of<P: Pattern, U: Operand>(
 }
 
 /// [`spread`] by look-ups of all cells, where these are few: no entries are grouped.
-fn spread_by_lookup<P: Pattern, U: Operand>(
-    pattern: &P,
+fn spread_by_lookup<U: Operand>(
+    pattern: &AnyPattern,
     upstream: &U,
     reduction: &Reduction,
-    meeting: &Meeting<'_, P::Index>,
+    meeting: &Meeting<'_>,
     of: fn(U::Elem) -> U::Elem,
 ) -> Allocated<Option<Vec<U::Elem>>> {
     let questions = if let Meeting::Lanes(offsets) = meeting { offsets.len() } else { pattern.nnz() };
@@ -475,8 +469,4 @@ fn spread_by_lookup<P: Pattern, U: Operand>(
         }
     }
     .map(Some)
-}
-
-fn slices<'a, I: Index>(coords: &'a [Cow<'_, [I]>]) -> Few<&'a [I]> {
-    coords.iter().map(|axis| &**axis).collect()
 }

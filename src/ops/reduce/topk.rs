@@ -15,6 +15,21 @@ fn nothing<T: Real>() -> T {
     missing().unwrap_or(T::ZERO)
 }
 
+/// The element at a rank. These are functions as closures would be compiled again for each operand.
+fn element<T: Real>(found: Option<(T, u64)>) -> T {
+    found.map_or(nothing(), |(element, _)| element)
+}
+
+/// The element at a rank, and its position.
+fn both<T: Real>(found: Option<(T, u64)>) -> (T, u64) {
+    found.unwrap_or((nothing(), NOWHERE))
+}
+
+/// The position of the element at a rank.
+fn position<T: Real>(found: Option<(T, u64)>) -> u64 {
+    found.map_or(NOWHERE, |(_, position)| position)
+}
+
 /// The `k` greatest elements along an axis, from the greatest down.
 ///
 /// *y*<sub>…j…</sub> is the element of rank *j* among those of *x*<sub>…r…</sub> that are not NaN; of equal ones, as
@@ -75,7 +90,7 @@ fn nothing<T: Real>() -> T {
 #[doc(alias = "nlargest")]
 pub fn topk<X: Operand<Elem: Real>>(x: &X, k: usize, axis: impl Position) -> Result<X::Reduced<X::Elem>> {
     let ranking = Ranking::new("topk", x.lengths(), (axis, Some(k)), false)?;
-    x.by_ranked(&ranking, |found| found.map_or(nothing(), |(value, _)| value))
+    x.by_ranked(&ranking, element)
 }
 
 /// [`topk`] with the position on the axis of each of them, of arrays and stored views.
@@ -126,7 +141,7 @@ pub fn topk_index<X: Operand<Elem: Real>>(
     axis: impl Position,
 ) -> Result<(X::Reduced<X::Elem>, X::Reduced<u64>)> {
     let ranking = Ranking::new("topk_index", x.lengths(), (axis, Some(k)), true)?;
-    Ok(X::unzip(x.by_ranked(&ranking, |found| found.unwrap_or((nothing(), NOWHERE)))?)?)
+    Ok(X::unzip(x.by_ranked(&ranking, both)?)?)
 }
 
 /// The positions of the elements along an axis, in increasing order of the elements, of arrays and stored views.
@@ -180,7 +195,7 @@ pub fn topk_index<X: Operand<Elem: Real>>(
 #[doc(alias = "order")]
 pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::Reduced<u64>> {
     let ranking = Ranking::new("argsort", x.lengths(), (axis, None), true)?;
-    x.by_ranked(&ranking, |found| found.map_or(NOWHERE, |(_, position)| position))
+    x.by_ranked(&ranking, position)
 }
 
 /// The gradient of [`topk`]: each element that was chosen receives that of its rank, the others 0.

@@ -3,17 +3,16 @@
 use std::ops::Range;
 
 use crate::base::alloc::Allocated;
-use crate::base::index::Index;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Accumulator, Element, Known, Ring, Saved};
+use crate::kernels::cells::StoredCells;
 use crate::kernels::fold::{Fold, Kept, fold_lanes, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::op::{Fault, Op, Outcome, Outcomes};
 use crate::kernels::scatter::{Cell, scatter};
 use crate::kernels::short_lanes;
 use crate::kernels::sliced;
-use crate::kernels::sort::Arrays;
 
 /// The small total of what something is made of.
 pub(super) type Small<F, T> = <<F as Finish<T>>::Total as Accumulator<T>>::Cell;
@@ -174,12 +173,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
     }
 
     /// Where there are few cells no entries are grouped; a sum that a small total does not hold is left to the groups.
-    fn by_coords<I: Index>(
-        &self,
-        kept: &Kept<'_, I>,
-        values: &[T],
-        gaps: &Gaps<T>,
-    ) -> Allocated<Option<Arrays<I, F::Out>>> {
+    fn by_coords(&self, kept: &Kept<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<F::Out>>> {
         if F::SKIPS_NAN {
             return Ok(None);
         }

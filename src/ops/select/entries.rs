@@ -2,16 +2,17 @@
 
 use crate::base::alloc::Allocated;
 use crate::base::error::{Error, Result};
+use crate::base::index::Index;
 use crate::base::limit::default_limit;
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::gather::marked;
-use crate::kernels::sort;
+use crate::kernels::gather::{gather_values, marked};
 use crate::kernels::spread::without_signs;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
-use crate::pattern::Pattern;
+use crate::pattern::{AnyPattern, AxisCoords, Pattern};
 use crate::tensor::Tensor;
+use crate::tensor::erased::{Erased, SparseRef};
 use crate::tensor::triplets::{Duplicates, Triplets};
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
@@ -39,7 +40,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     #[doc(alias = "filter")]
     #[doc(alias = "where")]
     pub fn select(&self, test: impl Fn(T) -> bool + Send + Sync) -> Result<Self> {
-        self.kept(&threads::map(self.values(), 1000, test)?)
+        Tensor::from_erased(kept(self.sparse(), &threads::map(self.values(), 1000, test)?)?)
     }
 
     /// The entries whose coordinates and value pass a test: [`select`](Tensor::select) that sees where they stand.
@@ -62,7 +63,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// ```
     #[doc(alias = "retain")]
     pub fn filter_entries(&self, test: impl Fn(&[usize], T) -> bool + Send + Sync) -> Result<Self> {
-        self.kept(&self.marks(test)?)
+        Tensor::from_erased(kept(self.sparse(), &marks(self.sparse(), test)?)?)
     }
 
     /// The gradient of [`select`](Tensor::select), for the same test: what comes, for the entries that passed it.
@@ -86,7 +87,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         upstream: &U,
         test: impl Fn(T) -> bool + Send + Sync,
     ) -> Result<Tensor<P, U::Elem>> {
-        self.handed_to(upstream, &threads::map(self.values(), 1000, test)?)
+        let gradients = handed_to(self.pattern().any(), upstream, &threads::map(self.values(), 1000, test)?)?;
+        Ok(Tensor::from_valid(self.pattern().clone(), gradients, U::Elem::ZERO))
     }
 
     /// The gradient of [`filter_entries`](Tensor::filter_entries), for the same test: see
@@ -100,35 +102,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         upstream: &U,
         test: impl Fn(&[usize], T) -> bool + Send + Sync,
     ) -> Result<Tensor<P, U::Elem>> {
-        self.handed_to(upstream, &self.marks(test)?)
-    }
-
-    /// What comes for the entries that are marked.
-    fn handed_to<U: Operand>(&self, upstream: &U, marks: &[bool]) -> Result<Tensor<P, U::Elem>> {
-        check_upstream(upstream, self.shape())?;
-        let mut gradients = without_signs(upstream.at_entries(self.pattern())?);
-        gradients.iter_mut().zip(marks).filter(|(_, mark)| !**mark).for_each(|(slot, _)| *slot = U::Elem::ZERO);
+        let gradients = handed_to(self.pattern().any(), upstream, &marks(self.sparse(), test)?)?;
         Ok(Tensor::from_valid(self.pattern().clone(), gradients, U::Elem::ZERO))
-    }
-
-    /// Which entries pass a test.
-    fn marks(&self, test: impl Fn(&[usize], T) -> bool + Send + Sync) -> Result<Vec<bool>> {
-        Ok(threads::filled(self.nnz(), 3000, |entries, marks: &mut [bool]| {
-            let values = &self.values()[entries.clone()];
-            let mut slots = marks.iter_mut().zip(values);
-            self.pattern().walk_range(entries, |_, coords| {
-                slots.next().map(|(mark, &value)| *mark = test(coords, value)).is_some()
-            });
-        })?)
-    }
-
-    /// The entries that are marked.
-    fn kept(&self, marks: &[bool]) -> Result<Self> {
-        let kept = marked(marks.len(), |range, slots| slots.copy_from_slice(&marks[range]))?;
-        if kept.len() == self.nnz() {
-            return Ok(self.clone());
-        }
-        Ok(Tensor::from_valid(self.pattern().retain(&kept)?, sort::gather(self.values(), &kept)?, self.fill()))
     }
 
     /// The coordinates of the elements that are not zero, one array an axis, in row-major order.
@@ -157,12 +132,8 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
             let fill = self.fill().to_number().to_string();
             return Err(Error::FillNotZero { fill, target: "the list of what is not zero" });
         }
-        let values = self.values();
-        let kept = marked(values.len(), |range, marks| {
-            marks.iter_mut().zip(&values[range]).for_each(|(mark, value)| *mark = value.is_truthy());
-        })?;
-        let coords = (0..self.rank()).map(|axis| sort::gather(&self.pattern().axis_coords(axis)?, &kept));
-        Ok(coords.collect::<Allocated<_>>()?)
+        let coords = coords_of_truthy(self.sparse())?.into_iter();
+        Ok(coords.map(|axis| axis.in_width(P::Index::WIDTH)?.into_vec()).collect::<Allocated<_>>()?)
     }
 
     /// The same tensor with other entries put in: `(coordinates, value)` after `(coordinates, value)`.
@@ -193,8 +164,43 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         let mut triplets: Triplets<T, P::Index> = Triplets::try_from(self)?;
         triplets.try_extend(entries)?;
         let merged = triplets.coalesce(Duplicates::Last)?;
-        let (coords, limit) = (merged.pattern().shared_coords().to_vec(), default_limit(self.stored_bytes()));
-        let pattern = P::from_coords(self.shape().clone(), merged.nnz(), coords, limit)?;
+        let limit = default_limit(self.stored_bytes());
+        let pattern = P::from_any(merged.pattern().any().in_format(self.pattern().any().format(), limit)?)?;
         Ok(Tensor::from_shared(pattern, merged.shared_values().clone(), self.fill()))
     }
+}
+
+/// The gradients of the entries that are marked; the others receive 0.
+fn handed_to<U: Operand>(x: &AnyPattern, upstream: &U, marks: &[bool]) -> Result<Vec<U::Elem>> {
+    check_upstream(upstream, x.shape())?;
+    let mut gradients = without_signs(upstream.at_entries(x)?);
+    gradients.iter_mut().zip(marks).filter(|(_, mark)| !**mark).for_each(|(slot, _)| *slot = U::Elem::ZERO);
+    Ok(gradients)
+}
+
+/// Whether each entry passes a test.
+fn marks<T: Element>(x: SparseRef<'_, T>, test: impl Fn(&[usize], T) -> bool + Send + Sync) -> Result<Vec<bool>> {
+    Ok(threads::filled(x.nnz(), 3000, |entries, marks: &mut [bool]| {
+        let mut slots = marks.iter_mut().zip(&x.values()[entries.clone()]);
+        x.pattern()
+            .walk_range(entries, |_, coords| slots.next().map(|(mark, &value)| *mark = test(coords, value)).is_some());
+    })?)
+}
+
+/// The entries that are marked.
+fn kept<T: Element>(x: SparseRef<'_, T>, marks: &[bool]) -> Result<Erased<T>> {
+    let kept = marked(marks.len(), |range, slots| slots.copy_from_slice(&marks[range]))?;
+    if kept.len() == x.nnz() {
+        return Ok(x.to_erased());
+    }
+    Ok(Tensor::from_valid(x.pattern().retain(&kept)?, gather_values(x.values(), &kept)?, x.fill()))
+}
+
+/// The coordinates of the entries that are not zero, on each axis.
+fn coords_of_truthy<T: Element>(x: SparseRef<'_, T>) -> Allocated<Vec<AxisCoords>> {
+    let values = x.values();
+    let kept = marked(values.len(), |range, marks| {
+        marks.iter_mut().zip(&values[range]).for_each(|(mark, value)| *mark = value.is_truthy());
+    })?;
+    (0..x.rank()).map(|axis| x.pattern().axis(axis)?.gather(&kept)).collect()
 }

@@ -9,19 +9,19 @@ use crate::base::axes::normalize_axis;
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
 use crate::base::few::Few;
-use crate::base::index::Position;
+use crate::base::index::{Position, check_axes};
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
-use crate::element::Element;
-use crate::kernels::gather::map_runs;
-use crate::kernels::sort;
+use crate::element::{Element, RawSlice, RawVec, by_raw};
+use crate::kernels::gather::{Plain, gather, map_runs};
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
-use crate::pattern::Pattern;
+use crate::pattern::{AnyPattern, Pattern};
 use crate::plan::join::{bases, behind_each_other, joined};
 use crate::plan::moves::Room;
 use crate::plan::selected::{Selected, Sources};
 use crate::tensor::Tensor;
+use crate::tensor::erased::{Erased, SparseRef};
 
 /// Tensors one after the other along an axis.
 ///
@@ -86,8 +86,8 @@ pub fn concat<P: Pattern, T: Element>(
     axis: impl Position,
     tensors: &[impl Borrow<Tensor<P, T>>],
 ) -> Result<Tensor<P, T>> {
-    let tensors = lent(tensors);
-    Join::of(axis, &tensors)?.tensor(&tensors)
+    let tensors = erased(tensors);
+    of_tensors(&Join::of(axis.to_i128(), &tensors)?, &tensors)
 }
 
 /// The gradients of [`concat()`]: every tensor receives the part of the upstream gradient that it became.
@@ -129,8 +129,8 @@ pub fn concat_backward<P: Pattern, T: Element, U: Operand>(
     axis: impl Position,
     tensors: &[impl Borrow<Tensor<P, T>>],
 ) -> Result<Vec<Tensor<P, U::Elem>>> {
-    let tensors = lent(tensors);
-    Join::of(axis, &tensors)?.gradients(upstream, &tensors)
+    let erased = erased(tensors);
+    of_gradients(&Join::of(axis.to_i128(), &erased)?, upstream, tensors, &erased)
 }
 
 /// Tensors of one shape one after the other along a new axis.
@@ -181,8 +181,8 @@ pub fn stack<P: Pattern, T: Element>(
     axis: impl Position,
     tensors: &[impl Borrow<Tensor<P, T>>],
 ) -> Result<Tensor<P, T>> {
-    let tensors = lent(tensors);
-    Join::on_new_axis(axis, &tensors)?.tensor(&tensors)
+    let tensors = erased(tensors);
+    of_tensors(&Join::on_new_axis(axis.to_i128(), &tensors)?, &tensors)
 }
 
 /// The gradients of [`stack`]: every tensor receives the part of the upstream gradient that it became.
@@ -223,8 +223,8 @@ pub fn stack_backward<P: Pattern, T: Element, U: Operand>(
     axis: impl Position,
     tensors: &[impl Borrow<Tensor<P, T>>],
 ) -> Result<Vec<Tensor<P, U::Elem>>> {
-    let tensors = lent(tensors);
-    Join::on_new_axis(axis, &tensors)?.gradients(upstream, &tensors)
+    let erased = erased(tensors);
+    of_gradients(&Join::on_new_axis(axis.to_i128(), &erased)?, upstream, tensors, &erased)
 }
 
 /// A tensor of blocks: the rows of blocks side by side along the last axis, then one below the other along the axis
@@ -276,6 +276,41 @@ pub fn block<P: Pattern, T: Element>(rows: &[&[&Tensor<P, T>]]) -> Result<Tensor
     concat(-2, &rows)
 }
 
+/// The tensors of a list, whoever owns them, without the type of their pattern.
+fn erased<P: Pattern, T: Element>(tensors: &[impl Borrow<Tensor<P, T>>]) -> Few<SparseRef<'_, T>> {
+    tensors.iter().map(|tensor| tensor.borrow().sparse()).collect()
+}
+
+/// The result, in the type of pattern of its tensors.
+fn of_tensors<P: Pattern, T: Element>(join: &Join, tensors: &[SparseRef<'_, T>]) -> Result<Tensor<P, T>> {
+    check_axes::<P::Index>(&join.shape)?;
+    Tensor::from_erased(join.tensor(tensors)?)
+}
+
+/// The gradients, each on the pattern of its tensor.
+fn of_gradients<P: Pattern, T: Element, U: Operand>(
+    join: &Join,
+    upstream: &U,
+    tensors: &[impl Borrow<Tensor<P, T>>],
+    erased: &[SparseRef<'_, T>],
+) -> Result<Vec<Tensor<P, U::Elem>>> {
+    check_upstream(upstream, &join.shape)?;
+    check_axes::<P::Index>(&join.shape)?;
+    let (patterns, limit) = patterns_of(erased);
+    let of_each = tensors.iter().zip(join.gradients(upstream, &patterns, limit)?);
+    let on_pattern = |(tensor, values): (&_, _)| {
+        let tensor: &Tensor<P, T> = Borrow::borrow(tensor);
+        Tensor::from_shared(tensor.pattern().clone(), values, U::Elem::ZERO)
+    };
+    Ok(of_each.map(on_pattern).collect())
+}
+
+/// The patterns of tensors, and the most bytes of what is made of these.
+fn patterns_of<'a, T: Element>(tensors: &[SparseRef<'a, T>]) -> (Few<&'a AnyPattern>, u64) {
+    let bytes = tensors.iter().fold(0usize, |bytes, tensor| bytes.saturating_add(tensor.stored_bytes()));
+    (tensors.iter().map(SparseRef::pattern).collect(), default_limit(bytes))
+}
+
 /// The descriptor of what makes one tensor of several.
 struct Join {
     axis: usize,
@@ -286,18 +321,18 @@ struct Join {
 }
 
 impl Join {
-    fn of<P: Pattern, T: Element>(axis: impl Position, tensors: &[&Tensor<P, T>]) -> Result<Self> {
-        let axis = normalize_axis(axis.to_i128(), first(tensors)?.rank())?;
+    fn of<T: Element>(axis: i128, tensors: &[SparseRef<'_, T>]) -> Result<Self> {
+        let axis = normalize_axis(axis, first(tensors)?.rank())?;
         check_fills(tensors)?;
         let shape = joined_shape(axis, tensors.iter().map(|tensor| &**tensor.shape()))?;
         Ok(Join { axis, shape, before: Few::default() })
     }
 
-    fn on_new_axis<P: Pattern, T: Element>(axis: impl Position, tensors: &[&Tensor<P, T>]) -> Result<Self> {
+    fn on_new_axis<T: Element>(axis: i128, tensors: &[SparseRef<'_, T>]) -> Result<Self> {
         let rank = first(tensors)?.rank() + 1;
-        let axis = normalize_axis(axis.to_i128(), rank)?;
+        let axis = normalize_axis(axis, rank)?;
         check_fills(tensors)?;
-        let with_axis = |tensor: &&Tensor<P, T>| {
+        let with_axis = |tensor: &SparseRef<'_, T>| {
             let mut axes: Vec<_> = (0..tensor.rank()).map(Some).collect();
             axes.insert(axis.min(tensor.rank()), None);
             Moves::of(tensor.shape()).axes(axes)
@@ -306,41 +341,40 @@ impl Join {
         Ok(Join { axis, shape, before: tensors.iter().map(with_axis).collect() })
     }
 
-    fn plan<P: Pattern, T: Element>(&self, tensors: &[&Tensor<P, T>], value_bytes: usize) -> Result<Selected<P>> {
-        let limit = default_limit(tensors.iter().fold(0, |bytes, tensor| bytes.saturating_add(tensor.stored_bytes())));
-        let room = Room { value_bytes, limit };
+    fn plan(&self, patterns: &[&AnyPattern], room: Room) -> Result<Selected> {
         if self.before.is_empty() {
-            let patterns: Few<&P> = tensors.iter().map(|tensor| tensor.pattern()).collect();
-            return joined(&patterns, self.axis, &self.shape, room);
+            return joined(patterns, self.axis, &self.shape, room);
         }
         // What comes before keeps every entry in its place.
-        let moved = tensors.iter().zip(&self.before).map(|(x, moves)| Ok(moves.plan(x.pattern(), room)?.pattern));
+        let moved = patterns.iter().zip(&self.before).map(|(x, moves)| Ok(moves.plan(x, room)?.pattern));
         let moved = moved.collect::<Result<Few<_>>>()?;
         joined(&moved.iter().collect::<Few<_>>(), self.axis, &self.shape, room)
     }
 
-    fn tensor<P: Pattern, T: Element>(&self, tensors: &[&Tensor<P, T>]) -> Result<Tensor<P, T>> {
-        let Selected { pattern, sources } = self.plan(tensors, size_of::<T>())?;
-        let values: Few<_> = tensors.iter().map(|tensor| tensor.values()).collect();
-        Ok(Tensor::from_valid(pattern, gather(&values, sources)?, first(tensors)?.fill()))
+    fn tensor<T: Element>(&self, tensors: &[SparseRef<'_, T>]) -> Result<Erased<T>> {
+        let (patterns, limit) = patterns_of(tensors);
+        let Selected { pattern, sources } = self.plan(&patterns, Room { value_bytes: size_of::<T>(), limit })?;
+        let values: Few<_> = tensors.iter().map(|tensor| T::raw(tensor.values())).collect();
+        Ok(Tensor::from_valid(pattern, T::from_raw(gather_raw(&values, &sources)?), first(tensors)?.fill()))
     }
 
-    fn gradients<P: Pattern, T: Element, U: Operand>(
+    /// What the entries of each tensor receive.
+    fn gradients<U: Operand>(
         &self,
         upstream: &U,
-        tensors: &[&Tensor<P, T>],
-    ) -> Result<Vec<Tensor<P, U::Elem>>> {
-        check_upstream(upstream, &self.shape)?;
-        let Selected { pattern, sources } = self.plan(tensors, size_of::<U::Elem>())?;
+        patterns: &[&AnyPattern],
+        limit: u64,
+    ) -> Result<Few<Buffer<U::Elem>>> {
+        let Selected { pattern, sources } = self.plan(patterns, Room { value_bytes: size_of::<U::Elem>(), limit })?;
         let gradients = sums(pattern.nnz(), &sources, upstream.at_entries(&pattern)?)?;
         let gradients: Buffer<U::Elem> = gradients.map_err(|_| sum_overflow::<U::Elem>(Vec::new()))?.into();
         let mut start = 0;
-        let of_each = |tensor: &&Tensor<P, T>| {
-            let range = start..start + tensor.nnz();
+        let of_each = |pattern: &&AnyPattern| {
+            let range = start..start + pattern.nnz();
             start = range.end;
-            Tensor::from_shared(tensor.pattern().clone(), gradients.slice(range), U::Elem::ZERO)
+            gradients.slice(range)
         };
-        Ok(tensors.iter().map(of_each).collect())
+        Ok(patterns.iter().map(of_each).collect())
     }
 }
 
@@ -377,25 +411,32 @@ pub(crate) fn stacked_shape<'a>(axis: usize, shapes: impl IntoIterator<Item = &'
 }
 
 /// Refuses tensors whose fills differ, and a list of none.
-fn check_fills<P: Pattern, T: Element>(tensors: &[&Tensor<P, T>]) -> Result<()> {
+fn check_fills<T: Element>(tensors: &[SparseRef<'_, T>]) -> Result<()> {
     let fill = first(tensors)?.fill();
     let Some(tensor) = tensors.iter().position(|tensor| !tensor.fill().same(fill)) else { return Ok(()) };
     let [expected, found] = [fill, tensors[tensor].fill()].map(|fill| fill.to_number().to_string());
     Err(Error::FillsDiffer { tensor, expected, found })
 }
 
-/// The tensors of a list, whoever owns them.
-fn lent<P: Pattern, T: Element>(tensors: &[impl Borrow<Tensor<P, T>>]) -> Few<&Tensor<P, T>> {
-    tensors.iter().map(Borrow::borrow).collect()
-}
-
-fn first<'a, P: Pattern, T: Element>(tensors: &[&'a Tensor<P, T>]) -> Result<&'a Tensor<P, T>> {
+fn first<'a, T: Element>(tensors: &[SparseRef<'a, T>]) -> Result<SparseRef<'a, T>> {
     tensors.first().copied().ok_or(Error::NoTensor)
 }
 
 /// The values of several tensors, whose entries are numbered on.
-fn gather<T: Element>(values: &[&[T]], sources: Sources) -> Allocated<Vec<T>> {
-    if let Sources::Runs(starts, ends) = &sources {
+fn gather_raw(values: &[RawSlice<'_>], sources: &Sources) -> Allocated<RawVec> {
+    by_raw!(values[0], first => gather_lists(&lists_like(first, values), sources).map(RawVec::from))
+}
+
+/// The lists, which are of one type, as slices of it.
+fn lists_like<'a, V>(_: &'a [V], values: &[RawSlice<'a>]) -> Few<&'a [V]>
+where
+    &'a [V]: From<RawSlice<'a>>,
+{
+    values.iter().map(|&list| list.into()).collect()
+}
+
+fn gather_lists<V: Plain>(values: &[&[V]], sources: &Sources) -> Allocated<Vec<V>> {
+    if let Sources::Runs(starts, ends) = sources {
         let bases = bases(values.iter().map(|values| values.len()));
         return map_runs(ends, |run| {
             let number = run % values.len();
@@ -404,7 +445,7 @@ fn gather<T: Element>(values: &[&[T]], sources: Sources) -> Allocated<Vec<T>> {
     }
     let gathered = behind_each_other(values)?;
     match sources {
-        Sources::List(list) => sort::gather(&gathered, &list),
+        Sources::List(list) => gather(&gathered, list),
         _ => Ok(gathered),
     }
 }

@@ -1,17 +1,17 @@
 //! Tensors made of little: a diagonal, or chance.
 
 use crate::base::alloc::{self, Allocated};
-use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
-use crate::base::index::{Index, check_axes};
+use crate::base::index::{Index, Width, check_axes};
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, saturating_product};
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::random::{Permutation, bits};
-use crate::kernels::sort;
-use crate::pattern::{CooPattern, CsrPattern, Pattern};
+use crate::pattern::{AnyPattern, AxisCoords, CooPattern, CsrPattern, Format, Pattern, of_width};
+use crate::plan::row_major::row_major;
 use crate::tensor::Tensor;
+use crate::tensor::erased::Erased;
 
 /// The constructors of one format, each named in its examples as `$tensor`.
 macro_rules! made {
@@ -152,29 +152,33 @@ made!(CooPattern, "CooTensor");
 made!(CsrPattern, "CsrTensor");
 
 fn diagonal_matrix<P: Pattern, T: Element>(values: Vec<T>, offset: isize) -> Result<Tensor<P, T>> {
-    let side = values.len().checked_add(offset.unsigned_abs()).ok_or(Error::AxisOverflow { axis: 0 })?;
-    let shape = Shape::from([side, side]);
-    check_axes::<P::Index>(&shape)?;
-    let from = |first: usize| -> Allocated<Buffer<P::Index>> {
-        Ok(alloc::collect((first..first + values.len()).map(P::Index::from_usize))?.into())
-    };
-    let main = from(0)?;
-    let behind = if offset == 0 { main.clone() } else { from(offset.unsigned_abs())? };
-    let coords = if offset < 0 { vec![behind, main] } else { vec![main, behind] };
     let limit = default_limit(size_of_val(&values[..]));
-    Ok(Tensor::from_valid(P::from_coords(shape, values.len(), coords, limit)?, values, T::ZERO))
+    let side = values.len().checked_add(offset.unsigned_abs()).ok_or(Error::AxisOverflow { axis: 0 })?;
+    check_axes::<P::Index>(&Shape::from([side, side]))?;
+    let main = of_width!(P::Index::WIDTH, I => AxisCoords::from(alloc::collect((0..values.len()).map(I::from_usize))?));
+    let pattern = P::from_any(on_diagonal(P::FORMAT, main, offset, side, limit)?)?;
+    Ok(Tensor::from_valid(pattern, values, T::ZERO))
+}
+
+/// The pattern of a matrix of `side` rows whose entries stand on a diagonal, at these coordinates along it.
+fn on_diagonal(format: Format, main: AxisCoords, offset: isize, side: usize, limit: u64) -> Result<AnyPattern> {
+    let shape = Shape::from([side, side]);
+    let main = main.in_width(main.width().max(Width::of_lengths(&shape)))?;
+    let (count, width, moved) = (main.len(), main.width(), offset.unsigned_abs());
+    let behind = match offset {
+        0 => main.clone(),
+        _ => of_width!(width, I => {
+            AxisCoords::from(alloc::collect(main.view().iter().map(|at: &I| I::from_usize(at.to_usize() + moved)))?)
+        }),
+    };
+    let coords = if offset < 0 { vec![behind, main] } else { vec![main, behind] };
+    AnyPattern::from_coords(format, shape, count, width, coords, limit)
 }
 
 /// The pattern of a matrix that has a vector on a diagonal.
-pub(crate) fn diagonal_pattern<P: Pattern>(vector: &P, offset: isize, limit: u64) -> Result<P> {
+pub(crate) fn diagonal_pattern(vector: &AnyPattern, offset: isize, limit: u64) -> Result<AnyPattern> {
     let side = diagonal_side(vector.shape(), offset)?;
-    let shape = Shape::from([side, side]);
-    check_axes::<P::Index>(&shape)?;
-    let moved = offset.unsigned_abs();
-    let main = vector.shared_axis(0)?;
-    let behind = alloc::collect(main.iter().map(|&at| P::Index::from_usize(at.to_usize() + moved)))?.into();
-    let coords = if offset < 0 { vec![behind, main] } else { vec![main, behind] };
-    P::from_coords(shape, vector.nnz(), coords, limit)
+    on_diagonal(vector.format(), vector.axis(0)?, offset, side, limit)
 }
 
 /// The rows of a matrix that has a vector on a diagonal.
@@ -187,42 +191,62 @@ pub(crate) fn diagonal_side(vector: &Shape, offset: isize) -> Result<usize> {
 
 /// A matrix that has a vector on a diagonal: entries there, and zeros elsewhere.
 pub(crate) fn diagonal_of<P: Pattern, T: Element>(x: &Tensor<P, T>, offset: isize) -> Result<Tensor<P, T>> {
-    diagonal_side(x.shape(), offset)?;
+    let side = diagonal_side(x.shape(), offset)?;
     if x.nnz() < x.shape()[0] && x.fill().is_truthy() {
         let fill = x.fill().to_number().to_string();
         return Err(Error::FillNotZero { fill, target: "a diagonal" });
     }
-    let pattern = diagonal_pattern(x.pattern(), offset, default_limit(x.stored_bytes()))?;
+    check_axes::<P::Index>(&Shape::from([side, side]))?;
+    let pattern = P::from_any(diagonal_pattern(x.pattern().any(), offset, default_limit(x.stored_bytes()))?)?;
     Ok(Tensor::from_shared(pattern, x.shared_values().clone(), T::ZERO))
 }
 
 fn random_tensor<P: Pattern>(shape: Shape, nnz: usize, seed: u64) -> Result<Tensor<P, f64>> {
     check_axes::<P::Index>(&shape)?;
+    Tensor::from_erased(random_entries(P::FORMAT, P::Index::WIDTH, shape, nnz, seed)?)
+}
+
+fn random_entries(format: Format, width: Width, shape: Shape, nnz: usize, seed: u64) -> Result<Erased<f64>> {
     // Above this the permutation has no numbers; below 2^127 it could be told from chance by nobody.
     let size = shape.wide_size().min(1 << 126);
     if nnz as u128 > size {
         return Err(Error::TooManyEntries { count: nnz, size });
     }
     let limit = default_limit(0);
-    let entry_bytes = size_of::<u128>() + shape.rank() * size_of::<P::Index>() + size_of::<f64>();
+    let entry_bytes = size_of::<u128>() + shape.rank() * width.bytes() + size_of::<f64>();
     guard::<u8>("the random entries", nnz as u128 * entry_bytes as u128, limit, "ask for fewer")?;
     let permutation = Permutation::new(size.max(1), seed);
     let places = threads::filled(nnz, 20_000, |entries, places: &mut [u128]| {
         places.iter_mut().zip(entries).for_each(|(place, entry)| *place = permutation.at(entry as u128));
     })?;
-    let values = threads::filled(nnz, 2000, |entries, values: &mut [f64]| {
+    let values = random_values(nnz, seed)?;
+    let coords = coords_of(&places, &shape, width)?;
+    let (coords, values) = match row_major(&coords, 0, f64::raw(&values))? {
+        Some((coords, values)) => (coords, f64::from_raw(values)),
+        None => (coords, values),
+    };
+    let pattern = AnyPattern::from_coords(format, shape, nnz, width, coords, limit)?;
+    Ok(Tensor::from_valid(pattern, values, 0.0))
+}
+
+/// Values from 0 up to 1.
+fn random_values(count: usize, seed: u64) -> Allocated<Vec<f64>> {
+    threads::filled(count, 2000, |entries, values: &mut [f64]| {
         // The seed of the values is another one than that of the positions.
         let value = |entry: usize| (bits(!seed, entry as u64) >> 11) as f64 * 2f64.powi(-53);
         values.iter_mut().zip(entries).for_each(|(slot, entry)| *slot = value(entry));
-    })?;
-    let coords = (0..shape.rank()).map(|axis| {
+    })
+}
+
+/// The coordinates of positions on each axis.
+fn coords_of(places: &[u128], shape: &Shape, width: Width) -> Allocated<Vec<AxisCoords>> {
+    let on_axis = |axis: usize| {
         let inner = saturating_product(&shape[axis + 1..]);
-        threads::map(&places, 10_000, |place| P::Index::from_usize(coord(place, inner, shape[axis])))
-    });
-    let coords = coords.collect::<Allocated<Vec<_>>>()?;
-    let (coords, values) = sort::row_major(&coords, 0, &values)?.unwrap_or((coords, values));
-    let coords = coords.into_iter().map(Buffer::from).collect();
-    Ok(Tensor::from_valid(P::from_coords(shape, nnz, coords, limit)?, values, 0.0))
+        of_width!(width, I => {
+            threads::map(places, 10_000, |place| I::from_usize(coord(place, inner, shape[axis]))).map(AxisCoords::from)
+        })
+    };
+    (0..shape.rank()).map(on_axis).collect()
 }
 
 /// The coordinate of a position on an axis of this length, behind which the axes have `inner` positions.

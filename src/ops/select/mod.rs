@@ -47,26 +47,28 @@ use ndarray::{ArrayD, ArrayViewD};
 
 use self::moves::Moves;
 use crate::base::alloc::Allocated;
-use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
 use crate::base::few::Few;
-use crate::base::index::Index;
+use crate::base::index::{Index, check_axes};
 use crate::base::limit::default_limit;
 use crate::base::shape::{Shape, unravel};
 use crate::convert::{check_result, dense_array};
-use crate::element::Element;
+use crate::element::{Element, RawSlice, RawVec, by_raw};
 use crate::kernels::lanes::spread;
-use crate::kernels::sort;
 use crate::kernels::spread::without_signs;
 use crate::kernels::take::scatter_add;
 use crate::kernels::turned::{self, ByLast};
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::ops::reduce::dense::all_cells;
-use crate::pattern::{Format, Pattern, coords_as_slices, for_plan, of_plan, planned, zero_offsets};
+use crate::pattern::{
+    AnyPattern, AxisCoords, Format, Pattern, by_width, for_plan, of_plan, of_width, planned, zero_offsets,
+};
 use crate::plan::moves::{Room, Step, settled};
+use crate::plan::row_major::{is_in_order, row_major};
 use crate::plan::selected::{Selected, Sources};
 use crate::tensor::Tensor;
+use crate::tensor::erased::{Erased, SparseRef};
 
 /// An operation that chooses and moves elements of an operand of known shape.
 pub trait Select {
@@ -89,7 +91,7 @@ pub trait Select {
     }
 
     /// What the result stores; result and lists are to fit the room.
-    fn plan<P: Pattern>(&self, x: &P, room: Room) -> Result<Selected<P>>;
+    fn plan(&self, x: &AnyPattern, room: Room) -> Result<Selected>;
 
     /// The result of an array.
     fn dense<T: Element>(&self, x: ArrayViewD<'_, T>) -> Result<ArrayD<T>>;
@@ -99,79 +101,99 @@ pub trait Select {
     fn dense_sums<G: Element>(&self, x: &Shape, gradients: &[G]) -> Result<std::result::Result<Vec<G>, usize>>;
 }
 
-/// The result of a sparse tensor.
+/// The result of a sparse tensor, in its own type of pattern.
 pub(super) fn sparse<P: Pattern, T: Element, S: Select>(x: &Tensor<P, T>, op: &S) -> Result<Tensor<P, T>> {
+    check_axes::<P::Index>(op.shape())?;
+    Tensor::from_erased(selected(x.sparse(), op)?)
+}
+
+fn selected<T: Element, S: Select>(x: SparseRef<'_, T>, op: &S) -> Result<Erased<T>> {
     op.check_fill(x.fill())?;
     let limit = default_limit(x.stored_bytes().saturating_add(op.held_bytes()));
     if let (Some(step), None) = (op.moves().and_then(Moves::only_step), x.pattern().memo())
-        && let Some((pattern, values)) = permuted_with(x, step, limit)?
+        && let Some((pattern, values)) = permuted_with(x.pattern(), T::raw(x.values()), step, limit)?
     {
-        return Ok(Tensor::from_valid(pattern, values, x.fill()));
+        return Ok(Tensor::from_valid(pattern, T::from_raw(values), x.fill()));
     }
     planned_select(x, op, limit)
 }
 
 /// The result of a sparse tensor by its plan, whatever the values are.
-pub(crate) fn planned_select<P: Pattern, T: Element, S: Select>(
-    x: &Tensor<P, T>,
-    op: &S,
-    limit: u64,
-) -> Result<Tensor<P, T>> {
+pub(crate) fn planned_select<T: Element, S: Select>(x: SparseRef<'_, T>, op: &S, limit: u64) -> Result<Erased<T>> {
     let selected = planned_once(op, x.pattern(), Room { value_bytes: size_of::<T>(), limit })?;
     let pattern = of_plan(x.pattern(), &selected.pattern);
-    Ok(Tensor::from_shared(pattern, selected.sources.of(x.shared_values())?, x.fill()))
+    Ok(Tensor::from_shared(pattern, selected.sources.of_values(x.shared_values())?, x.fill()))
 }
+
+/// A pattern, and the values of its entries.
+type Permuted = (AnyPattern, RawVec);
 
 /// The pattern under another order of its axes, and the values, sorted with it: that is faster than to look each of
 /// them up. None where there is nothing to sort, or axes come or go.
-fn permuted_with<P: Pattern, T: Element>(x: &Tensor<P, T>, step: &Step, limit: u64) -> Result<Option<(P, Vec<T>)>> {
+fn permuted_with(x: &AnyPattern, values: RawSlice<'_>, step: &Step, limit: u64) -> Result<Option<Permuted>> {
     let Step::Axes(axes) = step else { return Ok(None) };
     let Some(all) = axes.iter().copied().collect::<Option<Few<usize>>>() else { return Ok(None) };
-    if all.len() != x.rank() || all.iter().filter(|&&axis| x.shape()[axis] != 1).is_sorted() {
+    if all.len() != x.shape().rank() || all.iter().filter(|&&axis| x.shape()[axis] != 1).is_sorted() {
         return Ok(None);
     }
     if all[..] == [1, 0]
-        && let Some(found) = turned_with(x, limit)?
+        && let Some(turned) = turned_with(x, values, limit)?
     {
-        return Ok(Some(found));
+        return Ok(Some(turned));
     }
-    let coords = all.iter().map(|&axis| x.pattern().shared_axis(axis)).collect::<Allocated<Few<_>>>()?;
-    let sorted = sort::row_major(&coords_as_slices(&coords), settled(axes), x.values())?;
-    let Some((coords, values)) = sorted else { return Ok(None) };
+    let coords = all.iter().map(|&axis| x.axis(axis)).collect::<Allocated<Few<_>>>()?;
+    let Some((coords, values)) = row_major(&coords, settled(axes), values)? else { return Ok(None) };
     let shape = all.iter().map(|&axis| x.shape()[axis]).collect();
-    let pattern = P::from_coords(shape, values.len(), coords.into_iter().map(Buffer::from).collect(), limit)?;
-    Ok(Some((pattern, values)))
+    Ok(Some((x.of_coords(shape, x.nnz(), coords, limit)?, values)))
 }
 
 /// [`permuted_with`] of two axes, where a count for each position of the second one is little beside the entries.
-fn turned_with<P: Pattern, T: Element>(x: &Tensor<P, T>, limit: u64) -> Result<Option<(P, Vec<T>)>> {
-    let (pattern, length) = (x.pattern(), x.shape()[1]);
-    let is_little = match P::FORMAT {
+fn turned_with(x: &AnyPattern, values: RawSlice<'_>, limit: u64) -> Result<Option<Permuted>> {
+    let Some((last, mut offsets)) = counts_to_turn(x, limit)? else { return Ok(None) };
+    let first = |start: usize, rows: &mut [usize]| x.number_within(&[0], &x.shape()[..1], start, rows);
+    let (rows, values): (AxisCoords, RawVec) = by_raw!(values, values => by_width!(&last, last => {
+        let (rows, values) = turned::turned(ByLast { last: &last[..], values }, first, &mut offsets[1..])?;
+        (rows.into(), values.into())
+    }));
+    Ok(Some((turned_pattern(x, offsets, rows, limit)?, values)))
+}
+
+/// The coordinates on the second of two axes, and zeros for the offsets of their positions; none where these are not
+/// little beside the entries, or the entries are in their order.
+fn counts_to_turn(x: &AnyPattern, limit: u64) -> Result<Option<(AxisCoords, Vec<usize>)>> {
+    let length = x.shape()[1];
+    let is_little = match x.format() {
         // The offsets of the result.
         Format::Csr => length <= x.nnz(),
         Format::Coo => length <= x.nnz() / 4,
     };
-    let last = pattern.shared_axis(1)?;
-    if !is_little || length > turned::LONGEST || sort::first_decreasing(&[&last[..]], x.nnz()).is_none() {
+    if !is_little || length > turned::LONGEST {
         return Ok(None);
     }
-    let shape: Shape = [length, x.shape()[0]].into_iter().collect();
-    let mut offsets = zero_offsets(&shape, limit)?;
-    let first = |start: usize, rows: &mut [usize]| pattern.number_within(&[0], &x.shape()[..1], start, rows);
-    let entries = ByLast { last: &last[..], values: x.values() };
-    let (rows, values) = turned::turned(entries, first, &mut offsets[1..])?;
-    let pattern = match P::FORMAT {
-        Format::Csr => P::from_lanes(shape, offsets.into(), rows.into())?,
-        Format::Coo => {
-            let columns = spread(&offsets, 1, P::Index::from_usize)?;
-            P::from_coords(shape, values.len(), vec![columns.into(), rows.into()], limit)?
-        }
-    };
-    Ok(Some((pattern, values)))
+    let last = [x.axis(1)?];
+    if is_in_order(&last, x.nnz()) {
+        return Ok(None);
+    }
+    let [last] = last;
+    Ok(Some((last, zero_offsets(&turned_shape(x), limit)?)))
+}
+
+fn turned_shape(x: &AnyPattern) -> Shape {
+    [x.shape()[1], x.shape()[0]].into_iter().collect()
+}
+
+/// The pattern with its two axes in turn, by the offsets of its rows and the columns in each.
+fn turned_pattern(x: &AnyPattern, offsets: Vec<usize>, columns: AxisCoords, limit: u64) -> Result<AnyPattern> {
+    let shape = turned_shape(x);
+    if x.format() == Format::Csr {
+        return x.of_lanes(shape, offsets.into(), columns);
+    }
+    let rows = of_width!(x.width(), I => AxisCoords::from(spread(&offsets, 1, I::from_usize)?));
+    x.of_coords(shape, columns.len(), vec![rows, columns], limit)
 }
 
 /// The plan of a selection; a move's is kept where the pattern keeps plans.
-fn planned_once<P: Pattern, S: Select>(op: &S, x: &P, room: Room) -> Result<Arc<Selected<P>>> {
+fn planned_once<S: Select>(op: &S, x: &AnyPattern, room: Room) -> Result<Arc<Selected>> {
     let plan = || {
         let selected = op.plan(x, room)?;
         Ok(Selected { pattern: for_plan(x, selected.pattern), ..selected })
@@ -183,7 +205,7 @@ fn planned_once<P: Pattern, S: Select>(op: &S, x: &P, room: Room) -> Result<Arc<
 }
 
 /// A pattern repeated to a shape that it broadcasts to.
-pub(super) fn repeated<P: Pattern>(x: &P, shape: &Shape, limit: u64) -> Result<P> {
+pub(super) fn repeated(x: &AnyPattern, shape: &Shape, limit: u64) -> Result<AnyPattern> {
     if x.shape() == shape {
         return Ok(x.clone());
     }
@@ -200,12 +222,18 @@ pub(super) fn sparse_backward<P: Pattern, T: Element, S: Select, U: Operand>(
 ) -> Result<Tensor<P, U::Elem>> {
     op.check_fill(x.fill())?;
     check_upstream(upstream, op.shape())?;
+    check_axes::<P::Index>(op.shape())?;
     let limit = default_limit(x.stored_bytes().saturating_add(op.held_bytes()));
-    let selected = planned_once(op, x.pattern(), Room { value_bytes: size_of::<U::Elem>(), limit })?;
-    let pattern = of_plan(x.pattern(), &selected.pattern);
-    let values = sums(x.nnz(), &selected.sources, upstream.at_entries(&pattern)?)?
-        .map_err(|entry| sum_overflow::<U::Elem>(x.pattern().coords_of(entry).unwrap_or_default()))?;
+    let values = gradients(x.pattern().any(), op, upstream, limit)?;
     Ok(Tensor::from_valid(x.pattern().clone(), values, U::Elem::ZERO))
+}
+
+/// What each entry of a pattern receives.
+fn gradients<S: Select, U: Operand>(x: &AnyPattern, op: &S, upstream: &U, limit: u64) -> Result<Vec<U::Elem>> {
+    let selected = planned_once(op, x, Room { value_bytes: size_of::<U::Elem>(), limit })?;
+    let gradients = upstream.at_entries(&of_plan(x, &selected.pattern))?;
+    sums(x.nnz(), &selected.sources, gradients)?
+        .map_err(|entry| sum_overflow::<U::Elem>(x.coords_of(entry).unwrap_or_default()))
 }
 
 /// What each of `count` entries receives where the gradients are those of entries that come from `sources`.

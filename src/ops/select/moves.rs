@@ -9,7 +9,7 @@ use crate::base::shape::{Shape, ravel, step};
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
 use crate::kernels::take::scatter_add;
-use crate::pattern::Pattern;
+use crate::pattern::AnyPattern;
 use crate::plan::moves::{Cut, Order, Step};
 use crate::plan::selected::Selected;
 
@@ -166,7 +166,7 @@ impl Select for Moves {
         }
     }
 
-    fn plan<P: Pattern>(&self, x: &P, room: Room) -> Result<Selected<P>> {
+    fn plan(&self, x: &AnyPattern, room: Room) -> Result<Selected> {
         let mut selected = Selected::same(x.clone());
         for (step, shape) in self.steps.iter().zip(&self.shapes[1..]) {
             selected = step.plan(&selected.pattern, shape, room)?.then_of(selected.sources, x.nnz())?;

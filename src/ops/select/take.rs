@@ -12,7 +12,7 @@ use crate::base::shape::Shape;
 use crate::element::Element;
 use crate::kernels::take::{Slices, TakeMode, first_outside, positions, scatter_add};
 use crate::ops::operand::Operand;
-use crate::pattern::Pattern;
+use crate::pattern::AnyPattern;
 use crate::plan::moves::{Cut, Step};
 use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, Target, along, flattened};
 
@@ -416,7 +416,7 @@ impl<J: Position> Select for Request<'_, J> {
         self.take.owned_bytes()
     }
 
-    fn plan<P: Pattern>(&self, x: &P, room: Room) -> Result<Selected<P>> {
+    fn plan(&self, x: &AnyPattern, room: Room) -> Result<Selected> {
         let Room { value_bytes, limit } = room;
         let target = Target { shape: &self.shape, indices: self.take.shape(), value_bytes, limit };
         if let Some(axis) = self.axis {

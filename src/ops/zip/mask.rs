@@ -6,9 +6,10 @@ use crate::kernels::spread::without_signs;
 use crate::kernels::steps::{Keep, LEFT};
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
-use crate::pattern::Pattern;
+use crate::pattern::{AnyPattern, Pattern};
 use crate::plan::overlap::Join;
 use crate::tensor::Tensor;
+use crate::tensor::erased::{Erased, SparseRef};
 use crate::tensor::stored::Stored;
 
 impl<P: Pattern, T: Element> Stored<'_, P, T> {
@@ -36,7 +37,7 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
     #[doc(alias = "sparse_mask")]
     #[doc(alias = "intersection")]
     pub fn mask(&self, mask: &P) -> Result<Tensor<P, T>> {
-        kept(self.tensor(), mask, Keep::BOTH)
+        Tensor::from_erased(kept(self.tensor().sparse(), mask.any(), Keep::BOTH)?)
     }
 
     /// The entries at positions that `mask` does not store, moved as they are; the fill stays: see
@@ -47,7 +48,7 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
     /// `ShapeMismatch`: the mask has another shape.
     #[doc(alias = "difference")]
     pub fn without(&self, mask: &P) -> Result<Tensor<P, T>> {
-        kept(self.tensor(), mask, Keep::WITHOUT)
+        Tensor::from_erased(kept(self.tensor().sparse(), mask.any(), Keep::WITHOUT)?)
     }
 }
 
@@ -85,12 +86,18 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 
 fn handed_to<P: Pattern, U: Operand>(x: &P, upstream: &U, mask: &P, keep: Keep) -> Result<Tensor<P, U::Elem>> {
     check_upstream(upstream, x.shape())?;
-    let all = Tensor::from_valid(x.clone(), without_signs(upstream.at_entries(x)?), U::Elem::ZERO);
-    let gradients = kept(&all, mask, keep)?.at_entries(x)?;
-    Ok(Tensor::from_valid(x.clone(), gradients, U::Elem::ZERO))
+    let gradients = without_signs(upstream.at_entries(x.any())?);
+    Tensor::from_erased(handed_to_kept(x.any(), gradients, mask.any(), keep)?)
 }
 
-fn kept<P: Pattern, T: Element>(x: &Tensor<P, T>, mask: &P, keep: Keep) -> Result<Tensor<P, T>> {
+/// The gradients of the entries that a mask keeps; 0 for the others.
+fn handed_to_kept<G: Element>(x: &AnyPattern, gradients: Vec<G>, mask: &AnyPattern, keep: Keep) -> Result<Erased<G>> {
+    let all = Tensor::from_valid(x.clone(), gradients, G::ZERO);
+    let gradients = kept(all.sparse(), mask, keep)?.at_entries(x)?;
+    Ok(Tensor::from_valid(x.clone(), gradients, G::ZERO))
+}
+
+fn kept<T: Element>(x: SparseRef<'_, T>, mask: &AnyPattern, keep: Keep) -> Result<Erased<T>> {
     if x.shape() != mask.shape() {
         let (expected, found) = (x.shape().clone(), mask.shape().clone());
         return Err(Error::ShapeMismatch { what: "the mask", expected, found });
@@ -100,6 +107,6 @@ fn kept<P: Pattern, T: Element>(x: &Tensor<P, T>, mask: &P, keep: Keep) -> Resul
         Some(steps) if steps.count() < x.nnz() => {
             Ok(Tensor::from_valid(pattern, steps.take(LEFT, x.values(), x.fill())?, x.fill()))
         }
-        _ => Ok(x.clone()),
+        _ => Ok(x.to_erased()),
     }
 }

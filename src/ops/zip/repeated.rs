@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::sparse::{at_entry, fill_of, in_shape, one_of_fills, own_fill, text};
+use super::sparse::{at_entry, fill_of, formatted, in_shape, one_of_fills, own_fill, text};
 use super::{broadcast_shape, has_other_lengths, is_repeated, refused};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
@@ -20,18 +20,28 @@ use crate::kernels::steps::{BLOCK, Filled, LEFT, RIGHT};
 use crate::kernels::zip::{
     Alone, Failed, Side, Zip, all_finite, zip_found, zip_numbers, zip_numbers_united, zip_sides,
 };
-use crate::ops::select::repeated;
-use crate::pattern::Pattern;
+use crate::ops::select;
+use crate::pattern::AnyPattern;
 use crate::plan::beside::{Beside, Pairs, first_gap, is_full, is_whole_full, repeated_count, whole_lengths};
 use crate::plan::united::United;
 use crate::tensor::Tensor;
+use crate::tensor::erased::{Erased, SparseRef};
 
 /// Two operands, and the shape that they are broadcast to.
-pub(super) struct Broadcast<'a, P, A, B> {
-    x: &'a Tensor<P, A>,
-    y: &'a Tensor<P, B>,
+pub(super) struct Broadcast<'a, A, B> {
+    x: SparseRef<'a, A>,
+    y: SparseRef<'a, B>,
+    patterns: BroadcastPatterns<'a>,
+}
+
+/// The patterns of two operands, and the shape that they are broadcast to.
+struct BroadcastPatterns<'a> {
+    x: &'a AnyPattern,
+    y: &'a AnyPattern,
     shape: &'a Shape,
     wholes: Wholes<'a>,
+    /// The bytes that both operands take.
+    held_bytes: usize,
 }
 
 /// The lengths of the wholes that two operands are parts of, and the shape that these are broadcast to.
@@ -42,7 +52,7 @@ struct Wholes<'a> {
 }
 
 impl<'a> Wholes<'a> {
-    fn of<P: Pattern>(x: &'a P, y: &'a P, shape: &Shape) -> Self {
+    fn of(x: &'a AnyPattern, y: &'a AnyPattern, shape: &Shape) -> Self {
         let (left, right) = (whole_lengths(x), whole_lengths(y));
         let is_part = left != x.shape() || right != y.shape();
         // Parts that a step of a user combines with other tensors decide by their own shapes.
@@ -64,20 +74,20 @@ enum Origin {
 }
 
 /// The pattern of a result, and the origins of both elements of each entry.
-struct Plan<P> {
-    pattern: P,
+struct Plan {
+    pattern: AnyPattern,
     left: Origin,
     right: Origin,
 }
 
 /// The elements of an operand that meet the entries of a result.
-struct Elements<'a, P, T: Clone> {
+struct Elements<'a, T: Clone> {
     values: Cow<'a, [T]>,
-    beside: Option<Beside<'a, P>>,
+    beside: Option<Beside<'a>>,
 }
 
-impl<'a, P: Pattern, T: Element> Elements<'a, P, T> {
-    fn new(tensor: &'a Tensor<P, T>, origin: &Origin, pattern: &'a P) -> Result<Self> {
+impl<'a, T: Element> Elements<'a, T> {
+    fn new(tensor: SparseRef<'a, T>, origin: &Origin, pattern: &'a AnyPattern) -> Result<Self> {
         let values = match origin {
             Origin::Own => Cow::Borrowed(tensor.values()),
             Origin::List(list) => Cow::Owned(sort::gather(tensor.values(), list)?),
@@ -104,7 +114,7 @@ impl<'a, P: Pattern, T: Element> Elements<'a, P, T> {
 }
 
 /// The values, and the fill behind them if a position is not stored.
-fn with_gap<P: Pattern, T: Element>(tensor: &Tensor<P, T>) -> Allocated<Cow<'_, [T]>> {
+fn with_gap<T: Element>(tensor: SparseRef<'_, T>) -> Allocated<Cow<'_, [T]>> {
     if is_full(tensor.pattern()) {
         return Ok(Cow::Borrowed(tensor.values()));
     }
@@ -115,7 +125,7 @@ fn with_gap<P: Pattern, T: Element>(tensor: &Tensor<P, T>) -> Allocated<Cow<'_, 
 }
 
 /// The elements of a repeated tensor that meet the entries of a pattern.
-pub(super) fn elements_at<P: Pattern, T: Element>(tensor: &Tensor<P, T>, pattern: &P) -> Result<Vec<T>> {
+pub(super) fn elements_at<T: Element>(tensor: SparseRef<'_, T>, pattern: &AnyPattern) -> Result<Vec<T>> {
     let elements = Elements::new(tensor, &Origin::Repeated, pattern)?;
     Ok(threads::filled(pattern.nnz(), 2000, |range, slots: &mut [T]| {
         let mut numbers = [0; BLOCK];
@@ -129,35 +139,12 @@ pub(super) fn elements_at<P: Pattern, T: Element>(tensor: &Tensor<P, T>, pattern
 
 /// The only element of a tensor that is one stored number, if it is repeated: its lengths, and the shape that they are
 /// broadcast to, are those of the whole.
-pub(super) fn as_number<P: Pattern, T: Element>(tensor: &Tensor<P, T>, lengths: &[usize], whole: &Shape) -> Option<T> {
+pub(super) fn as_number<T: Element>(tensor: SparseRef<'_, T>, lengths: &[usize], whole: &Shape) -> Option<T> {
     let is_single = lengths.iter().all(|&length| length == 1) && is_repeated(lengths, whole);
     tensor.values().first().copied().filter(|_| is_single)
 }
 
-impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
-    /// None where neither operand is repeated.
-    pub(super) fn new(x: &'a Tensor<P, A>, y: &'a Tensor<P, B>, shape: &'a Shape) -> Option<Self> {
-        let broadcast = Broadcast { x, y, shape, wholes: Wholes::of(x.pattern(), y.pattern(), shape) };
-        (broadcast.is_left_repeated() || broadcast.is_right_repeated()).then_some(broadcast)
-    }
-
-    /// All elements of both: of two tensors, or of two stored views.
-    pub(super) fn zip<Z: Zip<A, B>>(&self, counts_gaps: bool, op: Z) -> Result<Tensor<P, Z::Out>> {
-        if let Some(number) = as_number(self.y, self.wholes.right, &self.wholes.shape) {
-            let x = in_shape(self.x, self.shape)?;
-            let of_gap = counts_gaps.then(|| op.apply(x.fill(), number));
-            let own = own_fill(x.fill());
-            return on_pattern(op, x.pattern(), &Side::Values(x.values().into()), &Side::One(number), of_gap, own);
-        }
-        if let Some(number) = as_number(self.x, self.wholes.left, &self.wholes.shape) {
-            let y = in_shape(self.y, self.shape)?;
-            let of_gap = counts_gaps.then(|| op.apply(number, y.fill()));
-            let own = own_fill(y.fill());
-            return on_pattern(op, y.pattern(), &Side::One(number), &Side::Values(y.values().into()), of_gap, own);
-        }
-        if counts_gaps { self.whole(op) } else { self.stored(op) }
-    }
-
+impl<'a> BroadcastPatterns<'a> {
     fn is_left_repeated(&self) -> bool {
         is_repeated(self.wholes.left, &self.wholes.shape)
     }
@@ -170,15 +157,127 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
     /// both count as they do in one shape.
     fn are_full(&self) -> [bool; 2] {
         match (self.is_left_repeated(), self.is_right_repeated()) {
-            (true, false) => [is_whole_full(self.x.pattern()), false],
-            (false, true) => [false, is_whole_full(self.y.pattern())],
+            (true, false) => [is_whole_full(self.x), false],
+            (false, true) => [false, is_whole_full(self.y)],
             _ => [false, false],
         }
     }
 
+    /// The pattern of a result that has no position.
+    fn nowhere(&self) -> Result<AnyPattern> {
+        repeated(self.x, self.shape, self.limit())
+    }
+
+    /// The entries of the operands that are kept, or else those that both have. Of two that are kept one stores every
+    /// position.
+    fn plan(&self, keep: [bool; 2], value_bytes: usize) -> Result<Plan> {
+        match keep {
+            [true, is_right_kept] if !is_right_kept || is_full(self.x) => self.one_side(LEFT, value_bytes),
+            [_, true] => self.one_side(RIGHT, value_bytes),
+            [_, false] => self.intersection(value_bytes),
+        }
+    }
+
+    /// The entries of one operand, repeated if it is.
+    fn one_side(&self, side: u8, value_bytes: usize) -> Result<Plan> {
+        let (own, _) = self.sides(side);
+        self.admit(repeated_count(own, self.shape), value_bytes)?;
+        let pattern = repeated(own, self.shape, self.limit())?;
+        let origin = if has_other_lengths(own.shape(), self.shape) { Origin::Repeated } else { Origin::Own };
+        Ok(Plan::of(pattern, side, origin, Origin::Repeated))
+    }
+
+    /// The positions at which either operand has an entry, and their number.
+    fn united(&self, value_bytes: usize) -> Result<(United<'_>, usize)> {
+        // The walk that counts is no longer than twice this.
+        self.admit(repeated_count(self.x, self.shape).max(repeated_count(self.y, self.shape)), value_bytes)?;
+        let united = United::new(self.x, self.y, self.shape)?;
+        let count = united.count()?;
+        self.admit(count, value_bytes)?;
+        Ok((united, count as usize))
+    }
+
+    /// The entries that both operands have.
+    fn intersection(&self, value_bytes: usize) -> Result<Plan> {
+        let side = match (self.is_left_repeated(), self.is_right_repeated()) {
+            (true, true) => {
+                let admit = |count| self.admit(count, value_bytes);
+                let Pairs { pattern, left, right } = Pairs::new(self.x, self.y, self.shape, &admit)?;
+                let [left, right] = [left, right].map(|list| Origin::List(Arc::new(list)));
+                return Ok(Plan { pattern, left, right });
+            }
+            (true, false) => RIGHT,
+            (false, _) => LEFT,
+        };
+        let (own, small) = self.sides(side);
+        let own = repeated(own, self.shape, self.limit())?;
+        let kept = Beside::new(small, &own)?.met()?;
+        let origin = kept.entries.map_or(Origin::Own, Origin::List);
+        Ok(Plan::of(kept.pattern, side, origin, Origin::Repeated))
+    }
+
+    /// The pattern at a side, and the other one.
+    fn sides(&self, side: u8) -> (&'a AnyPattern, &'a AnyPattern) {
+        if side == LEFT { (self.x, self.y) } else { (self.y, self.x) }
+    }
+
+    /// The most bytes of a result, offsets of its lanes included.
+    fn limit(&self) -> u64 {
+        default_limit(self.held_bytes)
+    }
+
+    /// Refuses a result of so many entries if it is out of proportion to the operands.
+    fn admit(&self, count: u128, value_bytes: usize) -> Result<()> {
+        let limit = self.limit();
+        let width = self.x.width().max(self.y.width());
+        let each = self.shape.rank() * width.bytes() + value_bytes;
+        let bytes = count.saturating_mul(each as u128);
+        if bytes <= u128::from(limit) {
+            return Ok(());
+        }
+        let instead = match self.is_left_repeated() && self.is_right_repeated() {
+            true => "the result has the positions of both operands; combine each with a tensor of that shape instead",
+            false => {
+                "an operation on x.stored() stores the entries of x only, and x.scale(axis, &vector) multiplies along an \
+                 axis"
+            }
+        };
+        Err(Error::TooLarge { what: "the entries of the result", bytes, limit, instead })
+    }
+}
+
+impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
+    /// None where neither operand is repeated.
+    pub(super) fn new(x: SparseRef<'a, A>, y: SparseRef<'a, B>, shape: &'a Shape) -> Option<Self> {
+        let wholes = Wholes::of(x.pattern(), y.pattern(), shape);
+        let held_bytes = x.stored_bytes().saturating_add(y.stored_bytes());
+        let patterns = BroadcastPatterns { x: x.pattern(), y: y.pattern(), shape, wholes, held_bytes };
+        (patterns.is_left_repeated() || patterns.is_right_repeated()).then_some(Broadcast { x, y, patterns })
+    }
+
+    /// All elements of both: of two tensors, or of two stored views.
+    pub(super) fn zip<Z: Zip<A, B>>(&self, counts_gaps: bool, op: Z) -> Result<Erased<Z::Out>> {
+        let BroadcastPatterns { shape, wholes, .. } = &self.patterns;
+        if let Some(number) = as_number(self.y, wholes.right, &wholes.shape) {
+            let wide = in_shape(self.x, shape)?;
+            let x = wide.sparse();
+            let of_gap = counts_gaps.then(|| op.apply(x.fill(), number));
+            let own = own_fill(x.fill());
+            return on_pattern(op, x.pattern(), &Side::Values(x.values().into()), &Side::One(number), of_gap, own);
+        }
+        if let Some(number) = as_number(self.x, wholes.left, &wholes.shape) {
+            let wide = in_shape(self.y, shape)?;
+            let y = wide.sparse();
+            let of_gap = counts_gaps.then(|| op.apply(number, y.fill()));
+            let own = own_fill(y.fill());
+            return on_pattern(op, y.pattern(), &Side::One(number), &Side::Values(y.values().into()), of_gap, own);
+        }
+        if counts_gaps { self.whole(op) } else { self.stored(op) }
+    }
+
     /// The result of two tensors.
-    fn whole<Z: Zip<A, B>>(&self, op: Z) -> Result<Tensor<P, Z::Out>> {
-        let (x, y, [is_x_full, is_y_full]) = (self.x, self.y, self.are_full());
+    fn whole<Z: Zip<A, B>>(&self, op: Z) -> Result<Erased<Z::Out>> {
+        let (x, y, [is_x_full, is_y_full]) = (self.x, self.y, self.patterns.are_full());
         let of_right = match is_x_full {
             true => Alone::Counts,
             false => op.of_left_fill(x.fill(), (!is_y_full).then(|| y.fill())),
@@ -191,8 +290,10 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
         if let Ok(expected) = fill {
             self.check_left_out(op, [of_left, of_right], expected.as_implicit())?;
         }
-        if self.shape.wide_size() == 0 {
-            return self.without_positions(fill_of(op, fill, &self.nowhere()?)?);
+        if self.patterns.shape.wide_size() == 0 {
+            let pattern = self.patterns.nowhere()?;
+            let fill = fill_of(op, fill, &pattern)?;
+            return Ok(Tensor::from_valid(pattern, Vec::new(), fill));
         }
         let plan = match [of_left, of_right].map(|rule| rule == Alone::Counts) {
             [true, true] if !is_full(x.pattern()) && !is_full(y.pattern()) => {
@@ -202,7 +303,7 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
                 let values = values.map_err(|failed| at_entry(op, failed, &pattern))?;
                 return Ok(Tensor::from_valid(pattern, values, fill));
             }
-            keep => self.plan(keep, size_of::<Z::Out>())?,
+            keep => self.patterns.plan(keep, size_of::<Z::Out>())?,
         };
         let fill = fill_of(op, fill, &plan.pattern)?;
         let values = self.values(op, &plan)?.map_err(|failed| at_entry(op, failed, &plan.pattern))?;
@@ -234,14 +335,14 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
         let left = match of_left {
             Alone::AnnihilatedIfFinite => {
                 let is_wrong = |&value: &A| !gives_fill(op.apply(value, y.fill()));
-                self.first_alone((x, self.is_left_repeated()), y.pattern(), is_wrong)
+                self.first_alone((x, self.patterns.is_left_repeated()), y.pattern(), is_wrong)
             }
             _ => None,
         };
         let right = match of_right {
             Alone::AnnihilatedIfFinite => {
                 let is_wrong = |&value: &B| !gives_fill(op.apply(x.fill(), value));
-                self.first_alone((y, self.is_right_repeated()), x.pattern(), is_wrong)
+                self.first_alone((y, self.patterns.is_right_repeated()), x.pattern(), is_wrong)
             }
             _ => None,
         };
@@ -263,44 +364,17 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
     /// of the other one.
     fn first_alone<T: Element>(
         &self,
-        (tensor, is_repeated): (&Tensor<P, T>, bool),
-        other: &P,
+        (tensor, is_repeated): (SparseRef<'_, T>, bool),
+        other: &AnyPattern,
         is_wrong: impl Fn(&T) -> bool,
     ) -> Option<(Vec<usize>, usize)> {
         if !is_repeated && all_finite(tensor.values()) {
             return None;
         }
         let wrong = tensor.values().iter().enumerate().filter(|(_, value)| is_wrong(value));
-        let alone = |(entry, _)| first_gap(tensor.pattern(), entry, other, self.shape).map(|coords| (coords, entry));
+        let alone =
+            |(entry, _)| first_gap(tensor.pattern(), entry, other, self.patterns.shape).map(|coords| (coords, entry));
         wrong.filter_map(alone).min()
-    }
-
-    /// The pattern of a result that has no position.
-    fn nowhere(&self) -> Result<P> {
-        repeated(self.x.pattern(), self.shape, self.limit())
-    }
-
-    fn without_positions<U: Element>(&self, fill: U) -> Result<Tensor<P, U>> {
-        Ok(Tensor::from_valid(self.nowhere()?, Vec::new(), fill))
-    }
-
-    /// The entries of the operands that are kept, or else those that both have. Of two that are kept one stores every
-    /// position.
-    fn plan(&self, keep: [bool; 2], value_bytes: usize) -> Result<Plan<P>> {
-        match keep {
-            [true, is_right_kept] if !is_right_kept || is_full(self.x.pattern()) => self.one_side(LEFT, value_bytes),
-            [_, true] => self.one_side(RIGHT, value_bytes),
-            [_, false] => self.intersection(value_bytes),
-        }
-    }
-
-    /// The entries of one operand, repeated if it is.
-    fn one_side(&self, side: u8, value_bytes: usize) -> Result<Plan<P>> {
-        let (own, _) = self.sides(side);
-        self.admit(repeated_count(own, self.shape), value_bytes)?;
-        let pattern = repeated(own, self.shape, self.limit())?;
-        let origin = if has_other_lengths(own.shape(), self.shape) { Origin::Repeated } else { Origin::Own };
-        Ok(Plan::of(pattern, side, origin, Origin::Repeated))
     }
 
     /// The positions at which either operand has an entry, and the results there. `append` puts those of the entries of
@@ -308,15 +382,10 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
     fn united<U: Element>(
         &self,
         mut append: impl FnMut((&[usize], &[usize]), &mut Vec<U>) -> std::result::Result<(), Failed>,
-    ) -> Result<(P, std::result::Result<Vec<U>, Failed>)> {
-        let (x, y) = (self.x.pattern(), self.y.pattern());
-        // The walk that counts is no longer than twice this.
-        self.admit(repeated_count(x, self.shape).max(repeated_count(y, self.shape)), size_of::<U>())?;
-        let united = United::new(x, y, self.shape)?;
-        let count = united.count()?;
-        self.admit(count, size_of::<U>())?;
-        let (mut values, mut outcome) = (alloc::with_capacity(count as usize)?, Ok(()));
-        let pattern = united.pattern(count as usize, self.limit(), &mut |left, right| {
+    ) -> Result<(AnyPattern, std::result::Result<Vec<U>, Failed>)> {
+        let (united, count) = self.patterns.united(size_of::<U>())?;
+        let (mut values, mut outcome) = (alloc::with_capacity(count)?, Ok(()));
+        let pattern = united.pattern(count, self.patterns.limit(), &mut |left, right| {
             if outcome.is_ok() {
                 outcome = append((left, right), &mut values);
             }
@@ -324,56 +393,8 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
         Ok((pattern, outcome.map(|()| values)))
     }
 
-    /// The entries that both operands have.
-    fn intersection(&self, value_bytes: usize) -> Result<Plan<P>> {
-        let side = match (self.is_left_repeated(), self.is_right_repeated()) {
-            (true, true) => {
-                let admit = |count| self.admit(count, value_bytes);
-                let Pairs { pattern, left, right } = Pairs::new(self.x.pattern(), self.y.pattern(), self.shape, admit)?;
-                let [left, right] = [left, right].map(|list| Origin::List(Arc::new(list)));
-                return Ok(Plan { pattern, left, right });
-            }
-            (true, false) => RIGHT,
-            (false, _) => LEFT,
-        };
-        let (own, small) = self.sides(side);
-        let own = repeated(own, self.shape, self.limit())?;
-        let kept = Beside::new(small, &own)?.met()?;
-        let origin = kept.entries.map_or(Origin::Own, Origin::List);
-        Ok(Plan::of(kept.pattern, side, origin, Origin::Repeated))
-    }
-
-    /// The pattern at a side, and the other one.
-    fn sides(&self, side: u8) -> (&P, &P) {
-        let (x, y) = (self.x.pattern(), self.y.pattern());
-        if side == LEFT { (x, y) } else { (y, x) }
-    }
-
-    /// The most bytes of a result, offsets of its lanes included.
-    fn limit(&self) -> u64 {
-        default_limit(self.x.stored_bytes().saturating_add(self.y.stored_bytes()))
-    }
-
-    /// Refuses a result of so many entries if it is out of proportion to the operands.
-    fn admit(&self, count: u128, value_bytes: usize) -> Result<()> {
-        let limit = self.limit();
-        let each = self.shape.rank() * size_of::<P::Index>() + value_bytes;
-        let bytes = count.saturating_mul(each as u128);
-        if bytes <= u128::from(limit) {
-            return Ok(());
-        }
-        let instead = match self.is_left_repeated() && self.is_right_repeated() {
-            true => "the result has the positions of both operands; combine each with a tensor of that shape instead",
-            false => {
-                "an operation on x.stored() stores the entries of x only, and x.scale(axis, &vector) multiplies along an \
-                 axis"
-            }
-        };
-        Err(Error::TooLarge { what: "the entries of the result", bytes, limit, instead })
-    }
-
     /// The results at the entries of a plan.
-    fn values<Z: Zip<A, B>>(&self, op: Z, plan: &Plan<P>) -> Result<std::result::Result<Vec<Z::Out>, Failed>> {
+    fn values<Z: Zip<A, B>>(&self, op: Z, plan: &Plan) -> Result<std::result::Result<Vec<Z::Out>, Failed>> {
         let left = Elements::new(self.x, &plan.left, &plan.pattern)?;
         let right = Elements::new(self.y, &plan.right, &plan.pattern)?;
         let of_left = |start: usize, numbers: &mut [usize]| left.number(start, numbers);
@@ -382,18 +403,18 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
     }
 
     /// The result of two stored views.
-    fn stored<Z: Zip<A, B>>(&self, op: Z) -> Result<Tensor<P, Z::Out>> {
+    fn stored<Z: Zip<A, B>>(&self, op: Z) -> Result<Erased<Z::Out>> {
         let (own_left, own_right) = (own_fill(self.x.fill()), own_fill(self.y.fill()));
-        let fill = match (self.is_left_repeated(), self.is_right_repeated()) {
+        let fill = match (self.patterns.is_left_repeated(), self.patterns.is_right_repeated()) {
             (true, true) => one_of_fills(op, self.x.fill(), self.y.fill())?,
             (true, false) => own_right.unwrap_or(Z::Out::ZERO),
             (false, _) => own_left.unwrap_or(Z::Out::ZERO),
         };
-        if self.shape.wide_size() == 0 {
-            return self.without_positions(fill);
+        if self.patterns.shape.wide_size() == 0 {
+            return Ok(Tensor::from_valid(self.patterns.nowhere()?, Vec::new(), fill));
         }
-        let plan = match (Z::UNITES, self.is_left_repeated(), self.is_right_repeated()) {
-            (false, ..) => self.intersection(size_of::<Z::Out>())?,
+        let plan = match (Z::UNITES, self.patterns.is_left_repeated(), self.patterns.is_right_repeated()) {
+            (false, ..) => self.patterns.intersection(size_of::<Z::Out>())?,
             (true, true, true) => {
                 let lists = (self.x.values(), self.y.values());
                 let (pattern, values) =
@@ -403,17 +424,17 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
             }
             (true, false, _) if !is_full(self.y.pattern()) => return self.moved(LEFT, op, fill),
             (true, true, false) if !is_full(self.x.pattern()) => return self.moved(RIGHT, op, fill),
-            (true, false, _) => self.one_side(LEFT, size_of::<Z::Out>())?,
-            (true, true, false) => self.one_side(RIGHT, size_of::<Z::Out>())?,
+            (true, false, _) => self.patterns.one_side(LEFT, size_of::<Z::Out>())?,
+            (true, true, false) => self.patterns.one_side(RIGHT, size_of::<Z::Out>())?,
         };
         let values = self.values(op, &plan)?.map_err(|failed| at_entry(op, failed, &plan.pattern))?;
         Ok(Tensor::from_valid(plan.pattern, values, fill))
     }
 
     /// The entries at a side: one that meets nothing is moved.
-    fn moved<Z: Zip<A, B>>(&self, side: u8, op: Z, fill: Z::Out) -> Result<Tensor<P, Z::Out>> {
-        let (own, small) = self.sides(side);
-        let pattern = repeated(own, self.shape, self.limit())?;
+    fn moved<Z: Zip<A, B>>(&self, side: u8, op: Z, fill: Z::Out) -> Result<Erased<Z::Out>> {
+        let (own, small) = self.patterns.sides(side);
+        let pattern = repeated(own, self.patterns.shape, self.patterns.limit())?;
         let beside = Beside::new(small, &pattern)?;
         let find = |start: usize, numbers: &mut [usize]| beside.number(start, numbers);
         let lists = (self.x.values(), self.y.values());
@@ -423,9 +444,9 @@ impl<'a, P: Pattern, A: Element, B: Element> Broadcast<'a, P, A, B> {
     }
 }
 
-impl<P> Plan<P> {
+impl Plan {
     /// With the origins of the operand at a side, and of the other one.
-    fn of(pattern: P, side: u8, own: Origin, other: Origin) -> Self {
+    fn of(pattern: AnyPattern, side: u8, own: Origin, other: Origin) -> Self {
         match side {
             LEFT => Plan { pattern, left: own, right: other },
             _ => Plan { pattern, left: other, right: own },
@@ -433,15 +454,20 @@ impl<P> Plan<P> {
     }
 }
 
+/// A pattern repeated to a shape that it broadcasts to, in its format.
+fn repeated(pattern: &AnyPattern, shape: &Shape, limit: u64) -> Result<AnyPattern> {
+    formatted(&select::repeated(pattern, shape, limit)?, pattern.format(), limit)
+}
+
 /// The results on a pattern: the fill is that of a gap, or else that of the operand, or zero.
-pub(super) fn on_pattern<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
+pub(super) fn on_pattern<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
-    pattern: &P,
+    pattern: &AnyPattern,
     left: &Side<'_, A>,
     right: &Side<'_, B>,
     of_gap: Option<Outcome<Z::Out>>,
     own: Option<Z::Out>,
-) -> Result<Tensor<P, Z::Out>> {
+) -> Result<Erased<Z::Out>> {
     let fill = match of_gap {
         Some(outcome) => fill_of(op, outcome, pattern)?,
         None => own.unwrap_or(Z::Out::ZERO),

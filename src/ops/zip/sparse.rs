@@ -9,6 +9,8 @@ use super::repeated::{Broadcast, on_pattern};
 use super::{broadcast_shape, refused};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
+use crate::base::index::check_axes;
+use crate::base::limit::default_limit;
 use crate::base::shape::{Shape, unravel};
 use crate::convert::once_on_each;
 use crate::element::Element;
@@ -17,9 +19,10 @@ use crate::kernels::steps::{BLOCK, Filled, Keep, LEFT, RIGHT, Steps};
 use crate::kernels::zip::{Alone, Failed, Side, Zip, all_finite, zip_sides, zip_steps, zip_united};
 use crate::ops::operand::Sparse;
 use crate::ops::select::broadcast_to;
-use crate::pattern::Pattern;
+use crate::pattern::{AnyPattern, Format, Pattern};
 use crate::plan::overlap::Join;
 use crate::tensor::Tensor;
+use crate::tensor::erased::{Erased, SparseRef};
 
 /// Of two sparse operands; if one is a stored view, both are.
 pub(super) fn pair<X: Sparse, Y: Sparse<Pattern = X::Pattern>, Z: Zip<X::Value, Y::Value>>(
@@ -27,33 +30,74 @@ pub(super) fn pair<X: Sparse, Y: Sparse<Pattern = X::Pattern>, Z: Zip<X::Value, 
     y: &Y,
     op: Z,
 ) -> Result<Tensor<X::Pattern, Z::Out>> {
-    let (a, b) = (x.tensor(), y.tensor());
     let counts_gaps = x.gap().is_some() && y.gap().is_some();
-    let shape = match a.shape() == b.shape() {
-        true => a.shape().clone(),
-        false => broadcast_shape(a.shape(), b.shape())?,
+    Tensor::from_erased(of_both(x.tensor().sparse(), y.tensor().sparse(), counts_gaps, op)?)
+}
+
+/// All elements of both: of two tensors, or of two stored views.
+fn of_both<A: Element, B: Element, Z: Zip<A, B>>(
+    x: SparseRef<'_, A>,
+    y: SparseRef<'_, B>,
+    counts_gaps: bool,
+    op: Z,
+) -> Result<Erased<Z::Out>> {
+    let shape = match x.shape() == y.shape() {
+        true => x.shape().clone(),
+        false => broadcast_shape(x.shape(), y.shape())?,
     };
-    if let Some(broadcast) = Broadcast::new(a, b, &shape) {
+    if let Some(broadcast) = Broadcast::new(x, y, &shape) {
         return broadcast.zip(counts_gaps, op);
     }
-    let (a, b) = (in_shape(a, &shape)?, in_shape(b, &shape)?);
-    if counts_gaps { whole(&a, &b, op) } else { stored_alike(&a, &b, op) }
+    let (x, y) = (in_shape(x, &shape)?, in_shape(y, &shape)?);
+    if counts_gaps { whole(x.sparse(), y.sparse(), op) } else { stored_alike(x.sparse(), y.sparse(), op) }
+}
+
+/// A tensor broadcast to a shape.
+pub(in crate::ops) enum InShape<'a, T> {
+    /// The tensor has the shape itself.
+    Own(SparseRef<'a, T>),
+    /// The tensor is repeated, or has more axes.
+    Wide(Erased<T>),
+}
+
+impl<T: Element> InShape<'_, T> {
+    pub(in crate::ops) fn sparse(&self) -> SparseRef<'_, T> {
+        match self {
+            InShape::Own(x) => *x,
+            InShape::Wide(x) => x.sparse(),
+        }
+    }
+
+    pub(in crate::ops) fn into_erased(self) -> Erased<T> {
+        match self {
+            InShape::Own(x) => x.to_erased(),
+            InShape::Wide(x) => x,
+        }
+    }
 }
 
 /// The tensor broadcast to a shape: itself where it has it.
-pub(in crate::ops) fn in_shape<'a, P: Pattern, T: Element>(
-    x: &'a Tensor<P, T>,
-    shape: &Shape,
-) -> Result<Cow<'a, Tensor<P, T>>> {
-    if x.shape() == shape { Ok(Cow::Borrowed(x)) } else { broadcast_to(x, shape.clone()).map(Cow::Owned) }
+pub(in crate::ops) fn in_shape<'a, T: Element>(x: SparseRef<'a, T>, shape: &Shape) -> Result<InShape<'a, T>> {
+    if x.shape() == shape {
+        return Ok(InShape::Own(x));
+    }
+    let wide = broadcast_to(&x.to_erased(), shape.clone())?;
+    let (pattern, values) = (wide.pattern(), wide.shared_values());
+    let pattern = formatted(pattern, x.pattern().format(), default_limit(x.stored_bytes()))?;
+    Ok(InShape::Wide(Tensor::from_shared(pattern, values.clone(), x.fill())))
+}
+
+/// A pattern in a format, until selections keep the format of patterns without types.
+pub(super) fn formatted(pattern: &AnyPattern, format: Format, limit: u64) -> Result<AnyPattern> {
+    if pattern.format() == format { Ok(pattern.clone()) } else { pattern.in_format(format, limit) }
 }
 
 /// Of two tensors of one shape.
-fn whole<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
-    x: &Tensor<P, A>,
-    y: &Tensor<P, B>,
+fn whole<A: Element, B: Element, Z: Zip<A, B>>(
+    x: SparseRef<'_, A>,
+    y: SparseRef<'_, B>,
     op: Z,
-) -> Result<Tensor<P, Z::Out>> {
+) -> Result<Erased<Z::Out>> {
     let (of_left, of_right) = (op.of_left_fill(x.fill(), Some(y.fill())), op.of_right_fill(Some(x.fill()), y.fill()));
     let keep = Keep { both: true, left: of_right == Alone::Counts, right: of_left == Alone::Counts };
     let Join { pattern, steps } = Join::new(x.pattern(), y.pattern(), keep)?;
@@ -70,11 +114,11 @@ fn whole<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
 }
 
 /// Refuses an entry that is left out, as its partner is zero, where it is not finite.
-fn check_left_out<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
+fn check_left_out<A: Element, B: Element, Z: Zip<A, B>>(
     _: Z,
     steps: &Steps,
-    (x, of_right): (&Tensor<P, A>, Alone),
-    (y, of_left): (&Tensor<P, B>, Alone),
+    (x, of_right): (SparseRef<'_, A>, Alone),
+    (y, of_left): (SparseRef<'_, B>, Alone),
 ) -> Result<()> {
     let left = first_left_out(steps, LEFT, x.values(), of_right).map(|entry| (x.pattern().coords_of(entry), entry));
     let right = first_left_out(steps, RIGHT, y.values(), of_left).map(|entry| (y.pattern().coords_of(entry), entry));
@@ -108,11 +152,11 @@ pub(super) fn text<T: Element>(value: T) -> String {
 }
 
 /// Of the stored entries of two tensors of one shape.
-pub(super) fn stored_alike<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
-    x: &Tensor<P, A>,
-    y: &Tensor<P, B>,
+pub(super) fn stored_alike<A: Element, B: Element, Z: Zip<A, B>>(
+    x: SparseRef<'_, A>,
+    y: SparseRef<'_, B>,
     op: Z,
-) -> Result<Tensor<P, Z::Out>> {
+) -> Result<Erased<Z::Out>> {
     let fill = one_of_fills(op, x.fill(), y.fill())?;
     let keep = if Z::UNITES { Keep::UNION } else { Keep::BOTH };
     let Join { pattern, steps } = Join::new(x.pattern(), y.pattern(), keep)?;
@@ -148,17 +192,17 @@ pub(super) fn with_number<X: Sparse, B: Element, Z: Zip<X::Value, B>>(
     number: B,
     op: Z,
 ) -> Result<Tensor<X::Pattern, Z::Out>> {
-    let tensor = x.tensor();
-    let of_gap = x.gap().map(|gap| op.apply(gap, number));
+    let (tensor, of_gap) = (x.tensor(), x.gap().map(|gap| op.apply(gap, number)));
     let left = Side::Values(tensor.values().into());
-    on_pattern(op, tensor.pattern(), &left, &Side::One(number), of_gap, own_fill(tensor.fill()))
+    let own = own_fill(tensor.fill());
+    Tensor::from_erased(on_pattern(op, tensor.pattern().any(), &left, &Side::One(number), of_gap, own)?)
 }
 
 /// The computed fill of a result: what has none is an error where the result has a gap.
-pub(super) fn fill_of<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
+pub(super) fn fill_of<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
     fill: Outcome<Z::Out>,
-    pattern: &P,
+    pattern: &AnyPattern,
 ) -> Result<Z::Out> {
     match fill {
         Ok(fill) => Ok(fill.as_implicit()),
@@ -168,7 +212,7 @@ pub(super) fn fill_of<P: Pattern, A: Element, B: Element, Z: Zip<A, B>>(
 }
 
 /// The error of an entry of the result.
-pub(super) fn at_entry<O: Op, P: Pattern>(op: O, failed: Failed, pattern: &P) -> Error {
+pub(super) fn at_entry<O: Op>(op: O, failed: Failed, pattern: &AnyPattern) -> Error {
     refused(op, failed.fault, pattern.coords_of(failed.at))
 }
 
@@ -179,45 +223,87 @@ pub(in crate::ops) fn with_array<X: Sparse, B: Element, Z: Zip<X::Value, B>>(
     op: Z,
 ) -> Result<Tensor<X::Pattern, Z::Out>> {
     let shape = broadcast_shape(x.tensor().shape(), array.shape())?;
-    let tensor = in_shape(x.tensor(), &shape)?;
+    check_axes::<<X::Pattern as Pattern>::Index>(&shape)?;
+    Tensor::from_erased(of_array(x.tensor().sparse(), x.gap(), array, &shape, op)?)
+}
+
+/// Of a tensor and an array, in the shape of both; without the value of a gap, of the stored entries of the tensor.
+fn of_array<A: Element, B: Element, Z: Zip<A, B>>(
+    x: SparseRef<'_, A>,
+    gap: Option<A>,
+    array: ArrayViewD<'_, B>,
+    shape: &Shape,
+    op: Z,
+) -> Result<Erased<Z::Out>> {
+    let wide = in_shape(x, shape)?;
+    let tensor = wide.sparse();
     let once = once_on_each(array.view(), 0..array.ndim());
     let cells = Cells::new(&once, tensor.pattern())?;
     let own = own_fill(tensor.fill()).unwrap_or(Z::Out::ZERO);
-    let fill = match x.gap() {
+    let fill = match gap {
         Some(gap) => cells.fill(op, |element| op.apply(gap, element))?.unwrap_or(own),
         None => own,
     };
-    let number = |start, numbers: &mut [usize]| cells.number(start, numbers);
+    let number = |start, numbers: &mut [usize]| cells.grid.number(start, numbers);
     let side = Side::Numbered(&cells.elements, &number);
     let values = zip_sides(op, &Side::Values(tensor.values().into()), &side, tensor.nnz())
         .map_err(|failed| at_entry(op, failed, tensor.pattern()))?;
     Ok(Tensor::from_valid(tensor.pattern().clone(), values, fill))
 }
 
-/// The elements of an array beside a sparse tensor: each stands for a cell, on the axes along which it does not repeat.
-struct Cells<'a, P, T: Clone> {
+/// The elements of an array beside a sparse tensor: each stands for a cell.
+struct Cells<'a, T: Clone> {
     elements: Cow<'a, [T]>,
-    axes: Vec<usize>,
-    lengths: Vec<usize>,
-    pattern: &'a P,
+    grid: CellGrid<'a>,
 }
 
-impl<'a, P: Pattern, T: Element> Cells<'a, P, T> {
+/// The cells of an array beside a pattern, on the axes along which the array does not repeat itself.
+struct CellGrid<'a> {
+    axes: Vec<usize>,
+    lengths: Vec<usize>,
+    pattern: &'a AnyPattern,
+}
+
+impl<'a, T: Element> Cells<'a, T> {
     /// Those of an array that can be broadcast to the shape of the pattern.
-    fn new(array: &'a ArrayViewD<'_, T>, pattern: &'a P) -> Result<Self> {
-        let added = pattern.shape().rank() - array.ndim();
-        let (axes, lengths) = array
-            .shape()
-            .iter()
-            .enumerate()
-            .filter(|(_, length)| **length != 1)
-            .map(|(at, &l)| (at + added, l))
-            .unzip();
+    fn new(array: &'a ArrayViewD<'_, T>, pattern: &'a AnyPattern) -> Result<Self> {
         let elements = match array.as_slice() {
             Some(elements) => Cow::Borrowed(elements),
             None => Cow::Owned(alloc::collect(array.iter().copied())?),
         };
-        Ok(Cells { elements, axes, lengths, pattern })
+        Ok(Cells { elements, grid: CellGrid::new(array.shape(), pattern) })
+    }
+
+    /// What all positions that are not stored hold, by what `of` gives for the element of their cell; none where every
+    /// position is stored.
+    fn fill<U: Element, O: Op>(&self, op: O, of: impl Fn(T) -> Outcome<U>) -> Result<Option<U>> {
+        let of = |element: T| of(element).map(Element::as_implicit);
+        let Some(&first) = self.elements.first() else { return Ok(None) };
+        if let Ok(first) = of(first)
+            && self.elements.iter().all(|&element| of(element).is_ok_and(|other| other.same(first)))
+        {
+            return Ok(self.grid.has_gaps().then_some(first));
+        }
+        let mut expected = None;
+        for cell in self.grid.cells_with_gaps(self.elements.len())? {
+            let found = of(self.elements[cell]).map_err(|fault| refused(op, fault, None))?;
+            let (first, fill) = *expected.get_or_insert((cell, found));
+            if !fill.same(found) {
+                let [first, at] = [first, cell].map(|cell| self.grid.place(cell));
+                let [expected, found] = [fill, found].map(text);
+                return Err(Error::FillVaries { operation: O::NAME, expected, first, found, at });
+            }
+        }
+        Ok(expected.map(|(_, fill)| fill))
+    }
+}
+
+impl<'a> CellGrid<'a> {
+    fn new(lengths: &[usize], pattern: &'a AnyPattern) -> Self {
+        let added = pattern.shape().rank() - lengths.len();
+        let own = lengths.iter().enumerate().filter(|(_, length)| **length != 1);
+        let (axes, lengths) = own.map(|(at, &length)| (at + added, length)).unzip();
+        CellGrid { axes, lengths, pattern }
     }
 
     /// Writes the cells of the entries from `start` on.
@@ -225,39 +311,20 @@ impl<'a, P: Pattern, T: Element> Cells<'a, P, T> {
         self.pattern.number_within(&self.axes, &self.lengths, start, numbers);
     }
 
-    /// What all positions that are not stored hold, by what `of` gives for the element of their cell; none where every
-    /// position is stored.
-    fn fill<U: Element, O: crate::kernels::op::Op>(&self, op: O, of: impl Fn(T) -> Outcome<U>) -> Result<Option<U>> {
-        let of = |element: T| of(element).map(Element::as_implicit);
-        let Some(&first) = self.elements.first() else { return Ok(None) };
-        if let Ok(first) = of(first)
-            && self.elements.iter().all(|&element| of(element).is_ok_and(|other| other.same(first)))
-        {
-            return Ok((self.pattern.shape().wide_size() > self.pattern.nnz() as u128).then_some(first));
-        }
-        let mut expected = None;
-        for cell in self.cells_with_gaps()? {
-            let found = of(self.elements[cell]).map_err(|fault| refused(op, fault, None))?;
-            let (first, fill) = *expected.get_or_insert((cell, found));
-            if !fill.same(found) {
-                let [first, at] = [first, cell].map(|cell| self.place(cell));
-                let [expected, found] = [fill, found].map(text);
-                return Err(Error::FillVaries { operation: O::NAME, expected, first, found, at });
-            }
-        }
-        Ok(expected.map(|(_, fill)| fill))
+    fn has_gaps(&self) -> bool {
+        self.pattern.shape().wide_size() > self.pattern.nnz() as u128
     }
 
-    /// The cells of which not every position is stored.
-    fn cells_with_gaps(&self) -> Result<Vec<usize>> {
-        let mut counts: Vec<usize> = alloc::zeros(self.elements.len())?;
+    /// The cells, among so many, of which not every position is stored.
+    fn cells_with_gaps(&self, cells: usize) -> Result<Vec<usize>> {
+        let mut counts: Vec<usize> = alloc::zeros(cells)?;
         let mut numbers = [0; BLOCK];
         for start in (0..self.pattern.nnz()).step_by(BLOCK) {
             let numbers = &mut numbers[..BLOCK.min(self.pattern.nnz() - start)];
             self.number(start, numbers);
             numbers.iter().for_each(|&cell| counts[cell] += 1);
         }
-        let extent = self.pattern.shape().wide_size() / self.elements.len() as u128;
+        let extent = self.pattern.shape().wide_size() / cells as u128;
         let gaps = counts.iter().enumerate().filter(|(_, count)| (**count as u128) < extent).map(|(cell, _)| cell);
         Ok(alloc::collect_some(gaps)?)
     }

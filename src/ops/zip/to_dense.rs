@@ -1,6 +1,6 @@
 //! Operations of a sparse tensor and an array whose result is an array.
 
-use ndarray::{ArrayBase, ArrayD, Data, Dimension};
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension};
 
 use super::arithmetic::{Add, Div, Mul, Sub};
 use super::{broadcast_shape, dense};
@@ -11,17 +11,14 @@ use crate::element::{Element, Numeric};
 use crate::kernels::zip::Zip;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
+use crate::tensor::erased::SparseRef;
 
 /// The result of all positions, under the limit for what both hold.
-fn of_all<P: Pattern, T: Element, Z: Zip<T, T>>(
-    x: &Tensor<P, T>,
-    array: &ArrayBase<impl Data<Elem = T>, impl Dimension>,
-    op: Z,
-) -> Result<ArrayD<Z::Out>> {
+fn of_all<T: Element, Z: Zip<T, T>>(x: SparseRef<'_, T>, array: ArrayViewD<'_, T>, op: Z) -> Result<ArrayD<Z::Out>> {
     let shape = broadcast_shape(x.shape(), array.shape())?;
-    let limit = default_limit(x.stored_bytes().saturating_add(dense_bytes(array)));
+    let limit = default_limit(x.stored_bytes().saturating_add(dense_bytes(&array)));
     guard::<Z::Out>("the dense result", shape.wide_size(), limit, "take a part of both, or x.stored()")?;
-    dense::pair(x.to_dense_with_limit(limit)?.view(), array.view().into_dyn(), op)
+    dense::pair(x.to_erased().to_dense_with_limit(limit)?.view(), array, op)
 }
 
 macro_rules! to_dense {
@@ -57,7 +54,7 @@ macro_rules! to_dense {
             where
                 T: $bound,
             {
-                of_all(self, array, $op)
+                of_all(self.sparse(), array.view().into_dyn(), $op)
             }
         )*}
     };

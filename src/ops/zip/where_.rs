@@ -15,10 +15,11 @@ use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
 use crate::kernels::steps::{Keep, LEFT, RIGHT, Steps};
 use crate::ops::operand::Operand;
-use crate::pattern::Pattern;
+use crate::pattern::{AnyPattern, AxisCoords, Pattern};
 use crate::plan::beside::whole_lengths;
 use crate::plan::overlap::Join;
 use crate::tensor::Tensor;
+use crate::tensor::erased::{Erased, SparseRef};
 
 /// What [`where_`] chooses from by a condition of type `C`: of a sparse one `&tensor` of its format or a number, of an
 /// array `&array` or a number. The trait is sealed.
@@ -41,9 +42,9 @@ pub trait Choice<'a, C: Operand>: Sized {
 }
 
 /// A sparse choice.
-pub enum Given<P, T> {
+pub enum Given<T> {
     /// A tensor, which shares its arrays.
-    Tensor(Tensor<P, T>),
+    Tensor(Erased<T>),
     /// A number.
     Number(T),
 }
@@ -69,9 +70,9 @@ macro_rules! choices {
 }
 
 choices! {
-    [P: Pattern, T: Element] Tensor<P, bool>, &'a Tensor<P, T>: T, Tensor<P, T>, Given<P, T>,
-        |tensor| Given::Tensor(tensor.clone()), sparse;
-    [P: Pattern, T: Element] Tensor<P, bool>, T: T, Tensor<P, T>, Given<P, T>, |number| Given::Number(number), sparse;
+    [P: Pattern, T: Element] Tensor<P, bool>, &'a Tensor<P, T>: T, Tensor<P, T>, Given<T>,
+        |tensor| Given::Tensor(tensor.sparse().to_erased()), sparse;
+    [P: Pattern, T: Element] Tensor<P, bool>, T: T, Tensor<P, T>, Given<T>, |number| Given::Number(number), sparse;
     [S: Data<Elem = bool>, D: Dimension, R: Data<Elem: Element>, E: Dimension] ArrayBase<S, D>, &'a ArrayBase<R, E>:
         R::Elem, ArrayD<R::Elem>, CowArray<'a, R::Elem, IxDyn>, |array| array.view().into_dyn().into(), dense;
     [S: Data<Elem = bool>, D: Dimension, T: Element] ArrayBase<S, D>, T: T, ArrayD<T>, CowArray<'a, T, IxDyn>,
@@ -142,29 +143,33 @@ where
     A::choose(condition, yes.given(), no.given())
 }
 
-fn sparse<P: Pattern, T: Element>(c: &Tensor<P, bool>, yes: Given<P, T>, no: Given<P, T>) -> Result<Tensor<P, T>> {
+fn sparse<P: Pattern, T: Element>(c: &Tensor<P, bool>, yes: Given<T>, no: Given<T>) -> Result<Tensor<P, T>> {
+    Tensor::from_erased(chosen(c.sparse(), yes, no)?)
+}
+
+fn chosen<T: Element>(c: SparseRef<'_, bool>, yes: Given<T>, no: Given<T>) -> Result<Erased<T>> {
     let shape = broadcast_shape(&broadcast_shape(c.shape(), yes.lengths())?, no.lengths())?;
     let whole = broadcast_shape(&broadcast_shape(whole_lengths(c.pattern()), yes.whole())?, no.whole())?;
     let c = match as_number(c, whole_lengths(c.pattern()), &whole) {
-        Some(condition) => everywhere(condition, &shape)?,
-        None => in_shape(c, &shape)?.into_owned(),
+        Some(condition) => everywhere(condition, &shape, c.pattern())?,
+        None => in_shape(c, &shape)?.into_erased(),
     };
     let (main, other) = if c.fill() { (yes, no) } else { (no, yes) };
     let main = match main.numbered(&whole) {
-        Given::Tensor(main) => in_shape(&main, &shape)?.into_owned(),
-        Given::Number(number) => everywhere(number, &shape)?,
+        Given::Tensor(main) => in_shape(main.sparse(), &shape)?.into_erased(),
+        Given::Number(number) => everywhere(number, &shape, c.pattern())?,
     };
     let Join { pattern, steps } = Join::new(c.pattern(), main.pattern(), Keep::UNION)?;
-    let conditions = at_entries(steps.as_deref(), LEFT, &c)?;
-    let of_main = at_entries(steps.as_deref(), RIGHT, &main)?;
+    let conditions = at_entries(steps.as_deref(), LEFT, c.sparse())?;
+    let of_main = at_entries(steps.as_deref(), RIGHT, main.sparse())?;
     let of_other = match other.numbered(&whole) {
         Given::Number(number) => alloc::copies(number, pattern.nnz())?.into(),
         Given::Tensor(other) if is_repeated(whole_lengths(other.pattern()), &whole) => {
-            elements_at(&other, &pattern)?.into()
+            elements_at(other.sparse(), &pattern)?.into()
         }
         Given::Tensor(other) => {
-            let other = in_shape(&other, &shape)?;
-            at_entries(Join::new(&pattern, other.pattern(), Keep::LEFT)?.steps.as_deref(), RIGHT, &other)?
+            let other = in_shape(other.sparse(), &shape)?.into_erased();
+            at_entries(Join::new(&pattern, other.pattern(), Keep::LEFT)?.steps.as_deref(), RIGHT, other.sparse())?
         }
     };
     let values = threads::filled(pattern.nnz(), 700, |range, slots| {
@@ -175,7 +180,7 @@ fn sparse<P: Pattern, T: Element>(c: &Tensor<P, bool>, yes: Given<P, T>, no: Giv
     Ok(Tensor::from_valid(pattern, values, main.fill()))
 }
 
-impl<P: Pattern, T: Element> Given<P, T> {
+impl<T: Element> Given<T> {
     fn lengths(&self) -> &[usize] {
         match self {
             Given::Tensor(tensor) => tensor.shape(),
@@ -194,22 +199,21 @@ impl<P: Pattern, T: Element> Given<P, T> {
     /// A number, if it is a single stored one that is repeated.
     fn numbered(self, whole: &Shape) -> Self {
         match self {
-            Given::Tensor(tensor) => {
-                as_number(&tensor, whole_lengths(tensor.pattern()), whole).map_or(Given::Tensor(tensor), Given::Number)
-            }
+            Given::Tensor(tensor) => as_number(tensor.sparse(), whole_lengths(tensor.pattern()), whole)
+                .map_or(Given::Tensor(tensor), Given::Number),
             number => number,
         }
     }
 }
 
-/// A number at every position: nothing is stored.
-fn everywhere<P: Pattern, T: Element>(number: T, shape: &Shape) -> Result<Tensor<P, T>> {
-    let axes = vec![Buffer::default(); shape.rank()];
-    Ok(Tensor::from_valid(P::from_coords(shape.clone(), 0, axes, default_limit(0))?, Vec::new(), number))
+/// A number at every position of a tensor in the format of `like`: nothing is stored.
+fn everywhere<T: Element>(number: T, shape: &Shape, like: &AnyPattern) -> Result<Erased<T>> {
+    let axes = vec![AxisCoords::empty(like.width_for(shape)); shape.rank()];
+    Ok(Tensor::from_valid(like.of_coords(shape.clone(), 0, axes, default_limit(0))?, Vec::new(), number))
 }
 
 /// What a tensor has for each entry of a join; where that tells no steps it is all its values.
-fn at_entries<P: Pattern, T: Element>(steps: Option<&Steps>, side: u8, x: &Tensor<P, T>) -> Allocated<Buffer<T>> {
+fn at_entries<T: Element>(steps: Option<&Steps>, side: u8, x: SparseRef<'_, T>) -> Allocated<Buffer<T>> {
     match steps {
         Some(steps) => steps.take(side, x.values(), x.fill()).map(Buffer::from),
         None => Ok(x.shared_values().clone()),

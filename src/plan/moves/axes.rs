@@ -8,18 +8,18 @@ use crate::base::index::Index;
 use crate::base::shape::{Shape, ravel};
 use crate::kernels::gather::marked;
 use crate::kernels::lanes::accumulate;
-use crate::kernels::sort;
-use crate::pattern::{Pattern, zero_offsets};
+use crate::pattern::{AnyPattern, AxisCoords, by_slices, zero_offsets};
+use crate::plan::row_major::sorted_with;
 use crate::plan::selected::{Selected, Sources};
 
 /// Positions before and behind those that there are: lanes without entries, and columns further on.
-pub(super) fn pad_lanes<P: Pattern>(
-    x: &P,
+pub(super) fn pad_lanes(
+    x: &AnyPattern,
     offsets: &Buffer<usize>,
     before: &[usize],
     shape: &Shape,
     room: Room,
-) -> Result<Selected<P>> {
+) -> Result<Selected> {
     let Some((&columns_before, lanes_before)) = before.split_last() else { return Ok(Selected::same(x.clone())) };
     let lane_axes = x.shape().lane_axes();
     let offsets = match lane_axes == shape.lane_axes() {
@@ -35,8 +35,8 @@ pub(super) fn pad_lanes<P: Pattern>(
             ends.into()
         }
     };
-    let columns = shifted(&x.shared_axis(lanes_before.len())?, columns_before)?;
-    Ok(Selected::same(P::from_lanes(shape.clone(), offsets, columns)?))
+    let columns = shifted(&x.axis(lanes_before.len())?.in_width(x.width_for(shape))?, columns_before)?;
+    Ok(Selected::same(x.of_lanes(shape.clone(), offsets, columns)?))
 }
 
 /// Steps `coords` to the next of the positions of `lengths` that start at `first`.
@@ -51,19 +51,19 @@ fn step_from(coords: &mut [usize], first: &[usize], lengths: &[usize]) {
 }
 
 /// Other axes: a permutation, with axes of length 1 left out or added.
-pub(super) fn other_axes<P: Pattern>(x: &P, axes: &[Option<usize>], shape: &Shape, room: Room) -> Result<Selected<P>> {
+pub(super) fn other_axes(x: &AnyPattern, axes: &[Option<usize>], shape: &Shape, room: Room) -> Result<Selected> {
     let long = axes.iter().flatten().filter(|&&axis| x.shape()[axis] != 1);
     let is_sorted = long.is_sorted();
     if let (Some(offsets), true) = (x.lane_offsets(), is_sorted)
         && axes.last().is_some_and(|&last| last.is_some_and(|last| last + 1 == x.shape().rank()))
     {
-        let columns = x.shared_axis(x.shape().rank() - 1)?;
-        return Ok(Selected::same(P::from_lanes(shape.clone(), offsets.clone(), columns)?));
+        let columns = x.axis(x.shape().rank() - 1)?;
+        return Ok(Selected::same(x.of_lanes(shape.clone(), offsets.clone(), columns)?));
     }
-    let zeros = Buffer::from(alloc::zeros(if axes.contains(&None) { x.nnz() } else { 0 })?);
-    let coords = axes.iter().map(|axis| axis.map_or_else(|| Ok(zeros.clone()), |axis| x.shared_axis(axis)));
+    let zeros = AxisCoords::zeros(if axes.contains(&None) { x.nnz() } else { 0 }, x.width())?;
+    let coords = axes.iter().map(|axis| axis.map_or_else(|| Ok(zeros.clone()), |axis| x.axis(axis)));
     let settled = if is_sorted { axes.len() } else { settled(axes) };
-    in_order(coords.collect::<Allocated<_>>()?, x.nnz(), settled, shape, room)
+    in_order(x, coords.collect::<Allocated<_>>()?, x.nnz(), settled, shape, room)
 }
 
 /// Entries that agree on all axes before so many last ones come in order.
@@ -71,40 +71,45 @@ pub(crate) fn settled(axes: &[Option<usize>]) -> usize {
     axes.windows(2).rev().take_while(|pair| pair[0] < pair[1]).count() + 1
 }
 
-/// The pattern of `count` entries with these coordinates, sorted unless all axes are `settled`: those that agree on the
-/// axes before so many come in order.
-fn in_order<P: Pattern>(
-    coords: Vec<Buffer<P::Index>>,
+/// The pattern in the format of `x` of `count` entries with these coordinates, sorted unless all axes are `settled`:
+/// those that agree on the axes before so many come in order.
+fn in_order(
+    x: &AnyPattern,
+    coords: Vec<AxisCoords>,
     count: usize,
     settled: usize,
     shape: &Shape,
     room: Room,
-) -> Result<Selected<P>> {
+) -> Result<Selected> {
     let sorted = match settled == coords.len() {
         true => None,
-        false => sort::row_major(&coords, settled, &alloc::collect(0..count)?)?,
+        false => sorted_with(&coords, settled, &alloc::collect(0..count)?)?,
     };
     let (coords, sources) = match sorted {
         None => (coords, Sources::Same),
-        Some((coords, order)) => (coords.into_iter().map(Buffer::from).collect(), Sources::List(order)),
+        Some((coords, order)) => (coords, Sources::List(order)),
     };
-    Ok(Selected { pattern: P::from_coords(shape.clone(), count, coords, room.limit)?, sources })
+    Ok(Selected { pattern: x.of_coords(shape.clone(), count, coords, room.limit)?, sources })
 }
 
 /// The entries of the last two axes whose column is so many behind their row.
-fn in_band<P: Pattern>(x: &P, least: i128, most: i128) -> Result<Vec<usize>> {
+fn in_band(x: &AnyPattern, least: i128, most: i128) -> Result<Vec<usize>> {
     let rank = x.shape().rank();
-    let (rows, columns) = (x.axis_coords(rank - 2)?, x.axis_coords(rank - 1)?);
-    Ok(marked(x.nnz(), |range, marks| {
+    let axes = [x.axis(rank - 2)?, x.axis(rank - 1)?];
+    Ok(by_slices!(&axes, own => in_band_of(own[0], own[1], least, most))?)
+}
+
+fn in_band_of<I: Index>(rows: &[I], columns: &[I], least: i128, most: i128) -> Allocated<Vec<usize>> {
+    marked(rows.len(), |range, marks| {
         let pairs = rows[range.clone()].iter().zip(&columns[range]);
         for (mark, (row, column)) in marks.iter_mut().zip(pairs) {
             let behind = behind(row.to_usize(), column.to_usize());
             *mark &= (least <= behind) & (behind <= most);
         }
-    })?)
+    })
 }
 
-pub(super) fn band<P: Pattern>(x: &P, least: i128, most: i128) -> Result<Selected<P>> {
+pub(super) fn band(x: &AnyPattern, least: i128, most: i128) -> Result<Selected> {
     let kept = in_band(x, least, most)?;
     match kept.len() == x.nnz() {
         true => Ok(Selected::same(x.clone())),
@@ -112,14 +117,14 @@ pub(super) fn band<P: Pattern>(x: &P, least: i128, most: i128) -> Result<Selecte
     }
 }
 
-pub(super) fn diagonal<P: Pattern>(x: &P, offset: i128, shape: &Shape, room: Room) -> Result<Selected<P>> {
+pub(super) fn diagonal(x: &AnyPattern, offset: i128, shape: &Shape, room: Room) -> Result<Selected> {
     let kept = in_band(x, offset, offset)?;
     let rank = x.shape().rank();
     let sources = Sources::List(kept);
     // The lesser of both coordinates.
     let last = if offset < 0 { rank - 1 } else { rank - 2 };
-    let axes = (0..rank - 2).chain([last]).map(|axis| sources.of(&x.shared_axis(axis)?));
+    let axes = (0..rank - 2).chain([last]).map(|axis| sources.of_coords(&x.axis(axis)?));
     let (axes, count) = (axes.collect::<Allocated<Vec<_>>>()?, sources.len(x.nnz()));
     // They increase as the rows do.
-    in_order(axes, count, rank - 1, shape, room)?.then_of(sources, x.nnz())
+    in_order(x, axes, count, rank - 1, shape, room)?.then_of(sources, x.nnz())
 }

@@ -2,23 +2,22 @@
 
 use std::ops::Range;
 
-use super::{Cut, Room, mapped, shared_axes};
+use super::{Cut, Room, mapped};
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
-use crate::base::index::Index;
 use crate::base::shape::{Shape, step, unravel};
 use crate::base::threads;
 use crate::kernels::gather::marked;
 use crate::kernels::lanes::{accumulate, offsets_among};
-use crate::pattern::{Pattern, zero_offsets};
+use crate::pattern::{AnyPattern, AxisCoords, by_width, zero_offsets};
 use crate::plan::selected::{Selected, Sources};
 
 /// Where the coordinates of the entries of a result, each one of the positions of a cut, stand among these.
-fn placed<I: Index>(sources: &Sources, coords: &Buffer<I>, cut: &Cut) -> Allocated<Buffer<I>> {
+fn placed(sources: &Sources, coords: &AxisCoords, cut: &Cut) -> Allocated<AxisCoords> {
     let steps = cut.steps();
     match (cut.first, cut.step) {
-        (0, 1) => sources.of(coords),
+        (0, 1) => sources.of_coords(coords),
         (first, 1) => mapped(sources, coords, |coord| coord - first),
         _ => mapped(sources, coords, |coord| steps.place(coord)),
     }
@@ -26,10 +25,10 @@ fn placed<I: Index>(sources: &Sources, coords: &Buffer<I>, cut: &Cut) -> Allocat
 
 /// The entries between the first and the last position of the leading axes, and how many axes leave out none of them:
 /// the first axis, and one behind another of which one position is left.
-fn window<I: Index>(axes: &[Buffer<I>], cuts: &[Cut], count: usize) -> (Range<usize>, usize) {
+fn window(axes: &[AxisCoords], cuts: &[Cut], count: usize) -> (Range<usize>, usize) {
     let mut window = 0..count;
     for (axis, cut) in cuts.iter().enumerate() {
-        let range = cut.range_in(&axes[axis][window.clone()]);
+        let range = by_width!(&axes[axis], own => cut.range_in(&own[window.clone()]));
         window = window.start + range.start..window.start + range.end;
         if cut.length != 1 {
             return (window, axis + usize::from(cut.step == 1));
@@ -39,17 +38,20 @@ fn window<I: Index>(axes: &[Buffer<I>], cuts: &[Cut], count: usize) -> (Range<us
 }
 
 /// Some positions of each axis, by the coordinates.
-pub(super) fn cut_coords<P: Pattern>(x: &P, cuts: &[Cut], shape: &Shape, room: Room) -> Result<Selected<P>> {
-    let axes = shared_axes(x)?;
+pub(super) fn cut_coords(x: &AnyPattern, cuts: &[Cut], shape: &Shape, room: Room) -> Result<Selected> {
+    let axes = x.axes()?;
     let (window, settled) = window(&axes, cuts, x.nnz());
     let is_left = |&axis: &usize| cuts[axis] != Cut::whole(x.shape()[axis]);
-    let tests = (settled..axes.len()).filter(is_left).map(|axis| (&axes[axis][window.clone()], cuts[axis].steps()));
+    let tests = (settled..axes.len()).filter(is_left).map(|axis| (&axes[axis], cuts[axis].steps()));
     let tests: Vec<_> = tests.collect();
     let sources = match tests.is_empty() {
         true => Sources::range(window, x.nnz()),
         false => {
             let mark = |range: Range<usize>, marks: &mut [bool]| {
-                tests.iter().for_each(|(coords, steps)| steps.mark(&coords[range.clone()], marks));
+                let range = window.start + range.start..window.start + range.end;
+                for (coords, steps) in &tests {
+                    by_width!(coords, own => steps.mark(&own[range.clone()], marks));
+                }
             };
             let mut kept = marked(window.len(), mark)?;
             kept.iter_mut().for_each(|entry| *entry += window.start);
@@ -58,25 +60,25 @@ pub(super) fn cut_coords<P: Pattern>(x: &P, cuts: &[Cut], shape: &Shape, room: R
     };
     let count = sources.len(x.nnz());
     let has_single = cuts.iter().any(|cut| cut.length == 1);
-    let zeros = Buffer::from(alloc::zeros(if has_single { count } else { 0 })?);
+    let zeros = AxisCoords::zeros(if has_single { count } else { 0 }, x.width())?;
     let coords = axes.iter().zip(cuts).map(|(axis, cut)| match cut.length {
         1 => Ok(zeros.clone()),
         _ => placed(&sources, axis, cut),
     });
     let coords = coords.collect::<Allocated<_>>()?;
-    Ok(Selected { pattern: P::from_coords(shape.clone(), count, coords, room.limit)?, sources })
+    Ok(Selected { pattern: x.of_coords(shape.clone(), count, coords, room.limit)?, sources })
 }
 
 /// Some positions of each axis, by the lanes and the columns in each of them.
-pub(super) fn cut_lanes<P: Pattern>(
-    x: &P,
+pub(super) fn cut_lanes(
+    x: &AnyPattern,
     offsets: &Buffer<usize>,
     cuts: &[Cut],
     shape: &Shape,
     room: Room,
-) -> Result<Selected<P>> {
+) -> Result<Selected> {
     let Some((columns_cut, lane_cuts)) = cuts.split_last() else { return Ok(Selected::same(x.clone())) };
-    let columns = x.shared_axis(lane_cuts.len())?;
+    let columns = x.axis(lane_cuts.len())?;
     let lane_axes = x.shape().lane_axes();
     if let Some(lanes) = lane_window(lane_cuts, lane_axes).filter(|_| *columns_cut == Cut::whole(x.shape().columns())) {
         let entries = offsets[lanes.start]..offsets[lanes.end];
@@ -84,7 +86,7 @@ pub(super) fn cut_lanes<P: Pattern>(
             0 => offsets.slice(lanes.start..lanes.end + 1),
             start => threads::map(&offsets[lanes.start..=lanes.end], 500, |offset| offset - start)?.into(),
         };
-        let pattern = P::from_lanes(shape.clone(), offsets, columns.slice(entries.clone()))?;
+        let pattern = x.of_lanes(shape.clone(), offsets, columns.slice(entries.clone()))?;
         return Ok(Selected { pattern, sources: Sources::range(entries, x.nnz()) });
     }
     let has_all = *columns_cut == Cut::whole(x.shape().columns());
@@ -92,17 +94,20 @@ pub(super) fn cut_lanes<P: Pattern>(
         let lane = at.iter().zip(lane_cuts).zip(lane_axes);
         let lane = lane.fold(0, |lane, ((at, cut), length)| lane * length + cut.first + at * cut.step);
         let lane = offsets[lane]..offsets[lane + 1];
-        let within = if has_all { 0..lane.len() } else { columns_cut.range_in(&columns[lane.clone()]) };
+        let within = match has_all {
+            true => 0..lane.len(),
+            false => by_width!(&columns, own => columns_cut.range_in(&own[lane.clone()])),
+        };
         lane.start + within.start..lane.start + within.end
     };
     let (starts, ends) = runs_of_lanes(shape, room, within)?;
     let ends = Buffer::from(ends);
     let sources = Sources::Runs(starts, ends.clone());
     if columns_cut.step == 1 {
-        let pattern = P::from_lanes(shape.clone(), ends, placed(&sources, &columns, columns_cut)?)?;
+        let pattern = x.of_lanes(shape.clone(), ends, placed(&sources, &columns, columns_cut)?)?;
         return Ok(Selected { pattern, sources });
     }
-    every_column(&sources.of(&columns)?, &ends, columns_cut, shape)?.then_of(sources, x.nnz())
+    every_column(x, &sources.of_coords(&columns)?, &ends, columns_cut, shape)?.then_of(sources, x.nnz())
 }
 
 /// Where the entries of each lane of a result start, and the offsets of its lanes: `within` tells the entries of a lane
@@ -141,18 +146,13 @@ fn runs_of_lanes(
 const LANE: usize = 12_000;
 
 /// Of lanes whose columns lie between the first and the last position of a cut those that are one of them.
-fn every_column<P: Pattern>(
-    columns: &Buffer<P::Index>,
-    offsets: &[usize],
-    cut: &Cut,
-    shape: &Shape,
-) -> Result<Selected<P>> {
+fn every_column(x: &AnyPattern, columns: &AxisCoords, offsets: &[usize], cut: &Cut, shape: &Shape) -> Result<Selected> {
     let steps = cut.steps();
-    let kept = marked(columns.len(), |range, marks| steps.mark(&columns[range], marks))?;
+    let kept = by_width!(columns, own => marked(own.len(), |range, marks| steps.mark(&own[range], marks)))?;
     let offsets = offsets_among(&kept, offsets)?;
     let sources = Sources::List(kept);
     let columns = placed(&sources, columns, cut)?;
-    Ok(Selected { pattern: P::from_lanes(shape.clone(), offsets.into(), columns)?, sources })
+    Ok(Selected { pattern: x.of_lanes(shape.clone(), offsets.into(), columns)?, sources })
 }
 
 /// The lanes that cuts leave, where these are one after the other.

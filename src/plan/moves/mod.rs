@@ -12,11 +12,11 @@ use std::ops::Range;
 use crate::base::alloc::Allocated;
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
-use crate::base::index::{Index, check_axes};
+use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::kernels::gather::Steps;
-use crate::pattern::Pattern;
+use crate::pattern::{AnyPattern, AxisCoords, by_width};
 use crate::plan::selected::{Selected, Sources};
 
 pub(crate) use axes::settled;
@@ -191,8 +191,7 @@ impl Step {
     }
 
     /// What a pattern becomes, whose shape is then `shape`.
-    pub(crate) fn plan<P: Pattern>(&self, x: &P, shape: &Shape, room: Room) -> Result<Selected<P>> {
-        check_axes::<P::Index>(shape)?;
+    pub(crate) fn plan(&self, x: &AnyPattern, shape: &Shape, room: Room) -> Result<Selected> {
         let rank = x.shape().rank();
         match (self, x.lane_offsets()) {
             (Step::Cut(cuts), _) if cuts.iter().zip(&**x.shape()).all(|(cut, &length)| *cut == Cut::whole(length)) => {
@@ -206,9 +205,10 @@ impl Step {
             }
             (Step::Order(axis, order), Some(offsets)) => order_lanes(x, offsets, *axis, *order, shape, room),
             (Step::Pad(before), None) => {
-                let axes = (0..rank).map(|axis| shifted(&x.shared_axis(axis)?, before[axis]));
+                let width = x.width_for(shape);
+                let axes = (0..rank).map(|axis| shifted(&x.axis(axis)?.in_width(width)?, before[axis]));
                 let coords = axes.collect::<Allocated<_>>()?;
-                Ok(Selected::same(P::from_coords(shape.clone(), x.nnz(), coords, room.limit)?))
+                Ok(Selected::same(x.of_coords(shape.clone(), x.nnz(), coords, room.limit)?))
             }
             (Step::Pad(before), Some(offsets)) => pad_lanes(x, offsets, before, shape, room),
             (Step::Axes(axes), _) => other_axes(x, axes, shape, room),
@@ -223,25 +223,54 @@ fn behind(row: usize, column: usize) -> i128 {
     column as i128 - row as i128
 }
 
-/// The coordinates of all entries on each axis, shared where the format holds them.
-fn shared_axes<P: Pattern>(x: &P) -> Allocated<Vec<Buffer<P::Index>>> {
-    (0..x.shape().rank()).map(|axis| x.shared_axis(axis)).collect()
-}
-
-/// Coordinates so many positions further on.
-fn shifted<I: Index>(coords: &Buffer<I>, by: usize) -> Allocated<Buffer<I>> {
+/// Coordinates so many positions further on, which their width holds.
+fn shifted(coords: &AxisCoords, by: usize) -> Allocated<AxisCoords> {
     if by == 0 { Ok(coords.clone()) } else { mapped(&Sources::Same, coords, |coord| coord + by) }
 }
 
-/// `f` of the coordinates of the entries of a result.
-fn mapped<I: Index>(
+/// `f` of the coordinates of the entries of a result, in the width of these.
+fn mapped(sources: &Sources, coords: &AxisCoords, f: impl Fn(usize) -> usize + Sync + Send) -> Allocated<AxisCoords> {
+    by_width!(coords, own => mapped_within(sources, own, f))
+}
+
+fn mapped_within<I: Index>(
     sources: &Sources,
     coords: &Buffer<I>,
     f: impl Fn(usize) -> usize + Sync + Send,
-) -> Allocated<Buffer<I>> {
+) -> Allocated<AxisCoords> {
     let new = |coord: I| I::from_usize(f(coord.to_usize()));
     Ok(match sources {
         Sources::List(list) => threads::map(list, 1500, |entry| new(coords[entry]))?.into(),
         others => threads::map(&others.of(coords)?, 500, new)?.into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::index::Width;
+    use crate::pattern::{CooPattern, Format};
+
+    /// The coordinates on the last axis that a step gives entries in both formats, and their width.
+    #[track_caller]
+    fn check(step: &Step, length: usize, expected: &[usize]) {
+        let coords = vec![vec![0, 2], vec![1, u32::MAX]];
+        let x = CooPattern::<u32>::new([3, 1 << 32], 2, coords).unwrap();
+        let room = Room { value_bytes: 1, limit: 1 << 20 };
+        for format in [Format::Coo, Format::Csr] {
+            let x = x.any().in_format(format, u64::MAX).unwrap();
+            let found = step.plan(&x, &Shape::from([3, length]), room).unwrap().pattern;
+            assert_eq!((found.format(), found.width()), (format, Width::U64));
+            assert_eq!(found.axis(1).unwrap().to_usizes().unwrap(), expected);
+        }
+    }
+
+    /// `u32` coordinates were cut off where an axis gets longer than they hold.
+    #[test]
+    fn longer_axes_have_wider_coordinates() {
+        let (length, last) = (1 << 32, u32::MAX as usize);
+        check(&Step::Pad(vec![0, 7]), length + 7, &[8, last + 7]);
+        check(&Step::Order(1, Order::Tile(2)), 2 * length, &[1, length + 1, last, length + last]);
+        check(&Step::Order(1, Order::Each(2)), 2 * length, &[2, 3, 2 * last, 2 * last + 1]);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Order, Room, shared_axes};
+use super::{Order, Room};
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -10,9 +10,24 @@ use crate::base::index::{Index, capped_product};
 use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::kernels::lanes::accumulate;
-use crate::pattern::{Pattern, zero_offsets};
+use crate::pattern::{AnyPattern, AxisCoords, by_width, zero_offsets};
 use crate::plan::selected::{Selected, Sources};
 use crate::plan::take::runs_of;
+
+/// The numbers of entries in a new order, and their coordinates on one axis there. The entries of a run agree on all
+/// axes before this one, and have its coordinates in order.
+fn ordered(
+    coords: &AxisCoords,
+    runs: &[usize],
+    length: usize,
+    order: Order,
+    count: usize,
+) -> Allocated<(Vec<usize>, AxisCoords)> {
+    by_width!(coords, own => {
+        let Ordered { sources, coords } = Ordered::new(own, runs, length, order, count)?;
+        Ok((sources, coords.into()))
+    })
+}
 
 /// Entries in a new order, with the coordinates that they get on one axis.
 struct Ordered<I> {
@@ -21,7 +36,6 @@ struct Ordered<I> {
 }
 
 impl<I: Index> Ordered<I> {
-    /// The entries of each run, which agree on all axes before this one and have its coordinates in order.
     fn new(coords: &[I], runs: &[usize], length: usize, order: Order, count: usize) -> Allocated<Self> {
         let mut ordered = Ordered { sources: alloc::with_capacity(count)?, coords: alloc::with_capacity(count)? };
         // Nothing is not repeated: there may be no time to count how often.
@@ -65,58 +79,53 @@ impl<I: Index> Ordered<I> {
 }
 
 /// Another order of one axis, by the coordinates.
-pub(super) fn order_coords<P: Pattern>(
-    x: &P,
-    axis: usize,
-    order: Order,
-    shape: &Shape,
-    room: Room,
-) -> Result<Selected<P>> {
-    let count = room.admit(x.nnz(), order.times(), shape.rank() * size_of::<P::Index>())?;
-    let axes = shared_axes(x)?;
+pub(super) fn order_coords(x: &AnyPattern, axis: usize, order: Order, shape: &Shape, room: Room) -> Result<Selected> {
+    let width = x.width_for(shape);
+    let count = room.admit(x.nnz(), order.times(), shape.rank() * width.bytes())?;
+    let axes = (0..shape.rank()).map(|at| x.axis(at)?.in_width(width)).collect::<Allocated<Vec<_>>>()?;
     let runs = runs_of(&axes[..axis], x.nnz())?;
-    let ordered = Ordered::new(&axes[axis], &runs, x.shape()[axis], order, count)?;
-    let sources = Sources::List(ordered.sources);
-    let mut coords = axes.iter().enumerate().map(|(at, coords)| match at < axis && order.times() == 1 {
+    let (sources, moved) = ordered(&axes[axis], &runs, x.shape()[axis], order, count)?;
+    let sources = Sources::List(sources);
+    let coords = axes.iter().enumerate().map(|(at, coords)| match at < axis && order.times() == 1 {
         // Entries that change places agree there.
         true => Ok(coords.clone()),
-        false if at == axis => Ok(Buffer::default()),
-        false => sources.of(coords),
+        false if at == axis => Ok(moved.clone()),
+        false => sources.of_coords(coords),
     });
-    let mut coords = coords.by_ref().collect::<Allocated<Vec<_>>>()?;
-    coords[axis] = ordered.coords.into();
-    Ok(Selected { pattern: P::from_coords(shape.clone(), count, coords, room.limit)?, sources })
+    let coords = coords.collect::<Allocated<_>>()?;
+    Ok(Selected { pattern: x.of_coords(shape.clone(), count, coords, room.limit)?, sources })
 }
 
 /// Another order of the last axis, in each lane.
-pub(super) fn order_columns<P: Pattern>(
-    x: &P,
+pub(super) fn order_columns(
+    x: &AnyPattern,
     offsets: &Buffer<usize>,
     order: Order,
     shape: &Shape,
     room: Room,
-) -> Result<Selected<P>> {
-    let count = room.admit(x.nnz(), order.times(), size_of::<P::Index>())?;
-    let columns = x.shared_axis(shape.rank() - 1)?;
-    let ordered = Ordered::new(&columns, offsets, x.shape().columns(), order, count)?;
+) -> Result<Selected> {
+    let width = x.width_for(shape);
+    let count = room.admit(x.nnz(), order.times(), width.bytes())?;
+    let columns = x.axis(shape.rank() - 1)?.in_width(width)?;
+    let (sources, columns) = ordered(&columns, offsets, x.shape().columns(), order, count)?;
     let offsets = match order.times() {
         1 => offsets.clone(),
         times => threads::map(offsets, 500, |offset| offset * times)?.into(),
     };
-    let pattern = P::from_lanes(shape.clone(), offsets, ordered.coords.into())?;
-    Ok(Selected { pattern, sources: Sources::List(ordered.sources) })
+    let pattern = x.of_lanes(shape.clone(), offsets, columns)?;
+    Ok(Selected { pattern, sources: Sources::List(sources) })
 }
 
 /// Another order of an axis of the lanes: whole lanes.
-pub(super) fn order_lanes<P: Pattern>(
-    x: &P,
+pub(super) fn order_lanes(
+    x: &AnyPattern,
     offsets: &[usize],
     axis: usize,
     order: Order,
     shape: &Shape,
     room: Room,
-) -> Result<Selected<P>> {
-    room.admit(x.nnz(), order.times(), size_of::<P::Index>())?;
+) -> Result<Selected> {
+    room.admit(x.nnz(), order.times(), x.width_for(shape).bytes())?;
     let mut ends = zero_offsets(shape, room.limit)?;
     let mut starts = alloc::with_capacity(ends.len() - 1)?;
     let lane_axes = x.shape().lane_axes();
@@ -135,6 +144,6 @@ pub(super) fn order_lanes<P: Pattern>(
     accumulate(&mut ends);
     let ends = Buffer::from(ends);
     let sources = Sources::Runs(starts, ends.clone());
-    let columns = sources.of(&x.shared_axis(shape.rank() - 1)?)?;
-    Ok(Selected { pattern: P::from_lanes(shape.clone(), ends, columns)?, sources })
+    let columns = sources.of_coords(&x.axis(shape.rank() - 1)?)?;
+    Ok(Selected { pattern: x.of_lanes(shape.clone(), ends, columns)?, sources })
 }
