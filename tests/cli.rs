@@ -1829,3 +1829,51 @@ fn a_container_writes_beside_what_others_of_its_number_left() {
     assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
     assert_eq!(folder.names(), [".lacuna-1-7.tmp", "o.npz", "x.mtx"]);
 }
+
+/// A `.npy` file is an array beside a second operand, and a tensor alone or with an option that makes it one.
+#[test]
+fn arrays_are_operands() {
+    let folder = Folder::new("arrays");
+    let column = folder.file("c.mtx", "%%MatrixMarket matrix array real general\n3 1\n2\n4\n0.5\n");
+    let matrix = folder.file("m.mtx", "%%MatrixMarket matrix array real general\n3 2\n1\n0\n2\n0\n0\n3\n");
+    let x = folder.file("x.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 6\n3 1 1\n");
+    let [column, matrix] = [(column, "c.npy"), (matrix, "m.npy")].map(|(text, name)| {
+        let path = folder.path(name);
+        assert_eq!(lacuna(&["convert", &text, &path]).status.code(), Some(0));
+        path
+    });
+    let quotient = json_of(&["div", &x, &column]);
+    assert_eq!((&quotient["format"], &quotient["values"]), (&json!("coo"), &json!([[[0, 1], 3.0], [[2, 0], 2.0]])));
+    let sum = json_of(&["add", &x, &column]);
+    assert_eq!((&sum["format"], &sum["nnz"], &sum["fill"]), (&json!("dense"), &json!(9), &json!(0.0)));
+    assert_eq!(sum["values"][1], json!([[0, 1], 8.0]));
+    let product = json_of(&["matmul", &x, &matrix]);
+    assert_eq!((&product["format"], &product["nnz"], &product["shape"]), (&json!("dense"), &json!(6), &json!([3, 2])));
+    assert_eq!(json_of(&["einsum", "ij,jk->ik", &x, &matrix])["values"], product["values"]);
+    assert_eq!(json_of(&["mul", &matrix, "2"])["format"], json!("dense"));
+    for option in [["--fill", "0"], ["--format", "coo"]] {
+        assert_eq!(json_of(&["mul", &matrix, "2", option[0], option[1]])["nnz"], json!(3), "{option:?}");
+    }
+    // One operand.
+    assert_eq!(json_of(&["info", &matrix])["nnz"], json!(3));
+    assert_eq!(json_of(&["sum", &matrix, "--axis", "0"])["format"], json!("coo"));
+    let binding = format!("m={matrix}");
+    assert_eq!(json_of(&["eval", "sum(m, axis=0)", &binding])["format"], json!("dense"));
+    assert_eq!(json_of(&["eval", "sum(from_dense(m), axis=0)", &binding])["format"], json!("coo"));
+    assert_eq!(json_of(&["eval", "m", &binding, "--dtype", "float32"])["dtype"], json!("float32"));
+    assert!(
+        stdout(&lacuna(&["eval", "m", &binding])).contains("format   dense\nstored   6 of 6 (100 %)\nfill     0.0\n")
+    );
+    // A file of another format stores what is not 0.
+    let (npy, npz) = (folder.path("sum.npy"), folder.path("sum.npz"));
+    for path in [&npy, &npz] {
+        assert_eq!(lacuna(&["matmul", &x, &matrix, "-o", path]).status.code(), Some(0));
+    }
+    assert_eq!(json_of(&["info", &npz])["nnz"], json!(1));
+    assert_eq!(values_of(&["eval", "y", &format!("y={npy}")]), product["values"]);
+    let zero = folder.file("z.mtx", "%%MatrixMarket matrix array real general\n3 1\n2\n0\n0.5\n");
+    let path = folder.path("z.npy");
+    assert_eq!(lacuna(&["convert", &zero, &path]).status.code(), Some(0));
+    assert!(failure(1, &["div", &x, &path]).contains("[1, 0]"));
+    assert!(failure(1, &["concat", &x, &matrix, "--axis", "1"]).contains("from_dense(x)"));
+}

@@ -457,7 +457,7 @@ fn evaluated(parsed: &Expression, bound: impl Fn(&str) -> Option<AnyTensor>) -> 
         DType::Complex64 => "c8",
         other => panic!("no type {}", other.name()),
     };
-    by_type!(bits, T => Ok(told(&found.into_coo::<T, u64>()?.to_dense()?)))
+    by_type!(bits, T => Ok(told(&found.into_tensor()?.into_coo::<T, u64>()?.to_dense()?)))
 }
 
 fn answer(case: &Value) -> Result<Value> {

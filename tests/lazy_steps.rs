@@ -225,7 +225,7 @@ macro_rules! two {
                 assert!(found.collect().unwrap().same_as(expected), "{name}");
                 let text = format!("grad({name}(stored(x), stored(y)), {}, g)", ["x", "y"][which]);
                 let bound = |name: &str| Some(match name { "x" => x.to_any(), "y" => y.to_any(), _ => g.to_any() });
-                let of_text = Expression::parse(&text).unwrap().evaluate(bound).unwrap();
+                let of_text = Expression::parse(&text).unwrap().evaluate(bound).unwrap().into_tensor().unwrap();
                 assert!(of_text.same_as(&expected.to_any()), "{text}");
             }
             // One view makes both: what an array has alone is in no result.
@@ -415,7 +415,7 @@ fn gradients_of_scaled_entries_agree_with_differences() {
             CooTensor::from_dense(&of_factors, 9.0).unwrap().with_fill(0.0).to_any(),
         ),
     ] {
-        let found = Expression::parse(text).unwrap().evaluate(bound).unwrap();
+        let found = Expression::parse(text).unwrap().evaluate(bound).unwrap().into_tensor().unwrap();
         assert!(found.same_as(&expected), "{text}\n{found:?}\n{expected:?}");
     }
     // The gradient of the gradient by both.
@@ -468,7 +468,7 @@ fn sums_of_products_of_entries_have_gradients() {
                     _ => return None,
                 })
             };
-            let run = |text: String| Expression::parse(&text).unwrap().evaluate(bound).unwrap();
+            let run = |text: String| Expression::parse(&text).unwrap().evaluate(bound).unwrap().into_tensor().unwrap();
             for upstream in ["g", "1"] {
                 let dy = run(format!("grad({text}, y, {upstream})"));
                 let dx = run(format!("grad({text}, x, {upstream})"));
@@ -597,7 +597,7 @@ fn a_gradient_beside_a_number_is_as_large_as_the_tensor() {
         assert!(dx.shares_pattern_with(&x), "{dx:?}");
     }
     for text in ["grad(x * 2, x, x)", "grad(stored(x) * 2, x, x)", "grad(maximum(x, 1.5), x, x)"] {
-        let found = Expression::parse(text).unwrap().evaluate(|_| Some(x.to_any())).unwrap();
+        let found = Expression::parse(text).unwrap().evaluate(|_| Some(x.to_any())).unwrap().into_tensor().unwrap();
         assert_eq!(found.nnz(), 2, "{text}");
     }
 }

@@ -1,6 +1,6 @@
 //! Programs as text: what is written is read, runs to the same bits, and is written alike again.
 
-use lacuna::dynamic::{AnyTensor, Format};
+use lacuna::dynamic::{AnyTensor, AnyValue, Format};
 use lacuna::eval::{Fault, Program, header};
 use lacuna::lazy::{self, Lazy, Program as Compiled, Steps, compile};
 use lacuna::{
@@ -66,6 +66,7 @@ fn assert_runs(read: &Program, bound: &[(&str, AnyTensor)], expected: &[AnyTenso
     let found = read.run(bound).unwrap_or_else(|fault| panic!("{fault}\n{read}"));
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(expected) {
+        let found = &found.clone().into_tensor().unwrap();
         assert!(found.same_as(expected) && bits(found) == bits(expected), "{read}\n{found:?}\n{expected:?}");
         assert_eq!(found.format(), expected.format());
     }
@@ -281,7 +282,7 @@ fn what_is_found_of_values_is_written_and_read() {
     assert_elements(&found[0], &expected.0, &read_again(&program));
     assert_elements(&found[1], &expected.1.mapv(|count| count as f64), &read_again(&program));
     assert_elements(&found[2], &expected.2.mapv(|at| at as f64), &read_again(&program));
-    assert!(found[3].same_as(&expected.3.to_any()));
+    assert!(found[3].clone().into_tensor().unwrap().same_as(&expected.3.to_any()));
 }
 
 #[test]
@@ -405,11 +406,9 @@ fn a_long_tensor_is_written_out() {
 
 /// Bits of the elements, wherever they are stored.
 #[track_caller]
-fn assert_elements(found: &AnyTensor, expected: &ArrayD<f64>, read: &Program) {
-    let found = found.clone().into_coo::<f64, u64>().unwrap();
-    assert_eq!(found.shape(), expected.shape(), "{read}");
-    assert_eq!(found.nnz(), expected.len(), "an array stores all of its elements\n{read}");
-    assert_eq!(found.to_dense().unwrap().mapv(f64::to_bits), expected.mapv(f64::to_bits), "{read}");
+fn assert_elements(found: &AnyValue, expected: &ArrayD<f64>, read: &Program) {
+    let AnyValue::Array(found) = found.clone().cast(DType::Float64).unwrap() else { panic!("a tensor\n{read}") };
+    assert_eq!(found.view::<f64>().unwrap().mapv(f64::to_bits), expected.mapv(f64::to_bits), "{read}");
 }
 
 /// Steps of arrays, with what has one on either side, and all their gradients.
@@ -482,7 +481,11 @@ fn programs_with_tensors_and_arrays_are_written_and_read() {
             let (of_w, of_x, ..) = program.run([x.is(a), y.is(&w)]).unwrap();
             let found = read.run(bound).unwrap_or_else(|fault| panic!("{fault}\n{read}"));
             assert_elements(&found[0], &of_w, &read);
-            assert!(found[1].same_as(&of_x.to_any()), "{read}\n{:?}\n{of_x:?}", found[1]);
+            assert!(
+                found[1].clone().into_tensor().unwrap().same_as(&of_x.to_any()),
+                "{read}\n{:?}\n{of_x:?}",
+                found[1]
+            );
         };
         for z in &arrays {
             runs(z, &x);
@@ -499,7 +502,7 @@ fn programs_with_tensors_and_arrays_are_written_and_read() {
         let number = Lazy::from(ArrayD::from_elem(vec![1], 2.5));
         for z in [&number - &x, &x - &number] {
             let program = compile((&z, &x)).unwrap();
-            let found = read_again(&program).run(bound).unwrap().remove(0).into_format(Format::Coo).unwrap();
+            let found = read_again(&program).run(bound).unwrap().remove(0).into_tensor().unwrap();
             let found = found.into_coo::<f64, u64>().unwrap();
             assert_eq!(found.to_dense().unwrap(), program.run([x.is(a)]).unwrap().0.to_dense().unwrap());
         }
@@ -543,14 +546,16 @@ result = [z, dx, 3]
     let dx = &halved(&x).unwrap() * 1.0;
     let dx = x.any_backward(&dx, Axes::none()).unwrap();
     let three = CooTensor::full([0; 0], 3i64).unwrap();
-    let found = read.run(|_| Some(x.to_any())).unwrap();
+    let tensors =
+        |found: Vec<AnyValue>| -> Vec<_> { found.into_iter().map(|one| one.into_tensor().unwrap()).collect() };
+    let found = tensors(read.run(|_| Some(x.to_any())).unwrap());
     assert!(found[0].same_as(&squares.to_any()), "{:?} {squares:?}", found[0]);
     assert!(found[1].same_as(&dx.to_any()), "{:?} {dx:?}", found[1]);
     assert!(found[2].same_as(&three.to_any()));
     // The canonical text is the same program, and is its own.
     let again = Program::parse(&read.to_string()).unwrap();
     assert_eq!(again.to_string(), read.to_string());
-    let rerun = again.run(|_| Some(x.to_any())).unwrap();
+    let rerun = tensors(again.run(|_| Some(x.to_any())).unwrap());
     assert!(rerun.iter().zip(&found).all(|(one, other)| one.same_as(other)), "{read}");
 }
 
@@ -607,8 +612,8 @@ fn hostile_programs_are_refused_or_small() {
     let mut lines = String::from("t0 = full([2], 1.0)\nu0 = t0\n");
     (1..5_000).for_each(|at| lines += &format!("u{at} = u{0} - u{0}\n", at - 1));
     let text = format!("lacuna program 1\n{lines}result = [u4999]\n");
-    let found = Program::parse(&text).unwrap().run(|_| None).unwrap();
-    assert!(found[0].same_as(&CooTensor::full([2], 0.0).unwrap().to_any()));
+    let found = Program::parse(&text).unwrap().run(|_| None::<AnyTensor>).unwrap();
+    assert!(found[0].clone().into_tensor().unwrap().same_as(&CooTensor::full([2], 0.0).unwrap().to_any()));
     let gradient = format!(
         "lacuna program 1\nx = input(\"x\", \"float64\", \"coo\", [2])\n{}result = [grad(u4999, x, 1)]\n",
         lines.replace("u0 = t0", "u0 = x")
@@ -621,7 +626,7 @@ fn hostile_programs_are_refused_or_small() {
 fn inputs_are_checked() {
     let program = compile(&Lazy::<CsrTensor<f64>>::input("x", [None, Some(2)]).abs().sum(0)).unwrap();
     let read = read_again(&program);
-    let run = |x: Option<AnyTensor>| read.run(|_| x.clone()).map(|found| found[0].clone());
+    let run = |x: Option<AnyTensor>| read.run(|_| x.clone()).map(|found| found[0].clone().into_tensor().unwrap());
     let x = matrix(3, 2, 2, 1);
     let expected = x.to_csr().unwrap().abs().unwrap().sum(0).unwrap();
     assert!(run(Some(x.to_any())).unwrap().same_as(&expected.to_any()), "the other format is converted");
@@ -690,7 +695,8 @@ fn gradients_of_what_is_stored_agree_with_differences() {
         for (name, gradient) in [("x", &found.0), ("y", &found.1)] {
             let text = format!("grad(sum(stored(square(stored(x) {sign} stored(y)))), {name}, 1)");
             let bound = |name: &str| Some(inputs[usize::from(name == "y")].to_any());
-            let of_text = lacuna::eval::Expression::parse(&text).unwrap().evaluate(bound).unwrap();
+            let of_text =
+                lacuna::eval::Expression::parse(&text).unwrap().evaluate(bound).unwrap().into_tensor().unwrap();
             assert!(of_text.same_as(&gradient.to_any()), "{text}\n{of_text:?}\n{gradient:?}");
         }
     }

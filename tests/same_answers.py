@@ -1,12 +1,17 @@
 """Holds two builds of the command line against each other: both must say the same, byte for byte.
 
-    python -B tests/same_answers.py BEFORE AFTER [--expressions N] [--seed N]
+    python -B tests/same_answers.py BEFORE AFTER [--expressions N] [--seed N] [--arrays]
 
 Asks random expressions over random tensors (`eval --lines`), and every command about every file of tests/data. For a
 change of how the library is built, which must not change what it says.
+
+With --arrays some operands of AFTER are arrays, and BEFORE gets each as a tensor that stores every element. Both must
+have the same values at all positions. An error that only tensors have, and an error that names from_dense(x), is counted
+only.
 """
 
 import argparse
+import itertools
 import json
 import math
 import random
@@ -178,6 +183,58 @@ def commands(program):
                 yield [verb, str(path), *extra, *words]
 
 
+def as_arrays(line, choose):
+    """The line with some operands as arrays, and as tensors that store every element."""
+    dense, stored = json.loads(line), json.loads(line)
+    for name in ("x", "y"):
+        if name == "x" and choose.random() < 0.5:
+            continue
+        given, all_of_it = dense[name], stored[name]
+        found = {tuple(coords): value for coords, value in given["entries"]}
+        places = [[]]
+        for length in given["shape"]:
+            places = [place + [at] for place in places for at in range(length)]
+        fill = given["fill"]
+        entries = [[place, found.get(tuple(place), fill)] for place in places]
+        zero = Maker.zero(given["dtype"])
+        given.update(entries=entries, format="dense", fill=zero)
+        all_of_it.update(entries=entries, format="coo", fill=zero)
+    return json.dumps(stored), json.dumps(dense)
+
+
+def dense_form(answer):
+    """The values of an answer at all positions, without the sign of zero, or none for an error."""
+    if "error" in answer:
+        return None
+    plain = lambda value: [plain(part) for part in value] if isinstance(value, list) else 0 if value == 0 else value
+    found = {tuple(coords): plain(value) for coords, value in answer["values"]}
+    fill = plain(answer["fill"])
+    places = itertools.product(*map(range, answer["shape"])) if math.prod(answer["shape"]) < 100_000 else sorted(found)
+    return answer["shape"], answer["dtype"], [found.get(place, fill) for place in places]
+
+
+def arrays(before, after, count, seed):
+    """The same of expressions with arrays."""
+    maker = Maker(seed)
+    pairs = [as_arrays(maker.line(), maker.random) for _ in range(count)]
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(lambda of: answers(*of), ((before, [a for a, _ in pairs]), (after, [b for _, b in pairs])))
+    if len(one) != count or len(other) != count:
+        sys.exit(f"{count} questions, {len(one)} and {len(other)} answers")
+    differ, lacking = [], 0
+    for (_, line), a, b in zip(pairs, one, other):
+        first, second = json.loads(a), json.loads(b)
+        if dense_form(first) == dense_form(second):
+            continue
+        if "error" in first or "from_dense(x)" in second.get("error", ""):
+            lacking += 1
+        else:
+            differ.append([line, a, b])
+    values = sum(not answer.startswith('{"error"') for answer in other)
+    print(f"arrays: {lacking} errors of one kind of operand only")
+    return count, values, differ
+
+
 def said(program, words):
     with tempfile.TemporaryDirectory() as folder:
         found = subprocess.run(["lacuna", *words], executable=program, capture_output=True, cwd=folder)
@@ -197,13 +254,18 @@ def main():
     parser.add_argument("after")
     parser.add_argument("--expressions", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--arrays", action="store_true")
     args = parser.parse_args()
     before, after = (str(Path(program).resolve()) for program in (args.before, args.after))
     differ = []
-    for name, (count, values, others) in (
-        ("expressions", expressions(before, after, args.expressions, args.seed)),
-        ("commands", files(before, after)),
-    ):
+    if args.arrays:
+        found = [("arrays", arrays(before, after, args.expressions, args.seed))]
+    else:
+        found = [
+            ("expressions", expressions(before, after, args.expressions, args.seed)),
+            ("commands", files(before, after)),
+        ]
+    for name, (count, values, others) in found:
         print(f"{name}: {count} questions, {values} values, {len(others)} differ")
         differ += others
     for three in differ[:20]:

@@ -327,7 +327,7 @@ fn masked_parts_give_nothing_in_expressions() {
         };
         let found = Expression::parse(text).unwrap_or_else(|wrong| panic!("{text}: {wrong}")).evaluate(bound);
         let found = found.unwrap_or_else(|wrong| panic!("{text}: {wrong}"));
-        let found: CooTensor<f64, u64> = found.into_coo().unwrap();
+        let found: CooTensor<f64, u64> = found.into_tensor().unwrap().into_coo().unwrap();
         found.to_dense().unwrap().into_iter().collect::<Vec<f64>>()
     };
     let (a, b, one) =

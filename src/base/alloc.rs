@@ -56,7 +56,6 @@ pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> Allocated<()> {
 }
 
 /// Puts copies of `more` behind the items, which [`reserve`] moves where they must be.
-#[cfg(feature = "io")]
 pub(crate) fn extend<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Allocated<()> {
     reserve(items, more.len())?;
     items.extend_from_slice(more);

@@ -3,66 +3,103 @@
 //! Einsum runs on floats and complex numbers in their own type, which rounds each step; on narrow integers in 64 bits.
 //! Softmax runs in `f64`, as its typed form does.
 
-use super::reduce::{no_floats, on_floats};
-use super::types::Complex;
-use super::view::{AnyStored, View, all_seen, on_both};
+use super::reduce::on_floats;
+use super::view::{AnyStored, OfOperands, on_operands};
 use super::widen::{Beyond, widened};
-use super::zip::{brought, check_types, common_format};
-use super::{AnyTensor, Erased};
+use super::zip::{brought_operand, check_types, common_format};
+use super::{AnyOperand, AnyTensor, AnyValue};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::element::{DType, Element};
-use crate::ops::{self, Einsum, Operand, Pairs};
+use crate::ops::{self, Einsum, Operand, Pairs, RunTimeOperand};
 
-/// The tensors in one type and in the format that all of them have, or in coordinates.
-pub(super) fn of_type<T: Element>(tensors: &[&AnyTensor]) -> Result<Vec<Erased<T>>> {
-    let format = common_format(tensors);
-    tensors.iter().map(|tensor| brought(&widened(tensor)?, format)).collect()
+/// The operands in one type and in the format that all tensors of them have, or in coordinates.
+pub(super) fn of_type<'a, T: Element>(operands: &[AnyOperand<'a>]) -> Result<Vec<RunTimeOperand<'a, T>>> {
+    let format = common_format(operands);
+    operands.iter().map(|&operand| brought_operand(widened(operand)?, format)).collect()
 }
 
-fn forward(spec: &Einsum<'_>, tensors: &[&AnyTensor], stored: bool) -> Result<AnyTensor> {
-    by_products!("einsum", tensors, T => all_seen!(stored, of_type::<T>(tensors)?, all => ops::einsum(spec, &all)))
+/// The operands, of which all tensors are stored views if one of them is.
+pub(super) fn of_one_view<'a>(operands: &[AnyOperand<'a>]) -> Vec<AnyOperand<'a>> {
+    let is_stored = operands.iter().any(|operand| operand.is_stored());
+    operands.iter().map(|&operand| if is_stored { operand.stored() } else { operand }).collect()
 }
 
-fn backward(upstream: &AnyTensor, spec: &Einsum<'_>, tensors: &[&AnyTensor], stored: bool) -> Result<Vec<AnyTensor>> {
-    check_types("einsum_backward", &[tensors, &[upstream]].concat())?;
-    on_floats!(upstream, g => {
-        let gradients = all_seen!(stored, of_type(tensors)?, all => ops::einsum_backward(spec, &all, g))?;
-        gradients.into_iter().zip(tensors).map(|(gradient, tensor)| tensor.view().found(Ok(gradient))).collect()
+fn forward(spec: &Einsum<'_>, operands: &[AnyOperand<'_>]) -> Result<AnyValue> {
+    let operands = of_one_view(operands);
+    by_products!("einsum", &operands, Beyond::Overflows("einsum"), T => {
+        let all = of_type::<T>(&operands)?;
+        ops::einsum(spec, &all.iter().collect::<Vec<_>>())
     })
+}
+
+fn backward(upstream: AnyOperand<'_>, spec: &Einsum<'_>, operands: &[AnyOperand<'_>]) -> Result<Vec<AnyValue>> {
+    let operands = of_one_view(operands);
+    check_types("einsum_backward", &[&operands[..], &[upstream]].concat())?;
+    on_floats!(upstream, g => {
+        let all = of_type(&operands)?;
+        let gradients = ops::einsum_backward(spec, &all.iter().collect::<Vec<_>>(), g)?;
+        gradients.into_iter().zip(&operands).map(|(gradient, operand)| operand.found(Ok(gradient))).collect()
+    })
+}
+
+impl<'a> AnyOperand<'a> {
+    /// The sum of products that a string names: see [`einsum()`](crate::einsum()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`einsum()`](crate::einsum()); `TypesDiffer`: the element types differ.
+    #[inline]
+    pub fn einsum<'s>(spec: impl Into<Einsum<'s>>, operands: &[AnyOperand<'a>]) -> Result<AnyValue> {
+        forward(&spec.into(), operands)
+    }
+
+    /// The gradient of `einsum` for each operand: see [`einsum_backward`](crate::einsum_backward()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`einsum_backward`](crate::einsum_backward()); `TypesDiffer`, and where the elements are no floats.
+    #[inline]
+    pub fn einsum_backward<'s>(
+        upstream: AnyOperand<'_>,
+        spec: impl Into<Einsum<'s>>,
+        operands: &[AnyOperand<'a>],
+    ) -> Result<Vec<AnyValue>> {
+        backward(upstream, &spec.into(), operands)
+    }
 }
 
 /// The gradients of both operands of a product.
 macro_rules! both_gradients {
     ($name:literal, $view:expr, $other:expr, $upstream:expr, |$x:ident, $y:ident, $g:ident| $gradients:expr) => {{
-        let (View { tensor, stored }, other): (View<'_>, &AnyTensor) = ($view, $other);
-        check_types($name, &[tensor, other, $upstream])?;
-        on_floats!($upstream, $g => {
-            let (dx, dy) = all_seen!(stored, of_type(&[tensor, other])?, all => {
-                let ($x, $y) = (all[0], all[1]);
-                $gradients
-            })?;
-            Ok((tensor.view().found(Ok(dx))?, other.view().found(Ok(dy))?))
+        let operands: [AnyOperand<'_>; 2] = [$view, $other.into()];
+        let (operands, upstream): (_, AnyOperand<'_>) = (of_one_view(&operands), $upstream.into());
+        check_types($name, &[operands[0], operands[1], upstream])?;
+        on_floats!(upstream, $g => {
+            let all = of_type(&operands)?;
+            let ($x, $y) = (&all[0], &all[1]);
+            let (dx, dy) = $gradients?;
+            Ok((operands[0].found(Ok(dx))?, operands[1].found(Ok(dy))?))
         })
     }};
 }
 
-/// Runs a product on elements of the type of some tensors; narrow integers in 64 bits.
+/// Runs a product on elements of the type of some operands; narrow integers in 64 bits.
 macro_rules! by_products {
-    ($name:expr, $tensors:expr, $type:ident => $body:expr) => {{
-        let tensors: &[&AnyTensor] = $tensors;
-        check_types($name, tensors)?;
-        by_products!($name, as shown(tensors)?, $type => $body)
+    ($name:expr, $operands:expr, $beyond:expr, $type:ident => $body:expr) => {{
+        let operands: &[AnyOperand<'_>] = $operands;
+        $crate::dynamic::zip::check_types($name, operands)?;
+        by_products!(as $crate::dynamic::einsum::shown(operands)?, $beyond, $type => $body)
     }};
-    ($name:expr, as $view:expr, $type:ident => $body:expr) => {{
-        let view: View<'_> = $view;
+    (as $view:expr, $beyond:expr, $type:ident => $body:expr) => {{
+        let view: AnyOperand<'_> = $view;
         macro_rules! on {
             ($own:ty) => {{
                 type $type = $own;
                 $body
             }};
         }
-        match view.tensor.dtype() {
+        match view.dtype() {
             DType::Bool => view.found(on!(bool)),
             DType::UInt64 => view.found(on!(u64)),
             #[cfg(feature = "half")]
@@ -71,21 +108,21 @@ macro_rules! by_products {
             DType::BFloat16 => view.found(on!(half::bf16)),
             DType::Float32 => view.found(on!(f32)),
             DType::Float64 => view.found(on!(f64)),
-            DType::Complex64 => view.found(on!(Complex<f32>)),
-            DType::Complex128 => view.found(on!(Complex<f64>)),
-            _ => view.found_integers(&on!(i64)?, Beyond::Overflows($name)),
+            DType::Complex64 => view.found(on!($crate::dynamic::types::Complex<f32>)),
+            DType::Complex128 => view.found(on!($crate::dynamic::types::Complex<f64>)),
+            _ => view.found_integers(on!(i64), $beyond),
         }
     }};
 }
 
 pub(super) use by_products;
 
-/// What shows in which format a result is: a tensor in coordinates, if there is one.
-pub(super) fn shown<'a>(tensors: &[&'a AnyTensor]) -> Result<View<'a>> {
-    let format = common_format(tensors);
-    let shown = tensors.iter().find(|tensor| tensor.format() == format);
+/// The operand whose format a result has: a tensor in coordinates, if there is one.
+pub(super) fn shown<'a>(operands: &[AnyOperand<'a>]) -> Result<AnyOperand<'a>> {
+    let format = common_format(operands);
+    let shown = operands.iter().find(|operand| operand.format() == Some(format)).or(operands.first());
     let none = || Error::Argument { operation: "einsum", why: "there are no operands".into() };
-    Ok(shown.ok_or_else(none)?.view())
+    shown.copied().ok_or_else(none)
 }
 
 impl AnyTensor {
@@ -109,7 +146,7 @@ impl AnyTensor {
     /// ```
     #[inline]
     pub fn einsum<'a>(spec: impl Into<Einsum<'a>>, tensors: &[&AnyTensor]) -> Result<AnyTensor> {
-        forward(&spec.into(), tensors, false)
+        forward(&spec.into(), &all_of(tensors)).map(AnyTensor::of)
     }
 
     /// The gradient of `einsum` for each tensor: see [`einsum_backward`](crate::einsum_backward()).
@@ -124,12 +161,16 @@ impl AnyTensor {
         spec: impl Into<Einsum<'a>>,
         tensors: &[&AnyTensor],
     ) -> Result<Vec<AnyTensor>> {
-        backward(upstream, &spec.into(), tensors, false)
+        backward(upstream.into(), &spec.into(), &all_of(tensors)).map(OfOperands::of)
     }
 }
 
-fn tensors<'a>(views: &[AnyStored<'a>]) -> Vec<&'a AnyTensor> {
-    views.iter().map(AnyStored::tensor).collect()
+fn all_of<'a>(tensors: &[&'a AnyTensor]) -> Vec<AnyOperand<'a>> {
+    tensors.iter().map(|&tensor| tensor.into()).collect()
+}
+
+fn all_stored<'a>(views: &[AnyStored<'a>]) -> Vec<AnyOperand<'a>> {
+    views.iter().map(AnyOperand::from).collect()
 }
 
 /// # Sums of products of entries
@@ -154,7 +195,7 @@ impl AnyStored<'_> {
     /// ```
     #[inline]
     pub fn einsum<'a>(spec: impl Into<Einsum<'a>>, views: &[AnyStored<'_>]) -> Result<AnyTensor> {
-        forward(&spec.into(), &tensors(views), true)
+        forward(&spec.into(), &all_stored(views)).map(AnyTensor::of)
     }
 
     /// The gradient of `einsum` for each tensor: see [`einsum_backward`](crate::einsum_backward()).
@@ -169,19 +210,18 @@ impl AnyStored<'_> {
         spec: impl Into<Einsum<'a>>,
         views: &[AnyStored<'_>],
     ) -> Result<Vec<AnyTensor>> {
-        backward(upstream, &spec.into(), &tensors(views), true)
+        backward(upstream.into(), &spec.into(), &all_stored(views)).map(OfOperands::of)
     }
 }
 
-on_both! {
+on_operands! {
     /// All products of an element of each tensor: see [`outer()`](crate::outer()).
     ///
     /// # Errors
     ///
     /// Those of [`outer()`](crate::outer()); `TypesDiffer`: the element types differ.
-    #[inline]
-    pub fn outer(&self, other: &AnyTensor) -> Result<AnyTensor> {
-        self.view().pairs("outer", other, Pairs::Outer)
+    pub fn outer<'r>(&self, other: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
+        self.pairs("outer", other.into(), Pairs::Outer)
     }
 
     /// The Kronecker product: see [`kron()`](crate::kron()).
@@ -189,9 +229,8 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`kron()`](crate::kron()); `TypesDiffer`: the element types differ.
-    #[inline]
-    pub fn kron(&self, other: &AnyTensor) -> Result<AnyTensor> {
-        self.view().pairs("kron", other, Pairs::Kron)
+    pub fn kron<'r>(&self, other: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
+        self.pairs("kron", other.into(), Pairs::Kron)
     }
 
     /// The sum of products over pairs of axes: see [`tensordot()`](crate::tensordot()).
@@ -199,9 +238,13 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`tensordot()`](crate::tensordot()); `TypesDiffer`: the element types differ.
-    #[inline]
-    pub fn tensordot(&self, other: &AnyTensor, left: &[isize], right: &[isize]) -> Result<AnyTensor> {
-        self.view().tensordot(other, left, right)
+    pub fn tensordot<'r>(
+        &self,
+        other: impl Into<AnyOperand<'r>>,
+        left: &[isize],
+        right: &[isize],
+    ) -> Result<AnyTensor> {
+        self.dots(other.into(), left, right)
     }
 
     /// The gradients of both operands of `outer`: see [`outer_backward`](crate::outer_backward()).
@@ -209,9 +252,12 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`outer_backward`](crate::outer_backward()); `TypesDiffer`, and where the elements are no floats.
-    #[inline]
-    pub fn outer_backward(&self, other: &AnyTensor, upstream: &AnyTensor) -> Result<(AnyTensor, AnyTensor)> {
-        both_gradients!("outer_backward", self.view(), other, upstream, |x, y, g| ops::outer_backward(x, y, g))
+    pub fn outer_backward<'r>(
+        &self,
+        other: impl Into<AnyOperand<'r>>,
+        upstream: impl Into<AnyOperand<'r>>,
+    ) -> Result<(AnyTensor, AnyTensor)> {
+        both_gradients!("outer_backward", self, other, upstream, |x, y, g| ops::outer_backward(x, y, g))
     }
 
     /// The gradients of both operands of `kron`: see [`kron_backward`](crate::kron_backward()).
@@ -219,9 +265,12 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`kron_backward`](crate::kron_backward()); `TypesDiffer`, and where the elements are no floats.
-    #[inline]
-    pub fn kron_backward(&self, other: &AnyTensor, upstream: &AnyTensor) -> Result<(AnyTensor, AnyTensor)> {
-        both_gradients!("kron_backward", self.view(), other, upstream, |x, y, g| ops::kron_backward(x, y, g))
+    pub fn kron_backward<'r>(
+        &self,
+        other: impl Into<AnyOperand<'r>>,
+        upstream: impl Into<AnyOperand<'r>>,
+    ) -> Result<(AnyTensor, AnyTensor)> {
+        both_gradients!("kron_backward", self, other, upstream, |x, y, g| ops::kron_backward(x, y, g))
     }
 
     /// The gradients of both operands of `tensordot`: see [`tensordot_backward`](crate::tensordot_backward()).
@@ -230,15 +279,14 @@ on_both! {
     ///
     /// Those of [`tensordot_backward`](crate::tensordot_backward()); `TypesDiffer`, and where the elements are no
     /// floats.
-    #[inline]
-    pub fn tensordot_backward(
+    pub fn tensordot_backward<'r>(
         &self,
-        other: &AnyTensor,
-        upstream: &AnyTensor,
+        other: impl Into<AnyOperand<'r>>,
+        upstream: impl Into<AnyOperand<'r>>,
         left: &[isize],
         right: &[isize],
     ) -> Result<(AnyTensor, AnyTensor)> {
-        both_gradients!("tensordot_backward", self.view(), other, upstream, |x, y, g| {
+        both_gradients!("tensordot_backward", self, other, upstream, |x, y, g| {
             ops::tensordot_backward(x, y, left, right, g)
         })
     }
@@ -248,9 +296,8 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`softmax()`](crate::softmax()), and where the elements are no floats.
-    #[inline]
     pub fn softmax(&self, axes: impl Into<Axes>) -> Result<AnyTensor> {
-        self.view().softmax(&axes.into())
+        self.found_floats(ops::softmax(&self.floats("softmax")?, axes))
     }
 
     /// Its logarithm: see [`log_softmax`](crate::log_softmax()).
@@ -258,9 +305,8 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`log_softmax`](crate::log_softmax()), and where the elements are no floats.
-    #[inline]
     pub fn log_softmax(&self, axes: impl Into<Axes>) -> Result<AnyTensor> {
-        self.view().log_softmax(&axes.into())
+        self.found_floats(ops::log_softmax(&self.floats("log_softmax")?, axes))
     }
 
     /// The gradient of `softmax`: see [`softmax_backward`](crate::softmax_backward()).
@@ -268,9 +314,13 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`softmax_backward`](crate::softmax_backward()), and where the elements are no floats.
-    #[inline]
-    pub fn softmax_backward(&self, upstream: &AnyTensor, axes: impl Into<Axes>) -> Result<AnyTensor> {
-        self.view().softmax_backward(upstream, &axes.into())
+    pub fn softmax_backward<'r>(
+        &self,
+        upstream: impl Into<AnyOperand<'r>>,
+        axes: impl Into<Axes>,
+    ) -> Result<AnyTensor> {
+        let (x, axes) = (self.floats("softmax_backward")?, axes.into());
+        on_floats!(upstream, g => self.found(ops::softmax_backward(&x, g, &axes)))
     }
 
     /// The gradient of `log_softmax`: see [`log_softmax_backward`](crate::log_softmax_backward()).
@@ -278,50 +328,30 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`log_softmax_backward`](crate::log_softmax_backward()), and where the elements are no floats.
-    #[inline]
-    pub fn log_softmax_backward(&self, upstream: &AnyTensor, axes: impl Into<Axes>) -> Result<AnyTensor> {
-        self.view().log_softmax_backward(upstream, &axes.into())
+    pub fn log_softmax_backward<'r>(
+        &self,
+        upstream: impl Into<AnyOperand<'r>>,
+        axes: impl Into<Axes>,
+    ) -> Result<AnyTensor> {
+        let (x, axes) = (self.floats("log_softmax_backward")?, axes.into());
+        on_floats!(upstream, g => self.found(ops::log_softmax_backward(&x, g, &axes)))
     }
 }
 
-impl View<'_> {
-    fn pairs(self, name: &'static str, other: &AnyTensor, form: Pairs) -> Result<AnyTensor> {
-        let tensors = [self.tensor, other];
-        by_products!(name, &tensors, T => {
-            all_seen!(self.stored, of_type::<T>(&tensors)?, all => all[0].by_pairs(all[1], form))
+impl AnyOperand<'_> {
+    fn pairs(self, name: &'static str, other: AnyOperand<'_>, form: Pairs) -> Result<AnyValue> {
+        let operands = of_one_view(&[self, other]);
+        by_products!(name, &operands, Beyond::Overflows(name), T => {
+            let all = of_type::<T>(&operands)?;
+            all[0].by_pairs(&all[1], form)
         })
     }
 
-    fn tensordot(self, other: &AnyTensor, left: &[isize], right: &[isize]) -> Result<AnyTensor> {
-        let tensors = [self.tensor, other];
-        by_products!("tensordot", &tensors, T => {
-            all_seen!(self.stored, of_type::<T>(&tensors)?, all => ops::tensordot(all[0], all[1], left, right))
+    fn dots(self, other: AnyOperand<'_>, left: &[isize], right: &[isize]) -> Result<AnyValue> {
+        let operands = of_one_view(&[self, other]);
+        by_products!("tensordot", &operands, Beyond::Overflows("tensordot"), T => {
+            let all = of_type::<T>(&operands)?;
+            ops::tensordot(&all[0], &all[1], left, right)
         })
-    }
-
-    fn softmax(self, axes: &Axes) -> Result<AnyTensor> {
-        let x = self.floats("softmax")?;
-        self.found_floats(if self.stored { ops::softmax(&x.stored(), axes) } else { ops::softmax(&x, axes) })
-    }
-
-    fn log_softmax(self, axes: &Axes) -> Result<AnyTensor> {
-        let x = self.floats("log_softmax")?;
-        self.found_floats(if self.stored { ops::log_softmax(&x.stored(), axes) } else { ops::log_softmax(&x, axes) })
-    }
-
-    fn softmax_backward(self, upstream: &AnyTensor, axes: &Axes) -> Result<AnyTensor> {
-        let x = self.floats("softmax_backward")?;
-        on_floats!(upstream, g => self.found(match self.stored {
-            true => ops::softmax_backward(&x.stored(), g, axes),
-            false => ops::softmax_backward(&x, g, axes),
-        }))
-    }
-
-    fn log_softmax_backward(self, upstream: &AnyTensor, axes: &Axes) -> Result<AnyTensor> {
-        let x = self.floats("log_softmax_backward")?;
-        on_floats!(upstream, g => self.found(match self.stored {
-            true => ops::log_softmax_backward(&x.stored(), g, axes),
-            false => ops::log_softmax_backward(&x, g, axes),
-        }))
     }
 }

@@ -4,18 +4,18 @@
 
 use super::map::{in_type_of, wide};
 use super::reduce::on_upstream;
-use super::view::on_both;
-use super::widen::{not_for, truth, zeros};
-use super::{AnyTensor, Erased, on_type};
+use super::view::{in_format, on_operands};
+use super::widen::{not_for, truth_of, widened, zeros_of};
+use super::{AnyArray, AnyOperand, AnyTensor, Erased, on_type};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
-use crate::base::index::Width;
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
+use crate::convert::dense_array;
 use crate::dispatch;
-use crate::element::{Element, Number};
+use crate::element::{DType, Element, Number};
 use crate::ops::{self, Operand};
-use crate::pattern::{AnyPattern, AxisCoords};
+use crate::pattern::AnyPattern;
 use crate::tensor::Tensor;
 
 /// Refuses a fill that is not zero, of positions that `target` does not hold.
@@ -27,13 +27,15 @@ fn check_zero(x: &AnyTensor, target: &'static str) -> Result<()> {
 }
 
 /// Which entries of a tensor stand where a mask holds.
-fn marks(operation: &'static str, x: &Erased<bool>, mask: &AnyTensor) -> Result<Erased<bool>> {
-    let AnyTensor::Bool(mask) = mask else { return Err(not_for(operation, mask, "the mask is bool")) };
-    if mask.shape() != x.shape() {
-        let (expected, found) = (x.shape().clone(), mask.shape().clone());
+fn marks(operation: &'static str, x: &Erased<bool>, mask: AnyOperand<'_>) -> Result<Erased<bool>> {
+    if mask.dtype() != DType::Bool {
+        return Err(not_for(operation, mask, "the mask is bool"));
+    }
+    if mask.shape() != *x.shape() {
+        let (expected, found) = (x.shape().clone(), mask.shape());
         return Err(Error::ShapeMismatch { what: "the mask", expected, found });
     }
-    let marks = mask.at_entries(x.pattern())?;
+    let marks = widened::<bool>(mask.whole())?.at_entries(x.pattern())?;
     Ok(Tensor::from_valid(x.pattern().clone(), marks, false))
 }
 
@@ -47,7 +49,7 @@ fn numbered<T: Element>(x: &Erased<T>, ids: &Erased<u64>, new: &[Number]) -> Res
     Ok(Tensor::from_valid(ids.pattern().clone(), values, x.fill()))
 }
 
-on_both! {
+on_operands! {
     /// The entries that stand where `mask`, a tensor of `bool`, holds: see [`Tensor::select`]. A test of values is such
     /// a mask.
     ///
@@ -67,12 +69,12 @@ on_both! {
     /// assert_eq!(selected, x.select(|value| value > 1.0)?.into());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
-    pub fn select(&self, mask: &AnyTensor) -> Result<AnyTensor> {
-        let view = self.view();
-        let marks = marks("select", &zeros(view.tensor)?, mask)?.select(|is_marked| is_marked)?;
-        let ids = entry_numbers(view.tensor)?;
+    pub fn select<'r>(&self, mask: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
+        let x = self.sparse("select")?;
+        let marks = marks("select", &zeros_of(x)?, mask.into())?.select(|is_marked| is_marked)?;
+        let ids = entry_numbers(x)?;
         let kept = ids.stored().mask(marks.pattern())?;
-        on_type!(view.tensor, x => view.found(numbered(x, &kept, &[])))
+        on_type!(x, x => self.found(numbered(x, &kept, &[])))
     }
 
     /// The gradient of `select`, for the same mask: see [`Tensor::select_backward`].
@@ -80,10 +82,13 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`Tensor::select_backward`], and of `select`.
-    pub fn select_backward(&self, upstream: &AnyTensor, mask: &AnyTensor) -> Result<AnyTensor> {
-        let view = self.view();
-        let marks = marks("select_backward", &zeros(view.tensor)?, mask)?;
-        on_upstream!(upstream, g => view.found(marks.select_backward(g, |is_marked| is_marked)))
+    pub fn select_backward<'r>(
+        &self,
+        upstream: impl Into<AnyOperand<'r>>,
+        mask: impl Into<AnyOperand<'r>>,
+    ) -> Result<AnyTensor> {
+        let marks = marks("select_backward", &zeros_of(self.sparse("select_backward")?)?, mask.into())?;
+        on_upstream!(upstream, g => self.found(marks.select_backward(g, |is_marked| is_marked)))
     }
 
     /// The gradient of `mask`: see [`Stored::mask_backward`](crate::Stored::mask_backward).
@@ -91,10 +96,14 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`Stored::mask_backward`](crate::Stored::mask_backward).
-    pub fn mask_backward(&self, upstream: &AnyTensor, mask: &AnyTensor) -> Result<AnyTensor> {
-        let (view, mask) = (self.view(), zeros(mask)?);
-        let zeros = zeros(view.tensor)?;
-        on_upstream!(upstream, g => view.found(zeros.stored().mask_backward(g, mask.pattern())))
+    pub fn mask_backward<'r>(
+        &self,
+        upstream: impl Into<AnyOperand<'r>>,
+        mask: impl Into<AnyOperand<'r>>,
+    ) -> Result<AnyTensor> {
+        let name = "mask_backward";
+        let (zeros, mask) = (zeros_of(self.sparse(name)?)?, zeros_of(mask.into().sparse(name)?)?);
+        on_upstream!(upstream, g => self.found(zeros.stored().mask_backward(g, mask.pattern())))
     }
 
     /// The gradient of `without`: see [`Stored::without_backward`](crate::Stored::without_backward).
@@ -102,10 +111,14 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`Stored::without_backward`](crate::Stored::without_backward).
-    pub fn without_backward(&self, upstream: &AnyTensor, mask: &AnyTensor) -> Result<AnyTensor> {
-        let (view, mask) = (self.view(), zeros(mask)?);
-        let zeros = zeros(view.tensor)?;
-        on_upstream!(upstream, g => view.found(zeros.stored().without_backward(g, mask.pattern())))
+    pub fn without_backward<'r>(
+        &self,
+        upstream: impl Into<AnyOperand<'r>>,
+        mask: impl Into<AnyOperand<'r>>,
+    ) -> Result<AnyTensor> {
+        let name = "without_backward";
+        let (zeros, mask) = (zeros_of(self.sparse(name)?)?, zeros_of(mask.into().sparse(name)?)?);
+        on_upstream!(upstream, g => self.found(zeros.stored().without_backward(g, mask.pattern())))
     }
 }
 
@@ -121,7 +134,7 @@ impl AnyTensor {
     /// The coordinates of the elements that are not zero, one row an element, in row-major order: see
     /// [`Tensor::nonzero`].
     ///
-    /// All of the result is stored; it has as many columns as the tensor has axes.
+    /// The result has as many columns as the tensor has axes.
     ///
     /// # Errors
     ///
@@ -134,22 +147,18 @@ impl AnyTensor {
     /// use lacuna::dynamic::AnyTensor;
     ///
     /// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 0.0, 8.0], 0.0)?;
-    /// let found = AnyTensor::from(x).nonzero()?.into_coo::<u64, u64>()?;
-    /// assert_eq!(found.to_dense()?, lacuna::ndarray::arr2(&[[0, 0], [1, 1]]).into_dyn());
+    /// let found = AnyTensor::from(x).nonzero()?;
+    /// assert_eq!(found, lacuna::ndarray::arr2(&[[0u64, 0], [1, 1]]).into_dyn().into());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
-    pub fn nonzero(&self) -> Result<AnyTensor> {
+    pub fn nonzero(&self) -> Result<AnyArray> {
         check_zero(self, "the list of what is not zero")?;
-        let found = truth(self)?.select(|is_truthy| is_truthy)?;
+        let found = truth_of(self)?.select(|is_truthy| is_truthy)?;
         let (rank, count) = (self.rank(), found.nnz());
         let axes = found.pattern().axes()?;
         let size = count.checked_mul(rank).ok_or(Error::AxisOverflow { axis: 0 })?;
         let coords = alloc::collect((0..size).map(|at| axes[at % rank].at(at / rank) as u64))?;
-        let columns = alloc::collect((0..size).map(|at| (at % rank) as u64))?;
-        let rows = alloc::collect((0..size).map(|at| (at / rank) as u64))?;
-        let columns = vec![AxisCoords::from(rows), AxisCoords::from(columns)];
-        let pattern = AnyPattern::valid_coo(Shape::from([count, rank]), size, Width::U64, columns);
-        self.view().found(Ok(Tensor::from_valid(pattern, coords, 0u64)))
+        Ok(dense_array(&Shape::from([count, rank]), coords).into())
     }
 
     /// The same tensor with other entries put in: see [`Tensor::with_entries`].
@@ -170,11 +179,11 @@ impl AnyTensor {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn with_entries<C: AsRef<[usize]>>(&self, entries: &[(C, Number)]) -> Result<AnyTensor> {
-        let new = entries.iter().map(|(_, number)| in_type_of(self, *number)).collect::<Result<Vec<_>>>()?;
+        let new = entries.iter().map(|(_, number)| in_type_of(self.dtype(), *number)).collect::<Result<Vec<_>>>()?;
         let first = self.nnz() as u64;
         let put = entries.iter().zip(first..).map(|((coords, _), id)| (coords.as_ref(), id));
         let ids = entry_numbers(self)?.with_entries(put)?;
-        on_type!(self, x => self.view().found(numbered(x, &ids, &new)))
+        on_type!(self, x => in_format(&numbered(x, &ids, &new)?, self.format(), self.stored_bytes()))
     }
 
     /// The square matrix with this vector on a diagonal: see [`CooTensor::diag`](crate::CooTensor::diag).
@@ -202,8 +211,8 @@ impl AnyTensor {
         if self.nnz() < self.shape()[0] {
             check_zero(self, "a diagonal")?;
         }
-        let pattern = ops::diagonal_pattern(zeros(self)?.pattern(), offset, default_limit(self.stored_bytes()))?;
-        on_type!(self, x => self.view().found(Ok(on_zero(x, pattern))))
+        let pattern = ops::diagonal_pattern(zeros_of(self)?.pattern(), offset, default_limit(self.stored_bytes()))?;
+        on_type!(self, x => in_format(&on_zero(x, pattern), self.format(), self.stored_bytes()))
     }
 }
 

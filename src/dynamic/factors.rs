@@ -1,83 +1,58 @@
-//! Products of a tensor with dense factors, whose types are known at run time only. The factors are tensors, which are
-//! made dense, and what is dense of the results is stored throughout.
+//! Products of a tensor with dense factors, whose types are known at run time only. A factor that is a tensor is made
+//! dense, and results that are arrays in the typed forms are arrays.
 
-use ndarray::{ArrayD, Dimension};
+use ndarray::{Array, ArrayD, Dimension};
 
+use super::array::AnyArray;
 use super::einsum::by_products;
-use super::reduce::{no_floats, on_floats};
+use super::reduce::on_floats;
 use super::select::narrow;
-use super::types::Complex;
-use super::view::{View, on_both, seen};
-use super::widen::{Beyond, widened, zeros};
+use super::view::on_operands;
+use super::widen::{Beyond, widened, zeros_of};
 use super::zip::check_types;
-use super::{AnyTensor, Erased, on_type};
+use super::{AnyOperand, AnyTensor, AnyValue, Erased, on_type};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
-use crate::base::index::Position;
-use crate::base::index::Width;
-use crate::base::limit::{default_limit, guard};
+use crate::base::index::{Position, Width};
 use crate::base::shape::Shape;
 use crate::convert::{check_ndarray_shape, dense_array};
 use crate::dispatch_dtype;
 use crate::element::{DType, Element, Float, Number};
-use crate::ops::{self, Operand};
+use crate::ops::{self, Operand, RunTimeResult};
 use crate::pattern::{AnyPattern, AxisCoords};
 use crate::tensor::Tensor;
 
 /// A factor, which must have `D` axes.
-fn dense<T: Element, D: Dimension>(what: &'static str, factor: &AnyTensor) -> Result<ndarray::Array<T, D>> {
+fn dense<T: Element, D: Dimension>(what: &'static str, factor: AnyOperand<'_>) -> Result<Array<T, D>> {
     let found = factor.rank();
     let wrong = |_| Error::RankMismatch { what, expected: D::NDIM.unwrap_or(found), found };
-    widened::<T>(factor)?.to_dense()?.into_dimensionality().map_err(wrong)
+    widened::<T>(factor)?.dense()?.into_owned().into_dimensionality().map_err(wrong)
 }
 
-fn all_dense<T: Element>(factors: &[&AnyTensor]) -> Result<Vec<ArrayD<T>>> {
-    factors.iter().map(|factor| dense("a factor", factor)).collect()
+fn all_dense<T: Element>(factors: &[AnyOperand<'_>]) -> Result<Vec<ArrayD<T>>> {
+    factors.iter().map(|&factor| dense("a factor", factor)).collect()
 }
 
-/// An array as a tensor that stores all of it.
-fn all_stored<T: Element>(array: ArrayD<T>) -> Result<Erased<T>> {
-    let (shape, size) = (Shape::from(array.shape()), array.len());
-    let axis = |axis: usize| {
-        let inner: usize = shape[axis + 1..].iter().product();
-        alloc::collect((0..size).map(|at| (at / inner % shape[axis]) as u64)).map(AxisCoords::from)
-    };
-    let coords = (0..shape.rank()).map(axis).collect::<Allocated<Vec<_>>>()?;
-    let pattern = AnyPattern::valid_coo(shape, size, Width::U64, coords);
-    let values = array.as_standard_layout().into_owned().into_raw_vec_and_offset().0;
-    Ok(Tensor::from_valid(pattern, values, T::ZERO))
-}
-
-/// All elements of a tensor, stored: their coordinates take memory as the elements do.
-#[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
-fn made_dense<T: Element>(x: &Erased<T>) -> Result<Erased<T>> {
-    let each = size_of::<T>() + x.shape().rank() * size_of::<u64>();
-    let bytes = x.shape().wide_size().saturating_mul(each as u128);
-    guard::<u8>("all elements with their coordinates", bytes, default_limit(x.stored_bytes()), "keep the sparse form")?;
-    all_stored(x.to_dense()?)
-}
-
-/// The gradient of a factor, on what it stores.
-fn of_factor<T: Float>(factor: &AnyTensor, gradient: &ArrayD<T>) -> Result<AnyTensor> {
-    let pattern = zeros(factor)?.pattern().clone();
+/// The gradient of a factor: on what it stores, if it is a tensor.
+fn of_factor<T: Float>(factor: AnyOperand<'_>, gradient: ArrayD<T>) -> Result<AnyValue> {
+    let Some(tensor) = factor.tensor() else { return Ok(AnyArray::from(gradient).into()) };
+    let pattern = zeros_of(tensor)?.pattern().clone();
     let values = gradient.at_entries(&pattern)?;
-    factor.view().found(Ok(Tensor::from_valid(pattern, values, T::ZERO)))
+    factor.found(Ok(Tensor::from_valid(pattern, values, T::ZERO)))
 }
 
-/// The gradients of a tensor and of its factors.
+/// The gradients of an operand and of its factors.
 fn gradients<T: Float>(
-    x: &AnyTensor,
-    dx: Erased<T>,
-    factors: &[&AnyTensor],
-    of_factors: &[ArrayD<T>],
-) -> Result<Vec<AnyTensor>> {
-    let of_factors = factors.iter().zip(of_factors).map(|(factor, gradient)| of_factor(factor, gradient));
-    std::iter::once(x.view().found(Ok(dx))).chain(of_factors).collect()
+    x: AnyOperand<'_>,
+    dx: impl Into<RunTimeResult<T>>,
+    factors: &[AnyOperand<'_>],
+    of_factors: Vec<ArrayD<T>>,
+) -> Result<Vec<AnyValue>> {
+    let of_factors = factors.iter().zip(of_factors).map(|(&factor, gradient)| of_factor(factor, gradient));
+    std::iter::once(x.found(Ok(dx))).chain(of_factors).collect()
 }
 
-// The factors are tensors of the same element type, which are made dense. Results that are arrays in the typed forms are
-// tensors that store all of their elements; the gradient of a factor is on what the factor stores.
-on_both! {
+on_operands! {
     /// The product of an unfolded tensor with those of its factors: see [`mttkrp()`](crate::mttkrp()).
     ///
     /// # Errors
@@ -93,17 +68,15 @@ on_both! {
     /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![2, 3], 0)?;
     /// let any = AnyTensor::from(x.clone());
     /// let dense = lacuna::mttkrp(&x, 0, &[&x.to_dense()?])?;
-    /// assert_eq!(any.mttkrp(0, &[&any])?.into_coo::<i32, u64>()?.to_dense()?, dense);
+    /// assert_eq!(any.mttkrp(0, &[(&any).into()])?, dense.into());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
-    pub fn mttkrp(&self, mode: impl Position, factors: &[&AnyTensor]) -> Result<AnyTensor> {
+    pub fn mttkrp<'r>(&self, mode: impl Position, factors: &[AnyOperand<'r>]) -> Result<AnyArray> {
         let mode = narrow(mode.to_i128());
-        let view = self.view();
-        check_types("mttkrp", &[&[view.tensor], factors].concat())?;
-        by_products!("mttkrp", as view, T => {
+        check_types("mttkrp", &[&[self], factors].concat())?;
+        by_products!(as self, Beyond::Overflows("mttkrp"), T => {
             let arrays = all_dense::<T>(factors)?;
-            let arrays: Vec<_> = arrays.iter().collect();
-            all_stored(seen!(view, widened::<T>(view.tensor)?, x => ops::mttkrp(x, mode, &arrays)?))
+            ops::mttkrp(&widened::<T>(self)?, mode, &arrays.iter().collect::<Vec<_>>())
         })
     }
 
@@ -113,21 +86,19 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`mttkrp_backward`](crate::mttkrp_backward()); `TypesDiffer`, and where the elements are no floats.
-    pub fn mttkrp_backward(
+    pub fn mttkrp_backward<'r>(
         &self,
         mode: impl Position,
-        factors: &[&AnyTensor],
-        upstream: &AnyTensor,
-    ) -> Result<Vec<AnyTensor>> {
-        let mode = narrow(mode.to_i128());
-        let view = self.view();
-        check_types("mttkrp_backward", &[&[view.tensor, upstream], factors].concat())?;
+        factors: &[AnyOperand<'r>],
+        upstream: impl Into<AnyOperand<'r>>,
+    ) -> Result<Vec<AnyValue>> {
+        let (mode, upstream) = (narrow(mode.to_i128()), upstream.into());
+        check_types("mttkrp_backward", &[&[self, upstream], factors].concat())?;
         on_floats!(upstream, g => {
-            let (arrays, g) = (all_dense(factors)?, g.to_dense()?);
+            let (arrays, g) = (all_dense(factors)?, g.dense()?);
             let arrays: Vec<_> = arrays.iter().collect();
-            let both = seen!(view, widened(view.tensor)?, x => ops::mttkrp_backward(x, mode, &arrays, &g));
-            let (dx, of_factors) = both?;
-            gradients(view.tensor, dx, factors, &of_factors)
+            let (dx, of_factors) = ops::mttkrp_backward(&widened(self)?, mode, &arrays, &g)?;
+            gradients(self, dx, factors, of_factors)
         })
     }
 
@@ -136,13 +107,11 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`ttm()`](crate::ttm()); `RankMismatch`: it is no matrix; `TypesDiffer`: the element types differ.
-    pub fn ttm(&self, matrix: &AnyTensor, axis: impl Position) -> Result<AnyTensor> {
-        let axis = narrow(axis.to_i128());
-        let view = self.view();
-        check_types("ttm", &[view.tensor, matrix])?;
-        by_products!("ttm", as view, T => {
-            let matrix = dense("the matrix", matrix)?;
-            all_stored(seen!(view, widened::<T>(view.tensor)?, x => ops::ttm(x, &matrix, axis)?))
+    pub fn ttm<'r>(&self, matrix: impl Into<AnyOperand<'r>>, axis: impl Position) -> Result<AnyArray> {
+        let (matrix, axis) = (matrix.into(), narrow(axis.to_i128()));
+        check_types("ttm", &[self, matrix])?;
+        by_products!(as self, Beyond::Overflows("ttm"), T => {
+            ops::ttm(&widened::<T>(self)?, &dense("the matrix", matrix)?, axis)
         })
     }
 
@@ -151,20 +120,17 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`ttm_backward`](crate::ttm_backward()); `TypesDiffer`, and where the elements are no floats.
-    pub fn ttm_backward(
+    pub fn ttm_backward<'r>(
         &self,
-        matrix: &AnyTensor,
+        matrix: impl Into<AnyOperand<'r>>,
         axis: impl Position,
-        upstream: &AnyTensor,
-    ) -> Result<(AnyTensor, AnyTensor)> {
-        let axis = narrow(axis.to_i128());
-        let view = self.view();
-        check_types("ttm_backward", &[view.tensor, matrix, upstream])?;
+        upstream: impl Into<AnyOperand<'r>>,
+    ) -> Result<(AnyTensor, AnyValue)> {
+        let (matrix, upstream, axis) = (matrix.into(), upstream.into(), narrow(axis.to_i128()));
+        check_types("ttm_backward", &[self, matrix, upstream])?;
         on_floats!(upstream, g => {
-            let (own, g) = (dense("the matrix", matrix)?, g.to_dense()?);
-            let both = seen!(view, widened(view.tensor)?, x => ops::ttm_backward(x, &own, axis, &g));
-            let (dx, dm) = both?;
-            Ok((view.found(Ok(dx))?, of_factor(matrix, &dm)?))
+            let (dx, dm) = ops::ttm_backward(&widened(self)?, &dense("the matrix", matrix)?, axis, &g.dense()?)?;
+            Ok((self.found(Ok(dx))?, of_factor(matrix, dm)?))
         })
     }
 
@@ -173,13 +139,11 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`ttv()`](crate::ttv()); `RankMismatch`: it is no vector; `TypesDiffer`: the element types differ.
-    pub fn ttv(&self, vector: &AnyTensor, axis: impl Position) -> Result<AnyTensor> {
-        let axis = narrow(axis.to_i128());
-        let view = self.view();
-        check_types("ttv", &[view.tensor, vector])?;
-        by_products!("ttv", as view, T => {
-            let vector = dense("the vector", vector)?;
-            all_stored(seen!(view, widened::<T>(view.tensor)?, x => ops::ttv(x, &vector, axis)?))
+    pub fn ttv<'r>(&self, vector: impl Into<AnyOperand<'r>>, axis: impl Position) -> Result<AnyArray> {
+        let (vector, axis) = (vector.into(), narrow(axis.to_i128()));
+        check_types("ttv", &[self, vector])?;
+        by_products!(as self, Beyond::Overflows("ttv"), T => {
+            ops::ttv(&widened::<T>(self)?, &dense("the vector", vector)?, axis)
         })
     }
 
@@ -188,70 +152,105 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`ttv_backward`](crate::ttv_backward()); `TypesDiffer`, and where the elements are no floats.
-    pub fn ttv_backward(
+    pub fn ttv_backward<'r>(
         &self,
-        vector: &AnyTensor,
+        vector: impl Into<AnyOperand<'r>>,
         axis: impl Position,
-        upstream: &AnyTensor,
-    ) -> Result<(AnyTensor, AnyTensor)> {
-        let axis = narrow(axis.to_i128());
-        let view = self.view();
-        check_types("ttv_backward", &[view.tensor, vector, upstream])?;
+        upstream: impl Into<AnyOperand<'r>>,
+    ) -> Result<(AnyTensor, AnyValue)> {
+        let (vector, upstream, axis) = (vector.into(), upstream.into(), narrow(axis.to_i128()));
+        check_types("ttv_backward", &[self, vector, upstream])?;
         on_floats!(upstream, g => {
-            let (own, g) = (dense("the vector", vector)?, g.to_dense()?);
-            let both = seen!(view, widened(view.tensor)?, x => ops::ttv_backward(x, &own, axis, &g));
-            let (dx, dv) = both?;
-            Ok((view.found(Ok(dx))?, of_factor(vector, &dv)?))
+            let (dx, dv) = ops::ttv_backward(&widened(self)?, &dense("the vector", vector)?, axis, &g.dense()?)?;
+            Ok((self.found(Ok(dx))?, of_factor(vector, dv)?))
         })
     }
 }
 
-impl AnyTensor {
-    /// The same elements, all of them stored, in coordinates and with a fill of 0.
-    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
+impl AnyArray {
+    /// A tensor in coordinates that stores every element, for the steps of a graph, which pass tensors on.
+    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
     pub(crate) fn all_stored(&self) -> Result<AnyTensor> {
-        on_type!(self, x => Ok(made_dense(x)?.into()))
+        fn of<T: Element>(array: &ArrayD<T>) -> Result<AnyTensor> {
+            let (shape, size) = (Shape::from(array.shape()), array.len());
+            let axis = |axis: usize| {
+                let inner: usize = shape[axis + 1..].iter().product();
+                alloc::collect((0..size).map(|at| (at / inner % shape[axis]) as u64)).map(AxisCoords::from)
+            };
+            let coords = (0..shape.rank()).map(axis).collect::<Allocated<Vec<_>>>()?;
+            let pattern = AnyPattern::valid_coo(shape, size, Width::U64, coords);
+            let values = alloc::collect(array.iter().copied())?;
+            Ok(Tensor::from_valid(pattern, values, T::ZERO).into())
+        }
+        super::array::on_array!(self, x => of(&x.to_owned()))
     }
 
-    /// A tensor that stores all of these elements, which stand in row-major order.
+    /// An array of these elements, which are in row-major order.
     #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
-    pub(crate) fn of_all(dtype: DType, shape: &Shape, elements: &[Number]) -> Result<AnyTensor> {
-        fn made<T: Element>(shape: &Shape, elements: &[Number]) -> Result<AnyTensor> {
+    pub(crate) fn of_all(dtype: DType, shape: &Shape, elements: &[Number]) -> Result<Self> {
+        fn made<T: Element>(shape: &Shape, elements: &[Number]) -> Result<AnyArray> {
             check_ndarray_shape(shape)?;
             let elements = alloc::collect(elements.iter().map(|&element| T::from_number(element).unwrap_or(T::ZERO)))?;
-            Ok(all_stored(dense_array(shape, elements))?.into())
+            Ok(dense_array(shape, elements).into())
         }
         dispatch_dtype!(dtype, T => made::<T>(shape, elements), else => Err(super::no_such(dtype)))
     }
+}
 
-    /// A number everywhere, on the pattern.
-    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
-    pub(crate) fn constant(&self, number: Number) -> Result<AnyTensor> {
-        let zeros = self.isin([], false)?.cast(self.dtype())?;
-        zeros.stored().add(number)?.with_fill(number)
+impl AnyOperand<'_> {
+    /// The elements as an array.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Tensor::to_dense`].
+    pub fn to_array(self) -> Result<AnyArray> {
+        match self {
+            AnyOperand::Tensor(x) | AnyOperand::Stored(x) => on_type!(x, x => Ok(x.to_dense()?.into())),
+            AnyOperand::Array(x) => Ok(x.clone()),
+        }
     }
 
-    /// Ones where something is stored, and zeros elsewhere.
+    /// A number everywhere: on the pattern of a tensor.
     #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
-    fn ones(&self) -> Result<AnyTensor> {
-        self.constant(Number::Integer(1))?.with_fill(Number::Integer(0))
+    pub(crate) fn constant(self, number: Number) -> Result<AnyValue> {
+        fn full<T: Element>(x: &AnyArray, number: Number) -> Result<AnyValue> {
+            let elements = alloc::copies(T::from_number(number).unwrap_or(T::ZERO), x.len())?;
+            Ok(AnyArray::from(dense_array(&x.shape().into(), elements)).into())
+        }
+        match self {
+            AnyOperand::Tensor(x) | AnyOperand::Stored(x) => {
+                let zeros = x.isin([], false)?.cast(x.dtype())?;
+                Ok(zeros.stored().add(number)?.with_fill(number)?.into())
+            }
+            AnyOperand::Array(x) => {
+                dispatch_dtype!(x.dtype(), T => full::<T>(x, number), else => Err(super::no_such(x.dtype())))
+            }
+        }
+    }
+
+    /// Ones where a tensor stores something, and zeros elsewhere.
+    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
+    fn ones(self) -> Result<AnyTensor> {
+        let x = self.sparse("pattern_sddmm")?;
+        let zeros = x.isin([], false)?.cast(x.dtype())?;
+        zeros.stored().add(Number::Integer(1))
     }
 
     /// The dots of rows of two dense factors at what is stored.
     #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
-    pub(crate) fn pattern_sddmm(&self, l: &AnyTensor, r: &AnyTensor) -> Result<AnyTensor> {
-        self.ones()?.sddmm(l, r)
+    pub(crate) fn pattern_sddmm(self, l: AnyOperand<'_>, r: AnyOperand<'_>) -> Result<AnyValue> {
+        self.ones()?.view().sddmm(l, r)
     }
 
     /// The gradients of both factors of `pattern_sddmm`.
     #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
     pub(crate) fn pattern_sddmm_backward(
-        &self,
-        l: &AnyTensor,
-        r: &AnyTensor,
-        upstream: &AnyTensor,
-    ) -> Result<(AnyTensor, AnyTensor)> {
-        let mut all = self.ones()?.sddmm_backward(l, r, upstream)?;
+        self,
+        l: AnyOperand<'_>,
+        r: AnyOperand<'_>,
+        upstream: AnyOperand<'_>,
+    ) -> Result<(AnyValue, AnyValue)> {
+        let mut all = self.ones()?.view().sddmm_backward(l, r, upstream)?;
         match (all.pop(), all.pop()) {
             (Some(dr), Some(dl)) => Ok((dl, dr)),
             _ => Err(Error::NoTensor),
@@ -259,20 +258,25 @@ impl AnyTensor {
     }
 }
 
-on_both! {
+on_operands! {
     /// The entries times the dots of rows of two dense factors: see [`Stored::sddmm`](crate::Stored::sddmm).
     ///
     /// # Errors
     ///
     /// Those of [`Stored::sddmm`](crate::Stored::sddmm); `TypesDiffer`: the element types differ.
-    pub fn sddmm(&self, l: &AnyTensor, r: &AnyTensor) -> Result<AnyTensor> {
-        let x = self.view().tensor;
-        check_types("sddmm", &[x, l, r])?;
-        let pattern = zeros(x)?.pattern().clone();
-        let dots = by_products!("sddmm", as x.view(), T => {
+    pub fn sddmm<'r>(
+        &self,
+        l: impl Into<AnyOperand<'r>>,
+        r: impl Into<AnyOperand<'r>>,
+    ) -> Result<AnyTensor> {
+        let (x, l, r) = (self.sparse("sddmm")?, l.into(), r.into());
+        check_types("sddmm", &[self, l, r])?;
+        let pattern = zeros_of(x)?.pattern().clone();
+        let dots = by_products!(as x.view(), Beyond::Overflows("sddmm"), T => {
             ops::dots_at(&pattern, &dense::<T, _>("a factor", l)?.view(), &dense("a factor", r)?.view())
         })?;
-        x.stored().mul(dots.with_fill(x.fill())?.stored())?.with_fill(Number::Integer(0))
+        let dots = dots.into_tensor()?.with_fill(x.fill())?;
+        Ok(x.stored().mul(dots.stored())?.with_fill(Number::Integer(0))?.into())
     }
 
     /// The gradients of the entries and of both factors of `sddmm`: see
@@ -282,13 +286,19 @@ on_both! {
     ///
     /// Those of [`Stored::sddmm_backward`](crate::Stored::sddmm_backward); `TypesDiffer`, and where the elements are
     /// no floats.
-    pub fn sddmm_backward(&self, l: &AnyTensor, r: &AnyTensor, upstream: &AnyTensor) -> Result<Vec<AnyTensor>> {
-        let x = self.view().tensor;
-        check_types("sddmm_backward", &[x, l, r, upstream])?;
+    pub fn sddmm_backward<'r>(
+        &self,
+        l: impl Into<AnyOperand<'r>>,
+        r: impl Into<AnyOperand<'r>>,
+        upstream: impl Into<AnyOperand<'r>>,
+    ) -> Result<Vec<AnyValue>> {
+        let (x, factors, upstream) = (self.sparse("sddmm_backward")?, [l.into(), r.into()], upstream.into());
+        check_types("sddmm_backward", &[self, factors[0], factors[1], upstream])?;
         on_floats!(upstream, g => {
-            let factors = all_dense(&[l, r])?;
-            let (dx, dl, dr) = widened(x)?.stored().sddmm_backward(&factors[0], &factors[1], g)?;
-            gradients(x, dx, &[l, r], &[dl, dr])
+            let dense = all_dense(&factors)?;
+            let own: Erased<_> = super::widen::widened_tensor(x)?;
+            let (dx, dl, dr) = own.stored().sddmm_backward(&dense[0], &dense[1], g)?;
+            gradients(self, dx, &factors, vec![dl, dr])
         })
     }
 }

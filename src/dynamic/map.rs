@@ -4,46 +4,30 @@
 //! is an overflow.
 
 use super::reduce::no_floats;
-use super::view::{View, on_both};
-use super::widen::{Beyond, Wide, bounds, is_integer, no_order, not_for, rounded, widened, zeros};
-use super::{AnyTensor, Erased};
+use super::types::Complex;
+use super::view::{in_format, on_operands};
+use super::widen::{Beyond, Wide, bounds, changed, is_integer, no_order, not_for, rounded, widened, zeros};
+use super::{AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::element::{DType, Element, Number};
-use crate::ops::{self, Isin};
-use crate::tensor::Tensor;
+use crate::ops::{self, Isin, RunTimeOperand, RunTimeResult};
 
-impl View<'_> {
-    /// A map of all elements, or of the entries alone: then the fill stays, if the result has its type.
-    #[inline]
-    fn map<T: Element, U: Element>(
-        self,
-        x: Erased<T>,
-        f: impl FnOnce(&Erased<T>) -> Result<Erased<U>>,
-    ) -> Result<Erased<U>> {
-        if !self.stored {
-            return f(&x);
-        }
-        let own: &dyn std::any::Any = &x.fill();
-        let fill = own.downcast_ref().copied().unwrap_or(U::ZERO);
-        // What is absent has no result that could be an error.
-        Ok(f(&x.with_fill(T::ONE))?.with_fill(fill))
-    }
-
+impl AnyOperand<'_> {
     /// A function of floats.
     #[inline]
-    fn of_floats(
+    fn of_floats<R: Into<RunTimeResult<f64>>>(
         self,
         operation: &'static str,
-        f: impl FnOnce(&Erased<f64>) -> Result<Erased<f64>>,
-    ) -> Result<AnyTensor> {
-        self.found_floats(self.map(self.floats(operation)?, f))
+        f: impl FnOnce(&RunTimeOperand<'_, f64>) -> Result<R>,
+    ) -> Result<AnyValue> {
+        self.found_floats(f(&self.floats(operation)?))
     }
 
-    /// Integers in the type of the tensor, and where they are beyond it an overflow.
+    /// Integers in the type of the operand, and where they are beyond it an overflow.
     #[inline]
-    fn of_integers(self, operation: &'static str, x: Result<Erased<i64>>) -> Result<AnyTensor> {
-        self.found_integers(&x.map_err(|error| self.of_type(error))?, Beyond::Overflows(operation))
+    fn of_integers(self, operation: &'static str, x: Result<impl Into<RunTimeResult<i64>>>) -> Result<AnyValue> {
+        self.found_integers(x.map_err(|error| self.of_type(error)), Beyond::Overflows(operation))
     }
 
     /// The error of 64 bits as that of the type.
@@ -51,25 +35,25 @@ impl View<'_> {
     pub(super) fn of_type(self, error: Error) -> Error {
         match error {
             Error::Overflow { operation, coords, .. } => {
-                Error::Overflow { operation, coords, dtype: self.tensor.dtype().name() }
+                Error::Overflow { operation, coords, dtype: self.dtype().name() }
             }
             error => error,
         }
     }
 
-    /// A test that every type has; integers are all alike to it, and only their pattern counts.
+    /// A test that every type has; integers are all alike to it.
     #[inline]
-    fn test(
+    fn test<R: Into<RunTimeResult<bool>>>(
         self,
-        of_zeros: impl FnOnce(&Erased<bool>) -> Result<Erased<bool>>,
-        of_floats: impl FnOnce(&Erased<f64>) -> Result<Erased<bool>>,
-        of_complex: impl FnOnce(&Erased<super::types::Complex<f64>>) -> Result<Erased<bool>>,
-    ) -> Result<AnyTensor> {
-        self.found(match self.tensor.dtype() {
-            DType::Bool => self.map(widened(self.tensor)?, of_zeros),
-            dtype if is_integer(dtype) => self.map(zeros(self.tensor)?, of_zeros),
-            DType::Complex64 | DType::Complex128 => self.map(widened(self.tensor)?, of_complex),
-            _ => self.map(widened(self.tensor)?, of_floats),
+        of_zeros: impl FnOnce(&RunTimeOperand<'_, bool>) -> Result<R>,
+        of_floats: impl FnOnce(&RunTimeOperand<'_, f64>) -> Result<R>,
+        of_complex: impl FnOnce(&RunTimeOperand<'_, Complex<f64>>) -> Result<R>,
+    ) -> Result<AnyValue> {
+        self.found(match self.dtype() {
+            DType::Bool => of_zeros(&widened(self)?),
+            dtype if is_integer(dtype) => of_zeros(&zeros(self)?),
+            DType::Complex64 | DType::Complex128 => of_complex(&widened(self)?),
+            _ => of_floats(&widened(self)?),
         })
     }
 }
@@ -77,38 +61,38 @@ impl View<'_> {
 /// Functions of floats.
 macro_rules! functions {
     ($($name:ident $(($arg:ident))?, $backward:ident;)*) => {
-        on_both! {$(
+        on_operands! {$(
             #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) of each element.")]
             ///
             /// # Errors
             ///
             /// `NoOperation`: the elements are no floats.
-            #[inline]
             pub fn $name(&self, $($arg: f64)?) -> Result<AnyTensor> {
-                self.view().of_floats(stringify!($name), |x| ops::$name(x $(, $arg)?))
+                self.of_floats(stringify!($name), |x| ops::$name(x $(, $arg)?))
             }
-
-            gradient! { $name, $backward $(, $arg: f64)? }
         )*}
+
+        slopes! { $($name, $backward $(, $arg: f64)?;)* }
     };
 }
 
-/// A gradient of a function of floats.
-macro_rules! gradient {
-    ($name:ident, $backward:ident $(, $arg:ident: $type:ty)*) => {
-        #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
-            stringify!($backward), "()).")]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`", stringify!($backward), "`](crate::", stringify!($backward),
-            "()); `NoOperation` or `NotRepresentable`: there are no floats.")]
-        #[inline]
-        pub fn $backward(&self, upstream: &AnyTensor $(, $arg: $type)*) -> Result<AnyTensor> {
-            let (view, g) = (self.view(), floats_of(upstream)?);
-            let x = view.floats(stringify!($backward))?;
-            view.found_floats_as(ops::$backward(&x, &g $(, $arg)*), upstream.dtype())
-        }
+/// Gradients of functions of floats.
+macro_rules! slopes {
+    ($($name:ident, $backward:ident $(, $arg:ident: $type:ty)*;)*) => {
+        on_operands! {$(
+            #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
+                stringify!($backward), "()).")]
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("Those of [`", stringify!($backward), "`](crate::", stringify!($backward),
+                "()); `NoOperation` or `NotRepresentable`: there are no floats.")]
+            pub fn $backward<'u>(&self, upstream: impl Into<AnyOperand<'u>> $(, $arg: $type)*) -> Result<AnyTensor> {
+                let upstream = upstream.into();
+                let (x, g) = (self.floats(stringify!($backward))?, floats_of(upstream)?);
+                self.found_floats_as(ops::$backward(&x, &g $(, $arg)*), upstream.dtype())
+            }
+        )*}
     };
 }
 
@@ -137,15 +121,14 @@ functions! {
 /// Functions of floats without a gradient.
 macro_rules! roundings {
     ($($name:ident)*) => {
-        on_both! {$(
+        on_operands! {$(
             #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) of each element.")]
             ///
             /// # Errors
             ///
             /// `NoOperation`: the elements are no floats.
-            #[inline]
             pub fn $name(&self) -> Result<AnyTensor> {
-                self.view().of_floats(stringify!($name), |x| ops::$name(x))
+                self.of_floats(stringify!($name), |x| ops::$name(x))
             }
         )*}
     };
@@ -156,23 +139,20 @@ roundings! { round floor ceil trunc }
 /// Functions of integers, floats, and where there is a branch for them of complex numbers.
 macro_rules! numbers {
     ($($name:ident($($arg:ident: $type:ty),*), unsigned $unsigned:tt, complex $complex:tt;)*) => {
-        on_both! {$(
+        on_operands! {$(
             #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) of each element.")]
             ///
             /// # Errors
             ///
             #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
                 "()); `NoOperation`: the element type does not have it.")]
-            #[inline]
             pub fn $name(&self, $($arg: $type),*) -> Result<AnyTensor> {
-                let view = self.view();
-                let lacking = || not_for(stringify!($name), view.tensor, "cast beforehand");
-                match Wide::of(view.tensor)? {
-                    Wide::Float(x) => view.found_floats(view.map(x, |x| ops::$name(x $(, $arg)*))),
-                    Wide::Signed(_) if !$unsigned && bounds(view.tensor.dtype()).0 == 0 => Err(lacking()),
-                    Wide::Signed(x) => {
-                        view.of_integers(stringify!($name), view.map(x, |x| ops::$name(x $(, $arg)*)))
-                    }
+                let view = self;
+                let lacking = || not_for(stringify!($name), view, "cast beforehand");
+                match &Wide::of(view)? {
+                    Wide::Float(x) => view.found_floats(ops::$name(x $(, $arg)*)),
+                    Wide::Signed(_) if !$unsigned && bounds(view.dtype()).0 == 0 => Err(lacking()),
+                    Wide::Signed(x) => view.of_integers(stringify!($name), ops::$name(x $(, $arg)*)),
                     Wide::Unsigned(x) => numbers!(@unsigned $unsigned view x $name lacking $($arg)*),
                     Wide::Complex(x) => numbers!(@complex $complex view x $name lacking $($arg)*),
                     Wide::Truth(_) => Err(lacking()),
@@ -181,7 +161,7 @@ macro_rules! numbers {
         )*}
     };
     (@unsigned true $view:ident $x:ident $name:ident $lacking:ident $($arg:ident)*) => {
-        $view.found($view.map($x, |x| ops::$name(x $(, $arg)*)))
+        $view.found(ops::$name($x $(, $arg)*))
     };
     (@unsigned false $view:ident $x:ident $name:ident $lacking:ident $($arg:ident)*) => {{
         let _ = $x;
@@ -192,7 +172,7 @@ macro_rules! numbers {
         Err($lacking())
     }};
     (@complex $narrow:ident $view:ident $x:ident $name:ident $lacking:ident $($arg:ident)*) => {
-        $view.$narrow($view.map($x, |x| ops::$name(x $(, $arg)*)))
+        $view.$narrow(ops::$name($x $(, $arg)*))
     };
 }
 
@@ -207,18 +187,16 @@ numbers! {
 /// Functions of complex numbers.
 macro_rules! complex {
     ($($name:ident $narrow:ident;)*) => {
-        on_both! {$(
+        on_operands! {$(
             #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) of each element.")]
             ///
             /// # Errors
             ///
             /// `NoOperation`: the elements are not complex.
-            #[inline]
             pub fn $name(&self) -> Result<AnyTensor> {
-                let view = self.view();
-                match Wide::of(view.tensor)? {
-                    Wide::Complex(x) => view.$narrow(view.map(x, |x| ops::$name(x))),
-                    _ => Err(not_for(stringify!($name), view.tensor, "it is an operation on complex numbers")),
+                match &Wide::of(self)? {
+                    Wide::Complex(x) => self.$narrow(ops::$name(x)),
+                    _ => Err(not_for(stringify!($name), self, "it is an operation on complex numbers")),
                 }
             }
         )*}
@@ -231,57 +209,55 @@ complex! {
     imag found_parts;
 }
 
-impl View<'_> {
-    /// Complex numbers in the type of the tensor.
+impl AnyOperand<'_> {
+    /// Complex numbers in the type of the operand.
     #[inline]
-    fn found_complex(self, x: Result<Erased<super::types::Complex<f64>>>) -> Result<AnyTensor> {
-        let x = x?;
-        if self.tensor.dtype() != DType::Complex64 {
+    fn found_complex(self, x: Result<impl Into<RunTimeResult<Complex<f64>>>>) -> Result<AnyValue> {
+        let x = x?.into();
+        if self.dtype() != DType::Complex64 {
             return self.found(Ok(x));
         }
-        let narrow = |value: super::types::Complex<f64>| super::types::Complex::new(value.re as f32, value.im as f32);
-        let values: Vec<_> = alloc::collect(x.values().iter().map(|&value| narrow(value)))?;
-        self.found(Ok(Tensor::from_valid(x.pattern().clone(), values, narrow(x.fill()))))
+        let narrow = |value: Complex<f64>| Complex::new(value.re as f32, value.im as f32);
+        self.found(changed(x, narrow, narrow))
     }
 
-    /// Parts of complex numbers in the type of the tensor.
+    /// Parts of complex numbers in the type of the operand.
     #[inline]
-    fn found_parts(self, x: Result<Erased<f64>>) -> Result<AnyTensor> {
-        match self.tensor.dtype() {
-            DType::Complex64 => self.found(rounded::<f32>(&x?, |nan| nan as f32)),
+    fn found_parts(self, x: Result<impl Into<RunTimeResult<f64>>>) -> Result<AnyValue> {
+        match self.dtype() {
+            DType::Complex64 => self.found(rounded::<f32>(x?.into(), |nan| nan as f32)),
             _ => self.found(x),
         }
     }
 }
 
-on_both! {
-    gradient! { neg, neg_backward }
-    gradient! { abs, abs_backward }
-    gradient! { square, square_backward }
-    gradient! { powi, powi_backward, exponent: i32 }
-    gradient! { clamp, clamp_backward, low: f64, high: f64 }
+slopes! {
+    neg, neg_backward;
+    abs, abs_backward;
+    square, square_backward;
+    powi, powi_backward, exponent: i32;
+    clamp, clamp_backward, low: f64, high: f64;
+}
 
+on_operands! {
     /// [`not`](crate::not()) of each element: of integers bit by bit.
     ///
     /// # Errors
     ///
     /// `NoOperation`: the elements are neither integers nor `bool`.
-    #[inline]
     pub fn not(&self) -> Result<AnyTensor> {
-        let view = self.view();
         // All ones of an unsigned type are no -1 in a wider one.
-        let (least, greatest) = bounds(view.tensor.dtype());
-        match Wide::of(view.tensor)? {
-            Wide::Truth(x) => view.found(view.map(x, ops::not)),
-            Wide::Unsigned(x) => view.found(view.map(x, ops::not)),
+        let (least, greatest) = bounds(self.dtype());
+        match Wide::of(self)? {
+            Wide::Truth(x) => self.found(ops::not(&x)),
+            Wide::Unsigned(x) => self.found(ops::not(&x)),
             Wide::Signed(x) => {
-                let mirror = (least + greatest) as i64;
-                let of_integers = |x: &Erased<i64>| {
-                    Ok(x.map_values(|value| mirror - value)?.with_fill(mirror - x.fill()))
-                };
-                view.of_integers("not", view.map(x, of_integers))
+                let mirror = |value: i64| (least + greatest) as i64 - value;
+                let is_stored = self.is_stored();
+                let of_fill = |fill| if is_stored { fill } else { mirror(fill) };
+                self.of_integers("not", changed(x.into(), mirror, of_fill))
             }
-            _ => Err(not_for("not", view.tensor, "it is an operation on integers and bool")),
+            _ => Err(not_for("not", self, "it is an operation on integers and bool")),
         }
     }
 
@@ -291,21 +267,14 @@ on_both! {
     ///
     /// Those of [`clamp`](crate::clamp()); `Cast`: a bound is no value of the type; `NoOrder`: the elements are
     /// complex.
-    #[inline]
     pub fn clamp(&self, low: Number, high: Number) -> Result<AnyTensor> {
-        let view = self.view();
-        let (low, high) = (in_type_of(view.tensor, low)?, in_type_of(view.tensor, high)?);
-        macro_rules! within {
-            ($x:ident) => {
-                view.map($x, |x| ops::clamp(x, wide(low), wide(high)))
-            };
-        }
-        match Wide::of(view.tensor)? {
-            Wide::Truth(x) => view.found(within!(x)),
-            Wide::Signed(x) => view.of_integers("clamp", within!(x)),
-            Wide::Unsigned(x) => view.found(within!(x)),
-            Wide::Float(x) => view.found_floats(within!(x)),
-            Wide::Complex(_) => Err(no_order("clamp", view.tensor)),
+        let (low, high) = (in_type_of(self.dtype(), low)?, in_type_of(self.dtype(), high)?);
+        match &Wide::of(self)? {
+            Wide::Truth(x) => self.found(ops::clamp(x, wide(low), wide(high))),
+            Wide::Signed(x) => self.of_integers("clamp", ops::clamp(x, wide(low), wide(high))),
+            Wide::Unsigned(x) => self.found(ops::clamp(x, wide(low), wide(high))),
+            Wide::Float(x) => self.found_floats(ops::clamp(x, wide(low), wide(high))),
+            Wide::Complex(_) => Err(no_order("clamp", self)),
         }
     }
 
@@ -316,32 +285,30 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`isin()`](crate::isin()).
-    #[inline]
     pub fn isin(&self, members: impl AsRef<[Number]>, invert: bool) -> Result<AnyTensor> {
-        let (view, members) = (self.view(), members.as_ref());
-        match Wide::of(view.tensor)? {
-            Wide::Truth(x) => view.found(view.map(x, |x| is_member(x, members, invert))),
-            Wide::Signed(x) => view.found(view.map(x, |x| is_member(x, members, invert))),
-            Wide::Unsigned(x) => view.found(view.map(x, |x| is_member(x, members, invert))),
-            Wide::Float(x) => view.found(view.map(x, |x| is_member(x, members, invert))),
-            Wide::Complex(x) => view.found(view.map(x, |x| is_member(x, members, invert))),
-        }
+        let members = members.as_ref();
+        self.found(match &Wide::of(self)? {
+            Wide::Truth(x) => is_member(x, members, invert),
+            Wide::Signed(x) => is_member(x, members, invert),
+            Wide::Unsigned(x) => is_member(x, members, invert),
+            Wide::Float(x) => is_member(x, members, invert),
+            Wide::Complex(x) => is_member(x, members, invert),
+        })
     }
 }
 
 /// The tests that every type has, and those of types with an order.
 macro_rules! tests {
     ($($name:ident)*; $($ordered:ident)*) => {
-        on_both! {
+        on_operands! {
             $(
                 #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) of each element.")]
                 ///
                 /// # Errors
                 ///
                 #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-                #[inline]
                 pub fn $name(&self) -> Result<AnyTensor> {
-                    self.view().test(|x| ops::$name(x), |x| ops::$name(x), |x| ops::$name(x))
+                    self.test(|x| ops::$name(x), |x| ops::$name(x), |x| ops::$name(x))
                 }
             )*
             $(
@@ -351,11 +318,12 @@ macro_rules! tests {
                 ///
                 #[doc = concat!("Those of [`", stringify!($ordered), "`](crate::", stringify!($ordered),
                     "()), and `NoOrder`: the elements are complex.")]
-                #[inline]
                 pub fn $ordered(&self) -> Result<AnyTensor> {
-                    let view = self.view();
-                    let refused = |_: &_| Err(no_order(stringify!($ordered), view.tensor));
-                    view.test(|x| ops::$ordered(x), |x| ops::$ordered(x), refused)
+                    self.test(
+                        |x| ops::$ordered(x),
+                        |x| ops::$ordered(x),
+                        |_| Err(no_order(stringify!($ordered), self)),
+                    )
                 }
             )*
         }
@@ -370,9 +338,8 @@ impl AnyTensor {
     /// # Errors
     ///
     /// Those of [`Tensor::prune`].
-    #[inline]
     pub fn prune(&self) -> Result<AnyTensor> {
-        super::on_type!(self, x => self.view().found(x.clone().prune()))
+        super::on_type!(self, x => in_format(&x.clone().prune()?, self.format(), self.stored_bytes()))
     }
 
     /// The same entries with another fill, a value of the element type: see [`Tensor::with_fill`].
@@ -392,29 +359,28 @@ impl AnyTensor {
     /// assert!(x.with_fill(Number::Integer(256)).is_err());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
-    #[inline]
     pub fn with_fill(&self, fill: Number) -> Result<AnyTensor> {
         fn value<T: Element>(_: &Erased<T>, fill: Number) -> Result<T> {
             crate::tensor::number_in(fill, T::DTYPE, || "the fill".into())
         }
         super::on_type!(self, x => {
             let fill = value(x, fill)?;
-            self.view().found(Ok(x.clone().with_fill(fill)))
+            in_format(&x.clone().with_fill(fill), self.format(), self.stored_bytes())
         })
     }
 }
 
 /// The upstream gradient as `f64`.
 #[inline]
-fn floats_of(upstream: &AnyTensor) -> Result<Erased<f64>> {
-    upstream.view().floats("").map_err(|_| no_floats(upstream))
+fn floats_of(upstream: AnyOperand<'_>) -> Result<RunTimeOperand<'_, f64>> {
+    upstream.floats("").map_err(|_| no_floats(upstream))
 }
 
-/// A number rounded to the type of a tensor.
+/// A number rounded to an element type.
 #[inline]
-pub(super) fn in_type_of(x: &AnyTensor, number: Number) -> Result<Number> {
+pub(super) fn in_type_of(dtype: DType, number: Number) -> Result<Number> {
     let place = || "the number".to_string();
-    crate::dispatch_dtype!(x.dtype(), T => {
+    crate::dispatch_dtype!(dtype, T => {
         crate::tensor::number_in::<T>(number, T::DTYPE, place).map(Element::to_number)
     }, else => Ok(number))
 }
@@ -424,7 +390,7 @@ pub(super) fn wide<T: Element>(number: Number) -> T {
     T::from_number(number).unwrap_or(T::ZERO)
 }
 
-fn is_member<T: Element>(x: &Erased<T>, members: &[Number], invert: bool) -> Result<Erased<bool>> {
+fn is_member<T: Element>(x: &RunTimeOperand<'_, T>, members: &[Number], invert: bool) -> Result<RunTimeResult<bool>> {
     let mut isin = Isin::of(exactly(members)?);
     isin.invert = invert;
     ops::isin(x, isin)

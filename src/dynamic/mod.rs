@@ -1,10 +1,13 @@
-//! Tensors whose format and element type are known at run time only: what files, the command line and graphs hold.
+//! Tensors and arrays whose types are known at run time only: what files, the command line and graphs hold.
 //!
 //! [`AnyTensor`] is an enum over both formats and all element types that are compiled in;
 //! [`dispatch!`](crate::dispatch!), [`dispatch_real!`](crate::dispatch_real!) and
 //! [`dispatch_dtype!`](crate::dispatch_dtype!) run generic code on it. With the feature `dynamic` it has the operations
-//! that tensors have, as methods of the same names.
+//! that tensors have, as methods of the same names. There `AnyArray` is an array of any element type, `AnyOperand` a
+//! tensor, its stored entries or an array, and `AnyValue` the result of an operation on operands of any kind.
 
+#[cfg(feature = "dynamic")]
+pub(crate) mod array;
 mod cast;
 mod dispatch;
 #[cfg(feature = "dynamic")]
@@ -41,13 +44,13 @@ pub(crate) use self::select::select as chosen;
 #[cfg(feature = "dynamic")]
 pub use self::zip::Right;
 #[cfg(all(feature = "eval", not(test)))]
-pub(crate) use self::zip::zip;
+pub(crate) use self::zip::{RightOperand, zip};
+#[cfg(feature = "dynamic")]
+pub use array::AnyArray;
 #[doc(hidden)]
 pub use dispatch::types;
 #[cfg(feature = "dynamic")]
-pub use view::AnyStored;
-#[cfg(all(feature = "eval", not(test)))]
-pub(crate) use view::View;
+pub use view::{AnyOperand, AnyStored, AnyValue};
 
 #[doc(no_inline)]
 pub use crate::pattern::Format;

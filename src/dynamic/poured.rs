@@ -5,9 +5,9 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::view::{View, in_format};
-use super::widen::{no_order, truth, widened};
-use super::{AnyTensor, Erased, on_type};
+use super::view::{OfOperands, in_format};
+use super::widen::{no_order, truth_of, widened_tensor};
+use super::{AnyOperand, AnyTensor, AnyValue, Erased, on_type};
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
@@ -117,13 +117,13 @@ impl<T: Element> Source<T> for Values<'_, T> {
 /// Runs a fold of floats and complex numbers in their own type, and something else of other elements.
 macro_rules! by_own {
     ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr, $otherwise:expr) => {
-        match $view.tensor.dtype() {
-            DType::Float32 => $view.found($fold.of::<f32, _>($of, widened, |$x| $body)),
-            DType::Float64 => $view.found($fold.of::<f64, _>($of, widened, |$x| $body)),
+        match $view.dtype() {
+            DType::Float32 => $view.found($fold.of::<f32, _>($of, widened_tensor, |$x| $body)),
+            DType::Float64 => $view.found($fold.of::<f64, _>($of, widened_tensor, |$x| $body)),
             #[cfg(feature = "half")]
-            DType::Float16 => $view.found($fold.of::<super::types::f16, _>($of, widened, |$x| $body)),
+            DType::Float16 => $view.found($fold.of::<super::types::f16, _>($of, widened_tensor, |$x| $body)),
             #[cfg(feature = "half")]
-            DType::BFloat16 => $view.found($fold.of::<super::types::bf16, _>($of, widened, |$x| $body)),
+            DType::BFloat16 => $view.found($fold.of::<super::types::bf16, _>($of, widened_tensor, |$x| $body)),
             _ => $otherwise,
         }
     };
@@ -132,13 +132,13 @@ macro_rules! by_own {
 /// Runs a fold of sums: of integers in the type of their sums.
 macro_rules! by_sums {
     ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr) => {
-        by_own!($fold, $of, $view, $x => $body, match $view.tensor.dtype() {
-            DType::Complex64 => $view.found($fold.of::<super::types::Complex<f32>, _>($of, widened, |$x| $body)),
-            DType::Complex128 => $view.found($fold.of::<super::types::Complex<f64>, _>($of, widened, |$x| $body)),
+        by_own!($fold, $of, $view, $x => $body, match $view.dtype() {
+            DType::Complex64 => $view.found($fold.of::<super::types::Complex<f32>, _>($of, widened_tensor, |$x| $body)),
+            DType::Complex128 => $view.found($fold.of::<super::types::Complex<f64>, _>($of, widened_tensor, |$x| $body)),
             DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64 => {
-                $view.found($fold.of::<i64, _>($of, widened, |$x| $body))
+                $view.found($fold.of::<i64, _>($of, widened_tensor, |$x| $body))
             }
-            _ => $view.found($fold.of::<u64, _>($of, widened, |$x| $body)),
+            _ => $view.found($fold.of::<u64, _>($of, widened_tensor, |$x| $body)),
         })
     };
 }
@@ -146,14 +146,14 @@ macro_rules! by_sums {
 /// Runs a fold whose result is one of the elements, in the widest type of a kind.
 macro_rules! by_order {
     ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr) => {
-        match $view.tensor.dtype() {
-            DType::Bool => $view.found($fold.of::<bool, _>($of, truth, |$x| $body)),
-            DType::UInt64 => $view.found($fold.of::<u64, _>($of, widened, |$x| $body)),
+        match $view.dtype() {
+            DType::Bool => $view.found($fold.of::<bool, _>($of, truth_of, |$x| $body)),
+            DType::UInt64 => $view.found($fold.of::<u64, _>($of, widened_tensor, |$x| $body)),
             DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => {
-                $view.found_floats($fold.of::<f64, _>($of, widened, |$x| $body))
+                $view.found_floats($fold.of::<f64, _>($of, widened_tensor, |$x| $body))
             }
-            DType::Complex64 | DType::Complex128 => Err(no_order($fold.name, $view.tensor)),
-            _ => $view.found_among($fold.of::<i64, _>($of, widened, |$x| $body)),
+            DType::Complex64 | DType::Complex128 => Err(no_order($fold.name, $view)),
+            _ => $view.found_among($fold.of::<i64, _>($of, widened_tensor, |$x| $body)),
         }
     };
 }
@@ -161,11 +161,11 @@ macro_rules! by_order {
 /// Runs what gives medians, which floats have in their own type and others as `f64`.
 macro_rules! by_medians {
     ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr) => {
-        by_own!($fold, $of, $view, $x => $body, match $view.tensor.dtype() {
-            DType::Bool => $view.found($fold.of::<bool, _>($of, truth, |$x| $body)),
-            DType::UInt64 => $view.found($fold.of::<u64, _>($of, widened, |$x| $body)),
-            DType::Complex64 | DType::Complex128 => Err(no_order($fold.name, $view.tensor)),
-            _ => $view.found($fold.of::<i64, _>($of, widened, |$x| $body)),
+        by_own!($fold, $of, $view, $x => $body, match $view.dtype() {
+            DType::Bool => $view.found($fold.of::<bool, _>($of, truth_of, |$x| $body)),
+            DType::UInt64 => $view.found($fold.of::<u64, _>($of, widened_tensor, |$x| $body)),
+            DType::Complex64 | DType::Complex128 => Err(no_order($fold.name, $view)),
+            _ => $view.found($fold.of::<i64, _>($of, widened_tensor, |$x| $body)),
         })
     };
 }
@@ -187,7 +187,7 @@ impl PouredFold {
 
     /// The result, in the format of the tensor.
     pub(crate) fn run(&self, of: Poured<'_>) -> Result<AnyTensor> {
-        match &self.options {
+        let found = match &self.options {
             PouredOptions::Axes(axes) => self.over(of, axes),
             PouredOptions::Norm(options) => {
                 let view = self.view(&of);
@@ -196,11 +196,12 @@ impl PouredFold {
             PouredOptions::Var(options) => self.spread(of, options),
             PouredOptions::Median(options) => self.median(of, options),
             PouredOptions::Quantile(q, options) => self.quantile(of, *q, options),
-        }
+        };
+        found.map(OfOperands::of)
     }
 
-    fn view<'a>(&self, of: &Poured<'a>) -> View<'a> {
-        View { tensor: of.none, stored: self.is_stored }
+    fn view<'a>(&self, of: &Poured<'a>) -> AnyOperand<'a> {
+        if self.is_stored { AnyOperand::Stored(of.none) } else { AnyOperand::Tensor(of.none) }
     }
 
     /// The error of what does not come in parts.
@@ -208,25 +209,25 @@ impl PouredFold {
         Error::Argument { operation: self.name, why: "its operand does not come in parts".into() }
     }
 
-    fn over(&self, of: Poured<'_>, axes: &Axes) -> Result<AnyTensor> {
+    fn over(&self, of: Poured<'_>, axes: &Axes) -> Result<AnyValue> {
         let view = self.view(&of);
         match self.name {
-            "any" => view.found(self.of::<bool, _>(of, truth, |x| ops::any(x, axes))),
-            "all" => view.found(self.of::<bool, _>(of, truth, |x| ops::all(x, axes))),
-            "count_nonzero" => view.found(self.of::<bool, _>(of, truth, |x| ops::count_nonzero(x, axes))),
+            "any" => view.found(self.of::<bool, _>(of, truth_of, |x| ops::any(x, axes))),
+            "all" => view.found(self.of::<bool, _>(of, truth_of, |x| ops::all(x, axes))),
+            "count_nonzero" => view.found(self.of::<bool, _>(of, truth_of, |x| ops::count_nonzero(x, axes))),
             "sum" => by_sums!(self, of, view, x => ops::sum(x, axes)),
             "mean" => by_sums!(self, of, view, x => ops::mean(x, axes)),
             "nansum" => by_own!(self, of, view, x => ops::nansum(x, axes), Err(self.unlike())),
             "nanmean" => by_own!(self, of, view, x => ops::nanmean(x, axes), Err(self.unlike())),
             "min" => by_order!(self, of, view, x => ops::min(x, axes)),
             "max" => by_order!(self, of, view, x => ops::max(x, axes)),
-            "nanmin" => view.found_floats(self.of::<f64, _>(of, widened, |x| ops::nanmin(x, axes))),
-            "nanmax" => view.found_floats(self.of::<f64, _>(of, widened, |x| ops::nanmax(x, axes))),
+            "nanmin" => view.found_floats(self.of::<f64, _>(of, widened_tensor, |x| ops::nanmin(x, axes))),
+            "nanmax" => view.found_floats(self.of::<f64, _>(of, widened_tensor, |x| ops::nanmax(x, axes))),
             _ => Err(self.unlike()),
         }
     }
 
-    fn spread(&self, of: Poured<'_>, options: &Var) -> Result<AnyTensor> {
+    fn spread(&self, of: Poured<'_>, options: &Var) -> Result<AnyValue> {
         let view = self.view(&of);
         match self.name {
             "var" => by_sums!(self, of, view, x => ops::var(x, options)),
@@ -237,7 +238,7 @@ impl PouredFold {
         }
     }
 
-    fn median(&self, of: Poured<'_>, options: &Nanmedian) -> Result<AnyTensor> {
+    fn median(&self, of: Poured<'_>, options: &Nanmedian) -> Result<AnyValue> {
         let view = self.view(&of);
         match self.name {
             "median" => by_medians!(self, of, view, x => ops::median(x, options)),
@@ -246,7 +247,7 @@ impl PouredFold {
         }
     }
 
-    fn quantile(&self, of: Poured<'_>, q: f64, options: &Quantile) -> Result<AnyTensor> {
+    fn quantile(&self, of: Poured<'_>, q: f64, options: &Quantile) -> Result<AnyValue> {
         let view = self.view(&of);
         match self.name {
             "quantile" => by_medians!(self, of, view, x => ops::quantile(x, q, options)),

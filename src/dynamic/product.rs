@@ -1,55 +1,28 @@
 //! Products of two tensors whose types are known at run time only.
 
-use super::einsum::{of_type, shown};
-use super::view::{AnyStored, View};
-use super::widen::{Beyond, bounds, is_integer, no_order, widened};
-use super::zip::{Right, brought, check_types, common_format};
-use super::{AnyTensor, Erased};
+use super::einsum::{by_products, of_one_view, of_type, shown};
+use super::view::on_operands;
+use super::widen::{Beyond, bounds, no_order};
+use super::zip::{RightOperand, check_types};
+use super::{AnyOperand, AnyTensor, AnyValue};
 use crate::base::error::{Error, Result};
 use crate::dispatch;
-use crate::element::{DType, Ring};
+use crate::element::DType;
 use crate::kernels::semiring::{Chosen, Order, Ways};
-use crate::ops::{SEMIRINGS, matmul_entries, matmul_with_entries, ways};
+use crate::ops::{self, SEMIRINGS, matmul_with_entries, ways};
 use crate::pattern::AnyPattern;
 
 /// The product of matrices. Floats run in their own type, in which each sum is rounded; integers are exact.
-pub(super) fn matmul(left: View<'_>, right: Right<'_>) -> Result<AnyTensor> {
-    let (y, is_view) = match right {
-        Right::Tensor(y) => (y, false),
-        Right::Stored(AnyStored { tensor: y }) => (y, true),
-        Right::Number(_) => {
-            let why = "a number has no rows and columns; mul multiplies by it".into();
-            return Err(Error::Argument { operation: "matmul", why });
-        }
+pub(super) fn matmul(left: AnyOperand<'_>, right: RightOperand<'_>) -> Result<AnyValue> {
+    let RightOperand::Operand(right) = right else {
+        let why = "a number has no rows and columns; mul multiplies by it".into();
+        return Err(Error::Argument { operation: "matmul", why });
     };
-    let tensors = [left.tensor, y];
-    check_types("matmul", &tensors)?;
-    let format = common_format(&tensors);
-    let x = if left.tensor.format() == format { left.tensor } else { &left.tensor.clone().into_format(format)? };
-    let view = View { tensor: x, stored: left.stored || is_view };
-    /// Runs it on elements of one type, which hold those of both.
-    macro_rules! on {
-        ($type:ty) => {
-            product::<$type>(view, &brought(&widened(y)?, format)?)
-        };
-    }
-    match x.dtype() {
-        DType::Bool => view.found(on!(bool)),
-        DType::UInt64 => view.found(on!(u64)),
-        dtype if is_integer(dtype) => view.found_integers(&on!(i64)?, Beyond::OverflowsOfTwo("matmul")),
-        DType::Float32 => view.found(on!(f32)),
-        #[cfg(feature = "half")]
-        DType::Float16 => view.found(on!(super::types::f16)),
-        #[cfg(feature = "half")]
-        DType::BFloat16 => view.found(on!(super::types::bf16)),
-        DType::Complex64 => view.found(on!(super::types::Complex<f32>)),
-        DType::Complex128 => view.found(on!(super::types::Complex<f64>)),
-        _ => view.found(on!(f64)),
-    }
-}
-
-fn product<T: Ring>(view: View<'_>, y: &Erased<T>) -> Result<Erased<T>> {
-    matmul_entries(widened(view.tensor)?.sparse(), y.sparse(), view.stored).map_err(|error| view.of_type(error))
+    let operands = of_one_view(&[left, right]);
+    by_products!("matmul", &operands, Beyond::OverflowsOfTwo("matmul"), T => {
+        let all = of_type::<T>(&operands)?;
+        ops::matmul(&all[0], &all[1]).map_err(|error| left.of_type(error))
+    })
 }
 
 /// The options of [`AnyTensor::matmul_with`]: a semiring by its name, and a mask; as [`Matmul`](crate::Matmul) has
@@ -113,7 +86,7 @@ impl<'m> From<&'m AnyTensor> for AnyMatmul<'m> {
     }
 }
 
-impl AnyTensor {
+on_operands! {
     /// The product of what is stored, on a mask or over a semiring: see [`matmul_with`](crate::matmul_with()). The
     /// result of tensors in different formats is in coordinates.
     ///
@@ -121,29 +94,33 @@ impl AnyTensor {
     ///
     /// Those of [`matmul_with`](crate::matmul_with()); `TypesDiffer`: the element types differ; `NoOrder`: the semiring
     /// asks for a least or a greatest of complex numbers.
-    pub fn matmul_with<'m>(&self, other: &AnyTensor, options: impl Into<AnyMatmul<'m>>) -> Result<AnyTensor> {
-        chosen(&[self, other], options.into())
+    pub fn matmul_with<'m>(
+        &self,
+        other: impl Into<AnyOperand<'m>>,
+        options: impl Into<AnyMatmul<'m>>,
+    ) -> Result<AnyTensor> {
+        chosen(&[self.stored(), other.into().stored()], options.into())
     }
 }
 
-fn chosen(tensors: &[&AnyTensor; 2], AnyMatmul { ways, mask }: AnyMatmul<'_>) -> Result<AnyTensor> {
-    check_types("matmul_with", tensors)?;
-    let view = shown(tensors)?;
+fn chosen(operands: &[AnyOperand<'_>; 2], AnyMatmul { ways, mask }: AnyMatmul<'_>) -> Result<AnyValue> {
+    check_types("matmul_with", operands)?;
+    let view = shown(operands)?;
     let mask = mask.map(|(mask, is_complement)| (pattern_of(mask), is_complement));
     /// Runs it on elements of one type, which hold those of both.
     macro_rules! on {
         ($type:ty, $order:expr) => {{
             let semiring = Chosen::<$type>::new(ways, $order);
-            let all = of_type::<$type>(tensors)?;
+            let all = of_type::<$type>(operands)?;
             let mask = mask.as_ref().map(|(mask, is_complement)| (mask, *is_complement));
-            matmul_with_entries(all[0].sparse(), all[1].sparse(), semiring, mask).map_err(|error| view.of_type(error))
+            matmul_with_entries(&all[0], &all[1], semiring, mask).map_err(|error| view.of_type(error))
         }};
         ($type:ty) => {
             on!($type, Some(Order::of_type()))
         };
     }
-    match view.tensor.dtype() {
-        DType::Complex64 | DType::Complex128 if ways.ranks() => Err(no_order("matmul_with", view.tensor)),
+    match view.dtype() {
+        DType::Complex64 | DType::Complex128 if ways.ranks() => Err(no_order("matmul_with", view)),
         DType::Complex64 => view.found(on!(super::types::Complex<f32>, None)),
         DType::Complex128 => view.found(on!(super::types::Complex<f64>, None)),
         DType::Bool => view.found(on!(bool)),
@@ -158,7 +135,7 @@ fn chosen(tensors: &[&AnyTensor; 2], AnyMatmul { ways, mask }: AnyMatmul<'_>) ->
             // Each bound is that of a type of at most 64 bits, with a sign if all of them are taken.
             let (least, greatest) = bounds(dtype);
             let found = on!(i64, Some(Order::between(least as i64, greatest as i64)))?;
-            view.found_integers(&found, Beyond::Overflows("matmul_with"))
+            view.found_integers(Ok(found), Beyond::Overflows("matmul_with"))
         }
     }
 }

@@ -5,54 +5,71 @@
 //!
 //! All of it is generic or `inline`, so that a program which uses none of it has none compiled.
 
-use super::view::{View, on_both, seen};
+use ndarray::ArrayD;
+
+use super::types::Complex;
+use super::view::on_operands;
 use super::widen::{Beyond, Wide, narrowed, no_order, not_for, on_wide, rounded, truth, widened, zeros};
-use super::{AnyTensor, Erased};
-use crate::base::alloc;
+use super::{AnyArray, AnyOperand, AnyTensor, AnyValue};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
+use crate::base::shape::Shape;
+use crate::convert::dense_array;
 use crate::element::{DType, Element};
-use crate::ops::{self, Nanmedian, Norm, Quantile, Var};
-use crate::pattern::CooPattern;
-use crate::tensor::coo::CooTensor;
+use crate::ops::{self, Nanmedian, Norm, Quantile, RunTimeOperand, RunTimeResult, Var};
 
 /// Runs a reduction of floats in their own type, and something else of other elements.
 macro_rules! by_own_floats {
-    ($view:expr, $seen:ident => $body:expr, $other:ident => $otherwise:expr) => {{
+    ($view:expr, $seen:ident => $body:expr, $otherwise:expr) => {{
         let view = $view;
-        match view.tensor {
-            AnyTensor::Float32(x) => seen!(view, x.clone(), $seen => view.found($body)),
-            AnyTensor::Float64(x) => seen!(view, x.clone(), $seen => view.found($body)),
+        /// Runs it on elements of one type.
+        macro_rules! on {
+            ($own:ty) => {{
+                let $seen = &widened::<$own>(view)?;
+                view.found($body)
+            }};
+        }
+        match view.dtype() {
+            DType::Float32 => on!(f32),
+            DType::Float64 => on!(f64),
             #[cfg(feature = "half")]
-            AnyTensor::Float16(x) => seen!(view, x.clone(), $seen => view.found($body)),
+            DType::Float16 => on!(super::types::f16),
             #[cfg(feature = "half")]
-            AnyTensor::BFloat16(x) => seen!(view, x.clone(), $seen => view.found($body)),
-            $other => $otherwise,
+            DType::BFloat16 => on!(super::types::bf16),
+            _ => $otherwise,
         }
     }};
 }
 
 /// Runs a reduction that rounds to the type of the floats: in their own type, of integers in that of their sums.
 macro_rules! by_sums {
-    ($view:expr, $seen:ident => $body:expr) => {
-        by_own_floats!($view, $seen => $body, other => match other {
-            AnyTensor::Complex64(x) => seen!($view, x.clone(), $seen => $view.found($body)),
-            AnyTensor::Complex128(x) => seen!($view, x.clone(), $seen => $view.found($body)),
-            integers => match Wide::of_sums(integers)? {
-                Wide::Signed(x) => seen!($view, x, $seen => $view.found($body)),
-                Wide::Unsigned(x) => seen!($view, x, $seen => $view.found($body)),
-                _ => Err(no_order("a sum", integers)),
+    ($view:expr, $seen:ident => $body:expr) => {{
+        let view = $view;
+        by_own_floats!(view, $seen => $body, match view.dtype() {
+            DType::Complex64 => {
+                let $seen = &widened::<Complex<f32>>(view)?;
+                view.found($body)
+            }
+            DType::Complex128 => {
+                let $seen = &widened::<Complex<f64>>(view)?;
+                view.found($body)
+            }
+            _ => match &Wide::of_sums(view)? {
+                Wide::Signed($seen) => view.found($body),
+                Wide::Unsigned($seen) => view.found($body),
+                _ => Err(no_order("a sum", view)),
             },
         })
-    };
+    }};
 }
 
 /// Runs a reduction of floats in their own type.
 macro_rules! by_floats {
-    ($view:expr, $name:literal, $seen:ident => $body:expr) => {
-        by_own_floats!($view, $seen => $body, other => Err(not_for($name, other, FLOATS)))
-    };
+    ($view:expr, $name:literal, $seen:ident => $body:expr) => {{
+        let view = $view;
+        by_own_floats!(view, $seen => $body, Err(not_for($name, view, FLOATS)))
+    }};
 }
 
 /// What is said where there must be floats.
@@ -62,13 +79,21 @@ pub(super) const FLOATS: &str = "it is an operation on floats, which others are 
 macro_rules! by_order {
     ($view:expr, $name:literal, $seen:ident => $body:expr) => {{
         let view = $view;
-        match Wide::of(view.tensor)? {
-            Wide::Truth(x) => seen!(view, x, $seen => view.found($body)),
-            Wide::Signed(x) => view.found_among(seen!(view, x, $seen => $body)),
-            Wide::Unsigned(x) => seen!(view, x, $seen => view.found($body)),
-            Wide::Float(x) => view.found_floats(seen!(view, x, $seen => $body)),
-            Wide::Complex(_) => Err(no_order($name, view.tensor)),
+        match &Wide::of(view)? {
+            Wide::Truth($seen) => view.found($body),
+            Wide::Signed($seen) => view.found_among($body),
+            Wide::Unsigned($seen) => view.found($body),
+            Wide::Float($seen) => view.found_floats($body),
+            Wide::Complex(_) => Err(no_order($name, view)),
         }
+    }};
+}
+
+/// Runs something that has elements of each kind but complex ones, in the widest type.
+macro_rules! by_wide {
+    ($view:expr, $name:expr, $seen:ident => $body:expr) => {{
+        let view = $view;
+        on_wide!(&Wide::of(view)?, $seen => $body, _ => Err(no_order($name, view)))
     }};
 }
 
@@ -76,13 +101,22 @@ macro_rules! by_order {
 macro_rules! by_medians {
     ($view:expr, $name:literal, $seen:ident => $body:expr) => {{
         let view = $view;
-        match view.tensor {
-            AnyTensor::Float32(x) => seen!(view, x.clone(), $seen => view.found($body)),
+        match view.dtype() {
+            DType::Float32 => {
+                let $seen = &widened::<f32>(view)?;
+                view.found($body)
+            }
             #[cfg(feature = "half")]
-            AnyTensor::Float16(x) => seen!(view, x.clone(), $seen => view.found($body)),
+            DType::Float16 => {
+                let $seen = &widened::<super::types::f16>(view)?;
+                view.found($body)
+            }
             #[cfg(feature = "half")]
-            AnyTensor::BFloat16(x) => seen!(view, x.clone(), $seen => view.found($body)),
-            x => on_wide!(Wide::of(x)?, x => seen!(view, x, $seen => view.found($body)), _ => Err(no_order($name, x))),
+            DType::BFloat16 => {
+                let $seen = &widened::<super::types::bf16>(view)?;
+                view.found($body)
+            }
+            _ => by_wide!(view, $name, $seen => view.found($body)),
         }
     }};
 }
@@ -91,92 +125,103 @@ macro_rules! by_medians {
 macro_rules! by_float_order {
     ($view:expr, $name:literal, $seen:ident => $body:expr) => {{
         let view = $view;
-        view.found_floats(seen!(view, view.floats($name)?, $seen => $body))
+        let $seen = &view.floats($name)?;
+        view.found_floats($body)
     }};
 }
 
-impl View<'_> {
-    /// Integers that are among those of the tensor, or the least or the greatest of the type.
+impl<'a> AnyOperand<'a> {
+    /// Integers that are among those of the operand, or the least or the greatest of the type.
     #[inline]
-    pub(super) fn found_among(self, result: Result<Erased<i64>>) -> Result<AnyTensor> {
-        self.found_integers(&result?, Beyond::Saturates)
+    pub(super) fn found_among(self, result: Result<impl Into<RunTimeResult<i64>>>) -> Result<AnyValue> {
+        self.found_integers(result, Beyond::Saturates)
     }
 
-    /// Integers in the type of the tensor.
+    /// Integers in the type of the operand.
     #[inline]
-    pub(super) fn found_integers(self, x: &Erased<i64>, beyond: Beyond) -> Result<AnyTensor> {
-        match self.tensor.dtype() {
-            DType::Int8 => self.found(narrowed::<i8>(x, beyond)),
-            DType::Int16 => self.found(narrowed::<i16>(x, beyond)),
-            DType::Int32 => self.found(narrowed::<i32>(x, beyond)),
-            DType::UInt8 => self.found(narrowed::<u8>(x, beyond)),
-            DType::UInt16 => self.found(narrowed::<u16>(x, beyond)),
-            DType::UInt32 => self.found(narrowed::<u32>(x, beyond)),
-            _ => self.found(Ok(x.clone())),
+    pub(super) fn found_integers(
+        self,
+        result: Result<impl Into<RunTimeResult<i64>>>,
+        beyond: Beyond,
+    ) -> Result<AnyValue> {
+        let x = result?.into();
+        match self.dtype() {
+            DType::Int8 => self.found(narrowed::<i8>(&x, beyond)),
+            DType::Int16 => self.found(narrowed::<i16>(&x, beyond)),
+            DType::Int32 => self.found(narrowed::<i32>(&x, beyond)),
+            DType::UInt8 => self.found(narrowed::<u8>(&x, beyond)),
+            DType::UInt16 => self.found(narrowed::<u16>(&x, beyond)),
+            DType::UInt32 => self.found(narrowed::<u32>(&x, beyond)),
+            _ => self.found(Ok(x)),
         }
     }
 
-    /// Floats in the type of the tensor.
+    /// Floats in the type of the operand.
     #[inline]
-    pub(super) fn found_floats(self, result: Result<Erased<f64>>) -> Result<AnyTensor> {
-        self.found_floats_as(result, self.tensor.dtype())
+    pub(super) fn found_floats(self, result: Result<impl Into<RunTimeResult<f64>>>) -> Result<AnyValue> {
+        self.found_floats_as(result, self.dtype())
     }
 
     /// Floats in a type of floats.
     #[inline]
-    pub(super) fn found_floats_as(self, result: Result<Erased<f64>>, dtype: DType) -> Result<AnyTensor> {
+    pub(super) fn found_floats_as(
+        self,
+        result: Result<impl Into<RunTimeResult<f64>>>,
+        dtype: DType,
+    ) -> Result<AnyValue> {
+        let x = result?.into();
         match dtype {
-            DType::Float32 => self.found(rounded::<f32>(&result?, |nan| nan as f32)),
+            DType::Float32 => self.found(rounded::<f32>(x, |nan| nan as f32)),
             #[cfg(feature = "half")]
-            DType::Float16 => self.found(rounded(&result?, |nan| super::types::f16::from_f32(nan as f32))),
+            DType::Float16 => self.found(rounded(x, |nan| super::types::f16::from_f32(nan as f32))),
             #[cfg(feature = "half")]
-            DType::BFloat16 => self.found(rounded(&result?, |nan| super::types::bf16::from_f32(nan as f32))),
-            _ => self.found(result),
+            DType::BFloat16 => self.found(rounded(x, |nan| super::types::bf16::from_f32(nan as f32))),
+            _ => self.found(Ok(x)),
         }
     }
 
-    /// The tensor as `f64`, if it has floats.
+    /// The operand as `f64`, if it has floats.
     #[inline]
-    pub(super) fn floats(self, operation: &'static str) -> Result<Erased<f64>> {
-        match self.tensor.dtype() {
-            DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => widened(self.tensor),
-            _ => Err(not_for(operation, self.tensor, FLOATS)),
+    pub(super) fn floats(self, operation: &'static str) -> Result<RunTimeOperand<'a, f64>> {
+        match self.dtype() {
+            DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => widened(self),
+            _ => Err(not_for(operation, self, FLOATS)),
         }
     }
 }
 
 /// Runs code on an upstream gradient of each type.
 macro_rules! on_upstream {
-    ($upstream:expr, $g:ident => $body:expr) => {
-        super::on_type!($upstream, g => { let $g = g; $body })
-    };
+    ($upstream:expr, $g:ident => $body:expr) => {{
+        let upstream: $crate::dynamic::AnyOperand<'_> = $upstream.into();
+        $crate::dispatch_dtype!(upstream.dtype(), G => {
+            let $g = &$crate::dynamic::widen::widened::<G>(upstream)?;
+            $body
+        }, else => Err($crate::dynamic::no_such(upstream.dtype())))
+    }};
 }
 
 /// Runs code on an upstream gradient of floats.
 macro_rules! on_floats {
-    ($upstream:expr, $g:ident => $body:expr) => {
-        match $upstream {
-            AnyTensor::Float32(g) => {
-                let $g = g;
+    ($upstream:expr, $g:ident => $body:expr) => {{
+        let upstream: $crate::dynamic::AnyOperand<'_> = $upstream.into();
+        /// Runs it on gradients of one type.
+        macro_rules! on_gradient {
+            ($own:ty) => {{
+                let $g = &$crate::dynamic::widen::widened::<$own>(upstream)?;
                 $body
-            }
-            AnyTensor::Float64(g) => {
-                let $g = g;
-                $body
-            }
-            #[cfg(feature = "half")]
-            AnyTensor::Float16(g) => {
-                let $g = g;
-                $body
-            }
-            #[cfg(feature = "half")]
-            AnyTensor::BFloat16(g) => {
-                let $g = g;
-                $body
-            }
-            other => Err(no_floats(other)),
+            }};
         }
-    };
+        match upstream.dtype() {
+            DType::Float32 => on_gradient!(f32),
+            DType::Float64 => on_gradient!(f64),
+            #[cfg(feature = "half")]
+            DType::Float16 => on_gradient!($crate::dynamic::types::f16),
+            #[cfg(feature = "half")]
+            DType::BFloat16 => on_gradient!($crate::dynamic::types::bf16),
+            _ => Err($crate::dynamic::reduce::no_floats(upstream)),
+        }
+    }};
 }
 
 pub(super) use {on_floats, on_upstream};
@@ -184,23 +229,24 @@ pub(super) use {on_floats, on_upstream};
 /// The list of methods.
 macro_rules! reductions {
     ($($name:ident($options:ident) = |$view:ident, $given:ident| $body:expr;)*) => {
-        on_both! {$(
+        on_operands! {$(
             #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             ///
             /// # Errors
             ///
             #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
                 "()), and where the element type does not have it.")]
-            #[inline]
             pub fn $name(&self, options: impl Into<$options>) -> Result<AnyTensor> {
-                self.view().$name(&options.into())
+                ReductionsByType::$name(self, &options.into())
             }
         )*}
 
-        impl View<'_> {$(
+        /// The reductions, compiled once whatever their options are given as.
+        struct ReductionsByType;
+
+        impl ReductionsByType {$(
             #[inline]
-            fn $name(self, $given: &$options) -> Result<AnyTensor> {
-                let $view = self;
+            fn $name($view: AnyOperand<'_>, $given: &$options) -> Result<AnyValue> {
                 $body
             }
         )*}
@@ -208,10 +254,9 @@ macro_rules! reductions {
 }
 
 reductions! {
-    any(Axes) = |view, axes| seen!(view, truth(view.tensor)?, x => view.found(ops::any(x, axes)));
-    all(Axes) = |view, axes| seen!(view, truth(view.tensor)?, x => view.found(ops::all(x, axes)));
-    count_nonzero(Axes) =
-        |view, axes| seen!(view, truth(view.tensor)?, x => view.found(ops::count_nonzero(x, axes)));
+    any(Axes) = |view, axes| view.found(ops::any(&truth(view)?, axes));
+    all(Axes) = |view, axes| view.found(ops::all(&truth(view)?, axes));
+    count_nonzero(Axes) = |view, axes| view.found(ops::count_nonzero(&truth(view)?, axes));
     sum(Axes) = |view, axes| by_sums!(view, x => ops::sum(x, axes));
     mean(Axes) = |view, axes| by_sums!(view, x => ops::mean(x, axes));
     nansum(Axes) = |view, axes| by_floats!(view, "nansum", x => ops::nansum(x, axes));
@@ -227,30 +272,25 @@ reductions! {
     max(Axes) = |view, axes| by_order!(view, "max", x => ops::max(x, axes));
     nanmin(Axes) = |view, axes| by_float_order!(view, "nanmin", x => ops::nanmin(x, axes));
     nanmax(Axes) = |view, axes| by_float_order!(view, "nanmax", x => ops::nanmax(x, axes));
-    argmin(Axes) = |view, axes| on_wide!(Wide::of(view.tensor)?,
-        x => seen!(view, x, x => view.found(ops::argmin(x, axes))), _ => Err(no_order("argmin", view.tensor)));
-    argmax(Axes) = |view, axes| on_wide!(Wide::of(view.tensor)?,
-        x => seen!(view, x, x => view.found(ops::argmax(x, axes))), _ => Err(no_order("argmax", view.tensor)));
-    nanargmin(Axes) =
-        |view, axes| seen!(view, view.floats("nanargmin")?, x => view.found(ops::nanargmin(x, axes)));
-    nanargmax(Axes) =
-        |view, axes| seen!(view, view.floats("nanargmax")?, x => view.found(ops::nanargmax(x, axes)));
+    argmin(Axes) = |view, axes| by_wide!(view, "argmin", x => view.found(ops::argmin(x, axes)));
+    argmax(Axes) = |view, axes| by_wide!(view, "argmax", x => view.found(ops::argmax(x, axes)));
+    nanargmin(Axes) = |view, axes| view.found(ops::nanargmin(&view.floats("nanargmin")?, axes));
+    nanargmax(Axes) = |view, axes| view.found(ops::nanargmax(&view.floats("nanargmax")?, axes));
     median(Nanmedian) = |view, options| by_medians!(view, "median", x => ops::median(x, options));
     nanmedian(Nanmedian) = |view, options| by_medians!(view, "nanmedian", x => ops::nanmedian(x, options));
 }
 
-on_both! {
+on_operands! {
     /// The median and where it stands: see [`nanmedian_index`](crate::nanmedian_index()).
     ///
     /// # Errors
     ///
     /// Those of [`nanmedian_index`](crate::nanmedian_index()), and `NoOrder`: the elements are complex.
-    #[inline]
     pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Result<(AnyTensor, AnyTensor)> {
-        let (view, options) = (self.view(), options.into());
-        let index = on_wide!(Wide::of(view.tensor)?,
-            x => seen!(view, x, x => ops::nanmedian_index(x, &options).and_then(|(_, index)| view.found(Ok(index)))),
-            _ => Err(no_order("nanmedian_index", view.tensor)))?;
+        let (view, options) = (self, options.into());
+        let index = by_wide!(view, "nanmedian_index", x => {
+            ops::nanmedian_index(x, &options).and_then(|(_, index)| view.found(Ok(index)))
+        })?;
         Ok((view.nanmedian(&options)?, index))
     }
 }
@@ -258,23 +298,28 @@ on_both! {
 /// The list of gradients.
 macro_rules! gradients {
     ($($name:ident($options:ident) = |$view:ident, $upstream:ident, $given:ident| $body:expr;)*) => {
-        on_both! {$(
+        on_operands! {$(
             #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             ///
             /// # Errors
             ///
             #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
                 "()), and where an element type does not have it.")]
-            #[inline]
-            pub fn $name(&self, upstream: &AnyTensor, options: impl Into<$options>) -> Result<AnyTensor> {
-                self.view().$name(upstream, &options.into())
+            pub fn $name<'u>(
+                &self,
+                upstream: impl Into<AnyOperand<'u>>,
+                options: impl Into<$options>,
+            ) -> Result<AnyTensor> {
+                GradientsByType::$name(self, upstream.into(), &options.into())
             }
         )*}
 
-        impl View<'_> {$(
+        /// The gradients, compiled once whatever their options are given as.
+        struct GradientsByType;
+
+        impl GradientsByType {$(
             #[inline]
-            fn $name(self, $upstream: &AnyTensor, $given: &$options) -> Result<AnyTensor> {
-                let $view = self;
+            fn $name($view: AnyOperand<'_>, $upstream: AnyOperand<'_>, $given: &$options) -> Result<AnyValue> {
                 $body
             }
         )*}
@@ -285,12 +330,11 @@ macro_rules! gradients {
 macro_rules! by_values {
     ($view:expr, $name:literal, $upstream:expr, $seen:ident, $g:ident => $body:expr) => {{
         let view = $view;
-        let wide = Wide::of(view.tensor)?;
+        let wide = Wide::of(view)?;
         if matches!(wide, Wide::Complex(_)) {
-            return Err(no_order($name, view.tensor));
+            return Err(no_order($name, view));
         }
-        on_floats!($upstream, $g => on_wide!(&wide, x => seen!(view, x.clone(), $seen => view.found($body)),
-            _ => Err(no_order($name, view.tensor))))
+        on_floats!($upstream, $g => on_wide!(&wide, $seen => view.found($body), _ => Err(no_order($name, view))))
     }};
 }
 
@@ -298,27 +342,19 @@ macro_rules! by_values {
 macro_rules! by_float_values {
     ($view:expr, $name:literal, $upstream:expr, $seen:ident, $g:ident => $body:expr) => {{
         let view = $view;
-        let x = view.floats($name)?;
-        on_floats!($upstream, $g => seen!(view, x.clone(), $seen => view.found($body)))
+        let $seen = &view.floats($name)?;
+        on_floats!($upstream, $g => view.found($body))
     }};
 }
 
-/// A tensor of rank 1 that stores these values.
-fn in_a_row<T: Element>(values: Vec<T>) -> Result<AnyTensor> {
-    let coords = alloc::collect((0..values.len()).map(|at| at as u64))?;
-    let pattern = CooPattern::new([values.len()], values.len(), vec![coords])?;
-    Ok(CooTensor::<T, u64>::from_parts(pattern, values, T::ZERO)?.into())
-}
-
-on_both! {
+on_operands! {
     /// The greatest elements along an axis: see [`topk`](crate::topk()).
     ///
     /// # Errors
     ///
     /// Those of [`topk`](crate::topk()), and `NoOrder`: the elements are complex.
-    #[inline]
     pub fn topk(&self, k: usize, axis: impl Position) -> Result<AnyTensor> {
-        let view = self.view();
+        let view = self;
         by_order!(view, "topk", x => ops::topk(x, k, axis))
     }
 
@@ -327,12 +363,10 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`topk_index`](crate::topk_index()), and `NoOrder`: the elements are complex.
-    #[inline]
     pub fn topk_index(&self, k: usize, axis: impl Position) -> Result<(AnyTensor, AnyTensor)> {
-        let view = self.view();
-        let index = on_wide!(Wide::of(view.tensor)?,
-            x => seen!(view, x, x => ops::topk_index(x, k, axis).and_then(|(_, index)| view.found(Ok(index)))),
-            _ => Err(no_order("topk_index", view.tensor)))?;
+        let index = by_wide!(self, "topk_index", x => {
+            ops::topk_index(x, k, axis).and_then(|(_, index)| self.found(Ok(index)))
+        })?;
         Ok((self.topk(k, axis)?, index))
     }
 
@@ -341,29 +375,28 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`topk_backward`](crate::topk_backward()), and `NoOrder`: the elements are complex.
-    #[inline]
-    pub fn topk_backward(&self, upstream: &AnyTensor, k: usize, axis: impl Position) -> Result<AnyTensor> {
-        let view = self.view();
+    pub fn topk_backward<'u>(
+        &self,
+        upstream: impl Into<AnyOperand<'u>>,
+        k: usize,
+        axis: impl Position,
+    ) -> Result<AnyTensor> {
+        let view = self;
         by_values!(view, "topk_backward", upstream, x, g => ops::topk_backward(x, g, k, axis))
     }
 
     /// The distinct values, and how often each stands there: see [`unique`](crate::unique()).
     ///
-    /// Both have rank 1, and store all elements.
+    /// Both are arrays of rank 1.
     ///
     /// # Errors
     ///
     /// Those of [`unique`](crate::unique()), and `NoOrder`: the elements are complex.
-    #[inline]
-    pub fn unique(&self) -> Result<(AnyTensor, AnyTensor)> {
-        let view = self.view();
-        let (values, counts) = on_wide!(Wide::of(view.tensor)?,
-            x => seen!(view, x, x => {
-                ops::unique(x).and_then(|(values, counts)| Ok((in_a_row(values)?, in_a_row(counts)?)))
-            }),
-            _ => Err(no_order("unique", view.tensor)))?;
-        let format = view.tensor.format();
-        Ok((values.cast(view.tensor.dtype())?.into_format(format)?, counts.into_format(format)?))
+    pub fn unique(&self) -> Result<(AnyArray, AnyArray)> {
+        let (values, counts) = by_wide!(self, "unique", x => {
+            ops::unique(x).map(|(values, counts)| (AnyArray::from(in_a_row(values)), in_a_row(counts)))
+        })?;
+        Ok((values.cast(self.dtype())?.into(), AnyArray::from(counts).into()))
     }
 
     /// In which order elements along an axis increase: see [`argsort`](crate::argsort()).
@@ -371,27 +404,23 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`argsort`](crate::argsort()), and `NoOrder`: the elements are complex.
-    #[inline]
     pub fn argsort(&self, axis: impl Position) -> Result<AnyTensor> {
-        let view = self.view();
-        on_wide!(Wide::of(view.tensor)?, x => seen!(view, x, x => view.found(ops::argsort(x, axis))),
-            _ => Err(no_order("argsort", view.tensor)))
+        by_wide!(self, "argsort", x => self.found(ops::argsort(x, axis)))
     }
 }
 
 /// The list of quantiles and of their gradients.
 macro_rules! quantiles {
     ($($name:ident $text:literal $backward:ident $backward_text:literal;)*) => {
-        on_both! {$(
+        on_operands! {$(
             #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             ///
             /// # Errors
             ///
             #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
                 "()), and where the element type does not have it.")]
-            #[inline]
             pub fn $name(&self, q: f64, options: impl Into<Quantile>) -> Result<AnyTensor> {
-                let (view, options) = (self.view(), options.into());
+                let (view, options) = (self, options.into());
                 by_medians!(view, $text, x => ops::$name(x, q, &options))
             }
 
@@ -401,14 +430,13 @@ macro_rules! quantiles {
             ///
             #[doc = concat!("Those of [`", stringify!($backward), "`](crate::", stringify!($backward),
                 "()), and where an element type does not have it.")]
-            #[inline]
-            pub fn $backward(
+            pub fn $backward<'u>(
                 &self,
-                upstream: &AnyTensor,
+                upstream: impl Into<AnyOperand<'u>>,
                 q: f64,
                 options: impl Into<Quantile>,
             ) -> Result<AnyTensor> {
-                let (view, options) = (self.view(), options.into());
+                let (view, options) = (self, options.into());
                 by_values!(view, $backward_text, upstream, x, g => ops::$backward(x, g, q, &options))
             }
         )*}
@@ -422,7 +450,7 @@ quantiles! {
 
 gradients! {
     any_backward(Axes) = |view, upstream, axes| {
-        let zeros = zeros(view.tensor)?;
+        let zeros = zeros(view)?;
         on_upstream!(upstream, g => view.found(ops::any_backward(&zeros, g, axes)))
     };
     sum_backward(Axes) = |view, upstream, axes| {
@@ -431,7 +459,7 @@ gradients! {
     };
     mean_backward(Axes) = |view, upstream, axes| {
         let zeros = zeros_of_reals(view, "mean_backward")?;
-        on_floats!(upstream, g => seen!(view, zeros.clone(), x => view.found(ops::mean_backward(x, g, axes))))
+        on_floats!(upstream, g => view.found(ops::mean_backward(&zeros, g, axes)))
     };
     nansum_backward(Axes) = |view, upstream, axes|
         by_float_values!(view, "nansum_backward", upstream, x, g => ops::nansum_backward(x, g, axes));
@@ -465,20 +493,25 @@ gradients! {
         by_values!(view, "nanmedian_backward", upstream, x, g => ops::nanmedian_backward(x, g, options));
 }
 
-/// Zeros on the pattern of a tensor of real numbers.
+/// Zeros in place of an operand of real numbers.
 #[inline]
-fn zeros_of_reals(view: View<'_>, operation: &'static str) -> Result<Erased<bool>> {
-    match view.tensor.dtype() {
-        DType::Complex64 | DType::Complex128 => Err(no_order(operation, view.tensor)),
-        _ => zeros(view.tensor),
+fn zeros_of_reals<'a>(view: AnyOperand<'a>, operation: &'static str) -> Result<RunTimeOperand<'a, bool>> {
+    match view.dtype() {
+        DType::Complex64 | DType::Complex128 => Err(no_order(operation, view)),
+        _ => zeros(view),
     }
 }
 
+/// An array of rank 1.
+fn in_a_row<T: Element>(values: Vec<T>) -> ArrayD<T> {
+    dense_array(&Shape::from([values.len()]), values)
+}
+
 /// The error for an upstream gradient of a type that has no such gradient.
-pub(super) fn no_floats(upstream: &AnyTensor) -> Error {
+pub(super) fn no_floats<'a>(upstream: impl Into<AnyOperand<'a>>) -> Error {
     Error::NotRepresentable {
         format: "this gradient",
-        what: format!("an upstream gradient of type {}", upstream.dtype()),
+        what: format!("an upstream gradient of type {}", upstream.into().dtype()),
         instead: "give one of floats",
     }
 }

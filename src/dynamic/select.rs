@@ -2,49 +2,65 @@
 //!
 //! What is chosen is planned once for all element types; the values are gathered type by type.
 
-use ndarray::SliceInfoElem;
+use ndarray::{ArrayD, Axis, SliceInfoElem};
 
 use super::reduce::on_upstream;
-use super::view::{in_format, on_both};
-use super::widen::zeros;
-use super::zip::{brought, check_types, common_format};
-use super::{AnyTensor, Erased, on_type};
-use crate::base::axes::Axes;
+use super::view::{OfOperands, in_format, on_operands};
+use super::widen::{widened, widened_tensor, zeros, zeros_of};
+use super::zip::{brought, brought_operand, check_types, common_format};
+use super::{AnyArray, AnyOperand, AnyTensor, AnyValue, Erased, on_type};
+use crate::base::alloc;
+use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
 use crate::base::shape::Shape;
-use crate::element::Element;
-use crate::ops::{self, Operand, Select, Take, moved};
+use crate::convert::{check_ndarray_shape, dense_array};
+use crate::element::{DType, Element};
+use crate::ops::{self, Operand, RunTimeResult, Select, Take, moved};
 use crate::pattern::Format;
 use crate::tensor::Tensor;
 
-/// The elements that a descriptor chooses.
-#[inline]
-pub(crate) fn select(x: &AnyTensor, op: &moved::Moves) -> Result<AnyTensor> {
-    on_type!(x, own => x.view().found(Operand::by_select(own, op)))
+/// Runs code with the element type of an operand.
+macro_rules! by_dtype {
+    ($x:expr, $T:ident => $body:expr) => {
+        $crate::dispatch_dtype!($x.dtype(), $T => $body, else => Err($crate::dynamic::no_such($x.dtype())))
+    };
 }
 
-/// The gradient of [`select`].
+/// The elements of a tensor that a descriptor chooses.
+#[cfg(feature = "lazy")]
 #[inline]
-fn select_backward(x: &AnyTensor, upstream: &AnyTensor, op: &moved::Moves) -> Result<AnyTensor> {
-    on_type!(x, x => op.check_fill(x.clone().fill()))?;
+pub(crate) fn select(x: &AnyTensor, op: &moved::Moves) -> Result<AnyTensor> {
+    chosen(x.view(), op).map(OfOperands::of)
+}
+
+/// The elements that a descriptor chooses.
+#[inline]
+fn chosen(x: AnyOperand<'_>, op: &moved::Moves) -> Result<AnyValue> {
+    by_dtype!(x, T => x.found(Operand::by_select(&widened::<T>(x)?, op)))
+}
+
+/// The gradient of [`chosen`].
+#[inline]
+fn chosen_backward(x: AnyOperand<'_>, upstream: AnyOperand<'_>, op: &moved::Moves) -> Result<AnyValue> {
+    if let Some(tensor) = x.tensor() {
+        on_type!(tensor, x => op.check_fill(x.fill()))?;
+    }
     let zeros = zeros(x)?;
-    on_upstream!(upstream, g => x.view().found(Operand::by_select_backward(&zeros, op, g)))
+    on_upstream!(upstream, g => x.found(Operand::by_select_backward(&zeros, op, g)))
 }
 
 /// The list of what moves elements along axes.
 macro_rules! moves {
     ($($name:ident($($arg:ident: $type:ty),*) = $moves:ident, $backward:ident;)*) => {
-        on_both! {$(
+        on_operands! {$(
             #[doc = concat!("See [`", stringify!($name), "()`](crate::", stringify!($name), "()).")]
             ///
             /// # Errors
             ///
             #[doc = concat!("Those of [`", stringify!($name), "()`](crate::", stringify!($name), "()).")]
-            #[inline]
-            pub fn $name(&self, $($arg: $type),*) -> Result<AnyTensor> {
-                let x = self.view().tensor;
-                select(x, &moved::$moves(x.shape(), $($arg),*)?)
+            pub fn $name(&self $(, $arg: $type)*) -> Result<AnyTensor> {
+                chosen(self, &moved::$moves(&self.shape(), $($arg),*)?)
             }
 
             #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward),
@@ -53,10 +69,8 @@ macro_rules! moves {
             /// # Errors
             ///
             #[doc = concat!("Those of [`", stringify!($backward), "()`](crate::", stringify!($backward), "()).")]
-            #[inline]
-            pub fn $backward(&self, upstream: &AnyTensor, $($arg: $type),*) -> Result<AnyTensor> {
-                let x = self.view().tensor;
-                select_backward(x, upstream, &moved::$moves(x.shape(), $($arg),*)?)
+            pub fn $backward<'u>(&self, upstream: impl Into<AnyOperand<'u>> $(, $arg: $type)*) -> Result<AnyTensor> {
+                chosen_backward(self, upstream.into(), &moved::$moves(&self.shape(), $($arg),*)?)
             }
         )*}
     };
@@ -79,16 +93,14 @@ moves! {
     diagonal(offset: isize) = on_diagonal, diagonal_backward;
 }
 
-on_both! {
+on_operands! {
     /// The axes in another order: see [`permute_axes`](crate::CooTensor::permute_axes).
     ///
     /// # Errors
     ///
     /// Those of [`permute_axes`](crate::CooTensor::permute_axes).
-    #[inline]
     pub fn permute_axes(&self, axes: &[isize]) -> Result<AnyTensor> {
-        let x = self.view().tensor;
-        select(x, &moved::permuted(x.shape(), axes)?)
+        chosen(self, &moved::permuted(&self.shape(), axes)?)
     }
 
     /// The gradient of `permute_axes`.
@@ -96,10 +108,12 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`transpose_backward`](crate::transpose_backward()), and of `permute_axes`.
-    #[inline]
-    pub fn permute_axes_backward(&self, upstream: &AnyTensor, axes: &[isize]) -> Result<AnyTensor> {
-        let x = self.view().tensor;
-        select_backward(x, upstream, &moved::permuted(x.shape(), axes)?)
+    pub fn permute_axes_backward<'u>(
+        &self,
+        upstream: impl Into<AnyOperand<'u>>,
+        axes: &[isize],
+    ) -> Result<AnyTensor> {
+        chosen_backward(self, upstream.into(), &moved::permuted(&self.shape(), axes)?)
     }
 
     /// The same entries in another shape: see [`reshape`](crate::CooTensor::reshape).
@@ -107,15 +121,11 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`reshape`](crate::CooTensor::reshape).
-    #[inline]
     pub fn reshape(&self, shape: impl Into<Shape>) -> Result<AnyTensor> {
-        let (view, shape) = (self.view(), shape.into());
-        let format = view.tensor.format();
-        let pattern = zeros(view.tensor)?.pattern().to_coo()?.reshape(shape)?;
-        on_type!(view.tensor, x => {
-            let reshaped = Tensor::from_shared(pattern, x.shared_values().clone(), x.fill());
-            in_format(&reshaped, format, view.tensor.stored_bytes())
-        })
+        let shape = shape.into();
+        let Some(x) = self.tensor() else { return reshaped_array(self, &shape) };
+        let pattern = zeros_of(x)?.pattern().to_coo()?.reshape(shape)?;
+        on_type!(x, x => self.found(Ok(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()))))
     }
 
     /// The elements at flattened positions: see [`take`](crate::take()).
@@ -124,8 +134,8 @@ on_both! {
     ///
     /// Those of [`take`](crate::take()).
     pub fn take<'p, J: Position>(&self, positions: impl Into<Take<'p, J>>) -> Result<AnyTensor> {
-        let (view, positions) = (self.view(), positions.into());
-        on_type!(view.tensor, x => view.found(ops::take(x, positions)))
+        let positions = positions.into();
+        by_dtype!(self, T => self.found(ops::take(&widened::<T>(self)?, positions)))
     }
 
     /// The slices at positions of one axis: see [`take_axis`](crate::take_axis()).
@@ -138,8 +148,8 @@ on_both! {
         positions: impl Into<Take<'p, J>>,
         axis: impl Position,
     ) -> Result<AnyTensor> {
-        let (view, positions) = (self.view(), positions.into());
-        on_type!(view.tensor, x => view.found(ops::take_axis(x, positions, axis)))
+        let positions = positions.into();
+        by_dtype!(self, T => self.found(ops::take_axis(&widened::<T>(self)?, positions, axis)))
     }
 
     /// The gradient of `take`: see [`take_backward`](crate::take_backward()).
@@ -149,12 +159,11 @@ on_both! {
     /// Those of [`take_backward`](crate::take_backward()).
     pub fn take_backward<'p, J: Position>(
         &self,
-        upstream: &AnyTensor,
+        upstream: impl Into<AnyOperand<'p>>,
         positions: impl Into<Take<'p, J>>,
     ) -> Result<AnyTensor> {
-        let (view, positions) = (self.view(), positions.into());
-        let zeros = zeros(view.tensor)?;
-        on_upstream!(upstream, g => view.found(ops::take_backward(&zeros, g, positions)))
+        let (zeros, positions) = (zeros(self)?, positions.into());
+        on_upstream!(upstream, g => self.found(ops::take_backward(&zeros, g, positions)))
     }
 
     /// The gradient of `take_axis`: see [`take_axis_backward`](crate::take_axis_backward()).
@@ -164,13 +173,12 @@ on_both! {
     /// Those of [`take_axis_backward`](crate::take_axis_backward()).
     pub fn take_axis_backward<'p, J: Position>(
         &self,
-        upstream: &AnyTensor,
+        upstream: impl Into<AnyOperand<'p>>,
         positions: impl Into<Take<'p, J>>,
         axis: impl Position,
     ) -> Result<AnyTensor> {
-        let (view, positions) = (self.view(), positions.into());
-        let zeros = zeros(view.tensor)?;
-        on_upstream!(upstream, g => view.found(ops::take_axis_backward(&zeros, g, positions, axis)))
+        let (zeros, positions) = (zeros(self)?, positions.into());
+        on_upstream!(upstream, g => self.found(ops::take_axis_backward(&zeros, g, positions, axis)))
     }
 }
 
@@ -196,7 +204,7 @@ impl AnyTensor {
     /// ```
     #[inline]
     pub fn concat(axis: impl Position, tensors: &[&AnyTensor]) -> Result<AnyTensor> {
-        joined("concat", tensors, Join::Concat, axis.to_i128())
+        AnyOperand::concat(axis, &all_of(tensors)).map(OfOperands::of)
     }
 
     /// Tensors of one shape and element type on a new axis: see [`stack`](crate::stack()).
@@ -206,7 +214,7 @@ impl AnyTensor {
     /// Those of [`stack`](crate::stack()); `NoOperation`: the element types differ.
     #[inline]
     pub fn stack(axis: impl Position, tensors: &[&AnyTensor]) -> Result<AnyTensor> {
-        joined("stack", tensors, Join::Stack, axis.to_i128())
+        AnyOperand::stack(axis, &all_of(tensors)).map(OfOperands::of)
     }
 
     /// The gradient of `concat` for each tensor: see [`concat_backward`](crate::concat_backward()).
@@ -220,7 +228,7 @@ impl AnyTensor {
         axis: impl Position,
         tensors: &[&AnyTensor],
     ) -> Result<Vec<AnyTensor>> {
-        joined_backward(upstream, tensors, Join::Concat, axis.to_i128())
+        AnyOperand::concat_backward(upstream.into(), axis, &all_of(tensors)).map(OfOperands::of)
     }
 
     /// The gradient of `stack` for each tensor: see [`stack_backward`](crate::stack_backward()).
@@ -230,9 +238,63 @@ impl AnyTensor {
     /// Those of [`stack_backward`](crate::stack_backward()).
     #[inline]
     pub fn stack_backward(upstream: &AnyTensor, axis: impl Position, tensors: &[&AnyTensor]) -> Result<Vec<AnyTensor>> {
-        joined_backward(upstream, tensors, Join::Stack, axis.to_i128())
+        AnyOperand::stack_backward(upstream.into(), axis, &all_of(tensors)).map(OfOperands::of)
+    }
+}
+
+impl<'a> AnyOperand<'a> {
+    /// Operands of one element type, one behind the other on an axis: see [`concat()`](crate::concat()). They are
+    /// tensors, or arrays.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`concat()`](crate::concat()); `TypesDiffer`: the element types differ; `Argument`: there are tensors and
+    /// arrays.
+    #[inline]
+    pub fn concat(axis: impl Position, operands: &[AnyOperand<'a>]) -> Result<AnyValue> {
+        joined("concat", operands, Join::Concat, axis.to_i128())
     }
 
+    /// Operands of one shape and element type on a new axis: see [`stack`](crate::stack()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`stack`](crate::stack()), and of `concat`.
+    #[inline]
+    pub fn stack(axis: impl Position, operands: &[AnyOperand<'a>]) -> Result<AnyValue> {
+        joined("stack", operands, Join::Stack, axis.to_i128())
+    }
+
+    /// The gradient of `concat` for each operand: see [`concat_backward`](crate::concat_backward()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`concat_backward`](crate::concat_backward()), and of `concat`.
+    #[inline]
+    pub fn concat_backward(
+        upstream: AnyOperand<'_>,
+        axis: impl Position,
+        operands: &[AnyOperand<'a>],
+    ) -> Result<Vec<AnyValue>> {
+        joined_backward(upstream, operands, Join::Concat, axis.to_i128())
+    }
+
+    /// The gradient of `stack` for each operand: see [`stack_backward`](crate::stack_backward()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`stack_backward`](crate::stack_backward()), and of `concat`.
+    #[inline]
+    pub fn stack_backward(
+        upstream: AnyOperand<'_>,
+        axis: impl Position,
+        operands: &[AnyOperand<'a>],
+    ) -> Result<Vec<AnyValue>> {
+        joined_backward(upstream, operands, Join::Stack, axis.to_i128())
+    }
+}
+
+on_operands! {
     /// One of two elements, by a condition of type `bool`: see [`where_`](crate::where_()).
     ///
     /// # Errors
@@ -251,33 +313,35 @@ impl AnyTensor {
     /// assert_eq!(is_negative.where_(&x.neg()?, &x)?, x.abs()?);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
-    #[inline]
-    pub fn where_(&self, yes: &AnyTensor, no: &AnyTensor) -> Result<AnyTensor> {
+    pub fn where_<'r>(
+        &self,
+        yes: impl Into<AnyOperand<'r>>,
+        no: impl Into<AnyOperand<'r>>,
+    ) -> Result<AnyTensor> {
+        let (yes, no) = (yes.into().whole(), no.into().whole());
         check_types("where_", &[yes, no])?;
-        let AnyTensor::Bool(condition) = self else {
-            let instead = "the condition is bool";
-            return Err(super::widen::not_for("where_", self, instead));
-        };
+        if self.dtype() != DType::Bool {
+            return Err(super::widen::not_for("where_", self, "the condition is bool"));
+        }
         let format = common_format(&[self, yes, no]);
-        let condition = brought(condition, format)?;
-        on_type!(yes, own => {
-            let (one, other) = (brought(own, format)?, same_type(own, no, format)?);
-            let bytes = yes.stored_bytes().saturating_add(no.stored_bytes()).saturating_add(self.stored_bytes());
-            in_format(&ops::where_(&condition, &one, &other)?, format, bytes)
+        let condition = brought_operand(widened::<bool>(self.whole())?, format)?;
+        let bytes = [self, yes, no].iter().fold(0usize, |bytes, one| bytes.saturating_add(one.held_bytes()));
+        by_dtype!(yes, T => {
+            let (one, other) = (brought_operand(widened::<T>(yes)?, format)?, brought_operand(widened(no)?, format)?);
+            found_in(ops::where_run_time(&condition, &one, &other)?, format, bytes)
         })
     }
 }
 
-on_both! {
+on_operands! {
     /// The stored entries that stand where `mask` has one: see [`Stored::mask`](crate::Stored::mask).
     ///
     /// # Errors
     ///
     /// Those of [`Stored::mask`](crate::Stored::mask).
-    #[inline]
-    pub fn mask(&self, mask: &AnyTensor) -> Result<AnyTensor> {
-        let (view, mask) = (self.view(), zeros(mask)?);
-        on_type!(view.tensor, x => view.found(x.clone().stored().mask(mask.pattern())))
+    pub fn mask<'r>(&self, mask: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
+        let (x, mask) = (self.sparse("mask")?, zeros_of(mask.into().sparse("mask")?)?);
+        on_type!(x, x => self.found(x.stored().mask(mask.pattern())))
     }
 
     /// The stored entries that stand where `mask` has none: see [`Stored::without`](crate::Stored::without).
@@ -285,10 +349,9 @@ on_both! {
     /// # Errors
     ///
     /// Those of [`Stored::without`](crate::Stored::without).
-    #[inline]
-    pub fn without(&self, mask: &AnyTensor) -> Result<AnyTensor> {
-        let (view, mask) = (self.view(), zeros(mask)?);
-        on_type!(view.tensor, x => view.found(x.clone().stored().without(mask.pattern())))
+    pub fn without<'r>(&self, mask: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
+        let (x, mask) = (self.sparse("without")?, zeros_of(mask.into().sparse("without")?)?);
+        on_type!(x, x => self.found(x.stored().without(mask.pattern())))
     }
 }
 
@@ -299,45 +362,144 @@ enum Join {
     Stack,
 }
 
-#[inline]
-fn joined(operation: &'static str, tensors: &[&AnyTensor], join: Join, axis: i128) -> Result<AnyTensor> {
-    check_types(operation, tensors)?;
-    let Some(first) = tensors.first() else {
-        return Err(Error::NoTensor);
-    };
-    let (format, axis) = (common_format(tensors), narrow(axis));
-    let bytes = tensors.iter().fold(0usize, |bytes, tensor| bytes.saturating_add(tensor.stored_bytes()));
-    on_type!(first, own => {
-        let all = tensors.iter().map(|tensor| same_type(own, tensor, format)).collect::<Result<Vec<_>>>()?;
-        let all: Vec<_> = all.iter().collect();
-        let result = match join {
-            Join::Concat => ops::concat(axis, &all),
-            Join::Stack => ops::stack(axis, &all),
-        };
-        in_format(&result?, format, bytes)
+fn all_of<'a>(tensors: &[&'a AnyTensor]) -> Vec<AnyOperand<'a>> {
+    tensors.iter().map(|&tensor| tensor.into()).collect()
+}
+
+/// Operands of one kind.
+enum OneKind<T> {
+    Arrays(Vec<ArrayD<T>>),
+    Tensors(Vec<Erased<T>>),
+}
+
+/// Some operands as arrays, or as tensors; an error if there are both.
+fn of_one_kind<T: Element>(operation: &'static str, operands: &[AnyOperand<'_>]) -> Result<OneKind<T>> {
+    let tensors: Vec<&AnyTensor> = operands.iter().filter_map(|operand| operand.tensor()).collect();
+    if tensors.is_empty() && !operands.is_empty() {
+        let array = |&operand: &AnyOperand<'_>| Ok(widened::<T>(operand)?.dense()?.into_owned());
+        return Ok(OneKind::Arrays(operands.iter().map(array).collect::<Result<_>>()?));
+    }
+    if tensors.len() < operands.len() {
+        return ops::not_mixed(operation);
+    }
+    let format = common_format(operands);
+    let tensor = |&tensor: &&AnyTensor| brought(&widened_tensor(tensor)?, format);
+    Ok(OneKind::Tensors(tensors.iter().map(tensor).collect::<Result<_>>()?))
+}
+
+/// A result that is in a format if it is a tensor.
+fn found_in<T: Element>(found: RunTimeResult<T>, format: Format, bytes: usize) -> Result<AnyValue> {
+    Ok(match found {
+        RunTimeResult::Tensor(found) => in_format(&found, format, bytes)?.into(),
+        RunTimeResult::Array(found) => AnyArray::from(found).into(),
     })
 }
 
 #[inline]
-fn joined_backward(upstream: &AnyTensor, tensors: &[&AnyTensor], join: Join, axis: i128) -> Result<Vec<AnyTensor>> {
-    let (all, axis) = (tensors.iter().map(|tensor| zeros(tensor)).collect::<Result<Vec<_>>>()?, narrow(axis));
+fn joined(operation: &'static str, operands: &[AnyOperand<'_>], join: Join, axis: i128) -> Result<AnyValue> {
+    check_types(operation, operands)?;
+    let Some(&first) = operands.first() else {
+        return Err(Error::NoTensor);
+    };
+    let (format, axis) = (common_format(operands), narrow(axis));
+    let bytes = operands.iter().fold(0usize, |bytes, operand| bytes.saturating_add(operand.held_bytes()));
+    by_dtype!(first, T => {
+        let found: RunTimeResult<T> = match (of_one_kind::<T>(operation, operands)?, join) {
+            (OneKind::Tensors(all), Join::Concat) => ops::concat(axis, &all)?.into(),
+            (OneKind::Tensors(all), Join::Stack) => ops::stack(axis, &all)?.into(),
+            (OneKind::Arrays(all), join) => joined_arrays(&all, join, axis)?.into(),
+        };
+        found_in(found, format, bytes)
+    })
+}
+
+/// Arrays as one.
+fn joined_arrays<T: Element>(arrays: &[ArrayD<T>], join: Join, axis: i64) -> Result<ArrayD<T>> {
+    let rank = arrays[0].ndim() + usize::from(matches!(join, Join::Stack));
+    let axis = normalize_axis(i128::from(axis), rank)?;
+    let (views, shapes) = (arrays.iter().map(|array| array.view()), arrays.iter().map(|array| array.shape()));
+    let (shape, views): (Shape, Vec<_>) = match join {
+        Join::Concat => (ops::joined_shape(axis, shapes)?, views.collect()),
+        Join::Stack => (ops::stacked_shape(axis, shapes)?, views.map(|view| view.insert_axis(Axis(axis))).collect()),
+    };
+    check_ndarray_shape(&shape)?;
+    // The elements of all arrays at one place before the axis are one behind the other.
+    let outer: usize = shape[..axis].iter().product();
+    let mut elements = alloc::with_capacity(shape.iter().product())?;
+    let mut all: Vec<_> = views.iter().map(|view| (view.iter(), view.shape()[axis..].iter().product())).collect();
+    for _ in 0..outer {
+        for (own, count) in &mut all {
+            elements.extend(own.by_ref().take(*count).copied());
+        }
+    }
+    Ok(dense_array(&shape, elements))
+}
+
+#[inline]
+fn joined_backward(
+    upstream: AnyOperand<'_>,
+    operands: &[AnyOperand<'_>],
+    join: Join,
+    axis: i128,
+) -> Result<Vec<AnyValue>> {
+    let (operation, axis) = (if let Join::Concat = join { "concat_backward" } else { "stack_backward" }, narrow(axis));
+    let tensors: Vec<&AnyTensor> = operands.iter().filter_map(|operand| operand.tensor()).collect();
+    if tensors.len() < operands.len() {
+        return if tensors.is_empty() { parts_of(upstream, operands, join, axis) } else { ops::not_mixed(operation) };
+    }
+    let all = tensors.into_iter().map(zeros_of).collect::<Result<Vec<_>>>()?;
     let all: Vec<_> = all.iter().collect();
     on_upstream!(upstream, g => {
         let gradients = match join {
             Join::Concat => ops::concat_backward(g, axis, &all),
             Join::Stack => ops::stack_backward(g, axis, &all),
         };
-        let of_each = gradients?.into_iter().zip(tensors);
-        of_each.map(|(gradient, tensor)| tensor.view().found(Ok(gradient))).collect()
+        let of_each = gradients?.into_iter().zip(operands);
+        of_each.map(|(gradient, operand)| operand.found(Ok(gradient))).collect()
+    })
+}
+
+/// The parts of an upstream gradient that arrays receive which became one.
+fn parts_of(upstream: AnyOperand<'_>, arrays: &[AnyOperand<'_>], join: Join, axis: i64) -> Result<Vec<AnyValue>> {
+    let Some(first) = arrays.first() else { return Err(Error::NoTensor) };
+    let axis = normalize_axis(i128::from(axis), first.rank() + usize::from(matches!(join, Join::Stack)))?;
+    let shapes: Vec<Shape> = arrays.iter().map(|array| array.shape()).collect();
+    let lengths = shapes.iter().map(|shape| &**shape);
+    let expected = match join {
+        Join::Concat => ops::joined_shape(axis, lengths)?,
+        Join::Stack => ops::stacked_shape(axis, lengths)?,
+    };
+    let found = upstream.shape();
+    if found != expected {
+        return Err(Error::ShapeMismatch { what: "the upstream gradient", expected, found });
+    }
+    let mut start = 0;
+    let part = |shape: &Shape| {
+        let mut slices = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; expected.rank()];
+        let length = if let Join::Concat = join { shape[axis] as isize } else { 1 };
+        slices[axis] = match join {
+            Join::Concat => SliceInfoElem::Slice { start, end: Some(start + length), step: 1 },
+            Join::Stack => SliceInfoElem::Index(start),
+        };
+        start += length;
+        Ok(AnyOperand::from(&upstream.slice(&slices)?).to_array()?.into())
+    };
+    shapes.iter().map(part).collect()
+}
+
+/// The elements of an array in another shape.
+fn reshaped_array(x: AnyOperand<'_>, shape: &Shape) -> Result<AnyValue> {
+    let from = x.shape();
+    if from.wide_size() != shape.wide_size() {
+        return Err(Error::ReshapeSize { from, to: shape.clone() });
+    }
+    by_dtype!(x, T => {
+        let elements: Vec<T> = alloc::collect(widened::<T>(x)?.dense()?.iter().copied())?;
+        x.found(Ok(dense_array(shape, elements)))
     })
 }
 
 /// An axis, of which one out of range stays so.
 pub(super) fn narrow(axis: i128) -> i64 {
     axis.clamp(i64::MIN.into(), i64::MAX.into()) as i64
-}
-
-/// A tensor that is known to have the element type of another one, in a format.
-fn same_type<T: Element>(_: &Erased<T>, x: &AnyTensor, format: Format) -> Result<Erased<T>> {
-    on_type!(x, x => brought(&super::retyped(&mut Some(x.clone())), format))
 }

@@ -1,9 +1,12 @@
-//! What an operation looks at: all of a tensor, or its entries alone.
+//! Operands: all of a tensor, its entries alone, or an array; and what operations make of them.
 
+use super::array::AnyArray;
 use super::{AnyTensor, Erased};
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::limit::default_limit;
-use crate::element::Element;
+use crate::base::shape::Shape;
+use crate::element::{DType, Element};
+use crate::ops::RunTimeResult;
 use crate::pattern::Format;
 use crate::tensor::Tensor;
 
@@ -26,11 +29,121 @@ pub struct AnyStored<'a> {
     pub(super) tensor: &'a AnyTensor,
 }
 
-/// A tensor, and whether only what is stored counts.
-#[derive(Clone, Copy)]
-pub(crate) struct View<'a> {
-    pub(crate) tensor: &'a AnyTensor,
-    pub(crate) stored: bool,
+/// An operand whose kind and types are known at run time: a tensor, its stored entries, or an array.
+///
+/// An array with a sparse operand counts as a tensor that stores every element.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::CooTensor;
+/// use lacuna::dynamic::{AnyArray, AnyOperand, AnyTensor, AnyValue};
+/// use ndarray::arr1;
+///
+/// let x = AnyTensor::from(CooTensor::new([2, 2], vec![vec![0], vec![1]], vec![3.0], 0.0)?);
+/// let y = AnyArray::from(arr1(&[5.0, 7.0]).into_dyn());
+/// let product = AnyOperand::from(&x).matmul(&y)?;
+/// assert_eq!(product, AnyValue::from(AnyArray::from(arr1(&[21.0, 0.0]).into_dyn())));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub enum AnyOperand<'a> {
+    /// All of a tensor.
+    Tensor(&'a AnyTensor),
+    /// Its stored entries only.
+    Stored(&'a AnyTensor),
+    /// An array.
+    Array(&'a AnyArray),
+}
+
+/// The result of an operation on operands of any kind: a tensor or an array.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AnyValue {
+    /// A tensor.
+    Tensor(AnyTensor),
+    /// An array.
+    Array(AnyArray),
+}
+
+impl From<AnyTensor> for AnyValue {
+    fn from(tensor: AnyTensor) -> Self {
+        AnyValue::Tensor(tensor)
+    }
+}
+
+impl From<AnyArray> for AnyValue {
+    fn from(array: AnyArray) -> Self {
+        AnyValue::Array(array)
+    }
+}
+
+impl<'a> From<&'a AnyTensor> for AnyOperand<'a> {
+    fn from(tensor: &'a AnyTensor) -> Self {
+        AnyOperand::Tensor(tensor)
+    }
+}
+
+impl<'a> From<AnyStored<'a>> for AnyOperand<'a> {
+    fn from(stored: AnyStored<'a>) -> Self {
+        AnyOperand::Stored(stored.tensor)
+    }
+}
+
+impl<'a> From<&AnyStored<'a>> for AnyOperand<'a> {
+    fn from(stored: &AnyStored<'a>) -> Self {
+        AnyOperand::Stored(stored.tensor)
+    }
+}
+
+impl<'a> From<&'a AnyArray> for AnyOperand<'a> {
+    fn from(array: &'a AnyArray) -> Self {
+        AnyOperand::Array(array)
+    }
+}
+
+impl<'a> From<&'a AnyValue> for AnyOperand<'a> {
+    fn from(value: &'a AnyValue) -> Self {
+        match value {
+            AnyValue::Tensor(tensor) => AnyOperand::Tensor(tensor),
+            AnyValue::Array(array) => AnyOperand::Array(array),
+        }
+    }
+}
+
+impl AnyValue {
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        AnyOperand::from(self).dtype()
+    }
+
+    /// The lengths of the axes.
+    pub fn shape(&self) -> Shape {
+        AnyOperand::from(self).shape()
+    }
+
+    /// The same value with elements of another type, under the rules of [`Tensor::cast`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`AnyTensor::cast`].
+    pub fn cast(self, dtype: DType) -> Result<Self> {
+        Ok(match self {
+            AnyValue::Tensor(tensor) => tensor.cast(dtype)?.into(),
+            AnyValue::Array(array) => array.cast(dtype)?.into(),
+        })
+    }
+
+    /// The tensor. An array becomes a tensor with the fill 0, which stores the elements that are not 0.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`AnyArray::from_dense`].
+    pub fn into_tensor(self) -> Result<AnyTensor> {
+        match self {
+            AnyValue::Tensor(tensor) => Ok(tensor),
+            AnyValue::Array(array) => array.from_dense(),
+        }
+    }
 }
 
 impl AnyTensor {
@@ -39,8 +152,8 @@ impl AnyTensor {
         AnyStored { tensor: self }
     }
 
-    pub(super) fn view(&self) -> View<'_> {
-        View { tensor: self, stored: false }
+    pub(super) fn view(&self) -> AnyOperand<'_> {
+        AnyOperand::Tensor(self)
     }
 }
 
@@ -49,16 +162,91 @@ impl<'a> AnyStored<'a> {
     pub fn tensor(&self) -> &'a AnyTensor {
         self.tensor
     }
-
-    pub(super) fn view(&self) -> View<'a> {
-        View { tensor: self.tensor, stored: true }
-    }
 }
 
-impl View<'_> {
-    /// A result, in the format of the tensor.
-    pub(super) fn found<U: Element>(self, result: Result<Erased<U>>) -> Result<AnyTensor> {
-        in_format(&result?, self.tensor.format(), self.tensor.stored_bytes())
+impl<'a> AnyOperand<'a> {
+    /// The element type.
+    pub fn dtype(self) -> DType {
+        match self {
+            AnyOperand::Tensor(x) | AnyOperand::Stored(x) => x.dtype(),
+            AnyOperand::Array(x) => x.dtype(),
+        }
+    }
+
+    /// The lengths of the axes.
+    pub fn shape(self) -> Shape {
+        match self {
+            AnyOperand::Tensor(x) | AnyOperand::Stored(x) => x.shape().clone(),
+            AnyOperand::Array(x) => Shape::from(x.shape()),
+        }
+    }
+
+    /// The number of axes.
+    pub fn rank(self) -> usize {
+        match self {
+            AnyOperand::Tensor(x) | AnyOperand::Stored(x) => x.rank(),
+            AnyOperand::Array(x) => x.shape().len(),
+        }
+    }
+
+    /// Whether these are the stored entries of a tensor.
+    pub(crate) fn is_stored(self) -> bool {
+        matches!(self, AnyOperand::Stored(_))
+    }
+
+    /// The tensor, or the tensor whose entries these are.
+    pub fn tensor(self) -> Option<&'a AnyTensor> {
+        match self {
+            AnyOperand::Tensor(x) | AnyOperand::Stored(x) => Some(x),
+            AnyOperand::Array(_) => None,
+        }
+    }
+
+    /// The tensor that an operation needs which has no form for arrays.
+    pub(crate) fn sparse(self, operation: &'static str) -> Result<&'a AnyTensor> {
+        let why = || "it is an operation on tensors; from_dense(x) makes a tensor of an array".into();
+        self.tensor().ok_or_else(|| Error::Argument { operation, why: why() })
+    }
+
+    /// The stored entries of a tensor; an array stays as it is.
+    pub(crate) fn stored(self) -> Self {
+        self.tensor().map_or(self, AnyOperand::Stored)
+    }
+
+    /// All of a tensor; an array stays as it is.
+    pub(crate) fn whole(self) -> Self {
+        self.tensor().map_or(self, AnyOperand::Tensor)
+    }
+
+    /// The tensor or array, which shares its elements.
+    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
+    pub(crate) fn to_value(self) -> AnyValue {
+        match self {
+            AnyOperand::Tensor(x) | AnyOperand::Stored(x) => x.clone().into(),
+            AnyOperand::Array(x) => x.clone().into(),
+        }
+    }
+
+    /// The format of a tensor; none of an array.
+    pub(super) fn format(self) -> Option<Format> {
+        self.tensor().map(AnyTensor::format)
+    }
+
+    /// The bytes that it holds.
+    pub(super) fn held_bytes(self) -> usize {
+        match self {
+            AnyOperand::Tensor(x) | AnyOperand::Stored(x) => x.stored_bytes(),
+            AnyOperand::Array(x) => super::array::on_array!(x, x => crate::convert::dense_bytes(x)),
+        }
+    }
+
+    /// A result, in the format of the operand if both are tensors.
+    pub(super) fn found<U: Element>(self, result: Result<impl Into<RunTimeResult<U>>>) -> Result<AnyValue> {
+        match (result?.into(), self.tensor()) {
+            (RunTimeResult::Tensor(found), Some(x)) => Ok(in_format(&found, x.format(), x.stored_bytes())?.into()),
+            (RunTimeResult::Tensor(found), None) => Ok(AnyTensor::from(found).into()),
+            (RunTimeResult::Array(found), _) => Ok(AnyArray::from(found).into()),
+        }
     }
 }
 
@@ -68,58 +256,104 @@ pub(super) fn in_format<U: Element>(x: &Erased<U>, format: Format, input_bytes: 
     Ok(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()).into())
 }
 
-/// Runs an operation on all of a tensor, or on its entries alone, as the view says.
-macro_rules! seen {
-    ($view:expr, $x:expr, $seen:ident => $body:expr) => {{
-        let x = $x;
-        match $view.stored {
-            false => {
-                let $seen = &x;
-                $body
-            }
-            true => {
-                let $seen = &x.stored();
-                $body
-            }
-        }
-    }};
+/// The results of operations on tensors, as methods of tensors return them.
+#[doc(hidden)]
+pub trait OfOperands: Sized {
+    /// The results for operands of any kind.
+    type Found;
+
+    /// The results, of which the kind is known.
+    fn of(found: Self::Found) -> Self;
 }
 
-/// The same of several, which are seen alike.
-macro_rules! all_seen {
-    ($stored:expr, $all:expr, $seen:ident => $body:expr) => {{
-        let all = $all;
-        match $stored {
-            false => {
-                let $seen: Vec<_> = all.iter().collect();
-                $body
-            }
-            true => {
-                let views: Vec<_> = all.iter().map(|x| x.stored()).collect();
-                let $seen: Vec<_> = views.iter().collect();
-                $body
-            }
+impl OfOperands for AnyTensor {
+    type Found = AnyValue;
+
+    fn of(found: AnyValue) -> Self {
+        match found {
+            AnyValue::Tensor(tensor) => tensor,
+            AnyValue::Array(_) => unreachable!("the result for tensors is a tensor"),
         }
-    }};
+    }
 }
 
-/// Methods that a tensor and its stored entries both have.
-macro_rules! on_both {
-    ($($methods:tt)*) => {
+impl OfOperands for AnyArray {
+    type Found = AnyValue;
+
+    fn of(found: AnyValue) -> Self {
+        match found {
+            AnyValue::Array(array) => array,
+            AnyValue::Tensor(_) => unreachable!("the result is dense"),
+        }
+    }
+}
+
+impl OfOperands for AnyValue {
+    type Found = AnyValue;
+
+    fn of(found: AnyValue) -> Self {
+        found
+    }
+}
+
+impl<A: OfOperands, B: OfOperands> OfOperands for (A, B) {
+    type Found = (A::Found, B::Found);
+
+    fn of((one, other): Self::Found) -> Self {
+        (A::of(one), B::of(other))
+    }
+}
+
+impl<A: OfOperands> OfOperands for Vec<A> {
+    type Found = Vec<A::Found>;
+
+    fn of(found: Self::Found) -> Self {
+        found.into_iter().map(A::of).collect()
+    }
+}
+
+/// Methods of operands of any kind, and of tensors and their stored entries. A body is that of any kind, and the type of
+/// its result is that of tensors.
+macro_rules! on_operands {
+    ($(
+        $(#[$about:meta])*
+        pub fn $name:ident $(<$life:lifetime $(, $J:ident: $bound:ident)?>)? (
+            &$own:ident $(, $arg:ident: $type:ty)* $(,)?
+        ) -> Result<$found:ty> $body:block
+    )*) => {
+        /// # Operations
+        ///
+        /// Each returns what its typed form returns, documented at the function of the same name.
+        #[allow(clippy::should_implement_trait)] // the names of the typed forms, which return errors
+        impl $crate::dynamic::AnyOperand<'_> {$(
+            $(#[$about])*
+            #[inline]
+            pub fn $name $(<$life $(, $J: $bound)?>)? (
+                $own $(, $arg: $type)*
+            ) -> Result<<$found as $crate::dynamic::view::OfOperands>::Found> $body
+        )*}
+
+        $crate::dynamic::view::on_operands! { @tensors [$crate::dynamic::AnyTensor] $(
+            [$(#[$about])*] $name [$(<$life $(, $J: $bound)?>)?] $own ($($arg: $type),*) $found;
+        )* }
+        $crate::dynamic::view::on_operands! { @tensors [$crate::dynamic::AnyStored<'_>] $(
+            [$(#[$about])*] $name [$(<$life $(, $J: $bound)?>)?] $own ($($arg: $type),*) $found;
+        )* }
+    };
+    (@tensors [$operand:ty] $(
+        [$($about:tt)*] $name:ident [$($generics:tt)*] $own:ident ($($arg:ident: $type:ty),*) $found:ty;
+    )*) => {
         /// # Operations
         ///
         /// Each gives what its typed form gives; the pages stand at the functions of the same names.
-        impl $crate::dynamic::AnyTensor {
-            $($methods)*
-        }
-
-        /// # Operations
-        ///
-        /// Each gives what its typed form gives; the pages stand at the functions of the same names.
-        impl $crate::dynamic::AnyStored<'_> {
-            $($methods)*
-        }
+        impl $operand {$(
+            $($about)*
+            #[inline]
+            pub fn $name $($generics)* (&$own $(, $arg: $type)*) -> Result<$found> {
+                $crate::dynamic::AnyOperand::from($own).$name($($arg),*).map($crate::dynamic::view::OfOperands::of)
+            }
+        )*}
     };
 }
 
-pub(super) use {all_seen, on_both, seen};
+pub(super) use on_operands;

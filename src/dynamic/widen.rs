@@ -1,27 +1,32 @@
 //! Fewer types than tensors have: what keeps an operation from being compiled for each of them.
 
-use super::cast::Numbers;
+use ndarray::{Dimension, IxDyn};
+
+use super::array::on_array;
 use super::types::Complex;
-use super::{AnyTensor, Erased};
+use super::{AnyOperand, AnyTensor, Erased};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
+use crate::base::shape::Shape;
+use crate::convert::dense_array;
 use crate::element::{DType, Element, Float, Number};
+use crate::ops::{RunTimeOperand, RunTimeResult, SparseView};
 use crate::pattern::AnyPattern;
 use crate::tensor::Tensor;
 use crate::{dispatch, dispatch_dtype};
 
-/// A tensor in the widest type of its kind, which holds its values exactly and orders them alike.
-pub(super) enum Wide {
+/// An operand in the widest type of its kind, which holds its values exactly and orders them alike.
+pub(super) enum Wide<'a> {
     /// `bool`, of which a stored view keeps the fill.
-    Truth(Erased<bool>),
+    Truth(RunTimeOperand<'a, bool>),
     /// The signed integers, and the unsigned ones that `i64` holds.
-    Signed(Erased<i64>),
+    Signed(RunTimeOperand<'a, i64>),
     /// `u64`.
-    Unsigned(Erased<u64>),
+    Unsigned(RunTimeOperand<'a, u64>),
     /// The floats.
-    Float(Erased<f64>),
+    Float(RunTimeOperand<'a, f64>),
     /// The complex numbers.
-    Complex(Erased<Complex<f64>>),
+    Complex(RunTimeOperand<'a, Complex<f64>>),
 }
 
 /// Runs code on a widened tensor; a complex one takes the other branch.
@@ -39,10 +44,10 @@ macro_rules! on_wide {
 
 pub(super) use on_wide;
 
-impl Wide {
-    /// The tensor widened.
+impl<'a> Wide<'a> {
+    /// The operand widened.
     #[inline]
-    pub(super) fn of(x: &AnyTensor) -> Result<Wide> {
+    pub(super) fn of(x: AnyOperand<'a>) -> Result<Self> {
         Ok(match x.dtype() {
             DType::Bool => Wide::Truth(widened(x)?),
             DType::UInt64 => Wide::Unsigned(widened(x)?),
@@ -52,9 +57,9 @@ impl Wide {
         })
     }
 
-    /// The integers and the truth values of a tensor, in the type of their sums.
+    /// The integers and the truth values of an operand, in the type of their sums.
     #[inline]
-    pub(super) fn of_sums(x: &AnyTensor) -> Result<Wide> {
+    pub(super) fn of_sums(x: AnyOperand<'a>) -> Result<Self> {
         Ok(match x.dtype() {
             DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64 => Wide::Signed(widened(x)?),
             _ => Wide::Unsigned(widened(x)?),
@@ -62,33 +67,70 @@ impl Wide {
     }
 }
 
-/// The tensor in a type that holds all its values; where it has that type already, nothing is copied.
-pub(super) fn widened<U: Element>(x: &AnyTensor) -> Result<Erased<U>> {
+/// The operand in a type that holds all its values; if it has that type, nothing is copied.
+pub(super) fn widened<'a, U: Element>(x: impl Into<AnyOperand<'a>>) -> Result<RunTimeOperand<'a, U>> {
+    let array = match x.into() {
+        AnyOperand::Tensor(x) => return Ok(widened_tensor(x)?.into()),
+        AnyOperand::Stored(x) => {
+            return Ok(RunTimeOperand::Sparse(SparseView { tensor: widened_tensor(x)?, counts_gaps: false }));
+        }
+        AnyOperand::Array(array) => array,
+    };
+    if let Some(same) = array.view() {
+        return Ok(same.into());
+    }
+    on_array!(array, x => {
+        let elements = alloc::collect(x.iter().map(|&value| wider(value)))?;
+        Ok(dense_array(&x.shape().into(), elements).into())
+    })
+}
+
+/// The tensor in a type that holds all its values; if it has that type, nothing is copied.
+pub(super) fn widened_tensor<U: Element>(x: &AnyTensor) -> Result<Erased<U>> {
     fn of<T: Element, U: Element>(x: &Erased<T>) -> Result<Erased<U>> {
         if T::DTYPE == U::DTYPE {
             return Ok(super::retyped(&mut Some(x.clone())));
         }
-        let widen = |value: T| {
-            let number = value.to_number();
-            // A NaN of floats keeps its bits, because a stored view may only move it.
-            let own: Option<&dyn std::any::Any> = if let Number::Real(real) = &number { Some(real) } else { None };
-            let own = own.and_then(|own| own.downcast_ref::<U>()).copied();
-            own.or_else(|| U::from_number(number)).unwrap_or(U::ZERO)
-        };
-        let values = alloc::collect(x.values().iter().map(|&value| widen(value)))?;
-        Ok(Tensor::from_valid(x.pattern().clone(), values, widen(x.fill())))
+        let values = alloc::collect(x.values().iter().map(|&value| wider(value)))?;
+        Ok(Tensor::from_valid(x.pattern().clone(), values, wider(x.fill())))
     }
     super::on_type!(x, x => of(x))
 }
 
+/// A value in a type that holds it.
+fn wider<T: Element, U: Element>(value: T) -> U {
+    let number = value.to_number();
+    // A NaN of floats keeps its bits, because a stored view may only move it.
+    let own: Option<&dyn std::any::Any> = if let Number::Real(real) = &number { Some(real) } else { None };
+    let own = own.and_then(|own| own.downcast_ref::<U>()).copied();
+    own.or_else(|| U::from_number(number)).unwrap_or(U::ZERO)
+}
+
+/// A result with each value changed, and the fill by a function of its own.
+pub(super) fn changed<T: Element, U: Element>(
+    x: RunTimeResult<T>,
+    change: impl Fn(T) -> U,
+    of_fill: impl Fn(T) -> U,
+) -> Result<RunTimeResult<U>> {
+    Ok(match x {
+        RunTimeResult::Tensor(x) => {
+            let values = alloc::collect(x.values().iter().map(|&value| change(value)))?;
+            Tensor::from_valid(x.pattern().clone(), values, of_fill(x.fill())).into()
+        }
+        RunTimeResult::Array(x) => {
+            dense_array(&x.shape().into(), alloc::collect(x.iter().map(|&value| change(value)))?).into()
+        }
+    })
+}
+
 /// Floats rounded to a narrower type of them; `of_nan` keeps the bits of a NaN that was only moved.
-pub(super) fn rounded<G: Float>(x: &Erased<f64>, of_nan: fn(f64) -> G) -> Result<Erased<G>> {
+pub(super) fn rounded<G: Float>(x: RunTimeResult<f64>, of_nan: fn(f64) -> G) -> Result<RunTimeResult<G>> {
     let round = |value: f64| if value.is_nan() { of_nan(value) } else { G::from_f64(value) };
-    let values = alloc::collect(x.values().iter().map(|&value| round(value)))?;
-    let fill = round(x.fill());
-    // A zero that comes of rounding is computed, and has no sign where it is implicit.
-    let fill = if fill == G::ZERO && x.fill() != 0.0 { G::ZERO } else { fill };
-    Ok(Tensor::from_valid(x.pattern().clone(), values, fill))
+    changed(x, round, |fill| {
+        let rounded = round(fill);
+        // A zero that comes of rounding is computed, and has no sign where it is implicit.
+        if rounded == G::ZERO && fill != 0.0 { G::ZERO } else { rounded }
+    })
 }
 
 /// What becomes of an integer that a narrower type does not hold.
@@ -103,12 +145,21 @@ pub(super) enum Beyond {
 }
 
 /// Integers in a narrower type.
-pub(super) fn narrowed<T: Element>(x: &dyn Numbers, beyond: Beyond) -> Result<Erased<T>> {
-    let narrow = |number: Number, coords: &dyn Fn() -> Option<Vec<usize>>| {
+pub(super) fn narrowed<T: Element>(x: &RunTimeResult<i64>, beyond: Beyond) -> Result<RunTimeResult<T>> {
+    let narrow = |value: i64, coords: &dyn Fn() -> Option<Vec<usize>>| {
+        let number = Number::Integer(value.into());
         T::from_number(number).map_or_else(|| out_of_range(number, beyond, coords), Ok)
     };
-    let pattern = x.any_pattern();
-    let fill = || match narrow(x.fill_number(), &|| None) {
+    let x = match x {
+        RunTimeResult::Tensor(x) => x,
+        RunTimeResult::Array(x) => {
+            let element = |(at, &value): (IxDyn, &i64)| narrow(value, &|| Some(at.slice().to_vec()));
+            let elements = alloc::try_collect(x.indexed_iter().map(element))?;
+            return Ok(dense_array(&x.shape().into(), elements).into());
+        }
+    };
+    let pattern = x.pattern();
+    let fill = || match narrow(x.fill(), &|| None) {
         // No position holds it.
         Err(_) if pattern.shape().wide_size() <= pattern.nnz() as u128 => Ok(T::ZERO),
         fill => fill,
@@ -116,10 +167,10 @@ pub(super) fn narrowed<T: Element>(x: &dyn Numbers, beyond: Beyond) -> Result<Er
     if let Beyond::OverflowsOfTwo(_) = beyond {
         fill()?;
     }
-    let value = |entry: usize| narrow(x.number(entry), &|| pattern.coords_of(entry));
-    let values: Vec<T> = alloc::try_collect((0..x.count()).map(value))?;
+    let value = |(entry, &value): (usize, &i64)| narrow(value, &|| pattern.coords_of(entry));
+    let values: Vec<T> = alloc::try_collect(x.values().iter().enumerate().map(value))?;
     let fill = fill()?;
-    Ok(Tensor::from_valid(pattern, values, fill))
+    Ok(Tensor::from_valid(pattern.clone(), values, fill).into())
 }
 
 fn out_of_range<T: Element>(number: Number, beyond: Beyond, coords: &dyn Fn() -> Option<Vec<usize>>) -> Result<T> {
@@ -161,26 +212,54 @@ pub(super) fn is_integer(dtype: DType) -> bool {
 }
 
 /// Whether each value is truthy.
-pub(super) fn truth(x: &AnyTensor) -> Result<Erased<bool>> {
+pub(super) fn truth<'a>(x: impl Into<AnyOperand<'a>>) -> Result<RunTimeOperand<'a, bool>> {
+    let x = x.into();
+    if x.dtype() == DType::Bool {
+        return widened(x);
+    }
+    match x {
+        AnyOperand::Tensor(tensor) | AnyOperand::Stored(tensor) => {
+            Ok(RunTimeOperand::Sparse(SparseView { tensor: truth_of(tensor)?, counts_gaps: !x.is_stored() }))
+        }
+        AnyOperand::Array(x) => on_array!(x, x => {
+            Ok(dense_array(&x.shape().into(), alloc::collect(x.iter().map(|value| value.is_truthy()))?).into())
+        }),
+    }
+}
+
+/// Whether each value of a tensor is truthy.
+pub(super) fn truth_of(x: &AnyTensor) -> Result<Erased<bool>> {
     if let AnyTensor::Bool(x) = x {
         return Ok(x.clone());
     }
     super::on_type!(x, x => x.clone().map_values(Element::is_truthy))
 }
 
-/// Zeros on the pattern of a tensor, for the gradients that read no value of it.
-pub(super) fn zeros(x: &AnyTensor) -> Result<Erased<bool>> {
+/// Zeros in place of an operand, for the gradients that read no value of it.
+pub(super) fn zeros<'a>(x: impl Into<AnyOperand<'a>>) -> Result<RunTimeOperand<'a, bool>> {
+    match x.into() {
+        AnyOperand::Tensor(x) => Ok(zeros_of(x)?.into()),
+        AnyOperand::Stored(x) => Ok(RunTimeOperand::Sparse(SparseView { tensor: zeros_of(x)?, counts_gaps: false })),
+        AnyOperand::Array(x) => {
+            let shape = Shape::from(x.shape());
+            Ok(dense_array(&shape, alloc::zeros(x.len())?).into())
+        }
+    }
+}
+
+/// Zeros on the pattern of a tensor.
+pub(super) fn zeros_of(x: &AnyTensor) -> Result<Erased<bool>> {
     let pattern: AnyPattern = dispatch!(x, x => x.pattern().clone());
     let values = alloc::zeros(pattern.nnz())?;
     Ok(Tensor::from_valid(pattern, values, false))
 }
 
 /// The error for an operation that complex numbers do not have.
-pub(super) fn no_order(operation: &'static str, x: &AnyTensor) -> Error {
-    Error::NoOrder { operation, dtype: x.dtype().name() }
+pub(super) fn no_order<'a>(operation: &'static str, x: impl Into<AnyOperand<'a>>) -> Error {
+    Error::NoOrder { operation, dtype: x.into().dtype().name() }
 }
 
 /// The error for an operation that the element type does not have.
-pub(super) fn not_for(operation: &'static str, x: &AnyTensor, instead: &'static str) -> Error {
-    Error::NoOperation { operation, dtype: x.dtype().name(), instead }
+pub(super) fn not_for<'a>(operation: &'static str, x: impl Into<AnyOperand<'a>>, instead: &'static str) -> Error {
+    Error::NoOperation { operation, dtype: x.into().dtype().name(), instead }
 }

@@ -1,19 +1,19 @@
-//! Operations on two tensors whose types are known at run time only, and their gradients.
+//! Operations on two operands whose types are known at run time only, and their gradients.
 //!
 //! They run on the widest type of a kind, and in one driver for each: of `+ - * / %` on floats the result in `f64`
 //! rounded again is that of the narrower type, which has less than half of the bits; integers that do not fit are an
 //! overflow. Complex numbers run in their own type, because a product of them is rounded on the way.
 
 use super::map::{in_type_of, wide};
-use super::reduce::{no_floats, on_floats};
-use super::view::{AnyStored, View, on_both, seen};
+use super::reduce::on_floats;
+use super::view::{AnyStored, OfOperands, on_operands};
 use super::widen::{Beyond, Wide, bounds, is_integer, not_for, widened, zeros};
-use super::{AnyTensor, Erased};
+use super::{AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
 use crate::element::{DType, Element, Number};
 use crate::ops::chosen::{AnyZip, Chooses, Chosen};
-use crate::ops::{self, Partner, Tolerance};
+use crate::ops::{self, Partner, RunTimeOperand, RunTimeResult, SparseView, Tolerance};
 use crate::pattern::Format;
 use crate::tensor::Tensor;
 
@@ -62,33 +62,49 @@ impl From<Number> for Right<'_> {
     }
 }
 
-/// The operand on the right in the type of the left one.
-enum Side<T> {
-    Tensor(Erased<T>),
-    Number(T),
+/// The right operand of an elementwise operation: an operand of any kind, or a number.
+#[derive(Clone, Copy)]
+pub(crate) enum RightOperand<'a> {
+    Operand(AnyOperand<'a>),
+    Number(Number),
 }
 
-/// Two operands of one element type, and how an operation takes them.
-struct Pair<T> {
-    x: Erased<T>,
-    y: Side<T>,
-    stored: bool,
-}
-
-impl<T: Element> Pair<T> {
-    fn zip<U: Element, const UNITES: bool>(&self, op: Chosen<T, U, UNITES>) -> Result<Erased<U>> {
-        match (&self.y, self.stored) {
-            (Side::Tensor(y), false) => y.zip(&self.x, op),
-            (Side::Tensor(y), true) => y.stored().zip(&self.x.stored(), op),
-            (Side::Number(number), false) => (*number).zip(&self.x, op),
-            (Side::Number(number), true) => (*number).zip(&self.x.stored(), op),
+impl<'a> From<Right<'a>> for RightOperand<'a> {
+    fn from(right: Right<'a>) -> Self {
+        match right {
+            Right::Tensor(tensor) => RightOperand::Operand(tensor.into()),
+            Right::Stored(stored) => RightOperand::Operand(stored.into()),
+            Right::Number(number) => RightOperand::Number(number),
         }
     }
 }
 
-/// The format of a result of several tensors: coordinates, unless all have lanes.
-pub(super) fn common_format(tensors: &[&AnyTensor]) -> Format {
-    let all_have_lanes = tensors.iter().all(|tensor| tensor.format() == Format::Csr);
+/// The operand on the right in the type of the left one.
+enum Side<'a, T: Clone> {
+    Operand(RunTimeOperand<'a, T>),
+    Number(T),
+}
+
+/// Two operands of one element type.
+struct Pair<'a, T: Clone> {
+    x: RunTimeOperand<'a, T>,
+    y: Side<'a, T>,
+}
+
+impl<T: Element> Pair<'_, T> {
+    fn zip<U: Element, const UNITES: bool>(&self, op: Chosen<T, U, UNITES>) -> Result<RunTimeResult<U>> {
+        match &self.y {
+            Side::Operand(y) => y.zip(&self.x, op),
+            Side::Number(number) => (*number).zip(&self.x, op),
+        }
+        .map(Into::into)
+    }
+}
+
+/// The format of a result of several operands: coordinates, unless all tensors have lanes.
+pub(super) fn common_format(operands: &[AnyOperand<'_>]) -> Format {
+    let mut formats = operands.iter().filter_map(|operand| operand.format()).peekable();
+    let all_have_lanes = formats.peek().is_some() && formats.all(|format| format == Format::Csr);
     if all_have_lanes { Format::Csr } else { Format::Coo }
 }
 
@@ -98,10 +114,21 @@ pub(super) fn brought<T: Element>(x: &Erased<T>, format: Format) -> Result<Erase
     Ok(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()))
 }
 
-/// Refuses tensors of different element types.
-pub(super) fn check_types(operation: &'static str, tensors: &[&AnyTensor]) -> Result<()> {
-    let Some(first) = tensors.first() else { return Ok(()) };
-    match tensors.iter().find(|tensor| tensor.dtype() != first.dtype()) {
+/// The operand with its pattern in a format, if it is a tensor.
+pub(super) fn brought_operand<T: Element>(x: RunTimeOperand<'_, T>, format: Format) -> Result<RunTimeOperand<'_, T>> {
+    Ok(match x {
+        RunTimeOperand::Sparse(x) => {
+            let counts_gaps = x.counts_gaps;
+            RunTimeOperand::Sparse(SparseView { tensor: brought(&x.tensor, format)?, counts_gaps })
+        }
+        array => array,
+    })
+}
+
+/// Rejects operands of different element types.
+pub(super) fn check_types(operation: &'static str, operands: &[AnyOperand<'_>]) -> Result<()> {
+    let Some(first) = operands.first() else { return Ok(()) };
+    match operands.iter().find(|operand| operand.dtype() != first.dtype()) {
         None => Ok(()),
         Some(other) => {
             let [left, right] = [first.dtype().name(), other.dtype().name()];
@@ -112,8 +139,8 @@ pub(super) fn check_types(operation: &'static str, tensors: &[&AnyTensor]) -> Re
 
 /// The result of an operation: of the type of its operands, or of a comparison.
 enum Zipped<T> {
-    Same(Erased<T>),
-    Asked(Erased<bool>),
+    Same(RunTimeResult<T>),
+    Asked(RunTimeResult<bool>),
 }
 
 /// An elementwise operation, by its name.
@@ -138,16 +165,19 @@ impl Request {
         Request { operation, same_of_all, is_swapped }
     }
 
-    fn run<T: Chooses>(self, view: View<'_>, x: Erased<T>, right: Right<'_>) -> Result<Zipped<T>> {
-        let lacking = || not_for(self.operation, view.tensor, "cast beforehand");
+    fn run<'a, T: Chooses>(
+        self,
+        view: AnyOperand<'_>,
+        x: RunTimeOperand<'a, T>,
+        (right, format): (RightOperand<'a>, Format),
+    ) -> Result<Zipped<T>> {
+        let lacking = || not_for(self.operation, view, "cast beforehand");
         let op = T::zip_of(self.operation).ok_or_else(lacking)?;
         let y = match right {
-            Right::Tensor(y) | Right::Stored(AnyStored { tensor: y }) => {
-                Side::Tensor(brought(&widened(y)?, view.tensor.format())?)
-            }
-            Right::Number(number) => Side::Number(wide(in_type_of(view.tensor, number)?)),
+            RightOperand::Operand(y) => Side::Operand(brought_operand(widened(y)?, format)?),
+            RightOperand::Number(number) => Side::Number(wide(in_type_of(view.dtype(), number)?)),
         };
-        let (pair, same_of_all) = (Pair { x, y, stored: view.stored }, self.same_of_all.map(wide));
+        let (pair, same_of_all) = (Pair { x, y }, self.same_of_all.map(wide));
         let found = match op {
             AnyZip::Unites(op) => pair.zip(op.with(same_of_all, self.is_swapped)).map(Zipped::Same),
             AnyZip::Meets(op) => pair.zip(op.with(same_of_all, self.is_swapped)).map(Zipped::Same),
@@ -159,34 +189,45 @@ impl Request {
 
 /// The operation of two operands, by its name; with the left one on the right if it is swapped.
 #[inline]
-pub(crate) fn zip(operation: &'static str, left: View<'_>, right: Right<'_>, is_swapped: bool) -> Result<AnyTensor> {
+pub(crate) fn zip(
+    operation: &'static str,
+    left: AnyOperand<'_>,
+    right: RightOperand<'_>,
+    is_swapped: bool,
+) -> Result<AnyValue> {
     if operation == "matmul" {
         return super::product::matmul(left, right);
     }
-    let mut tensors = vec![left.tensor];
-    if let Right::Tensor(y) | Right::Stored(AnyStored { tensor: y }) = right {
-        tensors.push(y);
-        check_types(operation, &tensors)?;
+    let mut operands = vec![left];
+    if let RightOperand::Operand(y) = right {
+        operands.push(y);
+        check_types(operation, &operands)?;
     }
-    let format = common_format(&tensors);
-    let tensor = if left.tensor.format() == format { left.tensor } else { &left.tensor.clone().into_format(format)? };
-    let view = View { tensor, stored: left.stored || matches!(right, Right::Stored(_)) };
-    let request = Request::new(operation, tensor.dtype(), is_swapped);
+    let format = common_format(&operands);
+    let converted;
+    let view = match left.tensor() {
+        Some(x) if x.format() != format => {
+            converted = x.clone().into_format(format)?;
+            if left.is_stored() { AnyOperand::Stored(&converted) } else { AnyOperand::Tensor(&converted) }
+        }
+        _ => left,
+    };
+    let request = Request::new(operation, view.dtype(), is_swapped);
     /// Runs it on elements of one type, and brings results of that type back.
     macro_rules! on {
         ($x:expr, $found:ident => $back:expr) => {
-            match request.run(view, $x, right)? {
+            match request.run(view, $x, (right, format))? {
                 Zipped::Same($found) => $back,
                 Zipped::Asked(asked) => view.found(Ok(asked)),
             }
         };
     }
-    if let AnyTensor::Complex64(x) = tensor {
-        return on!(x.clone(), x => view.found(Ok(x)));
+    if view.dtype() == DType::Complex64 {
+        return on!(widened::<super::types::Complex<f32>>(view)?, x => view.found(Ok(x)));
     }
-    match Wide::of(tensor)? {
+    match Wide::of(view)? {
         Wide::Truth(x) => on!(x, x => view.found(Ok(x))),
-        Wide::Signed(x) => on!(x, x => view.found_integers(&x, Beyond::OverflowsOfTwo(operation))),
+        Wide::Signed(x) => on!(x, x => view.found_integers(Ok(x), Beyond::OverflowsOfTwo(operation))),
         Wide::Unsigned(x) => on!(x, x => view.found(Ok(x))),
         Wide::Float(x) => on!(x, x => view.found_floats(Ok(x))),
         Wide::Complex(x) => on!(x, x => view.found(Ok(x))),
@@ -206,7 +247,27 @@ fn named(operation: &'static str, error: Error) -> Error {
 /// The list of methods.
 macro_rules! zips {
     ($($name:ident)*) => {
-        on_both! {$(
+        zips! { @tensors [AnyTensor] $($name)* }
+        zips! { @tensors [AnyStored<'_>] $($name)* }
+
+        #[allow(clippy::should_implement_trait)] // the names of the typed forms, which return errors
+        impl AnyOperand<'_> {$(
+            #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) with another operand.")]
+            ///
+            /// An array with a sparse operand counts as a tensor that stores every element. The result has the pattern
+            /// of the sparse operand if its fill absorbs the elements of the array. Otherwise it is an array.
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
+                "()); `TypesDiffer`, `NoOperation`: the element types.")]
+            pub fn $name<'r>(self, right: impl Into<AnyOperand<'r>>) -> Result<AnyValue> {
+                zip(stringify!($name), self, RightOperand::Operand(right.into()), false)
+            }
+        )*}
+    };
+    (@tensors [$operand:ty] $($name:ident)*) => {
+        impl $operand {$(
             #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) with another operand.")]
             ///
             /// Of tensors in different formats the result is in coordinates.
@@ -217,7 +278,7 @@ macro_rules! zips {
                 "()); `TypesDiffer`, `NoOperation`: the element types; `Cast`: the number is no value of it.")]
             #[inline]
             pub fn $name<'r>(&self, right: impl Into<Right<'r>>) -> Result<AnyTensor> {
-                zip(stringify!($name), self.view(), right.into(), false)
+                zip(stringify!($name), self.into(), right.into().into(), false).map(OfOperands::of)
             }
         )*}
     };
@@ -228,22 +289,10 @@ zips! {
     bit_and bit_or bit_xor matmul
 }
 
-/// The operand on the right, which is no number.
-fn other_view<'r>(operation: &'static str, right: Right<'r>) -> Result<View<'r>> {
-    match right {
-        Right::Tensor(tensor) => Ok(View { tensor, stored: false }),
-        Right::Stored(AnyStored { tensor }) => Ok(View { tensor, stored: true }),
-        Right::Number(_) => {
-            let why = "a number receives no gradient; make it a tensor".into();
-            Err(Error::Argument { operation, why })
-        }
-    }
-}
-
 /// The list of gradients. If one of both is a view, both are.
 macro_rules! gradients {
     ($($name:ident)*) => {
-        on_both! {$(
+        on_operands! {$(
             #[doc = concat!("The gradients of both operands: see [`", stringify!($name), "`](crate::",
                 stringify!($name), "()).")]
             ///
@@ -251,34 +300,33 @@ macro_rules! gradients {
             ///
             #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
                 "()); `TypesDiffer`, `NoOperation`: the element types.")]
-            #[inline]
             pub fn $name<'r>(
                 &self,
-                other: impl Into<Right<'r>>,
-                upstream: &AnyTensor,
+                other: impl Into<AnyOperand<'r>>,
+                upstream: impl Into<AnyOperand<'r>>,
             ) -> Result<(AnyTensor, AnyTensor)> {
-                let (left, right) = (self.view(), other_view(stringify!($name), other.into())?);
-                let other = right.tensor;
-                check_types(stringify!($name), &[left.tensor, other, upstream])?;
+                let (left, right, upstream) = (self, other.into(), upstream.into());
+                check_types(stringify!($name), &[left, right, upstream])?;
+                let (left, right) = match left.is_stored() || right.is_stored() {
+                    true => (left.stored(), right.stored()),
+                    false => (left, right),
+                };
                 /// Runs it in the type of the floats, because a quotient is rounded more than once.
                 macro_rules! on {
                     ($float:ty) => {{
-                        let (x, y, g) = (widened::<$float>(left.tensor)?, widened(other)?, widened(upstream)?);
-                        let (dx, dy) = match left.stored || right.stored {
-                            true => ops::$name(&x.stored(), &y.stored(), &g)?,
-                            false => ops::$name(&x, &y, &g)?,
-                        };
+                        let (x, y, g) = (widened::<$float>(left)?, widened(right)?, widened(upstream)?);
+                        let (dx, dy) = ops::$name(&x, &y, &g)?;
                         Ok((left.found(Ok(dx))?, right.found(Ok(dy))?))
                     }};
                 }
-                match left.tensor.dtype() {
+                match left.dtype() {
                     DType::Float32 => on!(f32),
                     DType::Float64 => on!(f64),
                     #[cfg(feature = "half")]
                     DType::Float16 => on!(super::types::f16),
                     #[cfg(feature = "half")]
                     DType::BFloat16 => on!(super::types::bf16),
-                    _ => Err(not_for(stringify!($name), left.tensor, super::reduce::FLOATS)),
+                    _ => Err(not_for(stringify!($name), left, super::reduce::FLOATS)),
                 }
             }
         )*}
@@ -290,27 +338,54 @@ gradients! {
     matmul_backward
 }
 
-impl AnyTensor {
+on_operands! {
     /// The gradients of both choices: see [`where_backward`](crate::where_backward()).
     ///
     /// # Errors
     ///
     /// Those of [`where_backward`](crate::where_backward()), and where an element type does not have it.
-    #[inline]
-    pub fn where_backward(
+    pub fn where_backward<'r>(
         &self,
-        yes: &AnyTensor,
-        no: &AnyTensor,
-        upstream: &AnyTensor,
+        yes: impl Into<AnyOperand<'r>>,
+        no: impl Into<AnyOperand<'r>>,
+        upstream: impl Into<AnyOperand<'r>>,
     ) -> Result<(AnyTensor, AnyTensor)> {
-        let condition: Erased<bool> = widened(self)?;
+        let (yes, no) = (yes.into().whole(), no.into().whole());
+        let condition = widened::<bool>(self.whole())?;
         let (of_yes, of_no) = (zeros(yes)?, zeros(no)?);
         on_floats!(upstream, g => {
             let (dyes, dno) = ops::where_backward(&condition, &of_yes, &of_no, g)?;
-            Ok((yes.view().found(Ok(dyes))?, no.view().found(Ok(dno))?))
+            Ok((yes.found(Ok(dyes))?, no.found(Ok(dno))?))
         })
     }
+}
 
+impl AnyOperand<'_> {
+    /// Whether two operands of one element type are equal but for a tolerance: see [`allclose`](crate::allclose()).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`allclose`](crate::allclose()); `TypesDiffer`, `NoOperation`: the element types.
+    pub fn allclose<'r>(self, other: impl Into<AnyOperand<'r>>, tolerance: impl Into<Tolerance>) -> Result<bool> {
+        let (other, tolerance) = (other.into(), tolerance.into());
+        check_types("allclose", &[self, other])?;
+        let format = common_format(&[self, other]);
+        macro_rules! on {
+            ($x:ident, $y:ident) => {
+                ops::allclose(&brought_operand($x, format)?, &brought_operand($y, format)?, tolerance)
+            };
+        }
+        match (Wide::of(self)?, Wide::of(other)?) {
+            (Wide::Signed(x), Wide::Signed(y)) => on!(x, y),
+            (Wide::Unsigned(x), Wide::Unsigned(y)) => on!(x, y),
+            (Wide::Float(x), Wide::Float(y)) => on!(x, y),
+            (Wide::Complex(x), Wide::Complex(y)) => on!(x, y),
+            _ => Err(not_for("allclose", self, "numbers have a distance, and truth is cast to them beforehand")),
+        }
+    }
+}
+
+impl AnyTensor {
     /// Whether two tensors of one element type are equal but for a tolerance: see [`allclose`](crate::allclose()).
     ///
     /// # Errors
@@ -318,48 +393,41 @@ impl AnyTensor {
     /// Those of [`allclose`](crate::allclose()); `TypesDiffer`, `NoOperation`: the element types.
     #[inline]
     pub fn allclose(&self, other: &AnyTensor, tolerance: impl Into<Tolerance>) -> Result<bool> {
-        check_types("allclose", &[self, other])?;
-        let (other, tolerance) = (other.clone().into_format(self.format())?, tolerance.into());
-        match (Wide::of(self)?, Wide::of(&other)?) {
-            (Wide::Signed(x), Wide::Signed(y)) => ops::allclose(&x, &y, tolerance),
-            (Wide::Unsigned(x), Wide::Unsigned(y)) => ops::allclose(&x, &y, tolerance),
-            (Wide::Float(x), Wide::Float(y)) => ops::allclose(&x, &y, tolerance),
-            (Wide::Complex(x), Wide::Complex(y)) => ops::allclose(&x, &y, tolerance),
-            _ => Err(not_for("allclose", self, "numbers have a distance, and truth is cast to them beforehand")),
-        }
+        self.view().allclose(other, tolerance)
     }
 }
 
 /// The product with one number for each place on an axis; a zero gives zero if it is a gradient.
 fn scaled(
-    view: View<'_>,
+    view: AnyOperand<'_>,
     axis: impl crate::base::index::Position,
-    factors: &AnyTensor,
+    factors: AnyOperand<'_>,
     is_gradient: bool,
-) -> Result<AnyTensor> {
-    check_types("scale", &[view.tensor, factors])?;
+) -> Result<AnyValue> {
+    check_types("scale", &[view, factors])?;
     if factors.rank() != 1 {
         return Err(Error::RankMismatch { what: "the list of factors", expected: 1, found: factors.rank() });
     }
     /// Runs it on elements of one type.
     macro_rules! on {
         ($x:expr, $factors:expr) => {{
-            let factors = $factors.to_dense()?.into_dimensionality::<ndarray::Ix1>();
+            let (x, factors) = ($x, $factors);
+            let factors = factors.dense()?.into_dimensionality::<ndarray::Ix1>();
             let factors = factors.expect("factors of rank 1");
-            seen!(view, $x, x => match is_gradient {
-                true => ops::scale_nonzero(x, axis, factors.view()),
-                false => ops::scale(x, axis, factors.view()),
-            })
+            match is_gradient {
+                true => ops::scale_nonzero(&x, axis, factors.view()),
+                false => ops::scale(&x, axis, factors.view()),
+            }
         }};
     }
     let overflows = |error| named("scale", view.of_type(error));
-    if let (AnyTensor::Complex64(x), AnyTensor::Complex64(factors)) = (view.tensor, factors) {
-        return view.found(on!(x.clone(), factors.clone()));
+    if view.dtype() == DType::Complex64 {
+        return view.found(on!(widened::<super::types::Complex<f32>>(view)?, widened(factors)?));
     }
-    match (Wide::of(view.tensor)?, Wide::of(factors)?) {
+    match (Wide::of(view)?, Wide::of(factors)?) {
         (Wide::Truth(x), Wide::Truth(y)) => view.found(on!(x, y)),
         (Wide::Signed(x), Wide::Signed(y)) => {
-            view.found_integers(&on!(x, y).map_err(overflows)?, Beyond::OverflowsOfTwo("scale"))
+            view.found_integers(on!(x, y).map_err(overflows), Beyond::OverflowsOfTwo("scale"))
         }
         (Wide::Unsigned(x), Wide::Unsigned(y)) => view.found(on!(x, y)),
         (Wide::Float(x), Wide::Float(y)) => view.found_floats(on!(x, y)),
@@ -368,16 +436,19 @@ fn scaled(
     }
 }
 
-on_both! {
+on_operands! {
     /// The product with one number for each place on an axis: see [`scale`](crate::scale()).
     ///
     /// # Errors
     ///
     /// Those of [`scale`](crate::scale()); `TypesDiffer`: the element types differ; `RankMismatch`: the factors are no
     /// vector.
-    #[inline]
-    pub fn scale(&self, axis: impl crate::base::index::Position, factors: &AnyTensor) -> Result<AnyTensor> {
-        scaled(self.view(), axis, factors, false)
+    pub fn scale<'r>(
+        &self,
+        axis: impl crate::base::index::Position,
+        factors: impl Into<AnyOperand<'r>>,
+    ) -> Result<AnyTensor> {
+        scaled(self, axis, factors.into(), false)
     }
 
     /// The gradients of the tensor and of the factors of `scale`: `scale` of what comes at the entries, and the sums of
@@ -387,23 +458,25 @@ on_both! {
     ///
     /// `AxisOutOfRange`, `LengthMismatch`, `ShapeMismatch`: the shapes do not go together; `TypesDiffer`,
     /// `NoOperation`: the element types.
-    pub fn scale_backward(
+    pub fn scale_backward<'r>(
         &self,
         axis: impl crate::base::index::Position,
-        factors: &AnyTensor,
-        upstream: &AnyTensor,
+        factors: impl Into<AnyOperand<'r>>,
+        upstream: impl Into<AnyOperand<'r>>,
     ) -> Result<(AnyTensor, AnyTensor)> {
-        let (view, axis) = (self.view(), axis.to_i128());
-        let x = view.tensor;
+        let (x, factors, upstream, axis) = (self.whole(), factors.into().whole(), upstream.into(), axis.to_i128());
         check_types("scale_backward", &[x, factors, upstream])?;
         let axis = normalize_axis(axis, x.rank())?;
         let others: Vec<usize> = (0..x.rank()).filter(|&other| other != axis).collect();
         let at_entries = x.any_backward(upstream, Axes::none())?;
-        let of_x = scaled(View { stored: true, ..at_entries.view() }, axis as i64, factors, true)?;
-        let products = match view.stored {
-            true => at_entries.mul_nonzero(&x.with_fill(Number::Integer(0))?)?,
-            false => upstream.mul_nonzero(x)?,
+        let of_x = scaled(AnyOperand::from(&at_entries).stored(), axis as i64, factors, true)?;
+        let products = match self {
+            AnyOperand::Stored(x) => {
+                AnyOperand::from(&at_entries).mul_nonzero(&x.with_fill(Number::Integer(0))?)?
+            }
+            _ => upstream.mul_nonzero(x)?,
         };
-        Ok((of_x, factors.any_backward(&products.sum(Axes::from(others))?, Axes::none())?))
+        let sums = AnyOperand::from(&products).sum(Axes::from(others))?;
+        Ok((of_x, factors.any_backward(&sums, Axes::none())?))
     }
 }

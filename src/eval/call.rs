@@ -12,8 +12,9 @@ use super::{Argument, Fault, Id, Node, Wrong};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result as Outcome};
 use crate::base::shape::Shape;
-use crate::dynamic::{AnyStored, AnyTensor};
-use crate::element::{DType, Number};
+use crate::dispatch_dtype;
+use crate::dynamic::{AnyOperand, AnyTensor};
+use crate::element::{DType, Element, Number};
 use crate::ops::{GroupLabels, slice_of};
 
 type Found<T> = Result<T, Fault>;
@@ -83,49 +84,10 @@ pub(super) struct Call {
     pub(super) values: Vec<Option<Placed>>,
 }
 
-/// Runs an operation on the tensor that an argument is, or on its entries.
-macro_rules! on_seen {
-    ($call:expr, $place:expr, $x:ident => $body:expr) => {{
-        let call = $call;
-        match $crate::eval::call::Call::seen(call, $place)? {
-            $crate::eval::call::Seen::Whole($x) => call.done($body),
-            $crate::eval::call::Seen::Stored($x) => call.done($body),
-        }
-    }};
-}
-
-/// Runs an operation on the tensors that the first two arguments are; if one is a view of its entries, so is the other.
-macro_rules! on_either {
-    ($call:expr, $x:ident, $y:ident => $body:expr) => {{
-        let (seen, $y) = $call.either()?;
-        match seen {
-            $crate::eval::call::Seen::Whole($x) => $body,
-            $crate::eval::call::Seen::Stored($x) => $body,
-        }
-    }};
-}
-
-pub(super) use {on_either, on_seen};
-
-/// A tensor, or its entries alone.
-pub(super) enum Seen<'a> {
-    Whole(&'a AnyTensor),
-    Stored(AnyStored<'a>),
-}
-
-impl<'a> Seen<'a> {
-    fn tensor(&self) -> &'a AnyTensor {
-        match self {
-            Seen::Whole(tensor) => tensor,
-            Seen::Stored(stored) => stored.tensor(),
-        }
-    }
-}
-
 impl Call {
     /// What an operation found.
-    pub(super) fn done(&self, result: Outcome<AnyTensor>) -> Found<Value> {
-        at(&self.at, result).map(Value::Tensor)
+    pub(super) fn done(&self, result: Outcome<impl Into<Value>>) -> Found<Value> {
+        at(&self.at, result).map(Into::into)
     }
 
     /// The argument that a function cannot do without.
@@ -144,83 +106,81 @@ impl Call {
         self.maybe(place).is_some()
     }
 
-    pub(super) fn seen(&self, place: usize) -> Found<Seen<'_>> {
+    /// The operand that an argument is.
+    pub(super) fn seen(&self, place: usize) -> Found<AnyOperand<'_>> {
         let given = self.given(place)?;
-        match &given.value {
-            Value::Tensor(tensor) => Ok(Seen::Whole(tensor)),
-            Value::Stored(tensor) => Ok(Seen::Stored(tensor.stored())),
-            other => wrong(&given.at, format!("this is {}, and not a tensor", other.kind())),
+        match given.value.operand() {
+            Some(operand) => Ok(operand),
+            None => wrong(&given.at, format!("this is {}, and not a tensor", given.value.kind())),
         }
     }
 
-    /// The tensor that an argument is: what looks at all of it.
+    /// The tensor or array that an argument is: what looks at all of it.
+    pub(super) fn whole(&self, place: usize) -> Found<AnyOperand<'_>> {
+        match self.seen(place)? {
+            AnyOperand::Stored(_) => {
+                let at = &self.given(place)?.at;
+                wrong(at, format!("{} looks at the whole tensor, not at stored(…)", self.name))
+            }
+            whole => Ok(whole),
+        }
+    }
+
+    /// The tensor that an argument is, for a function that has no form for arrays.
     pub(super) fn tensor(&self, place: usize) -> Found<&AnyTensor> {
-        let given = self.given(place)?;
-        match &given.value {
-            Value::Tensor(tensor) => Ok(tensor),
-            Value::Stored(_) => wrong(&given.at, format!("{} looks at the whole tensor, not at stored(…)", self.name)),
-            other => wrong(&given.at, format!("this is {}, and not a tensor", other.kind())),
-        }
+        at(&self.at, self.whole(place)?.sparse(self.name))
     }
 
-    /// The tensor that an argument is, or whose entries it is: what moves elements looks at all of it.
-    pub(super) fn moving(&self, place: usize) -> Found<&AnyTensor> {
-        Ok(self.seen(place)?.tensor())
+    /// The operand that an argument is, or whose entries it is: what moves elements looks at all of it.
+    pub(super) fn moving(&self, place: usize) -> Found<AnyOperand<'_>> {
+        Ok(self.seen(place)?.whole())
     }
 
-    /// The tensors that the first two arguments are, the entries of the first one if one of them is a view.
-    pub(super) fn either(&self) -> Found<(Seen<'_>, &AnyTensor)> {
-        let (x, y) = (self.seen(0)?, self.seen(1)?);
-        let other = y.tensor();
-        Ok(match (x, y) {
-            (Seen::Whole(x), Seen::Stored(_)) => (Seen::Stored(x.stored()), other),
-            (x, _) => (x, other),
-        })
-    }
-
-    /// The element type of the tensor that an argument is.
+    /// The element type of the operand that an argument is.
     pub(super) fn dtype(&self, place: usize) -> Found<DType> {
-        Ok(self.moving(place)?.dtype())
+        Ok(self.seen(place)?.dtype())
     }
 
-    /// The tensors of a list.
-    pub(super) fn tensors(&self, place: usize) -> Found<Vec<&AnyTensor>> {
+    /// The tensors and arrays of a list.
+    pub(super) fn operands(&self, place: usize) -> Found<Vec<AnyOperand<'_>>> {
         let given = self.given(place)?;
-        tensors_of(&given.value, &given.at)
+        operands_of(&given.value, &given.at)
     }
 
-    /// The tensors of a list, or of arguments of their own, and whether one of them is a view of its entries.
-    pub(super) fn factors(&self, place: usize) -> Found<(Vec<&AnyTensor>, bool)> {
+    /// The operands of a list, or of arguments of their own.
+    pub(super) fn factors(&self, place: usize) -> Found<Vec<AnyOperand<'_>>> {
         let given = self.given(place)?;
         let items = match &given.value {
             Value::List(items) => items.as_slice(),
             one => std::slice::from_ref(one),
         };
-        let tensor = |item| match item {
-            &Value::Tensor(ref tensor) | &Value::Stored(ref tensor) => Ok(tensor),
-            other => wrong(&given.at, format!("there is {} in this list of tensors", Value::kind(other))),
-        };
-        let tensors = items.iter().map(tensor).collect::<Found<_>>()?;
-        Ok((tensors, items.iter().any(|item| matches!(item, Value::Stored(_)))))
+        let mut operands = Vec::with_capacity(items.len());
+        for item in items {
+            operands.push(match item.operand() {
+                Some(operand) => operand,
+                None => return wrong(&given.at, format!("there is {} in this list of tensors", item.kind())),
+            });
+        }
+        Ok(operands)
     }
 
-    /// The tensors of lists in a list.
-    pub(super) fn rows(&self, place: usize) -> Found<Vec<Vec<&AnyTensor>>> {
+    /// The operands of lists in a list.
+    pub(super) fn rows(&self, place: usize) -> Found<Vec<Vec<AnyOperand<'_>>>> {
         let given = self.given(place)?;
         match &given.value {
-            Value::List(rows) => rows.iter().map(|row| tensors_of(row, &given.at)).collect(),
+            Value::List(rows) => rows.iter().map(|row| operands_of(row, &given.at)).collect(),
             other => wrong(&given.at, format!("this is {}, and not a list of rows", other.kind())),
         }
     }
 
-    /// The slices that a text says, of a tensor.
-    pub(super) fn slices(&self, place: usize, x: &AnyTensor) -> Found<Vec<SliceInfoElem>> {
+    /// The slices that a text says, of an operand.
+    pub(super) fn slices(&self, place: usize, x: AnyOperand<'_>) -> Found<Vec<SliceInfoElem>> {
         let text = self.text(place)?;
         let parts = super::run::parts(text).map_err(|fault| match fault {
             Fault::Wrong(inner) => Fault::Wrong(Wrong::new(self.at_of(place), inner.message)),
             fault => fault,
         })?;
-        slices(&parts, x.shape(), &self.at)
+        slices(&parts, &x.shape(), &self.at)
     }
 
     pub(super) fn at_of(&self, place: usize) -> Range<usize> {
@@ -292,7 +252,7 @@ impl Call {
         };
         let labels = self.integral(by, "labels")?.into_dimensionality::<Ix1>();
         let labels = labels.or_else(|_| wrong(&given.at, "this is a list of labels, one for each position"))?;
-        let grouping = GroupLabels::of(&labels).group(axis, self.moving(0)?.shape());
+        let grouping = GroupLabels::of(&labels).group(axis, &self.moving(0)?.shape());
         Ok(axes.grouped(at(&given.at, grouping)?))
     }
 
@@ -341,6 +301,7 @@ impl Call {
         let items = match &given.value {
             Value::List(items) => items.as_slice(),
             Value::Tensor(tensor) => return Ok(crate::dynamic::numbers(tensor)),
+            Value::Array(array) => return at(&given.at, array.numbers()),
             one => std::slice::from_ref(one),
         };
         let mut members = Vec::with_capacity(items.len());
@@ -401,13 +362,16 @@ impl Call {
     fn integral(&self, place: usize, what: &str) -> Found<ArrayD<i64>> {
         let given = self.given(place)?;
         match &given.value {
-            Value::Tensor(tensor) => match at(&given.at, dense_integers(tensor))? {
-                Some(integers) => Ok(integers),
-                None => {
-                    let (name, dtype) = (self.name, tensor.dtype());
-                    wrong(&given.at, format!("the {what} of {name} are integers, and not {dtype}"))
+            Value::Tensor(_) | Value::Array(_) => {
+                let operand = self.seen(place)?;
+                match at(&given.at, dense_integers(operand))? {
+                    Some(integers) => Ok(integers),
+                    None => {
+                        let (name, dtype) = (self.name, operand.dtype());
+                        wrong(&given.at, format!("the {what} of {name} are integers, and not {dtype}"))
+                    }
                 }
-            },
+            }
             listed => {
                 let (mut shape, mut positions) = (Vec::new(), Vec::new());
                 flatten(listed, 0, &mut shape, &mut positions, &given.at)?;
@@ -418,27 +382,29 @@ impl Call {
     }
 }
 
-fn tensors_of<'a>(list: &'a Value, at: &Range<usize>) -> Found<Vec<&'a AnyTensor>> {
+fn operands_of<'a>(list: &'a Value, at: &Range<usize>) -> Found<Vec<AnyOperand<'a>>> {
     let Value::List(items) = list else {
         return wrong(at, format!("this is {}, and not a list of tensors", list.kind()));
     };
-    let tensor = |item: &'a Value| match item {
-        Value::Tensor(tensor) => Ok(tensor),
-        other => wrong(at, format!("there is {} in this list of tensors", other.kind())),
+    let operand = |item: &'a Value| match item.operand() {
+        Some(operand) if !operand.is_stored() => Ok(operand),
+        _ => wrong(at, format!("there is {} in this list of tensors", item.kind())),
     };
-    items.iter().map(tensor).collect()
+    items.iter().map(operand).collect()
 }
 
-/// The elements of a tensor, if they are integers.
-fn dense_integers(tensor: &AnyTensor) -> Outcome<Option<ArrayD<i64>>> {
-    match tensor.fill() {
-        Number::Integer(_) if tensor.dtype() != DType::Bool => {}
-        _ => return Ok(None),
+/// The elements of an operand, if they are integers.
+fn dense_integers(operand: AnyOperand<'_>) -> Outcome<Option<ArrayD<i64>>> {
+    if operand.dtype() == DType::Bool
+        || !dispatch_dtype!(operand.dtype(), T => T::ZERO.to_integer().is_some(), else => false)
+    {
+        return Ok(None);
     }
-    match tensor.clone().cast(DType::Int64)? {
-        AnyTensor::Int64(integers) => integers.to_dense().map(Some),
-        _ => Ok(None),
-    }
+    let integers = match operand {
+        AnyOperand::Tensor(x) | AnyOperand::Stored(x) => AnyOperand::from(&x.clone().cast(DType::Int64)?).to_array()?,
+        AnyOperand::Array(x) => x.cast(DType::Int64)?,
+    };
+    Ok(integers.view::<i64>().map(|integers| integers.to_owned()))
 }
 
 /// The integers of lists in lists, and their shape by the first ones.
@@ -542,21 +508,19 @@ pub(super) fn power(
     at_exponent: &Range<usize>,
     place: &Range<usize>,
 ) -> Found<Value> {
-    let Some(view) = base.value.view() else {
+    let Some(view) = base.value.operand() else {
         return wrong(&base.at, format!("this is {}, and not a tensor", base.value.kind()));
     };
     let integer = exponent.integer().and_then(|integer| i32::try_from(integer).ok());
     // An integer of more than 32 bits is none of an integer.
-    let number = || exponent.in_type(view.tensor.dtype()).ok().filter(|number| !matches!(number, Number::Integer(_)));
+    let number = || exponent.in_type(view.dtype()).ok().filter(|number| !matches!(number, Number::Integer(_)));
     let real = || match number().and_then(Number::float) {
         Some(real) => Ok(real),
-        None => wrong(at_exponent, format!("{} is no exponent of {}", exponent.told(), view.tensor.dtype())),
+        None => wrong(at_exponent, format!("{} is no exponent of {}", exponent.told(), view.dtype())),
     };
-    let result = match (integer, view.stored) {
-        (Some(integer), false) => view.tensor.powi(integer),
-        (Some(integer), true) => view.tensor.stored().powi(integer),
-        (None, false) => view.tensor.powf(real()?),
-        (None, true) => view.tensor.stored().powf(real()?),
+    let result = match integer {
+        Some(integer) => view.powi(integer),
+        None => view.powf(real()?),
     };
-    at(place, result).map(Value::Tensor)
+    at(place, result).map(Value::from)
 }

@@ -4,7 +4,7 @@ use super::Fault;
 use super::call::Call;
 use super::run::{at, tensor_of, wrong};
 use super::value::Value;
-use crate::dynamic::AnyTensor;
+use crate::dynamic::AnyArray;
 use crate::element::DType;
 use crate::pattern::Format;
 
@@ -41,7 +41,7 @@ fn repeated(indices: &[Vec<usize>]) -> Option<&Vec<usize>> {
     sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
-/// `array(dtype, shape, values)`: a tensor that stores all of these elements, in row-major order.
+/// `array(dtype, shape, values)`: an array of these elements, in row-major order.
 pub(super) fn array(call: &Call) -> Result<Value, Fault> {
     let Some(dtype) = DType::from_name(call.text(0)?) else {
         return wrong(&call.given(0)?.at, format!("there is no element type {}", call.text(0)?));
@@ -55,5 +55,5 @@ pub(super) fn array(call: &Call) -> Result<Value, Fault> {
         return wrong(&given.at, format!("these are {count} numbers for an array of shape {shape}"));
     }
     let values = call.numbers(2, dtype, count)?;
-    call.done(AnyTensor::of_all(dtype, &shape, &values))
+    call.done(AnyArray::of_all(dtype, &shape, &values))
 }

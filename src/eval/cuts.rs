@@ -3,7 +3,7 @@
 use ndarray::SliceInfoElem;
 
 use super::Fault;
-use super::call::{Call, Seen};
+use super::call::Call;
 use super::options::{median_of, norm_of, quantile_of, var_of};
 use super::table::{self, signature};
 use crate::base::axes::{Axes, normalize_axis};
@@ -154,7 +154,7 @@ pub(super) fn fold(call: &Call) -> Option<PouredFold> {
         "quantile" | "nanquantile" => PouredOptions::Quantile(call.real(1).ok()?, quantile_of(call, 2).ok()?),
         _ => return None,
     };
-    let is_stored = matches!(call.seen(0).ok()?, Seen::Stored(_));
+    let is_stored = call.seen(0).ok()?.is_stored();
     let fold = PouredFold { name: call.name, options, is_stored };
     fold.options.axes().grouping().is_none().then_some(fold)
 }
@@ -183,7 +183,7 @@ pub(super) fn shape_of(call: &Call) -> Option<Shape> {
 /// The move that a call is.
 fn moves(call: &Call) -> Result<Moves, Fault> {
     let x = call.moving(0)?;
-    let lengths: &[usize] = x.shape();
+    let lengths: &[usize] = &x.shape();
     let axis = |place| call.integer::<isize>(place, None);
     let found = match call.name {
         "slice" => moved::sliced(lengths, &call.slices(1, x)?),

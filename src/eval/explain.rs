@@ -9,12 +9,20 @@ use super::table::function;
 use super::value::Value;
 use super::{Fault, Id, Item, Kind, Node, grad};
 use crate::base::error::Error;
-use crate::dynamic::AnyTensor;
+use crate::base::shape::Shape;
+use crate::dynamic::{AnyTensor, AnyValue};
+use crate::element::Number;
+use crate::pattern::Format;
 
-/// A tensor of the same type, shape, format and fill that stores nothing.
-fn without_entries(x: &AnyTensor) -> Option<AnyTensor> {
-    let fill = tensor_of(&Literal::from(x.fill()), x.dtype(), &(0..0)).ok()?;
-    fill.broadcast_to(x.shape().clone()).ok()?.into_format(x.format()).ok()
+/// A tensor of the same type, shape, format and fill that stores nothing. It stands for an array too, so that no
+/// elements are computed.
+fn without_entries(x: &AnyValue) -> Option<AnyTensor> {
+    let (fill, format) = match x {
+        AnyValue::Tensor(x) => (x.fill(), x.format()),
+        AnyValue::Array(_) => (Number::Integer(0), Format::Coo),
+    };
+    let fill = tensor_of(&Literal::from(fill), x.dtype(), &(0..0)).ok()?;
+    fill.broadcast_to(x.shape()).ok()?.into_format(format).ok()
 }
 
 /// Whether values decide on the shape of what a node gives: those of labels that are not written out, and what is there
@@ -48,12 +56,12 @@ fn is_made(node: &Node) -> bool {
 /// what types and shapes say of it; `refused` decides on what an operation refuses. What is `open` is not run.
 fn dry(
     nodes: &[Node],
-    bound: &dyn Fn(&str) -> Option<AnyTensor>,
+    bound: &dyn Fn(&str) -> Option<AnyValue>,
     open: &dyn Fn(&Node) -> bool,
     refused: &dyn Fn(Error) -> Result<(), Error>,
     seen: &mut dyn FnMut(&Node, bool, Option<&Value>),
 ) -> Result<(), Fault> {
-    let empty = |name: &str| bound(name).and_then(|x| without_entries(&x));
+    let empty = |name: &str| bound(name).and_then(|x| without_entries(&x)).map(AnyValue::from);
     let mut machine = Machine::new(nodes, vec![usize::MAX; nodes.len()], &empty);
     for (node, uses) in nodes.iter().zip(uses(nodes)) {
         let is_known = grad::inputs(&node.kind).into_iter().all(|input| machine.values[input].is_some());
@@ -72,14 +80,14 @@ fn dry(
 }
 
 /// Refuses what types and shapes are enough to refuse.
-pub(super) fn check(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Result<(), Fault> {
+pub(super) fn check(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<(), Fault> {
     let open = |node: &Node| is_by_value(node, nodes) || is_made(node);
     let refused = |error| if is_of_shapes(&error) { Err(error) } else { Ok(()) };
     dry(nodes, bound, &open, &refused, &mut |_, _, _| {})
 }
 
 /// What types, shapes and fills tell of each node.
-pub(super) fn known(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Result<Vec<Option<Value>>, Fault> {
+pub(super) fn known(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<Vec<Option<Value>>, Fault> {
     let open = |node: &Node| is_by_value(node, nodes) || is_made(node);
     let refused = |error| if is_of_shapes(&error) { Err(error) } else { Ok(()) };
     let mut known = Vec::with_capacity(nodes.len());
@@ -161,9 +169,14 @@ fn is_of_shapes(error: &Error) -> bool {
 }
 
 /// A line for each step that the result needs. What values alone may refuse is open; what types refuse is wrong.
-pub(super) fn explain(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Result<String, Fault> {
+pub(super) fn explain(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<String, Fault> {
     let (mut text, mut names, mut count) = (String::new(), Vec::<String>::new(), 0);
+    // Whether each node is an array, or is computed from one, so that values may decide on its format.
+    let mut of_arrays: Vec<bool> = Vec::new();
     dry(nodes, bound, &|node| is_by_value(node, nodes), &|_| Ok(()), &mut |node, is_read, value| {
+        let is_array = matches!(&node.kind, Kind::Name(name) if matches!(bound(name), Some(AnyValue::Array(_))));
+        let is_of_array = grad::inputs(&node.kind).into_iter().any(|input| of_arrays[input]) && !is_from_dense(node);
+        of_arrays.push(is_array || is_of_array);
         if !is_read {
             return names.push(String::new());
         }
@@ -171,16 +184,31 @@ pub(super) fn explain(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>)
         if matches!(node.kind, Kind::Number(_) | Kind::Text(_) | Kind::List(_)) {
             return names.push(told);
         }
-        let _ = writeln!(text, "%{count} = {told}{}", facts(value));
+        let format = match (is_array, is_of_array) {
+            (true, _) => Some("dense "),
+            (_, true) => Some(""),
+            _ => None,
+        };
+        let _ = writeln!(text, "%{count} = {told}{}", facts(value, format));
         names.push(format!("%{count}"));
         count += 1;
     })?;
     Ok(text)
 }
 
-fn facts(value: Option<&Value>) -> String {
+/// Whether a node makes a tensor of an array.
+fn is_from_dense(node: &Node) -> bool {
+    matches!(&node.kind, Kind::Call(name, _) if name == "from_dense")
+}
+
+/// The facts about a node, with another format than that of the tensor without entries if one is given.
+fn facts(value: Option<&Value>, format: Option<&str>) -> String {
     match value {
-        Some(Value::Tensor(x)) => format!(": {} {} {}", x.dtype(), x.format().to_string().to_lowercase(), x.shape()),
+        Some(Value::Tensor(x)) => {
+            let own = format!("{} ", x.format().to_string().to_lowercase());
+            format!(": {} {}{}", x.dtype(), format.unwrap_or(&own), x.shape())
+        }
+        Some(Value::Array(x)) => format!(": {} dense {}", x.dtype(), Shape::from(x.shape())),
         Some(Value::Stored(x)) => format!(": entries of {} {}", x.dtype(), x.shape()),
         Some(Value::Number(number)) => format!(": number {}", number.told()),
         _ => ": open".into(),

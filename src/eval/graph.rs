@@ -8,7 +8,7 @@ use super::{Argument, Binary, Fault, Id, Item, Kind, Node, Unary, Wrong};
 use super::{cuts, explain, grad, run, table};
 use crate::base::error::Error;
 use crate::base::shape::Shape;
-use crate::dynamic::AnyTensor;
+use crate::dynamic::{AnyTensor, AnyValue};
 use crate::lazy::shares::Shares;
 use crate::lazy::{Lazy, OfStep};
 
@@ -51,7 +51,7 @@ pub(super) fn graph(
     nodes: &[Node],
     bound: &dyn Fn(&str) -> Option<Bound>,
 ) -> std::result::Result<Lazy<AnyTensor>, Fault> {
-    let known = explain::known(nodes, &|name| bound(name).map(|bound| bound.header))?;
+    let known = explain::known(nodes, &|name| bound(name).map(|bound| bound.header.into()))?;
     let mut graph = Graph { nodes, known, steps: Vec::with_capacity(nodes.len()) };
     for (id, uses) in run::uses(nodes).into_iter().enumerate() {
         let step = match &nodes[id].kind {
@@ -132,7 +132,7 @@ impl Graph<'_> {
     /// Whether a node that is read comes to a tensor.
     fn is_tensor(&self, id: Id) -> bool {
         match (&self.known[id], &self.nodes[id].kind) {
-            (Some(known), _) => matches!(known, Value::Tensor(_)),
+            (Some(known), _) => matches!(known, Value::Tensor(_) | Value::Array(_)),
             (None, Kind::Call(name, _)) => name != "stored",
             (None, kind) => !matches!(kind, Kind::Number(_) | Kind::Text(_) | Kind::Name(_) | Kind::List(_)),
         }
@@ -146,7 +146,7 @@ impl Graph<'_> {
     }
 
     fn shape(&self, id: Id) -> Option<Shape> {
-        self.known[id].as_ref().and_then(Value::view).map(|view| view.tensor.shape().clone())
+        self.known[id].as_ref().and_then(Value::operand).map(|operand| operand.shape())
     }
 
     /// The step that a node is.
@@ -163,8 +163,12 @@ impl Graph<'_> {
         let slices = if parameters == [0] { self.slices(id) } else { None };
         let told = explain::call(&nodes, |name| name.parse::<usize>().ok().map(|at| format!("%{at}")));
         let run = move |inputs: &[&AnyTensor]| {
-            let bound = |name: &str| inputs.get(name.parse::<usize>().ok()?).map(|&x| x.clone());
-            run::evaluate(&nodes, &bound).map_err(|fault| of_run(name, fault))
+            let bound = |name: &str| inputs.get(name.parse::<usize>().ok()?).map(|&x| x.clone().into());
+            match run::evaluate(&nodes, &bound).map_err(|fault| of_run(name, fault))? {
+                AnyValue::Tensor(tensor) => Ok(tensor),
+                // The steps of a graph pass tensors on.
+                AnyValue::Array(array) => array.all_stored(),
+            }
         };
         let step = Lazy::step_of((name, told), &steps, OfStep { shape, shares, is_each, slices }, run);
         match call.and_then(|call| cuts::fold(&call)) {

@@ -28,7 +28,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::base::error::Error;
-use crate::dynamic::AnyTensor;
+use crate::dynamic::{AnyTensor, AnyValue};
 use crate::element::Number;
 use literal::Literal;
 
@@ -243,7 +243,7 @@ struct Node {
 /// let sums = Expression::parse("sum(x * 2, axis=0)")?;
 /// assert_eq!(sums.names(), ["x"]);
 /// let y = sums.evaluate(|_| Some(AnyTensor::from(x.clone())))?;
-/// assert_eq!(y.into_coo::<f64, u64>()?.values(), [6.0, 4.0]);
+/// assert_eq!(y.into_tensor()?.into_coo::<f64, u64>()?.values(), [6.0, 4.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -330,8 +330,8 @@ impl Expression {
     /// assert_eq!(told.lines().nth(1), Some("%1 = mul(%0, %0): float64 coo [2, 3]"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn explain(&self, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<String, Fault> {
-        explain::explain(&self.nodes, &bound).map_err(|fault| self.placed(fault))
+    pub fn explain<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<String, Fault> {
+        explain::explain(&self.nodes, &|name| bound(name).map(Into::into)).map_err(|fault| self.placed(fault))
     }
 
     /// Refuses types and shapes that do not go together, on tensors whose entries need not be there: values decide
@@ -351,8 +351,8 @@ impl Expression {
     /// assert_eq!(refused.to_string(), "axis 2 is out of range for rank 2");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn check(&self, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<(), Fault> {
-        explain::check(&self.nodes, &bound).map_err(|fault| self.placed(fault))
+    pub fn check<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<(), Fault> {
+        explain::check(&self.nodes, &|name| bound(name).map(Into::into)).map_err(|fault| self.placed(fault))
     }
 
     /// The graph of its value, which an engine such as [`Chunks`](crate::lazy::Chunks) may compute in parts. A file
@@ -384,7 +384,7 @@ impl Expression {
         }
     }
 
-    /// Its value, with the tensors that names are bound to. A number becomes a tensor of rank 0.
+    /// Its value, with the tensors and arrays that names are bound to. A number becomes a tensor of rank 0.
     ///
     /// # Errors
     ///
@@ -397,12 +397,13 @@ impl Expression {
     ///
     /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![2.0, 3.0], 0.0)?.with_index::<u64>()?;
     /// let squares = Expression::parse("x ** 2 + 1")?.evaluate(|_| Some(AnyTensor::from(x.clone())))?;
-    /// assert_eq!(squares.into_coo::<f64, u64>()?.to_dense()?, x.to_dense()?.mapv(|x| x * x + 1.0));
-    /// assert_eq!(Expression::parse("1 + 2")?.evaluate(|_| None)?.shape(), &[]);
+    /// let squares = squares.into_tensor()?.into_coo::<f64, u64>()?;
+    /// assert_eq!(squares.to_dense()?, x.to_dense()?.mapv(|x| x * x + 1.0));
+    /// assert_eq!(Expression::parse("1 + 2")?.evaluate(|_| None::<AnyTensor>)?.shape().rank(), 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn evaluate(&self, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<AnyTensor, Fault> {
-        run::evaluate(&self.nodes, &bound).map_err(|fault| self.placed(fault))
+    pub fn evaluate<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<AnyValue, Fault> {
+        run::evaluate(&self.nodes, &|name| bound(name).map(Into::into)).map_err(|fault| self.placed(fault))
     }
 }
 

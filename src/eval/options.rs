@@ -7,7 +7,7 @@ use super::value::Value;
 use crate::base::error::Result as Checked;
 use crate::base::index::check_axes;
 use crate::base::shape::Shape;
-use crate::dynamic::{AnyMatmul, AnyStored, AnyTensor, Right};
+use crate::dynamic::{AnyMatmul, AnyOperand, AnyTensor, AnyValue};
 use crate::element::DType;
 use crate::ops::{Nanmedian, Norm, Quantile, QuantileMethod, TakeMode, Var};
 use crate::tensor::coo::CooTensor;
@@ -43,7 +43,7 @@ pub(super) fn norm_of(call: &Call, axis: usize) -> Result<Norm, Fault> {
 }
 
 /// One of two gradients, by the number that the argument at `place` is.
-pub(super) fn one_of_two(call: &Call, place: usize, both: Checked<(AnyTensor, AnyTensor)>) -> Result<Value, Fault> {
+pub(super) fn one_of_two(call: &Call, place: usize, both: Checked<(AnyValue, AnyValue)>) -> Result<Value, Fault> {
     let is_right = match call.integer(place, Some(0))? {
         0 => false,
         1 => true,
@@ -55,38 +55,38 @@ pub(super) fn one_of_two(call: &Call, place: usize, both: Checked<(AnyTensor, An
 /// The gradient of one of two operands, of which a view makes the other one too.
 pub(super) fn of_two(
     call: &Call,
-    gradients: fn(&AnyTensor, Right<'_>, &AnyTensor) -> Checked<(AnyTensor, AnyTensor)>,
-    of_stored: fn(AnyStored<'_>, Right<'_>, &AnyTensor) -> Checked<(AnyTensor, AnyTensor)>,
+    gradients: fn(AnyOperand<'_>, AnyOperand<'_>, AnyOperand<'_>) -> Checked<(AnyValue, AnyValue)>,
 ) -> Result<Value, Fault> {
-    let (x, y, upstream) = (beside(call, 0, 1)?, beside(call, 1, 0)?, call.tensor(2)?);
+    let (x, y, upstream) = (beside(call, 0, 1)?, beside(call, 1, 0)?, call.whole(2)?);
     let is_view = |place: usize| call.given(place).map(|given| matches!(given.value, Value::Stored(_)));
+    let (x, y) = (AnyOperand::from(&x), AnyOperand::from(&y));
     let both = match is_view(0)? || is_view(1)? {
-        true => of_stored(x.stored(), y.stored().into(), upstream),
-        false => gradients(&x, (&y).into(), upstream),
+        true => gradients(x.stored(), y.stored(), upstream),
+        false => gradients(x, y, upstream),
     };
     one_of_two(call, 3, both)
 }
 
 /// One gradient of several, by the number that the argument at `place` is.
-pub(super) fn one_of(call: &Call, place: usize, all: Checked<Vec<AnyTensor>>) -> Result<Value, Fault> {
+pub(super) fn one_of(call: &Call, place: usize, all: Checked<Vec<AnyValue>>) -> Result<Value, Fault> {
     let mut all = at(&call.at, all)?;
     let wrt: usize = call.integer(place, Some(0))?;
     match wrt < all.len() {
-        true => Ok(Value::Tensor(all.swap_remove(wrt))),
+        true => Ok(all.swap_remove(wrt).into()),
         false => wrong(&call.at, format!("wrt is the number of one of {} tensors", all.len())),
     }
 }
 
-/// One gradient of those of a list of tensors.
-pub(super) fn of_list(
-    call: &Call,
-    gradients: fn(&AnyTensor, isize, &[&AnyTensor]) -> Checked<Vec<AnyTensor>>,
-) -> Result<Value, Fault> {
-    let (tensors, wrt): (_, usize) = (call.tensors(0)?, call.integer(3, Some(0))?);
-    if wrt >= tensors.len() {
-        return wrong(&call.at, format!("wrt is the number of one of {} tensors", tensors.len()));
+/// The gradients of a list of operands along an axis, for an upstream gradient.
+type GradientsOfList = fn(isize, AnyOperand<'_>, &[AnyOperand<'_>]) -> Checked<Vec<AnyValue>>;
+
+/// One gradient of those of a list of operands.
+pub(super) fn of_list(call: &Call, gradients: GradientsOfList) -> Result<Value, Fault> {
+    let (operands, wrt): (_, usize) = (call.operands(0)?, call.integer(3, Some(0))?);
+    if wrt >= operands.len() {
+        return wrong(&call.at, format!("wrt is the number of one of {} tensors", operands.len()));
     }
-    let all = gradients(call.tensor(1)?, call.integer(2, Some(0))?, &tensors);
+    let all = gradients(call.integer(2, Some(0))?, call.whole(1)?, &operands);
     call.done(all.map(|mut all| all.swap_remove(wrt)))
 }
 
@@ -105,10 +105,10 @@ pub(super) fn made(
 
 /// An operand of a gradient: a number beside a tensor stands at the elements of that, unless its own gradient is asked
 /// for.
-pub(super) fn beside(call: &Call, place: usize, other: usize) -> Result<AnyTensor, Fault> {
+pub(super) fn beside(call: &Call, place: usize, other: usize) -> Result<AnyValue, Fault> {
     let is_asked = call.integer::<usize>(3, Some(0))? == place;
-    match (&call.given(place)?.value, &call.given(other)?.value) {
-        (Value::Number(number), Value::Tensor(x) | Value::Stored(x)) if !is_asked => {
+    match (&call.given(place)?.value, call.given(other)?.value.operand()) {
+        (Value::Number(number), Some(x)) if !is_asked => {
             let number = number.in_type(x.dtype()).or_else(|message| wrong(&call.given(place)?.at, message))?;
             at(&call.at, x.constant(number))
         }
@@ -116,25 +116,17 @@ pub(super) fn beside(call: &Call, place: usize, other: usize) -> Result<AnyTenso
     }
 }
 
-/// A tensor or a number beside one, of the type of the other one.
-pub(super) fn choice(call: &Call, place: usize, other: usize) -> Result<AnyTensor, Fault> {
+/// An operand or a number beside one, of the type of the other one.
+pub(super) fn choice(call: &Call, place: usize, other: usize) -> Result<AnyValue, Fault> {
     let given = call.given(place)?;
-    match &given.value {
-        Value::Number(number) => {
-            let dtype = match &call.given(other)?.value {
-                Value::Tensor(tensor) | Value::Stored(tensor) => tensor.dtype(),
-                Value::Number(other) if number.dtype() != other.dtype() => DType::Float64,
-                _ => number.dtype(),
-            };
-            tensor_of(number, dtype, &given.at)
-        }
-        _ => call.moving(place).cloned(),
-    }
-}
-
-/// What each of some tensors stores.
-pub(super) fn views<'a>(tensors: &[&'a AnyTensor]) -> Vec<AnyStored<'a>> {
-    tensors.iter().map(|tensor| tensor.stored()).collect()
+    let Value::Number(number) = &given.value else { return Ok(call.moving(place)?.to_value()) };
+    let other = &call.given(other)?.value;
+    let dtype = match (other, other.operand()) {
+        (_, Some(operand)) => operand.dtype(),
+        (Value::Number(other), _) if number.dtype() != other.dtype() => DType::Float64,
+        _ => number.dtype(),
+    };
+    tensor_of(number, dtype, &given.at).map(Into::into)
 }
 
 /// A product on the mask at `place`, if there is one; the flag behind it asks for the complement.

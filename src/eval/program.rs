@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::run::{check_calls, evaluate_all, tensor_of};
 use super::{Expression, Fault, Id, Kind, Node, Wrong, grad, literal, parse, write};
 use crate::base::error::Error;
-use crate::dynamic::AnyTensor;
+use crate::dynamic::{AnyOperand, AnyTensor, AnyValue};
 use crate::element::{DType, Number};
 use crate::lazy::{HEAD, TEXT};
 use crate::pattern::Format;
@@ -25,7 +25,7 @@ pub struct Input {
     pub dtype: DType,
     /// The format in which the steps take it.
     pub format: Format,
-    /// Whether it stands for an array: all of its elements are stored.
+    /// Whether it stands for an array.
     pub is_array: bool,
     /// The lengths of its axes; none for one that any length fits.
     pub lengths: Vec<Option<usize>>,
@@ -33,10 +33,11 @@ pub struct Input {
 
 impl Input {
     /// Whether a tensor has the element type and the lengths.
-    fn fits(&self, x: &AnyTensor) -> bool {
-        let mut lengths = self.lengths.iter().zip(x.shape().iter());
+    fn fits(&self, x: &AnyValue) -> bool {
+        let shape = x.shape();
+        let mut lengths = self.lengths.iter().zip(shape.iter());
         let fit = |(given, found): (&Option<usize>, &usize)| given.is_none_or(|given| given == *found);
-        self.dtype == x.dtype() && self.lengths.len() == x.rank() && lengths.all(fit)
+        self.dtype == x.dtype() && self.lengths.len() == shape.rank() && lengths.all(fit)
     }
 
     /// The lengths as they are told.
@@ -50,7 +51,7 @@ impl Input {
 ///
 /// The first line is `lacuna program 1`; each further one is a name, `=`, and an expression over the names before it;
 /// the last one is `result`, a list of names. An input is `input("x", "float64", "csr", [2, "?"])`: a name by which it
-/// is bound, element type, format (`"array"` for a tensor that stores all elements), and lengths, of which `"?"` fits
+/// is bound, element type, format (`"array"` for an array), and lengths, of which `"?"` fits
 /// any. A line that begins with `#` is a remark.
 ///
 /// It shows itself as a text, which is the one that it was read from, if a program was written there.
@@ -72,8 +73,8 @@ impl Input {
 /// let day = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![2.0, 3.0], 0.0)?;
 /// let (sums, gradient) = program.run([x.is(&day)])?;
 /// let found = read.run(|_| day.with_index::<u64>().ok().map(AnyTensor::from))?;
-/// assert_eq!(found[0].clone().into_coo::<f64, u32>()?, sums);
-/// assert_eq!(found[1].clone().into_coo::<f64, u32>()?, gradient);
+/// assert_eq!(found[0].clone().into_tensor()?.into_coo::<f64, u32>()?, sums);
+/// assert_eq!(found[1].clone().into_tensor()?.into_coo::<f64, u32>()?, gradient);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -145,11 +146,11 @@ impl Program {
     /// let program = Program::parse(text)?;
     /// let day = CooTensor::new([2], vec![vec![1]], vec![3.0], 0.0)?.with_index::<u64>()?;
     /// let found = program.run(|name| (name == "x").then(|| AnyTensor::from(day.clone())))?;
-    /// assert_eq!(found[1].clone().into_coo::<f64, u64>()?.values(), [6.0]);
-    /// assert_eq!(program.run(|_| None).unwrap_err().to_string(), "run: input \"x\" is not bound");
+    /// assert_eq!(found[1].clone().into_tensor()?.into_coo::<f64, u64>()?.values(), [6.0]);
+    /// assert_eq!(program.run(|_| None::<AnyTensor>).unwrap_err().to_string(), "run: input \"x\" is not bound");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn run(&self, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<Vec<AnyTensor>, Fault> {
+    pub fn run<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<Vec<AnyValue>, Fault> {
         let bound = self.bound(bound)?;
         evaluate_all(&self.graph.nodes, &|name| bound.get(name).cloned()).map_err(|fault| self.graph.placed(fault))
     }
@@ -159,7 +160,7 @@ impl Program {
     /// # Errors
     ///
     /// Those of [`run`](Program::run) that need no entries.
-    pub fn check(&self, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<(), Fault> {
+    pub fn check<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<(), Fault> {
         let bound = self.bound(bound)?;
         self.graph.check(|name| bound.get(name).cloned())
     }
@@ -169,23 +170,26 @@ impl Program {
     /// # Errors
     ///
     /// Those of [`check`](Program::check).
-    pub fn explain(&self, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<String, Fault> {
+    pub fn explain<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<String, Fault> {
         let bound = self.bound(bound)?;
         self.graph.explain(|name| bound.get(name).cloned())
     }
 
     /// The tensors of all inputs.
-    fn bound(&self, bound: impl Fn(&str) -> Option<AnyTensor>) -> Result<HashMap<&str, AnyTensor>, Fault> {
+    fn bound<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<HashMap<&str, AnyValue>, Fault> {
         let refused = |why: String| Fault::Run(Error::Argument { operation: "run", why });
         let mut found = HashMap::new();
         for input in &self.inputs {
-            let x = bound(&input.name).ok_or_else(|| refused(format!("input {:?} is not bound", input.name)))?;
+            let x = bound(&input.name).ok_or_else(|| refused(format!("input {:?} is not bound", input.name)))?.into();
             if !input.fits(&x) {
                 let (name, told, dtype, shape) = (&input.name, input.told(), x.dtype(), x.shape());
                 return Err(refused(format!("input {name:?} is {told}, and not {dtype} {shape}")));
             }
-            let x = x.into_format(input.format)?;
-            found.insert(input.name.as_str(), if input.is_array { x.all_stored()? } else { x });
+            let x = match input.is_array {
+                true => AnyOperand::from(&x).to_array()?.into(),
+                false => x.into_tensor()?.into_format(input.format)?.into(),
+            };
+            found.insert(input.name.as_str(), x);
         }
         Ok(found)
     }

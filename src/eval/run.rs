@@ -10,7 +10,7 @@ use super::value::{Placed, Value};
 use super::{Binary, Fault, Id, Item, Kind, Node, Unary, Wrong, call, grad, parse};
 use crate::base::axes::Axes;
 use crate::base::error::Error;
-use crate::dynamic::{AnyTensor, Right, zip};
+use crate::dynamic::{AnyOperand, AnyTensor, AnyValue, RightOperand, zip};
 use crate::element::{DType, Element, Number};
 use crate::tensor::coo::CooTensor;
 use crate::{base::error::Result as Outcome, dispatch_dtype};
@@ -75,19 +75,19 @@ pub(super) fn uses(nodes: &[Node]) -> Vec<usize> {
 }
 
 /// The value of the last node.
-pub(super) fn evaluate(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Found<AnyTensor> {
+pub(super) fn evaluate(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyValue>) -> Found<AnyValue> {
     last(nodes, bound).and_then(|(value, at)| result(value, &at))
 }
 
 /// The values of the list that the last node is.
-pub(super) fn evaluate_all(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Found<Vec<AnyTensor>> {
+pub(super) fn evaluate_all(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyValue>) -> Found<Vec<AnyValue>> {
     match last(nodes, bound)? {
         (Value::List(values), at) => values.into_iter().map(|value| result(value, &at)).collect(),
         (value, at) => Ok(vec![result(value, &at)?]),
     }
 }
 
-fn last(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Found<(Value, Range<usize>)> {
+fn last(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyValue>) -> Found<(Value, Range<usize>)> {
     let mut machine = Machine::new(nodes, uses(nodes), bound);
     machine.run()?;
     match (nodes.last(), machine.values.pop()) {
@@ -96,11 +96,12 @@ fn last(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyTensor>) -> Found<(Val
     }
 }
 
-/// A value as the tensor that an expression comes to.
-fn result(value: Value, at: &Range<usize>) -> Found<AnyTensor> {
+/// A value as the result of an expression.
+fn result(value: Value, at: &Range<usize>) -> Found<AnyValue> {
     match value {
-        Value::Tensor(tensor) | Value::Stored(tensor) => Ok(tensor),
-        Value::Number(number) => tensor_of(&number, number.dtype(), at),
+        Value::Tensor(tensor) | Value::Stored(tensor) => Ok(tensor.into()),
+        Value::Array(array) => Ok(array.into()),
+        Value::Number(number) => tensor_of(&number, number.dtype(), at).map(Into::into),
         other => wrong(at, format!("{} is no result", other.kind())),
     }
 }
@@ -120,11 +121,11 @@ pub(super) struct Machine<'a> {
     pub(super) values: Vec<Option<Value>>,
     /// How often each value is still read.
     uses: Vec<usize>,
-    bound: &'a dyn Fn(&str) -> Option<AnyTensor>,
+    bound: &'a dyn Fn(&str) -> Option<AnyValue>,
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(nodes: &'a [Node], uses: Vec<usize>, bound: &'a dyn Fn(&str) -> Option<AnyTensor>) -> Self {
+    pub(super) fn new(nodes: &'a [Node], uses: Vec<usize>, bound: &'a dyn Fn(&str) -> Option<AnyValue>) -> Self {
         Machine { nodes, values: Vec::with_capacity(nodes.len()), uses, bound }
     }
 
@@ -154,7 +155,7 @@ impl<'a> Machine<'a> {
             Kind::Number(number) => Value::Number(number.clone()),
             Kind::Text(text) => Value::Text(text.clone()),
             Kind::Name(name) => match (self.bound)(name) {
-                Some(tensor) => Value::Tensor(tensor),
+                Some(value) => value.into(),
                 None => match constant(name) {
                     Some(number) => Value::Number(number),
                     None => return Err(Fault::Wrong(unbound(name, node.at.clone()))),
@@ -186,8 +187,12 @@ impl<'a> Machine<'a> {
                 Some(truth) => Ok(Value::Number(truth_of(!truth))),
                 None => wrong(place, "~ is for bool, integers of a tensor, and true and false"),
             },
-            (Unary::Neg, _) => on_operand(&operand, place, |x| x.neg(), |x| x.neg()),
-            (Unary::Not, _) => on_operand(&operand, place, |x| x.not(), |x| x.not()),
+            (sign, value) => {
+                let Some(x) = value.operand() else {
+                    return wrong(&operand.at, format!("this is {}, and not a tensor", value.kind()));
+                };
+                at(place, if sign == Unary::Neg { x.neg() } else { x.not() }).map(Value::from)
+            }
         }
     }
 
@@ -227,48 +232,50 @@ impl<'a> Machine<'a> {
     fn indexed(&mut self, operand: Id, items: &[Item], upstream: Option<Id>, place: &Range<usize>) -> Found<Value> {
         let operand = self.taken(operand);
         let parts = self.parts(items)?;
-        let Some(view) = operand.value.view() else {
+        let Some(x) = operand.value.operand() else {
             return wrong(&operand.at, format!("{} has no index", operand.value.kind()));
         };
-        let slices: Vec<SliceInfoElem> = call::slices(&parts, view.tensor.shape(), place)?;
-        let found = match upstream.map(|upstream| self.tensor(upstream)).transpose()? {
-            None => view.tensor.slice(&slices),
-            Some(upstream) => view.tensor.slice_backward(&upstream, &slices),
+        let slices: Vec<SliceInfoElem> = call::slices(&parts, &x.shape(), place)?;
+        let found = match upstream.map(|upstream| self.whole(upstream)).transpose()? {
+            None => x.slice(&slices),
+            Some(upstream) => x.slice_backward(&upstream, &slices),
         };
-        at(place, found).map(Value::Tensor)
+        at(place, found).map(Value::from)
     }
 
-    /// The tensor of a node before, or that whose entries it is.
-    fn tensor(&mut self, id: Id) -> Found<AnyTensor> {
+    /// The tensor or array of a node before, or the tensor whose entries it is.
+    fn whole(&mut self, id: Id) -> Found<AnyValue> {
         let given = self.taken(id);
         match given.value {
-            Value::Tensor(tensor) | Value::Stored(tensor) => Ok(tensor),
+            Value::Tensor(tensor) | Value::Stored(tensor) => Ok(tensor.into()),
+            Value::Array(array) => Ok(array.into()),
             other => wrong(&given.at, format!("this is {}, and not a tensor", other.kind())),
         }
     }
 
-    /// The upstream gradient of a tensor itself, on its pattern and in its type.
+    /// The upstream gradient of an operand itself: on the pattern of a tensor, and in its type.
     fn own(&mut self, x: Id, upstream: Id, is_shaped: bool, place: &Range<usize>) -> Found<Value> {
-        let (x, upstream) = (self.tensor(x)?, self.tensor(upstream)?);
-        if !matches!(x.fill(), Number::Real(_)) {
+        let (x, upstream) = (self.whole(x)?, self.whole(upstream)?);
+        if !is_float(x.dtype()) {
             return wrong(place, format!("{} has no gradient; cast it to a type of floats", x.dtype()));
         }
-        let upstream = if is_shaped { upstream.reshape(x.shape().clone()) } else { Ok(upstream) };
+        let upstream = if is_shaped { AnyOperand::from(&upstream).reshape(x.shape()) } else { Ok(upstream) };
         let found = upstream.and_then(|upstream| upstream.cast(x.dtype()));
-        at(place, found.and_then(|upstream| x.any_backward(&upstream, Axes::none()))).map(Value::Tensor)
+        let found = found.and_then(|upstream| AnyOperand::from(&x).any_backward(&upstream, Axes::none()));
+        at(place, found).map(Value::from)
     }
 
-    /// A number everywhere, in the shape and type of a tensor.
+    /// A number everywhere, in the shape and type of an operand.
     fn like(&mut self, x: Id, number: Id, place: &Range<usize>) -> Found<Value> {
-        let (x, number) = (self.tensor(x)?, self.taken(number));
+        let (x, number) = (self.whole(x)?, self.taken(number));
         let number = match &number.value {
             Value::Number(number) => number,
             // A name that stands for a number unless a tensor has it.
-            Value::Tensor(tensor) => return Ok(Value::Tensor(tensor.clone())),
+            bound @ (Value::Tensor(_) | Value::Array(_)) => return Ok(bound.clone()),
             _ => return wrong(&number.at, "this is no number"),
         };
         let one = tensor_of(number, x.dtype(), place)?;
-        at(place, one.broadcast_to(x.shape().clone())).map(Value::Tensor)
+        at(place, one.broadcast_to(x.shape())).map(Value::Tensor)
     }
 
     /// An integer of an index.
@@ -284,19 +291,8 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Runs an operation on a tensor, or on its entries.
-fn on_operand(
-    operand: &Placed,
-    place: &Range<usize>,
-    whole: impl FnOnce(&AnyTensor) -> Outcome<AnyTensor>,
-    stored: impl FnOnce(&crate::dynamic::AnyStored<'_>) -> Outcome<AnyTensor>,
-) -> Found<Value> {
-    let result = match &operand.value {
-        Value::Tensor(tensor) => whole(tensor),
-        Value::Stored(tensor) => stored(&tensor.stored()),
-        other => return wrong(&operand.at, format!("this is {}, and not a tensor", other.kind())),
-    };
-    at(place, result).map(Value::Tensor)
+fn is_float(dtype: DType) -> bool {
+    matches!(dtype, DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64)
 }
 
 fn truth_of(truth: bool) -> Literal {
@@ -336,19 +332,16 @@ fn binary(operator: Binary, left: Placed, right: Placed, place: &Range<usize>) -
 
 /// An elementwise operation of two operands, one of which is a tensor.
 pub(super) fn zipped(operation: &'static str, left: &Placed, right: &Placed, place: &Range<usize>) -> Found<Value> {
-    let result = match (left.value.view(), right.value.view()) {
-        (Some(x), Some(y)) => {
-            let y = if y.stored { Right::Stored(y.tensor.stored()) } else { Right::Tensor(y.tensor) };
-            zip(operation, x, y, false)
-        }
-        (Some(x), None) => zip(operation, x, Right::Number(number_beside(right, x.tensor.dtype())?), false),
-        (None, Some(y)) => zip(operation, y, Right::Number(number_beside(left, y.tensor.dtype())?), true),
+    let result = match (left.value.operand(), right.value.operand()) {
+        (Some(x), Some(y)) => zip(operation, x, RightOperand::Operand(y), false),
+        (Some(x), None) => zip(operation, x, RightOperand::Number(number_beside(right, x.dtype())?), false),
+        (None, Some(y)) => zip(operation, y, RightOperand::Number(number_beside(left, y.dtype())?), true),
         (None, None) => {
             let at_fault = if matches!(left.value, Value::Number(_)) { right } else { left };
             return wrong(&at_fault.at, format!("this is {}, and not a tensor", at_fault.value.kind()));
         }
     };
-    at(place, result).map(Value::Tensor)
+    at(place, result).map(Value::from)
 }
 
 /// The number that stands beside a tensor, in its element type.

@@ -1,14 +1,13 @@
 //! The functions of expressions: the one table of names and arguments.
 
 use super::Fault;
-use super::call::{Call, Seen, on_either, on_seen};
+use super::call::Call;
 use super::options::{
     choice, made, median_of, mode_of, multiplied, norm_of, of_list, of_two, one_of, one_of_two, quantile_of, var_of,
-    views,
 };
 use super::value::Value;
 use crate::base::axes::Axes;
-use crate::dynamic::{AnyMatmul, AnyStored, AnyTensor};
+use crate::dynamic::{AnyMatmul, AnyOperand, AnyTensor};
 use crate::element::DType;
 use crate::ops::{Take, Tolerance};
 use crate::pattern::Format;
@@ -76,52 +75,51 @@ macro_rules! alike {
     (fold $($name:ident)*) => {
         [$(Function { name: stringify!($name), parameters: REDUCTION, stores: false, run: |call| {
             let axes: Axes = call.axes(1, 3)?;
-            on_seen!(call, 0, x => x.$name(&axes))
+            call.done(call.seen(0)?.$name(&axes))
         } }),*]
     };
     (var $($name:ident)*) => {
         [$(Function { name: stringify!($name), parameters: VARIANCE, stores: false, run: |call| {
             let options = var_of(call, 1)?;
-            on_seen!(call, 0, x => x.$name(&options))
+            call.done(call.seen(0)?.$name(&options))
         } }),*]
     };
     (median $($name:ident)*) => {
         [$(Function { name: stringify!($name), parameters: "x axis? keep_dims? even? by?", stores: false, run: |call| {
             let options = median_of(call, 1)?;
-            on_seen!(call, 0, x => x.$name(&options))
+            call.done(call.seen(0)?.$name(&options))
         } }),*]
     };
     (median_backward $($name:ident)*) => {
         [$(Function { name: stringify!($name), parameters: "x upstream axis? keep_dims? even? by?", stores: false, run: |call| {
-            let (upstream, options) = (call.tensor(1)?, median_of(call, 2)?);
-            on_seen!(call, 0, x => x.$name(upstream, &options))
+            let (upstream, options) = (call.whole(1)?, median_of(call, 2)?);
+            call.done(call.seen(0)?.$name(upstream, &options))
         } }),*]
     };
     (quantile $($name:ident)*) => {
         [$(Function { name: stringify!($name), parameters: "x q axis? keep_dims? method? by?", stores: false, run: |call| {
             let (q, options) = (call.real(1)?, quantile_of(call, 2)?);
-            on_seen!(call, 0, x => x.$name(q, &options))
+            call.done(call.seen(0)?.$name(q, &options))
         } }),*]
     };
     (quantile_backward $($name:ident)*) => {
         [$(Function { name: stringify!($name), parameters: "x upstream q axis? keep_dims? method? by?", stores: false, run: |call| {
-            let (upstream, q, options) = (call.tensor(1)?, call.real(2)?, quantile_of(call, 3)?);
-            on_seen!(call, 0, x => x.$name(upstream, q, &options))
+            let (upstream, q, options) = (call.whole(1)?, call.real(2)?, quantile_of(call, 3)?);
+            call.done(call.seen(0)?.$name(upstream, q, &options))
         } }),*]
     };
     (two $($name:ident)*) => {
         [$(Function { name: stringify!($name), parameters: "x y upstream wrt?", stores: false, run: |call| {
-            of_two(call, |x, y, upstream| x.$name(y, upstream), |x, y, upstream| x.$name(y, upstream))
+            of_two(call, |x, y, upstream| x.$name(y, upstream))
         } }),*]
     };
     (pairs $($name:ident)*) => {
         [$(Function { name: stringify!($name), parameters: "x y upstream wrt?", stores: false, run: |call| {
-            let upstream = call.tensor(2)?;
-            on_either!(call, x, y => one_of_two(call, 3, x.$name(y, upstream)))
+            one_of_two(call, 3, call.seen(0)?.$name(call.seen(1)?, call.whole(2)?))
         } }),*]
     };
     (map $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x", stores: false, run: |call| on_seen!(call, 0, x => x.$name()) }),*]
+        [$(Function { name: stringify!($name), parameters: "x", stores: false, run: |call| call.done(call.seen(0)?.$name()) }),*]
     };
     (zip $($name:ident)*) => {
         [$(Function { name: stringify!($name), parameters: "x y", stores: false, run: |call| {
@@ -130,20 +128,20 @@ macro_rules! alike {
     };
     (slope $($name:ident)*) => {
         [$(Function { name: stringify!($name), parameters: "x upstream", stores: false, run: |call| {
-            let upstream = call.tensor(1)?;
-            on_seen!(call, 0, x => x.$name(upstream))
+            let upstream = call.whole(1)?;
+            call.done(call.seen(0)?.$name(upstream))
         } }),*]
     };
     (fold_backward $($name:ident)*) => {
         [$(Function { name: stringify!($name), parameters: GRADIENT, stores: false, run: |call| {
-            let (upstream, axes) = (call.tensor(1)?, call.axes(2, 4)?);
-            on_seen!(call, 0, x => x.$name(upstream, &axes))
+            let (upstream, axes) = (call.whole(1)?, call.axes(2, 4)?);
+            call.done(call.seen(0)?.$name(upstream, &axes))
         } }),*]
     };
     (var_backward $($name:ident)*) => {
         [$(Function { name: stringify!($name), parameters: "x upstream axis? keep_dims? ddof? by?", stores: false, run: |call| {
-            let (upstream, options) = (call.tensor(1)?, var_of(call, 2)?);
-            on_seen!(call, 0, x => x.$name(upstream, &options))
+            let (upstream, options) = (call.whole(1)?, var_of(call, 2)?);
+            call.done(call.seen(0)?.$name(upstream, &options))
         } }),*]
     };
 }
@@ -188,7 +186,7 @@ static SINGLE: &[Function] = single! {
     "stored" "x" |call| Ok(Value::Stored(call.tensor(0)?.clone()));
     "prune" "x" |call| call.done(call.tensor(0)?.prune());
     "cast" "x dtype" |call| match DType::from_name(call.text(1)?) {
-        Some(dtype) => call.done(call.tensor(0)?.clone().cast(dtype)),
+        Some(dtype) => call.done(call.whole(0)?.to_value().cast(dtype)),
         None => super::run::wrong(&call.given(1)?.at, format!("there is no element type {}", call.text(1)?)),
     };
     "with_fill" "x fill" |call| {
@@ -197,37 +195,40 @@ static SINGLE: &[Function] = single! {
     };
     "to_coo" "x" |call| call.done(call.tensor(0)?.clone().into_format(Format::Coo));
     "to_csr" "x" |call| call.done(call.tensor(0)?.clone().into_format(Format::Csr));
-    "from_dense" "x" |call| call.done(call.tensor(0)?.prune());
+    "from_dense" "x" |call| call.done(match call.whole(0)? {
+        AnyOperand::Array(x) => x.from_dense(),
+        tensor => tensor.sparse(call.name).and_then(AnyTensor::prune),
+    });
     "nanmedian_index" "x axis? keep_dims? even? by?" |call| {
         let options = median_of(call, 1)?;
-        on_seen!(call, 0, x => x.nanmedian_index(&options).map(|(_, index)| index))
+        call.done(call.seen(0)?.nanmedian_index(&options).map(|(_, index)| index))
     };
     "norm" "x axis? keep_dims? ord? by?" |call| {
         let options = norm_of(call, 1)?;
-        on_seen!(call, 0, x => x.norm(&options))
+        call.done(call.seen(0)?.norm(&options))
     };
     "norm_backward" "x upstream axis? keep_dims? ord? by?" |call| {
-        let (upstream, options) = (call.tensor(1)?, norm_of(call, 2)?);
-        on_seen!(call, 0, x => x.norm_backward(upstream, &options))
+        let (upstream, options) = (call.whole(1)?, norm_of(call, 2)?);
+        call.done(call.seen(0)?.norm_backward(upstream, &options))
     };
     "topk" "x k axis?" [stores] |call| {
         let (k, axis): (_, isize) = (call.integer(1, None)?, call.integer(2, Some(-1))?);
-        on_seen!(call, 0, x => x.topk(k, axis))
+        call.done(call.seen(0)?.topk(k, axis))
     };
     "topk_index" "x k axis?" [stores] |call| {
         let (k, axis): (_, isize) = (call.integer(1, None)?, call.integer(2, Some(-1))?);
-        on_seen!(call, 0, x => x.topk_index(k, axis).map(|(_, index)| index))
+        call.done(call.seen(0)?.topk_index(k, axis).map(|(_, index)| index))
     };
     "topk_backward" "x upstream k axis?" |call| {
-        let (upstream, k, axis): (_, _, isize) = (call.tensor(1)?, call.integer(2, None)?, call.integer(3, Some(-1))?);
-        on_seen!(call, 0, x => x.topk_backward(upstream, k, axis))
+        let (upstream, k, axis): (_, _, isize) = (call.whole(1)?, call.integer(2, None)?, call.integer(3, Some(-1))?);
+        call.done(call.seen(0)?.topk_backward(upstream, k, axis))
     };
     "argsort" "x axis?" [stores] |call| {
         let axis: isize = call.integer(1, Some(-1))?;
-        on_seen!(call, 0, x => x.argsort(axis))
+        call.done(call.seen(0)?.argsort(axis))
     };
-    "unique" "x" |call| on_seen!(call, 0, x => x.unique().map(|(values, _)| values));
-    "unique_counts" "x" |call| on_seen!(call, 0, x => x.unique().map(|(_, counts)| counts));
+    "unique" "x" |call| call.done(call.seen(0)?.unique().map(|(values, _)| values));
+    "unique_counts" "x" |call| call.done(call.seen(0)?.unique().map(|(_, counts)| counts));
     "eye" "n" [stores] |call| {
         let n = call.integer(0, None)?;
         call.done(made(&[n].into(), || CooTensor::eye(n), || CooTensor::eye_with_index(n)))
@@ -240,12 +241,12 @@ static SINGLE: &[Function] = single! {
         call.done(super::run::tensor_of(number, number.dtype(), &given.at)?.broadcast_to(shape))
     };
     "zeros_like" "x" |call| {
-        let x = call.tensor(0)?;
+        let x = call.whole(0)?;
         call.done(x.isin([], false).and_then(|zeros| zeros.cast(x.dtype())))
     };
     "tensor" "dtype format shape fill indices values" [stores] |call| super::constant::tensor(call);
     "array" "dtype shape values" [stores] |call| super::constant::array(call);
-    "dense" "x" [stores] |call| call.done(call.moving(0)?.all_stored());
+    "dense" "x" [stores] |call| call.done(call.moving(0)?.to_array());
     "random" "shape nnz seed?" [stores] |call| {
         let (shape, nnz, seed) = (call.shape(0)?, call.integer(1, None)?, call.integer(2, Some(0))?);
         let narrow = || CooTensor::random(shape.clone(), nnz, seed);
@@ -255,71 +256,67 @@ static SINGLE: &[Function] = single! {
         let (rtol, atol) = (call.real_or(2, 1e-5)?, call.real_or(3, 1e-8)?);
         let tolerance = Tolerance::within(rtol, atol);
         let tolerance = if call.flag(4)? { tolerance.equal_nan() } else { tolerance };
-        let is_close = call.tensor(0)?.allclose(call.tensor(1)?, tolerance);
+        let is_close = call.whole(0)?.allclose(call.whole(1)?, tolerance);
         let one = |is_close| Ok(AnyTensor::from(CooTensor::full([0usize; 0], is_close)?.with_index::<u64>()?));
         call.done(is_close.and_then(one))
     };
     "isin" "x members invert?" |call| {
         let (invert, dtype) = (call.flag(2)?, call.dtype(0)?);
         let members = call.members(1, dtype)?;
-        on_seen!(call, 0, x => x.isin(&members, invert))
+        call.done(call.seen(0)?.isin(&members, invert))
     };
     "clamp" "x low high" |call| {
         let dtype = call.dtype(0)?;
         let (low, high) = (call.number(1, dtype)?, call.number(2, dtype)?);
-        on_seen!(call, 0, x => x.clamp(low, high))
+        call.done(call.seen(0)?.clamp(low, high))
     };
     "clamp_backward" "x upstream low high" |call| {
-        let (upstream, low, high) = (call.tensor(1)?, call.real(2)?, call.real(3)?);
-        on_seen!(call, 0, x => x.clamp_backward(upstream, low, high))
+        let (upstream, low, high) = (call.whole(1)?, call.real(2)?, call.real(3)?);
+        call.done(call.seen(0)?.clamp_backward(upstream, low, high))
     };
     "powi" "x exponent" |call| {
         let exponent = call.integer(1, None)?;
-        on_seen!(call, 0, x => x.powi(exponent))
+        call.done(call.seen(0)?.powi(exponent))
     };
     "powi_backward" "x upstream exponent" |call| {
-        let (upstream, exponent) = (call.tensor(1)?, call.integer(2, None)?);
-        on_seen!(call, 0, x => x.powi_backward(upstream, exponent))
+        let (upstream, exponent) = (call.whole(1)?, call.integer(2, None)?);
+        call.done(call.seen(0)?.powi_backward(upstream, exponent))
     };
     "powf" "x exponent" |call| {
         let exponent = call.number(1, call.dtype(0)?)?.float().unwrap_or(f64::NAN);
-        on_seen!(call, 0, x => x.powf(exponent))
+        call.done(call.seen(0)?.powf(exponent))
     };
     "powf_backward" "x upstream exponent" |call| {
-        let (upstream, exponent) = (call.tensor(1)?, call.real(2)?);
-        on_seen!(call, 0, x => x.powf_backward(upstream, exponent))
+        let (upstream, exponent) = (call.whole(1)?, call.real(2)?);
+        call.done(call.seen(0)?.powf_backward(upstream, exponent))
     };
     "where_" "condition yes no" |call| {
         let (yes, no) = (choice(call, 1, 2)?, choice(call, 2, 1)?);
-        call.done(call.tensor(0)?.where_(&yes, &no))
+        call.done(call.whole(0)?.where_(&yes, &no))
     };
     "scale" "x axis factors" |call| {
-        let (axis, factors): (isize, _) = (call.integer(1, None)?, call.tensor(2)?);
-        on_seen!(call, 0, x => x.scale(axis, factors))
+        let (axis, factors): (isize, _) = (call.integer(1, None)?, call.whole(2)?);
+        call.done(call.seen(0)?.scale(axis, factors))
     };
     "scale_backward" "x axis factors upstream wrt?" |call| {
-        let (axis, factors, upstream): (isize, _, _) = (call.integer(1, None)?, call.tensor(2)?, call.tensor(3)?);
-        let both = match call.seen(0)? {
-            Seen::Whole(x) => x.scale_backward(axis, factors, upstream),
-            Seen::Stored(x) => x.scale_backward(axis, factors, upstream),
-        };
-        one_of_two(call, 4, both)
+        let (axis, factors, upstream): (isize, _, _) = (call.integer(1, None)?, call.whole(2)?, call.whole(3)?);
+        one_of_two(call, 4, call.seen(0)?.scale_backward(axis, factors, upstream))
     };
     "mask" "x mask" |call| {
-        let mask = call.tensor(1)?;
-        on_seen!(call, 0, x => x.mask(mask))
+        let mask = call.whole(1)?;
+        call.done(call.seen(0)?.mask(mask))
     };
     "without" "x mask" |call| {
-        let mask = call.tensor(1)?;
-        on_seen!(call, 0, x => x.without(mask))
+        let mask = call.whole(1)?;
+        call.done(call.seen(0)?.without(mask))
     };
     "select" "x mask" |call| {
-        let mask = call.tensor(1)?;
-        on_seen!(call, 0, x => x.select(mask))
+        let mask = call.whole(1)?;
+        call.done(call.seen(0)?.select(mask))
     };
     "select_backward" "x upstream mask" |call| {
-        let (upstream, mask) = (call.tensor(1)?, call.tensor(2)?);
-        on_seen!(call, 0, x => x.select_backward(upstream, mask))
+        let (upstream, mask) = (call.whole(1)?, call.whole(2)?);
+        call.done(call.seen(0)?.select_backward(upstream, mask))
     };
     "nonzero" "x" |call| call.done(call.tensor(0)?.nonzero());
     "with_entries" "x indices values" |call| {
@@ -330,62 +327,54 @@ static SINGLE: &[Function] = single! {
     };
     "diag" "x offset?" [stores] |call| call.done(call.tensor(0)?.diag(call.integer(1, Some(0))?));
     "mask_backward" "x upstream mask" |call| {
-        let (upstream, mask) = (call.tensor(1)?, call.tensor(2)?);
-        on_seen!(call, 0, x => x.mask_backward(upstream, mask))
+        let (upstream, mask) = (call.whole(1)?, call.whole(2)?);
+        call.done(call.seen(0)?.mask_backward(upstream, mask))
     };
     "without_backward" "x upstream mask" |call| {
-        let (upstream, mask) = (call.tensor(1)?, call.tensor(2)?);
-        on_seen!(call, 0, x => x.without_backward(upstream, mask))
+        let (upstream, mask) = (call.whole(1)?, call.whole(2)?);
+        call.done(call.seen(0)?.without_backward(upstream, mask))
     };
     "take" "x indices axis? mode?" |call| {
         let (indices, mode) = (call.positions(1)?, mode_of(call, 3)?);
         let taken = Take::at(&indices).mode(mode);
         match call.is_given(2) {
-            false => on_seen!(call, 0, x => x.take(&taken)),
+            false => call.done(call.seen(0)?.take(&taken)),
             true => {
                 let axis: isize = call.integer(2, None)?;
-                on_seen!(call, 0, x => x.take_axis(&taken, axis))
+                call.done(call.seen(0)?.take_axis(&taken, axis))
             }
         }
     };
     "take_axis" "x indices axis mode?" |call| {
         let (indices, mode, axis) = (call.positions(1)?, mode_of(call, 3)?, call.integer::<isize>(2, None)?);
         let taken = Take::at(&indices).mode(mode);
-        on_seen!(call, 0, x => x.take_axis(&taken, axis))
+        call.done(call.seen(0)?.take_axis(&taken, axis))
     };
     "take_backward" "x upstream indices axis? mode?" |call| {
-        let (upstream, indices, mode) = (call.tensor(1)?, call.positions(2)?, mode_of(call, 4)?);
+        let (upstream, indices, mode) = (call.whole(1)?, call.positions(2)?, mode_of(call, 4)?);
         let taken = Take::at(&indices).mode(mode);
         match call.is_given(3) {
-            false => on_seen!(call, 0, x => x.take_backward(upstream, &taken)),
+            false => call.done(call.seen(0)?.take_backward(upstream, &taken)),
             true => {
                 let axis: isize = call.integer(3, None)?;
-                on_seen!(call, 0, x => x.take_axis_backward(upstream, &taken, axis))
+                call.done(call.seen(0)?.take_axis_backward(upstream, &taken, axis))
             }
         }
     };
     "take_axis_backward" "x upstream indices axis mode?" |call| {
-        let (upstream, indices, mode) = (call.tensor(1)?, call.positions(2)?, mode_of(call, 4)?);
+        let (upstream, indices, mode) = (call.whole(1)?, call.positions(2)?, mode_of(call, 4)?);
         let (taken, axis) = (Take::at(&indices).mode(mode), call.integer::<isize>(3, None)?);
-        on_seen!(call, 0, x => x.take_axis_backward(upstream, &taken, axis))
+        call.done(call.seen(0)?.take_axis_backward(upstream, &taken, axis))
     };
     "einsum" "spec tensors*" |call| {
-        let (spec, (tensors, stored)) = (call.text(0)?, call.factors(1)?);
-        call.done(match stored {
-            false => AnyTensor::einsum(spec, &tensors),
-            true => AnyStored::einsum(spec, &views(&tensors)),
-        })
+        call.done(AnyOperand::einsum(call.text(0)?, &call.factors(1)?))
     };
     "einsum_backward" "spec tensors upstream wrt?" |call| {
-        let ((tensors, stored), wrt): (_, usize) = (call.factors(1)?, call.integer(3, Some(0))?);
-        if wrt >= tensors.len() {
-            return super::run::wrong(&call.at, format!("wrt is the number of one of {} tensors", tensors.len()));
+        let (operands, wrt): (_, usize) = (call.factors(1)?, call.integer(3, Some(0))?);
+        if wrt >= operands.len() {
+            return super::run::wrong(&call.at, format!("wrt is the number of one of {} tensors", operands.len()));
         }
-        let (upstream, spec) = (call.tensor(2)?, call.text(0)?);
-        let all = match stored {
-            false => AnyTensor::einsum_backward(upstream, spec, &tensors),
-            true => AnyStored::einsum_backward(upstream, spec, &views(&tensors)),
-        };
+        let all = AnyOperand::einsum_backward(call.whole(2)?, call.text(0)?, &operands);
         call.done(all.map(|mut all| all.swap_remove(wrt)))
     };
     "matmul_with" "x y semiring? mask? complement?" |call| {
@@ -393,106 +382,93 @@ static SINGLE: &[Function] = single! {
         multiplied(call, super::run::at(&call.at, options)?, 3)
     };
     "matmul_on" "x y mask complement?" |call| multiplied(call, AnyMatmul::from(call.tensor(2)?), 2);
-    "outer" "x y" |call| on_either!(call, x, y => call.done(x.outer(y)));
-    "kron" "x y" |call| on_either!(call, x, y => call.done(x.kron(y)));
+    "outer" "x y" |call| call.done(call.seen(0)?.outer(call.seen(1)?));
+    "kron" "x y" |call| call.done(call.seen(0)?.kron(call.seen(1)?));
     "tensordot" "x y left right" |call| {
         let (left, right) = (call.integers::<isize>(2)?, call.integers::<isize>(3)?);
-        on_either!(call, x, y => call.done(x.tensordot(y, &left, &right)))
+        call.done(call.seen(0)?.tensordot(call.seen(1)?, &left, &right))
     };
     "tensordot_backward" "x y upstream left right wrt?" |call| {
         let (left, right) = (call.integers::<isize>(3)?, call.integers::<isize>(4)?);
-        let upstream = call.tensor(2)?;
-        on_either!(call, x, y => one_of_two(call, 5, x.tensordot_backward(y, upstream, &left, &right)))
+        one_of_two(call, 5, call.seen(0)?.tensordot_backward(call.seen(1)?, call.whole(2)?, &left, &right))
     };
     "mttkrp" "x mode factors" [stores] |call| {
         let mode: isize = call.integer(1, None)?;
-        let factors = call.tensors(2)?;
-        on_seen!(call, 0, x => x.mttkrp(mode, &factors))
+        let factors = call.operands(2)?;
+        call.done(call.seen(0)?.mttkrp(mode, &factors))
     };
     "mttkrp_backward" "x mode factors upstream wrt?" |call| {
         let mode: isize = call.integer(1, None)?;
-        let (factors, upstream) = (call.tensors(2)?, call.tensor(3)?);
-        match call.seen(0)? {
-            Seen::Whole(x) => one_of(call, 4, x.mttkrp_backward(mode, &factors, upstream)),
-            Seen::Stored(x) => one_of(call, 4, x.mttkrp_backward(mode, &factors, upstream)),
-        }
+        let (factors, upstream) = (call.operands(2)?, call.whole(3)?);
+        one_of(call, 4, call.seen(0)?.mttkrp_backward(mode, &factors, upstream))
     };
     "ttm" "x matrix axis" [stores] |call| {
-        let (matrix, axis) = (call.tensor(1)?, call.integer::<isize>(2, None)?);
-        on_seen!(call, 0, x => x.ttm(matrix, axis))
+        let (matrix, axis) = (call.whole(1)?, call.integer::<isize>(2, None)?);
+        call.done(call.seen(0)?.ttm(matrix, axis))
     };
     "ttm_backward" "x matrix axis upstream wrt?" |call| {
         let axis: isize = call.integer(2, None)?;
-        let (matrix, upstream) = (call.tensor(1)?, call.tensor(3)?);
-        match call.seen(0)? {
-            Seen::Whole(x) => one_of_two(call, 4, x.ttm_backward(matrix, axis, upstream)),
-            Seen::Stored(x) => one_of_two(call, 4, x.ttm_backward(matrix, axis, upstream)),
-        }
+        let (matrix, upstream) = (call.whole(1)?, call.whole(3)?);
+        one_of_two(call, 4, call.seen(0)?.ttm_backward(matrix, axis, upstream))
     };
     "ttv" "x vector axis" [stores] |call| {
-        let (vector, axis) = (call.tensor(1)?, call.integer::<isize>(2, None)?);
-        on_seen!(call, 0, x => x.ttv(vector, axis))
+        let (vector, axis) = (call.whole(1)?, call.integer::<isize>(2, None)?);
+        call.done(call.seen(0)?.ttv(vector, axis))
     };
     "ttv_backward" "x vector axis upstream wrt?" |call| {
         let axis: isize = call.integer(2, None)?;
-        let (vector, upstream) = (call.tensor(1)?, call.tensor(3)?);
-        match call.seen(0)? {
-            Seen::Whole(x) => one_of_two(call, 4, x.ttv_backward(vector, axis, upstream)),
-            Seen::Stored(x) => one_of_two(call, 4, x.ttv_backward(vector, axis, upstream)),
-        }
+        let (vector, upstream) = (call.whole(1)?, call.whole(3)?);
+        one_of_two(call, 4, call.seen(0)?.ttv_backward(vector, axis, upstream))
     };
     "sddmm" "x l r" |call| {
-        let (l, r) = (call.tensor(1)?, call.tensor(2)?);
-        on_seen!(call, 0, x => x.sddmm(l, r))
+        let (l, r) = (call.whole(1)?, call.whole(2)?);
+        call.done(call.seen(0)?.sddmm(l, r))
     };
     "sddmm_backward" "x l r upstream wrt?" |call| {
-        let (l, r, upstream) = (call.tensor(1)?, call.tensor(2)?, call.tensor(3)?);
-        match call.seen(0)? {
-            Seen::Whole(x) => one_of(call, 4, x.sddmm_backward(l, r, upstream)),
-            Seen::Stored(x) => one_of(call, 4, x.sddmm_backward(l, r, upstream)),
-        }
+        let (l, r, upstream) = (call.whole(1)?, call.whole(2)?, call.whole(3)?);
+        one_of(call, 4, call.seen(0)?.sddmm_backward(l, r, upstream))
     };
-    "pattern_sddmm" "x l r" |call| call.done(call.moving(0)?.pattern_sddmm(call.tensor(1)?, call.tensor(2)?));
+    "pattern_sddmm" "x l r" |call| call.done(call.moving(0)?.pattern_sddmm(call.whole(1)?, call.whole(2)?));
     "pattern_sddmm_backward" "x l r upstream wrt?" |call| {
-        let (l, r, upstream) = (call.tensor(1)?, call.tensor(2)?, call.tensor(3)?);
+        let (l, r, upstream) = (call.whole(1)?, call.whole(2)?, call.whole(3)?);
         one_of_two(call, 4, call.moving(0)?.pattern_sddmm_backward(l, r, upstream))
     };
     "softmax" "x axis?" |call| {
         let axes = call.some_axes(1)?;
-        on_seen!(call, 0, x => x.softmax(axes))
+        call.done(call.seen(0)?.softmax(axes))
     };
     "softmax_backward" "x upstream axis?" |call| {
-        let (upstream, axes) = (call.tensor(1)?, call.some_axes(2)?);
-        on_seen!(call, 0, x => x.softmax_backward(upstream, axes))
+        let (upstream, axes) = (call.whole(1)?, call.some_axes(2)?);
+        call.done(call.seen(0)?.softmax_backward(upstream, axes))
     };
     "log_softmax_backward" "x upstream axis?" |call| {
-        let (upstream, axes) = (call.tensor(1)?, call.some_axes(2)?);
-        on_seen!(call, 0, x => x.log_softmax_backward(upstream, axes))
+        let (upstream, axes) = (call.whole(1)?, call.some_axes(2)?);
+        call.done(call.seen(0)?.log_softmax_backward(upstream, axes))
     };
     "log_softmax" "x axis?" |call| {
         let axes = call.some_axes(1)?;
-        on_seen!(call, 0, x => x.log_softmax(axes))
+        call.done(call.seen(0)?.log_softmax(axes))
     };
     "concat" "tensors axis?" |call| {
-        call.done(AnyTensor::concat(call.integer::<isize>(1, Some(0))?, &call.tensors(0)?))
+        call.done(AnyOperand::concat(call.integer::<isize>(1, Some(0))?, &call.operands(0)?))
     };
     "stack" "tensors axis?" |call| {
-        call.done(AnyTensor::stack(call.integer::<isize>(1, Some(0))?, &call.tensors(0)?))
+        call.done(AnyOperand::stack(call.integer::<isize>(1, Some(0))?, &call.operands(0)?))
     };
     "block" "rows" |call| {
         let rows = call.rows(0)?;
-        let joined = rows.iter().map(|row| AnyTensor::concat(-1, row)).collect::<crate::base::error::Result<Vec<_>>>();
-        call.done(joined.and_then(|rows| AnyTensor::concat(-2, &rows.iter().collect::<Vec<_>>())))
+        let joined = rows.iter().map(|row| AnyOperand::concat(-1, row)).collect::<crate::base::error::Result<Vec<_>>>();
+        call.done(joined.and_then(|rows| AnyOperand::concat(-2, &rows.iter().map(Into::into).collect::<Vec<_>>())))
     };
     "concat_backward" "tensors upstream axis? wrt?" |call| {
-        of_list(call, AnyTensor::concat_backward)
+        of_list(call, |axis, upstream, operands| AnyOperand::concat_backward(upstream, axis, operands))
     };
     "stack_backward" "tensors upstream axis? wrt?" |call| {
-        of_list(call, AnyTensor::stack_backward)
+        of_list(call, |axis, upstream, operands| AnyOperand::stack_backward(upstream, axis, operands))
     };
     "where_backward" "condition yes no upstream wrt?" |call| {
         let (yes, no) = (choice(call, 1, 2)?, choice(call, 2, 1)?);
-        let both = call.tensor(0)?.where_backward(&yes, &no, call.tensor(3)?);
+        let both = call.whole(0)?.where_backward(&yes, &no, call.whole(3)?);
         one_of_two(call, 4, both)
     };
     "slice" "x slices" |call| {
@@ -501,55 +477,55 @@ static SINGLE: &[Function] = single! {
     };
     "slice_backward" "x upstream slices" |call| {
         let x = call.moving(0)?;
-        call.done(x.slice_backward(call.tensor(1)?, &call.slices(2, x)?))
+        call.done(x.slice_backward(call.whole(1)?, &call.slices(2, x)?))
     };
     "flip" "x axis?" |call| call.done(call.moving(0)?.flip(call.some_axes(1)?));
     "flip_backward" "x upstream axis?" |call| {
-        call.done(call.moving(0)?.flip_backward(call.tensor(1)?, call.some_axes(2)?))
+        call.done(call.moving(0)?.flip_backward(call.whole(1)?, call.some_axes(2)?))
     };
     "roll" "x places axis" |call| {
         call.done(call.moving(0)?.roll(call.integer(1, None)?, call.integer::<isize>(2, None)?))
     };
     "roll_backward" "x upstream places axis" |call| {
         let (places, axis) = (call.integer(2, None)?, call.integer::<isize>(3, None)?);
-        call.done(call.moving(0)?.roll_backward(call.tensor(1)?, places, axis))
+        call.done(call.moving(0)?.roll_backward(call.whole(1)?, places, axis))
     };
     "pad" "x widths" |call| call.done(call.moving(0)?.pad(&call.pairs(1)?));
     "pad_backward" "x upstream widths" |call| {
-        call.done(call.moving(0)?.pad_backward(call.tensor(1)?, &call.pairs(2)?))
+        call.done(call.moving(0)?.pad_backward(call.whole(1)?, &call.pairs(2)?))
     };
     "tile" "x times" |call| call.done(call.moving(0)?.tile(&call.integers::<usize>(1)?));
     "tile_backward" "x upstream times" |call| {
-        call.done(call.moving(0)?.tile_backward(call.tensor(1)?, &call.integers::<usize>(2)?))
+        call.done(call.moving(0)?.tile_backward(call.whole(1)?, &call.integers::<usize>(2)?))
     };
     "repeat" "x times axis" |call| {
         call.done(call.moving(0)?.repeat(call.integer(1, None)?, call.integer::<isize>(2, None)?))
     };
     "repeat_backward" "x upstream times axis" |call| {
         let (times, axis) = (call.integer(2, None)?, call.integer::<isize>(3, None)?);
-        call.done(call.moving(0)?.repeat_backward(call.tensor(1)?, times, axis))
+        call.done(call.moving(0)?.repeat_backward(call.whole(1)?, times, axis))
     };
     "broadcast_to" "x shape" |call| call.done(call.moving(0)?.broadcast_to(call.shape(1)?));
     "broadcast_to_backward" "x upstream shape" |call| {
-        call.done(call.moving(0)?.broadcast_to_backward(call.tensor(1)?, call.shape(2)?))
+        call.done(call.moving(0)?.broadcast_to_backward(call.whole(1)?, call.shape(2)?))
     };
-    "reshape_as" "x like" |call| call.done(call.moving(0)?.reshape(call.moving(1)?.shape().clone()));
+    "reshape_as" "x like" |call| call.done(call.moving(0)?.reshape(call.moving(1)?.shape()));
     "reshape" "x shape" |call| call.done(call.moving(0)?.reshape(call.shape(1)?));
     "squeeze" "x axis?" |call| call.done(call.moving(0)?.squeeze(call.some_axes(1)?));
     "squeeze_backward" "x upstream axis?" |call| {
-        call.done(call.moving(0)?.squeeze_backward(call.tensor(1)?, call.some_axes(2)?))
+        call.done(call.moving(0)?.squeeze_backward(call.whole(1)?, call.some_axes(2)?))
     };
     "expand_dims" "x axis" |call| call.done(call.moving(0)?.expand_dims(call.some_axes(1)?));
     "expand_dims_backward" "x upstream axis" |call| {
-        call.done(call.moving(0)?.expand_dims_backward(call.tensor(1)?, call.some_axes(2)?))
+        call.done(call.moving(0)?.expand_dims_backward(call.whole(1)?, call.some_axes(2)?))
     };
     "transpose" "x axes?" |call| match call.is_given(1) {
         false => call.done(call.moving(0)?.transpose()),
         true => call.done(call.moving(0)?.permute_axes(&call.integers::<isize>(1)?)),
     };
     "transpose_backward" "x upstream axes?" |call| match call.is_given(2) {
-        false => call.done(call.moving(0)?.transpose_backward(call.tensor(1)?)),
-        true => call.done(call.moving(0)?.permute_axes_backward(call.tensor(1)?, &call.integers::<isize>(2)?)),
+        false => call.done(call.moving(0)?.transpose_backward(call.whole(1)?)),
+        true => call.done(call.moving(0)?.permute_axes_backward(call.whole(1)?, &call.integers::<isize>(2)?)),
     };
     "permute_axes" "x axes" |call| call.done(call.moving(0)?.permute_axes(&call.integers::<isize>(1)?));
     "move_axis" "x from to" |call| {
@@ -558,18 +534,18 @@ static SINGLE: &[Function] = single! {
     };
     "move_axis_backward" "x upstream from to" |call| {
         let (from, to) = (call.integer::<isize>(2, None)?, call.integer::<isize>(3, None)?);
-        call.done(call.moving(0)?.move_axis_backward(call.tensor(1)?, from, to))
+        call.done(call.moving(0)?.move_axis_backward(call.whole(1)?, from, to))
     };
     "tril" "x offset?" |call| call.done(call.moving(0)?.tril(call.integer(1, Some(0))?));
     "tril_backward" "x upstream offset?" |call| {
-        call.done(call.moving(0)?.tril_backward(call.tensor(1)?, call.integer(2, Some(0))?))
+        call.done(call.moving(0)?.tril_backward(call.whole(1)?, call.integer(2, Some(0))?))
     };
     "triu" "x offset?" |call| call.done(call.moving(0)?.triu(call.integer(1, Some(0))?));
     "triu_backward" "x upstream offset?" |call| {
-        call.done(call.moving(0)?.triu_backward(call.tensor(1)?, call.integer(2, Some(0))?))
+        call.done(call.moving(0)?.triu_backward(call.whole(1)?, call.integer(2, Some(0))?))
     };
     "diagonal" "x offset?" |call| call.done(call.moving(0)?.diagonal(call.integer(1, Some(0))?));
     "diagonal_backward" "x upstream offset?" |call| {
-        call.done(call.moving(0)?.diagonal_backward(call.tensor(1)?, call.integer(2, Some(0))?))
+        call.done(call.moving(0)?.diagonal_backward(call.whole(1)?, call.integer(2, Some(0))?))
     };
 };

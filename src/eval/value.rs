@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::literal::Literal;
-use crate::dynamic::{AnyTensor, View};
+use crate::dynamic::{AnyArray, AnyOperand, AnyTensor, AnyValue};
 
 /// The value of a node.
 #[derive(Debug, Clone)]
@@ -11,6 +11,7 @@ pub(super) enum Value {
     Tensor(AnyTensor),
     /// The entries of a tensor alone.
     Stored(AnyTensor),
+    Array(AnyArray),
     Number(Literal),
     Text(String),
     List(Vec<Value>),
@@ -29,18 +30,41 @@ impl Value {
         match self {
             Value::Tensor(_) => "a tensor",
             Value::Stored(_) => "the entries of a tensor",
+            Value::Array(_) => "an array",
             Value::Number(_) => "a number",
             Value::Text(_) => "a text",
             Value::List(_) => "a list",
         }
     }
 
-    /// The tensor, or its entries, that it is.
-    pub(super) fn view(&self) -> Option<View<'_>> {
+    /// The operand that it is.
+    pub(super) fn operand(&self) -> Option<AnyOperand<'_>> {
         match self {
-            Value::Tensor(tensor) => Some(View { tensor, stored: false }),
-            Value::Stored(tensor) => Some(View { tensor, stored: true }),
+            Value::Tensor(tensor) => Some(AnyOperand::Tensor(tensor)),
+            Value::Stored(tensor) => Some(AnyOperand::Stored(tensor)),
+            Value::Array(array) => Some(AnyOperand::Array(array)),
             _ => None,
+        }
+    }
+}
+
+impl From<AnyTensor> for Value {
+    fn from(tensor: AnyTensor) -> Self {
+        Value::Tensor(tensor)
+    }
+}
+
+impl From<AnyArray> for Value {
+    fn from(array: AnyArray) -> Self {
+        Value::Array(array)
+    }
+}
+
+impl From<AnyValue> for Value {
+    fn from(value: AnyValue) -> Self {
+        match value {
+            AnyValue::Tensor(tensor) => Value::Tensor(tensor),
+            AnyValue::Array(array) => Value::Array(array),
         }
     }
 }

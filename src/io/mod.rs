@@ -87,6 +87,8 @@ pub use options::{ReadOptions, WriteOptions};
 pub use parquet::{Dataset, DatasetWriter, Pieces};
 pub use progress::Progress;
 pub use read::{read, read_coo, read_csr, read_from, read_header, read_slice};
+#[cfg(feature = "dynamic")]
+pub use read::{read_operand, read_operand_from};
 // For the pictures and the manual of the command line: no part of what the library promises.
 #[doc(hidden)]
 pub use save::save;

@@ -76,6 +76,9 @@ pub struct ReadOptions {
     pub progress: Option<Progress>,
     /// Whether nothing but the header is read, for a tensor without entries.
     pub(crate) only_header: bool,
+    /// Whether an array stays one, unless a fill or a format is named.
+    #[cfg(feature = "dynamic")]
+    pub(crate) keeps_arrays: bool,
 }
 
 impl fmt::Debug for ReadOptions {

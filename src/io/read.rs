@@ -10,6 +10,8 @@ use ndarray::SliceInfoElem;
 use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::base::limit::default_limit;
+#[cfg(feature = "dynamic")]
+use crate::dynamic::{AnyArray, AnyValue};
 use crate::dynamic::{AnyTensor, Format, on_type};
 use crate::io::element::FileElement;
 use crate::io::entries::Text;
@@ -48,6 +50,44 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyTensor> 
 /// Not generic, so that it is compiled with the library and not with each program.
 fn read_any(path: &Path, options: &ReadOptions) -> Result<AnyTensor> {
     Content::of_path(path, options, IndexKind::narrowest())?.into_any(options)
+}
+
+/// Reads the file at `path` as an operand of expressions: a `.npy` file is an array, unless the options name a fill or a
+/// format. Any other file is the tensor that [`read`] returns.
+///
+/// # Errors
+///
+/// Those of [`read`].
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::dynamic::AnyValue;
+/// use lacuna::io::{ReadOptions, read_operand};
+///
+/// let array = read_operand("tests/data/titanic.npy", &ReadOptions::default())?;
+/// assert!(matches!(array, AnyValue::Array(_)));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[cfg(feature = "dynamic")]
+pub fn read_operand(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyValue> {
+    let options = ReadOptions { keeps_arrays: true, ..options.clone() };
+    Content::of_path(path.as_ref(), &options, IndexKind::narrowest())?.into_value(&options)
+}
+
+/// Reads a stream as [`read_operand`] does, in the format named or in the one that its first bytes tell.
+///
+/// # Errors
+///
+/// Those of [`read_from`].
+#[cfg(feature = "dynamic")]
+pub fn read_operand_from(
+    mut reader: impl Read,
+    format: impl Into<Option<FileFormat>>,
+    options: &ReadOptions,
+) -> Result<AnyValue> {
+    let options = ReadOptions { keeps_arrays: true, ..options.clone() };
+    content_from(&mut reader, format.into(), &options)?.into_value(&options)
 }
 
 /// The tensor that [`read`] would give, without its entries: its shape, element type, fill and format, told by the
@@ -140,10 +180,13 @@ pub fn read_from(
 }
 
 fn read_any_from(reader: &mut dyn Read, format: Option<FileFormat>, options: &ReadOptions) -> Result<AnyTensor> {
+    content_from(reader, format, options)?.into_any(options)
+}
+
+fn content_from(reader: &mut dyn Read, format: Option<FileFormat>, options: &ReadOptions) -> Result<Content> {
     let mut reader = BufReader::with_capacity(BLOCK, Watched::new(reader, &options.progress));
     let untold = "the first bytes do not tell it";
-    let content = Content::of_stream(&mut reader, (0, format, untold), options, IndexKind::narrowest())?;
-    content.into_any(options)
+    Content::of_stream(&mut reader, (0, format, untold), options, IndexKind::narrowest())
 }
 
 /// Reads the file at `path` as a tensor in coordinate format, of types known at compile time.
@@ -173,6 +216,8 @@ pub fn read_coo<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &Read
     match Content::of_path(path.as_ref(), &options, IndexKind::of::<I>())? {
         Content::Text(tensor, _) => Tensor::from_erased(options.finish_typed::<T>(tensor)?),
         Content::Other(tensor) => tensor.into_coo(),
+        #[cfg(feature = "dynamic")]
+        Content::Array(array) => array.from_dense()?.into_coo(),
     }
 }
 
@@ -207,6 +252,8 @@ pub fn read_csr<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &Read
             Tensor::from_erased(tensor.in_format(Format::Csr, limit)?)
         }
         Content::Other(tensor) => tensor.into_csr(),
+        #[cfg(feature = "dynamic")]
+        Content::Array(array) => array.from_dense()?.into_csr(),
     }
 }
 
@@ -214,6 +261,8 @@ pub fn read_csr<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &Read
 enum Content {
     Text(Text, u64),
     Other(AnyTensor),
+    #[cfg(feature = "dynamic")]
+    Array(AnyArray),
 }
 
 impl Content {
@@ -221,6 +270,17 @@ impl Content {
         match self {
             Content::Text(text, bytes) => options.finish_text(text, bytes),
             Content::Other(tensor) => Ok(tensor),
+            #[cfg(feature = "dynamic")]
+            Content::Array(array) => array.from_dense(),
+        }
+    }
+
+    /// The value of an operand.
+    #[cfg(feature = "dynamic")]
+    fn into_value(self, options: &ReadOptions) -> Result<AnyValue> {
+        match self {
+            Content::Array(array) => Ok(array.into()),
+            tensor => tensor.into_any(options).map(Into::into),
         }
     }
 
@@ -291,6 +351,10 @@ impl Content {
         match format {
             Some(FileFormat::MatrixMarket) => mtx::read(reader, options, index).map(text),
             Some(FileFormat::Tns) => tns::read(reader, options, index).map(text),
+            #[cfg(feature = "dynamic")]
+            Some(FileFormat::Npy) if options.keeps_arrays && options.fill.is_none() && options.format.is_none() => {
+                npy::read_array(&mut &mut *reader, options).map(Content::Array)
+            }
             Some(FileFormat::Npy) => npy::read(&mut &mut *reader, options).map(Content::Other),
             Some(FileFormat::Npz) => {
                 let (head, mut reader) = peek(reader)?;

@@ -70,10 +70,26 @@ impl<Z: Op> Op for Swapped<Z> {
 
 impl<A: Element, B: Element, Z: Zip<A, B>> Zip<B, A> for Swapped<Z> {
     type Out = Z::Out;
+    const UNITES: bool = Z::UNITES;
 
     #[inline(always)]
     fn apply(&self, b: B, a: A) -> Outcome<Z::Out> {
         self.0.apply(a, b)
+    }
+
+    fn of_left_fill(&self, fill: B, other: Option<A>) -> Alone {
+        self.0.of_right_fill(other, fill)
+    }
+
+    fn of_right_fill(&self, other: Option<B>, fill: A) -> Alone {
+        self.0.of_left_fill(fill, other)
+    }
+
+    fn alone(&self, entry: Lone<B, A>) -> Outcome<Z::Out> {
+        self.0.alone(match entry {
+            Lone::Left(b) => Lone::Right(b),
+            Lone::Right(a) => Lone::Left(a),
+        })
     }
 }
 

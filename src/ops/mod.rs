@@ -10,6 +10,8 @@ mod reduce;
 mod select;
 mod zip;
 
+#[cfg(feature = "dynamic")]
+pub(crate) use self::zip::where_run_time;
 pub use self::zip::{
     Choice, Factors, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater,
     greater_equal, less, less_equal, maximum, minimum, mul, mul_backward, mul_nonzero, not_equal, rem, rem_euclid,
@@ -30,16 +32,17 @@ pub use map::{
 };
 pub use methods::Operations;
 pub use operand::Operand;
+#[cfg(feature = "dynamic")]
+pub(crate) use operand::{RunTimeOperand, RunTimeResult, SparseView, not_mixed};
+#[cfg(feature = "dynamic")]
+pub(crate) use product::matmul_with_entries;
 pub use product::{
     Einsum, einsum, einsum_backward, kron, kron_backward, log_softmax, log_softmax_backward, mttkrp, mttkrp_backward,
     outer, outer_backward, softmax, softmax_backward, tensordot, tensordot_backward, ttm, ttm_backward, ttv,
     ttv_backward,
 };
 pub use product::{Matmul, Semiring, matmul, matmul_backward, matmul_with};
-pub(crate) use product::{
-    Pairs, SEMIRINGS, check_factors, dots_at, dots_at_backward, matmul_entries, matmul_with_entries, tensordot_shape,
-    ways,
-};
+pub(crate) use product::{Pairs, SEMIRINGS, check_factors, dots_at, dots_at_backward, tensordot_shape, ways};
 pub(crate) use reduce::fed::{Fed, States};
 pub use reduce::{
     EvenCount, MedianGradient, Nanmedian, Var, all, any, any_backward, argmax, argmin, count_nonzero, max,

@@ -14,5 +14,5 @@ pub(crate) fn backward_take(args: &Backward<Take>) -> Result<(), Failure> {
         Some(axis) => x.take_axis_backward(&upstream, args.forward.at(indices), axis),
     });
     let result = result.map_err(|error| of_gradient(error, &[&args.input.file], &args.grad))?;
-    args.output.emit(&result, args.input.reading.max_memory)
+    args.output.emit(result, args.input.reading.max_memory)
 }

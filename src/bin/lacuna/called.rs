@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use lacuna::Error;
+use lacuna::dynamic::AnyValue;
 use lacuna::eval::{Expression, Fault};
 use lacuna::io::AnyTensor;
 
@@ -14,7 +15,7 @@ use crate::args::{
 #[cfg(feature = "parquet")]
 use crate::chunks::{Bindings, Engine};
 use crate::failure::Failure;
-use crate::input::{File, read};
+use crate::input::{File, read, read_operand};
 
 type Outcome = Result<(), Failure>;
 
@@ -117,9 +118,9 @@ impl Options for Transpose {
     }
 }
 
-/// The value of an expression of tensors `x0`, `x1` and so on.
-fn value(text: &str, tensors: &[AnyTensor]) -> Result<AnyTensor, Fault> {
-    let bound = |name: &str| name.strip_prefix('x').and_then(|at| tensors.get(at.parse::<usize>().ok()?)).cloned();
+/// The value of an expression of operands `x0`, `x1` and so on.
+fn value(text: &str, operands: &[AnyValue]) -> Result<AnyValue, Fault> {
+    let bound = |name: &str| name.strip_prefix('x').and_then(|at| operands.get(at.parse::<usize>().ok()?)).cloned();
     Expression::parse(text)?.evaluate(bound)
 }
 
@@ -131,15 +132,21 @@ fn of_files(fault: Fault, files: &[&Path]) -> Failure {
     }
 }
 
-/// What the call of a function is run on: files, and tensors that stand behind them.
+/// The operands of the call of a function: files, and tensors after them.
 pub(crate) struct Operands<'a> {
     pub(crate) files: Vec<File<'a>>,
     pub(crate) tensors: Vec<AnyTensor>,
+    /// Whether the function has several operands, so that arrays of files stay arrays.
+    pub(crate) are_several: bool,
 }
 
 impl<'a> Operands<'a> {
-    fn files(files: Vec<File<'a>>) -> Self {
-        Operands { files, tensors: Vec::new() }
+    fn one(file: File<'a>) -> Self {
+        Operands { files: vec![file], tensors: Vec::new(), are_several: false }
+    }
+
+    fn several(files: Vec<File<'a>>) -> Self {
+        Operands { files, tensors: Vec::new(), are_several: true }
     }
 
     fn paths(&self) -> Vec<&'a Path> {
@@ -171,10 +178,14 @@ pub(crate) fn emit(
         let expression = Expression::parse(text).map_err(told)?;
         return Engine::new(running, max_memory).emit(&expression, &bound, output, told);
     }
-    let tensors = of.files.iter().map(|file| read(file.path, file.from, &file.options));
-    let tensors = tensors.chain(of.tensors.into_iter().map(Ok)).collect::<Result<Vec<_>, _>>()?;
-    let result = value(text, &tensors).map_err(|fault| of_files(fault, &paths))?;
-    output.emit(&result, max_memory)
+    let operand = |file: &File<'_>| match of.are_several {
+        true => read_operand(file.path, file.from, &file.options),
+        false => read(file.path, file.from, &file.options).map(AnyValue::from),
+    };
+    let operands = of.files.iter().map(operand).chain(of.tensors.iter().cloned().map(|tensor| Ok(tensor.into())));
+    let operands = operands.collect::<Result<Vec<_>, _>>()?;
+    let result = value(text, &operands).map_err(|fault| of_files(fault, &paths))?;
+    output.emit(result, max_memory)
 }
 
 /// The first tensor, or its entries.
@@ -193,12 +204,12 @@ pub(crate) fn plain(name: &str, args: &ElementwiseArgs) -> Outcome {
 
 fn of_first(name: &str, options: &impl Options, input: &Input, running: &Running, output: &Output) -> Outcome {
     let text = format!("{name}({}{})", operand(options.stored_only()), options.arguments());
-    emit(&text, Operands::files(vec![input.named()]), running, input.reading.max_memory, output)
+    emit(&text, Operands::one(input.named()), running, input.reading.max_memory, output)
 }
 
-/// Another file, with the options of the first.
-fn read_too(reading: &Reading, path: &Path) -> Result<AnyTensor, Failure> {
-    read(path, reading.from, &reading.options())
+/// A file of several, with the options of the first.
+fn read_too(reading: &Reading, path: &Path) -> Result<AnyValue, Failure> {
+    read_operand(path, reading.from, &reading.options())
 }
 
 pub(crate) fn zip((name, args): (&str, &ZipArgs)) -> Outcome {
@@ -219,7 +230,7 @@ fn of_two(args: &ZipArgs, others: &[&Path], text: impl Fn(&str, &str) -> String)
     let mut files: Vec<File<'_>> = paths.map(|path| args.input.reading.file(path)).collect();
     files.extend(others.iter().map(|path| args.input.beside(path)));
     let text = text(operand(args.stored_only), right(&args.right));
-    emit(&text, Operands::files(files), &args.running, args.input.reading.max_memory, &args.output)
+    emit(&text, Operands::several(files), &args.running, args.input.reading.max_memory, &args.output)
 }
 
 pub(crate) fn matmul(args: &MatmulArgs) -> Outcome {
@@ -242,7 +253,7 @@ fn paths(files: &[PathBuf]) -> Vec<&Path> {
 
 /// Some files, to be read.
 fn all<'a>(reading: &Reading, files: &'a [PathBuf]) -> Operands<'a> {
-    Operands::files(files.iter().map(|file| reading.file(file)).collect())
+    Operands::several(files.iter().map(|file| reading.file(file)).collect())
 }
 
 /// A list of the names of so many tensors, or of their entries.
@@ -271,40 +282,40 @@ pub(crate) fn of_gradient(error: Error, files: &[&Path], grad: &Path) -> Failure
     }
 }
 
-fn gradient(text: &str, tensors: &[AnyTensor], files: &[&Path], grad: &Path) -> Result<AnyTensor, Failure> {
-    value(text, tensors).map_err(|fault| match fault {
+fn gradient(text: &str, operands: &[AnyValue], files: &[&Path], grad: &Path) -> Result<AnyValue, Failure> {
+    value(text, operands).map_err(|fault| match fault {
         Fault::Run(error) => of_gradient(error, files, grad),
         Fault::Wrong(wrong) => Failure::of_files(files, wrong.message()),
     })
 }
 
 pub(crate) fn backward<A: clap::Args + Options>((name, args): (&str, &Backward<A>)) -> Outcome {
-    let tensors = [args.input.read()?, args.input.read_beside(&args.grad, None)?];
+    let operands = [args.input.read()?.into(), args.input.read_beside(&args.grad, None)?.into()];
     let text = format!("{name}_backward({}, x1{})", operand(args.forward.stored_only()), args.forward.arguments());
-    let result = gradient(&text, &tensors, &[&args.input.file], &args.grad)?;
-    args.output.emit(&result, args.input.reading.max_memory)
+    let result = gradient(&text, &operands, &[&args.input.file], &args.grad)?;
+    args.output.emit(result, args.input.reading.max_memory)
 }
 
 pub(crate) fn backward_zip((name, args): (&str, &BackwardZipArgs)) -> Outcome {
     let reading = &args.input.reading;
     let other = args.right.file();
-    let mut tensors = vec![args.input.read()?];
-    tensors.extend(other.map(|path| read_too(reading, path)).transpose()?);
-    tensors.push(args.input.read_beside(&args.grad, None)?);
-    let (left, upstream) = (operand(args.stored_only), tensors.len() - 1);
+    let mut operands = vec![read_too(reading, &args.input.file)?];
+    operands.extend(other.map(|path| read_too(reading, path)).transpose()?);
+    operands.push(args.input.operand_beside(&args.grad)?);
+    let (left, upstream) = (operand(args.stored_only), operands.len() - 1);
     let text = format!("{name}_backward({left}, {}, x{upstream}, wrt={})", right(&args.right), args.wrt);
     let files: Vec<&Path> = [args.input.file.as_path()].into_iter().chain(other).collect();
-    args.output.emit(&gradient(&text, &tensors, &files, &args.grad)?, reading.max_memory)
+    args.output.emit(gradient(&text, &operands, &files, &args.grad)?, reading.max_memory)
 }
 
 /// The gradient of one of several files; `text` writes the call with the name of the upstream gradient.
 fn of_several(args: &BackwardFiles, text: impl Fn(&str) -> String) -> Outcome {
-    let mut tensors =
+    let mut operands =
         args.files.iter().map(|file| read_too(&args.reading, file)).collect::<Result<Vec<_>, Failure>>()?;
-    let upstream = format!("x{}", tensors.len());
-    tensors.push(read(&args.grad, None, &args.reading.beside())?);
-    let result = gradient(&text(&upstream), &tensors, &paths(&args.files), &args.grad)?;
-    args.output.emit(&result, args.reading.max_memory)
+    let upstream = format!("x{}", operands.len());
+    operands.push(read_operand(&args.grad, None, &args.reading.beside())?);
+    let result = gradient(&text(&upstream), &operands, &paths(&args.files), &args.grad)?;
+    args.output.emit(result, args.reading.max_memory)
 }
 
 pub(crate) fn backward_join((name, args): (&str, &BackwardJoinArgs)) -> Outcome {

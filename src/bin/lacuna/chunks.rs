@@ -64,7 +64,7 @@ impl Engine {
             error => told(Fault::Run(error)),
         };
         let Some(path) = output.output.as_deref().filter(|path| is_table(path, output)) else {
-            return output.emit(&on.collect().map_err(failed)?, Some(self.memory));
+            return output.emit(on.collect().map_err(failed)?, Some(self.memory));
         };
         on.sink_any(path, &write_options(path, &output.writing)).map_err(failed)?;
         tell_table(path, output).map_err(|error| Failure::of_target(path, error))?

@@ -10,7 +10,7 @@ use crate::args::EvalArgs;
 #[cfg(feature = "parquet")]
 use crate::chunks::{Bindings, Engine};
 use crate::failure::Failure;
-use crate::input::{File, read};
+use crate::input::{File, read_operand};
 use crate::lines;
 use crate::names::can_be_read_again;
 use crate::output::print;
@@ -35,15 +35,15 @@ pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
     if args.running.is_in_chunks() {
         return in_chunks(&expression, &named, args);
     }
-    let mut tensors = HashMap::new();
+    let mut operands = HashMap::new();
     for (name, file) in named {
-        tensors.insert(name, read(file.path, file.from, &file.options)?);
+        operands.insert(name, read_operand(file.path, file.from, &file.options)?);
     }
     if args.explain {
-        return print(expression.explain(|name| tensors.get(name).cloned()).map_err(told)?.as_bytes());
+        return print(expression.explain(|name| operands.get(name).cloned()).map_err(told)?.as_bytes());
     }
-    let result: AnyTensor = expression.evaluate(|name| tensors.get(name).cloned()).map_err(told)?;
-    args.output.emit(&result, args.reading.max_memory)
+    let result = expression.evaluate(|name| operands.get(name).cloned()).map_err(told)?;
+    args.output.emit(result, args.reading.max_memory)
 }
 
 fn lines_of(args: &EvalArgs) -> Result<(), Failure> {

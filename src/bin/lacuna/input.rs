@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{Cursor, Read};
 use std::path::Path;
 
+use lacuna::dynamic::AnyValue;
 use lacuna::io::{self, AnyTensor, FileFormat, ReadOptions};
 use lacuna::{DType, Error};
 
@@ -72,6 +73,11 @@ impl Input {
         read(path, None, &options)
     }
 
+    /// A second file of the command as an operand, read with the same limit and no other option of the first.
+    pub(crate) fn operand_beside(&self, path: &Path) -> Result<AnyValue, Failure> {
+        read_operand(path, None, &self.reading.beside())
+    }
+
     /// A second file whose name does not tell what it is: a tensor, if its first bytes say so, else text.
     pub(crate) fn read_tensor_or_text(&self, path: &Path) -> Result<Beside, Failure> {
         let read = || -> lacuna::Result<Beside> {
@@ -127,6 +133,22 @@ fn read_text(reader: impl Read, limit: u64) -> lacuna::Result<String> {
         }
         _ => Ok(String::from_utf8(text).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())),
     }
+}
+
+/// Reads a file, or stdin for `-`, as an operand of an expression: an array stays one. Errors name the file.
+pub(crate) fn read_operand(path: &Path, from: Option<FileFormat>, options: &ReadOptions) -> Result<AnyValue, Failure> {
+    let bar = Bar::new("reading", length(path));
+    let mut options = options.clone();
+    options.progress = bar.hook();
+    let value = match from {
+        _ if is_stream(path) => io::read_operand_from(std::io::stdin().lock(), from, &options),
+        None => io::read_operand(path, &options),
+        Some(from) if from.name() == "parquet" && path.is_dir() => io::read_operand(path, &options),
+        Some(from) => {
+            fs::File::open(path).map_err(Into::into).and_then(|file| io::read_operand_from(file, from, &options))
+        }
+    };
+    value.map_err(|error| Failure::of_file(path, unnamed(error)))
 }
 
 /// Reads a file, or stdin for `-`; errors name it.

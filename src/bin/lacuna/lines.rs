@@ -6,6 +6,7 @@ use std::fmt;
 use std::io::{BufRead, BufWriter, Write, stdin, stdout};
 use std::path::Path;
 
+use lacuna::dynamic::{AnyOperand, AnyValue, Format};
 use lacuna::eval::Programs;
 use lacuna::io::{AnyTensor, FileElement};
 use lacuna::{DType, Duplicates, Shape, Triplets, dispatch_dtype};
@@ -28,7 +29,7 @@ pub(crate) fn answer() -> Result<(), Failure> {
             return Ok(());
         }
         let written = match value(&line, &mut programs) {
-            Ok(result) => Summary::new(&result).json(Some(usize::MAX), &mut output),
+            Ok(result) => Summary::new((&result).into()).json(Some(usize::MAX), &mut output),
             Err(message) => {
                 let told = serde_json::json!({ "error": message });
                 serde_json::to_writer(&mut output, &told).map_err(Into::into).and_then(|()| writeln!(output))
@@ -40,18 +41,18 @@ pub(crate) fn answer() -> Result<(), Failure> {
 }
 
 /// The value of the expression on a line, or what is wrong.
-fn value(line: &[u8], programs: &mut Programs) -> Result<AnyTensor, String> {
+fn value(line: &[u8], programs: &mut Programs) -> Result<AnyValue, String> {
     let line = std::str::from_utf8(line).map_err(|error| format!("the line is no UTF-8: {error}"))?;
     let Line(members) = serde_json::from_str(line).map_err(|error| format!("the line is no JSON object: {error}"))?;
     let text = members.get("eval").ok_or("the line has no \"eval\"")?;
     let text: String = serde_json::from_str(text.get()).map_err(|_| "\"eval\" is a text, the expression")?;
     let expression = programs.get(&text).map_err(|fault| fault.to_string())?;
-    let mut tensors = HashMap::new();
+    let mut operands = HashMap::new();
     for (name, given) in members.iter().filter(|(name, _)| *name != "eval") {
-        let tensor = tensor(given).map_err(|why| format!("{}: {why}", shown_word(name)))?;
-        tensors.insert(name.as_ref(), tensor);
+        let operand = operand(given).map_err(|why| format!("{}: {why}", shown_word(name)))?;
+        operands.insert(name.as_ref(), operand);
     }
-    expression.evaluate(|name| tensors.get(name).cloned()).map_err(|fault| fault.to_string())
+    expression.evaluate(|name| operands.get(name).cloned()).map_err(|fault| fault.to_string())
 }
 
 /// The members of an object, each with its text; none is there twice.
@@ -172,18 +173,23 @@ fn wrong_entry((entry, text): (usize, &RawValue), shape: &[usize]) -> Option<Str
     ))
 }
 
-fn tensor(text: &RawValue) -> Result<AnyTensor, String> {
+fn operand(text: &RawValue) -> Result<AnyValue, String> {
     let given = serde_json::from_str::<Given<'_>>(text.get());
     let given = given.map_err(|error| wrong_part(text).unwrap_or_else(|| error.to_string()))?;
     let no_type = || format!("there is no element type {}", shown_word(&given.dtype));
     let dtype = DType::from_name(&given.dtype).ok_or_else(no_type)?;
     let format = match given.format.as_deref() {
-        None | Some("coo") => lacuna::dynamic::Format::Coo,
-        Some("csr") => lacuna::dynamic::Format::Csr,
+        None | Some("coo") => Some(Format::Coo),
+        Some("csr") => Some(Format::Csr),
+        Some("dense") => None,
         Some(other) => return Err(format!("there is no format {}", shown_word(other))),
     };
-    let tensor = dispatch_dtype!(dtype, T => typed::<T>(&given), else => Err(no_type()));
-    tensor?.into_format(format).map_err(|error| error.to_string())
+    let tensor = dispatch_dtype!(dtype, T => typed::<T>(&given), else => Err(no_type()))?;
+    let operand = match format {
+        Some(format) => tensor.into_format(format).map(AnyValue::from),
+        None => AnyOperand::from(&tensor).to_array().map(AnyValue::from),
+    };
+    operand.map_err(|error| error.to_string())
 }
 
 /// The tensor of an element type.

@@ -3,6 +3,7 @@
 use std::io::{BufWriter, Write, stderr, stdout};
 use std::path::Path;
 
+use lacuna::dynamic::AnyValue;
 use lacuna::io::{self, AnyTensor, Compression, FileFormat, WriteOptions};
 
 use crate::args::{Output, Telling, Writing};
@@ -11,14 +12,28 @@ use crate::names::is_stream;
 use crate::progress::Bar;
 use crate::summary::Summary;
 
+/// The bytes of an element of the widest type.
+const MOST_BYTES_OF_ELEMENT: u64 = 16;
+
+/// The bytes that a dense file may take in any case.
+const MOST_DENSE: u64 = 1 << 30;
+
 impl Output {
     /// Writes the result if a file is named, and tells it.
-    pub(crate) fn emit(&self, result: &AnyTensor, max_memory: Option<u64>) -> Result<(), Failure> {
-        if let Some(path) = &self.output {
-            write(path, &self.writing, result, max_memory)?;
+    pub(crate) fn emit(&self, result: impl Into<AnyValue>, max_memory: Option<u64>) -> Result<(), Failure> {
+        let result = result.into();
+        match (&self.output, &result) {
+            (Some(path), AnyValue::Tensor(tensor)) => write(path, &self.writing, tensor, max_memory)?,
+            (Some(path), AnyValue::Array(array)) => {
+                // A dense file takes no more than the array.
+                let bytes = (array.len() as u64).saturating_mul(MOST_BYTES_OF_ELEMENT).max(MOST_DENSE);
+                let tensor = array.from_dense().map_err(|error| Failure::of_target(path, error))?;
+                write(path, &self.writing, &tensor, max_memory.or(Some(bytes)))?;
+            }
+            (None, _) => {}
         }
         let to_stderr = self.output.as_deref().is_some_and(is_stream);
-        tell(&Summary::new(result), &self.telling, to_stderr)
+        tell(&Summary::new((&result).into()), &self.telling, to_stderr)
     }
 }
 

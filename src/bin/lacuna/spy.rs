@@ -24,9 +24,9 @@ pub(crate) fn spy(args: &SpyArgs) -> std::result::Result<(), Failure> {
         Some(path) => {
             let kind = args.to.or_else(|| Picture::from_path(path)).unwrap_or(Picture::Png);
             write(path, || image(&x, args, kind)).map_err(|error| Failure::of_target(path, error))?;
-            tell(&Summary::new(&x), &args.telling, is_stream(path))
+            tell(&Summary::new((&x).into()), &args.telling, is_stream(path))
         }
-        None if args.telling.json => tell(&Summary::new(&x), &args.telling, false),
+        None if args.telling.json => tell(&Summary::new((&x).into()), &args.telling, false),
         None => {
             let text =
                 dispatch!(&x, x => Spy::new(x.pattern()).titled(&title(&args.input.file)).braille(columns(args)));

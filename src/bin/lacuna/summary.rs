@@ -2,17 +2,18 @@
 
 use std::io::Write;
 
+use lacuna::dynamic::AnyOperand;
 #[cfg(feature = "parquet")]
 use lacuna::io::Dataset;
 use lacuna::io::{AnyTensor, FileElement};
-use lacuna::{Pattern, Tensor, dispatch};
+use lacuna::{Element, Pattern, Shape, Tensor, dispatch, dispatch_dtype};
 use serde::Serialize;
 use serde::ser::{Error as _, SerializeSeq};
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
 
 use crate::details::{Details, DetailsTold};
-use crate::values::{Json, json_value, printed};
+use crate::values::{Json, Printed};
 
 /// The most entries that the JSON object lists unasked.
 const MOST_VALUES: usize = 1000;
@@ -22,7 +23,7 @@ const SHOWN: usize = 10;
 
 /// A tensor to be told, with more about it for `info`.
 pub(crate) struct Summary<'a> {
-    tensor: &'a AnyTensor,
+    of: AnyOperand<'a>,
     details: Option<Details>,
     /// How many entries there are.
     nnz: usize,
@@ -38,7 +39,7 @@ const PIECE: u64 = 1 << 20;
 /// The summary for programs.
 #[derive(Serialize)]
 struct Told<'a> {
-    format: &'static str,
+    format: String,
     shape: &'a [usize],
     dtype: &'static str,
     nnz: usize,
@@ -50,11 +51,15 @@ struct Told<'a> {
 }
 
 impl<'a> Summary<'a> {
-    pub(crate) fn new(tensor: &'a AnyTensor) -> Self {
+    pub(crate) fn new(of: AnyOperand<'a>) -> Self {
+        let nnz = match of {
+            AnyOperand::Tensor(tensor) | AnyOperand::Stored(tensor) => tensor.nnz(),
+            AnyOperand::Array(array) => array.len(),
+        };
         Summary {
-            tensor,
+            of,
             details: None,
-            nnz: tensor.nnz(),
+            nnz,
             #[cfg(feature = "parquet")]
             dataset: None,
         }
@@ -64,19 +69,19 @@ impl<'a> Summary<'a> {
     #[cfg(feature = "parquet")]
     pub(crate) fn of_dataset(header: &'a AnyTensor, dataset: &'a Dataset) -> Self {
         let nnz = usize::try_from(dataset.nnz()).unwrap_or(usize::MAX);
-        Summary { nnz, dataset: Some(dataset), ..Summary::new(header) }
+        Summary { nnz, dataset: Some(dataset), ..Summary::new(header.into()) }
     }
 
     pub(crate) fn detailed(tensor: &'a AnyTensor) -> Self {
-        Summary { details: Some(dispatch!(tensor, x => Details::of(x))), ..Summary::new(tensor) }
+        Summary { details: Some(dispatch!(tensor, x => Details::of(x))), ..Summary::new(tensor.into()) }
     }
 
-    /// Visits tensors that have the first entries, each with the number of its entries that are among them.
-    fn for_each_part<E>(
+    /// Visits the first entries, or the first elements of an array.
+    fn for_each_entry<E>(
         &self,
         most: usize,
         failed: impl Fn(lacuna::Error) -> E,
-        mut visit: impl FnMut(&AnyTensor, usize) -> Result<(), E>,
+        mut visit: impl FnMut(&[usize], &dyn Printed) -> Result<(), E>,
     ) -> Result<(), E> {
         #[cfg(feature = "parquet")]
         if let Some(dataset) = self.dataset {
@@ -86,33 +91,60 @@ impl<'a> Summary<'a> {
             {
                 let piece = piece.map_err(&failed)?;
                 let count = left.min(piece.nnz());
-                visit(&piece, count)?;
+                dispatch!(&piece, piece => for_each_entry(piece, count, &mut visit))?;
                 left -= count;
             }
             return Ok(());
         }
         // Only a file fails.
         let _ = failed;
-        visit(self.tensor, most)
+        match self.of {
+            AnyOperand::Tensor(x) | AnyOperand::Stored(x) => dispatch!(x, x => for_each_entry(x, most, &mut visit)),
+            AnyOperand::Array(x) => dispatch_dtype!(x.dtype(), T => {
+                let elements = x.view::<T>().into_iter().flat_map(|view| view.into_iter());
+                let mut coords = vec![0; x.shape().len()];
+                for &element in elements.take(most) {
+                    visit(&coords, &element)?;
+                    advance(&mut coords, x.shape());
+                }
+                Ok(())
+            }, else => Ok(())),
+        }
+    }
+
+    /// The name of the format.
+    fn format(&self) -> String {
+        self.of.tensor().map_or("dense".into(), |x| x.format().to_string())
+    }
+
+    /// More about a tensor, if it is told.
+    fn told<R>(&self, of: impl FnOnce(&Details, &AnyTensor) -> R) -> Option<R> {
+        Some(of(self.details.as_ref()?, self.of.tensor()?))
+    }
+
+    /// The fill; 0 of an array.
+    fn fill(&self) -> Box<dyn Printed> {
+        match self.of {
+            AnyOperand::Tensor(x) | AnyOperand::Stored(x) => dispatch!(x, x => Box::new(x.fill())),
+            AnyOperand::Array(x) => dispatch_dtype!(x.dtype(), T => Box::new(T::ZERO), else => Box::new(0u8)),
+        }
     }
 
     /// The summary for people: a line for each fact, and the first few entries, or so many as are named, which are
     /// written one by one.
     pub(crate) fn text(&self, listed: Option<usize>, mut writer: impl Write) -> std::io::Result<()> {
-        let x = self.tensor;
-        let mut text = format!("shape    {}\ndtype    {}\nformat   {}\n", x.shape(), x.dtype(), x.format());
-        text += &format!("stored   {} of {}\n", self.nnz, positions(x, self.nnz));
-        text += &format!("fill     {}\n", dispatch!(x, x => printed(x.fill())));
-        text += &self.details.as_ref().map_or(String::new(), |details| details.text(x));
+        let shape = self.of.shape();
+        let mut text = format!("shape    {shape}\ndtype    {}\nformat   {}\n", self.of.dtype(), self.format());
+        text += &format!("stored   {} of {}\n", self.nnz, positions(&shape, self.nnz));
+        text += &format!("fill     {}\n", self.fill().text());
+        text += &self.told(|details, x| details.text(x)).unwrap_or_default();
         let most = listed.unwrap_or(SHOWN).min(self.nnz);
         writer.write_all(text.as_bytes())?;
         if most > 0 {
             writeln!(writer, "entries")?;
         }
-        self.for_each_part(most, std::io::Error::other, |part, count| {
-            dispatch!(part, part => for_each_entry(part, count, |coords, value| {
-                writeln!(writer, "  {coords:?} {}", printed(value))
-            }))
+        self.for_each_entry(most, std::io::Error::other, |coords, value| {
+            writeln!(writer, "  {coords:?} {}", value.text())
         })?;
         match self.nnz - most {
             0 => Ok(()),
@@ -122,15 +154,15 @@ impl<'a> Summary<'a> {
 
     /// The summary for programs, on a line, with the entries where they are few, or so many as are named.
     pub(crate) fn json(&self, listed: Option<usize>, mut writer: impl Write) -> std::io::Result<()> {
-        let x = self.tensor;
+        let shape = self.of.shape();
         let most = listed.or((self.nnz <= MOST_VALUES).then_some(MOST_VALUES)).map(|most| most.min(self.nnz));
         let told = Told {
-            format: x.format().name(),
-            shape: x.shape(),
-            dtype: x.dtype().name(),
+            format: self.format().to_lowercase(),
+            shape: &shape,
+            dtype: self.of.dtype().name(),
             nnz: self.nnz,
-            fill: dispatch!(x, x => json_value(x.fill())),
-            details: self.details.as_ref().map(|details| details.told(x)),
+            fill: self.fill().json(),
+            details: self.told(|details, x| details.told(x)),
             values: most.map(|most| Listed { summary: self, most }),
         };
         told.serialize(&mut Serializer::with_formatter(&mut writer, Spaced))?;
@@ -147,10 +179,8 @@ struct Listed<'a> {
 impl Serialize for Listed<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(None)?;
-        self.summary.for_each_part(self.most, S::Error::custom, |part, count| {
-            dispatch!(part, part => for_each_entry(part, count, |coords, value| {
-                list.serialize_element(&(coords, json_value(value)))
-            }))
+        self.summary.for_each_entry(self.most, S::Error::custom, |coords, value| {
+            list.serialize_element(&(coords, value.json()))
         })?;
         list.end()
     }
@@ -173,12 +203,23 @@ impl Formatter for Spaced {
     }
 }
 
+/// The coordinates after these, in row-major order.
+fn advance(coords: &mut [usize], lengths: &[usize]) {
+    for (coord, &length) in coords.iter_mut().zip(lengths).rev() {
+        *coord += 1;
+        if *coord < length {
+            return;
+        }
+        *coord = 0;
+    }
+}
+
 /// The number of positions, in words.
-fn positions(x: &AnyTensor, nnz: usize) -> String {
-    match x.shape().checked_size() {
+fn positions(shape: &Shape, nnz: usize) -> String {
+    match shape.checked_size() {
         Some(0) => "0".into(),
         size => {
-            let all: f64 = x.shape().iter().map(|&length| length as f64).product();
+            let all: f64 = shape.iter().map(|&length| length as f64).product();
             format!("{} ({})", counted(size), share(nnz as f64 / all))
         }
     }
@@ -203,11 +244,11 @@ fn share(share: f64) -> String {
 fn for_each_entry<P: Pattern, T: FileElement, E>(
     x: &Tensor<P, T>,
     most: usize,
-    mut visit: impl FnMut(&[usize], T) -> Result<(), E>,
+    visit: &mut impl FnMut(&[usize], &dyn Printed) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut visited = Ok(());
     x.pattern().walk_range(0..most, |entry, coords| {
-        visited = visit(coords, x.values()[entry]);
+        visited = visit(coords, &x.values()[entry]);
         visited.is_ok()
     });
     visited

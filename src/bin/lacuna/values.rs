@@ -7,6 +7,24 @@ use serde_json::value::RawValue;
 /// A value in JSON, as it is printed.
 pub(crate) type Json = Box<RawValue>;
 
+/// A value of any element type.
+pub(crate) trait Printed {
+    /// As text.
+    fn text(&self) -> String;
+    /// In JSON.
+    fn json(&self) -> Json;
+}
+
+impl<T: FileElement> Printed for T {
+    fn text(&self) -> String {
+        printed(*self)
+    }
+
+    fn json(&self) -> Json {
+        json_value(*self)
+    }
+}
+
 /// The shortest text that means the value.
 pub(crate) fn printed<T: FileElement>(value: T) -> String {
     let mut text = Vec::new();

@@ -83,7 +83,7 @@ fn info(args: &InfoArgs) -> Outcome {
 fn convert(args: &ConvertArgs) -> Outcome {
     let x = args.input.read()?;
     write(&args.output, &args.writing, &x, args.input.reading.max_memory)?;
-    tell(&Summary::new(&x), &args.telling, is_stream(&args.output))
+    tell(&Summary::new((&x).into()), &args.telling, is_stream(&args.output))
 }
 
 fn isin(args: &IsinArgs) -> Outcome {
@@ -109,7 +109,7 @@ fn isin_in_chunks(args: &IsinArgs) -> Outcome {
         CooTensor::from_dense(&Array1::from(members), T::ZERO).and_then(|set| Ok(set.with_index::<u64>()?.into()))
     }, else => Err(Error::NoTensor));
     let members = members.map_err(|error| Failure::of_file(&args.input.file, error))?;
-    let of = Operands { files: vec![args.input.named()], tensors: vec![members] };
+    let of = Operands { files: vec![args.input.named()], tensors: vec![members], are_several: false };
     let text = format!("isin(x0, x1, invert={})", args.invert);
     called::emit(&text, of, &args.running, args.input.reading.max_memory, &args.output)
 }
@@ -144,7 +144,7 @@ fn take(args: &TakeArgs) -> Outcome {
         Some(axis) => x.take_axis(args.take.at(indices), axis),
     });
     let result = result.map_err(|error| Failure::of_file(&args.input.file, error))?;
-    args.output.emit(&result, args.input.reading.max_memory)
+    args.output.emit(result, args.input.reading.max_memory)
 }
 
 /// The same, with the positions as a second operand.
@@ -155,7 +155,7 @@ fn take_in_chunks(args: &TakeArgs) -> Outcome {
         CooTensor::from_dense(indices, 0).and_then(|indices| Ok(indices.with_index::<u64>()?.into()))
     });
     let indices = indices.map_err(|error| Failure::of_file(&args.input.file, error))?;
-    let of = Operands { files: vec![args.input.named()], tensors: vec![indices] };
+    let of = Operands { files: vec![args.input.named()], tensors: vec![indices], are_several: false };
     let axis = args.take.axis.map_or_else(String::new, |axis| format!(", axis={axis}"));
     let text = format!("take(x0, x1{axis}, mode=\"{}\")", args.take.mode.name());
     called::emit(&text, of, &args.running, args.input.reading.max_memory, &args.output)
@@ -164,5 +164,5 @@ fn take_in_chunks(args: &TakeArgs) -> Outcome {
 /// Reads the file, runs the operation, and emits its result.
 fn emit(input: &Input, output: &Output, operation: impl Fn(&AnyTensor) -> lacuna::Result<AnyTensor>) -> Outcome {
     let result = operation(&input.read()?).map_err(|error| Failure::of_file(&input.file, error))?;
-    output.emit(&result, input.reading.max_memory)
+    output.emit(result, input.reading.max_memory)
 }

@@ -6,6 +6,8 @@ mod source;
 mod write;
 
 pub(crate) use header::{Header, Kind};
+#[cfg(feature = "dynamic")]
+pub(crate) use read::read_array;
 pub(crate) use read::{push_up_to, read};
 pub(crate) use source::Source;
 pub(crate) use write::{Blocks, descr_of, write, write_header, write_values};

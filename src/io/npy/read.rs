@@ -3,13 +3,20 @@
 use std::io::Read;
 use std::mem::replace;
 
+#[cfg(feature = "dynamic")]
+use ndarray::{ArrayD, IxDyn, ShapeBuilder};
+
 use super::header::Header;
 use super::source::Source;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
 use crate::base::index::Width;
 use crate::base::shape::step;
+#[cfg(feature = "dynamic")]
+use crate::convert::check_ndarray_shape;
 use crate::dispatch_dtype;
+#[cfg(feature = "dynamic")]
+use crate::dynamic::AnyArray;
 use crate::dynamic::{AnyTensor, Format, no_such};
 use crate::element::Element;
 use crate::io::element::FileElement;
@@ -32,6 +39,31 @@ pub(crate) fn read(reader: &mut dyn Read, options: &ReadOptions) -> Result<AnyTe
         source.end()?;
     }
     options.finish(tensor, Format::Coo, source.bytes())
+}
+
+/// Reads a `.npy` file as an array.
+#[cfg(feature = "dynamic")]
+pub(crate) fn read_array(reader: &mut dyn Read, options: &ReadOptions) -> Result<AnyArray> {
+    let mut source = Source::new(reader, "");
+    let header = Header::read(&mut source)?;
+    let dtype = header.dtype(&source)?;
+    options.check_shape(&header.shape)?;
+    let array =
+        dispatch_dtype!(dtype, T => read_elements::<T>(&mut source, &header, options), else => Err(no_such(dtype)))?;
+    source.end()?;
+    options.dtype.map_or(Ok(array.clone()), |dtype| array.cast(dtype))
+}
+
+#[cfg(feature = "dynamic")]
+fn read_elements<T: FileElement>(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<AnyArray> {
+    let count = header.count(source)?;
+    check_ndarray_shape(&header.shape)?;
+    let width = options.dtype.map_or(size_of::<T>(), |dtype| dispatch_dtype!(dtype, U => size_of::<U>(), else => 0));
+    options.check_memory("the array", (count as u128).saturating_mul(width.max(size_of::<T>()) as u128))?;
+    let mut elements = Vec::new();
+    source.for_each::<T>(count, header.big_endian, |value| Ok(push_up_to(&mut elements, value, count)?))?;
+    let shape = IxDyn(&header.shape).set_f(header.fortran_order);
+    Ok(ArrayD::from_shape_vec(shape, elements).expect("one element for each position").into())
 }
 
 fn read_dense<T: FileElement>(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<AnyTensor> {

@@ -191,7 +191,7 @@ pub(super) fn lookup<T: Element>(
 }
 
 /// The row-major positions of the entries; the caller knows that they fit.
-fn positions(pattern: &AnyPattern) -> Allocated<Vec<usize>> {
+pub(in crate::ops) fn positions(pattern: &AnyPattern) -> Allocated<Vec<usize>> {
     threads::filled(pattern.nnz(), 1000, |range, positions| pattern.number(range.start, positions))
 }
 

@@ -2,6 +2,8 @@
 
 mod array;
 mod erased;
+#[cfg(feature = "dynamic")]
+mod run_time;
 mod sparse;
 
 use std::borrow::Cow;
@@ -29,6 +31,10 @@ use crate::ops::select::Select;
 use crate::pattern::{AnyPattern, Pattern};
 
 pub(crate) use erased::OperandRef;
+#[cfg(feature = "dynamic")]
+pub(in crate::ops) use erased::positions;
+#[cfg(feature = "dynamic")]
+pub(crate) use run_time::{RunTimeOperand, RunTimeResult, SparseView, not_mixed};
 pub(in crate::ops) use sparse::Sparse;
 
 /// What an operation takes: a sparse tensor of either format, its [stored view](crate::Stored), or an `ndarray` array
@@ -236,7 +242,7 @@ pub trait Operand: Sized + sealed::Sealed {
     fn of_found_with<P: Pattern>(found: Found<Self::Elem>) -> Result<Self::ProductWith<P, Self::Elem>>;
 }
 /// The axes of `shape` along which an operand with these lengths repeats itself.
-fn repeated_axes(lengths: &[usize], shape: &Shape) -> Vec<usize> {
+pub(in crate::ops) fn repeated_axes(lengths: &[usize], shape: &Shape) -> Vec<usize> {
     let added = shape.rank() - lengths.len();
     (0..shape.rank()).filter(|&axis| axis < added || lengths[axis - added] != shape[axis]).collect()
 }
@@ -250,5 +256,7 @@ pub(super) mod sealed {
     impl<P, T> Sealed for Stored<'_, P, T> {}
     impl<S: ndarray::RawData, D> Sealed for ndarray::ArrayBase<S, D> {}
     impl<P, T> Sealed for crate::ops::reduce::fed::Fed<'_, P, T> {}
+    #[cfg(feature = "dynamic")]
+    impl<P, T> Sealed for super::SparseView<P, T> {}
     impl<X> Sealed for crate::ops::reduce::GroupBy<'_, X> {}
 }

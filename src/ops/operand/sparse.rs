@@ -316,6 +316,12 @@ sparse_operand!(
     |x, op, axes| sparse::fold(&Sparse::entries(x), op, axes),
     sparse::holistic(&Sparse::entries(x), op, axes)
 );
+#[cfg(feature = "dynamic")]
+sparse_operand!(
+    super::SparseView<P, T>,
+    |x, op, axes| sparse::fold(&Sparse::entries(x), op, axes),
+    sparse::holistic(&Sparse::entries(x), op, axes)
+);
 sparse_operand!(
     Fed<'_, P, T>,
     |x, op, axes| fed::fold(&Sparse::entries(x), x.states, op, axes),

@@ -205,7 +205,7 @@ impl<T: Element> Entries<T> {
         Ok(Found::Array(contraction.shape, items))
     }
 
-    pub(super) fn into_erased(self, format: Format, width: Width) -> Result<Erased<T>> {
+    pub(in crate::ops) fn into_erased(self, format: Format, width: Width) -> Result<Erased<T>> {
         let Entries { contraction, placed, values, fill, has_lanes, limit } = self;
         let pattern = placed.pattern((format, width), &contraction, has_lanes, limit)?;
         Ok(Tensor::from_valid(pattern, values, fill))

@@ -1,23 +1,14 @@
 //! Products of two matrices, or of batches of them.
 
 use super::Product;
-use super::factor::Scattered;
 use crate::base::error::Result;
 use crate::element::Ring;
 use crate::kernels::semiring::PlusTimes;
 use crate::ops::operand::Operand;
-use crate::tensor::erased::{Erased, SparseRef};
 
 /// Products of sums, by their name.
 pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
     Product { operation, semiring: PlusTimes, fill: T::ZERO, counts_gaps: true }
-}
-
-/// [`matmul`] of two tensors, or of their entries alone: nothing is compiled for arrays.
-pub(crate) fn matmul_entries<T: Ring>(x: SparseRef<'_, T>, y: SparseRef<'_, T>, stored: bool) -> Result<Erased<T>> {
-    let gap = |fill| (!stored).then_some(fill);
-    let found = plain("matmul").of_entries(&Scattered::new(x, gap(x.fill())), &Scattered::new(y, gap(y.fill())))?;
-    found.into_erased(x.pattern().format(), x.pattern().width())
 }
 
 /// The product of two matrices, of a matrix and a vector, of two vectors, or of batches of matrices.

@@ -2,17 +2,23 @@
 
 use std::fmt;
 
-use super::factor::Scattered;
 use super::{Mask, Product};
 use crate::base::error::Result;
-use crate::element::{Element, Ring};
+use crate::element::Element;
+#[cfg(feature = "dynamic")]
+use crate::element::Ring;
+#[cfg(feature = "dynamic")]
+use crate::kernels::semiring::Chosen;
 use crate::kernels::semiring::{
-    Added, And, Any, Chosen, First, Folded, Greater, Lesser, Max, Min, Multiplied, Or, Pair, Plus, PlusTimes,
-    Product as Times, Second, Semiring, Sum, Ways,
+    Added, And, Any, First, Folded, Greater, Lesser, Max, Min, Multiplied, Or, Pair, Plus, PlusTimes, Product as Times,
+    Second, Semiring, Sum, Ways,
 };
 use crate::ops::operand::Operand;
-use crate::pattern::{AnyPattern, Pattern};
-use crate::tensor::erased::{Erased, SparseRef};
+#[cfg(feature = "dynamic")]
+use crate::ops::operand::{RunTimeOperand, RunTimeResult};
+#[cfg(feature = "dynamic")]
+use crate::pattern::AnyPattern;
+use crate::pattern::Pattern;
 
 /// The options of [`matmul_with`](matmul_with()): what it multiplies and adds by, and where. A plain pattern converts
 /// to the plain product on it.
@@ -258,16 +264,19 @@ pub fn matmul_with<'m, X: Operand, Y: Operand<Elem = X::Elem>, S: Semiring<X::El
     })
 }
 
-/// The product of the entries of two tensors over a semiring that is known at run time only, on a mask or on its
-/// complement.
+/// The product of operands whose kind is known at run time, over a semiring that is known at run time only, on a mask or
+/// on its complement.
+#[cfg(feature = "dynamic")]
 pub(crate) fn matmul_with_entries<T: Ring>(
-    x: SparseRef<'_, T>,
-    y: SparseRef<'_, T>,
+    x: &RunTimeOperand<'_, T>,
+    y: &RunTimeOperand<'_, T>,
     semiring: Chosen<T>,
     mask: Option<(&AnyPattern, bool)>,
-) -> Result<Erased<T>> {
+) -> Result<RunTimeResult<T>> {
     let product = Product { operation: "matmul_with", semiring, fill: semiring.zero(), counts_gaps: false };
-    let mask = mask.map(|(pattern, is_complement)| Mask { pattern, is_complement });
-    let found = product.of_masked(&Scattered::new(x, None), &Scattered::new(y, None), mask)?;
-    found.into_erased(x.pattern().format(), x.pattern().width())
+    let (left, right) = (x.factor()?, y.factor()?);
+    x.of_found::<RunTimeOperand<'_, T>>(match mask {
+        Some((pattern, is_complement)) => product.on(&left, &right, Mask { pattern, is_complement })?,
+        None => product.of(&left, &right)?,
+    })
 }

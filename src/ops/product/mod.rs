@@ -24,9 +24,10 @@ pub use crate::kernels::semiring::Semiring;
 pub use backward::matmul_backward;
 pub use einsum::{Einsum, einsum, einsum_backward};
 pub use matmul::matmul;
-pub(crate) use matmul::matmul_entries;
+#[cfg(feature = "dynamic")]
+pub(crate) use matmul_with::matmul_with_entries;
 pub use matmul_with::{Matmul, matmul_with};
-pub(crate) use matmul_with::{SEMIRINGS, matmul_with_entries, ways};
+pub(crate) use matmul_with::{SEMIRINGS, ways};
 pub use mttkrp::{mttkrp, mttkrp_backward, ttm, ttm_backward, ttv, ttv_backward};
 pub(crate) use outer::Pairs;
 pub use outer::{kron, kron_backward, outer, outer_backward};

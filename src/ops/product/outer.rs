@@ -30,7 +30,7 @@ pub enum Pairs {
 }
 
 impl Pairs {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Pairs::Outer => "outer",
             Pairs::Kron => "kron",

@@ -146,6 +146,7 @@ fn product<T: Ring>(
     right: Named<T>,
     is_needed: impl Fn(Label) -> bool,
     (step, notes): (usize, &mut Notes<T>),
+    counts_zeros: bool,
 ) -> Result<Named<T>> {
     let of_left =
         |is: &dyn Fn(Label) -> bool| left.labels.iter().copied().filter(|&label| is(label)).collect::<Vec<_>>();
@@ -160,7 +161,7 @@ fn product<T: Ring>(
     let name = format!("the result of step {step}, {},{}->{}", left.text(), right.text(), text(&labels));
     let left = left.in_matrices([&batch, &rows, &contracted], notes)?;
     let right = right.in_matrices([&batch, &contracted, &columns], notes)?;
-    let whole = left.whole.product(&right.whole)?;
+    let whole = left.whole.product(&right.whole, counts_zeros.then_some(T::ZERO))?;
     let number = notes.next();
     if let Some(list) = &mut notes.list {
         list.push(Noted::Two([left.number, right.number], Box::new([left.whole, right.whole]), number));
@@ -222,7 +223,7 @@ fn contract<T: Ring>(
         if counts_zeros && left.whole.has_zeros() {
             check_finite(&right, false)?;
         }
-        let product = product(left, right, is_needed, (step, notes))?;
+        let product = product(left, right, is_needed, (step, notes), counts_zeros)?;
         list.insert(if a < b { a } else { a - 1 }, product);
     }
     let Some(last) = list.pop() else { return wrong("there are no operands".into()) };

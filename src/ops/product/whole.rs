@@ -190,7 +190,7 @@ impl<T: Ring> Whole<T> {
     }
 
     /// The product of matrices, or of as many in batches; zeros that are not stored are left out.
-    pub(super) fn product(&self, other: &Self) -> Result<Self> {
+    pub(super) fn product(&self, other: &Self, gap: Option<T>) -> Result<Self> {
         let product = plain::<T>("einsum");
         Ok(match (self, other) {
             (Whole::Entries(x), Whole::Entries(y)) => {
@@ -200,7 +200,12 @@ impl<T: Ring> Whole<T> {
             (Whole::Array(x), Whole::Array(y)) => {
                 Whole::Array(product.of(&Factor::array(x.view())?, &Factor::array(y.view())?)?.into_array())
             }
-            _ => unreachable!("operands are of one kind"),
+            (Whole::Entries(x), Whole::Array(y)) => {
+                Whole::Array(product.of(&Factor::sparse(x.sparse(), gap), &Factor::array(y.view())?)?.into_array())
+            }
+            (Whole::Array(x), Whole::Entries(y)) => {
+                Whole::Array(product.of(&Factor::array(x.view())?, &Factor::sparse(y.sparse(), gap))?.into_array())
+            }
         })
     }
 }
@@ -219,7 +224,7 @@ impl<T: Float> Whole<T> {
         Ok(match (self, gradient) {
             (Whole::Entries(x), Whole::Entries(g)) => Whole::Entries(reduce::sum_backward(x, g, axes)?),
             (Whole::Array(x), Whole::Array(g)) => Whole::Array(reduce::sum_backward(x, g, axes)?),
-            _ => unreachable!("operands are of one kind"),
+            _ => unreachable!("a gradient has the kind of what it is of"),
         })
     }
 
@@ -234,7 +239,15 @@ impl<T: Float> Whole<T> {
                 let (dx, dy) = matmul_backward(x, y, g)?;
                 (Whole::Array(dx), Whole::Array(dy))
             }
-            _ => unreachable!("operands are of one kind"),
+            (Whole::Entries(x), Whole::Array(y), Whole::Array(g)) => {
+                let (dx, dy) = matmul_backward(&x.stored(), y, g)?;
+                (Whole::Entries(dx), Whole::Array(dy))
+            }
+            (Whole::Array(x), Whole::Entries(y), Whole::Array(g)) => {
+                let (dx, dy) = matmul_backward(x, &y.stored(), g)?;
+                (Whole::Array(dx), Whole::Entries(dy))
+            }
+            _ => unreachable!("a product is an array if an operand is one"),
         })
     }
 }

@@ -17,6 +17,8 @@ mod mask;
 mod operators;
 mod pow;
 mod repeated;
+#[cfg(feature = "dynamic")]
+mod run_time;
 mod scale;
 pub(super) mod sparse;
 mod to_dense;
@@ -34,6 +36,8 @@ pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};
 pub use pow::pow;
 pub(crate) use scale::scale_nonzero;
 pub use scale::{Factors, scale};
+#[cfg(feature = "dynamic")]
+pub(crate) use where_::where_run_time;
 pub use where_::{Choice, where_};
 pub use zip_with::zip_with;
 
@@ -45,6 +49,8 @@ use crate::element::{Element, Number};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::kernels::zip::{Swapped, Zip};
 use crate::ops::operand::Operand;
+#[cfg(feature = "dynamic")]
+use crate::ops::operand::RunTimeOperand;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
@@ -139,6 +145,14 @@ partners! {
         let result = dense::pair(x.view().into_dyn(), arr0(y).view().into_dyn(), op)?;
         Ok(result.into_dimensionality().expect("a number changes no shape"))
     };
+}
+
+#[cfg(feature = "dynamic")]
+partners! {
+    ['s, A: Element, B: Element] RunTimeOperand<'s, A>, &RunTimeOperand<'_, B>: B => RunTimeOperand<'static, U>,
+        |x, y, op| run_time::pair(x, y, op);
+    ['s, T: Element] RunTimeOperand<'s, T>, T: T => RunTimeOperand<'static, U>,
+        |x, y, op| run_time::with_number(x, y, op);
 }
 
 /// The shape of a result of two shapes.

@@ -228,7 +228,7 @@ pub(in crate::ops) fn with_array<X: Sparse, B: Element, Z: Zip<X::Value, B>>(
 }
 
 /// Of a tensor and an array, in the shape of both; without the value of a gap, of the stored entries of the tensor.
-fn of_array<A: Element, B: Element, Z: Zip<A, B>>(
+pub(super) fn of_array<A: Element, B: Element, Z: Zip<A, B>>(
     x: SparseRef<'_, A>,
     gap: Option<A>,
     array: ArrayViewD<'_, B>,

@@ -14,7 +14,11 @@ use crate::tensor::Tensor;
 use crate::tensor::erased::SparseRef;
 
 /// The result of all positions, under the limit for what both hold.
-fn of_all<T: Element, Z: Zip<T, T>>(x: SparseRef<'_, T>, array: ArrayViewD<'_, T>, op: Z) -> Result<ArrayD<Z::Out>> {
+pub(super) fn of_all<A: Element, B: Element, Z: Zip<A, B>>(
+    x: SparseRef<'_, A>,
+    array: ArrayViewD<'_, B>,
+    op: Z,
+) -> Result<ArrayD<Z::Out>> {
     let shape = broadcast_shape(x.shape(), array.shape())?;
     let limit = default_limit(x.stored_bytes().saturating_add(dense_bytes(&array)));
     guard::<Z::Out>("the dense result", shape.wide_size(), limit, "take a part of both, or x.stored()")?;

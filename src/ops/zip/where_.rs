@@ -15,6 +15,8 @@ use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
 use crate::kernels::steps::{Keep, LEFT, RIGHT, Steps};
 use crate::ops::operand::Operand;
+#[cfg(feature = "dynamic")]
+use crate::ops::operand::{RunTimeOperand, RunTimeResult};
 use crate::pattern::{AnyPattern, AxisCoords, Pattern};
 use crate::plan::beside::whole_lengths;
 use crate::plan::overlap::Join;
@@ -47,6 +49,9 @@ pub enum Given<T> {
     Tensor(Erased<T>),
     /// A number.
     Number(T),
+    /// An array, which is looked up where the condition does not take the other choice.
+    #[cfg(feature = "dynamic")]
+    Array(ArrayD<T>),
 }
 
 macro_rules! choices {
@@ -158,12 +163,16 @@ fn chosen<T: Element>(c: SparseRef<'_, bool>, yes: Given<T>, no: Given<T>) -> Re
     let main = match main.numbered(&whole) {
         Given::Tensor(main) => in_shape(main.sparse(), &shape)?.into_erased(),
         Given::Number(number) => everywhere(number, &shape, c.pattern())?,
+        #[cfg(feature = "dynamic")]
+        Given::Array(_) => unreachable!("the result is an array if the choice of unstored positions is one"),
     };
     let Join { pattern, steps } = Join::new(c.pattern(), main.pattern(), Keep::UNION)?;
     let conditions = at_entries(steps.as_deref(), LEFT, c.sparse())?;
     let of_main = at_entries(steps.as_deref(), RIGHT, main.sparse())?;
     let of_other = match other.numbered(&whole) {
         Given::Number(number) => alloc::copies(number, pattern.nnz())?.into(),
+        #[cfg(feature = "dynamic")]
+        Given::Array(array) => array.operand_ref().in_shape(&shape)?.at_entries(&pattern)?.into(),
         Given::Tensor(other) if is_repeated(whole_lengths(other.pattern()), &whole) => {
             elements_at(other.sparse(), &pattern)?.into()
         }
@@ -185,6 +194,8 @@ impl<T: Element> Given<T> {
         match self {
             Given::Tensor(tensor) => tensor.shape(),
             Given::Number(_) => &[],
+            #[cfg(feature = "dynamic")]
+            Given::Array(array) => array.shape(),
         }
     }
 
@@ -193,6 +204,8 @@ impl<T: Element> Given<T> {
         match self {
             Given::Tensor(tensor) => whole_lengths(tensor.pattern()),
             Given::Number(_) => &[],
+            #[cfg(feature = "dynamic")]
+            Given::Array(array) => array.shape(),
         }
     }
 
@@ -201,7 +214,7 @@ impl<T: Element> Given<T> {
         match self {
             Given::Tensor(tensor) => as_number(tensor.sparse(), whole_lengths(tensor.pattern()), whole)
                 .map_or(Given::Tensor(tensor), Given::Number),
-            number => number,
+            other => other,
         }
     }
 }
@@ -218,6 +231,29 @@ fn at_entries<T: Element>(steps: Option<&Steps>, side: u8, x: SparseRef<'_, T>) 
         Some(steps) => steps.take(side, x.values(), x.fill()).map(Buffer::from),
         None => Ok(x.shared_values().clone()),
     }
+}
+
+/// One of two elements of operands whose kind is known at run time. The result is an array if the condition is one, or the
+/// choice of unstored positions.
+#[cfg(feature = "dynamic")]
+pub(crate) fn where_run_time<T: Element>(
+    condition: &RunTimeOperand<'_, bool>,
+    yes: &RunTimeOperand<'_, T>,
+    no: &RunTimeOperand<'_, T>,
+) -> Result<RunTimeResult<T>> {
+    let given = |choice: &RunTimeOperand<'_, T>| match choice {
+        RunTimeOperand::Sparse(x) => Given::Tensor(x.tensor.clone()),
+        RunTimeOperand::Array(x) => Given::Array(x.to_owned()),
+    };
+    if let RunTimeOperand::Sparse(c) = condition {
+        let is_single = c.tensor.shape().iter().all(|&length| length == 1);
+        let of_gaps = c.tensor.values().first().copied().filter(|_| is_single).unwrap_or(c.tensor.fill());
+        let is_sparse = |choice: &RunTimeOperand<'_, T>| matches!(choice, RunTimeOperand::Sparse(_));
+        if if of_gaps { is_sparse(yes) } else { is_sparse(no) } {
+            return Ok(sparse(&c.tensor, given(yes), given(no))?.into());
+        }
+    }
+    Ok(dense(&condition.dense()?, yes.dense()?, no.dense()?)?.into())
 }
 
 fn dense<S: Data<Elem = bool>, D: Dimension, T: Element>(

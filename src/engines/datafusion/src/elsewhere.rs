@@ -295,7 +295,7 @@ fn through(program: Option<&Program>, x: AnyTensor, sides: &[AnyTensor]) -> lacu
     let Some(program) = program else { return Ok(x) };
     let side = |name: &str| (0..sides.len()).find(|&at| side_name(at) == name).map(|at| sides[at].clone());
     let found = program.run(|name| side(name).or_else(|| Some(x.clone()))).map_err(step)?;
-    found.into_iter().next().ok_or_else(|| step("there is no result"))
+    found.into_iter().next().ok_or_else(|| step("there is no result"))?.into_tensor()
 }
 
 /// The fold of elements of the type that a tensor without entries has.

@@ -107,7 +107,7 @@ fn text(plan: &dyn Fn(&X) -> X) -> String {
 fn read_again(text: &str, x: &CooTensor<f64>) -> CooTensor<f64> {
     let program = Program::parse(text).unwrap_or_else(|fault| panic!("{fault}"));
     let found = program.run(|_| Some(AnyTensor::from(x.with_index::<u64>().unwrap())));
-    found.unwrap().remove(0).into_coo().unwrap()
+    found.unwrap().remove(0).into_tensor().unwrap().into_coo().unwrap()
 }
 
 #[test]

@@ -1,0 +1,148 @@
+//! Arrays whose element type is known at run time only.
+
+use std::any::Any;
+
+use ndarray::{ArcArray, ArrayD, ArrayViewD, IxDyn};
+
+use super::{AnyTensor, no_such, retyped};
+use crate::base::alloc;
+use crate::base::error::Result;
+use crate::base::index::Width;
+use crate::base::shape::Shape;
+use crate::convert::dense_array;
+use crate::dispatch_dtype;
+use crate::element::{DType, Element, Number};
+use crate::pattern::of_width;
+use crate::tensor::coo::CooTensor;
+use crate::tensor::number_in;
+
+/// Declares the enum and how each element type comes into it.
+#[doc(hidden)]
+macro_rules! __any_array {
+    ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*]) => {
+        /// An array whose element type is known at run time: an operand of expressions and commands that stores every
+        /// element. Clones share the elements.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        /// use lacuna::DType;
+        /// use lacuna::dynamic::AnyArray;
+        /// use ndarray::arr2;
+        ///
+        /// let any = AnyArray::from(arr2(&[[0.0, 5.0], [6.0, 0.0]]).into_dyn());
+        /// assert_eq!((any.dtype(), any.shape(), any.len()), (DType::Float64, &[2, 2][..], 4));
+        /// assert_eq!(any.from_dense()?.nnz(), 2);
+        /// # Ok::<(), lacuna::Error>(())
+        /// ```
+        #[derive(Debug, Clone, PartialEq)]
+        #[allow(missing_docs)]
+        pub enum AnyArray {
+            $($Real(ArcArray<$real, IxDyn>),)*
+            $($Complex(ArcArray<$complex, IxDyn>),)*
+        }
+
+        /// Every element type has its variant.
+        impl<T: Element> From<ArrayD<T>> for AnyArray {
+            fn from(array: ArrayD<T>) -> Self {
+                let mut array = Some(array.into_shared());
+                match T::DTYPE {
+                    $(DType::$Real => AnyArray::$Real(retyped(&mut array)),)*
+                    $(DType::$Complex => AnyArray::$Complex(retyped(&mut array)),)*
+                    #[allow(unreachable_patterns)]
+                    dtype => unreachable!("no type of this build is {dtype}"),
+                }
+            }
+        }
+    };
+}
+
+crate::__with_dtypes! { (__any_array) }
+
+/// Runs code on an array of each element type.
+macro_rules! on_array {
+    ($any:expr, $x:ident => $body:expr) => {
+        $crate::__with_dtypes! { ($crate::dynamic::array::__on_array) ($any) $x ($body) }
+    };
+}
+
+#[doc(hidden)]
+macro_rules! __on_array {
+    ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*] ($any:expr) $x:ident ($body:expr)) => {
+        match $any {
+            $($crate::dynamic::AnyArray::$Real($x) => $body,)*
+            $($crate::dynamic::AnyArray::$Complex($x) => $body,)*
+        }
+    };
+}
+
+pub(crate) use {__on_array, on_array};
+
+impl AnyArray {
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        fn dtype_of<T: Element>(_: &ArcArray<T, IxDyn>) -> DType {
+            T::DTYPE
+        }
+        on_array!(self, x => dtype_of(x))
+    }
+
+    /// The lengths of the axes.
+    pub fn shape(&self) -> &[usize] {
+        on_array!(self, x => x.shape())
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        on_array!(self, x => x.len())
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The array as a tensor in coordinates with the fill 0, which stores the elements that are not 0.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CooTensor::from_dense`].
+    #[allow(clippy::wrong_self_convention)] // the name that tensors and expressions have for it
+    pub fn from_dense(&self) -> Result<AnyTensor> {
+        fn of<T: Element>(x: &ArcArray<T, IxDyn>) -> Result<AnyTensor> {
+            of_width!(Width::of_lengths(x.shape()), I => {
+                Ok(CooTensor::<T, I>::from_dense_with_index(x, T::ZERO)?.into())
+            })
+        }
+        on_array!(self, x => of(x))
+    }
+
+    /// The same array with elements of another type, under the rules of [`Tensor::cast`](crate::Tensor::cast).
+    ///
+    /// # Errors
+    ///
+    /// `Cast`: an element does not fit; `NotRepresentable`: the type needs the feature `half`.
+    pub fn cast(&self, dtype: DType) -> Result<Self> {
+        fn to<U: Element>(x: &AnyArray) -> Result<AnyArray> {
+            let (from, numbers) = (x.dtype(), x.numbers()?);
+            let element = |(at, number): (usize, &Number)| number_in(*number, from, || format!("element {at}"));
+            let elements: Vec<U> = alloc::try_collect(numbers.iter().enumerate().map(element))?;
+            Ok(dense_array(&Shape::from(x.shape()), elements).into())
+        }
+        if self.dtype() == dtype {
+            return Ok(self.clone());
+        }
+        dispatch_dtype!(dtype, T => to::<T>(self), else => Err(no_such(dtype)))
+    }
+
+    /// The elements in row-major order.
+    pub(crate) fn numbers(&self) -> Result<Vec<Number>> {
+        on_array!(self, x => Ok(alloc::collect(x.iter().map(|&element| element.to_number()))?))
+    }
+
+    /// The elements, if they have this type.
+    pub fn view<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
+        let array: &dyn Any = on_array!(self, x => x);
+        array.downcast_ref::<ArcArray<T, IxDyn>>().map(|array| array.view())
+    }
+}

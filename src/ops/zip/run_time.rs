@@ -1,0 +1,175 @@
+//! The drivers of zips of operands whose kind is known at run time.
+//!
+//! An array with a sparse operand counts as a tensor that stores every element. The result has the pattern of the sparse
+//! operand if its fill absorbs the elements of the array; otherwise the result is an array.
+
+use ndarray::{ArrayD, ArrayViewD, Dimension, IxDyn, arr0};
+
+use super::sparse::{self, fill_of, in_shape, text};
+use super::{broadcast_shape, dense, is_repeated, refused, to_dense};
+use crate::base::alloc;
+use crate::base::error::{Error, Result};
+use crate::base::shape::{Shape, step};
+use crate::convert::{check_result, dense_array, dense_bytes};
+use crate::element::Element;
+use crate::kernels::zip::{Alone, Lone, Swapped, Zip};
+use crate::ops::operand::{RunTimeOperand, SparseView, positions, repeated_axes};
+use crate::pattern::AnyPattern;
+use crate::tensor::erased::{Erased, SparseRef};
+
+/// Of two operands of any kind.
+pub(super) fn pair<A: Element, B: Element, Z: Zip<A, B>>(
+    x: &RunTimeOperand<'_, A>,
+    y: &RunTimeOperand<'_, B>,
+    op: Z,
+) -> Result<RunTimeOperand<'static, Z::Out>> {
+    match (x, y) {
+        (RunTimeOperand::Sparse(x), RunTimeOperand::Sparse(y)) => Ok(sparse::pair(x, y, op)?.into()),
+        (RunTimeOperand::Array(x), RunTimeOperand::Array(y)) => Ok(dense::pair(x.view(), y.view(), op)?.into()),
+        (RunTimeOperand::Sparse(x), RunTimeOperand::Array(y)) => with_array(x, &y.view(), op),
+        (RunTimeOperand::Array(x), RunTimeOperand::Sparse(y)) => {
+            with_array(y, &x.view(), Swapped(op)).map_err(|error| match error {
+                Error::NonFinite { operation, left, right, coords } => {
+                    Error::NonFinite { operation, left: right, right: left, coords }
+                }
+                error => error,
+            })
+        }
+    }
+}
+
+/// Of an operand of any kind and a number.
+pub(super) fn with_number<T: Element, Z: Zip<T, T>>(
+    x: &RunTimeOperand<'_, T>,
+    number: T,
+    op: Z,
+) -> Result<RunTimeOperand<'static, Z::Out>> {
+    match x {
+        RunTimeOperand::Sparse(x) => Ok(sparse::with_number(x, number, op)?.into()),
+        RunTimeOperand::Array(x) => Ok(dense::pair(x.view(), arr0(number).into_dyn().view(), op)?.into()),
+    }
+}
+
+/// Of a sparse operand and an array, which counts as a tensor that stores every element.
+fn with_array<A: Element, B: Element, Z: Zip<A, B>>(
+    x: &SparseView<AnyPattern, A>,
+    array: &ArrayViewD<'_, B>,
+    op: Z,
+) -> Result<RunTimeOperand<'static, Z::Out>> {
+    let (tensor, counts_gaps) = (x.tensor.sparse(), x.counts_gaps);
+    let shape = broadcast_shape(tensor.shape(), array.shape())?;
+    let [is_left_repeated, is_right_repeated] = [tensor.shape(), array.shape()].map(|own| is_repeated(own, &shape));
+    let is_single = |lengths: &[usize]| lengths.iter().all(|&length| length == 1);
+    if let (true, true, Some(&number)) = (is_right_repeated, is_single(array.shape()), array.first()) {
+        let tensor = in_shape(tensor, &shape)?.into_erased();
+        return Ok(sparse::with_number(&SparseView { tensor, counts_gaps }, number, op)?.into());
+    }
+    if let (true, true, Some(&number)) = (is_left_repeated, is_single(tensor.shape()), tensor.values().first()) {
+        let number = ArrayD::from_elem(IxDyn(tensor.shape()), number);
+        return Ok(dense::pair(number.view(), array.view(), op)?.into());
+    }
+    if !counts_gaps {
+        return match Z::UNITES && (is_left_repeated || !is_right_repeated) {
+            true => Ok(united(tensor, array, &shape, op)?.into()),
+            false => {
+                let found = at_entries(tensor, array, &shape, op)?;
+                let is_of_array = is_left_repeated && !is_right_repeated;
+                Ok(if is_of_array { found.with_fill(Z::Out::ZERO) } else { found }.into())
+            }
+        };
+    }
+    // In equal shapes a divisor counts with the fill that it would have.
+    let other = (is_left_repeated || !is_right_repeated).then_some(B::ZERO);
+    let fill = match op.of_left_fill(tensor.fill(), other) {
+        Alone::Counts => return Ok(to_dense::of_all(tensor, array.view(), op)?.into()),
+        Alone::Annihilated => op.apply(tensor.fill(), array.first().copied().unwrap_or(B::ZERO)),
+        Alone::AnnihilatedIfFinite => {
+            check_left_out(tensor, array, &shape, op)?;
+            Ok(Z::Out::ZERO)
+        }
+    };
+    let found = at_entries(tensor, array, &shape, op)?;
+    let fill = fill_of(op, fill, found.pattern())?;
+    Ok(found.with_fill(fill).into())
+}
+
+/// The results at the entries of a tensor, which is broadcast to a shape. The fill stays.
+fn at_entries<A: Element, B: Element, Z: Zip<A, B>>(
+    tensor: SparseRef<'_, A>,
+    array: &ArrayViewD<'_, B>,
+    shape: &Shape,
+    op: Z,
+) -> Result<Erased<Z::Out>> {
+    sparse::of_array(tensor, None, array.view(), shape, op)
+}
+
+/// The results at the entries of a stored view, and the elements of the array without a partner.
+fn united<A: Element, B: Element, Z: Zip<A, B>>(
+    tensor: SparseRef<'_, A>,
+    array: &ArrayViewD<'_, B>,
+    shape: &Shape,
+    op: Z,
+) -> Result<ArrayD<Z::Out>> {
+    check_result::<Z::Out>(shape, tensor.stored_bytes().saturating_add(dense_bytes(array)))?;
+    let found = at_entries(tensor, array, shape, op)?;
+    let whole = array.broadcast(IxDyn(shape)).expect("the shape is that of both");
+    let alone = whole.indexed_iter().map(|(at, &element)| {
+        // A fault of a position that has a partner is none of the result.
+        match op.alone(Lone::Right(element)) {
+            Err(fault) if found.pattern().find(at.slice()).is_none() => {
+                Err(refused(op, fault, Some(at.slice().to_vec())))
+            }
+            outcome => Ok(outcome.unwrap_or(Z::Out::ZERO)),
+        }
+    });
+    let mut elements: Vec<Z::Out> = alloc::try_collect(alone)?;
+    for (position, &value) in positions(found.pattern())?.into_iter().zip(found.values()) {
+        elements[position] = value;
+    }
+    Ok(dense_array(shape, elements))
+}
+
+/// Rejects an element of the array that does not give zero with the fill, at an unstored position.
+fn check_left_out<A: Element, B: Element, Z: Zip<A, B>>(
+    tensor: SparseRef<'_, A>,
+    array: &ArrayViewD<'_, B>,
+    shape: &Shape,
+    op: Z,
+) -> Result<()> {
+    let is_zero =
+        |&element: &B| op.apply(tensor.fill(), element).is_ok_and(|found| found.as_implicit().same(Z::Out::ZERO));
+    if array.iter().all(is_zero) {
+        return Ok(());
+    }
+    let whole = in_shape(tensor, shape)?;
+    let wrong = array.indexed_iter().filter(|(_, element)| !is_zero(element));
+    let gaps = wrong.filter_map(|(at, &element)| {
+        first_gap(whole.sparse().pattern(), at.slice(), array.shape()).map(|coords| (coords, element))
+    });
+    let Some((coords, element)) = gaps.min_by(|(one, _), (other, _)| one.cmp(other)) else { return Ok(()) };
+    Err(match op.apply(tensor.fill(), element) {
+        Err(fault) => refused(op, fault, Some(coords)),
+        Ok(_) => Error::NonFinite { operation: Z::NAME, left: text(tensor.fill()), right: text(element), coords },
+    })
+}
+
+/// The first position that meets the element `at` of an array of these lengths, and that a pattern does not store.
+fn first_gap(pattern: &AnyPattern, at: &[usize], lengths: &[usize]) -> Option<Vec<usize>> {
+    let shape = pattern.shape();
+    let repeated = repeated_axes(lengths, shape);
+    let counts: Vec<usize> = repeated.iter().map(|&axis| shape[axis]).collect();
+    let mut coords = vec![0; shape.rank()];
+    coords[shape.rank() - at.len()..].copy_from_slice(at);
+    let mut along = vec![0; counts.len()];
+    // Each step but the last one meets an entry, so that there are no more steps than entries.
+    loop {
+        repeated.iter().zip(&along).for_each(|(&axis, &coord)| coords[axis] = coord);
+        if pattern.find(&coords).is_none() {
+            return Some(coords);
+        }
+        step(&mut along, &counts);
+        if along.iter().all(|&coord| coord == 0) {
+            return None;
+        }
+    }
+}
