@@ -371,3 +371,99 @@ fn the_parts_of_io_import_each_other_in_no_circle() {
     }
     assert!(imports.is_empty(), "imports in a circle, or on the way to one: {imports:?}");
 }
+
+/// The parameters between the brackets that begin at `open`, and what follows them.
+fn parameters(code: &str, open: usize) -> (&str, &str) {
+    let (mut depth, mut before) = (0, ' ');
+    for (at, c) in code[open..].char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' if before != '-' && before != '=' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return (&code[open + 1..open + at], &code[open + at + 1..]);
+        }
+        before = c;
+    }
+    ("", "")
+}
+
+/// Whether parameters name a type of patterns or coordinates, and a type of elements.
+fn kinds(parameters: &str) -> (bool, bool) {
+    let has = |words: &[&str]| {
+        let mut bounds = parameters.split(|c: char| !c.is_alphanumeric() && c != '_');
+        bounds.any(|bound| words.contains(&bound))
+    };
+    (has(&["Pattern", "Index"]), has(&["Element", "Ring", "Float", "Real", "Plain", "FileElement"]))
+}
+
+/// The functions of a file that are generic over both, its own parameters and those of its `impl` taken together, with
+/// the number of lines of their bodies.
+fn generic_over_both(lines: &[String]) -> Vec<(String, usize)> {
+    let code = lines.join("\n");
+    let (mut found, mut depth, mut outer) = (Vec::new(), 0usize, Vec::new());
+    for (at, c) in code.char_indices() {
+        let rest = &code[at..];
+        let starts_word = at == 0 || !code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        if c == '{' {
+            depth += 1;
+        } else if c == '}' {
+            depth -= 1;
+            outer.retain(|(own, _)| *own < depth);
+        } else if starts_word && rest.starts_with("impl<") && code[..at].ends_with(['\n', ' ']) {
+            let is_block = code[..at].rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
+            if is_block {
+                outer.push((depth, kinds(parameters(&code, at + 4).0)));
+            }
+        } else if starts_word && rest.starts_with("fn ") {
+            let name: String = rest[3..].chars().take_while(|&c| c.is_alphanumeric() || c == '_').collect();
+            let open = at + 3 + name.len();
+            let (own, after) =
+                if code[open..].starts_with('<') { parameters(&code, open) } else { ("", &code[open..]) };
+            let all = outer.iter().map(|(_, kinds)| *kinds).chain([kinds(own)]);
+            let (pattern, element) = all.fold((false, false), |a, b| (a.0 | b.0, a.1 | b.1));
+            let body = after.find('{').filter(|&brace| after.find(';').is_none_or(|end| brace < end));
+            if let (true, true, Some(brace)) = (pattern, element, body) {
+                let mut open = 0;
+                let length = after[brace..].char_indices().find_map(|(at, c)| {
+                    open += i32::from(c == '{') - i32::from(c == '}');
+                    (open == 0).then_some(at)
+                });
+                found.push((name, after[brace..brace + length.unwrap_or(0)].lines().count() - 1));
+            }
+        }
+    }
+    found
+}
+
+/// Patterns are values: plans, kernels and drivers are compiled for them once. A door, which puts types away, calls and
+/// puts them back, has a short body.
+#[test]
+fn no_function_is_generic_over_elements_and_patterns_but_doors() {
+    // Transposition is matched by width outside of its loops: a pass apart for coordinates would read all entries twice.
+    const KEPT: [&str; 1] = ["kernels/turned.rs"];
+    let longest = |module: &str| match module {
+        "base" | "element" | "kernels" | "pattern" | "plan" => Some(0),
+        "ops" | "convert" | "dynamic" | "tensor" | "coo" | "csr" | "entries" | "erased" | "stored" => Some(11),
+        _ => None,
+    };
+    let mut wrong = Vec::new();
+    for (module, file, lines) in modules().iter().filter(|(_, file, _)| !KEPT.contains(&file.as_str())) {
+        let Some(longest) = longest(module) else { continue };
+        let functions = generic_over_both(lines).into_iter().filter(|(_, lines)| *lines > longest || longest == 0);
+        wrong.extend(functions.map(|(name, lines)| format!("{file}: {name}, {lines} lines")));
+    }
+    assert!(wrong.is_empty(), "generic over elements and patterns:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_scan_for_generic_functions_can_fail() {
+    let scan = |code: &str| generic_over_both(&code.lines().map(String::from).collect::<Vec<_>>());
+    let both = scan("fn both<P: Pattern, T: Element>(x: &Tensor<P, T>) -> bool {\nlet a = 1;\na == 1\n}");
+    assert_eq!(both, [("both".to_string(), 2)]);
+    let split =
+        "impl<I: Index> Face<I> {\nfn of<T: Ring>(x: T) -> Box<dyn Fn(T) -> T> {\nf(x)\n}\nfn own(&self) {\n}\n}";
+    assert_eq!(scan(split), [("of".to_string(), 1)]);
+    assert!(scan("fn one<T: Element>(x: &AnyPattern) {\nf(x)\n}\nfn other<I: Index>(x: &[I]) {\n}").is_empty());
+}

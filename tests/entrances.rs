@@ -102,6 +102,7 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("tensor/csr", "new", LANES),
     ("io/entries", "From<TextTensor> for AnyTensor", Whole("it takes a tensor")),
     ("dynamic/product", "named", Whole("it makes no tensor")),
+    ("dynamic/select", "$name", Whole("it takes tensors")),
     ("io/labels", "new", Whole("it makes no tensor")),
     ("io/progress", "new", Whole("it makes no tensor")),
     ("io/parquet/arrow", "from_record_batch", RECORDS),
