@@ -333,16 +333,16 @@ macro_rules! tests {
 tests! { isinf isnan isfinite isreal; isposinf isneginf }
 
 impl AnyTensor {
-    /// The same tensor without its stored entries that are the fill: see [`Tensor::prune`].
+    /// The same tensor without its stored entries that are the fill: see [`Tensor::prune`](crate::Tensor::prune).
     ///
     /// # Errors
     ///
-    /// Those of [`Tensor::prune`].
+    /// Those of [`Tensor::prune`](crate::Tensor::prune).
     pub fn prune(&self) -> Result<AnyTensor> {
         super::on_type!(self, x => in_format(&x.clone().prune()?, self.format(), self.stored_bytes()))
     }
 
-    /// The same entries with another fill, a value of the element type: see [`Tensor::with_fill`].
+    /// The same entries with another fill, a value of the element type: see [`Tensor::with_fill`](crate::Tensor::with_fill).
     ///
     /// # Errors
     ///

@@ -42,7 +42,7 @@ impl Lazy<AnyTensor> {
     /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![3.0, -1.5], 0.0)?;
     /// let sums = AnyTensor::from(x.clone()).lazy().custom_over("sums", 1, |part| part.sum(1));
     /// let found = sums.on(Chunks::memory(64 << 20).positions(1)).collect()?;
-    /// assert_eq!(found.into_coo::<f64, u64>()?, x.sum(1)?);
+    /// assert_eq!(found.into_coo::<f64, u32>()?, x.sum(1)?);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     #[track_caller]
