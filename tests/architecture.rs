@@ -411,7 +411,7 @@ fn generic_over_both(lines: &[String]) -> Vec<(String, usize)> {
         } else if c == '}' {
             depth -= 1;
             outer.retain(|(own, _)| *own < depth);
-        } else if starts_word && rest.starts_with("impl<") && code[..at].ends_with(['\n', ' ']) {
+        } else if starts_word && rest.starts_with("impl<") {
             let is_block = code[..at].rsplit('\n').next().is_some_and(|line| line.trim().is_empty());
             if is_block {
                 outer.push((depth, kinds(parameters(&code, at + 4).0)));
