@@ -30,6 +30,23 @@ impl<T> Few<T> {
     }
 }
 
+impl<T> Few<T> {
+    /// `f` of each item, in order.
+    pub(crate) fn map<U>(self, f: &mut dyn FnMut(T) -> U) -> Few<U> {
+        match self {
+            Few::One([item]) => Few::One([f(item)]),
+            Few::Two([first, second]) => Few::Two([f(first), f(second)]),
+            Few::Many(items) => {
+                let mut mapped = Vec::with_capacity(items.len());
+                for item in items {
+                    mapped.push(f(item));
+                }
+                Few::Many(mapped)
+            }
+        }
+    }
+}
+
 impl<T> Default for Few<T> {
     fn default() -> Self {
         Few::new()

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 use std::ops::Range;
+use std::slice;
 
 use crate::base::alloc;
 use crate::base::few::Few;
@@ -108,12 +109,40 @@ pub trait Holistic<T: Element>: Op {
 
 /// The gradient of a reduction: what a group finds out decides what each of its elements receives.
 pub trait Gradient<T: Element, G: Element>: Holistic<T> {
-    /// Writes what elements receive; `place` tells of each the finding of its group, its position there (among the
-    /// stored elements, if it is one) and the gradient of the cell. The places hold zeros. What a gradient of zero gives
-    /// is not used: it is +0.0.
-    fn give<'a>(&self, values: &[T], received: &mut [G], place: impl Fn(usize) -> (&'a Self::Out, usize, G))
-    where
-        Self::Out: 'a;
+    /// Writes what elements receive. The places hold zeros. What a gradient of zero gives is not used: it is +0.0.
+    fn give(&self, values: &[T], received: &mut [G], given: &Given<'_, Self::Out, G>);
+}
+
+/// What elements side by side are given: each the finding of its group, its position there (among the stored elements, if
+/// it is one) and the gradient of the cell.
+pub struct Given<'a, O, G> {
+    /// Of the one group that all elements are in, or of the group of each.
+    found: &'a [O],
+    gradients: &'a [G],
+    /// The position of the first element, or of each.
+    within: usize,
+    is_one_group: bool,
+}
+
+impl<'a, O, G: Copy> Given<'a, O, G> {
+    /// Of elements that follow each other in one group, from the position `within` on.
+    pub(crate) fn in_group(found: &'a O, gradient: &'a G, within: usize) -> Self {
+        Given { found: slice::from_ref(found), gradients: slice::from_ref(gradient), within, is_one_group: true }
+    }
+
+    /// Of elements at the same position of one group after the other.
+    pub(crate) fn across_groups(found: &'a [O], gradients: &'a [G], within: usize) -> Self {
+        Given { found, gradients, within, is_one_group: false }
+    }
+
+    /// The finding, the position and the gradient of an element.
+    #[inline(always)]
+    pub(crate) fn at(&self, at: usize) -> (&'a O, usize, G) {
+        match self.is_one_group {
+            true => (&self.found[0], self.within + at, self.gradients[0]),
+            false => (&self.found[at], self.within, self.gradients[at]),
+        }
+    }
 }
 
 /// The values of a group that are not side by side, and the working memory of the reduction.
@@ -215,20 +244,20 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
         give_in_order(groups, &mut received, scratch, |scratch, group, received| {
             let found = found(scratch, group)?;
             if gradients[group].is_truthy() {
-                op.give(values_of(group), received, |within| (&found, within, gradients[group]));
+                op.give(values_of(group), received, &Given::in_group(&found, &gradients[group], 0));
             }
             Ok(())
         })?;
         return Ok(received);
     }
     let found = reduce_groups(op, groups, values, gaps, position, op.of_no_entry().map_err(|fault| fault.of(0))?)?;
-    for (group, (found, &gradient)) in found.iter().zip(gradients).enumerate() {
+    for (group, (found, gradient)) in found.iter().zip(gradients).enumerate() {
         if !gradient.is_truthy() {
             continue;
         }
         for (within, entry) in groups.entries(group).enumerate() {
             let own = entry..entry + 1;
-            op.give(&values[own.clone()], &mut received[own], |_| (found, within, gradient));
+            op.give(&values[own.clone()], &mut received[own], &Given::in_group(found, gradient, within));
         }
     }
     Ok(received)
@@ -302,26 +331,32 @@ pub(crate) fn give_nothing_of_zeros<G: Element>(gradients: &[G], received: &mut 
     zeros.for_each(|(received, _)| *received = G::ZERO);
 }
 
-/// What every element receives of its own gradient, where each is a group by itself.
+/// What every element receives of its own gradient, where each is a group by itself; `read` writes the next elements.
 pub(crate) fn share_singly<T: Element, G: Element, H: Gradient<T, G>>(
     op: H,
-    mut values: impl Iterator<Item = T>,
+    read: &mut dyn FnMut(&mut [T]),
     mut gradients: Vec<G>,
 ) -> Outcomes<Vec<G>> {
     const BLOCK: usize = 256;
     let mut scratch = op.scratch();
     let (mut elements, mut found) = ([T::ZERO; BLOCK], alloc::with_capacity(BLOCK.min(gradients.len()))?);
     for gradients in gradients.chunks_mut(BLOCK) {
+        let elements = &mut elements[..gradients.len()];
+        read(elements);
         found.clear();
-        for (element, value) in elements.iter_mut().zip(values.by_ref().take(gradients.len())) {
-            *element = value;
+        for &value in elements.iter() {
             found.push(op.of_one(value, &mut scratch).map_err(|fault| fault.of(0))?);
         }
         let mut received = [G::ZERO; BLOCK];
         let received = &mut received[..gradients.len()];
-        op.give(&elements[..found.len()], received, |at| (&found[at], 0, gradients[at]));
+        op.give(elements, received, &Given::across_groups(&found, gradients, 0));
         give_nothing_of_zeros(gradients, received);
         gradients.copy_from_slice(received);
     }
     Ok(gradients)
+}
+
+/// Writes the next of these values.
+pub(crate) fn next_of<T: Copy>(mut values: impl Iterator<Item = T>) -> impl FnMut(&mut [T]) {
+    move |elements| elements.iter_mut().zip(&mut values).for_each(|(element, value)| *element = value)
 }

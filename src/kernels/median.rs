@@ -18,7 +18,7 @@ use crate::base::alloc::Allocated;
 use crate::element::{Float, Real};
 use crate::kernels::fed::Pass;
 use crate::kernels::group::Gaps;
-use crate::kernels::holistic::Group;
+use crate::kernels::holistic::{Given, Group};
 use crate::kernels::op::{Fault, Outcome};
 use crate::kernels::passes::Census;
 use crate::kernels::rank::{Place, Rule};
@@ -282,23 +282,18 @@ impl<T: Real> Shares<T> {
     }
 }
 
-/// Writes what the elements `values` receive. `place` tells of each the shares of its group, its number there and the
-/// gradient; who receives nothing keeps what stands there.
-pub(crate) fn give<'a, T: Real, G: Float>(
-    values: &[T],
-    received: &mut [G],
-    place: impl Fn(usize) -> (&'a Shares<T>, usize, G),
-) {
+/// Writes what the elements `values` receive; who receives nothing keeps what stands there.
+pub(crate) fn give<T: Real, G: Float>(values: &[T], received: &mut [G], given: &Given<'_, Shares<T>, G>) {
     const BLOCK: usize = 64;
     let blocks = values.chunks(BLOCK).zip(received.chunks_mut(BLOCK)).zip((0..).step_by(BLOCK));
     for ((values, received), start) in blocks {
         // Most blocks hold no middle value. A branch on each value would be mispredicted at every other NaN.
-        let concerns = |any, (at, &value): (usize, &T)| any | place(start + at).0.concerns(value);
+        let concerns = |any, (at, &value): (usize, &T)| any | given.at(start + at).0.concerns(value);
         if !values.iter().enumerate().fold(false, concerns) {
             continue;
         }
         for (at, (&value, item)) in values.iter().zip(received).enumerate() {
-            let (shares, within, gradient) = place(start + at);
+            let (shares, within, gradient) = given.at(start + at);
             if let Some(share) = shares.of(within, value, gradient) {
                 *item = share;
             }

@@ -12,7 +12,7 @@ use crate::base::threads;
 use crate::kernels::bits::{BITS, Truths};
 use crate::kernels::coords::{AxisCoords, AxisCoordsMut, CoordSlices, by_slices, by_width, of_width, slices};
 use crate::kernels::packing::Packing;
-use crate::kernels::radix::{BLOCK, Buckets, count_runs, for_each_block};
+use crate::kernels::radix::{BLOCK, Buckets, Keys, count_runs, for_each_block, listed};
 use crate::kernels::sort::{compare, first_decreasing, gather, row_major_order, starts_in_order};
 
 /// Why entries are not merged.
@@ -32,6 +32,9 @@ impl From<AllocError> for Unmerged {
 
 /// Entries with one item each: their coordinates on each axis, and the items.
 pub(crate) type Merged<T> = (Vec<AxisCoords>, Vec<T>);
+
+/// Merges two items at one position; none where they cannot be.
+type Merge<'a, T> = dyn Fn(T, T) -> Option<T> + Sync + 'a;
 
 /// The coordinates of entries as they are merged: where items are merged nothing else is known of them.
 trait Axes: Sync {
@@ -110,7 +113,7 @@ fn axes_of<'a>(coords: &'a CoordSlices<'_>) -> &'a dyn Axes {
 pub(crate) fn merged<T: Copy + Zeroable + Send + Sync>(
     coords: Cow<'_, [AxisCoords]>,
     items: Cow<'_, [T]>,
-    merge: impl Fn(T, T) -> Option<T> + Sync + Send,
+    merge: &Merge<'_, T>,
 ) -> Result<Merged<T>, Unmerged> {
     let (count, slices) = (items.len(), slices(&coords));
     let axes = axes_of(&slices);
@@ -118,10 +121,10 @@ pub(crate) fn merged<T: Copy + Zeroable + Send + Sync>(
         return merged_by_groups(axes, &items, merge);
     };
     if axes.are_in_order(count) {
-        return merged_in_order(&packing, axes, count, |entry| items[entry], merge);
+        return merged_in_order(&packing, axes, count, listed(&items), merge);
     }
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| axes.pack(&packing, range, from, keys);
-    let mut buckets = Buckets::deal(count, packing.bits(), 0, keys, |entry| items[entry])?;
+    let mut buckets = Buckets::deal(count, packing.bits(), 0, &keys, listed(&items))?;
     let spans = Spans::of_buckets(&mut buckets)?;
     let total = spans.total();
     let coords = match coords {
@@ -132,7 +135,7 @@ pub(crate) fn merged<T: Copy + Zeroable + Send + Sync>(
         return Ok((unpacked(&packing, &buckets.keys, coords)?, buckets.items));
     }
     let keys = |range: Range<usize>, keys: &mut [u64]| keys.copy_from_slice(&buckets.keys[range]);
-    merge_runs(&packing, spans, (coords, reused(items, total)?), keys, |entry| buckets.items[entry], merge)
+    merge_runs(&packing, spans, (coords, reused(items, total)?), &keys, listed(&buckets.items), merge)
 }
 
 /// The coordinates of all `keys`, written over `coords`.
@@ -149,7 +152,7 @@ pub(crate) fn any_merged(coords: &CoordSlices<'_>, count: usize, truths: &Truths
     let (axes, words) = (axes_of(coords), truth_words(count, truths)?);
     let words = &words[..];
     let is_truthy = |entry: usize| words[entry / BITS] >> (entry % BITS) & 1 == 1;
-    let or = |a, b| Some(a | b);
+    let or: &Merge<'_, bool> = &|a, b| Some(a | b);
     let merged = match axes.packing() {
         Some(packing) if axes.are_in_order(count) => merged_in_order(&packing, axes, count, is_truthy, or),
         Some(packing) if packing.bits() < u64::BITS => return any_sorted(&packing, axes, count, is_truthy),
@@ -193,14 +196,14 @@ fn any_sorted(
         let truth = |entry| u64::from(from == 0 && is_truthy(entry));
         keys.iter_mut().zip(range).for_each(|(key, entry)| *key = *key << 1 | truth(entry));
     };
-    let mut buckets = Buckets::deal(count, packing.bits() + 1, 1, keys, |_| ())?;
+    let mut buckets = Buckets::deal(count, packing.bits() + 1, 1, &keys, |_| ())?;
     let spans = Spans::of_buckets(&mut buckets)?;
     let output = (axes.zeros(spans.total())?, alloc::zeros(spans.total())?);
     let tagged = &buckets.keys;
     let keys = |range: Range<usize>, keys: &mut [u64]| {
         keys.iter_mut().zip(&tagged[range]).for_each(|(key, tagged)| *key = tagged >> 1);
     };
-    or_merged(merge_runs(packing, spans, output, keys, |entry| tagged[entry] & 1 == 1, |a, b| Some(a | b)))
+    or_merged(merge_runs(packing, spans, output, &keys, |entry| tagged[entry] & 1 == 1, &|a, b| Some(a | b)))
 }
 
 /// [`merged`] of entries in order.
@@ -208,13 +211,13 @@ fn merged_in_order<T: Copy + Zeroable + Send + Sync>(
     packing: &Packing,
     axes: &dyn Axes,
     count: usize,
-    item: impl Fn(usize) -> T + Sync + Send,
-    merge: impl Fn(T, T) -> Option<T> + Sync + Send,
+    item: impl Fn(usize) -> T + Sync,
+    merge: &Merge<'_, T>,
 ) -> Result<Merged<T>, Unmerged> {
     let keys = |range: Range<usize>, keys: &mut [u64]| axes.pack(packing, range, 0, keys);
-    let spans = Spans::in_order(count, keys, |entry| axes.is_repeated(entry));
+    let spans = Spans::in_order(count, &keys, &|entry| axes.is_repeated(entry));
     let output = (axes.zeros(spans.total())?, alloc::zeros(spans.total())?);
-    merge_runs(packing, spans, output, keys, item, merge)
+    merge_runs(packing, spans, output, &keys, item, merge)
 }
 
 /// An array to write `count` items into: this one, if it is owned.
@@ -238,7 +241,7 @@ fn shrunk(coords: AxisCoords, count: usize) -> Allocated<AxisCoords> {
 fn merged_by_groups<T: Copy + Zeroable + Send + Sync>(
     axes: &dyn Axes,
     items: &[T],
-    merge: impl Fn(T, T) -> Option<T>,
+    merge: &Merge<'_, T>,
 ) -> Result<Merged<T>, Unmerged> {
     let order = axes.order(items.len())?;
     let coords = axes.gather(order.as_deref())?;
@@ -263,14 +266,14 @@ fn merge_sorted<T: Copy + Send + Sync>(
     coords: &[AxisCoords],
     items: &[T],
     starts: &[usize],
-    merge: impl Fn(T, T) -> Option<T>,
+    merge: &Merge<'_, T>,
 ) -> Result<Merged<T>, Unmerged> {
     let runs = starts.windows(2).map(|ends| ends[0]..ends[1]);
     let position = |entry: usize| coords.iter().map(|axis| axis.at(entry)).collect::<Vec<_>>();
     let mut merged = alloc::with_capacity(runs.len())?;
     for run in runs.clone() {
         let mut rest = items[run.start + 1..run.end].iter().copied();
-        let item = rest.try_fold(items[run.start], &merge);
+        let item = rest.try_fold(items[run.start], merge);
         merged.push(item.ok_or_else(|| Unmerged::At(position(run.start)))?);
     }
     let firsts = alloc::collect(runs.map(|run| run.start))?;
@@ -299,11 +302,7 @@ impl Spans {
     }
 
     /// Parts of entries that come in order, one a thread.
-    fn in_order(
-        count: usize,
-        keys: impl Fn(Range<usize>, &mut [u64]) + Sync + Send,
-        is_repeated: impl Fn(usize) -> bool + Sync + Send,
-    ) -> Self {
+    fn in_order(count: usize, keys: &Keys<'_>, is_repeated: &(dyn Fn(usize) -> bool + Sync)) -> Self {
         let opens = |entry: &usize| *entry == 0 || !is_repeated(*entry);
         // A part begins with the first run that does; one that none begins in belongs to the part before it.
         let openings = threads::map_parts(count, 3000, 0, |mut part| part.find(opens));
@@ -315,7 +314,7 @@ impl Spans {
             || (),
             |(), range| {
                 let (mut runs, mut last) = (0, None);
-                for_each_block(range, &keys, |_, keys| {
+                for_each_block(range, keys, &mut |_, keys| {
                     runs += count_runs(keys, 0) - usize::from(last == keys.first().copied());
                     last = keys.last().copied();
                 });
@@ -343,15 +342,15 @@ fn merge_runs<T: Copy + Zeroable + Send + Sync>(
     packing: &Packing,
     spans: Spans,
     (mut coords, mut items): Merged<T>,
-    keys: impl Fn(Range<usize>, &mut [u64]) + Sync + Send,
-    item: impl Fn(usize) -> T + Sync + Send,
-    merge: impl Fn(T, T) -> Option<T> + Sync + Send,
+    keys: &Keys<'_>,
+    item: impl Fn(usize) -> T + Sync,
+    merge: &Merge<'_, T>,
 ) -> Result<Merged<T>, Unmerged> {
     let count = spans.entries.last().map_or(0, |span| span.end);
     let pieces = split_axes(&mut coords, &spans.ends)?.into_iter();
     let places = pieces.zip(threads::split_at_ends(&mut items, &spans.ends));
     let shares = spans.entries.into_iter().zip(places).map(|(span, (coords, items))| Share { span, coords, items });
-    let write = |block: &mut _, share: Share<'_, T>| share.write(packing, block, &keys, &item, &merge);
+    let write = |block: &mut _, share: Share<'_, T>| share.write(packing, block, keys, &item, merge);
     let written = threads::map_each(shares.collect(), count, || [0; BLOCK], write);
     let written: Result<(), u64> = written.into_iter().collect();
     written.map(|()| (coords, items)).map_err(|key| Unmerged::At(packing.position(key)))
@@ -382,9 +381,9 @@ impl<T: Copy> Share<'_, T> {
         mut self,
         packing: &Packing,
         block: &mut [u64; BLOCK],
-        keys: impl Fn(Range<usize>, &mut [u64]),
+        keys: &Keys<'_>,
         item: impl Fn(usize) -> T,
-        merge: impl Fn(T, T) -> Option<T>,
+        merge: &Merge<'_, T>,
     ) -> Result<(), u64> {
         let (mut runs, mut last) = (0, 0);
         for start in self.span.clone().step_by(BLOCK) {
@@ -440,10 +439,10 @@ mod tests {
             let coords: Vec<Vec<u64>> =
                 coords.iter().map(|axis| axis.iter().map(|coord| coord << shift).collect()).collect();
             let coords: Vec<AxisCoords> = coords.into_iter().map(AxisCoords::from).collect();
-            let borrowed = merged(Cow::Borrowed(&coords), Cow::from(&entries), trail).unwrap();
+            let borrowed = merged(Cow::Borrowed(&coords), Cow::from(&entries), &trail).unwrap();
             let thirds: Vec<bool> = (0..count).map(|entry| entry % 3 == 0).collect();
             let truths = any_merged(&slices(&coords), count, &truths_of(&thirds)).unwrap();
-            let (merged_coords, items) = merged(Cow::Owned(coords), entries.clone().into(), trail).unwrap();
+            let (merged_coords, items) = merged(Cow::Owned(coords), entries.clone().into(), &trail).unwrap();
             assert!((&merged_coords, &items) == (&borrowed.0, &borrowed.1));
             assert!(items.iter().eq(expected.values().map(|(merged, _)| merged)));
             for (axis, merged) in merged_coords.iter().enumerate() {
@@ -484,7 +483,7 @@ mod tests {
         let large = coords.clone().map(|axis| axis.into_iter().map(|coord| coord << 50).collect::<Vec<_>>());
         for (coords, position) in [(&coords, vec![2, 3]), (&in_order, vec![2, 3]), (&large, vec![2 << 50, 3 << 50])] {
             let coords: Vec<AxisCoords> = coords.iter().cloned().map(AxisCoords::from).collect();
-            let refused = merged::<u8>(coords.into(), vec![0; 5].into(), |_, _| None).err();
+            let refused = merged::<u8>(coords.into(), vec![0; 5].into(), &|_, _| None).err();
             assert_eq!(refused, Some(Unmerged::At(position)));
         }
     }

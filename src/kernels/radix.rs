@@ -36,12 +36,21 @@ const TELLING: u32 = 2 * DIGIT;
 /// Fewer words than this are compared: the counts of all digits would take longer than they do.
 const FEW: usize = 1 << 8;
 
+/// Writes the keys of a range of entries.
+pub(crate) type Keys<'a> = dyn Fn(Range<usize>, &mut [u64]) + Sync + 'a;
+
+/// Writes the keys of a range of entries, of which the bits below a number of them need not be right.
+pub(crate) type KeysFrom<'a> = dyn Fn(Range<usize>, u32, &mut [u64]) + Sync + 'a;
+
+/// The item of each entry, from a list of them.
+pub(crate) fn listed<T: Copy + Sync>(items: &[T]) -> impl Fn(usize) -> T + Sync + '_ {
+    move |entry| items[entry]
+}
+
 /// Calls `visit` with the first entry of each block of a range and the keys of the block.
-pub(crate) fn for_each_block(
-    range: Range<usize>,
-    keys: impl Fn(Range<usize>, &mut [u64]),
-    mut visit: impl FnMut(usize, &[u64]),
-) {
+///
+/// Keys come from a trait object: a block is one call, and sorting is compiled once for a type of items.
+pub(crate) fn for_each_block(range: Range<usize>, keys: &Keys<'_>, visit: &mut dyn FnMut(usize, &[u64])) {
     let mut block = [0; BLOCK];
     for start in range.clone().step_by(BLOCK) {
         let block = &mut block[..BLOCK.min(range.end - start)];
@@ -73,15 +82,23 @@ struct Places<'a, T> {
 type Share<'a, T> = (Range<usize>, Vec<Places<'a, T>>);
 
 /// How many keys of a range fall into each bucket.
-fn bucket_sizes(
-    range: Range<usize>,
-    buckets: usize,
-    low_bits: u32,
-    keys: impl Fn(Range<usize>, &mut [u64]),
-) -> Vec<usize> {
+fn bucket_sizes(range: Range<usize>, buckets: usize, low_bits: u32, keys: &Keys<'_>) -> Vec<usize> {
     let mut sizes = vec![0; buckets];
-    for_each_block(range, keys, |_, keys| keys.iter().for_each(|&key| sizes[(key >> low_bits) as usize] += 1));
+    for_each_block(range, keys, &mut |_, keys| {
+        for &key in keys {
+            sizes[(key >> low_bits) as usize] += 1;
+        }
+    });
     sizes
+}
+
+/// The entries of each part, and how many of them fall into each bucket.
+type Parts = Few<(Range<usize>, Vec<usize>)>;
+
+/// `count` entries in as many parts as pay.
+fn parts_of(count: usize, buckets: usize, low_bits: u32, keys: &KeysFrom<'_>) -> Parts {
+    let top = |range: Range<usize>, block: &mut [u64]| keys(range, low_bits, block);
+    threads::map_parts(count, 3000, buckets, |range| (range.clone(), bucket_sizes(range, buckets, low_bits, &top)))
 }
 
 impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
@@ -94,21 +111,18 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
         count: usize,
         bits: u32,
         tag: u32,
-        keys: impl Fn(Range<usize>, u32, &mut [u64]) + Sync + Send,
-        item: impl Fn(usize) -> T + Sync + Send,
+        keys: &KeysFrom<'_>,
+        item: impl Fn(usize) -> T + Sync,
     ) -> Allocated<Self> {
         let wanted = (usize::BITS - count.leading_zeros()).saturating_sub(BUCKET).min(MOST_BUCKETS);
         let low_bits = bits.saturating_sub(wanted).clamp(tag, u64::BITS - 1);
         let buckets = 1 << (bits - low_bits);
-        let top = |range: Range<usize>, block: &mut [u64]| keys(range, low_bits, block);
-        let parts = threads::map_parts(count, 3000, buckets, |range| {
-            (range.clone(), bucket_sizes(range, buckets, low_bits, top))
-        });
+        let parts = parts_of(count, buckets, low_bits, keys);
         let (all_keys, items) = (alloc::zeros(count)?, alloc::zeros(count)?);
         let mut all = Buckets { keys: all_keys, items, ends: Vec::with_capacity(buckets), low_bits, tag };
         let shares = all.share_out(&parts, buckets);
         let whole = |range: Range<usize>, block: &mut [u64]| keys(range, 0, block);
-        threads::map_each(shares, count, || (), |(), share| fill(share, low_bits, whole, &item));
+        threads::map_each(shares, count, || (), |(), share| fill(share, low_bits, &whole, &item));
         Ok(all)
     }
 
@@ -167,7 +181,7 @@ fn sort_large<T: Copy + Zeroable + Send + Sync>(
     let low = |range: Range<usize>, _: u32, block: &mut [u64]| {
         block.iter_mut().zip(&keys[range]).for_each(|(low, key)| *low = key ^ above);
     };
-    let mut inner = Buckets::deal(keys.len(), low_bits, 0, low, |entry| items[entry])?;
+    let mut inner = Buckets::deal(keys.len(), low_bits, 0, &low, listed(items))?;
     inner.sort(settled)?;
     keys.iter_mut().zip(&inner.keys).for_each(|(key, low)| *key = above | low);
     items.copy_from_slice(&inner.items);
@@ -175,13 +189,8 @@ fn sort_large<T: Copy + Zeroable + Send + Sync>(
 }
 
 /// Writes each entry of a share to the next place in its bucket.
-fn fill<T>(
-    (range, mut buckets): Share<'_, T>,
-    low_bits: u32,
-    keys: impl Fn(Range<usize>, &mut [u64]),
-    item: impl Fn(usize) -> T,
-) {
-    for_each_block(range, keys, |start, keys| {
+fn fill<T>((range, mut buckets): Share<'_, T>, low_bits: u32, keys: &Keys<'_>, item: impl Fn(usize) -> T) {
+    for_each_block(range, keys, &mut |start, keys| {
         for (&key, entry) in keys.iter().zip(start..) {
             let places = &mut buckets[(key >> low_bits) as usize];
             places.keys[places.filled] = key;
@@ -318,7 +327,7 @@ mod tests {
             // What need not be right is wrong.
             block.iter_mut().zip(&keys[range]).for_each(|(block, key)| *block = key ^ ((1 << from) - 1));
         };
-        let mut buckets = Buckets::deal(keys.len(), bits, 0, write, |entry| entry).unwrap();
+        let mut buckets = Buckets::deal(keys.len(), bits, 0, &write, |entry| entry).unwrap();
         let runs = buckets.sort(settled).unwrap();
         let mut expected: Vec<usize> = (0..keys.len()).collect();
         expected.sort_by_key(|&entry| keys[entry].checked_shr(settled));

@@ -7,7 +7,7 @@ use crate::base::index::Width;
 use crate::element::{RawSlice, RawVec, by_raw};
 use crate::kernels::gather::{Plain, gather};
 use crate::kernels::packing::Packing;
-use crate::kernels::radix::Buckets;
+use crate::kernels::radix::{Buckets, listed};
 use crate::kernels::sort::{first_decreasing, order_by_groups, row_major_order};
 use crate::pattern::{AxisCoords, CoordSlices, by_slices, of_width, slices};
 
@@ -58,7 +58,7 @@ pub(crate) fn sorted_with<T: Plain>(
         return Ok(Some((coords, gather(items, &order)?)));
     };
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| pack(&packing, &axes, range, from, keys);
-    let mut sorted = Buckets::deal(items.len(), packing.bits(), 0, keys, |entry| items[entry])?;
+    let mut sorted = Buckets::deal(items.len(), packing.bits(), 0, &keys, listed(items))?;
     sorted.sort(packing.bits_of_last(settled))?;
     Ok(Some((unpacked(&packing, &sorted.keys, coords[0].width())?, sorted.items)))
 }

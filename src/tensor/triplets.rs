@@ -361,9 +361,9 @@ impl<T: Element> Unsorted<T> {
         let merge = |merged, value| merge_two(merged, value, duplicates);
         let merged = if duplicates == Duplicates::Error {
             // The refusal names two triplets, which are looked for in the arrays as they are.
-            merged(Cow::Borrowed(&self.coords), Cow::from(&self.values), merge)
+            merged(Cow::Borrowed(&self.coords), Cow::from(&self.values), &merge)
         } else {
-            merged(Cow::Owned(take(&mut self.coords)), take(&mut self.values).into(), merge)
+            merged(Cow::Owned(take(&mut self.coords)), take(&mut self.values).into(), &merge)
         };
         merged.map_err(|why| match why {
             Unmerged::At(position) => self.refusal(position, duplicates),

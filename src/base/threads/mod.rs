@@ -83,11 +83,9 @@ fn shared<S, A: Send, U: Send>(
     }
     let left = Mutex::new(items.into_iter().zip(&mut results));
     pool::on_threads(count, &|| {
-        let Some((item, result)) = next_of(&left) else { return };
-        let mut scratch = scratch();
-        *result = Some(f(&mut scratch, item));
+        let mut own = None;
         while let Some((item, result)) = next_of(&left) {
-            *result = Some(f(&mut scratch, item));
+            *result = Some(f(own.get_or_insert_with(scratch), item));
         }
     });
     drop(left);
@@ -195,22 +193,30 @@ pub(crate) fn map_heavy<S, U: Clone + Send>(
     scratch: impl Fn() -> S + Sync,
     f: impl Fn(&mut S, usize) -> U + Sync,
 ) -> Allocated<Vec<U>> {
-    if count < 2 || are_few(work) {
-        let (mut scratch, mut mapped) = (scratch(), alloc::with_capacity(count)?);
-        for index in 0..count {
-            mapped.push(f(&mut scratch, index));
-        }
-        return Ok(mapped);
-    }
-    let mut mapped = alloc::with_capacity(count)?;
-    mapped.resize(count, blank);
-    let piece = (CHUNK / (work / count).max(1)).max(1);
-    fill_pieces(&mut mapped, piece, &scratch, &|scratch, start, items| {
+    heavy(count, work, blank, &scratch, &|scratch, start, items| {
         for (at, item) in items.iter_mut().enumerate() {
             *item = f(scratch, start + at);
         }
-    });
-    Ok(mapped)
+    })
+}
+
+/// `count` items, which `fill` writes from an index on: all at once, or in pieces where `work` is worth the threads.
+fn heavy<S, U: Clone + Send>(
+    count: usize,
+    work: usize,
+    blank: U,
+    scratch: &(dyn Fn() -> S + Sync),
+    fill: &(dyn Fn(&mut S, usize, &mut [U]) + Sync),
+) -> Allocated<Vec<U>> {
+    let mut items = alloc::with_capacity(count)?;
+    items.resize(count, blank);
+    if count < 2 || are_few(work) {
+        fill(&mut scratch(), 0, &mut items);
+        return Ok(items);
+    }
+    let piece = (CHUNK / (work / count).max(1)).max(1);
+    fill_pieces(&mut items, piece, scratch, fill);
+    Ok(items)
 }
 
 /// The range of the part `number` of `parts` that the indices below `count` fall into.
@@ -281,7 +287,7 @@ fn of_each<S, A: Send, U: Send>(
 ) -> Few<U> {
     if items.len() < 2 || are_few(work) {
         let mut scratch = scratch();
-        return items.into_iter().map(|item| f(&mut scratch, item)).collect();
+        return items.map(&mut |item| f(&mut scratch, item));
     }
     shared(items.into_vec(), scratch, f).into()
 }
@@ -420,16 +426,15 @@ pub(crate) fn try_map_heavy<S, U: Clone + Send + Sync, E: From<AllocError> + Sen
 ) -> Result<Vec<U>, E> {
     // Not a list of results, each of which is larger than what is asked for.
     let failed = Failed { first: AtomicUsize::new(usize::MAX), error: Mutex::new(None) };
-    let mapped = map_heavy(count, work, blank.clone(), scratch, |scratch, index| {
+    let mapped = heavy(count, work, blank, &scratch, &|scratch, start, items| {
         // Behind the first that failed nothing is asked for.
-        if index > failed.first.load(Relaxed) {
-            return blank.clone();
+        if start > failed.first.load(Relaxed) {
+            return;
         }
-        match f(scratch, index) {
-            Ok(result) => result,
-            Err(error) => {
-                failed.note(index, error);
-                blank.clone()
+        for (at, item) in items.iter_mut().enumerate() {
+            match f(scratch, start + at) {
+                Ok(result) => *item = result,
+                Err(error) => return failed.note(start + at, error),
             }
         }
     })?;

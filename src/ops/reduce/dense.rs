@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 use std::iter::repeat_n;
+use std::slice;
 
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Axis, Data, Dimension};
 
 use super::lanes::{
-    OfLanes, Order, Place, check_lane, give_back, give_by_labels, map_distinct_lanes, map_labelled_lanes, repeat_cells,
-    visit_rows,
+    Finish, Make, OfLanes, Order, Place, check_lane, give_back, give_by_labels, map_distinct_lanes, map_labelled_lanes,
+    repeat_cells, visit_rows,
 };
 use super::{check_countable, check_upstream, refused, refused_at};
 use crate::base::alloc::{self, Allocated};
@@ -20,10 +21,10 @@ use crate::element::Element;
 use crate::kernels::fold::{Fold, fold_runs, fold_until_settled};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{
-    Apart, Gradient, Group, Holistic, give_nothing_of_zeros, reduce_all_runs, share_singly,
+    Apart, Given, Gradient, Group, Holistic, give_nothing_of_zeros, next_of, reduce_all_runs, share_singly,
 };
 use crate::kernels::lookup::Lookup;
-use crate::kernels::op::{Outcome, Outcomes};
+use crate::kernels::op::Outcomes;
 use crate::kernels::spread::without_signs;
 use crate::ops::operand::Operand;
 use crate::plan::reduction::Reduction;
@@ -42,7 +43,7 @@ pub(crate) fn fold<S: Data<Elem: Element>, D: Dimension, F: Fold<S::Elem>>(
             op.slice(&mut state, group);
             op.finish(&state, group.len() as u128)
         };
-        return by_labels(x.view().into_dyn(), F::NAME, &reduction, F::Out::ZERO, || (), of_group);
+        return by_labels(x.view().into_dyn(), F::NAME, &reduction, F::Out::ZERO, &|| (), &of_group);
     }
     // What an axis repeats is read once: a view may be broadcast to more positions than there is time for.
     let once = once_on_each(x.view().into_dyn(), 0..x.ndim());
@@ -68,7 +69,7 @@ fn fold_rows<T: Element, F: Fold<T>>(
 ) -> Result<Vec<F::Out>> {
     let lengths = distinct.kept_lengths();
     let mut states = alloc::collect(repeat_n(op.start(), lengths.iter().product()))?;
-    visit_rows(once, distinct, |row, cell, step| match row.as_slice() {
+    visit_rows(once, distinct, &mut |row, cell, step| match row.as_slice() {
         _ if times > 1 => row.iter().enumerate().for_each(|(at, &value)| {
             op.repeat(&mut states[cell + at * step], value, times);
         }),
@@ -103,7 +104,7 @@ fn fold_lanes<T: Element, F: Fold<T>>(
         op.finish(&state, reduction.extent())
     };
     let at_once: OfLanes<'_, T, F::Out> = &|offsets, values| fold_runs(op, offsets, values, &Gaps::none());
-    map_distinct_lanes(once, distinct, Order::Any, F::Out::ZERO, || (), of_lane, (times == 1).then_some(at_once))
+    map_distinct_lanes(once, distinct, Order::Any, F::Out::ZERO, &|| (), &of_lane, (times == 1).then_some(at_once))
         .map_err(|refusal| refused_at(F::NAME, refusal, reduction, distinct.kept_lengths()))
 }
 
@@ -134,7 +135,7 @@ fn reduce_lanes<S: Data<Elem: Element>, D: Dimension, H: Holistic<S::Elem>>(
     let of = |scratch: &mut H::Scratch, lane: &[S::Elem]| op.of(&Group::of_slice(lane), scratch);
     let unseen = op.of_no_entry().map_err(|fault| refused(H::NAME, fault, reduction, None))?;
     if reduction.grouping().is_some() {
-        return by_labels(x.view().into_dyn(), H::NAME, reduction, unseen, || op.scratch(), of);
+        return by_labels(x.view().into_dyn(), H::NAME, reduction, unseen, &|| op.scratch(), &of);
     }
     let extent = reduction.extent() as usize;
     let at_once: OfLanes<'_, S::Elem, H::Out> = &|offsets, values| {
@@ -142,7 +143,7 @@ fn reduce_lanes<S: Data<Elem: Element>, D: Dimension, H: Holistic<S::Elem>>(
         reduce_all_runs(op, offsets, values, &Gaps::none(), &position, unseen)
     };
     let at_once = H::HAS_ABREAST.then_some(at_once);
-    let cells = map_distinct_lanes(once, reduction, order, unseen, || op.scratch(), of, at_once)
+    let cells = map_distinct_lanes(once, reduction, order, unseen, &|| op.scratch(), &of, at_once)
         .map_err(|refusal| refused_at(H::NAME, refusal, reduction, &lengths))?;
     Ok(repeat_cells(cells, lengths, reduction)?)
 }
@@ -153,8 +154,8 @@ fn by_labels<T: Element, S, U: Copy + Send + Sync>(
     operation: &'static str,
     reduction: &Reduction,
     unseen: U,
-    scratch: impl Fn() -> S + Sync + Send,
-    of: impl Fn(&mut S, &[T]) -> Outcome<U> + Sync + Send,
+    scratch: &Make<'_, S>,
+    of: &Finish<'_, T, S, U>,
 ) -> Result<ArrayD<U>> {
     let once = once_on_each(x, reduction.kept().iter().copied().filter(|axis| !reduction.reduced().contains(axis)));
     check_result::<T>(&once.shape().into(), dense_bytes(&once))?;
@@ -192,7 +193,7 @@ pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Grad
         // Each element is a group by itself: what groups find, larger than small elements and gradients, need not be
         // kept.
         let gradients = alloc::owned(all_cells(upstream)?)?;
-        let shared = share_singly(op, x.iter().copied(), gradients)
+        let shared = share_singly(op, &mut next_of(x.iter().copied()), gradients)
             .map_err(|refusal| refused(H::NAME, refusal.fault, &reduction, None))?;
         return Ok(dense_array(&shape, shared));
     }
@@ -200,17 +201,17 @@ pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Grad
     let found = found.as_slice().expect("a new array lies in order");
     let gradients = all_cells(upstream)?;
     if reduction.grouping().is_some() {
-        return give_by_labels(x.view().into_dyn(), &reduction, |value, item, cell, within| {
+        return give_by_labels(x.view().into_dyn(), &reduction, &mut |value, item, cell, within| {
             if gradients[cell].is_truthy() {
-                op.give(&[value], std::slice::from_mut(item), |_| (&found[cell], within, gradients[cell]));
+                op.give(&[value], slice::from_mut(item), &Given::in_group(&found[cell], &gradients[cell], within));
             }
         });
     }
-    give_back(x.view().into_dyn(), &reduction, |row, items, Place { cell, within, is_lane }| match is_lane {
+    give_back(x.view().into_dyn(), &reduction, &|row, items, Place { cell, within, is_lane }| match is_lane {
         true if !gradients[cell].is_truthy() => {}
-        true => op.give(row, items, |at| (&found[cell], within + at, gradients[cell])),
+        true => op.give(row, items, &Given::in_group(&found[cell], &gradients[cell], within)),
         false => {
-            op.give(row, items, |at| (&found[cell + at], within, gradients[cell + at]));
+            op.give(row, items, &Given::across_groups(&found[cell..], &gradients[cell..], within));
             give_nothing_of_zeros(&gradients[cell..], items);
         }
     })
@@ -224,7 +225,7 @@ fn apart_by_labels<T: Element, G: Element, A: Apart<T, G>>(
     gradients: &[G],
 ) -> Result<ArrayD<G>> {
     let mut members = alloc::with_capacity(x.len())?;
-    give_by_labels(x.view(), reduction, |value, _: &mut G, cell, within| {
+    give_by_labels(x.view(), reduction, &mut |value, _: &mut G, cell, within| {
         members.push((cell, within, members.len(), value));
     })?;
     members.sort_unstable_by_key(|&(cell, within, ..)| (cell, within));
@@ -299,9 +300,9 @@ pub(crate) fn spread<S: Data<Elem: Element>, D: Dimension, U: Operand>(
     }
     let gradients = without_signs(alloc::owned(all_cells(upstream)?)?);
     if reduction.grouping().is_some() {
-        return give_by_labels(x.view().into_dyn(), &reduction, |_, item, cell, _| *item = gradients[cell]);
+        return give_by_labels(x.view().into_dyn(), &reduction, &mut |_, item, cell, _| *item = gradients[cell]);
     }
-    give_back(x.view().into_dyn(), &reduction, |row, received, Place { cell, is_lane, .. }| match is_lane {
+    give_back(x.view().into_dyn(), &reduction, &|row, received, Place { cell, is_lane, .. }| match is_lane {
         true => received.fill(gradients[cell]),
         false => received.copy_from_slice(&gradients[cell..][..row.len()]),
     })

@@ -38,6 +38,13 @@ pub(super) fn repeat_cells<U: Copy>(cells: Vec<U>, lengths: Vec<usize>, reductio
     Ok(dense_array(&shape, alloc::collect(repeated.iter().copied())?))
 }
 
+/// Makes what a thread needs from lane to lane.
+pub(super) type Make<'a, S> = dyn Fn() -> S + Sync + 'a;
+
+/// The result of the elements of a cell, side by side. It is a trait object, so that what copies lanes is compiled once
+/// for a type of elements and one of results: a call of it is a lane.
+pub(super) type Finish<'a, T, S, U> = dyn Fn(&mut S, &[T]) -> Outcome<U> + Sync + 'a;
+
 /// What gives the results of all lanes between offsets, many at once.
 pub(super) type OfLanes<'a, T, U> = &'a dyn Fn(&[usize], &[T]) -> Outcomes<Vec<U>>;
 
@@ -51,8 +58,8 @@ pub(super) fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
     reduction: &Reduction,
     order: Order,
     blank: U,
-    scratch: impl Fn() -> S + Sync + Send,
-    finish: impl Fn(&mut S, &[T]) -> Outcome<U> + Sync + Send,
+    scratch: &Make<'_, S>,
+    finish: &Finish<'_, T, S, U>,
     at_once: Option<OfLanes<'_, T, U>>,
 ) -> Outcomes<Vec<U>> {
     let (mut kept, mut reduced) = (reduction.kept().to_vec(), reduction.reduced().to_vec());
@@ -193,8 +200,8 @@ pub(super) fn map_labelled_lanes<T: Element, S, U: Copy + Send + Sync>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
     blank: U,
-    scratch: impl Fn() -> S + Sync + Send,
-    finish: impl Fn(&mut S, &[T]) -> Outcome<U> + Sync + Send,
+    scratch: &Make<'_, S>,
+    finish: &Finish<'_, T, S, U>,
 ) -> Outcomes<(Vec<U>, Vec<usize>)> {
     let labelled = Labelled::new(reduction, view.shape());
     let (kept, lengths) = (&labelled.kept, &labelled.lengths);
@@ -213,7 +220,7 @@ pub(super) fn map_labelled_lanes<T: Element, S, U: Copy + Send + Sync>(
 pub(super) fn give_by_labels<T: Element, G: Element>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
-    mut give: impl FnMut(T, &mut G, usize, usize),
+    give: &mut dyn FnMut(T, &mut G, usize, usize),
 ) -> Result<ArrayD<G>> {
     let shape = Shape::from(view.shape());
     let mut given = alloc::zeros(view.len())?;
@@ -241,7 +248,7 @@ fn by_distance(lengths: &[usize], strides: &[isize]) -> Vec<usize> {
 pub(super) fn visit_rows<T: Element>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
-    mut visit: impl FnMut(ArrayView1<'_, T>, usize, usize),
+    visit: &mut dyn FnMut(ArrayView1<'_, T>, usize, usize),
 ) {
     if view.is_empty() {
         return;
@@ -273,6 +280,9 @@ pub(super) struct Place {
     pub(super) is_lane: bool,
 }
 
+/// Writes what a row of elements receives into their items, which stand there.
+pub(super) type GiveRow<'a, T, G> = dyn Fn(&[T], &mut [G], Place) + Sync + 'a;
+
 /// The bytes of lanes that are copied together, which stay in the second cache: 26 lanes of 10^4 `f64`.
 const TILE_BYTES: usize = 2 << 20;
 
@@ -282,8 +292,8 @@ fn map_copied_lanes<T: Element, S, U: Copy + Send + Sync>(
     view: ArrayViewD<'_, T>,
     kept: usize,
     extent: usize,
-    scratch: impl Fn() -> S + Sync + Send,
-    finish: impl Fn(&mut S, &[T]) -> Outcome<U> + Sync + Send,
+    scratch: &Make<'_, S>,
+    finish: &Finish<'_, T, S, U>,
 ) -> Outcomes<Vec<U>> {
     let (view, kept) = without_ones(view, kept);
     // At least one axis of lanes, and one of elements.
@@ -371,7 +381,7 @@ fn copy_lanes<T: Element>(lanes: ArrayViewD<'_, T>, mut copy: ArrayViewMut2<'_, 
 pub(super) fn give_back<T: Element, G: Element>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
-    give: impl Fn(&[T], &mut [G], Place) + Sync + Send,
+    give: &GiveRow<'_, T, G>,
 ) -> Result<ArrayD<G>> {
     let shape = Shape::from(view.shape());
     check_result::<G>(&shape, dense_bytes(&view))?;
@@ -382,7 +392,7 @@ pub(super) fn give_back<T: Element, G: Element>(
     let rows = Rows::new(view, reduction);
     let ends = threads::map_parts(given.len(), 1000, 0, |part| part.end / rows.width * rows.width);
     let done = threads::map_slices(&mut given, &ends, |part, given| {
-        rows.give(if part == 0 { 0 } else { ends[part - 1] }, given, &give)
+        rows.give(if part == 0 { 0 } else { ends[part - 1] }, given, give)
     });
     done.into_iter().collect::<Allocated<()>>()?;
     Ok(dense_array(&shape, given))
@@ -424,7 +434,7 @@ impl<'a, T: Element> Rows<'a, T> {
     }
 
     /// `give` of the rows from the element `start` on, as many as there are items for.
-    fn give<G>(&self, start: usize, given: &mut [G], give: &impl Fn(&[T], &mut [G], Place)) -> Allocated<()> {
+    fn give<G>(&self, start: usize, given: &mut [G], give: &GiveRow<'_, T, G>) -> Allocated<()> {
         let first = start / self.width;
         let mut at = vec![0; self.outer.len()];
         unravel(first, &self.outer, &mut at);

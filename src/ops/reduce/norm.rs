@@ -4,7 +4,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::norm::{Greatest, Magnitudes, Squares};
 use crate::element::{Accumulator, Float};
-use crate::kernels::holistic::{Gradient, Group, Holistic};
+use crate::kernels::holistic::{Given, Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::ops::operand::Operand;
 use crate::ops::reduce::totals::{Finish, Totals};
@@ -177,9 +177,9 @@ impl<T: Float> Holistic<T> for Shares {
 }
 
 impl<T: Float, G: Float> Gradient<T, G> for Shares {
-    fn give<'a>(&self, values: &[T], received: &mut [G], place: impl Fn(usize) -> (&'a (f64, u128), usize, G)) {
+    fn give(&self, values: &[T], received: &mut [G], given: &Given<'_, (f64, u128), G>) {
         for (at, (value, received)) in values.iter().zip(received).enumerate() {
-            let (&(norm, count), _, gradient) = place(at);
+            let (&(norm, count), _, gradient) = given.at(at);
             let value = value.to_f64();
             let sign = if value > 0.0 { 1.0 } else { -1.0 };
             *received = match self.0 {

@@ -5,7 +5,7 @@ use crate::base::error::{Error, Result};
 use crate::element::{Float, Real};
 use crate::kernels::fed::Pass;
 use crate::kernels::group::Gaps;
-use crate::kernels::holistic::{Gradient, Group, Holistic};
+use crate::kernels::holistic::{Given, Gradient, Group, Holistic};
 use crate::kernels::median::{MedianGradient, Question, ShareRule, Shares, give, median_of_one};
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::ordered::{Middles, Ordered, value_of};
@@ -156,8 +156,8 @@ impl<T: Real, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Holistic<T> for As
 impl<T: Real, G: Float, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Gradient<T, G>
     for AskedShares<IS_QUANTILE, SKIPS_NAN>
 {
-    fn give<'a>(&self, values: &[T], received: &mut [G], place: impl Fn(usize) -> (&'a Shares<T>, usize, G)) {
-        give(values, received, place);
+    fn give(&self, values: &[T], received: &mut [G], given: &Given<'_, Shares<T>, G>) {
+        give(values, received, given);
     }
 }
 

@@ -17,7 +17,7 @@ use crate::kernels::fed::Source;
 use crate::kernels::fold::{Fold, Kept, fold_gaps, fold_groups, fold_singly};
 use crate::kernels::group::{AllGaps, Gaps, Groups};
 use crate::kernels::holistic::{
-    Apart, Gradient, Group, Holistic, give_apart, reduce_groups, share_among_entries, share_singly,
+    Apart, Gradient, Group, Holistic, give_apart, next_of, reduce_groups, share_among_entries, share_singly,
 };
 use crate::kernels::lanes::spread as spread_lanes;
 use crate::kernels::op::{Outcome, Outcomes, Refused};
@@ -356,7 +356,7 @@ pub(crate) fn gradient<T: Element, U: Operand, H: Gradient<T, U::Elem>>(
     }
     check_upstream(upstream, &reduction.result_shape())?;
     let values = if reduction.is_elementwise() {
-        share_singly(op, x.values.iter().copied(), upstream.at_entries(x.pattern)?)
+        share_singly(op, &mut next_of(x.values.iter().copied()), upstream.at_entries(x.pattern)?)
             .map_err(|refusal| refused_entry(x.pattern, H::NAME, refusal, &reduction))?
     } else {
         by_groups(x, H::NAME, upstream, &reduction, &|groups, gaps, gradients, position| {

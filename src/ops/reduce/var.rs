@@ -8,7 +8,7 @@ use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Accumulator, Float, Known, Real, Ring};
 use crate::kernels::fed::Pass;
 use crate::kernels::group::Gaps;
-use crate::kernels::holistic::{Gradient, Group, Holistic};
+use crate::kernels::holistic::{Given, Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::ops::operand::Operand;
 
@@ -306,9 +306,9 @@ impl<T: Real, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Shares<RO
 }
 
 impl<T: Real, G: Float, const ROOT: bool, const SKIPS_NAN: bool> Gradient<T, G> for Shares<ROOT, SKIPS_NAN> {
-    fn give<'a>(&self, values: &[T], received: &mut [G], place: impl Fn(usize) -> (&'a Found, usize, G)) {
+    fn give(&self, values: &[T], received: &mut [G], given: &Given<'_, Found, G>) {
         for (at, (value, received)) in values.iter().zip(received).enumerate() {
-            let (found, _, gradient) = place(at);
+            let (found, _, gradient) = given.at(at);
             if !(SKIPS_NAN && value.isnan()) {
                 let given = 2.0 * (value.to_f64() - found.mean) * gradient.to_f64() / found.divisor;
                 let is_flat = found.twice_root == 0.0;
