@@ -1,6 +1,6 @@
 //! A tensor with the labels of its axes, and the columns of a table that they are.
 
-use std::ops::{Bound, RangeBounds};
+use std::ops::{Bound, Range, RangeBounds};
 
 use ndarray::SliceInfoElem;
 
@@ -82,7 +82,7 @@ impl<T: Element, I: Index> Labelled<T, I> {
         if expected != found {
             return Err(Error::RankMismatch { what: "the labels", expected, found });
         }
-        labels.iter().enumerate().map(|(axis, label)| self.number("coords", axis, label)).collect()
+        labels.iter().enumerate().map(|(axis, label)| number_of(&self.labels[axis], "coords", axis, label)).collect()
     }
 
     /// The element at these labels, stored or not.
@@ -128,18 +128,12 @@ impl<T: Element, I: Index> Labelled<T, I> {
     /// ```
     pub fn with_labels(&self, axis: impl Position, labels: &Labels) -> Result<Self> {
         let at = self.axis(axis)?;
-        let of_axis = &self.labels[at];
-        if let Some(lost) = of_axis.iter().find(|label| labels.number(label).is_none()) {
-            let why = format!("axis {at} has the label {lost:?}, which is not among the new ones");
-            return Err(Error::Argument { operation: "with_labels", why });
-        }
+        let gap = self.tensor.shape()[at];
+        let from = numbers_with_gaps(&self.labels[at], at, labels, gap)?;
         // A position behind the last one holds the fill for the labels that are new.
         let mut widths = vec![(0, 0); self.tensor.rank()];
         widths[at] = (0, 1);
-        let gap = self.tensor.shape()[at];
-        let from = labels.iter().map(|label| of_axis.number(label).unwrap_or(gap));
-        let tensor = self.tensor.pad(widths)?.take_axis(alloc::collect(from)?, at)?;
-        Ok(self.with_axis(at, tensor, labels.clone()))
+        Ok(self.with_axis(at, self.tensor.pad(widths)?.take_axis(from, at)?, labels.clone()))
     }
 
     /// The part of the table that has these labels on an axis, in this order.
@@ -166,15 +160,7 @@ impl<T: Element, I: Index> Labelled<T, I> {
     #[doc(alias = "loc")]
     pub fn select<S: AsRef<str>>(&self, axis: impl Position, labels: impl IntoIterator<Item = S>) -> Result<Self> {
         let at = self.axis(axis)?;
-        let (mut chosen, mut numbers) = (Labels::default(), Vec::new());
-        for label in labels {
-            let label = label.as_ref();
-            if chosen.number_or_next(label)? < numbers.len() {
-                let why = format!("the label {label:?} is asked for twice");
-                return Err(Error::Argument { operation: "select", why });
-            }
-            alloc::push(&mut numbers, self.number("select", at, label)?)?;
-        }
+        let (chosen, numbers) = selected(&self.labels[at], at, labels)?;
         Ok(self.with_axis(at, self.tensor.take_axis(numbers, at)?, chosen))
     }
 
@@ -203,25 +189,11 @@ impl<T: Element, I: Index> Labelled<T, I> {
     /// ```
     pub fn slice<'l>(&self, axis: impl Position, labels: impl RangeBounds<&'l str>) -> Result<Self> {
         let at = self.axis(axis)?;
-        let number = |label: &str| self.number("slice", at, label);
-        let start = match labels.start_bound() {
-            Bound::Included(label) => number(label)?,
-            Bound::Excluded(label) => number(label)? + 1,
-            Bound::Unbounded => 0,
-        };
-        let end = match labels.end_bound() {
-            Bound::Included(label) => number(label)? + 1,
-            Bound::Excluded(label) => number(label)?,
-            Bound::Unbounded => self.labels[at].len(),
-        };
-        if end < start {
-            let why = format!("the label at the end of the range stands before that at its start, on axis {at}");
-            return Err(Error::Argument { operation: "slice", why });
-        }
-        let part = slice_of(start..end, self.tensor.shape()[at], 1);
+        let range = range_between(&self.labels[at], at, labels)?;
+        let labels = Labels::new(self.labels[at].iter().skip(range.start).take(range.len()))?;
+        let part = slice_of(range, self.tensor.shape()[at], 1);
         let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
         let slices: Vec<_> = (0..self.tensor.rank()).map(|axis| if axis == at { part } else { whole }).collect();
-        let labels = Labels::new(self.labels[at].iter().skip(start).take(end - start))?;
         Ok(self.with_axis(at, self.tensor.slice(slices)?, labels))
     }
 
@@ -230,16 +202,63 @@ impl<T: Element, I: Index> Labelled<T, I> {
         normalize_axis(axis.to_i128(), self.labels.len().min(self.tensor.rank()))
     }
 
-    /// The number of a label on an axis.
-    fn number(&self, operation: &'static str, axis: usize, label: &str) -> Result<usize> {
-        let why = || format!("axis {axis} has no label {label:?}");
-        self.labels[axis].number(label).ok_or_else(|| Error::Argument { operation, why: why() })
-    }
-
     /// A tensor with these labels, and on one axis others.
     fn with_axis(&self, axis: usize, tensor: CooTensor<T, I>, labels: Labels) -> Self {
         let mut all = self.labels.clone();
         all[axis] = labels;
         Labelled { tensor, labels: all }
     }
+}
+
+/// The number of a label on an axis.
+fn number_of(labels: &Labels, operation: &'static str, axis: usize, label: &str) -> Result<usize> {
+    let why = || format!("axis {axis} has no label {label:?}");
+    labels.number(label).ok_or_else(|| Error::Argument { operation, why: why() })
+}
+
+/// The numbers on an axis of other labels for it, `gap` for new ones; refuses to lose a label.
+fn numbers_with_gaps(labels: &Labels, axis: usize, others: &Labels, gap: usize) -> Result<Vec<usize>> {
+    if let Some(lost) = labels.iter().find(|label| others.number(label).is_none()) {
+        let why = format!("axis {axis} has the label {lost:?}, which is not among the new ones");
+        return Err(Error::Argument { operation: "with_labels", why });
+    }
+    Ok(alloc::collect(others.iter().map(|label| labels.number(label).unwrap_or(gap)))?)
+}
+
+/// The labels of a selection, and their numbers on an axis; refuses a label that comes twice.
+fn selected<S: AsRef<str>>(
+    labels: &Labels,
+    axis: usize,
+    asked: impl IntoIterator<Item = S>,
+) -> Result<(Labels, Vec<usize>)> {
+    let (mut chosen, mut numbers) = (Labels::default(), Vec::new());
+    for label in asked {
+        let label = label.as_ref();
+        if chosen.number_or_next(label)? < numbers.len() {
+            let why = format!("the label {label:?} is asked for twice");
+            return Err(Error::Argument { operation: "select", why });
+        }
+        alloc::push(&mut numbers, number_of(labels, "select", axis, label)?)?;
+    }
+    Ok((chosen, numbers))
+}
+
+/// The numbers on an axis between two of its labels.
+fn range_between<'l>(labels: &Labels, axis: usize, asked: impl RangeBounds<&'l str>) -> Result<Range<usize>> {
+    let number = |label: &str| number_of(labels, "slice", axis, label);
+    let start = match asked.start_bound() {
+        Bound::Included(label) => number(label)?,
+        Bound::Excluded(label) => number(label)? + 1,
+        Bound::Unbounded => 0,
+    };
+    let end = match asked.end_bound() {
+        Bound::Included(label) => number(label)? + 1,
+        Bound::Excluded(label) => number(label)?,
+        Bound::Unbounded => labels.len(),
+    };
+    if end < start {
+        let why = format!("the label at the end of the range stands before that at its start, on axis {axis}");
+        return Err(Error::Argument { operation: "slice", why });
+    }
+    Ok(start..end)
 }
