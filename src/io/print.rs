@@ -21,7 +21,7 @@ pub(crate) fn write_entries(writer: &mut dyn Write, pattern: &AnyPattern, values
 /// The lines of the entries from `start` on.
 fn print_block(pattern: &AnyPattern, values: &dyn FileValues, start: usize) -> Vec<u8> {
     let mut text = Vec::with_capacity(BLOCK.min(pattern.nnz()) * 16);
-    pattern.walk_range(start..start + BLOCK, |entry, coords| {
+    pattern.walk_range(start..start + BLOCK, &mut |entry, coords| {
         for &coord in coords {
             print_digits(&mut text, coord as u64 + 1);
             text.push(b' ');

@@ -212,7 +212,7 @@ pub(crate) fn write(writer: &mut dyn Write, pattern: &AnyPattern, values: &dyn F
 /// The shortest axes that the entries fit.
 fn least_lengths(pattern: &AnyPattern) -> Vec<usize> {
     let mut lengths = vec![0; pattern.shape().rank()];
-    pattern.walk_range(0..pattern.nnz(), |_, coords| {
+    pattern.walk_range(0..pattern.nnz(), &mut |_, coords| {
         lengths.iter_mut().zip(coords).for_each(|(length, &coord)| *length = (coord + 1).max(*length));
         true
     });

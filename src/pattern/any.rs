@@ -280,7 +280,7 @@ impl AnyPattern {
 
     /// Calls `visit` with the number and the coordinates of the entries of a range, in row-major order, until it says
     /// `false`; entries that do not exist are left out.
-    pub(crate) fn walk_range(&self, entries: Range<usize>, visit: impl FnMut(usize, &[usize]) -> bool) {
+    pub(crate) fn walk_range(&self, entries: Range<usize>, visit: &mut dyn FnMut(usize, &[usize]) -> bool) {
         self.read();
         let entries = entries.start..entries.end.min(self.nnz);
         match &self.arrays {
@@ -325,7 +325,7 @@ impl AnyPattern {
 }
 
 /// Coordinate arrays, entry by entry.
-fn walk<I: Index>(axes: &[&[I]], entries: Range<usize>, mut visit: impl FnMut(usize, &[usize]) -> bool) {
+fn walk<I: Index>(axes: &[&[I]], entries: Range<usize>, visit: &mut dyn FnMut(usize, &[usize]) -> bool) {
     let mut coords = vec![0; axes.len()];
     for entry in entries {
         for (coord, axis) in coords.iter_mut().zip(axes) {

@@ -262,7 +262,7 @@ pub(super) fn walk<I: Index>(
     offsets: &[usize],
     columns: &[I],
     entries: Range<usize>,
-    mut visit: impl FnMut(usize, &[usize]) -> bool,
+    visit: &mut dyn FnMut(usize, &[usize]) -> bool,
 ) {
     let mut coords = vec![0; shape.rank()];
     let last = coords.len().saturating_sub(1);

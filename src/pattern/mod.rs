@@ -92,8 +92,8 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     /// assert_eq!(seen, [(1, vec![2, 0]), (2, vec![2, 2])]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
-    fn walk_range(&self, entries: Range<usize>, visit: impl FnMut(usize, &[usize]) -> bool) {
-        self.any().walk_range(entries, visit);
+    fn walk_range(&self, entries: Range<usize>, mut visit: impl FnMut(usize, &[usize]) -> bool) {
+        self.any().walk_range(entries, &mut visit);
     }
 
     /// Whether the two share their index arrays: the same memory, not only equal contents.

@@ -341,7 +341,7 @@ impl Numbers {
 fn search(repeated: &AnyPattern, at: &AnyPattern, axes: &Axes, entries: Range<usize>, slots: &mut [usize]) {
     let mut own = vec![0; repeated.shape().rank()];
     let first = entries.start;
-    at.walk_range(entries, |entry, coords| {
+    at.walk_range(entries, &mut |entry, coords| {
         axes.project(coords, &mut own);
         slots[entry - first] = repeated.find(&own).unwrap_or(repeated.nnz());
         true

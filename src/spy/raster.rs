@@ -38,7 +38,7 @@ pub(super) fn count(pattern: &AnyPattern, axes: &[Axis]) -> Vec<Raster> {
     let pairs: Vec<_> = pairs(axes.len()).collect();
     let mut rasters: Vec<_> = pairs.iter().map(|&(row, column)| Raster::new(&axes[row], &axes[column])).collect();
     let mut cells = vec![0; axes.len()];
-    pattern.walk_range(0..pattern.nnz(), |_, coords| {
+    pattern.walk_range(0..pattern.nnz(), &mut |_, coords| {
         for (cell, axis) in cells.iter_mut().zip(axes) {
             *cell = axis.number.map_or(0, |number| axis.scale.cell_of(coords[number]));
         }

@@ -131,7 +131,7 @@ impl Walk {
     #[inline(never)]
     fn look_up(&mut self, pattern: &AnyPattern) {
         self.block.clear();
-        pattern.walk_range(self.entry..self.entry + BLOCK, |_, coords| {
+        pattern.walk_range(self.entry..self.entry + BLOCK, &mut |_, coords| {
             self.block.extend_from_slice(coords);
             true
         });

@@ -110,7 +110,7 @@ impl<T: Element> SparseRef<'_, T> {
         let last = at.len();
         let is_before = |entry| (0..last).map(|axis| self.pattern().coord(entry, axis)).lt(at.iter().copied());
         let first = partition_point(self.nnz(), is_before);
-        self.pattern().walk_range(first..first.saturating_add(columns), |entry, coords| {
+        self.pattern().walk_range(first..first.saturating_add(columns), &mut |entry, coords| {
             let is_in_row = coords[..last] == *at;
             if is_in_row {
                 row[coords.last().copied().unwrap_or(0)] = self.values()[entry];
@@ -127,7 +127,7 @@ impl<T: Element> SparseRef<'_, T> {
     }
 
     pub(crate) fn for_each_entry(self, mut visit: impl FnMut(&[usize], T)) {
-        self.pattern().walk_range(0..self.nnz(), |entry, coords| {
+        self.pattern().walk_range(0..self.nnz(), &mut |entry, coords| {
             visit(coords, self.values()[entry]);
             true
         });
@@ -137,8 +137,9 @@ impl<T: Element> SparseRef<'_, T> {
     pub(crate) fn mapped(self, f: impl Fn(&[usize], T) -> T + Send + Sync) -> Allocated<Vec<T>> {
         threads::filled(self.nnz(), 3000, |entries, mapped: &mut [T]| {
             let mut slots = mapped.iter_mut().zip(&self.values()[entries.clone()]);
-            let walk = |_, coords: &[usize]| slots.next().map(|(slot, &value)| *slot = f(coords, value)).is_some();
-            self.pattern().walk_range(entries, walk);
+            let mut walk =
+                |_: usize, coords: &[usize]| slots.next().map(|(slot, &value)| *slot = f(coords, value)).is_some();
+            self.pattern().walk_range(entries, &mut walk);
         })
     }
 

@@ -127,7 +127,7 @@ fn grid_size(shape: &Shape) -> Option<(usize, usize)> {
 /// A grid of all positions: what `cell` says of each entry, and a dot where nothing is stored.
 fn grid(pattern: &AnyPattern, (rows, columns): (usize, usize), cell: impl Fn(usize) -> String) -> String {
     let mut cells = vec![vec![String::from("."); columns]; rows];
-    pattern.walk_range(0..pattern.nnz(), |entry, coords| {
+    pattern.walk_range(0..pattern.nnz(), &mut |entry, coords| {
         let mut coords = coords.iter().rev();
         let column = coords.next().copied().unwrap_or(0);
         cells[coords.next().copied().unwrap_or(0)][column] = cell(entry);

@@ -324,7 +324,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         mut visit: impl FnMut(&[usize], T) -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let mut visited = Ok(());
-        self.pattern.any().walk_range(0..self.nnz(), |entry, coords| {
+        self.pattern.any().walk_range(0..self.nnz(), &mut |entry, coords| {
             visited = visit(coords, self.values[entry]);
             visited.is_ok()
         });

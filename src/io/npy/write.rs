@@ -123,7 +123,7 @@ fn write_dense(writer: &mut dyn Write, positions: &[usize], values: &dyn FileVal
 /// Where the entries are in the dense array.
 fn positions(pattern: &AnyPattern) -> Allocated<Vec<usize>> {
     let mut positions = alloc::with_capacity(pattern.nnz())?;
-    pattern.walk_range(0..pattern.nnz(), |_, coords| {
+    pattern.walk_range(0..pattern.nnz(), &mut |_, coords| {
         positions.push(crate::base::shape::ravel(coords, pattern.shape()));
         true
     });

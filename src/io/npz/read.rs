@@ -262,25 +262,27 @@ fn read_tensor<T: FileElement>(
     options: &ReadOptions,
 ) -> Result<AnyTensor> {
     let values = archive.values::<T>("data")?;
-    let in_member = |name: &'static str| move |error: Error| at_member(name, error.to_string());
+    if !matches!(places, Places::Lanes { .. }) {
+        archive.guard_entries::<T>(values.len(), &shape, options)?;
+    }
     let (coords, name) = match places {
         Places::Lanes { offsets, columns } => {
-            let columns = columns.in_width(columns.width().max(Width::of_lengths(&shape)))?;
-            let pattern = AnyPattern::csr(shape, offsets.into(), columns).map_err(in_member("indices"))?;
-            return Ok(Tensor::from_parts(pattern, values, fill)?.into());
+            return Ok(Tensor::from_parts(lanes(shape, offsets, &columns)?, values, fill)?.into());
         }
-        Places::Coords { coords, .. } => {
-            archive.guard_entries::<T>(values.len(), &shape, options)?;
-            (coords, None)
-        }
+        Places::Coords { coords, .. } => (coords, None),
         Places::Compressed { compressed, offsets, indices } => {
-            archive.guard_entries::<T>(values.len(), &shape, options)?;
             (expand(&shape, &compressed, &offsets, &indices)?, Some("indices"))
         }
     };
     let at_coords = |error| at_member(name.unwrap_or_else(|| coords_member(archive, &error)), error.to_string());
     let listed = Unsorted::new(shape, coords, values, fill).map_err(at_coords)?;
     Ok(listed.coalesce(options.duplicates)?.into())
+}
+
+/// The pattern of our own compressed layout.
+fn lanes(shape: Shape, offsets: Vec<usize>, columns: &AxisCoords) -> Result<AnyPattern> {
+    let columns = columns.in_width(columns.width().max(Width::of_lengths(&shape)))?;
+    AnyPattern::csr(shape, offsets.into(), columns).map_err(|error| at_member("indices", error.to_string()))
 }
 
 /// The member that a wrong coordinate stands in.

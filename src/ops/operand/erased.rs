@@ -198,7 +198,7 @@ pub(in crate::ops) fn positions(pattern: &AnyPattern) -> Allocated<Vec<usize>> {
 /// A look-up for each cell that `result` stores.
 fn look_up<G: Element>(result: &AnyPattern, gradient: impl Fn(&[usize]) -> G) -> Allocated<Vec<G>> {
     let mut gradients = alloc::with_capacity(result.nnz())?;
-    result.walk_range(0..result.nnz(), |_, cell| {
+    result.walk_range(0..result.nnz(), &mut |_, cell| {
         gradients.push(gradient(cell));
         true
     });

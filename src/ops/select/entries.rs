@@ -182,8 +182,9 @@ fn handed_to<U: Operand>(x: &AnyPattern, upstream: &U, marks: &[bool]) -> Result
 fn marks<T: Element>(x: SparseRef<'_, T>, test: impl Fn(&[usize], T) -> bool + Send + Sync) -> Result<Vec<bool>> {
     Ok(threads::filled(x.nnz(), 3000, |entries, marks: &mut [bool]| {
         let mut slots = marks.iter_mut().zip(&x.values()[entries.clone()]);
-        x.pattern()
-            .walk_range(entries, |_, coords| slots.next().map(|(mark, &value)| *mark = test(coords, value)).is_some());
+        x.pattern().walk_range(entries, &mut |_, coords| {
+            slots.next().map(|(mark, &value)| *mark = test(coords, value)).is_some()
+        });
     })?)
 }
 
