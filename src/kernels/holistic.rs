@@ -113,24 +113,24 @@ pub trait Gradient<T: Element, G: Element>: Holistic<T> {
     fn give(&self, values: &[T], received: &mut [G], given: &Given<'_, Self::Out, G>);
 }
 
-/// What elements side by side are given: each the finding of its group, its position there (among the stored elements, if
-/// it is one) and the gradient of the cell.
+/// The inputs of a gradient for a row of elements. Each element has the finding of its group, its position in the group
+/// (among the stored elements, if it is stored) and the gradient of the output element.
 pub struct Given<'a, O, G> {
-    /// Of the one group that all elements are in, or of the group of each.
+    /// One finding if all elements are in one group, otherwise one per element.
     found: &'a [O],
     gradients: &'a [G],
-    /// The position of the first element, or of each.
+    /// The position of the first element if all are in one group, otherwise of every element.
     within: usize,
     is_one_group: bool,
 }
 
 impl<'a, O, G: Copy> Given<'a, O, G> {
-    /// Of elements that follow each other in one group, from the position `within` on.
+    /// Elements that follow each other in one group, from the position `within` on.
     pub(crate) fn in_group(found: &'a O, gradient: &'a G, within: usize) -> Self {
         Given { found: slice::from_ref(found), gradients: slice::from_ref(gradient), within, is_one_group: true }
     }
 
-    /// Of elements at the same position of one group after the other.
+    /// Elements at the same position of consecutive groups.
     pub(crate) fn across_groups(found: &'a [O], gradients: &'a [G], within: usize) -> Self {
         Given { found, gradients, within, is_one_group: false }
     }

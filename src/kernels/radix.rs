@@ -49,7 +49,7 @@ pub(crate) fn listed<T: Copy + Sync>(items: &[T]) -> impl Fn(usize) -> T + Sync 
 
 /// Calls `visit` with the first entry of each block of a range and the keys of the block.
 ///
-/// Keys come from a trait object: a block is one call, and sorting is compiled once for a type of items.
+/// `keys` is a trait object, called once per block. So the compiler instantiates sorting once per type of items.
 pub(crate) fn for_each_block(range: Range<usize>, keys: &Keys<'_>, visit: &mut dyn FnMut(usize, &[u64])) {
     let mut block = [0; BLOCK];
     for start in range.clone().step_by(BLOCK) {

@@ -38,11 +38,11 @@ pub(super) fn repeat_cells<U: Copy>(cells: Vec<U>, lengths: Vec<usize>, reductio
     Ok(dense_array(&shape, alloc::collect(repeated.iter().copied())?))
 }
 
-/// Makes what a thread needs from lane to lane.
+/// Constructs the working memory of a thread.
 pub(super) type Make<'a, S> = dyn Fn() -> S + Sync + 'a;
 
-/// The result of the elements of a cell, side by side. It is a trait object, so that what copies lanes is compiled once
-/// for a type of elements and one of results: a call of it is a lane.
+/// Returns the result of a lane. The compiler instantiates the code that copies lanes once per element type and result
+/// type, because this is a trait object. One call handles one lane.
 pub(super) type Finish<'a, T, S, U> = dyn Fn(&mut S, &[T]) -> Outcome<U> + Sync + 'a;
 
 /// What gives the results of all lanes between offsets, many at once.
@@ -280,7 +280,7 @@ pub(super) struct Place {
     pub(super) is_lane: bool,
 }
 
-/// Writes what a row of elements receives into their items, which stand there.
+/// Writes the gradient of a row of elements, whose position it receives.
 pub(super) type GiveRow<'a, T, G> = dyn Fn(&[T], &mut [G], Place) + Sync + 'a;
 
 /// The bytes of lanes that are copied together, which stay in the second cache: 26 lanes of 10^4 `f64`.
