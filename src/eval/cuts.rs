@@ -177,7 +177,8 @@ pub(super) fn shape_of(call: &Call) -> Option<Shape> {
         let axis = normalize_axis(call.integer::<isize>(2, Some(-1)).ok()? as i128, lengths.len()).ok()?;
         lengths[axis] = call.integer(1, None).ok()?;
     }
-    matches!(call.name, "topk" | "topk_index" | "argsort").then(|| lengths.into())
+    // An array has a softmax, and the tensor that stands for it has none.
+    matches!(call.name, "topk" | "topk_index" | "argsort" | "softmax" | "log_softmax").then(|| lengths.into())
 }
 
 /// The move that a call is.
