@@ -159,7 +159,7 @@ impl Graph<'_> {
         let (name, call) = (name_of(&self.nodes[id].kind), self.call(id));
         let shape = self.shape(id).or_else(|| cuts::shape_of(call.as_ref()?));
         let parameters = inputs.iter().map(|(_, parameter)| *parameter).collect::<Vec<_>>();
-        let shares = shape.as_ref().and_then(|shape| self.shares(id, &parameters, shape));
+        let shares = shape.as_ref().and_then(|_| self.shares(id, &parameters));
         let is_each = !inputs.is_empty() && self.is_each(id, &parameters);
         let slices = if parameters == [0] { self.slices(id) } else { None };
         let told = explain::call(&nodes, |name| name.parse::<usize>().ok().map(|at| format!("%{at}")));
@@ -175,14 +175,14 @@ impl Graph<'_> {
     }
 
     /// What a range of the result of a node takes of its inputs, which are in these parameters.
-    fn shares(&self, id: Id, parameters: &[usize], shape: &Shape) -> Option<Shares> {
+    fn shares(&self, id: Id, parameters: &[usize]) -> Option<Shares> {
         let node = &self.nodes[id];
         match &node.kind {
             Kind::Binary(Binary::MatMul, ..) => cuts::product(parameters),
-            Kind::Unary(..) | Kind::Binary(..) => Some(cuts::each(2, parameters, shape)),
+            Kind::Unary(..) | Kind::Binary(..) => Some(cuts::each(2, parameters)),
             Kind::Own(..) | Kind::Like(..) => Some(crate::lazy::shares::alike()),
             Kind::Index(..) => cuts::sliced(parameters, self.slices(id)?),
-            Kind::Call(..) => cuts::of_call(&self.call(id)?, parameters, shape),
+            Kind::Call(..) => cuts::of_call(&self.call(id)?, parameters),
             _ => None,
         }
     }
