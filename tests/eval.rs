@@ -1432,6 +1432,54 @@ fn functions_without_a_form_for_arrays_name_from_dense() {
     }
 }
 
+/// The format of each step is the format of its value, without a value being computed.
+#[test]
+fn explained_arrays_are_dense() {
+    let x = tensor(&[3, 4], &[(&[0, 1], 2.0f64), (&[2, 3], -1.0)], 0.0);
+    let a = ndarray::Array::from_shape_fn([3, 4], |(i, k)| i as f64 - k as f64 + 0.25).into_dyn();
+    let bound = |name: &str| match name {
+        "x" => Some(AnyValue::from(x.clone())),
+        "a" => Some(AnyArray::from(a.clone()).into()),
+        _ => None,
+    };
+    for text in [
+        "x + a",
+        "x * a",
+        "x / (a + 9)",
+        "(x / (a + 9)) + a[0]",
+        "x + a[0:1, :1]",
+        "sum(a, axis=0) * x",
+        "sum(x, axis=1, keep_dims=true) + a",
+        "stored(x) + a[:, :1]",
+        "stored(x) + a",
+        "x @ transpose(a)",
+        "reshape(a * 2, [6, 2])",
+        "take(a, [2, -1], axis=0)",
+        "concat([x, a], axis=1)",
+        "concat([a, a])",
+        "where(x > 0, x, a)",
+        "where(x > 0, a, x)",
+        "select(x, a > 0)",
+        "dense(x) + 1",
+        "from_dense(a) * 2",
+        "ttm(x, a, 1)",
+        "sum_backward(x, sum(a, axis=0), axis=0)",
+        "mul_backward(x, a, a, wrt=1)",
+    ] {
+        let expression = Expression::parse(text).unwrap();
+        let explained = expression.explain(bound).unwrap();
+        let last = explained.lines().last().unwrap();
+        let format = match expression.evaluate(bound).unwrap() {
+            AnyValue::Tensor(found) => found.format().to_string().to_lowercase(),
+            AnyValue::Array(_) => "dense".into(),
+        };
+        assert!(last.contains(&format!(": float64 {format} [")), "{text}: {last}");
+    }
+    // Values decide whether a tensor of one position counts as a number.
+    let open = Expression::parse("sum(x) + a").unwrap().explain(bound).unwrap();
+    assert!(open.ends_with(": float64 [3, 4]\n"), "{open}");
+}
+
 /// A condition of one position that is not repeated has a pattern, and is no number.
 #[test]
 fn a_single_condition_that_is_not_repeated_is_a_tensor() {

@@ -13,6 +13,7 @@ mod explain;
 mod formulas;
 mod grad;
 mod graph;
+mod kinds;
 mod literal;
 mod options;
 mod parse;
