@@ -1636,16 +1636,36 @@ fn expressions_run_in_chunks() {
     let folder = Folder::new("eval-chunks");
     let table = folder.path("karate.parquet");
     assert!(lacuna(&["convert", &data("karate.mtx"), &table]).status.success());
-    let (x, y) = (format!("x={table}"), format!("y={}", data("karate.mtx")));
+    let dense = folder.path("karate.npy");
+    assert!(lacuna(&["convert", &data("karate.mtx"), &dense]).status.success());
+    let (x, y, a) = (format!("x={table}"), format!("y={}", data("karate.mtx")), format!("a={dense}"));
     let chunks = ["--engine", "chunks", "--max-memory", "64K", "--spill", folder.0.to_str().unwrap()];
-    for expression in ["sum(x * 2 + 1, axis=1)", "x - mean(x, axis=0)", "grad(sum(x * y), x, 1)", "stored(x) @ y", "7"]
-    {
-        let plain = ["eval", expression, &x, &y, "--json"];
+    for expression in [
+        "sum(x * 2 + 1, axis=1)",
+        "x - mean(x, axis=0)",
+        "grad(sum(x * y), x, 1)",
+        "stored(x) @ y",
+        "7",
+        "x + a",
+        "x * (a[0] + 1)",
+        "sum(a, axis=0)",
+        "a @ x",
+        "concat([a, x])",
+        "from_dense(a)",
+    ] {
+        let plain = ["eval", expression, &x, &y, &a, "--json"];
         let expected = lacuna(&plain);
         assert!(expected.status.success(), "{expression}: {}", stderr(&expected));
         let found = lacuna(&[&plain[..], &chunks].concat());
         assert_eq!(stdout(&found), stdout(&expected), "{expression}: {}", stderr(&found));
     }
+    // Of an array a table stores the elements that are not 0.
+    let written = folder.path("sum.parquet");
+    let on_disk = ["eval", "x + a", &x, &a, "-o", &written, "--json"];
+    assert_eq!(
+        stdout(&lacuna(&[&on_disk[..], &chunks].concat())),
+        stdout(&lacuna(&["eval", "from_dense(x + a)", &x, &a, "--json"]))
+    );
     // A table that is dealt out has the format that is asked for, and one of another name is a table by its bytes.
     let columns = ["sum", &table, "--axis", "0", "--format", "csr", "--json"];
     assert_eq!(stdout(&lacuna(&[&columns[..], &chunks].concat())), stdout(&lacuna(&columns)));
@@ -1875,5 +1895,7 @@ fn arrays_are_operands() {
     let path = folder.path("z.npy");
     assert_eq!(lacuna(&["convert", &zero, &path]).status.code(), Some(0));
     assert!(failure(1, &["div", &x, &path]).contains("[1, 0]"));
-    assert!(failure(1, &["concat", &x, &matrix, "--axis", "1"]).contains("from_dense(x)"));
+    let joined = json_of(&["concat", &x, &matrix, "--axis", "1"]);
+    assert_eq!((&joined["format"], &joined["nnz"], &joined["shape"]), (&json!("coo"), &json!(8), &json!([3, 5])));
+    assert!(failure(1, &["eval", "prune(m)", &binding]).contains("from_dense(x)"));
 }

@@ -113,7 +113,6 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("io/read", "read_header", FILES),
     ("io/scan", "scan", Whole("it makes a step; what that reads, `Dataset` checks")),
     ("lazy/sides", "new", Tests(&[("lazy_outside", "operands_with_other_elements_than_positions_are_refused")])),
-    ("io/scan_any", "scan_any", Whole("it makes a step; what that reads, `Dataset` checks")),
     ("io/read", "read_slice", Tests(&[("io_parquet", "a_box_is_the_slice_of_the_whole_and_leaves_out_what_it_can")])),
     ("pattern/coo", "empty", SHAPE),
     ("pattern/coo", "new", COORDINATES),

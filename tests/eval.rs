@@ -1295,77 +1295,92 @@ fn arrays_beside_tensors_have_the_values_of_dense_forms() {
     assert!(absorbed > 500 && arrays > 2000 && rejected > 5, "{absorbed} {arrays} {rejected}");
 }
 
+/// Expressions of a tensor `x` and an array `a`, and whether each is an array.
+const OF_ARRAYS: &[(&str, bool)] = &[
+    ("a", true),
+    ("a * 2 + a", true),
+    ("2 / a", true),
+    ("a ** 2", true),
+    ("-abs(a)", true),
+    ("exp(a) > 1", true),
+    ("isnan(a) | (a < 1)", true),
+    ("sum(a, axis=0)", true),
+    ("nanmedian(a, axis=1, keep_dims=true)", true),
+    ("var(a)", true),
+    ("argmax(a, axis=1)", true),
+    ("norm(a, axis=0)", true),
+    ("quantile(a, 0.25, axis=1)", true),
+    ("mean(a, axis=0, by=[1, 0, 1])", true),
+    ("topk(a, 2, axis=1)", true),
+    ("a[1:, ::2]", true),
+    ("take_axis(a, [2, 0], axis=1)", true),
+    ("take(a, [[0, 5], [7, 1]])", true),
+    ("transpose(a)", true),
+    ("roll(flip(a, axis=0), 1, axis=1)", true),
+    ("pad(a, [[1, 0], [0, 2]])", true),
+    ("tril(a, 1)", true),
+    ("reshape(a, [2, 6])", true),
+    ("concat([a, a * 2], axis=1)", true),
+    ("stack([a, a], axis=0)", true),
+    ("block([[a, a], [a, a]])", true),
+    ("cast(a, \"float32\")", true),
+    ("isin(a, [0, 3])", true),
+    ("clamp(a, -1, 1)", true),
+    ("zeros_like(a)", true),
+    ("a @ transpose(a)", true),
+    ("x @ transpose(a)", true),
+    ("transpose(a) @ x", true),
+    ("stored(x) @ transpose(a)", true),
+    ("einsum(\"ij,kj->ik\", x, a)", true),
+    ("einsum(\"ij,ij->\", stored(x), a)", true),
+    ("tensordot(a, x, [0], [0])", true),
+    ("outer(a, a)", true),
+    ("kron(a, a)", true),
+    ("where(a > 0, x, a)", true),
+    ("where(x > 0, a, x)", false),
+    ("where(x > 0, x, a)", true),
+    ("scale(x, 0, a[:, 0])", false),
+    ("stored(x) * a", false),
+    ("stored(x) + a", true),
+    ("stored(x) + a[:, :1]", false),
+    ("x / (a[:, :1] + 9)", false),
+    ("x / (a + 9)", true),
+    ("select(x, a > 0)", false),
+    ("sddmm(x, a, transpose(a) @ a)", false),
+    ("ttm(x, a, 1)", true),
+    ("from_dense(a)", false),
+    ("from_dense(a) * x", false),
+    ("grad(sum(x * a), x, 1)", false),
+    ("grad(sum(x * a), a, 1)", true),
+    ("grad(sum(square(x + a), axis=0), x, 1)", false),
+    ("grad(sum(square(x + a), axis=0), a, 1)", true),
+    ("grad(x @ transpose(a), a, x @ transpose(a))", true),
+    ("grad(einsum(\"ij,kj->ik\", x, a), x, x @ transpose(a))", false),
+    ("grad(concat([a, a], axis=0), a, concat([a, a * 2], axis=0))", true),
+    ("grad(stack([a, a * 3], axis=1), a, stack([a, a], axis=1))", true),
+    ("grad(median(a, axis=1), a, 1)", true),
+    ("grad(a[1:, :2], a, a[1:, :2])", true),
+    ("sum_backward(x, sum(a, axis=0), axis=0)", false),
+    ("mul_backward(x, a, a)", false),
+    ("concat([x, a], axis=0)", false),
+    ("concat([a, x, a], axis=1)", false),
+    ("stack([a, x], axis=1)", false),
+    ("block([[x, a], [a, x]])", false),
+    ("outer(x, a)", false),
+    ("outer(a, stored(x))", false),
+    ("kron(x, a)", false),
+    ("kron(a[0], x)", false),
+    ("grad(concat([x, a], axis=0), a, concat([a, a * 2], axis=0))", true),
+    ("grad(concat([x, a], axis=0), x, concat([a, a * 2], axis=0))", false),
+    ("grad(stack([x, a], axis=1), x, stack([a, x], axis=1))", false),
+    ("grad(outer(x, a), a, outer(a, a))", true),
+    ("grad(kron(x, a), x, kron(a, a))", false),
+];
+
 /// Whatever an expression does with an array, it does with a tensor that stores every element.
 #[test]
 fn expressions_of_arrays_have_the_values_of_tensors_that_store_everything() {
     let mut numbers = Numbers(2);
-    let texts = [
-        ("a", true),
-        ("a * 2 + a", true),
-        ("2 / a", true),
-        ("a ** 2", true),
-        ("-abs(a)", true),
-        ("exp(a) > 1", true),
-        ("isnan(a) | (a < 1)", true),
-        ("sum(a, axis=0)", true),
-        ("nanmedian(a, axis=1, keep_dims=true)", true),
-        ("var(a)", true),
-        ("argmax(a, axis=1)", true),
-        ("norm(a, axis=0)", true),
-        ("quantile(a, 0.25, axis=1)", true),
-        ("mean(a, axis=0, by=[1, 0, 1])", true),
-        ("topk(a, 2, axis=1)", true),
-        ("a[1:, ::2]", true),
-        ("take_axis(a, [2, 0], axis=1)", true),
-        ("take(a, [[0, 5], [7, 1]])", true),
-        ("transpose(a)", true),
-        ("roll(flip(a, axis=0), 1, axis=1)", true),
-        ("pad(a, [[1, 0], [0, 2]])", true),
-        ("tril(a, 1)", true),
-        ("reshape(a, [2, 6])", true),
-        ("concat([a, a * 2], axis=1)", true),
-        ("stack([a, a], axis=0)", true),
-        ("block([[a, a], [a, a]])", true),
-        ("cast(a, \"float32\")", true),
-        ("isin(a, [0, 3])", true),
-        ("clamp(a, -1, 1)", true),
-        ("zeros_like(a)", true),
-        ("a @ transpose(a)", true),
-        ("x @ transpose(a)", true),
-        ("transpose(a) @ x", true),
-        ("stored(x) @ transpose(a)", true),
-        ("einsum(\"ij,kj->ik\", x, a)", true),
-        ("einsum(\"ij,ij->\", stored(x), a)", true),
-        ("tensordot(a, x, [0], [0])", true),
-        ("outer(a, a)", true),
-        ("kron(a, a)", true),
-        ("where(a > 0, x, a)", true),
-        ("where(x > 0, a, x)", false),
-        ("where(x > 0, x, a)", true),
-        ("scale(x, 0, a[:, 0])", false),
-        ("stored(x) * a", false),
-        ("stored(x) + a", true),
-        ("stored(x) + a[:, :1]", false),
-        ("x / (a[:, :1] + 9)", false),
-        ("x / (a + 9)", true),
-        ("select(x, a > 0)", false),
-        ("sddmm(x, a, transpose(a) @ a)", false),
-        ("ttm(x, a, 1)", true),
-        ("from_dense(a)", false),
-        ("from_dense(a) * x", false),
-        ("grad(sum(x * a), x, 1)", false),
-        ("grad(sum(x * a), a, 1)", true),
-        ("grad(sum(square(x + a), axis=0), x, 1)", false),
-        ("grad(sum(square(x + a), axis=0), a, 1)", true),
-        ("grad(x @ transpose(a), a, x @ transpose(a))", true),
-        ("grad(einsum(\"ij,kj->ik\", x, a), x, x @ transpose(a))", false),
-        ("grad(concat([a, a], axis=0), a, concat([a, a * 2], axis=0))", true),
-        ("grad(stack([a, a * 3], axis=1), a, stack([a, a], axis=1))", true),
-        ("grad(median(a, axis=1), a, 1)", true),
-        ("grad(a[1:, :2], a, a[1:, :2])", true),
-        ("sum_backward(x, sum(a, axis=0), axis=0)", false),
-        ("mul_backward(x, a, a)", false),
-    ];
     for round in 0..20 {
         let (x, a) = (numbers.array(&[3, 4]), numbers.array(&[3, 4]));
         let tensor = AnyTensor::from(CooTensor::from_dense(&x, 0.0).unwrap().with_index::<u64>().unwrap());
@@ -1375,7 +1390,7 @@ fn expressions_of_arrays_have_the_values_of_tensors_that_store_everything() {
             (0..2).map(|axis| (0..12u32).map(|at| if axis == 0 { at / 4 } else { at % 4 }).collect()).collect();
         let stored = CooTensor::new([3, 4], coords, a.iter().copied().collect(), 0.0).unwrap();
         let stored = stored.with_index::<u64>().unwrap();
-        for (text, is_array) in texts {
+        for &(text, is_array) in OF_ARRAYS {
             let found = of_both(text, &tensor, &a).unwrap_or_else(|fault| panic!("{text}: {fault}"));
             let bound = |name: &str| match name {
                 "x" => Some(tensor.clone()),
@@ -1405,10 +1420,6 @@ fn functions_without_a_form_for_arrays_name_from_dense() {
         "mask(x, a)",
         "mask(a, x)",
         "select(a, a > 0)",
-        "concat([x, a])",
-        "stack([a, x])",
-        "kron(x, a)",
-        "outer(a, x)",
         "sddmm(a, a, a)",
         "matmul_with(x, x, mask=a)",
     ] {
@@ -1418,6 +1429,67 @@ fn functions_without_a_form_for_arrays_name_from_dense() {
     for text in ["x / a[:, 1:]", "x * (a / 0)"] {
         let Err(fault) = of_both(text, &x, &a) else { panic!("{text} has a value") };
         assert!(fault.to_string().contains("at [0, 0]"), "{text}: {fault}");
+    }
+}
+
+/// The format of each step is the format of its value, without a value being computed.
+#[test]
+fn explained_arrays_are_dense() {
+    let x = tensor(&[3, 4], &[(&[0, 1], 2.0f64), (&[2, 3], -1.0)], 0.0);
+    let a = ndarray::Array::from_shape_fn([3, 4], |(i, k)| i as f64 - k as f64 + 0.25).into_dyn();
+    let bound = |name: &str| match name {
+        "x" => Some(AnyValue::from(x.clone())),
+        "a" => Some(AnyArray::from(a.clone()).into()),
+        _ => None,
+    };
+    for text in [
+        "x + a",
+        "x * a",
+        "x / (a + 9)",
+        "(x / (a + 9)) + a[0]",
+        "x + a[0:1, :1]",
+        "sum(a, axis=0) * x",
+        "sum(x, axis=1, keep_dims=true) + a",
+        "stored(x) + a[:, :1]",
+        "stored(x) + a",
+        "x @ transpose(a)",
+        "reshape(a * 2, [6, 2])",
+        "take(a, [2, -1], axis=0)",
+        "concat([x, a], axis=1)",
+        "concat([a, a])",
+        "where(x > 0, x, a)",
+        "where(x > 0, a, x)",
+        "select(x, a > 0)",
+        "dense(x) + 1",
+        "from_dense(a) * 2",
+        "ttm(x, a, 1)",
+        "sum_backward(x, sum(a, axis=0), axis=0)",
+        "mul_backward(x, a, a, wrt=1)",
+    ] {
+        let expression = Expression::parse(text).unwrap();
+        let explained = expression.explain(bound).unwrap();
+        let last = explained.lines().last().unwrap();
+        let format = match expression.evaluate(bound).unwrap() {
+            AnyValue::Tensor(found) => found.format().to_string().to_lowercase(),
+            AnyValue::Array(_) => "dense".into(),
+        };
+        assert!(last.contains(&format!(": float64 {format} [")), "{text}: {last}");
+    }
+    // Values decide whether a tensor of one position counts as a number.
+    let open = Expression::parse("sum(x) + a").unwrap().explain(bound).unwrap();
+    assert!(open.ends_with(": float64 [3, 4]\n"), "{open}");
+}
+
+/// A condition of one position that is not repeated has a pattern, and is no number.
+#[test]
+fn a_single_condition_that_is_not_repeated_is_a_tensor() {
+    let given = |format: &str, dtype: &str, entries: Value| json!({"shape": [1], "dtype": dtype, "format": format, "entries": entries});
+    let condition = given("coo", "bool", json!([[[0], true]]));
+    let (x, a) = (given("coo", "float64", json!([])), given("dense", "float64", json!([[[0], 2.5]])));
+    for (text, expected) in [("where(c, x, a)", 0.0), ("where(c, a, x)", 2.5)] {
+        let found = answer(&json!({"eval": text, "c": condition, "x": x, "a": a}));
+        let values = found["values"].as_array().unwrap();
+        assert_eq!(values.first().map_or(0.0, |entry| entry[1].as_f64().unwrap()), expected, "{text}: {found}");
     }
 }
 

@@ -1,10 +1,11 @@
 //! Expressions on the engine for what does not fit memory have the values that they have in memory.
 
-use lacuna::dynamic::{AnyOperand, AnyTensor, AnyValue, Format};
+use lacuna::dynamic::{AnyArray, AnyOperand, AnyTensor, AnyValue, Format};
 use lacuna::eval::{Bound, Expression, Fault, functions, signature};
 use lacuna::lazy::Chunks;
+use lacuna::ndarray::ArrayD;
 use lacuna::num_complex::Complex;
-use lacuna::{CooTensor, Element, Error};
+use lacuna::{CooTensor, Element, Error, dispatch_dtype};
 
 use crate::support::one_of;
 
@@ -23,8 +24,38 @@ fn tensor<T: Element>(shape: &[usize], of: impl Fn(usize) -> Option<T>, fill: T)
     AnyTensor::from(CooTensor::new(shape, coords, values, fill).unwrap().with_index::<u64>().unwrap())
 }
 
+fn array<T: Element>(shape: &[usize], of: impl Fn(usize) -> T) -> AnyValue {
+    let elements = (0..shape.iter().product()).map(of).collect();
+    AnyArray::from(ArrayD::from_shape_vec(shape, elements).unwrap()).into()
+}
+
+/// The arrays that names stand for.
+fn bound_array(name: &str) -> Option<AnyValue> {
+    let some = |at: usize| (at * 29 % 13) as f64 / 4.0 - 1.5;
+    Some(match name {
+        "a" => array(&[5, 4], some),
+        "cube" => array(&[5, 4, 3], some),
+        "row" => array(&[4], |at| at as f64 - 1.5),
+        "column" => array(&[5, 1], |at| 2.5 - at as f64),
+        "single" => array(&[1], |_| 1.25),
+        "right" => array(&[4, 3], some),
+        "left" => array(&[3, 5], some),
+        "along" => array(&[5], |at| at as f64 * 0.5 - 1.0),
+        "ints" => array(&[5, 4], |at| at as i64 % 7 - 2),
+        "truths" => array(&[5, 4], |at| at % 3 == 1),
+        "narrow" => array(&[5, 4], |at| at as f32 / 8.0),
+        "empty" => array(&[0, 4], |_| 1.0),
+        _ => return None,
+    })
+}
+
 /// What names stand for.
-fn bound(name: &str, format: Format) -> Option<AnyTensor> {
+fn bound(name: &str, format: Format) -> Option<AnyValue> {
+    bound_array(name).or_else(|| bound_tensor(name, format).map(AnyValue::from))
+}
+
+/// The tensors that names stand for.
+fn bound_tensor(name: &str, format: Format) -> Option<AnyTensor> {
     let some = |at: usize| (!(at * 7).is_multiple_of(5)).then(|| (at * 37 % 11) as f64 - 4.5);
     let found = match name {
         "x" => tensor(&[5, 4, 3], some, 0.0),
@@ -60,6 +91,10 @@ const CUT: &[&str] = &[
     "(m > 0) & b | (p <= 1)",
     "m % 2",
     "-(x[1:4] * 3)",
+    "square(x)[1]",
+    "square(x)[:, 2]",
+    "(x * 2 + y)[-1]",
+    "(x * 2 + y)[:, 0, 1:]",
     "m == m",
     "stored(m) * v",
     "stored(m) + stored(q)",
@@ -175,6 +210,147 @@ const CUT: &[&str] = &[
     "grad(nansum(m, axis=1, by=[0, 1, 2, 1]), m, p[:, :3])",
 ];
 
+/// Expressions of arrays, with tensors and without, that are cut.
+const OF_ARRAYS: &[&str] = &[
+    "abs(a) * 2 - row",
+    "m + a",
+    "a - m",
+    "m * a",
+    "a * m",
+    "m + row",
+    "row * m",
+    "m / (row + 9)",
+    "m + column",
+    "m * column",
+    "column - m",
+    "k * column",
+    "m * single",
+    "m + single",
+    "single - m",
+    "m > a",
+    "m == column",
+    "minimum(k, column)",
+    "stored(m) * a",
+    "stored(m) + a",
+    "stored(m) + row",
+    "stored(m) * column",
+    "column * stored(m)",
+    "column - stored(m)",
+    "x * right",
+    "x + row[:3]",
+    "sum(k, axis=1, keep_dims=true) * a",
+    "sum(k, axis=1, keep_dims=true) + a",
+    "sum(d, axis=1, keep_dims=true) * row",
+    "sum(k, axis=0) * column",
+    "mean(d) * a",
+    "mean(d) + column",
+    "(m + column) * row",
+    "sum(a * 2, axis=0) - m",
+    "where(a > 0, m, p)",
+    "where(b, a, m)",
+    "where(b, m, a)",
+    "where(m > row, column, m)",
+    "where(b, column, m)",
+    "where(column > 0, m, a)",
+    "where(k > 0, single, column)",
+    "isin(a, [1.75, 2])",
+    "isin(m, row)",
+    "isin(a, v, invert=true)",
+    "isin(ints, [1, 3])",
+    "~truths & b",
+    "narrow + f",
+    "clamp(a, -1, 1)",
+    "powi(a, 3)",
+    "cast(ints, \"float32\")",
+    "select(p, a > 0)",
+    "scale(m, 1, row)",
+    "scale(a, 0, along)",
+    "scale(a, 0, g)",
+    "from_dense(a)",
+    "from_dense(a) * row",
+    "zeros_like(a)",
+    "take(a, [3, -1, 0], axis=1)",
+    "take(cube, [[1, 2], [0, 0]], axis=1)",
+    "take_axis(cube, [0, 4], axis=0)",
+    "a[1:4, ::-2]",
+    "a[2]",
+    "cube[:, 1, 1:]",
+    "(m + column)[1:2]",
+    "(m * column)[2:3, 1:]",
+    "(a * 3)[::2]",
+    "(cube * row[:3] + 1)[2]",
+    "(x + row[:3])[:, 1]",
+    "flip(cube, axis=[0, 1])",
+    "roll(a, 2, 0)",
+    "pad(a, [[1, 0], [0, 0]])",
+    "tile(a, [1, 2])",
+    "broadcast_to(row, [5, 4])",
+    "transpose(cube, [1, 2, 0])",
+    "concat([a, a * 2], axis=0)",
+    "concat([a, a, a], axis=1)",
+    "stack([a, a * 2], axis=1)",
+    "concat([m, a], axis=0)",
+    "concat([ints, i - 2], axis=1)",
+    "concat([a, k, a * 2], axis=0) * 2",
+    "stack([a, q], axis=1)",
+    "sum(concat([a, q], axis=1), axis=0)",
+    "m @ right",
+    "left @ m",
+    "a @ w",
+    "a @ right",
+    "stored(m) @ right",
+    "left @ stored(m)",
+    "a @ v",
+    "sum(a, axis=0)",
+    "sum(a, axis=1, keep_dims=true)",
+    "sum(m + a, axis=0)",
+    "sum(m + column, axis=0)",
+    "mean(m + row, axis=0)",
+    "norm(m + row, axis=0)",
+    "max(m + column, axis=1)",
+    "any(a > 2, axis=0)",
+    "sum(ints, axis=0)",
+    "min(narrow, axis=0)",
+    "var(cube, axis=[0, 2], ddof=1)",
+    "median(a, axis=1)",
+    "quantile(a, 0.3, axis=0)",
+    "argmax(a, axis=0)",
+    "topk(a, 2)",
+    "argsort(a, axis=1)",
+    "softmax(a, axis=1)",
+    "softmax(m + row, axis=1)",
+    "sum(a, axis=0, by=[0, 1, 0, 2, 2])",
+    "sum(empty, axis=1)",
+    "empty * 2",
+    "sum_backward(a, g, axis=1)",
+    "sum_backward(m, along, axis=1)",
+    "mul_backward(m, a, p)",
+    "mul_backward(m, a, p, wrt=1)",
+    "grad(sum(m * a, axis=1), m, g)",
+    "grad(sum(a * a, axis=1), a, along)",
+];
+
+/// Expressions of arrays of which a step takes all of its inputs.
+const WHOLE_OF_ARRAYS: &[&str] = &[
+    "dense(a)",
+    "dense(m) + column",
+    "unique(a)",
+    "norm(cast(unique(a), \"float64\"), axis=0)",
+    "m * row + cast(unique_counts(row), \"float64\")",
+    "take(a, [3, 19])",
+    "reshape(a, [20]) * 2",
+    "einsum(\"ij,jk->ik\", a, w)",
+    "outer(along, row)",
+    "outer(g, row)",
+    "kron(a, right)",
+    "kron(a, w)",
+    "outer_backward(g, row, outer(g, row))",
+    "concat_backward([m, a], concat([m, a]))",
+    "ttm(q, transpose(right), 1)",
+    "tril(a[:4])",
+    "prod(a)",
+];
+
 /// Expressions of which a step takes all of its inputs.
 const WHOLE: &[&str] = &[
     "stored(m)[0, 1]",
@@ -280,16 +456,24 @@ fn expected(text: &str, format: Format) -> Result<AnyValue, Fault> {
     Expression::parse(text)?.evaluate(|name| bound(name, format))
 }
 
-/// Whether a result in chunks is the result in memory. The steps of a graph pass tensors on, so that an array is a tensor
-/// that stores every element.
-fn is_same(found: &AnyTensor, expected: &AnyValue) -> bool {
-    match expected {
-        AnyValue::Tensor(expected) => found.format() == expected.format() && found.same_as(expected),
-        AnyValue::Array(expected) => {
-            let found_array = AnyOperand::from(found).to_array().unwrap();
-            found.nnz() == expected.len() && format!("{found_array:?}") == format!("{expected:?}")
+/// Whether a result in chunks is the result in memory: a tensor in the format, or an array.
+fn is_same(found: &AnyValue, expected: &AnyValue) -> bool {
+    match (found, expected) {
+        (AnyValue::Tensor(found), AnyValue::Tensor(expected)) => {
+            found.format() == expected.format() && found.same_as(expected)
         }
+        (AnyValue::Array(found), AnyValue::Array(expected)) => {
+            (found.dtype(), found.shape(), elements(found)) == (expected.dtype(), expected.shape(), elements(expected))
+        }
+        _ => false,
     }
+}
+
+/// The elements of an array in words, which tell the sign of a zero.
+fn elements(x: &AnyArray) -> Vec<String> {
+    dispatch_dtype!(x.dtype(), T => {
+        x.view::<T>().unwrap().iter().map(|element| format!("{element:?}")).collect()
+    }, else => unreachable!())
 }
 
 /// Compares the values of an expression, and tells whether a step takes all of its inputs.
@@ -321,6 +505,24 @@ fn expressions_have_their_values_in_ranges() {
     let refused: Vec<_> =
         WHOLE.iter().chain(CUT).filter_map(|text| Some((text, expected(text, Format::Coo).err()?))).collect();
     assert!(refused.is_empty(), "{refused:?}");
+}
+
+/// An array stays an array in every step: the result in chunks has the kind and the bits of the result in memory.
+#[test]
+fn arrays_stay_arrays_in_ranges() {
+    let pools = [1, 2].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
+    let texts = OF_ARRAYS.iter().map(|text| (text, false)).chain(WHOLE_OF_ARRAYS.iter().map(|text| (text, true)));
+    for (text, takes_all) in texts {
+        for (format, pool) in
+            [Format::Coo, Format::Csr].into_iter().flat_map(|format| pools.each_ref().map(|pool| (format, pool)))
+        {
+            if format == Format::Coo || expected(text, format).is_ok() {
+                assert_eq!(pool.install(|| is_whole(text, format)), takes_all, "{text}");
+            }
+        }
+    }
+    let is_array = |text: &str| matches!(expected(text, Format::Coo).unwrap(), AnyValue::Array(_));
+    assert!(is_array("m + column") && is_array("left @ m") && !is_array("m * column") && !is_array("m + single"));
 }
 
 /// A row, a column or a number with a tensor: patterns and fills are those of the wholes, however these are cut.
@@ -382,9 +584,10 @@ fn folds_of_all_elements_take_parts() {
         "nanmedian",
     ];
     let mut asked = 0;
-    for x in ["x", "y", "m", "p", "n", "v", "i", "b", "f", "c", "e", "m * 1e300", "cast(i, \"int8\")"] {
+    let operands = ["x", "y", "m", "p", "n", "v", "i", "b", "f", "c", "e", "m * 1e300", "cast(i, \"int8\")"];
+    for x in operands.into_iter().chain(["cube", "m + row", "ints", "truths", "narrow", "column", "empty"]) {
         let of = [format!("({x})"), format!("(stored({x}))"), format!("({x}, keep_dims=true)")];
-        let of_all = format!("({x}, axis={})", if x == "x" { "[0, 1, 2]" } else { "\"all\"" });
+        let of_all = format!("({x}, axis={})", if ["x", "cube"].contains(&x) { "[0, 1, 2]" } else { "\"all\"" });
         let all = FOLDS.iter().flat_map(|name| of.iter().chain([&of_all]).map(move |of| (name, of)));
         for (name, of) in all.skip(asked % one_of(3)).step_by(one_of(3)) {
             for format in [Format::Coo, Format::Csr] {
@@ -460,10 +663,12 @@ fn steps_of_long_tensors_go_in_pieces() {
         ];
         functions().filter_map(of).chain(more).collect::<Vec<_>>()
     };
-    let (mut asked, mut fused) = (0, 0);
+    let (mut asked, mut fused, mut arrays) = (0, 0, 0);
     let pools = [1, 2].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
     for (number, x) in ["x", "m", "n", "d", "i", "b", "c", "f", "u", "s", "k", "e"].into_iter().enumerate() {
-        let made = [Format::Coo, Format::Csr].map(|format| long(x, format).unwrap());
+        let made = [Format::Coo, Format::Csr].map(|format| AnyValue::from(long(x, format).unwrap()));
+        let array = AnyValue::from(AnyOperand::from(&made[0]).to_array().unwrap());
+        let made = [&made[1], &made[0], &made[0], &array];
         for call in calls(x).into_iter().skip(number % one_of(5)).step_by(one_of(5)) {
             let texts = [
                 format!("cast({call}, \"complex128\")"),
@@ -472,23 +677,25 @@ fn steps_of_long_tensors_go_in_pieces() {
                 format!("max(stored(neg({call})))"),
                 format!("norm(cast({call}, \"float64\"), axis=0)"),
             ];
-            // Two of them, each in a format and with a number of threads of its own.
-            let (first, of) = (asked, &made[usize::from(asked % 3 == 0)]);
+            // Two of them, each of a tensor in a format or of an array, and with a number of threads of its own.
+            let (first, of) = (asked, made[asked / 2 % 4]);
             let right = (0..texts.len()).map(|at| &texts[(at + first) % texts.len()]).filter_map(|text| {
                 let expression = Expression::parse(text).unwrap();
                 Some((text, expression.evaluate(|_| Some(of.clone())).ok()?, expression))
             });
             for (text, expected, expression) in right.take(2) {
+                arrays += usize::from(matches!(of, AnyValue::Array(_)));
                 let graph = expression.graph(|_| Some(Bound::from(of.clone()))).unwrap();
                 let found = pools[asked % 2].install(|| graph.collect());
                 let found = found.unwrap_or_else(|error| panic!("{text}: {error}"));
-                assert!(is_same(&found, &expected), "{text}, {:?}: {found:?} is not {expected:?}", of.format());
+                assert!(is_same(&found, &expected), "{text} of {of:?}: {found:?} is not {expected:?}");
                 fused += usize::from(graph.explain().unwrap().contains("fused"));
                 asked += 1;
             }
         }
     }
     assert!(asked > 500 / one_of(5) && fused > asked * 2 / 3, "{fused} of {asked} were fused");
+    assert!(arrays > asked / 5, "{arrays} of {asked} were of arrays");
 }
 
 /// What a piece refuses is told as the whole tells it.
@@ -513,12 +720,31 @@ fn what_pieces_refuse_is_told_as_the_whole_tells_it() {
 fn folds_of_a_column_take_parts() {
     for (text, of) in [("sum(t, axis=0)", "t"), ("norm(x[:, :1, 0], axis=0)", "x"), ("max(t[:, 0:1], axis=0)", "t")] {
         let column = tensor(&[5, 1], |at| (at != 2).then_some(at as f64), 0.5);
-        let value = |name: &str| if name == "t" { Some(column.clone()) } else { bound(name, Format::Coo) };
+        let value = |name: &str| if name == "t" { Some(column.clone().into()) } else { bound(name, Format::Coo) };
         let expression = Expression::parse(text).unwrap();
         let on =
             expression.graph(|name| value(name).map(Bound::from)).unwrap().on(Chunks::memory(1 << 20).positions(1));
         assert!(on.explain().unwrap().contains(" folds "), "{text}: {}", on.explain().unwrap());
         assert!(is_same(&on.collect().unwrap(), &expression.evaluate(value).unwrap()), "{text} of {of}");
+    }
+}
+
+/// Steps that leave only the reduced axis to be split: the fold takes parts of arrays, cell by cell.
+#[test]
+fn folds_of_arrays_take_parts() {
+    for text in [
+        "sum(take(a, [3, -1, 0], axis=1), axis=0)",
+        "norm(take(m + row, [0, 2, 2], axis=1), axis=0, keep_dims=true)",
+        "max(take(cube, [1, 0], axis=2), axis=[0, 1])",
+        "mean(take(ints, [3, 0], axis=1), axis=0)",
+        "nanmin(take(narrow, [3, 1, 1], axis=1), axis=0)",
+        "any(take(truths, [3, 0], axis=1), axis=0)",
+        "count_nonzero(take(cube - 0.25, [3, 0], axis=1), axis=[0, 2])",
+    ] {
+        let graph = Expression::parse(text).unwrap().graph(|name| bound(name, Format::Coo).map(Bound::from)).unwrap();
+        let explained = graph.on(Chunks::memory(1 << 20)).explain().unwrap();
+        assert!(explained.contains(" folds "), "{text}: {explained}");
+        assert!(!is_whole(text, Format::Coo), "{text} is taken whole");
     }
 }
 

@@ -36,8 +36,16 @@ macro_rules! __any_array {
         /// # Ok::<(), lacuna::Error>(())
         /// ```
         #[derive(Debug, Clone, PartialEq)]
-        #[allow(missing_docs)]
-        pub enum AnyArray {
+        pub struct AnyArray {
+            pub(crate) elements: Elements,
+            /// The lengths of the array that this is a part of, within a step that is computed in chunks. Operations that
+            /// decide by the shapes of whole operands decide by these.
+            whole: Option<Shape>,
+        }
+
+        /// The elements of an array, by their type.
+        #[derive(Debug, Clone, PartialEq)]
+        pub(crate) enum Elements {
             $($Real(ArcArray<$real, IxDyn>),)*
             $($Complex(ArcArray<$complex, IxDyn>),)*
         }
@@ -46,12 +54,13 @@ macro_rules! __any_array {
         impl<T: Element> From<ArrayD<T>> for AnyArray {
             fn from(array: ArrayD<T>) -> Self {
                 let mut array = Some(array.into_shared());
-                match T::DTYPE {
-                    $(DType::$Real => AnyArray::$Real(retyped(&mut array)),)*
-                    $(DType::$Complex => AnyArray::$Complex(retyped(&mut array)),)*
+                let elements = match T::DTYPE {
+                    $(DType::$Real => Elements::$Real(retyped(&mut array)),)*
+                    $(DType::$Complex => Elements::$Complex(retyped(&mut array)),)*
                     #[allow(unreachable_patterns)]
                     dtype => unreachable!("no type of this build is {dtype}"),
-                }
+                };
+                AnyArray { elements, whole: None }
             }
         }
     };
@@ -69,9 +78,9 @@ macro_rules! on_array {
 #[doc(hidden)]
 macro_rules! __on_array {
     ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*] ($any:expr) $x:ident ($body:expr)) => {
-        match $any {
-            $($crate::dynamic::AnyArray::$Real($x) => $body,)*
-            $($crate::dynamic::AnyArray::$Complex($x) => $body,)*
+        match &$any.elements {
+            $($crate::dynamic::array::Elements::$Real($x) => $body,)*
+            $($crate::dynamic::array::Elements::$Complex($x) => $body,)*
         }
     };
 }
@@ -100,6 +109,17 @@ impl AnyArray {
     /// Whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The array as a part of one with these lengths, or as one of its own.
+    #[cfg(feature = "lazy")]
+    pub(crate) fn part_of(&self, whole: Option<Shape>) -> Self {
+        AnyArray { whole, ..self.clone() }
+    }
+
+    /// The lengths of the array that this is a part of, if it is one.
+    pub(crate) fn whole(&self) -> Option<&Shape> {
+        self.whole.as_ref()
     }
 
     /// The array as a tensor in coordinates with the fill 0, which stores the elements that are not 0.

@@ -11,15 +11,14 @@ use super::view::on_operands;
 use super::widen::{Beyond, widened, zeros_of};
 use super::zip::check_types;
 use super::{AnyOperand, AnyTensor, AnyValue, Erased, on_type};
-use crate::base::alloc::{self, Allocated};
+use crate::base::alloc;
 use crate::base::error::{Error, Result};
-use crate::base::index::{Position, Width};
+use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::convert::{check_ndarray_shape, dense_array};
 use crate::dispatch_dtype;
 use crate::element::{DType, Element, Float, Number};
 use crate::ops::{self, Operand, RunTimeResult};
-use crate::pattern::{AnyPattern, AxisCoords};
 use crate::tensor::Tensor;
 
 /// A factor, which must have `D` axes.
@@ -168,23 +167,6 @@ on_operands! {
 }
 
 impl AnyArray {
-    /// A tensor in coordinates that stores every element, for the steps of a graph, which pass tensors on.
-    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
-    pub(crate) fn all_stored(&self) -> Result<AnyTensor> {
-        fn of<T: Element>(array: &ArrayD<T>) -> Result<AnyTensor> {
-            let (shape, size) = (Shape::from(array.shape()), array.len());
-            let axis = |axis: usize| {
-                let inner: usize = shape[axis + 1..].iter().product();
-                alloc::collect((0..size).map(|at| (at / inner % shape[axis]) as u64)).map(AxisCoords::from)
-            };
-            let coords = (0..shape.rank()).map(axis).collect::<Allocated<Vec<_>>>()?;
-            let pattern = AnyPattern::valid_coo(shape, size, Width::U64, coords);
-            let values = alloc::collect(array.iter().copied())?;
-            Ok(Tensor::from_valid(pattern, values, T::ZERO).into())
-        }
-        super::array::on_array!(self, x => of(&x.to_owned()))
-    }
-
     /// An array of these elements, which are in row-major order.
     #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
     pub(crate) fn of_all(dtype: DType, shape: &Shape, elements: &[Number]) -> Result<Self> {

@@ -40,7 +40,7 @@ pub(crate) use self::poured::{Poured, PouredFold};
 #[cfg(feature = "dynamic")]
 pub use self::product::AnyMatmul;
 #[cfg(all(feature = "dynamic", feature = "lazy"))]
-pub(crate) use self::select::select as chosen;
+pub(crate) use self::select::chosen;
 #[cfg(feature = "dynamic")]
 pub use self::zip::Right;
 #[cfg(all(feature = "eval", not(test)))]

@@ -2,26 +2,27 @@
 
 #![cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::view::{OfOperands, in_format};
-use super::widen::{no_order, truth_of, widened_tensor};
-use super::{AnyOperand, AnyTensor, AnyValue, Erased, on_type};
-use crate::base::alloc::Allocated;
+use super::view::in_format;
+use super::widen::{no_order, truth, widened};
+use super::{AnyArray, AnyOperand, AnyTensor, AnyValue, Erased, on_type};
+use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::index::Width;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element};
 use crate::kernels::fed::{CellsAndValues, Source};
-use crate::ops::{self, Fed, Nanmedian, Norm, Quantile, Var};
+use crate::ops::{self, Fed, Nanmedian, Norm, Quantile, RunTimeOperand, SparseView, Var};
 use crate::pattern::AnyPattern;
 use crate::plan::group::CellsOf;
 use crate::tensor::Tensor;
 
-/// Hands over a range of the entries of a tensor, part by part.
-pub(crate) type Parts<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&AnyTensor)) -> Result<()> + Sync + 'a;
+/// Hands over a range of the entries of a tensor or array, part by part.
+pub(crate) type Parts<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&AnyValue)) -> Result<()> + Sync + 'a;
 
 /// A reduction, by the name of its operation.
 #[derive(Debug, Clone)]
@@ -59,8 +60,8 @@ impl PouredOptions {
 pub(crate) struct Poured<'a> {
     /// The pattern; of the first entry alone, where all come in any order.
     pub(crate) pattern: &'a AnyPattern,
-    /// A tensor without entries, which has the fill.
-    pub(crate) none: &'a AnyTensor,
+    /// A tensor without entries, which has the fill, or an array without elements.
+    pub(crate) none: &'a AnyValue,
     pub(crate) parts: &'a Parts<'a>,
     /// Whether they come in any order, and in whatever range.
     pub(crate) is_poured: bool,
@@ -70,14 +71,47 @@ pub(crate) struct Poured<'a> {
     pub(crate) picoseconds: usize,
 }
 
+/// Converts a part to the type that a fold works on.
+type Widen<T> = for<'x> fn(AnyOperand<'x>) -> Result<RunTimeOperand<'x, T>>;
+
+fn wide_part<T: Element>(part: AnyOperand<'_>) -> Result<RunTimeOperand<'_, T>> {
+    widened(part)
+}
+
+fn truth_part(part: AnyOperand<'_>) -> Result<RunTimeOperand<'_, bool>> {
+    truth(part)
+}
+
 /// The values of the parts in one type.
-struct Values<'a, T> {
+struct Values<'a, T: Clone> {
     of: Poured<'a>,
-    widen: fn(&AnyTensor) -> Result<Erased<T>>,
+    widen: Widen<T>,
     refused: &'a Mutex<Option<Error>>,
 }
 
+/// The stored values of a tensor, or the elements of an array in row-major order.
+fn values_of<'a, T: Element>(part: &'a RunTimeOperand<'_, T>) -> Allocated<Cow<'a, [T]>> {
+    match part {
+        RunTimeOperand::Sparse(part) => Ok(part.tensor.values().into()),
+        RunTimeOperand::Array(part) => match part.array.as_slice() {
+            Some(elements) => Ok(elements.into()),
+            None => Ok(alloc::collect(part.array.iter().copied())?.into()),
+        },
+    }
+}
+
 impl<T: Element> Values<'_, T> {
+    /// Passes on each part of a range with its values. Returns whether all parts were computed.
+    fn each(&self, entries: Range<usize>, take: &mut dyn FnMut(&RunTimeOperand<'_, T>, &[T])) -> bool {
+        let mut one = |part: &AnyValue| -> Result<()> {
+            let part = (self.widen)(part.into())?;
+            take(&part, &values_of(&part)?);
+            Ok(())
+        };
+        let done = (self.of.parts)(entries, &mut |part| one(part).unwrap_or_else(|error| self.refuse(error)));
+        done.map_err(|error| self.refuse(error)).is_ok()
+    }
+
     fn refuse(&self, error: Error) {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
@@ -85,11 +119,7 @@ impl<T: Element> Values<'_, T> {
 
 impl<T: Element> Source<T> for Values<'_, T> {
     fn feed(&self, entries: Range<usize>, take: &mut dyn FnMut(&[T])) -> bool {
-        let done = (self.of.parts)(entries, &mut |part| match (self.widen)(part) {
-            Ok(part) => take(part.values()),
-            Err(error) => self.refuse(error),
-        });
-        done.map_err(|error| self.refuse(error)).is_ok()
+        self.each(entries, &mut |_, values| take(values))
     }
 
     fn is_poured(&self) -> bool {
@@ -98,11 +128,11 @@ impl<T: Element> Source<T> for Values<'_, T> {
 
     fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut CellsAndValues<'_, T>) -> Allocated<bool> {
         let mut cells = CellsOf::new(axes, lengths);
-        let done = (self.of.parts)(0..usize::MAX, &mut |part| match (self.widen)(part) {
-            Ok(part) => cells.give(part.pattern(), part.values(), take),
-            Err(error) => self.refuse(error),
+        let is_done = self.each(0..usize::MAX, &mut |part, values| match part {
+            RunTimeOperand::Sparse(part) => cells.give(part.tensor.pattern(), values, take),
+            RunTimeOperand::Array(part) => cells.give_all(part.array.shape(), values, take),
         });
-        cells.finish().map(|()| done.map_err(|error| self.refuse(error)).is_ok())
+        cells.finish().map(|()| is_done)
     }
 
     fn most(&self) -> usize {
@@ -118,12 +148,12 @@ impl<T: Element> Source<T> for Values<'_, T> {
 macro_rules! by_own {
     ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr, $otherwise:expr) => {
         match $view.dtype() {
-            DType::Float32 => $view.found($fold.of::<f32, _>($of, widened_tensor, |$x| $body)),
-            DType::Float64 => $view.found($fold.of::<f64, _>($of, widened_tensor, |$x| $body)),
+            DType::Float32 => $view.found($fold.of::<f32, _>($of, wide_part, |$x| $body)),
+            DType::Float64 => $view.found($fold.of::<f64, _>($of, wide_part, |$x| $body)),
             #[cfg(feature = "half")]
-            DType::Float16 => $view.found($fold.of::<super::types::f16, _>($of, widened_tensor, |$x| $body)),
+            DType::Float16 => $view.found($fold.of::<super::types::f16, _>($of, wide_part, |$x| $body)),
             #[cfg(feature = "half")]
-            DType::BFloat16 => $view.found($fold.of::<super::types::bf16, _>($of, widened_tensor, |$x| $body)),
+            DType::BFloat16 => $view.found($fold.of::<super::types::bf16, _>($of, wide_part, |$x| $body)),
             _ => $otherwise,
         }
     };
@@ -133,12 +163,12 @@ macro_rules! by_own {
 macro_rules! by_sums {
     ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr) => {
         by_own!($fold, $of, $view, $x => $body, match $view.dtype() {
-            DType::Complex64 => $view.found($fold.of::<super::types::Complex<f32>, _>($of, widened_tensor, |$x| $body)),
-            DType::Complex128 => $view.found($fold.of::<super::types::Complex<f64>, _>($of, widened_tensor, |$x| $body)),
+            DType::Complex64 => $view.found($fold.of::<super::types::Complex<f32>, _>($of, wide_part, |$x| $body)),
+            DType::Complex128 => $view.found($fold.of::<super::types::Complex<f64>, _>($of, wide_part, |$x| $body)),
             DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64 => {
-                $view.found($fold.of::<i64, _>($of, widened_tensor, |$x| $body))
+                $view.found($fold.of::<i64, _>($of, wide_part, |$x| $body))
             }
-            _ => $view.found($fold.of::<u64, _>($of, widened_tensor, |$x| $body)),
+            _ => $view.found($fold.of::<u64, _>($of, wide_part, |$x| $body)),
         })
     };
 }
@@ -147,13 +177,13 @@ macro_rules! by_sums {
 macro_rules! by_order {
     ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr) => {
         match $view.dtype() {
-            DType::Bool => $view.found($fold.of::<bool, _>($of, truth_of, |$x| $body)),
-            DType::UInt64 => $view.found($fold.of::<u64, _>($of, widened_tensor, |$x| $body)),
+            DType::Bool => $view.found($fold.of::<bool, _>($of, truth_part, |$x| $body)),
+            DType::UInt64 => $view.found($fold.of::<u64, _>($of, wide_part, |$x| $body)),
             DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => {
-                $view.found_floats($fold.of::<f64, _>($of, widened_tensor, |$x| $body))
+                $view.found_floats($fold.of::<f64, _>($of, wide_part, |$x| $body))
             }
             DType::Complex64 | DType::Complex128 => Err(no_order($fold.name, $view)),
-            _ => $view.found_among($fold.of::<i64, _>($of, widened_tensor, |$x| $body)),
+            _ => $view.found_among($fold.of::<i64, _>($of, wide_part, |$x| $body)),
         }
     };
 }
@@ -162,10 +192,10 @@ macro_rules! by_order {
 macro_rules! by_medians {
     ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr) => {
         by_own!($fold, $of, $view, $x => $body, match $view.dtype() {
-            DType::Bool => $view.found($fold.of::<bool, _>($of, truth_of, |$x| $body)),
-            DType::UInt64 => $view.found($fold.of::<u64, _>($of, widened_tensor, |$x| $body)),
+            DType::Bool => $view.found($fold.of::<bool, _>($of, truth_part, |$x| $body)),
+            DType::UInt64 => $view.found($fold.of::<u64, _>($of, wide_part, |$x| $body)),
             DType::Complex64 | DType::Complex128 => Err(no_order($fold.name, $view)),
-            _ => $view.found($fold.of::<i64, _>($of, widened_tensor, |$x| $body)),
+            _ => $view.found($fold.of::<i64, _>($of, wide_part, |$x| $body)),
         })
     };
 }
@@ -175,19 +205,25 @@ impl PouredFold {
     fn of<T: Element, U: Element>(
         &self,
         of: Poured<'_>,
-        widen: fn(&AnyTensor) -> Result<Erased<T>>,
+        widen: Widen<T>,
         run: impl FnOnce(&Fed<'_, AnyPattern, T>) -> Result<Erased<U>>,
     ) -> Result<Erased<U>> {
-        let (none, refused) = (widen(of.none)?, Mutex::new(None));
+        let RunTimeOperand::Sparse(SparseView { tensor: none, .. }) = widen(of.none.into())? else {
+            return Err(self.unlike());
+        };
+        let refused = Mutex::new(None);
         let source = Box::new(Values { of, widen, refused: &refused });
         let gap = (!self.is_stored).then_some(none.fill());
         let found = run(&Fed { pattern: of.pattern, none: &none, gap, source, states: None });
         refused.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(found, Err)
     }
 
-    /// The result, in the format of the tensor.
-    pub(crate) fn run(&self, of: Poured<'_>) -> Result<AnyTensor> {
-        let found = match &self.options {
+    /// The result, in the format of a tensor; of an array an array.
+    pub(crate) fn run(&self, of: Poured<'_>) -> Result<AnyValue> {
+        if let AnyValue::Array(none) = of.none {
+            return self.run_array(of, none);
+        }
+        match &self.options {
             PouredOptions::Axes(axes) => self.over(of, axes),
             PouredOptions::Norm(options) => {
                 let view = self.view(&of);
@@ -196,12 +232,22 @@ impl PouredFold {
             PouredOptions::Var(options) => self.spread(of, options),
             PouredOptions::Median(options) => self.median(of, options),
             PouredOptions::Quantile(q, options) => self.quantile(of, *q, options),
-        };
-        found.map(OfOperands::of)
+        }
+    }
+
+    /// Every element of an array is stored, so every output element is stored too.
+    fn run_array(&self, of: Poured<'_>, none: &AnyArray) -> Result<AnyValue> {
+        if self.is_stored {
+            AnyOperand::Array(none).sparse("stored")?;
+        }
+        let none = AnyValue::from(none.from_dense()?);
+        let found = self.run(Poured { none: &none, ..of })?;
+        Ok(AnyOperand::from(&found).to_array()?.into())
     }
 
     fn view<'a>(&self, of: &Poured<'a>) -> AnyOperand<'a> {
-        if self.is_stored { AnyOperand::Stored(of.none) } else { AnyOperand::Tensor(of.none) }
+        let whole = AnyOperand::from(of.none);
+        if self.is_stored { whole.stored() } else { whole }
     }
 
     /// The error of what does not come in parts.
@@ -212,17 +258,17 @@ impl PouredFold {
     fn over(&self, of: Poured<'_>, axes: &Axes) -> Result<AnyValue> {
         let view = self.view(&of);
         match self.name {
-            "any" => view.found(self.of::<bool, _>(of, truth_of, |x| ops::any(x, axes))),
-            "all" => view.found(self.of::<bool, _>(of, truth_of, |x| ops::all(x, axes))),
-            "count_nonzero" => view.found(self.of::<bool, _>(of, truth_of, |x| ops::count_nonzero(x, axes))),
+            "any" => view.found(self.of::<bool, _>(of, truth_part, |x| ops::any(x, axes))),
+            "all" => view.found(self.of::<bool, _>(of, truth_part, |x| ops::all(x, axes))),
+            "count_nonzero" => view.found(self.of::<bool, _>(of, truth_part, |x| ops::count_nonzero(x, axes))),
             "sum" => by_sums!(self, of, view, x => ops::sum(x, axes)),
             "mean" => by_sums!(self, of, view, x => ops::mean(x, axes)),
             "nansum" => by_own!(self, of, view, x => ops::nansum(x, axes), Err(self.unlike())),
             "nanmean" => by_own!(self, of, view, x => ops::nanmean(x, axes), Err(self.unlike())),
             "min" => by_order!(self, of, view, x => ops::min(x, axes)),
             "max" => by_order!(self, of, view, x => ops::max(x, axes)),
-            "nanmin" => view.found_floats(self.of::<f64, _>(of, widened_tensor, |x| ops::nanmin(x, axes))),
-            "nanmax" => view.found_floats(self.of::<f64, _>(of, widened_tensor, |x| ops::nanmax(x, axes))),
+            "nanmin" => view.found_floats(self.of::<f64, _>(of, wide_part, |x| ops::nanmin(x, axes))),
+            "nanmax" => view.found_floats(self.of::<f64, _>(of, wide_part, |x| ops::nanmax(x, axes))),
             _ => Err(self.unlike()),
         }
     }
@@ -263,7 +309,7 @@ impl AnyTensor {
         on_type!(self, x => x.pattern().clone())
     }
 
-    /// A tensor of this shape that has the first entry alone, if there is one.
+    /// A tensor of this shape that stores only the first entry, if there is one.
     pub(crate) fn first_in(&self, shape: &Shape) -> Result<AnyTensor> {
         let (own, count) = (self.pattern(), self.nnz().min(1));
         let of_axis = |axis| (0..count).map(|entry| own.coord(entry, axis) as u64).collect::<Vec<_>>();

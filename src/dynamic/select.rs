@@ -16,7 +16,7 @@ use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::convert::{check_ndarray_shape, dense_array};
 use crate::element::{DType, Element};
-use crate::ops::{self, Operand, RunTimeResult, Select, Take, moved};
+use crate::ops::{self, Operand, RunTimeOperand, RunTimeResult, Select, Take, moved};
 use crate::pattern::Format;
 use crate::tensor::Tensor;
 
@@ -27,16 +27,9 @@ macro_rules! by_dtype {
     };
 }
 
-/// The elements of a tensor that a descriptor chooses.
-#[cfg(feature = "lazy")]
-#[inline]
-pub(crate) fn select(x: &AnyTensor, op: &moved::Moves) -> Result<AnyTensor> {
-    chosen(x.view(), op).map(OfOperands::of)
-}
-
 /// The elements that a descriptor chooses.
 #[inline]
-fn chosen(x: AnyOperand<'_>, op: &moved::Moves) -> Result<AnyValue> {
+pub(crate) fn chosen(x: AnyOperand<'_>, op: &moved::Moves) -> Result<AnyValue> {
     by_dtype!(x, T => x.found(Operand::by_select(&widened::<T>(x)?, op)))
 }
 
@@ -243,13 +236,14 @@ impl AnyTensor {
 }
 
 impl<'a> AnyOperand<'a> {
-    /// Operands of one element type, one behind the other on an axis: see [`concat()`](crate::concat()). They are
-    /// tensors, or arrays.
+    /// Operands of one element type, one behind the other on an axis: see [`concat()`](crate::concat()).
+    ///
+    /// The result is an array if all operands are arrays. Otherwise the result is a tensor that stores every element of
+    /// the arrays, and has the fill of the tensors.
     ///
     /// # Errors
     ///
-    /// Those of [`concat()`](crate::concat()); `TypesDiffer`: the element types differ; `Argument`: there are tensors and
-    /// arrays.
+    /// Those of [`concat()`](crate::concat()); `TypesDiffer`: the element types differ.
     #[inline]
     pub fn concat(axis: impl Position, operands: &[AnyOperand<'a>]) -> Result<AnyValue> {
         joined("concat", operands, Join::Concat, axis.to_i128())
@@ -372,19 +366,18 @@ enum OneKind<T> {
     Tensors(Vec<Erased<T>>),
 }
 
-/// Some operands as arrays, or as tensors; an error if there are both.
-fn of_one_kind<T: Element>(operation: &'static str, operands: &[AnyOperand<'_>]) -> Result<OneKind<T>> {
-    let tensors: Vec<&AnyTensor> = operands.iter().filter_map(|operand| operand.tensor()).collect();
-    if tensors.is_empty() && !operands.is_empty() {
+/// Some operands as arrays. If one is a tensor, all are tensors with its fill that store every element of an array.
+fn of_one_kind<T: Element>(operands: &[AnyOperand<'_>]) -> Result<OneKind<T>> {
+    let Some(first) = operands.iter().find_map(|operand| operand.tensor()) else {
         let array = |&operand: &AnyOperand<'_>| Ok(widened::<T>(operand)?.dense()?.into_owned());
         return Ok(OneKind::Arrays(operands.iter().map(array).collect::<Result<_>>()?));
-    }
-    if tensors.len() < operands.len() {
-        return ops::not_mixed(operation);
-    }
-    let format = common_format(operands);
-    let tensor = |&tensor: &&AnyTensor| brought(&widened_tensor(tensor)?, format);
-    Ok(OneKind::Tensors(tensors.iter().map(tensor).collect::<Result<_>>()?))
+    };
+    let (format, fill) = (common_format(operands), widened_tensor::<T>(first)?.fill());
+    let tensor = |&operand: &AnyOperand<'_>| match widened::<T>(operand)? {
+        RunTimeOperand::Sparse(x) => brought(&x.tensor, format),
+        RunTimeOperand::Array(x) => x.all_stored(format, fill),
+    };
+    Ok(OneKind::Tensors(operands.iter().map(tensor).collect::<Result<_>>()?))
 }
 
 /// A result that is in a format if it is a tensor.
@@ -404,7 +397,7 @@ fn joined(operation: &'static str, operands: &[AnyOperand<'_>], join: Join, axis
     let (format, axis) = (common_format(operands), narrow(axis));
     let bytes = operands.iter().fold(0usize, |bytes, operand| bytes.saturating_add(operand.held_bytes()));
     by_dtype!(first, T => {
-        let found: RunTimeResult<T> = match (of_one_kind::<T>(operation, operands)?, join) {
+        let found: RunTimeResult<T> = match (of_one_kind::<T>(operands)?, join) {
             (OneKind::Tensors(all), Join::Concat) => ops::concat(axis, &all)?.into(),
             (OneKind::Tensors(all), Join::Stack) => ops::stack(axis, &all)?.into(),
             (OneKind::Arrays(all), join) => joined_arrays(&all, join, axis)?.into(),
@@ -442,10 +435,10 @@ fn joined_backward(
     join: Join,
     axis: i128,
 ) -> Result<Vec<AnyValue>> {
-    let (operation, axis) = (if let Join::Concat = join { "concat_backward" } else { "stack_backward" }, narrow(axis));
+    let axis = narrow(axis);
     let tensors: Vec<&AnyTensor> = operands.iter().filter_map(|operand| operand.tensor()).collect();
     if tensors.len() < operands.len() {
-        return if tensors.is_empty() { parts_of(upstream, operands, join, axis) } else { ops::not_mixed(operation) };
+        return parts_of(upstream, operands, join, axis);
     }
     let all = tensors.into_iter().map(zeros_of).collect::<Result<Vec<_>>>()?;
     let all: Vec<_> = all.iter().collect();
@@ -459,11 +452,12 @@ fn joined_backward(
     })
 }
 
-/// The parts of an upstream gradient that arrays receive which became one.
-fn parts_of(upstream: AnyOperand<'_>, arrays: &[AnyOperand<'_>], join: Join, axis: i64) -> Result<Vec<AnyValue>> {
-    let Some(first) = arrays.first() else { return Err(Error::NoTensor) };
+/// The parts of an upstream gradient that joined operands receive: an array all of its part, a tensor the part at its
+/// entries.
+fn parts_of(upstream: AnyOperand<'_>, operands: &[AnyOperand<'_>], join: Join, axis: i64) -> Result<Vec<AnyValue>> {
+    let Some(first) = operands.first() else { return Err(Error::NoTensor) };
     let axis = normalize_axis(i128::from(axis), first.rank() + usize::from(matches!(join, Join::Stack)))?;
-    let shapes: Vec<Shape> = arrays.iter().map(|array| array.shape()).collect();
+    let shapes: Vec<Shape> = operands.iter().map(|operand| operand.shape()).collect();
     let lengths = shapes.iter().map(|shape| &**shape);
     let expected = match join {
         Join::Concat => ops::joined_shape(axis, lengths)?,
@@ -474,7 +468,7 @@ fn parts_of(upstream: AnyOperand<'_>, arrays: &[AnyOperand<'_>], join: Join, axi
         return Err(Error::ShapeMismatch { what: "the upstream gradient", expected, found });
     }
     let mut start = 0;
-    let part = |shape: &Shape| {
+    let part = |(operand, shape): (&AnyOperand<'_>, &Shape)| {
         let mut slices = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; expected.rank()];
         let length = if let Join::Concat = join { shape[axis] as isize } else { 1 };
         slices[axis] = match join {
@@ -482,9 +476,13 @@ fn parts_of(upstream: AnyOperand<'_>, arrays: &[AnyOperand<'_>], join: Join, axi
             Join::Stack => SliceInfoElem::Index(start),
         };
         start += length;
-        Ok(AnyOperand::from(&upstream.slice(&slices)?).to_array()?.into())
+        let part = upstream.slice(&slices)?;
+        match operand {
+            AnyOperand::Array(_) => Ok(AnyOperand::from(&part).to_array()?.into()),
+            tensor => tensor.any_backward(&part, Axes::none()),
+        }
     };
-    shapes.iter().map(part).collect()
+    operands.iter().zip(&shapes).map(part).collect()
 }
 
 /// The elements of an array in another shape.

@@ -233,7 +233,7 @@ impl<'a> AnyOperand<'a> {
     }
 
     /// The bytes that it holds.
-    pub(super) fn held_bytes(self) -> usize {
+    pub(crate) fn held_bytes(self) -> usize {
         match self {
             AnyOperand::Tensor(x) | AnyOperand::Stored(x) => x.stored_bytes(),
             AnyOperand::Array(x) => super::array::on_array!(x, x => crate::convert::dense_bytes(x)),

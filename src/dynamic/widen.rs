@@ -1,6 +1,6 @@
 //! Fewer types than tensors have: what keeps an operation from being compiled for each of them.
 
-use ndarray::{Dimension, IxDyn};
+use ndarray::{CowArray, Dimension, IxDyn};
 
 use super::array::on_array;
 use super::types::Complex;
@@ -10,7 +10,7 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::element::{DType, Element, Float, Number};
-use crate::ops::{RunTimeOperand, RunTimeResult, SparseView};
+use crate::ops::{DenseView, RunTimeOperand, RunTimeResult, SparseView};
 use crate::pattern::AnyPattern;
 use crate::tensor::Tensor;
 use crate::{dispatch, dispatch_dtype};
@@ -76,13 +76,14 @@ pub(super) fn widened<'a, U: Element>(x: impl Into<AnyOperand<'a>>) -> Result<Ru
         }
         AnyOperand::Array(array) => array,
     };
-    if let Some(same) = array.view() {
-        return Ok(same.into());
-    }
-    on_array!(array, x => {
-        let elements = alloc::collect(x.iter().map(|&value| wider(value)))?;
-        Ok(dense_array(&x.shape().into(), elements).into())
-    })
+    let whole = array.whole().cloned();
+    let array: CowArray<'a, U, IxDyn> = match array.view() {
+        Some(same) => same.into(),
+        None => on_array!(array, x => {
+            dense_array(&x.shape().into(), alloc::collect(x.iter().map(|&value| wider(value)))?).into()
+        }),
+    };
+    Ok(RunTimeOperand::Array(DenseView { array, whole }))
 }
 
 /// The tensor in a type that holds all its values; if it has that type, nothing is copied.

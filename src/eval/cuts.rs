@@ -101,8 +101,8 @@ pub(super) fn is_each(name: &str, parameters: &[usize]) -> bool {
 }
 
 /// Of a function element by element in so many leading parameters, if its inputs are in these.
-pub(super) fn each(operands: usize, parameters: &[usize], shape: &Shape) -> Shares {
-    shares::each_of(parameters.iter().map(|&parameter| parameter < operands).collect(), shape.clone())
+pub(super) fn each(operands: usize, parameters: &[usize]) -> Shares {
+    shares::each_of(parameters.iter().map(|&parameter| parameter < operands).collect())
 }
 
 pub(super) fn product(parameters: &[usize]) -> Option<Shares> {
@@ -114,12 +114,12 @@ pub(super) fn sliced(parameters: &[usize], slices: Vec<SliceInfoElem>) -> Option
 }
 
 /// Of a call, with what is known of its arguments.
-pub(super) fn of_call(call: &Call, parameters: &[usize], shape: &Shape) -> Option<Shares> {
+pub(super) fn of_call(call: &Call, parameters: &[usize]) -> Option<Shares> {
     let axis = |place, default| call.integer::<isize>(place, default).ok().map(|axis| axis as i128);
     let is_of = |wanted: &[usize]| (parameters == wanted).then_some(());
     Some(match cut(call.name) {
         Cut::Whole => return None,
-        Cut::Each(operands) => each(operands, parameters, shape),
+        Cut::Each(operands) => each(operands, parameters),
         Cut::Alike => is_of(&[0, 1, 2]).map(|()| shares::alike())?,
         Cut::Over(place) => is_of(&[0]).and(axes(call, place)).map(|axes| shares::reduced(&axes))?,
         Cut::Back(place) => is_of(&[0, 1]).and(axes(call, place)).map(|axes| shares::reduced_back(&axes))?,
@@ -177,7 +177,8 @@ pub(super) fn shape_of(call: &Call) -> Option<Shape> {
         let axis = normalize_axis(call.integer::<isize>(2, Some(-1)).ok()? as i128, lengths.len()).ok()?;
         lengths[axis] = call.integer(1, None).ok()?;
     }
-    matches!(call.name, "topk" | "topk_index" | "argsort").then(|| lengths.into())
+    // An array has a softmax, and the tensor that stands for it has none.
+    matches!(call.name, "topk" | "topk_index" | "argsort" | "softmax" | "log_softmax").then(|| lengths.into())
 }
 
 /// The move that a call is.

@@ -3,27 +3,13 @@
 use std::fmt::Write;
 
 use super::call::placed;
-use super::literal::Literal;
-use super::run::{Machine, tensor_of, uses};
+use super::kinds::{Kinds, small, without_entries};
+use super::run::{Machine, uses};
 use super::table::function;
 use super::value::Value;
 use super::{Fault, Id, Item, Kind, Node, grad};
 use crate::base::error::Error;
-use crate::base::shape::Shape;
-use crate::dynamic::{AnyTensor, AnyValue};
-use crate::element::Number;
-use crate::pattern::Format;
-
-/// A tensor of the same type, shape, format and fill that stores nothing. It stands for an array too, so that no
-/// elements are computed.
-fn without_entries(x: &AnyValue) -> Option<AnyTensor> {
-    let (fill, format) = match x {
-        AnyValue::Tensor(x) => (x.fill(), x.format()),
-        AnyValue::Array(_) => (Number::Integer(0), Format::Coo),
-    };
-    let fill = tensor_of(&Literal::from(fill), x.dtype(), &(0..0)).ok()?;
-    fill.broadcast_to(x.shape()).ok()?.into_format(format).ok()
-}
+use crate::dynamic::AnyValue;
 
 /// Whether values decide on the shape of what a node gives: those of labels that are not written out, and what is there
 /// once.
@@ -61,7 +47,7 @@ fn dry(
     refused: &dyn Fn(Error) -> Result<(), Error>,
     seen: &mut dyn FnMut(&Node, bool, Option<&Value>),
 ) -> Result<(), Fault> {
-    let empty = |name: &str| bound(name).and_then(|x| without_entries(&x)).map(AnyValue::from);
+    let empty = |name: &str| bound(name).and_then(|x| without_entries(&x, x.shape())).map(AnyValue::from);
     let mut machine = Machine::new(nodes, vec![usize::MAX; nodes.len()], &empty);
     for (node, uses) in nodes.iter().zip(uses(nodes)) {
         let is_known = grad::inputs(&node.kind).into_iter().all(|input| machine.values[input].is_some());
@@ -171,12 +157,10 @@ fn is_of_shapes(error: &Error) -> bool {
 /// A line for each step that the result needs. What values alone may refuse is open; what types refuse is wrong.
 pub(super) fn explain(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<String, Fault> {
     let (mut text, mut names, mut count) = (String::new(), Vec::<String>::new(), 0);
-    // Whether each node is an array, or is computed from one, so that values may decide on its format.
-    let mut of_arrays: Vec<bool> = Vec::new();
+    let small = |name: &str| bound(name).and_then(|x| small(&x));
+    let mut kinds = Kinds::new(nodes, &small);
     dry(nodes, bound, &|node| is_by_value(node, nodes), &|_| Ok(()), &mut |node, is_read, value| {
-        let is_array = matches!(&node.kind, Kind::Name(name) if matches!(bound(name), Some(AnyValue::Array(_))));
-        let is_of_array = grad::inputs(&node.kind).into_iter().any(|input| of_arrays[input]) && !is_from_dense(node);
-        of_arrays.push(is_array || is_of_array);
+        let is_array = kinds.next(node, value);
         if !is_read {
             return names.push(String::new());
         }
@@ -184,33 +168,28 @@ pub(super) fn explain(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyValue>) 
         if matches!(node.kind, Kind::Number(_) | Kind::Text(_) | Kind::List(_)) {
             return names.push(told);
         }
-        let format = match (is_array, is_of_array) {
-            (true, _) => Some("dense "),
-            (_, true) => Some(""),
-            _ => None,
-        };
-        let _ = writeln!(text, "%{count} = {told}{}", facts(value, format));
+        let _ = writeln!(text, "%{count} = {told}{}", facts(value, is_array));
         names.push(format!("%{count}"));
         count += 1;
     })?;
     Ok(text)
 }
 
-/// Whether a node makes a tensor of an array.
-fn is_from_dense(node: &Node) -> bool {
-    matches!(&node.kind, Kind::Call(name, _) if name == "from_dense")
-}
-
-/// The facts about a node, with another format than that of the tensor without entries if one is given.
-fn facts(value: Option<&Value>, format: Option<&str>) -> String {
+/// The facts about a node, which is known to be an array or a tensor, or not.
+fn facts(value: Option<&Value>, is_array: Option<bool>) -> String {
     match value {
-        Some(Value::Tensor(x)) => {
-            let own = format!("{} ", x.format().to_string().to_lowercase());
-            format!(": {} {}{}", x.dtype(), format.unwrap_or(&own), x.shape())
-        }
-        Some(Value::Array(x)) => format!(": {} dense {}", x.dtype(), Shape::from(x.shape())),
         Some(Value::Stored(x)) => format!(": entries of {} {}", x.dtype(), x.shape()),
         Some(Value::Number(number)) => format!(": number {}", number.told()),
+        Some(value @ (Value::Tensor(_) | Value::Array(_))) => {
+            let Some(operand) = value.operand() else { return ": open".into() };
+            let own = operand.tensor().map(|x| format!("{} ", x.format().to_string().to_lowercase()));
+            let format = match is_array {
+                Some(true) => "dense ".into(),
+                Some(false) => own.unwrap_or_default(),
+                None => String::new(),
+            };
+            format!(": {} {format}{}", operand.dtype(), operand.shape())
+        }
         _ => ": open".into(),
     }
 }

@@ -8,12 +8,12 @@ use super::{Argument, Binary, Fault, Id, Item, Kind, Node, Unary, Wrong};
 use super::{cuts, explain, grad, run, table};
 use crate::base::error::Error;
 use crate::base::shape::Shape;
-use crate::dynamic::{AnyTensor, AnyValue};
+use crate::dynamic::AnyValue;
 use crate::lazy::shares::Shares;
 use crate::lazy::{Lazy, OfStep};
 
-/// What a name of an expression stands for in a graph: a value, and a tensor of its type, shape and fill, whose entries
-/// need not be there.
+/// What a name of an expression stands for in a graph: a value, and its header. The header of a tensor has the type, shape
+/// and fill of the tensor, and need not have its entries.
 ///
 /// ```
 /// use lacuna::dynamic::AnyTensor;
@@ -24,25 +24,26 @@ use crate::lazy::{Lazy, OfStep};
 /// let header = AnyTensor::from(CooTensor::<f64>::full([2], 0.0)?.with_index::<u64>()?);
 /// let value = AnyTensor::from(x).lazy(); // or the scan of a file
 /// let graph = Expression::parse("abs(x) + 1")?.graph(|_| Some(Bound::later(value.clone(), header.clone())))?;
-/// assert_eq!(graph.collect()?.into_coo::<f64, u64>()?.to_vec(&[])?, [1.0, 4.0]);
+/// assert_eq!(graph.collect()?.into_tensor()?.into_coo::<f64, u64>()?.to_vec(&[])?, [1.0, 4.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Bound {
-    value: Lazy<AnyTensor>,
-    header: AnyTensor,
+    value: Lazy<AnyValue>,
+    header: AnyValue,
 }
 
 impl Bound {
     /// A value that is computed or read later, and its header.
-    pub fn later(value: Lazy<AnyTensor>, header: AnyTensor) -> Self {
-        Bound { value, header }
+    pub fn later(value: Lazy<AnyValue>, header: impl Into<AnyValue>) -> Self {
+        Bound { value, header: header.into() }
     }
 }
 
-impl From<AnyTensor> for Bound {
-    fn from(tensor: AnyTensor) -> Self {
-        Bound { value: tensor.lazy(), header: tensor }
+impl<V: Into<AnyValue>> From<V> for Bound {
+    fn from(value: V) -> Self {
+        let value = value.into();
+        Bound { value: value.lazy(), header: value }
     }
 }
 
@@ -50,14 +51,14 @@ impl From<AnyTensor> for Bound {
 pub(super) fn graph(
     nodes: &[Node],
     bound: &dyn Fn(&str) -> Option<Bound>,
-) -> std::result::Result<Lazy<AnyTensor>, Fault> {
-    let known = explain::known(nodes, &|name| bound(name).map(|bound| bound.header.into()))?;
+) -> std::result::Result<Lazy<AnyValue>, Fault> {
+    let known = explain::known(nodes, &|name| bound(name).map(|bound| bound.header))?;
     let mut graph = Graph { nodes, known, steps: Vec::with_capacity(nodes.len()) };
     for (id, uses) in run::uses(nodes).into_iter().enumerate() {
         let step = match &nodes[id].kind {
             _ if uses == 0 => None,
             Kind::Name(name) => bound(name).map(|bound| bound.value),
-            _ => (graph.is_tensor(id) || id + 1 == nodes.len()).then(|| graph.step(id)),
+            _ => (graph.is_step(id) || id + 1 == nodes.len()).then(|| graph.step(id)),
         };
         graph.steps.push(step);
     }
@@ -72,8 +73,8 @@ struct Graph<'a> {
     nodes: &'a [Node],
     /// What types, shapes and fills tell of each node.
     known: Vec<Option<Value>>,
-    /// The step of each node that comes to a tensor.
-    steps: Vec<Option<Lazy<AnyTensor>>>,
+    /// The step of each node that evaluates to a tensor or an array.
+    steps: Vec<Option<Lazy<AnyValue>>>,
 }
 
 /// A part of an expression: a node, and what it needs that is no step.
@@ -129,8 +130,8 @@ impl Part<'_> {
 }
 
 impl Graph<'_> {
-    /// Whether a node that is read comes to a tensor.
-    fn is_tensor(&self, id: Id) -> bool {
+    /// Whether a node that is read evaluates to a tensor or an array.
+    fn is_step(&self, id: Id) -> bool {
         match (&self.known[id], &self.nodes[id].kind) {
             (Some(known), _) => matches!(known, Value::Tensor(_) | Value::Array(_)),
             (None, Kind::Call(name, _)) => name != "stored",
@@ -150,25 +151,21 @@ impl Graph<'_> {
     }
 
     /// The step that a node is.
-    fn step(&self, id: Id) -> Lazy<AnyTensor> {
+    fn step(&self, id: Id) -> Lazy<AnyValue> {
         let mut part = Part { graph: self, nodes: Vec::new(), inputs: Vec::new() };
         part.root(id);
         let Part { nodes, inputs, .. } = part;
-        let steps: Vec<&Lazy<AnyTensor>> = inputs.iter().filter_map(|(id, _)| self.steps[*id].as_ref()).collect();
+        let steps: Vec<&Lazy<AnyValue>> = inputs.iter().filter_map(|(id, _)| self.steps[*id].as_ref()).collect();
         let (name, call) = (name_of(&self.nodes[id].kind), self.call(id));
         let shape = self.shape(id).or_else(|| cuts::shape_of(call.as_ref()?));
         let parameters = inputs.iter().map(|(_, parameter)| *parameter).collect::<Vec<_>>();
-        let shares = shape.as_ref().and_then(|shape| self.shares(id, &parameters, shape));
+        let shares = shape.as_ref().and_then(|_| self.shares(id, &parameters));
         let is_each = !inputs.is_empty() && self.is_each(id, &parameters);
         let slices = if parameters == [0] { self.slices(id) } else { None };
         let told = explain::call(&nodes, |name| name.parse::<usize>().ok().map(|at| format!("%{at}")));
-        let run = move |inputs: &[&AnyTensor]| {
-            let bound = |name: &str| inputs.get(name.parse::<usize>().ok()?).map(|&x| x.clone().into());
-            match run::evaluate(&nodes, &bound).map_err(|fault| of_run(name, fault))? {
-                AnyValue::Tensor(tensor) => Ok(tensor),
-                // The steps of a graph pass tensors on.
-                AnyValue::Array(array) => array.all_stored(),
-            }
+        let run = move |inputs: &[&AnyValue]| {
+            let bound = |name: &str| inputs.get(name.parse::<usize>().ok()?).map(|&x| x.clone());
+            run::evaluate(&nodes, &bound).map_err(|fault| of_run(name, fault))
         };
         let step = Lazy::step_of((name, told), &steps, OfStep { shape, shares, is_each, slices }, run);
         match call.and_then(|call| cuts::fold(&call)) {
@@ -178,14 +175,14 @@ impl Graph<'_> {
     }
 
     /// What a range of the result of a node takes of its inputs, which are in these parameters.
-    fn shares(&self, id: Id, parameters: &[usize], shape: &Shape) -> Option<Shares> {
+    fn shares(&self, id: Id, parameters: &[usize]) -> Option<Shares> {
         let node = &self.nodes[id];
         match &node.kind {
             Kind::Binary(Binary::MatMul, ..) => cuts::product(parameters),
-            Kind::Unary(..) | Kind::Binary(..) => Some(cuts::each(2, parameters, shape)),
+            Kind::Unary(..) | Kind::Binary(..) => Some(cuts::each(2, parameters)),
             Kind::Own(..) | Kind::Like(..) => Some(crate::lazy::shares::alike()),
             Kind::Index(..) => cuts::sliced(parameters, self.slices(id)?),
-            Kind::Call(..) => cuts::of_call(&self.call(id)?, parameters, shape),
+            Kind::Call(..) => cuts::of_call(&self.call(id)?, parameters),
             _ => None,
         }
     }

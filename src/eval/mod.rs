@@ -13,6 +13,7 @@ mod explain;
 mod formulas;
 mod grad;
 mod graph;
+mod kinds;
 mod literal;
 mod options;
 mod parse;
@@ -28,7 +29,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::base::error::Error;
-use crate::dynamic::{AnyTensor, AnyValue};
+use crate::dynamic::AnyValue;
 use crate::element::Number;
 use literal::Literal;
 
@@ -369,11 +370,11 @@ impl Expression {
     /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![3.0, -1.5], 0.0)?.with_index::<u64>()?;
     /// let sums = Expression::parse("sum(abs(x) * 2, axis=1)")?.graph(|_| Some(AnyTensor::from(x.clone()).into()))?;
     /// let found = sums.on(Chunks::memory(64 << 20).positions(1)).collect()?;
-    /// assert_eq!(found.into_coo::<f64, u32>()?.values(), [6.0, 3.0]);
+    /// assert_eq!(found.into_tensor()?.into_coo::<f64, u32>()?.values(), [6.0, 3.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[track_caller]
-    pub fn graph(&self, bound: impl Fn(&str) -> Option<Bound>) -> Result<crate::lazy::Lazy<AnyTensor>, Fault> {
+    pub fn graph(&self, bound: impl Fn(&str) -> Option<Bound>) -> Result<crate::lazy::Lazy<AnyValue>, Fault> {
         crate::lazy::placed(|| graph::graph(&self.nodes, &bound)).map_err(|fault| self.placed(fault))
     }
 

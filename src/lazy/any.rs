@@ -1,48 +1,70 @@
-//! Graphs over tensors whose types are known at run time only.
+//! Graphs over tensors and arrays whose types are known at run time only.
 
 use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
+use ndarray::{ArcArray, Axis, IxDyn, Slice};
+
 use super::node::InPieces;
 use super::shares::{self, Shares};
-use super::source::{Bins, ByRanges, Held, counts, known, slices};
+use super::source::{Bins, ByRanges, Held, counts, counts_of_all, known, slices};
 use super::value::{ByPieces, Gather, Gathered, Kind, Move, Pieced, Pieces, Sealed, piece};
 use super::{Lazy, Value};
+use crate::base::alloc;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
+use crate::base::index::Width;
 use crate::base::shape::Shape;
+use crate::convert::dense_array;
 use crate::dispatch;
-use crate::dynamic::{AnyTensor, Erased, Poured, PouredFold, chosen, on_type};
-use crate::element::{DType, Element};
+use crate::dynamic::array::on_array;
+use crate::dynamic::{AnyArray, AnyOperand, AnyTensor, AnyValue, Erased, Poured, PouredFold, chosen, on_type};
+use crate::element::{DType, Element, Number};
 use crate::ops::moved::Moves;
-use crate::pattern::PartOf;
+use crate::pattern::{AnyPattern, AxisCoords, PartOf};
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 
 impl AnyTensor {
     /// This tensor as the beginning of a graph.
     #[track_caller]
-    pub fn lazy(&self) -> Lazy<AnyTensor> {
+    pub fn lazy(&self) -> Lazy<AnyValue> {
+        Lazy::constant(self.clone().into())
+    }
+}
+
+impl AnyArray {
+    /// This array as the beginning of a graph, which shares its elements.
+    #[track_caller]
+    pub fn lazy(&self) -> Lazy<AnyValue> {
+        Lazy::constant(self.clone().into())
+    }
+}
+
+impl AnyValue {
+    /// This tensor or array as the beginning of a graph.
+    #[track_caller]
+    pub fn lazy(&self) -> Lazy<AnyValue> {
         Lazy::constant(self.clone())
     }
 }
 
-impl Lazy<AnyTensor> {
-    /// A step of the user's own that reduces some axes, or goes along them, and treats positions along all others apart
-    /// from each other: so [`Chunks`](crate::lazy::Chunks) may cut these. `f` of a part must be the part of `f`. Two of
-    /// them are never taken for one.
+impl Lazy<AnyValue> {
+    /// Returns a step of your own that reduces some axes, or goes along them, and treats positions along all others
+    /// apart from each other. [`Chunks`](crate::lazy::Chunks) may split the other axes, so `f` of a chunk must be the
+    /// chunk of `f`. Two such steps are never taken for one.
     ///
-    /// The axes that are reduced go, or stay with length 1 as [`Axes::keep_dims`] has it.
+    /// The reduced axes are removed, or stay with length 1 as [`Axes::keep_dims`] has it.
     ///
     /// ```
-    /// use lacuna::dynamic::AnyTensor;
+    /// use lacuna::dynamic::{AnyOperand, AnyTensor};
     /// use lacuna::{CooTensor, lazy::Chunks};
     ///
     /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![3.0, -1.5], 0.0)?;
-    /// let sums = AnyTensor::from(x.clone()).lazy().custom_over("sums", 1, |part| part.sum(1));
+    /// let sums = AnyTensor::from(x.clone()).lazy().custom_over("sums", 1, |part| AnyOperand::from(part).sum(1));
     /// let found = sums.on(Chunks::memory(64 << 20).positions(1)).collect()?;
-    /// assert_eq!(found.into_coo::<f64, u32>()?, x.sum(1)?);
+    /// assert_eq!(found.into_tensor()?.into_coo::<f64, u32>()?, x.sum(1)?);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     #[track_caller]
@@ -50,14 +72,15 @@ impl Lazy<AnyTensor> {
         &self,
         name: &'static str,
         axes: impl Into<Axes>,
-        f: impl Fn(&AnyTensor) -> Result<AnyTensor> + Send + Sync + 'static,
-    ) -> Lazy<AnyTensor> {
+        f: impl Fn(&AnyValue) -> Result<AnyValue> + Send + Sync + 'static,
+    ) -> Lazy<AnyValue> {
         self.over(name, axes.into(), f)
     }
 }
 
-impl Lazy<AnyTensor> {
-    /// The same step, of which nobody knows yet, with what it is of an operand that comes in parts.
+impl Lazy<AnyValue> {
+    /// The same step, of which nobody knows yet, with what it is of an operand that comes in parts. An array comes in
+    /// parts only if these come in any order.
     #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
     pub(crate) fn folding(self, fold: PouredFold) -> Self {
         let operand = self.node.inputs.first().and_then(|operand| operand.shape.as_ref());
@@ -66,7 +89,7 @@ impl Lazy<AnyTensor> {
         let may_be_fed = |reduction: Reduction| reduction.is_fed() || reduction.result_shape().wide_size() == 1;
         self.with_pieces(reduction.is_some_and(may_be_fed), move |feed| {
             let pattern = feed.pattern.downcast_ref()?;
-            let parts = |entries, take: &mut dyn FnMut(&AnyTensor)| (feed.run)(entries, &mut |part| take(known(part)));
+            let parts = |entries, take: &mut dyn FnMut(&AnyValue)| (feed.run)(entries, &mut |part| take(known(part)));
             let InPieces { is_poured, most, picoseconds, .. } = *feed;
             Some(fold.run(Poured { pattern, none: known(feed.none), parts: &parts, is_poured, most, picoseconds }))
         })
@@ -76,15 +99,15 @@ impl Lazy<AnyTensor> {
 /// The share of its operand that a range of the result of a move takes.
 pub(crate) fn moved_by(plan: impl Fn(&[usize]) -> Result<Moves> + Send + Sync + 'static) -> Shares {
     let choose = |x: &Held, moves: &dyn Fn(&[usize]) -> Moves| {
-        let x = known::<AnyTensor>(x);
-        chosen(x, &moves(x.shape())).map(|found| Arc::new(found) as Held)
+        let x = known::<AnyValue>(x);
+        chosen(x.into(), &moves(&x.shape())).map(|found| Arc::new(found) as Held)
     };
     shares::moved_by(move |lengths| plan(lengths).ok(), choose)
 }
 
-impl Sealed for AnyTensor {}
+impl Sealed for AnyValue {}
 
-impl Value for AnyTensor {
+impl Value for AnyValue {
     const KIND: &'static dyn Kind = &OfAny;
 }
 
@@ -96,15 +119,15 @@ impl Kind for OfAny {
     }
 
     fn format(&self) -> &'static str {
-        "tensor"
+        "tensor or array"
     }
 
     fn shape(&self, value: &Held) -> Shape {
-        known::<AnyTensor>(value).shape().clone()
+        known::<AnyValue>(value).shape()
     }
 
     fn bytes(&self, value: &Held) -> usize {
-        known::<AnyTensor>(value).stored_bytes()
+        AnyOperand::from(known::<AnyValue>(value)).held_bytes()
     }
 
     fn remember(&self, value: &Held, _: Option<&Held>) -> Held {
@@ -121,7 +144,7 @@ impl Kind for OfAny {
 
     fn moved(&self, node: &Arc<super::Node>, to: Move) -> Option<Arc<super::Node>> {
         let (cut, plan) = (Arc::clone(&to.plan), Arc::clone(&to.plan));
-        let run = move |x: &AnyTensor| chosen(x, &plan(x.shape())?);
+        let run = move |x: &AnyValue| chosen(x.into(), &plan(&x.shape())?);
         to.step_by(node, moved_by(move |lengths| cut(lengths)), run)
     }
 
@@ -140,25 +163,42 @@ impl Kind for OfAny {
 
 impl ByPieces for OfAny {
     fn count(&self, value: &Held) -> usize {
-        known::<AnyTensor>(value).nnz()
+        stored(known(value))
     }
 
     fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Pieces + 'a>> {
-        Some(on_type!(known::<AnyTensor>(value), x => Box::new(Cut(x.clone()))))
+        match known::<AnyValue>(value) {
+            AnyValue::Tensor(x) => Some(on_type!(x, x => Box::new(Cut(x.clone())))),
+            AnyValue::Array(x) => on_array!(x, x => Some(Box::new(Row(x.as_slice()?)) as Box<dyn Pieces>)),
+        }
     }
 
     fn gather(&self, count: usize, piece: &Held) -> Result<Box<dyn Gather>> {
-        on_type!(known::<AnyTensor>(piece), x => gathered(x, count))
+        match known::<AnyValue>(piece) {
+            AnyValue::Tensor(piece) => on_type!(piece, piece => gathered(piece, count)),
+            AnyValue::Array(piece) => on_array!(piece, piece => gathered_array(piece, count)),
+        }
     }
 
     fn pattern(&self, value: &Held) -> Held {
-        Arc::new(known::<AnyTensor>(value).pattern())
+        match known::<AnyValue>(value) {
+            AnyValue::Tensor(x) => Arc::new(x.pattern()),
+            AnyValue::Array(x) => Arc::new(Shape::from(x.shape())),
+        }
     }
 
     fn spare(&self, piece: Held) {
-        if let Some(Ok(piece)) = piece.downcast::<AnyTensor>().ok().map(Arc::try_unwrap) {
+        if let Some(Ok(AnyValue::Tensor(piece))) = piece.downcast::<AnyValue>().ok().map(Arc::try_unwrap) {
             on_type!(piece, x => x.into_shared_values().spare());
         }
+    }
+}
+
+/// How many elements are stored.
+fn stored(x: &AnyValue) -> usize {
+    match x {
+        AnyValue::Tensor(x) => x.nnz(),
+        AnyValue::Array(x) => x.len(),
     }
 }
 
@@ -167,63 +207,114 @@ struct Cut<T>(Erased<T>);
 
 impl<T: Element> Pieces for Cut<T> {
     fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held> {
-        Ok(Arc::new(AnyTensor::from(piece(self.0.sparse(), entries, stencil)?)))
+        Ok(held(AnyTensor::from(piece(self.0.sparse(), entries, stencil)?)))
     }
 }
 
+/// The elements of an array in row-major order.
+struct Row<'a, T>(&'a [T]);
+
+impl<T: Element> Pieces for Row<'_, T> {
+    fn piece(&self, elements: Range<usize>, _: &mut Option<Held>) -> Result<Held> {
+        let elements = alloc::collect(self.0[elements].iter().copied())?;
+        Ok(held(AnyArray::from(dense_array(&[elements.len()].into(), elements))))
+    }
+}
+
+/// The pattern of the first position, or of none.
+fn first_position(shape: &Shape, count: usize) -> AnyPattern {
+    let coords = shape.iter().map(|_| AxisCoords::from(vec![0_u64; count])).collect();
+    AnyPattern::valid_coo(shape.clone(), count, Width::U64, coords)
+}
+
+/// The fill of a part that does not store all of its positions. Only such a part knows the fill of the whole.
+fn fill_of_gaps(part: &AnyValue) -> Option<Number> {
+    match part {
+        AnyValue::Tensor(x) if x.shape().wide_size() > x.nnz() as u128 => Some(x.fill()),
+        _ => None,
+    }
+}
+
+fn held(value: impl Into<AnyValue>) -> Held {
+    Arc::new(value.into())
+}
+
 fn gathered<T: Element>(_: &Erased<T>, count: usize) -> Result<Box<dyn Gather>> {
-    let whole = |pattern: &Held, elements, fill| {
-        let whole = Erased::<T>::whole(pattern, elements, fill)?;
-        Some(Arc::new(AnyTensor::from(whole)) as Held)
+    let whole =
+        |pattern: &Held, elements, fill| Some(held(AnyTensor::from(Erased::<T>::whole(pattern, elements, fill)?)));
+    Ok(Box::new(Gathered::<T>::new(count, elements_of::<T>, whole)?))
+}
+
+fn gathered_array<T: Element>(_: &ArcArray<T, IxDyn>, count: usize) -> Result<Box<dyn Gather>> {
+    let whole = |shape: &Held, elements, _| {
+        Some(held(AnyArray::from(dense_array::<T>(shape.downcast_ref::<Shape>()?, elements))))
     };
     Ok(Box::new(Gathered::<T>::new(count, elements_of::<T>, whole)?))
 }
 
-/// The elements of a piece, of which all have one type.
+/// The elements of a piece, of which all have one type, and the fill.
 fn elements_of<T: Element>(piece: &Held) -> (&[T], T) {
-    let piece: &dyn Any = on_type!(known::<AnyTensor>(piece), x => x);
-    let piece = piece.downcast_ref::<Erased<T>>().expect("pieces have one type");
-    (piece.values(), piece.fill())
+    let alike = "pieces have one type, and their elements are in order";
+    match known::<AnyValue>(piece) {
+        AnyValue::Tensor(x) => {
+            let x: &dyn Any = on_type!(x, x => x);
+            let x = x.downcast_ref::<Erased<T>>().expect(alike);
+            (x.values(), x.fill())
+        }
+        AnyValue::Array(x) => (x.view().and_then(|x| x.to_slice()).expect(alike), T::ZERO),
+    }
 }
 
 impl ByRanges for OfAny {
     fn cut(&self, value: &Held, axis: usize, range: Range<usize>) -> Result<Held> {
-        let x = known::<AnyTensor>(value);
-        Ok(Arc::new(x.slice(&slices(x.shape(), axis, range))?))
-    }
-
-    fn join(&self, axis: usize, values: &[Held]) -> Result<Held> {
-        let values: Vec<&AnyTensor> = values.iter().map(known).collect();
-        // A part that stores all of its positions has the fill of the others, which it could not know.
-        let has_gaps = |part: &AnyTensor| part.shape().wide_size() > part.nnz() as u128;
-        let fill = values.iter().find(|part| has_gaps(part)).map(|part| part.fill());
-        let with_it = |&part: &&AnyTensor| match fill {
-            Some(fill) if !has_gaps(part) => part.with_fill(fill),
-            _ => Ok(part.clone()),
-        };
-        let values = values.iter().map(with_it).collect::<Result<Vec<_>>>()?;
-        Ok(Arc::new(AnyTensor::concat(axis, &values.iter().collect::<Vec<_>>())?))
-    }
-
-    fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
-        counts(&known::<AnyTensor>(value).pattern(), axis, bins)
-    }
-
-    fn stored(&self, value: &Held) -> usize {
-        known::<AnyTensor>(value).nnz()
-    }
-
-    fn part_of(&self, value: &Held, whole: Option<PartOf>) -> Held {
-        dispatch!(known::<AnyTensor>(value), x => {
-            let pattern = x.pattern();
-            let part_of = whole.map(|whole| Arc::new(whole.beside(pattern.part_of())));
-            let pattern = pattern.clone().with_part_of(part_of);
-            Arc::new(AnyTensor::from(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill())))
+        Ok(match known::<AnyValue>(value) {
+            AnyValue::Tensor(x) => held(x.slice(&slices(x.shape(), axis, range))?),
+            AnyValue::Array(x) => on_array!(x, x => {
+                held(AnyArray::from(x.slice_axis(Axis(axis), Slice::from(range)).to_owned()))
+            }),
         })
     }
 
+    fn join(&self, axis: usize, values: &[Held]) -> Result<Held> {
+        let values: Vec<&AnyValue> = values.iter().map(known).collect();
+        let fill = values.iter().find_map(|part| fill_of_gaps(part));
+        let with_it = |&part: &&AnyValue| match (part, fill) {
+            (AnyValue::Tensor(x), Some(fill)) if fill_of_gaps(part).is_none() => Ok(x.with_fill(fill)?.into()),
+            // Every part stores all of its positions.
+            (AnyValue::Tensor(x), None) if values.iter().any(|part| matches!(part, AnyValue::Array(_))) => {
+                Ok(AnyOperand::from(x).to_array()?.into())
+            }
+            _ => Ok(part.clone()),
+        };
+        let parts = values.iter().map(with_it).collect::<Result<Vec<AnyValue>>>()?;
+        Ok(Arc::new(AnyOperand::concat(axis, &parts.iter().map(AnyOperand::from).collect::<Vec<_>>())?))
+    }
+
+    fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+        match known::<AnyValue>(value) {
+            AnyValue::Tensor(x) => counts(&x.pattern(), axis, bins),
+            AnyValue::Array(x) => Ok(counts_of_all(x.shape(), axis, bins)),
+        }
+    }
+
+    fn stored(&self, value: &Held) -> usize {
+        stored(known(value))
+    }
+
+    fn part_of(&self, value: &Held, whole: Option<PartOf>) -> Held {
+        match known::<AnyValue>(value) {
+            AnyValue::Tensor(x) => dispatch!(x, x => {
+                let pattern = x.pattern();
+                let part_of = whole.map(|whole| Arc::new(whole.beside(pattern.part_of())));
+                let pattern = pattern.clone().with_part_of(part_of);
+                held(AnyTensor::from(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill())))
+            }),
+            AnyValue::Array(x) => held(x.part_of(whole.and_then(|whole| whole.lengths))),
+        }
+    }
+
     fn spare(&self, value: Held) {
-        if let Some(Ok(value)) = value.downcast::<AnyTensor>().ok().map(Arc::try_unwrap) {
+        if let Some(Ok(AnyValue::Tensor(value))) = value.downcast::<AnyValue>().ok().map(Arc::try_unwrap) {
             on_type!(value, x => x.spare());
         }
     }
@@ -233,9 +324,18 @@ impl ByRanges for OfAny {
     }
 
     fn first(&self, value: &Held, shape: &Shape) -> Result<Option<[Held; 2]>> {
-        let first = known::<AnyTensor>(value).first_in(shape)?;
-        let pattern = first.pattern();
-        Ok(Some([Arc::new(first), Arc::new(pattern)]))
+        let (first, pattern) = match known::<AnyValue>(value) {
+            AnyValue::Tensor(x) => {
+                let first = x.first_in(shape)?;
+                let pattern = first.pattern();
+                (held(first), pattern)
+            }
+            AnyValue::Array(x) => {
+                let first = if x.is_empty() { AnyOperand::from(x).reshape(shape.clone())? } else { x.clone().into() };
+                (held(first), first_position(shape, x.len().min(1)))
+            }
+        };
+        Ok(Some([first, Arc::new(pattern)]))
     }
 }
 
@@ -253,8 +353,8 @@ mod tests {
             kind.by_ranges().unwrap().counts(&held, axis, &Bins::new(0..[4, 2][axis], 4)).unwrap()
         };
         for (axis, expected) in [(0, vec![2, 0, 0, 1]), (1, vec![1, 2])] {
-            assert_eq!(counts(Arc::new(AnyTensor::from(x.clone())), AnyTensor::KIND, axis), expected);
-            assert_eq!(counts(Arc::new(AnyTensor::from(x.to_csr().unwrap())), AnyTensor::KIND, axis), expected);
+            assert_eq!(counts(held(AnyTensor::from(x.clone())), AnyValue::KIND, axis), expected);
+            assert_eq!(counts(held(AnyTensor::from(x.to_csr().unwrap())), AnyValue::KIND, axis), expected);
         }
     }
 }

@@ -271,10 +271,14 @@ pub(crate) fn moved_by(plan: impl Fn(&[usize]) -> Option<Moves> + Send + Sync + 
     })
 }
 
-/// Of a step element by element whose result has this shape; of its inputs some are parameters, which are taken whole.
+/// Of a step element by element in some of its inputs; the others are parameters, which are taken whole.
 #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
-pub(crate) fn each_of(is_operand: Vec<bool>, result: Shape) -> Shares {
+pub(crate) fn each_of(is_operand: Vec<bool>) -> Shares {
     Arc::new(move |inputs, axis| {
+        let mut operands = inputs.iter().zip(&is_operand).filter(|(_, is_operand)| **is_operand);
+        let (first, _) = operands.next()?;
+        // A slice of the step has the shape of slices of the inputs.
+        let result = operands.try_fold(Shape::clone(first), |shape, (other, _)| shape::broadcast(&shape, other))?;
         let mut taken = each(inputs, &result, axis)?;
         taken.shares.iter_mut().zip(&is_operand).filter(|(_, is_operand)| !**is_operand).for_each(|(share, _)| {
             *share = Share::Whole;

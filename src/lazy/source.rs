@@ -200,7 +200,8 @@ pub trait ByRanges: Send + Sync {
     /// Gives the arrays of a value away to be written again.
     fn spare(&self, _: Held) {}
 
-    /// A value of this shape that stores the first element alone, if there is one, and its pattern; none of an array.
+    /// A value of this shape that stores only the first element, if there is one, and its pattern. An array with elements
+    /// stays as it is; none of an array whose type is known.
     fn first(&self, value: &Held, shape: &Shape) -> Result<Option<[Held; 2]>>;
 
     /// The bytes that this pattern takes whatever it stores.
@@ -305,6 +306,13 @@ pub(super) fn counts(pattern: &AnyPattern, axis: usize, bins: &Bins) -> Result<V
     Ok(counts)
 }
 
+/// How many elements of an array of these lengths are in each bin of positions of an axis.
+pub(super) fn counts_of_all(lengths: &[usize], axis: usize, bins: &Bins) -> Vec<u64> {
+    let others = lengths.iter().enumerate().filter(|(at, _)| *at != axis);
+    let each: usize = others.map(|(_, length)| length).product();
+    (0..bins.count()).map(|bin| (bins.range(bin).len() * each) as u64).collect()
+}
+
 pub(super) struct OfArrays<T>(pub(super) PhantomData<fn() -> T>);
 
 impl<T: Element> ByRanges for OfArrays<T> {
@@ -320,9 +328,7 @@ impl<T: Element> ByRanges for OfArrays<T> {
     }
 
     fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
-        let x = known::<ArrayD<T>>(value);
-        let each = x.len() / x.len_of(Axis(axis)).max(1);
-        Ok((0..bins.count()).map(|bin| (bins.range(bin).len() * each) as u64).collect())
+        Ok(counts_of_all(known::<ArrayD<T>>(value).shape(), axis, bins))
     }
 
     fn stored(&self, value: &Held) -> usize {

@@ -33,7 +33,7 @@ pub use map::{
 pub use methods::Operations;
 pub use operand::Operand;
 #[cfg(feature = "dynamic")]
-pub(crate) use operand::{RunTimeOperand, RunTimeResult, SparseView, not_mixed};
+pub(crate) use operand::{DenseView, RunTimeOperand, RunTimeResult, SparseView};
 #[cfg(feature = "dynamic")]
 pub(crate) use product::matmul_with_entries;
 pub use product::{

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Format, Memo, PartOf, csr, validate};
-use crate::base::alloc::Allocated;
+use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
 use crate::base::few::Few;
@@ -13,7 +13,7 @@ use crate::base::index::{Index, Width};
 use crate::base::limit::guard;
 use crate::base::shape::Shape;
 use crate::kernels::cells::number;
-use crate::kernels::coords::{AxisCoords, by_slices, by_width};
+use crate::kernels::coords::{AxisCoords, by_slices, by_width, of_width};
 use crate::kernels::lanes::offsets_among;
 use crate::kernels::take::find;
 
@@ -89,6 +89,21 @@ impl AnyPattern {
             panic!("an operation built an invalid compressed pattern: {error}");
         }
         Self::of(shape, columns.len(), columns.width(), Arrays::Csr { offsets, columns })
+    }
+
+    /// Every position of an array, in coordinates.
+    pub(crate) fn every_position(shape: &Shape, width: Width) -> Allocated<Self> {
+        let count: usize = shape.iter().product();
+        let mut inner = count;
+        let axis = |&length: &usize| {
+            inner /= length.max(1);
+            let inner = inner.max(1);
+            of_width!(width, I => {
+                alloc::collect((0..count).map(|position| I::from_usize(position / inner % length))).map(AxisCoords::from)
+            })
+        };
+        let coords = shape.iter().map(axis).collect::<Allocated<_>>()?;
+        Ok(Self::valid_coo(shape.clone(), count, width, coords))
     }
 
     fn of(shape: Shape, nnz: usize, width: Width, arrays: Arrays) -> Self {

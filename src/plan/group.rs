@@ -10,7 +10,7 @@ use crate::base::error::Result;
 use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::limit::{default_limit, guard};
-use crate::base::shape::{saturating_product, unravel};
+use crate::base::shape::{saturating_product, step, unravel};
 use crate::base::threads;
 use crate::kernels::fed::CellsAndValues;
 use crate::kernels::group::Groups;
@@ -173,6 +173,32 @@ impl<'a> CellsOf<'a> {
             self.done = self.number(piece);
             self.done.iter().for_each(|()| take(&self.numbers, values));
         }
+    }
+
+    /// The same of a piece of an array, whose values are in row-major order.
+    #[cfg_attr(not(all(feature = "dynamic", feature = "lazy")), allow(dead_code))] // arrays of run-time types
+    pub(crate) fn give_all<T>(&mut self, lengths: &[usize], values: &[T], take: &mut CellsAndValues<'_, T>) {
+        if self.done.is_ok() {
+            self.done = self.number_all(lengths, values.len());
+            self.done.iter().for_each(|()| take(&self.numbers, values));
+        }
+    }
+
+    fn number_all(&mut self, lengths: &[usize], size: usize) -> Allocated<()> {
+        // How far the cell is from the cell before, along each axis of the piece.
+        let [mut steps, mut coords]: [Vec<usize>; 2] = [alloc::zeros(lengths.len())?, alloc::zeros(lengths.len())?];
+        let mut all = 1;
+        for (&axis, &length) in self.axes.iter().zip(self.lengths).rev() {
+            steps[axis] = all;
+            all *= length;
+        }
+        self.numbers.clear();
+        alloc::reserve(&mut self.numbers, size)?;
+        for _ in 0..size {
+            self.numbers.push(coords.iter().zip(&steps).map(|(coord, step)| coord * step).sum());
+            step(&mut coords, lengths);
+        }
+        Ok(())
     }
 
     fn number(&mut self, piece: &AnyPattern) -> Allocated<()> {

@@ -170,7 +170,7 @@ pub(crate) fn emit(
         let told = |fault| of_files(fault, &paths);
         let mut bound = Bindings::default();
         for (at, file) in of.files.iter().enumerate() {
-            bound.file(format!("x{at}"), file)?;
+            bound.file(format!("x{at}"), file, !of.are_several)?;
         }
         for (tensor, at) in of.tensors.into_iter().zip(of.files.len()..) {
             bound.tensor(format!("x{at}"), tensor);

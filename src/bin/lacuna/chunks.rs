@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 
+use lacuna::dynamic::AnyValue;
 use lacuna::eval::{Bound, Expression, Fault};
 use lacuna::io::{AnyTensor, Dataset, FileFormat, ReadOptions, scan_any};
 use lacuna::lazy::{Chunks, On};
@@ -11,7 +12,7 @@ use lacuna::{Error, Result};
 
 use crate::args::{Output, Running};
 use crate::failure::{Failure, unnamed};
-use crate::input::{File, HEAD, read};
+use crate::input::{File, HEAD, read, read_operand};
 use crate::names::{can_be_read_again, is_stream};
 use crate::output::{tell, write_options};
 use crate::progress::Bar;
@@ -45,7 +46,7 @@ impl Engine {
         &self,
         expression: &Expression,
         bound: &Bindings,
-    ) -> std::result::Result<On<AnyTensor, Chunks>, Fault> {
+    ) -> std::result::Result<On<AnyValue, Chunks>, Fault> {
         Ok(expression.graph(|name| bound.get(name))?.on(self.chunks.clone()))
     }
 
@@ -89,12 +90,14 @@ impl Bindings {
         self.bound.insert(name, tensor.into());
     }
 
-    /// Binds a name to a file: a table is read when it is needed, and in parts; others now.
-    pub(crate) fn file(&mut self, name: String, file: &File<'_>) -> std::result::Result<(), Failure> {
+    /// Binds a name to a file. A table is read in chunks, when its entries are needed. Other files are read now, an array
+    /// as an array unless a tensor is needed.
+    pub(crate) fn file(&mut self, name: String, file: &File<'_>, is_tensor: bool) -> std::result::Result<(), Failure> {
         let of_file = |error: Error| Failure::of_file(file.path, unnamed(error));
-        let bound = match is_scanned(file) {
-            true => self.scanned(file).map_err(of_file)?,
-            false => Bound::from(read(file.path, file.from, &file.options)?),
+        let bound = match (is_scanned(file), is_tensor) {
+            (true, _) => self.scanned(file).map_err(of_file)?,
+            (false, true) => read(file.path, file.from, &file.options)?.into(),
+            (false, false) => read_operand(file.path, file.from, &file.options)?.into(),
         };
         self.bound.insert(name, bound);
         Ok(())

@@ -58,7 +58,7 @@ fn lines_of(args: &EvalArgs) -> Result<(), Failure> {
 fn in_chunks(expression: &Expression, named: &[(&str, File<'_>)], args: &EvalArgs) -> Result<(), Failure> {
     let mut bound = Bindings::default();
     for (name, file) in named {
-        bound.file(name.to_string(), file)?;
+        bound.file(name.to_string(), file, false)?;
     }
     let engine = Engine::new(&args.running, args.reading.max_memory);
     if args.explain {

@@ -34,7 +34,7 @@ pub(crate) use erased::OperandRef;
 #[cfg(feature = "dynamic")]
 pub(in crate::ops) use erased::positions;
 #[cfg(feature = "dynamic")]
-pub(crate) use run_time::{RunTimeOperand, RunTimeResult, SparseView, not_mixed};
+pub(crate) use run_time::{DenseView, RunTimeOperand, RunTimeResult, SparseView};
 pub(in crate::ops) use sparse::Sparse;
 
 /// What an operation takes: a sparse tensor of either format, its [stored view](crate::Stored), or an `ndarray` array

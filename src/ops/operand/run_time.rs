@@ -7,10 +7,10 @@ use std::borrow::Cow;
 
 use ndarray::{ArrayD, ArrayViewD, CowArray, IxDyn};
 
-use crate::base::alloc::Allocated;
+use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
-use crate::base::error::{Error, Result};
-use crate::base::index::Index;
+use crate::base::error::Result;
+use crate::base::index::{Index, Width};
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, Real, Ring};
@@ -29,6 +29,7 @@ use crate::ops::product::whole::{self, Whole};
 use crate::ops::reduce::ranked::Ranking;
 use crate::ops::select::Select;
 use crate::pattern::{AnyPattern, Format, Pattern};
+use crate::plan::beside::whole_lengths;
 use crate::tensor::Tensor;
 use crate::tensor::erased::Erased;
 
@@ -52,13 +53,37 @@ impl<P: Pattern, T: Element> Sparse for SparseView<P, T> {
     }
 }
 
+/// An array, or a part of one.
+#[derive(Clone)]
+pub(crate) struct DenseView<'a, T: Clone> {
+    pub(crate) array: CowArray<'a, T, IxDyn>,
+    /// The lengths of the array that this is a part of, if it is one.
+    pub(crate) whole: Option<Shape>,
+}
+
+impl<T: Element> DenseView<'_, T> {
+    /// The array as a tensor with this fill, for results that store every element of it.
+    pub(crate) fn all_stored(&self, format: Format, fill: T) -> Result<Erased<T>> {
+        let shape = Shape::from(self.array.shape());
+        let pattern = AnyPattern::every_position(&shape, Width::of_lengths(&shape))?.in_format(format, u64::MAX)?;
+        Ok(Tensor::from_valid(pattern, alloc::collect(self.array.iter().copied())?, fill))
+    }
+}
+
+impl<T: Clone> DenseView<'_, T> {
+    /// The lengths of the array, or of the array that this is a part of.
+    pub(crate) fn whole_lengths(&self) -> &[usize] {
+        self.whole.as_deref().unwrap_or(self.array.shape())
+    }
+}
+
 /// An operand of any kind.
 #[derive(Clone)]
 pub(crate) enum RunTimeOperand<'a, T: Clone> {
     /// A tensor, or its stored entries.
     Sparse(SparseView<AnyPattern, T>),
     /// An array.
-    Array(CowArray<'a, T, IxDyn>),
+    Array(DenseView<'a, T>),
 }
 
 /// The result of an operation on such operands.
@@ -75,13 +100,13 @@ impl<T: Element> From<Erased<T>> for RunTimeOperand<'_, T> {
 
 impl<T: Element> From<ArrayD<T>> for RunTimeOperand<'_, T> {
     fn from(array: ArrayD<T>) -> Self {
-        RunTimeOperand::Array(array.into())
+        RunTimeOperand::Array(DenseView { array: array.into(), whole: None })
     }
 }
 
 impl<'a, T: Element> From<ArrayViewD<'a, T>> for RunTimeOperand<'a, T> {
     fn from(array: ArrayViewD<'a, T>) -> Self {
-        RunTimeOperand::Array(array.into())
+        RunTimeOperand::Array(DenseView { array: array.into(), whole: None })
     }
 }
 
@@ -101,7 +126,7 @@ impl<T: Element> From<RunTimeOperand<'_, T>> for RunTimeResult<T> {
     fn from(operand: RunTimeOperand<'_, T>) -> Self {
         match operand {
             RunTimeOperand::Sparse(x) => RunTimeResult::Tensor(x.tensor),
-            RunTimeOperand::Array(x) => RunTimeResult::Array(x.into_owned()),
+            RunTimeOperand::Array(x) => RunTimeResult::Array(x.array.into_owned()),
         }
     }
 }
@@ -111,23 +136,43 @@ macro_rules! on_kind {
     ($operand:expr, $x:ident => $body:expr) => {
         match $operand {
             RunTimeOperand::Sparse($x) => $body,
-            RunTimeOperand::Array($x) => $body,
+            RunTimeOperand::Array(DenseView { array: $x, .. }) => $body,
         }
     };
 }
 
-/// The error of an operation that has no form for a tensor with an array.
-pub(crate) fn not_mixed<T>(operation: &'static str) -> Result<T> {
-    let why = "the operands are a tensor and an array; from_dense(x) makes a tensor of an array".into();
-    Err(Error::Argument { operation, why })
-}
-
 impl<T: Element> RunTimeOperand<'_, T> {
+    /// The lengths of the operand, or of the operand that this is a part of.
+    pub(crate) fn whole_lengths(&self) -> &[usize] {
+        match self {
+            RunTimeOperand::Sparse(x) => whole_lengths(x.tensor.pattern()),
+            RunTimeOperand::Array(x) => x.whole_lengths(),
+        }
+    }
+
+    /// The operand of a product whose result stores every element of an array with each entry of `other`.
+    fn stored_with(&self, other: &Self) -> Result<SparseView<AnyPattern, T>> {
+        match self {
+            RunTimeOperand::Sparse(x) => Ok(x.clone()),
+            RunTimeOperand::Array(x) => {
+                Ok(SparseView { tensor: x.all_stored(Format::Coo, T::ZERO)?, counts_gaps: other.counts_gaps() })
+            }
+        }
+    }
+
+    /// A gradient on the pattern of the operand: an array if the operand is one.
+    fn gradient(&self, found: Erased<T>) -> Result<RunTimeResult<T>> {
+        match self {
+            RunTimeOperand::Sparse(_) => Ok(found.into()),
+            RunTimeOperand::Array(_) => Ok(found.to_dense()?.into()),
+        }
+    }
+
     /// The elements as an array, which is built if this is a tensor.
     pub(crate) fn dense(&self) -> Result<CowArray<'_, T, IxDyn>> {
         match self {
             RunTimeOperand::Sparse(x) => Ok(x.tensor.to_dense()?.into()),
-            RunTimeOperand::Array(x) => Ok(x.view().into()),
+            RunTimeOperand::Array(x) => Ok(x.array.view().into()),
         }
     }
 }
@@ -261,9 +306,8 @@ impl<T: Element> Operand for RunTimeOperand<'_, T> {
         T: Ring,
     {
         match (self, other) {
-            (RunTimeOperand::Sparse(x), RunTimeOperand::Sparse(y)) => Ok(x.by_pairs(y, form)?.into()),
-            (RunTimeOperand::Array(x), RunTimeOperand::Array(y)) => Ok(x.by_pairs(y, form)?.into()),
-            _ => not_mixed(form.name()),
+            (RunTimeOperand::Array(x), RunTimeOperand::Array(y)) => Ok(x.array.by_pairs(&y.array, form)?.into()),
+            (x, y) => Ok(x.stored_with(y)?.by_pairs(&y.stored_with(x)?, form)?.into()),
         }
     }
 
@@ -277,13 +321,13 @@ impl<T: Element> Operand for RunTimeOperand<'_, T> {
         T: Float,
     {
         match (self, other) {
-            (RunTimeOperand::Sparse(x), RunTimeOperand::Sparse(y)) => {
-                x.by_pairs_backward(y, form, upstream).map(|(dx, dy)| (dx.into(), dy.into()))
-            }
             (RunTimeOperand::Array(x), RunTimeOperand::Array(y)) => {
-                x.by_pairs_backward(y, form, upstream).map(|(dx, dy)| (dx.into(), dy.into()))
+                x.array.by_pairs_backward(&y.array, form, upstream).map(|(dx, dy)| (dx.into(), dy.into()))
             }
-            _ => not_mixed(form.name()),
+            (x, y) => {
+                let (dx, dy) = x.stored_with(y)?.by_pairs_backward(&y.stored_with(x)?, form, upstream)?;
+                Ok((x.gradient(dx)?, y.gradient(dy)?))
+            }
         }
     }
 

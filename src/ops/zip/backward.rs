@@ -15,7 +15,7 @@ use crate::kernels::sort;
 use crate::kernels::steps::Keep;
 use crate::ops::operand::{Operand, OperandRef};
 use crate::ops::reduce::check_upstream;
-use crate::pattern::{AnyPattern, AxisCoords};
+use crate::pattern::AnyPattern;
 use crate::plan::beside::{Beside, occurrences, repeated_count};
 use crate::plan::overlap::Join;
 use crate::plan::united::United;
@@ -218,21 +218,8 @@ const PIECE: usize = 1 << 18;
 fn every_entry<T: Element>(operand: &OperandRef<'_, T>) -> Result<AnyPattern> {
     match operand.entries()? {
         Some(entries) => Ok(entries),
-        None => every_position(&Shape::from(operand.lengths())),
+        None => Ok(AnyPattern::every_position(&Shape::from(operand.lengths()), Width::U64)?),
     }
-}
-
-/// All positions of an array, of which it holds every one.
-fn every_position(shape: &Shape) -> Result<AnyPattern> {
-    let count: usize = shape.iter().product();
-    let mut inner = count;
-    let axis = |&length: &usize| {
-        inner /= length.max(1);
-        let inner = inner.max(1);
-        alloc::collect((0..count).map(|position| (position / inner % length) as u64)).map(AxisCoords::from)
-    };
-    let coords = shape.iter().map(axis).collect::<Allocated<_>>()?;
-    Ok(AnyPattern::valid_coo(shape.clone(), count, Width::U64, coords))
 }
 
 /// The value of an upstream gradient at unstored positions, if there are any and it is not zero.

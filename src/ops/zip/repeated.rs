@@ -45,20 +45,19 @@ struct BroadcastPatterns<'a> {
 }
 
 /// The lengths of the wholes that two operands are parts of, and the shape that these are broadcast to.
-struct Wholes<'a> {
-    left: &'a Shape,
-    right: &'a Shape,
-    shape: Shape,
+pub(super) struct Wholes<'a> {
+    pub(super) left: &'a [usize],
+    pub(super) right: &'a [usize],
+    pub(super) shape: Shape,
 }
 
 impl<'a> Wholes<'a> {
-    fn of(x: &'a AnyPattern, y: &'a AnyPattern, shape: &Shape) -> Self {
-        let (left, right) = (whole_lengths(x), whole_lengths(y));
-        let is_part = left != x.shape() || right != y.shape();
-        // Parts that a step of a user combines with other tensors decide by their own shapes.
+    /// Of the lengths of wholes, and of the operands themselves, which are broadcast to a shape.
+    pub(super) fn of([left, right]: [&'a [usize]; 2], own: [&'a [usize]; 2], shape: &Shape) -> Self {
+        // Parts that a step of a user combines with other operands decide by their own shapes.
         match broadcast_shape(left, right) {
-            Ok(whole) if is_part => Wholes { left, right, shape: whole },
-            _ => Wholes { left: x.shape(), right: y.shape(), shape: shape.clone() },
+            Ok(whole) if [left, right] != own => Wholes { left, right, shape: whole },
+            _ => Wholes { left: own[0], right: own[1], shape: shape.clone() },
         }
     }
 }
@@ -249,7 +248,8 @@ impl<'a> BroadcastPatterns<'a> {
 impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
     /// None where neither operand is repeated.
     pub(super) fn new(x: SparseRef<'a, A>, y: SparseRef<'a, B>, shape: &'a Shape) -> Option<Self> {
-        let wholes = Wholes::of(x.pattern(), y.pattern(), shape);
+        let wholes =
+            Wholes::of([whole_lengths(x.pattern()), whole_lengths(y.pattern())], [x.shape(), y.shape()], shape);
         let held_bytes = x.stored_bytes().saturating_add(y.stored_bytes());
         let patterns = BroadcastPatterns { x: x.pattern(), y: y.pattern(), shape, wholes, held_bytes };
         (patterns.is_left_repeated() || patterns.is_right_repeated()).then_some(Broadcast { x, y, patterns })

@@ -5,6 +5,7 @@
 
 use ndarray::{ArrayD, ArrayViewD, Dimension, IxDyn, arr0};
 
+use super::repeated::Wholes;
 use super::sparse::{self, fill_of, in_shape, text};
 use super::{broadcast_shape, dense, is_repeated, refused, to_dense};
 use crate::base::alloc;
@@ -13,8 +14,9 @@ use crate::base::shape::{Shape, step};
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
 use crate::kernels::zip::{Alone, Lone, Swapped, Zip};
-use crate::ops::operand::{RunTimeOperand, SparseView, positions, repeated_axes};
+use crate::ops::operand::{DenseView, RunTimeOperand, SparseView, positions, repeated_axes};
 use crate::pattern::AnyPattern;
+use crate::plan::beside::whole_lengths;
 use crate::tensor::erased::{Erased, SparseRef};
 
 /// Of two operands of any kind.
@@ -25,10 +27,12 @@ pub(super) fn pair<A: Element, B: Element, Z: Zip<A, B>>(
 ) -> Result<RunTimeOperand<'static, Z::Out>> {
     match (x, y) {
         (RunTimeOperand::Sparse(x), RunTimeOperand::Sparse(y)) => Ok(sparse::pair(x, y, op)?.into()),
-        (RunTimeOperand::Array(x), RunTimeOperand::Array(y)) => Ok(dense::pair(x.view(), y.view(), op)?.into()),
-        (RunTimeOperand::Sparse(x), RunTimeOperand::Array(y)) => with_array(x, &y.view(), op),
+        (RunTimeOperand::Array(x), RunTimeOperand::Array(y)) => {
+            Ok(dense::pair(x.array.view(), y.array.view(), op)?.into())
+        }
+        (RunTimeOperand::Sparse(x), RunTimeOperand::Array(y)) => with_array(x, y, op),
         (RunTimeOperand::Array(x), RunTimeOperand::Sparse(y)) => {
-            with_array(y, &x.view(), Swapped(op)).map_err(|error| match error {
+            with_array(y, x, Swapped(op)).map_err(|error| match error {
                 Error::NonFinite { operation, left, right, coords } => {
                     Error::NonFinite { operation, left: right, right: left, coords }
                 }
@@ -46,25 +50,28 @@ pub(super) fn with_number<T: Element, Z: Zip<T, T>>(
 ) -> Result<RunTimeOperand<'static, Z::Out>> {
     match x {
         RunTimeOperand::Sparse(x) => Ok(sparse::with_number(x, number, op)?.into()),
-        RunTimeOperand::Array(x) => Ok(dense::pair(x.view(), arr0(number).into_dyn().view(), op)?.into()),
+        RunTimeOperand::Array(x) => Ok(dense::pair(x.array.view(), arr0(number).into_dyn().view(), op)?.into()),
     }
 }
 
-/// Of a sparse operand and an array, which counts as a tensor that stores every element.
+/// Of a sparse operand and an array, which counts as a tensor that stores every element. Of parts the result has the kind
+/// that the result of the wholes has.
 fn with_array<A: Element, B: Element, Z: Zip<A, B>>(
     x: &SparseView<AnyPattern, A>,
-    array: &ArrayViewD<'_, B>,
+    y: &DenseView<'_, B>,
     op: Z,
 ) -> Result<RunTimeOperand<'static, Z::Out>> {
-    let (tensor, counts_gaps) = (x.tensor.sparse(), x.counts_gaps);
+    let (tensor, counts_gaps, array) = (x.tensor.sparse(), x.counts_gaps, &y.array.view());
     let shape = broadcast_shape(tensor.shape(), array.shape())?;
-    let [is_left_repeated, is_right_repeated] = [tensor.shape(), array.shape()].map(|own| is_repeated(own, &shape));
+    let lengths = [whole_lengths(tensor.pattern()), y.whole_lengths()];
+    let wholes = Wholes::of(lengths, [tensor.shape(), array.shape()], &shape);
+    let [is_left_repeated, is_right_repeated] = [wholes.left, wholes.right].map(|own| is_repeated(own, &wholes.shape));
     let is_single = |lengths: &[usize]| lengths.iter().all(|&length| length == 1);
-    if let (true, true, Some(&number)) = (is_right_repeated, is_single(array.shape()), array.first()) {
+    if let (true, true, Some(&number)) = (is_right_repeated, is_single(wholes.right), array.first()) {
         let tensor = in_shape(tensor, &shape)?.into_erased();
         return Ok(sparse::with_number(&SparseView { tensor, counts_gaps }, number, op)?.into());
     }
-    if let (true, true, Some(&number)) = (is_left_repeated, is_single(tensor.shape()), tensor.values().first()) {
+    if let (true, true, Some(&number)) = (is_left_repeated, is_single(wholes.left), tensor.values().first()) {
         let number = ArrayD::from_elem(IxDyn(tensor.shape()), number);
         return Ok(dense::pair(number.view(), array.view(), op)?.into());
     }

@@ -51,7 +51,11 @@ pub enum Given<T> {
     Number(T),
     /// An array, which is looked up where the condition does not take the other choice.
     #[cfg(feature = "dynamic")]
-    Array(ArrayD<T>),
+    Array {
+        array: ArrayD<T>,
+        /// The lengths of the array that this is a part of, if it is one.
+        whole: Option<Shape>,
+    },
 }
 
 macro_rules! choices {
@@ -164,7 +168,7 @@ fn chosen<T: Element>(c: SparseRef<'_, bool>, yes: Given<T>, no: Given<T>) -> Re
         Given::Tensor(main) => in_shape(main.sparse(), &shape)?.into_erased(),
         Given::Number(number) => everywhere(number, &shape, c.pattern())?,
         #[cfg(feature = "dynamic")]
-        Given::Array(_) => unreachable!("the result is an array if the choice of unstored positions is one"),
+        Given::Array { .. } => unreachable!("the result is an array if the choice of unstored positions is one"),
     };
     let Join { pattern, steps } = Join::new(c.pattern(), main.pattern(), Keep::UNION)?;
     let conditions = at_entries(steps.as_deref(), LEFT, c.sparse())?;
@@ -172,7 +176,7 @@ fn chosen<T: Element>(c: SparseRef<'_, bool>, yes: Given<T>, no: Given<T>) -> Re
     let of_other = match other.numbered(&whole) {
         Given::Number(number) => alloc::copies(number, pattern.nnz())?.into(),
         #[cfg(feature = "dynamic")]
-        Given::Array(array) => array.operand_ref().in_shape(&shape)?.at_entries(&pattern)?.into(),
+        Given::Array { array, .. } => array.operand_ref().in_shape(&shape)?.at_entries(&pattern)?.into(),
         Given::Tensor(other) if is_repeated(whole_lengths(other.pattern()), &whole) => {
             elements_at(other.sparse(), &pattern)?.into()
         }
@@ -195,7 +199,7 @@ impl<T: Element> Given<T> {
             Given::Tensor(tensor) => tensor.shape(),
             Given::Number(_) => &[],
             #[cfg(feature = "dynamic")]
-            Given::Array(array) => array.shape(),
+            Given::Array { array, .. } => array.shape(),
         }
     }
 
@@ -205,7 +209,7 @@ impl<T: Element> Given<T> {
             Given::Tensor(tensor) => whole_lengths(tensor.pattern()),
             Given::Number(_) => &[],
             #[cfg(feature = "dynamic")]
-            Given::Array(array) => array.shape(),
+            Given::Array { array, whole } => whole.as_deref().unwrap_or(array.shape()),
         }
     }
 
@@ -243,11 +247,12 @@ pub(crate) fn where_run_time<T: Element>(
 ) -> Result<RunTimeResult<T>> {
     let given = |choice: &RunTimeOperand<'_, T>| match choice {
         RunTimeOperand::Sparse(x) => Given::Tensor(x.tensor.clone()),
-        RunTimeOperand::Array(x) => Given::Array(x.to_owned()),
+        RunTimeOperand::Array(x) => Given::Array { array: x.array.to_owned(), whole: x.whole.clone() },
     };
     if let RunTimeOperand::Sparse(c) = condition {
-        let is_single = c.tensor.shape().iter().all(|&length| length == 1);
-        let of_gaps = c.tensor.values().first().copied().filter(|_| is_single).unwrap_or(c.tensor.fill());
+        let own = whole_lengths(c.tensor.pattern());
+        let whole = broadcast_shape(&broadcast_shape(own, yes.whole_lengths())?, no.whole_lengths())?;
+        let of_gaps = as_number(c.tensor.sparse(), own, &whole).unwrap_or(c.tensor.fill());
         let is_sparse = |choice: &RunTimeOperand<'_, T>| matches!(choice, RunTimeOperand::Sparse(_));
         if if of_gaps { is_sparse(yes) } else { is_sparse(no) } {
             return Ok(sparse(&c.tensor, given(yes), given(no))?.into());
