@@ -122,7 +122,7 @@
 #![cfg_attr(not(feature = "machine"), forbid(unsafe_code))]
 // Graphs and operations on run-time types use what others leave unused.
 #![cfg_attr(
-    not(all(feature = "dynamic", feature = "lazy")),
+    not(all(feature = "dynamic", feature = "lazy", feature = "io")),
     allow(dead_code, unreachable_pub, unused_imports, unused_macros)
 )]
 
