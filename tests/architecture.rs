@@ -398,10 +398,24 @@ fn kinds(parameters: &str) -> (bool, bool) {
     (has(&["Pattern", "Index"]), has(&["Element", "Ring", "Float", "Real", "Plain", "FileElement"]))
 }
 
+/// Code whose strings are empty, and whose characters are no braces.
+fn without_literals(code: &str) -> String {
+    let (mut kept, mut is_string, mut is_escaped) = (String::new(), false, false);
+    for c in code.replace("'{'", "' '").replace("'}'", "' '").replace("'\"'", "' '").chars() {
+        let ends = c == '"' && !is_escaped;
+        if !is_string || ends || c == '\n' {
+            kept.push(c);
+        }
+        is_escaped = is_string && c == '\\' && !is_escaped;
+        is_string ^= ends;
+    }
+    kept
+}
+
 /// The functions of a file that are generic over both, its own parameters and those of its `impl` taken together, with
 /// the number of lines of their bodies.
 fn generic_over_both(lines: &[String]) -> Vec<(String, usize)> {
-    let code = lines.join("\n");
+    let code = without_literals(&lines.join("\n"));
     let (mut found, mut depth, mut outer) = (Vec::new(), 0usize, Vec::new());
     for (at, c) in code.char_indices() {
         let rest = &code[at..];
@@ -465,5 +479,7 @@ fn the_scan_for_generic_functions_can_fail() {
     let split =
         "impl<I: Index> Face<I> {\nfn of<T: Ring>(x: T) -> Box<dyn Fn(T) -> T> {\nf(x)\n}\nfn own(&self) {\n}\n}";
     assert_eq!(scan(split), [("of".to_string(), 1)]);
+    let braces = "fn close() {\nf('}', \"}\", b'}')\n}\nfn both<P: Pattern, T: Element>() {\n\n}";
+    assert_eq!(scan(braces), [("both".to_string(), 1)]);
     assert!(scan("fn one<T: Element>(x: &AnyPattern) {\nf(x)\n}\nfn other<I: Index>(x: &[I]) {\n}").is_empty());
 }

@@ -9,11 +9,12 @@ use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::io::compression::Compression;
 use crate::io::element::FileElement;
+use crate::io::labels::Labels;
 use crate::io::options::WriteOptions;
 use crate::io::progress::Watched;
 use crate::io::save::save;
 use crate::io::{BLOCK, MOST_AXES, gzip};
-use crate::pattern::Pattern;
+use crate::tensor::erased::SparseRef;
 
 /// Writes a table to the `.csv` file at `path`, all or nothing: a record for each entry, with its labels in the columns
 /// named and its value in that of the values. A `.gz` after the extension asks for gzip.
@@ -68,6 +69,7 @@ pub fn write_csv_to<T: FileElement, I: Index>(
     columns: &CsvColumns,
     options: &WriteOptions,
 ) -> Result<()> {
+    let table = &Table { x: table.tensor.sparse(), labels: &table.labels };
     check(table, columns)?;
     let mut target = Watched::new(writer, &options.progress);
     let written = write_watched(&mut target, table, columns, options);
@@ -75,9 +77,15 @@ pub fn write_csv_to<T: FileElement, I: Index>(
     target.failure().map_or(written, Err)
 }
 
-fn write_watched<T: FileElement, I: Index>(
+/// A table without the type of its coordinates.
+struct Table<'a, T> {
+    x: SparseRef<'a, T>,
+    labels: &'a [Labels],
+}
+
+fn write_watched<T: FileElement>(
     target: &mut dyn Write,
-    table: &Labelled<T, I>,
+    table: &Table<'_, T>,
     columns: &CsvColumns,
     options: &WriteOptions,
 ) -> Result<()> {
@@ -97,8 +105,8 @@ fn refused(why: String) -> Error {
 }
 
 /// Refuses what no reader would take for this table.
-fn check<T: FileElement, I: Index>(table: &Labelled<T, I>, columns: &CsvColumns) -> Result<()> {
-    let (rank, x) = (table.tensor.rank(), &table.tensor);
+fn check<T: FileElement>(table: &Table<'_, T>, columns: &CsvColumns) -> Result<()> {
+    let (rank, x) = (table.x.shape().rank(), &table.x);
     if columns.axes.len() != rank || table.labels.len() != rank || rank > MOST_AXES {
         let (named, labelled) = (columns.axes.len(), table.labels.len());
         return Err(refused(format!(
@@ -122,20 +130,16 @@ fn check<T: FileElement, I: Index>(table: &Labelled<T, I>, columns: &CsvColumns)
     }
 }
 
-fn write_records<T: FileElement, I: Index>(
-    writer: &mut impl Write,
-    table: &Labelled<T, I>,
-    columns: &CsvColumns,
-) -> Result<()> {
+fn write_records<T: FileElement>(writer: &mut dyn Write, table: &Table<'_, T>, columns: &CsvColumns) -> Result<()> {
     let mut record = Record { text: Vec::new(), delimiter: columns.delimiter };
     columns.axes.iter().chain(&columns.value).for_each(|name| record.push(name.as_bytes()));
     record.write(writer)?;
     let (mut outcome, mut value) = (Ok(()), Vec::new());
-    table.tensor.pattern().walk(|entry, coords| {
-        outcome = table.labels_of(coords, |label| record.push(label.as_bytes()));
+    table.x.pattern().walk_range(0..table.x.nnz(), &mut |entry, coords| {
+        outcome = labels_of(table.labels, coords, &mut |label| record.push(label.as_bytes()));
         if columns.value.is_some() {
             value.clear();
-            table.tensor.values()[entry].print(&mut value);
+            table.x.values()[entry].print(&mut value);
             record.push(&value);
         }
         outcome = std::mem::replace(&mut outcome, Ok(())).and_then(|()| record.write(writer));
@@ -144,15 +148,13 @@ fn write_records<T: FileElement, I: Index>(
     outcome
 }
 
-impl<T: FileElement, I: Index> Labelled<T, I> {
-    /// Tells the labels of a position.
-    fn labels_of(&self, coords: &[usize], mut tell: impl FnMut(&str)) -> Result<()> {
-        for (axis, (labels, &coord)) in self.labels.iter().zip(coords).enumerate() {
-            let none = || refused(format!("axis {axis} has no label for {coord}, where an entry stands"));
-            tell(labels.label(coord).ok_or_else(none)?);
-        }
-        Ok(())
+/// Passes the labels of a position to `visit`.
+fn labels_of(labels: &[Labels], coords: &[usize], visit: &mut dyn FnMut(&str)) -> Result<()> {
+    for (axis, (labels, &coord)) in labels.iter().zip(coords).enumerate() {
+        let none = || refused(format!("axis {axis} has no label for {coord}, where an entry stands"));
+        visit(labels.label(coord).ok_or_else(none)?);
     }
+    Ok(())
 }
 
 /// A record that is put together.
@@ -180,7 +182,7 @@ impl Record {
     }
 
     /// Writes it, and begins the next one.
-    fn write(&mut self, writer: &mut impl Write) -> Result<()> {
+    fn write(&mut self, writer: &mut dyn Write) -> Result<()> {
         self.text.push(b'\n');
         if self.text.len() > LONGEST_RECORD {
             let what = format!("a record of {} bytes, above {LONGEST_RECORD}", self.text.len());
