@@ -109,8 +109,19 @@ pub trait Holistic<T: Element>: Op {
 
 /// The gradient of a reduction: what a group finds out decides what each of its elements receives.
 pub trait Gradient<T: Element, G: Element>: Holistic<T> {
-    /// Writes what elements receive. The places hold zeros. What a gradient of zero gives is not used: it is +0.0.
-    fn give(&self, values: &[T], received: &mut [G], given: &Given<'_, Self::Out, G>);
+    /// The gradient of an element, by the finding of its group, its position there and the gradient of the output
+    /// element; none if that is zero. The driver ignores the result if the gradient of the output element is zero.
+    fn of_element(&self, value: T, found: &Self::Out, within: usize, gradient: G) -> Option<G>;
+
+    /// Writes the gradients of a row of elements over zeros.
+    fn give(&self, values: &[T], received: &mut [G], given: &Given<'_, Self::Out, G>) {
+        for (at, (&value, received)) in values.iter().zip(received).enumerate() {
+            let (found, within, gradient) = given.at(at);
+            if let Some(own) = self.of_element(value, found, within, gradient) {
+                *received = own;
+            }
+        }
+    }
 }
 
 /// The inputs of a gradient for a row of elements. Each element has the finding of its group, its position in the group
@@ -256,8 +267,9 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
             continue;
         }
         for (within, entry) in groups.entries(group).enumerate() {
-            let own = entry..entry + 1;
-            op.give(&values[own.clone()], &mut received[own], &Given::in_group(found, gradient, within));
+            if let Some(own) = op.of_element(values[entry], found, within, *gradient) {
+                received[entry] = own;
+            }
         }
     }
     Ok(received)

@@ -267,7 +267,7 @@ impl<T: Real> Shares<T> {
     }
 
     /// What the element `within` its group, which holds `value`, receives of `gradient`.
-    fn of<G: Float>(&self, within: usize, value: T, gradient: G) -> Option<G> {
+    pub(crate) fn of<G: Float>(&self, within: usize, value: T, gradient: G) -> Option<G> {
         match self.receivers {
             Receivers::Equal => {
                 let receives = self.values.iter().position(|&middle| value == middle);

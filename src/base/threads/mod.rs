@@ -35,6 +35,9 @@ const ITEM: usize = 6000;
 /// What a thread has to do is cut in so many pieces, so that none waits long for another.
 const PIECES: usize = 8;
 
+/// One thread fills so many items at once.
+const BLOCK: usize = 1 << 10;
+
 /// Fewer searches than this are not worth a thread.
 const SEARCHES: usize = 1 << 10;
 
@@ -209,11 +212,16 @@ fn heavy<S, U: Clone + Send>(
     fill: &(dyn Fn(&mut S, usize, &mut [U]) + Sync),
 ) -> Allocated<Vec<U>> {
     let mut items = alloc::with_capacity(count)?;
-    items.resize(count, blank);
     if count < 2 || are_few(work) {
-        fill(&mut scratch(), 0, &mut items);
+        let mut scratch = scratch();
+        // Blanks are still in the cache when they are overwritten.
+        for start in (0..count).step_by(BLOCK) {
+            items.resize(count.min(start + BLOCK), blank.clone());
+            fill(&mut scratch, start, &mut items[start..]);
+        }
         return Ok(items);
     }
+    items.resize(count, blank);
     let piece = (CHUNK / (work / count).max(1)).max(1);
     fill_pieces(&mut items, piece, scratch, fill);
     Ok(items)

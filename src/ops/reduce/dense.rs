@@ -69,7 +69,7 @@ fn fold_rows<T: Element, F: Fold<T>>(
 ) -> Result<Vec<F::Out>> {
     let lengths = distinct.kept_lengths();
     let mut states = alloc::collect(repeat_n(op.start(), lengths.iter().product()))?;
-    visit_rows(once, distinct, &mut |row, cell, step| match row.as_slice() {
+    visit_rows(once, distinct, |row, cell, step| match row.as_slice() {
         _ if times > 1 => row.iter().enumerate().for_each(|(at, &value)| {
             op.repeat(&mut states[cell + at * step], value, times);
         }),
@@ -207,7 +207,7 @@ pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Grad
             }
         });
     }
-    give_back(x.view().into_dyn(), &reduction, &|row, items, Place { cell, within, is_lane }| match is_lane {
+    give_back(x.view().into_dyn(), &reduction, |row, items, Place { cell, within, is_lane }| match is_lane {
         true if !gradients[cell].is_truthy() => {}
         true => op.give(row, items, &Given::in_group(&found[cell], &gradients[cell], within)),
         false => {
@@ -302,7 +302,7 @@ pub(crate) fn spread<S: Data<Elem: Element>, D: Dimension, U: Operand>(
     if reduction.grouping().is_some() {
         return give_by_labels(x.view().into_dyn(), &reduction, &mut |_, item, cell, _| *item = gradients[cell]);
     }
-    give_back(x.view().into_dyn(), &reduction, &|row, received, Place { cell, is_lane, .. }| match is_lane {
+    give_back(x.view().into_dyn(), &reduction, |row, received, Place { cell, is_lane, .. }| match is_lane {
         true => received.fill(gradients[cell]),
         false => received.copy_from_slice(&gradients[cell..][..row.len()]),
     })

@@ -10,7 +10,7 @@ use crate::kernels::cells::StoredCells;
 use crate::kernels::extreme::{extreme_of_many, extremes_abreast, is_beyond, key_of, missing, of_key};
 use crate::kernels::fold::{Fold, Kept};
 use crate::kernels::group::Gaps;
-use crate::kernels::holistic::{Given, Gradient, Group, Holistic};
+use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::kernels::scatter::{Cell, scatter_states};
 use crate::ops::operand::Operand;
@@ -139,13 +139,8 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Holistic<T> for Share
 }
 
 impl<T: Real, G: Float, const GREATEST: bool, const SKIPS_NAN: bool> Gradient<T, G> for Shares<GREATEST, SKIPS_NAN> {
-    fn give(&self, values: &[T], received: &mut [G], given: &Given<'_, (T, u128), G>) {
-        for (at, (&value, received)) in values.iter().zip(received).enumerate() {
-            let (&(found, count), _, gradient) = given.at(at);
-            if value == found {
-                *received = gradient.over(count);
-            }
-        }
+    fn of_element(&self, value: T, &(found, count): &(T, u128), _: usize, gradient: G) -> Option<G> {
+        (value == found).then(|| gradient.over(count))
     }
 }
 

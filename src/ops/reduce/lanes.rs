@@ -248,7 +248,7 @@ fn by_distance(lengths: &[usize], strides: &[isize]) -> Vec<usize> {
 pub(super) fn visit_rows<T: Element>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
-    visit: &mut dyn FnMut(ArrayView1<'_, T>, usize, usize),
+    mut visit: impl FnMut(ArrayView1<'_, T>, usize, usize),
 ) {
     if view.is_empty() {
         return;
@@ -279,9 +279,6 @@ pub(super) struct Place {
     /// Whether the elements are neighbours in that lane, and not at the same place in one lane after the other.
     pub(super) is_lane: bool,
 }
-
-/// Writes the gradient of a row of elements, whose position it receives.
-pub(super) type GiveRow<'a, T, G> = dyn Fn(&[T], &mut [G], Place) + Sync + 'a;
 
 /// The bytes of lanes that are copied together, which stay in the second cache: 26 lanes of 10^4 `f64`.
 const TILE_BYTES: usize = 2 << 20;
@@ -381,7 +378,7 @@ fn copy_lanes<T: Element>(lanes: ArrayViewD<'_, T>, mut copy: ArrayViewMut2<'_, 
 pub(super) fn give_back<T: Element, G: Element>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
-    give: &GiveRow<'_, T, G>,
+    give: impl Fn(&[T], &mut [G], Place) + Sync,
 ) -> Result<ArrayD<G>> {
     let shape = Shape::from(view.shape());
     check_result::<G>(&shape, dense_bytes(&view))?;
@@ -392,7 +389,7 @@ pub(super) fn give_back<T: Element, G: Element>(
     let rows = Rows::new(view, reduction);
     let ends = threads::map_parts(given.len(), 1000, 0, |part| part.end / rows.width * rows.width);
     let done = threads::map_slices(&mut given, &ends, |part, given| {
-        rows.give(if part == 0 { 0 } else { ends[part - 1] }, given, give)
+        rows.give(if part == 0 { 0 } else { ends[part - 1] }, given, &give)
     });
     done.into_iter().collect::<Allocated<()>>()?;
     Ok(dense_array(&shape, given))
@@ -434,7 +431,7 @@ impl<'a, T: Element> Rows<'a, T> {
     }
 
     /// `give` of the rows from the element `start` on, as many as there are items for.
-    fn give<G>(&self, start: usize, given: &mut [G], give: &GiveRow<'_, T, G>) -> Allocated<()> {
+    fn give<G>(&self, start: usize, given: &mut [G], give: &impl Fn(&[T], &mut [G], Place)) -> Allocated<()> {
         let first = start / self.width;
         let mut at = vec![0; self.outer.len()];
         unravel(first, &self.outer, &mut at);

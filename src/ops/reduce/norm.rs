@@ -4,7 +4,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::norm::{Greatest, Magnitudes, Squares};
 use crate::element::{Accumulator, Float};
-use crate::kernels::holistic::{Given, Gradient, Group, Holistic};
+use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::ops::operand::Operand;
 use crate::ops::reduce::totals::{Finish, Totals};
@@ -177,20 +177,17 @@ impl<T: Float> Holistic<T> for Shares {
 }
 
 impl<T: Float, G: Float> Gradient<T, G> for Shares {
-    fn give(&self, values: &[T], received: &mut [G], given: &Given<'_, (f64, u128), G>) {
-        for (at, (value, received)) in values.iter().zip(received).enumerate() {
-            let (&(norm, count), _, gradient) = given.at(at);
-            let value = value.to_f64();
-            let sign = if value > 0.0 { 1.0 } else { -1.0 };
-            *received = match self.0 {
-                _ if value == 0.0 && self.0 != NormOrder::Two => continue,
-                NormOrder::One if value.is_nan() => G::NAN,
-                NormOrder::One => G::from_f64(sign * gradient.to_f64()),
-                NormOrder::Two if norm == 0.0 => continue,
-                NormOrder::Two => G::from_f64(value / norm * gradient.to_f64()),
-                NormOrder::Infinity if value.abs() == norm => G::from_f64(sign * gradient.to_f64()).over(count),
-                NormOrder::Infinity => continue,
-            };
+    fn of_element(&self, value: T, &(norm, count): &(f64, u128), _: usize, gradient: G) -> Option<G> {
+        let value = value.to_f64();
+        let sign = if value > 0.0 { 1.0 } else { -1.0 };
+        match self.0 {
+            _ if value == 0.0 && self.0 != NormOrder::Two => None,
+            NormOrder::One if value.is_nan() => Some(G::NAN),
+            NormOrder::One => Some(G::from_f64(sign * gradient.to_f64())),
+            NormOrder::Two if norm == 0.0 => None,
+            NormOrder::Two => Some(G::from_f64(value / norm * gradient.to_f64())),
+            NormOrder::Infinity if value.abs() == norm => Some(G::from_f64(sign * gradient.to_f64()).over(count)),
+            NormOrder::Infinity => None,
         }
     }
 }

@@ -156,6 +156,10 @@ impl<T: Real, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Holistic<T> for As
 impl<T: Real, G: Float, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Gradient<T, G>
     for AskedShares<IS_QUANTILE, SKIPS_NAN>
 {
+    fn of_element(&self, value: T, found: &Shares<T>, within: usize, gradient: G) -> Option<G> {
+        found.of(within, value, gradient)
+    }
+
     fn give(&self, values: &[T], received: &mut [G], given: &Given<'_, Shares<T>, G>) {
         give(values, received, given);
     }

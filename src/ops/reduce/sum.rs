@@ -4,7 +4,7 @@ use super::totals::{Finish, Small, Totals};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::{Element, Float, Real, Ring};
-use crate::kernels::holistic::{Given, Gradient, Group, Holistic};
+use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::ops::operand::Operand;
 
@@ -99,15 +99,12 @@ impl<T: Element, const MEAN: bool, const SKIPS_NAN: bool> Holistic<T> for Shares
 }
 
 impl<T: Element, G: Float, const MEAN: bool, const SKIPS_NAN: bool> Gradient<T, G> for Shares<MEAN, SKIPS_NAN> {
-    fn give(&self, values: &[T], received: &mut [G], given: &Given<'_, u128, G>) {
-        for (at, (value, received)) in values.iter().zip(received).enumerate() {
-            let (&count, _, gradient) = given.at(at);
-            *received = match SKIPS_NAN && value.isnan() {
-                true => G::ZERO,
-                false if MEAN => gradient.over(count),
-                false => gradient,
-            };
-        }
+    fn of_element(&self, value: T, &count: &u128, _: usize, gradient: G) -> Option<G> {
+        Some(match SKIPS_NAN && value.isnan() {
+            true => G::ZERO,
+            false if MEAN => gradient.over(count),
+            false => gradient,
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Accumulator, Float, Known, Real, Ring};
 use crate::kernels::fed::Pass;
 use crate::kernels::group::Gaps;
-use crate::kernels::holistic::{Given, Gradient, Group, Holistic};
+use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::ops::operand::Operand;
 
@@ -306,15 +306,12 @@ impl<T: Real, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Shares<RO
 }
 
 impl<T: Real, G: Float, const ROOT: bool, const SKIPS_NAN: bool> Gradient<T, G> for Shares<ROOT, SKIPS_NAN> {
-    fn give(&self, values: &[T], received: &mut [G], given: &Given<'_, Found, G>) {
-        for (at, (value, received)) in values.iter().zip(received).enumerate() {
-            let (found, _, gradient) = given.at(at);
-            if !(SKIPS_NAN && value.isnan()) {
-                let given = 2.0 * (value.to_f64() - found.mean) * gradient.to_f64() / found.divisor;
-                let is_flat = found.twice_root == 0.0;
-                *received = if is_flat { G::ZERO } else { G::from_f64(given / found.twice_root) };
-            }
+    fn of_element(&self, value: T, found: &Found, _: usize, gradient: G) -> Option<G> {
+        if SKIPS_NAN && value.isnan() {
+            return None;
         }
+        let given = 2.0 * (value.to_f64() - found.mean) * gradient.to_f64() / found.divisor;
+        Some(if found.twice_root == 0.0 { G::ZERO } else { G::from_f64(given / found.twice_root) })
     }
 }
 
