@@ -1,4 +1,4 @@
-//! Benches for daily work: `cargo bench --bench daily [-- FILTER]`, from 10^2 entries to 10^6, with
+//! Benches for daily work: `cargo bench --features lazy --bench daily [-- FILTER]`, from 10^2 entries to 10^6, with
 //! `LACUNA_BENCH_MOST` up to that many (10^8 takes minutes), with `LACUNA_BENCH_SIZES=60000,70000` of those sizes.
 //! Their sense is the comparison with the run before, and that small tensors do not pay for what large ones need:
 //! threads, tables, maps.

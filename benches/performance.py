@@ -51,7 +51,7 @@ def said(*command, **more):
 
 
 def bench(name, *arguments, **more):
-    return said("cargo", "bench", "--quiet", "--bench", name, "--", *arguments, **more)
+    return said("cargo", "bench", "--quiet", "--features", "lazy", "--bench", name, "--", *arguments, **more)
 
 
 def this_machine(**known):

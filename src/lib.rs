@@ -253,7 +253,7 @@ pub mod prelude {
 /// | `docs/operations.md` | types, formats, gradients and engines of each operation |
 /// | `docs/performance.md` | benchmarks |
 /// | `docs/decisions/` | the reasons of larger decisions, by number |
-/// | `docs/examples/` | programs, run by `cargo run --example NAME` |
+/// | `docs/examples/` | programs, run by `cargo run --features lazy --example NAME` |
 /// | `src/engines/datafusion/README.md` | the package `lacuna-datafusion`, and workers on several machines |
 #[cfg(any(doc, doctest))]
 pub mod documents {
@@ -306,4 +306,15 @@ pub mod documents {
     #[cfg(doctest)]
     #[doc = include_str!("../README.md")]
     pub mod readme {}
+}
+
+#[cfg(test)]
+mod tests {
+    /// Cargo skips a program of tests that needs a feature, and prints nothing.
+    #[test]
+    fn the_programs_of_tests_have_their_features() {
+        let features = [("dynamic", cfg!(feature = "dynamic")), ("lazy", cfg!(feature = "lazy"))];
+        let missing: Vec<&str> = features.iter().filter(|(_, is_on)| !is_on).map(|(name, _)| *name).collect();
+        assert!(missing.is_empty(), "most tests need {missing:?}: cargo test --all-features");
+    }
 }

@@ -9,7 +9,9 @@ use lacuna::{Error, Result};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-const BYTES: usize = (8 << 20) / one_of(2);
+/// With a smaller text, less memory is promised beside what is counted for its bytes: the bound stays as tight.
+const PART: usize = one_of(4);
+const BYTES: usize = (8 << 20) / PART;
 
 /// What reading a text of that format gives, if its peak of memory stays below the promise.
 fn measured(what: &str, text: &str, format: FileFormat) -> Result<usize> {
@@ -18,7 +20,7 @@ fn measured(what: &str, text: &str, format: FileFormat) -> Result<usize> {
     let start = Instant::now();
     let told = read_from(text.as_bytes(), format, &ReadOptions::default()).map(|x| x.nnz());
     let (time, peak) = (start.elapsed(), MEMORY.peak_usage() - before);
-    let promised = (64 << 20) + 16 * text.len();
+    let promised = (64 << 20) / PART + 16 * text.len();
     println!("{what}: {} of {} MiB in {time:?}, text {} bytes: {told:?}", peak >> 20, promised >> 20, text.len());
     assert!(peak < promised, "{what}: {peak} bytes at the peak, {promised} promised");
     assert!(time < Duration::from_secs(60), "{what}: {time:?}");
@@ -73,8 +75,8 @@ fn text_takes_the_memory_that_is_promised() {
     for (what, text, format) in &shortest {
         let told = measured(what, text, *format);
         assert!(matches!(told, Ok(_) | Err(Error::TooLarge { .. } | Error::Format { .. })), "{what}: {told:?}");
+        assert!(told.is_ok() || *what != "array of digits", "{told:?}");
     }
-    assert!(measured("array of digits", &shortest[0].1, MatrixMarket).is_ok());
     let claims = format!("{}1 1\n", coordinate("pattern", "general")(1 << 60));
     assert!(peak_of_refused("a claim", &claims) < 2 << 20);
     // The list of sizes grew with the line, before anybody asked how many axes there may be.

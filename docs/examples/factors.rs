@@ -1,7 +1,7 @@
 //! A table with gaps as a product of two thin ones, found by gradient descent: what the weeks without a reading would
 //! have shown.
 //!
-//! `cargo run --release --example factors`
+//! `cargo run --release --features lazy --example factors`
 
 use lacuna::lazy::{Lazy, compile};
 use lacuna::ndarray::{Array2, ArrayD};

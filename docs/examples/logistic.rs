@@ -1,6 +1,6 @@
 //! Who wrote a line, Austen or Melville: logistic regression on counts of words, by gradient descent.
 //!
-//! `cargo run --release --example logistic`
+//! `cargo run --release --features lazy --example logistic`
 
 use lacuna::lazy::{Lazy, compile};
 use lacuna::{Axes, CooTensor, Duplicates, Triplets};
