@@ -307,14 +307,3 @@ pub mod documents {
     #[doc = include_str!("../README.md")]
     pub mod readme {}
 }
-
-#[cfg(test)]
-mod tests {
-    /// Cargo skips a program of tests that needs a feature, and prints nothing.
-    #[test]
-    fn the_programs_of_tests_have_their_features() {
-        let features = [("dynamic", cfg!(feature = "dynamic")), ("lazy", cfg!(feature = "lazy"))];
-        let missing: Vec<&str> = features.iter().filter(|(_, is_on)| !is_on).map(|(name, _)| *name).collect();
-        assert!(missing.is_empty(), "most tests need {missing:?}: cargo test --all-features");
-    }
-}
