@@ -2,7 +2,6 @@
 
 use std::fmt::Debug;
 use std::ops::Range;
-use std::slice;
 
 use crate::base::alloc;
 use crate::base::few::Few;
@@ -115,10 +114,21 @@ pub trait Gradient<T: Element, G: Element>: Holistic<T> {
 
     /// Writes the gradients of a row of elements over zeros.
     fn give(&self, values: &[T], received: &mut [G], given: &Given<'_, Self::Out, G>) {
-        for (at, (&value, received)) in values.iter().zip(received).enumerate() {
-            let (found, within, gradient) = given.at(at);
-            if let Some(own) = self.of_element(value, found, within, gradient) {
-                *received = own;
+        let items = values.iter().zip(received);
+        match *given {
+            Given::InGroup { found, gradient, within } => {
+                for (at, (&value, received)) in items.enumerate() {
+                    if let Some(own) = self.of_element(value, found, within + at, gradient) {
+                        *received = own;
+                    }
+                }
+            }
+            Given::AcrossGroups { found, gradients, within } => {
+                for ((&value, received), (found, &gradient)) in items.zip(found.iter().zip(gradients)) {
+                    if let Some(own) = self.of_element(value, found, within, gradient) {
+                        *received = own;
+                    }
+                }
             }
         }
     }
@@ -126,32 +136,19 @@ pub trait Gradient<T: Element, G: Element>: Holistic<T> {
 
 /// The inputs of a gradient for a row of elements. Each element has the finding of its group, its position in the group
 /// (among the stored elements, if it is stored) and the gradient of the output element.
-pub struct Given<'a, O, G> {
-    /// One finding if all elements are in one group, otherwise one per element.
-    found: &'a [O],
-    gradients: &'a [G],
-    /// The position of the first element if all are in one group, otherwise of every element.
-    within: usize,
-    is_one_group: bool,
+pub enum Given<'a, O, G> {
+    /// All elements are in one group, one after the other from the position `within` on.
+    InGroup { found: &'a O, gradient: G, within: usize },
+    /// Each element is at the same position of a group of its own.
+    AcrossGroups { found: &'a [O], gradients: &'a [G], within: usize },
 }
 
 impl<'a, O, G: Copy> Given<'a, O, G> {
-    /// Elements that follow each other in one group, from the position `within` on.
-    pub(crate) fn in_group(found: &'a O, gradient: &'a G, within: usize) -> Self {
-        Given { found: slice::from_ref(found), gradients: slice::from_ref(gradient), within, is_one_group: true }
-    }
-
-    /// Elements at the same position of consecutive groups.
-    pub(crate) fn across_groups(found: &'a [O], gradients: &'a [G], within: usize) -> Self {
-        Given { found, gradients, within, is_one_group: false }
-    }
-
     /// The finding, the position and the gradient of an element.
-    #[inline(always)]
     pub(crate) fn at(&self, at: usize) -> (&'a O, usize, G) {
-        match self.is_one_group {
-            true => (&self.found[0], self.within + at, self.gradients[0]),
-            false => (&self.found[at], self.within, self.gradients[at]),
+        match *self {
+            Given::InGroup { found, gradient, within } => (found, within + at, gradient),
+            Given::AcrossGroups { found, gradients, within } => (&found[at], within, gradients[at]),
         }
     }
 }
@@ -255,7 +252,11 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
         give_in_order(groups, &mut received, scratch, |scratch, group, received| {
             let found = found(scratch, group)?;
             if gradients[group].is_truthy() {
-                op.give(values_of(group), received, &Given::in_group(&found, &gradients[group], 0));
+                op.give(
+                    values_of(group),
+                    received,
+                    &Given::InGroup { found: &found, gradient: gradients[group], within: 0 },
+                );
             }
             Ok(())
         })?;
@@ -361,7 +362,7 @@ pub(crate) fn share_singly<T: Element, G: Element, H: Gradient<T, G>>(
         }
         let mut received = [G::ZERO; BLOCK];
         let received = &mut received[..gradients.len()];
-        op.give(elements, received, &Given::across_groups(&found, gradients, 0));
+        op.give(elements, received, &Given::AcrossGroups { found: &found, gradients, within: 0 });
         give_nothing_of_zeros(gradients, received);
         gradients.copy_from_slice(received);
     }

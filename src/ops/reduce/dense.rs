@@ -200,18 +200,19 @@ pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Grad
     let found = reduce_lanes(x, op, &reduction)?;
     let found = found.as_slice().expect("a new array lies in order");
     let gradients = all_cells(upstream)?;
+    let in_group = |cell: usize, within| Given::InGroup { found: &found[cell], gradient: gradients[cell], within };
     if reduction.grouping().is_some() {
         return give_by_labels(x.view().into_dyn(), &reduction, &mut |value, item, cell, within| {
             if gradients[cell].is_truthy() {
-                op.give(&[value], slice::from_mut(item), &Given::in_group(&found[cell], &gradients[cell], within));
+                op.give(&[value], slice::from_mut(item), &in_group(cell, within));
             }
         });
     }
     give_back(x.view().into_dyn(), &reduction, |row, items, Place { cell, within, is_lane }| match is_lane {
         true if !gradients[cell].is_truthy() => {}
-        true => op.give(row, items, &Given::in_group(&found[cell], &gradients[cell], within)),
+        true => op.give(row, items, &in_group(cell, within)),
         false => {
-            op.give(row, items, &Given::across_groups(&found[cell..], &gradients[cell..], within));
+            op.give(row, items, &Given::AcrossGroups { found: &found[cell..], gradients: &gradients[cell..], within });
             give_nothing_of_zeros(&gradients[cell..], items);
         }
     })
