@@ -113,6 +113,7 @@ pub trait Gradient<T: Element, G: Element>: Holistic<T> {
     fn of_element(&self, value: T, found: &Self::Out, within: usize, gradient: G) -> Option<G>;
 
     /// Writes the gradients of a row of elements over zeros.
+    #[inline]
     fn give(&self, values: &[T], received: &mut [G], given: &Given<'_, Self::Out, G>) {
         let items = values.iter().zip(received);
         match *given {
