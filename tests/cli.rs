@@ -1661,7 +1661,7 @@ fn expressions_run_in_chunks() {
         let found = lacuna(&[&plain[..], &chunks].concat());
         assert_eq!(stdout(&found), stdout(&expected), "{expression}: {}", stderr(&found));
     }
-    // Of an array a table stores the elements that are not 0.
+    // A table stores the elements of an array that are not 0.
     let written = folder.path("sum.parquet");
     let on_disk = ["eval", "x + a", &x, &a, "-o", &written, "--json"];
     assert_eq!(

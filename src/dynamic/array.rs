@@ -1,6 +1,7 @@
 //! Arrays whose element type is known at run time only.
 
 use std::any::Any;
+use std::fmt;
 
 use ndarray::{ArcArray, ArrayD, ArrayViewD, IxDyn};
 
@@ -35,11 +36,11 @@ macro_rules! __any_array {
         /// assert_eq!(any.from_dense()?.nnz(), 2);
         /// # Ok::<(), lacuna::Error>(())
         /// ```
-        #[derive(Debug, Clone, PartialEq)]
+        #[derive(Clone)]
         pub struct AnyArray {
             pub(crate) elements: Elements,
-            /// The lengths of the array that this is a part of, within a step that is computed in chunks. Operations that
-            /// decide by the shapes of whole operands decide by these.
+            /// The lengths of the array that this is a chunk of, within a step that is computed in chunks. Operations
+            /// that depend on the shapes of entire operands use these lengths.
             whole: Option<Shape>,
         }
 
@@ -86,6 +87,19 @@ macro_rules! __on_array {
 }
 
 pub(crate) use {__on_array, on_array};
+
+impl fmt::Debug for AnyArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.elements.fmt(f)
+    }
+}
+
+/// Arrays are equal if their elements are: a chunk equals an array of the same elements.
+impl PartialEq for AnyArray {
+    fn eq(&self, other: &Self) -> bool {
+        self.elements == other.elements
+    }
+}
 
 impl AnyArray {
     /// The element type.
@@ -164,5 +178,33 @@ impl AnyArray {
     pub fn view<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
         let array: &dyn Any = on_array!(self, x => x);
         array.downcast_ref::<ArcArray<T, IxDyn>>().map(|array| array.view())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, ArrayD};
+
+    use super::*;
+    use crate::base::error::Error;
+    use crate::dynamic::AnyOperand;
+    use crate::pattern::Format;
+
+    /// A chunk that was returned as it is was not equal to the same array, and printed its private fields.
+    #[test]
+    fn a_chunk_is_the_array_of_its_elements() {
+        let array = AnyArray::from(ArrayD::from_elem(vec![2], 1.5));
+        let chunk = AnyArray { whole: Some([4].into()), ..array.clone() };
+        assert_eq!(chunk, array);
+        assert!(!format!("{chunk:?}").contains("whole"), "{chunk:?}");
+    }
+
+    /// The offsets of the rows of an array without elements were built before the result was checked.
+    #[test]
+    fn a_long_array_without_elements_is_no_large_tensor() {
+        let long = AnyArray::from(Array2::<f64>::zeros((1 << 50, 0)).into_dyn());
+        let csr = AnyTensor::from(CooTensor::<f64>::full([3, 0], 0.0).unwrap()).into_format(Format::Csr).unwrap();
+        let joined = AnyOperand::concat(0, &[AnyOperand::from(&csr), AnyOperand::from(&long)]);
+        assert!(matches!(joined, Err(Error::TooLarge { .. })), "{joined:?}");
     }
 }

@@ -12,8 +12,8 @@ use crate::dynamic::AnyValue;
 use crate::lazy::shares::Shares;
 use crate::lazy::{Lazy, OfStep};
 
-/// What a name of an expression stands for in a graph: a value, and its header. The header of a tensor has the type, shape
-/// and fill of the tensor, and need not have its entries.
+/// The value of a name of an expression in a graph, and its header. The header of a tensor has the type, shape and fill
+/// of the tensor, and need not have its entries.
 ///
 /// ```
 /// use lacuna::dynamic::AnyTensor;

@@ -1,4 +1,4 @@
-//! Whether the nodes of an expression evaluate to tensors or to arrays, as far as types, shapes and fills tell.
+//! Predicts from types, shapes and fills which nodes of an expression evaluate to arrays, and which to tensors.
 //!
 //! Each node runs on small operands: tensors without entries and arrays of ones, with axes of at most two positions. An
 //! operation decides on the kind of its result by the kinds and fills of its operands, and by which axes it repeats.
@@ -26,7 +26,7 @@ impl<'a> Kinds<'a> {
         Kinds { machine: Machine::new(nodes, vec![usize::MAX; nodes.len()], bound) }
     }
 
-    /// Whether the next node evaluates to an array, from what is known of its type and shape. None if that is not known.
+    /// Returns whether the next node evaluates to an array, from its known type and shape; none if these do not decide.
     pub(super) fn next(&mut self, node: &Node, known: Option<&Value>) -> Option<bool> {
         let small = known.and_then(|known| self.small(node, known));
         let is_array = match &small {
@@ -82,8 +82,8 @@ fn small_shape(shape: &Shape) -> Shape {
 
 /// An array of ones of the type of a value.
 fn ones(like: &Value, shape: &Shape) -> Option<Value> {
-    let size = shape.iter().product::<usize>();
-    let elements = vec![Number::Integer(1); if size <= MOST { size } else { return None }];
+    let size = usize::try_from(shape.wide_size()).ok().filter(|&size| size <= MOST)?;
+    let elements = vec![Number::Integer(1); size];
     AnyArray::of_all(like.operand()?.dtype(), shape, &elements).ok().map(Value::Array)
 }
 
@@ -99,8 +99,8 @@ pub(super) fn small(x: &AnyValue) -> Option<AnyValue> {
     }
 }
 
-/// A tensor of the same type, format and fill that stores nothing. It may stand for an array too, so that no elements are
-/// computed.
+/// A tensor of the same type, format and fill that stores nothing. It may replace an array too, so that no elements
+/// are computed.
 pub(super) fn without_entries(x: &AnyValue, shape: Shape) -> Option<AnyTensor> {
     let (fill, format) = match x {
         AnyValue::Tensor(x) => (x.fill(), x.format()),

@@ -345,7 +345,7 @@ pub(crate) fn give_nothing_of_zeros<G: Element>(gradients: &[G], received: &mut 
     zeros.for_each(|(received, _)| *received = G::ZERO);
 }
 
-/// What every element receives of its own gradient, where each is a group by itself; `read` writes the next elements.
+/// The gradients of elements that are groups of one element each. `read` writes the next elements.
 pub(crate) fn share_singly<T: Element, G: Element, H: Gradient<T, G>>(
     op: H,
     read: &mut dyn FnMut(&mut [T]),

@@ -271,7 +271,7 @@ pub(crate) fn moved_by(plan: impl Fn(&[usize]) -> Option<Moves> + Send + Sync + 
     })
 }
 
-/// Of a step element by element in some of its inputs; the others are parameters, which are taken whole.
+/// The chunks of an elementwise step. Some of its inputs are split; the others are parameters, which are not.
 #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
 pub(crate) fn each_of(is_operand: Vec<bool>) -> Shares {
     Arc::new(move |inputs, axis| {

@@ -200,8 +200,8 @@ pub trait ByRanges: Send + Sync {
     /// Gives the arrays of a value away to be written again.
     fn spare(&self, _: Held) {}
 
-    /// A value of this shape that stores only the first element, if there is one, and its pattern. An array with elements
-    /// stays as it is; none of an array whose type is known.
+    /// A value of this shape that stores only the first element, if there is one, and its pattern. An array with
+    /// elements is unchanged; an array whose type is known has none.
     fn first(&self, value: &Held, shape: &Shape) -> Result<Option<[Held; 2]>>;
 
     /// The bytes that this pattern takes whatever it stores.

@@ -90,8 +90,8 @@ impl Bindings {
         self.bound.insert(name, tensor.into());
     }
 
-    /// Binds a name to a file. A table is read in chunks, when its entries are needed. Other files are read now, an array
-    /// as an array unless a tensor is needed.
+    /// Binds a name to a file. A table is read in chunks, when its entries are needed. Other files are read now. A file
+    /// with an array is an array, unless a tensor is needed.
     pub(crate) fn file(&mut self, name: String, file: &File<'_>, is_tensor: bool) -> std::result::Result<(), Failure> {
         let of_file = |error: Error| Failure::of_file(file.path, unnamed(error));
         let bound = match (is_scanned(file), is_tensor) {

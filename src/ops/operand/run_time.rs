@@ -13,6 +13,7 @@ use crate::base::error::Result;
 use crate::base::index::{Index, Width};
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
+use crate::convert::dense_bytes;
 use crate::element::{Element, Float, Real, Ring};
 use crate::kernels::fold::Fold;
 use crate::kernels::gather::Plain;
@@ -65,7 +66,8 @@ impl<T: Element> DenseView<'_, T> {
     /// The array as a tensor with this fill, for results that store every element of it.
     pub(crate) fn all_stored(&self, format: Format, fill: T) -> Result<Erased<T>> {
         let shape = Shape::from(self.array.shape());
-        let pattern = AnyPattern::every_position(&shape, Width::of_lengths(&shape))?.in_format(format, u64::MAX)?;
+        let limit = default_limit(dense_bytes(&self.array));
+        let pattern = AnyPattern::every_position(&shape, Width::of_lengths(&shape))?.in_format(format, limit)?;
         Ok(Tensor::from_valid(pattern, alloc::collect(self.array.iter().copied())?, fill))
     }
 }

@@ -52,7 +52,7 @@ pub(super) struct Wholes<'a> {
 }
 
 impl<'a> Wholes<'a> {
-    /// Of the lengths of wholes, and of the operands themselves, which are broadcast to a shape.
+    /// From the lengths of the entire operands, and of the operands themselves, which are broadcast to a shape.
     pub(super) fn of([left, right]: [&'a [usize]; 2], own: [&'a [usize]; 2], shape: &Shape) -> Self {
         // Parts that a step of a user combines with other operands decide by their own shapes.
         match broadcast_shape(left, right) {

@@ -54,8 +54,8 @@ pub(super) fn with_number<T: Element, Z: Zip<T, T>>(
     }
 }
 
-/// Of a sparse operand and an array, which counts as a tensor that stores every element. Of parts the result has the kind
-/// that the result of the wholes has.
+/// Combines a sparse operand with an array, which counts as a tensor that stores every element. The result of chunks
+/// has the same kind as the result of the entire operands.
 fn with_array<A: Element, B: Element, Z: Zip<A, B>>(
     x: &SparseView<AnyPattern, A>,
     y: &DenseView<'_, B>,
