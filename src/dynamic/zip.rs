@@ -92,7 +92,7 @@ struct Pair<'a, T: Clone> {
 }
 
 impl<T: Element> Pair<'_, T> {
-    fn zip<U: Element, const UNITES: bool>(&self, op: Chosen<T, U, UNITES>) -> Result<RunTimeResult<U>> {
+    fn zip<U: Element>(&self, op: Chosen<T, U>) -> Result<RunTimeResult<U>> {
         match &self.y {
             Side::Operand(y) => y.zip(&self.x, op),
             Side::Number(number) => (*number).zip(&self.x, op),
@@ -179,9 +179,8 @@ impl Request {
         };
         let (pair, same_of_all) = (Pair { x, y }, self.same_of_all.map(wide));
         let found = match op {
-            AnyZip::Unites(op) => pair.zip(op.with(same_of_all, self.is_swapped)).map(Zipped::Same),
-            AnyZip::Meets(op) => pair.zip(op.with(same_of_all, self.is_swapped)).map(Zipped::Same),
-            AnyZip::Asks(op) => pair.zip(op.with(None, self.is_swapped)).map(Zipped::Asked),
+            AnyZip::Computes(op) => pair.zip(op.with(same_of_all, self.is_swapped)).map(Zipped::Same),
+            AnyZip::Compares(op) => pair.zip(op.with(None, self.is_swapped)).map(Zipped::Asked),
         };
         found.map_err(|error| named(self.operation, view.of_type(error)))
     }

@@ -69,6 +69,12 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
         None
     }
 
+    /// The [`float`](Self::float) of a value, NaN if it has none.
+    #[inline(always)]
+    fn float_or_nan(value: T) -> f64 {
+        Self::float(value).unwrap_or(f64::NAN)
+    }
+
     #[inline(always)]
     fn cell_of(_pair: [f64; 2]) -> Self::Cell {
         Self::Cell::default()

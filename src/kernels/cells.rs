@@ -24,6 +24,24 @@ pub struct StoredCells<U> {
     pub(crate) results: Vec<U>,
 }
 
+/// A mark of a cell: whether an entry fell there, or how many did.
+pub(crate) trait Mark: Sync {
+    /// Whether an entry fell there.
+    fn is_set(&self) -> bool;
+}
+
+impl Mark for bool {
+    fn is_set(&self) -> bool {
+        *self
+    }
+}
+
+impl Mark for usize {
+    fn is_set(&self) -> bool {
+        *self > 0
+    }
+}
+
 /// What falls into each cell.
 pub(crate) struct CellMap {
     words: Vec<u64>,
@@ -112,12 +130,12 @@ impl CellMap {
     }
 
     /// The map of the cells whose mark is set, none of them truthy.
-    fn of_marks<M>(marks: &[M], is_set: impl Fn(&M) -> bool) -> Allocated<Self> {
+    fn of_marks<M: Mark>(marks: &[M]) -> Allocated<Self> {
         let mut map = CellMap::empty(marks.len())?;
         for (word, marks) in map.words.iter_mut().zip(marks.chunks(CELLS)) {
             let mut bits = 0;
             for mark in marks.iter().rev() {
-                bits = bits << 2 | u64::from(is_set(mark));
+                bits = bits << 2 | u64::from(mark.is_set());
             }
             *word = bits;
         }
@@ -203,15 +221,14 @@ impl CellMap {
 
 /// The coordinates within `lengths` of the cells whose mark is set, in order, and their results; nothing, where one has
 /// none.
-pub(crate) fn marked_cells<M: Sync, U: Copy + Send>(
+pub(crate) fn marked_cells<M: Mark, U: Copy + Send>(
     marks: &[M],
-    is_set: impl Fn(&M) -> bool + Sync,
     (lengths, width): (&[usize], Width),
-    result: impl Fn(usize) -> Outcome<U> + Sync,
+    result: &(dyn Fn(usize) -> Outcome<U> + Sync),
 ) -> Allocated<Option<StoredCells<U>>> {
     let parts = threads::map_parts(marks.len(), 5000, 0, |cells| {
-        let mut results = alloc::with_capacity(marks[cells.clone()].iter().filter(|&mark| is_set(mark)).count())?;
-        for cell in cells.filter(|&cell| is_set(&marks[cell])) {
+        let mut results = alloc::with_capacity(marks[cells.clone()].iter().filter(|mark| mark.is_set()).count())?;
+        for cell in cells.filter(|&cell| marks[cell].is_set()) {
             match result(cell) {
                 Ok(result) => results.push(result),
                 Err(Fault::Memory(refused)) => return Err(refused),
@@ -226,7 +243,7 @@ pub(crate) fn marked_cells<M: Sync, U: Copy + Send>(
         alloc::reserve_exact(&mut results, part.len())?;
         results.extend(part);
     }
-    let coords = CellMap::of_marks(marks, is_set)?.into_cells(lengths, width)?.coords;
+    let coords = CellMap::of_marks(marks)?.into_cells(lengths, width)?.coords;
     Ok(Some(StoredCells { coords, results }))
 }
 

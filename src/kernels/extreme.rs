@@ -15,20 +15,25 @@ pub(crate) fn is_beyond<const GREATEST: bool, T: Real>(value: T, found: T) -> bo
     less < more || (less == more && !less.same(more) && more.same(more.as_implicit()))
 }
 
+/// The one of both that is to be preferred: a NaN before all numbers, `found` if they are equal.
+pub(crate) fn beyond<const GREATEST: bool, T: Real>(value: T, found: T) -> T {
+    if found.isnan() || !(value.isnan() || is_beyond::<GREATEST, T>(value, found)) { found } else { value }
+}
+
 /// The values that are compared side by side.
 const LANES: usize = 16;
 
 /// The extreme of some values, any NaN if there is one that is not to be skipped; none of no value.
 ///
 /// Zeros of both signs are equal to a comparison: their signs are looked at where the extreme is a zero.
-pub(crate) fn extreme<const GREATEST: bool, const SKIPS_NAN: bool, T: Real>(values: &[T]) -> Option<T> {
-    let mut numbers = values.iter().copied().filter(|value| !(SKIPS_NAN && value.isnan()));
+pub(crate) fn extreme<const GREATEST: bool, T: Real>(values: &[T], skips_nan: bool) -> Option<T> {
+    let mut numbers = values.iter().copied().filter(|value| !(skips_nan && value.isnan()));
     let first = numbers.next()?;
     let (found, has_nan) = in_wide_vectors(
         #[inline(always)]
         || beyond_all::<GREATEST, T>(values, first),
     );
-    if has_nan && !SKIPS_NAN {
+    if has_nan && !skips_nan {
         return values.iter().copied().find(|value| value.isnan());
     }
     if found != T::ZERO {
@@ -39,16 +44,13 @@ pub(crate) fn extreme<const GREATEST: bool, const SKIPS_NAN: bool, T: Real>(valu
 }
 
 /// [`extreme`] of values that may be worth several threads.
-pub(crate) fn extreme_of_many<const GREATEST: bool, const SKIPS_NAN: bool, T: Real>(values: &[T]) -> Option<T> {
+pub(crate) fn extreme_of_many<const GREATEST: bool, T: Real>(values: &[T], skips_nan: bool) -> Option<T> {
     if !threads::are_shared(values.len(), PICOSECONDS) {
-        return extreme::<GREATEST, SKIPS_NAN, T>(values);
+        return extreme::<GREATEST, T>(values, skips_nan);
     }
-    let part = |part: Range<usize>| extreme::<GREATEST, SKIPS_NAN, T>(&values[part]);
+    let part = |part: Range<usize>| extreme::<GREATEST, T>(&values[part], skips_nan);
     let parts = threads::map_parts(values.len(), PICOSECONDS, 0, part).into_iter().flatten();
-    parts.reduce(|found, value| match found.isnan() || !(value.isnan() || is_beyond::<GREATEST, T>(value, found)) {
-        true => found,
-        false => value,
-    })
+    parts.reduce(|found, value| beyond::<GREATEST, T>(value, found))
 }
 
 /// The number of the first value that passes a test, of which several threads may look for one.
@@ -181,11 +183,15 @@ fn least_integer<T: Real>() -> i128 {
 
 impl<T: Real> Group<'_, T> {
     /// The position of the first NaN, or else of the first element equal to the extreme; none of no element.
-    pub(crate) fn extreme_position<const GREATEST: bool, const SKIPS_NAN: bool>(&self) -> Option<u64> {
-        let fill = self.gaps.fill.filter(|fill| self.gaps.count(self.stored.len()) > 0 && !(SKIPS_NAN && fill.isnan()));
-        let stored = extreme_of_many::<GREATEST, SKIPS_NAN, T>(self.stored);
+    pub(crate) fn extreme_position(&self, is_greatest: bool, skips_nan: bool) -> Option<u64> {
+        let fill = self.gaps.fill.filter(|fill| self.gaps.count(self.stored.len()) > 0 && !(skips_nan && fill.isnan()));
+        let (extreme, preferred): (fn(&[T], bool) -> Option<T>, fn(T, T) -> T) = match is_greatest {
+            true => (extreme_of_many::<true, T>, preferred::<true, T>),
+            false => (extreme_of_many::<false, T>, preferred::<false, T>),
+        };
+        let stored = extreme(self.stored, skips_nan);
         let both = [stored, fill].into_iter().flatten();
-        let found = both.reduce(|a, b| if b.isnan() { b } else { preferred::<GREATEST, T>(b, a) })?;
+        let found = both.reduce(|a, b| if b.isnan() { b } else { preferred(b, a) })?;
         let is_found = |value: T| value == found || (found.isnan() && value.isnan());
         let stored = position(self.stored, is_found).map(|within| self.place(within));
         let gap = fill.filter(|&fill| is_found(fill)).map(|_| self.first_gap());
@@ -209,15 +215,15 @@ mod tests {
         for (place, value) in [(99_999, 499.0), (3, -0.0), (70_000, 0.0), (60_001, f64::NAN)] {
             values[place] = value;
             let same = |a: Option<f64>, b: Option<f64>| a.map(f64::to_bits) == b.map(f64::to_bits);
-            assert!(same(extreme_of_many::<true, false, f64>(&values), extreme::<true, false, f64>(&values)));
-            assert!(same(extreme_of_many::<false, true, f64>(&values), extreme::<false, true, f64>(&values)));
+            assert!(same(extreme_of_many::<true, f64>(&values, false), extreme::<true, f64>(&values, false)));
+            assert!(same(extreme_of_many::<false, f64>(&values, true), extreme::<false, f64>(&values, true)));
             let zeros: Vec<f64> = values.iter().map(|value| value.min(0.0)).collect();
-            assert!(same(extreme_of_many::<true, true, f64>(&zeros), extreme::<true, true, f64>(&zeros)));
+            assert!(same(extreme_of_many::<true, f64>(&zeros, true), extreme::<true, f64>(&zeros, true)));
         }
         for sought in [-500.0, 499.0, 0.5, -0.25] {
             values[99_000] = 0.5;
             assert_eq!(position(&values, |value| value == sought), values.iter().position(|&value| value == sought));
         }
-        assert_eq!(extreme_of_many::<true, true, f64>(&vec![f64::NAN; 100_000]), None);
+        assert_eq!(extreme_of_many::<true, f64>(&vec![f64::NAN; 100_000], true), None);
     }
 }

@@ -163,7 +163,7 @@ pub(crate) fn reduce_fed<T: Element, H: Holistic<T>>(
     by_blocks(offsets, alloc::copies(blank, offsets.len() - 1)?, |offsets, results| {
         let (start, starts) = (offsets[0], within(offsets));
         let position = |entry: usize| position(start + entry);
-        let reduce = |values: &[T], results: &mut [H::Out]| match H::HAS_ABREAST {
+        let reduce = |values: &[T], results: &mut [H::Out]| match op.has_abreast() {
             true => reduce_runs(op, &starts, values, gaps, &position, results),
             false => reduce_each(op, &starts, values, gaps, &position, results),
         };

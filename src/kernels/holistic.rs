@@ -64,7 +64,9 @@ pub trait Holistic<T: Element>: Op {
     fn of(&self, group: &Group<'_, T>, scratch: &mut Self::Scratch) -> Outcome<Self::Out>;
 
     /// Whether there is a faster way for runs among values.
-    const HAS_ABREAST: bool = false;
+    fn has_abreast(&self) -> bool {
+        false
+    }
 
     /// The results of runs among values, where the faster way tells them; `position` is that of an entry in its group.
     #[inline(always)]
@@ -187,7 +189,7 @@ pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
 ) -> Outcomes<Vec<H::Out>> {
     let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
     let of_groups = reducer(op, groups, values, gaps, position);
-    if let (true, Some(offsets), None) = (H::HAS_ABREAST, groups.offsets(), gaps.extents) {
+    if let (true, Some(offsets), None) = (op.has_abreast(), groups.offsets(), gaps.extents) {
         return reduce_all_runs(op, offsets, values, &gaps.gaps, position, blank);
     }
     threads::try_map_heavy(groups.len(), values.len(), blank, scratch, of_groups)

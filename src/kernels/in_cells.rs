@@ -125,7 +125,9 @@ mod tests {
     struct Growing;
 
     impl Op for Growing {
-        const NAME: &'static str = "growing";
+        fn name(&self) -> &'static str {
+            "growing"
+        }
     }
 
     impl Fold<i64> for Growing {

@@ -118,6 +118,9 @@ pub(crate) struct Reduced<U> {
     pub(crate) results: Vec<U>,
 }
 
+/// Reduces some lanes: the number of the first one, their offsets, and a place for each that stores an entry.
+pub(crate) type ReduceLanes<'a, U, E> = dyn Fn(usize, &[usize], &mut [U]) -> Result<(), E> + Sync + 'a;
+
 /// Reduces the lanes that store an entry, where `width` lanes make a row, by columns of the width `bits`. `reduce` is
 /// given the number of the first of some lanes, their offsets, and a place for each that stores an entry.
 ///
@@ -128,7 +131,7 @@ pub(crate) fn reduce_stored<U: Zeroable + Copy + Send, E: From<AllocError> + Sen
     offsets: &[usize],
     width: usize,
     bits: Width,
-    reduce: impl Fn(usize, &[usize], &mut [U]) -> Result<(), E> + Sync + Send,
+    reduce: &ReduceLanes<'_, U, E>,
 ) -> Result<Reduced<U>, E> {
     let parts = parts_of(offsets);
     let ends = room_of(offsets, &parts);
@@ -141,7 +144,7 @@ pub(crate) fn reduce_stored<U: Zeroable + Copy + Send, E: From<AllocError> + Sen
         shares.collect(),
         work,
         || (),
-        |(), ((columns, results), lanes)| reduce_part(offsets, width, lanes, columns, results, &reduce),
+        |(), ((columns, results), lanes)| reduce_part(offsets, width, lanes, columns, results, reduce),
     );
     let mut row_ends = alloc::with_capacity((offsets.len() - 1).checked_div(width).unwrap_or(0))?;
     let (mut stored, mut start) = (0, 0);
@@ -195,7 +198,7 @@ fn reduce_part<U, E: From<AllocError>>(
     lanes: Range<usize>,
     mut columns: AxisCoordsMut<'_>,
     results: &mut [U],
-    reduce: impl Fn(usize, &[usize], &mut [U]) -> Result<(), E>,
+    reduce: &ReduceLanes<'_, U, E>,
 ) -> Result<(Vec<usize>, usize), E> {
     let (mut row_ends, mut at, mut lane) = (Vec::new(), 0, lanes.start);
     while lane < lanes.end {
@@ -367,7 +370,7 @@ mod tests {
             results.iter_mut().zip(stored).for_each(|(result, ends)| *result = sum(ends));
             Ok::<(), AllocError>(())
         };
-        let found = reduce_stored(&offsets, width, Width::U32, reduce).unwrap();
+        let found = reduce_stored(&offsets, width, Width::U32, &reduce).unwrap();
         let stored = || (0..counts.len()).filter(|&lane| counts[lane] > 0);
         assert_eq!(found.columns.view::<u32>(), stored().map(|lane| (lane % width) as u32).collect::<Vec<_>>());
         assert_eq!(found.results, stored().map(|lane| sum(&offsets[lane..lane + 2])).collect::<Vec<_>>());
@@ -399,7 +402,7 @@ mod tests {
             0 => Ok(()),
             failed => Err(AllocError::of::<u8>(failed)),
         };
-        let found = reduce_stored(&offsets, 400_000, Width::U32, reduce);
+        let found = reduce_stored(&offsets, 400_000, Width::U32, &reduce);
         assert_eq!(found.map(|_| ()), Err(AllocError::of::<u8>(1)));
     }
 }

@@ -5,8 +5,8 @@ use crate::base::alloc::AllocError;
 /// An operation, as a value: a member of one of the families [`Fold`](super::fold::Fold),
 /// [`Holistic`](super::holistic::Holistic), [`Map`](super::map::Map).
 pub trait Op: Copy + Send + Sync {
-    /// Its name, for errors.
-    const NAME: &'static str;
+    /// The name, for errors.
+    fn name(&self) -> &'static str;
 }
 
 /// The result of one group.

@@ -80,7 +80,7 @@ pub(crate) fn scatter<T: Element, C: Copy + Send + Sync, U: Copy + Send>(
     kept: &Kept<'_>,
     values: &[T],
     cell: Cell<C, impl Fn(&mut C, T) -> bool + Sync + Send, impl Fn(&mut C, C) -> bool>,
-    finish: impl Fn(usize, C, usize) -> Outcome<U> + Sync,
+    finish: &(dyn Fn(usize, C, usize) -> Outcome<U> + Sync),
 ) -> Allocated<Option<StoredCells<U>>> {
     let bytes = kept.cells().saturating_mul(Table::<C>::BYTES as u128);
     // The numbers of cells are dealt out in 32 bits.
@@ -102,7 +102,7 @@ pub(crate) fn scatter<T: Element, C: Copy + Send + Sync, U: Copy + Send>(
         }
     }
     let Table { cells, counts } = &all;
-    marked_cells(counts, |&count| count > 0, kept.cells_of_result(), |cell| finish(cell, cells[cell], counts[cell]))
+    marked_cells(counts, kept.cells_of_result(), &|cell| finish(cell, cells[cell], counts[cell]))
 }
 
 /// [`scatter`] of a fold, of which a cell is less than a state: `state` makes one of it.
@@ -114,7 +114,7 @@ pub(crate) fn scatter_states<T: Element, F: Fold<T>, C: Copy + Send + Sync>(
     cell: Cell<C, impl Fn(&mut C, T) -> bool + Sync + Send, impl Fn(&mut C, C) -> bool>,
     state: impl Fn(C) -> F::State + Sync,
 ) -> Allocated<Option<StoredCells<F::Out>>> {
-    scatter(kept, values, cell, |number, cell, count| {
+    scatter(kept, values, cell, &|number, cell, count| {
         let gaps = kept.gaps(gaps, number);
         let mut all = gaps_state(op, count, &gaps);
         op.merge(&mut all, &state(cell));

@@ -102,6 +102,9 @@ impl Added {
     }
 }
 
+/// The result of a cell, by its number, its sum and the entries that are to be added to it, each behind the cell.
+type Finish<'a, U> = dyn Fn(usize, Sum, &[(usize, usize)]) -> Outcome<U> + Sync + 'a;
+
 /// What `finish` makes of the sums of all cells that hold a value, by their numbers and with the entries that are to be
 /// added, each behind its cell; with the coordinates of these cells, in order.
 ///
@@ -111,7 +114,7 @@ pub(crate) fn scatter<T: Copy + Sync, U: Copy + Send>(
     kept: &Kept<'_>,
     values: &[T],
     float: impl Fn(T) -> f64 + Sync,
-    finish: impl Fn(usize, Sum, &[(usize, usize)]) -> Outcome<U> + Sync,
+    finish: &Finish<'_, U>,
 ) -> Allocated<Option<StoredCells<U>>> {
     let most = (TABLE_BYTES / size_of::<i64>()).min(values.len() / ENTRIES_A_CELL);
     if kept.lead || values.len() < FEW || kept.cells() > most as u128 {
@@ -121,16 +124,11 @@ pub(crate) fn scatter<T: Copy + Sync, U: Copy + Send>(
     let Some([high, low]) = (Scatter { kept, values, float, slices }).add_all()? else { return Ok(None) };
     let mut spilled = low.spilled;
     spilled.sort_unstable();
-    marked_cells(
-        &low.marks,
-        |&mark| mark,
-        kept.cells_of_result(),
-        |cell| {
-            let first = spilled.partition_point(|&(other, _)| other < cell);
-            let count = spilled[first..].iter().take_while(|&&(other, _)| other == cell).count();
-            finish(cell, slices.pairs([high.table[cell], low.table[cell]]), &spilled[first..first + count])
-        },
-    )
+    marked_cells(&low.marks, kept.cells_of_result(), &|cell| {
+        let first = spilled.partition_point(|&(other, _)| other < cell);
+        let count = spilled[first..].iter().take_while(|&&(other, _)| other == cell).count();
+        finish(cell, slices.pairs([high.table[cell], low.table[cell]]), &spilled[first..first + count])
+    })
 }
 
 /// How values are sliced, if hardly any of a sample spills. A few great ones do not count for how great they are.
@@ -242,7 +240,7 @@ mod tests {
             others.iter().for_each(|&(_, entry)| total.add(values[entry]));
             Ok((f64::sum_of(&total).unwrap().to_bits(), others.len()))
         };
-        let StoredCells { coords: found, results } = scatter(&kept, values, |value| value, finish).unwrap()?;
+        let StoredCells { coords: found, results } = scatter(&kept, values, |value| value, &finish).unwrap()?;
         let mut expected = std::collections::BTreeMap::<usize, Total>::new();
         values.iter().enumerate().for_each(|(at, &value)| expected.entry(cell_of(at)).or_default().add(value));
         let sums: Vec<u64> = expected.values().map(|total| f64::sum_of(total).unwrap().to_bits()).collect();

@@ -29,7 +29,9 @@ pub trait Zip<A: Element, B: Element>: Op {
     type Out: Element;
 
     /// Whether an entry that stands alone counts among stored entries: [`alone`](Zip::alone) says what it gives.
-    const UNITES: bool = false;
+    fn unites(&self) -> bool {
+        false
+    }
 
     /// The result of two elements: a NaN is the canonical one.
     fn apply(&self, a: A, b: B) -> Outcome<Self::Out>;
@@ -45,7 +47,7 @@ pub trait Zip<A: Element, B: Element>: Op {
         Alone::Counts
     }
 
-    /// Among stored entries, the result of one without a partner. Where they do not [unite](Zip::UNITES) nobody asks.
+    /// Among stored entries, the result of one without a partner. Where they do not [unite](Zip::unites) nobody asks.
     fn alone(&self, _entry: Lone<A, B>) -> Outcome<Self::Out> {
         Ok(Self::Out::ZERO)
     }
@@ -65,12 +67,17 @@ pub enum Lone<A, B> {
 pub(crate) struct Swapped<Z>(pub(crate) Z);
 
 impl<Z: Op> Op for Swapped<Z> {
-    const NAME: &'static str = Z::NAME;
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
 }
 
 impl<A: Element, B: Element, Z: Zip<A, B>> Zip<B, A> for Swapped<Z> {
     type Out = Z::Out;
-    const UNITES: bool = Z::UNITES;
+
+    fn unites(&self) -> bool {
+        self.0.unites()
+    }
 
     #[inline(always)]
     fn apply(&self, b: B, a: A) -> Outcome<Z::Out> {
@@ -90,6 +97,44 @@ impl<A: Element, B: Element, Z: Zip<A, B>> Zip<B, A> for Swapped<Z> {
             Lone::Left(b) => Lone::Right(b),
             Lone::Right(a) => Lone::Left(a),
         })
+    }
+}
+
+/// The operation on operands of one type, with its sides changed if `is_swapped`.
+#[derive(Clone, Copy)]
+pub(crate) struct MaybeSwapped<Z> {
+    pub(crate) op: Z,
+    pub(crate) is_swapped: bool,
+}
+
+impl<Z: Op> Op for MaybeSwapped<Z> {
+    fn name(&self) -> &'static str {
+        self.op.name()
+    }
+}
+
+impl<T: Element, Z: Zip<T, T>> Zip<T, T> for MaybeSwapped<Z> {
+    type Out = Z::Out;
+
+    fn unites(&self) -> bool {
+        self.op.unites()
+    }
+
+    #[inline(always)]
+    fn apply(&self, a: T, b: T) -> Outcome<Z::Out> {
+        if self.is_swapped { self.op.apply(b, a) } else { self.op.apply(a, b) }
+    }
+
+    fn of_left_fill(&self, fill: T, other: Option<T>) -> Alone {
+        if self.is_swapped { self.op.of_right_fill(other, fill) } else { self.op.of_left_fill(fill, other) }
+    }
+
+    fn of_right_fill(&self, other: Option<T>, fill: T) -> Alone {
+        if self.is_swapped { self.op.of_left_fill(fill, other) } else { self.op.of_right_fill(other, fill) }
+    }
+
+    fn alone(&self, entry: Lone<T, T>) -> Outcome<Z::Out> {
+        if self.is_swapped { Swapped(self.op).alone(entry) } else { self.op.alone(entry) }
     }
 }
 

@@ -363,7 +363,9 @@ pub(super) fn linear<X: Steps, U: Steps<Elem: Float>, Y: Steps<Elem = U::Elem, O
 struct Shared;
 
 impl Op for Shared {
-    const NAME: &'static str = "mul";
+    fn name(&self) -> &'static str {
+        "mul"
+    }
 }
 
 impl<F: Float> Zip<F, F> for Shared {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytemuck::Zeroable;
 
 use crate::base::alloc::{self, Allocated};
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::limit::{default_limit, guard};
@@ -14,7 +14,7 @@ use crate::base::shape::{saturating_product, step, unravel};
 use crate::base::threads;
 use crate::kernels::fed::CellsAndValues;
 use crate::kernels::group::Groups;
-use crate::kernels::lanes::{Reduced, reduce_stored};
+use crate::kernels::lanes::{ReduceLanes, Reduced, reduce_stored};
 use crate::kernels::sort;
 use crate::pattern::{
     AnyPattern, AxisCoords, by_slices, by_width, for_plan, of_plan, of_width, planned, slices, zero_offsets,
@@ -105,7 +105,7 @@ impl Cells {
         let kept = match meeting {
             Meeting::Lanes(offsets) => {
                 let listed = |_, _: &[usize], _: &mut [()]| Ok(());
-                let (pattern, _) = of_lanes(entries, &offsets, reduction, listed)?;
+                let (pattern, _) = of_lanes(entries, &offsets, reduction, &listed)?;
                 return Ok(Cells { pattern, groups: Groups::of_offsets(offsets)?.into() });
             }
             Meeting::Coords(kept) => kept,
@@ -222,7 +222,7 @@ pub(crate) fn of_lanes<U: Zeroable + Copy + Send>(
     entries: &AnyPattern,
     offsets: &[usize],
     reduction: &Reduction,
-    reduce: impl Fn(usize, &[usize], &mut [U]) -> Result<()> + Sync + Send,
+    reduce: &ReduceLanes<'_, U, Error>,
 ) -> Result<(AnyPattern, Vec<U>)> {
     let shape = reduction.result_shape();
     let mut cells = zero_offsets(&shape, default_limit(entries.index_bytes()))?;

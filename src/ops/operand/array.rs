@@ -61,15 +61,15 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
     }
 
     fn by_fold<F: Fold<S::Elem>>(&self, op: F, axes: &Axes) -> Result<ArrayD<F::Out>> {
-        dense::fold(self, op, axes)
+        dense::fold(&self.view().into_dyn(), op, axes)
     }
 
     fn by_spread<U: Operand>(&self, upstream: &U, axes: &Axes) -> Result<ArrayD<U::Elem>> {
-        dense::spread(self, upstream, axes)
+        dense::spread(&self.view().into_dyn(), upstream, axes)
     }
 
     fn by_holistic<H: Holistic<S::Elem>>(&self, op: H, axes: &Axes) -> Result<ArrayD<H::Out>> {
-        dense::holistic(self, op, axes)
+        dense::holistic(&self.view().into_dyn(), op, axes)
     }
 
     fn by_gradient<U: Operand, H: Gradient<S::Elem, U::Elem>>(
@@ -78,7 +78,7 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         upstream: &U,
         axes: &Axes,
     ) -> Result<ArrayD<U::Elem>> {
-        dense::gradient(self, op, upstream, axes)
+        dense::gradient(&self.view().into_dyn(), op, upstream, axes)
     }
 
     fn by_apart<U: Operand, A: Apart<S::Elem, U::Elem>>(
@@ -87,7 +87,7 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         upstream: &U,
         axes: &Axes,
     ) -> Result<ArrayD<U::Elem>> {
-        dense::apart(self, op, upstream, axes)
+        dense::apart(&self.view().into_dyn(), op, upstream, axes)
     }
 
     fn by_ranked<U: Plain>(

@@ -18,7 +18,9 @@ use crate::ops::operand::Operand;
 struct All;
 
 impl Op for All {
-    const NAME: &'static str = "all";
+    fn name(&self) -> &'static str {
+        "all"
+    }
 }
 
 impl<T: Element> Fold<T> for All {

@@ -19,7 +19,9 @@ use crate::ops::operand::Operand;
 struct Any;
 
 impl Op for Any {
-    const NAME: &'static str = "any";
+    fn name(&self) -> &'static str {
+        "any"
+    }
 }
 
 impl<T: Element> Fold<T> for Any {

@@ -16,7 +16,9 @@ use crate::ops::operand::Operand;
 struct CountNonzero;
 
 impl Op for CountNonzero {
-    const NAME: &'static str = "count_nonzero";
+    fn name(&self) -> &'static str {
+        "count_nonzero"
+    }
 }
 
 /// Counts end at `u128::MAX`, as the extents of groups do: both are above what the result holds.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::iter::repeat_n;
 use std::slice;
 
-use ndarray::{ArrayBase, ArrayD, ArrayViewD, Axis, Data, Dimension};
+use ndarray::{ArrayD, ArrayViewD, Axis};
 
 use super::lanes::{
     Finish, Make, OfLanes, Order, Place, check_lane, give_back, give_by_labels, map_distinct_lanes, map_labelled_lanes,
@@ -30,23 +30,19 @@ use crate::ops::operand::Operand;
 use crate::plan::reduction::Reduction;
 
 /// A fold over some axes.
-pub(crate) fn fold<S: Data<Elem: Element>, D: Dimension, F: Fold<S::Elem>>(
-    x: &ArrayBase<S, D>,
-    op: F,
-    axes: &Axes,
-) -> Result<ArrayD<F::Out>> {
+pub(crate) fn fold<T: Element, F: Fold<T>>(x: &ArrayViewD<'_, T>, op: F, axes: &Axes) -> Result<ArrayD<F::Out>> {
     let reduction = Reduction::new(&Shape::from(x.shape()), axes)?;
     check_result::<F::Out>(&reduction.result_shape(), dense_bytes(x))?;
     if reduction.grouping().is_some() {
-        let of_group = |(): &mut (), group: &[S::Elem]| {
+        let of_group = |(): &mut (), group: &[T]| {
             let mut state = op.start();
             op.slice(&mut state, group);
             op.finish(&state, group.len() as u128)
         };
-        return by_labels(x.view().into_dyn(), F::NAME, &reduction, F::Out::ZERO, &|| (), &of_group);
+        return by_labels(x.view(), op.name(), &reduction, F::Out::ZERO, &|| (), &of_group);
     }
     // What an axis repeats is read once: a view may be broadcast to more positions than there is time for.
-    let once = once_on_each(x.view().into_dyn(), 0..x.ndim());
+    let once = once_on_each(x.view(), 0..x.ndim());
     let distinct = Reduction::new(&Shape::from(once.shape()), axes)?;
     let times = reduction.extent().checked_div(distinct.extent()).unwrap_or(0);
     let cells = match size_of::<F::State>() > STATE_BYTES {
@@ -81,7 +77,7 @@ fn fold_rows<T: Element, F: Fold<T>>(
         None => fold_until_settled(op, &mut states[cell], row.iter().copied()),
     });
     let finish = |(cell, state)| {
-        op.finish(state, reduction.extent()).map_err(|fault| refused_at(F::NAME, fault.of(cell), reduction, lengths))
+        op.finish(state, reduction.extent()).map_err(|fault| refused_at(op.name(), fault.of(cell), reduction, lengths))
     };
     alloc::try_collect(states.iter().enumerate().map(finish))
 }
@@ -105,46 +101,46 @@ fn fold_lanes<T: Element, F: Fold<T>>(
     };
     let at_once: OfLanes<'_, T, F::Out> = &|offsets, values| fold_runs(op, offsets, values, &Gaps::none());
     map_distinct_lanes(once, distinct, Order::Any, F::Out::ZERO, &|| (), &of_lane, (times == 1).then_some(at_once))
-        .map_err(|refusal| refused_at(F::NAME, refusal, reduction, distinct.kept_lengths()))
+        .map_err(|refusal| refused_at(op.name(), refusal, reduction, distinct.kept_lengths()))
 }
 
 /// A holistic reduction over some axes.
-pub(crate) fn holistic<S: Data<Elem: Element>, D: Dimension, H: Holistic<S::Elem>>(
-    x: &ArrayBase<S, D>,
+pub(crate) fn holistic<T: Element, H: Holistic<T>>(
+    x: &ArrayViewD<'_, T>,
     op: H,
     axes: &Axes,
 ) -> Result<ArrayD<H::Out>> {
     reduce_lanes(x, op, &Reduction::new(&Shape::from(x.shape()), axes)?)
 }
 
-fn reduce_lanes<S: Data<Elem: Element>, D: Dimension, H: Holistic<S::Elem>>(
-    x: &ArrayBase<S, D>,
+fn reduce_lanes<T: Element, H: Holistic<T>>(
+    x: &ArrayViewD<'_, T>,
     op: H,
     reduction: &Reduction,
 ) -> Result<ArrayD<H::Out>> {
     check_lane(x, reduction)?;
     let order = if op.looks_at_positions() { Order::RowMajor } else { Order::Any };
     if op.numbers_positions() {
-        check_countable(H::NAME, reduction)?;
+        check_countable(op.name(), reduction)?;
     }
     let shape = reduction.result_shape();
     check_result::<H::Out>(&shape, dense_bytes(x))?;
     // Lanes that a broadcast view repeats are gone through once.
-    let once = once_on_each(x.view().into_dyn(), reduction.kept().iter().copied());
+    let once = once_on_each(x.view(), reduction.kept().iter().copied());
     let lengths: Vec<usize> = reduction.kept().iter().map(|&axis| once.len_of(Axis(axis))).collect();
-    let of = |scratch: &mut H::Scratch, lane: &[S::Elem]| op.of(&Group::of_slice(lane), scratch);
-    let unseen = op.of_no_entry().map_err(|fault| refused(H::NAME, fault, reduction, None))?;
+    let of = |scratch: &mut H::Scratch, lane: &[T]| op.of(&Group::of_slice(lane), scratch);
+    let unseen = op.of_no_entry().map_err(|fault| refused(op.name(), fault, reduction, None))?;
     if reduction.grouping().is_some() {
-        return by_labels(x.view().into_dyn(), H::NAME, reduction, unseen, &|| op.scratch(), &of);
+        return by_labels(x.view(), op.name(), reduction, unseen, &|| op.scratch(), &of);
     }
     let extent = reduction.extent() as usize;
-    let at_once: OfLanes<'_, S::Elem, H::Out> = &|offsets, values| {
+    let at_once: OfLanes<'_, T, H::Out> = &|offsets, values| {
         let position = |entry| (entry % extent) as u128;
         reduce_all_runs(op, offsets, values, &Gaps::none(), &position, unseen)
     };
-    let at_once = H::HAS_ABREAST.then_some(at_once);
+    let at_once = op.has_abreast().then_some(at_once);
     let cells = map_distinct_lanes(once, reduction, order, unseen, &|| op.scratch(), &of, at_once)
-        .map_err(|refusal| refused_at(H::NAME, refusal, reduction, &lengths))?;
+        .map_err(|refusal| refused_at(op.name(), refusal, reduction, &lengths))?;
     Ok(repeat_cells(cells, lengths, reduction)?)
 }
 
@@ -166,11 +162,7 @@ fn by_labels<T: Element, S, U: Copy + Send + Sync>(
 
 /// The shape of a gradient, and the reduction that it is of; refuses an upstream gradient of another shape than its
 /// result.
-fn backward_of<S: Data<Elem: Element>, D: Dimension, U: Operand>(
-    x: &ArrayBase<S, D>,
-    upstream: &U,
-    axes: &Axes,
-) -> Result<(Shape, Reduction)> {
+fn backward_of<T: Element, U: Operand>(x: &ArrayViewD<'_, T>, upstream: &U, axes: &Axes) -> Result<(Shape, Reduction)> {
     let shape = Shape::from(x.shape());
     let reduction = Reduction::new(&shape, axes)?;
     check_upstream(upstream, &reduction.result_shape())?;
@@ -179,8 +171,8 @@ fn backward_of<S: Data<Elem: Element>, D: Dimension, U: Operand>(
 }
 
 /// The gradient of a holistic reduction.
-pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Gradient<S::Elem, U::Elem>>(
-    x: &ArrayBase<S, D>,
+pub(crate) fn gradient<T: Element, U: Operand, H: Gradient<T, U::Elem>>(
+    x: &ArrayViewD<'_, T>,
     op: H,
     upstream: &U,
     axes: &Axes,
@@ -194,7 +186,7 @@ pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Grad
         // kept.
         let gradients = alloc::owned(all_cells(upstream)?)?;
         let shared = share_singly(op, &mut next_of(x.iter().copied()), gradients)
-            .map_err(|refusal| refused(H::NAME, refusal.fault, &reduction, None))?;
+            .map_err(|refusal| refused(op.name(), refusal.fault, &reduction, None))?;
         return Ok(dense_array(&shape, shared));
     }
     let found = reduce_lanes(x, op, &reduction)?;
@@ -202,13 +194,13 @@ pub(crate) fn gradient<S: Data<Elem: Element>, D: Dimension, U: Operand, H: Grad
     let gradients = all_cells(upstream)?;
     let in_group = |cell: usize, within| Given::InGroup { found: &found[cell], gradient: gradients[cell], within };
     if reduction.grouping().is_some() {
-        return give_by_labels(x.view().into_dyn(), &reduction, &mut |value, item, cell, within| {
+        return give_by_labels(x.view(), &reduction, &mut |value, item, cell, within| {
             if gradients[cell].is_truthy() {
                 op.give(&[value], slice::from_mut(item), &in_group(cell, within));
             }
         });
     }
-    give_back(x.view().into_dyn(), &reduction, |row, items, Place { cell, within, is_lane }| match is_lane {
+    give_back(x.view(), &reduction, |row, items, Place { cell, within, is_lane }| match is_lane {
         true if !gradients[cell].is_truthy() => {}
         true => op.give(row, items, &in_group(cell, within)),
         false => {
@@ -235,15 +227,15 @@ fn apart_by_labels<T: Element, G: Element, A: Apart<T, G>>(
         let values = alloc::collect(group.iter().map(|member| member.3))?;
         let mut received = alloc::zeros(group.len())?;
         op.give(&Group::of_slice(&values), gradients[group[0].0], &mut received)
-            .map_err(|fault| refused_at(A::NAME, fault.of(group[0].0), reduction, reduction.kept_lengths()))?;
+            .map_err(|fault| refused_at(op.name(), fault.of(group[0].0), reduction, reduction.kept_lengths()))?;
         group.iter().zip(received).for_each(|(member, received)| given[member.2] = received);
     }
     Ok(dense_array(&x.shape().into(), given))
 }
 
 /// The gradient of a reduction of which each element receives its own.
-pub(crate) fn apart<S: Data<Elem: Element>, D: Dimension, U: Operand, A: Apart<S::Elem, U::Elem>>(
-    x: &ArrayBase<S, D>,
+pub(crate) fn apart<T: Element, U: Operand, A: Apart<T, U::Elem>>(
+    x: &ArrayViewD<'_, T>,
     op: A,
     upstream: &U,
     axes: &Axes,
@@ -253,13 +245,13 @@ pub(crate) fn apart<S: Data<Elem: Element>, D: Dimension, U: Operand, A: Apart<S
         return Ok(dense_array(&shape, Vec::new()));
     }
     if reduction.grouping().is_some() {
-        return apart_by_labels(x.view().into_dyn(), op, &reduction, &all_cells(upstream)?);
+        return apart_by_labels(x.view(), op, &reduction, &all_cells(upstream)?);
     }
     let lanes_last = [reduction.kept(), reduction.reduced()].concat();
-    let lanes = x.view().into_dyn().permuted_axes(&lanes_last[..]);
+    let lanes = x.view().permuted_axes(&lanes_last[..]);
     let values = alloc::collect(lanes.iter().copied())?;
     let received = give_to_lanes(op, &values, &all_cells(upstream)?, reduction.extent() as usize)
-        .map_err(|refusal| refused_at(A::NAME, refusal, &reduction, reduction.kept_lengths()))?;
+        .map_err(|refusal| refused_at(op.name(), refusal, &reduction, reduction.kept_lengths()))?;
     let mut places = vec![0; lanes_last.len()];
     lanes_last.iter().enumerate().for_each(|(place, &axis)| places[axis] = place);
     let received = dense_array(&lanes.shape().into(), received).permuted_axes(places);
@@ -290,8 +282,8 @@ fn give_to_lanes<T: Element, G: Element, A: Apart<T, G>>(
 }
 
 /// The upstream gradient passed back to the elements of each cell, as it is but for the sign of zero.
-pub(crate) fn spread<S: Data<Elem: Element>, D: Dimension, U: Operand>(
-    x: &ArrayBase<S, D>,
+pub(crate) fn spread<T: Element, U: Operand>(
+    x: &ArrayViewD<'_, T>,
     upstream: &U,
     axes: &Axes,
 ) -> Result<ArrayD<U::Elem>> {
@@ -301,9 +293,9 @@ pub(crate) fn spread<S: Data<Elem: Element>, D: Dimension, U: Operand>(
     }
     let gradients = without_signs(alloc::owned(all_cells(upstream)?)?);
     if reduction.grouping().is_some() {
-        return give_by_labels(x.view().into_dyn(), &reduction, &mut |_, item, cell, _| *item = gradients[cell]);
+        return give_by_labels(x.view(), &reduction, &mut |_, item, cell, _| *item = gradients[cell]);
     }
-    give_back(x.view().into_dyn(), &reduction, |row, received, Place { cell, is_lane, .. }| match is_lane {
+    give_back(x.view(), &reduction, |row, received, Place { cell, is_lane, .. }| match is_lane {
         true => received.fill(gradients[cell]),
         false => received.copy_from_slice(&gradients[cell..][..row.len()]),
     })

@@ -7,7 +7,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::{Abreast, Float, Known, Real};
 use crate::kernels::cells::StoredCells;
-use crate::kernels::extreme::{extreme_of_many, extremes_abreast, is_beyond, key_of, missing, of_key};
+use crate::kernels::extreme::{beyond, extreme_of_many, extremes_abreast, key_of, missing, of_key};
 use crate::kernels::fold::{Fold, Kept};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
@@ -20,12 +20,14 @@ use crate::ops::operand::Operand;
 struct Extreme<const GREATEST: bool, const SKIPS_NAN: bool>;
 
 impl<const GREATEST: bool, const SKIPS_NAN: bool> Op for Extreme<GREATEST, SKIPS_NAN> {
-    const NAME: &'static str = match (GREATEST, SKIPS_NAN) {
-        (false, false) => "min",
-        (true, false) => "max",
-        (false, true) => "nanmin",
-        (true, true) => "nanmax",
-    };
+    fn name(&self) -> &'static str {
+        match (GREATEST, SKIPS_NAN) {
+            (false, false) => "min",
+            (true, false) => "max",
+            (false, true) => "nanmin",
+            (true, true) => "nanmax",
+        }
+    }
 }
 
 /// The state is the extreme so far; none of no element.
@@ -41,10 +43,7 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
         if SKIPS_NAN && value.isnan() {
             return;
         }
-        match *state {
-            Some(found) if found.isnan() || !(value.isnan() || is_beyond::<GREATEST, T>(value, found)) => {}
-            _ => *state = Some(value),
-        }
+        *state = Some(state.map_or(value, |found| beyond::<GREATEST, T>(value, found)));
     }
 
     fn repeat(&self, state: &mut Option<T>, value: T, count: u128) {
@@ -94,7 +93,7 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
     }
 
     fn slice(&self, state: &mut Option<T>, values: &[T]) {
-        if let Some(found) = extreme_of_many::<GREATEST, SKIPS_NAN, T>(values) {
+        if let Some(found) = extreme_of_many::<GREATEST, T>(values, SKIPS_NAN) {
             self.step(state, found);
         }
     }
@@ -102,19 +101,24 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
 
 /// The descriptor of the gradients.
 #[derive(Clone, Copy)]
-struct Shares<const GREATEST: bool, const SKIPS_NAN: bool>;
+struct Shares {
+    is_greatest: bool,
+    skips_nan: bool,
+}
 
-impl<const GREATEST: bool, const SKIPS_NAN: bool> Op for Shares<GREATEST, SKIPS_NAN> {
-    const NAME: &'static str = match (GREATEST, SKIPS_NAN) {
-        (false, false) => "min_backward",
-        (true, false) => "max_backward",
-        (false, true) => "nanmin_backward",
-        (true, true) => "nanmax_backward",
-    };
+impl Op for Shares {
+    fn name(&self) -> &'static str {
+        match (self.is_greatest, self.skips_nan) {
+            (false, false) => "min_backward",
+            (true, false) => "max_backward",
+            (false, true) => "nanmin_backward",
+            (true, true) => "nanmax_backward",
+        }
+    }
 }
 
 /// Finds the extreme of a group, and how many elements are equal to it; none, of NaN.
-impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Holistic<T> for Shares<GREATEST, SKIPS_NAN> {
+impl<T: Real> Holistic<T> for Shares {
     type Out = (T, u128);
     type Scratch = ();
 
@@ -125,20 +129,29 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Holistic<T> for Share
     fn scratch(&self) {}
 
     fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<(T, u128)> {
-        let op = Extreme::<GREATEST, SKIPS_NAN>;
         let gaps = group.gaps.count(group.stored.len());
-        let mut state = None;
-        op.slice(&mut state, group.stored);
-        if let (Some(fill), 1..) = (group.gaps.fill, gaps) {
-            op.step(&mut state, fill);
-        }
-        let Some(found) = state else { return Ok((T::ZERO, 0)) };
+        let found = match self.is_greatest {
+            true => extreme_of_group::<true, T>(group, self.skips_nan),
+            false => extreme_of_group::<false, T>(group, self.skips_nan),
+        };
+        let Some(found) = found else { return Ok((T::ZERO, 0)) };
         let stored = group.stored.iter().filter(|&&value| value == found).count() as u128;
         Ok((found, stored + if group.gaps.fill == Some(found) { gaps } else { 0 }))
     }
 }
 
-impl<T: Real, G: Float, const GREATEST: bool, const SKIPS_NAN: bool> Gradient<T, G> for Shares<GREATEST, SKIPS_NAN> {
+/// The extreme of the stored elements of a group and its fill; none if no element counts.
+fn extreme_of_group<const GREATEST: bool, T: Real>(group: &Group<'_, T>, skips_nan: bool) -> Option<T> {
+    let stored = extreme_of_many::<GREATEST, T>(group.stored, skips_nan);
+    let has_gaps = group.gaps.count(group.stored.len()) > 0;
+    let fill = group.gaps.fill.filter(|fill| has_gaps && !(skips_nan && fill.isnan()));
+    match (stored, fill) {
+        (Some(stored), Some(fill)) => Some(beyond::<GREATEST, T>(fill, stored)),
+        (stored, fill) => stored.or(fill),
+    }
+}
+
+impl<T: Real, G: Float> Gradient<T, G> for Shares {
     fn of_element(&self, value: T, &(found, count): &(T, u128), _: usize, gradient: G) -> Option<G> {
         (value == found).then(|| gradient.over(count))
     }
@@ -195,7 +208,7 @@ macro_rules! extremes {
             /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *m* where *x*<sub>k,r</sub> = *y*<sub>k</sub>, rounded once,
             /// else 0; *m* elements of the group are equal to *y*<sub>k</sub>, positions that are not stored included.
             fn $backward<$bound> of $name(x, upstream, axes: Axes) =
-                x.by_gradient(Shares::<$greatest, $skips>, upstream, &axes);
+                x.by_gradient(Shares { is_greatest: $greatest, skips_nan: $skips }, upstream, &axes);
             /// Nothing is equal to an extreme that is NaN: its gradient goes nowhere, and so does that of an empty
             /// group.
             =>

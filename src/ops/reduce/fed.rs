@@ -50,8 +50,8 @@ pub(crate) enum States<'a> {
 }
 
 /// Why there is no result: whoever feeds it computes all values, and asks for that of these.
-fn not_fed<O: Op>(_: O) -> Error {
-    Error::Argument { operation: O::NAME, why: "its elements do not come in pieces".into() }
+fn not_fed<O: Op>(op: O) -> Error {
+    Error::Argument { operation: op.name(), why: "its elements do not come in pieces".into() }
 }
 
 /// The cells of a reduction whose entries stand side by side.
@@ -72,7 +72,7 @@ pub(crate) fn fold<T: Element, F: Fold<T>>(
     match states {
         None => {
             let source = x.source.ok_or_else(|| not_fed(op))?;
-            fold_by(x, op, axes, |reduction, gaps| of_pieces(x, source, op, reduction, &gaps.gaps))
+            fold_by(x, op, axes, &|reduction, gaps| of_pieces(x, source, op, reduction, &gaps.gaps))
         }
         Some(States::Asked(place)) => {
             *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(partial::<T, F>(op));
@@ -80,7 +80,7 @@ pub(crate) fn fold<T: Element, F: Fold<T>>(
         }
         Some(States::Order(_) | States::Ranked(_)) => Err(not_fed(op)),
         Some(States::Found(found)) => {
-            fold_by(x, op, axes, |reduction, gaps| of_states(x, found, op, reduction, &gaps.gaps))
+            fold_by(x, op, axes, &|reduction, gaps| of_states(x, found, op, reduction, &gaps.gaps))
         }
     }
 }
@@ -104,7 +104,7 @@ fn of_pieces<T: Element, F: Fold<T>>(
         true => fold_poured(op, source, gaps).map(|found| found.map(|found| vec![found])),
         false => fold_fed(op, offsets, source, gaps),
     };
-    let found = found.map_err(|refusal| refused_group(x.pattern, F::NAME, refusal, reduction, &groups))?;
+    let found = found.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?;
     Ok((pattern, found.ok_or_else(|| not_fed(op))?))
 }
 
@@ -118,7 +118,7 @@ fn of_cells<T: Element, F: Fold<T>>(
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
     let lengths = reduction.kept_lengths();
     let found = fold_cells(op, (reduction.kept(), lengths), source, gaps)
-        .map_err(|refusal| refused_at(F::NAME, refusal, reduction, lengths))?;
+        .map_err(|refusal| refused_at(op.name(), refusal, reduction, lengths))?;
     let (cells, values) = found.ok_or_else(|| not_fed(op))?;
     Ok((of_numbers(x.pattern, reduction, &cells)?, values))
 }
@@ -131,7 +131,7 @@ fn of_states<T: Element, F: Fold<T>>(
     reduction: &Reduction,
     gaps: &Gaps<T>,
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
-    let wrong = || Error::Argument { operation: F::NAME, why: "what was folded elsewhere is no state of it".into() };
+    let wrong = || Error::Argument { operation: op.name(), why: "what was folded elsewhere is no state of it".into() };
     let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
     if groups.len() != found.len() || x.pattern.nnz() != found.len() {
         return Err(wrong());
@@ -142,7 +142,7 @@ fn of_states<T: Element, F: Fold<T>>(
         let mut all = gaps_state(op, count, gaps);
         op.merge(&mut all, &state_of(op, state).ok_or_else(wrong)?);
         let value = op.finish(&all, gaps.positions(count)).map_err(|fault| fault.of(group));
-        values.push(value.map_err(|refusal| refused_group(x.pattern, F::NAME, refusal, reduction, &groups))?);
+        values.push(value.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?);
     }
     Ok((pattern, values))
 }
@@ -160,7 +160,7 @@ pub(crate) fn ranked<T: Element, H: Holistic<T>>(
             Err(not_fed(op))
         }
         Some(States::Ranked(found)) => {
-            holistic_by(x, op, axes, |reduction, _, unseen| of_ranks(x, found, op, reduction, unseen))
+            holistic_by(x, op, axes, &|reduction, _, unseen| of_ranks(x, found, op, reduction, unseen))
         }
         _ => sparse::holistic(x, op, axes),
     }
@@ -174,7 +174,7 @@ fn of_ranks<T: Element, H: Holistic<T>>(
     reduction: &Reduction,
     unseen: H::Out,
 ) -> Result<(AnyPattern, Vec<H::Out>)> {
-    let wrong = || Error::Argument { operation: H::NAME, why: "what was found elsewhere is no key of it".into() };
+    let wrong = || Error::Argument { operation: op.name(), why: "what was found elsewhere is no key of it".into() };
     let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
     if groups.len() != found.len() || x.pattern.nnz() != found.len() {
         return Err(wrong());
@@ -183,7 +183,7 @@ fn of_ranks<T: Element, H: Holistic<T>>(
     for (group, (value, keys)) in values.iter_mut().zip(found).enumerate() {
         let middle = keys.iter().flatten().map(|&key| op.of_key(key).ok_or_else(wrong)).collect::<Result<Vec<T>>>()?;
         let found = op.of(&Group::of_slice(&middle), &mut scratch).map_err(|fault| fault.of(group));
-        *value = found.map_err(|refusal| refused_group(x.pattern, H::NAME, refusal, reduction, &groups))?;
+        *value = found.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?;
     }
     Ok((pattern, values))
 }
@@ -204,7 +204,7 @@ pub(super) fn holistic<T: Element, H: Holistic<T>>(
     let offsets = groups.offsets().ok_or_else(|| not_fed(op))?;
     let position = |entry: usize| position_in_group(x.pattern, reduction, entry);
     let found = reduce_fed(op, offsets, source, gaps, &position, blank);
-    let found = found.map_err(|refusal| refused_group(x.pattern, H::NAME, refusal, reduction, &groups))?;
+    let found = found.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?;
     Ok((pattern, found.ok_or_else(|| not_fed(op))?))
 }
 
@@ -219,6 +219,6 @@ fn holistic_poured<T: Element, H: Holistic<T>>(
     let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
     let found = op
         .of_poured(&|take| source.feed(0..usize::MAX, take), gaps)
-        .map_err(|fault| refused_group(x.pattern, H::NAME, fault.of(0), reduction, &groups))?;
+        .map_err(|fault| refused_group(x.pattern, op.name(), fault.of(0), reduction, &groups))?;
     Ok((pattern, vec![found.ok_or_else(|| not_fed(op))?]))
 }

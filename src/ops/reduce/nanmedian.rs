@@ -91,7 +91,9 @@ struct MedianAndPosition {
 }
 
 impl Op for MedianAndPosition {
-    const NAME: &'static str = "nanmedian_index";
+    fn name(&self) -> &'static str {
+        "nanmedian_index"
+    }
 }
 
 impl<T: Real> Holistic<T> for MedianAndPosition {
@@ -223,7 +225,7 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
     let Nanmedian { axes, even, .. } = options.into();
-    x.by_holistic(Asked::<false, true>(Rule::Middle(even)), &axes)
+    x.by_holistic(Asked { rule: Rule::Middle(even), skips_nan: true }, &axes)
 }
 
 /// [`nanmedian`], and where it stands: the position of the first element equal to the lower middle value.
@@ -381,5 +383,5 @@ pub fn nanmedian_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ) -> Result<X::Reduced<U::Elem>> {
     let Nanmedian { axes, even, rule, spread_nan } = options.into();
     let asked = Question { rule: Rule::Middle(even), skips_nan: true };
-    x.by_gradient(AskedShares::<false, true>(ShareRule { asked, rule, spread_nan }), upstream, &axes)
+    x.by_gradient(AskedShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
 }

@@ -93,7 +93,9 @@ struct Infinity;
 macro_rules! finish {
     ($($order:ident of $total:ident $(if $counts:expr)? => $value:expr, $quickly:expr;)*) => {$(
         impl Op for $order {
-            const NAME: &'static str = "norm";
+            fn name(&self) -> &'static str {
+                "norm"
+            }
         }
 
         impl<T: Float> Finish<T> for $order {
@@ -129,7 +131,9 @@ finish! {
 struct Shares(NormOrder);
 
 impl Op for Shares {
-    const NAME: &'static str = "norm_backward";
+    fn name(&self) -> &'static str {
+        "norm_backward"
+    }
 }
 
 /// All of a group in a total.

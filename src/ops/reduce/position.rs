@@ -16,18 +16,23 @@ const NOWHERE: u64 = u64::MAX;
 
 /// The descriptor of the positions of extremes.
 #[derive(Clone, Copy)]
-struct Position<const GREATEST: bool, const SKIPS_NAN: bool>;
-
-impl<const GREATEST: bool, const SKIPS_NAN: bool> Op for Position<GREATEST, SKIPS_NAN> {
-    const NAME: &'static str = match (GREATEST, SKIPS_NAN) {
-        (false, false) => "argmin",
-        (true, false) => "argmax",
-        (false, true) => "nanargmin",
-        (true, true) => "nanargmax",
-    };
+struct Position {
+    is_greatest: bool,
+    skips_nan: bool,
 }
 
-impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Holistic<T> for Position<GREATEST, SKIPS_NAN> {
+impl Op for Position {
+    fn name(&self) -> &'static str {
+        match (self.is_greatest, self.skips_nan) {
+            (false, false) => "argmin",
+            (true, false) => "argmax",
+            (false, true) => "nanargmin",
+            (true, true) => "nanargmax",
+        }
+    }
+}
+
+impl<T: Real> Holistic<T> for Position {
     type Out = u64;
     type Scratch = ();
 
@@ -37,7 +42,9 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Holistic<T> for Posit
 
     fn scratch(&self) {}
 
-    const HAS_ABREAST: bool = true;
+    fn has_abreast(&self) -> bool {
+        true
+    }
 
     #[inline(always)]
     fn of_abreast(
@@ -48,14 +55,17 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Holistic<T> for Posit
         position: &(dyn Fn(usize) -> u128 + Sync),
         blank: u64,
     ) -> Known<u64> {
-        let (found, are_known) = extremes_abreast::<GREATEST, T>(values, runs, gaps);
+        let (found, are_known) = match self.is_greatest {
+            true => extremes_abreast::<true, T>(values, runs, gaps),
+            false => extremes_abreast::<false, T>(values, runs, gaps),
+        };
         (from_fn(|run| if are_known[run] { position(found[run].1) as u64 } else { blank }), are_known)
     }
 
     fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<u64> {
-        match group.extreme_position::<GREATEST, SKIPS_NAN>() {
+        match group.extreme_position(self.is_greatest, self.skips_nan) {
             Some(position) => Ok(position),
-            None if SKIPS_NAN => Ok(NOWHERE),
+            None if self.skips_nan => Ok(NOWHERE),
             None => Err(Fault::Empty),
         }
     }
@@ -78,7 +88,7 @@ macro_rules! positions {
             /// It is the row-major number of the first element that is equal to the extreme among the positions of the
             /// reduced axes, stored or not; zeros of both signs are equal.
             #[doc(alias = $alias)]
-            fn $name<$bound>(x, axes: Axes) -> u64 = x.by_holistic(Position::<$greatest, $skips>, &axes);
+            fn $name<$bound>(x, axes: Axes) -> u64 = x.by_holistic(Position { is_greatest: $greatest, skips_nan: $skips }, &axes);
             /// The fill of the result is 0, the first position. Of [`x.stored()`](crate::Tensor::stored) the entries
             /// count alone, at the same positions, and the fill of the result is `u64::MAX`.
             =>

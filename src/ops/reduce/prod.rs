@@ -11,10 +11,14 @@ use crate::ops::operand::Operand;
 
 /// The descriptor of products.
 #[derive(Clone, Copy)]
-struct Prod<const SKIPS_NAN: bool>;
+struct Prod {
+    skips_nan: bool,
+}
 
-impl<const SKIPS_NAN: bool> Op for Prod<SKIPS_NAN> {
-    const NAME: &'static str = if SKIPS_NAN { "nanprod" } else { "prod" };
+impl Op for Prod {
+    fn name(&self) -> &'static str {
+        if self.skips_nan { "nanprod" } else { "prod" }
+    }
 }
 
 /// `factor` of each element, and 1 for a NaN that is left out.
@@ -31,7 +35,7 @@ fn gaps_of<T: Element, F>(group: &Group<'_, T>, factor: impl Fn(T) -> F) -> Outc
     Ok(Between { fill: fill.map(factor), count: group.gaps.count(group.stored.len()), extent })
 }
 
-impl<T: Ring, const SKIPS_NAN: bool> Holistic<T> for Prod<SKIPS_NAN> {
+impl<T: Ring> Holistic<T> for Prod {
     type Out = T::Sum;
     type Scratch = Product<T::Factor>;
 
@@ -48,7 +52,7 @@ impl<T: Ring, const SKIPS_NAN: bool> Holistic<T> for Prod<SKIPS_NAN> {
     }
 
     fn of(&self, group: &Group<'_, T>, scratch: &mut Self::Scratch) -> Outcome<T::Sum> {
-        let factor = counted(SKIPS_NAN, T::factor);
+        let factor = counted(self.skips_nan, T::factor);
         let entry = |within: usize| factor(group.stored[within]);
         let found = T::product_of(scratch.of(group.stored.len(), group.position, entry, gaps_of(group, factor)?));
         let found = found.ok_or(Fault::Overflow(T::Sum::DTYPE.name()))?;
@@ -59,19 +63,23 @@ impl<T: Ring, const SKIPS_NAN: bool> Holistic<T> for Prod<SKIPS_NAN> {
 
 /// The descriptor of the gradients.
 #[derive(Clone, Copy)]
-struct Shares<const SKIPS_NAN: bool>;
-
-impl<const SKIPS_NAN: bool> Op for Shares<SKIPS_NAN> {
-    const NAME: &'static str = if SKIPS_NAN { "nanprod_backward" } else { "prod_backward" };
+struct Shares {
+    skips_nan: bool,
 }
 
-impl<T: Real, G: Float, const SKIPS_NAN: bool> Apart<T, G> for Shares<SKIPS_NAN> {
+impl Op for Shares {
+    fn name(&self) -> &'static str {
+        if self.skips_nan { "nanprod_backward" } else { "prod_backward" }
+    }
+}
+
+impl<T: Real, G: Float> Apart<T, G> for Shares {
     fn give(&self, group: &Group<'_, T>, gradient: G, received: &mut [G]) -> Outcome<()> {
-        let factor = counted(SKIPS_NAN, |value: T| value.to_f64().factor());
+        let factor = counted(self.skips_nan, |value: T| value.to_f64().factor());
         let at = |within: usize| ((group.position)(within), factor(group.stored[within]));
         let give = |within: usize, others: G::Factor| {
             let share = G::product_of(others.times(gradient.factor())).unwrap_or(G::NAN);
-            received[within] = if SKIPS_NAN && group.stored[within].isnan() { G::ZERO } else { share };
+            received[within] = if self.skips_nan && group.stored[within].isnan() { G::ZERO } else { share };
         };
         Ok(others(group.stored.len(), at, gaps_of(group, factor)?, give)?)
     }
@@ -153,7 +161,7 @@ macro_rules! products {
             x: &X,
             axes: impl Into<Axes>,
         ) -> Result<X::Reduced<<X::Elem as Ring>::Sum>> {
-            x.by_holistic(Prod::<$skips>, &axes.into())
+            x.by_holistic(Prod { skips_nan: $skips }, &axes.into())
         }
 
         #[doc = concat!("The gradient of [`", stringify!($name), "`]: to each element the product of all others.")]
@@ -209,7 +217,7 @@ macro_rules! products {
             upstream: &U,
             axes: impl Into<Axes>,
         ) -> Result<X::Reduced<U::Elem>> {
-            x.by_apart(Shares::<$skips>, upstream, &axes.into())
+            x.by_apart(Shares { skips_nan: $skips }, upstream, &axes.into())
         }
     )*};
 }

@@ -78,18 +78,29 @@ impl From<&Quantile> for Quantile {
 
 /// The descriptor of medians and quantiles.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<const IS_QUANTILE: bool, const SKIPS_NAN: bool>(pub(super) Rule);
-
-impl<const IS_QUANTILE: bool, const SKIPS_NAN: bool> Op for Asked<IS_QUANTILE, SKIPS_NAN> {
-    const NAME: &'static str = match (IS_QUANTILE, SKIPS_NAN) {
-        (false, false) => "median",
-        (false, true) => "nanmedian",
-        (true, false) => "quantile",
-        (true, true) => "nanquantile",
-    };
+pub(super) struct Asked {
+    pub(super) rule: Rule,
+    pub(super) skips_nan: bool,
 }
 
-impl<T: Real, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Holistic<T> for Asked<IS_QUANTILE, SKIPS_NAN> {
+impl Op for Asked {
+    fn name(&self) -> &'static str {
+        match (self.rule, self.skips_nan) {
+            (Rule::Middle(_), false) => "median",
+            (Rule::Middle(_), true) => "nanmedian",
+            (Rule::At(..), false) => "quantile",
+            (Rule::At(..), true) => "nanquantile",
+        }
+    }
+}
+
+impl Asked {
+    fn question(self) -> Question {
+        Question { rule: self.rule, skips_nan: self.skips_nan }
+    }
+}
+
+impl<T: Real> Holistic<T> for Asked {
     type Out = T::Median;
     type Scratch = Sieve<T>;
 
@@ -102,7 +113,7 @@ impl<T: Real, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Holistic<T> for As
     }
 
     fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<T::Median> {
-        Question { rule: self.0, skips_nan: SKIPS_NAN }.value(group, sieve)
+        self.question().value(group, sieve)
     }
 
     fn of_one(&self, value: T, _: &mut Sieve<T>) -> Outcome<T::Median> {
@@ -110,12 +121,12 @@ impl<T: Real, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Holistic<T> for As
     }
 
     fn of_poured(&self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T::Median>> {
-        Question { rule: self.0, skips_nan: SKIPS_NAN }.poured(pass, gaps)
+        self.question().poured(pass, gaps)
     }
 
     fn middles(&self, gap: Option<T>) -> Option<Box<dyn Ordered>> {
-        let middles = Middles { rule: self.0, skips_nan: SKIPS_NAN, gap };
-        (!IS_QUANTILE).then(|| Box::new(middles) as Box<dyn Ordered>)
+        let middles = Middles { rule: self.rule, skips_nan: self.skips_nan, gap };
+        matches!(self.rule, Rule::Middle(_)).then(|| Box::new(middles) as Box<dyn Ordered>)
     }
 
     fn of_key(&self, key: u64) -> Option<T> {
@@ -125,18 +136,20 @@ impl<T: Real, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Holistic<T> for As
 
 /// The descriptor of their gradients.
 #[derive(Clone, Copy)]
-pub(super) struct AskedShares<const IS_QUANTILE: bool, const SKIPS_NAN: bool>(pub(super) ShareRule);
+pub(super) struct AskedShares(pub(super) ShareRule);
 
-impl<const IS_QUANTILE: bool, const SKIPS_NAN: bool> Op for AskedShares<IS_QUANTILE, SKIPS_NAN> {
-    const NAME: &'static str = match (IS_QUANTILE, SKIPS_NAN) {
-        (false, false) => "median_backward",
-        (false, true) => "nanmedian_backward",
-        (true, false) => "quantile_backward",
-        (true, true) => "nanquantile_backward",
-    };
+impl Op for AskedShares {
+    fn name(&self) -> &'static str {
+        match (self.0.asked.rule, self.0.asked.skips_nan) {
+            (Rule::Middle(_), false) => "median_backward",
+            (Rule::Middle(_), true) => "nanmedian_backward",
+            (Rule::At(..), false) => "quantile_backward",
+            (Rule::At(..), true) => "nanquantile_backward",
+        }
+    }
 }
 
-impl<T: Real, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Holistic<T> for AskedShares<IS_QUANTILE, SKIPS_NAN> {
+impl<T: Real> Holistic<T> for AskedShares {
     type Out = Shares<T>;
     type Scratch = Sieve<T>;
 
@@ -153,9 +166,7 @@ impl<T: Real, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Holistic<T> for As
     }
 }
 
-impl<T: Real, G: Float, const IS_QUANTILE: bool, const SKIPS_NAN: bool> Gradient<T, G>
-    for AskedShares<IS_QUANTILE, SKIPS_NAN>
-{
+impl<T: Real, G: Float> Gradient<T, G> for AskedShares {
     fn of_element(&self, value: T, found: &Shares<T>, within: usize, gradient: G) -> Option<G> {
         found.of(within, value, gradient)
     }
@@ -224,7 +235,7 @@ pub fn median<X: Operand<Elem: Real>>(
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
     let Nanmedian { axes, even, .. } = options.into();
-    x.by_holistic(Asked::<false, false>(Rule::Middle(even)), &axes)
+    x.by_holistic(Asked { rule: Rule::Middle(even), skips_nan: false }, &axes)
 }
 
 /// The gradient of [`median`]: that of [`nanmedian`](crate::nanmedian()), but 0 where a NaN made the median NaN.
@@ -276,15 +287,15 @@ pub fn median_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ) -> Result<X::Reduced<U::Elem>> {
     let Nanmedian { axes, even, rule, spread_nan } = options.into();
     let asked = Question { rule: Rule::Middle(even), skips_nan: false };
-    x.by_gradient(AskedShares::<false, false>(ShareRule { asked, rule, spread_nan }), upstream, &axes)
+    x.by_gradient(AskedShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
 }
 
 /// Refuses what is no part of the way.
-fn checked<O: Op>(_: O, q: f64) -> Result<f64> {
+fn checked<O: Op>(op: O, q: f64) -> Result<O> {
     if (0.0..=1.0).contains(&q) {
-        return Ok(q);
+        return Ok(op);
     }
-    Err(Error::Argument { operation: O::NAME, why: format!("q is {q:?}, not from 0 to 1") })
+    Err(Error::Argument { operation: op.name(), why: format!("q is {q:?}, not from 0 to 1") })
 }
 
 /// Each quantile and its gradient as functions with pages; what the pages have in common is said once, here.
@@ -360,8 +371,7 @@ macro_rules! quantiles {
             options: impl Into<Quantile>,
         ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
             let Quantile { axes, method, .. } = options.into();
-            let op = |q| Asked::<true, $skips>(Rule::At(q, method));
-            x.by_holistic(op(checked(op(q), q)?), &axes)
+            x.by_holistic(checked(Asked { rule: Rule::At(q, method), skips_nan: $skips }, q)?, &axes)
         }
 
         #[doc = concat!("The gradient of [`", stringify!($name), "`]: shared by the elements that it was made of.")]
@@ -423,11 +433,9 @@ macro_rules! quantiles {
             options: impl Into<Quantile>,
         ) -> Result<X::Reduced<U::Elem>> {
             let Quantile { axes, method, rule } = options.into();
-            let op = |q| {
-                let asked = Question { rule: Rule::At(q, method), skips_nan: $skips };
-                AskedShares::<true, $skips>(ShareRule { asked, rule, spread_nan: false })
-            };
-            x.by_gradient(op(checked(op(q), q)?), upstream, &axes)
+            let asked = Question { rule: Rule::At(q, method), skips_nan: $skips };
+            let op = checked(AskedShares(ShareRule { asked, rule, spread_nan: false }), q)?;
+            x.by_gradient(op, upstream, &axes)
         }
     )*};
 }

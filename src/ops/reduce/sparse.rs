@@ -59,7 +59,7 @@ impl<T: Element> Entries<'_, T> {
 
 /// A fold over some axes.
 pub(crate) fn fold<T: Element, F: Fold<T>>(x: &Entries<'_, T>, op: F, axes: &Axes) -> Result<Erased<F::Out>> {
-    fold_by(x, op, axes, |reduction, gaps| fold_stored(x, op, reduction, gaps))
+    fold_by(x, op, axes, &|reduction, gaps| fold_stored(x, op, reduction, gaps))
 }
 
 /// A fold over some axes, of which `stored` finds the cells that hold an entry, and the results there.
@@ -67,12 +67,12 @@ pub(super) fn fold_by<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
     op: F,
     axes: &Axes,
-    stored: impl FnOnce(&Reduction, &AllGaps<'_, T>) -> Result<(AnyPattern, Vec<F::Out>)>,
+    stored: &dyn Fn(&Reduction, &AllGaps<'_, T>) -> Result<(AnyPattern, Vec<F::Out>)>,
 ) -> Result<Erased<F::Out>> {
     let reduction = Reduction::new(x.pattern.shape(), axes)?;
     let (gaps, extents) = (x.gaps(&reduction), x.extents(&reduction)?);
     let of = |extent| fold_gaps(op, &Gaps { extent, ..gaps });
-    let fill = Fill::new(F::NAME, &reduction, x.most(), extents.as_deref(), &of)?;
+    let fill = Fill::new(op.name(), &reduction, x.most(), extents.as_deref(), &of)?;
     let (pattern, values) = stored(&reduction, &AllGaps { gaps, extents: extents.as_deref() })?;
     fill.complete(pattern, values, F::Out::ZERO)
 }
@@ -208,7 +208,7 @@ fn fold_stored<T: Element, F: Fold<T>>(
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
     if reduction.is_elementwise() {
         let values =
-            fold_singly(op, x.values).map_err(|refusal| refused_entry(x.pattern, F::NAME, refusal, reduction))?;
+            fold_singly(op, x.values).map_err(|refusal| refused_entry(x.pattern, op.name(), refusal, reduction))?;
         return Ok((x.pattern.clone(), values));
     }
     let kept;
@@ -227,7 +227,7 @@ fn fold_stored<T: Element, F: Fold<T>>(
     };
     let extents = each_extent(&pattern, reduction, gaps.extents)?;
     let values = fold_groups(op, &groups, x.values, &AllGaps { extents: extents.as_deref(), ..*gaps });
-    Ok((pattern, values.map_err(|refusal| refused_group(x.pattern, F::NAME, refusal, reduction, &groups))?))
+    Ok((pattern, values.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?))
 }
 
 /// The number of positions of each cell, from that of each label.
@@ -271,10 +271,10 @@ fn fold_faster<T: Element, F: Fold<T>>(
             let reduce = |first: usize, offsets: &[usize], results: &mut [F::Out]| {
                 op.lanes(offsets, x.values, gaps, results).map_err(|refusal| {
                     let refusal = Refused { group: first + refusal.group, ..refusal };
-                    refused_at(F::NAME, refusal, reduction, reduction.kept_lengths())
+                    refused_at(op.name(), refusal, reduction, reduction.kept_lengths())
                 })
             };
-            return of_lanes(x.pattern, offsets, reduction, reduce).map(Some);
+            return of_lanes(x.pattern, offsets, reduction, &reduce).map(Some);
         }
         Meeting::Coords(coords) if coords.is_empty() => return Ok(None),
         Meeting::Coords(coords) => slices(coords),
@@ -289,7 +289,7 @@ fn fold_faster<T: Element, F: Fold<T>>(
 
 /// A holistic reduction over some axes.
 pub(crate) fn holistic<T: Element, H: Holistic<T>>(x: &Entries<'_, T>, op: H, axes: &Axes) -> Result<Erased<H::Out>> {
-    holistic_by(x, op, axes, |reduction, gaps, unseen| match x.source {
+    holistic_by(x, op, axes, &|reduction, gaps, unseen| match x.source {
         Some(source) => fed::holistic(x, source, op, reduction, &gaps.gaps, unseen),
         None => holistic_stored(x, op, reduction, gaps, unseen),
     })
@@ -300,19 +300,19 @@ pub(super) fn holistic_by<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
     op: H,
     axes: &Axes,
-    stored: impl FnOnce(&Reduction, &AllGaps<'_, T>, H::Out) -> Result<(AnyPattern, Vec<H::Out>)>,
+    stored: &dyn Fn(&Reduction, &AllGaps<'_, T>, H::Out) -> Result<(AnyPattern, Vec<H::Out>)>,
 ) -> Result<Erased<H::Out>> {
     let reduction = Reduction::new(x.pattern.shape(), axes)?;
     if op.numbers_positions() {
-        check_countable(H::NAME, &reduction)?;
+        check_countable(op.name(), &reduction)?;
     }
     let (gaps, extents) = (x.gaps(&reduction), x.extents(&reduction)?);
-    let unseen = op.of_no_entry().map_err(|fault| refused(H::NAME, fault, &reduction, None))?;
+    let unseen = op.of_no_entry().map_err(|fault| refused(op.name(), fault, &reduction, None))?;
     let of = |extent| match gaps.fill {
         Some(_) => op.of(&Group { stored: &[], gaps: Gaps { extent, ..gaps }, position: &|_| 0 }, &mut op.scratch()),
         None => Ok(unseen),
     };
-    let fill = Fill::new(H::NAME, &reduction, x.most(), extents.as_deref(), &of)?;
+    let fill = Fill::new(op.name(), &reduction, x.most(), extents.as_deref(), &of)?;
     let (pattern, values) = stored(&reduction, &AllGaps { gaps, extents: extents.as_deref() }, unseen)?;
     fill.complete(pattern, values, unseen)
 }
@@ -332,7 +332,7 @@ fn holistic_stored<T: Element, H: Holistic<T>>(
         let values = threads::try_map_heavy(x.values.len(), x.values.len(), unseen, || op.scratch(), of_one);
         return Ok((
             x.pattern.clone(),
-            values.map_err(|refusal| refused_entry(x.pattern, H::NAME, refusal, reduction))?,
+            values.map_err(|refusal| refused_entry(x.pattern, op.name(), refusal, reduction))?,
         ));
     }
     let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
@@ -340,7 +340,7 @@ fn holistic_stored<T: Element, H: Holistic<T>>(
     let extents = each_extent(&pattern, reduction, gaps.extents)?;
     let gaps = AllGaps { extents: extents.as_deref(), ..*gaps };
     let values = reduce_groups(op, &groups, x.values, &gaps, &position, unseen);
-    Ok((pattern, values.map_err(|refusal| refused_group(x.pattern, H::NAME, refusal, reduction, &groups))?))
+    Ok((pattern, values.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?))
 }
 
 /// The gradient of a holistic reduction.
@@ -352,14 +352,14 @@ pub(crate) fn gradient<T: Element, U: Operand, H: Gradient<T, U::Elem>>(
 ) -> Result<Erased<U::Elem>> {
     let reduction = Reduction::new(x.pattern.shape(), axes)?;
     if op.numbers_positions() {
-        check_countable(H::NAME, &reduction)?;
+        check_countable(op.name(), &reduction)?;
     }
     check_upstream(upstream, &reduction.result_shape())?;
     let values = if reduction.is_elementwise() {
         share_singly(op, &mut next_of(x.values.iter().copied()), upstream.at_entries(x.pattern)?)
-            .map_err(|refusal| refused_entry(x.pattern, H::NAME, refusal, &reduction))?
+            .map_err(|refusal| refused_entry(x.pattern, op.name(), refusal, &reduction))?
     } else {
-        by_groups(x, H::NAME, upstream, &reduction, &|groups, gaps, gradients, position| {
+        by_groups(x, op.name(), upstream, &reduction, &|groups, gaps, gradients, position| {
             share_among_entries(op, groups, x.values, gaps, gradients, position)
         })?
     };
@@ -407,10 +407,10 @@ pub(crate) fn apart<T: Element, U: Operand, A: Apart<T, U::Elem>>(
                     Ok(())
                 }
             })
-            .map_err(|fault| refused(A::NAME, fault, &reduction, None))?;
+            .map_err(|fault| refused(op.name(), fault, &reduction, None))?;
         received
     } else {
-        by_groups(x, A::NAME, upstream, &reduction, &|groups, gaps, gradients, position| {
+        by_groups(x, op.name(), upstream, &reduction, &|groups, gaps, gradients, position| {
             give_apart(op, groups, x.values, gaps, gradients, position)
         })?
     };

@@ -13,7 +13,9 @@ use crate::ops::operand::Operand;
 struct Sum<const SKIPS_NAN: bool>;
 
 impl<const SKIPS_NAN: bool> Op for Sum<SKIPS_NAN> {
-    const NAME: &'static str = if SKIPS_NAN { "nansum" } else { "sum" };
+    fn name(&self) -> &'static str {
+        if SKIPS_NAN { "nansum" } else { "sum" }
+    }
 }
 
 impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Sum<SKIPS_NAN> {
@@ -37,7 +39,9 @@ impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Sum<SKIPS_NAN> {
 struct Mean<const SKIPS_NAN: bool>;
 
 impl<const SKIPS_NAN: bool> Op for Mean<SKIPS_NAN> {
-    const NAME: &'static str = if SKIPS_NAN { "nanmean" } else { "mean" };
+    fn name(&self) -> &'static str {
+        if SKIPS_NAN { "nanmean" } else { "mean" }
+    }
 }
 
 impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Mean<SKIPS_NAN> {
@@ -62,19 +66,24 @@ impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Mean<SKIPS_NAN> {
 
 /// The descriptor of the gradients: each element that counts receives that of its cell, or its share of it.
 #[derive(Clone, Copy)]
-struct Shares<const MEAN: bool, const SKIPS_NAN: bool>;
+struct Shares {
+    is_mean: bool,
+    skips_nan: bool,
+}
 
-impl<const MEAN: bool, const SKIPS_NAN: bool> Op for Shares<MEAN, SKIPS_NAN> {
-    const NAME: &'static str = match (MEAN, SKIPS_NAN) {
-        (false, false) => "sum_backward",
-        (false, true) => "nansum_backward",
-        (true, false) => "mean_backward",
-        (true, true) => "nanmean_backward",
-    };
+impl Op for Shares {
+    fn name(&self) -> &'static str {
+        match (self.is_mean, self.skips_nan) {
+            (false, false) => "sum_backward",
+            (false, true) => "nansum_backward",
+            (true, false) => "mean_backward",
+            (true, true) => "nanmean_backward",
+        }
+    }
 }
 
 /// Finds how many elements of a group count.
-impl<T: Element, const MEAN: bool, const SKIPS_NAN: bool> Holistic<T> for Shares<MEAN, SKIPS_NAN> {
+impl<T: Element> Holistic<T> for Shares {
     type Out = u128;
     type Scratch = ();
 
@@ -86,11 +95,11 @@ impl<T: Element, const MEAN: bool, const SKIPS_NAN: bool> Holistic<T> for Shares
 
     fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<u128> {
         let count = group.positions();
-        if !SKIPS_NAN {
-            return if MEAN && count == u128::MAX { Err(Fault::Uncountable) } else { Ok(count) };
+        if !self.skips_nan {
+            return if self.is_mean && count == u128::MAX { Err(Fault::Uncountable) } else { Ok(count) };
         }
         let are_gaps_nan = group.gaps.fill.is_some_and(T::isnan);
-        if MEAN && count == u128::MAX && !are_gaps_nan {
+        if self.is_mean && count == u128::MAX && !are_gaps_nan {
             return Err(Fault::Uncountable);
         }
         let gaps = if are_gaps_nan { group.gaps.count(group.stored.len()) } else { 0 };
@@ -98,11 +107,11 @@ impl<T: Element, const MEAN: bool, const SKIPS_NAN: bool> Holistic<T> for Shares
     }
 }
 
-impl<T: Element, G: Float, const MEAN: bool, const SKIPS_NAN: bool> Gradient<T, G> for Shares<MEAN, SKIPS_NAN> {
+impl<T: Element, G: Float> Gradient<T, G> for Shares {
     fn of_element(&self, value: T, &count: &u128, _: usize, gradient: G) -> Option<G> {
-        Some(match SKIPS_NAN && value.isnan() {
+        Some(match self.skips_nan && value.isnan() {
             true => G::ZERO,
-            false if MEAN => gradient.over(count),
+            false if self.is_mean => gradient.over(count),
             false => gradient,
         })
     }
@@ -272,7 +281,7 @@ gives_back! {
     /// The gradient of [`nansum`]: every entry that is not NaN receives the gradient of its cell, a NaN 0.
     ///
     /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> where *x*<sub>k,r</sub> ≠ NaN, else 0
-    fn nansum_backward<Float> of nansum(x, upstream, axes: Axes) = x.by_gradient(Shares::<false, true>, upstream,
+    fn nansum_backward<Float> of nansum(x, upstream, axes: Axes) = x.by_gradient(Shares { is_mean: false, skips_nan: true }, upstream,
         &axes);
     /// A NaN gradient gives NaN; an element that was left out receives 0.
     =>
@@ -294,7 +303,7 @@ gives_back! {
     /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *n*, rounded once
     ///
     /// Of [`x.stored()`](crate::Tensor::stored) *n* is the number of entries of the group.
-    fn mean_backward<Real> of mean(x, upstream, axes: Axes) = x.by_gradient(Shares::<true, false>, upstream, &axes);
+    fn mean_backward<Real> of mean(x, upstream, axes: Axes) = x.by_gradient(Shares { is_mean: true, skips_nan: false }, upstream, &axes);
     /// A NaN gradient gives NaN; an element that was left out receives 0.
     =>
     /// ```
@@ -315,7 +324,7 @@ gives_back! {
     ///
     /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *m* where *x*<sub>k,r</sub> ≠ NaN, rounded once, else 0; *m* elements of
     /// the group are not NaN.
-    fn nanmean_backward<Float> of nanmean(x, upstream, axes: Axes) = x.by_gradient(Shares::<true, true>, upstream,
+    fn nanmean_backward<Float> of nanmean(x, upstream, axes: Axes) = x.by_gradient(Shares { is_mean: true, skips_nan: true }, upstream,
         &axes);
     /// A NaN gradient gives NaN; an element that was left out receives 0.
     =>

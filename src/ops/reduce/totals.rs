@@ -45,7 +45,9 @@ pub(super) trait Finish<T: Ring>: Op + 'static {
 pub(super) struct Totals<F>(pub(super) F);
 
 impl<F: Op> Op for Totals<F> {
-    const NAME: &'static str = F::NAME;
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
 }
 
 /// The total so far.
@@ -168,7 +170,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
         let quickly = |pair, size| F::finish_quickly(F::Total::cell_of(pair), gaps.positions(size));
         in_wide_vectors(
             #[inline(always)]
-            || short_lanes::sums_of_lanes(offsets, values, results, Self::float::<T>, quickly, slowly),
+            || short_lanes::sums_of_lanes(offsets, values, results, F::Total::float_or_nan, quickly, slowly),
         )
     }
 
@@ -198,12 +200,12 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
             // How many entries a cell has makes no difference there.
             let finish =
                 |number, pairs: sliced::Sum, others: &[_]| finish(number, pairs.map(F::Total::cell_of), 1, others);
-            if let Some(found) = sliced::scatter(kept, values, Self::float::<T>, finish)? {
+            if let Some(found) = sliced::scatter(kept, values, F::Total::float_or_nan, &finish)? {
                 return Ok(Some(found));
             }
         }
         let finish = |number, cell, count| finish(number, [cell, start], count, &[]);
-        scatter(kept, values, Cell { start, add: F::Total::add_to, join: F::Total::join }, finish)
+        scatter(kept, values, Cell { start, add: F::Total::add_to, join: F::Total::join }, &finish)
     }
 }
 
@@ -215,14 +217,6 @@ impl<F> Totals<F> {
         F: Finish<T>,
     {
         F::Total::float(T::ZERO).is_some() && F::finish_quickly(Small::<F, T>::default(), 1).is_some()
-    }
-
-    #[inline(always)]
-    fn float<T: Ring>(value: T) -> f64
-    where
-        F: Finish<T>,
-    {
-        F::Total::float(value).unwrap_or(f64::NAN)
     }
 }
 

@@ -101,15 +101,15 @@ const BLOCK: usize = 32;
 
 /// The exact sum of values, and how many they are.
 #[inline(always)]
-fn sum_of<T: Ring, const SKIPS_NAN: bool>(values: &[T]) -> (T::Total, u128) {
-    let count = match SKIPS_NAN {
+fn sum_of<T: Ring>(values: &[T], skips_nan: bool) -> (T::Total, u128) {
+    let count = match skips_nan {
         true => values.iter().filter(|value| !value.isnan()).count(),
         false => values.len(),
     };
     let total = shared_total::<T, T, T::Total>(
         values,
         #[inline(always)]
-        move |total, values| match SKIPS_NAN {
+        move |total, values| match skips_nan {
             true => values.iter().filter(|value| !value.isnan()).for_each(|&value| total.add(value)),
             false => total.add_slice(values),
         },
@@ -125,7 +125,7 @@ fn square<T: Ring>(value: T, part: usize, mean: f64) -> f64 {
 
 /// The exact sum of the squares of values.
 #[inline(always)]
-fn squares_of<T: Ring, const SKIPS_NAN: bool>(values: &[T], part: usize, mean: f64) -> <f64 as Ring>::Total {
+fn squares_of<T: Ring>(values: &[T], skips_nan: bool, part: usize, mean: f64) -> <f64 as Ring>::Total {
     shared_total::<T, f64, <f64 as Ring>::Total>(
         values,
         // What it holds would be read again for each value if it stayed where it is.
@@ -134,7 +134,7 @@ fn squares_of<T: Ring, const SKIPS_NAN: bool>(values: &[T], part: usize, mean: f
             for values in values.chunks(BLOCK) {
                 let mut made = [0.0; BLOCK];
                 for (made, &value) in made.iter_mut().zip(values) {
-                    *made = if SKIPS_NAN && value.isnan() { 0.0 } else { square(value, part, mean) };
+                    *made = if skips_nan && value.isnan() { 0.0 } else { square(value, part, mean) };
                 }
                 Accumulator::<f64>::add_slice(squares, &made[..values.len()]);
             }
@@ -143,29 +143,29 @@ fn squares_of<T: Ring, const SKIPS_NAN: bool>(values: &[T], part: usize, mean: f
 }
 
 impl<M: Float> Spread<M> {
-    fn of<T: Ring, const SKIPS_NAN: bool>(group: &Group<'_, T>, ddof: u64) -> Outcome<Self> {
-        let gaps = counted::<T, SKIPS_NAN>(&group.gaps, group.stored.len())?;
-        let squares = |part, mean| Some(squares_of::<T, SKIPS_NAN>(group.stored, part, mean));
-        let spread = Spread::of_sums(sum_of::<T, SKIPS_NAN>(group.stored), gaps, ddof, squares);
+    fn of<T: Ring>(group: &Group<'_, T>, skips_nan: bool, ddof: u64) -> Outcome<Self> {
+        let gaps = counted(&group.gaps, skips_nan, group.stored.len())?;
+        let squares = |part, mean| Some(squares_of(group.stored, skips_nan, part, mean));
+        let spread = Spread::of_sums(sum_of(group.stored, skips_nan), gaps, ddof, squares);
         Ok(spread.expect("all values are there"))
     }
 
     /// That of values which come anew for each pass; none where one is missing.
-    fn poured<T: Ring, const SKIPS_NAN: bool>(pass: &Pass<'_, T>, gaps: &Gaps<T>, ddof: u64) -> Outcome<Option<Self>> {
+    fn poured<T: Ring>(pass: &Pass<'_, T>, gaps: &Gaps<T>, skips_nan: bool, ddof: u64) -> Outcome<Option<Self>> {
         let (mut total, mut count, mut stored) = (T::Total::default(), 0, 0);
         let is_fed = pass(&mut |values| {
-            let (more, numbers) = sum_of::<T, SKIPS_NAN>(values);
+            let (more, numbers) = sum_of(values, skips_nan);
             total.merge(&more);
             (count, stored) = (count + numbers, stored + values.len());
         });
         if !is_fed {
             return Ok(None);
         }
-        let gaps = counted::<T, SKIPS_NAN>(gaps, stored)?;
+        let gaps = counted(gaps, skips_nan, stored)?;
         Ok(Spread::of_sums((total, count), gaps, ddof, |part, mean| {
             let mut squares = <f64 as Ring>::Total::default();
             let mut add = |values: &[T]| {
-                Accumulator::<f64>::merge(&mut squares, &squares_of::<T, SKIPS_NAN>(values, part, mean));
+                Accumulator::<f64>::merge(&mut squares, &squares_of(values, skips_nan, part, mean));
             };
             pass(&mut add).then_some(squares)
         }))
@@ -195,8 +195,8 @@ impl<M: Float> Spread<M> {
 }
 
 /// The gaps beside so many entries which count.
-fn counted<T: Ring, const SKIPS_NAN: bool>(gaps: &Gaps<T>, stored: usize) -> Outcome<Option<(T, u128)>> {
-    let fill = gaps.fill.filter(|fill| !(SKIPS_NAN && fill.isnan()));
+fn counted<T: Ring>(gaps: &Gaps<T>, skips_nan: bool, stored: usize) -> Outcome<Option<(T, u128)>> {
+    let fill = gaps.fill.filter(|fill| !(skips_nan && fill.isnan()));
     let counted = fill.map(|fill| (fill, gaps.count(stored)));
     match counted.is_some_and(|(_, count)| count > 0) && gaps.extent == u128::MAX {
         true => Err(Fault::Uncountable),
@@ -206,20 +206,24 @@ fn counted<T: Ring, const SKIPS_NAN: bool>(gaps: &Gaps<T>, stored: usize) -> Out
 
 /// The descriptor of variances, or of their roots.
 #[derive(Clone, Copy)]
-struct Variance<const ROOT: bool, const SKIPS_NAN: bool> {
+struct Variance {
+    is_root: bool,
+    skips_nan: bool,
     ddof: u64,
 }
 
-impl<const ROOT: bool, const SKIPS_NAN: bool> Op for Variance<ROOT, SKIPS_NAN> {
-    const NAME: &'static str = match (ROOT, SKIPS_NAN) {
-        (false, false) => "var",
-        (true, false) => "std",
-        (false, true) => "nanvar",
-        (true, true) => "nanstd",
-    };
+impl Op for Variance {
+    fn name(&self) -> &'static str {
+        match (self.is_root, self.skips_nan) {
+            (false, false) => "var",
+            (true, false) => "std",
+            (false, true) => "nanvar",
+            (true, true) => "nanstd",
+        }
+    }
 }
 
-impl<T: Ring, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Variance<ROOT, SKIPS_NAN> {
+impl<T: Ring> Holistic<T> for Variance {
     type Out = T::Deviation;
     type Scratch = ();
 
@@ -229,7 +233,9 @@ impl<T: Ring, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Variance<
 
     fn scratch(&self) {}
 
-    const HAS_ABREAST: bool = !SKIPS_NAN;
+    fn has_abreast(&self) -> bool {
+        !self.skips_nan
+    }
 
     #[inline(always)]
     fn of_abreast(
@@ -243,23 +249,23 @@ impl<T: Ring, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Variance<
         if gaps.fill.is_some_and(T::is_truthy) {
             return ([blank; ABREAST], [false; ABREAST]);
         }
-        T::quick_spreads_of(values, runs, runs.sizes.map(|size| gaps.positions(size)), self.ddof, ROOT)
+        T::quick_spreads_of(values, runs, runs.sizes.map(|size| gaps.positions(size)), self.ddof, self.is_root)
     }
 
     fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<T::Deviation> {
-        Ok(match ROOT {
-            true => T::Deviation::from_f64(Spread::<f64>::of::<T, SKIPS_NAN>(group, self.ddof)?.variance.sqrt()),
-            false => Spread::of::<T, SKIPS_NAN>(group, self.ddof)?.variance,
+        Ok(match self.is_root {
+            true => T::Deviation::from_f64(Spread::<f64>::of(group, self.skips_nan, self.ddof)?.variance.sqrt()),
+            false => Spread::of(group, self.skips_nan, self.ddof)?.variance,
         })
     }
 
     fn of_poured(&self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T::Deviation>> {
-        Ok(match ROOT {
+        Ok(match self.is_root {
             true => {
-                let spread = Spread::<f64>::poured::<T, SKIPS_NAN>(pass, gaps, self.ddof)?;
+                let spread = Spread::<f64>::poured(pass, gaps, self.skips_nan, self.ddof)?;
                 spread.map(|spread| T::Deviation::from_f64(spread.variance.sqrt()))
             }
-            false => Spread::poured::<T, SKIPS_NAN>(pass, gaps, self.ddof)?.map(|spread| spread.variance),
+            false => Spread::poured(pass, gaps, self.skips_nan, self.ddof)?.map(|spread| spread.variance),
         })
     }
 }
@@ -274,20 +280,24 @@ struct Found {
 
 /// The descriptor of the gradients.
 #[derive(Clone, Copy)]
-struct Shares<const ROOT: bool, const SKIPS_NAN: bool> {
+struct Shares {
+    is_root: bool,
+    skips_nan: bool,
     ddof: u64,
 }
 
-impl<const ROOT: bool, const SKIPS_NAN: bool> Op for Shares<ROOT, SKIPS_NAN> {
-    const NAME: &'static str = match (ROOT, SKIPS_NAN) {
-        (false, false) => "var_backward",
-        (true, false) => "std_backward",
-        (false, true) => "nanvar_backward",
-        (true, true) => "nanstd_backward",
-    };
+impl Op for Shares {
+    fn name(&self) -> &'static str {
+        match (self.is_root, self.skips_nan) {
+            (false, false) => "var_backward",
+            (true, false) => "std_backward",
+            (false, true) => "nanvar_backward",
+            (true, true) => "nanstd_backward",
+        }
+    }
 }
 
-impl<T: Real, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Shares<ROOT, SKIPS_NAN> {
+impl<T: Real> Holistic<T> for Shares {
     type Out = Found;
     type Scratch = ();
 
@@ -298,16 +308,16 @@ impl<T: Real, const ROOT: bool, const SKIPS_NAN: bool> Holistic<T> for Shares<RO
     fn scratch(&self) {}
 
     fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<Found> {
-        let spread = Spread::<f64>::of::<T, SKIPS_NAN>(group, self.ddof)?;
+        let spread = Spread::<f64>::of(group, self.skips_nan, self.ddof)?;
         let divisor = if spread.divisor == 0 { f64::NAN } else { spread.divisor as f64 };
-        let twice_root = if ROOT { 2.0 * spread.variance.sqrt() } else { 1.0 };
+        let twice_root = if self.is_root { 2.0 * spread.variance.sqrt() } else { 1.0 };
         Ok(Found { mean: spread.mean[0], divisor, twice_root })
     }
 }
 
-impl<T: Real, G: Float, const ROOT: bool, const SKIPS_NAN: bool> Gradient<T, G> for Shares<ROOT, SKIPS_NAN> {
+impl<T: Real, G: Float> Gradient<T, G> for Shares {
     fn of_element(&self, value: T, found: &Found, _: usize, gradient: G) -> Option<G> {
-        if SKIPS_NAN && value.isnan() {
+        if self.skips_nan && value.isnan() {
             return None;
         }
         let given = 2.0 * (value.to_f64() - found.mean) * gradient.to_f64() / found.divisor;
@@ -334,7 +344,7 @@ macro_rules! spreads {
             /// So neither order nor format nor threads change a bit.
             #[doc(alias = $alias)]
             fn $name<$bound>(x, options: Var) -> <X::Elem as Ring>::Deviation =
-                x.by_holistic(Variance::<$root, $skips> { ddof: options.ddof }, &options.axes);
+                x.by_holistic(Variance { is_root: $root, skips_nan: $skips, ddof: options.ddof }, &options.axes);
             /// The fill of the result is 0 where the fill of `x` is finite, and NaN where a group has no more than
             /// `ddof` positions. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the
             /// result is NaN.
@@ -369,7 +379,7 @@ macro_rules! spreads {
             ///
             #[doc = $derivative]
             fn $backward<$backward_bound> of $name(x, upstream, options: Var) =
-                x.by_gradient(Shares::<$root, $skips> { ddof: options.ddof }, upstream, &options.axes);
+                x.by_gradient(Shares { is_root: $root, skips_nan: $skips, ddof: options.ddof }, upstream, &options.axes);
             /// Where the forward result is NaN the gradient is NaN; an element that was left out receives 0.
             =>
             /// ```

@@ -56,7 +56,9 @@ impl From<(f64, f64)> for Tolerance {
 struct Apart(Tolerance);
 
 impl Op for Apart {
-    const NAME: &'static str = "allclose";
+    fn name(&self) -> &'static str {
+        "allclose"
+    }
 }
 
 /// The real and the imaginary part.

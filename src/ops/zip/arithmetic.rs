@@ -21,7 +21,10 @@ fn moved<T>(entry: Lone<T, T>) -> T {
 
 impl<T: Element> Zip<T, T> for Add {
     type Out = T;
-    const UNITES: bool = true;
+
+    fn unites(&self) -> bool {
+        true
+    }
 
     #[inline(always)]
     fn apply(&self, a: T, b: T) -> Outcome<T> {
@@ -43,7 +46,10 @@ impl<T: Element> Zip<T, T> for Add {
 
 impl<T: Numeric> Zip<T, T> for Sub {
     type Out = T;
-    const UNITES: bool = true;
+
+    fn unites(&self) -> bool {
+        true
+    }
 
     #[inline(always)]
     fn apply(&self, a: T, b: T) -> Outcome<T> {
@@ -164,7 +170,10 @@ macro_rules! extremes {
     ($($op:ident $function:ident $beyond:literal),*) => {$(
         impl<T: Real> Zip<T, T> for $op {
             type Out = T;
-            const UNITES: bool = true;
+
+    fn unites(&self) -> bool {
+        true
+    }
 
             #[inline(always)]
             fn apply(&self, a: T, b: T) -> Outcome<T> {

@@ -58,7 +58,10 @@ macro_rules! of_bits {
 
         $(impl<T: Bits> Zip<T, T> for $op {
             type Out = T;
-            const UNITES: bool = $unites;
+
+            fn unites(&self) -> bool {
+                $unites
+            }
 
             #[inline(always)]
             fn apply(&self, a: T, b: T) -> Outcome<T> {

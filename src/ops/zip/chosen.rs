@@ -10,7 +10,7 @@ use crate::kernels::zip::{Alone, Lone, Zip};
 
 /// An operation by its functions; its name is the caller's to tell.
 #[derive(Clone, Copy)]
-pub(crate) struct Chosen<T, U, const UNITES: bool> {
+pub(crate) struct Chosen<T, U> {
     apply: fn(T, T) -> Outcome<U>,
     left: fn(T, Option<T>) -> Alone,
     right: fn(Option<T>, T) -> Alone,
@@ -18,22 +18,28 @@ pub(crate) struct Chosen<T, U, const UNITES: bool> {
     /// A fill that makes the same of all in the type that the elements came in, which may be narrower than `T`.
     same_of_all: Option<T>,
     is_swapped: bool,
+    unites: bool,
 }
 
-impl<T: Element, U: Element, const UNITES: bool> Chosen<T, U, UNITES> {
+impl<T: Element, U: Element> Chosen<T, U> {
     /// The operation with that fill, and with its operands in the other order.
     pub(crate) fn with(self, same_of_all: Option<T>, is_swapped: bool) -> Self {
         Chosen { same_of_all, is_swapped, ..self }
     }
 }
 
-impl<T: Element, U: Element, const UNITES: bool> Op for Chosen<T, U, UNITES> {
-    const NAME: &'static str = "";
+impl<T: Element, U: Element> Op for Chosen<T, U> {
+    fn name(&self) -> &'static str {
+        ""
+    }
 }
 
-impl<T: Element, U: Element, const UNITES: bool> Zip<T, T> for Chosen<T, U, UNITES> {
+impl<T: Element, U: Element> Zip<T, T> for Chosen<T, U> {
     type Out = U;
-    const UNITES: bool = UNITES;
+
+    fn unites(&self) -> bool {
+        self.unites
+    }
 
     fn apply(&self, a: T, b: T) -> Outcome<U> {
         if self.is_swapped { (self.apply)(b, a) } else { (self.apply)(a, b) }
@@ -54,12 +60,10 @@ impl<T: Element, U: Element, const UNITES: bool> Zip<T, T> for Chosen<T, U, UNIT
 
 /// An operation, by what the drivers must know of it when they are compiled.
 pub(crate) enum AnyZip<T> {
-    /// Stored entries of one side alone are results too.
-    Unites(Chosen<T, T, true>),
-    /// They are not.
-    Meets(Chosen<T, T, false>),
+    /// The results have the type of the operands.
+    Computes(Chosen<T, T>),
     /// A comparison.
-    Asks(Chosen<T, bool, false>),
+    Compares(Chosen<T, bool>),
 }
 
 /// The types that operations chosen at run time are compiled for.
@@ -72,7 +76,7 @@ macro_rules! chooses {
     ($($type:ty: $($op:ident $kind:ident),*;)*) => {$(
         impl Chooses for $type {
             fn zip_of(name: &str) -> Option<AnyZip<Self>> {
-                $(if name == <$op as Op>::NAME {
+                $(if name == $op.name() {
                     return Some(AnyZip::$kind(Chosen {
                         apply: |a: $type, b| $op.apply(a, b),
                         left: |fill: $type, other| $op.of_left_fill(fill, other),
@@ -80,6 +84,7 @@ macro_rules! chooses {
                         alone: |entry: Lone<$type, $type>| $op.alone(entry),
                         same_of_all: None,
                         is_swapped: false,
+                        unites: Zip::<$type, $type>::unites(&$op),
                     }));
                 })*
                 None
@@ -89,19 +94,19 @@ macro_rules! chooses {
 }
 
 chooses! {
-    bool: Add Unites, Mul Meets, MulNonzero Meets, Minimum Unites, Maximum Unites, BitAnd Meets, BitOr Unites,
-        BitXor Unites, Equal Asks, NotEqual Asks, Less Asks, LessEqual Asks, Greater Asks, GreaterEqual Asks;
-    i64: Add Unites, Sub Unites, Mul Meets, MulNonzero Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets,
-        Minimum Unites, Maximum Unites, BitAnd Meets, BitOr Unites, BitXor Unites, Equal Asks, NotEqual Asks, Less Asks,
-        LessEqual Asks, Greater Asks, GreaterEqual Asks;
-    u64: Add Unites, Sub Unites, Mul Meets, MulNonzero Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets,
-        Minimum Unites, Maximum Unites, BitAnd Meets, BitOr Unites, BitXor Unites, Equal Asks, NotEqual Asks, Less Asks,
-        LessEqual Asks, Greater Asks, GreaterEqual Asks;
-    f64: Add Unites, Sub Unites, Mul Meets, MulNonzero Meets, Div Meets, Rem Meets, RemEuclid Meets, Pow Meets,
-        Minimum Unites, Maximum Unites, Equal Asks, NotEqual Asks, Less Asks, LessEqual Asks, Greater Asks,
-        GreaterEqual Asks;
-    num_complex::Complex<f32>: Add Unites, Sub Unites, Mul Meets, MulNonzero Meets, Div Meets, Equal Asks,
-        NotEqual Asks;
-    num_complex::Complex<f64>: Add Unites, Sub Unites, Mul Meets, MulNonzero Meets, Div Meets, Equal Asks,
-        NotEqual Asks;
+    bool: Add Computes, Mul Computes, MulNonzero Computes, Minimum Computes, Maximum Computes, BitAnd Computes, BitOr Computes,
+        BitXor Computes, Equal Compares, NotEqual Compares, Less Compares, LessEqual Compares, Greater Compares, GreaterEqual Compares;
+    i64: Add Computes, Sub Computes, Mul Computes, MulNonzero Computes, Div Computes, Rem Computes, RemEuclid Computes, Pow Computes,
+        Minimum Computes, Maximum Computes, BitAnd Computes, BitOr Computes, BitXor Computes, Equal Compares, NotEqual Compares, Less Compares,
+        LessEqual Compares, Greater Compares, GreaterEqual Compares;
+    u64: Add Computes, Sub Computes, Mul Computes, MulNonzero Computes, Div Computes, Rem Computes, RemEuclid Computes, Pow Computes,
+        Minimum Computes, Maximum Computes, BitAnd Computes, BitOr Computes, BitXor Computes, Equal Compares, NotEqual Compares, Less Compares,
+        LessEqual Compares, Greater Compares, GreaterEqual Compares;
+    f64: Add Computes, Sub Computes, Mul Computes, MulNonzero Computes, Div Computes, Rem Computes, RemEuclid Computes, Pow Computes,
+        Minimum Computes, Maximum Computes, Equal Compares, NotEqual Compares, Less Compares, LessEqual Compares, Greater Compares,
+        GreaterEqual Compares;
+    num_complex::Complex<f32>: Add Computes, Sub Computes, Mul Computes, MulNonzero Computes, Div Computes, Equal Compares,
+        NotEqual Compares;
+    num_complex::Complex<f64>: Add Computes, Sub Computes, Mul Computes, MulNonzero Computes, Div Computes, Equal Compares,
+        NotEqual Compares;
 }

@@ -25,7 +25,7 @@ pub(in crate::ops) fn pair<A: Element, B: Element, Z: Zip<A, B>>(
     let columns_first = is_columns_first(&x) && is_columns_first(&y) && !(x.is_standard_layout());
     let (x, y) = if columns_first { (x.reversed_axes(), y.reversed_axes()) } else { (x, y) };
     let values = zip_sides(op, &side(&x)?, &side(&y)?, x.len())
-        .map_err(|failed: Failed| refused(op, failed.fault, Some(place(&shape, failed.at, columns_first))))?;
+        .map_err(|failed: Failed| refused(op.name(), failed.fault, Some(place(&shape, failed.at, columns_first))))?;
     let array = ArrayD::from_shape_vec(IxDyn(&shape).set_f(columns_first), values);
     Ok(array.expect("one result for each position"))
 }

@@ -46,7 +46,7 @@ use ndarray::{Array, ArrayBase, ArrayD, Data, Dimension, arr0};
 use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape};
 use crate::element::{Element, Number};
-use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::op::{Fault, Outcome};
 use crate::kernels::zip::{Swapped, Zip};
 use crate::ops::operand::Operand;
 #[cfg(feature = "dynamic")]
@@ -149,7 +149,7 @@ partners! {
 
 #[cfg(feature = "dynamic")]
 partners! {
-    ['s, A: Element, B: Element] RunTimeOperand<'s, A>, &RunTimeOperand<'_, B>: B => RunTimeOperand<'static, U>,
+    ['s, T: Element] RunTimeOperand<'s, T>, &RunTimeOperand<'_, T>: T => RunTimeOperand<'static, U>,
         |x, y, op| run_time::pair(x, y, op);
     ['s, T: Element] RunTimeOperand<'s, T>, T: T => RunTimeOperand<'static, U>,
         |x, y, op| run_time::with_number(x, y, op);
@@ -178,11 +178,11 @@ fn has_other_lengths(lengths: &[usize], shape: &[usize]) -> bool {
 }
 
 /// The error of an operation that has no result at some coordinates, or none for the fill.
-fn refused<O: Op>(_: O, fault: Fault, coords: Option<Vec<usize>>) -> Error {
+fn refused(operation: &'static str, fault: Fault, coords: Option<Vec<usize>>) -> Error {
     match fault {
-        Fault::Overflow(dtype) => Error::Overflow { operation: O::NAME, coords, dtype },
-        Fault::DivisionByZero => Error::DivisionByZero { operation: O::NAME, coords },
-        Fault::Uncountable | Fault::Empty => Error::Uncountable { operation: O::NAME },
+        Fault::Overflow(dtype) => Error::Overflow { operation, coords, dtype },
+        Fault::DivisionByZero => Error::DivisionByZero { operation, coords },
+        Fault::Uncountable | Fault::Empty => Error::Uncountable { operation },
         Fault::Memory(refused) => refused.into(),
     }
 }

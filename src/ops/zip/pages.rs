@@ -28,7 +28,9 @@ macro_rules! zips {
         pub(super) struct $op;
 
         impl Op for $op {
-            const NAME: &'static str = stringify!($name);
+            fn name(&self) -> &'static str {
+                stringify!($name)
+            }
         }
 
         $(#[$sentence])*

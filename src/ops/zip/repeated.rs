@@ -300,13 +300,13 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
                 let lists = Filled { left: (x.values(), x.fill()), right: (y.values(), y.fill()) };
                 let (pattern, values) = self.united(|numbers, results| zip_numbers(op, &lists, numbers, results))?;
                 let fill = fill_of(op, fill, &pattern)?;
-                let values = values.map_err(|failed| at_entry(op, failed, &pattern))?;
+                let values = values.map_err(|failed| at_entry(op.name(), failed, &pattern))?;
                 return Ok(Tensor::from_valid(pattern, values, fill));
             }
             keep => self.patterns.plan(keep, size_of::<Z::Out>())?,
         };
         let fill = fill_of(op, fill, &plan.pattern)?;
-        let values = self.values(op, &plan)?.map_err(|failed| at_entry(op, failed, &plan.pattern))?;
+        let values = self.values(op, &plan)?.map_err(|failed| at_entry(op.name(), failed, &plan.pattern))?;
         Ok(Tensor::from_valid(plan.pattern, values, fill))
     }
 
@@ -355,8 +355,8 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
             (Some((coords, entry)), None) => (coords, x.values()[entry], y.fill()),
         };
         Err(match op.apply(a, b) {
-            Err(fault) => refused(op, fault, Some(coords)),
-            Ok(_) => Error::NonFinite { operation: Z::NAME, left: text(a), right: text(b), coords },
+            Err(fault) => refused(op.name(), fault, Some(coords)),
+            Ok(_) => Error::NonFinite { operation: op.name(), left: text(a), right: text(b), coords },
         })
     }
 
@@ -413,13 +413,13 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
         if self.patterns.shape.wide_size() == 0 {
             return Ok(Tensor::from_valid(self.patterns.nowhere()?, Vec::new(), fill));
         }
-        let plan = match (Z::UNITES, self.patterns.is_left_repeated(), self.patterns.is_right_repeated()) {
+        let plan = match (op.unites(), self.patterns.is_left_repeated(), self.patterns.is_right_repeated()) {
             (false, ..) => self.patterns.intersection(size_of::<Z::Out>())?,
             (true, true, true) => {
                 let lists = (self.x.values(), self.y.values());
                 let (pattern, values) =
                     self.united(|numbers, results| zip_numbers_united(op, lists, numbers, results))?;
-                let values = values.map_err(|failed| at_entry(op, failed, &pattern))?;
+                let values = values.map_err(|failed| at_entry(op.name(), failed, &pattern))?;
                 return Ok(Tensor::from_valid(pattern, values, fill));
             }
             (true, false, _) if !is_full(self.y.pattern()) => return self.moved(LEFT, op, fill),
@@ -427,7 +427,7 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
             (true, false, _) => self.patterns.one_side(LEFT, size_of::<Z::Out>())?,
             (true, true, false) => self.patterns.one_side(RIGHT, size_of::<Z::Out>())?,
         };
-        let values = self.values(op, &plan)?.map_err(|failed| at_entry(op, failed, &plan.pattern))?;
+        let values = self.values(op, &plan)?.map_err(|failed| at_entry(op.name(), failed, &plan.pattern))?;
         Ok(Tensor::from_valid(plan.pattern, values, fill))
     }
 
@@ -439,7 +439,7 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
         let find = |start: usize, numbers: &mut [usize]| beside.number(start, numbers);
         let lists = (self.x.values(), self.y.values());
         let values = zip_found(op, pattern.nnz(), &find, lists, side == LEFT);
-        let values = values.map_err(|failed| at_entry(op, failed, &pattern))?;
+        let values = values.map_err(|failed| at_entry(op.name(), failed, &pattern))?;
         Ok(Tensor::from_valid(pattern, values, fill))
     }
 }
@@ -472,6 +472,6 @@ pub(super) fn on_pattern<A: Element, B: Element, Z: Zip<A, B>>(
         Some(outcome) => fill_of(op, outcome, pattern)?,
         None => own.unwrap_or(Z::Out::ZERO),
     };
-    let values = zip_sides(op, left, right, pattern.nnz()).map_err(|failed| at_entry(op, failed, pattern))?;
+    let values = zip_sides(op, left, right, pattern.nnz()).map_err(|failed| at_entry(op.name(), failed, pattern))?;
     Ok(Tensor::from_valid(pattern.clone(), values, fill))
 }

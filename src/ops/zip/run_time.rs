@@ -13,18 +13,19 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::{Shape, step};
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
-use crate::kernels::zip::{Alone, Lone, Swapped, Zip};
+use crate::kernels::zip::{Alone, Lone, MaybeSwapped, Zip};
 use crate::ops::operand::{DenseView, RunTimeOperand, SparseView, positions, repeated_axes};
 use crate::pattern::AnyPattern;
 use crate::plan::beside::whole_lengths;
 use crate::tensor::erased::{Erased, SparseRef};
 
 /// Of two operands of any kind.
-pub(super) fn pair<A: Element, B: Element, Z: Zip<A, B>>(
-    x: &RunTimeOperand<'_, A>,
-    y: &RunTimeOperand<'_, B>,
+pub(super) fn pair<T: Element, Z: Zip<T, T>>(
+    x: &RunTimeOperand<'_, T>,
+    y: &RunTimeOperand<'_, T>,
     op: Z,
 ) -> Result<RunTimeOperand<'static, Z::Out>> {
+    let op = MaybeSwapped { op, is_swapped: false };
     match (x, y) {
         (RunTimeOperand::Sparse(x), RunTimeOperand::Sparse(y)) => Ok(sparse::pair(x, y, op)?.into()),
         (RunTimeOperand::Array(x), RunTimeOperand::Array(y)) => {
@@ -32,7 +33,7 @@ pub(super) fn pair<A: Element, B: Element, Z: Zip<A, B>>(
         }
         (RunTimeOperand::Sparse(x), RunTimeOperand::Array(y)) => with_array(x, y, op),
         (RunTimeOperand::Array(x), RunTimeOperand::Sparse(y)) => {
-            with_array(y, x, Swapped(op)).map_err(|error| match error {
+            with_array(y, x, MaybeSwapped { is_swapped: true, ..op }).map_err(|error| match error {
                 Error::NonFinite { operation, left, right, coords } => {
                     Error::NonFinite { operation, left: right, right: left, coords }
                 }
@@ -48,6 +49,7 @@ pub(super) fn with_number<T: Element, Z: Zip<T, T>>(
     number: T,
     op: Z,
 ) -> Result<RunTimeOperand<'static, Z::Out>> {
+    let op = MaybeSwapped { op, is_swapped: false };
     match x {
         RunTimeOperand::Sparse(x) => Ok(sparse::with_number(x, number, op)?.into()),
         RunTimeOperand::Array(x) => Ok(dense::pair(x.array.view(), arr0(number).into_dyn().view(), op)?.into()),
@@ -56,9 +58,9 @@ pub(super) fn with_number<T: Element, Z: Zip<T, T>>(
 
 /// Combines a sparse operand with an array, which counts as a tensor that stores every element. The result of chunks
 /// has the same kind as the result of the entire operands.
-fn with_array<A: Element, B: Element, Z: Zip<A, B>>(
-    x: &SparseView<AnyPattern, A>,
-    y: &DenseView<'_, B>,
+fn with_array<T: Element, Z: Zip<T, T>>(
+    x: &SparseView<AnyPattern, T>,
+    y: &DenseView<'_, T>,
     op: Z,
 ) -> Result<RunTimeOperand<'static, Z::Out>> {
     let (tensor, counts_gaps, array) = (x.tensor.sparse(), x.counts_gaps, &y.array.view());
@@ -76,7 +78,7 @@ fn with_array<A: Element, B: Element, Z: Zip<A, B>>(
         return Ok(dense::pair(number.view(), array.view(), op)?.into());
     }
     if !counts_gaps {
-        return match Z::UNITES && (is_left_repeated || !is_right_repeated) {
+        return match op.unites() && (is_left_repeated || !is_right_repeated) {
             true => Ok(united(tensor, array, &shape, op)?.into()),
             false => {
                 let found = at_entries(tensor, array, &shape, op)?;
@@ -86,10 +88,10 @@ fn with_array<A: Element, B: Element, Z: Zip<A, B>>(
         };
     }
     // In equal shapes a divisor counts with the fill that it would have.
-    let other = (is_left_repeated || !is_right_repeated).then_some(B::ZERO);
+    let other = (is_left_repeated || !is_right_repeated).then_some(T::ZERO);
     let fill = match op.of_left_fill(tensor.fill(), other) {
         Alone::Counts => return Ok(to_dense::of_all(tensor, array.view(), op)?.into()),
-        Alone::Annihilated => op.apply(tensor.fill(), array.first().copied().unwrap_or(B::ZERO)),
+        Alone::Annihilated => op.apply(tensor.fill(), array.first().copied().unwrap_or(T::ZERO)),
         Alone::AnnihilatedIfFinite => {
             check_left_out(tensor, array, &shape, op)?;
             Ok(Z::Out::ZERO)
@@ -101,9 +103,9 @@ fn with_array<A: Element, B: Element, Z: Zip<A, B>>(
 }
 
 /// The results at the entries of a tensor, which is broadcast to a shape. The fill stays.
-fn at_entries<A: Element, B: Element, Z: Zip<A, B>>(
-    tensor: SparseRef<'_, A>,
-    array: &ArrayViewD<'_, B>,
+fn at_entries<T: Element, Z: Zip<T, T>>(
+    tensor: SparseRef<'_, T>,
+    array: &ArrayViewD<'_, T>,
     shape: &Shape,
     op: Z,
 ) -> Result<Erased<Z::Out>> {
@@ -111,9 +113,9 @@ fn at_entries<A: Element, B: Element, Z: Zip<A, B>>(
 }
 
 /// The results at the entries of a stored view, and the elements of the array without a partner.
-fn united<A: Element, B: Element, Z: Zip<A, B>>(
-    tensor: SparseRef<'_, A>,
-    array: &ArrayViewD<'_, B>,
+fn united<T: Element, Z: Zip<T, T>>(
+    tensor: SparseRef<'_, T>,
+    array: &ArrayViewD<'_, T>,
     shape: &Shape,
     op: Z,
 ) -> Result<ArrayD<Z::Out>> {
@@ -124,7 +126,7 @@ fn united<A: Element, B: Element, Z: Zip<A, B>>(
         // A fault of a position that has a partner is none of the result.
         match op.alone(Lone::Right(element)) {
             Err(fault) if found.pattern().find(at.slice()).is_none() => {
-                Err(refused(op, fault, Some(at.slice().to_vec())))
+                Err(refused(op.name(), fault, Some(at.slice().to_vec())))
             }
             outcome => Ok(outcome.unwrap_or(Z::Out::ZERO)),
         }
@@ -137,14 +139,14 @@ fn united<A: Element, B: Element, Z: Zip<A, B>>(
 }
 
 /// Rejects an element of the array that does not give zero with the fill, at an unstored position.
-fn check_left_out<A: Element, B: Element, Z: Zip<A, B>>(
-    tensor: SparseRef<'_, A>,
-    array: &ArrayViewD<'_, B>,
+fn check_left_out<T: Element, Z: Zip<T, T>>(
+    tensor: SparseRef<'_, T>,
+    array: &ArrayViewD<'_, T>,
     shape: &Shape,
     op: Z,
 ) -> Result<()> {
     let is_zero =
-        |&element: &B| op.apply(tensor.fill(), element).is_ok_and(|found| found.as_implicit().same(Z::Out::ZERO));
+        |&element: &T| op.apply(tensor.fill(), element).is_ok_and(|found| found.as_implicit().same(Z::Out::ZERO));
     if array.iter().all(is_zero) {
         return Ok(());
     }
@@ -155,8 +157,8 @@ fn check_left_out<A: Element, B: Element, Z: Zip<A, B>>(
     });
     let Some((coords, element)) = gaps.min_by(|(one, _), (other, _)| one.cmp(other)) else { return Ok(()) };
     Err(match op.apply(tensor.fill(), element) {
-        Err(fault) => refused(op, fault, Some(coords)),
-        Ok(_) => Error::NonFinite { operation: Z::NAME, left: text(tensor.fill()), right: text(element), coords },
+        Err(fault) => refused(op.name(), fault, Some(coords)),
+        Ok(_) => Error::NonFinite { operation: op.name(), left: text(tensor.fill()), right: text(element), coords },
     })
 }
 

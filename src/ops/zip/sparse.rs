@@ -14,7 +14,7 @@ use crate::base::limit::default_limit;
 use crate::base::shape::{Shape, unravel};
 use crate::convert::once_on_each;
 use crate::element::Element;
-use crate::kernels::op::{Op, Outcome};
+use crate::kernels::op::Outcome;
 use crate::kernels::steps::{BLOCK, Filled, Keep, LEFT, RIGHT, Steps};
 use crate::kernels::zip::{Alone, Failed, Side, Zip, all_finite, zip_sides, zip_steps, zip_united};
 use crate::ops::operand::Sparse;
@@ -109,13 +109,13 @@ fn whole<A: Element, B: Element, Z: Zip<A, B>>(
         Some(steps) => zip_steps(op, steps, &Filled { left: (x.values(), x.fill()), right: (y.values(), y.fill()) }),
         None => zip_sides(op, &Side::Values(x.values().into()), &Side::Values(y.values().into()), pattern.nnz()),
     };
-    let values = values.map_err(|failed| at_entry(op, failed, &pattern))?;
+    let values = values.map_err(|failed| at_entry(op.name(), failed, &pattern))?;
     Ok(Tensor::from_valid(pattern, values, fill))
 }
 
 /// Refuses an entry that is left out, as its partner is zero, where it is not finite.
 fn check_left_out<A: Element, B: Element, Z: Zip<A, B>>(
-    _: Z,
+    op: Z,
     steps: &Steps,
     (x, of_right): (SparseRef<'_, A>, Alone),
     (y, of_left): (SparseRef<'_, B>, Alone),
@@ -129,7 +129,7 @@ fn check_left_out<A: Element, B: Element, Z: Zip<A, B>>(
         either => either,
     };
     let refused = |coords: Option<Vec<usize>>, left: String, right: String| {
-        Err(Error::NonFinite { operation: Z::NAME, left, right, coords: coords.unwrap_or_default() })
+        Err(Error::NonFinite { operation: op.name(), left, right, coords: coords.unwrap_or_default() })
     };
     match (left, right) {
         (Some((coords, entry)), _) => refused(coords, text(x.values()[entry]), text(y.fill())),
@@ -158,14 +158,14 @@ pub(super) fn stored_alike<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
 ) -> Result<Erased<Z::Out>> {
     let fill = one_of_fills(op, x.fill(), y.fill())?;
-    let keep = if Z::UNITES { Keep::UNION } else { Keep::BOTH };
+    let keep = if op.unites() { Keep::UNION } else { Keep::BOTH };
     let Join { pattern, steps } = Join::new(x.pattern(), y.pattern(), keep)?;
     let values = match &steps {
         None => zip_sides(op, &Side::Values(x.values().into()), &Side::Values(y.values().into()), pattern.nnz()),
-        Some(steps) if Z::UNITES => zip_united(op, steps, x.values(), y.values()),
+        Some(steps) if op.unites() => zip_united(op, steps, x.values(), y.values()),
         Some(steps) => zip_steps(op, steps, &Filled { left: (x.values(), A::ZERO), right: (y.values(), B::ZERO) }),
     };
-    let values = values.map_err(|failed| at_entry(op, failed, &pattern))?;
+    let values = values.map_err(|failed| at_entry(op.name(), failed, &pattern))?;
     Ok(Tensor::from_valid(pattern, values, fill))
 }
 
@@ -206,14 +206,14 @@ pub(super) fn fill_of<A: Element, B: Element, Z: Zip<A, B>>(
 ) -> Result<Z::Out> {
     match fill {
         Ok(fill) => Ok(fill.as_implicit()),
-        Err(fault) if pattern.shape().wide_size() > pattern.nnz() as u128 => Err(refused(op, fault, None)),
+        Err(fault) if pattern.shape().wide_size() > pattern.nnz() as u128 => Err(refused(op.name(), fault, None)),
         Err(_) => Ok(Z::Out::ZERO),
     }
 }
 
 /// The error of an entry of the result.
-pub(super) fn at_entry<O: Op>(op: O, failed: Failed, pattern: &AnyPattern) -> Error {
-    refused(op, failed.fault, pattern.coords_of(failed.at))
+pub(super) fn at_entry(operation: &'static str, failed: Failed, pattern: &AnyPattern) -> Error {
+    refused(operation, failed.fault, pattern.coords_of(failed.at))
 }
 
 /// Of a sparse operand and an array.
@@ -241,13 +241,13 @@ pub(super) fn of_array<A: Element, B: Element, Z: Zip<A, B>>(
     let cells = Cells::new(&once, tensor.pattern())?;
     let own = own_fill(tensor.fill()).unwrap_or(Z::Out::ZERO);
     let fill = match gap {
-        Some(gap) => cells.fill(op, |element| op.apply(gap, element))?.unwrap_or(own),
+        Some(gap) => cells.fill(op.name(), &|element| op.apply(gap, element))?.unwrap_or(own),
         None => own,
     };
     let number = |start, numbers: &mut [usize]| cells.grid.number(start, numbers);
     let side = Side::Numbered(&cells.elements, &number);
     let values = zip_sides(op, &Side::Values(tensor.values().into()), &side, tensor.nnz())
-        .map_err(|failed| at_entry(op, failed, tensor.pattern()))?;
+        .map_err(|failed| at_entry(op.name(), failed, tensor.pattern()))?;
     Ok(Tensor::from_valid(tensor.pattern().clone(), values, fill))
 }
 
@@ -276,7 +276,7 @@ impl<'a, T: Element> Cells<'a, T> {
 
     /// What all positions that are not stored hold, by what `of` gives for the element of their cell; none where every
     /// position is stored.
-    fn fill<U: Element, O: Op>(&self, op: O, of: impl Fn(T) -> Outcome<U>) -> Result<Option<U>> {
+    fn fill<U: Element>(&self, operation: &'static str, of: &dyn Fn(T) -> Outcome<U>) -> Result<Option<U>> {
         let of = |element: T| of(element).map(Element::as_implicit);
         let Some(&first) = self.elements.first() else { return Ok(None) };
         if let Ok(first) = of(first)
@@ -286,12 +286,12 @@ impl<'a, T: Element> Cells<'a, T> {
         }
         let mut expected = None;
         for cell in self.grid.cells_with_gaps(self.elements.len())? {
-            let found = of(self.elements[cell]).map_err(|fault| refused(op, fault, None))?;
+            let found = of(self.elements[cell]).map_err(|fault| refused(operation, fault, None))?;
             let (first, fill) = *expected.get_or_insert((cell, found));
             if !fill.same(found) {
                 let [first, at] = [first, cell].map(|cell| self.grid.place(cell));
                 let [expected, found] = [fill, found].map(text);
-                return Err(Error::FillVaries { operation: O::NAME, expected, first, found, at });
+                return Err(Error::FillVaries { operation, expected, first, found, at });
             }
         }
         Ok(expected.map(|(_, fill)| fill))

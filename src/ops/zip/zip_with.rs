@@ -21,7 +21,9 @@ impl<F> Clone for With<'_, F> {
 impl<F> Copy for With<'_, F> {}
 
 impl<F: Sync> Op for With<'_, F> {
-    const NAME: &'static str = "zip_with";
+    fn name(&self) -> &'static str {
+        "zip_with"
+    }
 }
 
 impl<A: Element, B: Element, U: Element, F: Fn(A, B) -> U + Sync> Zip<A, B> for With<'_, F> {
