@@ -15,11 +15,23 @@ pub(crate) struct Source<'r> {
     /// What the reader is: `member data.npy`, or nothing for a file of its own.
     name: String,
     bytes: u64,
+    /// The bytes that are known to follow; 0 if nothing is known.
+    expected: u64,
 }
 
 impl<'r> Source<'r> {
     pub(crate) fn new(reader: &'r mut dyn Read, name: impl Into<String>) -> Self {
-        Source { reader, name: name.into(), bytes: 0 }
+        Source { reader, name: name.into(), bytes: 0, expected: 0 }
+    }
+
+    /// The same source, of which the caller knows that so many bytes follow.
+    pub(crate) fn expecting(self, expected: u64) -> Self {
+        Source { expected, ..self }
+    }
+
+    /// How many of `count` elements of a type are known to follow. Memory for these can be reserved at once.
+    pub(crate) fn expected_of<T>(&self, count: usize) -> usize {
+        count.min(usize::try_from(self.expected / size_of::<T>() as u64).unwrap_or(usize::MAX))
     }
 
     /// The bytes read so far.

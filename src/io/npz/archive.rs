@@ -7,6 +7,7 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::directory;
+use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::Width;
 use crate::base::limit::guard;
@@ -41,6 +42,8 @@ impl<R: Read + Seek> Stream for R {}
 pub(super) struct Archive<'r> {
     zip: ZipArchive<BufReader<&'r mut dyn Stream>>,
     limit: u64,
+    /// The length of the archive.
+    bytes: u64,
     pub(super) inflated: u64,
     /// The bytes of the archive that are in memory.
     held: u64,
@@ -75,7 +78,7 @@ impl<'r> Archive<'r> {
         }
         directory::check_names(&mut reader, names)?;
         let zip = open(BufReader::with_capacity(BLOCK, reader.into_inner()))?;
-        Ok(Archive { zip, limit: options.inflated_limit(bytes), inflated: 0, held, widened: 0 })
+        Ok(Archive { zip, limit: options.inflated_limit(bytes), bytes, inflated: 0, held, widened: 0 })
     }
 
     /// Refuses entries whose coordinates, and the sorting of them, take more memory than the bytes read allow.
@@ -108,8 +111,10 @@ impl<'r> Archive<'r> {
         })?;
         let bytes = self.inflated.saturating_add(file.size());
         guard::<u8>("the inflated archive", bytes.into(), self.limit, TRUSTED)?;
+        // A member that claims to be longer than the archive is either packed or a lie.
+        let expected = file.size().min(self.bytes);
         let mut counted = Counted { reader: file, inflated: &mut self.inflated };
-        let mut source = Source::new(&mut counted, format!("member {name}.npy"));
+        let mut source = Source::new(&mut counted, format!("member {name}.npy")).expecting(expected);
         let header = Header::read(&mut source)?;
         read(&mut source, &header)
     }
@@ -120,8 +125,8 @@ impl<'r> Archive<'r> {
             if header.shape.rank() != 1 {
                 return Err(source.error("field shape", format!("{} is not of rank 1", header.shape)));
             }
-            let mut values = Vec::new();
             let count = header.count(source)?;
+            let mut values = alloc::with_capacity(source.expected_of::<T>(count))?;
             source.for_each(count, header.big_endian, |value| Ok(push_up_to(&mut values, value, count)?))?;
             source.end()?;
             Ok(values)
@@ -144,7 +149,8 @@ impl<'r> Archive<'r> {
             let widened = before.saturating_add((count as u64).saturating_mul(width.bytes() as u64));
             guard::<u8>("the indices of the archive", widened.into(), limit, TRUSTED)?;
             let counts = dispatch_dtype!(dtype, T => {
-                read_counts::<T>(source, header, count, CoordLists::new(rows, width))
+                let length = source.expected_of::<T>(count).checked_div(rows).unwrap_or(0);
+                read_counts::<T>(source, header, count, CoordLists::with_capacity(rows, width, length)?)
             }, else => Err(no_such(dtype)))?;
             source.end()?;
             Ok((counts, widened))
