@@ -1,7 +1,7 @@
-//! Memory for large results, in huge pages where Linux has them to give.
+//! Memory for large results, in huge pages if Linux provides them.
 //!
-//! A new buffer costs more in the memory that the kernel has to find and clear at the first touch than in what is
-//! written there, and less in huge pages of it (`docs/decisions/0008-the-machine.md`).
+//! A new buffer takes more time for finding and clearing memory at the first touch than for writing to it. Huge pages
+//! reduce this time (`docs/decisions/0008-the-machine.md`).
 
 use std::borrow::Cow;
 
@@ -9,60 +9,61 @@ use bytemuck::Zeroable;
 
 use crate::base::machine::advise_huge_pages;
 
-/// Smaller buffers are not worth a call: an allocator mostly hands out again what was touched before.
+/// The smallest buffer for which huge pages are requested. Allocators mostly reuse touched memory for smaller buffers.
 const WORTH_ASKING: usize = 4 << 20;
 
-/// The machine did not give so many bytes.
+/// A failed allocation of this number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AllocError {
     pub(crate) bytes: u128,
 }
 
-/// What needs memory, if the machine gave it.
+/// The result of a function that allocates.
 pub(crate) type Allocated<T> = Result<T, AllocError>;
 
 impl AllocError {
-    /// For `count` items of `T`.
+    /// Returns the error for `count` items of `T`.
     pub(crate) fn of<T>(count: usize) -> Self {
         AllocError { bytes: count as u128 * size_of::<T>() as u128 }
     }
 }
 
-/// An empty vector with a capacity of `count` items.
+/// Returns an empty vector with a capacity of `count` items.
 pub(crate) fn with_capacity<T>(count: usize) -> Allocated<Vec<T>> {
     let mut items = Vec::new();
     reserve_exact(&mut items, count)?;
     Ok(items)
 }
 
-/// Room for exactly so many items more.
+/// Reserves memory for exactly `count` more items.
 pub(crate) fn reserve_exact<T>(items: &mut Vec<T>, count: usize) -> Allocated<()> {
     items.try_reserve_exact(count).map_err(|_| AllocError::of::<T>(items.len().saturating_add(count)))?;
     prefer_huge(items.spare_capacity_mut());
     Ok(())
 }
 
-/// Room for so many items more, and for as many as there are besides where the items must move for them: an array that
-/// grows so is copied once for each item in all.
+/// Reserves memory for `count` more items. If the items must move, the capacity at least doubles.
+///
+/// An array that grows this way is copied about once per item in total.
 pub(crate) fn reserve<T>(items: &mut Vec<T>, count: usize) -> Allocated<()> {
     items.try_reserve(count).map_err(|_| AllocError::of::<T>(items.len().saturating_add(count)))
 }
 
-/// Puts an item behind the others, which move as [`reserve`] has it.
+/// Appends an item. The other items move as in [`reserve`].
 pub(crate) fn push<T>(items: &mut Vec<T>, item: T) -> Allocated<()> {
     reserve(items, 1)?;
     items.push(item);
     Ok(())
 }
 
-/// Puts copies of `more` behind the items, which [`reserve`] moves where they must be.
+/// Appends copies of `more`. The other items move as in [`reserve`].
 pub(crate) fn extend<T: Copy>(items: &mut Vec<T>, more: &[T]) -> Allocated<()> {
     reserve(items, more.len())?;
     items.extend_from_slice(more);
     Ok(())
 }
 
-/// Room for one more item in a list of at most `most`.
+/// Reserves memory for one more item, in a list of at most `most` items.
 pub(crate) fn make_room<T>(items: &mut Vec<T>, most: usize) -> Allocated<()> {
     if items.len() < items.capacity() {
         return Ok(());
@@ -71,28 +72,28 @@ pub(crate) fn make_room<T>(items: &mut Vec<T>, most: usize) -> Allocated<()> {
     reserve_exact(items, more)
 }
 
-/// `count` items that are zero, whose memory has not been touched where the allocator gave it fresh.
+/// Returns `count` items that are zero. Fresh memory from the allocator stays untouched.
 pub(crate) fn zeros<T: Zeroable>(count: usize) -> Allocated<Vec<T>> {
     let items = bytemuck::allocation::try_zeroed_vec(count).map_err(|()| AllocError::of::<T>(count))?;
     prefer_huge(&items);
     Ok(items)
 }
 
-/// `count` copies of `item`.
+/// Returns `count` copies of `item`.
 pub(crate) fn copies<T: Copy>(item: T, count: usize) -> Allocated<Vec<T>> {
     let mut items = with_capacity(count)?;
     items.resize(count, item);
     Ok(items)
 }
 
-/// The items of an iterator that tells how many they are.
+/// Returns the items of an iterator of known length.
 pub(crate) fn collect<T>(items: impl ExactSizeIterator<Item = T>) -> Allocated<Vec<T>> {
     let mut collected = with_capacity(items.len())?;
     collected.extend(items);
     Ok(collected)
 }
 
-/// A list to write into: this one, if it is owned.
+/// Returns a list to write into. An owned list is not copied.
 pub(crate) fn owned<T: Copy>(list: Cow<'_, [T]>) -> Allocated<Vec<T>> {
     match list {
         Cow::Borrowed(list) => collect(list.iter().copied()),
@@ -100,14 +101,14 @@ pub(crate) fn owned<T: Copy>(list: Cow<'_, [T]>) -> Allocated<Vec<T>> {
     }
 }
 
-/// Items of which nobody knows how many there are.
+/// Returns the items of an iterator of unknown length.
 pub(crate) fn collect_some<T>(mut items: impl Iterator<Item = T>) -> Allocated<Vec<T>> {
     let mut collected = Vec::new();
     items.try_for_each(|item| push(&mut collected, item))?;
     Ok(collected)
 }
 
-/// [`collect`] of items that may each be refused; the first one that is ends it.
+/// Returns [`collect`] of fallible items, or the first error.
 pub(crate) fn try_collect<T, E: From<AllocError>>(
     items: impl ExactSizeIterator<Item = Result<T, E>>,
 ) -> Result<Vec<T>, E> {
@@ -118,19 +119,20 @@ pub(crate) fn try_collect<T, E: From<AllocError>>(
     Ok(collected)
 }
 
-/// The items of all `lists`, in order: the list itself where there is only one.
+/// Returns the items of all `lists`, in order. A single list is not copied.
 pub(crate) fn concat<T: Copy>(mut lists: Vec<Vec<T>>) -> Allocated<Vec<T>> {
     if lists.len() == 1 {
         return Ok(lists.remove(0));
     }
     let mut all = with_capacity(lists.iter().map(Vec::len).sum())?;
-    // One after the other is given back once it is copied.
+    // Each list is freed after it is copied.
     lists.into_iter().for_each(|list| all.extend_from_slice(&list));
     Ok(all)
 }
 
-/// Asks for huge pages behind a large buffer, best before its first touch; what the kernel answers makes no difference
-/// to what the buffer holds.
+/// Requests huge pages for a large buffer, best before its first touch.
+///
+/// The contents of the buffer do not depend on the answer of the kernel.
 pub(crate) fn prefer_huge<T>(buffer: &[T]) {
     if size_of_val(buffer) >= WORTH_ASKING {
         advise_huge_pages(buffer);

@@ -1,4 +1,4 @@
-//! Which axes a reduction removes, normalised once.
+//! The axes of a reduction, normalized once.
 
 use std::fmt;
 use std::ops::{Range, RangeFull, RangeInclusive};
@@ -8,13 +8,14 @@ use crate::base::error::{Error, Result};
 use crate::base::few::Few;
 use crate::base::grouping::Grouping;
 
-/// Which axes a reduction removes, and whether it leaves them behind with length 1.
+/// The axes that a reduction removes, or keeps with length 1.
 ///
-/// Made from one integer (`i32`, `isize` or `usize`), from an array, a slice, a `Vec` or a range of them, from `..`, or
-/// by [`Axes::all`] and [`Axes::none`]; a negative number counts from the end. The functions that take axes accept
-/// anything that converts, so `x.any(-1)`, `x.any([0, -1])` and `x.any(1..=2)` read as they should. An empty list
-/// reduces nothing, as numpy's empty tuple does (Paddle's empty list means all axes; say `Axes::all()`); an empty array
-/// literal has no type: write `Axes::none()`.
+/// `Axes` converts from one integer (`i32`, `isize` or `usize`), from an array, slice, `Vec` or range of integers, and
+/// from `..`. [`Axes::all`] and [`Axes::none`] construct it directly. A negative number counts from the end.
+///
+/// Functions with an argument for axes accept anything that converts: `x.any(-1)`, `x.any([0, -1])`, `x.any(1..=2)`. An
+/// empty list reduces no axis, like the empty tuple in numpy. The empty list in Paddle means all axes; use
+/// `Axes::all()`. An empty array literal has no type; use `Axes::none()`.
 ///
 /// # Examples
 ///
@@ -36,16 +37,16 @@ use crate::base::grouping::Grouping;
 pub struct Axes {
     listed: Listed,
     keep_dims: bool,
-    /// The labels on one of them, by which that one is reduced; only reductions ask for it.
+    /// The labels on one of the axes, by which that axis is reduced. Only reductions use them.
     grouping: Option<Arc<Grouping>>,
 }
 
-/// Which axes are meant.
+/// The listed axes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Listed {
     All,
     Each(Few<isize>),
-    /// More than [`MOST`]: from the first to the last. Only a rank can say which of them is the first that is wrong.
+    /// More than [`MOST`] axes, from the first to the last. The rank determines the first wrong axis.
     Range(isize, isize),
 }
 
@@ -62,7 +63,7 @@ impl fmt::Debug for Axes {
     }
 }
 
-/// So many axes of a range are listed.
+/// Up to this number of axes of a range are listed.
 const MOST: usize = 64;
 
 impl Axes {
@@ -74,7 +75,7 @@ impl Axes {
         Axes::new(Listed::Each(axes.into_iter().map(AsAxis::as_axis).collect()))
     }
 
-    /// The axes from `first` to `last`, which is not before it.
+    /// Returns the axes from `first` to `last`, which is not before it.
     fn run(first: isize, last: isize) -> Self {
         let listed = match last.saturating_sub(first) as usize {
             ..MOST => Listed::Each((first..=last).collect()),
@@ -83,49 +84,49 @@ impl Axes {
         Axes::new(listed)
     }
 
-    /// The axes one by one, if they are listed.
+    /// Returns the axes one by one, if they are listed.
     pub(crate) fn each(&self) -> Option<&[isize]> {
         if let Listed::Each(axes) = &self.listed { Some(axes) } else { None }
     }
 
-    /// Every axis.
+    /// Returns all axes.
     pub fn all() -> Self {
         Axes::new(Listed::All)
     }
 
-    /// No axis: the reduction becomes an elementwise operation.
+    /// Returns no axis. The reduction becomes an elementwise operation.
     pub fn none() -> Self {
         Axes::new(Listed::Each(Few::default()))
     }
 
-    /// The same axes, kept in the result with length 1.
+    /// Returns the same axes, kept in the result with length 1.
     #[doc(alias = "keepdims")]
     #[doc(alias = "keepdim")]
     pub fn keep_dims(self) -> Self {
         self.with_keep_dims(true)
     }
 
-    /// The same axes, kept in the result with length 1 or removed from it.
+    /// Returns the same axes, kept with length 1 or removed from the result.
     pub fn with_keep_dims(self, keep_dims: bool) -> Self {
         Axes { keep_dims, ..self }
     }
 
-    /// Whether reduced axes stay in the result with length 1.
+    /// Returns whether reduced axes stay in the result with length 1.
     pub fn keeps_dims(&self) -> bool {
         self.keep_dims
     }
 
-    /// The same axes, one of which is reduced by its labels.
+    /// Returns the same axes, one of which is reduced by its labels.
     pub(crate) fn grouped(&self, grouping: Arc<Grouping>) -> Self {
         Axes { grouping: Some(grouping), ..self.clone() }
     }
 
-    /// The labels on one of these axes.
+    /// Returns the labels on one of the axes.
     pub(crate) fn grouping(&self) -> Option<&Arc<Grouping>> {
         self.grouping.as_ref()
     }
 
-    /// How many axes are listed; `None` for all that there are.
+    /// Returns the number of listed axes, or `None` for all axes.
     pub(crate) fn count(&self) -> Option<usize> {
         match &self.listed {
             Listed::All => None,
@@ -134,12 +135,12 @@ impl Axes {
         }
     }
 
-    /// The axes counted from the front, in increasing order.
+    /// Returns the axes counted from the front, in increasing order.
     ///
     /// # Errors
     ///
-    /// - [`Error::AxisOutOfRange`]: an axis is not in `-rank..rank`; on rank 0, any axis.
-    /// - [`Error::AxisRepeated`]: an axis is named twice, in either spelling.
+    /// - [`Error::AxisOutOfRange`]: an axis is not in `-rank..rank`. For rank 0, this is any axis.
+    /// - [`Error::AxisRepeated`]: an axis is named twice, counted from the front or from the end.
     ///
     /// ```
     /// use lacuna::Axes;
@@ -153,13 +154,13 @@ impl Axes {
         self.normalized(rank).map(Few::into_vec)
     }
 
-    /// [`normalize`](Axes::normalize), without memory for a few.
+    /// Returns [`normalize`](Axes::normalize), without an allocation for a few axes.
     pub(crate) fn normalized(&self, rank: usize) -> Result<Few<usize>> {
         let normalize = |axis: isize| normalize_axis(axis, rank);
         let mut axes: Few<usize> = match &self.listed {
             Listed::All => return Ok((0..rank).collect()),
             Listed::Each(axes) => axes.iter().copied().map(normalize).collect::<Result<_>>()?,
-            // Of one more than there are, one is out of range or repeated.
+            // Among `rank + 1` axes, at least one is out of range or repeated.
             &Listed::Range(first, last) => {
                 (first..=last).take(rank.saturating_add(1)).map(normalize).collect::<Result<_>>()?
             }
@@ -172,14 +173,14 @@ impl Axes {
     }
 }
 
-/// One axis counted from the front.
+/// Returns one axis counted from the front.
 pub(crate) fn normalize_axis(axis: impl AsAxis, rank: usize) -> Result<usize> {
     let axis = axis.as_axis();
     let counted = if axis < 0 { rank.checked_sub(axis.unsigned_abs()) } else { Some(axis as usize) };
     counted.filter(|&axis| axis < rank).ok_or(Error::AxisOutOfRange { axis, rank })
 }
 
-/// An integer as an axis; one that no `isize` holds names no axis of any tensor, as the nearest one does.
+/// An integer that names an axis. Outside `isize` the nearest `isize` is used, which also names no axis of any tensor.
 pub(crate) trait AsAxis: Copy {
     fn as_axis(self) -> isize;
 }

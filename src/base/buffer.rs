@@ -1,4 +1,4 @@
-//! Shared arrays: what index arrays and values stand in.
+//! Shared arrays, which hold values and coordinates.
 
 use std::fmt;
 use std::ops::{Deref, Range};
@@ -8,25 +8,25 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::spare;
 use crate::element::Element;
 
-/// A range of an array that may have several owners: a clone and a window copy nothing, and who writes takes a copy of
-/// its own first.
+/// A range of an array that may have several owners.
 ///
-/// It reads as a slice. A loop binds that slice once, since each look through the buffer checks the range.
+/// A clone and a window copy nothing. A writer first copies the range if the array has other owners. The buffer
+/// dereferences to a slice. Loops bind the slice once, since each access through the buffer checks the range.
 pub(crate) struct Buffer<T> {
     items: Arc<Vec<T>>,
-    /// Lies within the items.
+    /// The range of the buffer, always inside the items.
     range: Range<usize>,
 }
 
 impl<T> Buffer<T> {
-    /// A window of the same memory; a range that reaches out of the buffer panics as that of a slice does.
+    /// Returns a window of the same memory. Panics like a slice if the range is outside the buffer.
     pub(crate) fn slice(&self, range: Range<usize>) -> Self {
         let length = self[range.clone()].len();
         let start = self.range.start + range.start;
         Buffer { items: Arc::clone(&self.items), range: start..start + length }
     }
 
-    /// Whether the two are the same memory, not only equal contents.
+    /// Returns whether both are the same memory, not only equal contents.
     pub(crate) fn shares_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.items, &other.items) && self.range == other.range
     }
@@ -37,7 +37,7 @@ impl<T> Buffer<T> {
 }
 
 impl<T: Send + 'static> Buffer<T> {
-    /// Gives the array away to be [written again](spare), if nobody else owns it.
+    /// Passes the array on to be [overwritten](spare), if it has no other owner.
     pub(crate) fn spare(self) {
         if let Ok(items) = Arc::try_unwrap(self.items) {
             spare::keep(items);
@@ -46,7 +46,8 @@ impl<T: Send + 'static> Buffer<T> {
 }
 
 impl<T: Copy> Buffer<T> {
-    /// The items as a vector, without a copy where nobody else owns the array and no part of it is left out.
+    /// Returns the items as a vector. Copies if the array has other owners, or if the buffer is only a part of the
+    /// array.
     pub(crate) fn into_vec(mut self) -> Allocated<Vec<T>> {
         if self.is_whole() {
             match Arc::try_unwrap(self.items) {
@@ -61,7 +62,7 @@ impl<T: Copy> Buffer<T> {
         alloc::collect(self.iter().copied())
     }
 
-    /// The items, to be changed in place: those of other owners are copied first, and of these the window only.
+    /// Returns the items for writing in place. Copies the range first if the array has other owners.
     pub(crate) fn make_mut(&mut self) -> Allocated<&mut [T]> {
         if Arc::get_mut(&mut self.items).is_none() {
             *self = Buffer::from(self.copied()?);
@@ -71,8 +72,9 @@ impl<T: Copy> Buffer<T> {
 }
 
 impl<T: Element> Buffer<T> {
-    /// `count` items that are still to be written, in this array where it is large enough and nobody else's too. After
-    /// an error it is as it was.
+    /// Returns `count` items that must be written, in this array if it has no other owner.
+    ///
+    /// After an error the buffer is unchanged.
     pub(crate) fn reuse(&mut self, count: usize) -> Allocated<&mut [T]> {
         match Arc::get_mut(&mut self.items) {
             Some(items) => {
@@ -118,7 +120,7 @@ impl<T> Clone for Buffer<T> {
     }
 }
 
-/// Of items that equal themselves, so that what is the same memory is not compared; floats are compared as slices.
+/// Compares items that equal themselves, so the same memory needs no comparison. Floats are compared as slices.
 impl<T: Eq> PartialEq for Buffer<T> {
     fn eq(&self, other: &Self) -> bool {
         self.shares_with(other) || **self == **other
@@ -154,7 +156,7 @@ mod tests {
         assert_ne!(inner, Buffer::from(vec![2, 4]));
     }
 
-    /// The array goes on behind the window; what lies there is not the window's.
+    /// The array continues after the window. Items there are not part of the window.
     #[test]
     #[should_panic(expected = "out of range")]
     fn no_window_reaches_out_of_its_buffer() {

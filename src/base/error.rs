@@ -1,4 +1,4 @@
-//! The one error type of the crate: every variant carries the numbers that explain it.
+//! The error type of the crate. Every variant has the numbers that explain it.
 
 mod debug;
 mod source;
@@ -13,14 +13,14 @@ use words::{at_least, at_position, before_message, entries_seen, first_axes, in_
 use crate::base::alloc::AllocError;
 use crate::base::shape::Shape;
 
-/// What every fallible function of this crate returns.
+/// The result of every fallible function of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why an input was refused.
+/// The reason why an input was rejected.
 ///
-/// Each message is one sentence that names the numbers involved and, where there is one, the call that
-/// works instead. The variants hold the same numbers as fields, for programs. `Debug`, by which `main` prints an error
-/// that it returns, has the sentence too.
+/// Each message is one sentence with the numbers involved and, if one exists, the call that works instead. The fields
+/// of the variants have the same numbers, for programs. `Debug` includes the message, since `main` prints errors by
+/// `Debug`.
 ///
 /// # Examples
 ///
@@ -41,31 +41,31 @@ pub enum Error {
     IndexOutOfBounds {
         /// The coordinate.
         index: u64,
-        /// The axis that it stands on.
+        /// The axis of the coordinate.
         axis: usize,
-        /// The length of that axis.
+        /// The length of the axis.
         length: usize,
-        /// Which entry it belongs to, counted from 0; none where a position was asked for.
+        /// The index of the entry, counted from 0. `None` for the coordinate of a requested position.
         entry: Option<usize>,
     },
 
-    /// A coordinate is negative; foreign layouts have signed ones.
+    /// A coordinate is negative. Foreign layouts have signed coordinates.
     #[error("index {index} on axis {axis} is negative, entry {entry}")]
     NegativeIndex {
         /// The coordinate.
         index: i64,
-        /// The axis that it stands on.
+        /// The axis of the coordinate.
         axis: usize,
-        /// Which entry it belongs to, counted from 0.
+        /// The index of the entry, counted from 0.
         entry: usize,
     },
 
-    /// An offset of a compressed format is negative; foreign layouts have signed ones.
+    /// An offset of a compressed format is negative. Foreign layouts have signed offsets.
     #[error("offset {offset} is negative, item {at} of the offsets")]
     NegativeOffset {
         /// The offset.
         offset: i64,
-        /// Which item of the offsets it is, counted from 0.
+        /// The index of the offset, counted from 0.
         at: usize,
     },
 
@@ -75,74 +75,74 @@ pub enum Error {
          build from Triplets and coalesce"
     )]
     NotSorted {
-        /// The first entry that is not greater than the one before it.
+        /// The first entry that is not greater than the entry before it.
         entry: usize,
-        /// Its coordinates.
+        /// The coordinates of the entry.
         coords: Vec<usize>,
         /// The coordinates of the entry before it.
         previous: Vec<usize>,
     },
 
-    /// Two triplets share a position, and [`Duplicates::Error`](crate::Duplicates::Error) was asked for.
+    /// Two triplets have the same position under [`Duplicates::Error`](crate::Duplicates::Error).
     #[error("entries {first} and {second} both stand at {coords:?}")]
     Duplicate {
-        /// The earlier one, counted in input order.
+        /// The first of the two triplets, counted in input order.
         first: usize,
-        /// The later one.
+        /// The second of the two triplets.
         second: usize,
-        /// The position that they share.
+        /// The position of both triplets.
         coords: Vec<usize>,
     },
 
-    /// A list of tensors, to be joined or multiplied, has none.
+    /// A list of tensors for a concatenation or a product is empty.
     #[error("the list of tensors is empty; it must hold one at least")]
     NoTensor,
 
     /// An array has the wrong number of items.
     #[error("{what} must have length {expected}, found {found}")]
     LengthMismatch {
-        /// Which array.
+        /// The name of the array.
         what: &'static str,
-        /// The length that the other arguments demand.
+        /// The length that the other arguments require.
         expected: usize,
-        /// The length that it has.
+        /// The length of the array.
         found: usize,
     },
 
     /// A tensor, a coordinate or a list of axes has the wrong rank.
     #[error("{what} must have rank {expected}, found {found}")]
     RankMismatch {
-        /// What was measured.
+        /// The name of the argument with the wrong rank.
         what: &'static str,
-        /// The rank that is needed.
+        /// The required rank.
         expected: usize,
-        /// The rank that it has.
+        /// The rank of the argument.
         found: usize,
     },
 
     /// Two shapes that must be equal are not.
     #[error("{what} must have shape {expected}, found {found}")]
     ShapeMismatch {
-        /// Whose shape.
+        /// The name of the argument with the wrong shape.
         what: &'static str,
-        /// The shape that is needed.
+        /// The required shape.
         expected: Shape,
-        /// The shape that it has.
+        /// The shape of the argument.
         found: Shape,
     },
 
-    /// Tensors that are to be joined along an axis differ in another one.
+    /// Tensors to be concatenated along an axis differ in another axis.
     #[error(
         "tensor {tensor} of shape {found} does not join one of shape {first} along axis {axis}: all other axes must be alike"
     )]
     NotJoinable {
-        /// Which tensor, from 0 on.
+        /// The index of the tensor, counted from 0.
         tensor: usize,
         /// The axis that may differ.
         axis: usize,
-        /// The shape of the first one.
+        /// The shape of the first tensor.
         first: Shape,
-        /// The shape of this one.
+        /// The shape of this tensor.
         found: Shape,
     },
 
@@ -151,14 +151,14 @@ pub enum Error {
     ReshapeSize {
         /// The shape of the tensor.
         from: Shape,
-        /// The shape that was asked for.
+        /// The requested shape.
         to: Shape,
     },
 
     /// An axis is outside `-rank..rank`.
     #[error("axis {axis} is out of range for rank {rank}")]
     AxisOutOfRange {
-        /// The axis as it was given.
+        /// The axis as it was passed.
         axis: isize,
         /// The rank of the tensor.
         rank: usize,
@@ -180,59 +180,59 @@ pub enum Error {
         axis: usize,
     },
 
-    /// An axis that is to be left out has more positions than one, or none.
+    /// An axis to be removed does not have length 1.
     #[error("axis {axis} has length {length}, not 1")]
     AxisNotOne {
         /// The axis.
         axis: usize,
-        /// Its length.
+        /// The length of the axis.
         length: usize,
     },
 
-    /// A shape does not broadcast: two axes have different lengths, and not one of them, or not the one that may, is 1.
+    /// A shape does not broadcast: two lengths differ, and no length that may be repeated is 1.
     #[error("shape {left} does not broadcast {how} {right}{}", first_axes(.left, .right))]
     NotBroadcastable {
-        /// The shape of the tensor, or of the operand on the left.
+        /// The shape of the tensor, or of the left operand.
         left: Shape,
         /// `to`, or `together with`.
         how: &'static str,
-        /// The shape that was asked for, or that of the operand on the right.
+        /// The requested shape, or the shape of the right operand.
         right: Shape,
     },
 
-    /// A slice reaches out of an axis.
+    /// A slice is out of the range of an axis.
     #[error("{index} in the slice of axis {axis} is out of range for length {length}")]
     SliceOutOfRange {
-        /// The start, the end or the position as it was given.
+        /// The start, the end or the position as it was passed.
         index: isize,
         /// The axis.
         axis: usize,
-        /// Its length.
+        /// The length of the axis.
         length: usize,
     },
 
-    /// A slice takes steps of length 0.
+    /// A slice has a step of 0.
     #[error("the step in the slice of axis {axis} is 0")]
     ZeroStep {
         /// The axis.
         axis: usize,
     },
 
-    /// Tensors that are to become one have different fills.
+    /// Tensors to be concatenated have different fills.
     #[error("the fill of tensor {tensor} is {found}, that of tensor 0 is {expected}; with_fill sets another one")]
     FillsDiffer {
         /// The first tensor whose fill differs, counted from 0.
         tensor: usize,
         /// The fill of the first tensor.
         expected: String,
-        /// The fill of that tensor.
+        /// The fill of the tensor that differs.
         found: String,
     },
 
-    /// More entries are asked for than there are positions.
+    /// More entries are requested than there are positions.
     #[error("{count} entries do not fit {size} positions")]
     TooManyEntries {
-        /// The entries that were asked for.
+        /// The number of requested entries.
         count: usize,
         /// The number of positions.
         size: u128,
@@ -243,11 +243,11 @@ pub enum Error {
     AxisTooLong {
         /// The axis.
         axis: usize,
-        /// Its length.
+        /// The length of the axis.
         length: usize,
         /// The index type that is too narrow.
         index_type: &'static str,
-        /// The longest axis that it can index.
+        /// The longest axis that the index type allows.
         maximum: u128,
         /// An index type that is wide enough.
         instead: &'static str,
@@ -265,9 +265,9 @@ pub enum Error {
     OffsetsDecrease {
         /// The lane (row) between the two offsets.
         lane: usize,
-        /// Its first offset.
+        /// The first offset of the lane.
         start: usize,
-        /// The offset after it.
+        /// The offset after the lane.
         end: usize,
     },
 
@@ -280,38 +280,38 @@ pub enum Error {
         found: usize,
     },
 
-    /// The batches do not hold equally many entries, and the layout asked for needs them to.
+    /// The batches have different numbers of entries, but the requested layout needs equal numbers.
     #[error("batch {batch} holds {found} entries where batch 0 holds {expected}; this layout needs equally many")]
     UnevenBatches {
         /// The first batch that differs.
         batch: usize,
         /// The number of entries of batch 0.
         expected: usize,
-        /// The number of entries of that batch.
+        /// The number of entries of the first batch that differs.
         found: usize,
     },
 
     /// The result would take more memory than the limit.
     #[error("{what} would take {} bytes, above the limit of {limit}; {instead}", at_least(*.bytes))]
     TooLarge {
-        /// What would be allocated.
+        /// The result or buffer that would be allocated.
         what: &'static str,
-        /// The bytes that it needs; `u128::MAX` stands for more than that.
+        /// The bytes that it needs. `u128::MAX` means more than that.
         bytes: u128,
         /// The limit in bytes.
         limit: u64,
-        /// What to do about it.
+        /// The recommended action.
         instead: &'static str,
     },
 
-    /// The machine does not have as much memory left. Any function that returns this crate's `Result` may say so.
+    /// An allocation failed. Any function that returns the `Result` of this crate may return this error.
     #[error("the machine did not give {bytes} bytes of memory; close something, or work on a part")]
     OutOfMemory {
-        /// The bytes that were needed at once; an array that grows asks for up to twice as many.
+        /// The bytes of the allocation. A growing array allocates up to twice the bytes it needs.
         bytes: u128,
     },
 
-    /// A group of a reduction is too large for its positions to be numbered or counted.
+    /// A group of a reduction is too large to number or count its positions.
     #[error(
         "{operation} cannot number or count the positions of a group: positions and counts end at u64::MAX, sizes of \
          groups at u128::MAX; reduce fewer axes at once"
@@ -321,18 +321,18 @@ pub enum Error {
         operation: &'static str,
     },
 
-    /// A taken position does not exist.
+    /// A position of a take does not exist.
     #[error("position {position} is out of range for {size} elements, index {at}")]
     PositionOutOfRange {
-        /// The position as it was given.
+        /// The position as it was passed.
         position: i128,
-        /// The number of elements; `u128::MAX` stands for more than that.
+        /// The number of elements. `u128::MAX` means more than that.
         size: u128,
-        /// The first offending item of the index array, in row-major order.
+        /// The first wrong item of the index array, in row-major order.
         at: usize,
     },
 
-    /// A take of something from nothing.
+    /// A take from a tensor or an axis without elements.
     #[error("cannot take {count} elements from a tensor (or an axis) that has none")]
     TakeFromEmpty {
         /// The number of items of the index array.
@@ -342,7 +342,7 @@ pub enum Error {
     /// A sum does not fit its integer type.
     #[error("the sum at {coords:?} does not fit {dtype}")]
     SumOverflow {
-        /// The position whose contributions were summed.
+        /// The position of the sum.
         coords: Vec<usize>,
         /// The type.
         dtype: &'static str,
@@ -353,13 +353,13 @@ pub enum Error {
     Overflow {
         /// The operation.
         operation: &'static str,
-        /// The position, or the cell of a reduction; none for the fill.
+        /// The position or output element; `None` for the fill.
         coords: Option<Vec<usize>>,
         /// The type.
         dtype: &'static str,
     },
 
-    /// A group has no element that a reduction could give.
+    /// A group has no element that a reduction could return.
     #[error("{operation} of no elements: axis {axis} has length 0")]
     EmptyGroup {
         /// The operation.
@@ -373,11 +373,11 @@ pub enum Error {
     DivisionByZero {
         /// The operation.
         operation: &'static str,
-        /// The position; none for the fill.
+        /// The position; `None` for the fill.
         coords: Option<Vec<usize>>,
     },
 
-    /// An element that is not finite meets an implicit zero: what they give is not zero.
+    /// An element that is not finite meets an implicit zero. Their result is not zero.
     #[error(
         "{operation} of {left} and {right} at {coords:?}, where one of them is not stored, is not zero; \
          a.stored() and b.stored() look at what both store"
@@ -385,15 +385,15 @@ pub enum Error {
     NonFinite {
         /// The operation.
         operation: &'static str,
-        /// The element on the left, stored or not.
+        /// The left element, stored or not.
         left: String,
-        /// The element on the right.
+        /// The right element, stored or not.
         right: String,
         /// The position.
         coords: Vec<usize>,
     },
 
-    /// Positions that are not stored would hold different values.
+    /// The unstored positions would have different values.
     #[error(
         "{operation} of the fill is {found} at {at} and {expected} at {first}, and a sparse tensor has one fill; \
          x.stored() leaves what is not stored alone"
@@ -401,17 +401,17 @@ pub enum Error {
     FillVaries {
         /// The operation.
         operation: &'static str,
-        /// What it gives at the first position of which nothing is stored.
+        /// The result at the first position without a stored entry.
         expected: String,
-        /// That position; `..` stands for any coordinate.
+        /// The coordinates of that position; `..` stands for any coordinate.
         first: String,
-        /// What it gives at another one.
+        /// The result at another position.
         found: String,
-        /// That other position.
+        /// The coordinates of the other position.
         at: String,
     },
 
-    /// An argument is none that an operation takes.
+    /// An operation does not accept an argument.
     #[error("{operation}: {why}")]
     Argument {
         /// The operation.
@@ -436,35 +436,35 @@ pub enum Error {
         operation: &'static str,
         /// The type.
         dtype: &'static str,
-        /// What there is.
+        /// The alternative.
         instead: &'static str,
     },
 
-    /// Operands whose types are known at run time only have different ones.
+    /// Dynamically typed operands have different types.
     #[error("{operation} of {left} and {right}: cast one of them")]
     TypesDiffer {
         /// The operation.
         operation: &'static str,
         /// The element type of the first operand.
         left: &'static str,
-        /// That of another one.
+        /// The element type of another operand.
         right: &'static str,
     },
 
-    /// A value has no counterpart in the type asked for.
+    /// A value cannot be converted to the requested type.
     #[error("{value} ({from}) at {place} cannot be converted to {to}")]
     Cast {
         /// The value.
         value: String,
-        /// Its type.
+        /// The type of the value.
         from: &'static str,
-        /// The type asked for.
+        /// The requested type.
         to: &'static str,
         /// `entry N`, or `the fill`.
         place: String,
     },
 
-    /// The algorithm asked for is not available for this input.
+    /// The requested algorithm is not available for this input.
     #[error("isin by {kind} is not possible: {why}")]
     IsinKind {
         /// The algorithm.
@@ -473,7 +473,7 @@ pub enum Error {
         why: String,
     },
 
-    /// The target format has an implicit zero and the tensor another fill.
+    /// The target format has an implicit zero, but the tensor has another fill.
     #[error("the fill {fill} cannot be represented: {target} leaves out zeros only")]
     FillNotZero {
         /// The fill.
@@ -482,12 +482,12 @@ pub enum Error {
         target: &'static str,
     },
 
-    /// A file does not say what its format demands.
+    /// A file does not follow its format.
     #[error("{place}: {message}")]
     Format {
         /// The line (text) or the member and field (binary).
         place: String,
-        /// What is wrong.
+        /// The description of the error.
         message: String,
     },
 
@@ -496,29 +496,29 @@ pub enum Error {
     NotRepresentable {
         /// The format.
         format: &'static str,
-        /// What it cannot hold.
+        /// The property that the format cannot hold.
         what: String,
-        /// A format that can.
+        /// A format that can hold it.
         instead: &'static str,
     },
 
-    /// A gradient was asked through an operation that has none for the elements.
+    /// A gradient was requested through an operation that has no gradient.
     #[error("{operation} has no gradient; ask for one of steps behind it, or write it as operations that have one")]
     NoGradient {
         /// The operation.
         operation: &'static str,
     },
 
-    /// Something is wrong within a range of an axis, from whose start positions are counted.
+    /// An error within a chunk of an axis. Positions in the cause are counted from the start of the chunk.
     #[error("{}", in_range(*.axis, *.start, *.end, .cause))]
     InRange {
-        /// What is wrong.
+        /// The error within the chunk.
         cause: Box<Error>,
-        /// The axis that is cut into ranges.
+        /// The axis that is split into chunks.
         axis: usize,
-        /// The first position of the range.
+        /// The first position of the chunk.
         start: usize,
-        /// One more than its last position.
+        /// The position after the last one of the chunk.
         end: usize,
     },
 
@@ -527,26 +527,26 @@ pub enum Error {
     Lazy {
         /// The operation.
         operation: &'static str,
-        /// The file whose line made the step.
+        /// The source file of the line that created the step.
         file: &'static str,
-        /// That line.
+        /// The line that created the step.
         line: u32,
-        /// Why it has none.
+        /// The reason why the step has no result.
         cause: Box<Error>,
     },
 
-    /// An engine that is no part of this crate has no answer, however often it was asked.
+    /// An engine from another package has no answer after all attempts.
     #[error("the engine {engine} gave no answer, asked {attempts} times: {cause}{}", entries_seen(.seen, .expected))]
     Engine {
         /// The engine.
         engine: &'static str,
-        /// How often it was asked.
+        /// The number of attempts.
         attempts: u32,
-        /// The cause of each attempt.
+        /// The causes of the failed attempts.
         cause: String,
-        /// The number of entries that its answer was made of, and the sum of their hashes, if it gave one.
+        /// The number of entries in the answer and the sum of their hashes, if the engine returned one.
         seen: Option<(u64, u64)>,
-        /// Those that it should have been made of.
+        /// The expected number of entries and sum of their hashes.
         expected: Option<(u64, u64)>,
     },
 
@@ -555,11 +555,11 @@ pub enum Error {
     Io {
         /// The kind of failure.
         kind: std::io::ErrorKind,
-        /// The operating system's words.
+        /// The message of the operating system.
         message: String,
-        /// The file, where one was named.
+        /// The file, if one is known.
         path: Option<PathBuf>,
-        /// The error of the operating system, or of the reader or writer that was handed over.
+        /// The original error of the operating system, reader or writer.
         source: Option<IoSource>,
     },
 }

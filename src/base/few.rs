@@ -1,14 +1,13 @@
-//! Short lists, which ask for no memory.
+//! Short lists without an allocation.
 
 use std::hash::{Hash, Hasher};
 use std::ops::{Deref, DerefMut};
 use std::vec;
 
-/// A list that holds up to two items itself: there is mostly one part where there is one thread, and tensors have few
-/// axes.
+/// A list that stores up to two items without an allocation.
 ///
-/// Each type of items compiles it again: it has a fifth of the code of `smallvec`'s list
-/// (`docs/decisions/0021-patterns-at-run-time.md`).
+/// One thread mostly needs one part, and tensors have few axes. The code is compiled for each type of items, and is a
+/// fifth of the code of `smallvec`'s list (`docs/decisions/0021-patterns-at-run-time.md`).
 #[derive(Debug, Clone)]
 pub(crate) enum Few<T> {
     One([T; 1]),
@@ -31,7 +30,7 @@ impl<T> Few<T> {
 }
 
 impl<T> Few<T> {
-    /// `f` of each item, in order.
+    /// Returns `f` of each item, in order.
     pub(crate) fn map<U>(self, f: &mut dyn FnMut(T) -> U) -> Few<U> {
         match self {
             Few::One([item]) => Few::One([f(item)]),
@@ -102,7 +101,7 @@ impl<T> FromIterator<T> for Few<T> {
     }
 }
 
-/// Compiled once for a type of items, whatever they come from.
+/// Collects items. The function is compiled once per type of items, for any source.
 fn few_of<T>(next: &mut dyn FnMut() -> Option<T>) -> Few<T> {
     let Some(first) = next() else { return Few::new() };
     let Some(second) = next() else { return Few::One([first]) };

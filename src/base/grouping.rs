@@ -1,22 +1,22 @@
-//! The positions of an axis, grouped by the labels that they have.
+//! The positions of an axis, grouped by their labels.
 
 use std::fmt;
 
 use crate::base::alloc::{self, Allocated};
 
-/// Which positions of an axis have which label.
+/// The labels of the positions of an axis.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Grouping {
     axis: usize,
     /// The label of each position.
     labels: Vec<usize>,
-    /// The positions, those of one label after those of the label before.
+    /// The positions in the order of their labels.
     members: Vec<usize>,
-    /// Where the positions of each label start there, and where the last end.
+    /// The start of the positions of each label in `members`, and the end of the last one.
     starts: Vec<usize>,
 }
 
-/// So many labels are told one by one.
+/// Up to this number of labels are printed one by one.
 const LISTED: usize = 100;
 
 impl fmt::Debug for Grouping {
@@ -29,14 +29,14 @@ impl fmt::Debug for Grouping {
     }
 }
 
-/// The hash of FNV-1a, which is the same in every run.
+/// Returns the FNV-1a hash, which is the same in every run.
 fn hash(labels: &[usize]) -> u64 {
     let bytes = labels.iter().flat_map(|&label| (label as u64).to_le_bytes());
     bytes.fold(0xCBF2_9CE4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3))
 }
 
 impl Grouping {
-    /// The positions of `axis` by their labels, each of which is below `count`.
+    /// Groups the positions of `axis` by their labels, each of which is below `count`.
     pub(crate) fn new(axis: usize, labels: Vec<usize>, count: usize) -> Allocated<Self> {
         let mut starts: Vec<usize> = alloc::zeros(count + 1)?;
         labels.iter().for_each(|&label| starts[label] += 1);
@@ -49,38 +49,38 @@ impl Grouping {
             members[starts[label]] = position;
             starts[label] += 1;
         }
-        // Each start has become the end of its label.
+        // Each start is now the end of its label.
         starts.rotate_right(1);
         starts[0] = 0;
         Ok(Grouping { axis, labels, members, starts })
     }
 
-    /// The axis.
+    /// Returns the axis.
     pub(crate) fn axis(&self) -> usize {
         self.axis
     }
 
-    /// The number of labels that there may be.
+    /// Returns the number of possible labels.
     pub(crate) fn count(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// The label of each position.
+    /// Returns the label of each position.
     pub(crate) fn labels(&self) -> &[usize] {
         &self.labels
     }
 
-    /// The label of a position.
+    /// Returns the label of a position.
     pub(crate) fn label(&self, position: usize) -> usize {
         self.labels[position]
     }
 
-    /// The positions of a label, in increasing order.
+    /// Returns the positions of a label, in increasing order.
     pub(crate) fn members(&self, label: usize) -> &[usize] {
         &self.members[self.starts[label]..self.starts[label + 1]]
     }
 
-    /// The number of a position among those of its label, and how many these are.
+    /// Returns the index of a position among those with its label, and the number of these positions.
     pub(crate) fn place(&self, position: usize) -> (usize, usize) {
         let members = self.members(self.labels[position]);
         (members.partition_point(|&member| member < position), members.len())

@@ -1,4 +1,4 @@
-//! The integer types that name coordinates, and those that name positions to take.
+//! The integer types of coordinates, and of positions in [`take`](crate::take()).
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -6,22 +6,24 @@ use std::hash::Hash;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 
-/// An integer type that holds the coordinates of stored entries: `u32` (the default everywhere), `u64` or `usize`.
+/// An integer type for coordinates: `u32` (the default), `u64` or `usize`.
 ///
-/// An axis may be indexed by `I` when its length minus one fits `I`. The trait is sealed.
+/// An axis may have any length whose last coordinate fits `I`. The trait is sealed.
 pub trait Index: Copy + Ord + Hash + Debug + Default + Send + Sync + 'static + sealed::Sealed {
     /// The name of the type, for messages.
     const NAME: &'static str;
-    /// The greatest coordinate of this type.
+    /// The largest coordinate of this type.
     const MAX: u64;
-    /// The width in which patterns hold coordinates of this type.
+    /// The width in which patterns store coordinates of this type.
     #[doc(hidden)]
     const WIDTH: Width;
 
-    /// The coordinate as `usize`; one that does not fit becomes `usize::MAX`, which is out of bounds on every axis.
+    /// Returns the coordinate as `usize`.
+    ///
+    /// A coordinate that does not fit becomes `usize::MAX`, which is out of bounds on every axis.
     fn to_usize(self) -> usize;
 
-    /// `coord` as this type. The caller has checked that it fits.
+    /// Converts a coordinate to this type. The caller must check that it fits.
     fn from_usize(coord: usize) -> Self;
 }
 
@@ -46,7 +48,7 @@ macro_rules! impl_index {
 
 impl_index!(u32, u64, usize);
 
-/// The widths in which patterns hold coordinates.
+/// The widths in which patterns store coordinates.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Width {
@@ -55,7 +57,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// The bytes of one coordinate.
+    /// Returns the bytes of one coordinate.
     pub(crate) const fn bytes(self) -> usize {
         match self {
             Width::U32 => 4,
@@ -63,14 +65,14 @@ impl Width {
         }
     }
 
-    /// The smallest width that holds the coordinates of every axis of these lengths.
+    /// Returns the smallest width that holds the coordinates of every axis of these lengths.
     pub(crate) fn of_lengths(lengths: &[usize]) -> Self {
         let is_long = |&length: &usize| length as u64 > 1 << 32;
         if lengths.iter().any(is_long) { Width::U64 } else { Width::U32 }
     }
 }
 
-/// Refuses a shape with an axis that is too long for the index type.
+/// Rejects a shape with an axis that is too long for the index type.
 pub(crate) fn check_axes<I: Index>(shape: &Shape) -> Result<()> {
     match shape.iter().position(|&length| length as u64 > I::MAX && length as u64 - 1 > I::MAX) {
         None => Ok(()),
@@ -84,19 +86,18 @@ pub(crate) fn check_axes<I: Index>(shape: &Shape) -> Result<()> {
     }
 }
 
-/// An integer type whose values name positions for [`take`](crate::take()), or the axis of
-/// [`take_axis`](crate::take_axis()): every built-in one but the 128-bit ones.
+/// An integer type for positions in [`take`](crate::take()) and [`take_axis`](crate::take_axis()).
 ///
-/// The trait is sealed.
+/// Every built-in integer type except the 128-bit ones implements the trait. It is sealed.
 pub trait Position: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
-    /// The position as it was meant, sign included.
+    /// Returns the position with its sign.
     fn to_i128(self) -> i128;
 
-    /// The position so many after this one; it is known to fit.
+    /// Returns the position `count` after this one. The caller must know that it fits.
     #[doc(hidden)]
     fn plus(self, count: usize) -> Self;
 
-    /// The position as `i64`, in which arithmetic is fast; `None` for one above.
+    /// Returns the position as `i64`, for fast arithmetic; `None` if it is larger.
     fn to_i64(self) -> Option<i64>;
 }
 
@@ -123,12 +124,13 @@ macro_rules! impl_position {
 impl_position!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
 
 mod sealed {
-    /// The bits of each type are those of an unsigned integer.
+    /// Each type has the bits of an unsigned integer.
     pub trait Sealed: bytemuck::Pod {}
 }
 
-/// The product of `lengths`, or `usize::MAX` where it does not fit: beside an axis without positions the others may be of
-/// any length, and nothing is there that would be numbered.
+/// Returns the product of `lengths`, or `usize::MAX` if it does not fit.
+///
+/// With an axis without positions, the other axes may have any length. Then no position needs a number.
 pub(crate) fn capped_product(lengths: &[usize]) -> usize {
     lengths.iter().fold(1, |product: usize, &length| product.saturating_mul(length))
 }

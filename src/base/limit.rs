@@ -1,31 +1,32 @@
-//! The byte limit above which a result that could explode is refused.
+//! The byte limit above which a result is rejected, for results that may be far larger than their input.
 
 use std::cell::Cell;
 
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 
-/// One GiB: below this nothing is refused.
+/// One GiB. Results below it are never rejected.
 const FLOOR: u64 = 1 << 30;
 
 thread_local! {
-    /// The limit in place of the default one, for what this thread works on.
+    /// The limit for the work of this thread, instead of the default one.
     static ALLOWED: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
-/// The default limit for an input of `input_bytes`: the larger of 1 GiB and 16 times the input, unless this thread works
-/// [`within`] another one.
+/// Returns the default limit for an input of `input_bytes`: 1 GiB or 16 times the input, whichever is larger.
+///
+/// Inside [`within`], the limit of this thread applies instead.
 pub(crate) fn default_limit(input_bytes: usize) -> u64 {
     ALLOWED.get().unwrap_or_else(|| FLOOR.max((input_bytes as u64).saturating_mul(16)))
 }
 
-/// What `work` gives with this limit in place of the default one, or with the default one.
+/// Runs `work` with this limit instead of the default one. `None` means the default one.
 pub(crate) fn within<T>(limit: Option<u64>, work: impl FnOnce() -> T) -> T {
     let _before = Before(ALLOWED.replace(limit));
     work()
 }
 
-/// The limit that holds again when this goes.
+/// The limit that applies again after this is dropped.
 struct Before(Option<u64>);
 
 impl Drop for Before {
@@ -34,14 +35,14 @@ impl Drop for Before {
     }
 }
 
-/// Refuses `count` items of `T` above `limit` bytes.
+/// Rejects `count` items of `T` above `limit` bytes.
 pub(crate) fn guard<T>(what: &'static str, count: u128, limit: u64, instead: &'static str) -> Result<()> {
     let bytes = count.saturating_mul(size_of::<T>() as u128);
     let addressable = u128::from(limit.min(isize::MAX as u64));
     if bytes <= addressable { Ok(()) } else { Err(Error::TooLarge { what, bytes, limit, instead }) }
 }
 
-/// `count` copies of `value`; refuses more than `limit` bytes, and more than the machine gives.
+/// Returns `count` copies of `value`. Rejects more than `limit` bytes, and returns an error if the allocation fails.
 pub(crate) fn filled<T: Copy>(
     what: &'static str,
     value: T,

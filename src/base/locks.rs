@@ -1,12 +1,15 @@
-//! Files that are locked as long as the process that made them lives: so what a process that was killed left behind is
-//! known, as its locks went with it.
+//! Files that are locked while the process that created them lives.
+//!
+//! The locks of an interrupted process disappear, which marks its remaining files as abandoned.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Result;
 use std::path::Path;
 
-/// Makes a file by these options and locks it; none if another process took it, before it was locked, for one that was
-/// left, and removed it. On a system without locks it has none, and is never taken for one that was left.
+/// Creates a file with these options and locks it.
+///
+/// Returns `None` if another process took the file for an abandoned one and removed it before it was locked. On a
+/// system without locks the file stays unlocked, and no file counts as abandoned.
 pub(crate) fn create(path: &Path, options: &OpenOptions) -> Result<Option<File>> {
     let file = options.open(path)?;
     match file.try_lock() {
@@ -15,14 +18,13 @@ pub(crate) fn create(path: &Path, options: &OpenOptions) -> Result<Option<File>>
     }
 }
 
-/// The file, if the process that made it is gone. It is locked, so that nobody else finds it as well.
+/// Returns the file if the process that created it has ended. It is locked, so no other process finds it too.
 pub(crate) fn abandoned(path: &Path) -> Option<File> {
     let file = File::options().read(true).write(true).open(path).ok()?;
     (file.try_lock().is_ok() && is_at(&file, path)).then_some(file)
 }
 
-/// Whether a file still has this name: another process may have renamed or removed it, and created another one, before
-/// it was locked.
+/// Returns whether a file still has this name. Before it was locked, another process may have renamed or replaced it.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -36,8 +38,9 @@ fn is_at(_: &File, path: &Path) -> bool {
     path.exists()
 }
 
-/// A folder that is locked until what this gives is dropped; another process that asks for it waits. None on a system
-/// that locks no folders.
+/// Returns a folder that is locked until the result is dropped. Another process that locks it waits.
+///
+/// Returns `None` on a system that cannot lock folders.
 #[cfg(feature = "parquet")]
 pub(crate) fn hold(folder: &Path) -> Option<File> {
     let folder = File::open(folder).ok()?;
@@ -61,7 +64,7 @@ mod tests {
         std::fs::remove_file(&path)?;
         drop(found);
         assert!(abandoned(&path).is_none());
-        // Another file of that name is not the one that was opened.
+        // A new file of that name is not the file that was opened.
         let opened = options.open(&path)?;
         std::fs::remove_file(&path)?;
         let other = options.open(&path)?;

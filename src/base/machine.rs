@@ -1,7 +1,9 @@
-//! What the machine has to offer beyond what is safe: huge pages, wide vectors, bare look-ups. The only module with
-//! `unsafe`; without the feature `machine` there is none in the crate, and the same results more slowly.
+//! Features of the machine beyond safe Rust: huge pages, SIMD, unchecked indexing.
+//!
+//! This is the only module with `unsafe`. Without the feature `machine` the crate has none, and computes the same
+//! results more slowly.
 
-/// Asks for huge pages behind a buffer; what the kernel answers makes no difference to what the buffer holds.
+/// Requests huge pages for a buffer. The contents of the buffer do not depend on the answer of the kernel.
 #[cfg(all(feature = "machine", target_os = "linux", not(miri)))]
 #[allow(unsafe_code)]
 pub(crate) fn advise_huge_pages<T>(buffer: &[T]) {
@@ -9,10 +11,9 @@ pub(crate) fn advise_huge_pages<T>(buffer: &[T]) {
     let bytes = buffer.as_ptr_range();
     let start = bytes.start.addr().next_multiple_of(HUGE);
     let length = (bytes.end.addr() & !(HUGE - 1)).saturating_sub(start);
-    // SAFETY: the call takes an address and a length, both of which may be anything, and gives a hint about the memory
-    // there: it neither writes, unmaps nor moves memory that a program can see. Here they lie within `buffer` besides,
-    // so that nobody else's memory is spoken for. Failing (an old kernel, huge pages switched off) leaves all as it
-    // was.
+    // SAFETY: the call accepts any address and any length, and gives a hint about the memory there. It neither writes,
+    // unmaps nor moves memory that a program can see. The range is also inside `buffer`, so the hint covers no other
+    // memory. If the call fails (an old kernel, huge pages switched off), nothing changes.
     unsafe { libc::madvise(std::ptr::without_provenance_mut(start), length, libc::MADV_HUGEPAGE) };
 }
 
@@ -28,12 +29,11 @@ fn has_512_bits() -> bool {
         && is_x86_feature_detected!("avx512vl")
 }
 
-/// Runs a plain loop, compiled for vectors of 512 or 256 bits where the processor has them: an `#[inline(always)]`
-/// closure, which is compiled into the functions that may use them.
+/// Runs a plain loop, compiled for AVX-512 or AVX2 if the processor has them.
 ///
-/// Ten tests an element and fewer gain the most by 512 bits; where a line of eight keys is compared at once 256 do as
-/// well (`docs/performance.md`). Where nothing is optimised there are no vectors, and all of this would be compiled in
-/// vain.
+/// The loop must be an `#[inline(always)]` closure, so that it is compiled into the functions with these features.
+/// Loops with at most ten tests per element gain the most from AVX-512. Comparing a line of eight keys is as fast with
+/// AVX2 (`docs/performance.md`). Unoptimized builds have no SIMD, so they compile only the plain loop.
 #[cfg(all(feature = "machine", target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 pub(crate) fn in_wide_vectors<R>(f: impl FnOnce() -> R) -> R {
@@ -53,10 +53,10 @@ fn in_widest_vectors<R>(f: impl FnOnce() -> R) -> R {
         f()
     }
     if has_512_bits() {
-        // SAFETY: the function wants the five features that the processor was just found to have.
+        // SAFETY: the function needs the five features that the processor was just found to have.
         unsafe { with_512_bits(f) }
     } else if is_x86_feature_detected!("avx2") {
-        // SAFETY: the function wants the one feature that the processor was just found to have.
+        // SAFETY: the function needs the one feature that the processor was just found to have.
         unsafe { with_256_bits(f) }
     } else {
         f()
@@ -69,9 +69,10 @@ pub(crate) fn in_wide_vectors<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// The items of `data` at `positions`, which are compared with its length all at once: without a comparison for each
-/// look-up more of them are under way at a time. A few hundred positions are still in the cache when they are looked
-/// up.
+/// Returns the items of `data` at `positions`, which are all compared with the length at once.
+///
+/// Without a comparison per lookup, more lookups run at a time. A few hundred positions stay in the cache until their
+/// lookup.
 ///
 /// # Panics
 ///
@@ -85,8 +86,8 @@ pub(crate) fn at_positions<'a, T: Copy>(data: &'a [T], positions: &'a [usize]) -
         || positions.iter().fold(0, |greatest, &position| greatest.max(position)),
     );
     assert!(positions.is_empty() || greatest < data.len(), "there is no position {greatest} of {}", data.len());
-    // SAFETY: no position is greater than the greatest, which was just found to be below the length; both slices are
-    // borrowed for as long as the iterator is there, so that neither changes before a look-up.
+    // SAFETY: no position is greater than `greatest`, which was just found to be below the length if there is a
+    // position. Both slices are borrowed for the lifetime of the iterator, so neither changes before a lookup.
     positions.iter().map(|&position| unsafe { *data.get_unchecked(position) })
 }
 
@@ -100,7 +101,7 @@ pub(crate) fn at_positions<'a, T: Copy>(data: &'a [T], positions: &'a [usize]) -
 mod tests {
     use super::*;
 
-    /// Also where nothing is optimised, and nothing else runs in them.
+    /// Covers SIMD in unoptimized builds too, where no other code uses it.
     #[cfg(all(feature = "machine", target_arch = "x86_64", not(miri)))]
     #[test]
     fn a_loop_in_wide_vectors_gives_what_it_gives_elsewhere() {
@@ -120,7 +121,7 @@ mod tests {
         assert_eq!(at_positions::<u8>(&[], &[]).len(), 0);
     }
 
-    /// Wherever it stands among the others, before anything is looked up.
+    /// The position is found at any index, before any lookup.
     #[test]
     fn a_position_outside_ends_the_program_instead_of_reading_what_is_there() {
         for (length, outside) in [(0, 0), (5, 5), (5, usize::MAX), (1000, 1 << 63)] {

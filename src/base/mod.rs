@@ -1,4 +1,4 @@
-//! What everything stands on: lengths, axes and coordinates, errors, memory, threads, the machine.
+//! Foundations of all modules: lengths, axes and coordinates, errors, memory, threads, the machine.
 
 pub(crate) mod alloc;
 pub(crate) mod axes;

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 /// The lengths of the axes of a tensor, from rank 0 up.
 ///
-/// A shape reads as a slice of lengths, and is made of arrays, slices, `Vec`s, iterators, and tuples of up to six. It
-/// is cheap to clone. The number of positions is never formed by an unchecked product, because 32 long axes have more
-/// positions than any machine integer can count; an axis of length zero makes the size zero whatever the others are.
+/// A shape dereferences to a slice of lengths. It converts from arrays, slices, `Vec`s, iterators, and tuples of up to
+/// six lengths. It is cheap to clone.
+///
+/// The number of positions is never an unchecked product: 32 long axes have more positions than any machine integer
+/// counts. An axis of length zero makes the size zero for any other lengths.
 ///
 /// # Examples
 ///
@@ -31,28 +33,29 @@ use std::sync::Arc;
 pub struct Shape(Arc<[usize]>);
 
 impl Shape {
-    /// The number of axes.
+    /// Returns the number of axes.
     pub fn rank(&self) -> usize {
         self.0.len()
     }
 
-    /// The number of positions, or `None` where it does not fit `usize`.
+    /// Returns the number of positions, or `None` if it does not fit `usize`.
     pub fn checked_size(&self) -> Option<usize> {
         checked_product(&self.0)
     }
 
-    /// The number of positions, or `u64::MAX` where it does not fit.
+    /// Returns the number of positions, or `u64::MAX` if it does not fit.
     pub fn saturating_size(&self) -> u64 {
         u64::try_from(self.wide_size()).unwrap_or(u64::MAX)
     }
 
-    /// The number of positions, or `u128::MAX` where it does not fit.
+    /// Returns the number of positions, or `u128::MAX` if it does not fit.
     pub(crate) fn wide_size(&self) -> u128 {
         saturating_product(&*self.0)
     }
 
-    /// The coordinates of the position of this row-major number, as `argmax`, `topk_index` and `take` count them; none
-    /// where there are not so many.
+    /// Returns the coordinates of a flat index, or `None` if it is out of range.
+    ///
+    /// Flat indices are row-major, as in `argmax`, `topk_index` and `take`.
     ///
     /// ```
     /// use lacuna::{Axes, CooTensor};
@@ -71,23 +74,27 @@ impl Shape {
         Some(coords)
     }
 
-    /// Whether there is no position at all.
+    /// Returns whether there are no positions.
     pub fn is_empty_space(&self) -> bool {
         self.0.contains(&0)
     }
 
-    /// The length of the last axis, and 1 for rank 0: the number of columns of the compressed format.
+    /// Returns the length of the last axis, or 1 for rank 0.
+    ///
+    /// This is the number of columns in CSR.
     pub fn columns(&self) -> usize {
         self.0.last().copied().unwrap_or(1)
     }
 
-    /// The lengths of all axes but the last: the axes of the lanes of the compressed format.
+    /// Returns the lengths of all axes except the last.
+    ///
+    /// These are the axes of the lanes in CSR.
     pub fn lane_axes(&self) -> &[usize] {
         &self.0[..self.rank().saturating_sub(1)]
     }
 }
 
-/// The product of `lengths`, or `None` where it does not fit; 0 as soon as one of them is 0.
+/// Returns the product of `lengths`, or `None` if it does not fit; 0 if one of them is 0.
 pub(crate) fn checked_product(lengths: &[usize]) -> Option<usize> {
     if lengths.contains(&0) {
         return Some(0);
@@ -95,13 +102,14 @@ pub(crate) fn checked_product(lengths: &[usize]) -> Option<usize> {
     lengths.iter().try_fold(1usize, |product, &length| product.checked_mul(length))
 }
 
-/// The product of `lengths`, or `u128::MAX` where it does not fit; 0 as soon as one of them is 0.
+/// Returns the product of `lengths`, or `u128::MAX` if it does not fit; 0 if one of them is 0.
 pub(crate) fn saturating_product<'a>(lengths: impl IntoIterator<Item = &'a usize>) -> u128 {
     lengths.into_iter().fold(1, |product: u128, &length| product.saturating_mul(length as u128))
 }
 
-/// The shape that two shapes are broadcast to, by numpy's rules: axes are aligned at the end, and one of length 1 is
-/// repeated; `None` where two lengths differ otherwise.
+/// Returns the shape that two shapes broadcast to, by the rules of numpy.
+///
+/// Axes are aligned at the end, and an axis of length 1 is repeated. `None` if two lengths differ otherwise.
 pub(crate) fn broadcast(left: &[usize], right: &[usize]) -> Option<Shape> {
     let rank = left.len().max(right.len());
     let length = |lengths: &[usize], axis: usize| match (axis + lengths.len()).checked_sub(rank) {
@@ -115,7 +123,7 @@ pub(crate) fn broadcast(left: &[usize], right: &[usize]) -> Option<Shape> {
     (0..rank).map(both).collect()
 }
 
-/// Steps `coords` to the next position of `lengths` in row-major order; wraps to all zeros after the last.
+/// Moves `coords` to the next position of `lengths` in row-major order. After the last position they are zeros again.
 pub(crate) fn step(coords: &mut [usize], lengths: &[usize]) {
     for (coord, &length) in coords.iter_mut().zip(lengths).rev() {
         *coord += 1;
@@ -126,7 +134,7 @@ pub(crate) fn step(coords: &mut [usize], lengths: &[usize]) {
     }
 }
 
-/// Writes the coordinates of row-major `position` within `lengths` into `coords`.
+/// Writes the coordinates of a flat index `position` within `lengths` into `coords`.
 pub(crate) fn unravel(mut position: usize, lengths: &[usize], coords: &mut [usize]) {
     for (coord, &length) in coords.iter_mut().zip(lengths).rev() {
         *coord = position % length;
@@ -134,7 +142,7 @@ pub(crate) fn unravel(mut position: usize, lengths: &[usize], coords: &mut [usiz
     }
 }
 
-/// The row-major position of `coords` within `lengths`; the caller knows that it fits.
+/// Returns the flat index of `coords` within `lengths`. The caller must know that it fits.
 pub(crate) fn ravel(coords: &[usize], lengths: &[usize]) -> usize {
     coords.iter().zip(lengths).fold(0, |position, (&coord, &length)| position * length + coord)
 }
@@ -171,7 +179,7 @@ impl<const N: usize> PartialEq<[usize; N]> for Shape {
     }
 }
 
-/// So that `assert_eq!(x.shape(), [2, 3])` reads as it does for an array.
+/// Allows `assert_eq!(x.shape(), [2, 3])`, as for an array.
 impl<const N: usize> PartialEq<[usize; N]> for &Shape {
     fn eq(&self, other: &[usize; N]) -> bool {
         ***self == *other

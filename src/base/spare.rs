@@ -1,8 +1,7 @@
-//! Buffers that are written again: what one step of a chain has read through, a later one writes its results to, and
-//! what held one range of a tensor holds a later one.
+//! Buffers that are overwritten: a step of a chain writes to a buffer that an earlier step has read.
 //!
-//! Memory of an allocator is cleared before a kernel may have it, which takes as long as a quick kernel. What lies in a
-//! spare buffer is overwritten as it is.
+//! Similarly, a chunk of a tensor reuses the buffers of an earlier chunk. An allocator must clear memory before a
+//! kernel can write to it, which takes as long as a fast kernel. A spare buffer is not cleared.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -13,22 +12,22 @@ use bytemuck::Zeroable;
 
 use crate::base::alloc::{self, Allocated};
 
-/// Of a chain so many are kept, each of at most so many bytes.
+/// The number of buffers kept per chain, each of at most [`BYTES`].
 const COUNT: usize = 4;
 const BYTES: usize = 1 << 17;
 
-/// Of ranges so many are kept: arrays of one or two tensors.
+/// The number of buffers kept for chunks: the arrays of one or two tensors.
 const OF_RANGES: usize = 32;
 
 thread_local! {
-    /// What is kept while this thread is [`within`] a chain, or [`Spares::within`] a range.
+    /// The kept buffers while this thread runs [`within`] a chain, or [`Spares::within`] a chunk.
     static SPARE: RefCell<Option<Kept>> = const { RefCell::new(None) };
 }
 
 /// Vectors of any type, the oldest one first.
 struct Kept {
     buffers: Vec<Spare>,
-    /// How many there may be, and the bytes of each and of all.
+    /// The largest number of buffers, and the largest number of bytes of each buffer and of all buffers.
     count: usize,
     each: usize,
     all: usize,
@@ -50,15 +49,14 @@ impl Kept {
             return;
         }
         let mut left: usize = self.buffers.iter().map(|spare| spare.bytes).sum();
-        // What nobody asked for goes.
+        // The oldest buffers are dropped.
         while self.buffers.len() >= self.count || left > self.all - bytes {
             left -= self.buffers.remove(0).bytes;
         }
         self.buffers.push(Spare { items: Box::new(items), bytes });
     }
 
-    /// The vector of these whose capacity is within this range and the nearest to `count`: one of at least that, if
-    /// there is any.
+    /// Returns the vector whose capacity is in this range and nearest to `count`, at least `count` if possible.
     fn take<T: 'static>(&mut self, count: usize, range: RangeInclusive<usize>) -> Option<Vec<T>> {
         let capacity = |spare: &Spare| spare.items.downcast_ref::<Vec<T>>().map(Vec::capacity);
         let found = self.buffers.iter().enumerate().filter_map(|(at, spare)| Some((capacity(spare)?, at)));
@@ -68,19 +66,19 @@ impl Kept {
     }
 }
 
-/// What `work` gives, in which buffers are kept for this thread: until it ends, or the work around it that keeps some.
+/// Runs `work` and keeps buffers of this thread until it ends. An outer call keeps them until the outer one ends.
 pub(crate) fn within<R>(work: impl FnOnce() -> R) -> R {
     let is_outer = SPARE.try_with(|spare| {
         let is_none = spare.borrow().is_none();
         spare.borrow_mut().get_or_insert_with(Kept::of_a_chain);
         is_none
     });
-    // A scope that is made and dropped at once would clear what is kept.
+    // An eager `then_some` would create and drop a scope, which clears the kept buffers.
     let _scope = is_outer.unwrap_or(false).then(|| Scope(None));
     work()
 }
 
-/// What is kept again when this goes.
+/// The buffers that are kept again after this is dropped.
 struct Scope(Option<Kept>);
 
 impl Drop for Scope {
@@ -89,7 +87,7 @@ impl Drop for Scope {
     }
 }
 
-/// Buffers of the ranges of a tensor: one set for each that is worked on at once.
+/// Buffers of the chunks of a tensor: one set per chunk in progress.
 pub(crate) struct Spares {
     sets: Mutex<Vec<Kept>>,
     /// The bytes of each set.
@@ -101,7 +99,7 @@ impl Spares {
         Spares { sets: Mutex::default(), bytes: usize::try_from(bytes).unwrap_or(usize::MAX) }
     }
 
-    /// What `work` gives, for which buffers of ranges before it are there.
+    /// Runs `work`, which can reuse the buffers of earlier chunks.
     pub(crate) fn within<R>(&self, work: impl FnOnce() -> R) -> R {
         let sets = || self.sets.lock().unwrap_or_else(PoisonError::into_inner);
         let none = || Kept { buffers: Vec::new(), count: OF_RANGES, each: self.bytes, all: self.bytes };
@@ -116,7 +114,7 @@ impl Spares {
     }
 }
 
-/// Keeps a vector whose items nobody reads any more.
+/// Keeps a vector whose items are not needed any more.
 pub(crate) fn keep<T: Send + 'static>(items: Vec<T>) {
     let _ = SPARE.try_with(|spare| {
         if let Some(kept) = spare.borrow_mut().as_mut() {
@@ -125,12 +123,12 @@ pub(crate) fn keep<T: Send + 'static>(items: Vec<T>) {
     });
 }
 
-/// `count` items that are all still to be written.
+/// Returns `count` items that must all be written: old items or zeros.
 pub(crate) fn items<T: Zeroable + 'static>(count: usize) -> Allocated<Vec<T>> {
-    // A result that is kept has the whole capacity.
+    // A kept result keeps its capacity, so at most twice the needed capacity is accepted.
     match taken(count, count..=count.saturating_mul(2)) {
         Some(mut items) => {
-            // The capacity is there.
+            // The capacity suffices, so this does not allocate.
             items.resize_with(count, T::zeroed);
             Ok(items)
         }
@@ -138,7 +136,7 @@ pub(crate) fn items<T: Zeroable + 'static>(count: usize) -> Allocated<Vec<T>> {
     }
 }
 
-/// An empty vector, with a capacity of half as many items at least if there is such a spare one.
+/// Returns an empty vector, with a capacity of at least half of `count` if such a spare vector exists.
 #[cfg(feature = "parquet")]
 pub(crate) fn room<T: 'static>(count: usize) -> Vec<T> {
     let mut items = taken(count, count / 2..=count.saturating_mul(2)).unwrap_or_default();
@@ -146,7 +144,7 @@ pub(crate) fn room<T: 'static>(count: usize) -> Vec<T> {
     items
 }
 
-/// The largest spare vector as it is, or an empty one.
+/// Returns the largest spare vector with its items, or an empty one.
 #[cfg(feature = "parquet")]
 pub(crate) fn kept<T: 'static>() -> Vec<T> {
     taken(usize::MAX, 1..=usize::MAX).unwrap_or_default()
@@ -157,12 +155,13 @@ fn taken<T: 'static>(count: usize, range: RangeInclusive<usize>) -> Option<Vec<T
     if count == 0 { None } else { SPARE.try_with(take).ok()? }
 }
 
-/// A list of entries may be so many times as long as what has been read.
+/// The largest ratio of the reserved entries of a list to the needed ones.
 #[cfg(feature = "parquet")]
 const GROWTH: usize = 64;
 
-/// Room for so many items more: for all that may come, if that is not too many times what is there, or for a share of
-/// it. So next to nothing is copied where a list grows, and yet a footer that lies gets no room for what it promises.
+/// Reserves memory for `more` items: for all `most` items, or for a fraction if they are far more than needed.
+///
+/// A growing list is thus rarely copied, and a wrong size in a file footer cannot reserve all the memory it claims.
 #[cfg(feature = "parquet")]
 pub(crate) fn reserve_up_to<T: 'static>(items: &mut Vec<T>, more: usize, most: usize) -> Allocated<()> {
     let wanted = items.len() + more;
@@ -195,16 +194,16 @@ mod tests {
             assert_eq!(items::<u32>(4), Ok(vec![0; 4]));
             assert_eq!(items::<u32>(2), Ok(vec![1, 2]));
             assert_eq!((items::<u32>(2), items::<f32>(1)), (Ok(vec![0, 0]), Ok(vec![4.0])));
-            // As long as it was at first, though a shorter one was asked for.
+            // A vector has its first length again, although a shorter one was requested.
             keep(vec![5u32, 6, 7]);
             keep(items::<u32>(2).unwrap());
             assert_eq!((items::<u32>(0), items::<u32>(3)), (Ok(vec![]), Ok(vec![5, 6, 0])));
-            // No result is to keep many times what it needs.
+            // A result must not keep many times the memory that it needs.
             keep(vec![5u32, 6, 7]);
             assert_eq!((items::<u32>(1), items::<u32>(3)), (Ok(vec![0]), Ok(vec![5, 6, 7])));
             keep(vec![7u8; BYTES + 1]);
             assert_eq!(items::<u8>(1), Ok(vec![0]));
-            // The oldest one goes where there are too many.
+            // The oldest vector is dropped if there are too many.
             (0..=COUNT as u16).for_each(|number| keep(vec![number]));
             assert_eq!(items::<u16>(1), Ok(vec![1]));
         });
@@ -220,19 +219,19 @@ mod tests {
         within(|| {
             keep(vec![5u64]);
             spares.within(|| {
-                // Not for what is much smaller, nor twice.
+                // A buffer is not used for far fewer items, and not twice.
                 assert_eq!(items::<u64>(count / 3), Ok(vec![0; count / 3]));
                 assert_eq!((items::<u64>(count), items::<u64>(count)), (Ok(numbers(7)), Ok(vec![0; count])));
                 keep(numbers(1));
                 keep(vec![0u64; count + 1]);
                 assert_eq!(items::<u64>(count + 2).map(|items| items[1]), Ok(0));
                 assert_eq!(items::<u64>(count), Ok(numbers(1)));
-                // All of them together are no more than is allowed.
+                // All buffers together stay within the allowed bytes.
                 (0..3).for_each(|first| keep(numbers(first)));
                 assert_eq!((items::<u64>(count), items::<u64>(count)), (Ok(numbers(1)), Ok(numbers(2))));
                 assert_eq!(items::<u64>(count), Ok(vec![0; count]));
             });
-            // What the thread kept before is there again.
+            // The buffer that the thread kept before is available again.
             assert_eq!(items::<u64>(1), Ok(vec![5]));
         });
     }
@@ -249,7 +248,7 @@ mod tests {
         }
         capacities.dedup();
         assert_eq!(capacities, [15_625, most]);
-        // A footer may say less than there is.
+        // A footer may claim fewer items than exist.
         reserve_up_to(&mut items, 500, 10).unwrap();
         assert!(items.capacity() >= most + 500);
     }

@@ -7,15 +7,17 @@ use std::io::Result;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The paths of all that exist. Whoever creates, renames or removes one holds the lock, so that the list is right whenever
-/// the lock is free.
+/// The paths of all existing temporary files and folders.
+///
+/// Every function that creates, renames or removes one holds the lock. The list is thus correct whenever the lock is
+/// free.
 static PATHS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Whoever holds it is not ended by a signal meanwhile. It is taken before the list.
+/// A lock that keeps signals from ending the process. It is acquired before the lock of the list.
 #[cfg(feature = "io")]
 static UNINTERRUPTED: Mutex<()> = Mutex::new(());
 
-/// Keeps signals from ending the process as long as the guard lives.
+/// Keeps signals from ending the process while the guard lives.
 #[cfg(feature = "parquet")]
 pub(crate) fn uninterrupted() -> MutexGuard<'static, ()> {
     UNINTERRUPTED.lock().unwrap_or_else(PoisonError::into_inner)
@@ -25,7 +27,7 @@ fn paths() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     PATHS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Creates a file or a folder, and lists its path if there is one then.
+/// Creates a file or a folder, and lists its path if it was created.
 pub(crate) fn create<T>(path: &Path, create: impl FnOnce() -> Result<Option<T>>) -> Result<Option<T>> {
     let mut paths = paths();
     let created = create()?;
@@ -35,7 +37,7 @@ pub(crate) fn create<T>(path: &Path, create: impl FnOnce() -> Result<Option<T>>)
     Ok(created)
 }
 
-/// Renames or removes a file or a folder, and takes its path off the list.
+/// Renames or removes a file or a folder, and removes its path from the list.
 pub(crate) fn end<T>(path: &Path, end: impl FnOnce() -> T) -> T {
     let mut paths = paths();
     let ended = end();
@@ -43,8 +45,9 @@ pub(crate) fn end<T>(path: &Path, end: impl FnOnce() -> T) -> T {
     ended
 }
 
-/// Removes the temporary files of this process, and calls `end`, which ends the process: other threads that create or
-/// rename temporary files meanwhile wait.
+/// Removes the temporary files of this process, and calls `end`, which ends the process.
+///
+/// Other threads that create or rename temporary files wait.
 #[cfg(feature = "io")]
 #[doc(hidden)]
 pub fn remove_temporary(end: impl FnOnce()) {
@@ -56,7 +59,7 @@ pub fn remove_temporary(end: impl FnOnce()) {
 
 #[cfg(feature = "io")]
 fn remove_all(paths: &BTreeSet<PathBuf>) {
-    /// Other threads write into a folder while it is removed.
+    /// The attempts to remove a folder, since other threads write to it at the same time.
     const ATTEMPTS: usize = 3;
     for path in paths {
         if path.is_dir() {

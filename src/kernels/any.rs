@@ -1,19 +1,20 @@
-//! Logical or of slices and of lanes: the fast ways.
+//! Fast paths of logical or over slices and lanes.
 
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::bits::{self, BITS};
 
-/// Whether any of `values` is truthy: leaves at the first one that is.
+/// Returns whether any of `values` is nonzero (NaN included); stops at the first one.
 pub(crate) fn any_of<T: Element>(mut values: impl Iterator<Item = T>) -> bool {
     values.any(T::is_truthy)
 }
 
-/// [`any_of`] a slice, of which so many are tested before the outcome is looked at: without a branch on each.
+/// Returns [`any_of`] a slice. Tests blocks without a branch per value.
 pub(crate) fn any_of_slice<T: Element>(values: &[T]) -> bool {
     const TOGETHER: usize = 256;
     let any = |block: &[T]| {
+        // The loop has no early exit, so it compiles to SIMD; the caller stops between blocks.
         in_wide_vectors(
             #[inline(always)]
             || block.iter().fold(false, |any, value| any | value.is_truthy()),
@@ -22,17 +23,18 @@ pub(crate) fn any_of_slice<T: Element>(values: &[T]) -> bool {
     threads::any_chunk(values, 25 * size_of::<T>(), |chunk| chunk.chunks(TOGETHER).any(any))
 }
 
-/// The lanes that are looked at together.
+/// The number of lanes processed together.
 const LANES: usize = 64;
-/// If they have at most so many values, all are tested; more are left at the first truthy one of each lane.
+/// The largest number of values in a block of lanes for which all values are tested.
 ///
-/// At ten values a lane, the branch is mispredicted.
+/// Larger blocks stop at the first nonzero value of each lane. At ten values per lane, that branch is mispredicted.
 const TESTED: usize = 64 * LANES;
-/// If so few lanes begin with a value that is not truthy, these alone are looked at further: most values that are
-/// stored are truthy.
+/// Up to this number of undecided lanes, only these lanes are read further.
+///
+/// Most stored values are nonzero, so the first value decides most lanes.
 const UNTOLD: usize = LANES / 8;
 
-/// Whether any value is truthy, for each lane that stores one.
+/// Writes for each lane with a stored entry whether any value is nonzero.
 pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T], truths: &mut [bool]) {
     let mut filled = 0;
     in_wide_vectors(
@@ -41,9 +43,11 @@ pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T], truths: 
             for first in (0..offsets.len() - 1).step_by(LANES) {
                 let offsets = &offsets[first..offsets.len().min(first + LANES + 1)];
                 let stored = bits::first_changes(offsets);
+                // Invariant: `truths[..filled]` holds the results of all stored lanes before `first`.
                 let truths = &mut truths[filled..][..stored.count_ones() as usize];
                 filled += truths.len();
                 let untold = begin_truthy(offsets, stored, values, truths);
+                // If many lanes are undecided, testing all values of the block costs less than mispredicted branches.
                 if untold > UNTOLD && offsets[offsets.len() - 1] - offsets[0] <= TESTED {
                     any_of_block(offsets, stored, values, truths);
                 } else if untold > 0 {
@@ -54,35 +58,38 @@ pub(crate) fn any_of_lanes<T: Element>(offsets: &[usize], values: &[T], truths: 
     );
 }
 
-/// Whether the first value of each of the lanes that store one, by the bits of `stored`, is truthy; how many lanes have
-/// others to be looked at.
+/// Writes whether the first value of each lane in `stored` is nonzero. Returns the number of lanes that need more
+/// values.
 #[inline(always)]
 fn begin_truthy<T: Element>(offsets: &[usize], stored: u64, values: &[T], truths: &mut [bool]) -> usize {
     let mut untold = 0;
     for (truth, lane) in truths.iter_mut().zip(bits::ones(stored)) {
+        // Each bit of `stored` is a lane with an entry, so `offsets[lane]` is the index of a value.
         *truth = values[offsets[lane]].is_truthy();
         untold += usize::from(!*truth & (offsets[lane + 1] - offsets[lane] > 1));
     }
     untold
 }
 
-/// Whether any value is truthy, for those of a few lanes that are not known to have one.
+/// Completes `truths` for the lanes whose first value is zero.
 fn any_of_each<T: Element>(offsets: &[usize], stored: u64, values: &[T], truths: &mut [bool]) {
     for (truth, lane) in truths.iter_mut().zip(bits::ones(stored)) {
         *truth = *truth || any_of(values[offsets[lane]..offsets[lane + 1]].iter().copied());
     }
 }
 
-/// [`any_of_each`] by a bit for each value, without a branch.
+/// [`any_of_each`] by one bit per value, without a branch.
 #[inline(always)]
 fn any_of_block<T: Element>(offsets: &[usize], stored: u64, values: &[T], truths: &mut [bool]) {
     let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
+    // The lanes hold at most `TESTED` values. The last word stays 0, so `words[word + 1]` always exists.
     let mut words = [0; TESTED / BITS + 1];
     let starts = (first..last).step_by(BITS);
     words.iter_mut().zip(starts).for_each(|(word, start)| *word = bits::truths(&values[start..]));
     for (truth, lane) in truths.iter_mut().zip(bits::ones(stored)) {
         let (start, end) = (offsets[lane], offsets[lane + 1]);
         let (word, bit, length) = ((start - first) / BITS, (start - first) % BITS, end - start);
+        // The bits of a lane may cross two words. For `bit == 0` the two shifts discard the second word.
         *truth = match length < BITS {
             true => (words[word] >> bit | words[word + 1] << 1 << (BITS - 1 - bit)) & ((1 << length) - 1) != 0,
             false => any_of(values[start..end].iter().copied()),
@@ -99,7 +106,7 @@ mod tests {
         lengths.for_each(|length| offsets.push(offsets[offsets.len() - 1] + length));
         let count = offsets[offsets.len() - 1];
         for rare in [1, 2, 5, 70, 1_000_000_007] {
-            // The first value of a lane and the last one are truthy now and then.
+            // Some lanes have a nonzero first or last value.
             let mut values: Vec<f32> =
                 (0..count).map(|entry| if entry % rare == rare / 2 { 1.0 } else { -0.0 }).collect();
             offsets
@@ -119,7 +126,7 @@ mod tests {
         }
     }
 
-    /// As many lanes of a block as are looked at one by one, and one more, begin with a zero; others are empty.
+    /// Up to one lane more than the threshold begins with a zero; other lanes are empty.
     #[test]
     fn lanes_that_begin_with_zeros_are_looked_at_to_their_end() {
         for untold in [0, 1, UNTOLD - 1, UNTOLD, UNTOLD + 1, LANES] {

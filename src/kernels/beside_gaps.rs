@@ -1,15 +1,15 @@
-//! The slow rule of products for elements of a dense operand that are not finite: times an implicit zero they are NaN.
+//! Products with elements of a dense operand that are not finite. Multiplied by an implicit zero, they become NaN.
 
 use crate::base::alloc::{self, Allocated};
 use crate::element::Element;
 use crate::kernels::matrix::{Entries, Rows, Turn};
 
-/// The canonical NaN, of a value that is not finite.
+/// Returns the canonical NaN for a value that is not finite.
 fn nan_of<T: Element>(value: T) -> T {
     T::ZERO.checked_mul(value).unwrap_or(T::ZERO)
 }
 
-/// How many elements of a column, of a matrix of the right operand, are not finite.
+/// The number of elements that are not finite in one column of one matrix of the right operand.
 struct Bad<T> {
     matrix: usize,
     column: usize,
@@ -17,10 +17,11 @@ struct Bad<T> {
     nan: T,
 }
 
-/// The columns with such elements of matrices of `inner` rows.
+/// Returns the columns with elements that are not finite, for matrices of `inner` rows.
 fn bad_columns<T: Element>(right: &[T], inner: usize, width: usize) -> Allocated<Vec<Bad<T>>> {
     let mut found: Vec<Bad<T>> = Vec::new();
     for (matrix, elements) in right.chunks_exact(inner * width).enumerate() {
+        // Invariant: `found` is sorted by matrix, then by column.
         for column in 0..width {
             let mut elements = elements[column..].iter().step_by(width).filter(|element| !element.isfinite());
             if let Some(&first) = elements.next() {
@@ -32,7 +33,7 @@ fn bad_columns<T: Element>(right: &[T], inner: usize, width: usize) -> Allocated
     Ok(found)
 }
 
-/// Makes NaN what a row of the left operand has no entry for, where the right one is not finite.
+/// Writes NaN to output elements where an unstored position on the left meets a right element that is not finite.
 pub(crate) fn right_of_gaps<T: Element>(
     left: Entries<'_, T>,
     right: &[T],
@@ -44,9 +45,11 @@ pub(crate) fn right_of_gaps<T: Element>(
     for (row, slots) in result.chunks_exact_mut(width).enumerate() {
         let (of_left, base) = turn(row);
         let (columns, _) = left.row(of_left);
+        // `base / inner` is the index of the right matrix. Its columns are adjacent in `bad`.
         let first = bad.partition_point(|bad| bad.matrix < base / inner);
         for bad in bad[first..].iter().take_while(|bad| bad.matrix == base / inner) {
             let met = |column: &&u32| !right[(base + **column as usize) * width + bad.column].isfinite();
+            // If fewer entries meet such elements than the column has, an unstored position meets one of them.
             if columns.iter().filter(met).count() < bad.count {
                 slots[bad.column] = bad.nan;
             }
@@ -55,7 +58,7 @@ pub(crate) fn right_of_gaps<T: Element>(
     Ok(())
 }
 
-/// Makes NaN what a column of the right operand has no entry for, where the left one is not finite.
+/// Writes NaN to output elements where an unstored position on the right meets a left element that is not finite.
 pub(crate) fn left_of_gaps<T: Element>(
     left: &[T],
     right: Rows<'_>,
@@ -69,11 +72,13 @@ pub(crate) fn left_of_gaps<T: Element>(
         let elements = &left[of_left * inner..][..inner];
         let Some(&first) = elements.iter().find(|element| !element.isfinite()) else { continue };
         counts.fill(0);
+        // `counts[column]` is the number of entries in that column that meet an element that is not finite.
         let mut all = 0;
         for (at, _) in elements.iter().enumerate().filter(|(_, element)| !element.isfinite()) {
             all += 1;
             right.columns[right.range(base + at)].iter().for_each(|&column| counts[column as usize] += 1);
         }
+        // A smaller count than `all` means that an unstored position of the column meets such an element.
         let short = slots.iter_mut().zip(&counts).filter(|(_, count)| **count < all);
         short.for_each(|(slot, _)| *slot = nan_of(first));
     }

@@ -1,36 +1,37 @@
-//! Sixty-four answers in a word: what a loop over entries compares, without a branch on what it finds.
+//! Results of 64 comparisons in one word, computed without a branch per entry.
 
 use std::ops::Range;
 
 use crate::base::machine::in_wide_vectors;
 use crate::element::Element;
 
-/// The answers of a word.
+/// The number of results in a word.
 pub(crate) const BITS: usize = 64;
 
-/// `f` of every number below 64, the lowest in the lowest bit.
+/// Returns `f` of each number below 64, with the result of 0 in the lowest bit.
 ///
-/// Sums of weights instead of shifted bits: that is what compilers make vector instructions of.
+/// Sums of weights, unlike shifted bits, compile to SIMD.
 #[inline(always)]
 fn word(f: impl Fn(usize) -> bool) -> u64 {
     (0..BITS).map(|at| if f(at) { 1 << at } else { 0 }).sum()
 }
 
-/// Which of the first 64 values are truthy; as many as there are.
+/// Returns a bit for each of the first 64 values, or of all if there are fewer. A bit is set if the value is nonzero.
 #[inline(always)]
 pub(crate) fn truths<T: Element>(values: &[T]) -> u64 {
     which(values, T::is_truthy)
 }
 
-/// Writes which of the values from an entry on are truthy, into as many words as it is given. Code that reads
-/// coordinates sees no more of the values than this.
+/// Writes a bit for each value from an entry on, set if the value is nonzero. The length of the slice is the number of
+/// words.
+///
+/// Code that reads coordinates reads values only through this function.
 pub(crate) type Truths<'a> = dyn Fn(usize, &mut [u64]) + Sync + 'a;
 
-/// The words that are written at once: the values of these entries are still in the cache where their coordinates are
-/// read.
+/// The number of words written at once. Their values are still in the cache when the coordinates are read.
 pub(crate) const WORDS: usize = 16;
 
-/// The [`Truths`] of values.
+/// Returns the [`Truths`] of values.
 pub(crate) fn truths_of<T: Element>(values: &[T]) -> impl Fn(usize, &mut [u64]) + Sync + '_ {
     |start, words| {
         in_wide_vectors(
@@ -44,12 +45,14 @@ pub(crate) fn truths_of<T: Element>(values: &[T]) -> impl Fn(usize, &mut [u64]) 
     }
 }
 
-/// Calls `visit` with the truths of 64 entries of a range after the other, of fewer in the end, and with these entries.
-/// Bits of entries behind the range say nothing.
+/// Calls `visit` with the bits of 64 entries at a time, and the entries. The last word may have fewer entries.
+///
+/// Bits of entries after the range are undefined.
 pub(crate) fn for_each_word(truths: &Truths<'_>, range: Range<usize>, mut visit: impl FnMut(u64, Range<usize>)) {
     let mut words = [0; WORDS];
     for start in range.clone().step_by(WORDS * BITS) {
         let count = range.end - start;
+        // Each word covers at least one entry of the range.
         let words = &mut words[..WORDS.min(count.div_ceil(BITS))];
         truths(start, words);
         for (&word, start) in words.iter().zip((start..).step_by(BITS)) {
@@ -58,22 +61,23 @@ pub(crate) fn for_each_word(truths: &Truths<'_>, range: Range<usize>, mut visit:
     }
 }
 
-/// Which of the first 64 values `is` says yes to; as many as there are.
+/// Returns a bit for each of the first 64 values, or of all if there are fewer. A bit is set if `is` accepts the value.
 #[inline(always)]
 pub(crate) fn which<T: Copy>(values: &[T], is: impl Fn(T) -> bool) -> u64 {
     match values.first_chunk::<BITS>() {
         Some(values) => word(|at| is(values[at])),
+        // In reverse order each value shifts the bits of the later ones up, so the first value is lowest.
         None => values.iter().rev().fold(0, |word, &value| word << 1 | u64::from(is(value))),
     }
 }
 
-/// Which items differ from the one after them; the last one is told the one after it only.
+/// Returns a bit for each item except the last, set if the item differs from the next one.
 #[inline(always)]
 pub(crate) fn changes<I: PartialEq>(items: &[I; BITS + 1]) -> u64 {
     word(|at| items[at] != items[at + 1])
 }
 
-/// [`changes`] of the first 65 items, or of as many as there are.
+/// Returns [`changes`] of the first 65 items, or of all if there are fewer.
 #[inline(always)]
 pub(crate) fn first_changes<I: PartialEq>(items: &[I]) -> u64 {
     match items.first_chunk() {
@@ -82,20 +86,22 @@ pub(crate) fn first_changes<I: PartialEq>(items: &[I]) -> u64 {
     }
 }
 
-/// For each run of bits, which ends where `ends` has a one, whether there is a one in `bits`: said in its last bit.
+/// Returns for each run of bits whether `bits` has a one in the run. The result is in the last bit of the run.
 ///
-/// To the ones below the end of each run its bits below the end are added: the sum is carried into the end if there is
-/// one among them, and no further. What the other bits of the answer say means nothing.
+/// A run ends where `ends` has a one. The other bits of the result are undefined.
 pub(crate) fn any_of_runs(bits: u64, ends: u64) -> u64 {
+    // Adding ones below the end of a run carries into the end if `bits` has a one there. The end is 0 in both addends,
+    // so no carry leaves the run. `| bits` adds the end itself.
     (bits & !ends).wrapping_add(!ends) | bits
 }
 
-/// The places of the ones, from the lowest up.
+/// Returns the positions of the ones, in increasing order.
 #[inline(always)]
 pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = usize> {
-    // Counted first: beside other lists a loop then knows its end.
+    // With the count, zipped loops have a known length.
     (0..word.count_ones()).map(move |_| {
         let place = word.trailing_zeros() as usize;
+        // Clears the lowest one.
         word &= word.wrapping_sub(1);
         place
     })

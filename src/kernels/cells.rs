@@ -1,6 +1,7 @@
-//! A map of the cells of a result, two bits each: whether an entry falls there, and whether a truthy one does.
+//! A bitmap of the output elements of a reduction. Two bits per element: has an entry, has a nonzero entry.
 //!
-//! Against sorting the entries by cell it reads each of them once, in the order in which they are stored.
+//! A `cell` is the flat index of an output element. Unlike a sort by flat index, the bitmap reads each entry once, in
+//! stored order.
 
 use std::ops::Range;
 
@@ -12,21 +13,21 @@ use crate::kernels::coords::{AxisCoords, CoordSlices, of_width};
 use crate::kernels::fold::Kept;
 use crate::kernels::op::{Fault, Outcome};
 
-/// The cells of a word.
+/// The number of output elements in a word.
 const CELLS: usize = 32;
-/// The bits of a word that say whether an entry falls into a cell; those above them say whether one is truthy.
+/// The bits of a word that are set if an output element has an entry. The bit above each is set if an entry is nonzero.
 const STORED: u64 = 0x5555_5555_5555_5555;
 
-/// Cells that an entry falls into, in order.
+/// Output elements with an entry, in row-major order.
 pub struct StoredCells<U> {
-    /// The coordinates of the cells on each axis.
+    /// The coordinates of the output elements on each axis.
     pub(crate) coords: Vec<AxisCoords>,
     pub(crate) results: Vec<U>,
 }
 
-/// A mark of a cell: whether an entry fell there, or how many did.
+/// A mark of an output element: whether it has an entry, or the number of its entries.
 pub(crate) trait Mark: Sync {
-    /// Whether an entry fell there.
+    /// Returns whether the output element has an entry.
     fn is_set(&self) -> bool;
 }
 
@@ -42,19 +43,19 @@ impl Mark for usize {
     }
 }
 
-/// What falls into each cell.
+/// The bits of all output elements.
 pub(crate) struct CellMap {
     words: Vec<u64>,
 }
 
 impl CellMap {
-    /// Whether a map of so many cells is small beside so many entries: at most eight bytes each.
+    /// Returns whether the bitmap is small compared with the entries: at most eight bytes per entry.
     pub(crate) fn pays(cells: u128, entries: usize) -> bool {
-        // Without an entry an axis of length 0 may stand beside vast ones, whose lengths are never to be multiplied.
+        // Without an entry, an axis of length 0 may meet huge axes. Their lengths must not be multiplied.
         entries > 0 && cells <= CELLS as u128 * entries as u128
     }
 
-    /// The map of `count` entries, of which `truths` tells whether they are truthy.
+    /// Returns the bitmap of `count` entries, whose values `truths` tests.
     pub(crate) fn of_truths(kept: &Kept<'_>, count: usize, truths: &Truths<'_>) -> Allocated<Self> {
         match &kept.coords {
             CoordSlices::U32(coords) => CellMap::of_coords(coords, kept.lengths, count, truths, kept.in_runs),
@@ -69,6 +70,7 @@ impl CellMap {
         truths: &Truths<'_>,
         in_runs: bool,
     ) -> Allocated<Self> {
+        // `pays` holds, so the product is at most 32 times the number of entries and does not overflow.
         let cells = lengths.iter().product::<usize>();
         let part = |range: Range<usize>| {
             let mut map = CellMap::empty(cells)?;
@@ -76,6 +78,7 @@ impl CellMap {
             map.mark(coords, lengths, truths, range.start + marked..range.end);
             Ok(map)
         };
+        // Merging is a bitwise or, so the result does not depend on the number of parts.
         let parts = threads::map_parts(count, 800, cells / CELLS, part).into_iter();
         let merged = |all: Allocated<CellMap>, part: Allocated<CellMap>| {
             let mut all = all?;
@@ -87,7 +90,7 @@ impl CellMap {
 
     fn mark<I: Index>(&mut self, coords: &[&[I]], lengths: &[usize], truths: &Truths<'_>, range: Range<usize>) {
         bits::for_each_word(truths, range, |mut word, entries| {
-            // The lowest bit is that of the next entry.
+            // Invariant: the lowest bit of `word` belongs to the next entry.
             let mut set = |cell: usize| {
                 self.set(cell, word & 1 == 1);
                 word >>= 1;
@@ -103,9 +106,10 @@ impl CellMap {
         });
     }
 
-    /// Marks each run of entries with one cell at once, and says how many entries that were: all but the last few.
+    /// Marks each run of entries of one output element at once. Returns the number of entries marked: all except the
+    /// last few.
     ///
-    /// Marks of one word wait for each other: so there are fewer of them where entries in a row fall into a cell.
+    /// Writes to the same word wait for each other. Runs need fewer writes.
     fn mark_runs<I: Index>(
         &mut self,
         coords: &[&[I]],
@@ -115,8 +119,9 @@ impl CellMap {
     ) -> usize {
         let marked = range.len() / BITS * BITS;
         bits::for_each_word(truths, range.start..range.start + marked, |word, Range { start, .. }| {
-            // The very last block may have no entry after it: there each entry is a run.
+            // The block at the end of all entries may have no entry after it. Then each entry is its own run.
             let changes = |axis: &&[I]| axis[start..].first_chunk().map_or(u64::MAX, bits::changes);
+            // Invariant: the last entry of a block ends a run, so no run crosses two words of `truths`.
             let ends = coords.iter().map(changes).fold(1 << (BITS - 1), |ends, changes| ends | changes);
             let truths = bits::any_of_runs(word, ends);
             bits::ones(ends).for_each(|end| self.set(cell_of(coords, lengths, start + end), truths >> end & 1 == 1));
@@ -124,12 +129,12 @@ impl CellMap {
         marked
     }
 
-    /// A map of so many cells into which nothing falls.
+    /// Returns a bitmap of output elements without entries.
     pub(crate) fn empty(cells: usize) -> Allocated<Self> {
         Ok(CellMap { words: alloc::zeros(cells.div_ceil(CELLS))? })
     }
 
-    /// The map of the cells whose mark is set, none of them truthy.
+    /// Returns the bitmap of the set marks, with no nonzero entries.
     fn of_marks<M: Mark>(marks: &[M]) -> Allocated<Self> {
         let mut map = CellMap::empty(marks.len())?;
         for (word, marks) in map.words.iter_mut().zip(marks.chunks(CELLS)) {
@@ -143,6 +148,7 @@ impl CellMap {
     }
 
     pub(crate) fn set(&mut self, cell: usize, is_truthy: bool) {
+        // One write sets both bits. Bits are never cleared, so the order of entries does not matter.
         self.words[cell / CELLS] |= (1 | u64::from(is_truthy) << 1) << (2 * (cell % CELLS));
     }
 
@@ -150,9 +156,9 @@ impl CellMap {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
     }
 
-    /// The coordinates within `lengths` of the cells that an entry falls into, in order, and whether each is truthy.
+    /// Returns the coordinates of the output elements with an entry, in order, and whether each has a nonzero entry.
     ///
-    /// The words are shared out, and with them each array.
+    /// The threads split the words, and with them each array.
     pub(crate) fn into_cells(self, lengths: &[usize], width: Width) -> Allocated<StoredCells<bool>> {
         let (parts, ends) = self.stored_by_parts();
         let total = ends.last().copied().unwrap_or(0);
@@ -170,7 +176,7 @@ impl CellMap {
         Ok(StoredCells { coords: (0..lengths.len()).map(axis).collect::<Allocated<_>>()?, results: truths })
     }
 
-    /// The words in parts, and where the cells stored in each of them end in a list of all.
+    /// Returns chunks of the words, and the end of each chunk in the list of all output elements with an entry.
     fn stored_by_parts(&self) -> (Vec<Range<usize>>, Vec<usize>) {
         let count = |words: &[u64]| words.iter().map(|word| (word & STORED).count_ones() as usize).sum::<usize>();
         let counted = threads::map_parts(self.words.len(), 5000, 0, |words| (count(&self.words[words.clone()]), words));
@@ -182,7 +188,7 @@ impl CellMap {
         counted.into_iter().map(sum).unzip()
     }
 
-    /// What is stored in the cells of some words.
+    /// Writes whether each output element of some words has a nonzero entry.
     fn write_truths(&self, words: Range<usize>, slots: &mut [bool]) {
         let mut slots = slots.iter_mut();
         self.for_each(words, |_, is_truthy| {
@@ -192,15 +198,16 @@ impl CellMap {
         });
     }
 
-    /// The coordinates on one axis of the cells of some words.
+    /// Writes the coordinates of the output elements of some words on one axis.
     fn write_axis<I: Index>(&self, words: Range<usize>, lengths: &[usize], axis: usize, coords: &mut [I]) {
         let is_last = axis + 1 == lengths.len();
-        // So many cells in a row share their coordinate, or count it up on the last axis: only what lies beyond them is
-        // divided.
+        // `width` adjacent output elements share their coordinate. On the last axis the coordinate counts up within
+        // them. Only an element beyond them needs a division.
         let width = if is_last { lengths[axis] } else { capped_product(&lengths[axis + 1..]) };
         let (mut start, mut shared) = (0, 0);
         let mut slots = coords.iter_mut();
         self.for_each(words, |cell, _| {
+            // Invariant: `start` is a multiple of `width`, and `start <= cell`, since `cell` increases.
             if cell - start >= width {
                 let number = cell / width;
                 (start, shared) = (number * width, number % lengths[axis]);
@@ -211,7 +218,7 @@ impl CellMap {
         });
     }
 
-    /// Calls `visit` with each cell of some words that an entry falls into, in order, and whether it is truthy.
+    /// Calls `visit` for each output element with an entry in some words, in order, and whether an entry is nonzero.
     fn for_each(&self, words: Range<usize>, mut visit: impl FnMut(usize, bool)) {
         for (&word, first) in self.words[words.clone()].iter().zip((words.start * CELLS..).step_by(CELLS)) {
             bits::ones(word & STORED).for_each(|bit| visit(first + bit / 2, word >> (bit + 1) & 1 == 1));
@@ -219,8 +226,7 @@ impl CellMap {
     }
 }
 
-/// The coordinates within `lengths` of the cells whose mark is set, in order, and their results; nothing, where one has
-/// none.
+/// Returns the coordinates and results of the output elements with a set mark, in order. `None` if one has no result.
 pub(crate) fn marked_cells<M: Mark, U: Copy + Send>(
     marks: &[M],
     (lengths, width): (&[usize], Width),
@@ -247,15 +253,16 @@ pub(crate) fn marked_cells<M: Mark, U: Copy + Send>(
     Ok(Some(StoredCells { coords, results }))
 }
 
-/// The row-major number within `lengths` of the cell of an entry.
+/// Returns the flat index within `lengths` of the output element of an entry.
 fn cell_of<I: Index>(coords: &[&[I]], lengths: &[usize], entry: usize) -> usize {
     coords.iter().zip(lengths).fold(0, |cell, (axis, length)| cell * length + axis[entry].to_usize())
 }
 
-/// Writes the row-major numbers within `lengths` of the entries from `start` on.
+/// Writes the flat indices within `lengths` of the entries from `start` on.
 pub(crate) fn number<I: Index>(coords: &[&[I]], lengths: &[usize], start: usize, numbers: &mut [usize]) {
     let Some((first, others)) = coords.split_first() else { return numbers.fill(0) };
     numbers.iter_mut().zip(&first[start..]).for_each(|(number, coord)| *number = coord.to_usize());
+    // Invariant: `numbers` holds the flat indices within the axes before this one.
     for (axis, length) in others.iter().zip(lengths.iter().skip(1)) {
         for (number, coord) in numbers.iter_mut().zip(&axis[start..]) {
             *number = *number * length + coord.to_usize();
@@ -268,7 +275,7 @@ mod tests {
     use super::*;
     use crate::kernels::bits::truths_of;
 
-    /// Entries into cells by runs and one by one, against a map of the standard library.
+    /// Compares both ways of marking entries with a map of the standard library.
     fn check(lengths: &[usize], cell_of: impl Fn(usize) -> usize, count: usize) {
         let coord = |axis: usize, entry| cell_of(entry) / lengths[axis + 1..].iter().product::<usize>() % lengths[axis];
         let coords: Vec<Vec<u32>> =

@@ -1,4 +1,4 @@
-//! Coordinates on one axis, in 32 or 64 bits: which of the two is known at run time.
+//! Coordinates on one axis, in 32 or 64 bits. The width is dynamic.
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
@@ -16,7 +16,7 @@ pub(crate) enum AxisCoords {
     U64(Buffer<u64>),
 }
 
-/// Runs code on coordinates of either width: the code is compiled twice.
+/// Runs code on coordinates of either width. The code is compiled twice.
 macro_rules! by_width {
     ($coords:expr, $own:ident => $body:expr) => {
         match $coords {
@@ -36,7 +36,7 @@ macro_rules! by_slices {
     };
 }
 
-/// Runs code with `$I` as the type of coordinates of a width.
+/// Runs code with `$I` as the coordinate type of a width.
 macro_rules! of_width {
     ($width:expr, $I:ident => $body:expr) => {
         match $width {
@@ -54,13 +54,13 @@ macro_rules! of_width {
 
 pub(crate) use {by_slices, by_width, of_width};
 
-/// The arrays of several axes, as kernels take them.
+/// The arrays of several axes, in the form that kernels accept.
 pub(crate) enum CoordSlices<'a> {
     U32(Few<&'a [u32]>),
     U64(Few<&'a [u64]>),
 }
 
-/// Coordinates on one axis that are written, of either width.
+/// Writable coordinates on one axis, of either width.
 pub(crate) enum AxisCoordsMut<'a> {
     U32(&'a mut [u32]),
     U64(&'a mut [u64]),
@@ -74,7 +74,7 @@ impl CoordSlices<'_> {
         }
     }
 
-    /// Writes the row-major numbers within `lengths` of the entries from `start` on.
+    /// Writes the flat indices within `lengths` of the entries from `start` on.
     pub(crate) fn number(&self, lengths: &[usize], start: usize, numbers: &mut [usize]) {
         match self {
             CoordSlices::U32(axes) => number(axes, lengths, start, numbers),
@@ -83,8 +83,9 @@ impl CoordSlices<'_> {
     }
 }
 
-/// The arrays of axes of one width as slices; those of no axis count as 32 bits wide.
+/// Returns the arrays of axes of one width as slices. An empty list counts as 32 bits wide.
 pub(crate) fn slices(axes: &[AxisCoords]) -> CoordSlices<'_> {
+    // All axes have one width, so the first one decides. `view` checks each axis.
     match axes.first().map_or(Width::U32, AxisCoords::width) {
         Width::U32 => CoordSlices::U32(axes.iter().map(AxisCoords::view).collect()),
         Width::U64 => CoordSlices::U64(axes.iter().map(AxisCoords::view).collect()),
@@ -99,21 +100,24 @@ impl AxisCoords {
         }
     }
 
-    /// Coordinates of no entry.
+    /// Returns the coordinates of no entry.
     pub(crate) fn empty(width: Width) -> Self {
         of_width!(width, I => AxisCoords::from(Vec::<I>::new()))
     }
 
-    /// The coordinate 0 of so many entries.
+    /// Returns `count` coordinates that are 0.
     pub(crate) fn zeros(count: usize, width: Width) -> Allocated<Self> {
         of_width!(width, I => alloc::zeros::<I>(count).map(AxisCoords::from))
     }
 
-    /// Each coordinate times a factor, plus the one of another array of the same width, which holds the results.
+    /// Returns each coordinate times a factor, plus the coordinate of another array. The width is equal and holds the
+    /// results.
     pub(crate) fn times_plus(self, factor: usize, other: &Self) -> Allocated<Self> {
         of_width!(self.width(), I => {
+            // `into_vec` copies a shared array, so other owners keep their coordinates.
             let mut own = self.into_vec::<I>()?;
             let both = own.iter_mut().zip(other.view::<I>());
+            // The caller chose a width that holds the results, so `from_usize` does not truncate.
             both.for_each(|(own, other)| *own = I::from_usize(own.to_usize() * factor + other.to_usize()));
             Ok(own.into())
         })
@@ -123,36 +127,40 @@ impl AxisCoords {
         by_width!(self, own => own.len())
     }
 
-    /// The coordinate of an entry that exists.
+    /// Returns the coordinate of an existing entry.
     pub(crate) fn at(&self, entry: usize) -> usize {
         by_width!(self, own => own[entry].to_usize())
     }
 
-    /// The coordinates as `I`, which has their width.
+    /// Returns the coordinates as `I`, which has their width.
     pub(crate) fn view<I: Index>(&self) -> &[I] {
         assert_eq!(self.width(), I::WIDTH, "coordinates are read in the width in which they are held");
+        // `I` has the same size as the stored type, so the cast changes neither length nor order.
         by_width!(self, own => bytemuck::cast_slice(own))
     }
 
-    /// The coordinates as a vector of `I`, which has their width; without a copy where they have one owner.
+    /// Returns the coordinates as a vector of `I`, which has their width. Copies if the array has other owners or is a
+    /// window.
     pub(crate) fn into_vec<I: Index>(self) -> Allocated<Vec<I>> {
         assert_eq!(self.width(), I::WIDTH, "coordinates are read in the width in which they are held");
+        // `I` has the same size and alignment as the stored type, so the cast keeps the allocation.
         by_width!(self, own => own.into_vec().map(bytemuck::cast_vec))
     }
 
-    /// The coordinates in another width, which holds them all; shared where it is the same.
+    /// Returns the coordinates in a width that holds all of them. Shares the array if the width is equal.
     pub(crate) fn in_width(&self, width: Width) -> Allocated<AxisCoords> {
         if self.width() == width {
             return Ok(self.clone());
         }
         by_width!(self, own => of_width!(width, I => {
+            // The items may hold old data. `map_into` writes each of them.
             let mut converted = spare::items::<I>(own.len())?;
             threads::map_into(own, &mut converted, 500, |coord| I::from_usize(coord.to_usize()));
             Ok(converted.into())
         }))
     }
 
-    /// What `of` makes of each coordinate, in a width that holds that.
+    /// Returns `of` each coordinate, in a width that holds the results.
     pub(crate) fn map(
         &self,
         width: Width,
@@ -164,12 +172,12 @@ impl AxisCoords {
         }))
     }
 
-    /// The coordinates as numbers in memory of their own.
+    /// Returns a copy of the coordinates as `usize`.
     pub(crate) fn to_usizes(&self) -> Allocated<Vec<usize>> {
         by_width!(self, own => threads::map(own, 500, |coord| coord.to_usize()))
     }
 
-    /// The coordinates in 32 bits, which hold them all; shared where these are theirs.
+    /// Returns the coordinates in 32 bits, which must hold all of them. Shares the array if it has 32 bits.
     pub(crate) fn to_u32(&self) -> Allocated<Buffer<u32>> {
         match self.in_width(Width::U32)? {
             AxisCoords::U32(coords) => Ok(coords),
@@ -177,28 +185,30 @@ impl AxisCoords {
         }
     }
 
-    /// A window of the same memory.
+    /// Returns a window of the same memory.
     pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Self {
         by_width!(self, own => own.slice(range).into())
     }
 
-    /// The entries that have the same coordinate here and on another axis, of the same width.
+    /// Returns the entries with equal coordinates here and on another axis of the same width.
     pub(crate) fn equal_entries(&self, other: &Self) -> Allocated<Vec<usize>> {
         of_width!(self.width(), I => {
+            // Entries are tested in order, so the list increases.
             let pairs = self.view::<I>().iter().zip(other.view::<I>()).enumerate();
             alloc::collect_some(pairs.filter(|(_, (own, other))| own == other).map(|(entry, _)| entry))
         })
     }
 
-    /// The array cut at `ends`, to be written; a shared one is copied first.
+    /// Splits the array at `ends` for writing. Copies a shared array first.
     pub(crate) fn split_mut(&mut self, ends: &[usize]) -> Allocated<Few<AxisCoordsMut<'_>>> {
+        // `make_mut` leaves one owner, so the parts are disjoint and writable.
         Ok(match self {
             AxisCoords::U32(own) => split_at_ends(own.make_mut()?, ends).into_iter().map(AxisCoordsMut::U32).collect(),
             AxisCoords::U64(own) => split_at_ends(own.make_mut()?, ends).into_iter().map(AxisCoordsMut::U64).collect(),
         })
     }
 
-    /// Only so many of the first coordinates.
+    /// Returns only the first `count` coordinates.
     pub(crate) fn truncated(self, count: usize) -> Allocated<AxisCoords> {
         if self.len() == count {
             return Ok(self);
@@ -210,7 +220,7 @@ impl AxisCoords {
         })
     }
 
-    /// The coordinates of entries in the order given.
+    /// Returns the coordinates of entries in the given order.
     pub(crate) fn gather(&self, order: &[usize]) -> Allocated<AxisCoords> {
         by_width!(self, own => sort::gather(own, order).map(AxisCoords::from))
     }
@@ -223,19 +233,20 @@ impl AxisCoords {
         }
     }
 
-    /// Gives the array away to be [written again](spare), if nobody else owns it.
+    /// Passes the array on to be [overwritten](spare), if it has no other owner.
     pub(crate) fn spare(self) {
         by_width!(self, own => own.spare());
     }
 }
 
-/// Coordinates of different widths are equal where their numbers are.
+/// Coordinates of different widths are equal if their numbers are equal.
 impl PartialEq for AxisCoords {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (AxisCoords::U32(one), AxisCoords::U32(other)) => one == other,
             (AxisCoords::U64(one), AxisCoords::U64(other)) => one == other,
             (AxisCoords::U32(narrow), AxisCoords::U64(wide)) | (AxisCoords::U64(wide), AxisCoords::U32(narrow)) => {
+                // Widening keeps every `u32`, so a `u64` above its range equals none.
                 narrow.len() == wide.len() && narrow.iter().zip(wide.iter()).all(|(&a, &b)| u64::from(a) == b)
             }
         }
@@ -256,6 +267,7 @@ impl From<Buffer<u64>> for AxisCoords {
 
 impl<I: Index> From<Vec<I>> for AxisCoords {
     fn from(coords: Vec<I>) -> Self {
+        // `I` has the size and alignment of the stored type, so the cast keeps the allocation.
         match I::WIDTH {
             Width::U32 => AxisCoords::U32(bytemuck::cast_vec::<I, u32>(coords).into()),
             Width::U64 => AxisCoords::U64(bytemuck::cast_vec::<I, u64>(coords).into()),

@@ -1,4 +1,4 @@
-//! Products of a dense operand with entries on the right: what each entry adds is scattered over the columns.
+//! Products of a dense left operand with a sparse right operand. Each entry adds its products to the output columns.
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
@@ -7,11 +7,10 @@ use crate::element::Element;
 use crate::kernels::matrix::{Entries, Missing, Turn, first_overflow};
 use crate::kernels::semiring::Semiring;
 
-/// So many rows of the left operand go through the entries at a time.
+/// The number of left rows multiplied with the entries at a time.
 const LANES: usize = 8;
 
-/// The shape of a product: `count` matrices of `rows`, each row of the left operand `inner` long and of the result
-/// `width`.
+/// The shape of a product: `count` matrices of `rows` rows. A left row has `inner` elements, an output row `width`.
 #[derive(Clone, Copy)]
 pub(crate) struct Lengths {
     pub(crate) count: usize,
@@ -20,7 +19,7 @@ pub(crate) struct Lengths {
     pub(crate) width: usize,
 }
 
-/// The rows of the result of a dense operand and the entries of the right one.
+/// Returns the rows of the product of a dense operand with the entries of the right operand.
 pub(crate) fn of_array<T: Element, S: Semiring<T>>(
     op: S,
     left: &[T],
@@ -28,7 +27,7 @@ pub(crate) fn of_array<T: Element, S: Semiring<T>>(
     lengths: Lengths,
     turn: Turn<'_>,
 ) -> Result<Vec<T>, Missing> {
-    // A single row has nobody to share the entries with.
+    // A single row needs no other rows to process with it.
     match lengths.rows {
         1 => by_lanes::<1, _, _>(op, left, right, lengths, turn),
         _ => by_lanes::<LANES, _, _>(op, left, right, lengths, turn),
@@ -47,14 +46,16 @@ fn by_lanes<const COUNT: usize, T: Element, S: Semiring<T>>(
     let mut blocks = alloc::with_capacity(count * rows.div_ceil(COUNT))?;
     for (matrix, slots) in items.chunks_exact_mut(rows * width).enumerate() {
         let numbered = slots.chunks_mut(COUNT * width).enumerate();
+        // A block never crosses matrices, so all its rows meet the same right matrix. The last block may be shorter.
         blocks.extend(numbered.map(|(block, slots)| (matrix * rows + block * COUNT, slots)));
     }
+    // Blocks are independent, so the result does not depend on the number of threads.
     let work = blocks.len().saturating_mul(right.values.len() / 2 + inner + width);
     let places = threads::map_each(blocks.into(), work, Scratch::default, |scratch, (first, slots)| {
         let (of_left, base) = turn(first);
         let rows = &left[of_left * inner..][..slots.len() / width * inner];
         scratch.prepare(op.nothing(), rows, (COUNT, inner, width))?;
-        // A single row lies as it is wanted.
+        // A single row already has the layout of one lane.
         let lanes = if COUNT == 1 { rows } else { &scratch.left };
         in_wide_vectors(
             #[inline(always)]
@@ -66,7 +67,7 @@ fn by_lanes<const COUNT: usize, T: Element, S: Semiring<T>>(
     Ok(items)
 }
 
-/// The rows of the left operand that go together, turned around, and the rows of the result, alike.
+/// The rows of a block of the left operand, transposed, and the sums of its output rows, also transposed.
 struct Scratch<T, U> {
     left: Vec<T>,
     sums: Vec<U>,
@@ -89,16 +90,18 @@ impl<T: Element, U: Copy> Scratch<T, U> {
         self.left.clear();
         alloc::reserve_exact(&mut self.left, lanes * inner)?;
         self.left.resize(lanes * inner, T::ZERO);
-        // Lanes without a row of their own have one that is there: a semiring sees no elements but those that meet.
+        // Unused lanes repeat an existing row. A semiring thus sees only elements that meet.
         for (lane, row) in rows.chunks_exact(inner.max(1)).cycle().take(lanes).enumerate() {
+            // Layout: element `k` of row `lane` is at `k * lanes + lane`, so one entry reads adjacent elements.
             self.left.iter_mut().skip(lane).step_by(lanes).zip(row).for_each(|(slot, &element)| *slot = element);
         }
         Ok(())
     }
 
-    /// Writes the sums out, row by row; the first place without a value.
+    /// Writes the sums row by row. Returns the first position without a value.
     fn write<S: Semiring<T, Sum = U>>(&self, op: S, lanes: usize, slots: &mut [T]) -> Option<usize> {
         let (width, mut first) = (self.sums.len() / lanes, None);
+        // `slots` has no row for an unused lane, so the copies are never written.
         for (lane, slots) in slots.chunks_exact_mut(width).enumerate() {
             for (place, (slot, &sum)) in slots.iter_mut().zip(self.sums[lane..].iter().step_by(lanes)).enumerate() {
                 match op.value(sum) {
@@ -111,7 +114,7 @@ impl<T: Element, U: Copy> Scratch<T, U> {
     }
 }
 
-/// Adds what the entries of a matrix, whose first row is `base`, give with all lanes.
+/// Adds the products of all lanes with the entries of a matrix whose first row is `base`.
 #[inline(always)]
 fn scattered<const COUNT: usize, T: Element, S: Semiring<T>>(
     op: S,
@@ -121,9 +124,11 @@ fn scattered<const COUNT: usize, T: Element, S: Semiring<T>>(
     base: usize,
 ) {
     let rows = right.rows.offsets[base..].windows(2);
+    // `lanes` has `inner` chunks, so the loop ends at the last row of this matrix.
     for (ends, lanes) in rows.zip(lanes.chunks_exact(COUNT)) {
         let (columns, values) = (&right.rows.columns[ends[0]..ends[1]], &right.values[ends[0]..ends[1]]);
         for (&column, &value) in columns.iter().zip(values) {
+            // Each sum receives its terms in increasing order of rows, as in a sequential product.
             let sums = &mut sums.as_chunks_mut::<COUNT>().0[column as usize];
             for (sum, &lane) in sums.iter_mut().zip(lanes) {
                 *sum = op.plus(*sum, lane, value);

@@ -1,5 +1,7 @@
-//! Dots of two rows, summed in eight lanes: the k-th product goes to lane k mod 8, in the order of k, and the lanes are
-//! added as a tree of fixed form. Eight lanes fill the widest vectors, and no other order is as fast on all machines.
+//! Dot products of two rows in eight partial sums, added as a fixed tree.
+//!
+//! Partial sum k mod 8 receives the product at position k, in increasing order of k. Eight partial sums fill the widest
+//! SIMD registers. No other order is as fast on all machines.
 
 use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::machine::in_wide_vectors;
@@ -9,7 +11,7 @@ use crate::kernels::panels::{Numbers, Table, by_panels};
 
 const LANES: usize = 8;
 
-/// A dot on its way.
+/// The eight partial sums of a dot product.
 #[derive(Clone, Copy)]
 pub(crate) struct Lanes<T: Ring>([T::Dot; LANES]);
 
@@ -19,8 +21,9 @@ impl<T: Ring> Lanes<T> {
         Lanes([T::Dot::NOTHING; LANES])
     }
 
-    /// Adds the product of what two rows hold at a position; positions come in increasing order, and one where a row
-    /// holds zero and the other a finite value may be left out.
+    /// Adds the product of two elements at a position. Positions must increase.
+    ///
+    /// A position may be skipped if one element is zero and the other one is finite.
     #[inline(always)]
     pub(crate) fn add(&mut self, position: usize, a: T, b: T) {
         let lane = &mut self.0[position % LANES];
@@ -32,6 +35,7 @@ impl<T: Ring> Lanes<T> {
     pub(crate) fn add_rows(&mut self, a: &[T], b: &[T]) {
         let (whole, last) = a.as_chunks::<LANES>();
         let (others, other_last) = b.as_chunks::<LANES>();
+        // The local copy stays in registers during the loop.
         let mut lanes = self.0;
         for (a, b) in whole.iter().zip(others) {
             for lane in 0..LANES {
@@ -39,10 +43,11 @@ impl<T: Ring> Lanes<T> {
             }
         }
         self.0 = lanes;
+        // The remainder starts at a multiple of 8, so its index is the index of the partial sum.
         last.iter().zip(other_last).enumerate().for_each(|(lane, (&a, &b))| self.add(lane, a, b));
     }
 
-    /// Adds the products of `count` rows, from left to right.
+    /// Adds the products of `count` rows, multiplied from left to right.
     #[inline(always)]
     fn add_products<'a>(&mut self, width: usize, count: usize, row: impl Fn(usize) -> &'a [T]) {
         let whole = width / LANES * LANES;
@@ -53,9 +58,11 @@ impl<T: Ring> Lanes<T> {
                 let others = eight_terms(&row(other)[start..]);
                 terms.iter_mut().zip(others).for_each(|(term, other)| *term = T::Dot::times(*term, other));
             }
+            // `terms[k]` is the product of all rows at position `start + k`, so partial sum `k` receives it.
             lanes.iter_mut().zip(terms).for_each(|(lane, term)| *lane = lane.add(term));
         }
         self.0 = lanes;
+        // `whole` is a multiple of 8 and fewer than 8 positions remain, so `k - whole` equals `k % 8`.
         for k in whole..width {
             let mut term = T::Dot::term(row(0)[k]);
             (1..count).for_each(|other| term = T::Dot::times(term, T::Dot::term(row(other)[k])));
@@ -64,7 +71,7 @@ impl<T: Ring> Lanes<T> {
         }
     }
 
-    /// The sum of the lanes, if it fits the type.
+    /// Returns the sum of the partial sums, if it fits the type.
     #[inline(always)]
     pub(crate) fn total(&self) -> Option<T> {
         let [a, b, c, d, e, f, g, h] = self.0;
@@ -72,14 +79,14 @@ impl<T: Ring> Lanes<T> {
     }
 }
 
-/// The first of some elements as factors, one for each lane.
+/// Returns the first eight elements as factors, one per partial sum.
 #[inline(always)]
 fn eight_terms<T: Ring>(row: &[T]) -> [Term<T>; LANES] {
     let row = &row[..LANES];
     std::array::from_fn(|lane| T::Dot::term(row[lane]))
 }
 
-/// The rows of a matrix, one after the other.
+/// The rows of a matrix, in one slice.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a, T> {
     pub(crate) items: &'a [T],
@@ -88,17 +95,17 @@ pub(crate) struct Rows<'a, T> {
 }
 
 impl<'a, T> Rows<'a, T> {
-    /// A row by its number.
+    /// Returns a row by its index.
     #[inline(always)]
     pub(crate) fn row(&self, number: usize) -> &'a [T] {
         &self.items[number * self.width..(number + 1) * self.width]
     }
 }
 
-/// What has no result.
+/// The reason why a dot product has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoDot {
-    /// The dot of that entry does not fit the type.
+    /// The dot product of this entry does not fit the type.
     Overflow(usize),
     Memory(AllocError),
 }
@@ -109,14 +116,15 @@ impl From<AllocError> for NoDot {
     }
 }
 
-/// So many entries are numbered at a time.
+/// The number of entries whose row indices are looked up at a time.
 const BLOCK: usize = 256;
 
-/// The rows of a matrix, and which of them an entry stands for.
+/// The rows of a matrix, and the row index of each entry.
 pub(crate) type Factor<'a, T> = (Rows<'a, T>, Numbers<'a>);
 
-/// The dots of a row of each factor, two or more of one width, for each of `count` entries: the sum of their products
-/// from left to right; the first one that does not fit is told.
+/// Returns for each of `count` entries the sum of products of one row per factor, multiplied from left to right.
+///
+/// There are at least two factors, all of the same width. The error is the first entry whose dot product does not fit.
 pub(crate) fn dots<T: Ring>(count: usize, factors: &[Factor<'_, T>]) -> Result<Vec<T>, NoDot> {
     let width = factors.first().map_or(0, |(rows, _)| rows.width);
     let picoseconds = width.saturating_mul(125 * factors.len()).saturating_add(5000);
@@ -124,12 +132,14 @@ pub(crate) fn dots<T: Ring>(count: usize, factors: &[Factor<'_, T>]) -> Result<V
     let ends = threads::map_parts(count, picoseconds, 0, |part| part.end);
     let start = |part: usize| part.checked_sub(1).map_or(0, |before| ends[before]);
     let parts = threads::map_slices(&mut found, &ends, |part, found| dots_of_part(factors, start(part), found));
+    // The parts are in order, so the first error belongs to the first entry that fails.
     parts.into_iter().collect::<Result<(), NoDot>>()?;
     Ok(found)
 }
 
-/// [`dots`] without the products in which an element of the factor `upstream`, a gradient, is zero: what meets it may
-/// not be finite.
+/// Returns [`dots`] without the products in which the element of factor `upstream`, a gradient, is zero.
+///
+/// A zero gradient may meet elements that are not finite.
 pub(crate) fn dots_without_zeros<T: Ring>(
     count: usize,
     factors: &[Factor<'_, T>],
@@ -146,6 +156,7 @@ pub(crate) fn dots_without_zeros<T: Ring>(
             let looked_up = factors.iter().zip(numbers.iter_mut());
             looked_up.for_each(|((_, number), slot)| number(entry, std::slice::from_mut(slot)));
             let item = |factor: usize, k: usize| factors[factor].0.row(numbers[factor])[k];
+            // Positions increase, so each partial sum receives its terms in the same order as in `dots`.
             let mut dot = Lanes::<T>::new();
             for k in (0..width).filter(|&k| item(upstream, k).is_truthy()) {
                 let others = (1..factors.len()).map(|factor| T::Dot::term(item(factor, k)));
@@ -157,18 +168,20 @@ pub(crate) fn dots_without_zeros<T: Ring>(
     )
 }
 
-/// The dots of entries from `start` on, in the order that takes less time.
+/// Computes the dot products of entries from `start` on, in the faster order.
 fn dots_of_part<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut [T]) -> Result<(), NoDot> {
     if dots_by_panels(factors, start, found)? {
         return Ok(());
     }
+    // This path also runs after an overflow in the panels, to find the first entry that fails.
     dots_in_order(factors, start, found).map_or(Ok(()), |at| Err(NoDot::Overflow(at)))
 }
 
-/// The dots of entries from `start` on; the first one that does not fit.
+/// Computes the dot products of entries from `start` on. Returns the first entry that does not fit.
 fn dots_in_order<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut [T]) -> Option<usize> {
     let mut numbers = vec![0; factors.len() * BLOCK];
     found.chunks_mut(BLOCK).zip((start..).step_by(BLOCK)).find_map(|(found, start)| {
+        // `numbers` holds `BLOCK` row indices per factor, of which `found.len()` are valid.
         for ((_, number), numbers) in factors.iter().zip(numbers.chunks_mut(BLOCK)) {
             number(start, &mut numbers[..found.len()]);
         }
@@ -176,12 +189,13 @@ fn dots_in_order<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut [
     })
 }
 
-/// The dots of entries from `start` on, panel by panel of the second factor; false where this is not worth its time or
-/// not all is found.
+/// Computes the dot products of entries from `start` on, panel by panel of the second factor.
+///
+/// Returns false if this does not pay off, or if a dot product does not fit.
 fn dots_by_panels<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut [T]) -> Allocated<bool> {
     let &[(of_left, left), (rows, right)] = factors else { return Ok(false) };
     if u32::try_from(of_left.items.len()).is_err() {
-        // The numbers of its rows may not fit.
+        // The row indices may not fit 32 bits.
         return Ok(false);
     }
     let table = Table { rows: rows.items.len() / rows.width.max(1), bytes_of_row: rows.width * size_of::<T>() };
@@ -192,13 +206,14 @@ fn dots_by_panels<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut 
             (numbers[at], numbers[BLOCK + at]) = (left as usize, right as usize);
         }
         let all_fit = dots_of_block(factors, &numbers, &mut block[..lookups.len()]).is_none();
+        // Each entry is written once, so the order of panels does not change the result.
         lookups.iter().zip(&block).for_each(|([entry, ..], &dot)| found[*entry as usize] = dot);
         all_fit
     });
     Ok(all_fit && !lookups.is_empty())
 }
 
-/// The dots of rows by their numbers, a block of them for each factor; the first one that does not fit.
+/// Computes dot products of rows by their indices, one block per factor. Returns the first one that does not fit.
 fn dots_of_block<T: Ring>(factors: &[Factor<'_, T>], numbers: &[usize], found: &mut [T]) -> Option<usize> {
     in_wide_vectors(
         #[inline(always)]
@@ -208,6 +223,7 @@ fn dots_of_block<T: Ring>(factors: &[Factor<'_, T>], numbers: &[usize], found: &
                 let mut dot = Lanes::new();
                 match factors.len() {
                     2 => dot.add_rows(row(0), row(1)),
+                    // A constant count lets the compiler unroll the loop over factors.
                     3 => dot.add_products(row(0).len(), 3, row),
                     count => dot.add_products(row(0).len(), count, row),
                 }
@@ -225,7 +241,7 @@ fn dots_of_block<T: Ring>(factors: &[Factor<'_, T>], numbers: &[usize], found: &
 mod tests {
     use super::*;
 
-    /// The terms differ so much in size that every order has a sum of its own.
+    /// Returns terms of such different sizes that each order of summation has a different sum.
     fn terms(count: usize) -> Vec<f64> {
         (0..count).map(|at| [1e16, 1.0, -1e16, 3.0, 1e-3][at % 5] * (1.0 + at as f64)).collect()
     }
@@ -261,7 +277,7 @@ mod tests {
         assert_eq!(dots(900, &[(l, &number), (l, &number)]), Err(NoDot::Overflow(301)));
     }
 
-    /// A table of 40 rows that each of 400 entries looks one up in, backwards.
+    /// Each of 400 entries looks up one of 40 rows, in reverse order.
     #[test]
     fn panels_give_the_same_dots() {
         let (left, mut right) = (terms(64), terms(40 * 64));

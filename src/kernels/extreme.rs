@@ -1,4 +1,4 @@
-//! The least and the greatest of some values, and where it stands.
+//! Minimum and maximum of values, and their positions.
 
 use std::convert::identity;
 use std::ops::Range;
@@ -9,26 +9,27 @@ use crate::element::{ABREAST, Abreast, Known, Number, Real};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::Group;
 
-/// Whether `value` is to be preferred: -0.0 is less than +0.0, and nothing is NaN.
+/// Returns whether `value` is preferred to `found`: -0.0 is less than +0.0. Neither is NaN.
 pub(crate) fn is_beyond<const GREATEST: bool, T: Real>(value: T, found: T) -> bool {
     let (less, more) = if GREATEST { (found, value) } else { (value, found) };
     less < more || (less == more && !less.same(more) && more.same(more.as_implicit()))
 }
 
-/// The one of both that is to be preferred: a NaN before all numbers, `found` if they are equal.
+/// Returns the preferred value: a NaN before all numbers, and `found` if both are equal.
 pub(crate) fn beyond<const GREATEST: bool, T: Real>(value: T, found: T) -> T {
     if found.isnan() || !(value.isnan() || is_beyond::<GREATEST, T>(value, found)) { found } else { value }
 }
 
-/// The values that are compared side by side.
+/// The number of values compared at once.
 const LANES: usize = 16;
 
-/// The extreme of some values, any NaN if there is one that is not to be skipped; none of no value.
+/// Returns the extreme of some values, or `None` without a value. Returns a NaN if one exists and NaN is not skipped.
 ///
-/// Zeros of both signs are equal to a comparison: their signs are looked at where the extreme is a zero.
+/// Comparisons treat zeros of both signs as equal. Their signs are read only if the extreme is a zero.
 pub(crate) fn extreme<const GREATEST: bool, T: Real>(values: &[T], skips_nan: bool) -> Option<T> {
     let mut numbers = values.iter().copied().filter(|value| !(skips_nan && value.isnan()));
     let first = numbers.next()?;
+    // Comparisons with NaN are false, so a NaN after `first` is never found; `has_nan` reports it.
     let (found, has_nan) = in_wide_vectors(
         #[inline(always)]
         || beyond_all::<GREATEST, T>(values, first),
@@ -39,21 +40,23 @@ pub(crate) fn extreme<const GREATEST: bool, T: Real>(values: &[T], skips_nan: bo
     if found != T::ZERO {
         return Some(found);
     }
+    // Only zeros are equal to `found` here. The second pass chooses the sign.
     let zeros = values.iter().copied().filter(|&value| value == found);
     zeros.reduce(|found, zero| if is_beyond::<GREATEST, T>(zero, found) { zero } else { found })
 }
 
-/// [`extreme`] of values that may be worth several threads.
+/// Returns [`extreme`] of many values, with several threads if this pays off.
 pub(crate) fn extreme_of_many<const GREATEST: bool, T: Real>(values: &[T], skips_nan: bool) -> Option<T> {
     if !threads::are_shared(values.len(), PICOSECONDS) {
         return extreme::<GREATEST, T>(values, skips_nan);
     }
     let part = |part: Range<usize>| extreme::<GREATEST, T>(&values[part], skips_nan);
     let parts = threads::map_parts(values.len(), PICOSECONDS, 0, part).into_iter().flatten();
+    // `beyond` is associative, so the result does not depend on the number of parts.
     parts.reduce(|found, value| beyond::<GREATEST, T>(value, found))
 }
 
-/// The number of the first value that passes a test, of which several threads may look for one.
+/// Returns the index of the first value that passes a test. Several threads may search.
 fn position<T: Copy + Sync>(values: &[T], test: impl Fn(T) -> bool + Sync) -> Option<usize> {
     let has_one = |values: &[T]| {
         in_wide_vectors(
@@ -61,26 +64,29 @@ fn position<T: Copy + Sync>(values: &[T], test: impl Fn(T) -> bool + Sync) -> Op
             || values.iter().fold(false, |found, &value| found | test(value)),
         )
     };
+    // A block without a hit is tested without a branch per value. Only the block with the hit is searched again.
     let first = |part: Range<usize>| {
         let mut blocks = part.clone().step_by(BLOCK).map(|start| start..part.end.min(start + BLOCK));
         let block = blocks.find(|block| has_one(&values[block.clone()]))?;
         let within = values[block.clone()].iter().position(|&value| test(value))?;
         Some(block.start + within)
     };
+    // The parts are in order, so the first hit of all parts has the smallest index.
     threads::map_parts(values.len(), PICOSECONDS, 0, first).into_iter().flatten().next()
 }
 
-/// The values of which one is looked for together.
+/// The number of values tested together.
 const BLOCK: usize = 1 << 10;
 
-/// What a value takes.
+/// The picoseconds per value.
 const PICOSECONDS: usize = 400;
 
-/// What is beyond `first` and all the values, up to the sign of a zero, and whether one of them is NaN.
+/// Returns the extreme of `first` and all values, up to the sign of a zero, and whether a value is NaN.
 #[inline(always)]
 fn beyond_all<const GREATEST: bool, T: Real>(values: &[T], first: T) -> (T, bool) {
     let (mut found, mut has_nan) = ([first; LANES], [false; LANES]);
     let (lanes, last) = values.as_chunks::<LANES>();
+    // Invariant: `found[lane]` is the extreme of `first` and the values of this lane so far.
     for values in lanes {
         for lane in 0..LANES {
             found[lane] = preferred::<GREATEST, T>(values[lane], found[lane]);
@@ -99,8 +105,9 @@ fn preferred<const GREATEST: bool, T: Real>(value: T, found: T) -> T {
     if if GREATEST { value > found } else { value < found } { value } else { found }
 }
 
-/// The extremes of runs among values and, behind them, of so many gaps, with the entry that each stands at first. Known
-/// is what is no NaN, and no gap.
+/// Returns the extremes of runs of values and their unstored positions, with the first entry of each extreme.
+///
+/// A result is known if the run has no NaN and the extreme is beyond the fill.
 #[inline(always)]
 pub(crate) fn extremes_abreast<const GREATEST: bool, T: Real>(
     values: &[T],
@@ -109,6 +116,7 @@ pub(crate) fn extremes_abreast<const GREATEST: bool, T: Real>(
 ) -> Known<(T, usize)> {
     let (mut first, mut places, mut has_nan) = ([T::ZERO; ABREAST], [0; ABREAST], [false; ABREAST]);
     for run in 0..ABREAST {
+        // An empty run has a valid start too. Its result is ignored.
         first[run] = values[runs.starts[run]];
     }
     let mut found = first;
@@ -119,6 +127,7 @@ pub(crate) fn extremes_abreast<const GREATEST: bool, T: Real>(
         #[inline(always)]
         |place, values| {
             for run in 0..ABREAST {
+                // The comparison is strict, so `places` keeps the first position of the extreme.
                 let is_beyond = if GREATEST { values[run] > found[run] } else { values[run] < found[run] };
                 found[run] = if is_beyond { values[run] } else { found[run] };
                 places[run] = if is_beyond { place } else { places[run] };
@@ -128,6 +137,7 @@ pub(crate) fn extremes_abreast<const GREATEST: bool, T: Real>(
     );
     let (mut extremes, mut are_known) = ([(T::ZERO, 0); ABREAST], [false; ABREAST]);
     for run in 0..ABREAST {
+        // A fill equal to the extreme may precede it in the group. Only a strictly better extreme is known.
         let beats_gaps = match gaps.fill {
             Some(fill) if gaps.count(runs.sizes[run]) > 0 => {
                 if GREATEST {
@@ -144,11 +154,11 @@ pub(crate) fn extremes_abreast<const GREATEST: bool, T: Real>(
     (extremes, are_known)
 }
 
-/// An integer that is the greater, the further a value is beyond others; a NaN is beyond all, or where it is to be
-/// skipped below all.
+/// Returns an integer that increases as a value is preferred more. NaN is above all values, or below all if skipped.
 #[inline(always)]
 pub(crate) fn key_of<const GREATEST: bool, const SKIPS_NAN: bool, T: Real>(value: T) -> i64 {
     let key = match value.to_number() {
+        // The smallest integer maps to `i64::MIN`. Types have at most 64 bits, so the difference fits.
         Number::Integer(integer) => (integer - least_integer::<T>() + i128::from(i64::MIN)) as i64,
         Number::Real(real) if real.is_nan() => return if SKIPS_NAN { i64::MIN } else { i64::MAX },
         Number::Real(real) => in_order(real.to_bits() as i64),
@@ -157,7 +167,7 @@ pub(crate) fn key_of<const GREATEST: bool, const SKIPS_NAN: bool, T: Real>(value
     if GREATEST { key } else { !key }
 }
 
-/// The value that has the key, if one has.
+/// Returns the value of a key, if it has one.
 #[inline(always)]
 pub(crate) fn of_key<const GREATEST: bool, const SKIPS_NAN: bool, T: Real>(key: i64) -> Option<T> {
     let straight = if GREATEST { key } else { !key };
@@ -170,9 +180,10 @@ pub(crate) fn of_key<const GREATEST: bool, const SKIPS_NAN: bool, T: Real>(key: 
     })
 }
 
-/// The bits of a float as an integer in the order of the floats, and back: those of a negative one count downwards.
+/// Converts the bits of a float to an integer in the order of the floats, and back. Negative floats count downward.
 #[inline(always)]
 fn in_order(bits: i64) -> i64 {
+    // For a negative float all bits except the sign are flipped. The sign stays, so the function is its own inverse.
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
 
@@ -182,8 +193,10 @@ fn least_integer<T: Real>() -> i128 {
 }
 
 impl<T: Real> Group<'_, T> {
-    /// The position of the first NaN, or else of the first element equal to the extreme; none of no element.
+    /// Returns the position of the first NaN, otherwise of the first element equal to the extreme. `None` without an
+    /// element.
     pub(crate) fn extreme_position(&self, is_greatest: bool, skips_nan: bool) -> Option<u64> {
+        // The fill competes only if the group has unstored positions.
         let fill = self.gaps.fill.filter(|fill| self.gaps.count(self.stored.len()) > 0 && !(skips_nan && fill.isnan()));
         let (extreme, preferred): (fn(&[T], bool) -> Option<T>, fn(T, T) -> T) = match is_greatest {
             true => (extreme_of_many::<true, T>, preferred::<true, T>),
@@ -195,11 +208,12 @@ impl<T: Real> Group<'_, T> {
         let is_found = |value: T| value == found || (found.isnan() && value.isnan());
         let stored = position(self.stored, is_found).map(|within| self.place(within));
         let gap = fill.filter(|&fill| is_found(fill)).map(|_| self.first_gap());
+        // The extreme may be both stored and the fill. The smaller position is the first one.
         stored.into_iter().chain(gap).min()
     }
 }
 
-/// What a type has for a missing value: NaN, if there is one.
+/// Returns the missing value of a type: NaN if the type has one.
 pub(crate) fn missing<T: Real>() -> Option<T> {
     T::from_number(Number::Real(f64::NAN))
 }
@@ -208,7 +222,7 @@ pub(crate) fn missing<T: Real>() -> Option<T> {
 mod tests {
     use super::*;
 
-    /// Many values, of which several threads have parts, against all of them at once: NaNs, both zeros, equal ones.
+    /// Compares the extremes of parts with the extreme of all values: NaN, zeros of both signs, equal values.
     #[test]
     fn extremes_of_parts_are_those_of_all() {
         let mut values: Vec<f64> = (0..100_000).map(|at| f64::from(at * 7919 % 1000) - 500.0).collect();

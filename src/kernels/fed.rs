@@ -1,4 +1,4 @@
-//! Reductions of values that come in pieces: each is reduced while it is in the cache, and then gone.
+//! Reductions of values that arrive in chunks. Each chunk is reduced while it is in the cache, and is not kept.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,51 +11,55 @@ use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Group, Holistic, reduce_runs};
 use crate::kernels::op::{Outcomes, Refused};
 
-/// So many values are a piece, at most.
+/// The largest number of values in a chunk.
 pub(crate) const PIECE: usize = 1 << 13;
 
-/// Longer groups are not gathered, where all values of a group are needed at once.
+/// The longest group that is gathered, for reductions that need all values of a group at once.
 const LONGEST: usize = 1 << 16;
 
-/// Values that are computed when somebody takes them.
+/// Values that are computed on request.
 pub(crate) trait Source<T>: Sync {
-    /// Hands over those of a range in order: in one piece, if it is no longer than [`PIECE`]. False where some have
-    /// none.
+    /// Passes the values of a range in order, in one chunk if the range is at most [`PIECE`] long.
+    ///
+    /// Returns false if some values could not be computed.
     fn feed(&self, entries: Range<usize>, take: &mut dyn FnMut(&[T])) -> bool;
 
-    /// Whether neither their order nor their number is known. Then any range means all of them, which come in pieces of
-    /// any length, and again whenever they are asked for.
+    /// Returns whether the order and the number of values are unknown.
+    ///
+    /// Then any range means all values. They arrive in chunks of any length, and arrive again for each request.
     fn is_poured(&self) -> bool {
         false
     }
 
-    /// Hands over all values, in pieces of any length, and with each the number of the cell that it falls into, among
-    /// those of these axes of these lengths. False where some have none.
+    /// Passes all values in chunks of any length, each value with the flat index of its output element.
+    ///
+    /// The output elements are those of these axes and lengths. Returns false if some values could not be computed.
     fn feed_cells(&self, _axes: &[usize], _lengths: &[usize], _take: &mut CellsAndValues<'_, T>) -> Allocated<bool> {
         Ok(false)
     }
 
-    /// The bytes that what is known of all cells may take.
+    /// Returns the largest number of bytes for the accumulators of all output elements.
     fn most(&self) -> usize {
         usize::MAX
     }
 
-    /// What it takes to compute one.
+    /// Returns the picoseconds that one value takes to compute.
     fn picoseconds(&self) -> usize;
 }
 
-/// Takes values in, and with each the number of its cell.
+/// Receives values, each with the flat index of its output element.
 pub(crate) type CellsAndValues<'a, T> = dyn FnMut(&[usize], &[T]) + 'a;
 
-/// Hands over all values of one group in pieces, each time anew. False where some have none.
+/// Passes all values of one group in chunks, computed again for each pass. Returns false if some could not be computed.
 pub(crate) type Pass<'a, T> = dyn Fn(&mut dyn FnMut(&[T])) -> bool + 'a;
 
-/// Cuts groups that stand side by side, none of which is empty, into runs of them that are a piece together, or one
-/// group that is longer.
+/// Splits adjacent nonempty groups into runs of groups. A run fits one chunk, or is a single longer group.
 fn blocks(offsets: &[usize]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut first = 0;
     std::iter::from_fn(move || {
+        // Invariant: the groups before `first` are in earlier runs.
         let start = *offsets[..offsets.len() - 1].get(first)?;
+        // No group is empty, so a chunk has at most `PIECE` groups.
         let near = &offsets[first + 1..offsets.len().min(first + 1 + PIECE)];
         let groups = near.partition_point(|&end| end - start <= PIECE).max(1);
         first += groups;
@@ -63,8 +67,9 @@ fn blocks(offsets: &[usize]) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// What groups that stand side by side give, block by block; none where a value is missing. `reduce` is given where the
-/// groups of a block start and end, and places for their results, and tells whether there were all values.
+/// Returns the results of adjacent groups, computed block by block. `None` if a value could not be computed.
+///
+/// `reduce` receives the offsets of a block and slots for its results. It returns whether all values were computed.
 fn by_blocks<U: Send>(
     offsets: &[usize],
     mut results: Vec<U>,
@@ -72,8 +77,10 @@ fn by_blocks<U: Send>(
 ) -> Outcomes<Option<Vec<U>>> {
     let is_fed = AtomicBool::new(true);
     share_runs(offsets, &mut results, &|offsets, results| {
+        // After a failure all results are discarded, so the remaining blocks are skipped.
         for groups in blocks(offsets).take_while(|_| is_fed.load(Ordering::Relaxed)) {
             let of_block = reduce(&offsets[groups.start..=groups.end], &mut results[groups.clone()]);
+            // The group index in an error counts from the first group of the block.
             let shifted = |refusal: Refused| Refused { group: groups.start + refusal.group, ..refusal };
             is_fed.fetch_and(of_block.map_err(shifted)?, Ordering::Relaxed);
         }
@@ -82,12 +89,12 @@ fn by_blocks<U: Send>(
     Ok(is_fed.into_inner().then_some(results))
 }
 
-/// The same offsets within the values of a block.
+/// Returns the offsets within the values of a block.
 fn within(offsets: &[usize]) -> Vec<usize> {
     offsets.iter().map(|offset| offset - offsets[0]).collect()
 }
 
-/// The results of groups that stand side by side, none of which is empty; none where a value is missing.
+/// Returns the results of adjacent nonempty groups. `None` if a value could not be computed.
 pub(crate) fn fold_fed<T: Element, F: Fold<T>>(
     op: F,
     offsets: &[usize],
@@ -96,24 +103,27 @@ pub(crate) fn fold_fed<T: Element, F: Fold<T>>(
 ) -> Outcomes<Option<Vec<F::Out>>> {
     by_blocks(offsets, alloc::zeros(offsets.len() - 1)?, |offsets, results| {
         let entries = offsets[0]..offsets[offsets.len() - 1];
+        // A block above `PIECE` is a single long group, so its slots have one item.
         if let ([result], true) = (&mut *results, entries.len() > PIECE) {
             let found = fold_long(op, entries, source, gaps)?;
             *result = found.unwrap_or(*result);
             return Ok(found.is_some());
         }
         let (starts, mut done) = (within(offsets), Ok(()));
+        // The range is at most `PIECE` long, so the closure is called once with all values of the block.
         let is_fed = source.feed(entries, &mut |values| done = op.lanes(&starts, values, gaps, results));
         done.map(|()| is_fed)
     })
 }
 
-/// The result of the one group that all values are, in whatever pieces; none where a value is missing.
+/// Returns the result of the group of all values, in chunks of any length. `None` if a value could not be computed.
 pub(crate) fn fold_poured<T: Element, F: Fold<T>>(
     op: F,
     source: &dyn Source<T>,
     gaps: &Gaps<T>,
 ) -> Outcomes<Option<F::Out>> {
     let (mut state, mut count) = (op.start(), 0);
+    // The source ignores the range. `count` is exact only after the pass.
     let is_fed = source.feed(0..usize::MAX, &mut |values| {
         count += values.len();
         let parts = threads::map_parts(values.len(), source.picoseconds(), 0, |part| {
@@ -121,6 +131,7 @@ pub(crate) fn fold_poured<T: Element, F: Fold<T>>(
             op.slice(&mut state, &values[part]);
             state
         });
+        // Merging is associative and commutative, so the result does not depend on the number of parts.
         parts.iter().for_each(|part| op.merge(&mut state, part));
     });
     op.merge(&mut state, &gaps_state(op, count, gaps));
@@ -128,7 +139,7 @@ pub(crate) fn fold_poured<T: Element, F: Fold<T>>(
     Ok(is_fed.then_some(found))
 }
 
-/// The result of one group, each thread having a part of it.
+/// Returns the result of one group, whose parts are computed by several threads.
 fn fold_long<T: Element, F: Fold<T>>(
     op: F,
     entries: Range<usize>,
@@ -139,6 +150,7 @@ fn fold_long<T: Element, F: Fold<T>>(
         let (mut state, part) = (op.start(), entries.start + part.start..entries.start + part.end);
         source.feed(part, &mut |values| op.slice(&mut state, values)).then_some(state)
     });
+    // The accumulator starts with the unstored positions. The order of merging does not matter.
     let mut state = gaps_state(op, entries.len(), gaps);
     for part in parts {
         let Some(part) = part else { return Ok(None) };
@@ -147,8 +159,10 @@ fn fold_long<T: Element, F: Fold<T>>(
     op.finish(&state, gaps.positions(entries.len())).map(Some).map_err(|fault| fault.of(0))
 }
 
-/// The results of groups that stand side by side, none of which is empty, of which all values are needed at once; none
-/// where a value is missing, or a group is too long. `position` is that of an entry in its group, `blank` any result.
+/// Returns the results of adjacent nonempty groups, for reductions that need all values of a group at once.
+///
+/// `None` if a value could not be computed, or if a group is too long. `position` returns the position of an entry in
+/// its group; `blank` is any result.
 pub(crate) fn reduce_fed<T: Element, H: Holistic<T>>(
     op: H,
     offsets: &[usize],
@@ -162,6 +176,7 @@ pub(crate) fn reduce_fed<T: Element, H: Holistic<T>>(
     }
     by_blocks(offsets, alloc::copies(blank, offsets.len() - 1)?, |offsets, results| {
         let (start, starts) = (offsets[0], within(offsets));
+        // `starts` counts entries from the start of the block. The outer `position` counts them from the first entry.
         let position = |entry: usize| position(start + entry);
         let reduce = |values: &[T], results: &mut [H::Out]| match op.has_abreast() {
             true => reduce_runs(op, &starts, values, gaps, &position, results),
@@ -169,10 +184,12 @@ pub(crate) fn reduce_fed<T: Element, H: Holistic<T>>(
         };
         let entries = start..offsets[offsets.len() - 1];
         let (mut gathered, mut done) = (Vec::new(), Ok(()));
+        // One call of the closure has all values of the block, so no copy is needed.
         if entries.len() <= PIECE {
             let is_fed = source.feed(entries, &mut |values| done = reduce(values, results));
             return done.map(|()| is_fed);
         }
+        // The block is one group of at most `LONGEST` values, so the copy stays small.
         alloc::reserve(&mut gathered, entries.len())?;
         let is_fed = source.feed(entries, &mut |values| gathered.extend_from_slice(values));
         if is_fed {
@@ -182,7 +199,7 @@ pub(crate) fn reduce_fed<T: Element, H: Holistic<T>>(
     })
 }
 
-/// The results of groups one by one.
+/// Computes the results of groups one by one.
 fn reduce_each<T: Element, H: Holistic<T>>(
     op: H,
     offsets: &[usize],

@@ -1,4 +1,4 @@
-//! Folds: reductions whose state after some values is all that the values after them need to know.
+//! Streaming reductions. The accumulator after some values is all that later values need.
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::index::Width;
@@ -11,113 +11,113 @@ use crate::kernels::group::{AllGaps, Gaps, Groups};
 use crate::kernels::lanes::results_of;
 use crate::kernels::op::{Op, Outcome, Outcomes};
 
-/// A fold over values of type `T`.
+/// A streaming reduction over values of type `T`.
 ///
-/// Merging is associative and commutative, and a step the same as merging with the state of one value: so a group may
-/// be cut anywhere, and gone through in any order.
+/// Merging is associative and commutative. A step equals merging with the accumulator of one value. This allows
+/// splitting a group anywhere and reading it in any order.
 pub trait Fold<T: Element>: Op + 'static {
-    /// What is known of the values so far.
+    /// The accumulator of the values so far.
     type State: Clone + Send + Sync + Saved;
     /// The result of a group.
     type Out: Element;
 
-    /// The state of no value.
+    /// Returns the accumulator of no value.
     fn start(&self) -> Self::State;
 
-    /// Takes one more value in.
+    /// Adds one value.
     fn step(&self, state: &mut Self::State, value: T);
 
-    /// Takes one more value in, with no more memory than it must, though in more time.
+    /// Adds one value with as little memory as possible, even if it takes more time.
     fn step_sparingly(&self, state: &mut Self::State, value: T) {
         self.step(state, value);
     }
 
-    /// Takes `count` more values in, all of them `value`.
+    /// Adds `count` copies of `value`.
     fn repeat(&self, state: &mut Self::State, value: T, count: u128);
 
-    /// Takes the values of another state in.
+    /// Adds the values of another accumulator.
     fn merge(&self, state: &mut Self::State, other: &Self::State);
 
-    /// The result of a group of `count` values.
+    /// Returns the result of a group of `count` values.
     fn finish(&self, state: &Self::State, count: u128) -> Outcome<Self::Out>;
 
-    /// The fill of the result of a stored view: what a group without entries gives.
+    /// Returns the fill of the result of a stored view: the result of a group without entries.
     fn of_no_entry(&self) -> Outcome<Self::Out> {
         self.finish(&self.start(), 0)
     }
 
-    /// Whether no value changes the state any more, so that the others need not be read.
+    /// Returns whether no further value can change the accumulator. Then the remaining values need not be read.
     fn is_settled(&self, _: &Self::State) -> bool {
         false
     }
 
-    /// The bytes that a state takes besides its place.
+    /// Returns the bytes that an accumulator takes in addition to its own size.
     fn grown(&self, _: &Self::State) -> usize {
         0
     }
 
-    /// Takes a slice in.
+    /// Adds a slice of values.
     fn slice(&self, state: &mut Self::State, values: &[T]) {
         values.iter().for_each(|&value| self.step(state, value));
     }
 
-    /// A faster way for the results of runs among values, where it tells them.
+    /// Returns results of runs of values computed together, if this fast path knows them.
     #[inline(always)]
     fn of_abreast(&self, _values: &[T], _runs: &Abreast, _gaps: &Gaps<T>) -> Known<Self::Out> {
         ([Self::Out::ZERO; ABREAST], [false; ABREAST])
     }
 
-    /// The results of the lanes that hold a value, in order: all of these offsets whose lane is not empty. Where one
-    /// has none, its number among all lanes is told.
+    /// Writes the results of the nonempty lanes in order. An error has the index of the lane among all lanes.
     fn lanes(&self, offsets: &[usize], values: &[T], gaps: &Gaps<T>, results: &mut [Self::Out]) -> Outcomes<()> {
         fold_lanes(*self, offsets, values, gaps, results)
     }
 
-    /// A faster way for all cells that hold a value, with their coordinates, in order; of their other positions tells
-    /// [`Kept::gaps`].
+    /// Returns all output elements with an entry, in order, if a fast path exists. [`Kept::gaps`] has the unstored
+    /// positions.
     fn by_coords(&self, _kept: &Kept<'_>, _values: &[T], _gaps: &Gaps<T>) -> Allocated<Option<StoredCells<Self::Out>>> {
         Ok(None)
     }
 }
 
-/// The coordinates of entries on the kept axes; there is at least one.
+/// The coordinates of entries on the kept axes, at least one axis.
 pub struct Kept<'a> {
     pub(crate) coords: CoordSlices<'a>,
-    /// The lengths of these axes.
+    /// The lengths of the kept axes.
     pub(crate) lengths: &'a [usize],
-    /// Whether the entries of a cell stand side by side: these axes lead.
+    /// True if the kept axes lead, so that the entries of an output element are adjacent.
     pub(crate) lead: bool,
-    /// Whether entries side by side often fall into one cell: the last axis goes.
+    /// True if the last axis is reduced, so that adjacent entries often belong to one output element.
     pub(crate) in_runs: bool,
-    /// The number of all positions of the cells with each label, and how many cells stand side by side with one label:
-    /// where the cells differ in it.
+    /// The size of a group of each label, and the number of adjacent output elements with one label. `None` if all
+    /// groups are equally large.
     pub(crate) extents: Option<(&'a [u128], usize)>,
 }
 
 impl Kept<'_> {
-    /// Writes the row-major numbers of the cells of the entries from `start` on.
+    /// Writes the flat indices of the output elements of the entries from `start` on.
     pub(crate) fn number(&self, start: usize, numbers: &mut [usize]) {
         self.coords.number(self.lengths, start, numbers);
     }
 
-    /// The lengths of the axes of the cells, and the width of the coordinates there.
+    /// Returns the lengths of the kept axes, and the width of their coordinates.
     pub(crate) fn cells_of_result(&self) -> (&[usize], Width) {
         (self.lengths, self.coords.width())
     }
 
-    /// The number of cells there are.
+    /// Returns the number of output elements.
     pub(crate) fn cells(&self) -> u128 {
         self.lengths.iter().fold(1, |cells: u128, &length| cells.saturating_mul(length as u128))
     }
 
-    /// The gaps of a cell by its number, from those of the largest one.
+    /// Returns the unstored positions of an output element, from those of the largest one.
     pub(crate) fn gaps<T: Copy>(&self, gaps: &Gaps<T>, cell: usize) -> Gaps<T> {
+        // `inner` adjacent output elements share a label, and the labels repeat along the axes before.
         let extent = |(extents, inner): (&[u128], usize)| extents[cell / inner % extents.len()];
         Gaps { extent: self.extents.map_or(gaps.extent, extent), ..*gaps }
     }
 }
 
-/// The state of the gaps of a group with `stored` entries.
+/// Returns the accumulator of the unstored positions of a group with `stored` entries.
 pub(crate) fn gaps_state<T: Element, F: Fold<T>>(op: F, stored: usize, gaps: &Gaps<T>) -> F::State {
     let mut state = op.start();
     if let (Some(fill), count @ 1..) = (gaps.fill, gaps.count(stored)) {
@@ -126,7 +126,7 @@ pub(crate) fn gaps_state<T: Element, F: Fold<T>>(op: F, stored: usize, gaps: &Ga
     state
 }
 
-/// The result of a group of which nothing is stored: a fill, whose zero has no sign.
+/// Returns the result of a group without entries: a fill, whose zero has no sign.
 pub(crate) fn fold_gaps<T: Element, F: Fold<T>>(op: F, gaps: &Gaps<T>) -> Outcome<F::Out> {
     match gaps.fill {
         Some(_) => op.finish(&gaps_state(op, 0, gaps), gaps.positions(0)).map(F::Out::as_implicit),
@@ -134,13 +134,14 @@ pub(crate) fn fold_gaps<T: Element, F: Fold<T>>(op: F, gaps: &Gaps<T>) -> Outcom
     }
 }
 
-/// The result of a group of `size` entries, which `add` takes in: they are left out where the gaps settle the result.
+/// Returns the result of a group of `size` entries, which `add` adds. Skips them if the unstored positions decide.
 fn fold_group<T: Element, F: Fold<T>>(
     op: F,
     size: usize,
     gaps: &Gaps<T>,
     add: impl FnOnce(&mut F::State),
 ) -> Outcome<F::Out> {
+    // The unstored positions are added first, since they may decide the result. Merging is commutative.
     let mut state = gaps_state(op, size, gaps);
     if !op.is_settled(&state) {
         add(&mut state);
@@ -148,7 +149,7 @@ fn fold_group<T: Element, F: Fold<T>>(
     op.finish(&state, gaps.positions(size))
 }
 
-/// The results of all groups, if each has one.
+/// Returns the results of all groups, if each has one.
 pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
     op: F,
     groups: &Groups,
@@ -156,7 +157,7 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
     gaps: &AllGaps<'_, T>,
 ) -> Outcomes<Vec<F::Out>> {
     if gaps.extents.is_none() {
-        // Side by side short groups are reduced together, which pays for the copy.
+        // Adjacent short groups are reduced together, which saves more than the copy costs.
         return fold_runs(op, groups.starts(), &groups.side_by_side(values)?, &gaps.gaps);
     }
     threads::try_map_heavy(
@@ -165,6 +166,7 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
         F::Out::ZERO,
         || (),
         |(), group| {
+            // Groups differ in size, so each one is computed with its own unstored positions.
             let gathered = groups.entries(group).map(|entry| values[entry]);
             let add = |state: &mut F::State| fold_until_settled(op, state, gathered);
             fold_group(op, groups.size(group), &gaps.of(group), add).map_err(|fault| fault.of(group))
@@ -172,7 +174,7 @@ pub(crate) fn fold_groups<T: Element, F: Fold<T>>(
     )
 }
 
-/// The results of groups that stand side by side, none of which is empty.
+/// Returns the results of adjacent nonempty groups.
 pub(crate) fn fold_runs<T: Element, F: Fold<T>>(
     op: F,
     offsets: &[usize],
@@ -184,26 +186,29 @@ pub(crate) fn fold_runs<T: Element, F: Fold<T>>(
     Ok(results)
 }
 
-/// Reduces the runs between some offsets into a place for each.
+/// Reduces the runs between some offsets into one slot per run.
 pub(crate) type ReduceRuns<'a, U> = dyn Fn(&[usize], &mut [U]) -> Outcomes<()> + Sync + 'a;
 
-/// Shares out groups that stand side by side, none of which is empty: `reduce` is given the offsets of some, and a
-/// place for each.
+/// Splits adjacent nonempty groups among threads. `reduce` receives the offsets of some groups and a slot for each.
 pub(crate) fn share_runs<U: Send>(offsets: &[usize], results: &mut [U], reduce: &ReduceRuns<'_, U>) -> Outcomes<()> {
+    // Only offsets of groups with a slot are used.
     let ends = ends_of_parts(&offsets[..=results.len()]);
     let done = threads::map_slices(results, &ends, |part, results| {
+        // A part ends at a group, so no group is split. `first` is the index of the first group of the part.
         let first = ends[part] - results.len();
         reduce(&offsets[first..=ends[part]], results).map_err(|refusal| refusal.fault.of(first + refusal.group))
     });
     done.into_iter().collect()
 }
 
-/// The runs at which the parts end that pay.
+/// Returns the runs at which parts end that pay off.
 fn ends_of_parts(offsets: &[usize]) -> Vec<usize> {
     let count = offsets.len() - 1;
     let parts = threads::map_parts(offsets[count] - offsets[0], PICOSECONDS, 0, |part| part.end);
+    // A part ends at the first group that starts at its end or later. The first offset is 0, so both count alike.
     let mut ends: Vec<usize> =
         parts.iter().map(|&end| offsets[..count].partition_point(|&start| start < end)).collect();
+    // A group longer than a part has several equal ends.
     ends.dedup();
     ends
 }
@@ -211,7 +216,7 @@ fn ends_of_parts(offsets: &[usize]) -> Vec<usize> {
 /// The picoseconds that an entry of a run takes.
 const PICOSECONDS: usize = 1000;
 
-/// The results of lanes that hold a value, one after the other.
+/// Writes the results of nonempty lanes one after the other.
 pub(crate) fn fold_lanes<T: Element, F: Fold<T>>(
     op: F,
     offsets: &[usize],
@@ -233,12 +238,12 @@ pub(crate) fn fold_lanes<T: Element, F: Fold<T>>(
     )
 }
 
-/// The result of a lane, out of line of the faster way.
+/// Returns the result of a lane. Not inlined into the fast path.
 fn fold_lane<T: Element, F: Fold<T>>(op: F, values: &[T], gaps: &Gaps<T>) -> Outcome<F::Out> {
     fold_group(op, values.len(), gaps, |state| op.slice(state, values))
 }
 
-/// The results of groups of one value each.
+/// Returns the results of groups of one value each.
 pub(crate) fn fold_singly<T: Element, F: Fold<T>>(op: F, values: &[T]) -> Outcomes<Vec<F::Out>> {
     let finished = |(): &mut (), entry: usize| {
         let mut state = op.start();
@@ -248,7 +253,7 @@ pub(crate) fn fold_singly<T: Element, F: Fold<T>>(op: F, values: &[T]) -> Outcom
     threads::try_map_heavy(values.len(), values.len(), F::Out::ZERO, || (), finished)
 }
 
-/// Takes some values in, those left out that cannot change the state.
+/// Adds values until no further value can change the accumulator.
 pub(crate) fn fold_until_settled<T: Element, F: Fold<T>>(
     op: F,
     state: &mut F::State,

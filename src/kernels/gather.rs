@@ -1,4 +1,4 @@
-//! Items at places that come one by one or in runs, and the places that pass a test.
+//! Gathers items at positions, one by one or in runs, and lists the positions that pass a test.
 
 use std::ops::Range;
 
@@ -10,16 +10,16 @@ use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{Element, RawSlice, RawVec, by_raw};
 
-/// What is moved without being looked at: values and coordinates alike.
+/// Items that are moved without being read: values and coordinates.
 pub trait Plain: Copy + Zeroable + Send + Sync {}
 impl<T: Copy + Zeroable + Send + Sync> Plain for T {}
 
-/// The items in the order given.
+/// Returns the items in the given order.
 pub(crate) fn gather<T: Plain>(items: &[T], order: &[usize]) -> Allocated<Vec<T>> {
     threads::map(order, 1500, |entry| items[entry])
 }
 
-/// The values in the order given. Values are moved as bits, which is compiled once for each width.
+/// Returns the values in the given order. They are moved as bits, which is compiled once per width.
 pub(crate) fn gather_values<T: Element>(values: &[T], order: &[usize]) -> Allocated<Vec<T>> {
     gather_raw(T::raw(values), order).map(T::from_raw)
 }
@@ -28,29 +28,35 @@ fn gather_raw(values: RawSlice<'_>, order: &[usize]) -> Allocated<RawVec> {
     by_raw!(values, own => gather(own, order).map(RawVec::from))
 }
 
-/// The items of runs, one run after the other: where each starts among `items`, and, one more, where each begins among
-/// what is gathered and the last one ends.
+/// Returns the items of runs, one run after the other.
+///
+/// `starts` has the start of each run among `items`. `ends` has the start of each run in the result, and the end of the
+/// last one.
 pub(crate) fn gather_runs<T: Plain>(items: &[T], starts: &[usize], ends: &[usize]) -> Allocated<Vec<T>> {
     map_runs(ends, |run| (&items[starts[run]..], |item| item))
 }
 
-/// What becomes of the items of runs: `run` gives the items from the start of one on, and what each of them becomes;
-/// `ends` has where each begins among what is gathered, and the last one ends.
+/// Returns the mapped items of runs, one run after the other.
+///
+/// `run` returns the items from the start of a run on, and the function for its items. `ends` has the start of each run
+/// in the result, and the end of the last one.
 pub(crate) fn map_runs<'a, T: Plain + 'a, F: Fn(T) -> T>(
     ends: &[usize],
     run: impl Fn(usize) -> (&'a [T], F) + Sync,
 ) -> Allocated<Vec<T>> {
     let (runs, count) = (ends.len().saturating_sub(1), ends.last().copied().unwrap_or(0));
     let mut gathered = alloc::zeros(count)?;
-    // Shared out by items: a run may be longer than all others together.
+    // Threads split the items, not the runs: one run may be longer than all other runs together.
     let part_ends = threads::map_parts(count, 300 + runs.saturating_mul(2000) / count.max(1), 0, |part| part.end);
     threads::map_slices(&mut gathered, &part_ends, |part, mut slots| {
         let mut at = part_ends[part] - slots.len();
+        // `number` is the last run that starts at `at` or before, so item `at` belongs to it.
         let mut number = ends.partition_point(|&end| end <= at).saturating_sub(1);
         in_wide_vectors(
             #[inline(always)]
             || {
                 while !slots.is_empty() {
+                    // Invariant: `slots` starts at item `at`, and all runs before `number` are written.
                     let length = slots.len().min(ends[number + 1] - at);
                     let (items, of) = run(number);
                     copy(slots, &items[at - ends[number]..], length, of);
@@ -63,19 +69,20 @@ pub(crate) fn map_runs<'a, T: Plain + 'a, F: Fn(T) -> T>(
     Ok(gathered)
 }
 
-/// So many items are moved at once, whether a run has as many or not: what is too much is written over.
+/// The number of items moved at once, for runs of any length. Items beyond the run are overwritten later.
 const SHORT: usize = 16;
 
-/// Longer runs are worth a plain loop, which is a call where items stay as they are.
+/// The longest run copied in chunks of `SHORT`. A plain loop is a `memcpy` call if the items stay unchanged.
 const LONG: usize = 512;
 
-/// Moves the first `length` items, and maybe some behind them.
+/// Moves the first `length` items, and maybe some after them.
 #[inline(always)]
 fn copy<T: Copy>(slots: &mut [T], items: &[T], length: usize, of: impl Fn(T) -> T) {
     if length > LONG {
         slots[..length].iter_mut().zip(items).for_each(|(slot, &item)| *slot = of(item));
         return;
     }
+    // Invariant: `done` is a multiple of `SHORT`, and the first `done` slots are written.
     let mut done = 0;
     while let (Some(first), Some(wide)) =
         (slots[done..].first_chunk_mut::<SHORT>(), items[done..].first_chunk::<SHORT>())
@@ -86,20 +93,21 @@ fn copy<T: Copy>(slots: &mut [T], items: &[T], length: usize, of: impl Fn(T) -> 
             return;
         }
     }
+    // Near the end of the slots or items no chunk of `SHORT` fits, so the remaining items are copied one by one.
     slots[done..length].iter_mut().zip(&items[done..length]).for_each(|(slot, &item)| *slot = of(item));
 }
 
-/// The numbers that are looked at together.
+/// The number of indices marked together.
 const BLOCK: usize = 512;
 
-/// The numbers below `count` that `mark` leaves marked; it is given the range of a block, with every mark set.
+/// Returns the numbers below `count` that stay marked. `mark` receives the range of a block, with all marks set.
 pub(crate) fn marked(count: usize, mark: impl Fn(Range<usize>, &mut [bool]) + Sync + Send) -> Allocated<Vec<usize>> {
     marked_before(count, 0, mark)
 }
 
-/// [`marked`] numbers, and so many zeros behind them.
+/// Returns the [`marked`] numbers, followed by `zeros` zeros.
 ///
-/// They are counted before they are listed, so the list is as long as it has to be.
+/// The numbers are counted before they are listed, so the list has the exact length.
 pub(crate) fn marked_before(
     count: usize,
     zeros: usize,
@@ -114,6 +122,7 @@ pub(crate) fn marked_before(
             visit(start, marks);
         }
     };
+    // First pass: each part counts its marks. The second pass calls `mark` with the same ranges.
     let parts = threads::map_parts(count, 2000, 0, |part| {
         let mut found = 0;
         blocks(part.clone(), &mut |_, marks| found += marks.iter().map(|&mark| usize::from(mark)).sum::<usize>());
@@ -126,6 +135,7 @@ pub(crate) fn marked_before(
     };
     let ends: Vec<usize> = parts.iter().map(add).collect();
     let mut numbers = alloc::zeros(total + zeros)?;
+    // The ends do not include the added zeros, so the tail stays zero.
     threads::map_slices(&mut numbers, &ends, |part, slots| {
         let mut listed = 0;
         blocks(parts[part].0.clone(), &mut |start, marks| listed += list(start, marks, &mut slots[listed..]));
@@ -133,10 +143,10 @@ pub(crate) fn marked_before(
     Ok(numbers)
 }
 
-/// Writes the numbers from `start` on that are marked; how many they are.
+/// Writes the marked numbers from `start` on, and returns how many there are.
 fn list(start: usize, marks: &[bool], slots: &mut [usize]) -> usize {
     let mut found = 0;
-    // Written each time and kept where marked: as good as random, a branch would be mispredicted.
+    // Each number is written and kept only if marked. A branch on random marks would be mispredicted.
     for (at, &mark) in marks.iter().enumerate() {
         if let Some(slot) = slots.get_mut(found) {
             *slot = start + at;
@@ -146,13 +156,14 @@ fn list(start: usize, marks: &[bool], slots: &mut [usize]) -> usize {
     found
 }
 
-/// The positions `first, first + step, …` below `end`, and where a coordinate stands among them.
+/// The positions `first, first + step, …` below `end`, and the index of a coordinate among them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Steps {
     first: usize,
     end: usize,
-    /// The inverse of the odd part of the step among the 64-bit numbers, the twos in it, and the greatest quotient: a
-    /// product and a rotation tell a multiple, and a division would take ten times as long.
+    /// The inverse of the odd part of the step modulo 2^64, its factors of two, and the largest quotient.
+    ///
+    /// A multiple is recognized by a product and a rotation. A division would take ten times as long.
     inverse: u64,
     twos: u32,
     most: u64,
@@ -162,29 +173,33 @@ impl Steps {
     pub(crate) fn new(first: usize, end: usize, step: usize) -> Self {
         let twos = step.trailing_zeros();
         let odd = (step >> twos) as u64;
-        // Each round of Newton's doubles the bits that are right, of which three are from the start.
+        // Each Newton iteration doubles the correct bits. An odd number is its own inverse modulo 8, so 3 bits become
+        // 96.
         let inverse = (0..5).fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))));
         Steps { first, end, inverse, twos, most: u64::MAX / step as u64 }
     }
 
-    /// The quotient, if the coordinate is one of the positions.
+    /// Returns the distance from `first` divided by the step. A distance that is not a multiple of the step returns
+    /// more than `most`.
     fn quotient(&self, coord: usize) -> u64 {
         (coord.wrapping_sub(self.first) as u64).wrapping_mul(self.inverse).rotate_right(self.twos)
     }
 
-    /// Which of the positions the coordinate is; it is known to be one.
+    /// Returns the index of a coordinate among the positions. The coordinate must be one of them.
     pub(crate) fn place(&self, coord: usize) -> usize {
         self.quotient(coord) as usize
     }
 
-    /// Takes the mark from coordinates that are none of the positions.
+    /// Clears the marks of coordinates that are not among the positions.
     pub(crate) fn mark<I: Index>(&self, coords: &[I], marks: &mut [bool]) {
         let Steps { first, end, .. } = *self;
+        // `most` is `u64::MAX` only for step 1. Then the range test is enough.
         if self.most == u64::MAX {
             let inside = |coord: usize| (first <= coord) & (coord < end);
             marks.iter_mut().zip(coords).for_each(|(mark, coord)| *mark &= inside(coord.to_usize()));
             return;
         }
+        // A coordinate before `first` wraps around. The range test rejects it, whatever its quotient is.
         let inside = |coord: usize| (first <= coord) & (coord < end) & (self.quotient(coord) <= self.most);
         marks.iter_mut().zip(coords).for_each(|(mark, coord)| *mark &= inside(coord.to_usize()));
     }
@@ -230,7 +245,7 @@ mod tests {
             let expected = [items[3..3 + length].to_vec(), items[..2].to_vec()].concat();
             assert_eq!(gather_runs(&items, &[3, 0], &[0, length, length + 2]), Ok(expected));
         }
-        // Two runs, each of which several threads share.
+        // Several threads split each of the two runs.
         let items: Vec<u64> = (0..300_000).collect();
         let expected = [&items[5..], &items[..200_000]].concat();
         assert_eq!(gather_runs(&items, &[5, 0], &[0, 299_995, 499_995]), Ok(expected));

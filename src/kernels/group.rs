@@ -1,4 +1,4 @@
-//! Stored entries gathered by the cell that they are reduced into: what every reduction starts from.
+//! Stored entries grouped by output element: the start of every reduction.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,59 +9,62 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::index::Index;
 use crate::kernels::sort;
 
-/// Groups of entries, one for each cell of the result that has a stored entry, in row-major order of the cells.
+/// Groups of entries, one per output element with a stored entry, in row-major order.
 ///
 /// Within a group the entries keep their row-major order, which is the order of their positions in the group.
 pub(crate) struct Groups {
-    /// The entries, group after group; `None` where that is the order in which they are stored.
+    /// The entries, group after group. `None` if they are stored in this order.
     order: Option<Vec<usize>>,
-    /// Where each group starts in that order, and where the last one ends.
+    /// The start of each group in that order, and the end of the last group.
     starts: Vec<usize>,
 }
 
 impl Groups {
-    /// One group of all `count` entries, none if there is no entry.
+    /// Returns one group of all `count` entries, or no group without an entry.
     pub(crate) fn of_all(count: usize) -> Self {
         let starts = if count == 0 { vec![0] } else { vec![0, count] };
         Groups { order: None, starts }
     }
 
-    /// One group for each run of the offsets that is not empty.
+    /// Returns one group per nonempty run of the offsets.
     pub(crate) fn of_offsets(offsets: Cow<'_, [usize]>) -> Allocated<Self> {
         let mut starts = alloc::owned(offsets)?;
+        // An empty run has equal offsets, so `dedup` removes its start. The end of all entries stays.
         starts.dedup();
         Ok(Groups { order: None, starts })
     }
 
-    /// Groups of the entries with equal coordinates on the axes kept.
+    /// Returns groups of the entries with equal coordinates on the kept axes.
     ///
-    /// Where the kept axes lead, the entries are in order already; elsewhere one sort brings them together.
+    /// If the kept axes lead, the entries are already in order. Otherwise one sort moves them together.
     pub(crate) fn of_coords<I: Index, A: AsRef<[I]> + Sync>(kept: &[A], count: usize) -> Allocated<Self> {
+        // The sort is stable in row-major order, so entries of a group keep their order.
         let sort::Runs { order, starts } = sort::row_major_runs(kept, count)?;
         Ok(Groups { order, starts })
     }
 
-    /// The number of groups.
+    /// Returns the number of groups.
     pub(crate) fn len(&self) -> usize {
+        // `starts` has at least one item, so the difference does not wrap.
         self.starts.len() - 1
     }
 
-    /// The number of entries of a group.
+    /// Returns the number of entries of a group.
     pub(crate) fn size(&self, group: usize) -> usize {
         self.range(group).len()
     }
 
-    /// The entries of a group, in row-major order.
+    /// Returns the entries of a group, in row-major order.
     pub(crate) fn entries(&self, group: usize) -> impl Iterator<Item = usize> + '_ {
         self.range(group).map(|rank| self.entry_at(rank))
     }
 
-    /// The entry that is the `within`-th of a group.
+    /// Returns the entry with index `within` in a group.
     pub(crate) fn entry(&self, group: usize, within: usize) -> usize {
         self.entry_at(self.starts[group] + within)
     }
 
-    /// The values of a group side by side: a part of `values`, or gathered in `scratch`.
+    /// Returns the values of a group as one slice: a part of `values`, or gathered in `scratch`.
     pub(crate) fn values<'a, T: Copy>(
         &self,
         group: usize,
@@ -72,13 +75,14 @@ impl Groups {
         let Some(order) = &self.order else {
             return Ok(&values[range]);
         };
+        // The capacity of `scratch` is reused from group to group.
         scratch.clear();
         alloc::reserve(scratch, range.len())?;
         scratch.extend(order[range].iter().map(|&entry| values[entry]));
         Ok(scratch)
     }
 
-    /// All values, group after group.
+    /// Returns all values, group after group.
     pub(crate) fn side_by_side<'a, T: Copy + Zeroable + Send + Sync>(
         &self,
         values: &'a [T],
@@ -89,23 +93,25 @@ impl Groups {
         })
     }
 
-    /// The values of each group as a part of `values`, where the groups are in the order in which they are stored.
+    /// Returns a function for the values of each group as a part of `values`. `None` unless the groups are in stored
+    /// order.
     pub(crate) fn in_order<'a, T>(&'a self, values: &'a [T]) -> Option<impl Fn(usize) -> &'a [T] + 'a> {
         self.order.is_none().then_some(move |group| &values[self.range(group)])
     }
 
-    /// Where each group starts, and where the last one ends, if they are in the order in which they are stored.
+    /// Returns the start of each group and the end of the last one. `None` unless the groups are in stored order.
     pub(crate) fn offsets(&self) -> Option<&[usize]> {
         self.order.is_none().then_some(&self.starts)
     }
 
-    /// Where each group starts, and where the last one ends, among the entries group after group.
+    /// Returns the start of each group, and the end of the last one, in the order of the groups.
     pub(crate) fn starts(&self) -> &[usize] {
         &self.starts
     }
 
-    /// The first entry of each group.
+    /// Returns the first entry of each group.
     pub(crate) fn firsts(&self) -> Allocated<Vec<usize>> {
+        // No group is empty, so the start of a group is the rank of an entry.
         alloc::collect((0..self.len()).map(|group| self.entry_at(self.starts[group])))
     }
 
@@ -118,42 +124,42 @@ impl Groups {
     }
 }
 
-/// The positions of a group that are not stored.
+/// The unstored positions of a group.
 #[derive(Clone, Copy)]
 pub struct Gaps<T> {
-    /// The value that they hold; none where what is absent does not count.
+    /// The value of the unstored positions. `None` if they do not count.
     pub(crate) fill: Option<T>,
     /// The number of all positions of the group, stored or not.
     pub(crate) extent: u128,
 }
 
 impl<T> Gaps<T> {
-    /// No gaps: what is stored is all there is.
+    /// Returns no unstored positions: only stored entries count.
     pub(crate) fn none() -> Self {
         Gaps { fill: None, extent: 0 }
     }
 
-    /// How many there are beside `stored` entries.
+    /// Returns the number of unstored positions of a group with `stored` entries.
     pub(crate) fn count(&self, stored: usize) -> u128 {
         if self.fill.is_some() { self.extent.saturating_sub(stored as u128) } else { 0 }
     }
 
-    /// The number of positions that count, `stored` entries included.
+    /// Returns the number of positions that count, including `stored` entries.
     pub(crate) fn positions(&self, stored: usize) -> u128 {
         if self.fill.is_some() { self.extent } else { stored as u128 }
     }
 }
 
-/// The gaps of all groups.
+/// The unstored positions of all groups.
 #[derive(Clone, Copy)]
 pub(crate) struct AllGaps<'a, T> {
     pub(crate) gaps: Gaps<T>,
-    /// The number of all positions of each group, where these differ.
+    /// The number of all positions of each group. `None` if all are equal.
     pub(crate) extents: Option<&'a [u128]>,
 }
 
 impl<T: Copy> AllGaps<'_, T> {
-    /// Those of a group.
+    /// Returns the unstored positions of a group.
     pub(crate) fn of(&self, group: usize) -> Gaps<T> {
         Gaps { extent: self.extents.map_or(self.gaps.extent, |extents| extents[group]), ..self.gaps }
     }

@@ -2,10 +2,10 @@
 
 use std::hash::{Hash, Hasher};
 
-/// 2<sup>64</sup> by the golden ratio, odd: a product with it spreads what lies close together.
+/// 2<sup>64</sup> divided by the golden ratio, made odd. A product with it spreads nearby keys.
 pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What `mix` makes of `start` and the words of a key, one after the other.
+/// Returns the result of `mix` on `start` and the words of a key, one after the other.
 #[inline(always)]
 pub(crate) fn hash_by<K: Hash>(key: K, start: u64, mix: impl Fn(u64, u64) -> u64) -> u64 {
     let mut mixed = Mixed { state: start, mix };
@@ -20,11 +20,13 @@ struct Mixed<F> {
 
 impl<F: Fn(u64, u64) -> u64> Hasher for Mixed<F> {
     fn write(&mut self, bytes: &[u8]) {
+        // One-byte keys arrive here: the default `write_u8` passes a slice of one byte.
         bytes.iter().for_each(|&byte| self.write_u64(byte.into()));
     }
 
     #[inline(always)]
     fn write_u16(&mut self, word: u16) {
+        // Narrow words are widened: each word of a key is one call of `mix`.
         self.write_u64(word.into());
     }
 

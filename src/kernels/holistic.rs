@@ -1,4 +1,4 @@
-//! Holistic reductions, which must see all values of a group at once, and gradients that are shared among them.
+//! Reductions that need all values of a group at once, and gradients of reductions.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -15,60 +15,63 @@ use crate::kernels::lanes::results_of;
 use crate::kernels::op::{Op, Outcome, Outcomes};
 use crate::kernels::ordered::Ordered;
 
-/// The elements of one cell of a reduction.
+/// The elements of one group of a reduction.
 pub struct Group<'a, T> {
-    /// The stored ones, in row-major order.
+    /// The stored elements, in row-major order.
     pub(crate) stored: &'a [T],
     pub(crate) gaps: Gaps<T>,
-    /// The row-major position within the group of a stored element, by its number; of groups of less than
-    /// 2<sup>128</sup> positions.
+    /// The flat index within the group of a stored element, from its index in `stored`.
+    ///
+    /// The group has fewer than 2<sup>128</sup> positions.
     pub(crate) position: &'a dyn Fn(usize) -> u128,
 }
 
 impl<'a, T> Group<'a, T> {
-    /// The number of positions that count.
+    /// Returns the number of positions that count.
     pub(crate) fn positions(&self) -> u128 {
         if self.gaps.fill.is_some() { self.gaps.extent } else { self.stored.len() as u128 }
     }
 
-    /// The position of a stored element, in a group that is [countable](Holistic::numbers_positions).
+    /// Returns the flat index of a stored element in a group that is [countable](Holistic::numbers_positions).
     pub(crate) fn place(&self, within: usize) -> u64 {
+        // The driver rejects groups whose positions do not fit 64 bits.
         (self.position)(within) as u64
     }
 
-    /// A group of which every position is stored.
+    /// Returns a group with every position stored.
     pub(crate) fn of_slice(stored: &'a [T]) -> Self {
         Group { stored, gaps: Gaps::none(), position: &|within| within as u128 }
     }
 }
 
-/// A reduction of whole groups of values of type `T`.
+/// A reduction of entire groups of values of type `T`.
 pub trait Holistic<T: Element>: Op {
     /// The result of a group.
     type Out: Copy + Debug + Send + Sync;
-    /// Working memory, kept from group to group.
+    /// Working memory, reused from group to group.
     type Scratch;
 
-    /// Whether the result depends on where in its group a value stands.
+    /// Returns whether the result depends on the positions of values in the group.
     fn looks_at_positions(&self) -> bool;
 
-    /// Whether it gives or counts positions, so that they must have a number in 64 bits.
+    /// Returns whether the result contains positions or counts them. Then they must fit 64 bits.
     fn numbers_positions(&self) -> bool {
         self.looks_at_positions()
     }
 
-    /// Working memory for the first group.
+    /// Returns working memory for the first group.
     fn scratch(&self) -> Self::Scratch;
 
-    /// The result of a group.
+    /// Returns the result of a group.
     fn of(&self, group: &Group<'_, T>, scratch: &mut Self::Scratch) -> Outcome<Self::Out>;
 
-    /// Whether there is a faster way for runs among values.
+    /// Returns whether a fast path for runs of values exists.
     fn has_abreast(&self) -> bool {
         false
     }
 
-    /// The results of runs among values, where the faster way tells them; `position` is that of an entry in its group.
+    /// Returns results of runs of values, if the fast path knows them. `position` returns the flat index of an entry in
+    /// its group.
     #[inline(always)]
     fn of_abreast(
         &self,
@@ -81,37 +84,42 @@ pub trait Holistic<T: Element>: Op {
         ([blank; ABREAST], [false; ABREAST])
     }
 
-    /// The result of the one group that values are which come in pieces, anew for each pass; none where a value is
-    /// missing, or where all are needed at once.
+    /// Returns the result of the group of all values, which arrive in chunks, again for each pass.
+    ///
+    /// `None` if a value could not be computed, or if all values are needed at once.
     fn of_poured(&self, _pass: &Pass<'_, T>, _gaps: &Gaps<T>) -> Outcome<Option<Self::Out>> {
         Ok(None)
     }
 
-    /// The order that it ranks by, where the numbers in the middle tell the result; the value of what is not stored.
+    /// Returns the order of the ranking, if the middle values determine the result. `gap` is the value of unstored
+    /// positions.
     fn middles(&self, _gap: Option<T>) -> Option<Box<dyn Ordered>> {
         None
     }
 
-    /// The value that has a key in that order.
+    /// Returns the value of a key in the order of [`middles`](Holistic::middles).
     fn of_key(&self, _key: u64) -> Option<T> {
         None
     }
 
-    /// The result of a group of one value.
+    /// Returns the result of a group of one value.
     fn of_one(&self, value: T, scratch: &mut Self::Scratch) -> Outcome<Self::Out> {
         self.of(&Group::of_slice(&[value]), scratch)
     }
 
-    /// The fill of the result of a stored view: what a group without entries gives.
+    /// Returns the fill of the result of a stored view: the result of a group without entries.
     fn of_no_entry(&self) -> Outcome<Self::Out> {
         self.of(&Group::of_slice(&[]), &mut self.scratch())
     }
 }
 
-/// The gradient of a reduction: what a group finds out decides what each of its elements receives.
+/// The gradient of a reduction. The finding of a group determines the gradients of its elements.
 pub trait Gradient<T: Element, G: Element>: Holistic<T> {
-    /// The gradient of an element, by the finding of its group, its position there and the gradient of the output
-    /// element; none if that is zero. The driver ignores the result if the gradient of the output element is zero.
+    /// Returns the gradient of an element from the finding of its group, its position and the gradient of the output
+    /// element.
+    ///
+    /// `None` if the gradient of the element is zero. The driver ignores the result if the gradient of the output
+    /// element is zero.
     fn of_element(&self, value: T, found: &Self::Out, within: usize, gradient: G) -> Option<G>;
 
     /// Writes the gradients of a row of elements over zeros.
@@ -121,6 +129,7 @@ pub trait Gradient<T: Element, G: Element>: Holistic<T> {
         match *given {
             Given::InGroup { found, gradient, within } => {
                 for (at, (&value, received)) in items.enumerate() {
+                    // `None` keeps the zero in the slot.
                     if let Some(own) = self.of_element(value, found, within + at, gradient) {
                         *received = own;
                     }
@@ -137,17 +146,19 @@ pub trait Gradient<T: Element, G: Element>: Holistic<T> {
     }
 }
 
-/// The inputs of a gradient for a row of elements. Each element has the finding of its group, its position in the group
-/// (among the stored elements, if it is stored) and the gradient of the output element.
+/// The inputs of a gradient for a row of elements.
+///
+/// Each element has the finding of its group, its position in the group and the gradient of the output element. The
+/// position of a stored element counts only stored elements.
 pub enum Given<'a, O, G> {
-    /// All elements are in one group, one after the other from the position `within` on.
+    /// All elements are adjacent in one group, from the position `within` on.
     InGroup { found: &'a O, gradient: G, within: usize },
-    /// Each element is at the same position of a group of its own.
+    /// Each element is at the same position of its own group.
     AcrossGroups { found: &'a [O], gradients: &'a [G], within: usize },
 }
 
 impl<'a, O, G: Copy> Given<'a, O, G> {
-    /// The finding, the position and the gradient of an element.
+    /// Returns the finding, the position and the gradient of an element.
     pub(crate) fn at(&self, at: usize) -> (&'a O, usize, G) {
         match *self {
             Given::InGroup { found, gradient, within } => (found, within + at, gradient),
@@ -156,13 +167,13 @@ impl<'a, O, G: Copy> Given<'a, O, G> {
     }
 }
 
-/// The values of a group that are not side by side, and the working memory of the reduction.
+/// The gathered values of a group that are not adjacent, and the working memory of the reduction.
 struct Scratch<T, S> {
     group: Vec<T>,
     own: S,
 }
 
-/// What reduces one group after the other.
+/// Returns a function that reduces one group.
 fn reducer<T: Element, H: Holistic<T>>(
     op: H,
     groups: &Groups,
@@ -171,6 +182,7 @@ fn reducer<T: Element, H: Holistic<T>>(
     position: &(dyn Fn(usize) -> u128 + Sync),
 ) -> impl Fn(&mut Scratch<T, H::Scratch>, usize) -> Outcomes<H::Out> + Sync + Send {
     move |scratch, group| {
+        // `values` copies the group to the scratch only if its entries are not adjacent.
         let stored = groups.values(group, values, &mut scratch.group)?;
         let position = |within: usize| position(groups.entry(group, within));
         op.of(&Group { stored, gaps: gaps.of(group), position: &position }, &mut scratch.own)
@@ -178,7 +190,8 @@ fn reducer<T: Element, H: Holistic<T>>(
     }
 }
 
-/// The results of all groups; `position` is that of an entry in its group, `blank` any result.
+/// Returns the results of all groups. `position` returns the flat index of an entry in its group; `blank` is any
+/// result.
 pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
     op: H,
     groups: &Groups,
@@ -189,13 +202,14 @@ pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
 ) -> Outcomes<Vec<H::Out>> {
     let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
     let of_groups = reducer(op, groups, values, gaps, position);
+    // The fast path needs adjacent groups in stored order, all of one size.
     if let (true, Some(offsets), None) = (op.has_abreast(), groups.offsets(), gaps.extents) {
         return reduce_all_runs(op, offsets, values, &gaps.gaps, position, blank);
     }
     threads::try_map_heavy(groups.len(), values.len(), blank, scratch, of_groups)
 }
 
-/// The results of groups that stand side by side, none of which is empty, shared out; `blank` is any result.
+/// Returns the results of adjacent nonempty groups, split among threads. `blank` is any result.
 pub(crate) fn reduce_all_runs<T: Element, H: Holistic<T>>(
     op: H,
     offsets: &[usize],
@@ -210,7 +224,7 @@ pub(crate) fn reduce_all_runs<T: Element, H: Holistic<T>>(
     Ok(results)
 }
 
-/// The results of groups that stand side by side, none of which is empty.
+/// Computes the results of adjacent nonempty groups.
 pub(crate) fn reduce_runs<T: Element, H: Holistic<T>>(
     op: H,
     offsets: &[usize],
@@ -219,7 +233,9 @@ pub(crate) fn reduce_runs<T: Element, H: Holistic<T>>(
     position: &(dyn Fn(usize) -> u128 + Sync),
     results: &mut [H::Out],
 ) -> Outcomes<()> {
+    // Any existing result serves as `blank`. Without a result there is no group.
     let Some(&blank) = results.first() else { return Ok(()) };
+    // Only long runs, and runs with an unknown result, reach `one`.
     let one = |group: usize, entries: Range<usize>| {
         let within = |within: usize| position(entries.start + within);
         let stored = &values[entries.clone()];
@@ -239,7 +255,8 @@ pub(crate) fn reduce_runs<T: Element, H: Holistic<T>>(
     )
 }
 
-/// What every entry receives from `gradients`, one for each group; `position` is that of an entry in its group.
+/// Returns the gradients of all entries from `gradients`, one per group. `position` returns the flat index of an entry
+/// in its group.
 pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
     op: H,
     groups: &Groups,
@@ -249,11 +266,13 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
     position: &(dyn Fn(usize) -> u128 + Sync),
 ) -> Outcomes<Vec<G>> {
     let mut received = alloc::zeros(values.len())?;
+    // In stored order the entries of a group are adjacent: one pass finds and writes its gradients.
     if let Some(values_of) = groups.in_order(values) {
         let found = reducer(op, groups, values, gaps, position);
         let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
         give_in_order(groups, &mut received, scratch, |scratch, group, received| {
             let found = found(scratch, group)?;
+            // A gradient of zero leaves the zeros of `received`.
             if gradients[group].is_truthy() {
                 op.give(
                     values_of(group),
@@ -265,11 +284,13 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
         })?;
         return Ok(received);
     }
+    // In any other order all groups are reduced first, and their gradients are scattered to the entries.
     let found = reduce_groups(op, groups, values, gaps, position, op.of_no_entry().map_err(|fault| fault.of(0))?)?;
     for (group, (found, gradient)) in found.iter().zip(gradients).enumerate() {
         if !gradient.is_truthy() {
             continue;
         }
+        // Each entry is in one group, so each slot is written at most once.
         for (within, entry) in groups.entries(group).enumerate() {
             if let Some(own) = op.of_element(values[entry], found, within, *gradient) {
                 received[entry] = own;
@@ -279,7 +300,7 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
     Ok(received)
 }
 
-/// Calls `give` with the places of the entries of every group, group after group.
+/// Calls `give` with the slots of the entries of each group, group after group.
 fn give_in_order<S, G: Send>(
     groups: &Groups,
     received: &mut [G],
@@ -289,6 +310,7 @@ fn give_in_order<S, G: Send>(
     let (parts, ends) = parts_of(groups.starts(), received.len());
     let given = threads::map_slices(received, &ends, |part, mut received| {
         let mut scratch = scratch();
+        // Invariant: `received` starts at the slots of `group`.
         for group in parts[part].clone() {
             let (own, others) = std::mem::take(&mut received).split_at_mut(groups.size(group));
             give(&mut scratch, group, own)?;
@@ -299,21 +321,24 @@ fn give_in_order<S, G: Send>(
     given.into_iter().collect()
 }
 
-/// The groups in parts that pay, and the entries at which these end.
+/// Returns chunks of the groups that pay off, and the entries at which they end.
 fn parts_of(starts: &[usize], entries: usize) -> (Few<Range<usize>>, Vec<usize>) {
+    // A part ends at the first group that starts at its end or later, so no group is split.
     let group_from = |entry: usize| starts.partition_point(|&start| start < entry);
     let parts = threads::map_parts(entries, 5000, 0, |part| group_from(part.start)..group_from(part.end));
     let ends = parts.iter().map(|part| starts[part.end]).collect();
     (parts, ends)
 }
 
-/// A gradient of which what an element receives depends on all others of its group.
+/// A gradient in which the elements of a group depend on all other elements of the group.
 pub trait Apart<T: Element, G: Element>: Op {
-    /// Writes what the stored elements of a group, of which there is one, receive of its gradient, which is not zero.
+    /// Writes the gradients of the stored elements of a group. The group has a stored element, and `gradient` is not
+    /// zero.
     fn give(&self, group: &Group<'_, T>, gradient: G, received: &mut [G]) -> Outcome<()>;
 }
 
-/// What every entry receives of `gradients`, one for each group; `position` is that of an entry in its group.
+/// Returns the gradients of all entries from `gradients`, one per group. `position` returns the flat index of an entry
+/// in its group.
 pub(crate) fn give_apart<T: Element, G: Element, A: Apart<T, G>>(
     op: A,
     groups: &Groups,
@@ -335,19 +360,20 @@ pub(crate) fn give_apart<T: Element, G: Element, A: Apart<T, G>>(
     if groups.offsets().is_some() {
         return Ok(received);
     }
+    // `received` is in the order of the groups. Each entry is in one group, so every slot is written once.
     let mut in_place = alloc::zeros(values.len())?;
     let entries = (0..groups.len()).flat_map(|group| groups.entries(group));
     entries.zip(received).for_each(|(entry, received)| in_place[entry] = received);
     Ok(in_place)
 }
 
-/// Makes +0.0 of what elements received of gradients of zero.
+/// Sets the gradients of elements to +0.0 if the gradient of the output element is zero.
 pub(crate) fn give_nothing_of_zeros<G: Element>(gradients: &[G], received: &mut [G]) {
     let zeros = received.iter_mut().zip(gradients).filter(|(_, gradient)| !gradient.is_truthy());
     zeros.for_each(|(received, _)| *received = G::ZERO);
 }
 
-/// The gradients of elements that are groups of one element each. `read` writes the next elements.
+/// Returns the gradients of elements that are groups of one element. `read` writes the next elements.
 pub(crate) fn share_singly<T: Element, G: Element, H: Gradient<T, G>>(
     op: H,
     read: &mut dyn FnMut(&mut [T]),
@@ -359,6 +385,7 @@ pub(crate) fn share_singly<T: Element, G: Element, H: Gradient<T, G>>(
     for gradients in gradients.chunks_mut(BLOCK) {
         let elements = &mut elements[..gradients.len()];
         read(elements);
+        // `found` has room for a block, so `push` does not allocate.
         found.clear();
         for &value in elements.iter() {
             found.push(op.of_one(value, &mut scratch).map_err(|fault| fault.of(0))?);
@@ -366,13 +393,14 @@ pub(crate) fn share_singly<T: Element, G: Element, H: Gradient<T, G>>(
         let mut received = [G::ZERO; BLOCK];
         let received = &mut received[..gradients.len()];
         op.give(elements, received, &Given::AcrossGroups { found: &found, gradients, within: 0 });
+        // `give` also computes elements with a gradient of zero. Their results are replaced here.
         give_nothing_of_zeros(gradients, received);
         gradients.copy_from_slice(received);
     }
     Ok(gradients)
 }
 
-/// Writes the next of these values.
+/// Returns a function that writes the next values.
 pub(crate) fn next_of<T: Copy>(mut values: impl Iterator<Item = T>) -> impl FnMut(&mut [T]) {
     move |elements| elements.iter_mut().zip(&mut values).for_each(|(element, value)| *element = value)
 }

@@ -1,5 +1,6 @@
-//! Folds of values that come in any order, and anew for each pass, each with the number of its cell: a pass holds the
-//! states of as many cells as fit, side by side.
+//! Streaming reductions of values that arrive in any order, each with the flat index of its output element.
+//!
+//! Each pass holds the accumulators of the output elements that fit memory. The values arrive again for each pass.
 
 use std::ops::Range;
 
@@ -10,18 +11,20 @@ use crate::kernels::fold::{Fold, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::op::Outcomes;
 
-/// More values of one cell side by side are taken in as a slice, which takes less time and may take more memory.
+/// The largest number of adjacent values of one output element that are added one by one.
+///
+/// More values are added as a slice, which is faster and may take more memory.
 const FEW: usize = 8;
 
-/// Cells by their numbers, and what stands there.
+/// The flat indices of output elements, and their results.
 pub(crate) type InCells<U> = (Vec<usize>, Vec<U>);
 
-/// The states of some cells side by side.
+/// The accumulators of adjacent output elements.
 struct Window<S> {
     cells: Range<usize>,
     states: Vec<S>,
     counts: Vec<usize>,
-    /// What states take besides their place.
+    /// The bytes that the accumulators take in addition to their own size.
     grown: usize,
 }
 
@@ -33,7 +36,7 @@ impl<S: Clone> Window<S> {
         Ok(Window { cells, states, counts, grown: 0 })
     }
 
-    /// Takes values of a cell in, if it is among these.
+    /// Adds values of an output element if it is in the window.
     fn take<T: Element, F: Fold<T, State = S>>(&mut self, op: F, cell: usize, values: &[T]) {
         if !self.cells.contains(&cell) {
             return;
@@ -45,11 +48,12 @@ impl<S: Clone> Window<S> {
             ..=FEW => values.iter().for_each(|&value| op.step_sparingly(state, value)),
             _ => op.slice(state, values),
         }
+        // The memory of an accumulator never shrinks, so the difference does not wrap.
         self.grown += op.grown(state) - before;
         self.counts[at] += values.len();
     }
 
-    /// Leaves the second half of the cells to another pass.
+    /// Leaves the second half of the output elements to a later pass.
     fn halve<T: Element, F: Fold<T, State = S>>(&mut self, op: F) {
         let kept = self.states.len().div_ceil(2);
         self.states.truncate(kept);
@@ -58,7 +62,7 @@ impl<S: Clone> Window<S> {
         self.grown = self.states.iter().map(|state| op.grown(state)).sum();
     }
 
-    /// Appends the cells that a value fell into, and their results.
+    /// Appends the output elements that received a value, and their results.
     fn finish<T: Element, F: Fold<T, State = S>>(
         self,
         op: F,
@@ -66,6 +70,7 @@ impl<S: Clone> Window<S> {
         (cells, results): &mut InCells<F::Out>,
     ) -> Outcomes<()> {
         for ((cell, mut state), count) in self.cells.zip(self.states).zip(self.counts).filter(|(_, count)| *count > 0) {
+            // The unstored positions of a group are added once, after all its values.
             op.merge(&mut state, &gaps_state(op, count, gaps));
             let found = op.finish(&state, gaps.positions(count)).map_err(|fault| fault.of(cell))?;
             alloc::push(cells, cell)?;
@@ -75,7 +80,7 @@ impl<S: Clone> Window<S> {
     }
 }
 
-/// The cells of some axes that a value falls into, and their results; none where a value is missing.
+/// Returns the output elements that receive a value, and their results. `None` if a value could not be computed.
 pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
     op: F,
     (axes, lengths): (&[usize], &[usize]),
@@ -83,11 +88,12 @@ pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
     gaps: &Gaps<T>,
 ) -> Outcomes<Option<InCells<F::Out>>> {
     let count = lengths.iter().fold(1, |count: usize, &length| count.saturating_mul(length));
-    // Half of it is for what grows.
+    // The other half of the memory is for growing accumulators.
     let most = source.most() / 2;
     let widest = (most / (size_of::<F::State>() + size_of::<usize>())).max(1);
     let (mut width, mut first, mut found) = (widest, 0, (Vec::new(), Vec::new()));
     while first < count {
+        // Invariant: `found` has the results of all output elements before `first`, in order.
         let asked = first..count.min(first.saturating_add(width));
         let mut window = Window::new(asked.clone(), op.start())?;
         let is_fed = source.feed_cells(axes, lengths, &mut |cells, values| {
@@ -95,6 +101,7 @@ pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
             for run in cells.chunk_by(|one, other| one == other) {
                 window.take(op, run[0], &values[start..start + run.len()]);
                 start += run.len();
+                // One output element always stays, so each pass makes progress.
                 if window.grown > most && window.states.len() > 1 {
                     window.halve(op);
                 }
@@ -103,7 +110,7 @@ pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
         if !is_fed {
             return Ok(None);
         }
-        // Where states grow, those of the cells behind may too.
+        // If accumulators grew, those of later output elements may grow too.
         width = if window.cells == asked { widest.min(2 * width) } else { window.cells.len() };
         first = window.cells.end;
         window.finish(op, gaps, &mut found)?;
@@ -120,7 +127,7 @@ mod tests {
     use crate::kernels::fed::CellsAndValues;
     use crate::kernels::op::{Op, Outcome};
 
-    /// The sum of all, whose state takes memory of its own from the value 1 on.
+    /// The sum of all values. Its accumulator takes memory from the value 1 on.
     #[derive(Clone, Copy)]
     struct Growing;
 
@@ -208,7 +215,7 @@ mod tests {
         }
     }
 
-    /// Where the first states grew, all passes behind them stayed as narrow.
+    /// A few accumulators grow at the start; later passes become wide again.
     #[test]
     fn passes_are_wide_again_behind_cells_that_grow() {
         let cells: Vec<usize> = (0..20).collect();

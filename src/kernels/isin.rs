@@ -1,16 +1,15 @@
-//! Membership in a set: built once from the test elements, then asked value by value.
+//! Membership in a set that is built once from the test values, then queried value by value.
 //!
-//! Equal are two values with the same [`Element::key`], which is `==`: a NaN is equal to nothing, `-0.0` to `0.0`.
-//! Four ways to ask, among which [`Membership::auto`] chooses by the sizes:
+//! Two values are equal if they have the same [`Element::key`], which is `==`: NaN equals nothing, `-0.0` equals `0.0`.
+//! [`Membership::auto`] chooses among four forms by the sizes:
 //!
-//! - *compare* with each test element, without a branch: nothing is built, so it wins where there are few of them, or
-//!   few values;
-//! - *table*: one bit for each integer between the smallest and the greatest test element; the fastest to ask;
-//! - *hash*: a [`KeySet`], which is asked without a branch on the answer;
-//! - *sort*: the keys in order, and a binary search. Smallest, and never the fastest, so only on request.
+//! - *compare* with each test value, without a branch. Nothing is built, so it wins for few test values or few values;
+//! - *table*: one bit for each integer between the smallest and the largest test value. It is the fastest to query;
+//! - *hash*: a [`KeySet`], which is queried without a branch on the result;
+//! - *sort*: the sorted keys and a binary search. It is the smallest and never the fastest, so only on request.
 //!
-//! For m test elements building is O(m), with the bits of the table, and O(m log m) for *sort*; a question is O(1),
-//! O(m) by comparison, O(log m) by *sort*.
+//! For m test values, building takes O(m), plus the bits of the table, or O(m log m) for *sort*. A query takes O(1),
+//! O(m) for *compare*, or O(log m) for *sort*.
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
@@ -19,54 +18,56 @@ use crate::element::Element;
 use crate::kernels::key_filter::Filter;
 use crate::kernels::key_set::KeySet;
 
-/// Up to so many test elements comparing wins for every type.
+/// Up to this number of test values, comparing wins for every type.
 const VERY_FEW: usize = 4;
 
-/// Up to so many test elements comparing beats hashing, for the types that are no integers: integers of 64 bits have no
-/// comparison on the baseline target.
+/// Up to this number of test values, comparing beats hashing for types other than integers.
+///
+/// The baseline target has no SIMD comparison of 64-bit integers.
 const FEW: usize = 16;
 
-/// The picoseconds of a comparison, one of several for a value.
+/// The picoseconds of one of several comparisons per value.
 const COMPARED: usize = 60;
 
-/// Up to so many values comparing beats the building of a table.
+/// Up to this number of values, comparing beats building a table.
 const VERY_FEW_VALUES: usize = 16;
 
-/// Up to so many values comparing beats the building of a hash set.
+/// Up to this number of values, comparing beats building a hash set.
 const FEW_VALUES: usize = 64;
 
-/// A table of so many bits a test element is no larger than their hash set, and quicker to ask.
+/// A table of at most this number of bits per test value is no larger than a hash set, and faster to query.
 const BITS_A_MEMBER: u128 = 128;
 
-/// A table of so many bits a value, 8 bytes, costs less to build than its questions save.
+/// A table of at most this number of bits per value, 8 bytes, costs less to build than its queries save.
 const BITS_A_VALUE: u128 = 64;
 
-/// Above so many bits (2 MiB) a table that is nearly empty falls out of the cache that its hash set stays in.
+/// A nearly empty table of more bits (2 MiB) leaves the cache that holds its hash set.
 const CACHED_BITS: u128 = 1 << 24;
 
-/// The set, in the form in which it is asked.
+/// The set, in the form that is queried.
 pub(crate) enum Membership<'a, T: Element> {
-    /// So few that the comparisons are unrolled; repeated to fill the array.
+    /// So few test values that the comparisons are unrolled. They repeat to fill the array.
     VeryFew([T; VERY_FEW]),
-    /// Few, in the same way.
+    /// Few test values, in the same way.
     Few([T; FEW]),
-    /// Any number, for few values.
+    /// Any number of test values, for few values.
     All(&'a [T]),
     /// One bit for each integer in a range.
     Table(Table),
-    /// The keys, hashed.
+    /// The hashed keys.
     Keys(KeySet<T>),
-    /// The keys, in order.
+    /// The sorted keys.
     Sorted(Vec<T::Key>),
 }
 
 impl<'a, T: Element> Membership<'a, T> {
-    /// The form that is fastest for so many values.
+    /// Returns the fastest form for the number of values.
     pub(crate) fn auto(members: &'a [T], values: usize) -> Allocated<Self> {
         if members.len() <= VERY_FEW || values <= VERY_FEW_VALUES {
             return Ok(Membership::compare(members));
         }
         Ok(match Span::of(members) {
+            // A table is the fastest form to query, so it is chosen if it is small enough.
             Some(span) if span.suits(members.len(), values) => Membership::Table(Table::new(members, span)?),
             _ if members.len() <= FEW => Membership::compare(members),
             _ if values <= FEW_VALUES => Membership::All(members),
@@ -74,24 +75,27 @@ impl<'a, T: Element> Membership<'a, T> {
         })
     }
 
-    /// Compares with each.
+    /// Returns the form that compares with each test value.
     fn compare(members: &'a [T]) -> Self {
         match members.len() {
             0 => Membership::All(members),
+            // Repeated test values do not change whether one of them is equal.
             count if count <= VERY_FEW => Membership::VeryFew(std::array::from_fn(|at| members[at % count])),
             count if count <= FEW => Membership::Few(std::array::from_fn(|at| members[at % count])),
             _ => Membership::All(members),
         }
     }
 
-    /// Hashes the keys.
+    /// Returns the form of hashed keys.
     pub(crate) fn hash(members: &[T]) -> Allocated<Self> {
+        // Without a key (all NaN) the set is empty.
         Ok(KeySet::new(members)?.map_or(Membership::All(&[]), Membership::Keys))
     }
 
-    /// Sorts the keys, and drops repeated ones unless they are said to be `unique`.
+    /// Returns the form of sorted keys. Removes repeated keys unless they are `unique`.
     pub(crate) fn sort(members: &[T], unique: bool) -> Allocated<Self> {
         let mut keys = alloc::with_capacity(members.len())?;
+        // NaN has no key. It equals nothing, so it is skipped.
         keys.extend(members.iter().filter_map(|member| member.key()));
         threads::sort(&mut keys, Ord::cmp);
         if !unique {
@@ -100,10 +104,10 @@ impl<'a, T: Element> Membership<'a, T> {
         Ok(Membership::Sorted(keys))
     }
 
-    /// Whether each value is a member, or with `invert` whether it is not: one tight loop for each form of the set.
+    /// Writes whether each value is a test value, or with `invert` whether it is not. Each form has its own tight loop.
     pub(crate) fn test_each(&self, values: &[T], invert: bool, answers: &mut [bool]) {
         match self {
-            // Copied into the loop: behind a reference they would be read again for each value.
+            // The array is copied into the loop. Through a reference it would be read again for each value.
             &Membership::VeryFew(members) => {
                 threads::test_into(values, answers, VERY_FEW * COMPARED, move |value| {
                     equals_any(&members, value) != invert
@@ -123,12 +127,13 @@ impl<'a, T: Element> Membership<'a, T> {
                 );
             }),
             Membership::Keys(keys) => {
+                // The filter is built once, for all threads.
                 let (filter, keys) = (Filter::before(keys, values), keys.questions());
                 threads::chunks_into(values, answers, 2500, |values, answers| {
                     in_wide_vectors(
                         #[inline(always)]
                         || {
-                            // A copy of its own, which stays in registers.
+                            // A local copy stays in registers.
                             let own = keys;
                             match &filter {
                                 Some(filter) => filter.answer(own, values, invert, answers),
@@ -145,12 +150,12 @@ impl<'a, T: Element> Membership<'a, T> {
     }
 }
 
-/// Whether `value` is equal to any of `members`; leaves none out, so that no branch is mispredicted.
+/// Returns whether `value` equals any of `members`. Compares with all of them, so no branch is mispredicted.
 fn equals_any<T: Element>(members: &[T], value: T) -> bool {
     members.iter().fold(false, |found, &member| found | (member == value))
 }
 
-/// The integers from the smallest to the greatest test element.
+/// The integers from the smallest to the largest test value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Span {
     minimum: i128,
@@ -158,7 +163,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// The span of the test elements, nothing of no elements; `None` for a type that is not an integer.
+    /// Returns the span of the test values, which is empty without any. `None` for a type that is not an integer.
     pub(crate) fn of<T: Element>(members: &[T]) -> Option<Span> {
         T::ZERO.to_integer()?;
         let smallest = members.iter().copied().reduce(|a, b| a.smaller(b).unwrap_or(a));
@@ -169,36 +174,37 @@ impl Span {
         Some(Span { minimum, bits: (maximum - minimum) as u128 + 1 })
     }
 
-    /// The number of integers.
+    /// Returns the number of integers.
     pub(crate) fn bits(self) -> u128 {
         self.bits
     }
 
-    /// The number of words of a table.
+    /// Returns the number of words of a table.
     pub(crate) fn words(self) -> u128 {
         self.bits.div_ceil(64)
     }
 
-    /// Whether a table is worth its size for so many test elements and values.
+    /// Returns whether a table is worth its size for this number of test values and values.
     fn suits(self, members: usize, values: usize) -> bool {
         let pays = self.bits <= BITS_A_VALUE * values as u128;
         self.bits <= BITS_A_MEMBER * members as u128 || (pays && self.bits <= CACHED_BITS)
     }
 }
 
-/// One bit for each integer of a span, set for the test elements.
+/// One bit for each integer of a span, set for the test values.
 pub(crate) struct Table {
     /// The smallest integer, modulo 2^64.
     minimum: u64,
-    /// The bits, and a word of zeros at the end that all values above the span are led to.
+    /// The bits, and a last word of zeros for all values above the span.
     words: Vec<u64>,
 }
 
 impl Table {
-    /// The table of the test elements, whose span this is; its words fit memory.
+    /// Returns the table of the test values with this span. The caller limits the number of words.
     pub(crate) fn new<T: Element>(members: &[T], span: Span) -> Allocated<Self> {
         let mut table = Table { minimum: span.minimum as u64, words: alloc::zeros(span.words() as usize + 1)? };
         for &member in members {
+            // The span covers all test values, so the word exists.
             let bit = distance(member, table.minimum);
             table.words[(bit / 64) as usize] |= 1 << (bit % 64);
         }
@@ -206,25 +212,25 @@ impl Table {
     }
 }
 
-/// The distance to the smallest integer, modulo 2^64.
+/// Returns the distance to the smallest integer, modulo 2^64.
 ///
-/// The integers of one type lie within 2^64 of each other, so no two of them have the same distance: what is outside
-/// the span never looks as if it were inside.
+/// Integers of one type are within 2^64 of each other, so distinct integers have distinct distances. A value outside
+/// the span is never mistaken for one inside.
 #[inline(always)]
 fn distance<T: Element>(value: T, minimum: u64) -> u64 {
     (value.to_integer().unwrap_or(0) as u64).wrapping_sub(minimum)
 }
 
-/// Whether the bit of each value is set in the words of a table, or with `invert` whether it is not.
+/// Writes whether the bit of each value is set in a table, or with `invert` whether it is not.
 ///
-/// A function of its own, that knows its arguments to be apart and the words to be there: the compiler makes gathers of
-/// the look-ups then, where there are vectors of 512 bits.
+/// As a separate function its arguments are known to be disjoint and the words to exist. This lets the compiler use
+/// gathers with AVX-512.
 #[inline(always)]
 fn look_up<T: Element>(minimum: u64, words: &[u64], values: &[T], invert: bool, answers: &mut [bool]) {
     let Some(last) = words.len().checked_sub(1) else { return };
     for (&value, answer) in values.iter().zip(answers) {
         let bit = distance(value, minimum);
-        // A minimum, not a branch, which is mispredicted where half of the values lie outside.
+        // A minimum replaces a branch, which would be mispredicted if half of the values are outside.
         let at = (bit / 64).min(last as u64) as usize;
         *answer = (words[at] >> (bit % 64) & 1 == 1) != invert;
     }

@@ -1,5 +1,4 @@
-//! Two lists of entries in order, joined: the [`Steps`] in which both are walked, and the coordinates of what a result
-//! keeps.
+//! Merges of two sorted lists of entries: the [`Steps`], and the coordinates of the result.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -11,17 +10,18 @@ use crate::base::threads;
 use crate::kernels::packing::{Packing, split_axes};
 use crate::kernels::steps::{BLOCK, Keep, LEFT, Part, RIGHT, Steps};
 
-/// The steps of two lists, and the coordinates of what the result keeps, if they came with them.
+/// The steps of two lists, and the coordinates of the result if they were computed along with the steps.
 pub(crate) struct Joined<I> {
     pub(crate) steps: Steps,
     pub(crate) coords: Option<Vec<Vec<I>>>,
 }
 
-/// Fewer entries than this are compared axis by axis: what keys set up takes longer. Unoptimised far fewer, so that
-/// tests, whose inputs are small, meet both ways.
+/// Fewer entries than this are compared axis by axis, since packing keys would take longer.
+///
+/// Unoptimized builds use a smaller number, so that tests with small inputs cover both ways.
 const FEW: usize = if cfg!(debug_assertions) { 1 << 3 } else { 1 << 7 };
 
-/// Joins entries that are given by their coordinates on axes of these `lengths`.
+/// Merges entries by their coordinates on axes of these `lengths`.
 pub(crate) fn by_coords<I: Index>(
     left: &[&[I]],
     right: &[&[I]],
@@ -34,6 +34,7 @@ pub(crate) fn by_coords<I: Index>(
         axes.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
     };
     let parts = split(counts, order);
+    // Packed keys have the row-major order of the coordinates, so both ways have the same steps.
     let packing = if counts.0 + counts.1 < FEW { None } else { Packing::of_lengths(lengths) };
     let Some(packing) = packing else {
         let merge = |(): &mut (), (left, right): Ranges| {
@@ -44,8 +45,10 @@ pub(crate) fn by_coords<I: Index>(
         let steps = Steps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep };
         return Ok(Joined { steps, coords: None });
     };
+    // If the result has exactly the entries of one list, no coordinates are written.
     let axes = if keep.is_one_list() { 0 } else { lengths.len() };
     let room = Room::new(&parts, keep);
+    // Each part writes to its own slots, so the parts can be merged by different threads.
     let mut coords = (0..axes).map(|_| alloc::zeros(room.total())).collect::<Allocated<Vec<Vec<I>>>>()?;
     let shares = parts.into_iter().zip(split_axes(&mut coords, &room.ends)).collect();
     let merge = |(): &mut (), ((one, other), coords): (Ranges, Vec<&mut [I]>)| {
@@ -59,7 +62,7 @@ pub(crate) fn by_coords<I: Index>(
     Ok(Joined { steps, coords: Some(coords).filter(|coords| coords.len() == lengths.len()) })
 }
 
-/// Room for what the result may have of each part: nobody knows how much it is before the parts are merged.
+/// The slots for the result of each part. The exact number is known only after merging.
 struct Room {
     ends: Few<usize>,
 }
@@ -78,10 +81,11 @@ impl Room {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Moves together what the parts have written, up to these `ends`, and gives the rest back.
+    /// Moves the written results of the parts together, up to these `ends`, and frees the remaining memory.
     fn close_gaps<T: Copy>(&self, items: &mut Vec<T>, ends: &[usize]) {
         let mut before = 0;
         for (start, &end) in std::iter::once(&0).chain(&self.ends).zip(ends) {
+            // A part never writes more than its slots, so `before <= start` and no result is overwritten.
             items.copy_within(*start..start + (end - before), before);
             before = end;
         }
@@ -93,17 +97,18 @@ impl Room {
 /// A range of each list.
 type Ranges = (Range<usize>, Range<usize>);
 
-/// Two lists cut at the same places, in parts of about as many entries: one a thread, if there are enough of them.
+/// Splits two lists at the same positions, into parts of similar size: one per thread if there are enough entries.
 fn split((left, right): (usize, usize), order: impl Fn(usize, usize) -> Ordering + Sync + Send) -> Few<Ranges> {
     let cut = |entries: usize| {
-        // So many of the left one are among the first `entries` of both.
+        // Invariant: the number of left entries among the first `entries` of both lists is in `low..=high`.
         let (mut low, mut high) = (entries.saturating_sub(right), entries.min(left));
         while low < high {
+            // `middle < left` and `entries - 1 - middle < right`, by the bounds of `low` and `high`.
             let middle = low.midpoint(high);
             if order(middle, entries - 1 - middle).is_le() { low = middle + 1 } else { high = middle }
         }
         let other = entries - low;
-        // What both have belongs to one part.
+        // An entry of both lists is not split between two parts.
         let is_cut = low > 0 && other < right && order(low - 1, other).is_eq();
         (low, other + usize::from(is_cut))
     };
@@ -123,7 +128,7 @@ struct Keys<'a, I> {
     /// The entries that are not packed yet.
     rest: Range<usize>,
     keys: [u64; BLOCK],
-    /// Where the keys are that are still to come.
+    /// The range of `keys` that is not consumed yet.
     ahead: Range<usize>,
 }
 
@@ -132,9 +137,10 @@ impl<'a, I: Index> Keys<'a, I> {
         Keys { packing, coords, rest, keys: [0; BLOCK], ahead: 0..0 }
     }
 
-    /// Packs more keys where few are left; how many there are then, none only at the end.
+    /// Packs more keys if few are left. Returns the number of packed keys, which is 0 only at the end.
     fn fill(&mut self) -> usize {
         if self.ahead.len() < BLOCK / 4 && !self.rest.is_empty() {
+            // Invariant: `keys[ahead]` are the keys of the entries just before `rest`.
             self.keys.copy_within(self.ahead.clone(), 0);
             let kept = self.ahead.len();
             let more = self.rest.len().min(BLOCK - kept);
@@ -145,13 +151,13 @@ impl<'a, I: Index> Keys<'a, I> {
         self.ahead.len()
     }
 
-    /// The entries that are still to come, packed or not.
+    /// Returns the entries that are not consumed, packed or not.
     fn left(&self) -> Range<usize> {
         self.rest.start - self.ahead.len()..self.rest.end
     }
 }
 
-/// The steps of two ranges of keys; what the result keeps is written to `coords`.
+/// Returns the steps of two ranges of keys. Writes the coordinates of the result to `coords`.
 fn merge_keys<I: Index>(
     mut left: Keys<'_, I>,
     mut right: Keys<'_, I>,
@@ -161,16 +167,18 @@ fn merge_keys<I: Index>(
     let mut steps = alloc::zeros(left.rest.len() + right.rest.len())?;
     let (mask, mut done, mut written, mut kept) = (keep.mask(), 0, 0, [0; BLOCK]);
     loop {
-        // As many steps as neither list can be over before.
+        // Each step consumes at most one key per list, so neither list ends within `count` steps.
         let count = left.fill().min(right.fill());
         if count == 0 {
             break;
         }
         let (mut i, mut j, mut at) = (left.ahead.start, right.ahead.start, 0);
         for step in &mut steps[done..done + count] {
+            // `i` and `j` stay below `BLOCK`. The remainder only removes the bounds check.
             let (one, other) = (left.keys[i % BLOCK], right.keys[j % BLOCK]);
             let (is_left, is_right) = (one <= other, other <= one);
             *step = u8::from(is_left) | u8::from(is_right) << 1;
+            // The key is written in each step; `at` advances only if the result has the entry.
             kept[at % BLOCK] = one.min(other);
             i += usize::from(is_left);
             j += usize::from(is_right);
@@ -180,6 +188,7 @@ fn merge_keys<I: Index>(
         (left.ahead.start, right.ahead.start) = (i, j);
         (done, written) = (done + count, written + at);
     }
+    // At most one list has entries left. Each of them is a step of that side.
     let (rest, side) = if left.left().is_empty() { (&right, RIGHT) } else { (&left, LEFT) };
     let range = rest.left();
     steps[done..done + range.len()].fill(side);
@@ -191,7 +200,7 @@ fn merge_keys<I: Index>(
     Ok(steps)
 }
 
-/// The steps of two ranges of entries, one comparison each.
+/// Returns the steps of two ranges of entries, with one comparison per step.
 fn merge_by(
     mut left: Range<usize>,
     mut right: Range<usize>,
@@ -209,6 +218,7 @@ fn merge_by(
                 }
             }
         };
+        // An entry in both lists advances both, so each iteration consumes an entry and the loop ends.
         steps.push(u8::from(order.is_le()) | u8::from(order.is_ge()) << 1);
         left.start += usize::from(order.is_le());
         right.start += usize::from(order.is_ge());
@@ -216,7 +226,7 @@ fn merge_by(
     Ok(steps)
 }
 
-/// The entries of lanes: the offsets, one more than there are lanes, and the column of each.
+/// The entries of lanes: the offsets, one more than there are lanes, and the columns.
 #[derive(Clone, Copy)]
 pub(crate) struct Lanes<'a, I> {
     pub(crate) offsets: &'a [usize],
@@ -224,27 +234,28 @@ pub(crate) struct Lanes<'a, I> {
 }
 
 impl<'a, I> Lanes<'a, I> {
-    /// The columns of one lane.
+    /// Returns the columns of one lane.
     fn lane(&self, lane: usize) -> &'a [I] {
         &self.columns[self.offsets[lane]..self.offsets[lane + 1]]
     }
 
-    /// The entries of some lanes.
+    /// Returns the entries of some lanes.
     fn entries(&self, lanes: &Range<usize>) -> Range<usize> {
         self.offsets[lanes.start]..self.offsets[lanes.end]
     }
 }
 
-/// Entries in lanes, joined: the steps, the offsets of the lanes and the columns of what the result keeps.
+/// Merged entries in lanes: the steps, the offsets of the lanes and the columns of the result.
 pub(crate) struct JoinedLanes<I> {
     pub(crate) steps: Steps,
     pub(crate) offsets: Vec<usize>,
     pub(crate) columns: Vec<I>,
 }
 
-/// Joins entries in as many lanes on both sides.
+/// Merges entries of the same number of lanes on both sides.
 pub(crate) fn by_lanes<I: Index>(left: Lanes<'_, I>, right: Lanes<'_, I>, keep: Keep) -> Allocated<JoinedLanes<I>> {
     let lanes = left.offsets.len() - 1;
+    // The lane itself counts as work, so the sum increases strictly and empty lanes are split too.
     let before = |lane: usize| left.offsets[lane] + right.offsets[lane] + lane;
     let parts = threads::map_parts(before(lanes), 1500, 0, |part| {
         let lane = |work: usize| partition_point(lanes, |lane| before(lane) < work);
@@ -261,14 +272,16 @@ pub(crate) fn by_lanes<I: Index>(left: Lanes<'_, I>, right: Lanes<'_, I>, keep: 
     };
     let merged = threads::map_each(shares, before(lanes), || (), merge);
     let steps = Steps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep };
+    // `offsets[1..]` held the number of entries of each lane.
     super::lanes::accumulate(&mut offsets);
     room.close_gaps(&mut columns, &steps.ends());
     Ok(JoinedLanes { steps, offsets, columns })
 }
 
-/// The first number below `count` that is not `below`, or `count`.
+/// Returns the first number below `count` that is not `below`, or `count`.
 fn partition_point(count: usize, below: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
+    // Invariant: all numbers before `low` are below, and none from `high` on.
     while low < high {
         let middle = low.midpoint(high);
         if below(middle) { low = middle + 1 } else { high = middle }
@@ -276,7 +289,7 @@ fn partition_point(count: usize, below: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// [`by_lanes`] of some lanes: writes how many entries of each the result has, and their columns.
+/// Merges some lanes for [`by_lanes`]. Writes the number of result entries per lane, and their columns.
 fn merge_lanes<I: Index>(
     left: Lanes<'_, I>,
     right: Lanes<'_, I>,
@@ -292,6 +305,7 @@ fn merge_lanes<I: Index>(
         let (one, other) = (left.lane(lane), right.lane(lane));
         let taken = merge_lane(one, other, keep, &mut steps[done..done + one.len() + other.len()], columns);
         *count = keep.count(one.len(), other.len(), taken);
+        // Invariant: `columns` starts after the kept columns of all lanes before.
         columns = &mut columns[*count..];
         done += taken;
     }
@@ -299,14 +313,14 @@ fn merge_lanes<I: Index>(
     Ok(Part { left: of_left, right: of_right, steps })
 }
 
-/// The steps of two lists of columns, and how many they are; those that the result keeps are written to `columns`.
+/// Writes the steps of two lists of columns, and the columns of the result. Returns the number of steps.
 fn merge_lane<I: Index>(left: &[I], right: &[I], keep: Keep, steps: &mut [u8], columns: &mut [I]) -> usize {
     let (mask, mut i, mut j, mut done, mut at) = (keep.mask(), 0, 0, 0, 0);
     while let (Some(one), Some(other)) = (left.get(i), right.get(j)) {
         let (is_left, is_right) = (one <= other, other <= one);
         let step = u8::from(is_left) | u8::from(is_right) << 1;
         steps[done] = step;
-        // Also what is not kept, which the next one is written over.
+        // A column that is not kept is overwritten by the next one, or dropped at the end.
         if let Some(column) = columns.get_mut(at) {
             *column = *one.min(other);
         }
@@ -315,6 +329,7 @@ fn merge_lane<I: Index>(left: &[I], right: &[I], keep: Keep, steps: &mut [u8], c
         at += usize::from(mask >> step & 1);
         done += 1;
     }
+    // At most one list has columns left.
     let (rest, side) = if i < left.len() { (&left[i..], LEFT) } else { (&right[j..], RIGHT) };
     steps[done..done + rest.len()].fill(side);
     if keep.holds(side) {
@@ -328,7 +343,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Entries of three axes, of which every one below `count` with a remainder in `rests` by 7 is there.
+    /// Returns entries on three axes: each number below `count` whose remainder by 7 is in `rests`.
     fn coords(count: usize, rests: &[usize], shift: u32) -> [Vec<u64>; 3] {
         let chosen = (0..count).filter(|at| rests.contains(&(at % 7)));
         let places: Vec<usize> = chosen.collect();
@@ -340,7 +355,7 @@ mod tests {
         coords.iter().map(Vec::as_slice).collect()
     }
 
-    /// The steps of the union, whole.
+    /// Returns the steps of all parts.
     fn steps_of(steps: &Steps) -> Vec<u8> {
         steps.parts.iter().flat_map(|part| part.steps.iter().copied()).collect()
     }
@@ -354,17 +369,17 @@ mod tests {
     #[test]
     fn steps_say_who_has_an_entry() {
         let choices: [&[usize]; 6] = [&[], &[0], &[0, 1, 2, 3, 4, 5, 6], &[1, 2, 3], &[3, 4, 5], &[6]];
-        // Not optimised, even a seventh of so many is enough for two threads.
+        // Unoptimized builds split even a seventh of these entries between two threads.
         let many = if cfg!(debug_assertions) { 120_000 } else { 300_000 };
         for count in [0, 1, 7, 3 * BLOCK, many] {
             let pairs = choices.iter().flat_map(|left| choices.iter().map(move |right| (left, right)));
-            // Not optimised, many entries take long: some of the pairs stand for all.
+            // Unoptimized builds are slow with many entries, so they test only some of the pairs.
             let every = if count == many && cfg!(debug_assertions) { 5 } else { 1 };
             for (rests, others) in pairs.skip(every / 2).step_by(every) {
                 let listed = |rests: &&[usize]| (0..count).filter(|at| rests.contains(&(at % 7))).collect::<Vec<_>>();
                 let (left, right) = (listed(rests), listed(others));
                 let wanted = expected(&left, &right);
-                // Coordinates that fit a key, and those that fit none.
+                // Coordinates that fit a key, and coordinates that do not.
                 for shift in [0, 40] {
                     let (one, other) = (coords(count, rests, shift), coords(count, others, shift));
                     let lengths = [1usize << (20 + shift.min(43)), 1 << (10 + shift), 1 << (10 + shift)];

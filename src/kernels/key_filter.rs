@@ -1,9 +1,11 @@
-//! A filter in front of a set of keys, for values of which most are no members: two bits of one word for each key.
+//! A filter before a set of keys, for values that are mostly not in the set: two bits of one word per key.
 //!
-//! A value whose bits are not both set is no member, and its line of the [`KeySet`] is not read. Asking the filter is
-//! eight multiplications, look-ups and shifts at once where there are vectors of 512 bits, and its words, two bytes a
-//! member, stay in a nearer cache than the lines. Where many values are members it would only be one question more: some
-//! values are asked first, and a block of which much passes is followed by blocks that are not filtered.
+//! If a value's bits are not both set, its key is not in the set, and its line of the [`KeySet`] is not read. With
+//! AVX-512 a query is eight multiplications, lookups and shifts at once. The words take two bytes per key, so they stay
+//! in a nearer cache than the lines.
+//!
+//! If many values are in the set, the filter is only one more query. Some values are therefore queried first, and a
+//! block with many hits is followed by unfiltered blocks.
 
 use std::hash::Hash;
 
@@ -12,38 +14,38 @@ use crate::element::Element;
 use crate::kernels::hash::{GOLDEN, hash_by};
 use crate::kernels::key_set::{KeySet, Questions};
 
-/// Bits a key, rounded up to a power of two of words: some two in a hundred values pass that are no members.
+/// The bits per key, before rounding up to a power of two of words. About 2 % of other values pass.
 const BITS_A_KEY: usize = 12;
 
-/// From so many values on a filter is thought of. Unoptimised far fewer, so that tests meet it.
+/// The smallest number of values for a filter. Unoptimized builds use a smaller number, so that tests cover it.
 const MANY_VALUES: usize = if cfg!(debug_assertions) { 64 } else { 1 << 13 };
 
-/// Values that are asked to find out whether members are rare.
+/// The number of values queried to find out whether hits are rare.
 const SAMPLE: usize = 64;
 
-/// Members among so many values above which a filter loses, of a set in the second cache and of a larger one.
+/// The largest number of hits in the sample for which a filter pays off. The first is for a set in the second cache.
 const RARE: [usize; 2] = [1, 24];
 
-/// Values for each key from which on a filter of a set in the second cache is worth making.
+/// The smallest number of values per key for which a filter of a set in the second cache pays off.
 const VALUES_A_KEY: usize = 8;
 
-/// Values that are filtered at a time.
+/// The number of values filtered at a time.
 const BLOCK: usize = 512;
 
-/// Blocks that are not filtered after one of which much passed.
+/// The number of unfiltered blocks after a block with many hits.
 const PAUSE: usize = 15;
 
 /// Two bits for each key.
 pub(crate) struct Filter {
     words: Vec<u64>,
-    /// What leaves of a hash the number of its word.
+    /// The shift that leaves the index of the word of a hash.
     shift: u32,
-    /// Values of a block of which no more should pass.
+    /// The largest number of values of a block that should pass.
     most: usize,
 }
 
 impl Filter {
-    /// The filter of a set, if it will pay for these values. Without memory for it there is none.
+    /// Returns the filter of a set if it pays off for these values. Returns `None` if its allocation fails.
     pub(crate) fn before<T: Element>(keys: &KeySet<T>, values: &[T]) -> Option<Filter> {
         let few = if keys.is_large() { 0 } else { keys.most().saturating_mul(VALUES_A_KEY) };
         let is_cheap = values.len() >= MANY_VALUES.max(keys.most()).max(few);
@@ -52,25 +54,26 @@ impl Filter {
 
     fn new<T: Element>(keys: &KeySet<T>) -> Allocated<Filter> {
         let words = (keys.most() * BITS_A_KEY / 64).next_power_of_two().max(2);
-        // Besides those two in a hundred pass.
+        // Allows for the 2 % of other values that pass.
         let most = (RARE[usize::from(keys.is_large())] + 3) * BLOCK / SAMPLE;
         let mut filter = Filter { words: alloc::zeros(words)?, shift: 64 - words.trailing_zeros(), most };
         for key in keys.iter() {
             let hash = hash(key);
             let [one, other] = filter.bits(hash);
+            // Bits are only set, so the order of keys does not matter and no key is missed.
             filter.words[(hash >> filter.shift) as usize] |= 1 << one | 1 << other;
         }
         Ok(filter)
     }
 
-    /// The two bits of a hash in its word: of the digits below those that number the word.
+    /// Returns the two bits of a hash in its word, from the digits below the index of the word.
     #[inline(always)]
     fn bits(&self, hash: u64) -> [u64; 2] {
         let digits = hash >> (self.shift - 12);
         [digits & 63, digits >> 6 & 63]
     }
 
-    /// Whether the key of each value is one of the set, or with `invert` whether it is not.
+    /// Writes whether the key of each value is in the set, or with `invert` whether it is not.
     #[inline(always)]
     pub(crate) fn answer<T: Element>(&self, keys: Questions<'_, T>, values: &[T], invert: bool, answers: &mut [bool]) {
         let (mut passed, mut pause) = ([0; BLOCK], 0);
@@ -80,18 +83,20 @@ impl Filter {
                 keys.answer(values, invert, answers);
                 continue;
             }
+            // `answers` first holds the values that pass. Only for these the set is queried.
             self.pass(values, answers);
             let count = positions(answers, &mut passed);
             keys.answer_some(values, &passed[..count], answers);
+            // A value that did not pass has the answer false, so one inversion is right for all.
             answers.iter_mut().for_each(|answer| *answer ^= invert);
             pause = if count > self.most { PAUSE } else { 0 };
         }
     }
 
-    /// Whether each value may be a member.
+    /// Writes whether each value may be in the set.
     #[inline(always)]
     fn pass<T: Element>(&self, values: &[T], passed: &mut [bool]) {
-        // The compiler makes gathers of look-ups whose places it knows to be there.
+        // The minimum proves that the index exists. This lets the compiler use gathers.
         let Some(last) = self.words.len().checked_sub(1) else { return };
         for (&value, passed) in values.iter().zip(passed) {
             let hash = hash(value.key_or_nan());
@@ -102,20 +107,21 @@ impl Filter {
     }
 }
 
-/// Whether few of some values are members.
+/// Returns whether few values of a sample are in the set.
 fn are_rare<T: Element>(keys: &KeySet<T>, values: &[T]) -> bool {
     let (most, keys) = (RARE[usize::from(keys.is_large())], keys.questions());
     let some = values.iter().step_by((values.len() / SAMPLE).max(1)).take(SAMPLE);
     some.filter(|&&value| keys.contains(value)).count() <= most
 }
 
-/// The positions of what is true, which is mostly little.
+/// Writes the positions of true answers, which are mostly few. Returns their number.
 #[inline(always)]
 fn positions(answers: &[bool], positions: &mut [u16; BLOCK]) -> usize {
     let mut count = 0;
     for (eight, answers) in answers.chunks(8).enumerate() {
         if answers.iter().fold(false, |any, &answer| any | answer) {
             for (at, &answer) in answers.iter().enumerate() {
+                // Each position is written and kept only if true. At each write `count` is below `BLOCK`.
                 positions[count % BLOCK] = (eight * 8 + at) as u16;
                 count += usize::from(answer);
             }
@@ -124,7 +130,7 @@ fn positions(answers: &[bool], positions: &mut [u16; BLOCK]) -> usize {
     count
 }
 
-/// A hash of products that keep their lower half: vectors multiply so. Its upper bits depend on all of the key.
+/// Returns a hash by products that keep the lower half, as SIMD multiplies. The upper bits depend on the entire key.
 #[inline(always)]
 fn hash<K: Hash>(key: K) -> u64 {
     hash_by(key, 0, |state, word| (state ^ word).wrapping_mul(GOLDEN))
@@ -134,7 +140,7 @@ fn hash<K: Hash>(key: K) -> u64 {
 mod tests {
     use super::*;
 
-    /// What is asked through a filter and without one, which is there whether it pays or not.
+    /// Compares queries with and without a filter, whether the filter pays off or not.
     fn check<T: Element>(members: &[T], values: &[T]) -> Filter {
         let set = KeySet::new(members).unwrap().unwrap();
         let filter = Filter::new(&set).unwrap();
@@ -153,7 +159,7 @@ mod tests {
         passed.into_iter().filter(|&passed| passed).count()
     }
 
-    /// Members pass, of others hardly any: whatever the type, and however they lie.
+    /// Keys of the set pass, and few other values do, for any type and distribution.
     #[test]
     fn little_passes_that_is_no_member() {
         let ids: Vec<u64> = (0..20_000).collect();
@@ -176,7 +182,7 @@ mod tests {
         check(&(0..200).collect::<Vec<u8>>(), &(0..=255).collect::<Vec<u8>>());
     }
 
-    /// Blocks that mostly pass, a pause, and blocks after it, of which some hold members and others none.
+    /// Blocks with many hits, a pause, and blocks after it, some with hits and some without.
     #[test]
     fn answers_are_right_before_in_and_after_a_pause() {
         let members: Vec<i64> = (0..1000).collect();

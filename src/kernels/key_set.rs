@@ -1,13 +1,13 @@
-//! A set of keys that is asked without a branch on the answer, which for half of all values would be mispredicted.
+//! A set of keys that is queried without a branch on the result, which half of all values would mispredict.
 //!
-//! The hash of a key chooses a *line* of the cache, and a question compares the key with all that stand there: one line
-//! is read, and a few wide comparisons cost less than one branch that goes wrong. Places without a key hold a *filler*,
-//! a key of some line: no other value is equal to it, and one that is finds it in its own line anyway.
+//! The hash of a key selects a *line* of the cache, and a query compares the key with all keys in the line. Reading one
+//! line and a few SIMD comparisons cost less than one mispredicted branch. Free slots hold a *filler*, a key of some
+//! line. No other value equals the filler, and an equal value finds it in its own line anyway.
 //!
-//! A line whose last place is taken is *full*, and the keys that found no place there are in a hash set besides. So
-//! whatever the keys, building is O(m) for m of them and a question O(1) expected.
+//! A line is *full* if its last slot is used. The keys that found their line full are in an additional hash set. For
+//! any keys, building therefore takes O(m) for m keys, and a query takes O(1) expected time.
 //!
-//! What was tried besides, and all figures, stand in `docs/performance.md`.
+//! Alternatives and benchmarks are in `docs/performance.md`.
 
 use std::hash::Hash;
 use std::hint::black_box;
@@ -24,23 +24,26 @@ use crate::kernels::hash::{GOLDEN, hash_by};
 /// The bytes of a line of the cache.
 const LINE: usize = 64;
 
-/// Members whose lines are found before the first of them is put into its own.
+/// The number of keys whose lines are computed before the first key is inserted.
 const BLOCK: usize = 256;
 
-/// Values whose lines are fetched together.
+/// The number of values whose lines are fetched together.
 const TOGETHER: usize = 64;
 
-/// Lines of more bytes than this (4 MiB) mostly come from beyond the second cache: below it fetching gains nothing.
-/// Unoptimised far fewer, so that tests, whose inputs are small, meet both ways.
+/// Above this number of bytes (4 MiB), lines are mostly outside the second cache. Below it, fetching gains nothing.
+///
+/// Unoptimized builds use a smaller number, so that tests with small inputs cover both ways.
 const CACHED: usize = if cfg!(debug_assertions) { 1 << 12 } else { 1 << 22 };
 
-/// Up to so many members there is a line for each, or for two of four bytes: all lie in the first cache, and hardly
-/// one is full, which for so few lines would be asked about every few values.
+/// Up to this number of keys there are at least eight slots per key.
+///
+/// All lines fit the first cache, and almost none is full. With few lines, a full one would be queried every few
+/// values.
 const SMALL: usize = 512;
 
-/// The keys of test elements.
+/// The keys of the test values.
 pub(crate) struct KeySet<T: Element> {
-    /// Those of all lines, after as many as lie before the first line of the cache.
+    /// The keys of all lines, after the slots before the first cache line.
     keys: Vec<T::Key>,
     start: usize,
     lines: usize,
@@ -50,17 +53,20 @@ pub(crate) struct KeySet<T: Element> {
 }
 
 impl<T: Element> KeySet<T> {
-    /// The keys of a line: those of a line of the cache, or eight if that holds fewer.
+    /// The slots of a line: the keys that fit a cache line, or eight if fewer fit.
     const PLACES: usize = if size_of::<T::Key>() > LINE / 8 { 8 } else { LINE / size_of::<T::Key>() };
 
-    /// Keys a line on the average: with half a key of eight more, 5 % of the lines are full; with half a key less the
-    /// lines take a fifth more.
+    /// The average number of keys per line.
+    ///
+    /// With half a key more per eight slots, 5 % of the lines are full. With half a key less, the lines take a fifth
+    /// more memory.
     const LOAD: usize = Self::PLACES * 7 / 16;
 
-    /// The set of the keys of `members`; `None` if there are none.
+    /// Returns the set of the keys of `members`, or `None` without a key.
     pub(crate) fn new(members: &[T]) -> Allocated<Option<Self>> {
         let Some(filler) = members.iter().find_map(|member| member.key()) else { return Ok(None) };
         let lines = Self::lines_for(members.len());
+        // One more line than needed, so that the first line can start at a multiple of 64 bytes.
         let keys = alloc::copies(filler, (lines + 1) * Self::PLACES)?;
         let start = keys.as_ptr().align_offset(LINE).min(Self::PLACES);
         let mut set = KeySet { keys, start, lines, filler, crowded: HashSet::new() };
@@ -68,12 +74,12 @@ impl<T: Element> KeySet<T> {
         Ok(Some(set))
     }
 
-    /// The lines for so many members.
+    /// Returns the number of lines for this number of keys.
     fn lines_for(members: usize) -> usize {
         members.div_ceil(if members <= SMALL { Self::PLACES / 8 } else { Self::LOAD })
     }
 
-    /// Puts each key into its line: each thread into lines of its own.
+    /// Inserts each key into its line. Each thread fills its own lines.
     fn settle(&mut self, members: &[T]) -> Allocated<()> {
         let (lines, filler) = (self.lines, self.filler);
         let parts = threads::map_parts(lines, 40_000, 0, |lines| lines);
@@ -87,6 +93,7 @@ impl<T: Element> KeySet<T> {
             in_wide_vectors(
                 #[inline(always)]
                 || {
+                    // Each thread reads all keys and inserts only those of its lines, so no line is shared.
                     for members in members.chunks(BLOCK) {
                         share.insert_all(members);
                     }
@@ -94,6 +101,7 @@ impl<T: Element> KeySet<T> {
             );
             share.crowded
         });
+        // A key has one line, so the sets of the threads are disjoint.
         for some in crowded {
             let some = some?;
             reserve(&mut self.crowded, some.len())?;
@@ -102,41 +110,43 @@ impl<T: Element> KeySet<T> {
         Ok(())
     }
 
-    /// At least the number of keys.
+    /// Returns an upper bound of the number of keys.
     pub(crate) fn most(&self) -> usize {
         self.lines * Self::LOAD + self.crowded.len()
     }
 
-    /// Whether the lines are more than the second cache holds.
+    /// Returns whether the lines exceed the second cache.
     pub(crate) fn is_large(&self) -> bool {
         self.lines * LINE > CACHED / 2
     }
 
-    /// All keys; the filler more than once.
+    /// Returns all keys. The filler appears more than once.
     pub(crate) fn iter(&self) -> impl Iterator<Item = T::Key> + '_ {
         let places = &self.keys[self.start..][..self.lines * Self::PLACES];
         places.iter().chain(&self.crowded).copied()
     }
 
-    /// What is read for a question.
+    /// Returns the data that queries read.
     pub(crate) fn questions(&self) -> Questions<'_, T> {
         Questions { places: &self.keys[self.start..], lines: self.lines, filler: self.filler, crowded: &self.crowded }
     }
 
-    /// Whether so many lines are fetched before they are looked at.
+    /// Returns whether this number of lines is fetched before they are compared.
     fn are_fetched(lines: usize) -> bool {
         lines * Self::PLACES * size_of::<T::Key>() > CACHED
     }
 }
 
-/// Reads a key of each of these lines: the memory brings them all at once then, where one that is looked at before the
-/// next is asked for keeps that waiting.
+/// Reads a key of each of these lines.
+///
+/// The memory then loads all lines at once. Comparing one line before requesting the next one would delay that one.
 #[inline(always)]
 fn fetch<T: Element>(places: &[T::Key], filler: T::Key, lines: impl Iterator<Item = usize>) {
+    // `black_box` keeps the compiler from removing reads whose result is unused.
     black_box(lines.fold(false, |any, line| any | (places[line * KeySet::<T>::PLACES] == filler)));
 }
 
-/// A [`KeySet`] as it is asked: small enough to stay in registers.
+/// A [`KeySet`] in the form that is queried, small enough to stay in registers.
 #[derive(Clone, Copy)]
 pub(crate) struct Questions<'a, T: Element> {
     places: &'a [T::Key],
@@ -146,14 +156,14 @@ pub(crate) struct Questions<'a, T: Element> {
 }
 
 impl<T: Element> Questions<'_, T> {
-    /// Whether the key of `value` is one of the set.
+    /// Returns whether the key of `value` is in the set.
     #[inline(always)]
     pub(crate) fn contains(&self, value: T) -> bool {
         let key = value.key_or_nan();
         self.is_in(line_of(key, self.lines), key)
     }
 
-    /// Whether the key of each value is one of the set, or with `invert` whether it is not.
+    /// Writes whether the key of each value is in the set, or with `invert` whether it is not.
     #[inline(always)]
     pub(crate) fn answer(&self, values: &[T], invert: bool, answers: &mut [bool]) {
         if !KeySet::<T>::are_fetched(self.lines) {
@@ -168,6 +178,7 @@ impl<T: Element> Questions<'_, T> {
                 *key = value.key_or_nan();
                 *line = line_of(*key, self.lines);
             }
+            // The last chunk may be shorter. Older keys and lines after its values are not read.
             fetch::<T>(self.places, self.filler, lines[..values.len()].iter().copied());
             for ((answer, &key), &line) in answers.iter_mut().zip(&keys).zip(&lines) {
                 *answer = self.is_in(line, key) != invert;
@@ -175,7 +186,7 @@ impl<T: Element> Questions<'_, T> {
         }
     }
 
-    /// Answers for the values at these positions.
+    /// Writes answers for the values at these positions.
     #[inline(always)]
     pub(crate) fn answer_some(&self, values: &[T], positions: &[u16], answers: &mut [bool]) {
         let (mut some, mut found) = ([T::ZERO; TOGETHER], [false; TOGETHER]);
@@ -186,13 +197,14 @@ impl<T: Element> Questions<'_, T> {
         }
     }
 
-    /// Whether a key is one of the set, which belongs to this line.
+    /// Returns whether a key of this line is in the set.
     #[inline(always)]
     fn is_in(&self, line: usize, key: T::Key) -> bool {
         let places = KeySet::<T>::PLACES;
         let line = &self.places[line * places..][..places];
+        // All slots are compared, so no branch depends on the position of the key.
         let found = line.iter().fold(false, |found, &other| found | (other == key));
-        // Full lines are rare: that branch is predicted.
+        // Full lines are rare, so the branch is predicted.
         if line[places - 1] == self.filler { found } else { self.contains_crowded(found, key) }
     }
 
@@ -210,12 +222,12 @@ struct Share<'a, T: Element> {
     filler: T::Key,
     filler_line: usize,
     places: &'a mut [T::Key],
-    /// Without memory it stays as it is until all have been looked at.
+    /// The keys that found their line full, or the first allocation error.
     crowded: Allocated<HashSet<T::Key>>,
 }
 
 impl<T: Element> Share<'_, T> {
-    /// Puts the keys of a block of members into those of its lines that they belong to.
+    /// Inserts the keys of a block that belong to lines of this thread.
     #[inline(always)]
     fn insert_all(&mut self, members: &[T]) {
         let mut own = [(0, self.filler); BLOCK];
@@ -223,6 +235,7 @@ impl<T: Element> Share<'_, T> {
         for &member in members {
             let key = member.key_or_nan();
             let line = line_of(key, self.lines);
+            // Every key is written; `count` advances only for own keys. NaN equals nothing, so it is skipped.
             own[count] = (line, key);
             count += usize::from(self.own.contains(&line) & !member.isnan());
         }
@@ -234,15 +247,17 @@ impl<T: Element> Share<'_, T> {
         }
     }
 
-    /// Puts a key into its line, behind those that it has, and none twice.
+    /// Inserts a key into its line after the existing keys, unless it is already there.
     #[inline(always)]
     fn insert(&mut self, line: usize, key: T::Key) {
         let places = KeySet::<T>::PLACES;
-        // Its first place holds the filler as a key.
+        // The first slot of this line holds the filler as a key.
         let has_filler = line == self.filler_line;
         let line = &mut self.places[(line - self.own.start) * places..][..places];
+        // Invariant: the first slots of a line hold its keys, and all slots after them hold the filler.
         let known = line.iter().fold(false, |known, &other| known | (other == key));
         let free = line.iter().map(|&other| usize::from(other == self.filler)).sum::<usize>();
+        // The index of the first free slot. It is out of range if the line is full.
         match line.get_mut(places - free + usize::from(has_filler)) {
             _ if known => {}
             Some(place) => *place = key,
@@ -250,7 +265,7 @@ impl<T: Element> Share<'_, T> {
         }
     }
 
-    /// Puts a key beside the lines.
+    /// Inserts a key into the additional set.
     #[cold]
     fn crowd(&mut self, key: T::Key) {
         let Ok(crowded) = &mut self.crowded else { return };
@@ -261,18 +276,19 @@ impl<T: Element> Share<'_, T> {
     }
 }
 
-/// Room for `count` keys more.
+/// Reserves memory for `count` more keys.
 fn reserve<K: Eq + Hash>(keys: &mut HashSet<K>, count: usize) -> Allocated<()> {
     keys.try_reserve(count).map_err(|_| AllocError::of::<K>(keys.len().saturating_add(count)))
 }
 
-/// The line of a key, by the upper bits of its hash.
+/// Returns the line of a key, by the upper bits of its hash.
 #[inline(always)]
 fn line_of<K: Hash>(key: K, lines: usize) -> usize {
+    // The hash is below 2^64, so the product divided by 2^64 is below `lines`.
     ((u128::from(hash(key)) * lines as u128) >> 64) as usize
 }
 
-/// The hash of a key: a product folded, which leaves every bit of the key a say in the upper bits.
+/// Returns the hash of a key. The folded product makes the upper bits depend on all bits of the key.
 #[inline(always)]
 fn hash<K: Hash>(key: K) -> u64 {
     hash_by(key, 0x5851_f42d_4c95_7f2d, |state, word| {
@@ -285,7 +301,7 @@ fn hash<K: Hash>(key: K) -> u64 {
 mod tests {
     use super::*;
 
-    /// Exactly the members are found, among them and as many others.
+    /// Exactly the keys of `members` are found, and none of `others`.
     fn check<T: Element>(members: &[T], others: &[T]) -> KeySet<T> {
         let set = KeySet::new(members).unwrap().unwrap();
         let values: Vec<T> = members.iter().chain(others).copied().collect();
@@ -300,13 +316,13 @@ mod tests {
         set
     }
 
-    /// The same for members that lie in no special way: few of them find their line full.
+    /// [`check`] for keys in no special order. Few of them find their line full.
     fn check_spread<T: Element>(members: &[T], others: &[T]) {
         let crowded = check(members, others).crowded.len();
         assert!(crowded <= members.len() / 50 + 8, "{}, {}: {crowded}", T::DTYPE, members.len());
     }
 
-    /// From 5 * 10^5 members on, two threads and more fill the lines.
+    /// From 5 * 10^5 keys on, two or more threads fill the lines.
     #[test]
     fn members_are_found_and_nothing_else() {
         for count in [1, 2, 3, 4, 7, 63, 64, 65, 1000, 40_000, 500_000] {
@@ -339,7 +355,7 @@ mod tests {
         }
     }
 
-    /// A full line costs a branch that goes wrong at every question for it: 64 members met one of 22.
+    /// A full line costs a mispredicted branch per query, so small sets must have none.
     #[test]
     fn few_members_find_no_full_line() {
         for count in [17, 64, 300, SMALL, SMALL + 1] {
@@ -357,7 +373,7 @@ mod tests {
         assert!(check(&[5u8; 100], &[4]).crowded.is_empty());
     }
 
-    /// Keys that all belong to one line are found in the hash set, whichever thread fills the line.
+    /// Keys that all belong to one line are in the additional set, for any thread that fills the line.
     #[test]
     fn crowded_lines_answer_too() {
         for (count, line) in [(100, 20), (500_000, 3), (500_000, 166_000)] {
@@ -373,7 +389,7 @@ mod tests {
         }
     }
 
-    /// Places that are free hold a key of another line; that line has it once, and places for as many others as any.
+    /// Free slots hold a key of another line. That line has the key once, and the same number of slots as any line.
     #[test]
     fn the_filler_takes_one_place_of_its_own_line() {
         let lines = KeySet::<u64>::lines_for(100);

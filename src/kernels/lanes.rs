@@ -1,4 +1,4 @@
-//! Between the offsets of lanes and the lane of each entry.
+//! Conversions between the offsets of lanes and the lane of each entry.
 
 use std::ops::Range;
 
@@ -14,26 +14,27 @@ use crate::kernels::bits::{self, BITS};
 use crate::kernels::coords::{AxisCoords, AxisCoordsMut, by_width};
 use crate::kernels::op::Outcomes;
 
-/// Writes where the entries of each lane start into `starts`, which are zeros and one more than there are lanes.
+/// Writes the start of each lane into `starts`, which must be zeros. There is one start more than lanes.
 ///
-/// `lane` says the lane of an entry; it does not decrease over the `count` entries. The entries are shared out, and
-/// with them the lanes: each thread writes those that start among its entries.
+/// `lane` returns the lane of an entry and does not decrease over the `count` entries. Threads split the entries, and
+/// each writes the lanes that start among its entries.
 pub(crate) fn mark_starts(starts: &mut [usize], count: usize, lane: impl Fn(usize) -> usize + Sync + Send) {
     let parts = threads::map_parts(count, 1000, 0, |entries| entries);
     let after = |end: usize| if end == 0 { 0 } else { lane(end - 1) + 1 };
     let ends: Few<usize> = parts.iter().map(|entries| after(entries.end)).collect();
-    // Behind the last entry all lanes start where the entries end.
+    // After the last entry all lanes start at the end of the entries.
     let (starts, rest) = starts.split_at_mut(ends.last().copied().unwrap_or(0));
     rest.fill(count);
     threads::map_slices(starts, &ends, |part, starts| {
         let (base, entries) = (if part == 0 { 0 } else { ends[part - 1] }, parts[part].clone());
-        // Backwards the first entry of a lane is the last one written: nothing is compared. What is written is one
-        // more, to be told from the zero of a lane without entries, which starts where the lane behind it does.
+        // In reverse order the first entry of a lane is written last, so no comparison is needed. The written number is
+        // one more: zero marks a lane without entries, which starts at the same entry as the next lane.
         for entry in entries.clone().rev() {
-            // A lane that started among the entries of the part before is its own.
+            // A lane that starts among the entries of the part before belongs to that part.
             let Some(start) = lane(entry).checked_sub(base).and_then(|lane| starts.get_mut(lane)) else { break };
             *start = entry + 1;
         }
+        // Invariant: `next` is one more than the start of the lane after `start`.
         starts.iter_mut().rev().fold(entries.end + 1, |next, start| {
             let found = if *start == 0 { next } else { *start };
             *start = found - 1;
@@ -42,10 +43,10 @@ pub(crate) fn mark_starts(starts: &mut [usize], count: usize, lane: impl Fn(usiz
     });
 }
 
-/// So many slots are written at once, whether the lane has as many entries or not: what is too much is written over.
+/// The number of slots written at once, for lanes of any length. Slots beyond the lane are overwritten later.
 const SHORT: usize = 16;
 
-/// `of` the lane of each entry, where `stride` lanes count as one.
+/// Returns `of` the lane of each entry. `stride` lanes count as one.
 pub(crate) fn spread<T: Copy + Zeroable + Send>(
     offsets: &[usize],
     stride: usize,
@@ -55,7 +56,7 @@ pub(crate) fn spread<T: Copy + Zeroable + Send>(
     threads::filled(count, 500, |range, slots| spread_range(offsets, stride, range.start, slots, &of))
 }
 
-/// [`spread`] over the entries from `start` on.
+/// Writes [`spread`] over the entries from `start` on.
 pub(crate) fn spread_range<T: Copy>(
     offsets: &[usize],
     stride: usize,
@@ -66,16 +67,18 @@ pub(crate) fn spread_range<T: Copy>(
     if slots.is_empty() {
         return;
     }
+    // The last offset that is at most `start` belongs to the lane of the entry `start`, since that lane is not empty.
     let mut lane = (offsets.partition_point(|&offset| offset <= start) - 1) / stride;
     let mut done = 0;
     while done < slots.len() {
+        // Invariant: the first `done` slots are written, and the next one belongs to `lane` or a later one.
         let end = slots.len().min(offsets[(lane + 1) * stride] - start);
         fill_first(&mut slots[done..], end - done, of(lane));
         (done, lane) = (end, lane + 1);
     }
 }
 
-/// Fills the first `count` slots, and maybe some behind them.
+/// Fills the first `count` slots, and maybe some after them.
 fn fill_first<T: Copy>(slots: &mut [T], count: usize, item: T) {
     match slots.first_chunk_mut::<SHORT>() {
         Some(first) => {
@@ -88,7 +91,7 @@ fn fill_first<T: Copy>(slots: &mut [T], count: usize, item: T) {
     }
 }
 
-/// Turns the number of entries of each lane, behind a zero, into the offsets of the lanes.
+/// Converts the number of entries of each lane, after a zero, to the offsets of the lanes.
 pub(crate) fn accumulate(counts: &mut [usize]) {
     let mut total = 0;
     for count in counts {
@@ -97,12 +100,13 @@ pub(crate) fn accumulate(counts: &mut [usize]) {
     }
 }
 
-/// How many of the entries that are kept, in order, stand before each offset.
+/// Returns the number of kept entries before each offset. `kept` is in order.
 pub(crate) fn offsets_among(kept: &[usize], offsets: &[usize]) -> Allocated<Vec<usize>> {
     let picoseconds = 1000 + kept.len().saturating_mul(1000) / offsets.len().max(1);
     threads::filled(offsets.len(), picoseconds, |range, slots| {
         let first = offsets.get(range.start).copied().unwrap_or(0);
         let mut before = kept.partition_point(|&entry| entry < first);
+        // Invariant: `before` is the number of kept entries before the previous offset. Offsets do not decrease.
         for (slot, &offset) in slots.iter_mut().zip(&offsets[range]) {
             before += kept[before..].iter().take_while(|&&entry| entry < offset).count();
             *slot = before;
@@ -110,23 +114,24 @@ pub(crate) fn offsets_among(kept: &[usize], offsets: &[usize]) -> Allocated<Vec<
     })
 }
 
-/// The lanes that store an entry: how many there are up to the end of each row, the number of each within its row, and
-/// what it is reduced to.
+/// The lanes with an entry: their number up to the end of each row, the index of each in its row, and its result.
 pub(crate) struct Reduced<U> {
     pub(crate) row_ends: Vec<usize>,
     pub(crate) columns: AxisCoords,
     pub(crate) results: Vec<U>,
 }
 
-/// Reduces some lanes: the number of the first one, their offsets, and a place for each that stores an entry.
+/// Reduces some lanes. The arguments are the index of the first lane, their offsets, and a slot for each lane with an
+/// entry.
 pub(crate) type ReduceLanes<'a, U, E> = dyn Fn(usize, &[usize], &mut [U]) -> Result<(), E> + Sync + 'a;
 
-/// Reduces the lanes that store an entry, where `width` lanes make a row, by columns of the width `bits`. `reduce` is
-/// given the number of the first of some lanes, their offsets, and a place for each that stores an entry.
+/// Reduces the lanes with an entry. A row has `width` lanes, and `bits` is the width of the columns.
 ///
-/// Lanes are looked at block by block, so that their offsets come from memory once; each thread has a part of them.
-/// Nobody counts first how many store an entry: there are no more than lanes, nor than entries, and what the parts
-/// leave free is closed up.
+/// `reduce` receives the index of the first of some lanes, their offsets, and a slot for each lane with an entry. Lanes
+/// are read block by block, so that their offsets are loaded once. Each thread reads a part of the lanes.
+///
+/// The lanes with an entry are not counted first. Their number is at most that of lanes, and at most that of entries.
+/// Unused slots are closed afterwards.
 pub(crate) fn reduce_stored<U: Zeroable + Copy + Send, E: From<AllocError> + Send>(
     offsets: &[usize],
     width: usize,
@@ -148,11 +153,13 @@ pub(crate) fn reduce_stored<U: Zeroable + Copy + Send, E: From<AllocError> + Sen
     );
     let mut row_ends = alloc::with_capacity((offsets.len() - 1).checked_div(width).unwrap_or(0))?;
     let (mut stored, mut start) = (0, 0);
+    // Invariant: the results of all parts before are in `..stored`, and the slots of this part start at `start`.
     for (part, end) in done.into_iter().zip(ends) {
         let (rows, count) = part?;
         for end in rows {
             row_ends.push(stored + end);
         }
+        // The results move to the front, so no later part is overwritten.
         if stored < start {
             by_width!(&mut columns, own => own.make_mut()?.copy_within(start..start + count, stored));
             results.copy_within(start..start + count, stored);
@@ -163,11 +170,11 @@ pub(crate) fn reduce_stored<U: Zeroable + Copy + Send, E: From<AllocError> + Sen
     Ok(Reduced { row_ends, columns: columns.truncated(stored)?, results })
 }
 
-/// The lanes in parts of alike many lanes and entries.
+/// Returns chunks of the lanes, with similar sums of lanes and entries.
 fn parts_of(offsets: &[usize]) -> Few<Range<usize>> {
     let lanes = offsets.len() - 1;
     let work = |lane: usize| offsets[lane] + lane;
-    // The first lane that so much work is before.
+    // Returns the first lane with at least this work before it.
     let lane_at = |sought: usize| {
         let (mut low, mut high) = (0, lanes);
         while low < high {
@@ -179,7 +186,7 @@ fn parts_of(offsets: &[usize]) -> Few<Range<usize>> {
     threads::map_parts(work(lanes), 500, 0, |part| lane_at(part.start)..lane_at(part.end))
 }
 
-/// Where the places of each part end: one for each lane or each entry, whichever are fewer.
+/// Returns the end of the slots of each part: one per lane or per entry, whichever are fewer.
 fn room_of(offsets: &[usize], parts: &Few<Range<usize>>) -> Few<usize> {
     let most = |lanes: &Range<usize>| lanes.len().min(offsets[lanes.end] - offsets[lanes.start]);
     let mut ends: Few<usize> = parts.iter().map(most).collect();
@@ -187,11 +194,13 @@ fn room_of(offsets: &[usize], parts: &Few<Range<usize>>) -> Few<usize> {
     ends
 }
 
-/// The lanes that are looked at together: while these are reduced the memory brings the offsets of the next ones, which
-/// it does not far ahead.
+/// The number of lanes processed together.
+///
+/// While they are reduced, the memory loads the offsets of the next lanes, but not far ahead.
 const LANES: usize = 4 * BITS;
 
-/// [`reduce_stored`] of one part: the stored lanes up to the end of each row that ends there, and of all.
+/// Reduces one part for [`reduce_stored`]. Returns the number of stored lanes up to each row end in the part, and their
+/// total.
 fn reduce_part<U, E: From<AllocError>>(
     offsets: &[usize],
     width: usize,
@@ -201,8 +210,10 @@ fn reduce_part<U, E: From<AllocError>>(
     reduce: &ReduceLanes<'_, U, E>,
 ) -> Result<(Vec<usize>, usize), E> {
     let (mut row_ends, mut at, mut lane) = (Vec::new(), 0, lanes.start);
+    // Invariant: `at` lanes before `lane` have an entry, and their results are written.
     while lane < lanes.end {
         let column = lane % width;
+        // A block ends at the end of its row at the latest, so its columns increase.
         let end = lanes.end.min(lane + LANES.min(width - column));
         let block = &offsets[lane..=end];
         let stored = list_columns(block, column, &mut columns, at);
@@ -215,7 +226,7 @@ fn reduce_part<U, E: From<AllocError>>(
     Ok((row_ends, at))
 }
 
-/// [`list_stored`] from the place `at` on, in either width.
+/// Writes [`list_stored`] from the position `at` on, in either width.
 fn list_columns(offsets: &[usize], first: usize, columns: &mut AxisCoordsMut<'_>, at: usize) -> usize {
     match columns {
         AxisCoordsMut::U32(columns) => list_stored(offsets, first, &mut columns[at..]),
@@ -223,13 +234,14 @@ fn list_columns(offsets: &[usize], first: usize, columns: &mut AxisCoordsMut<'_>
     }
 }
 
-/// Writes the numbers of the lanes that store an entry, the first lane being number `first`; how many there are.
+/// Writes the indices of the lanes with an entry, and returns their number. The first lane has the index `first`.
 fn list_stored<I: Index>(offsets: &[usize], first: usize, columns: &mut [I]) -> usize {
     let mut stored = 0;
     in_wide_vectors(
         #[inline(always)]
         || {
             for start in (0..offsets.len() - 1).step_by(BITS) {
+                // A lane has an entry exactly if its offset differs from the next one.
                 let word = bits::first_changes(&offsets[start..]);
                 let slots = &mut columns[stored..][..word.count_ones() as usize];
                 let number = |lane: usize| I::from_usize(first + start + lane);
@@ -244,10 +256,10 @@ fn list_stored<I: Index>(offsets: &[usize], first: usize, columns: &mut [I]) -> 
     stored
 }
 
-/// Longer runs are looked at one by one.
+/// The longest run that is reduced together with other runs.
 const LONG: usize = 64;
 
-/// The first lane from that one on that holds a value, and its offsets.
+/// Returns the first nonempty lane from `lane` on, and its offsets.
 #[inline(always)]
 fn next_stored(offsets: &[usize], mut lane: usize) -> Option<(usize, [usize; 2])> {
     while let Some(&[start, end]) = offsets.get(lane..lane + 2).and_then(<[usize]>::first_chunk) {
@@ -259,8 +271,9 @@ fn next_stored(offsets: &[usize], mut lane: usize) -> Option<(usize, [usize; 2])
     None
 }
 
-/// Writes the results of the lanes that hold a value: eight at a time by `quickly`, and what that does not tell by
-/// `slowly`, which is given the number of the lane and its entries.
+/// Writes the results of nonempty lanes. `quickly` computes eight at a time.
+///
+/// Results that `quickly` does not know are computed by `slowly`, from the index of the lane and its entries.
 #[inline(always)]
 pub(crate) fn results_of<U: Copy>(
     offsets: &[usize],
@@ -271,6 +284,7 @@ pub(crate) fn results_of<U: Copy>(
     let mut next = 0;
     for results in results.chunks_mut(ABREAST) {
         let (mut runs, mut lanes) = (Abreast::default(), [(0, [0; 2]); ABREAST]);
+        // `results` has one slot per nonempty lane, so each slot finds its lane. Unused runs keep the size 0.
         for (run, found) in lanes[..results.len()].iter_mut().enumerate() {
             let Some((lane, ends)) = next_stored(offsets, next) else { break };
             let size = ends[1] - ends[0];
@@ -278,6 +292,7 @@ pub(crate) fn results_of<U: Copy>(
             (*found, next) = ((lane, ends), lane + 1);
         }
         let (found, are_known) = quickly(&runs);
+        // A long run has the size 0, so its result is never taken from `quickly`.
         for (run, result) in results.iter_mut().enumerate() {
             let (lane, [start, end]) = lanes[run];
             let is_known = are_known[run] & (runs.sizes[run] > 0);
@@ -313,7 +328,7 @@ mod tests {
         check(&few, 2);
     }
 
-    /// Threads were woken for what lies behind the last entry, ten microseconds for a tensor of ten entries.
+    /// A thread is woken only for many entries, not for lanes after the last entry.
     #[test]
     fn few_starts_are_marked_on_this_thread() {
         let callers = Mutex::new(Vec::new());
@@ -357,7 +372,7 @@ mod tests {
         assert_eq!(offsets_among(&kept, &offsets), Ok(expected));
     }
 
-    /// The lanes that store an entry, each with the sum of the numbers of its entries, against one look at each lane.
+    /// Compares [`reduce_stored`] with a loop over all lanes. Each result is the sum of the indices of its entries.
     fn assert_reduced(counts: &[usize], width: usize) {
         let mut offsets = vec![0];
         counts.iter().for_each(|count| offsets.push(offsets[offsets.len() - 1] + count));

@@ -1,4 +1,4 @@
-//! Gradients looked up by the row-major numbers of their cells.
+//! Lookups of gradients by the flat indices of output elements.
 
 use std::borrow::Cow;
 
@@ -9,15 +9,15 @@ use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::bits::BITS;
 
-/// The gradients of the cells of a result, for look-ups in any order.
+/// The gradients of the output elements, for lookups in any order.
 pub enum Lookup<'a, G: Element> {
-    /// One for each cell.
+    /// One gradient per output element.
     Whole(Cow<'a, [G]>),
-    /// Those of the cells that are stored, and one for all others.
+    /// The gradients of the stored output elements, and one for all other elements.
     Stored { marks: Vec<Marks>, gradients: &'a [G], fill: G },
 }
 
-/// Sixty-four cells: those that are stored, and how many are before them.
+/// Marks of 64 output elements: the stored ones, and the number of stored elements before them.
 #[derive(Clone, Copy, Default)]
 pub struct Marks {
     stored: u64,
@@ -25,10 +25,12 @@ pub struct Marks {
 }
 
 impl<'a, G: Element> Lookup<'a, G> {
-    /// The gradients among so many cells, for as many look-ups as there are `entries`. `number` writes the
-    /// numbers of the cells from one place on, which increase.
+    /// Returns the gradients of `cells` output elements, for `entries` lookups.
     ///
-    /// As long as there are no more cells than entries, each has a gradient: one access to memory a look-up, not two.
+    /// `number` writes the flat indices of the stored output elements from a position on. They increase.
+    ///
+    /// If there are no more output elements than entries, each element has its own gradient. A lookup is then one
+    /// memory access instead of two.
     pub(crate) fn new(
         cells: usize,
         entries: usize,
@@ -40,13 +42,14 @@ impl<'a, G: Element> Lookup<'a, G> {
             return Ok(Lookup::Whole(Cow::Borrowed(gradients)));
         }
         if cells <= entries {
-            // Zeros, as they mostly are, need not be written.
+            // The fill is mostly zero, and zeros need not be written.
             let mut whole = if fill.same(G::ZERO) { alloc::zeros(cells)? } else { alloc::copies(fill, cells)? };
             for_each_number(gradients, number, |cell, &gradient| whole[cell] = gradient);
             return Ok(Lookup::Whole(Cow::Owned(whole)));
         }
         let mut marks = alloc::copies(Marks::default(), cells.div_ceil(BITS))?;
         for_each_number(gradients, number, |cell, _| marks[cell / BITS].stored |= 1 << (cell % BITS));
+        // Invariant: `before` is the number of stored output elements in all words before `mark`.
         let mut before = 0;
         for mark in &mut marks {
             mark.before = before;
@@ -55,12 +58,14 @@ impl<'a, G: Element> Lookup<'a, G> {
         Ok(Lookup::Stored { marks, gradients, fill })
     }
 
-    /// The gradient of a cell.
+    /// Returns the gradient of an output element.
     pub(crate) fn get(&self, cell: usize) -> G {
         match self {
             Lookup::Whole(gradients) => gradients[cell],
             Lookup::Stored { marks, gradients, fill } => {
                 let Marks { stored, before } = marks[cell / BITS];
+                // The shift moves the bit of `cell` to the top and discards the bits after it. The remaining ones count
+                // the stored elements up to `cell`.
                 let up_to = stored << (BITS - 1 - cell % BITS);
                 if up_to >> (BITS - 1) == 0 { *fill } else { gradients[before + up_to.count_ones() as usize - 1] }
             }
@@ -68,7 +73,7 @@ impl<'a, G: Element> Lookup<'a, G> {
     }
 }
 
-/// Calls `visit` with the number of the cell of each item.
+/// Calls `visit` with the flat index of the output element of each item.
 fn for_each_number<T>(items: &[T], number: impl Fn(usize, &mut [usize]), mut visit: impl FnMut(usize, &T)) {
     let mut numbers = [0; 512];
     for (items, start) in items.chunks(numbers.len()).zip((0..).step_by(numbers.len())) {
@@ -78,7 +83,8 @@ fn for_each_number<T>(items: &[T], number: impl Fn(usize, &mut [usize]), mut vis
     }
 }
 
-/// The gradients of `cells` among those `stored`, both in increasing order; `fill` for those that are not.
+/// Returns the gradients of `cells` among the `stored` ones, both in increasing order, and `fill` for all other
+/// elements.
 pub(crate) fn merge<G: Copy + Zeroable + Send + Sync>(
     cells: &[usize],
     stored: &[usize],
@@ -88,6 +94,7 @@ pub(crate) fn merge<G: Copy + Zeroable + Send + Sync>(
     threads::filled(cells.len(), 3000, |range, slots| {
         let cells = &cells[range];
         let mut at = cells.first().map_or(0, |first| stored.partition_point(|position| position < first));
+        // Invariant: all positions in `stored[..at]` are before `cell`. Each thread starts with a search.
         for (slot, cell) in slots.iter_mut().zip(cells) {
             at += stored[at..].iter().take_while(|position| *position < cell).count();
             *slot = if stored.get(at) == Some(cell) { gradients[at] } else { fill };

@@ -4,8 +4,9 @@ use std::fmt;
 
 use super::Error;
 
-/// The name of the variant, and the sentence: `main` and `unwrap` print an error by `Debug`, and the sentence tells
-/// what to do.
+/// Implements `Debug` as the name of the variant and the message.
+///
+/// `main` and `unwrap` print errors by `Debug`, and the message explains what to do.
 macro_rules! debug_of {
     ($($variant:ident),* $(,)?) => {
         impl fmt::Debug for Error {

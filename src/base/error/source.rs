@@ -1,16 +1,18 @@
-//! Errors of reading and writing, and errors that travel through [`std::io`].
+//! Errors of reading and writing, and errors that pass through [`std::io`].
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::Error;
 
-/// What an [`Error::Io`] comes from, shared so that errors can be cloned. Two are equal if they say the same.
+/// The cause of an [`Error::Io`], shared so that errors can be cloned.
+///
+/// Two causes are equal if their kinds and messages are equal.
 #[derive(Debug, Clone)]
 pub struct IoSource(Arc<std::io::Error>);
 
 impl IoSource {
-    /// The error as it came.
+    /// Returns the original error.
     pub fn io_error(&self) -> &std::io::Error {
         &self.0
     }
@@ -36,7 +38,7 @@ impl std::error::Error for IoSource {
 
 #[cfg(feature = "io")]
 impl Error {
-    /// The same error, which names the file if it is one of reading or writing and names none yet.
+    /// Returns the same error with the name of the file. Only errors of reading or writing without a name change.
     pub(crate) fn in_file(self, file: &std::path::Path) -> Self {
         match self {
             Error::Io { kind, message, path: None, source } if !file.as_os_str().is_empty() => {
@@ -47,7 +49,7 @@ impl Error {
     }
 }
 
-/// An error that travelled through [`std::io`] comes out as it went in; any other is an [`Error::Io`].
+/// Returns an [`Error`] that passed through [`std::io`] unchanged. Any other error becomes an [`Error::Io`].
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         error.downcast::<Error>().unwrap_or_else(|error| Error::Io {
@@ -59,7 +61,7 @@ impl From<std::io::Error> for Error {
     }
 }
 
-/// For readers and writers that [`std::io`] calls: the error is inside, and [`Error::from`] takes it out again.
+/// Wraps the error for readers and writers that [`std::io`] calls. [`Error::from`] unwraps it.
 ///
 /// ```
 /// use lacuna::Error;

@@ -1,7 +1,7 @@
-//! Long work is shared out over the threads that there are.
+//! Helpers that split long work among threads.
 //!
-//! Every helper gives the same bits at any number of threads: items are independent, and their order is kept. What
-//! there is to do stands in one iterator behind a lock, which threads take from until it is empty.
+//! The results are bitwise identical for any number of threads: items are independent, and their order is kept. The
+//! work is one iterator in a lock, and threads take items from it until it is empty.
 
 #[cfg(feature = "io")]
 mod pipeline;
@@ -23,57 +23,61 @@ use crate::base::machine::in_wide_vectors;
 #[cfg(feature = "io")]
 pub(crate) use pipeline::pipeline;
 
-/// Fewer items than this are not worth a thread, where one takes [`ITEM`]. Not optimised, as tests run, an item takes
-/// more than thirty times as long.
+/// The smallest number of items worth a thread, if an item takes [`ITEM`].
+///
+/// In unoptimized builds, such as tests, an item takes more than thirty times as long.
 const CHUNK: usize = if cfg!(debug_assertions) { 1 << 10 } else { 1 << 15 };
 
-/// The picoseconds of an item of which a [`CHUNK`] is worth a thread: a fifth of a millisecond for all of them, some
-/// four times what it takes to wake a thread. What costs less says so, in the picoseconds that an item takes in a
-/// cache.
+/// The picoseconds of an item for which a [`CHUNK`] is worth a thread.
+///
+/// A chunk then takes a fifth of a millisecond, about four times the time to wake a thread. Callers with cheaper items
+/// state the picoseconds of an item in the cache.
 const ITEM: usize = 6000;
 
-/// What a thread has to do is cut in so many pieces, so that none waits long for another.
+/// The number of smaller chunks per [`CHUNK`], so that no thread waits long for another.
 const PIECES: usize = 8;
 
-/// One thread fills so many items at once.
+/// The number of items that one thread fills at a time.
 const BLOCK: usize = 1 << 10;
 
-/// Fewer searches than this are not worth a thread.
+/// The smallest number of searches worth a thread.
 const SEARCHES: usize = 1 << 10;
 
-/// So many items as take as long as `count` of so many picoseconds.
+/// Returns the number of items of [`ITEM`] picoseconds that take as long as `count` items of `picoseconds`.
 fn weighed(count: usize, picoseconds: usize) -> usize {
     match count.checked_mul(picoseconds) {
         Some(all) => all / ITEM,
-        // A wide division is a call, which a small tensor would notice.
+        // A wide division is a function call, which would slow down small tensors.
         None => (count as u128 * picoseconds as u128 / ITEM as u128).try_into().unwrap_or(usize::MAX),
     }
 }
 
-/// The items of so many picoseconds that are worth a thread.
+/// Returns the number of items of `picoseconds` that are worth a thread.
 fn chunk_of(picoseconds: usize) -> usize {
     (CHUNK * ITEM / picoseconds.max(1)).max(1)
 }
 
-/// Whether items are too few for two threads, or there are no two. A single one of a pool would only be waited for.
+/// Returns whether the items are too few for two threads, or only one thread exists.
+///
+/// With a single pool thread, the caller would only wait for it.
 fn are_few(items: usize) -> bool {
     items < 2 * CHUNK || pool::width() < 2
 }
 
-/// Whether so many items, of so many `picoseconds` each, are worth the threads that there are.
+/// Returns whether `count` items of `picoseconds` each are worth several threads.
 pub(crate) fn are_shared(count: usize, picoseconds: usize) -> bool {
     count >= 2 * chunk_of(picoseconds) && pool::width() > 1
 }
 
-/// The next of the items that are left, which nobody else gets.
+/// Returns the next remaining item. No other thread receives it.
 fn next_of<I: Iterator>(left: &Mutex<I>) -> Option<I::Item> {
     left.lock().unwrap_or_else(PoisonError::into_inner).next()
 }
 
-/// `f` of each item, in order, on as many threads as there are; `scratch` is made once for each of them.
+/// Returns `f` of each item, in order, computed by all threads. `scratch` is created once per thread.
 ///
-/// Here and below `f` is a trait object: a call of it is a part of the work, and what stands around it would be compiled
-/// again for each closure.
+/// Here and below `f` is a trait object, since a call of it is a large part of the work. Otherwise the surrounding code
+/// would be compiled for each closure.
 fn shared<S, A: Send, U: Send>(
     items: Vec<A>,
     scratch: &(dyn Fn() -> S + Sync),
@@ -99,17 +103,17 @@ fn shared<S, A: Send, U: Send>(
     all
 }
 
-/// How many threads work at once.
+/// Returns the number of threads that work at once.
 pub(crate) fn width() -> usize {
     pool::width()
 }
 
-/// What `work` gives with a share of the threads, for one of so many works that share them.
+/// Runs `work` with its part of the threads, as one of `works` that run at once.
 pub(crate) fn with_share_of<R>(works: usize, work: impl FnOnce() -> R) -> R {
     pool::with_share((pool::all() / works.max(1)).max(1), work)
 }
 
-/// What `there` gives, and what `here` gives at the same time; with one thread `here` comes first.
+/// Returns the results of `there` and `here`, which run at the same time. With one thread, `here` runs first.
 pub(crate) fn both<A: Send, B>(there: impl FnOnce() -> A + Send, here: impl FnOnce() -> B) -> (A, B) {
     let (mut there, mut here) = (Some(there), Some(here));
     let (mut of_there, mut of_here) = (None, None);
@@ -125,9 +129,9 @@ pub(crate) fn both<A: Send, B>(there: impl FnOnce() -> A + Send, here: impl FnOn
     (of_there.expect("it was called"), of_here.expect("it was called"))
 }
 
-/// Whether `f` says yes to a chunk of the items; chunks that nobody has begun when it does are left out.
+/// Returns whether `f` is true for a chunk of the items. Once it is, chunks that have not started are skipped.
 pub(crate) fn any_chunk<T: Sync>(items: &[T], picoseconds: usize, f: impl Fn(&[T]) -> bool + Sync) -> bool {
-    // The first ones are looked at here: where one of them says yes, waking the threads would take longer.
+    // The first items are tested on this thread. If `f` is true there, waking other threads would take longer.
     let chunk = chunk_of(picoseconds);
     let (first, rest) = items.split_at(items.len().min(2 * chunk));
     if f(first) {
@@ -150,7 +154,7 @@ pub(crate) fn any_chunk<T: Sync>(items: &[T], picoseconds: usize, f: impl Fn(&[T
     found.into_inner()
 }
 
-/// Fills the items chunk by chunk, each of which takes so many `picoseconds`; `fill` is told where its chunk starts.
+/// Fills the items chunk by chunk. An item takes `picoseconds`, and `fill` receives the start of its chunk.
 fn fill_chunks<U: Send>(items: &mut [U], picoseconds: usize, fill: &(dyn Fn(usize, &mut [U]) + Sync)) {
     if !are_shared(items.len(), picoseconds) {
         return fill(0, items);
@@ -159,7 +163,7 @@ fn fill_chunks<U: Send>(items: &mut [U], picoseconds: usize, fill: &(dyn Fn(usiz
     fill_pieces(items, piece, &|| (), &|(), start, items| fill(start, items));
 }
 
-/// Fills the items in pieces of this length; `scratch` is made once for each thread.
+/// Fills the items in chunks of the length `piece`. `scratch` is created once per thread.
 fn fill_pieces<S, U: Send>(
     items: &mut [U],
     piece: usize,
@@ -176,7 +180,7 @@ fn fill_pieces<S, U: Send>(
     });
 }
 
-/// `f` of every value, in order, which takes so many `picoseconds`.
+/// Returns `f` of every value, in order. A call takes `picoseconds`.
 pub(crate) fn map<T: Copy + Sync, U: Zeroable + Send>(
     values: &[T],
     picoseconds: usize,
@@ -187,8 +191,9 @@ pub(crate) fn map<T: Copy + Sync, U: Zeroable + Send>(
     Ok(mapped)
 }
 
-/// `f` of every index below `count`, in order, where the calls go through `work` items in all; `scratch` is made
-/// once for each thread. `blank` is what stands where nothing has been written yet.
+/// Returns `f` of every index below `count`, in order. All calls together process `work` items.
+///
+/// `scratch` is created once per thread. `blank` fills the items before they are written.
 pub(crate) fn map_heavy<S, U: Clone + Send>(
     count: usize,
     work: usize,
@@ -203,7 +208,8 @@ pub(crate) fn map_heavy<S, U: Clone + Send>(
     })
 }
 
-/// `count` items, which `fill` writes from an index on: all at once, or in pieces where `work` is worth the threads.
+/// Returns `count` items that `fill` writes from an index on. They are split into chunks if `work` is worth several
+/// threads.
 fn heavy<S, U: Clone + Send>(
     count: usize,
     work: usize,
@@ -227,16 +233,17 @@ fn heavy<S, U: Clone + Send>(
     Ok(items)
 }
 
-/// The range of the part `number` of `parts` that the indices below `count` fall into.
+/// Returns the range of the part `number` of `parts`, into which the indices below `count` are split.
 fn part_of(count: usize, parts: usize, number: usize) -> Range<usize> {
-    // The count may be one of pairs that nobody goes through.
+    // The count may be a number of pairs that are never enumerated.
     let end = |number: usize| (number as u128 * count as u128 / parts as u128) as usize;
     end(number)..end(number + 1)
 }
 
-/// `f` of the parts that the indices below `count` fall into, in order, of so many `picoseconds` each: one a
-/// thread, if a part is worth the cost of `weight` items that each one has besides. The caller knows that the
-/// outcome does not depend on how many they are.
+/// Returns `f` of the parts of the indices below `count`, in order. An index takes `picoseconds`.
+///
+/// There is one part per thread, if a part is worth its additional cost of `weight` items. The caller must know that
+/// the result does not depend on the number of parts.
 pub(crate) fn map_parts<U: Send>(
     count: usize,
     picoseconds: usize,
@@ -246,13 +253,13 @@ pub(crate) fn map_parts<U: Send>(
     of_parts(count, parts_worth(count, picoseconds, weight), &f)
 }
 
-/// How many parts of so many items pay, each of which has the cost of `weight` items besides: one at least.
+/// Returns the number of parts that pay off, each with the additional cost of `weight` items; at least one.
 fn parts_worth(count: usize, picoseconds: usize, weight: usize) -> usize {
     let worth = weighed(count, picoseconds) / (2 * CHUNK + 2 * weighed(weight, picoseconds));
     if worth < 2 { 1 } else { pool::width().min(worth).max(1) }
 }
 
-/// `f` of so many parts of the indices below `count`, in order.
+/// Returns `f` of this number of parts of the indices below `count`, in order.
 fn of_parts<U: Send>(count: usize, parts: usize, f: &(dyn Fn(Range<usize>) -> U + Sync)) -> Few<U> {
     match parts {
         1 => Few::One([f(0..count)]),
@@ -260,8 +267,9 @@ fn of_parts<U: Send>(count: usize, parts: usize, f: &(dyn Fn(Range<usize>) -> U 
     }
 }
 
-/// `f` of each of the slices that `items` falls into at `ends`, with its number, in order: those of [`map_parts`],
-/// which are as many as pay.
+/// Returns `f` of each slice of `items` up to the next of `ends`, with its number, in order.
+///
+/// The ends are those of [`map_parts`], so each slice pays off.
 pub(crate) fn map_slices<T: Send, U: Send>(
     items: &mut [T],
     ends: &[usize],
@@ -277,7 +285,7 @@ fn of_slices<T: Send, U: Send>(items: &mut [T], ends: &[usize], f: &(dyn Fn(usiz
     }
 }
 
-/// `f` of each item, in order, which together are `work` entries long; `scratch` is made once for each thread.
+/// Returns `f` of each item, in order. All items together are `work` entries. `scratch` is created once per thread.
 pub(crate) fn map_each<S, A: Send, U: Send>(
     items: Few<A>,
     work: usize,
@@ -300,17 +308,17 @@ fn of_each<S, A: Send, U: Send>(
     shared(items.into_vec(), scratch, f).into()
 }
 
-/// Sorts by `compare`, which tells all items apart, so that no order among equals is left open.
+/// Sorts by `compare`, which distinguishes all items, so that the order is unique.
 pub(crate) fn sort<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
     if are_few(items.len()) { items.sort_unstable_by(compare) } else { pool::sort(items, compare) }
 }
 
-/// [`split_at_ends`], each with its number.
+/// Returns [`split_at_ends`], each slice with its number.
 fn numbered_slices<'a, T>(items: &'a mut [T], ends: &[usize]) -> Vec<(usize, &'a mut [T])> {
     split_at_ends(items, ends).into_iter().enumerate().collect()
 }
 
-/// The slices that `items` falls into: up to each of `ends`, which do not decrease and end at the last one.
+/// Returns the slices of `items` up to each of `ends`, which do not decrease.
 pub(crate) fn split_at_ends<'a, T>(mut items: &'a mut [T], ends: &[usize]) -> Few<&'a mut [T]> {
     let mut start = 0;
     let slice = |&end: &usize| {
@@ -321,10 +329,9 @@ pub(crate) fn split_at_ends<'a, T>(mut items: &'a mut [T], ends: &[usize]) -> Fe
     ends.iter().map(slice).collect()
 }
 
-/// Lets `fill` write items from as many values, chunk by chunk.
+/// Calls `fill` to write items from the same number of values, chunk by chunk.
 ///
-/// The threads see chunks of items only, so their code is compiled once for a type of items, and `fill` is a plain
-/// loop.
+/// The threads receive only chunks of items, so their code is compiled once per type of items. `fill` is a plain loop.
 pub(crate) fn chunks_into<T: Sync, U: Send>(
     values: &[T],
     items: &mut [U],
@@ -334,7 +341,7 @@ pub(crate) fn chunks_into<T: Sync, U: Send>(
     fill_chunks(items, picoseconds, &|start, chunk| fill(&values[start..start + chunk.len()], chunk));
 }
 
-/// `f` of every value, in order, into as many items.
+/// Writes `f` of every value, in order, into the same number of items.
 pub(crate) fn map_into<T: Copy + Sync, U: Send>(
     values: &[T],
     items: &mut [U],
@@ -346,7 +353,7 @@ pub(crate) fn map_into<T: Copy + Sync, U: Send>(
     });
 }
 
-/// [`map_into`] for tests of a few instructions and without branches, by wide vectors.
+/// [`map_into`] for tests of a few instructions without branches, in SIMD.
 pub(crate) fn test_into<T: Copy + Sync>(
     values: &[T],
     answers: &mut [bool],
@@ -357,9 +364,10 @@ pub(crate) fn test_into<T: Copy + Sync>(
         in_wide_vectors(
             #[inline(always)]
             || {
-                // What `f` holds would be read again after each answer if it stayed where it is.
+                // The local copy stays in registers. Otherwise the contents of `f` would be read again after each
+                // answer.
                 let test = f;
-                // Not `for_each`, which may become a function of its own, without the vectors.
+                // A `for_each` may become a separate function without SIMD.
                 for (answer, &value) in answers.iter_mut().zip(values) {
                     *answer = test(value);
                 }
@@ -368,8 +376,9 @@ pub(crate) fn test_into<T: Copy + Sync>(
     });
 }
 
-/// [`map_into`] of what may have no result, in a few instructions by wide vectors: the first value that has none, at
-/// any number of threads.
+/// [`map_into`] for a function that may have no result, in a few instructions of SIMD.
+///
+/// Returns the first value without a result, for any number of threads.
 pub(crate) fn try_map_into<T: Copy + Sync, U: Zeroable + Send>(
     values: &[T],
     items: &mut [U],
@@ -398,8 +407,7 @@ pub(crate) fn try_map_into<T: Copy + Sync, U: Zeroable + Send>(
     Some(first.into_inner()).filter(|&at| at < usize::MAX)
 }
 
-/// `count` items of so many `picoseconds`, of which `fill` is given one part after the other to write, with their
-/// range: they are zero first.
+/// Returns `count` items of `picoseconds` each. `fill` receives each part of them as zeros, with its range.
 pub(crate) fn filled<T: Zeroable + Send>(
     count: usize,
     picoseconds: usize,
@@ -410,7 +418,7 @@ pub(crate) fn filled<T: Zeroable + Send>(
     Ok(items)
 }
 
-/// [`filled`] of items that are there.
+/// [`filled`] for existing items.
 pub(crate) fn fill_parts<T: Send>(
     items: &mut [T],
     picoseconds: usize,
@@ -423,8 +431,9 @@ pub(crate) fn fill_parts<T: Send>(
     map_slices(items, &ends, |part, slots| fill(ends[part] - slots.len()..ends[part], slots));
 }
 
-/// [`map_heavy`] of what may fail: the error of the first that does, at any number of threads. `blank` stands in the
-/// place of what failed and what was left out for it, in a list that nobody sees.
+/// [`map_heavy`] for a function that may fail. Returns the first error, for any number of threads.
+///
+/// After an error, `blank` fills the failed and skipped items of a list that is not returned.
 pub(crate) fn try_map_heavy<S, U: Clone + Send + Sync, E: From<AllocError> + Send>(
     count: usize,
     work: usize,
@@ -432,10 +441,10 @@ pub(crate) fn try_map_heavy<S, U: Clone + Send + Sync, E: From<AllocError> + Sen
     scratch: impl Fn() -> S + Sync + Send,
     f: impl Fn(&mut S, usize) -> Result<U, E> + Sync + Send,
 ) -> Result<Vec<U>, E> {
-    // Not a list of results, each of which is larger than what is asked for.
+    // The items are not results, since a result would be larger than an item.
     let failed = Failed { first: AtomicUsize::new(usize::MAX), error: Mutex::new(None) };
     let mapped = heavy(count, work, blank, &scratch, &|scratch, start, items| {
-        // Behind the first that failed nothing is asked for.
+        // Chunks after the first failed index are skipped.
         if start > failed.first.load(Relaxed) {
             return;
         }
@@ -452,7 +461,7 @@ pub(crate) fn try_map_heavy<S, U: Clone + Send + Sync, E: From<AllocError> + Sen
     }
 }
 
-/// The first index that failed, and its error.
+/// The first failed index, and its error.
 struct Failed<E> {
     first: AtomicUsize,
     error: Mutex<Option<E>>,
@@ -467,8 +476,9 @@ impl<E> Failed<E> {
     }
 }
 
-/// What `f` has to give of every index below `count`, in order, where one call is a search; `scratch` is made once for
-/// each share of them.
+/// Returns the results that `f` has for the indices below `count`, in order. A call is a search.
+///
+/// `scratch` is created once per part.
 pub(crate) fn filter_map_range<S, U: Copy + Send>(
     count: usize,
     scratch: impl Fn() -> S + Sync + Send,
@@ -478,7 +488,7 @@ pub(crate) fn filter_map_range<S, U: Copy + Send>(
         let mut scratch = scratch();
         alloc::collect_some(part.filter_map(|index| f(&mut scratch, index)))
     };
-    // More parts than threads, as some may take longer.
+    // There are more parts than threads, since some parts may take longer.
     let parts = of_parts(count, (PIECES * pool::width()).min(count / SEARCHES).max(1), &found);
     alloc::concat(parts.into_iter().collect::<Allocated<_>>()?)
 }

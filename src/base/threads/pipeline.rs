@@ -2,13 +2,13 @@
 
 use super::{map_each, pool};
 
-/// The items of a [`pipeline`] that a thread works on before the next ones are fetched.
+/// The number of items of a [`pipeline`] per thread that are processed before the next ones are fetched.
 pub(super) const BATCH: usize = 8;
 
-/// Hands each item that `next` gives through `work` to `take`, in order, until one of them fails.
+/// Passes each item of `next` through `work` to `take`, in order, until one of them fails.
 ///
-/// `next` and `take` run here, where reading and writing belong, and `work` on the pool at the same time: while
-/// one batch is worked on, the results before it are taken and the items after it are fetched.
+/// `next` and `take` read and write, so they run on this thread. `work` runs on the pool at the same time. While a
+/// batch is processed, the results of the batch before are taken and the next items are fetched.
 pub(crate) fn pipeline<A: Send, B: Send, E>(
     next: impl FnMut() -> Result<Option<A>, E>,
     work: impl Fn(A) -> B + Sync + Send,
@@ -37,14 +37,14 @@ pub(crate) fn pipeline<A: Send, B: Send, E>(
     source.failed.map_or(Ok(()), Err)
 }
 
-/// Where the items of a [`pipeline`] come from; what goes wrong there is kept until those before it are through.
+/// The source of the items of a [`pipeline`]. An error waits until all items before it are processed.
 struct Source<F, E> {
     next: F,
     failed: Option<E>,
 }
 
 impl<A, E, F: FnMut() -> Result<Option<A>, E>> Source<F, E> {
-    /// Up to `count` items.
+    /// Returns up to `count` items.
     fn fetch(&mut self, count: usize) -> Vec<A> {
         let mut items = Vec::new();
         while items.len() < count && self.failed.is_none() {
@@ -57,7 +57,7 @@ impl<A, E, F: FnMut() -> Result<Option<A>, E>> Source<F, E> {
         items
     }
 
-    /// The pipeline without threads: for one thread, and for a single item.
+    /// Runs the pipeline without other threads: for one thread, and for a single item.
     fn one_by_one<B>(
         mut self,
         mut items: Vec<A>,

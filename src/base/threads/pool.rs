@@ -1,8 +1,8 @@
-//! The one file that knows rayon, and nothing in it but the sort is generic: what it stamps is stamped once. Without
-//! the feature there is one thread, this one.
+//! The only file that names rayon. Only its sort is generic, so the other functions are compiled once.
 //!
-//! A thread that waits may be given work of somebody else, which the limits of its own do not bind; its share of the
-//! threads may, which changes no result.
+//! Without the feature `rayon`, the current thread is the only one. A waiting thread may run work of another caller.
+//! The byte limit of the waiting thread does not apply to this work. Its limit of threads may apply, which changes no
+//! result.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -11,17 +11,17 @@ use std::cmp::Ordering;
 use crate::base::limit::within;
 
 thread_local! {
-    /// The most threads for what this one works on, where several such works share them.
+    /// The largest number of threads for the work of this thread, if several works share the threads.
     static SHARE: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// What `work` gives with at most so many threads.
+/// Runs `work` with at most this number of threads.
 pub(super) fn with_share<R>(most: usize, work: impl FnOnce() -> R) -> R {
     let _before = Before(SHARE.replace(most));
     work()
 }
 
-/// The share that holds again when this goes.
+/// The number of threads that applies again after this is dropped.
 struct Before(usize);
 
 impl Drop for Before {
@@ -30,21 +30,21 @@ impl Drop for Before {
     }
 }
 
-/// How many threads there are.
+/// Returns the number of threads.
 #[cfg(feature = "rayon")]
 pub(super) fn all() -> usize {
     rayon::current_num_threads()
 }
 
-/// How many threads work at once.
+/// Returns the number of threads that work at once.
 #[cfg(feature = "rayon")]
 pub(super) fn width() -> usize {
     all().min(SHARE.get())
 }
 
-/// Calls `work` on as many threads as there are, `most` at most, and waits for all.
+/// Calls `work` on all threads, on `most` at most, and waits for all calls.
 ///
-/// Where the others are busy the calls come one after the other: each takes what it finds left to do.
+/// If the other threads are busy, the calls run one after the other. Each one processes the remaining items.
 #[cfg(feature = "rayon")]
 pub(super) fn on_threads(most: usize, work: &(dyn Fn() + Sync)) {
     use rayon::prelude::*;
@@ -63,7 +63,7 @@ pub(super) fn at_once(there: &mut (dyn FnMut() + Send), here: &mut dyn FnMut()) 
     within(None, both);
 }
 
-/// Sorts by `compare`, which tells all items apart, so that no order among equals is left open.
+/// Sorts by `compare`, which distinguishes all items, so that the order is unique.
 #[cfg(feature = "rayon")]
 pub(super) fn sort<T: Send>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
     use rayon::prelude::*;

@@ -1,4 +1,4 @@
-//! How many threads do the work, and which part of it.
+//! Tests of the number of threads that do the work, and of the parts they do.
 
 use super::*;
 use std::collections::HashSet;
@@ -9,7 +9,7 @@ use std::sync::{Condvar, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-/// The threads that have come by, and the milliseconds that they will still wait for a second one.
+/// The threads that have arrived, and the remaining milliseconds to wait for a second one.
 struct Meeting {
     met: Mutex<(HashSet<ThreadId>, u64)>,
     changed: Condvar,
@@ -20,7 +20,7 @@ impl Meeting {
         self.wait_for(u64::MAX)
     }
 
-    /// Waits so many milliseconds at most; how many threads have met.
+    /// Waits at most this number of milliseconds. Returns the number of threads that have met.
     fn wait_for(&self, most: u64) -> usize {
         let mut met = self.met.lock().unwrap();
         met.0.insert(thread::current().id());
@@ -34,7 +34,7 @@ impl Meeting {
 
 type Work = Box<dyn FnOnce(&Meeting) + Send>;
 
-/// How many of two threads do the work.
+/// Returns the number of threads, of two, that do the work.
 fn threads_of(work: Work, patience: u64) -> usize {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     let meeting = Meeting { met: Mutex::new((HashSet::new(), patience)), changed: Condvar::new() };
@@ -42,12 +42,12 @@ fn threads_of(work: Work, patience: u64) -> usize {
     meeting.met.into_inner().unwrap().0.len()
 }
 
-/// Every helper at work on items, `count` in all.
+/// Returns every helper with work on `count` items in all.
 fn calls(count: usize) -> Vec<(&'static str, Work)> {
     let items = vec![0u8; count];
     let mut slots = vec![0; count];
     let parts = items.clone();
-    // rayon itself sorts up to 2,000 on one thread.
+    // rayon sorts up to 2,000 items on one thread.
     let sorted = if count < 2 * CHUNK { count } else { count + 4_000 };
     let mut numbers: Vec<u64> = (0..sorted as u64).map(|item| item * 0x9E37_79B9 % 0x1_0000_0001).collect();
     let searches = count / CHUNK * SEARCHES + count % CHUNK % SEARCHES;
@@ -75,7 +75,7 @@ fn calls(count: usize) -> Vec<(&'static str, Work)> {
             "sort",
             Box::new(move |meeting| {
                 sort(&mut numbers, |one, other| {
-                    // Numbers are compared once with each other before they are shared.
+                    // The first comparisons run on one thread, before the numbers are split.
                     meeting.wait_for(u64::from(one % 30 == 0));
                     one.cmp(other)
                 });
@@ -140,7 +140,7 @@ fn small_pieces_of_work_are_shared_a_chunk_at_a_time() {
     assert_eq!(shares.into_inner(), 2);
 }
 
-/// How many items were fetched and how many were worked on when the first result is taken.
+/// Returns the number of items fetched and the number processed when the first result is taken.
 #[cfg(feature = "io")]
 fn ahead(threads: usize, count: usize) -> (usize, usize) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -164,7 +164,7 @@ fn ahead(threads: usize, count: usize) -> (usize, usize) {
 fn a_pipeline_is_two_batches_ahead_of_what_is_taken() {
     let (fetched, worked) = ahead(3, 100);
     assert!(fetched == 2 * pipeline::BATCH * 3 && worked >= pipeline::BATCH * 3, "{fetched}, {worked}");
-    // Both are worked on at once; the end of the items was seen twice.
+    // Both items are processed at once. The end of the items was seen twice.
     assert_eq!(ahead(3, 2), (4, 2));
     assert_eq!(ahead(3, 1), (2, 1));
     assert_eq!(ahead(1, 100), (1, 1));
@@ -194,10 +194,10 @@ fn parts_are_as_many_as_pay_for_themselves() {
     assert_eq!(parts(4 * CHUNK - 1, 0).len(), 1);
     assert_eq!(parts(4 * CHUNK, 0)[..], [0..2 * CHUNK, 2 * CHUNK..4 * CHUNK]);
     assert_eq!(parts(60 * CHUNK, 0)[..], [0..20 * CHUNK, 20 * CHUNK..40 * CHUNK, 40 * CHUNK..60 * CHUNK]);
-    // Each part costs as much as `weight` items more.
+    // Each part has the additional cost of `weight` items.
     assert_eq!(parts(12 * CHUNK - 1, 2 * CHUNK).len(), 1);
     assert_eq!(parts(12 * CHUNK, 2 * CHUNK).len(), 2);
-    // And cheap items have to be more.
+    // Cheap items must be more numerous.
     let cheap = |count| pool.install(|| map_parts(count, ITEM / 100, 0, |part| part)).len();
     assert_eq!([cheap(400 * CHUNK - 1), cheap(400 * CHUNK), cheap(600 * CHUNK)], [1, 2, 3]);
 }
