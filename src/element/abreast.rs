@@ -1,17 +1,17 @@
-//! Runs of neighbours, eight abreast: what is done at a place of all of them is done by vectors, without a branch.
+//! Eight runs of neighbouring values, processed in parallel by SIMD without branches.
 
 use std::array::from_fn;
 use std::ops::Range;
 
-/// The runs that are looked at together.
+/// The number of runs processed together.
 pub(crate) const ABREAST: usize = 8;
-/// The places that are read without asking where the values end.
+/// The number of positions per run that are read without a bounds check.
 const BLOCK: usize = 16;
 
-/// Results of runs, and which of them are known.
+/// The results of runs, and whether each result is known.
 pub(crate) type Known<U> = ([U; ABREAST], [bool; ABREAST]);
 
-/// Runs among values; a size of 0 where there are fewer.
+/// Eight runs of values; missing runs have size 0.
 #[derive(Clone, Copy, Default)]
 pub struct Abreast {
     pub(crate) starts: [usize; ABREAST],
@@ -19,13 +19,14 @@ pub struct Abreast {
 }
 
 impl Abreast {
-    /// The entries of a run.
+    /// Returns the indices of the values of a run.
     pub(crate) fn run(&self, run: usize) -> Range<usize> {
         self.starts[run]..self.starts[run] + self.sizes[run]
     }
 
-    /// Calls `f` with one place after the other, and what `of` makes of the value of each run there; behind the end of
-    /// a run that is `blank`.
+    /// Calls `f` for each position with the results of `of` for the value of each run at this position.
+    ///
+    /// Past the end of a run the result is its `blank`.
     #[inline(always)]
     pub(crate) fn for_each<T: Copy, V: Copy>(
         &self,
@@ -56,7 +57,8 @@ impl Abreast {
         }
     }
 
-    /// The values of each run from a place on, whether they are its own or not; none where they are too few.
+    /// Returns a block of values per run from a position on, which may extend past the run; `None` if values end
+    /// earlier.
     #[inline(always)]
     fn blocks<'a, T>(&self, values: &'a [T], first: usize) -> Option<[&'a [T; BLOCK]; ABREAST]> {
         let mut blocks = [values.first_chunk()?; ABREAST];

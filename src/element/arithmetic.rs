@@ -1,47 +1,47 @@
-//! What elementwise operations ask of two elements, type by type.
+//! Binary arithmetic on elements, per type.
 //!
-//! Results are final: a NaN is the canonical one, a 16-bit float is computed as `f32` and rounded once, nothing is
-//! fused. `None` is a result that an integer type cannot hold, or a division of an integer by zero.
+//! Results are final: a NaN is the canonical one, a 16-bit float is computed as `f32` and rounded once, and nothing is
+//! fused. `None` means that an integer type cannot hold the result, or that an integer is divided by zero.
 
 use num_complex::Complex;
 
 use super::{Element, Float, Real};
 
-/// A type that subtracts and divides: every [`Element`] but `bool`.
+/// A type with subtraction and division: every [`Element`] except `bool`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` neither subtracts nor divides, which this asks for",
     note = "every element type but `bool` does; of `bool` take `bit_xor`, or cast it: `x.cast::<i32>()?`"
 )]
 pub trait Numeric: Element {
-    /// The difference.
+    /// Returns the difference.
     #[doc(hidden)]
     fn checked_sub(self, other: Self) -> Option<Self>;
 
-    /// The quotient: of integers cut off towards zero, of complex numbers by Smith's method, as numpy has it.
+    /// Returns the quotient: truncated toward zero for integers, by Smith's method as in numpy for complex numbers.
     #[doc(hidden)]
     fn checked_div(self, other: Self) -> Option<Self>;
 
-    /// The number with the other sign.
+    /// Returns the negated number.
     #[doc(hidden)]
     fn checked_neg(self) -> Option<Self>;
 }
 
-/// A type with remainders: the integers and the floats.
+/// A type with remainders: integers and floats.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no remainders, which this asks for",
     note = "integers of 8 to 64 bits and floats have them"
 )]
 pub trait Remainder: Numeric + Real {
-    /// The remainder of a quotient that is cut off towards zero: it has the sign of `self`.
+    /// Returns the remainder of division truncated toward zero; it has the sign of `self`.
     #[doc(hidden)]
     fn checked_rem(self, other: Self) -> Option<Self>;
 
-    /// The remainder that is not negative.
+    /// Returns the nonnegative remainder.
     #[doc(hidden)]
     fn checked_rem_euclid(self, other: Self) -> Option<Self>;
 }
 
-/// A type of bits: `bool` and the integers.
+/// A type with bitwise operations: `bool` and the integers.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no bits to combine, which this asks for",
     note = "`bool` and integers of 8 to 64 bits have"
@@ -51,15 +51,15 @@ pub trait Bits: Real + Eq {
     #[doc(hidden)]
     const ONES: Self;
 
-    /// The bits that both have.
+    /// Returns the bitwise "and".
     #[doc(hidden)]
     fn and(self, other: Self) -> Self;
 
-    /// The bits that either has.
+    /// Returns the bitwise "or".
     #[doc(hidden)]
     fn or(self, other: Self) -> Self;
 
-    /// The bits that one of them has.
+    /// Returns the bitwise exclusive "or".
     #[doc(hidden)]
     fn xor(self, other: Self) -> Self;
 }
@@ -111,7 +111,7 @@ macro_rules! impl_integers {
         impl Remainder for $type {
             #[inline(always)]
             fn checked_rem(self, other: Self) -> Option<Self> {
-                // The remainder by -1 is 0, also of MIN, whose quotient overflows.
+                // The remainder by -1 is 0, also for `MIN`, whose quotient overflows.
                 (other != 0).then(|| self.wrapping_rem(other))
             }
 
@@ -125,7 +125,7 @@ macro_rules! impl_integers {
 
 impl_integers!(i8, i16, i32, i64, u8, u16, u32, u64);
 
-/// The canonical NaN for any.
+/// Returns the value with any NaN replaced by the canonical NaN.
 #[inline(always)]
 fn computed<T: Float>(value: T) -> Option<T> {
     Some(if value.isnan() { T::NAN } else { value })
@@ -186,7 +186,7 @@ macro_rules! impl_complex {
 
             #[inline(always)]
             fn checked_div(self, other: Self) -> Option<Self> {
-                // Scaled by the larger part of the divisor, so that no square of it overflows.
+                // The division is scaled by the larger part of the divisor, so that no square overflows.
                 if other.re.abs() >= other.im.abs() {
                     if other.re == 0.0 {
                         return both(self.re / other.re.abs(), self.im / other.re.abs());
@@ -211,45 +211,45 @@ macro_rules! impl_complex {
 
 impl_complex!(f32, f64);
 
-/// The complex number of two computed parts.
+/// Returns the complex number of two computed parts.
 #[inline(always)]
 pub(super) fn both<T: Float>(re: T, im: T) -> Option<Complex<T>> {
     Some(Complex { re: computed(re)?, im: computed(im)? })
 }
 
-/// A gradient as it is passed on: zero has no sign.
+/// Returns a gradient as it is propagated: zero has no sign.
 #[inline(always)]
 pub(crate) fn without_sign<T: Element>(gradient: T) -> T {
     if gradient.is_truthy() { gradient } else { T::ZERO }
 }
 
-/// A gradient times a derivative: zero of a gradient of zero, whatever the derivative is.
+/// Returns a gradient times a derivative; a zero gradient yields zero for every derivative.
 #[inline(always)]
 pub(crate) fn scaled<T: Element>(gradient: T, derivative: T) -> Option<T> {
     if gradient.is_truthy() { gradient.checked_mul(derivative) } else { Some(T::ZERO) }
 }
 
-/// The smaller of two: NaN if either is, and `-0.0` below `0.0` (minimum of IEEE 754-2019).
+/// Returns the smaller value: NaN if either is NaN, and `-0.0` below `0.0` (minimum of IEEE 754-2019).
 #[inline(always)]
 pub(crate) fn minimum<T: Real>(a: T, b: T) -> T {
     if a.isnan() | b.isnan() {
         return nan_of(a, b);
     }
-    // Of two equal ones the one with a sign.
+    // If both are equal, a value with a sign is selected.
     if (b < a) | ((b == a) & !b.same(b.as_implicit())) { b } else { a }
 }
 
-/// The greater of two: NaN if either is, and `0.0` above `-0.0` (maximum of IEEE 754-2019).
+/// Returns the larger value: NaN if either is NaN, and `0.0` above `-0.0` (maximum of IEEE 754-2019).
 #[inline(always)]
 pub(crate) fn maximum<T: Real>(a: T, b: T) -> T {
     if a.isnan() | b.isnan() {
         return nan_of(a, b);
     }
-    // Of two equal ones the one without a sign.
+    // If both are equal, a value without a sign is selected.
     if (b > a) | ((b == a) & b.same(b.as_implicit())) { b } else { a }
 }
 
-/// The canonical NaN, where either is one.
+/// Returns the canonical NaN, given that one value is NaN.
 #[inline(always)]
 fn nan_of<T: Real>(a: T, b: T) -> T {
     if a.isnan() { a.as_implicit() } else { b.as_implicit() }

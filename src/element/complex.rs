@@ -1,4 +1,4 @@
-//! The element types that are complex.
+//! The complex element types.
 
 use num_complex::Complex;
 use num_traits::Zero;

@@ -1,6 +1,6 @@
-//! Sums of products, in the order in which they are added: what products of matrices are made of.
+//! Accumulators of matrix products: sums of products, added in order.
 //!
-//! Floats round each product and each sum, 16-bit ones as `f32`, and nothing is fused. Integers keep every digit,
+//! Floats round each product and each sum, 16-bit floats as `f32`; nothing is fused. Integers keep all digits, and
 //! `bool` adds by "or".
 
 use num_complex::Complex;
@@ -10,43 +10,43 @@ use super::{Float, Ring};
 
 /// A sum of products of elements.
 pub trait Dot<T>: Copy + Send + Sync + 'static {
-    /// An element as a factor, and a product of some.
+    /// The type of a product of elements.
     type Term: Copy + Send + Sync;
 
-    /// The sum of nothing: `0.0` without a sign.
+    /// The empty sum: `0.0` with a positive sign.
     const NOTHING: Self;
 
-    /// An element as a factor.
+    /// Returns an element as a factor.
     #[must_use]
     fn term(value: T) -> Self::Term;
 
-    /// The product of two.
+    /// Returns the product of two terms.
     #[must_use]
     fn times(a: Self::Term, b: Self::Term) -> Self::Term;
 
-    /// The sum with one term more.
+    /// Returns the sum with one more term.
     #[must_use]
     fn add(self, term: Self::Term) -> Self;
 
-    /// The sum with the product of two elements more.
+    /// Returns the sum with the product of two more elements.
     #[inline(always)]
     #[must_use]
     fn plus(self, left: T, right: T) -> Self {
         self.add(Self::times(Self::term(left), Self::term(right)))
     }
 
-    /// The sum with another one behind it.
+    /// Returns the sum followed by the sum `other`.
     #[must_use]
     fn join(self, other: Self) -> Self;
 
-    /// The sum as an element, if an integer type can hold it; a NaN is the canonical one.
+    /// Returns the sum as an element, `None` if an integer type cannot hold it; a NaN is the canonical one.
     fn value(self) -> Option<T>;
 }
 
-/// A product of some elements.
+/// The product of one or more elements.
 pub(crate) type Term<T> = <<T as Ring>::Dot as Dot<T>>::Term;
 
-/// The canonical NaN for any.
+/// Returns the value with any NaN replaced by the canonical NaN.
 #[inline(always)]
 fn canonical<T: Float>(value: T) -> T {
     if value.isnan() { T::NAN } else { value }
@@ -162,7 +162,7 @@ impl Dot<bool> for bool {
     }
 }
 
-/// Integers without a sign: what has more than 128 bits stays at the top, which none of the types can hold.
+/// Unsigned integers: a sum of more than 128 bits saturates, so no element type can hold it.
 macro_rules! impl_unsigned {
     ($($type:ident),*) => {$(
         impl Dot<$type> for u128 {
@@ -204,15 +204,14 @@ macro_rules! impl_unsigned {
 
 impl_unsigned!(u8, u16, u32, u64);
 
-/// A sum of integers with a sign: 128 bits of it, and how often these went over the top, less how often under the
-/// bottom.
+/// A sum of signed integers: the low 128 bits, and the number of overflows minus the number of underflows.
 #[derive(Debug, Clone, Copy)]
 pub struct Wrapped {
     low: i128,
     wraps: i64,
 }
 
-/// As often as no sum of terms that fit ever wraps: a term of more than 128 bits is in it, which nothing brings back.
+/// More wraps than a sum of terms can have. It marks a term of more than 128 bits, which no later term can cancel.
 const LOST: i64 = 1 << 58;
 
 impl Wrapped {
@@ -227,7 +226,7 @@ impl Wrapped {
 macro_rules! impl_signed {
     ($($type:ident),*) => {$(
         impl Dot<$type> for Wrapped {
-            /// None with more than 128 bits.
+            /// The product; `None` with more than 128 bits.
             type Term = Option<i128>;
             const NOTHING: Self = Wrapped { low: 0, wraps: 0 };
 
@@ -238,7 +237,7 @@ macro_rules! impl_signed {
 
             #[inline(always)]
             fn times(a: Option<i128>, b: Option<i128>) -> Option<i128> {
-                // What is too long is nothing beside a zero.
+                // Zero times a product that is too long is zero.
                 if a == Some(0) || b == Some(0) { Some(0) } else { a?.checked_mul(b?) }
             }
 
@@ -284,11 +283,11 @@ mod tests {
             pairs.iter().fold(<Wrapped as Dot<i64>>::NOTHING, |sum, &(a, b)| Dot::<i64>::plus(sum, a, b))
         };
         let (min, max) = (i64::MIN, i64::MAX);
-        // 2^126 twice is more than 128 bits hold; what follows brings it back.
+        // Twice 2^126 exceeds 128 bits; the later terms bring the sum back into range.
         let there = [(min, min), (min, min), (min, min)];
         let back = [(min, max), (min, max), (min, max), (min, 1), (min, 1), (min, 1), (7, 1)];
         assert_eq!(dot(&there), None);
-        // 2^128 leaves a zero there.
+        // The low 128 bits of 2^128 are zero.
         assert_eq!(dot(&[(min, min); 4]), None);
         assert_eq!(dot(&[&there[..], &back[..]].concat()), Some(7));
         let joined = Dot::<i64>::join(one(&back), one(&there));
@@ -297,7 +296,7 @@ mod tests {
         assert_eq!(dot(&[(100i8, 100), (-100, 100), (7, -3)]), Some(-21));
     }
 
-    /// A product of four is zero if one is, and else has too many bits for good.
+    /// A product of four factors is zero if one of them is zero; otherwise it has too many bits for good.
     #[test]
     fn long_products_are_nothing_beside_a_zero_and_lost_else() {
         fn product<T: Ring>(values: [T; 4]) -> Term<T> {

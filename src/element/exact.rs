@@ -1,33 +1,32 @@
-//! Exact sums of floats: every digit of the sum is kept, and one rounding makes the result.
+//! Exact sums of floats: every digit of the sum is kept, and the result is rounded once.
 //!
-//! A finite `f64` is an integer times 2<sup>-1074</sup>. The accumulator is such an integer of some two thousand bits,
-//! in digits of 32 bits that have room for carries above: a value is added to at most three of them, and carries travel
-//! only when there may be no room left. In which order the values come makes no difference to what the digits add up
-//! to.
+//! A finite `f64` is an integer times 2<sup>-1074</sup>. The accumulator is an integer of about 2000 bits, in digits of
+//! 32 bits with additional bits for carries. Each addition changes a few digits, and carries are propagated only when
+//! the additional bits may be exhausted. The sum of the digits does not depend on the order of the values.
 //!
-//! Products of two such values have an accumulator of twice as many bits: [`Products`].
+//! Products of two such values have an accumulator of twice the size, [`Products`].
 
 use super::saved::{Saved, byte, split};
 
 /// The exponent of the last bit of the smallest `f64`.
 const LEAST: i32 = -1074;
-/// The bits of a digit.
+/// The number of bits of a digit.
 const BITS: usize = 32;
-/// So many additions leave room in every digit: each adds less than 2<sup>32</sup> to it.
+/// The number of additions that fit every digit: each adds less than 2<sup>32</sup> to a digit.
 const ADDITIONS: u32 = 1 << 30;
 
 /// An exact sum of 2<sup>128</sup> values of type `f64`.
 pub(super) type Exact = Digits<72, 0>;
-/// An exact sum of 2<sup>128</sup> products of two of them.
+/// An exact sum of 2<sup>128</sup> products of two values of type `f64`.
 pub(super) type Products = Digits<140, 34>;
 
-/// An exact sum: an integer times 2<sup>-1074 - 32 `BELOW`</sup>, and what was added that is not finite.
+/// An exact sum: an integer times 2<sup>-1074 - 32 `BELOW`</sup>, and the sum of all values that are not finite.
 #[derive(Debug, Clone)]
 pub(super) struct Digits<const DIGITS: usize, const BELOW: usize> {
     digits: [i64; DIGITS],
-    /// The additions since carries last travelled.
+    /// The number of additions since carries were last propagated.
     additions: u32,
-    /// The sum of all that is not finite: 0, an infinity or NaN.
+    /// The sum of all values that are not finite: 0, an infinity or NaN.
     special: f64,
 }
 
@@ -47,7 +46,7 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         }
     }
 
-    /// Adds so many times the same value.
+    /// Adds a value `count` times.
     pub(super) fn add_times(&mut self, value: f64, count: u128) {
         let Some((integer, exponent)) = parts(value) else {
             self.special += if count > 0 { value } else { 0.0 };
@@ -59,7 +58,7 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         }
     }
 
-    /// Adds so many times the product of two finite values.
+    /// Adds the product of two finite values `count` times.
     pub(super) fn add_product(&mut self, a: f64, b: f64, count: u128) {
         let (Some((a, a_exponent)), Some((b, b_exponent))) = (parts(a), parts(b)) else { return };
         let (product, exponent) = (i128::from(a) * i128::from(b), a_exponent + b_exponent);
@@ -81,7 +80,7 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         self.add_scaled(high >> 64, 192);
     }
 
-    /// Adds `integer * 2^exponent`: an integer of at most 96 bits and a sign, an exponent from that of the last bit on.
+    /// Adds `integer * 2^exponent`, with an integer of at most 96 bits and sign, and an exponent of at least `LAST`.
     fn add_scaled(&mut self, integer: i128, exponent: i32) {
         let place = (exponent - Self::LAST) as usize;
         let (first, shifted) = (place / BITS, integer << (place % BITS));
@@ -95,7 +94,7 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         }
     }
 
-    /// Adds all that another sum holds, which has no bits below those of this one.
+    /// Adds another sum, which has no bits below the last bit of this sum.
     pub(super) fn merge<const N: usize, const LESS: usize>(&mut self, other: &Digits<N, LESS>) {
         let mut other = other.clone();
         other.carry();
@@ -105,7 +104,7 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         self.additions = 1;
     }
 
-    /// Carries what is more than a digit holds: after that all but the last are within `0..2^32`.
+    /// Propagates carries; afterwards all digits except the last are in `0..2^32`.
     fn carry(&mut self) {
         let mut carried = 0;
         for digit in &mut self.digits[..DIGITS - 1] {
@@ -117,7 +116,8 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         self.additions = 0;
     }
 
-    /// The sum over `count`, as the nearest value of a type of floats. A zero is `+0.0`, nothing over nothing NaN.
+    /// Returns the sum divided by `count`, rounded to a float type. A zero is `+0.0`, and a division by zero yields
+    /// NaN.
     pub(super) fn over(&self, count: u128, kind: Kind) -> f64 {
         if count == 0 {
             return f64::NAN;
@@ -132,7 +132,7 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         if is_negative && magnitude != 0.0 { -magnitude } else { magnitude }
     }
 
-    /// The root of a sum that is not negative, which is rounded to the bits of an `f64` before.
+    /// Returns the square root of a sum that is not negative; the sum is first rounded to the bits of an `f64`.
     pub(super) fn root(mut self) -> f64 {
         if self.special != 0.0 {
             return self.special.sqrt();
@@ -146,7 +146,7 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         }
     }
 
-    /// A few values that add up to the sum, if it has few digits or is not finite.
+    /// Returns a few values that add up to the sum, if it has few digits or is not finite.
     pub(super) fn few(&self) -> Option<Vec<f64>> {
         if self.special != 0.0 {
             return Some(vec![self.special]);
@@ -163,7 +163,7 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         if digits.next().is_none() { values } else { None }
     }
 
-    /// Takes the magnitude of the sum, with all carries done; whether it was negative.
+    /// Replaces the sum by its magnitude, with all carries propagated; returns whether it was negative.
     fn make_positive(&mut self) -> bool {
         self.carry();
         let is_negative = self.digits[DIGITS - 1] < 0;
@@ -174,7 +174,7 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         is_negative
     }
 
-    /// The leading bits, more than a type of floats has, and a last one for all that follows; the exponent of that one.
+    /// Returns the leading bits, more than a float type has, with a last bit for all remaining bits, and its exponent.
     fn leading(&self) -> (u128, i32) {
         let Some(last) = self.digits.iter().rposition(|&digit| digit != 0) else { return (0, 0) };
         let digit = |back: usize| last.checked_sub(back).map_or(0, |at| self.digits[at] as u128);
@@ -183,11 +183,11 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         (top << 1 | u128::from(rest), Self::LAST + (last as i32 - 2) * BITS as i32 - 1)
     }
 
-    /// [`leading`](Exact::leading) of the sum over `count`: a long division.
+    /// Returns [`leading`](Exact::leading) of the sum divided by `count`, by long division.
     fn quotient(&self, count: u128) -> (u128, i32) {
         let (mut top, mut remainder, mut rest) = (0u128, 0u128, false);
         let mut exponent = Self::LAST + (DIGITS * BITS) as i32;
-        // Digits below the last one, since the smallest values are divided as well.
+        // Digits below the last digit follow, because the smallest values are divided as well.
         for &digit in self.digits.iter().rev().chain(&[0; 4]) {
             let divided = divide_digit(&mut remainder, digit as u32, count);
             if top >> 80 == 0 {
@@ -201,8 +201,9 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
     }
 }
 
-/// A byte for the sign and for what is not finite, the number of the first digit that is not 0, how many there are up
-/// to the last such, and these.
+/// A byte for the sign or a value that is not finite, the index of the first nonzero digit, and the number of digits.
+///
+/// The digits from the first to the last nonzero digit follow.
 impl<const DIGITS: usize, const BELOW: usize> Saved for Digits<DIGITS, BELOW> {
     fn save(&self, bytes: &mut Vec<u8>) {
         let special = SPECIALS.iter().position(|special| special.to_bits() == self.special.to_bits());
@@ -227,7 +228,7 @@ impl<const DIGITS: usize, const BELOW: usize> Saved for Digits<DIGITS, BELOW> {
             found.special = special;
             return ((first, count) == (0, 0)).then_some(found);
         }
-        // The last digit is left for what merging carries there.
+        // The last digit is reserved for carries of later merges.
         let places = found.digits[..DIGITS - 1].get_mut(first..first + count)?;
         let given = split(bytes, count * size_of::<u32>())?.as_chunks().0;
         places.iter_mut().zip(given).for_each(|(place, digit)| *place = u32::from_le_bytes(*digit).into());
@@ -244,19 +245,19 @@ impl<const DIGITS: usize, const BELOW: usize> Saved for Digits<DIGITS, BELOW> {
     }
 }
 
-/// What a sum may be that is not finite, by the byte that says it; of the next one it is NaN.
+/// The sums that are not finite, by their byte, after 0 for a finite sum; the byte after these is NaN.
 const SPECIALS: [f64; 3] = [0.0, f64::INFINITY, f64::NEG_INFINITY];
-/// The byte of a sum below 0.
+/// The byte of a negative sum.
 const NEGATIVE: u8 = 0xff;
 
-/// One more digit of a dividend: a digit of the quotient.
+/// Divides one more digit of the dividend and returns a digit of the quotient.
 fn divide_digit(remainder: &mut u128, digit: u32, count: u128) -> u32 {
     if count >> 96 == 0 {
         let dividend = *remainder << BITS | u128::from(digit);
         *remainder = dividend % count;
         return (dividend / count) as u32;
     }
-    // Of greater counts bit by bit: the dividend has a bit more than there are.
+    // Larger counts need a division bit by bit, because the dividend has one bit more than 128.
     (0..BITS).rev().fold(0, |quotient, bit| {
         let is_wider = *remainder >> 127 == 1;
         *remainder = *remainder << 1 | u128::from(digit >> bit & 1);
@@ -268,8 +269,7 @@ fn divide_digit(remainder: &mut u128, digit: u32, count: u128) -> u32 {
     })
 }
 
-/// A type of floats: how many bits its integers have, and the exponents of the last bit of its smallest and of its
-/// greatest value.
+/// A float type: the number of bits of its significand, and the last-bit exponents of its smallest and largest value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Kind {
     bits: u32,
@@ -285,14 +285,16 @@ impl Kind {
     #[cfg(feature = "half")]
     pub(super) const BF16: Kind = Kind { bits: 8, least: -133, most: 120 };
 
-    /// The nearest value to a number whose nearest `f64` is `near`, if that tells it; it may be the number itself.
+    /// Returns the nearest value to a number whose nearest `f64` is `near`, if `near` determines it.
+    ///
+    /// `is_exact` is true if `near` is the number itself.
     #[inline]
     pub(super) fn round(self, near: f64, is_exact: bool) -> Option<f64> {
         match self.bits {
-            // Zero has no sign.
+            // Adding +0 removes the sign of zero.
             53 => Some(near + 0.0),
             24 => {
-                // Halfway between two values it is the number that decides.
+                // If `near` is halfway between two values, the number itself decides.
                 let is_halfway = near.to_bits() & 0x1fff_ffff == 0x1000_0000;
                 let is_normal = near.abs() >= f64::from(f32::MIN_POSITIVE) || (near == 0.0 && is_exact);
                 (is_normal && (is_exact || !is_halfway)).then(|| f64::from(near as f32) + 0.0)
@@ -301,15 +303,16 @@ impl Kind {
         }
     }
 
-    /// [`round`](Kind::round) to fewer bits, the smallest values included: adding and taking away what has the last bit
-    /// of the result for its own rounds to it.
+    /// [`round`](Kind::round) to fewer bits, including subnormal values.
+    ///
+    /// Adding and subtracting a float whose last bit equals the last bit of the result rounds to this bit.
     #[inline(always)]
     fn round_by_shift(self, near: f64, is_exact: bool) -> Option<f64> {
         let limit = power(self.bits as i32 + self.most);
         let within = if near.abs() < limit { near } else { 0.0 };
         let exponent = (within.to_bits() >> 52 & 0x7ff) as i32 - 1022;
         let last = power((exponent - self.bits as i32).max(self.least));
-        // 1.5 keeps the exponent of the shift, whatever the sign of what is added.
+        // The factor 1.5 keeps the exponent of the shift constant for values of both signs.
         let shift = last * (1.5 * power(52));
         let rounded = (within + shift) - shift;
         let is_halfway = (within - rounded).abs() == 0.5 * last;
@@ -318,7 +321,7 @@ impl Kind {
         (!near.is_nan() & (is_exact | !is_halfway)).then_some(found)
     }
 
-    /// `integer * 2^exponent` rounded to the nearest value, ties to even, as an `f64`, which holds it.
+    /// Returns `integer * 2^exponent` as an `f64`, rounded to the nearest value of the type, ties to even.
     pub(super) fn nearest(self, integer: u128, exponent: i32) -> f64 {
         if integer == 0 {
             return 0.0;
@@ -340,13 +343,13 @@ impl Kind {
     }
 }
 
-/// `value * 2^exponent`, where both and the result are exact.
+/// Returns `value * 2^exponent`, for exact arguments with an exact result.
 fn scale(value: f64, exponent: i32) -> f64 {
     let half = exponent / 2;
     value * power(half) * power(exponent - half)
 }
 
-/// 2 to a power that is neither too small nor too large.
+/// Returns 2 to the power of `exponent`, which must be in the range of normal floats.
 #[inline(always)]
 pub(super) fn power(exponent: i32) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
@@ -356,7 +359,7 @@ fn low_digit(wide: i128) -> i64 {
     (wide & 0xffff_ffff) as i64
 }
 
-/// A finite value as an integer and the exponent of its last bit.
+/// Returns a finite value as an integer and the exponent of its last bit.
 fn parts(value: f64) -> Option<(i64, i32)> {
     let bits = value.to_bits();
     let field = (bits >> 52 & 0x7ff) as i32;
@@ -379,7 +382,7 @@ mod tests {
         sum.over(1, kind)
     }
 
-    /// A number, what lies a little beside it, and what has it for the nearest float, against all digits.
+    /// Checks a number, its neighbours, and numbers whose nearest float it is, against all digits.
     fn check(number: f64, kind: Kind) {
         for near in [number, number.next_up(), number.next_down()].into_iter().flat_map(|near| [near, -near]) {
             assert_eq!(kind.round(near, true).map(f64::to_bits), Some(exactly(&[near], kind).to_bits()), "{near:e}");
@@ -389,8 +392,8 @@ mod tests {
         }
     }
 
-    /// Of each exponent the first numbers, the last ones and some between; the middles of two, of the smallest too, and
-    /// what is rounded to them or beyond the greatest.
+    /// For each exponent, the first and last numbers and some between. Also midpoints, including those of subnormal
+    /// values, and numbers that are rounded to them or overflow.
     #[test]
     fn few_bits_are_rounded_as_all_digits_are() {
         for kind in [Kind::F16, Kind::BF16] {

@@ -1,26 +1,28 @@
-//! What products are made of: numbers whose exponents stand apart, so that nothing overflows on the way.
+//! Factors of products: numbers with a separate exponent, so that intermediate products do not overflow.
 
 use num_complex::Complex;
 
 use super::exact::Kind;
 
-/// A factor of a product, or a product so far. Two of them commute, bit for bit.
+/// A factor of a product, or a partial product. Multiplication commutes, bitwise.
 pub trait Factor: Copy + Send + Sync {
-    /// What changes nothing.
+    /// The neutral factor.
     const ONE: Self;
 
-    /// The product.
+    /// Returns the product.
     fn times(self, other: Self) -> Self;
 
-    /// The product of so many of itself, where that is the same in any order and between other factors too.
+    /// Returns the power `count`, if it is the same in any order and between other factors; otherwise `None`.
     fn power(self, count: u128) -> Option<Self>;
 
-    /// Whether products with it are the same in any order, as of a zero.
+    /// Returns whether products with this factor are the same in any order, as for zero.
     fn is_zero(&self) -> bool;
 }
 
-/// A float: a significand times a power of two. Zeros, infinities and NaN are significands; all others are held where
-/// the product of two is not rounded for want of exponents, and are brought between 1 and 2 where that is asked for.
+/// A float: a significand times a power of two. Zeros, infinities and NaN are significands.
+///
+/// Other significands are in a range where the product of two neither overflows nor underflows. They are normalized to
+/// `1..2` on demand.
 #[derive(Debug, Clone, Copy)]
 pub struct Scaled {
     significand: f64,
@@ -32,14 +34,14 @@ impl Scaled {
         Scaled { significand: value, exponent: 0 }.held()
     }
 
-    /// Itself with a significand of 2<sup>-500</sup> to 2<sup>501</sup> without its sign.
+    /// Returns the number with a significand between 2<sup>-500</sup> and 2<sup>501</sup> in magnitude.
     #[inline(always)]
     fn held(self) -> Self {
         let power = self.significand.to_bits() >> 52 & 0x7ff;
         if (1023 - 500..=1023 + 500).contains(&power) { self } else { self.normal() }
     }
 
-    /// Brings the significand, of any magnitude, between 1 and 2.
+    /// Returns the number with a significand between 1 and 2 in magnitude.
     fn normal(self) -> Self {
         let Scaled { significand, exponent } = self;
         if significand == 0.0 || !significand.is_finite() {
@@ -55,7 +57,7 @@ impl Scaled {
         Scaled { significand, exponent: exponent.saturating_add(power) }
     }
 
-    /// The sum, of which the significand is rounded once.
+    /// Returns the sum, whose significand is rounded once.
     fn plus(self, other: Self) -> Self {
         let (this, other) = (self.normal(), other.normal());
         let (great, small) = if this.exponent < other.exponent { (other, this) } else { (this, other) };
@@ -66,7 +68,7 @@ impl Scaled {
             (true, false) => this,
             (false, true) if other.significand == 0.0 => this,
             (false, true) => other,
-            // What is smaller by that much is rounded away, and would be by the smallest power that is taken here.
+            // A shift of 200 bits rounds the smaller number away, as any larger shift would.
             (false, false) => {
                 let shift = great.exponent.saturating_sub(small.exponent).min(200) as i32;
                 let significand = great.significand + small.significand * 2f64.powi(-shift);
@@ -79,7 +81,7 @@ impl Scaled {
         Scaled { significand: -self.significand, ..self }
     }
 
-    /// The number in a type of floats, rounded once; a zero keeps its sign.
+    /// Returns the number in a float type, correctly rounded; a zero keeps its sign.
     pub(super) fn value(self, kind: Kind) -> f64 {
         let Scaled { significand, exponent } = self.normal();
         if significand == 0.0 || !significand.is_finite() {
@@ -99,7 +101,7 @@ impl Factor for Scaled {
         Scaled { significand: self.significand * other.significand, exponent }.held()
     }
 
-    /// Of powers of two, and of what is not finite or zero: nothing of these is rounded.
+    /// Powers of two, zero and values that are not finite have exact powers.
     fn power(self, count: u128) -> Option<Self> {
         let Scaled { significand, exponent } = self.normal();
         let is_rounded = significand.is_finite() && !matches!(significand.abs(), 0.0 | 1.0);
@@ -115,7 +117,7 @@ impl Factor for Scaled {
     }
 }
 
-/// An integer: a magnitude that stays at the greatest where it is more, and a sign.
+/// An integer: a magnitude that saturates, and a sign.
 #[derive(Debug, Clone, Copy)]
 pub struct Whole {
     magnitude: u128,
@@ -127,7 +129,7 @@ impl Whole {
         Whole { magnitude: value.unsigned_abs(), is_negative: value < 0 }
     }
 
-    /// The integer, if it fits.
+    /// Returns the integer, if it fits.
     pub(super) fn value(self) -> Option<i128> {
         let magnitude = i128::try_from(self.magnitude).ok()?;
         Some(if self.is_negative { -magnitude } else { magnitude })
@@ -144,7 +146,7 @@ impl Factor for Whole {
     }
 
     fn power(self, count: u128) -> Option<Self> {
-        // From 2 on the 128th power is too great, of 0 and 1 all powers are the same.
+        // The 128th power of 2 or more saturates; for 0 and 1 all powers from the first on are equal.
         let magnitude = self.magnitude.saturating_pow(count.min(128) as u32);
         Some(Whole { magnitude, is_negative: self.is_negative && !count.is_multiple_of(2) })
     }
@@ -155,7 +157,7 @@ impl Factor for Whole {
     }
 }
 
-/// A complex number: both parts with an exponent of their own.
+/// A complex number; each part has its own exponent.
 #[derive(Debug, Clone, Copy)]
 pub struct ScaledComplex {
     re: Scaled,
@@ -180,12 +182,12 @@ impl Factor for ScaledComplex {
         ScaledComplex { re, im: self.re.times(other.im).plus(self.im.times(other.re)) }
     }
 
-    /// One more factor 1 may change a zero or an infinity.
+    /// No power is exact here, because an additional factor 1 can change a zero or an infinity.
     fn power(self, _: u128) -> Option<Self> {
         None
     }
 
-    /// The signs of its parts depend on the order.
+    /// Always false, because the signs of the parts depend on the order.
     fn is_zero(&self) -> bool {
         false
     }

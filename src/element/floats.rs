@@ -1,4 +1,4 @@
-//! The element types that are floats, but for the half ones.
+//! The float element types, except the half types.
 
 use std::cmp::Ordering;
 use std::convert::identity;
@@ -10,7 +10,7 @@ use super::pair::{self, Pair};
 use super::total::{FloatTotal, Rounded};
 use super::{DType, Element, Float, Number, RawSlice, RawVec, Real, Ring, sealed};
 
-/// A float type: its names, its bits, the type that its arithmetic is done in, and its key.
+/// Implements the traits for a float type: its names, its bits, the type of its arithmetic, and its key.
 macro_rules! impl_float {
     ($type:ty, $dtype:ident, $kind:ident, $bits:ty, $zero:expr, $one:expr, $wide:ty, $to_wide:expr, $to_narrow:expr,
      $key:expr) => {
@@ -87,7 +87,7 @@ macro_rules! impl_float {
             }
 
             fn as_implicit(self) -> Self {
-                // Of both zeros the sum with +0 is +0.
+                // Adding +0 turns both zeros into +0.
                 if self.is_nan() { <Self as Float>::NAN } else { self + <Self as Element>::ZERO }
             }
 
@@ -229,9 +229,9 @@ macro_rules! impl_float {
     };
 }
 
-/// Types whose values are those of `f64`, which they become in plain instructions: sums make them of each value.
+/// Types whose values are exact in `f64` and convert by plain instructions; sums convert each value.
 pub trait Wide: Copy {
-    /// The number as an `f64`.
+    /// Returns the number as an `f64`.
     fn in_f64(self) -> f64;
 }
 
@@ -249,13 +249,15 @@ impl Wide for f64 {
     }
 }
 
-/// Whether a number is NaN, asked of its bits. To LLVM one NaN is as good as another: of a square root it leaves out
-/// what would put the canonical one in the place of any, if it is asked by `is_nan`.
+/// Returns whether a number is NaN, by its bits.
+///
+/// LLVM treats all NaNs alike. With `is_nan` it removes the code that replaces the NaN of a square root by the
+/// canonical one.
 pub(super) fn has_bits_of_nan(wide: f64) -> bool {
     wide.to_bits() << 1 > f64::INFINITY.to_bits() << 1
 }
 
-/// Rounding to the nearest value of a float type, once: a second rounding on the way would make ties of what are none.
+/// Rounding to the nearest value of a float type, exactly once; a second rounding could turn other values into ties.
 pub(super) trait Narrow {
     fn narrow(wide: f64) -> Self;
     fn narrow_integer(integer: i128) -> Self;
@@ -277,6 +279,6 @@ macro_rules! impl_narrow {
 
 impl_narrow!(f32, f64);
 
-// Adding 0 makes one key of both zeros without a branch, as which a comparison is compiled.
+// Adding 0 maps both zeros to one key. A comparison would compile to a branch.
 impl_float!(f32, Float32, F32, u32, 0.0, 1.0, f32, identity, identity, |value: f32| (value + 0.0).to_bits());
 impl_float!(f64, Float64, F64, u64, 0.0, 1.0, f64, identity, identity, |value: f64| (value + 0.0).to_bits());

@@ -1,4 +1,4 @@
-//! The element types of 16 bits, which round by way of `f32`, and once only.
+//! The 16-bit float types, which are rounded from `f32` exactly once.
 
 use std::cmp::Ordering;
 
@@ -12,10 +12,10 @@ use super::pair::{self, Pair};
 use super::total::{FloatTotal, Rounded};
 use super::{DType, Element, Float, Number, RawSlice, RawVec, Real, Ring, sealed};
 
-/// `near` or its neighbour on the side of the exact magnitude, whichever is odd, unless `near` is exact.
+/// Returns `near` if it is exact, otherwise the odd one of `near` and its neighbour toward the exact magnitude.
 ///
-/// An odd last bit stands for "and something more", so that rounding the result to fewer bits rounds the exact
-/// number. (`half` itself drops the lower half of an `f64` before it rounds.)
+/// An odd last bit means "and something more", so rounding the result to fewer bits rounds the exact number. `half`
+/// itself drops the lower half of an `f64` before rounding.
 fn odd(near: f32, exact_to_near: Ordering) -> f32 {
     match exact_to_near {
         Ordering::Less if near.to_bits() & 1 == 0 => f32::from_bits(near.to_bits() - 1),
@@ -43,14 +43,14 @@ macro_rules! impl_narrow_by_f32 {
 
 impl_narrow_by_f32!(f16, bf16);
 
-/// `half` asks at each value what the processor has, by a branch that keeps vectors away.
+/// `half` tests the processor features per value, which prevents SIMD; this conversion has no such branch.
 impl Wide for f16 {
     #[inline(always)]
     fn in_f64(self) -> f64 {
         let bits = u64::from(self.to_bits());
         let (magnitude, sign) = ((bits & 0x7fff) << 42, (bits & 0x8000) << 48);
         let wide = match bits & 0x7c00 {
-            // Below the least power of two the fraction counts alone.
+            // A subnormal number is its fraction times the smallest power of two.
             0 => f64::from_bits(magnitude | 1009 << 52) - f64::from_bits(1009 << 52),
             0x7c00 => f64::from_bits(magnitude | 0x7ff << 52),
             _ => f64::from_bits(magnitude + (1008 << 52)),
@@ -66,7 +66,7 @@ impl Wide for bf16 {
     }
 }
 
-/// The bits of a number, where both zeros have those of `0.0`.
+/// Returns the bits of a number, with the bits of `0.0` for both zeros.
 fn key(bits: u16) -> u16 {
     if bits << 1 == 0 { 0 } else { bits }
 }

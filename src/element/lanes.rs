@@ -1,23 +1,24 @@
-//! Three functions of libm without branches, so that a loop of them is compiled for vectors: `exp`, `exp_m1` and
-//! `ln_1p`.
+//! Three functions of libm without branches, so that loops over them can use SIMD: `exp`, `exp_m1` and `ln_1p`.
 //!
-//! Each step is that of libm, rounded in the same order, so the bits are the same; where libm asks which case it is,
-//! all of them are computed here, and one is chosen. (After FreeBSD's `e_exp.c`, `s_expm1.c` and `s_log1p.c`:
-//! "Copyright (C) 1993, 2004 by Sun Microsystems, Inc. All rights reserved. Permission to use, copy, modify, and
-//! distribute this software is freely granted, provided that this notice is preserved.")
+//! Each step is the step of libm, rounded in the same order, so results are bitwise identical. If libm branches, all
+//! cases are computed here and one is selected.
+//!
+//! After FreeBSD's `e_exp.c`, `s_expm1.c` and `s_log1p.c`: "Copyright (C) 1993, 2004 by Sun Microsystems, Inc. All
+//! rights reserved. Permission to use, copy, modify, and distribute this software is freely granted, provided that this
+//! notice is preserved."
 
-/// The logarithm of 2, in two parts.
+/// The natural logarithm of 2, in two parts.
 const LN_2: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
 
-/// 1.5 * 2^52: a sum with it has a small integer in its last bits.
+/// The number 1.5 * 2^52: adding a small integer to it puts the integer into the last bits.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
 
-/// A function by its lanes: where it is `range.0 < x < range.1`, what libm has there.
+/// A function with a branch-free form `f`, which equals libm for `range.0 < x < range.1`.
 #[derive(Clone, Copy)]
 pub(crate) struct InLanes<F> {
     pub(crate) f: F,
     pub(crate) range: (f64, f64),
-    /// The function of libm, for any number.
+    /// The function of libm, valid for all numbers.
     pub(crate) whole: fn(f64) -> f64,
 }
 
@@ -28,34 +29,34 @@ impl<F> InLanes<F> {
     }
 }
 
-/// `exp`, below what overflows and above what is subnormal.
+/// Returns `exp`, with the range between underflow and overflow.
 pub(crate) fn exp() -> InLanes<impl Fn(f64) -> f64 + Copy + Sync> {
     InLanes { f: exp_of, range: (-700.0, 700.0), whole: libm::exp }
 }
 
-/// `exp_m1`, below what overflows and above where it is -1.
+/// Returns `exp_m1`, with the range between results of -1 and overflow.
 pub(crate) fn exp_m1() -> InLanes<impl Fn(f64) -> f64 + Copy + Sync> {
     InLanes { f: exp_m1_of, range: (-38.0, 700.0), whole: libm::expm1 }
 }
 
-/// `ln_1p`, of all numbers that have one and are finite.
+/// Returns `ln_1p`, with the range of all finite arguments above -1.
 pub(crate) fn ln_1p() -> InLanes<impl Fn(f64) -> f64 + Copy + Sync> {
     InLanes { f: ln_1p_of, range: (-1.0, f64::INFINITY), whole: libm::log1p }
 }
 
-/// The upper half of the bits, but for the sign: what cases are told apart by.
+/// Returns the upper half of the bits without the sign, which distinguishes the cases.
 #[inline(always)]
 fn magnitude(x: f64) -> u64 {
     (x.to_bits() >> 32) & 0x7fff_ffff
 }
 
-/// 2 to the power of an integer.
+/// Returns 2 to the power of an integer.
 #[inline(always)]
 fn two_to(k: f64) -> f64 {
     f64::from_bits((k + MAGIC).to_bits().wrapping_add(1023) << 52)
 }
 
-/// `x` as `k` times ln 2 and a rest, in two parts.
+/// Returns `k` and a remainder in two parts, with `x` equal to `k` times ln 2 plus the remainder.
 #[inline(always)]
 fn reduced(x: f64) -> (f64, f64, f64) {
     let far = (std::f64::consts::LOG2_E * x + 0.5f64.copysign(x)).trunc();
@@ -100,7 +101,7 @@ fn exp_m1_of(x: f64) -> f64 {
     let near = square * ((r1 - t) / (6.0 - r * t));
     let e = (r * (near - c) - c) - square;
     let (up, down) = (two_to(k), two_to(-k));
-    // All of them before one is chosen: what stands in a branch would keep the loop from vectors.
+    // All cases are computed before one is selected; a computation inside a branch would prevent SIMD.
     let (few, some) = ((r - e + (1.0 - down)) * up, (r - (e + down) + 1.0) * up);
     let many = (r - e + 1.0) * up - 1.0;
     let (one_below, one) = (-2.0 * (e - (r + 0.5)), 1.0 + 2.0 * (r - e));
@@ -128,7 +129,8 @@ fn ln_1p_of(x: f64) -> f64 {
     ];
     let bits = x.to_bits() >> 32;
     let is_near = bits < 0x3fda_827a || (bits >> 31 > 0 && bits <= 0xbfd2_bec4);
-    // The exponent of 1 + x, what its rounding left out, and its significand between the roots of 1/2 and 2.
+    // The exponent `k` of 1 + x, the rounding error `c`, and `f`: the significand between the roots of 1/2 and 2, minus
+    // 1.
     let u = 1.0 + x;
     let upper = (u.to_bits() >> 32) + (0x3ff0_0000 - 0x3fe6_a09e);
     let k = f64::from_bits(MAGIC.to_bits().wrapping_add((upper >> 20).wrapping_sub(0x3ff))) - MAGIC;
@@ -155,7 +157,7 @@ mod tests {
         assert!(!lanes.has(x) || found.to_bits() == expected.to_bits(), "{found:e} is not {expected:e} at {x:e}");
     }
 
-    /// Numbers of all magnitudes, near multiples of ln 2 / 2 and at the ends of every case.
+    /// Numbers of all magnitudes, near multiples of ln 2 / 2, and at the boundaries of all cases.
     #[test]
     fn every_bit_is_that_of_libm() {
         let mut state = 1u64;

@@ -1,24 +1,25 @@
-//! The functions of real numbers that no processor has. Only here and in `lanes` libm is named: why it is that one and
-//! how exact it is, `docs/decisions/0012-functions.md` tells.
+//! Functions of real numbers that processors do not implement.
+//!
+//! Only this module and `lanes` use libm; `docs/decisions/0012-functions.md` explains the choice and its accuracy.
 
 pub(crate) use libm::{acos, asin, atan, cbrt, cos, cosh, exp, hypot, log as ln, log2, log10, sin, sinh, tan, tanh};
 
-/// `x` to the power of `y`; a square is rounded once.
+/// Returns `x` to the power of `y`; a square is rounded once.
 pub(crate) fn pow(x: f64, y: f64) -> f64 {
     if y == 2.0 { x * x } else { libm::pow(x, y) }
 }
 
-/// The slope of [`pow`] at `x`.
+/// Returns the derivative of [`pow`] at `x`.
 pub(crate) fn slope_of_pow(x: f64, y: f64) -> f64 {
     if y == 0.0 { 0.0 } else { y * pow(x, y - 1.0) }
 }
 
-/// The slope of [`pow`] along its exponent.
+/// Returns the derivative of [`pow`] with respect to its exponent.
 pub(crate) fn slope_of_exponent(x: f64, y: f64) -> f64 {
     if x == 0.0 && y >= 0.0 { 0.0 } else { pow(x, y) * ln(x) }
 }
 
-/// -1, 0 or 1; a zero keeps its sign.
+/// Returns -1, 0 or 1; a zero keeps its sign.
 pub(crate) fn sign(x: f64) -> f64 {
     if x == 0.0 || x.is_nan() { x } else { 1f64.copysign(x) }
 }

@@ -1,16 +1,16 @@
-//! The element types and what may be asked of them.
+//! The element types and their traits.
 //!
-//! [`Element`] is every type that a tensor may hold, [`Ring`] what sums and means of them are, [`Real`] those with an
-//! order (all but the complex ones), [`Float`] those that medians and gradients come in. All are sealed: the promises
-//! of this crate are proved type by type. Arithmetic that every type has (`bool` adds by "or") is a method of
-//! `Element`.
+//! [`Element`] is implemented by every type that a tensor may hold. [`Ring`] defines sums and means, [`Real`] an order
+//! (all types except complex ones), and [`Float`] the types of medians and gradients. All traits are sealed, because
+//! the guarantees of this crate are proved type by type. Arithmetic that every type has is a method of `Element`;
+//! `bool` adds by "or".
 //!
-//! What some types cannot do is a method of `Element` all the same, with `None` where they cannot
-//! ([`smaller`](Element::smaller), [`to_integer`](Element::to_integer)), if it is asked for by a choice made at run
-//! time: how duplicates merge, by which way `isin` looks members up. A bound would take the choice away from the other
-//! types. What a type must be able to do for an operation to exist at all is a trait with the mathematical name, and a
-//! type that belongs to the element alone (that of its means, an accumulator of its sums) is an associated type of
-//! that trait.
+//! Some operations are chosen at run time, such as merging duplicates or the lookup of `isin`. Methods for them are in
+//! `Element`, and return `None` for types that do not support them ([`smaller`](Element::smaller),
+//! [`to_integer`](Element::to_integer)). A trait bound would remove the choice from all other types.
+//!
+//! A requirement of an entire operation is a trait with the mathematical name. Types that depend on the element type
+//! only, such as the type of means or the accumulator of sums, are associated types of these traits.
 
 mod abreast;
 mod arithmetic;
@@ -50,8 +50,10 @@ use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::hash::Hash;
 
-/// A type of elements: `bool`, the integers of 8 to 64 bits, `f32`, `f64`, their complex numbers, and with the
-/// feature `half` also `half::f16` and `half::bf16`.
+/// An element type of tensors.
+///
+/// These are `bool`, the integers of 8 to 64 bits, `f32`, `f64` and their complex numbers. The feature `half` adds
+/// `half::f16` and `half::bf16`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no element of a tensor",
     note = "elements are `bool`, `i8` to `i64`, `u8` to `u64`, `f32`, `f64`, `Complex<f32>`, `Complex<f64>`, and with \
@@ -65,22 +67,21 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
     /// One, or `true`.
     const ONE: Self;
 
-    /// What [`key`](Element::key) gives.
+    /// The type of [`key`](Element::key).
     type Key: Copy + Ord + Hash + Debug + Send + Sync;
 
-    /// A key that two values share exactly when they are equal under `==`; `None` for NaN, which equals nothing.
+    /// Returns a key that is equal for two values exactly if they are equal under `==`; `None` for NaN.
     fn key(self) -> Option<Self::Key> {
         (!self.isnan()).then(|| self.key_or_nan())
     }
 
-    /// The [`key`](Element::key) of a value that is not NaN, and for a NaN one that no other value has: so it can be
-    /// asked for without a branch.
+    /// Returns the [`key`](Element::key) of a value, and for NaN a key that no other value has. It needs no branch.
     fn key_or_nan(self) -> Self::Key;
 
-    /// The value as an integer, for the integer types and `bool`; `None` for the others.
+    /// Returns the value as an integer for integer types and `bool`; `None` for other types.
     fn to_integer(self) -> Option<i128>;
 
-    /// Whether the two are one value: both NaN, or equal with equal signs of zero (per part for complex).
+    /// Returns whether both values are NaN, or are equal with equal signs of zero (per part for complex numbers).
     ///
     /// ```
     /// use lacuna::Element;
@@ -91,129 +92,135 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
     /// ```
     fn same(self, other: Self) -> bool;
 
-    /// The sum, `None` where an integer type cannot hold it; `or` for `bool`. A NaN sum is the canonical NaN.
+    /// Returns the sum, `None` if an integer type cannot hold it; `bool` adds by "or". A NaN is the canonical NaN.
     fn checked_add(self, other: Self) -> Option<Self>;
 
-    /// The product, `None` where an integer type cannot hold it; `and` for `bool`. A NaN product is the canonical NaN.
+    /// Returns the product, `None` if an integer type cannot hold it; `bool` multiplies by "and". A NaN is the
+    /// canonical NaN.
     fn checked_mul(self, other: Self) -> Option<Self>;
 
-    /// Whether the value is not zero: NaN is truthy, `-0.0` is not, complex is if either part is.
+    /// Returns whether the value is truthy, which means nonzero: NaN is, `-0.0` is not, a complex number is if a part
+    /// is.
     fn is_truthy(self) -> bool {
         self != Self::ZERO
     }
 
-    /// Whether the value (either part) is NaN.
+    /// Returns whether the value (or either part) is NaN.
     fn isnan(self) -> bool;
 
-    /// Whether the value (either part) is an infinity.
+    /// Returns whether the value (or either part) is infinite.
     fn isinf(self) -> bool;
 
-    /// Whether the value (both parts) is neither NaN nor infinite.
+    /// Returns whether the value (or each part) is neither NaN nor infinite.
     fn isfinite(self) -> bool {
         !self.isnan() && !self.isinf()
     }
 
-    /// Whether the imaginary part is zero; true for every type that has none.
+    /// Returns whether the imaginary part is zero; true for types without imaginary part.
     fn isreal(self) -> bool;
 
-    /// The smaller one, `-0.0` below `0.0`, the canonical NaN if either is NaN; `None` for a type without an order
-    /// (complex).
+    /// Returns the smaller value, with `-0.0` below `0.0`; the canonical NaN if either is NaN.
+    ///
+    /// Returns `None` for complex types, which have no order.
     fn smaller(self, other: Self) -> Option<Self>;
 
-    /// The greater one, the canonical NaN if either is NaN; `None` for a type without an order (complex).
+    /// Returns the larger value; the canonical NaN if either is NaN, `None` for complex types.
     fn greater(self, other: Self) -> Option<Self>;
 
-    /// As a computed implicit value: a zero without a sign, and the canonical NaN, per part.
+    /// Returns the value as a computed fill: zero without a sign and the canonical NaN, per part.
     fn as_implicit(self) -> Self;
 
-    /// The value without its type.
+    /// Returns the value as a number without its type.
     fn to_number(self) -> Number;
 
-    /// `number` in this type: integers must fit, and fractions, NaN and infinities fit no integer; floats are rounded
-    /// to the nearest, and a finite number that would become infinite does not fit; `bool` takes 0 and 1; a complex
-    /// number fits a type that has no imaginary part if its own is zero.
+    /// Returns `number` in this type, `None` if it does not fit.
+    ///
+    /// Integers must be in range; integer types do not hold fractions, NaN or infinities, and `bool` holds 0 and 1
+    /// only. Floats are rounded to nearest, and a finite number that would become infinite does not fit. A complex
+    /// number fits a type without imaginary part if its imaginary part is zero.
     fn from_number(number: Number) -> Option<Self>;
 
-    /// The values as plain bits, by which they are moved.
+    /// Returns the values as plain bits, for code that only moves them.
     #[doc(hidden)]
     fn raw(values: &[Self]) -> RawSlice<'_>;
 
-    /// The values whose bits these are.
+    /// Returns the values with these bits.
     #[doc(hidden)]
     fn from_raw(raw: RawVec) -> Vec<Self>;
 
-    /// What the visitor says of the type, if it is one of floats.
+    /// Returns the result of the visitor, if the type is a floating-point type.
     #[doc(hidden)]
     fn if_float<V: FloatVisitor>(_: V) -> Option<V::Out> {
         None
     }
 }
 
-/// What is compiled for a type of floats only, and asked for where the type is any element.
+/// Code that is compiled for floating-point types only, called from code for any element type.
 #[doc(hidden)]
 pub trait FloatVisitor {
-    /// What it gives.
+    /// The type of the result.
     type Out;
 
-    /// For the type.
+    /// Returns the result for type `F`.
     fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out;
 }
 
-/// A type with sums and means: every [`Element`].
+/// A type with sums and means: implemented by every [`Element`].
 ///
-/// Sums are exact and then rounded once; so neither order nor format nor threads change a bit of them.
+/// Sums are exact and then rounded once. Order, format and threads therefore do not change a bit of them.
 pub trait Ring: Element {
-    /// The type of sums: floats and complex numbers keep theirs, signed integers give `i64`, unsigned ones and `bool`
-    /// `u64`.
+    /// The type of sums: floats and complex numbers keep their type, signed integers use `i64`, unsigned ones and
+    /// `bool` `u64`.
     type Sum: Element;
-    /// The type of means: floats and complex numbers keep theirs, integers and `bool` give `f64`.
+    /// The type of means: floats and complex numbers keep their type, integers and `bool` use `f64`.
     type Mean: Element;
 
-    /// The type of variances and deviations: floats keep theirs, complex numbers give that of their parts, integers and
-    /// `bool` give `f64`.
+    /// The type of variances and standard deviations.
+    ///
+    /// Floats keep their type, complex numbers use the type of their parts, integers and `bool` use `f64`.
     type Deviation: Float;
 
-    /// How many parts there are: the real one, and of complex numbers the imaginary one.
+    /// The number of parts: 2 for complex numbers, otherwise 1.
     #[doc(hidden)]
     const PARTS: usize;
 
-    /// The parts as the nearest `f64`, 0 for one that there is not.
+    /// Returns the parts as the nearest `f64`, 0 for a missing part.
     #[doc(hidden)]
     fn wide_parts(self) -> [f64; 2];
 
-    /// The parts of the total over a count, as the nearest `f64`.
+    /// Returns the parts of the total divided by a count, as the nearest `f64`.
     #[doc(hidden)]
     fn wide_mean_of(total: &Self::Total, count: u128) -> [f64; 2];
 
-    /// What holds a sum exactly.
+    /// The accumulator that holds a sum exactly.
     #[doc(hidden)]
     type Total: total::Accumulator<Self>;
 
-    /// What products are made of.
+    /// The type of factors of products.
     #[doc(hidden)]
     type Factor: factor::Factor;
 
-    /// The value as a factor.
+    /// Returns the value as a factor.
     #[doc(hidden)]
     fn factor(self) -> Self::Factor;
 
-    /// What a sum of products is built up in, in the order in which they come.
+    /// The accumulator for sums of products, added in order.
     #[doc(hidden)]
     type Dot: dot::Dot<Self>;
 
-    /// The product, which is of the type of sums, if it fits.
+    /// Returns the product in the type of sums, if it fits.
     #[doc(hidden)]
     fn product_of(factor: Self::Factor) -> Option<Self::Sum>;
 
-    /// The total as a sum, if it has one.
+    /// Returns the total as a sum, if it fits.
     #[doc(hidden)]
     fn sum_of(total: &Self::Total) -> Option<Self::Sum>;
 
-    /// The total over a count.
+    /// Returns the total divided by a count.
     #[doc(hidden)]
     fn mean_of(total: &Self::Total, count: u128) -> Self::Mean;
 
-    /// The total that is small, if that is enough to know it.
+    /// Returns the sum of a small total, if the small total determines it.
     #[doc(hidden)]
     #[inline(always)]
     fn quick_sum_of(cell: Cell<Self>) -> Option<Self::Sum> {
@@ -222,7 +229,7 @@ pub trait Ring: Element {
         Self::sum_of(&total)
     }
 
-    /// The total that is small over a count, if that is enough to know it.
+    /// Returns the mean of a small total over a count, if the small total determines it.
     #[doc(hidden)]
     #[inline(always)]
     fn quick_mean_of(cell: Cell<Self>, count: u128) -> Option<Self::Mean> {
@@ -231,8 +238,9 @@ pub trait Ring: Element {
         Some(Self::mean_of(&total, count))
     }
 
-    /// The variances of runs among values, or their roots, where a few floats are enough to know them; each is of so
-    /// many values, zeros beside the run included.
+    /// Returns variances, or standard deviations, of eight runs of values where a few floats determine them.
+    ///
+    /// Each count includes the zeros that are not part of the run.
     #[doc(hidden)]
     #[inline(always)]
     fn quick_spreads_of(
@@ -249,9 +257,9 @@ pub trait Ring: Element {
 /// The small total of a type.
 pub(crate) type Cell<T> = <<T as Ring>::Total as Accumulator<T>>::Cell;
 
-/// A type with an order: every [`Element`] but the complex ones.
+/// A type with an order: every [`Element`] except complex numbers.
 ///
-/// So extremes, their positions, medians, quantiles, ranks and `unique` of complex numbers do not compile:
+/// Extremes, their positions, medians, quantiles, ranks and `unique` of complex numbers therefore do not compile:
 ///
 /// ```compile_fail,E0277
 /// # use {lacuna::{CooTensor, max}, num_complex::Complex};
@@ -262,33 +270,33 @@ pub(crate) type Cell<T> = <<T as Ring>::Total as Accumulator<T>>::Cell;
     note = "`bool`, integers of 8 to 64 bits and floats have one; of complex numbers take `re`, `im` or `norm()` first"
 )]
 pub trait Real: Ring + PartialOrd {
-    /// The type of medians: the floats keep theirs, integers and `bool` give `f64`.
+    /// The type of medians: floats keep their type, integers and `bool` use `f64`.
     type Median: Float;
 
-    /// The value that no other is below: `-inf` of floats.
+    /// The smallest value; `-inf` for floats.
     const LOWEST: Self;
-    /// The value that no other is above: `inf` of floats.
+    /// The largest value; `inf` for floats.
     const HIGHEST: Self;
 
-    /// The order of two values of which none is NaN; zeros of both signs are equal.
+    /// Compares two values that are not NaN; zeros of both signs are equal.
     fn order(self, other: Self) -> Ordering;
 
-    /// Whether the value is `+inf`.
+    /// Returns whether the value is `+inf`.
     fn isposinf(self) -> bool;
 
-    /// Whether the value is `-inf`.
+    /// Returns whether the value is `-inf`.
     fn isneginf(self) -> bool;
 
-    /// The value in the type of medians.
+    /// Returns the value in the type of medians.
     fn to_median(self) -> Self::Median;
 
-    /// The nearest `f64`.
+    /// Returns the nearest `f64`.
     fn to_f64(self) -> f64;
 }
 
 /// A floating-point type: `f32`, `f64`, and with the feature `half` also `half::f16` and `half::bf16`.
 ///
-/// What asks for one, as norms, functions such as `exp`, and reductions without NaN do, does not compile on integers:
+/// Operations that require it, such as norms, `exp` and reductions without NaN, do not compile for integers:
 ///
 /// ```compile_fail,E0277
 /// # use lacuna::{CooTensor, norm};
@@ -307,7 +315,7 @@ pub trait Float:
     /// The canonical quiet NaN.
     const NAN: Self;
 
-    /// The nearest number of this type, rounded once; a NaN is the canonical one.
+    /// Returns the nearest number of this type, correctly rounded; a NaN is the canonical one.
     ///
     /// ```
     /// use lacuna::Float;
@@ -317,7 +325,7 @@ pub trait Float:
     /// ```
     fn from_f64(wide: f64) -> Self;
 
-    /// `(a + b) / 2`, formed without overflow; a zero result is `+0.0`, a NaN one canonical.
+    /// Returns `(a + b) / 2` without overflow; a zero result is `+0.0`, and a NaN is the canonical one.
     ///
     /// ```
     /// use lacuna::Float;
@@ -327,8 +335,9 @@ pub trait Float:
     /// ```
     fn midpoint_of(self, other: Self) -> Self;
 
-    /// `self + (other - self) * weight` as a real number, rounded once, for a weight from 0 to 1; a zero result is
-    /// `+0.0`. Beside an infinity it is the sum of both.
+    /// Returns `self + (other - self) * weight`, correctly rounded, for a weight from 0 to 1.
+    ///
+    /// A zero result is `+0.0`. If a value is infinite, the result is the sum of both.
     ///
     /// ```
     /// use lacuna::Float;
@@ -338,7 +347,7 @@ pub trait Float:
     /// ```
     fn between(self, other: Self, weight: f64) -> Self;
 
-    /// `self / count`, rounded once.
+    /// Returns `self / count`, correctly rounded.
     fn over(self, count: u128) -> Self {
         if self == Self::ZERO && count > 0 {
             return self;
@@ -348,11 +357,12 @@ pub trait Float:
         Self::mean_of(&total, count)
     }
 
-    /// `self * part / count`, where part of a gradient (0.5 for half of it, 1.0 for all) is shared by `count`.
+    /// Returns `self * part / count`: the gradient of each of `count` elements that divide a part of a gradient
+    /// equally.
     fn share(self, part: f64, count: u64) -> Self;
 }
 
 mod sealed {
-    /// Bits that are all zero are the zero of each type; its bytes can be read, and written where they are checked.
+    /// Zero bytes are the zero of each type. Bytes can be read, and written after a check.
     pub trait Sealed: bytemuck::Zeroable + bytemuck::NoUninit + bytemuck::CheckedBitPattern {}
 }

@@ -1,4 +1,4 @@
-//! What norms are made of: exact sums of magnitudes and of squares, and the greatest magnitude.
+//! Accumulators of norms: exact sums of magnitudes and of squares, and the largest magnitude.
 
 use super::abreast::{Abreast, Known};
 use super::exact::{Kind, Products};
@@ -7,10 +7,10 @@ use super::pair::{self, Pair, has_square, two_product};
 use super::saved::Saved;
 use super::total::{Accumulator, FloatTotal};
 
-/// The magnitudes or squares that are made side by side: so few that short slices do not pay for many.
+/// The number of magnitudes or squares computed together, small enough for short slices.
 const BLOCK: usize = 64;
 
-/// The exact sum of magnitudes.
+/// An exact sum of magnitudes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Magnitudes(pub(crate) FloatTotal);
 
@@ -73,16 +73,18 @@ impl<T: Wide> Accumulator<T> for Magnitudes {
     }
 }
 
-/// The exact sum of squares: of values amid the range each square is the sum of two floats, the others have digits of
-/// their own.
+/// An exact sum of squares.
+///
+/// The square of a value in the middle of the float range is the sum of two floats; other squares are added to digits.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Squares {
     amid: FloatTotal,
-    /// Apart, as few sums need it and it is large.
+    /// A separate allocation, because few sums need it and it is large.
     rest: Option<Box<Products>>,
 }
 
-/// The square of a value in two floats, where these hold it; of what is not finite the first one tells.
+/// Returns the square of a value in two floats, if they hold it; for values that are not finite the first float is
+/// enough.
 fn square(value: f64) -> Option<Pair> {
     let is_held = has_square(value);
     let (square, error) = if is_held { two_product(value, value) } else { (value * value, 0.0) };
@@ -94,14 +96,14 @@ impl Squares {
         self.rest.get_or_insert_with(|| Box::new(Products::new())).add_product(value, value, count);
     }
 
-    /// The [`root`](Squares::root) of what a small total holds, if that is enough to know it.
+    /// Returns the [`root`](Squares::root) of a small total, if the small total determines it.
     #[inline(always)]
     pub(crate) fn quick_root([high, low]: Pair) -> Option<f64> {
         let near = high + low;
         near.is_finite().then(|| near.sqrt())
     }
 
-    /// The root of the sum, which is rounded to the bits of an `f64` before.
+    /// Returns the square root of the sum, which is first rounded to the bits of an `f64`.
     pub(crate) fn root(&self) -> f64 {
         let near = self.amid.over(1, Kind::F64);
         if self.rest.is_none() && near.is_finite() {
@@ -183,7 +185,7 @@ impl Saved for Magnitudes {
     }
 }
 
-/// What has digits of its own is told by the values alone, so that this is too.
+/// Only the values determine which squares have digits, so the bytes are canonical.
 impl Saved for Squares {
     fn save(&self, bytes: &mut Vec<u8>) {
         self.amid.save(bytes);
@@ -209,14 +211,14 @@ impl Saved for Greatest {
     }
 }
 
-/// The greatest magnitude so far; NaN from the first NaN on.
+/// The largest magnitude so far; NaN once a value is NaN.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Greatest(pub(crate) f64);
 
 impl<T: Wide> Accumulator<T> for Greatest {
     fn add(&mut self, value: T) {
         let magnitude = value.in_f64().abs();
-        // Not `max`, which leaves NaNs out.
+        // `max` ignores NaN, so it is not used.
         self.0 = if magnitude <= self.0 || self.0.is_nan() { self.0 } else { magnitude };
     }
 
@@ -256,7 +258,7 @@ impl<T: Wide> Accumulator<T> for Greatest {
 mod tests {
     use super::*;
 
-    /// States of cells were taken for no larger than their place, so that those of NaNs took more than the memory.
+    /// `grown` must count all allocations: NaNs allocate digits, which must not exceed the memory limit unnoticed.
     #[test]
     fn what_states_take_besides_their_place_is_told() {
         fn grown<A: Accumulator<f64>>(values: &[f64]) -> usize {

@@ -1,10 +1,10 @@
-//! The element types as values, and elements as numbers of any type.
+//! Element types as values, and numbers without an element type.
 
 use std::fmt;
 
 use num_traits::ToPrimitive;
 
-/// The element types as values, with numpy's names.
+/// An element type as a value, with numpy's names.
 ///
 /// ```
 /// use lacuna::{DType, Element};
@@ -50,7 +50,7 @@ pub enum DType {
 }
 
 impl DType {
-    /// All of them, in the order of their declaration.
+    /// All element types, in the order of declaration.
     pub const ALL: [DType; 15] = [
         DType::Bool,
         DType::Int8,
@@ -69,7 +69,7 @@ impl DType {
         DType::Complex128,
     ];
 
-    /// The name that numpy uses (and `bfloat16`, which numpy has not).
+    /// Returns the name in numpy, and `bfloat16`, which numpy does not have.
     pub const fn name(self) -> &'static str {
         match self {
             DType::Bool => "bool",
@@ -90,7 +90,7 @@ impl DType {
         }
     }
 
-    /// The type of that name.
+    /// Returns the type with the given name.
     pub fn from_name(name: &str) -> Option<DType> {
         DType::ALL.into_iter().find(|dtype| dtype.name() == name)
     }
@@ -102,9 +102,9 @@ impl fmt::Display for DType {
     }
 }
 
-/// A number without its element type, wide enough for every one of them: what conversions go through.
+/// A number without its element type, wide enough for all element types; conversions use it.
 ///
-/// Two numbers are compared by exact value, whatever their kinds, never through a rounding:
+/// Two numbers are compared by exact value and never rounded, even if their kinds differ:
 ///
 /// ```
 /// use lacuna::Number;
@@ -114,7 +114,7 @@ impl fmt::Display for DType {
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub enum Number {
-    /// An integer or, as 0 and 1, a `bool`.
+    /// An integer, or a `bool` as 0 or 1.
     Integer(i128),
     /// A floating-point number.
     Real(f64),
@@ -123,7 +123,7 @@ pub enum Number {
 }
 
 impl Number {
-    /// The real part as a number, and the imaginary part.
+    /// Returns the real part as a number, and the imaginary part.
     pub(super) fn parts(self) -> (Number, f64) {
         match self {
             Number::Complex(re, im) => (Number::Real(re), im),
@@ -131,13 +131,13 @@ impl Number {
         }
     }
 
-    /// The real number, unless there is an imaginary part.
+    /// Returns the real number, `None` if the imaginary part is not zero.
     pub(super) fn real(self) -> Option<Number> {
         let (re, im) = self.parts();
         (im == 0.0).then_some(re)
     }
 
-    /// The integer, if this is one.
+    /// Returns the integer, `None` for other numbers.
     pub fn integer(self) -> Option<i128> {
         match self.real()? {
             Number::Integer(integer) => Some(integer),
@@ -146,7 +146,7 @@ impl Number {
         }
     }
 
-    /// The nearest `f64` of a number without an imaginary part.
+    /// Returns the nearest `f64` of a number without an imaginary part.
     pub fn float(self) -> Option<f64> {
         match self.real()? {
             Number::Integer(integer) => Some(integer as f64),

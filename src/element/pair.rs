@@ -1,11 +1,10 @@
-//! Sums of floats that two floats hold without an error.
+//! Sums of floats that two floats hold exactly.
 
 use super::abreast::{ABREAST, Abreast, Known};
 use super::exact::Kind;
 use super::floats::Wide;
 
-/// The sum of two floats: the nearest float, and what the sum is more than that. Where either is not finite, nor the
-/// second is.
+/// Returns the sum as the nearest float and its rounding error; if the sum is not finite, neither is the error.
 #[inline(always)]
 pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     let sum = a + b;
@@ -13,15 +12,15 @@ pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (sum, (a - (sum - rounded_b)) + (b - rounded_b))
 }
 
-/// The product of two floats: the nearest float, and what the product is more than that. No factor is near an end of
-/// the range.
+/// Returns the product as the nearest float and its rounding error; factors must not be near the ends of the float
+/// range.
 #[inline(always)]
 pub(super) fn two_product(a: f64, b: f64) -> (f64, f64) {
     let (product, (a_high, a_low), (b_high, b_low)) = (a * b, halves(a), halves(b));
     (product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low)
 }
 
-/// A float as the sum of two that have half as many bits.
+/// Splits a float into a sum of two floats with half as many bits.
 #[inline(always)]
 fn halves(value: f64) -> (f64, f64) {
     let scaled = value * 134_217_729.0; // 2^27 + 1
@@ -29,13 +28,13 @@ fn halves(value: f64) -> (f64, f64) {
     (high, value - high)
 }
 
-/// Whether products of a value and of counts are far from both ends of the range.
+/// Returns whether products of a value and a count are far from both ends of the float range.
 #[inline(always)]
 pub(super) fn is_amid(value: f64) -> bool {
     (1e-200 <= value.abs()) & (value.abs() < 1e250)
 }
 
-/// So many times a value, in two floats, where these hold it.
+/// Returns `count` times a value in two floats, if they hold it.
 #[inline]
 pub(super) fn times(value: f64, count: u128) -> Option<(f64, f64)> {
     (count >> 53 == 0 && is_amid(value)).then(|| two_product(value, count as u64 as f64))
@@ -44,35 +43,34 @@ pub(super) fn times(value: f64, count: u128) -> Option<(f64, f64)> {
 /// A quotient as the nearest float.
 struct Quotient {
     near: f64,
-    /// Whether it can be told that it is the nearest.
+    /// True if `near` is known to be the nearest float.
     is_told: bool,
-    /// Whether it is the quotient itself.
+    /// True if `near` equals the quotient.
     is_exact: bool,
 }
 
-/// `(sum + error) / count`, where the error may be `lost` more or less; a count of NaN has no quotient.
+/// Returns `(sum + error) / count`, where the error is uncertain by `lost`; a `count` of NaN has no quotient.
 #[inline(always)]
 fn divide(sum: f64, error: f64, lost: f64, count: f64) -> Quotient {
     let inverse = 1.0 / count;
     let quotient = sum * inverse;
     let (product, product_error) = two_product(quotient, count);
     let remainder = ((sum - product) - product_error) + error;
-    // The remainder is rounded thrice, and the correction twice, at 2^-53 of what is itself no more than 2^-50 of the
-    // sum.
+    // The remainder is rounded three times, and the correction twice. Each error is 2^-53 relative to at most 2^-50 of
+    // the sum.
     let (correction, doubt) = (remainder * inverse, quotient.abs() * 2f64.powi(-100) + 2.0 * lost * inverse);
     let near = quotient + (correction - doubt);
     let is_told = (is_amid(sum) | (sum == 0.0)) & (near == quotient + (correction + doubt));
     Quotient { near, is_told, is_exact: (remainder == 0.0) & (error == 0.0) & (lost == 0.0) }
 }
 
-/// A count as a float, NaN where that is not exact, and of 0, which nothing is divided by.
+/// Returns a count as a float, or NaN if it is 0 or not exact.
 #[inline(always)]
 fn divisor(count: u128) -> f64 {
     if count == 0 || count >> 53 != 0 { f64::NAN } else { count as u64 as f64 }
 }
 
-/// What a pair holds over `count`, as the nearest value of a type of floats, in `f64`, if a quotient of floats tells
-/// it.
+/// Returns the sum of a pair divided by `count`, rounded to a float type, if a quotient of floats determines it.
 #[inline(always)]
 pub(super) fn over([high, low]: Pair, count: u128, kind: Kind) -> Option<f64> {
     let (sum, error) = two_sum(high, low);
@@ -87,13 +85,14 @@ pub(super) fn over([high, low]: Pair, count: u128, kind: Kind) -> Option<f64> {
     }
 }
 
-/// `(sum + error) / count` as the nearest float, of two that are as near the even one: means of values of one magnitude
-/// often lie between two floats. Nothing, where floats do not hold the remainder.
+/// Returns `(sum + error) / count` as the nearest float, ties to even; `None` if floats do not hold the remainder.
+///
+/// Means of values of one magnitude are often halfway between two floats.
 #[inline(never)]
 fn by_remainder(sum: f64, error: f64, count: f64) -> Option<f64> {
     let quotient = sum / count;
     let (product, product_error) = two_product(quotient, count);
-    // A float holds the remainder of a quotient that is rounded to the nearest one.
+    // The remainder of a correctly rounded quotient is a float.
     let (remainder, lost) = two_sum((sum - product) - product_error, error);
     if !(is_amid(sum) & (lost == 0.0)) {
         return None;
@@ -108,10 +107,10 @@ fn by_remainder(sum: f64, error: f64, count: f64) -> Option<f64> {
     }
 }
 
-/// Two floats, the nearest to a sum first, that hold it.
+/// Two floats whose sum is the value; the first is the nearest to it.
 pub(super) type Pair = [f64; 2];
 
-/// Adds a value to a pair, and gives what is lost of the sum, which is 0 where nothing is.
+/// Adds a value to a pair and returns the part of the sum that the pair cannot hold, or 0.
 #[inline(always)]
 pub(super) fn add_to_pair([high, low]: &mut Pair, value: f64) -> f64 {
     let (sum, error) = two_sum(*high, value);
@@ -120,7 +119,7 @@ pub(super) fn add_to_pair([high, low]: &mut Pair, value: f64) -> f64 {
     lost
 }
 
-/// Sums side by side, each in two floats.
+/// Parallel sums of two floats each.
 #[derive(Clone, Copy)]
 pub(super) struct Pairs<const N: usize> {
     pub(super) high: [f64; N],
@@ -130,7 +129,7 @@ pub(super) struct Pairs<const N: usize> {
 impl<const N: usize> Pairs<N> {
     pub(super) const ZERO: Self = Pairs { high: [0.0; N], low: [0.0; N] };
 
-    /// Adds a value to each, and to `lost` what is lost by that; a NaN is lost as well.
+    /// Adds a value to each sum, and the loss of each to `lost`; a NaN is a loss as well.
     #[inline(always)]
     pub(super) fn add(&mut self, values: &[f64; N], lost: &mut [f64; N]) {
         for lane in 0..N {
@@ -142,14 +141,14 @@ impl<const N: usize> Pairs<N> {
     }
 }
 
-/// What was added up of each run, and what was lost at most.
+/// The sum of each run, and the maximum loss.
 struct Sums {
     pairs: Pairs<ABREAST>,
     lost: [f64; ABREAST],
 }
 
 impl Sums {
-    /// The sums of runs, or of their squares less `means`.
+    /// Returns the sums of runs, or of the squares of their differences from `means`.
     #[inline(always)]
     fn of<T: Copy, const SQUARED: bool>(
         values: &[T],
@@ -175,7 +174,7 @@ impl Sums {
         Sums { pairs, lost }
     }
 
-    /// The pairs, and whether they hold the sums.
+    /// Returns the pairs, and whether they hold the sums.
     #[inline(always)]
     fn known(&self) -> Known<Pair> {
         let (mut found, mut are_held) = ([[0.0; 2]; ABREAST], [false; ABREAST]);
@@ -186,7 +185,7 @@ impl Sums {
         (found, are_held)
     }
 
-    /// The sums over counts.
+    /// Returns the sums divided by counts.
     #[inline(always)]
     fn over(&self, counts: &[f64; ABREAST]) -> Quotients {
         let (Pairs { high, low }, lost) = (&self.pairs, &self.lost);
@@ -202,26 +201,28 @@ impl Sums {
     }
 }
 
-/// Quotients of runs abreast.
+/// The quotients of eight runs.
 struct Quotients {
     near: [f64; ABREAST],
     are_told: [bool; ABREAST],
     are_exact: [bool; ABREAST],
 }
 
-/// The sums of runs abreast, if pairs hold them.
+/// Returns the sums of eight runs, and whether pairs hold them.
 #[inline(always)]
 pub(super) fn sums_of<T: Copy>(values: &[T], runs: &Abreast, float: impl Fn(T) -> f64) -> Known<Pair> {
     Sums::of::<T, false>(values, runs, float, [0.0; ABREAST]).known()
 }
 
-/// Whether two floats hold the square of a value.
+/// Returns whether two floats hold the square of a value.
 #[inline(always)]
 pub(super) fn has_square(value: f64) -> bool {
     (value == 0.0) | ((1e-140 <= value.abs()) & (value.abs() < 1e140))
 }
 
-/// The sums of squares of runs abreast as the nearest floats, where pairs tell these: they need not hold the sums.
+/// Returns the sums of squares of eight runs as the nearest floats, and whether pairs determine these.
+///
+/// Pairs may determine a sum without holding it.
 #[inline(always)]
 pub(super) fn squares_of<T: Wide>(values: &[T], runs: &Abreast) -> Known<Pair> {
     let (mut pairs, mut lost) = (Pairs::ZERO, [0.0; ABREAST]);
@@ -243,7 +244,8 @@ pub(super) fn squares_of<T: Wide>(values: &[T], runs: &Abreast) -> Known<Pair> {
     let (mut found, mut are_told) = ([[0.0; 2]; ABREAST], [false; ABREAST]);
     for run in 0..ABREAST {
         let (sum, error) = two_sum(pairs.high[run], pairs.low[run]);
-        // What was lost is rounded as it is added up, by less than as much again, and the error once more.
+        // The sum of the losses has a rounding error below its own value, and the error of the sum is rounded once
+        // more.
         let doubt = if lost[run] == 0.0 { 0.0 } else { 2.0 * lost[run] + sum * 2f64.powi(-100) };
         let near = sum + (error - doubt);
         (found[run][0], are_told[run]) = (near, near == sum + (error + doubt));
@@ -251,9 +253,10 @@ pub(super) fn squares_of<T: Wide>(values: &[T], runs: &Abreast) -> Known<Pair> {
     (found, are_told)
 }
 
-/// The variances of runs abreast, each of `counts` values, zeros beside the run included: the sums of squares over what
-/// is left of the counts without `ddof`, as the nearest value of a type of floats, in `f64`, where pairs tell it. They
-/// need not hold the sums.
+/// Returns the variances of eight runs, rounded to a float type, as `f64`, and whether pairs determine them.
+///
+/// Each count includes the zeros that are not part of the run. The sum of squares is divided by the count minus `ddof`.
+/// Pairs may determine a variance without holding the sums.
 #[inline(always)]
 pub(super) fn variances_of<T: Wide>(
     values: &[T],
@@ -305,7 +308,7 @@ mod tests {
         found.is_some()
     }
 
-    /// Sums of which the quotient is a float, lies between two, and a little off either.
+    /// Sums whose quotient is a float, is halfway between two floats, or is near either.
     #[test]
     fn quotients_between_two_floats_are_told_by_the_remainder() {
         let mut bits = 0x9e37_79b9_7f4a_7c15u64;
@@ -328,7 +331,7 @@ mod tests {
         assert!(told > 100_000, "{told}");
     }
 
-    /// Rows of squares that fill more than two floats, and beside them one that moves a sum off the middle of two.
+    /// Rows of squares that exceed two floats; a last small square moves a sum away from a midpoint.
     #[test]
     fn sums_of_squares_are_the_nearest_floats_or_not_told() {
         let mut bits = 0x9e37_79b9_7f4a_7c15u64;
@@ -352,7 +355,8 @@ mod tests {
             }
         }
         assert!(told > 10_000, "{told}");
-        // No square of the first; of the second the sum without the last lies in the middle of two floats.
+        // The first row has a square out of range. The second row without its last value has a sum halfway between two
+        // floats.
         for row in [&[1e200, 1.0][..], &[2f64.powi(27), 1.0, 1.0, 2f64.powi(-60)]] {
             let (_, are_told) = squares_of(row, &Abreast { starts: [0; ABREAST], sizes: [row.len(); ABREAST] });
             assert_eq!(are_told, [false; ABREAST], "{row:?}");

@@ -1,15 +1,16 @@
-//! Values as plain bits, for work that only moves them: it is compiled once for each width, in the library.
+//! Values as plain bits, for code that only moves them: it is compiled once per width, in the library.
 
-/// The types of plain bits, with the conversions of their slices and vectors.
+/// Defines the enums of plain bits, and the conversions of their slices and vectors.
 macro_rules! raw_types {
     ($($variant:ident $type:ty),*) => {
-        /// Values as unsigned integers of their width, or as two of these. `bool` stays `bool`: not every byte is one.
+        /// Values as unsigned integers of their width, or as pairs of them. `bool` stays `bool`, because not every byte
+        /// is valid.
         #[derive(Clone, Copy)]
         pub enum RawSlice<'a> {
             $($variant(&'a [$type])),*
         }
 
-        /// Values that were moved as plain bits.
+        /// Values moved as plain bits.
         pub enum RawVec {
             $($variant(Vec<$type>)),*
         }
@@ -50,7 +51,7 @@ macro_rules! raw_types {
 
 raw_types!(Bool bool, U8 u8, U16 u16, U32 u32, U64 u64, Pair32 [u32; 2], Pair64 [u64; 2]);
 
-/// Runs code on plain bits of any width: the code is compiled once for each.
+/// Runs code on plain bits of any width; the code is compiled once per width.
 macro_rules! by_raw {
     ($values:expr, $own:ident => $body:expr) => {
         match $values {
@@ -73,7 +74,7 @@ mod tests {
 
     use crate::element::Element;
 
-    /// The bits of values, there and back.
+    /// Converts values to bits and back.
     fn check<T: Element>(values: &[T]) {
         let copied = by_raw!(T::raw(values), own => own.to_vec().into());
         let back = T::from_raw(copied);

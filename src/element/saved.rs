@@ -1,22 +1,22 @@
-//! States of folds as bytes, by which others merge what each has found.
+//! Accumulators of folds as bytes, so that other processes can merge them.
 //!
-//! The bytes are canonical: states that hold the same of their values have the same bytes, in whatever order and parts
-//! the values came. What comes in is looked at: bytes that no state has are none.
+//! The bytes are canonical: accumulators of the same values have the same bytes, for any order and division of the
+//! values. Loading validates the bytes and rejects bytes that no accumulator has.
 
 use bytemuck::checked::try_pod_read_unaligned;
 
 use super::Element;
 
-/// What is known of some values, as bytes.
+/// A value that is saved as bytes.
 pub trait Saved: Sized {
-    /// Appends the bytes.
+    /// Appends the bytes of the value.
     fn save(&self, bytes: &mut Vec<u8>);
 
-    /// What the first of these bytes say, which are left behind; none where they say nothing.
+    /// Removes the first bytes and returns their value; `None` if they are invalid.
     fn load(bytes: &mut &[u8]) -> Option<Self>;
 }
 
-/// So many bytes, and no fewer.
+/// Removes and returns exactly `count` bytes.
 pub(super) fn split<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
     let (first, rest) = bytes.split_at_checked(count)?;
     *bytes = rest;
@@ -41,7 +41,7 @@ impl Saved for bool {
     }
 }
 
-/// The number of bytes, and these, the least first and the last not zero.
+/// The number of bytes, then the bytes in little-endian order; the last byte is not zero.
 impl Saved for u128 {
     fn save(&self, bytes: &mut Vec<u8>) {
         let count = (u128::BITS - self.leading_zeros()).div_ceil(8) as usize;
@@ -57,7 +57,7 @@ impl Saved for u128 {
     }
 }
 
-/// A NaN is the canonical one.
+/// A NaN is saved as the canonical NaN.
 impl<T: Element> Saved for Option<T> {
     fn save(&self, bytes: &mut Vec<u8>) {
         self.is_some().save(bytes);
@@ -80,7 +80,7 @@ fn canonical<T: Element>(value: T) -> T {
     if value.isnan() { value.as_implicit() } else { value }
 }
 
-/// The values that bytes hold, which stand side by side.
+/// Returns the values of consecutive bytes; `None` if bytes are missing or invalid.
 pub(crate) fn values_of<T: Element>(bytes: &[u8]) -> Option<Vec<T>> {
     let each = bytes.chunks_exact(size_of::<T>());
     if !each.remainder().is_empty() {
@@ -89,7 +89,7 @@ pub(crate) fn values_of<T: Element>(bytes: &[u8]) -> Option<Vec<T>> {
     each.map(|value| try_pod_read_unaligned(value).ok()).collect()
 }
 
-/// The bytes of values.
+/// Returns the bytes of values.
 pub(crate) fn bytes_of<T: Element>(values: &[T]) -> &[u8] {
     bytemuck::cast_slice(values)
 }
@@ -102,7 +102,7 @@ mod tests {
     use crate::element::norm::{Greatest, Magnitudes, Squares};
     use crate::element::total::{Accumulator, ComplexTotal, FloatTotal, IntegerTotal};
 
-    /// Numbers that follow no pattern.
+    /// Pseudo-random numbers.
     struct Random(u64);
 
     impl Random {
@@ -129,7 +129,7 @@ mod tests {
             _ => f64::from_bits(random.next()),
         };
         let all: Vec<f64> = (0..count).map(|_| float(random)).collect();
-        // Most sums are finite ones.
+        // Most sums should be finite.
         if random.below(4) == 0 { all } else { all.into_iter().filter(|value| value.is_finite()).collect() }
     }
 
@@ -143,8 +143,10 @@ mod tests {
         S::load(&mut bytes).filter(|_| bytes.is_empty())
     }
 
-    /// In one piece, and in parts that are saved, loaded and merged in another order: the bytes are the same, and they
-    /// are none with any byte less.
+    /// Compares the bytes of one accumulator with the bytes of parts that are saved, loaded and merged in another
+    /// order.
+    ///
+    /// Bytes with a missing end must be rejected.
     fn check_order<T: Copy, A: Accumulator<T>>(random: &mut Random, values: &[T]) {
         let (mut whole, mut merged) = (A::default(), A::default());
         whole.add_slice(values);
@@ -160,7 +162,8 @@ mod tests {
         (0..saved.len()).for_each(|end| assert!(loaded::<A>(&saved[..end]).is_none()));
     }
 
-    /// Bytes that are a state are the bytes of that state; others are refused, and nothing panics.
+    /// Checks that valid bytes are the bytes of their accumulator, that other bytes are rejected, and that nothing
+    /// panics.
     fn check_hostile<S: Saved>(random: &mut Random, good: &[u8], merge: impl Fn(S, S) -> S) {
         let mut hostile = good.to_vec();
         for _ in 0..1 + random.below(4) {

@@ -1,41 +1,44 @@
-//! Floats as pairs of integers: those of a set of values add up as integers do, in any order and without an error.
+//! Floats as pairs of integers, whose sums are exact in any order.
 //!
-//! Of each value the nearest multiple of a unit is taken, and of the rest that of a unit some fifty binades lower. Both
-//! are integers of few bits; where nothing is left, they are the value. So a sum takes two plain additions a value,
-//! where two floats that hold it take a dozen that wait for each other.
+//! The first integer is the nearest multiple of a unit. The second is the multiple of a unit about 50 binades lower
+//! that is nearest to the remainder. If nothing remains, both integers represent the value. A sum then needs two
+//! independent additions per value, while two floats need a dozen dependent operations.
 
 use super::exact::power;
 use super::pair::{Pair, two_sum};
 
-/// The bits of a slice if no room is left above them.
+/// The bits of an integer if no bits are kept free.
 const BITS: i32 = 51;
-/// The exponents that slices are made of: neither a unit nor a sum of slices is near an end of the range.
+/// The range of exponents for slices: units and sums of slices are far from both ends of the float range.
 const EXPONENTS: (i32, i32) = (-800, 900);
 
-/// How values up to a magnitude are sliced.
+/// The conversion of values up to a magnitude into integers.
 #[derive(Clone, Copy)]
 pub(crate) struct Slices {
     bound: f64,
     units: [f64; 2],
-    /// To what is added to one of these a unit is the last bit.
+    /// The shifts: adding a value to a shift rounds the value to a multiple of the unit.
     shifts: [f64; 2],
 }
 
 impl Slices {
-    /// For values up to `greatest`, and a little more. Their integers leave so many bits of 51 free: sums of
-    /// 2<sup>12 + `free`</sup> of them fit 63 bits, those of 2<sup>2 + `free`</sup> are floats. Nothing, where
-    /// `greatest` is not finite or near the end of the range.
+    /// Returns the conversion of values up to `greatest`, and a little more.
+    ///
+    /// The integers leave `free` of 51 bits free. Sums of 2<sup>12+`free`</sup> integers fit 63 bits; sums of
+    /// 2<sup>2+`free`</sup> integers are exact floats. Returns `None` if `greatest` is not finite or near the end of
+    /// the range.
     #[inline(always)]
     pub(crate) fn new(greatest: f64, free: i32) -> Option<Self> {
         let exponent = ((greatest.to_bits() >> 52 & 0x7ff) as i32 - 1022).max(EXPONENTS.0);
         let high = exponent - BITS + free;
         let units = [power(high), power(high - BITS - 1 + free)];
-        // 1.5 keeps the exponent of the shift, whatever the sign of what is added.
+        // The factor 1.5 keeps the exponent of the shift constant for values of both signs.
         let shifts = units.map(|unit| unit * (1.5 * power(52)));
         (exponent <= EXPONENTS.1).then(|| Slices { bound: power(exponent), units, shifts })
     }
 
-    /// The two integers of a value, and whether they are all of it: not of one above the bound, nor of NaN.
+    /// Returns the two integers of a value, and whether they represent it. Values above the bound and NaN are not
+    /// represented.
     #[inline(always)]
     pub(crate) fn of(&self, value: f64) -> ([i64; 2], bool) {
         let Slices { bound, shifts: [high, low], .. } = *self;
@@ -45,7 +48,7 @@ impl Slices {
         ([integer, lower], (value.abs() <= bound) & (near == rest))
     }
 
-    /// Two pairs that hold what sums of integers stand for; mostly the first alone does, and the other one is zero.
+    /// Returns two pairs of floats that hold the sums of integers; in most cases the second pair is zero.
     #[inline(always)]
     pub(crate) fn pairs(&self, sums: [i64; 2]) -> [Pair; 2] {
         let [high, low] = self.units;
@@ -59,22 +62,23 @@ impl Slices {
         [[sum, error], [c, d]]
     }
 
-    /// The pair that holds sums of 2<sup>2 + `free`</sup> integers.
+    /// Returns the pair that holds the sums of at most 2<sup>2+`free`</sup> integers.
     #[inline(always)]
     pub(crate) fn pair(&self, sums: [i64; 2]) -> Pair {
         [sums[0] as f64 * self.units[0], sums[1] as f64 * self.units[1]]
     }
 }
 
-/// The nearest multiple of the last bit of `shift`, and how many times that is.
+/// Returns the nearest multiple of the last bit of `shift`, and its factor.
 #[inline(always)]
 fn rounded(value: f64, shift: f64) -> (f64, i64) {
     let shifted = value + shift;
     (shifted - shift, shifted.to_bits().wrapping_sub(shift.to_bits()) as i64)
 }
 
-/// The greatest magnitude; NaN if there is one. Magnitudes stand in the order of their bits, of which vectors take a
-/// maximum.
+/// Returns the largest magnitude, or NaN if there is one.
+///
+/// Magnitudes have the order of their bits, so SIMD can compute the maximum of the bits.
 #[inline(always)]
 pub(crate) fn greatest(values: impl Iterator<Item = f64>) -> f64 {
     f64::from_bits(values.fold(0, |greatest, value| greatest.max(value.abs().to_bits().cast_signed())).cast_unsigned())
@@ -91,7 +95,7 @@ mod tests {
         sum.over(1, Kind::F64)
     }
 
-    /// Values whose last bits are those of the lower unit, and one bit below.
+    /// Values whose last bit is the lower unit, or one bit below.
     #[test]
     fn integers_are_the_whole_value_or_say_no() {
         for exponent in [-799, -300, 0, 52, 800] {
@@ -129,7 +133,7 @@ mod tests {
         assert!(greatest([1.0, f64::NAN, f64::INFINITY].into_iter()).is_nan());
     }
 
-    /// As many as the free bits promise, of the greatest magnitude there is.
+    /// The maximum number of values for the free bits, with the maximum magnitude.
     #[test]
     fn pairs_hold_the_sums_that_were_promised() {
         for free in [0, 4, 7] {
@@ -145,7 +149,7 @@ mod tests {
         }
     }
 
-    /// One more than a float counts to, of both units.
+    /// One more than a float can count, for both units.
     #[test]
     fn sums_of_many_bits_are_in_four_floats() {
         let slices = Slices::new(1.0, 4).unwrap();
@@ -154,7 +158,7 @@ mod tests {
                 let sum: i64 = sums[number];
                 [(sum - sum % 8) as f64 * slices.units[number], (sum % 8) as f64 * slices.units[number]]
             };
-            // Down to the lower unit, which one rounding of all would hide.
+            // The sum is compared down to the lower unit, because rounding the total would hide an error.
             let all = [0, 1].into_iter().flat_map(halves);
             let found = slices.pairs(sums).into_iter().flatten().map(|part| -part);
             assert_eq!(exactly(all.chain(found)), 0.0);

@@ -1,4 +1,4 @@
-//! The exact totals that sums and means of each type of elements come from.
+//! Exact accumulators for the sums and means of each element type.
 
 use std::array::from_fn;
 
@@ -13,41 +13,41 @@ use super::pair::{self, Pair, Pairs, add_to_pair, is_amid, times, two_product, t
 use super::saved::{Saved, byte, split};
 use crate::base::machine::in_wide_vectors;
 
-/// An exact sum of values of type `T`, which come in any order.
+/// An exact sum of values of type `T`, added in any order.
 pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
     /// Adds a value.
     fn add(&mut self, value: T);
 
-    /// Adds a value, and takes no more memory than it must, though more time.
+    /// Adds a value with as little memory as possible, though in more time.
     fn add_sparingly(&mut self, value: T) {
         self.add(value);
     }
 
-    /// Adds so many times the same value.
+    /// Adds a value `count` times.
     fn add_times(&mut self, value: T, count: u128);
 
-    /// Adds each of some values.
+    /// Adds all values of a slice.
     fn add_slice(&mut self, values: &[T]);
 
-    /// Adds all that another total holds.
+    /// Adds the sum of another accumulator.
     fn merge(&mut self, other: &Self);
 
-    /// The bytes that it takes besides its place.
+    /// Returns the bytes allocated outside of the accumulator itself.
     fn grown(&self) -> usize {
         0
     }
 
-    /// A small total, which starts as zeros and holds nearly all sums.
+    /// A small total, initially zero, which holds almost all sums.
     type Cell: Copy + Default + PartialEq + Send + Sync;
 
-    /// Adds a value to a small total. If that cannot hold the sum, the answer is no, and the small total is of no more
-    /// use.
+    /// Adds a value to a small total; returns false if the small total cannot hold the sum and is unusable.
     fn add_to(cell: &mut Self::Cell, value: T) -> bool;
 
-    /// Adds all that another small total holds, with the answer of [`add_to`](Accumulator::add_to).
+    /// Adds another small total; returns false as in [`add_to`](Accumulator::add_to).
     fn join(cell: &mut Self::Cell, other: Self::Cell) -> bool;
 
-    /// The small totals of runs among values, where these tell what is made of the sums; nothing is added to them.
+    /// Returns the small totals of eight runs of values and whether they determine results; nothing is added to them
+    /// later.
     #[inline(always)]
     fn cells_of(values: &[T], runs: &Abreast) -> Known<Self::Cell>
     where
@@ -60,16 +60,16 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
         (cells, are_held)
     }
 
-    /// Adds what a small total holds.
+    /// Adds the value of a small total.
     fn add_cell(&mut self, cell: Self::Cell);
 
-    /// A value as a float, and a small total of two floats; none where sums are not those of single floats.
+    /// Returns a value as a float; `None` for types whose sums are not sums of single floats.
     #[inline(always)]
     fn float(_value: T) -> Option<f64> {
         None
     }
 
-    /// The [`float`](Self::float) of a value, NaN if it has none.
+    /// Returns the [`float`](Self::float) of a value, or NaN.
     #[inline(always)]
     fn float_or_nan(value: T) -> f64 {
         Self::float(value).unwrap_or(f64::NAN)
@@ -81,41 +81,42 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
     }
 }
 
-/// The exact sum of floats: two of them as long as they hold it, which is nearly always; else what two do not hold,
-/// apart, as the state of a small group is moved about.
+/// The exact sum of floats: two floats as long as they hold the sum, which is nearly always.
+///
+/// The remainder is allocated separately, because accumulators of small groups are often moved.
 #[derive(Debug, Clone, Default)]
 pub struct FloatTotal {
     pair: Pair,
     rest: Option<Box<Rest>>,
 }
 
-/// The floats that a pair lacks for the exact sum. Values whose exponents are spread need more of them.
+/// The floats that a pair lacks for the exact sum. Values with distant exponents need more of them.
 #[derive(Debug, Clone, Default)]
 struct Rest {
     few: Floats,
-    /// All digits, once the floats would take more memory or more time.
+    /// All digits, used when floats would take more memory or more time.
     all: Option<Box<Exact>>,
 }
 
-/// Floats that are added to a sum. The first ones take no memory of their own.
+/// Floats whose sum is the value. The first ones need no allocation.
 type Floats = SmallVec<[f64; 4]>;
 
-/// The most such floats: all digits take twice as much.
+/// The maximum number of such floats; all digits take twice the memory.
 const MOST_FLOATS: usize = 32;
 
-/// The values that are added side by side.
+/// The number of values added in parallel lanes.
 const LANES: usize = 16;
-/// Fewer values are added one after the other.
+/// Fewer values are added one after another.
 const MANY: usize = 4 * LANES;
-/// The values that are added before it is looked at whether anything was lost.
+/// The number of values added before the loss is tested.
 const BLOCK: usize = 64 * LANES;
 
 impl FloatTotal {
-    /// Adds values one after the other.
+    /// Adds values one after another.
     fn add_few<T: Wide>(&mut self, values: &[T]) {
         let (mut pair, mut lost) = (self.pair, 0.0);
         values.iter().for_each(|&value| lost += add_to_pair(&mut pair, value.in_f64()).abs());
-        // A NaN is lost as well.
+        // A NaN counts as a loss.
         if lost == 0.0 {
             self.pair = pair;
         } else {
@@ -123,11 +124,12 @@ impl FloatTotal {
         }
     }
 
-    /// Adds a value to the pair and to the floats after it. Returns false, and changes nothing, if these do not hold the
-    /// sum.
+    /// Adds a value to the pair and the floats after it.
     ///
-    /// A float loses at most 2<sup>-53</sup> of itself in an addition, which the next float takes: so no float after the
-    /// pair overflows.
+    /// Returns false, without changes, if they cannot hold the sum.
+    ///
+    /// An addition loses at most 2<sup>-53</sup> of a float, and the next float stores this loss. Floats after the pair
+    /// therefore do not overflow.
     #[cold]
     fn add_to_floats(&mut self, value: f64) -> bool {
         let mut pair = self.pair;
@@ -149,7 +151,7 @@ impl FloatTotal {
         true
     }
 
-    /// Adds values, and all floats of the sum, to all digits.
+    /// Adds values, and all floats of the sum, to the digits.
     #[cold]
     fn add_exactly<T: Wide>(&mut self, values: &[T]) {
         let (pair, rest) = (std::mem::take(&mut self.pair), self.rest.get_or_insert_default());
@@ -159,13 +161,13 @@ impl FloatTotal {
         floats.chain(values.iter().map(|&value| value.in_f64())).for_each(|value| all.add(value));
     }
 
-    /// All digits, with room for what is added next.
+    /// Returns the digits, which have room for the next addition.
     fn all(&mut self) -> &mut Exact {
         let rest = self.rest.get_or_insert_default();
         rest.all.get_or_insert_with(|| Box::new(Exact::new()))
     }
 
-    /// Adds a block of at most [`BLOCK`] values, a multiple of [`LANES`].
+    /// Adds a block of at most [`BLOCK`] values; their number is a multiple of [`LANES`].
     fn add_block<T: Wide>(&mut self, sums: &mut Pairs<LANES>, values: &[T]) {
         let before = *sums;
         let is_exact = in_wide_vectors(
@@ -178,7 +180,7 @@ impl FloatTotal {
         }
     }
 
-    /// The total as a single list of digits.
+    /// Returns the total as a single list of digits.
     pub(super) fn digits(&self) -> Exact {
         let rest = self.rest.as_deref();
         let mut digits = rest.and_then(|rest| rest.all.as_deref()).map_or_else(Exact::new, Exact::clone);
@@ -187,14 +189,14 @@ impl FloatTotal {
         digits
     }
 
-    /// The total over `count`, as the nearest value of a type of floats, in `f64`.
+    /// Returns the total divided by `count`, rounded to a float type, as an `f64`.
     pub(super) fn over(&self, count: u128, kind: Kind) -> f64 {
         let quickly = if self.rest.is_none() { pair::over(self.pair, count, kind) } else { None };
         quickly.unwrap_or_else(|| self.digits().over(count, kind))
     }
 }
 
-/// The real number `a + (b - a) * weight`, rounded once, in `f64`; the sum of both where one is infinite.
+/// Returns `a + (b - a) * weight`, correctly rounded, as an `f64`; the sum of both if one is infinite.
 pub(super) fn between(a: f64, b: f64, weight: f64, kind: Kind) -> f64 {
     if !(a.is_finite() && b.is_finite()) {
         return a + b;
@@ -208,7 +210,7 @@ pub(super) fn between(a: f64, b: f64, weight: f64, kind: Kind) -> f64 {
     })
 }
 
-/// [`between`] where two floats are enough to know it.
+/// [`between`] if two floats determine the result.
 fn quickly_between(a: f64, b: f64, weight: f64, kind: Kind) -> Option<f64> {
     let is_held = |value: f64| is_amid(value) || value == 0.0;
     if !(is_held(a) && is_held(b) && weight > 1e-50) {
@@ -219,13 +221,13 @@ fn quickly_between(a: f64, b: f64, weight: f64, kind: Kind) -> Option<f64> {
     let (sum, sum_error) = two_sum(a, product);
     let rest = sum_error + (product_error + difference_error * weight);
     let is_exact = [sum_error, product_error, difference_error] == [0.0; 3];
-    // Each term of the rest is rounded at 2^-53 of what is itself no more than 2^-52 of the two values.
+    // Each term of `rest` has an error of 2^-53 relative to a term of at most 2^-52 times the two values.
     let doubt = if is_exact { 0.0 } else { (a.abs() + b.abs()) * 2f64.powi(-100) };
     let near = sum + (rest - doubt);
     if near == sum + (rest + doubt) { kind.round(near, is_exact) } else { None }
 }
 
-/// Adds values to sums side by side, and says whether nothing was lost.
+/// Adds values to parallel sums and returns whether nothing was lost.
 #[inline(always)]
 fn add_all<T: Wide>(sums: &mut Pairs<LANES>, values: &[T]) -> bool {
     let mut lost = [0.0; LANES];
@@ -287,7 +289,8 @@ impl<T: Wide> Accumulator<T> for FloatTotal {
 
     type Cell = Pair;
 
-    /// What is not finite stays alone: the pair was finite if it is now without a value that is not.
+    /// A sum that is not finite is stored in the first float only. The result is false if a sum of finite values is
+    /// lost.
     #[inline(always)]
     fn add_to(pair: &mut Pair, value: T) -> bool {
         let (before, value) = (pair[0], value.in_f64());
@@ -341,13 +344,13 @@ impl IntegerTotal {
         self.high = self.high.wrapping_add(high).wrapping_add(i128::from(carries));
     }
 
-    /// The total, if it fits.
+    /// Returns the total, if it fits 128 bits.
     pub(super) fn value(self) -> Option<i128> {
         let low = self.low as i128;
         (self.high == low >> 127).then_some(low)
     }
 
-    /// The total over `count`, as the nearest `f64`.
+    /// Returns the total divided by `count`, as the nearest `f64`.
     pub(super) fn mean(self, count: u128) -> f64 {
         let mut digits = Exact::new();
         digits.add_integer(self.high, self.low);
@@ -362,7 +365,7 @@ impl<T: Copy + Into<i128>> Accumulator<T> for IntegerTotal {
 
     fn add_times(&mut self, value: T, count: u128) {
         let value: i128 = value.into();
-        // 64 bits times 32 fit 128; times 64 those of an unsigned one do not.
+        // A product of 64 and 32 bits fits 128 bits; a product of 64 and 64 unsigned bits does not.
         self.add_wide(value * i128::from(count as u32));
         for shift in [32, 64, 96] {
             let product = value * i128::from((count >> shift) as u32);
@@ -370,7 +373,7 @@ impl<T: Copy + Into<i128>> Accumulator<T> for IntegerTotal {
         }
     }
 
-    /// Fewer than 2<sup>63</sup> values of 64 bits fit 128.
+    /// Fewer than 2<sup>63</sup> values of 64 bits fit 128 bits.
     fn add_slice(&mut self, values: &[T]) {
         self.add_wide(values.iter().fold(0, |sum: i128, &value| sum.wrapping_add(value.into())));
     }
@@ -397,7 +400,7 @@ impl<T: Copy + Into<i128>> Accumulator<T> for IntegerTotal {
     }
 }
 
-/// The exact sums of both parts of complex numbers.
+/// The exact sums of the real and imaginary parts of complex numbers.
 #[derive(Debug, Clone, Default)]
 pub struct ComplexTotal {
     re: FloatTotal,
@@ -452,7 +455,7 @@ impl<T: Wide> Accumulator<Complex<T>> for ComplexTotal {
     }
 }
 
-/// All digits, whichever way the sum is held.
+/// The digits, for every internal form of the sum.
 impl Saved for FloatTotal {
     fn save(&self, bytes: &mut Vec<u8>) {
         self.digits().save(bytes);
@@ -469,7 +472,7 @@ impl Saved for FloatTotal {
     }
 }
 
-/// The number of bytes, and these, the least first: no more than tell the number and its sign.
+/// The number of bytes, then the bytes in little-endian order, without bytes that the sign implies.
 impl Saved for IntegerTotal {
     fn save(&self, bytes: &mut Vec<u8>) {
         let mut wide = [0; 32];
@@ -495,7 +498,7 @@ impl Saved for IntegerTotal {
     }
 }
 
-/// Whether the last byte tells nothing that the sign of those before it does not.
+/// Returns whether the sign of the bytes before implies the last byte.
 fn is_sign(bytes: &[u8]) -> bool {
     match *bytes {
         [.., before, last] => last == if before >> 7 == 1 { 0xff } else { 0 },
@@ -515,22 +518,22 @@ impl Saved for ComplexTotal {
     }
 }
 
-/// A type of floats that totals are rounded to.
+/// A float type that totals are rounded to.
 pub(super) trait Rounded: Float {
     const KIND: Kind;
 
-    /// The total over `count`.
+    /// Returns the total divided by `count`.
     fn rounded(total: &FloatTotal, count: u128) -> Self {
         Self::from_f64(total.over(count, Self::KIND))
     }
 
-    /// The sum that a pair holds over `count`, where that is enough to know it.
+    /// Returns the sum of a pair divided by `count`, if the pair determines the result.
     #[inline(always)]
     fn quickly(pair: Pair, count: u128) -> Option<Self> {
         pair::over(pair, count, Self::KIND).map(Self::from_f64)
     }
 
-    /// Both parts of the total over `count`.
+    /// Returns both parts of the total divided by `count`.
     fn parts_over(total: &ComplexTotal, count: u128) -> Complex<Self> {
         Complex { re: Self::rounded(&total.re, count), im: Self::rounded(&total.im, count) }
     }
@@ -553,7 +556,7 @@ mod tests {
         digits.over(1, Kind::F64)
     }
 
-    /// Values whose exponents lie within so many of that of 1, some of which take others away again.
+    /// Returns values whose exponents are within `exponents` of the exponent of 1; some of them cancel earlier ones.
     fn spread(seed: u64, count: usize, exponents: u64) -> Vec<f64> {
         let mut values: Vec<f64> = Vec::new();
         for at in 0..count as u64 {
@@ -595,7 +598,7 @@ mod tests {
         }
     }
 
-    /// Once two floats did not hold a sum all digits were there, 600 bytes for each cell.
+    /// Sums of spread values must not allocate all digits (600 bytes per sum) as soon as two floats are not enough.
     #[test]
     fn sums_take_the_memory_that_their_exponents_ask_for() {
         let grown = |exponents| Accumulator::<f64>::grown(&total(&spread(7, 200, exponents)));

@@ -1,4 +1,4 @@
-//! The element types that are integers, and `bool`.
+//! The integer element types, and `bool`.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use super::factor::Whole;
 use super::total::IntegerTotal;
 use super::{DType, Element, Number, RawSlice, RawVec, Real, Ring, sealed};
 
-/// What the types without NaN, infinity and imaginary part say of them.
+/// Methods of types without NaN, infinity and imaginary part.
 macro_rules! always_plain {
     () => {
         fn isnan(self) -> bool {
@@ -52,7 +52,7 @@ macro_rules! always_plain {
     };
 }
 
-/// The order of a type that has neither NaN nor infinity.
+/// The order of a type without NaN and infinity.
 macro_rules! plain_order {
     ($lowest:expr, $highest:expr) => {
         type Median = f64;

@@ -1,53 +1,53 @@
-//! What the types can do that only some of them can: signs, magnitudes, powers, bits, parts.
+//! Traits of operations that only some element types support: signs, magnitudes, powers and parts.
 
 use num_complex::Complex;
 
 use super::{Element, Float, Real, math};
 
-/// A type with negative numbers: signed integers, floats, complex numbers.
+/// A type with negative numbers: signed integers, floats and complex numbers.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no negative numbers, which this asks for",
     note = "signed integers, floats and complex numbers have them; convert beforehand: `x.cast::<i64>()?`"
 )]
 pub trait Signed: Element {
-    /// The number with the other sign, `None` where an integer type cannot hold it; a NaN is the canonical one.
+    /// Returns the negated number, `None` if an integer type cannot hold it; a NaN is the canonical one.
     fn negated(self) -> Option<Self>;
 }
 
-/// A type of numbers with a magnitude: all but `bool`.
+/// A type with magnitudes: all types except `bool`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no magnitude, which this asks for",
     note = "numbers have one; convert beforehand: `x.cast::<u8>()?`"
 )]
 pub trait Magnitude: Element {
-    /// The type of magnitudes: that of the parts of complex numbers, the type itself else.
+    /// The type of magnitudes: the type of the parts for complex numbers, otherwise the type itself.
     type Magnitude: Real;
 
-    /// The magnitude, `None` where an integer type cannot hold it; a NaN is the canonical one.
+    /// Returns the magnitude, `None` if an integer type cannot hold it; a NaN is the canonical one.
     fn magnitude(self) -> Option<Self::Magnitude>;
 }
 
-/// A type of numbers with an order: integers and floats.
+/// A type of ordered numbers: integers and floats.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no type of numbers with an order, which this asks for",
     note = "integers of 8 to 64 bits and floats are; convert `bool` beforehand, `x.cast::<u8>()?`, and of complex \
             numbers take a part: `x.real()?`, `x.abs()?`"
 )]
 pub trait RealNumber: Real {
-    /// -1, 0 or 1; a zero keeps its sign, and a NaN is the canonical one.
+    /// Returns -1, 0 or 1; a zero keeps its sign, and a NaN is the canonical one.
     fn sign(self) -> Self;
 
-    /// The product with itself, `None` where an integer type cannot hold it; a NaN is the canonical one.
+    /// Returns the square, `None` if an integer type cannot hold it; a NaN is the canonical one.
     fn squared(self) -> Option<Self>;
 
-    /// The number to the power of `exponent`, `None` where an integer type cannot hold it or has no such number.
+    /// Returns `self` to the power of `exponent`; `None` if an integer type cannot hold the result.
     fn raised(self, exponent: i32) -> Option<Self>;
 
-    /// The number to the power of another, `None` where an integer type cannot hold it or has no such number.
+    /// Returns `self` to the power of `exponent`; `None` if an integer type cannot hold the result.
     fn to_power(self, exponent: Self) -> Option<Self>;
 }
 
-/// A complex type: `Complex<f32>` and `Complex<f64>`.
+/// A complex type: `Complex<f32>` or `Complex<f64>`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no complex type, which this asks for",
     note = "`Complex<f32>` and `Complex<f64>` are"
@@ -56,10 +56,10 @@ pub trait ComplexElement: Element {
     /// The type of the parts.
     type Part: Float;
 
-    /// The real and the imaginary part.
+    /// Returns the real and the imaginary part.
     fn parts(self) -> (Self::Part, Self::Part);
 
-    /// The number of these parts.
+    /// Returns the number with these parts.
     fn of_parts(re: Self::Part, im: Self::Part) -> Self;
 }
 
@@ -87,7 +87,8 @@ macro_rules! integers {
             }
 
             fn to_power(self, exponent: Self) -> Option<Self> {
-                // All but 0, 1 and -1 leave the type long before, and of those only the parity counts.
+                // Powers of numbers other than 0, 1 and -1 overflow far below 100; for 0, 1 and -1 only the parity
+                // matters.
                 let exponent = i128::from(exponent);
                 self.raised(if exponent > 100 { 100 + (exponent % 2) as i32 } else { exponent.max(-1) as i32 })
             }

@@ -1,4 +1,4 @@
-//! Maps: one function of every element.
+//! Maps: one function applied to every element.
 
 use std::convert::Infallible;
 
@@ -7,23 +7,23 @@ use crate::base::threads;
 use crate::element::lanes::InLanes;
 use crate::element::{Element, Float};
 
-/// A function of single values of type `T`.
+/// An elementwise function of values of type `T`.
 pub trait Map<T: Element> {
-    /// The type of its results.
+    /// The type of the results.
     type Out: Element;
-    /// That a value has no result; [`Infallible`] where each has one.
+    /// The reason why a value has no result; [`Infallible`] if every value has one.
     type Fault: Into<Overflow>;
 
-    /// The results of `values`, in order, written to as many places.
+    /// Writes the result of each value to the same position of `results`.
     fn block(&self, values: &[T], results: &mut [Self::Out]) -> Result<(), Self::Fault>;
 }
 
-/// The first of some values whose result does not fit its type.
+/// The first value whose result does not fit its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overflow {
-    /// The operation.
+    /// The name of the operation.
     pub(crate) operation: &'static str,
-    /// Which value it is.
+    /// The index of the value.
     pub(crate) at: usize,
 }
 
@@ -33,16 +33,16 @@ impl From<Infallible> for Overflow {
     }
 }
 
-/// A map that may have no result: a loop in wide vectors.
+/// A map whose results may not fit the type, run as a SIMD loop.
 pub(crate) struct Each<F> {
     pub(crate) operation: &'static str,
-    /// What a value takes, in a cache.
+    /// The estimated time per value, for values in a cache.
     pub(crate) picoseconds: usize,
     pub(crate) f: F,
 }
 
 impl<F> Each<F> {
-    /// Of a few instructions.
+    /// Returns a map whose function needs a few instructions.
     pub(crate) fn quick(operation: &'static str, f: F) -> Self {
         Each { operation, picoseconds: 400, f }
     }
@@ -60,13 +60,13 @@ impl<T: Element, U: Element, F: Fn(T) -> Option<U> + Copy + Sync> Map<T> for Eac
     }
 }
 
-/// A function of real numbers: of a value, or the slope there.
+/// A function of real numbers, or its derivative.
 pub(crate) type Function<'a> = &'a (dyn Fn(f64) -> f64 + Sync);
 
-/// The picoseconds that a [`Function`] takes, more or less.
+/// The estimated picoseconds per call of a [`Function`].
 pub(crate) const CALL: usize = 10_000;
 
-/// The map by a function that calls others: in `f64`, rounded once.
+/// A map that calls a function per value, in `f64`; the result is rounded once.
 pub(crate) struct Called<'a>(pub(crate) Function<'a>);
 
 impl<T: Float> Map<T> for Called<'_> {
@@ -79,13 +79,13 @@ impl<T: Float> Map<T> for Called<'_> {
     }
 }
 
-/// What [`InLanes`] reads at once, and again where it has not all of it: a part of the smallest cache.
+/// The block length of [`InLanes`]: a fraction of the smallest cache, so that a second pass reads it from there.
 const LANES: usize = 1 << 10;
 
-/// The picoseconds of a lane.
+/// The estimated picoseconds per value of [`InLanes`].
 const LANE: usize = 2_000;
 
-/// The map by a function in lanes: in `f64`, rounded once.
+/// A map that evaluates a function in SIMD lanes, in `f64`; the result is rounded once.
 impl<T: Float, F: Fn(f64) -> f64 + Copy + Sync> Map<T> for InLanes<F> {
     type Out = T;
     type Fault = Infallible;
@@ -102,12 +102,15 @@ impl<T: Float, F: Fn(f64) -> f64 + Copy + Sync> Map<T> for InLanes<F> {
 }
 
 impl<F: Fn(f64) -> f64 + Copy> InLanes<F> {
-    /// All by the loop, and then by a call those that it has not.
+    /// Evaluates the SIMD form for all values, then calls the full function for values that the SIMD form does not
+    /// cover.
     fn piece<T: Float>(&self, values: &[T], results: &mut [T]) {
         let has_all = in_wide_vectors(
             #[inline(always)]
             || {
                 let (lanes, mut has_all) = (*self, true);
+                // The loop has no branch, so a value outside the domain of the SIMD form yields an arbitrary result
+                // here. `has_all` is false if there is such a value.
                 for (result, &value) in results.iter_mut().zip(values) {
                     has_all &= lanes.has(value.to_f64());
                     *result = T::from_f64((lanes.f)(value.to_f64()));
@@ -116,17 +119,20 @@ impl<F: Fn(f64) -> f64 + Copy> InLanes<F> {
             },
         );
         if !has_all {
+            // Each value outside the domain is recomputed, so no arbitrary result remains.
             let missing = results.iter_mut().zip(values).filter(|(_, value)| !self.has(value.to_f64()));
             missing.for_each(|(result, value)| *result = T::from_f64((self.whole)(value.to_f64())));
         }
     }
 }
 
-/// Multiplies the gradient of each result by the slope at its value: in `f64`, rounded once. A gradient of zero gives
-/// +0.0, whatever the slope is.
+/// Multiplies the gradient of each result by the derivative at its value, in `f64`, rounded once.
+///
+/// A zero gradient yields +0.0 for every derivative.
 pub(crate) fn multiply_by_slopes<T: Float, G: Float>(values: &[T], gradients: &mut [G], slope: Function<'_>) {
     threads::chunks_into(values, gradients, 2 * CALL, |values, gradients| {
         for (gradient, &value) in gradients.iter_mut().zip(values) {
+            // The test comes first: zero times an infinite or NaN derivative would be NaN.
             *gradient = match gradient.is_truthy() {
                 true => G::from_f64(gradient.to_f64() * slope(value.to_f64())),
                 false => G::ZERO,
@@ -139,7 +145,7 @@ pub(crate) fn multiply_by_slopes<T: Float, G: Float>(values: &[T], gradients: &m
 mod tests {
     use super::*;
 
-    /// Long enough for several threads, each of which finds one of its own.
+    /// The longest input is split among several threads, and more than one of them finds a failing value.
     #[test]
     fn the_first_value_without_a_result_is_named() {
         let abs = Each::quick("abs", i8::checked_abs);

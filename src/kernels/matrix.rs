@@ -1,4 +1,4 @@
-//! What kernels of matrix products take: entries by rows, and which rows meet.
+//! Inputs of matrix product kernels: entries by rows, and the rows that meet.
 
 use std::ops::Range;
 
@@ -6,31 +6,31 @@ use crate::base::alloc::AllocError;
 use crate::base::few::Few;
 use crate::base::threads;
 
-/// The places of entries by rows, which are numbered over all matrices of a batch.
+/// The pattern of entries by rows; rows are counted over all matrices of a batch.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<'a> {
-    /// Where the entries of each row begin; behind the last one, where they end.
+    /// The index of the first entry of each row, then the number of entries.
     pub(crate) offsets: &'a [usize],
     /// The column of each entry, increasing within a row.
     pub(crate) columns: &'a [u32],
 }
 
 impl Rows<'_> {
-    /// The entries of a row.
+    /// Returns the indices of the entries of a row.
     #[inline(always)]
     pub(crate) fn range(&self, row: usize) -> Range<usize> {
         self.offsets[row]..self.offsets[row + 1]
     }
 }
 
-/// The columns that rows of the result may have, or those that they may not have.
+/// The columns that rows of the result may have, or with `is_complement` the columns that they may not have.
 #[derive(Clone, Copy)]
 pub(crate) struct Mask<'a> {
     pub(crate) rows: Rows<'a>,
     pub(crate) is_complement: bool,
 }
 
-/// The entries of an operand.
+/// The entries of an operand: pattern and values.
 #[derive(Clone, Copy)]
 pub(crate) struct Entries<'a, T> {
     pub(crate) rows: Rows<'a>,
@@ -38,7 +38,7 @@ pub(crate) struct Entries<'a, T> {
 }
 
 impl<'a, T> Entries<'a, T> {
-    /// The columns and the values of a row.
+    /// Returns the columns and the values of a row.
     #[inline(always)]
     pub(crate) fn row(&self, row: usize) -> (&'a [u32], &'a [T]) {
         let range = self.rows.range(row);
@@ -46,16 +46,15 @@ impl<'a, T> Entries<'a, T> {
     }
 }
 
-/// Of each row of the result the row of the left operand that makes it, and the row of the right one that is the first
-/// of its matrix.
+/// Maps a row of the result to its left row and to the first row of the matrix on the right.
 pub(crate) type Turn<'a> = &'a (dyn Fn(usize) -> (usize, usize) + Sync);
 
-/// Why a product is not there.
+/// The reason why a product has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// The first place of the result, row-major, which its type cannot hold.
+    /// The row-major position of the first element that does not fit the type.
     Overflow(usize),
-    /// The machine did not give the memory.
+    /// An allocation failed.
     Memory(AllocError),
 }
 
@@ -65,27 +64,31 @@ impl From<AllocError> for Missing {
     }
 }
 
-/// The first of all places where a result is missing, each of another share.
+/// Returns an error for the smallest position, given the first overflow of each part.
 pub(crate) fn first_overflow(places: Few<Option<usize>>) -> Result<(), Missing> {
+    // The smallest of all parts is the first overflow of the result, for any number of parts.
     places.into_iter().flatten().min().map_or(Ok(()), |place| Err(Missing::Overflow(place)))
 }
 
-/// The ends of the shares that rows are handed out in, one a thread: of equal work, which `before` tells for all rows
-/// before one, where each unit takes so many picoseconds.
+/// Returns the row at which the part of each thread ends, for parts of equal work.
+///
+/// `before` returns the work units before a row; a unit takes `picoseconds`.
 pub(crate) fn shares(rows: usize, picoseconds: usize, before: &dyn Fn(usize) -> usize) -> Vec<usize> {
     let ends = |part: Range<usize>| first_row(rows, part.end, before);
-    // Fn(usize) is no Sync: the parts are counted first, and each end is one search.
+    // `before` is not `Sync`, so the work is split first and each end is then found by one search.
     let parts = threads::map_parts(before(rows), picoseconds, 0, |part| part);
     let mut ends: Vec<usize> = parts.into_iter().map(ends).collect();
+    // Rows without work at the end belong to no range of work, so the last part includes them.
     if let Some(last) = ends.last_mut() {
         *last = rows;
     }
     ends
 }
 
-/// The first row with so much work before it.
+/// Returns the first row with at least `work` units before it.
 fn first_row(rows: usize, work: usize, before: &dyn Fn(usize) -> usize) -> usize {
     let (mut low, mut high) = (0, rows);
+    // Invariant: rows below `low` have less than `work` before them; row `high`, if it exists, has at least `work`.
     while low < high {
         let middle = low + (high - low) / 2;
         if before(middle) < work { low = middle + 1 } else { high = middle }

@@ -1,18 +1,16 @@
-//! Medians and quantiles of groups of numbers, where the first middle value stands, and the gradient that stands beside
-//! them.
+//! Medians and quantiles of groups of numbers, the position of the lower middle value, and their gradients.
 //!
-//! The partial form: the state is the values met so far; a value updates it by joining them; two states merge by
-//! concatenation; the finish leaves the NaNs out and selects the values at two ranks. Nothing shorter decides a median,
-//! but where a fill counts it is a pivot that comes for free: one pass counts the stored numbers below and above it,
-//! which says on which side of it such a value stands, or that it is the fill itself, as it is in most sparse
-//! groups. Only a value inside one side costs a selection, and that of the numbers of this side only:
+//! A median has no short accumulator: every value counts until the ranks are known. A fill that counts is a pivot. One
+//! pass counts the stored numbers below and above the fill. The counts decide whether a rank falls on a value below the
+//! fill, on the fill, or on a value above. Most sparse groups need no more than this pass. If a rank falls on one side,
+//! the value is selected among the numbers of this side only:
 //!
 //! ```text
 //! rank     0 ...  below  ...  below + level + gaps  ...
 //! value    stored < fill  |  fill, stored or not  |  stored > fill
 //! ```
 //!
-//! Nothing is sorted, and a position that is not stored is never written out.
+//! Nothing is sorted, and unstored positions are never written to memory.
 
 use crate::base::alloc::Allocated;
 use crate::element::{Float, Real};
@@ -24,33 +22,35 @@ use crate::kernels::passes::Census;
 use crate::kernels::rank::{Place, Rule};
 use crate::kernels::select::{Ranked, Sieve, count, first_equal, ranked_in_lane, select_two, smaller};
 
-/// Who receives the gradient of a median.
+/// The elements that receive the gradient of a median.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum MedianGradient {
-    /// All elements equal to a middle value, in equal shares.
+    /// All elements equal to a middle value, with equal weights.
     #[default]
     Spread,
     /// The elements at the middle ranks only, ranked by value and then by position.
     First,
 }
 
-/// What is asked of each group.
+/// The value to compute for each group.
 #[derive(Clone, Copy)]
 pub(crate) struct Question {
     pub(crate) rule: Rule,
-    /// Whether NaNs are left out; else one leaves a group without a value.
+    /// True if NaNs are ignored; otherwise a NaN makes the result of its group NaN.
     pub(crate) skips_nan: bool,
 }
 
-/// What the gaps of a group add to the order of its elements.
+/// The contribution of unstored positions to the order of a group.
 impl<T: Real> Gaps<T> {
-    /// The number that the gaps beside `stored` entries hold, and how many they are.
+    /// Returns the fill and the number of unstored positions, if they exist and the fill is not NaN.
     fn numbers(&self, stored: usize) -> Option<(T, u128)> {
         let fill = self.fill.filter(|fill| !fill.isnan())?;
         Some((fill, self.count(stored))).filter(|(_, count)| *count > 0)
     }
 
-    /// How many gaps beside `stored` entries hold a number for which `is` holds; with those no more than 2^64 - 1.
+    /// Returns the number of unstored positions whose value satisfies `is`.
+    ///
+    /// The sum with `stored` saturates at 2^64 - 1.
     fn count_numbers(&self, stored: usize, is: impl Fn(T) -> bool) -> u64 {
         let counted = self.numbers(stored).filter(|&(fill, _)| is(fill));
         counted.map_or(0, |(_, count)| count.min((u64::MAX - stored as u64).into()) as u64)
@@ -63,23 +63,25 @@ impl<T: Real> Ranked<T> {
     }
 }
 
-/// The median of one value: itself, but for the sign of zero and the payload of NaN.
+/// Returns the median of one value: the value itself, except for the sign of zero and the payload of NaN.
 pub(crate) fn median_of_one<T: Real>(value: T) -> T::Median {
     value.to_median().midpoint_of(value.to_median())
 }
 
 impl Question {
-    /// The value of a group, NaN where there is none.
+    /// Returns the value of a group, or NaN for a group without one.
     pub(crate) fn value<T: Real>(self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<T::Median> {
         Ok(self.ranked(group, sieve)?.map_or(T::Median::NAN, |ranked| ranked.value()))
     }
 
-    /// The value of a group whose values come anew for each pass; none where one is missing.
+    /// Returns the value of a group that is streamed in several passes; `None` if a pass does not deliver all values.
     pub(crate) fn poured<T: Real>(self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T::Median>> {
         let Some(census) = Census::of(pass)? else { return Ok(None) };
         let stored = census.numbers.saturating_add(census.nans) as usize;
         let (unstored, fill) = (gaps.numbers(stored), gaps.fill);
         let gaps_are_nan = fill.is_some_and(T::isnan) && gaps.count(stored) > 0;
+        // The sum saturates: with at most 2^64 stored values, positions beyond `u128::MAX` do not move a middle rank
+        // off the fill.
         let numbers = unstored.map_or(0, |(_, count)| count).saturating_add(census.numbers.into());
         if numbers == 0 || !self.skips_nan && (gaps_are_nan || census.nans > 0) {
             return Ok(Some(T::Median::NAN));
@@ -92,23 +94,24 @@ impl Question {
         Ok(found.map(|[low, high]| place.value(low.to_median(), high.to_median())))
     }
 
-    /// The values at the ranks, if the group has them; the sieve is for the numbers to select among.
+    /// Returns the values at the ranks, if the group has numbers; `sieve` is working memory for selection.
     fn ranked<T: Real>(self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<Option<Ranked<T>>> {
         let Group { stored, gaps, .. } = group;
         let gaps_are_nan = gaps.fill.is_some_and(T::isnan) && gaps.count(stored.len()) > 0;
+        // Without `skips_nan` one NaN, stored or not, leaves the group without a value.
         if !self.skips_nan && (gaps_are_nan || count(stored, T::isnan) > 0) {
             return Ok(None);
         }
         Ok(match gaps.numbers(stored.len()) {
             None => ranked_in_lane(stored, self.rule, sieve)?,
-            // Of the middle more positions than can be counted make no difference, as fewer are stored.
+            // With more positions than `u128` counts, the middle rank still falls on the fill: fewer values are stored.
             Some(_) if gaps.extent == u128::MAX && matches!(self.rule, Rule::At(..)) => return Err(Fault::Uncountable),
             Some((fill, unstored)) => Some(ranked_about(stored, fill, unstored, self.rule, sieve)?),
         })
     }
 }
 
-/// The values at the ranks of a group with `unstored` positions that hold the number `fill`.
+/// Returns the values at the ranks of a group with `unstored` positions that hold the number `fill`.
 fn ranked_about<T: Real>(
     stored: &[T],
     fill: T,
@@ -116,9 +119,11 @@ fn ranked_about<T: Real>(
     rule: Rule,
     sieve: &mut Sieve<T>,
 ) -> Allocated<Ranked<T>> {
+    // NaN fails all three tests, so the three counts sum to the stored numbers.
     let below = count(stored, |value| value < fill);
     let above = count(stored, |value| value > fill);
     let level = count(stored, |value| value == fill);
+    // Ranks `start..end` hold the fill: the stored values equal to it and all unstored positions.
     let (start, end) = (below as u128, below as u128 + level as u128 + unstored);
     let place = rule.place(end + above as u128);
     let Place { low, high, .. } = place;
@@ -127,10 +132,11 @@ fn ranked_about<T: Real>(
     } else if low >= end {
         select_two(sieve.refill(stored, |value| value > fill)?, (low - end) as usize, (high - end) as usize)
     } else {
-        // The ranks are neighbours: one of them outside of the level run is at its edge.
+        // The ranks are neighbours and one of them is in `start..end`, so the other is at most one outside this range.
         let values = stored.iter().copied();
         let below = || values.clone().filter(|&value| value < fill).reduce(greater);
         let above = || values.clone().filter(|&value| value > fill).reduce(smaller);
+        // Rank `start - 1` is the maximum below the fill, rank `end` the minimum above.
         let lower = if low < start { below() } else { None };
         let upper = if high >= end { above() } else { None };
         (lower.unwrap_or(fill), upper.unwrap_or(fill))
@@ -143,7 +149,7 @@ fn greater<T: Real>(a: T, b: T) -> T {
 }
 
 impl<T: Real> Group<'_, T> {
-    /// The median, and the position of the first element equal to the lower middle value; `u64::MAX` for none.
+    /// Returns the median and the position of the first element equal to the lower middle value, `u64::MAX` if none.
     pub(crate) fn median_and_position(&self, asked: Question, sieve: &mut Sieve<T>) -> Outcome<(T::Median, u64)> {
         Ok(match asked.ranked(self, sieve)? {
             None => (T::Median::NAN, u64::MAX),
@@ -151,16 +157,17 @@ impl<T: Real> Group<'_, T> {
         })
     }
 
-    /// The position of the first element equal to `value`, which one of them is.
+    /// Returns the position of the first element equal to `value`, which the group contains.
     fn first_equal(&self, value: T) -> u64 {
         let stored = first_equal(self.stored, value).map_or(u64::MAX, |within| self.place(within));
         let unstored = if self.gaps_equal_to(value) > 0 { self.first_gap() } else { u64::MAX };
         stored.min(unstored)
     }
 
-    /// The first position that is not stored: until there the entries stand at the positions 0, 1, 2 and so on.
+    /// Returns the first unstored position: entries before this position are at positions 0, 1, 2 and so on.
     pub(crate) fn first_gap(&self) -> u64 {
         let (mut packed, mut end) = (0, self.stored.len());
+        // Invariant: the first `packed` entries are at their own index, and entries from `end` on are not.
         while packed < end {
             let within = packed + (end - packed) / 2;
             match self.place(within) == within as u64 {
@@ -171,15 +178,17 @@ impl<T: Real> Group<'_, T> {
         packed as u64
     }
 
-    /// Who receives the gradient of the value; the share of a gap is nobody's.
+    /// Returns the weights of the gradient per element; the weight of an unstored position is dropped.
     pub(crate) fn shares(&self, rule: ShareRule, sieve: &mut Sieve<T>) -> Outcome<Shares<T>> {
         let ShareRule { asked, rule, spread_nan } = rule;
         let Some(Ranked { lower, upper, place }) = asked.ranked(self, sieve)? else {
+            // The group has no value: its gradient is lost, or divided among all its positions.
             let positions = u64::try_from(self.gaps.positions(self.stored.len())).unwrap_or(u64::MAX);
             let (receivers, number) =
                 if spread_nan { (Receivers::All, positions) } else { (Receivers::Ranked, NOBODY) };
             return Ok(Shares { receivers, values: [T::ZERO; 2], numbers: [number; 2], parts: [1.0; 2] });
         };
+        // Equal middle values form one set of receivers under `Spread`, so their weights add up to 1.
         let are_two = place.weight > 0.0 && (rule == MedianGradient::First || lower != upper);
         let number = |value: T, rank: u128| match rule {
             MedianGradient::Spread => self.count_equal(value),
@@ -203,19 +212,21 @@ impl<T: Real> Group<'_, T> {
         self.gaps.count_numbers(self.stored.len(), |fill| fill == value)
     }
 
-    /// How many elements are equal to `value`.
+    /// Returns the number of elements equal to `value`.
     fn count_equal(&self, value: T) -> u64 {
         count(self.stored, |element| element == value) as u64 + self.gaps_equal_to(value)
     }
 
-    /// The element at `rank` by value and position, whose value is `value`; nobody where that is a gap.
+    /// Returns the index of the stored element at `rank`, ordered by value and position, where `value` is its value.
     ///
-    /// Before an entry there are as many gaps as its position exceeds its number.
+    /// Returns `NOBODY` if the element at `rank` is unstored. The number of unstored positions before an entry is its
+    /// position minus its index.
     fn at_rank(&self, value: T, rank: u64) -> u64 {
         let gaps_below = self.gaps.count_numbers(self.stored.len(), |fill| fill < value);
         let below = count(self.stored, |element| element < value) as u64 + gaps_below;
         let gaps_are_equal = self.gaps_equal_to(value) > 0;
         let equal = self.stored.iter().enumerate().filter(|&(_, &element)| element == value);
+        // Ranks increase with the index, so the first rank that is not below `rank` decides.
         let mut ranked = equal.enumerate().map(|(equal_before, (within, _))| {
             let gaps_before = if gaps_are_equal { self.place(within) - within as u64 } else { 0 };
             (below + equal_before as u64 + gaps_before, within)
@@ -227,46 +238,46 @@ impl<T: Real> Group<'_, T> {
     }
 }
 
-/// The number of no element.
+/// The index of no element.
 const NOBODY: u64 = u64::MAX;
 
-/// How the gradient of a median or a quantile is shared.
+/// The rule for dividing the gradient of a median or quantile among elements.
 #[derive(Clone, Copy)]
 pub(crate) struct ShareRule {
     pub(crate) asked: Question,
     pub(crate) rule: MedianGradient,
-    /// Whether the elements of a group without a number share its gradient, which else is lost.
+    /// True if the elements of a group without a number divide its gradient; otherwise the gradient is lost.
     pub(crate) spread_nan: bool,
 }
 
-/// Which elements of a group receive a share of its gradient.
+/// The elements of a group that receive a part of its gradient.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Receivers {
-    /// Those equal to a value that the result was made of.
+    /// The elements equal to a value that the result is computed from.
     Equal,
-    /// Those at its ranks.
+    /// The elements at the ranks.
     Ranked,
     All,
 }
 
-/// What the elements of a group receive of its gradient, in one part or two, which go to those equal to `values`.
+/// The weights of the gradient of a group, in one part or two; `receivers` selects the elements of each part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shares<T> {
     receivers: Receivers,
     values: [T; 2],
-    /// For each part how many elements share it, or of those at its rank the number within the group.
+    /// For each part, the number of elements that divide it; for [`Receivers::Ranked`], the index of the receiver.
     numbers: [u64; 2],
-    /// Where there is one part only it stands here twice.
+    /// The weight of each part; a single part is stored twice.
     parts: [f64; 2],
 }
 
 impl<T: Real> Shares<T> {
-    /// Whether elements equal to `value` may receive a share; no branch.
+    /// Returns whether an element equal to `value` may receive a part, without a branch.
     fn concerns(&self, value: T) -> bool {
         (value == self.values[0]) | (value == self.values[1]) | (self.receivers == Receivers::All)
     }
 
-    /// What the element `within` its group, which holds `value`, receives of `gradient`.
+    /// Returns the gradient of the element at index `within`, which holds `value`, given the gradient of its group.
     pub(crate) fn of<G: Float>(&self, within: usize, value: T, gradient: G) -> Option<G> {
         match self.receivers {
             Receivers::Equal => {
@@ -282,12 +293,12 @@ impl<T: Real> Shares<T> {
     }
 }
 
-/// Writes what the elements `values` receive; who receives nothing keeps what stands there.
+/// Writes the gradients of `values`; elements that receive none keep the value in `received`.
 pub(crate) fn give<T: Real, G: Float>(values: &[T], received: &mut [G], given: &Given<'_, Shares<T>, G>) {
     const BLOCK: usize = 64;
     let blocks = values.chunks(BLOCK).zip(received.chunks_mut(BLOCK)).zip((0..).step_by(BLOCK));
     for ((values, received), start) in blocks {
-        // Most blocks hold no middle value. A branch on each value would be mispredicted at every other NaN.
+        // Most blocks hold no middle value. A branch per value would be mispredicted at every other NaN.
         let concerns = |any, (at, &value): (usize, &T)| any | given.at(start + at).0.concerns(value);
         if !values.iter().enumerate().fold(false, concerns) {
             continue;

@@ -1,4 +1,4 @@
-//! Entries in any order brought into row-major order, those of one position merged into one.
+//! Merging of entries: sorts them into row-major order and merges entries at one position.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,12 +15,12 @@ use crate::kernels::packing::Packing;
 use crate::kernels::radix::{BLOCK, Buckets, Keys, count_runs, for_each_block, listed};
 use crate::kernels::sort::{compare, first_decreasing, gather, row_major_order, starts_in_order};
 
-/// Why entries are not merged.
+/// The reason why entries are not merged.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unmerged {
     /// The first position whose items cannot be merged.
     At(Vec<usize>),
-    /// The machine has no memory for the work.
+    /// An allocation failed.
     AllocError(AllocError),
 }
 
@@ -30,13 +30,13 @@ impl From<AllocError> for Unmerged {
     }
 }
 
-/// Entries with one item each: their coordinates on each axis, and the items.
+/// Entries with one item each: their coordinates per axis, and the items.
 pub(crate) type Merged<T> = (Vec<AxisCoords>, Vec<T>);
 
-/// Merges two items at one position; none where they cannot be.
+/// A function that merges two items at one position; `None` if they cannot be merged.
 type Merge<'a, T> = dyn Fn(T, T) -> Option<T> + Sync + 'a;
 
-/// The coordinates of entries as they are merged: where items are merged nothing else is known of them.
+/// The coordinates of entries, without their integer type: code that merges items is not generic over this type.
 trait Axes: Sync {
     /// [`Packing::new`].
     fn packing(&self) -> Option<Packing>;
@@ -44,22 +44,22 @@ trait Axes: Sync {
     /// [`Packing::of_many`].
     fn packing_of_many(&self, count: usize) -> Option<Packing>;
 
-    /// Whether no entry is less than the one before it.
+    /// Returns whether the entries are in row-major order; duplicates are allowed.
     fn are_in_order(&self, count: usize) -> bool;
 
-    /// Whether an entry stands where the one before it does.
+    /// Returns whether an entry has the position of the entry before it.
     fn is_repeated(&self, entry: usize) -> bool;
 
     /// [`Packing::pack`].
     fn pack(&self, packing: &Packing, range: Range<usize>, from: u32, keys: &mut [u64]);
 
-    /// The order that sorts the entries; `None` if they are in it.
+    /// Returns the order that sorts the entries; `None` if they are sorted.
     fn order(&self, count: usize) -> Allocated<Option<Vec<usize>>>;
 
-    /// The coordinates of all entries in an order, or as they come.
+    /// Returns copies of the coordinates in the given order, or in input order for `None`.
     fn gather(&self, order: Option<&[usize]>) -> Allocated<Vec<AxisCoords>>;
 
-    /// Zeros for the coordinates of so many entries.
+    /// Returns zeros for the coordinates of `count` entries.
     fn zeros(&self, count: usize) -> Allocated<Vec<AxisCoords>>;
 }
 
@@ -108,8 +108,10 @@ fn axes_of<'a>(coords: &'a CoordSlices<'_>) -> &'a dyn Axes {
     }
 }
 
-/// The entries in row-major order, with `merge` of the items at each position, from left to right in input order; or
-/// the first position where it gives nothing. Arrays that are owned may hold the result in the end.
+/// Returns the entries in row-major order, with the items at each position merged.
+///
+/// Items are merged from left to right in input order. The error is the first position where `merge` returns `None`.
+/// Owned arrays are reused for the result.
 pub(crate) fn merged<T: Copy + Zeroable + Send + Sync>(
     coords: Cow<'_, [AxisCoords]>,
     items: Cow<'_, [T]>,
@@ -120,6 +122,7 @@ pub(crate) fn merged<T: Copy + Zeroable + Send + Sync>(
     let Some(packing) = axes.packing_of_many(count) else {
         return merged_by_groups(axes, &items, merge);
     };
+    // Sorted entries need no buckets: duplicates are neighbours.
     if axes.are_in_order(count) {
         return merged_in_order(&packing, axes, count, listed(&items), merge);
     }
@@ -131,6 +134,7 @@ pub(crate) fn merged<T: Copy + Zeroable + Send + Sync>(
         Cow::Borrowed(_) => axes.zeros(total)?,
         Cow::Owned(coords) => coords.into_iter().map(|axis| shrunk(axis, total)).collect::<Allocated<_>>()?,
     };
+    // As many positions as entries: no item has to be merged, and the sorted arrays are the result.
     if total == count {
         return Ok((unpacked(&packing, &buckets.keys, coords)?, buckets.items));
     }
@@ -138,7 +142,7 @@ pub(crate) fn merged<T: Copy + Zeroable + Send + Sync>(
     merge_runs(&packing, spans, (coords, reused(items, total)?), &keys, listed(&buckets.items), merge)
 }
 
-/// The coordinates of all `keys`, written over `coords`.
+/// Unpacks the coordinates of all `keys` into `coords`.
 fn unpacked(packing: &Packing, keys: &[u64], coords: Vec<AxisCoords>) -> Allocated<Vec<AxisCoords>> {
     let Some(first) = coords.first() else { return Ok(coords) };
     of_width!(first.width(), I => {
@@ -147,7 +151,7 @@ fn unpacked(packing: &Packing, keys: &[u64], coords: Vec<AxisCoords>) -> Allocat
     })
 }
 
-/// The positions at which `count` entries stand, in row-major order, and for each whether any entry there is truthy.
+/// Returns the positions of `count` entries in row-major order, and for each whether any entry there is nonzero.
 pub(crate) fn any_merged(coords: &CoordSlices<'_>, count: usize, truths: &Truths<'_>) -> Allocated<Merged<bool>> {
     let (axes, words) = (axes_of(coords), truth_words(count, truths)?);
     let words = &words[..];
@@ -155,6 +159,7 @@ pub(crate) fn any_merged(coords: &CoordSlices<'_>, count: usize, truths: &Truths
     let or: &Merge<'_, bool> = &|a, b| Some(a | b);
     let merged = match axes.packing() {
         Some(packing) if axes.are_in_order(count) => merged_in_order(&packing, axes, count, is_truthy, or),
+        // A key has a spare bit for the truth value, so no item is carried through the sort.
         Some(packing) if packing.bits() < u64::BITS => return any_sorted(&packing, axes, count, is_truthy),
         _ => {
             let truths = alloc::collect((0..count).map(is_truthy))?;
@@ -164,7 +169,7 @@ pub(crate) fn any_merged(coords: &CoordSlices<'_>, count: usize, truths: &Truths
     or_merged(merged)
 }
 
-/// Whether each of `count` entries is truthy, a bit each: it is asked for in any order.
+/// Returns one bit per entry, true for a nonzero value; the bits can be read in any order.
 fn truth_words(count: usize, truths: &Truths<'_>) -> Allocated<Few<u64>> {
     if count > BITS {
         let write = |range: Range<usize>, words: &mut [u64]| truths(range.start * BITS, words);
@@ -175,7 +180,7 @@ fn truth_words(count: usize, truths: &Truths<'_>) -> Allocated<Few<u64>> {
     Ok(Few::One(word))
 }
 
-/// What was merged by an `or`, which fails nowhere.
+/// Returns the result of merging by `or`, which never fails.
 fn or_merged(merged: Result<Merged<bool>, Unmerged>) -> Allocated<Merged<bool>> {
     match merged {
         Ok(merged) => Ok(merged),
@@ -184,7 +189,7 @@ fn or_merged(merged: Result<Merged<bool>, Unmerged>) -> Allocated<Merged<bool>> 
     }
 }
 
-/// [`any_merged`] where the truth is the lowest bit of a key, which has nothing to carry then.
+/// [`any_merged`] with the truth value in the lowest bit of each key; the sort carries no items.
 fn any_sorted(
     packing: &Packing,
     axes: &dyn Axes,
@@ -192,6 +197,8 @@ fn any_sorted(
     is_truthy: impl Fn(usize) -> bool + Sync + Send,
 ) -> Allocated<Merged<bool>> {
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| {
+        // The key moves up by one bit, so bits from `from` on of the shifted key need bits from `from - 1` on of the
+        // key.
         axes.pack(packing, range.clone(), from.saturating_sub(1), keys);
         let truth = |entry| u64::from(from == 0 && is_truthy(entry));
         keys.iter_mut().zip(range).for_each(|(key, entry)| *key = *key << 1 | truth(entry));
@@ -206,7 +213,7 @@ fn any_sorted(
     or_merged(merge_runs(packing, spans, output, &keys, |entry| tagged[entry] & 1 == 1, &|a, b| Some(a | b)))
 }
 
-/// [`merged`] of entries in order.
+/// [`merged`] for sorted entries.
 fn merged_in_order<T: Copy + Zeroable + Send + Sync>(
     packing: &Packing,
     axes: &dyn Axes,
@@ -220,7 +227,7 @@ fn merged_in_order<T: Copy + Zeroable + Send + Sync>(
     merge_runs(packing, spans, output, &keys, item, merge)
 }
 
-/// An array to write `count` items into: this one, if it is owned.
+/// Returns an array to write `count` items into: the given array, if it is owned.
 fn reused<T: Copy + Zeroable>(array: Cow<'_, [T]>, count: usize) -> Allocated<Vec<T>> {
     match array {
         Cow::Borrowed(_) => alloc::zeros(count),
@@ -232,12 +239,12 @@ fn reused<T: Copy + Zeroable>(array: Cow<'_, [T]>, count: usize) -> Allocated<Ve
     }
 }
 
-/// [`reused`] coordinates.
+/// [`reused`] for coordinates.
 fn shrunk(coords: AxisCoords, count: usize) -> Allocated<AxisCoords> {
     by_width!(coords, own => reused(Cow::Owned(own.into_vec()?), count).map(AxisCoords::from))
 }
 
-/// [`merged`] where coordinates are too large for one key.
+/// [`merged`] for coordinates that do not fit one key.
 fn merged_by_groups<T: Copy + Zeroable + Send + Sync>(
     axes: &dyn Axes,
     items: &[T],
@@ -249,6 +256,7 @@ fn merged_by_groups<T: Copy + Zeroable + Send + Sync>(
         Some(order) => gather(items, &order)?,
         None => alloc::collect(items.iter().copied())?,
     };
+    // The sort is stable, so items of one position are neighbours in input order.
     let starts = starts_of(&coords, items.len())?;
     match starts.len() - 1 == items.len() {
         true => Ok((coords, items)),
@@ -256,12 +264,12 @@ fn merged_by_groups<T: Copy + Zeroable + Send + Sync>(
     }
 }
 
-/// Where the runs of equal ones start among entries in order.
+/// Returns the starts of the runs of equal entries, which are sorted, and the number of entries.
 fn starts_of(coords: &[AxisCoords], count: usize) -> Allocated<Vec<usize>> {
     by_slices!(coords, own => starts_in_order(&own, count))
 }
 
-/// [`merged`] of entries in order, whose runs of equal ones start at `starts`.
+/// [`merged`] for sorted entries whose runs of equal entries start at `starts`.
 fn merge_sorted<T: Copy + Send + Sync>(
     coords: &[AxisCoords],
     items: &[T],
@@ -272,6 +280,7 @@ fn merge_sorted<T: Copy + Send + Sync>(
     let position = |entry: usize| coords.iter().map(|axis| axis.at(entry)).collect::<Vec<_>>();
     let mut merged = alloc::with_capacity(runs.len())?;
     for run in runs.clone() {
+        // A run holds at least one entry, so its first item exists.
         let mut rest = items[run.start + 1..run.end].iter().copied();
         let item = rest.try_fold(items[run.start], merge);
         merged.push(item.ok_or_else(|| Unmerged::At(position(run.start)))?);
@@ -280,16 +289,17 @@ fn merge_sorted<T: Copy + Send + Sync>(
     Ok((coords.iter().map(|axis| axis.gather(&firsts)).collect::<Allocated<_>>()?, merged))
 }
 
-/// Entries in order, in parts that cut no run of equal ones.
+/// Sorted entries in parts that do not split a run of equal entries.
 struct Spans {
     entries: Few<Range<usize>>,
-    /// How many runs there are up to the end of each part.
+    /// The number of runs up to the end of each part.
     ends: Few<usize>,
 }
 
 impl Spans {
     fn new(entries: Few<Range<usize>>, runs: Few<usize>) -> Self {
         let mut ends = runs;
+        // Counts per part become running totals.
         (1..ends.len()).for_each(|part| ends[part] += ends[part - 1]);
         Spans { entries, ends }
     }
@@ -301,10 +311,11 @@ impl Spans {
         Ok(Spans::new(starts.zip(&buckets.ends).map(|(&start, &end)| start..end).collect(), runs))
     }
 
-    /// Parts of entries that come in order, one a thread.
+    /// Returns parts of sorted entries, one per thread.
     fn in_order(count: usize, keys: &Keys<'_>, is_repeated: &(dyn Fn(usize) -> bool + Sync)) -> Self {
         let opens = |entry: &usize| *entry == 0 || !is_repeated(*entry);
-        // A part begins with the first run that does; one that none begins in belongs to the part before it.
+        // A part begins at the first run that starts in its range. A range in which no run starts joins the part before
+        // it.
         let openings = threads::map_parts(count, 3000, 0, |mut part| part.find(opens));
         let starts: Few<usize> = openings.into_iter().flatten().chain([count]).collect();
         let entries: Few<Range<usize>> = starts.windows(2).map(|ends| ends[0]..ends[1]).collect();
@@ -314,6 +325,7 @@ impl Spans {
             || (),
             |(), range| {
                 let (mut runs, mut last) = (0, None);
+                // `last` is the final key of the previous block: a run that crosses the block boundary is counted once.
                 for_each_block(range, keys, &mut |_, keys| {
                     runs += count_runs(keys, 0) - usize::from(last == keys.first().copied());
                     last = keys.last().copied();
@@ -324,13 +336,13 @@ impl Spans {
         Spans::new(entries, runs)
     }
 
-    /// The number of runs.
+    /// Returns the number of runs.
     fn total(&self) -> usize {
         self.ends.last().copied().unwrap_or(0)
     }
 }
 
-/// What one thread writes: the runs of a span of entries.
+/// The work of one thread: the runs of a range of entries, and the output for them.
 struct Share<'a, T> {
     span: Range<usize>,
     coords: Vec<AxisCoordsMut<'a>>,
@@ -353,10 +365,11 @@ fn merge_runs<T: Copy + Zeroable + Send + Sync>(
     let write = |block: &mut _, share: Share<'_, T>| share.write(packing, block, keys, &item, merge);
     let written = threads::map_each(shares.collect(), count, || [0; BLOCK], write);
     let written: Result<(), u64> = written.into_iter().collect();
+    // Parts are in order and each reports its first failure, so the first error is the smallest position.
     written.map(|()| (coords, items)).map_err(|key| Unmerged::At(packing.position(key)))
 }
 
-/// The arrays cut at `ends`: of each piece those of all axes.
+/// Splits the arrays of all axes at `ends`; each part has one slice per axis.
 fn split_axes<'a>(coords: &'a mut [AxisCoords], ends: &[usize]) -> Allocated<Few<Vec<AxisCoordsMut<'a>>>> {
     let mut pieces: Few<Vec<_>> = ends.iter().map(|_| Vec::with_capacity(coords.len())).collect();
     for axis in coords {
@@ -365,7 +378,7 @@ fn split_axes<'a>(coords: &'a mut [AxisCoords], ends: &[usize]) -> Allocated<Few
     Ok(pieces)
 }
 
-/// Writes the coordinates of `keys` on all axes from the place `at` on.
+/// Writes the coordinates of `keys` on all axes, from index `at` on.
 fn unpack(packing: &Packing, keys: &[u64], coords: &mut [AxisCoordsMut<'_>], at: usize) {
     for (axis, coords) in coords.iter_mut().enumerate() {
         match coords {
@@ -376,7 +389,7 @@ fn unpack(packing: &Packing, keys: &[u64], coords: &mut [AxisCoordsMut<'_>], at:
 }
 
 impl<T: Copy> Share<'_, T> {
-    /// Writes the first of each run, and merges the others into it; fails with the key where that fails.
+    /// Writes the first entry of each run and merges the others into it; the error is the key where merging fails.
     fn write(
         mut self,
         packing: &Packing,
@@ -386,6 +399,7 @@ impl<T: Copy> Share<'_, T> {
         merge: &Merge<'_, T>,
     ) -> Result<(), u64> {
         let (mut runs, mut last) = (0, 0);
+        // Invariant: `runs` runs are written; `last` is the key of the latest of them.
         for start in self.span.clone().step_by(BLOCK) {
             let block = &mut block[..BLOCK.min(self.span.end - start)];
             keys(start..start + block.len(), block);
@@ -396,7 +410,8 @@ impl<T: Copy> Share<'_, T> {
                     self.items[runs - 1] = merge(self.items[runs - 1], item).ok_or(key)?;
                     continue;
                 }
-                // The keys of runs are fewer than the entries so far: they overwrite what has been read.
+                // A block has at most as many runs as entries read so far, so a run key overwrites a key that is no
+                // longer needed.
                 block[runs - before] = key;
                 self.items[runs] = item;
                 (runs, last) = (runs + 1, key);
@@ -413,12 +428,12 @@ mod tests {
     use crate::kernels::bits::truths_of;
     use std::collections::BTreeMap;
 
-    /// Merges the numbers of entries in a way that tells their order.
+    /// Merges the indices of entries in a way that depends on their order.
     fn trail(merged: u64, entry: u64) -> Option<u64> {
         Some(merged.wrapping_mul(31).wrapping_add(entry))
     }
 
-    /// Of each position in order what its entries merge to, and whether a third entry stands there.
+    /// Returns the expected merge result per position, and whether an entry with an index divisible by 3 is there.
     fn expected(coords: &[Vec<u64>], count: usize) -> BTreeMap<Vec<u64>, (u64, bool)> {
         let mut expected = BTreeMap::new();
         for entry in 0..count {
@@ -431,7 +446,7 @@ mod tests {
         expected
     }
 
-    /// Small coordinates, and those that fit no key.
+    /// Checks small coordinates, and coordinates that do not fit one key.
     fn check(coords: &[Vec<u64>], count: usize) {
         let (expected, rank) = (expected(coords, count), coords.len());
         let entries: Vec<u64> = (0..count as u64).collect();
@@ -469,7 +484,7 @@ mod tests {
             check(&[vec![7; count], vec![0; count]], count);
             check(&[(0..count as u64).map(|entry| entry / 7).collect(), vec![3; count]], count);
             check(&[(0..count as u64).rev().collect(), vec![3; count]], count);
-            // Two runs, one of which goes on through most parts.
+            // Two runs, the second of which spans most parts.
             check(&[(0..count as u64).map(|entry| entry / 10).map(|tenth| u64::from(tenth > 3)).collect()], count);
         }
         check(&[], 3);

@@ -1,4 +1,8 @@
-//! Slices in, slices out: the algorithms, which know no tensor, no shape and no error.
+//! Algorithms on slices, independent of tensors, shapes and error types.
+//!
+//! The traits of the operation families are in `fold`, `holistic`, `map`, `semiring` and `zip`. Sorting of entries is
+//! in `packing` (keys), `radix` (buckets) and `sort` (row-major order). Products are named by their operands:
+//! `sparse_sparse`, `sparse_dense` and `dense_sparse`.
 
 pub(crate) mod any;
 pub(crate) mod beside_gaps;

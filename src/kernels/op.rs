@@ -1,29 +1,29 @@
-//! What every operation is: a small value with a name.
+//! The common trait of operations, and the reasons why they fail.
 
 use crate::base::alloc::AllocError;
 
-/// An operation, as a value: a member of one of the families [`Fold`](super::fold::Fold),
-/// [`Holistic`](super::holistic::Holistic), [`Map`](super::map::Map).
+/// An operation as a value, in one of the families [`Fold`](super::fold::Fold), [`Holistic`](super::holistic::Holistic)
+/// and [`Map`](super::map::Map).
 pub trait Op: Copy + Send + Sync {
-    /// The name, for errors.
+    /// Returns the name for error messages.
     fn name(&self) -> &'static str;
 }
 
-/// The result of one group.
+/// The result of one group, or the reason why it has none.
 pub(crate) type Outcome<T> = Result<T, Fault>;
 
-/// Why an operation has no result for one group. The driver adds which operation and where.
+/// The reason why an operation has no result for one group. The driver adds the operation and the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// It would number or count more positions than its result holds.
+    /// The result type cannot hold a position or a count of the group.
     Uncountable,
-    /// There is no element that it could give.
+    /// The group has no element to return.
     Empty,
-    /// An integer type, which has this name, does not hold the result.
+    /// The result does not fit the integer type of this name.
     Overflow(&'static str),
-    /// It would divide an integer by zero.
+    /// An integer would be divided by zero.
     DivisionByZero,
-    /// The machine did not give the memory.
+    /// An allocation failed.
     Memory(AllocError),
 }
 
@@ -33,10 +33,10 @@ impl From<AllocError> for Fault {
     }
 }
 
-/// The results of groups, if each has one.
+/// The results of all groups, or the first failure.
 pub(crate) type Outcomes<T> = Result<T, Refused>;
 
-/// A group without a result, by its number.
+/// A group without a result, by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refused {
     pub(crate) fault: Fault,
@@ -45,13 +45,15 @@ pub struct Refused {
 
 impl From<AllocError> for Refused {
     fn from(refused: AllocError) -> Self {
+        // A failed allocation belongs to no group, so the index has no meaning here.
         Refused { fault: refused.into(), group: 0 }
     }
 }
 
 impl Fault {
-    /// The fault of a group.
+    /// Returns the fault together with the index of its group.
     pub(crate) fn of(self, group: usize) -> Refused {
+        // Callers that process a range of groups add its start to `group` afterwards.
         Refused { fault: self, group }
     }
 }

@@ -1,54 +1,55 @@
-//! Medians in passes, of a type that nobody else needs to know: values come in as bytes, go out as keys that have their
-//! order, and are counted elsewhere.
+//! Medians in several passes for a dynamically typed input: values arrive as bytes and leave as ordered keys.
+//!
+//! The caller counts the keys.
 
 use crate::element::saved::values_of;
 use crate::element::{Number, Real};
 use crate::kernels::extreme::{key_of, of_key};
 use crate::kernels::rank::Rule;
 
-/// The order of values, and which of them are asked for.
+/// The order of values, and the ranks to find.
 pub trait Ordered: Send + Sync {
-    /// The keys of values, whose bytes stand side by side; none where they are no values.
+    /// Returns the keys of values given as bytes; `None` if the bytes are not values of the type.
     fn keys(&self, values: &[u8]) -> Option<Vec<u64>>;
 
-    /// Whether a key is that of a NaN.
+    /// Returns whether a key is the key of NaN.
     fn is_nan(&self, key: u64) -> bool;
 
-    /// The value of what is not stored.
+    /// Returns the value of unstored positions.
     fn gap(&self) -> Gap;
 
-    /// Whether NaNs are left out; else one leaves a group without a value.
+    /// Returns whether NaNs are ignored; otherwise a NaN makes the result of its group NaN.
     fn skips_nan(&self) -> bool;
 
-    /// The ranks in the middle of so many numbers, of which there is one.
+    /// Returns the two middle ranks among `numbers` numbers, at least one.
     fn ranks(&self, numbers: u128) -> [u128; 2];
 
-    /// How many words of 16 bits, from the highest on, tell all keys apart.
+    /// Returns the number of 16-bit words, from the highest on, that distinguish all keys.
     fn words(&self) -> u32;
 
-    /// The key with these words, the others of which are 0.
+    /// Returns the key with the given high words; the other words are 0 in `words`.
     fn complete(&self, words: u64) -> u64;
 }
 
-/// What is not stored, in the order of what is.
+/// The value of unstored positions, as a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gap {
-    /// It does not count.
+    /// Unstored positions do not count.
     Absent,
-    /// It is NaN.
+    /// The fill is NaN.
     Nan,
-    /// It is a number, as are the keys from the first to the last, which are the same number.
+    /// The fill is a number; all keys from the first to the last represent the same number.
     Level(u64, u64),
 }
 
-/// The medians of a type.
+/// The median or quantile of values of type `T`.
 pub(crate) struct Middles<T> {
     pub(crate) rule: Rule,
     pub(crate) skips_nan: bool,
     pub(crate) gap: Option<T>,
 }
 
-/// The integers are as wide as they are, from the highest bit on: their last words are 0.
+/// Returns the number of low bits that are 0 in keys of integers: an integer fills the high bits.
 fn spare<T: Real>() -> u32 {
     if is_float::<T>() { 0 } else { u64::BITS - 8 * size_of::<T>() as u32 }
 }
@@ -57,12 +58,13 @@ fn is_float<T: Real>() -> bool {
     matches!(T::LOWEST.to_number(), Number::Real(_))
 }
 
-/// A number that has the order of values: 0 of a NaN.
+/// Returns a key with the order of the values; the key of NaN is 0.
 pub(crate) fn key_of_value<T: Real>(value: T) -> u64 {
+    // Flipping the top bit maps the order of signed keys to the order of unsigned keys.
     ((key_of::<true, true, T>(value) ^ i64::MIN) as u64) << spare::<T>()
 }
 
-/// The value with a key.
+/// Returns the value of a key.
 pub(crate) fn value_of<T: Real>(key: u64) -> Option<T> {
     of_key::<true, true, T>((key >> spare::<T>()) as i64 ^ i64::MIN)
 }
@@ -81,7 +83,7 @@ impl<T: Real> Ordered for Middles<T> {
             None => Gap::Absent,
             Some(gap) if gap.isnan() => Gap::Nan,
             Some(gap) => {
-                // Zeros of both signs are one number.
+                // Zeros of both signs are equal, so the range covers the keys of both.
                 let other = T::from_number(Number::Real(-0.0)).filter(|_| gap == T::ZERO).unwrap_or(gap);
                 let [gap, zero, other] = [gap, if gap == T::ZERO { T::ZERO } else { gap }, other].map(key_of_value);
                 Gap::Level(gap.min(zero).min(other), gap.max(zero).max(other))
@@ -94,6 +96,7 @@ impl<T: Real> Ordered for Middles<T> {
     }
 
     fn ranks(&self, numbers: u128) -> [u128; 2] {
+        // `place` requires at least one number; for 0 numbers both ranks are 0.
         let place = self.rule.place(numbers.max(1));
         [place.low, place.high]
     }
@@ -107,17 +110,20 @@ impl<T: Real> Ordered for Middles<T> {
     }
 }
 
-/// How many words of 16 bits, from the highest on, tell all keys apart. Floats are ordered as those of 64 bits, of whose
-/// fractions they have the first bits.
+/// Returns the number of 16-bit words, from the highest on, that distinguish all keys.
+///
+/// Floats are ordered by their `f64` keys, and narrower floats use only the first bits of the fraction.
 pub(crate) fn words<T: Real>() -> u32 {
     match (is_float::<T>(), size_of::<T>() as u32) {
+        // Indexed by the logarithm of the bytes: 1 or 2 bytes (half types), 4 bytes (`f32`), 8 bytes (`f64`).
         (true, bytes) => [2, 2, 3, 4][bytes.ilog2() as usize],
         (false, bytes) => bytes.div_ceil(2),
     }
 }
 
-/// The key with these words, the others of which are 0. Of a float below 0 all bits are turned.
+/// Returns the key with these high words. The bits of negative floats are inverted, so their other words are all ones.
 pub(crate) fn complete<T: Real>(key: u64) -> u64 {
+    // The shift is 64 if all words are given; then no bit is left to fill.
     let rest = u64::MAX.checked_shr(16 * words::<T>()).unwrap_or(0);
     if is_float::<T>() && key >> 63 == 0 { key | rest } else { key }
 }
@@ -132,7 +138,7 @@ mod tests {
         let keys = order.keys(crate::element::saved::bytes_of(values)).unwrap();
         assert!(keys.is_sorted(), "{values:?}: {keys:x?}");
         for (&key, &value) in keys.iter().zip(values) {
-            // One that is left out is never in the middle.
+            // NaN is ignored and never a middle value.
             assert!(value_of::<T>(key).map_or(value.isnan(), |found| found.same(value)), "{value:?}");
             let rest = u64::MAX.checked_shr(16 * order.words()).unwrap_or(0);
             assert!(order.is_nan(key) || order.complete(key & !rest) == key, "{value:?}: {key:x}");

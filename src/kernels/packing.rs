@@ -1,5 +1,6 @@
-//! Coordinates packed in one key: a field of bits for each axis, the first axis on top, so that keys have the row-major
-//! order of their positions. Fields have as many bits as the greatest coordinate there, and are unpacked by shifts.
+//! Coordinates packed into one integer key: one bit field per axis, the first axis in the highest bits.
+//!
+//! Keys have the row-major order of their positions. A field is as wide as the largest coordinate of its axis.
 
 use std::ops::Range;
 
@@ -20,13 +21,13 @@ struct Field {
 }
 
 impl Field {
-    /// Whether it has a bit at `from` or above.
+    /// Returns whether the field has a bit at `from` or above.
     fn reaches(&self, from: u32) -> bool {
         u64::BITS - self.mask.leading_zeros() + self.shift > from
     }
 }
 
-/// The bits of the greatest coordinate of each axis.
+/// Returns the number of bits of the largest coordinate per axis.
 fn widths<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Few<u32> {
     let greatest = |axis: &[I]| axis.iter().fold(I::default(), |greatest, &coord| greatest.max(coord));
     let width = |axis: &A| {
@@ -37,41 +38,41 @@ fn widths<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Few<u32> {
     coords.iter().map(width).collect()
 }
 
-/// Fewer entries than this are sorted by comparing: what packing and dealing set up takes longer. Unoptimised far
-/// fewer, so that tests, whose inputs are small, meet both ways.
+/// Fewer entries are sorted by comparison, because packing and bucketing have a fixed cost. Debug builds use a smaller
+/// limit, so that tests with small inputs cover both paths.
 const FEW: usize = if cfg!(debug_assertions) { 1 << 2 } else { 1 << 5 };
 
 impl Packing {
-    /// [`new`](Self::new) for sorting; `None` where so few entries are better compared, too.
+    /// [`new`](Self::new) for sorting; also `None` for so few entries that a comparison sort is faster.
     pub(crate) fn of_many<I: Index, A: AsRef<[I]>>(coords: &[A], count: usize) -> Option<Self> {
         if count < FEW { None } else { Packing::new(coords) }
     }
 
-    /// Fields for all of these coordinates; `None` where they do not fit 64 bits.
+    /// Returns fields for these coordinates; `None` if they do not fit 64 bits.
     pub(crate) fn new<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Option<Self> {
         let widths = widths(coords);
         (widths.iter().sum::<u32>() <= u64::BITS).then(|| Packing::of_widths(&widths))
     }
 
-    /// Fields for all coordinates below these lengths; `None` where they do not fit 64 bits.
+    /// Returns fields for all coordinates below these lengths; `None` if they do not fit 64 bits.
     pub(crate) fn of_lengths(lengths: &[usize]) -> Option<Self> {
         let width = |length: &usize| u64::BITS - (length.saturating_sub(1) as u64).leading_zeros();
         let widths: Few<u32> = lengths.iter().map(width).collect();
         (widths.iter().sum::<u32>() <= u64::BITS).then(|| Packing::of_widths(&widths))
     }
 
-    /// The axes cut into groups whose coordinates fit 64 bits each: as many of the first ones as do, as many of those
-    /// behind them, and so on.
+    /// Splits the axes into groups whose coordinates fit 64 bits, each with as many axes as possible.
     pub(crate) fn groups<I: Index, A: AsRef<[I]>>(coords: &[A]) -> Vec<(Range<usize>, Self)> {
         let widths = widths(coords);
         let (mut groups, mut start) = (Vec::new(), 0);
+        // Invariant: axes before `start` are in groups.
         while start < widths.len() {
             let mut bits = 0;
             let fits = |width: &&u32| {
                 bits += **width;
                 bits <= u64::BITS
             };
-            // An axis by itself has at most 64 bits.
+            // One axis has at most 64 bits, so a group has at least one axis and the loop ends.
             let end = start + widths[start..].iter().take_while(fits).count();
             groups.push((start..end, Packing::of_widths(&widths[start..end])));
             start = end;
@@ -79,31 +80,33 @@ impl Packing {
         groups
     }
 
-    /// Fields of so many bits, 64 in all at most.
+    /// Returns fields of the given widths, 64 bits in all at most.
     fn of_widths(widths: &[u32]) -> Self {
         let bits: u32 = widths.iter().sum();
+        // `shift` decreases from the sum of all widths to 0, so fields do not overlap.
         let mut shift = bits;
         let fields = widths.iter().map(|width| {
             shift -= width;
-            // A field of no bits may stand above all others, where it holds nothing.
+            // A field of 0 bits at the top would have a shift of 64, which is out of range; its mask is 0.
             Field { shift: shift.min(u64::BITS - 1), mask: u64::MAX.checked_shr(u64::BITS - width).unwrap_or(0) }
         });
         Packing { fields: fields.collect(), bits }
     }
 
-    /// The bits of a key.
+    /// Returns the number of bits of a key.
     pub(crate) fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// The bits of the last `axes` axes.
+    /// Returns the number of bits of the last `axes` axes.
     pub(crate) fn bits_of_last(&self, axes: usize) -> u32 {
         self.fields.iter().rev().take(axes).map(|field| field.mask.count_ones()).sum()
     }
 
-    /// Writes the keys of a range of entries; axes that only have bits below `from` may be left out.
+    /// Writes the keys of a range of entries; axes with all bits below `from` may be skipped.
     pub(crate) fn pack<I: Index, A: AsRef<[I]>>(&self, coords: &[A], range: Range<usize>, from: u32, keys: &mut [u64]) {
         keys.fill(0);
+        // Fields do not overlap, so the axes can be combined by `|` in any order.
         for (axis, field) in coords.iter().zip(&self.fields).filter(|(_, field)| field.reaches(from)) {
             for (key, coord) in keys.iter_mut().zip(&axis.as_ref()[range.clone()]) {
                 *key |= (coord.to_usize() as u64) << field.shift;
@@ -111,7 +114,7 @@ impl Packing {
         }
     }
 
-    /// [`pack`](Self::pack) of entries that are named one by one.
+    /// [`pack`](Self::pack) for a list of entries.
     pub(crate) fn pack_entries<I: Index, A: AsRef<[I]>>(
         &self,
         coords: &[A],
@@ -128,7 +131,7 @@ impl Packing {
         }
     }
 
-    /// Writes the coordinates of `keys` into `coords`, from the place `at` on.
+    /// Writes the coordinates of `keys` into `coords`, from index `at` on.
     pub(crate) fn unpack<I: Index>(&self, keys: &[u64], coords: &mut [&mut [I]], at: usize) {
         coords.iter_mut().enumerate().for_each(|(axis, coords)| self.unpack_axis(axis, keys, &mut coords[at..]));
     }
@@ -141,10 +144,11 @@ impl Packing {
         }
     }
 
-    /// The coordinates of all `keys`, one array an axis, written over `coords`.
+    /// Unpacks the coordinates of all `keys` into `coords`, one array per axis.
     pub(crate) fn unpack_all<I: Index>(&self, keys: &[u64], mut coords: Vec<Vec<I>>) -> Vec<Vec<I>> {
         let parts = threads::map_parts(keys.len(), 3000, 0, |range| range);
         let ends: Few<usize> = parts.iter().map(|range| range.end).collect();
+        // `ends` increase and cover all keys, so every thread writes its own slice of each axis.
         let shares = parts.into_iter().zip(split_axes(&mut coords, &ends)).collect();
         threads::map_each(
             shares,
@@ -158,18 +162,18 @@ impl Packing {
         coords
     }
 
-    /// The position that a key stands for.
+    /// Returns the position of a key.
     pub(crate) fn position(&self, key: u64) -> Vec<usize> {
         self.fields.iter().map(|field| (key >> field.shift & field.mask) as usize).collect()
     }
 
-    /// Zeros for the coordinates of `count` entries.
+    /// Returns zeros for the coordinates of `count` entries.
     pub(crate) fn zeros<I: Index>(&self, count: usize) -> Allocated<Vec<Vec<I>>> {
         self.fields.iter().map(|_| alloc::zeros(count)).collect()
     }
 }
 
-/// The arrays cut at `ends`: of each piece the slices of all axes.
+/// Splits the arrays at `ends`; each part has one slice per axis.
 pub(crate) fn split_axes<'a, I>(coords: &'a mut [Vec<I>], ends: &[usize]) -> Few<Vec<&'a mut [I]>> {
     let mut pieces: Few<Vec<_>> = ends.iter().map(|_| Vec::with_capacity(coords.len())).collect();
     for axis in coords {

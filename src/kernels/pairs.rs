@@ -1,4 +1,4 @@
-//! The products of each element of one list with each of another, and their gradients.
+//! Products of all pairs of elements of two lists, and their gradients.
 
 use crate::base::alloc::Allocated;
 use crate::base::threads;
@@ -6,11 +6,12 @@ use crate::element::{Dot, Ring};
 use crate::kernels::dots::{Lanes, NoDot};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Which pair each product is of: pair `number` is the element `number / count` on the left, `number % count` on the
-/// right. In the order of the numbers if there is no list.
+/// The pair of each product: pair `p` is the left element `p / count` and the right element `p % count`.
+///
+/// Without a list, pairs are in increasing order.
 pub(crate) type Numbered<'a> = Option<&'a [usize]>;
 
-/// The product of each pair; the first that does not fit is told.
+/// Returns the product of each pair; the error is the first product that does not fit the type.
 pub(crate) fn products<T: Ring>(left: &[T], right: &[T], numbers: Numbered<'_>) -> Result<Vec<T>, NoDot> {
     let first = AtomicUsize::new(usize::MAX);
     let found = threads::filled(left.len() * right.len(), 2000, |range, found: &mut [T]| {
@@ -19,6 +20,8 @@ pub(crate) fn products<T: Ring>(left: &[T], right: &[T], numbers: Numbered<'_>) 
             match T::Dot::NOTHING.plus(left[number / right.len()], right[number % right.len()]).value() {
                 Some(product) => *found = product,
                 None => {
+                    // Each part stops at its first failure, and the minimum over all parts does not depend on their
+                    // number.
                     first.fetch_min(at, Relaxed);
                     return;
                 }
@@ -31,8 +34,10 @@ pub(crate) fn products<T: Ring>(left: &[T], right: &[T], numbers: Numbered<'_>) 
     }
 }
 
-/// What each element on the left receives of the gradients of its pairs, which are in the order of their numbers, times
-/// the elements on the right: in eight lanes by the positions of these. A pair whose gradient is zero is left out.
+/// Returns the gradient of each left element: the sum of pair gradients times right elements.
+///
+/// `gradients` is in pair order. The eight partial sums are chosen by `positions`. Pairs with a zero gradient are
+/// skipped.
 pub(crate) fn of_left<T: Ring>(gradients: &[T], right: &[T], positions: &[usize]) -> Allocated<Vec<T>> {
     let count = gradients.len().checked_div(right.len()).unwrap_or(0);
     threads::map_heavy(
@@ -41,6 +46,7 @@ pub(crate) fn of_left<T: Ring>(gradients: &[T], right: &[T], positions: &[usize]
         T::ZERO,
         || (),
         |(), row| {
+            // The position of the right element, not its index, chooses the partial sum.
             let mut dot = Lanes::new();
             let gradients = &gradients[row * right.len()..];
             let pairs = gradients.iter().zip(right).zip(positions).filter(|((g, _), _)| g.is_truthy());
@@ -50,8 +56,9 @@ pub(crate) fn of_left<T: Ring>(gradients: &[T], right: &[T], positions: &[usize]
     )
 }
 
-/// The gradients of the elements on the right: the elements on the left times the gradients, in their order. A pair whose
-/// gradient is zero is left out.
+/// Returns the gradient of each right element: the sum of left elements times pair gradients, in order.
+///
+/// Pairs with a zero gradient are skipped.
 pub(crate) fn of_right<T: Ring>(gradients: &[T], left: &[T], count: usize) -> Allocated<Vec<T>> {
     threads::map_heavy(
         count,
@@ -59,6 +66,7 @@ pub(crate) fn of_right<T: Ring>(gradients: &[T], left: &[T], count: usize) -> Al
         T::ZERO,
         || (),
         |(), column| {
+            // Pairs are row-major, so every `count`-th gradient from `column` on belongs to this right element.
             let gradients = gradients.iter().skip(column).step_by(count);
             let plus = |sum: T::Dot, (&x, &g): (&T, &T)| sum.plus(x, g);
             let pairs = left.iter().zip(gradients).filter(|(_, g)| g.is_truthy());

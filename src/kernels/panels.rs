@@ -1,36 +1,35 @@
-//! Entries in the order of the panels of a table: so many of its rows as a cache holds are looked up by all entries
-//! that need them before the rows behind them are.
+//! Table lookups in panel order: all entries look up the rows of one panel, which a cache holds, before the next panel.
 
 use crate::base::alloc::{self, Allocated};
 
-/// The bytes of a panel; unoptimised far fewer, so that tests, whose inputs are small, meet several.
+/// The bytes of a panel. Debug builds use far fewer, so that tests with small inputs cover several panels.
 const PANEL: usize = if cfg!(debug_assertions) { 1 << 7 } else { 1 << 22 };
 
-/// So often each row is looked up, on average, where the look-ups pay for the order.
+/// The average number of lookups per row from which panel order is faster.
 const LOOKUPS: usize = 4;
 
-/// More panels have too many places to deal entries to.
+/// The largest number of panels; with more, entries would be written to too many positions at once.
 const MOST: usize = 1 << 8;
 
-/// The entries that are looked at together.
+/// The number of entries processed together.
 const BLOCK: usize = 256;
 
-/// Writes the numbers of the rows that entries look up, from an entry on.
+/// A function that writes the rows that entries look up, starting at an entry.
 pub(crate) type Numbers<'a> = &'a (dyn Fn(usize, &mut [usize]) + Sync);
 
-/// How results that look up rows of a table in order go through it, panel by panel.
+/// The traversal of a table by results that look up its rows in increasing order, panel by panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Walk {
-    /// The rows of a panel.
+    /// The number of rows per panel.
     pub(crate) panel: usize,
-    /// The results that meet a panel before the next one is looked at.
+    /// The number of results that read a panel before the next panel is read.
     pub(crate) at_once: usize,
 }
 
 /// An entry, and the rows that it looks up in two tables.
 pub(crate) type Lookup = [u32; 3];
 
-/// The second one of two tables.
+/// The second of two tables.
 #[derive(Clone, Copy)]
 pub(crate) struct Table {
     pub(crate) rows: usize,
@@ -38,15 +37,18 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The logarithm of the rows of a panel, if `count` entries gain by panels.
+    /// Returns the binary logarithm of the rows per panel, if panel order is faster for `count` entries.
     fn panel(self, count: usize) -> Option<u32> {
         let pays = self.rows.saturating_mul(self.bytes_of_row) >= 2 * PANEL && count / LOOKUPS >= self.rows;
+        // At least `rows / MOST` rows per panel, so there are at most `MOST` panels.
         let rows = (PANEL / self.bytes_of_row.max(1)).max(self.rows.div_ceil(MOST)).max(1);
         (pays && u32::try_from(count).is_ok()).then(|| rows.next_power_of_two().ilog2())
     }
 
-    /// How results of so many look-ups each, on average, go through the table, if they gain by that: their sums, of so
-    /// many bytes for one of each thread, wait for the next panel, all of them in a quarter of the table's memory.
+    /// Returns the traversal of the table, if it is faster, for results with `lookups` lookups each on average.
+    ///
+    /// `bytes_of_sums` is the size of the partial sums of one result per thread, summed over all threads. All partial
+    /// sums that are kept between panels take at most a quarter of the bytes of the table.
     pub(crate) fn walk(self, lookups: usize, bytes_of_sums: usize) -> Option<Walk> {
         let (bytes, panel) = (self.rows.saturating_mul(self.bytes_of_row), PANEL / self.bytes_of_row.max(1));
         let walk = Walk { panel, at_once: bytes / 4 / bytes_of_sums.max(1) };
@@ -58,16 +60,20 @@ impl Table {
     }
 }
 
-/// `count` entries from `start` on, panel by panel of the second table and in their own order within; none where they
-/// do not gain by that.
+/// Returns `count` entries from `start` on, ordered by panel of the second table and by entry within a panel.
+///
+/// The list is empty if panel order is not faster.
 pub(crate) fn by_panels(start: usize, count: usize, numbers: [Numbers<'_>; 2], table: Table) -> Allocated<Vec<Lookup>> {
     let Some(panel) = table.panel(count) else { return Ok(Vec::new()) };
     let mut places = alloc::zeros((table.rows >> panel) + 1)?;
     for_each(start, count, numbers, |[_, _, row]| places[(row >> panel) as usize] += 1);
+    // Counts become starts: `places[p]` is the number of lookups in panels before `p`.
     let mut end = 0;
     places.iter_mut().for_each(|place| end += std::mem::replace(place, end));
     let mut lookups: Vec<Lookup> = alloc::zeros(count)?;
     for_each(start, count, numbers, |lookup| {
+        // Entries are visited in order, so entries of one panel keep their order. `place` stays within the slots of its
+        // panel.
         let place: &mut usize = &mut places[(lookup[2] >> panel) as usize];
         lookups[*place] = lookup;
         *place += 1;
@@ -75,13 +81,14 @@ pub(crate) fn by_panels(start: usize, count: usize, numbers: [Numbers<'_>; 2], t
     Ok(lookups)
 }
 
-/// Calls `visit` with what each entry looks up, in order; entries are counted from `start` on.
+/// Calls `visit` with the lookups of each entry, in order; entries are counted from `start` on.
 fn for_each(start: usize, count: usize, numbers: [Numbers<'_>; 2], mut visit: impl FnMut(Lookup)) {
     let mut block = [[0; BLOCK]; 2];
     for first in (0..count).step_by(BLOCK) {
         let length = BLOCK.min(count - first);
         numbers.iter().zip(&mut block).for_each(|(number, block)| number(start + first, &mut block[..length]));
         for (at, (&left, &right)) in block[0][..length].iter().zip(&block[1]).enumerate() {
+            // `Table::panel` limits entries and right rows to `u32`; the caller limits left rows.
             visit([(first + at) as u32, left as u32, right as u32]);
         }
     }
@@ -122,7 +129,7 @@ mod tests {
     fn results_with_few_look_ups_go_through_a_table_at_once() {
         let row = PANEL / 8;
         let walk = |lookups: usize, rows: usize| Table { rows, bytes_of_row: row }.walk(lookups, row);
-        // Two panels and more, two look-ups of each result in each, and four of each row by the results at once.
+        // Two panels or more, two lookups per result and panel, and four lookups per row by the results of one step.
         assert_eq!(walk(16, 16), Some(Walk { panel: 8, at_once: 4 }));
         assert_eq!((walk(15, 16), walk(99, 15)), (None, None));
         assert_eq!((walk(19, 80), walk(20, 80)), (None, Some(Walk { panel: 8, at_once: 20 })));

@@ -1,35 +1,35 @@
-//! Folds in parts, of a type that nobody else needs to know: values come in as bytes, and what is known of them goes
-//! out as bytes, to be merged elsewhere.
+//! Partial folds of a dynamically typed input: values arrive as bytes, and accumulators leave as bytes to be merged.
 
 use crate::base::alloc::{self, Allocated};
 use crate::element::saved::values_of;
 use crate::element::{Element, Saved};
 use crate::kernels::fold::Fold;
 
-/// The states of a fold of some groups.
+/// The accumulators of a fold for several groups.
 pub trait Partial: Send + Sync {
-    /// The same fold of no group.
+    /// Returns the same fold without groups.
     fn again(&self) -> Box<dyn Partial>;
 
-    /// Makes room for so many groups. Those that are new have no value.
+    /// Extends the list to `groups` groups. New groups have no value.
     fn resize(&mut self, groups: usize) -> Allocated<()>;
 
-    /// Takes values in, whose bytes stand side by side, each of the group of that number. False where they are none, or
-    /// a group is not there.
+    /// Adds values, given as bytes, to the groups of the same index in `groups`.
+    ///
+    /// Returns false if the bytes are not values of the type, or if a group does not exist.
     #[must_use]
     fn add(&mut self, values: &[u8], groups: &[usize]) -> bool;
 
-    /// Takes in what is known of other values of a group. False where the bytes are no state.
+    /// Merges a saved accumulator into a group. Returns false if the bytes are not an accumulator.
     #[must_use]
     fn merge(&mut self, group: usize, state: &[u8]) -> bool;
 
-    /// Appends what is known of a group, which is not asked for again.
+    /// Appends the saved accumulator of a group, which is not requested again.
     fn take(&mut self, group: usize, bytes: &mut Vec<u8>);
 
-    /// Leaves the first groups out, and gives their memory back.
+    /// Removes the first groups and frees their memory.
     fn drop_first(&mut self, groups: usize);
 
-    /// The bytes that all groups take, more or less.
+    /// Returns an estimate of the bytes of all groups.
     fn bytes(&self) -> usize;
 }
 
@@ -38,12 +38,12 @@ struct States<T: Element, F: Fold<T>> {
     states: Vec<F::State>,
 }
 
-/// A fold of no group.
+/// Returns a fold without groups.
 pub(crate) fn partial<T: Element, F: Fold<T>>(op: F) -> Box<dyn Partial> {
     Box::new(States::<T, F> { op, states: Vec::new() })
 }
 
-/// The state that all of the bytes are.
+/// Loads an accumulator that occupies all of the bytes.
 pub(crate) fn state_of<T: Element, F: Fold<T>>(_: F, mut bytes: &[u8]) -> Option<F::State> {
     F::State::load(&mut bytes).filter(|_| bytes.is_empty())
 }
@@ -54,6 +54,7 @@ impl<T: Element, F: Fold<T>> Partial for States<T, F> {
     }
 
     fn resize(&mut self, groups: usize) -> Allocated<()> {
+        // Groups are never removed here: a smaller number adds nothing.
         let more = groups.saturating_sub(self.states.len());
         alloc::reserve(&mut self.states, more)?;
         self.states.resize(groups.max(self.states.len()), self.op.start());
@@ -62,7 +63,9 @@ impl<T: Element, F: Fold<T>> Partial for States<T, F> {
 
     fn add(&mut self, values: &[u8], groups: &[usize]) -> bool {
         let Some(values) = values_of::<T>(values).filter(|values| values.len() == groups.len()) else { return false };
+        // Invariant: `start` is the number of values already added; values and groups have equal length.
         let mut start = 0;
+        // Consecutive values of one group are added as one slice, which folds reduce faster than single values.
         groups.chunk_by(|one, other| one == other).all(|run| {
             let taken = &values[start..start + run.len()];
             start += run.len();
@@ -71,6 +74,7 @@ impl<T: Element, F: Fold<T>> Partial for States<T, F> {
     }
 
     fn merge(&mut self, group: usize, state: &[u8]) -> bool {
+        // Bytes of another type or a group that does not exist change no accumulator.
         let known = state_of(self.op, state).zip(self.states.get_mut(group));
         known.map(|(other, state)| self.op.merge(state, &other)).is_some()
     }

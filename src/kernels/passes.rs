@@ -1,6 +1,8 @@
-//! The numbers at two neighbouring ranks among values that come anew for each pass, and are never held: the first pass
-//! counts them by the first 16 bits of their keys, which tells how the keys at the ranks begin; the next one counts by 16
-//! bits more those that begin so, or holds them, where they are few.
+//! The numbers at two neighbouring ranks among values that are streamed several times and never held in memory.
+//!
+//! The first pass counts the numbers by the first 16 bits of their keys. The counts determine these bits for the keys
+//! at the ranks. The next pass reads only numbers whose keys start with these bits. It counts them by 16 more bits, or
+//! collects them if they are few.
 
 use crate::base::alloc::{self, Allocated};
 use crate::element::Real;
@@ -8,40 +10,40 @@ use crate::kernels::fed::Pass;
 use crate::kernels::op::Outcome;
 use crate::kernels::ordered::{complete, key_of_value, value_of, words};
 
-/// The bits of a key that a pass adds.
+/// The number of key bits that each pass determines.
 const BITS: u32 = 16;
 
-/// So many keys are held.
+/// The largest number of keys that are collected in memory.
 const FEW: u64 = 1 << 19;
 
-/// What the first pass counts.
+/// The counts of the first pass.
 pub(crate) struct Census {
     pub(crate) numbers: u64,
     pub(crate) nans: u64,
-    /// The numbers by the first bits of their keys.
+    /// The number of values per first 16 bits of the key.
     bins: Vec<u64>,
 }
 
-/// Numbers that are equal, and come with no pass.
+/// Equal numbers that are not streamed: the values of unstored positions.
 #[derive(Clone, Copy)]
 struct Equal {
     key: u64,
     count: u128,
 }
 
-/// A rank that is looked for.
+/// A rank to find.
 #[derive(Clone, Copy)]
 struct Target {
-    /// How its key begins, and with how many bits.
+    /// The known first bits of its key, and their number.
     prefix: u64,
     known: u32,
-    /// Its place among the numbers whose keys begin so, and how many of these come with a pass.
+    /// The rank among the numbers whose keys start with `prefix`, and the number of streamed values among these.
     rank: u128,
     count: u64,
 }
 
 impl Census {
-    /// Counts all values; none where one is missing.
+    /// Counts all values; returns `None` if the pass does not deliver all values.
     pub(crate) fn of<T: Real>(pass: &Pass<'_, T>) -> Allocated<Option<Self>> {
         let mut census = Census { numbers: 0, nans: 0, bins: alloc::zeros(1 << BITS)? };
         let is_fed = pass(&mut |values| {
@@ -56,8 +58,9 @@ impl Census {
         Ok(is_fed.then_some(census))
     }
 
-    /// The numbers at two ranks of those that were counted, and of so many more that are equal to one; none where values
-    /// are missing.
+    /// Returns the numbers at two ranks among the counted numbers and the equal numbers in `gaps`.
+    ///
+    /// Returns `None` if a pass does not deliver all values.
     pub(crate) fn at<T: Real>(
         self,
         ranks: [u128; 2],
@@ -67,35 +70,38 @@ impl Census {
         let equal = gaps.map(|(value, count)| Equal { key: key_of_value(value), count });
         let start = |rank| Target { prefix: 0, known: 0, rank, count: self.numbers };
         let mut targets = ranks.map(|rank| start(rank).within(&self.bins, equal).or_equal(equal));
+        // Every pass adds 16 known bits to each open target or completes its key, so the loop ends.
         while targets.iter().any(|target| target.known < BITS * words::<T>()) {
             let Some(narrowed) = narrowed(targets, equal, pass)? else { return Ok(None) };
             targets = narrowed;
         }
+        // A key is complete after `words` words; the remaining bits follow from the sign.
         let [low, high] = targets.map(|target| value_of(complete::<T>(target.prefix << (u64::BITS - target.known))));
         Ok(low.zip(high).map(|(low, high)| [low, high]))
     }
 }
 
 impl Target {
-    /// Whether a key begins as that of the number which is looked for.
+    /// Returns whether a key starts with the known bits of the target.
     fn holds(&self, key: u64) -> bool {
         self.known == 0 || key >> (u64::BITS - self.known) == self.prefix
     }
 
-    /// Those of the numbers that come with no pass which stand in a bin.
+    /// Returns the bin and the number of unstreamed values, if their key starts with the known bits.
     fn equals(&self, equal: Option<Equal>) -> Option<(usize, u128)> {
         let Equal { key, count } = equal.filter(|equal| self.holds(equal.key))?;
         Some((self.bin(key), count))
     }
 
-    /// The bin of a key that begins so.
+    /// Returns the bin of a key that starts with the known bits.
     fn bin(&self, key: u64) -> usize {
         (key << self.known >> (u64::BITS - BITS)) as usize
     }
 
-    /// Goes on to the bin that the rank is in; past the last one where there is no such.
+    /// Returns the target narrowed to the bin that contains the rank; the largest key if no bin does.
     fn within(self, bins: &[u64], equal: Option<Equal>) -> Target {
         let (mut rank, equals) = (self.rank, self.equals(equal));
+        // Invariant: `rank` is relative to the first number of `bin`.
         for (bin, &count) in bins.iter().enumerate() {
             let all = equals.filter(|(at, _)| *at == bin).map_or(0, |(_, count)| count).saturating_add(count.into());
             if rank < all {
@@ -106,7 +112,7 @@ impl Target {
         Target { known: u64::BITS, prefix: u64::MAX, ..self }
     }
 
-    /// The same, with its key where that of the numbers which come with no pass is the only one that begins so.
+    /// Returns the target with its complete key, if only the unstreamed numbers start with the known bits.
     fn or_equal(self, equal: Option<Equal>) -> Target {
         match equal.filter(|equal| self.count == 0 && self.holds(equal.key)) {
             Some(Equal { key, .. }) => Target { prefix: key, known: u64::BITS, ..self },
@@ -114,17 +120,17 @@ impl Target {
         }
     }
 
-    /// Whether the same is to be found of both.
+    /// Returns whether both targets have the same known bits.
     fn is_as(&self, other: &Target) -> bool {
         (self.prefix, self.known) == (other.prefix, other.known)
     }
 
-    /// Whether all numbers that come with a pass, and begin so, are held in the next one.
+    /// Returns whether all streamed numbers with the known bits fit in memory.
     fn is_few(&self) -> bool {
         self.count <= FEW
     }
 
-    /// Goes on by what a pass found.
+    /// Returns the target after a pass.
     fn after(self, found: &mut Found, equal: Option<Equal>) -> Target {
         match found {
             Found::Nothing => self,
@@ -133,17 +139,19 @@ impl Target {
         }
     }
 
-    /// The key at the rank, from all keys that begin so.
+    /// Returns the target with the key at the rank, given all streamed keys with the known bits.
     fn among(self, keys: &mut [u64], equal: Option<Equal>) -> Target {
         let found = |key| Target { prefix: key, known: u64::BITS, ..self };
         let equal = equal.filter(|equal| self.holds(equal.key));
         let (key, count) = equal.map_or((0, 0), |equal| (equal.key, equal.count));
+        // Sorted order: `below` keys, then `count` equal unstreamed keys, then the other keys.
         let below = keys.iter().filter(|&&own| own < key).count() as u128;
         let rank = match self.rank {
             rank if rank < below || count == 0 => rank,
             rank if rank - below < count => return found(key),
             rank => rank - count,
         };
+        // The rank is within the keys unless the pass delivered fewer values than were counted.
         match usize::try_from(rank).ok().filter(|rank| *rank < keys.len()) {
             Some(rank) => found(*keys.select_nth_unstable(rank).1),
             None => found(u64::MAX),
@@ -151,9 +159,9 @@ impl Target {
     }
 }
 
-/// What a pass finds for a target.
+/// The result of a pass for one target.
 enum Found {
-    /// Its key is known.
+    /// Nothing: the key is known.
     Nothing,
     Keys(Vec<u64>),
     Bins(Vec<u64>),
@@ -169,16 +177,18 @@ impl Found {
     }
 }
 
-/// Targets after one pass more; none where values are missing.
+/// Returns the targets after one more pass; `None` if the pass does not deliver all values.
 fn narrowed<T: Real>(targets: [Target; 2], equal: Option<Equal>, pass: &Pass<'_, T>) -> Allocated<Option<[Target; 2]>> {
     let [low, high] = &targets;
+    // Targets with the same known bits share one result, so their values are counted once.
     let mut found = [Found::new::<T>(low)?, if high.is_as(low) { Found::Nothing } else { Found::new::<T>(high)? }];
     let is_fed = pass(&mut |values| {
         for key in values.iter().filter(|value| !value.isnan()).map(|&value| key_of_value(value)) {
             for (target, found) in targets.iter().zip(&mut found).filter(|(target, _)| target.holds(key)) {
                 match found {
                     Found::Nothing => {}
-                    // No more come than were counted.
+                    // The capacity covers the number counted before; a pass that delivers more values does not
+                    // allocate.
                     Found::Keys(keys) if keys.len() == keys.capacity() => {}
                     Found::Keys(keys) => keys.push(key),
                     Found::Bins(bins) => bins[target.bin(key)] += 1,
@@ -195,7 +205,7 @@ fn narrowed<T: Real>(targets: [Target; 2], equal: Option<Equal>, pass: &Pass<'_,
 mod tests {
     use super::*;
 
-    /// The numbers at all pairs of ranks are those of a sorted list.
+    /// Checks the numbers at all pairs of ranks against a sorted list.
     fn check<T: Real>(values: &[T], gaps: Option<(T, u128)>) {
         let pass = |take: &mut dyn FnMut(&[T])| {
             values.chunks(3).for_each(take);
@@ -237,7 +247,7 @@ mod tests {
         assert_eq!((found, passes.get()), ([0.0; 2], 1));
     }
 
-    /// More numbers than are held, whose keys differ in the last bits alone: all passes are gone through.
+    /// More numbers than fit in memory, whose keys differ in the last bits only, so every pass is needed.
     #[test]
     fn many_numbers_that_begin_alike_take_a_pass_for_each_word() {
         let values: Vec<f64> = (0..3 * FEW).map(|at| f64::from_bits(1.0f64.to_bits() + at * 7 % (3 * FEW))).collect();

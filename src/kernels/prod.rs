@@ -1,9 +1,10 @@
-//! Products of groups by a fixed binary tree, and what each element is multiplied by in it.
+//! Products of groups by a fixed binary tree, and the product of all other elements for each element.
 //!
-//! The tree stands over the positions of a group, stored or not: a block of 2^k positions that starts at a multiple of
-//! 2^k is the product of its two halves, a half behind the end is left out. So the bits depend on what stands where,
-//! and on nothing else. A whole block of gaps is the square of a half of it, and is found by its level; entries are
-//! joined from left to right, each pair at the level of the first bit in which their positions differ:
+//! The tree is built over the positions of a group, stored or not. A block of 2^k positions starts at a multiple of 2^k
+//! and is the product of its two halves. Halves past the end are skipped. The result therefore depends on values and
+//! positions only, not on threads or formats. A block of unstored positions is the square of one half, so one product
+//! per level is enough. Entries are joined from left to right. Two neighbours are joined in the smallest block that
+//! contains both:
 //!
 //! ```text
 //! level 3              *
@@ -12,32 +13,35 @@
 //! position  0 1   2 3     4 5   6 (7: behind the end)
 //! ```
 //!
-//! Where multiplying by the fill rounds nothing, as 0, 1 and powers of two do not, its power is one more factor.
+//! If multiplication by the fill is exact (0, 1, powers of two), the power of the fill is one additional factor.
 
 use std::ops::Range;
 
 use crate::base::alloc::{self, Allocated};
 use crate::element::Factor;
 
-/// A block with an entry: its product, or what stands for it, where one of its entries stands, and its level.
+/// A block with an entry: its product or node index, the position of an entry inside, and its level.
 struct Block<N> {
     node: N,
     position: u128,
     level: u32,
 }
 
-/// What grows with a tree.
+/// The operations that build a tree.
 trait Grow {
     type Node: Copy;
 
-    /// The block at the end of these levels that holds this one at their start, and gaps else.
+    /// Returns the block at level `levels.end` around a block at level `levels.start`; its other positions are
+    /// unstored.
     fn lift(&mut self, node: Self::Node, position: u128, levels: Range<u32>) -> Self::Node;
 
-    /// The block of two halves.
+    /// Returns the block of two halves.
     fn join(&mut self, left: Self::Node, right: Self::Node) -> Self::Node;
 }
 
-/// The block at level `top` that holds all leaves, which come in order; none of no leaf. `pending` is working memory.
+/// Returns the block at level `top` that contains all leaves, which are in order; `None` without leaves.
+///
+/// `pending` is working memory.
 fn grow<G: Grow>(
     tree: &mut G,
     leaves: impl Iterator<Item = (u128, G::Node)>,
@@ -49,12 +53,14 @@ fn grow<G: Grow>(
         let (position, halves) = (left.position, (half(left), half(right)));
         Block { node: tree.join(halves.0, halves.1), position, level }
     };
+    // Invariant: `pending` holds finished left parts from left to right, each with the level at which it is joined.
     let mut last: Option<Block<G::Node>> = None;
     pending.clear();
     for (position, node) in leaves {
         if let Some(mut block) = last.take() {
-            // Levels fall from one that is pending to the next: there are no more than 128.
+            // Levels decrease strictly from one pending block to the next, so there are at most 128.
             let level = u128::BITS - (block.position ^ position).leading_zeros();
+            // Blocks that are joined below the new level are complete: no later leaf falls into them.
             while let Some((left, joint)) = pending.pop_if(|(_, joint)| *joint < level) {
                 block = join(left, block, joint);
             }
@@ -69,15 +75,16 @@ fn grow<G: Grow>(
     Some(tree.lift(block.node, block.position, block.level..top))
 }
 
-/// The gaps of a group: whole blocks of them by level, as far as they were asked for, and the number of all positions.
+/// The unstored positions of a group: products of blocks by level, computed on demand, and the number of all positions.
 struct Blocks<F> {
     squares: Vec<F>,
     extent: u128,
 }
 
 impl<F: Factor> Blocks<F> {
-    /// A whole block.
+    /// Returns the product of 2^`level` unstored positions.
     fn whole(&mut self, level: u32) -> F {
+        // The list starts with the fill at level 0; each level is the square of the level before.
         while self.squares.len() <= level as usize {
             let half = self.squares[self.squares.len() - 1];
             self.squares.push(half.times(half));
@@ -85,16 +92,19 @@ impl<F: Factor> Blocks<F> {
         self.squares[level as usize]
     }
 
-    /// The first `count` gaps of a block, of which there is one.
+    /// Returns the product of the first `count` unstored positions of a block, with `count` at least 1.
     fn first(&mut self, count: u128) -> F {
+        // Each set bit of `count` is one full block. The largest block is leftmost, so each next block is multiplied on
+        // the left.
         let levels = (count.trailing_zeros()..u128::BITS).filter(|level| count >> level & 1 == 1);
         let products = levels.map(|level| self.whole(level));
         products.reduce(|product, left| left.times(product)).unwrap_or(F::ONE)
     }
 
-    /// The other halves on the way up from a block, without those behind the end.
+    /// Returns the sibling blocks on the path from a block to a higher level, without positions past the end.
     fn beside(&mut self, position: u128, levels: Range<u32>) -> impl DoubleEndedIterator<Item = F> {
         levels.filter_map(move |level| {
+            // The sibling differs from the block in the bit at `level`.
             let start = (position >> level ^ 1) << level;
             let count = self.extent.saturating_sub(start).min(1 << level);
             (count > 0).then(|| self.first(count))
@@ -106,11 +116,11 @@ impl<F: Factor> Blocks<F> {
 pub(crate) struct Product<F> {
     pending: Vec<(Block<F>, u32)>,
     block: Vec<F>,
-    /// The fill by levels, of which there is one in an operation; nothing while it is not asked for.
+    /// The powers of the fill by level; empty until they are needed. An operation has only one fill.
     squares: Vec<F>,
 }
 
-/// The gaps of a group: what each of them is, how many there are, and how many positions.
+/// The unstored positions of a group: the value, the count, and the number of all positions.
 #[derive(Clone, Copy)]
 pub(crate) struct Between<F> {
     pub(crate) fill: Option<F>,
@@ -119,17 +129,17 @@ pub(crate) struct Between<F> {
 }
 
 impl<F: Factor> Between<F> {
-    /// The fill, if there is a gap.
+    /// Returns the fill, if there is an unstored position.
     fn gap(&self) -> Option<F> {
         self.fill.filter(|_| self.count > 0)
     }
 
-    /// The product of all gaps, where that is one more factor.
+    /// Returns the product of all unstored positions, if it is exact.
     fn factor(&self) -> Option<F> {
         self.gap()?.power(self.count)
     }
 
-    /// The gaps in the tree, where they stand there.
+    /// Returns the unstored positions as blocks of the tree, if their product is not exact.
     fn blocks(&self, squares: &mut Vec<F>) -> Option<Blocks<F>> {
         let fill = self.gap().filter(|fill| fill.power(self.count).is_none())?;
         if squares.is_empty() {
@@ -138,16 +148,17 @@ impl<F: Factor> Between<F> {
         Some(Blocks { squares: std::mem::take(squares), extent: self.extent })
     }
 
-    /// The level of the whole group.
+    /// Returns the level of the root.
     fn top(&self) -> u32 {
         u128::BITS - self.extent.saturating_sub(1).leading_zeros()
     }
 }
 
-/// The entries side by side that are multiplied by halves: a power of two, so that these are blocks of the tree.
+/// The number of neighbouring entries multiplied by halves. A power of two, so that these blocks are blocks of the
+/// tree.
 const BLOCK: usize = 64;
 
-/// Products on the way up.
+/// The builder that computes products only.
 struct Values<F> {
     blocks: Option<Blocks<F>>,
 }
@@ -172,7 +183,7 @@ impl<F: Factor> Product<F> {
         Product { pending: Vec::new(), block: Vec::new(), squares: Vec::new() }
     }
 
-    /// The product of `count` entries, each of which has a position, in order, and of the gaps.
+    /// Returns the product of `count` entries, which have increasing positions, and of the unstored positions.
     pub(crate) fn of(
         &mut self,
         count: usize,
@@ -180,24 +191,28 @@ impl<F: Factor> Product<F> {
         factor: impl Fn(usize) -> F,
         gaps: Between<F>,
     ) -> F {
+        // With a factor of zero no product is rounded, so the order does not matter.
         if let Some(zero) = gaps.factor().filter(F::is_zero) {
             return (0..count).map(factor).fold(zero, F::times);
         }
+        // Positions increase, so if the last one is `count - 1` the entries fill the first positions without a hole.
         if gaps.gap().is_none() && count > 0 && position(count - 1) == count as u128 - 1 {
             return self.of_first(count, factor);
         }
         let entries = (0..count).map(|entry| (position(entry), factor(entry)));
         let mut values = Values { blocks: gaps.blocks(&mut self.squares) };
         let product = grow(&mut values, entries, gaps.top(), &mut self.pending);
+        // The product of unstored positions is exact, or there are none, so it is one factor after the tree.
         let Some(mut blocks) = values.blocks else {
             return product.into_iter().chain(gaps.factor()).reduce(F::times).unwrap_or(F::ONE);
         };
+        // Without entries all positions hold the fill.
         let product = product.unwrap_or_else(|| blocks.first(gaps.extent));
         self.squares = blocks.squares;
         product
     }
 
-    /// The product of entries at the first positions: blocks of them by halves, and all blocks by the tree.
+    /// Returns the product of entries at positions 0 to `count - 1`: blocks by halves, then all blocks by the tree.
     fn of_first(&mut self, count: usize, factor: impl Fn(usize) -> F) -> F {
         let blocks = (0..count).step_by(BLOCK).enumerate().map(|(number, start)| {
             self.block.clear();
@@ -208,25 +223,28 @@ impl<F: Factor> Product<F> {
     }
 }
 
-/// The product of a block: of neighbours, until one is left.
+/// Returns the product of a block by multiplying neighbours until one factor is left.
 fn by_halves<F: Factor>(block: &mut [F]) -> F {
     let mut count = block.len();
+    // Invariant: the first `count` items are the products of one level, from left to right.
     while count > 1 {
         for pair in 0..count / 2 {
             block[pair] = block[2 * pair].times(block[2 * pair + 1]);
         }
+        // With an odd count the last item has no neighbour and moves up. With an even count this slot is not read
+        // again.
         block[count / 2] = block[count - 1];
         count = count.div_ceil(2);
     }
     block.first().copied().unwrap_or(F::ONE)
 }
 
-/// Where a block comes from.
+/// The origin of a block.
 #[derive(Clone, Copy)]
 enum Source {
     Leaf,
     Halves(usize, usize),
-    /// A block below it, where that stands, and the levels between.
+    /// The node below, the position of an entry inside, and the levels between.
     Block(usize, u128, u32, u32),
 }
 
@@ -240,6 +258,7 @@ impl<F: Factor> Grow for Tree<F> {
     type Node = usize;
 
     fn lift(&mut self, node: usize, position: u128, levels: Range<u32>) -> usize {
+        // Without unstored blocks, or without levels to climb, the product is unchanged and needs no node.
         let Some(blocks) = self.blocks.as_mut().filter(|_| !levels.is_empty()) else { return node };
         let value = blocks.beside(position, levels.clone()).fold(self.nodes[node].0, F::times);
         self.nodes.push((value, Source::Block(node, position, levels.start, levels.end)));
@@ -252,11 +271,13 @@ impl<F: Factor> Grow for Tree<F> {
     }
 }
 
-/// The most entries whose tree is held at once.
+/// The largest number of entries whose tree is held in memory.
 const PART: usize = 1 << 12;
 
-/// Gives for each of `count` entries, by its number, the product of all others and of the gaps: of the blocks beside
-/// those that it is in, from the top down. `at` tells of an entry where it stands and what it is.
+/// Calls `give` for each of `count` entries with its index and the product of all other entries and unstored positions.
+///
+/// The product is formed from the sibling blocks of the entry, from the root down. `at` returns the position and the
+/// factor of an entry.
 pub(crate) fn others<F: Factor>(
     count: usize,
     at: impl Fn(usize) -> (u128, F) + Copy,
@@ -265,8 +286,9 @@ pub(crate) fn others<F: Factor>(
 ) -> Allocated<()> {
     let mut values = Values { blocks: gaps.blocks(&mut Vec::new()) };
     let mut pending = Vec::new();
-    // No deeper than there are levels.
+    // The list grows by at most one part per level.
     let mut parts = vec![(0..count, gaps.top(), gaps.factor().unwrap_or(F::ONE))];
+    // Invariant: `around` is the product of everything outside the block at level `top` that contains `part`.
     while let Some((part, top, around)) = parts.pop() {
         if part.len() <= PART {
             let mut tree = Tree { nodes: alloc::with_capacity(4 * part.len())?, blocks: values.blocks.take() };
@@ -275,6 +297,7 @@ pub(crate) fn others<F: Factor>(
             continue;
         }
         let (first, last) = (at(part.start).0, at(part.end - 1).0);
+        // `half` is the highest bit in which positions of the part differ, so both halves hold an entry.
         let half = u128::BITS - 1 - (first ^ last).leading_zeros();
         let around = values.beside(first, half + 1..top).into_iter().rev().fold(around, F::times);
         let middle = part.start + count_while(part.len(), |entry| at(part.start + entry).0 >> half & 1 == 0);
@@ -287,9 +310,10 @@ pub(crate) fn others<F: Factor>(
     Ok(())
 }
 
-/// How many of the numbers below `count` there are until `is` does not hold any more.
+/// Returns the number of leading indices below `count` for which `is` holds.
 fn count_while(count: usize, is: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
+    // Invariant: `is` holds below `low` and does not hold from `high` on.
     while low < high {
         let middle = low + (high - low) / 2;
         if is(middle) { low = middle + 1 } else { high = middle }
@@ -298,14 +322,14 @@ fn count_while(count: usize, is: impl Fn(usize) -> bool) -> usize {
 }
 
 impl<F: Factor> Values<F> {
-    /// The gaps beside a block on its way up.
+    /// Returns the unstored sibling blocks on the path of a block.
     fn beside(&mut self, position: u128, levels: Range<u32>) -> Vec<F> {
         self.blocks.iter_mut().flat_map(|blocks| blocks.beside(position, levels.clone())).collect()
     }
 }
 
 impl<F: Factor> Tree<F> {
-    /// [`others`] within a block of level `top`, around which there is more.
+    /// [`others`] within a block at level `top`, where `around` is the product of everything outside.
     fn others(
         &mut self,
         part: Range<usize>,
@@ -318,6 +342,7 @@ impl<F: Factor> Tree<F> {
         let leaves = part.clone().enumerate().map(|(node, entry)| (at(entry).0, node));
         let Some(root) = grow(self, leaves, top, &mut Vec::new()) else { return Ok(()) };
         let mut outside = alloc::collect(std::iter::repeat_n(around, root + 1))?;
+        // Parents have larger indices than children, so `outside` of a node is final before its children are computed.
         for node in (part.len()..=root).rev() {
             let around = outside[node];
             match self.nodes[node].1 {
@@ -342,8 +367,8 @@ mod tests {
     use super::*;
     use crate::element::Ring;
 
-    /// A long group is cut into parts, of each of which the others are those of the whole: powers of two, so that
-    /// nothing is rounded.
+    /// A long group is split into parts. Powers of two avoid rounding, so every result equals the product without one
+    /// entry.
     #[test]
     fn the_others_of_a_long_group_leave_out_one_entry() {
         let count = 3 * PART + 5;
@@ -364,8 +389,9 @@ mod tests {
         }
     }
 
-    /// Entries at the first positions are multiplied by halves, others by the tree: here with one gap, a factor of 1,
-    /// behind them. The exponents of neighbours are opposite ones, up to the greatest: they are taken out on the way.
+    /// Entries at the first positions are multiplied by halves, other entries by the tree. One unstored position with
+    /// value 1 follows, which selects the tree. Neighbours have opposite exponents up to the maximum, so exponents must
+    /// be tracked.
     #[test]
     fn halves_are_those_of_the_tree() {
         let mut bits = 0x9e37_79b9_7f4a_7c15u64;

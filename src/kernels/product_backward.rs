@@ -1,8 +1,8 @@
-//! The gradients of products of matrices.
+//! Gradients of matrix products.
 //!
-//! That of the left operand at row i and column k is the sum of gradient · right over row i of the one and row k of the
-//! other, in eight lanes by column; that of the right one at row k and column j is the sum of left · gradient, in the
-//! order of the rows. A product whose gradient is zero is left out: one with what is not finite would be NaN.
+//! The gradient of the left operand at (i, k) sums upstream · right over row i of upstream and row k of right. This sum
+//! has eight partial sums by column. The gradient of the right operand at (k, j) is the sum of left · upstream, in row
+//! order. Products with a zero upstream gradient are skipped, because a factor that is not finite would yield NaN.
 
 use std::ops::Range;
 
@@ -14,10 +14,10 @@ use crate::kernels::dots::Lanes;
 use crate::kernels::matrix::{Entries, shares};
 use crate::kernels::zip::all_finite;
 
-/// What a step costs, in picoseconds.
+/// The estimated picoseconds per product.
 const STEP: usize = 1000;
 
-/// Matrices by rows: entries, or all elements.
+/// A batch of matrices by rows: entries, or all elements.
 #[derive(Clone, Copy)]
 pub(crate) enum Side<'a, T> {
     Entries(Entries<'a, T>),
@@ -33,17 +33,16 @@ impl<'a, T> Side<'a, T> {
     }
 }
 
-/// The gradient that comes from above: where nothing is stored it is `fill`.
+/// The upstream gradient; unstored positions hold `fill`.
 #[derive(Clone, Copy)]
 pub(crate) struct Upstream<'a, T> {
     pub(crate) side: Side<'a, T>,
     pub(crate) fill: T,
-    /// Whether some element of it is not finite.
+    /// True if an element is not finite.
     pub(crate) is_unbounded: bool,
 }
 
-/// The matrices that meet: so many of the result, of `rows` and `width`, and of each which one it is on the left and on
-/// the right.
+/// The batch of matrices to multiply: `count` results of `rows` by `width`, and the matrix of each operand per result.
 #[derive(Clone, Copy)]
 pub(crate) struct Walk<'a> {
     pub(crate) count: usize,
@@ -67,12 +66,13 @@ impl<'a, T: Element> Row<'a, T> {
         Ok(Row { upstream, elements: alloc::copies(upstream.fill, width)?, written: None })
     }
 
-    /// The elements of a row.
+    /// Returns all elements of a row.
     fn at(&mut self, row: usize, width: usize) -> &[T] {
         let entries = match self.upstream.side {
             Side::Array(elements) => return &elements[row * width..][..width],
             Side::Entries(entries) => entries,
         };
+        // Invariant: `elements` holds the fill except at the entries of the row in `written`.
         if let Some(before) = self.written.replace(row) {
             entries.row(before).0.iter().for_each(|&column| self.elements[column as usize] = self.upstream.fill);
         }
@@ -82,7 +82,7 @@ impl<'a, T: Element> Row<'a, T> {
     }
 }
 
-/// The gradient of the left operand: at its entries, which are those of `rows`, or everywhere.
+/// Returns the gradient of the left operand: at its entries, or at all positions of an array.
 pub(crate) fn of_left<T: Float>(
     left: Side<'_, T>,
     right: Side<'_, T>,
@@ -90,6 +90,7 @@ pub(crate) fn of_left<T: Float>(
     walk: Walk<'_>,
     (matrices, counts_gaps): (usize, bool),
 ) -> Allocated<Vec<T>> {
+    // With finite values only, a product with a zero gradient is zero and need not be skipped.
     let skips_zeros = !all_finite(right.values());
     let turns = turns_by_left(walk, matrices)?;
     let rows = matrices * walk.rows;
@@ -109,6 +110,8 @@ pub(crate) fn of_left<T: Float>(
             lanes.clear();
             alloc::reserve(&mut lanes, slots.len())?;
             lanes.resize(slots.len(), Lanes::new());
+            // Results of one left matrix are added in increasing order, so the sum does not depend on the number of
+            // threads.
             for &turn in turns.of(row / walk.rows) {
                 let gradients = row_of.at(turn * walk.rows + row % walk.rows, walk.width);
                 let others = Others { right, base: (walk.right)(turn) * walk.inner, gradients, skips_zeros };
@@ -129,7 +132,7 @@ pub(crate) fn of_left<T: Float>(
     Ok(gradient)
 }
 
-/// The matrices of the result that each matrix on the left makes, in order.
+/// The results that each left matrix contributes to, in increasing order.
 struct Turns {
     starts: Vec<usize>,
     turns: Vec<usize>,
@@ -143,19 +146,21 @@ impl Turns {
 
 fn turns_by_left(walk: Walk<'_>, matrices: usize) -> Allocated<Turns> {
     let mut turns = alloc::collect(0..walk.count)?;
+    // The sort is stable, so the results of one matrix stay in increasing order.
     turns.sort_by_key(|&turn| (walk.left)(turn));
     let mut starts = alloc::zeros(matrices + 1)?;
     turns.iter().for_each(|&turn| starts[(walk.left)(turn) + 1] += 1);
+    // Counts become starts.
     (0..matrices).for_each(|matrix| starts[matrix + 1] += starts[matrix]);
     Ok(Turns { starts, turns })
 }
 
-/// A row of gradients, and the rows on the right, from a first one on.
+/// A row of gradients, and the rows of the right operand from a first row on.
 struct Others<'a, T> {
     right: Side<'a, T>,
     base: usize,
     gradients: &'a [T],
-    /// Whether gradients of zero are left out, which makes a difference beside what is not finite.
+    /// True if zero gradients are skipped, which makes a difference for values that are not finite.
     skips_zeros: bool,
 }
 
@@ -178,6 +183,7 @@ impl<T: Float> Others<'_, T> {
 
     #[inline(always)]
     fn sparse_dot(&self, (columns, values): (&[u32], &[T]), lanes: &mut Lanes<T>, bad: usize) {
+        // `met` counts gradients that are not finite and meet an entry; the other `bad - met` meet an unstored zero.
         let mut met = 0;
         for (&column, &value) in columns.iter().zip(values) {
             let gradient = self.gradients[column as usize];
@@ -188,12 +194,13 @@ impl<T: Float> Others<'_, T> {
                 met += 1;
             }
         }
+        // A gradient that is not finite times an unstored zero is NaN.
         if met < bad {
             lanes.add(0, T::ZERO, T::NAN);
         }
     }
 
-    /// Adds the dots with the rows of some numbers; `bad` gradients are not finite.
+    /// Adds the products with the given rows; `bad` gradients are not finite.
     fn add(&self, rows: impl Iterator<Item = usize>, lanes: &mut [Lanes<T>], bad: usize) {
         in_wide_vectors(
             #[inline(always)]
@@ -212,7 +219,7 @@ impl<T: Float> Others<'_, T> {
     }
 }
 
-/// The gradient of the right operand: at its entries, or everywhere.
+/// Returns the gradient of the right operand: at its entries, or at all positions of an array.
 pub(crate) fn of_right<T: Float>(
     left: Side<'_, T>,
     right: Side<'_, T>,
@@ -233,6 +240,7 @@ pub(crate) fn of_right<T: Float>(
         let rows = if part == 0 { 0 } else { ends[part - 1] }..ends[part];
         let share = Share { left, right, walk, first: place(rows.start), rows };
         let mut row_of = Row::new(upstream, walk.width)?;
+        // One accumulator per element of this part; parts do not overlap, so each sum has one thread.
         let mut sums = alloc::copies(T::Dot::NOTHING, slots.len())?;
         match skips_zeros {
             true => share.visit(&mut row_of, |at, value, gradient| {
@@ -252,7 +260,7 @@ pub(crate) fn of_right<T: Float>(
     Ok(gradient)
 }
 
-/// Rows of the right operand, over all matrices, and where the places of the first of them begin.
+/// A range of rows of the right operand, over all matrices, and the index of the first output element of the range.
 struct Share<'a, T> {
     left: Side<'a, T>,
     right: Side<'a, T>,
@@ -262,13 +270,13 @@ struct Share<'a, T> {
 }
 
 impl<T: Float> Share<'_, T> {
-    /// Calls `visit` with each place of the share, an element on the left and a gradient that come to it, in order.
+    /// Calls `visit` with each output element of the range, a left element and a gradient to multiply, in row order.
     #[inline(always)]
     fn visit(&self, row_of: &mut Row<'_, T>, mut visit: impl FnMut(usize, T, T)) {
         let Walk { count, rows, inner, width, .. } = self.walk;
         for turn in 0..count {
             let (of_left, base) = ((self.walk.left)(turn), (self.walk.right)(turn) * inner);
-            // The part of this matrix that is in the share.
+            // The rows of this matrix that are in the range, relative to its first row.
             let within = self.rows.start.max(base) - base..self.rows.end.clamp(base, base + inner) - base;
             if within.is_empty() {
                 continue;
@@ -284,6 +292,7 @@ impl<T: Float> Share<'_, T> {
                     }
                     Side::Entries(entries) => {
                         let (columns, values) = entries.row(at);
+                        // Columns increase within a row, so the entries in the range are contiguous.
                         let start = columns.partition_point(|&column| (column as usize) < within.start);
                         let pairs = columns[start..].iter().zip(&values[start..]);
                         for (&k, &value) in pairs.take_while(|(column, _)| (**column as usize) < within.end) {
@@ -299,6 +308,7 @@ impl<T: Float> Share<'_, T> {
     fn visit_row(&self, row: usize, value: T, gradients: &[T], visit: &mut impl FnMut(usize, T, T)) {
         match self.right {
             Side::Array(_) => {
+                // Row `row` is in the range, so its first output element is not before `self.first`.
                 let first = row * gradients.len() - self.first;
                 gradients.iter().enumerate().for_each(|(at, &gradient)| visit(first + at, value, gradient));
             }
@@ -311,12 +321,14 @@ impl<T: Float> Share<'_, T> {
         }
     }
 
-    /// Makes NaN what a gradient that is not finite would have come to, had the left operand no gap there.
+    /// Sets output elements to NaN if a gradient that is not finite meets an unstored position of the left operand.
     fn beside_gaps(&self, row_of: &mut Row<'_, T>, slots: &mut [T]) -> Allocated<()> {
         let Walk { count, rows, inner, width, .. } = self.walk;
+        // `met` counts, per output element, the gradients that are not finite and meet a left entry.
         let mut met: Vec<usize> = alloc::zeros(slots.len())?;
         self.visit(row_of, |at, _, gradient| met[at] += usize::from(!gradient.isfinite()));
         let matrices = self.rows.end.div_ceil(inner.max(1));
+        // `all` counts, per matrix and column, all gradients that are not finite.
         let mut all: Vec<usize> = alloc::zeros(matrices.saturating_mul(width))?;
         for turn in (0..count).filter(|&turn| (self.walk.right)(turn) < matrices) {
             let all = &mut all[(self.walk.right)(turn) * width..][..width];
@@ -328,6 +340,7 @@ impl<T: Float> Share<'_, T> {
         for row in self.rows.clone() {
             let all = &all[row / inner * width..][..width];
             let mut settle = |at: usize, column: usize| {
+                // Fewer than all: at least one of them was multiplied by an unstored zero.
                 if met[at] < all[column] {
                     slots[at] = T::NAN;
                 }

@@ -1,8 +1,7 @@
-//! Sorting entries by a key of at most 64 bits, together with an item that each of them carries.
+//! Sorting of entries by a key of at most 64 bits, each with one item.
 //!
-//! The entries are dealt into buckets by the top bits of their keys, and each bucket, small enough for a cache, is
-//! sorted by itself. Items travel with their keys: fetching them afterwards, in the order found, would cost more than
-//! all else.
+//! Entries are first scattered into buckets by the top bits of their keys. Each bucket fits a cache and is sorted on
+//! its own. Items move together with their keys: gathering them after the sort would be the most expensive step.
 
 use std::ops::Range;
 
@@ -12,37 +11,37 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::few::Few;
 use crate::base::threads;
 
-/// The keys that are formed at once.
+/// The number of keys computed at once.
 pub(crate) const BLOCK: usize = 1 << 10;
 
-/// Buckets have about 2^this entries, whose words fit the first-level cache.
+/// Buckets have about 2^`BUCKET` entries, whose words fit the first-level cache.
 const BUCKET: u32 = 12;
 
-/// At most 2^this buckets: more places to write to than a processor translates addresses for cost more than they save.
+/// The maximum is 2^`MOST_BUCKETS` buckets; with more, address translation would cost more than buckets save.
 const MOST_BUCKETS: u32 = 12;
 
-/// A bucket of more entries is dealt into buckets of its own: so a few top bits that most keys share cost one more
-/// pass, shared out over the threads, and no bucket outgrows a second-level cache.
+/// A larger bucket is scattered into buckets of its own. If most keys share their top bits, this costs one more
+/// parallel pass, and no bucket outgrows the second-level cache.
 const LARGE: usize = 1 << 16;
 
-/// The bits of a word that are sorted at once.
+/// The number of bits sorted per pass.
 const DIGIT: u32 = 8;
 
-/// So many bits are sorted digit by digit. Of more only the top ones are, but for `TELLING` of them the entries of a
-/// bucket mostly differ there, and the few that do not are compared.
+/// Up to `ALL_DIGITS` bits are sorted digit by digit. With more bits only the top `TELLING` bits are sorted by digits.
+/// Entries of a bucket mostly differ there, and ties are sorted by comparison.
 const ALL_DIGITS: u32 = 3 * DIGIT;
 const TELLING: u32 = 2 * DIGIT;
 
-/// Fewer words than this are compared: the counts of all digits would take longer than they do.
+/// Fewer words are sorted by comparison, because counting all digits has a fixed cost.
 const FEW: usize = 1 << 8;
 
-/// Writes the keys of a range of entries.
+/// A function that writes the keys of a range of entries.
 pub(crate) type Keys<'a> = dyn Fn(Range<usize>, &mut [u64]) + Sync + 'a;
 
-/// Writes the keys of a range of entries, of which the bits below a number of them need not be right.
+/// A function that writes the keys of a range of entries; bits below the given one may be wrong.
 pub(crate) type KeysFrom<'a> = dyn Fn(Range<usize>, u32, &mut [u64]) + Sync + 'a;
 
-/// The item of each entry, from a list of them.
+/// Returns a function that reads the item of each entry from a list.
 pub(crate) fn listed<T: Copy + Sync>(items: &[T]) -> impl Fn(usize) -> T + Sync + '_ {
     move |entry| items[entry]
 }
@@ -59,29 +58,29 @@ pub(crate) fn for_each_block(range: Range<usize>, keys: &Keys<'_>, visit: &mut d
     }
 }
 
-/// Entries in buckets, which are in order; in the end all entries are.
+/// Entries in ordered buckets; after sorting, all entries are in order.
 pub(crate) struct Buckets<T> {
     pub(crate) keys: Vec<u64>,
     pub(crate) items: Vec<T>,
-    /// Where each bucket ends.
+    /// The index after the last entry of each bucket.
     pub(crate) ends: Vec<usize>,
-    /// The lower bits of the keys, which differ within a bucket.
+    /// The number of low bits of the keys, which differ within a bucket.
     low_bits: u32,
-    /// The lowest bits, which are sorted but make no other key.
+    /// The number of lowest bits that are sorted but do not distinguish keys.
     tag: u32,
 }
 
-/// The places in one bucket that are filled by one thread.
+/// The slots of one thread in one bucket.
 struct Places<'a, T> {
     keys: &'a mut [u64],
     items: &'a mut [T],
     filled: usize,
 }
 
-/// What one thread deals: a range of entries, into places of its own in each bucket.
+/// The work of one thread: a range of entries, and its own slots in each bucket.
 type Share<'a, T> = (Range<usize>, Vec<Places<'a, T>>);
 
-/// How many keys of a range fall into each bucket.
+/// Returns the number of keys of a range per bucket.
 fn bucket_sizes(range: Range<usize>, buckets: usize, low_bits: u32, keys: &Keys<'_>) -> Vec<usize> {
     let mut sizes = vec![0; buckets];
     for_each_block(range, keys, &mut |_, keys| {
@@ -92,21 +91,22 @@ fn bucket_sizes(range: Range<usize>, buckets: usize, low_bits: u32, keys: &Keys<
     sizes
 }
 
-/// The entries of each part, and how many of them fall into each bucket.
+/// The entries of each part, and their number per bucket.
 type Parts = Few<(Range<usize>, Vec<usize>)>;
 
-/// `count` entries in as many parts as pay.
+/// Splits `count` entries into parts, at most one per thread.
 fn parts_of(count: usize, buckets: usize, low_bits: u32, keys: &KeysFrom<'_>) -> Parts {
     let top = |range: Range<usize>, block: &mut [u64]| keys(range, low_bits, block);
     threads::map_parts(count, 3000, buckets, |range| (range.clone(), bucket_sizes(range, buckets, low_bits, &top)))
 }
 
 impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
-    /// Deals `count` entries; `keys` writes the keys of a range of them, which have so many `bits`; those below the bit
-    /// that it is told need not be right. The lowest `tag` ones are sorted by, but keys that differ there only count as
-    /// one.
+    /// Scatters `count` entries into buckets.
     ///
-    /// Each thread deals a part of the entries, in order, into places of its own: equal keys stay in input order.
+    /// `keys` writes keys of `bits` bits; bits below its argument `from` may be wrong. The lowest `tag` bits are
+    /// sorted, but keys that differ only there count as equal.
+    ///
+    /// Each thread scatters a part of the entries, in order, into its own slots, so equal keys stay in input order.
     pub(crate) fn deal(
         count: usize,
         bits: u32,
@@ -116,6 +116,7 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
     ) -> Allocated<Self> {
         let wanted = (usize::BITS - count.leading_zeros()).saturating_sub(BUCKET).min(MOST_BUCKETS);
         let low_bits = bits.saturating_sub(wanted).clamp(tag, u64::BITS - 1);
+        // The top `bits - low_bits` bits select the bucket, so every key has a bucket.
         let buckets = 1 << (bits - low_bits);
         let parts = parts_of(count, buckets, low_bits, keys);
         let (all_keys, items) = (alloc::zeros(count)?, alloc::zeros(count)?);
@@ -126,8 +127,9 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
         Ok(all)
     }
 
-    /// The places of each part in each bucket, where its entries come behind those of the parts before it.
+    /// Returns the slots of each part in each bucket; parts follow each other within a bucket.
     fn share_out(&mut self, parts: &[(Range<usize>, Vec<usize>)], buckets: usize) -> Few<Share<'_, T>> {
+        // `ends` increase over buckets and, within a bucket, over parts, so slots do not overlap.
         let mut end = 0;
         let mut ends = Vec::with_capacity(buckets * parts.len());
         for bucket in 0..buckets {
@@ -146,10 +148,11 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
         shares
     }
 
-    /// Sorts every bucket, and with that all entries; equal keys stay in input order.
+    /// Sorts every bucket and thereby all entries; equal keys stay in input order.
     ///
-    /// The lowest bits, so many as are `settled`, need not be looked at: entries that agree on the others come in
-    /// order. Gives the number of different keys in each bucket.
+    /// Bits below `settled` are ignored: entries that agree on the other bits are already in order.
+    ///
+    /// Returns the number of different keys in each bucket.
     pub(crate) fn sort(&mut self, settled: u32) -> Allocated<Few<usize>> {
         let (count, low_bits, tag) = (self.keys.len(), self.low_bits, self.tag);
         let keys = threads::split_at_ends(&mut self.keys, &self.ends);
@@ -167,16 +170,17 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
     }
 }
 
-/// Sorts a large bucket, whose keys agree above their `low_bits`.
+/// Sorts a large bucket, whose keys agree from bit `low_bits` on.
 fn sort_large<T: Copy + Zeroable + Send + Sync>(
     keys: &mut [u64],
     items: &mut [T],
     settled: u32,
     low_bits: u32,
 ) -> Allocated<()> {
-    // Bits that no two keys differ in make no buckets.
+    // Bits that agree in all keys would create empty buckets.
     let differing = keys.iter().fold(0, |differing, key| differing | (key ^ keys[0]));
     let low_bits = low_bits.min(u64::BITS - differing.leading_zeros());
+    // `above` holds the common bits; XOR with it leaves the low bits of each key.
     let above = keys[0] >> low_bits << low_bits;
     let low = |range: Range<usize>, _: u32, block: &mut [u64]| {
         block.iter_mut().zip(&keys[range]).for_each(|(low, key)| *low = key ^ above);
@@ -188,10 +192,11 @@ fn sort_large<T: Copy + Zeroable + Send + Sync>(
     Ok(())
 }
 
-/// Writes each entry of a share to the next place in its bucket.
+/// Writes each entry of a part to the next slot of its bucket.
 fn fill<T>((range, mut buckets): Share<'_, T>, low_bits: u32, keys: &Keys<'_>, item: impl Fn(usize) -> T) {
     for_each_block(range, keys, &mut |start, keys| {
         for (&key, entry) in keys.iter().zip(start..) {
+            // The slots were counted from the same keys, so `filled` never exceeds their number.
             let places = &mut buckets[(key >> low_bits) as usize];
             places.keys[places.filled] = key;
             places.items[places.filled] = item(entry);
@@ -200,13 +205,13 @@ fn fill<T>((range, mut buckets): Share<'_, T>, low_bits: u32, keys: &Keys<'_>, i
     });
 }
 
-/// How many runs of equal ones `keys` falls into, their lowest `tag` bits left out.
+/// Returns the number of runs of equal keys, ignoring their lowest `tag` bits.
 pub(crate) fn count_runs(keys: &[u64], tag: u32) -> usize {
     let differ = |(key, next): &(&u64, &u64)| *key >> tag != *next >> tag;
     usize::from(!keys.is_empty()) + keys.iter().zip(keys.iter().skip(1)).filter(differ).count()
 }
 
-/// What a thread needs to sort one bucket after another.
+/// The working memory of a thread, reused for each bucket.
 struct Scratch<T> {
     words: Vec<u64>,
     spare: Vec<u64>,
@@ -218,11 +223,12 @@ impl<T: Copy> Scratch<T> {
         Scratch { words: Vec::new(), spare: Vec::new(), items: Vec::new() }
     }
 
-    /// Sorts the entries of a bucket by a range of the bits of their keys, which agree on those above.
+    /// Sorts the entries of a bucket by a range of key bits; the bits above the range agree.
     fn sort(&mut self, keys: &mut [u64], items: &mut [T], bits: Range<u32>) -> Allocated<()> {
         self.reserve(keys.len())?;
-        // Items without a size need not be found again.
+        // Items of size 0 need no index.
         let entry_bits = if size_of::<T>() == 0 { 0 } else { usize::BITS - keys.len().leading_zeros() };
+        // A word holds the key bits above the entry index if both fit 64 bits.
         let fits = bits.end - bits.start + entry_bits <= u64::BITS;
         match fits {
             true => sort_fields(&mut self.words, &mut self.spare, keys, &bits, entry_bits),
@@ -231,6 +237,7 @@ impl<T: Copy> Scratch<T> {
         let entry = |word: u64| (word & ((1 << entry_bits) - 1)) as usize;
         self.items.extend(self.words.iter().map(|&word| items[entry(word)]));
         items.copy_from_slice(&self.items);
+        // The words contain all varying key bits, so the keys are rebuilt without a gather.
         if fits && bits.start == 0 {
             let above = keys[0] >> bits.end << bits.end;
             keys.iter_mut().zip(&self.words).for_each(|(key, word)| *key = above | word >> entry_bits);
@@ -242,7 +249,7 @@ impl<T: Copy> Scratch<T> {
         Ok(())
     }
 
-    /// Room for so many entries in each of the arrays, which are the same for all buckets.
+    /// Reserves memory for `count` entries in each array; arrays are reused for all buckets.
     fn reserve(&mut self, count: usize) -> Allocated<()> {
         let Scratch { words, spare, items } = self;
         words.clear();
@@ -254,7 +261,7 @@ impl<T: Copy> Scratch<T> {
     }
 }
 
-/// Sorts words of the bits that count, above the number of the entry.
+/// Sorts words that hold the relevant key bits above the entry index.
 fn sort_fields(words: &mut Vec<u64>, spare: &mut Vec<u64>, keys: &[u64], bits: &Range<u32>, entry_bits: u32) {
     let field = |key: u64| key << (u64::BITS - bits.end) >> (u64::BITS - bits.end) >> bits.start;
     let numbers = (0..keys.len() as u64).map(|entry| if entry_bits == 0 { 0 } else { entry });
@@ -262,16 +269,16 @@ fn sort_fields(words: &mut Vec<u64>, spare: &mut Vec<u64>, keys: &[u64], bits: &
     sort_words(words, spare, entry_bits..entry_bits + bits.end - bits.start);
 }
 
-/// Sorts the numbers of the entries, where a word does not hold both.
+/// Sorts entry indices, for keys that do not fit a word together with an index.
 fn sort_numbers(words: &mut Vec<u64>, keys: &[u64], bits: &Range<u32>) {
     words.extend(0..keys.len() as u64);
     words.sort_unstable_by_key(|&entry| (keys[entry as usize] >> bits.start, entry));
 }
 
-/// Sorts `words`, which come in the order of the bits below `bits` and have none above.
+/// Sorts `words`, which are already ordered by the bits below `bits` and have no bits above.
 ///
-/// The top digits go one after another, the lowest first; entries that agree on them are compared, so the worst case
-/// is that of a sort by comparison.
+/// The top digits are sorted one after another, the lowest digit first. Ties are sorted by comparison, so the worst
+/// case is the worst case of a comparison sort.
 fn sort_words(words: &mut Vec<u64>, spare: &mut Vec<u64>, bits: Range<u32>) {
     if words.len() < FEW {
         return words.sort_unstable();
@@ -279,6 +286,7 @@ fn sort_words(words: &mut Vec<u64>, spare: &mut Vec<u64>, bits: Range<u32>) {
     spare.resize(words.len(), 0);
     let width = bits.end - bits.start;
     let first = if width <= ALL_DIGITS { bits.start } else { bits.end - TELLING };
+    // Invariant: `words` are sorted by the bits from `first` to `shift`, stable for equal bits.
     for shift in (first..bits.end).step_by(DIGIT as usize) {
         sort_by_digit(words, spare, shift);
         std::mem::swap(words, spare);
@@ -291,7 +299,7 @@ fn sort_words(words: &mut Vec<u64>, spare: &mut Vec<u64>, bits: Range<u32>) {
     }
 }
 
-/// Writes `words` into `sorted` in the order of the digit at `shift`, those with the same digit in the order they have.
+/// Writes `words` into `sorted`, ordered by the digit at `shift`; words with the same digit keep their order.
 fn sort_by_digit(words: &[u64], sorted: &mut [u64], shift: u32) {
     let digit = |word: u64| (word >> shift) as usize % (1 << DIGIT);
     let mut next = [0; 1 << DIGIT];
@@ -300,6 +308,7 @@ fn sort_by_digit(words: &[u64], sorted: &mut [u64], shift: u32) {
     for place in &mut next {
         (*place, start) = (start, start + *place);
     }
+    // Invariant: `next[d]` is the next free slot of digit `d`, and it stays below the first slot of digit `d + 1`.
     for &word in words {
         let place = &mut next[digit(word)];
         sorted[*place] = word;
@@ -311,7 +320,7 @@ fn sort_by_digit(words: &[u64], sorted: &mut [u64], shift: u32) {
 mod tests {
     use super::*;
 
-    /// Numbers without a pattern, the same in every run.
+    /// Returns pseudo-random numbers, the same in every run.
     fn numbers(mut state: u64) -> impl FnMut() -> u64 {
         move || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -319,12 +328,12 @@ mod tests {
         }
     }
 
-    /// Sorts by all but the lowest `settled` bits.
+    /// Sorts by all bits except the lowest `settled`.
     fn check_settled(keys: &[u64], settled: u32) {
         let greatest = keys.iter().fold(0, |greatest, &key| key.max(greatest));
         let bits = u64::BITS - greatest.leading_zeros();
         let write = |range: Range<usize>, from: u32, block: &mut [u64]| {
-            // What need not be right is wrong.
+            // Bits that may be wrong are inverted.
             block.iter_mut().zip(&keys[range]).for_each(|(block, key)| *block = key ^ ((1 << from) - 1));
         };
         let mut buckets = Buckets::deal(keys.len(), bits, 0, &write, |entry| entry).unwrap();
@@ -365,13 +374,13 @@ mod tests {
     fn settled_bits_are_not_looked_at() {
         let mut next = numbers(3);
         for count in [300, 100_000] {
-            // The last ones leave no bits for the number of an entry beside its key.
+            // The last cases leave no bits for an entry index in the word of a key.
             for (high, settled) in [(1, 4), (3, 20), (12, 20), (20, 20), (44, 20), (58, 6)] {
                 let mut keys: Vec<u64> = (0..count).map(|_| next() >> (64 - settled)).collect();
                 keys.sort_unstable();
                 keys.iter_mut().for_each(|key| *key |= next() >> (64 - high) << settled);
                 check_settled(&keys, settled);
-                // Most entries in one bucket.
+                // Puts most entries into one bucket.
                 keys.iter_mut().skip(9).for_each(|key| *key &= (4 << settled) - 1);
                 check_settled(&keys, settled);
             }

@@ -1,22 +1,22 @@
-//! Numbers without a pattern that are a function of a seed and of their place, whoever asks for them in which order.
+//! Pseudo-random numbers that depend on a seed and a position only, in any order of calls.
 
-/// The bits of `number` mixed until they look like chance: the finish of SplitMix64.
+/// Returns the bits of `number` mixed by the finalizer of SplitMix64.
 fn mix(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)
 }
 
-/// The bits at a place under a seed.
+/// Returns pseudo-random bits for a position under a seed.
 pub(crate) fn bits(seed: u64, place: u64) -> u64 {
     mix(mix(seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
 }
 
-/// The rounds of the network; four make a permutation that cannot be told from chance, two more cost little.
+/// The rounds of the Feistel network. Four rounds yield a pseudo-random permutation; two more cost little.
 const ROUNDS: u64 = 6;
 
-/// A permutation of the numbers below a size: a Feistel network over twice so many bits, gone through until a number
-/// below the size comes out.
+/// A permutation of the numbers below a size: a Feistel network of an even number of bits, repeated until the result is
+/// below the size.
 pub(crate) struct Permutation {
     size: u128,
     half: u32,
@@ -24,16 +24,17 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    /// The size is not 0, and below 2^127.
+    /// Returns the permutation of `size` numbers; `size` must not be 0 and must be below 2^127.
     pub(crate) fn new(size: u128, seed: u64) -> Self {
         let bits = u128::BITS - (size - 1).leading_zeros();
         Permutation { size, half: bits.div_ceil(2), seed }
     }
 
-    /// The number at a place below the size.
+    /// Returns the number at a position below the size.
     pub(crate) fn at(&self, place: u128) -> u128 {
         let mut number = self.network(place);
-        // The network is a permutation of at most four times as many numbers, so it comes back after a few steps.
+        // The network permutes at most four times as many numbers as `size`. Its cycle returns to a number below
+        // `size`, so the loop ends after a few steps.
         while number >= self.size {
             number = self.network(number);
         }
@@ -42,9 +43,11 @@ impl Permutation {
 
     fn network(&self, number: u128) -> u128 {
         let mask = ((1u128 << self.half) - 1) as u64;
+        // Both halves have `half` bits.
         let (mut left, mut right) = ((number >> self.half) as u64, number as u64 & mask);
         for round in 0..ROUNDS {
             let key = bits(self.seed, round);
+            // Each round is invertible, so the network is a permutation.
             (left, right) = (right, left ^ (mix(right ^ key) & mask));
         }
         (u128::from(left) << self.half) | u128::from(right)

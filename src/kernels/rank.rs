@@ -1,8 +1,8 @@
-//! Where among the numbers of a group, in order, the value stands that a median or a quantile asks for.
+//! The ranks of a median or quantile among the sorted numbers of a group.
 
 use crate::element::{Accumulator, Float, Ring};
 
-/// What the median of an even number of values is.
+/// The definition of the median for an even number of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum EvenCount {
     /// The mean of the two middle values, as in numpy.
@@ -12,28 +12,28 @@ pub enum EvenCount {
     Lower,
 }
 
-/// What a quantile is whose rank falls between two elements. The names are numpy's.
+/// The definition of a quantile whose rank falls between two elements. The names are numpy's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum QuantileMethod {
-    /// What lies between them in proportion.
+    /// The value between both elements in proportion to the rank.
     #[default]
     Linear,
-    /// The lower one.
+    /// The lower element.
     Lower,
-    /// The higher one.
+    /// The higher element.
     Higher,
-    /// What lies in the middle between them.
+    /// The value halfway between both elements.
     Midpoint,
-    /// The nearer one, and of two equally near the one at the even rank.
+    /// The nearer element; at equal distance, the element at the even rank.
     Nearest,
 }
 
-/// What is asked for.
+/// The value to compute: a median or a quantile.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Rule {
     /// The value in the middle.
     Middle(EvenCount),
-    /// The value at this part, from 0 to 1, of the way from the first to the last one.
+    /// The value at a fraction, from 0 to 1, of the way from the first to the last element.
     At(f64, QuantileMethod),
 }
 
@@ -42,12 +42,12 @@ pub(crate) enum Rule {
 pub(crate) struct Place {
     pub(crate) low: u128,
     pub(crate) high: u128,
-    /// How far from the lower to the higher one the value lies: 0 of a single rank, else less than 1.
+    /// The fraction of the way from the lower to the higher value: 0 for a single rank, otherwise less than 1.
     pub(crate) weight: f64,
 }
 
 impl Rule {
-    /// About how far from the first to the last one that is.
+    /// Returns the approximate fraction of the way from the first to the last element.
     pub(crate) fn part(self) -> f64 {
         match self {
             Rule::Middle(_) => 0.5,
@@ -55,9 +55,10 @@ impl Rule {
         }
     }
 
-    /// The place among `count` numbers, of which there is one.
+    /// Returns the ranks among `count` numbers, at least one.
     pub(crate) fn place(self, count: u128) -> Place {
         let last = count - 1;
+        // A rounded rank may exceed `last`, so single ranks are limited to `last`.
         let single = |rank: u128| Place { low: rank.min(last), high: rank.min(last), weight: 0.0 };
         let (part, method) = match self {
             Rule::Middle(even) if even == EvenCount::Lower || last.is_multiple_of(2) => return single(last / 2),
@@ -73,19 +74,21 @@ impl Rule {
             QuantileMethod::Nearest => return single(rank.round_ties_even() as u128),
         };
         let low = rank.floor() as u128;
+        // A fractional rank is below `last`, so `low + 1` exists.
         if rank == rank.floor() { single(low) } else { Place { low, high: low + 1, weight } }
     }
 }
 
-/// The product with an integer, rounded once.
+/// Returns the product with an integer, correctly rounded.
 fn times(part: f64, count: u128) -> f64 {
+    // The accumulator is exact, so the only rounding is the conversion to `f64`.
     let mut total = <f64 as Ring>::Total::default();
     total.add_times(part, count);
     f64::mean_of(&total, 1)
 }
 
 impl Place {
-    /// The value there, between those at the two ranks.
+    /// Returns the value between the values at the two ranks.
     pub(crate) fn value<M: Float>(self, low: M, high: M) -> M {
         if self.weight == 0.0 { low.midpoint_of(low) } else { low.between(high, self.weight) }
     }
@@ -116,7 +119,7 @@ mod tests {
                 assert!(low == high && low < count && low as f64 == (count - 1) as f64);
             }
         }
-        // 2^53 + 1 thirds: the count is not rounded before the product is.
+        // 2^53 + 1 thirds: the count must not be rounded before the product.
         assert_eq!(times(1.0 / 3.0, (1 << 53) + 3), (3_002_399_751_580_331f64) + 1.0 - 0.5);
     }
 }

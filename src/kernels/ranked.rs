@@ -1,4 +1,4 @@
-//! The elements of a group in the order of their values.
+//! Ranking of the elements of a group by value.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::element::Real;
 use crate::kernels::holistic::Group;
 
-/// The order of values with NaN behind all others; zeros of both signs are equal.
+/// Compares values, with NaN after all numbers; zeros of both signs are equal.
 pub(crate) fn nan_last<T: Real>(a: T, b: T) -> Ordering {
     match (a.isnan(), b.isnan()) {
         (false, false) => a.order(b),
@@ -14,23 +14,23 @@ pub(crate) fn nan_last<T: Real>(a: T, b: T) -> Ordering {
     }
 }
 
-/// In which order elements are ranked; of equal ones the first position comes first.
+/// The direction of ranking; equal elements are ordered by position.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Direction {
-    /// From the least on, with NaN behind all others.
+    /// From the smallest on, with NaN after all numbers.
     Ascending,
-    /// From the greatest down, without the NaNs.
+    /// From the largest down, without NaN.
     Descending,
 }
 
-/// What has a rank: the number of a stored element of its group, or one of these.
+/// A ranked element: the index of a stored element in its group, or [`GAP`] or [`NOTHING`].
 pub(crate) type Ranked = usize;
-/// A position that is not stored.
+/// An unstored position.
 pub(crate) const GAP: Ranked = usize::MAX - 1;
-/// Nothing: there are fewer elements.
+/// No element: the group has fewer elements.
 pub(crate) const NOTHING: Ranked = usize::MAX;
 
-/// Writes what has the first ranks of a group, as many as there are slots. Gaps are numbers, or do not count.
+/// Writes the elements at the first ranks of a group, one per slot. A fill of NaN does not count.
 pub(crate) fn rank<T: Real>(group: &Group<'_, T>, direction: Direction, ranked: &mut [Ranked]) -> Allocated<()> {
     let (stored, count) = (group.stored, ranked.len());
     let compare = |a: T, b: T| if direction == Direction::Ascending { nan_last(a, b) } else { b.order(a) };
@@ -38,6 +38,7 @@ pub(crate) fn rank<T: Real>(group: &Group<'_, T>, direction: Direction, ranked: 
     let counts = |at: &usize| direction == Direction::Ascending || !stored[*at].isnan();
     let mut order = alloc::with_capacity(stored.len())?;
     order.extend((0..stored.len()).filter(counts));
+    // Only the first `count` stored elements can be among the first `count` ranks.
     if count > 0 && order.len() > count {
         order.select_nth_unstable_by(count - 1, before);
         order.truncate(count);
@@ -45,14 +46,16 @@ pub(crate) fn rank<T: Real>(group: &Group<'_, T>, direction: Direction, ranked: 
     order.sort_unstable_by(before);
     let mut slots = ranked.iter_mut();
     let mut write = |entry| slots.next().map(|slot| *slot = entry);
+    // Sorted order: entries before the fill, then entries equal to it and unstored positions, then the other entries.
     let gaps = group.gaps.fill.filter(|fill| !fill.isnan()).map(|fill| (fill, group.gaps.count(stored.len())));
     let (fill, mut gaps) = gaps.unwrap_or((T::ZERO, 0));
     let start = order.partition_point(|&at| compare(stored[at], fill).is_lt());
     let end = order.partition_point(|&at| compare(stored[at], fill).is_le());
     order[..start].iter().try_for_each(|&at| write(at));
     let mut written = 0;
-    // Gaps and entries that are equal to them stand in the order of their positions.
+    // Unstored positions and entries equal to the fill are ordered by position.
     for &at in &order[start..end] {
+        // `before` is the number of unstored positions before this entry; `written` of them are in the output.
         let before = (group.position)(at) - at as u128;
         while gaps > 0 && written < before && write(GAP).is_some() {
             (gaps, written) = (gaps - 1, written + 1);
@@ -63,6 +66,7 @@ pub(crate) fn rank<T: Real>(group: &Group<'_, T>, direction: Direction, ranked: 
         gaps -= 1;
     }
     order[end..].iter().try_for_each(|&at| write(at));
+    // Slots that no element fills are marked.
     while write(NOTHING).is_some() {}
     Ok(())
 }

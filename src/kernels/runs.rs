@@ -1,8 +1,8 @@
-//! Logical or over the last axes of entries in row-major order: those of a cell stand side by side, in a *run*.
+//! Logical or over the last axes of sorted entries: entries of one output element form a *run*.
 //!
-//! Sixty-four entries at a time: their coordinates are compared with those of the entries after them, which marks the
-//! last entry of each run, and the values between two marks are reduced in a word. A run may go on in the next block,
-//! to which whether it is true so far is carried over.
+//! Entries are processed in blocks of 64. Comparing each entry with the next one marks the last entry of each run. The
+//! truth values between two marks are reduced within a word. A run may continue in the next block, so its truth value
+//! so far is carried over.
 
 use std::ops::Range;
 
@@ -16,8 +16,9 @@ use crate::kernels::cells::StoredCells;
 use crate::kernels::coords::{AxisCoords, CoordSlices};
 use crate::kernels::packing::split_axes;
 
-/// The coordinates of each run of `count` entries, and whether any of them is truthy; `coords` are those of the axes
-/// that are kept.
+/// Returns the coordinates of each run of `count` entries, and whether any entry of the run is nonzero.
+///
+/// `coords` are the coordinates on the kept axes.
 pub(crate) fn any_of_runs(coords: &CoordSlices<'_>, count: usize, truths: &Truths<'_>) -> Allocated<StoredCells<bool>> {
     match coords {
         CoordSlices::U32(coords) => any_by_coords(coords, count, truths),
@@ -27,10 +28,12 @@ pub(crate) fn any_of_runs(coords: &CoordSlices<'_>, count: usize, truths: &Truth
 
 fn any_by_coords<I: Index>(coords: &[&[I]], count: usize, truths: &Truths<'_>) -> Allocated<StoredCells<bool>> {
     let part = |entries: Range<usize>| {
+        // Parts start at block boundaries, so each block belongs to exactly one part.
         let blocks = entries.start.div_ceil(BITS)..entries.end.div_ceil(BITS);
         Ok(Part { ends: mark_ends(coords, count, blocks.clone())?, start: blocks.start * BITS })
     };
     let parts = threads::map_parts(count, 500, 0, part).into_iter().collect::<Allocated<Few<_>>>()?;
+    // Slots are assigned by the number of runs that end in each part.
     let slots: Few<usize> = parts
         .iter()
         .scan(0, |end, part| {
@@ -49,9 +52,11 @@ fn any_by_coords<I: Index>(coords: &[&[I]], count: usize, truths: &Truths<'_>) -
     Ok(StoredCells { coords: kept.into_iter().map(AxisCoords::from).collect(), results: found })
 }
 
-/// A run that goes on in the next parts is true if it is so in any of them: `left` tells for each part whether what
-/// lies behind the last end in it is true, `slots` where its truths end.
+/// Combines the truth values of runs that continue in later parts.
+///
+/// `left` holds, per part, the truth value of the entries after its last run end. `slots` holds the end of each part.
 fn carry_over(truths: &mut [bool], slots: &[usize], left: &[bool]) {
+    // Invariant: `carried` is the truth value so far of the run that is open at the start of the part.
     let mut carried = false;
     for (truths, &left) in threads::split_at_ends(truths, slots).into_iter().zip(left) {
         match truths.first_mut() {
@@ -59,19 +64,20 @@ fn carry_over(truths: &mut [bool], slots: &[usize], left: &[bool]) {
                 *first |= carried;
                 carried = left;
             }
+            // No run ends in this part, so the open run continues.
             None => carried |= left,
         }
     }
 }
 
-/// Some of the entries, in blocks.
+/// A range of entries, in blocks.
 struct Part {
     start: usize,
-    /// For each block, which entries are the last ones of a run.
+    /// One word per block: the bits of entries that are the last of a run.
     ends: Vec<u64>,
 }
 
-/// The last entries of runs, a word for each block; there are `count` entries in all.
+/// Returns the marks of the last entries of runs, one word per block; there are `count` entries in all.
 fn mark_ends<I: Index>(coords: &[&[I]], count: usize, blocks: Range<usize>) -> Allocated<Vec<u64>> {
     let mut words = alloc::zeros(blocks.len())?;
     in_wide_vectors(
@@ -82,7 +88,7 @@ fn mark_ends<I: Index>(coords: &[&[I]], count: usize, blocks: Range<usize>) -> A
                 for axis in coords {
                     *word |= bits::first_changes(&axis[start..]);
                 }
-                // The very last entry has none after it.
+                // The last entry of all has no next entry to differ from.
                 if count - start <= BITS {
                     *word |= 1 << (count - start - 1);
                 }
@@ -93,10 +99,10 @@ fn mark_ends<I: Index>(coords: &[&[I]], count: usize, blocks: Range<usize>) -> A
 }
 
 impl Part {
-    /// Writes for each run that ends here whether it is true, as far as it lies here, and its coordinates; gives back
-    /// whether what lies behind the last end is true.
+    /// Writes the truth value and the coordinates of each run that ends in this part.
     ///
-    /// All in one loop, not one for each array, which would look for the ends each time.
+    /// The truth value covers the entries of this part only. Returns the truth value of the entries after the last run
+    /// end. All arrays are written in one loop, so that the run ends are searched only once.
     fn fill<I: Index>(
         &self,
         coords: &[&[I]],
@@ -111,7 +117,9 @@ impl Part {
                 for (ends, start) in self.ends.chunks(WORDS).zip((self.start..).step_by(WORDS * BITS)) {
                     truths(start, &mut words[..ends.len()]);
                     for ((&ends, &word), start) in ends.iter().zip(&words).zip((start..).step_by(BITS)) {
+                        // Runs end in order, so their slots follow each other.
                         let slots = filled..filled + ends.count_ones() as usize;
+                        // The lowest bit belongs to the open run; setting it adds the truth value carried over.
                         let word = word | u64::from(is_true_so_far);
                         let of_runs = bits::any_of_runs(word, ends);
                         for (end, found) in bits::ones(ends).zip(&mut found[slots.clone()]) {
@@ -123,7 +131,7 @@ impl Part {
                             }
                         }
                         filled = slots.end;
-                        // What lies above the last end belongs to a run that goes on.
+                        // Bits above the last run end belong to a run that continues in the next block.
                         is_true_so_far =
                             word.checked_shr(u64::BITS - ends.leading_zeros()).is_some_and(|rest| rest != 0);
                     }
@@ -140,7 +148,7 @@ mod tests {
     use crate::kernels::bits::truths_of;
     use crate::kernels::coords::slices;
 
-    /// Runs of the given lengths, of which every third is true by one value, against chunks.
+    /// Checks runs of the given lengths, every third of which holds one nonzero value.
     fn check(lengths: &[usize], width: usize, truthy: impl Fn(usize, usize) -> bool) {
         let runs = || lengths.iter().enumerate();
         let rows: Vec<u32> = runs().flat_map(|(run, &length)| vec![(run / width) as u32; length]).collect();
@@ -193,7 +201,7 @@ mod tests {
         assert_eq!(truths, [false, true, false, false]);
     }
 
-    /// A run of 400 000 entries spans whole parts of eight, in which nothing ends.
+    /// A run of 400 000 entries spans entire parts of eight threads, in which no run ends.
     #[cfg(feature = "rayon")]
     #[test]
     fn runs_that_span_the_parts_of_many_threads_are_reduced() {

@@ -1,6 +1,7 @@
-//! Values added up in the cells that they fall into, in the order in which they are stored: nothing is sorted.
+//! Scatter reduction: adds values to their output elements in storage order, without sorting.
 //!
-//! Cells that no cache holds are worked on part by part: of a share of the entries those of one part after the other.
+//! If the table of output elements exceeds the caches, entries are first scattered into buckets of neighbouring output
+//! elements.
 
 use std::ops::Range;
 
@@ -12,39 +13,39 @@ use crate::kernels::fold::{Fold, Kept, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::op::Outcome;
 
-/// The bytes of the table for each entry: with more it would outgrow what the entries take.
+/// The table bytes per entry: a larger table would exceed the memory of the entries.
 const BYTES_AN_ENTRY: u128 = 10;
-/// Tables of so many bytes stay in a cache; unoptimised of far fewer, so that tests meet larger ones.
+/// Tables up to this size stay in a cache. Debug builds use a smaller size, so that tests cover larger tables.
 const CACHE_BYTES: usize = if cfg!(debug_assertions) { 1 << 17 } else { 1 << 24 };
-/// So many bytes of cells stay in a cache near the processor.
+/// The bytes of a bucket of output elements, which stay in a cache near the processor.
 const PART_BYTES: usize = 1 << 16;
-/// The parts that entries are dealt out to at once.
+/// The maximum number of buckets that entries are scattered into at once.
 const PARTS: usize = 256;
-/// The entries whose cells are numbered together.
+/// The number of entries whose output elements are computed together.
 const BLOCK: usize = 1 << 12;
-/// A share of the entries is dealt out at a time, which is copied: each share goes through all cells.
+/// The number of steps in which entries are bucketed. Each step copies its entries and visits all output elements.
 const SHARES: usize = 4;
-/// The picoseconds that an entry takes.
+/// The estimated picoseconds per entry.
 const PICOSECONDS: usize = 6000;
 
-/// How the cells of a fold take values in. No is the answer where a cell does not hold what was added.
+/// The operations of an accumulator. A result of false means that the accumulator cannot hold the value.
 pub(crate) struct Cell<C, A, J> {
-    /// A cell into which nothing fell.
+    /// The accumulator without values.
     pub(crate) start: C,
     /// Adds a value.
     pub(crate) add: A,
-    /// Adds what fell into the same cell elsewhere.
+    /// Merges the accumulator of the same output element in another table.
     pub(crate) join: J,
 }
 
-/// What fell into each cell, and how many entries that were.
+/// The accumulator of each output element, and the number of entries in it.
 struct Table<C> {
     cells: Vec<C>,
     counts: Vec<usize>,
 }
 
 impl<C: Copy> Table<C> {
-    /// The bytes that a cell takes.
+    /// The bytes per output element.
     const BYTES: usize = size_of::<C>() + size_of::<usize>();
 
     fn new(start: C, count: usize) -> Allocated<Self> {
@@ -57,6 +58,7 @@ impl<C: Copy> Table<C> {
         values: &[T],
         add: &impl Fn(&mut C, T) -> bool,
     ) -> bool {
+        // The flag is combined without a branch; after a failure the table is discarded.
         let mut is_held = true;
         for (number, &value) in numbers.zip(values) {
             self.counts[number] += 1;
@@ -65,17 +67,17 @@ impl<C: Copy> Table<C> {
         is_held
     }
 
-    /// Takes in what fell into the cells elsewhere.
+    /// Merges the accumulators of another table.
     fn merge(&mut self, others: &Self, join: impl Fn(&mut C, C) -> bool) -> bool {
         self.counts.iter_mut().zip(&others.counts).for_each(|(count, other)| *count += other);
         self.cells.iter_mut().zip(&others.cells).fold(true, |is_held, (cell, &other)| is_held & join(cell, other))
     }
 }
 
-/// What `finish` makes of all cells that hold a value, by their numbers, and of how many each holds; with their
-/// coordinates, in order.
-/// Nothing, where there are too many cells for that, where one does not hold what was added, and where one has no
-/// result.
+/// Returns the result of `finish` for each output element that has an entry, with its coordinates, in order.
+///
+/// `finish` receives the index of the output element, the accumulator and the number of entries. The result is `None`
+/// if there are too many output elements, if an accumulator overflows, or if an output element has no result.
 pub(crate) fn scatter<T: Element, C: Copy + Send + Sync, U: Copy + Send>(
     kept: &Kept<'_>,
     values: &[T],
@@ -83,7 +85,7 @@ pub(crate) fn scatter<T: Element, C: Copy + Send + Sync, U: Copy + Send>(
     finish: &(dyn Fn(usize, C, usize) -> Outcome<U> + Sync),
 ) -> Allocated<Option<StoredCells<U>>> {
     let bytes = kept.cells().saturating_mul(Table::<C>::BYTES as u128);
-    // The numbers of cells are dealt out in 32 bits.
+    // Indices of output elements are stored in 32 bits while bucketed.
     if kept.lead || kept.cells() > u32::MAX.into() || bytes > BYTES_AN_ENTRY * values.len() as u128 {
         return Ok(None);
     }
@@ -95,6 +97,7 @@ pub(crate) fn scatter<T: Element, C: Copy + Send + Sync, U: Copy + Send>(
     };
     let mut parts = threads::map_parts(values.len(), PICOSECONDS, count, part).into_iter();
     let Some(mut all) = parts.next().transpose()?.flatten() else { return Ok(None) };
+    // An accumulator is exact or reports false, so the number of tables does not matter.
     for part in parts {
         let Some(part) = part? else { return Ok(None) };
         if !all.merge(&part, &cell.join) {
@@ -105,7 +108,7 @@ pub(crate) fn scatter<T: Element, C: Copy + Send + Sync, U: Copy + Send>(
     marked_cells(counts, kept.cells_of_result(), &|cell| finish(cell, cells[cell], counts[cell]))
 }
 
-/// [`scatter`] of a fold, of which a cell is less than a state: `state` makes one of it.
+/// [`scatter`] for a fold with a smaller accumulator; `state` converts the accumulator to the state of the fold.
 pub(crate) fn scatter_states<T: Element, F: Fold<T>, C: Copy + Send + Sync>(
     op: F,
     kept: &Kept<'_>,
@@ -115,6 +118,7 @@ pub(crate) fn scatter_states<T: Element, F: Fold<T>, C: Copy + Send + Sync>(
     state: impl Fn(C) -> F::State + Sync,
 ) -> Allocated<Option<StoredCells<F::Out>>> {
     scatter(kept, values, cell, &|number, cell, count| {
+        // Unstored positions are added once per output element, after all entries.
         let gaps = kept.gaps(gaps, number);
         let mut all = gaps_state(op, count, &gaps);
         op.merge(&mut all, &state(cell));
@@ -122,7 +126,7 @@ pub(crate) fn scatter_states<T: Element, F: Fold<T>, C: Copy + Send + Sync>(
     })
 }
 
-/// Adds the values of some entries to their cells, whose numbers are row-major within the kept axes.
+/// Adds the values of some entries to their output elements, which are row-major indices within the kept axes.
 fn add_all<T: Element, C: Copy>(
     table: &mut Table<C>,
     kept: &Kept<'_>,
@@ -134,18 +138,20 @@ fn add_all<T: Element, C: Copy>(
     if count.saturating_mul(Table::<C>::BYTES) <= CACHE_BYTES {
         return Ok(add_directly(table, kept, values, entries, add));
     }
+    // A power of two, so that the bucket of an output element is a shift of its index.
     let width = (PART_BYTES / Table::<C>::BYTES).max(count.div_ceil(PARTS)).next_power_of_two();
     let mut dealt = Dealt::new(count, width, entries.len())?;
     let mut is_held = true;
     for start in entries.clone().step_by(dealt.capacity()) {
         let count = dealt.deal(kept, values, start..entries.end.min(start + dealt.capacity()));
+        // After bucketing, neighbouring entries update neighbouring accumulators.
         let numbers = dealt.cells[..count].iter().map(|&number| number as usize);
         is_held &= table.add(numbers, &dealt.values, add);
     }
     Ok(is_held)
 }
 
-/// Adds the values of some entries one after the other.
+/// Adds the values of some entries one after another.
 fn add_directly<T: Element, C: Copy>(
     table: &mut Table<C>,
     kept: &Kept<'_>,
@@ -162,18 +168,18 @@ fn add_directly<T: Element, C: Copy>(
     })
 }
 
-/// Entries dealt out to the parts that their cells lie in.
+/// Entries scattered into buckets by output element.
 struct Dealt<T> {
     numbers: Vec<usize>,
     cells: Vec<u32>,
     values: Vec<T>,
-    /// Where the entries of each part end.
+    /// The index after the last entry of each bucket.
     ends: Vec<usize>,
     shift: u32,
 }
 
 impl<T: Element> Dealt<T> {
-    /// Capacity for a share of `entries` at a time, whose cells, `count` of them, are in parts of `width`.
+    /// Returns buffers for a part of `entries` at a time; the `count` output elements are in buckets of `width`.
     fn new(count: usize, width: usize, entries: usize) -> Allocated<Self> {
         let share = entries.div_ceil(SHARES).max(BLOCK);
         Ok(Dealt {
@@ -189,16 +195,18 @@ impl<T: Element> Dealt<T> {
         self.cells.len()
     }
 
-    /// Deals out some entries; how many that are.
+    /// Scatters some entries into buckets and returns their number.
     fn deal(&mut self, kept: &Kept<'_>, values: &[T], entries: Range<usize>) -> usize {
         let (ends, shift) = (&mut self.ends, self.shift);
         ends.fill(0);
+        // The first pass counts the entries per bucket, the second one writes them.
         let blocks = || entries.clone().step_by(BLOCK).map(|start| start..entries.end.min(start + BLOCK));
         for block in blocks() {
             let numbers = &mut self.numbers[..block.len()];
             kept.number(block.start, numbers);
             numbers.iter().for_each(|number| ends[number >> shift] += 1);
         }
+        // Counts become starts; after the second pass each is the end of its bucket.
         let mut start = 0;
         for end in ends.iter_mut() {
             start += std::mem::replace(end, start);
@@ -208,6 +216,7 @@ impl<T: Element> Dealt<T> {
             kept.number(block.start, numbers);
             for (&number, &value) in numbers.iter().zip(&values[block]) {
                 let end = &mut ends[number >> shift];
+                // The index is below 2^32, as `scatter` checks the number of output elements.
                 (self.cells[*end], self.values[*end]) = (number as u32, value);
                 *end += 1;
             }

@@ -1,16 +1,16 @@
-//! Selection: the values at a rank of numbers among which NaNs may stand, or at two that are neighbours.
+//! Selection of the values at one rank, or at two neighbouring ranks, among numbers and NaNs.
 //!
-//! A long lane is not partitioned but sifted. The values of a sample, a few ranks below and above where the rank would
-//! be in it, bracket the value of the lane; one pass counts what is not above the bracket and how many numbers there
-//! are, and puts side by side what lies within, to select among. Where the bracket has missed, which costs a pass more,
-//! the side that it has missed is put side by side:
+//! A long lane is not partitioned. A sample of its values, taken a few ranks below and above the expected rank, forms a
+//! bracket around the wanted value. One pass counts the numbers and the values not above the lower end of the bracket.
+//! The same pass copies the values inside the bracket, among which the value is selected. If the bracket misses the
+//! value, one more pass copies the values on the missed side:
 //!
 //! ```text
 //! rank   0 ... below ... | low, repeated | ... within ... | high, repeated | ... above ...
 //! ```
 //!
-//! No pass has a branch on a value: what is kept is told by words of 64 answers. The outcome is that of a full sort,
-//! whatever is drawn.
+//! No pass branches on a value: values are kept by words of 64 test results. The result is the result of a full sort
+//! for every sample.
 
 use std::ops::Range;
 
@@ -21,30 +21,30 @@ use crate::element::Real;
 use crate::kernels::bits::{self, BITS};
 use crate::kernels::rank::{Place, Rule};
 
-/// Shorter lanes are selected from as they are: a sample costs them what it saves.
+/// Shorter lanes are selected from directly, because a sample would cost as much as it saves.
 const SAMPLED: usize = 200;
 
-/// Lanes from here on are bracketed with so much to spare that hardly one of 10^4 is missed, and not one of 20, and by
-/// so large a sample that the bracket is narrow all the same: 3 % of 10^7.
+/// Lanes of at least this length use a wider margin: about one bracket in 10^4 misses, instead of one in 20. Their
+/// sample is larger, so that the bracket is still narrow: 3 % of 10^7 values.
 const LONG: usize = 1 << 16;
 
-/// What is sifted at a time: it stays in the first cache from counting it to putting it side by side.
+/// The number of values filtered at a time; they stay in the first-level cache between counting and copying.
 const BLOCK: usize = 1 << 10;
 
-/// Numbers are rare where less than one value in so many is one.
+/// Numbers are rare if fewer than one value in `RARE` is a number.
 const RARE: usize = 4;
 
-/// Fewer values than this are counted one by one.
+/// Fewer values are counted one by one.
 const FEW: usize = 32;
 
-/// The values at one rank or two.
+/// The values at one or two ranks.
 pub(crate) struct Ranked<T> {
     pub(crate) lower: T,
     pub(crate) upper: T,
     pub(crate) place: Place,
 }
 
-/// Values put side by side; the allocation that they are in is used again and grows to the most that it has held.
+/// A reusable buffer of values that pass a filter; its allocation grows to the largest number of values.
 pub(crate) struct Sieve<T> {
     values: Vec<T>,
     kept: usize,
@@ -55,11 +55,12 @@ impl<T: Real> Sieve<T> {
         Sieve { values: Vec::new(), kept: 0 }
     }
 
-    /// Keeps the `values` that `keep` says yes to, besides those kept before.
+    /// Appends the values that `keep` accepts to the values kept before.
     ///
-    /// Each value is written, and the end moves on by the truth: a branch would be guessed wrong too often.
+    /// Each value is written, and the end advances only for kept values. A branch would be mispredicted too often.
     fn extend(&mut self, values: impl ExactSizeIterator<Item = T>, keep: impl Fn(T) -> bool) -> Allocated<()> {
         let free = self.free(values.len())?;
+        // Invariant: `kept` is at most the number of values visited, so the write is in bounds.
         let mut kept = 0;
         for value in values {
             free[kept] = value;
@@ -69,28 +70,29 @@ impl<T: Real> Sieve<T> {
         Ok(())
     }
 
-    /// Keeps the `values` that `keep` says yes to, and nothing else; gives them.
+    /// Replaces the kept values with the values that `keep` accepts, and returns them.
     pub(crate) fn refill(&mut self, values: &[T], keep: impl Fn(T) -> bool) -> Allocated<&mut [T]> {
         self.kept = 0;
-        // Block by block, as there may be little to keep of much.
+        // Blocks limit the allocation if few values are kept.
         values.chunks(BLOCK).try_for_each(|block| self.extend(block.iter().copied(), &keep))?;
         Ok(self.kept())
     }
 
-    /// [`refill`](Sieve::refill) where few values are kept: nothing is written but these.
+    /// [`refill`](Sieve::refill) for few kept values: only kept values are written.
     fn refill_rare(&mut self, values: &[T], keep: impl Fn(T) -> bool + Copy) -> Allocated<&mut [T]> {
         self.kept = 0;
         self.extend_rare(values, keep)?;
         Ok(self.kept())
     }
 
-    /// [`extend`](Sieve::extend) where few values are kept.
+    /// [`extend`](Sieve::extend) for few kept values.
     fn extend_rare(&mut self, values: &[T], keep: impl Fn(T) -> bool + Copy) -> Allocated<()> {
         for block in values.chunks(BITS) {
             let word = in_wide_vectors(
                 #[inline(always)]
                 || bits::which(block, keep),
             );
+            // Most words are zero, so this branch is predictable.
             if word != 0 {
                 let free = self.free(block.len())?;
                 free.iter_mut().zip(bits::ones(word)).for_each(|(slot, at)| *slot = block[at]);
@@ -100,7 +102,7 @@ impl<T: Real> Sieve<T> {
         Ok(())
     }
 
-    /// Room for so many values behind those kept.
+    /// Returns space for `count` values after the kept values.
     fn free(&mut self, count: usize) -> Allocated<&mut [T]> {
         let end = self.kept + count;
         if self.values.len() < end {
@@ -116,7 +118,7 @@ impl<T: Real> Sieve<T> {
     }
 }
 
-/// The values of a lane at the ranks that a rule asks for, if it holds a number.
+/// Returns the values of a lane at the ranks of a rule, or `None` for a lane without numbers.
 pub(crate) fn ranked_in_lane<T: Real>(lane: &[T], rule: Rule, sieve: &mut Sieve<T>) -> Allocated<Option<Ranked<T>>> {
     let bracket = if lane.len() < SAMPLED { Bracket::Unknown } else { bracket(lane, rule.part(), sieve)? };
     let (low, high) = match bracket {
@@ -130,6 +132,7 @@ pub(crate) fn ranked_in_lane<T: Real>(lane: &[T], rule: Rule, sieve: &mut Sieve<
     }
     let place = rule.place(numbers as u128);
     let mut sifted = Sifted { lane, low, high, to_low, sieve };
+    // The second rank may be outside the range that holds the first; then it is selected separately.
     let (lower, upper) = sifted.at_ranks(place.low as usize, place.high as usize)?;
     let upper = match upper {
         Some(upper) => upper,
@@ -138,7 +141,7 @@ pub(crate) fn ranked_in_lane<T: Real>(lane: &[T], rule: Rule, sieve: &mut Sieve<
     Ok(Some(Ranked { lower, upper, place }))
 }
 
-/// The values of `numbers` at the ranks that a rule asks for; none of them is NaN, and their order is lost.
+/// Returns the values of `numbers` at the ranks of a rule. No value is NaN; the order of `numbers` changes.
 fn ranked_of_numbers<T: Real>(numbers: &mut [T], rule: Rule) -> Option<Ranked<T>> {
     if numbers.is_empty() {
         return None;
@@ -148,9 +151,10 @@ fn ranked_of_numbers<T: Real>(numbers: &mut [T], rule: Rule) -> Option<Ranked<T>
     Some(Ranked { lower, upper, place })
 }
 
-/// The numbers at the rank `low` and at `high`, which is the same or the next one.
+/// Returns the numbers at rank `low` and at rank `high`, which is `low` or `low + 1`.
 pub(crate) fn select_two<T: Real>(numbers: &mut [T], low: usize, high: usize) -> (T, T) {
     let (_, &mut lower, rest) = numbers.select_nth_unstable_by(low, |a, b| a.order(*b));
+    // After the selection all numbers of higher rank are in `rest`, and the smallest has rank `low + 1`.
     let next = if high == low { None } else { rest.iter().copied().reduce(smaller) };
     (lower, next.unwrap_or(lower))
 }
@@ -159,13 +163,13 @@ pub(crate) fn smaller<T: Real>(a: T, b: T) -> T {
     if b < a { b } else { a }
 }
 
-/// What a sample says of a lane.
+/// The result of sampling a lane.
 enum Bracket<T> {
-    /// The values asked for lie between these two, or are one of them, most of the time.
+    /// Two values that are most probably around the wanted values, or equal to them.
     Ends(T, T),
-    /// Less than one value in [`RARE`] is a number.
+    /// Fewer than one value in [`RARE`] is a number.
     Rare,
-    /// Nothing.
+    /// No information.
     Unknown,
 }
 
@@ -173,15 +177,16 @@ fn bracket<T: Real>(lane: &[T], part: f64, sieve: &mut Sieve<T>) -> Allocated<Br
     let is_long = lane.len() >= LONG;
     let draws = lane.len().isqrt() * if is_long { 8 } else { 1 };
     let stride = lane.len() / draws;
-    // One from each stretch, by a fixed sequence without a period that the lane could have.
+    // One value per stretch, at an offset from a fixed sequence, so that no period of the lane matches the sample.
     let within = |draw: usize| ((u64::from((draw as u32).wrapping_mul(0x9e37_79b9)) * stride as u64) >> 32) as usize;
+    // `within` is below `stride`, so each draw is inside its own stretch and inside the lane.
     sieve.kept = 0;
     sieve.extend((0..draws).map(|draw| lane[draw * stride + within(draw)]), |value| !value.isnan())?;
     let sample = sieve.kept();
     if sample.len() * RARE < draws {
         return Ok(Bracket::Rare);
     }
-    // The rank of the true value in the sample has a deviation of no more than half a root of its size.
+    // The standard deviation of the rank in the sample is at most half the square root of the sample size.
     let margin = sample.len().isqrt() * if is_long { 2 } else { 1 };
     if sample.len() <= 2 * margin {
         return Ok(Bracket::Unknown);
@@ -190,21 +195,22 @@ fn bracket<T: Real>(lane: &[T], part: f64, sieve: &mut Sieve<T>) -> Allocated<Br
     let middle = ((sample.len() as f64 * part) as usize).min(last);
     let (low, high) = (middle.saturating_sub(margin), (middle + margin).min(last));
     let (below, &mut high, _) = sample.select_nth_unstable_by(high, |a, b| a.order(*b));
-    // The margin is one at least, so that the low end is another one.
+    // The margin is at least one, so `low` is before `high` and inside `below`.
     let (_, &mut low, _) = below.select_nth_unstable_by(low, |a, b| a.order(*b));
     Ok(Bracket::Ends(low, high))
 }
 
-/// How many values of a lane are numbers, and how many of these are not greater than the low end of a bracket.
+/// The number of numbers in a lane, and of numbers not above the lower end of a bracket.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     to_low: usize,
     numbers: usize,
 }
 
-/// Counts the values of a lane, and keeps what lies between `low` and `high`.
+/// Counts the values of a lane, and keeps the values strictly between `low` and `high`.
 fn sift<T: Real>(lane: &[T], low: T, high: T, sieve: &mut Sieve<T>) -> Allocated<Counts> {
     let mut counts = Counts::default();
+    // Each block is read three times while it is in the first-level cache.
     for block in lane.chunks(BLOCK) {
         counts.to_low += count_in_block(block, |value| value <= low);
         counts.numbers += count_in_block(block, |value| !value.isnan());
@@ -213,21 +219,23 @@ fn sift<T: Real>(lane: &[T], low: T, high: T, sieve: &mut Sieve<T>) -> Allocated
     Ok(counts)
 }
 
-/// How many values of a block there are that `is` says yes to; counted in words as wide as the values, so that one
-/// vector of values gives one of counts.
+/// Returns the number of values of a block that `is` accepts.
+///
+/// The counter is as wide as the values, so a vector of values fills a vector of counters.
 fn count_in_block<T: Real>(block: &[T], is: impl Fn(T) -> bool) -> usize {
     in_wide_vectors(
         #[inline(always)]
         || match size_of::<T>() {
             8 => block.iter().map(|&value| u64::from(is(value))).sum::<u64>() as usize,
+            // A block has at most `BLOCK` values, so a 32-bit count cannot overflow.
             _ => block.iter().map(|&value| u32::from(is(value))).sum::<u32>() as usize,
         },
     )
 }
 
-/// How many values of a lane there are that `is` says yes to.
+/// Returns the number of values of a lane that `is` accepts.
 pub(crate) fn count<T: Real>(lane: &[T], is: impl Fn(T) -> bool + Sync + Send) -> usize {
-    // Sharing out and wide vectors have a price, which a group of a few would notice.
+    // Parallel execution and SIMD have a fixed cost that is too high for short lanes.
     if lane.len() < FEW {
         return lane.iter().map(|&value| usize::from(is(value))).sum();
     }
@@ -235,7 +243,7 @@ pub(crate) fn count<T: Real>(lane: &[T], is: impl Fn(T) -> bool + Sync + Send) -
     threads::map_parts(lane.len(), 500, 0, blocks).into_iter().sum()
 }
 
-/// The first place in a lane that holds `value`, found block by block without a branch on each value.
+/// Returns the first index in a lane with `value`, found block by block without a branch per value.
 pub(crate) fn first_equal<T: Real>(lane: &[T], value: T) -> Option<usize> {
     const BLOCK: usize = 64;
     let start = lane.chunks(BLOCK).position(|block| count_in_block(block, |other| other == value) > 0)? * BLOCK;
@@ -243,7 +251,7 @@ pub(crate) fn first_equal<T: Real>(lane: &[T], value: T) -> Option<usize> {
     Some(start + within)
 }
 
-/// [`sift`], of a long lane shared out.
+/// [`sift`], in parallel for long lanes.
 fn sift_in_parts<T: Real>(lane: &[T], low: T, high: T, sieve: &mut Sieve<T>) -> Allocated<Counts> {
     sieve.kept = 0;
     if lane.len() < LONG {
@@ -253,6 +261,7 @@ fn sift_in_parts<T: Real>(lane: &[T], low: T, high: T, sieve: &mut Sieve<T>) -> 
         let mut own = Sieve::new();
         Ok((sift(&lane[part], low, high, &mut own)?, own))
     });
+    // Counts are sums and the kept values are selected by rank, so the number of parts does not matter.
     let mut counts = Counts::default();
     for part in parts {
         let (part, mut own) = part?;
@@ -263,7 +272,7 @@ fn sift_in_parts<T: Real>(lane: &[T], low: T, high: T, sieve: &mut Sieve<T>) -> 
     Ok(counts)
 }
 
-/// A lane that has been sifted with a bracket; the sieve keeps what lies between its ends.
+/// A lane filtered with a bracket; `sieve` holds the values strictly between its ends.
 struct Sifted<'a, T> {
     lane: &'a [T],
     low: T,
@@ -273,13 +282,16 @@ struct Sifted<'a, T> {
 }
 
 impl<T: Real> Sifted<'_, T> {
-    /// The numbers at the rank `first`, and at `second`, the same or the next one, if that is in the same stretch.
+    /// Returns the numbers at rank `first` and at `second`, which is `first` or `first + 1`.
     ///
-    /// Both ends are in the lane, so what the sieve keeps is lost only where no later stretch is asked for.
+    /// The second number is `None` if it is in another range of the sorted lane. Both ends of the bracket are values of
+    /// the lane. The kept values are overwritten only if no later call needs them.
     fn at_ranks(&mut self, first: usize, second: usize) -> Allocated<(T, Option<T>)> {
         let (low, high) = (self.low, self.high);
+        // Sorted lane: values below `low`, `low` repeated, kept values, `high` repeated, values above `high`.
         let to_within = self.to_low + self.sieve.kept;
         Ok(if first < self.to_low {
+            // Ranks `below..to_low` hold `low`.
             let below = count(self.lane, |value| value < low);
             match first < below {
                 true => select_in(self.sieve.refill(self.lane, |value| value < low)?, first, second),
@@ -300,7 +312,7 @@ impl<T: Real> Sifted<'_, T> {
     }
 }
 
-/// [`select_two`], where the rank `second` may be past the end.
+/// [`select_two`] for a rank `second` that may be past the end.
 fn select_in<T: Real>(numbers: &mut [T], first: usize, second: usize) -> (T, Option<T>) {
     let last = second.min(numbers.len() - 1);
     let (lower, upper) = select_two(numbers, first, last);
@@ -312,7 +324,7 @@ mod tests {
     use super::*;
     use crate::kernels::rank::QuantileMethod;
 
-    /// Numbers without a pattern, the same in every run.
+    /// Returns pseudo-random numbers, the same in every run.
     fn noise(count: usize) -> impl Iterator<Item = u64> {
         let mut state = 88_172_645_463_325_252u64;
         let mut next = move || {
@@ -330,7 +342,7 @@ mod tests {
         numbers
     }
 
-    /// The middle values, and those near and at both ends.
+    /// Checks the middle values, and values at and near both ends.
     #[track_caller]
     fn check<T: Real>(lane: &[T], sieve: &mut Sieve<T>) {
         let numbers = sorted_numbers(lane);
@@ -344,8 +356,8 @@ mod tests {
         }
     }
 
-    /// Lanes of one length, from none to the most distinct values, with no, some, most and only NaNs, in and out of
-    /// order.
+    /// Checks lanes of one length, with one to many distinct values, with no, some, most and only NaNs, sorted and
+    /// unsorted.
     fn check_lanes_of(length: usize) {
         let (mut sieve, mut narrow) = (Sieve::new(), Sieve::new());
         for distinct in [1, 2, 3, 20, 1 << 40] {
@@ -389,7 +401,7 @@ mod tests {
         }
     }
 
-    /// What is drawn is greater, or less, than all else: the bracket is in the wrong place.
+    /// The sampled values are larger, or smaller, than all others, so the bracket misses the wanted value.
     #[test]
     fn a_bracket_that_misses_costs_time_only() {
         for length in [1000, LONG + 7] {
@@ -410,7 +422,7 @@ mod tests {
         }
     }
 
-    /// The places that are drawn from a lane of which each value is its place.
+    /// Returns the sampled positions of a lane whose values are their positions.
     fn bracket_places(lane: &mut [f64]) -> Vec<usize> {
         let mut sieve = Sieve::new();
         bracket(lane, 0.5, &mut sieve).unwrap();
@@ -463,8 +475,8 @@ mod tests {
         assert_eq!(count(&vec![1u8; 5 * LONG], |value| value == 1), 5 * LONG);
     }
 
-    /// A bracket that misses the middle, or holds most of the lane, costs a second pass: never a wrong answer, so that
-    /// no other test sees it.
+    /// A bracket that misses the middle, or holds most of the lane, costs a second pass but never yields a wrong
+    /// result. No other test would notice.
     #[test]
     fn brackets_are_narrow_and_hold_the_middle() {
         let mut sieve = Sieve::new();
@@ -474,7 +486,7 @@ mod tests {
             let share = deviations / (draws as f64).sqrt();
             let rising: Vec<f64> = (0..length).map(|at| at as f64).collect();
             let random: Vec<f64> = noise(length).map(|bits| bits as f64).collect();
-            // As long a period as the stretches that the sample is drawn from: their first values are all the same.
+            // The period equals the stride of the sample, so the first values of all stretches are equal.
             let stride = length / draws;
             let periodic: Vec<f64> = (0..length).map(|at| (at % stride) as f64 + at as f64 * 1e-9).collect();
             for lane in [rising, random, periodic] {

@@ -1,39 +1,41 @@
-//! What a product of matrices multiplies and adds by.
+//! Semirings: the two operations of a matrix product.
 
 use crate::element::{Dot, Element, Real, Ring, maximum, minimum};
 
-/// Two operations of elements of type `T`: one makes a term of an element of the left operand and one of the right, the
-/// other adds up the terms, in order. The functions of [`Matmul`](crate::Matmul) make all there are.
+/// Two operations on elements of type `T`. One forms a term of a left and a right element, the other adds terms in
+/// order.
+///
+/// The functions of [`Matmul`](crate::Matmul) construct all semirings.
 pub trait Semiring<T>: Copy + Send + Sync {
-    /// What is added up.
+    /// The type of partial sums.
     #[doc(hidden)]
     type Sum: Copy + Send + Sync;
 
-    /// What no terms come to.
+    /// Returns the sum of no terms.
     #[doc(hidden)]
     fn zero(self) -> T;
 
-    /// Nothing yet.
+    /// Returns the initial partial sum.
     #[doc(hidden)]
     fn nothing(self) -> Self::Sum;
 
-    /// The sum with the term of two elements more.
+    /// Returns the sum with the term of two more elements.
     #[doc(hidden)]
     #[must_use]
     fn plus(self, sum: Self::Sum, left: T, right: T) -> Self::Sum;
 
-    /// The sum as an element, if the type has it.
+    /// Returns the sum as an element; `None` if it does not fit the type.
     #[doc(hidden)]
     fn value(self, sum: Self::Sum) -> Option<T>;
 
-    /// The words for how it adds and multiplies; none where one of them is a function.
+    /// Returns the names of addition and multiplication; `None` for a user-defined function.
     #[doc(hidden)]
     fn words(self) -> [Option<&'static str>; 2] {
         [None, None]
     }
 }
 
-/// Products and sums as everybody knows them.
+/// The usual products and sums.
 #[derive(Debug, Clone, Copy)]
 pub struct PlusTimes;
 
@@ -56,6 +58,7 @@ impl<T: Ring> Semiring<T> for PlusTimes {
 
     #[inline(always)]
     fn value(self, sum: T::Dot) -> Option<T> {
+        // Integers accumulate in more than 64 bits, so only the total is tested against the type.
         sum.value()
     }
 
@@ -64,31 +67,31 @@ impl<T: Ring> Semiring<T> for PlusTimes {
     }
 }
 
-/// Makes a term of two elements, if the type has it.
+/// A function that forms a term of two elements.
 pub trait Multiply<T>: Copy + Send + Sync {
-    /// Its word, if it has one.
+    /// The name, if the function has one.
     const WORD: Option<&'static str> = None;
 
-    /// The term.
+    /// Returns the term; `None` if it does not fit the type.
     fn term(self, left: T, right: T) -> Option<T>;
 }
 
-/// Adds up terms.
+/// A function that adds terms.
 pub trait Add<T>: Copy + Send + Sync {
-    /// Its word, if it has one.
+    /// The name, if the function has one.
     const WORD: Option<&'static str> = None;
 
-    /// What no terms come to.
+    /// Returns the sum of no terms.
     fn zero(self) -> T;
 
-    /// The sum with one term more.
+    /// Returns the sum with one more term.
     fn add(self, sum: T, term: T) -> T;
 }
 
-/// Makes the types of some ways to multiply, and a value for each.
+/// Defines multiplication types, and an enum with a variant for each.
 macro_rules! multiply {
     ($($(#[$what:meta])* $name:ident $word:literal: $bound:ident, $left:ident $right:ident $term:expr;)*) => {
-        /// A way to multiply that is known at run time only.
+        /// A dynamically typed multiplication.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Multiplying {
             $($(#[$what])* $name),*
@@ -116,31 +119,31 @@ macro_rules! multiply {
 }
 
 multiply! {
-    /// The sum of both.
+    /// The sum of both elements.
     Sum "plus": Element, left right left.checked_add(right);
-    /// The product.
+    /// The product of both elements.
     Product "times": Element, left right left.checked_mul(right);
-    /// The element on the left.
+    /// The left element.
     First "first": Element, left _right Some(left);
-    /// The element on the right.
+    /// The right element.
     Second "second": Element, _left right Some(right);
-    /// One, whatever the elements.
+    /// One, for all elements.
     Pair "pair": Element, _left _right Some(T::ONE);
-    /// The lesser one.
+    /// The smaller element.
     Lesser "min": Real, left right Some(minimum(left, right));
-    /// The greater one.
+    /// The larger element.
     Greater "max": Real, left right Some(maximum(left, right));
-    /// One, if both are truthy.
+    /// One if both elements are nonzero, otherwise zero.
     And "and": Element, left right Some(if left.is_truthy() & right.is_truthy() { T::ONE } else { T::ZERO });
 }
 
-/// Makes the types of some ways to add, and a value for each.
+/// Defines addition types, and an enum with a variant for each.
 macro_rules! add {
     ($($(#[$what:meta])* $name:ident $word:literal: $bound:ident, $zero:expr, $sum:ident $term:ident $add:expr;)*) => {
-        /// A way to add that is known at run time only.
+        /// A dynamically typed addition.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Adding {
-            /// As the type adds products.
+            /// Addition as the type adds products.
             Plus,
             $($(#[$what])* $name),*
         }
@@ -171,28 +174,29 @@ macro_rules! add {
 }
 
 add! {
-    /// The least term.
+    /// The smallest term.
     Min "min": Real, T::HIGHEST, sum term minimum(sum, term);
-    /// The greatest term.
+    /// The largest term.
     Max "max": Real, T::LOWEST, sum term maximum(sum, term);
     /// The first term.
     Any "any": Element, T::ZERO, sum _term sum;
-    /// The first term that is truthy, else the last.
+    /// The first nonzero term, otherwise the last term.
     Or "or": Element, T::ZERO, sum term if sum.is_truthy() { sum } else { term };
 }
 
-/// A way to multiply that is a function.
+/// A multiplication by a user-defined function.
 #[derive(Debug, Clone, Copy)]
 pub struct Multiplied<F>(pub(crate) F);
 
 impl<T, F: Fn(T, T) -> T + Copy + Send + Sync> Multiply<T> for Multiplied<F> {
     #[inline(always)]
     fn term(self, left: T, right: T) -> Option<T> {
+        // A user-defined function returns an element, so its term always fits.
         Some((self.0)(left, right))
     }
 }
 
-/// A way to add that is a function, and what no terms come to.
+/// An addition by a user-defined function, and the sum of no terms.
 #[derive(Debug, Clone, Copy)]
 pub struct Added<T, F> {
     pub(crate) zero: T,
@@ -210,7 +214,7 @@ impl<T: Element, F: Fn(T, T) -> T + Copy + Send + Sync> Add<T> for Added<T, F> {
     }
 }
 
-/// Sums of terms, which the type adds as it does those of products.
+/// Sums of terms, added as the type adds products.
 #[derive(Debug, Clone, Copy)]
 pub struct Plus<M>(pub(crate) M);
 
@@ -228,7 +232,7 @@ impl<T: Ring, M: Multiply<T>> Semiring<T> for Plus<M> {
 
     #[inline(always)]
     fn plus(self, sum: T::Dot, left: T, right: T) -> T::Dot {
-        // Only such multiply here as have a term of any two.
+        // `None` does not occur: only multiplications whose terms always fit the type are used here.
         self.0.term(left, right).map_or(sum, |term| sum.add(T::Dot::term(term)))
     }
 
@@ -242,21 +246,21 @@ impl<T: Ring, M: Multiply<T>> Semiring<T> for Plus<M> {
     }
 }
 
-/// Terms that are added up from the first one on: so what no terms come to is in no sum.
+/// Sums that start with the first term, so the sum of no terms is not part of any sum.
 #[derive(Debug, Clone, Copy)]
 pub struct Folded<A, M> {
     pub(crate) add: A,
     pub(crate) multiply: M,
 }
 
-/// A sum on its way.
+/// A partial sum.
 #[derive(Debug, Clone, Copy)]
 pub enum Fold<T> {
-    /// No terms yet.
+    /// No terms.
     Nothing,
-    /// The sum of some.
+    /// The sum of at least one term.
     Of(T),
-    /// A term was none of the type.
+    /// A term did not fit the type.
     Lost,
 }
 
@@ -274,6 +278,7 @@ impl<T: Element, A: Add<T>, M: Multiply<T>> Semiring<T> for Folded<A, M> {
 
     #[inline(always)]
     fn plus(self, sum: Fold<T>, left: T, right: T) -> Fold<T> {
+        // A term that does not fit makes the sum `Fold::Lost`, which `value` reports.
         sum.with(self.multiply.term(left, right), |sum, term| self.add.add(sum, term))
     }
 
@@ -288,17 +293,19 @@ impl<T: Element, A: Add<T>, M: Multiply<T>> Semiring<T> for Folded<A, M> {
 }
 
 impl<T> Fold<T> {
-    /// The sum with one term more, if the type has that term.
+    /// Returns the sum with one more term, or [`Fold::Lost`] if the term does not fit the type.
     #[inline(always)]
     fn with(self, term: Option<T>, add: impl FnOnce(T, T) -> T) -> Self {
+        // The first term starts the sum, so the zero of the semiring is not added.
         match (self, term) {
             (Fold::Nothing, Some(term)) => Fold::Of(term),
             (Fold::Of(sum), Some(term)) => Fold::Of(add(sum, term)),
+            // A lost sum stays lost: later terms cannot repair it.
             (Fold::Lost, _) | (_, None) => Fold::Lost,
         }
     }
 
-    /// The sum; `zero` of no terms.
+    /// Returns the sum, or `zero` for no terms.
     #[inline(always)]
     fn value(self, zero: T) -> Option<T> {
         match self {
@@ -309,7 +316,7 @@ impl<T> Fold<T> {
     }
 }
 
-/// The two operations of a semiring, known at run time only.
+/// The two operations of a semiring, dynamically typed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ways {
     add: Adding,
@@ -335,14 +342,15 @@ impl<A: Into<Adding>, M: Into<Multiplying>> From<Folded<A, M>> for Ways {
 }
 
 impl Ways {
-    /// Whether elements are put in order.
+    /// Returns whether the semiring compares elements by size.
     pub(crate) fn ranks(self) -> bool {
+        // Only these operations compare two elements.
         matches!(self.add, Adding::Min | Adding::Max)
             || matches!(self.multiply, Multiplying::Lesser | Multiplying::Greater)
     }
 }
 
-/// How elements are ordered, and which of them a narrower type holds.
+/// The order of elements, and the range of elements that a narrower type holds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Order<T> {
     lesser: fn(T, T) -> T,
@@ -352,48 +360,50 @@ pub(crate) struct Order<T> {
 }
 
 impl<T: Real> Order<T> {
-    /// That of all elements of the type.
+    /// Returns the order of all elements of the type.
     pub(crate) fn of_type() -> Self {
         Order::between(T::LOWEST, T::HIGHEST)
     }
 
-    /// That of the elements between two: the bounds of a narrower type of integers.
+    /// Returns the order of the elements between the bounds of a narrower integer type.
     pub(crate) fn between(least: T, greatest: T) -> Self {
         Order { lesser: minimum, greater: maximum, least, greatest }
     }
 }
 
 impl<T: Element> Order<T> {
-    /// Whether the narrower type holds an integer; all floats are held.
+    /// Returns whether the narrower type holds an integer; every float is held.
     fn holds(&self, term: T) -> bool {
+        // Clamping changes only integers outside the bounds; floats pass the second test.
         let kept = (self.greater)((self.lesser)(term, self.greatest), self.least);
         kept.same(term) || term.to_integer().is_none()
     }
 }
 
-/// A semiring that is known at run time only, compiled once for all: it asks at each term which one it is.
+/// A dynamically typed semiring, compiled once for all operations: each term dispatches on the operation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chosen<T> {
     ways: Ways,
     order: Option<Order<T>>,
 }
 
-/// A sum on its way: as the type adds products, or from the first term on.
+/// A partial sum: as the type adds products, or a fold from the first term on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Gathered<D, T> {
-    /// As the type adds.
+    /// Addition as the type adds products.
     Dot(D),
-    /// From the first one on.
+    /// A fold from the first term on.
     Fold(Fold<T>),
 }
 
 impl<T: Ring> Chosen<T> {
-    /// With the order of the type, which [`Ways::ranks`] asks for.
+    /// Returns the semiring with the order of the type, which is required if [`Ways::ranks`] is true.
     pub(crate) fn new(ways: Ways, order: Option<Order<T>>) -> Self {
         Chosen { ways, order }
     }
 
     fn term(self, left: T, right: T) -> Option<T> {
+        // Operations that compare require an order; without one their terms count as not fitting.
         let ranked = |order: Option<fn(T, T) -> T>| order.map(|of| of(left, right));
         let term = match self.ways.multiply {
             Multiplying::Sum => Sum.term(left, right),
@@ -405,6 +415,7 @@ impl<T: Ring> Chosen<T> {
             Multiplying::Lesser => ranked(self.order.map(|order| order.lesser)),
             Multiplying::Greater => ranked(self.order.map(|order| order.greater)),
         };
+        // A term outside the bounds of the narrower type counts as a term that does not fit.
         term.filter(|&term| self.order.is_none_or(|order| order.holds(term)))
     }
 
@@ -413,6 +424,7 @@ impl<T: Ring> Chosen<T> {
             (Adding::Min, Some(order)) => (order.lesser)(sum, term),
             (Adding::Max, Some(order)) => (order.greater)(sum, term),
             (Adding::Or, _) => Or.add(sum, term),
+            // The other additions keep the first term: `Any`. `Plus` uses a dot product and never gets here.
             _ => sum,
         }
     }
@@ -422,6 +434,7 @@ impl<T: Ring> Semiring<T> for Chosen<T> {
     type Sum = Gathered<T::Dot, T>;
 
     fn zero(self) -> T {
+        // The minimum of no terms is the upper bound, the maximum of no terms is the lower bound.
         match (self.ways.add, self.order) {
             (Adding::Min, Some(order)) => order.greatest,
             (Adding::Max, Some(order)) => order.least,
@@ -431,12 +444,14 @@ impl<T: Ring> Semiring<T> for Chosen<T> {
 
     fn nothing(self) -> Self::Sum {
         match self.ways.add {
+            // `Plus` accumulates as sums of products do; other additions fold from the first term.
             Adding::Plus => Gathered::Dot(T::Dot::NOTHING),
             _ => Gathered::Fold(Fold::Nothing),
         }
     }
 
     fn plus(self, sum: Self::Sum, left: T, right: T) -> Self::Sum {
+        // `nothing` chose the variant of `sum`, and no step changes it.
         match sum {
             Gathered::Dot(sum) if self.ways.multiply == Multiplying::Product => Gathered::Dot(sum.plus(left, right)),
             Gathered::Dot(sum) => Gathered::Dot(self.term(left, right).map_or(sum, |term| sum.add(T::Dot::term(term)))),

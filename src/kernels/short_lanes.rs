@@ -1,25 +1,28 @@
-//! Sums of the runs of short lanes, by differences: values are added up as integers, two of them a value ([`Slices`]),
-//! from the start of a block on, and the sum of a run is what stands at its end less what stands at its start. No
-//! branch depends on how long a run is.
+//! Sums of short lanes by differences of running sums.
+//!
+//! Each value becomes two integers ([`Slices`]), which are added up from the start of a block. The sum of a lane is the
+//! running sum at its end minus the running sum at its start. No branch depends on the length of a lane.
 
 use crate::element::{Slices, greatest};
 use crate::kernels::op::{Outcomes, Refused};
 
-/// The most entries that runs are looked at in together: so many integers add up to a float.
+/// The maximum number of entries per block; sums of this many integers are exact floats.
 const TOGETHER: usize = 1 << 9;
-/// The bits that leave room for that.
+/// The number of bits kept free for such a sum.
 const ROOM: i32 = 7;
-/// Where runs are longer on average, their values are added up in vectors.
+/// Lanes that are longer on average are summed by SIMD loops instead.
 const LONG: usize = 64;
 
-/// Whether lanes are short enough on average for [`sums_of_lanes`].
+/// Returns whether lanes are short enough on average for [`sums_of_lanes`].
 pub(crate) fn are_short(offsets: &[usize]) -> bool {
     let entries = offsets[offsets.len() - 1] - offsets[0];
     entries <= LONG * (offsets.len() - 1)
 }
 
-/// Writes the results of the lanes that hold a value: what `quickly` makes of the sum and the size of each, and blocks
-/// of lanes of which it does not tell all by `slowly`, which is given their offsets and a place for each result.
+/// Writes the results of the lanes that hold a value.
+///
+/// `quickly` computes a result from the sum and the size of a lane. `slowly` receives the offsets of lanes and a slot
+/// for each result; it handles lanes and blocks that `quickly` or the integers do not cover.
 #[inline(always)]
 pub(crate) fn sums_of_lanes<T: Copy, U: Copy>(
     offsets: &[usize],
@@ -31,9 +34,11 @@ pub(crate) fn sums_of_lanes<T: Copy, U: Copy>(
 ) -> Outcomes<()> {
     let mut sums = RunningSums::new();
     let (mut lane, mut results) = (0, results);
+    // Invariant: lanes before `lane` are written, and `results` starts at the first lane after them.
     while lane + 1 < offsets.len() {
         let lanes = &offsets[lane..offsets.len().min(lane + TOGETHER)];
         let fitting = lanes.partition_point(|&offset| offset - lanes[0] <= TOGETHER);
+        // At least one lane is processed, so the loop ends even if the lane is longer than a block.
         let lanes = &lanes[..fitting.max(2)];
         let stored = lanes.windows(2).filter(|ends| ends[0] < ends[1]).count();
         let (block, rest) = std::mem::take(&mut results).split_at_mut(stored);
@@ -43,15 +48,16 @@ pub(crate) fn sums_of_lanes<T: Copy, U: Copy>(
             Some(slices) => sums.write(lanes, slices, block, &quickly, &slowly),
             None => slowly(lanes, block),
         }
+        // A failure counts lanes from the start of the block.
         .map_err(|refused| Refused { group: lane + refused.group, ..refused })?;
         (lane, results) = (lane + lanes.len() - 1, rest);
     }
     Ok(())
 }
 
-/// The integers of the values of a block, added up.
+/// Running sums of the integers of a block.
 struct RunningSums {
-    /// The sums of those before each, and of all.
+    /// The sum of the integers before each value, and the sum of all.
     before: [[i64; 2]; TOGETHER + 1],
 }
 
@@ -61,12 +67,13 @@ impl RunningSums {
         RunningSums { before: [[0; 2]; TOGETHER + 1] }
     }
 
-    /// Adds up the integers of some values; nothing, if one of these is more than they are.
+    /// Adds up the integers of some values; returns `None` if the integers do not represent a value exactly.
     #[inline(always)]
     fn add<T: Copy>(&mut self, values: &[T], float: impl Fn(T) -> f64) -> Option<Slices> {
         let slices = Slices::new(greatest(values.iter().map(|&value| float(value))), ROOM)?;
         let sums = &mut self.before[1..=values.len()];
         let mut spilled = 0;
+        // This loop has no dependency between values, so it can use SIMD; the next loop forms running sums.
         for (integers, &value) in sums.iter_mut().zip(values) {
             let (both, is_whole) = slices.of(float(value));
             *integers = both;
@@ -74,14 +81,16 @@ impl RunningSums {
         }
         let mut sum = [0i64; 2];
         for integers in sums {
+            // Wrapping cannot occur for represented values: `ROOM` bits are free for the sum of a block.
             sum = [sum[0].wrapping_add(integers[0]), sum[1].wrapping_add(integers[1])];
             *integers = sum;
         }
         (spilled == 0).then_some(slices)
     }
 
-    /// Writes the results of the lanes that hold a value, those by `slowly` that `quickly` does not tell: means that lie
-    /// between two floats are not rare.
+    /// Writes the results of the lanes that hold a value, and calls `slowly` for lanes that `quickly` does not cover.
+    ///
+    /// A mean that lies between two floats is one frequent case.
     #[inline(always)]
     fn write<U>(
         &self,
@@ -93,6 +102,8 @@ impl RunningSums {
     ) -> Outcomes<()> {
         let lanes = offsets.windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]);
         for (place, (lane, ends)) in results.iter_mut().zip(lanes) {
+            // Offsets are relative to the block, which has at most `TOGETHER` entries; `min` only removes a bounds
+            // check.
             let [start, end] = [0, 1].map(|at| self.before[(ends[at] - offsets[0]).min(TOGETHER)]);
             let sums = [end[0].wrapping_sub(start[0]), end[1].wrapping_sub(start[1])];
             match quickly(slices.pair(sums), ends[1] - ends[0]) {
@@ -112,7 +123,7 @@ mod tests {
     use crate::kernels::op::Fault;
     use std::cell::Cell;
 
-    /// The sums of lanes against an accumulator for each; how many of them were left to that.
+    /// Compares the sums of lanes with exact sums, and returns the number of lanes that `slowly` computed.
     fn check(offsets: &[usize], values: &[f64]) -> usize {
         let exact = |ends: &[usize]| {
             let mut total = <f64 as Ring>::Total::default();
@@ -144,7 +155,7 @@ mod tests {
         [0].into_iter().chain(ends).collect()
     }
 
-    /// Values of all bits and both signs, about 1.
+    /// Returns values with random bits and both signs, near 1.
     fn values(count: usize) -> Vec<f64> {
         let bits = |at: u64| (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let value = |bits: u64| f64::from_bits((1022 | (bits & 1) << 11) << 52 | bits >> 12);
@@ -160,12 +171,12 @@ mod tests {
         assert_eq!(check(&offsets((0..3000).map(|lane| usize::from(lane % 700 == 699))), &values), 0);
         assert_eq!(check(&offsets([TOGETHER, 1, TOGETHER - 1, 0, TOGETHER].into_iter()), &values), 0);
         assert_eq!(check(&offsets([3, TOGETHER + 1, 5, 5000, 0, 2].into_iter()), &values), 2);
-        // Of one sign, the sum is as great as it gets.
+        // With one sign the sum has its maximum magnitude.
         let alike: Vec<f64> = values.iter().map(|value| value.abs() * 0.5 + 0.5).collect();
         assert_eq!(check(&offsets([TOGETHER; 40].into_iter()), &alike), 0);
     }
 
-    /// A block with a value that is too small beside the greatest, or not finite, is left to the other way.
+    /// A block whose value is too small relative to the largest, or not finite, is passed to `slowly`.
     #[test]
     fn blocks_that_integers_do_not_hold_are_left() {
         let offsets = offsets([8; 640].into_iter());
@@ -190,7 +201,7 @@ mod tests {
         assert_eq!(found, Err(Fault::Empty.of(1000)));
     }
 
-    /// Beside lanes that are told quickly, those that are not are given by themselves.
+    /// Lanes without a quick result are passed to `slowly` one by one.
     #[test]
     fn lanes_that_are_not_told_quickly_leave_their_block_as_it_is() {
         let offsets = offsets((0..300).map(|lane| lane % 4));

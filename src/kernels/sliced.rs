@@ -1,8 +1,8 @@
-//! Floats added up in the cells that they fall into: as integers, two of them a value ([`Slices`]), each in a loop of
-//! its own.
+//! Scatter reduction of floats as integers: each value becomes two integers ([`Slices`]), added in one loop each.
 //!
-//! A loop goes through one table of 8 bytes a cell, which a cache holds where it does not hold two floats and a count;
-//! two threads take a loop each. Integers of all values together fit 63 bits: nothing is asked in between.
+//! A loop updates one table with 8 bytes per output element. A cache holds this table even where it does not hold two
+//! floats and a count per output element. Two threads run one loop each. The integers of all values together fit 63
+//! bits, so no overflow is tested in between.
 
 use std::ops::Range;
 
@@ -17,41 +17,44 @@ use crate::kernels::coords;
 use crate::kernels::fold::Kept;
 use crate::kernels::op::Outcome;
 
-/// The sum of a cell is that of two pairs, the second of which is mostly zero.
+/// The sum of an output element as two pairs of floats; the second pair is zero in most cases.
 pub(crate) type Sum = [[f64; 2]; 2];
 
-/// Tables of more bytes leave the last cache: there entries are dealt out by their cells.
+/// Larger tables exceed the last cache; entries are bucketed by output element instead.
 const TABLE_BYTES: usize = 1 << 24;
-/// With fewer entries for each cell its table would outgrow what they take.
+/// With fewer entries per output element the table would exceed the memory of the entries.
 const ENTRIES_A_CELL: usize = 4;
-/// Fewer values do not pay for the tables.
+/// Fewer values do not justify the tables.
 const FEW: usize = 1 << 12;
-/// So many values tell how great they are, or twice as many.
+/// The sample size from which the magnitude of values is estimated; the sample has up to twice as many values.
 const SAMPLED: usize = 1 << 10;
-/// One of so many values may be too great or too small: those are added one by one.
+/// One in this many values may be too large or too small for the integers; it is added separately.
 const RARE: usize = 64;
-/// The values that are sliced together.
+/// The number of values converted together.
 const BLOCK: usize = 1 << 10;
-/// The picoseconds that an entry takes.
+/// The estimated picoseconds per entry.
 const PICOSECONDS: usize = 2000;
-/// Bits of an integer that are left free though the sums need no room: so pairs hold them.
+/// The bits of an integer that stay free even if the sums need no room, so that pairs of floats hold the sums.
 const FREE: i32 = 4;
 
-/// What fell into the cells in one loop.
+/// The integers added to each output element by one loop.
 struct Added {
     table: Vec<i64>,
-    /// Which cells an entry fell into, and the entries that are more than their integers, each behind its cell: the
-    /// loop of the lower integers tells.
+    /// The output elements with an entry, and the entries that the integers do not represent, as (output element,
+    /// entry).
+    ///
+    /// Only the loop of the lower integers fills both lists.
     marks: Vec<bool>,
     spilled: Vec<(usize, usize)>,
 }
 
 impl Added {
-    /// Adds integers to their cells.
+    /// Adds integers to their output elements.
     #[inline(always)]
     fn add<const LOW: bool>(&mut self, cells: impl Iterator<Item = usize>, integers: &[i64]) {
         let (table, marks) = (&mut self.table[..], &mut self.marks[..]);
         for (cell, &integer) in cells.zip(integers) {
+            // Wrapping cannot occur: `slices_of` keeps bits free for the sum of all values.
             table[cell] = table[cell].wrapping_add(integer);
             if LOW {
                 marks[cell] = true;
@@ -59,7 +62,7 @@ impl Added {
         }
     }
 
-    /// [`add_block_of`](Self::add_block_of) the lower integers or the higher ones: compiled once for all types.
+    /// [`add_block_of`](Self::add_block_of) for the lower or the higher integers; compiled once for all element types.
     fn add_block(&mut self, low: bool, kept: &Kept<'_>, start: usize, numbers: &mut [usize], integers: &[i64]) {
         match low {
             true => self.add_block_of::<true>(kept, start, numbers, integers),
@@ -67,9 +70,9 @@ impl Added {
         }
     }
 
-    /// Adds the integers of the entries from `start` on to their cells, of which it may write the numbers.
+    /// Adds the integers of the entries from `start` on to their output elements; `numbers` is working memory.
     ///
-    /// A single axis is read as it is, in a loop for each width: its coordinates are the numbers.
+    /// A single axis needs no computation: its coordinates are the indices of the output elements.
     fn add_block_of<const LOW: bool>(
         &mut self,
         kept: &Kept<'_>,
@@ -92,7 +95,7 @@ impl Added {
         }
     }
 
-    /// Takes in what fell into the cells elsewhere.
+    /// Merges the integers of another range.
     fn merge(&mut self, other: &Self) -> Allocated<()> {
         self.table.iter_mut().zip(&other.table).for_each(|(sum, other)| *sum = sum.wrapping_add(*other));
         self.marks.iter_mut().zip(&other.marks).for_each(|(mark, other)| *mark |= other);
@@ -102,14 +105,13 @@ impl Added {
     }
 }
 
-/// The result of a cell, by its number, its sum and the entries that are to be added to it, each behind the cell.
+/// A function that returns the result of an output element from its index, its sum and the entries to add separately.
 type Finish<'a, U> = dyn Fn(usize, Sum, &[(usize, usize)]) -> Outcome<U> + Sync + 'a;
 
-/// What `finish` makes of the sums of all cells that hold a value, by their numbers and with the entries that are to be
-/// added, each behind its cell; with the coordinates of these cells, in order.
+/// Returns the result of `finish` for each output element that has an entry, with its coordinates, in order.
 ///
-/// Nothing, where there are too few entries or too many cells, where too many values spill, and where a cell has no
-/// result.
+/// The result is `None` for too few entries, for too many output elements, or if an output element has no result. It is
+/// also `None` if the integers do not represent too many of the values.
 pub(crate) fn scatter<T: Copy + Sync, U: Copy + Send>(
     kept: &Kept<'_>,
     values: &[T],
@@ -124,6 +126,7 @@ pub(crate) fn scatter<T: Copy + Sync, U: Copy + Send>(
     let Some([high, low]) = (Scatter { kept, values, float, slices }).add_all()? else { return Ok(None) };
     let mut spilled = low.spilled;
     spilled.sort_unstable();
+    // `spilled` is sorted by output element, so the entries of one output element are contiguous.
     marked_cells(&low.marks, kept.cells_of_result(), &|cell| {
         let first = spilled.partition_point(|&(other, _)| other < cell);
         let count = spilled[first..].iter().take_while(|&&(other, _)| other == cell).count();
@@ -131,18 +134,22 @@ pub(crate) fn scatter<T: Copy + Sync, U: Copy + Send>(
     })
 }
 
-/// How values are sliced, if hardly any of a sample spills. A few great ones do not count for how great they are.
+/// Returns the conversion of values to integers, if it represents almost all of a sample.
+///
+/// A few values with a very large magnitude are ignored.
 fn slices_of<T: Copy>(values: &[T], float: impl Fn(T) -> f64) -> Allocated<Option<Slices>> {
     let step = (values.len() / SAMPLED).max(1);
     let mut sample: Vec<f64> = alloc::collect(values.iter().step_by(step).map(|&value| float(value).abs()))?;
+    // The magnitude at this rank leaves out the largest values of the sample.
     let at = sample.len() - 1 - sample.len() / (2 * RARE);
     let usual = *sample.select_nth_unstable_by(at, f64::total_cmp).1;
     let bits = (usize::BITS - values.len().leading_zeros()) as i32;
+    // The free bits cover the sum of all values, so 64-bit sums cannot overflow.
     let slices = Slices::new(4.0 * usual, FREE.max(bits - 12));
     Ok(slices.filter(|slices| sample.iter().filter(|&&value| !slices.of(value).1).count() <= sample.len() / RARE))
 }
 
-/// Values that are scattered into cells.
+/// Values that are scattered to output elements.
 struct Scatter<'a, T, F> {
     kept: &'a Kept<'a>,
     values: &'a [T],
@@ -151,15 +158,16 @@ struct Scatter<'a, T, F> {
 }
 
 impl<T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, T, F> {
-    /// The higher and the lower integers of all values, added up.
+    /// Returns the sums of the higher and the lower integers of all values.
     fn add_all(&self) -> Allocated<Option<[Added; 2]>> {
         let cells = self.kept.cells() as usize;
         let parts = threads::map_parts(self.values.len(), PICOSECONDS, cells, |part| part);
-        // Two loops for each range: half as many ranges as threads.
+        // Two loops per range, so the number of ranges is half the number of threads.
         let ranges = parts.chunks(2).map(|parts| parts[0].start..parts[parts.len() - 1].end);
         let loops = ranges.flat_map(|range| [(true, range.clone()), (false, range)]).collect();
         let add = |is_low, range| if is_low { self.add::<true>(cells, range) } else { self.add::<false>(cells, range) };
         let done = threads::map_each(loops, self.values.len(), || (), |(), (is_low, range)| add(is_low, range));
+        // Even results are lower integers, odd results are higher ones. Integer addition makes the order irrelevant.
         let (mut low, mut high) = (None, None);
         for (number, added) in done.into_iter().enumerate() {
             let Some(added) = added? else { return Ok(None) };
@@ -172,7 +180,9 @@ impl<T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, T, F> {
         Ok(high.zip(low).map(|(high, low)| [high, low]))
     }
 
-    /// Adds one integer of each value of a range to its cell, the lower or the higher one; nothing, if too many spill.
+    /// Adds the lower or higher integers of a range to their output elements.
+    ///
+    /// The result is `None` if too many values are not represented.
     fn add<const LOW: bool>(&self, cells: usize, range: Range<usize>) -> Allocated<Option<Added>> {
         let marks = alloc::zeros(if LOW { cells } else { 0 })?;
         let mut added = Added { table: alloc::zeros(cells)?, marks, spilled: Vec::new() };
@@ -182,6 +192,7 @@ impl<T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, T, F> {
             let (numbers, integers) = (&mut numbers[..block.len()], &mut integers[..block.len()]);
             let are_whole = self.slice::<LOW>(&self.values[block.clone()], integers);
             added.add_block(LOW, self.kept, start, numbers, integers);
+            // Only the loop of the lower integers collects such entries, so each is collected once.
             if LOW && !are_whole && !self.spill(&mut added.spilled, numbers, start)? {
                 return Ok(None);
             }
@@ -189,7 +200,7 @@ impl<T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, T, F> {
         Ok(Some(added))
     }
 
-    /// Writes one integer of each value, 0 for those that are more than both; whether there are none.
+    /// Writes one integer per value, 0 for values that are not represented; returns false if there are any.
     fn slice<const LOW: bool>(&self, values: &[T], integers: &mut [i64]) -> bool {
         let slices = self.slices;
         in_wide_vectors(
@@ -206,7 +217,7 @@ impl<T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, T, F> {
         )
     }
 
-    /// Lists the entries from `start` on that are more than their integers; whether they are few enough so far.
+    /// Collects the entries from `start` on that the integers do not represent; returns false if they are too many.
     #[cold]
     fn spill(&self, spilled: &mut Vec<(usize, usize)>, numbers: &mut [usize], start: usize) -> Allocated<bool> {
         self.kept.number(start, numbers);
@@ -227,7 +238,8 @@ mod tests {
 
     type Total = <f64 as Ring>::Total;
 
-    /// The sums of all cells by the table, against an accumulator for each; nothing, where the table is none.
+    /// Compares the sums of the table with exact sums, and returns the number of separate entries, or `None` without a
+    /// table.
     fn check(lengths: &[usize], values: &[f64], cell_of: impl Fn(usize) -> usize) -> Option<usize> {
         let coord = |axis: usize, entry| cell_of(entry) / lengths[axis + 1..].iter().product::<usize>() % lengths[axis];
         let axes = (0..lengths.len()).map(|axis| (0..values.len()).map(|at| coord(axis, at) as u32).collect());
@@ -254,7 +266,7 @@ mod tests {
         coords.iter().zip(lengths).fold(0, |cell, (axis, length)| cell * length + axis.at(at))
     }
 
-    /// Values of all bits and both signs, about 1.
+    /// Returns a value with random bits and both signs, near 1.
     fn value(at: usize) -> f64 {
         let bits = (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let value = f64::from_bits(1022 << 52 | bits >> 12);
@@ -275,7 +287,7 @@ mod tests {
         }
     }
 
-    /// A cell that only one thread sees.
+    /// Each output element has entries in only one thread.
     #[cfg(feature = "rayon")]
     #[test]
     fn cells_of_one_range_are_stored() {
@@ -297,14 +309,14 @@ mod tests {
         }
     }
 
-    /// More of one sign in a cell than integers of the least room hold.
+    /// The sum of many values of one sign needs more than the minimum room.
     #[test]
     fn many_values_of_one_cell_have_room() {
         assert_eq!(check(&[1], &vec![1.999; 300_000], |_| 0), Some(0));
     }
 
-    /// Zeros, cancelling values and cells of nothing else are stored; what is too great, too small or not finite
-    /// spills.
+    /// Zeros, cancelling values and output elements without other values are stored. Values that are too large, too
+    /// small or not finite are added separately.
     #[test]
     fn values_that_spill_are_added_by_themselves() {
         let mut values: Vec<f64> = (0..20_000).map(|at| [1.5, -1.5, 0.0, -0.0][at / 500 % 4]).collect();
@@ -312,7 +324,7 @@ mod tests {
         let hostile = [1e300, -1e300, 5e-324, 1e-40, f64::INFINITY, f64::NAN, 7.0 + 2f64.powi(-50), f64::MAX, 100.0];
         hostile.iter().enumerate().for_each(|(at, &value)| values[at * 501 + 3] = value);
         assert_eq!(check(&[500], &values, |at| at % 500), Some(8));
-        // The sample sees none of these.
+        // None of these values is in the sample.
         let unseen = (0..values.len()).filter(|at| at % 20 == 1 && at % (values.len() / SAMPLED) > 0);
         unseen.collect::<Vec<_>>().into_iter().for_each(|at| values[at] = 1e300);
         assert_eq!(check(&[500], &values, |at| at % 500), None);

@@ -1,19 +1,20 @@
-//! The exponentials of each group over their sum, their logarithms, and the gradients of both: in `f64`.
+//! Softmax and log-softmax of groups, and their gradients, in `f64`.
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::threads;
 use crate::element::math::{exp, ln};
 use crate::element::{Accumulator, Ring};
 
-/// Which of both.
+/// The form of the result: weights that sum to 1, or their logarithms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Softmax {
     Shares,
     Logarithms,
 }
 
-/// Writes the results in the place of the numbers, group after group, which start at `starts`. With gradients of the
-/// results those of the numbers.
+/// Replaces the numbers of each group by their results, or by their gradients if `gradients` are given.
+///
+/// Groups start at `starts`.
 pub(crate) fn in_groups(
     form: Softmax,
     numbers: &mut [f64],
@@ -24,6 +25,7 @@ pub(crate) fn in_groups(
     let parts = threads::map_parts(numbers.len(), 20_000, 0, |part| group_from(part.start)..group_from(part.end));
     let ends: Vec<usize> = parts.iter().map(|part| starts[part.end]).collect();
     let done = threads::map_slices(numbers, &ends, |part, mut numbers| {
+        // Parts end at group boundaries, so each group belongs to one thread.
         let mut scratch = Vec::new();
         for group in parts[part].clone() {
             let range = starts[group]..starts[group + 1];
@@ -39,10 +41,11 @@ pub(crate) fn in_groups(
     done.into_iter().collect()
 }
 
-/// Makes differences from the greatest of them; the exact sum of their exponentials, which are left in `scratch`.
+/// Subtracts the maximum from the numbers, writes their exponentials to `scratch`, and returns the exact sum.
 fn exponentials(numbers: &mut [f64], scratch: &mut Vec<f64>) -> Allocated<f64> {
-    // A NaN is not the greatest here, and makes the sum NaN all the same.
+    // `f64::max` ignores NaN; the sum is NaN nevertheless.
     let greatest = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    // Differences are at most 0 or NaN, so no exponential overflows.
     numbers.iter_mut().for_each(|number| *number -= greatest);
     scratch.clear();
     alloc::reserve(scratch, numbers.len())?;
@@ -76,6 +79,8 @@ fn backward(form: Softmax, numbers: &mut [f64], gradients: &[f64], scratch: &mut
     let sum = exponentials(numbers, scratch)?;
     numbers.iter_mut().zip(&*scratch).for_each(|(share, exp)| *share = exp / sum);
     match form {
+        // The gradient is share · (g - mean), where `mean` is the sum of share · g. Terms with g = 0 are 0 even for a
+        // NaN share.
         Softmax::Shares => {
             let term = |share: f64, g: f64| if g == 0.0 { 0.0 } else { share * g };
             scratch.iter_mut().zip(&*numbers).zip(gradients).for_each(|((slot, &share), &g)| *slot = term(share, g));
@@ -83,6 +88,7 @@ fn backward(form: Softmax, numbers: &mut [f64], gradients: &[f64], scratch: &mut
             numbers.iter_mut().zip(gradients).for_each(|(share, g)| *share *= g - mean);
         }
         Softmax::Logarithms => {
+            // The gradient is g - share · (sum of g).
             let sum = exact_sum(gradients);
             numbers.iter_mut().zip(gradients).for_each(|(share, g)| *share = g - *share * sum);
         }

@@ -1,4 +1,4 @@
-//! Row-major order of entries that are given by one coordinate array an axis.
+//! Row-major order of entries, given by one coordinate array per axis.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::kernels::gather::marked_before;
 use crate::kernels::packing::Packing;
 use crate::kernels::radix::{Buckets, listed};
 
-/// How entry `a` stands to entry `b` in row-major order.
+/// Compares the positions of entries `a` and `b` in row-major order.
 pub(crate) fn compare<I: Index, A: AsRef<[I]>>(coords: &[A], a: usize, b: usize) -> Ordering {
     for axis in coords {
         let axis = axis.as_ref();
@@ -23,29 +23,28 @@ pub(crate) fn compare<I: Index, A: AsRef<[I]>>(coords: &[A], a: usize, b: usize)
     Ordering::Equal
 }
 
-/// The entries whose order is looked at together.
+/// The number of entries compared together.
 const BLOCK: usize = 512;
 
-/// The picoseconds that an entry takes to be marked and listed.
+/// The estimated picoseconds per entry to mark and list it.
 const MARKED: usize = 2000;
 
-/// The first entry that is not greater than the one before it.
+/// Returns the first entry that is not after the entry before it.
 pub(crate) fn first_not_increasing<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Option<usize> {
     first_unmarked(coords, count, false)
 }
 
-/// The first entry that is less than the one before it.
+/// Returns the first entry that is before the entry before it.
 pub(crate) fn first_decreasing<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Option<usize> {
     first_unmarked(coords, count, true)
 }
 
-/// The first entry that is not greater than the one before it, nor equal to it where `equal` ones will do.
+/// Returns the first entry that is not after the entry before it; with `equal`, equal entries are accepted.
 fn first_unmarked<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize, equal: bool) -> Option<usize> {
     let first_within = |range: Range<usize>| {
         let mut marks = [false; BLOCK];
         for start in range.clone().step_by(BLOCK) {
-            // An entry of the range stands at `start` or behind it: the one that is compared with the first is the
-            // next.
+            // The range counts comparisons: comparison `e` is between entry `e` and entry `e + 1`.
             let marks = &mut marks[..BLOCK.min(range.end - start)];
             mark_increases(coords, start + 1, equal, marks);
             if !marks.iter().fold(true, |all, &mark| all & mark) {
@@ -54,13 +53,16 @@ fn first_unmarked<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize, eq
         }
         None
     };
+    // The first result of all parts in order is the first of all entries.
     threads::map_parts(count.saturating_sub(1), 500, 0, first_within).into_iter().flatten().next()
 }
 
-/// Whether each entry from `start` on is greater than the one before it, or `equal` to it where that is to be marked
-/// as well: without branches, from the last axis up.
+/// Marks each entry from `start` on that is after the entry before it, or equal to it if `equal` is true.
+///
+/// There are no branches; axes are compared from last to first.
 fn mark_increases<I: Index, A: AsRef<[I]>>(coords: &[A], start: usize, equal: bool, marks: &mut [bool]) {
     marks.fill(equal);
+    // Invariant: `mark` is the result of comparing the axes after `axis`.
     for axis in coords.iter().rev() {
         let (before, after) = (&axis.as_ref()[start - 1..], &axis.as_ref()[start..]);
         for ((mark, before), after) in marks.iter_mut().zip(before).zip(after) {
@@ -69,31 +71,32 @@ fn mark_increases<I: Index, A: AsRef<[I]>>(coords: &[A], start: usize, equal: bo
     }
 }
 
-/// Entries in row-major order.
+/// The row-major order of entries.
 pub(crate) struct Runs {
-    /// The entries in that order, equal ones in input order; `None` where that is how they come.
+    /// The entries in this order, equal entries in input order; `None` if the entries are sorted.
     pub(crate) order: Option<Vec<usize>>,
-    /// Where each run of equal ones starts in it, and where the last one ends.
+    /// The start of each run of equal entries in this order, then the number of entries.
     pub(crate) starts: Vec<usize>,
 }
 
-/// The row-major order of `count` entries, and its runs of equal ones.
+/// Returns the row-major order of `count` entries, and its runs of equal entries.
 pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Runs> {
     if first_decreasing(coords, count).is_none() {
         return Ok(Runs { order: None, starts: starts_in_order(coords, count)? });
     }
     if let Some(sorted) = sort_packed(coords, count)? {
+        // Equal keys are equal positions, so the sorted keys are compared as one axis.
         return Ok(Runs { order: Some(sorted.items), starts: starts_in_order(&[sorted.keys], count)? });
     }
     let order = order_by_groups(coords, count)?;
     let opens = |&at: &usize| at == 0 || compare(coords, order[at - 1], order[at]).is_ne();
-    // Few get what they may need at once.
+    // A small list is allocated at its maximum size at once.
     let mut starts = alloc::with_capacity(if count < FEW { count + 1 } else { 0 })?;
     (0..count).filter(opens).chain([count]).try_for_each(|start| alloc::push(&mut starts, start))?;
     Ok(Runs { order: Some(order), starts })
 }
 
-/// The order that sorts `count` entries row-major and keeps equal ones in input order; `None` if they are so already.
+/// Returns the stable order that sorts `count` entries; `None` if the entries are sorted.
 pub(crate) fn row_major_order<I: Index, A: AsRef<[I]> + Sync>(
     coords: &[A],
     count: usize,
@@ -107,18 +110,18 @@ pub(crate) fn row_major_order<I: Index, A: AsRef<[I]> + Sync>(
     }
 }
 
-/// Where the runs of equal entries start, which stand in order, and where the last one ends.
+/// Returns the start of each run of equal entries, which are sorted, then the number of entries.
 pub(crate) fn starts_in_order<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Vec<usize>> {
     if threads::are_shared(count, MARKED) {
         let mut starts = marked_before(count, 1, |range, marks| {
-            // The very first entry opens a run.
+            // The first entry of all starts a run.
             let first = usize::from(range.start == 0);
             mark_increases(coords, range.start + first, false, &mut marks[first..]);
         })?;
         starts.last_mut().into_iter().for_each(|last| *last = count);
         return Ok(starts);
     }
-    // Zeros for a whole block would take longer than a small one.
+    // A smaller block: initializing a large one would cost more than few entries do.
     if count <= 64 {
         starts_in_blocks::<I, A, 64>(coords, count)
     } else {
@@ -134,7 +137,8 @@ fn starts_in_blocks<I: Index, A: AsRef<[I]>, const BLOCK: usize>(coords: &[A], c
         let marks = &mut marks[..BLOCK.min(count - start)];
         mark_increases(coords, start, false, marks);
         let mut found = 0;
-        // Written each time and kept where marked: as good as random, a branch would be mispredicted.
+        // Each index is written and kept only if marked. A branch would be mispredicted, because marks are nearly
+        // random.
         for (at, &mark) in marks.iter().enumerate() {
             block[found] = start + at;
             found += usize::from(mark);
@@ -146,7 +150,7 @@ fn starts_in_blocks<I: Index, A: AsRef<[I]>, const BLOCK: usize>(coords: &[A], c
     Ok(starts)
 }
 
-/// The entries sorted by packed coordinates, if those fit a key and there is more than a few of them.
+/// Returns the entries sorted by packed coordinates, if these fit a key and there are enough entries.
 fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Option<Buckets<usize>>> {
     let Some(packing) = Packing::of_many(coords, count) else { return Ok(None) };
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| packing.pack(coords, range, from, keys);
@@ -155,7 +159,7 @@ fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Al
     Ok(Some(buckets))
 }
 
-/// The order of entries whose coordinates do not fit one key.
+/// Returns the order of entries whose coordinates do not fit one key.
 pub(crate) fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Vec<usize>> {
     let mut order = alloc::collect(0..count)?;
     if count < FEW {
@@ -163,10 +167,11 @@ pub(crate) fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], coun
         return Ok(order);
     }
     let groups = Packing::groups(coords);
-    // Entries that agree up to a group of axes; kept here, as there may be more groups than calls fit a stack.
+    // Entries that agree on earlier groups of axes. The list replaces recursion, whose depth could exceed the stack.
     let mut agreeing = vec![(0..count, &groups[..])];
     while let Some((entries, groups)) = agreeing.pop() {
         let Some((group, later)) = groups.split_first() else { continue };
+        // Only ties need the next group; entries without ties are in their final order.
         for ties in sort_by_group(coords, group, &mut order[entries.clone()])? {
             alloc::push(&mut agreeing, (entries.start + ties.start..entries.start + ties.end, later))?;
         }
@@ -174,22 +179,24 @@ pub(crate) fn order_by_groups<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], coun
     Ok(order)
 }
 
-/// Fewer entries than this are compared by one axis after another, if they do not fit one key.
+/// Fewer entries are compared axis by axis, if their coordinates do not fit one key.
 const FEW: usize = 1 << 8;
 
-/// Sorts entries by one axis after another, equal ones as they came.
+/// Sorts entries by comparison, axis by axis; equal entries stay in input order.
 fn sort_by_comparing<I: Index, A: AsRef<[I]>>(coords: &[A], entries: &mut [usize]) {
     entries.sort_unstable_by(|&a, &b| compare(coords, a, b).then(a.cmp(&b)));
 }
 
-/// Sorts entries, which come in input order, by the keys of a group of axes; where those are that agree there, to be
-/// sorted by the next one.
+/// Sorts entries, given in input order, by the keys of a group of axes.
+///
+/// Returns the ranges of entries that agree on the group, to be sorted by the next group.
 fn sort_by_group<I: Index, A: AsRef<[I]> + Sync>(
     coords: &[A],
     (axes, packing): &(Range<usize>, Packing),
     entries: &mut [usize],
 ) -> Allocated<Vec<Range<usize>>> {
     if entries.len() < FEW {
+        // The comparison covers all later axes, so no ties remain to be sorted.
         sort_by_comparing(&coords[axes.start..], entries);
         return Ok(Vec::new());
     }
@@ -202,7 +209,7 @@ fn sort_by_group<I: Index, A: AsRef<[I]> + Sync>(
     ties(&buckets.keys)
 }
 
-/// Where keys that are in order have company.
+/// Returns the ranges of equal keys, for sorted keys, with more than one entry.
 fn ties(keys: &[u64]) -> Allocated<Vec<Range<usize>>> {
     let (mut ties, mut end) = (Vec::new(), 0);
     for run in keys.chunk_by(|a, b| a == b) {

@@ -1,4 +1,4 @@
-//! Products with a dense operand on the right, of which each row of the result gathers rows.
+//! Matrix products with a dense right operand: each row of the result combines rows of the right operand.
 
 use std::ops::Range;
 
@@ -11,12 +11,13 @@ use crate::kernels::matrix::{Entries, Missing, Turn, first_overflow, shares};
 use crate::kernels::panels::{Table, Walk};
 use crate::kernels::semiring::Semiring;
 
-/// What an entry costs beside one column of the right operand, and each one more, in picoseconds.
+/// The estimated picoseconds per entry for the first column of the right operand, and for each further column.
 const FIRST: usize = 2000;
 const NEXT: usize = 150;
 
-/// The rows of the result, which has so many, of the entries of the left operand and the rows of the right one, of which
-/// each matrix has `inner`, `width` long.
+/// Returns the rows of the product of sparse entries and a dense right operand.
+///
+/// The result has `rows` rows; each matrix on the right has `inner` rows of `width` elements.
 pub(crate) fn of_entries<T: Element, S: Semiring<T>>(
     op: S,
     left: Entries<'_, T>,
@@ -24,13 +25,13 @@ pub(crate) fn of_entries<T: Element, S: Semiring<T>>(
     (rows, width): (usize, usize),
     turn: Turn<'_>,
 ) -> Result<Vec<T>, Missing> {
-    // Where the left operand is repeated the rows count alike.
+    // If the left operand is repeated (broadcast), every row counts the same.
     let offsets = left.rows.offsets;
     let entries = |row: usize| if rows + 1 == offsets.len() { offsets[row] + row } else { row };
     let ends = shares(rows, FIRST + NEXT * width, &entries);
     let table = Table { rows: inner, bytes_of_row: width * size_of::<T>() };
     let each = left.values.len() / (offsets.len() - 1).max(1);
-    // And where each row goes on.
+    // The position in each row is kept, too.
     let sums = (width * size_of::<S::Sum>() + size_of::<Range<usize>>()) * ends.len();
     let walk = if width > 1 { table.walk(each, sums) } else { None };
     shared_out(rows * width, &ends, width, &|first, slots| {
@@ -49,15 +50,16 @@ pub(crate) fn of_entries<T: Element, S: Semiring<T>>(
     })
 }
 
-/// The columns and the values of entries.
+/// Returns the columns and values of entries.
 #[inline(always)]
 fn pairs<T: Copy>(left: Entries<'_, T>, range: Range<usize>) -> impl Iterator<Item = (usize, T)> + Clone {
     let (columns, values) = (&left.rows.columns[range.clone()], &left.values[range]);
     columns.iter().zip(values).map(|(&column, &value)| (column as usize, value))
 }
 
-/// The rows of the result, some at once: all of them meet a panel of the right operand, which stays in a cache, before
-/// the next one. Their terms come in the same order.
+/// Computes several rows of the result at once: all of them use one panel of the right operand before the next panel.
+///
+/// A panel stays in a cache. The terms of each row are added in the same order as without panels.
 #[inline(always)]
 fn by_panels<T: Element, S: Semiring<T>>(
     op: S,
@@ -70,8 +72,9 @@ fn by_panels<T: Element, S: Semiring<T>>(
     let (rows, mut first, mut missing) = (slots.len() / width, 0, None);
     let mut sums = alloc::copies(op.nothing(), walk.at_once.min(rows) * width)?;
     let mut rest = alloc::with_capacity(walk.at_once.min(rows))?;
+    // Invariant: rows before `first` are written.
     while first < rows {
-        // Rows that meet the same matrix.
+        // Only rows that use the same matrix share its panels.
         let base = turn(first).1;
         let end = rows.min(first + walk.at_once);
         let turns = (first..end).map(&turn).take_while(|turn| turn.1 == base);
@@ -79,6 +82,7 @@ fn by_panels<T: Element, S: Semiring<T>>(
         rest.extend(turns.map(|turn| left.rows.range(turn.0)));
         let sums = &mut sums[..rest.len() * width];
         sums.fill(op.nothing());
+        // Columns increase within a row, so each panel continues where the panel before it stopped.
         for end in (0..inner).step_by(walk.panel).map(|start| start + walk.panel) {
             for (rest, sums) in rest.iter_mut().zip(sums.chunks_exact_mut(width)) {
                 let count =
@@ -90,12 +94,13 @@ fn by_panels<T: Element, S: Semiring<T>>(
         }
         let found = finished(op, sums, &mut slots[first * width..][..sums.len()]);
         missing = missing.or(found.map(|place| first * width + place));
+        // At least one row is processed: `at_once` is not 0, because a walk must pay for its panels.
         first += rest.len();
     }
     Ok(missing)
 }
 
-/// The elements of the result of a vector; the first one that its type cannot hold.
+/// Writes the elements of a product with a vector, and returns the first one that does not fit the type.
 #[inline(always)]
 fn of_one_column<T: Element, S: Semiring<T>>(
     op: S,
@@ -105,6 +110,7 @@ fn of_one_column<T: Element, S: Semiring<T>>(
     turn: impl Fn(usize) -> (usize, usize),
 ) -> Option<usize> {
     let mut first = None;
+    // Terms are added in entry order, as in the wider forms.
     for (row, slot) in slots.iter_mut().enumerate() {
         let (of_left, base) = turn(row);
         let ((columns, values), right) = (left.row(of_left), &right[base..]);
@@ -120,7 +126,7 @@ fn of_one_column<T: Element, S: Semiring<T>>(
     first
 }
 
-/// The rows of the result of two dense operands; those of the left one are `inner` long.
+/// Returns the rows of the product of two dense operands; rows of the left operand have `inner` elements.
 pub(crate) fn of_arrays<T: Element, S: Semiring<T>>(
     op: S,
     (left, inner): (&[T], usize),
@@ -143,23 +149,23 @@ pub(crate) fn of_arrays<T: Element, S: Semiring<T>>(
     })
 }
 
-/// Writes the rows of a share, whose first row is told; the first place in it that has no result.
+/// A function that writes the rows of a part, given its first row, and returns the first element without a result.
 type Fill<'a, T> = &'a (dyn Fn(usize, &mut [T]) -> Allocated<Option<usize>> + Sync);
 
-/// So many items, which `fill` writes share by share; it is told the first row of its share, and says the first place
-/// in it that has no result.
+/// Returns `count` items written by `fill`, part by part; the error is the first element without a result.
 fn shared_out<T: Element>(count: usize, ends: &[usize], width: usize, fill: Fill<'_, T>) -> Result<Vec<T>, Missing> {
     let mut items = alloc::zeros(count)?;
     let places = ends.iter().map(|end| end * width).collect::<Vec<_>>();
     let overflows = threads::map_slices(&mut items, &places, |part, slots| {
         let first = if part == 0 { 0 } else { ends[part - 1] };
+        // `fill` counts from the start of its part.
         fill(first, slots).map(|place| place.map(|place| first * width + place))
     });
     first_overflow(overflows.into_iter().collect::<Allocated<Few<_>>>()?)?;
     Ok(items)
 }
 
-/// Lets `fill` write each row; the first place without a result.
+/// Calls `fill` for each row and returns the first element without a result.
 #[inline(always)]
 fn each_row<T>(slots: &mut [T], width: usize, mut fill: impl FnMut(usize, &mut [T]) -> Option<usize>) -> Option<usize> {
     let mut first = None;
@@ -171,7 +177,7 @@ fn each_row<T>(slots: &mut [T], width: usize, mut fill: impl FnMut(usize, &mut [
     first
 }
 
-/// The sums as elements; the first place without one.
+/// Writes the sums as elements and returns the first one that does not fit the type.
 #[inline(always)]
 fn finished<T: Element, S: Semiring<T>>(op: S, sums: &[S::Sum], slots: &mut [T]) -> Option<usize> {
     let mut first = None;
@@ -184,18 +190,18 @@ fn finished<T: Element, S: Semiring<T>>(op: S, sums: &[S::Sum], slots: &mut [T])
     first
 }
 
-/// Where the sums of a row of the result go, and what they are before.
+/// The destination of the sums of a row, and their initial values.
 trait Row<T: Element, S: Semiring<T>> {
     fn width(&self) -> usize;
 
-    /// The sums of so many columns, from `start` on.
+    /// Returns the initial sums of `WIDTH` columns from `start` on.
     fn begun<const WIDTH: usize>(&self, op: S, start: usize) -> [S::Sum; WIDTH];
 
-    /// Takes those; the first of its places without a result.
+    /// Stores the sums and returns the first element without a result.
     fn take<const WIDTH: usize>(&mut self, op: S, start: usize, sums: [S::Sum; WIDTH]) -> Option<usize>;
 }
 
-/// Sums of all terms.
+/// Sums that are complete after one call.
 struct Results<'a, T>(&'a mut [T]);
 
 impl<T: Element, S: Semiring<T>> Row<T, S> for Results<'_, T> {
@@ -215,7 +221,7 @@ impl<T: Element, S: Semiring<T>> Row<T, S> for Results<'_, T> {
     }
 }
 
-/// Sums that wait for more terms.
+/// Partial sums that receive more terms later.
 struct Waiting<'a, U>(&'a mut [U]);
 
 impl<T: Element, S: Semiring<T>> Row<T, S> for Waiting<'_, S::Sum> {
@@ -236,8 +242,9 @@ impl<T: Element, S: Semiring<T>> Row<T, S> for Waiting<'_, S::Sum> {
     }
 }
 
-/// Adds to the sums of a row the rows of the right operand at the numbers, each times its value, one after the other;
-/// the first place without a result.
+/// Adds rows of the right operand, each times its value, to the sums of a row, in the order of `pairs`.
+///
+/// Returns the first element without a result.
 #[inline(always)]
 fn gathered<T: Element, S: Semiring<T>>(
     op: S,
@@ -246,6 +253,7 @@ fn gathered<T: Element, S: Semiring<T>>(
     mut sums: impl Row<T, S>,
 ) -> Option<usize> {
     let (width, mut at, mut first) = (sums.width(), 0, None);
+    // Columns before `at` are done. Blocks of columns are independent, so their width does not change a result.
     while at < width {
         let place = match width - at {
             32.. => block::<32, _, _>(op, pairs.clone(), right, (&mut at, &mut sums)),
@@ -258,7 +266,7 @@ fn gathered<T: Element, S: Semiring<T>>(
     first
 }
 
-/// So many columns of a row of the result, which stay in registers; `at` goes behind them.
+/// Computes `WIDTH` columns of a row with sums in registers, and moves `at` past them.
 #[inline(always)]
 fn block<const WIDTH: usize, T: Element, S: Semiring<T>>(
     op: S,
@@ -268,6 +276,7 @@ fn block<const WIDTH: usize, T: Element, S: Semiring<T>>(
 ) -> Option<usize> {
     let (width, start) = (row.width(), *at);
     let mut sums: [S::Sum; WIDTH] = row.begun(op, start);
+    // All terms of these columns are added in the order of `pairs`.
     for (row, value) in pairs {
         let others = &right[row * width + start..][..WIDTH];
         for (sum, &other) in sums.iter_mut().zip(others) {
@@ -284,7 +293,7 @@ mod tests {
     use crate::kernels::matrix::Rows;
     use crate::kernels::semiring::PlusTimes;
 
-    /// Rows of all lengths, of two matrices, with 32, 4 and one column of a result.
+    /// Computes rows of several lengths, of two matrices, with 32, 4 and one column at a time, both ways.
     fn both_ways<T: Element + crate::element::Ring>(
         of: impl Fn(usize) -> T,
         walk: Walk,
@@ -314,7 +323,7 @@ mod tests {
             let [(plain, _), (panels, missing)] = both_ways(of, walk);
             assert!(plain.iter().zip(&panels).all(|(plain, panels)| plain.to_bits() == panels.to_bits()));
             assert_eq!(missing, None);
-            // The first place whose sum fits no byte.
+            // The first element whose sum does not fit `i8`.
             let [plain, panels] = both_ways(|at| (at % 7) as i8, walk);
             assert!(plain.1.is_some() && plain == panels);
         }

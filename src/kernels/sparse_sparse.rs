@@ -1,8 +1,8 @@
-//! Products of entries with entries: where they come to, and then what.
+//! Products of two sparse operands: first the pattern of the result, then its values.
 //!
-//! A row of the result unites the rows of the right operand that the entries of a row on the left name. Its columns are
-//! found first, by a bit for each column, and the values are added up in one number for each column after that: so
-//! nothing is ever held but the result and one row of numbers for each thread.
+//! A row of the result is the union of the rows of the right operand selected by the entries of a left row. Its columns
+//! are found first, with one bit per column. The values are then added in one accumulator per column. Memory is the
+//! result plus one row of accumulators per thread.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -14,28 +14,27 @@ use crate::element::Element;
 use crate::kernels::matrix::{Mask, Missing, Rows, Turn, first_overflow, shares};
 use crate::kernels::semiring::Semiring;
 
-/// What a pair of entries that meet costs in the search for columns, and in the sums, in picoseconds.
+/// The estimated picoseconds per pair of entries, for the pattern and for the sums.
 const MARK: usize = 2000;
 const ADD: usize = 3000;
 
-/// So many entries on the left are looked up together: that the rows on the right are far apart is then waited for
-/// once. Without it the square of a graph of 4 million edges among a million nodes takes 1.2 to 1.3 times as long.
+/// The number of left entries whose right rows are read together, so that their cache misses overlap.
 const GROUP: usize = 128;
 
-/// Two operands by rows, of which the right one has `width` columns.
+/// Two operands by rows; the right operand has `width` columns.
 #[derive(Clone, Copy)]
 pub(crate) struct Meeting<'a> {
     pub(crate) left: Rows<'a>,
     pub(crate) right: Rows<'a>,
     pub(crate) width: usize,
-    /// The rows of the result.
+    /// The number of rows of the result.
     pub(crate) rows: usize,
     pub(crate) turn: Turn<'a>,
-    /// Where entries of the result may be, if not everywhere.
+    /// The positions that the result may have; `None` for all.
     pub(crate) mask: Option<Mask<'a>>,
 }
 
-/// Why entries are not counted to the end.
+/// The reason why counting entries stops early.
 enum Uncounted {
     Memory(AllocError),
     Enough,
@@ -47,15 +46,14 @@ impl From<AllocError> for Uncounted {
     }
 }
 
-/// Where the entries of a product are.
+/// The pattern of a product.
 pub(crate) struct Places {
     pub(crate) offsets: Vec<usize>,
     pub(crate) columns: Vec<u32>,
 }
 
 impl Meeting<'_> {
-    /// For each row of the result how many pairs meet in all rows before it, one more for each row; behind the last for
-    /// all.
+    /// Returns the number of pairs in all rows before each row, plus one per row, and the total at the end.
     pub(crate) fn work(&self) -> Allocated<Vec<usize>> {
         let mut work = alloc::with_capacity(self.rows + 1)?;
         work.push(0);
@@ -66,14 +64,18 @@ impl Meeting<'_> {
                 let range = self.right.range(base + self.left.columns[entry] as usize);
                 range.len()
             });
+            // The one per row keeps rows without pairs from costing nothing. Saturation only affects the division of
+            // work.
             sum = lengths.fold(sum.saturating_add(1), usize::saturating_add);
             work.push(sum);
         }
         Ok(work)
     }
 
-    /// Calls `visit` with each row of the result, the first entry of its row on the left, and what each entry of that
-    /// names on the right, from where to where; `touch` reads at an entry on the right, which brings it near.
+    /// Calls `visit` with each row of the result, the first entry of its left row, and the right range of each left
+    /// entry.
+    ///
+    /// `touch` reads at a right entry, which loads it into the cache.
     #[inline(always)]
     fn for_each_row<E: From<AllocError>>(
         &self,
@@ -83,10 +85,12 @@ impl Meeting<'_> {
     ) -> Result<(), E> {
         let (mut named, mut group) = (Vec::new(), Vec::new());
         let mut next = rows.start;
+        // Invariant: rows before `next` are visited.
         while next < rows.end {
             let first = next;
             named.clear();
             group.clear();
+            // A group has at least one row, so the loop ends.
             while next < rows.end && named.len() < GROUP {
                 let (of_left, base) = (self.turn)(next);
                 let entries = self.left.range(of_left);
@@ -98,8 +102,10 @@ impl Meeting<'_> {
                 alloc::push(&mut group, (entries.start, named.len()))?;
                 next += 1;
             }
+            // These reads do not depend on each other, so their cache misses overlap. `black_box` keeps them.
             let full = named.iter().filter(|(start, end)| start < end);
             black_box(full.map(|&(start, _)| touch(start)).fold(0, |all, one| all ^ one));
+            // Invariant: `start` is the first range of the row in `named`.
             let mut start = 0;
             for (row, &(entry, end)) in group.iter().enumerate() {
                 visit(first + row, entry, &named[start..end])?;
@@ -109,7 +115,7 @@ impl Meeting<'_> {
         Ok(())
     }
 
-    /// Calls `visit` with the columns of each row of the result, in order, which it takes out.
+    /// Calls `visit` with the marked columns of each row of the result, in order; `visit` must take them.
     #[inline(always)]
     fn for_each_place<E: From<AllocError>>(
         &self,
@@ -119,6 +125,7 @@ impl Meeting<'_> {
         let mut marks = Marks::new(self.width)?;
         let touch = |entry: usize| u64::from(self.right.columns[entry]);
         self.for_each_row(rows, touch, |row, _, named| {
+            // A row with an empty mask has no entries, so its columns need not be marked.
             let masked = self.mask.map(|mask| (&mask.rows.columns[mask.rows.range(row)], mask.is_complement));
             if !matches!(masked, Some(([], false))) {
                 named.iter().for_each(|&(start, end)| marks.mark(&self.right.columns[start..end]));
@@ -132,9 +139,9 @@ impl Meeting<'_> {
         })
     }
 
-    /// How many entries the result has, if not more than `most`: their places are not kept.
+    /// Returns the number of entries of the result, if it is at most `most`; the pattern is not stored.
     ///
-    /// It ends where there are more, so that a product which is refused takes no longer than one that fits.
+    /// Counting stops above the limit, so a rejected product takes no longer than an accepted one.
     pub(crate) fn count(&self, work: &[usize], most: usize) -> Allocated<Option<usize>> {
         let counted = AtomicUsize::new(0);
         let shares = self.on_shares(work, |rows| {
@@ -142,6 +149,7 @@ impl Meeting<'_> {
             let counted = self.for_each_place(rows, |marks| {
                 columns.clear();
                 marks.take(&mut columns)?;
+                // The total only increases, so each part stops soon after the limit is exceeded.
                 match counted.fetch_add(columns.len(), Relaxed) > most {
                     true => Err(Uncounted::Enough),
                     false => Ok(()),
@@ -155,7 +163,7 @@ impl Meeting<'_> {
         shares.map(|_: Vec<()>| Some(counted.into_inner()).filter(|&count| count <= most))
     }
 
-    /// The places of the result.
+    /// Returns the pattern of the result.
     pub(crate) fn places(&self, work: &[usize]) -> Allocated<Places> {
         let parts = self.on_shares(work, |rows| {
             let (mut ends, mut columns) = (alloc::with_capacity(rows.len())?, Vec::new());
@@ -169,6 +177,7 @@ impl Meeting<'_> {
         let (ends, columns): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let mut offsets = alloc::with_capacity(self.rows + 1)?;
         offsets.push(0);
+        // Ends count from the start of a part; the entries of earlier parts are added.
         for ends in ends {
             let before = offsets.last().copied().unwrap_or(0);
             offsets.extend(ends.into_iter().map(|end| before + end));
@@ -176,7 +185,7 @@ impl Meeting<'_> {
         Ok(Places { offsets, columns: alloc::concat(columns)? })
     }
 
-    /// `f` of shares of the rows, one a thread, of equal work.
+    /// Calls `f` for ranges of rows with equal work, one per thread.
     fn on_shares<U: Send>(
         &self,
         work: &[usize],
@@ -190,8 +199,9 @@ impl Meeting<'_> {
     }
 }
 
-/// A bit for each column, one for each word of these that is not zero, and one for each word of those: so the columns
-/// are found in order without a look at the words between them.
+/// A bit per column, a bit per nonzero word of these bits, and a bit per nonzero word of the second level.
+///
+/// The columns are found in order without reading the zero words between them.
 struct Marks {
     columns: Vec<u64>,
     words: Vec<u64>,
@@ -212,10 +222,11 @@ impl Marks {
 
     #[inline(always)]
     fn mark(&mut self, columns: &[u32]) {
-        // No more are found than are marked.
+        // An upper bound: a column may be marked several times.
         self.count += columns.len();
         for column in columns.iter().map(|&column| column as usize) {
             let word = &mut self.columns[column >> 6];
+            // A nonzero word is already marked in the upper levels.
             if *word == 0 {
                 self.words[column >> 12] |= 1 << (column >> 6 & 63);
                 self.blocks[column >> 18] |= 1 << (column >> 12 & 63);
@@ -229,7 +240,7 @@ impl Marks {
         columns.iter().for_each(|&column| self.columns[column as usize >> 6] &= !(1 << (column & 63)));
     }
 
-    /// Clears the marks of all columns but some.
+    /// Clears the marks of all columns except the given ones.
     fn keep(&mut self, columns: &[u32]) -> Allocated<()> {
         let is_marked = |column: &u32| self.columns[*column as usize >> 6] >> (column & 63) & 1 == 1;
         let kept = alloc::collect_some(columns.iter().copied().filter(is_marked))?;
@@ -241,6 +252,7 @@ impl Marks {
     /// Clears all marks.
     fn clear(&mut self) {
         self.count = 0;
+        // The upper levels lead to every nonzero word, so all other words are zero already.
         for block in 0..self.blocks.len() {
             for words in ones(block, &mut self.blocks) {
                 ones(words, &mut self.words).for_each(|word| self.columns[word] = 0);
@@ -248,9 +260,10 @@ impl Marks {
         }
     }
 
-    /// Puts the marked columns behind others, in increasing order, and clears the marks.
+    /// Appends the marked columns in increasing order, and clears the marks.
     #[inline(always)]
     fn take(&mut self, found: &mut Vec<u32>) -> Allocated<()> {
+        // The reserved capacity is an upper bound, so `extend` below does not allocate.
         alloc::reserve(found, std::mem::take(&mut self.count).min(self.columns.len() << 6))?;
         for block in 0..self.blocks.len() {
             for words in ones(block, &mut self.blocks) {
@@ -263,18 +276,19 @@ impl Marks {
     }
 }
 
-/// The numbers of the bits of a word, which is cleared.
+/// Returns the indices of the bits of a word, and clears the word.
 #[inline(always)]
 fn ones(word: usize, words: &mut [u64]) -> impl Iterator<Item = usize> + use<> {
     let mut bits = std::mem::take(&mut words[word]);
     std::iter::from_fn(move || {
         let bit = (bits != 0).then(|| word << 6 | bits.trailing_zeros() as usize);
+        // Clears the lowest set bit.
         bits &= bits.wrapping_sub(1);
         bit
     })
 }
 
-/// The values at the places of a product.
+/// Returns the values at the positions of a product.
 pub(crate) fn values<T: Element, S: Semiring<T>>(
     op: S,
     (left, right): (&[T], &[T]),
@@ -286,6 +300,7 @@ pub(crate) fn values<T: Element, S: Semiring<T>>(
     let cuts = ends.iter().map(|&end| places.offsets[end]).collect::<Vec<_>>();
     let overflows = threads::map_slices(&mut values, &cuts, |part, slots| {
         let rows = if part == 0 { 0 } else { ends[part - 1] }..ends[part];
+        // Invariant between rows: all sums are `nothing` and no column is wanted.
         let mut sums = alloc::copies(op.nothing(), meeting.width)?;
         let mut is_wanted: Vec<bool> = alloc::zeros(if meeting.mask.is_some() { meeting.width } else { 0 })?;
         let (mut rest, mut first) = (slots, None);
@@ -321,7 +336,7 @@ pub(crate) fn values<T: Element, S: Semiring<T>>(
     Ok(values)
 }
 
-/// Adds a row of the right operand times a value.
+/// Adds a row of the right operand, times a value, to the sums.
 #[inline(always)]
 fn add<T: Element, S: Semiring<T>>(op: S, value: T, (columns, others): (&[u32], &[T]), sums: &mut [S::Sum]) {
     for (&column, &other) in columns.iter().zip(others) {
@@ -330,7 +345,7 @@ fn add<T: Element, S: Semiring<T>>(op: S, value: T, (columns, others): (&[u32], 
     }
 }
 
-/// Adds a row of the right operand times a value, where the result has entries.
+/// Adds a row of the right operand, times a value, to the sums of columns where the result has entries.
 #[inline(always)]
 fn add_wanted<T: Element, S: Semiring<T>>(
     op: S,
@@ -344,11 +359,12 @@ fn add_wanted<T: Element, S: Semiring<T>>(
     }
 }
 
-/// Takes the sums of a row out; the first place without a value.
+/// Moves the sums of a row to `slots` and returns the first position without a result.
 #[inline(always)]
 fn take_row<T: Element, S: Semiring<T>>(op: S, columns: &[u32], sums: &mut [S::Sum], slots: &mut [T]) -> Option<usize> {
     let mut first = None;
     for (place, (&column, slot)) in columns.iter().zip(slots).enumerate() {
+        // The sum is reset, so that the next row starts from `nothing`.
         match op.value(std::mem::replace(&mut sums[column as usize], op.nothing())) {
             Some(value) => *slot = value,
             None => first = first.or(Some(place)),
@@ -373,7 +389,7 @@ mod tests {
             turn: &|row| (row, 0),
             mask: None,
         };
-        // All of the 2^40 would take hours.
+        // Counting all 2^40 entries would be far too slow.
         assert_eq!(meeting.count(&meeting.work().unwrap(), 1 << 21), Ok(None));
         let few = Meeting { rows: 3, ..meeting };
         assert_eq!(few.count(&few.work().unwrap(), 3 << 20), Ok(Some(3 << 20)));

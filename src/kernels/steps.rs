@@ -1,4 +1,4 @@
-//! The steps in which two lists of entries in order are walked side by side: at each one of them has an entry, or both.
+//! Steps: the order in which two sorted lists of entries are merged. At each step one list has an entry, or both do.
 //!
 //! ```text
 //! left     2   5 6   9
@@ -6,8 +6,8 @@
 //! steps    3 2 1 3 2 1     1: left alone, 2: right alone, 3: both
 //! ```
 //!
-//! A step is a byte. What a result needs of either list (coordinates, values) is taken from there by the steps, so that
-//! neither places nor values wait in memory.
+//! A step is one byte. A result reads coordinates and values of both lists by the steps, so no positions or values are
+//! stored in between.
 
 use std::hint::select_unpredictable;
 use std::ops::Range;
@@ -18,39 +18,39 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::few::Few;
 use crate::base::threads;
 
-/// The bit of a step where the left list has an entry.
+/// The bit of a step at which the left list has an entry.
 pub(crate) const LEFT: u8 = 1;
-/// The bit of a step where the right list has one.
+/// The bit of a step at which the right list has an entry.
 pub(crate) const RIGHT: u8 = 2;
 
-/// The steps that are looked at together, whose keys or values stay in the first cache.
+/// The number of steps processed together; their keys or values stay in the first-level cache.
 pub(crate) const BLOCK: usize = 512;
 
-/// Which steps a result has an entry for.
+/// The steps at which a result has an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Keep {
-    /// Where both lists have one.
+    /// True to keep steps at which both lists have an entry.
     pub(crate) both: bool,
-    /// Where left has one alone.
+    /// True to keep steps at which only the left list has an entry.
     pub(crate) left: bool,
-    /// Where right has one alone.
+    /// True to keep steps at which only the right list has an entry.
     pub(crate) right: bool,
 }
 
 impl Keep {
     pub(crate) const UNION: Keep = Keep { both: true, left: true, right: true };
     pub(crate) const BOTH: Keep = Keep { both: true, left: false, right: false };
-    /// As the left list has them.
+    /// The entries of the left list.
     pub(crate) const LEFT: Keep = Keep { both: true, left: true, right: false };
-    /// As the left list has them, but for those of the right one.
+    /// The entries of the left list without the entries of the right list.
     pub(crate) const WITHOUT: Keep = Keep { both: false, left: true, right: false };
 
-    /// Whether the entries of the result are no others than those of one list, as it has them.
+    /// Returns whether the entries of the result are exactly the entries of one list.
     pub(super) fn is_one_list(self) -> bool {
         self.both && self.left != self.right
     }
 
-    /// How many entries the result has at most of so many on the left and on the right.
+    /// Returns the maximum number of entries of the result, given the number of entries of both lists.
     pub(super) fn most(self, left: usize, right: usize) -> usize {
         match (self.left, self.right) {
             (false, false) => left.min(right),
@@ -58,39 +58,40 @@ impl Keep {
         }
     }
 
-    /// Whether it keeps the steps where only this side has an entry.
+    /// Returns whether steps with an entry on this side only are kept.
     pub(super) fn holds(self, side: u8) -> bool {
         self.mask() >> side & 1 == 1
     }
 
-    /// A bit for each kind of step.
+    /// Returns a mask with one bit per kind of step.
     pub(super) fn mask(self) -> u8 {
         u8::from(self.left) << LEFT | u8::from(self.right) << RIGHT | u8::from(self.both) << (LEFT | RIGHT)
     }
 
-    /// How many entries the result has of so many on the left, on the right, and steps with any.
+    /// Returns the number of entries of the result, given the entries on both sides and the number of steps.
     pub(super) fn count(self, left: usize, right: usize, steps: usize) -> usize {
+        // Each step has an entry on the left, on the right, or both, so `left + right - steps` steps have both.
         let both = left + right - steps;
         let [of_both, of_left, of_right] = [self.both, self.left, self.right].map(usize::from);
         of_both * both + of_left * (left - both) + of_right * (right - both)
     }
 }
 
-/// The steps of a part of both lists.
+/// The steps of a range of both lists.
 pub(crate) struct Part {
     pub(crate) left: Range<usize>,
     pub(crate) right: Range<usize>,
     pub(crate) steps: Vec<u8>,
 }
 
-/// The steps of two lists, in parts that threads share.
+/// The steps of two lists, in parts for the threads.
 pub(crate) struct Steps {
     pub(crate) parts: Few<Part>,
     pub(crate) keep: Keep,
 }
 
 impl Steps {
-    /// Where the entries of the result end that each part has.
+    /// Returns the index after the last entry of the result, for each part.
     pub(crate) fn ends(&self) -> Few<usize> {
         let mut end = 0;
         let count = |part: &Part| {
@@ -100,22 +101,22 @@ impl Steps {
         self.parts.iter().map(count).collect()
     }
 
-    /// The number of entries of the result that a part has.
+    /// Returns the number of entries of the result in a part.
     fn count_of(&self, part: &Part) -> usize {
         self.keep.count(part.left.len(), part.right.len(), part.steps.len())
     }
 
-    /// The number of entries of the result.
+    /// Returns the number of entries of the result.
     pub(crate) fn count(&self) -> usize {
         self.parts.iter().map(|part| self.count_of(part)).sum()
     }
 
-    /// The steps of all parts together.
+    /// Returns the number of steps of all parts.
     fn work(&self) -> usize {
         self.parts.iter().map(|part| part.steps.len()).sum()
     }
 
-    /// Calls `write` with each part and its entries of a list that is as long as the result; the first of the errors.
+    /// Calls `write` with each part and its slots of a list as long as the result; returns the first error.
     pub(crate) fn fill<U: Zeroable + Send, E: From<alloc::AllocError> + Send>(
         &self,
         write: impl Fn(&Part, usize, &mut [U]) -> Result<(), E> + Sync + Send,
@@ -135,11 +136,12 @@ impl Steps {
                 write(part, start, items)
             },
         );
+        // Parts are in order, so the first error of all parts is the first of the result.
         written.into_iter().collect::<Result<(), E>>()?;
         Ok(items)
     }
 
-    /// What the result has of two lists that agree where both have an entry: coordinates.
+    /// Returns the items of the result from two lists that agree where both have an entry: coordinates.
     pub(crate) fn pick<T: Copy + Zeroable + Send + Sync>(&self, left: &[T], right: &[T]) -> Allocated<Vec<T>> {
         let mask = self.keep.mask();
         self.fill(|part, _, items| {
@@ -148,14 +150,14 @@ impl Steps {
         })
     }
 
-    /// What one list has for each entry of the result, `fill` where it has nothing.
+    /// Returns the items of one list for each entry of the result, `fill` where the list has no entry.
     pub(crate) fn take<T: Copy + Zeroable + Send + Sync>(&self, side: u8, values: &[T], fill: T) -> Allocated<Vec<T>> {
         let mask = self.keep.mask();
         self.fill(|part, _, items| {
             let values = &values[if side == LEFT { part.left.clone() } else { part.right.clone() }];
             let (mut entry, mut at) = (0, 0);
             for &step in &part.steps {
-                // As in `pick_part`.
+                // No branch, as in `pick_part`. The slot is rewritten until `at` advances, so only kept steps remain.
                 let (has, value) = (step & side != 0, values.get(entry).unwrap_or(&fill));
                 if let Some(slot) = items.get_mut(at) {
                     *slot = *select_unpredictable(has, value, &fill);
@@ -167,12 +169,13 @@ impl Steps {
         })
     }
 
-    /// The first entry of one list that the result leaves out and `test` says yes to.
+    /// Returns the first entry of one list that the result does not keep and that `test` accepts.
     pub(crate) fn first_left_out(&self, side: u8, test: impl Fn(usize) -> bool) -> Option<usize> {
         let of_part = |part: &Part| {
             let mut entry = if side == LEFT { part.left.start } else { part.right.start };
             part.steps.iter().find_map(|step| {
                 let found = *step == side && test(entry);
+                // After this line `entry` is the index of the next entry, so the found one is `entry - 1`.
                 entry += usize::from(step & side != 0);
                 found.then(|| entry - 1)
             })
@@ -181,13 +184,14 @@ impl Steps {
     }
 }
 
-/// [`Steps::pick`] of one part: without branches that cannot be foretold.
+/// [`Steps::pick`] for one part, without unpredictable branches.
 fn pick_part<T: Copy + Zeroable>(steps: &[u8], mask: u8, left: &[T], right: &[T], items: &mut [T]) {
     let (nothing, mut i, mut j, mut at) = (T::zeroed(), 0, 0, 0);
     for &step in steps {
-        // Which of them counts is as good as random, so a place is chosen and no branch taken. Only at the end is one
-        // of the lists over.
+        // The kind of step is nearly random, so a pointer is selected instead of branching. At the end one list may be
+        // exhausted.
         let (one, other) = (left.get(i).unwrap_or(&nothing), right.get(j).unwrap_or(&nothing));
+        // Invariant: `i`, `j` and `at` count the left entries, the right entries and the kept steps before this step.
         if let Some(slot) = items.get_mut(at) {
             *slot = *select_unpredictable(step & LEFT != 0, one, other);
         }
@@ -197,15 +201,16 @@ fn pick_part<T: Copy + Zeroable>(steps: &[u8], mask: u8, left: &[T], right: &[T]
     }
 }
 
-/// The values of two lists, and what stands where they have none.
+/// The values of two lists, and the values for steps without an entry.
 pub(crate) struct Filled<'a, A, B> {
     pub(crate) left: (&'a [A], A),
     pub(crate) right: (&'a [B], B),
 }
 
 impl<A: Copy, B: Copy> Filled<'_, A, B> {
-    /// What both lists have at the steps that are kept, of a block at most; how many these are. The values that were
-    /// gone through are behind us then.
+    /// Writes the values of both lists at the kept steps of at most one block, and returns their number.
+    ///
+    /// The values read are removed from the front of both lists.
     pub(crate) fn expand(
         &mut self,
         steps: &[u8],
@@ -216,7 +221,8 @@ impl<A: Copy, B: Copy> Filled<'_, A, B> {
         let ((left, nothing), (right, none)) = (self.left, self.right);
         let (mask, mut i, mut j, mut at) = (keep.mask(), 0, 0, 0);
         for &step in steps {
-            // As in `pick_part`.
+            // No branch, as in `pick_part`. `at` is below `BLOCK` for kept steps; the remainder removes the bounds
+            // check.
             let (one, other) = (left.get(i).unwrap_or(&nothing), right.get(j).unwrap_or(&none));
             of_left[at % BLOCK] = *select_unpredictable(step & LEFT != 0, one, &nothing);
             of_right[at % BLOCK] = *select_unpredictable(step & RIGHT != 0, other, &none);

@@ -1,17 +1,17 @@
-//! Elements at positions, and the scatter-add that stands beside it.
+//! Elements at positions (`take`), and the scatter-add for its gradient.
 //!
-//! An index is split into coordinates from the last axis up, by divisions whose remainder is never negative:
+//! An index is split into coordinates from the last axis to the first, by divisions with a nonnegative remainder:
 //!
 //! ```text
 //! for each axis, last to first:   coord = index mod length,   index = floor(index / length)
 //! ```
 //!
-//! So `-1` becomes the last coordinate of every axis, and a whole tensor more or less changes nothing: wrapping, and
-//! counting from the end, need no number of positions, which 32 long axes would not let us form.
+//! So `-1` becomes the last coordinate of every axis, and adding the size of the tensor changes nothing. Wrapping and
+//! negative indices therefore do not need the number of positions, which may exceed 128 bits for many long axes.
 //!
-//! The partial form of the scatter-add: the state of a position is *nothing yet* at the start; a contribution updates
-//! nothing to itself, bit for bit, and a sum to the sum with it; two states merge like a state and a contribution, the
-//! earlier one on the left; the finish turns nothing into 0.
+//! The scatter-add starts with no value per position. The first contribution is stored unchanged, and later
+//! contributions are added to it. Partial sums merge in the order of their contributions. A position without
+//! contribution is 0.
 
 use std::ops::Range;
 
@@ -22,33 +22,35 @@ use crate::element::{Element, without_sign};
 use crate::kernels::gather::gather_values;
 use crate::kernels::sort;
 
-/// What [`take`](crate::take()) makes of a position outside of the tensor: an option of [`Take`](crate::Take).
+/// Handling of positions outside of the tensor in [`take`](crate::take()): an option of [`Take`](crate::Take).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum TakeMode {
-    /// Accepts `-n..n` for `n` elements, where a negative position counts from the end; anything else is an error.
+    /// Accepts `-n..n` for `n` elements; negative positions count from the end, and all others are an error.
     #[default]
     Raise,
-    /// Goes round: the remainder by `n`, which is never negative.
+    /// Wraps around: the remainder by `n`, which is never negative.
     Wrap,
-    /// Goes to the nearest: 0 for anything negative (so that nothing counts from the end), the last for `n` and above.
+    /// Uses the nearest position: 0 for negative positions (they do not count from the end), the last one for `n` and
+    /// above.
     Clip,
 }
 
-/// The first of `items` that is outside `-size..size`.
+/// Returns the first of `items` that is outside `-size..size`.
 pub(crate) fn first_outside<J: Position>(items: &[J], size: u128) -> Option<usize> {
-    // No item is wider than 64 bits, so every size from 2^64 up holds them all.
+    // An item has at most 64 bits, so every size of at least 2^64 contains all items.
     let size = size.min(1 << 64) as i128;
     let outside = |item: &J| {
         let item = item.to_i128();
         (item < -size) | (item >= size)
     };
+    // The fold has no branch, so it can use SIMD; the position is searched only if an item is outside.
     if !items.iter().fold(false, |any, item| any | outside(item)) {
         return None;
     }
     items.iter().position(outside)
 }
 
-/// The index that `item` stands for, still to be split; `Raise` has been checked before.
+/// Returns the index of `item`, not yet split; with `Raise` the caller has checked the item.
 fn index_of<J: Position>(item: J, size: u128, mode: TakeMode) -> i128 {
     match mode {
         TakeMode::Raise | TakeMode::Wrap => item.to_i128(),
@@ -56,39 +58,39 @@ fn index_of<J: Position>(item: J, size: u128, mode: TakeMode) -> i128 {
     }
 }
 
-/// The quotient, and the remainder that is not negative.
+/// Returns the quotient and the nonnegative remainder.
 #[inline]
 fn divide(index: i128, length: usize) -> (i128, usize) {
     if 0 <= index && index < length as i128 {
         return (0, index as usize);
     }
-    // 64 bits are quicker to divide than 128, and hold nearly every index.
+    // Division of 64-bit integers is faster than of 128-bit integers, and 64 bits hold almost every index.
     match (i64::try_from(index), i64::try_from(length)) {
         (Ok(index), Ok(length)) => (index.div_euclid(length).into(), index.rem_euclid(length) as usize),
         _ => (index.div_euclid(length as i128), index.rem_euclid(length as i128) as usize),
     }
 }
 
-/// Writes the coordinates of `index` within `lengths`, none of which is 0; a whole tensor more or less is dropped.
+/// Writes the coordinates of `index` within `lengths`, none of which is 0; multiples of the size are dropped.
 fn split(mut index: i128, lengths: &[usize], coords: &mut [usize]) {
     for (coord, &length) in coords.iter_mut().zip(lengths).rev() {
         (index, *coord) = divide(index, length);
     }
 }
 
-/// The positions that `items` name among `length` of them.
+/// Returns the positions of `items` among `length` positions.
 pub(crate) fn positions<J: Position>(items: &[J], length: usize, mode: TakeMode) -> Allocated<Vec<usize>> {
     threads::map(items, 1500, |item| divide(index_of(item, length as u128, mode), length).1)
 }
 
-/// From so many items on, and so many entries for each to search, which no cache holds, the items are searched in the
-/// order of their positions.
+/// With at least this many items and searched entries, items are searched in the order of their positions. A cache does
+/// not hold this many entries.
 const MANY_ITEMS: usize = 1 << 14;
 const MANY_ENTRIES: usize = 1 << 17;
 
-/// Each of `items` that names a stored position, by its number, and the entry that `find` knows at those coordinates.
+/// Returns each of `items` at a stored position, by its index, with the entry that `find` returns for its coordinates.
 ///
-/// `size` is the number of positions within `lengths`, or `u128::MAX` for more than that; `find` searches among
+/// `size` is the number of positions within `lengths`, or `u128::MAX` if there are more. `find` searches among
 /// `searched` entries.
 pub(crate) fn stored_items<J: Position>(
     items: &[J],
@@ -108,26 +110,29 @@ pub(crate) fn stored_items<J: Position>(
     let Some(order) = order else { return threads::filter_map_range(items.len(), scratch, search) };
     let mut found = threads::filter_map_range(items.len(), scratch, |coords, rank| search(coords, order[rank]))?;
     drop(order);
+    // The results are brought back from position order into item order.
     let mut entries = alloc::copies(None, items.len())?;
     found.drain(..).for_each(|(item, entry)| entries[item] = Some(entry));
     found.extend(entries.into_iter().enumerate().filter_map(|(item, entry)| Some((item, entry?))));
     Ok(found)
 }
 
-/// The order of the positions that `items` name; `None` if they are in order, or have no number in 64 bits.
+/// Returns the order of the positions of `items`; `None` if they are sorted or `size` exceeds 64 bits.
 fn position_order<J: Position>(items: &[J], size: u128, mode: TakeMode) -> Allocated<Option<Vec<usize>>> {
     let Ok(size) = usize::try_from(size) else { return Ok(None) };
     sort::row_major_order(&[positions(items, size, mode)?], items.len())
 }
 
-/// The entry at `target` among `count` entries in row-major order; `coord` is that of an entry on an axis.
+/// Returns the entry at `target` among `count` sorted entries; `coord` returns a coordinate of an entry.
 ///
-/// A binary search for the whole of `target`. The entries within the range agree with it on as many leading axes as
-/// both of its ends do, so those are not compared again: rank and the logarithm add up instead of multiplying, but
-/// for entries made to prevent it.
+/// This is one binary search for all axes. Entries in the range agree with `target` on as many leading axes as both of
+/// its ends do, so these axes are not compared again. The cost is rank plus logarithm instead of their product, except
+/// for adversarial entries.
 pub(crate) fn find(count: usize, target: &[usize], coord: impl Fn(usize, usize) -> usize) -> Option<usize> {
     let (mut start, mut end) = (0, count);
     let (mut agree_below, mut agree_above) = (0, 0);
+    // Invariant: the entry, if it exists, is in `start..end`. Entries there agree with `target` on the axes before
+    // `known`.
     while start < end {
         let middle = start + (end - start) / 2;
         let known = agree_below.min(agree_above);
@@ -142,9 +147,9 @@ pub(crate) fn find(count: usize, target: &[usize], coord: impl Fn(usize, usize) 
     None
 }
 
-/// The number of the element of a row-major array that each element of a take along an axis comes from.
+/// The source of each element of a take along an axis of a row-major array.
 ///
-/// The array is `outer` blocks of `length` slices of `inner` elements, of which `positions` are taken.
+/// The array has `outer` blocks of `length` slices of `inner` elements; the slices at `positions` are taken.
 pub(crate) struct Slices {
     pub(crate) outer: usize,
     pub(crate) length: usize,
@@ -153,33 +158,34 @@ pub(crate) struct Slices {
 }
 
 impl Slices {
-    /// The number of elements taken.
+    /// Returns the number of elements taken.
     pub(crate) fn len(&self) -> usize {
         self.outer * self.positions.len() * self.inner
     }
 
-    /// Where each slice starts, in the order of the result.
+    /// Returns the start of each slice taken, in the order of the result.
     fn starts(&self) -> impl Iterator<Item = usize> + '_ {
-        // Blocks of nothing may be more than there is time to count.
+        // Empty blocks may be too many to count.
         let outer = if self.inner == 0 || self.positions.is_empty() { 0 } else { self.outer };
         (0..outer).flat_map(move |block| {
             self.positions.iter().map(move |position| (block * self.length + position) * self.inner)
         })
     }
 
-    /// The elements taken, by their numbers in the array.
+    /// Returns the elements taken, by their index in the array.
     pub(crate) fn sources(&self) -> impl Iterator<Item = usize> + '_ {
         self.starts().flat_map(|start| start..start + self.inner)
     }
 
-    /// The number in the array of the element taken as number `taken`.
+    /// Returns the index in the array of an element of the result.
     pub(crate) fn source(&self, taken: usize) -> usize {
+        // A result index is (block, item, element) in row-major order.
         let (slice, element) = (taken / self.inner, taken % self.inner);
         let (block, item) = (slice / self.positions.len(), slice % self.positions.len());
         (block * self.length + self.positions[item]) * self.inner + element
     }
 
-    /// The elements taken from `data`.
+    /// Returns the elements taken from `data`.
     pub(crate) fn gather<T: Element>(&self, data: &[T]) -> Allocated<Vec<T>> {
         if self.inner == 1 && self.outer == 1 {
             return gather_values(data, &self.positions);
@@ -193,40 +199,41 @@ impl Slices {
     }
 }
 
-/// An item of an index array, and the entries of one run that it takes: those with its position on the axis.
+/// An item of an index array, and the entries of one run at its position.
 pub(crate) struct Taken {
     pub(crate) run: usize,
     pub(crate) item: usize,
     pub(crate) entries: Range<usize>,
 }
 
-/// As long as a run has so many entries an item, each item searches the run instead of each entry the items.
+/// Up to this many entries per item, the entries of a run look up their items; with more, each item searches the run.
 const ENTRIES_PER_SEARCH: usize = 32;
 
-/// What a take along an axis comes to: the entries that it gives, and the most items that take any of one run.
+/// The size of a take along an axis: its number of entries, and the maximum number of items listed for one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Amount {
     pub(crate) entries: u128,
     pub(crate) listed: usize,
 }
 
-/// A take along an axis, which is counted before it is done.
+/// A take along an axis; its entries are counted before they are written.
 pub(crate) struct AlongAxis<'a, I> {
     /// The coordinates of the entries on the axis.
     coords: &'a [I],
-    /// The offsets of the entries that agree on all axes before it: within a run the coordinates do not decrease, and
-    /// equal ones are one after the other.
+    /// The offsets of runs: entries that agree on all axes before the axis. Coordinates within a run do not decrease,
+    /// so equal coordinates are contiguous.
     runs: &'a [usize],
-    /// The positions that the items name.
+    /// The positions of the items.
     positions: &'a [usize],
-    /// For runs whose entries look for their items.
+    /// The index for runs whose entries look up their items.
     items: Option<ItemsByPosition>,
 }
 
 impl<'a, I: Index> AlongAxis<'a, I> {
-    /// The positions are below `length`.
+    /// Returns the take of `positions`, which are below `length`.
     pub(crate) fn new(coords: &'a [I], runs: &'a [usize], positions: &'a [usize], length: usize) -> Allocated<Self> {
         let mut take = AlongAxis { coords, runs, positions, items: None };
+        // The index by position is only built if a run needs it.
         if !(0..runs.len() - 1).all(|run| take.is_searched(run)) {
             take.items = Some(ItemsByPosition::new(positions, length, coords.len())?);
         }
@@ -237,7 +244,7 @@ impl<'a, I: Index> AlongAxis<'a, I> {
         self.positions.len() <= (self.runs[run + 1] - self.runs[run]) / ENTRIES_PER_SEARCH
     }
 
-    /// Calls `found` with items and the entries of a run that each of them takes.
+    /// Calls `found` with items and the entries of a run at their position.
     fn of_run(&self, run: usize, found: impl FnMut(&[usize], Range<usize>)) {
         match &self.items {
             Some(items) if !self.is_searched(run) => self.deal(run, items, found),
@@ -245,11 +252,12 @@ impl<'a, I: Index> AlongAxis<'a, I> {
         }
     }
 
-    /// Looks for the entries of every item.
+    /// Searches the entries of each item.
     fn search(&self, run: usize, mut found: impl FnMut(&[usize], Range<usize>)) {
         let start = self.runs[run];
         let coords = &self.coords[start..self.runs[run + 1]];
         for (item, &position) in self.positions.iter().enumerate() {
+            // Coordinates within a run do not decrease, so both binary searches are valid.
             let from = coords.partition_point(|coord| coord.to_usize() < position);
             let count = coords[from..].partition_point(|coord| coord.to_usize() == position);
             if count > 0 {
@@ -258,11 +266,12 @@ impl<'a, I: Index> AlongAxis<'a, I> {
         }
     }
 
-    /// Looks for the items of every coordinate.
+    /// Looks up the items of each coordinate.
     fn deal(&self, run: usize, items: &ItemsByPosition, mut found: impl FnMut(&[usize], Range<usize>)) {
         let (mut from, mut below) = (self.runs[run], 0);
         for equal in self.coords[from..self.runs[run + 1]].chunk_by(|a, b| a == b) {
             let position = equal[0].to_usize();
+            // Coordinates increase from one group to the next, so the search continues from the number found before.
             below = items.below(position, below);
             found(items.at(position, below), from..from + equal.len());
             from += equal.len();
@@ -282,14 +291,15 @@ impl<'a, I: Index> AlongAxis<'a, I> {
         amount
     }
 
-    /// Calls `take` with the entries that each item takes, in row-major order of the result.
+    /// Calls `take` with the entries of each item, in row-major order of the result.
     pub(crate) fn for_each(&self, amount: Amount, mut take: impl FnMut(&Taken)) -> Allocated<()> {
+        // `amount.listed` is the maximum per run, so the list never grows.
         let mut list = alloc::with_capacity(amount.listed)?;
         for run in 0..self.runs.len() - 1 {
             self.of_run(run, |items, entries| {
                 list.extend(items.iter().map(|&item| Taken { run, item, entries: entries.clone() }));
             });
-            // Searches come item by item already.
+            // A search visits the items in order already.
             if !self.is_searched(run) {
                 threads::sort(&mut list, |a, b| a.item.cmp(&b.item));
             }
@@ -299,15 +309,15 @@ impl<'a, I: Index> AlongAxis<'a, I> {
     }
 }
 
-/// The items of an index array by the position that they name.
+/// The items of an index array, by position.
 struct ItemsByPosition {
-    /// The items, position after position, in increasing order within each.
+    /// The items ordered by position, and by index for one position.
     order: Vec<usize>,
-    /// The positions named, in increasing order.
+    /// The positions of items, increasing and unique.
     named: Vec<usize>,
-    /// Where the items of each of them start in `order`, and where the last ones end.
+    /// The start of the items of each such position in `order`, then the number of items.
     starts: Vec<usize>,
-    /// How many named positions are below each position, while that takes no more memory than items and entries.
+    /// The number of item positions below each position, if this table is no larger than items and entries.
     counts_below: Option<Vec<usize>>,
 }
 
@@ -324,7 +334,7 @@ impl ItemsByPosition {
         Ok(ItemsByPosition { order, named, starts, counts_below })
     }
 
-    /// How many named positions are below `position`, `known` of which are.
+    /// Returns the number of item positions below `position`; at least `known`.
     fn below(&self, position: usize, known: usize) -> usize {
         match &self.counts_below {
             Some(counts) => counts[position],
@@ -332,7 +342,7 @@ impl ItemsByPosition {
         }
     }
 
-    /// The items that name `position`, below which there are `below` named ones.
+    /// Returns the items at `position`, where `below` is the number of item positions below it.
     fn at(&self, position: usize, below: usize) -> &[usize] {
         match self.named.get(below) {
             Some(&named) if named == position => &self.order[self.starts[below]..self.starts[below + 1]],
@@ -341,9 +351,10 @@ impl ItemsByPosition {
     }
 }
 
-/// How many of the increasing `numbers` are below each number up to `length`.
+/// Returns, for each number below `length`, how many of the increasing `numbers` are below it.
 fn counts_below(numbers: &[usize], length: usize) -> Allocated<Vec<usize>> {
     let mut counts = alloc::with_capacity(length)?;
+    // Invariant: `counts` covers all numbers up to the previous item of `numbers`.
     for (below, &number) in numbers.iter().enumerate() {
         counts.resize(number + 1, below);
     }
@@ -351,21 +362,24 @@ fn counts_below(numbers: &[usize], length: usize) -> Allocated<Vec<usize>> {
     Ok(counts)
 }
 
-/// How many of the increasing `numbers` are below `bound`, `known` of which are: steps that double, then a search.
+/// Returns how many of the increasing `numbers` are below `bound`, at least `known`, by a galloping search.
 fn gallop(numbers: &[usize], known: usize, bound: usize) -> usize {
     let (mut low, mut step) = (known, 1);
+    // Invariant: the first `low` numbers are below `bound`.
     while numbers.get(low + step - 1).is_some_and(|&number| number < bound) {
         low += step;
         step *= 2;
     }
+    // The number at `high`, if it exists, is not below `bound`.
     let high = numbers.len().min(low + step - 1);
     low + numbers[low..high].partition_point(|&number| number < bound)
 }
 
-/// Adds up what each of `count` positions receives, in the order of the contributions; what receives nothing is 0, and
-/// so is what receives a zero of either sign.
+/// Returns the sum of the contributions to each of `count` positions, in the order of the contributions.
 ///
-/// The error is the position whose sum is the first that does not fit its type.
+/// A position without contribution is 0, and so is a position that receives a zero of either sign.
+///
+/// The error is the position of the first sum that does not fit the type.
 pub(crate) fn scatter_add<G: Element>(
     count: usize,
     contributions: impl Iterator<Item = (usize, G)>,
@@ -441,7 +455,7 @@ mod tests {
 
     #[test]
     fn a_search_a_table_and_a_gallop_take_the_same_entries() {
-        // Two runs of forty entries, each coordinate twice.
+        // Two runs of 40 entries, with each coordinate twice.
         let coords: Vec<u32> = (0..80).map(|entry| entry % 40 / 2).collect();
         let positions = [3, 19, 3, 0];
         let taken = |positions: &[usize], length| {
@@ -463,7 +477,7 @@ mod tests {
     fn the_lists_of_a_take_are_known_before_they_are_made() {
         let coords: Vec<u32> = (0..80).map(|entry| entry % 40 / 2).collect();
         let amount = |runs: &[usize]| AlongAxis::new(&coords, runs, &[3, 19, 3, 0], 20).unwrap().amount();
-        // Sixteen entries, and a list of the four items of a run.
+        // Sixteen entries, and a list of four items per run.
         assert_eq!(amount(&[0, 40, 80]), Amount { entries: 16, listed: 4 });
         assert_eq!(amount(&[0]), Amount { entries: 0, listed: 0 });
     }

@@ -1,10 +1,10 @@
-//! The elements of a dense array at the positions that items name.
+//! Elements of a dense array at given positions.
 //!
-//! The positions of a block of items are found in wide vectors, and looked up then. Without a branch between an item
-//! and its look-up, many look-ups are under way at once.
+//! The positions of a block of items are computed by SIMD code before the lookups. Without a branch between item and
+//! lookup, many memory accesses overlap.
 //!
-//! There are instructions that look up eight positions at once. They are not used: they win on some processors within
-//! some MB, and lose elsewhere. The figures stand in `docs/performance.md`.
+//! SIMD gather instructions are not used: they are faster on some processors for small arrays, and slower elsewhere.
+//! See `docs/performance.md` for benchmarks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,14 +15,15 @@ use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::take::TakeMode;
 
-/// The items whose positions are found at once.
+/// The number of items whose positions are computed at once.
 const BLOCK: usize = 128;
 
-/// The picoseconds of an item.
+/// The estimated picoseconds per item.
 const TAKEN: usize = 800;
 
-/// The elements of `data` at the positions that `items` name. Whether all were inside: only `Raise` finds one that is
-/// not, and takes anything in its place.
+/// Returns the elements of `data` at the positions of `items`, and whether all items were in range.
+///
+/// Only `Raise` has items out of range; the result holds an arbitrary element for them.
 pub(crate) fn take_items<T: Element, J: Position>(
     data: &[T],
     items: &[J],
@@ -33,16 +34,17 @@ pub(crate) fn take_items<T: Element, J: Position>(
         let inside = take_into(data, items, mode, &mut places);
         return Ok((places, inside));
     }
-    // Written once, without a zero before.
+    // Each element is written only once, without zeroing the memory first.
     let mut taken = alloc::with_capacity(items.len())?;
     let inside = for_positions(items, data.len(), mode, |positions| taken.extend(at_positions(data, positions)));
     Ok((taken, inside))
 }
 
-/// [`take_items`] into as many places.
+/// [`take_items`] into existing slots.
 pub(crate) fn take_into<T: Element, J: Position>(data: &[T], items: &[J], mode: TakeMode, places: &mut [T]) -> bool {
     let outside = AtomicBool::new(false);
     threads::chunks_into(items, places, TAKEN, |items, places| {
+        // Chunks of slots and blocks of items have the same length, so each block has its slots.
         let mut places = places.chunks_mut(BLOCK);
         let inside = for_positions(items, data.len(), mode, |positions| {
             let places = places.next().unwrap_or_default();
@@ -55,9 +57,12 @@ pub(crate) fn take_into<T: Element, J: Position>(data: &[T], items: &[J], mode: 
     !outside.into_inner()
 }
 
-/// Hands the positions below `length` that items name to `put`, block by block, the last one for those outside. Whether
-/// all were inside.
+/// Calls `put` with the positions of `items` below `length`, block by block, and returns whether all items were in
+/// range.
+///
+/// The last position replaces positions out of range.
 fn for_positions<J: Position>(items: &[J], length: usize, mode: TakeMode, mut put: impl FnMut(&[usize])) -> bool {
+    // An empty array has no position, so only an empty list of items is in range.
     let Some(last) = length.checked_sub(1) else { return items.is_empty() };
     let mut positions = [0; BLOCK];
     let mut inside = true;
@@ -65,6 +70,7 @@ fn for_positions<J: Position>(items: &[J], length: usize, mode: TakeMode, mut pu
         inside &= match mode {
             TakeMode::Raise => write_in_vectors(items, last, &mut positions, from_either_end),
             TakeMode::Clip => write_in_vectors(items, last, &mut positions, nearest),
+            // The fast formula covers items near the range; a block with another item is computed again by division.
             TakeMode::Wrap => {
                 write_in_vectors(items, last, &mut positions, near_around)
                     || write_positions(items, last, &mut positions, around)
@@ -75,7 +81,7 @@ fn for_positions<J: Position>(items: &[J], length: usize, mode: TakeMode, mut pu
     inside
 }
 
-/// [`write_positions`] in wide vectors.
+/// [`write_positions`] with SIMD.
 fn write_in_vectors<J: Position>(
     items: &[J],
     last: usize,
@@ -88,10 +94,10 @@ fn write_in_vectors<J: Position>(
     )
 }
 
-/// Writes the position of each item, `last` for those outside. Whether all were inside.
+/// Writes the position of each item, `last` for items out of range, and returns whether all were in range.
 ///
-/// A function of its own, so that the compiler knows its arguments to be apart: it makes no vectors of the loop
-/// otherwise.
+/// This is a separate function, so that the compiler knows that its arguments do not alias. Otherwise the loop is not
+/// vectorized.
 #[inline(always)]
 fn write_positions<J: Position>(
     items: &[J],
@@ -102,26 +108,27 @@ fn write_positions<J: Position>(
     let mut outside = false;
     for (place, &item) in positions.iter_mut().zip(items) {
         let position = position(item, last as i64 + 1);
+        // Both lines are free of branches; `min` keeps every lookup in bounds.
         outside |= position > last;
         *place = position.min(last);
     }
     !outside
 }
 
-/// The position that an item within `-length..length` names, and one outside for every other.
+/// Returns the position of an item in `-length..length`, and a position out of range for all other items.
 #[inline(always)]
 fn from_either_end<J: Position>(item: J, length: i64) -> usize {
     item.to_i64().map_or(usize::MAX, |item| item.wrapping_add(sign(item) & length) as usize)
 }
 
-/// The position below `length` that is nearest.
+/// Returns the nearest position below `length`.
 #[inline(always)]
 fn nearest<J: Position>(item: J, length: i64) -> usize {
-    // Not `clamp`, which is compiled to branches.
+    // `clamp` is not used, because it compiles to branches.
     item.to_i64().unwrap_or(i64::MAX).min(length - 1).max(0) as usize
 }
 
-/// The remainder by `length` that is not negative.
+/// Returns the nonnegative remainder by `length`.
 fn around<J: Position>(item: J, length: i64) -> usize {
     match item.to_i64() {
         Some(item) => item.rem_euclid(length) as usize,
@@ -129,10 +136,10 @@ fn around<J: Position>(item: J, length: i64) -> usize {
     }
 }
 
-/// [`around`] of an item within `2^48` times the length, without a division, and one outside for every other.
+/// [`around`] without a division, for items within `2^48` times the length; out of range for all other items.
 ///
-/// The quotient is rounded to an integer by adding a number beyond which `f64` has no fractions. Three roundings of
-/// `2^-53` put it off by less than a tenth before that, so that the remainder is less than a length from 0.
+/// The quotient is rounded to an integer by adding a number above which `f64` has no fractions. Three roundings of
+/// `2^-53` change the quotient by less than a tenth before that, so the remainder is less than `length` away from 0.
 #[inline(always)]
 fn near_around<J: Position>(item: J, length: i64) -> usize {
     const INTEGERS: f64 = 1.5 * (1_u64 << 52) as f64;
@@ -141,13 +148,14 @@ fn near_around<J: Position>(item: J, length: i64) -> usize {
     let remainder = |item: i64| {
         let quotient = (item as f64 * inverse + INTEGERS).to_bits().wrapping_sub(INTEGERS.to_bits()) as i64;
         let remainder = item.wrapping_sub(quotient.wrapping_mul(length));
+        // A negative remainder gets `length` added, which the sign mask selects without a branch.
         remainder.wrapping_add(sign(remainder) & length) as usize
     };
     let near = item.to_i64().filter(|item| item.unsigned_abs() <= most);
     near.map_or(usize::MAX, remainder)
 }
 
-/// The sign as a mask.
+/// Returns the sign as a mask.
 fn sign(item: i64) -> i64 {
     item >> 63
 }
@@ -156,7 +164,7 @@ fn sign(item: i64) -> i64 {
 mod tests {
     use super::*;
 
-    /// The position of `item` by the plainest arithmetic; `None` for an error.
+    /// Returns the position of `item` by plain arithmetic; `None` for an error.
     fn expected(item: i128, length: i128, mode: TakeMode) -> Option<usize> {
         match mode {
             TakeMode::Raise => (-length..length).contains(&item).then(|| item.rem_euclid(length) as usize),
@@ -165,7 +173,7 @@ mod tests {
         }
     }
 
-    /// Items at and beside everything where a position may go wrong, within a type.
+    /// Returns items of a type at and near all values where a position may be wrong.
     fn edges<J: Position + TryFrom<i128>>(length: i128) -> Vec<J> {
         let near = [0, length, length << 47, length << 48, 1 << 31, 1 << 52, 1 << 53, 1 << 63, 1 << 64].into_iter();
         let middles = [length / 2, 3 * length / 2, 7 * length, 1_000_003 * length, 12_345_678_901_234_567].into_iter();
@@ -203,7 +211,7 @@ mod tests {
         }
     }
 
-    /// A new list and one that was there, against the plainest loop.
+    /// Compares a new list and an existing list with a plain loop.
     fn assert_taken<T: Element, J: Position>(data: &[T], items: &[J], mode: TakeMode) {
         let length = data.len() as i128;
         let expected: Vec<_> = items.iter().map(|item| expected(item.to_i128(), length, mode)).collect();

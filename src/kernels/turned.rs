@@ -1,8 +1,8 @@
-//! Entries of two axes sorted by the second one, as counting sorts them: those that agree there come as they came.
+//! A counting sort of two-axis entries by the second axis; entries that agree there stay in input order.
 //!
-//! Places for all of a long axis would be written to all over the result. So entries are dealt first by the top bits of
-//! their coordinates, to few places at a time, and each bucket, which a cache holds, is sorted by the bits below. All
-//! that is held beside the result is two bytes an entry, and one bucket.
+//! A long axis would scatter writes over the entire result. Entries are therefore first scattered into buckets by the
+//! top bits of their coordinates, so few positions are written at a time. Each bucket fits a cache and is sorted by the
+//! lower bits. Additional memory is two bytes per entry, and one bucket.
 
 use std::ops::Range;
 
@@ -12,35 +12,36 @@ use crate::base::index::Index;
 use crate::base::threads;
 use crate::kernels::gather::Plain;
 
-/// Coordinates have so many top bits: the places that buckets are filled at stay in a first-level cache. Unoptimised
-/// far fewer, so that tests, whose inputs are small, meet buckets.
+/// The number of top bits; the write positions of the buckets stay in the first-level cache. Debug builds use far
+/// fewer, so that tests with small inputs have several buckets.
 const TOP: u32 = if cfg!(debug_assertions) { 2 } else { 8 };
 
-/// Of no more entries than this the result is small enough to be written to all over; unoptimised of far fewer, too.
+/// Up to this many entries, the result is small enough for scattered writes. Debug builds use far fewer, too.
 const DIRECT: usize = if cfg!(debug_assertions) { 1 << 4 } else { 1 << 19 };
 
-/// The entries that are looked at together.
+/// The number of entries processed together.
 const BLOCK: usize = 1 << 8;
 
-/// The picoseconds that an entry takes, counted and dealt.
+/// The estimated picoseconds per entry, to count and scatter it.
 const PICOSECONDS: usize = 3000;
 
-/// The longest axis whose lower bits fit two bytes.
+/// The length of the longest axis whose lower bits fit two bytes.
 pub(crate) const LONGEST: usize = 1 << (TOP + u16::BITS);
 
-/// Entries by their coordinates on the second axis.
+/// Entries with their coordinates on the second axis.
 #[derive(Clone, Copy)]
 pub(crate) struct ByLast<'a, I, T> {
     pub(crate) last: &'a [I],
     pub(crate) values: &'a [T],
 }
 
-/// The first coordinates and the values of all entries in the order of the second ones, which lie below `ends.len()`;
-/// `first` writes the first coordinates from an entry on. Where the entries of each second coordinate end is written to
-/// `ends`, which are zeros.
+/// Returns the first coordinates and the values of all entries, sorted by the second coordinates.
 ///
-/// Each thread deals a range of the entries to places of its own in all buckets, behind those of the ranges before it;
-/// then each sorts some of the buckets.
+/// Second coordinates are below `ends.len()`. `first` writes the first coordinates from an entry on. `ends` must be
+/// zeros and receives the index after the last entry of each second coordinate.
+///
+/// Each thread scatters a range of the entries to its own slots in all buckets, after the slots of earlier ranges. Then
+/// each thread sorts some of the buckets.
 pub(crate) fn turned<I: Index, T: Plain>(
     entries: ByLast<'_, I, T>,
     first: impl Fn(usize, &mut [usize]) + Sync + Send,
@@ -58,17 +59,19 @@ pub(crate) fn turned<I: Index, T: Plain>(
     let places = places(&counts)?;
     let slots = Slots { coords: &mut coords, values: &mut values, lows: &mut lows };
     let mut shares: Vec<Share<'_, I, T>> = alloc::collect(counts.iter().map(|(range, _)| Share::new(low, range)))?;
+    // Slots are ordered by bucket and then by range, so slot `number` belongs to range `number % counts.len()`.
     for (number, slots) in slots.split(&places).enumerate() {
         alloc::push(&mut shares[number % counts.len()].buckets, slots)?;
     }
     threads::map_each(shares.into(), count, || (), |(), share| share.deal(entries, &first));
+    // The last range of a bucket ends where the bucket ends.
     let bucket_ends: Vec<usize> = alloc::collect(places.chunks(counts.len()).map(|parts| parts[parts.len() - 1]))?;
     let slots = Slots { coords: &mut coords, values: &mut values, lows: &mut lows };
     sort_all(slots, low, &bucket_ends, ends)?;
     Ok((coords, values))
 }
 
-/// [`turned`] of so few entries that a cache holds the result.
+/// [`turned`] for so few entries that a cache holds the result.
 fn turned_directly<I: Index, T: Plain>(
     entries: ByLast<'_, I, T>,
     first: impl Fn(usize, &mut [usize]),
@@ -76,6 +79,7 @@ fn turned_directly<I: Index, T: Plain>(
 ) -> Allocated<(Vec<I>, Vec<T>)> {
     let (mut coords, mut values) = (alloc::zeros(entries.last.len())?, alloc::zeros(entries.last.len())?);
     entries.last.iter().for_each(|coord| ends[coord.to_usize()] += 1);
+    // This makes `ends[c]` the start of coordinate `c`; after the loop it is the end.
     starts_of(ends);
     for_each(0..entries.last.len(), entries, &first, |coord, first, value| {
         let place = &mut ends[coord];
@@ -85,7 +89,7 @@ fn turned_directly<I: Index, T: Plain>(
     Ok((coords, values))
 }
 
-/// Calls `visit` with the second coordinate, the first one and the value of each entry of a range, in order.
+/// Calls `visit` with the second coordinate, the first coordinate and the value of each entry of a range, in order.
 fn for_each<I: Index, T: Plain>(
     range: Range<usize>,
     entries: ByLast<'_, I, T>,
@@ -103,7 +107,7 @@ fn for_each<I: Index, T: Plain>(
     }
 }
 
-/// Ranges of the entries, one a thread, and how many entries of each fall into each bucket.
+/// Returns ranges of the entries, one per thread, and their number of entries per bucket.
 fn counts<I: Index>(last: &[I], low: u32, buckets: usize) -> Allocated<Few<(Range<usize>, Vec<usize>)>> {
     let counts = threads::map_parts(last.len(), PICOSECONDS, buckets, |part| {
         let mut counts = alloc::zeros(buckets)?;
@@ -113,10 +117,11 @@ fn counts<I: Index>(last: &[I], low: u32, buckets: usize) -> Allocated<Few<(Rang
     counts.into_iter().collect()
 }
 
-/// Where the places of each range end within each bucket, bucket by bucket.
+/// Returns the end of the slots of each range within each bucket, bucket by bucket.
 fn places(counts: &[(Range<usize>, Vec<usize>)]) -> Allocated<Vec<usize>> {
     let buckets = counts.first().map_or(0, |(_, counts)| counts.len());
     let (mut places, mut end) = (alloc::with_capacity(buckets * counts.len())?, 0);
+    // Within a bucket, ranges follow each other in order, which keeps the sort stable.
     for bucket in 0..buckets {
         for (_, counts) in counts {
             end += counts[bucket];
@@ -126,16 +131,16 @@ fn places(counts: &[(Range<usize>, Vec<usize>)]) -> Allocated<Vec<usize>> {
     Ok(places)
 }
 
-/// Places in the result, and for the lower bits of what stands there.
+/// Slots for entries of the result, and for the lower bits of their coordinates.
 struct Slots<'a, I, T> {
     coords: &'a mut [I],
     values: &'a mut [T],
-    /// None, where no bucket is sorted.
+    /// Empty if buckets are not sorted.
     lows: &'a mut [u16],
 }
 
 impl<'a, I, T> Slots<'a, I, T> {
-    /// The slots that these fall into at `ends`.
+    /// Splits the slots at `ends`.
     fn split(self, ends: &[usize]) -> impl Iterator<Item = Slots<'a, I, T>> {
         let Slots { mut coords, mut values, mut lows } = self;
         let mut start = 0;
@@ -151,9 +156,9 @@ impl<'a, I, T> Slots<'a, I, T> {
     }
 }
 
-/// A range of the entries, and its places in each bucket.
+/// A range of the entries, and its slots in each bucket.
 struct Share<'a, I, T> {
-    /// The lower bits, by which a bucket is sorted.
+    /// The number of lower bits, by which a bucket is sorted.
     low: u32,
     range: Range<usize>,
     buckets: Vec<Slots<'a, I, T>>,
@@ -164,12 +169,14 @@ impl<I: Index, T: Plain> Share<'_, I, T> {
         Share { low, range: range.clone(), buckets: Vec::new() }
     }
 
-    /// Writes each entry to the next place of its bucket.
+    /// Writes each entry to the next slot of its bucket.
     fn deal(mut self, entries: ByLast<'_, I, T>, first: &impl Fn(usize, &mut [usize])) {
         let (mut next, mask) = (vec![0; self.buckets.len()], (1 << self.low) - 1);
         for_each(self.range.clone(), entries, first, |coord, first, value| {
+            // The slots were counted from the same coordinates, so `place` stays in bounds.
             let (slots, place) = (&mut self.buckets[coord >> self.low], &mut next[coord >> self.low]);
             (slots.coords[*place], slots.values[*place]) = (I::from_usize(first), value);
+            // Coordinates are below `LONGEST`, so the lower bits fit two bytes. `lows` is empty without lower bits.
             if let Some(slot) = slots.lows.get_mut(*place) {
                 *slot = (coord & mask) as u16;
             }
@@ -178,13 +185,14 @@ impl<I: Index, T: Plain> Share<'_, I, T> {
     }
 }
 
-/// Sorts each bucket by the lower bits, and tells where each coordinate of the axis ends.
+/// Sorts each bucket by the lower bits, and writes the end of each coordinate of the axis.
 fn sort_all<I: Index, T: Plain>(
     slots: Slots<'_, I, T>,
     low: u32,
     bucket_ends: &[usize],
     ends: &mut [usize],
 ) -> Allocated<()> {
+    // Without lower bits each bucket holds one coordinate and is already sorted.
     if low == 0 {
         ends.copy_from_slice(bucket_ends);
         return Ok(());
@@ -197,20 +205,21 @@ fn sort_all<I: Index, T: Plain>(
     sorted.into_iter().collect()
 }
 
-/// Entries whose coordinates differ in the lower bits alone.
+/// Entries whose coordinates differ in the lower bits only.
 struct Bucket<'a, I, T> {
     slots: Slots<'a, I, T>,
-    /// Of all coordinates of the bucket.
+    /// The ends of all coordinates of the bucket.
     ends: &'a mut [usize],
-    /// The entries before the bucket.
+    /// The number of entries before the bucket.
     start: usize,
 }
 
 impl<I: Index, T: Plain> Bucket<'_, I, T> {
-    /// Sorts by the lower bits; `spare` holds the bucket meanwhile.
+    /// Sorts by the lower bits; `spare` holds a copy of the bucket.
     fn sort(self, spare: &mut (Vec<I>, Vec<T>)) -> Allocated<()> {
         let Bucket { slots: Slots { coords, values, lows }, ends, start } = self;
         lows.iter().for_each(|&low| ends[usize::from(low)] += 1);
+        // This makes `ends[low]` the start of `low` within the bucket; after the loop below it is the end.
         starts_of(ends);
         spare.0.clear();
         spare.1.clear();
@@ -223,12 +232,13 @@ impl<I: Index, T: Plain> Bucket<'_, I, T> {
             (coords[*place], values[*place]) = (coord, value);
             *place += 1;
         }
+        // Ends within the bucket become ends within the result.
         ends.iter_mut().for_each(|end| *end += start);
         Ok(())
     }
 }
 
-/// Turns counts into where each of what was counted starts.
+/// Converts counts to starts.
 fn starts_of(counts: &mut [usize]) {
     let mut start = 0;
     for count in counts {
@@ -240,7 +250,7 @@ fn starts_of(counts: &mut [usize]) {
 mod tests {
     use super::*;
 
-    /// Rows of `width` columns, of which `is_there` says which hold an entry.
+    /// Checks rows of `width` columns with entries where `is_there` is true.
     fn check(rows: usize, width: usize, is_there: impl Fn(usize, usize) -> bool) {
         let all = (0..rows * width).map(|at| (at / width, at % width));
         let entries: Vec<(usize, usize)> = all.filter(|&(row, column)| is_there(row, column)).collect();
@@ -277,7 +287,7 @@ mod tests {
     fn many_entries_are_shared_out_and_sorted() {
         check(40, 5_000, |row, column| (row * 7 + column * 5) % 11 < 3);
         check(900, 700, |row, column| (row * 7 + column * 5) % 11 < 3);
-        // All entries in one bucket, at the end and at the start.
+        // All entries in one bucket, the last or the first.
         check(20_000, 300, |_, column| column >= 299);
         check(20_000, 300, |_, column| column < 1);
     }

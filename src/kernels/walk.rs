@@ -1,5 +1,6 @@
-//! One walk over elements, each of which adds to a row of the result: its value times a row of each factor, one factor
-//! after the other. A row is summed in the order of the elements, at any number of threads.
+//! A single pass over elements, each of which adds to a row of the result: its value times one row of each factor.
+//!
+//! The factors are multiplied in order. Each row is summed in the order of the elements, for any number of threads.
 
 use std::ops::Range;
 
@@ -11,29 +12,30 @@ use crate::element::{Dot, Ring, Term};
 use crate::kernels::dots::{Factor, NoDot};
 use crate::kernels::panels::Numbers;
 
-/// What is walked.
+/// The input of the pass.
 pub(crate) struct Walk<'a, T> {
     pub(crate) values: &'a [T],
-    /// The rows of each factor, and which of them an element takes; at least one factor.
+    /// The rows of each factor, and the row that each element uses; at least one factor.
     pub(crate) factors: &'a [Factor<'a, T>],
-    /// Which row of the result an element adds to.
+    /// The row of the result to which each element adds.
     pub(crate) into: Numbers<'a>,
-    /// Whether these do not decrease.
+    /// True if these rows do not decrease.
     pub(crate) in_order: bool,
     /// The number of rows of the result.
     pub(crate) rows: usize,
-    /// The length of the rows, of the factors too.
+    /// The length of the rows of the result and of the factors.
     pub(crate) width: usize,
 }
 
-/// So many elements are numbered at a time.
+/// The number of elements whose rows are looked up at a time.
 const BLOCK: usize = 256;
 
-/// The sums, row after row; the first that does not fit the type is told.
+/// Returns the sums, row after row; the error is the first sum that does not fit the type.
 pub(crate) fn sums_of_rows<T: Ring>(walk: &Walk<'_, T>) -> Result<Vec<T>, NoDot> {
     let mut sums = alloc::copies(T::Dot::NOTHING, walk.rows * walk.width)?;
     let ends = walk.ends_of_parts();
     let in_items: Vec<usize> = ends.iter().map(|row| row * walk.width).collect();
+    // Each thread has its own rows of the result, so the sum of a row never depends on another thread.
     let added = threads::map_slices(&mut sums, &in_items, |part, sums| {
         let first = if part == 0 { 0 } else { ends[part - 1] };
         walk.add_to(sums, first..ends[part])
@@ -42,14 +44,14 @@ pub(crate) fn sums_of_rows<T: Ring>(walk: &Walk<'_, T>) -> Result<Vec<T>, NoDot>
     found(&sums)
 }
 
-/// Where the upstream gradient of a walk is: one for each element, or a factor.
+/// The position of the upstream gradient: one value per element, or a factor.
 #[derive(Clone, Copy)]
 pub(crate) enum Upstream<'a, T> {
     Elements(&'a [T]),
     Factor(usize),
 }
 
-/// [`sums_of_rows`] without the products in which the upstream gradient is zero: what meets it may not be finite.
+/// [`sums_of_rows`] without products with a zero upstream gradient, whose other factors may not be finite.
 pub(crate) fn sums_without_zeros<T: Ring>(walk: &Walk<'_, T>, upstream: Upstream<'_, T>) -> Result<Vec<T>, NoDot> {
     let mut sums = alloc::copies(T::Dot::NOTHING, walk.rows * walk.width)?;
     let mut numbers = vec![0; walk.factors.len()];
@@ -57,6 +59,7 @@ pub(crate) fn sums_without_zeros<T: Ring>(walk: &Walk<'_, T>, upstream: Upstream
         let looked_up = walk.factors.iter().zip(&mut numbers);
         looked_up.for_each(|((_, number), slot)| number(element, std::slice::from_mut(slot)));
         let item = |factor: usize, column: usize| walk.factors[factor].0.row(numbers[factor])[column];
+        // A product with a zero upstream gradient is left out, because zero times infinity is NaN.
         let counts = |column: usize| match upstream {
             Upstream::Elements(gradients) => gradients[element].is_truthy(),
             Upstream::Factor(factor) => item(factor, column).is_truthy(),
@@ -70,7 +73,7 @@ pub(crate) fn sums_without_zeros<T: Ring>(walk: &Walk<'_, T>, upstream: Upstream
     found(&sums)
 }
 
-/// The sums as elements; the first that does not fit the type is told.
+/// Returns the sums as elements; the error is the first sum that does not fit the type.
 fn found<T: Ring>(sums: &[T::Dot]) -> Result<Vec<T>, NoDot> {
     let mut found = alloc::zeros(sums.len())?;
     match threads::try_map_into(sums, &mut found, 1000, T::Dot::value) {
@@ -80,18 +83,19 @@ fn found<T: Ring>(sums: &[T::Dot]) -> Result<Vec<T>, NoDot> {
 }
 
 impl<T: Ring> Walk<'_, T> {
-    /// The row of an element.
+    /// Returns the row of the result for an element.
     fn row(&self, element: usize) -> usize {
         let mut row = [0];
         (self.into)(element, &mut row);
         row[0]
     }
 
-    /// Where the rows of each thread end: as many elements for each, if they are in the order of the rows.
+    /// Returns the end of the rows of each thread. Sorted elements are divided evenly, otherwise rows are.
     fn ends_of_parts(&self) -> Vec<usize> {
         let count = self.values.len();
         let picoseconds = self.width.saturating_mul(400 * self.factors.len()).saturating_add(4000);
         let parts = threads::map_parts(count, picoseconds, 0, |part| part.end);
+        // The last part ends at the last row, so all rows are covered.
         let end = |(part, &end): (usize, &usize)| match (part + 1 == parts.len(), self.in_order) {
             (true, _) => self.rows,
             (_, true) => self.row(end),
@@ -100,10 +104,11 @@ impl<T: Ring> Walk<'_, T> {
         parts.iter().enumerate().map(end).collect()
     }
 
-    /// The elements that may belong to some rows.
+    /// Returns the elements that may belong to some rows.
     fn elements(&self, rows: &Range<usize>) -> Range<usize> {
         let from = |row: usize| {
             let (mut start, mut end) = (0, self.values.len());
+            // Invariant: elements before `start` belong to rows before `row`, and elements from `end` on do not.
             while start < end {
                 let middle = start + (end - start) / 2;
                 if self.row(middle) < row { start = middle + 1 } else { end = middle }
@@ -113,11 +118,12 @@ impl<T: Ring> Walk<'_, T> {
         if self.in_order && rows.len() < self.rows { from(rows.start)..from(rows.end) } else { 0..self.values.len() }
     }
 
-    /// Adds what belongs to some rows to their sums.
+    /// Adds the elements of some rows to their sums.
     fn add_to(&self, sums: &mut [T::Dot], rows: Range<usize>) -> Allocated<()> {
         let elements = self.elements(&rows);
         let mut numbers = alloc::zeros((self.factors.len() + 1) * BLOCK)?;
         for start in elements.clone().step_by(BLOCK) {
+            // The buffer holds the rows of the result for a block, then one block of rows per factor.
             let count = BLOCK.min(elements.end - start);
             let (into, of_factors) = numbers.split_at_mut(BLOCK);
             (self.into)(start, &mut into[..count]);
@@ -139,14 +145,14 @@ impl<T: Ring> Walk<'_, T> {
     }
 }
 
-/// The items of a factor, and the numbers of the rows that the elements of a block take.
+/// The items of a factor, and the rows that the elements of a block use.
 type LookedUp<'a, T> = (&'a [T], &'a [usize; BLOCK]);
 
 fn looked_up<'a, T>(((rows, _), numbers): (&Factor<'a, T>, &'a [usize; BLOCK])) -> LookedUp<'a, T> {
     (rows.items, numbers)
 }
 
-/// Some elements, and the rows that they add to.
+/// A block of elements, and the rows of the result to which they add.
 struct Block<'a, T> {
     values: &'a [T],
     into: &'a [usize],
@@ -154,17 +160,17 @@ struct Block<'a, T> {
 }
 
 impl<T: Ring> Block<'_, T> {
-    /// Whether the sums of 16 columns fit the registers.
+    /// True if the sums of 16 columns fit the registers.
     const IS_NARROW: bool = size_of::<T::Dot>() <= 8;
 
-    /// Whether so many elements one after the other add to a row, on average, that it pays to find where they end.
+    /// Returns whether enough consecutive elements add to the same row, on average, so that finding runs is faster.
     #[inline(always)]
     fn has_runs(&self) -> bool {
         let ends = self.into.iter().zip(self.into.iter().skip(1)).filter(|(row, next)| row != next).count();
         Self::IS_NARROW && ends <= self.into.len() / 4
     }
 
-    /// Adds what belongs to some rows to their sums.
+    /// Adds the elements of some rows to their sums.
     #[inline(always)]
     fn add(&self, factors: &[LookedUp<'_, T>], sums: &mut [T::Dot], rows: &Range<usize>) {
         match factors.len() {
@@ -173,10 +179,11 @@ impl<T: Ring> Block<'_, T> {
         }
     }
 
-    /// Adds what belongs to some rows to their sums, of one factor or two.
+    /// Adds the elements of some rows to their sums, for one or two factors.
     #[inline(always)]
     fn add_each(&self, factors: &[LookedUp<'_, T>], sums: &mut [T::Dot], rows: &Range<usize>) {
         for (element, (&value, &row)) in self.values.iter().zip(self.into).enumerate().take(BLOCK) {
+            // Elements of other rows belong to other threads.
             if rows.contains(&row) {
                 let sums = &mut sums[(row - rows.start) * self.width..][..self.width];
                 add_element(value, element, factors, sums, (self.width, 0));
@@ -184,10 +191,11 @@ impl<T: Ring> Block<'_, T> {
         }
     }
 
-    /// Adds what belongs to some rows to their sums, run by run of elements of one row.
+    /// Adds the elements of some rows to their sums, in runs of elements with one row.
     #[inline(always)]
     fn add_runs(&self, factors: &[LookedUp<'_, T>], sums: &mut [T::Dot], rows: &Range<usize>) {
         let mut start = 0;
+        // Invariant: elements before `start` are added.
         while let Some(&row) = self.into.get(start) {
             let count = self.into[start..].iter().take_while(|&&other| other == row).count();
             if rows.contains(&row) {
@@ -198,10 +206,11 @@ impl<T: Ring> Block<'_, T> {
         }
     }
 
-    /// Adds elements to the sums of their row.
+    /// Adds a run of elements to the sums of their row.
     #[inline(always)]
     fn add_run(&self, run: Range<usize>, factors: &[LookedUp<'_, T>], sums: &mut [T::Dot]) {
         let mut at = 0;
+        // Columns before `at` are done; each column adds the elements of the run in order.
         while at < self.width {
             at += match self.width - at {
                 16.. if Self::IS_NARROW => self.add_columns::<16>(run.clone(), factors, &mut sums[at..], at),
@@ -213,7 +222,7 @@ impl<T: Ring> Block<'_, T> {
         }
     }
 
-    /// Adds elements to so many sums of their row, from a column on, which stay in registers.
+    /// Adds elements to `WIDTH` sums of their row, from a column on; the sums stay in registers.
     #[inline(always)]
     fn add_columns<const WIDTH: usize>(
         &self,
@@ -225,6 +234,7 @@ impl<T: Ring> Block<'_, T> {
         let Some(slots) = sums.first_chunk_mut::<WIDTH>() else { return WIDTH };
         let mut sums = *slots;
         for element in run {
+            // A term is the value times one item per factor, from left to right.
             let mut terms = [T::Dot::term(self.values[element]); WIDTH];
             for (items, numbers) in factors {
                 let row = &items[numbers[element] * self.width + start..][..WIDTH];
@@ -236,7 +246,7 @@ impl<T: Ring> Block<'_, T> {
         WIDTH
     }
 
-    /// Adds elements to the sums of their row from a column on, of one factor or two.
+    /// Adds elements to the sums of their row from a column on, for one or two factors.
     #[inline(always)]
     fn add_rest(&self, run: Range<usize>, factors: &[LookedUp<'_, T>], sums: &mut [T::Dot], start: usize) -> usize {
         for element in run {
@@ -246,7 +256,7 @@ impl<T: Ring> Block<'_, T> {
     }
 }
 
-/// Adds the element of a block to the sums of its row from a column on, of one factor or two.
+/// Adds an element of a block to the sums of its row from a column on, for one or two factors.
 #[inline(always)]
 fn add_element<T: Ring>(
     value: T,
@@ -287,7 +297,7 @@ mod tests {
 
     const ROWS: usize = 12;
 
-    /// The sums of 600 elements, one by one.
+    /// Returns the sums of 600 elements, added one by one.
     fn plain<T: Ring>(values: &[T], factors: &[Vec<T>], into: impl Fn(usize) -> usize, width: usize) -> Vec<Option<T>> {
         let mut sums = vec![T::Dot::NOTHING; ROWS * width];
         for (at, &value) in values.iter().enumerate() {
@@ -305,7 +315,7 @@ mod tests {
         element * (factor + 3) % ROWS
     }
 
-    /// Elements that add to rows in runs of so many, in order or not.
+    /// Checks elements that add to rows in runs of the given length, sorted or not.
     fn check<T: Ring>(of: impl Fn(usize) -> T, run: usize, in_order: bool) {
         let into = |at: usize| if in_order { (at / run).min(ROWS - 1) } else { at / run * 5 % ROWS };
         let values: Vec<T> = (0..600).map(&of).collect();
@@ -331,7 +341,7 @@ mod tests {
                 None => {
                     let found = sums_of_rows(&walk).unwrap().into_iter().map(Some).collect::<Vec<_>>();
                     assert_eq!(found, expected, "{count} {width} {run}");
-                    // As two threads share the rows out.
+                    // Rows divided between two threads.
                     let mut parts = vec![T::Dot::NOTHING; ROWS * width];
                     let (low, high) = parts.split_at_mut(5 * width);
                     walk.add_to(low, 0..5).unwrap();

@@ -1,4 +1,4 @@
-//! Zips: one function of two elements, at every position of two operands.
+//! Binary elementwise operations: one function of two elements, at every position of two operands.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -11,43 +11,45 @@ use crate::element::Element;
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::kernels::steps::{BLOCK, Filled, LEFT, Part, RIGHT, Steps};
 
-/// What becomes of an entry whose partner has none there, but its fill.
+/// The effect of a fill on stored entries of the other operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alone {
-    /// It counts: the result stores something there.
+    /// The entry counts: the result stores a value at its position.
     Counts,
-    /// The fill makes the same of every element: the result stores nothing there.
+    /// The result is the same for every element, so the result stores nothing there.
     Annihilated,
-    /// The fill makes zero, whatever its sign, of every element but a few, which are errors: those that are not finite
-    /// of a product, zero and NaN as divisors.
+    /// The result is zero, of either sign, for every element except a few that are errors. Errors are elements of a
+    /// product that are not finite, and divisors that are zero or NaN.
     AnnihilatedIfFinite,
 }
 
-/// A function of an element on the left and one on the right.
+/// A function of a left and a right element.
 pub trait Zip<A: Element, B: Element>: Op {
-    /// The type of its results.
+    /// The type of the results.
     type Out: Element;
 
-    /// Whether an entry that stands alone counts among stored entries: [`alone`](Zip::alone) says what it gives.
+    /// Returns whether an entry without a partner counts among stored entries; [`alone`](Zip::alone) returns its
+    /// result.
     fn unites(&self) -> bool {
         false
     }
 
-    /// The result of two elements: a NaN is the canonical one.
+    /// Returns the result of two elements; a NaN result is the canonical NaN.
     fn apply(&self, a: A, b: B) -> Outcome<Self::Out>;
 
-    /// The effect of `fill` on the left on the entries on the right. `other` is the fill of the right operand; none if it
-    /// stores every position.
+    /// Returns the effect of the left `fill` on the entries of the right operand.
+    ///
+    /// `other` is the fill of the right operand, `None` if every position is stored.
     fn of_left_fill(&self, _fill: A, _other: Option<B>) -> Alone {
         Alone::Counts
     }
 
-    /// What `fill` on the right makes of the entries on the left.
+    /// Returns the effect of the right `fill` on the entries of the left operand.
     fn of_right_fill(&self, _other: Option<A>, _fill: B) -> Alone {
         Alone::Counts
     }
 
-    /// Among stored entries, the result of one without a partner. Where they do not [unite](Zip::unites) nobody asks.
+    /// Returns the result of a stored entry without a partner. It is called only if [`unites`](Zip::unites) is true.
     fn alone(&self, _entry: Lone<A, B>) -> Outcome<Self::Out> {
         Ok(Self::Out::ZERO)
     }
@@ -56,13 +58,13 @@ pub trait Zip<A: Element, B: Element>: Op {
 /// An entry without a partner.
 #[derive(Debug, Clone, Copy)]
 pub enum Lone<A, B> {
-    /// It stands on the left.
+    /// An entry of the left operand.
     Left(A),
-    /// It stands on the right.
+    /// An entry of the right operand.
     Right(B),
 }
 
-/// The operation with its sides changed.
+/// The operation with exchanged operands.
 #[derive(Clone, Copy)]
 pub(crate) struct Swapped<Z>(pub(crate) Z);
 
@@ -100,7 +102,7 @@ impl<A: Element, B: Element, Z: Zip<A, B>> Zip<B, A> for Swapped<Z> {
     }
 }
 
-/// The operation on operands of one type, with its sides changed if `is_swapped`.
+/// The operation on operands of one type, with exchanged operands if `is_swapped` is true.
 #[derive(Clone, Copy)]
 pub(crate) struct MaybeSwapped<Z> {
     pub(crate) op: Z,
@@ -138,10 +140,10 @@ impl<T: Element, Z: Zip<T, T>> Zip<T, T> for MaybeSwapped<Z> {
     }
 }
 
-/// An element that has no result, and why.
+/// An element without a result, and the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Failed {
-    /// Its number in the result.
+    /// The index of the element in the result.
     pub(crate) at: usize,
     pub(crate) fault: Fault,
 }
@@ -152,21 +154,22 @@ impl From<AllocError> for Failed {
     }
 }
 
-/// One side of a zip.
+/// One operand of a binary operation.
 pub(crate) enum Side<'a, T: Clone> {
-    /// An element for each result.
+    /// One element per result.
     Values(Cow<'a, [T]>),
-    /// One element for all.
+    /// One element for all results.
     One(T),
-    /// The elements by the number that each result has: those from a place on are written to a list.
+    /// The elements, and a function that writes the element index of each result from an index on.
     Numbered(&'a [T], &'a (dyn Fn(usize, &mut [usize]) + Sync)),
 }
 
 impl<T: Element> Side<'_, T> {
-    /// The elements from `start` on, as many as `count`, if need be in `block`, which is of this side alone.
+    /// Returns `count` elements from `start` on, using `block` as a buffer that belongs to this operand.
     fn block<'b>(&'b self, start: usize, count: usize, block: &'b mut Option<[T; BLOCK]>) -> &'b [T] {
         match self {
             Side::Values(values) => &values[start..start + count],
+            // The buffer is filled only once, because all blocks are equal.
             Side::One(value) => &block.get_or_insert_with(|| [*value; BLOCK])[..count],
             Side::Numbered(values, number) => {
                 let block = block.get_or_insert_with(|| [T::ZERO; BLOCK]);
@@ -179,17 +182,19 @@ impl<T: Element> Side<'_, T> {
     }
 }
 
-/// The results of a block of pairs, by a function that is compiled once for its types; the first that has none.
+/// A function that computes a block of results, compiled once per pair of types; the error is its first failure.
 type Block<'a, A, B, U> = &'a (dyn Fn(&[A], &[B], &mut [U]) -> Result<(), Failed> + Sync);
 
-/// The results of as many pairs: a plain loop, which is compiled for each operation and type. All else is compiled for
-/// the types alone.
+/// Writes the results of pairs of elements: a plain loop, compiled per operation and type.
+///
+/// All other code is compiled per type only.
 fn block<A: Element, B: Element, Z: Zip<A, B>>(op: Z, a: &[A], b: &[B], results: &mut [Z::Out]) -> Result<(), Failed> {
     let failed = in_wide_vectors(
         #[inline(always)]
         || {
             let (op, mut failed) = (op, false);
-            // Not `for_each`, which may become a function of its own, without the vectors.
+            // `for_each` may become a separate function without SIMD, so this is a `for` loop.
+            // A failure does not stop the loop, which would need a branch; the value written for it is never read.
             for ((result, &a), &b) in results.iter_mut().zip(a).zip(b) {
                 let outcome = op.apply(a, b);
                 failed |= outcome.is_err();
@@ -201,11 +206,12 @@ fn block<A: Element, B: Element, Z: Zip<A, B>>(op: Z, a: &[A], b: &[B], results:
     if !failed {
         return Ok(());
     }
+    // The first failure is searched only if there is one.
     let fault = |(at, (&a, &b))| op.apply(a, b).err().map(|fault| Failed { at, fault });
     a.iter().zip(b).enumerate().find_map(fault).map_or(Ok(()), Err)
 }
 
-/// The results of `count` pairs.
+/// Returns the results of `count` pairs.
 pub(crate) fn zip_sides<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
     a: &Side<'_, A>,
@@ -228,6 +234,8 @@ fn blocks_of_sides<A: Element, B: Element, U: Element>(
         for (results, start) in results.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
             let (a, b) = (a.block(start, results.len(), &mut of_a), b.block(start, results.len(), &mut of_b));
             if let Err(failed) = block(a, b, results) {
+                // Each part stops at its first failure, so the minimum over all parts is the first failure of the
+                // result.
                 first.fetch_min(start + failed.at, Relaxed);
                 return;
             }
@@ -235,7 +243,7 @@ fn blocks_of_sides<A: Element, B: Element, U: Element>(
     });
     match first.into_inner() {
         usize::MAX => Ok(results),
-        // Asked once more, for the reason.
+        // Computed again for the reason of the failure.
         at => {
             let (mut of_a, mut of_b) = (None, None);
             block(a.block(at, 1, &mut of_a), b.block(at, 1, &mut of_b), &mut [U::ZERO])
@@ -245,7 +253,7 @@ fn blocks_of_sides<A: Element, B: Element, U: Element>(
     }
 }
 
-/// The results at the steps that are kept.
+/// Returns the results at the kept steps.
 pub(crate) fn zip_steps<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
     steps: &Steps,
@@ -264,6 +272,7 @@ fn blocks_of_steps<A: Element, B: Element, U: Element>(
         let (mut of_a, mut of_b) = ([A::ZERO; BLOCK], [B::ZERO; BLOCK]);
         let mut lists = Filled { left: (&left[part.left.clone()], a), right: (&right[part.right.clone()], b) };
         let mut done = 0;
+        // Invariant: `done` results of this part are written, and `lists` starts at the first entry not yet read.
         for steps_of_block in part.steps.chunks(BLOCK) {
             let count = lists.expand(steps_of_block, steps.keep, &mut of_a, &mut of_b);
             block(&of_a[..count], &of_b[..count], &mut results[done..done + count])
@@ -274,8 +283,7 @@ fn blocks_of_steps<A: Element, B: Element, U: Element>(
     })
 }
 
-/// Puts the results of the elements of these numbers behind the others; the fill is the element of a number that is too
-/// large.
+/// Appends the results of the elements at the given indices; the fill replaces elements at indices out of range.
 pub(crate) fn zip_numbers<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
     lists: &Filled<'_, A, B>,
@@ -283,6 +291,7 @@ pub(crate) fn zip_numbers<A: Element, B: Element, Z: Zip<A, B>>(
     results: &mut Vec<Z::Out>,
 ) -> Result<(), Failed> {
     let (mut of_a, mut of_b) = ([A::ZERO; BLOCK], [B::ZERO; BLOCK]);
+    // The caller passes at most `BLOCK` indices.
     let (start, count) = (results.len(), left.len());
     let ((a, fill_a), (b, fill_b)) = (lists.left, lists.right);
     of_a.iter_mut().zip(left).for_each(|(slot, &number)| *slot = a.get(number).copied().unwrap_or(fill_a));
@@ -292,7 +301,7 @@ pub(crate) fn zip_numbers<A: Element, B: Element, Z: Zip<A, B>>(
         .map_err(|failed| Failed { at: start + failed.at, ..failed })
 }
 
-/// Puts the results of stored entries of these numbers behind the others: of a pair, or of the one that there is.
+/// Appends the results of stored entries at the given indices: of a pair, or of one entry without a partner.
 pub(crate) fn zip_numbers_united<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
     (a, b): (&[A], &[B]),
@@ -306,8 +315,9 @@ pub(crate) fn zip_numbers_united<A: Element, B: Element, Z: Zip<A, B>>(
     Ok(())
 }
 
-/// The results of `count` stored entries of one side, each with the entry of the number that `find` writes on the other,
-/// or alone.
+/// Returns the results of `count` stored entries of one operand, each with its partner in the other operand, if any.
+///
+/// `find` writes the index of the partner; an index out of range means no partner.
 pub(crate) fn zip_found<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
     count: usize,
@@ -328,6 +338,7 @@ pub(crate) fn zip_found<A: Element, B: Element, Z: Zip<A, B>>(
             find(start, numbers);
             for (further, (slot, &number)) in results.iter_mut().zip(&*numbers).enumerate() {
                 let Ok(found) = result(start + further, number) else {
+                    // The minimum over all parts is the first failure, for any number of parts.
                     first.fetch_min(start + further, Relaxed);
                     return;
                 };
@@ -337,7 +348,7 @@ pub(crate) fn zip_found<A: Element, B: Element, Z: Zip<A, B>>(
     });
     match first.into_inner() {
         usize::MAX => Ok(results),
-        // Asked once more, for the reason.
+        // Computed again for the reason of the failure.
         at => {
             let mut number = [0];
             find(at, &mut number);
@@ -346,7 +357,7 @@ pub(crate) fn zip_found<A: Element, B: Element, Z: Zip<A, B>>(
     }
 }
 
-/// The result of a pair of stored entries, or of the one that there is.
+/// Returns the result of a pair of stored entries, or of one entry without a partner.
 fn united<A: Element, B: Element, Z: Zip<A, B>>(op: Z, a: Option<&A>, b: Option<&B>) -> Outcome<Z::Out> {
     match (a, b) {
         (Some(&a), Some(&b)) => op.apply(a, b),
@@ -356,7 +367,7 @@ fn united<A: Element, B: Element, Z: Zip<A, B>>(op: Z, a: Option<&A>, b: Option<
     }
 }
 
-/// The results of stored entries that unite: of a pair, or of what stands alone.
+/// Returns the results of stored entries of both operands: of pairs, and of entries without a partner.
 pub(crate) fn zip_united<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
     steps: &Steps,
@@ -365,6 +376,7 @@ pub(crate) fn zip_united<A: Element, B: Element, Z: Zip<A, B>>(
 ) -> Result<Vec<Z::Out>, Failed> {
     steps.fill(|part: &Part, start, results: &mut [Z::Out]| {
         let (mut a, mut b) = (a[part.left.clone()].iter(), b[part.right.clone()].iter());
+        // Every step has a result, because operations that unite keep all steps.
         for (at, (result, &step)) in results.iter_mut().zip(&part.steps).enumerate() {
             let a = if step & LEFT != 0 { a.next() } else { None };
             let b = if step & RIGHT != 0 { b.next() } else { None };
@@ -374,12 +386,13 @@ pub(crate) fn zip_united<A: Element, B: Element, Z: Zip<A, B>>(
     })
 }
 
-/// Whether all values are finite.
+/// Returns whether all values are finite.
 pub(crate) fn all_finite<T: Element>(values: &[T]) -> bool {
     let is_finite = |values: &[T]| {
         in_wide_vectors(
             #[inline(always)]
             || {
+                // The loop has no branch, so it can use SIMD; chunks allow an early exit.
                 let mut all = true;
                 for value in values {
                     all &= value.isfinite();

@@ -1,4 +1,4 @@
-//! A pattern whose format and width are known at run time: operations are compiled for it once, in the library.
+//! A pattern with dynamic format and width: operations on it are compiled once, in the library.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,23 +17,24 @@ use crate::kernels::coords::{AxisCoords, by_slices, by_width, of_width};
 use crate::kernels::lanes::offsets_among;
 use crate::kernels::take::find;
 
-/// A pattern of either format and width. [`CooPattern`](super::CooPattern) and [`CsrPattern`](super::CsrPattern) are
-/// its typed faces.
+/// A pattern of either format and width.
+///
+/// [`CooPattern`](super::CooPattern) and [`CsrPattern`](super::CsrPattern) are its typed forms.
 #[derive(Clone)]
 pub struct AnyPattern {
     shape: Shape,
     nnz: usize,
-    /// The width of all coordinates, also where there is no axis.
+    /// The width of all coordinates, also for rank 0.
     width: Width,
     arrays: Arrays,
     memo: Option<Arc<Memo>>,
     part_of: Option<Arc<PartOf>>,
 }
 
-/// The index arrays of the two formats.
+/// The index arrays of both formats.
 #[derive(Clone, PartialEq)]
 enum Arrays {
-    /// One coordinate array for each axis.
+    /// One coordinate array per axis.
     Coo(Vec<AxisCoords>),
     Csr {
         offsets: Buffer<usize>,
@@ -41,9 +42,9 @@ enum Arrays {
     },
 }
 
-/// Constructors: those that check, and those whose caller has kept the invariants.
+/// Constructors, with and without validation of the invariants.
 impl AnyPattern {
-    /// A coordinate pattern; checks every invariant.
+    /// Returns a coordinate pattern after checking every invariant.
     pub(crate) fn coo(shape: Shape, nnz: usize, width: Width, coords: Vec<AxisCoords>) -> Result<Self> {
         validate::length("the list of coordinate arrays", shape.rank(), coords.len())?;
         validate::fits(&shape, width)?;
@@ -59,7 +60,7 @@ impl AnyPattern {
         Ok(Self::of(shape, nnz, width, Arrays::Coo(coords)))
     }
 
-    /// A compressed pattern; checks every invariant.
+    /// Returns a compressed pattern after checking every invariant.
     pub(crate) fn csr(shape: Shape, offsets: Buffer<usize>, columns: AxisCoords) -> Result<Self> {
         validate::fits(&shape, columns.width())?;
         let expected = csr::offset_count(&shape);
@@ -73,7 +74,7 @@ impl AnyPattern {
         Ok(Self::of(shape, columns.len(), columns.width(), Arrays::Csr { offsets, columns }))
     }
 
-    /// A coordinate pattern whose invariants the caller has kept; debug builds check them all.
+    /// Returns a coordinate pattern whose invariants the caller guarantees; debug builds check all of them.
     pub(crate) fn valid_coo(shape: Shape, nnz: usize, width: Width, coords: Vec<AxisCoords>) -> Self {
         #[cfg(debug_assertions)]
         if let Err(error) = Self::coo(shape.clone(), nnz, width, coords.clone()) {
@@ -82,7 +83,7 @@ impl AnyPattern {
         Self::of(shape, nnz, width, Arrays::Coo(coords))
     }
 
-    /// A compressed pattern whose invariants the caller has kept; debug builds check them all.
+    /// Returns a compressed pattern whose invariants the caller guarantees; debug builds check all of them.
     pub(crate) fn valid_csr(shape: Shape, offsets: Buffer<usize>, columns: AxisCoords) -> Self {
         #[cfg(debug_assertions)]
         if let Err(error) = Self::csr(shape.clone(), offsets.clone(), columns.clone()) {
@@ -91,7 +92,7 @@ impl AnyPattern {
         Self::of(shape, columns.len(), columns.width(), Arrays::Csr { offsets, columns })
     }
 
-    /// Every position of an array, in coordinates.
+    /// Returns the coordinate pattern of all positions of an array.
     pub(crate) fn every_position(shape: &Shape, width: Width) -> Allocated<Self> {
         let count: usize = shape.iter().product();
         let mut inner = count;
@@ -110,8 +111,9 @@ impl AnyPattern {
         AnyPattern { shape, nnz, width, arrays, memo: None, part_of: None }
     }
 
-    /// The pattern in `format` of `nnz` entries in row-major order, by their coordinates on each axis; `limit` bounds
-    /// the offsets of lanes. Coordinates become wider where an axis is too long for their width.
+    /// Returns a pattern in `format` from the coordinates of `nnz` entries in row-major order.
+    ///
+    /// `limit` bounds the offsets of lanes. Coordinates become wider if an axis is too long for their width.
     pub(crate) fn from_coords(
         format: Format,
         shape: Shape,
@@ -130,25 +132,23 @@ impl AnyPattern {
         }
     }
 
-    /// A pattern of the same format, and at least of the same width, of `nnz` entries in row-major order by their
-    /// coordinates on each axis.
+    /// Returns a pattern of the same format and at least the same width, from the coordinates of sorted entries.
     pub(crate) fn of_coords(&self, shape: Shape, nnz: usize, coords: Vec<AxisCoords>, limit: u64) -> Result<Self> {
         let width = coords.first().map_or(self.width, AxisCoords::width);
         Self::from_coords(self.format(), shape, nnz, width, coords, limit)
     }
 
-    /// A pattern of the same format of entries in lanes.
+    /// Returns a pattern of the same format from entries in lanes.
     pub(crate) fn of_lanes(&self, shape: Shape, offsets: Buffer<usize>, columns: AxisCoords) -> Result<Self> {
         Self::from_lanes(self.format(), shape, offsets, columns)
     }
 
-    /// The width that a pattern of another shape needs which is made of this one.
+    /// Returns the width that a pattern of another shape needs, if it is derived from this one.
     pub(crate) fn width_for(&self, shape: &[usize]) -> Width {
         self.width.max(Width::of_lengths(shape))
     }
 
-    /// The pattern in `format` of entries in lanes, by the offsets of the lanes and the column of each entry; both are
-    /// valid.
+    /// Returns a pattern in `format` from valid lane offsets and the column of each entry.
     pub(crate) fn from_lanes(
         format: Format,
         shape: Shape,
@@ -161,7 +161,7 @@ impl AnyPattern {
     }
 }
 
-/// What it is, and its arrays.
+/// Properties and arrays.
 impl AnyPattern {
     pub(crate) fn format(&self) -> Format {
         match &self.arrays {
@@ -182,7 +182,7 @@ impl AnyPattern {
         self.nnz
     }
 
-    /// The coordinate arrays of a coordinate pattern; of a compressed one its columns.
+    /// Returns the coordinate arrays of a coordinate pattern, or the columns of a compressed one.
     pub(crate) fn arrays(&self) -> &[AxisCoords] {
         match &self.arrays {
             Arrays::Coo(coords) => coords,
@@ -190,7 +190,7 @@ impl AnyPattern {
         }
     }
 
-    /// The offsets of the lanes, in the format that has them.
+    /// Returns the offsets of the lanes of a compressed pattern.
     pub(crate) fn lane_offsets(&self) -> Option<&Buffer<usize>> {
         match &self.arrays {
             Arrays::Coo(_) => None,
@@ -198,7 +198,7 @@ impl AnyPattern {
         }
     }
 
-    /// The arrays of a compressed pattern.
+    /// Returns the offsets and columns of a compressed pattern.
     pub(crate) fn lanes(&self) -> Option<(&Buffer<usize>, &AxisCoords)> {
         match &self.arrays {
             Arrays::Coo(_) => None,
@@ -206,7 +206,7 @@ impl AnyPattern {
         }
     }
 
-    /// The shape, the offsets of a compressed pattern, and the coordinate arrays that it holds.
+    /// Returns the shape, the offsets of a compressed pattern, and its coordinate arrays.
     pub(crate) fn into_arrays(self) -> (Shape, Option<Buffer<usize>>, Vec<AxisCoords>) {
         match self.arrays {
             Arrays::Coo(coords) => (self.shape, None, coords),
@@ -214,7 +214,7 @@ impl AnyPattern {
         }
     }
 
-    /// The bytes that the index arrays take.
+    /// Returns the bytes of the index arrays.
     pub(crate) fn index_bytes(&self) -> usize {
         let coords = self.nnz * self.width.bytes();
         match &self.arrays {
@@ -223,7 +223,7 @@ impl AnyPattern {
         }
     }
 
-    /// Whether the two share their index arrays: the same memory, not only equal contents.
+    /// Returns whether both patterns share their index arrays in memory, not only equal contents.
     pub(crate) fn shares_arrays_with(&self, other: &Self) -> bool {
         let arrays = match (&self.arrays, &other.arrays) {
             (Arrays::Coo(one), Arrays::Coo(other)) => one.iter().zip(other).all(|(a, b)| a.shares_with(b)),
@@ -235,7 +235,7 @@ impl AnyPattern {
         arrays && (&self.shape, self.nnz, self.width) == (&other.shape, other.nnz, other.width)
     }
 
-    /// The coordinates of all entries on one axis, written out where the format does not hold them.
+    /// Returns the coordinates of all entries on one axis, computed if the format does not store them.
     pub(crate) fn axis(&self, axis: usize) -> Allocated<AxisCoords> {
         self.read();
         match &self.arrays {
@@ -245,12 +245,12 @@ impl AnyPattern {
         }
     }
 
-    /// The coordinates of all entries on every axis.
+    /// Returns the coordinates of all entries on every axis.
     pub(crate) fn axes(&self) -> Allocated<Vec<AxisCoords>> {
         (0..self.shape.rank()).map(|axis| self.axis(axis)).collect()
     }
 
-    /// The coordinates of all entries on every axis; borrowed, where the format holds them.
+    /// Returns the coordinates of all entries on every axis; borrowed if the format stores them.
     pub(crate) fn borrowed_axes(&self) -> Allocated<Cow<'_, [AxisCoords]>> {
         match &self.arrays {
             Arrays::Coo(coords) => {
@@ -261,7 +261,7 @@ impl AnyPattern {
         }
     }
 
-    /// The coordinate of an entry on one axis; both exist.
+    /// Returns the coordinate of an entry on an axis; both must exist.
     pub(crate) fn coord(&self, entry: usize, axis: usize) -> usize {
         self.read();
         match &self.arrays {
@@ -271,7 +271,7 @@ impl AnyPattern {
         }
     }
 
-    /// The number of the entry at `coords`, if one is stored there.
+    /// Returns the index of the entry at `coords`, or `None` if the position is unstored.
     pub(crate) fn find(&self, coords: &[usize]) -> Option<usize> {
         self.read();
         match &self.arrays {
@@ -283,7 +283,7 @@ impl AnyPattern {
         }
     }
 
-    /// The coordinates of entry number `entry`, if there are as many entries.
+    /// Returns the coordinates of an entry, or `None` if it does not exist.
     pub(crate) fn coords_of(&self, entry: usize) -> Option<Vec<usize>> {
         self.read();
         match &self.arrays {
@@ -293,8 +293,10 @@ impl AnyPattern {
         }
     }
 
-    /// Calls `visit` with the number and the coordinates of the entries of a range, in row-major order, until it says
-    /// `false`; entries that do not exist are left out.
+    /// Calls `visit` with the index and the coordinates of each entry of a range, in row-major order, until it returns
+    /// `false`.
+    ///
+    /// Entries that do not exist are skipped.
     pub(crate) fn walk_range(&self, entries: Range<usize>, visit: &mut dyn FnMut(usize, &[usize]) -> bool) {
         self.read();
         let entries = entries.start..entries.end.min(self.nnz);
@@ -307,7 +309,7 @@ impl AnyPattern {
         }
     }
 
-    /// Writes the row-major positions of the entries from `start` on; the caller knows that they fit.
+    /// Writes the row-major positions of the entries from `start` on; the caller guarantees that they fit.
     pub(crate) fn number(&self, start: usize, positions: &mut [usize]) {
         self.read();
         match &self.arrays {
@@ -318,8 +320,10 @@ impl AnyPattern {
         }
     }
 
-    /// Writes the row-major positions of the entries from `start` on within some axes, in increasing order, as if these
-    /// had the `lengths`; the caller knows that they fit.
+    /// Writes the row-major positions within some axes, for the entries from `start` on.
+    ///
+    /// The axes are in increasing order and are treated as if they had the `lengths`. The caller guarantees that
+    /// positions fit.
     pub(crate) fn number_within(&self, axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]) {
         self.read();
         match &self.arrays {
@@ -339,7 +343,7 @@ impl AnyPattern {
     }
 }
 
-/// Coordinate arrays, entry by entry.
+/// Visits the entries of coordinate arrays.
 fn walk<I: Index>(axes: &[&[I]], entries: Range<usize>, visit: &mut dyn FnMut(usize, &[usize]) -> bool) {
     let mut coords = vec![0; axes.len()];
     for entry in entries {
@@ -352,9 +356,9 @@ fn walk<I: Index>(axes: &[&[I]], entries: Range<usize>, visit: &mut dyn FnMut(us
     }
 }
 
-/// Other patterns of the same entries, and of some of them.
+/// Conversions, and patterns of selected entries.
 impl AnyPattern {
-    /// The same entries in `format`; offsets above `limit` bytes are refused.
+    /// Returns the same entries in `format`, or an error for offsets above `limit` bytes.
     pub(crate) fn in_format(&self, format: Format, limit: u64) -> Result<Self> {
         match (self.format(), format) {
             (Format::Csr, Format::Coo) => self.to_coo(),
@@ -367,13 +371,16 @@ impl AnyPattern {
         }
     }
 
-    /// The same entries in coordinate format. The columns are shared; the coordinates of the lanes are written out.
+    /// Returns the same entries in coordinate format. The columns are shared; other coordinates are computed from the
+    /// lanes.
     pub(crate) fn to_coo(&self) -> Result<Self> {
         let coords = self.axes()?;
         Ok(Self::valid_coo(self.shape.clone(), self.nnz, self.width, coords).with_part_of(self.part_of.clone()))
     }
 
-    /// The same pattern with coordinates of another width, which holds all axes; shares the arrays where it is the same.
+    /// Returns the same pattern with coordinates of another width, which must hold all axes.
+    ///
+    /// Arrays are shared if the width does not change.
     pub(crate) fn in_width(&self, width: Width) -> Allocated<Self> {
         let mut other = self.clone();
         if width == self.width {
@@ -386,7 +393,7 @@ impl AnyPattern {
         Ok(AnyPattern { width, memo: None, ..other })
     }
 
-    /// The pattern of some of the entries, by their numbers in increasing order.
+    /// Returns the pattern of selected entries, given by their increasing indices.
     pub(crate) fn retain(&self, kept: &[usize]) -> Result<Self> {
         self.read();
         let (shape, gathered) = (self.shape.clone(), |axis: &AxisCoords| axis.gather(kept));
@@ -401,27 +408,27 @@ impl AnyPattern {
         }
     }
 
-    /// The same pattern, whose plans are kept there.
+    /// Returns the same pattern with this memo for its plans.
     pub(crate) fn with_memo(self, memo: Option<Arc<Memo>>) -> Self {
         Self { memo, ..self }
     }
 
-    /// The plans that were made for it, if they are kept.
+    /// Returns the memo with the plans made for the pattern.
     pub(crate) fn memo(&self) -> Option<&Arc<Memo>> {
         self.memo.as_ref()
     }
 
-    /// The same pattern as a part of that whole.
+    /// Returns the same pattern as a chunk of an entire tensor.
     pub(crate) fn with_part_of(self, part_of: Option<Arc<PartOf>>) -> Self {
         Self { part_of, ..self }
     }
 
-    /// The whole that it is a part of, for the operation that is computed in parts.
+    /// Returns the facts about the entire tensor, for an operation that is computed in chunks.
     pub(crate) fn part_of(&self) -> Option<&Arc<PartOf>> {
         self.part_of.as_ref()
     }
 
-    /// Counts that somebody reads coordinates, where plans are kept.
+    /// Counts a read of coordinates, if plans are kept.
     #[inline(always)]
     fn read(&self) {
         if let Some(memo) = &self.memo {

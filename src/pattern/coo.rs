@@ -1,4 +1,4 @@
-//! The coordinate pattern with its type of coordinates.
+//! The coordinate pattern with its coordinate type.
 
 use std::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use crate::base::index::{Index, check_axes};
 use crate::base::shape::Shape;
 use crate::pattern::validate;
 
-/// Where the entries of a [`CooTensor`](crate::CooTensor) are: a shape and one coordinate array an axis.
+/// The pattern of a [`CooTensor`](crate::CooTensor): a shape and one coordinate array per axis.
 ///
 /// ```text
 ///                         entry  0  1  2
@@ -17,24 +17,24 @@ use crate::pattern::validate;
 ///                b . c    axis 1 [1, 0, 2]
 /// ```
 ///
-/// The invariants, which every constructor checks:
+/// Every constructor checks these invariants:
 ///
-/// 1. there are as many coordinate arrays as axes, each as long as there are entries;
+/// 1. the number of coordinate arrays is the rank, and each array has one coordinate per entry;
 /// 2. every axis fits the index type: its length minus one is at most `I::MAX`;
 /// 3. every coordinate is below the length of its axis;
-/// 4. entries increase strictly in row-major order, so none is repeated. On rank 0 there is at most one.
+/// 4. entries increase strictly in row-major order, so none is repeated. Rank 0 has at most one entry.
 ///
-/// The arrays are immutable and shared: a clone copies none of them.
+/// The arrays are immutable and shared, so a clone copies no array.
 #[must_use]
 #[derive(Clone)]
 pub struct CooPattern<I = u32> {
-    /// In coordinate format, in the width of `I`.
+    /// The same pattern in coordinate format, in the width of `I`.
     any: AnyPattern,
     index: PhantomData<I>,
 }
 
 impl<I: Index> CooPattern<I> {
-    /// A pattern of `nnz` entries from one coordinate array an axis.
+    /// Returns a pattern of `nnz` entries from one coordinate array per axis.
     ///
     /// # Errors
     ///
@@ -60,17 +60,17 @@ impl<I: Index> CooPattern<I> {
         AnyPattern::coo(shape, nnz, I::WIDTH, coords.into_iter().map(AxisCoords::from).collect()).map(Self::of)
     }
 
-    /// A pattern whose invariants the caller has kept; debug builds check them all.
+    /// Returns a pattern whose invariants the caller guarantees; debug builds check all of them.
     pub(crate) fn from_valid(shape: Shape, nnz: usize, coords: Vec<AxisCoords>) -> Self {
         Self::of(AnyPattern::valid_coo(shape, nnz, I::WIDTH, coords))
     }
 
-    /// The face of a pattern in coordinate format, in the width of `I`.
+    /// Returns the typed form of a pattern in coordinate format, in the width of `I`.
     pub(super) fn of(any: AnyPattern) -> Self {
         CooPattern { any, index: PhantomData }
     }
 
-    /// A pattern that stores nothing.
+    /// Returns a pattern without entries.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl<I: Index> CooPattern<I> {
         Ok(Self::from_valid(shape, 0, coords))
     }
 
-    /// The pattern without the type of its coordinates.
+    /// Returns the pattern without its coordinate type.
     pub(crate) fn any(&self) -> &AnyPattern {
         &self.any
     }
@@ -91,27 +91,27 @@ impl<I: Index> CooPattern<I> {
         self.any
     }
 
-    /// The coordinates of all entries on one axis.
+    /// Returns the coordinates of all entries on one axis.
     ///
     /// # Panics
     ///
-    /// If there is no such axis.
+    /// Panics if the axis does not exist.
     pub fn coords(&self, axis: usize) -> &[I] {
         self.any.arrays()[axis].view()
     }
 
-    /// The shape and the coordinate arrays; an array that is shared with another pattern is copied.
+    /// Returns the shape and the coordinate arrays; an array that is shared with another pattern is copied.
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: there is no memory for a copy.
+    /// `OutOfMemory`: the allocation of a copy failed.
     pub fn into_parts(self) -> Result<(Shape, Vec<Vec<I>>)> {
         let (shape, _, coords) = self.any.into_arrays();
         let coords = coords.into_iter().map(AxisCoords::into_vec).collect::<Allocated<_>>()?;
         Ok((shape, coords))
     }
 
-    /// The same pattern with coordinates of another type; shares the arrays where their width is the same.
+    /// Returns the same pattern with another coordinate type; arrays are shared if the width does not change.
     ///
     /// # Errors
     ///

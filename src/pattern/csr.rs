@@ -1,4 +1,4 @@
-//! The compressed pattern with its type of coordinates, and the walks over its lanes.
+//! The compressed pattern with its coordinate type, and traversals of its lanes.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -12,11 +12,11 @@ use crate::base::shape::{Shape, ravel, saturating_product, step, unravel};
 use crate::kernels::coords::{by_slices, of_width};
 use crate::kernels::lanes::{accumulate, mark_starts, spread, spread_range};
 
-/// Where the entries of a [`CsrTensor`](crate::CsrTensor) are: a shape, the offsets of its lanes, and columns.
+/// The pattern of a [`CsrTensor`](crate::CsrTensor): a shape, the offsets of its lanes, and columns.
 ///
-/// All axes but the last are the *lanes*: lane `l` holds the entries `offsets[l]..offsets[l + 1]`. A matrix has its
-/// rows as lanes; a batch of matrices has the rows of all its matrices, one after the other, and each matrix has as
-/// many entries as it likes. Rank 1 is one lane; rank 0 is one lane with one column.
+/// Lanes run along the last axis: lane `l` holds the entries `offsets[l]..offsets[l + 1]`. The lanes of a matrix are
+/// its rows. The lanes of a batch of matrices are the rows of all matrices, one after another. Rank 1 has one lane, and
+/// rank 0 has one lane with one column.
 ///
 /// ```text
 /// shape [3, 3]   . a .    offsets [0, 1, 1, 3]
@@ -24,31 +24,31 @@ use crate::kernels::lanes::{accumulate, mark_starts, spread, spread_range};
 ///                b . c
 /// ```
 ///
-/// The invariants, which every constructor checks:
+/// Every constructor checks these invariants:
 ///
-/// 1. there is one offset more than there are lanes;
+/// 1. the number of offsets is the number of lanes plus one;
 /// 2. offsets start at 0, never decrease, and end at the number of entries;
-/// 3. the last axis fits the index type, and so does every other one;
+/// 3. every axis fits the index type;
 /// 4. every column is below the length of the last axis (1 on rank 0);
 /// 5. columns increase strictly within a lane, so none is repeated.
 ///
-/// Both arrays are immutable and shared: a clone copies neither.
+/// Both arrays are immutable and shared, so a clone copies no array.
 #[must_use]
 #[derive(Clone)]
 pub struct CsrPattern<I = u32> {
-    /// In compressed format, in the width of `I`.
+    /// The same pattern in compressed format, in the width of `I`.
     any: AnyPattern,
     index: PhantomData<I>,
 }
 
 impl<I: Index> CsrPattern<I> {
-    /// A pattern from the offsets of its lanes and the column of each entry.
+    /// Returns a pattern from the offsets of its lanes and the column of each entry.
     ///
     /// # Errors
     ///
-    /// - `LengthMismatch`: the offsets are not one more than the lanes;
+    /// - `LengthMismatch`: the number of offsets is not the number of lanes plus one;
     /// - `AxisTooLong`: an axis does not fit `I`;
-    /// - `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets do not run from 0 to the number of columns;
+    /// - `OffsetsStart`, `OffsetsDecrease`, `OffsetsEnd`: the offsets do not increase from 0 to the number of columns;
     /// - `IndexOutOfBounds`: a column is not below the length of the last axis;
     /// - `NotSorted`: the columns of a lane do not increase strictly.
     ///
@@ -68,9 +68,9 @@ impl<I: Index> CsrPattern<I> {
         AnyPattern::csr(shape, offsets.into(), columns.into()).map(Self::of)
     }
 
-    /// A pattern from the lane of each entry, in increasing order, and its column: the offsets are counted here.
+    /// Returns a pattern from the lane of each entry, in increasing order, and its column.
     ///
-    /// The caller has kept the order; the lanes are refused where their offsets would be larger than `limit` bytes.
+    /// The caller guarantees the order. Offsets that need more than `limit` bytes are an error.
     pub(crate) fn from_lane_of_each(
         shape: Shape,
         lanes: impl Iterator<Item = usize>,
@@ -84,12 +84,12 @@ impl<I: Index> CsrPattern<I> {
         Ok(Self::of(AnyPattern::valid_csr(shape, offsets.into(), columns.into())))
     }
 
-    /// The face of a pattern in compressed format, in the width of `I`.
+    /// Returns the typed form of a pattern in compressed format, in the width of `I`.
     pub(super) fn of(any: AnyPattern) -> Self {
         CsrPattern { any, index: PhantomData }
     }
 
-    /// A pattern that stores nothing.
+    /// Returns a pattern without entries.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl<I: Index> CsrPattern<I> {
         Self::empty_with_limit(shape, default_limit(0))
     }
 
-    /// [`CsrPattern::empty`] with a byte limit of the caller's choice.
+    /// Returns a pattern without entries, with a caller-supplied byte limit for the offsets.
     ///
     /// # Errors
     ///
@@ -107,7 +107,7 @@ impl<I: Index> CsrPattern<I> {
         Self::from_lane_of_each(shape.into(), std::iter::empty(), Vec::new(), limit)
     }
 
-    /// The pattern without the type of its coordinates.
+    /// Returns the pattern without its coordinate type.
     pub(crate) fn any(&self) -> &AnyPattern {
         &self.any
     }
@@ -116,51 +116,52 @@ impl<I: Index> CsrPattern<I> {
         self.any
     }
 
-    /// The number of lanes: the product of all axes but the last, 1 on rank 0 and 1.
+    /// Returns the number of lanes: the product of all axes except the last, 1 for rank 0 and 1.
     pub fn lanes(&self) -> usize {
         self.offsets().len().saturating_sub(1)
     }
 
-    /// The offsets of the lanes, one more than there are lanes.
+    /// Returns the offsets of the lanes, one more than there are lanes.
     pub fn offsets(&self) -> &[usize] {
         self.any.lane_offsets().map_or(&[], |offsets| offsets)
     }
 
-    /// The column of each entry.
+    /// Returns the column of each entry.
     pub fn columns(&self) -> &[I] {
         self.any.arrays()[0].view()
     }
 
-    /// The columns of one lane.
+    /// Returns the columns of one lane.
     ///
     /// # Panics
     ///
-    /// If there is no such lane.
+    /// Panics if the lane does not exist.
     pub fn lane(&self, lane: usize) -> &[I] {
         &self.columns()[self.offsets()[lane]..self.offsets()[lane + 1]]
     }
 
-    /// The shape, the offsets and the columns; an array that is shared with another pattern is copied.
+    /// Returns the shape, the offsets and the columns; an array that is shared with another pattern is copied.
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: there is no memory for a copy.
+    /// `OutOfMemory`: the allocation of a copy failed.
     pub fn into_parts(self) -> Result<(Shape, Vec<usize>, Vec<I>)> {
         let (shape, offsets, columns) = self.any.into_arrays();
         let columns = columns.into_iter().next().map_or_else(|| Ok(Vec::new()), AxisCoords::into_vec)?;
         Ok((shape, offsets.unwrap_or_default().into_vec()?, columns))
     }
 
-    /// The same pattern in coordinate format. The columns are shared; the coordinates of the lanes are written out.
+    /// Returns the same pattern in coordinate format. The columns are shared; other coordinates are computed from the
+    /// lanes.
     ///
     /// # Errors
     ///
-    /// `OutOfMemory`: there is no memory for the coordinates.
+    /// `OutOfMemory`: the allocation of the coordinates failed.
     pub fn to_coo(&self) -> Result<CooPattern<I>> {
         self.any.to_coo().map(CooPattern::of)
     }
 
-    /// The same pattern with columns of another type; shares the arrays where their width is the same.
+    /// Returns the same pattern with another coordinate type; arrays are shared if the width does not change.
     ///
     /// # Errors
     ///
@@ -171,7 +172,7 @@ impl<I: Index> CsrPattern<I> {
     }
 }
 
-/// One more than `shape` has lanes.
+/// Returns the number of lanes of `shape` plus one.
 pub(super) fn offset_count(shape: &Shape) -> u128 {
     saturating_product(shape.lane_axes()).saturating_add(1)
 }
@@ -181,7 +182,7 @@ pub(crate) fn zero_offsets(shape: &Shape, limit: u64) -> Result<Vec<usize>> {
     filled("the offsets of the lanes", 0, offset_count(shape), limit, instead)
 }
 
-/// The pattern of `nnz` entries in row-major order, by their coordinates on each axis.
+/// Returns the pattern of `nnz` entries in row-major order, from their coordinates on each axis.
 pub(super) fn from_coords(
     shape: Shape,
     nnz: usize,
@@ -198,7 +199,7 @@ pub(super) fn from_coords(
     Ok(AnyPattern::valid_csr(shape, offsets.into(), columns))
 }
 
-/// Writes the offsets of the lanes that entries have by their coordinates on the axes of lanes.
+/// Writes the offsets of the lanes, from the coordinates of entries on the axes of lanes.
 fn mark_lanes<I: Index>(coords: &[&[I]], lane_axes: &[usize], nnz: usize, offsets: &mut [usize]) {
     if let [rows] = *coords {
         return mark_starts(offsets, nnz, |entry| rows[entry].to_usize());
@@ -210,12 +211,12 @@ fn mark_lanes<I: Index>(coords: &[&[I]], lane_axes: &[usize], nnz: usize, offset
     mark_starts(offsets, nnz, lane);
 }
 
-/// The coordinates of all entries on an axis of the lanes.
+/// Returns the coordinates of all entries on an axis of the lanes.
 pub(super) fn lane_coords(shape: &Shape, offsets: &[usize], width: Width, axis: usize) -> Allocated<AxisCoords> {
     if offsets.last().is_none_or(|&nnz| nnz == 0) {
         return Ok(AxisCoords::empty(width));
     }
-    // As many lanes as the axes behind this one have positions share a coordinate.
+    // Consecutive lanes share a coordinate; their number is the product of the axes after this one.
     let lane_axes = shape.lane_axes();
     let (length, inner) = (lane_axes[axis], lane_axes[axis + 1..].iter().product::<usize>());
     of_width!(width, I => {
@@ -224,18 +225,18 @@ pub(super) fn lane_coords(shape: &Shape, offsets: &[usize], width: Width, axis: 
     })
 }
 
-/// The coordinate of an entry on an axis of the lanes.
+/// Returns the coordinate of an entry on an axis of the lanes.
 pub(super) fn lane_coord(shape: &Shape, offsets: &[usize], entry: usize, axis: usize) -> usize {
     let inner: usize = shape.lane_axes()[axis + 1..].iter().product();
     lane_of(offsets, entry) / inner % shape[axis]
 }
 
-/// The lane that holds an entry.
+/// Returns the lane that holds an entry.
 fn lane_of(offsets: &[usize], entry: usize) -> usize {
     offsets.partition_point(|&offset| offset <= entry) - 1
 }
 
-/// The number of the entry at `coords`, of the rank of the shape.
+/// Returns the index of the entry at `coords`, which have the rank of the shape.
 pub(super) fn find<I: Index>(shape: &Shape, offsets: &[usize], columns: &[I], coords: &[usize]) -> Option<usize> {
     if coords.iter().zip(shape.iter()).any(|(coord, length)| coord >= length) {
         return None;
@@ -246,7 +247,7 @@ pub(super) fn find<I: Index>(shape: &Shape, offsets: &[usize], columns: &[I], co
     Some(offsets[lane] + own.binary_search_by(|index| index.to_usize().cmp(&column)).ok()?)
 }
 
-/// The coordinates of an entry that stands in `column`.
+/// Returns the coordinates of an entry in `column`.
 pub(super) fn coords_of(shape: &Shape, offsets: &[usize], column: usize, entry: usize) -> Vec<usize> {
     let mut coords = vec![0; shape.rank()];
     unravel(lane_of(offsets, entry), shape.lane_axes(), &mut coords);
@@ -256,7 +257,7 @@ pub(super) fn coords_of(shape: &Shape, offsets: &[usize], column: usize, entry: 
     coords
 }
 
-/// The entries of a range that is not empty, with their coordinates, until `visit` says `false`.
+/// Visits the entries of a nonempty range with their coordinates, until `visit` returns `false`.
 pub(super) fn walk<I: Index>(
     shape: &Shape,
     offsets: &[usize],
@@ -292,8 +293,7 @@ pub(super) fn number<I: Index>(shape: &Shape, offsets: &[usize], columns: &[I], 
     positions.iter_mut().zip(&columns[start..]).for_each(|(position, column)| *position += column.to_usize());
 }
 
-/// Writes the row-major numbers that the lanes of the entries from `start` on have within those of `axes` that are
-/// axes of lanes.
+/// Writes, for the entries from `start` on, the row-major index of their lanes within the lane axes among `axes`.
 pub(super) fn number_lanes_within(
     shape: &Shape,
     offsets: &[usize],
@@ -303,7 +303,7 @@ pub(super) fn number_lanes_within(
 ) {
     let lane_axes = shape.lane_axes();
     let of_lanes = axes.len() - usize::from(axes.last().is_some_and(|&axis| axis + 1 == shape.rank()));
-    // Of each axis of the lanes how many lanes share a coordinate, and its length.
+    // For each axis of the lanes, the number of lanes that share a coordinate, and its length.
     let axis = |&axis: &usize| (lane_axes[axis + 1..].iter().product::<usize>(), lane_axes[axis]);
     let kept: Vec<(usize, usize)> = axes[..of_lanes].iter().map(axis).collect();
     if kept.is_empty() {
@@ -316,7 +316,7 @@ pub(super) fn number_lanes_within(
     }
 }
 
-/// Makes of the numbers of lanes those of columns of so many, for the entries from `start` on.
+/// Converts lane indices to row-major positions with `width` columns, for the entries from `start` on.
 pub(super) fn add_columns<I: Index>(columns: &[I], width: usize, start: usize, positions: &mut [usize]) {
     let columns = positions.iter_mut().zip(&columns[start..]);
     columns.for_each(|(position, column)| *position = *position * width + column.to_usize());

@@ -1,8 +1,8 @@
-//! The formats as values.
+//! The sparse formats as values.
 
 use std::fmt;
 
-/// The format of a tensor: what an operation runs on.
+/// The format of a sparse tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// The coordinate format, [`CooTensor`](crate::CooTensor).
@@ -12,7 +12,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// `coo` or `csr`.
+    /// Returns `coo` or `csr`.
     pub const fn name(self) -> &'static str {
         match self {
             Format::Coo => "coo",

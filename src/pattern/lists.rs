@@ -1,4 +1,4 @@
-//! Coordinates that are listed entry by entry: arrays that grow, as wide as what they hold needs.
+//! Growing lists of coordinates, entry by entry, as wide as the values require.
 
 #[cfg(feature = "parquet")]
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::base::spare;
 #[cfg(feature = "io")]
 use crate::kernels::sort;
 
-/// One array of coordinates for each axis, all of one width.
+/// One coordinate array per axis, all of the same width.
 #[derive(Debug)]
 pub(crate) enum CoordLists {
     U32(Vec<Vec<u32>>),
@@ -35,7 +35,7 @@ macro_rules! by_lists {
 }
 
 impl CoordLists {
-    /// Empty lists; they become wider by themselves.
+    /// Returns empty lists, which become wider on demand.
     pub(crate) fn new(rank: usize, width: Width) -> Self {
         match width {
             Width::U32 => CoordLists::U32(vec![Vec::new(); rank]),
@@ -43,7 +43,7 @@ impl CoordLists {
         }
     }
 
-    /// Empty lists with room for so many entries.
+    /// Returns empty lists with capacity for `entries` entries.
     pub(crate) fn with_capacity(rank: usize, width: Width, entries: usize) -> Allocated<Self> {
         let mut lists = Self::new(rank, width);
         lists.reserve_exact(entries)?;
@@ -54,12 +54,12 @@ impl CoordLists {
         by_lists!(self, own => own.len())
     }
 
-    /// Room for exactly so many entries more.
+    /// Reserves capacity for exactly `count` more entries.
     pub(crate) fn reserve_exact(&mut self, count: usize) -> Allocated<()> {
         by_lists!(self, own => own.iter_mut().try_for_each(|axis| alloc::reserve_exact(axis, count)))
     }
 
-    /// Lists a coordinate on one axis.
+    /// Appends a coordinate on one axis.
     #[inline]
     pub(crate) fn push(&mut self, axis: usize, coord: usize) -> Allocated<()> {
         match self {
@@ -72,12 +72,12 @@ impl CoordLists {
         }
     }
 
-    /// Lists the coordinates of an entry.
+    /// Appends the coordinates of an entry.
     pub(crate) fn push_all(&mut self, coords: &[usize]) -> Allocated<()> {
         coords.iter().enumerate().try_for_each(|(axis, &coord)| self.push(axis, coord))
     }
 
-    /// Brings the lists to 64 bits, with the room that they have.
+    /// Converts the lists to 64 bits and keeps their capacity.
     #[cold]
     fn widen(&mut self) -> Allocated<()> {
         let CoordLists::U32(own) = self else { return Ok(()) };
@@ -90,7 +90,7 @@ impl CoordLists {
         Ok(())
     }
 
-    /// The arrays as a pattern holds them, without room to spare.
+    /// Returns the arrays in the form of a pattern, without spare capacity.
     pub(crate) fn into_coords(self) -> Vec<AxisCoords> {
         fn shrunk<I: Index>(mut axis: Vec<I>) -> AxisCoords {
             axis.shrink_to_fit();
@@ -100,7 +100,7 @@ impl CoordLists {
     }
 }
 
-/// Methods for readers of files.
+/// Methods for file readers.
 #[cfg(feature = "io")]
 impl CoordLists {
     pub(crate) fn width(&self) -> Width {
@@ -114,7 +114,7 @@ impl CoordLists {
         by_lists!(self, own => own[axis][entry].to_usize())
     }
 
-    /// The coordinates of an entry on all axes.
+    /// Returns the coordinates of an entry on all axes.
     pub(crate) fn coords(&self, entry: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.rank()).map(move |axis| self.at(axis, entry))
     }
@@ -123,12 +123,12 @@ impl CoordLists {
         by_lists!(self, own => own[axis].len())
     }
 
-    /// The coordinate listed last on an axis.
+    /// Returns the last coordinate on an axis.
     pub(crate) fn last(&self, axis: usize) -> Option<usize> {
         by_lists!(self, own => own[axis].last().map(|coord| coord.to_usize()))
     }
 
-    /// Lists a coordinate on an axis that has at most `most`: the room grows with what has arrived, and never beyond.
+    /// Appends a coordinate on an axis with at most `most` coordinates; the capacity never exceeds `most`.
     pub(crate) fn push_up_to(&mut self, axis: usize, coord: usize, most: usize) -> Allocated<()> {
         by_lists!(self, own => alloc::make_room(&mut own[axis], most))?;
         self.push(axis, coord)
@@ -139,7 +139,7 @@ impl CoordLists {
         by_lists!(self, own => own[axis].capacity())
     }
 
-    /// Lists the entries of others after these.
+    /// Appends the entries of other lists.
     pub(crate) fn append(&mut self, mut others: CoordLists) -> Allocated<()> {
         match self.width().max(others.width()) {
             Width::U64 => self.widen().and(others.widen())?,
@@ -152,7 +152,7 @@ impl CoordLists {
         }
     }
 
-    /// Lists coordinates on an axis, for which [`reserve`](CoordLists::reserve) was called.
+    /// Appends coordinates on an axis; [`reserve`](CoordLists::reserve) must be called before.
     #[cfg(feature = "parquet")]
     pub(crate) fn extend(&mut self, axis: usize, coords: &[u64]) -> Allocated<()> {
         let fits = |&coord: &u64| coord <= <u32 as Index>::MAX;
@@ -166,19 +166,19 @@ impl CoordLists {
         Ok(())
     }
 
-    /// Makes room on an axis for so many coordinates more.
+    /// Reserves capacity for `more` coordinates on an axis.
     #[cfg(feature = "parquet")]
     pub(crate) fn reserve(&mut self, axis: usize, more: usize, most: usize) -> Allocated<()> {
         by_lists!(self, own => spare::reserve_up_to(&mut own[axis], more, most))
     }
 
-    /// The entries from `from` on between the first and the last that lies in the range on an axis.
+    /// Returns the entries from `from` on, between the first and the last one inside the range on an axis.
     #[cfg(feature = "parquet")]
     pub(crate) fn inside(&self, axis: usize, from: usize, range: &Range<usize>) -> Range<usize> {
         by_lists!(self, own => inside(&own[axis][from..], range))
     }
 
-    /// Leaves out all other entries from `from` on of one axis.
+    /// Removes all other entries from `from` on, on one axis.
     #[cfg(feature = "parquet")]
     pub(crate) fn keep_on(&mut self, axis: usize, from: usize, kept: &Range<usize>) {
         by_lists!(self, own => {
@@ -187,8 +187,9 @@ impl CoordLists {
         });
     }
 
-    /// Counts the coordinates of an axis from `range.start` on; whether all lie in the range. Those that do not become
-    /// larger than any that does.
+    /// Makes the coordinates of an axis relative to `range.start`, and returns whether all are inside the range.
+    ///
+    /// Coordinates outside become larger than all coordinates inside.
     #[cfg(feature = "parquet")]
     pub(crate) fn count_from(&mut self, axis: usize, range: &Range<usize>) -> bool {
         fn shift<I: Index>(coords: &mut [I], range: &Range<usize>) -> bool {
@@ -201,13 +202,13 @@ impl CoordLists {
         by_lists!(self, own => shift(&mut own[axis], range))
     }
 
-    /// Puts the coordinates of an entry in place of those of another one.
+    /// Replaces the coordinates of an entry by the coordinates of another entry.
     #[cfg(feature = "parquet")]
     pub(crate) fn overwrite(&mut self, entry: usize, by: usize) {
         by_lists!(self, own => own.iter_mut().for_each(|axis| axis[entry] = axis[by]));
     }
 
-    /// The first coordinate of some entries that lies outside of the bounds.
+    /// Returns the first coordinate, among some entries, that is outside of the bounds.
     #[cfg(feature = "parquet")]
     pub(crate) fn first_outside(
         &self,
@@ -219,12 +220,12 @@ impl CoordLists {
         by_lists!(self, own => own[axis][entries].iter().map(|coord| coord.to_usize() as u64).find(is_out))
     }
 
-    /// Whether the first entries, so many, increase strictly in row-major order.
+    /// Returns whether the first `count` entries increase strictly in row-major order.
     pub(crate) fn increase(&self, count: usize) -> bool {
         by_lists!(self, own => sort::first_not_increasing(own, count).is_none())
     }
 
-    /// The shortest axes that the entries fit.
+    /// Returns the smallest shape that contains all entries.
     pub(crate) fn least_shape(&self) -> Shape {
         fn length<I: Index>(axis: &[I]) -> usize {
             axis.iter().max().map_or(0, |coord| coord.to_usize().saturating_add(1))
@@ -245,31 +246,31 @@ fn extend_all<I: Copy>(own: &mut [Vec<I>], others: &[Vec<I>]) -> Allocated<()> {
     own.iter_mut().zip(others).try_for_each(|(axis, others)| alloc::extend(axis, others))
 }
 
-/// The coordinates that a reader is to make.
+/// The coordinates that a reader must produce.
 #[cfg(feature = "io")]
 #[derive(Clone, Copy)]
 pub(crate) struct IndexKind {
-    /// They are at least so wide.
+    /// The minimum width.
     pub(crate) width: Width,
-    /// The longest axis that they fit.
+    /// The maximum length of an axis.
     pub(crate) longest: usize,
-    /// Rejects a shape with an axis that they do not fit.
+    /// Rejects a shape with an axis that is too long.
     pub(crate) check: fn(&Shape) -> Result<()>,
 }
 
 #[cfg(feature = "io")]
 impl IndexKind {
-    /// Coordinates of a type.
+    /// Returns the requirement for coordinates of type `I`.
     pub(crate) fn of<I: Index>() -> Self {
         IndexKind { width: I::WIDTH, longest: (I::MAX as usize).saturating_add(1), check: check_axes::<I> }
     }
 
-    /// Coordinates as narrow as they may be.
+    /// Returns the requirement for coordinates that are as narrow as possible.
     pub(crate) fn narrowest() -> Self {
         IndexKind { width: Width::U32, ..Self::of::<u64>() }
     }
 
-    /// The width for a shape.
+    /// Returns the width for a shape.
     pub(crate) fn for_shape(self, shape: &[usize]) -> Width {
         self.width.max(Width::of_lengths(shape))
     }

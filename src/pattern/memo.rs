@@ -1,7 +1,7 @@
-//! What was planned for a pattern, kept for the next time that the same is asked of it.
+//! Plans of a pattern, kept for later requests.
 //!
-//! A program that runs again and again on tensors of one pattern attaches a [`Memo`] to it; the results of its plans
-//! get one as well. Without a memo, which is the rule, nothing is kept.
+//! A program that runs repeatedly on tensors of one pattern attaches a [`Memo`] to this pattern. The results of its
+//! plans get a memo as well. Without a memo, which is the default, nothing is kept.
 
 use std::any::Any;
 use std::fmt;
@@ -12,49 +12,49 @@ use super::AnyPattern;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 
-/// Facts of the whole tensor of which a pattern holds a part. Operations that decide by the shapes and patterns of
-/// whole operands decide by these.
+/// Facts about the entire tensor of which a pattern is a chunk. Operations that depend on the shape or pattern of
+/// entire operands use these facts.
 #[derive(Clone, Debug)]
 pub struct PartOf {
-    /// Its lengths, within the step that is computed in parts.
+    /// The lengths of the entire tensor, for the operation computed in chunks.
     pub(crate) lengths: Option<Shape>,
-    /// Whether every position of the whole is stored, if that is known.
+    /// True if every position of the entire tensor is stored, if known.
     pub(crate) is_full: Option<bool>,
 }
 
 impl PartOf {
-    /// This, and what was known before of whether every position is stored.
+    /// Returns these facts, with `is_full` taken from `before` if it is unknown.
     pub(crate) fn beside(self, before: Option<&Arc<PartOf>>) -> Self {
         let is_full = self.is_full.or_else(|| before.and_then(|before| before.is_full));
         PartOf { is_full, ..self }
     }
 }
 
-/// The plans that were made for one pattern. Clones of the pattern share it.
+/// The plans made for one pattern. Clones of the pattern share them.
 #[derive(Default)]
 pub(crate) struct Memo {
     plans: Mutex<Vec<Kept>>,
     family: Arc<Family>,
-    /// How many plans led to the pattern.
+    /// The number of plans that led to the pattern.
     depth: usize,
 }
 
-/// What is the same for a pattern and all that are planned from it.
+/// State shared by a pattern and all patterns planned from it.
 #[derive(Default)]
 struct Family {
     reads: AtomicU64,
     run: AtomicU64,
 }
 
-/// A question, and the plan that answers it.
+/// A request, and the plan for it.
 struct Kept {
     question: Box<dyn Any + Send>,
     plan: Arc<dyn Any + Send + Sync>,
-    /// The run that asked last.
+    /// The last run that requested the plan.
     asked: u64,
 }
 
-/// Plans of plans are kept so deep: each is freed within the one before, on one stack.
+/// The maximum depth of plans of plans: each is freed within the one before, on one stack.
 const DEEPEST: usize = 100;
 
 impl fmt::Debug for Memo {
@@ -64,7 +64,7 @@ impl fmt::Debug for Memo {
 }
 
 impl Memo {
-    /// Counts that somebody reads coordinates.
+    /// Counts a read of coordinates.
     pub(super) fn read(&self) {
         self.family.reads.fetch_add(1, Ordering::Relaxed);
     }
@@ -73,14 +73,16 @@ impl Memo {
         self.family.run.load(Ordering::Relaxed)
     }
 
-    /// A run begins. A plan that neither this one nor the one before asks for is dropped, as the other pattern of a
-    /// join may be another in each run.
+    /// Starts a new run.
+    ///
+    /// Plans that neither this run nor the one before requests are dropped, because the other pattern of a join may
+    /// change in each run.
     pub(crate) fn next_run(&self) {
         self.family.run.fetch_add(1, Ordering::Relaxed);
         drop(self.plans());
     }
 
-    /// The plans of this run and the one before.
+    /// Returns the plans of this run and the one before.
     fn plans(&self) -> MutexGuard<'_, Vec<Kept>> {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let run = self.run();
@@ -100,13 +102,13 @@ impl Memo {
         self.plans().push(Kept { question: Box::new(question), plan, asked: self.run() });
     }
 
-    /// How often somebody asked for coordinates of the pattern, or of those that were planned from it.
+    /// Returns how often coordinates of the pattern, or of patterns planned from it, were read.
     pub(crate) fn reads(&self) -> u64 {
         self.family.reads.load(Ordering::Relaxed)
     }
 }
 
-/// The plan for a pattern: the one from last time where the pattern has a memo and the question was asked before.
+/// Returns the plan for a pattern; a pattern with a memo reuses the plan of an equal earlier request.
 pub(crate) fn planned<K, V>(
     x: &AnyPattern,
     question: impl FnOnce() -> K,
@@ -126,8 +128,10 @@ where
     Ok(plan)
 }
 
-/// The pattern of a plan for `x`, to be kept in that plan: with a memo of its own if `x` has one. One that is `x` as it
-/// is has none, as a memo that held itself would never be freed; [`of_plan`] gives it that of `x`.
+/// Returns the pattern to be kept in a plan for `x`, with its own memo if `x` has one.
+///
+/// A result that shares all arrays with `x` gets no memo, because a memo that contains itself is never freed.
+/// [`of_plan`] restores the memo of `x`.
 pub(crate) fn for_plan(x: &AnyPattern, result: AnyPattern) -> AnyPattern {
     let Some(memo) = x.memo() else { return result };
     if result.shares_arrays_with(x) || memo.depth == DEEPEST {
@@ -137,7 +141,7 @@ pub(crate) fn for_plan(x: &AnyPattern, result: AnyPattern) -> AnyPattern {
     result.with_memo(Some(Arc::new(own)))
 }
 
-/// The pattern that a plan for `x` holds.
+/// Returns the pattern kept in a plan for `x`.
 pub(crate) fn of_plan(x: &AnyPattern, planned: &AnyPattern) -> AnyPattern {
     match planned.memo() {
         None if planned.shares_arrays_with(x) => planned.clone().with_memo(x.memo().cloned()),

@@ -1,6 +1,6 @@
-//! Where the stored entries of a tensor are: the index structure without values, and all its invariants.
+//! Patterns: the positions of the stored entries of a tensor, without values, and all invariants.
 //!
-//! A pattern is immutable and its arrays are shared, so an operation that only looks at values copies no coordinate.
+//! A pattern is immutable and its arrays are shared, so operations on values copy no coordinates.
 
 mod any;
 mod coo;
@@ -29,9 +29,9 @@ use crate::base::error::Result;
 use crate::base::index::{Index, check_axes};
 use crate::base::shape::Shape;
 
-/// What the two formats have in common: [`CooPattern`] and [`CsrPattern`]. The trait is sealed.
+/// The common interface of both formats, [`CooPattern`] and [`CsrPattern`]. The trait is sealed.
 ///
-/// Entries are numbered from 0 in row-major order, in both formats alike.
+/// Entries are numbered from 0 in row-major order in both formats.
 pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::Sealed {
     /// The type of the coordinates.
     type Index: Index;
@@ -39,25 +39,24 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     /// The format.
     const FORMAT: Format;
 
-    /// The lengths of the axes.
+    /// Returns the lengths of the axes.
     fn shape(&self) -> &Shape {
         self.any().shape()
     }
 
-    /// The number of stored entries.
+    /// Returns the number of stored entries.
     fn nnz(&self) -> usize {
         self.any().nnz()
     }
 
-    /// The number of the entry at `coords`, if one is stored there.
+    /// Returns the index of the entry at `coords`, or `None` if the position is unstored.
     ///
-    /// Anything that is no position of the tensor (a wrong rank, a coordinate out of bounds) holds no entry.
-    /// O(rank · log nnz).
+    /// A wrong rank or a coordinate out of bounds also returns `None`. O(rank · log nnz).
     fn find(&self, coords: &[usize]) -> Option<usize> {
         self.any().find(coords)
     }
 
-    /// The coordinates of entry number `entry`, if there are as many entries: what [`find`](Pattern::find) undoes.
+    /// Returns the coordinates of an entry, or `None` if it does not exist; the inverse of [`find`](Pattern::find).
     ///
     /// O(rank) in coordinate format, O(rank + log lanes) in compressed format.
     ///
@@ -73,12 +72,12 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
         self.any().coords_of(entry)
     }
 
-    /// Calls `visit` with the number and the coordinates of each entry, in row-major order, until it says `false`.
+    /// Calls `visit` with the index and the coordinates of each entry, in row-major order, until it returns `false`.
     fn walk(&self, visit: impl FnMut(usize, &[usize]) -> bool) {
         self.walk_range(0..self.nnz(), visit);
     }
 
-    /// [`walk`](Pattern::walk) over the entries of a range of numbers; those that do not exist are left out.
+    /// Calls `visit` as [`walk`](Pattern::walk) does, for a range of entries; entries that do not exist are skipped.
     ///
     /// ```
     /// use lacuna::{CsrPattern, Pattern};
@@ -96,32 +95,33 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
         self.any().walk_range(entries, &mut visit);
     }
 
-    /// Whether the two share their index arrays: the same memory, not only equal contents.
+    /// Returns whether both patterns share their index arrays in memory, not only equal contents.
     fn shares_arrays_with(&self, other: &Self) -> bool {
         self.any().shares_arrays_with(other.any())
     }
 
-    /// The bytes that the index arrays take.
+    /// Returns the bytes of the index arrays.
     fn index_bytes(&self) -> usize {
         self.any().index_bytes()
     }
 
-    /// The pattern without the types of its format and its coordinates.
+    /// Returns the pattern without the types of its format and coordinates.
     #[doc(hidden)]
     fn any(&self) -> &AnyPattern;
 
-    /// The pattern itself without these types.
+    /// Converts the pattern into one without these types.
     #[doc(hidden)]
     fn into_any(self) -> AnyPattern;
 
-    /// The name of the type of the coordinates, for people.
+    /// Returns the display name of the coordinate type.
     #[doc(hidden)]
     fn index_name(&self) -> &'static str {
         Self::Index::NAME
     }
 
-    /// The typed face of a pattern, which an operation has made of one of this type: its format is this one, and its
-    /// coordinates are wider only where an axis of the result needs it.
+    /// Returns the typed form of a pattern that an operation computed from a pattern of this type.
+    ///
+    /// Its format is the same, and its coordinates are wider only if an axis of the result requires it.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::S
     fn from_any(any: AnyPattern) -> Result<Self>;
 }
 
-/// A pattern in the width of `I`.
+/// Returns a pattern in the width of `I`.
 fn in_width_of<I: Index>(any: AnyPattern) -> Result<AnyPattern> {
     if any.width() == I::WIDTH {
         return Ok(any);
@@ -197,7 +197,7 @@ impl Pattern for AnyPattern {
     }
 }
 
-/// Faces of the same pattern are equal where it is.
+/// Typed patterns are equal if their untyped patterns are equal.
 macro_rules! equal_faces {
     ($($face:ident),*) => {$(
         impl<I: Index> PartialEq for $face<I> {

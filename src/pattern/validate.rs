@@ -1,4 +1,4 @@
-//! The invariants of both formats, checked in one branch-free pass; only a failure looks for the culprit.
+//! Validation of both formats in one branch-free pass; only a failure searches the invalid entry.
 
 use crate::base::error::{Error, Result};
 use crate::base::index::{Index, Width, check_axes};
@@ -6,7 +6,7 @@ use crate::base::shape::Shape;
 use crate::kernels::coords::of_width;
 use crate::kernels::sort;
 
-/// Refuses an array that is not `expected` long.
+/// Rejects an array whose length is not `expected`.
 pub(crate) fn length(what: &'static str, expected: usize, found: usize) -> Result<()> {
     if expected == found { Ok(()) } else { Err(Error::LengthMismatch { what, expected, found }) }
 }
@@ -16,7 +16,7 @@ pub(crate) fn fits(shape: &Shape, width: Width) -> Result<()> {
     of_width!(width, I => check_axes::<I>(shape))
 }
 
-/// Refuses a coordinate of `axis` that is not below `length`.
+/// Rejects a coordinate of `axis` that is not below `length`.
 pub(crate) fn in_bounds<I: Index>(coords: &[I], axis: usize, length: usize) -> Result<()> {
     let outside = |coord: &I| coord.to_usize() >= length;
     if !coords.iter().fold(false, |any, coord| any | outside(coord)) {
@@ -26,7 +26,7 @@ pub(crate) fn in_bounds<I: Index>(coords: &[I], axis: usize, length: usize) -> R
     Err(Error::IndexOutOfBounds { index: coords[entry].to_usize() as u64, axis, length, entry: Some(entry) })
 }
 
-/// Refuses entries that do not increase strictly in row-major order.
+/// Rejects entries that do not increase strictly in row-major order.
 pub(crate) fn increasing<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Result<()> {
     let at = |entry: usize| coords.iter().map(|axis| axis.as_ref()[entry].to_usize()).collect();
     match sort::first_not_increasing(coords, count) {
@@ -35,7 +35,7 @@ pub(crate) fn increasing<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: us
     }
 }
 
-/// Refuses offsets that do not run from 0 to `nnz` without a step down. Nothing is sliced before this has passed.
+/// Rejects offsets that do not increase from 0 to `nnz`. No slice is formed before this check.
 pub(crate) fn offsets(offsets: &[usize], nnz: usize) -> Result<()> {
     if offsets[0] != 0 {
         return Err(Error::OffsetsStart { found: offsets[0] });
@@ -49,7 +49,7 @@ pub(crate) fn offsets(offsets: &[usize], nnz: usize) -> Result<()> {
     }
 }
 
-/// Refuses columns that do not increase strictly within each lane.
+/// Rejects columns that do not increase strictly within each lane.
 pub(crate) fn lanes_increase<I: Index>(shape: &Shape, offsets: &[usize], columns: &[I]) -> Result<()> {
     for (lane, pair) in offsets.windows(2).enumerate() {
         let columns = &columns[pair[0]..pair[1]];

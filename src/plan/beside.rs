@@ -1,4 +1,4 @@
-//! Which entry of an operand that is repeated along some axes meets each entry of a pattern.
+//! Pairing of the entries of a pattern with the entries of a broadcast operand.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::kernels::sort;
 use crate::kernels::steps::BLOCK;
 use crate::pattern::{AnyPattern, AxisCoords, by_slices, for_plan, of_plan, of_width, planned};
 
-/// A pattern that is repeated along some axes, and the entries of another one in the shape of the result.
+/// A broadcast pattern, and the entries of another pattern in the shape of the result.
 pub(crate) struct Beside<'a> {
     repeated: &'a AnyPattern,
     at: &'a AnyPattern,
@@ -23,37 +23,37 @@ pub(crate) struct Beside<'a> {
     numbers: Arc<Numbers>,
 }
 
-/// The axes of the result on which a repeated pattern has coordinates of its own, with its lengths, and the others.
+/// The axes of the result on which a broadcast pattern has its own coordinates, their lengths, and the other axes.
 pub(super) struct Axes {
     pub(super) own: Vec<usize>,
     lengths: Vec<usize>,
     repeated: Vec<usize>,
 }
 
-/// How the number of the entry is found that an entry meets.
+/// The lookup of the entry that an entry meets.
 enum Numbers {
-    /// Every position of the repeated pattern is stored: the row-major position is the number.
+    /// Every position of the broadcast pattern is stored, so the row-major position is the index.
     Positions,
-    /// The number at each position of the repeated pattern; [`Beside::none`] where nothing is stored.
+    /// The entry index at each position of the broadcast pattern; [`Beside::none`] at unstored positions.
     Table(Vec<usize>),
-    /// The number for each entry.
+    /// The entry index for each entry.
     List(Vec<usize>),
 }
 
-/// A table may have as many positions as this for each entry of both patterns.
+/// The maximum number of table positions per entry of both patterns.
 const POSITIONS: usize = 4;
 
-/// The picoseconds of a search for an entry.
+/// The estimated picoseconds to search for an entry.
 const SEARCH: usize = 100_000;
 
-/// The question to a pattern that keeps its plans: the numbers of the entries of this one.
+/// The memo key of the entry indices for a broadcast pattern.
 #[derive(PartialEq)]
 struct NumbersOf(AnyPattern);
 
 #[derive(PartialEq)]
 struct MetBy(AnyPattern);
 
-/// Some entries of a pattern, and the pattern of these; nothing to tell where it is all of them.
+/// Selected entries of a pattern, and their pattern; `None` if all entries are selected.
 #[derive(Clone)]
 pub(crate) struct Kept {
     pub(crate) pattern: AnyPattern,
@@ -61,7 +61,7 @@ pub(crate) struct Kept {
 }
 
 impl Axes {
-    /// The axes of lengths that are broadcast to a shape of at least that rank.
+    /// Returns the axes of a pattern with these lengths, broadcast to a shape of at least the same rank.
     pub(super) fn of(lengths: &[usize], shape: &[usize]) -> Self {
         let added = shape.len() - lengths.len();
         let length = |axis: usize| if axis < added { 1 } else { lengths[axis - added] };
@@ -70,39 +70,39 @@ impl Axes {
         Axes { own, lengths, repeated }
     }
 
-    /// The coordinates that a position of the result has in the pattern.
+    /// Returns the coordinates in the pattern for a position of the result.
     fn project(&self, coords: &[usize], own: &mut [usize]) {
         let added = coords.len() - own.len();
         self.own.iter().for_each(|&axis| own[axis - added] = coords[axis]);
     }
 
-    /// Into how many positions of `shape` each position is repeated.
+    /// Returns the number of positions of `shape` per position of the pattern.
     fn times(&self, shape: &[usize]) -> u128 {
         saturating_product(self.repeated.iter().map(|&axis| &shape[axis]))
     }
 }
 
-/// Whether the pattern stores every position.
+/// Returns whether the pattern stores every position.
 pub(crate) fn is_full(pattern: &AnyPattern) -> bool {
     pattern.nnz() as u128 == pattern.shape().wide_size()
 }
 
-/// The lengths of a pattern, or of the whole that it is a part of.
+/// Returns the lengths of a pattern, or of the entire tensor of which it is a chunk.
 pub(crate) fn whole_lengths(pattern: &AnyPattern) -> &Shape {
     pattern.part_of().and_then(|whole| whole.lengths.as_ref()).unwrap_or(pattern.shape())
 }
 
-/// Whether the pattern, or the whole that it is a part of, stores every position.
+/// Returns whether the pattern, or the entire tensor of which it is a chunk, stores every position.
 pub(crate) fn is_whole_full(pattern: &AnyPattern) -> bool {
     pattern.part_of().and_then(|whole| whole.is_full).unwrap_or_else(|| is_full(pattern))
 }
 
-/// How many entries the pattern has when it is repeated to a shape.
+/// Returns the number of entries of the pattern after broadcasting to a shape.
 pub(crate) fn repeated_count(pattern: &AnyPattern, shape: &[usize]) -> u128 {
     (pattern.nnz() as u128).saturating_mul(occurrences(pattern, shape))
 }
 
-/// Into how many positions of a shape each position of a pattern is repeated.
+/// Returns the number of positions of a shape per position of a broadcast pattern.
 pub(crate) fn occurrences(pattern: &AnyPattern, shape: &[usize]) -> u128 {
     Axes::of(pattern.shape(), shape).times(shape)
 }
@@ -121,17 +121,17 @@ impl<'a> Beside<'a> {
         Ok(Beside { repeated, at, axes, numbers })
     }
 
-    /// The number that stands for no entry.
+    /// Returns the index that means "no entry".
     pub(crate) fn none(&self) -> usize {
         self.repeated.nnz()
     }
 
-    /// Writes the numbers of the entries that those from `start` on meet.
+    /// Writes the indices of the entries that the entries from `start` on meet.
     pub(crate) fn number(&self, start: usize, numbers: &mut [usize]) {
         self.numbers.write(self.at, &self.axes, start, numbers);
     }
 
-    /// Calls `visit` with the number of the entry that each entry meets.
+    /// Calls `visit` with the index of the entry that each entry meets.
     pub(crate) fn visit(&self, mut visit: impl FnMut(usize)) {
         let mut numbers = [0; BLOCK];
         for start in (0..self.at.nnz()).step_by(BLOCK) {
@@ -141,7 +141,7 @@ impl<'a> Beside<'a> {
         }
     }
 
-    /// The entries that meet one.
+    /// Returns the entries that meet an entry.
     pub(crate) fn met(&self) -> Result<Kept> {
         if is_full(self.repeated) {
             return Ok(Kept { pattern: self.at.clone(), entries: None });
@@ -172,7 +172,7 @@ impl<'a> Beside<'a> {
         })
     }
 
-    /// How many entries meet each entry of the repeated pattern, and after these, how many meet none.
+    /// Returns how many entries meet each entry of the broadcast pattern, and finally how many meet none.
     pub(crate) fn counts(&self) -> Allocated<Vec<usize>> {
         let mut counts = alloc::zeros(self.none() + 1)?;
         self.visit(|number| counts[number] += 1);
@@ -180,8 +180,9 @@ impl<'a> Beside<'a> {
     }
 }
 
-/// The first position of `shape` that meets an entry of `own` and none of `other`, both of which are repeated to that
-/// shape: found after as many searches as entries of the other one meet it, and one.
+/// Returns the first position of `shape` that meets an entry of `own` and no entry of `other`.
+///
+/// Both are broadcast to the shape. The number of searches is one more than the entries of `other` before the position.
 pub(crate) fn first_gap(own: &AnyPattern, entry: usize, other: &AnyPattern, shape: &[usize]) -> Option<Vec<usize>> {
     if shape.contains(&0) {
         return None;
@@ -205,7 +206,7 @@ pub(crate) fn first_gap(own: &AnyPattern, entry: usize, other: &AnyPattern, shap
     }
 }
 
-/// The entries that two repeated patterns have in common, in row-major order: their pattern, and the numbers of both.
+/// The entries that two broadcast patterns have in common, in row-major order: their pattern and both entry indices.
 pub(crate) struct Pairs {
     pub(crate) pattern: AnyPattern,
     pub(crate) left: Vec<usize>,
@@ -213,7 +214,7 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// `admit` is told of their count before they are listed.
+    /// Returns the common entries; `admit` receives their number before they are listed.
     pub(crate) fn new(
         x: &AnyPattern,
         y: &AnyPattern,
@@ -263,7 +264,7 @@ impl Pairs {
     }
 }
 
-/// The numbers of all entries on the left and on the right that have the same keys, in the order of the left ones.
+/// Returns the indices of all left and right entries with equal keys, in the order of the left entries.
 fn pairs<I: Index>(
     key_x: &[&[I]],
     key_y: &[&[I]],
@@ -274,7 +275,7 @@ fn pairs<I: Index>(
         key_y.iter().zip(key_x).map(|(of_y, of_x)| of_y[*number].cmp(&of_x[entry])).find(|order| order.is_ne())
     };
     let mut order = alloc::collect(0..of_y)?;
-    // Entries of one key stay in their order.
+    // The comparison by index keeps entries of one key in order.
     threads::sort(&mut order, |&a, &b| {
         key_y.iter().map(|axis| axis[a].cmp(&axis[b])).find(|order| order.is_ne()).unwrap_or(a.cmp(&b))
     });
@@ -319,7 +320,7 @@ impl Numbers {
         Ok(table)
     }
 
-    /// The number for each entry, so that no coordinate is read any more.
+    /// Returns the index for each entry, so that no coordinate is read again.
     fn listed(self, at: &AnyPattern, axes: &Axes) -> Allocated<Self> {
         threads::filled(at.nnz(), 3000, |range, slots: &mut [usize]| self.write(at, axes, range.start, slots))
             .map(Numbers::List)
@@ -337,7 +338,7 @@ impl Numbers {
     }
 }
 
-/// Finds the entry that each of some entries meets.
+/// Searches the entry that each entry of a range meets.
 fn search(repeated: &AnyPattern, at: &AnyPattern, axes: &Axes, entries: Range<usize>, slots: &mut [usize]) {
     let mut own = vec![0; repeated.shape().rank()];
     let first = entries.start;

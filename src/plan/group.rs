@@ -1,4 +1,4 @@
-//! Which entries meet in one cell of a reduction, and the pattern of the cells that hold any.
+//! The groups of a reduction, and the pattern of the output elements that have entries.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,11 +21,12 @@ use crate::pattern::{
 };
 use crate::plan::reduction::Reduction;
 
-/// How it is known which entries meet in a cell.
+/// The rule by which entries form groups.
 pub(crate) enum Meeting<'a> {
-    /// Those of a lane meet: the trailing axes go. Where the entries of each kept lane start, and where the last ends.
+    /// The entries of consecutive lanes, if trailing axes are reduced. The offsets are the start of each group, then
+    /// the end.
     Lanes(Cow<'a, [usize]>),
-    /// Those with equal coordinates on the kept axes meet, all of them if there are no kept axes.
+    /// The entries with equal coordinates on the kept axes; all entries if there are no kept axes.
     Coords(Few<AxisCoords>),
 }
 
@@ -43,7 +44,7 @@ impl<'a> Meeting<'a> {
     }
 }
 
-/// What is kept where a pattern keeps plans: the coordinates on the kept axes, if it is by these that entries meet.
+/// The plan that a memo keeps: the coordinates on the kept axes, if entries are grouped by them.
 pub(crate) struct KeptCoords(Vec<AxisCoords>);
 
 impl KeptCoords {
@@ -55,7 +56,7 @@ impl KeptCoords {
         planned(entries, question, || Ok(KeptCoords(kept.iter().map(coords).collect::<Allocated<_>>()?)))
     }
 
-    /// How the entries of the pattern meet.
+    /// Returns the rule by which the entries of the pattern form groups.
     pub(crate) fn meeting<'a>(&self, entries: &'a AnyPattern, reduction: &Reduction) -> Allocated<Meeting<'a>> {
         match &self.0[..] {
             [] => Meeting::new(entries, reduction),
@@ -64,7 +65,7 @@ impl KeptCoords {
     }
 }
 
-/// The pattern of the cells that hold an entry: one and the same each time where plans are kept.
+/// Returns the pattern of the output elements; if plans are kept, it is the same pattern each time.
 pub(crate) fn kept_cells(entries: &AnyPattern, reduction: &Reduction, cells: AnyPattern) -> Result<AnyPattern> {
     if entries.memo().is_none() {
         return Ok(cells);
@@ -74,19 +75,19 @@ pub(crate) fn kept_cells(entries: &AnyPattern, reduction: &Reduction, cells: Any
     Ok(of_plan(entries, &kept))
 }
 
-/// The offsets of runs of so many lanes.
+/// Returns the offsets of runs of `lanes` lanes.
 fn every(lanes: usize, offsets: &[usize]) -> Allocated<Vec<usize>> {
     threads::filled((offsets.len() - 1) / lanes + 1, 1000, |range, starts| {
         starts.iter_mut().zip(range).for_each(|(start, lane)| *start = offsets[lane * lanes]);
     })
 }
 
-/// The plan of a reduction, the same for forward and backward passes over one pattern and axes.
+/// The plan of a reduction, shared by forward and backward passes over one pattern and axes.
 #[derive(Clone)]
 pub(crate) struct Cells {
-    /// The cells that an entry falls into.
+    /// The output elements that have an entry.
     pub(crate) pattern: AnyPattern,
-    /// The entries of each of these cells.
+    /// The entries of each of these output elements.
     pub(crate) groups: Arc<Groups>,
 }
 
@@ -120,7 +121,7 @@ impl Cells {
     }
 }
 
-/// The pattern of `count` cells, by their coordinates on the kept axes.
+/// Returns the pattern of `count` output elements, from their coordinates on the kept axes.
 pub(crate) fn of_coords(
     entries: &AnyPattern,
     reduction: &Reduction,
@@ -133,14 +134,14 @@ pub(crate) fn of_coords(
     entries.of_coords(reduction.result_shape(), count, axes, default_limit(entries.index_bytes()))
 }
 
-/// The pattern of cells by their row-major numbers, in order.
+/// Returns the pattern of output elements, from their row-major indices in order.
 pub(crate) fn of_numbers(entries: &AnyPattern, reduction: &Reduction, cells: &[usize]) -> Result<AnyPattern> {
     let lengths = reduction.kept_lengths();
     let kept = of_width!(entries.width_for(lengths), I => coords_of::<I>(cells, lengths))?;
     of_coords(entries, reduction, kept, cells.len())
 }
 
-/// The coordinates within `lengths` of cells by their row-major numbers.
+/// Returns the coordinates within `lengths` for row-major indices.
 fn coords_of<I: Index>(cells: &[usize], lengths: &[usize]) -> Allocated<Vec<AxisCoords>> {
     let (mut coords, mut axes) = (vec![0; lengths.len()], Vec::new());
     for _ in lengths {
@@ -153,11 +154,11 @@ fn coords_of<I: Index>(cells: &[usize], lengths: &[usize]) -> Allocated<Vec<Axis
     Ok(axes.into_iter().map(AxisCoords::from).collect())
 }
 
-/// The cells of some axes that entries fall into which come in pieces, by their row-major numbers.
+/// The output elements of entries that arrive in chunks, as row-major indices over some axes.
 pub(crate) struct CellsOf<'a> {
     axes: &'a [usize],
     lengths: &'a [usize],
-    /// Those of one piece.
+    /// The indices of one chunk.
     numbers: Vec<usize>,
     done: Allocated<()>,
 }
@@ -167,7 +168,7 @@ impl<'a> CellsOf<'a> {
         CellsOf { axes, lengths, numbers: Vec::new(), done: Ok(()) }
     }
 
-    /// Hands over the values of a piece with their cells, unless one before had no memory for them.
+    /// Passes the values of a chunk with their output elements to `take`, unless an earlier allocation failed.
     pub(crate) fn give<T>(&mut self, piece: &AnyPattern, values: &[T], take: &mut CellsAndValues<'_, T>) {
         if self.done.is_ok() {
             self.done = self.number(piece);
@@ -175,7 +176,7 @@ impl<'a> CellsOf<'a> {
         }
     }
 
-    /// The same of a piece of an array, whose values are in row-major order.
+    /// [`give`](Self::give) for a chunk of an array, whose values are in row-major order.
     #[cfg_attr(not(all(feature = "dynamic", feature = "lazy")), allow(dead_code))] // arrays of run-time types
     pub(crate) fn give_all<T>(&mut self, lengths: &[usize], values: &[T], take: &mut CellsAndValues<'_, T>) {
         if self.done.is_ok() {
@@ -185,7 +186,7 @@ impl<'a> CellsOf<'a> {
     }
 
     fn number_all(&mut self, lengths: &[usize], size: usize) -> Allocated<()> {
-        // How far the cell is from the cell before, along each axis of the piece.
+        // The change of the output index per step along each axis of the chunk.
         let [mut steps, mut coords]: [Vec<usize>; 2] = [alloc::zeros(lengths.len())?, alloc::zeros(lengths.len())?];
         let mut all = 1;
         for (&axis, &length) in self.axes.iter().zip(self.lengths).rev() {
@@ -210,14 +211,16 @@ impl<'a> CellsOf<'a> {
         Ok(())
     }
 
-    /// Whether there was memory for all of them.
+    /// Returns an error if an allocation failed.
     pub(crate) fn finish(self) -> Allocated<()> {
         self.done
     }
 }
 
-/// The cells of a reduction over trailing axes: the lanes, by their `offsets`, that hold an entry, and what `reduce`
-/// makes of them, as [`reduce_stored`] says.
+/// Returns the output elements of a reduction over trailing axes, and their results.
+///
+/// These are the lanes, given by their `offsets`, that have an entry. `reduce` computes the results, as in
+/// [`reduce_stored`].
 pub(crate) fn of_lanes<U: Zeroable + Copy + Send>(
     entries: &AnyPattern,
     offsets: &[usize],
@@ -227,23 +230,24 @@ pub(crate) fn of_lanes<U: Zeroable + Copy + Send>(
     let shape = reduction.result_shape();
     let mut cells = zero_offsets(&shape, default_limit(entries.index_bytes()))?;
     let Reduced { row_ends, columns, results } = reduce_stored(offsets, shape.columns(), entries.width(), reduce)?;
-    // Rows without lanes have no end there.
+    // Rows without lanes are not in `row_ends` and keep an end of 0.
     cells[1..].iter_mut().zip(row_ends).for_each(|(end, stored)| *end = stored);
     Ok((entries.of_lanes(shape, cells.into(), columns)?, results))
 }
 
-/// The row-major position of an entry within its group.
+/// Returns the row-major position of an entry within its group.
 pub(crate) fn position_in_group(entries: &AnyPattern, reduction: &Reduction, entry: usize) -> u128 {
     reduction.position_in_group(|axis| entries.coord(entry, axis))
 }
 
-/// The number of positions of each of the cells of a reduction by labels, from that of each label.
+/// Returns the number of positions per output element of a reduction by labels, from the number per label.
 pub(crate) fn extents_of(cells: &AnyPattern, reduction: &Reduction, extents: &[u128]) -> Allocated<Vec<u128>> {
     by_width!(&labels_of(cells, reduction)?, labels => threads::map(labels, 1000, |label| extents[label.to_usize()]))
 }
 
-/// The cells of a reduction by labels, and all cells of labels that none of these has; with the number of each among the
-/// cells that there were, or one beyond these.
+/// Returns the output elements of a reduction by labels, extended by all output elements of labels without entries.
+///
+/// The list contains the index of each among the given output elements, or a larger index for an added one.
 pub(crate) fn with_labels(
     cells: &AnyPattern,
     reduction: &Reduction,
@@ -269,8 +273,10 @@ pub(crate) fn with_labels(
     Ok((of_coords(cells, reduction, coords, count)?, order))
 }
 
-/// The coordinates of cells on the kept axes, and behind them those of more, up to `count` in all: `more` writes them by
-/// their number.
+/// Returns the coordinates of output elements on the kept axes, followed by coordinates of further ones, `count` in
+/// all.
+///
+/// `more` writes the coordinates of a further one by its index.
 fn coords_and_more<I: Index>(
     cells: &AnyPattern,
     reduction: &Reduction,
@@ -291,14 +297,14 @@ fn coords_and_more<I: Index>(
     Ok(coords.into_iter().map(AxisCoords::from).collect())
 }
 
-/// So many cells, unless they need too much memory.
+/// Returns the number of output elements, or an error if they need too much memory.
 fn guard_cells(count: u128, bytes: usize, held: usize) -> Result<usize> {
     let what = "the cells of labels that no position has";
     guard::<u8>(what, count.saturating_mul(bytes as u128), default_limit(held), "number the labels without gaps")?;
     Ok(count as usize)
 }
 
-/// The label of each of the cells of a reduction by labels.
+/// Returns the label of each output element of a reduction by labels.
 pub(crate) fn labels_of(cells: &AnyPattern, reduction: &Reduction) -> Allocated<AxisCoords> {
     let place = reduction.place_of_labels().unwrap_or(0);
     cells.axis(if reduction.keeps_dims() { reduction.kept()[place] } else { place })

@@ -1,4 +1,4 @@
-//! Several patterns as one, one after the other along an axis.
+//! Concatenation of patterns along an axis.
 
 use std::ops::Range;
 
@@ -16,10 +16,11 @@ use crate::plan::row_major::order_of;
 use crate::plan::selected::{Selected, Sources};
 use crate::plan::take::runs_of;
 
-/// The patterns one after the other along `axis`; they agree in all other axes, and `shape` is that of the result.
-/// Their entries are numbered on. What is built is in proportion to what there is, but for lanes.
+/// Returns the concatenation of patterns along `axis`.
 ///
-/// The result has the format of the first, and the width of the widest.
+/// The patterns agree on all other axes, and `shape` is the shape of the result. Entries are numbered consecutively
+/// over all patterns. Memory is proportional to the entries, except for lanes. The result has the format of the first
+/// pattern and the width of the widest.
 pub(crate) fn joined(xs: &[&AnyPattern], axis: usize, shape: &Shape, room: Room) -> Result<Selected> {
     match xs.iter().map(|x| x.lane_offsets()).collect::<Option<Few<_>>>() {
         Some(offsets) => by_lanes(xs, &offsets, axis, shape, room),
@@ -27,7 +28,7 @@ pub(crate) fn joined(xs: &[&AnyPattern], axis: usize, shape: &Shape, room: Room)
     }
 }
 
-/// By the coordinates: one array after the other, which are in order if the axis is the first.
+/// Concatenates coordinate arrays; along the first axis the entries are in order already.
 fn by_coords(xs: &[&AnyPattern], axis: usize, shape: &Shape, count: usize, room: Room) -> Result<Selected> {
     let width = common_width(xs, shape);
     let coords = (0..shape.rank()).map(|at| coords_on(xs, at, at == axis, width));
@@ -42,24 +43,24 @@ fn by_coords(xs: &[&AnyPattern], axis: usize, shape: &Shape, count: usize, room:
     Ok(Selected { pattern: xs[0].of_coords(shape.clone(), count, coords, room.limit)?, sources })
 }
 
-/// The coordinates on an axis of all patterns, further on by the lengths of those before where that is what is joined.
+/// Returns the coordinates of all patterns on an axis, shifted by the preceding lengths on the concatenation axis.
 fn coords_on(xs: &[&AnyPattern], axis: usize, is_joined: bool, width: Width) -> Allocated<AxisCoords> {
     let own = axis_of_each(xs, axis, width)?;
     let before = is_joined.then(|| bases(xs.iter().map(|x| x.shape()[axis])));
     of_width!(width, I => all_coords::<I>(&own.iter().map(AxisCoords::view).collect::<Few<_>>(), before).map(AxisCoords::from))
 }
 
-/// The coordinates of all patterns on an axis, in one width.
+/// Returns the coordinates of each pattern on an axis, in one width.
 fn axis_of_each(xs: &[&AnyPattern], axis: usize, width: Width) -> Allocated<Few<AxisCoords>> {
     xs.iter().map(|x| x.axis(axis)?.in_width(width)).collect()
 }
 
-/// The width that holds the coordinates of all patterns, and those in `shape`.
+/// Returns the width that holds the coordinates of all patterns and of `shape`.
 fn common_width(xs: &[&AnyPattern], shape: &Shape) -> Width {
     xs.iter().fold(Width::of_lengths(shape), |width, x| width.max(x.width()))
 }
 
-/// Coordinates one list behind the other, each so many positions further on.
+/// Concatenates coordinates; each list is shifted by its number of preceding positions.
 fn all_coords<I: Index>(own: &[&[I]], before: Option<Few<usize>>) -> Allocated<Vec<I>> {
     let Some(before) = before else { return behind_each_other(own) };
     let further = |run: usize| {
@@ -69,25 +70,26 @@ fn all_coords<I: Index>(own: &[&[I]], before: Option<Few<usize>>) -> Allocated<V
     map_runs(&ends_of(own), further)
 }
 
-/// Lists one behind the other.
+/// Concatenates lists.
 pub(crate) fn behind_each_other<T: Plain>(lists: &[&[T]]) -> Allocated<Vec<T>> {
     map_runs(&ends_of(lists), |run| (lists[run], |item| item))
 }
 
-/// Where each list begins behind those before, and the last one ends.
+/// Returns the start of each list in the concatenation, then the total length.
 fn ends_of<T>(lists: &[&[T]]) -> Few<usize> {
     bases(lists.iter().map(|list| list.len()).chain([0]))
 }
 
-/// So many sorted patterns are merged, each being looked at for each run; more are sorted.
+/// The maximum number of sorted patterns that are merged, because each run compares all of them. More are sorted.
 const FEW: usize = 8;
 
-/// Fewer entries than this are sorted, too: what merging sets up takes longer. Unoptimised far fewer, so that tests,
-/// whose inputs are small, meet both ways.
+/// Fewer entries are sorted, too, because merging has a fixed cost. Debug builds use a smaller limit, so that tests
+/// with small inputs cover both paths.
 const FEW_ENTRIES: usize = if cfg!(debug_assertions) { 1 << 2 } else { 1 << 5 };
 
-/// The order of the entries of several patterns by the axes before `axis`; those of one pattern before those of the
-/// next where they agree there.
+/// Returns the order of the entries of several patterns by the axes before `axis`.
+///
+/// Entries that agree on these axes are ordered by pattern.
 fn merged<I: Index>(xs: &[&AnyPattern], axis: usize, count: usize) -> Allocated<Vec<usize>> {
     let axes = |x: &&AnyPattern| (0..axis).map(|axis| x.axis(axis)?.in_width(I::WIDTH)).collect::<Allocated<Vec<_>>>();
     let axes = xs.iter().map(axes).collect::<Allocated<Vec<_>>>()?;
@@ -107,7 +109,7 @@ fn merged<I: Index>(xs: &[&AnyPattern], axis: usize, count: usize) -> Allocated<
     Ok(order)
 }
 
-/// By whole lanes, or by the parts that each lane has of each pattern.
+/// Concatenates entire lanes, or the parts of each lane in each pattern.
 fn by_lanes(
     xs: &[&AnyPattern],
     offsets: &[&Buffer<usize>],
@@ -118,7 +120,7 @@ fn by_lanes(
     let last = shape.rank() - 1;
     let mut ends = zero_offsets(shape, room.limit)?;
     let inner = if axis == last { 1 } else { capped_product(&shape.lane_axes()[axis + 1..]) };
-    // The lanes of each pattern that stand together in the result, and how often they do.
+    // The lanes of each pattern that are contiguous in the result, and the number of such blocks.
     let lanes = |x: &AnyPattern| if axis == last { 1 } else { x.shape()[axis] * inner };
     let blocks = if ends.len() == 1 { 0 } else { shape[..axis.min(last)].iter().product() };
     let mut runs = Runs::new(xs, blocks)?;
@@ -145,7 +147,7 @@ fn by_lanes(
     Ok(Selected { pattern: xs[0].of_lanes(shape.clone(), ends.into(), columns)?, sources })
 }
 
-/// How many come before each of several operands, of which each has so many.
+/// Returns the sum of the counts before each operand.
 pub(crate) fn bases(counts: impl Iterator<Item = usize>) -> Few<usize> {
     let mut before = 0;
     let base = |count| {
@@ -155,9 +157,9 @@ pub(crate) fn bases(counts: impl Iterator<Item = usize>) -> Few<usize> {
     counts.map(base).collect()
 }
 
-/// Runs of the entries of several patterns, in turn.
+/// Runs of entries of several patterns, in turn.
 struct Runs {
-    /// The number of the first entry of each pattern.
+    /// The index of the first entry of each pattern.
     bases: Few<usize>,
     starts: Vec<usize>,
     ends: Vec<usize>,
@@ -176,7 +178,7 @@ impl Runs {
         self.ends.push(self.ends[self.ends.len() - 1] + entries.len());
     }
 
-    /// The columns of the runs, further on by the columns of the patterns before where these are what is joined.
+    /// Returns the columns of the runs, shifted by the preceding columns on the concatenation axis.
     fn columns<I: Index>(&self, xs: &[&AnyPattern], axis: usize) -> Allocated<Vec<I>> {
         let last = xs.first().map_or(0, |x| x.shape().rank() - 1);
         let axes = axis_of_each(xs, last, I::WIDTH)?;
@@ -195,7 +197,7 @@ mod tests {
     use super::*;
     use crate::pattern::{CooPattern, Format};
 
-    /// Patterns of both widths in both formats, joined along both axes.
+    /// Concatenates patterns of both widths and both formats along both axes.
     #[test]
     fn patterns_of_different_widths_are_joined_in_the_wider() {
         let coords = vec![vec![0, 1], vec![1, u32::MAX]];

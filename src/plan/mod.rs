@@ -1,7 +1,8 @@
-//! What an operation does to a pattern, before any value is read: which entries meet, which are chosen, and the pattern
-//! of the result.
+//! Plans: the effect of an operation on patterns, computed before values are read.
 //!
-//! A plan knows patterns and shapes, and of values only the bits that it moves, so it is compiled once.
+//! A plan contains the entries that meet or are selected, and the pattern of the result.
+//!
+//! Plans depend on patterns and shapes; values are only moved as bits. Plans are therefore compiled once.
 
 pub(crate) mod beside;
 pub(crate) mod group;

@@ -1,4 +1,4 @@
-//! What two patterns of one shape have in common, and the pattern of what a result has of either.
+//! The union or intersection of two patterns of one shape, and the pattern of the result.
 
 use std::sync::Arc;
 
@@ -10,18 +10,19 @@ use crate::kernels::join::{Joined, Lanes, by_coords, by_lanes};
 use crate::kernels::steps::{Keep, Steps};
 use crate::pattern::{AnyPattern, AxisCoords, by_slices, by_width, for_plan, of_plan, planned};
 
-/// The plan of an operation on two sparse operands.
+/// The plan of a binary operation on sparse operands.
 #[derive(Clone)]
 pub(crate) struct Join {
     /// The pattern of the result.
     pub(crate) pattern: AnyPattern,
-    /// Who has an entry where; nothing to tell where both have the same.
+    /// The merge steps of both patterns; `None` if both patterns are equal.
     pub(crate) steps: Option<Arc<Steps>>,
 }
 
 impl Join {
-    /// The entries that `keep` says, of two patterns of one shape and format. A pattern that is the result as it is, is
-    /// shared.
+    /// Returns the entries selected by `keep`, for two patterns of one shape and format.
+    ///
+    /// A pattern that equals the result is shared.
     pub(crate) fn new(left: &AnyPattern, right: &AnyPattern, keep: Keep) -> Result<Self> {
         if keep.both && left.shares_arrays_with(right) {
             return Ok(Join { pattern: left.clone(), steps: None });
@@ -53,10 +54,10 @@ impl Join {
     }
 }
 
-/// The pattern that has the entries of the result, if one of the two has.
+/// Returns the pattern that has the entries of the result, if one of the two has.
 fn shared(left: &AnyPattern, right: &AnyPattern, steps: &Steps) -> Option<AnyPattern> {
     let (keep, count) = (steps.keep, steps.count());
-    // A result that has all of one side, or none but of one side, is that side where they are as many.
+    // If the result has all entries of one pattern, or only entries of one, equal counts imply equal patterns.
     if keep.both && !keep.left && keep.right {
         Some(right.clone())
     } else if count == left.nnz() {
@@ -66,7 +67,7 @@ fn shared(left: &AnyPattern, right: &AnyPattern, steps: &Steps) -> Option<AnyPat
     }
 }
 
-/// Two compressed patterns of one width, joined lane by lane.
+/// Joins two compressed patterns of one width, lane by lane.
 fn joined_lanes(
     left: &AnyPattern,
     right: &AnyPattern,
@@ -86,7 +87,7 @@ fn joined_lanes(
     Ok((pattern, steps))
 }
 
-/// The columns of a compressed pattern, whose reading is counted.
+/// Returns the columns of a compressed pattern and counts the read.
 fn columns(pattern: &AnyPattern) -> Allocated<AxisCoords> {
     match pattern.shape().rank() {
         0 => Ok(pattern.arrays()[0].clone()),
@@ -94,7 +95,7 @@ fn columns(pattern: &AnyPattern) -> Allocated<AxisCoords> {
     }
 }
 
-/// Two patterns of one width, joined by the coordinates of their entries.
+/// Joins two patterns of one width by the coordinates of their entries.
 fn joined_coords(left: &AnyPattern, right: &AnyPattern, keep: Keep) -> Result<(AnyPattern, Steps)> {
     let (one, other) = (left.borrowed_axes()?, right.borrowed_axes()?);
     let (steps, coords) = by_slices!(&one, own => {
@@ -122,7 +123,7 @@ mod tests {
     use crate::base::shape::Shape;
     use crate::pattern::Format;
 
-    /// The pattern of a matrix of 9 columns with these row-major positions.
+    /// Returns the pattern of a matrix of 9 columns with entries at these row-major positions.
     fn pattern(format: Format, positions: &[u32]) -> AnyPattern {
         let axis = |of: fn(u32) -> u32| AxisCoords::from(positions.iter().map(|&at| of(at)).collect::<Vec<_>>());
         let coords = vec![axis(|at| at / 9), axis(|at| at % 9)];

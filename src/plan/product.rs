@@ -1,31 +1,33 @@
-//! The shape of a product of matrices, and which rows meet in it.
+//! The shape of a matrix product, and the rows that it multiplies.
 
 use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape, checked_product, unravel};
 
-/// A product of matrices, or of batches of them, by the lengths of its axes. A vector on the left is a matrix of one
-/// row, and one on the right of one column.
+/// A product of matrices, or of batches of matrices, by the lengths of its axes.
+///
+/// A vector is a matrix of one row on the left, and of one column on the right.
 pub(crate) struct Contraction {
     /// The shape of the result.
     pub(crate) shape: Shape,
-    /// The lengths of its batch axes.
+    /// The lengths of the batch axes of the result.
     pub(crate) batch: Shape,
-    /// The rows of each matrix of the result.
+    /// The number of rows of each matrix of the result.
     pub(crate) rows: usize,
-    /// The places that each sum goes over.
+    /// The number of terms of each sum.
     pub(crate) inner: usize,
-    /// The columns of each matrix of the result.
+    /// The number of columns of each matrix of the result.
     pub(crate) width: usize,
-    /// Whether the result has an axis of rows, and one of columns.
+    /// True if the result has an axis of rows, and true if it has an axis of columns.
     pub(crate) has_axis: [bool; 2],
-    /// Which matrices of the operands meet.
+    /// The matrices of each operand.
     pub(crate) left: Batch,
     pub(crate) right: Batch,
 }
 
 impl Contraction {
-    /// The product of operands of these shapes, each with the one that is held: batch axes along which it repeats
-    /// itself have length 1 there.
+    /// Returns the product for operands of these shapes.
+    ///
+    /// Each operand has a second shape for the elements in memory: broadcast batch axes have length 1 there.
     pub(crate) fn new(
         operation: &'static str,
         [left, held_left]: [&[usize]; 2],
@@ -59,17 +61,17 @@ impl Contraction {
         Ok(Contraction { shape, batch, rows, inner, width, has_axis, left: of_left, right: of_right })
     }
 
-    /// The matrices of the result, if they can be counted.
+    /// Returns the number of matrices of the result, if it fits.
     pub(crate) fn count(&self) -> Option<usize> {
         checked_product(&self.batch)
     }
 
-    /// Whether the result has no place, or no sum anything to go over.
+    /// Returns whether the result is empty or every sum is empty.
     pub(crate) fn is_trivial(&self) -> bool {
         self.inner == 0 || self.shape.is_empty_space()
     }
 
-    /// The row of the left operand that makes a row of the result, and the first row of the matrix on the right.
+    /// Returns the left row for a row of the result, and the first row of the matrix on the right.
     pub(crate) fn turn(&self, row: usize) -> (usize, usize) {
         if self.left.is_whole && self.right.is_one {
             return (row, 0);
@@ -78,7 +80,7 @@ impl Contraction {
         (self.left.of(matrix) * self.rows + within, self.right.of(matrix) * self.inner)
     }
 
-    /// The coordinates of a place of the result, by its row among all and its column.
+    /// Returns the coordinates of an element of the result, from its row over all matrices and its column.
     pub(crate) fn coords(&self, row: usize, column: usize) -> Vec<usize> {
         let mut coords = vec![0; self.batch.rank()];
         unravel(row / self.rows.max(1), &self.batch, &mut coords);
@@ -88,14 +90,14 @@ impl Contraction {
     }
 }
 
-/// Which matrix of an operand stands at each place of the batch axes of the result.
+/// The matrix of an operand for each position on the batch axes of the result.
 pub(crate) struct Batch {
-    /// The lengths of the batch axes of the result, and of each how many matrices further a step leads.
+    /// The lengths of the batch axes of the result, and the change of the matrix index per step along each.
     lengths: Shape,
     steps: Vec<usize>,
-    /// Each place has its own matrix.
+    /// True if each position has its own matrix.
     pub(crate) is_whole: bool,
-    /// All have the same.
+    /// True if all positions have the same matrix.
     pub(crate) is_one: bool,
 }
 
@@ -114,7 +116,7 @@ impl Batch {
         Batch { lengths: all.clone(), is_whole, is_one: own.iter().all(|&length| length == 1), steps }
     }
 
-    /// The matrix at a place.
+    /// Returns the matrix at a position of the batch axes.
     pub(crate) fn of(&self, place: usize) -> usize {
         if self.is_whole {
             return place;

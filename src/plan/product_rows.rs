@@ -1,4 +1,4 @@
-//! The entries of an operand of a product by rows, in numbers of one type, and the pattern of what comes of them.
+//! The entries of product operands by rows, with 32-bit columns, and the pattern of the result.
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
@@ -12,26 +12,26 @@ use crate::kernels::matrix::Rows;
 use crate::pattern::{AnyPattern, AxisCoords, Format, by_width, of_width, zero_offsets};
 use crate::plan::product::Contraction;
 
-/// An axis of so many places for each entry is not held as a whole.
+/// The axis length per entry from which only positions with entries are stored.
 const SPARSE: usize = 8;
 
-/// An axis that is no longer is always held as a whole.
+/// Axes up to this length are always stored in full.
 const SHORT: usize = 1 << 16;
 
-/// Whether an axis is so long that only the places with entries are held.
+/// Returns whether an axis is so long that only positions with entries are stored.
 fn is_vast(length: u128, nnz: usize) -> bool {
     length > SHORT.max(nnz.saturating_mul(SPARSE)) as u128
 }
 
-/// The entries of matrices by rows, which are numbered over all of them.
+/// The entries of matrices by rows; rows are counted over all matrices.
 pub(crate) struct Lines {
-    /// Where the entries of each row begin and end.
+    /// The start of each row, then the number of entries.
     pub(crate) offsets: Buffer<usize>,
-    /// The number of each row, increasing, where not all are there.
+    /// The index of each row, increasing; `None` if all rows are present.
     pub(crate) listed: Option<Vec<usize>>,
-    /// The column of each entry, or its place in `narrowed`.
+    /// The column of each entry, or its index in `narrowed`.
     pub(crate) columns: Buffer<u32>,
-    /// The columns with entries, where there are far more.
+    /// The columns with entries, if only these are stored.
     pub(crate) narrowed: Option<Vec<usize>>,
 }
 
@@ -44,23 +44,23 @@ impl Lines {
         self.offsets.len() - 1
     }
 
-    /// The number of a row.
+    /// Returns the row index over all matrices.
     pub(crate) fn number(&self, row: usize) -> usize {
         self.listed.as_ref().map_or(row, |listed| listed[row])
     }
 
-    /// The column of an entry.
+    /// Returns the column of an entry.
     fn column(&self, entry: usize) -> usize {
         let column = self.columns[entry] as usize;
         self.narrowed.as_ref().map_or(column, |narrowed| narrowed[column])
     }
 
-    /// How many columns there are, of so many.
+    /// Returns the number of columns, given the length of the axis.
     pub(crate) fn width(&self, width: usize) -> usize {
         self.narrowed.as_ref().map_or(width, Vec::len)
     }
 
-    /// Lists the rows that have entries.
+    /// Reduces the rows to rows with entries.
     fn list(&mut self) -> Allocated<()> {
         let starts = self.offsets.windows(2);
         let listed: Vec<usize> =
@@ -73,8 +73,10 @@ impl Lines {
         Ok(())
     }
 
-    /// Puts the places of rows of the right operand, which get a last one that is empty, into the columns of the left
-    /// one, where a column is no such place as it is. No row of the left operand is repeated.
+    /// Replaces the columns of the left operand by the stored rows of the right operand that they select.
+    ///
+    /// This is done if not all left columns or right rows are stored. The right operand gets a last empty row for
+    /// columns without a row. No row of the left operand is repeated.
     pub(crate) fn link(left: &mut Lines, right: &mut Lines, contraction: &Contraction) -> Result<bool> {
         if left.narrowed.is_none() && right.listed.is_none() {
             return Ok(false);
@@ -99,7 +101,7 @@ impl Lines {
     }
 }
 
-/// The entries of a mask by the rows of a product, of which there are so many, in the columns of its right operand.
+/// Returns the entries of a mask for the `rows` rows of a product, in the columns of its right operand.
 pub(crate) fn masked_lines(
     mask: &dyn ByRows,
     contraction: &Contraction,
@@ -127,7 +129,7 @@ pub(crate) fn masked_lines(
     Ok(Lines { offsets: offsets.into(), listed: None, columns: columns.into(), narrowed: None })
 }
 
-/// The entries of a pattern without an axis of columns: each a row of one.
+/// Returns the entries of a pattern without column axis: each entry is a row of one column.
 fn cells(mask: &dyn ByRows, contraction: &Contraction) -> Result<Lines> {
     guard::<u8>("the positions of the mask", contraction.shape.wide_size(), u64::MAX, "multiply parts")?;
     let listed = mask.places()?;
@@ -136,29 +138,30 @@ fn cells(mask: &dyn ByRows, contraction: &Contraction) -> Result<Lines> {
     Ok(Lines { offsets: offsets.into(), listed: Some(listed), columns, narrowed: None })
 }
 
-/// What a product asks of a pattern, whatever its type.
+/// The view of a pattern that a product needs, independent of its type.
 pub(crate) trait ByRows: Sync {
     fn shape(&self) -> &Shape;
 
-    /// The last axis as columns and the others as rows, or the only axis as rows of one column. All rows are there,
-    /// under the limit, unless only those with entries `may be listed`; `of_result` are columns that may be as few.
+    /// Returns the entries by rows: the last axis is the columns, the other axes the rows.
+    ///
+    /// With `is_column` the only axis is the rows of one column. All rows are stored, within the limit. With `may_list`
+    /// only rows with entries may be stored, and with `of_result` only columns with entries.
     fn lines(&self, is_column: bool, may_list: bool, of_result: bool, limit: u64) -> Result<Lines>;
 
     fn coords(&self, entry: usize) -> Vec<usize>;
 
     fn has_lanes(&self) -> bool;
 
-    /// The row-major positions of the entries; the caller knows that they fit.
+    /// Returns the row-major positions of the entries; the caller guarantees that they fit.
     fn places(&self) -> Allocated<Vec<usize>>;
 
-    /// The lengths of the axes, and those that are held: of batch axes along which an array repeats itself only one
-    /// place.
+    /// Returns the lengths of the axes, and the lengths in memory: broadcast batch axes have length 1 there.
     fn lengths(&self) -> [&[usize]; 2] {
         [self.shape(), self.shape()]
     }
 }
 
-/// The positions of an array, which are all there; `held` of them, if it repeats itself.
+/// The positions of an array, which stores all of them; `held` is its shape in memory if it is broadcast.
 pub(crate) struct Everywhere {
     pub(crate) shape: Shape,
     pub(crate) held: Shape,
@@ -252,7 +255,7 @@ fn as_rows(pattern: &AnyPattern, may_list: bool, of_result: bool, limit: u64) ->
     Ok(Lines { offsets, listed, columns, narrowed })
 }
 
-/// The columns with entries, and the place of each entry among them.
+/// Returns the columns with entries, and the index of each entry's column among them.
 fn narrow(coords: &AxisCoords) -> Result<(Buffer<u32>, Option<Vec<usize>>)> {
     let mut narrowed = coords.to_usizes()?;
     threads::sort(&mut narrowed, usize::cmp);
@@ -263,7 +266,7 @@ fn narrow(coords: &AxisCoords) -> Result<(Buffer<u32>, Option<Vec<usize>>)> {
     Ok((places.into(), Some(narrowed)))
 }
 
-/// The rows with entries, of which there are so many in all, by their numbers.
+/// Returns the rows with entries, out of `rows` rows, by their indices.
 fn list_rows(pattern: &AnyPattern, rows: u128) -> Result<(Buffer<usize>, Option<Vec<usize>>)> {
     guard::<u8>("the numbers of the rows", rows, u64::MAX, "multiply fewer matrices at a time")?;
     let lengths = pattern.shape().lane_axes();
@@ -281,7 +284,7 @@ fn list_rows(pattern: &AnyPattern, rows: u128) -> Result<(Buffer<usize>, Option<
     Ok((offsets.into(), Some(listed)))
 }
 
-/// Where the entries of a product are: by rows, with their numbers and the columns of the operands.
+/// The pattern of a product by rows, with the stored rows and columns of the operands.
 pub(crate) struct Placed {
     pub(crate) offsets: Vec<usize>,
     pub(crate) columns: Vec<u32>,
@@ -290,7 +293,7 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    /// The coordinates of an entry.
+    /// Returns the coordinates of an entry.
     pub(crate) fn coords(&self, entry: usize, contraction: &Contraction) -> Vec<usize> {
         let row = self.offsets.partition_point(|&offset| offset <= entry) - 1;
         let column = self.columns[entry] as usize;
@@ -298,7 +301,7 @@ impl Placed {
         contraction.coords(self.listed.as_ref().map_or(row, |listed| listed[row]), column)
     }
 
-    /// The row-major positions of the entries, which the caller knows to fit.
+    /// Returns the row-major positions of the entries; the caller guarantees that they fit.
     pub(crate) fn positions(&self, width: usize) -> impl Iterator<Item = usize> {
         (0..self.offsets.len() - 1).flat_map(move |row| {
             let number = self.listed.as_ref().map_or(row, |listed| listed[row]);
@@ -309,7 +312,7 @@ impl Placed {
         })
     }
 
-    /// The pattern, in the format and at least the width of `like`; in lanes, if the left operand has them.
+    /// Returns the pattern in the format and at least the width of `like`; by lanes if the left operand has them.
     pub(crate) fn pattern(
         self,
         like: (Format, Width),
@@ -336,7 +339,7 @@ impl Placed {
         AnyPattern::from_coords(format, shape, nnz, width, coords, limit)
     }
 
-    /// The coordinates of the entries on all axes but that of the columns.
+    /// Returns the coordinates of the entries on all axes except the column axis.
     fn row_coords<I: Index>(&self, contraction: &Contraction) -> Allocated<Vec<AxisCoords>> {
         let rank = contraction.batch.rank() + usize::from(contraction.has_axis[0]);
         let nnz = self.columns.len();
@@ -351,7 +354,7 @@ impl Placed {
     }
 }
 
-/// The columns in the width of coordinates.
+/// Returns the columns in the given width.
 fn indices(width: Width, columns: Vec<u32>, narrowed: Option<&[usize]>) -> Allocated<AxisCoords> {
     match narrowed {
         Some(narrowed) => of_width!(width, I => {

@@ -1,4 +1,4 @@
-//! Entries brought into row-major order, and what is moved along with them.
+//! Sorting of entries into row-major order, together with their values.
 
 use std::ops::Range;
 
@@ -11,12 +11,12 @@ use crate::kernels::radix::{Buckets, listed};
 use crate::kernels::sort::{first_decreasing, order_by_groups, row_major_order};
 use crate::pattern::{AxisCoords, CoordSlices, by_slices, of_width, slices};
 
-/// The order that sorts `count` entries row-major and keeps equal ones in input order; `None` if they are so already.
+/// Returns the stable row-major order of `count` entries; `None` if they are sorted.
 pub(crate) fn order_of(coords: &[AxisCoords], count: usize) -> Allocated<Option<Vec<usize>>> {
     by_slices!(coords, own => row_major_order(&own, count))
 }
 
-/// Whether no entry is less than the one before it.
+/// Returns whether the entries are in row-major order; duplicates are allowed.
 pub(crate) fn is_in_order(coords: &[AxisCoords], count: usize) -> bool {
     is_sorted(&slices(coords), count)
 }
@@ -28,12 +28,12 @@ fn is_sorted(axes: &CoordSlices<'_>, count: usize) -> bool {
     }
 }
 
-/// Entries in row-major order, and what was moved along with them.
+/// Sorted entries, and the items moved together with them.
 pub(crate) type Sorted<V> = (Vec<AxisCoords>, V);
 
-/// The entries in row-major order, with their values; `None` if they are so already.
+/// Returns the entries in row-major order with their values; `None` if they are sorted.
 ///
-/// Entries that agree on all but the `settled` last axes come in order.
+/// Entries that agree on all axes except the `settled` last ones are already in order.
 pub(crate) fn row_major(
     coords: &[AxisCoords],
     settled: usize,
@@ -42,7 +42,7 @@ pub(crate) fn row_major(
     by_raw!(values, own => Ok(sorted_with(coords, settled, own)?.map(|(coords, values)| (coords, values.into()))))
 }
 
-/// [`row_major`] with items of any kind.
+/// [`row_major`] for items of any type.
 pub(crate) fn sorted_with<T: Plain>(
     coords: &[AxisCoords],
     settled: usize,
@@ -63,7 +63,7 @@ pub(crate) fn sorted_with<T: Plain>(
     Ok(Some((unpacked(&packing, &sorted.keys, coords[0].width())?, sorted.items)))
 }
 
-/// The packing of coordinates in keys, if they fit and there are more entries than few.
+/// Returns the packing of coordinates into keys, if they fit and there are enough entries.
 fn packing_of(axes: &CoordSlices<'_>, count: usize) -> Option<Packing> {
     match axes {
         CoordSlices::U32(own) => Packing::of_many(own, count),
@@ -79,7 +79,7 @@ fn pack(packing: &Packing, axes: &CoordSlices<'_>, range: Range<usize>, from: u3
     }
 }
 
-/// The coordinates that keys hold.
+/// Returns the coordinates of keys.
 fn unpacked(packing: &Packing, keys: &[u64], width: Width) -> Allocated<Vec<AxisCoords>> {
     of_width!(width, I => {
         let coords = packing.unpack_all::<I>(keys, packing.zeros(keys.len())?);

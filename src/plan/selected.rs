@@ -1,4 +1,4 @@
-//! What a selection comes to: the pattern of its result, and where the entries of that come from.
+//! Selections: the pattern of a result, and the source of each entry.
 
 use std::ops::Range;
 
@@ -15,27 +15,26 @@ pub struct Selected {
     pub(crate) sources: Sources,
 }
 
-/// For each entry of a result the number of the one that it comes from. The entries of several operands are numbered
-/// one operand after the other.
+/// The source entry of each entry of a result. Entries of several operands are numbered consecutively.
 #[derive(Debug, Clone)]
 pub(crate) enum Sources {
-    /// Every entry, in order: its values are shared.
+    /// All entries, in order; values are shared.
     Same,
-    /// The entries of a range, in order: a window of its values.
+    /// The entries of a range, in order; values are shared as a slice.
     Range(Range<usize>),
-    /// Runs of entries: where each starts, and the offsets of the runs in the result.
+    /// Runs of entries: the start of each run, and the offsets of the runs in the result.
     Runs(Vec<usize>, Buffer<usize>),
-    /// One by one.
+    /// A list of entries.
     List(Vec<usize>),
 }
 
 impl Sources {
-    /// A range of `count` entries.
+    /// Returns the sources for a range of `count` entries.
     pub(crate) fn range(range: Range<usize>, count: usize) -> Self {
         if range == (0..count) { Sources::Same } else { Sources::Range(range) }
     }
 
-    /// How many entries of `count` these are.
+    /// Returns the number of selected entries, out of `count`.
     pub(crate) fn len(&self, count: usize) -> usize {
         match self {
             Sources::Same => count,
@@ -45,18 +44,18 @@ impl Sources {
         }
     }
 
-    /// The items that belong to the entries of the result.
+    /// Returns the items of the selected entries.
     pub(crate) fn of<T: Plain>(&self, items: &Buffer<T>) -> Allocated<Buffer<T>> {
         self.shared(items).map_or_else(|| self.gathered(items).map(Buffer::from), Ok)
     }
 
-    /// The values that belong to the entries of the result, moved as bits.
+    /// Returns the values of the selected entries, moved as bits.
     pub(crate) fn of_values<T: Element>(&self, values: &Buffer<T>) -> Allocated<Buffer<T>> {
         let gathered = || self.gathered_raw(T::raw(values)).map(T::from_raw);
         self.shared(values).map_or_else(|| gathered().map(Buffer::from), Ok)
     }
 
-    /// The items of entries that are all there in order, which need no memory of their own.
+    /// Returns the items without a copy, for contiguous entries in order.
     fn shared<T>(&self, items: &Buffer<T>) -> Option<Buffer<T>> {
         match self {
             Sources::Same => Some(items.clone()),
@@ -78,12 +77,12 @@ impl Sources {
         by_raw!(values, own => self.gathered(own).map(RawVec::from))
     }
 
-    /// The coordinates of the entries of the result.
+    /// Returns the coordinates of the selected entries.
     pub(crate) fn of_coords(&self, coords: &AxisCoords) -> Allocated<AxisCoords> {
         by_width!(coords, own => self.of(own).map(AxisCoords::from))
     }
 
-    /// The numbers one by one, of `count` entries in all.
+    /// Returns the selected entries as a list, out of `count` entries.
     pub(crate) fn into_list(self, count: usize) -> Allocated<Vec<usize>> {
         match self {
             Sources::Same => alloc::collect(0..count),
@@ -98,7 +97,7 @@ impl Sources {
         }
     }
 
-    /// Where the entries come from that `later` chooses of these, which come from `count`.
+    /// Returns the composition: the sources of the entries that `later` selects among these, out of `count`.
     fn then(self, later: Sources, count: usize) -> Allocated<Sources> {
         Ok(match (self, later) {
             (sources, Sources::Same) | (Sources::Same, sources) => sources,
@@ -119,12 +118,12 @@ impl Sources {
 }
 
 impl Selected {
-    /// Every entry in its place, in another pattern.
+    /// Returns the selection of all entries, with another pattern.
     pub(crate) fn same(pattern: AnyPattern) -> Self {
         Selected { pattern, sources: Sources::Same }
     }
 
-    /// The same where the entries that it chooses from come themselves from `sources`, of `count` entries.
+    /// Returns the selection composed with `sources`, which select among `count` entries.
     pub(crate) fn then_of(self, sources: Sources, count: usize) -> Result<Self> {
         Ok(Selected { pattern: self.pattern, sources: sources.then(self.sources, count)? })
     }
@@ -134,7 +133,7 @@ impl Selected {
 mod tests {
     use super::*;
 
-    /// Each way to say where entries come from, followed by each.
+    /// Checks each form of sources, followed by each other form.
     #[test]
     fn a_choice_of_a_choice_is_a_choice() {
         let items: Buffer<usize> = (100..130).collect::<Vec<_>>().into();

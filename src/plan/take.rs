@@ -1,4 +1,4 @@
-//! Which entries a take chooses, and the pattern that they make.
+//! The entries that `take` selects, and their pattern.
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
@@ -13,21 +13,23 @@ use crate::kernels::take::{AlongAxis, Amount, TakeMode, Taken, stored_items};
 use crate::pattern::{AnyPattern, AxisCoords, by_slices, by_width, of_width, zero_offsets};
 use crate::plan::selected::{Selected, Sources};
 
-/// Where a take goes.
+/// The result of a take, and its memory limit.
 pub(crate) struct Target<'a> {
     /// The shape of the result.
     pub(crate) shape: &'a Shape,
-    /// The lengths of the index array.
+    /// The shape of the index array.
     pub(crate) indices: &'a [usize],
-    /// The bytes of a value of the result.
+    /// The bytes per value of the result.
     pub(crate) value_bytes: usize,
-    /// The most bytes that the result and the lists beside it may need.
+    /// The maximum bytes of the result and its working lists.
     pub(crate) limit: u64,
 }
 
 impl Target<'_> {
-    /// Refuses more entries than the limit allows, each with so many bytes of coordinates, its value and `lists` numbers
-    /// beside it; the offsets of the result are charged before.
+    /// Returns the number of entries, or an error above the limit.
+    ///
+    /// Each entry needs coordinates, a value and `lists` indices in working lists; the offsets of the result count as
+    /// well.
     fn admit(&self, amount: Amount, index_bytes: usize, lists: usize, offsets: &[usize]) -> Result<usize> {
         let entry_bytes = index_bytes + self.value_bytes + lists * size_of::<usize>();
         let listed = amount.listed * size_of::<Taken>() + size_of_val(offsets);
@@ -42,13 +44,15 @@ impl Target<'_> {
     }
 }
 
-/// The bytes of working lists that an item of an index array needs at most, by flattened positions: its place in their
-/// order, and itself with its entry in the list of a thread, of which a half may be free, and in that of all.
+/// The maximum bytes of working lists per item of an index array, for flattened positions.
+///
+/// This covers the index in sorted order, and a pair of item and entry in two lists. The list of a thread may have half
+/// of its capacity free; the other list is for all threads.
 pub(crate) const FLATTENED_BYTES: usize = 7 * size_of::<usize>();
-/// The same along an axis: its place in the order of the positions, and where its position starts there.
+/// The maximum bytes per item along an axis: the index in the order of positions, and the start of its position there.
 pub(crate) const ALONG_BYTES: usize = 4 * size_of::<usize>();
 
-/// A take at flattened positions: of each item the entry that it names, if one is stored there.
+/// Plans a take at flattened positions: for each item the entry at its position, if stored.
 pub(crate) fn flattened<J: Position>(
     pattern: &AnyPattern,
     items: &[J],
@@ -65,7 +69,7 @@ pub(crate) fn flattened<J: Position>(
     Ok(Selected { pattern, sources: Sources::List(sources) })
 }
 
-/// A take along an axis: of each item the entries with its position there.
+/// Plans a take along an axis: for each item the entries at its position on the axis.
 pub(crate) fn along(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &Target<'_>) -> Result<Selected> {
     match pattern.lane_offsets() {
         Some(offsets) if axis + 1 == pattern.shape().rank() => columns(pattern, offsets, positions, target),
@@ -75,13 +79,13 @@ pub(crate) fn along(pattern: &AnyPattern, axis: usize, positions: &[usize], targ
     }
 }
 
-/// Whether positions increase, as those of a mask do, on an axis that is no longer than what is there anyway.
+/// Returns whether positions increase, as for a mask, on an axis no longer than the existing arrays.
 fn is_table_worth(pattern: &AnyPattern, axis: usize, positions: &[usize]) -> bool {
     pattern.shape()[axis] <= pattern.nnz().saturating_add(positions.len())
         && positions.windows(2).all(|pair| pair[0] < pair[1])
 }
 
-/// [`along`] any axis with positions that increase: each entry is taken once at most, and all stay in order.
+/// [`along`] any axis with increasing positions: each entry is taken at most once, and the order is kept.
 fn increasing(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &Target<'_>) -> Result<Selected> {
     let mut items = alloc::copies(usize::MAX, pattern.shape()[axis])?;
     positions.iter().enumerate().for_each(|(item, &position)| items[position] = item);
@@ -97,7 +101,7 @@ fn increasing(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &T
     Ok(Selected { pattern, sources })
 }
 
-/// The entries whose position an item takes, and these items, by the item of each position.
+/// Returns the entries at positions of items, and these items; `items` maps a position to its item.
 fn kept_items<I: Index>(along: &[I], items: &[usize]) -> Allocated<(Vec<usize>, Vec<usize>)> {
     let item = |coord: I| items[coord.to_usize()];
     let kept = marked(along.len(), |range, marks| {
@@ -107,7 +111,7 @@ fn kept_items<I: Index>(along: &[I], items: &[usize]) -> Allocated<(Vec<usize>, 
     Ok((kept, kept_items))
 }
 
-/// [`along`] any axis, by the coordinates on all of them.
+/// [`along`] any axis, by the coordinates on all axes.
 fn coordinates(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &Target<'_>) -> Result<Selected> {
     let (axes, width) = (pattern.axes()?, pattern.width_for(target.shape));
     let runs = runs_of(&axes[..axis], pattern.nnz())?;
@@ -123,7 +127,7 @@ fn coordinates(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &
     Ok(Selected { pattern, sources: Sources::List(sources) })
 }
 
-/// The entries that are taken, and the item that takes each of them.
+/// Returns the entries taken, and the item of each.
 fn taken_items<I: Index>(
     along: &AlongAxis<'_, I>,
     admit: impl FnOnce(Amount) -> Result<usize>,
@@ -138,14 +142,14 @@ fn taken_items<I: Index>(
     Ok((sources, items))
 }
 
-/// [`along`] the only axis of the lanes: whole lanes.
+/// [`along`] the only axis of the lanes: moves entire lanes.
 fn lanes(pattern: &AnyPattern, offsets: &[usize], positions: &[usize], target: &Target<'_>) -> Result<Selected> {
     let entries = |&lane: &usize| offsets[lane]..offsets[lane + 1];
     let count =
         |part: std::ops::Range<usize>| positions[part].iter().map(|lane| entries(lane).len() as u128).sum::<u128>();
     let total = threads::map_parts(positions.len(), 2000, 0, count).into_iter().sum();
     let mut ends = zero_offsets(target.shape, target.limit)?;
-    // A start for each lane is no list of the entries.
+    // The list has one start per lane, not per entry.
     let amount = Amount { entries: total, listed: 0 };
     target.admit(amount, pattern.width_for(target.shape).bytes(), 0, &ends)?;
     let starts = threads::map(positions, 2000, |lane| offsets[lane])?;
@@ -157,7 +161,7 @@ fn lanes(pattern: &AnyPattern, offsets: &[usize], positions: &[usize], target: &
     Ok(Selected { pattern: pattern.of_lanes(target.shape.clone(), ends, columns)?, sources })
 }
 
-/// [`along`] the last axis: columns of each lane.
+/// [`along`] the last axis: moves columns within each lane.
 fn columns(pattern: &AnyPattern, offsets: &[usize], positions: &[usize], target: &Target<'_>) -> Result<Selected> {
     let axis = pattern.shape().rank() - 1;
     let coords = pattern.axis(axis)?.in_width(pattern.width_for(target.shape))?;
@@ -172,15 +176,15 @@ fn columns(pattern: &AnyPattern, offsets: &[usize], positions: &[usize], target:
     Ok(Selected { pattern, sources: Sources::List(sources) })
 }
 
-/// The entries that `items` take of each lane, and their new columns; `ends` counts them by their new lanes.
+/// Returns the entries taken per lane and their new columns; `ends` counts the entries of the new lanes.
 fn taken_columns<I: Index>(
     along: &AlongAxis<'_, I>,
     items: usize,
     target: &Target<'_>,
     ends: &mut [usize],
 ) -> Result<(Vec<usize>, Vec<I>)> {
-    // The lane and the column of the cell where an item of a lane goes: one index leaves the last axis of the lanes as
-    // the new columns, an index array brings its own columns and as many lanes to each lane as it has.
+    // The new lane and column of an item in a lane. A single index keeps the last axis of the lanes as the new columns.
+    // An index array has its own columns and adds its own lanes to each lane.
     let width = target.shape.columns();
     let cell = |taken: &Taken| match target.indices.is_empty() {
         true => (taken.run / width, taken.run % width),
@@ -198,7 +202,7 @@ fn taken_columns<I: Index>(
     Ok((sources, columns))
 }
 
-/// The coordinates within `lengths` of row-major positions that exist; all axes of length 1 share their zeros.
+/// Returns the coordinates within `lengths` of valid row-major positions; axes of length 1 share one array of zeros.
 fn coords_of(positions: &[usize], lengths: &[usize], width: Width) -> Allocated<Vec<AxisCoords>> {
     of_width!(width, I => coords_within::<I>(positions, lengths))
 }
@@ -215,7 +219,7 @@ fn coords_within<I: Index>(positions: &[usize], lengths: &[usize]) -> Allocated<
     (0..lengths.len()).map(axis).collect()
 }
 
-/// Where the entries that agree on these axes start, and the number of all entries.
+/// Returns the start of each run of entries that agree on these axes, then the number of entries.
 pub(crate) fn runs_of(axes: &[AxisCoords], count: usize) -> Allocated<Vec<usize>> {
     by_slices!(axes, own => runs_among(&own, count))
 }
@@ -235,7 +239,7 @@ mod tests {
     use super::*;
     use crate::pattern::{CooPattern, CsrPattern};
 
-    /// Offsets and entries each had the whole limit: twice as much was asked for as was allowed.
+    /// Offsets and entries must share one limit.
     #[test]
     fn offsets_leave_the_entries_what_the_limit_has_beside_them() {
         let shape = Shape::from([9, 1]);
@@ -246,7 +250,7 @@ mod tests {
         assert!(admitted(7, 1, &[]) && !admitted(8, 1, &[]));
     }
 
-    /// The bytes that are refused where `positions` are taken along an axis, of values of one byte within `limit`.
+    /// Returns the rejected bytes when `positions` are taken along an axis, for values of one byte within `limit`.
     fn refused_within(limit: u64, pattern: &AnyPattern, axis: usize, positions: &[usize]) -> Option<u128> {
         let mut shape = pattern.shape().to_vec();
         shape[axis] = positions.len();
@@ -257,7 +261,7 @@ mod tests {
         }
     }
 
-    /// The same within 64 KiB.
+    /// Returns the rejected bytes within 64 KiB.
     fn refused(pattern: &AnyPattern, axis: usize, positions: &[usize]) -> u128 {
         refused_within(1 << 16, pattern, axis, positions).unwrap()
     }
@@ -269,8 +273,8 @@ mod tests {
         let column = CooPattern::new([1 << 10, 1], 1 << 10, vec![every.clone(), zeros.clone()]).unwrap();
         let lane = CsrPattern::new([1, 1 << 10], vec![0, 1 << 10], every).unwrap();
         let lanes = CsrPattern::new([1 << 10, 1], (0..=1 << 10).collect(), zeros).unwrap();
-        // Indices, a value, and but for whole lanes the lists beside them: where an entry comes from, and of COO the
-        // item that takes it.
+        // Coordinates and a value, and the working lists except for entire lanes: the source entry, and in COO the
+        // item.
         let (each, each_of_csr) = (2 * 4 + 1 + 2 * 8, 4 + 1 + 8);
         let each_of_lanes = 4 + 1;
         let often = [0; 1 << 10];
@@ -280,8 +284,8 @@ mod tests {
         assert_eq!(refused(lanes.any(), 1, &often) >> 20, each_of_csr);
     }
 
-    /// The list of what a run gives, 32 bytes an item, was neither counted nor asked for in a way that can be refused:
-    /// 3.7 GB for a result below the limit.
+    /// The list of items per run (32 bytes per item) must count toward the limit, and its allocation must be able to
+    /// fail.
     #[test]
     fn lists_of_items_are_counted() {
         let one = CsrPattern::<u32>::new([1, 1], vec![0, 1], vec![0]).unwrap();

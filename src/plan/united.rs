@@ -1,8 +1,7 @@
-//! The positions at which one of two operands has an entry, or both, where at least one is repeated along some axes.
+//! The union of two patterns of which at least one is broadcast, computed without repeating entries in memory.
 //!
-//! They are walked in row-major order, lane by lane. On its own axes an operand has runs of entries with one
-//! coordinate; on those that it is repeated along all its entries stand at every coordinate. So nothing is repeated in
-//! memory.
+//! Positions are visited in row-major order, lane by lane. On its own axes an operand has runs of entries with equal
+//! coordinates. On broadcast axes all its entries occur at every coordinate.
 
 use std::ops::Range;
 
@@ -21,7 +20,7 @@ pub(crate) struct United<'a> {
     result: Target<'a>,
 }
 
-/// The result that positions are written for, which has the format of the operand on the left.
+/// The result, which has the format of the left operand.
 #[derive(Clone, Copy)]
 struct Target<'a> {
     of: &'a AnyPattern,
@@ -30,7 +29,7 @@ struct Target<'a> {
     width: Width,
 }
 
-/// The coordinates of an operand on each axis of the result; none on the axes that it is repeated along.
+/// The coordinates of an operand per axis of the result; `None` for axes along which it is broadcast.
 struct Repeated {
     axes: Few<Option<AxisCoords>>,
     count: usize,
@@ -48,34 +47,34 @@ struct Side<'a, I> {
     count: usize,
 }
 
-/// The entries that are left of those with some leading coordinates, and the first coordinate that they may have.
+/// The remaining entries with some leading coordinates, and the smallest coordinate that they may have.
 struct Frame {
     rest: [Range<usize>; 2],
     from: usize,
 }
 
-/// The entries of both operands that have the same coordinates on all axes but the last.
+/// The entries of both operands that agree on all axes except the last.
 struct Lane<'a, I> {
     sides: [Columns<'a, I>; 2],
     length: usize,
 }
 
-/// The entries of one operand in a lane, from a number on.
+/// The entries of one operand in a lane, starting at an entry index.
 enum Columns<'a, I> {
-    /// Each stands at a column of its own.
+    /// Each entry has its own column.
     Own(usize, &'a [I]),
-    /// One stands at every column.
+    /// One entry occurs at every column.
     Everywhere(usize),
 }
 
-/// The numbers of the entries at positions, for a visitor that takes many at once.
+/// A buffer of entry indices per position, for a visitor of many positions.
 struct Numbers<'a> {
     left: Vec<usize>,
     right: Vec<usize>,
     visit: &'a mut dyn FnMut(&[usize], &[usize]),
 }
 
-/// The positions so far, as the format has them: the coordinates on the leading axes, or else the ends of the lanes.
+/// The positions visited so far: the coordinates on the leading axes, or the ends of the lanes.
 enum Leading<I> {
     Coords(Vec<Vec<I>>),
     Ends(Vec<usize>),
@@ -98,13 +97,13 @@ impl Repeated {
 }
 
 impl<I: Index> Side<'_, I> {
-    /// The first coordinate from `from` on at which some of these entries stand.
+    /// Returns the first coordinate, from `from` on, at which some of these entries occur.
     fn first(&self, axis: usize, entries: &Range<usize>, from: usize) -> Option<usize> {
         let own = || self.axes[axis].map_or(from, |coords| coords[entries.start].to_usize());
         (!entries.is_empty()).then(own)
     }
 
-    /// Takes those at a coordinate out of the entries; none of them is before it.
+    /// Removes and returns the entries at a coordinate; no entry is before it.
     fn take(&self, axis: usize, entries: &mut Range<usize>, coord: usize) -> Range<usize> {
         let Some(coords) = self.axes[axis] else { return entries.clone() };
         let run = run_at(&coords[entries.clone()], coord);
@@ -122,7 +121,7 @@ impl<I: Index> Side<'_, I> {
     }
 }
 
-/// How many of the coordinates, which are in order and not below that one, are that one.
+/// Returns how many of the sorted coordinates, none of which is smaller, are equal to `coord`.
 fn run_at<I: Index>(coords: &[I], coord: usize) -> usize {
     let is_here = |at: &I| at.to_usize() == coord;
     let mut reach = 1;
@@ -144,13 +143,15 @@ impl<'a> United<'a> {
         Walk { sides: [left.side(), right.side()], result: self.result }
     }
 
-    /// How many positions there are.
+    /// Returns the number of positions.
     pub(crate) fn count(&self) -> Result<u128> {
         of_width!(self.result.width, I => self.walk::<I>().count())
     }
 
-    /// The pattern of the positions, of which there are `count`. `visit` gets the numbers of the entries at the next
-    /// positions, on either side; an operand that has none there gives the number of its entries.
+    /// Returns the pattern of the `count` positions.
+    ///
+    /// `visit` receives the entry indices of both operands at the next positions. An operand without an entry there
+    /// reports its number of entries.
     pub(crate) fn pattern(
         &self,
         count: usize,
@@ -160,14 +161,14 @@ impl<'a> United<'a> {
         of_width!(self.result.width, I => self.walk::<I>().pattern(count, limit, visit))
     }
 
-    /// Calls `visit` with the positions, `most` at a time, and the numbers of the entries there on the left.
+    /// Calls `visit` with patterns of up to `most` positions and the left entry indices.
     pub(crate) fn pieces(&self, most: usize, visit: &mut VisitPiece<'_>) -> Result<()> {
         of_width!(self.result.width, I => self.walk::<I>().pieces(most, visit))
     }
 }
 
 impl<I: Index> Walk<'_, I> {
-    /// Calls `visit` with the leading coordinates and the entries of each lane that has some.
+    /// Calls `visit` with the leading coordinates and the entries of each lane with entries.
     fn lanes(&self, mut visit: impl FnMut(&[usize], &Lane<'_, I>) -> Result<()>) -> Result<()> {
         let last = self.result.shape.rank() - 1;
         let mut coords = vec![0; last];
@@ -189,7 +190,7 @@ impl<I: Index> Walk<'_, I> {
         Ok(())
     }
 
-    /// The next coordinate on an axis at which entries stand, and those of both operands.
+    /// Returns the next coordinate on an axis with entries, and the entries of both operands there.
     fn next(&self, axis: usize, frame: &mut Frame) -> Option<(usize, [Range<usize>; 2])> {
         let Frame { rest: [left, right], from } = frame;
         let [one, other] = &self.sides;
@@ -261,10 +262,10 @@ impl<I: Index> Walk<'_, I> {
     }
 }
 
-/// Takes the positions of a piece and the numbers of the entries there.
+/// A visitor of the pattern of a chunk of positions and the entry indices there.
 type VisitPiece<'a> = dyn FnMut(&AnyPattern, &[usize]) -> Result<()> + 'a;
 
-/// Positions that follow each other.
+/// Consecutive positions.
 #[derive(Default)]
 struct Piece<I> {
     leading: Leading<I>,
@@ -299,7 +300,7 @@ impl<I: Index> Lane<'_, I> {
         })
     }
 
-    /// Calls `visit` with each column, and the numbers of the entries there, or else those that stand for none.
+    /// Calls `visit` with each column and the entry indices there; `none` replaces missing entries.
     fn each(&self, none: [usize; 2], mut visit: impl FnMut(usize, usize, usize) -> Result<()>) -> Result<()> {
         let [left, right] = &self.sides;
         let (mut left, mut right) = (left.cursor(none[0]), right.cursor(none[1]));
@@ -312,7 +313,7 @@ impl<I: Index> Lane<'_, I> {
     }
 }
 
-/// The place in the entries of a lane.
+/// The position within the entries of a lane.
 struct Cursor<'a, I> {
     columns: &'a Columns<'a, I>,
     passed: usize,
@@ -326,7 +327,7 @@ impl<I: Index> Columns<'_, I> {
 }
 
 impl<I: Index> Cursor<'_, I> {
-    /// The first column from `from` on that has an entry.
+    /// Returns the first column, from `from` on, that has an entry.
     fn next(&self, from: usize) -> usize {
         match self.columns {
             Columns::Own(_, columns) => columns.get(self.passed).map_or(usize::MAX, |column| column.to_usize()),
@@ -334,7 +335,7 @@ impl<I: Index> Cursor<'_, I> {
         }
     }
 
-    /// The number of the entry at a column, which no entry of the rest is before; passes that entry.
+    /// Returns the entry index at a column and advances past this entry; no remaining entry is before the column.
     fn at(&mut self, column: usize) -> usize {
         match self.columns {
             Columns::Own(start, columns) => {
@@ -382,7 +383,7 @@ impl<I: Index> Leading<I> {
         })
     }
 
-    /// The positions up to that number have these coordinates, or come before.
+    /// Assigns these coordinates to all positions up to `count` that have none yet.
     fn end(&mut self, coords: &[usize], shape: &Shape, count: usize) {
         match self {
             Leading::Coords(axes) => {
@@ -401,7 +402,7 @@ impl<I: Index> Leading<I> {
                 result.of.of_coords(shape, count, axes.into_iter().map(AxisCoords::from).collect(), limit)
             }
             Leading::Ends(mut ends) => {
-                // A lane without positions ends where the one before it does.
+                // A lane without positions ends where the lane before ends.
                 let mut end = 0;
                 ends.iter_mut().for_each(|of_lane| {
                     end = end.max(*of_lane);
@@ -418,7 +419,7 @@ mod tests {
     use super::*;
     use crate::plan::beside::{Beside, Pairs};
 
-    /// A column and a row, of these widths, and the shape of both.
+    /// Returns a column and a row with these widths, and the broadcast shape.
     fn operands(format: Format, [left, right]: [Width; 2]) -> ([AnyPattern; 2], Shape) {
         let zeros = AxisCoords::zeros(3, Width::U32).unwrap();
         let make = |shape: [usize; 2], coords, width: Width| {

@@ -1,4 +1,4 @@
-//! Other axes: padded, permuted, left out or added, and the diagonals of the last two.
+//! Padding, permutation, insertion and removal of axes, and diagonals of the last two axes.
 
 use super::{Room, behind, shifted};
 use crate::base::alloc::{self, Allocated};
@@ -12,7 +12,7 @@ use crate::pattern::{AnyPattern, AxisCoords, by_slices, zero_offsets};
 use crate::plan::row_major::sorted_with;
 use crate::plan::selected::{Selected, Sources};
 
-/// Positions before and behind those that there are: lanes without entries, and columns further on.
+/// Pads each axis: inserts lanes without entries, and shifts columns.
 pub(super) fn pad_lanes(
     x: &AnyPattern,
     offsets: &Buffer<usize>,
@@ -39,7 +39,7 @@ pub(super) fn pad_lanes(
     Ok(Selected::same(x.of_lanes(shape.clone(), offsets, columns)?))
 }
 
-/// Steps `coords` to the next of the positions of `lengths` that start at `first`.
+/// Advances `coords` to the next position of the box that starts at `first` and has the given `lengths`.
 fn step_from(coords: &mut [usize], first: &[usize], lengths: &[usize]) {
     for ((coord, first), length) in coords.iter_mut().zip(first).zip(lengths).rev() {
         *coord += 1;
@@ -50,7 +50,7 @@ fn step_from(coords: &mut [usize], first: &[usize], lengths: &[usize]) {
     }
 }
 
-/// Other axes: a permutation, with axes of length 1 left out or added.
+/// Permutes the axes, and removes or inserts axes of length 1.
 pub(super) fn other_axes(x: &AnyPattern, axes: &[Option<usize>], shape: &Shape, room: Room) -> Result<Selected> {
     let long = axes.iter().flatten().filter(|&&axis| x.shape()[axis] != 1);
     let is_sorted = long.is_sorted();
@@ -66,13 +66,15 @@ pub(super) fn other_axes(x: &AnyPattern, axes: &[Option<usize>], shape: &Shape, 
     in_order(x, coords.collect::<Allocated<_>>()?, x.nnz(), settled, shape, room)
 }
 
-/// Entries that agree on all axes before so many last ones come in order.
+/// Returns a number of last axes: entries that agree on all other axes are already in order.
 pub(crate) fn settled(axes: &[Option<usize>]) -> usize {
     axes.windows(2).rev().take_while(|pair| pair[0] < pair[1]).count() + 1
 }
 
-/// The pattern in the format of `x` of `count` entries with these coordinates, sorted unless all axes are `settled`:
-/// those that agree on the axes before so many come in order.
+/// Returns the pattern of `count` entries with these coordinates, in the format of `x`.
+///
+/// Entries are sorted unless all axes are `settled`. Entries that agree on all axes before the `settled` last ones are
+/// already in order.
 fn in_order(
     x: &AnyPattern,
     coords: Vec<AxisCoords>,
@@ -92,7 +94,7 @@ fn in_order(
     Ok(Selected { pattern: x.of_coords(shape.clone(), count, coords, room.limit)?, sources })
 }
 
-/// The entries of the last two axes whose column is so many behind their row.
+/// Returns the entries whose `column - row`, on the last two axes, is between the bounds.
 fn in_band(x: &AnyPattern, least: i128, most: i128) -> Result<Vec<usize>> {
     let rank = x.shape().rank();
     let axes = [x.axis(rank - 2)?, x.axis(rank - 1)?];
@@ -121,10 +123,10 @@ pub(super) fn diagonal(x: &AnyPattern, offset: i128, shape: &Shape, room: Room) 
     let kept = in_band(x, offset, offset)?;
     let rank = x.shape().rank();
     let sources = Sources::List(kept);
-    // The lesser of both coordinates.
+    // The smaller of both coordinates is the position on the diagonal.
     let last = if offset < 0 { rank - 1 } else { rank - 2 };
     let axes = (0..rank - 2).chain([last]).map(|axis| sources.of_coords(&x.axis(axis)?));
     let (axes, count) = (axes.collect::<Allocated<Vec<_>>>()?, sources.len(x.nnz()));
-    // They increase as the rows do.
+    // Positions on the diagonal increase with the rows.
     in_order(x, axes, count, rank - 1, shape, room)?.then_of(sources, x.nnz())
 }

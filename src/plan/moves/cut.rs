@@ -1,4 +1,4 @@
-//! Some positions of each axis.
+//! Slicing: selects some positions of each axis.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::kernels::lanes::{accumulate, offsets_among};
 use crate::pattern::{AnyPattern, AxisCoords, by_width, zero_offsets};
 use crate::plan::selected::{Selected, Sources};
 
-/// Where the coordinates of the entries of a result, each one of the positions of a cut, stand among these.
+/// Returns the coordinates of selected entries relative to the positions of a cut.
 fn placed(sources: &Sources, coords: &AxisCoords, cut: &Cut) -> Allocated<AxisCoords> {
     let steps = cut.steps();
     match (cut.first, cut.step) {
@@ -23,8 +23,9 @@ fn placed(sources: &Sources, coords: &AxisCoords, cut: &Cut) -> Allocated<AxisCo
     }
 }
 
-/// The entries between the first and the last position of the leading axes, and how many axes leave out none of them:
-/// the first axis, and one behind another of which one position is left.
+/// Returns the entries within the bounds of the leading cuts, and the number of axes that need no further test.
+///
+/// These are the leading axes with one remaining position, and the first other axis if its step is 1.
 fn window(axes: &[AxisCoords], cuts: &[Cut], count: usize) -> (Range<usize>, usize) {
     let mut window = 0..count;
     for (axis, cut) in cuts.iter().enumerate() {
@@ -37,7 +38,7 @@ fn window(axes: &[AxisCoords], cuts: &[Cut], count: usize) -> (Range<usize>, usi
     (window, cuts.len())
 }
 
-/// Some positions of each axis, by the coordinates.
+/// Selects positions of each axis by coordinates.
 pub(super) fn cut_coords(x: &AnyPattern, cuts: &[Cut], shape: &Shape, room: Room) -> Result<Selected> {
     let axes = x.axes()?;
     let (window, settled) = window(&axes, cuts, x.nnz());
@@ -69,7 +70,7 @@ pub(super) fn cut_coords(x: &AnyPattern, cuts: &[Cut], shape: &Shape, room: Room
     Ok(Selected { pattern: x.of_coords(shape.clone(), count, coords, room.limit)?, sources })
 }
 
-/// Some positions of each axis, by the lanes and the columns in each of them.
+/// Selects positions of each axis by lanes and by the columns within them.
 pub(super) fn cut_lanes(
     x: &AnyPattern,
     offsets: &Buffer<usize>,
@@ -110,8 +111,9 @@ pub(super) fn cut_lanes(
     every_column(x, &sources.of_coords(&columns)?, &ends, columns_cut, shape)?.then_of(sources, x.nnz())
 }
 
-/// Where the entries of each lane of a result start, and the offsets of its lanes: `within` tells the entries of a lane
-/// by its coordinates.
+/// Returns the first entry of each lane of a result, and the offsets of its lanes.
+///
+/// `within` returns the entries of a lane for its coordinates.
 fn runs_of_lanes(
     shape: &Shape,
     room: Room,
@@ -120,12 +122,12 @@ fn runs_of_lanes(
     let mut ends = zero_offsets(shape, room.limit)?;
     let lanes = ends.len() - 1;
     let mut starts: Vec<usize> = alloc::zeros(lanes)?;
-    // Some searches for each lane.
+    // Each lane needs several searches.
     let parts = threads::map_parts(lanes, LANE, 0, |part| part.end);
     let shares = threads::split_at_ends(&mut starts, &parts).into_iter();
     let shares = shares.zip(threads::split_at_ends(&mut ends[1..], &parts)).zip(parts.iter());
     let write = |(): &mut (), ((starts, counts), &end): ((&mut [usize], &mut [usize]), &usize)| {
-        // An axis without positions has no coordinates to begin with.
+        // A shape with an axis of length 0 has no first lane.
         if starts.is_empty() {
             return;
         }
@@ -142,10 +144,10 @@ fn runs_of_lanes(
     Ok((starts, ends))
 }
 
-/// The picoseconds that the entries of a lane take to be found.
+/// The estimated picoseconds to find the entries of a lane.
 const LANE: usize = 12_000;
 
-/// Of lanes whose columns lie between the first and the last position of a cut those that are one of them.
+/// Selects the columns of a cut in lanes that already lie within its bounds.
 fn every_column(x: &AnyPattern, columns: &AxisCoords, offsets: &[usize], cut: &Cut, shape: &Shape) -> Result<Selected> {
     let steps = cut.steps();
     let kept = by_width!(columns, own => marked(own.len(), |range, marks| steps.mark(&own[range], marks)))?;
@@ -155,7 +157,7 @@ fn every_column(x: &AnyPattern, columns: &AxisCoords, offsets: &[usize], cut: &C
     Ok(Selected { pattern: x.of_lanes(shape.clone(), offsets.into(), columns)?, sources })
 }
 
-/// The lanes that cuts leave, where these are one after the other.
+/// Returns the range of lanes that cuts select, if these are contiguous.
 fn lane_window(cuts: &[Cut], lengths: &[usize]) -> Option<Range<usize>> {
     let single = cuts.iter().take_while(|cut| cut.length == 1).count();
     let behind = cuts.iter().zip(lengths).skip(single + 1);

@@ -1,7 +1,7 @@
-//! Moves of entries along the axes, step by step: what is cut out, turned round, repeated, padded, and other axes.
+//! Shape manipulation as a list of steps: slicing, reordering, repeating, padding and changing axes.
 //!
-//! A step knows the shapes before and after it, where a position of its result comes from (which is its definition, and
-//! all that arrays need), and how it changes a pattern: with the coordinates of all entries, or by whole lanes.
+//! A step knows the shapes before and after it, and the source of each position of its result. This defines the step,
+//! and is all that arrays need. A step also maps a pattern, by coordinates or by entire lanes.
 
 mod axes;
 mod cut;
@@ -24,7 +24,7 @@ use axes::{band, diagonal, other_axes, pad_lanes};
 use cut::{cut_coords, cut_lanes};
 use order::{order_columns, order_coords, order_lanes};
 
-/// The positions `first, first + step, …` of an axis, `length` of them.
+/// The positions `first, first + step, …` of an axis, `length` in all.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Cut {
     pub(crate) first: usize,
@@ -33,17 +33,17 @@ pub(crate) struct Cut {
 }
 
 impl Cut {
-    /// A step that no second position takes is 1.
+    /// Returns a cut; with fewer than two positions the step is 1.
     pub(crate) fn new(first: usize, step: usize, length: usize) -> Self {
         Cut { first, step: if length < 2 { 1 } else { step }, length }
     }
 
-    /// All of an axis.
+    /// Returns the cut that selects an entire axis.
     pub(crate) fn whole(length: usize) -> Self {
         Cut::new(0, 1, length)
     }
 
-    /// One more than the last position.
+    /// Returns the position after the last one.
     fn end(&self) -> usize {
         self.first + self.length.saturating_sub(1) * self.step + usize::from(self.length > 0)
     }
@@ -52,7 +52,7 @@ impl Cut {
         Steps::new(self.first, self.end(), self.step)
     }
 
-    /// The range of those of increasing coordinates that lie between the first position and the last one.
+    /// Returns the range of increasing coordinates between the first and the last position.
     fn range_in<I: Index>(&self, coords: &[I]) -> Range<usize> {
         if self.length == 0 {
             return 0..0;
@@ -65,21 +65,21 @@ impl Cut {
     }
 }
 
-/// What becomes of the positions of one axis.
+/// The reordering or repetition of the positions of one axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Order {
-    /// The last one comes first.
+    /// Reverses the positions.
     Reverse,
-    /// Each goes so many places on, and those at the end come in at the start.
+    /// Rotates the positions by this number; positions at the end move to the start.
     Rotate(usize),
-    /// All of them, so many times.
+    /// Repeats all positions together this number of times.
     Tile(usize),
-    /// Each of them, so many times.
+    /// Repeats each position this number of times.
     Each(usize),
 }
 
 impl Order {
-    /// How often a position stands in the result.
+    /// Returns how often each position occurs in the result.
     fn times(self) -> usize {
         match self {
             Order::Reverse | Order::Rotate(_) => 1,
@@ -87,7 +87,7 @@ impl Order {
         }
     }
 
-    /// Which of `length` positions stands at place `at` of the result.
+    /// Returns the position, among `length` positions, that is at `at` in the result.
     fn source(self, at: usize, length: usize) -> usize {
         match self {
             Order::Reverse => length - 1 - at,
@@ -104,36 +104,37 @@ impl Order {
     }
 }
 
-/// A step of a move.
+/// A step of a shape manipulation.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Step {
-    /// Of each axis some positions.
+    /// Selects positions of each axis.
     Cut(Vec<Cut>),
-    /// The positions of one axis in another order, or repeated.
+    /// Reorders or repeats the positions of one axis.
     Order(usize, Order),
-    /// So many positions before those of each axis, which hold the fill; the shape tells how many come behind.
+    /// Inserts this number of positions before each axis. They hold the fill; the shape determines the number after the
+    /// axis.
     Pad(Vec<usize>),
-    /// The axes that are there, each one of those before or a new one of length 1. One that is left out has length 1.
+    /// The axes of the result: each is an axis of the operand or a new axis of length 1. Removed axes have length 1.
     Axes(Vec<Option<usize>>),
-    /// Of the last two axes the positions whose column is so many behind their row, from the least to the most; zero
-    /// elsewhere.
+    /// Keeps positions with `column - row` between the two bounds, on the last two axes. All others become zero.
     Band(i128, i128),
-    /// The positions whose column is so many behind their row, as the last axis.
+    /// Selects the positions with this `column - row`, as the last axis.
     Diagonal(i128),
 }
 
-/// What a step may need.
+/// The memory limits of a step.
 #[derive(Debug, Clone, Copy)]
 pub struct Room {
-    /// The bytes of a value of the result.
+    /// The bytes per value of the result.
     pub(crate) value_bytes: usize,
-    /// The most bytes of the result and of the lists beside it.
+    /// The maximum bytes of the result and its working lists.
     pub(crate) limit: u64,
 }
 
 impl Room {
-    /// Refuses `count` entries times `times` above the limit, each with so many bytes of coordinates, a value, and a
-    /// number in a list.
+    /// Returns `count` times `times` as the number of entries, or an error above the limit.
+    ///
+    /// Each entry needs coordinates, a value and an index in a list.
     fn admit(&self, count: usize, times: usize, index_bytes: usize) -> Result<usize> {
         let entries = count as u128 * times as u128;
         let bytes = entries.saturating_mul((index_bytes + self.value_bytes + size_of::<usize>()) as u128);
@@ -148,8 +149,9 @@ impl Room {
 }
 
 impl Step {
-    /// Where a position of the result stands before the step, in a tensor of shape `x`; false where it holds no
-    /// position, but the fill.
+    /// Replaces a position of the result by its position before the step, in a tensor of shape `x`.
+    ///
+    /// Returns false if the position holds the fill instead.
     pub(crate) fn source(&self, x: &[usize], cell: &mut Vec<usize>) -> bool {
         match self {
             Step::Cut(cuts) => {
@@ -177,8 +179,11 @@ impl Step {
         cell.iter().zip(x).all(|(coord, length)| coord < length)
     }
 
-    /// The axis of `x`, the shape before the step, whose positions from one on are those of an axis of `shape`, the one
-    /// behind it, and that first one; none where they are moved, or lean on another axis.
+    /// Returns the axis of `x` whose positions from a first one on are the positions of `axis` in `shape`, and this
+    /// first one.
+    ///
+    /// `x` is the shape before the step, `shape` the shape after it. The result is `None` if the step reorders the axis
+    /// or depends on another axis.
     pub(crate) fn window(&self, axis: usize, x: &[usize], shape: &[usize]) -> Option<(usize, usize)> {
         let axis = match self {
             Step::Cut(cuts) => return (cuts[axis].step == 1).then_some((axis, cuts[axis].first)),
@@ -190,7 +195,7 @@ impl Step {
         axis.map(|axis| (axis, 0))
     }
 
-    /// What a pattern becomes, whose shape is then `shape`.
+    /// Returns the selection that the step makes of a pattern, with the resulting `shape`.
     pub(crate) fn plan(&self, x: &AnyPattern, shape: &Shape, room: Room) -> Result<Selected> {
         let rank = x.shape().rank();
         match (self, x.lane_offsets()) {
@@ -218,17 +223,17 @@ impl Step {
     }
 }
 
-/// How many positions a column is behind a row.
+/// Returns `column - row`.
 fn behind(row: usize, column: usize) -> i128 {
     column as i128 - row as i128
 }
 
-/// Coordinates so many positions further on, which their width holds.
+/// Returns coordinates shifted by `by`; the width holds the result.
 fn shifted(coords: &AxisCoords, by: usize) -> Allocated<AxisCoords> {
     if by == 0 { Ok(coords.clone()) } else { mapped(&Sources::Same, coords, |coord| coord + by) }
 }
 
-/// `f` of the coordinates of the entries of a result, in the width of these.
+/// Returns `f` of the coordinates of selected entries, in the same width.
 fn mapped(sources: &Sources, coords: &AxisCoords, f: impl Fn(usize) -> usize + Sync + Send) -> Allocated<AxisCoords> {
     by_width!(coords, own => mapped_within(sources, own, f))
 }
@@ -251,7 +256,7 @@ mod tests {
     use crate::base::index::Width;
     use crate::pattern::{CooPattern, Format};
 
-    /// The coordinates on the last axis that a step gives entries in both formats, and their width.
+    /// Checks the coordinates of a step on the last axis, and their width, in both formats.
     #[track_caller]
     fn check(step: &Step, length: usize, expected: &[usize]) {
         let coords = vec![vec![0, 2], vec![1, u32::MAX]];
@@ -265,7 +270,7 @@ mod tests {
         }
     }
 
-    /// `u32` coordinates were cut off where an axis gets longer than they hold.
+    /// An axis that becomes longer than `u32` holds needs wider coordinates.
     #[test]
     fn longer_axes_have_wider_coordinates() {
         let (length, last) = (1 << 32, u32::MAX as usize);

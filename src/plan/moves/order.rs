@@ -1,4 +1,4 @@
-//! The positions of one axis in another order, or repeated.
+//! Reordering or repeating the positions of one axis.
 
 use std::ops::Range;
 
@@ -14,8 +14,9 @@ use crate::pattern::{AnyPattern, AxisCoords, by_width, zero_offsets};
 use crate::plan::selected::{Selected, Sources};
 use crate::plan::take::runs_of;
 
-/// The numbers of entries in a new order, and their coordinates on one axis there. The entries of a run agree on all
-/// axes before this one, and have its coordinates in order.
+/// Returns entry indices in a new order, and their coordinates on the axis in this order.
+///
+/// The entries of a run agree on all axes before the axis, and their coordinates on the axis do not decrease.
 fn ordered(
     coords: &AxisCoords,
     runs: &[usize],
@@ -29,7 +30,7 @@ fn ordered(
     })
 }
 
-/// Entries in a new order, with the coordinates that they get on one axis.
+/// Entries in a new order, with their new coordinates on one axis.
 struct Ordered<I> {
     sources: Vec<usize>,
     coords: Vec<I>,
@@ -38,7 +39,7 @@ struct Ordered<I> {
 impl<I: Index> Ordered<I> {
     fn new(coords: &[I], runs: &[usize], length: usize, order: Order, count: usize) -> Allocated<Self> {
         let mut ordered = Ordered { sources: alloc::with_capacity(count)?, coords: alloc::with_capacity(count)? };
-        // Nothing is not repeated: there may be no time to count how often.
+        // Empty runs are skipped, because the number of repetitions may be too large to loop over.
         for run in runs.windows(2).map(|ends| ends[0]..ends[1]).filter(|run| !run.is_empty()) {
             match order {
                 Order::Reverse => ordered.reverse(coords, run, length),
@@ -78,7 +79,7 @@ impl<I: Index> Ordered<I> {
     }
 }
 
-/// Another order of one axis, by the coordinates.
+/// Reorders one axis of coordinates.
 pub(super) fn order_coords(x: &AnyPattern, axis: usize, order: Order, shape: &Shape, room: Room) -> Result<Selected> {
     let width = x.width_for(shape);
     let count = room.admit(x.nnz(), order.times(), shape.rank() * width.bytes())?;
@@ -87,7 +88,7 @@ pub(super) fn order_coords(x: &AnyPattern, axis: usize, order: Order, shape: &Sh
     let (sources, moved) = ordered(&axes[axis], &runs, x.shape()[axis], order, count)?;
     let sources = Sources::List(sources);
     let coords = axes.iter().enumerate().map(|(at, coords)| match at < axis && order.times() == 1 {
-        // Entries that change places agree there.
+        // Reordering does not change these coordinates, because entries that are exchanged agree on the axes before.
         true => Ok(coords.clone()),
         false if at == axis => Ok(moved.clone()),
         false => sources.of_coords(coords),
@@ -96,7 +97,7 @@ pub(super) fn order_coords(x: &AnyPattern, axis: usize, order: Order, shape: &Sh
     Ok(Selected { pattern: x.of_coords(shape.clone(), count, coords, room.limit)?, sources })
 }
 
-/// Another order of the last axis, in each lane.
+/// Reorders the last axis within each lane.
 pub(super) fn order_columns(
     x: &AnyPattern,
     offsets: &Buffer<usize>,
@@ -116,7 +117,7 @@ pub(super) fn order_columns(
     Ok(Selected { pattern, sources: Sources::List(sources) })
 }
 
-/// Another order of an axis of the lanes: whole lanes.
+/// Reorders an axis of the lanes by moving entire lanes.
 pub(super) fn order_lanes(
     x: &AnyPattern,
     offsets: &[usize],
@@ -130,7 +131,7 @@ pub(super) fn order_lanes(
     let mut starts = alloc::with_capacity(ends.len() - 1)?;
     let lane_axes = x.shape().lane_axes();
     let (length, inner) = (lane_axes[axis], capped_product(&lane_axes[axis + 1..]));
-    // Blocks of nothing may be more than there is time to count.
+    // Empty blocks may be too many to count.
     let blocks = if ends.len() == 1 { 0 } else { lane_axes[..axis].iter().product() };
     for block in 0..blocks {
         for at in 0..shape[axis] {
