@@ -15,12 +15,9 @@ use crate::base::shape::Shape;
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyOperand, AnyTensor};
 use crate::element::{DType, Element, Number};
-use crate::ops::{GroupLabels, slice_of};
+use crate::ops::{GroupLabels, PARAMETER_MARKS, slice_of};
 
 type Found<T> = Result<T, Fault>;
-
-/// What stands behind the name of a parameter that may be left out, or takes all that is left.
-pub(super) const MARKS: [char; 2] = ['?', '*'];
 
 /// The error for a name that is no function's.
 pub(super) fn no_function(name: &str, at: Range<usize>) -> Wrong {
@@ -37,7 +34,7 @@ pub(super) fn placed(
     call: &Range<usize>,
     nodes: &[Node],
 ) -> Result<Vec<Vec<Id>>, Wrong> {
-    let parameters: Vec<&str> = function.parameters().collect();
+    let parameters: Vec<&str> = function.op.parameters().collect();
     let takes_more = |place: usize| parameters[place].ends_with('*');
     let mut places = vec![Vec::new(); parameters.len()];
     for (position, argument) in arguments.iter().enumerate() {
@@ -54,15 +51,18 @@ pub(super) fn placed(
                 ((place < parameters.len()).then_some(place), nodes[argument.value].at.clone())
             }
             Some((name, at)) => {
-                let is_it = |parameter: &&str| parameter.trim_end_matches(MARKS) == name;
+                let is_it = |parameter: &&str| parameter.trim_end_matches(PARAMETER_MARKS) == name;
                 (parameters.iter().position(is_it), at.clone())
             }
         };
         let Some(place) = place else {
-            return Err(Wrong::new(at, format!("the arguments of {} are {}", function.name, function.signature())));
+            return Err(Wrong::new(at, format!("the arguments of {} are {}", function.name(), function.signature())));
         };
         if !places[place].is_empty() && (argument.name.is_some() || !takes_more(place)) {
-            return Err(Wrong::new(at, format!("{} is given twice", parameters[place].trim_end_matches(MARKS))));
+            return Err(Wrong::new(
+                at,
+                format!("{} is given twice", parameters[place].trim_end_matches(PARAMETER_MARKS)),
+            ));
         }
         places[place].push(argument.value);
     }
@@ -70,9 +70,9 @@ pub(super) fn placed(
     match missing {
         None => Ok(places),
         Some((name, _)) => {
-            let at = call.start..call.start + function.name.len();
-            let name = name.trim_end_matches(MARKS);
-            Err(Wrong::new(at, format!("{} needs {name}; its arguments are {}", function.name, function.signature())))
+            let at = call.start..call.start + function.name().len();
+            let name = name.trim_end_matches(PARAMETER_MARKS);
+            Err(Wrong::new(at, format!("{} needs {name}; its arguments are {}", function.name(), function.signature())))
         }
     }
 }

@@ -5,99 +5,17 @@ use ndarray::SliceInfoElem;
 use super::Fault;
 use super::call::Call;
 use super::options::{median_of, norm_of, quantile_of, var_of};
-use super::table::{self, signature};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::shape::Shape;
 use crate::dynamic::{PouredFold, PouredOptions};
 use crate::lazy::any::moved_by;
 use crate::lazy::shares::{self, Shares};
 use crate::ops::moved::{self, Moves};
+use crate::ops::{OpSpec, Split, Stream};
 
-/// How a function may be cut. Numbers are those of parameters.
-enum Cut {
-    /// Element by element in so many leading parameters.
-    Each(usize),
-    /// The gradient of such a function, of operands that are not broadcast.
-    Alike,
-    /// It reduces the axes there.
-    Over(usize),
-    /// The gradient of one that reduces the axes there.
-    Back(usize),
-    /// It goes along the axis there, of the first parameter.
-    Along(usize),
-    /// It takes positions, which stand in the second parameter, of the axis there.
-    Taken(usize),
-    /// It leaves elements along the axes there to each other.
-    Among(usize),
-    /// It multiplies along the axis there.
-    Scaled(usize),
-    /// It puts tensors side by side along the axis there.
-    Joined(usize),
-    Product,
-    Moved,
-    /// It takes its arguments whole.
-    Whole,
-}
-
-/// What takes its arguments whole among the functions of a tensor, of two, or of one and its upstream gradient: all
-/// others of these go element by element.
-const WHOLE: &[&str] =
-    &["stored", "dense", "unique", "unique_counts", "nonzero", "outer", "kron", "transpose_backward"];
-
-fn cut(name: &str) -> Cut {
-    match name {
-        name if WHOLE.contains(&name) => Cut::Whole,
-        "matmul" => Cut::Product,
-        "add_backward" | "sub_backward" | "mul_backward" | "div_backward" | "pow_backward" | "minimum_backward"
-        | "maximum_backward" => Cut::Alike,
-        "any" | "all" | "count_nonzero" | "sum" | "mean" | "prod" | "nanprod" | "nansum" | "nanmean" | "min"
-        | "max" | "nanmin" | "nanmax" | "argmin" | "argmax" | "nanargmin" | "nanargmax" | "var" | "std" | "nanvar"
-        | "nanstd" | "median" | "nanmedian" | "nanmedian_index" | "norm" => Cut::Over(1),
-        "quantile" | "nanquantile" => Cut::Over(2),
-        "any_backward" | "sum_backward" | "mean_backward" | "prod_backward" | "nanprod_backward"
-        | "nansum_backward" | "nanmean_backward" | "min_backward" | "max_backward" | "nanmin_backward"
-        | "nanmax_backward" | "var_backward" | "std_backward" | "nanvar_backward" | "nanstd_backward"
-        | "median_backward" | "nanmedian_backward" | "norm_backward" => Cut::Back(2),
-        "quantile_backward" | "nanquantile_backward" => Cut::Back(3),
-        "topk" | "topk_index" => Cut::Along(2),
-        "argsort" => Cut::Along(1),
-        "take" | "take_axis" => Cut::Taken(2),
-        "softmax" | "log_softmax" => Cut::Among(1),
-        "softmax_backward" | "log_softmax_backward" => Cut::Among(2),
-        "scale" => Cut::Scaled(1),
-        "concat" | "stack" => Cut::Joined(1),
-        "slice" | "flip" | "roll" | "pad" | "tile" | "repeat" | "broadcast_to" | "squeeze" | "expand_dims"
-        | "transpose" | "permute_axes" | "move_axis" | "tril" | "triu" | "diagonal" => Cut::Moved,
-        "prune" | "cast" | "with_fill" | "to_coo" | "to_csr" | "from_dense" | "zeros_like" | "isin" | "clamp"
-        | "powi" | "powf" => Cut::Each(1),
-        "where_" | "mask_backward" | "without_backward" | "select_backward" => Cut::Each(3),
-        "mask" | "without" | "select" | "clamp_backward" | "powi_backward" | "powf_backward" => Cut::Each(2),
-        name => match signature(name).as_str() {
-            "(x)" | "(x, y)" | "(x, upstream)" => Cut::Each(2),
-            _ => Cut::Whole,
-        },
-    }
-}
-
-/// What goes element by element and has a pattern or format of its own nevertheless, or is told more than the elements.
-const OWN: &[&str] = &[
-    "prune",
-    "to_coo",
-    "to_csr",
-    "from_dense",
-    "isin",
-    "where_",
-    "mask",
-    "without",
-    "select",
-    "mask_backward",
-    "without_backward",
-    "select_backward",
-];
-
-/// Whether a function of inputs in these parameters goes element by element, and keeps their pattern if it is one.
-pub(super) fn is_each(name: &str, parameters: &[usize]) -> bool {
-    matches!(cut(name), Cut::Each(operands) if parameters.iter().all(|&at| at < operands)) && !OWN.contains(&name)
+/// Returns whether a function of inputs in these parameters is elementwise and keeps their common pattern.
+pub(super) fn is_each(op: &OpSpec, parameters: &[usize]) -> bool {
+    op.split == Split::Each && op.keeps_pattern && parameters.iter().all(|&at| at < op.operands())
 }
 
 /// Of a function element by element in so many leading parameters, if its inputs are in these.
@@ -117,25 +35,27 @@ pub(super) fn sliced(parameters: &[usize], slices: Vec<SliceInfoElem>) -> Option
 pub(super) fn of_call(call: &Call, parameters: &[usize]) -> Option<Shares> {
     let axis = |place, default| call.integer::<isize>(place, default).ok().map(|axis| axis as i128);
     let is_of = |wanted: &[usize]| (parameters == wanted).then_some(());
-    Some(match cut(call.name) {
-        Cut::Whole => return None,
-        Cut::Each(operands) => each(operands, parameters),
-        Cut::Alike => is_of(&[0, 1, 2]).map(|()| shares::alike())?,
-        Cut::Over(place) => is_of(&[0]).and(axes(call, place)).map(|axes| shares::reduced(&axes))?,
-        Cut::Back(place) => is_of(&[0, 1]).and(axes(call, place)).map(|axes| shares::reduced_back(&axes))?,
-        Cut::Along(place) => is_of(&[0]).and(axis(place, Some(-1))).map(|axis| shares::beside(axis, |rank| rank))?,
-        Cut::Taken(place) => {
-            let (axis, taken) = (axis(place, None)?, call.positions(1).ok()?.ndim());
+    let op = OpSpec::named(call.name)?;
+    let place = op.place_of("axis");
+    Some(match op.split {
+        Split::Whole => return None,
+        Split::Each => each(op.operands(), parameters),
+        Split::Alike => is_of(&[0, 1, 2]).map(|()| shares::alike())?,
+        Split::Over => is_of(&[0]).and(axes(call, op)).map(|axes| shares::reduced(&axes))?,
+        Split::Back => is_of(&[0, 1]).and(axes(call, op)).map(|axes| shares::reduced_back(&axes))?,
+        Split::Along => is_of(&[0]).and(axis(place?, Some(-1))).map(|axis| shares::beside(axis, |rank| rank))?,
+        Split::Taken => {
+            let (axis, taken) = (axis(place?, None)?, call.positions(1).ok()?.ndim());
             shares::beside(axis, move |rank| rank - 1 + taken)
         }
-        Cut::Among(place) => shares::apart_from(&call.some_axes(place).ok()?),
-        Cut::Scaled(place) => {
+        Split::Among => shares::apart_from(&call.some_axes(place?).ok()?),
+        Split::Scaled => {
             is_of(&[0, 2])?;
-            shares::scaled(axis(place, None)? as isize)
+            shares::scaled(axis(place?, None)? as isize)
         }
-        Cut::Joined(place) => shares::joined(axis(place, Some(0))? as isize, call.name == "stack"),
-        Cut::Product => product(parameters)?,
-        Cut::Moved => {
+        Split::Joined => shares::joined(axis(place?, Some(0))? as isize, call.name == "stack"),
+        Split::Product => product(parameters)?,
+        Split::Moved => {
             is_of(&[0])?;
             let moves = moves(call).ok()?;
             moved_by(move |_| Ok(moves.clone()))
@@ -145,29 +65,23 @@ pub(super) fn of_call(call: &Call, parameters: &[usize]) -> Option<Shares> {
 
 /// The reduction that a call is, without labels, if its operand may come in parts.
 pub(super) fn fold(call: &Call) -> Option<PouredFold> {
-    let options = match call.name {
-        "any" | "all" | "count_nonzero" | "sum" | "nansum" | "mean" | "nanmean" | "min" | "max" | "nanmin"
-        | "nanmax" => PouredOptions::Axes(axes(call, 1)?),
-        "norm" => PouredOptions::Norm(norm_of(call, 1).ok()?),
-        "var" | "std" | "nanvar" | "nanstd" => PouredOptions::Var(var_of(call, 1).ok()?),
-        "median" | "nanmedian" => PouredOptions::Median(median_of(call, 1).ok()?),
-        "quantile" | "nanquantile" => PouredOptions::Quantile(call.real(1).ok()?, quantile_of(call, 2).ok()?),
-        _ => return None,
+    let op = OpSpec::named(call.name).filter(|op| op.stream != Stream::Whole)?;
+    let options = match (op.place_of("q"), ["ord", "ddof", "even"].map(|option| op.place_of(option).is_some())) {
+        (Some(q), _) => PouredOptions::Quantile(call.real(q).ok()?, quantile_of(call, q + 1).ok()?),
+        (None, [true, ..]) => PouredOptions::Norm(norm_of(call, 1).ok()?),
+        (None, [_, true, _]) => PouredOptions::Var(var_of(call, 1).ok()?),
+        (None, [.., true]) => PouredOptions::Median(median_of(call, 1).ok()?),
+        (None, _) => PouredOptions::Axes(axes(call, op)?),
     };
     let is_stored = call.seen(0).ok()?.is_stored();
-    let fold = PouredFold { name: call.name, options, is_stored };
+    let fold = PouredFold { name: op.name, options, is_stored };
     fold.options.axes().grouping().is_none().then_some(fold)
 }
 
-/// The axes at a place, whether they are kept, and labels of one.
-fn axes(call: &Call, place: usize) -> Option<Axes> {
-    call.axes(place, labels(call.name)?).ok()
-}
-
-/// Where the labels of a reduction stand; behind all arguments where it takes none.
-fn labels(name: &str) -> Option<usize> {
-    let function = table::function(name)?;
-    Some(function.parameters().position(|name| name == "by?").unwrap_or(usize::MAX))
+/// The axes of a call, with their options and labels.
+fn axes(call: &Call, op: &OpSpec) -> Option<Axes> {
+    // An operation without labels reads them after all its parameters, where nothing is.
+    call.axes(op.place_of("axis")?, op.place_of("by").unwrap_or(usize::MAX)).ok()
 }
 
 /// The shape of what a call gives that stores something where its operands store nothing.

@@ -18,7 +18,7 @@ fn is_by_value(node: &Node, nodes: &[Node]) -> bool {
     let Some(function) = function(name) else { return false };
     let is_read = |given: Vec<Id>| given.into_iter().any(|id| !is_written(id, nodes));
     let has_labels = |places: Vec<Vec<Id>>| {
-        function.parameters().zip(places).any(|(parameter, given)| parameter == "by?" && is_read(given))
+        function.op.parameters().zip(places).any(|(parameter, given)| parameter == "by?" && is_read(given))
     };
     let is_found = name == "nonzero" || name.starts_with("unique");
     is_found || placed(function, arguments, &node.at, nodes).is_ok_and(has_labels)
@@ -35,7 +35,7 @@ fn is_written(id: Id, nodes: &[Node]) -> bool {
 
 /// Whether a node stores something where its operands store nothing.
 fn is_made(node: &Node) -> bool {
-    matches!(&node.kind, Kind::Call(name, _) if function(name).is_some_and(|function| function.stores))
+    matches!(&node.kind, Kind::Call(name, _) if function(name).is_some_and(|function| function.op.stores))
 }
 
 /// Runs the nodes that are read on tensors without entries. `seen` is told of each whether it is read, and

@@ -191,14 +191,14 @@ impl Arguments<'_> {
 impl Graph {
     /// The rule of a gradient: that of the formula which it stands for.
     pub(super) fn of_gradient(&mut self, backward: &Function, of: &[Vec<Id>], back: Back<'_>) -> Result<Given, Wrong> {
-        if OF_PRODUCTS.contains(&backward.name) {
+        if OF_PRODUCTS.contains(&backward.name()) {
             return self.of_product(backward, of, back);
         }
         let given = self.arguments(backward, of);
         let Some((x, upstream)) = given.operand(0).zip(given.get("upstream")) else {
-            return Err(no_rule(backward.name, back.at));
+            return Err(no_rule(backward.name(), back.at));
         };
-        let own = match (backward.name, linear(backward.name)) {
+        let own = match (backward.name(), linear(backward.name())) {
             (_, Some(forward)) => {
                 // It gave something at the entries of `x` alone.
                 let own = self.push(Kind::Own(x, back.upstream), back.at);
@@ -213,7 +213,7 @@ impl Graph {
                 self.call(name, others.chain([("upstream", back.upstream)]).collect(), back.at)
             }
             (name, None) if SHARING.contains(&name) => return self.of_shares(backward, given, back),
-            _ => return self.of_formula(backward.name, &given, back),
+            _ => return self.of_formula(backward.name(), &given, back),
         };
         Ok(vec![(upstream, self.push(Kind::Own(upstream, own), back.at))])
     }
@@ -221,18 +221,18 @@ impl Graph {
     /// The rule of a gradient of what is linear in each operand: the others receive what they would with what came in
     /// the place of its own, and the upstream gradient the result of these.
     fn of_product(&mut self, backward: &Function, of: &[Vec<Id>], back: Back<'_>) -> Result<Given, Wrong> {
-        let name = backward.name.trim_end_matches("_backward");
-        let all: Vec<(&str, &Vec<Id>)> = backward.parameters().map(plain).zip(of).collect();
+        let name = backward.name().trim_end_matches("_backward");
+        let all: Vec<(&str, &Vec<Id>)> = backward.op.parameters().map(plain).zip(of).collect();
         let given = |wanted: &str| all.iter().find(|(name, _)| *name == wanted).map_or(&[][..], |(_, ids)| ids);
         let (Some(forward), &[upstream]) = (function(name), given("upstream")) else {
-            return Err(no_rule(backward.name, back.at));
+            return Err(no_rule(backward.name(), back.at));
         };
         let mut before = given("wrt").first().map_or(Some(0), |&wrt| self.place(wrt));
         if before.is_none() {
-            return Err(no_rule(backward.name, back.at));
+            return Err(no_rule(backward.name(), back.at));
         }
         let mut arguments: Vec<Vec<Id>> = Vec::new();
-        for parameter in forward.parameters().map(plain) {
+        for parameter in forward.op.parameters().map(plain) {
             let mut ids = given(parameter).to_vec();
             // Of a pattern the values have no part in it.
             let is_pattern = (name, parameter) == ("pattern_sddmm", "x");
@@ -243,12 +243,12 @@ impl Graph {
         }
         // There is no such operand.
         if before.is_some() {
-            return Err(no_rule(backward.name, back.at));
+            return Err(no_rule(backward.name(), back.at));
         }
-        let named = forward.parameters().map(plain).zip(&arguments);
+        let named = forward.op.parameters().map(plain).zip(&arguments);
         let named = named.flat_map(|(name, ids)| ids.iter().map(move |&id| (name, id))).collect();
-        let result = self.call(forward.name, named, back.at);
-        let mut found = self.of_call(forward.name, &arguments, Back { upstream, ..back })?;
+        let result = self.call(forward.name(), named, back.at);
+        let mut found = self.of_call(forward.name(), &arguments, Back { upstream, ..back })?;
         found.push((upstream, self.push(Kind::Own(upstream, result), back.at)));
         Ok(found)
     }
@@ -278,10 +278,10 @@ impl Graph {
     /// The rule of shares of the upstream gradient: the same shares of what comes, added up; of what has no share
     /// nothing, whatever comes.
     fn of_shares(&mut self, backward: &Function, mut given: Arguments<'_>, back: Back<'_>) -> Result<Given, Wrong> {
-        let (name, at) = (backward.name, back.at);
+        let (name, at) = (backward.name(), back.at);
         let Some((x, upstream)) = given.operand(0).zip(given.get("upstream")) else { return Err(no_rule(name, at)) };
         given.given.push(("own", self.push(Kind::Own(x, back.upstream), at)));
-        let options = backward.parameters().map(plain).filter(|name| !["x", "upstream"].contains(name));
+        let options = backward.op.parameters().map(plain).filter(|name| !["x", "upstream"].contains(name));
         let options = options.map(|name| format!(", {name}={name}")).collect::<String>();
         let x = if given.has_views { "stored(x)" } else { "x" };
         let shares = format!("{name}({x}, zeros_like(upstream) + 1{options})");
@@ -294,7 +294,7 @@ impl Graph {
     /// The arguments of a backward function.
     fn arguments<'a>(&self, backward: &'a Function, of: &[Vec<Id>]) -> Arguments<'a> {
         let mut arguments = Arguments { given: Vec::new(), has_views: false };
-        for (name, ids) in backward.parameters().map(plain).zip(of) {
+        for (name, ids) in backward.op.parameters().map(plain).zip(of) {
             let Some(&first) = ids.first() else { continue };
             let viewed = match &self.nodes[first].kind {
                 Kind::Call(name, of) if name == "stored" => of.first().map(|given| given.value),

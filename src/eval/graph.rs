@@ -11,6 +11,7 @@ use crate::base::shape::Shape;
 use crate::dynamic::AnyValue;
 use crate::lazy::shares::Shares;
 use crate::lazy::{Lazy, OfStep};
+use crate::ops::PARAMETER_MARKS;
 
 /// The value of a name of an expression in a graph, and its header. The header of a tensor has the type, shape and fill
 /// of the tensor, and need not have its entries.
@@ -115,10 +116,10 @@ impl Part<'_> {
     }
 
     fn arguments(&mut self, name: &str, places: &[Vec<Id>]) -> Vec<Argument> {
-        let names = table::function(name).into_iter().flat_map(|function| function.parameters());
+        let names = table::function(name).into_iter().flat_map(|function| function.op.parameters());
         let (mut arguments, mut is_next) = (Vec::new(), true);
         for ((parameter, name), ids) in names.enumerate().zip(places) {
-            let name = name.trim_end_matches(call::MARKS).to_string();
+            let name = name.trim_end_matches(PARAMETER_MARKS).to_string();
             for &id in ids {
                 let value = self.operand(id, parameter);
                 arguments.push(Argument { name: (!is_next).then(|| (name.clone(), 0..0)), value });
@@ -200,7 +201,7 @@ impl Graph<'_> {
         match &self.nodes[id].kind {
             Kind::Unary(..) => true,
             Kind::Binary(operator, ..) => *operator != Binary::MatMul,
-            Kind::Call(name, _) => table::function(name).is_some_and(|call| cuts::is_each(call.name, parameters)),
+            Kind::Call(name, _) => table::function(name).is_some_and(|call| cuts::is_each(call.op, parameters)),
             _ => false,
         }
     }
@@ -211,7 +212,7 @@ impl Graph<'_> {
         let Kind::Call(name, _) = &node.kind else { return None };
         let value = |ids: &Vec<Id>| self.value(ids).map(|value| Placed { value, at: node.at.clone() });
         let values = self.places(id)?.iter().map(value).collect();
-        Some(Call { name: table::function(name)?.name, at: node.at.clone(), values })
+        Some(Call { name: table::function(name)?.name(), at: node.at.clone(), values })
     }
 
     /// What is known of the arguments of a parameter.
@@ -242,7 +243,7 @@ impl Graph<'_> {
 /// What a step is called.
 fn name_of(kind: &Kind) -> &'static str {
     match kind {
-        Kind::Call(name, _) => table::function(name).map_or("call", |function| function.name),
+        Kind::Call(name, _) => table::function(name).map_or("call", |function| function.name()),
         Kind::Unary(Unary::Neg, _) => "neg",
         Kind::Unary(Unary::Not, _) => "not",
         Kind::Binary(operator, ..) => operator.operation(),

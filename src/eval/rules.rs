@@ -5,10 +5,11 @@ use super::grad::{Back, Given, Graph, inputs, no_rule};
 use super::table::{Function, function};
 use super::{Binary, Id, Kind, Unary, Wrong};
 use crate::element::Number;
+use crate::ops::PARAMETER_MARKS;
 
 /// The name of a parameter, without what says how often it is given.
 pub(super) fn plain(parameter: &str) -> &str {
-    parameter.trim_end_matches(['?', '*'])
+    parameter.trim_end_matches(PARAMETER_MARKS)
 }
 
 impl Graph {
@@ -34,7 +35,7 @@ impl Graph {
             Kind::Call(name, arguments) => {
                 let Some(function) = function(&name) else { return Err(no_rule(&name, at)) };
                 let of = placed(function, &arguments, at, &self.nodes)?;
-                match function.name {
+                match function.name() {
                     "matmul_with" | "matmul_on" => self.of_entries(id, &of, back),
                     name if name.ends_with("_backward") => self.of_gradient(function, &of, back),
                     name => self.of_call(name, &of, back),
@@ -106,17 +107,17 @@ impl Graph {
         back: Back<'_>,
     ) -> Result<Given, Wrong> {
         let (mut arguments, mut operands) = (Vec::new(), Vec::new());
-        for (parameter, ids) in forward.parameters().map(plain).zip(of).filter(|(_, ids)| !ids.is_empty()) {
-            let Some(own) = self.operands(parameter, ids, back) else { return Err(no_rule(forward.name, back.at)) };
+        for (parameter, ids) in forward.op.parameters().map(plain).zip(of).filter(|(_, ids)| !ids.is_empty()) {
+            let Some(own) = self.operands(parameter, ids, back) else { return Err(no_rule(forward.name(), back.at)) };
             let is_written_out = parameter == "tensors" && own == *ids;
             arguments
                 .push((parameter, if is_written_out { self.push(Kind::List(own.clone()), back.at) } else { ids[0] }));
             operands.extend(own);
         }
         arguments.push(("upstream", back.upstream));
-        let has_wrt = backward.parameters().any(|parameter| plain(parameter) == "wrt");
+        let has_wrt = backward.op.parameters().any(|parameter| plain(parameter) == "wrt");
         if !has_wrt && operands[1..].iter().any(|&id| back.meets(id)) {
-            return Err(no_rule(forward.name, back.at));
+            return Err(no_rule(forward.name(), back.at));
         }
         let mut given = Vec::new();
         for (wrt, &operand) in operands.iter().enumerate().filter(|(_, operand)| back.meets(**operand)) {
@@ -124,7 +125,7 @@ impl Graph {
             if has_wrt {
                 arguments.push(("wrt", self.number(wrt, back.at)));
             }
-            given.push((operand, self.call(backward.name, arguments, back.at)));
+            given.push((operand, self.call(backward.name(), arguments, back.at)));
         }
         Ok(given)
     }

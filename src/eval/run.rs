@@ -214,7 +214,7 @@ impl<'a> Machine<'a> {
         };
         let places = call::placed(function, arguments, &node.at, self.nodes).map_err(Fault::Wrong)?;
         let values = places.into_iter().map(|ids| self.gathered(&ids, &node.at)).collect();
-        (function.run)(&call::Call { name: function.name, at: node.at.clone(), values })
+        (function.run)(&call::Call { name: function.name(), at: node.at.clone(), values })
     }
 
     fn parts(&mut self, items: &[Item]) -> Found<Vec<call::Part>> {

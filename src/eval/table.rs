@@ -1,5 +1,7 @@
 //! The functions of expressions: the one table of names and arguments.
 
+use std::sync::OnceLock;
+
 use super::Fault;
 use super::call::Call;
 use super::options::{
@@ -9,34 +11,32 @@ use super::value::Value;
 use crate::base::axes::Axes;
 use crate::dynamic::{AnyMatmul, AnyOperand, AnyTensor};
 use crate::element::DType;
-use crate::ops::{Take, Tolerance};
+use crate::ops::{OpSpec, Take, Tolerance};
 use crate::pattern::Format;
 use crate::tensor::coo::CooTensor;
 
-/// A function: its name, the names of its arguments (`?` behind those that need not be given), and what it does.
+/// Evaluates a call.
+type Run = fn(&Call) -> Result<Value, Fault>;
+
+/// A function: the row of the operation, and the function that evaluates a call.
 pub(super) struct Function {
-    pub(super) name: &'static str,
-    parameters: &'static str,
-    /// Whether it stores something where its operands store nothing: to check a call takes the time and memory of the
-    /// call itself.
-    pub(super) stores: bool,
-    pub(super) run: fn(&Call) -> Result<Value, Fault>,
+    pub(super) op: &'static OpSpec,
+    pub(super) run: Run,
 }
 
 impl Function {
-    /// The names of the arguments.
-    pub(super) fn parameters(&self) -> impl Iterator<Item = &'static str> {
-        self.parameters.split_whitespace()
+    pub(super) fn name(&self) -> &'static str {
+        self.op.name
     }
 
-    /// The arguments as they are told.
+    /// Returns the parameters as the user reads them.
     pub(super) fn signature(&self) -> String {
-        let told = |name: &str| match (name.strip_suffix('?'), name.strip_suffix('*')) {
+        let shown = |name: &str| match (name.strip_suffix('?'), name.strip_suffix('*')) {
             (Some(name), _) => format!("{name}=…"),
             (_, Some(name)) => format!("{name}, …"),
             _ => name.to_string(),
         };
-        format!("({})", self.parameters().map(told).collect::<Vec<_>>().join(", "))
+        format!("({})", self.op.parameters().map(shown).collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -44,7 +44,7 @@ impl Function {
 pub(super) fn function(name: &str) -> Option<&'static Function> {
     // What Rust keeps for itself has no underscore here.
     let name = if name == "where" { "where_" } else { name };
-    all().find(|function| function.name == name)
+    all().iter().find(|function| function.name() == name)
 }
 
 /// The names of all functions.
@@ -53,7 +53,7 @@ pub(super) fn function(name: &str) -> Option<&'static Function> {
 /// assert!(lacuna::eval::functions().any(|name| name == "nanmedian"));
 /// ```
 pub fn functions() -> impl Iterator<Item = &'static str> {
-    all().map(|function| function.name)
+    all().iter().map(Function::name)
 }
 
 /// The arguments of a function as they are told.
@@ -62,91 +62,92 @@ pub fn signature(name: &str) -> String {
     function(name).map_or_else(String::new, Function::signature)
 }
 
-fn all() -> impl Iterator<Item = &'static Function> {
-    TABLE.iter().flat_map(|functions| functions.iter())
+fn all() -> &'static [Function] {
+    static ALL: OnceLock<Vec<Function>> = OnceLock::new();
+    ALL.get_or_init(|| TABLE.iter().flat_map(|rows| rows.iter()).filter_map(function_of).collect())
 }
 
-const REDUCTION: &str = "x axis? keep_dims? by?";
-const VARIANCE: &str = "x axis? keep_dims? ddof? by?";
-const GRADIENT: &str = "x upstream axis? keep_dims? by?";
+fn function_of(&(name, run): &(&'static str, Run)) -> Option<Function> {
+    OpSpec::named(name).map(|op| Function { op, run })
+}
 
-/// Tables of functions that take the same arguments.
+/// Functions that accept the same arguments.
 macro_rules! alike {
     (fold $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: REDUCTION, stores: false, run: |call| {
+        [$((stringify!($name), |call: &Call| {
             let axes: Axes = call.axes(1, 3)?;
             call.done(call.seen(0)?.$name(&axes))
-        } }),*]
+        })),*]
     };
     (var $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: VARIANCE, stores: false, run: |call| {
+        [$((stringify!($name), |call: &Call| {
             let options = var_of(call, 1)?;
             call.done(call.seen(0)?.$name(&options))
-        } }),*]
+        })),*]
     };
     (median $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x axis? keep_dims? even? by?", stores: false, run: |call| {
+        [$((stringify!($name), |call: &Call| {
             let options = median_of(call, 1)?;
             call.done(call.seen(0)?.$name(&options))
-        } }),*]
+        })),*]
     };
     (median_backward $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x upstream axis? keep_dims? even? by?", stores: false, run: |call| {
+        [$((stringify!($name), |call: &Call| {
             let (upstream, options) = (call.whole(1)?, median_of(call, 2)?);
             call.done(call.seen(0)?.$name(upstream, &options))
-        } }),*]
+        })),*]
     };
     (quantile $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x q axis? keep_dims? method? by?", stores: false, run: |call| {
+        [$((stringify!($name), |call: &Call| {
             let (q, options) = (call.real(1)?, quantile_of(call, 2)?);
             call.done(call.seen(0)?.$name(q, &options))
-        } }),*]
+        })),*]
     };
     (quantile_backward $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x upstream q axis? keep_dims? method? by?", stores: false, run: |call| {
+        [$((stringify!($name), |call: &Call| {
             let (upstream, q, options) = (call.whole(1)?, call.real(2)?, quantile_of(call, 3)?);
             call.done(call.seen(0)?.$name(upstream, q, &options))
-        } }),*]
+        })),*]
     };
     (two $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x y upstream wrt?", stores: false, run: |call| {
+        [$((stringify!($name), |call: &Call| {
             of_two(call, |x, y, upstream| x.$name(y, upstream))
-        } }),*]
+        })),*]
     };
     (pairs $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x y upstream wrt?", stores: false, run: |call| {
+        [$((stringify!($name), |call: &Call| {
             one_of_two(call, 3, call.seen(0)?.$name(call.seen(1)?, call.whole(2)?))
-        } }),*]
+        })),*]
     };
     (map $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x", stores: false, run: |call| call.done(call.seen(0)?.$name()) }),*]
+        [$((stringify!($name), |call: &Call| call.done(call.seen(0)?.$name()))),*]
     };
     (zip $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x y", stores: false, run: |call| {
+        [$((stringify!($name), |call: &Call| {
             super::run::zipped(stringify!($name), call.given(0)?, call.given(1)?, &call.at)
-        } }),*]
+        })),*]
     };
     (slope $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x upstream", stores: false, run: |call| {
+        [$((stringify!($name), |call: &Call| {
             let upstream = call.whole(1)?;
             call.done(call.seen(0)?.$name(upstream))
-        } }),*]
+        })),*]
     };
     (fold_backward $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: GRADIENT, stores: false, run: |call| {
+        [$((stringify!($name), |call: &Call| {
             let (upstream, axes) = (call.whole(1)?, call.axes(2, 4)?);
             call.done(call.seen(0)?.$name(upstream, &axes))
-        } }),*]
+        })),*]
     };
     (var_backward $($name:ident)*) => {
-        [$(Function { name: stringify!($name), parameters: "x upstream axis? keep_dims? ddof? by?", stores: false, run: |call| {
+        [$((stringify!($name), |call: &Call| {
             let (upstream, options) = (call.whole(1)?, var_of(call, 2)?);
             call.done(call.seen(0)?.$name(upstream, &options))
-        } }),*]
+        })),*]
     };
 }
 
-static TABLE: &[&[Function]] = &[
+static TABLE: &[&[(&str, Run)]] = &[
     &alike!(fold any all count_nonzero sum mean prod nanprod nansum nanmean min max nanmin nanmax argmin argmax
         nanargmin nanargmax),
     &alike!(var var std nanvar nanstd),
@@ -170,89 +171,86 @@ static TABLE: &[&[Function]] = &[
     SINGLE,
 ];
 
-/// A function of arguments that no other one takes.
+/// Functions with arguments of their own.
 macro_rules! single {
-    ($($name:literal $parameters:literal $([$stores:ident])? |$call:ident| $body:expr;)*) => {
-        &[$(Function { name: $name, parameters: $parameters, stores: false $(|| single!(@$stores))?, run: |$call| $body }),*]
-    };
-    (@stores) => {
-        true
+    ($($name:ident |$call:ident| $body:expr;)*) => {
+        &[$((stringify!($name), |$call| $body)),*]
     };
 }
 
-static SINGLE: &[Function] = single! {
+static SINGLE: &[(&str, Run)] = single! {
     // The graph of an expression has the steps of its gradients in place of it.
-    "grad" "y x dy" |call| super::run::wrong(&call.at, "there is no gradient in an index");
-    "stored" "x" |call| Ok(Value::Stored(call.tensor(0)?.clone()));
-    "prune" "x" |call| call.done(call.tensor(0)?.prune());
-    "cast" "x dtype" |call| match DType::from_name(call.text(1)?) {
+    grad |call| super::run::wrong(&call.at, "there is no gradient in an index");
+    stored |call| Ok(Value::Stored(call.tensor(0)?.clone()));
+    prune |call| call.done(call.tensor(0)?.prune());
+    cast |call| match DType::from_name(call.text(1)?) {
         Some(dtype) => call.done(call.whole(0)?.to_value().cast(dtype)),
         None => super::run::wrong(&call.given(1)?.at, format!("there is no element type {}", call.text(1)?)),
     };
-    "with_fill" "x fill" |call| {
+    with_fill |call| {
         let x = call.tensor(0)?;
         call.done(x.with_fill(call.number(1, x.dtype())?))
     };
-    "to_coo" "x" |call| call.done(call.tensor(0)?.clone().into_format(Format::Coo));
-    "to_csr" "x" |call| call.done(call.tensor(0)?.clone().into_format(Format::Csr));
-    "from_dense" "x" |call| call.done(match call.whole(0)? {
+    to_coo |call| call.done(call.tensor(0)?.clone().into_format(Format::Coo));
+    to_csr |call| call.done(call.tensor(0)?.clone().into_format(Format::Csr));
+    from_dense |call| call.done(match call.whole(0)? {
         AnyOperand::Array(x) => x.from_dense(),
         tensor => tensor.sparse(call.name).and_then(AnyTensor::prune),
     });
-    "nanmedian_index" "x axis? keep_dims? even? by?" |call| {
+    nanmedian_index |call| {
         let options = median_of(call, 1)?;
         call.done(call.seen(0)?.nanmedian_index(&options).map(|(_, index)| index))
     };
-    "norm" "x axis? keep_dims? ord? by?" |call| {
+    norm |call| {
         let options = norm_of(call, 1)?;
         call.done(call.seen(0)?.norm(&options))
     };
-    "norm_backward" "x upstream axis? keep_dims? ord? by?" |call| {
+    norm_backward |call| {
         let (upstream, options) = (call.whole(1)?, norm_of(call, 2)?);
         call.done(call.seen(0)?.norm_backward(upstream, &options))
     };
-    "topk" "x k axis?" [stores] |call| {
+    topk |call| {
         let (k, axis): (_, isize) = (call.integer(1, None)?, call.integer(2, Some(-1))?);
         call.done(call.seen(0)?.topk(k, axis))
     };
-    "topk_index" "x k axis?" [stores] |call| {
+    topk_index |call| {
         let (k, axis): (_, isize) = (call.integer(1, None)?, call.integer(2, Some(-1))?);
         call.done(call.seen(0)?.topk_index(k, axis).map(|(_, index)| index))
     };
-    "topk_backward" "x upstream k axis?" |call| {
+    topk_backward |call| {
         let (upstream, k, axis): (_, _, isize) = (call.whole(1)?, call.integer(2, None)?, call.integer(3, Some(-1))?);
         call.done(call.seen(0)?.topk_backward(upstream, k, axis))
     };
-    "argsort" "x axis?" [stores] |call| {
+    argsort |call| {
         let axis: isize = call.integer(1, Some(-1))?;
         call.done(call.seen(0)?.argsort(axis))
     };
-    "unique" "x" |call| call.done(call.seen(0)?.unique().map(|(values, _)| values));
-    "unique_counts" "x" |call| call.done(call.seen(0)?.unique().map(|(_, counts)| counts));
-    "eye" "n" [stores] |call| {
+    unique |call| call.done(call.seen(0)?.unique().map(|(values, _)| values));
+    unique_counts |call| call.done(call.seen(0)?.unique().map(|(_, counts)| counts));
+    eye |call| {
         let n = call.integer(0, None)?;
         call.done(made(&[n].into(), || CooTensor::eye(n), || CooTensor::eye_with_index(n)))
     };
-    "full" "shape value" |call| {
+    full |call| {
         let (shape, given) = (call.shape(0)?, call.given(1)?);
         let Value::Number(number) = &given.value else {
             return super::run::wrong(&given.at, format!("this is {}, and not a number", given.value.kind()));
         };
         call.done(super::run::tensor_of(number, number.dtype(), &given.at)?.broadcast_to(shape))
     };
-    "zeros_like" "x" |call| {
+    zeros_like |call| {
         let x = call.whole(0)?;
         call.done(x.isin([], false).and_then(|zeros| zeros.cast(x.dtype())))
     };
-    "tensor" "dtype format shape fill indices values" [stores] |call| super::constant::tensor(call);
-    "array" "dtype shape values" [stores] |call| super::constant::array(call);
-    "dense" "x" [stores] |call| call.done(call.moving(0)?.to_array());
-    "random" "shape nnz seed?" [stores] |call| {
+    tensor |call| super::constant::tensor(call);
+    array |call| super::constant::array(call);
+    dense |call| call.done(call.moving(0)?.to_array());
+    random |call| {
         let (shape, nnz, seed) = (call.shape(0)?, call.integer(1, None)?, call.integer(2, Some(0))?);
         let narrow = || CooTensor::random(shape.clone(), nnz, seed);
         call.done(made(&shape, narrow, || CooTensor::random_with_index(shape.clone(), nnz, seed)))
     };
-    "allclose" "x y rtol? atol? equal_nan?" |call| {
+    allclose |call| {
         let (rtol, atol) = (call.real_or(2, 1e-5)?, call.real_or(3, 1e-8)?);
         let tolerance = Tolerance::within(rtol, atol);
         let tolerance = if call.flag(4)? { tolerance.equal_nan() } else { tolerance };
@@ -260,81 +258,81 @@ static SINGLE: &[Function] = single! {
         let one = |is_close| Ok(AnyTensor::from(CooTensor::full([0usize; 0], is_close)?.with_index::<u64>()?));
         call.done(is_close.and_then(one))
     };
-    "isin" "x members invert?" |call| {
+    isin |call| {
         let (invert, dtype) = (call.flag(2)?, call.dtype(0)?);
         let members = call.members(1, dtype)?;
         call.done(call.seen(0)?.isin(&members, invert))
     };
-    "clamp" "x low high" |call| {
+    clamp |call| {
         let dtype = call.dtype(0)?;
         let (low, high) = (call.number(1, dtype)?, call.number(2, dtype)?);
         call.done(call.seen(0)?.clamp(low, high))
     };
-    "clamp_backward" "x upstream low high" |call| {
+    clamp_backward |call| {
         let (upstream, low, high) = (call.whole(1)?, call.real(2)?, call.real(3)?);
         call.done(call.seen(0)?.clamp_backward(upstream, low, high))
     };
-    "powi" "x exponent" |call| {
+    powi |call| {
         let exponent = call.integer(1, None)?;
         call.done(call.seen(0)?.powi(exponent))
     };
-    "powi_backward" "x upstream exponent" |call| {
+    powi_backward |call| {
         let (upstream, exponent) = (call.whole(1)?, call.integer(2, None)?);
         call.done(call.seen(0)?.powi_backward(upstream, exponent))
     };
-    "powf" "x exponent" |call| {
+    powf |call| {
         let exponent = call.number(1, call.dtype(0)?)?.float().unwrap_or(f64::NAN);
         call.done(call.seen(0)?.powf(exponent))
     };
-    "powf_backward" "x upstream exponent" |call| {
+    powf_backward |call| {
         let (upstream, exponent) = (call.whole(1)?, call.real(2)?);
         call.done(call.seen(0)?.powf_backward(upstream, exponent))
     };
-    "where_" "condition yes no" |call| {
+    where_ |call| {
         let (yes, no) = (choice(call, 1, 2)?, choice(call, 2, 1)?);
         call.done(call.whole(0)?.where_(&yes, &no))
     };
-    "scale" "x axis factors" |call| {
+    scale |call| {
         let (axis, factors): (isize, _) = (call.integer(1, None)?, call.whole(2)?);
         call.done(call.seen(0)?.scale(axis, factors))
     };
-    "scale_backward" "x axis factors upstream wrt?" |call| {
+    scale_backward |call| {
         let (axis, factors, upstream): (isize, _, _) = (call.integer(1, None)?, call.whole(2)?, call.whole(3)?);
         one_of_two(call, 4, call.seen(0)?.scale_backward(axis, factors, upstream))
     };
-    "mask" "x mask" |call| {
+    mask |call| {
         let mask = call.whole(1)?;
         call.done(call.seen(0)?.mask(mask))
     };
-    "without" "x mask" |call| {
+    without |call| {
         let mask = call.whole(1)?;
         call.done(call.seen(0)?.without(mask))
     };
-    "select" "x mask" |call| {
+    select |call| {
         let mask = call.whole(1)?;
         call.done(call.seen(0)?.select(mask))
     };
-    "select_backward" "x upstream mask" |call| {
+    select_backward |call| {
         let (upstream, mask) = (call.whole(1)?, call.whole(2)?);
         call.done(call.seen(0)?.select_backward(upstream, mask))
     };
-    "nonzero" "x" |call| call.done(call.tensor(0)?.nonzero());
-    "with_entries" "x indices values" |call| {
+    nonzero |call| call.done(call.tensor(0)?.nonzero());
+    with_entries |call| {
         let x = call.tensor(0)?;
         let indices = call.coordinates(1, x.rank())?;
         let values = call.numbers(2, x.dtype(), indices.len())?;
         call.done(x.with_entries(&indices.into_iter().zip(values).collect::<Vec<_>>()))
     };
-    "diag" "x offset?" [stores] |call| call.done(call.tensor(0)?.diag(call.integer(1, Some(0))?));
-    "mask_backward" "x upstream mask" |call| {
+    diag |call| call.done(call.tensor(0)?.diag(call.integer(1, Some(0))?));
+    mask_backward |call| {
         let (upstream, mask) = (call.whole(1)?, call.whole(2)?);
         call.done(call.seen(0)?.mask_backward(upstream, mask))
     };
-    "without_backward" "x upstream mask" |call| {
+    without_backward |call| {
         let (upstream, mask) = (call.whole(1)?, call.whole(2)?);
         call.done(call.seen(0)?.without_backward(upstream, mask))
     };
-    "take" "x indices axis? mode?" |call| {
+    take |call| {
         let (indices, mode) = (call.positions(1)?, mode_of(call, 3)?);
         let taken = Take::at(&indices).mode(mode);
         match call.is_given(2) {
@@ -345,12 +343,12 @@ static SINGLE: &[Function] = single! {
             }
         }
     };
-    "take_axis" "x indices axis mode?" |call| {
+    take_axis |call| {
         let (indices, mode, axis) = (call.positions(1)?, mode_of(call, 3)?, call.integer::<isize>(2, None)?);
         let taken = Take::at(&indices).mode(mode);
         call.done(call.seen(0)?.take_axis(&taken, axis))
     };
-    "take_backward" "x upstream indices axis? mode?" |call| {
+    take_backward |call| {
         let (upstream, indices, mode) = (call.whole(1)?, call.positions(2)?, mode_of(call, 4)?);
         let taken = Take::at(&indices).mode(mode);
         match call.is_given(3) {
@@ -361,15 +359,15 @@ static SINGLE: &[Function] = single! {
             }
         }
     };
-    "take_axis_backward" "x upstream indices axis mode?" |call| {
+    take_axis_backward |call| {
         let (upstream, indices, mode) = (call.whole(1)?, call.positions(2)?, mode_of(call, 4)?);
         let (taken, axis) = (Take::at(&indices).mode(mode), call.integer::<isize>(3, None)?);
         call.done(call.seen(0)?.take_axis_backward(upstream, &taken, axis))
     };
-    "einsum" "spec tensors*" |call| {
+    einsum |call| {
         call.done(AnyOperand::einsum(call.text(0)?, &call.factors(1)?))
     };
-    "einsum_backward" "spec tensors upstream wrt?" |call| {
+    einsum_backward |call| {
         let (operands, wrt): (_, usize) = (call.factors(1)?, call.integer(3, Some(0))?);
         if wrt >= operands.len() {
             return super::run::wrong(&call.at, format!("wrt is the number of one of {} tensors", operands.len()));
@@ -377,175 +375,175 @@ static SINGLE: &[Function] = single! {
         let all = AnyOperand::einsum_backward(call.whole(2)?, call.text(0)?, &operands);
         call.done(all.map(|mut all| all.swap_remove(wrt)))
     };
-    "matmul_with" "x y semiring? mask? complement?" |call| {
+    matmul_with |call| {
         let options = AnyMatmul::named(AnyMatmul::names()[call.word(2, AnyMatmul::names())?]);
         multiplied(call, super::run::at(&call.at, options)?, 3)
     };
-    "matmul_on" "x y mask complement?" |call| multiplied(call, AnyMatmul::from(call.tensor(2)?), 2);
-    "outer" "x y" |call| call.done(call.seen(0)?.outer(call.seen(1)?));
-    "kron" "x y" |call| call.done(call.seen(0)?.kron(call.seen(1)?));
-    "tensordot" "x y left right" |call| {
+    matmul_on |call| multiplied(call, AnyMatmul::from(call.tensor(2)?), 2);
+    outer |call| call.done(call.seen(0)?.outer(call.seen(1)?));
+    kron |call| call.done(call.seen(0)?.kron(call.seen(1)?));
+    tensordot |call| {
         let (left, right) = (call.integers::<isize>(2)?, call.integers::<isize>(3)?);
         call.done(call.seen(0)?.tensordot(call.seen(1)?, &left, &right))
     };
-    "tensordot_backward" "x y upstream left right wrt?" |call| {
+    tensordot_backward |call| {
         let (left, right) = (call.integers::<isize>(3)?, call.integers::<isize>(4)?);
         one_of_two(call, 5, call.seen(0)?.tensordot_backward(call.seen(1)?, call.whole(2)?, &left, &right))
     };
-    "mttkrp" "x mode factors" [stores] |call| {
+    mttkrp |call| {
         let mode: isize = call.integer(1, None)?;
         let factors = call.operands(2)?;
         call.done(call.seen(0)?.mttkrp(mode, &factors))
     };
-    "mttkrp_backward" "x mode factors upstream wrt?" |call| {
+    mttkrp_backward |call| {
         let mode: isize = call.integer(1, None)?;
         let (factors, upstream) = (call.operands(2)?, call.whole(3)?);
         one_of(call, 4, call.seen(0)?.mttkrp_backward(mode, &factors, upstream))
     };
-    "ttm" "x matrix axis" [stores] |call| {
+    ttm |call| {
         let (matrix, axis) = (call.whole(1)?, call.integer::<isize>(2, None)?);
         call.done(call.seen(0)?.ttm(matrix, axis))
     };
-    "ttm_backward" "x matrix axis upstream wrt?" |call| {
+    ttm_backward |call| {
         let axis: isize = call.integer(2, None)?;
         let (matrix, upstream) = (call.whole(1)?, call.whole(3)?);
         one_of_two(call, 4, call.seen(0)?.ttm_backward(matrix, axis, upstream))
     };
-    "ttv" "x vector axis" [stores] |call| {
+    ttv |call| {
         let (vector, axis) = (call.whole(1)?, call.integer::<isize>(2, None)?);
         call.done(call.seen(0)?.ttv(vector, axis))
     };
-    "ttv_backward" "x vector axis upstream wrt?" |call| {
+    ttv_backward |call| {
         let axis: isize = call.integer(2, None)?;
         let (vector, upstream) = (call.whole(1)?, call.whole(3)?);
         one_of_two(call, 4, call.seen(0)?.ttv_backward(vector, axis, upstream))
     };
-    "sddmm" "x l r" |call| {
+    sddmm |call| {
         let (l, r) = (call.whole(1)?, call.whole(2)?);
         call.done(call.seen(0)?.sddmm(l, r))
     };
-    "sddmm_backward" "x l r upstream wrt?" |call| {
+    sddmm_backward |call| {
         let (l, r, upstream) = (call.whole(1)?, call.whole(2)?, call.whole(3)?);
         one_of(call, 4, call.seen(0)?.sddmm_backward(l, r, upstream))
     };
-    "pattern_sddmm" "x l r" |call| call.done(call.moving(0)?.pattern_sddmm(call.whole(1)?, call.whole(2)?));
-    "pattern_sddmm_backward" "x l r upstream wrt?" |call| {
+    pattern_sddmm |call| call.done(call.moving(0)?.pattern_sddmm(call.whole(1)?, call.whole(2)?));
+    pattern_sddmm_backward |call| {
         let (l, r, upstream) = (call.whole(1)?, call.whole(2)?, call.whole(3)?);
         one_of_two(call, 4, call.moving(0)?.pattern_sddmm_backward(l, r, upstream))
     };
-    "softmax" "x axis?" |call| {
+    softmax |call| {
         let axes = call.some_axes(1)?;
         call.done(call.seen(0)?.softmax(axes))
     };
-    "softmax_backward" "x upstream axis?" |call| {
+    softmax_backward |call| {
         let (upstream, axes) = (call.whole(1)?, call.some_axes(2)?);
         call.done(call.seen(0)?.softmax_backward(upstream, axes))
     };
-    "log_softmax_backward" "x upstream axis?" |call| {
+    log_softmax_backward |call| {
         let (upstream, axes) = (call.whole(1)?, call.some_axes(2)?);
         call.done(call.seen(0)?.log_softmax_backward(upstream, axes))
     };
-    "log_softmax" "x axis?" |call| {
+    log_softmax |call| {
         let axes = call.some_axes(1)?;
         call.done(call.seen(0)?.log_softmax(axes))
     };
-    "concat" "tensors axis?" |call| {
+    concat |call| {
         call.done(AnyOperand::concat(call.integer::<isize>(1, Some(0))?, &call.operands(0)?))
     };
-    "stack" "tensors axis?" |call| {
+    stack |call| {
         call.done(AnyOperand::stack(call.integer::<isize>(1, Some(0))?, &call.operands(0)?))
     };
-    "block" "rows" |call| {
+    block |call| {
         let rows = call.rows(0)?;
         let joined = rows.iter().map(|row| AnyOperand::concat(-1, row)).collect::<crate::base::error::Result<Vec<_>>>();
         call.done(joined.and_then(|rows| AnyOperand::concat(-2, &rows.iter().map(Into::into).collect::<Vec<_>>())))
     };
-    "concat_backward" "tensors upstream axis? wrt?" |call| {
+    concat_backward |call| {
         of_list(call, |axis, upstream, operands| AnyOperand::concat_backward(upstream, axis, operands))
     };
-    "stack_backward" "tensors upstream axis? wrt?" |call| {
+    stack_backward |call| {
         of_list(call, |axis, upstream, operands| AnyOperand::stack_backward(upstream, axis, operands))
     };
-    "where_backward" "condition yes no upstream wrt?" |call| {
+    where_backward |call| {
         let (yes, no) = (choice(call, 1, 2)?, choice(call, 2, 1)?);
         let both = call.whole(0)?.where_backward(&yes, &no, call.whole(3)?);
         one_of_two(call, 4, both)
     };
-    "slice" "x slices" |call| {
+    slice |call| {
         let x = call.moving(0)?;
         call.done(x.slice(&call.slices(1, x)?))
     };
-    "slice_backward" "x upstream slices" |call| {
+    slice_backward |call| {
         let x = call.moving(0)?;
         call.done(x.slice_backward(call.whole(1)?, &call.slices(2, x)?))
     };
-    "flip" "x axis?" |call| call.done(call.moving(0)?.flip(call.some_axes(1)?));
-    "flip_backward" "x upstream axis?" |call| {
+    flip |call| call.done(call.moving(0)?.flip(call.some_axes(1)?));
+    flip_backward |call| {
         call.done(call.moving(0)?.flip_backward(call.whole(1)?, call.some_axes(2)?))
     };
-    "roll" "x places axis" |call| {
+    roll |call| {
         call.done(call.moving(0)?.roll(call.integer(1, None)?, call.integer::<isize>(2, None)?))
     };
-    "roll_backward" "x upstream places axis" |call| {
+    roll_backward |call| {
         let (places, axis) = (call.integer(2, None)?, call.integer::<isize>(3, None)?);
         call.done(call.moving(0)?.roll_backward(call.whole(1)?, places, axis))
     };
-    "pad" "x widths" |call| call.done(call.moving(0)?.pad(&call.pairs(1)?));
-    "pad_backward" "x upstream widths" |call| {
+    pad |call| call.done(call.moving(0)?.pad(&call.pairs(1)?));
+    pad_backward |call| {
         call.done(call.moving(0)?.pad_backward(call.whole(1)?, &call.pairs(2)?))
     };
-    "tile" "x times" |call| call.done(call.moving(0)?.tile(&call.integers::<usize>(1)?));
-    "tile_backward" "x upstream times" |call| {
+    tile |call| call.done(call.moving(0)?.tile(&call.integers::<usize>(1)?));
+    tile_backward |call| {
         call.done(call.moving(0)?.tile_backward(call.whole(1)?, &call.integers::<usize>(2)?))
     };
-    "repeat" "x times axis" |call| {
+    repeat |call| {
         call.done(call.moving(0)?.repeat(call.integer(1, None)?, call.integer::<isize>(2, None)?))
     };
-    "repeat_backward" "x upstream times axis" |call| {
+    repeat_backward |call| {
         let (times, axis) = (call.integer(2, None)?, call.integer::<isize>(3, None)?);
         call.done(call.moving(0)?.repeat_backward(call.whole(1)?, times, axis))
     };
-    "broadcast_to" "x shape" |call| call.done(call.moving(0)?.broadcast_to(call.shape(1)?));
-    "broadcast_to_backward" "x upstream shape" |call| {
+    broadcast_to |call| call.done(call.moving(0)?.broadcast_to(call.shape(1)?));
+    broadcast_to_backward |call| {
         call.done(call.moving(0)?.broadcast_to_backward(call.whole(1)?, call.shape(2)?))
     };
-    "reshape_as" "x like" |call| call.done(call.moving(0)?.reshape(call.moving(1)?.shape()));
-    "reshape" "x shape" |call| call.done(call.moving(0)?.reshape(call.shape(1)?));
-    "squeeze" "x axis?" |call| call.done(call.moving(0)?.squeeze(call.some_axes(1)?));
-    "squeeze_backward" "x upstream axis?" |call| {
+    reshape_as |call| call.done(call.moving(0)?.reshape(call.moving(1)?.shape()));
+    reshape |call| call.done(call.moving(0)?.reshape(call.shape(1)?));
+    squeeze |call| call.done(call.moving(0)?.squeeze(call.some_axes(1)?));
+    squeeze_backward |call| {
         call.done(call.moving(0)?.squeeze_backward(call.whole(1)?, call.some_axes(2)?))
     };
-    "expand_dims" "x axis" |call| call.done(call.moving(0)?.expand_dims(call.some_axes(1)?));
-    "expand_dims_backward" "x upstream axis" |call| {
+    expand_dims |call| call.done(call.moving(0)?.expand_dims(call.some_axes(1)?));
+    expand_dims_backward |call| {
         call.done(call.moving(0)?.expand_dims_backward(call.whole(1)?, call.some_axes(2)?))
     };
-    "transpose" "x axes?" |call| match call.is_given(1) {
+    transpose |call| match call.is_given(1) {
         false => call.done(call.moving(0)?.transpose()),
         true => call.done(call.moving(0)?.permute_axes(&call.integers::<isize>(1)?)),
     };
-    "transpose_backward" "x upstream axes?" |call| match call.is_given(2) {
+    transpose_backward |call| match call.is_given(2) {
         false => call.done(call.moving(0)?.transpose_backward(call.whole(1)?)),
         true => call.done(call.moving(0)?.permute_axes_backward(call.whole(1)?, &call.integers::<isize>(2)?)),
     };
-    "permute_axes" "x axes" |call| call.done(call.moving(0)?.permute_axes(&call.integers::<isize>(1)?));
-    "move_axis" "x from to" |call| {
+    permute_axes |call| call.done(call.moving(0)?.permute_axes(&call.integers::<isize>(1)?));
+    move_axis |call| {
         let (from, to) = (call.integer::<isize>(1, None)?, call.integer::<isize>(2, None)?);
         call.done(call.moving(0)?.move_axis(from, to))
     };
-    "move_axis_backward" "x upstream from to" |call| {
+    move_axis_backward |call| {
         let (from, to) = (call.integer::<isize>(2, None)?, call.integer::<isize>(3, None)?);
         call.done(call.moving(0)?.move_axis_backward(call.whole(1)?, from, to))
     };
-    "tril" "x offset?" |call| call.done(call.moving(0)?.tril(call.integer(1, Some(0))?));
-    "tril_backward" "x upstream offset?" |call| {
+    tril |call| call.done(call.moving(0)?.tril(call.integer(1, Some(0))?));
+    tril_backward |call| {
         call.done(call.moving(0)?.tril_backward(call.whole(1)?, call.integer(2, Some(0))?))
     };
-    "triu" "x offset?" |call| call.done(call.moving(0)?.triu(call.integer(1, Some(0))?));
-    "triu_backward" "x upstream offset?" |call| {
+    triu |call| call.done(call.moving(0)?.triu(call.integer(1, Some(0))?));
+    triu_backward |call| {
         call.done(call.moving(0)?.triu_backward(call.whole(1)?, call.integer(2, Some(0))?))
     };
-    "diagonal" "x offset?" |call| call.done(call.moving(0)?.diagonal(call.integer(1, Some(0))?));
-    "diagonal_backward" "x upstream offset?" |call| {
+    diagonal |call| call.done(call.moving(0)?.diagonal(call.integer(1, Some(0))?));
+    diagonal_backward |call| {
         call.done(call.moving(0)?.diagonal_backward(call.whole(1)?, call.integer(2, Some(0))?))
     };
 };

@@ -21,7 +21,7 @@ use crate::element::{DType, Element, Float, Number, Real, Ring};
 use crate::kernels::fed::Source;
 use crate::kernels::ordered::Ordered;
 use crate::kernels::partial::Partial;
-use crate::ops::{self, Fed, Nanmedian, Norm, States};
+use crate::ops::{self, Fed, Nanmedian, Norm, OpSpec, States, Stream};
 use crate::pattern::CooPattern;
 use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
@@ -188,7 +188,7 @@ impl Folding {
     }
 
     fn is_middle(&self) -> bool {
-        ["median", "nanmedian"].contains(&&*self.name)
+        OpSpec::named(&self.name).is_some_and(|op| op.stream == Stream::Middle)
     }
 
     /// Of elements of any type.

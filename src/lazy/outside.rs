@@ -10,7 +10,7 @@ pub use super::node::Held;
 use super::node::{Body, Form, InPieces, Node};
 pub use super::plan::Plan;
 use super::plan::Step;
-use super::reductions::{is_fold, is_middle};
+use super::reductions::stream;
 use super::shares::{Share, shares};
 pub use super::sides::Side;
 use super::sides::{Beside, Nones, without_entries};
@@ -22,7 +22,7 @@ use crate::base::shape::Shape;
 use crate::element::{DType, Number};
 pub use crate::kernels::ordered::{Gap, Ordered};
 pub use crate::kernels::partial::Partial;
-use crate::ops::States;
+use crate::ops::{States, Stream};
 
 /// A step of a plan, as it is looked at.
 #[derive(Clone, Copy)]
@@ -107,7 +107,8 @@ impl<'a> View<'a> {
     /// Of a fold or a median the axes of its operand that it keeps.
     pub fn kept(self) -> Option<Vec<usize>> {
         let node = &self.step.node;
-        let (&[input], true, None) = (&self.step.inputs[..], is_fold(node) || is_middle(node), &node.facts.grouping)
+        let (&[input], true, None) =
+            (&self.step.inputs[..], matches!(stream(node), Stream::Fold | Stream::Middle), &node.facts.grouping)
         else {
             return None;
         };
@@ -402,7 +403,7 @@ fn asked(fold: &Node, none: &Held, kind: &dyn ByBytes) -> Result<How> {
     let pattern = kind.pattern(&Shape::from([0]), 0, &[Vec::new()])?;
     let (partial, order) = (Mutex::new(None), Mutex::new(None));
     // It is refused, after it told how it folds, or ranks.
-    let states = if is_middle(fold) { States::Order(&order) } else { States::Asked(&partial) };
+    let states = if stream(fold) == Stream::Middle { States::Order(&order) } else { States::Asked(&partial) };
     let _ = of_states(fold, &pattern, none, states);
     let partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
     let order = order.into_inner().unwrap_or_else(PoisonError::into_inner);

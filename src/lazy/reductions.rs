@@ -19,7 +19,8 @@ use crate::element::{Element, Float, FloatVisitor, Numeric, Real, RealNumber, Ri
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::zip::Zip;
 use crate::ops::{
-    self, EvenCount, GroupLabels, MedianGradient, Nanmedian, Norm, NormOrder, Quantile, QuantileMethod, Var,
+    self, EvenCount, GroupLabels, MedianGradient, Nanmedian, Norm, NormOrder, OpSpec, Quantile, QuantileMethod, Stream,
+    Var,
 };
 use crate::pattern::Pattern;
 use crate::plan::reduction::Reduction;
@@ -310,22 +311,10 @@ macro_rules! reductions {
     };
 }
 
-/// Whether a step is a fold, which takes the elements of its operand in any parts.
-pub(super) fn is_fold(node: &Node) -> bool {
-    const FOLDS: &[&str] =
-        &["any", "all", "count_nonzero", "sum", "nansum", "mean", "nanmean", "norm", "min", "max", "nanmin", "nanmax"];
-    FOLDS.contains(&node.name) && node.from_pieces.is_some()
-}
-
-/// Whether a step takes all elements of its operand in pieces of any length that come anew for each of its passes.
-pub(super) fn has_passes(node: &Node) -> bool {
-    const RANKED: &[&str] = &["quantile", "nanquantile", "var", "std", "nanvar", "nanstd"];
-    is_middle(node) || RANKED.contains(&node.name) && node.from_pieces.is_some()
-}
-
-/// Whether a step gives the number in the middle.
-pub(super) fn is_middle(node: &Node) -> bool {
-    ["median", "nanmedian"].contains(&node.name) && node.from_pieces.is_some()
+/// Returns how a step reads an operand in chunks.
+pub(super) fn stream(node: &Node) -> Stream {
+    let op = OpSpec::named(node.name).filter(|_| node.from_pieces.is_some());
+    op.map_or(Stream::Whole, |op| op.stream)
 }
 
 /// The gradient of a reduction, with its own where what it gives back are shares of the upstream gradient that do not

@@ -8,6 +8,8 @@ mod operand;
 mod product;
 mod reduce;
 mod select;
+#[cfg(feature = "lazy")]
+mod table;
 mod zip;
 
 #[cfg(feature = "dynamic")]
@@ -66,3 +68,7 @@ pub use select::{
     take, take_axis, take_axis_backward, take_backward, take_into, tile, tile_backward, transpose, transpose_backward,
     tril, tril_backward, triu, triu_backward,
 };
+#[cfg(feature = "lazy")]
+pub(crate) use table::{OpSpec, Stream};
+#[cfg(feature = "eval")]
+pub(crate) use table::{PARAMETER_MARKS, Split};

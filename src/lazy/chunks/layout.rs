@@ -8,10 +8,11 @@ use super::limits::{INPUT, STATES};
 use crate::base::shape::Shape;
 use crate::lazy::node::{Body, Held};
 use crate::lazy::plan::{Plan, Step, placed};
-use crate::lazy::reductions::{has_passes, is_fold};
+use crate::lazy::reductions::stream;
 use crate::lazy::rewrite::decides_by_all;
 use crate::lazy::shares::{Share, Taken, shares};
 use crate::lazy::source::Source;
+use crate::ops::Stream;
 
 /// How a value that is needed as a whole comes to be.
 pub(super) enum Way {
@@ -212,10 +213,10 @@ impl<'a> Layout<'a> {
         let kept = if cells > 1 { self.kept(at)? } else { Vec::new() };
         let fits = match cells {
             0 => false,
-            1 => is_fold(node) || has_passes(node),
+            1 => stream(node) != Stream::Whole,
             _ => {
                 let bytes = self.folded_bytes.saturating_add(self.folded_bytes_of(at));
-                is_fold(node) && bytes <= self.states.into() && self.passes(at) <= MOST_PASSES
+                stream(node) == Stream::Fold && bytes <= self.states.into() && self.passes(at) <= MOST_PASSES
             }
         };
         // What is folded itself is needed as a whole: its own operand would come in ranges of another axis else.
@@ -223,7 +224,7 @@ impl<'a> Layout<'a> {
         if !fits || node.facts.grouping.is_some() || is_folded || !self.is_poured(operand)? {
             return None;
         }
-        let is_repeated = has_passes(node) || self.passes(at) > 1;
+        let is_repeated = matches!(stream(node), Stream::Passes | Stream::Middle) || self.passes(at) > 1;
         let stage = self.best(operand, |axis| !kept.contains(&axis))?;
         let is_long =
             || stage.plan.steps.iter().any(|step| PRODUCTS.contains(&step.node.name) && !step.inputs.is_empty());

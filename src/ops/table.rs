@@ -1,0 +1,392 @@
+//! The table of operations: one row per operation, read by every front end that knows operations by name.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// An operation as data.
+#[derive(Debug)]
+pub(crate) struct OpSpec {
+    /// The name in expressions. A command has the same name.
+    pub(crate) name: &'static str,
+    /// The names of the parameters in order. An optional parameter ends with `?`, a list of operands with `*`.
+    parameters: &'static str,
+    /// How a chunk of the result is computed from chunks of the operands.
+    pub(crate) split: Split,
+    /// True if an elementwise operation returns the pattern of its operands.
+    pub(crate) keeps_pattern: bool,
+    /// True if the result of operands without entries has entries.
+    pub(crate) stores: bool,
+    /// How the operation reads an operand that arrives in chunks.
+    pub(crate) stream: Stream,
+}
+
+/// The rule by which a chunk of the result depends on chunks of the operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Split {
+    /// Elementwise in all leading operands.
+    Each,
+    /// The gradient of an elementwise operation whose operands are not broadcast.
+    Alike,
+    /// A reduction over `axis`.
+    Over,
+    /// The gradient of a reduction over `axis`.
+    Back,
+    /// A computation along `axis` of the first operand.
+    Along,
+    /// Positions of `axis`, given by the second parameter.
+    Taken,
+    /// A computation among the elements along `axis`.
+    Among,
+    /// A product with one factor per position of `axis`.
+    Scaled,
+    /// A concatenation along `axis`.
+    Joined,
+    /// A matrix product.
+    Product,
+    /// An operation that moves elements.
+    Moved,
+    /// All operands are read whole.
+    Whole,
+}
+
+/// How a reduction reads an operand that arrives in chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stream {
+    /// The operand is read whole.
+    Whole,
+    /// One pass with an accumulator per output element.
+    Fold,
+    /// Several passes.
+    Passes,
+    /// Several passes that end with the elements in the middle.
+    Middle,
+}
+
+impl OpSpec {
+    const fn new(name: &'static str, parameters: &'static str, split: Split) -> Self {
+        OpSpec { name, parameters, split, keeps_pattern: true, stores: false, stream: Stream::Whole }
+    }
+
+    const fn own_pattern(self) -> Self {
+        OpSpec { keeps_pattern: false, ..self }
+    }
+
+    const fn stores(self) -> Self {
+        OpSpec { stores: true, ..self }
+    }
+
+    const fn folds(self) -> Self {
+        OpSpec { stream: Stream::Fold, ..self }
+    }
+
+    const fn in_passes(self) -> Self {
+        OpSpec { stream: Stream::Passes, ..self }
+    }
+
+    const fn in_the_middle(self) -> Self {
+        OpSpec { stream: Stream::Middle, ..self }
+    }
+
+    /// Returns the operation with this name.
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
+        static BY_NAME: OnceLock<HashMap<&'static str, &'static OpSpec>> = OnceLock::new();
+        BY_NAME.get_or_init(|| TABLE.iter().map(|op| (op.name, op)).collect()).get(name).copied()
+    }
+
+    /// Returns the parameters in order, with their marks `?` and `*`.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = &'static str> {
+        self.parameters.split_whitespace()
+    }
+
+    /// Returns the index of a parameter.
+    pub(crate) fn place_of(&self, parameter: &str) -> Option<usize> {
+        self.parameters().position(|own| own.trim_end_matches(PARAMETER_MARKS) == parameter)
+    }
+
+    /// Returns the number of leading operands that an elementwise operation reads element by element.
+    pub(crate) fn operands(&self) -> usize {
+        self.parameters().take_while(|own| OPERANDS.contains(own)).count()
+    }
+}
+
+/// The marks after the name of a parameter.
+pub(crate) const PARAMETER_MARKS: [char; 2] = ['?', '*'];
+
+/// The parameters that are operands of elementwise operations.
+const OPERANDS: &[&str] = &["x", "y", "upstream", "mask", "condition", "yes", "no"];
+
+/// Makes the rows: a name, the parameters, the rule of chunks, and what differs from [`OpSpec::new`].
+macro_rules! operations {
+    ($($name:ident $parameters:literal $split:ident $([$($set:ident)*])?;)*) => {
+        static TABLE: &[OpSpec] =
+            &[$(OpSpec::new(stringify!($name), $parameters, Split::$split)$($(.$set())*)?),*];
+    };
+}
+
+operations! {
+    // Reductions.
+    any "x axis? keep_dims? by?" Over [folds];
+    all "x axis? keep_dims? by?" Over [folds];
+    count_nonzero "x axis? keep_dims? by?" Over [folds];
+    sum "x axis? keep_dims? by?" Over [folds];
+    mean "x axis? keep_dims? by?" Over [folds];
+    prod "x axis? keep_dims? by?" Over;
+    nanprod "x axis? keep_dims? by?" Over;
+    nansum "x axis? keep_dims? by?" Over [folds];
+    nanmean "x axis? keep_dims? by?" Over [folds];
+    min "x axis? keep_dims? by?" Over [folds];
+    max "x axis? keep_dims? by?" Over [folds];
+    nanmin "x axis? keep_dims? by?" Over [folds];
+    nanmax "x axis? keep_dims? by?" Over [folds];
+    argmin "x axis? keep_dims? by?" Over;
+    argmax "x axis? keep_dims? by?" Over;
+    nanargmin "x axis? keep_dims? by?" Over;
+    nanargmax "x axis? keep_dims? by?" Over;
+    var "x axis? keep_dims? ddof? by?" Over [in_passes];
+    std "x axis? keep_dims? ddof? by?" Over [in_passes];
+    nanvar "x axis? keep_dims? ddof? by?" Over [in_passes];
+    nanstd "x axis? keep_dims? ddof? by?" Over [in_passes];
+    median "x axis? keep_dims? even? by?" Over [in_the_middle];
+    nanmedian "x axis? keep_dims? even? by?" Over [in_the_middle];
+    quantile "x q axis? keep_dims? method? by?" Over [in_passes];
+    nanquantile "x q axis? keep_dims? method? by?" Over [in_passes];
+    nanmedian_index "x axis? keep_dims? even? by?" Over;
+    norm "x axis? keep_dims? ord? by?" Over [folds];
+    // Gradients of reductions.
+    median_backward "x upstream axis? keep_dims? even? by?" Back;
+    nanmedian_backward "x upstream axis? keep_dims? even? by?" Back;
+    quantile_backward "x upstream q axis? keep_dims? method? by?" Back;
+    nanquantile_backward "x upstream q axis? keep_dims? method? by?" Back;
+    any_backward "x upstream axis? keep_dims? by?" Back;
+    sum_backward "x upstream axis? keep_dims? by?" Back;
+    mean_backward "x upstream axis? keep_dims? by?" Back;
+    prod_backward "x upstream axis? keep_dims? by?" Back;
+    nanprod_backward "x upstream axis? keep_dims? by?" Back;
+    nansum_backward "x upstream axis? keep_dims? by?" Back;
+    nanmean_backward "x upstream axis? keep_dims? by?" Back;
+    min_backward "x upstream axis? keep_dims? by?" Back;
+    max_backward "x upstream axis? keep_dims? by?" Back;
+    nanmin_backward "x upstream axis? keep_dims? by?" Back;
+    nanmax_backward "x upstream axis? keep_dims? by?" Back;
+    var_backward "x upstream axis? keep_dims? ddof? by?" Back;
+    std_backward "x upstream axis? keep_dims? ddof? by?" Back;
+    nanvar_backward "x upstream axis? keep_dims? ddof? by?" Back;
+    nanstd_backward "x upstream axis? keep_dims? ddof? by?" Back;
+    norm_backward "x upstream axis? keep_dims? ord? by?" Back;
+    // Gradients of binary operations.
+    add_backward "x y upstream wrt?" Alike;
+    sub_backward "x y upstream wrt?" Alike;
+    mul_backward "x y upstream wrt?" Alike;
+    div_backward "x y upstream wrt?" Alike;
+    pow_backward "x y upstream wrt?" Alike;
+    minimum_backward "x y upstream wrt?" Alike;
+    maximum_backward "x y upstream wrt?" Alike;
+    scale_backward "x axis factors upstream wrt?" Whole;
+    select_backward "x upstream mask" Each [own_pattern];
+    mask_backward "x upstream mask" Each [own_pattern];
+    without_backward "x upstream mask" Each [own_pattern];
+    where_backward "condition yes no upstream wrt?" Whole;
+    // Products and their gradients.
+    matmul_backward "x y upstream wrt?" Whole;
+    outer_backward "x y upstream wrt?" Whole;
+    kron_backward "x y upstream wrt?" Whole;
+    matmul "x y" Product;
+    einsum "spec tensors*" Whole;
+    einsum_backward "spec tensors upstream wrt?" Whole;
+    matmul_with "x y semiring? mask? complement?" Whole;
+    matmul_on "x y mask complement?" Whole;
+    outer "x y" Whole;
+    kron "x y" Whole;
+    tensordot "x y left right" Whole;
+    tensordot_backward "x y upstream left right wrt?" Whole;
+    mttkrp "x mode factors" Whole [stores];
+    mttkrp_backward "x mode factors upstream wrt?" Whole;
+    ttm "x matrix axis" Whole [stores];
+    ttm_backward "x matrix axis upstream wrt?" Whole;
+    ttv "x vector axis" Whole [stores];
+    ttv_backward "x vector axis upstream wrt?" Whole;
+    sddmm "x l r" Whole;
+    sddmm_backward "x l r upstream wrt?" Whole;
+    pattern_sddmm "x l r" Whole;
+    pattern_sddmm_backward "x l r upstream wrt?" Whole;
+    // Elementwise functions and conversions.
+    isinf "x" Each;
+    isnan "x" Each;
+    isfinite "x" Each;
+    isreal "x" Each;
+    isposinf "x" Each;
+    isneginf "x" Each;
+    neg "x" Each;
+    abs "x" Each;
+    sign "x" Each;
+    square "x" Each;
+    not "x" Each;
+    conj "x" Each;
+    real "x" Each;
+    imag "x" Each;
+    sqrt "x" Each;
+    cbrt "x" Each;
+    exp "x" Each;
+    exp_m1 "x" Each;
+    ln "x" Each;
+    ln_1p "x" Each;
+    log2 "x" Each;
+    log10 "x" Each;
+    sin "x" Each;
+    cos "x" Each;
+    tan "x" Each;
+    asin "x" Each;
+    acos "x" Each;
+    atan "x" Each;
+    sinh "x" Each;
+    cosh "x" Each;
+    tanh "x" Each;
+    recip "x" Each;
+    round "x" Each;
+    floor "x" Each;
+    ceil "x" Each;
+    trunc "x" Each;
+    prune "x" Each [own_pattern];
+    cast "x dtype" Each;
+    with_fill "x fill" Each;
+    to_coo "x" Each [own_pattern];
+    to_csr "x" Each [own_pattern];
+    from_dense "x" Each [own_pattern];
+    zeros_like "x" Each;
+    isin "x members invert?" Each [own_pattern];
+    clamp "x low high" Each;
+    powi "x exponent" Each;
+    powf "x exponent" Each;
+    // Binary operations, masks and choices.
+    add "x y" Each;
+    sub "x y" Each;
+    mul "x y" Each;
+    mul_nonzero "x y" Each;
+    div "x y" Each;
+    rem "x y" Each;
+    rem_euclid "x y" Each;
+    pow "x y" Each;
+    minimum "x y" Each;
+    maximum "x y" Each;
+    equal "x y" Each;
+    not_equal "x y" Each;
+    less "x y" Each;
+    less_equal "x y" Each;
+    greater "x y" Each;
+    greater_equal "x y" Each;
+    bit_and "x y" Each;
+    bit_or "x y" Each;
+    bit_xor "x y" Each;
+    allclose "x y rtol? atol? equal_nan?" Whole;
+    where_ "condition yes no" Each [own_pattern];
+    scale "x axis factors" Scaled;
+    mask "x mask" Each [own_pattern];
+    without "x mask" Each [own_pattern];
+    select "x mask" Each [own_pattern];
+    // Gradients of elementwise functions.
+    neg_backward "x upstream" Each;
+    abs_backward "x upstream" Each;
+    square_backward "x upstream" Each;
+    sqrt_backward "x upstream" Each;
+    cbrt_backward "x upstream" Each;
+    exp_backward "x upstream" Each;
+    exp_m1_backward "x upstream" Each;
+    ln_backward "x upstream" Each;
+    ln_1p_backward "x upstream" Each;
+    log2_backward "x upstream" Each;
+    log10_backward "x upstream" Each;
+    sin_backward "x upstream" Each;
+    cos_backward "x upstream" Each;
+    tan_backward "x upstream" Each;
+    asin_backward "x upstream" Each;
+    acos_backward "x upstream" Each;
+    atan_backward "x upstream" Each;
+    sinh_backward "x upstream" Each;
+    cosh_backward "x upstream" Each;
+    tanh_backward "x upstream" Each;
+    recip_backward "x upstream" Each;
+    clamp_backward "x upstream low high" Each;
+    powi_backward "x upstream exponent" Each;
+    powf_backward "x upstream exponent" Each;
+    // Constructors, views and other functions of expressions.
+    grad "y x dy" Whole;
+    stored "x" Whole;
+    eye "n" Whole [stores];
+    full "shape value" Whole;
+    tensor "dtype format shape fill indices values" Whole [stores];
+    array "dtype shape values" Whole [stores];
+    dense "x" Whole [stores];
+    random "shape nnz seed?" Whole [stores];
+    with_entries "x indices values" Whole;
+    diag "x offset?" Whole [stores];
+    block "rows" Whole;
+    // Order and softmax.
+    topk "x k axis?" Along [stores];
+    topk_index "x k axis?" Along [stores];
+    topk_backward "x upstream k axis?" Whole;
+    argsort "x axis?" Along [stores];
+    unique "x" Whole;
+    unique_counts "x" Whole;
+    nonzero "x" Whole;
+    softmax "x axis?" Among;
+    softmax_backward "x upstream axis?" Among;
+    log_softmax_backward "x upstream axis?" Among;
+    log_softmax "x axis?" Among;
+    // Indexing, shapes and concatenation.
+    take "x indices axis? mode?" Taken;
+    take_axis "x indices axis mode?" Taken;
+    take_backward "x upstream indices axis? mode?" Whole;
+    take_axis_backward "x upstream indices axis mode?" Whole;
+    concat "tensors axis?" Joined;
+    stack "tensors axis?" Joined;
+    concat_backward "tensors upstream axis? wrt?" Whole;
+    stack_backward "tensors upstream axis? wrt?" Whole;
+    slice "x slices" Moved;
+    slice_backward "x upstream slices" Whole;
+    flip "x axis?" Moved;
+    flip_backward "x upstream axis?" Whole;
+    roll "x places axis" Moved;
+    roll_backward "x upstream places axis" Whole;
+    pad "x widths" Moved;
+    pad_backward "x upstream widths" Whole;
+    tile "x times" Moved;
+    tile_backward "x upstream times" Whole;
+    repeat "x times axis" Moved;
+    repeat_backward "x upstream times axis" Whole;
+    broadcast_to "x shape" Moved;
+    broadcast_to_backward "x upstream shape" Whole;
+    reshape_as "x like" Whole;
+    reshape "x shape" Whole;
+    squeeze "x axis?" Moved;
+    squeeze_backward "x upstream axis?" Whole;
+    expand_dims "x axis" Moved;
+    expand_dims_backward "x upstream axis" Whole;
+    transpose "x axes?" Moved;
+    transpose_backward "x upstream axes?" Whole;
+    permute_axes "x axes" Moved;
+    move_axis "x from to" Moved;
+    move_axis_backward "x upstream from to" Whole;
+    tril "x offset?" Moved;
+    tril_backward "x upstream offset?" Whole;
+    triu "x offset?" Moved;
+    triu_backward "x upstream offset?" Whole;
+    diagonal "x offset?" Moved;
+    diagonal_backward "x upstream offset?" Whole;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_its_own_name_and_the_parameters_of_its_rule() {
+        for op in TABLE {
+            assert!(std::ptr::eq(OpSpec::named(op.name).unwrap(), op), "{} has two rows", op.name);
+            let needs_axis =
+                !matches!(op.split, Split::Each | Split::Alike | Split::Product | Split::Moved | Split::Whole);
+            assert!(!needs_axis || op.place_of("axis").is_some(), "{}", op.name);
+            assert!(op.split != Split::Each || op.operands() > 0, "{}", op.name);
+            assert!(op.stream == Stream::Whole || op.split == Split::Over, "{}", op.name);
+        }
+    }
+}
