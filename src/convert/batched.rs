@@ -1,4 +1,4 @@
-//! Batches of compressed matrices as Paddle and PyTorch lay them out: offsets that start anew in every batch.
+//! Batches of compressed matrices in the layouts of Paddle and PyTorch: offsets start again from 0 in every batch.
 
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension};
 
@@ -49,7 +49,7 @@ pub struct TorchCsr<T> {
     pub values: ArrayD<T>,
 }
 
-/// The lengths of the batch axes, the number of rows and the number of columns; a vector has no rows.
+/// Returns the lengths of the batch axes, the number of rows and the number of columns; a vector has no rows.
 fn split(shape: &Shape) -> Result<(&[usize], usize, usize)> {
     match &**shape {
         [batch @ .., rows, columns] => Ok((batch, *rows, *columns)),
@@ -61,12 +61,12 @@ fn split(shape: &Shape) -> Result<(&[usize], usize, usize)> {
     }
 }
 
-/// The batch axes and one more.
+/// Returns the batch axes, followed by one more axis.
 fn with_last(batch: &[usize], last: usize) -> Shape {
     batch.iter().copied().chain([last]).collect()
 }
 
-/// The offsets of all lanes, from the offsets that start anew in every batch.
+/// Returns the offsets of all lanes, from offsets that start again in every batch.
 fn join_offsets(crows: &[i64], rows: usize) -> Result<Vec<usize>> {
     let mut offsets = alloc::with_capacity(crows.len().saturating_add(1))?;
     offsets.push(0);
@@ -89,7 +89,7 @@ fn join_offsets(crows: &[i64], rows: usize) -> Result<Vec<usize>> {
     Ok(offsets)
 }
 
-/// The offsets of each batch, starting anew from 0.
+/// Returns the offsets of each batch, which start again from 0.
 fn split_offsets(offsets: &[usize], batches: usize, rows: usize) -> Allocated<Vec<i64>> {
     let mut split = alloc::with_capacity(batches.saturating_mul(rows.saturating_add(1)))?;
     for batch in 0..batches {
@@ -242,7 +242,7 @@ impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
     }
 }
 
-/// The pattern of so many values in Paddle's layout.
+/// Returns the pattern of arrays in Paddle's layout; `values` is the number of values.
 fn paddle_pattern<I: Index>(shape: Shape, crows: &[i64], cols: &[i64], values: usize) -> Result<CsrPattern<I>> {
     let (batch, rows, columns) = split(&shape)?;
     check_axes::<I>(&shape)?;
@@ -254,7 +254,7 @@ fn paddle_pattern<I: Index>(shape: Shape, crows: &[i64], cols: &[i64], values: u
     CsrPattern::new(shape, offsets, columns)
 }
 
-/// The arrays of PyTorch's layout one behind the other, for coordinates of so many bytes.
+/// Returns the arrays of PyTorch's layout, concatenated over the batches; each coordinate takes `index_bytes`.
 fn torch_arrays<T: Element, D: Dimension>(
     shape: &Shape,
     [crow_indices, col_indices]: [ArrayViewD<'_, i64>; 2],
@@ -275,7 +275,7 @@ fn torch_arrays<T: Element, D: Dimension>(
     Ok(PaddleCsr { crows, cols, values })
 }
 
-/// A compressed tensor in Paddle's layout; `target` names the layout in errors.
+/// Returns a compressed tensor in Paddle's layout; `target` names the layout in errors.
 fn paddle_of<T: Element>(x: SparseRef<'_, T>, target: &'static str) -> Result<PaddleCsr<T>> {
     let (batch, rows, columns) = split(x.shape())?;
     if !x.fill().same(T::ZERO) {
@@ -292,7 +292,7 @@ fn paddle_of<T: Element>(x: SparseRef<'_, T>, target: &'static str) -> Result<Pa
     Ok(PaddleCsr { crows, cols, values: alloc::collect(x.values().iter().copied())? })
 }
 
-/// A compressed tensor in PyTorch's layout.
+/// Returns a compressed tensor in PyTorch's layout.
 fn torch_of<T: Element>(x: SparseRef<'_, T>) -> Result<TorchCsr<T>> {
     let PaddleCsr { crows, cols, values } = paddle_of(x, "PyTorch's layout")?;
     let (batch, rows, _) = split(x.shape())?;
@@ -307,12 +307,12 @@ fn torch_of<T: Element>(x: SparseRef<'_, T>) -> Result<TorchCsr<T>> {
     })
 }
 
-/// The offsets of the lanes of a compressed tensor.
+/// Returns the offsets of the lanes of a compressed tensor.
 fn offsets_of<T: Element>(x: SparseRef<'_, T>) -> &[usize] {
     x.pattern().lane_offsets().map_or(&[], |offsets| offsets)
 }
 
-/// The number of entries of each batch, which PyTorch wants to be the same for all.
+/// Returns the number of entries of each batch, which PyTorch requires to be equal.
 fn entries_of_each_batch(offsets: &[usize], batch: &[usize], rows: usize) -> Result<usize> {
     let count = |batch: usize| offsets[(batch + 1) * rows] - offsets[batch * rows];
     let batches = checked_product(batch).unwrap_or(0);
@@ -323,13 +323,13 @@ fn entries_of_each_batch(offsets: &[usize], batch: &[usize], rows: usize) -> Res
     }
 }
 
-/// Refuses an array that is not of the shape that the layout gives it.
+/// Rejects an array whose shape is not the shape that the layout requires.
 fn check_shape(what: &'static str, expected: Shape, found: &[usize]) -> Result<()> {
     if expected == *found { Ok(()) } else { Err(Error::ShapeMismatch { what, expected, found: found.into() }) }
 }
 
-/// Refuses more copies than are in proportion to the `given` bytes, which a broadcast array repeats: of so many offsets
-/// as they come and as they are kept, and of so many columns and values.
+/// Rejects copies that are out of proportion to the `given` bytes, which a broadcast array repeats. The copies hold
+/// `offsets` as read and as stored, and `entries` of `entry` bytes with their columns as read.
 fn guard_copies(offsets: usize, (entries, entry): (usize, usize), given: usize) -> Result<()> {
     let offset = (size_of::<i64>() + size_of::<usize>()) as u128;
     let entry = (size_of::<i64>() + entry) as u128;
@@ -338,7 +338,7 @@ fn guard_copies(offsets: usize, (entries, entry): (usize, usize), given: usize) 
     guard::<u8>("the arrays of PyTorch's layout", bytes, default_limit(given), instead)
 }
 
-/// Refuses offsets that do not give every batch `each` entries.
+/// Rejects offsets unless every batch has `each` entries.
 fn check_even(crows: &[i64], rows: usize, each: usize) -> Result<()> {
     for (batch, crows) in crows.chunks_exact(rows.saturating_add(1)).enumerate() {
         let found = foreign_offset(crows[rows], batch * (rows + 1) + rows)?;
@@ -352,7 +352,7 @@ fn check_even(crows: &[i64], rows: usize, each: usize) -> Result<()> {
     Ok(())
 }
 
-/// Refuses columns that may be too large for the integers of the layout.
+/// Rejects columns that may be too large for the integers of the layout.
 fn check_i64(axis: usize, length: usize) -> Result<()> {
     let maximum = 1u128 << 63;
     let (index_type, instead) = ("i64", "a format with wider indices");

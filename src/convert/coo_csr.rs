@@ -1,4 +1,4 @@
-//! Between the coordinate and the compressed format; every entry is kept, and the arrays that do not change are shared.
+//! Conversions between the coordinate and the compressed format. Every entry is kept; unchanged arrays are shared.
 
 use crate::base::error::Result;
 use crate::base::index::Index;

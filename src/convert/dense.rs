@@ -1,4 +1,4 @@
-//! To and from dense arrays: `ndarray` arrays and views of any rank and layout.
+//! Conversions to and from dense arrays: `ndarray` arrays and views of any rank and layout.
 
 use ndarray::{ArrayBase, ArrayD, ArrayView, Axis, Data, Dimension, IxDyn, RawData, Slice};
 
@@ -53,7 +53,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 }
 
 impl<T: Element> SparseRef<'_, T> {
-    /// The dense array, of `limit` bytes at most.
+    /// Returns the dense array, of at most `limit` bytes.
     pub(crate) fn to_dense(self, limit: u64) -> Result<ArrayD<T>> {
         let shape = self.shape();
         let instead = "work on the sparse form, or raise the limit";
@@ -65,25 +65,26 @@ impl<T: Element> SparseRef<'_, T> {
     }
 }
 
-/// Refuses a shape that `ndarray` cannot hold: the product of its axes that are not zero must fit `isize`.
+/// Rejects a shape that `ndarray` cannot hold: the product of its nonzero lengths must fit `isize`.
 pub(crate) fn check_ndarray_shape(shape: &Shape) -> Result<()> {
     let positive: Shape = shape.iter().copied().filter(|&length| length > 0).collect();
     let instead = "an ndarray cannot have such axes; work on the sparse form";
     guard::<u8>("the strides of the dense array", positive.wide_size(), isize::MAX as u64, instead)
 }
 
-/// Refuses a dense result that no `ndarray` can hold, or that is out of proportion to the input.
+/// Rejects a dense result that an `ndarray` cannot hold, or that is out of proportion to the input.
 pub(crate) fn check_result<T>(shape: &Shape, input_bytes: usize) -> Result<()> {
     check_ndarray_shape(shape)?;
     guard::<T>("the dense result", shape.wide_size(), default_limit(input_bytes), "ask for less at a time")
 }
 
-/// The array of row-major `items`, as many as `shape` has positions; the shape has passed [`check_ndarray_shape`].
+/// Returns the array of row-major `items`, one per position of `shape`, which has passed [`check_ndarray_shape`].
 pub(crate) fn dense_array<T>(shape: &Shape, items: Vec<T>) -> ArrayD<T> {
     ArrayD::from_shape_vec(IxDyn(shape), items).expect("the number of items is the number of positions")
 }
 
-/// The bytes of memory that an array reaches over: a broadcast array has no more of them than what it repeats.
+/// Returns the number of bytes that an array spans in memory. A broadcast array spans only the elements that it
+/// repeats.
 pub(crate) fn dense_bytes<S: RawData, D: Dimension>(array: &ArrayBase<S, D>) -> usize {
     if array.is_empty() {
         return 0;
@@ -95,7 +96,7 @@ pub(crate) fn dense_bytes<S: RawData, D: Dimension>(array: &ArrayBase<S, D>) -> 
     axes.fold(1, reach).saturating_mul(size_of::<S::Elem>())
 }
 
-/// A view of one element on each of `axes` that repeats its elements.
+/// Returns a view with one element on each of `axes` that repeats its elements.
 pub(crate) fn once_on_each<T, D: Dimension>(
     mut view: ArrayView<'_, T, D>,
     axes: impl IntoIterator<Item = usize>,
@@ -108,9 +109,10 @@ pub(crate) fn once_on_each<T, D: Dimension>(
     view
 }
 
-/// How many elements of `dense` are not the same as `fill`; those that a broadcast array repeats are looked at once.
+/// Returns the number of elements of `dense` that are not the same as `fill`; repeated elements of a broadcast array
+/// are read once.
 ///
-/// Refuses more entries, each with its value and `index_bytes`, than are in proportion to the array.
+/// Rejects entries, each with its value and `index_bytes`, that are out of proportion to the array.
 fn count_stored<S, D>(dense: &ArrayBase<S, D>, fill: S::Elem, index_bytes: usize) -> Result<usize>
 where
     S: Data<Elem: Element>,
@@ -125,7 +127,7 @@ where
     Ok(stored)
 }
 
-/// The coordinates and values of the positions of `dense` that are not the same as `fill`.
+/// Returns the coordinates and values of the positions of `dense` that are not the same as `fill`.
 fn scan<S, D>(dense: &ArrayBase<S, D>, fill: S::Elem, width: Width) -> Result<Erased<S::Elem>>
 where
     S: Data<Elem: Element>,
@@ -147,7 +149,7 @@ where
     Ok(Tensor::from_valid(pattern, values, fill))
 }
 
-/// The entries of the positions of `dense` that are not the same as `fill`, in lanes.
+/// Returns the entries of the positions of `dense` that are not the same as `fill`, by lanes.
 fn scan_lanes<S, D>(dense: &ArrayBase<S, D>, fill: S::Elem, width: Width) -> Result<Erased<S::Elem>>
 where
     S: Data<Elem: Element>,
@@ -295,7 +297,7 @@ mod tests {
         let array = Array2::<f64>::zeros((4, 6));
         assert_eq!(dense_bytes(&array), 4 * 6 * 8);
         assert_eq!(dense_bytes(&array.t()), 4 * 6 * 8);
-        // Not `s![...]`: it allows unsafe code, which the crate without `machine` forbids.
+        // `s![...]` is avoided: it allows unsafe code, which the crate without `machine` forbids.
         let part =
             |rows: Slice, columns: Slice| dense_bytes(&array.slice_axis(Axis(0), rows).slice_axis(Axis(1), columns));
         assert_eq!(part((1..3).into(), (2..4).into()), (6 + 2) * 8);
@@ -316,8 +318,8 @@ mod tests {
         );
     }
 
-    /// Room was asked for twice as many entries as there were so far, also where the array has fewer left: 33 million
-    /// bytes of rank 4 were refused at half of the limit.
+    /// The limit is compared with the exact number of entries. Memory reserved ahead of the count would exceed the
+    /// limit too early.
     #[test]
     fn entries_are_counted_and_not_guessed() {
         let array = Array2::<u8>::from_elem((4, 250), 1);

@@ -1,4 +1,4 @@
-//! Another order or another grouping of the axes: permutations and reshapes.
+//! Permutations of the axes and reshapes.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -89,11 +89,11 @@ impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
     }
 }
 
-/// A coordinate tensor with its axes in another order: `coords` are those of `x`, on each axis.
+/// Returns a coordinate tensor with its axes in another order; `coords` are the coordinates of `x` on each axis.
 fn permuted<T: Element>(coords: &[AxisCoords], x: SparseRef<'_, T>, axes: &[usize]) -> Result<Erased<T>> {
     let shape: Shape = axes.iter().map(|&axis| x.shape()[axis]).collect();
     let coords: Vec<AxisCoords> = axes.iter().map(|&axis| coords[axis].clone()).collect();
-    // Entries that agree on the other axes have these in order, as they have here.
+    // Entries that agree on all other axes are already in order on the last `settled` axes.
     let settled = axes.windows(2).rev().take_while(|pair| pair[0] < pair[1]).count() + 1;
     let (coords, values) = match row_major(&coords, settled, T::raw(x.values()))? {
         None => (coords, x.shared_values().clone()),
@@ -103,7 +103,7 @@ fn permuted<T: Element>(coords: &[AxisCoords], x: SparseRef<'_, T>, axes: &[usiz
     Ok(Tensor::from_shared(pattern, values, x.fill()))
 }
 
-/// A compressed tensor with its axes in another order.
+/// Returns a compressed tensor with its axes in another order.
 fn permuted_lanes<T: Element>(x: SparseRef<'_, T>, axes: &[usize]) -> Result<Erased<T>> {
     let permuted = permuted(&x.pattern().axes()?, x, axes)?;
     let pattern = permuted.pattern().in_format(Format::Csr, default_limit(x.stored_bytes()))?;
@@ -111,7 +111,7 @@ fn permuted_lanes<T: Element>(x: SparseRef<'_, T>, axes: &[usize]) -> Result<Era
 }
 
 impl AnyPattern {
-    /// The entries of a coordinate pattern in row-major order under another shape.
+    /// Returns the entries of a coordinate pattern in row-major order under another shape.
     pub(crate) fn reshape(&self, shape: Shape) -> Result<Self> {
         let width = self.width().max(Width::of_lengths(&shape));
         let coords = match sections(self.shape(), &shape)? {
@@ -125,7 +125,7 @@ impl AnyPattern {
         Ok(AnyPattern::valid_coo(shape, self.nnz(), width, coords))
     }
 
-    /// The coordinate arrays of the new axes of one section; all axes of length 1 share the `zeros`, however many.
+    /// Returns the coordinate arrays of the new axes of one section; all axes of length 1 share the `zeros`.
     fn reshape_section(&self, section: &Section, shape: &Shape, zeros: &AxisCoords) -> Allocated<Vec<AxisCoords>> {
         let old = &self.arrays()[section.old.clone()];
         let (old_lengths, new_lengths) = (&self.shape()[section.old.clone()], &shape[section.new.clone()]);
@@ -143,7 +143,7 @@ impl AnyPattern {
     }
 }
 
-/// The coordinates of entries on the axes of one section, from those that they had on axes of other lengths.
+/// Returns the coordinates of entries on the axes of one section, from the coordinates on the old axes.
 fn positions_apart<I: Index, J: Index>(
     old: &[&[I]],
     count: usize,
@@ -173,13 +173,13 @@ fn positions_apart<I: Index, J: Index>(
     Ok(coords)
 }
 
-/// Axes of the old shape and axes of the new one that hold equally many positions.
+/// Adjacent axes of the old shape, and adjacent axes of the new shape with the same number of positions.
 struct Section {
     old: Range<usize>,
     new: Range<usize>,
 }
 
-/// The shortest sections that the two shapes fall into, front to back; `None` where neither has a position.
+/// Returns the shortest sections of the two shapes, front to back, or `None` if neither shape has a position.
 fn sections(old: &Shape, new: &Shape) -> Result<Option<Vec<Section>>> {
     let unequal = || Error::ReshapeSize { from: old.clone(), to: new.clone() };
     if old.is_empty_space() || new.is_empty_space() {
@@ -213,8 +213,8 @@ fn sections(old: &Shape, new: &Shape) -> Result<Option<Vec<Section>>> {
     Ok(Some(sections))
 }
 
-/// A number of any width: its digits to base 2^64, lowest first, without leading zeros. Long axes have more positions
-/// together than `u128` holds.
+/// An integer of any width: its digits to base 2^64, lowest first, without leading zeros. The number of positions of
+/// long axes can exceed `u128`.
 #[derive(Default, PartialEq, Eq)]
 struct Wide(Vec<u64>);
 
@@ -234,7 +234,7 @@ impl Wide {
         }
     }
 
-    /// Divides, and gives the remainder.
+    /// Divides by `divisor` and returns the remainder.
     fn divide(&mut self, divisor: usize) -> usize {
         let mut rest = 0;
         for digit in self.0.iter_mut().rev() {
@@ -263,7 +263,7 @@ impl PartialOrd for Wide {
     }
 }
 
-/// The axes as a permutation of `0..rank`.
+/// Returns the axes as a permutation of `0..rank`.
 pub(crate) fn permutation(axes: &[isize], rank: usize) -> Result<Vec<usize>> {
     if axes.len() != rank {
         return Err(Error::RankMismatch { what: "the list of axes", expected: rank, found: axes.len() });

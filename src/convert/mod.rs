@@ -1,5 +1,5 @@
-//! From one form of a tensor to another: between the formats, to and from dense arrays and other crates' matrices,
-//! and to another order or grouping of the axes.
+//! Conversions between the formats, to and from dense arrays and matrices of other crates, and between axis orders and
+//! shapes.
 
 mod batched;
 mod coo_csr;
@@ -21,7 +21,7 @@ use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 
-/// Integers of another library as the coordinates of one axis, each of them checked; the axis fits `I`.
+/// Converts integers of another library to the coordinates of one axis and checks each; the axis fits `I`.
 fn foreign_coords<J: Copy + ToPrimitive, I: Index>(coords: &[J], axis: usize, length: usize) -> Result<Vec<I>> {
     let coord = |(entry, coord): (usize, &J)| match coord.to_usize().filter(|&coord| coord < length) {
         Some(coord) => Ok(I::from_usize(coord)),
@@ -35,7 +35,7 @@ fn foreign_coords<J: Copy + ToPrimitive, I: Index>(coords: &[J], axis: usize, le
     alloc::try_collect(coords.iter().enumerate().map(coord))
 }
 
-/// An integer of another library as an offset; one that is too large for `usize` is too large for any array.
+/// Converts an integer of another library to an offset; a value too large for `usize` is too large for any array.
 fn foreign_offset<J: ToPrimitive>(offset: J, at: usize) -> Result<usize> {
     match offset.to_i64() {
         Some(offset) if offset < 0 => Err(Error::NegativeOffset { offset, at }),

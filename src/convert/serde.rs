@@ -1,8 +1,8 @@
 //! Serialisation of shapes, patterns, tensors and triplets with serde.
 //!
-//! Reading goes through the checking constructors, so data from outside can break no invariant. In formats that people
-//! read, floats of all types are numbers, and those that are not finite are the texts `nan`, `inf` and `-inf`, because
-//! JSON has no such numbers; a complex number is a pair.
+//! Deserialization calls the checking constructors, so input data cannot break an invariant. In human-readable formats,
+//! finite floats of all types are numbers. Floats that are not finite are the strings `nan`, `inf` and `-inf`, because
+//! JSON does not have such numbers. A complex number is a pair.
 
 mod element;
 
@@ -17,7 +17,7 @@ use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::tensor::Tensor;
 use crate::tensor::triplets::Triplets;
 
-/// The fields of a structure, under the names that they have in Rust.
+/// Serializes the fields of a structure under their Rust names.
 macro_rules! serialize_fields {
     ($serializer:expr, $name:literal, $($field:literal: $value:expr),* $(,)?) => {{
         let mut fields = $serializer.serialize_struct($name, [$($field),*].len())?;

@@ -1,8 +1,8 @@
-//! To and from the matrices of the crate `sprs`: `TriMatI` is like [`Triplets`], `CsMatI` (by rows) like
+//! Conversions to and from the matrices of the crate `sprs`. `TriMatI` is like [`Triplets`]; `CsMatI` by rows is like
 //! [`CsrTensor`].
 //!
-//! Whatever comes in is checked as in any other constructor; sprs checks what goes out once more. Matrices have two
-//! axes and leave out zeros, so a tensor of another rank or with another fill is refused.
+//! Input is checked as in any other constructor; sprs checks the output once more. Matrices have two axes and an
+//! implicit zero, so a tensor of another rank or with another fill is rejected.
 
 use std::any::Any;
 use std::ops::Deref;
@@ -21,10 +21,10 @@ use crate::tensor::coo::CooTensor;
 use crate::tensor::csr::CsrTensor;
 use crate::tensor::triplets::{Duplicates, Triplets};
 
-/// What messages call the matrices of sprs.
+/// Name of the sprs matrices in messages.
 const TARGET: &str = "a matrix of sprs";
 
-/// The vector itself where its items have the type asked for, else `convert` of them.
+/// Returns the vector itself if its items have the requested type; otherwise converts the items.
 fn reuse<A: 'static, B: 'static>(items: Vec<A>, convert: impl FnOnce(&[A]) -> Result<Vec<B>>) -> Result<Vec<B>> {
     let mut slot = Some(items);
     let any: &mut dyn Any = &mut slot;
@@ -34,7 +34,7 @@ fn reuse<A: 'static, B: 'static>(items: Vec<A>, convert: impl FnOnce(&[A]) -> Re
     }
 }
 
-/// Offsets from 0 upward; sprs lets those of a slice start elsewhere.
+/// Returns offsets that start from 0; the offsets of an sprs slice may start elsewhere.
 fn proper_offsets<Iptr: SpIndex + 'static>(offsets: Vec<Iptr>) -> Result<Vec<usize>> {
     let convert = |offsets: &[Iptr]| {
         alloc::try_collect(offsets.iter().enumerate().map(|(at, &offset)| foreign_offset(offset, at)))
@@ -47,7 +47,7 @@ fn proper_offsets<Iptr: SpIndex + 'static>(offsets: Vec<Iptr>) -> Result<Vec<usi
     Ok(offsets)
 }
 
-/// The matrix with the axis that it compresses first: transposed where it is stored by columns.
+/// Returns the matrix with its compressed axis first: a matrix stored by columns is transposed.
 fn outer_first<T, I, J, Iptr>(matrix: CsMatI<T, J, Iptr>) -> Result<CsrTensor<T, I>>
 where
     T: Element,
@@ -61,7 +61,7 @@ where
     Tensor::from_parts(pattern_of(shape, offsets, indices)?, values, T::ZERO)
 }
 
-/// The pattern by the arrays of a matrix.
+/// Returns the pattern of the arrays of a matrix.
 fn pattern_of<I, J, Iptr>(shape: Shape, offsets: Vec<Iptr>, indices: Vec<J>) -> Result<CsrPattern<I>>
 where
     I: Index,
@@ -72,7 +72,7 @@ where
     CsrPattern::new(shape, proper_offsets(offsets)?, indices)
 }
 
-/// The rows and columns of a tensor that sprs can hold.
+/// Returns the number of rows and columns of a tensor that sprs can hold.
 fn matrix_shape<T: Element>(shape: &Shape, fill: T) -> Result<(usize, usize)> {
     let &[rows, columns] = &**shape else {
         return Err(Error::RankMismatch { what: TARGET, expected: 2, found: shape.rank() });
@@ -83,12 +83,12 @@ fn matrix_shape<T: Element>(shape: &Shape, fill: T) -> Result<(usize, usize)> {
     Err(Error::FillNotZero { fill: fill.to_number().to_string(), target: TARGET })
 }
 
-/// What sprs has against a valid matrix: an axis whose very length does not fit the index type.
+/// Converts the sprs error for a valid matrix: the length of an axis does not fit the index type.
 fn refusal(error: sprs::errors::StructureError) -> Error {
     Error::NotRepresentable { format: TARGET, what: error.to_string(), instead: "use a wider index type" }
 }
 
-/// The error of a transposition for a caller who names no limit.
+/// Converts the error of a transposition for a caller that sets no limit.
 fn many_columns(error: Error, instead: &'static str) -> Error {
     match error {
         Error::TooLarge { bytes, limit, .. } => {
@@ -98,7 +98,7 @@ fn many_columns(error: Error, instead: &'static str) -> Error {
     }
 }
 
-/// The arrays of sprs's storage by columns, from the transposed tensor.
+/// Returns the sprs matrix stored by columns, from the transposed tensor.
 fn by_columns<T, I>(shape: (usize, usize), transposed: CsrTensor<T, I>) -> Result<CsMatI<T, I, usize>>
 where
     T: Element,
@@ -165,7 +165,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
     }
 }
 
-/// The two coordinate arrays of a matrix.
+/// Returns the two coordinate arrays of a matrix.
 fn axes<I>(coords: Vec<Vec<I>>) -> Result<[Vec<I>; 2]> {
     coords.try_into().map_err(|coords: Vec<_>| Error::RankMismatch { what: TARGET, expected: 2, found: coords.len() })
 }
@@ -394,7 +394,7 @@ where
     }
 }
 
-/// What is the same for both formats.
+/// Implements the conversions that both formats share.
 macro_rules! convert_both {
     ($($tensor:ident $coalesce:ident),*) => {$(
         impl<T, I, J, Iptr, PS, JS, DS> TryFrom<&CsMatBase<T, J, PS, JS, DS, Iptr>> for $tensor<T, I>

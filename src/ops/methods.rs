@@ -1,4 +1,4 @@
-//! The operations as methods: of tensors, of their stored views, and through [`Operations`] of arrays.
+//! The operations as methods of tensors and stored views, and of arrays through [`Operations`].
 
 use crate::base::axes::Axes;
 use crate::base::error::Result;
@@ -15,8 +15,8 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
 
-/// Methods of reductions by name, and of which module: the axes or options, the bound of the element type, the type of
-/// the result.
+/// Defines the methods of the reductions in one module. Each has axes or options, a bound on the element type and a
+/// result type.
 macro_rules! reductions {
     ([$public:vis fn] of $family:ident, $elem:ty, $reduced:ident: $(
         #[doc = $sentence:literal] fn $name:ident($options:ty $(, $bound:path)?) -> $out:ty;
@@ -34,7 +34,7 @@ macro_rules! reductions {
     )*};
 }
 
-/// Their gradients.
+/// Defines the methods for the gradients of reductions.
 macro_rules! gradients {
     ([$public:vis fn] of $family:ident, $elem:ty, $reduced:ident: $(
         fn $name:ident($options:ty, $bound:path) of $forward:ident;
@@ -60,7 +60,7 @@ macro_rules! gradients {
     )*};
 }
 
-/// The methods that arrays have none of: `ndarray` has its own of these names.
+/// Defines the methods that arrays do not get, because `ndarray` has methods with these names.
 macro_rules! tensor_operations {
     ([$($public:tt)*], $elem:ty, $reduced:ident) => {
         reductions! {
@@ -77,8 +77,8 @@ macro_rules! tensor_operations {
     };
 }
 
-/// The one list of methods, for elements of type `$elem`; `$reduced` and `$mapped` make the type of a result of
-/// another and of the same shape.
+/// Lists all methods, for elements of type `$elem`. `$reduced` is the type of a result with another shape, `$mapped`
+/// the type of a result with the same shape.
 macro_rules! operations {
     ([$($public:tt)*], $elem:ty, $reduced:ident, $mapped:ident) => {
         operations!(@reductions [$($public)*], $elem, $reduced);
@@ -177,7 +177,7 @@ macro_rules! operations {
         /// # Errors
         ///
         /// Those of [`nanmedian_index`](crate::nanmedian_index()).
-        #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+        #[allow(clippy::type_complexity)] // a pair of results of ordinary types
         $($public)* fn nanmedian_index(
             &self,
             options: impl Into<Nanmedian>,
@@ -222,7 +222,7 @@ macro_rules! operations {
         /// # Errors
         ///
         /// Those of [`topk_index`](crate::topk_index()).
-        #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+        #[allow(clippy::type_complexity)] // a pair of results of ordinary types
         $($public)* fn topk_index(&self, k: usize, axis: impl Position) -> Result<($reduced!($elem), $reduced!(u64))>
         where
             $elem: Real,
@@ -467,7 +467,7 @@ macro_rules! operations {
         /// # Errors
         ///
         /// Those of [`matmul_backward`](crate::matmul_backward()).
-        #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+        #[allow(clippy::type_complexity)] // a pair of results of ordinary types
         $($public)* fn matmul_backward<Y: Operand<Elem = $elem>, U: Operand<Elem = $elem>>(
             &self,
             other: &Y,
@@ -501,7 +501,7 @@ macro_rules! operations {
         /// # Errors
         ///
         #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+        #[allow(clippy::type_complexity)] // a pair of results of ordinary types
         $($public)* fn $name<Y: Operand<Elem = $elem>, U: Operand<Elem = $elem>>(
             &self,
             other: &Y,
@@ -530,7 +530,7 @@ macro_rules! operations {
             super::zip::$name(self, other)
         }
     };
-    // Those that arrays have by the same name from `ndarray`, or from the operators of Rust.
+    // Methods that arrays have under the same name from `ndarray`, or from the operators of Rust.
     (@of_tensors [$($public:tt)*], $elem:ty, $mapped:ident) => {
         operations!(@maps [$($public)*], $elem, $mapped: neg<Signed>() -> $elem, not<Bits>() -> $elem,
             abs<Magnitude>() -> <$elem as Magnitude>::Magnitude, sqrt<Float>() -> $elem, cbrt<Float>() -> $elem,

@@ -1,6 +1,7 @@
-//! The operations, by families: check, plan, call a kernel, wrap.
+//! The operations, by families. Each operation checks its arguments, plans, calls a kernel and wraps the result.
 //!
-//! Each is a small descriptor, a page, and a free function over every [`Operand`]; one list gives the methods.
+//! An operation is a small descriptor, a page, and a free function over every [`Operand`]; one list defines the
+//! methods.
 
 mod map;
 mod methods;

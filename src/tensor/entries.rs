@@ -1,4 +1,4 @@
-//! The stored entries of a tensor one by one, with coordinates that cost no allocation.
+//! Iteration over the stored entries of a tensor, with coordinates that need no allocation.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -10,10 +10,10 @@ use crate::pattern::{AnyPattern, Pattern};
 use crate::tensor::Tensor;
 use crate::tensor::erased::SparseRef;
 
-/// Coordinates of so many axes stand in the value itself.
+/// Number of coordinates that are stored inline, without an allocation.
 const INLINE: usize = 8;
 
-/// So many entries are looked up at a time.
+/// Number of entries whose coordinates are decoded at a time.
 const BLOCK: usize = 128;
 
 /// The coordinates of an entry, one an axis: what [`Tensor::iter`] gives beside the value.
@@ -36,7 +36,7 @@ const BLOCK: usize = 128;
 pub struct Coords {
     rank: usize,
     few: [usize; INLINE],
-    /// All of them, where they are more than [`INLINE`].
+    /// All coordinates, if there are more than [`INLINE`].
     many: Option<Box<[usize]>>,
 }
 
@@ -44,7 +44,7 @@ impl Coords {
     #[inline]
     fn new(coords: &[usize]) -> Self {
         let mut few = [0; INLINE];
-        // Axis by axis, as they are read: what is copied in one piece is not there yet when one of them is asked for.
+        // A loop over the axes, as they are read: the result of a block copy is not available yet when an axis is read.
         few.iter_mut().zip(coords).for_each(|(few, &coord)| *few = coord);
         let many = (coords.len() > INLINE).then(|| coords.into());
         Coords { rank: coords.len(), few, many }
@@ -107,12 +107,12 @@ impl Hash for Coords {
     }
 }
 
-/// How far an iterator has come.
+/// The progress of an iterator: the next entry, and the decoded coordinates around it.
 #[derive(Clone, Default)]
 struct Walk {
     entry: usize,
-    /// The coordinates of the [`BLOCK`] that the entry is in, one entry after the other: a pattern is quick to walk,
-    /// and slow to be asked for one entry.
+    /// The coordinates of the [`BLOCK`] that contains the entry, one entry after the other. Walking a pattern is fast;
+    /// looking up a single entry is slow.
     block: Vec<usize>,
 }
 

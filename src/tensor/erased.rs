@@ -1,4 +1,5 @@
-//! Tensors without the types of their pattern: kernels and drivers are compiled for these once for each element type.
+//! Tensors without the static types of their pattern. Kernels and drivers are compiled for these, once per element
+//! type.
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
@@ -11,10 +12,10 @@ use crate::kernels::sort::gather;
 use crate::pattern::{AnyPattern, Format, Pattern};
 use crate::tensor::{Tensor, check_position, partition_point};
 
-/// A tensor whose format and width of coordinates are known at run time.
+/// A tensor with dynamically typed format and coordinate width.
 pub(crate) type Erased<T> = Tensor<AnyPattern, T>;
 
-/// The parts of a tensor of any pattern, borrowed: operations take it, and return an [`Erased`] tensor.
+/// The borrowed parts of a tensor with any pattern. Operations accept it and return an [`Erased`] tensor.
 pub(crate) struct SparseRef<'a, T> {
     pattern: &'a AnyPattern,
     values: &'a Buffer<T>,
@@ -30,14 +31,14 @@ impl<T: Copy> Clone for SparseRef<'_, T> {
 impl<T: Copy> Copy for SparseRef<'_, T> {}
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    /// The tensor without the type of its pattern.
+    /// Returns a borrowed view without the static type of the pattern.
     pub(crate) fn sparse(&self) -> SparseRef<'_, T> {
         SparseRef { pattern: self.pattern().any(), values: self.shared_values(), fill: self.fill() }
     }
 }
 
 impl<P: Pattern, T> Tensor<P, T> {
-    /// The tensor without the type of its pattern; its arrays go with it.
+    /// Returns the tensor without the static type of its pattern; its arrays are moved.
     pub(crate) fn into_erased(self) -> Erased<T> {
         Tensor { pattern: self.pattern.into_any(), values: self.values, fill: self.fill }
     }
@@ -53,7 +54,7 @@ impl<P: Pattern, T> Tensor<P, T> {
 }
 
 impl<T: Element> Erased<T> {
-    /// The same tensor in `format`; offsets of more than `limit` bytes are rejected.
+    /// Returns the same tensor in `format`; offsets of more than `limit` bytes are rejected.
     pub(crate) fn in_format(&self, format: Format, limit: u64) -> Result<Self> {
         let pattern = self.pattern().in_format(format, limit)?;
         Ok(Tensor::from_shared(pattern, self.shared_values().clone(), self.fill()))
@@ -89,12 +90,12 @@ impl<'a, T: Element> SparseRef<'a, T> {
         self.fill
     }
 
-    /// The bytes that the index arrays and the values take.
+    /// Returns the number of bytes that the index arrays and the values occupy.
     pub(crate) fn stored_bytes(&self) -> usize {
         self.pattern.index_bytes() + size_of_val(self.values())
     }
 
-    /// The tensor itself, which shares every array.
+    /// Returns a tensor that shares every array.
     pub(crate) fn to_erased(self) -> Erased<T> {
         Tensor::from_shared(self.pattern.clone(), self.values.clone(), self.fill)
     }
@@ -133,7 +134,7 @@ impl<T: Element> SparseRef<'_, T> {
         });
     }
 
-    /// The values of [`map_entries`](Tensor::map_entries).
+    /// Returns the values of [`map_entries`](Tensor::map_entries).
     pub(crate) fn mapped(self, f: impl Fn(&[usize], T) -> T + Send + Sync) -> Allocated<Vec<T>> {
         threads::filled(self.nnz(), 3000, |entries, mapped: &mut [T]| {
             let mut slots = mapped.iter_mut().zip(&self.values()[entries.clone()]);

@@ -1,4 +1,4 @@
-//! What `Debug` and `Display` print of tensors, patterns and triplets: short, however many entries there are.
+//! The `Debug` and `Display` output of tensors, patterns and triplets. It is short for any number of entries.
 
 use std::any::Any;
 use std::fmt::{self, Debug, Display, Formatter};
@@ -13,16 +13,16 @@ use crate::tensor::Tensor;
 use crate::tensor::erased::SparseRef;
 use crate::tensor::triplets::Triplets;
 
-/// How many entries `{:?}` lists, on one line.
+/// Maximum number of entries that `{:?}` lists, on one line.
 const FEW: usize = 6;
-/// How many entries `{:#?}` lists, and `{}` of what is no small grid: one a line.
+/// Maximum number of entries that `{:#?}` lists, one per line; also for `{}` unless the tensor is a small grid.
 const MORE: usize = 20;
-/// The most rows of a grid.
+/// Maximum number of rows of a grid.
 const GRID_ROWS: usize = 40;
-/// The most columns of a grid.
+/// Maximum number of columns of a grid.
 const GRID_COLUMNS: usize = 20;
 
-/// The entries of something, to be listed below a headline.
+/// A list of entries below a headline.
 struct Listing<F> {
     headline: String,
     count: usize,
@@ -30,7 +30,7 @@ struct Listing<F> {
 }
 
 impl<F: Fn(usize) -> String> Listing<F> {
-    /// All on one line, or one entry a line where `tall`.
+    /// Writes all entries on one line, or one entry per line if `tall`.
     fn write(&self, f: &mut Formatter<'_>, tall: bool) -> fmt::Result {
         let shown = self.count.min(if tall { MORE } else { FEW });
         f.write_str(&self.headline)?;
@@ -46,7 +46,7 @@ impl<F: Fn(usize) -> String> Listing<F> {
     }
 }
 
-/// The listing of a pattern, with what `value` says of each entry.
+/// Returns the listing of a pattern, with the text that `value` returns for each entry.
 fn listing<'a>(
     pattern: &'a AnyPattern,
     headline: String,
@@ -63,7 +63,7 @@ fn headline(pattern: &AnyPattern, kind: &str, index: &str) -> String {
     format!("{format}{kind}{index}> {shape}, {nnz} stored of {}", extent(nnz, shape.wide_size()))
 }
 
-/// The number of positions, and the share of them that is stored; never `100 %` if one is missing.
+/// Returns the number of positions and the percentage that is stored; never `100 %` if a position is not stored.
 pub(crate) fn extent(nnz: usize, size: u128) -> String {
     let percent = 100.0 * nnz as f64 / size as f64;
     match size {
@@ -75,7 +75,7 @@ pub(crate) fn extent(nnz: usize, size: u128) -> String {
     }
 }
 
-/// The name of an element type in Rust.
+/// Returns the Rust name of an element type.
 fn rust_name(dtype: DType) -> &'static str {
     match dtype {
         DType::Bool => "bool",
@@ -96,7 +96,8 @@ fn rust_name(dtype: DType) -> &'static str {
     }
 }
 
-/// A value with as many decimals as asked for, else with as few as give it back.
+/// Returns a value with `precision` decimals. Without a precision it has the fewest decimals that read back as the
+/// value.
 fn shown<T: Element>(value: T, precision: Option<usize>) -> String {
     let any: &dyn Any = &value;
     match (any.downcast_ref(), any.downcast_ref(), precision) {
@@ -113,7 +114,7 @@ fn shown_complex<F: Element + num_traits::Float>(value: Complex<F>, precision: O
     format!("{}{sign}{}j", shown(value.re, precision), shown(value.im.abs(), precision))
 }
 
-/// The number of rows and columns of a grid, for a shape that has few enough.
+/// Returns the number of rows and columns of a grid, or `None` if the shape is too large for one.
 fn grid_size(shape: &Shape) -> Option<(usize, usize)> {
     let size = match **shape {
         [] => (1, 1),
@@ -124,7 +125,7 @@ fn grid_size(shape: &Shape) -> Option<(usize, usize)> {
     ((1..=GRID_ROWS).contains(&size.0) && (1..=GRID_COLUMNS).contains(&size.1)).then_some(size)
 }
 
-/// A grid of all positions: what `cell` says of each entry, and a dot where nothing is stored.
+/// Returns a grid of all positions: the text that `cell` returns for each entry, and a dot for each unstored position.
 fn grid(pattern: &AnyPattern, (rows, columns): (usize, usize), cell: impl Fn(usize) -> String) -> String {
     let mut cells = vec![vec![String::from("."); columns]; rows];
     pattern.walk_range(0..pattern.nnz(), &mut |entry, coords| {
@@ -136,7 +137,7 @@ fn grid(pattern: &AnyPattern, (rows, columns): (usize, usize), cell: impl Fn(usi
     let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let line = |row: &Vec<String>| {
-        // By hand: the width of a format string ends at 65 535, and a value has a few more characters than decimals.
+        // The padding is explicit: the width of a format string ends at 65 535, and a value may have more characters.
         let padded = row.iter().zip(&widths).map(|(cell, &width)| " ".repeat(width - cell.chars().count()) + cell);
         padded.collect::<Vec<_>>().join(" ")
     };
@@ -144,7 +145,7 @@ fn grid(pattern: &AnyPattern, (rows, columns): (usize, usize), cell: impl Fn(usi
 }
 
 impl<T: Element> SparseRef<'_, T> {
-    /// The stored entries below a headline that names the type of the coordinates.
+    /// Writes the stored entries below a headline that names the type of the coordinates.
     fn write_listing(self, index: &str, f: &mut Formatter<'_>, tall: bool) -> fmt::Result {
         let (kind, precision) = (format!("Tensor<{}, ", rust_name(T::DTYPE)), f.precision());
         let headline = format!("{}, fill {}", headline(self.pattern(), &kind, index), shown(self.fill(), precision));
@@ -152,7 +153,7 @@ impl<T: Element> SparseRef<'_, T> {
         listing(self.pattern(), headline, value).write(f, tall)
     }
 
-    /// The grid of all positions, or the entries where that would be large.
+    /// Writes the grid of all positions, or the entries if the grid would be large.
     fn write_grid(self, index: &str, f: &mut Formatter<'_>) -> fmt::Result {
         let precision = f.precision();
         let Some(size) = grid_size(self.shape()) else {
@@ -197,7 +198,7 @@ impl<P: Pattern, T: Element> Display for Tensor<P, T> {
     }
 }
 
-/// `Debug` and `Display` of one kind of pattern.
+/// Implements `Debug` and `Display` for each kind of pattern.
 macro_rules! format_pattern {
     ($($pattern:ident),*) => {$(
         /// A headline and the first few positions: six on one line, or with `{:#?}` twenty lines.
@@ -222,7 +223,7 @@ macro_rules! format_pattern {
 format_pattern!(CooPattern, CsrPattern);
 
 impl AnyPattern {
-    /// The positions below a headline that names the type of the coordinates.
+    /// Writes the positions below a headline that names the type of the coordinates.
     fn write_listing(&self, index: &str, f: &mut Formatter<'_>, tall: bool) -> fmt::Result {
         listing(self, headline(self, "Pattern<", index), |_| String::new()).write(f, tall)
     }
@@ -261,7 +262,7 @@ mod tests {
     #[test]
     fn a_grid_of_more_decimals_than_a_width_may_have_does_not_panic() {
         let x = CooTensor::<f64, u32>::new([1, 2], vec![vec![0, 0], vec![0, 1]], vec![2.5, -10.0], 0.0).unwrap();
-        let grid = format!("{x:.65535}"); // the most that there are
+        let grid = format!("{x:.65535}"); // the maximum
         assert_eq!(grid, format!("2.5{} -10.{}", "0".repeat(65_534), "0".repeat(65_535)));
     }
 }

@@ -1,4 +1,4 @@
-//! What both formats share: a pattern, one value for each of its entries, and the fill.
+//! Tensors of both formats: a pattern, one value per entry, and the fill.
 
 pub(crate) mod coo;
 pub(crate) mod csr;
@@ -32,14 +32,14 @@ use crate::pattern::{AxisCoords, Pattern, validate_length};
 #[doc(alias = "ndarray")]
 pub struct Tensor<P, T> {
     pattern: P,
-    /// Shared until someone writes.
+    /// The values, shared until one owner writes.
     values: Buffer<T>,
     fill: T,
 }
 
 impl<P: Pattern, T> Tensor<P, T> {
-    /// A tensor whose parts are known to fit. Unlike everywhere else the values may be of any type: a reduction that
-    /// gives two results gives a tensor of pairs first.
+    /// Returns a tensor whose parts are known to fit. The values may be of any type here. This lets a reduction with
+    /// two results return a tensor of pairs first.
     pub(crate) fn assemble(pattern: P, values: Vec<T>, fill: T) -> Self {
         debug_assert_eq!(pattern.nnz(), values.len());
         Tensor { pattern, values: values.into(), fill }
@@ -47,7 +47,7 @@ impl<P: Pattern, T> Tensor<P, T> {
 }
 
 impl<P: Pattern, A: Copy, B: Copy> Tensor<P, (A, B)> {
-    /// The tensors of the first and of the second of each pair.
+    /// Returns the tensor of the first items and the tensor of the second items of all pairs.
     pub(crate) fn unzip(self) -> Allocated<(Tensor<P, A>, Tensor<P, B>)> {
         let firsts = alloc::collect(self.values.iter().map(|pair| pair.0))?;
         let seconds = alloc::collect(self.values.iter().map(|pair| pair.1))?;
@@ -80,37 +80,36 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Ok(Tensor { pattern, values: values.into(), fill })
     }
 
-    /// A tensor whose number of values the caller knows to be right.
+    /// Returns a tensor; the caller ensures that the number of values is right.
     pub(crate) fn from_valid(pattern: P, values: Vec<T>, fill: T) -> Self {
         Self::from_shared(pattern, values.into(), fill)
     }
 
-    /// [`from_valid`](Tensor::from_valid) with values that may be those of another tensor.
+    /// Returns the same as [`from_valid`](Tensor::from_valid), with values that another tensor may share.
     pub(crate) fn from_shared(pattern: P, values: Buffer<T>, fill: T) -> Self {
         debug_assert_eq!(pattern.nnz(), values.len());
         Tensor { pattern, values, fill }
     }
 
-    /// Takes on another pattern and fill; the values, as many as it has entries, are still to be written. Their
-    /// allocation is the one that is here already, where it is large enough and nobody else's too. After an error it is
-    /// as it was.
+    /// Replaces the pattern and the fill; the caller then writes the returned values, one per entry. The existing
+    /// allocation is kept if it is large enough and has no other owner. After an error the tensor is unchanged.
     pub(crate) fn reuse(&mut self, pattern: P, fill: T) -> Result<&mut [T]> {
         let values = self.values.reuse(pattern.nnz())?;
         (self.pattern, self.fill) = (pattern, fill);
         Ok(values)
     }
 
-    /// The values, shared.
+    /// Returns the shared values.
     pub(crate) fn shared_values(&self) -> &Buffer<T> {
         &self.values
     }
 
-    /// The values alone.
+    /// Returns the values without the pattern.
     pub(crate) fn into_shared_values(self) -> Buffer<T> {
         self.values
     }
 
-    /// Gives away what nobody else owns, to be [written again](crate::base::spare).
+    /// Passes the arrays that have no other owner to the [spare buffers](crate::base::spare), which are written again.
     pub(crate) fn spare(self) {
         let pattern = self.pattern.any().clone();
         self.into_shared_values().spare();
@@ -447,7 +446,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     }
 }
 
-/// How many of the numbers below `count` come first of which something is so; it is so of none behind them.
+/// Returns the first number below `count` for which `is_before` is false; it stays false for all later numbers.
 fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut start, mut end) = (0, count);
     while start < end {
@@ -457,7 +456,7 @@ fn partition_point(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     start
 }
 
-/// Refuses coordinates that are no position of `shape`; `entry` is the one that they belong to.
+/// Rejects coordinates that are not a position of `shape`; `entry` is the entry that they belong to.
 pub(crate) fn check_position(shape: &Shape, coords: &[usize], entry: Option<usize>) -> Result<()> {
     if coords.len() != shape.rank() {
         return Err(Error::RankMismatch { what: "the coordinates", expected: shape.rank(), found: coords.len() });
@@ -468,7 +467,7 @@ pub(crate) fn check_position(shape: &Shape, coords: &[usize], entry: Option<usiz
     }
 }
 
-/// One value in another type; `place` names it where it does not fit.
+/// Converts one value to another type; `place` names its location if it does not fit.
 fn cast_value<T: Element, U: Element>(value: T, place: impl Fn() -> String) -> Result<U> {
     let same: &dyn std::any::Any = &value;
     if let Some(same) = same.downcast_ref::<U>() {
@@ -482,7 +481,7 @@ fn cast_values<T: Element, U: Element>(values: &[T]) -> Result<Vec<U>> {
     alloc::try_collect(values.map(|(entry, &value)| cast_value(value, || format!("entry {entry}"))))
 }
 
-/// A number that came from type `from` in another type; `place` names it where it does not fit.
+/// Converts a number of type `from` to another type; `place` names its location if it does not fit.
 pub(crate) fn number_in<U: Element>(number: Number, from: DType, place: impl Fn() -> String) -> Result<U> {
     U::from_number(number).ok_or_else(|| Error::Cast {
         value: number.to_string(),

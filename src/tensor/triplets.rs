@@ -1,4 +1,4 @@
-//! Unsorted, repeated input, and the one way from it to a tensor.
+//! Unsorted input with repetitions, and its conversion to a tensor.
 
 use std::borrow::Cow;
 use std::mem::take;
@@ -16,7 +16,7 @@ use crate::tensor::csr::CsrTensor;
 use crate::tensor::erased::Erased;
 use crate::tensor::{Tensor, check_position};
 
-/// What becomes of several triplets that stand at one position.
+/// Rule for several triplets at one position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[doc(alias = "sum_duplicates")]
 pub enum Duplicates {
@@ -324,7 +324,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
     }
 }
 
-/// Triplets without the type of their coordinates.
+/// Triplets without the static type of their coordinates.
 pub(crate) struct Unsorted<T> {
     shape: Shape,
     coords: Vec<AxisCoords>,
@@ -334,7 +334,7 @@ pub(crate) struct Unsorted<T> {
 }
 
 impl<T: Element> Unsorted<T> {
-    /// Triplets in any order; checks what [`Triplets::from_arrays`] checks.
+    /// Returns triplets in any order, after the checks of [`Triplets::from_arrays`].
     pub(crate) fn new(shape: Shape, coords: Vec<AxisCoords>, values: Vec<T>, fill: T) -> Result<Self> {
         let width = coords.first().map_or(Width::U32, AxisCoords::width);
         validate_length("the list of coordinate arrays", shape.rank(), coords.len())?;
@@ -345,7 +345,7 @@ impl<T: Element> Unsorted<T> {
         Ok(Unsorted { shape, coords, width, values, fill })
     }
 
-    /// The tensor in coordinate format, of entries at one position merged.
+    /// Returns the tensor in coordinate format; entries at one position are merged.
     pub(crate) fn coalesce(mut self, duplicates: Duplicates) -> Result<Erased<T>> {
         check_order::<T>(duplicates)?;
         let count = self.values.len();
@@ -356,11 +356,11 @@ impl<T: Element> Unsorted<T> {
         Ok(Tensor::from_valid(pattern, self.values, self.fill))
     }
 
-    /// The triplets in order, those at one position merged.
+    /// Returns the triplets in order; triplets at one position are merged.
     fn merge(&mut self, duplicates: Duplicates) -> Result<Merged<T>> {
         let merge = |merged, value| merge_two(merged, value, duplicates);
         let merged = if duplicates == Duplicates::Error {
-            // The refusal names two triplets, which are looked for in the arrays as they are.
+            // The error names two triplets, so the arrays are kept to search them.
             merged(Cow::Borrowed(&self.coords), Cow::from(&self.values), &merge)
         } else {
             merged(Cow::Owned(take(&mut self.coords)), take(&mut self.values).into(), &merge)
@@ -371,7 +371,7 @@ impl<T: Element> Unsorted<T> {
         })
     }
 
-    /// Why the triplets at a position cannot be merged.
+    /// Returns the reason why the triplets at a position cannot be merged.
     fn refusal(&self, coords: Vec<usize>, duplicates: Duplicates) -> Error {
         let stands_there = |entry: &usize| self.coords.iter().zip(&coords).all(|(axis, &at)| axis.at(*entry) == at);
         let mut entries = (0..self.values.len()).filter(stands_there);
@@ -382,7 +382,7 @@ impl<T: Element> Unsorted<T> {
     }
 }
 
-/// Refuses to look for the least or the greatest of a type without an order.
+/// Rejects the minimum and the maximum of a type without an order.
 fn check_order<T: Element>(duplicates: Duplicates) -> Result<()> {
     let operation = match duplicates {
         Duplicates::Min => "minimum of duplicates",
@@ -395,7 +395,7 @@ fn check_order<T: Element>(duplicates: Duplicates) -> Result<()> {
     }
 }
 
-/// The merger of two values of one position, or `None` where there is none or it does not fit the type.
+/// Returns the merger of two values at one position, or `None` if there is none or it does not fit the type.
 fn merge_two<T: Element>(merged: T, value: T, duplicates: Duplicates) -> Option<T> {
     match duplicates {
         Duplicates::Sum => merged.checked_add(value),

@@ -1,4 +1,4 @@
-//! One element in a serialised form: floats as numbers or words in formats that people read, all else as it is.
+//! One serialized element. In human-readable formats, floats are numbers or strings; all other elements are unchanged.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,12 +15,12 @@ pub(super) struct Item<T>(pub(super) T);
 /// Elements, one after another.
 pub(super) struct Items<'a, T>(pub(super) &'a [T]);
 
-/// The elements of items.
+/// Returns the elements of items.
 pub(super) fn items<T>(items: Vec<Item<T>>) -> Vec<T> {
     items.into_iter().map(|item| item.0).collect()
 }
 
-/// Whether elements are written part by part: those that may be no finite number.
+/// Returns whether elements are written as [`Part`]s: their type has values that are not finite numbers.
 fn in_parts<T: Element>(human: bool) -> bool {
     use DType::{BFloat16, Complex64, Complex128, Float16, Float32, Float64};
     human && matches!(T::DTYPE, Float16 | BFloat16 | Float32 | Float64 | Complex64 | Complex128)
@@ -68,7 +68,7 @@ impl<'de, T: Element + Deserialize<'de>> Deserialize<'de> for Item<T> {
     }
 }
 
-/// What was found where another number was expected.
+/// Returns the unexpected value for the error, if another number was expected.
 fn unexpected(number: Number) -> Unexpected<'static> {
     match number {
         Number::Real(number) => Unexpected::Float(number),
@@ -76,7 +76,7 @@ fn unexpected(number: Number) -> Unexpected<'static> {
     }
 }
 
-/// What is expected: a number that a type can hold.
+/// The expected value in errors: a number that a type can hold.
 struct Fitting<T>(PhantomData<T>);
 
 impl<T: Element> serde::de::Expected for Fitting<T> {
@@ -118,7 +118,7 @@ impl<'de> Deserialize<'de> for Part {
     }
 }
 
-/// Takes numbers, and the names of those that are not finite.
+/// Accepts numbers, and the names of numbers that are not finite.
 struct PartVisitor;
 
 impl Visitor<'_> for PartVisitor {

@@ -1,4 +1,4 @@
-//! Tests of single elements: infinite, NaN, finite, real.
+//! Predicates of single elements: infinite, NaN, finite, real.
 
 use std::convert::Infallible;
 
@@ -9,7 +9,7 @@ use crate::element::{Element, Real};
 use crate::kernels::map::Map;
 use crate::ops::operand::Operand;
 
-/// The descriptor of a test: a function of one element, without branches.
+/// The descriptor of a predicate: a function of one element, without branches.
 struct Test<F>(F);
 
 impl<T: Element, F: Fn(T) -> bool + Copy + Sync> Map<T> for Test<F> {
@@ -22,7 +22,7 @@ impl<T: Element, F: Fn(T) -> bool + Copy + Sync> Map<T> for Test<F> {
     }
 }
 
-/// Each test as a function with a page; what the pages have in common is said once, here.
+/// Defines each predicate as a function with a page; the shared paragraphs of the pages appear here.
 macro_rules! classify {
     ($($(#[$sentence:meta])* fn $name:ident, $into:ident($bound:ident) $(#[$nan:meta])* => $(#[$examples:meta])*;)*)
         => {

@@ -1,4 +1,5 @@
-//! Functions of real numbers: roots, exponentials, logarithms, circles and hyperbolas; and their gradients.
+//! Elementwise functions of real numbers: roots, exponentials, logarithms, trigonometric and hyperbolic functions, and
+//! their gradients.
 
 use std::f64::consts::{LN_2, LN_10};
 
@@ -7,7 +8,7 @@ use crate::element::{Float, Real, lanes, math};
 use crate::kernels::map::{Called, Each};
 use crate::ops::operand::Operand;
 
-/// A function of a few instructions: in `f64`, rounded once.
+/// Returns a function of few instructions, which is computed in `f64` and rounded once.
 fn quick<T: Float>(
     operation: &'static str,
     f: impl Fn(f64) -> f64 + Copy + Sync,
@@ -313,7 +314,7 @@ fn square_of(x: f64) -> f64 {
     x * x
 }
 
-/// Half the length of the chord of the unit circle at `x`.
+/// Returns half the length of the chord of the unit circle at `x`.
 fn half_chord(x: f64) -> f64 {
     ((1.0 - x) * (1.0 + x)).sqrt()
 }

@@ -1,4 +1,4 @@
-//! Membership in a set of test elements.
+//! Membership in a set of test values.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use crate::kernels::isin::{Membership, Span, Table};
 use crate::kernels::map::Map;
 use crate::ops::operand::Operand;
 
-/// What [`isin`] asks about: the test elements, and options.
+/// The test values of [`isin`], and its options.
 ///
 /// Test elements convert to it: a scalar, or an array, a slice, a `Vec`, a `HashSet` or an `ndarray` array of any rank
 /// and layout, of the type of the elements that are asked about. What is contiguous is borrowed. Order and repetition
@@ -58,7 +58,7 @@ impl<'a, T: Element> Isin<'a, T> {
         Isin { members, invert: false, assume_unique: false, kind: IsinKind::Auto }
     }
 
-    /// The same with test elements of its own, to be kept.
+    /// Returns the same query with owned test values.
     pub(crate) fn into_owned(self) -> Isin<'static, T> {
         Isin { members: Cow::Owned(self.members.into_owned()), ..self }
     }
@@ -136,7 +136,7 @@ impl<'a, T: Element, S: Data<Elem = T>, D: Dimension> From<&'a ArrayBase<S, D>> 
     fn from(members: &'a ArrayBase<S, D>) -> Self {
         match members.as_slice_memory_order() {
             Some(contiguous) => Isin::new(Cow::Borrowed(contiguous)),
-            // A broadcast view may be vast: what an axis repeats is taken once.
+            // A broadcast view may be vast: elements that an axis repeats are read once.
             None => Isin::new(once_on_each(members.view(), 0..members.ndim()).iter().copied().collect()),
         }
     }
@@ -303,7 +303,7 @@ pub fn isin_into<'a, X: Operand>(
     out.take_answers(x, &Question::new(x, &isin)?)
 }
 
-/// The descriptor of [`isin()`]: the set in the form that answers fastest.
+/// The descriptor of [`isin()`]: the prepared set of test values, and whether the result is inverted.
 struct Question<'a, T: Element> {
     membership: Membership<'a, T>,
     invert: bool,
@@ -332,7 +332,7 @@ impl<T: Element> Map<T> for Question<'_, T> {
     }
 }
 
-/// The table of the test elements, unless their type or its size forbids one.
+/// Returns the table of the test values, or an error if their type or its size does not allow a table.
 fn checked_table<T: Element>(members: &[T], held_bytes: usize) -> Result<Table> {
     let refuse = |why| Error::IsinKind { kind: "table", why };
     let span = Span::of(members)
@@ -352,7 +352,7 @@ fn checked_table<T: Element>(members: &[T], held_bytes: usize) -> Result<Table> 
 mod tests {
     use super::*;
 
-    /// 16 times the bytes of 2^30 elements of 8 bytes, and of 2 test elements.
+    /// The limit is 16 times the bytes of 2^30 elements of 8 bytes and of 2 test values.
     #[test]
     fn the_limit_of_a_table_grows_with_the_input() {
         let refused = checked_table(&[0, i64::MAX], 8 << 30).err().unwrap();

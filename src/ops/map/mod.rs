@@ -1,4 +1,4 @@
-//! Elementwise operations: one function of every element, in the format that the elements came in.
+//! Elementwise operations: one function for every element, with a result in the format of the operand.
 
 mod classify;
 mod isin;
@@ -44,27 +44,28 @@ use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 use crate::tensor::stored::Stored;
 
-/// The elements that are gathered at once: enough for several threads, few enough for the cache.
+/// Number of elements that are gathered at a time: enough for several threads, few enough for the cache.
 const PIECE: usize = 1 << 17;
 
-/// A map that answers yes or no, and always does.
+/// A map that returns `bool` and always has a result.
 pub trait Predicate<T: Element>: Map<T, Out = bool, Fault = Infallible> {}
 impl<T: Element, M: Map<T, Out = bool, Fault = Infallible>> Predicate<T> for M {}
 
-/// What the `_into` forms of the elementwise operations on `X` fill: for a tensor or its stored view a tensor of its
-/// pattern type, for an array an array or a mutable view of its dimension type and any layout. Its elements are `bool`.
+/// The result that the `_into` forms of the elementwise operations on `X` write. For a tensor or its stored view it is
+/// a tensor of its pattern type. For an array it is an array or a mutable view, of its dimension type and any layout.
+/// Its elements are `bool`.
 ///
-/// What it held before makes no difference. Of a tensor the allocation of the values is reused, and grows if it is too
-/// short; the pattern is shared with `X`, as that of a new result would be.
+/// Its previous contents make no difference. A tensor reuses the allocation of its values, which grows if it is too
+/// short. It shares its pattern with `X`, like a new result.
 ///
 /// The trait is sealed.
 pub trait Answers<X: Operand>: sealed::Sealed {
-    /// Takes the results of `op`.
+    /// Writes the results of `op`.
     #[doc(hidden)]
     fn take_answers<M: Predicate<X::Elem>>(&mut self, x: &X, op: &M) -> Result<()>;
 }
 
-/// Refuses a result of `found` where an operation has one of `expected`.
+/// Rejects a result of shape `found` if the operation has a result of shape `expected`.
 pub(super) fn check_out_shape(found: &[usize], expected: &[usize]) -> Result<()> {
     if found == expected {
         return Ok(());
@@ -72,7 +73,7 @@ pub(super) fn check_out_shape(found: &[usize], expected: &[usize]) -> Result<()>
     Err(Error::ShapeMismatch { what: "the result", expected: expected.into(), found: found.into() })
 }
 
-/// The map of a sparse tensor.
+/// Computes the map of a sparse tensor.
 pub(super) fn sparse<T: Element, M: Map<T>>(x: SparseRef<'_, T>, gap: Option<T>, op: &M) -> Result<Erased<M::Out>> {
     let (pattern, values) = (x.pattern(), x.values());
     let mut results = spare::items(values.len())?;
@@ -83,8 +84,8 @@ pub(super) fn sparse<T: Element, M: Map<T>>(x: SparseRef<'_, T>, gap: Option<T>,
     Ok(Tensor::from_valid(pattern.clone(), results, fill(x, gap, op)?))
 }
 
-/// The fill of a map: that of the fill; or where what is absent does not count, the fill itself, if it has the type. A
-/// fill without a result is an error only where a position holds it.
+/// Computes the fill of a map: the result for the fill. If unstored positions do not count, the fill is kept, or is
+/// zero if the result has another type. A fill without a result is an error only if a position holds it.
 fn fill<T: Element, M: Map<T>>(x: SparseRef<'_, T>, gap: Option<T>, op: &M) -> Result<M::Out> {
     let Some(gap) = gap else {
         let kept: &dyn Any = &x.fill();
@@ -97,12 +98,12 @@ fn fill<T: Element, M: Map<T>>(x: SparseRef<'_, T>, gap: Option<T>, op: &M) -> R
     }
 }
 
-/// The error of a result that does not fit its type, at these coordinates or else of the fill.
+/// Returns the error of a result that does not fit its type: at `coords`, or of the fill if there are none.
 fn does_not_fit<U: Element>(overflow: Overflow, coords: Option<Vec<usize>>) -> Error {
     Error::Overflow { operation: overflow.operation, coords, dtype: U::DTYPE.name() }
 }
 
-/// The gradient of a map of a sparse tensor, from those at its entries.
+/// Computes the gradient of a map of a sparse tensor, from the gradients at its entries.
 pub(super) fn sparse_slopes<T: Float, G: Float>(
     x: SparseRef<'_, T>,
     slope: Function<'_>,
@@ -124,7 +125,7 @@ impl<P: Pattern, T: Element> Answers<Stored<'_, P, T>> for Tensor<P, bool> {
     }
 }
 
-/// The map of a sparse tensor, into a tensor that is there already.
+/// Writes the map of a sparse tensor into an existing tensor.
 fn sparse_into<X: Sparse, M: Predicate<X::Value>>(x: &X, op: &M, out: &mut Tensor<X::Pattern, bool>) -> Result<()> {
     check_out_shape(out.shape(), x.tensor().shape())?;
     let (x, gap) = (x.tensor(), x.gap());
@@ -132,7 +133,7 @@ fn sparse_into<X: Sparse, M: Predicate<X::Value>>(x: &X, op: &M, out: &mut Tenso
     Ok(())
 }
 
-/// The map of an array.
+/// Computes the map of an array.
 pub(super) fn dense<S: Data<Elem: Element>, D: Dimension, M: Map<S::Elem>>(
     x: &ArrayBase<S, D>,
     op: &M,
@@ -150,7 +151,7 @@ pub(super) fn dense<S: Data<Elem: Element>, D: Dimension, M: Map<S::Elem>>(
         (None, None) => (map_gathered(x.iter().copied(), results.iter_mut(), op)?, false),
     };
     mapped.map_err(|fault| {
-        // The first one in row-major order, whatever the layout.
+        // The error names the first position in row-major order, for any layout.
         let has_none = |&(_, &value): &(_, &S::Elem)| op.block(&[value], &mut [M::Out::ZERO]).is_err();
         let first = x.view().into_dyn().indexed_iter().find(has_none).map(|(at, _)| at.slice().to_vec());
         does_not_fit::<M::Out>(fault.into(), first)
@@ -158,7 +159,7 @@ pub(super) fn dense<S: Data<Elem: Element>, D: Dimension, M: Map<S::Elem>>(
     Ok(Array::from_shape_vec(x.raw_dim().set_f(columns_first), results).expect("one result for each position"))
 }
 
-/// The gradient of a map of an array.
+/// Computes the gradient of a map of an array.
 pub(super) fn dense_slopes<S: Data<Elem: Float>, D: Dimension, U: Operand<Elem: Float>>(
     x: &ArrayBase<S, D>,
     slope: Function<'_>,
@@ -196,7 +197,7 @@ where
     }
 }
 
-/// The map of elements that do not lie in one slice, or whose results do not: piece by piece.
+/// Computes a map in chunks, for elements or results that are not contiguous.
 fn map_gathered<'a, T: Element, M: Map<T>>(
     mut elements: impl ExactSizeIterator<Item = T>,
     mut results: impl Iterator<Item = &'a mut M::Out>,

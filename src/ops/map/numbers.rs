@@ -1,4 +1,5 @@
-//! What integers and complex numbers have too: signs, magnitudes, squares, powers, bounds, bits, parts.
+//! Elementwise functions that integers or complex numbers have too: signs, magnitudes, squares, powers, bounds, bits,
+//! parts.
 
 use crate::base::error::{Error, Result};
 use crate::element::{Bits, ComplexElement, Float, Magnitude, Real, RealNumber, Signed, math};
@@ -44,7 +45,8 @@ elementwise! {
     ///
     /// *y*<sub>i</sub> = |*x*<sub>i</sub>|
     ///
-    /// Of a complex number it is a real one, within 1 unit in the last place. `bool` has none, and does not compile.
+    /// The magnitude of a complex number is real, within 1 unit in the last place. `bool` does not have a magnitude,
+    /// and does not compile.
     #[doc(alias = "absolute")]
     #[doc(alias = "fabs")]
     #[doc(alias = "norm")]
@@ -110,7 +112,7 @@ elementwise! {
     ///
     /// *y*<sub>i</sub> = *x*<sub>i</sub>²
     ///
-    /// Of floats it is rounded once. `bool` and complex numbers do not compile.
+    /// The square of a float is rounded once. `bool` and complex numbers do not compile.
     fn square<RealNumber>() -> X::Elem = Each::quick("square", X::Elem::squared);
     /// NaN gives the canonical NaN.
     =>
@@ -243,8 +245,8 @@ elementwise! {
     ///
     /// *y*<sub>i</sub> = *x*<sub>i</sub><sup>exponent</sup>
     ///
-    /// Of floats it is within 1 unit in the last place of the real number, with the same bits on every machine, and a
-    /// square is rounded once. `bool` and complex numbers do not compile.
+    /// The power of a float is within 1 unit in the last place of the real number, with the same bits on every machine.
+    /// A square is rounded once. `bool` and complex numbers do not compile.
     #[doc(alias = "power")]
     fn powi<RealNumber>(exponent: i32) -> X::Elem = Each {
         operation: "powi",
@@ -307,7 +309,7 @@ elementwise! {
 gradients! {
     fn neg_backward of neg() = |_| -1.0, "−1";
     fn abs_backward of abs() = math::sign, "sign *x*<sub>i</sub>";
-    /// Of a zero the slope is 0.
+    /// The derivative at zero is 0.
     fn square_backward of square() = |x| 2.0 * x, "2 *x*<sub>i</sub>";
     fn powi_backward of powi(exponent: i32 = 3) = |x| math::slope_of_pow(x, exponent.into()),
         "exponent · *x*<sub>i</sub><sup>exponent − 1</sup>";
@@ -319,12 +321,12 @@ gradients! {
     /// Bounds that [`clamp`] refuses are an `Argument` error here too.
 }
 
-/// The same number; a NaN becomes the canonical one.
+/// Returns the same number; NaN becomes the canonical NaN.
 fn canonical<T: Float>(value: T) -> T {
     if value.isnan() { T::NAN } else { value }
 }
 
-/// The power of that exponent, if the type has one.
+/// Returns the function that raises a value to `exponent`, or an error if the type does not have such powers.
 fn power_of<T: RealNumber>(exponent: i32) -> Result<impl Fn(T) -> Option<T> + Copy + Sync> {
     if exponent < 0 && T::ZERO.to_integer().is_some() {
         let why = format!("integers have no powers of {exponent}");
@@ -333,7 +335,7 @@ fn power_of<T: RealNumber>(exponent: i32) -> Result<impl Fn(T) -> Option<T> + Co
     Ok(move |value: T| value.raised(exponent))
 }
 
-/// Bounds that are none if the lower one is above the upper one, or either is NaN.
+/// Returns the bounds, or an error if the lower bound is above the upper bound or either is NaN.
 fn checked_bounds<T: Real>(low: T, high: T) -> Result<(T, T)> {
     if low <= high {
         return Ok((low, high));
@@ -343,7 +345,7 @@ fn checked_bounds<T: Real>(low: T, high: T) -> Result<(T, T)> {
     Err(Error::Argument { operation: "clamp", why })
 }
 
-/// A value, or the bound that it lies beyond.
+/// Returns the function that clamps a value to the bounds.
 fn within<T: Real>(low: T, high: T) -> Result<impl Fn(T) -> Option<T> + Copy + Sync> {
     let (low, high) = checked_bounds(low, high)?;
     Ok(move |value: T| {

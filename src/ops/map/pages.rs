@@ -1,6 +1,6 @@
-//! What the pages of the functions of one element have in common, said once.
+//! Macros for elementwise functions, with the shared paragraphs of their pages.
 
-/// A function of each element: its page, and itself.
+/// Defines a function of each element, with its page.
 macro_rules! elementwise {
     ($(
         $(#[$sentence:meta])*
@@ -54,7 +54,7 @@ macro_rules! elementwise {
     )*};
 }
 
-/// A function of floats with a gradient: [`elementwise!`] with what these have in common.
+/// Defines a function of floats with a gradient: [`elementwise!`] with the paragraphs that these functions share.
 macro_rules! functions {
     ($(
         $(#[$sentence:meta])*
@@ -102,7 +102,7 @@ macro_rules! functions {
     };
 }
 
-/// The gradient of a function of each element: its page, and itself.
+/// Defines the gradient of a function of each element, with its page.
 macro_rules! gradients {
     ($(
         fn $backward:ident of $name:ident($($arg:ident: $type:ty = $value:expr),*) = $slope:expr, $formula:literal;

@@ -1,4 +1,4 @@
-//! Arrays and views of `ndarray` as operands.
+//! `ndarray` arrays and views as operands.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! Operands without the types of their patterns and dimensions: gradients are compiled for these once for each element
-//! type.
+//! Operands without the static types of their patterns and dimensions. Gradients are compiled for these, once per
+//! element type.
 
 use ndarray::{ArrayViewD, IxDyn};
 
@@ -22,7 +22,7 @@ use crate::tensor::erased::SparseRef;
 pub struct OperandRef<'a, T>(Kind<'a, T>);
 
 enum Kind<'a, T> {
-    /// A tensor, with the value of its unstored positions; a stored view has none.
+    /// A tensor, with the value of its unstored positions; `None` for a stored view.
     Sparse(InShape<'a, T>, Option<T>),
     Array(ArrayViewD<'a, T>),
 }
@@ -36,7 +36,7 @@ impl<'a, T: Element> OperandRef<'a, T> {
         OperandRef(Kind::Array(x))
     }
 
-    /// The lengths of the axes.
+    /// Returns the lengths of the axes.
     pub(in crate::ops) fn lengths(&self) -> &[usize] {
         match &self.0 {
             Kind::Sparse(x, _) => x.sparse().shape(),
@@ -48,12 +48,12 @@ impl<'a, T: Element> OperandRef<'a, T> {
         matches!(self.0, Kind::Sparse(..))
     }
 
-    /// Whether unstored positions count: not in a stored view.
+    /// Returns whether unstored positions count; they do not in a stored view.
     pub(in crate::ops) fn counts_gaps(&self) -> bool {
         !matches!(self.0, Kind::Sparse(_, None))
     }
 
-    /// The bytes that it holds, what it repeats counted once.
+    /// Returns the number of bytes that the operand holds; repeated elements count once.
     pub(in crate::ops) fn held_bytes(&self) -> usize {
         match &self.0 {
             Kind::Sparse(x, _) => x.sparse().stored_bytes(),
@@ -61,7 +61,7 @@ impl<'a, T: Element> OperandRef<'a, T> {
         }
     }
 
-    /// The number of stored entries; 0 of an array.
+    /// Returns the number of stored entries; 0 for an array.
     pub(in crate::ops) fn entry_count(&self) -> usize {
         match &self.0 {
             Kind::Sparse(x, _) => x.sparse().nnz(),
@@ -69,7 +69,7 @@ impl<'a, T: Element> OperandRef<'a, T> {
         }
     }
 
-    /// The entries in coordinate format; none of an array.
+    /// Returns the entries in coordinate format; `None` for an array.
     pub(in crate::ops) fn entries(&self) -> Result<Option<AnyPattern>> {
         match &self.0 {
             Kind::Sparse(x, _) => Ok(Some(x.sparse().pattern().to_coo()?.with_part_of(None))),
@@ -77,7 +77,7 @@ impl<'a, T: Element> OperandRef<'a, T> {
         }
     }
 
-    /// True at each entry, false elsewhere; none of an array, which has elements everywhere.
+    /// Returns an operand that is true at each entry and false elsewhere; `None` for an array, which has no pattern.
     pub(in crate::ops) fn marks(&self) -> Result<Option<OperandRef<'static, bool>>> {
         let Kind::Sparse(x, _) = &self.0 else { return Ok(None) };
         let (pattern, marks) = (x.sparse().pattern().clone(), alloc::copies(true, x.sparse().nnz())?);
@@ -85,14 +85,14 @@ impl<'a, T: Element> OperandRef<'a, T> {
         Ok(Some(OperandRef(Kind::Sparse(marks, Some(false)))))
     }
 
-    /// The value of unstored positions, where these count, with their number.
+    /// Returns the value and the number of the unstored positions; `None` if they do not count.
     pub(in crate::ops) fn gap(&self) -> Option<(T, u128)> {
         let Kind::Sparse(x, Some(fill)) = &self.0 else { return None };
         let x = x.sparse();
         Some((*fill, x.shape().wide_size().saturating_sub(x.nnz() as u128)))
     }
 
-    /// This operand broadcast to a shape.
+    /// Returns this operand broadcast to a shape.
     pub(in crate::ops) fn in_shape(&self, shape: &Shape) -> Result<OperandRef<'_, T>> {
         Ok(OperandRef(match &self.0 {
             Kind::Sparse(x, gap) => Kind::Sparse(in_shape(x.sparse(), shape)?, *gap),
@@ -102,7 +102,7 @@ impl<'a, T: Element> OperandRef<'a, T> {
         }))
     }
 
-    /// The elements at the cells that a pattern of this shape stores; a stored view has zeros elsewhere.
+    /// Returns the elements at the entries of a pattern of this shape. Unstored positions of a stored view are zero.
     pub(in crate::ops) fn at_entries(&self, result: &AnyPattern) -> Result<Vec<T>> {
         match &self.0 {
             Kind::Sparse(x, gap) => at_entries(x.sparse(), gap.unwrap_or(T::ZERO), result),
@@ -113,7 +113,7 @@ impl<'a, T: Element> OperandRef<'a, T> {
         }
     }
 
-    /// The elements at all cells, in row-major order; there are no more of these than of an array that exists.
+    /// Returns the elements at all positions, in row-major order. There are at most as many as in an existing array.
     fn all_cells(&self) -> Result<Vec<T>> {
         match &self.0 {
             Kind::Array(x) => Ok(alloc::collect(x.iter().copied())?),
@@ -124,7 +124,7 @@ impl<'a, T: Element> OperandRef<'a, T> {
         }
     }
 
-    /// The elements of another operand of this shape where this one has its own: at all entries, or everywhere.
+    /// Returns the elements of `other`, of this shape: at the entries of this operand, or everywhere if it is an array.
     pub(in crate::ops) fn elements_of<U: Element>(&self, other: &OperandRef<'_, U>) -> Result<Vec<U>> {
         match &self.0 {
             Kind::Sparse(x, _) => other.at_entries(x.sparse().pattern()),
@@ -132,8 +132,8 @@ impl<'a, T: Element> OperandRef<'a, T> {
         }
     }
 
-    /// The elements of another operand, which is broadcast to the shape of this one, where this one has its own. It is
-    /// looked up where it repeats itself.
+    /// Returns the elements of `other`, broadcast to the shape of this operand: at its entries, or everywhere if it is
+    /// an array. Repeated elements are looked up at the entries.
     pub(in crate::ops) fn elements_beside<U: Element>(
         &self,
         other: &OperandRef<'_, U>,
@@ -145,7 +145,7 @@ impl<'a, T: Element> OperandRef<'a, T> {
         }
     }
 
-    /// The elements at the entries of a pattern of a shape that this operand is broadcast to.
+    /// Returns the elements at the entries of a pattern whose shape this operand is broadcast to.
     pub(in crate::ops) fn beside_entries(&self, pattern: &AnyPattern, shape: &Shape) -> Result<Vec<T>> {
         let added = shape.rank() - self.lengths().len();
         let with_rank: Shape = std::iter::repeat_n(1, added).chain(self.lengths().iter().copied()).collect();
@@ -164,10 +164,10 @@ impl<'a, T: Element> OperandRef<'a, T> {
     }
 }
 
-/// A search costs as much as so many steps of a merge.
+/// Number of merge steps that cost as much as one search.
 const STEPS_PER_SEARCH: usize = 16;
 
-/// The elements at the cells that `result` stores, `fill` where this tensor stores none.
+/// Returns the elements at the entries of `result`; `fill` at the positions that this tensor does not store.
 fn at_entries<T: Element>(tensor: SparseRef<'_, T>, fill: T, result: &AnyPattern) -> Result<Vec<T>> {
     if tensor.pattern() == result {
         return Ok(threads::map(tensor.values(), 300, |gradient| gradient)?);
@@ -179,7 +179,7 @@ fn at_entries<T: Element>(tensor: SparseRef<'_, T>, fill: T, result: &AnyPattern
     Ok(merge(&positions(result)?, &positions(tensor.pattern())?, tensor.values(), fill)?)
 }
 
-/// The elements by the row-major number of the cell, `fill` where the tensor stores none.
+/// Returns a lookup of the elements by flat index; `fill` at the positions that the tensor does not store.
 pub(super) fn lookup<T: Element>(
     tensor: SparseRef<'_, T>,
     fill: T,
@@ -190,12 +190,12 @@ pub(super) fn lookup<T: Element>(
     cells.map(|cells| Lookup::new(cells, entries, tensor.values(), fill, number)).transpose()
 }
 
-/// The row-major positions of the entries; the caller knows that they fit.
+/// Returns the flat indices of the entries; the caller ensures that they fit.
 pub(in crate::ops) fn positions(pattern: &AnyPattern) -> Allocated<Vec<usize>> {
     threads::filled(pattern.nnz(), 1000, |range, positions| pattern.number(range.start, positions))
 }
 
-/// A look-up for each cell that `result` stores.
+/// Returns the result of one lookup per entry of `result`.
 fn look_up<G: Element>(result: &AnyPattern, gradient: impl Fn(&[usize]) -> G) -> Allocated<Vec<G>> {
     let mut gradients = alloc::with_capacity(result.nnz())?;
     result.walk_range(0..result.nnz(), &mut |_, cell| {

@@ -1,4 +1,4 @@
-//! What operations take, and how each kind of operand runs each family of operations.
+//! The operands of operations, and how each kind of operand runs each family of operations.
 
 mod array;
 mod erased;
@@ -37,8 +37,8 @@ pub(in crate::ops) use erased::positions;
 pub(crate) use run_time::{DenseView, RunTimeOperand, RunTimeResult, SparseView};
 pub(in crate::ops) use sparse::Sparse;
 
-/// What an operation takes: a sparse tensor of either format, its [stored view](crate::Stored), or an `ndarray` array
-/// or view of any layout. The trait is sealed.
+/// An operand of an operation: a sparse tensor of either format, its [stored view](crate::Stored), or an `ndarray`
+/// array or view of any layout. The trait is sealed.
 ///
 /// Reductions and maps of a stored view look at entries alone; what chooses and moves elements does so with its whole
 /// tensor. As an upstream gradient it is 0 where nothing is stored.
@@ -68,8 +68,8 @@ pub(in crate::ops) use sparse::Sparse;
     note = "hand over a reference to one, `&x`; a number or a `Vec` becomes an array by `ndarray::arr0` or `arr1`"
 )]
 pub trait Operand: Sized + sealed::Sealed {
-    // The hidden methods have names that arrays have none of: those of `ndarray` are methods of what an array derefs
-    // to, which a trait's of the same name would hide from whoever imports this one.
+    // The hidden methods have names that arrays do not use. The `ndarray` methods belong to the type that an array
+    // dereferences to. A trait method with the same name would hide them from importers of this trait.
 
     /// The type of the elements.
     type Elem: Element;
@@ -90,18 +90,18 @@ pub trait Operand: Sized + sealed::Sealed {
     /// The lengths of the axes.
     fn lengths(&self) -> &[usize];
 
-    /// How many elements an elementwise operation looks at.
+    /// Returns the number of elements that an elementwise operation reads.
     #[doc(hidden)]
     fn element_count(&self) -> usize;
 
-    /// The bytes that it holds, what it repeats counted once.
+    /// Returns the number of bytes that the operand holds; repeated elements count once.
     #[doc(hidden)]
     fn held_bytes(&self) -> usize;
 
     #[doc(hidden)]
     fn by_map<M: Map<Self::Elem>>(&self, op: &M) -> Result<Self::Mapped<M::Out>>;
 
-    /// The gradient of a map whose slope at a value is that function of it.
+    /// Computes the gradient of a map; `slope` is its derivative as a function of the value.
     #[doc(hidden)]
     fn by_slopes<U: Operand<Elem: Float>>(&self, slope: Function<'_>, upstream: &U) -> Result<Self::Mapped<U::Elem>>
     where
@@ -110,7 +110,7 @@ pub trait Operand: Sized + sealed::Sealed {
     #[doc(hidden)]
     fn by_fold<F: Fold<Self::Elem>>(&self, op: F, axes: &Axes) -> Result<Self::Reduced<F::Out>>;
 
-    /// The gradient of a fold that gives each element that of its cell.
+    /// Computes the gradient of a fold that passes each element the upstream gradient of its output element.
     #[doc(hidden)]
     fn by_spread<U: Operand>(&self, upstream: &U, axes: &Axes) -> Result<Self::Reduced<U::Elem>>;
 
@@ -133,7 +133,8 @@ pub trait Operand: Sized + sealed::Sealed {
         axes: &Axes,
     ) -> Result<Self::Reduced<U::Elem>>;
 
-    /// `of` the element at each rank along an axis, with its position, or of nothing.
+    /// Applies `of` to the element at each rank along an axis, with its position; to `None` if there is no such
+    /// element.
     #[doc(hidden)]
     fn by_ranked<U: Plain>(
         &self,
@@ -148,12 +149,12 @@ pub trait Operand: Sized + sealed::Sealed {
     where
         Self::Elem: Real;
 
-    /// The elements that it holds one by one, and the element that all other positions hold, with their number.
+    /// Returns the elements that are held one by one, and the value and number of all other positions.
     #[doc(hidden)]
-    #[allow(clippy::type_complexity)] // two things, nothing to be named
+    #[allow(clippy::type_complexity)] // two parts, without a name of their own
     fn values_and_gaps(&self) -> Allocated<(Cow<'_, [Self::Elem]>, Option<(Self::Elem, u128)>)>;
 
-    /// A result of pairs as a pair of results.
+    /// Converts a result of pairs to a pair of results.
     #[doc(hidden)]
     fn unzip<A: Copy, B: Copy>(pairs: Self::Reduced<(A, B)>) -> Allocated<(Self::Reduced<A>, Self::Reduced<B>)>;
 
@@ -163,11 +164,11 @@ pub trait Operand: Sized + sealed::Sealed {
     #[doc(hidden)]
     fn by_select_backward<S: Select, U: Operand>(&self, op: &S, upstream: &U) -> Result<Self::Reduced<U::Elem>>;
 
-    /// As an upstream gradient: the elements at the cells that a result of this shape stores, in its order.
+    /// Returns the elements of an upstream gradient at the entries of `result`, in their order.
     #[doc(hidden)]
     fn at_entries(&self, result: &AnyPattern) -> Result<Vec<Self::Elem>>;
 
-    /// With an array on the right.
+    /// Combines this operand with an array on the right.
     #[doc(hidden)]
     fn zip_array<B: Element, Z: Zip<Self::Elem, B>>(
         &self,
@@ -175,25 +176,25 @@ pub trait Operand: Sized + sealed::Sealed {
         op: Z,
     ) -> Result<Self::Reduced<Z::Out>>;
 
-    /// This operand without the type of its pattern or dimension.
+    /// Returns this operand without the static type of its pattern or dimension.
     #[doc(hidden)]
     fn operand_ref(&self) -> OperandRef<'_, Self::Elem>;
 
-    /// The softmax of the elements over some axes, or the gradient of it.
+    /// Computes the softmax of the elements over `axes`, or its gradient.
     #[doc(hidden)]
     fn by_softmax<G: Float>(&self, form: Softmax, axes: &Axes, gradients: Option<Vec<G>>) -> Result<Self::Reduced<G>>
     where
         Self::Elem: Float;
 
-    /// The products of all pairs with another operand of this kind.
+    /// Computes the products of all pairs of this operand and another operand of this kind.
     #[doc(hidden)]
     fn by_pairs(&self, other: &Self, form: Pairs) -> Result<Self::Reduced<Self::Elem>>
     where
         Self::Elem: Ring;
 
-    /// The gradients of both.
+    /// Computes the gradients of both operands of [`by_pairs`](Operand::by_pairs).
     #[doc(hidden)]
-    #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+    #[allow(clippy::type_complexity)] // a pair of results of ordinary types
     fn by_pairs_backward<U: Operand<Elem = Self::Elem>>(
         &self,
         other: &Self,
@@ -203,45 +204,45 @@ pub trait Operand: Sized + sealed::Sealed {
     where
         Self::Elem: Float;
 
-    /// As an operand of an einsum: without the type of its pattern.
+    /// Returns the operand of an einsum, without the static type of its pattern.
     #[doc(hidden)]
     fn whole(&self) -> Result<Whole<Self::Elem>>;
 
-    /// What an einsum came to, whose operands held so many bytes.
+    /// Converts the result of an einsum to its static type; `bytes` is the number of bytes that the operands held.
     #[doc(hidden)]
     fn of_whole(whole: Whole<Self::Elem>, bytes: usize) -> Result<Self::Reduced<Self::Elem>>;
 
-    /// Whether positions that are not stored count: not in a stored view.
+    /// Returns whether unstored positions count; they do not in a stored view.
     #[doc(hidden)]
     fn counts_gaps(&self) -> bool;
 
-    /// The elements as a product goes through them.
+    /// Returns the elements in the order in which a product reads them.
     #[doc(hidden)]
     fn listed(&self) -> Result<Listed<'_, Self::Elem>>;
 
-    /// A gradient of this operand, from as many elements as it has in a shape that it was broadcast to: exact sums, if
-    /// it was.
+    /// Returns a gradient of this operand, from the gradients of its elements broadcast to `shape`. If the operand was
+    /// broadcast, the gradients of each element are summed exactly.
     #[doc(hidden)]
     fn gradient_of<U: Float>(&self, elements: Vec<U>, shape: &Shape) -> Result<Self::Reduced<U>>;
 
-    /// As an upstream gradient: the elements by their row-major number, for so many look-ups; `None` where there are
-    /// too many cells for that.
+    /// Returns the elements of an upstream gradient by flat index, for `entries` lookups; `None` if there are too many
+    /// positions for that.
     #[doc(hidden)]
     fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, Self::Elem>>>;
 
-    /// As an operand of a product.
+    /// Returns the operand of a product.
     #[doc(hidden)]
     fn factor(&self) -> Result<Factor<'_, Self::Elem>>;
 
-    /// What was found of this and of an operand on the right, in its type.
+    /// Converts the product of this operand and an operand on the right to its static type.
     #[doc(hidden)]
     fn of_found<Y: Operand<Elem = Self::Elem>>(&self, found: Found<Self::Elem>) -> Result<Self::Product<Y>>;
 
-    /// What was found of a sparse operand on the left and this, in its type.
+    /// Converts the product of a sparse operand on the left and this operand to its static type.
     #[doc(hidden)]
     fn of_found_with<P: Pattern>(found: Found<Self::Elem>) -> Result<Self::ProductWith<P, Self::Elem>>;
 }
-/// The axes of `shape` along which an operand with these lengths repeats itself.
+/// Returns the axes of `shape` along which an operand with these lengths repeats its elements.
 pub(in crate::ops) fn repeated_axes(lengths: &[usize], shape: &Shape) -> Vec<usize> {
     let added = shape.rank() - lengths.len();
     (0..shape.rank()).filter(|&axis| axis < added || lengths[axis - added] != shape[axis]).collect()

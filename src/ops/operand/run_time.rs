@@ -1,7 +1,7 @@
-//! Operands whose kind is known at run time: a tensor, its stored entries, or an array.
+//! Dynamically typed operands: a tensor, its stored entries, or an array.
 //!
-//! Operations on them are compiled once for each element type. The result of an operation is an array if the typed form
-//! of the operation returns one.
+//! Operations on them are compiled once per element type. The result of an operation is an array if the typed operation
+//! returns an array.
 
 use std::borrow::Cow;
 
@@ -54,16 +54,16 @@ impl<P: Pattern, T: Element> Sparse for SparseView<P, T> {
     }
 }
 
-/// An array, or a part of one.
+/// An array, or a chunk of one.
 #[derive(Clone)]
 pub(crate) struct DenseView<'a, T: Clone> {
     pub(crate) array: CowArray<'a, T, IxDyn>,
-    /// The lengths of the array that this is a part of, if it is one.
+    /// The lengths of the whole array, if this is a chunk.
     pub(crate) whole: Option<Shape>,
 }
 
 impl<T: Element> DenseView<'_, T> {
-    /// The array as a tensor with this fill, for results that store every element of it.
+    /// Returns the array as a tensor with this fill, for results that store every element of the array.
     pub(crate) fn all_stored(&self, format: Format, fill: T) -> Result<Erased<T>> {
         let shape = Shape::from(self.array.shape());
         let limit = default_limit(dense_bytes(&self.array));
@@ -73,7 +73,7 @@ impl<T: Element> DenseView<'_, T> {
 }
 
 impl<T: Clone> DenseView<'_, T> {
-    /// The lengths of the array, or of the array that this is a part of.
+    /// Returns the lengths of the array; of the whole array if this is a chunk.
     pub(crate) fn whole_lengths(&self) -> &[usize] {
         self.whole.as_deref().unwrap_or(self.array.shape())
     }
@@ -88,7 +88,7 @@ pub(crate) enum RunTimeOperand<'a, T: Clone> {
     Array(DenseView<'a, T>),
 }
 
-/// The result of an operation on such operands.
+/// The result of an operation on dynamically typed operands.
 pub(crate) enum RunTimeResult<T> {
     Tensor(Erased<T>),
     Array(ArrayD<T>),
@@ -144,7 +144,7 @@ macro_rules! on_kind {
 }
 
 impl<T: Element> RunTimeOperand<'_, T> {
-    /// The lengths of the operand, or of the operand that this is a part of.
+    /// Returns the lengths of the operand; of the whole operand if this is a chunk.
     pub(crate) fn whole_lengths(&self) -> &[usize] {
         match self {
             RunTimeOperand::Sparse(x) => whole_lengths(x.tensor.pattern()),
@@ -152,7 +152,7 @@ impl<T: Element> RunTimeOperand<'_, T> {
         }
     }
 
-    /// The operand of a product whose result stores every element of an array with each entry of `other`.
+    /// Returns the operand of a product whose result stores every element of an array with each entry of `other`.
     fn stored_with(&self, other: &Self) -> Result<SparseView<AnyPattern, T>> {
         match self {
             RunTimeOperand::Sparse(x) => Ok(x.clone()),
@@ -162,7 +162,7 @@ impl<T: Element> RunTimeOperand<'_, T> {
         }
     }
 
-    /// A gradient on the pattern of the operand: an array if the operand is one.
+    /// Returns a gradient on the pattern of the operand: an array if the operand is an array.
     fn gradient(&self, found: Erased<T>) -> Result<RunTimeResult<T>> {
         match self {
             RunTimeOperand::Sparse(_) => Ok(found.into()),
@@ -170,7 +170,7 @@ impl<T: Element> RunTimeOperand<'_, T> {
         }
     }
 
-    /// The elements as an array, which is built if this is a tensor.
+    /// Returns the elements as an array, which is built if the operand is a tensor.
     pub(crate) fn dense(&self) -> Result<CowArray<'_, T, IxDyn>> {
         match self {
             RunTimeOperand::Sparse(x) => Ok(x.tensor.to_dense()?.into()),

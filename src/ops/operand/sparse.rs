@@ -38,7 +38,7 @@ use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 use crate::tensor::stored::Stored;
 
-/// The operands that are sparse: a tensor, or a stored view of one.
+/// A sparse operand: a tensor, or a stored view of a tensor.
 pub(in crate::ops) trait Sparse: sealed::Sealed {
     /// The pattern.
     type Pattern: Pattern;
@@ -48,10 +48,10 @@ pub(in crate::ops) trait Sparse: sealed::Sealed {
     /// The tensor that holds the entries.
     fn tensor(&self) -> &Tensor<Self::Pattern, Self::Value>;
 
-    /// The value of what is absent; none where that does not count.
+    /// Returns the value of unstored positions; `None` if they do not count.
     fn gap(&self) -> Option<Self::Value>;
 
-    /// What reductions read.
+    /// Returns the entries that reductions read.
     fn entries(&self) -> Entries<'_, Self::Value> {
         let tensor = self.tensor();
         Entries { pattern: tensor.pattern().any(), values: tensor.values(), fill: self.gap(), source: None }
@@ -101,8 +101,8 @@ impl<P: Pattern, T: Element> Sparse for Fed<'_, P, T> {
     }
 }
 
-/// The impl of [`Operand`] is the same for all, written out so that a program which hands over something else is told
-/// what there is, and no private trait shows on the public page.
+/// Implements [`Operand`] for one sparse type. A blanket implementation would show a private trait on the public page.
+/// It would also keep the compiler from listing the operand types in errors.
 macro_rules! sparse_operand {
     ($operand:ty, |$x:ident, $op:ident, $axes:ident| $fold:expr, $holistic:expr) => {
         impl<P: Pattern, T: Element> Operand for $operand {
@@ -328,7 +328,7 @@ sparse_operand!(
     fed::ranked(&Sparse::entries(x), x.states, op, axes)
 );
 
-/// A gradient of a tensor, from the elements at its entries in a shape that it was broadcast to.
+/// Returns a gradient of a tensor, from the elements at its entries in a shape that it was broadcast to.
 fn gradient_of<T: Element, U: Float>(x: SparseRef<'_, T>, elements: Vec<U>, shape: &Shape) -> Result<Erased<U>> {
     let elements = if x.shape() == shape {
         elements

@@ -74,7 +74,7 @@ use crate::plan::product_rows::Lines;
 ///
 /// Source: the rule of calculus;
 /// [`torch.matmul`](https://docs.pytorch.org/docs/stable/generated/torch.matmul.html).
-#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+#[allow(clippy::type_complexity)] // a pair of results of ordinary types
 pub fn matmul_backward<X, Y, U>(x: &X, y: &Y, upstream: &U) -> Result<(X::Reduced<U::Elem>, Y::Reduced<U::Elem>)>
 where
     X: Operand<Elem = U::Elem>,
@@ -88,7 +88,7 @@ where
     Ok((x.gradient_of(dx, &x.lengths().into())?, y.gradient_of(dy, &y.lengths().into())?))
 }
 
-/// Both gradients, as what stands at the entries of the operands, or at all their places.
+/// Returns both gradients, with one element per entry of a sparse operand or per position of an array.
 fn gradients<T: Float>(
     left: &Factor<'_, T>,
     right: &Factor<'_, T>,
@@ -142,7 +142,7 @@ fn check_fill<T: Element>(factor: &Factor<'_, T>, side: &str) -> Result<()> {
     }
 }
 
-/// How many places a gradient has.
+/// Returns the number of elements of a gradient.
 fn count<T: Element>(factor: &Factor<'_, T>) -> usize {
     match factor {
         Factor::Entries(entries) => entries.values.len(),
@@ -172,7 +172,8 @@ impl<'a, T: Element> Held<'a, T> {
         })
     }
 
-    /// An upstream gradient. Without an axis of columns each element is a row: then all are written out.
+    /// Returns an upstream gradient by rows. Without a column axis each element is a row, so all elements are written
+    /// out.
     fn of_upstream(factor: &'a Factor<'_, T>, contraction: &Contraction, limit: u64) -> Result<Self> {
         match factor {
             Factor::Entries(entries) if !contraction.has_axis[1] => {
@@ -187,7 +188,7 @@ impl<'a, T: Element> Held<'a, T> {
         }
     }
 
-    /// How many rows of so many columns there are.
+    /// Returns the number of rows, each of `width` columns.
     fn rows(&self, width: usize) -> usize {
         match &self.kind {
             Kind::Entries(lines, _) => lines.count(),
@@ -211,7 +212,7 @@ impl<'a, T: Element> Held<'a, T> {
 }
 
 impl<'a, T: Element> Factor<'a, T> {
-    /// The operand with all that it repeats.
+    /// Returns the operand with its repeated elements written out.
     fn whole(self) -> Result<Self> {
         match self {
             Factor::Array(Elements { lengths, held, elements, bytes }) if lengths != held => {

@@ -1,4 +1,4 @@
-//! An operand times dense factors, each along one of its axes, in one walk over its elements.
+//! Products of an operand with dense factors along its axes, in one walk over its elements.
 
 use std::borrow::Cow;
 
@@ -12,24 +12,24 @@ use crate::kernels::dots::{Factor, Rows, dots, dots_without_zeros};
 use crate::kernels::walk::{Upstream, Walk, sums_of_rows, sums_without_zeros};
 use crate::kernels::zip::all_finite;
 
-/// A dense factor: a row for each position of some axes, in increasing order.
+/// A dense factor: one row per position of some axes, which are in increasing order.
 pub(super) struct Along<'a, T: Clone> {
     pub(super) axes: Vec<usize>,
     pub(super) items: Cow<'a, [T]>,
 }
 
-/// The factors that an element is multiplied by.
+/// The kind of factors that an element is multiplied by; the maximum over its factors counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Met {
-    /// Nothing else.
+    /// Only finite factors.
     Finite,
-    /// Factors or values that are not finite.
+    /// A factor that is not finite.
     Wild,
-    /// A gradient of zero: the product is left out.
+    /// An upstream gradient of zero: the product is skipped.
     LeftOut,
 }
 
-/// Whether no product of finite items, one of each list, is infinite.
+/// Returns whether every product of finite items, one from each list, is finite.
 fn is_product_finite<T: Ring>(lists: &[&[T]]) -> bool {
     let magnitude = |item: &T| match item.to_number() {
         AnyNumber::Integer(integer) => integer.unsigned_abs() as f64,
@@ -37,23 +37,23 @@ fn is_product_finite<T: Ring>(lists: &[&[T]]) -> bool {
         AnyNumber::Complex(re, im) => 2.0 * re.abs().max(im.abs()),
     };
     let greatest = |items: &&[T]| items.iter().map(magnitude).fold(1.0, f64::max);
-    // Each product is rounded, and one of complex numbers is a sum of two.
+    // The factor 4 covers the rounding of each product, and complex products, which are sums of two products.
     let bound = lists.iter().map(greatest).product::<f64>() * 4.0;
     bound.is_finite() && T::from_number(AnyNumber::Real(bound)).is_some()
 }
 
-/// What writes the numbers of rows for elements from one on.
+/// A function that writes the flat indices of consecutive elements within some axes, from a given element on.
 type Number<'a> = Box<dyn Fn(usize, &mut [usize]) + Sync + 'a>;
 
-/// An operand and its factors.
+/// An operand, and the common properties of its factors.
 pub(super) struct Contracted<'a, T: Clone> {
     pub(super) operation: &'static str,
     pub(super) x: &'a Listed<'a, T>,
-    /// Whether positions that are not stored count, as zeros.
+    /// True if unstored positions count, as zeros.
     pub(super) has_zeros: bool,
     /// The length of the rows.
     pub(super) width: usize,
-    /// Which of the factors is an upstream gradient: a product in which it is zero is left out.
+    /// The index of the factor that is an upstream gradient. Products with a zero of it are skipped.
     pub(super) upstream: Option<usize>,
 }
 
@@ -62,13 +62,13 @@ impl<T: Ring> Contracted<'_, T> {
         axes.iter().map(|&axis| self.x.shape[axis]).collect()
     }
 
-    /// What writes the positions of elements within some axes.
+    /// Returns a function that writes the flat indices of elements within some axes.
     fn number<'b>(&'b self, axes: &'b [usize]) -> Number<'b> {
         let lengths = self.lengths(axes);
         Box::new(move |start, numbers| self.x.place(axes, &lengths, start, numbers))
     }
 
-    /// What writes the rows of each factor that elements stand for.
+    /// Returns a function per factor that writes the row of each element.
     fn numbers<'b>(&'b self, factors: &'b [Along<'_, T>]) -> Vec<Number<'b>> {
         factors.iter().map(|factor| self.number(&factor.axes)).collect()
     }
@@ -78,8 +78,8 @@ impl<T: Ring> Contracted<'_, T> {
         factors.iter().zip(numbers).map(|(factor, number)| (rows(factor), &**number as _)).collect()
     }
 
-    /// The upstream gradient among the factors, if it makes a difference that its zeros are left out: if something that is
-    /// multiplied by them is not finite, or may be so as a product.
+    /// Returns the index of the upstream gradient if skipping its zeros makes a difference. It does if another item is
+    /// not finite, or if a product of the others may be infinite.
     fn upstream_beside_others(&self, factors: &[Along<'_, T>], counts_values: bool) -> Option<usize> {
         let is_finite = |upstream: usize| {
             let others = factors.iter().enumerate().filter(|(at, _)| *at != upstream).map(|(_, factor)| &*factor.items);
@@ -89,8 +89,8 @@ impl<T: Ring> Contracted<'_, T> {
         self.upstream.filter(|&upstream| !is_finite(upstream))
     }
 
-    /// The sums of all elements times their rows of the factors, from left to right, for each position of the axes
-    /// `into`; these and the axes of the factors are all there are.
+    /// Computes the sums of all elements times their rows of the factors, from left to right, for each position of the
+    /// axes `into`. Each axis is in `into` or belongs to a factor.
     pub(super) fn sums(&self, factors: &[Along<'_, T>], into: &[usize]) -> Result<Vec<T>> {
         let numbers = self.numbers(factors);
         let listed = self.with_numbers(factors, &numbers);
@@ -120,7 +120,7 @@ impl<T: Ring> Contracted<'_, T> {
         Ok(sums)
     }
 
-    /// A factor that is not finite makes a sum NaN where it meets a zero that is not stored.
+    /// Sets a sum to NaN if a factor that is not finite meets an unstored zero.
     fn meet_zeros(&self, factors: &[Along<'_, T>], into: &[usize], sums: &mut [T]) -> Result<()> {
         if factors.iter().all(|factor| all_finite(&factor.items)) {
             return Ok(());
@@ -156,7 +156,7 @@ impl<T: Ring> Contracted<'_, T> {
         Ok(())
     }
 
-    /// How many of the elements of each sum meet what is not finite, and nothing that is left out.
+    /// Counts for each sum the stored elements that meet a factor that is not finite and are not skipped.
     fn count_stored(
         &self,
         factors: &[Along<'_, T>],
@@ -180,7 +180,7 @@ impl<T: Ring> Contracted<'_, T> {
         Ok(counts)
     }
 
-    /// The dots of the rows of the factors that each element stands for.
+    /// Computes for each element the dot product of its rows of the factors.
     pub(super) fn dots(&self, factors: &[Along<'_, T>]) -> Result<Vec<T>> {
         let numbers = self.numbers(factors);
         let listed = self.with_numbers(factors, &numbers);

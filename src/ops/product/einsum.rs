@@ -47,12 +47,12 @@ impl<'a> Einsum<'a> {
         Einsum { order: Some(order.into()), ..self }
     }
 
-    /// The same, which borrows nothing.
+    /// Returns the same options without borrowed data.
     pub(crate) fn into_owned(self) -> Einsum<'static> {
         Einsum { spec: self.spec.into_owned().into(), order: self.order }
     }
 
-    /// The shape of the result for operands with these lengths.
+    /// Returns the shape of the result for operands with these lengths.
     pub(crate) fn shape(&self, lengths: &[&[usize]]) -> Result<Shape> {
         let spec = Spec::new(&self.spec, lengths)?;
         spec.check(lengths)?;
@@ -78,7 +78,7 @@ impl<'a> From<&'a Einsum<'_>> for Einsum<'a> {
     }
 }
 
-/// The labels and the operands, which fit each other.
+/// Returns the labels and the operands, after checking that they fit together.
 fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result<(Spec, Vec<Whole<X::Elem>>)> {
     let lengths: Vec<&[usize]> = operands.iter().map(|x| x.lengths()).collect();
     let spec = Spec::new(&options.spec, &lengths)?;

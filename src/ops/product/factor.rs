@@ -1,4 +1,4 @@
-//! The operands of products without the types of their patterns, and what comes of them.
+//! Operands and results of products, without the static types of their patterns.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ use crate::tensor::erased::{Erased, SparseRef};
 
 /// An operand of a product.
 pub enum Factor<'a, T: Clone> {
-    /// Entries, and what counts where none is: nothing, in a stored view.
+    /// Entries, and the value of unstored positions; a stored view does not have one.
     Entries(Scattered<'a, T>),
     /// All elements.
     Array(Elements<'a, T>),
@@ -34,7 +34,7 @@ pub struct Scattered<'a, T> {
     pub(super) bytes: usize,
 }
 
-/// The elements of an array in row-major order; of batch axes along which it repeats itself one place is held.
+/// The elements of an array in row-major order. A batch axis along which the array repeats is held once.
 pub struct Elements<'a, T: Clone> {
     pub(super) lengths: Vec<usize>,
     pub(super) held: Vec<usize>,
@@ -43,16 +43,16 @@ pub struct Elements<'a, T: Clone> {
 }
 
 impl<'a, T: Element> Factor<'a, T> {
-    /// A sparse operand, with what counts where it has no entry.
+    /// Returns a sparse operand; `gap` is the value of unstored positions, if they count.
     pub(in crate::ops) fn sparse(tensor: SparseRef<'a, T>, gap: Option<T>) -> Self {
         Factor::Entries(Scattered::new(tensor, gap))
     }
 
-    /// An array.
+    /// Returns an array as an operand.
     pub(in crate::ops) fn array(view: ArrayViewD<'a, T>) -> Result<Self> {
         let bytes = dense_bytes(&view);
         let lengths = view.shape().to_vec();
-        // Without elements an array seems to repeat itself.
+        // The strides of an empty array look as if it repeated its elements.
         let batch_axes = if view.is_empty() { 0 } else { view.ndim().saturating_sub(2) };
         let view = once_on_each(view, 0..batch_axes);
         let elements = match view.to_slice() {
@@ -66,7 +66,7 @@ impl<'a, T: Element> Factor<'a, T> {
         Ok(Factor::Array(Elements { lengths, held: view.shape().to_vec(), elements, bytes }))
     }
 
-    /// The lengths of its axes, and those that it holds.
+    /// Returns the lengths of its axes, and the lengths that it holds.
     pub(super) fn lengths(&self) -> [&[usize]; 2] {
         match self {
             Factor::Entries(entries) => entries.lengths(),
@@ -74,7 +74,7 @@ impl<'a, T: Element> Factor<'a, T> {
         }
     }
 
-    /// The positions of an array, which are all there.
+    /// Returns the positions of an array, which are all stored; `None` for entries.
     pub(super) fn positions(&self) -> Option<Everywhere> {
         match self {
             Factor::Entries(_) => None,
@@ -82,7 +82,7 @@ impl<'a, T: Element> Factor<'a, T> {
         }
     }
 
-    /// As entries; those of an array are at its positions.
+    /// Returns the operand as entries; an array has an entry at each position.
     pub(super) fn scattered<'s>(&'s self, positions: &'s Option<Everywhere>) -> Scattered<'s, T> {
         match (self, positions) {
             (Factor::Array(array), Some(positions)) => {
@@ -102,23 +102,23 @@ impl<'a, T: Element> Factor<'a, T> {
 }
 
 impl<'a, T: Element> Scattered<'a, T> {
-    /// The entries of a tensor, with what counts where it has none.
+    /// Returns the entries of a tensor; `gap` is the value of unstored positions, if they count.
     pub(super) fn new(tensor: SparseRef<'a, T>, gap: Option<T>) -> Self {
         let (pattern, values, bytes) = (tensor.pattern(), tensor.values(), tensor.stored_bytes());
         Scattered { pattern, values, gap, bytes }
     }
 
-    /// The lengths of its axes, and those that it holds.
+    /// Returns the lengths of its axes, and the lengths that it holds.
     pub(super) fn lengths(&self) -> [&[usize]; 2] {
         self.pattern.lengths()
     }
 
-    /// The value of positions without an entry, if there are any.
+    /// Returns the value of unstored positions, if there are any and they count.
     fn held_gap(&self) -> Option<T> {
         self.gap.filter(|_| saturating_product(self.lengths()[1]) != self.values.len() as u128)
     }
 
-    /// Refuses a fill that is not zero, if some position holds it.
+    /// Rejects a fill that is not zero, if a position holds it.
     pub(super) fn check_fill(&self, operation: &'static str, side: &str) -> Result<()> {
         match self.held_gap() {
             Some(fill) if fill != T::ZERO => {
@@ -133,7 +133,7 @@ impl<'a, T: Element> Scattered<'a, T> {
         }
     }
 
-    /// The first entry that is not finite.
+    /// Returns the coordinates and the value of the first entry that is not finite.
     fn first_not_finite(&self) -> Option<(Vec<usize>, String)> {
         let entry = match all_finite(self.values) {
             true => None,
@@ -143,7 +143,7 @@ impl<'a, T: Element> Scattered<'a, T> {
     }
 }
 
-/// Refuses two sparse operands with an entry that is not finite where the other one has zeros that are not stored.
+/// Rejects two sparse operands if one has an entry that is not finite and the other has unstored zeros.
 pub(super) fn check_finite<T: Element>(
     operation: &'static str,
     left: &Scattered<'_, T>,
@@ -161,9 +161,9 @@ pub(super) fn check_finite<T: Element>(
 
 /// A product without the type of its pattern.
 pub enum Found<T> {
-    /// Of a dense operand with any.
+    /// The product of a dense operand with any operand.
     Array(Shape, Vec<T>),
-    /// Of two sparse ones.
+    /// The product of two sparse operands.
     Entries(Box<Entries<T>>),
 }
 
@@ -178,7 +178,7 @@ pub struct Entries<T> {
 }
 
 impl<T: Element> Found<T> {
-    /// As an array, which it is where an operand was dense.
+    /// Returns the array of a product with a dense operand.
     pub(in crate::ops) fn into_array(self) -> ArrayD<T> {
         match self {
             Found::Array(shape, items) => dense_array(&shape, items),
@@ -186,7 +186,7 @@ impl<T: Element> Found<T> {
         }
     }
 
-    /// As a tensor, which it is where both operands were sparse.
+    /// Returns the tensor of a product of two sparse operands.
     pub(in crate::ops) fn into_erased(self, format: Format, width: Width) -> Result<Erased<T>> {
         match self {
             Found::Entries(entries) => entries.into_erased(format, width),
@@ -196,7 +196,7 @@ impl<T: Element> Found<T> {
 }
 
 impl<T: Element> Entries<T> {
-    /// All elements of the result, whose memory the caller has checked.
+    /// Returns all elements of the result; the caller has checked that they fit memory.
     pub(super) fn into_elements(self) -> Result<Found<T>> {
         let Entries { contraction, placed, values, fill, .. } = self;
         let size = contraction.shape.wide_size() as usize;

@@ -1,4 +1,4 @@
-//! The elements of any operand as a product goes through them.
+//! The elements of any operand, in the order in which a product reads them.
 
 use std::borrow::Cow;
 
@@ -11,21 +11,21 @@ use crate::convert::{check_result, dense_bytes};
 use crate::element::Element;
 use crate::tensor::erased::SparseRef;
 
-/// Writes the row-major positions of the elements from one on within some axes, in increasing order, as if these had
-/// these lengths.
+/// A function of axes in increasing order, their lengths, a first element and a buffer. It writes the flat indices of
+/// the elements within these axes, as if the axes had these lengths.
 type Place<'a> = Box<dyn Fn(&[usize], &[usize], usize, &mut [usize]) + Sync + 'a>;
 
-/// The elements that an operand holds one by one, in row-major order, and where each stands.
+/// The elements that an operand holds one by one, in row-major order, and their positions.
 pub struct Listed<'a, T: Clone> {
     pub(in crate::ops) values: Cow<'a, [T]>,
     pub(super) shape: Shape,
-    /// What all other positions hold, where they count.
+    /// The value of all other positions, if they count.
     gap: Option<T>,
     place: Place<'a>,
 }
 
 impl<'a, T: Element> Listed<'a, T> {
-    /// The entries of a tensor.
+    /// Returns the entries of a tensor.
     pub(crate) fn of_tensor(x: SparseRef<'a, T>, gap: Option<T>) -> Self {
         let pattern = x.pattern();
         let place = |axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]| {
@@ -34,7 +34,7 @@ impl<'a, T: Element> Listed<'a, T> {
         Listed { values: x.values().into(), shape: x.shape().clone(), gap, place: Box::new(place) }
     }
 
-    /// All elements of an array.
+    /// Returns all elements of an array.
     pub(crate) fn of_array<D: Dimension>(x: &'a ArrayBase<impl Data<Elem = T>, D>) -> Result<Self> {
         let shape = Shape::from(x.shape());
         check_result::<T>(&shape, dense_bytes(x))?;
@@ -60,12 +60,12 @@ impl<'a, T: Element> Listed<'a, T> {
         Ok(Listed { values, shape, gap: None, place: Box::new(place) })
     }
 
-    /// Writes the positions of the elements from `start` on within some axes, as if these had the `lengths`.
+    /// Writes the flat indices of the elements from `start` on within some axes, as if these axes had the `lengths`.
     pub(super) fn place(&self, axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]) {
         (self.place)(axes, lengths, start, positions);
     }
 
-    /// Whether positions that are not stored count, as zeros; refuses another fill.
+    /// Returns whether unstored positions count, as zeros; rejects a fill that is not zero.
     pub(super) fn has_zeros(&self, operation: &'static str) -> Result<bool> {
         let all = self.shape.wide_size() == self.values.len() as u128;
         match self.gap.filter(|_| !all) {

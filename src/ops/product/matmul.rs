@@ -6,7 +6,7 @@ use crate::element::Ring;
 use crate::kernels::semiring::PlusTimes;
 use crate::ops::operand::Operand;
 
-/// Products of sums, by their name.
+/// Returns the descriptor of products by times and plus; `operation` is the name for errors.
 pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
     Product { operation, semiring: PlusTimes, fill: T::ZERO, counts_gaps: true }
 }

@@ -1,4 +1,4 @@
-//! Products of matrices at the positions of a mask, and by other operations than times and plus.
+//! Products of matrices at the positions of a mask, and over semirings other than times and plus.
 
 use std::fmt;
 
@@ -51,7 +51,7 @@ impl<S: fmt::Debug> fmt::Debug for Matmul<'_, S> {
     }
 }
 
-/// The functions of usual semirings.
+/// Defines the constructors of common semirings.
 macro_rules! semirings {
     ($($(#[$what:meta])* $name:ident: $semiring:expr, $type:ty;)*) => {
         /// # Semirings
@@ -67,7 +67,7 @@ macro_rules! semirings {
         /// The names of the semirings.
         pub(crate) const SEMIRINGS: &[&str] = &[$(stringify!($name)),*];
 
-        /// The operations of the semiring of a name.
+        /// Returns the operations of the semiring with this name.
         pub(crate) fn ways(name: &str) -> Option<Ways> {
             match name {
                 $(stringify!($name) => Some($semiring.into()),)*
@@ -77,7 +77,7 @@ macro_rules! semirings {
     };
 }
 
-/// One that folds its terms.
+/// Returns a semiring that folds its terms.
 const fn folded<A: Copy, M: Copy>(add: A, multiply: M) -> Folded<A, M> {
     Folded { add, multiply }
 }
@@ -167,7 +167,7 @@ impl<S> Matmul<'_, S> {
 }
 
 impl<S> Matmul<'_, S> {
-    /// The name of the semiring, if it has one and there is no mask.
+    /// Returns the name of the semiring, if it has a name and there is no mask.
     pub(crate) fn name<T>(&self) -> Option<&'static str>
     where
         S: Semiring<T>,
@@ -212,8 +212,8 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 ///
 /// # Gradient
 ///
-/// Of sums of products it is that of the stored views, for an upstream gradient that is 0 where the mask lets nothing
-/// through: [`x.stored().matmul_backward(&y, &dz)`](crate::matmul_backward()), where `dz` is
+/// For sums of products it is the gradient of the stored views, for an upstream gradient that is 0 where the mask lets
+/// nothing through: [`x.stored().matmul_backward(&y, &dz)`](crate::matmul_backward()), where `dz` is
 /// `upstream.stored().mask(…)` or `without(…)`. Other operations have none.
 ///
 /// # Errors
@@ -264,8 +264,8 @@ pub fn matmul_with<'m, X: Operand, Y: Operand<Elem = X::Elem>, S: Semiring<X::El
     })
 }
 
-/// The product of operands whose kind is known at run time, over a semiring that is known at run time only, on a mask or
-/// on its complement.
+/// Computes the product of dynamically typed operands over a dynamically typed semiring, optionally on a mask or on its
+/// complement.
 #[cfg(feature = "dynamic")]
 pub(crate) fn matmul_with_entries<T: Ring>(
     x: &RunTimeOperand<'_, T>,

@@ -1,4 +1,4 @@
-//! The dense factors of a product, as rows one after the other.
+//! The dense factors of a product, as consecutive rows.
 
 use std::borrow::Cow;
 
@@ -11,29 +11,29 @@ use crate::element::Element;
 use crate::kernels::dots::{NoDot, Rows};
 use crate::pattern::AnyPattern;
 
-/// Rows along the last axis of an array, of which each entry of a pattern stands for one.
+/// Rows along the last axis of an array; each entry of a pattern refers to one row.
 pub(super) struct Matrix<'a, T: Clone> {
     items: Cow<'a, [T]>,
     width: usize,
-    /// The axes of the pattern by which a row is found, and the lengths that these have in the array.
+    /// The axes of the pattern that determine a row, and their lengths in the array.
     axes: Vec<usize>,
     lengths: Vec<usize>,
 }
 
 impl<'a, T: Element> Matrix<'a, T> {
-    /// The rows of an array whose axes but the last one are `axes` of a pattern: the last of these, and those before it
-    /// as they broadcast.
+    /// Returns the rows of an array. Its axes before the last one are the trailing `axes` of a pattern; all but the
+    /// last of these may broadcast.
     pub(super) fn new(what: &'static str, array: &ArrayViewD<'a, T>, shape: &Shape, axes: &[usize]) -> Result<Self> {
         let (axes, lengths) = own_axes(what, array.shape(), shape, axes)?.into_iter().unzip();
         Ok(Matrix { items: in_order(array)?, width: width(array.shape()), axes, lengths })
     }
 
-    /// The length of a row.
+    /// Returns the length of a row.
     pub(super) fn width(&self) -> usize {
         self.width
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub(super) fn count(&self) -> usize {
         self.lengths.iter().product()
     }
@@ -47,19 +47,18 @@ impl<'a, T: Element> Matrix<'a, T> {
         pattern.number_within(&self.axes, &self.lengths, start, numbers);
     }
 
-    /// Whether the entries of a pattern go through the rows in order.
+    /// Returns whether the entries of a pattern read the rows in order.
     pub(super) fn is_in_order(&self) -> bool {
         self.axes.iter().enumerate().all(|(at, &axis)| at == axis)
     }
 }
 
-/// The length of a row of an array with these lengths.
+/// Returns the length of a row of an array with these lengths.
 pub(super) fn width(lengths: &[usize]) -> usize {
     lengths.last().copied().unwrap_or(1)
 }
 
-/// Which of the `axes` of a pattern an array with these lengths has, and their lengths in it: all that it does not
-/// broadcast along.
+/// Returns the `axes` of a pattern along which an array with these lengths does not broadcast, and their lengths.
 pub(super) fn own_axes(
     what: &'static str,
     lengths: &[usize],
@@ -85,7 +84,7 @@ pub(super) fn own_axes(
     Ok(own)
 }
 
-/// The elements of an array in row-major order.
+/// Returns the elements of an array in row-major order.
 pub(super) fn in_order<'a, T: Element>(array: &ArrayViewD<'a, T>) -> Allocated<Cow<'a, [T]>> {
     match array.to_slice() {
         Some(items) => Ok(Cow::Borrowed(items)),
@@ -93,7 +92,7 @@ pub(super) fn in_order<'a, T: Element>(array: &ArrayViewD<'a, T>) -> Allocated<C
     }
 }
 
-/// The error of a product that does not fit its type, at coordinates that are told.
+/// Returns the error of a product that does not fit its type; `coords` locates the product.
 pub(super) fn refused<T: Element>(
     operation: &'static str,
     error: NoDot,

@@ -1,7 +1,7 @@
 //! Products of matrices.
 //!
-//! Operands come as [`Factor`]s, without the types of their patterns, and the result as a [`Found`]: so the driver is
-//! compiled for each type of elements and each [`Semiring`], and for nothing else.
+//! Operands are [`Factor`]s without the static types of their patterns, and the result is a [`Found`]. The driver is
+//! therefore compiled only per element type and [`Semiring`].
 
 mod backward;
 mod contracted;
@@ -53,26 +53,26 @@ use crate::kernels::zip::all_finite;
 use crate::plan::product::Contraction;
 use crate::plan::product_rows::{ByRows, Lines, Placed, masked_lines};
 
-/// Where a product is wanted: at the positions of a pattern, or at all others.
+/// The positions at which a product is computed: the positions of a pattern, or all others.
 #[derive(Clone, Copy)]
 pub(super) struct Mask<'m> {
     pattern: &'m dyn ByRows,
     is_complement: bool,
 }
 
-/// A product: its name for errors, what it multiplies and adds by, and what counts where nothing is stored.
+/// A product: its name for errors, its semiring, and the treatment of unstored positions.
 #[derive(Clone, Copy)]
 pub(super) struct Product<S, T> {
     pub(super) operation: &'static str,
     pub(super) semiring: S,
-    /// The result where nothing meets.
+    /// The result at positions without terms.
     pub(super) fill: T,
-    /// Whether implicit elements count, as zeros.
+    /// True if unstored positions count, as zeros.
     pub(super) counts_gaps: bool,
 }
 
 impl<T: Element, S: Semiring<T>> Product<S, T> {
-    /// The product of two operands.
+    /// Computes the product of two operands.
     pub(super) fn of(self, left: &Factor<'_, T>, right: &Factor<'_, T>) -> Result<Found<T>> {
         if let (Factor::Entries(left), Factor::Entries(right)) = (left, right) {
             return Ok(Found::Entries(Box::new(self.of_entries(left, right)?)));
@@ -103,7 +103,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         if self.counts_gaps { entries.check_fill(self.operation, side) } else { Ok(()) }
     }
 
-    /// Of a sparse operand and an array.
+    /// Computes the product of a sparse operand and an array.
     fn of_sparse(
         self,
         left: &Scattered<'_, T>,
@@ -125,7 +125,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         Ok(items)
     }
 
-    /// Of an array and a sparse operand.
+    /// Computes the product of an array and a sparse operand.
     fn of_dense(
         self,
         left: &Elements<'_, T>,
@@ -147,7 +147,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         Ok(items)
     }
 
-    /// Of two arrays.
+    /// Computes the product of two arrays.
     fn of_arrays(self, left: &Elements<'_, T>, right: &Elements<'_, T>, contraction: &Contraction) -> Result<Vec<T>> {
         let (inner, width) = (contraction.inner, contraction.width);
         let (rows, left) = (contraction.shape.wide_size() as usize / width, (&*left.elements, inner));
@@ -156,7 +156,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
             .map_err(|missing| self.missing(missing, contraction))
     }
 
-    /// The error of a dense result.
+    /// Returns the error of a dense result.
     fn missing(self, missing: Missing, contraction: &Contraction) -> Error {
         self.missing_at(missing, |place| {
             let mut coords = vec![0; contraction.shape.rank()];
@@ -175,7 +175,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         }
     }
 
-    /// The product of two operands at some positions; nothing is multiplied at others.
+    /// Computes the product of two operands at the positions of a mask only.
     pub(super) fn on(self, left: &Factor<'_, T>, right: &Factor<'_, T>, mask: Mask<'_>) -> Result<Found<T>> {
         let (of_left, of_right) = (left.positions(), right.positions());
         let (scattered_left, scattered_right) = (left.scattered(&of_left), right.scattered(&of_right));
@@ -187,7 +187,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         self.of_masked(&scattered_left, &scattered_right, Some(mask))?.into_elements()
     }
 
-    /// Of two sparse operands; if one is a stored view, both are.
+    /// Computes the product of two sparse operands. If one is a stored view, both count as stored views.
     pub(super) fn of_entries(self, left: &Scattered<'_, T>, right: &Scattered<'_, T>) -> Result<Entries<T>> {
         self.of_masked(left, right, None)
     }
@@ -209,7 +209,8 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
             self.check_fill(right, "right")?;
             check_finite(self.operation, left, right)?;
         }
-        // Repeated rows are all there: what they are repeated to is as much.
+        // Only rows with entries are listed, unless the left operand is broadcast: then the result has as many rows
+        // anyway.
         let may_list = contraction.left.is_whole;
         let mut of_left = left.pattern.lines(false, may_list, false, limit)?;
         let mut of_right = right.pattern.lines(!contraction.has_axis[1], may_list, true, limit)?;
@@ -242,7 +243,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         let mask = mask.map(|(lines, mask)| ByRowMask { rows: lines.rows(), is_complement: mask.is_complement });
         let meeting = Meeting { left: of_left.rows(), right: of_right.rows(), width, rows, turn: &turn, mask };
         let work = meeting.work()?;
-        // The work has one for each row besides.
+        // The work counts one more unit per row.
         let pairs = work.last().map_or(0, |work| work.saturating_sub(rows));
         let each = size_of::<T>() + size_of::<u32>();
         let bytes = (pairs as u128).saturating_mul(each as u128);
@@ -264,7 +265,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         }
     }
 
-    /// The rows of the result: those that are listed, or all.
+    /// Returns the number of rows of the result: the listed rows, or all rows.
     fn rows(self, left: &Lines, contraction: &Contraction, limit: u64) -> Result<usize> {
         if contraction.left.is_whole {
             return Ok(left.count());

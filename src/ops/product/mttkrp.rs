@@ -15,7 +15,7 @@ use crate::element::{Element, Float, Ring};
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 
-/// The matrices of one view for each axis but one, with rows as long as those of the others.
+/// Returns the factor of each axis except `mode`, as rows, and the common length of the rows.
 fn factors_of<'a, T: Element>(
     lengths: &[usize],
     mode: usize,
@@ -45,7 +45,7 @@ fn views<'a, T, S: Data<Elem = T>, D: Dimension>(factors: &[&'a ArrayBase<S, D>]
     factors.iter().map(|factor| factor.view().into_dyn()).collect()
 }
 
-/// The product; one of the factors may be an upstream gradient.
+/// Computes the product; one of the factors may be an upstream gradient.
 fn forward<X: Operand<Elem: Ring>>(
     x: &X,
     mode: usize,
@@ -76,7 +76,7 @@ fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
 ///
 /// # Shapes
 ///
-/// Of *x* of rank n and `mode`, the axis that stays, there are n − 1 factors, \[length of the axis, width\] each, in
+/// For *x* of rank n and `mode`, the axis that stays, there are n − 1 factors, \[length of the axis, width\] each, in
 /// the order of the axes; the result is \[length of `mode`, width\].
 ///
 /// # Implicit values
@@ -175,7 +175,7 @@ pub fn mttkrp<X: Operand<Elem: Ring>, D: Dimension>(
 /// assert_eq!(factors, [arr2(&[[0.0, 0.0], [2.0, 20.0]]).into_dyn()]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
-#[allow(clippy::type_complexity)] // results, each as it is spelled elsewhere
+#[allow(clippy::type_complexity)] // several results of ordinary types
 pub fn mttkrp_backward<X: Operand<Elem: Float>, D: Dimension, E: Dimension>(
     x: &X,
     mode: impl Position,
@@ -202,7 +202,7 @@ pub fn mttkrp_backward<X: Operand<Elem: Float>, D: Dimension, E: Dimension>(
     Ok((x.gradient_of(elements, &shape)?, of_factors))
 }
 
-/// A matrix along an axis: as rows for the positions of that axis.
+/// A matrix along an axis, as one row per position of that axis.
 struct Ttm<'a, T: Clone> {
     axis: usize,
     /// The other axes.
@@ -225,7 +225,7 @@ impl<'a, T: Ring> Ttm<'a, T> {
         Along { axes: vec![self.axis], items: Cow::Borrowed(&self.items) }
     }
 
-    /// The shape of the result with its new axis last, and where it belongs.
+    /// Returns the shape of the result with the new axis last, and with the new axis at its position.
     fn shapes(&self, lengths: &[usize]) -> (Shape, Shape) {
         let last = self.others.iter().map(|&axis| lengths[axis]).chain([self.width]).collect();
         let mut own = lengths.to_vec();
@@ -242,8 +242,8 @@ impl<'a, T: Ring> Ttm<'a, T> {
         Ok(moved(dense_array(&last, contracted.sums(&[self.along()], &self.others)?), last.rank() - 1, self.axis))
     }
 
-    /// The gradients of the operand and of the matrix, that one with an axis for each of its own, the last one first.
-    #[allow(clippy::type_complexity)] // results, each as it is spelled elsewhere
+    /// Returns the gradients of the operand and of the matrix; the gradient of the matrix is in column-major order.
+    #[allow(clippy::type_complexity)] // several results of ordinary types
     fn backward<X: Operand<Elem = T>>(
         &self,
         x: &X,
@@ -266,7 +266,7 @@ impl<'a, T: Ring> Ttm<'a, T> {
     }
 }
 
-/// The array with an axis in another place.
+/// Returns the array with an axis moved to another position.
 fn moved<S: Data>(array: ArrayBase<S, IxDyn>, from: usize, to: usize) -> ArrayBase<S, IxDyn> {
     let mut order: Vec<usize> = (0..array.ndim()).filter(|&axis| axis != from).collect();
     order.insert(to, from);
@@ -374,7 +374,7 @@ pub fn ttm<X: Operand<Elem: Ring>>(
 /// assert_eq!(dm, arr2(&[[3.0, 0.0, 2.0], [3.0, 0.0, 2.0]]).into_dyn());
 /// # Ok::<(), lacuna::Error>(())
 /// ```
-#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+#[allow(clippy::type_complexity)] // a pair of results of ordinary types
 pub fn ttm_backward<X: Operand<Elem: Float>, D: Dimension>(
     x: &X,
     matrix: &ArrayBase<impl Data<Elem = X::Elem>, Ix2>,
@@ -439,7 +439,7 @@ pub fn ttv<X: Operand<Elem: Ring>>(
     Ok(found.remove_axis(Axis(axis)))
 }
 
-/// The error at the cell of a result that has not the axis of one row.
+/// Removes an axis of length 1 from the coordinates of an error.
 fn without_axis(error: Error, axis: usize) -> Error {
     match error {
         Error::Overflow { operation, coords: Some(mut coords), dtype } if axis < coords.len() => {
@@ -488,7 +488,7 @@ fn without_axis(error: Error, axis: usize) -> Error {
 /// assert_eq!(dv, arr1(&[30.0, 0.0, 2.0]).into_dyn());
 /// # Ok::<(), lacuna::Error>(())
 /// ```
-#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+#[allow(clippy::type_complexity)] // a pair of results of ordinary types
 pub fn ttv_backward<X: Operand<Elem: Float>, D: Dimension>(
     x: &X,
     vector: &ArrayBase<impl Data<Elem = X::Elem>, Ix1>,

@@ -1,4 +1,4 @@
-//! Products of every element of one operand with every one of another.
+//! Products of every element of one operand with every element of another.
 
 use ndarray::{ArrayD, ArrayViewD};
 
@@ -20,12 +20,12 @@ use crate::pattern::{AnyPattern, AxisCoords, by_slices, by_width};
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
-/// Where the products go.
+/// The arrangement of the products in the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pairs {
-    /// The axes of the right operand behind those of the left one.
+    /// The axes of the right operand follow the axes of the left operand.
     Outer,
-    /// Both on one axis: the right operand once for each element of the left one.
+    /// The operands share their axes: the right operand is repeated once per element of the left operand.
     Kron,
 }
 
@@ -37,7 +37,7 @@ impl Pairs {
         }
     }
 
-    /// The shape of the result, and the lengths of both operands, axis for axis.
+    /// Returns the shape of the result, and the lengths of both operands, which share a rank for a Kronecker product.
     pub(crate) fn shapes(self, left: &[usize], right: &[usize]) -> Result<(Shape, [Vec<usize>; 2])> {
         if self == Pairs::Outer {
             return Ok((left.iter().chain(right).copied().collect(), [left.to_vec(), right.to_vec()]));
@@ -51,17 +51,17 @@ impl Pairs {
     }
 }
 
-/// A tensor, and the value that counts at positions where it stores none.
+/// A tensor, and the value of its unstored positions if they count.
 type Gapped<'a, T> = (SparseRef<'a, T>, Option<T>);
 
-/// The positions of the result of two tensors, and which pair each one is of.
+/// The pattern of the result of two tensors, and the pair of each entry.
 struct Placed {
     pattern: AnyPattern,
-    /// None where the pairs are in order.
+    /// The pair of each entry; `None` if the pairs are in order.
     numbers: Option<Vec<usize>>,
 }
 
-/// The coordinates on one axis, each as often as there are entries on the right, or all of them for each on the left.
+/// Returns the coordinates on one axis, each repeated `each` times, and their sequence repeated `all` times.
 fn repeated(coords: &AxisCoords, each: usize, all: usize) -> Allocated<AxisCoords> {
     by_width!(coords, own => {
         let count = own.len();
@@ -102,7 +102,7 @@ fn place(x: &AnyPattern, y: &AnyPattern, form: Pairs, value_bytes: usize, limit:
     Ok(Placed { pattern: x.of_coords(shape, count, coords, limit)?, numbers })
 }
 
-/// Refuses a fill that is not zero, and what is not finite beside zeros that are not stored.
+/// Rejects a value that is not finite, if the other operand has unstored zeros.
 fn check_zeros<T: Element>(x: &Listed<'_, T>, is_left: bool, other: bool, form: Pairs) -> Result<()> {
     if !other || all_finite(&x.values) {
         return Ok(());
@@ -117,7 +117,7 @@ fn check_zeros<T: Element>(x: &Listed<'_, T>, is_left: bool, other: bool, form: 
     Err(Error::NonFinite { operation: form.name(), left, right, coords })
 }
 
-/// Of two sparse operands; if one is a stored view, both are.
+/// Computes the products of two sparse operands.
 pub(in crate::ops) fn sparse<T: Ring>(
     (x, of_x): Gapped<'_, T>,
     (y, of_y): Gapped<'_, T>,
@@ -134,7 +134,7 @@ pub(in crate::ops) fn sparse<T: Ring>(
     Ok(Tensor::from_valid(pattern, values, T::ZERO))
 }
 
-/// The row-major position of each entry, of which the last bits are enough.
+/// Returns the flat index of each entry, wrapped around; its low bits are enough.
 fn positions<T: Element>(x: &Listed<'_, T>) -> Allocated<Vec<usize>> {
     let mut positions: Vec<usize> = alloc::zeros(x.values.len())?;
     let mut coords = alloc::zeros(x.values.len())?;
@@ -147,7 +147,7 @@ fn positions<T: Element>(x: &Listed<'_, T>) -> Allocated<Vec<usize>> {
     Ok(positions)
 }
 
-/// The gradients of both operands from those of the pairs, which are listed in the order of the result.
+/// Returns the gradients of both operands, from the gradients of the pairs in the order of the result.
 fn both<T: Float>(
     left: &Listed<'_, T>,
     right: &Listed<'_, T>,
@@ -166,7 +166,7 @@ fn both<T: Float>(
     Ok((dx, of_right(&gradients, &left.values, right.values.len())?))
 }
 
-/// The gradients of [`sparse`].
+/// Computes the gradients of [`sparse`].
 pub(in crate::ops) fn sparse_backward<T: Float, U: Operand<Elem = T>>(
     (x, of_x): Gapped<'_, T>,
     (y, of_y): Gapped<'_, T>,
@@ -183,7 +183,7 @@ pub(in crate::ops) fn sparse_backward<T: Float, U: Operand<Elem = T>>(
     Ok((of(x, dx), of(y, dy)))
 }
 
-/// The pair of each element of a result of arrays, if they are not in order.
+/// Returns the pair of each element of a result of arrays; `None` if the pairs are in order.
 fn numbers_of_arrays(shape: &Shape, [left, right]: &[Vec<usize>; 2], form: Pairs) -> Allocated<Option<Vec<usize>>> {
     if form == Pairs::Outer || shape.is_empty_space() {
         return Ok(None);
@@ -200,7 +200,7 @@ fn numbers_of_arrays(shape: &Shape, [left, right]: &[Vec<usize>; 2], form: Pairs
     Ok(Some(numbers))
 }
 
-/// Of two arrays.
+/// Computes the products of two arrays.
 pub(in crate::ops) fn dense<T: Ring>(x: ArrayViewD<'_, T>, y: ArrayViewD<'_, T>, form: Pairs) -> Result<ArrayD<T>> {
     let (shape, both) = form.shapes(x.shape(), y.shape())?;
     check_result::<T>(&shape, dense_bytes(&x).saturating_add(dense_bytes(&y)))?;
@@ -215,7 +215,7 @@ pub(in crate::ops) fn dense<T: Ring>(x: ArrayViewD<'_, T>, y: ArrayViewD<'_, T>,
     Ok(dense_array(&shape, items))
 }
 
-/// The gradients of [`dense`].
+/// Computes the gradients of [`dense`].
 pub(in crate::ops) fn dense_backward<T: Float, U: Operand<Elem = T>>(
     x: ArrayViewD<'_, T>,
     y: ArrayViewD<'_, T>,
@@ -377,7 +377,7 @@ pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>>
 /// assert_eq!((dx.values(), dy.values()), (&[10.0, 10.0][..], &[5.0][..]));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
-#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+#[allow(clippy::type_complexity)] // a pair of results of ordinary types
 pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
     x: &X,
     y: &X,
@@ -424,7 +424,7 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
 /// assert_eq!((dx.values(), dy.values()), (&[8.0][..], &[8.0][..]));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
-#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+#[allow(clippy::type_complexity)] // a pair of results of ordinary types
 pub fn kron_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
     x: &X,
     y: &X,

@@ -22,20 +22,20 @@ use crate::tensor::stored::Stored;
 
 const NAME: &str = "sddmm";
 
-/// The two factors beside a pattern.
+/// The two dense factors of a product at the positions of a pattern.
 struct Factors<'a, T: Clone> {
     left: Matrix<'a, T>,
     right: Matrix<'a, T>,
 }
 
-/// The factors in words, and the axes of a pattern with rows and columns that each goes along.
+/// Returns the name of each factor, and the axes of a pattern with rows and columns that the factor has.
 fn sides(shape: &Shape) -> [(&'static str, Vec<usize>); 2] {
     let rank = shape.rank();
     let columns = (0..rank - 2).chain([rank - 1]).collect();
     [("the factor on the left", (0..rank - 1).collect()), ("the factor on the right", columns)]
 }
 
-/// Refuses factors whose lengths do not fit a pattern of this shape.
+/// Rejects factors whose lengths do not fit a pattern of this shape.
 pub(crate) fn check_factors(shape: &Shape, l: &[usize], r: &[usize]) -> Result<()> {
     if shape.rank() < 2 {
         let why = format!("a pattern of shape {shape} has no rows and columns");
@@ -58,7 +58,7 @@ impl<'a, T: Ring> Factors<'a, T> {
         Ok(Factors { left, right })
     }
 
-    /// The dots at the entries of a pattern.
+    /// Computes the dots at the entries of a pattern.
     fn dots(&self, pattern: &AnyPattern) -> Result<Vec<T>> {
         let left = |start: usize, numbers: &mut [usize]| self.left.number(pattern, start, numbers);
         let right = |start: usize, numbers: &mut [usize]| self.right.number(pattern, start, numbers);
@@ -66,8 +66,8 @@ impl<'a, T: Ring> Factors<'a, T> {
             .map_err(|error| refused::<T>(NAME, error, |entry| pattern.coords_of(entry)))
     }
 
-    /// The sums of the rows of one factor, times the values of the entries, at the rows of the other one; without the
-    /// entries whose upstream gradient is zero.
+    /// Computes the sums of the rows of one factor, times the values of the entries, at the rows of the other factor.
+    /// Entries with an upstream gradient of zero are skipped.
     fn gathered(
         pattern: &AnyPattern,
         [values, upstream]: [&[T]; 2],
@@ -87,7 +87,7 @@ impl<'a, T: Ring> Factors<'a, T> {
     }
 }
 
-/// What `sddmm` of a pattern of either format gives.
+/// Computes `sddmm` of a pattern of either format.
 pub(crate) fn forward<T: Ring>(
     pattern: &AnyPattern,
     l: &ArrayViewD<'_, T>,
@@ -97,7 +97,7 @@ pub(crate) fn forward<T: Ring>(
     Ok(Tensor::from_valid(pattern.clone(), values, T::ZERO))
 }
 
-/// The gradients of both factors, from that of each entry and the upstream gradient that it came from.
+/// Computes the gradients of both factors, from the gradient of each entry and its upstream gradient.
 fn backward<T: Ring>(
     pattern: &AnyPattern,
     gradients: [&[T]; 2],
@@ -110,7 +110,7 @@ fn backward<T: Ring>(
     Ok((dense_array(&l.shape().into(), dl), dense_array(&r.shape().into(), dr)))
 }
 
-/// What `sddmm_backward` of a pattern of either format gives.
+/// Computes `sddmm_backward` of a pattern of either format.
 pub(crate) fn gradients<T: Float>(
     pattern: &AnyPattern,
     l: &ArrayViewD<'_, T>,
@@ -280,7 +280,7 @@ impl<P: Pattern, T: Ring> Stored<'_, P, T> {
     /// assert_eq!(dr, arr2(&[[6.0, 8.0], [10.0, 20.0]]).into_dyn());
     /// # Ok::<(), lacuna::Error>(())
     /// ```
-    #[allow(clippy::type_complexity)] // three results, each as it is spelled elsewhere
+    #[allow(clippy::type_complexity)] // three results of ordinary types
     pub fn sddmm_backward<L: Dimension, R: Dimension>(
         &self,
         l: &ArrayBase<impl Data<Elem = T>, L>,
@@ -296,8 +296,8 @@ impl<P: Pattern, T: Ring> Stored<'_, P, T> {
     }
 }
 
-/// The gradients of the entries and of both factors of their product with the dots.
-#[allow(clippy::type_complexity)] // three results, each as it is spelled elsewhere
+/// Computes the gradients of the entries and of both factors, for the product of the entries with the dots.
+#[allow(clippy::type_complexity)] // three results of ordinary types
 fn of_entries<T: Float>(
     x: SparseRef<'_, T>,
     l: &ArrayViewD<'_, T>,
@@ -312,12 +312,12 @@ fn of_entries<T: Float>(
     Ok((dx, dl, dr))
 }
 
-/// The gradients times the entries of another tensor of one pattern.
+/// Computes the gradients times the entries of another tensor with the same pattern; zero gradients give zero.
 fn received<T: Ring>(gradient: &Erased<T>, y: Erased<T>) -> Result<Erased<T>> {
     mul_nonzero(&gradient.stored(), y.with_fill(gradient.fill()).stored())
 }
 
-/// The products of the entries of two tensors of one pattern.
+/// Computes the products of the entries of two tensors with the same pattern.
 fn times<T: Ring>(x: &Erased<T>, y: Erased<T>) -> Result<Erased<T>> {
     Ok(mul(&x.stored(), y.with_fill(x.fill()).stored())?.with_fill(T::ZERO))
 }

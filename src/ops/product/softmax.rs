@@ -1,4 +1,4 @@
-//! Softmax and its logarithm among the elements of each group, and their gradients.
+//! Softmax and its logarithm within each group, and their gradients.
 
 use ndarray::{ArrayD, ArrayViewD};
 
@@ -28,19 +28,19 @@ impl Softmax {
     }
 }
 
-/// What there is not: gaps of one tensor would hold as many values as there are groups.
+/// Returns the error for a whole sparse tensor: its unstored positions would have a different value in each group.
 pub(crate) fn refused<U>(form: Softmax) -> Result<U> {
     let operation = form.name();
     let why = format!("of positions that are not stored it differs from group to group; x.stored().{operation}(…)");
     Err(Error::Argument { operation, why: format!("{why} is that of what is stored") })
 }
 
-/// What there is not: labels beside the axes.
+/// Returns the error for groups by labels.
 pub(crate) fn refused_by_label<U>(form: Softmax) -> Result<U> {
     Err(Error::Argument { operation: form.name(), why: "it goes by axes, and not by labels".into() })
 }
 
-/// Among the stored entries of a tensor.
+/// Computes the softmax, or its gradient, among the stored entries of a tensor.
 pub(crate) fn sparse<T: Float, G: Float>(
     x: SparseRef<'_, T>,
     form: Softmax,
@@ -60,7 +60,7 @@ pub(crate) fn sparse<T: Float, G: Float>(
     Ok(Tensor::from_valid(x.pattern().clone(), narrow(&numbers, order.as_deref())?, fill))
 }
 
-/// The entries group after group, where they are not stored so.
+/// Returns the entries group by group, or `None` if they are stored in that order.
 fn order_of(groups: &Groups, count: usize) -> Allocated<Option<Vec<usize>>> {
     if groups.offsets().is_some() {
         return Ok(None);
@@ -70,7 +70,7 @@ fn order_of(groups: &Groups, count: usize) -> Allocated<Option<Vec<usize>>> {
     Ok(Some(order))
 }
 
-/// The values in `f64`, in an order.
+/// Returns the values in `f64`, in the given order.
 fn wide<T: Float>(values: &[T], order: Option<&[usize]>) -> Allocated<Vec<f64>> {
     match order {
         None => alloc::collect(values.iter().map(|&value| value.into())),
@@ -78,7 +78,7 @@ fn wide<T: Float>(values: &[T], order: Option<&[usize]>) -> Allocated<Vec<f64>> 
     }
 }
 
-/// Undoes [`wide`].
+/// Reverses [`wide`].
 fn narrow<T: Float>(numbers: &[f64], order: Option<&[usize]>) -> Allocated<Vec<T>> {
     let Some(order) = order else {
         return alloc::collect(numbers.iter().map(|&number| T::from_f64(number)));
@@ -88,7 +88,7 @@ fn narrow<T: Float>(numbers: &[f64], order: Option<&[usize]>) -> Allocated<Vec<T
     Ok(values)
 }
 
-/// Among the elements of an array.
+/// Computes the softmax, or its gradient, among the elements of an array.
 pub(crate) fn dense<T: Float, G: Float>(
     x: ArrayViewD<'_, T>,
     form: Softmax,
@@ -98,7 +98,7 @@ pub(crate) fn dense<T: Float, G: Float>(
     let shape = Shape::from(x.shape());
     let reduction = Reduction::new(&shape, axes)?;
     check_result::<f64>(&shape, dense_bytes(&x))?;
-    // The axes of each group last, so that its elements are side by side.
+    // The axes of each group are last, so that its elements are contiguous.
     let order: Vec<usize> = reduction.kept().iter().chain(reduction.reduced()).copied().collect();
     let moved = x.view().permuted_axes(order.clone());
     let mut numbers = alloc::collect(moved.iter().map(|&value| value.into()))?;
@@ -133,7 +133,7 @@ pub(crate) fn dense<T: Float, G: Float>(
 ///
 /// # Implicit values
 ///
-/// Of [`x.stored()`](Stored) the groups are those of its entries; the pattern is shared, and the fill of the result is
+/// For [`x.stored()`](Stored) the groups are those of its entries; the pattern is shared, and the fill of the result is
 /// 0: what is absent has no share, as if it were minus infinity. The whole of a sparse tensor has no softmax of one
 /// fill: that is an error.
 ///
@@ -236,8 +236,8 @@ pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Res
 ///
 /// # Implicit values
 ///
-/// Of [`x.stored()`](Stored) the gradient has the pattern (shared) and a fill of 0. Where `upstream` stores nothing its fill counts,
-/// or 0 if it is a stored view.
+/// For [`x.stored()`](Stored) the gradient has the pattern (shared) and a fill of 0. Where `upstream` stores nothing
+/// its fill counts, or 0 if it is a stored view.
 ///
 /// # NaN
 ///
@@ -285,8 +285,8 @@ pub fn softmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # Implicit values
 ///
-/// Of [`x.stored()`](Stored) the gradient has the pattern (shared) and a fill of 0. Where `upstream` stores nothing its fill counts,
-/// or 0 if it is a stored view.
+/// For [`x.stored()`](Stored) the gradient has the pattern (shared) and a fill of 0. Where `upstream` stores nothing
+/// its fill counts, or 0 if it is a stored view.
 ///
 /// # NaN
 ///

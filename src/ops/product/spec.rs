@@ -1,4 +1,4 @@
-//! What an einsum string says: a label for each axis of each operand and of the result.
+//! The specification of an einsum: a label for each axis of each operand and of the result.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -9,18 +9,18 @@ use crate::base::shape::Shape;
 /// The name of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Label {
-    /// One that `...` stands for, counted from the last.
+    /// An axis that `...` represents, counted from the last one.
     Dots(usize),
     Letter(char),
 }
 
-/// One list of axes as it was written.
+/// One list of axes, as written.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Written {
     letters: Vec<char>,
-    /// Before how many letters the dots stand, and where in the text.
+    /// The number of letters before the dots, and the byte offset of the dots in the string.
     dots: Option<(usize, usize)>,
-    /// Where each letter stands in the text.
+    /// The byte offset of each letter in the string.
     places: Vec<usize>,
 }
 
@@ -35,7 +35,7 @@ pub(super) fn wrong<T>(why: String) -> Result<T> {
     Err(Error::Argument { operation: "einsum", why })
 }
 
-/// The lists of axes of a text, and that of the result if it names one.
+/// Returns the lists of axes in a string, and the list of the result if the string has one.
 fn written(text: &str) -> Result<(Vec<Written>, Option<Written>)> {
     let mut chars = text.char_indices().peekable();
     let (mut lists, mut result, mut own) = (Vec::new(), None, Written::default());
@@ -75,7 +75,7 @@ fn read_dots(chars: &mut Peekable<CharIndices<'_>>, place: usize, own: &mut Writ
 }
 
 impl Spec {
-    /// The labels that a text gives the axes of operands of these lengths.
+    /// Returns the labels that a string gives to the axes of operands with these lengths.
     pub(super) fn new(text: &str, lengths: &[&[usize]]) -> Result<Self> {
         let (lists, result) = written(text)?;
         if lists.len() != lengths.len() {
@@ -91,13 +91,13 @@ impl Spec {
         Ok(Spec { operands, result })
     }
 
-    /// The length of each label; all axes of one label have the same.
+    /// Returns the length of a label; all axes with one label have the same length.
     pub(super) fn length_of(&self, label: Label, lengths: &[&[usize]]) -> usize {
         let axes = self.operands.iter().zip(lengths).flat_map(|(labels, lengths)| labels.iter().zip(*lengths));
         axes.into_iter().find(|(own, _)| **own == label).map_or(1, |(_, &length)| length)
     }
 
-    /// Refuses axes of one label with different lengths.
+    /// Rejects axes with one label and different lengths.
     pub(super) fn check(&self, lengths: &[&[usize]]) -> Result<()> {
         for (at, (labels, own)) in self.operands.iter().zip(lengths).enumerate() {
             for (axis, (&label, &length)) in labels.iter().zip(*own).enumerate() {
@@ -111,7 +111,7 @@ impl Spec {
         Ok(())
     }
 
-    /// The shape of the result.
+    /// Returns the shape of the result.
     pub(super) fn shape(&self, lengths: &[&[usize]]) -> Shape {
         self.result.iter().map(|&label| self.length_of(label, lengths)).collect()
     }
@@ -127,7 +127,7 @@ impl Label {
 }
 
 impl Written {
-    /// The labels of the axes of an operand.
+    /// Returns the labels of the axes of an operand.
     fn labels(&self, operand: usize, rank: usize) -> Result<Vec<Label>> {
         let count = self.letters.len();
         match self.dots {
@@ -145,7 +145,7 @@ impl Written {
         labels
     }
 
-    /// The labels of the result, each of which an operand has.
+    /// Returns the labels of the result; each belongs to an operand.
     fn labels_of_result(&self, operands: &[Vec<Label>]) -> Result<Vec<Label>> {
         for (at, (letter, place)) in self.letters.iter().zip(&self.places).enumerate() {
             if self.letters[..at].contains(letter) {
@@ -163,7 +163,7 @@ impl Written {
     }
 }
 
-/// How many axes the dots stand for, in the operand of the most.
+/// Returns the largest number of axes that the dots represent in an operand.
 fn count_of_dots(operands: &[Vec<Label>]) -> usize {
     let dots = operands.iter().flatten().filter_map(|label| match label {
         Label::Dots(from_last) => Some(from_last + 1),
@@ -172,7 +172,7 @@ fn count_of_dots(operands: &[Vec<Label>]) -> usize {
     dots.max().unwrap_or(0)
 }
 
-/// The labels of a result that is not named: the dots, then what stands once, by the alphabet.
+/// Returns the labels of an implicit result: the dots, then the letters that appear once, in alphabetical order.
 fn implied(operands: &[Vec<Label>]) -> Vec<Label> {
     let is_once = |label: &Label| operands.iter().flatten().filter(|&other| other == label).count() == 1;
     let letters = operands.iter().flatten().filter(|label| matches!(label, Label::Letter(_)) && is_once(label));

@@ -7,7 +7,7 @@ use crate::base::shape::Shape;
 use crate::element::{Float, Ring};
 use crate::ops::operand::Operand;
 
-/// What one step did, so that it can be undone for gradients.
+/// The record of one step, which allows its gradient to be computed.
 enum Done<T> {
     Diagonal { of: Whole<T>, kept: Vec<usize> },
     Sum { of: Whole<T>, axes: Vec<usize> },
@@ -15,13 +15,13 @@ enum Done<T> {
     Shape(Shape),
 }
 
-/// What was done to one operand or product, from one number to another, or to two.
+/// A recorded step with the numbers of its operands and its result: of one operand or product, or of two.
 enum Noted<T> {
     One(usize, Done<T>, usize),
     Two([usize; 2], Box<[Whole<T>; 2]>, usize),
 }
 
-/// Everything that was done, if anybody wants to know.
+/// The record of all steps; the list is kept only for gradients.
 struct Notes<T> {
     list: Option<Vec<Noted<T>>>,
     numbers: usize,
@@ -34,12 +34,12 @@ impl<T> Notes<T> {
     }
 }
 
-/// An operand or a product on the way, with the labels of its axes.
+/// An operand or an intermediate product, with the labels of its axes.
 struct Named<T> {
     whole: Whole<T>,
     labels: Vec<Label>,
     number: usize,
-    /// What it is, for errors.
+    /// The description of the operand, for errors.
     name: String,
 }
 
@@ -48,7 +48,7 @@ impl<T: Ring> Named<T> {
         self.labels.iter().position(|&own| own == label)
     }
 
-    /// As something else, with what was done to become that.
+    /// Replaces the operand by `whole`, and records the step.
     fn becomes(
         self,
         whole: Whole<T>,
@@ -63,7 +63,7 @@ impl<T: Ring> Named<T> {
         Named { whole, labels, number, name: self.name }
     }
 
-    /// Without the axes that repeat a label: of these only equal coordinates count.
+    /// Returns the operand without axes that repeat a label: only elements with equal coordinates on these axes remain.
     fn without_repetitions(mut self, notes: &mut Notes<T>) -> Result<Self> {
         while let Some((first, second)) = repeated(&self.labels) {
             let (whole, kept) = self.whole.diagonal(first, second)?;
@@ -74,7 +74,7 @@ impl<T: Ring> Named<T> {
         Ok(self)
     }
 
-    /// Exact sums over the labels that nobody needs.
+    /// Computes the exact sums over the labels that are not needed.
     fn summed(self, is_needed: impl Fn(Label) -> bool, notes: &mut Notes<T>) -> Result<Self> {
         let axes: Vec<usize> = (0..self.labels.len()).filter(|&axis| !is_needed(self.labels[axis])).collect();
         if axes.is_empty() {
@@ -85,7 +85,7 @@ impl<T: Ring> Named<T> {
         Ok(self.becomes(whole, labels, |of| Done::Sum { of, axes }, notes))
     }
 
-    /// With its axes in the order of some labels, which are its own.
+    /// Returns the operand with its axes in the order of `labels`, which are its own labels.
     fn ordered(self, labels: &[Label], notes: &mut Notes<T>) -> Result<Self> {
         let order: Vec<usize> = labels.iter().filter_map(|&label| self.axis(label)).collect();
         if order.is_sorted() {
@@ -95,7 +95,7 @@ impl<T: Ring> Named<T> {
         Ok(self.becomes(whole, labels.to_vec(), |_| Done::Order(order), notes))
     }
 
-    /// In another shape, whose axes have no labels of their own.
+    /// Returns the operand in another shape, whose axes do not have labels of their own.
     fn reshaped(self, shape: &Shape, notes: &mut Notes<T>) -> Result<Self> {
         if *self.whole.lengths() == **shape {
             return Ok(self);
@@ -108,13 +108,13 @@ impl<T: Ring> Named<T> {
         Some(self.whole.lengths()[self.axis(label)?])
     }
 
-    /// The product of the lengths of some labels.
+    /// Returns the product of the lengths of some labels.
     fn length(&self, labels: &[Label]) -> Result<usize> {
         let lengths: Shape = labels.iter().filter_map(|&label| self.length_of(label)).collect();
         lengths.checked_size().ok_or(Error::AxisOverflow { axis: 0 })
     }
 
-    /// As matrices: with an axis for each of the lists of labels, the first of which may be left out.
+    /// Returns the operand as matrices, with one axis per list of labels; an empty first list adds no axis.
     fn in_matrices(self, lists: [&[Label]; 3], notes: &mut Notes<T>) -> Result<Self> {
         let lengths = lists.iter().map(|labels| self.length(labels)).collect::<Result<Vec<_>>>()?;
         let from = usize::from(lists[0].is_empty());
@@ -126,7 +126,7 @@ impl<T: Ring> Named<T> {
     }
 }
 
-/// Two axes of one label.
+/// Returns two axes with the same label.
 fn repeated(labels: &[Label]) -> Option<(usize, usize)> {
     let first = |second: usize| labels[..second].iter().position(|&own| own == labels[second]);
     (1..labels.len()).find_map(|second| Some((first(second)?, second)))
@@ -140,7 +140,7 @@ fn text(labels: &[Label]) -> String {
     labels.iter().map(char).collect()
 }
 
-/// The product of two operands, each label of which is needed or stands in both.
+/// Computes the product of two operands; each label is needed or belongs to both.
 fn product<T: Ring>(
     left: Named<T>,
     right: Named<T>,
@@ -169,7 +169,7 @@ fn product<T: Ring>(
     Named { whole, labels, number, name }.reshaped(&shape, notes)
 }
 
-/// Which two are multiplied in each step, each of them there.
+/// Returns the two operands of each step, after checking that they exist.
 fn order_of(order: Option<&[[usize; 2]]>, count: usize) -> Result<Vec<[usize; 2]>> {
     let Some(order) = order else { return Ok(vec![[0, 1]; count.saturating_sub(1)]) };
     if order.len() + 1 != count {
@@ -183,7 +183,7 @@ fn order_of(order: Option<&[[usize; 2]]>, count: usize) -> Result<Vec<[usize; 2]
     Ok(order.to_vec())
 }
 
-/// Refuses what is not finite beside zeros that are not stored.
+/// Rejects values that are not finite; the other operand has unstored zeros.
 fn check_finite<T: Ring>(named: &Named<T>, is_left: bool) -> Result<()> {
     let Some((coords, value)) = named.whole.first_not_finite() else { return Ok(()) };
     let found = format!("{} in {}", value.to_number(), named.name);
@@ -192,8 +192,8 @@ fn check_finite<T: Ring>(named: &Named<T>, is_left: bool) -> Result<()> {
     Err(Error::NonFinite { operation: "einsum", left, right, coords })
 }
 
-/// The sum of products of operands, which have the first numbers; where zeros that are not stored count, what is not
-/// finite is refused.
+/// Computes the sum of products of the operands, which have the first numbers. If unstored zeros count, values that are
+/// not finite are rejected where they meet them.
 fn contract<T: Ring>(
     spec: &Spec,
     order: Option<&[[usize; 2]]>,
@@ -231,7 +231,7 @@ fn contract<T: Ring>(
     last.ordered(&spec.result, notes)
 }
 
-/// The gradients of the operands, from that of the result.
+/// Returns the gradients of the operands, from the gradient of the result.
 fn undo<T: Float>(notes: Notes<T>, last: usize, gradient: Whole<T>, count: usize) -> Result<Vec<Option<Whole<T>>>> {
     let mut gradients: Vec<Option<Whole<T>>> = (0..notes.numbers).map(|_| None).collect();
     gradients[last] = Some(gradient);
@@ -267,7 +267,8 @@ impl<T: Float> Done<T> {
     }
 }
 
-/// The sum of products of operands; where zeros that are not stored count, what is not finite is refused.
+/// Computes the sum of products of operands. If unstored zeros count, values that are not finite are rejected where
+/// they meet them.
 pub(super) fn contracted<T: Ring>(
     spec: &Spec,
     order: Option<&[[usize; 2]]>,
@@ -277,7 +278,7 @@ pub(super) fn contracted<T: Ring>(
     Ok(contract(spec, order, wholes, counts_zeros, &mut Notes { list: None, numbers: 0 })?.whole)
 }
 
-/// The gradients of the operands of a sum of products.
+/// Computes the gradients of the operands of a sum of products.
 pub(super) fn contracted_backward<T: Float, U: Operand<Elem = T>>(
     spec: &Spec,
     order: Option<&[[usize; 2]]>,

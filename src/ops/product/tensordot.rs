@@ -9,7 +9,7 @@ use crate::element::{Float, Ring};
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 
-/// The labels of a product over pairs of axes of two operands.
+/// Returns the labels of a product over pairs of axes of two operands.
 fn spec_of(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Result<Spec> {
     if axes[0].len() != axes[1].len() {
         let (expected, found) = (axes[0].len(), axes[1].len());
@@ -43,7 +43,7 @@ fn spec_of(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Result<Spec> {
     Ok(Spec { operands: labels, result })
 }
 
-/// The shape of a product over pairs of axes.
+/// Returns the shape of a product over pairs of axes.
 pub(crate) fn tensordot_shape(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Result<Shape> {
     Ok(spec_of(lengths, axes)?.shape(&lengths))
 }
@@ -110,7 +110,7 @@ pub fn tensordot<X: Operand<Elem: Ring>>(
     X::of_whole(found, x.held_bytes().saturating_add(y.held_bytes()))
 }
 
-/// An error of the einsum that a tensordot is, by the name that the caller knows.
+/// Renames the operation in an error of the underlying einsum to `tensordot`.
 fn of_tensordot(mut error: Error) -> Error {
     if let Error::Overflow { operation, .. } | Error::NonFinite { operation, .. } = &mut error {
         *operation = "tensordot";
@@ -157,7 +157,7 @@ fn of_tensordot(mut error: Error) -> Error {
 /// assert_eq!((dx.values(), dy.values()), (&[50.0, 0.0][..], &[20.0, 0.0][..]));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
-#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+#[allow(clippy::type_complexity)] // a pair of results of ordinary types
 pub fn tensordot_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
     x: &X,
     y: &X,

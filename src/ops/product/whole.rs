@@ -1,4 +1,4 @@
-//! An operand of an einsum without the types of its pattern, and what is done to it.
+//! Operands of an einsum without the static types of their patterns, and the operations on them.
 
 use std::any::Any;
 
@@ -24,25 +24,25 @@ use crate::tensor::erased::{Erased, SparseRef};
 /// Entries, or an array in row-major order.
 #[derive(Clone)]
 pub enum Whole<T> {
-    /// In coordinate format.
+    /// Entries in coordinate format.
     Entries(Erased<T>),
     Array(ArrayD<T>),
 }
 
-/// The entries of a tensor, with a fill of zero.
+/// Returns the entries of a tensor, with a fill of zero.
 pub(in crate::ops) fn of_tensor<T: Element>(x: SparseRef<'_, T>) -> Result<Whole<T>> {
     let pattern = x.pattern().to_coo()?.with_part_of(None);
     Ok(Whole::Entries(Tensor::from_shared(pattern, x.shared_values().clone(), T::ZERO)))
 }
 
-/// The tensor of some entries.
+/// Returns the tensor of some entries.
 pub(in crate::ops) fn into_tensor<T: Element>(x: Whole<T>, format: Format, limit: u64) -> Result<Erased<T>> {
     let Whole::Entries(x) = x else { unreachable!("entries stay entries") };
     let pattern = x.pattern().in_format(format, limit)?;
     Ok(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()))
 }
 
-/// The array that it is.
+/// Returns the array.
 pub(in crate::ops) fn into_array<T>(x: Whole<T>) -> ArrayD<T> {
     match x {
         Whole::Array(x) => x,
@@ -50,7 +50,7 @@ pub(in crate::ops) fn into_array<T>(x: Whole<T>) -> ArrayD<T> {
     }
 }
 
-/// The array in row-major order.
+/// Returns the array in row-major order.
 fn in_order<T: Element>(x: ArrayD<T>) -> Result<ArrayD<T>> {
     if x.is_standard_layout() {
         return Ok(x);
@@ -67,7 +67,7 @@ impl<T: Ring> Whole<T> {
         }
     }
 
-    /// The values that it holds one by one.
+    /// Returns the values that the operand holds one by one.
     fn values(&self) -> &[T] {
         match self {
             Whole::Entries(x) => x.values(),
@@ -75,12 +75,12 @@ impl<T: Ring> Whole<T> {
         }
     }
 
-    /// Whether there are zeros that are not stored.
+    /// Returns whether there are unstored zeros.
     pub(super) fn has_zeros(&self) -> bool {
         self.values().len() as u128 != saturating_product(self.lengths())
     }
 
-    /// The first entry that is not finite.
+    /// Returns the coordinates and the value of the first entry that is not finite.
     pub(super) fn first_not_finite(&self) -> Option<(Vec<usize>, T)> {
         let Whole::Entries(x) = self else { return None };
         if all_finite(self.values()) {
@@ -90,7 +90,8 @@ impl<T: Ring> Whole<T> {
         Some((x.pattern().coords_of(entry)?, x.values()[entry]))
     }
 
-    /// The elements whose coordinates on two axes are equal, without the second axis; and where they stand.
+    /// Returns the elements with equal coordinates on two axes, without the second axis, and their indices in the
+    /// operand.
     pub(super) fn diagonal(&self, first: usize, second: usize) -> Result<(Self, Vec<usize>)> {
         let mut lengths = self.lengths().to_vec();
         lengths.remove(second);
@@ -120,7 +121,7 @@ impl<T: Ring> Whole<T> {
         }
     }
 
-    /// These values on the same positions.
+    /// Returns the given values at the positions of the operand.
     fn with_values(&self, values: Vec<T>) -> Self {
         match self {
             Whole::Entries(x) => Whole::Entries(Tensor::from_valid(x.pattern().clone(), values, T::ZERO)),
@@ -128,14 +129,14 @@ impl<T: Ring> Whole<T> {
         }
     }
 
-    /// The elements that were chosen by [`diagonal`](Whole::diagonal), put back; the others are zero.
+    /// Returns the elements chosen by [`diagonal`](Whole::diagonal) at their original positions; all others are zero.
     pub(super) fn put_back(&self, chosen: &Self, kept: &[usize]) -> Result<Self> {
         let mut values = alloc::copies(T::ZERO, self.values().len())?;
         kept.iter().zip(chosen.values()).for_each(|(&at, &value)| values[at] = value);
         Ok(self.with_values(values))
     }
 
-    /// The exact sums over some axes.
+    /// Computes the exact sums over some axes.
     pub(super) fn summed(&self, axes: &[usize]) -> Result<Self> {
         match self {
             Whole::Entries(x) => {
@@ -160,7 +161,7 @@ impl<T: Ring> Whole<T> {
         }
     }
 
-    /// With its axes in another order.
+    /// Returns the operand with its axes in another order.
     pub(super) fn permuted(&self, order: &[usize]) -> Result<Self> {
         if order.is_sorted() {
             return Ok(self.clone());
@@ -174,7 +175,7 @@ impl<T: Ring> Whole<T> {
         })
     }
 
-    /// In another shape of as many positions.
+    /// Returns the operand in another shape with the same number of positions.
     pub(super) fn reshaped(&self, shape: &Shape) -> Result<Self> {
         Ok(match self {
             Whole::Entries(x) => {
@@ -189,7 +190,7 @@ impl<T: Ring> Whole<T> {
         })
     }
 
-    /// The product of matrices, or of as many in batches; zeros that are not stored are left out.
+    /// Computes the product of two matrices, or of two batches of matrices; unstored zeros are skipped.
     pub(super) fn product(&self, other: &Self, gap: Option<T>) -> Result<Self> {
         let product = plain::<T>("einsum");
         Ok(match (self, other) {
@@ -211,7 +212,7 @@ impl<T: Ring> Whole<T> {
 }
 
 impl<T: Float> Whole<T> {
-    /// As a result: the upstream gradient where it has a value.
+    /// Returns the upstream gradient at the positions where this result has a value.
     pub(super) fn gradient_at<U: Operand<Elem = T>>(&self, upstream: &U) -> Result<Self> {
         Ok(match self {
             Whole::Entries(x) => self.with_values(upstream.at_entries(x.pattern())?),
@@ -219,7 +220,7 @@ impl<T: Float> Whole<T> {
         })
     }
 
-    /// The gradient of [`summed`](Whole::summed).
+    /// Computes the gradient of [`summed`](Whole::summed).
     pub(super) fn spread(&self, gradient: &Self, axes: &[usize]) -> Result<Self> {
         Ok(match (self, gradient) {
             (Whole::Entries(x), Whole::Entries(g)) => Whole::Entries(reduce::sum_backward(x, g, axes)?),
@@ -228,7 +229,7 @@ impl<T: Float> Whole<T> {
         })
     }
 
-    /// The gradients of both operands of [`product`](Whole::product).
+    /// Computes the gradients of both operands of [`product`](Whole::product).
     pub(super) fn product_backward(&self, other: &Self, gradient: &Self) -> Result<(Self, Self)> {
         Ok(match (self, other, gradient) {
             (Whole::Entries(x), Whole::Entries(y), Whole::Entries(g)) => {
@@ -252,13 +253,13 @@ impl<T: Float> Whole<T> {
     }
 }
 
-/// The entries in another order of their axes.
+/// Returns the entries with their axes in another order.
 fn permuted<I: Index, T: Element>(x: &Erased<T>, order: &[isize]) -> Result<Erased<T>> {
     let x = Tensor::<CooPattern<I>, T>::from_erased(x.clone())?;
     Ok(x.permute_axes(order)?.sparse().to_erased())
 }
 
-/// A sum in the type of its terms; of `bool` it is "or".
+/// Converts a sum to the type of its terms; a sum of `bool` becomes their disjunction.
 fn fitting<T: Ring>(sum: T::Sum, coords: impl Fn() -> Option<Vec<usize>>) -> Result<T> {
     let number = match sum.to_number() {
         Number::Integer(count) if T::DTYPE == DType::Bool => Number::Integer(count.min(1)),

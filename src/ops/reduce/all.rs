@@ -55,7 +55,7 @@ impl<T: Element> Fold<T> for All {
         *all &= values.iter().all(|value| value.is_truthy());
     }
 
-    /// Where there are few cells no entries are grouped.
+    /// Avoids grouping the entries if there are few output elements.
     fn by_coords(&self, kept: &Kept<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<bool>>> {
         let add = |all: &mut bool, value: T| {
             *all &= value.is_truthy();

@@ -72,7 +72,7 @@ impl<T: Element> Fold<T> for Any {
     }
 }
 
-/// The cells that some of `count` entries fall into, and whether any of these is truthy.
+/// Returns the output elements that some of `count` entries belong to, and whether any of these entries is truthy.
 fn any_of_cells(kept: &Kept<'_>, count: usize, truths: &Truths<'_>) -> Allocated<StoredCells<bool>> {
     if kept.lead {
         any_of_runs(&kept.coords, count, truths)

@@ -21,7 +21,7 @@ impl Op for CountNonzero {
     }
 }
 
-/// Counts end at `u128::MAX`, as the extents of groups do: both are above what the result holds.
+/// Counts saturate at `u128::MAX`, like the extents of groups: both exceed the type of the result.
 impl<T: Element> Fold<T> for CountNonzero {
     type State = u128;
     type Out = u64;
@@ -50,7 +50,7 @@ impl<T: Element> Fold<T> for CountNonzero {
         *count = count.saturating_add(values.iter().filter(|value| value.is_truthy()).count() as u128);
     }
 
-    /// Where there are few cells no entries are grouped.
+    /// Avoids grouping the entries if there are few output elements.
     fn by_coords(&self, kept: &Kept<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<u64>>> {
         let add = |count: &mut usize, value: T| {
             *count += usize::from(value.is_truthy());

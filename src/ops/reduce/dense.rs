@@ -29,7 +29,7 @@ use crate::kernels::spread::without_signs;
 use crate::ops::operand::Operand;
 use crate::plan::reduction::Reduction;
 
-/// A fold over some axes.
+/// Computes a fold over some axes.
 pub(crate) fn fold<T: Element, F: Fold<T>>(x: &ArrayViewD<'_, T>, op: F, axes: &Axes) -> Result<ArrayD<F::Out>> {
     let reduction = Reduction::new(&Shape::from(x.shape()), axes)?;
     check_result::<F::Out>(&reduction.result_shape(), dense_bytes(x))?;
@@ -41,7 +41,7 @@ pub(crate) fn fold<T: Element, F: Fold<T>>(x: &ArrayViewD<'_, T>, op: F, axes: &
         };
         return by_labels(x.view(), op.name(), &reduction, F::Out::ZERO, &|| (), &of_group);
     }
-    // What an axis repeats is read once: a view may be broadcast to more positions than there is time for.
+    // Elements that an axis repeats are read once: a broadcast view may have too many positions to visit.
     let once = once_on_each(x.view(), 0..x.ndim());
     let distinct = Reduction::new(&Shape::from(once.shape()), axes)?;
     let times = reduction.extent().checked_div(distinct.extent()).unwrap_or(0);
@@ -52,10 +52,10 @@ pub(crate) fn fold<T: Element, F: Fold<T>>(x: &ArrayViewD<'_, T>, op: F, axes: &
     Ok(repeat_cells(cells, distinct.kept_lengths().to_vec(), &reduction)?)
 }
 
-/// Where a state is larger there is one a thread, not one a cell.
+/// Maximum size of an accumulator that is held per output element; a larger accumulator is held per thread.
 const STATE_BYTES: usize = 32;
 
-/// The results of all cells of a view that repeats nothing; each of its elements counts so many `times`.
+/// Computes all output elements of a view without repetitions; each of its elements counts `times` times.
 fn fold_rows<T: Element, F: Fold<T>>(
     once: ArrayViewD<'_, T>,
     op: F,
@@ -82,7 +82,7 @@ fn fold_rows<T: Element, F: Fold<T>>(
     alloc::try_collect(states.iter().enumerate().map(finish))
 }
 
-/// [`fold_rows`] lane by lane.
+/// Computes the same as [`fold_rows`], lane by lane.
 fn fold_lanes<T: Element, F: Fold<T>>(
     once: ArrayViewD<'_, T>,
     op: F,
@@ -104,7 +104,7 @@ fn fold_lanes<T: Element, F: Fold<T>>(
         .map_err(|refusal| refused_at(op.name(), refusal, reduction, distinct.kept_lengths()))
 }
 
-/// A holistic reduction over some axes.
+/// Computes a holistic reduction over some axes.
 pub(crate) fn holistic<T: Element, H: Holistic<T>>(
     x: &ArrayViewD<'_, T>,
     op: H,
@@ -125,7 +125,7 @@ fn reduce_lanes<T: Element, H: Holistic<T>>(
     }
     let shape = reduction.result_shape();
     check_result::<H::Out>(&shape, dense_bytes(x))?;
-    // Lanes that a broadcast view repeats are gone through once.
+    // Lanes that a broadcast view repeats are reduced once.
     let once = once_on_each(x.view(), reduction.kept().iter().copied());
     let lengths: Vec<usize> = reduction.kept().iter().map(|&axis| once.len_of(Axis(axis))).collect();
     let of = |scratch: &mut H::Scratch, lane: &[T]| op.of(&Group::of_slice(lane), scratch);
@@ -144,7 +144,7 @@ fn reduce_lanes<T: Element, H: Holistic<T>>(
     Ok(repeat_cells(cells, lengths, reduction)?)
 }
 
-/// The results of the groups of a reduction by labels: of all elements of a group, side by side in row-major order.
+/// Computes the groups of a reduction by labels; the elements of a group are consecutive, in row-major order.
 fn by_labels<T: Element, S, U: Copy + Send + Sync>(
     x: ArrayViewD<'_, T>,
     operation: &'static str,
@@ -160,7 +160,7 @@ fn by_labels<T: Element, S, U: Copy + Send + Sync>(
     Ok(repeat_cells(cells, lengths, reduction)?)
 }
 
-/// The shape of a gradient, and the reduction that it is of; refuses an upstream gradient of another shape than its
+/// Returns the shape of a gradient, and its reduction; rejects an upstream gradient whose shape is not the shape of the
 /// result.
 fn backward_of<T: Element, U: Operand>(x: &ArrayViewD<'_, T>, upstream: &U, axes: &Axes) -> Result<(Shape, Reduction)> {
     let shape = Shape::from(x.shape());
@@ -170,7 +170,7 @@ fn backward_of<T: Element, U: Operand>(x: &ArrayViewD<'_, T>, upstream: &U, axes
     Ok((shape, reduction))
 }
 
-/// The gradient of a holistic reduction.
+/// Computes the gradient of a holistic reduction.
 pub(crate) fn gradient<T: Element, U: Operand, H: Gradient<T, U::Elem>>(
     x: &ArrayViewD<'_, T>,
     op: H,
@@ -182,8 +182,8 @@ pub(crate) fn gradient<T: Element, U: Operand, H: Gradient<T, U::Elem>>(
         return Ok(dense_array(&shape, Vec::new()));
     }
     if reduction.extent() == 1 && reduction.grouping().is_none() {
-        // Each element is a group by itself: what groups find, larger than small elements and gradients, need not be
-        // kept.
+        // Each element is a group of its own. The findings of such groups are not kept, because they are larger than
+        // small elements and gradients.
         let gradients = alloc::owned(all_cells(upstream)?)?;
         let shared = share_singly(op, &mut next_of(x.iter().copied()), gradients)
             .map_err(|refusal| refused(op.name(), refusal.fault, &reduction, None))?;
@@ -210,7 +210,7 @@ pub(crate) fn gradient<T: Element, U: Operand, H: Gradient<T, U::Elem>>(
     })
 }
 
-/// [`apart`] by labels: the elements of each group are gathered, and what they receive is handed back.
+/// Computes [`apart`] by labels: the elements of each group are gathered, and their gradients are scattered back.
 fn apart_by_labels<T: Element, G: Element, A: Apart<T, G>>(
     x: ArrayViewD<'_, T>,
     op: A,
@@ -233,7 +233,7 @@ fn apart_by_labels<T: Element, G: Element, A: Apart<T, G>>(
     Ok(dense_array(&x.shape().into(), given))
 }
 
-/// The gradient of a reduction of which each element receives its own.
+/// Computes the gradient of a reduction in which each gradient depends on all elements of the group.
 pub(crate) fn apart<T: Element, U: Operand, A: Apart<T, U::Elem>>(
     x: &ArrayViewD<'_, T>,
     op: A,
@@ -258,7 +258,7 @@ pub(crate) fn apart<T: Element, U: Operand, A: Apart<T, U::Elem>>(
     Ok(dense_array(&shape, alloc::collect(received.iter().copied())?))
 }
 
-/// What lanes of one length, side by side, receive of the gradient of each.
+/// Computes the gradients that the elements of consecutive lanes of one length receive.
 fn give_to_lanes<T: Element, G: Element, A: Apart<T, G>>(
     op: A,
     values: &[T],
@@ -281,7 +281,7 @@ fn give_to_lanes<T: Element, G: Element, A: Apart<T, G>>(
     given.into_iter().collect::<Outcomes<()>>().map(|()| received)
 }
 
-/// The upstream gradient passed back to the elements of each cell, as it is but for the sign of zero.
+/// Returns for each element the upstream gradient of its output element, unchanged except for the sign of zero.
 pub(crate) fn spread<T: Element, U: Operand>(
     x: &ArrayViewD<'_, T>,
     upstream: &U,
@@ -301,7 +301,7 @@ pub(crate) fn spread<T: Element, U: Operand>(
     })
 }
 
-/// The gradients of all cells, in row-major order; there are no more than elements of an array that is there.
+/// Returns the gradients of all output elements, in row-major order. There are at most as many as in an existing array.
 pub(crate) fn all_cells<U: Operand>(upstream: &U) -> Allocated<Cow<'_, [U::Elem]>> {
     match upstream.lookup(usize::MAX)? {
         Some(Lookup::Whole(gradients)) => Ok(gradients),

@@ -1,4 +1,4 @@
-//! The least and the greatest element over axes, and their gradients.
+//! The minimum and the maximum over axes, and their gradients.
 
 use std::array::from_fn;
 
@@ -15,7 +15,7 @@ use crate::kernels::op::{Fault, Op, Outcome};
 use crate::kernels::scatter::{Cell, scatter_states};
 use crate::ops::operand::Operand;
 
-/// The descriptor of the extremes: the greatest element or the least, with the NaNs or without.
+/// The descriptor of the extremes: the maximum or the minimum, with or without NaN.
 #[derive(Clone, Copy)]
 struct Extreme<const GREATEST: bool, const SKIPS_NAN: bool>;
 
@@ -30,7 +30,7 @@ impl<const GREATEST: bool, const SKIPS_NAN: bool> Op for Extreme<GREATEST, SKIPS
     }
 }
 
-/// The state is the extreme so far; none of no element.
+/// The accumulator is the extreme so far; `None` if there is no element.
 impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<GREATEST, SKIPS_NAN> {
     type State = Option<T>;
     type Out = T;
@@ -71,14 +71,14 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
         Ok(missing::<T>().unwrap_or(if GREATEST { T::LOWEST } else { T::HIGHEST }))
     }
 
-    /// A zero has the sign that the others say, and that of a gap.
+    /// The sign of a zero depends on the other zeros and on the fill, so a zero is not known here.
     #[inline(always)]
     fn of_abreast(&self, values: &[T], runs: &Abreast, gaps: &Gaps<T>) -> Known<T> {
         let (found, are_known) = extremes_abreast::<GREATEST, T>(values, runs, gaps);
         (found.map(|(found, _)| found), from_fn(|run| are_known[run] & (found[run].0 != T::ZERO)))
     }
 
-    /// Where there are few cells no entries are grouped: of the keys of their elements the greatest is found.
+    /// Avoids grouping the entries if there are few output elements: the result has the largest key of the elements.
     fn by_coords(&self, kept: &Kept<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<T>>> {
         let add = |key: &mut i64, value| {
             *key = (*key).max(key_of::<GREATEST, SKIPS_NAN, T>(value));
@@ -117,7 +117,7 @@ impl Op for Shares {
     }
 }
 
-/// Finds the extreme of a group, and how many elements are equal to it; none, of NaN.
+/// Finds the extreme of a group, and the number of elements that are equal to it; no element is equal to NaN.
 impl<T: Real> Holistic<T> for Shares {
     type Out = (T, u128);
     type Scratch = ();
@@ -140,7 +140,7 @@ impl<T: Real> Holistic<T> for Shares {
     }
 }
 
-/// The extreme of the stored elements of a group and its fill; none if no element counts.
+/// Returns the extreme of the stored elements of a group and its fill, or `None` if no element counts.
 fn extreme_of_group<const GREATEST: bool, T: Real>(group: &Group<'_, T>, skips_nan: bool) -> Option<T> {
     let stored = extreme_of_many::<GREATEST, T>(group.stored, skips_nan);
     let has_gaps = group.gaps.count(group.stored.len()) > 0;
@@ -157,7 +157,7 @@ impl<T: Real, G: Float> Gradient<T, G> for Shares {
     }
 }
 
-/// Each extreme and its gradient as functions with pages; what the pages have in common is said once, here.
+/// Defines each extreme and its gradient as functions with pages; the shared paragraphs of the pages appear here.
 macro_rules! extremes {
     ($(
         $alias:literal, $word:literal, $greatest:literal, $skips:literal, $bound:ident, $name:ident, $backward:ident,

@@ -1,4 +1,4 @@
-//! Reductions of a tensor whose values come in pieces: the operand, and the drivers.
+//! Reductions of a tensor whose values come in chunks: the operand, and the drivers.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -23,38 +23,38 @@ use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 use crate::tensor::erased::Erased;
 
-/// A tensor, or its stored view, whose values are computed when they are reduced. Folds and holistic reductions alone
-/// are asked of it.
+/// A tensor, or its stored view, whose values are computed when they are reduced. It supports only folds and holistic
+/// reductions.
 pub struct Fed<'a, P, T> {
     pub(crate) pattern: &'a P,
     /// A tensor without entries.
     pub(crate) none: &'a Tensor<P, T>,
-    /// The value of what is absent; none where that does not count.
+    /// The value of unstored positions; `None` if they do not count.
     pub(crate) gap: Option<T>,
     pub(crate) source: Box<dyn Source<T> + 'a>,
-    /// What comes in place of values.
+    /// The data in place of values, if another engine reads the values.
     pub(crate) states: Option<States<'a>>,
 }
 
-/// What a reduction is asked for, or given, where another engine takes the values in.
+/// The exchange with another engine that reads the values: a request to a reduction, or its data.
 #[derive(Clone, Copy)]
 pub(crate) enum States<'a> {
-    /// What takes values in is asked for.
+    /// Requests the accumulator of the reduction.
     Asked(&'a Mutex<Option<Box<dyn Partial>>>),
-    /// Of each group in order how many values it has, and the state after these.
+    /// The number of values of each group, in order, and the accumulator after these values.
     Found(&'a [(u64, &'a [u8])]),
-    /// The order of what is ranked is asked for.
+    /// Requests the order of a ranked reduction.
     Order(&'a Mutex<Option<Box<dyn Ordered>>>),
-    /// Of each group in order the keys of the two values in the middle, if it has a result.
+    /// The keys of the two middle values of each group, in order; `None` if a group does not have a result.
     Ranked(&'a [Option<[u64; 2]>]),
 }
 
-/// Why there is no result: whoever feeds it computes all values, and asks for that of these.
+/// Returns the error of a reduction that does not read chunks. The caller then computes all values, and reduces these.
 fn not_fed<O: Op>(op: O) -> Error {
     Error::Argument { operation: op.name(), why: "its elements do not come in pieces".into() }
 }
 
-/// The cells of a reduction whose entries stand side by side.
+/// Returns the output elements of a reduction whose entries are consecutive.
 fn cells<O: Op>(pattern: &AnyPattern, op: O, reduction: &Reduction) -> Result<Cells> {
     match reduction.is_fed() {
         true => Cells::new(pattern, reduction),
@@ -62,7 +62,7 @@ fn cells<O: Op>(pattern: &AnyPattern, op: O, reduction: &Reduction) -> Result<Ce
     }
 }
 
-/// A fold over some axes.
+/// Computes a fold over some axes.
 pub(crate) fn fold<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
     states: Option<States<'_>>,
@@ -85,7 +85,7 @@ pub(crate) fn fold<T: Element, F: Fold<T>>(
     }
 }
 
-/// The cells that hold an entry, and the results of a fold there.
+/// Returns the output elements that hold an entry, and the results of a fold there.
 fn of_pieces<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
     source: &dyn Source<T>,
@@ -95,7 +95,7 @@ fn of_pieces<T: Element, F: Fold<T>>(
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
     let Cells { pattern, groups } = match source.is_poured() {
         true if saturating_product(reduction.kept_lengths()) != 1 => return of_cells(x, source, op, reduction, gaps),
-        // One entry, which stands for the only cell wherever the kept axes are.
+        // The only entry represents the only output element, for any kept axes.
         true => Cells::new(x.pattern, reduction)?,
         false => cells(x.pattern, op, reduction)?,
     };
@@ -108,7 +108,7 @@ fn of_pieces<T: Element, F: Fold<T>>(
     Ok((pattern, found.ok_or_else(|| not_fed(op))?))
 }
 
-/// The cells that values of any order fall into, and the results of a fold there.
+/// Returns the output elements of values in any order, and the results of a fold there.
 fn of_cells<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
     source: &dyn Source<T>,
@@ -123,7 +123,7 @@ fn of_cells<T: Element, F: Fold<T>>(
     Ok((of_numbers(x.pattern, reduction, &cells)?, values))
 }
 
-/// The same, of cells whose entries were folded elsewhere: the pattern has one entry of each.
+/// Returns the same for groups that were folded elsewhere; the pattern has one entry per group.
 fn of_states<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
     found: &[(u64, &[u8])],
@@ -147,7 +147,7 @@ fn of_states<T: Element, F: Fold<T>>(
     Ok((pattern, values))
 }
 
-/// A holistic reduction over some axes.
+/// Computes a holistic reduction over some axes.
 pub(crate) fn ranked<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
     states: Option<States<'_>>,
@@ -166,7 +166,7 @@ pub(crate) fn ranked<T: Element, H: Holistic<T>>(
     }
 }
 
-/// The cells that hold an entry, and the results there, from the keys of the values in the middle, where there are any.
+/// Returns the output elements that hold an entry, and the results there, from the keys of the middle values, if any.
 fn of_ranks<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
     found: &[Option<[u64; 2]>],
@@ -188,7 +188,7 @@ fn of_ranks<T: Element, H: Holistic<T>>(
     Ok((pattern, values))
 }
 
-/// The cells that hold an entry, and the results of a holistic reduction there.
+/// Returns the output elements that hold an entry, and the results of a holistic reduction there.
 pub(super) fn holistic<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
     source: &dyn Source<T>,
@@ -208,7 +208,7 @@ pub(super) fn holistic<T: Element, H: Holistic<T>>(
     Ok((pattern, found.ok_or_else(|| not_fed(op))?))
 }
 
-/// The only cell, of which the pattern has one entry, and the result of a holistic reduction there.
+/// Returns the only output element, for which the pattern has one entry, and the result of a holistic reduction there.
 fn holistic_poured<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
     source: &dyn Source<T>,

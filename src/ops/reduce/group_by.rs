@@ -1,4 +1,4 @@
-//! Operands whose positions on one axis are reduced by labels.
+//! Operands whose positions on one axis are reduced by group labels.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl<'a, J: Position> GroupLabels<'a, J> {
         GroupLabels { count: Some(count), ..self }
     }
 
-    /// The positions of an axis of an operand of these lengths, by their labels.
+    /// Returns the positions of an axis of an operand with these lengths, grouped by their labels.
     pub(crate) fn group(self, axis: impl Position, lengths: &[usize]) -> Result<Arc<Grouping>> {
         let axis = normalize_axis(axis.to_i128(), lengths.len())?;
         let length = lengths[axis];
@@ -87,7 +87,7 @@ impl<'a, J: Position> GroupLabels<'a, J> {
     }
 }
 
-/// The error of a label that there is not.
+/// Returns the error of a label that is out of range.
 fn outside(label: i128, position: usize, limit: usize) -> Error {
     let limit = if limit == usize::MAX { String::new() } else { format!(" and below {limit}") };
     let why = format!("label {label} of position {position} is not at least 0{limit}");
@@ -122,7 +122,7 @@ pub struct GroupBy<'x, X> {
 }
 
 impl<X> GroupBy<'_, X> {
-    /// The axes with the labels of one of them.
+    /// Returns the axes, with the group labels of one of them.
     fn axes(&self, axes: &Axes) -> Result<Axes> {
         match axes.grouping() {
             None => Ok(axes.grouped(self.grouping.clone())),
@@ -135,7 +135,7 @@ impl<X> GroupBy<'_, X> {
 ///
 /// *y*<sub>…l…</sub> = *f*({ *x*<sub>…r…</sub> : the label of *r* is *l* })
 ///
-/// What it gives is an operand of every reduction and of its gradient: `x.group_by(0, &labels)?.mean(0)`, or
+/// The result is an operand of every reduction and of its gradient: `x.group_by(0, &labels)?.mean(0)`, or
 /// `mean(&x.group_by(0, &labels)?, 0)`. Group by a stored view, `x.stored().group_by(…)`, and the entries count alone.
 ///
 /// # Shapes

@@ -1,4 +1,4 @@
-//! Reductions of dense arrays of any layout: the elements of each cell, one after the other.
+//! Reductions of dense arrays of any layout: the elements of each group, one after the other.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -17,19 +17,20 @@ use crate::element::Element;
 use crate::kernels::op::{Fault, Outcome, Outcomes, Refused};
 use crate::plan::reduction::Reduction;
 
-/// How the elements of a lane are to stand.
+/// The required order of the elements of a lane.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Order {
     RowMajor,
-    /// As they come fastest.
+    /// Any order; the fastest order is used.
     Any,
 }
 
-/// The result of a reduction out of its row-major cells within `lengths`, which are 1 where all along an axis are the
-/// same.
+/// Returns the result of a reduction from its row-major output elements within `lengths`. A length is 1 if all output
+/// elements along the axis are the same.
 pub(super) fn repeat_cells<U: Copy>(cells: Vec<U>, lengths: Vec<usize>, reduction: &Reduction) -> Allocated<ArrayD<U>> {
     let shape = reduction.result_shape();
-    // Not `==` of slices: of none at all glibc's vectors read where nothing is, which took a third of a small median.
+    // Iterators are compared, not slices: for empty slices the SIMD comparison of glibc reads an unmapped address,
+    // which is slow.
     if lengths.iter().eq(reduction.kept_lengths()) {
         return Ok(dense_array(&shape, cells));
     }
@@ -45,14 +46,14 @@ pub(super) type Make<'a, S> = dyn Fn() -> S + Sync + 'a;
 /// type, because this is a trait object. One call handles one lane.
 pub(super) type Finish<'a, T, S, U> = dyn Fn(&mut S, &[T]) -> Outcome<U> + Sync + 'a;
 
-/// What gives the results of all lanes between offsets, many at once.
+/// A function that returns the results of all lanes between offsets, several at a time.
 pub(super) type OfLanes<'a, T, U> = &'a dyn Fn(&[usize], &[T]) -> Outcomes<Vec<U>>;
 
-/// `finish` of the elements of each cell, side by side, of a view none of whose lanes is another one's; cells are
-/// shared out, with one `scratch` a thread. `blank` is any result.
+/// Applies `finish` to the consecutive elements of each group, for a view without repeated lanes. Groups are
+/// distributed over the threads, with one `scratch` per thread. `blank` is any result.
 ///
-/// Lanes that lie side by side are read where they are, short ones by `at_once`, where there is such a way. Others are
-/// copied, some neighbours at a time.
+/// Contiguous lanes are read in place; short lanes are passed to `at_once`, if there is one. All other lanes are
+/// copied, several neighbours at a time.
 pub(super) fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
@@ -89,29 +90,29 @@ pub(super) fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
     }
 }
 
-/// Here and below what does not depend on the operation stands in functions of its own: closures in one that is generic
-/// are compiled again for each.
+/// Returns the lengths of some axes. Here and below, code that does not depend on the operation has its own functions.
+/// Closures in a generic function would be compiled again per operation.
 fn lengths_of(shape: &[usize], axes: &[usize]) -> Vec<usize> {
     axes.iter().map(|&axis| shape[axis]).collect()
 }
 
-/// Where lanes of one length begin, and the last one ends.
+/// Returns the start of each lane, and the end of the last lane; all lanes have one length.
 fn ends(lanes: usize, length: usize) -> Allocated<Vec<usize>> {
     alloc::collect((0..lanes + 1).map(|lane| lane * length))
 }
 
-/// Sorts axes so that neighbours along the last one are the nearest.
+/// Sorts axes so that neighbours along the last axis are nearest in memory.
 fn sort_by_stride(axes: &mut [usize], strides: &[isize]) {
     axes.sort_by_key(|&axis| Reverse(strides[axis].unsigned_abs()));
 }
 
-/// Whether lanes are so short that a few of them abreast are faster, and so long that their offsets take no more than a
-/// quarter of what they do.
+/// Returns whether lanes are short enough that several at a time are faster. Their offsets must take at most a quarter
+/// of their bytes.
 fn are_short<T>(extent: usize) -> bool {
     extent <= 64 && extent * size_of::<T>() >= 4 * size_of::<usize>()
 }
 
-/// The row-major number of an item of an array whose axes are `kept`, among those in row-major order of the axes in
+/// Converts the flat index of an item of an array with the axes `kept` to the flat index for the same axes in
 /// increasing order.
 fn number_in_axis_order(number: usize, kept: &[usize], lengths: &[usize]) -> usize {
     let mut coords = vec![0; kept.len()];
@@ -119,14 +120,14 @@ fn number_in_axis_order(number: usize, kept: &[usize], lengths: &[usize]) -> usi
     places_of(kept).into_iter().fold(0, |number, place| number * lengths[place] + coords[place])
 }
 
-/// Where the axes stand in `kept`, in increasing order.
+/// Returns the positions of the axes in `kept`, in increasing order of the axes.
 fn places_of(kept: &[usize]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..kept.len()).collect();
     places.sort_by_key(|&place| kept[place]);
     places
 }
 
-/// Row-major items of an array whose axes are `kept`, in row-major order of the axes in increasing order.
+/// Reorders row-major items of an array with the axes `kept` to row-major order of the axes in increasing order.
 fn in_axis_order<U: Copy>(items: Vec<U>, kept: &[usize], lengths: &[usize]) -> Allocated<Vec<U>> {
     if kept.is_sorted() {
         return Ok(items);
@@ -135,13 +136,13 @@ fn in_axis_order<U: Copy>(items: Vec<U>, kept: &[usize], lengths: &[usize]) -> A
     alloc::collect(array.permuted_axes(places_of(kept)).iter().copied())
 }
 
-/// The cells of a reduction by labels, and where their elements stand in an array whose axes are in lanes.
+/// The output elements of a reduction by labels, and the location of their groups in an array with its lanes last.
 struct Labelled<'a> {
     grouping: &'a Grouping,
-    /// The axes of the cells, that of the labels last, and their lengths.
+    /// The axes of the output elements, with the labelled axis last, and their lengths.
     kept: Vec<usize>,
     lengths: Vec<usize>,
-    /// The positions of the reduced axes before that of the labels, from that on, and behind it.
+    /// The number of positions of the reduced axes before the labelled axis, from it on, and after it.
     outer: usize,
     extent: usize,
     inner: usize,
@@ -165,13 +166,13 @@ impl<'a> Labelled<'a> {
         self.lengths.iter().product()
     }
 
-    /// The lengths of the axes of the cells, in the order of these.
+    /// Returns the lengths of the axes of the output elements, in the order of the axes.
     fn lengths_in_order(&self, reduction: &Reduction) -> Vec<usize> {
         let place = |axis: &usize| self.kept.iter().position(|of| of == axis);
         reduction.kept().iter().filter_map(place).map(|at| self.lengths[at]).collect()
     }
 
-    /// The elements of a cell, side by side.
+    /// Collects the elements of the group of an output element.
     fn gather<T: Element>(&self, elements: &[T], cell: usize, group: &mut Vec<T>) -> Allocated<()> {
         let count = self.grouping.count();
         group.clear();
@@ -185,7 +186,7 @@ impl<'a> Labelled<'a> {
     }
 }
 
-/// The elements of an array in the order of some axes.
+/// Returns the elements of an array in the order of some axes.
 fn in_order_of<'a, T: Element>(view: &'a ArrayViewD<'_, T>, axes: Vec<usize>) -> Allocated<Cow<'a, [T]>> {
     let elements = view.view().permuted_axes(axes);
     Ok(match elements.to_slice() {
@@ -194,8 +195,9 @@ fn in_order_of<'a, T: Element>(view: &'a ArrayViewD<'_, T>, axes: Vec<usize>) ->
     })
 }
 
-/// `finish` of the elements of each cell of a reduction by labels, side by side in row-major order, and the lengths of
-/// the axes of the cells; one `scratch` a thread. `blank` is any result.
+/// Applies `finish` to the group of each output element of a reduction by labels. The elements of a group are
+/// consecutive, in row-major order. Also returns the lengths of the axes of the output elements. There is one `scratch`
+/// per thread; `blank` is any result.
 pub(super) fn map_labelled_lanes<T: Element, S, U: Copy + Send + Sync>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
@@ -215,8 +217,8 @@ pub(super) fn map_labelled_lanes<T: Element, S, U: Copy + Send + Sync>(
     Ok((in_axis_order(results, kept, lengths)?, labelled.lengths_in_order(reduction)))
 }
 
-/// An array of the shape of `view` that holds zeros, but for what `give` writes: it sees each element, its item, its
-/// cell in a reduction by labels and its position within that.
+/// Returns an array of the shape of `view`, with zeros except for the items that `give` writes. Its arguments are each
+/// element, its item, its output element in a reduction by labels, and its position in the group.
 pub(super) fn give_by_labels<T: Element, G: Element>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
@@ -234,17 +236,17 @@ pub(super) fn give_by_labels<T: Element, G: Element>(
     Ok(dense_array(&shape, given))
 }
 
-/// The axes so that neighbours along the last one are the nearest; those of one position come first.
+/// Returns the axes so that neighbours along the last axis are nearest in memory; axes of length 1 come first.
 fn by_distance(lengths: &[usize], strides: &[isize]) -> Vec<usize> {
     let mut axes: Vec<usize> = (0..lengths.len()).collect();
     axes.sort_by_key(|&axis| (lengths[axis] > 1, Reverse(strides[axis].unsigned_abs())));
     axes
 }
 
-/// Calls `visit` with one row of elements after the other, the cell of its first element, and how many cells the next
-/// one is further: none within a lane.
+/// Calls `visit` for each row of elements, with the output element of its first element, and the step from one output
+/// element to the next. The step is 0 within a lane.
 ///
-/// Rows lie on the axis on which neighbours are nearest, and go on over the axes that continue it.
+/// Rows are on the axis whose neighbours are nearest in memory, and include the axes that are contiguous with it.
 pub(super) fn visit_rows<T: Element>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
@@ -256,7 +258,7 @@ pub(super) fn visit_rows<T: Element>(
     let steps = steps(&Shape::from(view.shape()), reduction.kept());
     let axes = by_distance(view.shape(), view.strides());
     let steps: Vec<usize> = axes.iter().map(|&axis| steps[axis]).collect();
-    // Rank 0 is a row of one element as well.
+    // An array of rank 0 counts as a row of one element.
     let mut view = if axes.is_empty() { view.insert_axis(Axis(0)) } else { view.permuted_axes(axes) };
     let (&last, outer) = steps.split_last().unwrap_or((&0, &[]));
     let row = Axis(outer.len());
@@ -270,21 +272,21 @@ pub(super) fn visit_rows<T: Element>(
     }
 }
 
-/// Where a row of elements stands: in one lane, or in the lanes of as many cells.
+/// The location of a row of elements: in one lane, or across the lanes of as many output elements.
 pub(super) struct Place {
-    /// The cell that the first element is reduced into.
+    /// The output element of the first element.
     pub(super) cell: usize,
-    /// Its number within the lane.
+    /// The index of the first element within its lane.
     pub(super) within: usize,
-    /// Whether the elements are neighbours in that lane, and not at the same place in one lane after the other.
+    /// True if the elements are neighbours in one lane; false if they have the same index in consecutive lanes.
     pub(super) is_lane: bool,
 }
 
-/// The bytes of lanes that are copied together, which stay in the second cache: 26 lanes of 10^4 `f64`.
+/// Number of bytes of lanes that are copied together, which stay in the L2 cache: 26 lanes of 10^4 `f64`.
 const TILE_BYTES: usize = 2 << 20;
 
-/// `finish` of each lane of a view whose first `kept` axes number the lanes; lanes that are neighbours on the last of
-/// these axes are copied together.
+/// Applies `finish` to each lane of a view whose first `kept` axes number the lanes. Lanes that are neighbours on the
+/// last of these axes are copied together.
 fn map_copied_lanes<T: Element, S, U: Copy + Send + Sync>(
     view: ArrayViewD<'_, T>,
     kept: usize,
@@ -293,7 +295,7 @@ fn map_copied_lanes<T: Element, S, U: Copy + Send + Sync>(
     finish: &Finish<'_, T, S, U>,
 ) -> Outcomes<Vec<U>> {
     let (view, kept) = without_ones(view, kept);
-    // At least one axis of lanes, and one of elements.
+    // The view needs at least one axis of lanes, and one axis of elements.
     let (view, kept) = if kept == 0 { (view.insert_axis(Axis(0)), 1) } else { (view, kept) };
     let mut view = if kept == view.ndim() { view.insert_axis(Axis(kept)) } else { view };
     merge_axes(&mut view, 0..kept);
@@ -303,8 +305,8 @@ fn map_copied_lanes<T: Element, S, U: Copy + Send + Sync>(
     let width = tile_width(&view, kept, extent);
     let tiles = neighbours.div_ceil(width.max(1));
     let scratch = || (Vec::new(), scratch());
-    // A broadcast view may have lanes that are longer than all that is behind it: of these there is one copy, not one a
-    // thread. Each of them is shared out by itself.
+    // A broadcast view may have lanes that are longer than its memory. There is then one copy instead of one per
+    // thread, and each lane is distributed over the threads by itself.
     let outgrows = width * extent * size_of::<T>() > dense_bytes(&view);
     let work = if outgrows { 0 } else { view.len() };
     let count = outer.iter().product::<usize>() * tiles;
@@ -328,8 +330,8 @@ fn map_copied_lanes<T: Element, S, U: Copy + Send + Sync>(
     Ok(alloc::concat(results)?)
 }
 
-/// A view without its axes of length 1, of which there may be more than calls fit a stack; how many of the first `kept`
-/// stay.
+/// Returns a view without its axes of length 1, and how many of the first `kept` axes remain. There may be more such
+/// axes than recursive calls fit the stack.
 fn without_ones<T>(mut view: ArrayViewD<'_, T>, mut kept: usize) -> (ArrayViewD<'_, T>, usize) {
     for axis in (0..view.ndim()).rev().filter(|&axis| view.len_of(Axis(axis)) == 1).collect::<Vec<_>>() {
         view = view.index_axis_move(Axis(axis), 0);
@@ -338,23 +340,23 @@ fn without_ones<T>(mut view: ArrayViewD<'_, T>, mut kept: usize) -> (ArrayViewD<
     (view, kept)
 }
 
-/// Merges axes into the last of them, from there up to the first that does not continue it: with many short axes a lane
-/// has few neighbours on the last one alone.
+/// Merges axes into the last of them, up to the first axis that is not contiguous with it. This gives lanes more
+/// neighbours on the last axis if there are many short axes.
 fn merge_axes<T>(view: &mut ArrayViewD<'_, T>, axes: Range<usize>) {
     let last = axes.end - 1;
     let _ = (axes.start..last).rev().all(|axis| view.merge_axes(Axis(axis), Axis(last)));
 }
 
-/// How many lanes are copied together.
+/// Returns the number of lanes that are copied together.
 fn tile_width<T>(view: &ArrayViewD<'_, T>, kept: usize, extent: usize) -> usize {
     let lane_bytes = (extent * size_of::<T>()).max(1);
     let least = if runs_across(view, kept - 1) { 64 / size_of::<T>() } else { 1 };
-    // Not more than the array holds, as many as those of a broadcast view may be.
+    // The copy is at most as large as the array; a broadcast view may have many more lanes than that.
     let most = view.len_of(Axis(kept - 1)).min(dense_bytes(view) / lane_bytes).clamp(1, 128);
     (TILE_BYTES / lane_bytes).clamp(least.min(most), most)
 }
 
-/// Whether neighbours on `axis` are nearer to each other than those on the last axis.
+/// Returns whether neighbours on `axis` are closer in memory than neighbours on the last axis.
 fn runs_across<T>(view: &ArrayViewD<'_, T>, axis: usize) -> bool {
     view.strides()[axis].unsigned_abs() < view.strides()[view.ndim() - 1].unsigned_abs()
 }
@@ -367,14 +369,14 @@ fn copy_lanes<T: Element>(lanes: ArrayViewD<'_, T>, mut copy: ArrayViewMut2<'_, 
         let parts = copy.axis_chunks_iter_mut(Axis(1), inner);
         return lanes.axis_iter(Axis(1)).zip(parts).for_each(|(lanes, copy)| copy_lanes(lanes, copy));
     };
-    // Where neighbours share cache lines, a few elements of each lane at a time.
+    // If neighbours share cache lines, a few elements of each lane are copied at a time.
     let step = if runs_across(&lanes, 0) { 16 } else { length.max(1) };
     let parts = pairs.axis_chunks_iter(Axis(1), step).zip(copy.axis_chunks_iter_mut(Axis(1), step));
     parts.for_each(|(part, mut copy)| copy.assign(&part));
 }
 
-/// An array of the shape of `view` that holds zeros, but for what `give` writes: it sees the elements of one row of the
-/// last axis after the other, their items, and where the row stands.
+/// Returns an array of the shape of `view`, with zeros except for the items that `give` writes. It is called for each
+/// row of the last axis, with its elements, their items, and the location of the row.
 pub(super) fn give_back<T: Element, G: Element>(
     view: ArrayViewD<'_, T>,
     reduction: &Reduction,
@@ -395,14 +397,14 @@ pub(super) fn give_back<T: Element, G: Element>(
     Ok(dense_array(&shape, given))
 }
 
-/// The rows of an array along its last axis, which is not empty, and where they are reduced to.
+/// The rows of an array along its last axis, which is not empty, and their location in the reduction.
 struct Rows<'a, T> {
-    /// Its leading axes are merged as far as they continue each other.
+    /// The array; its leading axes are merged if they are contiguous.
     view: ArrayViewD<'a, T>,
     /// The lengths of all axes but the last.
     outer: Vec<usize>,
     width: usize,
-    /// How far a step on each axis leads among the cells, and within a lane.
+    /// The step of each axis among the output elements, and within a lane.
     cell_steps: Vec<usize>,
     lane_steps: Vec<usize>,
     is_lane: bool,
@@ -411,7 +413,7 @@ struct Rows<'a, T> {
 impl<'a, T: Element> Rows<'a, T> {
     fn new(view: ArrayViewD<'a, T>, reduction: &Reduction) -> Self {
         let shape = Shape::from(view.shape());
-        // Rank 0 is a row of one element as well.
+        // An array of rank 0 counts as a row of one element.
         let view = if view.ndim() == 0 { view.insert_axis(Axis(0)) } else { view };
         let last = view.ndim() - 1;
         let outer = view.shape()[..last].to_vec();
@@ -430,7 +432,7 @@ impl<'a, T: Element> Rows<'a, T> {
         }
     }
 
-    /// `give` of the rows from the element `start` on, as many as there are items for.
+    /// Calls `give` for the rows from the element `start` on, while there are items.
     fn give<G>(&self, start: usize, given: &mut [G], give: &impl Fn(&[T], &mut [G], Place)) -> Allocated<()> {
         let first = start / self.width;
         let mut at = vec![0; self.outer.len()];
@@ -448,8 +450,8 @@ impl<'a, T: Element> Rows<'a, T> {
         Ok(())
     }
 
-    /// A part of the view, and the number of the row there that is number `first` here: an iterator of rows passes by
-    /// each row that it skips.
+    /// Returns a part of the view, and the index of the row `first` in this part. An iterator over all rows would visit
+    /// each skipped row.
     fn starting_at(&self, first: usize) -> (ArrayViewD<'_, T>, usize) {
         let mut view = self.view.view();
         let lengths = &self.view.shape()[..self.view.ndim() - 1];
@@ -460,7 +462,7 @@ impl<'a, T: Element> Rows<'a, T> {
     }
 }
 
-/// How far a step on each axis leads in row-major order of `axes` alone; nowhere on the others.
+/// Returns the step of each axis in row-major order of `axes`; 0 for all other axes.
 fn steps(shape: &Shape, axes: &[usize]) -> Vec<usize> {
     let mut steps = vec![0; shape.rank()];
     axes.iter().rev().fold(1, |step, &axis| {
@@ -474,7 +476,7 @@ fn dot(coords: &[usize], steps: &[usize]) -> usize {
     coords.iter().zip(steps).map(|(coord, step)| coord * step).sum()
 }
 
-/// Refuses lanes that are too long to be copied one at a time, as those of a broadcast view can be.
+/// Rejects lanes that are too long to be copied one at a time, as in a broadcast view.
 pub(super) fn check_lane<S: Data, D: Dimension>(array: &ArrayBase<S, D>, reduction: &Reduction) -> Result<()> {
     let longest = if array.is_empty() { 0 } else { reduction.extent() };
     let instead = "reduce fewer axes, or the array that was broadcast";
@@ -486,7 +488,7 @@ mod tests {
     use super::*;
     use ndarray::Array2;
 
-    /// How many lanes are copied together of an array whose lanes lie on the axis `reduced`.
+    /// Returns the number of lanes that are copied together, for an array with its lanes on the axis `reduced`.
     fn width(rows: usize, columns: usize, reduced: usize) -> usize {
         let array = Array2::<f64>::zeros((rows, columns)).into_dyn();
         let extent = array.len_of(Axis(reduced));
@@ -497,10 +499,10 @@ mod tests {
     #[test]
     fn lanes_are_copied_together_as_many_as_stay_in_the_cache() {
         assert_eq!(width(10_000, 100, 0), 26);
-        // Not more than there are, and not more than 128.
+        // Neither more lanes than there are, nor more than 128, are copied.
         assert_eq!(width(10_000, 20, 0), 20);
         assert_eq!(width(1_000, 500, 0), 128);
-        // Of lanes that are longer a cache line's, if neighbours share it.
+        // Longer lanes are copied one cache line wide, if neighbours share it.
         assert_eq!(width(TILE_BYTES, 9, 0), 8);
         assert_eq!(width(TILE_BYTES, 3, 0), 3);
         assert_eq!(width(9, TILE_BYTES, 1), 1);
@@ -523,7 +525,7 @@ mod tests {
         assert_eq!(view.shape(), [1, 8, 2, 3]);
         merge_axes(&mut view, 2..4);
         assert_eq!(view.shape(), [1, 8, 1, 6]);
-        // One that does not continue the next stays.
+        // An axis that is not contiguous with the next axis is not merged.
         let mut view = array.view().permuted_axes(vec![1, 0, 2, 3]);
         merge_axes(&mut view, 0..4);
         assert_eq!(view.shape(), [4, 2, 1, 6]);

@@ -51,8 +51,8 @@ use crate::kernels::op::{Fault, Refused};
 use crate::ops::operand::Operand;
 use crate::plan::reduction::Reduction;
 
-/// The error of an operation that has no result in a cell, which has these coordinates on the kept axes; none where it
-/// is the fill that has none.
+/// Returns the error of an operation without a result in an output element, whose coordinates on the kept axes are
+/// `kept`. Without coordinates it is the error of the fill.
 fn refused(operation: &'static str, fault: Fault, reduction: &Reduction, kept: Option<Vec<usize>>) -> Error {
     let coords = kept.map(|kept| reduction.result_axes(kept, || 0));
     match fault {
@@ -67,7 +67,7 @@ fn refused(operation: &'static str, fault: Fault, reduction: &Reduction, kept: O
     }
 }
 
-/// [`refused`] of a group that is the cell of this row-major number among cells within `lengths`.
+/// Returns [`refused`] for a group, from the flat index of its output element within `lengths`.
 fn refused_at(
     operation: &'static str,
     Refused { fault, group }: Refused,
@@ -81,13 +81,13 @@ fn refused_at(
     refused(operation, fault, reduction, Some(kept))
 }
 
-/// Refuses groups whose positions have no number in 64 bits, if there is any group.
+/// Rejects groups with more positions than 64 bits can number, unless there are no groups.
 fn check_countable(operation: &'static str, reduction: &Reduction) -> Result<()> {
     let is_countable = reduction.extent() <= u128::from(u64::MAX) || reduction.kept_lengths().contains(&0);
     if is_countable { Ok(()) } else { Err(refused(operation, Fault::Uncountable, reduction, None)) }
 }
 
-/// Refuses an upstream gradient that has not the shape of the forward result.
+/// Rejects an upstream gradient whose shape is not the shape of the forward result.
 pub(super) fn check_upstream<U: Operand>(upstream: &U, expected: &Shape) -> Result<()> {
     if *upstream.lengths() == **expected {
         return Ok(());

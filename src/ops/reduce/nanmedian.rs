@@ -1,4 +1,4 @@
-//! Medians over axes without the NaNs, with the position of the median and its gradient.
+//! Medians over axes, ignoring NaN, with the position of the median and its gradient.
 
 use crate::base::axes::Axes;
 use crate::base::error::Result;
@@ -34,9 +34,9 @@ pub use crate::kernels::rank::EvenCount;
 pub struct Nanmedian {
     /// The reduced axes.
     pub axes: Axes,
-    /// What the median of an even number of values is.
+    /// The rule for the median of an even number of values.
     pub even: EvenCount,
-    /// Who receives the gradient.
+    /// The rule for the elements that receive the gradient.
     pub rule: MedianGradient,
     /// Whether the elements of a group without a number share its gradient, which else is lost.
     pub spread_nan: bool,
@@ -146,7 +146,7 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 /// Over no axes the pattern is shared. Groups of more than 2<sup>64</sup> − 1 positions count as that many: since fewer
 /// can be stored, the median is the same.
 ///
-/// Of [`x.stored()`](crate::Tensor::stored) the entries count alone, for data whose gaps are unknown and not zero, and
+/// For [`x.stored()`](crate::Tensor::stored) the entries count alone, for data whose gaps are unknown and not zero, and
 /// the fill of the result is NaN. That is the median of the same tensor with a NaN as its fill, also for element types
 /// without a NaN.
 ///
@@ -281,7 +281,7 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
 /// Definition: this library's own; PyTorch gives the position of some element equal to the median, and NaN a position.
 #[doc(alias = "argmedian")]
 #[doc(alias = "torch.nanmedian")]
-#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+#[allow(clippy::type_complexity)] // a pair of results of ordinary types
 pub fn nanmedian_index<X: Operand<Elem: Real>>(
     x: &X,
     options: impl Into<Nanmedian>,

@@ -81,7 +81,7 @@ impl From<&Norm> for Norm {
     }
 }
 
-/// The descriptors, one for each total.
+/// The descriptors, one per total.
 #[derive(Clone, Copy)]
 struct One;
 #[derive(Clone, Copy)]
@@ -89,7 +89,7 @@ struct Two;
 #[derive(Clone, Copy)]
 struct Infinity;
 
-/// Each of them as what is made of its total.
+/// Implements a descriptor, from its total and the result that is computed from the total.
 macro_rules! finish {
     ($($order:ident of $total:ident $(if $counts:expr)? => $value:expr, $quickly:expr;)*) => {$(
         impl Op for $order {
@@ -136,7 +136,7 @@ impl Op for Shares {
     }
 }
 
-/// All of a group in a total.
+/// Returns the total of all elements of a group.
 fn total<T: Float, A: Accumulator<T>>(group: &Group<'_, T>) -> A {
     let mut total = A::default();
     total.add_slice(group.stored);
@@ -146,7 +146,7 @@ fn total<T: Float, A: Accumulator<T>>(group: &Group<'_, T>) -> A {
     total
 }
 
-/// Finds the norm, and how many elements have the greatest magnitude; neither is asked for where a sign is all.
+/// Finds the norm, and the number of elements with the greatest magnitude. Neither is needed if only signs matter.
 impl<T: Float> Holistic<T> for Shares {
     type Out = (f64, u128);
     type Scratch = ();

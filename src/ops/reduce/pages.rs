@@ -1,6 +1,6 @@
-//! What the pages of reductions and of their gradients have in common, said once.
+//! Macros for the shared paragraphs of the pages of reductions and their gradients.
 
-/// What is said on more pages than those of the macros below.
+/// Paragraphs that are also used outside of the macros below.
 macro_rules! said {
     (shapes) => {
         "The axes given are removed, or stay with length 1 under [`Axes::keep_dims`](crate::Axes::keep_dims). \
@@ -26,7 +26,7 @@ macro_rules! said {
     };
 }
 
-/// A reduction: its page, and itself.
+/// Defines a reduction with its page.
 macro_rules! reduces {
     ($(
         $(#[$sentence:meta])*
@@ -82,7 +82,7 @@ macro_rules! reduces {
     )*};
 }
 
-/// The gradient of a reduction: its page, and itself.
+/// Defines the gradient of a reduction with its page.
 macro_rules! gives_back {
     ($(
         $(#[$sentence:meta])*

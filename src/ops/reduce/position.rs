@@ -1,4 +1,4 @@
-//! Where the least and the greatest element stands.
+//! Positions of the minimum and the maximum over axes.
 
 use std::array::from_fn;
 
@@ -11,7 +11,7 @@ use crate::kernels::holistic::{Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::ops::operand::Operand;
 
-/// The position of no element.
+/// The position if there is no element.
 const NOWHERE: u64 = u64::MAX;
 
 /// The descriptor of the positions of extremes.
@@ -75,7 +75,7 @@ impl<T: Real> Holistic<T> for Position {
     }
 }
 
-/// Each position as a function with a page; what the pages have in common is said once, here.
+/// Defines each position as a function with a page; the shared paragraphs of the pages appear here.
 macro_rules! positions {
     ($(
         $alias:literal, $word:literal, $greatest:literal, $skips:literal, $bound:ident, $name:ident, $none:literal,

@@ -21,12 +21,12 @@ impl Op for Prod {
     }
 }
 
-/// `factor` of each element, and 1 for a NaN that is left out.
+/// Returns a function that maps each element to its `factor`, and a skipped NaN to 1.
 fn counted<T: Element, F: Factor>(skips_nan: bool, factor: impl Fn(T) -> F + Copy) -> impl Fn(T) -> F + Copy {
     move |value| if skips_nan && value.isnan() { F::ONE } else { factor(value) }
 }
 
-/// The gaps of a group as factors; its positions must have numbers.
+/// Returns the unstored positions of a group as factors, or a fault if the group has too many positions.
 fn gaps_of<T: Element, F>(group: &Group<'_, T>, factor: impl Fn(T) -> F) -> Outcome<Between<F>> {
     let Gaps { fill, extent } = group.gaps;
     if extent == u128::MAX {
@@ -56,7 +56,7 @@ impl<T: Ring> Holistic<T> for Prod {
         let entry = |within: usize| factor(group.stored[within]);
         let found = T::product_of(scratch.of(group.stored.len(), group.position, entry, gaps_of(group, factor)?));
         let found = found.ok_or(Fault::Overflow(T::Sum::DTYPE.name()))?;
-        // Of gaps alone it is a fill, whose zero has no sign.
+        // The product of unstored positions only is a fill, whose zero does not have a sign.
         Ok(if group.stored.is_empty() { found.as_implicit() } else { found })
     }
 }
@@ -85,7 +85,7 @@ impl<T: Real, G: Float> Apart<T, G> for Shares {
     }
 }
 
-/// Each product and its gradient as functions with pages; what the pages have in common is said once, here.
+/// Defines each product and its gradient as functions with pages; the shared paragraphs of the pages appear here.
 macro_rules! products {
     ($(
         $alias:literal, $numbers:literal, $skips:literal, $bound:ident, $backward_bound:ident, $name:ident,

@@ -1,4 +1,4 @@
-//! Medians that NaNs take part in, quantiles with and without NaNs, and their gradients.
+//! Medians that propagate NaN, quantiles with and without NaN, and their gradients.
 
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
@@ -34,9 +34,9 @@ pub use crate::kernels::rank::QuantileMethod;
 pub struct Quantile {
     /// The reduced axes.
     pub axes: Axes,
-    /// What a quantile is that falls between two elements.
+    /// The rule for a quantile between two elements.
     pub method: QuantileMethod,
-    /// Who receives the gradient.
+    /// The rule for the elements that receive the gradient.
     pub rule: MedianGradient,
 }
 
@@ -46,7 +46,7 @@ impl Quantile {
         Quantile { axes: axes.into(), method: QuantileMethod::default(), rule: MedianGradient::default() }
     }
 
-    /// What a quantile is that falls between two elements.
+    /// Sets the rule for a quantile between two elements.
     #[doc(alias = "interpolation")]
     pub fn method(self, method: QuantileMethod) -> Self {
         Quantile { method, ..self }
@@ -134,7 +134,7 @@ impl<T: Real> Holistic<T> for Asked {
     }
 }
 
-/// The descriptor of their gradients.
+/// The descriptor of the gradients of medians and quantiles.
 #[derive(Clone, Copy)]
 pub(super) struct AskedShares(pub(super) ShareRule);
 
@@ -290,7 +290,7 @@ pub fn median_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     x.by_gradient(AskedShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
 }
 
-/// Refuses what is no part of the way.
+/// Rejects a `q` that is not from 0 to 1.
 fn checked<O: Op>(op: O, q: f64) -> Result<O> {
     if (0.0..=1.0).contains(&q) {
         return Ok(op);
@@ -298,7 +298,7 @@ fn checked<O: Op>(op: O, q: f64) -> Result<O> {
     Err(Error::Argument { operation: op.name(), why: format!("q is {q:?}, not from 0 to 1") })
 }
 
-/// Each quantile and its gradient as functions with pages; what the pages have in common is said once, here.
+/// Defines each quantile and its gradient as functions with pages; the shared paragraphs of the pages appear here.
 macro_rules! quantiles {
     ($(
         $alias:literal, $numbers:literal, $n:literal, $skips:literal, $name:ident, $backward:ident, $nan:literal,

@@ -1,4 +1,4 @@
-//! The drivers of what ranks the elements along an axis.
+//! The drivers of operations that rank the elements along an axis.
 
 use std::borrow::Cow;
 use std::iter::repeat_n;
@@ -35,22 +35,22 @@ use crate::tensor::erased::Erased;
 pub struct Ranking {
     name: &'static str,
     axis: usize,
-    /// How many ranks there are.
+    /// The number of ranks.
     count: usize,
     direction: Direction,
     /// The shape of the result.
     shape: Shape,
-    /// Whether positions are asked for, which gaps have none of.
+    /// True if positions are requested, which unstored positions do not have.
     asks_positions: bool,
 }
 
-/// Refuses groups that are named by labels.
+/// Rejects groups by labels.
 pub(crate) fn refused_by_label<U>(ranking: &Ranking) -> Result<U> {
     Err(Error::Argument { operation: ranking.name, why: "it goes by an axis, and not by labels".into() })
 }
 
 impl Ranking {
-    /// So many ranks of an operand with these lengths, as many as there are elements if none are asked for.
+    /// Returns a ranking of an operand with these lengths, with `count` ranks, or with one rank per element.
     pub(super) fn new(
         name: &'static str,
         lengths: &[usize],
@@ -65,12 +65,12 @@ impl Ranking {
         Ok(Ranking { name, axis, count, direction, shape: shape.into(), asks_positions })
     }
 
-    /// Refuses more ranks than coordinates of type `I` count.
+    /// Rejects more ranks than coordinates of type `I` can number.
     pub(crate) fn check_index<I: Index>(&self) -> Result<()> {
         check_axes::<I>(&self.shape)
     }
 
-    /// Refuses more ranks than there are elements, where nothing can stand in their place.
+    /// Rejects more ranks than elements, if the type does not have a value for missing elements.
     fn check_count<T: Real>(&self, length: usize) -> Result<()> {
         if self.count <= length || missing::<T>().is_some() {
             return Ok(());
@@ -81,14 +81,14 @@ impl Ranking {
     }
 }
 
-/// What stands at each rank of the groups of a sparse operand that hold an entry.
+/// The element at each rank of the groups of a sparse operand that hold an entry.
 struct Ranks {
     pattern: AnyPattern,
-    /// Entries of the operand, or gaps, or nothing.
+    /// An entry of the operand per rank, or [`GAP`], or [`NOTHING`].
     ranked: Vec<Ranked>,
 }
 
-/// The results of a sparse operand whose own fill is `own`: `of` an element with its position, or of nothing.
+/// Computes the results of a sparse operand whose own fill is `own`. `of` gets an element with its position, or `None`.
 pub(crate) fn sparse<T: Real, U: Plain>(
     x: &Entries<'_, T>,
     own: T,
@@ -116,7 +116,7 @@ pub(crate) fn sparse<T: Real, U: Plain>(
     Ok(Tensor::assemble(ranks.pattern, values, of(fill.map(|fill| (fill, u64::MAX)))))
 }
 
-/// The fill of a result; none where that is NaN, as of groups without a number.
+/// Returns the fill of a result; `None` if it is NaN, as for groups without numbers.
 fn fill<T: Real>(x: &Entries<'_, T>, own: T, ranking: &Ranking) -> Result<Option<T>> {
     let length = x.pattern.shape()[ranking.axis];
     match x.fill {
@@ -126,7 +126,7 @@ fn fill<T: Real>(x: &Entries<'_, T>, own: T, ranking: &Ranking) -> Result<Option
     Ok(Some(own).filter(|own| !own.isnan() && (length > 0 || ranking.count == 0)))
 }
 
-/// Refuses a fill that holds at some ranks of a group without an entry, and not at those behind its elements.
+/// Rejects a fill that holds at some ranks of a group without entries, but not at the ranks after its elements.
 fn check_fill<T: Real>(x: &Entries<'_, T>, fill: Option<T>, ranking: &Ranking) -> Result<()> {
     let length = x.pattern.shape()[ranking.axis];
     let (Some(_), Some(fill), true) = (x.fill, fill, length < ranking.count) else { return Ok(()) };
@@ -138,7 +138,7 @@ fn check_fill<T: Real>(x: &Entries<'_, T>, fill: Option<T>, ranking: &Ranking) -
     Err(Error::FillVaries { operation: ranking.name, expected, first: place(0), found, at: place(length) })
 }
 
-/// The gradient of a sparse operand: what is chosen receives that of its rank.
+/// Computes the gradient of a sparse operand: each chosen element receives the gradient of its rank.
 pub(crate) fn sparse_backward<T: Real, U: Operand>(
     x: &Entries<'_, T>,
     own: T,
@@ -176,7 +176,7 @@ impl Ranks {
         Ranks::in_order(x.pattern, ranking, sizes.coords(&cells, ranking, width)?, ranked, limit)
     }
 
-    /// What stands at these coordinates, in row-major order.
+    /// Returns the elements at these coordinates, in row-major order.
     fn in_order(
         x: &AnyPattern,
         ranking: &Ranking,
@@ -192,7 +192,7 @@ impl Ranks {
     }
 }
 
-/// How many ranks each group has.
+/// The number of ranks of each group.
 struct Sizes<'a> {
     groups: usize,
     of: &'a dyn Fn(usize) -> usize,
@@ -200,7 +200,7 @@ struct Sizes<'a> {
 }
 
 impl Sizes<'_> {
-    /// The coordinates of the ranks of all groups, whose cells these are.
+    /// Returns the coordinates of the ranks of all groups, from the output elements of the groups.
     fn coords(&self, cells: &AnyPattern, ranking: &Ranking, width: Width) -> Allocated<Vec<AxisCoords>> {
         of_width!(width, I => self.coords_as::<I>(cells, ranking))
     }
@@ -221,7 +221,7 @@ impl Sizes<'_> {
     }
 }
 
-/// What stands at the ranks of some groups, each of which has so many.
+/// Returns the elements at the ranks of some groups; `size` returns the number of ranks of a group.
 fn rank_groups<T: Real>(
     x: &Entries<'_, T>,
     groups: &Groups,
@@ -243,7 +243,7 @@ fn rank_groups<T: Real>(
     Ok(all)
 }
 
-/// The elements of an array with the axis that is ranked behind the others.
+/// Returns the elements of an array with the ranked axis last.
 fn lanes<'a, T: Element>(x: &'a ArrayViewD<'_, T>, axis: usize) -> Result<Cow<'a, [T]>> {
     check_result::<T>(&x.shape().into(), dense_bytes(x))?;
     let mut order: Vec<usize> = (0..x.ndim()).filter(|&other| other != axis).collect();
@@ -255,7 +255,7 @@ fn lanes<'a, T: Element>(x: &'a ArrayViewD<'_, T>, axis: usize) -> Result<Cow<'a
     })
 }
 
-/// The array of `shape` whose items come with this axis behind the others.
+/// Returns the array of `shape` from items with this axis last.
 fn from_lanes<U: Copy>(items: Vec<U>, shape: &Shape, axis: usize) -> Result<ArrayD<U>> {
     let rank = shape.rank();
     let lengths: Shape = (0..rank).filter(|&other| other != axis).chain([axis]).map(|axis| shape[axis]).collect();
@@ -264,7 +264,7 @@ fn from_lanes<U: Copy>(items: Vec<U>, shape: &Shape, axis: usize) -> Result<Arra
     Ok(if array.is_standard_layout() { array } else { dense_array(shape, alloc::collect(array.iter().copied())?) })
 }
 
-/// `visit` of what stands at the ranks of each lane, with its number.
+/// Calls `visit` for each lane, with its index and the elements at its ranks.
 fn rank_lanes<T: Real>(
     elements: &[T],
     (lanes, length): (usize, usize),
@@ -280,7 +280,7 @@ fn rank_lanes<T: Real>(
     Ok(())
 }
 
-/// The results of an array.
+/// Computes the results of an array.
 pub(crate) fn dense<T: Real, U: Plain>(
     x: ArrayViewD<'_, T>,
     ranking: &Ranking,
@@ -305,7 +305,7 @@ pub(crate) fn dense<T: Real, U: Plain>(
     from_lanes(items, &ranking.shape, ranking.axis)
 }
 
-/// The gradient of an array.
+/// Computes the gradient of an array.
 pub(crate) fn dense_backward<T: Real, U: Operand>(
     x: ArrayViewD<'_, T>,
     ranking: &Ranking,

@@ -31,13 +31,13 @@ use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 use crate::tensor::erased::Erased;
 
-/// What a reduction reads of a sparse tensor.
+/// The input that a reduction reads from a sparse tensor.
 pub(crate) struct Entries<'a, T> {
     pub(crate) pattern: &'a AnyPattern,
     pub(crate) values: &'a [T],
-    /// The value of every other position; none where what is absent does not count.
+    /// The value of all other positions; `None` if unstored positions do not count.
     pub(crate) fill: Option<T>,
-    /// What the values come from, if they are not there; folds and holistic reductions alone take it.
+    /// The source of the values, if they are not stored; only folds and holistic reductions accept it.
     pub(crate) source: Option<&'a dyn Source<T>>,
 }
 
@@ -46,23 +46,23 @@ impl<T: Element> Entries<'_, T> {
         Gaps { fill: self.fill, extent: reduction.extent() }
     }
 
-    /// How many entries there are at most; of what comes in any order the pattern does not tell.
+    /// Returns the maximum number of entries. The pattern does not determine it if values come in any order.
     fn most(&self) -> u128 {
         if self.source.is_some_and(|source| source.is_poured()) { u128::MAX } else { self.pattern.nnz() as u128 }
     }
 
-    /// The number of positions of the groups with each label, where that makes a difference.
+    /// Returns the number of positions of the groups with each label, if it makes a difference.
     fn extents(&self, reduction: &Reduction) -> Allocated<Option<Vec<u128>>> {
         if self.fill.is_some() { reduction.extents() } else { Ok(None) }
     }
 }
 
-/// A fold over some axes.
+/// Computes a fold over some axes.
 pub(crate) fn fold<T: Element, F: Fold<T>>(x: &Entries<'_, T>, op: F, axes: &Axes) -> Result<Erased<F::Out>> {
     fold_by(x, op, axes, &|reduction, gaps| fold_stored(x, op, reduction, gaps))
 }
 
-/// A fold over some axes, of which `stored` finds the cells that hold an entry, and the results there.
+/// Computes a fold over some axes; `stored` returns the output elements that hold an entry, and the results there.
 pub(super) fn fold_by<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
     op: F,
@@ -77,19 +77,20 @@ pub(super) fn fold_by<T: Element, F: Fold<T>>(
     fill.complete(pattern, values, F::Out::ZERO)
 }
 
-/// The fill of the result of a reduction, which matters only where some cell holds it.
+/// The fill of the result of a reduction, which matters only if an output element holds it.
 struct Fill<'a, U> {
     operation: &'static str,
     reduction: &'a Reduction,
     cells: u128,
     result: Outcome<U>,
-    /// The number of positions of the groups with each label, where these differ, and the result of so many gaps.
+    /// The number of positions of the groups with each label, if they differ; `of` computes the result of a number of
+    /// unstored positions.
     extents: Option<&'a [u128]>,
     of: &'a dyn Fn(u128) -> Outcome<U>,
 }
 
 impl<'a, U: Copy + Debug> Fill<'a, U> {
-    /// Of so many entries at most. Refuses at once where some cell of the result must hold a fill that there is not.
+    /// Returns the fill for at most `entries` entries. Rejects at once a missing fill that an output element must hold.
     fn new(
         operation: &'static str,
         reduction: &'a Reduction,
@@ -104,8 +105,8 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
         }
     }
 
-    /// The result of the cells that hold an entry. The cells of labels that no position has are stored too, unless gaps
-    /// give the same whatever the label is.
+    /// Returns the result, from the output elements that hold an entry. The output elements of unused labels are stored
+    /// too, unless unstored positions have the same result for every label.
     fn complete(self, pattern: AnyPattern, values: Vec<U>, unseen: U) -> Result<Erased<U>> {
         let unused = self.unused()?;
         let fill = self.beside(&pattern, unseen)?;
@@ -116,7 +117,7 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
         Ok(Tensor::assemble(pattern, alloc::collect(order.iter().map(value))?, fill))
     }
 
-    /// The labels that no position has, and the result there, where that is not what gaps give for all other labels.
+    /// Returns the unused labels and the result there, unless unstored positions have this result for all other labels.
     fn unused(&self) -> Result<Option<(Vec<usize>, U)>> {
         let Some(extents) = self.extents else { return Ok(None) };
         let labels = alloc::collect_some((0..extents.len()).filter(|&label| extents[label] == 0))?;
@@ -129,8 +130,9 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
         Ok((!is_same).then_some((labels, nothing)))
     }
 
-    /// The fill beside the stored cells. Where no cell holds it, it is what one would hold, so that a part of a tensor has
-    /// the fill of all of it; `unseen` if there is no such.
+    /// Returns the fill for the unstored output elements. If no output element holds the fill, it is the value that one
+    /// would hold. This gives a chunk of a tensor the fill of the whole tensor. It is `unseen` if there is no such
+    /// value.
     fn beside(&self, stored: &AnyPattern, unseen: U) -> Result<U> {
         if let Some(extents) = self.extents {
             return Ok(self.of_labels(extents, stored)?.or_else(|| self.of_all(extents)).unwrap_or(unseen));
@@ -143,7 +145,7 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
         }
     }
 
-    /// The value of all cells that are not stored, if that is one for all labels that some position has.
+    /// Returns the value of all unstored output elements, if it is the same for all labels in use.
     fn of_labels(&self, extents: &[u128], stored: &AnyPattern) -> Result<Option<U>> {
         let mut first: Option<(usize, U)> = None;
         for label in labels_with_gaps(self.reduction, extents, stored)? {
@@ -159,7 +161,7 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
         Ok(first.map(|(_, found)| found))
     }
 
-    /// What gaps come to whatever their number, if that is one result.
+    /// Returns the result of unstored positions, if it is the same for each number of them.
     fn of_all(&self, extents: &[u128]) -> Option<U> {
         let extents: BTreeSet<_> = extents.iter().filter(|&&extent| extent > 0).collect();
         let mut results = extents.into_iter().map(|&extent| (self.of)(extent).ok());
@@ -168,12 +170,12 @@ impl<'a, U: Copy + Debug> Fill<'a, U> {
     }
 }
 
-/// Whether two results are one value: texts tell signs of zero apart, and no NaNs.
+/// Returns whether two results are one value. The debug strings distinguish signs of zero, but not NaNs.
 fn is_same<U: Debug>(a: U, b: U) -> bool {
     format!("{a:?}") == format!("{b:?}")
 }
 
-/// The first label for each number of positions, among labels that a position has and a cell of which is not stored.
+/// Returns the first label for each number of positions, among labels in use with an unstored output element.
 fn labels_with_gaps(reduction: &Reduction, extents: &[u128], stored: &AnyPattern) -> Allocated<Vec<usize>> {
     let place = reduction.place_of_labels().unwrap_or(0);
     let others = reduction.kept_lengths().iter().enumerate().filter(|(at, _)| *at != place);
@@ -191,7 +193,7 @@ fn labels_with_gaps(reduction: &Reduction, extents: &[u128], stored: &AnyPattern
     Ok(labels)
 }
 
-/// The cells with a label, in words.
+/// Returns the output elements with a label as a string.
 fn place_of(reduction: &Reduction, label: usize) -> String {
     let place = reduction.place_of_labels();
     let word = |at| if Some(at) == place { label.to_string() } else { "..".into() };
@@ -199,7 +201,7 @@ fn place_of(reduction: &Reduction, label: usize) -> String {
     format!("[{}]", reduction.result_axes(words, || "0".into()).join(", "))
 }
 
-/// The cells that hold an entry, and the results there.
+/// Returns the output elements that hold an entry, and the results there.
 fn fold_stored<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
     op: F,
@@ -230,12 +232,12 @@ fn fold_stored<T: Element, F: Fold<T>>(
     Ok((pattern, values.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?))
 }
 
-/// The number of positions of each cell, from that of each label.
+/// Returns the number of positions of each output element, from the number for each label.
 fn each_extent(cells: &AnyPattern, reduction: &Reduction, extents: Option<&[u128]>) -> Allocated<Option<Vec<u128>>> {
     extents.map(|extents| extents_of(cells, reduction, extents)).transpose()
 }
 
-/// The error of a group of entries that has no result.
+/// Returns the error of a group of entries without a result.
 pub(super) fn refused_group(
     pattern: &AnyPattern,
     operation: &'static str,
@@ -247,7 +249,7 @@ pub(super) fn refused_group(
     refused_entry(pattern, operation, Refused { group: entry, ..refusal }, reduction)
 }
 
-/// The error of the cell that an entry falls into, which has no result.
+/// Returns the error of the output element that an entry belongs to, which does not have a result.
 fn refused_entry(
     pattern: &AnyPattern,
     operation: &'static str,
@@ -258,7 +260,7 @@ fn refused_entry(
     refused(operation, fault, reduction, (entry < pattern.nnz()).then(|| kept.collect()))
 }
 
-/// [`fold_stored`] of a fold that knows a faster way than by groups.
+/// Computes the same as [`fold_stored`], for a fold with a faster method than groups.
 fn fold_faster<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
     op: F,
@@ -287,7 +289,7 @@ fn fold_faster<T: Element, F: Fold<T>>(
     Ok(Some((of_coords(x.pattern, reduction, coords, results.len())?, results)))
 }
 
-/// A holistic reduction over some axes.
+/// Computes a holistic reduction over some axes.
 pub(crate) fn holistic<T: Element, H: Holistic<T>>(x: &Entries<'_, T>, op: H, axes: &Axes) -> Result<Erased<H::Out>> {
     holistic_by(x, op, axes, &|reduction, gaps, unseen| match x.source {
         Some(source) => fed::holistic(x, source, op, reduction, &gaps.gaps, unseen),
@@ -295,7 +297,8 @@ pub(crate) fn holistic<T: Element, H: Holistic<T>>(x: &Entries<'_, T>, op: H, ax
     })
 }
 
-/// A holistic reduction over some axes, of which `stored` finds the cells that hold an entry, and the results there.
+/// Computes a holistic reduction over some axes; `stored` returns the output elements that hold an entry, and the
+/// results there.
 pub(super) fn holistic_by<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
     op: H,
@@ -317,7 +320,7 @@ pub(super) fn holistic_by<T: Element, H: Holistic<T>>(
     fill.complete(pattern, values, unseen)
 }
 
-/// The cells that hold an entry, and the results there.
+/// Returns the output elements that hold an entry, and the results there.
 fn holistic_stored<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
     op: H,
@@ -343,7 +346,7 @@ fn holistic_stored<T: Element, H: Holistic<T>>(
     Ok((pattern, values.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?))
 }
 
-/// The gradient of a holistic reduction.
+/// Computes the gradient of a holistic reduction.
 pub(crate) fn gradient<T: Element, U: Operand, H: Gradient<T, U::Elem>>(
     x: &Entries<'_, T>,
     op: H,
@@ -366,11 +369,11 @@ pub(crate) fn gradient<T: Element, U: Operand, H: Gradient<T, U::Elem>>(
     Ok(Tensor::from_valid(x.pattern.clone(), values, U::Elem::ZERO))
 }
 
-/// What makes gradients of entries of the groups, their gaps, the gradient of each, and the position of an entry in its
-/// group.
+/// A function that computes the gradients of the entries. Its arguments are the groups, their unstored positions, their
+/// gradients, and a function for the position of an entry in its group.
 type Give<'a, T, G> = dyn Fn(&Groups, &AllGaps<'_, T>, &[G], &(dyn Fn(usize) -> u128 + Sync)) -> Outcomes<Vec<G>> + 'a;
 
-/// What `give` makes of the gradients of the groups.
+/// Computes the gradients of the entries by `give`, from the gradients of the groups.
 fn by_groups<T: Element, U: Operand>(
     x: &Entries<'_, T>,
     operation: &'static str,
@@ -387,7 +390,7 @@ fn by_groups<T: Element, U: Operand>(
         .map_err(|refusal| refused_group(x.pattern, operation, refusal, reduction, &groups))
 }
 
-/// The gradient of a reduction of which each element receives its own.
+/// Computes the gradient of a reduction in which each gradient depends on all elements of the group.
 pub(crate) fn apart<T: Element, U: Operand, A: Apart<T, U::Elem>>(
     x: &Entries<'_, T>,
     op: A,
@@ -417,13 +420,13 @@ pub(crate) fn apart<T: Element, U: Operand, A: Apart<T, U::Elem>>(
     Ok(Tensor::from_valid(x.pattern.clone(), values, U::Elem::ZERO))
 }
 
-/// The upstream gradient passed back to the entries of each cell, as it is but for the sign of zero.
+/// Returns for each entry the upstream gradient of its output element, unchanged except for the sign of zero.
 pub(crate) fn spread<U: Operand>(pattern: &AnyPattern, upstream: &U, axes: &Axes) -> Result<Erased<U::Elem>> {
     let values = at_entries_of(pattern, upstream, axes, without_sign)?;
     Ok(Tensor::from_valid(pattern.clone(), values, U::Elem::ZERO))
 }
 
-/// Applies `of` to the element of the cell of each entry.
+/// Applies `of` to the upstream element that each entry belongs to.
 pub(crate) fn at_entries_of<U: Operand>(
     pattern: &AnyPattern,
     upstream: &U,
@@ -452,7 +455,7 @@ pub(crate) fn at_entries_of<U: Operand>(
     })
 }
 
-/// [`spread`] by look-ups of all cells, where these are few: no entries are grouped.
+/// Computes [`spread`] by lookups if there are few output elements; this avoids grouping the entries.
 fn spread_by_lookup<U: Operand>(
     pattern: &AnyPattern,
     upstream: &U,

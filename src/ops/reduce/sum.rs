@@ -64,7 +64,8 @@ impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Mean<SKIPS_NAN> {
     }
 }
 
-/// The descriptor of the gradients: each element that counts receives that of its cell, or its share of it.
+/// The descriptor of the gradients: each element that counts receives the gradient of its output element, or a
+/// fraction.
 #[derive(Clone, Copy)]
 struct Shares {
     is_mean: bool,
@@ -82,7 +83,7 @@ impl Op for Shares {
     }
 }
 
-/// Finds how many elements of a group count.
+/// Finds the number of elements of a group that count.
 impl<T: Element> Holistic<T> for Shares {
     type Out = u128;
     type Scratch = ();
@@ -302,7 +303,7 @@ gives_back! {
     ///
     /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *n*, rounded once
     ///
-    /// Of [`x.stored()`](crate::Tensor::stored) *n* is the number of entries of the group.
+    /// For [`x.stored()`](crate::Tensor::stored) *n* is the number of entries of the group.
     fn mean_backward<Real> of mean(x, upstream, axes: Axes) = x.by_gradient(Shares { is_mean: true, skips_nan: false }, upstream, &axes);
     /// A NaN gradient gives NaN; an element that was left out receives 0.
     =>

@@ -1,4 +1,4 @@
-//! The greatest elements along an axis, and all of them in order.
+//! The largest elements along an axis, and all elements in order.
 
 use super::ranked::Ranking;
 use crate::base::error::Result;
@@ -7,25 +7,25 @@ use crate::element::Real;
 use crate::kernels::extreme::missing;
 use crate::ops::operand::Operand;
 
-/// The position of nothing.
+/// The position if there is no element.
 const NOWHERE: u64 = u64::MAX;
 
-/// What stands where there is no element.
+/// Returns the value of a rank without an element.
 fn nothing<T: Real>() -> T {
     missing().unwrap_or(T::ZERO)
 }
 
-/// The element at a rank. These are functions as closures would be compiled again for each operand.
+/// Returns the element at a rank. This is a function, because a closure would be compiled again per operand.
 fn element<T: Real>(found: Option<(T, u64)>) -> T {
     found.map_or(nothing(), |(element, _)| element)
 }
 
-/// The element at a rank, and its position.
+/// Returns the element at a rank, and its position.
 fn both<T: Real>(found: Option<(T, u64)>) -> (T, u64) {
     found.unwrap_or((nothing(), NOWHERE))
 }
 
-/// The position of the element at a rank.
+/// Returns the position of the element at a rank.
 fn position<T: Real>(found: Option<(T, u64)>) -> u64 {
     found.map_or(NOWHERE, |(_, position)| position)
 }
@@ -134,7 +134,7 @@ pub fn topk<X: Operand<Elem: Real>>(x: &X, k: usize, axis: impl Position) -> Res
 /// ```
 ///
 /// Definition: [`torch.topk`](https://docs.pytorch.org/docs/stable/generated/torch.topk.html), without the NaNs.
-#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+#[allow(clippy::type_complexity)] // a pair of results of ordinary types
 pub fn topk_index<X: Operand<Elem: Real>>(
     x: &X,
     k: usize,

@@ -1,4 +1,4 @@
-//! Folds of totals: sums and what is made of them.
+//! Folds of totals: sums, and the results that are computed from them.
 
 use std::ops::Range;
 
@@ -14,33 +14,33 @@ use crate::kernels::scatter::{Cell, scatter};
 use crate::kernels::short_lanes;
 use crate::kernels::sliced;
 
-/// The small total of what something is made of.
+/// The small total of an operation.
 pub(super) type Small<F, T> = <<F as Finish<T>>::Total as Accumulator<T>>::Cell;
 
-/// What is made of a total.
+/// An operation whose result is computed from a total.
 pub(super) trait Finish<T: Ring>: Op + 'static {
     type Total: Accumulator<T>;
     type Out: Element;
-    /// Whether NaNs are left out.
+    /// True if NaN is skipped.
     const SKIPS_NAN: bool;
-    /// Whether it matters how many elements there are.
+    /// True if the number of elements matters.
     const DIVIDES: bool = false;
 
-    /// Whether it makes a difference how often the value was repeated, so that the number must be known.
+    /// Returns whether the number of repetitions of the value matters, so that it must be known.
     fn counts(value: T) -> bool {
         value.is_truthy() && value.isfinite()
     }
 
     fn finish(&self, total: &Self::Total, count: u128) -> Outcome<Self::Out>;
 
-    /// [`finish`](Finish::finish) of a small total, if that is enough to know it.
+    /// Returns the result of [`finish`](Finish::finish) from a small total, if that determines it.
     #[inline(always)]
     fn finish_quickly(_cell: Small<Self, T>, _count: u128) -> Option<Self::Out> {
         None
     }
 }
 
-/// The fold of an operation that is made of a total.
+/// The fold of an operation whose result is computed from a total.
 #[derive(Clone, Copy)]
 pub(super) struct Totals<F>(pub(super) F);
 
@@ -50,13 +50,13 @@ impl<F: Op> Op for Totals<F> {
     }
 }
 
-/// The total so far.
+/// The accumulator: the total so far.
 #[derive(Clone)]
 pub(super) struct Total<A> {
     sum: A,
-    /// How many elements were left out.
+    /// The number of skipped elements.
     skipped: u128,
-    /// Whether how often a value was repeated makes a difference.
+    /// True if the number of repetitions of a value matters.
     counts: bool,
 }
 
@@ -72,9 +72,9 @@ impl<A: Saved> Saved for Total<A> {
     }
 }
 
-/// Fewer values are never shared out.
+/// Minimum number of values that are distributed over threads.
 const MANY: usize = 1 << 16;
-/// The picoseconds that it takes to add a value.
+/// The cost of adding a value, in picoseconds.
 const PICOSECONDS: usize = 900;
 
 impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
@@ -114,7 +114,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
         state.counts |= other.counts;
     }
 
-    /// Counts end at `u128::MAX`, as the extents of groups do: what is more is not known.
+    /// Counts saturate at `u128::MAX`, like the extents of groups: a larger count is not known.
     fn finish(&self, state: &Self::State, count: u128) -> Outcome<F::Out> {
         match state.counts && count == u128::MAX {
             true => Err(Fault::Uncountable),
@@ -174,7 +174,8 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
         )
     }
 
-    /// Where there are few cells no entries are grouped; a sum that a small total does not hold is left to the groups.
+    /// Avoids grouping the entries if there are few output elements. A sum that a small total does not hold is left to
+    /// the groups.
     fn by_coords(&self, kept: &Kept<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<F::Out>>> {
         if F::SKIPS_NAN {
             return Ok(None);
@@ -197,7 +198,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
             self.finish(&state, positions)
         };
         if Self::sums_slices::<T>() && gaps.fill.map_or(!F::DIVIDES, |fill| !fill.is_truthy()) {
-            // How many entries a cell has makes no difference there.
+            // The number of entries of an output element does not matter here.
             let finish =
                 |number, pairs: sliced::Sum, others: &[_]| finish(number, pairs.map(F::Total::cell_of), 1, others);
             if let Some(found) = sliced::scatter(kept, values, F::Total::float_or_nan, &finish)? {
@@ -210,7 +211,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
 }
 
 impl<F> Totals<F> {
-    /// Whether sums are those of floats, and pairs mostly tell the result.
+    /// Returns whether sums are sums of floats, and pairs usually determine the result.
     #[inline(always)]
     fn sums_slices<T: Ring>() -> bool
     where
@@ -220,7 +221,7 @@ impl<F> Totals<F> {
     }
 }
 
-/// Whether the gaps of a group of so many positions make no difference to a sum.
+/// Returns whether the unstored positions of a group with `count` positions do not change a sum.
 fn adds_nothing<T: Element>(gaps: &Gaps<T>, count: u128) -> bool {
     count != u128::MAX && gaps.fill.is_none_or(|fill| !fill.is_truthy())
 }

@@ -58,7 +58,7 @@ pub fn unique<X: Operand<Elem: Real>>(x: &X) -> Result<(Vec<X::Elem>, Vec<u64>)>
     let size = u64::try_from(gaps.saturating_add(values.len() as u128));
     let gaps = size.map_err(|_| Error::Uncountable { operation: "unique" })? - values.len() as u64;
     let mut sorted = threads::map(&values, 500, X::Elem::as_implicit)?;
-    // What the order takes for equal is one value, bit for bit.
+    // Values that are equal in this order are bitwise identical.
     threads::sort(&mut sorted, |a, b| nan_last(*a, *b));
     let place = if gaps > 0 { sorted.partition_point(|value| nan_last(*value, fill).is_lt()) } else { sorted.len() };
     let (mut distinct, mut counts) = (Vec::new(), Vec::new());

@@ -30,7 +30,7 @@ use crate::ops::operand::Operand;
 pub struct Var {
     /// The reduced axes.
     pub axes: Axes,
-    /// What is taken from the number of elements before the sum of squares is divided by it.
+    /// The number that is subtracted from the number of elements before the sum of squares is divided by it.
     pub ddof: u64,
 }
 
@@ -65,14 +65,14 @@ impl From<&Var> for Var {
     }
 }
 
-/// What is known of a group: the mean of both parts, and the exact sum of squares over the divisor, rounded once.
+/// The statistics of a group: the mean of both parts, and the exact sum of squares over the divisor, rounded once.
 struct Spread<M> {
     mean: [f64; 2],
     variance: M,
     divisor: u128,
 }
 
-/// The exact sum of what `add` makes of values, which may be worth several threads.
+/// Returns the exact sum that `add` computes for values, on several threads if there are many.
 #[inline(always)]
 fn shared_total<T: Sync, U, A: Accumulator<U>>(values: &[T], add: impl Fn(&mut A, &[T]) + Sync) -> A {
     if !threads::are_shared(values.len(), PICOSECONDS) {
@@ -93,13 +93,13 @@ fn shared_total<T: Sync, U, A: Accumulator<U>>(values: &[T], add: impl Fn(&mut A
     })
 }
 
-/// What a value takes.
+/// The cost of a value, in picoseconds.
 const PICOSECONDS: usize = 1_500;
 
-/// The squares that are made side by side.
+/// The number of squares that are computed together.
 const BLOCK: usize = 32;
 
-/// The exact sum of values, and how many they are.
+/// Returns the exact sum of values, and their number.
 #[inline(always)]
 fn sum_of<T: Ring>(values: &[T], skips_nan: bool) -> (T::Total, u128) {
     let count = match skips_nan {
@@ -117,18 +117,18 @@ fn sum_of<T: Ring>(values: &[T], skips_nan: bool) -> (T::Total, u128) {
     (total, count as u128)
 }
 
-/// The square of how far a part of a value is from its mean.
+/// Returns the square of the difference of a part of a value and its mean.
 #[inline(always)]
 fn square<T: Ring>(value: T, part: usize, mean: f64) -> f64 {
     (value.wide_parts()[part] - mean) * (value.wide_parts()[part] - mean)
 }
 
-/// The exact sum of the squares of values.
+/// Returns the exact sum of the squared differences of values and their mean.
 #[inline(always)]
 fn squares_of<T: Ring>(values: &[T], skips_nan: bool, part: usize, mean: f64) -> <f64 as Ring>::Total {
     shared_total::<T, f64, <f64 as Ring>::Total>(
         values,
-        // What it holds would be read again for each value if it stayed where it is.
+        // The captures are moved into the closure: otherwise they would be read from memory again for each value.
         #[inline(always)]
         move |squares, values| {
             for values in values.chunks(BLOCK) {
@@ -150,7 +150,7 @@ impl<M: Float> Spread<M> {
         Ok(spread.expect("all values are there"))
     }
 
-    /// That of values which come anew for each pass; none where one is missing.
+    /// Computes the statistics of values that are read again in each pass; `None` if a value is missing.
     fn poured<T: Ring>(pass: &Pass<'_, T>, gaps: &Gaps<T>, skips_nan: bool, ddof: u64) -> Outcome<Option<Self>> {
         let (mut total, mut count, mut stored) = (T::Total::default(), 0, 0);
         let is_fed = pass(&mut |values| {
@@ -171,7 +171,8 @@ impl<M: Float> Spread<M> {
         }))
     }
 
-    /// That of values with this sum, which are so many, and of gaps; none where the squares of a part are missing.
+    /// Computes the statistics from the sum and the number of values and from unstored positions; `None` if the squares
+    /// of a part are missing.
     fn of_sums<T: Ring>(
         (mut total, mut count): (T::Total, u128),
         gaps: Option<(T, u128)>,
@@ -194,7 +195,7 @@ impl<M: Float> Spread<M> {
     }
 }
 
-/// The gaps beside so many entries which count.
+/// Returns the fill and the number of unstored positions that count, for a group with `stored` entries.
 fn counted<T: Ring>(gaps: &Gaps<T>, skips_nan: bool, stored: usize) -> Outcome<Option<(T, u128)>> {
     let fill = gaps.fill.filter(|fill| !(skips_nan && fill.isnan()));
     let counted = fill.map(|fill| (fill, gaps.count(stored)));
@@ -270,7 +271,7 @@ impl<T: Ring> Holistic<T> for Variance {
     }
 }
 
-/// What the gradients find of a group: its mean, what they divide by, and for a root twice that root.
+/// The findings of a group for its gradients: its mean, the divisor, and for a root twice that root.
 #[derive(Clone, Copy, Debug)]
 struct Found {
     mean: f64,
@@ -325,7 +326,7 @@ impl<T: Real, G: Float> Gradient<T, G> for Shares {
     }
 }
 
-/// Each measure and its gradient as functions with pages; what the pages have in common is said once, here.
+/// Defines each measure and its gradient as functions with pages; the shared paragraphs of the pages appear here.
 macro_rules! spreads {
     ($(
         $alias:literal, $word:literal, $numbers:literal, $formula:literal, $root:literal, $skips:literal, $bound:ident,

@@ -1,4 +1,4 @@
-//! Taking elements of dense arrays of any layout.
+//! Takes from dense arrays of any layout.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,8 @@ use crate::kernels::take::Slices;
 use crate::kernels::take_dense::{take_into, take_items};
 use crate::ops::map::check_out_shape;
 
-/// The positions to be taken of a dense array of `shape` as slices: a flattened take is one along the only axis.
+/// Returns the positions to take from a dense array of `shape` as slices. A flattened take is a take along the only
+/// axis.
 pub(super) fn slices(shape: &[usize], axis: Option<usize>, positions: Vec<usize>) -> Slices {
     let size = |lengths: &[usize]| lengths.iter().product();
     match axis {
@@ -44,7 +45,8 @@ pub(super) fn take_dense<T: Element, J: Position>(x: ArrayViewD<'_, T>, request:
     Ok(dense_array(&request.shape, gather(&x, &plan)?))
 }
 
-/// The elements taken from an array: through its items in order, unless that would copy more than is taken.
+/// Returns the elements taken from an array. Its elements are first copied in order, unless that copies more than is
+/// taken.
 fn gather<T: Element>(x: &ArrayViewD<'_, T>, slices: &Slices) -> Allocated<Vec<T>> {
     match x.as_slice() {
         Some(items) => slices.gather(items),
@@ -53,14 +55,14 @@ fn gather<T: Element>(x: &ArrayViewD<'_, T>, slices: &Slices) -> Allocated<Vec<T
     }
 }
 
-/// The positions to be taken of an array in one piece, as they were given: they are not written out before.
+/// Returns the positions to take from a contiguous array, in their own type. They are not resolved to indices first.
 fn flattened_items<'a, T, J: Position>(data: &[T], request: &'a Request<'_, J>) -> Result<Cow<'a, [J]>> {
     let items = request.take.items(size_of::<J>() + size_of::<T>())?;
     request.check_size(&items, data.len() as u128)?;
     Ok(items)
 }
 
-/// Looks for what the loop only noticed.
+/// Returns the error for a position that is out of range; the loop only detects that there is one.
 fn check_taken<T, J: Position>(data: &[T], request: &Request<'_, J>, items: &[J], inside: bool) -> Result<()> {
     if inside { Ok(()) } else { request.check(items, data.len() as u128) }
 }
@@ -79,10 +81,10 @@ pub(super) fn take_dense_into<T: Element, J: Position>(
     Ok(())
 }
 
-/// The work of finding an element by its coordinates, in elements that are only read.
+/// Cost of finding one element by its coordinates, as a number of elements read in order.
 const STEPS: usize = 32;
 
-/// The elements taken from an array of any layout, one by one.
+/// Returns the elements taken from an array of any layout, one by one.
 pub(super) fn gather_scattered<T: Element>(x: &ArrayViewD<'_, T>, slices: &Slices) -> Allocated<Vec<T>> {
     let scratch = || vec![0; x.ndim()];
     threads::map_heavy(slices.len(), slices.len().saturating_mul(STEPS), T::ZERO, scratch, |coords, taken| {

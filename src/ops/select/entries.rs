@@ -1,4 +1,4 @@
-//! Entries chosen by what they are, and entries put in.
+//! Selection of entries by value or coordinates, and insertion of entries.
 
 use crate::base::alloc::Allocated;
 use crate::base::error::{Error, Result};
@@ -138,7 +138,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 
     /// The same tensor with other entries put in: `(coordinates, value)` after `(coordinates, value)`.
     ///
-    /// What was stored at one of the positions is replaced; of two new entries at one position the later counts.
+    /// Existing entries at these positions are replaced; of two new entries at one position the later counts.
     ///
     /// # Errors
     ///
@@ -170,7 +170,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     }
 }
 
-/// The gradients of the entries that are marked; the others receive 0.
+/// Returns the gradients of the marked entries; all other entries receive 0.
 fn handed_to<U: Operand>(x: &AnyPattern, upstream: &U, marks: &[bool]) -> Result<Vec<U::Elem>> {
     check_upstream(upstream, x.shape())?;
     let mut gradients = without_signs(upstream.at_entries(x)?);
@@ -178,7 +178,7 @@ fn handed_to<U: Operand>(x: &AnyPattern, upstream: &U, marks: &[bool]) -> Result
     Ok(gradients)
 }
 
-/// Whether each entry passes a test.
+/// Returns whether each entry passes a test.
 fn marks<T: Element>(x: SparseRef<'_, T>, test: impl Fn(&[usize], T) -> bool + Send + Sync) -> Result<Vec<bool>> {
     Ok(threads::filled(x.nnz(), 3000, |entries, marks: &mut [bool]| {
         let mut slots = marks.iter_mut().zip(&x.values()[entries.clone()]);
@@ -188,7 +188,7 @@ fn marks<T: Element>(x: SparseRef<'_, T>, test: impl Fn(&[usize], T) -> bool + S
     })?)
 }
 
-/// The entries that are marked.
+/// Returns the tensor of the marked entries.
 fn kept<T: Element>(x: SparseRef<'_, T>, marks: &[bool]) -> Result<Erased<T>> {
     let kept = marked(marks.len(), |range, slots| slots.copy_from_slice(&marks[range]))?;
     if kept.len() == x.nnz() {
@@ -197,7 +197,7 @@ fn kept<T: Element>(x: SparseRef<'_, T>, marks: &[bool]) -> Result<Erased<T>> {
     Ok(Tensor::from_valid(x.pattern().retain(&kept)?, gather_values(x.values(), &kept)?, x.fill()))
 }
 
-/// The coordinates of the entries that are not zero, on each axis.
+/// Returns the coordinates of the nonzero entries, on each axis.
 fn coords_of_truthy<T: Element>(x: SparseRef<'_, T>) -> Allocated<Vec<AxisCoords>> {
     let values = x.values();
     let kept = marked(values.len(), |range, marks| {

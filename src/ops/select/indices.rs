@@ -1,4 +1,4 @@
-//! What a take is asked for: positions, and what becomes of those outside.
+//! The arguments of a take: positions, and the mode for positions that are out of range.
 
 use std::borrow::Cow;
 use std::ops::{Bound, Range, RangeBounds, RangeInclusive};
@@ -14,7 +14,7 @@ use crate::convert::dense_bytes;
 use crate::kernels::gather::marked;
 use crate::kernels::take::TakeMode;
 
-/// What [`take`](crate::take()) takes: positions, in a shape that its result gets, and what becomes of those outside.
+/// Positions for [`take`](crate::take()), in the shape of its result, with a mode for positions that are out of range.
 ///
 /// Positions convert to it: one integer (rank 0); an array, a slice, a `Vec` or a range of them (rank 1); or a
 /// reference to an `ndarray` array or view of any rank and layout. They are borrowed wherever they can be. The integers
@@ -48,7 +48,7 @@ use crate::kernels::take::TakeMode;
 pub struct Take<'a, J> {
     items: Items<'a, J>,
     shape: Shape,
-    /// What becomes of a position outside.
+    /// The mode for positions that are out of range.
     pub mode: TakeMode,
 }
 
@@ -56,9 +56,9 @@ pub struct Take<'a, J> {
 #[derive(Debug, Clone)]
 enum Items<'a, J> {
     Array(CowArray<'a, J, IxDyn>),
-    /// So many from the first on, of which nothing is written out before a limit has been asked.
+    /// Consecutive positions: the first position and their number. They are expanded only after a limit check.
     Range(J, usize),
-    /// Those that are marked, counted from this one, which is 0.
+    /// The marked positions, counted from the second field, which is 0.
     Mask(&'a [bool], J),
 }
 
@@ -72,7 +72,7 @@ impl<'a, J: Position> Take<'a, J> {
         Take { shape: Shape::from(array.shape()), items: Items::Array(array), mode: TakeMode::Raise }
     }
 
-    /// So many positions from `first` on; none for a count below 0.
+    /// Returns a take of `count` positions from `first` on; none if `count` is negative.
     fn run(first: J, count: i128) -> Self {
         let count = usize::try_from(count.max(0)).unwrap_or(usize::MAX);
         Take { shape: Shape::from([count]), items: Items::Range(first, count), mode: TakeMode::Raise }
@@ -107,17 +107,17 @@ impl<'a, J: Position> Take<'a, J> {
         }
     }
 
-    /// The positions that a mask is made for.
+    /// Returns the number of positions that a mask covers.
     pub(crate) fn mask_length(&self) -> Option<usize> {
         if let Items::Mask(mask, _) = &self.items { Some(mask.len()) } else { None }
     }
 
-    /// The positions that a mask marks, which are none outside of what it is made for.
+    /// Returns the positions that a mask marks; they are always in range.
     pub(crate) fn of_mask(&self) -> Allocated<Option<Vec<usize>>> {
         if let Items::Mask(mask, _) = &self.items { of_mask(mask).map(Some) } else { Ok(None) }
     }
 
-    /// The first position and the number of positions, where these are in order and none is outside of `length`.
+    /// Returns the first position and the number of positions, if they are consecutive and within `length`.
     pub(crate) fn range_within(&self, length: usize) -> Option<(usize, usize)> {
         let Items::Range(first, count) = self.items else { return None };
         let first = usize::try_from(first.to_i128()).ok()?;
@@ -129,10 +129,10 @@ impl<'a, J: Position> Take<'a, J> {
         self.len() == 0
     }
 
-    /// The items in row-major order.
+    /// Returns the items in row-major order.
     ///
-    /// An array that repeats its items by strides of 0, or a range, is refused where its owner has not a sixteenth of
-    /// the memory that the items take when they are written out, with `item_bytes` of work for each.
+    /// A range, or an array that repeats its items by strides of 0, is expanded. The expansion takes `item_bytes` per
+    /// item. It is rejected if it exceeds the default limit for the bytes of the owner.
     pub(crate) fn items(&self, item_bytes: usize) -> Result<Cow<'_, [J]>> {
         if let Items::Array(array) = &self.items
             && let Some(items) = array.as_slice()
@@ -152,7 +152,7 @@ impl<'a, J: Position> Take<'a, J> {
         }))
     }
 
-    /// The bytes that the owner of the items has at least to have, and at most needs to have.
+    /// Returns the number of bytes that the owner of the items needs to hold them.
     pub(crate) fn owned_bytes(&self) -> usize {
         match &self.items {
             Items::Array(array) => dense_bytes(array),
@@ -186,7 +186,7 @@ impl<J: Position> From<Range<J>> for Take<'_, J> {
 
 impl<J: Position> From<RangeInclusive<J>> for Take<'_, J> {
     fn from(items: RangeInclusive<J>) -> Self {
-        // Excluded, where a range has been gone through.
+        // An exhausted range has an excluded end bound.
         let last = match items.end_bound() {
             Bound::Included(last) => last.to_i128(),
             _ => items.start().to_i128() - 1,
@@ -277,8 +277,7 @@ mod tests {
         assert_eq!(Take::from(&one.broadcast(3).unwrap()).items(8).unwrap().len(), 3);
     }
 
-    /// The transposed index array was refused where its copy was not: only what repeats its items may be out of
-    /// proportion.
+    /// Index arrays of any layout are accepted. Only arrays that repeat their items are compared with the limit.
     #[test]
     fn index_arrays_of_any_layout_that_repeat_nothing_are_taken_as_they_are() {
         let array = ndarray::arr2(&[[1u16, 2, 3], [4, 5, 6]]);

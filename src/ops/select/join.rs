@@ -1,4 +1,4 @@
-//! Several tensors as one.
+//! Concatenation of several tensors.
 
 use std::borrow::Borrow;
 
@@ -276,18 +276,18 @@ pub fn block<P: Pattern, T: Element>(rows: &[&[&Tensor<P, T>]]) -> Result<Tensor
     concat(-2, &rows)
 }
 
-/// The tensors of a list, whoever owns them, without the type of their pattern.
+/// Returns the tensors of a list, owned or borrowed, without the static type of their pattern.
 fn erased<P: Pattern, T: Element>(tensors: &[impl Borrow<Tensor<P, T>>]) -> Few<SparseRef<'_, T>> {
     tensors.iter().map(|tensor| tensor.borrow().sparse()).collect()
 }
 
-/// The result, in the type of pattern of its tensors.
+/// Returns the result with the pattern type of its tensors.
 fn of_tensors<P: Pattern, T: Element>(join: &Join, tensors: &[SparseRef<'_, T>]) -> Result<Tensor<P, T>> {
     check_axes::<P::Index>(&join.shape)?;
     Tensor::from_erased(join.tensor(tensors)?)
 }
 
-/// The gradients, each on the pattern of its tensor.
+/// Returns the gradients, each on the pattern of its tensor.
 fn of_gradients<P: Pattern, T: Element, U: Operand>(
     join: &Join,
     upstream: &U,
@@ -305,18 +305,18 @@ fn of_gradients<P: Pattern, T: Element, U: Operand>(
     Ok(of_each.map(on_pattern).collect())
 }
 
-/// The patterns of tensors, and the most bytes of what is made of these.
+/// Returns the patterns of tensors, and the byte limit for a result of them.
 fn patterns_of<'a, T: Element>(tensors: &[SparseRef<'a, T>]) -> (Few<&'a AnyPattern>, u64) {
     let bytes = tensors.iter().fold(0usize, |bytes, tensor| bytes.saturating_add(tensor.stored_bytes()));
     (tensors.iter().map(SparseRef::pattern).collect(), default_limit(bytes))
 }
 
-/// The descriptor of what makes one tensor of several.
+/// The descriptor of a concatenation.
 struct Join {
     axis: usize,
     /// The shape of the result.
     shape: Shape,
-    /// What becomes of each tensor before it is joined; none where that is nothing.
+    /// The moves of each tensor before the concatenation; empty if there are none.
     before: Few<Moves>,
 }
 
@@ -345,7 +345,7 @@ impl Join {
         if self.before.is_empty() {
             return joined(patterns, self.axis, &self.shape, room);
         }
-        // What comes before keeps every entry in its place.
+        // The preceding moves keep the order of the entries, so only their patterns are needed.
         let moved = patterns.iter().zip(&self.before).map(|(x, moves)| Ok(moves.plan(x, room)?.pattern));
         let moved = moved.collect::<Result<Few<_>>>()?;
         joined(&moved.iter().collect::<Few<_>>(), self.axis, &self.shape, room)
@@ -358,7 +358,7 @@ impl Join {
         Ok(Tensor::from_valid(pattern, T::from_raw(gather_raw(&values, &sources)?), first(tensors)?.fill()))
     }
 
-    /// What the entries of each tensor receive.
+    /// Returns the gradients of the entries of each tensor.
     fn gradients<U: Operand>(
         &self,
         upstream: &U,
@@ -378,7 +378,7 @@ impl Join {
     }
 }
 
-/// The shape of operands of some shapes one behind the other, of which there is one at least.
+/// Returns the shape of operands concatenated along `axis`, or an error if there is no operand.
 pub(crate) fn joined_shape<'a>(axis: usize, shapes: impl IntoIterator<Item = &'a [usize]>) -> Result<Shape> {
     let mut shapes = shapes.into_iter().enumerate();
     let (_, first) = shapes.next().ok_or(Error::NoTensor)?;
@@ -393,7 +393,7 @@ pub(crate) fn joined_shape<'a>(axis: usize, shapes: impl IntoIterator<Item = &'a
     Ok(shape.into())
 }
 
-/// The shape of operands of one shape side by side along a new axis, which is at most their rank.
+/// Returns the shape of operands of one shape, stacked along a new axis, which is at most their rank.
 pub(crate) fn stacked_shape<'a>(axis: usize, shapes: impl IntoIterator<Item = &'a [usize]>) -> Result<Shape> {
     let mut shapes = shapes.into_iter();
     let first = shapes.next().ok_or(Error::NoTensor)?;
@@ -410,7 +410,7 @@ pub(crate) fn stacked_shape<'a>(axis: usize, shapes: impl IntoIterator<Item = &'
     Ok(shape.into())
 }
 
-/// Refuses tensors whose fills differ, and a list of none.
+/// Rejects an empty list, and tensors whose fills differ.
 fn check_fills<T: Element>(tensors: &[SparseRef<'_, T>]) -> Result<()> {
     let fill = first(tensors)?.fill();
     let Some(tensor) = tensors.iter().position(|tensor| !tensor.fill().same(fill)) else { return Ok(()) };
@@ -422,12 +422,12 @@ fn first<'a, T: Element>(tensors: &[SparseRef<'a, T>]) -> Result<SparseRef<'a, T
     tensors.first().copied().ok_or(Error::NoTensor)
 }
 
-/// The values of several tensors, whose entries are numbered on.
+/// Returns the values of several tensors, whose entries are numbered consecutively.
 fn gather_raw(values: &[RawSlice<'_>], sources: &Sources) -> Allocated<RawVec> {
     by_raw!(values[0], first => gather_lists(&lists_like(first, values), sources).map(RawVec::from))
 }
 
-/// The lists, which are of one type, as slices of it.
+/// Returns the lists as slices of their common type.
 fn lists_like<'a, V>(_: &'a [V], values: &[RawSlice<'a>]) -> Few<&'a [V]>
 where
     &'a [V]: From<RawSlice<'a>>,

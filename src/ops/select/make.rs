@@ -1,4 +1,4 @@
-//! Tensors made of little: a diagonal, or chance.
+//! Constructors of diagonal and random tensors.
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
@@ -13,7 +13,7 @@ use crate::plan::row_major::row_major;
 use crate::tensor::Tensor;
 use crate::tensor::erased::Erased;
 
-/// The constructors of one format, each named in its examples as `$tensor`.
+/// Defines the constructors of one format, which the examples name `$tensor`.
 macro_rules! made {
     ($pattern:ident, $tensor:literal) => {
         impl<T: Element> Tensor<$pattern<u32>, T> {
@@ -160,7 +160,7 @@ fn diagonal_matrix<P: Pattern, T: Element>(values: Vec<T>, offset: isize) -> Res
     Ok(Tensor::from_valid(pattern, values, T::ZERO))
 }
 
-/// The pattern of a matrix of `side` rows whose entries stand on a diagonal, at these coordinates along it.
+/// Returns the pattern of a matrix of `side` rows with entries on a diagonal; `main` has their coordinates along it.
 fn on_diagonal(format: Format, main: AxisCoords, offset: isize, side: usize, limit: u64) -> Result<AnyPattern> {
     let shape = Shape::from([side, side]);
     let main = main.in_width(main.width().max(Width::of_lengths(&shape)))?;
@@ -175,13 +175,13 @@ fn on_diagonal(format: Format, main: AxisCoords, offset: isize, side: usize, lim
     AnyPattern::from_coords(format, shape, count, width, coords, limit)
 }
 
-/// The pattern of a matrix that has a vector on a diagonal.
+/// Returns the pattern of a matrix with a vector on a diagonal.
 pub(crate) fn diagonal_pattern(vector: &AnyPattern, offset: isize, limit: u64) -> Result<AnyPattern> {
     let side = diagonal_side(vector.shape(), offset)?;
     on_diagonal(vector.format(), vector.axis(0)?, offset, side, limit)
 }
 
-/// The rows of a matrix that has a vector on a diagonal.
+/// Returns the number of rows of a matrix with a vector on a diagonal.
 pub(crate) fn diagonal_side(vector: &Shape, offset: isize) -> Result<usize> {
     let [length] = vector[..] else {
         return Err(Error::RankMismatch { what: "what stands on a diagonal", expected: 1, found: vector.rank() });
@@ -189,7 +189,7 @@ pub(crate) fn diagonal_side(vector: &Shape, offset: isize) -> Result<usize> {
     length.checked_add(offset.unsigned_abs()).ok_or(Error::AxisOverflow { axis: 0 })
 }
 
-/// A matrix that has a vector on a diagonal: entries there, and zeros elsewhere.
+/// Returns a matrix with the entries of a vector on a diagonal, and zeros elsewhere.
 pub(crate) fn diagonal_of<P: Pattern, T: Element>(x: &Tensor<P, T>, offset: isize) -> Result<Tensor<P, T>> {
     let side = diagonal_side(x.shape(), offset)?;
     if x.nnz() < x.shape()[0] && x.fill().is_truthy() {
@@ -207,7 +207,7 @@ fn random_tensor<P: Pattern>(shape: Shape, nnz: usize, seed: u64) -> Result<Tens
 }
 
 fn random_entries(format: Format, width: Width, shape: Shape, nnz: usize, seed: u64) -> Result<Erased<f64>> {
-    // Above this the permutation has no numbers; below 2^127 it could be told from chance by nobody.
+    // The permutation is limited to 2^126 numbers; larger shapes use only their first 2^126 positions.
     let size = shape.wide_size().min(1 << 126);
     if nnz as u128 > size {
         return Err(Error::TooManyEntries { count: nnz, size });
@@ -229,16 +229,16 @@ fn random_entries(format: Format, width: Width, shape: Shape, nnz: usize, seed: 
     Ok(Tensor::from_valid(pattern, values, 0.0))
 }
 
-/// Values from 0 up to 1.
+/// Returns random values in [0, 1).
 fn random_values(count: usize, seed: u64) -> Allocated<Vec<f64>> {
     threads::filled(count, 2000, |entries, values: &mut [f64]| {
-        // The seed of the values is another one than that of the positions.
+        // The values use a different seed than the positions.
         let value = |entry: usize| (bits(!seed, entry as u64) >> 11) as f64 * 2f64.powi(-53);
         values.iter_mut().zip(entries).for_each(|(slot, entry)| *slot = value(entry));
     })
 }
 
-/// The coordinates of positions on each axis.
+/// Returns the coordinates of flat positions on each axis.
 fn coords_of(places: &[u128], shape: &Shape, width: Width) -> Allocated<Vec<AxisCoords>> {
     let on_axis = |axis: usize| {
         let inner = saturating_product(&shape[axis + 1..]);
@@ -249,10 +249,10 @@ fn coords_of(places: &[u128], shape: &Shape, width: Width) -> Allocated<Vec<Axis
     (0..shape.rank()).map(on_axis).collect()
 }
 
-/// The coordinate of a position on an axis of this length, behind which the axes have `inner` positions.
+/// Returns the coordinate of a flat position on an axis of this length; the later axes have `inner` positions.
 fn coord(place: u128, inner: u128, length: usize) -> usize {
     match (u64::try_from(place), u64::try_from(inner)) {
-        // 64 bits are quicker to divide than 128.
+        // A division of 64 bits is faster than a division of 128 bits.
         (Ok(place), Ok(inner)) => (place / inner % length as u64) as usize,
         _ => (place / inner % length as u128) as usize,
     }

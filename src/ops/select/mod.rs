@@ -1,7 +1,6 @@
-//! Operations that choose and move elements.
+//! Indexing and shape manipulation.
 //!
-//! A member says which entries it chooses and what pattern they make; the drivers gather the values, and scatter and
-//! add their gradients.
+//! A descriptor selects entries and plans their pattern. The drivers gather the values, and scatter-add the gradients.
 
 mod dense;
 mod entries;
@@ -15,7 +14,7 @@ mod slice;
 mod take;
 mod triangle;
 
-/// What each move comes to, for the run-time types: one driver serves them all.
+/// The constructors of moves, for dynamically typed tensors; one driver runs all moves.
 pub(crate) mod moved {
     pub(crate) use super::moves::Moves;
     pub(crate) use super::order::{
@@ -70,38 +69,38 @@ use crate::plan::selected::{Selected, Sources};
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
-/// An operation that chooses and moves elements of an operand of known shape.
+/// An operation that selects and moves elements of an operand of known shape.
 pub trait Select {
     /// The shape of the result.
     fn shape(&self) -> &Shape;
 
-    /// The bytes of its own arguments, what they repeat counted once.
+    /// Returns the number of bytes of its own arguments; repeated items count once.
     fn held_bytes(&self) -> usize {
         0
     }
 
-    /// Refuses a fill that the result cannot have.
+    /// Rejects a fill that the result cannot have.
     fn check_fill<T: Element>(&self, _: T) -> Result<()> {
         Ok(())
     }
 
-    /// The moves along axes that it is, by which its plan is found again; none for what is chosen one by one.
+    /// Returns the moves of the operation, which identify its stored plan; `None` if positions are selected one by one.
     fn moves(&self) -> Option<&Moves> {
         None
     }
 
-    /// What the result stores; result and lists are to fit the room.
+    /// Returns the pattern of the result and the sources of its entries; both must fit in `room`.
     fn plan(&self, x: &AnyPattern, room: Room) -> Result<Selected>;
 
-    /// The result of an array.
+    /// Returns the result for an array.
     fn dense<T: Element>(&self, x: ArrayViewD<'_, T>) -> Result<ArrayD<T>>;
 
-    /// The sums of the gradients of the result of an array of shape `x`; the error within is the first position whose
-    /// sum does not fit its type.
+    /// Returns the sums of the gradients for an array of shape `x`. The inner error is the first position whose sum
+    /// does not fit its type.
     fn dense_sums<G: Element>(&self, x: &Shape, gradients: &[G]) -> Result<std::result::Result<Vec<G>, usize>>;
 }
 
-/// The result of a sparse tensor, in its own type of pattern.
+/// Returns the result for a sparse tensor, in its own type of pattern.
 pub(super) fn sparse<P: Pattern, T: Element, S: Select>(x: &Tensor<P, T>, op: &S) -> Result<Tensor<P, T>> {
     check_axes::<P::Index>(op.shape())?;
     Tensor::from_erased(selected(x.sparse(), op)?)
@@ -118,7 +117,7 @@ fn selected<T: Element, S: Select>(x: SparseRef<'_, T>, op: &S) -> Result<Erased
     planned_select(x, op, limit)
 }
 
-/// The result of a sparse tensor by its plan, whatever the values are.
+/// Returns the result for a sparse tensor by a plan, which does not depend on the values.
 pub(crate) fn planned_select<T: Element, S: Select>(x: SparseRef<'_, T>, op: &S, limit: u64) -> Result<Erased<T>> {
     let selected = planned_once(op, x.pattern(), Room { value_bytes: size_of::<T>(), limit })?;
     let pattern = of_plan(x.pattern(), &selected.pattern);
@@ -128,8 +127,8 @@ pub(crate) fn planned_select<T: Element, S: Select>(x: SparseRef<'_, T>, op: &S,
 /// A pattern, and the values of its entries.
 type Permuted = (AnyPattern, RawVec);
 
-/// The pattern under another order of its axes, and the values, sorted with it: that is faster than to look each of
-/// them up. None where there is nothing to sort, or axes come or go.
+/// Returns the pattern with permuted axes, and the values sorted with it. Sorting is faster than a lookup per value.
+/// Returns `None` if nothing needs sorting, or if axes are added or removed.
 fn permuted_with(x: &AnyPattern, values: RawSlice<'_>, step: &Step, limit: u64) -> Result<Option<Permuted>> {
     let Step::Axes(axes) = step else { return Ok(None) };
     let Some(all) = axes.iter().copied().collect::<Option<Few<usize>>>() else { return Ok(None) };
@@ -147,7 +146,7 @@ fn permuted_with(x: &AnyPattern, values: RawSlice<'_>, step: &Step, limit: u64) 
     Ok(Some((x.of_coords(shape, x.nnz(), coords, limit)?, values)))
 }
 
-/// [`permuted_with`] of two axes, where a count for each position of the second one is little beside the entries.
+/// Transposes like [`permuted_with`], if one count per position of the second axis is small compared with the entries.
 fn turned_with(x: &AnyPattern, values: RawSlice<'_>, limit: u64) -> Result<Option<Permuted>> {
     let Some((last, mut offsets)) = counts_to_turn(x, limit)? else { return Ok(None) };
     let first = |start: usize, rows: &mut [usize]| x.number_within(&[0], &x.shape()[..1], start, rows);
@@ -158,12 +157,12 @@ fn turned_with(x: &AnyPattern, values: RawSlice<'_>, limit: u64) -> Result<Optio
     Ok(Some((turned_pattern(x, offsets, rows, limit)?, values)))
 }
 
-/// The coordinates on the second of two axes, and zeros for the offsets of their positions; none where these are not
-/// little beside the entries, or the entries are in their order.
+/// Returns the coordinates on the second of two axes, and zeroed offsets for its positions. Returns `None` if the
+/// offsets are not small compared with the entries, or if the entries are already in order.
 fn counts_to_turn(x: &AnyPattern, limit: u64) -> Result<Option<(AxisCoords, Vec<usize>)>> {
     let length = x.shape()[1];
     let is_little = match x.format() {
-        // The offsets of the result.
+        // The result needs these offsets in any case.
         Format::Csr => length <= x.nnz(),
         Format::Coo => length <= x.nnz() / 4,
     };
@@ -182,7 +181,7 @@ fn turned_shape(x: &AnyPattern) -> Shape {
     [x.shape()[1], x.shape()[0]].into_iter().collect()
 }
 
-/// The pattern with its two axes in turn, by the offsets of its rows and the columns in each.
+/// Returns the pattern with its two axes swapped, from the offsets of its rows and the columns in each row.
 fn turned_pattern(x: &AnyPattern, offsets: Vec<usize>, columns: AxisCoords, limit: u64) -> Result<AnyPattern> {
     let shape = turned_shape(x);
     if x.format() == Format::Csr {
@@ -192,7 +191,7 @@ fn turned_pattern(x: &AnyPattern, offsets: Vec<usize>, columns: AxisCoords, limi
     x.of_coords(shape, columns.len(), vec![rows, columns], limit)
 }
 
-/// The plan of a selection; a move's is kept where the pattern keeps plans.
+/// Returns the plan of a selection; the plan of a move is stored if the pattern keeps plans.
 fn planned_once<S: Select>(op: &S, x: &AnyPattern, room: Room) -> Result<Arc<Selected>> {
     let plan = || {
         let selected = op.plan(x, room)?;
@@ -204,7 +203,7 @@ fn planned_once<S: Select>(op: &S, x: &AnyPattern, room: Room) -> Result<Arc<Sel
     }
 }
 
-/// A pattern repeated to a shape that it broadcasts to.
+/// Returns a pattern repeated to a shape that it broadcasts to.
 pub(super) fn repeated(x: &AnyPattern, shape: &Shape, limit: u64) -> Result<AnyPattern> {
     if x.shape() == shape {
         return Ok(x.clone());
@@ -214,7 +213,7 @@ pub(super) fn repeated(x: &AnyPattern, shape: &Shape, limit: u64) -> Result<AnyP
     Ok(of_plan(x, &selected.pattern))
 }
 
-/// The gradient of a sparse tensor, on its pattern.
+/// Returns the gradient of a sparse tensor, on its pattern.
 pub(super) fn sparse_backward<P: Pattern, T: Element, S: Select, U: Operand>(
     x: &Tensor<P, T>,
     op: &S,
@@ -228,7 +227,7 @@ pub(super) fn sparse_backward<P: Pattern, T: Element, S: Select, U: Operand>(
     Ok(Tensor::from_valid(x.pattern().clone(), values, U::Elem::ZERO))
 }
 
-/// What each entry of a pattern receives.
+/// Returns the gradient of each entry of a pattern.
 fn gradients<S: Select, U: Operand>(x: &AnyPattern, op: &S, upstream: &U, limit: u64) -> Result<Vec<U::Elem>> {
     let selected = planned_once(op, x, Room { value_bytes: size_of::<U::Elem>(), limit })?;
     let gradients = upstream.at_entries(&of_plan(x, &selected.pattern))?;
@@ -236,7 +235,8 @@ fn gradients<S: Select, U: Operand>(x: &AnyPattern, op: &S, upstream: &U, limit:
         .map_err(|entry| sum_overflow::<U::Elem>(x.coords_of(entry).unwrap_or_default()))
 }
 
-/// What each of `count` entries receives where the gradients are those of entries that come from `sources`.
+/// Returns the sum for each of `count` entries, from the gradients of result entries that come from `sources`. The
+/// inner error is the first entry whose sum does not fit its type.
 fn sums<G: Element>(
     count: usize,
     sources: &Sources,
@@ -253,7 +253,7 @@ fn sums<G: Element>(
     }
 }
 
-/// The gradient of an array of `shape` that holds `x_bytes`.
+/// Returns the gradient of an array of `shape` that holds `x_bytes`.
 pub(super) fn dense_backward<S: Select, U: Operand>(
     shape: &Shape,
     x_bytes: usize,

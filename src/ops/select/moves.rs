@@ -1,4 +1,4 @@
-//! The descriptor of what moves elements along axes: a list of steps, which patterns and arrays follow.
+//! The descriptor of shape manipulations: a list of steps that apply to patterns and arrays.
 
 use ndarray::{ArrayD, ArrayViewD};
 
@@ -13,13 +13,13 @@ use crate::pattern::AnyPattern;
 use crate::plan::moves::{Cut, Order, Step};
 use crate::plan::selected::Selected;
 
-/// A move of the elements of an operand of one shape. A step that changes nothing is left out.
+/// A move of the elements of an operand of one shape. A step that changes nothing is removed.
 #[derive(Clone, PartialEq)]
 pub struct Moves {
     /// The shapes before each step, and the shape of the result.
     shapes: Vec<Shape>,
     steps: Vec<Step>,
-    /// What leaves positions of zero, and so asks for a fill of zero.
+    /// Name of the result in errors, if it has positions set to zero and so requires a fill of zero.
     zeros: Option<&'static str>,
 }
 
@@ -31,7 +31,7 @@ impl Moves {
         Moves { shapes, steps: Vec::new(), zeros: None }
     }
 
-    /// The axes in their new order, if that is all that is done.
+    /// Returns the axes in their new order, if the move only permutes axes.
     pub(crate) fn permutation(&self) -> Option<Vec<usize>> {
         let rank = self.shapes[0].rank();
         match &self.steps[..] {
@@ -104,8 +104,8 @@ impl Moves {
         self.then(Step::Diagonal(offset), shape)
     }
 
-    /// The axis of the operand whose positions one by one are those of an axis of the result, and the position with
-    /// which they begin there.
+    /// Returns the operand axis whose consecutive positions are those of a result axis, and the first of these
+    /// positions.
     pub(crate) fn window(&self, of_result: usize) -> Option<(usize, usize)> {
         let mut steps = self.steps.iter().zip(self.shapes.windows(2)).rev();
         steps.try_fold((of_result, 0), |(axis, first), (step, shapes)| {
@@ -114,7 +114,8 @@ impl Moves {
         })
     }
 
-    /// The same move of so many of these positions, all of them beginning with the first.
+    /// Returns the same move of a chunk of the operand, which holds `length` of the positions that
+    /// [`window`](Self::window) finds.
     pub(crate) fn within(mut self, of_result: usize, length: usize) -> Self {
         let (mut axis, mut shape) = (of_result, self.shape().to_vec());
         shape[axis] = length;
@@ -131,12 +132,12 @@ impl Moves {
         self
     }
 
-    /// The only step there is.
+    /// Returns the only step, if there is exactly one.
     pub(super) fn only_step(&self) -> Option<&Step> {
         if let [step] = &self.steps[..] { Some(step) } else { None }
     }
 
-    /// Calls `visit` for each position of the result, in row-major order, with the one that it holds, if it does.
+    /// Calls `visit` for each position of the result, in row-major order, with its source position if it has one.
     fn for_each(&self, mut visit: impl FnMut(Option<&[usize]>)) {
         let shape = self.shape();
         let (mut at, mut source) = (vec![0; shape.rank()], Vec::new());
@@ -190,9 +191,9 @@ impl Select for Moves {
     }
 }
 
-/// An operation that is a [`Moves`]: the function over every operand, its gradient, and both as methods of tensors.
+/// Defines an operation that is a [`Moves`]: the function over every operand, its gradient, and both as tensor methods.
 ///
-/// Between the head of a page and its tail stands what is the same for all.
+/// The shared paragraphs of a page appear between its head and its tail.
 macro_rules! moves {
     ($(
         $(#[$head:meta])*

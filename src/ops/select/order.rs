@@ -1,4 +1,4 @@
-//! The positions of whole axes in another order, repeated or padded, and other axes.
+//! Reordering, repeating and padding along axes, and adding, removing and permuting axes.
 
 use super::Select;
 use super::moves::Moves;
@@ -467,7 +467,7 @@ pub(crate) fn padded(lengths: &[usize], widths: impl AsRef<[(usize, usize)]>) ->
     }
 }
 
-/// Axes of length 1 before all others, until there are `rank`.
+/// Returns the move that prepends axes of length 1 until there are `rank` axes.
 fn with_rank(lengths: &[usize], rank: usize) -> Moves {
     let new = rank.saturating_sub(lengths.len());
     Moves::of(lengths).axes((0..new).map(|_| None).chain((0..lengths.len()).map(Some)).collect())
@@ -477,7 +477,7 @@ pub(crate) fn tiled(lengths: &[usize], times: impl AsRef<[usize]>) -> Result<Mov
     let times = times.as_ref();
     let moves = with_rank(lengths, times.len());
     let axes = (0..moves.shape().rank()).rev();
-    // The last axis first: the most entries come where whole runs are repeated.
+    // The last axis is tiled first, so that the steps with the most entries repeat whole runs.
     axes.zip(times.iter().rev()).try_fold(moves, |moves, (axis, &times)| moves.tile(axis, times))
 }
 
@@ -510,7 +510,7 @@ pub(crate) fn squeezed(lengths: &[usize], axes: impl Into<Axes>) -> Result<Moves
     Ok(Moves::of(lengths).axes((0..lengths.len()).filter(|axis| !gone.contains(axis)).map(Some).collect()))
 }
 
-/// A range of axes costs nothing to write, so more new ones than this are out of range.
+/// Maximum number of new axes. A range of axes needs no memory, so a longer range is out of range.
 const MOST_NEW: usize = 1 << 10;
 
 pub(crate) fn expanded(lengths: &[usize], axes: impl Into<Axes>) -> Result<Moves> {
@@ -533,7 +533,7 @@ pub(crate) fn moved(lengths: &[usize], from: impl Position, to: impl Position) -
     Ok(Moves::of(lengths).axes(axes))
 }
 
-/// The axes in another order: what `permute_axes` does.
+/// Returns the move of `permute_axes`.
 pub(crate) fn permuted(lengths: &[usize], axes: &[isize]) -> Result<Moves> {
     let axes = permutation(axes, lengths.len())?;
     Ok(Moves::of(lengths).axes(axes.into_iter().map(Some).collect()))

@@ -1,4 +1,4 @@
-//! Slices: of each axis a range in steps, or one position.
+//! Slices: a range with a step, or one position, of each axis.
 
 use std::ops::Range;
 
@@ -91,7 +91,7 @@ moves! {
     example;
 }
 
-/// A slice of one axis: its positions from the first one up, and whether they come backwards.
+/// Returns a slice of one axis: its positions in increasing order, and whether they are reversed.
 fn range_of(axis: usize, length: usize, start: isize, end: Option<isize>, step: isize) -> Result<(Cut, bool)> {
     let from_start = |at: isize| {
         let place = if at < 0 { length.checked_sub(at.unsigned_abs()) } else { Some(at as usize) };
@@ -104,12 +104,12 @@ fn range_of(axis: usize, length: usize, start: isize, end: Option<isize>, step: 
         return Err(Error::ZeroStep { axis });
     }
     let count = (end - start).div_ceil(by);
-    // Backwards the last position is there, and the first may not be.
+    // A negative step includes the last position of the range, but not necessarily the first.
     let first = if step < 0 && count > 0 { end - 1 - (count - 1) * by } else { start };
     Ok((Cut::new(first, by, count), step < 0))
 }
 
-/// The slice that a range of an axis of so many positions is: those that `isize` does not count are counted from the
+/// Returns the slice for a range of an axis of `length` positions. Positions that exceed `isize` are counted from the
 /// end.
 pub(crate) fn slice_of(range: Range<usize>, length: usize, step: isize) -> SliceInfoElem {
     if range.is_empty() {
@@ -119,7 +119,7 @@ pub(crate) fn slice_of(range: Range<usize>, length: usize, step: isize) -> Slice
     SliceInfoElem::Slice { start: index_of(range.start, length), end, step }
 }
 
-/// A position as an index, from the end where `isize` does not count so far.
+/// Returns a position as an index, counted from the end if it exceeds `isize`.
 fn index_of(position: usize, length: usize) -> isize {
     isize::try_from(position).unwrap_or_else(|_| 0_isize.wrapping_sub_unsigned(length - position))
 }

@@ -361,7 +361,7 @@ pub fn take_axis_backward<'a, X: Operand, J: Position, U: Operand>(
     x.by_select_backward(&Request::new(x.lengths(), positions.into(), Some(axis.to_i128()))?, upstream)
 }
 
-/// The descriptor of [`take`] and [`take_axis`]: the index array, the axis (none for flattened positions), and the
+/// The descriptor of [`take`] and [`take_axis`]: the index array, the axis (`None` for flattened positions), and the
 /// shape of the result.
 pub(crate) struct Request<'a, J> {
     pub(super) take: Take<'a, J>,
@@ -384,19 +384,19 @@ impl<'a, J: Position> Request<'a, J> {
         Ok(Request { take, axis, shape })
     }
 
-    /// Refuses items that name no element, among `size`, or `u128::MAX` for more than that.
+    /// Rejects items that do not name one of `size` elements; `u128::MAX` means more than any item can name.
     pub(super) fn check(&self, items: &[J], size: u128) -> Result<()> {
         self.check_size(items, size)?;
         let outsider = if self.take.mode == TakeMode::Raise { first_outside(items, size) } else { None };
         outsider.map_or(Ok(()), |at| Err(Error::PositionOutOfRange { position: items[at].to_i128(), size, at }))
     }
 
-    /// Refuses to take something from nothing.
+    /// Rejects a take of elements from an empty tensor.
     pub(super) fn check_size(&self, items: &[J], size: u128) -> Result<()> {
         if size == 0 && !items.is_empty() { Err(Error::TakeFromEmpty { count: items.len() }) } else { Ok(()) }
     }
 
-    /// The positions that the items name among `length` elements; the work needs `item_bytes` for each beside them.
+    /// Returns the positions that the items name among `length` elements; the caller needs `item_bytes` more per item.
     pub(super) fn positions(&self, length: usize, item_bytes: usize) -> Result<Vec<usize>> {
         if let Some(positions) = self.take.of_mask()? {
             return Ok(positions);
@@ -443,7 +443,7 @@ impl<J: Position> Select for Request<'_, J> {
 }
 
 impl<J: Position> Request<'_, J> {
-    /// Where the elements of the result of an array come from.
+    /// Returns the sources of the elements in the result for an array.
     pub(super) fn dense_plan(&self, x: &Shape) -> Result<Slices> {
         let length = self.axis.map_or_else(|| x.iter().product(), |axis| x[axis]);
         Ok(slices(x, self.axis, self.positions(length, 0)?))

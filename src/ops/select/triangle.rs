@@ -144,7 +144,7 @@ moves! {
     example;
 }
 
-/// Refuses what has no rows and columns.
+/// Rejects a shape that does not have rows and columns.
 fn matrices(lengths: &[usize]) -> Result<Moves> {
     match lengths.len() {
         found @ ..2 => Err(Error::RankMismatch { what: "a tensor of matrices", expected: 2, found }),

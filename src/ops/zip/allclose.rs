@@ -1,4 +1,4 @@
-//! Whether two operands agree up to a tolerance.
+//! Comparison of two operands up to a tolerance.
 
 use super::Partner;
 use crate::base::error::{Error, Result};
@@ -16,7 +16,7 @@ use crate::ops::operand::Operand;
 pub struct Tolerance {
     /// The part of the second element's magnitude; 1e-5 unless another is asked for.
     pub rtol: f64,
-    /// What is added to that; 1e-8 unless another is asked for.
+    /// The absolute part, which is added to that; 1e-8 unless another is asked for.
     pub atol: f64,
     /// Whether NaN is close to NaN.
     pub equal_nan: bool,
@@ -33,7 +33,7 @@ impl Tolerance {
         Tolerance { equal_nan: true, ..self }
     }
 
-    /// Whether two real numbers are close; `magnitude` is that of the second element as a whole.
+    /// Returns whether a distance is within the tolerance; `magnitude` is the absolute value of the second element.
     fn holds(&self, apart: f64, magnitude: f64) -> bool {
         apart <= self.atol + self.rtol * magnitude
     }
@@ -51,7 +51,8 @@ impl From<(f64, f64)> for Tolerance {
     }
 }
 
-/// Whether two elements are too far apart: of stored views, whose results have a fill of `false`, no gap is.
+/// The descriptor of [`allclose`]: the result is true if two elements are too far apart. Results of stored views have a
+/// fill of `false`, so unstored positions are never too far apart.
 #[derive(Clone, Copy)]
 struct Apart(Tolerance);
 
@@ -61,7 +62,7 @@ impl Op for Apart {
     }
 }
 
-/// The real and the imaginary part.
+/// Returns the real and the imaginary part.
 fn parts<T: Element>(value: T) -> (f64, f64) {
     match value.to_number() {
         Number::Integer(value) => (value as f64, 0.0),
@@ -81,7 +82,7 @@ impl<T: Magnitude> Zip<T, T> for Apart {
             return Ok(a != b);
         }
         let ((a, other_a), (b, other_b)) = (parts(a), parts(b));
-        // Of real numbers the magnitude is exact.
+        // The magnitude of a real number is exact.
         let magnitude = |re: f64, im: f64| if im == 0.0 { re.abs() } else { crate::element::math::hypot(re, im) };
         Ok(!self.0.holds(magnitude(a - b, other_a - other_b), magnitude(b, other_b)))
     }
@@ -144,7 +145,7 @@ where
 {
     let apart = match y.zip(x, Apart(tolerance.into())) {
         Ok(apart) => apart,
-        // Of what is not stored some is close, and some is not.
+        // Some unstored positions are close, and some are not.
         Err(Error::FillVaries { .. }) => return Ok(false),
         Err(error) => return Err(error),
     };

@@ -7,12 +7,12 @@ use crate::kernels::op::{Fault, Op, Outcome};
 use crate::kernels::zip::{Alone, Lone, Zip};
 use crate::ops::operand::Operand;
 
-/// What a fill does that may make the same of every element.
+/// Returns the effect of a fill on entries without a partner, by whether it makes all results the same.
 fn annihilated_if(same_of_all: bool) -> Alone {
     if same_of_all { Alone::Annihilated } else { Alone::Counts }
 }
 
-/// An entry as it is, whichever side it stands on.
+/// Returns an entry unchanged, from either side.
 fn moved<T>(entry: Lone<T, T>) -> T {
     match entry {
         Lone::Left(value) | Lone::Right(value) => value,
@@ -101,13 +101,13 @@ impl<T: Element> Zip<T, T> for MulNonzero {
         if fill.is_truthy() { times(fill, other) } else { Alone::Annihilated }
     }
 
-    /// A zero on the left makes no NaN of a fill of NaN.
+    /// A zero on the left stays zero when it meets a fill of NaN.
     fn of_right_fill(&self, other: Option<T>, fill: T) -> Alone {
         if fill.isnan() { Alone::Counts } else { times(fill, other) }
     }
 }
 
-/// What becomes of entries that are multiplied by `fill`, where two fills give `fill * other`.
+/// Returns the effect of the factor `fill` on entries without a partner; `other` is the fill of their operand.
 fn times<T: Element>(fill: T, other: Option<T>) -> Alone {
     let is_zero = !fill.is_truthy();
     if fill.isnan() || (is_zero && fill.to_integer().is_some()) {
@@ -129,7 +129,7 @@ impl<T: Numeric> Zip<T, T> for Div {
     }
 
     fn of_left_fill(&self, fill: T, other: Option<T>) -> Alone {
-        // A gap of the divisor would be divided by its fill.
+        // At an unstored position of the divisor, its fill would be the divisor.
         match other {
             None if !fill.is_truthy() => Alone::AnnihilatedIfFinite,
             _ => annihilated_if(is_wholly_nan(fill)),
@@ -141,7 +141,7 @@ impl<T: Numeric> Zip<T, T> for Div {
     }
 }
 
-/// Remainders, which NaN alone makes the same of all.
+/// Defines remainders: only a fill of NaN makes all results the same.
 macro_rules! remainders {
     ($($op:ident $method:ident),*) => {$(
         impl<T: Remainder> Zip<T, T> for $op {
@@ -165,7 +165,7 @@ macro_rules! remainders {
 
 remainders!(Rem checked_rem, RemEuclid checked_rem_euclid);
 
-/// Extremes: NaN, and the integer that no other one is beyond, make the same of all.
+/// Defines extremes: a fill of NaN, or of the most extreme integer of its type, makes all results the same.
 macro_rules! extremes {
     ($($op:ident $function:ident $beyond:literal),*) => {$(
         impl<T: Real> Zip<T, T> for $op {
@@ -197,7 +197,7 @@ macro_rules! extremes {
 
 extremes!(Minimum minimum -1, Maximum maximum 1);
 
-/// Whether this is an integer whose type has none `beyond` it.
+/// Returns whether the value is an integer, and its type does not have the integer `value + beyond`.
 fn is_last<T: Element>(value: T, beyond: i128) -> bool {
     value.to_integer().is_some_and(|integer| T::from_number(Number::Integer(integer + beyond)).is_none())
 }

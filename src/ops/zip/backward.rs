@@ -1,7 +1,7 @@
-//! The gradients of operations of two operands.
+//! The gradients of binary operations.
 //!
-//! The gradient of an operand that is repeated is an exact sum over what it was repeated along. Beside a sparse upstream
-//! gradient that sum goes over stored entries only, and the positions that are not stored count as often as they are.
+//! The gradient of a repeated operand is an exact sum over the positions to which it is repeated. With a sparse
+//! upstream gradient the sum visits only stored entries. Unstored positions are added by their count.
 
 use super::{broadcast_shape, has_other_lengths};
 use crate::base::alloc::{self, Allocated};
@@ -20,42 +20,42 @@ use crate::plan::beside::{Beside, occurrences, repeated_count};
 use crate::plan::overlap::Join;
 use crate::plan::united::United;
 
-/// The shape of the result; refuses an upstream gradient of another one.
+/// Returns the shape of the result; rejects an upstream gradient of another shape.
 fn shape_of<X: Operand, Y: Operand, U: Operand>(x: &X, y: &Y, upstream: &U) -> Result<Shape> {
     let shape = broadcast_shape(x.lengths(), y.lengths())?;
     check_upstream(upstream, &shape)?;
     Ok(shape)
 }
 
-/// Writes what gradients come to for one operand, by the elements of both: gradients, elements on the left, elements on
-/// the right, results.
+/// A function that writes the gradients of one operand. Its arguments are upstream gradients, elements on the left,
+/// elements on the right, and the results.
 type Block<T> = fn(&[T], &[T], &[T], &mut [T]);
 
-/// Applies `of` to each gradient and its elements. A gradient of zero gives +0.0, whatever the elements are.
+/// Applies `of` to each gradient and its elements. The result of a zero gradient is +0.0, for any elements.
 fn each<T: Float>(gradients: &[T], left: &[T], right: &[T], slots: &mut [T], of: impl Fn(T, T, T) -> Option<T>) {
     let elements = left.iter().zip(right);
     for ((slot, &gradient), (&left, &right)) in slots.iter_mut().zip(gradients).zip(elements) {
-        // Of floats there is always a result.
+        // Operations on floats always have a result.
         let given = if gradient.is_truthy() { of(gradient, left, right) } else { None };
         *slot = given.unwrap_or(T::ZERO);
     }
 }
 
-/// One of two operands, and what its entries receive.
+/// One of two operands, with the rules for the gradients of its elements.
 struct Side<'a, T> {
     own: &'a OperandRef<'a, T>,
     other: &'a OperandRef<'a, T>,
     is_left: bool,
     block: Block<T>,
-    /// Among stored entries, what comes for one that stands alone, if its result is stored.
+    /// The gradient of a stored entry without a partner, if its result is stored; for stored views only.
     alone: Option<fn(T) -> T>,
 }
 
-/// The gradients of the elements of an operand, and the shape of these: its own, or one that it is broadcast to.
+/// The gradients of the elements of an operand, and their shape: its own shape, or a shape that it is broadcast to.
 type Received<T> = (Vec<T>, Shape);
 
 impl<T: Float + Numeric> Side<'_, T> {
-    /// The gradient of the operand in a result of that shape.
+    /// Computes the gradient of the operand for a result of this shape.
     fn gradient(&self, upstream: &OperandRef<'_, T>, shape: &Shape) -> Result<Received<T>> {
         if has_other_lengths(self.own.lengths(), shape) {
             let sums = match self.positions(upstream, shape)? {
@@ -75,7 +75,7 @@ impl<T: Float + Numeric> Side<'_, T> {
         self.own.counts_gaps() && self.other.counts_gaps()
     }
 
-    /// The results of the block for each gradient and the elements of both operands.
+    /// Applies the block to each gradient and the elements of both operands.
     fn received(&self, gradients: &[T], own: &[T], other: &[T]) -> Result<Vec<T>> {
         let (left, right) = if self.is_left { (own, other) } else { (other, own) };
         let block = self.block;
@@ -84,9 +84,9 @@ impl<T: Float + Numeric> Side<'_, T> {
         })?)
     }
 
-    /// The gradients of the entries of an operand. Where one is a stored view they are those that were received where
-    /// the other operand has an element too; of an entry that stands alone it is what comes for its result, if it has
-    /// one. What an array has alone is in no result.
+    /// Returns the gradients of the entries of an operand. If an operand is a stored view, an entry keeps its received
+    /// gradient only where the other operand has an element too. An entry without a partner receives the gradient of
+    /// its own result, if it has a result. An array element without a partner has no result.
     fn of_entries(&self, received: Vec<T>, gradients: Vec<T>, is_met: &IsMet<'_>) -> Result<Vec<T>> {
         let marks = if self.counts_gaps() { None } else { self.other.marks()? };
         let Some(marks) = marks else { return Ok(received) };
@@ -96,9 +96,10 @@ impl<T: Float + Numeric> Side<'_, T> {
         Ok(alloc::collect(all.map(|((met, gradient), is_met)| if is_met { met } else { of_alone(gradient) }))?)
     }
 
-    /// The positions of the result that a sum for a repeated operand goes over one by one; none where these are all at
-    /// which it has an entry. At all others the upstream gradient has its fill, and the other operand too unless that
-    /// fill is zero. Among stored entries they are those of an operand that is not repeated: the result has no others.
+    /// Returns the positions of the result that a sum for a repeated operand visits one by one. `None` means all
+    /// positions at which the operand has an entry. At all other positions the upstream gradient is equal to its fill.
+    /// The other operand is equal to its fill there too, unless the fill of the upstream gradient is zero. For stored
+    /// views the positions are the entries of an operand that is not repeated: the result has no others.
     fn positions(&self, upstream: &OperandRef<'_, T>, shape: &Shape) -> Result<Option<AnyPattern>> {
         let is_other_alike = !has_other_lengths(self.other.lengths(), shape);
         if !self.counts_gaps() {
@@ -120,7 +121,7 @@ impl<T: Float + Numeric> Side<'_, T> {
         }
     }
 
-    /// The gradient of each entry of a repeated operand: the sum over these positions and all others.
+    /// Computes the gradient of each entry of a repeated operand: the sum over the given positions and over all others.
     fn summed(&self, upstream: &OperandRef<'_, T>, at: &AnyPattern, shape: &Shape) -> Result<Vec<T>> {
         let pattern = every_entry(self.own)?;
         let (own, other) = (self.own.beside_entries(at, shape)?, self.other.beside_entries(at, shape)?);
@@ -137,8 +138,8 @@ impl<T: Float + Numeric> Side<'_, T> {
         totals.sums()
     }
 
-    /// The gradient of each entry of a repeated operand: the sum over all positions at which it is, of which a piece at a
-    /// time is written out.
+    /// Computes the gradient of each entry of a repeated operand: the sum over all positions to which it is repeated.
+    /// These are written out in chunks.
     fn summed_in_pieces(&self, upstream: &OperandRef<'_, T>, shape: &Shape) -> Result<Vec<T>> {
         let own = self.own.elements_of(self.own)?;
         summed_in_pieces(self.own, shape, (upstream, self.other), &mut |at, numbers| {
@@ -150,27 +151,27 @@ impl<T: Float + Numeric> Side<'_, T> {
     }
 }
 
-/// Looks up for each entry whether the other operand has an element there, by its marks.
+/// A function that returns for each entry whether the other operand has an element there, according to its marks.
 type IsMet<'a> = dyn Fn(&OperandRef<'_, bool>) -> Result<Vec<bool>> + 'a;
 
-/// The sums of what the entries of a repeated operand receive.
+/// The sums of the gradients that the entries of a repeated operand receive.
 struct Totals<T: Float>(Vec<<T as Ring>::Total>);
 
 impl<T: Float> Totals<T> {
-    /// For so many entries, and for none.
+    /// Returns empty sums for `entries` entries, and one more for positions without an entry.
     fn new(entries: usize) -> Allocated<Self> {
         let mut totals = alloc::with_capacity(entries + 1)?;
         totals.resize(entries + 1, <T as Ring>::Total::default());
         Ok(Totals(totals))
     }
 
-    /// Adds what was received, in the order in which the numbers of the entries are visited.
+    /// Adds the received gradients, in the order in which `visit` reports the indices of their entries.
     fn add_visited(&mut self, visit: impl FnOnce(&mut dyn FnMut(usize)), received: &[T]) {
         let mut received = received.iter();
         visit(&mut |number| received.next().into_iter().for_each(|&received| self.0[number].add(received)));
     }
 
-    /// Adds what each entry receives at all of so many positions but those that are counted.
+    /// Adds the gradient of each entry for `times` positions, minus the positions that `counts` has for the entry.
     fn add_times(&mut self, received: &[T], counts: &[usize], times: u128) {
         for ((total, &received), &count) in self.0.iter_mut().zip(received).zip(counts) {
             total.add_times(received, times.saturating_sub(count as u128));
@@ -183,11 +184,12 @@ impl<T: Float> Totals<T> {
     }
 }
 
-/// Returns what the entries of these numbers receive at the positions of a pattern.
+/// A function that returns the gradients of the entries with these indices at the positions of a pattern.
 type Receive<'a, T> = dyn FnMut(&AnyPattern, &[usize]) -> Result<Vec<T>> + 'a;
 
-/// The sum of what each entry of a repeated operand receives at all positions at which it is. `receive` gives that for
-/// the positions of a piece, at which the entries of these numbers are; it looks up elements of the other operands.
+/// Computes the sum of the gradients that each entry of a repeated operand receives, over all its positions. For each
+/// chunk of positions, `receive` returns the gradients of the entries there. It looks up the elements of the other
+/// operands.
 fn summed_in_pieces<O: Element, A: Element, B: Element, T: Float>(
     own: &OperandRef<'_, O>,
     shape: &Shape,
@@ -200,7 +202,7 @@ fn summed_in_pieces<O: Element, A: Element, B: Element, T: Float>(
     guard::<T>("the elements of a repeated operand", count, limit, "give an upstream gradient with a fill of 0")?;
     let mut totals = Totals::new(pattern.nnz())?;
     if count > 0 {
-        // The entries of an operand may be walked for each piece.
+        // A lookup may walk all entries of an operand, so a chunk has at least as many positions.
         let most = PIECE.max(a.entry_count()).max(b.entry_count()).min(count as usize);
         United::new(&pattern, &pattern, shape)?.pieces(most, &mut |at, numbers| {
             let received = receive(at, numbers)?;
@@ -211,10 +213,10 @@ fn summed_in_pieces<O: Element, A: Element, B: Element, T: Float>(
     totals.sums()
 }
 
-/// The fewest positions of a piece, if there are as many.
+/// Minimum number of positions of a chunk, unless there are fewer in total.
 const PIECE: usize = 1 << 18;
 
-/// The entries of a sparse operand, all positions of an array.
+/// Returns the entries of a sparse operand, or all positions of an array.
 fn every_entry<T: Element>(operand: &OperandRef<'_, T>) -> Result<AnyPattern> {
     match operand.entries()? {
         Some(entries) => Ok(entries),
@@ -222,16 +224,17 @@ fn every_entry<T: Element>(operand: &OperandRef<'_, T>) -> Result<AnyPattern> {
     }
 }
 
-/// The value of an upstream gradient at unstored positions, if there are any and it is not zero.
+/// Returns the value of an upstream gradient at unstored positions, if there are any and it is not zero.
 fn gap_of<G: Element>(upstream: &OperandRef<'_, G>) -> Option<G> {
     upstream.gap().filter(|(fill, count)| fill.is_truthy() && *count > 0).map(|(fill, _)| fill)
 }
 
-/// The two gradients of a function of two operands.
+/// The gradients of both operands of an operation.
 type Gradients<X, Y, T> = (<X as Operand>::Reduced<T>, <Y as Operand>::Reduced<T>);
 
-/// The shared text of the pages of gradients. Both functions take the upstream gradient and the elements of both
-/// operands; `alone` is the gradient of a stored entry without a partner, for either side.
+/// Defines the gradients of binary operations, with the shared text of their pages. Both functions accept the upstream
+/// gradient and the elements of both operands. `alone` is the gradient of a stored entry without a partner, for either
+/// side.
 macro_rules! backward {
     ($(
         $(#[doc = $before:literal])*
@@ -431,12 +434,12 @@ backward! {
          [`torch.pow`](https://docs.pytorch.org/docs/stable/generated/torch.pow.html).";
 }
 
-/// How much of a gradient an element receives that is preferred, or equal to the other.
+/// Returns the weight of a gradient for an element that is preferred, or equal to the other element.
 fn share_of<T: Float>(is_preferred: bool, is_equal: bool) -> T {
     T::from_f64(if is_preferred { 1.0 } else { 0.5 * f64::from(u8::from(is_equal)) })
 }
 
-/// The share of a gradient; nothing of it is 0, whatever it is.
+/// Returns the gradient times a weight; `None` for a weight of 0, whatever the gradient is.
 fn shared<T: Float + Numeric>(gradient: T, share: T) -> Option<T> {
     if share == T::ONE {
         Some(gradient)
@@ -511,7 +514,7 @@ where
     Ok((of_yes, no.gradient_of(of_no, &no_shape)?))
 }
 
-/// The gradient of a choice: what comes where the condition is `choice`, +0.0 elsewhere.
+/// Computes the gradient of one choice: the upstream gradient if the condition is `choice`, and +0.0 otherwise.
 fn chosen<T: Element, G: Float>(
     own: &OperandRef<'_, T>,
     condition: &OperandRef<'_, bool>,

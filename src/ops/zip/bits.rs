@@ -1,4 +1,4 @@
-//! Logic: of `bool`, and bit by bit of integers.
+//! Logical operations on `bool`, and bitwise operations on integers.
 
 use super::Partner;
 use crate::base::error::Result;
@@ -7,8 +7,8 @@ use crate::kernels::op::{Op, Outcome};
 use crate::kernels::zip::{Alone, Lone, Zip};
 use crate::ops::operand::Operand;
 
-/// An operation: its method, whether stored entries unite, the fill that makes the same of all, if any, and the entries
-/// in the example.
+/// Defines an operation from its method, whether stored entries unite, the fill that absorbs all elements, if any, and
+/// the entries in the example.
 macro_rules! of_bits {
     ($(
         $(#[$sentence:meta])*
@@ -23,7 +23,7 @@ macro_rules! of_bits {
             #[doc = union_of_both!()]
             $(#[$implicit])*
             =>
-            /// Of `bool` and integers only.
+            /// The elements are `bool` or integers, which do not have NaN.
             =>
             /// None.
             =>
@@ -107,7 +107,7 @@ of_bits! {
     #[doc(alias = "numpy.logical_or")]
     fn bit_or(BitOr) = or, unites true, same of all Some(T::ONES), "[(vec![0], 1), (vec![1], 7), (vec![2], 3)]";
     /// A fill of all ones, or `true`, makes the same of everything: entries of the other operand alone are not stored.
-    /// Of [stored views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both.
+    /// For [stored views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both.
     ;
 
     /// The exclusive or of two operands; of integers bit by bit.
@@ -118,6 +118,6 @@ of_bits! {
     #[doc(alias = "numpy.bitwise_xor")]
     #[doc(alias = "numpy.logical_xor")]
     fn bit_xor(BitXor) = xor, unites true, same of all None, "[(vec![0], 1), (vec![1], 5), (vec![2], 3)]";
-    /// Of [stored views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both.
+    /// For [stored views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both.
     ;
 }

@@ -1,4 +1,4 @@
-//! Zips chosen at run time: the drivers are compiled once for each type, and not for each operation too.
+//! Zips that are chosen at run time. The drivers are compiled once per element type, not per operation.
 
 use super::arithmetic::{Add, Div, Maximum, Minimum, Mul, MulNonzero, Rem, RemEuclid, Sub};
 use super::bits::{BitAnd, BitOr, BitXor};
@@ -8,21 +8,21 @@ use crate::element::Element;
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::zip::{Alone, Lone, Zip};
 
-/// An operation by its functions; its name is the caller's to tell.
+/// An operation as function pointers; the caller reports its name.
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen<T, U> {
     apply: fn(T, T) -> Outcome<U>,
     left: fn(T, Option<T>) -> Alone,
     right: fn(Option<T>, T) -> Alone,
     alone: fn(Lone<T, T>) -> Outcome<U>,
-    /// A fill that makes the same of all in the type that the elements came in, which may be narrower than `T`.
+    /// A fill that absorbs all elements in their original type, which may be narrower than `T`.
     same_of_all: Option<T>,
     is_swapped: bool,
     unites: bool,
 }
 
 impl<T: Element, U: Element> Chosen<T, U> {
-    /// The operation with that fill, and with its operands in the other order.
+    /// Returns the operation with this absorbing fill, and with its operands swapped if `is_swapped`.
     pub(crate) fn with(self, same_of_all: Option<T>, is_swapped: bool) -> Self {
         Chosen { same_of_all, is_swapped, ..self }
     }
@@ -58,17 +58,17 @@ impl<T: Element, U: Element> Zip<T, T> for Chosen<T, U> {
     }
 }
 
-/// An operation, by what the drivers must know of it when they are compiled.
+/// An operation, by the type of its results, which the drivers need at compile time.
 pub(crate) enum AnyZip<T> {
-    /// The results have the type of the operands.
+    /// An operation whose results have the type of the operands.
     Computes(Chosen<T, T>),
     /// A comparison.
     Compares(Chosen<T, bool>),
 }
 
-/// The types that operations chosen at run time are compiled for.
+/// The element types that operations chosen at run time are compiled for.
 pub(crate) trait Chooses: Element {
-    /// The operation of that name, if the type has it.
+    /// Returns the operation with this name, if the type has it.
     fn zip_of(name: &str) -> Option<AnyZip<Self>>;
 }
 

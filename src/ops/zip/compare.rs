@@ -1,4 +1,4 @@
-//! Comparisons. Complex numbers have no order:
+//! Comparisons. Complex numbers do not have an order:
 //!
 //! ```compile_fail,E0277
 //! use lacuna::{CooTensor, less};
@@ -15,8 +15,8 @@ use crate::kernels::op::{Op, Outcome};
 use crate::kernels::zip::{Alone, Zip};
 use crate::ops::operand::Operand;
 
-/// A comparison, and what it says in the example: of the entries, of the fills, of the common entry, of a number. A NaN
-/// makes the same of all.
+/// Defines a comparison, with its results in the example: for the entries, the fills, the common entry and a number. A
+/// fill of NaN absorbs all elements.
 macro_rules! comparisons {
     ($(
         $(#[$sentence:meta])*

@@ -12,7 +12,7 @@ use crate::convert::{check_result, dense_bytes};
 use crate::element::Element;
 use crate::kernels::zip::{Failed, Side, Zip, zip_sides};
 
-/// Of two arrays whose shapes can be broadcast.
+/// Combines two arrays whose shapes can be broadcast.
 pub(in crate::ops) fn pair<A: Element, B: Element, Z: Zip<A, B>>(
     x: ArrayViewD<'_, A>,
     y: ArrayViewD<'_, B>,
@@ -30,17 +30,17 @@ pub(in crate::ops) fn pair<A: Element, B: Element, Z: Zip<A, B>>(
     Ok(array.expect("one result for each position"))
 }
 
-/// Whether the elements lie in the order of the axes turned around, or are all one.
+/// Returns whether the elements are in column-major order, or are one repeated element.
 fn is_columns_first<T>(x: &ArrayViewD<'_, T>) -> bool {
     is_one(x) || x.view().reversed_axes().is_standard_layout()
 }
 
-/// Whether all elements are one that is repeated.
+/// Returns whether all elements are one repeated element.
 fn is_one<T>(x: &ArrayViewD<'_, T>) -> bool {
     x.shape().iter().zip(x.strides()).all(|(&length, &stride)| length == 1 || stride == 0) && !x.is_empty()
 }
 
-/// The elements in order; gathered, if they do not lie in it.
+/// Returns the elements in order; gathers them if they are stored in another order.
 fn side<'a, T: Element>(x: &'a ArrayViewD<'_, T>) -> Result<Side<'a, T>> {
     if let (true, Some(&one)) = (is_one(x), x.first()) {
         return Ok(Side::One(one));
@@ -51,7 +51,7 @@ fn side<'a, T: Element>(x: &'a ArrayViewD<'_, T>) -> Result<Side<'a, T>> {
     })
 }
 
-/// The coordinates of the element number `at`.
+/// Returns the coordinates of the element at the flat index `at`.
 fn place(shape: &Shape, at: usize, columns_first: bool) -> Vec<usize> {
     let mut lengths = shape.to_vec();
     let mut coords = vec![0; lengths.len()];

@@ -1,4 +1,4 @@
-//! The stored entries that stand where a pattern has some, or where it has none.
+//! Stored entries at the positions that a pattern stores, or does not store.
 
 use crate::base::error::{Error, Result};
 use crate::element::Element;
@@ -90,7 +90,7 @@ fn handed_to<P: Pattern, U: Operand>(x: &P, upstream: &U, mask: &P, keep: Keep) 
     Tensor::from_erased(handed_to_kept(x.any(), gradients, mask.any(), keep)?)
 }
 
-/// The gradients of the entries that a mask keeps; 0 for the others.
+/// Returns the gradients of the entries that a mask keeps; 0 for all others.
 fn handed_to_kept<G: Element>(x: &AnyPattern, gradients: Vec<G>, mask: &AnyPattern, keep: Keep) -> Result<Erased<G>> {
     let all = Tensor::from_valid(x.clone(), gradients, G::ZERO);
     let gradients = kept(all.sparse(), mask, keep)?.at_entries(x)?;

@@ -1,7 +1,7 @@
-//! Elementwise operations of two operands.
+//! Elementwise binary operations.
 //!
-//! A member is a [`Zip`]; the drivers are for two sparse tensors and for a sparse one with an array or a number
-//! ([`sparse`]), and for two arrays ([`dense`]). Which of them runs is the [`Partner`]'s matter.
+//! A descriptor is a [`Zip`]. The drivers are for two sparse tensors and for a sparse tensor with an array or a number
+//! ([`sparse`]), and for two arrays ([`dense`]). The [`Partner`] selects the driver.
 
 #[macro_use]
 mod pages;
@@ -55,7 +55,7 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
 
-/// What may stand on the right of an operand `X` in an elementwise operation.
+/// The right operand of an elementwise operation whose left operand is `X`.
 ///
 /// | left | right | result |
 /// | --- | --- | --- |
@@ -85,14 +85,14 @@ pub trait Partner<X: Operand>: Sized {
     /// The type of its elements.
     type Elem: Element;
 
-    /// What comes of both, with elements of type `U`.
+    /// The result of both operands, with elements of type `U`.
     type Zipped<U: Element>;
 
     #[doc(hidden)]
     fn zip<Z: Zip<X::Elem, Self::Elem>>(self, x: &X, op: Z) -> Result<Self::Zipped<Z::Out>>;
 }
 
-/// `impl Partner` of something for something: the type of the elements, that of the results, and the driver.
+/// Implements [`Partner`] for pairs of types, from the element type, the type of the results, and the driver.
 macro_rules! partners {
     ($([$($generics:tt)*] $x:ty, $y:ty: $elem:ty => $zipped:ty, |$left:ident, $right:ident, $op:ident| $zip:expr;)*)
         => {$(
@@ -155,7 +155,7 @@ partners! {
         |x, y, op| run_time::with_number(x, y, op);
 }
 
-/// The shape of a result of two shapes.
+/// Returns the shape of the result of operands with two shapes.
 fn broadcast_shape(left: &[usize], right: &[usize]) -> Result<Shape> {
     shape::broadcast(left, right).ok_or_else(|| Error::NotBroadcastable {
         left: left.into(),
@@ -164,20 +164,21 @@ fn broadcast_shape(left: &[usize], right: &[usize]) -> Result<Shape> {
     })
 }
 
-/// Whether an operand of these lengths is repeated along some axis of a shape that it is broadcast to: one on which the
-/// shape is longer.
+/// Returns whether an operand of these lengths is repeated along an axis of a shape that it is broadcast to. The shape
+/// is longer on such an axis.
 fn is_repeated(lengths: &[usize], shape: &[usize]) -> bool {
     let (added, own) = shape.split_at(shape.len() - lengths.len());
     added.iter().any(|&length| length > 1) || lengths.iter().zip(own).any(|(own, whole)| own < whole)
 }
 
-/// Whether an operand of these lengths has others than a shape that it is broadcast to, missing ones apart.
+/// Returns whether an operand of these lengths differs from a shape that it is broadcast to, ignoring missing axes of
+/// length 1.
 fn has_other_lengths(lengths: &[usize], shape: &[usize]) -> bool {
     let (added, own) = shape.split_at(shape.len() - lengths.len());
     added.iter().any(|&length| length != 1) || lengths != own
 }
 
-/// The error of an operation that has no result at some coordinates, or none for the fill.
+/// Returns the error of an operation without a result: at the coordinates, or for the fill if there are none.
 fn refused(operation: &'static str, fault: Fault, coords: Option<Vec<usize>>) -> Error {
     match fault {
         Fault::Overflow(dtype) => Error::Overflow { operation, coords, dtype },
@@ -187,13 +188,13 @@ fn refused(operation: &'static str, fault: Fault, coords: Option<Vec<usize>>) ->
     }
 }
 
-/// The result of an integer operation that may overflow.
+/// Returns the result of an integer operation, or a fault if it overflows.
 #[inline(always)]
 fn fitting<T: Element>(result: Option<T>) -> Outcome<T> {
     result.ok_or(Fault::Overflow(T::DTYPE.name()))
 }
 
-/// Whether a value is NaN in all its parts.
+/// Returns whether a value is NaN in all its parts.
 fn is_wholly_nan<T: Element>(value: T) -> bool {
     match value.to_number() {
         Number::Complex(re, im) => re.is_nan() && im.is_nan(),

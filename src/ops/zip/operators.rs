@@ -1,6 +1,6 @@
-//! The operators of Rust, on tensors, on references to them and on their stored views.
+//! The operators of Rust on tensors, on references to tensors, and on stored views.
 //!
-//! They panic on every error of the named form, with its message, as those of `ndarray` do.
+//! They panic on every error of the named operation, with its message, like the operators of `ndarray`.
 
 use std::ops;
 
@@ -17,13 +17,13 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
 
-/// The result of an operator.
+/// Returns the result of an operator, or panics with its error.
 #[track_caller]
 fn or_panic<T>(result: Result<T>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// An operator: its trait, its method and what it asks of a type.
+/// Implements an operator, from its trait, its method and its bound on the element type.
 macro_rules! operators {
     ($($op:ident $method:ident $bound:ident),*) => {$(
         impl<P: Pattern, T: $bound, Y: Partner<Tensor<P, T>, Elem = T>> ops::$op<Y> for &Tensor<P, T> {
@@ -75,7 +75,7 @@ operators! {
     BitAnd bitand Bits, BitOr bitor Bits, BitXor bitxor Bits
 }
 
-/// An operator of one operand: its trait, its method and what it asks of a type.
+/// Implements a unary operator, from its trait, its method and its bound on the element type.
 macro_rules! of_one {
     ($($op:ident $method:ident $bound:ident),*) => {$(
         impl<P: Pattern, T: $bound> ops::$op for &Tensor<P, T> {
@@ -109,7 +109,7 @@ macro_rules! of_one {
 
 of_one!(Neg neg Signed, Not not Bits);
 
-/// A number on the left, as no rule of Rust lets one impl have for all types.
+/// Implements operators with a number on the left, type by type: Rust does not allow one impl for all types.
 macro_rules! numbers {
     ($($type:ty),*) => {$(
         numbers!(@ $type, [P: Pattern], &Tensor<P, $type>, |x| x);

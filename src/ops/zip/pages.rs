@@ -1,6 +1,6 @@
-//! What the pages of the operations of two operands have in common, said once.
+//! Macros for the shared paragraphs of the pages of binary operations.
 
-/// How an operation that unites the patterns comes to its entries and its fill.
+/// The paragraph about entries and fill, for an operation that unites the patterns.
 macro_rules! union_of_both {
     () => {
         "Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the \
@@ -8,7 +8,7 @@ macro_rules! union_of_both {
     };
 }
 
-/// An operation of two operands: its name as a type, its page, and itself.
+/// Defines a binary operation: its descriptor, its page and its function.
 macro_rules! zips {
     ($(
         $(#[$sentence:meta])*

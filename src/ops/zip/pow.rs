@@ -15,12 +15,12 @@ impl<T: RealNumber> Zip<T, T> for Pow {
         fitting(a.to_power(b))
     }
 
-    /// 1 to any power is 1; of integers those below 0 are none.
+    /// 1 to any power is 1. For integers a negative power has no result.
     fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
         if fill == T::ONE && fill.to_integer().is_none() { Alone::Annihilated } else { Alone::Counts }
     }
 
-    /// Anything to the power of 0 is 1.
+    /// Any element to the power of 0 is 1.
     fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
         if fill.is_truthy() { Alone::Counts } else { Alone::Annihilated }
     }

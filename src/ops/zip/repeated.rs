@@ -1,7 +1,7 @@
 //! The driver of zips of two sparse operands of which at least one is repeated along some axes.
 //!
-//! No operand is repeated in memory. Each entry of the result finds the elements of both operands by their numbers
-//! ([`Beside`]), so work and memory are those of the operands and the result.
+//! No operand is repeated in memory. Each entry of the result looks up the elements of both operands by index
+//! ([`Beside`]). Time and memory are therefore proportional to the operands and the result.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -40,11 +40,11 @@ struct BroadcastPatterns<'a> {
     y: &'a AnyPattern,
     shape: &'a Shape,
     wholes: Wholes<'a>,
-    /// The bytes that both operands take.
+    /// The number of bytes that both operands hold.
     held_bytes: usize,
 }
 
-/// The lengths of the wholes that two operands are parts of, and the shape that these are broadcast to.
+/// The lengths of the whole operands that two operands are chunks of, and the shape that the wholes are broadcast to.
 pub(super) struct Wholes<'a> {
     pub(super) left: &'a [usize],
     pub(super) right: &'a [usize],
@@ -52,9 +52,10 @@ pub(super) struct Wholes<'a> {
 }
 
 impl<'a> Wholes<'a> {
-    /// From the lengths of the entire operands, and of the operands themselves, which are broadcast to a shape.
+    /// Returns the lengths of the whole operands, from these and from the operands themselves, which are broadcast to
+    /// `shape`.
     pub(super) fn of([left, right]: [&'a [usize]; 2], own: [&'a [usize]; 2], shape: &Shape) -> Self {
-        // Parts that a step of a user combines with other operands decide by their own shapes.
+        // Chunks that user code combines with other operands are described by their own shapes.
         match broadcast_shape(left, right) {
             Ok(whole) if [left, right] != own => Wholes { left, right, shape: whole },
             _ => Wholes { left: own[0], right: own[1], shape: shape.clone() },
@@ -62,11 +63,11 @@ impl<'a> Wholes<'a> {
     }
 }
 
-/// Where the elements of an operand come from that meet the entries of a result.
+/// The source of the elements of an operand that meet the entries of a result.
 enum Origin {
-    /// They are its values as they stand.
+    /// All values, in order.
     Own,
-    /// The values of these numbers.
+    /// The values at these indices.
     List(Arc<Vec<usize>>),
     /// The values of a repeated pattern, and the fill elsewhere.
     Repeated,
@@ -112,7 +113,7 @@ impl<'a, T: Element> Elements<'a, T> {
     }
 }
 
-/// The values, and the fill behind them if a position is not stored.
+/// Returns the values, followed by the fill if a position is not stored.
 fn with_gap<T: Element>(tensor: SparseRef<'_, T>) -> Allocated<Cow<'_, [T]>> {
     if is_full(tensor.pattern()) {
         return Ok(Cow::Borrowed(tensor.values()));
@@ -123,7 +124,7 @@ fn with_gap<T: Element>(tensor: SparseRef<'_, T>) -> Allocated<Cow<'_, [T]>> {
     Ok(Cow::Owned(values))
 }
 
-/// The elements of a repeated tensor that meet the entries of a pattern.
+/// Returns the elements of a repeated tensor that meet the entries of a pattern.
 pub(super) fn elements_at<T: Element>(tensor: SparseRef<'_, T>, pattern: &AnyPattern) -> Result<Vec<T>> {
     let elements = Elements::new(tensor, &Origin::Repeated, pattern)?;
     Ok(threads::filled(pattern.nnz(), 2000, |range, slots: &mut [T]| {
@@ -136,8 +137,8 @@ pub(super) fn elements_at<T: Element>(tensor: SparseRef<'_, T>, pattern: &AnyPat
     })?)
 }
 
-/// The only element of a tensor that is one stored number, if it is repeated: its lengths, and the shape that they are
-/// broadcast to, are those of the whole.
+/// Returns the only element of a tensor, if it is stored and is repeated. The `lengths` and the shape that they are
+/// broadcast to are those of the whole operand.
 pub(super) fn as_number<T: Element>(tensor: SparseRef<'_, T>, lengths: &[usize], whole: &Shape) -> Option<T> {
     let is_single = lengths.iter().all(|&length| length == 1) && is_repeated(lengths, whole);
     tensor.values().first().copied().filter(|_| is_single)
@@ -152,8 +153,8 @@ impl<'a> BroadcastPatterns<'a> {
         is_repeated(self.wholes.right, &self.wholes.shape)
     }
 
-    /// Whether the operand that is repeated stores every position, so that its fill is nowhere. Of two that are repeated
-    /// both count as they do in one shape.
+    /// Returns for each operand whether it is repeated and stores every position, so that its fill appears nowhere. If
+    /// both are repeated, their fills count as they do in equal shapes.
     fn are_full(&self) -> [bool; 2] {
         match (self.is_left_repeated(), self.is_right_repeated()) {
             (true, false) => [is_whole_full(self.x), false],
@@ -162,13 +163,13 @@ impl<'a> BroadcastPatterns<'a> {
         }
     }
 
-    /// The pattern of a result that has no position.
+    /// Returns the pattern of a result without positions.
     fn nowhere(&self) -> Result<AnyPattern> {
         repeated(self.x, self.shape, self.limit())
     }
 
-    /// The entries of the operands that are kept, or else those that both have. Of two that are kept one stores every
-    /// position.
+    /// Plans the entries of the operands that are kept, or the entries that both have if none is kept. If both are
+    /// kept, one of them stores every position.
     fn plan(&self, keep: [bool; 2], value_bytes: usize) -> Result<Plan> {
         match keep {
             [true, is_right_kept] if !is_right_kept || is_full(self.x) => self.one_side(LEFT, value_bytes),
@@ -177,7 +178,7 @@ impl<'a> BroadcastPatterns<'a> {
         }
     }
 
-    /// The entries of one operand, repeated if it is.
+    /// Plans the entries of one operand, repeated if necessary.
     fn one_side(&self, side: u8, value_bytes: usize) -> Result<Plan> {
         let (own, _) = self.sides(side);
         self.admit(repeated_count(own, self.shape), value_bytes)?;
@@ -186,9 +187,9 @@ impl<'a> BroadcastPatterns<'a> {
         Ok(Plan::of(pattern, side, origin, Origin::Repeated))
     }
 
-    /// The positions at which either operand has an entry, and their number.
+    /// Returns the positions at which either operand has an entry, and their number.
     fn united(&self, value_bytes: usize) -> Result<(United<'_>, usize)> {
-        // The walk that counts is no longer than twice this.
+        // The counting walk visits at most twice this number of positions.
         self.admit(repeated_count(self.x, self.shape).max(repeated_count(self.y, self.shape)), value_bytes)?;
         let united = United::new(self.x, self.y, self.shape)?;
         let count = united.count()?;
@@ -196,7 +197,7 @@ impl<'a> BroadcastPatterns<'a> {
         Ok((united, count as usize))
     }
 
-    /// The entries that both operands have.
+    /// Plans the entries that both operands have.
     fn intersection(&self, value_bytes: usize) -> Result<Plan> {
         let side = match (self.is_left_repeated(), self.is_right_repeated()) {
             (true, true) => {
@@ -215,17 +216,17 @@ impl<'a> BroadcastPatterns<'a> {
         Ok(Plan::of(kept.pattern, side, origin, Origin::Repeated))
     }
 
-    /// The pattern at a side, and the other one.
+    /// Returns the pattern at a side, and the other pattern.
     fn sides(&self, side: u8) -> (&'a AnyPattern, &'a AnyPattern) {
         if side == LEFT { (self.x, self.y) } else { (self.y, self.x) }
     }
 
-    /// The most bytes of a result, offsets of its lanes included.
+    /// Returns the byte limit of a result, including the offsets of its lanes.
     fn limit(&self) -> u64 {
         default_limit(self.held_bytes)
     }
 
-    /// Refuses a result of so many entries if it is out of proportion to the operands.
+    /// Rejects a result of `count` entries if it is out of proportion to the operands.
     fn admit(&self, count: u128, value_bytes: usize) -> Result<()> {
         let limit = self.limit();
         let width = self.x.width().max(self.y.width());
@@ -246,7 +247,7 @@ impl<'a> BroadcastPatterns<'a> {
 }
 
 impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
-    /// None where neither operand is repeated.
+    /// Returns `None` if neither operand is repeated.
     pub(super) fn new(x: SparseRef<'a, A>, y: SparseRef<'a, B>, shape: &'a Shape) -> Option<Self> {
         let wholes =
             Wholes::of([whole_lengths(x.pattern()), whole_lengths(y.pattern())], [x.shape(), y.shape()], shape);
@@ -255,7 +256,7 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
         (patterns.is_left_repeated() || patterns.is_right_repeated()).then_some(Broadcast { x, y, patterns })
     }
 
-    /// All elements of both: of two tensors, or of two stored views.
+    /// Combines all elements of two tensors, or of two stored views.
     pub(super) fn zip<Z: Zip<A, B>>(&self, counts_gaps: bool, op: Z) -> Result<Erased<Z::Out>> {
         let BroadcastPatterns { shape, wholes, .. } = &self.patterns;
         if let Some(number) = as_number(self.y, wholes.right, &wholes.shape) {
@@ -275,7 +276,7 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
         if counts_gaps { self.whole(op) } else { self.stored(op) }
     }
 
-    /// The result of two tensors.
+    /// Computes the result of two tensors.
     fn whole<Z: Zip<A, B>>(&self, op: Z) -> Result<Erased<Z::Out>> {
         let (x, y, [is_x_full, is_y_full]) = (self.x, self.y, self.patterns.are_full());
         let of_right = match is_x_full {
@@ -310,8 +311,8 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
         Ok(Tensor::from_valid(plan.pattern, values, fill))
     }
 
-    /// The value of what is not stored. Where an operand is stored everywhere its elements take the place of its fill;
-    /// the fill of the other one makes the same of all that are left out.
+    /// Computes the value of unstored positions. If an operand stores every position, its elements replace its fill.
+    /// The fill of the other operand then absorbs all elements that are skipped.
     fn fill<Z: Zip<A, B>>(
         &self,
         op: Z,
@@ -328,7 +329,7 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
         }
     }
 
-    /// Refuses an entry that is left out, although it does not give the fill in a gap of the other operand.
+    /// Rejects a skipped entry whose result with the fill of the other operand is not the fill of the result.
     fn check_left_out<Z: Zip<A, B>>(&self, op: Z, [of_left, of_right]: [Alone; 2], expected: Z::Out) -> Result<()> {
         let (x, y) = (self.x, self.y);
         let gives_fill = |outcome: Outcome<Z::Out>| outcome.is_ok_and(|found| found.as_implicit().same(expected));
@@ -360,8 +361,8 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
         })
     }
 
-    /// The first position of the result that meets an entry of one operand, for whose value `is_wrong` holds, and none
-    /// of the other one.
+    /// Returns the first position of the result that meets an entry with `is_wrong` and no entry of the other operand.
+    /// The index of the entry is returned too.
     fn first_alone<T: Element>(
         &self,
         (tensor, is_repeated): (SparseRef<'_, T>, bool),
@@ -377,8 +378,8 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
         wrong.filter_map(alone).min()
     }
 
-    /// The positions at which either operand has an entry, and the results there. `append` puts those of the entries of
-    /// these numbers behind the others.
+    /// Returns the positions at which either operand has an entry, and the results there. `append` appends the results
+    /// of the entries with the given indices.
     fn united<U: Element>(
         &self,
         mut append: impl FnMut((&[usize], &[usize]), &mut Vec<U>) -> std::result::Result<(), Failed>,
@@ -393,7 +394,7 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
         Ok((pattern, outcome.map(|()| values)))
     }
 
-    /// The results at the entries of a plan.
+    /// Computes the results at the entries of a plan.
     fn values<Z: Zip<A, B>>(&self, op: Z, plan: &Plan) -> Result<std::result::Result<Vec<Z::Out>, Failed>> {
         let left = Elements::new(self.x, &plan.left, &plan.pattern)?;
         let right = Elements::new(self.y, &plan.right, &plan.pattern)?;
@@ -402,7 +403,7 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
         Ok(zip_sides(op, &left.side(&of_left), &right.side(&of_right), plan.pattern.nnz()))
     }
 
-    /// The result of two stored views.
+    /// Computes the result of two stored views.
     fn stored<Z: Zip<A, B>>(&self, op: Z) -> Result<Erased<Z::Out>> {
         let (own_left, own_right) = (own_fill(self.x.fill()), own_fill(self.y.fill()));
         let fill = match (self.patterns.is_left_repeated(), self.patterns.is_right_repeated()) {
@@ -431,7 +432,7 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
         Ok(Tensor::from_valid(plan.pattern, values, fill))
     }
 
-    /// The entries at a side: one that meets nothing is moved.
+    /// Computes the results at the entries of one side; the result of an entry without a partner is [`Zip::alone`].
     fn moved<Z: Zip<A, B>>(&self, side: u8, op: Z, fill: Z::Out) -> Result<Erased<Z::Out>> {
         let (own, small) = self.patterns.sides(side);
         let pattern = repeated(own, self.patterns.shape, self.patterns.limit())?;
@@ -445,7 +446,7 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
 }
 
 impl Plan {
-    /// With the origins of the operand at a side, and of the other one.
+    /// Returns a plan from the origin of the operand at a side, and the origin of the other operand.
     fn of(pattern: AnyPattern, side: u8, own: Origin, other: Origin) -> Self {
         match side {
             LEFT => Plan { pattern, left: own, right: other },
@@ -454,12 +455,13 @@ impl Plan {
     }
 }
 
-/// A pattern repeated to a shape that it broadcasts to, in its format.
+/// Returns a pattern repeated to a shape that it broadcasts to, in its own format.
 fn repeated(pattern: &AnyPattern, shape: &Shape, limit: u64) -> Result<AnyPattern> {
     formatted(&select::repeated(pattern, shape, limit)?, pattern.format(), limit)
 }
 
-/// The results on a pattern: the fill is that of a gap, or else that of the operand, or zero.
+/// Computes the results on a pattern. The fill is the result for unstored positions, or else the fill of the operand,
+/// or else zero.
 pub(super) fn on_pattern<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
     pattern: &AnyPattern,

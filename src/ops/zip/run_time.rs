@@ -1,7 +1,7 @@
-//! The drivers of zips of operands whose kind is known at run time.
+//! The drivers of zips of dynamically typed operands.
 //!
-//! An array with a sparse operand counts as a tensor that stores every element. The result has the pattern of the sparse
-//! operand if its fill absorbs the elements of the array; otherwise the result is an array.
+//! An array with a sparse operand counts as a tensor that stores every element. The result has the pattern of the
+//! sparse operand if its fill absorbs the elements of the array; otherwise the result is an array.
 
 use ndarray::{ArrayD, ArrayViewD, Dimension, IxDyn, arr0};
 
@@ -19,7 +19,7 @@ use crate::pattern::AnyPattern;
 use crate::plan::beside::whole_lengths;
 use crate::tensor::erased::{Erased, SparseRef};
 
-/// Of two operands of any kind.
+/// Combines two operands of any kind.
 pub(super) fn pair<T: Element, Z: Zip<T, T>>(
     x: &RunTimeOperand<'_, T>,
     y: &RunTimeOperand<'_, T>,
@@ -43,7 +43,7 @@ pub(super) fn pair<T: Element, Z: Zip<T, T>>(
     }
 }
 
-/// Of an operand of any kind and a number.
+/// Combines an operand of any kind and a number.
 pub(super) fn with_number<T: Element, Z: Zip<T, T>>(
     x: &RunTimeOperand<'_, T>,
     number: T,
@@ -87,7 +87,7 @@ fn with_array<T: Element, Z: Zip<T, T>>(
             }
         };
     }
-    // In equal shapes a divisor counts with the fill that it would have.
+    // Unless only the array is repeated, a divisor counts with the fill that it would have as a tensor.
     let other = (is_left_repeated || !is_right_repeated).then_some(T::ZERO);
     let fill = match op.of_left_fill(tensor.fill(), other) {
         Alone::Counts => return Ok(to_dense::of_all(tensor, array.view(), op)?.into()),
@@ -102,7 +102,7 @@ fn with_array<T: Element, Z: Zip<T, T>>(
     Ok(found.with_fill(fill).into())
 }
 
-/// The results at the entries of a tensor, which is broadcast to a shape. The fill stays.
+/// Computes the results at the entries of a tensor, which is broadcast to a shape. The fill is unchanged.
 fn at_entries<T: Element, Z: Zip<T, T>>(
     tensor: SparseRef<'_, T>,
     array: &ArrayViewD<'_, T>,
@@ -112,7 +112,7 @@ fn at_entries<T: Element, Z: Zip<T, T>>(
     sparse::of_array(tensor, None, array.view(), shape, op)
 }
 
-/// The results at the entries of a stored view, and the elements of the array without a partner.
+/// Computes the results at the entries of a stored view, and at the array elements without a partner.
 fn united<T: Element, Z: Zip<T, T>>(
     tensor: SparseRef<'_, T>,
     array: &ArrayViewD<'_, T>,
@@ -123,7 +123,7 @@ fn united<T: Element, Z: Zip<T, T>>(
     let found = at_entries(tensor, array, shape, op)?;
     let whole = array.broadcast(IxDyn(shape)).expect("the shape is that of both");
     let alone = whole.indexed_iter().map(|(at, &element)| {
-        // A fault of a position that has a partner is none of the result.
+        // A fault at a position with a partner does not affect the result.
         match op.alone(Lone::Right(element)) {
             Err(fault) if found.pattern().find(at.slice()).is_none() => {
                 Err(refused(op.name(), fault, Some(at.slice().to_vec())))
@@ -138,7 +138,7 @@ fn united<T: Element, Z: Zip<T, T>>(
     Ok(dense_array(shape, elements))
 }
 
-/// Rejects an element of the array that does not give zero with the fill, at an unstored position.
+/// Rejects an element of the array at an unstored position, if its result with the fill is not zero.
 fn check_left_out<T: Element, Z: Zip<T, T>>(
     tensor: SparseRef<'_, T>,
     array: &ArrayViewD<'_, T>,
@@ -162,7 +162,8 @@ fn check_left_out<T: Element, Z: Zip<T, T>>(
     })
 }
 
-/// The first position that meets the element `at` of an array of these lengths, and that a pattern does not store.
+/// Returns the first position that meets the element `at` of an array of these lengths, and that a pattern does not
+/// store.
 fn first_gap(pattern: &AnyPattern, at: &[usize], lengths: &[usize]) -> Option<Vec<usize>> {
     let shape = pattern.shape();
     let repeated = repeated_axes(lengths, shape);
@@ -170,7 +171,7 @@ fn first_gap(pattern: &AnyPattern, at: &[usize], lengths: &[usize]) -> Option<Ve
     let mut coords = vec![0; shape.rank()];
     coords[shape.rank() - at.len()..].copy_from_slice(at);
     let mut along = vec![0; counts.len()];
-    // Each step but the last one meets an entry, so that there are no more steps than entries.
+    // Each step except the last one meets an entry, so the number of entries bounds the number of steps.
     loop {
         repeated.iter().zip(&along).for_each(|(&axis, &coord)| coords[axis] = coord);
         if pattern.find(&coords).is_none() {

@@ -1,4 +1,4 @@
-//! Products with one number for each place on an axis.
+//! Products with one number per position of an axis.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use crate::tensor::Tensor;
 
 /// One number for each place on an axis: `&factors` of a slice, a `Vec`, an `ndarray` array or a tensor of rank 1.
 pub trait Factors<T: Element> {
-    /// The numbers; refuses any other count of them, or another rank.
+    /// Returns the numbers; rejects any other count or rank.
     #[doc(hidden)]
     fn numbers(&self, expected: usize) -> Result<Cow<'_, [T]>>;
 }
@@ -43,7 +43,7 @@ factors! {
     [T: Element, P: Pattern] &Tensor<P, T>, |factors| factors.shape() => Cow::Owned(factors.to_vec(&[])?);
 }
 
-/// Refuses what is no list of that many.
+/// Rejects a shape that is not one axis of the expected length.
 fn check(expected: usize, shape: &[usize]) -> Result<()> {
     match *shape {
         [found] if found == expected => Ok(()),
@@ -125,7 +125,7 @@ pub fn scale<X: Operand>(x: &X, axis: impl Position, factors: impl Factors<X::El
     along(x, axis, factors, Mul)
 }
 
-/// [`scale`] of a gradient: a zero gives zero, whatever its factor is.
+/// Scales a gradient like [`scale`], except that zero times any factor is zero.
 pub(crate) fn scale_nonzero<X: Operand>(
     x: &X,
     axis: impl Position,

@@ -24,7 +24,7 @@ use crate::plan::overlap::Join;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
-/// Of two sparse operands; if one is a stored view, both are.
+/// Combines two sparse operands. If one is a stored view, both count as stored views.
 pub(super) fn pair<X: Sparse, Y: Sparse<Pattern = X::Pattern>, Z: Zip<X::Value, Y::Value>>(
     x: &X,
     y: &Y,
@@ -34,7 +34,7 @@ pub(super) fn pair<X: Sparse, Y: Sparse<Pattern = X::Pattern>, Z: Zip<X::Value, 
     Tensor::from_erased(of_both(x.tensor().sparse(), y.tensor().sparse(), counts_gaps, op)?)
 }
 
-/// All elements of both: of two tensors, or of two stored views.
+/// Combines all elements of two tensors, or of two stored views.
 fn of_both<A: Element, B: Element, Z: Zip<A, B>>(
     x: SparseRef<'_, A>,
     y: SparseRef<'_, B>,
@@ -54,9 +54,9 @@ fn of_both<A: Element, B: Element, Z: Zip<A, B>>(
 
 /// A tensor broadcast to a shape.
 pub(in crate::ops) enum InShape<'a, T> {
-    /// The tensor has the shape itself.
+    /// The tensor itself, which has that shape.
     Own(SparseRef<'a, T>),
-    /// The tensor is repeated, or has more axes.
+    /// A tensor that is repeated, or has more axes.
     Wide(Erased<T>),
 }
 
@@ -76,7 +76,7 @@ impl<T: Element> InShape<'_, T> {
     }
 }
 
-/// The tensor broadcast to a shape: itself where it has it.
+/// Returns the tensor broadcast to a shape; the tensor itself if it has that shape.
 pub(in crate::ops) fn in_shape<'a, T: Element>(x: SparseRef<'a, T>, shape: &Shape) -> Result<InShape<'a, T>> {
     if x.shape() == shape {
         return Ok(InShape::Own(x));
@@ -87,12 +87,12 @@ pub(in crate::ops) fn in_shape<'a, T: Element>(x: SparseRef<'a, T>, shape: &Shap
     Ok(InShape::Wide(Tensor::from_shared(pattern, values.clone(), x.fill())))
 }
 
-/// A pattern in a format, until selections keep the format of patterns without types.
+/// Returns a pattern in a format. This is needed until selections keep the format of untyped patterns.
 pub(super) fn formatted(pattern: &AnyPattern, format: Format, limit: u64) -> Result<AnyPattern> {
     if pattern.format() == format { Ok(pattern.clone()) } else { pattern.in_format(format, limit) }
 }
 
-/// Of two tensors of one shape.
+/// Combines two tensors of one shape.
 fn whole<A: Element, B: Element, Z: Zip<A, B>>(
     x: SparseRef<'_, A>,
     y: SparseRef<'_, B>,
@@ -113,7 +113,7 @@ fn whole<A: Element, B: Element, Z: Zip<A, B>>(
     Ok(Tensor::from_valid(pattern, values, fill))
 }
 
-/// Refuses an entry that is left out, as its partner is zero, where it is not finite.
+/// Rejects a skipped entry that is not finite, because its partner is zero.
 fn check_left_out<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
     steps: &Steps,
@@ -122,7 +122,7 @@ fn check_left_out<A: Element, B: Element, Z: Zip<A, B>>(
 ) -> Result<()> {
     let left = first_left_out(steps, LEFT, x.values(), of_right).map(|entry| (x.pattern().coords_of(entry), entry));
     let right = first_left_out(steps, RIGHT, y.values(), of_left).map(|entry| (y.pattern().coords_of(entry), entry));
-    // The first of all, in row-major order.
+    // The first entry of both sides is reported, in row-major order.
     let (left, right) = match (left, right) {
         (Some(left), Some(right)) if left.0 < right.0 => (Some(left), None),
         (Some(_), Some(right)) => (None, Some(right)),
@@ -138,7 +138,7 @@ fn check_left_out<A: Element, B: Element, Z: Zip<A, B>>(
     }
 }
 
-/// The first entry of a side that is left out though it is not finite, where that matters.
+/// Returns the first skipped entry of a side that is not finite, if the rule requires finite entries.
 fn first_left_out<T: Element>(steps: &Steps, side: u8, values: &[T], rule: Alone) -> Option<usize> {
     if rule != Alone::AnnihilatedIfFinite || all_finite(values) {
         return None;
@@ -146,12 +146,12 @@ fn first_left_out<T: Element>(steps: &Steps, side: u8, values: &[T], rule: Alone
     steps.first_left_out(side, |entry| !values[entry].isfinite())
 }
 
-/// A value in words.
+/// Returns the textual form of a value.
 pub(super) fn text<T: Element>(value: T) -> String {
     value.to_number().to_string()
 }
 
-/// Of the stored entries of two tensors of one shape.
+/// Combines the stored entries of two tensors of one shape.
 pub(super) fn stored_alike<A: Element, B: Element, Z: Zip<A, B>>(
     x: SparseRef<'_, A>,
     y: SparseRef<'_, B>,
@@ -169,13 +169,13 @@ pub(super) fn stored_alike<A: Element, B: Element, Z: Zip<A, B>>(
     Ok(Tensor::from_valid(pattern, values, fill))
 }
 
-/// A fill in the type of the results, if it has that.
+/// Returns a fill in the type of the results, if it has that type.
 pub(super) fn own_fill<T: Element, U: Element>(fill: T) -> Option<U> {
     let fill: &dyn Any = &fill;
     fill.downcast_ref().copied()
 }
 
-/// The fill that both operands have, as far as it has the type of the results; else zero.
+/// Returns the common fill of both operands if it has the type of the results, and zero otherwise.
 pub(super) fn one_of_fills<A: Element, B: Element, Z: Zip<A, B>>(_: Z, a: A, b: B) -> Result<Z::Out> {
     match (own_fill::<_, Z::Out>(a), own_fill::<_, Z::Out>(b)) {
         (Some(one), Some(other)) if !one.same(other) => {
@@ -186,7 +186,7 @@ pub(super) fn one_of_fills<A: Element, B: Element, Z: Zip<A, B>>(_: Z, a: A, b: 
     }
 }
 
-/// Of a sparse operand and a number.
+/// Combines a sparse operand and a number.
 pub(super) fn with_number<X: Sparse, B: Element, Z: Zip<X::Value, B>>(
     x: &X,
     number: B,
@@ -198,7 +198,7 @@ pub(super) fn with_number<X: Sparse, B: Element, Z: Zip<X::Value, B>>(
     Tensor::from_erased(on_pattern(op, tensor.pattern().any(), &left, &Side::One(number), of_gap, own)?)
 }
 
-/// The computed fill of a result: what has none is an error where the result has a gap.
+/// Returns the computed fill of a result. A fill without a value is an error if the result has an unstored position.
 pub(super) fn fill_of<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
     fill: Outcome<Z::Out>,
@@ -211,12 +211,12 @@ pub(super) fn fill_of<A: Element, B: Element, Z: Zip<A, B>>(
     }
 }
 
-/// The error of an entry of the result.
+/// Returns the error of an entry of the result.
 pub(super) fn at_entry(operation: &'static str, failed: Failed, pattern: &AnyPattern) -> Error {
     refused(operation, failed.fault, pattern.coords_of(failed.at))
 }
 
-/// Of a sparse operand and an array.
+/// Combines a sparse operand and an array.
 pub(in crate::ops) fn with_array<X: Sparse, B: Element, Z: Zip<X::Value, B>>(
     x: &X,
     array: ArrayViewD<'_, B>,
@@ -227,7 +227,7 @@ pub(in crate::ops) fn with_array<X: Sparse, B: Element, Z: Zip<X::Value, B>>(
     Tensor::from_erased(of_array(x.tensor().sparse(), x.gap(), array, &shape, op)?)
 }
 
-/// Of a tensor and an array, in the shape of both; without the value of a gap, of the stored entries of the tensor.
+/// Combines a tensor and an array, in the shape of both. Without `gap` only the stored entries of the tensor count.
 pub(super) fn of_array<A: Element, B: Element, Z: Zip<A, B>>(
     x: SparseRef<'_, A>,
     gap: Option<A>,
@@ -251,13 +251,13 @@ pub(super) fn of_array<A: Element, B: Element, Z: Zip<A, B>>(
     Ok(Tensor::from_valid(tensor.pattern().clone(), values, fill))
 }
 
-/// The elements of an array beside a sparse tensor: each stands for a cell.
+/// The elements of an array that is combined with a sparse tensor. The positions that meet one element are a cell.
 struct Cells<'a, T: Clone> {
     elements: Cow<'a, [T]>,
     grid: CellGrid<'a>,
 }
 
-/// The cells of an array beside a pattern, on the axes along which the array does not repeat itself.
+/// The cells of an array on a pattern, by the axes along which the array does not repeat its elements.
 struct CellGrid<'a> {
     axes: Vec<usize>,
     lengths: Vec<usize>,
@@ -265,7 +265,7 @@ struct CellGrid<'a> {
 }
 
 impl<'a, T: Element> Cells<'a, T> {
-    /// Those of an array that can be broadcast to the shape of the pattern.
+    /// Returns the cells of an array that can be broadcast to the shape of the pattern.
     fn new(array: &'a ArrayViewD<'_, T>, pattern: &'a AnyPattern) -> Result<Self> {
         let elements = match array.as_slice() {
             Some(elements) => Cow::Borrowed(elements),
@@ -274,8 +274,8 @@ impl<'a, T: Element> Cells<'a, T> {
         Ok(Cells { elements, grid: CellGrid::new(array.shape(), pattern) })
     }
 
-    /// What all positions that are not stored hold, by what `of` gives for the element of their cell; none where every
-    /// position is stored.
+    /// Returns the value of all unstored positions; `of` computes it from the element of their cell. Returns `None` if
+    /// every position is stored.
     fn fill<U: Element>(&self, operation: &'static str, of: &dyn Fn(T) -> Outcome<U>) -> Result<Option<U>> {
         let of = |element: T| of(element).map(Element::as_implicit);
         let Some(&first) = self.elements.first() else { return Ok(None) };
@@ -306,7 +306,7 @@ impl<'a> CellGrid<'a> {
         CellGrid { axes, lengths, pattern }
     }
 
-    /// Writes the cells of the entries from `start` on.
+    /// Writes the cell of each entry from `start` on.
     fn number(&self, start: usize, numbers: &mut [usize]) {
         self.pattern.number_within(&self.axes, &self.lengths, start, numbers);
     }
@@ -315,7 +315,7 @@ impl<'a> CellGrid<'a> {
         self.pattern.shape().wide_size() > self.pattern.nnz() as u128
     }
 
-    /// The cells, among so many, of which not every position is stored.
+    /// Returns the cells with unstored positions; `cells` is the number of all cells.
     fn cells_with_gaps(&self, cells: usize) -> Result<Vec<usize>> {
         let mut counts: Vec<usize> = alloc::zeros(cells)?;
         let mut numbers = [0; BLOCK];
@@ -329,7 +329,7 @@ impl<'a> CellGrid<'a> {
         Ok(alloc::collect_some(gaps)?)
     }
 
-    /// The positions of a cell, in words.
+    /// Returns the positions of a cell as a string.
     fn place(&self, cell: usize) -> String {
         let mut coords = vec![0; self.lengths.len()];
         unravel(cell, &self.lengths, &mut coords);

@@ -13,7 +13,7 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::erased::SparseRef;
 
-/// The result of all positions, under the limit for what both hold.
+/// Computes the results at all positions, under the limit for the bytes of both operands.
 pub(super) fn of_all<A: Element, B: Element, Z: Zip<A, B>>(
     x: SparseRef<'_, A>,
     array: ArrayViewD<'_, B>,

@@ -1,4 +1,4 @@
-//! One of two elements, by a condition.
+//! Selection of one of two elements by a condition.
 
 use ndarray::{ArrayBase, ArrayD, CowArray, Data, Dimension, IxDyn, arr0};
 
@@ -23,16 +23,16 @@ use crate::plan::overlap::Join;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
-/// What [`where_`] chooses from by a condition of type `C`: of a sparse one `&tensor` of its format or a number, of an
-/// array `&array` or a number. The trait is sealed.
+/// A choice of [`where_`] for a condition of type `C`. For a sparse condition it is `&tensor` of its format or a
+/// number, for an array `&array` or a number. The trait is sealed.
 pub trait Choice<'a, C: Operand>: Sized {
     /// The type of the elements.
     type Elem: Element;
 
-    /// What two choices become.
+    /// The result of two choices.
     type Chosen;
 
-    /// A choice, whichever form it came in.
+    /// A choice in the common form of its types.
     #[doc(hidden)]
     type Given;
 
@@ -49,11 +49,11 @@ pub enum Given<T> {
     Tensor(Erased<T>),
     /// A number.
     Number(T),
-    /// An array, which is looked up where the condition does not take the other choice.
+    /// An array, which is looked up at the entries of the result.
     #[cfg(feature = "dynamic")]
     Array {
         array: ArrayD<T>,
-        /// The lengths of the array that this is a part of, if it is one.
+        /// The lengths of the whole array, if this is a chunk.
         whole: Option<Shape>,
     },
 }
@@ -203,7 +203,7 @@ impl<T: Element> Given<T> {
         }
     }
 
-    /// The lengths of the whole that this is a part of.
+    /// Returns the lengths of the whole operand that this is a chunk of.
     fn whole(&self) -> &[usize] {
         match self {
             Given::Tensor(tensor) => whole_lengths(tensor.pattern()),
@@ -213,7 +213,7 @@ impl<T: Element> Given<T> {
         }
     }
 
-    /// A number, if it is a single stored one that is repeated.
+    /// Returns a number, if the choice is a single stored element that is repeated.
     fn numbered(self, whole: &Shape) -> Self {
         match self {
             Given::Tensor(tensor) => as_number(tensor.sparse(), whole_lengths(tensor.pattern()), whole)
@@ -223,13 +223,13 @@ impl<T: Element> Given<T> {
     }
 }
 
-/// A number at every position of a tensor in the format of `like`: nothing is stored.
+/// Returns a tensor without entries in the format of `like`; each position holds the number.
 fn everywhere<T: Element>(number: T, shape: &Shape, like: &AnyPattern) -> Result<Erased<T>> {
     let axes = vec![AxisCoords::empty(like.width_for(shape)); shape.rank()];
     Ok(Tensor::from_valid(like.of_coords(shape.clone(), 0, axes, default_limit(0))?, Vec::new(), number))
 }
 
-/// What a tensor has for each entry of a join; where that tells no steps it is all its values.
+/// Returns the element of a tensor for each entry of a join; all values of the tensor if the join has no steps.
 fn at_entries<T: Element>(steps: Option<&Steps>, side: u8, x: SparseRef<'_, T>) -> Allocated<Buffer<T>> {
     match steps {
         Some(steps) => steps.take(side, x.values(), x.fill()).map(Buffer::from),
@@ -237,8 +237,8 @@ fn at_entries<T: Element>(steps: Option<&Steps>, side: u8, x: SparseRef<'_, T>) 
     }
 }
 
-/// One of two elements of operands whose kind is known at run time. The result is an array if the condition is one, or the
-/// choice of unstored positions.
+/// Selects one of two elements of dynamically typed operands. The result is an array if the condition is an array, or
+/// the choice of unstored positions.
 #[cfg(feature = "dynamic")]
 pub(crate) fn where_run_time<T: Element>(
     condition: &RunTimeOperand<'_, bool>,

@@ -1,4 +1,4 @@
-//! Any function of two elements.
+//! Arbitrary functions of two elements.
 
 use super::Partner;
 use crate::base::error::Result;
@@ -9,7 +9,7 @@ use crate::ops::operand::Operand;
 #[allow(unused_imports)] // for the page
 use crate::tensor::stored::Stored;
 
-/// A function that the caller hands over.
+/// A function that the caller passes.
 struct With<'a, F>(&'a F);
 
 impl<F> Clone for With<'_, F> {
