@@ -1,4 +1,4 @@
-//! Files that are written aside, under names of their own, and what terminated processes left of them.
+//! Temporary files that replace a target when complete, and the removal of files that terminated processes left.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -10,22 +10,22 @@ use std::sync::{Mutex, PoisonError};
 use crate::base::error::Result;
 use crate::base::{locks, temporary};
 
-/// What all names begin with, before the number of the process.
+/// The beginning of all names, before the process id.
 pub(super) const NAME: &str = ".lacuna-";
 
-/// What the names of files end with that are to take the place of others.
+/// The end of the names of files that replace a target.
 pub(super) const FILE: &str = ".tmp";
 
-/// The names that are tried for one file. Other processes hold the others, or left them where there are no locks.
+/// The number of names to try for one file. Other processes use the other names, or left them on systems without locks.
 const MOST_NAMES: usize = 1 << 16;
 
-/// Entries of a folder that are looked at for each file written there, on average.
+/// The average number of folder entries to check per written file.
 const LOOKS: usize = 64;
 
-/// Folders whose entries are counted.
+/// The maximum number of folders whose entries are counted.
 const MOST_FOLDERS: usize = 1 << 10;
 
-/// A file that is removed unless it takes the place of another.
+/// A temporary file, which is removed unless it replaces its target.
 #[derive(Debug)]
 pub(super) struct Aside(Option<PathBuf>);
 
@@ -47,8 +47,8 @@ impl Drop for Aside {
     }
 }
 
-/// A new file in a folder, under a short name that no other process takes, and locked. If it is `private` nobody but its
-/// owner may open it. A signal that ends the process removes it.
+/// Creates a locked file in a folder, under a short name that no other process uses. If `private` is set, only its
+/// owner may open the file. A signal that terminates the process removes the file.
 #[cfg_attr(not(unix), allow(unused_variables))]
 pub(super) fn create(folder: &Path, ending: &str, private: bool) -> Result<(Aside, File)> {
     static NAMES: AtomicUsize = AtomicUsize::new(0);
@@ -72,8 +72,8 @@ pub(super) fn create(folder: &Path, ending: &str, private: bool) -> Result<(Asid
     Err(std::io::Error::new(ErrorKind::AlreadyExists, why).into())
 }
 
-/// Removes the files of such names in a folder whose processes are gone, and looks at all files of the folder for that: in
-/// a small folder before each file that is written there, in a large one after many.
+/// Removes the temporary files of terminated processes in a folder. The check reads the whole folder: before each write
+/// in a small folder, after many writes in a large folder.
 pub(super) fn remove_some_left(folder: &Path) {
     static TO_GO: Mutex<Option<HashMap<PathBuf, usize>>> = Mutex::new(None);
     let mut to_go = TO_GO.lock().unwrap_or_else(PoisonError::into_inner);
@@ -90,8 +90,8 @@ pub(super) fn remove_some_left(folder: &Path) {
     }
 }
 
-/// Calls `found` with each file of such a name in a folder whose process is gone, and removes it. Returns the number of
-/// files in the folder.
+/// Removes each temporary file of a terminated process in a folder, after `found` was called with the file. Returns the
+/// number of files in the folder.
 pub(super) fn remove_left(folder: &Path, ending: &str, mut found: impl FnMut(&File)) -> usize {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
@@ -101,7 +101,7 @@ pub(super) fn remove_left(folder: &Path, ending: &str, mut found: impl FnMut(&Fi
         let name = entry.file_name();
         let is_ours = name.to_str().is_some_and(|name| name.starts_with(NAME) && name.ends_with(ending));
         let path = entry.path();
-        // Its lock is held until it is gone.
+        // The lock of the file is held until the file is removed.
         if let Some(file) = is_ours.then(|| locks::abandoned(&path)).flatten() {
             found(&file);
             let _ = fs::remove_file(&path);

@@ -1,8 +1,8 @@
-//! How files are compressed.
+//! Compression of files.
 
 use std::path::Path;
 
-/// Whether a path asks for gzip.
+/// Returns whether the extension of a path is `.gz`.
 pub(crate) fn names_gzip(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
 }

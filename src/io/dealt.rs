@@ -1,9 +1,10 @@
-//! A tensor that is dealt out to files by ranges of an axis along which it does not lie in order.
+//! A tensor repartitioned to temporary files, each with the entries in a range of an axis along which the tensor is not
+//! ordered.
 //!
-//! Each entry is written once, into the file of its range, behind those that come before it in row-major order: so a
-//! file is in order as well. Where more files are needed than may be open at once, entries go to files of larger ranges
-//! first, and each of these is dealt out again. So bytes that are read and written grow with the entries, and not with
-//! the number of ranges.
+//! Each entry is appended to the file of its range, after the entries before it in row-major order. So each file is in
+//! row-major order as well. If there are too many ranges to open a file for each, entries go to files of larger ranges
+//! first. Each of these files is repartitioned again. The bytes read and written therefore grow with the entries, not
+//! with the number of ranges.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -23,16 +24,16 @@ use crate::io::parquet::{Dataset, Records};
 use crate::lazy::source::{Bins, Deal, Held, Source};
 use crate::ops::slice_of;
 
-/// How many files are written at once.
+/// The maximum number of files written at once.
 const FILES: usize = 64;
 
-/// How many are kept once they are read.
+/// The number of files whose contents stay in memory after reading.
 const KEPT: usize = 2;
 
-/// The bytes that wait for a file, at most.
+/// The maximum buffer of a file in bytes.
 const WAITING: usize = 1 << 16;
 
-/// The bytes that a piece takes while it is read, at least: as many pages, which are read whole, go into one.
+/// The minimum bytes for a chunk while it is read. Pages are read whole, so a chunk includes as many pages as fit.
 const PIECE: u64 = 4 << 20;
 
 /// A tensor in files, each with the entries in a range of an axis.
@@ -41,11 +42,11 @@ pub(crate) struct Dealt {
     axis: usize,
     shape: Shape,
     piles: Vec<Pile>,
-    /// Those that were read last: ranges that follow each other, or are read at once, look into the same ones.
+    /// The files read last, with their contents: consecutive ranges, or ranges read at once, use the same files.
     last: Mutex<VecDeque<(usize, Arc<Vec<u8>>)>>,
     /// The bytes of an entry in memory.
     entry_bytes: u64,
-    /// Of what is read.
+    /// The format of tensors that are read.
     format: Format,
     of: fn(AnyTensor) -> Result<Held>,
 }
@@ -53,14 +54,14 @@ pub(crate) struct Dealt {
 /// A file of records.
 struct Pile {
     path: PathBuf,
-    /// The positions of the axis.
+    /// The positions of the axis whose entries the file has.
     range: Range<usize>,
     bytes: usize,
 }
 
 impl Dealt {
-    /// Deals out the entries of a box of a dataset, each of which takes so many bytes in memory; `of` is what becomes of
-    /// a tensor that is read.
+    /// Writes the entries of a box of a dataset to temporary files. An entry takes `entry_bytes` in memory; `of`
+    /// converts each tensor that is read.
     pub(crate) fn new(
         dataset: &Dataset,
         entry_bytes: u64,
@@ -77,25 +78,25 @@ impl Dealt {
         Ok(Dealt { records, axis, shape, piles, last, entry_bytes, format: dataset.format(), of })
     }
 
-    /// The records of a pile.
+    /// Returns the records of a file.
     fn read_pile(&self, number: usize) -> Result<Arc<Vec<u8>>> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, records)) = last.iter().find(|(at, _)| *at == number) {
             return Ok(Arc::clone(records));
         }
-        // Before there is another one in memory.
+        // Memory is released before the next file is read.
         last.truncate(KEPT - 1);
         let records = Arc::new(self.piles[number].read()?);
         last.push_front((number, Arc::clone(&records)));
         Ok(records)
     }
 
-    /// What becomes of a tensor, in the format that is asked for.
+    /// Converts a tensor that was read, in the format of the dataset.
     fn held(&self, tensor: AnyTensor) -> Result<Held> {
         (self.of)(tensor.into_format(self.format)?)
     }
 
-    /// A range of the axis, of all that was dealt out.
+    /// Returns the entries in a range of the axis. Positions outside all files are an error.
     fn in_range(&self, range: &Range<usize>) -> Result<AnyTensor> {
         let mut parts = Vec::new();
         for (number, pile) in self.piles.iter().enumerate() {
@@ -159,17 +160,17 @@ impl Source for Dealt {
     }
 }
 
-/// Deals records out to files of a folder.
+/// Writes records to files of a folder, by ranges of an axis.
 struct Dealer<'a> {
     records: &'a Records,
     axis: usize,
     folder: &'a Path,
-    /// The bytes that wait for a file, at most.
+    /// The maximum buffer of a file in bytes.
     waiting: usize,
 }
 
 impl Dealer<'_> {
-    /// Those of the records that lie in a box.
+    /// Returns only the records inside a box.
     fn within(&self, mut records: Vec<u8>, ranges: &[Range<usize>]) -> Vec<u8> {
         let (width, mut kept) = (self.records.width(), 0);
         for start in (0..records.len()).step_by(width) {
@@ -184,7 +185,7 @@ impl Dealer<'_> {
         records
     }
 
-    /// A pile for each of the ranges, which follow each other.
+    /// Writes a file for each of the consecutive ranges.
     fn deal(&self, pieces: &mut dyn Iterator<Item = Result<Vec<u8>>>, ranges: &[Range<usize>]) -> Result<Vec<Pile>> {
         let each = ranges.len().div_ceil(FILES).max(1);
         let groups: Vec<&[Range<usize>]> = ranges.chunks(each).collect();
@@ -205,7 +206,7 @@ impl Dealer<'_> {
         Ok(found)
     }
 
-    /// Begins the file of some ranges.
+    /// Creates the file of consecutive ranges.
     fn open(&self, ranges: &[Range<usize>]) -> Result<Open> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let path = self.folder.join(format!("{}.entries", COUNT.fetch_add(1, Ordering::Relaxed)));
@@ -214,7 +215,7 @@ impl Dealer<'_> {
         Ok(Open { pile: Pile { path, range, bytes: 0 }, file, waiting: Vec::new() })
     }
 
-    /// Puts each record on its pile.
+    /// Appends each record to the file of its range.
     fn put(&self, records: &[u8], open: &mut [Open]) -> Result<()> {
         for record in records.chunks_exact(self.records.width()) {
             let coord = self.records.coord(record, self.axis);
@@ -229,7 +230,7 @@ impl Dealer<'_> {
     }
 }
 
-/// A pile that is written.
+/// A file that is being written.
 struct Open {
     pile: Pile,
     file: File,
@@ -254,12 +255,12 @@ impl Open {
 }
 
 impl Pile {
-    /// All that is in the file.
+    /// Returns all records of the file.
     fn read(&self) -> Result<Vec<u8>> {
         self.piece(&mut None, self.bytes).map_err(|error| error.in_file(&self.path))
     }
 
-    /// What is in the file, so many bytes at once.
+    /// Returns the records of the file, at most `most` bytes at a time.
     fn pieces(&self, most: usize) -> impl Iterator<Item = Result<Vec<u8>>> {
         let (mut file, mut left) = (None, self.bytes);
         std::iter::from_fn(move || {

@@ -1,10 +1,10 @@
-//! Decimal digits, eight at a time: read and printed without a branch for each.
+//! Decimal digits, eight at a time: read and printed without a branch per digit.
 
-/// One in each byte.
+/// A word whose bytes are all 1.
 const EACH: u64 = 0x0101_0101_0101_0101;
 
-/// The number that the decimal digits at the start of `text` say, and how many there are; `None` where there is none,
-/// or where it is 2^64 or more.
+/// Reads the decimal digits at the start of `text`. Returns the number and the count of digits. The number is `None` if
+/// there are no digits, or from 2^64 on.
 #[inline]
 pub(crate) fn leading_digits(text: &[u8]) -> (Option<u64>, usize) {
     let (mut value, mut count) = (0, 0);
@@ -26,11 +26,11 @@ pub(crate) fn leading_digits(text: &[u8]) -> (Option<u64>, usize) {
     (number.filter(|_| count > 0), count)
 }
 
-/// [`leading_digits`] of eight bytes at once, the first one in the lowest place.
+/// Reads the leading digits of eight bytes at once; the first byte is the lowest byte of `bytes`.
 ///
-/// A byte is no digit if it overflows past `0x7f` with `0x46` added, or underflows with `0x30` taken off; carries and
-/// borrows spoil only what comes after the first such byte. The digits before it are moved to the end, so that zeros
-/// stand before them, and added up pairwise.
+/// A byte is not a digit if adding `0x46` overflows past `0x7f`, or subtracting `0x30` underflows. Carries and borrows
+/// change only bytes after the first such byte. The digits before it are shifted to the end, so that zeros precede the
+/// digits, and are added pairwise.
 #[inline]
 fn digits_of_eight(bytes: u64) -> (u64, usize) {
     let values = bytes.wrapping_sub(0x30 * EACH);
@@ -58,10 +58,11 @@ pub(crate) fn print_digits(text: &mut Vec<u8>, number: u64) {
     text.truncate(text.len() - zeros);
 }
 
-/// The eight digits of a number below 10^8, the first one in the lowest byte.
+/// Returns the eight digits of a number below 10^8; the first digit is in the lowest byte.
 ///
-/// The number is split into halves, the halves into pairs and the pairs into digits, each time in all places at once:
-/// `10486 / 2^20` is a hundredth of a number below 10^4, and `103 / 2^10` a tenth of one below 100.
+/// The number is split into halves, the halves into pairs and the pairs into digits, in all positions at once.
+/// Multiplying by `10486 / 2^20` divides a number below 10^4 by 100; multiplying by `103 / 2^10` divides a number below
+/// 100 by 10.
 #[inline]
 fn eight_digits(number: u64) -> u64 {
     let fours = (number / 10_000) | ((number % 10_000) << 32);

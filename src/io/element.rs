@@ -1,4 +1,4 @@
-//! What a file must know of an element type: its text, and its bytes.
+//! Element types in files: their text and their bytes.
 
 use std::str::FromStr;
 
@@ -73,7 +73,7 @@ impl FromStr for Number {
     }
 }
 
-/// The bytes of a number that has `from_le_bytes` and its like.
+/// Implements the conversions to and from bytes for a type with `from_le_bytes` and similar functions.
 macro_rules! number_bytes {
     ($type:ident) => {
         fn from_bytes(bytes: &[u8], big_endian: bool) -> Option<Self> {
@@ -174,13 +174,13 @@ macro_rules! impl_float {
 
 impl_float!(f32 f64);
 
-/// Whether a text that is read as `f64`, as files are, and then rounded to `T`, is that number again: the shortest
-/// digits of an `f32` may be read as the middle between it and a neighbour.
+/// Returns whether a text results in the same number after reading as `f64` and rounding to `T`. Files are read like
+/// this: the shortest digits of an `f32` may be read as the midpoint between the `f32` and a neighbor.
 fn reads_back_by_f64<T: Element>(text: &[u8], number: T) -> bool {
     f64::parse_bytes(text).and_then(|read| T::from_number(Number::Real(read))).is_some_and(|read| read.same(number))
 }
 
-/// The value, but of the NaNs the canonical one: text has only one, whatever sign stands before it.
+/// Returns the canonical NaN for a NaN, otherwise the value. Text has only one NaN, whatever its sign.
 fn canonical_nan<T: crate::Float>(value: T) -> T {
     if value.isnan() { T::NAN } else { value }
 }
@@ -262,7 +262,7 @@ macro_rules! impl_complex {
 
 impl_complex!(f32 f64);
 
-/// The texts of the real part and, where there is a `j`, of the imaginary part with its sign.
+/// Returns the text of the real part and, if there is a `j`, the text of the imaginary part with its sign.
 fn split_complex(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     let text = text.strip_prefix(b"(").and_then(|text| text.strip_suffix(b")")).unwrap_or(text);
     let Some(body) = text.strip_suffix(b"j").or_else(|| text.strip_suffix(b"i")) else {
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(f16::parse("1.0004882812501"), Some(f16::from_f32(1.0009766)));
         assert_eq!(f16::parse("-1.0004882812501"), Some(f16::from_f32(-1.0009766)));
         assert_eq!(f16::parse("1.00048828125"), Some(f16::ONE));
-        // The nearest f32 is odd already, and lies beside the tie; 1.00146484375 is a tie that is rounded up.
+        // The nearest f32 is odd already, and is next to the tie; 1.00146484375 is a tie that is rounded up.
         assert_eq!(f16::parse("1.0004883766"), Some(f16::from_f32(1.0009766)));
         assert_eq!(f16::parse("1.0014647603"), Some(f16::from_f32(1.0009766)));
         assert_eq!(bf16::parse("1.00390625000001"), Some(bf16::from_f32(1.0078125)));

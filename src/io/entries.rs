@@ -1,4 +1,4 @@
-//! Entries as a text file lists them, and the tensors that they make.
+//! Entries of a text file, and the tensors constructed from these entries.
 
 use std::any::Any;
 use std::io::BufRead;
@@ -22,20 +22,20 @@ use crate::tensor::Tensor;
 use crate::tensor::erased::Erased;
 use crate::tensor::triplets::{Duplicates, Unsorted};
 
-/// How a text lists its entries, one a line: their coordinates, counted from 1, and what stands behind them.
+/// The list of entries in a text file, one entry per line: coordinates counted from 1, then a value.
 pub(crate) struct Listing<'a> {
     /// The lengths of the axes.
     pub(crate) lengths: &'a [usize],
-    /// What the coordinates are called; those that have no name here are called `index`.
+    /// The names of the coordinates in errors; a coordinate without a name is called `index`.
     pub(crate) names: &'static [&'static str],
-    /// How many entries there are, where that is said.
+    /// The number of entries, if the file declares it.
     pub(crate) declared: Option<usize>,
     pub(crate) options: &'a ReadOptions,
     pub(crate) index: IndexKind,
 }
 
 impl Listing<'_> {
-    /// Reads the rest of the file; `value` reads what stands behind the coordinates, which it finds as the last ones.
+    /// Reads the rest of the file. `value` reads the value of a line, after the coordinates of the line were appended.
     pub(crate) fn read<T: Element>(
         &self,
         lines: &mut Lines<impl BufRead>,
@@ -57,7 +57,7 @@ impl Listing<'_> {
         Ok(entries)
     }
 
-    /// The entries of a block.
+    /// Returns the entries of a block.
     fn parse<T: Element>(
         &self,
         block: &mut Block<'_>,
@@ -66,8 +66,8 @@ impl Listing<'_> {
         let rank = self.lengths.len();
         let mut entries = Entries::new(rank, self.index.width);
         let mut pushed = Ok(());
-        // Each coordinate takes two bytes at least, with the blank or the end behind it; the last line may have no end,
-        // and one that is refused may have few coordinates.
+        // Each coordinate takes at least two bytes, including the blank or the line end after it. The last line may
+        // have no line end, and an invalid line may have few coordinates.
         entries.reserve_exact(block.count_lines().min(block.len().div_ceil((2 * rank).max(1)) + 1))?;
         block.for_each_line(|fields, line| {
             for (axis, &length) in self.lengths.iter().enumerate() {
@@ -91,9 +91,9 @@ impl Listing<'_> {
 pub(crate) struct Entries<T> {
     pub(crate) coords: CoordLists,
     pub(crate) values: Vec<T>,
-    /// Where they stand.
+    /// The positions of the entries in the file.
     pub(crate) origin: Origin,
-    /// Whether they increase strictly in row-major order.
+    /// True if the entries increase strictly in row-major order.
     increasing: bool,
 }
 
@@ -107,21 +107,21 @@ impl<T: Element> Entries<T> {
         }
     }
 
-    /// Refuses entries that take more memory than is allowed for so many bytes of text.
+    /// Rejects entries that take more memory than is allowed for `bytes` bytes of text.
     pub(crate) fn check_memory(&self, options: &ReadOptions, bytes: u64) -> Result<()> {
         let limit = options.tensor_budget(bytes, 0);
         let order = if self.increasing { Order::Increasing } else { Order::Any };
         options.guard_entries::<T>(self.values.len(), self.coords.rank() * self.coords.width().bytes(), order, limit)
     }
 
-    /// Room for exactly so many entries more.
+    /// Reserves memory for exactly `count` more entries.
     pub(crate) fn reserve_exact(&mut self, count: usize) -> Allocated<()> {
         self.coords.reserve_exact(count)?;
         alloc::reserve_exact(&mut self.values, count)
     }
 
-    /// Puts an entry, for which there is capacity, behind the others; where it is out of order,
-    /// [`unordered`](Entries::unordered) is called as well.
+    /// Appends an entry, for which memory is reserved. If the entry is out of order, the caller also calls
+    /// [`unordered`](Entries::unordered).
     pub(crate) fn push(&mut self, coords: [usize; 2], value: T) -> Allocated<()> {
         let mut axes = (0..self.coords.rank()).zip(coords);
         axes.try_for_each(|(axis, coord)| self.coords.push(axis, coord))?;
@@ -129,13 +129,13 @@ impl<T: Element> Entries<T> {
         Ok(())
     }
 
-    /// Gives up the order of the entries.
+    /// Marks the entries as not in row-major order.
     pub(crate) fn unordered(&mut self) {
         self.increasing = false;
     }
 
-    /// Finds the first entry, in row-major order, that a conversion to `dtype` refuses, while it is known where it
-    /// stands; `listed` tells which entry of the file one of these is.
+    /// Records the first entry, in row-major order, that a conversion to `dtype` rejects. Sorting later loses the
+    /// positions in the file. `listed` maps an entry to its index in the file.
     pub(crate) fn note_unfit(&mut self, dtype: Option<DType>, listed: impl Fn(&Self, usize) -> usize) {
         let Some(dtype) = dtype.filter(|&dtype| dtype != T::DTYPE && !self.increasing) else { return };
         let holds = holds(dtype);
@@ -152,8 +152,8 @@ impl<T: Element> Entries<T> {
         }
     }
 
-    /// Reserves at once for all entries that are `declared`, as soon as the `bytes` of text that were read allow it:
-    /// arrays that grow step by step are copied each time.
+    /// Reserves memory for all `declared` entries, as soon as the `bytes` of text read so far allow it. Arrays that
+    /// grow step by step are copied at each step.
     pub(crate) fn reserve_declared(&mut self, declared: usize, bytes: u64) -> Allocated<()> {
         let entry = (self.coords.rank() * self.coords.width().bytes() + size_of::<T>()) as u64;
         let missing = declared.saturating_sub(self.values.len());
@@ -163,7 +163,7 @@ impl<T: Element> Entries<T> {
         Ok(())
     }
 
-    /// Puts the entries of the next block behind these; so many lines stand before it.
+    /// Appends the entries of the next block; `lines` is the number of lines before the block.
     pub(crate) fn append(&mut self, next: Entries<T>, lines: u64) -> Allocated<()> {
         self.origin.append(&next.origin, self.values.len(), lines);
         if let (Some(last), false) = (self.values.len().checked_sub(1), next.values.is_empty()) {
@@ -174,7 +174,7 @@ impl<T: Element> Entries<T> {
         alloc::extend(&mut self.values, &next.values)
     }
 
-    /// The tensor of these entries.
+    /// Returns the tensor of these entries.
     pub(crate) fn into_tensor(mut self, shape: Shape, duplicates: Duplicates) -> Result<Erased<T>> {
         self.values.shrink_to_fit();
         let (width, coords) = (self.coords.width(), self.coords.into_coords());
@@ -190,7 +190,7 @@ impl<T: Element> Entries<T>
 where
     TextTensor: From<Erased<T>>,
 {
-    /// What the file holds; `as_listed` says of an error which entries of the file it is about.
+    /// Returns the contents of the file; `as_listed` maps the entries in an error to entries of the file.
     pub(crate) fn into_text(
         mut self,
         shape: Shape,
@@ -204,15 +204,15 @@ where
     }
 }
 
-/// What a text file holds: the tensor, and where its entries stand as far as that is known.
+/// The contents of a text file: the tensor, and the positions of its entries in the file as far as known.
 pub(crate) struct Text {
     pub(crate) tensor: TextTensor,
-    /// That of the tensor.
+    /// The pattern of the tensor.
     pub(crate) pattern: AnyPattern,
     pub(crate) origin: Origin,
 }
 
-/// A tensor as a text file holds it, of one of the few types that text has.
+/// A tensor of a text file, in one of the few element types of text.
 pub(crate) enum TextTensor {
     Real(Erased<f64>),
     Integer(Erased<i64>),
@@ -221,7 +221,8 @@ pub(crate) enum TextTensor {
 }
 
 impl TextTensor {
-    /// The tensor with elements of type `T`, by a checked conversion; moved where that is its own type.
+    /// Returns the tensor with elements of type `T`, by a checked conversion. The tensor is moved if it has this type
+    /// already.
     pub(crate) fn into_typed<T: Element>(self) -> Result<Erased<T>> {
         fn cast<V: Element, T: Element>(tensor: Erased<V>) -> Result<Erased<T>> {
             if T::DTYPE != V::DTYPE {
@@ -274,7 +275,7 @@ mod tests {
         entries
     }
 
-    /// Blank lines and short ones say little of how many entries there are; each takes `2 * rank` bytes at least.
+    /// Blank lines and short lines do not bound the number of entries; each entry takes at least `2 * rank` bytes.
     #[test]
     fn a_block_reserves_as_many_entries_as_it_can_list() {
         let options = ReadOptions::default();
@@ -308,7 +309,7 @@ mod tests {
         assert_eq!([reserved(1000, 999), reserved(1000, 1000), reserved(1, 1000)], [0, 999, 0]);
     }
 
-    /// Blocks in order are in order together only if each begins behind the end of the one before it.
+    /// Ordered blocks are ordered together only if each block begins after the end of the previous block.
     #[test]
     fn blocks_are_in_order_among_each_other_or_not() {
         for (first, second, together) in [

@@ -6,10 +6,11 @@ use crate::element::{DType, Number};
 use crate::io::digits::leading_digits;
 use crate::io::element::FileElement;
 
-/// Why a line is refused; the caller knows its number.
+/// A result of parsing a line: the error is the reason why the line is rejected. The caller knows the number of the
+/// line.
 pub(crate) type LineResult<T> = std::result::Result<T, String>;
 
-/// A text from the cursor on. The cursor never stands on a blank, and moves to the next line only when told to.
+/// A text from the cursor on. The cursor is never at a blank, and moves to the next line only on request.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields<'a> {
     rest: &'a [u8],
@@ -21,13 +22,13 @@ impl<'a> Fields<'a> {
         Fields { rest: skip_blanks(text) }
     }
 
-    /// Whether the text is at its end.
+    /// Returns whether the cursor is at the end of the text.
     #[inline]
     pub(crate) fn is_done(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// Whether nothing is left of the line but, it may be, a comment that starts with `comment`.
+    /// Returns whether the rest of the line is empty, or a comment that starts with `comment`.
     #[inline]
     pub(crate) fn is_blank_or_comment(&self, comment: u8) -> bool {
         self.rest.first().is_none_or(|&byte| byte == b'\n' || byte == comment)
@@ -39,12 +40,12 @@ impl<'a> Fields<'a> {
         self.advance(end);
     }
 
-    /// How many words are left of the line.
+    /// Returns the number of words left on the line.
     pub(crate) fn count_words(mut self) -> usize {
         std::iter::from_fn(|| self.next()).count()
     }
 
-    /// The next word of the line.
+    /// Returns the next word of the line.
     pub(crate) fn next(&mut self) -> Option<&'a [u8]> {
         let end = self.rest.iter().position(u8::is_ascii_whitespace).unwrap_or(self.rest.len());
         let word = &self.rest[..end];
@@ -52,19 +53,19 @@ impl<'a> Fields<'a> {
         (!word.is_empty()).then_some(word)
     }
 
-    /// The next word, which must be there: `what` it is.
+    /// Returns the next word; the error for a missing word calls it `what`.
     pub(crate) fn word(&mut self, what: &str) -> LineResult<&'a [u8]> {
         self.next().ok_or_else(|| format!("the line ends before {what}"))
     }
 
-    /// The next word as a number that is not negative: `what` it is.
+    /// Reads the next word as a number that is not negative; errors call it `what`.
     pub(crate) fn count(&mut self, what: &str) -> LineResult<usize> {
         let word = self.word(what)?;
         let text = std::str::from_utf8(word).unwrap_or("");
         text.parse().map_err(|_| format!("{what} is `{}`, not {}", quote(word), expected_count(text)))
     }
 
-    /// The next word as a 1-based index up to `length`, counted from 0: `what` it is.
+    /// Reads the next word as an index from 1 to `length`, and returns it counted from 0. Errors call it `what`.
     #[inline]
     pub(crate) fn index(&mut self, what: &str, length: usize) -> LineResult<usize> {
         let (number, digits) = leading_digits(self.rest);
@@ -77,7 +78,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// What is wrong with the next word, which is no index; `number` are the digits that it starts with.
+    /// Returns the error for a word that is not an index; `number` is the number that the word starts with.
     #[cold]
     fn refused_index(&mut self, what: &str, length: usize, number: Option<u64>) -> String {
         let word = match self.word(what) {
@@ -87,7 +88,7 @@ impl<'a> Fields<'a> {
         let (shown, digits) = (quote(word), word.strip_prefix(b"-").unwrap_or(word));
         let is_integer = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
         let is_too_great = number.is_some_and(|index| index > length as u64);
-        // Where nothing tells the shape, hardly an index is too great.
+        // If the shape is not known, almost no index is out of bounds.
         let is_bounded = length as u64 <= u32::MAX.into();
         match is_integer && (is_bounded || is_too_great) {
             true => format!("{what} {shown} is out of bounds for 1..={length}"),
@@ -95,7 +96,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The next word as a value.
+    /// Reads the next word as a value.
     #[inline]
     pub(crate) fn value<T: Scan>(&mut self) -> LineResult<T> {
         match T::scan(self.rest) {
@@ -107,13 +108,13 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// What is wrong with the next word, which is no value of type `T`.
+    /// Returns the error for a word that is not a value of type `T`.
     #[cold]
     fn refused_value<T: FileElement>(&mut self) -> String {
         self.word("its value").map_or_else(|why| why, refused_word::<T>)
     }
 
-    /// Moves to the next line; refuses words that are left on this one.
+    /// Moves to the next line; rejects words that are left on this line.
     #[inline]
     pub(crate) fn end(&mut self) -> LineResult<()> {
         match self.rest {
@@ -131,7 +132,7 @@ impl<'a> Fields<'a> {
         format!("`{}` is one word too many", quote(self.next().unwrap_or_default()))
     }
 
-    /// Whether a word of so many bytes ends there.
+    /// Returns whether a word of `length` bytes ends there.
     #[inline]
     fn is_word(&self, length: usize) -> bool {
         self.rest.get(length).is_none_or(u8::is_ascii_whitespace)
@@ -143,7 +144,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The text after the blanks that it starts with; the end of a line is none.
+/// Returns the text after its leading blanks; a line end is not a blank.
 #[inline]
 fn skip_blanks(mut text: &[u8]) -> &[u8] {
     while let [b' ' | b'\t' | b'\r' | b'\x0c', rest @ ..] = text {
@@ -152,7 +153,7 @@ fn skip_blanks(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// What is wrong with a word that is no value of type `T`.
+/// Returns the error for a word that is not a value of type `T`.
 fn refused_word<T: FileElement>(word: &[u8]) -> String {
     let (shown, dtype) = (quote(word), T::DTYPE);
     let number = std::str::from_utf8(word).ok().and_then(|text| text.parse::<Number>().ok());
@@ -165,24 +166,24 @@ fn refused_word<T: FileElement>(word: &[u8]) -> String {
     }
 }
 
-/// What a count should have been, for the message.
+/// Returns the description of a valid count, for a message.
 fn expected_count(text: &str) -> &'static str {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if digits { "a number below 2^64" } else { "a number from 0 up" }
 }
 
-/// A word of a file, fit for a message: cut short, and with odd bytes escaped.
+/// Returns a word of a file for a message: truncated, and with special bytes escaped.
 pub(crate) fn quote(word: &[u8]) -> String {
     let shown = word[..word.len().min(40)].escape_ascii().to_string();
     if word.len() > 40 { format!("{shown}…") } else { shown }
 }
 
-/// A value that text files hold.
+/// A type of values in text files.
 pub(crate) trait Scan: FileElement {
-    /// The value that the text starts with, and the bytes that it takes.
+    /// Reads the value at the start of a text, and returns it with its number of bytes.
     fn scan(text: &[u8]) -> Option<(Self, usize)>;
 
-    /// What is wrong with the next words, which are no such value.
+    /// Returns the error for words that are not a value of this type.
     fn refused(fields: &mut Fields<'_>) -> String {
         fields.refused_value::<Self>()
     }
@@ -197,13 +198,13 @@ impl Scan for f64 {
         {
             return Some(found);
         }
-        // Text has one NaN only, whatever sign stands before it.
+        // Text has only one NaN, whatever its sign.
         Some((if f64::is_nan(value) { f64::NAN } else { value }, length))
     }
 }
 
-/// A number with an exponent as Fortran writes it behind a significand of so many bytes: after a `D` or a `Q`, or after
-/// its sign alone where the exponent has three digits (`1.5-100`).
+/// Reads a number with an exponent as Fortran writes it, after a significand of `significand` bytes. The exponent
+/// follows a `D` or a `Q`; an exponent of three digits may follow only its sign (`1.5-100`).
 #[cold]
 fn scan_fortran(text: &[u8], significand: usize) -> Option<(f64, usize)> {
     let (significand, rest) = text.split_at(significand);
@@ -243,7 +244,7 @@ impl Scan for i64 {
     }
 }
 
-/// Two words: the real part and the imaginary one.
+/// Reads two words: the real part and the imaginary part.
 impl Scan for Complex<f64> {
     #[inline]
     fn scan(text: &[u8]) -> Option<(Self, usize)> {

@@ -1,4 +1,4 @@
-//! The formats of files, and how they are told from each other.
+//! File formats, and their detection from names and first bytes.
 
 use std::fmt;
 use std::path::Path;
@@ -58,8 +58,8 @@ impl FileFormat {
         FileFormat::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name))
     }
 
-    /// Whether such files are compressed by themselves, and their index stands at their end: so they are read from a
-    /// file at any place, and from a stream to its end first, and not through gzip.
+    /// Returns whether such files contain compressed data, with an index at their end. Such a file is read at any
+    /// position. A stream is first read to its end, and gzip data are rejected.
     pub(crate) fn is_archive(self) -> bool {
         !matches!(self, FileFormat::MatrixMarket | FileFormat::Tns | FileFormat::Npy)
     }
@@ -126,7 +126,7 @@ impl fmt::Display for FileFormat {
     }
 }
 
-/// The error for a file whose format is unknown: `message`, with the extensions that are known.
+/// Returns the error for a file of unknown format: `message`, followed by the known extensions.
 pub(crate) fn unknown_format(message: &str) -> Error {
     let names = FileFormat::ALL.map(FileFormat::name).join(", .");
     Error::Format { place: "the format".into(), message: format!("{message} (known are .{names})") }

@@ -1,4 +1,4 @@
-//! What is left to do once the entries of a file are read: element type, fill, format, and the check of the shape.
+//! The last steps of reading a file: element type, fill, format, and the check of the shape.
 
 use crate::base::error::{Error, Result};
 use crate::base::index::Width;
@@ -13,9 +13,9 @@ use crate::tensor::Tensor;
 use crate::tensor::erased::Erased;
 
 impl ReadOptions {
-    /// What is left to do once the entries are read: element type, fill, format, and the check of the shape.
+    /// Applies the options after the entries are read: element type, fill, format, and the check of the shape.
     ///
-    /// `own_format` is the file's; `bytes` have been read.
+    /// `own_format` is the format of the file; `bytes` is the number of bytes read.
     pub(crate) fn finish(&self, tensor: AnyTensor, own_format: Format, bytes: u64) -> Result<AnyTensor> {
         self.check_shape(tensor.shape())?;
         let tensor = match self.dtype {
@@ -32,14 +32,14 @@ impl ReadOptions {
         Ok(tensor)
     }
 
-    /// [`finish`](ReadOptions::finish) for text, whose lines the errors name.
+    /// Runs [`finish`](ReadOptions::finish) for text; errors name lines of the file.
     pub(crate) fn finish_text(&self, text: Text, bytes: u64) -> Result<AnyTensor> {
         let (tensor, pattern) = (AnyTensor::from(text.tensor), text.pattern);
         let finished = self.finish(tensor, Format::Coo, bytes);
         finished.map_err(|error| text.origin.unfit(error, |entry| pattern.coords_of(entry)))
     }
 
-    /// [`finish`](ReadOptions::finish) for text that becomes a tensor of the element type that the options name.
+    /// Runs [`finish`](ReadOptions::finish) for text, and returns a tensor with elements of type `T`.
     pub(crate) fn finish_typed<T: FileElement>(&self, text: Text) -> Result<Erased<T>> {
         self.check_shape(text.pattern.shape())?;
         let tensor = text.tensor.into_typed::<T>();
@@ -61,7 +61,8 @@ impl ReadOptions {
         }
     }
 
-    /// The tensor in the format asked for, or else in the file's own.
+    /// Returns the tensor in the requested format, otherwise in the format of the file. CSR files whose offsets exceed
+    /// `limit` become COO.
     fn formatted(&self, tensor: AnyTensor, own_format: Format, limit: u64) -> Result<AnyTensor> {
         match self.format {
             Some(format) => tensor.into_format_with_limit(format, limit),
@@ -73,20 +74,20 @@ impl ReadOptions {
     }
 }
 
-/// The tensor of a header, which stores nothing.
+/// Returns the tensor of a header, which has no entries.
 pub(crate) fn without_entries<T: FileElement>(shape: Shape, fill: T) -> Result<AnyTensor> {
     let (width, rank) = (Width::of_lengths(&shape), shape.rank());
     let pattern = AnyPattern::valid_coo(shape, 0, width, vec![AxisCoords::empty(width); rank]);
     Ok(Tensor::from_parts(pattern, Vec::new(), fill)?.into())
 }
 
-/// Whether the compressed offsets of `tensor` need at most `limit` bytes.
+/// Returns whether the CSR offsets of `tensor` take at most `limit` bytes.
 fn offsets_fit(tensor: &AnyTensor, limit: u64) -> bool {
     let lanes = crate::base::shape::saturating_product(tensor.shape().lane_axes());
     lanes.saturating_add(1).saturating_mul(size_of::<usize>() as u128) <= u128::from(limit)
 }
 
-/// The same stored entries with another fill, read from `text`.
+/// Returns the same stored entries with another fill, read from `text`.
 fn with_fill(tensor: AnyTensor, text: &str) -> Result<AnyTensor> {
     dispatch!(tensor, x => {
         let fill = parse_fill(text)?;

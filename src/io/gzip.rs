@@ -9,41 +9,41 @@ use crate::base::error::Error;
 use crate::io::file_format::FileFormat;
 use crate::io::options::ReadOptions;
 
-/// How gzip data begin.
+/// The first bytes of gzip data.
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Whether these first bytes are those of gzip data.
+/// Returns whether data begin like gzip data.
 pub(crate) fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-/// The error for an archive inside gzip data: inflated twice, its limit would be no limit.
+/// Returns the error for an archive inside gzip data. Inflating twice would bypass the limit.
 pub(crate) fn refused_archive(format: FileFormat) -> Error {
     let name = format.name();
     let message = format!("an .{name} inside gzip data is not read, it is compressed by itself; run gunzip first");
     Error::Format { place: "the archive".into(), message }
 }
 
-/// A writer whose bytes are compressed; it must be finished. No time and no name are in its header.
+/// Returns a writer that compresses its bytes; it must be finished. The gzip header has no time and no name.
 pub(crate) fn deflater<W: Write>(writer: W) -> GzEncoder<W> {
     GzEncoder::new(writer, flate2::Compression::default())
 }
 
 /// The inflated bytes of gzip data: all members one after another, up to the limit. Zeros after a member are padding,
-/// as they are to gzip.
+/// as in gzip.
 pub(crate) struct Inflater<'a, R> {
     /// `None` after the last member.
     decoder: Option<GzDecoder<Counted<R>>>,
-    /// The bytes of compressed input, as far as it is known.
+    /// The number of compressed bytes, as far as it is known.
     length: u64,
     inflated: u64,
     options: &'a ReadOptions,
-    /// Whether an error was given out: there is nothing after it.
+    /// True after an error: nothing more is read.
     failed: bool,
 }
 
 impl<'a, R: BufRead> Inflater<'a, R> {
-    /// Of `length` bytes, or more.
+    /// Returns the inflater of at least `length` compressed bytes.
     pub(crate) fn new(reader: R, length: u64, options: &'a ReadOptions) -> Self {
         let decoder = Some(GzDecoder::new(Counted { reader, bytes: 0, failed: false }));
         Inflater { decoder, length, inflated: 0, options, failed: false }
@@ -87,7 +87,7 @@ impl<R: BufRead> Read for Inflater<'_, R> {
     }
 }
 
-/// Refuses what inflates beyond the limit.
+/// Rejects data that inflate beyond the limit.
 fn check_limit(inflated: u64, limit: u64) -> Result<()> {
     if inflated <= limit {
         return Ok(());
@@ -101,7 +101,7 @@ fn check_limit(inflated: u64, limit: u64) -> Result<()> {
     .into())
 }
 
-/// The error for gzip data that are wrong, or end, after so many bytes.
+/// Returns the error for gzip data that are damaged or truncated after `bytes` bytes.
 fn corrupt(error: &std::io::Error, bytes: u64) -> Error {
     let message = match error.kind() {
         ErrorKind::UnexpectedEof => "the file ends before its gzip data do".into(),
@@ -114,7 +114,7 @@ fn at_byte(bytes: u64, message: String) -> Error {
     Error::Format { place: format!("gzip data, after {bytes} bytes"), message }
 }
 
-/// A reader that counts the bytes taken, and knows whether it is the one that failed.
+/// A reader that counts the bytes read, and records whether it failed itself.
 struct Counted<R> {
     reader: R,
     bytes: u64,
@@ -122,7 +122,7 @@ struct Counted<R> {
 }
 
 impl<R: BufRead> Counted<R> {
-    /// Passes by zeros; what follows them, if anything does.
+    /// Skips zeros, and returns the byte after the zeros, if any.
     fn skip_zeros(&mut self) -> Result<Option<u8>> {
         loop {
             let bytes = self.fill_buf()?;
@@ -167,7 +167,7 @@ mod tests {
         deflater.finish().unwrap()
     }
 
-    /// A decoder that is asked again would go on with the next member.
+    /// A decoder that is read again would continue with the next member.
     #[test]
     fn after_a_wrong_checksum_there_is_nothing_more_to_read() {
         let mut bytes = member(b"first");

@@ -1,4 +1,4 @@
-//! The labels of an axis, and their numbers.
+//! The labels of an axis, and their indices.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -24,10 +24,10 @@ use crate::base::error::Result;
 #[must_use]
 #[derive(Clone, Default)]
 pub struct Labels {
-    /// All labels, one behind the other, and where each of them ends.
+    /// All labels, one after another, and the end of each label.
     text: String,
     ends: Vec<usize>,
-    /// The numbers, by the hashes of their labels; keyed at random, as nobody knows who wrote the file.
+    /// The indices, by the hashes of their labels. The hash key is random, because the file may come from anyone.
     numbers: HashTable<usize>,
     hasher: RandomState,
 }
@@ -87,7 +87,7 @@ impl Labels {
         &self.text[start..self.ends[number]]
     }
 
-    /// The number of a label, which is the next one if it is new.
+    /// Returns the index of a label: the next index if the label is new.
     pub(crate) fn number_or_next(&mut self, label: &str) -> Allocated<usize> {
         if let Some(number) = self.number(label) {
             return Ok(number);
@@ -108,7 +108,7 @@ impl Labels {
         Ok(number)
     }
 
-    /// The bytes that they take.
+    /// Returns the bytes that the labels take.
     pub(crate) fn held_bytes(&self) -> u64 {
         (self.text.capacity() + self.ends.capacity() * size_of::<usize>() + self.numbers.allocation_size()) as u64
     }

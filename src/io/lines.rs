@@ -7,16 +7,16 @@ use crate::base::error::{Error, Result};
 use crate::base::threads;
 use crate::io::fields::{Fields, LineResult};
 
-/// The bytes of a block; it is longer only where a line is. Small enough to stay in a cache with what is parsed of it.
+/// The size of a block in bytes; only a long line makes a block larger. A block and its parsed entries fit a cache.
 const BLOCK: u64 = 1 << 18;
 
-/// No line of numbers is longer than this, and no comment that anybody wrote.
+/// The maximum length of a line in bytes, beyond any line of numbers and any usual comment.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// What is said of a line that is.
+/// The message for a line that is too long.
 const TOO_LONG: &str = "the line is longer than 1048576 bytes";
 
-/// The error at a line of a text file.
+/// Returns the error at a line of a text file.
 pub(crate) fn at_line(line: u64, message: impl Into<String>) -> Error {
     Error::Format { place: format!("line {line}"), message: message.into() }
 }
@@ -24,11 +24,11 @@ pub(crate) fn at_line(line: u64, message: impl Into<String>) -> Error {
 /// A text file: its header is read line by line, its body block by block.
 pub(crate) struct Lines<R> {
     reader: R,
-    /// What starts a comment.
+    /// The byte that starts a comment.
     comment: u8,
-    /// The line that was given out last.
+    /// The last returned line.
     buffer: Vec<u8>,
-    /// Whether that line is to be given out again.
+    /// True if the last line is to be returned again.
     is_unread: bool,
     line: u64,
     bytes: u64,
@@ -39,22 +39,22 @@ impl<R: BufRead> Lines<R> {
         Lines { reader, comment, buffer: Vec::new(), is_unread: false, line: 0, bytes: 0 }
     }
 
-    /// The number of the last line given out.
+    /// Returns the number of the last returned line.
     pub(crate) fn line(&self) -> u64 {
         self.line
     }
 
-    /// The bytes read so far.
+    /// Returns the number of bytes read so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// An error at the last line given out.
+    /// Returns an error at the last returned line.
     pub(crate) fn error(&self, message: impl Into<String>) -> Error {
         at_line(self.line, message)
     }
 
-    /// The next line, or `None` at the end of the file.
+    /// Returns the next line, or `None` at the end of the file.
     pub(crate) fn next_line(&mut self) -> Result<Option<Fields<'_>>> {
         if !std::mem::take(&mut self.is_unread) {
             self.buffer.clear();
@@ -71,14 +71,14 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Gives the last line out again.
+    /// Returns the last line again at the next read.
     pub(crate) fn unread(&mut self) {
         self.is_unread = true;
         self.line -= 1;
         self.bytes -= self.buffer.len() as u64;
     }
 
-    /// Refuses a file that ends before its last entry.
+    /// Rejects a file that ends before its last entry.
     pub(crate) fn check_count(&self, listed: usize, declared: usize) -> Result<()> {
         if listed == declared {
             return Ok(());
@@ -86,7 +86,7 @@ impl<R: BufRead> Lines<R> {
         Err(self.error(format!("{declared} entries are declared, the file ends after {listed}")))
     }
 
-    /// Parses the rest of the file: `parse` runs on several blocks at once, `take` gets what they hold, in order.
+    /// Parses the rest of the file. `parse` runs on several blocks at once, and `take` receives the results in order.
     pub(crate) fn for_each_block<C: Send>(
         &mut self,
         parse: impl Fn(&mut Block<'_>) -> C + Sync + Send,
@@ -110,36 +110,37 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// A block that was parsed, up to the line that was refused.
+/// A parsed block, up to a rejected line.
 pub(crate) struct Taken<'a> {
     text: &'a [u8],
     comment: u8,
     /// The lines before the block.
     pub(crate) before: u64,
-    /// The bytes read, with those of this block.
+    /// The bytes read so far, including this block.
     pub(crate) bytes: u64,
-    /// Whether a line was refused after those that were parsed.
+    /// True if a line after the parsed lines was rejected.
     refused: bool,
 }
 
 impl Taken<'_> {
-    /// Refuses the first entry beyond those that are declared: `listed` came before this block, `parsed` are in it.
+    /// Rejects the first entry beyond the declared entries; `listed` come before this block, `parsed` are in this
+    /// block.
     pub(crate) fn check_count(&self, listed: usize, parsed: usize, declared: usize) -> Result<()> {
         let left = declared - listed;
         if parsed < left || (parsed == left && !self.refused) {
             return Ok(());
         }
-        // Without one, the line that was refused is no entry, and what is wrong with it is told instead.
+        // If there is no such line, the rejected line is not an entry, and its own error is reported.
         let too_many = |line| Err(at_line(line, format!("one entry too many: {declared} are declared")));
         self.entry_lines().nth(left).map_or(Ok(()), too_many)
     }
 
-    /// The line of an entry of this block.
+    /// Returns the line of an entry of this block.
     pub(crate) fn line_of(&self, entry: usize) -> u64 {
         self.entry_lines().nth(entry).unwrap_or(self.before)
     }
 
-    /// The numbers of the lines that are neither blank nor a comment.
+    /// Returns the numbers of the lines that are neither blank nor a comment.
     fn entry_lines(&self) -> impl Iterator<Item = u64> {
         let lines = self.text.split_inclusive(|&byte| byte == b'\n').zip(self.before + 1..);
         let entries = lines.filter(|(line, _)| !Fields::new(line).is_blank_or_comment(self.comment));
@@ -147,7 +148,7 @@ impl Taken<'_> {
     }
 }
 
-/// Reads the rest of the last line in `buffer`, but not more than the longest.
+/// Reads the rest of the last line in `buffer`, up to the maximum length.
 fn read_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> Result<()> {
     let before = last_line(buffer).len() as u64;
     let mut left = LONGEST_LINE.saturating_sub(before) as usize;
@@ -169,7 +170,7 @@ fn read_line(reader: &mut impl BufRead, buffer: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// The next whole lines, behind those that were read already; `None` at the end of the file.
+/// Reads the next whole lines, and appends these to the lines in `block`. Returns `None` at the end of the file.
 fn next_block(reader: &mut impl BufRead, mut block: Vec<u8>) -> Result<Option<Vec<u8>>> {
     alloc::reserve(&mut block, BLOCK as usize + (1 << 10))?;
     reader.take(BLOCK).read_to_end(&mut block)?;
@@ -179,12 +180,12 @@ fn next_block(reader: &mut impl BufRead, mut block: Vec<u8>) -> Result<Option<Ve
     Ok((!block.is_empty()).then_some(block))
 }
 
-/// What stands behind the last end of a line.
+/// Returns the text after the last line end.
 fn last_line(text: &[u8]) -> &[u8] {
     text.rsplit(|&byte| byte == b'\n').next().unwrap_or(text)
 }
 
-/// Whether the last line is as long as none may be.
+/// Returns whether the last line reaches the maximum length.
 fn ends_in_too_long_a_line(text: &[u8]) -> bool {
     let is_long = |line: &[u8]| line.len() as u64 >= LONGEST_LINE;
     is_long(text) && is_long(last_line(text))
@@ -194,32 +195,32 @@ fn ends_in_too_long_a_line(text: &[u8]) -> bool {
 pub(crate) struct Block<'a> {
     text: &'a [u8],
     comment: u8,
-    /// The lines up to and including the one that was refused.
+    /// The number of parsed lines, including the rejected line.
     lines: u64,
     refused: Option<String>,
 }
 
 impl<'a> Block<'a> {
-    /// Whole lines, of which none was parsed yet.
+    /// Returns a block of whole lines, none of which is parsed.
     pub(crate) fn new(text: &'a [u8], comment: u8) -> Self {
         Block { text, comment, lines: 0, refused: None }
     }
 
-    /// The bytes of the block.
+    /// Returns the number of bytes of the block.
     pub(crate) fn len(&self) -> usize {
         self.text.len()
     }
 
-    /// How many lines it has; the last one may have no end.
+    /// Returns the number of lines; the last line may have no line end.
     pub(crate) fn count_lines(&self) -> usize {
-        // By so few bytes that a byte counts them: sums of bytes become vectors.
+        // Chunks are so short that a `u8` holds the count: sums of `u8` are compiled to SIMD.
         let count = |text: &[u8]| text.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
         let ends: usize = self.text.chunks(u8::MAX.into()).map(|text| usize::from(count(text))).sum();
         ends + usize::from(!last_line(self.text).is_empty())
     }
 
-    /// Calls `visit` with each line that is neither blank nor a comment and its number, until it refuses one. It reads
-    /// the line to its [`end`](Fields::end) before it keeps anything of it.
+    /// Calls `visit` with each line that is neither blank nor a comment, and its number, until `visit` rejects a line.
+    /// `visit` reads a line to its [`end`](Fields::end) before it stores anything of the line.
     pub(crate) fn for_each_line(&mut self, mut visit: impl FnMut(&mut Fields<'_>, u64) -> LineResult<()>) {
         let mut fields = Fields::new(self.text);
         while !fields.is_done() && self.refused.is_none() {
@@ -233,7 +234,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// A block, and what was parsed of it.
+/// A block, and the result of parsing it.
 struct Parsed<C> {
     text: Vec<u8>,
     chunk: C,
@@ -260,7 +261,7 @@ impl<C> Parsed<C> {
 mod tests {
     use super::*;
 
-    /// Not a list that grows with what is read, and not one of another order of magnitude.
+    /// The buffer does not grow while a block is read, and is not much larger than the block.
     #[test]
     fn a_block_holds_itself_and_the_rest_of_its_last_line() {
         let block = next_block(&mut &b"1 2\n3 4"[..], b"0\n".to_vec()).unwrap().unwrap();
@@ -276,7 +277,7 @@ mod tests {
             (block.len(), block.count_lines())
         };
         assert_eq!([count(""), count("\n"), count("a"), count("a\nb\n")], [(0, 0), (1, 1), (1, 1), (4, 2)]);
-        // More than a byte counts.
+        // The count exceeds a `u8`.
         assert_eq!(count(&("\n".repeat(600) + "a")), (601, 601));
     }
 }

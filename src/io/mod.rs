@@ -89,7 +89,7 @@ pub use progress::Progress;
 pub use read::{read, read_coo, read_csr, read_from, read_header, read_slice};
 #[cfg(feature = "dynamic")]
 pub use read::{read_operand, read_operand_from};
-// For the pictures and the manual of the command line: no part of what the library promises.
+// Used by the command line for pictures and the manual; not part of the public API.
 #[doc(hidden)]
 pub use save::save;
 #[cfg(all(feature = "parquet", feature = "dynamic", feature = "lazy"))]
@@ -98,7 +98,7 @@ pub use scan::scan;
 pub use scan_any::scan_any;
 pub use write::{FileTensor, write, write_to};
 
-/// The most axes that a file may have, as numpy has it: each entry costs memory for each axis.
+/// The maximum number of axes of a file, as in numpy: each entry takes memory per axis.
 pub(crate) const MOST_AXES: usize = 64;
 
 /// The bytes that are read or written at once.

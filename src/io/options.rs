@@ -1,4 +1,4 @@
-//! How to read and write: format, element type, fill, duplicates and limits.
+//! Options for reading and writing: format, element type, fill, duplicates and limits.
 
 use std::fmt;
 
@@ -13,23 +13,23 @@ use crate::io::element::FileElement;
 use crate::io::progress::Progress;
 use crate::tensor::triplets::Duplicates;
 
-/// What no reader is refused, whatever the size of its file: 64 MiB.
+/// The memory that every reader may use, whatever the size of its file: 64 MiB.
 const FLOOR: u64 = 64 << 20;
 
-/// Of the memory that a tensor may take, what the buffers of its reader take.
+/// The memory of a reader's buffers, as part of the limit for a tensor.
 const BUFFERS: u64 = 2 << 20;
 
-/// What sorting an entry takes: its key, its number, and its place.
+/// The bytes for sorting an entry: its key, its index, and its position.
 const SORTING: usize = 32;
 
-/// How a file gives its entries, which tells what they cost besides and what can be done about it.
+/// The order of the entries in a file. It determines the memory for reading, and the advice in errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// All positions are listed, and the fill says which are stored.
+    /// All positions are listed; the fill determines which positions are stored.
     Dense,
     /// Strictly increasing in row-major order.
     Increasing,
-    /// To be sorted.
+    /// In any order, so that entries must be sorted.
     Any,
 }
 
@@ -62,27 +62,27 @@ pub struct ReadOptions {
     pub fill: Option<String>,
     /// The shape, for formats that do not state it; for the others, the one that the file must have.
     pub shape: Option<Shape>,
-    /// Of a Parquet table that does not say that it is a tensor: the names of the columns of the coordinates, one an
-    /// axis, and then that of the values. By default `indices_0`, `indices_1`, ... and `values`.
+    /// The names of the columns of the coordinates, one per axis, and then that of the values, in a Parquet table that
+    /// does not say that it is a tensor. By default `indices_0`, `indices_1`, ... and `values`.
     #[cfg(feature = "parquet")]
     pub columns: Option<Vec<String>>,
-    /// What becomes of entries that the file repeats: summed by default.
+    /// The rule for entries that the file repeats: summed by default.
     pub duplicates: Duplicates,
     /// The bytes that compressed input may inflate to, that a tensor may take in memory, and that an `.npz` which comes
     /// as a stream may have. By default the larger of 64 MiB and 64 times the file for the first; for the second, where
     /// a header could claim more than the file holds, 64 MiB and 16 bytes for each byte read; no limit for the third.
     pub max_memory: Option<u64>,
-    /// Who is told how far the reading has come.
+    /// The callback that is told how far the reading has come.
     pub progress: Option<Progress>,
-    /// Whether nothing but the header is read, for a tensor without entries.
+    /// True if only the header is read, as a tensor without entries.
     pub(crate) only_header: bool,
-    /// Whether an array stays one, unless a fill or a format is named.
+    /// True if an array stays an array, unless a fill or a format is set.
     #[cfg(feature = "dynamic")]
     pub(crate) keeps_arrays: bool,
 }
 
 impl fmt::Debug for ReadOptions {
-    /// What a user may set.
+    /// Shows the options that a user may set.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("ReadOptions");
         shown.field("format", &self.format).field("dtype", &self.dtype).field("fill", &self.fill);
@@ -105,7 +105,7 @@ impl ReadOptions {
         ReadOptions { dtype: Some(dtype), ..self }
     }
 
-    /// What a gap means, or which value is left unstored, as text.
+    /// Sets what a gap means, or which value is left unstored, as text.
     pub fn fill(self, fill: impl Into<String>) -> Self {
         ReadOptions { fill: Some(fill.into()), ..self }
     }
@@ -121,7 +121,7 @@ impl ReadOptions {
         ReadOptions { columns: Some(names.into_iter().map(Into::into).collect()), ..self }
     }
 
-    /// What becomes of entries that the file repeats.
+    /// Sets what becomes of entries that the file repeats.
     pub fn duplicates(self, duplicates: Duplicates) -> Self {
         ReadOptions { duplicates, ..self }
     }
@@ -136,29 +136,31 @@ impl ReadOptions {
         ReadOptions { progress: Some(progress), ..self }
     }
 
-    /// What `bytes` of compressed input may inflate to.
+    /// Returns the bytes that `bytes` of compressed input may inflate to.
     pub(crate) fn inflated_limit(&self, bytes: u64) -> u64 {
         self.max_memory.unwrap_or_else(|| FLOOR.max(bytes.saturating_mul(64)))
     }
 
-    /// What `bytes` of input may take in memory.
+    /// Returns the bytes that a tensor read from `bytes` of input may take in memory.
     pub(crate) fn tensor_limit(&self, bytes: u64) -> u64 {
         self.max_memory.unwrap_or_else(|| FLOOR.saturating_add(bytes.saturating_mul(16)))
     }
 
-    /// What of that is left for a tensor where `held` bytes are in memory besides.
+    /// Returns the bytes that a tensor may take when `held` bytes are in memory as well. A limit set by the user is not
+    /// reduced.
     pub(crate) fn tensor_budget(&self, bytes: u64, held: u64) -> u64 {
         let taken = self.max_memory.map_or(held.saturating_add(BUFFERS), |_| 0);
         self.tensor_limit(bytes).saturating_sub(taken)
     }
 
-    /// Rejects `count` entries whose coordinates take `coords` bytes each, above `limit` bytes. A limit that was asked for is one for the
-    /// tensor; any other is one for the work as well: the sorting of entries, or the values in another type.
+    /// Rejects `count` entries above `limit` bytes; the coordinates of an entry take `coords` bytes. A limit set by the
+    /// user applies only to the tensor. The default limit also applies to the work: sorting entries, or values in
+    /// another type.
     pub(crate) fn guard_entries<T>(&self, count: usize, coords: usize, order: Order, limit: u64) -> Result<()> {
         self.guard_entries_of(size_of::<T>(), count, coords, order, limit)
     }
 
-    /// [`guard_entries`](ReadOptions::guard_entries) of values of so many bytes.
+    /// Runs [`guard_entries`](ReadOptions::guard_entries) for values of `value` bytes each.
     pub(crate) fn guard_entries_of(
         &self,
         value: usize,
@@ -179,17 +181,17 @@ impl ReadOptions {
         guard::<u8>("the tensor of this file", count.saturating_mul(bytes) as u128, limit, instead)
     }
 
-    /// The bytes of a value of the type asked for, if one was.
+    /// Returns the bytes of a value in the requested type; 0 if no type is requested.
     fn value_size(&self) -> usize {
         self.dtype.map_or(0, |dtype| dispatch_dtype!(dtype, T => size_of::<T>(), else => 0))
     }
 
-    /// The fill for a file of `T`: the value of that type which is exactly the one asked for, or `None` if there is
-    /// none.
+    /// Returns the fill for a file of `T`: the value of this type that equals the requested fill exactly. Returns
+    /// `None` if no value does.
     ///
     /// # Errors
     ///
-    /// `Format`: the text is no value of the result's type.
+    /// `Format`: the text is not a value of the result's type.
     pub(crate) fn fill_in<T: Element>(&self) -> Result<Option<T>> {
         let Some(text) = &self.fill else {
             return Ok(Some(T::ZERO));
@@ -199,12 +201,12 @@ impl ReadOptions {
         Ok(found.filter(|found| is_number_of(dtype, text, found.to_number())))
     }
 
-    /// These options for a tensor of that element type and format.
+    /// Returns these options with the given element type and format.
     pub(crate) fn typed(self, dtype: DType, format: Format) -> Self {
         ReadOptions { dtype: Some(dtype), format: Some(format), ..self }
     }
 
-    /// Refuses what takes more memory than was asked for, if a limit was.
+    /// Rejects a size above the limit set by the user, if any.
     pub(crate) fn check_memory(&self, what: &'static str, bytes: u128) -> Result<()> {
         match self.max_memory {
             Some(limit) if bytes > u128::from(limit) => {
@@ -215,7 +217,7 @@ impl ReadOptions {
     }
 }
 
-/// The fill that `text` says.
+/// Parses a fill.
 pub(crate) fn parse_fill<T: FileElement>(text: &str) -> Result<T> {
     T::parse(text).ok_or_else(|| Error::Format {
         place: "the fill".into(),
@@ -223,12 +225,12 @@ pub(crate) fn parse_fill<T: FileElement>(text: &str) -> Result<T> {
     })
 }
 
-/// The value of that type that a text says.
+/// Parses a text as a value of the given type.
 fn number_of(dtype: DType, text: &str) -> Result<Number> {
     dispatch_dtype!(dtype, T => parse_fill::<T>(text).map(Element::to_number), else => Err(no_such(dtype)))
 }
 
-/// Whether the text says that number, in that type.
+/// Returns whether a text denotes the given number in the given type.
 fn is_number_of(dtype: DType, text: &str, number: Number) -> bool {
     dispatch_dtype!(dtype, T => {
         let same = |fill: T| T::from_number(number).is_some_and(|found| found.same(fill));
@@ -236,7 +238,7 @@ fn is_number_of(dtype: DType, text: &str, number: Number) -> bool {
     }, else => false)
 }
 
-/// Whether a type has a value for a number.
+/// Returns the check whether a type has a value for a number.
 pub(crate) fn holds(dtype: DType) -> fn(Number) -> bool {
     dispatch_dtype!(dtype, T => |number| T::from_number(number).is_some(), else => |_| true)
 }
@@ -271,7 +273,7 @@ pub struct WriteOptions {
     /// The entries of a row group of Parquet, which is what a reader has in memory at once: by default 1 Mi.
     #[cfg(feature = "parquet")]
     pub group_entries: Option<usize>,
-    /// Who is told how far the writing has come.
+    /// The callback that is told how far the writing has come.
     pub progress: Option<Progress>,
 }
 
@@ -308,7 +310,7 @@ impl WriteOptions {
 mod tests {
     use super::*;
 
-    /// The bytes of 10 entries of `f32` on three axes, which the refusal names.
+    /// Returns the bytes of 10 entries of `f32` on three axes, as the error reports the bytes.
     fn bytes(options: &ReadOptions, order: Order) -> u128 {
         match options.guard_entries::<f32>(10, 3 * 8, order, 9) {
             Err(crate::Error::TooLarge { bytes, limit: 9, .. }) => bytes,

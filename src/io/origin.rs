@@ -1,23 +1,23 @@
-//! Where the entries of a text file stand, for the errors that are found once they have become a tensor.
+//! The lines of entries in a text file, for errors that are found after the tensor is constructed.
 
 use crate::base::error::Error;
 use crate::io::lines::at_line;
 
-/// The most runs of lines that are kept: a megabyte of them.
+/// The maximum number of runs that are kept: a megabyte.
 const MOST_RUNS: usize = 1 << 16;
 
-/// The lines of entries: runs of entries on lines that follow each other, each the first entry and how far its line is
-/// ahead of it, modulo 2^64: it is behind where several entries stand on a line.
+/// The lines of entries, as runs of entries on consecutive lines. A run is its first entry and the distance from the
+/// entry's index to its line, modulo 2^64. The distance is negative if several entries are on one line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Origin {
     runs: Vec<(usize, u64)>,
-    /// Whether there were more of them than are kept.
+    /// True if there were more runs than are kept.
     is_lost: bool,
-    /// The first entry, in row-major order, that a conversion refuses.
+    /// The first entry, in row-major order, that a conversion rejects.
     unfit: Option<Unfit>,
 }
 
-/// An entry by what sorting does not change.
+/// An entry, described by facts that sorting does not change.
 #[derive(Debug, Clone)]
 struct Unfit {
     coords: Vec<usize>,
@@ -26,7 +26,7 @@ struct Unfit {
 }
 
 impl Origin {
-    /// Puts down the line of the next entry.
+    /// Records the line of the next entry.
     #[inline]
     pub(crate) fn note(&mut self, entry: usize, line: u64) {
         let ahead = line.wrapping_sub(entry as u64);
@@ -43,7 +43,7 @@ impl Origin {
         }
     }
 
-    /// Puts the lines of a block behind these: so many entries and lines stand before it.
+    /// Appends the lines of a block, after `entries` entries and `lines` lines.
     pub(crate) fn append(&mut self, next: &Origin, entries: usize, lines: u64) {
         self.is_lost |= next.is_lost;
         for &(entry, ahead) in &next.runs {
@@ -51,23 +51,23 @@ impl Origin {
         }
     }
 
-    /// The line of an entry, if it is known.
+    /// Returns the line of an entry, if it is known.
     pub(crate) fn line(&self, entry: usize) -> Option<u64> {
         let run = self.runs.partition_point(|&(first, _)| first <= entry).checked_sub(1)?;
         (!self.is_lost).then(|| self.runs[run].1.wrapping_add(entry as u64))
     }
 
-    /// Puts down which entry a conversion refuses first.
+    /// Records the entry that a conversion rejects first.
     pub(crate) fn note_unfit(&mut self, entry: usize, coords: Vec<usize>, value: String) {
         self.unfit = self.line(entry).map(|line| Unfit { coords, value, line });
     }
 
-    /// What is left of it once sorting gave the entries other numbers.
+    /// Returns the facts that stay valid after sorting, which changes the indices of entries.
     pub(crate) fn sorted(self) -> Self {
         Origin { unfit: self.unfit, ..Origin::default() }
     }
 
-    /// An error that names two entries by their numbers in the file, with their lines instead.
+    /// Replaces the indices of two entries in an error by their lines.
     pub(crate) fn repeated(&self, error: Error) -> Error {
         match &error {
             Error::Duplicate { first, second, coords } => match (self.line(*first), self.line(*second)) {
@@ -80,8 +80,8 @@ impl Origin {
         }
     }
 
-    /// An error that names an entry of the tensor by its number, with its line or the coordinates that the file has;
-    /// `coords` are those of an entry.
+    /// Replaces the index of an entry in an error by its line, otherwise by its coordinates in the file. `coords`
+    /// returns the coordinates of an entry.
     pub(crate) fn unfit(&self, error: Error, coords: impl FnOnce(usize) -> Option<Vec<usize>>) -> Error {
         let Error::Cast { value, from, to, place } = error else { return error };
         let entry = place.strip_prefix("entry ").and_then(|entry| entry.parse().ok());
@@ -89,19 +89,19 @@ impl Origin {
         Error::Cast { value, from, to, place }
     }
 
-    /// Where an entry of that value stands: its line, or else its coordinates.
+    /// Returns the position of an entry with the given value: its line, otherwise its coordinates.
     fn place(&self, entry: usize, value: &str, coords: impl FnOnce(usize) -> Option<Vec<usize>>) -> Option<String> {
         if let Some(line) = self.line(entry) {
             return Some(format!("line {line}"));
         }
         let coords = coords(entry)?;
-        // What duplicates come to stands on no line.
+        // A value combined from duplicates is on no line.
         let known = self.unfit.as_ref().filter(|known| known.coords == coords && known.value == value);
         Some(known.map_or_else(|| format!("entry {}", one_based(&coords)), |known| format!("line {}", known.line)))
     }
 }
 
-/// Coordinates as a text file has them.
+/// Formats coordinates as a text file has them, counted from 1.
 pub(crate) fn one_based(coords: &[usize]) -> String {
     let coords: Vec<String> = coords.iter().map(|coord| (*coord as u128 + 1).to_string()).collect();
     format!("({})", coords.join(", "))

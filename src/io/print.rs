@@ -8,17 +8,17 @@ use crate::io::digits::print_digits;
 use crate::io::values::FileValues;
 use crate::pattern::AnyPattern;
 
-/// The entries that are printed at once.
+/// The number of entries that are printed at once.
 const BLOCK: usize = 1 << 13;
 
-/// Writes one line an entry, in row-major order: its coordinates, counted from 1, and its value.
+/// Writes one line per entry, in row-major order: its coordinates, counted from 1, and its value.
 pub(crate) fn write_entries(writer: &mut dyn Write, pattern: &AnyPattern, values: &dyn FileValues) -> Result<()> {
     let mut starts = (0..pattern.nnz()).step_by(BLOCK);
     let print = |start| print_block(pattern, values, start);
     threads::pipeline(|| Ok(starts.next()), print, |text| Ok(writer.write_all(&text)?))
 }
 
-/// The lines of the entries from `start` on.
+/// Returns the lines of a block of entries from `start` on.
 fn print_block(pattern: &AnyPattern, values: &dyn FileValues, start: usize) -> Vec<u8> {
     let mut text = Vec::with_capacity(BLOCK.min(pattern.nnz()) * 16);
     pattern.walk_range(start..start + BLOCK, &mut |entry, coords| {

@@ -1,4 +1,4 @@
-//! How far reading or writing has come, for whoever wants to know.
+//! Progress of reading and writing, for callers that request it.
 
 use std::fmt;
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom, Write};
@@ -10,10 +10,11 @@ use crate::base::error::Error;
 
 /// A function that is told the bytes read from a file, or written to it, so far.
 ///
-/// Of a compressed file these are the bytes of the file, so that they compare with its length. What is read twice (the
-/// directory and the headers of an `.npz`) counts twice. A call comes with each block, of some 64 KiB; it is made by
-/// the thread that reads, and the reading waits for it. What [`Chunks`](crate::lazy::Chunks) read in ranges is counted
-/// together; several threads may tell it at once, so that a smaller number can come behind a larger one.
+/// For a compressed file these are the bytes of the file, so that they compare with its length. Bytes that are read
+/// twice (the directory and the headers of an `.npz`) count twice. A call comes with each block, of some 64 KiB; it is
+/// made by the thread that reads, and the reading waits for it. Bytes that [`Chunks`](crate::lazy::Chunks) read in
+/// ranges are counted together; several threads may tell them at once, so that a smaller number can come behind a
+/// larger one.
 ///
 /// # Examples
 ///
@@ -48,15 +49,15 @@ impl fmt::Debug for Progress {
     }
 }
 
-/// A reader or writer whose bytes are counted and told.
+/// A reader or writer that counts its bytes and reports the count.
 ///
-/// As a writer it fails once: the first error is kept, and what comes after it is taken and dropped, so that encoders
-/// that write a last time when they are dropped neither fail again nor complain.
+/// A writer fails only once: the first error is kept, and later bytes are accepted and discarded. So encoders that
+/// write once more when they are dropped neither fail again nor report an error.
 pub(crate) struct Watched<'a, S> {
     stream: S,
     bytes: u64,
     progress: &'a Option<Progress>,
-    /// What is told in place of `bytes`: those of several streams.
+    /// The count that is reported instead of `bytes`: the bytes of several streams.
     all: Option<&'a AtomicU64>,
     failure: Option<Error>,
 }
@@ -66,24 +67,24 @@ impl<'a, S> Watched<'a, S> {
         Watched { stream, bytes: 0, progress, all: None, failure: None }
     }
 
-    /// Why writing failed.
+    /// Returns the error of writing, if any.
     pub(crate) fn failure(self) -> Option<Error> {
         self.failure
     }
 
-    /// Goes on counting from so many bytes, of files before this one.
+    /// Continues counting from `bytes`, the bytes of earlier files.
     #[cfg(feature = "parquet")]
     pub(crate) fn start_at(&mut self, bytes: u64) {
         self.bytes += bytes;
     }
 
-    /// Counts what comes together with other streams.
+    /// Counts further bytes together with other streams.
     #[cfg(feature = "parquet")]
     pub(crate) fn count_in(&mut self, all: Option<&'a AtomicU64>) {
         self.all = all;
     }
 
-    /// The bytes so far.
+    /// Returns the number of bytes so far.
     #[cfg(feature = "parquet")]
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
@@ -96,7 +97,7 @@ impl<'a, S> Watched<'a, S> {
         }
     }
 
-    /// Runs one step of writing, unless an earlier one failed.
+    /// Runs one write operation, unless an earlier operation failed.
     fn attempt<T>(&mut self, skipped: T, step: impl FnOnce(&mut S) -> Result<T>) -> Result<T> {
         if self.failure.is_some() {
             return Ok(skipped);

@@ -1,4 +1,4 @@
-//! Reading: from a path or a stream, as a tensor of any type or of one known at compile time.
+//! Reading: from a path or a stream, as a tensor of dynamic or static types.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
@@ -27,7 +27,7 @@ use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
 use crate::tensor::csr::CsrTensor;
 
-/// The bytes that are looked at to tell what a stream is.
+/// The number of bytes that are read to detect the format of a stream.
 const HEAD: u64 = 4096;
 
 /// Reads the file at `path`, in the format that its extension names or else its first bytes tell. Whether it is
@@ -47,7 +47,7 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyTensor> 
     read_any(path.as_ref(), options)
 }
 
-/// Not generic, so that it is compiled with the library and not with each program.
+/// Reads a file; not generic, so that it is compiled only with the library.
 fn read_any(path: &Path, options: &ReadOptions) -> Result<AnyTensor> {
     Content::of_path(path, options, IndexKind::narrowest())?.into_any(options)
 }
@@ -114,7 +114,7 @@ pub fn read_header(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyT
 /// Reads the box of a tensor within `ranges`, one an axis: what [`read`] and a slice of it give. Its coordinates are
 /// counted from the corner of the box.
 ///
-/// Of a `.parquet` file the row groups and pages that have no entry in the box are not read, as far as their bounds
+/// In a `.parquet` file, the row groups and pages that have no entry in the box are not read, as far as their bounds
 /// tell. Each page that is read is compared with its checksum, if it has one. Any other file is read whole first.
 ///
 /// # Errors
@@ -156,7 +156,7 @@ fn read_any_slice(path: &Path, ranges: &[Range<usize>], options: &ReadOptions) -
     on_type!(&x, x => Ok(planned_select(x.sparse(), &slice, limit)?.into()))
 }
 
-/// Whether a file is a table in Parquet, by its extension or else its first bytes.
+/// Returns whether a file is a Parquet table, by its extension, otherwise by its first bytes.
 #[cfg(feature = "parquet")]
 fn is_parquet(path: &Path) -> Result<bool> {
     let mut head = Vec::new();
@@ -257,7 +257,7 @@ pub fn read_csr<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &Read
     }
 }
 
-/// What a file holds: text, with the bytes of it, still in the types of text; or a tensor that is finished.
+/// The contents of a file: text in the types of text, with its number of bytes; a finished tensor; or an array.
 enum Content {
     Text(Text, u64),
     Other(AnyTensor),
@@ -275,7 +275,7 @@ impl Content {
         }
     }
 
-    /// The value of an operand.
+    /// Returns the value of an operand.
     #[cfg(feature = "dynamic")]
     fn into_value(self, options: &ReadOptions) -> Result<AnyValue> {
         match self {
@@ -316,7 +316,8 @@ impl Content {
         Self::of_stream(&mut reader, (length, named, untold), options, index)
     }
 
-    /// Reads a stream of `length` bytes or more, inflated where it is gzip; `untold` says why no format is known.
+    /// Reads a stream of at least `length` bytes, and inflates gzip data; `untold` is the message for an unknown
+    /// format.
     fn of_stream(
         reader: &mut dyn BufRead,
         (length, named, untold): (u64, Option<FileFormat>, &str),
@@ -340,7 +341,7 @@ impl Content {
         }
     }
 
-    /// Reads a stream that is not compressed.
+    /// Reads an uncompressed stream.
     fn of_plain(
         reader: &mut dyn BufRead,
         (format, untold): (Option<FileFormat>, &str),
@@ -367,7 +368,7 @@ impl Content {
     }
 }
 
-/// The first bytes of a stream, and the stream with them.
+/// Returns the first bytes of a stream, and the stream including these bytes.
 fn peek(reader: &mut dyn BufRead) -> Result<(Vec<u8>, impl BufRead)> {
     let mut head = Vec::new();
     reader.take(HEAD).read_to_end(&mut head)?;

@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use crate::base::error::{Error, Result};
 use crate::io::aside::{self, Aside};
 
-/// Writes the file at `path` by way of one beside it, which takes its place once `write` has succeeded.
+/// Writes the file at `path` through a temporary file, which replaces the target after `write` has succeeded.
 ///
-/// A target that is no regular file (a pipe, a device), has no name any more, or is what this program prints to, is
-/// written as it is. A link is followed. The new file has the permissions of the one before it and, as far as the
-/// system allows, its owner and group. Temporary files of terminated processes in its folder are removed.
+/// A target is written directly if it is not a regular file, has no name any more, or is the output of this program.
+/// Links are followed. The new file has the permissions of the old file and, as far as the system allows, its owner and
+/// group. Temporary files of terminated processes in the folder are removed.
 ///
 /// # Errors
 ///
-/// What `write` returns, or `Io`; then no file is left behind, and one that was there is as it was.
+/// The error of `write`, or `Io`. An error leaves no new file, and leaves an existing file unchanged.
 ///
 /// # Examples
 ///
@@ -53,11 +53,11 @@ fn save_to(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<(
     }
 }
 
-/// What stands at a path.
+/// The kind of target at a path.
 enum Target {
     New,
     File(Metadata),
-    /// What is written as it is.
+    /// A target that is written directly.
     Stream(File),
     Folder,
 }
@@ -71,7 +71,7 @@ impl Target {
         if found.is_dir() {
             return Ok(Target::Folder);
         }
-        // Under the name that was given: what `/dev/stdout` leads to may have none of its own.
+        // The given path is opened, because the file that `/dev/stdout` leads to may have no name.
         let has_no_name = fs::canonicalize(path).is_err();
         if has_no_name || !found.is_file() {
             return Ok(Target::Stream(OpenOptions::new().write(true).truncate(has_no_name).open(path)?));
@@ -85,14 +85,14 @@ impl Target {
     }
 }
 
-/// Writes a file aside, and puts it where `path` is once it is whole.
+/// Writes a temporary file, and moves it to `path` when it is complete.
 fn replace(path: &Path, before: Option<&Metadata>, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let mut saving = Saving::of(path, before)?;
     write(saving.file())?;
     saving.commit()
 }
 
-/// A file that is written aside. Dropped, it is removed.
+/// A temporary file, which is removed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Saving {
     path: PathBuf,
@@ -101,7 +101,7 @@ pub(crate) struct Saving {
 }
 
 impl Saving {
-    /// [`save`], step by step; what is no regular file is refused.
+    /// Begins a [`save`] that continues step by step; only regular files are accepted.
     #[cfg(feature = "parquet")]
     pub(crate) fn begin(path: &Path) -> Result<Saving> {
         match Target::at(path)? {
@@ -131,11 +131,11 @@ impl Saving {
         &mut self.file
     }
 
-    /// Puts the file in its place.
+    /// Moves the file to its target.
     pub(crate) fn commit(self) -> Result<()> {
         self.file.sync_all()?;
-        // Its lock is held until it has its name: who looks for what was left might take it for that. An open file can
-        // be renamed on Unix alone.
+        // The lock is held until the file has its name. Otherwise another process could remove the file as a leftover.
+        // Only Unix can rename an open file.
         let held = if cfg!(unix) { Some(self.file) } else { None };
         self.aside.replace(&self.path)?;
         drop(held);
@@ -148,8 +148,8 @@ fn is_folder() -> Error {
     std::io::Error::new(ErrorKind::IsADirectory, "the path to write to is a folder").into()
 }
 
-/// The file that this program prints to, if it is the one found: what a shell has opened and others write to as well
-/// must stay that file.
+/// Returns the file that this program prints to, if it is the file found. A shell has opened this file, and other
+/// programs write to it as well, so it must not be replaced.
 #[cfg(unix)]
 fn own_output(found: &Metadata) -> Option<File> {
     use std::os::fd::AsFd;
@@ -164,8 +164,8 @@ fn own_output(_: &Metadata) -> Option<File> {
     None
 }
 
-/// Gives a file, which only its owner may read so far, the owner, the group and the permissions of the one before it;
-/// to a group that it cannot have, none.
+/// Sets the owner, the group and the permissions of the old file on a file that so far only its owner may read. If the
+/// group cannot be set, it gets no permissions.
 #[cfg(unix)]
 fn keep_access(file: &File, before: &Metadata) -> Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
@@ -180,10 +180,10 @@ fn keep_access(file: &File, before: &Metadata) -> Result<()> {
     Ok(file.set_permissions(before.permissions())?)
 }
 
-/// The most links that are followed one after another, as Linux has it.
+/// The maximum number of links that are followed one after another, as in Linux.
 const MOST_LINKS: usize = 40;
 
-/// The file that a path stands for: behind links, also behind those to a file that is not there yet.
+/// Returns the file that a path leads to through links, including links to a missing file.
 fn target_of(path: &Path) -> PathBuf {
     let behind = |path: &PathBuf| {
         let link = fs::read_link(path).ok()?;
@@ -193,8 +193,8 @@ fn target_of(path: &Path) -> PathBuf {
     fs::canonicalize(path).ok().or_else(followed).unwrap_or_default()
 }
 
-/// Makes the new name last as the bytes do. Not every file system can, and the file is in its place already: a failure
-/// is none of this write.
+/// Makes the new name as durable as the bytes. Failures are ignored: not every file system can do this, and the file is
+/// in place already.
 fn sync_folder(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _ = File::open(folder).and_then(|folder| folder.sync_all());

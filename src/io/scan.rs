@@ -1,4 +1,4 @@
-//! Tables as the beginning and the end of a graph that does not fit memory.
+//! Tables as the source and the target of a graph larger than memory.
 
 use std::ops::Range;
 use std::path::Path;
@@ -22,7 +22,7 @@ use crate::tensor::erased::SparseRef;
 /// A Parquet file, or a folder of them, as the beginning of a graph: it is read when the graph is computed, and by
 /// [`Chunks`](crate::lazy::Chunks) in parts.
 ///
-/// Of the options those of [`Dataset::open`] are looked at, but for the element type, which is the one asked for.
+/// The options of [`Dataset::open`] are looked at, but for the element type, which is the one asked for.
 ///
 /// # Errors
 ///
@@ -50,7 +50,7 @@ use crate::tensor::erased::SparseRef;
 #[track_caller]
 pub fn scan<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Lazy<CooTensor<T, I>>> {
     let dataset = Dataset::open(path, &options.clone().typed(T::DTYPE, Format::Coo))?.told_as_one();
-    // An axis that is too long is told now.
+    // An axis that is too long is reported here.
     let _ = dataset.header()?.into_coo::<T, I>()?;
     let of = |tensor: AnyTensor| {
         let wide = tensor.into_coo::<T, u64>()?;
@@ -86,23 +86,23 @@ impl<T: FileElement, I: Index, E: Engine> On<CooTensor<T, I>, E> {
     }
 }
 
-/// Writes ranges of the first axis, one behind the other.
+/// Writes chunks along axis 0, one after another.
 pub(crate) struct Sink {
     writer: DatasetWriter,
     shape: Shape,
-    /// The positions that are written.
+    /// The number of positions that are written.
     done: usize,
 }
 
 impl Sink {
-    /// One that goes by the memory that is allowed, if that is said.
+    /// Creates a sink within the allowed memory, if limited.
     pub(crate) fn create(path: &Path, options: &WriteOptions, shape: &[usize], memory: Option<u64>) -> Result<Sink> {
         let writer = DatasetWriter::create(path, options)?.within(memory);
         Ok(Sink { writer, shape: shape.into(), done: 0 })
     }
 
-    /// Writes the next range, or the next entries of all in order, as a tensor of the whole shape. A range of which all
-    /// positions are stored has some fill, and not that of the others.
+    /// Writes the next chunk, or the next entries in order as a tensor of the full shape. A chunk that stores all
+    /// positions may have any fill, which need not be the fill of the tensor.
     pub(crate) fn push<T: FileElement>(&mut self, x: SparseRef<'_, T>) -> Result<()> {
         if x.shape().get(1..) != self.shape.get(1..) {
             let (expected, found) = (self.shape.clone(), x.shape().clone());
@@ -128,27 +128,29 @@ impl Sink {
     }
 }
 
-/// Of fewer entries all coordinates are read to find ranges: that takes no time, and a page may be most of them.
+/// The number of entries below which all coordinates are read to find ranges. This is fast, and one page may hold most
+/// of these entries.
 const MANY: u64 = 1 << 20;
 
 /// A tensor in files.
 pub(crate) struct Scanned {
     dataset: Dataset,
-    /// The most bytes of an element.
+    /// The maximum bytes of an element.
     width: usize,
-    /// What becomes of a tensor that was read.
+    /// The conversion of a tensor that was read to a value of the graph.
     of: fn(AnyTensor) -> Result<Held>,
-    /// The ranges of the first axis that were read.
+    /// The ranges of axis 0 that were read.
     seen: Seen,
 }
 
 impl Scanned {
-    /// A dataset whose elements take at most `width` bytes; `of` makes the value of a graph of a tensor that was read.
+    /// Returns the source of a dataset whose elements take at most `width` bytes; `of` converts a tensor that was read
+    /// to a value of the graph.
     pub(crate) fn new(dataset: Dataset, width: usize, of: fn(AnyTensor) -> Result<Held>) -> Self {
         Scanned { dataset, width, of, seen: Seen::default() }
     }
 
-    /// An error of what the files hold, with their name.
+    /// Adds the name of the files to an error about their contents.
     fn named(&self, error: Error) -> Error {
         match error {
             Error::Format { place, message } => {
@@ -158,13 +160,13 @@ impl Scanned {
         }
     }
 
-    /// All of it, or what stands in a box.
+    /// Reads the complete tensor, or a box of it.
     fn tensor(&self, ranges: Option<&[Range<usize>]>) -> Result<AnyTensor> {
         let tensor = ranges.map_or_else(|| self.dataset.read(), |ranges| self.dataset.read_slice(ranges));
         tensor.map_err(|error| self.named(error))
     }
 
-    /// The bytes that an entry takes while it is read.
+    /// Returns the bytes that an entry takes while it is read.
     fn entry_bytes(&self) -> u64 {
         ((self.dataset.shape().rank() + 1) * size_of::<u64>() + self.width) as u64
     }
@@ -206,7 +208,7 @@ impl Source for Scanned {
 
     fn weights_in(&self, ranges: &[Range<usize>], axis: usize, bins: &Bins) -> Result<Vec<u64>> {
         let (mut weights, each) = (alloc::zeros::<u64>(bins.count())?, self.entry_bytes());
-        // What stands between two bounds is taken for spread out evenly.
+        // Entries between two bounds are assumed to be evenly distributed.
         let mut add = |[least, greatest]: [u64; 2], entries: u64| {
             let (first, end) =
                 (least.max(bins.span.start as u64), greatest.min((bins.span.end as u64).wrapping_sub(1)));

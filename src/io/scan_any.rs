@@ -1,4 +1,4 @@
-//! Tables whose types are known at run time, as the beginning and the end of a graph.
+//! Dynamically typed tables, as the source and the target of a graph.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! FROSTT's `.tns`: text without a header, one entry a line, its coordinates counted from 1 and then its value.
+//! FROSTT's `.tns`: text without a header, one entry per line, with coordinates counted from 1 and then the value.
 
 use std::io::{BufRead, Write};
 
@@ -16,13 +16,13 @@ use crate::pattern::AnyPattern;
 use crate::pattern::IndexKind;
 use crate::tensor::erased::Erased;
 
-/// What starts a comment.
+/// The byte that starts a comment.
 const COMMENT: u8 = b'#';
 
-/// The comment that keeps a shape which the entries do not tell.
+/// The word that starts a comment with the shape, which the entries may not determine.
 const SHAPE: &[u8] = b"shape:";
 
-/// Reads a `.tns` file; gives the bytes of its text as well.
+/// Reads a `.tns` file, and returns its contents with its number of bytes.
 pub(crate) fn read(reader: impl BufRead, options: &ReadOptions, index: IndexKind) -> Result<(Text, u64)> {
     if options.only_header {
         return Err(Error::Format {
@@ -49,7 +49,7 @@ pub(crate) fn read(reader: impl BufRead, options: &ReadOptions, index: IndexKind
     Ok((text, body.lines.bytes()))
 }
 
-/// The next word as an integer, which may be written as a float: `4.000`.
+/// Reads the next word as an integer, which may be written as a float: `4.000`.
 fn integer<T: Scan>(fields: &mut Fields<'_>) -> LineResult<T> {
     let as_float = || T::from_number(Number::Real(fields.clone().value().ok()?));
     match fields.clone().value::<T>().ok().or_else(as_float) {
@@ -58,20 +58,20 @@ fn integer<T: Scan>(fields: &mut Fields<'_>) -> LineResult<T> {
     }
 }
 
-/// What the lines before the entries tell, or else the first entry.
+/// The facts in the lines before the entries, otherwise in the first entry.
 #[derive(Debug, Default)]
 struct Header {
-    /// The lengths of the axes, where they are known.
+    /// The lengths of the axes, if known.
     shape: Option<Shape>,
     rank: usize,
-    /// How many entries there are, where that is said.
+    /// The number of entries, if the file declares it.
     declared: Option<usize>,
-    /// Whether a line has coordinates only, as a graph has them: then the values are 1.
+    /// True if lines have only coordinates, as for a graph; then the values are 1.
     without_values: bool,
 }
 
 impl Header {
-    /// Reads up to the first entry, which stays to be read.
+    /// Reads up to the first entry, which stays unread.
     fn read<R: BufRead>(lines: &mut Lines<R>, asked: Option<Shape>) -> Result<Header> {
         let is_asked = asked.is_some();
         let mut shape = asked;
@@ -98,9 +98,10 @@ impl Header {
         }
     }
 
-    /// The header of a file that starts with its first entry, a line of so many words.
+    /// Returns the header of a file that starts with its first entry, a line of `words` words.
     ///
-    /// A comment alone does not make it a line without a value: what others write there may count something else.
+    /// A shape comment is not enough to accept a line without a value: in files of other programs, the comment may
+    /// count something else.
     fn of_entry(shape: Option<Shape>, is_asked: bool, words: usize) -> LineResult<Header> {
         let rank = shape.as_ref().map_or(words - 1, |shape| shape.rank());
         if rank > MOST_AXES {
@@ -115,7 +116,8 @@ impl Header {
         Ok(Header { shape, rank, declared: None, without_values: words == rank })
     }
 
-    /// The header of the dialects that say the rank, the lengths and, after the word `sptensor`, the number of entries.
+    /// Reads the header of the dialects that declare the rank, the lengths and, after the word `sptensor`, the number
+    /// of entries.
     fn of_dialect<R: BufRead>(lines: &mut Lines<R>, is_named: bool, asked: Option<Shape>) -> Result<Header> {
         if !is_named {
             lines.unread();
@@ -136,7 +138,7 @@ impl Header {
     }
 }
 
-/// The shape that a comment `# shape: 3 4 5` keeps; one that says something else is a comment like any other.
+/// Returns the shape in a comment `# shape: 3 4 5`; `None` for any other comment.
 fn shape_comment(mut fields: Fields<'_>) -> Option<Shape> {
     if fields.next() != Some(&[COMMENT]) || fields.next() != Some(SHAPE) {
         return None;
@@ -148,7 +150,7 @@ fn shape_comment(mut fields: Fields<'_>) -> Option<Shape> {
     (lengths.len() <= MOST_AXES).then(|| lengths.into())
 }
 
-/// The next line of a header: exactly so many counts.
+/// Reads the next line of a header, which has exactly `count` numbers.
 fn header_counts<R: BufRead>(lines: &mut Lines<R>, count: usize, what: &str) -> Result<Vec<usize>> {
     while let Some(mut fields) = lines.next_line()? {
         if !fields.is_blank_or_comment(COMMENT) {
@@ -160,7 +162,7 @@ fn header_counts<R: BufRead>(lines: &mut Lines<R>, count: usize, what: &str) -> 
     Err(lines.error(format!("the file ends before {what}")))
 }
 
-/// What follows the header.
+/// The body of a file, after the header.
 struct Body<'a, R> {
     lines: Lines<R>,
     header: Header,
@@ -187,7 +189,7 @@ impl<R: BufRead> Body<'_, R> {
     }
 }
 
-/// Writes a tensor with a fill of zero; its shape as a comment, where the entries do not tell it.
+/// Writes a tensor with a fill of zero. The shape is written as a comment if the entries do not determine it.
 pub(crate) fn write(writer: &mut dyn Write, pattern: &AnyPattern, values: &dyn FileValues) -> Result<()> {
     if !values.is_fill_zero() {
         let what = format!("the fill {}: its gaps are zeros", values.fill());
@@ -209,7 +211,7 @@ pub(crate) fn write(writer: &mut dyn Write, pattern: &AnyPattern, values: &dyn F
     write_entries(writer, pattern, values)
 }
 
-/// The shortest axes that the entries fit.
+/// Returns the smallest lengths of axes that fit the entries.
 fn least_lengths(pattern: &AnyPattern) -> Vec<usize> {
     let mut lengths = vec![0; pattern.shape().rank()];
     pattern.walk_range(0..pattern.nnz(), &mut |_, coords| {

@@ -1,4 +1,4 @@
-//! Values as the writers of files see them, whatever their type: a writer is compiled once for all of them.
+//! Values without their type for the writers of files, so that a writer is compiled once for all types.
 
 use std::ops::Range;
 
@@ -10,18 +10,18 @@ use crate::tensor::erased::SparseRef;
 pub(crate) trait FileValues: Sync {
     fn dtype(&self) -> DType;
 
-    /// The kind that a `.npy` header names, if numpy has the type.
+    /// Returns the kind in a `.npy` header, if numpy has the type.
     fn npy_kind(&self) -> Option<char>;
 
-    /// The bytes of one value.
+    /// Returns the bytes of a value.
     fn width(&self) -> usize;
 
     fn fill(&self) -> Number;
 
-    /// Whether the fill is the zero that files mean where they hold nothing: not -0.0.
+    /// Returns whether the fill is the zero that files imply at unstored positions; -0.0 is not.
     fn is_fill_zero(&self) -> bool;
 
-    /// Appends the text that an entry of a text file has.
+    /// Appends the text of an entry in a text file.
     fn print_entry(&self, entry: usize, text: &mut Vec<u8>);
 
     /// Appends the bytes of the values of some entries, the least significant byte of each first.
@@ -36,7 +36,7 @@ struct Typed<'a, T> {
     fill: T,
 }
 
-/// The values of a tensor without their type.
+/// Returns the values of a tensor without their type.
 pub(crate) fn values_of<T: FileElement>(x: SparseRef<'_, T>) -> impl FileValues {
     Typed { values: x.values(), fill: x.fill() }
 }

@@ -1,4 +1,4 @@
-//! Writing: to a path or a stream, tensors of types known at compile time or not.
+//! Writing: to a path or a stream, tensors of static or dynamic types.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -41,7 +41,7 @@ pub fn write(path: impl AsRef<Path>, tensor: &impl FileTensor, options: &WriteOp
     write_file(path.as_ref(), tensor, options)
 }
 
-/// Not generic, so that it is compiled with the library and not with each program.
+/// Writes a file; not generic, so that it is compiled only with the library.
 fn write_file(path: &Path, tensor: &dyn FileTensor, options: &WriteOptions) -> Result<()> {
     let format =
         FileFormat::from_path(path).ok_or_else(|| unknown_format("the extension names none; name it with write_to"))?;
@@ -77,7 +77,7 @@ fn write_stream(
 ) -> Result<()> {
     let mut target = Watched::new(writer, &options.progress);
     let written = write_watched(&mut target, format, tensor, options);
-    // Of several errors the first is told: the others follow from it.
+    // The first of several errors is reported: the others follow from it.
     target.failure().map_or(written, Err)
 }
 
@@ -98,14 +98,14 @@ fn write_watched(
     Ok(writer.flush()?)
 }
 
-/// What a file can hold: tensors of either format, of types known at compile time, and [`AnyTensor`]. The trait is
+/// The tensors that a file can hold: of either format, of types known at compile time, and [`AnyTensor`]. The trait is
 /// sealed.
 pub trait FileTensor: sealed::Sealed {
-    /// Writes the tensor, which is compressed elsewhere, or not.
+    /// Writes the tensor; the caller compresses the bytes, or not.
     #[doc(hidden)]
     fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()>;
 
-    /// Pushes the tensor as a piece.
+    /// Pushes the tensor as a chunk.
     #[cfg(feature = "parquet")]
     #[doc(hidden)]
     fn push_to(&self, writer: &mut parquet::DatasetWriter) -> Result<()>;
@@ -148,7 +148,7 @@ impl<P: Pattern, T: FileElement> FileTensor for Tensor<P, T> {
     }
 }
 
-/// Writes a tensor in a file format. All but the archive are the same for COO and CSR.
+/// Writes a tensor in a file format. All formats except the archive are the same for COO and CSR.
 fn write_as<T: FileElement>(
     writer: &mut dyn Write,
     format: FileFormat,

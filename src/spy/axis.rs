@@ -1,83 +1,84 @@
-//! How the positions of an axis are cut into cells, and how large a cell is drawn.
+//! The division of an axis into cells, and the size of a cell in a drawing.
 
-/// What a canvas gives to an axis. A unit is what the canvas counts in: a pixel, or a dot of braille.
+/// The space of a canvas for an axis. The unit is that of the canvas: a pixel, or a dot of braille.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Space {
-    /// The units that there are.
+    /// The number of units.
     pub(super) units: usize,
-    /// The most cells.
+    /// The maximum number of cells.
     pub(super) cells: usize,
-    /// The most units a cell.
+    /// The maximum number of units per cell.
     pub(super) unit: usize,
 }
 
-/// An axis cut into cells of equal length, so that equal shades mean equal density; the last cell may be shorter.
+/// An axis divided into cells of equal length, so that equal shades mean equal density. The last cell may be shorter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Scale {
-    /// The positions of the axis.
+    /// The number of positions on the axis.
     pub(super) length: usize,
-    /// The positions that a cell stands for.
+    /// The number of positions per cell.
     pub(super) per_cell: usize,
-    /// The units that a cell takes.
+    /// The number of units per cell.
     pub(super) unit: usize,
 }
 
 impl Scale {
-    /// The number of cells.
+    /// Returns the number of cells.
     pub(super) fn cells(&self) -> usize {
         self.length.div_ceil(self.per_cell)
     }
 
-    /// The cell that a position stands in.
+    /// Returns the cell of a position.
     pub(super) fn cell_of(&self, position: usize) -> usize {
         position / self.per_cell
     }
 
-    /// The positions that a cell has: the last one may have fewer.
+    /// Returns the number of positions in a cell; the last cell may have fewer.
     pub(super) fn positions_of(&self, cell: usize) -> usize {
         self.per_cell.min(self.length - cell * self.per_cell)
     }
 
-    /// The units that all cells take.
+    /// Returns the number of units of all cells.
     pub(super) fn extent(&self) -> usize {
         self.cells() * self.unit
     }
 
-    /// The middle of the cell of a position, in units from the start of the axis.
+    /// Returns the middle of the cell of a position, in units from the start of the axis.
     pub(super) fn middle_of(&self, position: usize) -> usize {
         self.cell_of(position) * self.unit + self.unit / 2
     }
 }
 
-/// An axis of the picture: one of the tensor, or the one position that a missing axis stands for.
+/// An axis of the picture: an axis of the tensor, or a single position in place of a missing axis.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Axis {
-    /// Its number in the tensor; none for what a tensor of rank 0 or 1 lacks of a plane.
+    /// The index of the axis in the tensor; `None` for a missing axis of a tensor of rank 0 or 1.
     pub(super) number: Option<usize>,
     pub(super) scale: Scale,
 }
 
 impl Axis {
-    /// What it is called, if it is one of the tensor's.
+    /// Returns the name of the axis, if it is an axis of the tensor.
     pub(super) fn name(&self) -> Option<String> {
         self.number.map(|number| format!("axis {number}"))
     }
 }
 
-/// Axes that differ in length by more than this are not drawn to one scale: the picture would be a sliver.
+/// The ratio of lengths above which axes have different scales: with one scale, the picture would be too narrow.
 const SLIVER: usize = 5;
 
-/// The least number of positions a cell so that the axis has no more cells than there is space for.
+/// Returns the smallest number of positions per cell for which the cells fit the space.
 fn per_cell(length: usize, space: &Space) -> usize {
     length.div_ceil(space.cells.max(1)).max(1)
 }
 
-/// The units that a cell may take.
+/// Returns the number of units that a cell may take.
 fn unit(length: usize, per_cell: usize, space: &Space) -> usize {
     (space.units / length.div_ceil(per_cell).max(1)).clamp(1, space.unit.max(1))
 }
 
-/// The scales of axes in their spaces: one for all where their lengths are comparable, else each its own.
+/// Returns the scales of axes in their spaces: one scale for all if their lengths are comparable, otherwise one scale
+/// each.
 pub(super) fn fit(axes: &[(usize, Space)]) -> Vec<Scale> {
     let lengths = || axes.iter().map(|(length, _)| *length).filter(|&length| length > 0);
     let (shortest, longest) = (lengths().min().unwrap_or(0), lengths().max().unwrap_or(0));
@@ -93,8 +94,8 @@ pub(super) fn fit(axes: &[(usize, Space)]) -> Vec<Scale> {
     axes.iter().map(|&(length, _)| Scale { length, per_cell, unit }).collect()
 }
 
-/// Enlarges all cells alike as long as the axes that stand beside each other, and those below each other, keep within
-/// their units.
+/// Enlarges all cells equally, as long as the panels next to each other, and the panels below each other, fit into
+/// `units`.
 pub(super) fn stretch(scales: &mut [Scale], units: usize, largest: usize) {
     let extent = |scales: &[Scale]| scales.iter().map(Scale::extent).sum::<usize>();
     let Some(last) = scales.len().checked_sub(1) else { return };

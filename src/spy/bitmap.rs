@@ -1,4 +1,4 @@
-//! A scene as PNG: pixels of a palette, and text from a font of bitmaps.
+//! A scene as PNG: pixels of a palette, and text in a bitmap font.
 
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, RasterizedChar, get_raster, get_raster_width};
 use png::{BitDepth, ColorType, Compression, Encoder};
@@ -8,11 +8,11 @@ use super::shades::SHADES;
 use super::svg::INK;
 use crate::base::error::Result;
 
-/// The number of greys from white to ink, which stand first in the palette.
+/// The number of greys from white to ink, which are first in the palette.
 const GREYS: usize = 16;
 const WHITE: u8 = 0;
 
-/// Draws the scene and encodes it.
+/// Draws a scene, and encodes it as PNG.
 pub(super) fn draw(scene: &Scene) -> Result<Vec<u8>> {
     let mut bitmap = Bitmap::new(scene.width, scene.height);
     scene.mosaics.iter().for_each(|mosaic| bitmap.draw_cells(mosaic));
@@ -21,7 +21,7 @@ pub(super) fn draw(scene: &Scene) -> Result<Vec<u8>> {
     bitmap.encode()
 }
 
-/// Where a colour stands in the palette.
+/// Returns the index of a colour in the palette.
 fn index(colour: Colour) -> u8 {
     match colour {
         Colour::Ink => GREYS as u8 - 1,
@@ -29,14 +29,14 @@ fn index(colour: Colour) -> u8 {
     }
 }
 
-/// The greys, then the shades.
+/// Returns the palette: the greys, then the shades.
 fn palette() -> Vec<u8> {
     let mix = |ink: u8, grey: usize| (255 - (255 - usize::from(ink)) * grey / (GREYS - 1)) as u8;
     let greys = (0..GREYS).map(|grey| INK.map(|ink| mix(ink, grey)));
     greys.chain(SHADES).flatten().collect()
 }
 
-/// Pixels, row by row, as places in the palette.
+/// Pixels, row by row, as indices into the palette.
 struct Bitmap {
     width: usize,
     height: usize,
@@ -48,7 +48,7 @@ impl Bitmap {
         Bitmap { width, height, pixels: vec![WHITE; width * height] }
     }
 
-    /// The pixel at a place, if it is in the picture.
+    /// Returns the pixel at a position, if it is in the picture.
     fn pixel(&mut self, x: usize, y: usize) -> Option<&mut u8> {
         if x < self.width { self.pixels.get_mut(y * self.width + x) } else { None }
     }
@@ -77,7 +77,7 @@ impl Bitmap {
         }
     }
 
-    /// Writes a line of text; where the font lacks a character it has its mark for that.
+    /// Writes a line of text; a character that the font lacks is drawn as the replacement character.
     fn write(&mut self, text: &Text) {
         let weight = if text.bold { FontWeight::Bold } else { FontWeight::Regular };
         let before = text.text.chars().count() * CHARACTER;
@@ -93,7 +93,7 @@ impl Bitmap {
         }
     }
 
-    /// Puts a glyph down `along` pixels behind the start of a text, which lies `before` pixels before its point.
+    /// Draws a glyph `along` pixels after the start of a text, which is `before` pixels before the point of the text.
     fn stamp(&mut self, glyph: &RasterizedChar, text: &Text, along: usize, before: usize) {
         for (down, row) in glyph.rows().enumerate() {
             for (across, &coverage) in row.iter().enumerate() {
@@ -123,7 +123,7 @@ impl Bitmap {
     }
 }
 
-/// The font and the layout agree.
+/// The metrics of the font and of the layout agree.
 const _: () = assert!(LINE == RasterHeight::Size20.val());
 const _: () = assert!(CHARACTER == get_raster_width(FontWeight::Bold, RasterHeight::Size20));
 

@@ -1,25 +1,25 @@
-//! A picture in text: dots of braille in a frame, two across and four down in a character.
+//! A picture as text: dots of braille in a frame, two across and four down per character.
 
 use super::axis::{Axis, Scale, Space, fit};
 use super::raster::{Raster, pairs};
 use super::ticks::{Tick, ticks};
 
-/// The dots of a character.
+/// The dots of a character, across and down.
 const ACROSS: usize = 2;
 const DOWN: usize = 4;
-/// The most dots that a position takes along an axis.
+/// The maximum number of dots of a position along an axis.
 const LARGEST: usize = 8;
-/// The characters that a panel needs to be read.
+/// The minimum number of characters of a readable panel.
 const LEAST: usize = 20;
 /// The blanks between panels.
 const BETWEEN: usize = 2;
 
-/// The most axes of which panels fit side by side.
+/// Returns the maximum number of axes whose panels fit side by side.
 pub(super) fn most_axes(columns: usize) -> usize {
     (columns + BETWEEN) / (LEAST + BETWEEN) + 1
 }
 
-/// How wide the panels are, and how many characters of that an index may take.
+/// The width of the panels, and the maximum width of an index, in characters.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Canvas {
     width: usize,
@@ -27,7 +27,7 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    /// The canvas of a picture of the lengths named, of which each two have a panel.
+    /// Returns the canvas of a picture with the given lengths, with a panel per pair of axes.
     pub(super) fn new(columns: usize, lengths: &[usize]) -> Self {
         let panels = lengths.len().saturating_sub(1).max(1);
         let width = (columns + BETWEEN) / panels - BETWEEN;
@@ -35,8 +35,8 @@ impl Canvas {
         Canvas { width, widest: longest.to_string().len().min(width / 3) }
     }
 
-    /// The scales of axes of the lengths named. A cell takes a power of two of dots, so that it ends where a character
-    /// or an even part of one does: one of three dots would smear into its neighbour.
+    /// Returns the scales of axes with the given lengths. The dots of a cell are a power of two, so that cells end at
+    /// characters, or at even parts of characters. Cells of three dots would reach into the next character.
     pub(super) fn scales(&self, lengths: &[usize]) -> Vec<Scale> {
         let last = lengths.len() - 1;
         let space = |(at, &length): (usize, &usize)| (length, self.space(at < last, at > 0));
@@ -44,8 +44,8 @@ impl Canvas {
         scales.into_iter().map(|scale| Scale { unit: 1 << scale.unit.ilog2(), ..scale }).collect()
     }
 
-    /// What an axis may take: of the columns what the frame and the indices leave, of the rows so many that a square
-    /// picture is 3 lines high for 8 characters of width.
+    /// Returns the space of an axis. A column axis has the width that the frame and the indices leave. A row axis has 3
+    /// lines per 8 characters of width.
     fn space(&self, is_row: bool, is_column: bool) -> Space {
         let across = self.width.saturating_sub(self.widest + 3).max(1) * ACROSS;
         let down = (self.width * 3 / 8).max(1) * DOWN;
@@ -57,7 +57,7 @@ impl Canvas {
         Space { units, cells: units, unit: LARGEST }
     }
 
-    /// The panels, each as lines of text, each pair of axes at its place.
+    /// Draws the panels as lines of text, each pair of axes at its position.
     pub(super) fn draw(&self, axes: &[Axis], rasters: &[Raster]) -> String {
         let panels = rasters.iter().zip(pairs(axes.len()));
         let blocks: Vec<Vec<String>> = panels.map(|(raster, (r, c))| self.panel(raster, &axes[r], &axes[c])).collect();
@@ -80,7 +80,7 @@ impl Canvas {
         text
     }
 
-    /// One panel: the names of its axes, the indices of its columns, and the frame with the dots.
+    /// Draws a panel: the names of its axes, the indices of its columns, and the frame with the dots.
     fn panel(&self, raster: &Raster, rows: &Axis, columns: &Axis) -> Vec<String> {
         let row_ticks = self.ticks(rows, |_| DOWN);
         let column_ticks = self.ticks(columns, |label| (label.len() + 1) * ACROSS);
@@ -100,8 +100,8 @@ impl Canvas {
         }
     }
 
-    /// The line of the indices of columns, each in the middle above its tick as far as the panel goes; the last one
-    /// is written first, so that one before it gives way.
+    /// Returns the line of column indices, each centered above its tick as far as the panel allows. The last index is
+    /// written first, so that it has priority over the index before it.
     fn indices(&self, ticks: &[Tick], start: usize) -> String {
         let mut line = vec![' '; self.width.max(start + 1)];
         for Tick { at, label } in ticks.iter().rev() {
@@ -118,7 +118,7 @@ impl Canvas {
     }
 }
 
-/// The dots in a frame with ticks, behind a gutter with the indices of the rows.
+/// Returns the dots in a frame with ticks, after a gutter with the row indices.
 fn framed(dots: &Dots, rows: &[Tick], columns: &[Tick], gutter: usize) -> Vec<String> {
     let mut border = vec!['─'; dots.wide];
     for tick in columns {
@@ -137,7 +137,7 @@ fn framed(dots: &Dots, rows: &[Tick], columns: &[Tick], gutter: usize) -> Vec<St
     lines
 }
 
-/// The dots of a panel, as one byte a character.
+/// The dots of a panel, as one byte per character.
 struct Dots {
     tall: usize,
     wide: usize,
@@ -145,7 +145,7 @@ struct Dots {
 }
 
 impl Dots {
-    /// A block of `tall` by `wide` dots for each cell that is not empty.
+    /// Returns a block of `tall` by `wide` dots for each nonempty cell.
     fn of(raster: &Raster, tall: usize, wide: usize) -> Self {
         let lines = (raster.rows * tall).div_ceil(DOWN).max(1);
         let across = (raster.columns * wide).div_ceil(ACROSS).max(1);

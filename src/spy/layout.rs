@@ -1,4 +1,4 @@
-//! The layout of a picture: where the panels stand, their ticks and names, the lines above and the legend below.
+//! The layout of a picture: the positions of panels, their ticks and names, the lines above and the legend below.
 
 use super::axis::{Axis, Scale, Space, fit, stretch};
 use super::raster::{Raster, pairs};
@@ -6,65 +6,66 @@ use super::scene::{Anchor, CHARACTER, Colour, LINE, Mosaic, Scene, Text};
 use super::shades::Classes;
 use super::ticks::{Tick, short, ticks};
 
-/// The pixels of a picture across, unless others are asked for, and what of them stands beside the panels.
+/// The default width of a picture in pixels, and the part of it outside the panels.
 pub(super) const USUAL: usize = 700;
 const SIDES: usize = 52;
 /// The white around everything.
 const MARGIN: usize = 16;
-/// The length of a tick, and the white behind it.
+/// The length of a tick, including the white next to it.
 const TICK: usize = 8;
 /// The white between the name of an axis and its indices.
 const GUARD: usize = 4;
-/// The least extent of a panel.
+/// The minimum extent of a panel.
 const LEAST: usize = 48;
 /// The white between the panels of a grid.
 const BETWEEN: usize = 14;
-/// The smallest cell, so that one by itself is seen.
+/// The smallest cell, so that a single cell is visible.
 const SMALLEST_CELL: usize = 2;
-/// The most characters of the last index of an axis, for which there is space where a panel of a grid is missing.
+/// The maximum number of characters of the last index of an axis, which fit into the place of a missing panel.
 const WIDEST_INDEX: usize = 7;
-/// The most characters of a line. A picture that is narrower than that grows with them: no count is cut.
+/// The maximum number of characters of a line. A narrower picture grows to fit the lines, so that no count is
+/// truncated.
 const WIDEST_LINE: usize = 84;
 /// The height of a swatch of the legend.
 const SWATCH: usize = 16;
 
-/// How wide a picture is.
+/// The width of a picture.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Width {
-    /// What all panels and the white between them may take, across.
+    /// The pixels for all panels and the white between the panels.
     across: usize,
 }
 
 impl Width {
-    /// The width of a picture of so many pixels or a few more.
+    /// Returns the width of a picture of `pixels` pixels, or a few more.
     pub(super) fn of(pixels: usize) -> Self {
         Width { across: pixels - SIDES }
     }
 
-    /// A length that is `usual` in a picture of the usual width.
+    /// Returns a length that is `usual` in a picture of the default width.
     fn scaled(self, usual: usize) -> usize {
         (usual * self.across / (USUAL - SIDES)).max(1)
     }
 
-    /// The characters that a line has space for across the whole picture.
+    /// Returns the number of characters that fit a line across the picture.
     pub(super) fn characters(self) -> usize {
         self.scaled(WIDEST_LINE)
     }
 }
 
-/// What is written around the panels.
+/// The texts around the panels.
 pub(super) struct Words {
-    /// The lines above: the first one in bold if there are several.
+    /// The lines above the panels; the first of several lines is bold.
     pub(super) head: Vec<String>,
-    /// What a cell is, for the legend; none if no legend is needed.
+    /// The description of a cell for the legend; `None` if no legend is needed.
     pub(super) cell: Option<String>,
 }
 
-/// The scales of axes of the lengths named, of which each two have a panel.
+/// Returns the scales of axes with the given lengths, with a panel per pair of axes.
 pub(super) fn scales(width: Width, lengths: &[usize]) -> Vec<Scale> {
     let panels = lengths.len().saturating_sub(1).max(1);
     let all = width.across.saturating_sub((panels - 1) * gutter());
-    // So many that a cell has three pixels; a few more if each is one position.
+    // The number of cells leaves three pixels per cell, or a little less if each cell is one position.
     let (positions, largest) = (width.scaled(256), width.scaled(64));
     let most = if lengths.iter().all(|&length| length <= positions) { positions } else { width.across / 3 };
     let cells = most.min(all / panels / SMALLEST_CELL);
@@ -76,17 +77,17 @@ pub(super) fn scales(width: Width, lengths: &[usize]) -> Vec<Scale> {
     scales
 }
 
-/// The width of what stands to the left of a panel within a grid: the name of its row axis and ticks.
+/// Returns the width to the left of a panel within a grid, for the name of its row axis and the ticks.
 const fn gutter() -> usize {
     BETWEEN + LINE + GUARD + TICK
 }
 
-/// The height of what stands above a panel: the name of its column axis, indices, ticks.
+/// Returns the height above a panel, for the name of its column axis, the indices and the ticks.
 const fn headroom() -> usize {
     2 * LINE + TICK
 }
 
-/// Lays a picture out.
+/// Lays out a picture.
 pub(super) fn compose(axes: &[Axis], rasters: &[Raster], words: &Words) -> Scene {
     let mut scene = Scene::default();
     let classes = Classes::of(rasters);
@@ -104,7 +105,7 @@ pub(super) fn compose(axes: &[Axis], rasters: &[Raster], words: &Words) -> Scene
     scene
 }
 
-/// The lines above the panels.
+/// Writes the lines above the panels.
 fn write_head(scene: &mut Scene, head: &[String]) {
     for (number, line) in head.iter().enumerate() {
         let y = MARGIN + number * (LINE + 2);
@@ -114,7 +115,7 @@ fn write_head(scene: &mut Scene, head: &[String]) {
     scene.height += MARGIN / 2;
 }
 
-/// The shades below the panels, each with the counts that it stands for.
+/// Draws the shades below the panels, each with its counts.
 fn write_legend(scene: &mut Scene, cell: &str, classes: &Classes) {
     let y = scene.height + MARGIN;
     scene.write(MARGIN, y, Anchor::Start, &elide(cell, WIDEST_LINE));
@@ -131,8 +132,9 @@ fn write_legend(scene: &mut Scene, cell: &str, classes: &Classes) {
     }
 }
 
-/// Where the counts of a legend stand below swatches of a width: in the middle of each, where it stands for one count,
-/// else at its start, and the greatest one at the end.
+/// Returns the positions of the counts below the swatches of a legend. If each class has a single count, the count is
+/// in the middle of its swatch. Otherwise the smallest count of a class is at the start of its swatch, and the largest
+/// count is at the end.
 fn legend_counts(classes: &Classes, width: usize) -> Vec<(usize, Anchor, u64)> {
     let starts = classes.starts.iter().enumerate();
     if classes.are_single() {
@@ -146,7 +148,7 @@ fn legend_counts(classes: &Classes, width: usize) -> Vec<(usize, Anchor, u64)> {
     counts
 }
 
-/// Text of at most `most` characters, the middle left out where it is longer.
+/// Returns a text of at most `most` characters, without the middle of a longer text.
 pub(super) fn elide(text: &str, most: usize) -> String {
     let count = text.chars().count();
     if count <= most {
@@ -158,7 +160,7 @@ pub(super) fn elide(text: &str, most: usize) -> String {
     format!("{head}...{tail}")
 }
 
-/// Where the panels stand: each row and each column of the grid belongs to an axis.
+/// The positions of the panels: each row and each column of the grid belongs to an axis.
 struct Plan<'a> {
     axes: &'a [Axis],
     /// The left edges of the panels, by their column axis, and the right edge of the last one.
@@ -186,24 +188,24 @@ impl<'a> Plan<'a> {
         Plan { axes, lefts, tops, row_ticks, column_ticks }
     }
 
-    /// The right edge of the last panel, with its frame.
+    /// Returns the right edge of the last panel, with its frame.
     fn right(&self) -> usize {
         self.lefts.last().copied().unwrap_or(0) + 1
     }
 
-    /// The lower edge of the last panel, with its frame.
+    /// Returns the lower edge of the last panel, with its frame.
     fn bottom(&self) -> usize {
         self.tops.last().copied().unwrap_or(0) + 1
     }
 
-    /// A panel of the grid, with its frame, its ticks and the names of its axes.
+    /// Draws a panel of the grid, with its frame, its ticks and the names of its axes.
     fn draw_panel(&self, scene: &mut Scene, raster: &Raster, at: (usize, usize), classes: Option<&Classes>) {
         let (rows, columns) = (&self.axes[at.0], &self.axes[at.1]);
         let (x, y) = (self.lefts[at.1 - 1], self.tops[at.0]);
         let shades = raster.counts.iter().map(|&count| classes.and_then(|classes| classes.shade(count))).collect();
         let cell = (rows.scale.unit, columns.scale.unit);
         let mosaic = Mosaic { x, y, rows: raster.rows, columns: raster.columns, cell, shades };
-        // The last cell of a row has its white line at the right; the first has one at the left too.
+        // The frame leaves a white line after the last cell of a row, and also before the first cell.
         let (above, left) = mosaic.gaps();
         scene.mosaics.push(mosaic);
         scene.frame(x - left, y - above, span(columns) + left, span(rows) + above);
@@ -211,7 +213,8 @@ impl<'a> Plan<'a> {
         self.mark_rows(scene, at, (x - left, y));
     }
 
-    /// The ticks above a panel whose upper left corner is at a point, their indices, and the name of the axis.
+    /// Draws the ticks above a panel, whose upper left corner is at a point, with their indices and the name of the
+    /// axis.
     fn mark_columns(&self, scene: &mut Scene, column: usize, (x, y): (usize, usize)) {
         for tick in &self.column_ticks[column] {
             scene.fill(x + tick.at, y - TICK + 2, 1, TICK - 3, Colour::Ink);
@@ -222,7 +225,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The ticks beside a panel and the name of the axis; the indices stand beside the first panel of a row only.
+    /// Draws the ticks to the left of a panel, and the name of the axis. Only the first panel of a row has indices.
     fn mark_rows(&self, scene: &mut Scene, (row, column): (usize, usize), (x, y): (usize, usize)) {
         let ticks = &self.row_ticks[row];
         for tick in ticks {
@@ -240,12 +243,12 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The width of the widest index.
+/// Returns the width of the widest index.
 fn widest(ticks: &[Tick]) -> usize {
     ticks.iter().map(|tick| tick.label.len() * CHARACTER).max().unwrap_or(0)
 }
 
-/// The pixels that an axis takes: an axis without positions has an empty panel.
+/// Returns the pixels of an axis; an axis without positions has an empty panel.
 fn span(axis: &Axis) -> usize {
     match axis.scale.extent() {
         0 => LEAST,
@@ -253,7 +256,7 @@ fn span(axis: &Axis) -> usize {
     }
 }
 
-/// Where panels begin whose extents are those of `axes`, and where the last one ends.
+/// Returns the starts of panels with the extents of `axes`, and the end of the last panel.
 fn edges<'a>(axes: impl Iterator<Item = &'a Axis>, first: usize, between: usize) -> Vec<usize> {
     let mut edges = vec![];
     let mut next = first;

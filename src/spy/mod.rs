@@ -8,7 +8,7 @@
 //! entries lie behind each other, an image has a shade for their number, with a legend; a dot of text is there if any
 //! entry is, or where that would be more than half of the dots, the fuller half of them is.
 //!
-//! What is stored is seen, also a stored zero. No dense form is built: one pass over the pattern, O(nnz · panels +
+//! Stored entries are seen, also stored zeros. No dense form is built: one pass over the pattern, O(nnz · panels +
 //! cells), and no axis is too long.
 //!
 //! # Examples
@@ -45,13 +45,13 @@ use crate::base::error::Result;
 use crate::pattern::{AnyPattern, Pattern};
 use crate::tensor::format::extent;
 
-/// The most axes of an image; more would have panels that nobody can read.
+/// The maximum number of axes of an image: the panels of more axes would be unreadable.
 const MOST_AXES: usize = 5;
 
-/// The narrowest and the widest text.
+/// The minimum and the maximum width of text, in characters.
 const COLUMNS: std::ops::RangeInclusive<usize> = 24..=400;
 
-/// The narrowest and the widest image.
+/// The minimum and the maximum width of an image, in pixels.
 const PIXELS: std::ops::RangeInclusive<usize> = 240..=4000;
 
 /// A picture of a pattern, to be drawn as text, SVG or PNG.
@@ -185,7 +185,7 @@ impl Picture<'_> {
         text
     }
 
-    /// The layout that both kinds of image share.
+    /// Returns the layout that both image formats share.
     fn scene(&self) -> Scene {
         let (width, numbers) = (Width::of(self.pixels), self.shown_axes(MOST_AXES));
         let axes = join(&numbers, layout::scales(width, &self.lengths(&numbers)));
@@ -202,7 +202,8 @@ impl Picture<'_> {
         layout::compose(&axes, &rasters, &Words { head, cell })
     }
 
-    /// The numbers of the axes shown: all, or the `most` longest ones; a missing one where the rank is below 2.
+    /// Returns the indices of the axes shown: all, or the `most` longest. If the rank is below 2, missing axes are
+    /// `None`.
     fn shown_axes(&self, most: usize) -> Vec<Option<usize>> {
         let shape = self.pattern.shape();
         let mut longest: Vec<usize> = (0..shape.rank()).collect();
@@ -213,12 +214,12 @@ impl Picture<'_> {
         std::iter::repeat_n(None, missing).chain(longest.into_iter().map(Some)).collect()
     }
 
-    /// The lengths of the axes shown.
+    /// Returns the lengths of the axes shown.
     fn lengths(&self, numbers: &[Option<usize>]) -> Vec<usize> {
         numbers.iter().map(|number| number.map_or(1, |number| self.pattern.shape()[number])).collect()
     }
 
-    /// The shape and how much of it is stored.
+    /// Returns a text with the shape and the number of stored entries.
     fn counts(&self) -> String {
         format!("{}, {}", self.pattern.shape(), self.stored())
     }
@@ -228,7 +229,7 @@ impl Picture<'_> {
         format!("{nnz} stored of {}", extent(nnz, shape.wide_size()))
     }
 
-    /// Which axes are shown, if not all are.
+    /// Returns a text about the axes shown, if some axes are not shown.
     fn left_out(&self, numbers: &[Option<usize>]) -> Option<String> {
         let rank = self.pattern.shape().rank();
         let numbers: Vec<String> = numbers.iter().flatten().map(usize::to_string).collect();
@@ -236,17 +237,17 @@ impl Picture<'_> {
     }
 }
 
-/// The axes of the numbers and the scales.
+/// Returns the axes with the given indices and scales.
 fn join(numbers: &[Option<usize>], scales: Vec<Scale>) -> Vec<Axis> {
     numbers.iter().zip(scales).map(|(&number, scale)| Axis { number, scale }).collect()
 }
 
-/// A share in percent.
+/// Formats a fraction in percent.
 fn percent(share: f64) -> String {
     if share < 0.001 { format!("{:.1e} %", 100.0 * share) } else { format!("{:.1} %", 100.0 * share) }
 }
 
-/// The positions that a cell stands for, in words; none if it is one.
+/// Returns a text about the positions per cell; `None` if there is one position per cell.
 fn several(axes: &[Axis]) -> Option<String> {
     let per_cell = |axis: &Axis| axis.number.map(|number| (number, axis.scale.per_cell));
     let cuts: Vec<(usize, usize)> = axes.iter().filter_map(per_cell).collect();

@@ -1,4 +1,4 @@
-//! How many entries stand in each cell: one pass over the pattern, whatever the number of panels.
+//! Counts of entries per cell, in one pass over the pattern for any number of panels.
 
 use super::axis::Axis;
 use crate::pattern::AnyPattern;
@@ -17,7 +17,7 @@ impl Raster {
         Raster { rows, columns, counts: vec![0; rows * columns] }
     }
 
-    /// The share of its positions that each cell stores, of the `size` positions behind all cells.
+    /// Returns the stored fraction of the positions of each cell; `size` is the number of positions of the tensor.
     fn shares(&self, rows: &Axis, columns: &Axis, size: f64) -> Vec<f64> {
         let behind = size / (rows.scale.length as f64 * columns.scale.length as f64);
         let share = |(cell, &count): (usize, &u64)| {
@@ -28,12 +28,12 @@ impl Raster {
     }
 }
 
-/// The pairs of axes that are shown, as `(row axis, column axis)`: each earlier axis with each later one.
+/// Returns the pairs of axes that are shown, as `(row axis, column axis)`: each axis with each later axis.
 pub(super) fn pairs(axes: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..axes).flat_map(move |row| (row + 1..axes).map(move |column| (row, column)))
 }
 
-/// The raster of each of the [`pairs`] of axes.
+/// Returns the raster of each of the [`pairs`] of axes.
 pub(super) fn count(pattern: &AnyPattern, axes: &[Axis]) -> Vec<Raster> {
     let pairs: Vec<_> = pairs(axes.len()).collect();
     let mut rasters: Vec<_> = pairs.iter().map(|&(row, column)| Raster::new(&axes[row], &axes[column])).collect();
@@ -50,8 +50,8 @@ pub(super) fn count(pattern: &AnyPattern, axes: &[Axis]) -> Vec<Raster> {
     rasters
 }
 
-/// Leaves the fuller half of the cells where more than half of them hold an entry, and tells the least share of its
-/// positions that a cell that is left stores; none if nothing was taken away. `size` is the number of all positions.
+/// Keeps only the fuller half of the cells if more than half of the cells hold an entry. Returns the smallest stored
+/// fraction of a kept cell; `None` if no cell was removed. `size` is the number of all positions.
 pub(super) fn thin(rasters: &mut [Raster], axes: &[Axis], size: f64) -> Option<f64> {
     let shares: Vec<Vec<f64>> =
         rasters.iter().zip(pairs(axes.len())).map(|(raster, (r, c))| raster.shares(&axes[r], &axes[c], size)).collect();
@@ -59,7 +59,7 @@ pub(super) fn thin(rasters: &mut [Raster], axes: &[Axis], size: f64) -> Option<f
     held.sort_unstable_by(|a, b| b.total_cmp(a));
     let half = shares.iter().map(Vec::len).sum::<usize>() / 2;
     let middle = *held.get(half)?;
-    // Cells as full as the middle one are left or taken away together, whichever comes closer to the half.
+    // Cells as full as the middle cell are kept or removed together, whichever is closer to the half.
     let (above, with) = (held.partition_point(|&s| s > middle), held.partition_point(|&s| s >= middle));
     let least = if above > 0 && half - above < with - half { held[above - 1] } else { middle };
     for (raster, shares) in rasters.iter_mut().zip(&shares) {
@@ -76,7 +76,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// A shape, entries on it, and how its axes are cut.
+    /// Generates a shape, its entries, and the cell lengths of its axes.
     fn cases() -> impl Strategy<Value = (Vec<usize>, BTreeSet<Vec<usize>>, Vec<usize>)> {
         let length = prop_oneof![Just(0), 1usize..9, Just(usize::MAX)];
         prop::collection::vec(length, 2..5).prop_flat_map(|shape| {

@@ -1,13 +1,13 @@
-//! All that stands in a picture, in pixels. Both kinds of image file are drawn from it, so they agree.
+//! The contents of a picture, in pixels. Both image formats draw the same scene, so they agree.
 
 /// The width of a character.
 pub(super) const CHARACTER: usize = 9;
 /// The height of a line of text.
 pub(super) const LINE: usize = 20;
-/// Where the baseline of a line of text is, from its top.
+/// The position of the baseline of a line of text, from its top.
 pub(super) const BASELINE: usize = 15;
 
-/// A cell of so many pixels has a white line at its end, so that neighbours are told apart.
+/// The size in pixels from which on a cell ends with a white line, so that neighbors are distinct.
 const GAP_FROM: usize = 8;
 
 /// A colour.
@@ -29,7 +29,7 @@ pub(super) struct Rect {
     pub(super) colour: Colour,
 }
 
-/// Where a text stands from its point.
+/// The position of a text relative to its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -37,7 +37,8 @@ pub(super) enum Anchor {
     End,
 }
 
-/// A line of text. Its point is on its upper edge; of one that is turned to read upward, on its left edge, halfway.
+/// A line of text. Its point is on its upper edge. The point of a text that is turned to read upward is on its left
+/// edge, halfway.
 #[derive(Debug, Clone)]
 pub(super) struct Text {
     pub(super) x: usize,
@@ -56,18 +57,18 @@ pub(super) struct Mosaic {
     pub(super) rows: usize,
     pub(super) columns: usize,
     pub(super) cell: (usize, usize),
-    /// The shade of each cell, row by row; none where nothing stands.
+    /// The shade of each cell, row by row; `None` for an empty cell.
     pub(super) shades: Vec<Option<usize>>,
 }
 
 impl Mosaic {
-    /// The white lines between cells: `(height of those between rows, width of those between columns)`.
+    /// Returns the white lines between cells: `(height between rows, width between columns)`.
     pub(super) fn gaps(&self) -> (usize, usize) {
         let gap = |unit: usize| usize::from(unit >= GAP_FROM);
         (gap(self.cell.0), gap(self.cell.1))
     }
 
-    /// The runs of cells of one shade in a row, as `(first column, cells, shade)`.
+    /// Returns the runs of cells of one shade in a row, as `(first column, cells, shade)`.
     pub(super) fn runs(&self, row: usize) -> impl Iterator<Item = (usize, usize, usize)> {
         let shades = &self.shades[row * self.columns..(row + 1) * self.columns];
         let mut start = 0;
@@ -80,7 +81,7 @@ impl Mosaic {
     }
 }
 
-/// All that stands in a picture.
+/// The contents of a picture.
 #[derive(Debug, Default)]
 pub(super) struct Scene {
     pub(super) width: usize,
@@ -91,13 +92,13 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// Makes the picture so large that `x` and `y` are in it.
+    /// Enlarges the picture to contain `x` and `y`.
     pub(super) fn reserve(&mut self, x: usize, y: usize) {
         self.width = self.width.max(x);
         self.height = self.height.max(y);
     }
 
-    /// Adds a line of text, and makes the picture so large that it is in it.
+    /// Adds a line of text, and enlarges the picture to contain the text.
     pub(super) fn write(&mut self, x: usize, y: usize, anchor: Anchor, text: &str) {
         let width = text.chars().count() * CHARACTER;
         let end = match anchor {
@@ -114,7 +115,7 @@ impl Scene {
         self.rects.push(Rect { x, y, width, height, colour });
     }
 
-    /// The outline of a box, one pixel wide, around what is inside.
+    /// Adds the outline of a box, one pixel wide, around its inside.
     pub(super) fn frame(&mut self, x: usize, y: usize, width: usize, height: usize) {
         self.fill(x - 1, y - 1, width + 2, 1, Colour::Ink);
         self.fill(x - 1, y + height, width + 2, 1, Colour::Ink);

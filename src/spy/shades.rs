@@ -1,9 +1,9 @@
-//! Which shade a count has: classes of counts, from the lightest shade to the darkest.
+//! The shades of counts: classes of counts, from the lightest shade to the darkest.
 
 use super::raster::Raster;
 use super::ticks::round_numbers;
 
-/// The shades, from light to dark in even steps of lightness. The lightest is plain to see on white.
+/// The shades, from light to dark in even steps of lightness. The lightest shade is clearly visible on white.
 pub(super) const SHADES: [[u8; 3]; 8] = [
     [0x31, 0xaf, 0xd0],
     [0x00, 0x97, 0xc9],
@@ -15,23 +15,23 @@ pub(super) const SHADES: [[u8; 3]; 8] = [
     [0x1d, 0x0a, 0x44],
 ];
 
-/// The classes that all counts of a picture fall into.
+/// The classes of all counts of a picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Classes {
-    /// The least count of each class, in rising order; the first is the least count that there is.
+    /// The smallest count of each class, in increasing order; the first is the smallest count of the picture.
     pub(super) starts: Vec<u64>,
-    /// The greatest count.
+    /// The largest count.
     pub(super) greatest: u64,
 }
 
 impl Classes {
-    /// The classes of the counts that are not zero; none if there are none.
+    /// Returns the classes of the nonzero counts; `None` if there are none.
     pub(super) fn of(rasters: &[Raster]) -> Option<Self> {
         let counts = || rasters.iter().flat_map(|raster| &raster.counts).copied().filter(|&count| count > 0);
         Some(Classes::between(counts().min()?, counts().max()?))
     }
 
-    /// A class for each count where these are few, even steps within a decade, else steps of a ratio.
+    /// Returns a class per count if there are few counts; otherwise even steps within a decade, or steps of a ratio.
     fn between(least: u64, greatest: u64) -> Self {
         let starts = match greatest - least < SHADES.len() as u64 {
             true => (least..=greatest).collect(),
@@ -41,12 +41,12 @@ impl Classes {
         Classes { starts, greatest }
     }
 
-    /// Whether each class holds one count.
+    /// Returns whether each class holds a single count.
     pub(super) fn are_single(&self) -> bool {
         self.greatest - self.starts[0] < self.starts.len() as u64
     }
 
-    /// The shade of a class.
+    /// Returns the shade of a class.
     pub(super) fn shade_of_class(&self, class: usize) -> usize {
         match self.starts.len() {
             1 => SHADES.len() - 1,
@@ -54,14 +54,14 @@ impl Classes {
         }
     }
 
-    /// The shade of a count, if it is not zero.
+    /// Returns the shade of a count; `None` for zero.
     pub(super) fn shade(&self, count: u64) -> Option<usize> {
         let below = self.starts.partition_point(|&start| start <= count);
         below.checked_sub(1).map(|class| self.shade_of_class(class))
     }
 }
 
-/// The least count and the multiples of a round number above it.
+/// Returns the smallest count, and the multiples of a round number above it.
 fn even_starts(least: u64, greatest: u64) -> Vec<u64> {
     let starts = |step: u64| {
         let multiples = (least / step + 1..=greatest / step).map(|multiple| multiple * step);
@@ -71,8 +71,8 @@ fn even_starts(least: u64, greatest: u64) -> Vec<u64> {
     round_numbers().find_map(starts).unwrap_or_else(|| vec![least])
 }
 
-/// The least count and the numbers above it of the finest row that gives few enough classes: 1, 2, 5, 10 …, or 1, 3,
-/// 10, 30 …, or one of the powers of 10, 100, ….
+/// Returns the smallest count, and the larger numbers of the finest row with few enough classes. The rows are 1, 2, 5,
+/// 10 …, then 1, 3, 10, 30 …, then the powers of 10, of 100, and so on.
 fn ratio_starts(least: u64, greatest: u64) -> Vec<u64> {
     let decades = |exponents: usize| (0..20).step_by(exponents).map(|exponent| 10u64.pow(exponent));
     let rows = [round_numbers().collect::<Vec<_>>(), decades(1).flat_map(|d| [d, d.saturating_mul(3)]).collect()];

@@ -5,12 +5,12 @@ use std::fmt::Write;
 use super::scene::{Anchor, BASELINE, CHARACTER, Colour, Mosaic, Rect, Scene, Text};
 use super::shades::SHADES;
 
-/// The ink of frames and text.
+/// The colour of frames and text.
 pub(super) const INK: [u8; 3] = [0x22, 0x22, 0x22];
 
 const FONT: &str = "'Noto Sans Mono','DejaVu Sans Mono',Menlo,Consolas,monospace";
 
-/// Draws the scene.
+/// Draws a scene as SVG.
 pub(super) fn draw(scene: &Scene) -> String {
     let (width, height) = (scene.width, scene.height);
     // The characters of these fonts are 0.6 times as wide as the font is high.
@@ -43,7 +43,7 @@ fn hex(colour: Colour) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// The cells, one path a shade, in units of a cell; then the white lines between them, in pixels.
+/// Returns the cells as one path per shade, in units of a cell, then the white lines between cells, in pixels.
 fn cells(mosaic: &Mosaic) -> String {
     let mut paths = vec![String::new(); SHADES.len()];
     for row in 0..mosaic.rows {
@@ -60,7 +60,7 @@ fn cells(mosaic: &Mosaic) -> String {
     svg + "</g>\n" + &gaps(mosaic)
 }
 
-/// The white lines between cells, as one path.
+/// Returns the white lines between cells as one path.
 fn gaps(mosaic: &Mosaic) -> String {
     let (between_rows, between_columns) = mosaic.gaps();
     let (tall, wide) = mosaic.cell;
@@ -89,7 +89,7 @@ fn line(text: &Text) -> String {
     format!("<text {place} text-anchor=\"{anchor}\"{weight}>{}</text>\n", escape(&text.text))
 }
 
-/// Text that means itself in XML.
+/// Escapes a text for XML.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -1,20 +1,20 @@
-//! Where the ticks of an axis stand, and numbers as they are written beside them.
+//! The ticks of an axis: their positions and their labels.
 
 use super::axis::Scale;
 
-/// An axis of more positions than this has its round numbers written short.
+/// The last index above which the round numbers of an axis are shortened.
 const LONG: usize = 99_999;
 
-/// A position that is named beside the picture.
+/// A position that has a label next to the picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tick {
-    /// Where it stands, in units from the start of the axis.
+    /// The position of the tick, in units from the start of the axis.
     pub(super) at: usize,
     /// The index.
     pub(super) label: String,
 }
 
-/// A number, shortened where two decimals lose nothing: `1500000` is `1.5M`, `1500001` stays.
+/// Formats a number, shortened if two decimals lose nothing: `1500000` is `1.5M`, `1500001` is not shortened.
 pub(super) fn short(number: u64) -> String {
     const SUFFIXES: [char; 6] = ['k', 'M', 'G', 'T', 'P', 'E'];
     let Some(step) = (0..SUFFIXES.len()).rev().find(|&step| number >= 1000u64.pow(step as u32 + 1)) else {
@@ -29,14 +29,15 @@ pub(super) fn short(number: u64) -> String {
     format!("{}{}{}", number / unit, decimals.trim_end_matches('0').trim_end_matches('.'), SUFFIXES[step])
 }
 
-/// 1, 2, 5, 10, 20, 50 … as long as they fit.
+/// Returns 1, 2, 5, 10, 20, 50 … as long as the numbers fit `u64`.
 pub(super) fn round_numbers() -> impl Iterator<Item = u64> {
     let decades = std::iter::successors(Some(1u64), |decade| decade.checked_mul(10));
     decades.flat_map(|decade| [1, 2, 5].into_iter().filter_map(move |digit| decade.checked_mul(digit)))
 }
 
-/// The ticks of an axis: every index, if the units that the labels take (`needs`) let them stand, else round ones with
-/// as much white between them as they take; and the last one, if its label has no more than `widest` characters.
+/// Returns the ticks of an axis. Every index has a tick if the labels fit; `needs` returns the units of a label.
+/// Otherwise round indices have ticks, with white between labels as wide as the labels. The last index has a tick if
+/// its label has at most `widest` characters.
 pub(super) fn ticks(scale: &Scale, widest: usize, needs: impl Fn(&str) -> usize) -> Vec<Tick> {
     let Some(last) = scale.length.checked_sub(1) else { return Vec::new() };
     let tick = |index: usize| Tick {

@@ -1,4 +1,4 @@
-//! The verb `backward take`, whose positions may be a file.
+//! The command `backward take`, whose positions may be read from a file.
 
 use crate::args::{Backward, Take};
 use crate::called::of_gradient;

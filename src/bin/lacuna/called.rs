@@ -1,4 +1,4 @@
-//! The verbs that are functions of expressions: each writes its arguments as one.
+//! The commands that are functions of expressions: each writes its arguments as an expression.
 
 use std::path::{Path, PathBuf};
 
@@ -19,14 +19,14 @@ use crate::input::{File, read, read_operand};
 
 type Outcome = Result<(), Failure>;
 
-/// What stands behind the tensors in the call of a function.
+/// The options of a command, as the arguments after the tensors in a function call.
 pub(crate) trait Options {
-    /// Whether only what is stored counts.
+    /// Returns whether the function reads only stored entries.
     fn stored_only(&self) -> bool {
         false
     }
 
-    /// The arguments, each with a comma before it.
+    /// Returns the arguments, each after a comma.
     fn arguments(&self) -> String;
 }
 
@@ -72,7 +72,7 @@ impl Options for Quantile {
     }
 
     fn arguments(&self) -> String {
-        // Expressions have small letters for what is no number.
+        // Expressions write NaN and infinity in lower case.
         format!(", q={}{}, method=\"{}\"", self.q.to_string().to_lowercase(), self.fold.arguments(), self.method)
     }
 }
@@ -118,13 +118,13 @@ impl Options for Transpose {
     }
 }
 
-/// The value of an expression of operands `x0`, `x1` and so on.
+/// Evaluates an expression over the operands `x0`, `x1` and so on.
 fn value(text: &str, operands: &[AnyValue]) -> Result<AnyValue, Fault> {
     let bound = |name: &str| name.strip_prefix('x').and_then(|at| operands.get(at.parse::<usize>().ok()?)).cloned();
     Expression::parse(text)?.evaluate(bound)
 }
 
-/// An error of one of the files named.
+/// Attributes an error to the named files.
 fn of_files(fault: Fault, files: &[&Path]) -> Failure {
     match fault {
         Fault::Wrong(wrong) => Failure::of_files(files, wrong.message()),
@@ -132,11 +132,11 @@ fn of_files(fault: Fault, files: &[&Path]) -> Failure {
     }
 }
 
-/// The operands of the call of a function: files, and tensors after them.
+/// The operands of a function call: files, then tensors.
 pub(crate) struct Operands<'a> {
     pub(crate) files: Vec<File<'a>>,
     pub(crate) tensors: Vec<AnyTensor>,
-    /// Whether the function has several operands, so that arrays of files stay arrays.
+    /// True if the function has several operands, so that arrays in files stay arrays.
     pub(crate) are_several: bool,
 }
 
@@ -154,7 +154,7 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// Runs the call of a function on operands `x0`, `x1` and so on, and emits its result.
+/// Runs a function call on the operands `x0`, `x1` and so on, and emits its result.
 pub(crate) fn emit(
     text: &str,
     of: Operands<'_>,
@@ -188,7 +188,7 @@ pub(crate) fn emit(
     output.emit(result, max_memory)
 }
 
-/// The first tensor, or its entries.
+/// Returns the name of the first tensor, or of its stored view.
 fn operand(stored_only: bool) -> &'static str {
     if stored_only { "stored(x0)" } else { "x0" }
 }
@@ -197,7 +197,7 @@ pub(crate) fn of_one<A: clap::Args + Options>((name, args): (&str, &Called<A>)) 
     of_first(name, &args.options, &args.input, &args.running, &args.output)
 }
 
-/// A function without options.
+/// Runs a function without options.
 pub(crate) fn plain(name: &str, args: &ElementwiseArgs) -> Outcome {
     of_first(name, &Plain, &args.input, &args.running, &args.output)
 }
@@ -207,7 +207,7 @@ fn of_first(name: &str, options: &impl Options, input: &Input, running: &Running
     emit(&text, Operands::one(input.named()), running, input.reading.max_memory, output)
 }
 
-/// A file of several, with the options of the first.
+/// Reads one of several files, with the options of the first file.
 fn read_too(reading: &Reading, path: &Path) -> Result<AnyValue, Failure> {
     read_operand(path, reading.from, &reading.options())
 }
@@ -216,7 +216,7 @@ pub(crate) fn zip((name, args): (&str, &ZipArgs)) -> Outcome {
     of_two(args, &[], |left, right| format!("{name}({left}, {right})"))
 }
 
-/// The other operand, as it is called.
+/// Returns the right operand, as a function call names it.
 fn right(operand: &Operand) -> &str {
     match operand {
         Operand::Number(number) => number,
@@ -224,7 +224,7 @@ fn right(operand: &Operand) -> &str {
     }
 }
 
-/// Reads two operands, and other files behind them; `text` writes the call of the two.
+/// Runs a call with two operands, and with other files after the two; `text` writes the call.
 fn of_two(args: &ZipArgs, others: &[&Path], text: impl Fn(&str, &str) -> String) -> Outcome {
     let paths = [args.input.file.as_path()].into_iter().chain(args.right.file());
     let mut files: Vec<File<'_>> = paths.map(|path| args.input.reading.file(path)).collect();
@@ -251,12 +251,12 @@ fn paths(files: &[PathBuf]) -> Vec<&Path> {
     files.iter().map(PathBuf::as_path).collect()
 }
 
-/// Some files, to be read.
+/// Returns several files as operands.
 fn all<'a>(reading: &Reading, files: &'a [PathBuf]) -> Operands<'a> {
     Operands::several(files.iter().map(|file| reading.file(file)).collect())
 }
 
-/// A list of the names of so many tensors, or of their entries.
+/// Returns a list of `count` operands: tensors, or their stored views.
 fn names(count: usize, stored_only: bool) -> String {
     let name = |at| if stored_only { format!("stored(x{at})") } else { format!("x{at}") };
     format!("[{}]", (0..count).map(name).collect::<Vec<_>>().join(", "))
@@ -272,7 +272,8 @@ pub(crate) fn einsum(args: &EinsumArgs) -> Outcome {
     emit(&text, all(&args.reading, &args.files), &args.running, args.reading.max_memory, &args.output)
 }
 
-/// An error of the upstream gradient names its file: its shape, its type and the sums of its values.
+/// Attributes an error to the upstream gradient if its shape, its type or the sums of its values are at fault. Other
+/// errors are attributed to the files.
 pub(crate) fn of_gradient(error: Error, files: &[&Path], grad: &Path) -> Failure {
     match error {
         Error::ShapeMismatch { .. } | Error::NotRepresentable { .. } | Error::SumOverflow { .. } => {
@@ -308,7 +309,7 @@ pub(crate) fn backward_zip((name, args): (&str, &BackwardZipArgs)) -> Outcome {
     args.output.emit(gradient(&text, &operands, &files, &args.grad)?, reading.max_memory)
 }
 
-/// The gradient of one of several files; `text` writes the call with the name of the upstream gradient.
+/// Computes the gradient of one of several files; `text` writes the call, given the name of the upstream gradient.
 fn of_several(args: &BackwardFiles, text: impl Fn(&str) -> String) -> Outcome {
     let mut operands =
         args.files.iter().map(|file| read_too(&args.reading, file)).collect::<Result<Vec<_>, Failure>>()?;

@@ -1,4 +1,4 @@
-//! Expressions over files that do not fit memory.
+//! Expressions over files larger than memory.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -18,13 +18,13 @@ use crate::output::{tell, write_options};
 use crate::progress::Bar;
 use crate::summary::Summary;
 
-/// The bytes of values where --max-memory does not say.
+/// The memory for values in bytes, if --max-memory is not set.
 const MEMORY: u64 = 1 << 30;
 
-/// The bytes that any file may take in memory, and besides 128 for each of its own.
+/// The bytes that any file may take in memory, plus 128 bytes per byte of the file.
 const TRUSTED: u64 = 64 << 20;
 
-/// The engine, with the memory that it is allowed.
+/// The engine, with its memory limit.
 pub(crate) struct Engine {
     memory: u64,
     chunks: Chunks,
@@ -41,7 +41,7 @@ impl Engine {
         Engine { memory, chunks }
     }
 
-    /// An expression of these values on it.
+    /// Returns an expression over bound values, ready to run on the engine.
     pub(crate) fn on(
         &self,
         expression: &Expression,
@@ -50,7 +50,7 @@ impl Engine {
         Ok(expression.graph(|name| bound.get(name))?.on(self.chunks.clone()))
     }
 
-    /// Runs an expression in ranges of its files. A table is written range by range.
+    /// Runs an expression in chunks of its files. A table is written chunk by chunk.
     pub(crate) fn emit(
         &self,
         expression: &Expression,
@@ -60,7 +60,7 @@ impl Engine {
     ) -> std::result::Result<(), Failure> {
         let on = self.on(expression, bound).map_err(&told)?;
         let failed = |error: Error| match of_step(error) {
-            // It may be none of the files that are read.
+            // The path in the error need not be one of the input files.
             error @ Error::Io { path: Some(_), .. } => Failure::Told(error.to_string()),
             error => told(Fault::Run(error)),
         };
@@ -72,11 +72,11 @@ impl Engine {
     }
 }
 
-/// What names of an expression stand for.
+/// The values bound to the names of an expression.
 #[derive(Default)]
 pub(crate) struct Bindings {
     bound: HashMap<String, Bound>,
-    /// They go when the work is done.
+    /// The progress bars, which are removed when the work is done.
     bars: Vec<Bar>,
 }
 
@@ -107,7 +107,8 @@ impl Bindings {
         let mut options = file.options.clone();
         let memory = options.max_memory.take().unwrap_or(MEMORY);
         let dataset = Dataset::open(file.path, &options)?;
-        // The engine allows what a range takes; without a limit a reader goes by the bytes of the file.
+        // The engine limits the memory of each chunk. Without a limit, a reader allows memory in proportion to the
+        // file.
         options.max_memory = (memory > TRUSTED.saturating_add(dataset.bytes().saturating_mul(128))).then_some(memory);
         let bar = Bar::new("reading", Some(dataset.bytes()));
         options.progress = bar.hook();
@@ -116,15 +117,15 @@ impl Bindings {
     }
 }
 
-/// Whether a file is read in parts. As where it is read as a whole, its first bytes tell what its name does not. A pipe
-/// cannot be: its bytes come once, in order.
+/// Returns whether a file is read in chunks. If the name does not determine the format, the first bytes do, as for a
+/// file that is read into memory. A pipe is not read in chunks: its bytes can be read only once, in order.
 fn is_scanned(file: &File<'_>) -> bool {
     let named = || file.from.or_else(|| FileFormat::from_path(file.path));
     let format = || named().or_else(|| FileFormat::from_first_bytes(&head(file.path)));
     can_be_read_again(file.path) && (file.path.is_dir() || format() == Some(FileFormat::Parquet))
 }
 
-/// The first bytes of a file.
+/// Returns the first bytes of a file.
 fn head(path: &Path) -> Vec<u8> {
     let mut head = Vec::new();
     if let Ok(file) = std::fs::File::open(path) {
@@ -133,13 +134,13 @@ fn head(path: &Path) -> Vec<u8> {
     head
 }
 
-/// Whether the result is to be a table, or a folder of them.
+/// Returns whether the result is written as a table or a folder of tables.
 fn is_table(path: &Path, output: &Output) -> bool {
     let format = output.writing.to.or(FileFormat::from_path(path));
     format == Some(FileFormat::Parquet) && !is_stream(path)
 }
 
-/// An error without the line of this program that made the step.
+/// Returns the error without the source line of this program that constructed the operation.
 fn of_step(error: Error) -> Error {
     match error {
         Error::Lazy { cause, .. } => *cause,
@@ -147,7 +148,7 @@ fn of_step(error: Error) -> Error {
     }
 }
 
-/// Tells what was written. Its entries are read again as far as they are listed.
+/// Prints a summary of the written table. Only the listed entries are read again.
 fn tell_table(path: &Path, output: &Output) -> Result<std::result::Result<(), Failure>> {
     let dataset = Dataset::open(path, &ReadOptions::default())?;
     Ok(tell(&Summary::of_dataset(&dataset.header()?, &dataset), &output.telling, false))

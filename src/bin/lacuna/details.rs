@@ -1,4 +1,4 @@
-//! What `info` tells beyond the summary: the values that are stored, where they stand, and what they take.
+//! Details that `info` prints after the summary: stored values, entries per lane, and memory.
 
 use indicatif::BinaryBytes;
 use lacuna::io::{AnyTensor, FileElement};
@@ -8,23 +8,23 @@ use serde::Serialize;
 use crate::summary::counted;
 use crate::values::{Json, json, json_value, printed};
 
-/// What `info` tells of the stored values and of where they stand.
+/// The stored values and the entries per lane, as `info` prints them.
 pub(crate) struct Details {
     zeros: usize,
     nans: usize,
     infinities: usize,
-    /// The least and the greatest finite value, as text; none of complex numbers and `bool`.
+    /// The smallest and the largest finite value, in textual form; `None` for complex numbers and `bool`.
     range: Option<(String, String)>,
     lanes: Lanes,
 }
 
-/// How many entries the lanes have along the last axis: the rows, of a matrix.
+/// Counts of entries per lane along the last axis: the rows of a matrix.
 struct Lanes {
-    /// How many there are; none if that is more than a machine counts.
+    /// The number of lanes; `None` if it overflows.
     all: Option<usize>,
-    /// How many hold an entry.
+    /// The number of lanes that hold an entry.
     held: usize,
-    /// The entries of the longest one.
+    /// The number of entries in the longest lane.
     longest: usize,
 }
 
@@ -40,7 +40,7 @@ impl Details {
         }
     }
 
-    /// A line for each fact that the tensor can have: no integer is a NaN.
+    /// Returns a line per fact that applies to the element type: an integer is never NaN.
     pub(crate) fn text(&self, x: &AnyTensor) -> String {
         let mut text = String::new();
         if let Some((least, greatest)) = &self.range {
@@ -56,7 +56,7 @@ impl Details {
         text + &format!("memory   {}\n", bytes(x.stored_bytes()))
     }
 
-    /// The keys of `info`, after those of every summary.
+    /// Returns the JSON keys that `info` adds to every summary.
     pub(crate) fn told(&self, x: &AnyTensor) -> DetailsTold {
         let (min, max) = self.range.clone().unzip();
         DetailsTold {
@@ -73,7 +73,7 @@ impl Details {
     }
 }
 
-/// What `info` tells, as the keys of JSON.
+/// The details, as keys of a JSON object.
 #[derive(Serialize)]
 pub(crate) struct DetailsTold {
     density: Json,
@@ -88,7 +88,7 @@ pub(crate) struct DetailsTold {
 }
 
 impl Lanes {
-    /// The entries of a lane follow each other in both formats.
+    /// Counts the entries of each lane, which are contiguous in both formats.
     fn of<P: Pattern>(pattern: &P) -> Self {
         let shape = pattern.shape();
         let mut lanes = Lanes { all: Shape::from(shape.lane_axes()).checked_size(), held: 0, longest: 0 };
@@ -108,7 +108,7 @@ impl Lanes {
         lanes
     }
 
-    /// How many hold no entry.
+    /// Returns the number of lanes without entries.
     fn empty(&self) -> Option<usize> {
         self.all.map(|all| all - self.held)
     }
@@ -125,22 +125,22 @@ impl Lanes {
     }
 }
 
-/// The least and the greatest finite value, where values have an order that says something.
+/// Returns the smallest and the largest finite value; `None` if the type has no meaningful order.
 fn range<T: FileElement>(values: &[T]) -> Option<(String, String)> {
     let mut finite = values.iter().copied().filter(|value| value.isfinite());
     let first = finite.next().filter(|_| T::DTYPE != DType::Bool)?;
     let (least, greatest) = finite
         .try_fold((first, first), |(least, greatest), value| Some((least.smaller(value)?, greatest.greater(value)?)))?;
-    // One complex number alone has met no other that it cannot be compared with.
+    // A single value was not compared above. Comparing it with itself excludes complex numbers.
     least.smaller(greatest).map(|least| (printed(least), printed(greatest)))
 }
 
-/// Whether the elements may be NaN or infinite.
+/// Returns whether elements may be NaN or infinite.
 fn may_be_nan(dtype: DType) -> bool {
     dispatch_dtype!(dtype, T => T::from_number(Number::Real(f64::NAN)).is_some(), else => true)
 }
 
-/// A number of bytes, and in a unit that a person reads where it is large.
+/// Formats a number of bytes, from 1024 bytes on also in a larger unit.
 fn bytes(count: usize) -> String {
     match count {
         ..1024 => format!("{count} bytes"),

@@ -1,4 +1,4 @@
-//! The verb `eval`: an expression over files.
+//! The command `eval`: an expression over files.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -15,14 +15,14 @@ use crate::lines;
 use crate::names::can_be_read_again;
 use crate::output::print;
 
-/// A name of the expression, and the file that it stands for.
+/// A name in the expression, and the file bound to the name.
 #[derive(Debug, Clone)]
 pub(crate) struct Binding {
     pub(crate) name: String,
     pub(crate) file: PathBuf,
 }
 
-/// Runs the expression, or those of standard input.
+/// Runs the expression, or the expressions of standard input.
 pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {
     let Some(text) = &args.expression else { return lines_of(args) };
     let expression = Expression::parse(text).map_err(told)?;
@@ -53,7 +53,7 @@ fn lines_of(args: &EvalArgs) -> Result<(), Failure> {
     }
 }
 
-/// The same in ranges of files that may be larger than memory.
+/// Runs the expression in chunks of files that may be larger than memory.
 #[cfg(feature = "parquet")]
 fn in_chunks(expression: &Expression, named: &[(&str, File<'_>)], args: &EvalArgs) -> Result<(), Failure> {
     let mut bound = Bindings::default();
@@ -68,8 +68,8 @@ fn in_chunks(expression: &Expression, named: &[(&str, File<'_>)], args: &EvalArg
     engine.emit(expression, &bound, &args.output, told)
 }
 
-/// Rejects types and shapes that do not go together before any entry is read, if each file has a header and can be read
-/// again after it: a pipe cannot.
+/// Rejects incompatible types and shapes before any entry is read. Skips the check if a file has no header or, like a
+/// pipe, cannot be read again.
 fn check_headers(expression: &Expression, files: &HashMap<&str, &PathBuf>, args: &EvalArgs) -> Result<(), Failure> {
     if args.reading.from.is_some() || !files.values().all(|file| can_be_read_again(file)) {
         return Ok(());
@@ -78,12 +78,12 @@ fn check_headers(expression: &Expression, files: &HashMap<&str, &PathBuf>, args:
     let header = |name: &&str| Some((name.to_string(), read_header(files.get(name)?, &options)));
     let headers: lacuna::Result<HashMap<String, AnyTensor>> =
         expression.names().iter().filter_map(header).map(|(name, header)| Ok((name, header?))).collect();
-    // What is wrong with a file is told when it is read.
+    // Errors of a file are reported when the file is read.
     let Ok(headers) = headers else { return Ok(()) };
     expression.check(|name| headers.get(name).cloned()).map_err(told)
 }
 
-/// The file of each name.
+/// Returns the file of each name.
 fn files(bindings: &[Binding]) -> Result<HashMap<&str, &PathBuf>, Failure> {
     let mut files = HashMap::new();
     for Binding { name, file } in bindings {
@@ -94,7 +94,7 @@ fn files(bindings: &[Binding]) -> Result<HashMap<&str, &PathBuf>, Failure> {
     Ok(files)
 }
 
-/// What is wrong with an expression is wrong usage; what happens later is not.
+/// Reports an invalid expression as wrong usage, and an error of the run as a plain failure.
 fn told(fault: Fault) -> Failure {
     match fault {
         Fault::Wrong(wrong) => Failure::Usage(wrong.to_string()),

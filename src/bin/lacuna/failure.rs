@@ -1,4 +1,4 @@
-//! What ends a run early: one sentence on stderr, and the exit status.
+//! Failures that end a run early: one sentence on stderr, and the exit status.
 
 use std::fmt::Display;
 use std::io::{ErrorKind, Write, stderr, stdout};
@@ -11,31 +11,31 @@ use lacuna::Error;
 use crate::args::command_of;
 use crate::names::{is_stream, shown};
 
-/// Says a sentence on stderr, if anybody can hear it.
+/// Prints a sentence on stderr; errors of stderr are ignored.
 pub(crate) fn say(sentence: impl Display) {
     let _ = writeln!(stderr(), "lacuna: {sentence}");
 }
 
-/// Why a run ended early.
+/// The reason why a run ended early.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The reader of stdout went away: nobody is left to tell.
+    /// The reader closed stdout: no message is printed.
     Silent,
     /// One sentence.
     Told(String),
     /// Wrong usage, in one sentence.
     Usage(String),
-    /// What the parser of the arguments prints: wrong usage on stderr; a help, or the version, on stdout.
+    /// The output of the argument parser: wrong usage on stderr; help or version on stdout.
     Parser(clap::Error),
 }
 
 impl Failure {
-    /// A failure in a file that is read: `-` is stdin.
+    /// Returns a failure of an input file; `-` is stdin.
     pub(crate) fn of_file(path: &Path, error: impl Display) -> Self {
         Self::of_files(&[path], error)
     }
 
-    /// A failure in what several files that are read are together.
+    /// Returns a failure of several input files together.
     pub(crate) fn of_files(paths: &[&Path], error: impl Display) -> Self {
         const MOST: usize = 4;
         let named = |path: &&Path| if is_stream(path) { "stdin".into() } else { shown(path) };
@@ -46,7 +46,7 @@ impl Failure {
         Failure::Told(format!("{names}: {error}"))
     }
 
-    /// A failure in a file that is written: `-` is stdout.
+    /// Returns a failure of an output file; `-` is stdout.
     pub(crate) fn of_target(path: &Path, error: impl Into<Error>) -> Self {
         let name = if is_stream(path) { "stdout".into() } else { shown(path) };
         match error.into() {
@@ -55,7 +55,7 @@ impl Failure {
         }
     }
 
-    /// Tells it, and gives the exit status.
+    /// Prints the failure, and returns the exit status.
     pub(crate) fn report(self) -> ExitCode {
         match self {
             Failure::Silent => ExitCode::SUCCESS,
@@ -75,7 +75,7 @@ impl Failure {
     }
 }
 
-/// The error without the name of its file, which stands before it already.
+/// Returns the error without its path, which the caller prints before the error.
 pub(crate) fn unnamed(error: Error) -> Error {
     match error {
         Error::Io { kind, message, source, .. } => Error::Io { kind, message, path: None, source },

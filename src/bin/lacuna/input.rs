@@ -1,4 +1,4 @@
-//! Reading: files and stdin, with the options that every verb has.
+//! Reading: files and stdin, with the options that all commands share.
 
 use std::fs;
 use std::io::{Cursor, Read};
@@ -14,7 +14,7 @@ use crate::names::is_stream;
 use crate::positions::MOST_BYTES;
 use crate::progress::Bar;
 
-/// A file of the command, and how it is read.
+/// An input file of the command, with the options for reading it.
 pub(crate) struct File<'a> {
     pub(crate) path: &'a Path,
     pub(crate) from: Option<FileFormat>,
@@ -22,7 +22,7 @@ pub(crate) struct File<'a> {
 }
 
 impl Reading {
-    /// A file that is read with these options.
+    /// Returns a file that is read with these options.
     pub(crate) fn file<'a>(&self, path: &'a Path) -> File<'a> {
         File { path, from: self.from, options: self.options() }
     }
@@ -42,7 +42,7 @@ impl Reading {
         options
     }
 
-    /// The options for a file of another kind beside the first.
+    /// Returns the options for a second file, which share only the memory limit with the first file.
     pub(crate) fn beside(&self) -> ReadOptions {
         let mut options = ReadOptions::default();
         options.max_memory = self.max_memory;
@@ -51,34 +51,34 @@ impl Reading {
 }
 
 impl Input {
-    /// The file named.
+    /// Returns the file that the command names.
     pub(crate) fn named(&self) -> File<'_> {
         self.reading.file(&self.file)
     }
 
-    /// A second file of the command, read with the same limit and no other option of the first.
+    /// Returns a second file of the command, which shares only the memory limit with the first file.
     pub(crate) fn beside<'a>(&self, path: &'a Path) -> File<'a> {
         File { path, from: None, options: self.reading.beside() }
     }
 
-    /// The tensor of the file named.
+    /// Reads the tensor of the file that the command names.
     pub(crate) fn read(&self) -> Result<AnyTensor, Failure> {
         read(&self.file, self.reading.from, &self.reading.options())
     }
 
-    /// A second file of the command, read with the same limit and no other option of the first.
+    /// Reads a second file of the command, which shares only the memory limit with the first file.
     pub(crate) fn read_beside(&self, path: &Path, dtype: Option<DType>) -> Result<AnyTensor, Failure> {
         let mut options = self.reading.beside();
         options.dtype = dtype;
         read(path, None, &options)
     }
 
-    /// A second file of the command as an operand, read with the same limit and no other option of the first.
+    /// Reads a second file of the command as an operand; the file shares only the memory limit with the first file.
     pub(crate) fn operand_beside(&self, path: &Path) -> Result<AnyValue, Failure> {
         read_operand(path, None, &self.reading.beside())
     }
 
-    /// A second file whose name does not tell what it is: a tensor, if its first bytes say so, else text.
+    /// Reads a second file without a known extension: a tensor, if its first bytes name a format, otherwise text.
     pub(crate) fn read_tensor_or_text(&self, path: &Path) -> Result<Beside, Failure> {
         let read = || -> lacuna::Result<Beside> {
             if path.is_dir() {
@@ -99,8 +99,8 @@ impl Input {
     }
 }
 
-/// What is compressed is read as a tensor or not at all: the advice to name its format, which no option does for a
-/// second file, becomes that to hand over a list as text.
+/// Replaces the advice to name a format, which no option does for a second file. The new advice is to pass a compressed
+/// list as text.
 fn advised(error: Error) -> Error {
     match error {
         Error::Format { place, .. } if place == "the format" => {
@@ -112,18 +112,18 @@ fn advised(error: Error) -> Error {
     }
 }
 
-/// What a second file may be.
+/// The contents of a second file.
 pub(crate) enum Beside {
     Tensor(AnyTensor),
     Text(String),
 }
 
-/// The bytes that are looked at to tell what a file is.
+/// The number of bytes that are read to detect the format of a file.
 pub(crate) const HEAD: u64 = 4096;
-/// The first bytes of what is compressed.
+/// The first bytes of a file compressed with gzip.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Text of no more than `limit` bytes.
+/// Reads text of at most `limit` bytes.
 fn read_text(reader: impl Read, limit: u64) -> lacuna::Result<String> {
     let mut text = Vec::new();
     reader.take(limit.saturating_add(1)).read_to_end(&mut text)?;
@@ -135,7 +135,7 @@ fn read_text(reader: impl Read, limit: u64) -> lacuna::Result<String> {
     }
 }
 
-/// Reads a file, or stdin for `-`, as an operand of an expression: an array stays one. Errors name the file.
+/// Reads a file, or stdin for `-`, as an operand of an expression. Arrays stay arrays. Errors name the file.
 pub(crate) fn read_operand(path: &Path, from: Option<FileFormat>, options: &ReadOptions) -> Result<AnyValue, Failure> {
     let bar = Bar::new("reading", length(path));
     let mut options = options.clone();
@@ -151,7 +151,7 @@ pub(crate) fn read_operand(path: &Path, from: Option<FileFormat>, options: &Read
     value.map_err(|error| Failure::of_file(path, unnamed(error)))
 }
 
-/// Reads a file, or stdin for `-`; errors name it.
+/// Reads a file, or stdin for `-`. Errors name the file.
 pub(crate) fn read(path: &Path, from: Option<FileFormat>, options: &ReadOptions) -> Result<AnyTensor, Failure> {
     let bar = Bar::new("reading", length(path));
     let mut options = options.clone();
@@ -165,7 +165,7 @@ pub(crate) fn read(path: &Path, from: Option<FileFormat>, options: &ReadOptions)
     tensor.map_err(|error| Failure::of_file(path, unnamed(error)))
 }
 
-/// The bytes of a regular file.
+/// Returns the number of bytes of a regular file.
 fn length(path: &Path) -> Option<u64> {
     let metadata = std::fs::metadata(path).ok().filter(|_| !is_stream(path))?;
     metadata.is_file().then_some(metadata.len())

@@ -1,4 +1,5 @@
-//! `eval --lines`: a JSON object with an expression and its tensors on each line, and one with the answer for each.
+//! The option `eval --lines`: each line of stdin is a JSON object with an expression and its tensors. Each answer is a
+//! JSON object on a line of stdout.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -35,12 +36,12 @@ pub(crate) fn answer() -> Result<(), Failure> {
                 serde_json::to_writer(&mut output, &told).map_err(Into::into).and_then(|()| writeln!(output))
             }
         };
-        // Whoever asked waits for it.
+        // The client waits for the answer.
         written.and_then(|()| output.flush()).map_err(|error| Failure::of_target(Path::new("-"), error))?;
     }
 }
 
-/// The value of the expression on a line, or what is wrong.
+/// Evaluates the expression on a line; an error is a message.
 fn value(line: &[u8], programs: &mut Programs) -> Result<AnyValue, String> {
     let line = std::str::from_utf8(line).map_err(|error| format!("the line is no UTF-8: {error}"))?;
     let Line(members) = serde_json::from_str(line).map_err(|error| format!("the line is no JSON object: {error}"))?;
@@ -55,7 +56,7 @@ fn value(line: &[u8], programs: &mut Programs) -> Result<AnyValue, String> {
     expression.evaluate(|name| operands.get(name).cloned()).map_err(|fault| fault.to_string())
 }
 
-/// The members of an object, each with its text; none is there twice.
+/// The members of a JSON object, each in textual form; names are unique.
 struct Line<'a>(HashMap<Cow<'a, str>, &'a RawValue>);
 
 impl<'de> Deserialize<'de> for Line<'de> {
@@ -84,7 +85,7 @@ impl<'de> Deserialize<'de> for Line<'de> {
     }
 }
 
-/// A tensor as it is given. An answer can be one.
+/// A tensor in the input format. The answers use the same format.
 #[derive(Deserialize)]
 struct Given<'a> {
     shape: Vec<usize>,
@@ -96,7 +97,7 @@ struct Given<'a> {
     entries: Vec<(Vec<usize>, &'a RawValue)>,
 }
 
-/// The same parts, each as its text, to find the wrong part of a tensor.
+/// The members of a [`Given`] in textual form, to find the wrong member of a tensor.
 #[derive(Deserialize)]
 struct Parts<'a> {
     #[serde(borrow)]
@@ -134,7 +135,7 @@ fn wrong_name(name: &str, part: Option<&RawValue>) -> Option<String> {
     Some(format!("\"{name}\" is a string, not {}", shown_word(part.get())))
 }
 
-/// The lengths of the axes, or the length that is wrong.
+/// Returns the lengths of the axes, or a description of the first wrong length.
 fn wrong_shape(text: &RawValue) -> Result<Vec<usize>, String> {
     let Ok(lengths) = serde_json::from_str::<Vec<&RawValue>>(text.get()) else {
         return Err(format!("\"shape\" is a list of lengths, not {}", shown_word(text.get())));
@@ -192,7 +193,7 @@ fn operand(text: &RawValue) -> Result<AnyValue, String> {
     operand.map_err(|error| error.to_string())
 }
 
-/// The tensor of an element type.
+/// Returns the tensor with elements of type `T`.
 fn typed<T: FileElement>(given: &Given<'_>) -> Result<AnyTensor, String> {
     let fill = given.fill.map_or(Ok(T::ZERO), element)?;
     let triplets =
@@ -205,13 +206,13 @@ fn typed<T: FileElement>(given: &Given<'_>) -> Result<AnyTensor, String> {
     Ok(tensor.into())
 }
 
-/// A value as JSON has it: a number; NaN and infinities as texts; the two parts of a complex number as a list.
+/// Parses a JSON value: a number; NaN and infinities as strings; a complex number as a list of two parts.
 fn element<T: FileElement>(text: &RawValue) -> Result<T, String> {
     let refused = || format!("{} is no value of type {}", shown_word(text.get()), T::DTYPE);
     let word = |text: &str| -> Option<T> {
         let is_text = text.starts_with('"');
         let value = T::parse(text.trim_matches('"'))?;
-        // A number is finite, and a text is not.
+        // A JSON number must be finite, and a string must not be finite.
         (value.isfinite() != is_text).then_some(value)
     };
     let found = match text.get().as_bytes() {
@@ -221,7 +222,7 @@ fn element<T: FileElement>(text: &RawValue) -> Result<T, String> {
     found.ok_or_else(refused)
 }
 
-/// The parts of a complex number.
+/// Returns the two parts of a complex number.
 fn parts(text: &RawValue) -> Option<[f64; 2]> {
     let parts: [&RawValue; 2] = serde_json::from_str(text.get()).ok()?;
     Some([element(parts[0]).ok()?, element(parts[1]).ok()?])

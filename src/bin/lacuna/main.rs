@@ -1,4 +1,5 @@
-//! The command line `lacuna`: each verb reads a tensor file, works on the sparse form, and tells or writes the result.
+//! The command line `lacuna`: each command reads tensor files, works on the sparse form, and prints or writes the
+//! result.
 
 mod args;
 mod backward;

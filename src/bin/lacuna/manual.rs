@@ -1,4 +1,4 @@
-//! The manual and the completions, made from the same definitions that read the arguments.
+//! The manual and the completions, generated from the definitions that parse the arguments.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,14 +13,14 @@ use crate::args::Cli;
 use crate::failure::Failure;
 use crate::output::print;
 
-/// Prints what makes a shell complete the words of this program.
+/// Prints the completion script for a shell.
 pub(crate) fn completions(shell: Shell) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "lacuna", &mut script);
     print(&script)
 }
 
-/// Prints one page with all verbs, or writes a page for each verb into a folder.
+/// Prints one page with all commands, or writes a page per command into a folder.
 pub(crate) fn man(folder: Option<&Path>) -> Result<(), Failure> {
     match folder {
         None => print(&whole_manual().map_err(|error| Failure::of_target(Path::new("-"), error))?),
@@ -31,14 +31,14 @@ pub(crate) fn man(folder: Option<&Path>) -> Result<(), Failure> {
     }
 }
 
-/// The program, with all that its verbs have.
+/// Returns the program with all its commands.
 fn program() -> Command {
     let mut program = Cli::command();
     program.build();
     program
 }
 
-/// Writes the page of a command, and those of the verbs below it.
+/// Writes the page of a command, and the pages of its subcommands.
 fn write_pages(folder: &Path, command: &Command) -> lacuna::Result<()> {
     let man = Man::new(command.clone());
     let path = folder.join(man.get_filename());
@@ -47,14 +47,14 @@ fn write_pages(folder: &Path, command: &Command) -> lacuna::Result<()> {
     command.get_subcommands().try_for_each(|verb| write_pages(folder, verb))
 }
 
-/// A page of its own.
+/// Renders a command as a separate page.
 fn page_of(man: Man) -> std::io::Result<String> {
     let mut page = Vec::new();
     man.source(concat!("lacuna ", env!("CARGO_PKG_VERSION"))).render(&mut page)?;
     Ok(with_named_example(&page))
 }
 
-/// One page: the program, and then each verb in a section of its own.
+/// Renders one page: the program, then each command in its own section.
 fn whole_manual() -> std::io::Result<Vec<u8>> {
     let program = program();
     let mut page = page_of(Man::new(program.clone()))?.into_bytes();
@@ -64,7 +64,7 @@ fn whole_manual() -> std::io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// A verb, and those below it; the sections of its own page become parts of one.
+/// Appends a command and its subcommands. The sections of a command's page become subsections.
 fn add_verb(page: &mut Vec<u8>, verb: &Command) -> std::io::Result<()> {
     let name = verb.get_display_name().unwrap_or_else(|| verb.get_name());
     page.extend(format!(".SH \"{}\"\n", name.replace('-', " ").to_uppercase()).bytes());
@@ -77,7 +77,7 @@ fn add_verb(page: &mut Vec<u8>, verb: &Command) -> std::io::Result<()> {
     verb.get_subcommands().try_for_each(|verb| add_verb(page, verb))
 }
 
-/// A page whose section below the options is called after what it holds.
+/// Renames the section after the options from "extra" to "example".
 fn with_named_example(page: &[u8]) -> String {
     String::from_utf8_lossy(page).replace(".SH EXTRA", ".SH EXAMPLE")
 }

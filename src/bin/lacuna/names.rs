@@ -1,23 +1,23 @@
-//! The names of files: which of them is a standard stream, and how one is told.
+//! Names of files: which names are standard streams, and how names are printed.
 
 use std::path::Path;
 
-/// Whether a path stands for a standard stream.
+/// Returns whether a path names a standard stream.
 pub(crate) fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Whether a path stands for a file or a folder, and not for a stream, a pipe or a device, whose bytes come once.
+/// Returns whether a path is a file or a folder. The bytes of a stream, a pipe or a device can be read only once.
 pub(crate) fn can_be_read_again(path: &Path) -> bool {
     !is_stream(path) && path.metadata().is_ok_and(|found| found.is_file() || found.is_dir())
 }
 
-/// The name of a file in a sentence: a line break, or what a terminal obeys, is escaped.
+/// Returns the name of a file for a message: control characters are escaped, such as line breaks.
 pub(crate) fn shown(path: &Path) -> String {
     escaped(path.to_string_lossy().chars())
 }
 
-/// The beginning of a word of a file, in a sentence.
+/// Returns the beginning of a word from a file, for a message.
 pub(crate) fn shown_word(word: &str) -> String {
     const MOST: usize = 40;
     escaped(word.chars().take(MOST)) + if word.chars().nth(MOST).is_some() { "…" } else { "" }

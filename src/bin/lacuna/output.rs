@@ -1,4 +1,4 @@
-//! Writing results, and telling them.
+//! Writing and printing results.
 
 use std::io::{BufWriter, Write, stderr, stdout};
 use std::path::Path;
@@ -12,20 +12,20 @@ use crate::names::is_stream;
 use crate::progress::Bar;
 use crate::summary::Summary;
 
-/// The bytes of an element of the widest type.
+/// The bytes of an element of the largest type.
 const MOST_BYTES_OF_ELEMENT: u64 = 16;
 
-/// The bytes that a dense file may take in any case.
+/// The bytes that a dense file may always take.
 const MOST_DENSE: u64 = 1 << 30;
 
 impl Output {
-    /// Writes the result if a file is named, and tells it.
+    /// Writes the result if a file is named, and prints a summary.
     pub(crate) fn emit(&self, result: impl Into<AnyValue>, max_memory: Option<u64>) -> Result<(), Failure> {
         let result = result.into();
         match (&self.output, &result) {
             (Some(path), AnyValue::Tensor(tensor)) => write(path, &self.writing, tensor, max_memory)?,
             (Some(path), AnyValue::Array(array)) => {
-                // A dense file takes no more than the array.
+                // A dense file is at most as large as the array.
                 let bytes = (array.len() as u64).saturating_mul(MOST_BYTES_OF_ELEMENT).max(MOST_DENSE);
                 let tensor = array.from_dense().map_err(|error| Failure::of_target(path, error))?;
                 write(path, &self.writing, &tensor, max_memory.or(Some(bytes)))?;
@@ -37,7 +37,7 @@ impl Output {
     }
 }
 
-/// How a file is written.
+/// Returns the options for writing a file.
 pub(crate) fn write_options(path: &Path, writing: &Writing) -> WriteOptions {
     let mut options = WriteOptions::default();
     let compression = if writing.store { Compression::None } else { Compression::Usual };
@@ -58,7 +58,7 @@ pub(crate) fn write(
     options.progress = bar.hook();
     let written = match writing.to {
         None => io::write(path, tensor, &options),
-        // A folder is named by its path.
+        // A path may name a folder, which only `io::write` can write.
         Some(to) if FileFormat::from_path(path) == Some(to) => io::write(path, tensor, &options),
         Some(to) if is_stream(path) => to_bytes(to, tensor, &options).and_then(|bytes| write_stdout(&bytes)),
         Some(to) => io::save(path, |file| io::write_to(file, to, tensor, &options)),
@@ -66,14 +66,15 @@ pub(crate) fn write(
     written.map_err(|error| Failure::of_target(path, error))
 }
 
-/// The file in memory: what is written to stdout has been formed without an error, so nothing partial comes out.
+/// Returns the bytes of the file. Bytes go to stdout only after the whole file is in memory, so an error leaves stdout
+/// empty.
 fn to_bytes(to: FileFormat, tensor: &AnyTensor, options: &WriteOptions) -> lacuna::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     io::write_to(&mut bytes, to, tensor, options)?;
     Ok(bytes)
 }
 
-/// Writes bytes to stdout, which somebody asked to have there.
+/// Writes bytes to stdout, at the request of the user. A closed stdout is an error.
 pub(crate) fn write_stdout(bytes: &[u8]) -> lacuna::Result<()> {
     if is_stdout_closed() {
         let why = "it is closed, or /dev/null opened for reading and writing, which looks the same";
@@ -109,8 +110,8 @@ pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
     printed.map_err(|error| Failure::of_target(Path::new("-"), error))
 }
 
-/// Whether stdout was closed when the program started. The runtime of Rust has then put `/dev/null` there, opened for
-/// reading and writing; `>/dev/null` opens it for writing.
+/// Returns whether stdout was closed when the program started. The Rust runtime then opens `/dev/null` for reading and
+/// writing; `>/dev/null` opens it only for writing.
 #[cfg(target_os = "linux")]
 fn is_stdout_closed() -> bool {
     const ACCESS: u32 = 0b11;

@@ -1,4 +1,4 @@
-//! The positions of `take`: those of `--indices`, or of a file.
+//! The positions of `take`: from `--indices` or from a file.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::ranges::{Item, Run, parse_position};
 /// The bytes that positions may take without `--max-memory`.
 pub(crate) const MOST_BYTES: u64 = 1 << 30;
 
-/// Positions, in a type that holds them all.
+/// Positions, in a type that holds all of them.
 pub(crate) enum Positions {
     Signed(ArrayD<i64>),
     Unsigned(ArrayD<u64>),
@@ -34,7 +34,7 @@ macro_rules! on_positions {
 pub(crate) use on_positions;
 
 impl Positions {
-    /// The positions that the arguments name, in a tensor that is read.
+    /// Returns the positions that the arguments name, for the tensor `x`.
     pub(crate) fn of(take: &Take, input: &Input, x: &AnyTensor) -> Result<Self, Failure> {
         let of_input = |why: String| Failure::of_file(&input.file, why);
         let along = Along::of(take, x).map_err(|error| of_input(error.to_string()))?;
@@ -49,7 +49,7 @@ impl Positions {
     }
 }
 
-/// What positions count, and what becomes of one that is out of range.
+/// The number of elements that positions index, and the mode for positions out of range.
 struct Along {
     length: i128,
     mode: TakeMode,
@@ -59,7 +59,7 @@ impl Along {
     fn of(take: &Take, x: &AnyTensor) -> lacuna::Result<Self> {
         let (shape, mode) = (x.shape(), take.mode.into());
         let length = match take.axis {
-            // More elements than that are counted from either end, and none from the other one.
+            // Sizes beyond `i128` saturate. No position of 64 bits reaches from one end to the other.
             None if shape.contains(&0) => 0,
             None => shape.iter().fold(1i128, |size, &length| size.saturating_mul(length as i128)),
             Some(axis) => {
@@ -72,7 +72,7 @@ impl Along {
         Ok(Along { length, mode })
     }
 
-    /// The positions of an item; those of a range that `u64` does not hold count from the end.
+    /// Returns the positions of an item. Positions beyond `u64` are counted from the end.
     fn run(&self, item: &Item) -> Result<Run, String> {
         match item {
             Item::One(position) => Ok(Run::one(*position)),
@@ -91,8 +91,7 @@ impl Along {
         }
     }
 
-    /// The positions in a type that holds them: `i64`, or else `u64`, where those from the end are counted from the
-    /// front.
+    /// Returns the positions as `i64`, otherwise as `u64`. In `u64`, negative positions are counted from the front.
     fn typed(&self, runs: &[Run], max_memory: Option<u64>) -> lacuna::Result<Positions> {
         let (limit, count) =
             (max_memory.unwrap_or(MOST_BYTES), runs.iter().fold(0i128, |count, run| count.saturating_add(run.count)));
@@ -119,7 +118,7 @@ impl Along {
     }
 }
 
-/// An array of one axis.
+/// Returns a one-dimensional array of positions.
 fn array<J>(count: i128, positions: impl Iterator<Item = lacuna::Result<J>>) -> lacuna::Result<ArrayD<J>> {
     let mut array = Vec::new();
     let bytes = count.unsigned_abs() * size_of::<J>() as u128;
@@ -130,11 +129,11 @@ fn array<J>(count: i128, positions: impl Iterator<Item = lacuna::Result<J>>) -> 
     Ok(Array1::from_vec(array).into_dyn())
 }
 
-/// The positions of a file: a tensor of integers, or text.
+/// Reads positions from a file: a tensor of integers, or text.
 fn of_file(path: &Path, input: &Input, along: &Along) -> Result<Positions, Failure> {
     let of_path = |why: String| Failure::of_file(path, why);
     match FileFormat::from_path(path) {
-        // The numbers of such a file have the type that is asked for.
+        // A `.tns` file has no element type, so the type is requested.
         Some(FileFormat::Tns) => {
             let read = |dtype| input.read_beside(path, Some(dtype));
             let tensor = read(DType::Int64).or_else(|refused| read(DType::UInt64).map_err(|_| refused))?;
@@ -152,7 +151,7 @@ fn of_file(path: &Path, input: &Input, along: &Along) -> Result<Positions, Failu
     }
 }
 
-/// The integers of a text, between blanks, commas and line breaks; a `#` begins a comment. Their list is to take at
+/// Parses the integers of a text, between blanks, commas and line breaks; a `#` begins a comment. The list takes at
 /// most `limit` bytes.
 fn listed(text: &str, limit: u64) -> Result<Vec<Run>, String> {
     let mut runs = Vec::new();
@@ -172,7 +171,7 @@ fn listed(text: &str, limit: u64) -> Result<Vec<Run>, String> {
     Ok(runs)
 }
 
-/// The integers of a tensor, as a dense array of its shape.
+/// Returns the integers of a tensor as a dense array of the same shape.
 fn of_tensor(x: AnyTensor) -> Result<Positions, String> {
     let dtype = x.dtype();
     let is_integer = dispatch_dtype!(dtype, T => T::ZERO.to_integer().is_some(), else => false);

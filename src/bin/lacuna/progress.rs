@@ -1,4 +1,4 @@
-//! How far a long read or write has come: a bar on stderr, where that is a terminal.
+//! Progress of a long read or write: a bar on stderr, if stderr is a terminal.
 
 use std::fmt;
 use std::io::{IsTerminal, stderr};
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use indicatif::{BinaryBytes, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use lacuna::io::Progress;
 
-/// Work that is done sooner shows no bar.
+/// The time before a bar appears.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// A bar that appears once the work takes long, and is wiped off at its end.
+/// A bar that appears if the work takes long, and is cleared when the work ends.
 pub(crate) struct Bar {
     what: &'static str,
     total: Option<u64>,
@@ -19,19 +19,19 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// A bar for `what` is done to so many bytes, if that is known.
+    /// Returns a bar for the work `what`; `total` is the number of bytes, if known.
     pub(crate) fn new(what: &'static str, total: Option<u64>) -> Self {
         Bar { what, total, shown: Arc::default() }
     }
 
-    /// The function that moves the bar; none where nobody would see it.
+    /// Returns the function that moves the bar; `None` if stderr is not a terminal.
     pub(crate) fn hook(&self) -> Option<Progress> {
         let (what, total, shown, started) = (self.what, self.total, Arc::clone(&self.shown), Instant::now());
         stderr().is_terminal().then(|| {
             Progress::new(move |bytes| {
                 if started.elapsed() > PATIENCE {
                     let bar = shown.get_or_init(|| visible(what, total).with_elapsed(started.elapsed()));
-                    // An archive's directory is read twice, and counts twice.
+                    // The directory of an archive is read twice, and counts twice.
                     bar.set_position(total.map_or(bytes, |total| bytes.min(total)));
                 }
             })
@@ -57,7 +57,7 @@ fn visible(what: &'static str, total: Option<u64>) -> ProgressBar {
     ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr()).with_style(style).with_message(what)
 }
 
-/// The bytes a second since the work began; the rate of the crate itself begins with the bar, in the middle of it.
+/// Writes the bytes per second since the work began. The rate of `indicatif` starts with the bar, after the work began.
 fn write_rate(state: &ProgressState, text: &mut dyn fmt::Write) {
     let rate = state.pos() as f64 / state.elapsed().as_secs_f64().max(PATIENCE.as_secs_f64());
     let _ = write!(text, "{}", BinaryBytes(rate as u64));

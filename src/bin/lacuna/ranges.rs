@@ -1,6 +1,6 @@
-//! Positions and ranges of positions, as they are written between commas.
+//! Positions and ranges of positions, as a comma-separated list has them.
 
-/// What stands between two commas.
+/// An item of a comma-separated list.
 #[derive(Debug, Clone)]
 pub(crate) enum Item {
     /// A position; a negative one counts from the end.
@@ -15,13 +15,13 @@ impl Item {
     }
 }
 
-/// An integer that `i64` or `u64` holds.
+/// Parses an integer that fits `i64` or `u64`.
 pub(crate) fn parse_position(word: &str) -> Result<i128, String> {
     let position = word.parse::<i64>().map(i128::from).or_else(|_| word.parse::<u64>().map(i128::from));
     position.map_err(|_| format!("`{word}` is no integer of 64 bits"))
 }
 
-/// A range as Python has it, but that an end out of range is an error.
+/// A range as in Python, except that an end out of range is an error.
 #[derive(Debug, Clone)]
 pub(crate) struct Range {
     word: String,
@@ -45,7 +45,7 @@ impl Range {
         }
     }
 
-    /// The positions on an axis of so many.
+    /// Returns the positions of the range on an axis of the given length.
     pub(crate) fn on(&self, length: i128) -> Result<Run, String> {
         for end in [self.start, self.stop].into_iter().flatten() {
             if !(-length..=length).contains(&end) {
@@ -75,12 +75,12 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// One position.
+    /// Returns a run of one position.
     pub(crate) fn one(position: i128) -> Self {
         Run { first: position, count: 1, step: 1 }
     }
 
-    /// The last one; of none, the first.
+    /// Returns the last position, or `first` if there are no positions.
     pub(crate) fn last(self) -> i128 {
         self.first + (self.count - 1).max(0) * self.step
     }

@@ -1,4 +1,4 @@
-//! The set of `isin`: words of the command line, or a file.
+//! The set of `isin`: values on the command line, or a file.
 
 use lacuna::io::{AnyTensor, FileElement};
 use lacuna::{Element, Number, Pattern, Tensor, dispatch};
@@ -6,16 +6,16 @@ use num_complex::Complex;
 
 use crate::failure::say;
 
-/// What `--values` or `--values-from` name.
+/// The values that `--values` or `--values-from` name.
 pub(crate) enum Set<'a> {
-    /// Words, each a number.
+    /// Numbers in textual form.
     Words(&'a [String]),
     /// The numbers of a file, whatever their type.
     Numbers(Vec<Number>),
 }
 
 impl Set<'_> {
-    /// The members in type `T`; says on stderr which ones that type cannot hold.
+    /// Returns the values in type `T`; prints a message about values that the type cannot hold.
     pub(crate) fn members<T: FileElement>(&self) -> Vec<T> {
         match self {
             Set::Words(words) => words.iter().filter_map(|word| member_of_word(word)).collect(),
@@ -24,7 +24,7 @@ impl Set<'_> {
     }
 }
 
-/// A word as a member: rounded to the type, as a literal is; but a finite word is no infinity.
+/// Parses a value: rounded to the type, as a literal is, but a finite number never becomes an infinity.
 fn member_of_word<T: FileElement>(word: &str) -> Option<T> {
     let finite = word.parse::<Number>().is_ok_and(|number| !is_nonfinite(word, number));
     let parsed = T::parse(word).or_else(|| T::from_number(exact_number::<T>(word)?));
@@ -35,8 +35,8 @@ fn member_of_word<T: FileElement>(word: &str) -> Option<T> {
     member
 }
 
-/// The number that a word says: for an integer type exactly, because the double next to `9007199254740993.5` is an
-/// integer.
+/// Returns the number that a word denotes. For an integer type the number is exact: the `f64` nearest to
+/// `9007199254740993.5` is an integer.
 fn exact_number<T: Element>(word: &str) -> Option<Number> {
     match word.parse::<Number>().ok()? {
         Number::Real(_) if T::ZERO.to_integer().is_some() => exact_integer(word).map(Number::Integer),
@@ -44,12 +44,12 @@ fn exact_number<T: Element>(word: &str) -> Option<Number> {
     }
 }
 
-/// The integer that a decimal number is, if it is one: `1.5e3` is 1500, `1.5` is none.
+/// Returns the integer that a decimal number equals, if any: `1.5e3` is 1500, `1.5` is not an integer.
 fn exact_integer(word: &str) -> Option<i128> {
     let (mantissa, exponent) = word.split_once(['e', 'E']).unwrap_or((word, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let fraction = fraction.trim_end_matches('0');
-    // One zero more, because `.0` has no digit before its point.
+    // The extra zero is for `.0`, which has no digit before its point.
     let digits: i128 = format!("{whole}{fraction}0").parse().ok()?;
     let shift = exponent.parse::<i64>().ok()?.checked_sub(i64::try_from(fraction.len()).ok()? + 1)?;
     let unit = || 10i128.checked_pow(u32::try_from(shift.unsigned_abs()).ok()?);
@@ -60,14 +60,14 @@ fn exact_integer(word: &str) -> Option<i128> {
     }
 }
 
-/// Whether the word itself says an infinity or NaN.
+/// Returns whether the word itself denotes an infinity or NaN.
 fn is_nonfinite(word: &str, number: Number) -> bool {
     let lower = word.to_ascii_lowercase();
     let named = lower.contains("inf") || lower.contains("nan");
     named && !matches!(number, Number::Integer(_))
 }
 
-/// The numbers that are exactly a value of the type.
+/// Returns the numbers that the type holds exactly.
 fn members_of_numbers<T: Element>(numbers: &[Number]) -> Vec<T> {
     let exactly = |&number: &Number| T::from_number(number).filter(|member| member.to_number() == number);
     let members: Vec<T> = numbers.iter().filter_map(exactly).collect();
@@ -81,7 +81,7 @@ fn members_of_numbers<T: Element>(numbers: &[Number]) -> Vec<T> {
     members
 }
 
-/// The elements of a tensor as numbers: the stored ones, and the fill where there are others.
+/// Returns the elements of a tensor as numbers: the stored values, and the fill if some positions are unstored.
 pub(crate) fn numbers(x: &AnyTensor) -> Vec<Number> {
     fn of<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Vec<Number> {
         let fill = (x.shape().saturating_size() > x.nnz() as u64).then(|| x.fill());

@@ -1,4 +1,4 @@
-//! Signals that end this program: its temporary files go with it.
+//! Signals that terminate this program: temporary files are removed first.
 
 use std::sync::mpsc::channel;
 use std::thread;
@@ -8,7 +8,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
-/// Removes the temporary files when a signal ends the program, as it would without them.
+/// Removes the temporary files when a signal terminates the program. The exit status is that of the signal.
 pub(crate) fn watch() {
     let (ready, is_ready) = channel();
     let watching = move || {
@@ -20,14 +20,14 @@ pub(crate) fn watch() {
             remove_temporary(|| end_by(signal));
         }
     };
-    // Without a thread the signals do what they always do.
+    // Without a thread, the signals have their default effect.
     if thread::Builder::new().name("signals".into()).spawn(watching).is_ok() {
         let _: Result<(), _> = is_ready.recv();
     }
 }
 
-/// Ends the program as the signal would have. Process 1 of a container, which signals do not end by default, exits with the
-/// status that a shell has for the signal.
+/// Terminates the program as the signal would. Process 1 of a container, which signals do not terminate by default,
+/// exits with the status that a shell reports for the signal.
 fn end_by(signal: i32) {
     if std::process::id() == 1 {
         std::process::exit(128 + signal);
@@ -35,9 +35,9 @@ fn end_by(signal: i32) {
     let _ = emulate_default_handler(signal);
 }
 
-/// The signals that the program ignores since it was started, as a set of bits: `nohup` sets that of a closed terminal, a
-/// shell the interrupt of a program in the background. They stay ignored. The set is empty if the system does not report
-/// it.
+/// Returns the signals that the program ignores since its start, as a set of bits; they stay ignored. `nohup` ignores
+/// the hangup signal, and a shell ignores the interrupt of a background program. The set is empty if the system does
+/// not report it.
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,4 +1,4 @@
-//! The verb `spy`: a picture in the terminal, or a file.
+//! The command `spy`: a picture in the terminal, or a file.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,10 +14,10 @@ use crate::names::is_stream;
 use crate::output::{print, tell, write_stdout};
 use crate::summary::Summary;
 
-/// The width of the picture where stdout is no terminal.
+/// The width of the picture if stdout is not a terminal.
 const COLUMNS: usize = 80;
 
-/// Draws where the entries of a file are.
+/// Draws the pattern of a file.
 pub(crate) fn spy(args: &SpyArgs) -> std::result::Result<(), Failure> {
     let x = args.input.read()?;
     match &args.output {
@@ -35,7 +35,7 @@ pub(crate) fn spy(args: &SpyArgs) -> std::result::Result<(), Failure> {
     }
 }
 
-/// The name of the file, without its folder.
+/// Returns the name of the file without its folder.
 fn title(path: &Path) -> String {
     match path.file_name() {
         Some(name) if !is_stream(path) => name.to_string_lossy().into_owned(),
@@ -43,13 +43,13 @@ fn title(path: &Path) -> String {
     }
 }
 
-/// The width that was asked for, or that of the terminal.
+/// Returns the requested width, otherwise the width of the terminal.
 fn columns(args: &SpyArgs) -> usize {
     let terminal = || Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
     args.columns.or_else(terminal).unwrap_or(COLUMNS)
 }
 
-/// The bytes of the image.
+/// Returns the bytes of the image.
 fn image(x: &AnyTensor, args: &SpyArgs, kind: Picture) -> Result<Vec<u8>> {
     dispatch!(x, x => {
         let picture = Spy::new(x.pattern()).titled(&title(&args.input.file));

@@ -1,4 +1,4 @@
-//! What is told of a tensor: as text, or as a JSON object.
+//! Summaries of tensors: as text, or as a JSON object.
 
 use std::io::Write;
 
@@ -15,28 +15,28 @@ use serde_json::ser::Formatter;
 use crate::details::{Details, DetailsTold};
 use crate::values::{Json, Printed};
 
-/// The most entries that the JSON object lists unasked.
+/// The largest number of entries that the JSON object lists by default.
 const MOST_VALUES: usize = 1000;
 
-/// The entries that the text lists unasked.
+/// The number of entries that the text lists by default.
 const SHOWN: usize = 10;
 
-/// A tensor to be told, with more about it for `info`.
+/// The summary of a tensor or an array, with details for `info`.
 pub(crate) struct Summary<'a> {
     of: AnyOperand<'a>,
     details: Option<Details>,
-    /// How many entries there are.
+    /// The number of entries.
     nnz: usize,
-    /// The file that has the entries, if the tensor does not have them.
+    /// The file that has the entries, if the tensor does not have the entries.
     #[cfg(feature = "parquet")]
     dataset: Option<&'a Dataset>,
 }
 
-/// The bytes of entries that are read at once from a file to list them.
+/// The bytes of entries that are read from a file at once to list the entries.
 #[cfg(feature = "parquet")]
 const PIECE: u64 = 1 << 20;
 
-/// The summary for programs.
+/// The summary as a JSON object.
 #[derive(Serialize)]
 struct Told<'a> {
     format: String,
@@ -65,7 +65,7 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// The summary of a file with this header, whose entries are read when they are listed.
+    /// Returns the summary of a file with this header, whose entries are read when they are listed.
     #[cfg(feature = "parquet")]
     pub(crate) fn of_dataset(header: &'a AnyTensor, dataset: &'a Dataset) -> Self {
         let nnz = usize::try_from(dataset.nnz()).unwrap_or(usize::MAX);
@@ -96,7 +96,7 @@ impl<'a> Summary<'a> {
             }
             return Ok(());
         }
-        // Only a file fails.
+        // Only reading a file can fail.
         let _ = failed;
         match self.of {
             AnyOperand::Tensor(x) | AnyOperand::Stored(x) => dispatch!(x, x => for_each_entry(x, most, &mut visit)),
@@ -112,17 +112,17 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// The name of the format.
+    /// Returns the name of the format.
     fn format(&self) -> String {
         self.of.tensor().map_or("dense".into(), |x| x.format().to_string())
     }
 
-    /// More about a tensor, if it is told.
+    /// Returns a view of the details, if the summary has details of a tensor.
     fn told<R>(&self, of: impl FnOnce(&Details, &AnyTensor) -> R) -> Option<R> {
         Some(of(self.details.as_ref()?, self.of.tensor()?))
     }
 
-    /// The fill; 0 of an array.
+    /// Returns the fill; for an array, 0.
     fn fill(&self) -> Box<dyn Printed> {
         match self.of {
             AnyOperand::Tensor(x) | AnyOperand::Stored(x) => dispatch!(x, x => Box::new(x.fill())),
@@ -130,8 +130,8 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// The summary for people: a line for each fact, and the first few entries, or so many as are named, which are
-    /// written one by one.
+    /// Writes the summary as text: a line per fact, then the first few entries, or `listed` entries. Entries are
+    /// written one at a time.
     pub(crate) fn text(&self, listed: Option<usize>, mut writer: impl Write) -> std::io::Result<()> {
         let shape = self.of.shape();
         let mut text = format!("shape    {shape}\ndtype    {}\nformat   {}\n", self.of.dtype(), self.format());
@@ -152,7 +152,7 @@ impl<'a> Summary<'a> {
         }
     }
 
-    /// The summary for programs, on a line, with the entries where they are few, or so many as are named.
+    /// Writes the summary as a JSON object on one line, with all entries if they are few, or with `listed` entries.
     pub(crate) fn json(&self, listed: Option<usize>, mut writer: impl Write) -> std::io::Result<()> {
         let shape = self.of.shape();
         let most = listed.or((self.nnz <= MOST_VALUES).then_some(MOST_VALUES)).map(|most| most.min(self.nnz));
@@ -170,7 +170,7 @@ impl<'a> Summary<'a> {
     }
 }
 
-/// The first entries, told one by one: a tensor may have more than fit memory once more.
+/// The first entries, serialized one at a time. A second copy of all entries may exceed memory.
 struct Listed<'a> {
     summary: &'a Summary<'a>,
     most: usize,
@@ -186,7 +186,7 @@ impl Serialize for Listed<'_> {
     }
 }
 
-/// A blank behind each comma and colon.
+/// A formatter that writes a blank after each comma and colon.
 struct Spaced;
 
 impl Formatter for Spaced {
@@ -203,7 +203,7 @@ impl Formatter for Spaced {
     }
 }
 
-/// The coordinates after these, in row-major order.
+/// Advances coordinates to the next position in row-major order.
 fn advance(coords: &mut [usize], lengths: &[usize]) {
     for (coord, &length) in coords.iter_mut().zip(lengths).rev() {
         *coord += 1;
@@ -214,7 +214,7 @@ fn advance(coords: &mut [usize], lengths: &[usize]) {
     }
 }
 
-/// The number of positions, in words.
+/// Formats the number of positions, with the share of stored entries.
 fn positions(shape: &Shape, nnz: usize) -> String {
     match shape.checked_size() {
         Some(0) => "0".into(),
@@ -225,12 +225,12 @@ fn positions(shape: &Shape, nnz: usize) -> String {
     }
 }
 
-/// A number of positions or lanes, if a machine counts so many.
+/// Formats a number of positions or lanes; `None` is an overflow.
 pub(crate) fn counted(count: Option<usize>) -> String {
     count.map_or("2^64 or more".into(), |count| count.to_string())
 }
 
-/// A share in percent; never all of it, or nothing, where that is not so.
+/// Formats a fraction in percent. Only 0 and 1 are shown as 0 % and 100 %.
 fn share(share: f64) -> String {
     let percent = 100.0 * share;
     match percent {
@@ -240,7 +240,7 @@ fn share(share: f64) -> String {
     }
 }
 
-/// Visits the first entries until one visit fails.
+/// Visits the first entries, until one visit fails.
 fn for_each_entry<P: Pattern, T: FileElement, E>(
     x: &Tensor<P, T>,
     most: usize,

@@ -1,4 +1,4 @@
-//! Wrong usage that the parser of the arguments does not see: found before anything is read.
+//! Wrong usage that the argument parser does not detect: checked before any file is read.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::args::{
 use crate::failure::Failure;
 use crate::names::{is_stream, shown};
 
-/// The arguments of this program. What the parser prints in their place, a help too, is a failure to go on.
+/// Parses the arguments of this program. If the parser prints its own output, such as help, the result is a failure.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, Failure> {
     let words: Vec<OsString> = words.into_iter().collect();
     Cli::try_parse_from(&words).map_err(|mut error| {
@@ -25,7 +25,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, Fa
     })
 }
 
-/// Names the verbs where there is none of a name, unless one of nearly that name is suggested already.
+/// Lists the existing commands for an unknown name, unless a similar name is suggested already.
 fn tell_verbs(error: &mut clap::Error, words: Vec<OsString>) {
     let command = command_of(words.into_iter().skip(1));
     let names = command.get_subcommands().map(Command::get_name).collect::<Vec<_>>().join(", ");
@@ -42,14 +42,14 @@ fn tell_verbs(error: &mut clap::Error, words: Vec<OsString>) {
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![hint.into()]));
 }
 
-/// Prints the help of the verb named: what `--help` after it prints.
+/// Prints the help of the named command, as `--help` after the command does.
 pub(crate) fn help(verb: &[String]) -> Result<(), Failure> {
     let words = ["lacuna"].into_iter().chain(verb.iter().map(String::as_str)).chain(["--help"]);
     parse(words.map(Into::into)).map(|_| ())
 }
 
-/// Refuses an option in the place of a value that may start with a minus: the parser hands such an option the next
-/// word, whatever it is.
+/// Rejects an option in place of a value that may start with a minus. The parser would accept such an option as the
+/// value.
 pub(crate) fn check_words(words: impl Iterator<Item = OsString>) -> Result<(), String> {
     let words: Vec<String> =
         words.map(|word| word.to_string_lossy().into_owned()).take_while(|word| word != "--").collect();
@@ -62,14 +62,14 @@ pub(crate) fn check_words(words: impl Iterator<Item = OsString>) -> Result<(), S
     Ok(())
 }
 
-/// The options of a command, and of those below it, whose value may start with a minus.
+/// Returns the options of a command and its subcommands whose value may start with a minus.
 fn greedy_options(command: &Command) -> Vec<String> {
     let own = command.get_arguments().filter(|option| option.is_allow_hyphen_values_set());
     let own = own.filter_map(|option| Some(format!("--{}", option.get_long()?)));
     own.chain(command.get_subcommands().flat_map(greedy_options)).collect()
 }
 
-/// Refuses a second use of stdin, and a target of no known format.
+/// Rejects a second use of stdin, and a target of unknown format.
 pub(crate) fn check_files(verb: &Verb) -> Result<(), String> {
     let files = Files::of(verb);
     if files.inputs.iter().filter(|input| is_stream(input)).count() > 1 {
@@ -79,7 +79,7 @@ pub(crate) fn check_files(verb: &Verb) -> Result<(), String> {
     check_picture(verb)
 }
 
-/// Refuses a target of no known format, and one that has no members to store.
+/// Rejects a target of unknown format, and a format for which `--store` has no effect.
 fn check_target(path: &Path, writing: &Writing) -> Result<(), String> {
     match writing.to.or_else(|| FileFormat::from_path(path)) {
         None if is_stream(path) => Err("stdout has no extension; name its format with --to".into()),
@@ -95,7 +95,7 @@ fn check_target(path: &Path, writing: &Writing) -> Result<(), String> {
     }
 }
 
-/// Refuses a target of a picture that names no kind of picture.
+/// Rejects the target of a picture if neither `--to` nor its extension names a kind of picture.
 fn check_picture(verb: &Verb) -> Result<(), String> {
     match verb {
         Verb::Spy(SpyArgs { output: Some(path), to: None, .. }) if is_stream(path) => {

@@ -1,17 +1,17 @@
-//! How one value is told: as text, and in JSON.
+//! Printing one value: as text, and in JSON.
 
 use lacuna::DType;
 use lacuna::io::FileElement;
 use serde_json::value::RawValue;
 
-/// A value in JSON, as it is printed.
+/// A value in JSON, with its digits as printed.
 pub(crate) type Json = Box<RawValue>;
 
 /// A value of any element type.
 pub(crate) trait Printed {
-    /// As text.
+    /// Returns the value as text.
     fn text(&self) -> String;
-    /// In JSON.
+    /// Returns the value in JSON.
     fn json(&self) -> Json;
 }
 
@@ -25,14 +25,14 @@ impl<T: FileElement> Printed for T {
     }
 }
 
-/// The shortest text that means the value.
+/// Returns the shortest text that parses to the value.
 pub(crate) fn printed<T: FileElement>(value: T) -> String {
     let mut text = Vec::new();
     value.print(&mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// A value in JSON: NaN and infinities as strings, complex as a pair.
+/// Returns a value in JSON: NaN and infinities as strings, complex numbers as pairs.
 pub(crate) fn json_value<T: FileElement>(value: T) -> Json {
     if !matches!(T::DTYPE, DType::Complex64 | DType::Complex128) {
         return json(quoted(&printed(value)));
@@ -43,7 +43,7 @@ pub(crate) fn json_value<T: FileElement>(value: T) -> Json {
     json(format!("[{}]", parts.join(", ")))
 }
 
-/// A number is JSON already, which keeps the digits of its own type.
+/// Returns a text as JSON. The text of a number is valid JSON, and keeps the digits of its type.
 pub(crate) fn json(text: String) -> Json {
     RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned())
 }

@@ -1,4 +1,4 @@
-//! The verbs: read, run the operation, emit the result.
+//! The commands: read, run the operation, emit the result.
 
 use lacuna::io::AnyTensor;
 #[cfg(feature = "parquet")]
@@ -100,7 +100,7 @@ fn isin(args: &IsinArgs) -> Outcome {
     })
 }
 
-/// The same, with the members as a second operand.
+/// Runs `isin` in chunks, with the values of the set as a second operand.
 #[cfg(feature = "parquet")]
 fn isin_in_chunks(args: &IsinArgs) -> Outcome {
     let (set, header) = (set(args)?, header(&args.input)?);
@@ -114,7 +114,7 @@ fn isin_in_chunks(args: &IsinArgs) -> Outcome {
     called::emit(&text, of, &args.running, args.input.reading.max_memory, &args.output)
 }
 
-/// The header of the file named.
+/// Returns the header of the file that the command names.
 #[cfg(feature = "parquet")]
 fn header(input: &Input) -> Result<AnyTensor, Failure> {
     let File { path, from, options } = input.named();
@@ -147,7 +147,7 @@ fn take(args: &TakeArgs) -> Outcome {
     args.output.emit(result, args.input.reading.max_memory)
 }
 
-/// The same, with the positions as a second operand.
+/// Runs `take` in chunks, with the positions as a second operand.
 #[cfg(feature = "parquet")]
 fn take_in_chunks(args: &TakeArgs) -> Outcome {
     let indices = Positions::of(&args.take, &args.input, &header(&args.input)?)?;

@@ -1,4 +1,4 @@
-//! A tensor with the labels of its axes, and the columns of a table that they are.
+//! A tensor with the labels of its axes, and the columns of its table.
 
 use std::ops::{Bound, Range, RangeBounds};
 
@@ -32,7 +32,7 @@ pub struct CsvColumns {
     pub axes: Vec<String>,
     /// The name of the column that has the values; without one each record has the value 1.
     pub value: Option<String>,
-    /// What stands between two fields: a comma by default.
+    /// The byte between two fields: a comma by default.
     pub delimiter: u8,
 }
 
@@ -66,7 +66,7 @@ pub struct Labelled<T: Element, I: Index = u32> {
 }
 
 impl<T: Element, I: Index> Labelled<T, I> {
-    /// A table that was read, with coordinates of the type.
+    /// Returns a table with coordinates of type `I`.
     pub(super) fn typed((tensor, labels): (Erased<T>, Vec<Labels>)) -> Result<Self> {
         Ok(Labelled { tensor: Tensor::from_erased(tensor)?, labels })
     }
@@ -130,7 +130,7 @@ impl<T: Element, I: Index> Labelled<T, I> {
         let at = self.axis(axis)?;
         let gap = self.tensor.shape()[at];
         let from = numbers_with_gaps(&self.labels[at], at, labels, gap)?;
-        // A position behind the last one holds the fill for the labels that are new.
+        // An extra position after the last holds the fill for new labels.
         let mut widths = vec![(0, 0); self.tensor.rank()];
         widths[at] = (0, 1);
         Ok(self.with_axis(at, self.tensor.pad(widths)?.take_axis(from, at)?, labels.clone()))
@@ -197,12 +197,12 @@ impl<T: Element, I: Index> Labelled<T, I> {
         Ok(self.with_axis(at, self.tensor.slice(slices)?, labels))
     }
 
-    /// The number of an axis that has labels.
+    /// Returns the index of an axis that has labels.
     fn axis(&self, axis: impl Position) -> Result<usize> {
         normalize_axis(axis.to_i128(), self.labels.len().min(self.tensor.rank()))
     }
 
-    /// A tensor with these labels, and on one axis others.
+    /// Returns a tensor with these labels, except for the labels of one axis.
     fn with_axis(&self, axis: usize, tensor: CooTensor<T, I>, labels: Labels) -> Self {
         let mut all = self.labels.clone();
         all[axis] = labels;
@@ -210,13 +210,14 @@ impl<T: Element, I: Index> Labelled<T, I> {
     }
 }
 
-/// The number of a label on an axis.
+/// Returns the index of a label on an axis.
 fn number_of(labels: &Labels, operation: &'static str, axis: usize, label: &str) -> Result<usize> {
     let why = || format!("axis {axis} has no label {label:?}");
     labels.number(label).ok_or_else(|| Error::Argument { operation, why: why() })
 }
 
-/// The numbers on an axis of other labels for it, `gap` for new ones; refuses to lose a label.
+/// Returns the old index of each label in `others`, or `gap` for a new label. Rejects `others` if an old label is
+/// missing.
 fn numbers_with_gaps(labels: &Labels, axis: usize, others: &Labels, gap: usize) -> Result<Vec<usize>> {
     if let Some(lost) = labels.iter().find(|label| others.number(label).is_none()) {
         let why = format!("axis {axis} has the label {lost:?}, which is not among the new ones");
@@ -225,7 +226,7 @@ fn numbers_with_gaps(labels: &Labels, axis: usize, others: &Labels, gap: usize) 
     Ok(alloc::collect(others.iter().map(|label| labels.number(label).unwrap_or(gap)))?)
 }
 
-/// The labels of a selection, and their numbers on an axis; refuses a label that comes twice.
+/// Returns the selected labels and their indices on an axis; rejects a repeated label.
 fn selected<S: AsRef<str>>(
     labels: &Labels,
     axis: usize,
@@ -243,7 +244,7 @@ fn selected<S: AsRef<str>>(
     Ok((chosen, numbers))
 }
 
-/// The numbers on an axis between two of its labels.
+/// Returns the range of indices between two labels of an axis.
 fn range_between<'l>(labels: &Labels, axis: usize, asked: impl RangeBounds<&'l str>) -> Result<Range<usize>> {
     let number = |label: &str| number_of(labels, "slice", axis, label);
     let start = match asked.start_bound() {

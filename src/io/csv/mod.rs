@@ -1,4 +1,4 @@
-//! Tables as text, `.csv`: a record an entry, with a column of labels for each axis and one of values.
+//! Tables as text, `.csv`: a record per entry, with a column of labels per axis and a column of values.
 
 mod labelled;
 mod read;
@@ -8,13 +8,13 @@ pub use labelled::{CsvColumns, Labelled};
 pub use read::{read_csv, read_csv_from};
 pub use write::{write_csv, write_csv_to};
 
-/// No record of a table is longer than this.
+/// The maximum length of a record in bytes.
 const LONGEST_RECORD: usize = 1 << 20;
 
-/// What some programs put before text in UTF-8.
+/// The byte order mark that some programs write before UTF-8 text.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Text of a file as a message shows it: not all of it, and nothing that a terminal would obey.
+/// Returns the beginning of a text for a message, with control characters escaped.
 fn shown(text: &[u8]) -> String {
     let start = &text[..text.len().min(80)];
     String::from_utf8_lossy(start).escape_debug().to_string()

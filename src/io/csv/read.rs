@@ -1,4 +1,4 @@
-//! From a table to a tensor with labels.
+//! Reading tables as tensors with labels.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, ErrorKind, Read};
@@ -23,7 +23,7 @@ use crate::io::{BLOCK, MOST_AXES, gzip};
 use crate::pattern::IndexKind;
 use crate::tensor::erased::Erased;
 
-/// So many records are read between two looks at the memory.
+/// The number of records between two checks of the memory.
 const BETWEEN_LOOKS: usize = 1 << 10;
 
 /// Reads the `.csv` file at `path`: each record is an entry, at the numbers of its labels.
@@ -32,8 +32,8 @@ const BETWEEN_LOOKS: usize = 1 << 10;
 /// file gives the same numbers; [`Labels`] look both up. Fields may be quoted, as RFC 4180 has it, and hold delimiters
 /// and ends of lines then. A file that is compressed with gzip is inflated.
 ///
-/// Of the options `duplicates`, `fill`, `shape`, `max_memory` and `progress` count. A `shape` may be longer than there
-/// are labels. Records at one place are summed, unless `duplicates` asks for something else.
+/// The options `duplicates`, `fill`, `shape`, `max_memory` and `progress` count. A `shape` may be longer than there are
+/// labels. Records at one place are summed, unless `duplicates` asks for something else.
 ///
 /// # Errors
 ///
@@ -105,7 +105,7 @@ pub fn read_csv_from<T: FileElement, I: Index>(
     Labelled::typed(read_stream(&mut reader, 0, columns, options, IndexKind::of::<I>())?)
 }
 
-/// Reads a stream of `length` bytes or more.
+/// Reads a stream of at least `length` bytes.
 fn read_stream<T: FileElement>(
     reader: &mut dyn BufRead,
     length: u64,
@@ -121,7 +121,7 @@ fn read_stream<T: FileElement>(
     read_plain(&mut inflated, columns, options, index)
 }
 
-/// Reads a stream that is not compressed; the mark of UTF-8 at its start is no part of the first name.
+/// Reads an uncompressed stream, and skips a byte order mark at its start.
 fn read_plain<T: FileElement>(
     reader: &mut dyn BufRead,
     columns: &CsvColumns,
@@ -133,17 +133,17 @@ fn read_plain<T: FileElement>(
     Table::read(Records::new(reader, columns.delimiter), columns, options, index)
 }
 
-/// The first bytes of a stream, and the stream with them.
+/// Returns the first bytes of a stream, and the stream including these bytes.
 fn peek(reader: &mut dyn BufRead, count: usize) -> Result<(Vec<u8>, impl BufRead)> {
     let mut head = Vec::new();
     reader.take(count as u64).read_to_end(&mut head)?;
     Ok((head.clone(), Cursor::new(head).chain(reader)))
 }
 
-/// What was read: the tensor, and the labels of its axes.
+/// The tensor of a table, and the labels of its axes.
 type TableRead<T> = (Erased<T>, Vec<Labels>);
 
-/// What was read so far.
+/// The entries and labels read so far.
 struct Table<'a, T> {
     options: &'a ReadOptions,
     index: IndexKind,
@@ -171,7 +171,7 @@ impl<'a, T: FileElement> Table<'a, T> {
         let header = Header::find(&records, columns).map_err(|why| at_line(records.start, why))?;
         let labels = (0..rank).map(|_| Labels::default()).collect();
         let mut table = Table { options, index, entries: Entries::new(rank, index.width), labels };
-        // In the order in which labels are seen, and not in that of their numbers.
+        // Entries are in the order of the records, not in row-major order.
         table.entries.unordered();
         while records.next()? {
             table.take(&records, &header)?;
@@ -183,7 +183,7 @@ impl<'a, T: FileElement> Table<'a, T> {
         table.finish()
     }
 
-    /// Takes a record.
+    /// Appends a record.
     fn take<R>(&mut self, records: &Records<R>, header: &Header) -> Result<()> {
         let refuse = |why| at_line(records.start, why);
         if records.len() != header.width {
@@ -201,7 +201,7 @@ impl<'a, T: FileElement> Table<'a, T> {
         Ok(alloc::push(&mut self.entries.values, value)?)
     }
 
-    /// The number of a label on an axis, the next one if it is new.
+    /// Returns the index of a label on an axis: the next index if the label is new.
     fn number(&mut self, axis: usize, label: &[u8], refuse: impl Fn(String) -> Error) -> Result<usize> {
         let label = str::from_utf8(label).map_err(|_| refuse(format!("the label `{}` is no UTF-8", shown(label))))?;
         let labels = &mut self.labels[axis];
@@ -212,7 +212,7 @@ impl<'a, T: FileElement> Table<'a, T> {
                 shown(label.as_bytes())
             ))),
             Some(_) => Ok(number),
-            // One that is not new stood the test when it was.
+            // An existing label passed this check when it was new.
             None => (self.index.check)(&Shape::from([number + 1])).map(|()| number),
         }
     }
@@ -240,16 +240,16 @@ impl<'a, T: FileElement> Table<'a, T> {
     }
 }
 
-/// A value, or why it is none.
+/// Parses a value; an error is a message.
 fn parse<T: FileElement>(text: &[u8]) -> std::result::Result<T, String> {
     T::parse_bytes(text.trim_ascii()).ok_or_else(|| format!("`{}` is no value of type {}", shown(text), T::DTYPE))
 }
 
-/// Where the columns are.
+/// The indices of the columns.
 struct Header {
     axes: Vec<usize>,
     value: Option<usize>,
-    /// How many columns there are.
+    /// The number of columns.
     width: usize,
 }
 
@@ -268,7 +268,7 @@ impl Header {
     }
 }
 
-/// The first names of columns, for a message.
+/// Lists the first column names for a message.
 fn names<R>(records: &Records<R>) -> String {
     let names: Vec<String> =
         (0..records.len().min(8)).map(|column| format!("`{}`", shown(records.field(column)))).collect();
@@ -280,12 +280,12 @@ fn names<R>(records: &Records<R>) -> String {
 struct Records<R> {
     reader: R,
     core: csv_core::Reader,
-    /// The fields of the record, one behind the other, and where each of them ends.
+    /// The fields of the record, without anything between them, and the end of each field.
     text: Vec<u8>,
     ends: Vec<usize>,
     count: usize,
     quotes: Quotes,
-    /// The line on which the record begins, and the one that comes next.
+    /// The line on which the record begins, and the line that is read next.
     start: u64,
     line: u64,
     bytes: u64,
@@ -295,13 +295,14 @@ impl<R> Records<R> {
     fn new(reader: R, delimiter: u8) -> Self {
         let mut core = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
         let (mut text, mut ends) = (vec![0; 1 << 10], vec![0; 1 << 6]);
-        // A blank line, after which it looks for no mark of UTF-8: one that stands alone would be the end to it.
+        // After a blank line, the parser does not look for a byte order mark. Otherwise it treats a mark without text
+        // as the end.
         core.read_record(b"\n", &mut text, &mut ends);
         let quotes = Quotes { delimiter, place: Place::Start, opened: 1 };
         Records { reader, core, text, ends, count: 0, quotes, start: 1, line: 1, bytes: 0 }
     }
 
-    /// How many fields the record has.
+    /// Returns the number of fields in the record.
     fn len(&self) -> usize {
         self.count
     }
@@ -313,9 +314,9 @@ impl<R> Records<R> {
 }
 
 impl<R: BufRead> Records<R> {
-    /// Reads the next record; whether there is one.
+    /// Reads the next record; returns false at the end.
     fn next(&mut self) -> Result<bool> {
-        // What of the record is written, and what of it was read.
+        // The bytes of the record written to `text`, and the bytes read from the input.
         let (mut text, mut read) = (0, 0);
         self.count = 0;
         self.quotes.place = Place::Start;
@@ -329,7 +330,7 @@ impl<R: BufRead> Records<R> {
                 self.core.read_record(input, &mut self.text[text..], &mut self.ends[self.count..]);
             let mut input = &input[..taken];
             if read == 0 {
-                // The end of the record before, and blank lines.
+                // The end of the previous record, and blank lines.
                 let blank = input.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
                 self.line += ends_of_lines(&input[..blank]);
                 self.start = self.line;
@@ -356,7 +357,7 @@ impl<R: BufRead> Records<R> {
 }
 
 impl<R> Records<R> {
-    /// The error for a record that is too long, or in whose quotes the file ends.
+    /// Returns the error for a record that is too long, or for a quote that is open at the end of the file.
     #[cold]
     fn endless(&self, is_end: bool) -> Error {
         let opened = self.quotes.opened;
@@ -371,7 +372,7 @@ impl<R> Records<R> {
     }
 }
 
-/// The place that a record was read to.
+/// The position of the parser within a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// Before a field.
@@ -384,7 +385,7 @@ enum Place {
     Closed,
 }
 
-/// The quotes of a record. The parser of fields accepts any, and this checks them.
+/// The quotes of a record. The parser of fields accepts any quotes, so they are checked here.
 #[derive(Debug)]
 struct Quotes {
     delimiter: u8,
@@ -398,7 +399,7 @@ impl Quotes {
         self.place == Place::Quoted
     }
 
-    /// Takes the next text of the record, which begins on a line; rejects text after a closing quote.
+    /// Checks the next text of the record, which begins on line `line`. Rejects text after a closing quote.
     fn check(&mut self, text: &[u8], mut line: u64) -> Result<()> {
         if matches!(self.place, Place::Start | Place::Bare) && !text.contains(&b'"') {
             self.place = text.last().map_or(self.place, |&last| self.after(last));
@@ -420,13 +421,14 @@ impl Quotes {
         Ok(())
     }
 
-    /// The place after a byte that is not in quotes.
+    /// Returns the position after a byte outside quotes.
     fn after(&self, byte: u8) -> Place {
         if byte == self.delimiter || matches!(byte, b'\r' | b'\n') { Place::Start } else { Place::Bare }
     }
 }
 
-/// The error for text that follows the closing quote of a field. It shows one byte: the reader may hold no more.
+/// Returns the error for text after the closing quote of a field. The message shows one byte, because the buffer may
+/// end there.
 #[cold]
 fn after_quote(byte: u8, line: u64) -> Error {
     let found = quote(&[byte]);
@@ -437,7 +439,7 @@ fn ends_of_lines(text: &[u8]) -> u64 {
     text.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
-/// Room for as much again.
+/// Doubles the length of a buffer.
 fn grow<T: Copy + Default>(items: &mut Vec<T>) -> Result<()> {
     alloc::reserve_exact(items, items.len())?;
     items.resize(2 * items.len(), T::default());

@@ -1,4 +1,4 @@
-//! From a tensor with labels to a table.
+//! Writing tensors with labels as tables.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -73,7 +73,7 @@ pub fn write_csv_to<T: FileElement, I: Index>(
     check(table, columns)?;
     let mut target = Watched::new(writer, &options.progress);
     let written = write_watched(&mut target, table, columns, options);
-    // Of several errors the first is told: the others follow from it.
+    // The first of several errors is reported: the others follow from it.
     target.failure().map_or(written, Err)
 }
 
@@ -104,7 +104,7 @@ fn refused(why: String) -> Error {
     Error::Argument { operation: "write_csv", why }
 }
 
-/// Refuses what no reader would take for this table.
+/// Rejects tables that a reader would read as other tables.
 fn check<T: FileElement>(table: &Table<'_, T>, columns: &CsvColumns) -> Result<()> {
     let (rank, x) = (table.x.shape().rank(), &table.x);
     if columns.axes.len() != rank || table.labels.len() != rank || rank > MOST_AXES {
@@ -157,14 +157,15 @@ fn labels_of(labels: &[Labels], coords: &[usize], visit: &mut dyn FnMut(&str)) -
     Ok(())
 }
 
-/// A record that is put together.
+/// A record under construction.
 struct Record {
     text: Vec<u8>,
     delimiter: u8,
 }
 
 impl Record {
-    /// Puts a field behind the others, with quotes where it needs some: an empty record would be a blank line.
+    /// Appends a field, with quotes if necessary. An empty field has quotes, because an empty record would be a blank
+    /// line.
     fn push(&mut self, field: &[u8]) {
         if !self.text.is_empty() {
             self.text.push(self.delimiter);
@@ -181,7 +182,7 @@ impl Record {
         self.text.push(b'"');
     }
 
-    /// Writes it, and begins the next one.
+    /// Writes the record, and begins the next record.
     fn write(&mut self, writer: &mut dyn Write) -> Result<()> {
         self.text.push(b'\n');
         if self.text.len() > LONGEST_RECORD {

@@ -12,7 +12,7 @@ use crate::io::lines::{Block, Taken, at_line};
 use crate::io::options::Order;
 use crate::tensor::erased::Erased;
 
-/// Reads an array; positions whose value is the fill asked for are not stored.
+/// Reads an array; positions whose value is the requested fill are not stored.
 pub(super) fn read<R: BufRead, T: MatrixValue>(
     body: &mut Body<'_, R>,
     value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
@@ -41,7 +41,7 @@ where
     entries.into_text(body.shape.clone(), body.options.duplicates, |error| error)
 }
 
-/// The values in the order of the file.
+/// Reads the values in the order of the file.
 fn read_values<R: BufRead, T: MatrixValue>(
     body: &mut Body<'_, R>,
     value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
@@ -63,11 +63,11 @@ fn read_values<R: BufRead, T: MatrixValue>(
     Ok(listed)
 }
 
-/// Where the diagonal stands in a list of a lower triangle, column by column; only a hermitian one lists values there
-/// that may be wrong.
+/// The diagonal in a list of a lower triangle, column by column. Only a hermitian matrix lists diagonal values that may
+/// be invalid.
 struct Diagonal {
     symmetry: Symmetry,
-    /// The place in the list of the next value on the diagonal, and how many follow in its column.
+    /// The index in the list of the next diagonal value, and the number of values below it in its column.
     next: usize,
     below: Option<usize>,
 }
@@ -78,7 +78,7 @@ impl Diagonal {
         Diagonal { symmetry, next: 0, below }
     }
 
-    /// Refuses a value on the diagonal among those of a block, before which so many are listed.
+    /// Rejects an invalid diagonal value in a block; `listed` is the number of values before the block.
     fn check<T: MatrixValue>(&mut self, listed: usize, values: &[T], taken: &Taken<'_>) -> Result<()> {
         while let Some(below) = self.below
             && let Some(value) = values.get(self.next - listed)
@@ -91,7 +91,7 @@ impl Diagonal {
     }
 }
 
-/// The values of a block.
+/// Parses the values of a block.
 fn parse_values<T: MatrixValue>(
     block: &mut Block<'_>,
     symmetry: Symmetry,
@@ -117,9 +117,9 @@ struct Array<T> {
 }
 
 impl<T: MatrixValue> Array<T> {
-    /// All positions in row-major order.
+    /// Returns all positions in row-major order.
     fn positions(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        // Without a value there is no position, whatever an empty axis makes of the other one.
+        // Without columns there are no positions, however many rows the header declares.
         let rows = if self.columns == 0 { 0 } else { self.rows };
         (0..rows).flat_map(|row| (0..self.columns).map(move |column| (row, column)))
     }
@@ -133,7 +133,7 @@ impl<T: MatrixValue> Array<T> {
         }
     }
 
-    /// The value at a position of the lower triangle, which has its diagonal unless the matrix is skew-symmetric.
+    /// Returns the value at a position of the lower triangle. A skew-symmetric matrix lists no diagonal.
     fn below(&self, row: usize, column: usize) -> T {
         let without_diagonal = usize::from(self.symmetry == Symmetry::Skew);
         let above = column * (column + 1) / 2 + without_diagonal * column;
@@ -149,7 +149,7 @@ impl<T: MatrixValue> Array<T> {
 mod tests {
     use super::*;
 
-    /// A value takes two bytes at least, and a line.
+    /// A value takes at least two bytes, and a line.
     #[test]
     fn a_block_reserves_as_many_values_as_it_can_list() {
         let reserved = |text: &str| {

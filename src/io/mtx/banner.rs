@@ -8,17 +8,17 @@ use crate::io::MOST_AXES;
 use crate::io::fields::{Fields, LineResult, quote};
 use crate::io::lines::{Lines, at_line};
 
-/// What starts a comment.
+/// The byte that starts a comment.
 pub(super) const COMMENT: u8 = b'%';
 
-/// Whether entries have coordinates, or all positions are listed column by column.
+/// The layout of a file: entries with coordinates, or all positions column by column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
     Coordinate,
     Array,
 }
 
-/// What stands for a value.
+/// The kind of value that an entry has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
     Real,
@@ -28,7 +28,7 @@ pub(super) enum Field {
     Pattern,
 }
 
-/// What the lower triangle says of the upper one.
+/// The relation between the lower and the upper triangle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Symmetry {
     General,
@@ -37,7 +37,7 @@ pub(super) enum Symmetry {
     Hermitian,
 }
 
-/// What the first line says.
+/// The facts in the first line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Banner {
     /// The rank that the object implies: 2 for a matrix, 1 for a vector, `None` for a tensor.
@@ -53,7 +53,7 @@ const OBJECTS: &[(&str, Option<usize>)] = &[("matrix", Some(2)), ("vector", Some
 /// The names of the layouts.
 const LAYOUTS: &[(&str, Layout)] = &[("coordinate", Layout::Coordinate), ("array", Layout::Array)];
 
-/// The names of the fields; `double` and `unsigned` are in use beside the official ones.
+/// The names of the fields; `double` and `unsigned` are common, but not official.
 const FIELDS: &[(&str, Field)] = &[
     ("real", Field::Real),
     ("double", Field::Real),
@@ -97,7 +97,7 @@ impl Banner {
         Ok(banner)
     }
 
-    /// Refuses combinations that mean nothing.
+    /// Rejects meaningless combinations.
     fn check(&self) -> LineResult<()> {
         let refused = match (self.layout, self.field, self.symmetry) {
             (Layout::Array, Field::Pattern, _) => "an array has values, so its field is not `pattern`",
@@ -133,7 +133,7 @@ impl Banner {
                 fields.end()?;
             }
             None => {
-                // No more than are needed to see that there are too many.
+                // Reading stops as soon as there are too many sizes.
                 while let (Some(word), true) = (fields.clone().next(), sizes.len() < MOST_AXES + 2) {
                     sizes.push(fields.count(&format!("the size `{}`", quote(word)))?);
                 }
@@ -142,7 +142,7 @@ impl Banner {
         self.split_sizes(sizes)
     }
 
-    /// The shape and the number of entries that the sizes say.
+    /// Returns the shape and the number of entries that the sizes declare.
     fn split_sizes(&self, mut sizes: Vec<usize>) -> LineResult<(Shape, usize)> {
         let count = match self.layout {
             Layout::Coordinate => sizes.pop().unwrap_or(0),
@@ -160,7 +160,7 @@ impl Banner {
         Ok((sizes.into(), count))
     }
 
-    /// How many entries an array lists.
+    /// Returns the number of entries that an array lists.
     fn array_count(&self, sizes: &[usize]) -> Option<usize> {
         let n = sizes[0] as u128;
         let count = match self.symmetry {
@@ -172,13 +172,13 @@ impl Banner {
     }
 }
 
-/// Whether `word` opens a banner; files with one percent sign are about.
+/// Returns whether `word` starts a banner; some files have only one percent sign.
 pub(crate) fn is_magic(word: &[u8]) -> bool {
     let name = word.strip_prefix(b"%%").or_else(|| word.strip_prefix(b"%")).unwrap_or(b"");
     name.eq_ignore_ascii_case(b"MatrixMarket")
 }
 
-/// The next word as one of `choices`, in either case.
+/// Reads the next word as one of `choices`, in upper or lower case.
 fn choose<T: Copy>(fields: &mut Fields<'_>, what: &str, choices: &[(&str, T)]) -> LineResult<T> {
     let word = fields.word(what)?;
     let chosen = choices.iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));

@@ -1,4 +1,4 @@
-//! What follows the sizes of a Matrix Market file, and the values that stand in it.
+//! The body of a Matrix Market file, after the sizes, and its values.
 
 use num_complex::Complex;
 
@@ -9,7 +9,7 @@ use crate::io::lines::Lines;
 use crate::io::options::ReadOptions;
 use crate::pattern::IndexKind;
 
-/// What follows the sizes.
+/// The body of a file, after the sizes.
 pub(super) struct Body<'a, R> {
     pub(super) lines: Lines<R>,
     pub(super) banner: Banner,
@@ -21,15 +21,15 @@ pub(super) struct Body<'a, R> {
 
 /// A value that a symmetry can mirror.
 pub(super) trait MatrixValue: Scan {
-    /// `-value`, if the type has it.
+    /// Returns `-value`, if the type has this value.
     fn negated(self) -> Option<Self>;
 
-    /// The complex conjugate.
+    /// Returns the complex conjugate.
     fn conjugated(self) -> Self {
         self
     }
 
-    /// What stands on the other side of the diagonal.
+    /// Returns the value at the mirrored position.
     fn mirrored(self, symmetry: Symmetry) -> Self {
         match symmetry {
             Symmetry::Skew => self.negated().unwrap_or(self),
@@ -38,7 +38,7 @@ pub(super) trait MatrixValue: Scan {
         }
     }
 
-    /// Refuses a value on the diagonal that is not its own mirror image.
+    /// Rejects a value on the diagonal that differs from its mirror image.
     fn check_diagonal(self, symmetry: Symmetry) -> LineResult<()> {
         match symmetry {
             Symmetry::Skew if self.is_truthy() => Err("the diagonal of a skew-symmetric matrix is zero".into()),
@@ -49,7 +49,7 @@ pub(super) trait MatrixValue: Scan {
         }
     }
 
-    /// Refuses a value below the diagonal that cannot be mirrored.
+    /// Rejects a value below the diagonal that cannot be mirrored.
     fn check_mirror(self, symmetry: Symmetry) -> LineResult<()> {
         match symmetry == Symmetry::Skew && self.negated().is_none() {
             true => Err(format!("{} cannot be mirrored: its negative does not fit", self.to_number())),

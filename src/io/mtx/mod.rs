@@ -1,4 +1,4 @@
-//! Matrix Market: text, one entry a line.
+//! Matrix Market: text, one entry per line.
 
 mod array;
 mod banner;

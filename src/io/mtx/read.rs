@@ -1,4 +1,4 @@
-//! From Matrix Market text to a tensor.
+//! Reading Matrix Market text as a tensor.
 
 use hashbrown::HashSet;
 use std::io::BufRead;
@@ -20,7 +20,7 @@ use crate::pattern::IndexKind;
 use crate::tensor::erased::Erased;
 use crate::tensor::triplets::Duplicates;
 
-/// Reads a Matrix Market file; gives the bytes of its text as well.
+/// Reads a Matrix Market file, and returns its contents with its number of bytes.
 pub(crate) fn read(reader: impl BufRead, options: &ReadOptions, index: IndexKind) -> Result<(Text, u64)> {
     let mut lines = Lines::new(reader, COMMENT);
     let banner = Banner::read(&mut lines)?;
@@ -54,7 +54,7 @@ impl<R: BufRead> Body<'_, R> {
         }
     }
 
-    /// Reads one entry a line.
+    /// Reads one entry per line.
     fn read_coordinates<T: MatrixValue>(
         &mut self,
         value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
@@ -81,7 +81,7 @@ impl<R: BufRead> Body<'_, R> {
         mirror(&mut entries, symmetry)?;
         entries.check_memory(options, self.lines.bytes())?;
         entries.note_unfit(options.dtype, |entries, entry| match entry.checked_sub(listed) {
-            // Their mirror images stand behind all that are listed, in the same order.
+            // Mirror images follow the listed entries, in the same order.
             Some(image) => off_diagonal(entries).nth(image).unwrap_or(entry),
             None => entry,
         });
@@ -89,13 +89,12 @@ impl<R: BufRead> Body<'_, R> {
     }
 }
 
-/// The numbers of the entries that have a mirror image.
+/// Returns the indices of the entries that have a mirror image.
 fn off_diagonal<T: Element>(entries: &Entries<T>) -> impl Iterator<Item = usize> {
     (0..entries.values.len()).filter(|&entry| entries.coords.at(0, entry) != entries.coords.at(1, entry))
 }
 
-/// What is wrong with mirror images, which stand behind the `listed` entries of the file, said of the `mirrored` ones
-/// there.
+/// Replaces mirror images in an error by the `mirrored` entries of the file. Mirror images follow the `listed` entries.
 fn as_listed(error: Error, listed: usize, mirrored: &[usize]) -> Error {
     match error {
         Error::Duplicate { mut coords, first, second } if first >= listed => {
@@ -106,7 +105,7 @@ fn as_listed(error: Error, listed: usize, mirrored: &[usize]) -> Error {
     }
 }
 
-/// Refuses `value` at the coordinates read last, where the symmetry does not allow it.
+/// Rejects `value` at the coordinates read last, if the symmetry does not allow it.
 fn check_symmetry<T: MatrixValue>(entries: &Entries<T>, value: T, symmetry: Symmetry) -> LineResult<()> {
     if matches!(symmetry, Symmetry::General | Symmetry::Symmetric) {
         return Ok(());
@@ -117,7 +116,7 @@ fn check_symmetry<T: MatrixValue>(entries: &Entries<T>, value: T, symmetry: Symm
     }
 }
 
-/// Refuses a symmetric file that names a pair in both triangles: its entries would be counted twice.
+/// Rejects a symmetric file that lists an entry and its mirror image: the entry would be counted twice.
 fn check_triangles<T: Element>(entries: &Entries<T>) -> Result<()> {
     let pairs = || (0..entries.values.len()).map(|entry| (entries.coords.at(0, entry), entries.coords.at(1, entry)));
     if !pairs().any(|(row, column)| row > column) {
@@ -135,7 +134,8 @@ fn check_triangles<T: Element>(entries: &Entries<T>) -> Result<()> {
     }
 }
 
-/// The error for the entry of that number, whose mirror image the file names too; said of the later one.
+/// Returns the error for the entry `below`, whose mirror image the file lists too. The error is at the later of the
+/// two.
 fn both_triangles<T: Element>(entries: &Entries<T>, below: usize) -> Error {
     let at = |entry: usize| [0, 1].map(|axis| entries.coords.at(axis, entry));
     let [row, column] = at(below);

@@ -1,4 +1,4 @@
-//! From a tensor to Matrix Market text.
+//! Writing a tensor as Matrix Market text.
 
 use std::io::Write;
 
@@ -26,7 +26,7 @@ pub(crate) fn write(writer: &mut dyn Write, pattern: &AnyPattern, values: &dyn F
     write_entries(writer, pattern, values)
 }
 
-/// The name of a tensor of that rank, where it has one that others read.
+/// Returns the name of a tensor of the given rank, if other programs read a name for this rank.
 fn object(rank: usize) -> Option<&'static str> {
     match rank {
         1 => Some("vector"),
@@ -35,7 +35,7 @@ fn object(rank: usize) -> Option<&'static str> {
     }
 }
 
-/// The name of the field that holds a type.
+/// Returns the name of the field for an element type.
 fn field(dtype: DType) -> &'static str {
     match dtype {
         DType::Bool | DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64 => "integer",

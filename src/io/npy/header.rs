@@ -1,4 +1,4 @@
-//! The header of an array: a dictionary as Python writes it, of which a few forms are read.
+//! The header of an array: a Python dictionary, of which a few forms are accepted.
 
 use super::MAGIC;
 use super::source::Source;
@@ -8,17 +8,17 @@ use crate::element::DType;
 use crate::io::MOST_AXES;
 use crate::io::fields::quote;
 
-/// The longest header that is read: numpy's own are a few hundred bytes.
+/// The maximum length of a header in bytes: headers of numpy have a few hundred bytes.
 const LONGEST_HEADER: u64 = 1 << 20;
 
-/// What the elements of an array are.
+/// The kind of elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Numbers.
     Number(DType),
-    /// Texts of so many bytes, as `|S3` has them.
+    /// Strings of the given number of bytes, such as `|S3`.
     Bytes(usize),
-    /// Texts of so many code points of four bytes each, as `<U3` has them.
+    /// Strings of the given number of code points, four bytes each, such as `<U3`.
     Unicode(usize),
 }
 
@@ -51,13 +51,13 @@ impl Header {
         Dict { rest: &text }.header().map_err(|(field, message)| source.error(field, message))
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub(crate) fn count(&self, source: &Source<'_>) -> Result<usize> {
         let size = self.shape.checked_size();
         size.ok_or_else(|| source.error("field shape", format!("{} has 2^64 elements or more", self.shape)))
     }
 
-    /// The element type, where the elements are numbers.
+    /// Returns the element type, if the elements are numbers.
     pub(crate) fn dtype(&self, source: &Source<'_>) -> Result<DType> {
         match self.kind {
             Kind::Number(dtype) => Ok(dtype),
@@ -135,7 +135,7 @@ impl<'a> Dict<'a> {
         self.string("field descr")
     }
 
-    /// The word up to the next symbol.
+    /// Returns the word up to the next symbol.
     fn word(&mut self) -> &'a str {
         self.rest = self.rest.trim_start();
         let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(self.rest.len());
@@ -156,7 +156,7 @@ impl<'a> Dict<'a> {
         let mut lengths = Vec::new();
         self.expect("field shape", '(')?;
         while !self.accept(')') {
-            // Python 2 wrote an L after a long integer.
+            // Python 2 writes an L after a long integer.
             let word = self.word();
             let length = word.strip_suffix('L').unwrap_or(word).parse::<usize>();
             lengths.push(length.map_err(|_| ("field shape", format!("`{}` is no length", quote(word.as_bytes()))))?);
@@ -176,7 +176,7 @@ impl<'a> Dict<'a> {
     }
 }
 
-/// The kind of element and whether its bytes are big-endian.
+/// Returns the kind of elements, and whether their bytes are big-endian.
 fn parse_descr(descr: &str) -> FieldResult<(Kind, bool)> {
     let refused = |why: &str| ("field descr", format!("`{}`: {why}", quote(descr.as_bytes())));
     let mut chars = descr.chars();
@@ -200,7 +200,7 @@ fn parse_descr(descr: &str) -> FieldResult<(Kind, bool)> {
     Ok((kind, big_endian))
 }
 
-/// The element type of a kind and a size in bytes.
+/// Returns the element type for a kind and a size in bytes.
 fn number_of(kind: char, size: usize) -> Option<DType> {
     use DType::*;
     let of_size = |types: [DType; 4]| [1, 2, 4, 8].iter().position(|&bytes| bytes == size).map(|at| types[at]);

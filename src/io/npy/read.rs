@@ -1,4 +1,4 @@
-//! Reading an array of its own.
+//! Reading a `.npy` file.
 
 use std::io::Read;
 use std::mem::replace;
@@ -26,7 +26,7 @@ use crate::pattern::AnyPattern;
 use crate::pattern::CoordLists;
 use crate::tensor::Tensor;
 
-/// Reads a `.npy` file as a tensor: what is not the same as the fill is stored.
+/// Reads a `.npy` file as a tensor: elements other than the fill are stored.
 pub(crate) fn read(reader: &mut dyn Read, options: &ReadOptions) -> Result<AnyTensor> {
     let mut source = Source::new(reader, "");
     let header = Header::read(&mut source)?;
@@ -93,7 +93,7 @@ fn read_dense<T: FileElement>(source: &mut Source<'_>, header: &Header, options:
     Ok(Tensor::from_valid(pattern, values, T::ZERO).into())
 }
 
-/// The coordinates of the `nnz` elements that are stored, where the file is in row-major order.
+/// Returns the coordinates of the `nnz` stored elements of a file in row-major order.
 fn coords_in_order(header: &Header, is_stored: &Bits, nnz: usize) -> Allocated<CoordLists> {
     let mut coords = CoordLists::with_capacity(header.shape.rank(), Width::of_lengths(&header.shape), nnz)?;
     let mut position = vec![0; header.shape.rank()];
@@ -106,10 +106,9 @@ fn coords_in_order(header: &Header, is_stored: &Bits, nnz: usize) -> Allocated<C
     Ok(coords)
 }
 
-/// The coordinates and the values of the elements that are stored, in row-major order, where the file has the other
-/// one.
+/// Returns the coordinates and the values of the stored elements in row-major order, from a file in column-major order.
 fn out_of_fortran_order<T: Copy>(header: &Header, is_stored: &Bits, values: &[T]) -> Allocated<(CoordLists, Vec<T>)> {
-    // Saturating, for the long axes of an array without elements, whose strides nobody uses.
+    // Strides saturate for the long axes of an array without elements, which never uses its strides.
     let step_over = |stride: &mut usize, &length: &usize| Some(replace(stride, stride.saturating_mul(length)));
     let strides: Vec<usize> = header.shape.iter().scan(1, step_over).collect();
     let before = is_stored.counts()?;
@@ -127,7 +126,7 @@ fn out_of_fortran_order<T: Copy>(header: &Header, is_stored: &Bits, values: &[T]
     Ok((coords, ordered))
 }
 
-/// One bit for each element of a dense array: the coordinates of those that are stored are formed once they are
+/// One bit per element of a dense array. The coordinates of stored elements are constructed after the elements are
 /// counted.
 #[derive(Default)]
 struct Bits {
@@ -147,7 +146,7 @@ impl Bits {
         Ok(())
     }
 
-    /// What they take in memory, with the [`Bits::counts`].
+    /// Returns the bytes of the bits, including the [`Bits::counts`].
     fn bytes(&self) -> usize {
         (self.words.capacity() + self.words.len()) * size_of::<u64>()
     }
@@ -156,7 +155,7 @@ impl Bits {
         self.words[at / 64] >> (at % 64) & 1 == 1
     }
 
-    /// How many bits are set before each word.
+    /// Returns the number of set bits before each word.
     fn counts(&self) -> Allocated<Vec<usize>> {
         let mut set = 0;
         alloc::collect(self.words.iter().map(|word| {
@@ -165,14 +164,14 @@ impl Bits {
         }))
     }
 
-    /// How many bits are set before that one, if it is set; `before` are the [`Bits::counts`].
+    /// Returns the number of set bits before the bit `at`, if this bit is set; `before` are the [`Bits::counts`].
     fn entry(&self, at: usize, before: &[usize]) -> Option<usize> {
         let before_bit = self.words[at / 64] & ((1 << (at % 64)) - 1);
         self.is_set(at).then(|| before[at / 64] + before_bit.count_ones() as usize)
     }
 }
 
-/// Appends to a list of at most `most` items: its capacity grows with what has arrived, and never beyond that.
+/// Appends to a list of at most `most` items. The capacity grows with the items so far, and never exceeds `most`.
 pub(crate) fn push_up_to<T>(items: &mut Vec<T>, item: T, most: usize) -> Allocated<()> {
     alloc::make_room(items, most)?;
     items.push(item);

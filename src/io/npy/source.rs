@@ -1,4 +1,4 @@
-//! Bytes that are counted, and an error that says where among them it stands.
+//! Binary sources that count their bytes, with errors that name the position in the source.
 
 use std::io::{ErrorKind, Read};
 
@@ -7,12 +7,12 @@ use crate::base::alloc::{self};
 use crate::base::error::{Error, Result};
 use crate::io::element::FileElement;
 
-/// A binary source that counts what was read and says in its errors where that was.
+/// A binary source that counts the bytes read, and whose errors name the part that was read.
 ///
-/// What it reads from is not a type parameter: reading is stamped for each type of elements, and that is enough.
+/// The reader is not a type parameter: reading is already monomorphized per element type.
 pub(crate) struct Source<'r> {
     reader: &'r mut dyn Read,
-    /// What the reader is: `member data.npy`, or nothing for a file of its own.
+    /// The name of the reader: `member data.npy`, or nothing for a separate file.
     name: String,
     bytes: u64,
     /// The bytes that are known to follow; 0 if nothing is known.
@@ -24,28 +24,28 @@ impl<'r> Source<'r> {
         Source { reader, name: name.into(), bytes: 0, expected: 0 }
     }
 
-    /// The same source, of which the caller knows that so many bytes follow.
+    /// Returns the same source, for which the caller knows that `expected` bytes follow.
     pub(crate) fn expecting(self, expected: u64) -> Self {
         Source { expected, ..self }
     }
 
-    /// How many of `count` elements of a type are known to follow. Memory for these can be reserved at once.
+    /// Returns how many of `count` elements are known to follow. Memory for these elements can be reserved at once.
     pub(crate) fn expected_of<T>(&self, count: usize) -> usize {
         count.min(usize::try_from(self.expected / size_of::<T>() as u64).unwrap_or(usize::MAX))
     }
 
-    /// The bytes read so far.
+    /// Returns the number of bytes read so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The error at a part of this source.
+    /// Returns the error at a part of this source.
     pub(crate) fn error(&self, part: &str, message: impl Into<String>) -> Error {
         let place = if self.name.is_empty() { part.into() } else { format!("{}, {part}", self.name) };
         Error::Format { place, message: message.into() }
     }
 
-    /// Fills `buffer`, or as much of it as there is.
+    /// Fills `buffer` as far as bytes exist, and returns the number of bytes.
     pub(super) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -60,8 +60,8 @@ impl<'r> Source<'r> {
         Ok(filled)
     }
 
-    /// A failure to read: one that the archive's bytes are to blame for names the member. A file of its own has no
-    /// such bytes.
+    /// Returns the error of a failed read. If the bytes of an archive caused the failure, the error names the member. A
+    /// separate file has no such bytes.
     fn failure(&self, error: std::io::Error) -> Error {
         use ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof, Unsupported};
         match Error::from(error) {
@@ -74,7 +74,7 @@ impl<'r> Source<'r> {
         }
     }
 
-    /// Exactly `N` bytes of `part`.
+    /// Reads exactly `N` bytes of `part`.
     pub(super) fn exactly<const N: usize>(&mut self, part: &str) -> Result<[u8; N]> {
         let mut bytes = [0; N];
         match self.fill(&mut bytes)? {
@@ -83,7 +83,7 @@ impl<'r> Source<'r> {
         }
     }
 
-    /// Reads `length` bytes of text; the buffer grows as they arrive.
+    /// Reads `length` bytes of text; the buffer grows as bytes arrive.
     pub(super) fn text(&mut self, part: &str, length: u64) -> Result<Vec<u8>> {
         let mut text = Vec::new();
         let read = (&mut *self.reader).take(length).read_to_end(&mut text);
@@ -95,7 +95,7 @@ impl<'r> Source<'r> {
         Ok(text)
     }
 
-    /// Refuses bytes that are left.
+    /// Rejects bytes after the last element.
     pub(crate) fn end(&mut self) -> Result<()> {
         match self.fill(&mut [0])? {
             0 => Ok(()),
@@ -119,8 +119,8 @@ impl<'r> Source<'r> {
         })
     }
 
-    /// Calls `visit` with the bytes of some elements of `size` bytes each, until these are `count`. It gives the number
-    /// of an element among these that is none.
+    /// Calls `visit` with the bytes of elements of `size` bytes each, until `count` elements are read. `visit` returns
+    /// the index of an invalid element, if any.
     fn blocks(
         &mut self,
         count: usize,

@@ -19,7 +19,7 @@ pub(crate) fn write_header(writer: &mut dyn Write, descr: &str, shape: &[usize])
         _ => format!("({})", lengths.join(", ")),
     };
     let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {tuple}, }}");
-    // The elements begin at a multiple of 64 bytes; the line ends the padding.
+    // The elements begin at a multiple of 64 bytes; a line break ends the padding.
     let unpadded = MAGIC.len() + 4 + text.len() + 1;
     text.extend(std::iter::repeat_n(' ', unpadded.next_multiple_of(64) - unpadded));
     text.push('\n');
@@ -30,7 +30,7 @@ pub(crate) fn write_header(writer: &mut dyn Write, descr: &str, shape: &[usize])
     Ok(())
 }
 
-/// How a header spells the type of the values.
+/// Returns the type of the values, as a header spells it.
 pub(crate) fn descr_of(values: &dyn FileValues) -> Result<String> {
     let size = values.width();
     let order = if size == 1 { '|' } else { '<' };
@@ -55,7 +55,7 @@ impl<'a> Blocks<'a> {
         Blocks { writer, bytes: Vec::with_capacity(BLOCK + 16) }
     }
 
-    /// Lets `append` put some bytes, fewer than a block has, behind those so far.
+    /// Appends bytes with `append`, fewer than a block at a time, and writes full blocks.
     pub(crate) fn append(&mut self, append: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
         append(&mut self.bytes);
         if self.bytes.len() >= BLOCK {
@@ -70,7 +70,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// The values that are put behind each other at once: at most a block of bytes.
+/// The number of values that are appended at once: at most a block of bytes.
 const RUN: usize = BLOCK / 16;
 
 /// Writes the values of all entries, in blocks.
@@ -82,7 +82,7 @@ pub(crate) fn write_values(writer: &mut dyn Write, values: &dyn FileValues, coun
     blocks.finish()
 }
 
-/// Writes the dense array that a tensor means, without building it.
+/// Writes the dense array of a tensor, without constructing the array.
 pub(crate) fn write(
     writer: &mut dyn Write,
     pattern: &AnyPattern,
@@ -102,7 +102,7 @@ pub(crate) fn write(
     write_dense(writer, &positions(pattern)?, values, shape.checked_size().unwrap_or(0))
 }
 
-/// Writes so many elements: values at the positions, and the fill elsewhere.
+/// Writes `size` elements: values at the positions, and the fill elsewhere.
 fn write_dense(writer: &mut dyn Write, positions: &[usize], values: &dyn FileValues, size: usize) -> Result<()> {
     let mut blocks = Blocks::new(writer);
     let (mut position, mut entry) = (0, 0);
@@ -120,7 +120,7 @@ fn write_dense(writer: &mut dyn Write, positions: &[usize], values: &dyn FileVal
     blocks.finish()
 }
 
-/// Where the entries are in the dense array.
+/// Returns the flat index of each entry in the dense array.
 fn positions(pattern: &AnyPattern) -> Allocated<Vec<usize>> {
     let mut positions = alloc::with_capacity(pattern.nnz())?;
     pattern.walk_range(0..pattern.nnz(), &mut |_, coords| {
@@ -136,7 +136,7 @@ mod tests {
     use crate::io::values::values_of;
     use crate::tensor::coo::CooTensor;
 
-    /// Counts how often it is called.
+    /// A writer that counts its calls.
     struct Calls(usize);
 
     impl Write for Calls {

@@ -1,4 +1,4 @@
-//! An archive as a list of arrays: each member is read by its name, and all of them within one limit.
+//! An archive as a list of arrays: members are read by name, within one limit for all members.
 
 use std::any::Any;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -23,22 +23,22 @@ use crate::io::options::{Order, ReadOptions};
 use crate::pattern::AxisCoords;
 use crate::pattern::CoordLists;
 
-/// What to do about an archive above its limit.
+/// The advice for an archive above its limit.
 const TRUSTED: &str = "raise --max-memory (ReadOptions::max_memory) if you trust the file";
 
-/// The error of a member.
+/// Returns the error of a member.
 pub(super) fn at_member(name: &str, message: impl Into<String>) -> Error {
     Error::Format { place: format!("member {name}.npy"), message: message.into() }
 }
 
-/// The bytes that are read at once where names are compared: a few of them stand in each place.
+/// The buffer size while names are compared: each position needs only a few bytes.
 const FEW: usize = 512;
 
-/// What an archive is read from: its directory stands at the end.
+/// The source of an archive, which must seek: the directory is at the end.
 pub(super) trait Stream: Read + Seek {}
 impl<R: Read + Seek> Stream for R {}
 
-/// An archive whose members may inflate to so many bytes together.
+/// An archive whose members together may inflate to `limit` bytes.
 pub(super) struct Archive<'r> {
     zip: ZipArchive<BufReader<&'r mut dyn Stream>>,
     limit: u64,
@@ -51,7 +51,7 @@ pub(super) struct Archive<'r> {
     widened: u64,
 }
 
-/// A member being read. The zip crate reads no more of it than it says to have.
+/// A member being read, whose inflated bytes are counted. The zip crate reads at most the declared size of the member.
 struct Counted<'a, R> {
     reader: R,
     inflated: &'a mut u64,
@@ -81,7 +81,7 @@ impl<'r> Archive<'r> {
         Ok(Archive { zip, limit: options.inflated_limit(bytes), bytes, inflated: 0, held, widened: 0 })
     }
 
-    /// Refuses entries whose coordinates, and the sorting of them, take more memory than the bytes read allow.
+    /// Rejects entries if the coordinates and their sorting take more memory than the bytes read allow.
     pub(super) fn guard_entries<T>(&self, count: usize, shape: &Shape, options: &ReadOptions) -> Result<()> {
         let coords = shape.rank() * Width::of_lengths(shape).bytes();
         options.guard_entries::<T>(count, coords, Order::Any, options.tensor_budget(self.inflated, self.held))
@@ -91,7 +91,7 @@ impl<'r> Archive<'r> {
         self.zip.index_for_name(&format!("{name}.npy")).is_some()
     }
 
-    /// Reads one member: its header, and then what `read` takes of it.
+    /// Reads one member: its header, then its data with `read`.
     fn member<U>(&mut self, name: &str, read: impl FnOnce(&mut Source<'_>, &Header) -> Result<U>) -> Result<U> {
         let (mut read, mut found) = (Some(read), None);
         self.with_member(name, &mut |source, header| {
@@ -103,7 +103,7 @@ impl<'r> Archive<'r> {
         Ok(found.expect("a member is read"))
     }
 
-    /// Compiled once, whatever is read.
+    /// Reads one member; not generic, so that it is compiled only once.
     fn with_member(&mut self, name: &str, read: &mut dyn FnMut(&mut Source<'_>, &Header) -> Result<()>) -> Result<()> {
         let file = self.zip.by_name(&format!("{name}.npy")).map_err(|error| match error {
             ZipError::FileNotFound => at_member(name, "is missing"),
@@ -111,7 +111,7 @@ impl<'r> Archive<'r> {
         })?;
         let bytes = self.inflated.saturating_add(file.size());
         guard::<u8>("the inflated archive", bytes.into(), self.limit, TRUSTED)?;
-        // A member that claims to be longer than the archive is either packed or a lie.
+        // A member longer than the archive is compressed, or its declared size is wrong.
         let expected = file.size().min(self.bytes);
         let mut counted = Counted { reader: file, inflated: &mut self.inflated };
         let mut source = Source::new(&mut counted, format!("member {name}.npy")).expecting(expected);
@@ -119,7 +119,7 @@ impl<'r> Archive<'r> {
         read(&mut source, &header)
     }
 
-    /// The elements of a member of one axis.
+    /// Returns the elements of a one-dimensional member.
     pub(super) fn values<T: FileElement>(&mut self, name: &str) -> Result<Vec<T>> {
         self.member(name, |source, header| {
             if header.shape.rank() != 1 {
@@ -133,8 +133,8 @@ impl<'r> Archive<'r> {
         })
     }
 
-    /// The elements of a member of integers that are not negative, in as many rows as `rows` says for its shape; in
-    /// lists of at least this width.
+    /// Returns the non-negative integers of a member, in lists of at least this width. `rows` returns the number of
+    /// lists for the shape of the member.
     pub(super) fn counts(
         &mut self,
         name: &str,
@@ -159,7 +159,7 @@ impl<'r> Archive<'r> {
         Ok(counts)
     }
 
-    /// The elements of a member of one axis of integers that are not negative.
+    /// Returns the non-negative integers of a one-dimensional member.
     pub(super) fn list(&mut self, name: &str, width: Width) -> Result<AxisCoords> {
         let counts = self.counts(name, width, |shape| match shape.rank() {
             1 => Ok(1),
@@ -168,17 +168,18 @@ impl<'r> Archive<'r> {
         Ok(counts.into_coords().into_iter().next().unwrap_or(AxisCoords::empty(width)))
     }
 
-    /// The elements of a member of one axis as numbers.
+    /// Returns the non-negative integers of a one-dimensional member as `u64`.
     pub(super) fn numbers(&mut self, name: &str) -> Result<Vec<u64>> {
         Ok(self.list(name, Width::U64)?.into_vec()?)
     }
 
-    /// The element type of the data, and the number of elements that its header declares.
+    /// Returns the element type of the data, and the number of elements that its header declares.
     pub(super) fn data(&mut self) -> Result<(DType, usize)> {
         self.member("data", |source, header| Ok((header.dtype(source)?, header.count(source)?)))
     }
 
-    /// The name of the layout, in lower case: what the member `format` says, or what the other members tell.
+    /// Returns the name of the layout in lower case, from the member `format`, otherwise from the names of other
+    /// members.
     pub(super) fn layout(&mut self) -> Result<Vec<u8>> {
         if self.has("format") {
             return self.text("format");
@@ -194,7 +195,7 @@ impl<'r> Archive<'r> {
         }
     }
 
-    /// A short text.
+    /// Reads a short text.
     fn text(&mut self, name: &str) -> Result<Vec<u8>> {
         self.member(name, |source, header| {
             let (width, size) = match header.kind {
@@ -217,13 +218,13 @@ impl<'r> Archive<'r> {
                 }
                 _ => bytes,
             };
-            // numpy fills a text up with zeros.
+            // numpy pads strings with zeros.
             let end = text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
             Ok(text[..end].to_ascii_lowercase())
         })
     }
 
-    /// The fill, where the layout has one.
+    /// Returns the fill, if the archive has a fill.
     pub(super) fn fill(&mut self) -> Result<Option<Fill>> {
         if !self.has("fill_value") {
             return Ok(None);
@@ -246,7 +247,7 @@ impl<'r> Archive<'r> {
     }
 }
 
-/// The error of an archive as a whole.
+/// Returns an error of the archive.
 pub(super) fn refused(message: String) -> Error {
     Error::Format { place: "the archive".into(), message }
 }
@@ -258,15 +259,15 @@ fn open<R: Read + Seek>(reader: R) -> Result<ZipArchive<R>> {
     })
 }
 
-/// The names of the members in the directory, and where their own headers start. A member whose header cannot be read
-/// is left out: it is refused once it is asked for.
+/// Returns the names of the members in the directory, and the positions of their own headers. A member whose header
+/// cannot be read is skipped here, and is rejected when it is read.
 fn names(zip: &mut ZipArchive<impl Read + Seek>) -> Vec<(u64, Vec<u8>)> {
     let count = zip.len();
     let own = |at| zip.by_index_raw(at).ok().map(|member| (member.header_start(), member.name_raw().to_vec()));
     (0..count).filter_map(own).collect()
 }
 
-/// Reads integers that are not negative into rows of one length.
+/// Reads non-negative integers into lists of equal length.
 fn read_counts<T: FileElement>(
     source: &mut Source<'_>,
     header: &Header,
@@ -295,8 +296,8 @@ fn read_counts<T: FileElement>(
     negative.map_or(Ok(counts), refused)
 }
 
-/// Refuses elements that are no integers. numpy has none in an empty list: the shape of a scalar is an array of float64
-/// without elements.
+/// Rejects elements that are not integers. Empty lists may have any type: numpy writes the shape of a scalar as an
+/// array of float64 without elements.
 fn check_integers<T: FileElement>(source: &Source<'_>, count: usize) -> Result<()> {
     match count > 0 && (T::ZERO.to_integer().is_none() || T::DTYPE == DType::Bool) {
         true => Err(source.error("field descr", format!("{} is no integer type", T::DTYPE))),
@@ -304,21 +305,21 @@ fn check_integers<T: FileElement>(source: &Source<'_>, count: usize) -> Result<(
     }
 }
 
-/// Code points of four bytes each as UTF-8.
+/// Converts code points of four bytes each to UTF-8.
 fn utf8(bytes: &[u8], big_endian: bool) -> Option<Vec<u8>> {
     let point = |bytes: &[u8]| u32::from_bytes(bytes, big_endian).and_then(char::from_u32);
     bytes.chunks(4).map(point).collect::<Option<String>>().map(String::into_bytes)
 }
 
-/// The fill of an archive, whose type may be another than that of the data.
+/// The fill of an archive, whose type may differ from the type of the data.
 pub(super) struct Fill {
     pub(super) number: Number,
-    /// The element itself: a number has no bits of a NaN but those of `f64`.
+    /// The element itself: a [`Number`] keeps the bits of a NaN only for `f64`.
     exact: Box<dyn Any>,
 }
 
 impl Fill {
-    /// The fill as one of the data's type.
+    /// Returns the fill in the type of the data.
     pub(super) fn typed<T: FileElement>(&self) -> Result<T> {
         let refused = || at_member("fill_value", format!("{} does not fit the data's type, {}", self.number, T::DTYPE));
         self.exact.downcast_ref().copied().or_else(|| T::from_number(self.number)).ok_or_else(refused)

@@ -1,5 +1,4 @@
-//! Members deflated on several threads: in blocks that know nothing of each other, so that the bytes are the same at
-//! any number of threads.
+//! Members deflated on several threads, in independent blocks. So the bytes are identical for any number of threads.
 
 use std::io::{Cursor, Write};
 use std::mem::take;
@@ -11,26 +10,26 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::threads;
 
-/// The bytes of a block: what is lost where one begins is a thousandth.
+/// The bytes of a block. Blocks of this size lose about a thousandth of the compression where they begin.
 const BLOCK: usize = 1 << 20;
 
-/// The blocks that are deflated at once.
+/// The number of blocks that are deflated at once.
 const AT_ONCE: usize = 16;
 
-/// What ends deflated data: an empty block that says to be the last one.
+/// The end of deflated data: an empty block that is marked as the last block.
 const LAST: [u8; 2] = [3, 0];
 
-/// The bytes of a member's own header before its name.
+/// The bytes of a member's own header before the name.
 const HEADER: usize = 30;
 
-/// The most bytes that a member may have here: it is held until it is deflated, as its length stands before it in the
-/// file. What is longer is deflated by one thread, and written as it comes.
+/// The maximum bytes of a member here. The member is in memory until it is deflated, because its length precedes it in
+/// the file. Longer members are deflated by one thread, and written block by block.
 pub(super) const MOST: usize = 128 << 20;
 
-/// A member that is being deflated: an archive of its own, from which it is copied as it is.
+/// A member being deflated: a separate archive, from which the member is copied unchanged.
 pub(super) struct Member {
     name: String,
-    /// Where its header goes, and the deflated bytes so far.
+    /// The room for the header, and the deflated bytes so far.
     archive: Vec<u8>,
     full: Vec<Vec<u8>>,
     block: Vec<u8>,
@@ -43,7 +42,7 @@ impl Member {
         Member { name, archive, full: Vec::new(), block: Vec::new(), crc: Crc::new() }
     }
 
-    /// The member alone in an archive.
+    /// Returns an archive with only this member.
     pub(super) fn finish(mut self) -> Result<ZipArchive<Cursor<Vec<u8>>>> {
         if !self.block.is_empty() {
             self.full.push(take(&mut self.block));
@@ -64,12 +63,12 @@ impl Member {
         ZipArchive::new(Cursor::new(self.archive)).map_err(|error| std::io::Error::from(error).into())
     }
 
-    /// Of the name, and of what stands behind it.
+    /// Returns the lengths of the name and of the extra field.
     fn lengths(&self) -> Vec<u8> {
         fields(&[self.name.len() as u16, 0])
     }
 
-    /// Deflates the blocks that are full.
+    /// Deflates the full blocks.
     fn deflate(&mut self) -> Result<()> {
         let Member { archive, full, crc, .. } = self;
         let mut blocks = take(full).into_iter();
@@ -106,13 +105,13 @@ impl Write for Member {
     }
 }
 
-/// The first day that a zip archive knows, as `zip` writes it: 1 January 1980.
+/// The first date of a zip archive, 1 January 1980, as `zip` writes it.
 const DATE: u16 = 0x21;
 
-/// Made on Unix, by version 2.0.
+/// The origin of a member: Unix, version 2.0.
 const UNIX: u16 = 3 << 8 | 20;
 
-/// A file that its owner may write and all may read.
+/// The mode of a file that its owner may write and everyone may read.
 const MODE: u32 = 0o100_644;
 
 fn fields(fields: &[u16]) -> Vec<u8> {
@@ -123,12 +122,12 @@ fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// A block deflated, up to the border of a byte, and its checksum.
+/// Returns a block deflated up to a byte boundary, and its checksum.
 fn deflated(block: &[u8]) -> Allocated<(Vec<u8>, Crc)> {
     let mut packer = Compress::new(Compression::default(), false);
-    // What cannot be deflated is stored, with five bytes for each 16 KiB.
+    // Incompressible data are stored, with five more bytes per 16 KiB.
     let mut packed = alloc::with_capacity(block.len() + block.len() / 1000 + 100)?;
-    // Not `DeflateEncoder`: where its buffer is full, its `flush` leaves out what ends the block.
+    // `DeflateEncoder` is not used: if its buffer is full, its `flush` omits the end of the block.
     while packer.total_in() < block.len() as u64 || packed.len() == packed.capacity() {
         alloc::reserve(&mut packed, 100)?;
         let left = &block[packer.total_in() as usize..];

@@ -1,6 +1,6 @@
-//! What an archive says twice: the names of its members, in the directory at its end and before each member.
+//! The names of members, which an archive has twice: in the directory at its end, and before each member.
 //!
-//! The directory has no checksum. A damaged name there would hide a member, such as the fill, that may be missing.
+//! The directory has no checksum. A damaged name there would hide an optional member, such as the fill.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -9,14 +9,14 @@ use hashbrown::HashSet;
 use crate::base::error::{Error, Result};
 use crate::io::fields::quote;
 
-/// The bytes of a member's own header before its name, and where among them the length of the name stands.
+/// The bytes of a member's own header before the name, and the position of the name's length in the header.
 const OWN: (usize, usize) = (30, 26);
 
-/// The same in the directory, where two more lengths follow: of what stands behind the name.
+/// The same numbers for the directory, where the lengths of the extra field and of the comment follow.
 const LISTED: (usize, usize) = (46, 28);
 
-/// Refuses a member whose own header has another name than the directory; `listed` are those, and where the headers
-/// start.
+/// Rejects a member whose own header has another name than the directory. `listed` has the names in the directory and
+/// the positions of the headers.
 pub(super) fn check_names(reader: &mut (impl Read + Seek), listed: Vec<(u64, Vec<u8>)>) -> Result<()> {
     for (start, name) in listed {
         reader.seek(SeekFrom::Start(start))?;
@@ -31,7 +31,7 @@ pub(super) fn check_names(reader: &mut (impl Read + Seek), listed: Vec<(u64, Vec
     Ok(())
 }
 
-/// The first name that stands twice in the directory, which starts there.
+/// Returns the first repeated name in the directory, which starts at `start`.
 pub(super) fn repeated_name(reader: &mut (impl Read + Seek), start: u64) -> Result<Option<Vec<u8>>> {
     reader.seek(SeekFrom::Start(start))?;
     let mut names = HashSet::new();

@@ -1,4 +1,4 @@
-//! Reading an archive: which layout it has, where its entries are, and the tensor that they make.
+//! Reading an archive: its layout, its entries, and the tensor of these entries.
 
 use std::io::{Cursor, Read, Seek};
 
@@ -19,13 +19,14 @@ use crate::pattern::{AnyPattern, AxisCoords, by_width, of_width};
 use crate::tensor::Tensor;
 use crate::tensor::triplets::Unsorted;
 
-/// Where the entries are, as the archive has it.
+/// The positions of the entries, as the layout of the archive stores them.
 enum Places {
-    /// A coordinate array an axis, in any order, and how many entries there are: without axes no array tells.
+    /// An array of coordinates per axis, in any order, and the number of entries: without axes, no array has this
+    /// number.
     Coords { coords: Vec<AxisCoords>, nnz: usize },
-    /// The offsets of the lanes and strictly increasing columns: our own compressed layout.
+    /// The offsets of the lanes and strictly increasing columns: the CSR format of lacuna.
     Lanes { offsets: Vec<usize>, columns: AxisCoords },
-    /// Offsets over some axes, `compressed`, and positions that are linear over the others.
+    /// Offsets over the axes `compressed`, and indices that are linear over the other axes.
     Compressed { compressed: Vec<usize>, offsets: Vec<usize>, indices: AxisCoords },
 }
 
@@ -39,12 +40,13 @@ impl Places {
     }
 }
 
-/// Whether an archive, or a member of one, begins with these bytes.
+/// Returns whether bytes are the beginning of an archive, or of a member.
 pub(crate) fn is_archive(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
 }
 
-/// The error for a file whose first bytes hold no sign of an archive; something else may stand before one.
+/// Returns the error for a file whose first bytes contain no signature of an archive. Other data may precede an
+/// archive.
 fn no_sign_of(head: &[u8]) -> Option<Error> {
     let holds_sign = (0..head.len()).any(|at| is_archive(&head[at..]));
     (!holds_sign).then(|| refused(format!("its first {} bytes hold no sign of a zip archive", head.len())))
@@ -59,9 +61,10 @@ pub(crate) fn read_file(head: &[u8], mut reader: impl Read + Seek, options: &Rea
     read(&mut archive, options)
 }
 
-/// Reads an archive from a stream whose first bytes are `head`; to its end first, because its directory stands there.
+/// Reads an archive from a stream whose first bytes are `head`. The stream is read to its end first, because the
+/// directory is there.
 pub(crate) fn read_stream(head: &[u8], reader: &mut dyn Read, options: &ReadOptions) -> Result<AnyTensor> {
-    // A stream may have no end: one that is no archive is not waited for.
+    // A stream may never end, so a stream without a signature is rejected early.
     if let Some(error) = no_sign_of(head) {
         return Err(error);
     }
@@ -109,8 +112,8 @@ fn read(archive: &mut Archive<'_>, options: &ReadOptions) -> Result<AnyTensor> {
     options.finish(tensor, own_format, archive.inflated)
 }
 
-/// Whether an archive of this layout has a fill of its own: those of pydata/sparse do. The fill of scipy is 0, and its
-/// COO arrays of one axis, or of three and more, have `coords` as well; `_is_array` tells them.
+/// Returns whether an archive of this layout has its own fill, as archives of pydata/sparse do. The fill of scipy is 0.
+/// COO arrays of scipy that are not matrices also have `coords`, but in addition `_is_array`.
 fn names_its_fill(archive: &Archive<'_>, layout: &[u8]) -> bool {
     layout == b"gcxs" || (archive.has("coords") && !archive.has("_is_array"))
 }
@@ -124,7 +127,7 @@ fn read_shape(archive: &mut Archive<'_>) -> Result<Shape> {
     lengths.iter().map(fits).collect()
 }
 
-/// Coordinates: one member with an axis a row, or scipy's `row` and `col`.
+/// Reads coordinates: one member with a row per axis, or the members `row` and `col` of scipy.
 fn read_coords(archive: &mut Archive<'_>, shape: &Shape) -> Result<Places> {
     let width = Width::of_lengths(shape);
     if !archive.has("coords") {
@@ -145,7 +148,7 @@ fn read_coords(archive: &mut Archive<'_>, shape: &Shape) -> Result<Places> {
     Ok(Places::Coords { coords: coords.into_coords(), nnz })
 }
 
-/// Refuses data of another length than there are places, before it is read.
+/// Rejects data whose length differs from the number of positions, before the data are read.
 fn check_declared(declared: usize, places: usize) -> Result<()> {
     if declared == places {
         return Ok(());
@@ -153,7 +156,7 @@ fn check_declared(declared: usize, places: usize) -> Result<()> {
     Err(at_member("data", format!("{declared} elements for {places} places")))
 }
 
-/// Refuses scipy's matrix layouts for another rank.
+/// Rejects the matrix layouts of scipy for another rank.
 fn check_matrix(shape: &Shape) -> Result<()> {
     match shape.rank() {
         2 => Ok(()),
@@ -161,7 +164,7 @@ fn check_matrix(shape: &Shape) -> Result<()> {
     }
 }
 
-/// Offsets and indices, compressed along any axes.
+/// Reads offsets and indices, compressed along any axes.
 fn read_compressed(archive: &mut Archive<'_>, layout: &[u8], shape: &Shape) -> Result<Places> {
     let compressed = compressed_axes(archive, layout, shape)?;
     let indices = archive.list("indices", Width::of_lengths(shape))?;
@@ -178,7 +181,7 @@ fn read_compressed(archive: &mut Archive<'_>, layout: &[u8], shape: &Shape) -> R
     Ok(Places::Compressed { compressed, offsets, indices })
 }
 
-/// The axes that the offsets run over.
+/// Returns the axes that the offsets run over.
 fn compressed_axes(archive: &mut Archive<'_>, layout: &[u8], shape: &Shape) -> Result<Vec<usize>> {
     match layout {
         // scipy compresses a vector as one row.
@@ -199,7 +202,8 @@ fn compressed_axes(archive: &mut Archive<'_>, layout: &[u8], shape: &Shape) -> R
     }
 }
 
-/// The offsets of lanes of the lengths given, checked: one more than the lanes, from 0 to `nnz`, never down.
+/// Reads the offsets of lanes with the given lengths. There is one offset more than lanes, and the offsets run from 0
+/// to `nnz` without decreasing.
 fn read_offsets(archive: &mut Archive<'_>, lengths: Vec<usize>, nnz: usize) -> Result<Vec<usize>> {
     let offsets: Vec<usize> = archive.numbers("indptr")?.into_iter().map(|offset| offset as usize).collect();
     let lanes = saturating_product(&lengths);
@@ -216,7 +220,7 @@ fn read_offsets(archive: &mut Archive<'_>, lengths: Vec<usize>, nnz: usize) -> R
     Ok(offsets)
 }
 
-/// The coordinates of entries that are compressed over some axes and linear over the rest.
+/// Returns the coordinates of entries that are compressed over some axes and linear over the other axes.
 fn expand(shape: &Shape, compressed: &[usize], offsets: &[usize], indices: &AxisCoords) -> Result<Vec<AxisCoords>> {
     by_width!(indices, own => of_width!(Width::of_lengths(shape), I => {
         Ok(expanded::<_, I>(shape, compressed, offsets, own)?.into_iter().map(AxisCoords::from).collect())
@@ -253,7 +257,7 @@ fn expanded<I: Index, J: Index>(
     Ok(coords)
 }
 
-/// Reads the values and puts the tensor together.
+/// Reads the values and constructs the tensor.
 fn read_tensor<T: FileElement>(
     archive: &mut Archive<'_>,
     shape: Shape,
@@ -279,13 +283,13 @@ fn read_tensor<T: FileElement>(
     Ok(listed.coalesce(options.duplicates)?.into())
 }
 
-/// The pattern of our own compressed layout.
+/// Returns the pattern of entries in the CSR format of lacuna.
 fn lanes(shape: Shape, offsets: Vec<usize>, columns: &AxisCoords) -> Result<AnyPattern> {
     let columns = columns.in_width(columns.width().max(Width::of_lengths(&shape)))?;
     AnyPattern::csr(shape, offsets.into(), columns).map_err(|error| at_member("indices", error.to_string()))
 }
 
-/// The member that a wrong coordinate stands in.
+/// Returns the member that has an invalid coordinate.
 fn coords_member(archive: &Archive<'_>, error: &Error) -> &'static str {
     match error {
         Error::IndexOutOfBounds { axis: 0, .. } if archive.has("row") => "row",

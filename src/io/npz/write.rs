@@ -1,4 +1,4 @@
-//! Writing an archive, in the layout of scipy where it can hold the tensor, else in that of pydata/sparse.
+//! Writing an archive, in the layout of scipy if it can hold the tensor, otherwise in the layout of pydata/sparse.
 
 use std::io::Write;
 
@@ -17,7 +17,7 @@ use crate::io::options::WriteOptions;
 use crate::io::values::FileValues;
 use crate::pattern::{AnyPattern, AxisCoords, by_slices};
 
-/// From so many bytes on the lengths of a member need 64 bits, whatever becomes of it.
+/// The size in bytes from which on a member needs lengths of 64 bits, whatever its compressed size.
 const LARGE: usize = u32::MAX as usize / 2;
 
 /// An archive being written.
@@ -26,11 +26,11 @@ struct Members<'a> {
     method: CompressionMethod,
 }
 
-/// Writes the elements of a member.
+/// A function that writes the elements of a member.
 type WriteElements<'a> = dyn FnMut(&mut dyn Write) -> Result<()> + 'a;
 
 impl Members<'_> {
-    /// One member: its header, and its elements by `write`.
+    /// Adds a member: its header, and its elements with `write`.
     fn add(
         &mut self,
         name: &str,
@@ -58,7 +58,7 @@ impl Members<'_> {
         self.add(name, descr, &[], text.len(), &mut |zip| Ok(zip.write_all(text)?))
     }
 
-    /// The values of all `count` entries.
+    /// Adds the values of all `count` entries.
     fn data(&mut self, values: &dyn FileValues, count: usize) -> Result<()> {
         let (descr, bytes) = (descr_of(values)?, count * values.width());
         self.add("data", &descr, &[count], bytes, &mut |zip| write_values(zip, values, count))
@@ -72,12 +72,12 @@ impl Members<'_> {
         })
     }
 
-    /// Coordinates as 32 or 64 bits wide integers.
+    /// Adds coordinates as integers of 32 or 64 bits.
     fn coords(&mut self, name: &str, shape: &[usize], wide: bool, axes: &[AxisCoords]) -> Result<()> {
         by_slices!(axes, own => self.indices(name, shape, wide, &own))
     }
 
-    /// Lists of indices behind each other, of the width given: int32 or int64.
+    /// Adds lists of indices one after another, as int32, or as int64 if `wide` is set.
     fn indices<I: Index>(&mut self, name: &str, shape: &[usize], wide: bool, lists: &[&[I]]) -> Result<()> {
         let bytes = shape.iter().product::<usize>().saturating_mul(if wide { 8 } else { 4 });
         let descr = if wide { "<i8" } else { "<i4" };
@@ -94,7 +94,7 @@ impl Members<'_> {
         })
     }
 
-    /// The shape, always int64.
+    /// Adds the shape, always as int64.
     fn shape(&mut self, shape: &Shape) -> Result<()> {
         let lengths: Vec<u64> = shape.iter().map(|&length| length as u64).collect();
         self.indices("shape", &[shape.rank()], true, &[&lengths])
@@ -116,8 +116,8 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Refuses what could not be read back: more than [`MOST_AXES`] axes, and lengths above `i64::MAX`, which no index of
-/// numpy reaches.
+/// Rejects tensors that could not be read back: more than [`MOST_AXES`] axes, and lengths above `i64::MAX`, the largest
+/// index of numpy.
 fn check_writable(shape: &Shape) -> Result<()> {
     let rank = shape.rank();
     if rank > MOST_AXES {
@@ -134,12 +134,13 @@ fn check_writable(shape: &Shape) -> Result<()> {
     }
 }
 
-/// Whether coordinates or offsets up to `nnz` need int64.
+/// Returns whether coordinates, or offsets up to `nnz`, need int64.
 fn needs_wide(shape: &Shape, nnz: usize) -> bool {
     shape.iter().chain([&nnz]).any(|&length| length > i32::MAX as usize)
 }
 
-/// Writes an archive: in scipy's layout a matrix with a fill of zero, else in that of pydata/sparse.
+/// Writes an archive with coordinates: a matrix with a fill of zero in the layout of scipy, otherwise in the layout of
+/// pydata/sparse.
 fn write_coo(
     writer: &mut dyn Write,
     pattern: &AnyPattern,
@@ -165,7 +166,7 @@ fn write_coo(
     members.finish()
 }
 
-/// Writes a tensor in its format; a compressed one without rows is written in coordinates.
+/// Writes a tensor in its format; a CSR tensor with less than two axes is written with coordinates.
 pub(crate) fn write(
     writer: &mut dyn Write,
     pattern: &AnyPattern,
@@ -178,7 +179,7 @@ pub(crate) fn write(
     }
 }
 
-/// Writes an archive as [`write_coo`] does; a tensor of less than two axes as COO.
+/// Writes an archive with offsets, in a layout chosen as by [`write_coo`]. The tensor has at least two axes.
 fn write_csr(
     writer: &mut dyn Write,
     (shape, (offsets, columns)): (&Shape, (&Buffer<usize>, &AxisCoords)),
@@ -204,12 +205,12 @@ fn write_csr(
     members.finish()
 }
 
-/// Whether scipy's layout can hold it: a matrix whose gaps are zeros.
+/// Returns whether the layout of scipy can hold the tensor: a matrix with a fill of zero.
 fn is_scipys(shape: &Shape, values: &dyn FileValues) -> bool {
     shape.rank() == 2 && values.is_fill_zero()
 }
 
-/// A text as numpy's `<U` has it.
+/// Returns a text in the form of numpy's `<U`.
 fn utf32(text: &str) -> Vec<u8> {
     text.chars().flat_map(|c| (c as u32).to_le_bytes()).collect()
 }

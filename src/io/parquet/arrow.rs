@@ -1,4 +1,4 @@
-//! Arrow's record batches: a row for each entry, in the columns that a table in Parquet has.
+//! Record batches of Arrow: a row per entry, with the columns of a Parquet table.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -27,10 +27,10 @@ use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
 use crate::tensor::erased::{Erased, SparseRef};
 use crate::tensor::triplets::Unsorted;
-#[allow(unused_imports)] // for the pages
+#[allow(unused_imports)] // for links in the docs
 use crate::{pattern::CooPattern, tensor::triplets::Triplets};
 
-/// Shares the items with Arrow: they live as long as either needs them.
+/// Shares the items with Arrow, for as long as either side needs the items.
 fn shared<T: NoUninit + Send + Sync>(items: &Buffer<T>) -> arrow_buffer::Buffer {
     struct Owner<T>(Buffer<T>);
     impl<T: NoUninit> AsRef<[u8]> for Owner<T> {
@@ -41,7 +41,7 @@ fn shared<T: NoUninit + Send + Sync>(items: &Buffer<T>) -> arrow_buffer::Buffer 
     bytes::Bytes::from_owner(Owner(items.clone())).into()
 }
 
-/// The items of an array, moved where nobody else has them.
+/// Returns the items of an array, moved if the array is the only owner.
 fn items_of<N: ArrowNativeType>(items: ScalarBuffer<N>) -> Allocated<Vec<N>> {
     match items.into_inner().into_vec::<N>() {
         Ok(items) => Ok(items),
@@ -49,16 +49,16 @@ fn items_of<N: ArrowNativeType>(items: ScalarBuffer<N>) -> Allocated<Vec<N>> {
     }
 }
 
-/// The items as a list of the type that they are.
+/// Returns the items as a list of type `T`, if `T` is their type.
 fn retyped<N: 'static, T: 'static>(items: Vec<N>) -> Option<Vec<T>> {
     let items: Box<dyn Any> = Box::new(items);
     items.downcast().ok().map(|items| *items)
 }
 
-/// The element types that Arrow has as they are.
+/// Defines the conversions of the element types that Arrow stores in the same form.
 macro_rules! primitives {
     ($($(#[$condition:meta])? $dtype:ident $arrow:ident $native:ty),* $(,)?) => {
-        /// The values as an array that shares them; `None` of a type that Arrow has not.
+        /// Returns the values as an array that shares the values; `None` for a type that Arrow does not have.
         fn shared_values<T: Element>(values: &Buffer<T>) -> Option<ArrayRef> {
             let values: &dyn Any = values;
             match T::DTYPE {
@@ -70,7 +70,7 @@ macro_rules! primitives {
             }
         }
 
-        /// The values of an array of that very type; `None` of another.
+        /// Returns the values of an array of exactly this type; `None` for another type.
         fn own_values<T: Element>(array: ArrayRef) -> Allocated<Option<Vec<T>>> {
             match T::DTYPE {
                 $($(#[$condition])? DType::$dtype => {
@@ -100,7 +100,7 @@ primitives!(
     Float64 Float64Type f64,
 );
 
-/// Bits of values that Arrow has in another form.
+/// Returns an array for a type that Arrow stores in another form, from the bits of values.
 fn array_of(dtype: DType, mut bits: Vec<u64>) -> ArrayRef {
     widen(dtype, &mut bits);
     let bits = bits.into_iter();
@@ -111,7 +111,7 @@ fn array_of(dtype: DType, mut bits: Vec<u64>) -> ArrayRef {
     }
 }
 
-/// The bits of such an array.
+/// Returns the bits of an array of the form of [`array_of`]; `None` for another form.
 fn bits_of(dtype: DType, array: &ArrayRef) -> Option<Allocated<Vec<u64>>> {
     Some(match dtype {
         DType::Bool => {
@@ -136,7 +136,7 @@ fn coords_array(coords: &AxisCoords) -> ArrayRef {
     }
 }
 
-/// The coordinates of an axis of that length: moved where they have the width asked for.
+/// Returns the coordinates of an axis, moved if they have the requested width.
 fn coords_of(array: ArrayRef, axis: usize, length: usize, width: Width) -> Result<Option<AxisCoords>> {
     macro_rules! coords {
         ($($arrow:ident),*) => {$(
@@ -204,7 +204,7 @@ impl<P: Pattern, T: FileElement> Tensor<P, T> {
     }
 }
 
-/// The entries as a record batch.
+/// Returns the entries as a record batch.
 fn batch_of<T: FileElement>(x: SparseRef<'_, T>) -> Result<RecordBatch> {
     let Columns { described, columns, rows, .. } = Columns::of(x)?;
     let mut arrays = Vec::new();
@@ -250,7 +250,7 @@ impl<T: FileElement, I: Index> CooTensor<T, I> {
     }
 }
 
-/// The tensor of a record batch, with coordinates of the type asked for.
+/// Returns the tensor of a record batch, with coordinates of the requested type.
 fn read_batch<T: FileElement>(batch: RecordBatch, of: IndexKind, options: &ReadOptions) -> Result<Erased<T>> {
     let said = batch.schema_ref().metadata().get("lacuna");
     let said = said.map(|text| Described::of_header(&parsed(text, "lacuna")?, "lacuna")).transpose()?;
@@ -265,7 +265,7 @@ fn read_batch<T: FileElement>(batch: RecordBatch, of: IndexKind, options: &ReadO
     let axes = axes.iter().map(|name| column(&batch, name)).collect::<Result<Vec<_>>>()?;
     let parts = part_names(T::DTYPE, &name);
     let parts = parts.iter().map(|name| column(&batch, name)).collect::<Result<Vec<_>>>()?;
-    // So that the columns that nobody else has are moved.
+    // Columns without another owner can be moved from here on.
     drop(batch);
     let mut coords = Vec::new();
     for (axis, array) in axes.into_iter().enumerate() {
@@ -282,7 +282,7 @@ fn read_batch<T: FileElement>(batch: RecordBatch, of: IndexKind, options: &ReadO
     Tensor::from_parts(AnyPattern::coo(shape, values.len(), of.width, coords)?, values, fill)
 }
 
-/// A column without nulls.
+/// Returns a column without nulls.
 fn column(batch: &RecordBatch, name: &str) -> Result<ArrayRef> {
     let column = batch.column_by_name(name).ok_or_else(|| at(&format!("the column {name} is missing")))?;
     match column.null_count() {

@@ -1,14 +1,14 @@
-//! Checksums of what lies around the values: of the header of each page, of the lists of pages, and of the footer.
+//! Checksums of all bytes except the values: of the header of each page, of the lists of pages, and of the footer.
 //!
-//! Parquet has a CRC-32 of the bytes of a page, and none of anything else. Each of the others stands in field 32767 of
-//! its structure, which the format reserves for extensions and other readers skip:
+//! Parquet has a CRC-32 of the bytes of a page, and no other checksum. lacuna adds the others in field 32767 of a
+//! structure, which the format reserves for extensions. Other readers skip this field:
 //!
-//! - of the header of a page: [`MARK`], and the CRC-32 of all bytes of the header before that number;
-//! - of the footer: [`MARK`]; for each column of each row group the CRC-32 of its column index and of its offset index, 0
-//!   for a list that is not there; the CRC-32 of all bytes of the footer before that number.
+//! - in the header of a page: [`MARK`], and the CRC-32 of all bytes of the header before that number;
+//! - in the footer: [`MARK`]; for each column of each row group the CRC-32 of its column index and of its offset index,
+//!   0 for a missing list; the CRC-32 of all bytes of the footer before that number.
 //!
-//! Each number is eight hexadecimal digits: some readers take the bytes of a field that they skip for UTF-8. Nothing but the
-//! end of the structure follows.
+//! Each number has eight hexadecimal digits, because some readers decode the bytes of a skipped field as UTF-8. Only
+//! the end of the structure follows.
 
 use parquet::basic::Encoding;
 use parquet::column::page::{CompressedPage, Page};
@@ -16,46 +16,46 @@ use parquet::errors::{ParquetError, Result as Written};
 
 use super::thrift::{Output, Thrift};
 
-/// The number of the field that structures have for extensions.
+/// The number of the field for extensions of a structure.
 pub(super) const EXTENSION: i64 = 32767;
 
 /// The first bytes of an extension of lacuna.
 const MARK: &[u8; 6] = b"lacuna";
 
-/// The digits of a checksum.
+/// The number of digits of a checksum.
 const DIGITS: usize = 8;
 
-/// The error of a footer that is not the one that was written.
+/// The error message for a footer that differs from the footer that was written.
 pub(super) const DAMAGED: &str = "its checksum is not that of its bytes: some byte is damaged";
 
-/// The CRC-32 that gzip and Parquet have.
+/// Returns the CRC-32 of bytes, as in gzip and Parquet.
 pub(super) fn crc(bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes)
 }
 
-/// A checksum as it is written.
+/// Returns a checksum in hexadecimal digits.
 pub(super) fn digits(crc: u32) -> String {
     format!("{crc:08x}")
 }
 
-/// The checksum that these digits are, in lower case as they are written.
+/// Parses a checksum from hexadecimal digits in lower case.
 fn number(digits: &[u8]) -> Option<u32> {
     let digit = |&digit: &u8| (digit as char).to_digit(16).filter(|_| !digit.is_ascii_uppercase());
     digits.iter().map(digit).try_fold(0, |number: u32, digit| Some(number << 4 | digit?))
 }
 
-/// A checksum of the bytes of a structure before it.
+/// A checksum of the preceding bytes of a structure.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Check<'a> {
     /// The bytes between the mark and the checksum.
     said: &'a [u8],
-    /// None of bytes that are no digits.
+    /// The checksum; `None` if its bytes are not digits.
     crc: Option<u32>,
     end: usize,
 }
 
 impl<'a> Check<'a> {
-    /// Reads an extension; none where it is another program's.
+    /// Reads an extension; the inner option is `None` for an extension of another program.
     #[allow(clippy::option_option)]
     pub(super) fn read(thrift: &mut Thrift<'a>) -> Option<Option<Check<'a>>> {
         let ours = thrift.binary()?.strip_prefix(MARK).and_then(|rest| rest.split_last_chunk::<DIGITS>());
@@ -63,12 +63,12 @@ impl<'a> Check<'a> {
         Some(ours.map(|(said, digits)| Check { said, crc: number(digits), end }))
     }
 
-    /// Whether it is that of this structure, which it is the last field of.
+    /// Returns whether the checksum is that of a structure, and is the last field of the structure.
     pub(super) fn holds(&self, structure: &[u8]) -> bool {
         self.end + 1 == structure.len() && Some(crc(&structure[..self.end - DIGITS])) == self.crc
     }
 
-    /// The checksums of the lists of so many chunks, two each.
+    /// Returns the checksums of the lists of `chunks` column chunks, two per column chunk.
     pub(super) fn of_lists(&self, chunks: usize) -> Option<Vec<[u32; 2]>> {
         let (pairs, rest) = self.said.as_chunks::<{ 2 * DIGITS }>();
         (pairs.len() == chunks && rest.is_empty()).then_some(())?;
@@ -76,7 +76,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// Ends a structure with what is `said` and a checksum of all before it.
+/// Ends a structure with the bytes `said` and a checksum of all preceding bytes.
 pub(super) fn checked(structure: Output, said: &[u8]) -> Vec<u8> {
     let mut structure = structure;
     structure.binary(EXTENSION, &[&MARK[..], said, &[0; DIGITS]].concat());
@@ -87,7 +87,7 @@ pub(super) fn checked(structure: Output, said: &[u8]) -> Vec<u8> {
     structure.0
 }
 
-/// The header of a page of values.
+/// Returns the header of a page of values.
 pub(super) fn page_header(page: &CompressedPage) -> Written<Vec<u8>> {
     let encoding = match (page.compressed_page(), page.encoding()) {
         (Page::DataPage { .. }, Encoding::PLAIN) => 0,
@@ -100,10 +100,10 @@ pub(super) fn page_header(page: &CompressedPage) -> Written<Vec<u8>> {
     let (inflated, bytes) = (length(page.uncompressed_size()), length(page.compressed_size()));
     let (inflated, bytes) = (inflated.map_err(too_long)?, bytes.map_err(too_long)?);
     let mut output = Output::default();
-    // The kind of pages with values is 0.
+    // The page type 0 is a page of values.
     output.integers(&[0, inflated, bytes, i64::from(crc(page.data()) as i32)]);
     output.begin_struct();
-    // No value can be missing: there are no levels, which runs (3) would hold.
+    // No value is null, so there are no levels; the encoding of levels would be RLE (3).
     output.integers(&[i64::from(page.num_values()), encoding, 3, 3]);
     output.end();
     Ok(checked(output, &[]))

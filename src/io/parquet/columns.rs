@@ -1,4 +1,4 @@
-//! A tensor as columns of bits, so that what writes them knows no types.
+//! A tensor as columns of bits, so that writers do not depend on types.
 
 use std::ops::Range;
 
@@ -13,15 +13,15 @@ use crate::io::element::FileElement;
 use crate::pattern::{AxisCoords, by_width};
 use crate::tensor::erased::SparseRef;
 
-/// The rows that are hashed at once: they stay in a cache.
+/// The number of rows that are hashed at once: they fit a cache.
 const HASHED: usize = 1 << 11;
 
-/// What hashing a number takes, more or less, in picoseconds.
+/// The approximate time for hashing a number, in picoseconds.
 const PICOSECONDS: usize = 3_000;
 
 /// A column.
 pub(super) trait Bits: Sync {
-    /// The bits of those rows.
+    /// Returns the bits of the given rows.
     fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>>;
 }
 
@@ -31,7 +31,7 @@ impl Bits for AxisCoords {
     }
 }
 
-/// The coordinates of a piece that begins at that position of the axis.
+/// The coordinates on axis 0 of a chunk that begins at the given position of the axis.
 struct Behind<'a>(u64, Box<dyn Bits + 'a>);
 
 impl Bits for Behind<'_> {
@@ -42,7 +42,7 @@ impl Bits for Behind<'_> {
     }
 }
 
-/// A part of the values.
+/// A part of the values: the values themselves, or their real or imaginary parts.
 struct Part<'a, T> {
     values: &'a [T],
     part: usize,
@@ -64,12 +64,12 @@ impl<T: FileElement> Bits for Part<'_, T> {
     }
 }
 
-/// A tensor as columns: those of the axes, then those of the values.
+/// A tensor as columns: first the axes, then the values.
 pub(crate) struct Columns<'a> {
     pub(super) described: Described,
     pub(super) columns: Vec<Box<dyn Bits + 'a>>,
     pub(super) rows: usize,
-    /// Whether some position is not stored, so that the fill is one of the tensor that it is a piece of.
+    /// True if some position is unstored, so that this fill is the fill of the complete tensor.
     pub(crate) tells_fill: bool,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Columns<'a> {
         Ok(Columns { described, columns, rows: x.nnz(), tells_fill: true })
     }
 
-    /// Those of a tensor of this shape, in which this one stands so many positions of the first axis behind its start.
+    /// Returns the columns as a chunk of a tensor of this shape; `start` is the first position of the chunk on axis 0.
     pub(crate) fn within(mut self, shape: &Shape, start: usize) -> Self {
         self.described.shape = shape.clone();
         if let (true, false) = (start > 0, shape.is_empty()) {
@@ -100,7 +100,7 @@ impl<'a> Columns<'a> {
         self
     }
 
-    /// What is said of those rows.
+    /// Returns the facts about the given rows.
     pub(super) fn extent(&self, rows: Range<usize>) -> Result<Extent> {
         let hashes = threads::map_parts(rows.len(), PICOSECONDS * self.columns.len(), 0, |part| {
             self.hash(rows.start + part.start..rows.start + part.end)
@@ -110,7 +110,7 @@ impl<'a> Columns<'a> {
         Ok(Extent { entries: rows.len() as u64, hash, ends })
     }
 
-    /// The sum of the hashes of those rows.
+    /// Returns the sum of the hashes of the given rows.
     fn hash(&self, rows: Range<usize>) -> Allocated<u64> {
         let (mut hashes, mut sum) = (Hashes::default(), 0_u64);
         for start in rows.clone().step_by(HASHED) {
@@ -123,7 +123,7 @@ impl<'a> Columns<'a> {
         Ok(sum)
     }
 
-    /// The coordinates of the first entry and of the last one, where there is any.
+    /// Returns the coordinates of the first and the last entry, if there are entries.
     pub(super) fn ends(&self) -> Allocated<Option<(Vec<u64>, Vec<u64>)>> {
         self.ends_of(&(0..self.rows))
     }

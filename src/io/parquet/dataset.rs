@@ -55,23 +55,23 @@ use crate::io::progress::Watched;
 #[derive(Debug, Clone)]
 pub struct Dataset {
     root: PathBuf,
-    /// Whether `root` is a folder, whose parts are in it; else it is the only part.
+    /// True if `root` is a folder that has the parts; otherwise `root` is the only part.
     is_folder: bool,
     described: Described,
     dtype: DType,
-    /// Whether all bytes of the parts have checksums.
+    /// True if all bytes of the parts have checksums.
     are_checked: bool,
     parts: Vec<Part>,
     options: ReadOptions,
-    /// The bytes that were read, where all readings are told as one.
+    /// The number of bytes read, if all reads report one common progress.
     told: Option<Arc<AtomicU64>>,
 }
 
 impl Dataset {
     /// Opens the file or the folder at `path`.
     ///
-    /// Of the options, the element type, the shape (that it must have), the limit of memory and who is told of the
-    /// progress are looked at.
+    /// The element type, the shape (that it must have), the limit of memory and who is told of the progress are taken
+    /// from the options.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Dataset {
         let Manifest { described, are_checked, parts } = Manifest::read(root)?;
         described.refuse_fill(options)?;
         let dtype = described.dtype.unwrap_or(DType::Bool);
-        // The fill must be one of the type before anybody asks for it.
+        // An invalid fill is an error here, before the fill is used.
         dispatch_dtype!(dtype, T => described.fill::<T>()?.map(|_| ()), else => return Err(no_such(dtype)));
         Ok(Dataset {
             root: root.into(),
@@ -129,7 +129,7 @@ impl Dataset {
         })
     }
 
-    /// The same, of which all that is read from now on is told as one progress.
+    /// Returns the same dataset, whose reads from now on report one common progress.
     pub(crate) fn told_as_one(self) -> Dataset {
         Dataset { told: Some(Arc::default()), ..self }
     }
@@ -144,12 +144,12 @@ impl Dataset {
         self.options.dtype.unwrap_or(self.dtype)
     }
 
-    /// The format of what is read: the one that the options ask for, or else that of coordinates.
+    /// Returns the format of tensors that are read: the requested format, otherwise COO.
     pub(crate) fn format(&self) -> Format {
         self.options.format.unwrap_or(Format::Coo)
     }
 
-    /// The element type of the files.
+    /// Returns the element type of the files.
     pub(super) fn own_dtype(&self) -> DType {
         self.dtype
     }
@@ -168,17 +168,17 @@ impl Dataset {
         self.described.extent.as_ref().map_or(0, |extent| extent.entries)
     }
 
-    /// Whether no byte that is damaged can be read as another one.
+    /// Returns whether checksums cover all bytes, so that damage is always detected.
     pub(crate) fn are_checked(&self) -> bool {
         self.are_checked
     }
 
-    /// The number of stored entries, and the sum of their hashes.
+    /// Returns the number of stored entries, and the sum of their hashes.
     pub(crate) fn checks(&self) -> Option<(u64, u64)> {
         self.described.extent.as_ref().map(|extent| (extent.entries, extent.hash))
     }
 
-    /// The element type of the files, and the checksum of all that they say of the tensor.
+    /// Returns the element type of the files, and the checksum of all facts that they state about the tensor.
     pub(crate) fn said(&self) -> (DType, String) {
         (self.dtype, self.described.checksum())
     }
@@ -200,7 +200,7 @@ impl Dataset {
         self.parts.iter().fold(0, |bytes, part| bytes.saturating_add(part.bytes))
     }
 
-    /// What [`read`](crate::io::read()) of the path gives.
+    /// Reads the tensor, as [`read`](crate::io::read()) of the path does.
     pub(crate) fn read(&self) -> Result<AnyTensor> {
         if self.options.only_header {
             return self.finish(self.header()?);
@@ -216,7 +216,7 @@ impl Dataset {
         self.finish(tensor)
     }
 
-    /// What [`read_slice`](crate::io::read_slice) of the path gives.
+    /// Reads a slice, as [`read_slice`](crate::io::read_slice) of the path does.
     pub(crate) fn read_slice(&self, ranges: &[Range<usize>]) -> Result<AnyTensor> {
         check_ranges(self.shape(), ranges)?;
         let shape = ranges.iter().map(Range::len).collect();
@@ -236,7 +236,7 @@ impl Dataset {
         options.finish(tensor, Format::Coo, self.bytes().saturating_mul(WORTH))
     }
 
-    /// Refuses the entries of all parts, if they take more memory than the files allow.
+    /// Rejects the entries of all parts if they take more memory than the files allow.
     fn guard_all(&self, width: usize) -> Result<()> {
         let count = usize::try_from(self.nnz()).unwrap_or(usize::MAX);
         let budget = self.options.tensor_budget(self.bytes().saturating_mul(WORTH), 0);
@@ -249,9 +249,9 @@ impl Dataset {
         )
     }
 
-    /// Calls `visit` with the least and the greatest coordinate on axis 0 of pages that may meet `rows`, and the entries
-    /// of each: the lists of pages tell them, and no entry is read. Where a row group has none, or none in order, each
-    /// entry is a page.
+    /// Calls `visit` with the smallest and largest coordinate on axis 0, and the number of entries, of each page that
+    /// may meet `rows`. The lists of pages have these facts, so no entry is read. If a row group has no list in order,
+    /// its coordinates are read, and each entry counts as a page.
     pub(crate) fn for_each_page(&self, rows: &Range<usize>, mut visit: impl FnMut([u64; 2], u64)) -> Result<()> {
         let mut ranges: Vec<Range<usize>> = self.shape().iter().map(|&length| 0..length).collect();
         ranges[0] = rows.clone();
@@ -306,12 +306,12 @@ impl Dataset {
         )
     }
 
-    /// Where it lies.
+    /// Returns the path of the file or the folder.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Reads from each part that is asked for, in order.
+    /// Reads from each selected part, in order.
     fn each_part(
         &self,
         is_asked: impl Fn(&Part) -> bool,
@@ -330,7 +330,7 @@ impl Dataset {
         Ok(())
     }
 
-    /// Opens a part, which must be the one that the manifest means; `told` bytes have been read of others.
+    /// Opens a part, which must be as the manifest describes it; `told` bytes of other parts have been read.
     pub(super) fn open_part(&self, number: usize, told: u64) -> Result<Opened<'_>> {
         let opened = self.opened(&self.parts[number], told);
         opened.map_err(|error| self.in_part(number, error))
@@ -339,7 +339,7 @@ impl Dataset {
     fn opened(&self, part: &Part, told: u64) -> Result<Opened<'_>> {
         let changed = |what: &str| Error::Format { place: "the part".into(), message: what.into() };
         let path = if self.is_folder { self.root.join(&part.file) } else { self.root.clone() };
-        // A link may lead out of the folder, and a pipe is waited for.
+        // A link may lead out of the folder, and opening a pipe may block.
         if self.is_folder && !fs::symlink_metadata(&path)?.is_file() {
             return Err(changed("it is no regular file"));
         }
@@ -356,12 +356,12 @@ impl Dataset {
         if opened.layout.described != said {
             return Err(changed("what it says of itself is not what the manifest says of it: it was changed"));
         }
-        // Memory is measured by the entries that are said, and taken by the rows that there are.
+        // Memory limits use the declared entries, but reading uses the rows, so both must agree.
         part.extent.check_rows(opened.footer.rows)?;
         Ok(opened)
     }
 
-    /// An error of a part, with its name.
+    /// Adds the name of a part to an error.
     pub(super) fn in_part(&self, number: usize, error: Error) -> Error {
         let file = &self.parts[number].file;
         match error {
@@ -386,8 +386,8 @@ impl Dataset {
     }
 }
 
-/// Whether the bounds of pages do not decrease, from the greatest one so far on. Hostile ones could all be those of the
-/// whole axis.
+/// Returns whether the bounds of pages do not decrease, from the largest bound so far on. Without this check, each page
+/// of a hostile file could have the bounds of the whole axis.
 fn are_in_order(pages: &[BoundedPage], end: &mut u64) -> bool {
     let all = pages.iter().flat_map(|(bounds, _)| bounds);
     let in_order = std::iter::once(&*end).chain(all).is_sorted();
@@ -396,14 +396,14 @@ fn are_in_order(pages: &[BoundedPage], end: &mut u64) -> bool {
 }
 
 impl Extent {
-    /// Whether some entry may lie in the box.
+    /// Returns whether some entry may be in the box.
     pub(super) fn meets(&self, ranges: &[Range<usize>]) -> bool {
         let Some((first, last)) = &self.ends else { return false };
         for ((&first, &last), range) in first.iter().zip(last).zip(ranges) {
             if last < range.start as u64 || first >= range.end as u64 {
                 return false;
             }
-            // Behind different coordinates any may follow.
+            // After different coordinates on one axis, any coordinates may follow on the next axes.
             if first != last {
                 break;
             }
@@ -412,7 +412,7 @@ impl Extent {
     }
 }
 
-/// A table that is open, with what its footer says.
+/// An open table, with the facts in its footer.
 pub(super) struct Opened<'o> {
     pub(super) stream: Watched<'o, File>,
     pub(super) footer: Footer,
@@ -446,7 +446,7 @@ mod tests {
     use crate::io::{WriteOptions, write};
     use crate::tensor::coo::CooTensor;
 
-    /// Every entry is in a page whose bounds hold it, in order, and pages beside the rows are left out.
+    /// Every entry is in a page whose bounds contain the entry, in order, and pages outside the rows are skipped.
     #[test]
     fn pages_tell_where_entries_stand() {
         let path = std::env::temp_dir().join(format!("lacuna-pages-{}.parquet", std::process::id()));

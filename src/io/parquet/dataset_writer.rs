@@ -1,4 +1,4 @@
-//! Writing a tensor to Parquet piece by piece: one file, or a folder of parts with a manifest.
+//! Writing a tensor to Parquet chunk by chunk: one file, or a folder of parts with a manifest.
 
 use std::fs::File;
 use std::mem::take;
@@ -14,7 +14,7 @@ use crate::io::options::WriteOptions;
 use crate::io::progress::Watched;
 use crate::io::save::Saving;
 
-/// The entries of a part, where the options do not say.
+/// The number of entries of a part, if the options do not set it.
 const PART: usize = 16 << 20;
 
 /// Writes a tensor to Parquet piece by piece, in the memory of one row group: what [`Dataset`](crate::io::Dataset)
@@ -47,37 +47,37 @@ const PART: usize = 16 << 20;
 /// ```
 #[derive(Debug)]
 pub struct DatasetWriter {
-    // Before the folder, so that a file is closed when it is removed.
+    // Declared before the folder, so that a file is closed before it is removed.
     open: Option<Open>,
     target: Target,
     path: PathBuf,
     options: WriteOptions,
-    /// What the first piece says of the tensor, but for the fill: that is of the first one that has any position which
-    /// is not stored.
+    /// The description of the tensor by the first chunk, except for the fill. The fill is that of the first chunk with
+    /// an unstored position.
     described: Option<Described>,
     is_settled: bool,
-    /// Parts that are written but for what is said of the fill.
+    /// Parts that are written, except for the description of the fill.
     unsettled: Vec<(TableWriter, String)>,
-    /// The bytes that are allowed for values, if that is said.
+    /// The bytes that are allowed for values, if limited.
     memory: Option<u64>,
-    /// What is written in the parts that are ended.
+    /// The facts about the entries in finished parts.
     extent: Extent,
-    /// The next entries are behind these.
+    /// The coordinates of the last entry, which the next entries must follow.
     last: Option<Vec<u64>>,
-    /// The bytes of what is written, for the progress.
+    /// The number of bytes written, for the progress.
     told: u64,
     is_broken: bool,
 }
 
-/// What is written to.
+/// The target of a writer.
 #[derive(Debug)]
 enum Target {
-    /// One file; `None` once it is the part that is open.
+    /// One file; `None` while it is the open part.
     File(Option<Saving>),
     Folder(Folder),
 }
 
-/// The table that is written.
+/// The table that is being written.
 #[derive(Debug)]
 struct Open {
     table: TableWriter,
@@ -128,7 +128,7 @@ impl DatasetWriter {
         })
     }
 
-    /// With row groups that fit the memory that is allowed, if that is said.
+    /// Sets the memory that row groups must fit, if limited.
     pub(crate) fn within(self, memory: Option<u64>) -> DatasetWriter {
         DatasetWriter { memory, ..self }
     }
@@ -152,7 +152,7 @@ impl DatasetWriter {
 
     fn commit(&mut self, described: Described) -> Result<()> {
         self.end_group()?;
-        // A folder without entries has a part as well: other programs find the columns there.
+        // A folder without entries also has a part, so that other programs find the columns.
         if self.extent.entries == 0 {
             self.open()?;
         }
@@ -165,7 +165,7 @@ impl DatasetWriter {
         }
     }
 
-    /// [`push`](DatasetWriter::push), of columns.
+    /// Writes columns, as [`push`](DatasetWriter::push) does for a tensor.
     pub(crate) fn push_columns(&mut self, columns: &Columns<'_>) -> Result<()> {
         if self.is_broken {
             let why = "an earlier one failed".into();
@@ -180,7 +180,7 @@ impl DatasetWriter {
         written.map_err(|error| error.in_file(&self.path))
     }
 
-    /// Refuses a piece that does not follow the others.
+    /// Rejects a chunk that does not follow the earlier chunks.
     fn accept(&mut self, columns: &Columns<'_>, ends: &Option<(Vec<u64>, Vec<u64>)>) -> Result<()> {
         let new = &columns.described;
         let said = self.described.get_or_insert_with(|| Described { extent: None, ..new.clone() });
@@ -221,7 +221,7 @@ impl DatasetWriter {
         Ok(())
     }
 
-    /// Writes the row group that is not full yet, and ends the part if that is.
+    /// Writes the incomplete row group, and ends the part if the part is full.
     fn end_group(&mut self) -> Result<()> {
         let Some(Open { table, file }) = &mut self.open else { return Ok(()) };
         let mut target = Watched::new(file.file(), &self.options.progress);
@@ -232,7 +232,7 @@ impl DatasetWriter {
         if is_full && matches!(self.target, Target::Folder(_)) { self.close() } else { Ok(()) }
     }
 
-    /// Begins a part, unless one is begun.
+    /// Begins a part, unless a part is open.
     fn open(&mut self) -> Result<()> {
         let (None, Some(described)) = (&self.open, &self.described) else { return Ok(()) };
         let settings = Settings::of(described, &self.options);
@@ -248,7 +248,7 @@ impl DatasetWriter {
         Ok(())
     }
 
-    /// Takes that fill for the one of all, unless it is known, and ends the parts that waited for it.
+    /// Sets the fill of the tensor, unless the fill is known, and ends the parts that waited for the fill.
     fn settle(&mut self, fill: Option<Vec<u8>>) -> Result<()> {
         if std::mem::replace(&mut self.is_settled, true) {
             return Ok(());
@@ -262,7 +262,7 @@ impl DatasetWriter {
         Ok(())
     }
 
-    /// Ends the part that is begun, once the fill is known.
+    /// Ends the open part, or keeps it until the fill is known.
     fn close(&mut self) -> Result<()> {
         match self.open.take() {
             None => Ok(()),
@@ -293,7 +293,7 @@ impl DatasetWriter {
     }
 }
 
-/// Whether a path is one of a folder of tables: there is a folder, or it ends in a separator.
+/// Returns whether a path names a folder of tables: an existing folder, or a path that ends in a separator.
 pub(crate) fn names_folder(path: &Path) -> bool {
     path.to_string_lossy().ends_with(std::path::is_separator) || path.is_dir()
 }

@@ -1,16 +1,16 @@
-//! The encodings of pages: each gives the bits of as many values as were asked for, in 64 bits each, or `None` where
-//! the bytes do not hold them.
+//! The encodings of pages. Each decoder appends the bits of `count` values in 64 bits each, or returns `None` if the
+//! bytes do not hold `count` values.
 
 use super::footer::Physical;
 use super::thrift::{varint, zigzag};
 
-/// The numbers of a run that are unpacked at once: a multiple of eight, so that each batch begins with a byte.
+/// The number of values of a run that are unpacked at once: a multiple of eight, so that each batch begins at a byte.
 const BATCH: usize = 64;
 
-/// The most values of a block of differences.
+/// The maximum number of values in a block of differences.
 const MOST_IN_BLOCK: u64 = 1 << 20;
 
-/// Values as they are, or single bits.
+/// Decodes plain values, or single bits.
 pub(super) fn plain(physical: Physical, bytes: &[u8], count: usize, values: &mut Vec<u64>) -> Option<()> {
     let Some(width) = physical.width() else {
         let bytes = bytes.get(..count.div_ceil(8))?;
@@ -25,7 +25,7 @@ pub(super) fn plain(physical: Physical, bytes: &[u8], count: usize, values: &mut
     Some(())
 }
 
-/// The first bytes of all values, then the second ones.
+/// Decodes split values: the first bytes of all values, then the second bytes, and so on.
 pub(super) fn split(physical: Physical, bytes: &[u8], count: usize, values: &mut Vec<u64>) -> Option<()> {
     let width = physical.width()?;
     let bytes = bytes.get(..count.checked_mul(width)?)?;
@@ -37,7 +37,8 @@ pub(super) fn split(physical: Physical, bytes: &[u8], count: usize, values: &mut
     Some(())
 }
 
-/// Differences of neighbours, in blocks, each with its least one and the widths of what is above it.
+/// Decodes differences of neighbors, in blocks. Each block has its smallest difference, and the widths of the numbers
+/// above this difference.
 pub(super) fn differences(physical: Physical, bytes: &[u8], count: usize, values: &mut Vec<u64>) -> Option<()> {
     let mask = match physical {
         Physical::Int32 => u64::from(u32::MAX),
@@ -82,7 +83,7 @@ pub(super) fn differences(physical: Physical, bytes: &[u8], count: usize, values
     Some(())
 }
 
-/// Runs of one value, and groups of eight that are packed.
+/// Decodes runs of one value, and packed groups of eight values.
 pub(super) fn runs(mut bytes: &[u8], width: u8, count: usize, mut value: impl FnMut(u64, usize)) -> Option<()> {
     (width <= 32).then_some(())?;
     let mut left = count;
@@ -92,7 +93,7 @@ pub(super) fn runs(mut bytes: &[u8], width: u8, count: usize, mut value: impl Fn
         let repeats = usize::try_from(head >> 1).ok()?;
         if head & 1 == 0 {
             let run = bytes.get(..usize::from(width).div_ceil(8))?;
-            // A truth of 2 would be neither.
+            // A value wider than `width` bits is invalid, such as 2 for a bool.
             let repeated = Some(little_endian(run)).filter(|value| value >> width == 0)?;
             value(repeated, repeats.min(left));
             bytes = &bytes[run.len()..];
@@ -114,12 +115,12 @@ pub(super) fn runs(mut bytes: &[u8], width: u8, count: usize, mut value: impl Fn
     Some(())
 }
 
-/// Numbers of `width` bits, the lowest bit first.
+/// Unpacks numbers of `width` bits, lowest bit first.
 fn unpack(bytes: &[u8], width: u8, numbers: &mut [u64]) -> Option<()> {
     let needed = (numbers.len() as u64).checked_mul(u64::from(width))?.div_ceil(8);
     (width <= 64 && needed <= bytes.len() as u64).then_some(())?;
     let mask = if width == 0 { 0 } else { u64::MAX >> (64 - width) };
-    // Eight numbers begin with a byte.
+    // Each group of eight numbers begins at a byte.
     for (group, numbers) in numbers.chunks_mut(8).enumerate() {
         let from = &bytes[(group * usize::from(width)).min(bytes.len())..];
         match (from.first_chunk(), numbers.as_chunks_mut()) {
@@ -134,21 +135,21 @@ fn unpack(bytes: &[u8], width: u8, numbers: &mut [u64]) -> Option<()> {
     Some(())
 }
 
-/// Four numbers of a word.
+/// Unpacks four numbers of a word.
 fn unpack_four(word: u64, width: u8, mask: u64, numbers: &mut [u64; 4]) {
     for (at, number) in (0..).zip(numbers) {
         *number = word >> (at * u64::from(width)) & mask;
     }
 }
 
-/// Numbers one by one: of any width, and at the end of the bytes.
+/// Unpacks numbers one at a time: for any width, and at the end of the bytes.
 fn unpack_each(bytes: &[u8], width: u8, mask: u64, numbers: &mut [u64]) {
     for (at, number) in numbers.iter_mut().enumerate() {
         let bit = at * usize::from(width);
         let from = &bytes[(bit / 8).min(bytes.len())..];
         *number = mask
             & match from.first_chunk() {
-                // Seven bits at most stand before it.
+                // At most seven other bits precede the number.
                 Some(eight) if width <= 57 => u64::from_le_bytes(*eight) >> (bit % 8),
                 _ => {
                     let mut wide = [0; 16];
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!(decoded(runs(33), &bytes, 1), None);
         assert_eq!(decoded(runs(1), &[6, 1], 3), Some(vec![1, 1, 1]));
         assert_eq!(decoded(runs(1), &[6, 2], 3), None);
-        // Runs of nothing end with the bytes.
+        // Empty runs are skipped until the bytes end.
         assert_eq!(decoded(runs(0), &[0; 9], 1), None);
     }
 }

@@ -1,4 +1,5 @@
-//! What a table says of its tensor: the texts under `lacuna` and `binsparse`, and the manifest of a folder.
+//! The description of a tensor in a table: the texts of the keys `lacuna` and `binsparse`, and the manifest of a
+//! folder.
 
 use std::fmt::Write;
 
@@ -12,34 +13,34 @@ use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
 use crate::io::options::ReadOptions;
 
-/// What is said of entries that follow each other in order.
+/// Facts about consecutive entries in row-major order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Extent {
     pub(super) entries: u64,
-    /// The sum of the [`Hashes`] of all entries, so that parts are added up.
+    /// The sum of the [`Hashes`] of all entries, so that the hashes of parts can be added.
     pub(super) hash: u64,
-    /// The coordinates of the first entry and of the last one, where there is any.
+    /// The coordinates of the first and the last entry, if there are entries.
     pub(super) ends: Option<(Vec<u64>, Vec<u64>)>,
 }
 
-/// What is said of a tensor.
+/// The description of a tensor.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Described {
     pub(super) shape: Shape,
-    /// `None` where nothing but the columns tells it.
+    /// The element type; `None` if only the columns show it.
     pub(super) dtype: Option<DType>,
-    /// The bytes of the fill, the most significant first; `None` where it is not said.
+    /// The bytes of the fill, most significant byte first; `None` if the fill is not declared.
     pub(super) fill: Option<Vec<u8>>,
     pub(super) extent: Option<Extent>,
 }
 
-/// The error of what is said.
+/// Returns the error of a description under a key.
 pub(super) fn at_key(key: &str, message: impl Into<String>) -> Error {
     Error::Format { place: format!("key {key}"), message: message.into() }
 }
 
 impl Described {
-    /// What stands under `lacuna`. Of what says no checksum nothing is compared.
+    /// Parses the value of `lacuna`. A checksum is compared only if the value has one.
     pub(super) fn of_lacuna(json: &Json, place: &str) -> Result<Described> {
         let described = Described::of_members(json, place)?;
         match json.get("checksum") {
@@ -48,14 +49,14 @@ impl Described {
         }
     }
 
-    /// The members that `lacuna` and a manifest share.
+    /// Parses the members that `lacuna` and a manifest share.
     pub(super) fn of_members(json: &Json, place: &str) -> Result<Described> {
         let header = Described::of_header(json, place)?;
         let extent = Extent::of(json, header.shape.rank(), place)?;
         Ok(Described { extent: Some(extent), ..header })
     }
 
-    /// Of these, what is not about the entries.
+    /// Parses the shared members, except for those about the entries.
     pub(super) fn of_header(json: &Json, place: &str) -> Result<Described> {
         let said = |name: &str| json.get(name).ok_or_else(|| at_key(place, format!("no {name}")));
         match said("version")?.number() {
@@ -70,27 +71,27 @@ impl Described {
         Ok(Described { shape, dtype: Some(dtype), fill: Some(fill), extent: None })
     }
 
-    /// The checksum of what is said, however it is laid out.
+    /// Returns the checksum of the description, whatever the layout of its text.
     pub(super) fn checksum(&self) -> String {
         let mut text = String::new();
         self.write_members(&mut text);
         checksum(&text)
     }
 
-    /// What stands under `binsparse`, from another program.
+    /// Parses the text of `binsparse`, which another program wrote.
     pub(super) fn of_binsparse(text: &str) -> Result<Described> {
         let json = parsed(text, "binsparse")?;
         let inner = json.get("binsparse").unwrap_or(&json);
         let shape = inner.get("shape").ok_or_else(|| at_key("binsparse", "no shape"))?;
         let shape = shape_of(shape, "binsparse")?;
-        // The value itself would be an array of its own, which a table has no place for.
+        // In binsparse the value of a fill is a separate array, which a table cannot hold.
         if inner.get("fill") == Some(&Json::Truth(true)) {
             return Err(at_key("binsparse", "it names a fill that is nowhere said: no key `lacuna`"));
         }
         Ok(Described { shape, dtype: None, fill: None, extent: None })
     }
 
-    /// The text under `lacuna`.
+    /// Returns the text of `lacuna`.
     pub(super) fn to_lacuna(&self) -> String {
         let mut text = String::from("{\"version\":1");
         self.write_members(&mut text);
@@ -98,7 +99,7 @@ impl Described {
         text
     }
 
-    /// Writes these members.
+    /// Writes the members that `lacuna` and a manifest share.
     pub(super) fn write_members(&self, text: &mut String) {
         let shape = json::list(self.shape.iter().map(|&length| length as u64));
         let dtype = self.dtype.map_or("", DType::name);
@@ -107,7 +108,7 @@ impl Described {
         self.extent.iter().for_each(|extent| extent.write_members(text));
     }
 
-    /// The text under `binsparse`: a sparse level of all axes over the elements.
+    /// Returns the text of `binsparse`: a sparse level of all axes over the elements.
     pub(super) fn to_binsparse(&self) -> String {
         let rank = self.shape.rank();
         let mut types: Vec<String> = (0..rank)
@@ -132,7 +133,7 @@ impl Described {
         )
     }
 
-    /// Refuses a fill that is asked for where one is said.
+    /// Rejects a requested fill if the file declares a fill.
     pub(super) fn refuse_fill(&self, options: &ReadOptions) -> Result<()> {
         match &options.fill {
             Some(asked) if self.fill.is_some() => {
@@ -142,14 +143,14 @@ impl Described {
         }
     }
 
-    /// The fill in words.
+    /// Returns the fill in textual form.
     pub(super) fn fill_text(&self) -> String {
         let dtype = self.dtype.unwrap_or(DType::Bool);
         let fill = dispatch_dtype!(dtype, T => self.fill::<T>().ok().flatten().map(T::to_number), else => None);
         fill.map_or_else(String::new, |fill| fill.to_string())
     }
 
-    /// The fill as an element.
+    /// Returns the fill as an element.
     pub(super) fn fill<T: FileElement>(&self) -> Result<Option<T>> {
         let Some(bytes) = &self.fill else { return Ok(None) };
         match T::from_bytes(bytes, true) {
@@ -159,7 +160,8 @@ impl Described {
     }
 }
 
-/// The bytes of an element, the most significant first, of a complex one those of the real part before the others.
+/// Returns the bytes of an element, most significant byte first; the real part of a complex number precedes the
+/// imaginary part.
 pub(super) fn fill_bytes<T: FileElement>(fill: T) -> Vec<u8> {
     let mut bytes = Vec::new();
     fill.to_bytes(&mut bytes);
@@ -168,7 +170,7 @@ pub(super) fn fill_bytes<T: FileElement>(fill: T) -> Vec<u8> {
     bytes
 }
 
-/// The name that binsparse has for a type.
+/// Returns the name of a type in binsparse.
 fn binsparse_type(dtype: DType) -> &'static str {
     match dtype {
         DType::Bool => "bint8",
@@ -179,7 +181,7 @@ fn binsparse_type(dtype: DType) -> &'static str {
 }
 
 impl Extent {
-    /// Compares the entries that were found with these, which were said.
+    /// Compares the entries that were found with these declared entries.
     pub(super) fn check(&self, found: &Extent) -> Result<()> {
         let message = match self.entries == found.entries {
             _ if self == found => return Ok(()),
@@ -190,7 +192,7 @@ impl Extent {
         Err(Error::Format { place: "the entries".into(), message })
     }
 
-    /// Compares the rows of a table with the entries that are said.
+    /// Compares the number of rows of a table with the declared number of entries.
     pub(super) fn check_rows(&self, rows: u64) -> Result<()> {
         match self.entries == rows {
             true => Ok(()),
@@ -221,7 +223,7 @@ impl Extent {
             write!(text, ",\"entries\":{entries},\"entries_hash\":\"{hash:016x}\",\"first\":{first},\"last\":{last}");
     }
 
-    /// Whether the next entries all come behind these, in row-major order.
+    /// Returns whether the next entries all follow these entries in row-major order.
     pub(super) fn is_before(&self, next: &Extent) -> bool {
         match (&self.ends, &next.ends) {
             (Some((_, last)), Some((first, end))) => last < first && first <= end,
@@ -230,7 +232,7 @@ impl Extent {
         }
     }
 
-    /// Puts what is said of the next entries behind these; `None` where they are too many.
+    /// Appends the facts about the next entries; `None` if there are too many entries.
     pub(super) fn append(&mut self, next: &Extent) -> Option<()> {
         self.entries = self.entries.checked_add(next.entries)?;
         self.hash = self.hash.wrapping_add(next.hash);
@@ -242,8 +244,7 @@ impl Extent {
     }
 }
 
-/// The hashes of entries, to which their columns are added one after the other: first the coordinates, then the parts
-/// of the values.
+/// The hashes of entries. Columns are added one after another: first the coordinates, then the parts of the values.
 #[derive(Debug, Default)]
 pub(super) struct Hashes(Vec<u64>);
 
@@ -260,12 +261,12 @@ impl Hashes {
         Ok(())
     }
 
-    /// All of them.
+    /// Returns all hashes.
     pub(super) fn each(&self) -> &[u64] {
         &self.0
     }
 
-    /// The sum of all, which are forgotten.
+    /// Returns the sum of all hashes, and clears the hashes.
     pub(super) fn take(&mut self) -> u64 {
         let sum = self.0.iter().fold(0, |sum: u64, &hash| sum.wrapping_add(hash));
         self.0.clear();
@@ -273,37 +274,37 @@ impl Hashes {
     }
 }
 
-/// The checksum of a text: a mix of its bytes, eight at a time, and of their number.
+/// Returns the checksum of a text: a mix of its bytes, eight at a time, and of its length.
 pub(super) fn checksum(text: &str) -> String {
     let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
     let words = text.as_bytes().chunks(8).map(word).chain([text.len() as u64]);
     format!("{:016x}", words.fold(SEED, |hash, word| mix(hash ^ word)))
 }
 
-/// The error of a checksum that is not that of what it is said of.
+/// The error message for a wrong checksum.
 pub(super) const DAMAGED: &str = "its checksum is not that of what it says: some byte is damaged";
 
-/// What the hash of an entry begins with.
+/// The initial hash of an entry.
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Each bit of the result depends on each of the number.
+/// Mixes a number: each bit of the result depends on each bit of the number.
 fn mix(mut number: u64) -> u64 {
     number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ number >> 31
 }
 
-/// The columns that the values of a type take.
+/// Returns the number of columns for the values of a type.
 pub(super) fn parts_of(dtype: DType) -> usize {
     if matches!(dtype, DType::Complex64 | DType::Complex128) { 2 } else { 1 }
 }
 
-/// Whether the coordinates of an axis are written in 32 bits.
+/// Returns whether the coordinates of an axis are written in 32 bits.
 pub(super) fn is_narrow(length: usize) -> bool {
     length as u64 <= 1 << 32
 }
 
-/// A text as JSON.
+/// Parses a text as JSON.
 pub(super) fn parsed(text: &str, place: &str) -> Result<Json> {
     Json::parse(text).ok_or_else(|| at_key(place, "it is not JSON"))
 }
@@ -317,7 +318,7 @@ fn shape_of(json: &Json, place: &str) -> Result<Shape> {
     lengths.iter().map(fits).collect()
 }
 
-/// The bytes that pairs of digits say.
+/// Parses pairs of hexadecimal digits as bytes.
 fn bytes_of(digits: &str) -> Option<Vec<u8>> {
     let pairs = digits.as_bytes().chunks(2);
     let byte = |pair: &[u8]| match pair {

@@ -1,4 +1,4 @@
-//! The end of a file as it is written: the lists of pages and the footer, with their checksums.
+//! The end of a written file: the lists of pages and the footer, with their checksums.
 
 use super::checks::{checked, crc, digits};
 use super::footer::{Chunk, Footer, List};
@@ -6,7 +6,7 @@ use super::thrift::Output;
 use super::{MAGIC, refused};
 use crate::base::error::Result;
 
-/// The end of a file that begins at `start`, the lists of pages and the footer, with the checksums.
+/// Returns the end of a file, from `start` on, with checksums: the lists of pages and the footer.
 pub(super) fn checked_end(end: &[u8], start: u64) -> Result<Vec<u8>> {
     let broken = || refused("what was written has no footer");
     let (rest, [length @ .., _, _, _, _]) = end.split_last_chunk::<8>().ok_or_else(broken)?;
@@ -26,7 +26,7 @@ pub(super) fn checked_end(end: &[u8], start: u64) -> Result<Vec<u8>> {
 }
 
 impl List {
-    /// Its bytes, in those of a file from `start` on.
+    /// Returns the bytes of the list, out of the bytes of a file from `start` on.
     fn within<'b>(&self, bytes: &'b [u8], start: u64) -> Option<&'b [u8]> {
         let first = usize::try_from(self.start.checked_sub(start)?).ok()?;
         bytes.get(first..)?.get(..usize::try_from(self.bytes).ok()?)
@@ -34,7 +34,7 @@ impl List {
 }
 
 impl Chunk {
-    /// The column index and the offset index.
+    /// Returns the column index and the offset index.
     fn lists(&self) -> [Option<&List>; 2] {
         [self.column_index.as_ref(), self.offset_index.as_ref()]
     }

@@ -1,4 +1,4 @@
-//! A folder of tables while it is written: its parts, then its manifest.
+//! A folder of tables that is being written: its parts, then its manifest.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -13,23 +13,23 @@ use crate::base::{locks, temporary};
 use crate::io::aside::{self, Aside};
 use crate::io::save::save;
 
-/// A folder that is written.
+/// A folder that is being written.
 #[derive(Debug)]
 pub(super) struct Folder {
     pub(super) root: PathBuf,
-    /// Whether it was made here.
+    /// True if the folder was created here.
     is_new: bool,
-    /// The number that the next part may have.
+    /// The number to try for the next part.
     next: usize,
-    /// The names of the files that were made here, and what the ones that are whole hold.
+    /// The names of the files created here, and the facts about finished parts.
     made: Vec<String>,
     pub(super) parts: Vec<Part>,
-    /// The names of the parts that are held, as long as the list is locked.
+    /// The file with the names of the parts that are held, for as long as the file is locked.
     list: Option<(Aside, File)>,
     is_done: bool,
 }
 
-/// What the names of such lists end with.
+/// The end of the names of such files.
 const LIST: &str = ".parts";
 
 impl Folder {
@@ -42,16 +42,17 @@ impl Folder {
         let mut folder = Folder { root: root.into(), is_new, next: 0, made, parts, list: None, is_done };
         let locked = locks::hold(root);
         aside::remove_left(root, aside::FILE, |_| ());
-        // Before the lists and the manifest: whatever part is seen, one of them names it unless a stranger made it.
+        // Names are read before the lists and the manifest. So each part is in one of these, unless another program
+        // created it.
         let found = names(root)?;
         let held = remove_unnamed(root)?;
         let (mut strangers, is_tensor) = (0, root.join(MANIFEST).is_file());
         for name in found {
             let number = number_of(&name).filter(|_| is_tensor || held.contains(&name));
             match number {
-                // Readers of the tensor that is there now go on with its parts.
+                // Readers of the existing tensor still use its parts.
                 Some(number) => folder.next = folder.next.max(number + 1),
-                // A writer that gave up has removed its own.
+                // A writer that stopped has removed its own files.
                 None => strangers += usize::from(!name.starts_with(aside::NAME) && root.join(name).exists()),
             }
         }
@@ -68,7 +69,7 @@ impl Folder {
         Ok(self.list.iter_mut().try_for_each(|(_, list)| list.write_all(format!("{name}\n").as_bytes()))?)
     }
 
-    /// Begins a file under a name that no other writer takes.
+    /// Creates a file under a name that no other writer uses.
     pub(super) fn new_part(&mut self) -> Result<(String, File)> {
         loop {
             let name = format!("part-{:05}.parquet", self.next);
@@ -87,30 +88,30 @@ impl Folder {
         }
     }
 
-    /// Makes the manifest name the new parts, and removes those that it names no more.
+    /// Writes a manifest that names the new parts, and removes the parts that it no longer names.
     pub(super) fn commit(&mut self, described: Described) -> Result<()> {
         let manifest = Manifest { described, are_checked: true, parts: take(&mut self.parts) };
         let text = manifest.to_text();
-        // What could not be read is not written.
+        // A manifest that could not be read is not written.
         Manifest::parse(&text)?;
         let _locked = locks::hold(&self.root);
-        // The new manifest, and no part that it does not name, or all as it was.
+        // An interrupt leaves either the new manifest with only its parts, or the folder unchanged.
         let _uninterrupted = temporary::uninterrupted();
         save(self.root.join(MANIFEST), |file| Ok(file.write_all(text.as_bytes())?))?;
-        // The manifest holds the parts now.
+        // From here on, the manifest holds the parts.
         self.made.iter().for_each(|name| temporary::end(&self.root.join(name), || ()));
         (self.is_done, self.list) = (true, None);
-        // The next write removes parts that stay.
+        // The next write removes the parts that are left.
         let _ = remove_unnamed(&self.root);
         Ok(())
     }
 }
 
-/// Removes the parts that no manifest names and no writer holds, and tells which ones writers hold. Where there is no
-/// manifest, parts go that a writer held which was killed: others may be tables of another program.
+/// Removes the parts that no manifest names and no writer holds, and returns the parts that writers hold. Without a
+/// manifest, only parts of terminated writers are removed, because other parts may be tables of another program.
 ///
-/// A part is held before it is there, and until the manifest names it: so lists and manifest are read, in this order,
-/// once it was seen.
+/// A part is held before it is created, and until the manifest names it. So first parts are listed, then lists and
+/// manifest are read, in this order.
 fn remove_unnamed(root: &Path) -> Result<BTreeSet<String>> {
     let parts: Vec<String> = names(root)?.into_iter().filter(|name| number_of(name).is_some()).collect();
     let Lists { held, left, dead } = Lists::read(root)?;
@@ -129,11 +130,11 @@ fn remove_unnamed(root: &Path) -> Result<BTreeSet<String>> {
 /// The parts that the lists of writers name.
 #[derive(Default)]
 struct Lists {
-    /// Those of writers that live.
+    /// The parts of running writers.
     held: BTreeSet<String>,
-    /// Those of writers that were killed.
+    /// The parts of terminated writers.
     left: BTreeSet<String>,
-    /// These lists, which are locked.
+    /// The lists of terminated writers, which are locked.
     dead: Vec<(PathBuf, File)>,
 }
 
@@ -158,20 +159,20 @@ fn lines(list: &File) -> impl Iterator<Item = String> {
     BufReader::new(list).lines().map_while(std::io::Result::ok)
 }
 
-/// The names of all that is in a folder.
+/// Returns the names of all files in a folder.
 fn names(root: &Path) -> Result<Vec<String>> {
     fs::read_dir(root)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
 }
 
-/// The most parts of one folder.
+/// The maximum number of parts of a folder.
 const MOST_PARTS: usize = 1 << 20;
 
-/// The number in the name of a part.
+/// Returns the number in the name of a part.
 fn number_of(name: &str) -> Option<usize> {
     name.strip_prefix("part-")?.strip_suffix(".parquet")?.parse().ok().filter(|&number| number < MOST_PARTS)
 }
 
-/// What was not finished is removed.
+/// Removes the files of an unfinished write.
 impl Drop for Folder {
     fn drop(&mut self) {
         if self.is_done {

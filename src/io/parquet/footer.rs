@@ -1,5 +1,5 @@
-//! The footer: columns, row groups, where their pages are, and texts under keys. Nothing in it is believed before it
-//! was compared with the file.
+//! The footer: columns, row groups, the positions of their pages, and texts by key. Nothing in the footer is trusted
+//! before it is compared with the file.
 
 use std::io::{Read, SeekFrom};
 
@@ -9,16 +9,16 @@ use super::{MAGIC, Stream, refused};
 use crate::base::alloc::{self, AllocError};
 use crate::base::error::Result;
 
-/// The most columns that a table may have here.
+/// The maximum number of columns of a table.
 const MOST_COLUMNS: usize = 1 << 16;
 
-/// How deep structures may stand in each other.
+/// The maximum nesting depth of structures.
 const DEEPEST: usize = 64;
 
-/// The bytes that the names of all columns may have.
+/// The bytes that the names of all columns may have together.
 const MOST_NAMED: usize = 4 << 20;
 
-/// How the values of a column are stored.
+/// The storage type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Physical {
     Boolean,
@@ -26,9 +26,9 @@ pub(super) enum Physical {
     Int64,
     Float,
     Double,
-    /// So many bytes each.
+    /// Values of the given number of bytes.
     Bytes(u64),
-    /// What holds no number: the name of it.
+    /// A type that is not numeric, by name.
     Other(&'static str),
 }
 
@@ -47,7 +47,7 @@ impl Physical {
         }
     }
 
-    /// The bytes of a value; none where a value is a bit or has no fixed length.
+    /// Returns the bytes of a value; `None` for bits, and for types without a supported width.
     pub(super) fn width(self) -> Option<usize> {
         match self {
             Physical::Int32 | Physical::Float => Some(4),
@@ -58,39 +58,39 @@ impl Physical {
     }
 }
 
-/// What the values of a column mean.
+/// The meaning of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// What their type says.
+    /// The meaning that the storage type implies.
     Plain,
     Integer {
         bits: u8,
         signed: bool,
     },
     Half,
-    /// What is no number, by name.
+    /// A meaning that is not numeric, by name.
     Other(&'static str),
 }
 
 /// A column.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
-    /// The names from the outermost structure on, with points between them.
+    /// The names from the outermost structure on, separated by points.
     pub(super) name: String,
     pub(super) physical: Physical,
     pub(super) meaning: Meaning,
-    /// The level of definition of a value that is there: 0 where none can be missing.
+    /// The definition level of an existing value: 0 if no value can be null.
     pub(super) deepest: u32,
-    /// Whether a row may have several values.
+    /// True if a row may have several values.
     pub(super) repeats: bool,
 }
 
-/// Where a list of pages, or of their bounds, is.
+/// The position of a list of pages, or of a list of their bounds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct List {
     pub(super) start: u64,
     pub(super) bytes: u64,
-    /// Its checksum, if the footer has one.
+    /// The checksum of the list, if the footer has one.
     pub(super) crc: Option<u32>,
 }
 
@@ -101,37 +101,37 @@ pub(super) struct Chunk {
     pub(super) values: u64,
     pub(super) start: u64,
     pub(super) bytes: u64,
-    /// Where the first page with values is: a dictionary may stand before it.
+    /// The position of the first page with values; a dictionary may precede it.
     pub(super) data: u64,
-    /// The least and the greatest value, as the bytes of the file have them.
+    /// The smallest and the largest value, in the bytes of the file.
     pub(super) bounds: Option<(u64, u64)>,
     /// The lists of pages and of their bounds.
     pub(super) offset_index: Option<List>,
     pub(super) column_index: Option<List>,
-    /// Whether the pages are in another file.
+    /// True if the pages are in another file.
     is_elsewhere: bool,
 }
 
-/// Rows that stand together.
+/// The rows of a row group.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Group {
     pub(super) rows: u64,
     pub(super) chunks: Vec<Chunk>,
 }
 
-/// What the footer says.
+/// The facts in the footer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Footer {
     pub(super) columns: Vec<Column>,
     pub(super) rows: u64,
     pub(super) groups: Vec<Group>,
-    /// Whether it has a checksum, as then all pages and lists have, and is what that says.
+    /// True if the footer has a valid checksum; then all pages and lists have checksums too.
     pub(super) is_checked: bool,
     keys: Vec<(String, String)>,
 }
 
 impl Footer {
-    /// Reads the footer of a file of so many bytes.
+    /// Reads the footer of a file of `length` bytes.
     pub(super) fn read(stream: &mut dyn Stream, length: u64) -> Result<Footer> {
         let bytes = footer_bytes(stream, length)?;
         let footer = Footer::parse(&bytes)?;
@@ -139,12 +139,12 @@ impl Footer {
         Ok(footer)
     }
 
-    /// The text under a key.
+    /// Returns the text of a key.
     pub(super) fn key(&self, name: &str) -> Option<&str> {
         self.keys.iter().find(|(key, _)| key == name).map(|(_, text)| text.as_str())
     }
 
-    /// The number of the column of that name.
+    /// Returns the index of the column with the given name.
     pub(super) fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
     }
@@ -182,7 +182,7 @@ impl Footer {
         Ok(Footer { columns, rows, ..footer })
     }
 
-    /// Compares the bytes of a footer with its checksum, which those of the lists come with.
+    /// Compares the bytes of the footer with its checksum, and stores the checksums of the lists.
     fn compare(&mut self, check: &Check<'_>, bytes: &[u8]) -> Result<()> {
         let chunks = self.groups.iter().map(|group| group.chunks.len()).sum();
         let of_lists = check.of_lists(chunks).filter(|_| check.holds(bytes));
@@ -212,7 +212,7 @@ impl Footer {
                 if !inside || chunk.is_elsewhere {
                     return wrong(format!("the pages of {} are not in the file", quoted(&column.name)));
                 }
-                // No byte is read for two columns, or a short file would be a long one.
+                // Columns share no bytes. Otherwise a short file could be read as a long file.
                 bytes = bytes.saturating_add(chunk.bytes);
                 if bytes > length {
                     return wrong(format!("the columns have more bytes than the file, {length}"));
@@ -227,12 +227,12 @@ impl Footer {
     }
 }
 
-/// A name, with control characters escaped, in quotes.
+/// Returns a name in quotes, with control characters escaped.
 pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", name.escape_debug())
 }
 
-/// The bytes of the footer, which stands at the end.
+/// Returns the bytes of the footer, which is at the end of the file.
 fn footer_bytes(stream: &mut dyn Stream, length: u64) -> Result<Vec<u8>> {
     let Some(end) = length.checked_sub(8).filter(|&end| end >= 4) else {
         return Err(refused(format!("{length} bytes are too few")));
@@ -302,7 +302,7 @@ fn text(thrift: &mut Thrift<'_>) -> Option<String> {
     thrift.binary().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// The meaning that a union names by the number of its only field.
+/// Reads a union, which names a meaning by the number of its only field.
 fn read_meaning(thrift: &mut Thrift<'_>) -> Option<Meaning> {
     const NAMES: [&str; 17] = [
         "",
@@ -350,7 +350,7 @@ fn read_integer(thrift: &mut Thrift<'_>) -> Option<Meaning> {
     Some(Meaning::Integer { bits, signed })
 }
 
-/// The meaning that older writers give by a number alone.
+/// Returns the meaning that older writers store as a number.
 fn of_converted(number: i64) -> Meaning {
     match number {
         11..=14 => Meaning::Integer { bits: 8 << (number - 11), signed: false },
@@ -372,7 +372,7 @@ fn read_key(thrift: &mut Thrift<'_>) -> Option<Option<(String, String)>> {
         }
         Some(())
     })?;
-    // Others keep their schema there, and more: only ours is kept.
+    // Other programs store their schemas here; only the keys of lacuna and binsparse are kept.
     let ours = key.filter(|key| [&b"lacuna"[..], b"binsparse"].contains(key));
     let owned = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Some(ours.map(|key| (owned(key), owned(value.unwrap_or_default()))))
@@ -427,7 +427,7 @@ fn read_chunk_metadata(thrift: &mut Thrift<'_>, chunk: &mut Chunk) -> Option<()>
         Some(())
     })?;
     (chunk.codec, chunk.values, chunk.bytes, chunk.data) = (codec?, values?, bytes?, data?);
-    // A dictionary of some writers is said to stand at 0, where the file begins.
+    // Some writers declare a dictionary at position 0, which is the beginning of the file.
     chunk.start = dictionary.filter(|&at| at > 0).map_or(chunk.data, |at| at.min(chunk.data));
     Some(())
 }
@@ -446,18 +446,18 @@ fn read_bounds(thrift: &mut Thrift<'_>) -> Option<Option<(u64, u64)>> {
     Some(least.zip(greatest))
 }
 
-/// The bits of a value of at most eight bytes.
+/// Returns the bits of a value of at most eight bytes.
 pub(super) fn raw(bytes: &[u8]) -> Option<u64> {
     let mut wide = [0; 8];
     wide.get_mut(..bytes.len())?.copy_from_slice(bytes);
     Some(u64::from_le_bytes(wide))
 }
 
-/// The columns of a tree that is written as a list, each node before its children.
+/// Returns the columns of a tree that is stored as a list, each node before its children.
 fn flatten(elements: &[Element]) -> Option<Vec<Column>> {
     let (root, rest) = elements.split_first()?;
     let mut columns = Vec::new();
-    // The structures that are open: how many children are to come, the length of the name, and the levels.
+    // The open structures: the number of remaining children, the length of the name, and the levels.
     let mut open = vec![(root.children, 0, 0, false)];
     let (mut name, mut named) = (String::new(), 0);
     for element in rest {
@@ -472,7 +472,7 @@ fn flatten(elements: &[Element]) -> Option<Vec<Column>> {
             name.push('.');
         }
         name.push_str(&element.name);
-        // The name of a structure stands in those of all its columns.
+        // The name of a structure is part of the names of all its columns.
         named += name.len();
         (open.len() < DEEPEST && named < MOST_NAMED).then_some(())?;
         if element.children > 0 {

@@ -1,4 +1,4 @@
-//! Entries that are read: where their coordinates and values go.
+//! Entries that are read, with the lists of their coordinates and values.
 
 use std::ops::Range;
 
@@ -10,12 +10,13 @@ use crate::base::spare;
 use crate::io::element::FileElement;
 use crate::pattern::CoordLists;
 
-/// Where values go, whatever their type: the reading itself is compiled once.
+/// A receiver of values of any type, so that reading is compiled only once.
 pub(super) trait Sink {
-    /// Puts a part of the values from `row` on: the first one makes them, the second one joins it.
+    /// Adds a part of the values from `row` on: the first part constructs the values, the second part completes the
+    /// values.
     fn put(&mut self, part: usize, row: usize, bits: &[u64], most: usize) -> Allocated<()>;
 
-    /// The bytes of a value.
+    /// Returns the bytes of a value.
     fn width(&self) -> usize;
 }
 
@@ -35,7 +36,7 @@ impl<T: FileElement> Sink for Values<T> {
             let mut bytes = [0; 16];
             self.0.extend(bits.iter().map(|bits| {
                 bytes[..8].copy_from_slice(&bits.to_le_bytes());
-                // Of complex numbers the other part is 0 for now.
+                // The other part of a complex number is 0 until it is read.
                 bytes[width..].fill(0);
                 T::from_bytes(&bytes[..size_of::<T>()], false).unwrap_or(T::ZERO)
             }));
@@ -60,16 +61,16 @@ impl<T: FileElement> Sink for Values<T> {
 pub(super) struct Entries<'s> {
     pub(super) coords: CoordLists,
     sink: &'s mut dyn Sink,
-    /// How many there may be.
+    /// The maximum number of entries.
     most: usize,
-    /// Those of the row groups that are whole.
+    /// The number of entries in complete row groups.
     pub(super) count: usize,
-    /// None where nothing is said of the entries that are read, as of those of a box.
+    /// The hashes of entries; `None` if no checksum covers the entries that are read, as in a box.
     hashes: Option<Hashes>,
-    /// The range of a box along the first axis, if it is not all of that.
+    /// The range of a box on axis 0, unless it is the whole axis.
     first_axis: Option<Range<usize>>,
     pub(super) hash: u64,
-    /// The hash of each entry, where somebody asks for them.
+    /// The hash of each entry, if requested.
     pub(super) each: Option<Vec<u64>>,
 }
 
@@ -79,14 +80,14 @@ impl<'s> Entries<'s> {
         Entries { coords, sink, most, count: 0, hashes, first_axis: None, hash: 0, each: None }
     }
 
-    /// Those of a box, which no checksum is of, and maybe others besides.
+    /// Returns an empty list for the entries of a box. No checksum covers these, and other entries may be among them.
     pub(super) fn of_box(shape: &[usize], ranges: &[Range<usize>], sink: &'s mut dyn Sink) -> Self {
         let first_axis = ranges.first().filter(|range| **range != (0..shape[0])).cloned();
         Entries { hashes: None, first_axis, ..Entries::new(shape, 0, sink) }
     }
 
-    /// Leaves out what stands before and behind a box along the first axis, so that nothing else is read of it: the
-    /// places of what stays among the rows that were read of this row group.
+    /// Removes the entries outside the box on axis 0, so that their other columns are not read. Returns the positions
+    /// of the kept entries among the rows read from this row group.
     pub(super) fn keep_first_axis(&mut self) -> Option<Range<usize>> {
         let places = self.coords.inside(0, self.count, self.first_axis.as_ref()?);
         self.coords.keep_on(0, self.count, &places);
@@ -115,17 +116,17 @@ impl<'s> Entries<'s> {
         self.hash = self.hash.wrapping_add(hashes.take());
     }
 
-    /// The bytes of a value.
+    /// Returns the bytes of a value.
     pub(super) fn width(&self) -> usize {
         self.sink.width()
     }
 
-    /// Makes room for so many entries more than were thought of.
+    /// Raises the maximum number of entries by `more`.
     pub(super) fn expect(&mut self, more: usize) {
         self.most = self.most.saturating_add(more);
     }
 
-    /// What is there behind so many entries, whose hash is that.
+    /// Returns the facts about the entries after the first `count` entries, which have the hash `hash`.
     pub(super) fn extent_from(&self, (count, hash): (usize, u64)) -> Extent {
         let at = |entry: usize| self.coords.coords(entry).map(|coord| coord as u64).collect();
         let ends = (self.count > count).then(|| (at(count), at(self.count - 1)));

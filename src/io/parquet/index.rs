@@ -1,4 +1,4 @@
-//! The lists of pages, and of the least and greatest values in them.
+//! The lists of pages, and of the smallest and largest values in pages.
 
 use std::io::{Read, SeekFrom};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use super::thrift::{Thrift, Wire};
 use crate::base::error::{Error, Result};
 
 impl Table<'_> {
-    /// The pages of a chunk of so many rows, where the file lists them and the list can be right.
+    /// Returns the pages of a column chunk with `rows` rows; `None` if the file has no valid list.
     pub(super) fn page_list(&mut self, chunk: &Chunk, rows: usize) -> Result<Option<Vec<PageRows>>> {
         let Some(bytes) = self.index_bytes(chunk.offset_index)? else { return Ok(None) };
         Ok(parse_pages(&bytes).and_then(|pages| with_ends(pages, chunk, rows)))
     }
 
-    /// The least and the greatest value of each of `count` pages, where the file lists them.
+    /// Returns the smallest and largest value of each of `count` pages; `None` if the file has no valid list.
     pub(super) fn page_bounds(&mut self, chunk: &Chunk, count: usize) -> Result<Option<Vec<(u64, u64)>>> {
         let Some(bytes) = self.index_bytes(chunk.column_index)? else { return Ok(None) };
         Ok(parse_bounds(&bytes).filter(|bounds| bounds.len() == count))
@@ -29,7 +29,8 @@ impl Table<'_> {
         if let Some(bytes) = self.lists.get(&(start, length)) {
             return Ok(Some(Arc::clone(bytes)));
         }
-        // Lists that lie apart are together shorter than the file, and are kept; all of them might be one long one.
+        // Separate lists are shorter than the file together, and are kept. In a hostile file, all lists could be one
+        // long list.
         self.listed = self.listed.saturating_add(length);
         if self.listed > self.length {
             return Ok(None);
@@ -46,7 +47,7 @@ impl Table<'_> {
     }
 }
 
-/// Where pages start, their bytes, and the first row of each.
+/// Returns the position, the bytes, and the first row of each page.
 fn parse_pages(bytes: &[u8]) -> Option<Vec<(u64, u64, u64)>> {
     let mut pages = Vec::new();
     Thrift::new(bytes).fields(|thrift, number, wire| match (number, wire) {
@@ -69,7 +70,7 @@ fn parse_pages(bytes: &[u8]) -> Option<Vec<(u64, u64, u64)>> {
     Some(pages)
 }
 
-/// The pages with the rows of each, if they lie in the chunk, one behind the other, from row 0 on.
+/// Returns the pages with their rows, if the pages are in the column chunk, one after another, from row 0 on.
 fn with_ends(pages: Vec<(u64, u64, u64)>, chunk: &Chunk, rows: usize) -> Option<Vec<PageRows>> {
     let ends = pages.iter().skip(1).map(|&(.., row)| row).chain([rows as u64]);
     let (mut from, mut row) = (chunk.start, 0);
@@ -80,7 +81,7 @@ fn with_ends(pages: Vec<(u64, u64, u64)>, chunk: &Chunk, rows: usize) -> Option<
         found.push(PageRows { start, bytes, rows: first as usize..end as usize });
         (from, row) = (start + bytes, end);
     }
-    // A list of no page would leave out all rows.
+    // A list without pages would skip all rows.
     (row == rows as u64).then_some(found)
 }
 

@@ -1,6 +1,6 @@
-//! The little of JSON that descriptions of tensors are written in.
+//! A parser for the part of JSON that descriptions of tensors use.
 
-/// How deep lists may stand in each other.
+/// The maximum nesting depth of lists and maps.
 const DEEPEST: usize = 32;
 
 /// A value.
@@ -8,7 +8,7 @@ const DEEPEST: usize = 32;
 pub(super) enum Json {
     Null,
     Truth(bool),
-    /// A number; `None` where it is no integer of 64 bits from 0 up.
+    /// A number; `None` if it is not an unsigned integer of 64 bits.
     Number(Option<u64>),
     Text(String),
     List(Vec<Json>),
@@ -16,7 +16,7 @@ pub(super) enum Json {
 }
 
 impl Json {
-    /// The value that a text says, all of it.
+    /// Parses a complete text as a value.
     pub(super) fn parse(text: &str) -> Option<Json> {
         let mut parser = Parser { text, depth: 0 };
         let value = parser.value()?;
@@ -24,7 +24,7 @@ impl Json {
         parser.text.is_empty().then_some(value)
     }
 
-    /// The value of that name in a map.
+    /// Returns the value with the given name in a map.
     pub(super) fn get(&self, name: &str) -> Option<&Json> {
         match self {
             Json::Map(pairs) => pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value),
@@ -53,7 +53,7 @@ impl Json {
         }
     }
 
-    /// A list of numbers.
+    /// Returns a list of numbers.
     pub(super) fn numbers(&self) -> Option<Vec<u64>> {
         self.list()?.iter().map(Json::number).collect()
     }
@@ -69,7 +69,7 @@ impl Parser<'_> {
         self.text = self.text.trim_start_matches([' ', '\t', '\n', '\r']);
     }
 
-    /// Whether `token` comes next, which is read then.
+    /// Reads `token` if it comes next, and returns whether it does.
     fn takes(&mut self, token: &str) -> bool {
         self.skip_blanks();
         let rest = self.text.strip_prefix(token);
@@ -97,7 +97,7 @@ impl Parser<'_> {
         Some((name, self.value()?))
     }
 
-    /// Items with commas between them.
+    /// Reads items with commas between the items.
     fn nested<U>(&mut self, open: &str, close: &str, item: impl Fn(&mut Self) -> Option<U>) -> Option<Vec<U>> {
         self.takes(open);
         self.depth += 1;
@@ -113,7 +113,7 @@ impl Parser<'_> {
             self.takes(close).then_some(())?;
         }
         self.depth -= 1;
-        // There may be very many short lists, which have room for four items.
+        // There may be many short lists, and a new list reserves four items.
         if items.len() < 4 {
             items.shrink_to_fit();
         }
@@ -163,7 +163,7 @@ impl Parser<'_> {
     }
 }
 
-/// Numbers as a list.
+/// Formats numbers as a list.
 pub(super) fn list(numbers: impl IntoIterator<Item = u64>) -> String {
     let numbers: Vec<String> = numbers.into_iter().map(|number| number.to_string()).collect();
     format!("[{}]", numbers.join(","))

@@ -1,4 +1,4 @@
-//! Which columns hold a tensor, and how its elements stand in them.
+//! The columns that hold a tensor, and the form of its elements in these columns.
 
 use super::described::{Described, parsed, parts_of};
 use super::footer::{Column, Footer, Meaning, Physical, quoted};
@@ -6,7 +6,7 @@ use crate::base::error::{Error, Result};
 use crate::element::DType;
 use crate::io::options::ReadOptions;
 
-/// Where a tensor stands in a table.
+/// The location of a tensor in a table.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub(super) described: Described,
@@ -15,12 +15,12 @@ pub(super) struct Layout {
     pub(super) axes: Vec<usize>,
     /// The column of the values, or of the real and the imaginary parts.
     pub(super) parts: Vec<usize>,
-    /// Whether the table itself says that it is a tensor, so that its rows must be in order.
+    /// True if the table declares that it is a tensor, so that its rows must be in order.
     pub(super) is_ours: bool,
 }
 
 impl Layout {
-    /// The layout that a table tells of itself, or else the options.
+    /// Returns the layout that a table declares, otherwise the layout that the options set.
     pub(super) fn of(footer: &Footer, options: &ReadOptions) -> Result<Layout> {
         let described = match (footer.key("lacuna"), footer.key("binsparse")) {
             (Some(text), _) => Some(Described::of_lacuna(&parsed(text, "lacuna")?, "lacuna")?),
@@ -37,7 +37,7 @@ impl Layout {
     }
 }
 
-/// What the options say of a table that says nothing of itself.
+/// Returns the description in the options, for a table without a description.
 fn plain(options: &ReadOptions) -> Result<Described> {
     let message = "the file does not say that it is a tensor; name the shape with --shape, and with --names the \
                    columns of the coordinates and that of the values, in this order, if they are not \
@@ -46,7 +46,7 @@ fn plain(options: &ReadOptions) -> Result<Described> {
     Ok(Described { shape, dtype: None, fill: None, extent: None })
 }
 
-/// The names of the columns of so many axes, and that of the values.
+/// Returns the names of the columns of `rank` axes, and the name of the column of the values.
 pub(super) fn names(rank: usize, options: &ReadOptions) -> Result<(Vec<String>, String)> {
     let Some(names) = &options.columns else {
         return Ok(((0..rank).map(axis_name).collect(), VALUES.into()));
@@ -60,7 +60,7 @@ pub(super) fn names(rank: usize, options: &ReadOptions) -> Result<(Vec<String>, 
     }
 }
 
-/// The name of the column of an axis.
+/// Returns the name of the column of an axis.
 pub(super) fn axis_name(axis: usize) -> String {
     format!("indices_{axis}")
 }
@@ -68,7 +68,7 @@ pub(super) fn axis_name(axis: usize) -> String {
 /// The name of the column of the values.
 pub(super) const VALUES: &str = "values";
 
-/// The names of the columns of the values.
+/// Returns the names of the columns of the values.
 pub(super) fn part_names(dtype: DType, values: &str) -> Vec<String> {
     match parts_of(dtype) {
         1 => vec![values.into()],
@@ -80,7 +80,7 @@ fn at_column(name: &str, message: impl Into<String>) -> Error {
     Error::Format { place: format!("column {}", quoted(name)), message: message.into() }
 }
 
-/// A column by its name, with one value in each row.
+/// Returns the column with the given name, which must have one value per row.
 fn flat<'f>(footer: &'f Footer, name: &str) -> Result<(usize, &'f Column)> {
     let Some(number) = footer.column(name) else {
         let names: Vec<String> = footer.columns.iter().take(8).map(|column| quoted(&column.name)).collect();
@@ -101,12 +101,12 @@ fn index_column(footer: &Footer, name: &str) -> Result<usize> {
     }
 }
 
-/// Whether the coordinates of a column may be negative.
+/// Returns whether the coordinates of a column may be negative.
 pub(super) fn is_signed(column: &Column) -> bool {
     !matches!(column.meaning, Meaning::Integer { signed: false, .. })
 }
 
-/// The type of the values, which must be the one said, and their columns.
+/// Returns the type of the values, which must be the declared type, and the columns of the values.
 fn value_columns(footer: &Footer, values: &str, said: Option<DType>) -> Result<(DType, Vec<usize>)> {
     let complex = part_names(DType::Complex128, values);
     let is_complex = footer.column(values).is_none() && footer.column(&complex[0]).is_some();
@@ -122,7 +122,7 @@ fn value_columns(footer: &Footer, values: &str, said: Option<DType>) -> Result<(
     };
     let dtype = match (said, found) {
         (None, found) => found,
-        // Parquet has no such type: it is kept in 32 bits.
+        // Parquet has no bfloat16, which is stored in 32 bits.
         (Some(DType::BFloat16), DType::Float32) => DType::BFloat16,
         (Some(said), found) if said == found => found,
         (Some(said), found) => return Err(at_column(values, format!("it holds {found}, and {said} is said of it"))),
@@ -130,7 +130,7 @@ fn value_columns(footer: &Footer, values: &str, said: Option<DType>) -> Result<(
     Ok((dtype, columns.iter().map(|(number, _)| *number).collect()))
 }
 
-/// The element type that a column holds by itself.
+/// Returns the element type that a column shows without a description.
 fn dtype_of(column: &Column) -> Option<DType> {
     Some(match (column.physical, column.meaning) {
         (Physical::Boolean, Meaning::Plain) => DType::Bool,
@@ -149,7 +149,7 @@ fn dtype_of(column: &Column) -> Option<DType> {
     })
 }
 
-/// What a column holds, for errors.
+/// Describes the values of a column, for errors.
 fn told(column: &Column) -> String {
     match (column.physical, column.meaning) {
         (_, Meaning::Other(name)) => format!("its values are {name}"),
@@ -158,7 +158,8 @@ fn told(column: &Column) -> String {
     }
 }
 
-/// Makes values of a column those of the type, in its own width; tells the first one that is none.
+/// Converts the values of a column to an element type, in its own width. Returns the index of the first invalid value,
+/// if any.
 pub(super) fn narrow(dtype: DType, values: &mut [u64]) -> std::result::Result<(), usize> {
     let signed = |value: u64| i64::from(value as u32 as i32);
     let refused = match dtype {

@@ -1,4 +1,4 @@
-//! What a folder of tables says of itself, in `_lacuna.json`: the tensor, and the part of its entries in each table.
+//! The description of a folder of tables in `_lacuna.json`: the tensor, and the entries in each table.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -14,24 +14,25 @@ use crate::base::limit::guard;
 /// The name of the manifest in its folder.
 pub(super) const MANIFEST: &str = "_lacuna.json";
 
-/// The bytes that a manifest may have, for some twenty thousand parts: what is read of it takes several times as many.
+/// The maximum bytes of a manifest, for about twenty thousand parts. A parsed manifest takes several times as many
+/// bytes.
 const MOST_BYTES: u64 = 4 << 20;
 
 /// A table of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Its name in the folder.
+    /// The name of the file in the folder.
     pub(super) file: String,
     pub(super) bytes: u64,
     pub(super) extent: Extent,
 }
 
-/// A folder of tables, the entries of each behind those of the one before it.
+/// A folder of tables: the entries of each table follow the entries of the previous table.
 #[derive(Debug, Clone)]
 pub(super) struct Manifest {
-    /// With the extent of all entries.
+    /// The description of the tensor, with the facts about all entries.
     pub(super) described: Described,
-    /// Whether all bytes of the parts have checksums.
+    /// True if all bytes of the parts have checksums.
     pub(super) are_checked: bool,
     pub(super) parts: Vec<Part>,
 }
@@ -54,7 +55,7 @@ impl Manifest {
         let json = parsed(text, MANIFEST)?;
         let parts = json.get("parts").and_then(Json::list);
         let parts = parts.ok_or_else(|| at_key("parts", "it is no list"))?;
-        // The whole says a checksum of all, which is compared below.
+        // One checksum covers the complete manifest, and is compared below.
         let described = Described::of_members(&json, MANIFEST)?;
         let part = |(number, part)| Part::of(part, described.shape.rank(), &format!("parts, number {number}"));
         let parts = parts.iter().enumerate().map(part).collect::<Result<_>>()?;
@@ -67,7 +68,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Compares the parts with each other, and all of them with the whole.
+    /// Compares the parts with each other, and all parts together with the description.
     fn check(&self) -> Result<()> {
         let (mut all, mut names) = (Extent::default(), BTreeSet::new());
         for (number, part) in self.parts.iter().enumerate() {
@@ -88,13 +89,13 @@ impl Manifest {
         }
     }
 
-    /// The text of the manifest.
+    /// Returns the text of the manifest.
     pub(super) fn to_text(&self) -> String {
         let members = self.members();
         format!("{{\"version\":1{members},\n\"checksum\":\"{}\"}}\n", checksum(&members))
     }
 
-    /// All members but the first one and the checksum, which is that of this text.
+    /// Returns the text of all members except the first member and the checksum, which covers this text.
     fn members(&self) -> String {
         let mut text = String::new();
         self.described.write_members(&mut text);
@@ -125,7 +126,7 @@ fn check_length(bytes: u64) -> Result<()> {
     guard::<u8>("the manifest", bytes.into(), MOST_BYTES, instead)
 }
 
-/// Whether a name is one of a file in the folder itself, on any system, and needs no escape in JSON.
+/// Returns whether a name is that of a file directly in the folder, on any system, and needs no escape in JSON.
 fn is_plain(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     name.len() <= 255 && name.bytes().all(is_plain) && !name.starts_with(['.', '_']) && !name.is_empty()

@@ -1,8 +1,8 @@
-//! `.parquet`: a table with a row for each entry, its coordinates and its value, or a folder of such tables.
+//! `.parquet`: a table with a row per entry, for its coordinates and its value, or a folder of such tables.
 //!
-//! Footers, page headers and pages are read here and not by the crate `parquet`, which encodes them: a reader of any
-//! bytes must neither panic nor set memory aside for what a header claims, nor return another number for a damaged one
-//! (`docs/decisions/0017-parquet.md`).
+//! Footers, page headers and pages are read here; the crate `parquet` only encodes them. Whatever the bytes, a reader
+//! must not panic, and must not allocate memory that only a header claims. A damaged value must be an error, not
+//! another value (`docs/decisions/0017-parquet.md`).
 
 #[cfg(feature = "arrow")]
 mod arrow;
@@ -45,14 +45,14 @@ pub(crate) use write::write;
 
 use crate::base::error::Error;
 
-/// What a file begins and ends with.
+/// The bytes at the beginning and at the end of a file.
 pub(crate) const MAGIC: &[u8; 4] = b"PAR1";
 
-/// What a table is read from: its footer stands at the end.
+/// The source of a table, which must seek: the footer is at the end.
 trait Stream: Read + Seek {}
 impl<R: Read + Seek> Stream for R {}
 
-/// The error of a footer.
+/// Returns the error of a footer.
 fn refused(message: impl Into<String>) -> Error {
     Error::Format { place: "the footer".into(), message: message.into() }
 }

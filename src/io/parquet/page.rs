@@ -1,4 +1,4 @@
-//! Pages: their headers, what they inflate to, and the values in them.
+//! Pages: their headers, their inflated bytes, and their values.
 
 use std::io::Read;
 use std::ops::Range;
@@ -18,7 +18,7 @@ pub(super) struct PageRows {
     pub(super) rows: Range<usize>,
 }
 
-/// What a page may inflate to whatever its size, and the bytes for each of its own beyond that.
+/// The bytes that any page may inflate to, and the additional bytes per byte of the page.
 const FLOOR: u64 = 16 << 20;
 const RATIO: u64 = 64;
 
@@ -27,9 +27,9 @@ const RATIO: u64 = 64;
 enum Kind {
     Values,
     Dictionary,
-    /// As [`Kind::Values`], with levels that are not compressed.
+    /// Like [`Kind::Values`], with levels that are not compressed.
     Levelled,
-    /// Of an index, or unknown.
+    /// An index page, or an unknown page.
     Other,
 }
 
@@ -38,7 +38,7 @@ enum Kind {
 pub(super) struct PageHeader {
     kind: Kind,
     inflated: u64,
-    /// The bytes behind the header.
+    /// The number of bytes after the header.
     pub(super) bytes: u64,
     pub(super) values: u64,
     encoding: i64,
@@ -46,14 +46,14 @@ pub(super) struct PageHeader {
     /// The bytes of the levels before the values of a [`Kind::Levelled`] page.
     levels: (u64, u64),
     is_compressed: bool,
-    /// The checksum of the bytes behind the header.
+    /// The checksum of the bytes after the header.
     crc: Option<u32>,
-    /// Whether the header is what its own checksum says, if it has one.
+    /// True if the header matches its own checksum; `None` if it has no checksum.
     holds: Option<bool>,
 }
 
 impl PageHeader {
-    /// Reads a header, and tells the bytes of it.
+    /// Reads a header, and returns it with its number of bytes.
     pub(super) fn read(bytes: &[u8]) -> Option<(PageHeader, usize)> {
         let mut thrift = Thrift::new(bytes);
         let (mut kind, mut inflated, mut length, mut page) = (None, None, None, None);
@@ -92,12 +92,12 @@ impl PageHeader {
         self.kind == Kind::Dictionary
     }
 
-    /// The bytes of the levels that stand before what is compressed.
+    /// Returns the bytes of the levels before the compressed bytes.
     fn levels_bytes(&self) -> u64 {
         if self.kind == Kind::Levelled { self.levels.0.saturating_add(self.levels.1) } else { 0 }
     }
 
-    /// The values of a page that has any.
+    /// Returns the number of values; 0 for a page without values.
     pub(super) fn data_values(&self) -> u64 {
         if matches!(self.kind, Kind::Values | Kind::Levelled) { self.values } else { 0 }
     }
@@ -122,7 +122,8 @@ fn read_details(thrift: &mut Thrift<'_>, kind: Kind) -> Option<PageHeader> {
     Some(page)
 }
 
-/// What a page is read into. It is kept for the pages after it: fresh memory takes as long as what is written there.
+/// The buffers that a page is read into. The buffers are reused for the next pages, because writing to new memory is
+/// expensive.
 #[derive(Default)]
 pub(super) struct Room {
     inflated: Vec<u8>,
@@ -131,7 +132,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Whether it is one for pages of a usual size.
+    /// Returns whether the buffers have the size of usual pages.
     pub(super) fn is_small(&self) -> bool {
         self.inflated.capacity() <= 1 << 20 && self.values.capacity() <= 1 << 17
     }
@@ -140,15 +141,15 @@ impl Room {
 /// Pages of a column in one row group.
 pub(super) struct Pages<'c> {
     pub(super) column: &'c Column,
-    /// Where they are, for errors.
+    /// The location of the pages, for errors.
     pub(super) place: String,
     pub(super) codec: i64,
-    /// Whether each header has a checksum, if that is known.
+    /// True if each header has a checksum; `None` if this is unknown.
     pub(super) are_checked: Option<bool>,
 }
 
 impl Pages<'_> {
-    /// Refuses a header that is not the one that was written.
+    /// Rejects a header that differs from the header that was written.
     pub(super) fn check_header(&self, header: &PageHeader) -> Result<()> {
         let is_whole = match (self.are_checked, header.holds) {
             (Some(true), holds) => holds == Some(true) && header.crc.is_some(),
@@ -159,7 +160,7 @@ impl Pages<'_> {
         if is_whole { Ok(()) } else { Err(self.refused(format!("the header of a page: {DAMAGED}"))) }
     }
 
-    /// Reads a page, of which `body` is what stands behind the header: the values in it, or those of a dictionary.
+    /// Reads the values of a page, or of a dictionary, into `room`; `body` has the bytes after the header.
     pub(super) fn read(
         &self,
         header: &PageHeader,
@@ -187,12 +188,12 @@ impl Pages<'_> {
         }
     }
 
-    /// The bytes that a page inflates to, as its header says.
+    /// Returns the number of inflated bytes of a page, as its header declares.
     pub(super) fn inflated_bytes(&self, header: &PageHeader) -> u64 {
         if self.codec == 0 || !header.is_compressed { header.bytes } else { header.inflated }
     }
 
-    /// The error of a page.
+    /// Returns the error of a page.
     pub(super) fn refused(&self, message: impl Into<String>) -> Error {
         Error::Format { place: self.place.clone(), message: message.into() }
     }
@@ -232,7 +233,7 @@ impl Pages<'_> {
 
     fn read_dictionary(&self, header: &PageHeader, bytes: &[u8], values: &mut Vec<u64>) -> Result<()> {
         let count = usize::try_from(header.values).unwrap_or(usize::MAX);
-        // So many values have a bit each at least.
+        // Each value takes at least one bit.
         if count / 8 > bytes.len() || matches!(self.column.physical, Physical::Other(_)) {
             return Err(self.refused("its dictionary is shorter than its header says"));
         }
@@ -243,7 +244,7 @@ impl Pages<'_> {
         }
     }
 
-    /// What stands behind the levels of definition, of which none may say that a value is missing.
+    /// Returns the bytes after the definition levels; rejects a null value.
     fn without_levels<'b>(&self, header: &PageHeader, bytes: &'b [u8]) -> Result<&'b [u8]> {
         if self.column.deepest == 0 {
             return Ok(bytes);
@@ -272,7 +273,7 @@ impl Pages<'_> {
         }
     }
 
-    /// Reads the values of a page, all of which are there. The caller knows that they are not too many.
+    /// Reads the values of a page, none of which is null. The caller has checked that there are not too many.
     fn read_values(
         &self,
         header: &PageHeader,
@@ -296,7 +297,7 @@ impl Pages<'_> {
     }
 }
 
-/// Numbers of values in the dictionary.
+/// Decodes indices into the dictionary, and appends the values.
 fn look_up(dictionary: Option<&[u64]>, bytes: &[u8], count: usize, values: &mut Vec<u64>) -> Option<()> {
     let dictionary = dictionary?;
     let Some((&width, bytes)) = bytes.split_first() else { return (count == 0).then_some(()) };
@@ -317,7 +318,7 @@ fn codec_name(codec: i64) -> String {
     }
 }
 
-/// Inflates gzip as far as `length` bytes, and one more that tells of others; how many these were.
+/// Inflates gzip up to `length` bytes, plus one byte that shows excess data. Returns the number of bytes.
 fn gzip(body: &[u8], length: usize, inflated: &mut Vec<u8>) -> Result<Option<usize>> {
     inflated.clear();
     let mut reader = flate2::read::MultiGzDecoder::new(body).take(length as u64 + 1);
@@ -328,7 +329,7 @@ fn gzip(body: &[u8], length: usize, inflated: &mut Vec<u8>) -> Result<Option<usi
     }
 }
 
-/// Inflates a block into the bytes of `inflated`; how many of them these were.
+/// Inflates a block into `inflated`, and returns the number of inflated bytes.
 fn inflate_block(
     codec: i64,
     body: &[u8],

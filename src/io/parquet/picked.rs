@@ -1,8 +1,8 @@
-//! The rows of a row group that are picked.
+//! The selected rows of a row group.
 
 use std::ops::Range;
 
-/// Ranges of rows, in order and apart from each other, and how many rows stand in those before each.
+/// Ranges of rows, in order and disjoint, and the number of rows before each range.
 pub(super) struct Picked {
     ranges: Vec<Range<usize>>,
     before: Vec<usize>,
@@ -28,24 +28,25 @@ impl From<Range<usize>> for Picked {
 }
 
 impl Picked {
-    /// How many rows there are.
+    /// Returns the number of selected rows.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The picked rows among those of a page: the number of the first one of each range, and its rows.
+    /// Returns the selected rows of a page. Each range is returned with the index of its first row among all selected
+    /// rows.
     pub(super) fn within(&self, page: &Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
         let first = self.ranges.partition_point(|range| range.end <= page.start);
         let from = self.ranges[first..].iter().zip(&self.before[first..]);
         from.map_while(|(range, before)| overlap(range, page).map(|rows| (before + rows.start - range.start, rows)))
     }
 
-    /// Whether some of the rows of a page are picked.
+    /// Returns whether some rows of a page are selected.
     pub(super) fn meets(&self, page: &Range<usize>) -> bool {
         self.within(page).next().is_some()
     }
 
-    /// The rows that come at these places among those that are picked.
+    /// Returns the rows at the given positions among the selected rows.
     pub(super) fn at_places(&self, places: &Range<usize>) -> Picked {
         let first = self.before.partition_point(|before| *before <= places.start).saturating_sub(1);
         let from = self.ranges[first..].iter().zip(&self.before[first..]);
@@ -58,7 +59,7 @@ impl Picked {
     }
 }
 
-/// What two ranges share.
+/// Returns the intersection of two ranges.
 fn overlap(left: &Range<usize>, right: &Range<usize>) -> Option<Range<usize>> {
     let both = left.start.max(right.start)..left.end.min(right.end);
     (!both.is_empty()).then_some(both)

@@ -1,4 +1,4 @@
-//! The entries of a dataset, piece by piece.
+//! The entries of a dataset, chunk by chunk.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -17,30 +17,30 @@ use crate::io::element::FileElement;
 /// The pieces of a [`Dataset`], in row-major order: what [`Dataset::pieces`] gives.
 pub struct Pieces<'d> {
     dataset: &'d Dataset,
-    /// The box whose entries are asked for, of which axis 0 alone is cut; `None` for all.
+    /// The box whose entries are requested, which is a part of axis 0 only; `None` for all entries.
     ranges: Option<Vec<Range<usize>>>,
-    /// The rows of each row group that are asked for: the part of that number, of so many of equal length.
+    /// The requested share of the rows of each row group: its index, and the number of equal shares.
     share: (usize, usize),
-    /// Whether the hash of each entry is asked for.
+    /// True if the hash of each entry is requested.
     are_hashed: bool,
-    /// The most entries of a piece.
+    /// The maximum number of entries of a chunk.
     most: usize,
     /// The next part to be opened.
     next: usize,
     open: Option<Open<'d>>,
     /// The coordinates of the last entry so far.
     last: Option<Vec<u64>>,
-    /// The bytes that were read of parts that are done.
+    /// The bytes that were read of finished parts.
     told: u64,
 }
 
-/// The part that is read.
+/// The part that is being read.
 struct Open<'d> {
     number: usize,
     opened: Opened<'d>,
-    /// The rows that are left, by their row group.
+    /// The remaining rows, by row group.
     left: VecDeque<(usize, Range<usize>)>,
-    /// What was read so far, and whether that will be all.
+    /// The facts about the entries read so far, and whether all entries of the part are read.
     seen: Extent,
     is_whole: bool,
 }
@@ -75,8 +75,7 @@ impl Dataset {
         Ok(Pieces::new(self, Some(ranges), memory))
     }
 
-    /// One of so many parts of the entries, which have about as many each: a range of each row group. The hash of each
-    /// entry comes with it.
+    /// Returns one of `of` parts of about equal size: a range of each row group, with the hash of each entry.
     pub(crate) fn hashed_pieces(&self, part: usize, of: usize, memory: u64) -> HashedPieces<'_> {
         let of = of.max(1);
         HashedPieces(Pieces { share: (part.min(of - 1), of), are_hashed: true, ..Pieces::new(self, None, memory) })
@@ -86,14 +85,14 @@ impl Dataset {
 impl<'d> Pieces<'d> {
     fn new(dataset: &'d Dataset, ranges: Option<Vec<Range<usize>>>, memory: u64) -> Self {
         let width = dispatch_dtype!(dataset.own_dtype(), T => size_of::<T>(), else => 16);
-        // Columns that grow are there twice while they move; each entry has a hash.
+        // Columns exist twice while they grow and move; each entry has a hash.
         let coords = Width::of_lengths(dataset.shape()).bytes() * dataset.shape().rank();
         let entry = 2 * (coords + width) + 8;
         let most = usize::try_from(memory / entry as u64).unwrap_or(usize::MAX).max(1);
         Pieces { dataset, ranges, share: (0, 1), are_hashed: false, most, next: 0, open: None, last: None, told: 0 }
     }
 
-    /// The next piece, which may have no entry.
+    /// Returns the next chunk, which may have no entries.
     fn piece(&mut self) -> Result<Option<(AnyTensor, Vec<u64>)>> {
         loop {
             if let Some(open) = &mut self.open {
@@ -128,7 +127,7 @@ impl<'d> Pieces<'d> {
         Ok(Open { number, opened, left, seen: Extent::default(), is_whole })
     }
 
-    /// Reads those rows of the part that is open.
+    /// Reads the given rows of the open part.
     fn read(&mut self, group: usize, rows: Range<usize>) -> Result<(AnyTensor, Vec<u64>)> {
         let dataset = self.dataset;
         let Some(open) = &mut self.open else { return Ok((dataset.header()?, Vec::new())) };
@@ -142,7 +141,7 @@ impl<'d> Pieces<'d> {
 }
 
 impl Open<'_> {
-    /// The next rows, of one row group and no more than `most`.
+    /// Returns the next rows, at most `most` rows of one row group.
     fn take(&mut self, most: usize) -> Option<(usize, Range<usize>)> {
         let (group, rows) = self.left.front_mut()?;
         let taken = rows.start..rows.end.min(rows.start.saturating_add(most));
@@ -172,14 +171,14 @@ impl Open<'_> {
         let extent = entries.extent_from((0, 0));
         let (mut coords, mut values) = (entries.coords, values.0);
         self.check(&extent, last)?;
-        // The entries are in order.
+        // The entries are in order, so that only their ends are removed.
         if let Some([rows, ..]) = ranges.as_deref() {
             keep(coords.inside(0, 0, rows), &mut coords, &mut values);
         }
         tensor_of(dataset.described(), true, Some(coords), values, dataset.options())
     }
 
-    /// Compares entries with those before them, and all with what is said of them, if these are the last ones.
+    /// Compares entries with the entries before. After the last entries, compares all entries with the declared facts.
     fn check(&mut self, extent: &Extent, last: &mut Option<Vec<u64>>) -> Result<()> {
         let wrong = |message: &str| Err(Error::Format { place: "the entries".into(), message: message.into() });
         if let (Some(last), Some((first, _))) = (&*last, &extent.ends)
@@ -198,7 +197,7 @@ impl Open<'_> {
     }
 }
 
-/// One of so many parts of so many rows.
+/// Returns the range of one of `of` equal shares of `rows` rows.
 fn share_of(rows: usize, (part, of): (usize, usize)) -> Range<usize> {
     let end = |part: usize| (rows as u128 * part as u128 / of as u128) as usize;
     end(part)..end(part + 1)
@@ -213,7 +212,7 @@ impl Iterator for Pieces<'_> {
     }
 }
 
-/// The pieces of a part of a dataset, each with the hashes of its entries.
+/// The chunks of a part of a dataset, each with the hashes of its entries.
 pub(crate) struct HashedPieces<'d>(Pieces<'d>);
 
 impl Iterator for HashedPieces<'_> {
@@ -225,7 +224,7 @@ impl Iterator for HashedPieces<'_> {
 }
 
 impl Pieces<'_> {
-    /// The next piece that has entries, and the hashes of these.
+    /// Returns the next chunk that has entries, and the hashes of these entries.
     fn hashed(&mut self) -> Option<Result<(AnyTensor, Vec<u64>)>> {
         loop {
             match self.piece() {

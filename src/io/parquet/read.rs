@@ -28,7 +28,7 @@ use crate::pattern::CoordLists;
 use crate::tensor::Tensor;
 use crate::tensor::triplets::Unsorted;
 
-/// What a byte of a file pays for, against a byte of text: an entry may take less than a byte here.
+/// The memory that a byte of the file allows, relative to a byte of text: an entry may take less than a byte here.
 pub(super) const WORTH: u64 = 8;
 
 /// Reads a table from a file.
@@ -36,13 +36,13 @@ pub(crate) fn read_file(mut reader: impl Read + Seek, options: &ReadOptions) -> 
     read(&mut reader, 0, options)
 }
 
-/// Reads a table from a stream; to its end first, because its footer stands there.
+/// Reads a table from a stream. The stream is read to its end first, because the footer is there.
 pub(crate) fn read_stream(reader: &mut dyn Read, options: &ReadOptions) -> Result<AnyTensor> {
     let mut magic = [0; 4];
     let mut head = Vec::new();
     Read::take(&mut *reader, 4).read_to_end(&mut head)?;
     magic[..head.len()].copy_from_slice(&head);
-    // A stream may have no end: one that is no table is not waited for.
+    // A stream may never end, so a stream without a table is rejected early.
     if &magic != super::MAGIC {
         return Err(refused("the file does not begin with PAR1: it is no Parquet"));
     }
@@ -69,7 +69,7 @@ fn read(stream: &mut dyn Stream, held: u64, options: &ReadOptions) -> Result<Any
     options.finish(tensor, Format::Coo, length.saturating_mul(WORTH))
 }
 
-/// The tensor of coordinates and values; of `None` without entries.
+/// Returns the tensor of coordinates and values; a tensor without entries if `coords` is `None`.
 pub(super) fn tensor_of<T: FileElement>(
     described: &Described,
     is_ours: bool,
@@ -98,18 +98,18 @@ pub(super) struct Table<'a> {
     pub(super) stream: &'a mut dyn Stream,
     pub(super) footer: &'a Footer,
     pub(super) layout: &'a Layout,
-    /// The bytes of the file.
+    /// The number of bytes of the file.
     pub(super) length: u64,
     pub(super) options: &'a ReadOptions,
-    /// The bytes that the memory of the entries is measured by: those of the file, and of the parts before it.
+    /// The bytes that determine the memory limit for entries: the bytes of the file, and of the parts before it.
     pub(super) worth: u64,
-    /// What pages have inflated to.
+    /// The number of inflated bytes so far.
     inflated: u64,
     /// The bytes of the lists of pages that were read.
     pub(super) listed: u64,
-    /// These lists, by where they stand and their length.
+    /// The lists of pages that were read, by position and length.
     pub(super) lists: BTreeMap<(u64, u64), Arc<Vec<u8>>>,
-    /// What is read and inflated goes into, from one page to the next.
+    /// The buffers for reading and inflating, which are reused for the next page.
     bytes: Vec<u8>,
     rooms: Mutex<Vec<Room>>,
 }
@@ -128,7 +128,7 @@ impl<'a> Table<'a> {
 }
 
 impl Drop for Table<'_> {
-    /// The next one may be of another part of the same tensor.
+    /// Keeps the buffers, because the next table may be another part of the same tensor.
     fn drop(&mut self) {
         spare::keep(std::mem::take(&mut self.bytes));
         let mut rooms = std::mem::take(self.rooms.get_mut().unwrap_or_else(PoisonError::into_inner));
@@ -139,7 +139,7 @@ impl Drop for Table<'_> {
 }
 
 impl Table<'_> {
-    /// Reads all rows; `held` bytes are in memory besides.
+    /// Reads all rows; `held` bytes are in memory as well.
     fn read_all(mut self, held: u64, sink: &mut dyn Sink) -> Result<CoordLists> {
         self.guard_rows(usize::try_from(self.footer.rows).unwrap_or(usize::MAX), sink.width(), held)?;
         let mut entries = Entries::new(&self.layout.described.shape, self.footer.rows as usize, sink);
@@ -147,7 +147,7 @@ impl Table<'_> {
         Ok(entries.coords)
     }
 
-    /// Reads all rows behind the entries that there are, and compares them with what the table says of them.
+    /// Reads all rows, appends the entries, and compares these with the facts that the table declares.
     pub(super) fn read_groups(&mut self, entries: &mut Entries<'_>) -> Result<()> {
         let before = (entries.count, entries.hash);
         for number in 0..self.footer.groups.len() {
@@ -158,10 +158,10 @@ impl Table<'_> {
         said.map_or(Ok(()), |said| said.check(&entries.extent_from(before)))
     }
 
-    /// Refuses so many rows if they take more memory than the file allows.
+    /// Rejects `count` rows if they take more memory than the file allows.
     pub(super) fn guard_rows(&self, count: usize, width: usize, held: u64) -> Result<()> {
         let order = if self.layout.is_ours { Order::Increasing } else { Order::Any };
-        // Of a column of a row group the values and the hashes are in memory as well.
+        // The values and the hashes of one column of a row group are in memory as well.
         let most = self.footer.groups.iter().map(|group| group.rows).max().unwrap_or(0);
         let held = held.saturating_add(most.saturating_mul(16));
         let budget = self.options.tensor_budget(self.worth.saturating_mul(WORTH), held);
@@ -170,7 +170,8 @@ impl Table<'_> {
         self.options.guard_entries_of(width, count, coords, order, budget)
     }
 
-    /// Reads those rows of a row group behind the entries that there are; what they were `picked_by` is compared.
+    /// Reads the selected rows of a row group, and appends the entries. Rows selected by bounds are compared with the
+    /// bounds.
     pub(super) fn read_group(
         &mut self,
         number: usize,
@@ -209,7 +210,7 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// Reads those rows of a column: `visit` is told how many of them came before.
+    /// Reads the selected rows of a column; `visit` receives the number of selected rows before its values.
     pub(super) fn read_column(
         &mut self,
         number: usize,
@@ -236,7 +237,7 @@ impl Table<'_> {
         }
     }
 
-    /// Reads all pages, several of them at once, and tells how many rows were picked. A large one is read alone.
+    /// Reads all pages, several at once, and returns the number of selected rows. Large pages are read one at a time.
     fn read_pages(&mut self, mut walk: Walk<'_>, dictionary: &mut Dictionary, visit: Visit<'_>) -> Result<usize> {
         let (pages, picked, mut seen) = (walk.pages, walk.picked, 0);
         let rooms = std::mem::take(&mut self.rooms);
@@ -273,7 +274,7 @@ impl Table<'_> {
         Ok(seen)
     }
 
-    /// The next page of values that are picked, with the dictionary that stands before it.
+    /// Returns the next selected page of values, with the dictionary before the page.
     fn next_page<'b>(
         &mut self,
         walk: &mut Walk<'b>,
@@ -300,7 +301,7 @@ impl Table<'_> {
         self.options.inflated_limit(self.length)
     }
 
-    /// The bytes that the values of a page may take, whatever limit the tensor has.
+    /// Returns the bytes that the values of a page may take, whatever the limit of the tensor.
     fn page_limit(&self) -> u64 {
         ReadOptions::default().tensor_limit(self.length.saturating_mul(WORTH))
     }
@@ -314,7 +315,8 @@ impl Table<'_> {
         Ok(bytes)
     }
 
-    /// The bytes to read for those rows: the whole chunk, or the pages that hold them where a list of pages is there.
+    /// Returns the bytes to read for the selected rows: the complete column chunk, or the pages of these rows if the
+    /// file lists its pages.
     fn runs(&mut self, chunk: &Chunk, rows: usize, picked: &Picked) -> Result<Vec<Run>> {
         let whole = vec![Run { start: chunk.start, bytes: chunk.bytes, row: 0 }];
         if picked.count() == 0 || picked.count() == rows {
@@ -335,15 +337,15 @@ impl Table<'_> {
     }
 }
 
-/// What tells which rows are read.
+/// The criterion that selected the rows to read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PickedBy {
     Number,
-    /// What the file says of the coordinates in its row groups and pages.
+    /// The bounds of coordinates that the file declares for row groups and pages.
     Bounds,
 }
 
-/// Bytes of a column that hold whole pages, and the row that they begin with.
+/// Bytes of a column that hold whole pages, and the first row of these pages.
 pub(super) struct Run {
     start: u64,
     bytes: u64,
@@ -351,39 +353,39 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Whether the other one follows without a gap, in the file and in rows. What stands before the first page of values
-    /// has no rows.
+    /// Returns whether the other run follows directly, in the file and in rows. A dictionary before the first page of
+    /// values has no rows.
     fn is_before(&self, other: &Run) -> bool {
         self.start.checked_add(self.bytes) == Some(other.start)
     }
 }
 
-/// The values of a dictionary, shared by the pages behind it.
+/// The values of a dictionary, shared by the pages after the dictionary.
 type Dictionary = Option<Arc<Vec<u64>>>;
 
-/// So many rooms are kept for the next part of a tensor.
+/// The number of buffers that are kept for the next part of a tensor.
 const ROOMS: usize = 4;
 
-/// Pages of more values are read one by one: several at once would take much memory.
+/// The number of values above which pages are read one at a time: several at once would take much memory.
 const LARGE: usize = 1 << 16;
 
-/// What is called with values, and with the number of the picked rows before them.
+/// A function of values, and of the number of selected rows before these values.
 pub(super) type Visit<'v> = &'v mut dyn FnMut(usize, &mut [u64]) -> Result<()>;
 
-/// What to do about pages above their limit.
+/// The advice for pages above their limit.
 pub(super) const TRUSTED: &str = "raise --max-memory (ReadOptions::max_memory) if you trust the file";
 
-/// Pages that follow each other.
+/// A cursor over consecutive pages.
 struct Walk<'b> {
     bytes: &'b [u8],
     row: usize,
-    /// The rows of the row group.
+    /// The number of rows of the row group.
     rows: usize,
     picked: &'b Picked,
     pages: &'b Pages<'b>,
 }
 
-/// A page, what stands behind its header, and its rows.
+/// A page, the bytes after its header, and its rows.
 struct Page<'b> {
     header: PageHeader,
     body: &'b [u8],
@@ -391,7 +393,7 @@ struct Page<'b> {
 }
 
 impl<'b> Walk<'b> {
-    /// The next page of which rows are picked, or that has none.
+    /// Returns the next page that has selected rows, or has no rows at all.
     fn next(&mut self) -> Result<Option<Page<'b>>> {
         while !self.bytes.is_empty() {
             let page = self.next_of_all()?;
@@ -422,7 +424,7 @@ impl<'b> Walk<'b> {
     }
 }
 
-/// Calls `visit` with the values of the rows of a page that are picked; how many these are.
+/// Calls `visit` with the values of the selected rows of a page, and returns the number of these rows.
 fn visit_picked(picked: &Picked, page: &Range<usize>, values: &mut [u64], visit: Visit<'_>) -> Result<usize> {
     let mut seen = 0;
     for (number, rows) in picked.within(page) {
@@ -432,7 +434,7 @@ fn visit_picked(picked: &Picked, page: &Range<usize>, values: &mut [u64], visit:
     Ok(seen)
 }
 
-/// Refuses coordinates below 0.
+/// Rejects negative coordinates.
 fn check_signs(column: &Column, axis: usize, entry: usize, values: &[u64]) -> Result<()> {
     let is_wide = column.physical == Physical::Int64;
     let sign = if is_wide { 1 << 63 } else { 1 << 31 };

@@ -1,4 +1,4 @@
-//! Entries as records of one width: what is in files that are needed while a graph is computed.
+//! Entries as records of equal width, for temporary files that a graph needs while it is computed.
 
 use std::ops::Range;
 
@@ -17,8 +17,8 @@ use crate::io::options::ReadOptions;
 use crate::pattern::CoordLists;
 use crate::{dispatch, dispatch_dtype};
 
-/// How the entries of a tensor are records: the coordinates of each, then the parts of its value, each in the bytes that
-/// it needs.
+/// The form of entries as records: the coordinates, then the parts of the value. Each takes only the bytes that it
+/// needs.
 pub(crate) struct Records {
     described: Described,
     /// The bytes of a record that each column takes.
@@ -26,7 +26,7 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// Those of the pieces of a dataset.
+    /// Returns the form of records for the chunks of a dataset.
     pub(crate) fn of(dataset: &Dataset) -> Result<Records> {
         let described = dispatch!(&dataset.header()?, x => Columns::of(x.sparse())?.described);
         let dtype = described.dtype.unwrap_or(DType::Bool);
@@ -40,12 +40,12 @@ impl Records {
         Ok(Records { described, places })
     }
 
-    /// The bytes of a record.
+    /// Returns the bytes of a record.
     pub(crate) fn width(&self) -> usize {
         self.places.last().map_or(1, |place| place.end)
     }
 
-    /// The records of a piece, one behind the other.
+    /// Returns the records of a chunk, one after another.
     pub(crate) fn of_piece(&self, piece: &AnyTensor) -> Result<Vec<u8>> {
         let columns = dispatch!(piece, x => Columns::of(x.sparse())?);
         let mut records = alloc::zeros::<u8>(columns.rows.saturating_mul(self.width()))?;
@@ -58,12 +58,13 @@ impl Records {
         Ok(records)
     }
 
-    /// The coordinate of a record on an axis.
+    /// Returns the coordinate of a record on an axis.
     pub(crate) fn coord(&self, record: &[u8], axis: usize) -> usize {
         number(&record[self.places[axis].clone()]) as usize
     }
 
-    /// The tensor of those records that lie in a range of an axis, which it has instead of all of it.
+    /// Returns the tensor of the records in a range of an axis. On this axis, the tensor has only the positions of the
+    /// range.
     pub(crate) fn tensor(&self, records: &[u8], axis: usize, range: &Range<usize>) -> Result<AnyTensor> {
         let picked = || records.chunks_exact(self.width()).filter(|record| range.contains(&self.coord(record, axis)));
         let column = |place: &Range<usize>| alloc::collect_some(picked().map(|record| number(&record[place.clone()])));
@@ -89,7 +90,7 @@ impl Records {
     }
 }
 
-/// The number that a few bytes are.
+/// Returns the number in a few bytes.
 fn number(bytes: &[u8]) -> u64 {
     let mut wide = [0; 8];
     wide[..bytes.len()].copy_from_slice(bytes);

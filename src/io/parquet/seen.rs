@@ -1,7 +1,7 @@
-//! Comparing the ranges of a tensor, read one by one, with what its files say of all entries.
+//! Comparing the ranges of a tensor, read one at a time, with the facts that its files declare about all entries.
 //!
-//! Where every byte has a checksum a range is compared as it is read, and hashing all entries again would take as long as
-//! reading them.
+//! If every byte has a checksum, a range is verified while it is read. Hashing all entries again would take as long as
+//! reading.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::base::error::Result;
 use crate::dispatch;
 use crate::dynamic::AnyTensor;
 
-/// The ranges of the first axis that were read, until they are all of it.
+/// The ranges of axis 0 that were read, until the ranges cover the axis.
 #[derive(Default)]
 pub(crate) struct Seen(Mutex<Ranges>);
 
@@ -22,13 +22,13 @@ pub(crate) struct Seen(Mutex<Ranges>);
 struct Ranges {
     /// The end of each range and its entries, by its start.
     found: BTreeMap<usize, (usize, Extent)>,
-    /// The sum of their lengths.
+    /// The sum of the lengths of the ranges.
     length: usize,
 }
 
 impl Seen {
-    /// Notes the entries of some rows. Refuses them if these and the rows noted before are all rows, and have other
-    /// entries than the files say.
+    /// Records the entries of some rows. Returns an error if all rows are recorded, and their entries differ from the
+    /// declared facts.
     pub(crate) fn note(&self, dataset: &Dataset, rows: Range<usize>, part: &AnyTensor) -> Result<()> {
         let Some(said) = &dataset.described().extent else { return Ok(()) };
         // Entries of another type than the files have another hash.
@@ -46,7 +46,8 @@ impl Seen {
 }
 
 impl Ranges {
-    /// Adds a range. All entries, once the ranges follow each other from 0 to `length`: then nothing is noted any more.
+    /// Adds a range. Returns the facts about all entries once the ranges cover `0..length`, and then forgets the
+    /// ranges.
     fn with(&mut self, rows: Range<usize>, extent: Extent, length: usize) -> Option<Extent> {
         self.length = self.length.saturating_add(rows.len());
         if let Some((end, _)) = self.found.insert(rows.start, (rows.end, extent)) {

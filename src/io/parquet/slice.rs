@@ -1,4 +1,4 @@
-//! Reading a box of a table: row groups and pages that have no entry in it are left out.
+//! Reading a box of a table: row groups and pages without entries in the box are skipped.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
@@ -19,10 +19,10 @@ use crate::io::element::FileElement;
 use crate::io::options::ReadOptions;
 use crate::pattern::CoordLists;
 
-/// The least and the greatest coordinate of a page, and its rows.
+/// The smallest and the largest coordinate of a page, and its number of rows.
 pub(super) type BoundedPage = ([u64; 2], u64);
 
-/// Reads the entries within `ranges`, one an axis, as a tensor of that box.
+/// Reads the entries within `ranges`, one range per axis, as a tensor of this box.
 pub(crate) fn read_slice(
     mut reader: impl Read + Seek,
     ranges: &[Range<usize>],
@@ -47,7 +47,7 @@ pub(crate) fn read_slice(
 }
 
 impl Table<'_> {
-    /// Which of the picked rows of a row group lie in these ranges of some axes; of no axis it says nothing.
+    /// Returns whether each selected row of a row group is in the ranges of some axes. Without axes, the list is empty.
     pub(super) fn rows_within(
         &mut self,
         number: usize,
@@ -71,7 +71,8 @@ impl Table<'_> {
         Ok(kept)
     }
 
-    /// Calls `visit` with each picked row of a row group, by its place among these, and its coordinate on an axis.
+    /// Calls `visit` with each selected row of a row group, by its index among the selected rows, and its coordinate on
+    /// an axis.
     pub(super) fn read_axis(
         &mut self,
         number: usize,
@@ -86,7 +87,7 @@ impl Table<'_> {
     }
 }
 
-/// Refuses ranges that are none of a shape.
+/// Rejects ranges that do not fit a shape.
 pub(super) fn check_ranges(shape: &Shape, ranges: &[Range<usize>]) -> Result<()> {
     if ranges.len() != shape.rank() {
         return Err(Error::RankMismatch { what: "the list of ranges", expected: shape.rank(), found: ranges.len() });
@@ -99,8 +100,8 @@ pub(super) fn check_ranges(shape: &Shape, ranges: &[Range<usize>]) -> Result<()>
     Ok(())
 }
 
-/// The entries of the box, counted from its corner. A coordinate beyond an axis that is asked for as a whole stays: it is
-/// refused where the tensor is made.
+/// Returns the entries of the box, with coordinates counted from its corner. A coordinate beyond an axis that is not
+/// cut stays: constructing the tensor rejects it.
 pub(super) fn within<T: FileElement>(
     shape: &[usize],
     ranges: &[Range<usize>],
@@ -110,7 +111,7 @@ pub(super) fn within<T: FileElement>(
     let is_cut = |&axis: &usize| ranges[axis] != (0..shape[axis]);
     let cut: Vec<usize> = (0..ranges.len()).filter(is_cut).collect();
     if let [axis] = *cut {
-        // Along the first axis what is outside stands before and behind.
+        // On the first axis, entries outside the range are at the beginning and at the end.
         keep(coords.inside(axis, 0, &ranges[axis]), &mut coords, &mut values);
     }
     let mut are_all_inside = true;
@@ -131,7 +132,7 @@ pub(super) fn within<T: FileElement>(
     (coords, values)
 }
 
-/// Leaves out all other entries.
+/// Removes all other entries.
 pub(super) fn keep<T>(kept: Range<usize>, coords: &mut CoordLists, values: &mut Vec<T>) {
     (0..coords.rank()).for_each(|axis| coords.keep_on(axis, 0, &kept));
     values.truncate(kept.end);
@@ -139,7 +140,7 @@ pub(super) fn keep<T>(kept: Range<usize>, coords: &mut CoordLists, values: &mut 
 }
 
 impl Table<'_> {
-    /// Reads the rows that may lie in the box behind the entries that there are.
+    /// Reads the rows that may be in the box, and appends the entries.
     pub(super) fn read_box(&mut self, ranges: &[Range<usize>], entries: &mut Entries<'_>) -> Result<()> {
         let picked = self.picked(ranges)?;
         let rows = picked.iter().flatten().map(Range::len).sum();
@@ -151,8 +152,8 @@ impl Table<'_> {
         })
     }
 
-    /// Refuses coordinates of picked rows outside of what the file says of their row group or page: by that, rows that
-    /// are needed may have been left out.
+    /// Rejects selected rows with coordinates outside the bounds that the file declares for their row group or page.
+    /// Because of such bounds, needed rows may have been skipped.
     pub(super) fn check_bounds(
         &mut self,
         number: usize,
@@ -179,7 +180,7 @@ impl Table<'_> {
         })
     }
 
-    /// The rows of each row group that may lie in the box.
+    /// Returns the rows of each row group that may be in the box.
     pub(super) fn picked(&mut self, ranges: &[Range<usize>]) -> Result<Vec<Vec<Range<usize>>>> {
         (0..self.footer.groups.len()).map(|number| self.picked_of(number, ranges)).collect()
     }
@@ -195,7 +196,7 @@ impl Table<'_> {
             if chunk.bounds.is_some_and(|bounds| !meets(column, bounds, range)) {
                 return Ok(Vec::new());
             }
-            // The lists of a group that is left out already are not read.
+            // The lists of pages are not read for a row group that is already skipped.
             if !picked.is_empty()
                 && let Some(pages) = self.pages_in(chunk, column, rows, range)?
             {
@@ -205,8 +206,8 @@ impl Table<'_> {
         Ok(picked)
     }
 
-    /// The least and the greatest coordinate on an axis of each page of a row group, and its rows; `None` where nothing
-    /// tells.
+    /// Returns the smallest and the largest coordinate on an axis of each page of a row group, and its number of rows;
+    /// `None` if the file does not list these.
     pub(super) fn pages_along(&mut self, number: usize, axis: usize) -> Result<Option<Vec<BoundedPage>>> {
         let (group, column) = (&self.footer.groups[number], self.layout.axes[axis]);
         let chunk = &group.chunks[column];
@@ -216,7 +217,7 @@ impl Table<'_> {
         Ok(Some(bounds.into_iter().zip(pages).map(page).collect()))
     }
 
-    /// The rows of the pages that may hold coordinates of `range`; `None` where nothing tells.
+    /// Returns the rows of the pages that may hold coordinates of `range`; `None` if the file does not list these.
     fn pages_in(
         &mut self,
         chunk: &Chunk,
@@ -231,8 +232,8 @@ impl Table<'_> {
     }
 }
 
-/// Whether values within these bounds may lie in a range of an axis of so many positions. Coordinates that lie in no
-/// range of it, and bounds that hold none, are told once they are read: they leave nothing out.
+/// Returns whether values within these bounds may be in a range of an axis with `length` positions. Coordinates out of
+/// range, and bounds that contain nothing, skip nothing: reading reports such faults.
 fn meets(column: &Column, (least, greatest): (u64, u64), (range, length): (&Range<usize>, usize)) -> bool {
     let sign = if column.physical == Physical::Int64 { 1 << 63 } else { 1 << 31 };
     let is_negative = layout::is_signed(column) && (least | greatest) & sign != 0;
@@ -240,7 +241,7 @@ fn meets(column: &Column, (least, greatest): (u64, u64), (range, length): (&Rang
     is_negative || is_none || least < range.end as u64 && range.start as u64 <= greatest
 }
 
-/// The rows that are in both lists of ranges, each of which is in order.
+/// Returns the rows that are in both lists of ranges, each of which is in order.
 fn both(left: &[Range<usize>], right: &[Range<usize>]) -> Vec<Range<usize>> {
     let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
     let mut shared: Vec<Range<usize>> = Vec::new();

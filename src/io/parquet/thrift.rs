@@ -1,9 +1,9 @@
-//! Thrift's compact protocol, as footers and page headers are written in it: read in place, and nothing is set aside
-//! for a number that is claimed.
+//! Thrift's compact protocol, in which footers and page headers are written. It is read in place, and no memory is
+//! allocated for a number that is only claimed.
 //!
-//! `None` is said of bytes that are not what the protocol demands, or that end too early.
+//! `None` is returned for bytes that violate the protocol, or that end too early.
 
-/// How deep structures may stand in each other where nobody asks for them.
+/// The maximum nesting depth of structures that are skipped.
 const DEEPEST: usize = 16;
 
 /// The kinds of values.
@@ -12,7 +12,7 @@ pub(super) enum Wire {
     True,
     False,
     Byte,
-    /// Of 16, 32 or 64 bits: they are written alike.
+    /// Integers of 16, 32 or 64 bits, which are all written alike.
     Integer,
     Double,
     Binary,
@@ -38,7 +38,7 @@ impl Wire {
     }
 }
 
-/// Bytes, and how far they have been read.
+/// Bytes, and the number of bytes that were read.
 #[derive(Debug, Clone)]
 pub(super) struct Thrift<'a> {
     bytes: &'a [u8],
@@ -50,7 +50,7 @@ impl<'a> Thrift<'a> {
         Thrift { bytes, at: 0 }
     }
 
-    /// The bytes read so far.
+    /// Returns the number of bytes read so far.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -75,12 +75,12 @@ impl<'a> Thrift<'a> {
         Some(value)
     }
 
-    /// An integer of 16, 32 or 64 bits.
+    /// Reads an integer of 16, 32 or 64 bits.
     pub(super) fn integer(&mut self) -> Option<i64> {
         self.varint().map(zigzag)
     }
 
-    /// An integer that counts something.
+    /// Reads an integer that is a count.
     pub(super) fn count(&mut self) -> Option<u64> {
         u64::try_from(self.integer()?).ok()
     }
@@ -90,34 +90,35 @@ impl<'a> Thrift<'a> {
         self.take(count)
     }
 
-    /// The head of a list: what it holds, and how many; each takes a byte at least, so they are no more than the bytes
-    /// that are left.
+    /// Reads the head of a list: the kind and the number of its elements. Each element takes at least one byte, so
+    /// there are at most as many as bytes left.
     pub(super) fn list(&mut self) -> Option<(Wire, usize)> {
         let head = self.byte()?;
         let count = match head >> 4 {
             15 => usize::try_from(self.varint()?).ok()?,
             few => usize::from(few),
         };
-        // Some write a list of nothing as a list of no kind.
+        // Some writers declare no valid kind for an empty list.
         let wire = if count == 0 { Wire::Byte } else { Wire::of(head & 15)? };
         (count <= self.left()).then_some((wire, count))
     }
 
-    /// A list of structures, each read by `read`.
+    /// Reads a list of structures, each with `read`.
     pub(super) fn structs(&mut self, mut read: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         let (wire, count) = self.list()?;
         (count == 0 || wire == Wire::Struct).then_some(())?;
         (0..count).try_for_each(|_| read(self))
     }
 
-    /// A structure: `visit` is told the number and the kind of each field, and reads its value or leaves it unread.
+    /// Reads a structure: `visit` receives the number and the kind of each field, and reads its value or leaves it
+    /// unread.
     pub(super) fn fields(&mut self, mut visit: impl FnMut(&mut Self, i64, Wire) -> Option<()>) -> Option<()> {
         let mut number = 0;
         while let Some((next, wire)) = self.field(number)? {
             number = next;
             let before = self.at;
             visit(self, number, wire)?;
-            // A truth has no bytes of its own.
+            // A bool has no bytes after its kind.
             if self.at == before {
                 self.skip(wire, DEEPEST)?;
             }
@@ -125,7 +126,7 @@ impl<'a> Thrift<'a> {
         Some(())
     }
 
-    /// The number and the kind of the next field, or `None` behind the last one.
+    /// Reads the number and the kind of the next field, or `None` after the last field.
     #[allow(clippy::option_option)]
     fn field(&mut self, before: i64) -> Option<Option<(i64, Wire)>> {
         let head = self.byte()?;
@@ -162,7 +163,7 @@ impl<'a> Thrift<'a> {
         }
     }
 
-    /// An element of a list, where a truth is a byte.
+    /// Skips an element of a list, where a bool is a byte.
     fn skip_element(&mut self, wire: Wire, depth: usize) -> Option<()> {
         match wire {
             Wire::True | Wire::False => self.byte().map(|_| ()),
@@ -185,7 +186,7 @@ impl<'a> Thrift<'a> {
     }
 }
 
-/// An integer in pieces of seven bits, the lowest first, and the bytes that it takes.
+/// Reads an integer in groups of seven bits, lowest group first, and returns it with its number of bytes.
 pub(super) fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0;
     for (at, &byte) in bytes.iter().take(10).enumerate() {
@@ -197,17 +198,17 @@ pub(super) fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
     None
 }
 
-/// The integer whose sign stands in its lowest bit.
+/// Decodes an integer whose sign is in the lowest bit.
 pub(super) fn zigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
-/// The sign of an integer in its lowest bit.
+/// Encodes an integer with its sign in the lowest bit.
 fn zagged(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64
 }
 
-/// Structures that are written.
+/// Structures that are being written.
 #[derive(Default)]
 pub(super) struct Output(pub(super) Vec<u8>);
 
@@ -220,7 +221,7 @@ impl Output {
         self.0.push(value as u8);
     }
 
-    /// The next fields, each an integer of 32 bits.
+    /// Writes the next fields, each an integer of 32 bits.
     pub(super) fn integers(&mut self, values: &[i64]) {
         for &value in values {
             self.0.push(0x15);
@@ -228,7 +229,7 @@ impl Output {
         }
     }
 
-    /// The next field, a structure.
+    /// Begins the next field, a structure.
     pub(super) fn begin_struct(&mut self) {
         self.0.push(0x1c);
     }
@@ -238,7 +239,7 @@ impl Output {
         self.0.push(0);
     }
 
-    /// The field of that number, which may be any.
+    /// Writes a field with the given number, which may be any number.
     pub(super) fn binary(&mut self, number: i64, bytes: &[u8]) {
         self.0.push(0x08);
         self.varint(zagged(number));
@@ -298,7 +299,7 @@ mod tests {
 
     #[test]
     fn what_nobody_asks_for_is_left_out_as_deep_as_it_may_stand() {
-        // Field 1 a truth, 2 a list of two integers, 3 a structure with a map, 4 an integer.
+        // Field 1 is a bool, 2 a list of two integers, 3 a structure with a map, 4 an integer.
         let bytes = [0x11, 0x19, 0x25, 2, 4, 0x1c, 0x1b, 1, 0x85, 1, b'k', 6, 0, 0x15, 14, 0];
         let mut seen = Vec::new();
         let mut thrift = Thrift::new(&bytes);

@@ -1,4 +1,4 @@
-//! Writing a table: pages are encoded by the crate `parquet`, and get checksums here.
+//! Writing a table: the crate `parquet` encodes pages, and checksums are added here.
 
 use std::io::Write;
 use std::mem::take;
@@ -26,11 +26,11 @@ use crate::element::DType;
 use crate::io::compression;
 use crate::io::options::WriteOptions;
 
-/// The rows of a row group, and of a page.
+/// The numbers of rows of a row group, and of a page.
 pub(super) const GROUP: usize = 1 << 20;
 pub(super) const PAGE: usize = 20 << 10;
 
-/// Of the memory that is allowed, the part that the rows of a group may take, and what they may take in any case.
+/// The divisor of the allowed memory for the rows of a group, and the bytes that these rows may always take.
 const PART: u64 = 4;
 const LEAST: u64 = 8 << 20;
 
@@ -48,27 +48,27 @@ pub(crate) fn write(writer: &mut dyn Write, columns: &Columns<'_>, options: &Wri
 }
 
 impl WriteOptions {
-    /// The entries of a row group.
+    /// Returns the number of entries of a row group.
     pub(super) fn rows_of_group(&self) -> usize {
         self.group_entries.unwrap_or(GROUP).clamp(1, GROUP)
     }
 
-    /// The entries of a row group of so many columns, which waits in memory until it is full.
+    /// Returns the number of entries of a row group of `columns` columns, which is in memory until it is full.
     pub(super) fn rows_of_group_within(&self, memory: Option<u64>, columns: usize) -> usize {
         let (Some(memory), None) = (memory, self.group_entries) else { return self.rows_of_group() };
-        // What does not compress has eight bytes a row, in room that grows by doubling.
+        // Incompressible data take eight bytes per row, in a buffer that grows by doubling.
         let bytes_of_row = 2 * size_of::<u64>() * columns.max(1);
         let rows = (memory / PART).max(LEAST) / bytes_of_row as u64;
         usize::try_from(rows).unwrap_or(GROUP).clamp(PAGE, GROUP)
     }
 }
 
-/// How columns are encoded and compressed.
+/// The encoding and the compression of columns.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settings {
     indices: Encoding,
     values: Encoding,
-    /// The level of zstd.
+    /// The level of zstd; `None` without compression.
     level: Option<i32>,
 }
 
@@ -76,7 +76,7 @@ impl Settings {
     pub(super) fn of(described: &Described, options: &WriteOptions) -> Settings {
         let values = match dtype_of(described) {
             DType::Bool => Encoding::RLE,
-            // Values repeat in real matrices, which zstd sees as long as their bytes stand together.
+            // Values repeat in real matrices. zstd detects this only if the bytes of a value are contiguous.
             DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => Encoding::PLAIN,
             DType::Complex64 | DType::Complex128 => Encoding::PLAIN,
             _ => Encoding::DELTA_BINARY_PACKED,
@@ -86,15 +86,15 @@ impl Settings {
     }
 }
 
-/// A table that is written row group by row group.
+/// A table that is written one row group at a time.
 pub(super) struct TableWriter {
     file: SerializedFileWriter<Pipe>,
     pipe: Pipe,
-    /// The bytes that left the pipe.
+    /// The number of bytes that left the pipe.
     written: u64,
     described: Described,
     extent: Extent,
-    /// The columns of a row group that is not full yet, and its rows.
+    /// The columns of the incomplete row group, and its number of rows.
     group: Vec<Encoder>,
     rows: usize,
 }
@@ -108,17 +108,17 @@ impl TableWriter {
         Ok(TableWriter { file, pipe, written: 0, described, extent: Extent::default(), group: Vec::new(), rows: 0 })
     }
 
-    /// The entries so far.
+    /// Returns the number of entries so far.
     pub(super) fn entries(&self) -> u64 {
         self.extent.entries
     }
 
-    /// The entries of the row group that is not full yet.
+    /// Returns the number of entries in the incomplete row group.
     pub(super) fn waiting(&self) -> usize {
         self.rows
     }
 
-    /// Puts those rows into the row group, all columns at once.
+    /// Adds rows to the row group, all columns at once.
     pub(super) fn put(&mut self, of: &Columns<'_>, rows: Range<usize>) -> Result<()> {
         if self.group.is_empty() {
             let columns = self.file.schema_descr().columns().iter();
@@ -160,12 +160,12 @@ impl TableWriter {
         group.close().map(|_| ()).map_err(failed)
     }
 
-    /// Names another fill than the one that it began with.
+    /// Replaces the fill that the description began with.
     pub(super) fn set_fill(&mut self, fill: Option<Vec<u8>>) {
         self.described.fill = fill;
     }
 
-    /// Ends the table, and tells what is said of its entries.
+    /// Ends the table, and returns the facts about its entries.
     pub(super) fn finish(mut self, writer: &mut dyn Write) -> Result<Extent> {
         let described = Described { extent: Some(self.extent.clone()), ..self.described };
         for (key, text) in [("lacuna", described.to_lacuna()), ("binsparse", described.to_binsparse())] {
@@ -183,12 +183,12 @@ impl std::fmt::Debug for TableWriter {
     }
 }
 
-/// The element type of what is written, which is always said.
+/// Returns the element type of a table to write, which is always known.
 fn dtype_of(described: &Described) -> DType {
     described.dtype.unwrap_or(DType::Bool)
 }
 
-/// A column of a row group: its pages wait in memory.
+/// A column of a row group, whose pages are in memory.
 struct Encoder {
     writer: ColumnWriter<'static>,
     pages: Pipe,
@@ -202,8 +202,8 @@ impl Encoder {
         Encoder { writer: get_column_writer(Arc::clone(column), Arc::clone(properties), paged), pages, rows: 0 }
     }
 
-    /// Puts those rows of a column; values of a type may be `wider` in the file. They are handed over page by page: the
-    /// crate looks for the end of a page every so many rows of what it is given.
+    /// Adds rows of a column; values of a type may be `wider` in the file. Rows are passed page by page, because the
+    /// crate checks for the end of a page only once per batch.
     fn put(&mut self, column: &dyn Bits, rows: Range<usize>, wider: Option<DType>) -> Result<()> {
         let mut start = rows.start;
         while start < rows.end {
@@ -224,7 +224,7 @@ impl Encoder {
     }
 }
 
-/// Where the crate puts the pages of a column.
+/// The writer that receives the pages of a column from the crate.
 struct Paged(TrackedWrite<Pipe>);
 
 impl PageWriter for Paged {
@@ -245,7 +245,7 @@ impl PageWriter for Paged {
     }
 }
 
-/// What the crate writes to: bytes that are handed on by whoever holds the writer, which need not be `Send`.
+/// The target of the crate: bytes that the owner of the real writer passes to it. The real writer need not be `Send`.
 #[derive(Clone, Default)]
 struct Pipe(Arc<Mutex<Vec<u8>>>);
 
@@ -269,7 +269,7 @@ fn failed(error: ParquetError) -> Error {
     std::io::Error::other(error).into()
 }
 
-/// The columns as the file names them.
+/// Returns the columns in the schema of the file.
 fn schema(described: &Described) -> Written<Type> {
     let axes = described.shape.iter().enumerate().map(|(axis, &length)| {
         let (kind, bits) = if is_narrow(length) { (Kind::INT32, 32) } else { (Kind::INT64, 64) };
@@ -327,7 +327,7 @@ fn properties(described: &Described, settings: Settings) -> Written<WriterProper
     for name in layout::part_names(dtype_of(described), layout::VALUES) {
         let path = ColumnPath::new(vec![name]);
         builder = builder.set_column_encoding(path.clone(), settings.values);
-        // Nobody is to leave out rows by bounds of floats, of which NaN is none.
+        // Bounds of floats exclude NaN, so readers must not skip rows by such bounds.
         builder = builder.set_column_statistics_enabled(path, EnabledStatistics::None);
     }
     Ok(builder.build())
@@ -337,7 +337,7 @@ fn missing_column() -> ParquetError {
     ParquetError::General("the schema has fewer columns than the tensor".into())
 }
 
-/// Makes the bits of values those of the wider type that the file has for them.
+/// Converts the bits of values to the wider type that the file stores.
 pub(super) fn widen(dtype: DType, bits: &mut [u64]) {
     match dtype {
         DType::Int8 => bits.iter_mut().for_each(|bits| *bits = i64::from(*bits as i8) as u64),

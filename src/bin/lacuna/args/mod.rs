@@ -1,4 +1,4 @@
-//! The arguments of every verb.
+//! The arguments of every command.
 
 mod reductions;
 mod shared;
@@ -41,7 +41,7 @@ pub(crate) struct Cli {
     pub(crate) verb: Verb,
 }
 
-/// The command of the verb that words begin with, whose usage stands below an error.
+/// Returns the command that the arguments name, whose usage is printed after an error.
 pub(crate) fn command_of(words: impl Iterator<Item = OsString>) -> Command {
     let mut command = Cli::command();
     command.build();
@@ -299,7 +299,7 @@ pub(crate) struct Reduce {
 }
 
 impl Reduce {
-    /// The arguments that the axes are in an expression.
+    /// Returns the axes as arguments of an expression.
     pub(crate) fn arguments(&self) -> String {
         format!(", axis={}, keep_dims={}", self.axis, self.keep_dims)
     }
@@ -360,7 +360,7 @@ pub(crate) struct Take {
 }
 
 impl Take {
-    /// What is taken at those positions.
+    /// Returns the library's options for these positions.
     pub(crate) fn at<'a, J: Position>(&self, positions: &'a ArrayD<J>) -> lacuna::Take<'a, J> {
         lacuna::Take::at(positions).mode(self.mode.into())
     }

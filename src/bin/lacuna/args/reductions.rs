@@ -1,4 +1,4 @@
-//! The verbs that take the same arguments as others, one line each: reductions, sums and products of two, gradients.
+//! The commands that share argument types, one line each: reductions, binary operations, gradients.
 
 use clap::{Args, Subcommand};
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use super::shared::{Input, Output, Reading};
 use super::words::{operand, parse_axis, parse_labels, parse_probability, parse_slices, parse_wrt, semirings};
 use super::{Backward, Nanmedian, Reduce};
 
-/// Verbs with arguments of one type: for each its name, what it does, and what stands behind it in the example. Of
-/// gradients the name and the example of the forward verb say all.
+/// Defines commands with arguments of one type: per command its name, its help and the arguments of its example. A
+/// gradient needs only the name and the example of its forward command.
 macro_rules! verbs {
     ($verbs:ident, $args:ty: $($variant:ident $name:literal $about:literal $example:literal;)*) => {
         verbs! { @ $verbs, $args: $($variant, $name, $about,
@@ -30,7 +30,7 @@ macro_rules! verbs {
         }
 
         impl $verbs {
-            /// The name of the function that the verb is, and its arguments.
+            /// Returns the name of the function that the command runs, and the arguments.
             pub(crate) fn parts(&self) -> (&'static str, &$args) {
                 match self {
                     $($verbs::$variant(args) => ($name, args),)*
@@ -199,7 +199,7 @@ verbs! { gradients BackwardVarVerb, Backward<Var>:
     Nanstd "nanstd" "tests/data/mauna_loa_co2.mtx --axis 1";
 }
 
-/// What stands on the right: a file, or a number.
+/// The right operand: a file or a number.
 #[derive(Debug, Clone)]
 pub(crate) enum Operand {
     File(PathBuf),
@@ -207,7 +207,7 @@ pub(crate) enum Operand {
 }
 
 impl Operand {
-    /// The file, if it is one.
+    /// Returns the path, if the operand is a file.
     pub(crate) fn file(&self) -> Option<&Path> {
         match self {
             Operand::File(path) => Some(path),

@@ -1,4 +1,4 @@
-//! What many verbs have in common: how a file is read, and what becomes of the result.
+//! Arguments that many commands share: how a file is read, and how the result is written or printed.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub(crate) struct Input {
     pub(crate) reading: Reading,
 }
 
-/// The part of the help that stands below what a verb has of its own.
+/// The heading of the reading options in the help of a command.
 const READING: &str = "Options for reading";
 
 /// How a file is read.
@@ -98,7 +98,7 @@ pub(crate) struct Running {
         feature = "parquet",
         doc = " What does the work: `chunks` for tables that do not fit memory, whose values then take --max-memory"
     )]
-    // A build with one engine has no choice, and scripts may name it.
+    // Builds with one engine hide the option, but accept it: scripts may use it.
     #[cfg_attr(not(feature = "parquet"), doc = " What does the work", arg(hide = true))]
     #[arg(long, help_heading = READING, value_parser = engines(), default_value = "threads", value_name = "ENGINE")]
     pub(crate) engine: String,
@@ -109,13 +109,13 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Whether the work is done in ranges.
+    /// Returns whether the engine processes files in chunks.
     pub(crate) fn is_in_chunks(&self) -> bool {
         self.engine == "chunks"
     }
 }
 
-/// The engines of this build.
+/// Returns the names of the engines in this build.
 fn engines() -> PossibleValuesParser {
     PossibleValuesParser::new(if cfg!(feature = "parquet") { &["threads", "chunks"][..] } else { &["threads"] })
 }

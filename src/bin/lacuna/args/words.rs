@@ -1,4 +1,4 @@
-//! The words that arguments are: what they may be, and what is said of any other.
+//! Parsers of argument values, with the errors for values that they reject.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -22,17 +22,17 @@ pub(crate) enum Picture {
 }
 
 impl Picture {
-    /// The kind that the extension of a path names.
+    /// Returns the kind that the extension of a path names.
     pub(crate) fn from_path(path: &Path) -> Option<Self> {
         Picture::from_str(path.extension()?.to_str()?, true).ok()
     }
 }
 
-/// Words between commas, each a number.
+/// Comma-separated numbers, in textual form.
 #[derive(Debug, Clone)]
 pub(crate) struct Values(pub(crate) Vec<String>);
 
-/// Positions and ranges between commas.
+/// Comma-separated positions and ranges.
 #[derive(Debug, Clone)]
 pub(crate) struct Indices(pub(crate) Vec<Item>);
 
@@ -70,7 +70,7 @@ pub(crate) enum ModeArg {
 
 #[cfg(feature = "parquet")]
 impl ModeArg {
-    /// Its name in an expression.
+    /// Returns the name of the mode in an expression.
     pub(crate) fn name(self) -> &'static str {
         match self {
             ModeArg::Raise => "raise",
@@ -92,7 +92,7 @@ impl From<ModeArg> for TakeMode {
 
 type Parsed<T> = Result<T, String>;
 
-/// Refuses a word that is an option, where a value that may start with a minus is expected.
+/// Rejects an option in place of a value, which may start with a minus.
 pub(crate) fn not_an_option(word: &str) -> Parsed<&str> {
     if word.starts_with("--") || word.starts_with("-o") {
         return Err(format!("`{word}` is an option (a value may start with one minus, as -1 does)"));
@@ -100,13 +100,13 @@ pub(crate) fn not_an_option(word: &str) -> Parsed<&str> {
     Ok(word)
 }
 
-/// Words between commas; none in an empty text.
+/// Splits a comma-separated list; an empty string has no items.
 fn split_list(text: &str) -> Parsed<impl Iterator<Item = &str>> {
     let text = not_an_option(text)?.trim();
     Ok(text.split(',').map(str::trim).filter(move |_| !text.is_empty()))
 }
 
-/// The name of a verb, and no option that stands behind `--`.
+/// Parses the name of a command; rejects an option after `--`.
 pub(crate) fn parse_verb(word: &str) -> Parsed<String> {
     if word.starts_with('-') { Err(format!("`{word}` is no verb")) } else { Ok(word.into()) }
 }
@@ -115,7 +115,7 @@ pub(crate) fn parse_axis(word: &str) -> Parsed<isize> {
     not_an_option(word)?.trim().parse().map_err(|_| "an axis is a number; negative ones count from the end".into())
 }
 
-/// The axes of a reduction, as they are in an expression.
+/// Parses the axes of a reduction, and returns them as expressions write them.
 pub(crate) fn parse_axes(text: &str) -> Parsed<String> {
     match text.trim() {
         word @ ("all" | "none") => Ok(format!("\"{word}\"")),
@@ -136,7 +136,7 @@ pub(crate) fn parse_indices(text: &str) -> Parsed<Indices> {
     Ok(Indices(split_list(text)?.map(Item::parse).collect::<Parsed<_>>()?))
 }
 
-/// A number as expressions have it, or else the name of a file, which need not be UTF-8.
+/// Returns the parser of an operand: a number, otherwise the name of a file, which need not be UTF-8.
 pub(crate) fn operand() -> impl TypedValueParser<Value = Operand> {
     OsStringValueParser::new().try_map(|word| match word.to_str() {
         Some(text) => parse_operand(text),
@@ -157,7 +157,7 @@ fn parse_operand(word: &str) -> Parsed<Operand> {
     })
 }
 
-/// Slices as they stand between the brackets of an expression.
+/// Parses slices, as expressions write them between brackets.
 pub(crate) fn parse_slices(text: &str) -> Parsed<String> {
     let wrong = |fault: Fault| match fault {
         Fault::Wrong(wrong) => wrong.message().to_string(),
@@ -168,7 +168,7 @@ pub(crate) fn parse_slices(text: &str) -> Parsed<String> {
     if is_text { Ok(text.into()) } else { Err("slices are positions and ranges, as in 10:20,:,::2,3".into()) }
 }
 
-/// Labels of axes, in a text that an expression can hold.
+/// Parses the labels of axes, and accepts only characters that a string of an expression can hold.
 pub(crate) fn parse_labels(text: &str) -> Parsed<String> {
     let is_label = |char: char| char.is_ascii_alphabetic() || " ,.->".contains(char);
     match text.chars().find(|&char| !is_label(char)) {
@@ -185,7 +185,7 @@ pub(crate) fn parse_wrt(word: &str) -> Parsed<usize> {
     }
 }
 
-/// `NAME=FILE`; the name of a file need not be UTF-8.
+/// Returns the parser of `NAME=FILE`; the name of the file need not be UTF-8.
 pub(crate) fn binding() -> impl TypedValueParser<Value = Binding> {
     OsStringValueParser::new().try_map(|word| match split_word(&word) {
         Some((name, file)) if !name.is_empty() && !file.is_empty() => {
@@ -195,7 +195,7 @@ pub(crate) fn binding() -> impl TypedValueParser<Value = Binding> {
     })
 }
 
-/// The text before the first `=` of a word, and the word after it.
+/// Splits an argument at its first `=`; the name before the `=` must be UTF-8.
 #[cfg(unix)]
 fn split_word(word: &OsStr) -> Option<(&str, &OsStr)> {
     use std::os::unix::ffi::OsStrExt;
@@ -209,7 +209,7 @@ fn split_word(word: &OsStr) -> Option<(&str, &OsStr)> {
     word.to_str()?.split_once('=').map(|(name, file)| (name, file.as_ref()))
 }
 
-/// The probability of a quantile.
+/// Parses the probability of a quantile.
 pub(crate) fn parse_probability(text: &str) -> Parsed<f64> {
     let q = text.trim().parse::<f64>().map_err(|_| format!("`{text}` is not a number from 0 to 1"))?;
     if (0.0..=1.0).contains(&q) { Ok(q) } else { Err(format!("q is {q:?}, not from 0 to 1")) }
@@ -227,7 +227,7 @@ pub(crate) fn parse_shape(text: &str) -> Parsed<Shape> {
     split_list(text)?.map(length).collect()
 }
 
-/// One of a list of words, as what it names.
+/// Returns the parser of a name out of a list, which returns the named value.
 fn one_of<T: Clone + Send + Sync + 'static>(
     names: Vec<&'static str>,
     named: fn(&str) -> Option<T>,
@@ -240,12 +240,12 @@ pub(crate) fn formats() -> impl TypedValueParser<Value = Format> {
     one_of(ALL.map(Format::name).to_vec(), |name| ALL.into_iter().find(|format| format.name() == name))
 }
 
-/// The names of the operations that products are made by.
+/// Returns the parser of the names of semirings.
 pub(crate) fn semirings() -> impl TypedValueParser<Value = String> {
     PossibleValuesParser::new(AnyMatmul::names())
 }
 
-/// The element types that this build has.
+/// Returns the parser of the element types in this build.
 pub(crate) fn dtypes() -> impl TypedValueParser<Value = DType> {
     let name = |dtype: &DType| dispatch_dtype!(*dtype, T => Some(<T as Element>::DTYPE.name()), else => None);
     one_of(DType::ALL.iter().filter_map(name).collect(), DType::from_name)

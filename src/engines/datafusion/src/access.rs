@@ -1,4 +1,4 @@
-//! Who may ask a worker, and by what connections: the shared token, and TLS.
+//! Access to workers: the shared token, and TLS connections.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,10 +23,10 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 use tower::ServiceExt;
 use url::{Host, Url};
 
-/// A shorter token is found by trying.
+/// The minimum length of a token: shorter tokens could be guessed.
 const SHORTEST: usize = 16;
 
-/// A secret that workers and those who ask them share.
+/// A secret that workers and their clients share.
 #[derive(Clone)]
 pub(crate) struct Token(HeaderValue);
 
@@ -37,7 +37,7 @@ impl fmt::Debug for Token {
 }
 
 impl Token {
-    /// Of a text, whose ends may be blank.
+    /// Parses a token; blanks at the ends of the text are ignored.
     pub(crate) fn new(text: &str) -> std::result::Result<Self, String> {
         let text = text.trim();
         if text.len() < SHORTEST || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -48,23 +48,23 @@ impl Token {
         Ok(Token(value))
     }
 
-    /// Whether somebody has it. How long that takes does not tell how much of it is right.
+    /// Returns whether a given token is this token. The time does not depend on how many bytes match.
     pub(crate) fn is(&self, given: Option<&[u8]>) -> bool {
         let (own, given) = (self.0.as_bytes(), given.unwrap_or_default());
         own.len() == given.len() && own.iter().zip(given).fold(0, |unlike, (one, other)| unlike | (one ^ other)) == 0
     }
 }
 
-/// What a worker is shown by whoever asks it.
+/// The token and the certificate authority for connections to workers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Access {
     pub(crate) token: Option<Token>,
-    /// Who signed the certificates of workers.
+    /// The authority that signed the certificates of workers.
     pub(crate) authority: Option<Certificate>,
 }
 
 impl Access {
-    /// Refuses an address beyond this machine without token and TLS.
+    /// Rejects an address outside this machine without token and TLS.
     pub(crate) fn check(&self, url: &Url) -> std::result::Result<(), String> {
         match url.scheme() {
             "https" if self.authority.is_none() => Err(format!("{url}: https needs the authority that signed")),
@@ -85,18 +85,18 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// The bytes that each of so many connections may bring before somebody takes them: all together a quarter of a memory,
-/// if that is no less than what a connection needs.
+/// Returns the receive buffer per connection in bytes. All buffers together take a quarter of the memory, but each has
+/// 1 MiB to 64 MiB.
 pub(crate) fn waiting(memory: usize, connections: usize) -> usize {
     (memory / 4 / connections.max(1)).clamp(1 << 20, 64 << 20)
 }
 
-/// Connections to workers, one for each.
+/// Connections to workers, one per worker.
 pub(crate) struct Channels {
     access: Access,
-    /// A worker that says nothing for so long is taken for dead.
+    /// The time without any message after which a worker is considered dead.
     silence: Duration,
-    /// Has the connections: its threads do not compute.
+    /// The runtime of the connections, whose threads do not compute.
     answering: Handle,
     open: Mutex<Vec<(Url, BoxCloneSyncChannel)>>,
 }
@@ -106,17 +106,17 @@ impl Channels {
         Arc::new(Channels { access, silence, answering, open: Mutex::new(Vec::new()) })
     }
 
-    /// The same workers, by other connections.
+    /// Returns new connections to the same workers.
     pub(crate) fn anew(&self) -> Arc<Self> {
         Channels::new(self.access.clone(), self.silence, self.answering.clone())
     }
 
-    /// Where the connections are.
+    /// Returns the runtime of the connections.
     pub(crate) fn answering(&self) -> &Handle {
         &self.answering
     }
 
-    /// The connection to a worker.
+    /// Returns the connection to a worker, and opens a new connection on first use.
     fn channel(&self, url: &Url) -> Result<BoxCloneSyncChannel> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, channel)) = open.iter().find(|(known, _)| known == url) {
@@ -136,15 +136,15 @@ impl Channels {
             endpoint = endpoint.tls_config(tls).map_err(external)?;
         }
         let endpoint = endpoint.connect_timeout(self.silence).tcp_nodelay(true).keep_alive_while_idle(true);
-        // It is asked after a quarter of the time, and has the others to answer.
+        // The worker is pinged after a quarter of the time, and has three quarters to answer.
         let quarter = self.silence / 4;
         let endpoint = endpoint.http2_keep_alive_interval(quarter).keep_alive_timeout(self.silence - quarter);
-        // The tasks of a connection are those of the runtime that it is made in.
+        // The tasks of a connection run on the runtime in which the connection is created.
         let _within = self.answering.enter();
         Ok(self.signed(endpoint.connect_lazy()))
     }
 
-    /// A connection that shows the token.
+    /// Returns a connection that sends the token with each request.
     fn signed(&self, channel: Channel) -> BoxCloneSyncChannel {
         let token = self.access.token.clone();
         BoxCloneSyncChannel::new(channel.map_request(move |mut request: http::Request<tonic::body::Body>| {
@@ -156,7 +156,7 @@ impl Channels {
     }
 }
 
-/// For a session, which takes what is its own.
+/// A handle on shared connections, which a session can own.
 pub(crate) struct Shared(pub(crate) Arc<Channels>);
 
 #[async_trait]
@@ -167,7 +167,7 @@ impl ChannelResolver for Shared {
     }
 }
 
-/// A worker, whose name its errors have.
+/// A connection to a worker that adds the worker's name to errors.
 struct Named {
     inner: Box<dyn WorkerChannel>,
     url: Url,
@@ -177,7 +177,7 @@ struct Named {
 #[derive(Debug)]
 struct OfWorker(Url, DataFusionError);
 
-/// How the message of an error of a worker begins.
+/// The beginning of an error message that names a worker.
 const OF_WORKER: &str = "worker http";
 
 impl fmt::Display for OfWorker {
@@ -192,7 +192,8 @@ impl std::error::Error for OfWorker {
     }
 }
 
-/// The same error with the name of the worker; what another worker was asked for has the name of that one.
+/// Adds the name of the worker to an error. An error that already names a worker is unchanged: it comes from another
+/// worker.
 fn named(url: &Url, error: DataFusionError) -> DataFusionError {
     match error.message().contains(OF_WORKER) {
         true => error,
@@ -200,7 +201,7 @@ fn named(url: &Url, error: DataFusionError) -> DataFusionError {
     }
 }
 
-/// A stream whose errors have the name of the worker.
+/// Returns a stream whose errors name the worker.
 fn named_stream<T: 'static>(url: &Url, stream: BoxStream<'static, Result<T>>) -> BoxStream<'static, Result<T>> {
     let url = url.clone();
     Box::pin(stream.map_err(move |error| named(&url, error)))

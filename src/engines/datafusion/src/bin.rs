@@ -1,5 +1,5 @@
-//! The scalar function of DataFusion by which a pass of a median counts values: how the key of a value begins, if
-//! anybody looks there.
+//! The scalar function of DataFusion for the passes of a median. It returns the first bits of a value's key, or null if
+//! the key is not searched.
 
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
@@ -18,8 +18,8 @@ fn wrong() -> DataFusionError {
     exec_datafusion_err!("lacuna: bytes are no values")
 }
 
-/// Takes the coordinates on the kept axes, the value, and what is looked for, which is the same for all rows of a plan.
-/// Null for what nobody looks for.
+/// The function `lacuna_bin` of the coordinates on the kept axes, the value and the searched prefixes. The prefixes are
+/// constant in a plan. The result is null for keys that are not searched.
 #[derive(Debug)]
 pub(crate) struct BinOf {
     query: Shared,
@@ -27,7 +27,7 @@ pub(crate) struct BinOf {
     looks: OnceLock<Looks>,
 }
 
-/// How many bits of a key are known, and how many its bin tells.
+/// The number of known leading bits of a key, and the number of leading bits in a bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bits {
     pub(crate) known: u32,
@@ -35,14 +35,14 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
-    /// Some bits are told, more than are known.
+    /// Returns `None` unless a bin has more bits than are known, and at most 64.
     fn new(known: u64, told: u64) -> Option<Self> {
         let bits = |bits: u64| u32::try_from(bits).ok().filter(|&bits| bits <= u64::BITS);
         let (known, told) = (bits(known)?, bits(told)?);
         (known < told).then_some(Bits { known, told })
     }
 
-    /// What is known of the keys of a bin.
+    /// Returns the known leading bits of the keys in a bin.
     pub(crate) fn prefix(self, bin: u64) -> u64 {
         bin.checked_shr(self.told - self.known).unwrap_or(0)
     }
@@ -52,20 +52,20 @@ impl Bits {
     }
 }
 
-/// What is looked for.
+/// The prefixes of keys that a pass searches.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Looks {
     pub(crate) wanted: Wanted,
     pub(crate) bits: Bits,
 }
 
-/// The type of what is looked for.
+/// Returns the type of [`Looks`] in a plan.
 fn words_type() -> DataType {
     DataType::new_list(DataType::UInt64, true)
 }
 
 impl Looks {
-    /// The same as a value of a plan: a list, as plans share these, and copy texts and bytes for each batch.
+    /// Returns the searched prefixes as a constant. Plans share a list, but copy strings and bytes for each batch.
     pub(crate) fn to_scalar(&self) -> ScalarValue {
         let mut words = vec![self.bits.known.into(), self.bits.told.into()];
         for (coords, prefixes) in &self.wanted {
@@ -77,7 +77,7 @@ impl Looks {
         ScalarValue::List(Arc::new(ListArray::from_iter_primitive::<UInt64Type, _, _>([Some(words)])))
     }
 
-    /// For groups that are told by so many coordinates.
+    /// Parses the list of [`Looks::to_scalar`], with `rank` coordinates per group.
     fn of(words: &[u64], rank: usize) -> Option<Looks> {
         let (&[known, told], mut words) = words.split_first_chunk::<2>()?;
         let mut take = |count: usize| {
@@ -97,7 +97,7 @@ impl Looks {
         Some(Looks { wanted, bits: Bits::new(known, told)? })
     }
 
-    /// The bin of a key, if one of these beginnings is its own.
+    /// Returns the bin of a key, if its known bits are one of the prefixes.
     fn bin(&self, prefixes: &[u64], key: u64) -> Option<u64> {
         let bin = self.bits.bin(key);
         prefixes.contains(&self.bits.prefix(bin)).then_some(bin)
@@ -108,11 +108,12 @@ impl BinOf {
     pub(crate) fn new(query: Shared) -> Self {
         let mut takes = vec![DataType::UInt64; query.query.kept().len()];
         takes.extend([bytes_type(query.query.width()), words_type()]);
-        // Where a plan names a bin twice, this would be asked for the same values twice, if it were not volatile.
+        // A plan uses the bin several times. DataFusion would inline a function that is not volatile, and evaluate each
+        // use.
         BinOf { query, signature: Signature::exact(takes, Volatility::Volatile), looks: OnceLock::new() }
     }
 
-    /// What is looked for.
+    /// Returns the searched prefixes, which are parsed only once.
     fn looks(&self, words: &ColumnarValue) -> Result<&Looks> {
         if let Some(looks) = self.looks.get() {
             return Ok(looks);
@@ -160,7 +161,7 @@ impl ScalarUDFImpl for BinOf {
         let axes: Vec<&[u64]> = axes.iter().map(|axis| &**axis.as_primitive::<UInt64Type>().values()).collect();
         let (mut coords, mut prefixes) = (vec![0; axes.len()], None);
         let bin = |(row, key): (usize, u64)| {
-            // Most entries are of the group of the one before.
+            // Most entries belong to the group of the previous entry.
             if row == 0 || axes.iter().any(|axis| axis[row] != axis[row - 1]) {
                 coords.iter_mut().zip(&axes).for_each(|(coord, axis)| *coord = axis[row]);
                 prefixes = looks.wanted.get(&coords);
@@ -201,7 +202,7 @@ mod tests {
             assert_eq!(looks.bin(&[7, prefix], key), Some(bin));
             assert_eq!(looks.bin(&[prefix + 1], key), None);
         }
-        // Of nothing all is told.
+        // A prefix of no bits is 0.
         assert_eq!(Bits { known: 0, told: 64 }.prefix(key), 0);
     }
 }

@@ -1,6 +1,6 @@
-//! What the first pass of a median finds of each group: how many values are NaN, and how many stand below, at and above
-//! what is not stored, which tells where the middle is in most sparse groups; and the keys of those that stand below
-//! and above, as long as they are few, so that no pass is needed for small groups.
+//! The first pass of a median: counts of NaN and of numbers below, at and above the fill, per group. In most sparse
+//! groups the counts locate the middle. Small groups also keep the keys of numbers below and above the fill, and need
+//! no further pass.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(crate) struct Census {
     pub(crate) above: u64,
 }
 
-/// Where a value stands beside what is not stored: a number is below, if that is no number.
+/// The position of a value relative to the fill. If the fill is not a number, every number is below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stands {
     Nowhere,
@@ -26,7 +26,7 @@ pub(crate) enum Stands {
     Above,
 }
 
-/// An order, and what is not stored in it.
+/// An order, and the position of the fill in that order.
 pub(crate) struct Beside<'a> {
     order: &'a dyn Ordered,
     gap: Gap,
@@ -46,20 +46,20 @@ impl<'a> Beside<'a> {
         }
     }
 
-    /// Whether it is a number that stands below or above.
+    /// Returns whether a key is a number below or above the fill.
     pub(crate) fn is_apart(&self, key: u64) -> bool {
         matches!(self.stands(key), Stands::Below | Stands::Above)
     }
 }
 
-/// So many keys are kept of a group; unoptimised of far fewer, so that tests meet larger ones.
+/// The maximum number of keys that a group keeps. Debug builds keep far fewer, so that tests cover larger groups.
 pub(crate) const FEW: usize = if cfg!(debug_assertions) { 6 } else { 1 << 12 };
 
-/// What is known of a group.
+/// The counts of a group, and the keys of a small group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Known {
     census: Census,
-    /// The keys below and above what is not stored, in any order; none where they are too many.
+    /// The keys below and above the fill, in any order; `None` if there are more than [`FEW`].
     keys: Option<Vec<u64>>,
 }
 
@@ -69,7 +69,7 @@ impl Default for Known {
     }
 }
 
-/// The same in the bytes that go between stages.
+/// The counts and keys of a group in the bytes that stages exchange.
 pub(crate) struct Saved<'a> {
     pub(crate) census: Census,
     keys: Option<&'a [[u8; 8]]>,
@@ -89,14 +89,14 @@ impl<'a> Saved<'a> {
         Some(Saved { census: Census { nan, below, level, above }, keys })
     }
 
-    /// The keys below and above, if they are known.
+    /// Returns the keys below and above the fill, if they are known.
     pub(crate) fn keys(&self) -> Option<impl ExactSizeIterator<Item = u64> + 'a> {
         self.keys.map(|keys| keys.iter().map(|&key| u64::from_le_bytes(key)))
     }
 }
 
 impl Census {
-    /// The numbers that stand below and above.
+    /// Returns how many numbers are below or above the fill.
     pub(crate) fn apart(&self) -> u64 {
         self.below.saturating_add(self.above)
     }
@@ -114,12 +114,12 @@ impl Census {
         [self.nan, self.below, self.level, self.above]
     }
 
-    /// What goes out of a group at the end: the counts, and the keys in the middle, if these are known.
+    /// Returns the final bytes of a group: the counts, and the keys in the middle if they are known.
     pub(crate) fn answer(&self, middle: Option<[u64; 2]>) -> Vec<u8> {
         self.words().into_iter().chain(middle.into_iter().flatten()).flat_map(u64::to_le_bytes).collect()
     }
 
-    /// Of the bytes of an [`answer`](Census::answer).
+    /// Parses the bytes of an [`answer`](Census::answer).
     pub(crate) fn of_answer(bytes: &[u8]) -> Option<(Census, Option<[u64; 2]>)> {
         let (words, []) = bytes.as_chunks::<8>() else { return None };
         let word = |at: usize| words.get(at).map(|&word| u64::from_le_bytes(word));
@@ -131,7 +131,7 @@ impl Census {
         }
     }
 
-    /// Takes in what was counted elsewhere. False where that is too much.
+    /// Adds the counts of another part. Returns false on overflow.
     fn merge(&mut self, other: &Census) -> bool {
         let sum = |at: usize| self.words()[at].checked_add(other.words()[at]);
         let [Some(nan), Some(below), Some(level), Some(above)] = [0, 1, 2, 3].map(sum) else { return false };
@@ -167,13 +167,13 @@ impl Known {
         self.census.words().iter().chain(keys).for_each(|word| bytes.extend(word.to_le_bytes()));
     }
 
-    /// The bytes that the keys take.
+    /// Returns the bytes that the keys take.
     fn bytes(&self) -> usize {
         self.keys.as_ref().map_or(0, |keys| keys.capacity() * size_of::<u64>())
     }
 }
 
-/// What is known of some groups.
+/// The counts and keys of several groups.
 pub(crate) struct Counts {
     query: Arc<dyn Asks>,
     groups: Vec<Known>,
@@ -186,7 +186,7 @@ impl Counts {
         Counts { query, groups: Vec::new(), held: 0 }
     }
 
-    /// What `change` makes of a group; none where there is no such group.
+    /// Applies `change` to a group; returns `None` if there is no such group.
     fn change<R>(&mut self, group: usize, change: impl FnOnce(&mut Known) -> R) -> Option<R> {
         let known = self.groups.get_mut(group)?;
         let before = known.bytes();
@@ -234,7 +234,7 @@ impl Partial for Counts {
         self.groups.shrink_to_fit();
     }
 
-    /// Keys twice, as they go out in one column, which is not told of.
+    /// Counts keys twice: emitting copies the keys into a column, whose size is not reported otherwise.
     fn bytes(&self) -> usize {
         self.groups.capacity() * size_of::<Known>() + 2 * self.held
     }

@@ -1,4 +1,4 @@
-//! DataFusion on other machines: workers that are asked by their addresses.
+//! DataFusion on other machines: workers at given addresses.
 
 use std::path::Path;
 use std::pin::pin;
@@ -33,10 +33,10 @@ use crate::spill::Folder;
 use crate::which::Reason;
 use crate::worker::{ANOTHER_TOKEN, NO_TOKEN, QUERY, hex};
 
-/// The bytes that what a worker is told of a query may take.
+/// The bytes that the description of a query for workers may take.
 const MOST: usize = 1 << 15;
 
-/// The bytes that operands beside a file may take, which go to workers with the plan.
+/// The bytes that repeated operands may take, which are sent to workers with the plan.
 const MOST_BESIDE: usize = 1 << 20;
 
 /// Workers on this machine or on others as the engine of a graph: `lacuna-worker`, started on each.
@@ -143,17 +143,19 @@ impl Cluster {
         Ok(self)
     }
 
-    /// A worker that says nothing for so long is taken for dead: its threads that answer never compute.
+    /// Returns the time without any message after which a worker is considered dead. The answering threads of a worker
+    /// never compute.
     fn silence(&self) -> Duration {
         (self.deadline / 8).clamp(Duration::from_millis(500), Duration::from_secs(10))
     }
 
-    /// In how many parts each of some workers works: of what goes between them there is one for each part of all.
+    /// Returns the number of parts per worker. A shuffle has one partition per part of all workers, so the total is
+    /// limited.
     fn parts(&self) -> usize {
         self.partitions.min(PARTS as usize / self.workers.len()).max(1)
     }
 
-    /// The context that a query runs in, on some workers.
+    /// Returns the context of a query on the given workers.
     fn context(
         &self,
         query: &Arc<Query>,
@@ -164,7 +166,7 @@ impl Cluster {
         let (config, runtime) = session(query, self.parts(), self.memory, folder)?;
         let waiting = waiting(usize::try_from(self.memory).unwrap_or(usize::MAX), workers.len());
         let builder = SessionStateBuilder::new().with_default_features().with_config(config);
-        // A stage of one task would run here.
+        // A stage of one task would run in this process.
         let tasks = workers.len().max(2);
         let state = builder
             .with_runtime_env(runtime)
@@ -180,7 +182,8 @@ impl Cluster {
         Ok(SessionContext::new_with_state(state.build()))
     }
 
-    /// The results of workers, computed on their threads until the deadline. A thread that may be late does not keep it.
+    /// Runs an attempt until the deadline. The attempt runs on computing threads, so that a busy thread cannot delay
+    /// the deadline.
     async fn within(&self, asking: Asking, until: Option<Instant>, computing: &Handle) -> Found {
         let late = self.late(asking.channels.anew(), until);
         let cluster = self.clone();
@@ -196,7 +199,7 @@ impl Cluster {
         }
     }
 
-    /// Waits for the deadline; the workers that did not answer shortly before.
+    /// Waits for the deadline. Returns the workers that did not answer shortly before the deadline.
     async fn late(&self, channels: Arc<Channels>, until: Option<Instant>) -> Vec<String> {
         let Some(until) = until else { return std::future::pending().await };
         let left = || until.saturating_duration_since(Instant::now());
@@ -206,7 +209,7 @@ impl Cluster {
         workers.silent
     }
 
-    /// The results of the workers that answer.
+    /// Runs the query on the workers that answer.
     async fn attempt(&self, asking: &Asking) -> Found {
         let Asking { query, expected, channels, folder } = asking;
         let living = self.living(channels).await?;
@@ -224,7 +227,7 @@ impl Cluster {
         }
     }
 
-    /// The workers that answer soon. Where none does, and one of them may still, that is waited for: it may be busy.
+    /// Returns the workers that answer soon. If none answers, but a busy worker still may, the check is repeated.
     async fn living(&self, channels: &Arc<Channels>) -> std::result::Result<Vec<Url>, Failure> {
         loop {
             let workers = self.workers(channels, self.silence()).await;
@@ -243,7 +246,7 @@ impl Cluster {
         }
     }
 
-    /// Which workers answer so soon.
+    /// Checks which workers answer within the time `soon`.
     async fn workers(&self, channels: &Arc<Channels>, soon: Duration) -> Workers {
         let ask = |url: &Url| channels.answering().spawn(answers(Arc::clone(channels), url.clone(), soon));
         let asked: Vec<_> = self.workers.iter().map(ask).collect();
@@ -263,22 +266,22 @@ impl Cluster {
     }
 }
 
-/// The workers that answer, and of the others each with its reason.
+/// The workers that answer, and the reasons of the workers that do not.
 #[derive(Default)]
 struct Workers {
     living: Vec<Url>,
-    /// Others may answer instead.
+    /// Workers without an answer, with reasons: other workers may answer instead.
     silent: Vec<String>,
-    /// Whether one of these said nothing at all.
+    /// True if a silent worker sent nothing at all.
     are_late: bool,
-    /// They have another token or certificate, which somebody must set right.
+    /// Workers with another token or certificate, which a person must correct.
     refused: Vec<String>,
 }
 
 /// The outcome of an attempt.
 type Found = std::result::Result<Answer, Failure>;
 
-/// The query of an attempt, and the workers and time for it.
+/// The query of an attempt, with its connections and its folder.
 struct Asking {
     query: Arc<Query>,
     expected: Seen,
@@ -286,15 +289,15 @@ struct Asking {
     folder: Arc<Folder>,
 }
 
-/// Why there is no answer.
+/// The reason for a missing answer.
 enum Silence {
-    /// None has come yet.
+    /// No answer has arrived yet.
     Late,
     None(String),
     Refused(String),
 }
 
-/// What workers are told of a query.
+/// Returns the headers that describe a query to workers.
 fn said(query: &Query) -> std::result::Result<HeaderMap, Failure> {
     let asked = Asked::of(query).map_err(Failure::Final)?;
     let said = HeaderValue::try_from(hex(&asked.encode_to_vec()));
@@ -302,7 +305,7 @@ fn said(query: &Query) -> std::result::Result<HeaderMap, Failure> {
     Ok(HeaderMap::from_iter([(http::HeaderName::from_static(QUERY), said)]))
 }
 
-/// Whether a worker answers soon, and is of this version.
+/// Checks that a worker answers within the time `soon`, and has the same version.
 async fn answers(channels: Arc<Channels>, url: Url, soon: Duration) -> std::result::Result<(), Silence> {
     let asked = async {
         let mut worker = Connections(channels).get_worker_client_for_url(&url).await?;
@@ -316,7 +319,7 @@ async fn answers(channels: Arc<Channels>, url: Url, soon: Duration) -> std::resu
     }
 }
 
-/// The innermost reason of an error.
+/// Returns the innermost cause of an error.
 fn reason(error: &DataFusionError) -> Silence {
     let (mut error, mut is_refused): (&dyn std::error::Error, _) = (error, false);
     while let Some(inner) = error.source() {
@@ -333,8 +336,8 @@ fn reason(error: &DataFusionError) -> Silence {
     }
 }
 
-/// Whether somebody who was asked has another token, or a certificate that nobody knows who signed: errors of the
-/// library for TLS have no type here, and those of workers come as texts.
+/// Returns whether a worker has another token, or a certificate of an unknown authority. Errors of the TLS library have
+/// no type here, and errors of workers arrive as text.
 fn is_refusal(why: &str) -> bool {
     ["invalid peer certificate", ANOTHER_TOKEN, NO_TOKEN].iter().any(|refusal| why.contains(refusal))
 }
@@ -346,8 +349,8 @@ fn told(silent: &[String]) -> String {
     }
 }
 
-/// The error of a worker or of a connection: a step that has no result has none elsewhere, and a worker that may not
-/// ask the others may not do so again.
+/// Classifies the error of a worker or a connection. A step without a result has no result on other workers either, and
+/// rejected credentials stay rejected.
 fn of_worker(error: DataFusionError) -> Failure {
     match Failure::from(error) {
         Failure::Again(cause) if is_refusal(&cause) => Failure::Never(cause),
@@ -405,7 +408,7 @@ impl Runs for Cluster {
             let folder = Arc::new(Folder::new());
             let asking = Asking { query: Arc::clone(query), expected, channels, folder: Arc::clone(&folder) };
             let found = runtimes.answering.block_on(self.within(asking, until, runtimes.computing.handle()));
-            // A connection that hangs is not waited for.
+            // Hanging connections are abandoned after this time.
             runtimes.close(Duration::from_millis(300));
             folder.remove();
             found
@@ -421,7 +424,7 @@ engine!(Cluster);
 mod tests {
     use super::*;
 
-    /// Workers refuse a step of more parts.
+    /// Workers reject a step of more parts.
     #[test]
     fn many_workers_work_in_fewer_parts() -> Result<()> {
         for (workers, parts) in [(1, 1024), (4, 1024), (5, 819), (5000, 1)] {

@@ -1,4 +1,4 @@
-//! How a plan goes to a worker: the scan by what it reads in how many parts, all functions by their names.
+//! Serialization of plans for workers: a scan as its arguments, and functions as their names.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use prost::Message;
 use crate::map::Shared;
 use crate::table::{Entries, Scan};
 
-/// A scan.
+/// A serialized scan.
 #[derive(Clone, PartialEq, prost::Message)]
 struct ScanSaid {
     #[prost(uint32, tag = "1")]
@@ -27,7 +27,7 @@ struct ScanSaid {
     sides: Vec<SideSaid>,
 }
 
-/// An operand that is repeated beside what is read.
+/// A serialized operand that is repeated for the entries of the file.
 #[derive(Clone, PartialEq, prost::Message)]
 struct SideSaid {
     #[prost(uint64, repeated, tag = "1")]
@@ -50,10 +50,10 @@ impl SideSaid {
     }
 }
 
-/// So many parts a step of a plan may have.
+/// The maximum number of partitions of a step.
 pub(crate) const PARTS: u32 = 1 << 12;
 
-/// Scans of what a query reads.
+/// The codec for scans of the file that a query reads.
 #[derive(Debug)]
 pub(crate) struct Codec(pub(crate) Shared);
 

@@ -1,4 +1,4 @@
-//! A query on a worker: what it was told of it, the file that it opens for that, and what it makes of both.
+//! A query on a worker: its description, the file that the worker opens, and the steps on the file.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -11,14 +11,14 @@ use lacuna::{CooTensor, DType, Number, dispatch, dispatch_dtype};
 
 use crate::map::Asks;
 
-/// How the message of an error begins that a step before a fold is: no worker computes it.
+/// The beginning of the error message for a step before a fold that no worker computes.
 pub(crate) const STEP: &str = "lacuna refuses a step: ";
 
-/// What an engine and its workers must have in common: the package, and a number that changes with what is said between
-/// them.
+/// The version that an engine and its workers must share: the package version, and a number that changes with the
+/// protocol.
 pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/5");
 
-/// A query that a worker was told of.
+/// The description of a query, as a worker receives it.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub(crate) struct Asked {
     #[prost(string, tag = "1")]
@@ -27,7 +27,8 @@ pub(crate) struct Asked {
     dtype: String,
     #[prost(message, optional, tag = "3")]
     file: Option<FileSaid>,
-    /// The element type and the fill behind the steps, which the text of the steps must come to elsewhere as well.
+    /// The element type and the fill after the steps. The textual form of the steps must result in the same on the
+    /// worker.
     #[prost(string, tag = "4")]
     mapped: String,
     #[prost(uint32, repeated, tag = "5")]
@@ -44,17 +45,17 @@ pub(crate) struct Asked {
     has_gap: bool,
     #[prost(string, tag = "12")]
     version: String,
-    /// The operands that are repeated beside the file.
+    /// The operands that are repeated for the entries of the file.
     #[prost(message, repeated, tag = "13")]
     sides: Vec<SideSaid>,
 }
 
-/// What is told of an operand that is repeated beside the file; its elements come with the scan.
+/// The description of a repeated operand; the elements are sent with the scan.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 struct SideSaid {
     #[prost(string, tag = "1")]
     dtype: String,
-    /// The bytes of the fill of its pieces.
+    /// The fill of chunks of the operand, as bytes.
     #[prost(bytes = "vec", tag = "2")]
     fill: Vec<u8>,
 }
@@ -64,10 +65,10 @@ struct SideSaid {
 struct FileSaid {
     #[prost(uint64, repeated, tag = "1")]
     shape: Vec<u64>,
-    /// The element type of its values, whatever they are read as.
+    /// The element type in the file, which may differ from the type that is read.
     #[prost(string, tag = "2")]
     dtype: String,
-    /// As it is read.
+    /// The fill, as it is read.
     #[prost(string, tag = "3")]
     fill: String,
     #[prost(fixed64, tag = "4")]
@@ -75,7 +76,7 @@ struct FileSaid {
     /// The sum of the hashes of all entries.
     #[prost(fixed64, tag = "5")]
     hash: u64,
-    /// The checksum of all that it says of itself, bit for bit.
+    /// The checksum of all facts that the file states about the tensor.
     #[prost(string, tag = "6")]
     checksum: String,
 }
@@ -90,7 +91,7 @@ impl FileSaid {
         Ok(FileSaid { shape, dtype: dtype.name().into(), fill, entries, hash, checksum })
     }
 
-    /// In what it differs from the file that was asked for.
+    /// Describes the first difference from the requested file, if any.
     fn unlike(&self, asked: &FileSaid) -> Option<String> {
         let hash = |file: &FileSaid| format!("{:016x}", file.hash);
         let facts = [
@@ -110,18 +111,18 @@ fn refused(why: &str) -> lacuna::Error {
     lacuna::Error::Argument { operation: "on", why: why.into() }
 }
 
-/// An element type and a fill in words.
+/// Formats an element type and a fill.
 fn in_words((dtype, fill): (DType, Number)) -> String {
     format!("{} {fill}", dtype.name())
 }
 
 impl Asked {
-    /// What is told of a query.
+    /// Returns the description of a query.
     pub(crate) fn of(query: &dyn Asks) -> lacuna::Result<Self> {
         let Told { dtype, chain, sides, fold: Folding { name, is_stored, order }, has_gap } = query.told()?;
         let reader = query.reader();
         let path = full(reader.path().ok_or_else(|| refused("what is read is no file"))?)?;
-        // What is gone here is told before anybody is asked.
+        // A missing file is reported before any worker is contacted.
         path.metadata()?;
         let path = path.to_str().ok_or_else(|| refused("the name of the file is no UTF-8"))?.to_string();
         Ok(Asked {
@@ -140,14 +141,15 @@ impl Asked {
         })
     }
 
-    /// In what a file differs from the one that is meant.
+    /// Describes the first difference of a file from the requested file, if any.
     fn unlike(&self, reader: &Reader) -> lacuna::Result<Option<String>> {
         let asked = self.file.as_ref().ok_or_else(|| refused("it is not told what is in the file"))?;
         Ok(FileSaid::of(reader)?.unlike(asked))
     }
 }
 
-/// The whole name of a file, as it was given: where links in it lead is known to who opens it.
+/// Returns the absolute path of a file without `.` and `..`. Links are not resolved here: the worker that opens the
+/// file resolves them.
 fn full(path: &Path) -> std::io::Result<PathBuf> {
     let mut full = PathBuf::new();
     for part in std::path::absolute(path)?.components() {
@@ -160,7 +162,7 @@ fn full(path: &Path) -> std::io::Result<PathBuf> {
     Ok(full)
 }
 
-/// The query itself.
+/// A query on a worker, ready to run.
 pub(crate) struct Elsewhere {
     told: Told,
     reader: Reader,
@@ -180,7 +182,7 @@ fn step(error: impl std::fmt::Display) -> lacuna::Error {
 }
 
 impl Elsewhere {
-    /// Opens the file at `path`, which is the one that is meant.
+    /// Opens the file at `path`. Another version, another file or another fill after the steps is an error.
     pub(crate) fn open(asked: &Asked, path: &Path) -> Result<Self> {
         if asked.version != VERSION {
             return Err(wrong("this worker is of another version; start the one of the engine"));
@@ -266,21 +268,21 @@ impl Asks for Elsewhere {
     }
 }
 
-/// What reads a file of that type.
+/// Returns a reader of a file, with elements of type `dtype`.
 fn reader(dtype: DType, path: &Path) -> lacuna::Result<Reader> {
     let none = || lacuna::Error::Argument { operation: "scan", why: format!("there are no files of {dtype}") };
     dispatch_dtype!(dtype, T => Reader::of(&scan::<T, u64>(path, &ReadOptions::default())?), else => None)
         .ok_or_else(none)
 }
 
-/// A tensor of that type.
+/// Returns a tensor with elements of type `dtype` as an [`AnyTensor`].
 fn any_of(dtype: DType, piece: &Held) -> lacuna::Result<AnyTensor> {
     let any = dispatch_dtype!(dtype, T => piece.downcast_ref::<CooTensor<T, u64>>().cloned().map(AnyTensor::from),
         else => None);
     any.ok_or_else(|| step("what is read has another type"))
 }
 
-/// The elements of the operands beside the file that these bytes are.
+/// Returns the elements of the repeated operands as tensors; `sides` has the bytes of each operand.
 fn pieces(told: &Told, sides: &[&[u8]]) -> lacuna::Result<Vec<AnyTensor>> {
     let side = |((dtype, fill), values): (&(DType, Vec<u8>), &&[u8])| {
         let piece = dispatch_dtype!(*dtype, T => piece::<T>(fill, values, told.has_gap)?,
@@ -290,7 +292,7 @@ fn pieces(told: &Told, sides: &[&[u8]]) -> lacuna::Result<Vec<AnyTensor>> {
     told.sides.iter().zip(sides).map(side).collect()
 }
 
-/// What the steps make of a tensor, and of the operands beside it.
+/// Runs the steps on a tensor and the repeated operands.
 fn through(program: Option<&Program>, x: AnyTensor, sides: &[AnyTensor]) -> lacuna::Result<AnyTensor> {
     let Some(program) = program else { return Ok(x) };
     let side = |name: &str| (0..sides.len()).find(|&at| side_name(at) == name).map(|at| sides[at].clone());
@@ -298,7 +300,7 @@ fn through(program: Option<&Program>, x: AnyTensor, sides: &[AnyTensor]) -> lacu
     found.into_iter().next().ok_or_else(|| step("there is no result"))?.into_tensor()
 }
 
-/// The fold of elements of the type that a tensor without entries has.
+/// Constructs the fold for the element type of `$none`, a tensor without entries.
 macro_rules! how_of {
     ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*] $fold:ident, $none:ident) => {
         match $none.dtype() {
@@ -307,7 +309,7 @@ macro_rules! how_of {
                 $fold.of_real::<$real>(fill).or_else(|| $fold.of_any::<$real>(fill))
             })*
             $(DType::$Complex => $fold.of_any::<$complex>(fill_of::<$complex>($none)?),)*
-            #[allow(unreachable_patterns)] // all types may be there
+            #[allow(unreachable_patterns)] // all element types may be enabled
             _ => None,
         }
     };
@@ -339,7 +341,7 @@ mod tests {
     use super::*;
     use crate::which::region;
 
-    /// Takes what a worker would be told.
+    /// An engine that records the description of a query for workers.
     struct Overhears(Mutex<Option<Asked>>);
 
     impl Sealed for &Overhears {}

@@ -1,4 +1,4 @@
-//! The engine: what of a graph goes to DataFusion, and what runs here.
+//! The engine: the steps of a graph that run on DataFusion, and the steps that run in this process.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -22,13 +22,13 @@ use crate::spill::Folder;
 use crate::table::Entries;
 use crate::which::{Reason, Region, region};
 
-/// The bytes that a group may take while it is worked on, more or less: some copies of its state.
+/// Returns the approximate bytes of a group during a query: several copies of its accumulator.
 pub(crate) fn group_bytes(query: &dyn Asks) -> usize {
     let state = if query.order().is_some() { FEW * size_of::<u64>() } else { 0 };
     (2 << 10) + 4 * state
 }
 
-/// The bytes that DataFusion needs for each part, or else it sorts nothing.
+/// The minimum memory per partition in bytes, without which DataFusion cannot sort.
 const LEAST: usize = 4 << 20;
 
 /// DataFusion as the engine of a graph.
@@ -77,14 +77,14 @@ impl DataFusion {
         DataFusion { memory: bytes, ..self }
     }
 
-    /// The context that a query runs in.
+    /// Returns the context of a query.
     fn context(&self, query: &Query, folder: &Folder) -> std::result::Result<SessionContext, DataFusionError> {
         let (config, runtime) = session(query, self.partitions, self.memory, folder)?;
         Ok(SessionContext::new_with_config_rt(config, runtime))
     }
 }
 
-/// What a query is given in so many parts and bytes.
+/// Returns the configuration and the runtime of a query with the given partitions and memory.
 pub(crate) fn session(
     query: &Query,
     partitions: usize,
@@ -96,29 +96,29 @@ pub(crate) fn session(
     // The groups of a batch are in memory at once.
     let batch = (memory / partitions / group_bytes(query)).clamp(64, 8192);
     let mut config = SessionConfig::new().with_target_partitions(partitions).with_batch_size(batch);
-    // What each sort keeps for itself; by default it would be more than a small limit has for all.
+    // The memory that each sort reserves. The default may exceed a small memory limit.
     let kept = &mut config.options_mut().execution.sort_spill_reservation_bytes;
     *kept = (*kept).min(memory / 8 / partitions);
     Ok((config, runtime))
 }
 
-/// So many bytes, of which each step that writes files when it has no more gets the same. Where who comes first gets
-/// all, a sort finds none for what it has to merge.
+/// Returns a runtime with `memory` bytes, shared equally by the operators that spill to files. With a greedy pool, the
+/// first operators could take all memory, and a sort could not merge.
 pub(crate) fn runtime(memory: usize, disk: DiskManagerBuilder) -> RuntimeEnvBuilder {
     RuntimeEnvBuilder::new().with_memory_pool(Arc::new(FairSpillPool::new(memory))).with_disk_manager_builder(disk)
 }
 
-/// The entries of a query, in so many parts and bytes.
+/// Returns the table of the entries that a query reads.
 pub(crate) fn entries(query: &Query, partitions: usize, memory: u64) -> Entries {
     let piece = memory / 8 / partitions as u64;
     Entries::new(query.reader().clone(), query.sides(), partitions, piece.clamp(1 << 16, 64 << 20))
 }
 
-/// Why there is no answer.
+/// The reason for a missing answer.
 pub(crate) enum Failure {
-    /// The fold has no result, or it cannot be asked for.
+    /// The fold has no result, or cannot be sent at all.
     Final(Error),
-    /// It would be the same again.
+    /// A failure that another attempt would repeat.
     Never(String),
     Again(String),
 }
@@ -129,16 +129,16 @@ impl From<DataFusionError> for Failure {
     }
 }
 
-/// How often a query may be asked.
+/// The limits on the attempts of a query.
 pub(crate) struct Patience {
     pub(crate) attempts: u32,
     pub(crate) until: Option<Instant>,
-    /// The time between the first attempt and the second; between others it is twice as long as before.
+    /// The pause before the second attempt; each further pause is twice as long.
     pub(crate) pause: Duration,
 }
 
 impl Patience {
-    /// Waits before the attempt that follows so many. False where there is none, or no time for it.
+    /// Waits before the next attempt, after `done` attempts. Returns false if no attempt or no time is left.
     fn waits(&self, done: usize) -> bool {
         let pause = self.pause.saturating_mul(1 << (done - 1).min(16));
         let has_time = self.until.is_none_or(|until| until.saturating_duration_since(Instant::now()) > pause);
@@ -150,7 +150,7 @@ impl Patience {
     }
 }
 
-/// Why each attempt failed.
+/// Formats the causes of failed attempts.
 fn causes_told(causes: &[String]) -> String {
     if let [cause] = causes {
         return cause.clone();
@@ -167,21 +167,21 @@ fn causes_told(causes: &[String]) -> String {
     told.collect::<Vec<_>>().join("; ")
 }
 
-/// Where DataFusion runs.
+/// A place where DataFusion runs: this process, or workers.
 pub(crate) trait Runs {
-    /// The name in errors.
+    /// The name of the engine in errors.
     const NAME: &'static str;
 
-    /// The bytes that what is read for a step that it is not asked for may take.
+    /// Returns the limit in bytes for files that are read for steps outside DataFusion.
     fn memory(&self) -> u64;
 
-    /// Whether it takes a query, as far as is known before it is asked.
+    /// Checks whether the engine accepts a query, as far as can be known in advance.
     fn takes(&self, query: &Query) -> std::result::Result<(), Reason>;
 
-    /// Where a fold runs, in words.
+    /// Describes where a fold runs.
     fn told(&self) -> String;
 
-    /// How often it may be asked, and until when.
+    /// Returns the limits on the attempts of a query.
     fn patience(&self) -> Patience;
 
     fn ask(&self, query: &Arc<Query>, expected: Seen, until: Option<Instant>) -> std::result::Result<Answer, Failure>;
@@ -206,7 +206,7 @@ impl Runs for DataFusion {
         Patience { attempts: self.attempts, until: None, pause: Duration::ZERO }
     }
 
-    /// What DataFusion finds. It runs on threads of its own, so that whoever asks may be a task of some other runtime.
+    /// Runs a query on DataFusion, on separate threads, because the caller may be a task of another runtime.
     fn ask(&self, query: &Arc<Query>, expected: Seen, _: Option<Instant>) -> std::result::Result<Answer, Failure> {
         let folder = Folder::new();
         let context = self.context(query, &folder)?;
@@ -222,7 +222,7 @@ impl Runs for DataFusion {
 
 const OTHERS: &str = "its answer is not made of the entries that there are";
 
-/// The value of a fold. What DataFusion finds is believed if it is made of all entries.
+/// Returns the value of a fold. An answer is accepted only if it covers all entries.
 fn value<R: Runs>(runs: &R, query: Query, expected: (u64, u64)) -> Result<Held> {
     let (patience, query, (entries, hash)) = (runs.patience(), Arc::new(query), expected);
     let mut causes = Vec::new();
@@ -243,7 +243,7 @@ fn value<R: Runs>(runs: &R, query: Query, expected: (u64, u64)) -> Result<Held> 
     Err(Error::Engine { engine: R::NAME, attempts, cause, seen, expected: Some(expected) })
 }
 
-/// Which steps go to DataFusion, and of those that a result needs and that do not, why.
+/// Returns the regions that run on DataFusion, and the reasons for the other steps that a result needs.
 fn layout<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<Held>]) -> (Vec<Region>, BTreeMap<usize, Reason>) {
     let (mut left, mut regions, mut refused) = (plan.results().to_vec(), BTreeMap::new(), BTreeMap::new());
     while let Some(at) = left.pop() {
@@ -268,7 +268,7 @@ fn layout<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<Held>]) -> (Vec<Region
     (regions.into_values().collect(), refused)
 }
 
-/// Refuses files that are read as a whole and do not fit.
+/// Rejects a file that is read into memory and exceeds the limit.
 fn check<R: Runs>(runs: &R, plan: &Plan, at: usize) -> Result<()> {
     let bytes = plan.view(at).source().map_or(0, |source| source.bytes());
     let instead = "raise the memory of the engine, or ask for a fold of it";
@@ -281,7 +281,7 @@ fn check<R: Runs>(runs: &R, plan: &Plan, at: usize) -> Result<()> {
     }
 }
 
-/// The error of lacuna that one of DataFusion holds.
+/// Returns the lacuna error inside a DataFusion error, if any.
 fn of_lacuna(error: &DataFusionError) -> Option<Error> {
     let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = next {
@@ -298,7 +298,7 @@ fn of_lacuna(error: &DataFusionError) -> Option<Error> {
     None
 }
 
-/// The values of the results of a plan.
+/// Returns the values of the results of a plan.
 pub(crate) fn values<R: Runs>(runs: &R, plan: &Plan, mut slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
     let (regions, refused) = layout(runs, plan, &slots);
     refused.keys().try_for_each(|&at| check(runs, plan, at))?;
@@ -312,14 +312,14 @@ pub(crate) fn values<R: Runs>(runs: &R, plan: &Plan, mut slots: Vec<Option<Held>
         match found {
             Ok(value) => slots[fold] = Some(value),
             Err(error @ Error::Engine { .. }) => return Err(error),
-            // A step has no result: of the whole it is told where.
+            // A step has no result. If the file fits memory, the run in this process reports the step.
             Err(error) => check(runs, plan, read).map_err(|_| error)?,
         }
     }
     plan.finish(slots)
 }
 
-/// The steps of a plan in words, and where they run.
+/// Describes the steps of a plan, and where they run.
 pub(crate) fn explain<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<Held>]) -> String {
     let (regions, refused) = layout(runs, plan, slots);
     let (mut text, name, places) = (plan.told(), R::NAME, runs.told());
@@ -344,7 +344,7 @@ pub(crate) fn explain<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<Held>]) ->
     text
 }
 
-/// The three methods of an engine that runs on DataFusion somewhere.
+/// Implements the engine traits for a type that implements [`Runs`].
 macro_rules! engine {
     ($engine:ty) => {
         impl lacuna::lazy::outside::Sealed for $engine {}
@@ -382,7 +382,7 @@ mod tests {
     use lacuna::lazy::Engine;
     use lacuna::lazy::outside::Sealed;
 
-    /// Expects entries that there are not.
+    /// An engine that expects other entries than the file has.
     struct Misled(DataFusion, fn(&mut (u64, u64)));
 
     impl Sealed for Misled {}
@@ -409,7 +409,7 @@ mod tests {
         }
     }
 
-    /// Where grouping within a part does not pay, DataFusion hands each entry on as a state of its own.
+    /// An engine whose DataFusion does not group within a partition, but passes each entry as a separate state.
     struct Singly;
 
     impl Sealed for Singly {}
@@ -453,7 +453,7 @@ mod tests {
         Ok(())
     }
 
-    /// Fails so often as it is told to, each time for another reason.
+    /// Fails with the given failures, one per attempt.
     struct Fails(Patience, std::sync::Mutex<Vec<Failure>>);
 
     impl Runs for Fails {
@@ -481,7 +481,7 @@ mod tests {
         }
     }
 
-    /// The cause that is told, and how often it was asked.
+    /// Returns the number of attempts, and the reported cause.
     fn failed(patience: Patience, failures: Vec<Failure>) -> Result<(u32, String)> {
         let path = std::env::temp_dir().join(format!("lacuna-datafusion-fails-{}.parquet", std::process::id()));
         write(&path, &CooTensor::new([2], vec![vec![1]], vec![3.0], 0.0)?, &WriteOptions::default())?;
@@ -495,7 +495,7 @@ mod tests {
         }
     }
 
-    /// As the engine, whoever runs.
+    /// An engine that runs on [`Fails`].
     struct Asks(Fails);
 
     impl Sealed for Asks {}
@@ -526,7 +526,7 @@ mod tests {
         Ok(())
     }
 
-    /// Each pause is twice the one before, and none goes on behind the deadline.
+    /// Each pause is twice the previous pause, and no pause passes the deadline.
     #[test]
     fn attempts_back_off() -> Result<()> {
         let again = || vec![Failure::Again("a".into()), Failure::Again("a".into()), Failure::Again("a".into())];

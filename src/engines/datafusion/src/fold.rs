@@ -1,5 +1,5 @@
-//! The aggregate function of DataFusion that stands for a fold. What it knows of a group goes between its stages, and
-//! out at the end, as bytes: the number of entries, the sum of their hashes, and the state of the fold.
+//! The aggregate function of DataFusion for a fold. Stages exchange the accumulator of a group as bytes: the number of
+//! entries, the sum of their hashes, and the state of the fold.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::map::{Shared, bytes_of};
 use crate::median;
 use crate::table::bytes_type;
 
-/// The function.
+/// The function `lacuna_fold`.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Fold {
     query: Shared,
@@ -89,7 +89,7 @@ impl Seen {
         Ok(())
     }
 
-    /// What the bytes of a group say: what was seen of it, and the state of the fold.
+    /// Parses the bytes of a group: the entries that were seen, and the state of the fold.
     pub(crate) fn of_group(bytes: &[u8]) -> Result<(Seen, &[u8])> {
         let (words, state) = bytes.split_at_checked(16).ok_or_else(|| broken("a state is too short"))?;
         let [entries, hash] =
@@ -102,10 +102,10 @@ fn broken(what: &str) -> datafusion::common::DataFusionError {
     exec_datafusion_err!("lacuna: {what}")
 }
 
-/// The bytes that go out of a group at the end, mostly.
+/// The usual size of the final bytes of a group.
 const ANSWER: usize = 64;
 
-/// What is known of some groups.
+/// The accumulators of several groups.
 struct Groups {
     query: Shared,
     seen: Vec<Seen>,
@@ -142,7 +142,7 @@ impl Groups {
         Ok(())
     }
 
-    /// The bytes of a group, which is gone then.
+    /// Returns the bytes of a group, which is not used again.
     fn bytes(&mut self, group: usize) -> Result<Vec<u8>> {
         let Seen { entries, hash } = self.seen[group];
         let mut bytes = [entries.to_le_bytes(), hash.to_le_bytes()].concat();
@@ -150,7 +150,7 @@ impl Groups {
         Ok(bytes)
     }
 
-    /// What goes out at the end of a group, all of which is known: of a median no more than its middle.
+    /// Returns the final bytes of a complete group; a median has only its counts and its middle.
     fn answer(&mut self, group: usize) -> Result<Vec<u8>> {
         let bytes = self.bytes(group)?;
         let Some(order) = self.query.query.order() else { return Ok(bytes) };
@@ -160,12 +160,12 @@ impl Groups {
         Ok([&bytes[..bytes.len() - state.len()], &answer].concat())
     }
 
-    /// The bytes of a group, more or less, as they go between stages.
+    /// Returns the approximate bytes of a serialized group.
     fn room(&self) -> usize {
         ANSWER + self.partial.bytes() / self.seen.len().max(1)
     }
 
-    /// The first groups, which go, in a column with room for so many bytes of each.
+    /// Removes the first groups, and returns a column of their bytes, with `room` bytes per group.
     fn emit(
         &mut self,
         emit: EmitTo,
@@ -181,7 +181,7 @@ impl Groups {
             column.append_value(bytes(self, group)?);
         }
         self.seen.drain(..groups);
-        // DataFusion emits where memory is short, and asks again how much is taken.
+        // DataFusion emits groups when memory is short, and then checks the memory again.
         self.seen.shrink_to_fit();
         self.partial.drop_first(groups);
         Ok(Arc::new(column.finish()))

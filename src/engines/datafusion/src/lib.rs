@@ -18,12 +18,12 @@
 //! # Ok::<(), lacuna::Error>(())
 //! ```
 //!
-//! What goes to DataFusion is a fold (`any`, `all`, `count_nonzero`, `sum`, `mean`, `norm`, `min`, `max`, and those
-//! that leave NaNs out) or a median over some axes of a [scanned](lacuna::io::scan) file or folder, with any steps
-//! element by element between the two. An operand of such a step may be smaller than the file and repeated, as in
-//! `x * row` and `x / x.sum(Axes::all().keep_dims())`, if the result has the entries of the file. The rest of a graph runs on the threads of this process, and so does a fold that
-//! is refused, if what it reads fits [`memory`](DataFusion::memory); [`explain`](lacuna::lazy::On::explain) tells which
-//! and why.
+//! DataFusion computes a fold (`any`, `all`, `count_nonzero`, `sum`, `mean`, `norm`, `min`, `max`, and those that leave
+//! NaNs out) or a median over some axes of a [scanned](lacuna::io::scan) file or folder, with any steps element by
+//! element between the two. An operand of such a step may be smaller than the file and repeated, as in `x * row` and `x
+//! / x.sum(Axes::all().keep_dims())`, if the result has the entries of the file. The rest of a graph runs on the
+//! threads of this process, and so does a fold that is refused, if what it reads fits [`memory`](DataFusion::memory);
+//! [`explain`](lacuna::lazy::On::explain) tells which and why.
 //!
 //! Results are those of [`Threads`](lacuna::lazy::Threads), bit for bit, in any number of parts: DataFusion sees
 //! coordinates, which it groups and sorts by, and bytes, which it hands to our functions. It compares, adds and hashes

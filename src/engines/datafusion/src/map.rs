@@ -1,4 +1,4 @@
-//! The scalar function of DataFusion that stands for all steps element by element of a fold's operand.
+//! The scalar function of DataFusion for all elementwise steps before a fold.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -15,38 +15,38 @@ use lacuna::{DType, Number};
 use crate::census::Counts;
 use crate::table::{bytes_type, external};
 
-/// What is asked of a plan: here, where the graph is, and on a worker, which was told of it.
+/// The query of a plan: in the process that has the graph, or on a worker that has a description.
 pub(crate) trait Asks: Send + Sync {
     fn reader(&self) -> &Reader;
 
-    /// The axes that the fold keeps.
+    /// Returns the axes that the fold keeps.
     fn kept(&self) -> &[usize];
 
-    /// Whether there are steps before the fold.
+    /// Returns whether there are steps before the fold.
     fn is_mapped(&self) -> bool;
 
-    /// The bytes of a value behind the steps.
+    /// Returns the bytes of a value after the steps.
     fn width(&self) -> usize;
 
-    /// The element type and the fill behind the steps.
+    /// Returns the element type and the fill after the steps.
     fn mapped(&self) -> (DType, Number);
 
-    /// The bytes of an element of each operand that is repeated beside what is read.
+    /// Returns the bytes per element of each repeated operand.
     fn side_widths(&self) -> Vec<usize>;
 
-    /// Runs the steps on the bytes of values, and on those of the elements of each side that meet them.
+    /// Runs the steps on the bytes of values, and on the bytes of repeated operands at the same positions.
     fn map(&self, values: &[u8], sides: &[&[u8]]) -> lacuna::Result<Vec<u8>>;
 
-    /// The fold of no group, if it is a fold.
+    /// Returns a fold without groups, if the query is a fold.
     fn partial(&self) -> Option<Box<dyn Partial>>;
 
-    /// The order of values, if it is a median.
+    /// Returns the order of values, if the query is a median.
     fn order(&self) -> Option<&dyn Ordered>;
 
-    /// The same in words.
+    /// Returns the description of the query.
     fn told(&self) -> lacuna::Result<Told>;
 
-    /// The number of positions of a group; `u128::MAX` where it does not fit.
+    /// Returns the number of positions in a group; `u128::MAX` on overflow.
     fn extent(&self) -> u128 {
         let shape = self.reader().shape();
         let reduced = (0..shape.rank()).filter(|axis| !self.kept().contains(axis));
@@ -96,7 +96,7 @@ impl Asks for Query {
     }
 }
 
-/// A query that functions share: two are the same only if they are one.
+/// A query that functions share. Two are equal only if they are the same query.
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) query: Arc<dyn Asks>,
@@ -107,7 +107,7 @@ impl Shared {
         Shared { query }
     }
 
-    /// What takes values in: the fold, or the counts of a median.
+    /// Returns the accumulators for values: the fold, or the counts of a median.
     pub(crate) fn partial(&self) -> Box<dyn Partial> {
         self.query.partial().unwrap_or_else(|| Box::new(Counts::new(Arc::clone(&self.query))))
     }
@@ -137,12 +137,12 @@ impl Hash for Shared {
     }
 }
 
-/// The bytes of all values of a column: those of a slice of it alone.
+/// Returns the bytes of all values of a column; for a slice, only the bytes of the slice.
 pub(crate) fn bytes_of(column: &dyn Array) -> Result<&[u8]> {
     Ok(as_fixed_size_binary_array(column)?.value_data())
 }
 
-/// The function.
+/// The function `lacuna_map`.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Map {
     query: Shared,

@@ -1,7 +1,7 @@
-//! Medians: the first pass knows all values of small groups. Of the others it tells how many numbers stand below and
-//! above what is not stored. If the middle is among these, the next pass counts them by the first 16 bits of their
-//! keys, and then each pass those that begin as the middle does: by 16 bits more, or by all that are left, where few
-//! begin so. No large group's values come together.
+//! Medians in several passes over the file. The first pass keeps all values of small groups; in large groups it counts
+//! the numbers below and above the fill. If the middle is below or above, the next pass counts keys by their first 16
+//! bits. Each further pass counts the keys that begin like the middle: by 16 more bits, or by all bits if few keys
+//! begin like this. The values of a large group are never in memory together.
 
 use std::collections::BTreeMap;
 
@@ -15,27 +15,27 @@ use crate::run::{Bin, Passes};
 /// The bits of a key that a pass adds.
 const BITS: u32 = 16;
 
-/// So many numbers are counted by all their bits, as they have no more bins by 16; unoptimised fewer, so that tests
-/// meet more of them.
+/// The largest count of keys that a pass counts by all bits. The number of bins is at most the number for 16 bits.
+/// Debug builds use fewer, so that tests cover more passes.
 const ALL: u64 = if cfg!(debug_assertions) { 8 } else { 1 << BITS };
 
-/// A number that is looked for.
+/// A number that is searched.
 #[derive(Debug, Clone)]
 struct Target {
     group: usize,
-    /// Which of the two in the middle it is.
+    /// The index of the number among the two in the middle.
     which: usize,
-    /// Its rank among the numbers below and above what is not stored whose keys begin as its own.
+    /// The rank among the numbers below and above the fill whose keys have the same prefix.
     rank: u64,
-    /// How its key begins, and how many numbers there are whose keys do.
+    /// The known leading bits of the key, and the number of keys with these bits.
     prefix: u64,
     count: u64,
 }
 
-/// What is looked for in a group, by its coordinates: how keys begin.
+/// The searched prefixes of keys, by the coordinates of a group.
 pub(crate) type Wanted = BTreeMap<Vec<u64>, Vec<u64>>;
 
-/// Of each group the keys of the two numbers in the middle, if it has a median.
+/// Returns the keys of the two numbers in the middle of each group; `None` if the group has no median.
 pub(crate) async fn keys(
     passes: &Passes<'_>,
     extent: u128,
@@ -67,7 +67,7 @@ pub(crate) async fn keys(
     Ok(keys)
 }
 
-/// What goes out at the end of a group of so many gaps, from all that is known of it.
+/// Returns the final bytes of a complete group with `gaps` unstored positions.
 pub(crate) fn answer(gaps: u128, order: &dyn Ordered, state: &[u8]) -> Option<Vec<u8>> {
     let saved = Saved::of(state)?;
     let span = Span::of(gaps, order, &saved.census);
@@ -83,7 +83,7 @@ pub(crate) fn answer(gaps: u128, order: &dyn Ordered, state: &[u8]) -> Option<Ve
     Some(saved.census.answer(middle))
 }
 
-/// The ranks of what is not stored in a group that has a median, whose key it is, and the number of all numbers.
+/// The ranks of the fill in a group with a median, the number of all numbers, and the key of the fill.
 struct Span {
     start: u128,
     end: u128,
@@ -92,7 +92,7 @@ struct Span {
 }
 
 impl Span {
-    /// That of a group of so many gaps; none if it has no median.
+    /// Returns the span of a group with `gaps` unstored positions; `None` if the group has no median.
     fn of(gaps: u128, order: &dyn Ordered, census: &Census) -> Option<Span> {
         let (unstored, level) = match order.gap() {
             Gap::Level(first, _) => (gaps, first),
@@ -108,7 +108,7 @@ impl Span {
         (numbers > 0).then_some(Span { start, end, numbers, level })
     }
 
-    /// The ranks in the middle among the numbers below and above what is not stored; none of one that is not there.
+    /// Returns the ranks of the middle among the numbers below and above the fill; `None` if the middle is the fill.
     fn apart(&self, order: &dyn Ordered) -> [Option<u128>; 2] {
         order.ranks(self.numbers).map(|rank| match rank {
             rank if rank < self.start => Some(rank),
@@ -117,7 +117,7 @@ impl Span {
         })
     }
 
-    /// The keys in the middle, from all of the numbers below and above; none where these are not all.
+    /// Returns the keys in the middle, given all keys below and above the fill; `None` if keys are missing.
     fn middle(&self, order: &dyn Ordered, mut keys: Vec<u64>) -> Option<[u64; 2]> {
         let mut middle = [self.level; 2];
         for (rank, key) in self.apart(order).into_iter().zip(&mut middle) {
@@ -129,8 +129,8 @@ impl Span {
         Some(middle)
     }
 
-    /// The keys in the middle if they are those of what is not stored; others, which take the place of these, are
-    /// looked for.
+    /// Returns the key of the fill for both numbers in the middle. Numbers other than the fill become targets, whose
+    /// keys replace the returned keys.
     fn targets(&self, order: &dyn Ordered, census: &Census, group: usize, targets: &mut Vec<Target>) -> [u64; 2] {
         for (which, rank) in self.apart(order).into_iter().enumerate() {
             let target = |rank| Target { group, which, rank: rank as u64, prefix: 0, count: census.apart() };
@@ -164,8 +164,8 @@ fn missing(what: &str) -> DataFusionError {
     exec_datafusion_err!("lacuna: {what}")
 }
 
-/// Goes on to the bin that a target is in. There must be as many values in all as were counted before, or else other
-/// entries were read.
+/// Moves a target to the bin that contains it. The total must equal the earlier count; otherwise other entries were
+/// read.
 fn within(bins: &[Bin], bits: Bits, target: &mut Target) -> Result<()> {
     let mine = || bins.iter().filter(|bin| bits.prefix(bin.key) == target.prefix);
     let all = mine().try_fold(0, |all: u64, bin| all.checked_add(bin.count));

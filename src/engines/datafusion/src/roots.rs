@@ -1,4 +1,4 @@
-//! The folders that a worker reads below.
+//! The folders below which a worker reads files.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -16,8 +16,8 @@ impl Roots {
         folders.iter().map(resolved).collect::<io::Result<Vec<_>>>().map(Roots)
     }
 
-    /// A file below one of them, or a folder with nothing in it that is not. Of what lies elsewhere is not told whether
-    /// it is there. What is neither, as a pipe, is not found: to open it may take for ever.
+    /// Returns a file below a root, or a folder whose files are all below a root. Other paths are not found, whether
+    /// they exist or not. A pipe is not found either, because opening a pipe may block forever.
     pub(crate) fn find(&self, path: &Path) -> Option<PathBuf> {
         let is_plain = |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
         if !path.is_absolute() || !path.components().all(is_plain) {

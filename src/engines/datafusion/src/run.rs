@@ -1,4 +1,4 @@
-//! The queries: what is planned, and what comes back.
+//! Queries: their plans and their results.
 
 use std::sync::Arc;
 
@@ -18,30 +18,30 @@ use crate::map::{Asks, Map, Shared};
 use crate::median;
 use crate::table::{Entries, HASH, VALUE, axis_name, external, side_column};
 
-/// The column of what is known of each group.
+/// The column of the state of each group.
 const STATE: &str = "state";
 /// The columns of a bin.
 const BIN: &str = "bin";
 const COUNT: &str = "number";
 
-/// What a query comes to.
+/// The outcome of a query.
 pub(crate) enum Answer {
     Value(Held),
-    /// It was made of other entries than there are.
+    /// The answer covers other entries than the file has.
     Of(Seen),
 }
 
-/// How many values of a group have keys that begin so.
+/// The number of values of a group whose keys begin with the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bin {
     pub(crate) key: u64,
     pub(crate) count: u64,
 }
 
-/// Takes the coordinates of a group, and its bins.
+/// A function of the coordinates of a group and its bins.
 type OfGroup<'a> = dyn FnMut(&[u64], &[Bin]) -> Result<()> + Send + 'a;
 
-/// What all passes of a query read, and what each must be made of.
+/// The data that all passes of a query read, and the entries that each pass must cover.
 pub(crate) struct Passes<'a> {
     context: &'a SessionContext,
     query: Shared,
@@ -49,7 +49,7 @@ pub(crate) struct Passes<'a> {
     expected: Seen,
 }
 
-/// The value of a query, if it is made of the entries that are expected.
+/// Returns the value of a query, if the answer covers the expected entries.
 pub(crate) async fn ask(
     context: &SessionContext,
     whole: &Arc<Query>,
@@ -61,7 +61,7 @@ pub(crate) async fn ask(
     match seen == expected {
         true => passes.value(whole, &found).await.map(Answer::Value),
         false => {
-            // A worker with a damaged part reports it.
+            // With checks, a worker with a damaged chunk reports the damage.
             passes.entries = passes.entries.checked(true);
             passes.census().await.map(|_| Answer::Of(seen))
         }
@@ -73,7 +73,7 @@ impl Passes<'_> {
         self.context.read_table(Arc::new(self.entries.clone()))
     }
 
-    /// The groups that a query finds, in row-major order, and what they are made of.
+    /// Returns the groups of a query in row-major order, and the entries that the groups cover.
     async fn census(&self) -> Result<(Vec<Found>, Seen)> {
         let batches = self.folded()?.collect().await?;
         let (mut found, mut all) = (Vec::new(), Seen::default());
@@ -81,7 +81,7 @@ impl Passes<'_> {
             for row in 0..batch.num_rows() {
                 let (group, seen) = group(batch, self.query.query.kept(), row)?;
                 all.add(seen)?;
-                // A fold over all axes has one group, also of nothing.
+                // A fold over all axes returns one group even without entries.
                 if seen.entries > 0 {
                     found.push(group);
                 }
@@ -90,7 +90,7 @@ impl Passes<'_> {
         Ok((found, all))
     }
 
-    /// What these groups come to.
+    /// Returns the value of the query, given its groups.
     async fn value(&self, whole: &Query, found: &[Found]) -> Result<Held> {
         let value = match whole.order() {
             None => whole.finish(found),
@@ -99,15 +99,15 @@ impl Passes<'_> {
         value.map_err(external)
     }
 
-    /// Entries are grouped by their coordinates on the kept axes, and the groups sorted by these.
+    /// Plans the fold: entries are grouped by their coordinates on the kept axes, and groups are sorted.
     fn folded(&self) -> Result<DataFrame> {
         let query = &self.query;
         let fold = AggregateUDF::from(Fold::new(query.clone())).call(vec![value(query), col(HASH)]).alias(STATE);
         sorted(self.table()?.aggregate(keys(query), vec![fold])?, keys(query))
     }
 
-    /// Hands over how many values there are in each bin that is looked at, group by group, both in order. That may be
-    /// believed if this ends well: then all entries were read, and also those in no bin.
+    /// Passes the counts of searched bins to `take`, group by group, both in order. The counts are valid only if this
+    /// returns `Ok`: then all entries were read, including entries in no bin.
     pub(crate) async fn bins(&self, looks: &Looks, take: &mut OfGroup<'_>) -> Result<()> {
         let mut batches = self.binned(looks)?.execute_stream().await?;
         let (mut all, mut group, mut of_group) = (Seen::default(), None, Vec::new());
@@ -130,13 +130,13 @@ impl Passes<'_> {
         }
     }
 
-    /// The number of entries and the sum of their hashes: of each bin, and of all that are in none.
+    /// Plans the number of entries and the sum of their hashes, per bin and for all entries in no bin.
     fn binned(&self, looks: &Looks) -> Result<DataFrame> {
         let (query, kept) = (&self.query, keys(&self.query));
         let takes = [kept.clone(), vec![value(query), lit(looks.to_scalar())]].concat();
         let bin = ScalarUDF::from(BinOf::new(query.clone())).call(takes).alias(BIN);
         let binned = self.table()?.select([kept.clone(), vec![bin, col(HASH)]].concat())?;
-        // What is in no bin is one row, of whatever groups: these may be many.
+        // Entries in no bin become one row for all groups, because there may be many groups.
         let told = |&axis: &usize| {
             let told = when(col(BIN).is_null(), lit(0_u64)).otherwise(col(axis_name(axis)))?;
             Ok(told.alias(axis_name(axis)))
@@ -144,18 +144,18 @@ impl Passes<'_> {
         let told = query.query.kept().iter().map(told).collect::<Result<Vec<_>>>()?;
         let binned = binned.select([told, vec![col(BIN), col(HASH)]].concat())?;
         let grouped = [kept, vec![col(BIN)]].concat();
-        // Sums of 64 bits wrap, as those of hashes do.
+        // Sums of 64 bits wrap, as sums of hashes do.
         let seen = vec![count(lit(1)).alias(COUNT), sum(col(HASH)).alias(HASH)];
         sorted(binned.aggregate(grouped.clone(), seen)?, grouped)
     }
 }
 
-/// The coordinates on the kept axes.
+/// Returns the columns of the coordinates on the kept axes.
 fn keys(query: &Shared) -> Vec<Expr> {
     query.query.kept().iter().map(|&axis| col(axis_name(axis))).collect()
 }
 
-/// The value behind all steps.
+/// Returns the value after all steps.
 fn value(query: &Shared) -> Expr {
     match query.query.is_mapped() {
         true => {
@@ -185,7 +185,7 @@ fn coords(batch: &RecordBatch, kept: &[usize], row: usize) -> Result<Vec<u64>> {
     kept.iter().map(|&axis| number(batch, &axis_name(axis), row)).collect()
 }
 
-/// The coordinates and the bin that a row tells of, if it is of one, and what is in it.
+/// Returns the coordinates in a row, its bin if any, and the entries that the row covers.
 fn counted(batch: &RecordBatch, kept: &[usize], row: usize) -> Result<(Vec<u64>, Option<u64>, Seen)> {
     let bin = match column(batch, BIN)?.is_null(row) {
         true => None,
@@ -195,7 +195,7 @@ fn counted(batch: &RecordBatch, kept: &[usize], row: usize) -> Result<(Vec<u64>,
     Ok((coords(batch, kept, row)?, bin, Seen { entries, hash: number(batch, HASH, row)? }))
 }
 
-/// The group that a row tells of.
+/// Returns the group in a row.
 fn group(batch: &RecordBatch, kept: &[usize], row: usize) -> Result<(Found, Seen)> {
     let (seen, state) = Seen::of_group(column(batch, STATE)?.as_binary::<i64>().value(row))?;
     Ok((Found { coords: coords(batch, kept, row)?, count: seen.entries, state: state.to_vec() }, seen))
@@ -261,7 +261,7 @@ mod tests {
         let (same, expected) = (std::fs::read(&path)?, lazy.stored().nanmedian(1).collect()?);
         let found = lazy.stored().nanmedian(1).on(Meanwhile(&path, same.clone(), 0)).collect()?;
         assert_eq!(found.values(), expected.values());
-        // A median, and a value that moves none.
+        // A value that is a median, and a value that changes no median.
         for (value, other) in [(5.5_f64, 7.25_f64), (1.5, 0.5)] {
             let (mut bytes, value) = (same.clone(), value.to_le_bytes());
             let at = bytes.windows(8).position(|window| window == value).expect("a value");
@@ -270,7 +270,7 @@ mod tests {
             std::fs::write(&path, &same)?;
             assert!(found.as_ref().is_err_and(|why| why.to_string().contains("damaged")), "{found:?}");
         }
-        // What no checksum of the file tells.
+        // A change that no checksum of the file detects.
         let found = lazy.stored().nanmedian(1).on(Meanwhile(&path, same, 1)).collect();
         assert!(found.as_ref().is_err_and(|why| why.to_string().contains("other entries")), "{found:?}");
         std::fs::remove_file(&path)?;

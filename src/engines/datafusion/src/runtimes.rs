@@ -1,23 +1,23 @@
-//! The threads of a process that asks workers, or is one: some compute, and others, which never do, answer. So nobody
-//! who computes for long is taken for dead.
+//! The threads of a client or a worker. Some threads only compute, and others only answer. So a process that computes
+//! for long is not considered dead.
 
 use std::io;
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-/// The threads that answer: a large message on one connection does not hold up those on others.
+/// The number of answering threads. With two, a large message on one connection does not delay other connections.
 const ANSWERING: usize = 2;
 
-/// Two runtimes.
+/// The runtimes for answering and for computing.
 pub(crate) struct Runtimes {
-    /// Has all connections.
+    /// The runtime of all connections.
     pub(crate) answering: Runtime,
     pub(crate) computing: Runtime,
 }
 
 impl Runtimes {
-    /// So many threads compute, or as many as there are cores.
+    /// Starts both runtimes, with `computing` computing threads, by default one per core.
     pub(crate) fn new(computing: Option<usize>) -> io::Result<Self> {
         let (mut answers, mut computes) = (Builder::new_multi_thread(), Builder::new_multi_thread());
         if let Some(threads) = computing {
@@ -27,7 +27,7 @@ impl Runtimes {
         Ok(Runtimes { answering, computing: computes.thread_name("lacuna-computes").enable_all().build()? })
     }
 
-    /// Ends what can end so soon. What still computes is not waited for.
+    /// Shuts down both runtimes. Waits at most the time `soon` for each, and abandons computations that take longer.
     pub(crate) fn close(self, soon: Duration) {
         self.computing.shutdown_timeout(soon);
         self.answering.shutdown_timeout(soon);

@@ -1,5 +1,5 @@
-//! The folder of the files that DataFusion needs meanwhile. This process holds its lock: so what one that was killed
-//! left is known, and goes when the next one begins.
+//! The folder for temporary files of DataFusion. This process holds a lock on the folder. The next process removes the
+//! folders of terminated processes.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -10,11 +10,11 @@ use std::{fs, thread};
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use lacuna::lazy::outside::Spill;
 
-/// How often the folder is removed at most, while somebody still writes there.
+/// The maximum number of attempts to remove the folder, while threads still write there.
 const TRIES: u32 = 100;
 
-/// The folder, made when it is asked for. Whoever runs what writes there owns this, and no session or plan does: those
-/// may outlive a query.
+/// The folder, created on first use. The code that runs DataFusion owns the folder, because sessions and plans may
+/// outlive a query.
 pub(crate) struct Folder {
     spill: Mutex<Option<Spill>>,
     made: OnceLock<PathBuf>,
@@ -25,8 +25,8 @@ impl Folder {
         Folder { spill: Mutex::new(Some(Spill::new(None))), made: OnceLock::new() }
     }
 
-    /// The setting of DataFusion for it. If no folder can be made, nothing is written, and data that does not fit memory
-    /// is an error.
+    /// Returns the setting of DataFusion for the folder. If no folder can be created, nothing is written, and data that
+    /// does not fit memory is an error.
     pub(crate) fn disk(&self) -> DiskManagerBuilder {
         let spill = self.spill.lock().unwrap_or_else(PoisonError::into_inner);
         let mode = match spill.as_ref().and_then(|spill| spill.folder().ok()) {
@@ -36,7 +36,8 @@ impl Folder {
         DiskManagerBuilder::default().with_mode(mode)
     }
 
-    /// Removes it, and what is in it. What still computes may write meanwhile, and no more once it is gone.
+    /// Removes the folder and its files. Threads that still compute may write meanwhile, but not after the folder is
+    /// removed.
     pub(crate) fn remove(&self) {
         drop(self.spill.lock().unwrap_or_else(PoisonError::into_inner).take());
         let Some(folder) = self.made.get() else { return };

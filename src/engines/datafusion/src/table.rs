@@ -25,27 +25,27 @@ pub(crate) const VALUE: &str = "value";
 /// The column of the hashes.
 pub(crate) const HASH: &str = "hash";
 
-/// The column of the elements of a side that meet the entries.
+/// Returns the column of the elements of a repeated operand, at the positions of the entries.
 pub(crate) fn side_column(side: usize) -> String {
     format!("beside{side}")
 }
 
-/// The column of the coordinates on an axis.
+/// Returns the column of the coordinates on an axis.
 pub(crate) fn axis_name(axis: usize) -> String {
     format!("i{axis}")
 }
 
-/// The type of bytes of that number, which DataFusion does not look into.
+/// Returns the type of values with `width` bytes, which DataFusion does not interpret.
 pub(crate) fn bytes_type(width: usize) -> DataType {
     DataType::FixedSizeBinary(i32::try_from(width).unwrap_or(i32::MAX))
 }
 
-/// An error of lacuna within one of DataFusion.
+/// Wraps an error of lacuna in an error of DataFusion.
 pub(crate) fn external(error: lacuna::Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
 }
 
-/// The error of a file whose contents are not what it says: some byte is damaged, whatever the reader met first.
+/// Returns the error of a file that contradicts its metadata. A byte is damaged, whatever error the reader found first.
 fn of_file(error: lacuna::Error) -> DataFusionError {
     external(match error {
         lacuna::Error::Format { place, message } if !message.contains("damaged") => {
@@ -55,17 +55,17 @@ fn of_file(error: lacuna::Error) -> DataFusionError {
     })
 }
 
-/// What a table holds.
+/// The table of the entries of a tensor.
 #[derive(Clone)]
 pub(crate) struct Entries {
     reader: Reader,
-    /// Operands that are repeated beside it.
+    /// Operands that are repeated for the entries.
     sides: Arc<[Side]>,
     schema: SchemaRef,
-    /// How many parts it is read in, and the bytes that each may take.
+    /// The number of partitions, and the bytes that a chunk may take while it is read.
     parts: usize,
     memory: u64,
-    /// Whether each worker compares all of its file with what that says, before it reads its parts.
+    /// True if each worker verifies the whole file before it reads its partitions.
     is_checked: bool,
 }
 
@@ -87,17 +87,17 @@ impl Entries {
         Entries { reader, sides, schema, parts, memory, is_checked: false }
     }
 
-    /// The same; where it is read, all of the file is compared with what that says first, if so it is said.
+    /// Sets whether readers verify the whole file first.
     pub(crate) fn checked(self, is_checked: bool) -> Self {
         Entries { is_checked, ..self }
     }
 
-    /// Reads all of the file, for its checksums.
+    /// Reads the whole file to verify its checksums.
     fn check(&self) -> lacuna::Result<()> {
         self.reader.read(Part { number: 0, of: 1, memory: self.memory }, &mut |_| Ok(()))
     }
 
-    /// Some entries as a batch.
+    /// Returns entries as a batch.
     fn batch(&self, rows: Rows) -> Result<RecordBatch> {
         let looked_up = |side: &Side| {
             let found = side.at(&rows.coords, rows.hashes.len()).map_err(external)?;
@@ -111,7 +111,7 @@ impl Entries {
     }
 }
 
-/// Values of so many bytes, side by side, as a column.
+/// Returns a column of consecutive values of `width` bytes each.
 fn bytes_column(bytes: Vec<u8>, width: usize) -> Result<ArrayRef> {
     let width = i32::try_from(width).unwrap_or(i32::MAX);
     Ok(Arc::new(FixedSizeBinaryArray::try_new(width, Buffer::from_vec(bytes), None)?))
@@ -138,7 +138,7 @@ impl TableProvider for Entries {
     }
 }
 
-/// Reads a table.
+/// The plan of reading a table.
 #[derive(Debug)]
 pub(crate) struct Scan {
     entries: Entries,
@@ -159,12 +159,12 @@ impl Scan {
         Ok(Scan { entries, columns, properties: Arc::new(properties) })
     }
 
-    /// The operands that are repeated beside what it reads.
+    /// Returns the operands that are repeated for the entries.
     pub(crate) fn sides(&self) -> &[Side] {
         &self.entries.sides
     }
 
-    /// In how many parts, by how many bytes each, which columns are read, and whether all of the file is compared.
+    /// Returns the number of partitions, the bytes per chunk, the columns, and whether the file is verified.
     pub(crate) fn said(&self) -> (usize, u64, &[usize], bool) {
         (self.entries.parts, self.entries.memory, &self.columns, self.entries.is_checked)
     }
@@ -203,7 +203,7 @@ impl ExecutionPlan for Scan {
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let mut stream = RecordBatchReceiverStream::builder(self.schema(), 2);
         let (give, entries, columns) = (stream.tx(), self.entries.clone(), self.columns.clone());
-        // Of several workers that scan each takes a share of the parts.
+        // Each worker of a distributed scan reads a share of the partitions.
         let task = DistributedTaskContext::from_ctx(&context);
         let number = task.task_index * entries.parts + partition;
         let part = Part { number, of: task.task_count * entries.parts, memory: entries.memory };

@@ -1,18 +1,18 @@
-//! Which steps of a plan are asked of DataFusion, and why the others are not.
+//! The choice of steps that run on DataFusion, with the reasons against other steps.
 
 use lacuna::Result as Found;
 use lacuna::lazy::outside::{Held, Plan, Query};
 
-/// Why a step is not asked of DataFusion.
+/// The reason why a step does not run on DataFusion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reason(pub(crate) String);
 
-/// A fold, and what it reads.
+/// A fold, with the steps between the fold and the file.
 pub(crate) struct Region {
-    /// Its number in the plan.
+    /// The index of the fold in the plan.
     pub(crate) fold: usize,
     chain: Chain,
-    /// None where a value beside what is read is computed first.
+    /// The query; `None` if a repeated operand must be computed first.
     pub(crate) query: Option<Query>,
     /// The number of all entries, and the sum of their hashes.
     pub(crate) checks: (u64, u64),
@@ -20,26 +20,26 @@ pub(crate) struct Region {
 
 /// The steps before a fold.
 struct Chain {
-    /// What they read.
+    /// The index of the step that reads the file.
     read: usize,
-    /// In order.
+    /// The elementwise steps, in order.
     steps: Vec<usize>,
-    /// Other operands of them, of other shapes: they are repeated.
+    /// Operands of the steps that have other shapes: they are repeated.
     sides: Vec<usize>,
 }
 
 impl Region {
-    /// The number of what it reads.
+    /// Returns the index of the step that reads the file.
     pub(crate) fn read(&self) -> usize {
         self.chain.read
     }
 
-    /// The operands that are repeated beside what it reads.
+    /// Returns the operands that are repeated for the entries of the file.
     pub(crate) fn sides(&self) -> &[usize] {
         &self.chain.sides
     }
 
-    /// The query. The operands beside what it reads are computed first, if they are not there.
+    /// Returns the query. Repeated operands without a value are computed first.
     pub(crate) fn asked(self, plan: &Plan, slots: &mut [Option<Held>]) -> Found<Query> {
         if let Some(query) = self.query {
             return Ok(query);
@@ -54,7 +54,7 @@ impl Region {
 }
 
 impl Chain {
-    /// Whether all operands beside what is read are there.
+    /// Returns whether all repeated operands have a value.
     fn is_there(&self, slots: &[Option<Held>]) -> bool {
         self.sides.iter().all(|&side| slots[side].is_some())
     }
@@ -66,7 +66,7 @@ impl Chain {
     }
 }
 
-/// What DataFusion computes for a step with that number, where some values are there.
+/// Returns the region of a fold, or the reason why it does not run on DataFusion; `slots` has the existing values.
 pub(crate) fn region(plan: &Plan, fold: usize, slots: &[Option<Held>]) -> Result<Region, Reason> {
     let refuse = |why: &str| Err(Reason(why.into()));
     let view = plan.view(fold);
@@ -79,14 +79,14 @@ pub(crate) fn region(plan: &Plan, fold: usize, slots: &[Option<Held>]) -> Result
     let chain = chain(plan, operand)?;
     let checks = plan.view(chain.read).source().and_then(|source| source.checks());
     let Some(checks) = checks else { return refuse("what it reads does not tell its number of entries") };
-    // An error is found again, and told with its place, where the step runs after all.
+    // If the step runs in this process after all, the error occurs again, with its location.
     let query = chain.is_there(slots).then(|| chain.query(plan, fold, slots)).transpose();
     let query = query.map_err(|error| Reason(error.to_string()))?;
     Ok(Region { fold, chain, query, checks })
 }
 
-/// The one step that is read on which a step depends, and the steps between: all element by element, and each of
-/// operands of its shape and of others, which are repeated.
+/// Returns the elementwise steps from `operand` back to the only step that reads a file. Operands of other shapes are
+/// repeated.
 fn chain(plan: &Plan, operand: usize) -> Result<Chain, Reason> {
     let (mut left, mut steps, mut sides, mut read) = (vec![operand], Vec::new(), Vec::new(), None);
     while let Some(at) = left.pop() {
@@ -111,7 +111,7 @@ fn chain(plan: &Plan, operand: usize) -> Result<Chain, Reason> {
             left.extend(view.inputs());
         }
     }
-    // Inputs have smaller numbers than what is made of them.
+    // Inputs have smaller indices than the steps that use them.
     steps.sort_unstable();
     sides.sort_unstable();
     let read = read.ok_or_else(|| Reason("it reads no file".into()))?;

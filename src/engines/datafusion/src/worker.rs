@@ -41,29 +41,29 @@ use crate::roots::Roots;
 use crate::runtimes::Runtimes;
 use crate::spill::Folder;
 
-/// The header by which a worker is told of the query that a plan is of, in hexadecimal digits.
+/// The header with the description of a query, in hexadecimal digits.
 pub(crate) const QUERY: &str = "lacuna-query";
 
 /// The bytes that all headers of a request may take.
 const HEADERS: u32 = 1 << 17;
 
-/// So many parts of queries are computed at once, more or less.
+/// The approximate number of partitions that are computed at once.
 const SHARES: usize = 16;
 
-/// A connection that says nothing for so long is taken for dead.
+/// The time without any message after which a connection is considered dead.
 const SILENCE: Duration = Duration::from_secs(10);
 
-/// A query that has not ended within this time when a worker stops is not waited for.
+/// The time that running queries have to end when a worker stops.
 const CLOSING: Duration = Duration::from_millis(500);
 
-/// How the path ends by which a worker is asked whether it is there.
+/// The end of the path of a request that checks whether a worker is alive.
 const INFO: &str = "/GetWorkerInfo";
 
 /// The answer of a worker to a client with another token, or with one that the worker was started without.
 pub(crate) const ANOTHER_TOKEN: &str = "the token of this worker is another one";
 pub(crate) const NO_TOKEN: &str = "this worker was started without a token: start it with that of the others";
 
-/// What a worker is started with.
+/// The options of a worker.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct WorkerOptions {
@@ -71,11 +71,11 @@ pub struct WorkerOptions {
     pub roots: Vec<PathBuf>,
     pub memory: u64,
     pub token: Option<String>,
-    /// Certificate and key, and the authority that signed those of all workers, as PEM.
+    /// The certificate, the key, and the authority that signed the certificates of all workers, in PEM.
     pub tls: Option<[Vec<u8>; 3]>,
 }
 
-/// What a worker may compute. What is none of these would read or write files, or else is nothing that we plan.
+/// The steps that a worker computes. Other steps could read or write files, or are never planned.
 const STEPS: &[&str] = &[
     "lacuna",
     "AggregateExec",
@@ -94,7 +94,7 @@ fn wrong(why: &str) -> DataFusionError {
     exec_datafusion_err!("lacuna: {why}")
 }
 
-/// Makes the sessions of a worker.
+/// Builds the sessions of a worker.
 #[derive(Clone)]
 struct Sessions {
     roots: Roots,
@@ -125,9 +125,9 @@ impl WorkerSessionBuilder for Sessions {
         let config = builder.config().get_or_insert_default();
         *config =
             std::mem::take(config).with_batch_size((self.memory / SHARES / group_bytes(&*query.query)).clamp(64, 8192));
-        // Whoever asks does not say how much memory a worker has.
+        // The client does not know how much memory a worker has.
         config.set_distributed_worker_connection_buffer_budget_bytes(waiting(self.memory, SHARES))?;
-        // What each sort keeps for itself; by default a small memory has no room for it.
+        // The memory that each sort reserves. The default may exceed a small memory limit.
         let kept = &mut config.options_mut().execution.sort_spill_reservation_bytes;
         *kept = (*kept).min(self.memory / 8 / SHARES);
         let functions = [ScalarUDF::from(BinOf::new(query.clone())), ScalarUDF::from(Map::new(query.clone()))];
@@ -140,7 +140,7 @@ impl WorkerSessionBuilder for Sessions {
     }
 }
 
-/// A plan of steps that are known, in no more parts than are bearable.
+/// Rejects a plan with unknown steps or too many partitions.
 fn known(event: WorkerPlanRewriteEvent<'_>) -> Result<WorkerPlanRewriteEventResponse> {
     event.plan.apply(|step: &Arc<dyn ExecutionPlan>| {
         let (name, parts) = (step.name(), step.properties().output_partitioning().partition_count());
@@ -176,7 +176,7 @@ impl WorkerOptions {
         Ok(Access { token, authority })
     }
 
-    /// On the threads that answer.
+    /// Constructs the worker; must be called on an answering thread.
     fn worker(&self, access: Access, place: &Place) -> std::result::Result<Worker, DataFusionError> {
         let roots = Roots::new(&self.roots)?;
         let memory = usize::try_from(self.memory).unwrap_or(usize::MAX);
@@ -187,19 +187,19 @@ impl WorkerOptions {
     }
 }
 
-/// Where a worker computes, and writes what has no room.
+/// The threads on which a worker computes, and the folder for its temporary files.
 #[doc(hidden)]
 pub struct Place {
     computing: Handle,
     folder: Arc<Folder>,
 }
 
-/// Runs a worker, on threads that answer, until `work` ends. What computes then is not waited for, and nothing is left
-/// of what it wrote.
+/// Runs a worker on answering threads until `work` ends. Then computations are abandoned, and temporary files are
+/// removed.
 ///
 /// # Errors
 ///
-/// In words: those of `work`, or there are no threads.
+/// A message: the error of `work`, or that threads could not be started.
 #[doc(hidden)]
 pub fn run_worker<W>(work: impl FnOnce(Place) -> W) -> std::result::Result<(), String>
 where
@@ -214,11 +214,11 @@ where
     served
 }
 
-/// Runs a worker until `stop` is there. `ready` is told the address.
+/// Runs a worker until `stop` completes. `ready` receives the address.
 ///
 /// # Errors
 ///
-/// In words: it may not listen there, a root is no folder, a certificate is none.
+/// A message: the address is not available, a root is not a folder, or a certificate is invalid.
 #[doc(hidden)]
 pub async fn serve(
     options: WorkerOptions,
@@ -248,7 +248,7 @@ pub async fn serve(
     served.map_err(|error| error.to_string())
 }
 
-/// Whether a worker is there is told by the threads that answer. All else is done by those that compute.
+/// A service that answers health checks on answering threads, and other requests on computing threads.
 #[derive(Clone)]
 struct Apart<S> {
     inner: S,
@@ -274,7 +274,7 @@ where
         if is_info {
             return Box::pin(answer);
         }
-        // The client may disconnect: then the task ends with the set.
+        // If the client disconnects, the set is dropped, which ends the task.
         let mut task = JoinSet::new();
         task.spawn_on(answer, &self.computing);
         Box::pin(async move {
@@ -284,8 +284,8 @@ where
     }
 }
 
-/// A request that shows the token, if one is asked for. Who shows one to a worker that has none would have it ask others
-/// that refuse it.
+/// Accepts a request with the token of this worker. A worker without a token rejects any token: other workers would
+/// reject its requests.
 #[allow(clippy::result_large_err)] // the type is tonic's
 fn admitted(token: Option<&Token>, request: Request<()>) -> std::result::Result<Request<()>, Status> {
     let given = request.metadata().get("authorization").map(|value| value.as_encoded_bytes());
@@ -361,7 +361,7 @@ mod tests {
             Serving { thread, stop, url: format!("http://{address}"), computing }
         }
 
-        /// Has all threads that compute do so, until that is true.
+        /// Keeps all computing threads busy until the flag is set.
         fn compute_until(&self, is_done: &Arc<AtomicBool>) {
             for _ in 0..self.computing.metrics().num_workers() {
                 let is_done = Arc::clone(is_done);
@@ -379,7 +379,7 @@ mod tests {
         }
     }
 
-    /// A folder with a file, the tensor, and what is read of it.
+    /// Writes a tensor to a file. Returns the folder, the tensor, and the scanned file.
     fn written(name: &str) -> lacuna::Result<(PathBuf, CooTensor<f64>, Lazy<CooTensor<f64>>)> {
         let folder = std::env::temp_dir().join(format!("lacuna-datafusion-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
@@ -389,7 +389,7 @@ mod tests {
         Ok((folder, x, lazy))
     }
 
-    /// All threads that compute are busy for longer than a worker may be silent: it is asked once, and answers.
+    /// The computing threads are busy for longer than a worker may be silent, and the worker still answers.
     #[test]
     fn a_worker_that_computes_is_not_taken_for_dead() -> lacuna::Result<()> {
         let (folder, x, lazy) = written("busy")?;
@@ -415,7 +415,7 @@ mod tests {
     fn at_the_deadline_it_is_told_who_did_not_answer() -> lacuna::Result<()> {
         let (folder, _, lazy) = written("late")?;
         let (worker, is_done) = (Serving::start(&folder), Arc::new(AtomicBool::new(false)));
-        // It takes connections, and nothing else.
+        // The listener accepts connections, but never answers.
         let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
         let silent = format!("http://{}", listener.local_addr()?);
         let cluster = Cluster::connect([&silent, &worker.url])?.deadline(Duration::from_secs(4)).memory(0);

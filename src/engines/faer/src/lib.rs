@@ -30,7 +30,7 @@ pub trait Index: lacuna::Index + faer::Index + bytemuck::Pod {}
 
 impl<I: lacuna::Index + faer::Index + bytemuck::Pod> Index for I {}
 
-/// The numbers of rows and columns, if a matrix of faer can have them.
+/// Returns the numbers of rows and columns, if faer can represent the tensor.
 fn matrix_shape<T: Element, I: Index>(x: &CsrTensor<T, I>) -> Result<(usize, usize)> {
     let &[rows, columns] = &**x.shape() else {
         return Err(Error::RankMismatch { what: TARGET, expected: 2, found: x.rank() });
@@ -38,7 +38,7 @@ fn matrix_shape<T: Element, I: Index>(x: &CsrTensor<T, I>) -> Result<(usize, usi
     if x.fill().to_number() != T::ZERO.to_number() {
         return Err(Error::FillNotZero { fill: x.fill().to_number().to_string(), target: TARGET });
     }
-    // faer keeps the sign bit of its indices for itself.
+    // faer reserves the sign bit of its indices.
     match [rows, columns, x.nnz()].iter().find(|&&count| count as u64 > <I as lacuna::Index>::MAX / 2) {
         Some(count) => Err(not_for::<I>(format!("{count} rows, columns or entries"))),
         None => Ok((rows, columns)),
@@ -107,7 +107,7 @@ pub fn from_faer<T: Element, I: Index>(matrix: SparseRowMat<I, T>) -> Result<Csr
     Tensor::from_parts(CsrPattern::new(Shape::from([rows, columns]), offsets, indices)?, values, T::ZERO)
 }
 
-/// Moves the entries of each row, which have room behind them, behind those of the row before.
+/// Removes the room after the entries of each row, and returns the new offsets.
 fn moved_together<T: Element, I: Index>(
     starts: &[I],
     lengths: &[I],

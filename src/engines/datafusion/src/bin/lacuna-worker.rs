@@ -11,10 +11,10 @@ use clap::Parser;
 use futures::future::{Either, select};
 use lacuna_datafusion::{Place, WorkerOptions, run_worker, serve};
 
-/// The variable with the token.
+/// The environment variable with the token.
 const TOKEN: &str = "LACUNA_WORKER_TOKEN";
 
-/// So long queries that run are waited for once this program is asked to stop.
+/// The time that running queries have to finish after a stop signal.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Computes folds of Parquet files for programs that ask for them by `lacuna_datafusion::Cluster`.
@@ -88,7 +88,7 @@ impl Options {
     }
 }
 
-/// Serves until somebody asks this program to stop, and then until queries have ended, or asked again, or time is over.
+/// Serves until a stop signal. Then waits until queries have ended, a second signal arrives, or time is over.
 async fn until_stopped(options: WorkerOptions, place: Place) -> Result<(), String> {
     let signals = || Signals::new().map_err(|error| error.to_string());
     let (mut stop, mut hurry) = (signals()?, signals()?);
@@ -104,7 +104,7 @@ async fn until_stopped(options: WorkerOptions, place: Place) -> Result<(), Strin
     }
 }
 
-/// What asks this program to stop, from now on.
+/// The stop signals that arrive after construction.
 #[cfg(unix)]
 struct Signals([tokio::signal::unix::Signal; 2]);
 
