@@ -22,23 +22,42 @@ pub(crate) fn truths<T: Element>(values: &[T]) -> u64 {
     which(values, T::is_truthy)
 }
 
-/// Writes a bit for each value from an entry on, set if the value is nonzero. The length of the slice is the number of
-/// words.
-///
-/// Code that reads coordinates reads values only through this function.
-pub(crate) type Truths<'a> = dyn Fn(usize, &mut [u64]) + Sync + 'a;
+/// Nonzero tests of values of any type. Code that reads coordinates reads values only through this trait.
+pub(crate) trait Truths: Sync {
+    /// Writes a bit for each value from an entry on, set if the value is nonzero. The length of the slice is the number
+    /// of words.
+    fn words(&self, start: usize, words: &mut [u64]);
+
+    /// Writes a mark for each value from an entry on: 3 if the value is nonzero, otherwise 1.
+    fn marks(&self, start: usize, marks: &mut [u8]);
+}
 
 /// The number of words written at once. Their values are still in the cache when the coordinates are read.
 pub(crate) const WORDS: usize = 16;
 
-/// Returns the [`Truths`] of values.
-pub(crate) fn truths_of<T: Element>(values: &[T]) -> impl Fn(usize, &mut [u64]) + Sync + '_ {
-    |start, words| {
+/// The [`Truths`] of values.
+pub(crate) struct TruthsOf<'a, T>(pub(crate) &'a [T]);
+
+impl<T: Element> Truths for TruthsOf<'_, T> {
+    fn words(&self, start: usize, words: &mut [u64]) {
+        let values = &self.0[start..];
         in_wide_vectors(
             #[inline(always)]
             || {
-                for (word, values) in words.iter_mut().zip(values[start..].chunks(BITS)) {
+                for (word, values) in words.iter_mut().zip(values.chunks(BITS)) {
                     *word = truths(values);
+                }
+            },
+        );
+    }
+
+    fn marks(&self, start: usize, marks: &mut [u8]) {
+        let values = &self.0[start..];
+        in_wide_vectors(
+            #[inline(always)]
+            || {
+                for (mark, value) in marks.iter_mut().zip(values) {
+                    *mark = 1 | u8::from(value.is_truthy()) << 1;
                 }
             },
         );
@@ -48,13 +67,13 @@ pub(crate) fn truths_of<T: Element>(values: &[T]) -> impl Fn(usize, &mut [u64]) 
 /// Calls `visit` with the bits of 64 entries at a time, and the entries. The last word may have fewer entries.
 ///
 /// Bits of entries after the range are undefined.
-pub(crate) fn for_each_word(truths: &Truths<'_>, range: Range<usize>, mut visit: impl FnMut(u64, Range<usize>)) {
+pub(crate) fn for_each_word(truths: &dyn Truths, range: Range<usize>, mut visit: impl FnMut(u64, Range<usize>)) {
     let mut words = [0; WORDS];
     for start in range.clone().step_by(WORDS * BITS) {
         let count = range.end - start;
         // Each word covers at least one entry of the range.
         let words = &mut words[..WORDS.min(count.div_ceil(BITS))];
-        truths(start, words);
+        truths.words(start, words);
         for (&word, start) in words.iter().zip((start..).step_by(BITS)) {
             visit(word, start..range.end.min(start + BITS));
         }

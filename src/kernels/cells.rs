@@ -15,6 +15,9 @@ use crate::kernels::op::{Fault, Outcome};
 
 /// The number of output elements in a word.
 const CELLS: usize = 32;
+/// The number of entries whose marks are written at once. Their values are still in the cache when the coordinates are
+/// read.
+const BLOCK: usize = 1 << 10;
 /// The bits of a word that are set if an output element has an entry. The bit above each is set if an entry is nonzero.
 const STORED: u64 = 0x5555_5555_5555_5555;
 
@@ -56,7 +59,7 @@ impl CellMap {
     }
 
     /// Returns the bitmap of `count` entries, whose values `truths` tests.
-    pub(crate) fn of_truths(kept: &Kept<'_>, count: usize, truths: &Truths<'_>) -> Allocated<Self> {
+    pub(crate) fn of_truths(kept: &Kept<'_>, count: usize, truths: &dyn Truths) -> Allocated<Self> {
         match &kept.coords {
             CoordSlices::U32(coords) => CellMap::of_coords(coords, kept.lengths, count, truths, kept.in_runs),
             CoordSlices::U64(coords) => CellMap::of_coords(coords, kept.lengths, count, truths, kept.in_runs),
@@ -67,7 +70,7 @@ impl CellMap {
         coords: &[&[I]],
         lengths: &[usize],
         count: usize,
-        truths: &Truths<'_>,
+        truths: &dyn Truths,
         in_runs: bool,
     ) -> Allocated<Self> {
         // `pays` holds, so the product is at most 32 times the number of entries and does not overflow.
@@ -88,22 +91,32 @@ impl CellMap {
         parts.reduce(merged).unwrap_or(CellMap::empty(0))
     }
 
-    fn mark<I: Index>(&mut self, coords: &[&[I]], lengths: &[usize], truths: &Truths<'_>, range: Range<usize>) {
-        bits::for_each_word(truths, range, |mut word, entries| {
-            // Invariant: the lowest bit of `word` belongs to the next entry.
-            let mut set = |cell: usize| {
-                self.set(cell, word & 1 == 1);
-                word >>= 1;
-            };
+    fn mark<I: Index>(&mut self, coords: &[&[I]], lengths: &[usize], truths: &dyn Truths, range: Range<usize>) {
+        let mut marks = [0; BLOCK];
+        for start in range.clone().step_by(BLOCK) {
+            let entries = start..range.end.min(start + BLOCK);
+            let marks = &mut marks[..entries.len()];
+            truths.marks(start, marks);
             match *coords {
-                [only] => only[entries].iter().for_each(|cell| set(cell.to_usize())),
+                [only] => self.set_all(marks, only[entries].iter().map(|cell| cell.to_usize())),
                 [first, second] => {
                     let coords = first[entries.clone()].iter().zip(&second[entries]);
-                    coords.for_each(|(row, column)| set(row.to_usize() * lengths[1] + column.to_usize()));
+                    let cells = coords.map(|(row, column)| row.to_usize() * lengths[1] + column.to_usize());
+                    self.set_all(marks, cells);
                 }
-                _ => entries.for_each(|entry| set(cell_of(coords, lengths, entry))),
+                _ => self.set_all(marks, entries.map(|entry| cell_of(coords, lengths, entry))),
             }
-        });
+        }
+    }
+
+    /// Adds the mark of each entry to its cell.
+    #[inline(always)]
+    fn set_all(&mut self, marks: &[u8], cells: impl Iterator<Item = usize>) {
+        let words = &mut self.words[..];
+        for (&mark, cell) in marks.iter().zip(cells) {
+            // A mark has the two bits of a cell. A cell keeps each bit once it is set, so the order does not matter.
+            words[cell / CELLS] |= u64::from(mark) << (2 * (cell % CELLS));
+        }
     }
 
     /// Marks each run of entries of one output element at once. Returns the number of entries marked: all except the
@@ -114,7 +127,7 @@ impl CellMap {
         &mut self,
         coords: &[&[I]],
         lengths: &[usize],
-        truths: &Truths<'_>,
+        truths: &dyn Truths,
         range: Range<usize>,
     ) -> usize {
         let marked = range.len() / BITS * BITS;
@@ -273,7 +286,7 @@ pub(crate) fn number<I: Index>(coords: &[&[I]], lengths: &[usize], start: usize,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::bits::truths_of;
+    use crate::kernels::bits::TruthsOf;
 
     /// Compares both ways of marking entries with a map of the standard library.
     fn check(lengths: &[usize], cell_of: impl Fn(usize) -> usize, count: usize) {
@@ -289,7 +302,7 @@ mod tests {
                 .enumerate()
                 .for_each(|(at, &value)| *expected.entry(cell_of(at)).or_default() |= value != 0.0);
             for in_runs in [false, true] {
-                let map = CellMap::of_coords(&coords, lengths, count, &truths_of(&values), in_runs).unwrap();
+                let map = CellMap::of_coords(&coords, lengths, count, &TruthsOf(&values), in_runs).unwrap();
                 let StoredCells { coords: found, results: truths } = map.into_cells(lengths, Width::U64).unwrap();
                 assert_eq!(truths, expected.values().copied().collect::<Vec<bool>>());
                 for (axis, found) in found.iter().enumerate() {
@@ -325,7 +338,7 @@ mod tests {
         let values: Vec<bool> = (0..900).map(|entry| entry % 3 == 0).collect();
         let map_of = |range: Range<usize>| {
             let mut map = CellMap { words: vec![0; 500_usize.div_ceil(CELLS)] };
-            map.mark(&[&columns], &[500], &truths_of(&values), range);
+            map.mark(&[&columns], &[500], &TruthsOf(&values), range);
             map
         };
         let mut merged = map_of(0..400);

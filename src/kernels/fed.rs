@@ -134,9 +134,12 @@ pub(crate) fn fold_poured<T: Element, F: Fold<T>>(
         // Merging is associative and commutative, so the result does not depend on the number of parts.
         parts.iter().for_each(|part| op.merge(&mut state, part));
     });
+    if !is_fed {
+        // An accumulator of some of the values must not report a fault of its own.
+        return Ok(None);
+    }
     op.merge(&mut state, &gaps_state(op, count, gaps));
-    let found = op.finish(&state, gaps.positions(count)).map_err(|fault| fault.of(0))?;
-    Ok(is_fed.then_some(found))
+    op.finish(&state, gaps.positions(count)).map(Some).map_err(|fault| fault.of(0))
 }
 
 /// Returns the result of one group, whose parts are computed by several threads.
@@ -220,6 +223,65 @@ fn reduce_each<T: Element, H: Holistic<T>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::op::{Fault, Op, Outcome};
+
+    /// A count that only groups of at least one value have.
+    #[derive(Clone, Copy)]
+    struct Counted;
+
+    impl Op for Counted {
+        fn name(&self) -> &'static str {
+            "counted"
+        }
+    }
+
+    impl Fold<u8> for Counted {
+        type State = u128;
+        type Out = u64;
+
+        fn start(&self) -> u128 {
+            0
+        }
+
+        fn step(&self, state: &mut u128, _: u8) {
+            *state += 1;
+        }
+
+        fn repeat(&self, state: &mut u128, _: u8, count: u128) {
+            *state += count;
+        }
+
+        fn merge(&self, state: &mut u128, other: &u128) {
+            *state += other;
+        }
+
+        fn finish(&self, &state: &u128, _: u128) -> Outcome<u64> {
+            if state == 0 { Err(Fault::Empty) } else { Ok(state as u64) }
+        }
+    }
+
+    /// A source of so many values. `false` means that a value could not be computed.
+    struct Zeros(usize, bool);
+
+    impl Source<u8> for Zeros {
+        fn feed(&self, _: Range<usize>, take: &mut dyn FnMut(&[u8])) -> bool {
+            take(&vec![0; self.0]);
+            self.1
+        }
+
+        fn picoseconds(&self) -> usize {
+            1
+        }
+    }
+
+    #[test]
+    fn a_source_that_fails_has_no_result_and_no_fault_of_its_first_values() {
+        let found = |source| fold_poured(Counted, &source, &Gaps::none());
+        assert_eq!(found(Zeros(3, true)), Ok(Some(3)));
+        assert_eq!(found(Zeros(0, true)), Err(Fault::Empty.of(0)));
+        assert_eq!(found(Zeros(3, false)), Ok(None));
+        assert_eq!(found(Zeros(0, false)), Ok(None));
+    }
 
     #[test]
     fn blocks_are_pieces_or_one_long_group() {

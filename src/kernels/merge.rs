@@ -152,7 +152,7 @@ fn unpacked(packing: &Packing, keys: &[u64], coords: Vec<AxisCoords>) -> Allocat
 }
 
 /// Returns the positions of `count` entries in row-major order, and for each whether any entry there is nonzero.
-pub(crate) fn any_merged(coords: &CoordSlices<'_>, count: usize, truths: &Truths<'_>) -> Allocated<Merged<bool>> {
+pub(crate) fn any_merged(coords: &CoordSlices<'_>, count: usize, truths: &dyn Truths) -> Allocated<Merged<bool>> {
     let (axes, words) = (axes_of(coords), truth_words(count, truths)?);
     let words = &words[..];
     let is_truthy = |entry: usize| words[entry / BITS] >> (entry % BITS) & 1 == 1;
@@ -170,13 +170,13 @@ pub(crate) fn any_merged(coords: &CoordSlices<'_>, count: usize, truths: &Truths
 }
 
 /// Returns one bit per entry, true for a nonzero value; the bits can be read in any order.
-fn truth_words(count: usize, truths: &Truths<'_>) -> Allocated<Few<u64>> {
+fn truth_words(count: usize, truths: &dyn Truths) -> Allocated<Few<u64>> {
     if count > BITS {
-        let write = |range: Range<usize>, words: &mut [u64]| truths(range.start * BITS, words);
+        let write = |range: Range<usize>, words: &mut [u64]| truths.words(range.start * BITS, words);
         return threads::filled(count.div_ceil(BITS), 300 * BITS, write).map(Few::Many);
     }
     let mut word = [0];
-    truths(0, &mut word);
+    truths.words(0, &mut word);
     Ok(Few::One(word))
 }
 
@@ -425,7 +425,7 @@ impl<T: Copy> Share<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::bits::truths_of;
+    use crate::kernels::bits::TruthsOf;
     use std::collections::BTreeMap;
 
     /// Merges the indices of entries in a way that depends on their order.
@@ -456,7 +456,7 @@ mod tests {
             let coords: Vec<AxisCoords> = coords.into_iter().map(AxisCoords::from).collect();
             let borrowed = merged(Cow::Borrowed(&coords), Cow::from(&entries), &trail).unwrap();
             let thirds: Vec<bool> = (0..count).map(|entry| entry % 3 == 0).collect();
-            let truths = any_merged(&slices(&coords), count, &truths_of(&thirds)).unwrap();
+            let truths = any_merged(&slices(&coords), count, &TruthsOf(&thirds)).unwrap();
             let (merged_coords, items) = merged(Cow::Owned(coords), entries.clone().into(), &trail).unwrap();
             assert!((&merged_coords, &items) == (&borrowed.0, &borrowed.1));
             assert!(items.iter().eq(expected.values().map(|(merged, _)| merged)));

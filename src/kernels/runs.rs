@@ -19,14 +19,14 @@ use crate::kernels::packing::split_axes;
 /// Returns the coordinates of each run of `count` entries, and whether any entry of the run is nonzero.
 ///
 /// `coords` are the coordinates on the kept axes.
-pub(crate) fn any_of_runs(coords: &CoordSlices<'_>, count: usize, truths: &Truths<'_>) -> Allocated<StoredCells<bool>> {
+pub(crate) fn any_of_runs(coords: &CoordSlices<'_>, count: usize, truths: &dyn Truths) -> Allocated<StoredCells<bool>> {
     match coords {
         CoordSlices::U32(coords) => any_by_coords(coords, count, truths),
         CoordSlices::U64(coords) => any_by_coords(coords, count, truths),
     }
 }
 
-fn any_by_coords<I: Index>(coords: &[&[I]], count: usize, truths: &Truths<'_>) -> Allocated<StoredCells<bool>> {
+fn any_by_coords<I: Index>(coords: &[&[I]], count: usize, truths: &dyn Truths) -> Allocated<StoredCells<bool>> {
     let part = |entries: Range<usize>| {
         // Parts start at block boundaries, so each block belongs to exactly one part.
         let blocks = entries.start.div_ceil(BITS)..entries.end.div_ceil(BITS);
@@ -106,7 +106,7 @@ impl Part {
     fn fill<I: Index>(
         &self,
         coords: &[&[I]],
-        truths: &Truths<'_>,
+        truths: &dyn Truths,
         found: &mut [bool],
         mut kept: Vec<&mut [I]>,
     ) -> bool {
@@ -115,7 +115,7 @@ impl Part {
             #[inline(always)]
             || {
                 for (ends, start) in self.ends.chunks(WORDS).zip((self.start..).step_by(WORDS * BITS)) {
-                    truths(start, &mut words[..ends.len()]);
+                    truths.words(start, &mut words[..ends.len()]);
                     for ((&ends, &word), start) in ends.iter().zip(&words).zip((start..).step_by(BITS)) {
                         // Runs end in order, so their slots follow each other.
                         let slots = filled..filled + ends.count_ones() as usize;
@@ -145,7 +145,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::bits::truths_of;
+    use crate::kernels::bits::TruthsOf;
     use crate::kernels::coords::slices;
 
     /// Checks runs of the given lengths, every third of which holds one nonzero value.
@@ -158,7 +158,7 @@ mod tests {
             .map(|(run, at)| f32::from(u8::from(truthy(run, at))))
             .collect();
         let coords = [rows, columns].map(AxisCoords::from);
-        let found = any_of_runs(&slices(&coords), values.len(), &truths_of(&values)).unwrap();
+        let found = any_of_runs(&slices(&coords), values.len(), &TruthsOf(&values)).unwrap();
         let StoredCells { coords: found, results: truths } = found;
         let stored: Vec<usize> = runs().filter(|(_, length)| **length > 0).map(|(run, _)| run).collect();
         assert_eq!(found[0].view::<u32>(), stored.iter().map(|run| (run / width) as u32).collect::<Vec<_>>());

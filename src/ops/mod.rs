@@ -71,5 +71,5 @@ pub use select::{
 };
 #[cfg(feature = "lazy")]
 pub(crate) use table::{OpSpec, Stream};
-#[cfg(feature = "eval")]
+#[cfg(all(feature = "eval", not(test)))]
 pub(crate) use table::{PARAMETER_MARKS, Split};
