@@ -198,11 +198,11 @@ impl<T: Real> Group<'_, T> {
     pub(crate) fn extreme_position(&self, is_greatest: bool, skips_nan: bool) -> Option<u64> {
         // The fill competes only if the group has unstored positions.
         let fill = self.gaps.fill.filter(|fill| self.gaps.count(self.stored.len()) > 0 && !(skips_nan && fill.isnan()));
-        let (extreme, preferred): (fn(&[T], bool) -> Option<T>, fn(T, T) -> T) = match is_greatest {
-            true => (extreme_of_many::<true, T>, preferred::<true, T>),
-            false => (extreme_of_many::<false, T>, preferred::<false, T>),
+        let stored = match is_greatest {
+            true => extreme_of_many::<true, T>(self.stored, skips_nan),
+            false => extreme_of_many::<false, T>(self.stored, skips_nan),
         };
-        let stored = extreme(self.stored, skips_nan);
+        let preferred: fn(T, T) -> T = if is_greatest { preferred::<true, T> } else { preferred::<false, T> };
         let both = [stored, fill].into_iter().flatten();
         let found = both.reduce(|a, b| if b.isnan() { b } else { preferred(b, a) })?;
         let is_found = |value: T| value == found || (found.isnan() && value.isnan());

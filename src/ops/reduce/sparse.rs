@@ -62,12 +62,18 @@ pub(crate) fn fold<T: Element, F: Fold<T>>(x: &Entries<'_, T>, op: F, axes: &Axe
     fold_by(x, op, axes, &|reduction, gaps| fold_stored(x, op, reduction, gaps))
 }
 
+/// Returns the pattern of the output elements with an entry, and their results.
+type FoldStored<'a, T, U> = dyn Fn(&Reduction, &AllGaps<'_, T>) -> Result<(AnyPattern, Vec<U>)> + 'a;
+
+/// The same for a holistic reduction, given the result of a group without entries.
+type ReduceStored<'a, T, U> = dyn Fn(&Reduction, &AllGaps<'_, T>, U) -> Result<(AnyPattern, Vec<U>)> + 'a;
+
 /// Computes a fold over some axes; `stored` returns the output elements that hold an entry, and the results there.
 pub(super) fn fold_by<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
     op: F,
     axes: &Axes,
-    stored: &dyn Fn(&Reduction, &AllGaps<'_, T>) -> Result<(AnyPattern, Vec<F::Out>)>,
+    stored: &FoldStored<'_, T, F::Out>,
 ) -> Result<Erased<F::Out>> {
     let reduction = Reduction::new(x.pattern.shape(), axes)?;
     let (gaps, extents) = (x.gaps(&reduction), x.extents(&reduction)?);
@@ -303,7 +309,7 @@ pub(super) fn holistic_by<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
     op: H,
     axes: &Axes,
-    stored: &dyn Fn(&Reduction, &AllGaps<'_, T>, H::Out) -> Result<(AnyPattern, Vec<H::Out>)>,
+    stored: &ReduceStored<'_, T, H::Out>,
 ) -> Result<Erased<H::Out>> {
     let reduction = Reduction::new(x.pattern.shape(), axes)?;
     if op.numbers_positions() {
