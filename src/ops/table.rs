@@ -93,7 +93,11 @@ impl OpSpec {
         static BY_NAME: OnceLock<HashMap<&'static str, &'static OpSpec>> = OnceLock::new();
         BY_NAME.get_or_init(|| TABLE.iter().map(|op| (op.name, op)).collect()).get(name).copied()
     }
+}
 
+/// The parameters, as expressions read them.
+#[cfg_attr(not(feature = "eval"), allow(dead_code))]
+impl OpSpec {
     /// Returns the parameters in order, with their marks `?` and `*`.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = &'static str> {
         self.parameters.split_whitespace()
