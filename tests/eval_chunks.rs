@@ -83,6 +83,7 @@ fn bound_tensor(name: &str, format: Format) -> Option<AnyTensor> {
 
 /// Expressions that are cut, beside those of functions that take the same arguments.
 const CUT: &[&str] = &[
+    "matmul_with(p, w, \"max_plus\")",
     "-m",
     "~b",
     "m + p * 2 - v",
@@ -375,7 +376,6 @@ const WHOLE: &[&str] = &[
     "take_axis_backward(m, m[:, :2], [1, 1], axis=1)",
     "einsum(\"ij,jk->ik\", q, w)",
     "einsum_backward(\"ij,jk->ik\", [q, w], q @ w)",
-    "matmul_with(p, w, \"max_plus\")",
     "matmul_on(s, s, eye(5))",
     "outer(g, v)",
     "kron(q, w)",

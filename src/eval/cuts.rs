@@ -55,6 +55,11 @@ pub(super) fn of_call(call: &Call, parameters: &[usize]) -> Option<Shares> {
         }
         Split::Joined => shares::joined(axis(place?, Some(0))? as isize, call.name == "stack"),
         Split::Product => product(parameters)?,
+        Split::Contracted => {
+            is_of(&[0, 1])?;
+            let rank = call.seen(1).ok()?.shape().rank();
+            shares::beside(axis(place?, None)?, move |axes| (axes + rank).saturating_sub(2))
+        }
         Split::Moved => {
             is_of(&[0])?;
             let moves = moves(call).ok()?;

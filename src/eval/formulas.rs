@@ -8,7 +8,34 @@ use super::rules::plain;
 use super::table::{Function, function};
 use super::{Argument, Binary, Id, Kind, Wrong, parse};
 use crate::element::Number;
-use crate::lazy::formulas::TEXTS;
+
+/// What backward functions give to each of their operands, in the language of expressions.
+const TEXTS: &[(&str, &[&str])] = &[
+    ("neg_backward", &["upstream * -1.0"]),
+    ("square_backward", &["mul_nonzero(upstream, x * 2.0)"]),
+    ("sqrt_backward", &["mul_nonzero(upstream, recip(sqrt(x) * 2.0))"]),
+    ("cbrt_backward", &["mul_nonzero(upstream, recip(square(cbrt(x)) * 3.0))"]),
+    ("exp_backward", &["mul_nonzero(upstream, exp(x))"]),
+    ("exp_m1_backward", &["mul_nonzero(upstream, exp(x))"]),
+    ("ln_backward", &["mul_nonzero(upstream, recip(x))"]),
+    ("ln_1p_backward", &["mul_nonzero(upstream, recip(x + 1.0))"]),
+    ("log2_backward", &["mul_nonzero(upstream, recip(x * 0.6931471805599453))"]),
+    ("log10_backward", &["mul_nonzero(upstream, recip(x * 2.302585092994046))"]),
+    ("sin_backward", &["mul_nonzero(upstream, cos(x))"]),
+    ("cos_backward", &["mul_nonzero(upstream, sin(x) * -1.0)"]),
+    ("tan_backward", &["mul_nonzero(upstream, square(tan(x)) + 1.0)"]),
+    ("asin_backward", &["mul_nonzero(upstream, recip(sqrt(square(x) * -1.0 + 1.0)))"]),
+    ("acos_backward", &["mul_nonzero(upstream, recip(sqrt(square(x) * -1.0 + 1.0) * -1.0))"]),
+    ("atan_backward", &["mul_nonzero(upstream, recip(square(x) + 1.0))"]),
+    ("sinh_backward", &["mul_nonzero(upstream, cosh(x))"]),
+    ("cosh_backward", &["mul_nonzero(upstream, sinh(x))"]),
+    ("tanh_backward", &["mul_nonzero(upstream, square(tanh(x)) * -1.0 + 1.0)"]),
+    ("recip_backward", &["mul_nonzero(upstream, recip(square(x) * -1.0))"]),
+    ("add_backward", &["upstream * 1.0", "upstream * 1.0"]),
+    ("sub_backward", &["upstream * 1.0", "upstream * -1.0"]),
+    ("mul_backward", &["mul_nonzero(upstream, y)", "mul_nonzero(upstream, x)"]),
+    ("div_backward", &["mul_nonzero(upstream, recip(y))", "mul_nonzero(upstream, x * recip(square(y)) * -1.0)"]),
+];
 
 /// What backward functions give to each of their operands that are not in the table of graphs, in the language of
 /// expressions. The formula stands for the function and is not run; `below` is an exponent less one.

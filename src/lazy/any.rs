@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use ndarray::{ArcArray, Axis, IxDyn, Slice};
 
-use super::node::InPieces;
+use super::node::{InPieces, Made};
 use super::shares::{self, Shares};
 use super::source::{Bins, ByRanges, Held, counts, counts_of_all, known, slices};
-use super::value::{ByPieces, Gather, Gathered, Kind, Move, Pieced, Pieces, Sealed, piece};
-use super::{Lazy, Value};
+use super::steps::made;
+use super::value::{ByPieces, Gather, Gathered, Kind, Pieced, Pieces, Sealed, piece};
+use super::{Lazy, Value, lengths};
 use crate::base::alloc;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
@@ -87,22 +88,24 @@ impl Lazy<AnyValue> {
         let reduction = operand.and_then(|shape| Reduction::new(shape, fold.options.axes()).ok());
         // All elements of one cell may come in parts wherever its axes stand.
         let may_be_fed = |reduction: Reduction| reduction.is_fed() || reduction.result_shape().wide_size() == 1;
-        self.with_pieces(reduction.is_some_and(may_be_fed), move |feed| {
-            let pattern = feed.pattern.downcast_ref()?;
-            let parts = |entries, take: &mut dyn FnMut(&AnyValue)| (feed.run)(entries, &mut |part| take(known(part)));
-            let InPieces { is_poured, most, picoseconds, .. } = *feed;
-            Some(fold.run(Poured { pattern, none: known(feed.none), parts: &parts, is_poured, most, picoseconds }))
+        let is_fed = reduction.is_some_and(may_be_fed);
+        self.with_work(|work| {
+            work.is_fed = is_fed;
+            work.from_pieces = Some(Arc::new(move |_, feed| {
+                let pattern = feed.pattern.downcast_ref()?;
+                let parts = |entries, take: &mut dyn FnMut(&AnyValue)| (feed.run)(entries, &mut |part| take(known(part)));
+                let InPieces { is_poured, most, picoseconds, .. } = *feed;
+                let poured = Poured { pattern, none: known(feed.none), parts: &parts, is_poured, most, picoseconds };
+                Some(fold.run(poured).map(|found| Arc::new(found) as Held))
+            }));
         })
     }
 }
 
 /// The share of its operand that a range of the result of a move takes.
+#[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
 pub(crate) fn moved_by(plan: impl Fn(&[usize]) -> Result<Moves> + Send + Sync + 'static) -> Shares {
-    let choose = |x: &Held, moves: &dyn Fn(&[usize]) -> Moves| {
-        let x = known::<AnyValue>(x);
-        chosen(x.into(), &moves(&x.shape())).map(|found| Arc::new(found) as Held)
-    };
-    shares::moved_by(move |lengths| plan(lengths).ok(), choose)
+    shares::moved_by(move |lengths| plan(lengths).ok(), AnyValue::KIND)
 }
 
 impl Sealed for AnyValue {}
@@ -142,14 +145,16 @@ impl Kind for OfAny {
         0
     }
 
-    fn moved(&self, node: &Arc<super::Node>, to: Move) -> Option<Arc<super::Node>> {
-        let (cut, plan) = (Arc::clone(&to.plan), Arc::clone(&to.plan));
-        let run = move |x: &AnyValue| chosen(x.into(), &plan(&x.shape())?);
-        to.step_by(node, moved_by(move |lengths| cut(lengths)), run)
+    fn choose(&self, value: &Held, moves: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<Held> {
+        let x = known::<AnyValue>(value);
+        chosen(x.into(), &moves(&x.shape())?).map(|found| Arc::new(found) as Held)
     }
 
-    fn sum(&self, _: &Arc<super::Node>, _: &Arc<super::Node>) -> Option<Arc<super::Node>> {
-        None
+    fn mover(&self) -> Option<Made> {
+        Some(made!(AnyValue, |node, inputs| {
+            let x = known::<AnyValue>(&inputs[0]);
+            chosen(x.into(), &lengths::moves(node.args(), &x.shape())?)
+        }))
     }
 
     fn by_pieces(&self) -> Option<&dyn ByPieces> {

@@ -5,81 +5,54 @@ use std::sync::Arc;
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 
-use super::arrays::{TWO, two_of};
-use super::gradient::linear_in_each;
-use super::node::{Form, Held, Node, known};
-use super::text::{Text, said};
-use super::unary::{rule_of_all, step};
-use super::zips::{broadcast, of_added};
-use super::{Lazy, shares};
-use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber, Remainder};
-use crate::ops;
+use super::Lazy;
+use super::call::{Arg, Call};
+use super::kit::is;
+use super::node::{Made, Node, known};
+use super::steps::made;
+use crate::element::{Element, Float, Numeric, RealNumber, Remainder};
+use crate::ops::{self, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// What an operator gives back to the tensor, as a formula.
-#[track_caller]
-fn formula<P: Pattern, F: Float + Numeric + RealNumber>(
-    name: &str,
-    [array, x, g]: [&Arc<Node>; 3],
-) -> Option<Lazy<Tensor<P, F>>> {
-    let [x, g] = [x, g].map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
-    let array = Lazy::<ArrayD<F>>::of(Arc::clone(array));
-    Some(match name {
-        "add" => g.mul(F::from_f64(1.0)),
-        "sub" => g.mul(F::from_f64(-1.0)),
-        "div" => g.mul_nonzero(&array).mul_nonzero(x.square().recip()).mul(F::from_f64(-1.0)),
-        _ => return None,
-    })
-}
-
 /// The steps, which have gradients of both if they have a backward function.
 macro_rules! steps {
-    ($($name:ident [$bound:ident] $($backward:ident)?;)*) => {$(
-        #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name),
-            "()) of an array and a tensor.")]
-        #[track_caller]
-        pub(super) fn $name<P: Pattern, T: $bound>(
-            array: &Lazy<ArrayD<T>>,
-            x: &Lazy<Tensor<P, T>>,
-        ) -> Lazy<Tensor<P, T>> {
-            let run =
-                |inputs: &[Held]| ops::$name(known::<ArrayD<T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
-            let step = step(stringify!($name), "array".into(), [&array.node, &x.node], Form::Own, broadcast, run)
-                .written(Text::call(stringify!($name), &["%0", "%1"], said!()).in_format(x.node.kind.format()))
-                .with_shares(shares::zipped());
-            steps!(@rule step, $name $(, $backward)?)
-        }
-    )*};
-    (@rule $step:ident, $name:ident) => { $step };
-    (@rule $step:ident, $name:ident, $backward:ident) => {
-        rule_of_all!($step, T, [P: Pattern], (), |[array, x, g]| {
-            let run = |inputs: &[Held]| {
-                let (x, g) = (known::<Tensor<P, F>>(&inputs[1]), known::<Tensor<P, F>>(&inputs[2]));
-                ops::$backward(known::<ArrayD<F>>(&inputs[0]), x, g)
-            };
-            let of = [array, x, g];
-            let (name, backward) = (stringify!($name), stringify!($backward));
-            let given = two_of::<ArrayD<F>, Tensor<P, F>, 3>(backward, "array".into(), TWO, of, run);
-            if matches!(name, "mul" | "mul_nonzero") {
-                let again = |place: usize, of: &[Arc<Node>]| {
-                    let array = Lazy::<ArrayD<F>>::of(Arc::clone(&of[0]));
-                    let x = Lazy::<Tensor<P, F>>::of(Arc::clone(&of[1]));
-                    match place {
-                        0 => mul_nonzero(&array, &x).node,
-                        _ => x.mul_nonzero(&array).node,
-                    }
-                };
-                let of = of.map(Arc::clone);
-                return linear_in_each::<ArrayD<F>, Tensor<P, F>, Tensor<P, F>>(given.into(), &of, again);
+    ($($name:ident [$bound:ident] $($backward:ident)?;)*) => {
+        $(
+            fn $name<P: Pattern, T: $bound>() -> Made {
+                made!(Tensor<P, T>, |_, inputs| {
+                    ops::$name(known::<ArrayD<T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]))
+                })
             }
-            let [to_array, to_x] = given;
-            let own = |of: [&Arc<Node>; 3]| formula::<P, F>(name, of);
-            let with_own = |to_x| Lazy::<Tensor<P, F>>::of(to_x).with_formula(of, 1, own).node;
-            let added = |[_, _, g]: [&Arc<Node>; 3]| of_added::<F, Tensor<P, F>>(name, g, false);
-            let with_sum = |to_array| Lazy::<ArrayD<F>>::of(to_array).with_formula(of, 0, added).node;
-            vec![to_array.map(with_sum), to_x.map(with_own)]
-        })
+        )*
+
+        /// The implementations of operations of an array and a tensor, and of the gradients of both.
+        pub(super) fn made<P: Pattern, T: Float + Numeric + RealNumber>(
+            call: &Call,
+            inputs: &[Arc<Node>],
+        ) -> Option<Made> {
+            let [array, x, ..] = inputs else { return None };
+            if !is::<ArrayD<T>>(array) || !is::<Tensor<P, T>>(x) {
+                return None;
+            }
+            if call.op.is(&op::any_backward) {
+                return Some(made!(ArrayD<T>, |node, inputs| {
+                    let (x, g) = (known::<ArrayD<T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
+                    ops::any_backward(x, g, node.args().axes())
+                }));
+            }
+            match call.op.name {
+                $($(
+                    stringify!($name) => Some($name::<P, T>()),
+                    #[allow(unreachable_patterns)] // that of `mul` is that of `mul_nonzero`
+                    stringify!($backward) => Some(made!((ArrayD<T>, Tensor<P, T>), |_, inputs| {
+                        let (x, g) = (known::<Tensor<P, T>>(&inputs[1]), known::<Tensor<P, T>>(&inputs[2]));
+                        ops::$backward(known::<ArrayD<T>>(&inputs[0]), x, g)
+                    })),
+                )?)*
+                _ => None,
+            }
+        }
     };
 }
 
@@ -100,7 +73,8 @@ macro_rules! array_first {
 
             #[track_caller]
             fn $name(self, x: &Lazy<Tensor<P, T>>) -> Lazy<Tensor<P, T>> {
-                $name(self, x)
+                let call = Call::of(&op::$name, [Arg::Input(0), Arg::Input(1)]);
+                Lazy::step(call, [&self.node, &x.node], $name::<P, T>())
             }
         }
 

@@ -7,23 +7,22 @@ use std::sync::Arc;
 
 use ndarray::{ArrayD, ArrayView, Dimension, Ix1, Ix2};
 
-use super::einsum::part;
-use super::gradient::linear_in_each;
-use super::node::{Form, Held, Node, known};
-use super::rewrite::Facts;
+use super::call::{Arg, Call};
+use super::lengths::wrong_rank;
+use super::node::{Family, Held, Made, Node, known};
 use super::source::{ByRanges, OfArrays};
-use super::text::{Text, list_from, said, said_of_array};
-use super::unary::{LazyStored, Steps, rule_of_all, same, step, step_of};
-use super::value::{ByPieces, Gather, Gathered, Kind, Move, Pieced, Pieces, Value};
-use super::{Lazy, shares};
+use super::steps::{LazyStored, Steps, family, made, step};
+use super::text::said_of_array;
+use super::value::{ByPieces, Gather, Gathered, Kind, Pieced, Pieces, Value};
+use super::{Lazy, kit};
 use crate::base::alloc;
-use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::base::spare;
 use crate::convert::dense_array;
-use crate::element::{DType, Element, Float, FloatVisitor, Numeric, RealNumber, Ring};
-use crate::ops;
+use crate::element::{DType, Element, Float, Number, Numeric, RealNumber, Ring};
+use crate::ops::moved::Moves;
+use crate::ops::{self, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -62,18 +61,24 @@ impl<T: Element> Kind for OfArray<T> {
         0
     }
 
-    fn moved(&self, node: &Arc<Node>, to: Move) -> Option<Arc<Node>> {
-        to.step::<ArrayD<T>>(node)
+    fn choose(&self, value: &Held, moves: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<Held> {
+        kit::choose::<ArrayD<T>>(value, moves)
+    }
+
+    fn mover(&self) -> Option<Made> {
+        Some(kit::mover::<ArrayD<T>>())
+    }
+
+    fn kit(&self, call: &Call, inputs: &[Arc<Node>]) -> Option<Made> {
+        kit::of_arrays::<T>(call, inputs)
+    }
+
+    fn element(&self, number: f64) -> Option<Arg> {
+        T::from_number(Number::Real(number)).map(Arg::element)
     }
 
     fn said(&self, value: &Held) -> Option<String> {
         said_of_array(known::<ArrayD<T>>(value))
-    }
-
-    #[track_caller]
-    fn sum(&self, left: &Arc<Node>, right: &Arc<Node>) -> Option<Arc<Node>> {
-        let [left, right] = [left, right].map(|node| Lazy::<ArrayD<T>>::of(Arc::clone(node)));
-        Some(Arc::clone(&left.add(&right).node))
     }
 
     fn by_pieces(&self) -> Option<&dyn ByPieces> {
@@ -167,33 +172,9 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// ```
     #[track_caller]
     pub fn to_dense(&self) -> Lazy<ArrayD<T>> {
-        let step = self.then("to_dense", String::new(), Form::Own, same, |x| x.to_dense());
-        let step = step.written(Text::call("dense", &["%0"], said!()));
-        rule_of_all!(step, T, [P: Pattern], (), |[x, g]| {
-            let (x, g) = (Lazy::<Tensor<P, F>>::of(Arc::clone(x)), Lazy::<ArrayD<F>>::of(Arc::clone(g)));
-            vec![Some(x.any_backward(&g, Axes::none()).node)]
-        })
+        let run = made!(ArrayD<T>, |_, inputs| known::<Tensor<P, T>>(&inputs[0]).to_dense());
+        Lazy::step(Call::of(&op::dense, [Arg::Input(0)]), [&self.node], run)
     }
-}
-
-/// Two operands and the upstream gradient, as they are written.
-pub(super) const TWO: &[&str] = &["%0", "%1", "%2"];
-
-/// The two gradients that a step finds at once, which is written with these arguments: those of the two inputs before
-/// the upstream gradient.
-#[track_caller]
-pub(super) fn two_of<A: Value, B: Value, const N: usize>(
-    name: &'static str,
-    arguments: String,
-    said: &[&str],
-    inputs: [&Arc<Node>; N],
-    run: impl Fn(&[Held]) -> Result<(A, B)> + Send + Sync + 'static,
-) -> [Option<Arc<Node>>; 2] {
-    let both: Lazy<(A, B)> = step(name, arguments, inputs, Form::Own, |shapes| same(shapes[0]), run);
-    let both = both.written(Text::gradients(name, said, said!(), 2));
-    let both = both.known(Facts::gradients_of(if N == 3 { &[0, 1] } else { &[1, 2] }));
-    let (first, second) = both.parts();
-    [Some(first.node), Some(second.node)]
 }
 
 /// An array of that rank, which an operation asks for.
@@ -201,129 +182,89 @@ fn of_rank<'a, D: Dimension, T: Element>(name: &'static str, array: &'a ArrayD<T
     array.view().into_dimensionality().map_err(|_| wrong_rank(name, array.ndim()))
 }
 
-fn wrong_rank(operation: &'static str, rank: usize) -> Error {
-    Error::Argument { operation, why: format!("an array of rank {rank} is none of the rank that it takes") }
-}
-
-/// The shape of a product along one axis with an array of so many axes, the last of which goes along it.
-fn along(operation: &'static str, [x, y]: [&Shape; 2], axis: isize, rank: usize) -> Result<Option<Shape>> {
-    let axis = normalize_axis(axis as i128, x.rank())?;
-    let (expected, mut shape) = (x[axis], x.to_vec());
-    match (y.rank() == rank).then(|| y.split_last()).flatten() {
-        None => Err(wrong_rank(operation, y.rank())),
-        Some((&found, _)) if found != expected => {
-            Err(Error::LengthMismatch { what: "a row of the matrix", expected, found })
-        }
-        Some((_, rows)) => {
-            shape.splice(axis..=axis, rows.iter().copied());
-            Ok(Some(shape.into()))
-        }
-    }
-}
-
-/// The gradient of an operand.
-pub(super) type OfFloats<X, F> = <<X as Steps>::Of<F> as Steps>::Of<F>;
-
-/// The gradients of an operand and of several arrays.
-type OfAll<X, F> = (OfFloats<X, F>, Vec<ArrayD<F>>);
-
 /// Products along one axis: the rank of the array, and the gradient.
 macro_rules! products_along {
-    ($($name:ident($array:ident: $dimension:ty) $backward:ident;)*) => {$(
-        #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        #[track_caller]
-        pub fn $name(&self, $array: &Lazy<ArrayD<T>>, axis: isize) -> Lazy<ArrayD<T>> {
-            let (name, rank) = (stringify!($name), <$dimension as Dimension>::NDIM.unwrap_or(0));
-            let run = move |inputs: &[Held]| {
-                let array = of_rank::<$dimension, T>(name, known(&inputs[1]))?;
-                ops::$name(known::<X>(&inputs[0]), &array, axis)
-            };
-            let nodes = [&self.node, &$array.node];
-            let shape = |shapes: [&Shape; 2]| along(name, shapes, axis, rank);
-            let product = step(name, axis.to_string(), nodes, Form::Own, shape, run);
-            let product = product.with_shares(shares::beside(axis as i128, move |axes| (axes + rank).saturating_sub(2)));
-            let product = product.written(Text::call(name, &["%0", "%1"], said!(axis)));
-            rule_of_all!(product, T, [X: Steps], (axis: isize), |[x, array, g]| {
-                let run = move |inputs: &[Held]| {
-                    let array = of_rank::<$dimension, F>(stringify!($backward), known(&inputs[1]))?;
-                    let g = known::<ArrayD<F>>(&inputs[2]);
-                    let (dx, dy) = ops::$backward(known::<X::Of<F>>(&inputs[0]), &array, axis, g)?;
-                    Ok((<X::Of<F>>::reduced(dx), dy.into_dyn()))
-                };
-                let (name, nodes) = (stringify!($backward), [x, array, g]);
-                let said = ["%0", "%1", &axis.to_string(), "%2"];
-                let given = two_of::<OfFloats<X, F>, ArrayD<F>, 3>(name, axis.to_string(), &said, nodes, run);
-                linear_in_each::<X::Of<F>, ArrayD<F>, ArrayD<F>>(given.into(), &nodes.map(Arc::clone), move |_, of| {
-                    Lazy::<X::Of<F>>::of(Arc::clone(&of[0])).$name(&Lazy::of(Arc::clone(&of[1])), axis).node
+    ($($name:ident($array:ident: $dimension:ty), $backward:ident, $run:ident;)*) => {
+        $(
+            fn $run<T: Ring, X: Steps<Elem = T>>() -> Made {
+                made!(ArrayD<T>, |node, inputs| {
+                    let array = of_rank::<$dimension, T>(node.name, known(&inputs[1]))?;
+                    ops::$name(known::<X>(&inputs[0]), &array, node.args().position("axis", 0))
                 })
+            }
+        )*
+
+        fn family_along<T: Ring, X: Steps<Elem = T>>() -> Option<Family> {
+            family!(T, [X: Steps] X, |call, _inputs| match call.op {
+                $(
+                    op if op.is(&op::$name) => Some($run::<F, X::Of<F>>()),
+                    op if op.is(&op::$backward) => Some(made!((X::Of<F>, ArrayD<F>), |node, inputs| {
+                        let array = of_rank::<$dimension, F>(node.name, known(&inputs[1]))?;
+                        let (x, g) = (known::<X::Of<F>>(&inputs[0]), known::<ArrayD<F>>(&inputs[2]));
+                        let (dx, dy) = ops::$backward(x, &array, node.args().position("axis", 0), g)?;
+                        Ok((<X::Of<F>>::reduced(dx), dy.into_dyn()))
+                    })),
+                )*
+                _ => None,
             })
         }
-    )*};
+
+        /// # Products along axes
+        ///
+        /// The pages stand at the functions of the same names.
+        impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {$(
+            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            #[track_caller]
+            pub fn $name(&self, $array: &Lazy<ArrayD<T>>, axis: isize) -> Lazy<ArrayD<T>> {
+                let call = Call::of(&op::$name, [Arg::Input(0), Arg::Input(1), Arg::Integer(axis as i128)]);
+                let made = Made { family: family_along::<T, X>(), ..$run::<T, X>() };
+                Lazy::step(call, [&self.node, &$array.node], made)
+            }
+        )*}
+    };
 }
 
-/// # Products along axes
-///
-/// The pages stand at the functions of the same names.
-impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
-    products_along! {
-        ttm(matrix: Ix2) ttm_backward;
-        ttv(vector: Ix1) ttv_backward;
-    }
+products_along! {
+    ttm(matrix: Ix2), ttm_backward, by_matrix;
+    ttv(vector: Ix1), ttv_backward, by_vector;
+}
 
+/// # Products with a factor per axis
+///
+/// The page stands at the function of the same name.
+impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
     /// The step [`mttkrp`](crate::mttkrp()).
     #[track_caller]
     pub fn mttkrp(&self, mode: isize, factors: &[impl Borrow<Lazy<ArrayD<T>>>]) -> Lazy<ArrayD<T>> {
         let nodes = factors.iter().map(|factor| Arc::clone(&factor.borrow().node));
         let inputs = std::iter::once(Arc::clone(&self.node)).chain(nodes).collect();
-        let run = move |inputs: &[Held]| {
-            let [x, factors @ ..] = inputs else { return Err(Error::NoTensor) };
-            ops::mttkrp(known::<X>(x), mode, &factors.iter().map(known).collect::<Vec<&ArrayD<T>>>())
-        };
-        let shape = |shapes: &[&Shape]| factored(shapes, mode);
-        let listed = list_from(1, factors.len());
-        let product = step_of("mttkrp", mode.to_string(), inputs, Form::Own, shape, run).written(Text::call(
-            "mttkrp",
-            &["%0", &mode.to_string(), &listed],
-            said!(),
-        ));
-        rule_of_all!(product, T, [X: Steps], (mode: isize), |[inputs @ .., g]| {
-            let run = move |inputs: &[Held]| {
-                let [x, factors @ .., g] = inputs else { return Err(Error::NoTensor) };
-                let factors: Vec<&ArrayD<F>> = factors.iter().map(known).collect();
-                let (dx, rest) = ops::mttkrp_backward(known::<X::Of<F>>(x), mode, &factors, known::<ArrayD<F>>(g))?;
-                Ok((<X::Of<F>>::reduced(dx), rest))
-            };
-            let nodes: Vec<Arc<Node>> = inputs.iter().chain([g]).map(Arc::clone).collect();
-            let all: Lazy<OfAll<X, F>> =
-                step_of("mttkrp_backward", mode.to_string(), nodes.clone(), Form::Own, |shapes| same(shapes[0]), run);
-            let count = inputs.len();
-            let said = ["%0", &mode.to_string(), &list_from(1, count - 1), &format!("%{count}")];
-            let all = all.written(Text::gradients("mttkrp_backward", &said, said!(), count));
-            let all = all.known(Facts::gradients_of(&[0]));
-            let (dx, rest) = all.parts();
-            let of_factors = (1..inputs.len()).map(|number| Some(part(&rest, number - 1).node));
-            let given = std::iter::once(Some(dx.node)).chain(of_factors).collect();
-            linear_in_each::<X::Of<F>, ArrayD<F>, ArrayD<F>>(given, &nodes, move |_, of| {
-                let factors: Vec<Lazy<ArrayD<F>>> = of[1..].iter().map(|node| Lazy::of(Arc::clone(node))).collect();
-                Lazy::<X::Of<F>>::of(Arc::clone(&of[0])).mttkrp(mode, &factors).node
-            })
-        })
+        let listed = Arg::List((1..=factors.len()).map(Arg::Input).collect());
+        let call = Call::of(&op::mttkrp, [Arg::Input(0), Arg::Integer(mode as i128), listed]);
+        let made = Made { family: family_of_factors::<T, X>(), ..by_factors::<T, X>() };
+        Lazy::of(Arc::new(step(call, inputs, made)))
     }
 }
 
-/// The shape of a product with a factor for each axis but one.
-fn factored(shapes: &[&Shape], mode: isize) -> Result<Option<Shape>> {
-    let [x, factors @ ..] = shapes else { return Ok(None) };
-    let mode = normalize_axis(mode as i128, x.rank())?;
-    let Some(&width) = factors.first().and_then(|factor| factor.last()) else { return Ok(None) };
-    let axes = (0..x.rank()).filter(|&axis| axis != mode);
-    for (expected, &found) in axes.map(|axis| Shape::from([x[axis], width])).zip(factors) {
-        if expected != *found {
-            return Err(Error::ShapeMismatch { what: "a factor", expected, found: found.clone() });
-        }
-    }
-    // Where there are too few or too many, the operation says so.
-    Ok((factors.len() + 1 == x.rank()).then(|| [x[mode], width].into()))
+fn by_factors<T: Ring, X: Steps<Elem = T>>() -> Made {
+    made!(ArrayD<T>, |node, inputs| {
+        let [x, factors @ ..] = inputs else { return Err(Error::NoTensor) };
+        let factors: Vec<&ArrayD<T>> = factors.iter().map(known).collect();
+        ops::mttkrp(known::<X>(x), node.args().position("mode", 0), &factors)
+    })
+}
+
+fn family_of_factors<T: Ring, X: Steps<Elem = T>>() -> Option<Family> {
+    family!(T, [X: Steps] X, |call, _inputs| match call.op {
+        op if op.is(&op::mttkrp) => Some(by_factors::<F, X::Of<F>>()),
+        op if op.is(&op::mttkrp_backward) => Some(made!((X::Of<F>, Vec<ArrayD<F>>), |node, inputs| {
+            let [x, factors @ .., g] = inputs else { return Err(Error::NoTensor) };
+            let factors: Vec<&ArrayD<F>> = factors.iter().map(known).collect();
+            let (mode, g) = (node.args().position("mode", 0), known::<ArrayD<F>>(g));
+            let (dx, rest) = ops::mttkrp_backward(known::<X::Of<F>>(x), mode, &factors, g)?;
+            Ok((<X::Of<F>>::reduced(dx), rest))
+        })),
+        _ => None,
+    })
 }
 
 /// The pattern of a tensor that is not computed yet.
@@ -365,35 +306,30 @@ impl<P: Pattern, T: Ring> LazyPattern<P, T> {
     /// ```
     #[track_caller]
     pub fn sddmm(&self, left: &Lazy<ArrayD<T>>, right: &Lazy<ArrayD<T>>) -> Lazy<Tensor<P, T>> {
-        let run = |inputs: &[Held]| {
-            let (left, right) = (known::<ArrayD<T>>(&inputs[1]), known::<ArrayD<T>>(&inputs[2]));
-            let pattern = known::<Tensor<P, T>>(&inputs[0]).pattern().any();
-            Tensor::<P, T>::from_erased(ops::dots_at(pattern, &left.view(), &right.view())?)
-        };
-        let shape = |[x, left, right]: [&Shape; 3]| {
-            ops::check_factors(x, left, right)?;
-            same(x)
-        };
-        let nodes = [&self.x.node, &left.node, &right.node];
-        let dots: Lazy<Tensor<P, T>> = step("sddmm", "pattern".into(), nodes, Form::OfFirst, shape, run);
-        let dots = dots.written(Text::call("pattern_sddmm", &["%0", "%1", "%2"], said!()));
-        rule_of_all!(dots, T, [P: Pattern], (), |[x, left, right, g]| {
-            let run = |inputs: &[Held]| {
-                let [left, right] = [1, 2].map(|at| known::<ArrayD<F>>(&inputs[at]).view());
-                let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[3]));
-                ops::dots_at_backward(x.pattern().any(), &left, &right, g)
-            };
-            let nodes = [x, left, right, g];
-            let (name, said) = ("pattern_sddmm_backward", ["%0", "%1", "%2", "%3"]);
-            let [left, right] = two_of::<ArrayD<F>, ArrayD<F>, 4>(name, String::new(), &said, nodes, run);
-            // The values of the tensor have no part in it.
-            let given = vec![None, left, right];
-            linear_in_each::<Tensor<P, F>, ArrayD<F>, Tensor<P, F>>(given, &nodes.map(Arc::clone), |_, of| {
-                let [left, right] = [1, 2].map(|at| Lazy::of(Arc::clone(&of[at])));
-                Lazy::<Tensor<P, F>>::of(Arc::clone(&of[0])).pattern().sddmm(&left, &right).node
-            })
-        })
+        let call = Call::of(&op::pattern_sddmm, [Arg::Input(0), Arg::Input(1), Arg::Input(2)]);
+        let made = Made { family: family_of_dots::<P, T>(), ..dots::<P, T>() };
+        Lazy::step_as(op::sddmm.name, call, [&self.x.node, &left.node, &right.node], made)
     }
+}
+
+fn dots<P: Pattern, T: Ring>() -> Made {
+    made!(Tensor<P, T>, |_, inputs| {
+        let [left, right] = [1, 2].map(|at| known::<ArrayD<T>>(&inputs[at]).view());
+        let pattern = known::<Tensor<P, T>>(&inputs[0]).pattern().any();
+        Tensor::<P, T>::from_erased(ops::dots_at(pattern, &left, &right)?)
+    })
+}
+
+fn family_of_dots<P: Pattern, T: Ring>() -> Option<Family> {
+    family!(T, [P: Pattern] P, |call, _inputs| match call.op {
+        op if op.is(&op::pattern_sddmm) => Some(dots::<P, F>()),
+        op if op.is(&op::pattern_sddmm_backward) => Some(made!((ArrayD<F>, ArrayD<F>), |_, inputs| {
+            let [left, right] = [1, 2].map(|at| known::<ArrayD<F>>(&inputs[at]).view());
+            let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[3]));
+            ops::dots_at_backward(x.pattern().any(), &left, &right, g)
+        })),
+        _ => None,
+    })
 }
 
 impl<P: Pattern, T: Ring + Numeric> LazyStored<P, T> {

@@ -1,21 +1,22 @@
 //! Entries chosen by what they are, entries put in, and what is found of values: as steps.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use ndarray::ArrayD;
 
-use super::gradient::on_pattern_of;
-use super::node::{Form, Held, Node, known, unlike};
-use super::text::{Text, WRITTEN, said, with_option};
-use super::unary::{LazyStored, Steps, rule_of_all, same, step};
-use super::{Lazy, Value, shares};
+use super::Lazy;
+use super::call::{Arg, Call, Typed};
+use super::node::{Form, Held, Node, known};
+use super::steps::{LazyStored, Steps, made};
+use super::text::{Said, WRITTEN, bracketed};
 use crate::CooTensor;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
-use crate::element::{Element, Float, FloatVisitor, Magnitude, Numeric, Real, RealNumber};
-use crate::ops::{self, Operand, Tolerance};
+use crate::element::{Element, Magnitude, Real};
+use crate::ops::{self, OpSpec, Operand, Tolerance, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -37,7 +38,7 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         let test = Arc::new(test);
         let used = Arc::clone(&test);
         let back = move |x: &Tensor<P, T>, g: &Tensor<P, T>| x.select_backward(g, &*test);
-        self.passed(["select", "select_backward"], move |x| x.select(&*used), back).with_shares(shares::same())
+        self.passed([&op::select, &op::select_backward], move |x| x.select(&*used), back)
     }
 
     /// The step [`filter_entries`](Tensor::filter_entries): the entries whose coordinates and values pass a test, as
@@ -47,23 +48,31 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         let test = Arc::new(test);
         let used = Arc::clone(&test);
         let back = move |x: &Tensor<P, T>, g: &Tensor<P, T>| x.filter_entries_backward(g, &*test);
-        self.passed(["filter_entries", "filter_entries_backward"], move |x| x.filter_entries(&*used), back)
+        let ops = [&op::filter_entries, &op::filter_entries_backward];
+        // It looks at coordinates, which a chunk does not tell.
+        self.passed(ops, move |x| x.filter_entries(&*used), back)
     }
 
     #[track_caller]
     fn passed(
         &self,
-        [name, backward]: [&'static str; 2],
+        [op, backward]: [&'static OpSpec; 2],
         keep: impl Fn(&Tensor<P, T>) -> Result<Tensor<P, T>> + Send + Sync + 'static,
         back: impl Fn(&Tensor<P, T>, &Tensor<P, T>) -> Result<Tensor<P, T>> + Send + Sync + 'static,
     ) -> Self {
-        let (number, back) = (unlike(), Arc::new(back));
-        self.then(name, number.clone(), Form::Own, same, keep).with_rule(move |asked| {
-            let back = Arc::clone(&back);
-            let run = move |inputs: &[Held]| back(known(&inputs[0]), known(&inputs[1]));
-            let nodes = [&asked.inputs[0], asked.upstream];
-            let dx: Lazy<Tensor<P, T>> = step(backward, number.clone(), nodes, Form::OfFirst, |[x, _]| same(x), run);
-            Some(vec![Some(dx.node)])
+        let (own, back) = (Arg::own(), Arc::new(back));
+        let call = Call::of(op, [Arg::Input(0), own.clone()]);
+        let step = Lazy::own_step(op.name, call, [&self.node], |[x]| Ok(Some(x.clone())), move |inputs| keep(known(&inputs[0])));
+        step.with_work(|work| {
+            work.form = Form::Own;
+            work.rule = Some(Arc::new(move |inputs, upstream| {
+                let back = Arc::clone(&back);
+                let run = move |inputs: &[Held]| back(known(&inputs[0]), known(&inputs[1]));
+                let call = Call::of(backward, [Arg::Input(0), Arg::Input(1), own.clone()]);
+                let nodes = [&inputs[0], upstream];
+                let dx: Lazy<Tensor<P, T>> = Lazy::own_step(backward.name, call, nodes, |[x, _]| Ok(Some(x.clone())), run);
+                Some(vec![Some(dx.with_work(|work| work.rule = Some(Arc::new(|_, _| None))).node)])
+            }));
         })
     }
 
@@ -79,17 +88,8 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// ```
     #[track_caller]
     pub fn nonzero(&self) -> Lazy<ArrayD<u64>> {
-        let run = |x: &Tensor<P, T>| {
-            let (axes, rank) = (x.nonzero()?, x.rank());
-            // Without axes there are no coordinates to count.
-            let count =
-                axes.first().map_or_else(|| x.values().iter().filter(|value| value.is_truthy()).count(), Vec::len);
-            let size = count.checked_mul(rank).ok_or(Error::AxisOverflow { axis: 0 })?;
-            let rows = crate::base::alloc::collect((0..size).map(|at| axes[at % rank][at / rank].to_usize() as u64))?;
-            Ok(dense_array(&Shape::from([count, rank]), rows))
-        };
-        let text = Text::call("nonzero", &["%0"], said!());
-        self.then("nonzero", String::new(), Form::Own, |_| Ok(None), run).written(text)
+        let run = made!(ArrayD<u64>, |_, inputs| rows_of(known::<Tensor<P, T>>(&inputs[0])));
+        Lazy::step(Call::of(&op::nonzero, [Arg::Input(0)]), [&self.node], run)
     }
 
     /// The step [`with_entries`](Tensor::with_entries): the same tensor with other values at some positions.
@@ -105,10 +105,17 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     pub fn with_entries<C: AsRef<[usize]>>(&self, entries: impl IntoIterator<Item = (C, T)>) -> Self {
         let entries: Vec<(Vec<usize>, T)> =
             entries.into_iter().map(|(at, value)| (at.as_ref().to_vec(), value)).collect();
-        let said = said_of_entries(&entries);
-        let arguments = said.clone().unwrap_or_else(unlike);
-        let run = move |x: &Tensor<P, T>| x.with_entries(entries.iter().map(|(at, value)| (at, *value)));
-        self.then("with_entries", arguments, Form::Own, same, run).written(Text::call("with_entries", &["%0"], said))
+        let positions = entries.iter().map(|(at, _)| Arg::counts(at)).collect();
+        let values = Arg::Typed(Arc::new(Values(entries.into_iter().map(|(_, value)| value).collect::<Vec<T>>())));
+        let call = Call::of(&op::with_entries, [Arg::Input(0), Arg::List(positions), values]);
+        let run = made!(Tensor<P, T>, |node, inputs| {
+            let call = node.args();
+            let Arg::List(positions) = call.named("indices") else { return Err(Error::NoTensor) };
+            let values = &call.data::<Values<T>>("values").expect("values of this type").0;
+            let positions = positions.iter().map(|at| at.as_counts());
+            known::<Tensor<P, T>>(&inputs[0]).with_entries(positions.zip(values.iter().copied()))
+        });
+        Lazy::step(call, [&self.node], run)
     }
 
     /// A matrix with this vector on a diagonal, `offset` columns to the right of the main one: zeros elsewhere, and no
@@ -123,25 +130,41 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// ```
     #[track_caller]
     pub fn diag(&self, offset: isize) -> Self {
-        let shape = |x: &Shape| ops::diagonal_side(x, offset).map(|side| Some([side, side].into()));
-        let run = move |x: &Tensor<P, T>| ops::diagonal_of(x, offset);
-        let step = self.then("diag", offset.to_string(), Form::Own, shape, run);
-        let step = step.written(Text::call("diag", &["%0"], said!(offset)));
-        rule_of_all!(step, T, [P: Pattern], (offset: isize), |[x, g]| {
-            let diagonal = Lazy::<Tensor<P, F>>::of(Arc::clone(g)).diagonal(offset);
-            vec![on_pattern_of::<Tensor<P, F>, _>(x, &diagonal)]
-        })
+        let call = Call::of(&op::diag, [Arg::Input(0), Arg::Integer(offset as i128)]);
+        let run = made!(Tensor<P, T>, |node, inputs| {
+            ops::diagonal_of(known::<Tensor<P, T>>(&inputs[0]), node.args().position("offset", 0))
+        });
+        Lazy::step(call, [&self.node], run)
     }
 }
 
-/// Entries as they are written: their coordinates, and their values.
-fn said_of_entries<T: Element>(entries: &[(Vec<usize>, T)]) -> Option<String> {
-    if entries.len() > WRITTEN {
-        return None;
+/// Values that are put in.
+#[derive(Debug)]
+struct Values<T>(Vec<T>);
+
+impl<T: Element> Typed for Values<T> {
+    fn as_any(&self) -> &dyn Any {
+        self
     }
-    let coordinates: Vec<&Vec<usize>> = entries.iter().map(|(at, _)| at).collect();
-    let values: Option<Vec<String>> = entries.iter().map(|(_, value)| super::text::Said::said(value)).collect();
-    Some(format!("{coordinates:?}, [{}]", values?.join(", ")))
+
+    fn is_same(&self, other: &dyn Typed) -> bool {
+        self.said().is_some() && self.said() == other.said()
+    }
+
+    fn said(&self) -> Option<String> {
+        let values = Some(&self.0).filter(|values| values.len() <= WRITTEN)?;
+        Some(bracketed(values.iter().map(Said::said).collect::<Option<Vec<_>>>()?.into_iter()))
+    }
+}
+
+/// The coordinates of the elements that are not zero, a row each.
+fn rows_of<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Result<ArrayD<u64>> {
+    let (axes, rank) = (x.nonzero()?, x.rank());
+    // Without axes there are no coordinates to count.
+    let count = axes.first().map_or_else(|| x.values().iter().filter(|value| value.is_truthy()).count(), Vec::len);
+    let size = count.checked_mul(rank).ok_or(Error::AxisOverflow { axis: 0 })?;
+    let rows = crate::base::alloc::collect((0..size).map(|at| axes[at % rank][at / rank].to_usize() as u64))?;
+    Ok(dense_array(&Shape::from([count, rank]), rows))
 }
 
 /// The distinct elements, and how often each stands there.
@@ -149,11 +172,6 @@ fn counted<X: Operand<Elem: Real>>(x: &X) -> Result<(ArrayD<X::Elem>, ArrayD<u64
     let (values, counts) = ops::unique(x)?;
     let shape = Shape::from([values.len()]);
     Ok((dense_array(&shape, values), dense_array(&shape, counts)))
-}
-
-/// How that is written.
-fn said_of_counted(x: &str) -> Text {
-    Text::Calls(["unique", "unique_counts"].map(|name| format!("{name}({x})")).to_vec())
 }
 
 impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
@@ -171,8 +189,8 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
     /// ```
     #[track_caller]
     pub fn unique(&self) -> Lazy<(ArrayD<T>, ArrayD<u64>)> {
-        let step = self.then("unique", String::new(), Form::Own, |_| Ok(None), counted);
-        step.written(said_of_counted("%0"))
+        let run = made!((ArrayD<T>, ArrayD<u64>), |_, inputs| counted(known::<X>(&inputs[0])));
+        Lazy::step(Call::of(&op::unique, [Arg::Input(0)]), [&self.node], run)
     }
 }
 
@@ -180,29 +198,27 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
     /// The step [`unique`](crate::unique()) of the entries alone.
     #[track_caller]
     pub fn unique(&self) -> Lazy<(ArrayD<T>, ArrayD<u64>)> {
-        let run = |x: &Tensor<P, T>| counted(&x.stored());
-        let step = self.x.then("unique", "stored".into(), Form::Own, |_| Ok(None), run);
-        step.written(said_of_counted("stored(%0)"))
+        let run = made!((ArrayD<T>, ArrayD<u64>), |_, inputs| counted(&known::<Tensor<P, T>>(&inputs[0]).stored()));
+        Lazy::step(Call::of(&op::unique, [Arg::Stored(0)]), [&self.x.node], run)
     }
 }
 
-/// A tolerance as it is written.
-fn said_of(tolerance: Tolerance) -> Option<String> {
-    let numbers = said!(tolerance.rtol, tolerance.atol);
-    with_option(numbers, tolerance.equal_nan.then(|| "equal_nan=true".into()))
+/// The call of a comparison within a tolerance.
+fn close(operands: [Arg; 2], tolerance: Tolerance) -> Call {
+    let equal_nan = if tolerance.equal_nan { Arg::Flag(true) } else { Arg::Absent };
+    let [x, y] = operands;
+    Call::of(&op::allclose, [x, y, Arg::Real(tolerance.rtol), Arg::Real(tolerance.atol), equal_nan])
 }
 
-/// Whether all elements of both are close, as `close` finds it.
-#[track_caller]
-fn all_close<X: Value>(
-    [x, y]: [&Lazy<X>; 2],
-    seen: &str,
-    tolerance: Tolerance,
-    close: impl Fn(&X, &X) -> Result<bool> + Send + Sync + 'static,
-) -> Lazy<CooTensor<bool>> {
-    let run = move |inputs: &[Held]| CooTensor::full([0; 0], close(known(&inputs[0]), known(&inputs[1]))?);
-    let shape = |[x, y]: [&Shape; 2]| super::zips::broadcast([x, y]).map(|_| Some([].into()));
-    step("allclose", format!("{seen}{tolerance:?}"), [&x.node, &y.node], Form::Own, shape, run)
+fn tolerance_of(node: &Node) -> Tolerance {
+    let [rtol, atol] = ["rtol", "atol"].map(|name| node.args().real(name).unwrap_or(0.0));
+    let tolerance = Tolerance::within(rtol, atol);
+    if node.args().flag("equal_nan") { tolerance.equal_nan() } else { tolerance }
+}
+
+/// A tensor of rank 0.
+fn single(is_close: Result<bool>) -> Result<CooTensor<bool>> {
+    CooTensor::full([0; 0], is_close?)
 }
 
 macro_rules! allclose {
@@ -212,10 +228,11 @@ macro_rules! allclose {
             /// whether all elements of both are close.
             #[track_caller]
             pub fn allclose(&self, other: &Self, tolerance: impl Into<Tolerance>) -> Lazy<CooTensor<bool>> {
-                let tolerance: Tolerance = tolerance.into();
-                let close = move |x: &$x, y: &$x| ops::allclose(x, y, tolerance);
-                let step = all_close([self, other], "", tolerance, close);
-                step.written(Text::call("allclose", &["%0", "%1"], said_of(tolerance)))
+                let run = made!(CooTensor<bool>, |node, inputs| {
+                    let [x, y] = [0, 1].map(|at| known::<$x>(&inputs[at]));
+                    single(ops::allclose(x, y, tolerance_of(node)))
+                });
+                Lazy::step(close([Arg::Input(0), Arg::Input(1)], tolerance.into()), [&self.node, &other.node], run)
             }
         }
     )*};
@@ -230,8 +247,11 @@ impl<P: Pattern, T: Magnitude> LazyStored<P, T> {
     /// The step [`allclose`](crate::allclose()) of what both store. It cannot be written as text.
     #[track_caller]
     pub fn allclose(&self, other: &Self, tolerance: impl Into<Tolerance>) -> Lazy<CooTensor<bool>> {
-        let tolerance: Tolerance = tolerance.into();
-        let close = move |x: &Tensor<P, T>, y: &Tensor<P, T>| ops::allclose(&x.stored(), y.stored(), tolerance);
-        all_close([&self.x, &other.x], "stored ", tolerance, close)
+        let run = made!(CooTensor<bool>, |node, inputs| {
+            let [x, y] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+            single(ops::allclose(&x.stored(), y.stored(), tolerance_of(node)))
+        });
+        let call = close([Arg::Stored(0), Arg::Stored(1)], tolerance.into()).without_text();
+        Lazy::step(call, [&self.x.node, &other.x.node], run)
     }
 }

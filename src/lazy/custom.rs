@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use super::node::{Form, Held, known, taken, unlike};
-use super::unary::{same, step};
+use super::call::{Arg, Call};
+use super::node::{Held, known, taken};
 use super::{Lazy, Value};
 use crate::base::error::{Error, Result};
+use crate::ops::op;
 
 impl<X: Value> Lazy<X> {
     /// A step of the user's own: `f` of the tensor or the array. Two of them are never taken for one.
@@ -34,15 +35,20 @@ impl<X: Value> Lazy<X> {
         f: impl Fn(&X) -> Result<Y> + Send + Sync + 'static,
         gradient: impl Fn(&X, &Y) -> Result<X> + Send + Sync + 'static,
     ) -> Lazy<Y> {
-        let number = unlike();
-        let (gradient, told) = (Arc::new(gradient), number.clone());
-        let run = move |inputs: &[Held]| f(known(&inputs[0]));
-        step(name, number, [&self.node], Form::Own, |_| Ok(None), run).with_rule(move |asked| {
-            let gradient = Arc::clone(&gradient);
-            let run = move |inputs: &[Held]| fitting::<X>(gradient(known(&inputs[0]), known(&inputs[1]))?, &inputs[0]);
-            let nodes = [&asked.inputs[0], asked.upstream];
-            let found: Lazy<X> = step("custom_backward", told.clone(), nodes, Form::Own, |[x, _]| same(x), run);
-            Some(vec![Some(found.node)])
+        let (own, gradient) = (Arg::own(), Arc::new(gradient));
+        let call = Call::of(&op::custom, [Arg::Input(0), own.clone()]);
+        let step = Lazy::own_step(name, call, [&self.node], |_| Ok(None), move |inputs| f(known(&inputs[0])));
+        step.with_work(|work| {
+            work.rule = Some(Arc::new(move |inputs, upstream| {
+                let gradient = Arc::clone(&gradient);
+                let run = move |inputs: &[Held]| {
+                    fitting::<X>(gradient(known(&inputs[0]), known(&inputs[1]))?, &inputs[0])
+                };
+                let call = Call::of(&op::custom_backward, [Arg::Input(0), Arg::Input(1), own.clone()]);
+                let nodes = [&inputs[0], upstream];
+                let found: Lazy<X> = Lazy::own_step(op::custom_backward.name, call, nodes, |[x, _]| Ok(Some(x.clone())), run);
+                Some(vec![Some(found.with_work(|work| work.rule = Some(Arc::new(|_, _| None))).node)])
+            }));
         })
     }
 }

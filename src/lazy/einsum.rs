@@ -1,18 +1,17 @@
 //! Sums of products that a string names, as steps.
 
+use std::any::Any;
 use std::borrow::Borrow;
 use std::sync::Arc;
 
-use super::gradient::linear_in_each;
-use super::node::{Form, Held, Node, known};
-use super::rewrite::Facts;
-use super::text::{Text, list_of, said};
-use super::unary::{rule_of_all, same, step, step_of};
-use super::{Lazy, Value};
-use crate::base::error::Error;
+use super::Lazy;
+use super::call::{Arg, Call, Typed};
+use super::node::{Family, Made, known};
+use super::steps::{family, made, step};
+use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
-use crate::element::{Float, FloatVisitor, Numeric, RealNumber, Ring};
-use crate::ops::{self, Einsum};
+use crate::element::{Float, Numeric, RealNumber, Ring};
+use crate::ops::{self, Einsum, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -33,41 +32,71 @@ pub fn einsum<'a, P: Pattern, T: Ring>(
     spec: impl Into<Einsum<'a>>,
     tensors: &[impl Borrow<Lazy<Tensor<P, T>>>],
 ) -> Lazy<Tensor<P, T>> {
-    let options = spec.into().into_owned();
-    let arguments = format!("{:?}, {:?}", options.spec, options.order);
-    let (used, told) = (options.clone(), arguments.clone());
+    let spec = Arg::Typed(Arc::new(Spec(spec.into().into_owned())));
     let inputs = tensors.iter().map(|tensor| Arc::clone(&tensor.borrow().node)).collect();
-    let shape = |shapes: &[&Shape]| {
-        let lengths: Vec<&[usize]> = shapes.iter().map(|shape| &***shape).collect();
-        options.shape(&lengths).map(Some)
-    };
-    let run = move |inputs: &[Held]| ops::einsum(&used, &inputs.iter().map(known).collect::<Vec<&Tensor<P, T>>>());
-    let spec = said_of(&options);
-    let text = Text::call(
-        "einsum",
-        &[&spec.clone().unwrap_or_default(), &list_of(tensors.len())],
-        spec.clone().map(|_| String::new()),
-    );
-    let product = step_of("einsum", arguments, inputs, Form::Own, shape, run).written(text);
-    rule_of_all!(product, T, [P: Pattern], (options: Einsum<'static>, told: String, spec: Option<String>), |[inputs @ .., g]| {
-        let sum = options.clone();
-        let run = move |values: &[Held]| {
-            let Some((upstream, operands)) = values.split_last() else { return Err(Error::NoTensor) };
+    let call = Call::of(&op::einsum, [spec, Arg::List((0..tensors.len()).map(Arg::Input).collect())]);
+    Lazy::of(Arc::new(step(call, inputs, Made { family: family::<P, T>(), ..summed::<P, T>() })))
+}
+
+/// The labels of a sum of products, and the order of the products.
+#[derive(Debug, PartialEq)]
+struct Spec(Einsum<'static>);
+
+impl Typed for Spec {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn is_same(&self, other: &dyn Typed) -> bool {
+        other.as_any().downcast_ref() == Some(self)
+    }
+
+    /// A text names no order.
+    fn said(&self) -> Option<String> {
+        let is_plain = self.0.order.is_none() && !self.0.spec.contains('"');
+        (is_plain && !self.0.spec.contains(char::is_control)).then(|| format!("\"{}\"", self.0.spec))
+    }
+}
+
+fn spec_of(call: &Call) -> &Einsum<'static> {
+    &call.data::<Spec>("spec").expect("the labels of a sum").0
+}
+
+/// Returns the shape of a sum of products of operands of these shapes.
+pub(super) fn shape_of(call: &Call, operands: &[&Shape]) -> Result<Option<Shape>> {
+    let lengths: Vec<&[usize]> = operands.iter().map(|shape| &***shape).collect();
+    spec_of(call).shape(&lengths).map(Some)
+}
+
+fn summed<P: Pattern, T: Ring>() -> Made {
+    made!(Tensor<P, T>, |node, inputs| {
+        ops::einsum(spec_of(node.args()), &inputs.iter().map(known).collect::<Vec<&Tensor<P, T>>>())
+    })
+}
+
+fn family<P: Pattern, T: Ring>() -> Option<Family> {
+    family!(T, [P: Pattern] P, |call, _inputs| match call.op {
+        op if op.is(&op::einsum) => Some(summed::<P, F>()),
+        op if op.is(&op::einsum_backward) => Some(made!(Vec<Tensor<P, F>>, |node, inputs| {
+            let Some((upstream, operands)) = inputs.split_last() else { return Err(Error::NoTensor) };
             let operands: Vec<&Tensor<P, F>> = operands.iter().map(known).collect();
-            ops::einsum_backward(&options, &operands, known::<Tensor<P, F>>(upstream))
-        };
-        let nodes: Vec<Arc<Node>> = inputs.iter().chain([g]).map(Arc::clone).collect();
-        let count = inputs.len();
-        let operands = [spec.clone().unwrap_or_default(), list_of(count), format!("%{count}")];
-        let operands = operands.each_ref().map(String::as_str);
-        let backward = Text::gradients("einsum_backward", &operands, spec.map(|_| String::new()), count);
-        let all: Lazy<Vec<Tensor<P, F>>> =
-            step_of("einsum_backward", told, nodes.clone(), Form::Own, |_| Ok(None), run).written(backward);
-        let given = (0..count).map(|place| Some(part(&all, place).node)).collect();
-        linear_in_each::<Tensor<P, F>, Tensor<P, F>, Tensor<P, F>>(given, &nodes, move |_, of| {
-            let operands: Vec<Lazy<Tensor<P, F>>> = of.iter().map(|node| Lazy::of(Arc::clone(node))).collect();
-            einsum(sum.clone(), &operands).node
-        })
+            ops::einsum_backward(spec_of(node.args()), &operands, known::<Tensor<P, F>>(upstream))
+        })),
+        op if op.is(&op::tensordot) => Some(over_axes::<P, F>()),
+        op if op.is(&op::tensordot_backward) => Some(made!((Tensor<P, F>, Tensor<P, F>), |node, inputs| {
+            let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, F>>(&inputs[at]));
+            let [left, right] = ["left", "right"].map(|side| node.args().integers::<isize>(side));
+            ops::tensordot_backward(x, y, left, right, g)
+        })),
+        _ => None,
+    })
+}
+
+fn over_axes<P: Pattern, T: Ring>() -> Made {
+    made!(Tensor<P, T>, |node, inputs| {
+        let [x, y] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+        let [left, right] = ["left", "right"].map(|side| node.args().integers::<isize>(side));
+        ops::tensordot(x, y, left, right)
     })
 }
 
@@ -86,45 +115,9 @@ impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
     /// ```
     #[track_caller]
     pub fn tensordot(&self, other: &Self, left: impl AsRef<[isize]>, right: impl AsRef<[isize]>) -> Self {
-        let axes = [left.as_ref(), right.as_ref()].map(<[isize]>::to_vec);
-        let (used, told) = (axes.clone(), format!("{axes:?}"));
-        let shape = |[x, y]: [&Shape; 2]| ops::tensordot_shape([x, y], [&axes[0], &axes[1]]).map(Some);
-        let run = move |inputs: &[Held]| {
-            let [x, y] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
-            ops::tensordot(x, y, &used[0], &used[1])
-        };
-        let product = step("tensordot", told.clone(), [&self.node, &other.node], Form::Own, shape, run)
-            .written(Text::call("tensordot", &["%0", "%1"], said!(axes[0], axes[1])));
-        rule_of_all!(product, T, [P: Pattern], (axes: [Vec<isize>; 2], told: String), |[x, y, g]| {
-            let pairs = axes.clone();
-            let text = Text::gradients("tensordot_backward", &["%0", "%1", "%2"], said!(axes[0], axes[1]), 2);
-            let run = move |inputs: &[Held]| {
-                let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, F>>(&inputs[at]));
-                ops::tensordot_backward(x, y, &axes[0], &axes[1], g)
-            };
-            let both: Lazy<(Tensor<P, F>, Tensor<P, F>)> =
-                step("tensordot_backward", told, [x, y, g], Form::Own, |[x, ..]| same(x), run)
-                    .written(text)
-                    .known(Facts::gradients_of(&[0, 1]));
-            let (dx, dy) = both.parts();
-            let (given, of) = (vec![Some(dx.node), Some(dy.node)], [x, y, g].map(Arc::clone));
-            linear_in_each::<Tensor<P, F>, Tensor<P, F>, Tensor<P, F>>(given, &of, move |_, of| {
-                let [x, y] = [0, 1].map(|at| Lazy::<Tensor<P, F>>::of(Arc::clone(&of[at])));
-                x.tensordot(&y, &pairs[0], &pairs[1]).node
-            })
-        })
+        let [left, right] = [left.as_ref(), right.as_ref()].map(Arg::integers);
+        let call = Call::of(&op::tensordot, [Arg::Input(0), Arg::Input(1), left, right]);
+        let made = Made { family: family::<P, T>(), ..over_axes::<P, T>() };
+        Lazy::step(call, [&self.node, &other.node], made)
     }
-}
-
-/// The sum as it is written, which names no order.
-fn said_of(options: &Einsum<'_>) -> Option<String> {
-    let is_plain = options.order.is_none() && !options.spec.contains(['"', '%']);
-    (is_plain && !options.spec.contains(char::is_control)).then(|| format!("\"{}\"", options.spec))
-}
-
-/// One of several gradients.
-#[track_caller]
-pub(super) fn part<V: Value>(all: &Lazy<Vec<V>>, number: usize) -> Lazy<V> {
-    let run = move |all: &[Held]| Ok(known::<Vec<V>>(&all[0])[number].clone());
-    step("part", number.to_string(), [&all.node], Form::Own, |_| Ok(None), run).written(Text::Part(number))
 }

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Lazy;
+use super::call::{Arg, Call};
 use super::columns::{ByBytes, OfTensors};
 use super::node::{Body, Held};
 use super::outside::{How, Query, Reader};
-use super::text::{Text, filled};
 use super::value::Value;
 use super::write::HEAD;
 use crate::base::axes::Axes;
@@ -71,12 +71,13 @@ impl Query {
 
     fn folding(&self) -> Folding {
         let node = self.fold();
-        let order = match &node.text {
-            Text::Calls(calls) if calls.iter().any(|call| call.contains("ord=1")) => 1,
-            Text::Calls(calls) if calls.iter().any(|call| call.contains("ord=inf")) => 0,
+        let call = node.call();
+        let order = match call.map(|call| call.named("ord")) {
+            Some(Arg::Integer(1)) => 1,
+            Some(Arg::Real(_)) => 0,
             _ => 2,
         };
-        Folding { name: node.name.into(), is_stored: node.arguments.starts_with("stored, "), order }
+        Folding { name: node.name.into(), is_stored: call.is_some_and(Call::is_stored), order }
     }
 
     fn chain(&self, dtype: DType) -> Result<String> {
@@ -87,12 +88,10 @@ impl Query {
             let _ = writeln!(text, "t{} = input(\"{name}\", \"{dtype}\", \"coo\", [\"?\"])", at + 1);
         }
         for (at, (node, inputs)) in self.steps().iter().enumerate() {
-            let Text::Calls(calls) = &node.text else {
-                return Err(refused(&format!("{} has no text, by which workers are told of it", node.name)));
-            };
-            let [call] = &calls[..] else { return Err(refused("a step has several results")) };
             let name = |input: usize| format!("t{}", inputs.get(input).copied().unwrap_or_default());
-            let _ = writeln!(text, "t{} = {}", at + sides.len() + 1, filled(call, name));
+            let call = node.call().and_then(|call| call.said(None, &name));
+            let none = || refused(&format!("{} has no text, by which workers are told of it", node.name));
+            let _ = writeln!(text, "t{} = {}", at + sides.len() + 1, call.ok_or_else(none)?);
         }
         let _ = writeln!(text, "result = [t{}]", self.steps().len() + sides.len());
         Ok(text)

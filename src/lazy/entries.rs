@@ -5,18 +5,16 @@ use std::sync::Arc;
 
 use ndarray::ArrayD;
 
-use super::gradient::{at_entries_of, on_pattern_of};
-use super::node::{Form, Held, Node, known};
-use super::rewrite::Facts;
-use super::text::{Text, said};
-use super::unary::{LazyStored, Steps, rule_of_all, same, step};
-use super::zips::{Dense, broadcast, constant, of_two};
-use super::{Lazy, LazyPattern, shares};
-use crate::base::axes::{Axes, normalize_axis};
+use super::call::{Arg, Call};
+use super::kit::{constant, is};
+use super::maps::filled;
+use super::node::{Family, Held, Made, Node, known};
+use super::steps::{LazyStored, Steps, family, made};
+use super::zips::of_two;
+use super::{Lazy, LazyPattern};
 use crate::base::error::{Error, Result};
-use crate::base::shape::Shape;
 use crate::element::{Bits, Element, Float, FloatVisitor, Numeric, Real, RealNumber, Remainder};
-use crate::ops;
+use crate::ops::{self, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -34,12 +32,6 @@ pub enum Entries<P, T> {
     Array(Lazy<ArrayD<T>>),
     Number(T),
 }
-
-/// The entries that stand on a pattern, or not.
-type Keep<P, T> = fn(&Tensor<P, T>, &P) -> Result<Tensor<P, T>>;
-
-/// The gradient of that.
-type KeepBack<P, T> = fn(&Tensor<P, T>, &Tensor<P, T>, &P) -> Result<Tensor<P, T>>;
 
 impl<P: Pattern, T: Element> BesideStored<P, T> for LazyStored<P, T> {
     fn entries(self) -> Entries<P, T> {
@@ -71,36 +63,6 @@ impl<P: Pattern, T: Element> BesideStored<P, T> for T {
     }
 }
 
-/// What arithmetic on the entries of tensors of one shape gives back to those of both, as formulas: to one alone what
-/// its result received, or nothing where both have to be there. None of what is no arithmetic.
-#[track_caller]
-fn formulas<P: Pattern, F: Float + Numeric>(name: &str, of: [&Arc<Node>; 3]) -> Option<[Lazy<Tensor<P, F>>; 2]> {
-    if of[0].shape.is_none() || of[0].shape != of[1].shape {
-        return None;
-    }
-    let [x, y, g] = &of.map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
-    let at = |of: &Lazy<Tensor<P, F>>, gradient: &Lazy<Tensor<P, F>>| of.any_backward(gradient, Axes::none());
-    let met = |of: &Lazy<Tensor<P, F>>, gradient: Lazy<Tensor<P, F>>| at(of, &gradient.with_fill(F::ZERO));
-    let minus = F::from_f64(-1.0);
-    // Views of two fills do not go together, and gradients have a fill of 0.
-    let [left, right] = [x, y].map(|of| of.with_fill(F::ZERO).stored());
-    Some(match name {
-        "add" => [at(x, g), at(y, g)],
-        "sub" => [at(x, g), at(y, g).mul(minus)],
-        "mul" | "mul_nonzero" => {
-            [met(x, at(x, g).stored().mul_nonzero(&right)), met(y, at(y, g).stored().mul_nonzero(&left))]
-        }
-        "div" => {
-            let over = right.recip().stored();
-            let to_x = met(x, at(x, g).stored().mul_nonzero(&over));
-            let product = met(y, to_x.stored().mul_nonzero(&left));
-            let quotient = met(y, product.stored().mul_nonzero(&over));
-            [to_x, quotient.mul(minus)]
-        }
-        _ => return None,
-    })
-}
-
 macro_rules! entries {
     ($($name:ident [$bound:ident] -> $out:ty $(, $backward:ident)?;)*) => {
         /// # Operations on what two operands store
@@ -115,158 +77,130 @@ macro_rules! entries {
             {
                 match other.entries() {
                     Entries::Number(number) => {
-                        let run = move |x: &Tensor<P, T>| ops::$name(&x.stored(), number);
-                        let step = self.x.then(stringify!($name), format!("stored {number:?}"), Form::Each, same, run)
-                            .written(Text::call(stringify!($name), &["stored(%0)"], said!(number)));
-                        entries!(@of_number step, number $(, $backward)?)
+                        let call = Call::of(&op::$name, [Arg::Stored(0), Arg::element(number)]);
+                        Lazy::step(call, [&self.x.node], entries!(@number T, Tensor<P, $out>, P, $name))
                     }
                     Entries::Array(array) => {
-                        let run = |inputs: &[Held]| {
-                            ops::$name(&known::<Tensor<P, T>>(&inputs[0]).stored(), known::<ArrayD<T>>(&inputs[1]))
-                        };
+                        let call = Call::of(&op::$name, [Arg::Stored(0), Arg::Input(1)]);
                         let nodes = [&self.x.node, &array.node];
-                        let text = Text::call(stringify!($name), &["stored(%0)", "stored(%1)"], said!());
-                        let step = step(stringify!($name), "stored, array".into(), nodes, Form::Own, broadcast, run)
-                            .written(text.in_format(self.x.node.kind.format()))
-                            .with_shares(shares::zipped());
-                        entries!(@of_array step $(, $backward)?)
+                        Lazy::step(call, nodes, entries!(@array T, Tensor<P, $out>, P, $name))
                     }
                     Entries::Step(other) => {
-                        let run = |inputs: &[Held]| {
-                            let [x, y] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
-                            ops::$name(&x.stored(), &y.stored())
-                        };
+                        let call = Call::of(&op::$name, [Arg::Stored(0), Arg::Stored(1)]);
                         let nodes = [&self.x.node, &other.x.node];
-                        let step = step(stringify!($name), "stored".into(), nodes, Form::Each, broadcast, run)
-                            .written(Text::call(stringify!($name), &["stored(%0)", "stored(%1)"], said!()));
-                        entries!(@of_two $name, step $(, $backward)?)
+                        Lazy::step(call, nodes, entries!(@two T, Tensor<P, $out>, P, $name))
                     }
                 }
             }
         )*}
-    };
-    (@of_number $step:ident, $number:ident) => { $step };
-    (@of_number $step:ident, $number:ident, $backward:ident) => {{
-        let number = $number.to_number();
-        rule_of_all!($step, T, [P: Pattern], (number: crate::Number), |[x, g]| {
-            let number = F::from_number(number).unwrap_or(F::NAN);
-            let run = move |inputs: &[Held]| {
-                let [x, g] = [0, 1].map(|at| known::<Tensor<P, F>>(&inputs[at]));
-                ops::$backward(&x.stored(), &constant(x, number)?.stored(), g).map(|(dx, _)| dx)
+
+        /// The implementations of operations on entries that have gradients, and of these.
+        pub(super) fn made<P: Pattern, T: Float + Numeric + RealNumber>(
+            call: &Call,
+            inputs: &[Arc<Node>],
+        ) -> Option<Made> {
+            if call.op.is(&op::with_fill) {
+                return Some(filled::<P, T>());
+            }
+            if !call.is_stored() {
+                return None;
+            }
+            if call.op.is(&op::recip) {
+                return Some(made!(Tensor<P, T>, |_, inputs| ops::recip(&known::<Tensor<P, T>>(&inputs[0]).stored())));
+            }
+            let form = match call.arg(1) {
+                Arg::Typed(_) => Form::Number,
+                Arg::Stored(_) => Form::Two,
+                Arg::Input(at) if is::<ArrayD<T>>(inputs.get(*at)?) => Form::Array,
+                _ => return None,
             };
-            let told = format!("stored {number:?}");
-            let dx: Lazy<Tensor<P, F>> =
-                step(stringify!($backward), told, [x, g], Form::OfFirst, |[x, _]| same(x), run);
-            let said = said!(number).map(|number| format!("{number}, %1, wrt=0"));
-            vec![Some(dx.written(Text::call(stringify!($backward), &["stored(%0)"], said)).node)]
-        })
-    }};
-    (@of_array $step:ident) => { $step };
-    (@of_array $step:ident, $backward:ident) => {
-        rule_of_all!($step, T, [P: Pattern], (), |[x, y, g]| {
-            let run = |inputs: &[Held]| {
-                let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[2]));
-                ops::$backward(&x.stored(), known::<ArrayD<F>>(&inputs[1]), g)
-            };
-            let name = stringify!($backward);
-            let both: Lazy<(Tensor<P, F>, ArrayD<F>)> =
-                step(name, "stored, array".into(), [x, y, g], Form::Own, |[x, ..]| same(x), run)
-                    .written(Text::gradients(name, &["stored(%0)", "stored(%1)", "%2"], said!(), 2))
-                    .known(Facts::gradients_of(&[0, 1]));
-            let (dx, dy) = both.parts();
-            vec![Some(dx.node), Some(dy.node)]
+            match (call.op.name, form) {
+                $($(
+                    (stringify!($name), Form::Number) => Some(entries!(@number T, Tensor<P, $out>, P, $name)),
+                    (stringify!($name), Form::Array) => Some(entries!(@array T, Tensor<P, $out>, P, $name)),
+                    (stringify!($name), Form::Two) => Some(entries!(@two T, Tensor<P, $out>, P, $name)),
+                    #[allow(unreachable_patterns)] // that of `mul` is that of `mul_nonzero`
+                    (stringify!($backward), Form::Number) => Some(made!(Tensor<P, T>, |node, inputs| {
+                        let [x, g] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+                        let y = constant(x, node.args().element("y"))?;
+                        ops::$backward(&x.stored(), &y.stored(), g).map(|(dx, _)| dx)
+                    })),
+                    #[allow(unreachable_patterns)]
+                    (stringify!($backward), Form::Array) => Some(made!((Tensor<P, T>, ArrayD<T>), |_, inputs| {
+                        let (x, g) = (known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[2]));
+                        ops::$backward(&x.stored(), known::<ArrayD<T>>(&inputs[1]), g)
+                    })),
+                    #[allow(unreachable_patterns)]
+                    (stringify!($backward), Form::Two) => Some(made!((Tensor<P, T>, Tensor<P, T>), |_, inputs| {
+                        let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+                        ops::$backward(&x.stored(), &y.stored(), g)
+                    })),
+                )?)*
+                _ => None,
+            }
+        }
+    };
+    (@number $T:ty, $out:ty, $P:ident, $name:ident) => {
+        made!($out, |node, inputs| {
+            ops::$name(&known::<Tensor<$P, $T>>(&inputs[0]).stored(), node.args().element::<$T>("y"))
         })
     };
-    (@of_two $name:ident, $step:ident) => { $step };
-    (@of_two $name:ident, $step:ident, $backward:ident) => {
-        rule_of_all!($step, T, [P: Pattern], (), |[x, y, g]| {
-            let run = |inputs: &[Held]| {
-                let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, F>>(&inputs[at]));
-                ops::$backward(&x.stored(), &y.stored(), g)
-            };
-            let name = stringify!($backward);
-            let both: Lazy<(Tensor<P, F>, Tensor<P, F>)> =
-                step(name, "stored".into(), [x, y, g], Form::Own, |[x, ..]| same(x), run)
-                    .written(Text::gradients(name, &["stored(%0)", "stored(%1)", "%2"], said!(), 2))
-                    .known(Facts::gradients_of(&[0, 1]));
-            let (dx, dy) = both.parts();
-            let dx = dx.with_formula([x, y, g], 0, |of| formulas(stringify!($name), of).map(|[dx, _]| dx));
-            let dy = dy.with_formula([x, y, g], 1, |of| formulas(stringify!($name), of).map(|[_, dy]| dy));
-            vec![Some(dx.node), Some(dy.node)]
+    (@array $T:ty, $out:ty, $P:ident, $name:ident) => {
+        made!($out, |_, inputs| {
+            ops::$name(&known::<Tensor<$P, $T>>(&inputs[0]).stored(), known::<ArrayD<$T>>(&inputs[1]))
         })
     };
+    (@two $T:ty, $out:ty, $P:ident, $name:ident) => {
+        made!($out, |_, inputs| {
+            let [x, y] = [0, 1].map(|at| known::<Tensor<$P, $T>>(&inputs[at]));
+            ops::$name(&x.stored(), &y.stored())
+        })
+    };
+}
+
+/// The operand on the right.
+enum Form {
+    Number,
+    Array,
+    Two,
 }
 
 of_two!(entries);
 
-/// The shape of what is scaled, if there is a factor for each position of the axis.
-fn scaled(x: &Shape, factors: &Shape, axis: isize) -> Result<Option<Shape>> {
-    let expected = x[normalize_axis(axis as i128, x.rank())?];
-    match factors[..] {
-        [found] if found == expected => same(x),
-        [found] => Err(Error::LengthMismatch { what: "the factors", expected, found }),
-        _ => Err(Error::RankMismatch { what: "the factors", expected: 1, found: factors.rank() }),
+/// The implementations of products with a number for each position of an axis, and of what their gradients need.
+fn scale_family<X: Steps, Y: Steps<Elem = X::Elem>>() -> Option<Family> {
+    struct Find<X, Y>(PhantomData<fn() -> (X, Y)>);
+    impl<X: Steps, Y: Steps> FloatVisitor for Find<X, Y> {
+        type Out = Family;
+
+        fn visit<F: Float + Numeric + RealNumber>(self) -> Family {
+            |call, inputs| match call.op {
+                op if op.is(&op::scale) => Some(scaled::<X::Of<F>, Y::Of<F>>(call.is_stored())),
+                op if op.is(&op::any_backward) && is::<Y::Of<F>>(&inputs[0]) && is::<X::Of<F>>(&inputs[1]) => {
+                    Some(made!(Y::Of<F>, |node, inputs| {
+                        let (x, g) = (known::<Y::Of<F>>(&inputs[0]), known::<X::Of<F>>(&inputs[1]));
+                        ops::any_backward(x, g, node.args().axes()).map(<Y::Of<F>>::reduced)
+                    }))
+                }
+                _ => None,
+            }
+        }
     }
+    X::Elem::if_float(Find::<X, Y>(PhantomData))
 }
 
-/// The gradients of a product with a number for each position of an axis: of what comes at the entries the same
-/// product, and the sums of what comes times the tensor.
-struct Scaled<X, Y> {
-    x: Arc<Node>,
-    factors: Arc<Node>,
-    upstream: Arc<Node>,
-    axis: isize,
-    of: PhantomData<fn() -> (X, Y)>,
-}
-
-impl<X: Steps, Y: Steps> FloatVisitor for Scaled<X, Y> {
-    type Out = Option<Vec<Option<Arc<Node>>>>;
-
-    #[track_caller]
-    fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
-        let rank = self.x.shape.as_ref()?.rank();
-        let others = beside(self.axis, rank);
-        let (x, g) = (Lazy::<X::Of<F>>::of(self.x), Lazy::<X::Of<F>>::of(self.upstream));
-        let factors = Lazy::<Y::Of<F>>::of(self.factors);
-        let given = x.any_backward(&g, Axes::none());
-        // With an axis of its own for each behind that of the factors.
-        let behind: Vec<usize> = (1..rank - normalize_axis(self.axis as i128, rank).ok()?).collect();
-        let dx = given.mul_nonzero(Dense(Y::Of::<F>::all(&factors).expand_dims(behind)));
-        let sums = g.mul_nonzero(&x).sum(others);
-        Some(vec![Some(dx.node), Some(factors.any_backward(&sums, Axes::none()).node)])
+/// The implementation of a product with a number for each position of an axis, of all elements or of what is stored.
+fn scaled<X: Steps, Y: Steps<Elem = X::Elem>>(is_stored: bool) -> Made {
+    match is_stored {
+        false => made!(X::Of<X::Elem>, |node, inputs| {
+            let axis = node.args().position("axis", 0);
+            known::<Y>(&inputs[1]).scales(known::<X>(&inputs[0]), axis).map(X::reduced)
+        }),
+        true => made!(X::Of<X::Elem>, |node, inputs| {
+            let axis = node.args().position("axis", 0);
+            known::<Y>(&inputs[1]).scales(&known::<X>(&inputs[0]).entries(), axis).map(X::of_entries)
+        }),
     }
-}
-
-/// The axes other than one, of an operand of that rank.
-fn beside(axis: isize, rank: usize) -> Axes {
-    let axis = normalize_axis(axis as i128, rank).unwrap_or(rank);
-    Axes::from((0..rank).filter(|&other| other != axis).collect::<Vec<_>>())
-}
-
-/// What is stored of `x`, scaled; its fill stays.
-#[track_caller]
-fn entries_scaled<T: Element, X: Steps<Elem = T>, Y: Steps<Elem = T>>(
-    x: &Lazy<X>,
-    axis: isize,
-    factors: &Lazy<Y>,
-) -> Lazy<X::Of<T>> {
-    let run = move |inputs: &[Held]| {
-        let (x, factors) = (known::<X>(&inputs[0]), known::<Y>(&inputs[1]));
-        factors.scales(&x.entries(), axis).map(X::of_entries)
-    };
-    let shape = |[x, factors]: [&Shape; 2]| scaled(x, factors, axis);
-    let seen = if x.node.kind.format() == "array" { "%0" } else { "stored(%0)" };
-    let step = step("scale", format!("stored {axis}"), [&x.node, &factors.node], Form::OfFirst, shape, run)
-        .written(Text::call("scale", &[seen], said!(axis).map(|axis| format!("{axis}, %1"))))
-        .with_shares(shares::scaled(axis));
-    step.with_rule(move |asked| {
-        let [x, factors] = asked.inputs else { return None };
-        // Of what is stored the fill has no part in it.
-        let x = on_pattern_of::<X, X>(x, &Lazy::of(Arc::clone(x)))?;
-        let upstream = on_pattern_of::<X, X>(&x, &Lazy::of(Arc::clone(asked.upstream)))?;
-        let all = Scaled::<X, Y> { x, factors: Arc::clone(factors), upstream, axis, of: PhantomData };
-        T::if_float(all)?
-    })
 }
 
 /// # Products with a number for each position of an axis
@@ -289,19 +223,9 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     /// ```
     #[track_caller]
     pub fn scale<Y: Steps<Elem = T>>(&self, axis: isize, factors: &Lazy<Y>) -> Lazy<X::Of<T>> {
-        let run = move |inputs: &[Held]| {
-            let (x, factors) = (known::<X>(&inputs[0]), known::<Y>(&inputs[1]));
-            factors.scales(x, axis).map(X::reduced)
-        };
-        let shape = |[x, factors]: [&Shape; 2]| scaled(x, factors, axis);
-        let step = step("scale", axis.to_string(), [&self.node, &factors.node], Form::OfFirst, shape, run)
-            .written(Text::call("scale", &["%0"], said!(axis).map(|axis| format!("{axis}, %1"))))
-            .with_shares(shares::scaled(axis));
-        step.with_rule(move |asked| {
-            let [x, factors] = <&[_; 2]>::try_from(asked.inputs).ok()?.each_ref().map(Arc::clone);
-            let all = Scaled::<X, Y> { x, factors, upstream: Arc::clone(asked.upstream), axis, of: PhantomData };
-            T::if_float(all)?
-        })
+        let call = Call::of(&op::scale, [Arg::Input(0), Arg::Integer(axis as i128), Arg::Input(1)]);
+        let made = Made { family: scale_family::<X, Y>(), ..scaled::<X, Y>(false) };
+        Lazy::step(call, [&self.node, &factors.node], made)
     }
 }
 
@@ -309,7 +233,9 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
     /// The step [`scale`](crate::scale()) of the entries: the fill stays.
     #[track_caller]
     pub fn scale<Y: Steps<Elem = T>>(&self, axis: isize, factors: &Lazy<Y>) -> Lazy<Tensor<P, T>> {
-        entries_scaled(&self.x, axis, factors)
+        let call = Call::of(&op::scale, [Arg::Stored(0), Arg::Integer(axis as i128), Arg::Input(1)]);
+        let made = Made { family: scale_family::<Tensor<P, T>, Y>(), ..scaled::<Tensor<P, T>, Y>(true) };
+        Lazy::step(call, [&self.x.node, &factors.node], made)
     }
 
     /// The entries at positions that a tensor stores: the step [`Stored::mask`](crate::Stored::mask).
@@ -325,78 +251,50 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
     /// ```
     #[track_caller]
     pub fn mask<U: Element>(&self, mask: &LazyPattern<P, U>) -> Lazy<Tensor<P, T>> {
-        self.masked(
-            ["mask", "mask_backward"],
-            &mask.x.node,
-            |x, mask| x.stored().mask(mask),
-            |x, g, mask| x.stored().mask_backward(g, mask),
-        )
+        let call = Call::of(&op::mask, [Arg::Stored(0), Arg::Input(1)]);
+        Lazy::step(call, [&self.x.node, &mask.x.node], masked::<P, T>())
     }
 
     /// The entries at positions that a tensor does not store: the step [`Stored::without`](crate::Stored::without).
     #[track_caller]
     pub fn without<U: Element>(&self, mask: &LazyPattern<P, U>) -> Lazy<Tensor<P, T>> {
-        self.masked(
-            ["without", "without_backward"],
-            &mask.x.node,
-            |x, mask| x.stored().without(mask),
-            |x, g, mask| x.stored().without_backward(g, mask),
-        )
-    }
-
-    #[track_caller]
-    fn masked(
-        &self,
-        [name, backward]: [&'static str; 2],
-        mask: &Arc<Node>,
-        keep: Keep<P, T>,
-        back: KeepBack<P, T>,
-    ) -> Lazy<Tensor<P, T>> {
-        let kind = mask.kind;
-        // Its elements may have any type, and do not count.
-        let of_mask = move |mask: &Held| kind.by_pieces().map(|kind| kind.pattern(mask));
-        let run = move |inputs: &[Held]| {
-            let mask = of_mask(&inputs[1]);
-            keep(known(&inputs[0]), mask.as_ref().and_then(|mask| mask.downcast_ref()).ok_or(Error::NoTensor)?)
-        };
-        let shape = |[x, mask]: [&Shape; 2]| match x == mask {
-            true => same(x),
-            false => Err(Error::ShapeMismatch { what: "the mask", expected: x.clone(), found: mask.clone() }),
-        };
-        let step = step(name, "stored".into(), [&self.x.node, mask], Form::Own, shape, run)
-            .written(Text::call(name, &["stored(%0)", "%1"], said!()))
-            .with_shares(shares::same());
-        step.with_rule(move |asked| {
-            let [x, mask] = asked.inputs else { return None };
-            T::if_float(IsFloat)?;
-            let run = move |inputs: &[Held]| {
-                let mask = of_mask(&inputs[2]);
-                let mask = mask.as_ref().and_then(|mask| mask.downcast_ref()).ok_or(Error::NoTensor)?;
-                back(known(&inputs[0]), known(&inputs[1]), mask)
-            };
-            let nodes = [x, asked.upstream, mask];
-            let dx: Lazy<Tensor<P, T>> =
-                super::unary::step(backward, "stored".into(), nodes, Form::OfFirst, |[x, ..]| same(x), run);
-            let dx = dx.written(Text::call(backward, &["stored(%0)", "%1", "%2"], said!())).with_shares(shares::same());
-            // What is kept of the upstream gradient is kept of what comes back to it.
-            let dx = dx.with_rule(move |asked| {
-                let up = at_entries_of::<Tensor<P, T>, _>(&asked.inputs[0], Lazy::of(Arc::clone(asked.upstream)));
-                let kept: Lazy<Tensor<P, T>> = up.stored().masked([name, backward], &asked.inputs[2], keep, back);
-                let to_upstream = on_pattern_of::<Tensor<P, T>, _>(&asked.inputs[1], &kept)?;
-                Some(vec![None, Some(to_upstream), None])
-            });
-            Some(vec![Some(dx.node), None])
-        })
+        let call = Call::of(&op::without, [Arg::Stored(0), Arg::Input(1)]);
+        Lazy::step(call, [&self.x.node, &mask.x.node], masked::<P, T>())
     }
 }
 
-/// Asks whether a type is one of floats.
-struct IsFloat;
+/// The implementation of the entries at a mask, or not at it, and of the gradient.
+fn masked<P: Pattern, T: Element>() -> Made {
+    let family = family!(T, [P: Pattern] Tensor<P, F>, |call, _inputs| match call.op {
+        op if op.is(&op::mask) || op.is(&op::without) => Some(masked::<P, F>()),
+        op if op.is(&op::mask_backward) || op.is(&op::without_backward) => Some(made!(Tensor<P, F>, |node, inputs| {
+            let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[1]));
+            with_mask::<P, _>(node, &inputs[2], 2, |mask| match node.args().op.is(&op::mask_backward) {
+                true => x.stored().mask_backward(g, mask),
+                false => x.stored().without_backward(g, mask),
+            })
+        })),
+        _ => None,
+    });
+    let run = made!(Tensor<P, T>, |node, inputs| {
+        let x = known::<Tensor<P, T>>(&inputs[0]).stored();
+        with_mask::<P, _>(node, &inputs[1], 1, |mask| match node.args().op.is(&op::mask) {
+            true => x.mask(mask),
+            false => x.without(mask),
+        })
+    });
+    Made { family, ..run }
+}
 
-impl FloatVisitor for IsFloat {
-    type Out = ();
-
-    fn visit<F: Float + Numeric + RealNumber>(self) {}
+/// Calls `keep` with the pattern of a mask. Its elements may have any type, and do not count.
+fn with_mask<P: Pattern, R>(
+    node: &Node,
+    mask: &Held,
+    input: usize,
+    keep: impl FnOnce(&P) -> Result<R>,
+) -> Result<R> {
+    let mask = node.inputs[input].kind.by_pieces().map(|kind| kind.pattern(mask));
+    keep(mask.as_ref().and_then(|mask| mask.downcast_ref()).ok_or(Error::NoTensor)?)
 }
 
 mod sealed {

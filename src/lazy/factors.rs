@@ -1,19 +1,13 @@
 //! Products of a tensor or an array and an array, and of an array and a tensor.
 
-use std::sync::Arc;
-
 use ndarray::ArrayD;
 
-use super::arrays::{OfFloats, TWO, two_of};
-use super::gradient::linear_in_each;
-use super::node::{Form, Held, Node, known};
-use super::products::product_shape;
-use super::text::{Text, said};
-use super::unary::{Steps, rule_of_all, step};
-use super::{Lazy, Value, shares};
-use crate::base::shape::Shape;
-use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber, Ring};
-use crate::ops::{self, Operand};
+use super::call::{Arg, Call};
+use super::node::{Made, known};
+use super::steps::{family, made};
+use super::{Lazy, Value};
+use crate::element::{Element, Float, Numeric, RealNumber, Ring};
+use crate::ops::{self, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -33,7 +27,7 @@ impl<P: Pattern, T: Ring> Factor<P, T> for Tensor<P, T> {
 impl<P: Pattern, T: Ring> Factor<P, T> for ArrayD<T> {
     #[track_caller]
     fn product(x: &Lazy<Tensor<P, T>>, y: &Lazy<Self>) -> Lazy<Self> {
-        by_array(x, y)
+        tensor_by_array(x, y)
     }
 }
 
@@ -46,30 +40,28 @@ pub trait ArrayFactor<T: Ring>: Value {
 impl<T: Ring> ArrayFactor<T> for ArrayD<T> {
     #[track_caller]
     fn product_of_array(x: &Lazy<ArrayD<T>>, y: &Lazy<Self>) -> Lazy<ArrayD<T>> {
-        by_array(x, y)
+        array_by_array(x, y)
     }
 }
 
 impl<P: Pattern, T: Ring> ArrayFactor<T> for Tensor<P, T> {
     #[track_caller]
     fn product_of_array(x: &Lazy<ArrayD<T>>, y: &Lazy<Self>) -> Lazy<ArrayD<T>> {
-        let shape = |[x, y]: [&Shape; 2]| product_shape(x, y);
-        let run = |inputs: &[Held]| ops::matmul(known::<ArrayD<T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
-        let product: Lazy<ArrayD<T>> = step("matmul", String::new(), [&x.node, &y.node], Form::Own, shape, run);
-        let product = product.written(Text::call("matmul", &["%0", "%1"], said!()));
-        rule_of_all!(product, T, [P: Pattern], (), |[x, y, g]| {
-            let run = |inputs: &[Held]| {
+        let call = Call::of(&op::matmul, [Arg::Input(0), Arg::Input(1)]);
+        let family = family!(T, [P: Pattern] P, |call, _inputs| match call.op {
+            op if op.is(&op::matmul) => Some(by_tensor::<P, F>()),
+            op if op.is(&op::matmul_backward) => Some(made!((ArrayD<F>, Tensor<P, F>), |_, inputs| {
                 let (x, g) = (known::<ArrayD<F>>(&inputs[0]), known::<ArrayD<F>>(&inputs[2]));
                 ops::matmul_backward(x, known::<Tensor<P, F>>(&inputs[1]), g)
-            };
-            let given = two_of::<ArrayD<F>, Tensor<P, F>, 3>("matmul_backward", String::new(), TWO, [x, y, g], run);
-            let of = [x, y, g].map(Arc::clone);
-            linear_in_each::<ArrayD<F>, Tensor<P, F>, ArrayD<F>>(given.into(), &of, |_, of| {
-                let (x, y) = (Lazy::of(Arc::clone(&of[0])), Lazy::of(Arc::clone(&of[1])));
-                <Tensor<P, F>>::product_of_array(&x, &y).node
-            })
-        })
+            })),
+            _ => None,
+        });
+        Lazy::step(call, [&x.node, &y.node], Made { family, ..by_tensor::<P, T>() })
     }
+}
+
+fn by_tensor<P: Pattern, T: Ring>() -> Made {
+    made!(ArrayD<T>, |_, inputs| ops::matmul(known::<ArrayD<T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1])))
 }
 
 impl<T: Ring> Lazy<ArrayD<T>> {
@@ -92,26 +84,29 @@ impl<T: Ring> Lazy<ArrayD<T>> {
     }
 }
 
-/// The product of a tensor or an array and an array.
-#[track_caller]
-pub(super) fn by_array<T: Ring, X>(x: &Lazy<X>, y: &Lazy<ArrayD<T>>) -> Lazy<ArrayD<T>>
-where
-    X: Steps<Elem = T> + Operand<Product<ArrayD<T>> = ArrayD<T>>,
-{
-    let shape = |[x, y]: [&Shape; 2]| product_shape(x, y);
-    let run = |inputs: &[Held]| ops::matmul(known::<X>(&inputs[0]), known::<ArrayD<T>>(&inputs[1]));
-    let product: Lazy<ArrayD<T>> = step("matmul", String::new(), [&x.node, &y.node], Form::Own, shape, run);
-    let product = product.with_shares(shares::product()).written(Text::call("matmul", &["%0", "%1"], said!()));
-    rule_of_all!(product, T, [X: Steps], (), |[x, y, g]| {
-        let run = |inputs: &[Held]| {
-            let (y, g) = (known::<ArrayD<F>>(&inputs[1]), known::<ArrayD<F>>(&inputs[2]));
-            let (dx, dy) = ops::matmul_backward(known::<X::Of<F>>(&inputs[0]), y, g)?;
-            Ok((<X::Of<F>>::reduced(dx), dy))
-        };
-        let given = two_of::<OfFloats<X, F>, ArrayD<F>, 3>("matmul_backward", String::new(), TWO, [x, y, g], run);
-        let of = [x, y, g].map(Arc::clone);
-        linear_in_each::<X::Of<F>, ArrayD<F>, ArrayD<F>>(given.into(), &of, |_, of| {
-            X::Of::<F>::times(&Lazy::of(Arc::clone(&of[0])), &Lazy::of(Arc::clone(&of[1]))).node
-        })
-    })
+/// Products with an array on the right.
+macro_rules! by_arrays {
+    ($($name:ident [$of:ident: $bound:ident] [$($generics:tt)*] $x:ty, $floats:ty;)*) => {$(
+        #[track_caller]
+        fn $name<$($generics)*>(x: &Lazy<$x>, y: &Lazy<ArrayD<T>>) -> Lazy<ArrayD<T>> {
+            let call = Call::of(&op::matmul, [Arg::Input(0), Arg::Input(1)]);
+            let run = made!(ArrayD<T>, |_, inputs| ops::matmul(known::<$x>(&inputs[0]), known::<ArrayD<T>>(&inputs[1])));
+            let family = family!(T, [$of: $bound] $x, |call, _inputs| match call.op {
+                op if op.is(&op::matmul) => Some(made!(ArrayD<F>, |_, inputs| {
+                    ops::matmul(known::<$floats>(&inputs[0]), known::<ArrayD<F>>(&inputs[1]))
+                })),
+                op if op.is(&op::matmul_backward) => Some(made!(($floats, ArrayD<F>), |_, inputs| {
+                    let (y, g) = (known::<ArrayD<F>>(&inputs[1]), known::<ArrayD<F>>(&inputs[2]));
+                    ops::matmul_backward(known::<$floats>(&inputs[0]), y, g)
+                })),
+                _ => None,
+            });
+            Lazy::step(call, [&x.node, &y.node], Made { family, ..run })
+        }
+    )*};
+}
+
+by_arrays! {
+    tensor_by_array [P: Pattern] [P: Pattern, T: Ring] Tensor<P, T>, Tensor<P, F>;
+    array_by_array [T: Element] [T: Ring] ArrayD<T>, ArrayD<F>;
 }

@@ -1,50 +1,53 @@
 //! Steps from one format to the other.
 
-use std::sync::Arc;
+use std::marker::PhantomData;
 
-use super::node::{Form, Node};
-use super::reductions::Ask;
-use super::text::{Text, said};
-use super::unary::same;
-use super::{Lazy, shares};
-use crate::base::axes::Axes;
+use super::Lazy;
+use super::call::{Arg, Call};
+use super::node::{Family, Made, known};
+use super::steps::made;
 use crate::base::index::Index;
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
+use crate::ops::op;
 use crate::pattern::{CooPattern, CsrPattern};
 use crate::tensor::Tensor;
 
-/// A change of the format, and back for its gradient.
+/// The implementations of both changes of the format, for gradients.
+fn family<I: Index, T: Element>() -> Option<Family> {
+    struct Find<I>(PhantomData<fn() -> I>);
+    impl<I: Index> FloatVisitor for Find<I> {
+        type Out = Family;
+
+        fn visit<F: Float + Numeric + RealNumber>(self) -> Family {
+            |call, _| match call.op {
+                op if op.is(&op::to_coo) => Some(to_coo::<I, F>()),
+                op if op.is(&op::to_csr) => Some(to_csr::<I, F>()),
+                _ => None,
+            }
+        }
+    }
+    T::if_float(Find::<I>(PhantomData))
+}
+
+/// A change of the format.
 macro_rules! formats {
-    ($($from:ident $name:ident $back:ident $to:ident;)*) => {$(
+    ($($from:ident $name:ident $to:ident;)*) => {$(
+        fn $name<I: Index, T: Element>() -> Made {
+            made!(Tensor<$to<I>, T>, |_, inputs| known::<Tensor<$from<I>, T>>(&inputs[0]).$name())
+        }
+
         impl<I: Index, T: Element> Lazy<Tensor<$from<I>, T>> {
             #[doc = concat!("The same tensor in the other format: the step `", stringify!($name), "` of tensors.")]
             #[track_caller]
             pub fn $name(&self) -> Lazy<Tensor<$to<I>, T>> {
-                let step = self
-                    .then(stringify!($name), String::new(), Form::Own, same, |x| x.$name())
-                    .written(Text::call(stringify!($name), &["%0"], said!()))
-                    .with_shares(shares::same());
-                struct Rule<I>(Ask<()>, std::marker::PhantomData<fn() -> I>);
-                impl<I: Index> FloatVisitor for Rule<I> {
-                    type Out = Arc<Node>;
-
-                    #[track_caller]
-                    fn visit<F: Float + Numeric + RealNumber>(self) -> Arc<Node> {
-                        let g = self.0.upstream::<Tensor<$to<I>, F>>().$back();
-                        // On the pattern of the operand itself.
-                        Arc::clone(&self.0.x::<Tensor<$from<I>, F>>().any_backward(&g, Axes::none()).node)
-                    }
-                }
-                step.with_rule(|asked| {
-                    let rule = Rule::<I>(Ask::new(&asked, ()), std::marker::PhantomData);
-                    T::if_float(rule).map(|gradient| vec![Some(gradient)])
-                })
+                let made = Made { family: family::<I, T>(), ..$name::<I, T>() };
+                Lazy::step(Call::of(&op::$name, [Arg::Input(0)]), [&self.node], made)
             }
         }
     )*};
 }
 
 formats! {
-    CooPattern to_csr to_coo CsrPattern;
-    CsrPattern to_coo to_csr CooPattern;
+    CooPattern to_csr CsrPattern;
+    CsrPattern to_coo CooPattern;
 }

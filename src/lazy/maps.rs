@@ -1,28 +1,19 @@
 //! Functions of one element as steps, their gradients, and what changes the form only.
 
+use std::any::Any;
 use std::sync::Arc;
 
-use super::formulas::Term;
-use super::gradient::on_pattern_of;
-use super::node::{Form, Node, unlike};
-use super::reductions::{Ask, rule_of_one};
-use super::rewrite::Facts;
-use super::text::{Said, Text, WRITTEN, said};
-use super::unary::{LazyStored, Steps, same};
-use super::{Lazy, formulas, shares};
-use crate::base::axes::Axes;
+use super::Lazy;
+use super::call::{Arg, Call, Typed};
+use super::node::{Family, Made, Node, known};
+use super::steps::{LazyStored, Steps, made};
+use super::text::{Said, WRITTEN, bracketed};
 use crate::element::{
     Bits, ComplexElement, Element, Float, FloatVisitor, Magnitude, Numeric, Real, RealNumber, Signed,
 };
-use crate::ops::{self, Isin};
+use crate::ops::{self, Isin, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
-
-/// Arguments in words.
-macro_rules! told {
-    () => { String::new() };
-    ($($arg:ident),+) => { [$(format!("{:?}", $arg)),+].join(", ") };
-}
 
 /// Functions: the bound of the element type, the arguments, the type of the result, the gradient.
 macro_rules! maps {
@@ -31,239 +22,176 @@ macro_rules! maps {
         ///
         /// The pages stand at the functions of the same names.
         impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
-            $(maps!(@one $name($($arg: $type),*) [$bound] -> $out $(, $backward)?);)*
+            $(maps!(@whole $name($($arg: $type),*) [$bound] -> $out);)*
         }
 
         /// # Functions of one stored element
         ///
         /// The fill stays, or is the zero of another type. The pages stand at the functions of the same names.
-        impl<P: Pattern, T: Element> LazyStored<P, T> {
-            $(maps!(@entries $name($($arg: $type),*) [$bound] -> $out $(, $backward)?);)*
-        }
-    };
-    (@entries $name:ident($($arg:ident: $type:tt),*) [$bound:ident] -> $out:ty $(, $backward:ident)?) => {
-        #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        #[track_caller]
-        pub fn $name(&self, $($arg: $type),*) -> Lazy<Tensor<P, $out>>
+        impl<P: Pattern, T: Element> LazyStored<P, T> {$(
+            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            #[track_caller]
+            pub fn $name(&self, $($arg: $type),*) -> Lazy<Tensor<P, $out>>
+            where
+                T: $bound,
+            {
+                let call = Call::of(&op::$name, [Arg::Stored(0), $(Arg::element($arg)),*]);
+                Lazy::step(call, [&self.x.node], made!(Tensor<P, $out>, |_node, inputs| {
+                    $(let $arg = _node.args().element::<$type>(stringify!($arg));)*
+                    ops::$name(&known::<Tensor<P, T>>(&inputs[0]).stored() $(, $arg)*)
+                }))
+            }
+        )*}
+
+        /// The implementations of functions with gradients, and of these.
+        pub(super) fn made<T, X>(call: &Call) -> Option<Made>
         where
-            T: $bound,
+            T: Float + Numeric + RealNumber,
+            X: Steps<Elem = T, Of<T> = X>,
         {
-            let run = move |x: &Tensor<P, T>| ops::$name(&x.stored() $(, $arg)*);
-            let told = ["stored".to_string(), told!($($arg),*)].join(" ");
-            let step = self.x.then(stringify!($name), told, Form::Each, same, run)
-                .written(Text::call(stringify!($name), &["stored(%0)"], said!($($arg),*)));
-            maps!(@rule $name, step, [P: Pattern] Tensor<P, F>, ($($arg: $type),*) $(, $backward)?)
+            if call.is_stored() {
+                return None;
+            }
+            $(maps!(@kit call, X, $name($($arg: $type),*) -> $out $(, $backward)?);)*
+            None
         }
     };
-    (@one $name:ident($($arg:ident: $type:tt),*) [$bound:ident] -> $out:ty $(, $backward:ident)?) => {
+    (@kit $call:ident, $X:ident, $name:ident($($arg:ident: $type:tt),*) -> $out:ty) => {};
+    (@kit $call:ident, $X:ident, $name:ident($($arg:ident: $type:tt),*) -> $out:ty, $backward:ident) => {
+        if $call.op.is(&op::$name) {
+            return Some(maps!(@run $X, $X::Of<$out>, $name($($arg: $type),*)));
+        }
+        if $call.op.is(&op::$backward) {
+            return Some(maps!(@back $X, $backward($($arg: $type),*)));
+        }
+    };
+    (@run $X:ty, $out:ty, $name:ident($($arg:ident: $type:tt),*)) => {
+        made!($out, |_node, inputs| {
+            $(let $arg = _node.args().element::<$type>(stringify!($arg));)*
+            ops::$name(known::<$X>(&inputs[0]) $(, $arg)*).map(<$X>::mapped)
+        })
+    };
+    (@whole $name:ident($($arg:ident: $type:tt),*) [$bound:ident] -> $out:ty) => {
         #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
         #[track_caller]
         pub fn $name(&self, $($arg: $type),*) -> Lazy<X::Of<$out>>
         where
             T: $bound,
         {
-            let run = move |x: &X| ops::$name(x $(, $arg)*).map(X::mapped);
-            let step = self.then(stringify!($name), told!($($arg),*), Form::Each, same, run)
-                .written(Text::call(stringify!($name), &["%0"], said!($($arg),*)));
-            maps!(@rule $name, step, [X: Steps] X::Of<F>, ($($arg: $type),*) $(, $backward)?)
-        }
-
-        maps!(@gradient $name($($arg: $type),*) $($backward)?);
-    };
-    (@gradient $name:ident($($arg:ident: $type:tt),*)) => {};
-    (@gradient $name:ident($($arg:ident: $type:tt),*) $backward:ident) => {
-        #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
-            stringify!($backward), "()).")]
-        #[track_caller]
-        pub fn $backward<U: Steps<Elem: Float>>(
-            &self,
-            upstream: &Lazy<U>,
-            $($arg: $type),*
-        ) -> Lazy<X::Of<U::Elem>>
-        where
-            T: Float,
-        {
-            let run = move |x: &X, g: &U| ops::$backward(x, g $(, $arg)*).map(X::mapped);
-            self.back(stringify!($backward), told!($($arg),*), Form::EachOfFirst, upstream, run)
-                .written(Text::call(stringify!($backward), &["%0", "%1"], said!($($arg),*)))
+            let call = Call::of(&op::$name, [Arg::Input(0), $(Arg::element($arg)),*]);
+            Lazy::step(call, [&self.node], maps!(@run X, X::Of<$out>, $name($($arg: $type),*)))
         }
     };
-    (@rule $name:ident, $step:ident, [$X:ident: $of_x:ident] $of:ty, ($($arg:ident: $type:tt),*)) => { $step };
-    (@rule $name:ident, $step:ident, [$X:ident: $of_x:ident] $of:ty, (), $backward:ident) => {
-        rule_of_one!($step, T, [$X: $of_x] $of, (), |x, g| twice(stringify!($name), x.$backward(&g), &x, &g))
+    (@back $X:ty, $backward:ident($($arg:ident: $type:tt),*)) => {
+        made!($X, |_node, inputs| {
+            $(let $arg = _node.args().element::<$type>(stringify!($arg));)*
+            ops::$backward(known::<$X>(&inputs[0]), known::<$X>(&inputs[1]) $(, $arg)*).map(<$X>::mapped)
+        })
     };
-    // An argument of the type of the elements is one of floats where there is a gradient.
-    (@rule $name:ident, $step:ident, [$X:ident: $of_x:ident] $of:ty, ($arg:ident: i32), $backward:ident) => {
-        rule_of_one!($step, T, [$X: $of_x] $of, ($arg: i32),
-            |x, g| powers(x.$backward(&g, $arg), &x, &g, $arg))
-    };
-    (@rule $name:ident, $step:ident, [$X:ident: $of_x:ident] $of:ty, ($($arg:ident: T),*), $backward:ident) => {{
-        let ($($arg,)*) = ($($arg.to_number(),)*);
-        rule_of_one!($step, T, [$X: $of_x] $of, ($($arg: crate::Number),*),
-            |x, g| {
-                let numbers = [$(F::from_number($arg).unwrap_or(F::NAN)),*];
-                let [$($arg),*] = numbers;
-                of_numbers(x.$backward(&g $(, $arg)*), &x, &g, &numbers)
-            })
-    }};
-}
-
-/// The gradient of a function, with its own.
-fn twice<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
-    name: &'static str,
-    step: Lazy<Y>,
-    x: &Lazy<Y>,
-    g: &Lazy<Y>,
-) -> Lazy<Y> {
-    if name == "abs" {
-        // What it gives back depends on the sign alone.
-        return step.with_rule(move |asked| {
-            let [x, g] = asked.inputs else { return None };
-            let (x, came) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(asked.upstream)));
-            Some(vec![None, on_pattern_of::<Y, Y>(g, &twice(name, x.abs_backward(&came), &x, &came))])
-        });
-    }
-    step.with_formula([&x.node, &g.node], 0, move |[x, g]| formulas::of_one(name, Term::of(x), Term::of(g)))
-}
-
-/// The gradient of a power, with its own.
-fn powers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
-    step: Lazy<Y>,
-    x: &Lazy<Y>,
-    g: &Lazy<Y>,
-    exponent: i32,
-) -> Lazy<Y> {
-    step.with_formula([&x.node, &g.node], 0, move |[x, g]| {
-        let (x, g) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(g)));
-        // The slope of a constant is 0, at zeros too.
-        let below = if exponent == 0 { 0 } else { exponent.checked_sub(1)? };
-        Some(g.mul_nonzero(x.powi(below).mul(F::from_f64(exponent.into()))))
-    })
-}
-
-/// The gradient of a function with real numbers for arguments, with its own: of [`Lazy::powf`] a formula, of
-/// [`Lazy::clamp`] what keeps and drops the same.
-fn of_numbers<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(
-    step: Lazy<Y>,
-    x: &Lazy<Y>,
-    g: &Lazy<Y>,
-    numbers: &[F],
-) -> Lazy<Y> {
-    if let &[low, high] = numbers {
-        return clamped(step, low, high);
-    }
-    let &[exponent] = numbers else { return step };
-    step.with_formula([&x.node, &g.node], 0, move |[x, g]| {
-        let (x, g) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(g)));
-        let below = if exponent.to_f64() == 0.0 { 0.0 } else { exponent.to_f64() - 1.0 };
-        Some(g.mul_nonzero(x.powf(F::from_f64(below)).mul(exponent)))
-    })
-}
-
-/// The gradient of [`Lazy::clamp`], whose own drops the same.
-fn clamped<F: Float + Numeric + RealNumber, Y: Steps<Elem = F, Of<F> = Y>>(step: Lazy<Y>, low: F, high: F) -> Lazy<Y> {
-    step.with_rule(move |asked| {
-        let [x, g] = asked.inputs else { return None };
-        let (x, came) = (Lazy::<Y>::of(Arc::clone(x)), Lazy::<Y>::of(Arc::clone(asked.upstream)));
-        let kept = clamped(x.clamp_backward(&came, low, high), low, high);
-        Some(vec![None, on_pattern_of::<Y, Y>(g, &kept)])
-    })
 }
 
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// The step [`Tensor::cast`]: elements of another type.
     #[track_caller]
     pub fn cast<U: Element>(&self) -> Lazy<Tensor<P, U>> {
-        let step = self
-            .then("cast", U::DTYPE.to_string(), Form::Each, same, |x| x.clone().cast::<U>())
-            .written(Text::call("cast", &["%0"], Some(format!("\"{}\"", U::DTYPE))))
-            .known(Facts { cast: Some([T::DTYPE, U::DTYPE]), ..Facts::default() });
-        struct Back<P, U>(Ask<()>, std::marker::PhantomData<fn() -> (P, U)>);
-        impl<P: Pattern, U: Element> FloatVisitor for Back<P, U> {
-            type Out = Option<Arc<Node>>;
-
-            #[track_caller]
-            fn visit<F: Float + Numeric + RealNumber>(self) -> Option<Arc<Node>> {
-                struct IsFloat;
-                impl FloatVisitor for IsFloat {
-                    type Out = ();
-                    fn visit<F: Float + Numeric + RealNumber>(self) {}
-                }
-                U::if_float(IsFloat).map(|()| {
-                    let g = self.0.upstream::<Tensor<P, U>>().cast::<F>();
-                    // On the pattern of the operand itself.
-                    Arc::clone(&self.0.x::<Tensor<P, F>>().any_backward(&g, Axes::none()).node)
-                })
-            }
-        }
-        step.with_rule(|asked| {
-            let gradient = T::if_float(Back::<P, U>(Ask::new(&asked, ()), std::marker::PhantomData))?;
-            gradient.map(|gradient| vec![Some(gradient)])
-        })
+        let call = Call::of(&op::cast, [Arg::Input(0), Arg::Word(U::DTYPE.name())]);
+        let run = made!(Tensor<P, U>, |_, inputs| known::<Tensor<P, T>>(&inputs[0]).clone().cast::<U>());
+        Lazy::step(call, [&self.node], Made { family: back_to::<P, T, U>(), ..run })
     }
 
     /// The step [`Tensor::with_fill`]: the same entries, another value everywhere else.
     #[track_caller]
     pub fn with_fill(&self, fill: T) -> Lazy<Tensor<P, T>> {
-        // The entries hand their gradient back as it is.
-        let mut told = format!("{fill:?}");
-        // The bits of a NaN are kept, and its words do not tell them.
-        if fill.isnan() {
-            told += &unlike();
-        }
-        let step = self
-            .then("with_fill", told, Form::Each, same, move |x| Ok(x.clone().with_fill(fill)))
-            .written(Text::call("with_fill", &["%0"], said!(fill)));
-        rule_of_one!(step, T, [P: Pattern] Tensor<P, F>, (), |x, g| x.any_backward(&g, Axes::none()))
+        let call = Call::of(&op::with_fill, [Arg::Input(0), Arg::element(fill)]);
+        Lazy::step(call, [&self.node], filled::<P, T>())
     }
 
     /// The step [`Tensor::prune`]. What it stores depends on values, so it has no gradient.
     #[track_caller]
     pub fn prune(&self) -> Lazy<Tensor<P, T>> {
-        let step = self.then("prune", String::new(), Form::Own, same, Tensor::prune);
-        step.written(Text::call("prune", &["%0"], said!())).with_shares(shares::same())
+        let call = Call::of(&op::prune, [Arg::Input(0)]);
+        Lazy::step(call, [&self.node], made!(Tensor<P, T>, |_, inputs| known::<Tensor<P, T>>(&inputs[0]).prune()))
     }
+}
+
+/// The implementation of another fill.
+pub(super) fn filled<P: Pattern, T: Element>() -> Made {
+    made!(Tensor<P, T>, |node, inputs| {
+        Ok(known::<Tensor<P, T>>(&inputs[0]).clone().with_fill(node.args().element("fill")))
+    })
+}
+
+/// The way back from the elements of a cast to those of its operand, if both are floats.
+fn back_to<P: Pattern, T: Element, U: Element>() -> Option<Family> {
+    struct IsFloat;
+    impl FloatVisitor for IsFloat {
+        type Out = ();
+        fn visit<F: Float + Numeric + RealNumber>(self) {}
+    }
+    T::if_float(IsFloat)?;
+    U::if_float(IsFloat)?;
+    Some(|call, _| {
+        call.op.is(&op::cast_like).then(|| {
+            made!(Tensor<P, T>, |_, inputs| known::<Tensor<P, U>>(&inputs[0]).clone().cast::<T>())
+        })
+    })
 }
 
 impl<P: Pattern, T: Element> LazyStored<P, T> {
     /// The step [`isin`](crate::isin()); the members are copied.
     #[track_caller]
     pub fn isin<'a>(&self, members: impl Into<Isin<'a, T>>) -> Lazy<Tensor<P, bool>> {
-        let isin = members.into().into_owned();
-        let text = Text::call("isin", &["stored(%0)"], said_of_members(&isin));
-        let told = format!("stored {isin:?}");
-        let step = self.x.then("isin", told, form_of(&isin), same, move |x| ops::isin(&x.stored(), &isin));
-        step.written(text).with_shares(shares::same())
+        let run = made!(Tensor<P, bool>, |node, inputs| {
+            ops::isin(&known::<Tensor<P, T>>(&inputs[0]).stored(), members_of(node))
+        });
+        Lazy::step(call_of(Arg::Stored(0), members.into()), [&self.x.node], run)
     }
-}
-
-/// A set that needs a table is not to be built again for each piece.
-fn form_of<T: Element>(isin: &Isin<'_, T>) -> Form {
-    if isin.members().len() <= FEW { Form::Each } else { Form::OfFirst }
 }
 
 impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     /// The step [`isin`](crate::isin()); the members are copied.
     #[track_caller]
     pub fn isin<'a>(&self, members: impl Into<Isin<'a, T>>) -> Lazy<X::Of<bool>> {
-        let isin = members.into().into_owned();
-        let text = Text::call("isin", &["%0"], said_of_members(&isin));
-        let told = format!("{isin:?}");
-        let step = self.then("isin", told, form_of(&isin), same, move |x| ops::isin(x, &isin).map(X::mapped));
-        step.written(text).with_shares(shares::same())
+        let run = made!(X::Of<bool>, |node, inputs| {
+            ops::isin(known::<X>(&inputs[0]), members_of(node)).map(X::mapped)
+        });
+        Lazy::step(call_of(Arg::Input(0), members.into()), [&self.node], run)
     }
 }
 
-/// The members, if they can be written.
-fn said_of_members<T: Element>(isin: &Isin<'_, T>) -> Option<String> {
-    let members = Some(isin.members()).filter(|members| members.len() <= WRITTEN)?;
-    let members: Option<Vec<String>> = members.iter().map(Said::said).collect();
-    let invert = if isin.invert { ", invert=true" } else { "" };
-    members.map(|members| format!("[{}]{invert}", members.join(", ")))
+/// The members of a set.
+#[derive(Debug)]
+struct Members<T: Element>(Isin<'static, T>);
+
+impl<T: Element> Typed for Members<T> {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn is_same(&self, other: &dyn Typed) -> bool {
+        let Some(Members(other)) = other.as_any().downcast_ref() else { return false };
+        let (some, others) = (self.0.members(), other.members());
+        some.len() == others.len() && some.iter().zip(others).all(|(one, other)| one.same(*other))
+    }
+
+    fn said(&self) -> Option<String> {
+        let members = Some(self.0.members()).filter(|members| members.len() <= WRITTEN)?;
+        Some(bracketed(members.iter().map(Said::said).collect::<Option<Vec<_>>>()?.into_iter()))
+    }
+
+    fn count(&self) -> usize {
+        self.0.members().len()
+    }
 }
 
-/// So many members are compared one by one.
-const FEW: usize = 16;
+fn call_of<T: Element>(x: Arg, isin: Isin<'_, T>) -> Call {
+    let invert = if isin.invert { Arg::Flag(true) } else { Arg::Absent };
+    Call::of(&op::isin, [x, Arg::Typed(Arc::new(Members(isin.into_owned()))), invert])
+}
+
+fn members_of<T: Element>(node: &Node) -> &Isin<'static, T> {
+    &node.args().data::<Members<T>>("members").expect("members of this type").0
+}
 
 maps! {
     isinf() [Element] -> bool;

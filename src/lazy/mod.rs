@@ -30,6 +30,7 @@
 pub(crate) mod any;
 mod array_first;
 mod arrays;
+mod call;
 mod chosen;
 mod chunks;
 mod columns;
@@ -40,9 +41,10 @@ mod engine;
 mod entries;
 mod factors;
 mod formats;
-pub(crate) mod formulas;
 mod gradient;
 mod joins;
+mod kit;
+mod lengths;
 mod maps;
 mod moves;
 mod node;
@@ -57,14 +59,15 @@ mod reductions;
 mod region;
 mod reshape;
 mod rewrite;
+mod rules;
 mod scan;
 pub(crate) mod shares;
 mod sides;
 mod softmax;
+mod steps;
 pub(crate) mod source;
 mod take;
 mod text;
-mod unary;
 pub(crate) mod value;
 mod write;
 mod zips;
@@ -83,7 +86,7 @@ pub(crate) use node::placed;
 pub use program::compile_as_written;
 pub use program::{Feed, Outputs, Program, compile};
 pub use reductions::LazyGroupBy;
-pub use unary::{LazyStored, Steps};
+pub use steps::{LazyStored, Steps};
 pub use value::Value;
 pub use zips::Beside;
 #[cfg(all(feature = "eval", not(test)))]
@@ -94,11 +97,12 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 pub(crate) use self::node::Node;
-use self::node::{Body, Form, known, taken};
-use self::text::Text;
+use self::call::{Arg, Call};
+use self::node::{Body, Form, Work, known, taken};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::Element;
+use crate::ops::op;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -217,9 +221,9 @@ impl<V: Value> Lazy<V> {
     ) -> Self {
         let of = axes.clone();
         let shape = |[shape]: [&Shape; 1]| Ok(Some(crate::plan::reduction::Reduction::new(shape, &of)?.result_shape()));
-        let run = move |inputs: &[node::Held]| f(known(&inputs[0]));
-        let step = unary::step(name, node::unlike(), [&self.node], Form::Own, shape, run);
-        step.with_shares(shares::reduced(&axes))
+        let call = Call::of(&op::custom, [Arg::Input(0), Arg::own()]);
+        let step = Lazy::own_step(name, call, [&self.node], shape, move |inputs| f(known(&inputs[0])));
+        step.with_work(|work| work.shares = Some(shares::reduced(&axes)))
     }
 
     /// A step of any number of inputs, which is never taken for another one, with what is known of its result.
@@ -231,19 +235,29 @@ impl<V: Value> Lazy<V> {
         known_of: OfStep,
         run: impl Fn(&[&V]) -> Result<V> + Send + Sync + 'static,
     ) -> Self {
-        let nodes = inputs.iter().map(|input| Arc::clone(&input.node)).collect();
-        let run = move |inputs: &[node::Held]| run(&inputs.iter().map(known::<V>).collect::<Vec<_>>());
-        let form = if known_of.is_each { Form::Each } else { Form::Own };
-        let step = unary::step_of(name, node::unlike(), nodes, form, |_| Ok(known_of.shape), run);
-        let step = step.written(text::Text::Calls(vec![call]));
-        let step = match known_of.slices {
-            Some(slices) => step.known(rewrite::Facts::of_slices(slices)),
-            None => step,
+        let nodes: Vec<Arc<Node>> = inputs.iter().map(|input| Arc::clone(&input.node)).collect();
+        let shape = match nodes.iter().find_map(|input| input.refusal()) {
+            Some(error) => Err(error.clone()),
+            None => Ok(known_of.shape.filter(|_| nodes.iter().all(|input| input.shape.is_some()))),
         };
-        match known_of.shares {
-            Some(shares) => step.with_shares(shares),
-            None => step,
-        }
+        let run = move |_: &Node, inputs: &[node::Held]| {
+            Ok(Arc::new(run(&inputs.iter().map(known::<V>).collect::<Vec<_>>())?) as node::Held)
+        };
+        let work = Work {
+            call: match known_of.slices {
+                Some(slices) => Call::of(&op::slice, [Arg::Input(0), Arg::Slices(slices.into())]),
+                None => Call::of(&op::custom, (0..nodes.len()).map(Arg::Input).chain([Arg::own()])),
+            },
+            run: Arc::new(run),
+            form: if known_of.is_each { Form::Each } else { Form::Own },
+            family: None,
+            from_pieces: None,
+            is_fed: false,
+            rule: Some(Arc::new(|_, _| None)),
+            shares: known_of.shares,
+            text: Some(call.into()),
+        };
+        Lazy::of(Arc::new(work.node(name, V::KIND, nodes, shape)))
     }
 
     /// The value of this input in a run: of [`Program::run`], which refuses what is no input, or has another shape.
@@ -394,17 +408,21 @@ impl<A: Value, B: Value> Lazy<(A, B)> {
     /// ```
     #[track_caller]
     pub fn parts(&self) -> (Lazy<A>, Lazy<B>) {
-        (self.part("first", 0, |both| both.0.clone()), self.part("second", 1, |both| both.1.clone()))
+        (self.part(0), self.part(1))
     }
 
     #[track_caller]
-    fn part<V: Value>(&self, name: &'static str, number: usize, part: fn(&(A, B)) -> V) -> Lazy<V> {
-        let shape = match self.node.facts.gradients_of {
-            [] => self.node.shape.clone(),
-            inputs => inputs.get(number).and_then(|&input| self.node.inputs.get(input)?.shape.clone()),
-        };
-        let run = move |both: &[node::Held]| Ok(part(known(&both[0])));
-        unary::step(name, String::new(), [&self.node], Form::Own, |_| Ok(shape), run).written(Text::Part(number))
+    fn part<V: Value>(&self, number: usize) -> Lazy<V> {
+        let call = self.node.call().filter(|call| call.op.forward().is_some());
+        let operand = call.and_then(|call| rules::operands(call).get(number).copied());
+        let input = operand.and_then(|operand| self.node.inputs.get(operand));
+        match (rules::part(&self.node, number, input), self.node.refusal()) {
+            (Some(node), None) => Lazy::of(node),
+            (_, error) => {
+                let error = error.cloned().unwrap_or(Error::NoTensor);
+                Lazy::refused(Node::new::<V>("part", Body::Refused(error.clone()), None), error)
+            }
+        }
     }
 }
 

@@ -7,23 +7,24 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::rewrite::Facts;
+use ndarray::SliceInfoElem;
+
+use super::call::Call;
 use super::shares::Shares;
 use super::source::Source;
-use super::text::Text;
 use super::value::{Kind, Value};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
-use crate::ops::States;
+use crate::ops::{OpSpec, Split, States};
 
 /// A value whose type the node knows.
 pub type Held = Arc<dyn Any + Send + Sync>;
 
-/// What computes the value of a node from those of its inputs.
-pub(super) type Run = Arc<dyn Fn(&[Held]) -> Result<Held> + Send + Sync>;
+/// Computes the value of a node from those of its inputs.
+pub(super) type Run = Arc<dyn Fn(&Node, &[Held]) -> Result<Held> + Send + Sync>;
 
-/// What computes the value of a reduction from pieces of its operand; none where it takes the whole.
-pub(super) type FromPieces = Arc<dyn Fn(&InPieces<'_>) -> Option<Result<Held>> + Send + Sync>;
+/// Computes a reduction from pieces of its operand; none where it takes the whole.
+pub(super) type FromPieces = Arc<dyn Fn(&Node, &InPieces<'_>) -> Option<Result<Held>> + Send + Sync>;
 
 /// An operand that comes in pieces.
 #[doc(hidden)]
@@ -46,14 +47,24 @@ pub struct InPieces<'a> {
 /// Computes a range of entries, and gives their pieces away one after the other.
 pub(super) type Pour<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&Held)) -> Result<()> + Sync + 'a;
 
-/// The gradient of each input; none for one that has none, and none at all where the elements are no floats.
-pub(super) type Rule = Box<dyn Fn(Asked<'_>) -> Option<Vec<Option<Arc<Node>>>> + Send + Sync>;
+/// The gradient of each input; none for one that has none, and none at all where the step has none.
+pub(super) type Gradients = Option<Vec<Option<Arc<Node>>>>;
 
-/// Whose gradients are asked for.
-pub(super) struct Asked<'a> {
-    pub(super) inputs: &'a [Arc<Node>],
-    /// The gradient of the result.
-    pub(super) upstream: &'a Arc<Node>,
+/// The rule of a closure, from the inputs and the upstream gradient.
+pub(super) type Rule = Arc<dyn Fn(&[Arc<Node>], &Arc<Node>) -> Gradients + Send + Sync>;
+
+/// Finds the typed implementations of the operations that gradients of a step use.
+pub(super) type Family = fn(&Call, &[Arc<Node>]) -> Option<Made>;
+
+/// A typed implementation of an operation.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Made {
+    /// The kind of the result.
+    pub(super) kind: &'static dyn Kind,
+    pub(super) run: fn(&Node, &[Held]) -> Result<Held>,
+    pub(super) pieces: Option<fn(&Node, &InPieces<'_>) -> Option<Result<Held>>>,
+    pub(super) family: Option<Family>,
 }
 
 /// A step of a graph. It never changes; graphs share their nodes.
@@ -61,26 +72,34 @@ pub struct Node {
     /// Increases from inputs to results.
     pub(super) id: u64,
     pub(super) name: &'static str,
-    /// The arguments in words, which tell two steps of one name apart.
-    pub(super) arguments: String,
-    pub(super) text: Text,
-    pub(super) facts: Facts,
     pub(super) place: &'static Location<'static>,
     pub(super) body: Body,
     pub(super) inputs: Vec<Arc<Node>>,
     /// Unknown where it depends on an input of open shape.
     pub(super) shape: Option<Shape>,
     pub(super) kind: &'static dyn Kind,
-    pub(super) rule: Option<Rule>,
-    /// Whose gradients the rule finds; its inputs, if there are none.
-    pub(super) of: Vec<Arc<Node>>,
+    /// The shapes of the operands, of which the inputs are parts.
+    pub(super) wholes: Option<Vec<Shape>>,
+    /// What [`value`](super::Lazy::value) found.
+    pub(super) found: OnceLock<Held>,
+}
+
+/// A call, and how it is computed.
+#[derive(Clone)]
+pub(super) struct Work {
+    pub(super) call: Call,
+    pub(super) run: Run,
+    pub(super) form: Form,
+    pub(super) family: Option<Family>,
     pub(super) from_pieces: Option<FromPieces>,
     /// Whether the pieces may be runs of its operand: its groups are such runs, as far as is known.
     pub(super) is_fed: bool,
-    /// What a range of its result takes of its inputs, where the form does not tell.
+    /// The rule of a closure.
+    pub(super) rule: Option<Rule>,
+    /// What a range of the result takes of the inputs, where the row of the operation does not tell.
     pub(super) shares: Option<Shares>,
-    /// What [`value`](super::Lazy::value) found.
-    pub(super) found: OnceLock<Held>,
+    /// The text of a step of an expression.
+    pub(super) text: Option<Arc<str>>,
 }
 
 /// Where the value of a node comes from.
@@ -92,7 +111,9 @@ pub(super) enum Body {
     /// It is read, whole or in parts.
     Source(Arc<dyn Source>),
     /// It is computed.
-    Step { run: Run, form: Form },
+    Step(Box<Work>),
+    /// It is one of several results of its input.
+    Part(usize),
     /// There is none.
     Refused(Error),
 }
@@ -114,11 +135,9 @@ impl Drop for Node {
     /// A chain of nodes is freed in a loop, since it may be longer than the stack is deep.
     fn drop(&mut self) {
         let mut left = std::mem::take(&mut self.inputs);
-        left.append(&mut self.of);
         while let Some(node) = left.pop() {
             if let Some(mut node) = Arc::into_inner(node) {
                 left.append(&mut node.inputs);
-                left.append(&mut node.of);
             }
         }
     }
@@ -131,34 +150,11 @@ impl Node {
         Node::of_kind(V::KIND, name, body, shape)
     }
 
-    /// A step, and where it has no shape one with that error.
     #[track_caller]
-    pub(super) fn step(
-        kind: &'static dyn Kind,
-        name: &'static str,
-        arguments: String,
-        inputs: Vec<Arc<Node>>,
-        form: Form,
-        shape: Result<Option<Shape>>,
-        run: Run,
-    ) -> Self {
-        let mut node = Node::of_kind(kind, name, Body::Step { run, form }, None);
-        node.arguments = arguments;
-        match shape {
-            Ok(shape) => (node.shape, node.inputs) = (shape, inputs),
-            Err(cause) => node.body = Body::Refused(node.error(cause)),
-        }
-        node
-    }
-
-    #[track_caller]
-    fn of_kind(kind: &'static dyn Kind, name: &'static str, body: Body, shape: Option<Shape>) -> Self {
+    pub(super) fn of_kind(kind: &'static dyn Kind, name: &'static str, body: Body, shape: Option<Shape>) -> Self {
         Node {
             id: next_id(),
             name,
-            arguments: String::new(),
-            text: Text::None,
-            facts: Facts::default(),
             place: match PLACE.get() {
                 Some(place) => place,
                 None => Location::caller(),
@@ -167,11 +163,7 @@ impl Node {
             inputs: Vec::new(),
             shape,
             kind,
-            rule: None,
-            of: Vec::new(),
-            from_pieces: None,
-            is_fed: false,
-            shares: None,
+            wholes: None,
             found: OnceLock::new(),
         }
     }
@@ -179,14 +171,17 @@ impl Node {
     /// The same step, computed otherwise.
     pub(super) fn with_run(&self, run: Run) -> Self {
         let mut node = self.again(self.inputs.clone(), None);
-        (node.body, node.from_pieces, node.is_fed) = (Body::Step { run, form: Form::Own }, None, false);
+        if let Body::Step(work) = &mut node.body {
+            (work.run, work.form, work.from_pieces, work.is_fed) = (run, Form::Own, None, false);
+        }
         node
     }
 
-    /// The same step of other inputs, of which no gradient is asked.
+    /// The same step of other inputs.
     pub(super) fn again(&self, inputs: Vec<Arc<Node>>, shape: Option<Shape>) -> Self {
         let body = match &self.body {
-            Body::Step { run, form } => Body::Step { run: Arc::clone(run), form: *form },
+            Body::Step(work) => Body::Step(work.clone()),
+            Body::Part(number) => Body::Part(*number),
             Body::Constant(value) => Body::Constant(Arc::clone(value)),
             Body::Input { name, lengths } => Body::Input { name: Arc::clone(name), lengths: lengths.clone() },
             Body::Source(source) => Body::Source(Arc::clone(source)),
@@ -195,21 +190,56 @@ impl Node {
         Node {
             id: next_id(),
             name: self.name,
-            arguments: self.arguments.clone(),
-            text: self.text.clone(),
-            facts: self.facts.clone(),
             place: self.place,
             body,
             inputs,
             shape,
             kind: self.kind,
-            rule: None,
-            of: Vec::new(),
-            from_pieces: self.from_pieces.clone(),
-            is_fed: self.is_fed,
-            shares: self.shares.clone(),
+            wholes: self.wholes.clone(),
             found: OnceLock::new(),
         }
+    }
+
+    /// Returns whether the value is computed from those of inputs.
+    pub(super) fn is_computed(&self) -> bool {
+        matches!(self.body, Body::Step(_) | Body::Part(_))
+    }
+
+    /// Returns the number of the result that a part is.
+    pub(super) fn part_number(&self) -> usize {
+        if let Body::Part(number) = self.body { number } else { 0 }
+    }
+
+    /// Returns whether two nodes of the same inputs have the same value, bit for bit.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let are_alike = match (&self.body, &other.body) {
+            (Body::Step(one), Body::Step(other)) => one.call == other.call,
+            (Body::Part(one), Body::Part(other)) => one == other,
+            _ => false,
+        };
+        are_alike && self.wholes == other.wholes && self.kind.dtype() == other.kind.dtype()
+    }
+
+    /// Returns what computes the node, if it is a step.
+    pub(super) fn work(&self) -> Option<&Work> {
+        if let Body::Step(work) = &self.body { Some(work) } else { None }
+    }
+
+    /// Returns the call of a step.
+    pub(super) fn call(&self) -> Option<&Call> {
+        self.work().map(|work| &work.call)
+    }
+
+    /// Returns the operation of a step.
+    pub(super) fn op(&self) -> Option<&'static OpSpec> {
+        let work = self.work()?;
+        // A step of an expression is known by its name.
+        if work.text.is_some() { OpSpec::named(self.name) } else { Some(work.call.op) }
+    }
+
+    /// Returns the call of a node that was made as a step.
+    pub(super) fn args(&self) -> &Call {
+        self.call().expect("a step has a call")
     }
 
     /// Whether its value is there.
@@ -219,12 +249,25 @@ impl Node {
 
     /// Whether it takes some positions of each axis.
     pub(super) fn is_slice(&self) -> bool {
-        self.facts.slices.is_some() && self.shape.is_some()
+        self.slices().is_some() && self.shape.is_some()
+    }
+
+    /// Returns the positions of each axis that a slice takes.
+    pub(super) fn slices(&self) -> Option<&Arc<[SliceInfoElem]>> {
+        self.call().filter(|call| call.op.split == Split::Moved).and_then(Call::slices)
+    }
+
+    /// Returns the labels by which it reduces.
+    pub(super) fn is_grouped(&self) -> bool {
+        self.call().is_some_and(|call| call.axes().grouping().is_some())
     }
 
     /// Whose gradients its rule finds.
     pub(super) fn sources(&self) -> &[Arc<Node>] {
-        if self.of.is_empty() { &self.inputs } else { &self.of }
+        match (&self.body, &self.inputs[..]) {
+            (Body::Part(_), [whole]) => whole.sources(),
+            (_, inputs) => inputs,
+        }
     }
 
     /// An error of this node, with the line that made it.
@@ -249,17 +292,9 @@ impl Node {
         }
     }
 
-    /// Its shape, if that is known; the error of a step that is refused.
-    pub(super) fn known_shape(&self) -> Result<Option<&Shape>> {
-        self.refusal().map_or(Ok(self.shape.as_ref()), |error| Err(error.clone()))
-    }
-
     /// What its value has to do with its inputs.
     pub(super) fn form(&self) -> Form {
-        match self.body {
-            Body::Step { form, .. } => form,
-            _ => Form::Own,
-        }
+        self.work().map_or(Form::Own, |work| work.form)
     }
 
     /// The value, from those of the inputs.
@@ -267,7 +302,8 @@ impl Node {
         match &self.body {
             Body::Constant(value) => Ok(Arc::clone(value)),
             Body::Source(source) => source.read(None).map_err(|cause| self.error(cause)),
-            Body::Step { run, .. } => run(inputs).map_err(|cause| self.error(cause)),
+            Body::Step(work) => (work.run)(self, inputs).map_err(|cause| self.error(cause)),
+            Body::Part(number) => Ok(self.inputs[0].kind.part(&inputs[0], *number)),
             Body::Input { .. } => {
                 Err(Error::Argument { operation: "run", why: format!("{} is not bound", self.told()) })
             }
@@ -281,7 +317,9 @@ impl Node {
             Body::Input { name, .. } => format!("input {name:?}"),
             Body::Constant(_) => "constant".into(),
             Body::Source(source) => source.told(),
-            _ => format!("{}({})", self.name, self.arguments),
+            Body::Step(work) => work.text.as_ref().map_or_else(|| work.call.told(&input_of), |text| text.to_string()),
+            Body::Part(number) => format!("{}[{number}]", self.inputs.first().map_or("part", |whole| whole.name)),
+            Body::Refused(_) => self.name.into(),
         }
     }
 }
@@ -306,10 +344,9 @@ pub(crate) fn placed<R>(make: impl FnOnce() -> R) -> R {
     made
 }
 
-/// Words of an argument that are not told twice, so that no two steps with it are taken for one.
-pub(super) fn unlike() -> String {
-    static COUNT: AtomicU64 = AtomicU64::new(1);
-    format!("#{}", COUNT.fetch_add(1, Ordering::Relaxed))
+/// An input in words.
+fn input_of(number: usize) -> String {
+    format!("%{number}")
 }
 
 /// All nodes that some need, themselves included: inputs before results. What those need that are enough by themselves

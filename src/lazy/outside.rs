@@ -71,9 +71,9 @@ impl<'a> View<'a> {
         self.step.node.name
     }
 
-    /// Its arguments, in words.
-    pub fn arguments(self) -> &'a str {
-        &self.step.node.arguments
+    /// The call, in words.
+    pub fn told(self) -> String {
+        self.step.node.told()
     }
 
     /// The numbers of its inputs.
@@ -107,8 +107,8 @@ impl<'a> View<'a> {
     /// Of a fold or a median the axes of its operand that it keeps.
     pub fn kept(self) -> Option<Vec<usize>> {
         let node = &self.step.node;
-        let (&[input], true, None) =
-            (&self.step.inputs[..], matches!(stream(node), Stream::Fold | Stream::Middle), &node.facts.grouping)
+        let (&[input], true, false) =
+            (&self.step.inputs[..], matches!(stream(node), Stream::Fold | Stream::Middle), node.is_grouped())
         else {
             return None;
         };
@@ -412,13 +412,7 @@ fn asked(fold: &Node, none: &Held, kind: &dyn ByBytes) -> Result<How> {
 
 fn of_states(fold: &Node, pattern: &Held, none: &Held, states: States<'_>) -> Option<Result<Held>> {
     let run = |_: std::ops::Range<usize>, _: &mut dyn FnMut(&Held)| Ok(());
-    fold.from_pieces.as_ref()?(&InPieces {
-        pattern,
-        is_poured: false,
-        none,
-        run: &run,
-        most: 0,
-        picoseconds: 0,
-        states: Some(states),
-    })
+    let pieces =
+        InPieces { pattern, is_poured: false, none, run: &run, most: 0, picoseconds: 0, states: Some(states) };
+    fold.work()?.from_pieces.as_ref()?(fold, &pieces)
 }

@@ -10,7 +10,7 @@ use super::program::Feed;
 use super::region::{Asked, Region};
 use super::rewrite::{Rewritten, rewritten};
 use super::sides::has_entries_of;
-use super::text::{Text, filled};
+use super::text::filled;
 use crate::base::error::{Error, Result};
 
 /// A step of a plan, and where its inputs are.
@@ -317,20 +317,20 @@ impl Plan {
 
     /// A step as a call of its inputs.
     fn call(&self, step: &Step) -> String {
-        if !matches!(step.node.body, Body::Step { .. }) {
+        if !step.node.is_computed() {
             return step.node.told();
         }
         if step.inputs.is_empty() {
             return format!("kept value of {}", step.node.told());
         }
-        if let Text::Calls(calls) = &step.node.text
-            && let [call] = &calls[..]
-        {
-            return filled(call, |input| format!("%{}", step.inputs[input]));
+        let input = |number: usize| step.inputs.get(number).map_or_else(String::new, |input| format!("%{input}"));
+        match &step.node.body {
+            Body::Step(work) => match &work.text {
+                Some(text) => filled(text, input),
+                None => work.call.told_as(step.node.name, &input),
+            },
+            _ => format!("{}[{}]", input(0), step.node.part_number()),
         }
-        let inputs = step.inputs.iter().map(|input| format!("%{input}"));
-        let arguments = Some(step.node.arguments.clone()).filter(|arguments| !arguments.is_empty());
-        format!("{}({})", step.node.name, inputs.chain(arguments).collect::<Vec<_>>().join(", "))
     }
 }
 
@@ -359,18 +359,21 @@ fn check_lengths(node: &Node, lengths: &[Option<usize>], value: &Held) -> Result
 
 /// The steps, those that say the same of the same as one, and the number of each node's.
 fn numbered(nodes: Vec<Arc<Node>>) -> (Vec<Step>, BTreeMap<u64, usize>) {
-    let (mut steps, mut slots, mut known) = (Vec::<Step>::new(), BTreeMap::new(), BTreeMap::new());
+    let (mut steps, mut slots) = (Vec::<Step>::new(), BTreeMap::new());
+    // The steps of each operation on the same inputs.
+    let mut known: BTreeMap<(&str, Vec<usize>), Vec<usize>> = BTreeMap::new();
     for node in nodes {
         // What was kept needs no input.
         let is_kept = node.found.get().is_some();
         let inputs: Vec<usize> = node.inputs.iter().filter(|_| !is_kept).map(|input| slots[&input.id]).collect();
-        let at = if matches!(node.body, Body::Step { .. }) && !is_kept {
-            let dtype = node.kind.dtype().map(|dtype| dtype.name());
-            let says = (node.name, node.arguments.clone(), node.facts.grouping.clone(), dtype, inputs.clone());
-            *known.entry(says).or_insert(steps.len())
-        } else {
-            steps.len()
-        };
+        let mut at = steps.len();
+        if node.is_computed() && !is_kept {
+            let alike = known.entry((node.name, inputs.clone())).or_default();
+            match alike.iter().find(|&&at| steps[at].node.is_same(&node)) {
+                Some(&before) => at = before,
+                None => alike.push(at),
+            }
+        }
         slots.insert(node.id, at);
         if at == steps.len() {
             let step = placed(&steps, node, inputs, true);
@@ -406,7 +409,7 @@ pub(super) fn placed(steps: &[Step], node: Arc<Node>, inputs: Vec<usize>, with_s
 /// The pattern that some operands of a step element by element have, which have its shape, and the others, which are
 /// repeated; all of them tensors.
 fn beside(steps: &[Step], node: &Node, inputs: &[usize]) -> Option<(usize, Vec<usize>)> {
-    let shape = node.shape.as_ref().filter(|_| node.form() == Form::Each && !node.facts.is_of_wholes)?;
+    let shape = node.shape.as_ref().filter(|_| node.form() == Form::Each && node.wholes.is_none())?;
     let is_tensor = |node: &Node| node.shape.is_some() && node.kind.by_bytes().is_some();
     if !is_tensor(node) || !inputs.iter().all(|&input| is_tensor(&steps[input].node)) {
         return None;
@@ -421,7 +424,7 @@ fn beside(steps: &[Step], node: &Node, inputs: &[usize]) -> Option<(usize, Vec<u
 /// What runs at once, in the order of the levels.
 fn units(steps: &[Step], outputs: &[usize]) -> Vec<Unit> {
     let mut order: Vec<usize> =
-        (0..steps.len()).filter(|&at| matches!(steps[at].node.body, Body::Step { .. })).collect();
+        (0..steps.len()).filter(|&at| steps[at].node.is_computed()).collect();
     order.sort_by_key(|&at| (steps[at].level, steps[at].pattern, steps[at].is_fused, at));
     let runs: Vec<&[usize]> = order.chunk_by(|&one, &other| steps[one].joins(&steps[other])).collect();
     let mut run_of = vec![usize::MAX; steps.len()];
@@ -465,7 +468,7 @@ fn reduced(steps: &[Step], outputs: &[usize], runs: &[&[usize]], is_needed: &[bo
             only.insert(at, number);
         }
     }
-    let reductions = (0..steps.len()).filter(|&at| steps[at].node.is_fed);
+    let reductions = (0..steps.len()).filter(|&at| steps[at].node.work().is_some_and(|work| work.is_fed));
     reductions.filter_map(|at| Some((*only.get(steps[at].inputs.first()?)?, at))).collect()
 }
 

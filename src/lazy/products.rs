@@ -1,84 +1,79 @@
 //! Products of two tensors of one format, or of a tensor and an array, with all their terms.
 
+use std::any::Any;
+use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use super::call::{Arg, Call, Typed};
 use super::factors::Factor;
-use super::gradient::{linear_in_each, on_pattern_of};
-use super::node::{Form, Held, Node, known, unlike};
-use super::rewrite::Facts;
-use super::text::{Text, said};
-use super::unary::{LazyStored, Steps, rule_of_all, same, step};
-use super::{Lazy, LazyPattern, shares};
-use crate::base::error::{Error, Result};
-use crate::base::shape::Shape;
+use super::node::{Family, Made, Node, known};
+use super::steps::{LazyStored, Steps, family, made};
+use super::{Lazy, LazyPattern};
+use crate::base::error::Error;
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber, Ring};
-use crate::ops::{self, Matmul, Operand, Semiring};
+use crate::ops::{self, Matmul, OpSpec, Operand, Semiring, op};
 use crate::pattern::Pattern;
-use crate::plan::product::Contraction;
 use crate::tensor::Tensor;
 
-/// The shape of a product of matrices, or of vectors and matrices.
-pub(super) fn product_shape(x: &Shape, y: &Shape) -> Result<Option<Shape>> {
-    Ok(Some(Contraction::new("matmul", [x, x], [y, y])?.shape))
-}
-
-/// Products of two tensors of one format, with the shape of the result from theirs, and the gradients of both.
+/// Products of two tensors of one format, and the gradients of both.
 macro_rules! products {
-    ($($vis:vis $method:ident = $name:ident |$x:ident, $y:ident| $shape:expr, $backward:ident;)*) => {
-        /// # Products
-        ///
-        /// The pages stand at the functions of the same names.
-        impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {$(
-            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            $vis fn $method(&self, other: &Self) -> Self {
-                let shape = |[$x, $y]: [&Shape; 2]| $shape;
-                let run = |inputs: &[Held]| {
+    ($($name:ident, $backward:ident, $run:ident;)*) => {
+        $(
+            fn $run<P: Pattern, T: Ring>() -> Made {
+                made!(Tensor<P, T>, |_, inputs| {
                     ops::$name(known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]))
-                };
-                let product = step(stringify!($name), String::new(), [&self.node, &other.node], Form::Own, shape, run)
-                    .written(Text::call(stringify!($name), &["%0", "%1"], said!()));
-                let product = match stringify!($name) {
-                    "matmul" => product.with_shares(shares::product()),
-                    _ => product,
-                };
-                rule_of_all!(product, T, [P: Pattern], (), |[x, y, g]| {
-                    let [x, y, g] = [x, y, g].map(|node| Lazy::<Tensor<P, F>>::of(Arc::clone(node)));
-                    let (dx, dy) = x.$backward(&y, &g).parts();
-                    let again = |_: usize, of: &[Arc<Node>]| {
-                        let [x, y] = [0, 1].map(|at| Lazy::<Tensor<P, F>>::of(Arc::clone(&of[at])));
-                        x.$method(&y).node
-                    };
-                    let (given, of) = (vec![Some(dx.node), Some(dy.node)], [x.node, y.node, g.node]);
-                    linear_in_each::<Tensor<P, F>, Tensor<P, F>, Tensor<P, F>>(given, &of, again)
                 })
             }
+        )*
 
-            #[doc = concat!("The gradients of both operands: see [`", stringify!($backward), "`](crate::",
-                stringify!($backward), "()).")]
-            #[track_caller]
-            pub fn $backward(&self, other: &Self, upstream: &Self) -> Lazy<(Tensor<P, T>, Tensor<P, T>)>
-            where
-                T: Float,
-            {
-                let run = |inputs: &[Held]| {
-                    let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
-                    ops::$backward(x, y, g)
-                };
-                let nodes = [&self.node, &other.node, &upstream.node];
-                step(stringify!($backward), String::new(), nodes, Form::Own, |[x, ..]| same(x), run)
-                    .written(Text::gradients(stringify!($backward), &["%0", "%1", "%2"], said!(), 2))
-                    .known(Facts::gradients_of(&[0, 1]))
-            }
-        )*}
+        fn family<P: Pattern, T: Ring>() -> Option<Family> {
+            family!(T, [P: Pattern] P, |call, _inputs| match call.op {
+                $(
+                    op if op.is(&op::$name) => Some($run::<P, F>()),
+                    op if op.is(&op::$backward) => Some(made!((Tensor<P, F>, Tensor<P, F>), |_, inputs| {
+                        let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, F>>(&inputs[at]));
+                        ops::$backward(x, y, g)
+                    })),
+                )*
+                _ => None,
+            })
+        }
     };
 }
 
 products! {
-    pub(super) matmul_tensor = matmul |x, y| product_shape(x, y), matmul_backward;
-    pub outer = outer |x, y| Ok(Some([&x[..], &y[..]].concat().into())), outer_backward;
-    pub kron = kron |x, y| ops::Pairs::Kron.shapes(x, y).map(|(shape, _)| Some(shape)), kron_backward;
+    matmul, matmul_backward, by_matrix;
+    outer, outer_backward, of_all_pairs;
+    kron, kron_backward, of_all_blocks;
+}
+
+/// # Products
+///
+/// The pages stand at the functions of the same names.
+impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
+    #[track_caller]
+    pub(super) fn matmul_tensor(&self, other: &Self) -> Self {
+        self.product(&op::matmul, other, by_matrix::<P, T>())
+    }
+
+    /// The step [`outer`](crate::outer()).
+    #[track_caller]
+    pub fn outer(&self, other: &Self) -> Self {
+        self.product(&op::outer, other, of_all_pairs::<P, T>())
+    }
+
+    /// The step [`kron`](crate::kron()).
+    #[track_caller]
+    pub fn kron(&self, other: &Self) -> Self {
+        self.product(&op::kron, other, of_all_blocks::<P, T>())
+    }
+
+    #[track_caller]
+    fn product(&self, op: &'static OpSpec, other: &Self, made: Made) -> Self {
+        let call = Call::of(op, [Arg::Input(0), Arg::Input(1)]);
+        Lazy::step(call, [&self.node, &other.node], Made { family: family::<P, T>(), ..made })
+    }
 }
 
 impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
@@ -118,27 +113,11 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     where
         Y: Steps<Elem = T>,
         S: Semiring<T> + 'static,
-        X::Product<Y>: Steps,
+        X::Product<Y>: Steps<Elem = T>,
     {
-        let name = options.name();
-        let run = move |inputs: &[Held]| ops::matmul_with(known::<X>(&inputs[0]), known::<Y>(&inputs[1]), options);
-        let shape = |[x, y]: [&Shape; 2]| product_shape(x, y);
-        let arguments = name.map_or_else(unlike, str::to_string);
-        let said = name.map(|name| format!("semiring=\"{name}\""));
-        let product = step("matmul_with", arguments, [&self.node, &other.node], Form::Own, shape, run)
-            .written(Text::call("matmul_with", &["%0", "%1"], said))
-            .with_shares(shares::product());
-        if name != Some("plus_times") {
-            return product;
-        }
-        product.with_rule(move |asked| {
-            let [x, y] = <&[_; 2]>::try_from(asked.inputs).ok()?.each_ref();
-            let of = [x, y, asked.upstream].map(Arc::clone);
-            let given = T::if_float(OfEntries::<X, Y, X::Product<Y>> { of: of.clone(), as_types: PhantomData })?;
-            Some(linear_in_each::<X, Y, X::Product<Y>>(given, &of, move |_, of| {
-                Lazy::<X>::of(Arc::clone(&of[0])).matmul_with(&Lazy::<Y>::of(Arc::clone(&of[1])), options).node
-            }))
-        })
+        let call = Call::of(&op::matmul_with, [Arg::Input(0), Arg::Input(1), semiring::<T, S>(options)]);
+        let made = Made { family: of_entries::<X, Y, S>(), ..by_semiring::<X, Y, S>() };
+        Lazy::step(call, [&self.node, &other.node], made)
     }
 
     /// The step [`matmul_with`](crate::matmul_with()) at the positions that a tensor stores: its options with
@@ -215,10 +194,56 @@ impl<P: Pattern, T: Ring> LazyStored<P, T> {
     pub fn matmul<Y>(&self, other: &Lazy<Y>) -> Lazy<<Tensor<P, T> as Operand>::Product<Y>>
     where
         Y: Steps<Elem = T>,
-        <Tensor<P, T> as Operand>::Product<Y>: Steps,
+        <Tensor<P, T> as Operand>::Product<Y>: Steps<Elem = T>,
     {
         self.x.matmul_with(other, Matmul::plus_times())
     }
+}
+
+/// The semiring of a product, which may be of functions.
+struct Ways<S> {
+    options: Matmul<'static, S>,
+    name: Option<&'static str>,
+}
+
+impl<S> fmt::Debug for Ways<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a semiring")
+    }
+}
+
+impl<S: Copy + Send + Sync + 'static> Typed for Ways<S> {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    /// Two of functions are never the same.
+    fn is_same(&self, other: &dyn Typed) -> bool {
+        self.said().is_some() && self.said() == other.said()
+    }
+
+    fn said(&self) -> Option<String> {
+        self.name.map(|name| format!("\"{name}\""))
+    }
+}
+
+fn semiring<T: Element, S: Semiring<T> + 'static>(options: Matmul<'static, S>) -> Arg {
+    Arg::Typed(Arc::new(Ways { options, name: options.name() }))
+}
+
+fn options_of<S: Copy + 'static>(node: &Node) -> Matmul<'static, S> {
+    node.args().data::<Ways<S>>("semiring").expect("a semiring of this type").options
+}
+
+fn by_semiring<X, Y, S>() -> Made
+where
+    X: Steps<Product<Y>: Steps>,
+    Y: Steps<Elem = X::Elem>,
+    S: Semiring<X::Elem> + 'static,
+{
+    made!(X::Product<Y>, |node, inputs| {
+        ops::matmul_with(known::<X>(&inputs[0]), known::<Y>(&inputs[1]), options_of::<S>(node))
+    })
 }
 
 /// A product at the positions that a mask stores, or at those that it does not.
@@ -230,73 +255,78 @@ where
     Q: Pattern,
     S: Semiring<X::Elem> + 'static,
 {
-    let (name, kind) = (options.name(), nodes[2].kind);
-    let run = move |inputs: &[Held]| {
+    let complement = if is_complement { Arg::Flag(true) } else { Arg::Absent };
+    let args = [Arg::Input(0), Arg::Input(1), semiring::<X::Elem, S>(options), Arg::Input(2), complement];
+    let made = Made { family: of_entries_at::<X, Y, Q, S>(), ..at_mask::<X, Y, Q, S>() };
+    Lazy::step_as(op::matmul_on.name, Call::of(&op::matmul_with, args), nodes, made)
+}
+
+fn at_mask<X, Y, Q, S>() -> Made
+where
+    X: Steps<Product<Y>: Steps>,
+    Y: Steps<Elem = X::Elem>,
+    Q: Pattern,
+    S: Semiring<X::Elem> + 'static,
+{
+    made!(X::Product<Y>, |node, inputs| {
         // The elements of the mask may have any type, and do not count.
-        let mask = kind.by_pieces().map(|kind| kind.pattern(&inputs[2]));
+        let mask = node.inputs[2].kind.by_pieces().map(|kind| kind.pattern(&inputs[2]));
         let mask: &Q = mask.as_ref().and_then(|mask| mask.downcast_ref()).ok_or(Error::NoTensor)?;
-        let options = if is_complement { options.without(mask) } else { options.mask(mask) };
+        let options = options_of::<S>(node);
+        let options = if node.args().flag("complement") { options.without(mask) } else { options.mask(mask) };
         ops::matmul_with(known::<X>(&inputs[0]), known::<Y>(&inputs[1]), options)
-    };
-    let shape = |[x, y, mask]: [&Shape; 3]| match product_shape(x, y)? {
-        Some(expected) if expected != *mask => {
-            Err(Error::ShapeMismatch { what: "the mask", expected, found: mask.clone() })
-        }
-        product => Ok(product),
-    };
-    let arguments = format!("{}, {is_complement}", name.map_or_else(unlike, str::to_string));
-    let said = name.map(|name| format!("semiring=\"{name}\", mask=%2, complement={is_complement}"));
-    let product = step("matmul_on", arguments, nodes, Form::Own, shape, run)
-        .written(Text::call("matmul_with", &["%0", "%1"], said))
-        .with_shares(shares::product());
-    if name != Some("plus_times") {
-        return product;
-    }
-    product.with_rule(move |asked| {
-        let [x, y, mask] = <&[_; 3]>::try_from(asked.inputs).ok()?.each_ref();
-        // What comes elsewhere than at the entries of the product is not given back.
-        let product = masked::<X, Y, Q, S>([x, y, mask], options, is_complement);
-        let upstream =
-            on_pattern_of::<X::Product<Y>, X::Product<Y>>(&product.node, &Lazy::of(Arc::clone(asked.upstream)))?;
-        let of = [x, y, &upstream].map(Arc::clone);
-        let mut given = X::Elem::if_float(OfEntries::<X, Y, X::Product<Y>> { of, as_types: PhantomData })?;
-        given.push(None);
-        Some(linear_in_each::<X, Y, X::Product<Y>>(given, &[x, y, mask, &upstream].map(Arc::clone), move |_, of| {
-            masked::<X, Y, Q, S>([&of[0], &of[1], &of[2]], options, is_complement).node
-        }))
     })
 }
 
-/// The gradients of sums of products of entries.
-struct OfEntries<X, Y, Z> {
-    /// The operands and the upstream gradient.
-    of: [Arc<Node>; 3],
-    as_types: PhantomData<fn(X, Y) -> Z>,
+/// The implementations of products without a mask, and of the gradients of entries.
+fn of_entries<X, Y, S>() -> Option<Family>
+where
+    X: Steps<Product<Y>: Steps<Elem = X::Elem>>,
+    Y: Steps<Elem = X::Elem>,
+    S: Semiring<X::Elem> + 'static,
+{
+    back_of_entries::<X, Y, X::Product<Y>>()?;
+    Some(|call, _| match call.op {
+        op if op.is(&op::matmul_with) => Some(by_semiring::<X, Y, S>()),
+        _ => of_product::<X, Y, X::Product<Y>>(call),
+    })
+}
+
+/// The same at a mask.
+fn of_entries_at<X, Y, Q, S>() -> Option<Family>
+where
+    X: Steps<Product<Y>: Steps<Elem = X::Elem>>,
+    Y: Steps<Elem = X::Elem>,
+    Q: Pattern,
+    S: Semiring<X::Elem> + 'static,
+{
+    back_of_entries::<X, Y, X::Product<Y>>()?;
+    Some(|call, _| match call.op {
+        op if op.is(&op::matmul_with) => Some(at_mask::<X, Y, Q, S>()),
+        _ => of_product::<X, Y, X::Product<Y>>(call),
+    })
+}
+
+fn of_product<X: Steps, Y: Steps<Elem = X::Elem>, Z: Steps<Elem = X::Elem>>(call: &Call) -> Option<Made> {
+    if call.op.is(&op::matmul_backward) { back_of_entries::<X, Y, Z>() } else { None }
 }
 
 /// The gradients of both operands.
 type Both<X, Y, F> = (<<X as Steps>::Of<F> as Steps>::Of<F>, <<Y as Steps>::Of<F> as Steps>::Of<F>);
 
-impl<X: Steps, Y: Steps, Z: Steps> FloatVisitor for OfEntries<X, Y, Z> {
-    type Out = Vec<Option<Arc<Node>>>;
+/// The implementation of the gradients of sums of products of entries, if the elements are floats.
+fn back_of_entries<X: Steps, Y: Steps<Elem = X::Elem>, Z: Steps<Elem = X::Elem>>() -> Option<Made> {
+    struct OfEntries<X, Y, Z>(PhantomData<fn(X, Y) -> Z>);
+    impl<X: Steps, Y: Steps, Z: Steps> FloatVisitor for OfEntries<X, Y, Z> {
+        type Out = Made;
 
-    #[track_caller]
-    fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
-        let run = |inputs: &[Held]| {
-            let (x, y) = (known::<X::Of<F>>(&inputs[0]), known::<Y::Of<F>>(&inputs[1]));
-            let (dx, dy) = ops::matmul_backward(&x.entries(), &y.entries(), known::<Z::Of<F>>(&inputs[2]))?;
-            Ok((<X::Of<F>>::of_entries(dx), <Y::Of<F>>::of_entries(dy)))
-        };
-        let seen =
-            |node: &Node, at: &str| if node.kind.format() == "array" { at.into() } else { format!("stored({at})") };
-        let written = [seen(&self.of[0], "%0"), seen(&self.of[1], "%1")];
-        let operands = [&*written[0], &*written[1], "%2"];
-        let nodes = self.of.each_ref();
-        let both: Lazy<Both<X, Y, F>> =
-            step("matmul_backward", "stored".into(), nodes, Form::Own, |[x, ..]| same(x), run)
-                .written(Text::gradients("matmul_backward", &operands, said!(), 2))
-                .known(Facts::gradients_of(&[0, 1]));
-        let (dx, dy) = both.parts();
-        vec![Some(dx.node), Some(dy.node)]
+        fn visit<F: Float + Numeric + RealNumber>(self) -> Made {
+            made!(Both<X, Y, F>, |_, inputs| {
+                let (x, y) = (known::<X::Of<F>>(&inputs[0]), known::<Y::Of<F>>(&inputs[1]));
+                let (dx, dy) = ops::matmul_backward(&x.entries(), &y.entries(), known::<Z::Of<F>>(&inputs[2]))?;
+                Ok((<X::Of<F>>::of_entries(dx), <Y::Of<F>>::of_entries(dy)))
+            })
+        }
     }
+    X::Elem::if_float(OfEntries::<X, Y, Z>(PhantomData))
 }

@@ -1,84 +1,92 @@
-//! Steps of quantiles.
+//! Quantiles as steps.
 
 use std::sync::Arc;
 
-use super::node::{Form, Node};
-use super::reductions::{Ask, Over, fed, linear, rule_of_one, seen};
-use super::rewrite::Facts;
-use super::text::{Text, said, with_option};
-use super::unary::{LazyStored, Steps};
-use super::{Lazy, shares};
-use crate::base::shape::Shape;
-use crate::element::{Element, Float, FloatVisitor, Numeric, Real, RealNumber};
-use crate::ops::{self, Quantile};
+use super::Lazy;
+use super::call::{Arg, Options};
+use super::node::{Family, Held, Made, Node, known};
+use super::reductions::{call_of, reduced, reduced_entries};
+use super::steps::{LazyStored, Steps, family, made};
+use crate::element::{Element, Float, Numeric, Real, RealNumber};
+use crate::ops::{self, Quantile, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
+/// The position of a quantile.
+fn q_of(node: &Node) -> f64 {
+    node.args().real("q").unwrap_or(f64::NAN)
+}
+
 macro_rules! quantiles {
-    ($($name:ident, $backward:ident;)*) => {
+    ($($name:ident, $backward:ident;)*) => {$(
+        mod $name {
+            use super::*;
+
+            pub(super) fn whole<T: Real, X: Steps<Elem = T>>() -> Made {
+                reduced!(X, T::Median, |x, node| ops::$name(x, q_of(node), Quantile::read(node.args())))
+            }
+
+            pub(super) fn stored<P: Pattern, T: Real>() -> Made {
+                reduced_entries!(P, T, T::Median, |x, node| ops::$name(x, q_of(node), Quantile::read(node.args())))
+            }
+
+            fn whole_back<T: Float, X: Steps<Elem = T>>() -> Made {
+                made!(X::Of<T>, |node, inputs| {
+                    let [x, g] = [0, 1].map(|at| known::<X>(&inputs[at]));
+                    ops::$backward(x, g, q_of(node), Quantile::read(node.args())).map(X::reduced)
+                })
+            }
+
+            fn stored_back<P: Pattern, T: Float>() -> Made {
+                made!(Tensor<P, T>, |node, inputs| {
+                    let [x, g] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+                    ops::$backward(&x.stored(), g, q_of(node), Quantile::read(node.args()))
+                })
+            }
+
+            pub(super) fn family_of_whole<T: Element, X: Steps<Elem = T>>() -> Option<Family> {
+                family!(T, [X: Steps] X, |call, _inputs| match call.op {
+                    op if op.is(&op::$name) => Some(whole::<F, X::Of<F>>()),
+                    op if op.is(&op::$backward) => Some(whole_back::<F, X::Of<F>>()),
+                    _ => None,
+                })
+            }
+
+            pub(super) fn family_of_stored<P: Pattern, T: Element>() -> Option<Family> {
+                family!(T, [P: Pattern] P, |call, _inputs| match call.op {
+                    op if op.is(&op::$name) => Some(stored::<P, F>()),
+                    op if op.is(&op::$backward) => Some(stored_back::<P, F>()),
+                    _ => None,
+                })
+            }
+        }
+
         /// # Quantiles
         ///
-        /// The pages stand at the functions of the same names.
-        impl<T: Element, X: Steps<Elem = T>> Lazy<X> {$(
-            quantiles!(@one whole, "%0", [X: Steps] X, X::Of<F>, self => self, |x| x, $name, $backward);
-        )*}
+        /// The page stands at the function of the same name.
+        impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
+            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            #[track_caller]
+            pub fn $name(&self, q: f64, options: impl Into<Quantile>) -> Lazy<X::Of<T::Median>> {
+                let call = call_of(&op::$name, &[Arg::Input(0), Arg::Real(q)], &options.into());
+                let made = Made { family: $name::family_of_whole::<T, X>(), ..$name::whole::<T, X>() };
+                Lazy::step(call, [&self.node], made)
+            }
+        }
 
         /// # Quantiles of what is stored
         ///
-        /// The pages stand at the functions of the same names.
-        impl<P: Pattern, T: Element> LazyStored<P, T> {$(
-            quantiles!(@one entries, "stored(%0)", [P: Pattern] Tensor<P, T>, Tensor<P, F>, self => self.x,
-                |x| &x.stored(), $name, $backward);
-        )*}
-    };
-    (@one $seen:ident, $written:expr, [$G:ident: $bound:ident] $X:ty, $of:ty, $self:ident => $x:expr,
-        |$v:ident| $view:expr, $name:ident, $backward:ident) => {
-        #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        #[track_caller]
-        pub fn $name(
-            &$self,
-            q: f64,
-            options: impl Into<Quantile>,
-        ) -> Lazy<<$X as Steps>::Of<<T as Real>::Median>>
-        where
-            T: Real,
-        {
-            let options: Quantile = options.into();
-            let (arguments, used) = (format!("{} {q:?}, {options:?}", stringify!($seen)), options.clone());
-            let shape = |shape: &Shape| options.shape(shape);
-            let run = move |$v: &$X| ops::$name($view, q, used.clone()).map(<$X>::reduced);
-            let text = Text::call(stringify!($name), &[$written], with_option(said!(q), options.said()));
-            let step = $x.then(stringify!($name), arguments, Form::Own, shape, run).written(text);
-            let step = step.known(Facts::over(options.axes())).with_shares(shares::reduced(options.axes()));
-            let step = fed!($seen, $x, $X, step, options, |x, options| ops::$name(x, q, options));
-            rule_of_one!(step, T, [$G: $bound] $of, (q: f64, options: Quantile), |$v, g| $view.$backward(&g, q, options))
+        /// The page stands at the function of the same name.
+        impl<P: Pattern, T: Real> LazyStored<P, T> {
+            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            #[track_caller]
+            pub fn $name(&self, q: f64, options: impl Into<Quantile>) -> Lazy<Tensor<P, T::Median>> {
+                let call = call_of(&op::$name, &[Arg::Stored(0), Arg::Real(q)], &options.into());
+                let made = Made { family: $name::family_of_stored::<P, T>(), ..$name::stored::<P, T>() };
+                Lazy::step(call, [&self.x.node], made)
+            }
         }
-
-        #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
-            stringify!($backward), "()).")]
-        #[track_caller]
-        pub fn $backward<U: Steps<Elem: Float>>(
-            &$self,
-            upstream: &Lazy<U>,
-            q: f64,
-            options: impl Into<Quantile>,
-        ) -> Lazy<<$X as Steps>::Of<U::Elem>>
-        where
-            T: Real,
-        {
-            let options: Quantile = options.into();
-            let arguments = format!("{} {q:?}, {options:?}", stringify!($seen));
-            let text = Text::call(stringify!($backward), &[$written, "%1"], with_option(said!(q), options.said()));
-            let facts = Facts::over(options.axes());
-            let kept = shares::reduced_back(options.axes());
-            let (used, axes) = (options.clone(), options.axes().clone());
-            let run = move |$v: &$X, g: &U| ops::$backward($view, g, q, options.clone()).map(<$X>::reduced);
-            let step = $x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run);
-            let step = step.written(text).known(facts).with_shares(kept);
-            let of_ones = move |x: &Lazy<$X>, ones: &Lazy<U>| seen!($seen, x).$backward(ones, q, used.clone());
-            linear::<$X, U, _>(stringify!($name), stringify!($seen) == "entries", step, axes, of_ones)
-        }
-    };
+    )*};
 }
 
 quantiles! {

@@ -1,27 +1,23 @@
 //! Steps that rank elements.
 
-use std::sync::Arc;
-
-use super::node::{Form, Node};
-use super::reductions::{Ask, Over, rule_of_one};
-use super::rewrite::Facts;
-use super::text::{Text, said};
-use super::unary::{LazyStored, Steps};
-use super::{Lazy, shares};
-use crate::base::axes::normalize_axis;
-use crate::base::error::Result;
-use crate::base::shape::Shape;
-use crate::element::{Element, Float, FloatVisitor, Numeric, Real, RealNumber};
-use crate::ops::{self, Nanmedian};
+use super::Lazy;
+use super::call::{Arg, Call, Options};
+use super::node::{Family, Made, known};
+use super::reductions::call_of;
+use super::steps::{LazyStored, Steps, family, made};
+use crate::element::{Element, Float, Numeric, Real, RealNumber};
+use crate::ops::{self, Nanmedian, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// The shape with the length of one axis changed, or left as it is.
-fn with_length(shape: &Shape, axis: isize, length: Option<usize>) -> Result<Option<Shape>> {
-    let axis = normalize_axis(axis as i128, shape.rank())?;
-    let mut lengths = shape.to_vec();
-    lengths[axis] = length.unwrap_or(lengths[axis]);
-    Ok(Some(lengths.into()))
+/// The call of what is found along an axis.
+fn along(op: &'static ops::OpSpec, x: Arg, k: Option<usize>, axis: isize) -> Call {
+    let k = k.map(|k| Arg::Integer(k as i128));
+    Call::of(op, [x].into_iter().chain(k).chain([Arg::Integer(axis as i128)]))
+}
+
+fn k_and_axis(call: &Call) -> (usize, isize) {
+    (call.count("k"), call.position("axis", -1))
 }
 
 /// # What ranks elements
@@ -31,52 +27,59 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
     /// The step [`topk`](crate::topk()).
     #[track_caller]
     pub fn topk(&self, k: usize, axis: isize) -> Lazy<X::Of<T>> {
-        let step = topk_of(self, "", "%0", k, axis, |x, k, axis| ops::topk(x, k, axis).map(X::reduced));
-        rule_of_one!(step, T, [X: Steps] X::Of<F>, (k: usize, axis: isize), |x, g| x.topk_backward(&g, k, axis))
-    }
-
-    /// The gradient of `topk`: see [`topk_backward`](crate::topk_backward()).
-    #[track_caller]
-    pub fn topk_backward<U: Steps>(&self, upstream: &Lazy<U>, k: usize, axis: isize) -> Lazy<X::Of<U::Elem>> {
-        let run = move |x: &X, g: &U| ops::topk_backward(x, g, k, axis).map(X::reduced);
-        self.back("topk_backward", format!("{k}, {axis}"), Form::OfFirst, upstream, run).written(Text::call(
-            "topk_backward",
-            &["%0", "%1"],
-            said!(k, axis),
-        ))
+        let call = along(&op::topk, Arg::Input(0), Some(k), axis);
+        Lazy::step(call, [&self.node], Made { family: of_topk::<T, X>(), ..greatest::<T, X>() })
     }
 
     /// The step [`nanmedian_index`](crate::nanmedian_index()): the medians, and where they stand.
     #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
     #[track_caller]
     pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Lazy<(X::Of<T::Median>, X::Of<u64>)> {
-        let options: Nanmedian = options.into();
-        let (arguments, used) = (format!("{options:?}"), options.clone());
-        let text = both_of(["nanmedian", "nanmedian_index"], "%0", options.said());
-        let shape = |shape: &Shape| options.shape(shape);
-        let run = move |x: &X| {
-            ops::nanmedian_index(x, used.clone()).map(|(medians, places)| (X::reduced(medians), X::reduced(places)))
-        };
-        let (facts, kept) = (Facts::over(options.axes()), shares::reduced(options.axes()));
-        let step = self.then("nanmedian_index", arguments, Form::Own, shape, run);
-        step.written(text).known(facts).with_shares(kept)
+        let call = call_of(&op::nanmedian_index, &[Arg::Input(0)], &options.into());
+        let run = made!((X::Of<T::Median>, X::Of<u64>), |node, inputs| {
+            ops::nanmedian_index(known::<X>(&inputs[0]), Nanmedian::read(node.args()))
+                .map(|(medians, places)| (X::reduced(medians), X::reduced(places)))
+        });
+        Lazy::step(call, [&self.node], run)
     }
 }
 
-/// The greatest elements of a value, or of its entries.
-#[track_caller]
-fn topk_of<T: Element, X: Steps<Elem = T>>(
-    x: &Lazy<X>,
-    seen: &str,
-    written: &str,
-    k: usize,
-    axis: isize,
-    run: impl Fn(&X, usize, isize) -> Result<X::Of<T>> + Send + Sync + 'static,
-) -> Lazy<X::Of<T>> {
-    let shape = |shape: &Shape| with_length(shape, axis, Some(k));
-    let step = x.then("topk", format!("{seen}{k}, {axis}"), Form::Own, shape, move |x| run(x, k, axis));
-    let step = step.written(Text::call("topk", &[written], said!(k, axis)));
-    step.with_shares(shares::beside(axis as i128, |rank| rank))
+/// The implementation of the greatest elements.
+fn greatest<T: Real, X: Steps<Elem = T>>() -> Made {
+    made!(X::Of<T>, |node, inputs| {
+        let (k, axis) = k_and_axis(node.args());
+        ops::topk(known::<X>(&inputs[0]), k, axis).map(X::reduced)
+    })
+}
+
+fn of_topk<T: Element, X: Steps<Elem = T>>() -> Option<Family> {
+    family!(T, [X: Steps] X, |call, _inputs| match call.op {
+        op if op.is(&op::topk) => Some(greatest::<F, X::Of<F>>()),
+        op if op.is(&op::topk_backward) => Some(made!(X::Of<F>, |node, inputs| {
+            let ([x, g], (k, axis)) = ([0, 1].map(|at| known::<X::Of<F>>(&inputs[at])), k_and_axis(node.args()));
+            ops::topk_backward(x, g, k, axis).map(<X::Of<F>>::reduced)
+        })),
+        _ => None,
+    })
+}
+
+/// The implementation of the greatest entries.
+fn greatest_entries<P: Pattern, T: Real>() -> Made {
+    made!(Tensor<P, T>, |node, inputs| {
+        let (k, axis) = k_and_axis(node.args());
+        ops::topk(&known::<Tensor<P, T>>(&inputs[0]).stored(), k, axis)
+    })
+}
+
+fn of_topk_of_entries<P: Pattern, T: Element>() -> Option<Family> {
+    family!(T, [P: Pattern] P, |call, _inputs| match call.op {
+        op if op.is(&op::topk) => Some(greatest_entries::<P, F>()),
+        op if op.is(&op::topk_backward) => Some(made!(Tensor<P, F>, |node, inputs| {
+            let ([x, g], (k, axis)) = ([0, 1].map(|at| known::<Tensor<P, F>>(&inputs[at])), k_and_axis(node.args()));
+            ops::topk_backward(&x.stored(), g, k, axis)
+        })),
+        _ => None,
+    })
 }
 
 impl<P: Pattern, T: Real> LazyStored<P, T> {
@@ -94,62 +97,40 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
     /// ```
     #[track_caller]
     pub fn topk(&self, k: usize, axis: isize) -> Lazy<Tensor<P, T>> {
-        let run = |x: &Tensor<P, T>, k, axis| ops::topk(&x.stored(), k, axis);
-        let step = topk_of(&self.x, "stored ", "stored(%0)", k, axis, run);
-        rule_of_one!(step, T, [P: Pattern] Tensor<P, F>, (k: usize, axis: isize),
-            |x, g| x.stored().topk_backward(&g, k, axis))
-    }
-
-    /// The gradient of `topk`: see [`topk_backward`](crate::topk_backward()).
-    #[track_caller]
-    pub fn topk_backward<U: Steps>(&self, upstream: &Lazy<U>, k: usize, axis: isize) -> Lazy<Tensor<P, U::Elem>> {
-        let run = move |x: &Tensor<P, T>, g: &U| ops::topk_backward(&x.stored(), g, k, axis);
-        let step = self.x.back("topk_backward", format!("stored {k}, {axis}"), Form::OfFirst, upstream, run);
-        step.written(Text::call("topk_backward", &["stored(%0)", "%1"], said!(k, axis)))
+        let call = along(&op::topk, Arg::Stored(0), Some(k), axis);
+        let made = Made { family: of_topk_of_entries::<P, T>(), ..greatest_entries::<P, T>() };
+        Lazy::step(call, [&self.x.node], made)
     }
 
     /// The step [`nanmedian_index`](crate::nanmedian_index()) of the entries: the medians, and where they stand.
     #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
     #[track_caller]
     pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Lazy<(Tensor<P, T::Median>, Tensor<P, u64>)> {
-        let options: Nanmedian = options.into();
-        let (arguments, used) = (format!("stored, {options:?}"), options.clone());
-        let shape = |shape: &Shape| options.shape(shape);
-        let run = move |x: &Tensor<P, T>| ops::nanmedian_index(&x.stored(), used.clone());
-        let step = self.x.then("nanmedian_index", arguments, Form::Own, shape, run);
-        let step = step.written(both_of(["nanmedian", "nanmedian_index"], "stored(%0)", options.said()));
-        step.known(Facts::over(options.axes())).with_shares(shares::reduced(options.axes()))
+        let call = call_of(&op::nanmedian_index, &[Arg::Stored(0)], &options.into());
+        let run = made!((Tensor<P, T::Median>, Tensor<P, u64>), |node, inputs| {
+            ops::nanmedian_index(&known::<Tensor<P, T>>(&inputs[0]).stored(), Nanmedian::read(node.args()))
+        });
+        Lazy::step(call, [&self.x.node], run)
     }
 
     /// The step [`topk_index`](crate::topk_index()): the elements, and their positions.
     #[track_caller]
     pub fn topk_index(&self, k: usize, axis: isize) -> Lazy<(Tensor<P, T>, Tensor<P, u64>)> {
-        let shape = |shape: &Shape| with_length(shape, axis, Some(k));
-        self.x
-            .then("topk_index", format!("{k}, {axis}"), Form::Own, shape, move |x| {
-                ops::topk_index(&x.stored(), k, axis)
-            })
-            .written(both_of(["topk", "topk_index"], "stored(%0)", said!(k, axis)))
-            .with_shares(shares::beside(axis as i128, |rank| rank))
+        let call = along(&op::topk_index, Arg::Stored(0), Some(k), axis);
+        let run = made!((Tensor<P, T>, Tensor<P, u64>), |node, inputs| {
+            let (k, axis) = k_and_axis(node.args());
+            ops::topk_index(&known::<Tensor<P, T>>(&inputs[0]).stored(), k, axis)
+        });
+        Lazy::step(call, [&self.x.node], run)
     }
 
     /// The step [`argsort`](crate::argsort()), which sparse tensors have for what they store.
     #[track_caller]
     pub fn argsort(&self, axis: isize) -> Lazy<Tensor<P, u64>> {
-        let shape = |shape: &Shape| with_length(shape, axis, None);
-        self.x
-            .then("argsort", axis.to_string(), Form::Own, shape, move |x| ops::argsort(&x.stored(), axis))
-            .written(Text::call("argsort", &["stored(%0)"], said!(axis)))
-            .with_shares(shares::beside(axis as i128, |rank| rank))
+        let call = along(&op::argsort, Arg::Stored(0), None, axis);
+        let run = made!(Tensor<P, u64>, |node, inputs| {
+            ops::argsort(&known::<Tensor<P, T>>(&inputs[0]).stored(), node.args().position("axis", -1))
+        });
+        Lazy::step(call, [&self.x.node], run)
     }
-}
-
-/// The two results of one operation, each by a function of its own.
-fn both_of(names: [&str; 2], x: &str, arguments: Option<String>) -> Text {
-    let calls = names.map(|name| match Text::call(name, &[x], arguments.clone()) {
-        Text::Calls(calls) => calls,
-        _ => Vec::new(),
-    });
-    let calls = calls.concat();
-    if calls.is_empty() { Text::None } else { Text::Calls(calls) }
 }

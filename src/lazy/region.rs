@@ -209,7 +209,7 @@ impl Region {
             })
         };
         let picoseconds = PICOSECONDS * self.steps.len();
-        let from_pieces = node.from_pieces.as_ref()?;
+        let from_pieces = node.work()?.from_pieces.as_ref()?;
         let operand = InPieces {
             pattern: &setting.pattern,
             is_poured: false,
@@ -219,7 +219,7 @@ impl Region {
             picoseconds,
             states: None,
         };
-        spare::within(|| from_pieces(&operand))?.ok()
+        spare::within(|| from_pieces(node, &operand))?.ok()
     }
 
     /// The outputs, if all inputs come in pieces.

@@ -1,17 +1,16 @@
 //! Another shape with the same elements in row-major order, as a step.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use super::Lazy;
-use super::gradient::on_pattern_of;
-use super::node::{Asked, Form, Held, Node, known};
-use super::text::{Text, said};
-use super::unary::step;
-use crate::base::error::{Error, Result};
+use super::call::{Arg, Call};
+use super::node::{Family, Made, known};
+use super::steps::made;
+use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
+use crate::ops::op;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::tensor::Tensor;
 
@@ -48,14 +47,9 @@ impl<P: Reshapes, T: Element> Lazy<Tensor<P, T>> {
     /// ```
     #[track_caller]
     pub fn reshape(&self, shape: impl Into<Shape>) -> Self {
-        let to: Shape = shape.into();
-        let (used, text) = (to.clone(), Text::call("reshape", &["%0"], said!(to)));
-        let shape = |from: &Shape| match from.wide_size() == to.wide_size() {
-            true => Ok(Some(to.clone())),
-            false => Err(Error::ReshapeSize { from: from.clone(), to: to.clone() }),
-        };
-        let step = self.then("reshape", to.to_string(), Form::Own, shape, move |x| P::reshaped(x, used.clone()));
-        step.written(text).with_rule(|asked| back::<P, T>(&asked).map(|gradient| vec![Some(gradient)]))
+        let call = Call::of(&op::reshape, [Arg::Input(0), Arg::counts(&shape.into())]);
+        let run = made!(Tensor<P, T>, |node, inputs| P::reshaped(known::<Tensor<P, T>>(&inputs[0]), node.args().shape()));
+        Lazy::step(call, [&self.node], Made { family: family::<P, T>(), ..run })
     }
 
     /// This tensor in the shape of another one, which need not be known before the program runs.
@@ -72,29 +66,28 @@ impl<P: Reshapes, T: Element> Lazy<Tensor<P, T>> {
     /// ```
     #[track_caller]
     pub fn reshape_as(&self, like: &Self) -> Self {
-        let run = |inputs: &[Held]| {
-            let [x, like] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
-            P::reshaped(x, like.shape().clone())
-        };
-        let shape = |[_, like]: [&Shape; 2]| Ok(Some(like.clone()));
-        let step = step("reshape_as", String::new(), [&self.node, &like.node], Form::Own, shape, run)
-            .written(Text::call("reshape_as", &["%0", "%1"], said!()));
-        step.with_rule(|asked| back::<P, T>(&asked).map(|gradient| vec![Some(gradient), None]))
+        let call = Call::of(&op::reshape_as, [Arg::Input(0), Arg::Input(1)]);
+        let made = Made { family: family::<P, T>(), ..like_another::<P, T>() };
+        Lazy::step(call, [&self.node, &like.node], made)
     }
 }
 
-/// What comes to a tensor that was brought to another shape, on its pattern.
-#[track_caller]
-fn back<P: Reshapes, T: Element>(asked: &Asked<'_>) -> Option<Arc<Node>> {
-    struct Back<P>(Arc<Node>, Arc<Node>, PhantomData<fn() -> P>);
-    impl<P: Reshapes> FloatVisitor for Back<P> {
-        type Out = Option<Arc<Node>>;
+/// The implementation of the shape of another tensor.
+fn like_another<P: Reshapes, T: Element>() -> Made {
+    made!(Tensor<P, T>, |_, inputs| {
+        let [x, like] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+        P::reshaped(x, like.shape().clone())
+    })
+}
 
-        #[track_caller]
-        fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
-            let (x, g) = (Lazy::<Tensor<P, F>>::of(self.0), Lazy::<Tensor<P, F>>::of(self.1));
-            on_pattern_of::<Tensor<P, F>, _>(&x.node, &g.reshape_as(&x))
+fn family<P: Reshapes, T: Element>() -> Option<Family> {
+    struct Find<P>(PhantomData<fn() -> P>);
+    impl<P: Reshapes> FloatVisitor for Find<P> {
+        type Out = Family;
+
+        fn visit<F: Float + Numeric + RealNumber>(self) -> Family {
+            |call, _| call.op.is(&op::reshape_as).then(like_another::<P, F>)
         }
     }
-    T::if_float(Back::<P>(Arc::clone(&asked.inputs[0]), Arc::clone(asked.upstream), PhantomData))?
+    T::if_float(Find::<P>(PhantomData))
 }

@@ -7,63 +7,16 @@ use std::sync::Arc;
 
 use ndarray::SliceInfoElem;
 
-use super::node::{Body, Form, Node, reachable};
-use super::scan;
+use super::call::{Arg, Call};
+use super::node::{Body, Form, Node, Work, reachable};
 use super::shares::of_wholes;
-use super::text::{Text, filled, said};
-use super::value::Move;
+use super::steps::{is_fed, step};
+use super::text::filled;
+use super::{lengths, scan};
 use crate::base::axes::Axes;
-use crate::base::error::Result;
-use crate::base::grouping::Grouping;
 use crate::base::shape::{self, Shape};
 use crate::element::DType;
-use crate::ops::moved;
-
-/// What makes the moves for an operand with these lengths.
-pub(super) type Plan = Arc<dyn Fn(&[usize]) -> Result<moved::Moves> + Send + Sync>;
-
-/// Makes a reduction over other axes of another step.
-pub(super) type Again = Arc<dyn Fn(&Arc<Node>, Axes) -> Arc<Node> + Send + Sync>;
-
-/// What is known of a step, by which it may be rewritten.
-#[derive(Default, Clone)]
-pub(super) struct Facts {
-    /// It moves elements.
-    pub(super) moves: Option<Plan>,
-    /// It takes some positions of each axis.
-    pub(super) slices: Option<Arc<Vec<SliceInfoElem>>>,
-    /// It casts from a type to a type.
-    pub(super) cast: Option<[DType; 2]>,
-    /// It reduces by labels, of which its arguments may tell no more than a hash.
-    pub(super) grouping: Option<Arc<Grouping>>,
-    /// It is a reduction of which two are one, over these axes.
-    pub(super) again: Option<(Axes, Again)>,
-    /// It finds several gradients at once: those of the inputs with these numbers, whose shapes they have.
-    pub(super) gradients_of: &'static [usize],
-    /// Its operands are parts of others, by which it decides.
-    pub(super) is_of_wholes: bool,
-}
-
-impl Facts {
-    /// Of a reduction over axes.
-    pub(super) fn over(axes: &Axes) -> Self {
-        Facts { grouping: axes.grouping().cloned(), ..Facts::default() }
-    }
-
-    /// Facts of a step that takes some positions of each axis.
-    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
-    pub(super) fn of_slices(slices: Vec<SliceInfoElem>) -> Self {
-        let slices = Arc::new(slices);
-        let used = Arc::clone(&slices);
-        let plan: Plan = Arc::new(move |lengths| moved::sliced(lengths, &**used));
-        Facts { moves: Some(plan), slices: Some(slices), ..Facts::default() }
-    }
-
-    /// Of a step that finds the gradients of these inputs.
-    pub(super) fn gradients_of(inputs: &'static [usize]) -> Self {
-        Facts { gradients_of: inputs, ..Facts::default() }
-    }
-}
+use crate::ops::{OpSpec, Split, op};
 
 /// The results of a graph after it was rewritten, and what was done, a line each.
 pub(super) struct Rewritten {
@@ -192,7 +145,7 @@ impl Graph {
                 _ => self.of_part(node, slice),
             };
         }
-        if !matches!(node.body, Body::Step { .. }) {
+        if !node.is_computed() {
             return Arc::clone(node);
         }
         if node.is_slice() && self.cuts.get(&node.inputs[0].id) == Some(&node.id) {
@@ -218,7 +171,7 @@ impl Graph {
                 let whole = self.of(input);
                 let taken = || match (&input.shape, &node.shape) {
                     (Some(of), Some(all)) => taken(&whole, slice, of, all),
-                    _ => whole.kind.moved(&whole, Move::of(slice)).unwrap_or_else(|| Arc::clone(&whole)),
+                    _ => sliced(&whole, slice),
                 };
                 Arc::clone(self.cut.entry((input.id, slice.id)).or_insert_with(taken))
             }
@@ -227,26 +180,42 @@ impl Graph {
         let mut part = node.again(inputs, slice.shape.clone());
         let wholes: Vec<&Shape> = node.inputs.iter().filter_map(|input| input.shape.as_ref()).collect();
         if wholes.iter().any(|whole| node.shape.as_ref() != Some(whole))
-            && let (Some(run), form) = (of_wholes(node, &wholes), node.form())
+            && let (Some(run), Body::Step(work)) = (of_wholes(node, &wholes), &mut part.body)
         {
-            part.body = Body::Step { run, form };
-            part.facts.is_of_wholes = true;
+            work.run = run;
             // A step of operands of these lengths decides by their own.
-            part.arguments = format!("{} of {wholes:?}", part.arguments);
+            part.wholes = Some(wholes.into_iter().cloned().collect());
         }
         Arc::new(part)
     }
 }
 
+/// A move of the elements of a value, by the line of another step.
+pub(super) fn moved(whole: &Arc<Node>, call: Call, of: &Node) -> Option<Arc<Node>> {
+    let mut node = step(call, vec![Arc::clone(whole)], whole.kind.mover()?);
+    node.place = of.place;
+    Some(Arc::new(node))
+}
+
+/// What a slice takes of a value.
+pub(super) fn sliced(whole: &Arc<Node>, slice: &Node) -> Arc<Node> {
+    let found = slice.slices().and_then(|slices| moved(whole, slice_of(Arc::clone(slices)), slice));
+    found.unwrap_or_else(|| Arc::clone(whole))
+}
+
+/// The call of a slice.
+pub(super) fn slice_of(slices: Arc<[SliceInfoElem]>) -> Call {
+    Call::of(&op::slice, [Arg::Input(0), Arg::Slices(slices)])
+}
+
 /// What a slice of a result takes of an operand whose lengths broadcast to those of the result.
 fn taken(whole: &Arc<Node>, slice: &Node, of: &Shape, all: &Shape) -> Arc<Node> {
-    let moved = |by: Move| whole.kind.moved(whole, by).unwrap_or_else(|| Arc::clone(whole));
-    let Some(slices) = slice.facts.slices.as_ref().filter(|_| of != all) else { return moved(Move::of(slice)) };
+    let Some(slices) = slice.slices().filter(|_| of != all) else { return sliced(whole, slice) };
     let own = own_slices(slices, of, all);
     let is_whole = |part: &SliceInfoElem| *part == SliceInfoElem::Slice { start: 0, end: None, step: 1 };
     match own.iter().all(is_whole) {
         true => Arc::clone(whole),
-        false => moved(Move::sliced(own, slice.place)),
+        false => moved(whole, slice_of(own.into()), slice).unwrap_or_else(|| Arc::clone(whole)),
     }
 }
 
@@ -277,9 +246,12 @@ fn own_slices(slices: &[SliceInfoElem], of: &Shape, all: &Shape) -> Vec<SliceInf
 
 /// A step of one input in words.
 fn words(node: &Node) -> String {
-    match &node.text {
-        Text::Calls(calls) if calls.len() == 1 => filled(&calls[0], |_| "x".into()),
-        _ => node.told(),
+    match node.work() {
+        Some(work) => match &work.text {
+            Some(text) => filled(text, |_| "x".into()),
+            None => work.call.told_as(node.name, &|_| "x".into()),
+        },
+        None => node.told(),
     }
 }
 
@@ -288,13 +260,19 @@ fn shorter(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
     uncast(node, x).or_else(|| permuted(node, x)).or_else(|| folded(node, x))
 }
 
+/// The types that a cast goes from and to.
+fn cast_of(node: &Node, x: &Node) -> Option<[DType; 2]> {
+    let is_cast = node.op()?.is(&op::cast);
+    Some([x.kind.dtype()?, node.kind.dtype()?]).filter(|_| is_cast)
+}
+
 /// A cast to the same type, or there and back, changes nothing.
 fn uncast(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
-    let [from, to] = node.facts.cast?;
+    let [from, to] = cast_of(node, x)?;
     if from == to {
         return Some((Arc::clone(x), format!("{} is left out: it is of that type", words(node))));
     }
-    let before = x.facts.cast.filter(|_| !x.is_kept())?;
+    let before = cast_of(x, x.inputs.first()?).filter(|_| !x.is_kept())?;
     let is_back = before == [to, from] && holds(from, to);
     is_back.then(|| (Arc::clone(&x.inputs[0]), format!("{} and {} are left out", words(x), words(node))))
 }
@@ -326,7 +304,8 @@ fn holds(wide: DType, narrow: DType) -> bool {
 
 /// The order that a move puts axes in, if it does nothing else.
 fn order_of(node: &Node, x: &Node) -> Option<Vec<usize>> {
-    node.facts.moves.as_ref()?(x.shape.as_ref()?).ok()?.permutation()
+    let call = node.call().filter(|call| call.op.split == Split::Moved)?;
+    lengths::moves(call, x.shape.as_ref()?).ok()?.permutation()
 }
 
 /// Two moves that put axes in another order are one, or none.
@@ -338,24 +317,18 @@ fn permuted(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
         return Some((Arc::clone(inner), format!("{} and {} are left out", words(x), words(node))));
     }
     let order: Vec<isize> = axes.iter().map(|&axis| axis as isize).collect();
-    let one = Move {
-        name: "permute_axes",
-        arguments: format!("{axes:?}"),
-        text: Text::call("permute_axes", &["%0"], said!(axes)),
-        plan: Arc::new(move |lengths| moved::permuted(lengths, &order)),
-        slices: None,
-        place: node.place,
-    };
+    let one = Call::of(&op::permute_axes, [Arg::Input(0), Arg::integers(&order)]);
     let told = format!("{} and {} are permute_axes({axes:?})", words(x), words(node));
-    Some((inner.kind.moved(inner, one)?, told))
+    Some((moved(inner, one, node)?, told))
 }
 
-/// Two reductions of one kind are one over the axes of both.
+/// Two reductions of one kind are one over the axes of both, if each element tells for itself.
 fn folded(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
-    let ((outer, _), (inner, again)) = (node.facts.again.as_ref()?, x.facts.again.as_ref().filter(|_| !x.is_kept())?);
-    let of = x.inputs.first()?;
+    let is_one = |op: &'static OpSpec| op.is(&op::any) || op.is(&op::all);
+    let (outer_call, work) = (node.call().filter(|call| is_one(call.op))?, x.work().filter(|_| !x.is_kept())?);
+    let (outer, inner, of) = (outer_call.axes(), work.call.axes(), x.inputs.first()?);
     // What is stored of a result is not what is stored of the operand, but where both look at the same.
-    let is_alike = node.name == x.name && node.text.is_of_stored() == x.text.is_of_stored();
+    let is_alike = outer_call.op == work.call.op && outer_call.is_stored() == work.call.is_stored();
     if !is_alike || outer.keeps_dims() != inner.keeps_dims() || outer.grouping().or(inner.grouping()).is_some() {
         return None;
     }
@@ -366,5 +339,10 @@ fn folded(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
     axes.sort_unstable();
     axes.dedup();
     let told = format!("{} of {} is over {axes:?}", words(node), words(x));
-    Some((again(of, Axes::from(axes).with_keep_dims(inner.keeps_dims())), told))
+    let call = work.call.with("axis", Arg::Axes(Axes::from(axes).with_keep_dims(inner.keeps_dims())));
+    let shape = lengths::of_call(&call, &[of.shape.as_ref()?]);
+    let again = Work { is_fed: is_fed(&call, of.shape.as_ref()), call, ..work.clone() };
+    let mut again = again.node(x.name, x.kind, vec![Arc::clone(of)], shape);
+    again.place = node.place;
+    Some((Arc::new(again), told))
 }

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use ndarray::SliceInfoElem;
 
 use super::node::{Body, Held, Node};
+use super::rewrite::{moved, slice_of, sliced};
 use super::source::{Bins, Deal, Source, whole};
-use super::value::Move;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 
 /// What a slice takes of what is read: the ranges that it lies in are read, and it takes what it wants of these.
 pub(super) fn of_part(node: &Arc<Node>, source: &Arc<dyn Source>, slice: &Node) -> Arc<Node> {
-    let of_all = || node.kind.moved(node, Move::of(slice)).unwrap_or_else(|| Arc::clone(node));
-    let Some(slices) = &slice.facts.slices else { return of_all() };
+    let of_all = || sliced(node, slice);
+    let Some(slices) = slice.slices() else { return of_all() };
     let Some((ranges, rest)) = ranges(slices, source.shape()) else { return of_all() };
     let shape: Shape = ranges.iter().map(Range::len).collect();
     let mut part = node.again(Vec::new(), Some(shape.clone()));
@@ -23,13 +23,13 @@ pub(super) fn of_part(node: &Arc<Node>, source: &Arc<dyn Source>, slice: &Node) 
     let is_whole = |part: &SliceInfoElem| *part == SliceInfoElem::Slice { start: 0, end: None, step: 1 };
     match rest.iter().all(is_whole) {
         true => part,
-        false => part.kind.moved(&part, Move::sliced(rest, slice.place)).unwrap_or_else(of_all),
+        false => moved(&part, slice_of(rest.into()), slice).unwrap_or_else(of_all),
     }
 }
 
 /// Whether a slice lies in a part of what is read, and not in all of it.
 pub(super) fn is_of_part(source: &dyn Source, slice: &Node) -> bool {
-    let found = slice.facts.slices.as_ref().and_then(|slices| ranges(slices, source.shape()));
+    let found = slice.slices().and_then(|slices| ranges(slices, source.shape()));
     found.is_some_and(|(ranges, _)| ranges != whole(source.shape()))
 }
 

@@ -6,12 +6,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::node::{Body, Form, Held, Node, Run, known};
+use super::call::{Arg, Call};
+use super::lengths;
+use super::node::{Held, Node, Run};
 use super::source::ByRanges;
-use super::unary::Steps;
+use super::value::Kind;
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::shape::{self, Shape};
 use crate::ops::moved::Moves;
+use crate::ops::{Lengths, Split};
 use crate::pattern::PartOf;
 use crate::plan::reduction::Reduction;
 
@@ -109,10 +112,10 @@ fn by_itself(shares: Vec<Share>) -> Option<Taken> {
 /// What a step takes of inputs of these shapes for a range of an axis of its result.
 pub(super) fn shares(node: &Node, inputs: &[&Shape], axis: usize) -> Option<Taken> {
     let result = node.shape.as_ref()?;
-    let taken = match &node.shares {
+    let work = node.work()?;
+    let taken = match &work.shares {
         Some(shares) => shares(inputs, axis),
-        None if matches!(node.form(), Form::Each | Form::EachOfFirst) => each(inputs, result, axis),
-        None => None,
+        None => of_call(node, &work.call, inputs, axis),
     };
     let mut taken =
         taken.filter(|taken| taken.shares.iter().zip(inputs).all(|(share, input)| share.is_of(input, result[axis])))?;
@@ -120,6 +123,37 @@ pub(super) fn shares(node: &Node, inputs: &[&Shape], axis: usize) -> Option<Take
         taken.run = of_wholes(node, inputs);
     }
     Some(taken)
+}
+
+/// The same by the row of the operation.
+fn of_call(node: &Node, call: &Call, inputs: &[&Shape], axis: usize) -> Option<Taken> {
+    let along = |default| call.position("axis", default);
+    let rule = match call.op.split {
+        Split::Whole => return None,
+        Split::Each => return each(inputs, node.shape.as_ref()?, axis),
+        Split::Alike => alike(),
+        Split::Over => reduced(&call.axes()),
+        Split::Back => reduced_back(&call.axes()),
+        Split::Along => beside(along(-1) as i128, |rank| rank),
+        Split::Among => apart_from(&call.axes()),
+        Split::Scaled => scaled(along(0)),
+        Split::Joined => joined(along(0), call.op.lengths() == Lengths::Stacked),
+        Split::Product => product(),
+        Split::Contracted => {
+            let rank = inputs.get(1)?.rank();
+            beside(along(0) as i128, move |axes| (axes + rank).saturating_sub(2))
+        }
+        Split::Taken => {
+            let (axis, Arg::Typed(positions)) = (call.integer("axis")?, call.named("indices")) else { return None };
+            let rank = positions.rank();
+            beside(axis, move |axes| (axes + rank).saturating_sub(1))
+        }
+        Split::Moved => {
+            let call = call.clone();
+            moved_by(move |lengths| lengths::moves(&call, lengths).ok(), node.inputs.first()?.kind)
+        }
+    };
+    rule(inputs, axis)
 }
 
 /// Of a step element by element: an input that is broadcast along the axis is taken whole.
@@ -134,16 +168,15 @@ fn each(inputs: &[&Shape], result: &Shape, axis: usize) -> Option<Taken> {
 
 /// Computes a part of a step of broadcast operands from parts of these.
 pub(super) fn of_wholes(node: &Node, inputs: &[&Shape]) -> Option<Run> {
-    let Body::Step { run, .. } = &node.body else { return None };
-    let (run, of_result) = (Arc::clone(run), node.kind.by_ranges());
+    let (run, of_result) = (Arc::clone(&node.work()?.run), node.kind.by_ranges());
     let whole = |(input, lengths): (&Arc<Node>, &&Shape)| (input.kind.by_ranges(), Shape::clone(lengths));
     let wholes: Vec<_> = node.inputs.iter().zip(inputs).map(whole).collect();
-    Some(Arc::new(move |parts: &[Held]| {
+    Some(Arc::new(move |node: &Node, parts: &[Held]| {
         let part = |(part, (kind, lengths)): (&Held, &(Option<&'static dyn ByRanges>, Shape))| match kind {
             Some(kind) => kind.part_of(part, Some(PartOf { lengths: Some(lengths.clone()), is_full: None })),
             None => Arc::clone(part),
         };
-        let found = run(&parts.iter().zip(&wholes).map(part).collect::<Vec<_>>())?;
+        let found = run(node, &parts.iter().zip(&wholes).map(part).collect::<Vec<_>>())?;
         Ok(of_result.map_or_else(|| Arc::clone(&found), |kind| kind.part_of(&found, None)))
     }))
 }
@@ -191,19 +224,6 @@ pub(crate) fn apart_from(axes: &Axes) -> Shares {
     })
 }
 
-/// Of a step that treats all positions one by one.
-pub(crate) fn same() -> Shares {
-    Arc::new(|inputs, axis| by_itself(vec![Share::along(axis); inputs.len()]))
-}
-
-/// Of a step element by element of two operands, whatever they are.
-pub(crate) fn zipped() -> Shares {
-    Arc::new(|inputs, axis| {
-        let [x, y] = inputs else { return None };
-        each(inputs, &shape::broadcast(x, y)?, axis)
-    })
-}
-
 /// Of a product with a number for each position of an axis.
 pub(crate) fn scaled(along: isize) -> Shares {
     Arc::new(move |inputs, axis| {
@@ -248,25 +268,18 @@ pub(crate) fn product() -> Shares {
     })
 }
 
-/// Of a move: the axes whose positions stay beside each other.
-pub(super) fn moved<X: Steps>(plan: impl Fn(&[usize]) -> crate::Result<Moves> + Send + Sync + 'static) -> Shares {
-    let choose = |x: &Held, moves: &dyn Fn(&[usize]) -> Moves| {
-        let x = known::<X>(x);
-        Ok(Arc::new(x.by_select(&moves(x.lengths())).map(X::reduced)?) as Held)
-    };
-    moved_by(move |lengths| plan(lengths).ok(), choose)
-}
-
-/// Chooses elements of a value by the move that lengths tell.
-pub(crate) type Choose = fn(&Held, &dyn Fn(&[usize]) -> Moves) -> crate::Result<Held>;
-
-/// The same of any type of value, by what chooses its elements; it is told of the moves from the lengths of the value.
-pub(crate) fn moved_by(plan: impl Fn(&[usize]) -> Option<Moves> + Send + Sync + 'static, choose: Choose) -> Shares {
+/// Of a move, which lengths tell: the axes whose positions stay beside each other.
+pub(crate) fn moved_by(
+    plan: impl Fn(&[usize]) -> Option<Moves> + Send + Sync + 'static,
+    kind: &'static dyn Kind,
+) -> Shares {
     Arc::new(move |inputs, axis| {
         let moves = plan(inputs.first()?)?;
         let (own, shift) = moves.window(axis)?;
         // Its arguments name positions of the whole.
-        let run = move |inputs: &[Held]| choose(&inputs[0], &|lengths| moves.clone().within(axis, lengths[own]));
+        let run = move |_: &Node, inputs: &[Held]| {
+            kind.choose(&inputs[0], &|lengths| Ok(moves.clone().within(axis, lengths[own])))
+        };
         Some(Taken { shares: vec![Share::shifted(own, shift)], run: Some(Arc::new(run)), is_broadcast: false })
     })
 }

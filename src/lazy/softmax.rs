@@ -1,77 +1,113 @@
-//! Steps of shares of entries.
-
-use std::sync::Arc;
+//! Softmax as steps.
 
 use ndarray::ArrayD;
 
-use super::formulas;
-use super::node::{Form, Node};
-use super::reductions::{Ask, Over, rule_of_one};
-use super::text::{Text, said};
-use super::unary::{LazyStored, Steps, same};
-use super::{Lazy, shares};
+use super::Lazy;
+use super::call::{Arg, Call};
+use super::node::{Family, Made, known};
+use super::steps::{LazyStored, family, made};
 use crate::base::axes::Axes;
-use crate::base::shape::Shape;
-use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
-use crate::ops::{self};
+use crate::element::{Element, Float, Numeric, RealNumber};
+use crate::ops::{self, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
+/// The implementations of a function and its gradient: of what is stored, or of arrays.
 macro_rules! shares {
-    ($($name:ident, $backward:ident;)*) => {
-        /// # Shares of entries
-        ///
-        /// The pages stand at the functions of the same names.
-        impl<P: Pattern, T: Float> LazyStored<P, T> {
-            $(shares!(@one [P: Pattern] Tensor<P, T>, Tensor<P, U::Elem>, Tensor<P, F>, self => self.x, |x| &x.stored(),
-                $name, $backward);)*
+    ($([$($generics:tt)*] $X:ty, $seen:ident, |$x:ident| $view:expr, $run:ident, $back:ident;)*) => {$(
+        fn $run<$($generics)*>(is_log: bool) -> Made {
+            match is_log {
+                false => made!($X, |node, inputs| {
+                    let $x = known::<$X>(&inputs[0]);
+                    ops::softmax($view, node.args().axes())
+                }),
+                true => made!($X, |node, inputs| {
+                    let $x = known::<$X>(&inputs[0]);
+                    ops::log_softmax($view, node.args().axes())
+                }),
+            }
         }
 
-        /// # Shares of the elements of arrays
-        ///
-        /// The pages stand at the functions of the same names.
-        impl<T: Float> Lazy<ArrayD<T>> {
-            $(shares!(@one [T: Element] ArrayD<T>, ArrayD<U::Elem>, ArrayD<F>, self => self, |x| x,
-                $name, $backward);)*
+        fn $back<$($generics)*>(is_log: bool) -> Made {
+            match is_log {
+                false => made!($X, |node, inputs| {
+                    let $x = known::<$X>(&inputs[0]);
+                    ops::softmax_backward($view, known::<$X>(&inputs[1]), node.args().axes())
+                }),
+                true => made!($X, |node, inputs| {
+                    let $x = known::<$X>(&inputs[0]);
+                    ops::log_softmax_backward($view, known::<$X>(&inputs[1]), node.args().axes())
+                }),
+            }
         }
-    };
-    (@one [$of:ident: $bound:ident] $X:ty, $out:ty, $floats:ty, $self:ident => $x:expr, |$v:ident| $view:expr,
-        $name:ident, $backward:ident) => {
-        #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        #[track_caller]
-        pub fn $name(&$self, axes: impl Into<Axes>) -> Lazy<$X> {
-            let axes: Axes = axes.into();
-            let (arguments, used, apart) = (format!("{axes:?}"), axes.clone(), shares::apart_from(&axes));
-            let run = move |$v: &$X| ops::$name($view, used.clone());
-            let shape = |shape: &Shape| axes.shape(shape).and_then(|_| same(shape));
-            let text = Text::call(stringify!($name), &["stored(%0)"], said!(axes));
-            let step = $x.then(stringify!($name), arguments, Form::OfFirst, shape, run).written(text);
-            let step = step.with_shares(apart);
-            rule_of_one!(step, T, [$of: $bound] $floats, (axes: Axes), |$v, g| {
-                let (dx, nodes) = ($view.$backward(&g, &axes), [&$v.node, &g.node]);
-                dx.with_formula(nodes, 0, move |[x, g]| {
-                    let $v = Lazy::<$floats>::of(Arc::clone(x));
-                    let shares = $view.softmax(&axes);
-                    Some(formulas::of_shares(stringify!($name), &$v, &shares, &Lazy::of(Arc::clone(g)), &axes))
-                })
-            })
-        }
-
-        #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
-            stringify!($backward), "()).")]
-        #[track_caller]
-        pub fn $backward<U: Steps<Elem: Float>>(&$self, upstream: &Lazy<U>, axes: impl Into<Axes>) -> Lazy<$out> {
-            let axes: Axes = axes.into();
-            let (arguments, apart) = (format!("{axes:?}"), shares::apart_from(&axes));
-            let text = Text::call(stringify!($backward), &["stored(%0)", "%1"], said!(axes));
-            let run = move |$v: &$X, g: &U| ops::$backward($view, g, axes.clone());
-            let step = $x.back(stringify!($backward), arguments, Form::OfFirst, upstream, run);
-            step.written(text).with_shares(apart)
-        }
-    };
+    )*};
 }
 
 shares! {
-    softmax, softmax_backward;
-    log_softmax, log_softmax_backward;
+    [P: Pattern, T: Float] Tensor<P, T>, entries, |x| &x.stored(), of_entries, of_entries_back;
+    [T: Float] ArrayD<T>, whole, |x| x, of_arrays, of_arrays_back;
+}
+
+/// Whether an operation is one of both, or the gradient of it: the logarithm or not.
+fn is_log(op: &'static ops::OpSpec, of: [&'static ops::OpSpec; 2]) -> Option<bool> {
+    of.iter().position(|other| op.is(other)).map(|at| at == 1)
+}
+
+const FUNCTIONS: [&ops::OpSpec; 2] = [&op::softmax, &op::log_softmax];
+const GRADIENTS: [&ops::OpSpec; 2] = [&op::softmax_backward, &op::log_softmax_backward];
+
+fn family_of_entries<P: Pattern, T: Element>() -> Option<Family> {
+    family!(T, [P: Pattern] P, |call, _inputs| {
+        let of = is_log(call.op, FUNCTIONS).map(of_entries::<P, F>);
+        of.or_else(|| is_log(call.op, GRADIENTS).map(of_entries_back::<P, F>))
+    })
+}
+
+fn family_of_arrays<T: Element>() -> Option<Family> {
+    family!(T, [T: Element] T, |call, _inputs| {
+        let of = is_log(call.op, FUNCTIONS).map(of_arrays::<F>);
+        of.or_else(|| is_log(call.op, GRADIENTS).map(of_arrays_back::<F>))
+    })
+}
+
+fn call_of(op: &'static ops::OpSpec, x: Arg, axes: Axes) -> Call {
+    Call::of(op, [x, Arg::Axes(axes)])
+}
+
+/// # Shares of entries
+///
+/// The pages stand at the functions of the same names.
+impl<P: Pattern, T: Float> LazyStored<P, T> {
+    /// The step [`softmax`](crate::softmax()).
+    #[track_caller]
+    pub fn softmax(&self, axes: impl Into<Axes>) -> Lazy<Tensor<P, T>> {
+        let made = Made { family: family_of_entries::<P, T>(), ..of_entries::<P, T>(false) };
+        Lazy::step(call_of(&op::softmax, Arg::Stored(0), axes.into()), [&self.x.node], made)
+    }
+
+    /// The step [`log_softmax`](crate::log_softmax()).
+    #[track_caller]
+    pub fn log_softmax(&self, axes: impl Into<Axes>) -> Lazy<Tensor<P, T>> {
+        let made = Made { family: family_of_entries::<P, T>(), ..of_entries::<P, T>(true) };
+        Lazy::step(call_of(&op::log_softmax, Arg::Stored(0), axes.into()), [&self.x.node], made)
+    }
+}
+
+/// # Shares of the elements of arrays
+///
+/// The pages stand at the functions of the same names.
+impl<T: Float> Lazy<ArrayD<T>> {
+    /// The step [`softmax`](crate::softmax()).
+    #[track_caller]
+    pub fn softmax(&self, axes: impl Into<Axes>) -> Lazy<ArrayD<T>> {
+        let made = Made { family: family_of_arrays::<T>(), ..of_arrays::<T>(false) };
+        Lazy::step(call_of(&op::softmax, Arg::Input(0), axes.into()), [&self.node], made)
+    }
+
+    /// The step [`log_softmax`](crate::log_softmax()).
+    #[track_caller]
+    pub fn log_softmax(&self, axes: impl Into<Axes>) -> Lazy<ArrayD<T>> {
+        let made = Made { family: family_of_arrays::<T>(), ..of_arrays::<T>(true) };
+        Lazy::step(call_of(&op::log_softmax, Arg::Input(0), axes.into()), [&self.node], made)
+    }
 }

@@ -1,28 +1,112 @@
 //! Steps that choose elements by their positions.
 
+use std::any::Any;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::gradient::{at_entries_of, on_pattern_of};
-use super::node::{Form, Node, unlike};
-use super::reductions::Ask;
-use super::text::{Text, WRITTEN};
-use super::unary::{LazyStored, Steps};
-use super::{Lazy, shares};
+use super::Lazy;
+use super::call::{Arg, Call, Typed, word_of_mode};
+use super::node::{Family, Made, known};
+use super::steps::{LazyStored, Steps, made};
+use super::text::WRITTEN;
+use crate::base::error::Result;
 use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
-use crate::ops::{Operand, Request, Select, Take, TakeMode};
+use crate::ops::{Operand, OpSpec, Request, Select, Take, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// So many positions are told one by one.
-const LISTED: usize = 100;
+/// So many positions are compared one by one.
+const COMPARED: usize = 100;
+
+/// Positions of a type that the graph does not know.
+#[derive(Debug)]
+struct Positions<J: 'static>(Take<'static, J>);
+
+impl<J: Position> Typed for Positions<J> {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn is_same(&self, other: &dyn Typed) -> bool {
+        let Some(Positions(other)) = other.as_any().downcast_ref::<Self>() else { return false };
+        let are_few = self.0.len() <= COMPARED && other.len() <= COMPARED;
+        are_few && format!("{:?}", self.0) == format!("{other:?}")
+    }
+
+    fn said(&self) -> Option<String> {
+        let items = Some(&self.0).filter(|take| take.len() <= WRITTEN)?.items(0).ok()?;
+        let items: Option<Vec<i64>> = items.iter().map(|item| item.to_i64()).collect();
+        nested(&items?, self.0.shape())
+    }
+
+    fn taken_shape(&self, of: &Shape, axis: Option<i128>) -> Option<Result<Shape>> {
+        Some(Request::new(of, (&self.0).into(), axis).map(|request| request.shape().clone()))
+    }
+
+    fn rank(&self) -> usize {
+        self.0.shape().rank()
+    }
+}
+
+/// Lists in lists, of items in row-major order; none where a text does not tell the shape.
+fn nested(items: &[i64], shape: &Shape) -> Option<String> {
+    let is_told = !items.is_empty() || shape.rank() == 1;
+    let mut parts: Vec<String> = items.iter().map(i64::to_string).collect();
+    for &length in shape.iter().rev().filter(|_| is_told) {
+        parts = match length {
+            0 => vec!["[]".into()],
+            _ => parts.chunks(length).map(|row| format!("[{}]", row.join(", "))).collect(),
+        };
+    }
+    parts.pop().filter(|_| is_told && parts.is_empty())
+}
+
+/// The request of a call on elements of these lengths.
+fn request<'a, J: Position>(call: &'a Call, lengths: &[usize]) -> Result<Request<'a, J>> {
+    let positions = call.data::<Positions<J>>("indices").expect("positions of this type");
+    Request::new(lengths, (&positions.0).into(), call.integer("axis"))
+}
+
+/// The implementation of what is taken.
+fn taken<X: Steps, J: Position>() -> Made {
+    made!(X::Of<X::Elem>, |node, inputs| {
+        let x = known::<X>(&inputs[0]);
+        x.by_select(&request::<J>(node.args(), x.lengths())?).map(X::reduced)
+    })
+}
+
+/// The implementations of what is taken, and of its gradient.
+fn family<X: Steps, J: Position>() -> Option<Family> {
+    struct Find<X, J>(PhantomData<fn() -> (X, J)>);
+    impl<X: Steps, J: Position> FloatVisitor for Find<X, J> {
+        type Out = Family;
+
+        fn visit<F: Float + Numeric + RealNumber>(self) -> Family {
+            |call, _| match call.op.forward() {
+                None => is_take(call.op).then(taken::<X::Of<F>, J>),
+                Some(forward) => is_take(forward).then(|| {
+                    made!(X::Of<F>, |node, inputs| {
+                        let [x, g] = [0, 1].map(|at| known::<X::Of<F>>(&inputs[at]));
+                        x.by_select_backward(&request::<J>(node.args(), x.lengths())?, g).map(<X::Of<F>>::reduced)
+                    })
+                }),
+            }
+        }
+    }
+    X::Elem::if_float(Find::<X, J>(PhantomData))
+}
+
+fn is_take(op: &'static OpSpec) -> bool {
+    op.is(&op::take) || op.is(&op::take_axis)
+}
 
 impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     /// The step [`take`](crate::take()).
     #[track_caller]
     pub fn take<J: Position + 'static>(&self, positions: impl Into<Take<'static, J>>) -> Lazy<X::Of<T>> {
-        self.taken("take", positions.into(), None)
+        self.taken(&op::take, positions.into(), Arg::Absent)
     }
 
     /// The step [`take_axis`](crate::take_axis()).
@@ -32,65 +116,14 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         positions: impl Into<Take<'static, J>>,
         axis: isize,
     ) -> Lazy<X::Of<T>> {
-        self.taken("take_axis", positions.into(), Some(axis as i128))
+        self.taken(&op::take_axis, positions.into(), Arg::Integer(axis as i128))
     }
 
     #[track_caller]
-    fn taken<J: Position + 'static>(
-        &self,
-        name: &'static str,
-        take: Take<'static, J>,
-        axis: Option<i128>,
-    ) -> Lazy<X::Of<T>> {
-        let take = Arc::new(take);
-        // The words of a long list leave some out.
-        let list = if take.len() <= LISTED { format!("{take:?}") } else { unlike() };
-        let (arguments, used) = (format!("{list}, {axis:?}"), Arc::clone(&take));
-        let (told, told_axes) = (arguments.clone(), take.shape().rank());
-        let shape = |lengths: &Shape| Ok(Some(Request::new(lengths, (&*take).into(), axis)?.shape().clone()));
-        let run = move |x: &X| x.by_select(&Request::new(x.lengths(), (&*used).into(), axis)?).map(X::reduced);
-        let said = said_of_take(&take, axis);
-        let mut step = self.then(name, arguments, Form::Own, shape, run).written(Text::call(name, &["%0"], said));
-        if let Some(axis) = axis {
-            let axes = told_axes;
-            step = step.with_shares(shares::beside(axis, move |rank| (rank + axes).saturating_sub(1)));
-        }
-        struct Rule<X, J: 'static>(
-            Ask<(Arc<Take<'static, J>>, Option<i128>, String)>,
-            std::marker::PhantomData<fn() -> X>,
-        );
-        impl<X: Steps, J: Position + 'static> FloatVisitor for Rule<X, J> {
-            type Out = Arc<Node>;
-
-            #[track_caller]
-            fn visit<F: Float + Numeric + RealNumber>(self) -> Arc<Node> {
-                let (x, g) = (self.0.x::<X::Of<F>>(), self.0.upstream::<X::Of<F>>());
-                let (take, axis, told) = self.0.arguments;
-                let used = Arc::clone(&take);
-                let run = move |x: &X::Of<F>, g: &X::Of<F>| {
-                    let request = Request::new(x.lengths(), (&*used).into(), axis)?;
-                    x.by_select_backward(&request, g).map(<X::Of<F>>::reduced)
-                };
-                let said = said_of_take(&take, axis);
-                let step: Lazy<X::Of<F>> = x.back("take_backward", told, Form::OfFirst, &g, run).written(Text::call(
-                    "take_backward",
-                    &["%0", "%1"],
-                    said,
-                ));
-                // What is given back is linear in the gradient: its own is what is taken of what comes back here.
-                let step = step.with_rule(move |asked| {
-                    let up = Lazy::<X::Of<F>>::of(Arc::clone(asked.upstream));
-                    let up = at_entries_of::<X::Of<F>, _>(&asked.inputs[0], up);
-                    let taken = up.taken(if axis.is_some() { "take_axis" } else { "take" }, Take::clone(&take), axis);
-                    Some(vec![None, Some(on_pattern_of::<X::Of<F>, _>(&asked.inputs[1], &taken)?)])
-                });
-                Arc::clone(&step.node)
-            }
-        }
-        step.with_rule(move |asked| {
-            let ask = Ask::new(&asked, (Arc::clone(&take), axis, told.clone()));
-            T::if_float(Rule::<X, J>(ask, std::marker::PhantomData)).map(|gradient| vec![Some(gradient)])
-        })
+    fn taken<J: Position>(&self, op: &'static OpSpec, take: Take<'static, J>, axis: Arg) -> Lazy<X::Of<T>> {
+        let mode = word_of_mode(take.mode);
+        let call = Call::of(op, [Arg::Input(0), Arg::Typed(Arc::new(Positions(take))), axis, mode]);
+        Lazy::step(call, [&self.node], Made { family: family::<X, J>(), ..taken::<X, J>() })
     }
 }
 
@@ -110,33 +143,4 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
     ) -> Lazy<Tensor<P, T>> {
         self.x.take_axis(positions, axis)
     }
-}
-
-/// The positions, the axis and the mode, if they can be written.
-fn said_of_take<J: Position>(take: &Take<'_, J>, axis: Option<i128>) -> Option<String> {
-    let items = Some(take).filter(|take| take.len() <= WRITTEN)?.items(0).ok()?;
-    let items: Option<Vec<i64>> = items.iter().map(|item| item.to_i64()).collect();
-    let mut said = nested(&items?, take.shape())?;
-    if let Some(axis) = axis {
-        said += &format!(", axis={axis}");
-    }
-    match take.mode {
-        TakeMode::Raise => {}
-        TakeMode::Wrap => said += ", mode=\"wrap\"",
-        TakeMode::Clip => said += ", mode=\"clip\"",
-    }
-    Some(said)
-}
-
-/// Lists in lists, of items in row-major order; none where a text does not tell the shape.
-fn nested(items: &[i64], shape: &Shape) -> Option<String> {
-    let is_told = !items.is_empty() || shape.rank() == 1;
-    let mut parts: Vec<String> = items.iter().map(i64::to_string).collect();
-    for &length in shape.iter().rev().filter(|_| is_told) {
-        parts = match length {
-            0 => vec!["[]".into()],
-            _ => parts.chunks(length).map(|row| format!("[{}]", row.join(", "))).collect(),
-        };
-    }
-    parts.pop().filter(|_| is_told && parts.is_empty())
 }

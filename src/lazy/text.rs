@@ -3,78 +3,14 @@
 use ndarray::{ArrayD, SliceInfoElem};
 
 use crate::base::axes::Axes;
-use crate::base::shape::Shape;
 use crate::element::{Element, Number};
 use crate::pattern::Format;
 use crate::tensor::erased::SparseRef;
 
-/// How a step is written.
-#[derive(Debug, Clone)]
-pub(super) enum Text {
-    /// Not at all.
-    None,
-    /// By a call for each of its results, in which `%0` stands for its first input.
-    Calls(Vec<String>),
-    /// As a result of its input, by number.
-    Part(usize),
-}
-
 /// So many numbers are written out.
 pub(super) const WRITTEN: usize = 1000;
 
-impl Text {
-    /// The call of a function, if its arguments can be written.
-    pub(super) fn call(name: &str, inputs: &[&str], arguments: Option<String>) -> Self {
-        arguments.map_or(Text::None, |arguments| Text::Calls(vec![call(name, inputs, &arguments)]))
-    }
-
-    /// The calls of the gradients of so many operands, which `wrt` tells apart.
-    pub(super) fn gradients(name: &str, inputs: &[&str], arguments: Option<String>, count: usize) -> Self {
-        let Some(arguments) = arguments else { return Text::None };
-        let of = |wrt| call(name, inputs, &more(&arguments, &format!("wrt={wrt}")));
-        Text::Calls((0..count).map(of).collect())
-    }
-}
-
-impl Text {
-    /// The result in the format of a step: what stands for an array in a text is in coordinates, as is what comes of it
-    /// and another tensor.
-    pub(super) fn in_format(self, format: &str) -> Self {
-        match self {
-            Text::Calls(calls) if format == "csr" => {
-                Text::Calls(calls.iter().map(|call| format!("to_csr({call})")).collect())
-            }
-            text => text,
-        }
-    }
-
-    /// Whether it looks at the entries of its first input alone.
-    pub(super) fn is_of_stored(&self) -> bool {
-        matches!(self, Text::Calls(calls) if calls.iter().any(|call| call.contains("(stored(%0)")))
-    }
-}
-
-fn call(name: &str, inputs: &[&str], arguments: &str) -> String {
-    let listed: Vec<&str> = inputs.iter().copied().chain(Some(arguments).filter(|all| !all.is_empty())).collect();
-    format!("{name}({})", listed.join(", "))
-}
-
-/// Arguments, and one more.
-fn more(arguments: &str, one: &str) -> String {
-    if arguments.is_empty() { one.into() } else { format!("{arguments}, {one}") }
-}
-
-/// All inputs as a list: `[%0, %1]`.
-pub(super) fn list_of(count: usize) -> String {
-    list_from(0, count)
-}
-
-/// So many inputs from one on.
-pub(super) fn list_from(first: usize, count: usize) -> String {
-    bracketed((first..first + count).map(|input| format!("%{input}")))
-}
-
-fn bracketed(items: impl Iterator<Item = String>) -> String {
+pub(super) fn bracketed(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
@@ -105,53 +41,19 @@ fn is_canonical<T: Element>(_: T, nan: f64) -> bool {
     matches!(read, Some(Number::Real(read)) if read.to_bits() == nan.to_bits())
 }
 
-impl Said for isize {
-    fn said(&self) -> Option<String> {
-        Some(self.to_string())
-    }
-}
-
-impl Said for usize {
-    fn said(&self) -> Option<String> {
-        Some(self.to_string())
-    }
-}
-
-impl Said for Vec<usize> {
+impl Said for [i128] {
     fn said(&self) -> Option<String> {
         (self.len() <= WRITTEN).then(|| format!("{self:?}"))
     }
 }
 
-impl Said for Vec<isize> {
-    fn said(&self) -> Option<String> {
-        (self.len() <= WRITTEN).then(|| format!("{self:?}"))
-    }
-}
-
-impl Said for Vec<(usize, usize)> {
+impl Said for [(usize, usize)] {
     fn said(&self) -> Option<String> {
         (self.len() <= WRITTEN).then(|| bracketed(self.iter().map(|(before, behind)| format!("[{before}, {behind}]"))))
     }
 }
 
-impl Said for Shape {
-    fn said(&self) -> Option<String> {
-        self.to_vec().said()
-    }
-}
-
-impl Said for Axes {
-    /// The axes alone: a list, or all of them.
-    fn said(&self) -> Option<String> {
-        match self.each() {
-            None if self.count().is_none() => Some("\"all\"".into()),
-            axes => axes.map(|axes| format!("{axes:?}")),
-        }
-    }
-}
-
-impl Said for Vec<SliceInfoElem> {
+impl Said for [SliceInfoElem] {
     fn said(&self) -> Option<String> {
         let parts: Option<Vec<String>> = self.iter().map(said_of_slice).collect();
         parts.filter(|parts| !parts.is_empty()).map(|parts| format!("\"{}\"", parts.join(", ")))
@@ -177,40 +79,27 @@ fn said_of_slice(slice: &SliceInfoElem) -> Option<String> {
     }
 }
 
-/// Axes of a reduction by their names, with labels of one of them.
-pub(super) fn said_of_reduced(axes: &Axes) -> Option<String> {
-    let mut said = match axes.count() {
-        None => String::new(),
-        Some(_) => format!("axis={}", Said::said(axes)?),
-    };
+/// Axes as arguments: the parameter `name`, and those behind it that say what is asked of the axes. None of all axes.
+pub(super) fn said_of_axes(axes: &Axes, name: &str) -> Option<Vec<String>> {
+    let named = |text: String| if name.is_empty() { text } else { format!("{name}={text}") };
+    let mut said = Vec::new();
+    match axes.grouping() {
+        None if axes.count().is_none() => said.extend(name.is_empty().then(|| "\"all\"".into())),
+        None => said.push(named(format!("{:?}", axes.each()?))),
+        Some(_) => {
+            let [axis] = axes.each()?[..] else { return None };
+            said.push(named(axis.to_string()));
+        }
+    }
     if axes.keeps_dims() {
-        said = more(&said, "keep_dims=true");
+        said.push("keep_dims=true".into());
     }
     if let Some(grouping) = axes.grouping() {
-        let [axis] = axes.each()?[..] else { return None };
         let is_told = grouping.labels().iter().max().map_or(0, |greatest| greatest + 1) == grouping.count();
-        let labels = grouping.labels().to_vec().said().filter(|_| is_told)?;
-        let kept = if axes.keeps_dims() { ", keep_dims=true" } else { "" };
-        said = format!("axis={axis}{kept}, by={labels}");
+        let labels = Some(grouping.labels()).filter(|labels| is_told && labels.len() <= WRITTEN)?;
+        said.push(format!("by={labels:?}"));
     }
     Some(said)
-}
-
-/// All arguments, if each can be written.
-macro_rules! said {
-    ($($argument:expr),*) => {{
-        let all: Option<Vec<String>> = [$($crate::lazy::text::Said::said(&$argument)),*].into_iter().collect();
-        all.map(|all| all.join(", "))
-    }};
-}
-pub(super) use said;
-
-/// Arguments, and one that stands there only where it is not what is left out.
-pub(super) fn with_option(arguments: Option<String>, option: Option<String>) -> Option<String> {
-    match option {
-        Some(option) => arguments.map(|arguments| more(&arguments, &option)),
-        None => arguments,
-    }
 }
 
 /// A tensor with its entries.
@@ -227,7 +116,8 @@ pub(super) fn said_of_tensor<T: Element>(x: SparseRef<'_, T>) -> Option<String> 
         Format::Coo => "coo",
         Format::Csr => "csr",
     };
-    let (dtype, shape, fill) = (T::DTYPE, x.shape().said()?, x.fill().said()?);
+    let (dtype, shape) = (T::DTYPE, bracketed(x.shape().iter().map(usize::to_string)));
+    let fill = x.fill().said()?;
     Some(format!("tensor(\"{dtype}\", \"{format}\", {shape}, {fill}, {indices}, {})", bracketed(values?.into_iter())))
 }
 
@@ -237,7 +127,7 @@ pub(super) fn said_of_array<T: Element>(x: &ArrayD<T>) -> Option<String> {
         return None;
     }
     let values: Option<Vec<String>> = x.iter().map(Said::said).collect();
-    let shape = Shape::from(x.shape()).said()?;
+    let shape = bracketed(x.shape().iter().map(usize::to_string));
     Some(format!("array(\"{}\", {shape}, {})", T::DTYPE, bracketed(values?.into_iter())))
 }
 

@@ -1,30 +1,26 @@
 //! What a node may stand for, and what a program does with values whose type it does not know.
 
+use std::any::Any;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ndarray::SliceInfoElem;
-
+use super::call::{Arg, Call};
 use super::columns::{self, ByBytes};
-use super::node::{Form, Held, Node, known};
-use super::rewrite::{Facts, Plan};
-use super::shares::Shares;
+use super::kit;
+use super::node::{Held, Made, Node, known};
 use super::source::{ByRanges, OfPairs, OfTensors};
-use super::text::{Text, said, said_of_tensor};
-use super::unary::{Steps, step};
-use super::{Lazy, shares};
+use super::text::said_of_tensor;
 use crate::base::alloc;
 use crate::base::axes::Axes;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::index::{Index, Width};
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::base::{spare, threads};
-use crate::element::{DType, Element, Float, FloatVisitor, Numeric, RealNumber};
+use crate::element::{DType, Element, Float, FloatVisitor, Number, Numeric, RealNumber};
 use crate::kernels::steps::BLOCK;
-use crate::ops::{self, Select, moved};
+use crate::ops::{self, moved::Moves};
 use crate::pattern::{AnyPattern, AxisCoords, Format, Memo, Pattern, of_width};
 use crate::plan::beside::Beside;
 use crate::tensor::Tensor;
@@ -39,7 +35,7 @@ pub trait Value: Clone + Send + Sync + 'static + sealed::Sealed {
 
 /// What is known of a type of values.
 #[doc(hidden)]
-pub trait Kind: Send + Sync {
+pub trait Kind: Any + Send + Sync {
     /// The element type; none of a pair.
     fn dtype(&self) -> Option<DType>;
 
@@ -57,8 +53,32 @@ pub trait Kind: Send + Sync {
     /// The same value, whose pattern keeps no plans.
     fn forget(&self, value: &Held) -> Held;
 
-    /// The step that moves the elements of a value of this type, if it is a tensor or an array.
-    fn moved(&self, _: &Arc<Node>, _: Move) -> Option<Arc<Node>> {
+    /// Chooses elements of a tensor or an array by the moves that its lengths tell.
+    fn choose(&self, _: &Held, _: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<Held> {
+        Err(Error::NoTensor)
+    }
+
+    /// The implementation of moves, if the value is a tensor or an array.
+    fn mover(&self) -> Option<Made> {
+        None
+    }
+
+    /// One of several results.
+    fn part(&self, value: &Held, _: usize) -> Held {
+        Arc::clone(value)
+    }
+
+    fn kind_of_part(&self, _: usize) -> Option<&'static dyn Kind> {
+        None
+    }
+
+    /// The implementation of an operation that gradients are made of.
+    fn kit(&self, _: &Call, _: &[Arc<Node>]) -> Option<Made> {
+        None
+    }
+
+    /// A number as an element.
+    fn element(&self, _: f64) -> Option<Arg> {
         None
     }
 
@@ -75,9 +95,6 @@ pub trait Kind: Send + Sync {
     /// How often coordinates were read of a pattern and of what was planned from it.
     fn reads(&self, pattern: &Held) -> u64;
 
-    /// The step that adds two values of this type, if it is one of tensors.
-    fn sum(&self, left: &Arc<Node>, right: &Arc<Node>) -> Option<Arc<Node>>;
-
     /// What a step element by element does with it, if it is a tensor or an array.
     fn by_pieces(&self) -> Option<&dyn ByPieces>;
 
@@ -87,64 +104,6 @@ pub trait Kind: Send + Sync {
     /// How its entries go out and come in as columns, if they do.
     fn by_bytes(&self) -> Option<&'static dyn ByBytes> {
         None
-    }
-}
-
-/// A move of elements, and the step that it is of.
-#[doc(hidden)]
-pub struct Move {
-    pub(super) name: &'static str,
-    pub(super) arguments: String,
-    pub(super) text: Text,
-    pub(super) plan: Plan,
-    pub(super) slices: Option<Arc<Vec<SliceInfoElem>>>,
-    pub(super) place: &'static Location<'static>,
-}
-
-impl Move {
-    /// That of a slice.
-    pub(super) fn of(slice: &Node) -> Self {
-        Move {
-            name: slice.name,
-            arguments: slice.arguments.clone(),
-            text: slice.text.clone(),
-            plan: slice.facts.moves.clone().expect("a slice is a move"),
-            slices: slice.facts.slices.clone(),
-            place: slice.place,
-        }
-    }
-
-    /// That of some positions of each axis.
-    pub(super) fn sliced(slices: Vec<SliceInfoElem>, place: &'static Location<'static>) -> Self {
-        let (text, arguments) = (Text::call("slice", &["%0"], said!(slices)), format!("{slices:?}"));
-        let slices = Arc::new(slices);
-        let used = Arc::clone(&slices);
-        let plan: Plan = Arc::new(move |lengths| moved::sliced(lengths, &**used));
-        Move { name: "slice", arguments, text, plan, slices: Some(slices), place }
-    }
-
-    /// The step, on a value of the type `X`.
-    pub(super) fn step<X: Steps>(self, node: &Arc<Node>) -> Option<Arc<Node>> {
-        let (cut, plan) = (Arc::clone(&self.plan), Arc::clone(&self.plan));
-        let shares = shares::moved::<X>(move |lengths| cut(lengths));
-        self.step_by(node, shares, move |x: &X| x.by_select(&plan(x.lengths())?).map(X::reduced))
-    }
-
-    /// The step, on a value of the type `X`, whose elements `choose` chooses.
-    pub(super) fn step_by<X: Value, Y: Value>(
-        self,
-        node: &Arc<Node>,
-        shares: Shares,
-        choose: impl Fn(&X) -> Result<Y> + Send + Sync + 'static,
-    ) -> Option<Arc<Node>> {
-        let plan = Arc::clone(&self.plan);
-        let shape = |[x]: [&Shape; 1]| plan(x).map(|moves| Some(moves.shape().clone()));
-        let facts = Facts { moves: Some(self.plan), slices: self.slices, ..Facts::default() };
-        let run = move |inputs: &[Held]| choose(known::<X>(&inputs[0]));
-        let step = step(self.name, self.arguments, [node], Form::Own, shape, run).written(self.text).known(facts);
-        let mut node = step.with_shares(shares).node;
-        Arc::get_mut(&mut node)?.place = self.place;
-        Some(node)
     }
 }
 
@@ -244,8 +203,20 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
         pattern.downcast_ref::<P>().and_then(|pattern| pattern.any().memo()).map_or(0, |memo| memo.reads())
     }
 
-    fn moved(&self, node: &Arc<Node>, to: Move) -> Option<Arc<Node>> {
-        to.step::<Tensor<P, T>>(node)
+    fn choose(&self, value: &Held, moves: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<Held> {
+        kit::choose::<Tensor<P, T>>(value, moves)
+    }
+
+    fn mover(&self) -> Option<Made> {
+        Some(kit::mover::<Tensor<P, T>>())
+    }
+
+    fn kit(&self, call: &Call, inputs: &[Arc<Node>]) -> Option<Made> {
+        kit::of_tensors::<P, T>(call, inputs)
+    }
+
+    fn element(&self, number: f64) -> Option<Arg> {
+        T::from_number(Number::Real(number)).map(Arg::element)
     }
 
     fn at_entries(&self, of: &Held, gradient: Held) -> Result<Held> {
@@ -261,12 +232,6 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
 
     fn said(&self, value: &Held) -> Option<String> {
         said_of_tensor(known::<Tensor<P, T>>(value).sparse())
-    }
-
-    #[track_caller]
-    fn sum(&self, left: &Arc<Node>, right: &Arc<Node>) -> Option<Arc<Node>> {
-        let [left, right] = [left, right].map(|node| Lazy::<Tensor<P, T>>::of(Arc::clone(node)));
-        Some(Arc::clone(&left.add(&right).node))
     }
 
     fn by_pieces(&self) -> Option<&dyn ByPieces> {
@@ -518,6 +483,15 @@ impl<T: Element> Part for Places<'_, T> {
 struct OfPair<A, B>(PhantomData<fn() -> (A, B)>);
 
 impl<A: Value, B: Value> Kind for OfPair<A, B> {
+    fn part(&self, value: &Held, number: usize) -> Held {
+        let both = known::<(A, B)>(value);
+        if number == 0 { Arc::new(both.0.clone()) } else { Arc::new(both.1.clone()) }
+    }
+
+    fn kind_of_part(&self, number: usize) -> Option<&'static dyn Kind> {
+        [A::KIND, B::KIND].get(number).copied()
+    }
+
     fn dtype(&self) -> Option<DType> {
         None
     }
@@ -551,10 +525,6 @@ impl<A: Value, B: Value> Kind for OfPair<A, B> {
         0
     }
 
-    fn sum(&self, _: &Arc<Node>, _: &Arc<Node>) -> Option<Arc<Node>> {
-        None
-    }
-
     fn by_pieces(&self) -> Option<&dyn ByPieces> {
         None
     }
@@ -578,6 +548,14 @@ impl<V: Value> OfList<V> {
 }
 
 impl<V: Value> Kind for OfList<V> {
+    fn part(&self, value: &Held, number: usize) -> Held {
+        Arc::new(known::<Vec<V>>(value)[number].clone())
+    }
+
+    fn kind_of_part(&self, _: usize) -> Option<&'static dyn Kind> {
+        Some(V::KIND)
+    }
+
     fn dtype(&self) -> Option<DType> {
         None
     }
@@ -604,10 +582,6 @@ impl<V: Value> Kind for OfList<V> {
 
     fn reads(&self, _: &Held) -> u64 {
         0
-    }
-
-    fn sum(&self, _: &Arc<Node>, _: &Arc<Node>) -> Option<Arc<Node>> {
-        None
     }
 
     fn by_pieces(&self) -> Option<&dyn ByPieces> {

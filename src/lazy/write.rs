@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use super::call::Arg;
 use super::node::{Body, Node};
 use super::plan::{Plan, Step};
 use super::program::Program;
-use super::text::{TEXT, Text, filled};
+use super::text::TEXT;
 use crate::base::error::{Error, Result};
 
 /// The first line of a program, with the version of the form.
@@ -17,8 +18,8 @@ impl<V> Program<V> {
     /// at run time, with the same results bit for bit.
     ///
     /// A line is a step: a name, and a call in the language of expressions. Inputs are told with element type, format
-    /// and lengths (`"?"` for an open one), tensors and arrays that are there with all that they store. For an array
-    /// stands a tensor that stores all elements, and so does what it is added to. The types of coordinates are not told.
+    /// and lengths (`"?"` for an open one), tensors and arrays that are there with all that they store. The types of
+    /// coordinates are not told.
     ///
     /// # Errors
     ///
@@ -75,22 +76,7 @@ impl<'a> Lines<'a> {
                 lines.lines.push(None);
                 continue;
             };
-            let mut before = Vec::new();
-            let call = match step.node.body {
-                Body::Step { .. } => flat(&call, count, &mut before),
-                _ => call,
-            };
-            for call in before.iter().chain([&call]) {
-                let _ = writeln!(text, "t{count} = {call}");
-                count += 1;
-            }
-            count -= 1;
-            // What is read works on tensors, of which one that stands for an array stores all elements.
-            if step.node.kind.format() == "array" && matches!(step.node.body, Body::Step { .. }) && !step.node.is_kept()
-            {
-                count += 1;
-                let _ = writeln!(text, "t{count} = dense(t{})", count - 1);
-            }
+            let _ = writeln!(text, "t{count} = {call}");
             lines.lines.push(Some(count));
             count += 1;
         }
@@ -144,79 +130,20 @@ impl<'a> Lines<'a> {
     }
 
     fn step(&self, step: &Step) -> Result<String> {
-        let (mut of, mut number) = (step, 0);
-        while let Text::Part(part) = of.node.text {
-            (of, number) = (&self.plan.steps[of.inputs[0]], number + part);
-        }
-        if of.node.arguments.starts_with('#') && matches!(of.node.text, Text::None) {
-            return Err(refused(&of.node, "a closure has no text"));
+        let (mut of, mut number) = (step, None);
+        while let Body::Part(part) = of.node.body {
+            (of, number) = (&self.plan.steps[of.inputs[0]], Some(number.unwrap_or(0) + part));
         }
         let no_text = || refused(&of.node, "this step, or one of its arguments, has no text");
-        let Text::Calls(calls) = &of.node.text else { return Err(no_text()) };
-        let call = calls.get(number).ok_or_else(no_text)?;
-        let names = of.inputs.iter().map(|&input| self.name(input)).collect::<Result<Vec<String>>>()?;
-        Ok(filled(call, |input| names.get(input).cloned().unwrap_or_default()))
-    }
-}
-
-/// A call of names: those among its arguments that are calls stand in lines before it, numbered from `first` on. A view
-/// is no value, and stays where it is looked at.
-fn flat(call: &str, first: usize, before: &mut Vec<String>) -> String {
-    let split = call.split_once('(').and_then(|(name, rest)| Some((name, rest.strip_suffix(')')?)));
-    let Some((name, inner)) = split else { return call.into() };
-    let mut arguments = Vec::new();
-    for argument in listed(inner) {
-        let is_call = |(name, _): (&str, &str)| {
-            name != "stored" && !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
-        };
-        arguments.push(match argument.split_once('(').is_some_and(is_call) {
-            true => {
-                let own = flat(argument, first, before);
-                before.push(own);
-                format!("t{}", first + before.len() - 1)
-            }
-            false => argument.to_string(),
-        });
-    }
-    format!("{name}({})", arguments.join(", "))
-}
-
-/// What commas part, but for those in brackets and quotes.
-fn listed(arguments: &str) -> impl Iterator<Item = &str> {
-    let (mut depth, mut is_quoted) = (0, false);
-    let parted = arguments.split(move |c: char| {
-        match c {
-            '"' => is_quoted = !is_quoted,
-            '(' | '[' if !is_quoted => depth += 1,
-            ')' | ']' if !is_quoted => depth -= 1,
-            _ => {}
+        let call = of.node.call().ok_or_else(no_text)?;
+        if call.args().iter().any(|arg| matches!(arg, Arg::Own(_))) {
+            return Err(refused(&of.node, "a closure has no text"));
         }
-        c == ',' && depth == 0 && !is_quoted
-    });
-    parted.map(str::trim).filter(|argument| !argument.is_empty())
+        let names = of.inputs.iter().map(|&input| self.name(input)).collect::<Result<Vec<String>>>()?;
+        call.said(number, &|input| names.get(input).cloned().unwrap_or_default()).ok_or_else(no_text)
+    }
 }
 
 fn refused(node: &Node, why: &str) -> Error {
     node.error(Error::Argument { operation: "to_text", why: why.into() })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_in_calls_have_lines_of_their_own() {
-        let lines = |call: &str| {
-            let mut before = Vec::new();
-            let last = flat(call, 7, &mut before);
-            [before, vec![last]].concat()
-        };
-        for call in ["sum(stored(t0), axis=[1, 2])", "einsum(\"ij,k(->i\", [t0, t1])", "t0", "slice(t0, \"0:1, 1\")"] {
-            assert_eq!(lines(call), [call]);
-        }
-        assert_eq!(lines("to_csr(mul(t0, stored(t1)))"), ["mul(t0, stored(t1))", "to_csr(t7)"]);
-        let shares = "where_(not_equal(t1, 0), mul(t0, abs(t1)), zeros_like(t1))";
-        let expected = ["not_equal(t1, 0)", "abs(t1)", "mul(t0, t8)", "zeros_like(t1)", "where_(t7, t9, t10)"];
-        assert_eq!(lines(shares), expected);
-    }
 }

@@ -70,6 +70,6 @@ pub use select::{
     tril, tril_backward, triu, triu_backward,
 };
 #[cfg(feature = "lazy")]
-pub(crate) use table::{OpSpec, Stream};
+pub(crate) use table::{Gradient, Lengths, OpSpec, Second, Split, Stream, op};
 #[cfg(all(feature = "eval", not(test)))]
-pub(crate) use table::{PARAMETER_MARKS, Split};
+pub(crate) use table::PARAMETER_MARKS;

@@ -1,11 +1,11 @@
 //! The table of operations: one row per operation, read by every front end that knows operations by name.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::OnceLock;
 
 /// An operation as data.
 #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // expressions read all of it, graphs a part
-#[derive(Debug)]
 pub(crate) struct OpSpec {
     /// The name in expressions. A command has the same name.
     pub(crate) name: &'static str,
@@ -19,6 +19,87 @@ pub(crate) struct OpSpec {
     pub(crate) stores: bool,
     /// How the operation reads an operand that arrives in chunks.
     pub(crate) stream: Stream,
+    /// The gradient of the operation, if the operation is a gradient.
+    pub(crate) second: Second,
+    /// True if expressions have no function for the operation.
+    pub(crate) is_in_graphs: bool,
+}
+
+/// The rule for the gradient of a gradient.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Second {
+    /// The gradient is a formula, which is differentiated, or has no gradient.
+    Formula,
+    /// The gradient is linear in the upstream gradient and depends on no other value.
+    Linear,
+    /// The gradient multiplies by a factor that changes by jumps alone.
+    Again,
+    /// The gradient is the upstream gradient times shares that change by jumps alone.
+    Shares,
+    /// The operation is linear in each operand.
+    Product,
+}
+
+/// The rule for the gradient of an operation.
+#[derive(Clone, Copy)]
+pub(crate) enum Gradient {
+    /// Another operation computes it.
+    Backward(&'static OpSpec),
+    /// The upstream gradient at the entries of the operand.
+    Entries,
+    /// The same, cast to the element type of the operand.
+    Cast,
+    /// The same in the shape of the operand.
+    Reshaped,
+    /// The same of a diagonal.
+    Diagonal,
+    /// The gradient of a product of entries.
+    Products,
+    /// The gradient of a product with one factor per position of an axis.
+    Scaled,
+    /// The operand receives no gradient.
+    Zero,
+    /// The operation has no gradient.
+    None,
+}
+
+/// The rule for the shape of a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lengths {
+    /// That of the first operand.
+    First,
+    /// That of the second operand.
+    Second,
+    /// That of all operands together.
+    Broadcast,
+    /// The same. The operation itself reports operands that do not fit.
+    Choice,
+    /// Two operands of one shape.
+    Same,
+    Reduced,
+    /// The first operand with another length of `axis`.
+    Along,
+    Among,
+    Scaled,
+    Joined,
+    Stacked,
+    Product,
+    Moved,
+    Taken,
+    Outer,
+    Kron,
+    Tensordot,
+    Einsum,
+    Mttkrp,
+    /// `axis` of the first operand is replaced by the axes of an array of this rank but its last one.
+    Contracted(usize),
+    Dots,
+    Reshaped,
+    Diagonal,
+    /// No axes.
+    Scalar,
+    /// The values of the operands decide, or the operation has several results.
+    Unknown,
 }
 
 /// The rule by which a chunk of the result depends on chunks of the operands.
@@ -44,6 +125,8 @@ pub(crate) enum Split {
     Joined,
     /// A matrix product.
     Product,
+    /// A product of `axis` of the first operand with the last axis of the second.
+    Contracted,
     /// An operation that moves elements.
     Moved,
     /// All operands are read whole.
@@ -63,9 +146,30 @@ pub(crate) enum Stream {
     Middle,
 }
 
+impl fmt::Debug for OpSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl PartialEq for OpSpec {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
 impl OpSpec {
     const fn new(name: &'static str, parameters: &'static str, split: Split) -> Self {
-        OpSpec { name, parameters, split, keeps_pattern: true, stores: false, stream: Stream::Whole }
+        OpSpec {
+            name,
+            parameters,
+            split,
+            keeps_pattern: true,
+            stores: false,
+            stream: Stream::Whole,
+            second: Second::Formula,
+            is_in_graphs: false,
+        }
     }
 
     const fn own_pattern(self) -> Self {
@@ -88,10 +192,117 @@ impl OpSpec {
         OpSpec { stream: Stream::Middle, ..self }
     }
 
+    const fn linear(self) -> Self {
+        OpSpec { second: Second::Linear, ..self }
+    }
+
+    const fn again(self) -> Self {
+        OpSpec { second: Second::Again, ..self }
+    }
+
+    const fn shares(self) -> Self {
+        OpSpec { second: Second::Shares, ..self }
+    }
+
+    const fn product(self) -> Self {
+        OpSpec { second: Second::Product, ..self }
+    }
+
+    const fn in_graphs(self) -> Self {
+        OpSpec { is_in_graphs: true, ..self }
+    }
+
+    /// Returns the rule for the gradient.
+    pub(crate) fn gradient(&self) -> Gradient {
+        let backward = match self.name {
+            "cast" => return Gradient::Cast,
+            "with_fill" | "to_coo" | "to_csr" | "dense" => return Gradient::Entries,
+            "reshape" | "reshape_as" => return Gradient::Reshaped,
+            "diag" => return Gradient::Diagonal,
+            "matmul_with" | "matmul_on" => return Gradient::Products,
+            "scale" => return Gradient::Scaled,
+            "zeros_like" | "number_like" => return Gradient::Zero,
+            "mul_nonzero" => "mul_backward".into(),
+            "permute_axes" => "transpose_backward".into(),
+            name => format!("{}_backward", name.trim_end_matches('_')),
+        };
+        OpSpec::named(&backward).map_or(Gradient::None, Gradient::Backward)
+    }
+
+    /// Returns the operation whose gradient this one is.
+    pub(crate) fn forward(&self) -> Option<&'static Self> {
+        let forward = self.name.strip_suffix("_backward")?;
+        OpSpec::named(forward).or_else(|| OpSpec::named(&format!("{forward}_")))
+    }
+
+    /// Returns the functions of the results of an operation with two results in graphs.
+    pub(crate) fn results(&self) -> Option<[&'static str; 2]> {
+        match self.name {
+            "nanmedian_index" => Some(["nanmedian", "nanmedian_index"]),
+            "topk_index" => Some(["topk", "topk_index"]),
+            "unique" => Some(["unique", "unique_counts"]),
+            _ => None,
+        }
+    }
+
+    /// Returns the rule for the shape of the result.
+    pub(crate) fn lengths(&self) -> Lengths {
+        let is_gradient = self.name.ends_with("_backward");
+        match (self.name, self.split) {
+            ("where_", _) => Lengths::Choice,
+            ("mask" | "without", _) => Lengths::Same,
+            ("stack", _) => Lengths::Stacked,
+            ("einsum_backward" | "nonzero" | "unique" | "unique_counts" | "custom", _) => Lengths::Unknown,
+            (_, Split::Each) if !is_gradient && self.operands() == 2 => Lengths::Broadcast,
+            (_, Split::Over) => Lengths::Reduced,
+            (_, Split::Along) => Lengths::Along,
+            (_, Split::Taken) => Lengths::Taken,
+            (_, Split::Among) => Lengths::Among,
+            (_, Split::Scaled) => Lengths::Scaled,
+            (_, Split::Joined) => Lengths::Joined,
+            (_, Split::Product) => Lengths::Product,
+            (_, Split::Moved) => Lengths::Moved,
+            ("ttm", _) => Lengths::Contracted(2),
+            ("ttv", _) => Lengths::Contracted(1),
+            ("outer", _) => Lengths::Outer,
+            ("kron", _) => Lengths::Kron,
+            ("tensordot", _) => Lengths::Tensordot,
+            ("einsum", _) => Lengths::Einsum,
+            ("mttkrp", _) => Lengths::Mttkrp,
+            ("sddmm" | "pattern_sddmm", _) => Lengths::Dots,
+            ("reshape", _) => Lengths::Reshaped,
+            ("reshape_as", _) => Lengths::Second,
+            ("diag", _) => Lengths::Diagonal,
+            ("allclose", _) => Lengths::Scalar,
+            _ => Lengths::First,
+        }
+    }
+
+    /// Returns whether an elementwise operation with an own pattern has that of operands which share one.
+    pub(crate) fn is_choice(&self) -> bool {
+        matches!(self.name, "where_" | "isin")
+    }
+
+    /// Returns whether the result has the pattern of the first operand.
+    pub(crate) fn is_of_first(&self) -> bool {
+        let is_gradient = self.forward().is_some() && self.place_of("wrt").is_none();
+        is_gradient && self.name != "custom_backward" || matches!(self.name, "pattern_sddmm" | "sddmm" | "concat_backward" | "stack_backward")
+    }
+
+    /// Returns whether the operation is a function of one element.
+    pub(crate) fn is_function(&self) -> bool {
+        self.split == Split::Each && self.operands() == 1
+    }
+
+    /// Returns whether each element of the result reads many elements of both operands.
+    pub(crate) fn is_product(&self) -> bool {
+        matches!(self.split, Split::Product | Split::Contracted)
+    }
+
     /// Returns the operation with this name.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         static BY_NAME: OnceLock<HashMap<&'static str, &'static OpSpec>> = OnceLock::new();
-        BY_NAME.get_or_init(|| TABLE.iter().map(|op| (op.name, op)).collect()).get(name).copied()
+        BY_NAME.get_or_init(|| TABLE.iter().map(|op| (op.name, *op)).collect()).get(name).copied()
     }
 }
 
@@ -106,6 +317,16 @@ impl OpSpec {
     /// Returns the index of a parameter.
     pub(crate) fn place_of(&self, parameter: &str) -> Option<usize> {
         self.parameters().position(|own| own.trim_end_matches(PARAMETER_MARKS) == parameter)
+    }
+
+    /// Returns the parameters in order, without their marks.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
+        self.parameters.split_whitespace().map(|own| own.trim_end_matches(PARAMETER_MARKS))
+    }
+
+    /// Returns whether both are the same row.
+    pub(crate) fn is(&self, other: &'static Self) -> bool {
+        std::ptr::eq(self, other)
     }
 
     /// Returns the number of leading operands that an elementwise operation reads element by element.
@@ -123,8 +344,16 @@ const OPERANDS: &[&str] = &["x", "y", "upstream", "mask", "condition", "yes", "n
 /// Makes the rows: a name, the parameters, the rule of chunks, and what differs from [`OpSpec::new`].
 macro_rules! operations {
     ($($name:ident $parameters:literal $split:ident $([$($set:ident)*])?;)*) => {
-        static TABLE: &[OpSpec] =
-            &[$(OpSpec::new(stringify!($name), $parameters, Split::$split)$($(.$set())*)?),*];
+        /// The rows by name.
+        #[allow(non_upper_case_globals)]
+        pub(crate) mod op {
+            use super::{OpSpec, Split};
+
+            $(pub(crate) static $name: OpSpec =
+                OpSpec::new(stringify!($name), $parameters, Split::$split)$($(.$set())*)?;)*
+        }
+
+        static TABLE: &[&OpSpec] = &[$(&op::$name),*];
     };
 }
 
@@ -158,21 +387,21 @@ operations! {
     nanmedian_index "x axis? keep_dims? even? by?" Over;
     norm "x axis? keep_dims? ord? by?" Over [folds];
     // Gradients of reductions.
-    median_backward "x upstream axis? keep_dims? even? by?" Back;
-    nanmedian_backward "x upstream axis? keep_dims? even? by?" Back;
-    quantile_backward "x upstream q axis? keep_dims? method? by?" Back;
-    nanquantile_backward "x upstream q axis? keep_dims? method? by?" Back;
-    any_backward "x upstream axis? keep_dims? by?" Back;
-    sum_backward "x upstream axis? keep_dims? by?" Back;
-    mean_backward "x upstream axis? keep_dims? by?" Back;
+    median_backward "x upstream axis? keep_dims? even? by?" Back [shares];
+    nanmedian_backward "x upstream axis? keep_dims? even? by?" Back [shares];
+    quantile_backward "x upstream q axis? keep_dims? method? by?" Back [shares];
+    nanquantile_backward "x upstream q axis? keep_dims? method? by?" Back [shares];
+    any_backward "x upstream axis? keep_dims? by?" Back [linear];
+    sum_backward "x upstream axis? keep_dims? by?" Back [linear];
+    mean_backward "x upstream axis? keep_dims? by?" Back [linear];
     prod_backward "x upstream axis? keep_dims? by?" Back;
     nanprod_backward "x upstream axis? keep_dims? by?" Back;
-    nansum_backward "x upstream axis? keep_dims? by?" Back;
-    nanmean_backward "x upstream axis? keep_dims? by?" Back;
-    min_backward "x upstream axis? keep_dims? by?" Back;
-    max_backward "x upstream axis? keep_dims? by?" Back;
-    nanmin_backward "x upstream axis? keep_dims? by?" Back;
-    nanmax_backward "x upstream axis? keep_dims? by?" Back;
+    nansum_backward "x upstream axis? keep_dims? by?" Back [shares];
+    nanmean_backward "x upstream axis? keep_dims? by?" Back [shares];
+    min_backward "x upstream axis? keep_dims? by?" Back [shares];
+    max_backward "x upstream axis? keep_dims? by?" Back [shares];
+    nanmin_backward "x upstream axis? keep_dims? by?" Back [shares];
+    nanmax_backward "x upstream axis? keep_dims? by?" Back [shares];
     var_backward "x upstream axis? keep_dims? ddof? by?" Back;
     std_backward "x upstream axis? keep_dims? ddof? by?" Back;
     nanvar_backward "x upstream axis? keep_dims? ddof? by?" Back;
@@ -186,34 +415,34 @@ operations! {
     pow_backward "x y upstream wrt?" Alike;
     minimum_backward "x y upstream wrt?" Alike;
     maximum_backward "x y upstream wrt?" Alike;
-    scale_backward "x axis factors upstream wrt?" Whole;
-    select_backward "x upstream mask" Each [own_pattern];
-    mask_backward "x upstream mask" Each [own_pattern];
-    without_backward "x upstream mask" Each [own_pattern];
+    scale_backward "x axis factors upstream wrt?" Whole [product];
+    select_backward "x upstream mask" Each [own_pattern linear];
+    mask_backward "x upstream mask" Each [own_pattern linear];
+    without_backward "x upstream mask" Each [own_pattern linear];
     where_backward "condition yes no upstream wrt?" Whole;
     // Products and their gradients.
-    matmul_backward "x y upstream wrt?" Whole;
-    outer_backward "x y upstream wrt?" Whole;
-    kron_backward "x y upstream wrt?" Whole;
+    matmul_backward "x y upstream wrt?" Whole [product];
+    outer_backward "x y upstream wrt?" Whole [product];
+    kron_backward "x y upstream wrt?" Whole [product];
     matmul "x y" Product;
     einsum "spec tensors*" Whole;
-    einsum_backward "spec tensors upstream wrt?" Whole;
-    matmul_with "x y semiring? mask? complement?" Whole;
+    einsum_backward "spec tensors upstream wrt?" Whole [product];
+    matmul_with "x y semiring? mask? complement?" Product;
     matmul_on "x y mask complement?" Whole;
     outer "x y" Whole;
     kron "x y" Whole;
     tensordot "x y left right" Whole;
-    tensordot_backward "x y upstream left right wrt?" Whole;
+    tensordot_backward "x y upstream left right wrt?" Whole [product];
     mttkrp "x mode factors" Whole [stores];
-    mttkrp_backward "x mode factors upstream wrt?" Whole;
-    ttm "x matrix axis" Whole [stores];
-    ttm_backward "x matrix axis upstream wrt?" Whole;
-    ttv "x vector axis" Whole [stores];
-    ttv_backward "x vector axis upstream wrt?" Whole;
+    mttkrp_backward "x mode factors upstream wrt?" Whole [product];
+    ttm "x matrix axis" Contracted [stores];
+    ttm_backward "x matrix axis upstream wrt?" Whole [product];
+    ttv "x vector axis" Contracted [stores];
+    ttv_backward "x vector axis upstream wrt?" Whole [product];
     sddmm "x l r" Whole;
-    sddmm_backward "x l r upstream wrt?" Whole;
+    sddmm_backward "x l r upstream wrt?" Whole [product];
     pattern_sddmm "x l r" Whole;
-    pattern_sddmm_backward "x l r upstream wrt?" Whole;
+    pattern_sddmm_backward "x l r upstream wrt?" Whole [product];
     // Elementwise functions and conversions.
     isinf "x" Each;
     isnan "x" Each;
@@ -290,7 +519,7 @@ operations! {
     select "x mask" Each [own_pattern];
     // Gradients of elementwise functions.
     neg_backward "x upstream" Each;
-    abs_backward "x upstream" Each;
+    abs_backward "x upstream" Each [again];
     square_backward "x upstream" Each;
     sqrt_backward "x upstream" Each;
     cbrt_backward "x upstream" Each;
@@ -310,7 +539,7 @@ operations! {
     cosh_backward "x upstream" Each;
     tanh_backward "x upstream" Each;
     recip_backward "x upstream" Each;
-    clamp_backward "x upstream low high" Each;
+    clamp_backward "x upstream low high" Each [again];
     powi_backward "x upstream exponent" Each;
     powf_backward "x upstream exponent" Each;
     // Constructors, views and other functions of expressions.
@@ -340,43 +569,50 @@ operations! {
     // Indexing, shapes and concatenation.
     take "x indices axis? mode?" Taken;
     take_axis "x indices axis mode?" Taken;
-    take_backward "x upstream indices axis? mode?" Whole;
-    take_axis_backward "x upstream indices axis mode?" Whole;
+    take_backward "x upstream indices axis? mode?" Whole [linear];
+    take_axis_backward "x upstream indices axis mode?" Whole [linear];
     concat "tensors axis?" Joined;
     stack "tensors axis?" Joined;
     concat_backward "tensors upstream axis? wrt?" Whole;
     stack_backward "tensors upstream axis? wrt?" Whole;
     slice "x slices" Moved;
-    slice_backward "x upstream slices" Whole;
+    slice_backward "x upstream slices" Whole [linear];
     flip "x axis?" Moved;
-    flip_backward "x upstream axis?" Whole;
+    flip_backward "x upstream axis?" Whole [linear];
     roll "x places axis" Moved;
-    roll_backward "x upstream places axis" Whole;
+    roll_backward "x upstream places axis" Whole [linear];
     pad "x widths" Moved;
-    pad_backward "x upstream widths" Whole;
+    pad_backward "x upstream widths" Whole [linear];
     tile "x times" Moved;
-    tile_backward "x upstream times" Whole;
+    tile_backward "x upstream times" Whole [linear];
     repeat "x times axis" Moved;
-    repeat_backward "x upstream times axis" Whole;
+    repeat_backward "x upstream times axis" Whole [linear];
     broadcast_to "x shape" Moved;
-    broadcast_to_backward "x upstream shape" Whole;
+    broadcast_to_backward "x upstream shape" Whole [linear];
     reshape_as "x like" Whole;
     reshape "x shape" Whole;
     squeeze "x axis?" Moved;
-    squeeze_backward "x upstream axis?" Whole;
+    squeeze_backward "x upstream axis?" Whole [linear];
     expand_dims "x axis" Moved;
-    expand_dims_backward "x upstream axis" Whole;
+    expand_dims_backward "x upstream axis" Whole [linear];
     transpose "x axes?" Moved;
-    transpose_backward "x upstream axes?" Whole;
+    transpose_backward "x upstream axes?" Whole [linear];
     permute_axes "x axes" Moved;
     move_axis "x from to" Moved;
-    move_axis_backward "x upstream from to" Whole;
+    move_axis_backward "x upstream from to" Whole [linear];
     tril "x offset?" Moved;
-    tril_backward "x upstream offset?" Whole;
+    tril_backward "x upstream offset?" Whole [linear];
     triu "x offset?" Moved;
-    triu_backward "x upstream offset?" Whole;
+    triu_backward "x upstream offset?" Whole [linear];
     diagonal "x offset?" Moved;
-    diagonal_backward "x upstream offset?" Whole;
+    diagonal_backward "x upstream offset?" Whole [linear];
+    // Steps of graphs, which expressions have no functions for.
+    cast_like "x like" Each [in_graphs];
+    number_like "x number" Each [in_graphs];
+    custom "x f" Whole [in_graphs];
+    custom_backward "x upstream f" Whole [in_graphs];
+    filter_entries "x test" Whole [in_graphs];
+    filter_entries_backward "x upstream test" Whole [in_graphs];
 }
 
 #[cfg(test)]

@@ -139,20 +139,32 @@ macro_rules! of_floats {
                 lacuna::group_by(x, w.axis, &labels(Some(x.lengths()), w)).and_then(|by| lacuna::nanmedian(&by, w.axis));
             either nanmedian_index: x.nanmedian_index(w.kept()).parts().0, Ok(lacuna::nanmedian_index(x, w.kept())?.0);
             either scale: x.scale(w.axis, &y.sum(0)), lacuna::scale(x, w.axis, &lacuna::sum(y, 0)?);
-            plain exp_backward(y); plain sqrt_backward(y); plain abs_backward(y); plain tanh_backward(y);
-            plain powi_backward(y, 3); plain powf_backward(y, 1.5); plain clamp_backward(y, -0.5, 2.0);
-            plain sum_backward(y, w.kept()); plain mean_backward(y, w.kept()); plain prod_backward(y, w.kept());
-            plain var_backward(y, w.kept()); plain std_backward(y, w.axis); plain norm_backward(y, w.kept());
-            plain max_backward(y, w.kept()); plain nanmin_backward(y, w.axis); plain nanmedian_backward(y, w.kept());
-            plain median_backward(y, w.axis); plain nanmean_backward(y, w.kept()); plain any_backward(y, w.kept());
-            plain quantile_backward(y, 0.3, w.kept());
-            either add_backward: x.add_backward(y, x).parts().1, Ok(lacuna::add_backward(x, y, x)?.1);
-            either sub_backward: x.sub_backward(y, x).parts().1, Ok(lacuna::sub_backward(x, y, x)?.1);
-            either mul_backward: x.mul_backward(y, y).parts().0, Ok(lacuna::mul_backward(x, y, y)?.0);
-            either div_backward: x.div_backward(y, x).parts().1, Ok(lacuna::div_backward(x, y, x)?.1);
-            either pow_backward: x.pow_backward(y, y).parts().0, Ok(lacuna::pow_backward(x, y, y)?.0);
-            either minimum_backward: x.minimum_backward(y, x).parts().0, Ok(lacuna::minimum_backward(x, y, x)?.0);
-            either maximum_backward: x.maximum_backward(y, y).parts().1, Ok(lacuna::maximum_backward(x, y, y)?.1);
+            either exp_backward: x.exp().gradient(x, y), lacuna::exp_backward(x, y);
+            either sqrt_backward: x.sqrt().gradient(x, y), lacuna::sqrt_backward(x, y);
+            either abs_backward: x.abs().gradient(x, y), lacuna::abs_backward(x, y);
+            either tanh_backward: x.tanh().gradient(x, y), lacuna::tanh_backward(x, y);
+            either powi_backward: x.powi(3).gradient(x, y), lacuna::powi_backward(x, y, 3);
+            either powf_backward: x.powf(1.5).gradient(x, y), lacuna::powf_backward(x, y, 1.5);
+            either clamp_backward: x.clamp(-0.5, 2.0).gradient(x, y), lacuna::clamp_backward(x, y, -0.5, 2.0);
+            either sum_backward: x.sum(w.kept()).gradient(x, y), lacuna::sum_backward(x, y, w.kept());
+            either mean_backward: x.mean(w.kept()).gradient(x, y), lacuna::mean_backward(x, y, w.kept());
+            either prod_backward: x.prod(w.kept()).gradient(x, y), lacuna::prod_backward(x, y, w.kept());
+            either var_backward: x.var(w.kept()).gradient(x, y), lacuna::var_backward(x, y, w.kept());
+            either std_backward: x.std(w.axis).gradient(x, y), lacuna::std_backward(x, y, w.axis);
+            either norm_backward: x.norm(w.kept()).gradient(x, y), lacuna::norm_backward(x, y, w.kept());
+            either max_backward: x.max(w.kept()).gradient(x, y), lacuna::max_backward(x, y, w.kept());
+            either nanmin_backward: x.nanmin(w.axis).gradient(x, y), lacuna::nanmin_backward(x, y, w.axis);
+            either nanmedian_backward: x.nanmedian(w.kept()).gradient(x, y), lacuna::nanmedian_backward(x, y, w.kept());
+            either median_backward: x.median(w.axis).gradient(x, y), lacuna::median_backward(x, y, w.axis);
+            either nanmean_backward: x.nanmean(w.kept()).gradient(x, y), lacuna::nanmean_backward(x, y, w.kept());
+            either quantile_backward: x.quantile(0.3, w.kept()).gradient(x, y), lacuna::quantile_backward(x, y, 0.3, w.kept());
+            either add_backward: x.add(y).gradient(y, x), Ok(lacuna::add_backward(x, y, x)?.1);
+            either sub_backward: x.sub(y).gradient(y, x), Ok(lacuna::sub_backward(x, y, x)?.1);
+            either mul_backward: x.mul(y).gradient(x, y), Ok(lacuna::mul_backward(x, y, y)?.0);
+            either div_backward: x.div(y).gradient(y, x), Ok(lacuna::div_backward(x, y, x)?.1);
+            either pow_backward: x.pow(y).gradient(x, y), Ok(lacuna::pow_backward(x, y, y)?.0);
+            either minimum_backward: x.minimum(y).gradient(x, x), Ok(lacuna::minimum_backward(x, y, x)?.0);
+            either maximum_backward: x.maximum(y).gradient(y, y), Ok(lacuna::maximum_backward(x, y, y)?.1);
         }
     };
 }
@@ -195,15 +207,23 @@ pub fn of_tensors<P: Pattern>() -> Vec<Step<Tensor<P, f64>>> {
         stored median(w.kept()); stored nanmedian(w.axis); storedcast any(w.kept()); storedcast all(w.axis);
         storedcast count_nonzero(w.kept()); storedcast argmax(w.kept()); stored softmax(w.axis);
         stored log_softmax(w.axis); stored topk(w.number, w.axis); stored quantile(0.3, w.kept());
-        stored nanquantile(0.6, Quantile::over(w.axis).method(QuantileMethod::Lower)); stored topk_backward(y, w.number, w.axis);
+        stored nanquantile(0.6, Quantile::over(w.axis).method(QuantileMethod::Lower));
+        either stored_topk_backward: x.stored().topk(w.number, w.axis).gradient(x, y),
+            lacuna::topk_backward(&x.stored(), y, w.number, w.axis);
         either stored_nanmedian_index: x.stored().nanmedian_index(w.kept()).parts().0,
             Ok(lacuna::nanmedian_index(&x.stored(), w.kept())?.0);
         storedcast argsort(w.axis); stored abs(); stored exp(); stored recip(); stored neg(); stored powi(2);
         storedcast isnan(); storedcast isin(0.5); stored add(0.5); stored div(0.5); stored rem(0.7); storedcast less(0.5);
         both add(y); both sub(y); both mul(y); both div(y); both pow(y); both minimum(y); both maximum(y); both rem(y);
         bothcast equal(y); bothcast less(y); bothcast not_equal(y);
-        stored sum_backward(y, w.kept()); stored mean_backward(y, w.kept()); stored nanmedian_backward(y, w.kept());
-        stored softmax_backward(y, w.axis);
+        either stored_sum_backward: x.stored().sum(w.kept()).gradient(x, y),
+            lacuna::sum_backward(&x.stored(), y, w.kept());
+        either stored_mean_backward: x.stored().mean(w.kept()).gradient(x, y),
+            lacuna::mean_backward(&x.stored(), y, w.kept());
+        either stored_nanmedian_backward: x.stored().nanmedian(w.kept()).gradient(x, y),
+            lacuna::nanmedian_backward(&x.stored(), y, w.kept());
+        either softmax_backward: x.stored().softmax(w.axis).gradient(x, y),
+            lacuna::softmax_backward(&x.stored(), y, w.axis);
         plain matmul(y); plain outer(y); plain kron(y);
         either where_: x.greater(y).where_(x, y), lacuna::where_(&lacuna::greater(x, y)?, x, y);
         either with_fill: x.with_fill(-0.0), Ok(x.clone().with_fill(-0.0));
@@ -241,8 +261,8 @@ pub fn of_tensors<P: Pattern>() -> Vec<Step<Tensor<P, f64>>> {
             lacuna::topk_index(&x.stored(), w.number, w.axis)?.1.cast();
         either median_positions: x.nanmedian_index(w.axis).parts().1.cast(),
             lacuna::nanmedian_index(x, w.axis)?.1.cast();
-        either matmul_backward: x.matmul_backward(y, x).parts().1, Ok(lacuna::matmul_backward(x, y, x)?.1);
-        either outer_backward: x.outer_backward(y, x).parts().0, Ok(lacuna::outer_backward(x, y, x)?.0);
+        either matmul_backward: x.matmul(y).gradient(y, x), Ok(lacuna::matmul_backward(x, y, x)?.1);
+        either outer_backward: x.outer(y).gradient(x, x), Ok(lacuna::outer_backward(x, y, x)?.0);
     });
     all
 }

@@ -12,7 +12,7 @@ use crate::lazy::reductions::stream;
 use crate::lazy::rewrite::decides_by_all;
 use crate::lazy::shares::{Share, Taken, shares};
 use crate::lazy::source::Source;
-use crate::ops::Stream;
+use crate::ops::{OpSpec, Stream, op};
 
 /// How a value that is needed as a whole comes to be.
 pub(super) enum Way {
@@ -45,9 +45,6 @@ const COORD: u128 = 16;
 
 /// More passes take longer than dealing out.
 const MOST_PASSES: u128 = 6;
-
-/// Steps that take much longer than reading what they take.
-const PRODUCTS: &[&str] = &["matmul", "matmul_with", "matmul_on", "ttm", "ttv"];
 
 /// What speaks against a stage, what counts most first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -197,7 +194,7 @@ impl<'a> Layout<'a> {
 
     /// In how many passes the cells of a fold are found, more or less: half of the states' memory is for what grows.
     fn passes(&self, at: usize) -> u128 {
-        let state = if self.plan.steps[at].node.name == "norm" { SQUARES } else { STATE };
+        let state = if self.plan.steps[at].node.op().is_some_and(|op| op.is(&op::norm)) { SQUARES } else { STATE };
         self.cells(at).saturating_mul(2 * state).div_ceil(self.states.max(1).into())
     }
 
@@ -221,13 +218,14 @@ impl<'a> Layout<'a> {
         };
         // What is folded itself is needed as a whole: its own operand would come in ranges of another axis else.
         let is_folded = self.do_fold.get(operand) == Some(&true);
-        if !fits || node.facts.grouping.is_some() || is_folded || !self.is_poured(operand)? {
+        if !fits || node.is_grouped() || is_folded || !self.is_poured(operand)? {
             return None;
         }
         let is_repeated = matches!(stream(node), Stream::Passes | Stream::Middle) || self.passes(at) > 1;
         let stage = self.best(operand, |axis| !kept.contains(&axis))?;
-        let is_long =
-            || stage.plan.steps.iter().any(|step| PRODUCTS.contains(&step.node.name) && !step.inputs.is_empty());
+        // A product takes much longer than reading its operands.
+        let is_product = |step: &Step| step.node.op().is_some_and(OpSpec::is_product) && !step.inputs.is_empty();
+        let is_long = || stage.plan.steps.iter().any(is_product);
         (!is_repeated || !self.plan.outputs.contains(&operand) && !is_long()).then_some(stage)
     }
 

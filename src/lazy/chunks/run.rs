@@ -176,7 +176,8 @@ impl<'a> Run<'a> {
             picoseconds: PICOSECONDS,
             states: None,
         };
-        let found = node.from_pieces.as_ref().and_then(|from_pieces| from_pieces(&feed)).ok_or_else(none)?;
+        let from_pieces = node.work().and_then(|work| work.from_pieces.as_ref());
+        let found = from_pieces.and_then(|from_pieces| from_pieces(node, &feed)).ok_or_else(none)?;
         if let Some(error) = refused.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }

@@ -1,0 +1,511 @@
+//! The call of an operation: the row of the table, and one argument per parameter.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ndarray::SliceInfoElem;
+
+use super::text::{Said, bracketed, said_of_axes};
+use crate::base::axes::Axes;
+use crate::base::error::Result;
+use crate::base::shape::Shape;
+use crate::element::{Element, Number};
+use crate::ops::{
+    Nanmedian, Norm, NormOrder, OpSpec, Quantile, QuantileMethod, TakeMode, Var,
+};
+
+/// A call of an operation on the inputs of a node. Two equal calls give the same bits for the same inputs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    pub(crate) op: &'static OpSpec,
+    /// The arguments in the order of the parameters. Behind them stand options that no text can write.
+    args: Vec<Arg>,
+}
+
+/// An argument of a call.
+#[derive(Debug, Clone)]
+pub enum Arg {
+    /// The parameter has its default.
+    Absent,
+    /// The input with this number.
+    Input(usize),
+    /// The stored entries of the input with this number.
+    Stored(usize),
+    List(Vec<Arg>),
+    Flag(bool),
+    Integer(i128),
+    Real(f64),
+    Word(&'static str),
+    /// The parameters `axis`, `keep_dims` and `by` in one.
+    Axes(Axes),
+    Integers(Arc<[i128]>),
+    Pairs(Arc<[(usize, usize)]>),
+    Slices(Arc<[SliceInfoElem]>),
+    /// Data of an element type.
+    Typed(Arc<dyn Typed>),
+    /// A closure. It is equal to itself alone.
+    Own(u64),
+    /// What a gradient of this gradient needs. It changes no result, and is not written.
+    Hint(Box<Arg>),
+}
+
+/// Data that a graph compares and writes, and whose type it does not know.
+pub trait Typed: fmt::Debug + Send + Sync {
+    fn as_any(&self) -> &dyn Any;
+
+    /// Returns whether both have the same bits.
+    fn is_same(&self, other: &dyn Typed) -> bool;
+
+    /// Returns the text that is read back to the same bits.
+    fn said(&self) -> Option<String>;
+
+    fn number(&self) -> Option<Number> {
+        None
+    }
+
+    /// Returns the shape of what is taken at these positions, if they are positions.
+    fn taken_shape(&self, _of: &Shape, _axis: Option<i128>) -> Option<Result<Shape>> {
+        None
+    }
+
+    /// Returns the number of elements.
+    fn count(&self) -> usize {
+        1
+    }
+
+    /// Returns the number of axes of these positions.
+    fn rank(&self) -> usize {
+        0
+    }
+}
+
+/// One element.
+#[derive(Debug)]
+struct One<T>(T);
+
+impl<T: Element> Typed for One<T> {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn is_same(&self, other: &dyn Typed) -> bool {
+        // A NaN without a text has bits of its own, which `same` does not compare.
+        let has_text = |one: T| !one.isnan() || one.said().is_some();
+        let other = other.as_any().downcast_ref::<Self>();
+        other.is_some_and(|other| self.0.same(other.0) && has_text(self.0) && has_text(other.0))
+    }
+
+    fn said(&self) -> Option<String> {
+        self.0.said()
+    }
+
+    fn number(&self) -> Option<Number> {
+        Some(self.0.to_number())
+    }
+}
+
+impl PartialEq for Arg {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Arg::Absent, Arg::Absent) => true,
+            (Arg::Input(one), Arg::Input(other)) | (Arg::Stored(one), Arg::Stored(other)) => one == other,
+            (Arg::List(some), Arg::List(others)) => some == others,
+            (Arg::Flag(one), Arg::Flag(other)) => one == other,
+            (Arg::Integer(one), Arg::Integer(other)) => one == other,
+            (Arg::Real(one), Arg::Real(other)) => one.to_bits() == other.to_bits(),
+            (Arg::Word(one), Arg::Word(other)) => one == other,
+            (Arg::Axes(one), Arg::Axes(other)) => one == other,
+            (Arg::Integers(some), Arg::Integers(others)) => some == others,
+            (Arg::Pairs(some), Arg::Pairs(others)) => some == others,
+            (Arg::Slices(some), Arg::Slices(others)) => some == others,
+            (Arg::Typed(one), Arg::Typed(other)) => Arc::ptr_eq(one, other) || one.is_same(&**other),
+            (Arg::Own(one), Arg::Own(other)) => one == other,
+            (Arg::Hint(_), Arg::Hint(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Arg {
+    /// Returns an element as an argument.
+    pub(crate) fn element<T: Element>(element: T) -> Self {
+        Arg::Typed(Arc::new(One(element)))
+    }
+
+    /// Returns an argument for a closure.
+    pub(crate) fn own() -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(1);
+        Arg::Own(COUNT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    pub(crate) fn integers(integers: &[isize]) -> Self {
+        Arg::Integers(integers.iter().map(|&integer| integer as i128).collect())
+    }
+
+    pub(crate) fn counts(counts: &[usize]) -> Self {
+        Arg::Integers(counts.iter().map(|&count| count as i128).collect())
+    }
+
+    /// Returns the input that the argument is, or whose entries it is.
+    pub(crate) fn input(&self) -> Option<usize> {
+        match self {
+            Arg::Input(input) | Arg::Stored(input) => Some(*input),
+            _ => None,
+        }
+    }
+
+    /// Returns the integers of a list that are no less than 0.
+    pub(crate) fn as_counts(&self) -> Vec<usize> {
+        match self {
+            Arg::Integers(integers) => integers.iter().filter_map(|&count| usize::try_from(count).ok()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the argument as expressions write it.
+    fn said(&self, input: &dyn Fn(usize) -> String) -> Option<String> {
+        match self {
+            Arg::Absent | Arg::Own(_) | Arg::Hint(_) => None,
+            Arg::Input(number) => Some(input(*number)),
+            Arg::Stored(number) => Some(format!("stored({})", input(*number))),
+            Arg::List(items) => {
+                Some(bracketed(items.iter().map(|item| item.said(input)).collect::<Option<Vec<_>>>()?.into_iter()))
+            }
+            Arg::Flag(flag) => Some(flag.to_string()),
+            Arg::Integer(integer) => Some(integer.to_string()),
+            Arg::Real(real) => real.said(),
+            Arg::Word(word) => Some(format!("\"{word}\"")),
+            Arg::Axes(axes) => Some(said_of_axes(axes, "")?.concat()),
+            Arg::Integers(integers) => integers.said(),
+            Arg::Pairs(pairs) => pairs.said(),
+            Arg::Slices(slices) => slices.said(),
+            Arg::Typed(data) => data.said(),
+        }
+    }
+}
+
+impl Call {
+    /// Returns the call of an operation. Absent arguments at the end may be left out.
+    pub(crate) fn of(op: &'static OpSpec, args: impl IntoIterator<Item = Arg>) -> Self {
+        let mut args: Vec<Arg> = args.into_iter().collect();
+        while let Some(Arg::Absent) = args.last() {
+            args.pop();
+        }
+        Call { op, args }
+    }
+
+    /// Returns the arguments, without the absent ones at the end.
+    pub(crate) fn args(&self) -> &[Arg] {
+        &self.args
+    }
+
+    /// Returns the argument of the parameter with this number.
+    pub(crate) fn arg(&self, place: usize) -> &Arg {
+        self.args.get(place).unwrap_or(&Arg::Absent)
+    }
+
+    /// Returns the argument of a parameter; absent if the operation has no such parameter.
+    pub(crate) fn named(&self, parameter: &str) -> &Arg {
+        self.op.place_of(parameter).map_or(&Arg::Absent, |place| self.arg(place))
+    }
+
+    /// Returns whether the operation reads the stored entries of its first operand alone.
+    pub(crate) fn is_stored(&self) -> bool {
+        matches!(self.args.first(), Some(Arg::Stored(_)))
+    }
+
+    pub(crate) fn axes(&self) -> Axes {
+        let axes = self.args.iter().find_map(|arg| if let Arg::Axes(axes) = arg { Some(axes) } else { None });
+        axes.cloned().unwrap_or_else(Axes::all)
+    }
+
+    pub(crate) fn integer(&self, parameter: &str) -> Option<i128> {
+        if let Arg::Integer(integer) = self.named(parameter) { Some(*integer) } else { None }
+    }
+
+    /// Returns an axis, or another integer of its size; `default` if it is absent.
+    pub(crate) fn position(&self, parameter: &str, default: isize) -> isize {
+        self.integer(parameter).map_or(default, |position| {
+            isize::try_from(position).unwrap_or(if position < 0 { isize::MIN } else { isize::MAX })
+        })
+    }
+
+    pub(crate) fn count(&self, parameter: &str) -> usize {
+        self.integer(parameter).map_or(0, |count| usize::try_from(count).unwrap_or(usize::MAX))
+    }
+
+    /// Returns the text of the argument of a parameter.
+    pub(crate) fn said_of(&self, parameter: &str) -> Option<String> {
+        self.named(parameter).said(&|_| String::new())
+    }
+
+    pub(crate) fn real(&self, parameter: &str) -> Option<f64> {
+        if let Arg::Real(real) = self.named(parameter) { Some(*real) } else { None }
+    }
+
+    pub(crate) fn flag(&self, parameter: &str) -> bool {
+        matches!(self.named(parameter), Arg::Flag(true))
+    }
+
+    pub(crate) fn word(&self, parameter: &str) -> &str {
+        match self.named(parameter) {
+            Arg::Word(word) => word,
+            _ => "",
+        }
+    }
+
+    pub(crate) fn integers<J: TryFrom<i128>>(&self, parameter: &str) -> Vec<J> {
+        match self.named(parameter) {
+            Arg::Integers(integers) => integers.iter().filter_map(|&integer| J::try_from(integer).ok()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    pub(crate) fn shape(&self) -> Shape {
+        self.integers::<usize>("shape").into()
+    }
+
+    pub(crate) fn slices(&self) -> Option<&Arc<[SliceInfoElem]>> {
+        self.args.iter().find_map(|arg| if let Arg::Slices(slices) = arg { Some(slices) } else { None })
+    }
+
+    /// Returns an element; the node was made with one of this type.
+    pub(crate) fn element<T: Element>(&self, parameter: &str) -> T {
+        self.data::<One<T>>(parameter).expect("an element of this type").0
+    }
+
+    /// Returns data of a known type.
+    pub(crate) fn data<D: 'static>(&self, parameter: &str) -> Option<&D> {
+        if let Arg::Typed(data) = self.named(parameter) { data.as_any().downcast_ref() } else { None }
+    }
+
+    /// Returns the call of the operation whose gradient this one is.
+    pub(crate) fn forward(&self) -> Self {
+        let forward = self.op.forward().unwrap_or(self.op);
+        Call::of(forward, forward.names().map(|name| self.named(name).clone()))
+    }
+
+    /// Returns an argument as a number.
+    pub(crate) fn number(&self, parameter: &str) -> Option<Number> {
+        match self.named(parameter) {
+            Arg::Typed(data) => data.number(),
+            Arg::Integer(integer) => Some(Number::Integer(*integer)),
+            Arg::Real(real) => Some(Number::Real(*real)),
+            _ => None,
+        }
+    }
+
+    /// Returns what a gradient of this gradient needs.
+    pub(crate) fn hint(&self) -> Option<&Arg> {
+        self.args.iter().find_map(|arg| if let Arg::Hint(hint) = arg { Some(&**hint) } else { None })
+    }
+
+    /// Returns the same call with another argument.
+    pub(crate) fn with(&self, parameter: &str, arg: Arg) -> Self {
+        let place = self.op.place_of(parameter).expect("a parameter of the operation");
+        let mut args = self.args.clone();
+        args.resize(args.len().max(place + 1), Arg::Absent);
+        args[place] = arg;
+        Call::of(self.op, args)
+    }
+
+    /// Returns the same call, which no text can write.
+    pub(crate) fn without_text(mut self) -> Self {
+        self.args.resize(self.op.names().count(), Arg::Absent);
+        self.args.push(Arg::Flag(true));
+        self
+    }
+
+    /// Returns the inputs that the arguments name, in their order.
+    pub(crate) fn inputs(&self) -> Vec<usize> {
+        fn collect(args: &[Arg], found: &mut Vec<usize>) {
+            for arg in args {
+                match arg {
+                    Arg::Input(input) | Arg::Stored(input) => found.push(*input),
+                    Arg::List(items) => collect(items, found),
+                    _ => {}
+                }
+            }
+        }
+        let mut found = Vec::new();
+        collect(&self.args, &mut found);
+        found
+    }
+
+    /// Returns the call as expressions write it, and with `wrt` one of its results; none if an argument has no text.
+    pub(crate) fn said(&self, part: Option<usize>, input: &dyn Fn(usize) -> String) -> Option<String> {
+        let parameters: Vec<&str> = self.op.parameters().collect();
+        if self.args.iter().skip(parameters.len()).any(|arg| !matches!(arg, Arg::Hint(_))) {
+            return None;
+        }
+        let mut said = Vec::new();
+        for (arg, parameter) in self.args.iter().zip(parameters) {
+            match (arg, parameter.strip_suffix('?')) {
+                (Arg::Absent, _) => {}
+                (Arg::Axes(axes), Some(name)) => said.extend(said_of_axes(axes, name)?),
+                (arg, Some(name)) => said.push(format!("{name}={}", arg.said(input)?)),
+                (arg, None) => said.push(arg.said(input)?),
+            }
+        }
+        let name = match (part, self.op.results()) {
+            (Some(part), Some(names)) => names[part.min(1)],
+            (Some(part), None) => {
+                said.push(format!("wrt={part}"));
+                self.op.name
+            }
+            (None, _) => self.op.name,
+        };
+        Some(format!("{name}({})", said.join(", ")))
+    }
+
+    /// Returns the call for people. An argument without a text is `…`.
+    pub(crate) fn told(&self, input: &dyn Fn(usize) -> String) -> String {
+        self.told_as(self.op.name, input)
+    }
+
+    /// The same under another name.
+    pub(crate) fn told_as(&self, name: &str, input: &dyn Fn(usize) -> String) -> String {
+        let told = |arg: &Arg| match arg {
+            Arg::Absent | Arg::Hint(_) => None,
+            Arg::Own(number) => Some(format!("#{number}")),
+            Arg::Axes(axes) => Some(arg.said(input).unwrap_or_else(|| format!("{axes:?}"))),
+            arg => Some(arg.said(input).unwrap_or_else(|| "…".into())),
+        };
+        self.said(None, input)
+            .unwrap_or_else(|| format!("{name}({})", self.args.iter().filter_map(told).collect::<Vec<_>>().join(", ")))
+    }
+}
+
+/// Options of an operation, which are arguments of a call.
+pub(crate) trait Options: Clone + Send + Sync + 'static {
+    fn axes(&self) -> &Axes;
+
+    fn axes_mut(&mut self) -> &mut Axes;
+
+    /// Returns the arguments from `axis` on.
+    fn args(&self) -> Vec<Arg>;
+
+    fn read(call: &Call) -> Self;
+}
+
+impl Options for Axes {
+    fn axes(&self) -> &Axes {
+        self
+    }
+
+    fn axes_mut(&mut self) -> &mut Axes {
+        self
+    }
+
+    fn args(&self) -> Vec<Arg> {
+        vec![Arg::Axes(self.clone())]
+    }
+
+    fn read(call: &Call) -> Self {
+        call.axes()
+    }
+}
+
+/// The options that have axes and one parameter behind `keep_dims`.
+macro_rules! options {
+    ($($options:ident, |$self:ident| $arg:expr, |$call:ident, $axes:ident| $read:expr;)*) => {$(
+        impl Options for $options {
+            fn axes(&self) -> &Axes {
+                &self.axes
+            }
+
+            fn axes_mut(&mut self) -> &mut Axes {
+                &mut self.axes
+            }
+
+            fn args(&self) -> Vec<Arg> {
+                let $self = self;
+                let [option, hidden] = $arg;
+                vec![Arg::Axes(self.axes.clone()), Arg::Absent, option, Arg::Absent, hidden]
+            }
+
+            fn read($call: &Call) -> Self {
+                let $axes = $call.axes();
+                $read
+            }
+        }
+    )*};
+}
+
+options! {
+    Var, |var| [if var.ddof == 0 { Arg::Absent } else { Arg::Integer(var.ddof.into()) }, Arg::Absent],
+        |call, axes| Var::over(axes).ddof(call.integer("ddof").map_or(0, |ddof| ddof as u64));
+    Norm, |norm| [match norm.order {
+        NormOrder::One => Arg::Integer(1),
+        NormOrder::Two => Arg::Absent,
+        NormOrder::Infinity => Arg::Real(f64::INFINITY),
+    }, Arg::Absent], |call, axes| match call.named("ord") {
+        Arg::Integer(1) => Norm::over(axes).one(),
+        Arg::Real(_) => Norm::over(axes).infinity(),
+        _ => Norm::over(axes),
+    };
+    Nanmedian, |median| [
+        if median.even == crate::EvenCount::Lower { Arg::Word("lower") } else { Arg::Absent },
+        hidden(median, Nanmedian::over(median.axes.clone()).rule, |plain| median.rule == plain && !median.spread_nan),
+    ], |call, axes| {
+        let options = Nanmedian::over(axes);
+        hidden_of(call).unwrap_or(if call.word("even") == "lower" { options.lower() } else { options })
+    };
+    Quantile, |quantile| [
+        match quantile.method {
+            QuantileMethod::Linear => Arg::Absent,
+            QuantileMethod::Lower => Arg::Word("lower"),
+            QuantileMethod::Higher => Arg::Word("higher"),
+            QuantileMethod::Midpoint => Arg::Word("midpoint"),
+            QuantileMethod::Nearest => Arg::Word("nearest"),
+        },
+        hidden(quantile, Quantile::over(quantile.axes.clone()).rule, |plain| quantile.rule == plain),
+    ], |call, axes| hidden_of(call).unwrap_or_else(|| Quantile::over(axes).method(match call.word("method") {
+        "lower" => QuantileMethod::Lower,
+        "higher" => QuantileMethod::Higher,
+        "midpoint" => QuantileMethod::Midpoint,
+        "nearest" => QuantileMethod::Nearest,
+        _ => QuantileMethod::Linear,
+    }));
+}
+
+/// Options that differ in what no text can write.
+#[derive(Debug, PartialEq)]
+struct Hidden<O>(O);
+
+impl<O: PartialEq + fmt::Debug + Send + Sync + 'static> Typed for Hidden<O> {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn is_same(&self, other: &dyn Typed) -> bool {
+        other.as_any().downcast_ref() == Some(self)
+    }
+
+    fn said(&self) -> Option<String> {
+        None
+    }
+}
+
+fn hidden<O, R>(options: &O, plain: R, is_plain: impl Fn(R) -> bool) -> Arg
+where
+    O: Clone + PartialEq + fmt::Debug + Send + Sync + 'static,
+{
+    if is_plain(plain) { Arg::Absent } else { Arg::Typed(Arc::new(Hidden(options.clone()))) }
+}
+
+fn hidden_of<O: Clone + 'static>(call: &Call) -> Option<O> {
+    let data = call.args().last().and_then(|arg| if let Arg::Typed(data) = arg { Some(data) } else { None })?;
+    data.as_any().downcast_ref::<Hidden<O>>().map(|Hidden(options)| options.clone())
+}
+
+/// The words of what happens to positions outside.
+pub(crate) fn word_of_mode(mode: TakeMode) -> Arg {
+    match mode {
+        TakeMode::Raise => Arg::Absent,
+        TakeMode::Wrap => Arg::Word("wrap"),
+        TakeMode::Clip => Arg::Word("clip"),
+    }
+}

@@ -1,0 +1,130 @@
+//! The typed implementations of the operations that gradients are made of, by the kinds of their operands.
+
+use std::any::Any;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use ndarray::ArrayD;
+
+use super::call::Call;
+use super::node::{Held, Made, Node, known};
+use super::steps::{Steps, made};
+use super::value::{Kind, Value};
+use super::{array_first, entries, lengths, maps, reductions, zips};
+use crate::base::alloc;
+use crate::base::error::Result;
+use crate::convert::dense_array;
+use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
+use crate::kernels::map::Each;
+use crate::ops::moved::Moves;
+use crate::ops::{OpSpec, Split, op};
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// Chooses elements by the moves that the lengths of a value tell.
+pub(super) fn choose<X: Steps>(value: &Held, moves: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<Held> {
+    let x = known::<X>(value);
+    Ok(Arc::new(x.by_select(&moves(x.lengths())?).map(X::reduced)?))
+}
+
+/// The implementation of all moves.
+pub(super) fn mover<X: Steps>() -> Made {
+    made!(X::Of<X::Elem>, |node, inputs| {
+        let x = known::<X>(&inputs[0]);
+        x.by_select(&lengths::moves(node.args(), x.lengths())?).map(X::reduced)
+    })
+}
+
+/// The implementation of the gradients of all moves.
+fn mover_back<X: Steps>(forward: &'static OpSpec) -> Option<Made> {
+    (forward.split == Split::Moved).then(|| {
+        made!(X::Of<X::Elem>, |node, inputs| {
+            let (x, call) = (known::<X>(&inputs[0]), node.args().forward());
+            x.by_select_backward(&lengths::moves(&call, x.lengths())?, known::<X>(&inputs[1])).map(X::reduced)
+        })
+    })
+}
+
+/// Whether an input has the kind of these values.
+pub(super) fn is<X: Value>(input: &Arc<Node>) -> bool {
+    <dyn Kind as Any>::type_id(input.kind) == <dyn Kind as Any>::type_id(X::KIND)
+}
+
+/// A number at all elements of a value: a gradient beside it is looked for at these alone, and at no others of a number
+/// that is broadcast.
+pub(super) fn constant<X: Steps>(x: &X, number: X::Elem) -> Result<X::Of<X::Elem>> {
+    x.by_map(&Each::quick("constant", move |_| Some(number))).map(X::mapped)
+}
+
+/// The implementations for tensors and arrays of floats.
+fn of_floats<F, X>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made>
+where
+    F: Float + Numeric + RealNumber,
+    X: Steps<Elem = F, Of<F> = X>,
+{
+    if !inputs.first().is_some_and(is::<X>) {
+        return None;
+    }
+    if call.op.split == Split::Moved {
+        return Some(mover::<X>());
+    }
+    if call.op.is(&op::number_like) {
+        return Some(made!(X, |node, inputs| constant(known::<X>(&inputs[0]), node.args().element("number"))));
+    }
+    let back = call.op.forward().and_then(mover_back::<X>);
+    back.or_else(|| maps::made::<F, X>(call))
+        .or_else(|| reductions::made::<F, X>(call, inputs))
+        .or_else(|| zips::made::<F, X>(call, inputs))
+}
+
+/// The implementations for tensors, if their elements are floats.
+pub(super) fn of_tensors<P: Pattern, T: Element>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made> {
+    struct Kit<'a, P>(&'a Call, &'a [Arc<Node>], PhantomData<fn() -> P>);
+    impl<P: Pattern> FloatVisitor for Kit<'_, P> {
+        type Out = Option<Made>;
+
+        fn visit<F: Float + Numeric + RealNumber>(self) -> Option<Made> {
+            let Kit(call, inputs, _) = self;
+            if call.op.is(&op::zeros_like) {
+                return Some(zeros_of_tensor::<P, F>());
+            }
+            if call.op.is(&op::dense) {
+                return Some(made!(ArrayD<F>, |_, inputs| known::<Tensor<P, F>>(&inputs[0]).to_dense()));
+            }
+            let stored = || entries::made::<P, F>(call, inputs);
+            let array_first = || array_first::made::<P, F>(call, inputs);
+            stored().or_else(array_first).or_else(|| of_floats::<F, Tensor<P, F>>(call, inputs))
+        }
+    }
+    T::if_float(Kit::<P>(call, inputs, PhantomData))?
+}
+
+/// The implementations for arrays, if their elements are floats.
+pub(super) fn of_arrays<T: Element>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made> {
+    struct Kit<'a>(&'a Call, &'a [Arc<Node>]);
+    impl FloatVisitor for Kit<'_> {
+        type Out = Option<Made>;
+
+        fn visit<F: Float + Numeric + RealNumber>(self) -> Option<Made> {
+            let Kit(call, inputs) = self;
+            if !inputs.iter().all(is::<ArrayD<F>>) {
+                return None;
+            }
+            if call.op.is(&op::zeros_like) {
+                return Some(made!(ArrayD<F>, |_, inputs| {
+                    let x = known::<ArrayD<F>>(&inputs[0]);
+                    Ok(dense_array(&x.shape().into(), alloc::zeros(x.len())?))
+                }));
+            }
+            of_floats::<F, ArrayD<F>>(call, inputs)
+        }
+    }
+    T::if_float(Kit(call, inputs))?
+}
+
+/// Zeros on the pattern of a tensor.
+pub(super) fn zeros_of_tensor<P: Pattern, T: Element>() -> Made {
+    made!(Tensor<P, T>, |_, inputs| {
+        known::<Tensor<P, T>>(&inputs[0]).clone().with_fill(T::ZERO).map_values(|_| T::ZERO)
+    })
+}

@@ -1,0 +1,188 @@
+//! The shapes of results, from calls and the shapes of their inputs: one rule for each family of operations.
+
+use super::call::{Arg, Call};
+use crate::base::axes::normalize_axis;
+use crate::base::error::{Error, Result};
+use crate::base::shape::{self, Shape};
+use crate::ops::moved::{self, Moves};
+use crate::ops::{self, Lengths, Select};
+use crate::plan::product::Contraction;
+use crate::plan::reduction::Reduction;
+
+/// Returns the shape of the result of a call; none where shapes do not decide it.
+///
+/// # Errors
+///
+/// Those of the operation that shapes decide.
+pub(super) fn of_call(call: &Call, inputs: &[&Shape]) -> Result<Option<Shape>> {
+    let operands: Vec<&Shape> = call.inputs().into_iter().filter_map(|at| inputs.get(at).copied()).collect();
+    let first = operands.first().copied();
+    let two = || operands.first().copied().zip(operands.get(1).copied());
+    Ok(match call.op.lengths() {
+        Lengths::Unknown => None,
+        Lengths::Scalar => two().map(|(x, y)| together(x, y)).transpose()?.map(|_| [].into()),
+        Lengths::First => first.cloned(),
+        Lengths::Second => operands.get(1).copied().cloned(),
+        Lengths::Broadcast => match two() {
+            Some((x, y)) => Some(together(x, y)?),
+            None => first.cloned(),
+        },
+        Lengths::Choice => operands.split_first().and_then(|(condition, both)| {
+            both.iter().try_fold(Shape::clone(condition), |shape, operand| shape::broadcast(&shape, operand))
+        }),
+        Lengths::Same => match two() {
+            Some((x, mask)) if x != mask => return Err(unlike("the mask", x, mask)),
+            _ => first.cloned(),
+        },
+        Lengths::Reduced => first.map(|x| Reduction::new(x, &call.axes())).transpose()?.map(|it| it.result_shape()),
+        Lengths::Among => first.map(|x| Reduction::new(x, &call.axes()).map(|_| x.clone())).transpose()?,
+        Lengths::Along => first.map(|x| along(call, x)).transpose()?,
+        Lengths::Scaled => two().map(|(x, factors)| scaled(call, x, factors)).transpose()?,
+        Lengths::Joined | Lengths::Stacked => Some(joined(call, &operands)?),
+        Lengths::Product => two().map(|(x, y)| product(call, x, y, operands.get(2).copied())).transpose()?,
+        Lengths::Moved => first.map(|x| moves(call, x)).transpose()?.map(|moves| moves.shape().clone()),
+        Lengths::Taken => first.map(|x| taken(call, x)).transpose()?.flatten(),
+        Lengths::Outer => two().map(|(x, y)| [&x[..], &y[..]].concat().into()),
+        Lengths::Kron => two().map(|(x, y)| ops::Pairs::Kron.shapes(x, y)).transpose()?.map(|(shape, _)| shape),
+        Lengths::Tensordot => two().map(|(x, y)| tensordot(call, x, y)).transpose()?,
+        Lengths::Einsum => super::einsum::shape_of(call, &operands)?,
+        Lengths::Mttkrp => factored(call, &operands)?,
+        Lengths::Contracted(rank) => two().map(|(x, y)| contracted(call, x, y, rank)).transpose()?,
+        Lengths::Dots => match operands[..] {
+            [x, left, right] => ops::check_factors(x, left, right).map(|()| Some(x.clone()))?,
+            _ => None,
+        },
+        Lengths::Reshaped => first.map(|x| reshaped(call, x)).transpose()?,
+        Lengths::Diagonal => {
+            let side = |x| ops::diagonal_side(x, call.position("offset", 0));
+            first.map(side).transpose()?.map(|side| [side, side].into())
+        }
+    })
+}
+
+fn unlike(what: &'static str, expected: &Shape, found: &Shape) -> Error {
+    Error::ShapeMismatch { what, expected: expected.clone(), found: found.clone() }
+}
+
+/// The shape that both have together.
+fn together(left: &Shape, right: &Shape) -> Result<Shape> {
+    let unlike = || Error::NotBroadcastable { left: left.clone(), how: "together with", right: right.clone() };
+    shape::broadcast(left, right).ok_or_else(unlike)
+}
+
+/// The shape of what is found along an axis: the length of the axis may change.
+fn along(call: &Call, x: &Shape) -> Result<Shape> {
+    let axis = normalize_axis(call.position("axis", -1) as i128, x.rank())?;
+    let mut lengths = x.to_vec();
+    if call.integer("k").is_some() {
+        lengths[axis] = call.count("k");
+    }
+    Ok(lengths.into())
+}
+
+/// The shape of what is scaled, if there is one factor per position of the axis.
+fn scaled(call: &Call, x: &Shape, factors: &Shape) -> Result<Shape> {
+    let expected = x[normalize_axis(call.position("axis", 0) as i128, x.rank())?];
+    match factors[..] {
+        [found] if found == expected => Ok(x.clone()),
+        [found] => Err(Error::LengthMismatch { what: "the factors", expected, found }),
+        _ => Err(Error::RankMismatch { what: "the factors", expected: 1, found: factors.rank() }),
+    }
+}
+
+fn joined(call: &Call, operands: &[&Shape]) -> Result<Shape> {
+    let first = operands.first().ok_or(Error::NoTensor)?;
+    let (is_new, lengths) = (call.op.lengths() == Lengths::Stacked, operands.iter().map(|shape| &***shape));
+    let axis = normalize_axis(call.position("axis", 0) as i128, first.rank() + usize::from(is_new))?;
+    if is_new { ops::stacked_shape(axis, lengths) } else { ops::joined_shape(axis, lengths) }
+}
+
+/// The shape of a product of matrices, or of vectors and matrices, at a mask.
+fn product(_: &Call, x: &Shape, y: &Shape, mask: Option<&Shape>) -> Result<Shape> {
+    let expected = Contraction::new("matmul", [x, x], [y, y])?.shape;
+    match mask {
+        Some(mask) if *mask != expected => Err(unlike("the mask", &expected, mask)),
+        _ => Ok(expected),
+    }
+}
+
+fn tensordot(call: &Call, x: &Shape, y: &Shape) -> Result<Shape> {
+    let axes = ["left", "right"].map(|side| call.integers::<isize>(side));
+    ops::tensordot_shape([x, y], [&axes[0], &axes[1]])
+}
+
+/// The shape of a product with one factor per axis but one.
+fn factored(call: &Call, shapes: &[&Shape]) -> Result<Option<Shape>> {
+    let [x, factors @ ..] = shapes else { return Ok(None) };
+    let mode = normalize_axis(call.position("mode", 0) as i128, x.rank())?;
+    let Some(&width) = factors.first().and_then(|factor| factor.last()) else { return Ok(None) };
+    let axes = (0..x.rank()).filter(|&axis| axis != mode);
+    for (expected, &found) in axes.map(|axis| Shape::from([x[axis], width])).zip(factors) {
+        if expected != *found {
+            return Err(unlike("a factor", &expected, found));
+        }
+    }
+    // The operation reports too few and too many.
+    Ok((factors.len() + 1 == x.rank()).then(|| [x[mode], width].into()))
+}
+
+/// The error for an array of a rank that an operation does not take.
+pub(super) fn wrong_rank(operation: &'static str, rank: usize) -> Error {
+    Error::Argument { operation, why: format!("an array of rank {rank} is none of the rank that it takes") }
+}
+
+/// The shape of a product along one axis with an array of so many axes, the last of which goes along it.
+fn contracted(call: &Call, x: &Shape, y: &Shape, rank: usize) -> Result<Shape> {
+    let axis = normalize_axis(call.position("axis", 0) as i128, x.rank())?;
+    let (expected, mut shape) = (x[axis], x.to_vec());
+    match (y.rank() == rank).then(|| y.split_last()).flatten() {
+        None => Err(wrong_rank(call.op.name, y.rank())),
+        Some((&found, _)) if found != expected => {
+            Err(Error::LengthMismatch { what: "a row of the matrix", expected, found })
+        }
+        Some((_, rows)) => {
+            shape.splice(axis..=axis, rows.iter().copied());
+            Ok(shape.into())
+        }
+    }
+}
+
+fn reshaped(call: &Call, from: &Shape) -> Result<Shape> {
+    let to = call.shape();
+    match from.wide_size() == to.wide_size() {
+        true => Ok(to),
+        false => Err(Error::ReshapeSize { from: from.clone(), to }),
+    }
+}
+
+/// The shape of what is taken at positions.
+fn taken(call: &Call, x: &Shape) -> Result<Option<Shape>> {
+    let Arg::Typed(positions) = call.named("indices") else { return Ok(None) };
+    positions.taken_shape(x, call.integer("axis")).transpose()
+}
+
+/// Returns the moves of a call on an operand of these lengths.
+pub(super) fn moves(call: &Call, lengths: &[usize]) -> Result<Moves> {
+    let axis = |parameter| call.position(parameter, 0);
+    let permutation = || call.integers::<isize>("axes");
+    match call.op.name {
+        "slice" => moved::sliced(lengths, call.slices().map_or(&[][..], |slices| slices)),
+        "flip" => moved::flipped(lengths, call.axes()),
+        "roll" => moved::rolled(lengths, axis("places"), axis("axis")),
+        "pad" => match call.named("widths") {
+            Arg::Pairs(widths) => moved::padded(lengths, widths),
+            _ => moved::padded(lengths, []),
+        },
+        "tile" => moved::tiled(lengths, &call.integers::<usize>("times")),
+        "repeat" => moved::repeated(lengths, call.count("times"), axis("axis")),
+        "broadcast_to" => moved::broadcast(lengths, call.shape()),
+        "squeeze" => moved::squeezed(lengths, call.axes()),
+        "expand_dims" => moved::expanded(lengths, call.axes()),
+        "transpose" if matches!(call.named("axes"), Arg::Absent) => moved::transposed(lengths),
+        "transpose" | "permute_axes" => moved::permuted(lengths, &permutation()),
+        "move_axis" => moved::moved(lengths, axis("from"), axis("to")),
+        "tril" => moved::lower(lengths, axis("offset")),
+        "triu" => moved::upper(lengths, axis("offset")),
+        _ => moved::on_diagonal(lengths, axis("offset")),
+    }
+}

@@ -1,0 +1,760 @@
+//! The rules of gradients, written once: they read calls, and build the calls of the gradients.
+
+use std::ops::{Add, Mul, Sub};
+use std::sync::Arc;
+
+use super::call::{Arg, Call};
+use super::gradient::all;
+use super::node::{Body, Family, Gradients, Made, Node, Work};
+use super::steps::step;
+use super::value::Kind;
+use crate::base::axes::{Axes, normalize_axis};
+use crate::element::{DType, Number};
+use crate::ops::{Gradient, Lengths, OpSpec, Second, op};
+use crate::plan::reduction::Reduction;
+
+/// An operand or an argument of a step that a rule builds.
+#[derive(Clone)]
+enum Given {
+    Whole(Arc<Node>),
+    Stored(Arc<Node>),
+    Plain(Arg),
+    List(Vec<Given>),
+}
+
+impl Given {
+    /// The same operand, or what stands for it.
+    fn like(&self, node: Arc<Node>) -> Self {
+        if let Given::Stored(_) = self { Given::Stored(node) } else { Given::Whole(node) }
+    }
+
+    fn node(&self) -> Option<&Arc<Node>> {
+        if let Given::Whole(node) | Given::Stored(node) = self { Some(node) } else { None }
+    }
+
+    fn arg(self, inputs: &mut Vec<Arc<Node>>) -> Arg {
+        match self {
+            Given::Whole(node) => {
+                inputs.push(node);
+                Arg::Input(inputs.len() - 1)
+            }
+            Given::Stored(node) => {
+                inputs.push(node);
+                Arg::Stored(inputs.len() - 1)
+            }
+            Given::Plain(arg) => arg,
+            Given::List(items) => Arg::List(items.into_iter().map(|item| item.arg(inputs)).collect()),
+        }
+    }
+}
+
+/// The gradients of the inputs of a step, from the upstream gradient. None where the step has no gradient.
+pub(super) fn rule(node: &Arc<Node>, upstream: &Arc<Node>) -> Gradients {
+    // A result that is no float, as that of `any`, hands nothing back.
+    if upstream.kind.dtype().is_some_and(|dtype| !is_float(dtype)) {
+        return None;
+    }
+    let (number, of) = match (&node.body, &node.inputs[..]) {
+        (Body::Part(number), [of]) => part_of(of, *number),
+        _ => (None, node),
+    };
+    let work = of.work()?;
+    if let Some(rule) = &work.rule {
+        return rule(&of.inputs, upstream);
+    }
+    let step = Step { node: of, work, call: &work.call, graph: Graph(work.family) };
+    match work.call.op.forward() {
+        None if number.is_some() => None,
+        None => step.first(upstream),
+        Some(forward) => step.second(forward, number, upstream),
+    }
+}
+
+fn is_float(dtype: DType) -> bool {
+    matches!(dtype, DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64)
+}
+
+/// The step of which a value is one of several results, and its number.
+fn part_of(node: &Arc<Node>, number: usize) -> (Option<usize>, &Arc<Node>) {
+    match (&node.body, &node.inputs[..]) {
+        (Body::Part(before), [of]) => part_of(of, before + number),
+        _ => (Some(number), node),
+    }
+}
+
+/// Builds steps from the implementations that a step knows, or the kinds of its operands.
+#[derive(Clone, Copy)]
+struct Graph(Option<Family>);
+
+impl Graph {
+    fn call(self, op: &'static OpSpec, given: impl IntoIterator<Item = Given>) -> Option<Arc<Node>> {
+        let mut inputs = Vec::new();
+        let args: Vec<Arg> = given.into_iter().map(|given| given.arg(&mut inputs)).collect();
+        self.step(Call::of(op, args), inputs)
+    }
+
+    fn step(self, call: Call, inputs: Vec<Arc<Node>>) -> Option<Arc<Node>> {
+        let own = self.0.and_then(|family| family(&call, &inputs));
+        let made = own.or_else(|| inputs.iter().find_map(|input| input.kind.kit(&call, &inputs)))?;
+        Some(Arc::new(step(call, inputs, Made { family: made.family.or(self.0), ..made })))
+    }
+
+    /// A gradient at the entries of what it is the gradient of, over axes that this does not have.
+    fn spread(self, x: &Given, gradient: &Arc<Node>, axes: Axes) -> Option<Arc<Node>> {
+        let args = [x.clone(), Given::Whole(Arc::clone(gradient)), Given::Plain(Arg::Axes(axes))];
+        self.call(&op::any_backward, args)
+    }
+
+    /// A gradient on the pattern of what it is the gradient of.
+    fn on_pattern(self, x: &Arc<Node>, gradient: &Arc<Node>) -> Option<Arc<Node>> {
+        self.spread(&Given::Whole(Arc::clone(x)), gradient, Axes::none())
+    }
+
+    /// What comes back to a gradient of a value, without what stands where that gradient stores nothing.
+    fn at_entries(self, x: &Arc<Node>, upstream: &Arc<Node>) -> Option<Arc<Node>> {
+        match x.kind.format() {
+            "array" => Some(Arc::clone(upstream)),
+            _ => self.on_pattern(x, upstream),
+        }
+    }
+
+    fn term(self, node: &Arc<Node>) -> Term {
+        Term { graph: self, node: Some(Given::Whole(Arc::clone(node))) }
+    }
+}
+
+/// The sum of two gradients.
+pub(super) fn sum(left: &Arc<Node>, right: &Arc<Node>) -> Option<Arc<Node>> {
+    let family = |node: &Arc<Node>| node.work().and_then(|work| work.family);
+    Graph(family(left).or(family(right)))
+        .call(&op::add, [Given::Whole(Arc::clone(left)), Given::Whole(Arc::clone(right))])
+}
+
+/// The upstream gradient of a value itself, on its pattern.
+pub(super) fn own(x: &Arc<Node>, upstream: &Arc<Node>) -> Option<Arc<Node>> {
+    Graph(None).at_entries(x, upstream)
+}
+
+/// Zeros where a value has elements, to which no gradient comes back.
+pub(super) fn zeros(x: &Arc<Node>) -> Option<Arc<Node>> {
+    Graph(None).call(&op::zeros_like, [Given::Whole(Arc::clone(x))])
+}
+
+/// The inputs of a call whose gradients its parts are, in the order of these.
+pub(super) fn operands(call: &Call) -> Vec<usize> {
+    let is_pattern = call.op.place_of("l").is_some() && call.op.forward().unwrap_or(call.op).lengths() == Lengths::Dots;
+    let is_pattern = is_pattern && call.op.name.starts_with("pattern");
+    let operands = |parameter: &str| {
+        !matches!(parameter, "upstream" | "condition" | "mask" | "like") && !(is_pattern && parameter == "x")
+    };
+    let own = call.op.parameters().zip(call.args()).filter(|(parameter, _)| operands(parameter));
+    own.flat_map(|(_, arg)| Call::of(call.op, [arg.clone()]).inputs()).collect()
+}
+
+/// A step whose gradients are asked for.
+struct Step<'a> {
+    node: &'a Arc<Node>,
+    work: &'a Work,
+    call: &'a Call,
+    graph: Graph,
+}
+
+impl Step<'_> {
+    fn given(&self, arg: &Arg) -> Given {
+        match arg {
+            Arg::Input(number) => Given::Whole(Arc::clone(&self.node.inputs[*number])),
+            Arg::Stored(number) => Given::Stored(Arc::clone(&self.node.inputs[*number])),
+            Arg::List(items) => Given::List(items.iter().map(|item| self.given(item)).collect()),
+            arg => Given::Plain(arg.clone()),
+        }
+    }
+
+    fn named(&self, parameter: &str) -> Given {
+        let given = self.given(self.call.named(parameter));
+        match given {
+            // The gradient of a function of one stored element is that of all elements: it stands at entries alone.
+            Given::Stored(x) if self.call.op.is_function() => Given::Whole(x),
+            given => given,
+        }
+    }
+
+    /// The arguments of an operation: those of the step by name, but for some.
+    fn arguments(&self, op: &'static OpSpec, others: &[(&str, Given)]) -> Vec<Given> {
+        let of = |parameter: &str| {
+            let other = others.iter().find(|(name, _)| *name == parameter);
+            other.map_or_else(|| self.named(parameter), |(_, given)| given.clone())
+        };
+        op.names().map(of).collect()
+    }
+
+    /// What is given back to the input with this number alone.
+    fn to(&self, input: usize, gradient: Option<Arc<Node>>) -> Gradients {
+        let mut given = self.none();
+        given[input] = Some(gradient?);
+        Some(given)
+    }
+
+    fn none(&self) -> Vec<Option<Arc<Node>>> {
+        self.node.inputs.iter().map(|_| None).collect()
+    }
+
+    fn first(&self, upstream: &Arc<Node>) -> Gradients {
+        let (g, graph) = (|| Given::Whole(Arc::clone(upstream)), self.graph);
+        let x = self.call.arg(0).input().map(|at| Arc::clone(&self.node.inputs[at]));
+        let back = match self.call.op.gradient() {
+            Gradient::None => return None,
+            Gradient::Zero => return Some(self.none()),
+            Gradient::Backward(back) => return self.backward(back, upstream),
+            Gradient::Products => return self.products(upstream),
+            Gradient::Scaled => return self.scaled(upstream),
+            Gradient::Entries => self.in_format(x.as_ref()?, upstream)?,
+            Gradient::Cast => graph.call(&op::cast_like, [g(), Given::Whole(Arc::clone(x.as_ref()?))])?,
+            Gradient::Reshaped => graph.call(&op::reshape_as, [g(), Given::Whole(Arc::clone(x.as_ref()?))])?,
+            Gradient::Diagonal => graph.call(&op::diagonal, [g(), self.named("offset")])?,
+        };
+        self.to(self.call.arg(0).input()?, graph.on_pattern(&x?, &back))
+    }
+
+    /// A gradient in the format of an operand.
+    fn in_format(&self, x: &Arc<Node>, upstream: &Arc<Node>) -> Option<Arc<Node>> {
+        let g = Given::Whole(Arc::clone(upstream));
+        match (x.kind.format(), upstream.kind.format()) {
+            ("coo", "csr") => self.graph.call(&op::to_coo, [g]),
+            ("csr", "coo") => self.graph.call(&op::to_csr, [g]),
+            _ => Some(Arc::clone(upstream)),
+        }
+    }
+
+    /// The gradients that another operation finds.
+    fn backward(&self, back: &'static OpSpec, upstream: &Arc<Node>) -> Gradients {
+        let upstream = ("upstream", Given::Whole(Arc::clone(upstream)));
+        let inputs = operands(self.call);
+        if back.place_of("wrt").is_none() {
+            return self.to(*inputs.first()?, self.graph.call(back, self.arguments(back, &[upstream])));
+        }
+        let wrt = |number: usize| ("wrt", Given::Plain(Arg::Integer(number as i128)));
+        if let Lengths::Joined | Lengths::Stacked = self.call.op.lengths() {
+            return self.joined(back, upstream.1);
+        }
+        let is_operand = |parameter: &&str| matches!(*parameter, "x" | "y");
+        let mut own = self.call.op.names().filter(is_operand).map(|name| self.call.named(name).input());
+        // A number receives nothing.
+        if let Some(number) = own.clone().position(|input| input.is_some()).filter(|_| own.any(|input| input.is_none())) {
+            let found = self.graph.call(back, self.arguments(back, &[upstream, wrt(number)]));
+            return self.to(*inputs.first()?, found);
+        }
+        let both = self.graph.call(back, self.arguments(back, &[upstream]))?;
+        let mut given = self.none();
+        for (number, input) in inputs.into_iter().enumerate() {
+            given[input] = Some(part(&both, number, Some(&self.node.inputs[input]))?);
+        }
+        Some(given)
+    }
+
+    /// The gradients of what is joined: each reads the part of the upstream gradient that is its own.
+    fn joined(&self, back: &'static OpSpec, upstream: Given) -> Gradients {
+        let mut given = Vec::with_capacity(self.node.inputs.len());
+        for number in 0..self.node.inputs.len() {
+            // The tensor itself is the first input, whose pattern the result has.
+            let mut inputs = vec![Arc::clone(&self.node.inputs[number])];
+            let mut item = |at: usize| {
+                inputs.extend((at != number).then(|| Arc::clone(&self.node.inputs[at])));
+                Arg::Input(if at == number { 0 } else { inputs.len() - 1 })
+            };
+            let tensors = Arg::List((0..self.node.inputs.len()).map(&mut item).collect());
+            let upstream = upstream.clone().arg(&mut inputs);
+            let args = [tensors, upstream, self.call.named("axis").clone(), Arg::Integer(number as i128)];
+            given.push(Some(self.graph.step(Call::of(back, args), inputs)?));
+        }
+        Some(given)
+    }
+
+    /// The gradients of sums of products of entries, at a mask or not. Other semirings have none.
+    fn products(&self, upstream: &Arc<Node>) -> Gradients {
+        let semiring = self.call.named("semiring");
+        let is_sum = matches!(semiring, Arg::Absent) || self.call.said_of("semiring") == Some("\"plus_times\"".into());
+        if !is_sum {
+            return None;
+        }
+        // What comes elsewhere than at the entries of the product is not given back.
+        let upstream = match self.call.named("mask") {
+            Arg::Absent => Arc::clone(upstream),
+            _ => self.graph.on_pattern(self.node, upstream)?,
+        };
+        let (x, y) = (self.named("x"), self.named("y"));
+        let stored = |given: &Given| match given.node() {
+            Some(node) if node.kind.format() != "array" => Given::Stored(Arc::clone(node)),
+            _ => given.clone(),
+        };
+        let hint = Given::Plain(Arg::Hint(Box::new(semiring.clone())));
+        let args = [stored(&x), stored(&y), Given::Whole(upstream), Given::Plain(Arg::Absent), hint];
+        let both = self.graph.call(&op::matmul_backward, args)?;
+        let mut given = self.none();
+        for (number, parameter) in ["x", "y"].into_iter().enumerate() {
+            let input = self.call.named(parameter).input()?;
+            given[input] = Some(part(&both, number, Some(&self.node.inputs[input]))?);
+        }
+        Some(given)
+    }
+
+    /// The gradients of a product with one factor per position of an axis: of what comes at the entries the same product,
+    /// and the sums of what comes times the tensor.
+    fn scaled(&self, upstream: &Arc<Node>) -> Gradients {
+        let (graph, x, factors) = (self.graph, self.named("x"), self.named("factors"));
+        let (of, g) = match &x {
+            // Of what is stored the fill has no part in it.
+            Given::Stored(x) => {
+                let own = graph.on_pattern(x, x)?;
+                let g = graph.on_pattern(&own, upstream)?;
+                (own, g)
+            }
+            x => (Arc::clone(x.node()?), Arc::clone(upstream)),
+        };
+        let rank = of.shape.as_ref()?.rank();
+        let axis = normalize_axis(self.call.position("axis", 0) as i128, rank).ok()?;
+        let wide = match factors.node()?.kind.format() {
+            "array" => Arc::clone(factors.node()?),
+            _ => graph.call(&op::dense, [factors.clone()])?,
+        };
+        let behind = Arg::Axes(Axes::from((1..rank - axis).collect::<Vec<_>>()));
+        let wide = graph.call(&op::expand_dims, [Given::Whole(wide), Given::Plain(behind)])?;
+        let dx = graph.term(&graph.on_pattern(&of, &g)?).mul_nonzero(&graph.term(&wide)).done()?;
+        let others = Axes::from((0..rank).filter(|&other| other != axis).collect::<Vec<_>>());
+        let products = graph.term(&g).mul_nonzero(&graph.term(&of));
+        let sums = graph.call(&op::sum, [products.node?, Given::Plain(Arg::Axes(others))])?;
+        let mut given = self.none();
+        given[self.call.arg(0).input()?] = Some(dx);
+        given[self.call.named("factors").input()?] = Some(graph.on_pattern(factors.node()?, &sums)?);
+        Some(given)
+    }
+
+    /// The gradients of a gradient, which is that of the operand with this number.
+    fn second(&self, forward: &'static OpSpec, number: Option<usize>, came: &Arc<Node>) -> Gradients {
+        let upstream = self.call.named("upstream").input()?;
+        let g = &self.node.inputs[upstream];
+        let graph = self.graph;
+        let found = match self.call.op.second {
+            Second::Formula => return self.through_formula(forward, number, came),
+            Second::Product => return self.product(forward, number.unwrap_or(0), came),
+            Second::Linear => {
+                let x = self.named("x");
+                let own = graph.at_entries(x.node()?, came)?;
+                let (op, own) = match forward.is(&op::any) {
+                    true => (&op::sum, Given::Whole(own)),
+                    false => (forward, x.like(own)),
+                };
+                graph.call(op, self.arguments(op, &[("x", own)]))?
+            }
+            Second::Again => {
+                let came = ("upstream", Given::Whole(Arc::clone(came)));
+                graph.call(self.call.op, self.arguments(self.call.op, &[came]))?
+            }
+            Second::Shares => {
+                let own = graph.at_entries(self.named("x").node()?, came)?;
+                let ones = (graph.zeros(g) + 1.0).done()?;
+                let args = self.arguments(self.call.op, &[("upstream", Given::Whole(ones))]);
+                let shares = graph.term(&graph.call(self.call.op, args)?);
+                // An element without a share receives nothing, whatever comes.
+                let axes = Given::Plain(Arg::Axes(self.call.axes()));
+                graph.call(&op::sum, [shares.mul_nonzero(&graph.term(&own)).node?, axes])?
+            }
+        };
+        self.to(upstream, graph.on_pattern(g, &found))
+    }
+
+    /// The gradients of one of the gradients of an operation that is linear in each operand. What comes takes the place
+    /// of that operand: the others receive what they would then, and the upstream gradient the result.
+    fn product(&self, forward: &'static OpSpec, number: usize, came: &Arc<Node>) -> Gradients {
+        let own = operands(self.call);
+        let place = *own.get(number)?;
+        let mut node = self.node.again(self.node.inputs.clone(), None);
+        node.inputs[place] = self.graph.at_entries(&self.node.inputs[place], came)?;
+        let node = Arc::new(node);
+        let replaced = Step { node: &node, work: self.work, call: self.call, graph: self.graph };
+        // It is a node of its own, though the same value may be another operand too.
+        let mut args: Vec<Given> = replaced.arguments(forward, &[]);
+        let mut forward = if forward.is(&op::mul) { &op::mul_nonzero } else { forward };
+        if let Some(semiring) = self.call.hint() {
+            // A product of entries.
+            forward = &op::matmul_with;
+            args = args.into_iter().filter_map(|arg| arg.node().cloned().map(Given::Whole)).collect();
+            args.push(Given::Plain(semiring.clone()));
+        }
+        let result = self.graph.call(forward, args)?;
+        let upstream = self.call.named("upstream").input()?;
+        let g = &self.node.inputs[upstream];
+        let work = result.work()?;
+        let of = Step { node: &result, work, call: &work.call, graph: Graph(work.family) };
+        let mut found = of.first(g)?;
+        let mut given = self.none();
+        for (&to, from) in own.iter().zip(operands(&work.call)) {
+            given[to] = if to == place { None } else { found[from].take() };
+        }
+        given[upstream] = Some(self.graph.on_pattern(g, &result)?);
+        Some(given)
+    }
+
+    /// The gradients of a gradient that a formula stands for.
+    fn through_formula(&self, forward: &'static OpSpec, number: Option<usize>, came: &Arc<Node>) -> Gradients {
+        let number = number.or_else(|| self.call.integer("wrt").map(|wrt| wrt as usize)).unwrap_or(0);
+        let kinds: Vec<bool> = self.node.inputs.iter().map(|input| input.kind.format() == "array").collect();
+        let is_mixed = kinds[..kinds.len().saturating_sub(1)].windows(2).any(|two| two[0] != two[1]);
+        if is_mixed && forward.is(&op::mul) {
+            return self.product(forward, number, came);
+        }
+        let place = *operands(self.call).get(number)?;
+        let formula = self.formula(forward, number)?;
+        let mut upstream = self.graph.at_entries(&self.node.inputs[place], came)?;
+        // A formula of two operands has the shape of both, where the gradient has that of one.
+        if let Some(shape) = formula.shape.as_ref().filter(|shape| upstream.shape.as_ref() != Some(shape)) {
+            let lengths = Given::Plain(Arg::counts(shape));
+            upstream = self.graph.call(&op::broadcast_to, [Given::Whole(upstream), lengths])?;
+        }
+        let by: Vec<&Arc<Node>> = self.node.inputs.iter().collect();
+        let mut found = all(&formula, &upstream, &by, true).ok()?;
+        Some(self.node.inputs.iter().map(|node| found.remove(&node.id)).collect())
+    }
+
+    fn term(&self, parameter: &str) -> Term {
+        Term { graph: self.graph, node: Some(self.named(parameter)) }
+    }
+
+    /// What the gradient of an operand is, from the operands and the upstream gradient.
+    fn formula(&self, forward: &'static OpSpec, number: usize) -> Option<Arc<Node>> {
+        let g = self.term("upstream");
+        match forward.lengths() {
+            Lengths::Joined | Lengths::Stacked => self.part_of_joined(forward),
+            Lengths::Choice => {
+                let (zeros, is_yes) = (self.graph.zeros(g.node.as_ref()?.node()?), number == 0);
+                let (yes, no) = if is_yes { (g, zeros) } else { (zeros, g) };
+                self.graph.call(&op::where_, [self.named("condition"), yes.node?, no.node?])
+            }
+            Lengths::Reduced => self.of_reduction(forward),
+            Lengths::Among => self.of_shares(forward),
+            _ if self.call.op.place_of("y").is_some() => self.of_two(forward, number),
+            _ => self.of_one(forward, self.term("x"), g).done(),
+        }
+    }
+
+    /// The part of the upstream gradient that belongs to one of the joined operands.
+    fn part_of_joined(&self, forward: &'static OpSpec) -> Option<Arc<Node>> {
+        let Arg::List(tensors) = self.call.named("tensors") else { return None };
+        let shape = |arg: &Arg| self.node.inputs.get(arg.input()?)?.shape.as_ref();
+        let shapes = tensors.iter().map(shape).collect::<Option<Vec<_>>>()?;
+        let slices = super::joins::slices(self.call, forward, &shapes).ok()?;
+        self.graph.call(&op::slice, [self.named("upstream"), Given::Plain(Arg::Slices(slices.into()))])
+    }
+
+    /// What variances, deviations and norms of order 2 give back. Those by labels have groups of different counts.
+    fn of_reduction(&self, forward: &'static OpSpec) -> Option<Arc<Node>> {
+        let (x, g, axes) = (self.named("x"), self.term("upstream"), self.call.axes());
+        let of = x.node()?;
+        let spread = |gradient: &Term| Some(self.graph.term(&self.graph.spread(&Given::Whole(Arc::clone(of)), &gradient.clone().done()?, axes.clone())?));
+        let own = || Some(self.graph.term(&self.graph.on_pattern(of, of)?));
+        let again = |op: &'static OpSpec| Some(self.graph.term(&self.graph.call(op, self.arguments(op, &[]))?));
+        if forward.place_of("ord").is_some() {
+            let is_two = matches!(self.call.named("ord"), Arg::Absent);
+            let over = g.mul_nonzero(&again(forward)?.recip());
+            return is_two.then(|| spread(&over)?.mul_nonzero(&own()?).done())?;
+        }
+        let is_nan = !forward.is(&op::var) && !forward.is(&op::std);
+        if is_nan || axes.grouping().is_some() || matches!(x, Given::Stored(_)) {
+            return None;
+        }
+        let ddof = self.call.integer("ddof").unwrap_or(0) as f64;
+        let count = Reduction::new(of.shape.as_ref()?, &axes).ok()?.extent() as f64 - ddof;
+        let means = self.graph.call(&op::mean, [x.clone(), Given::Plain(Arg::Axes(axes.clone()))])?;
+        let deviations = own()? - spread(&self.graph.term(&means))?;
+        match forward.is(&op::std) {
+            true => (spread(&g.mul_nonzero(&again(forward)?.recip()))?.mul_nonzero(&deviations) * (1.0 / count)).done(),
+            false => (spread(&g)?.mul_nonzero(&deviations) * (2.0 / count)).done(),
+        }
+    }
+
+    /// What shares give back, as a formula of the operand, its shares and the upstream gradient.
+    fn of_shares(&self, forward: &'static OpSpec) -> Option<Arc<Node>> {
+        let (x, axes) = (self.named("x"), self.call.axes());
+        let of = Given::Whole(Arc::clone(x.node()?));
+        let at = |gradient: &Arc<Node>| Some(self.graph.term(&self.graph.spread(&of, gradient, Axes::none())?));
+        let sums = |of_sum: &Term| {
+            let args = [of_sum.node.clone()?, Given::Plain(Arg::Axes(axes.clone()))];
+            let sum = self.graph.call(&op::sum, args)?;
+            Some(self.graph.term(&self.graph.spread(&of, &sum, axes.clone())?))
+        };
+        let shares = at(&self.graph.call(&op::softmax, [x.clone(), Given::Plain(Arg::Axes(axes.clone()))])?)?;
+        let upstream = at(self.named("upstream").node()?)?;
+        if forward.is(&op::log_softmax) {
+            return (upstream.clone() - sums(&upstream)?.mul_nonzero(&shares)).done();
+        }
+        let parts = upstream.mul_nonzero(&shares);
+        (parts.clone() - sums(&parts)?.mul_nonzero(&shares)).done()
+    }
+
+    /// What arithmetic gives back to one of its two operands.
+    fn of_two(&self, forward: &'static OpSpec, number: usize) -> Option<Arc<Node>> {
+        let [x, y, g] = ["x", "y", "upstream"].map(|name| self.term(name));
+        if let (Some(Given::Stored(left)), Some(other)) = (&x.node, &y.node) {
+            let Given::Stored(right) = other else { return None };
+            return (left.shape.is_some() && left.shape == right.shape)
+                .then(|| self.of_views(forward, number, [left, right]))?;
+        }
+        let operand = if number == 0 { &x } else { &y };
+        // The gradient of an array beside a tensor is an array.
+        let g = match operand.is_array() && !g.is_array() {
+            true if forward.is(&op::add) || forward.is(&op::sub) => g.dense(),
+            true => return None,
+            false => g,
+        };
+        of_arithmetic(forward.name, number, x, y, g).done()
+    }
+
+    /// What arithmetic on entries gives back: to one alone what its result received, or nothing where both are needed.
+    fn of_views(&self, forward: &'static OpSpec, number: usize, [x, y]: [&Arc<Node>; 2]) -> Option<Arc<Node>> {
+        let graph = self.graph;
+        let g = Arc::clone(self.named("upstream").node()?);
+        let at = |of: &Arc<Node>, gradient: &Arc<Node>| graph.on_pattern(of, gradient).map(|node| graph.term(&node));
+        // Views of two fills do not go together, and gradients have a fill of 0.
+        let filled = |of: &Arc<Node>| {
+            let zero = Given::Plain(of.kind.element(0.0)?);
+            graph.call(&op::with_fill, [Given::Whole(Arc::clone(of)), zero])
+        };
+        let times = |gradient: Term, factor: &Arc<Node>| -> Option<Arc<Node>> {
+            let args = [Given::Stored(gradient.done()?), Given::Stored(Arc::clone(factor))];
+            graph.call(&op::mul_nonzero, args)
+        };
+        let met = |of: &Arc<Node>, gradient: Option<Arc<Node>>| at(of, &filled(&gradient?)?);
+        let over = || graph.call(&op::recip, [Given::Stored(filled(y)?)]);
+        of_views(forward.name, number, Views { x, y, g: &g, at: &at, filled: &filled, times: &times, met: &met, over: &over })
+    }
+
+    /// What a function of one element gives back, if it is smooth.
+    fn of_one(&self, forward: &'static OpSpec, x: Term, g: Term) -> Term {
+        let exponent = self.call.number("exponent");
+        match exponent {
+            Some(exponent) => self.of_power(forward, &x, &g, exponent),
+            None => of_function(forward.name, x, g),
+        }
+    }
+
+    /// What a power gives back. The slope of a constant is 0, at zeros too.
+    fn of_power(&self, forward: &'static OpSpec, x: &Term, g: &Term, exponent: Number) -> Term {
+        let none = Term { graph: self.graph, node: None };
+        let (below, factor) = match exponent {
+            Number::Integer(0) => (Arg::element(0_i32), 0.0),
+            Number::Integer(integer) => match i32::try_from(integer - 1) {
+                Ok(below) => (Arg::element(below), integer as f64),
+                Err(_) => return none,
+            },
+            Number::Real(real) => {
+                let below = if real == 0.0 { 0.0 } else { real - 1.0 };
+                let kind = x.node.as_ref().and_then(Given::node).map(|node| node.kind);
+                match kind.and_then(|kind| kind.element(below)) {
+                    Some(below) => (below, real),
+                    None => return none,
+                }
+            }
+            Number::Complex(..) => return none,
+        };
+        let power = x.node.clone().and_then(|x| self.graph.call(forward, [x, Given::Plain(below)]));
+        g.mul_nonzero(&(Term { graph: self.graph, node: power.map(Given::Whole) } * factor))
+    }
+}
+
+/// The format of several results of one kind.
+const LIST: &str = "list";
+
+/// One of several results of a step, in the shape of the input whose gradient it is.
+pub(super) fn part(of: &Arc<Node>, number: usize, input: Option<&Arc<Node>>) -> Option<Arc<Node>> {
+    let is_list = |kind: &dyn Kind| kind.format() == LIST;
+    // A result, and a list of the others.
+    if number > 0 && !is_list(of.kind) && of.kind.kind_of_part(1).is_some_and(is_list) {
+        return one_of(&one_of(of, 1, None)?, number - 1, input);
+    }
+    one_of(of, number, input)
+}
+
+fn one_of(of: &Arc<Node>, number: usize, input: Option<&Arc<Node>>) -> Option<Arc<Node>> {
+    let kind = of.kind.kind_of_part(number)?;
+    let shape = input.map_or_else(|| of.shape.clone(), |input| input.shape.clone());
+    let mut node = Node::of_kind(kind, of.name, Body::Part(number), shape);
+    node.inputs = vec![Arc::clone(of)];
+    Some(Arc::new(node))
+}
+
+/// A value in a formula. A formula with a step that has no implementation has no value.
+#[derive(Clone)]
+struct Term {
+    graph: Graph,
+    node: Option<Given>,
+}
+
+impl Graph {
+    fn zeros(self, like: &Arc<Node>) -> Term {
+        let zeros = self.call(&op::zeros_like, [Given::Whole(Arc::clone(like))]);
+        Term { graph: self, node: zeros.map(Given::Whole) }
+    }
+}
+
+impl Term {
+    fn done(self) -> Option<Arc<Node>> {
+        self.node?.node().cloned()
+    }
+
+    fn with(&self, op: &'static OpSpec, other: Option<Given>) -> Self {
+        let step = self.node.clone().zip(other).and_then(|(left, right)| self.graph.call(op, [left, right]));
+        Term { graph: self.graph, node: step.map(Given::Whole) }
+    }
+
+    fn beside(&self, op: &'static OpSpec, number: f64) -> Self {
+        let kind = self.node.as_ref().and_then(Given::node).map(|node| node.kind);
+        self.with(op, kind.and_then(|kind| kind.element(number)).map(Given::Plain))
+    }
+
+    /// A gradient times a derivative, which counts nothing where the gradient is zero.
+    fn mul_nonzero(&self, derivative: &Self) -> Self {
+        self.with(&op::mul_nonzero, derivative.node.clone())
+    }
+
+    fn is_array(&self) -> bool {
+        self.node.as_ref().and_then(Given::node).is_some_and(|node| node.kind.format() == "array")
+    }
+
+    /// Whether it is a number.
+    fn is_number(&self) -> bool {
+        matches!(self.node, Some(Given::Plain(_)))
+    }
+}
+
+macro_rules! operators {
+    ($($op:ident $method:ident),*) => {$(
+        impl $op for Term {
+            type Output = Self;
+
+            fn $method(self, other: Self) -> Self {
+                self.with(&op::$method, other.node)
+            }
+        }
+
+        impl $op<f64> for Term {
+            type Output = Self;
+
+            fn $method(self, number: f64) -> Self {
+                self.beside(&op::$method, number)
+            }
+        }
+    )*};
+}
+
+operators!(Add add, Sub sub, Mul mul);
+
+macro_rules! functions {
+    ($($name:ident),*) => {
+        impl Term {$(
+            fn $name(&self) -> Self {
+                let step = self.node.clone().and_then(|x| self.graph.call(&op::$name, [x]));
+                Term { graph: self.graph, node: step.map(Given::Whole) }
+            }
+        )*}
+    };
+}
+
+functions!(square, sqrt, cbrt, exp, sin, cos, tan, sinh, cosh, tanh, recip, dense);
+
+/// The derivatives: of functions of `x`, and of arithmetic of `x` and `y` by both.
+macro_rules! formulas {
+    (
+        |$x:ident, $g:ident| $($name:ident: $formula:expr;)*
+        |$left:ident, $right:ident, $of_both:ident| $($operation:ident: $to_left:expr, $to_right:expr;)*
+    ) => {
+        /// What a function of one element gives back, if it is smooth.
+        #[allow(clippy::approx_constant)] // as decimal texts have them
+        fn of_function(name: &str, $x: Term, $g: Term) -> Term {
+            match name {
+                $(stringify!($name) => $formula,)*
+                _ => Term { node: None, ..$g },
+            }
+        }
+
+        /// What arithmetic gives back to its operand with this number.
+        fn of_arithmetic(name: &str, number: usize, $left: Term, $right: Term, $of_both: Term) -> Term {
+            match (name, number) {
+                $((stringify!($operation), 0) => $to_left, (stringify!($operation), 1) => $to_right,)*
+                _ => Term { node: None, ..$of_both },
+            }
+        }
+    };
+}
+
+formulas! {
+    |x, g|
+    neg: g * -1.0;
+    square: g.mul_nonzero(&(x * 2.0));
+    sqrt: g.mul_nonzero(&(x.sqrt() * 2.0).recip());
+    cbrt: g.mul_nonzero(&(x.cbrt().square() * 3.0).recip());
+    exp: g.mul_nonzero(&x.exp());
+    exp_m1: g.mul_nonzero(&x.exp());
+    ln: g.mul_nonzero(&x.recip());
+    ln_1p: g.mul_nonzero(&(x + 1.0).recip());
+    log2: g.mul_nonzero(&(x * 0.6931471805599453).recip());
+    log10: g.mul_nonzero(&(x * 2.302585092994046).recip());
+    sin: g.mul_nonzero(&x.cos());
+    cos: g.mul_nonzero(&(x.sin() * -1.0));
+    tan: g.mul_nonzero(&(x.tan().square() + 1.0));
+    asin: g.mul_nonzero(&(x.square() * -1.0 + 1.0).sqrt().recip());
+    acos: g.mul_nonzero(&((x.square() * -1.0 + 1.0).sqrt() * -1.0).recip());
+    atan: g.mul_nonzero(&(x.square() + 1.0).recip());
+    sinh: g.mul_nonzero(&x.cosh());
+    cosh: g.mul_nonzero(&x.sinh());
+    tanh: g.mul_nonzero(&(x.tanh().square() * -1.0 + 1.0));
+    recip: g.mul_nonzero(&(x.square() * -1.0).recip());
+    |x, y, g|
+    add: g * 1.0, g * 1.0;
+    sub: g * 1.0, g * -1.0;
+    mul: g.mul_nonzero(&y), g.mul_nonzero(&x);
+    div: if y.is_number() { g.with(&op::div, y.node) } else { g.mul_nonzero(&y.recip()) },
+        match x.is_array() {
+            true => g.mul_nonzero(&x).mul_nonzero(&y.square().recip()) * -1.0,
+            false => g.mul_nonzero(&(x * y.square().recip() * -1.0)),
+        };
+}
+
+/// What formulas of views are made of.
+struct Views<'a> {
+    x: &'a Arc<Node>,
+    y: &'a Arc<Node>,
+    g: &'a Arc<Node>,
+    at: &'a dyn Fn(&Arc<Node>, &Arc<Node>) -> Option<Term>,
+    filled: &'a dyn Fn(&Arc<Node>) -> Option<Arc<Node>>,
+    times: &'a dyn Fn(Term, &Arc<Node>) -> Option<Arc<Node>>,
+    met: &'a dyn Fn(&Arc<Node>, Option<Arc<Node>>) -> Option<Term>,
+    over: &'a dyn Fn() -> Option<Arc<Node>>,
+}
+
+/// The formulas of arithmetic on entries.
+macro_rules! views {
+    (|$of:ident| $($name:ident: $to_left:expr, $to_right:expr;)*) => {
+        fn of_views(name: &str, number: usize, $of: Views<'_>) -> Option<Arc<Node>> {
+            match (name, number) {
+                $((stringify!($name), 0) => $to_left, (stringify!($name), 1) => $to_right,)*
+                _ => None,
+            }
+        }
+    };
+}
+
+views! {
+    |of|
+    add: (of.at)(of.x, of.g)?.done(), (of.at)(of.y, of.g)?.done();
+    sub: (of.at)(of.x, of.g)?.done(), ((of.at)(of.y, of.g)? * -1.0).done();
+    mul: (of.met)(of.x, (of.times)((of.at)(of.x, of.g)?, &(of.filled)(of.y)?))?.done(),
+        (of.met)(of.y, (of.times)((of.at)(of.y, of.g)?, &(of.filled)(of.x)?))?.done();
+    div: (of.met)(of.x, (of.times)((of.at)(of.x, of.g)?, &(of.over)()?))?.done(), of_quotient(&of);
+}
+
+/// What a quotient of entries gives back to its divisor.
+fn of_quotient(of: &Views<'_>) -> Option<Arc<Node>> {
+    let over = (of.over)()?;
+    let to_x = (of.met)(of.x, (of.times)((of.at)(of.x, of.g)?, &over))?;
+    let product = (of.met)(of.y, (of.times)(to_x, &(of.filled)(of.x)?))?;
+    ((of.met)(of.y, (of.times)(product, &over))? * -1.0).done()
+}

@@ -1,0 +1,372 @@
+//! How steps are made from calls, and the operations on the entries of a tensor alone.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use ndarray::{ArrayD, ArrayViewD};
+
+use super::call::{Arg, Call};
+use super::node::{Body, Form, Held, InPieces, Made, Node, Work, known};
+use super::{Lazy, Value, lengths};
+use crate::base::alloc::Allocated;
+use crate::base::error::Result;
+use crate::base::shape::Shape;
+use crate::element::Element;
+use crate::kernels::fed::{CellsAndValues, Source};
+use crate::kernels::zip::Zip;
+use crate::ops::{self, Fed, Operand, Partner, Split};
+use crate::pattern::Pattern;
+use crate::plan::group::CellsOf;
+use crate::plan::reduction::Reduction;
+use crate::tensor::Tensor;
+use crate::tensor::stored::Stored;
+
+/// Makes a typed implementation: the type of the result, and the function of the node and the values of its inputs.
+macro_rules! made {
+    ($type:ty, |$node:pat_param, $inputs:ident| $body:expr) => {
+        $crate::lazy::node::Made {
+            kind: <$type as $crate::lazy::Value>::KIND,
+            run: |$node: &$crate::lazy::node::Node, $inputs: &[$crate::lazy::node::Held]| {
+                let found: $crate::Result<$type> = $body;
+                found.map(|found| std::sync::Arc::new(found) as $crate::lazy::node::Held)
+            },
+            pieces: None,
+            family: None,
+        }
+    };
+}
+pub(super) use made;
+
+/// Finds the implementations for gradients of an operation whose elements are floats: `$find` is generic over the type of
+/// the elements and over the type of values of them.
+macro_rules! family {
+    ($T:ty, [$X:ident: $bound:ident] $of:ty, |$call:ident, $inputs:ident| $find:expr) => {{
+        struct Find<$X>(std::marker::PhantomData<fn() -> $X>);
+        impl<$X: $bound> $crate::element::FloatVisitor for Find<$X> {
+            type Out = $crate::lazy::node::Family;
+
+            fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
+                |$call, $inputs| $find
+            }
+        }
+        <$T as $crate::element::Element>::if_float(Find::<$X>(std::marker::PhantomData))
+    }};
+}
+pub(super) use family;
+
+/// The step of a call. `inputs` are those that the call names by number.
+#[track_caller]
+pub(super) fn step(call: Call, inputs: Vec<Arc<Node>>, made: Made) -> Node {
+    step_as(call.op.name, call, inputs, made)
+}
+
+/// The same by the name of a method.
+#[track_caller]
+pub(super) fn step_as(name: &'static str, call: Call, inputs: Vec<Arc<Node>>, made: Made) -> Node {
+    let refusal = inputs.iter().find_map(|input| input.refusal()).cloned();
+    let shapes = inputs.iter().map(|input| input.shape.as_ref()).collect::<Option<Vec<_>>>();
+    let shape = match (refusal, &shapes) {
+        (Some(error), _) => Err(error),
+        (None, Some(shapes)) => lengths::of_call(&call, shapes),
+        (None, None) => Ok(None),
+    };
+    let first = shapes.as_ref().and_then(|shapes| shapes.first().copied());
+    let work = Work {
+        form: form_of(&call, &inputs),
+        run: Arc::new(made.run),
+        family: made.family,
+        is_fed: made.pieces.is_some() && is_fed(&call, first),
+        from_pieces: made.pieces.map(|pieces| Arc::new(pieces) as _),
+        rule: None,
+        shares: None,
+        text: None,
+        call,
+    };
+    work.node(name, made.kind, inputs, shape)
+}
+
+impl Work {
+    /// The node of a step, and where it has no shape one with that error.
+    #[track_caller]
+    pub(super) fn node(
+        self,
+        name: &'static str,
+        kind: &'static dyn super::value::Kind,
+        inputs: Vec<Arc<Node>>,
+        shape: Result<Option<Shape>>,
+    ) -> Node {
+        let mut node = Node::of_kind(kind, name, Body::Step(Box::new(self)), None);
+        match shape {
+            Ok(shape) => (node.shape, node.inputs) = (shape, inputs),
+            Err(cause) => node.body = Body::Refused(node.error(cause)),
+        }
+        node
+    }
+}
+
+/// Whether the operand of a reduction may come in pieces, as far as is known.
+pub(super) fn is_fed(call: &Call, operand: Option<&Shape>) -> bool {
+    let axes = call.axes();
+    let fed = |shape| Reduction::new(shape, &axes).is_ok_and(|reduction| reduction.is_fed());
+    operand.map_or(axes.grouping().is_none(), fed)
+}
+
+/// What the result of a call has to do with its inputs.
+fn form_of(call: &Call, inputs: &[Arc<Node>]) -> Form {
+    let is_array = |input: &&Arc<Node>| input.kind.format() == "array";
+    let arrays = inputs.iter().filter(is_array).count();
+    let is_gradient = call.op.forward().is_some();
+    match call.op.split {
+        Split::Each if call.op.keeps_pattern && is_gradient => Form::EachOfFirst,
+        // A set that needs a table is not to be built again for each piece.
+        Split::Each if call.named("members").is_long() => Form::OfFirst,
+        Split::Each if arrays > 0 && arrays < inputs.len() => Form::Own,
+        Split::Each if call.op.keeps_pattern || call.op.is_choice() => Form::Each,
+        // The gradient beside a number.
+        Split::Alike if call.integer("wrt").is_some() => Form::OfFirst,
+        Split::Back | Split::Among | Split::Scaled => Form::OfFirst,
+        _ if call.op.is_of_first() => Form::OfFirst,
+        _ => Form::Own,
+    }
+}
+
+impl<V: Value> Lazy<V> {
+    /// The step of a call.
+    #[track_caller]
+    pub(super) fn step<const N: usize>(call: Call, inputs: [&Arc<Node>; N], made: Made) -> Self {
+        Lazy::of(Arc::new(step(call, inputs.map(Arc::clone).to_vec(), made)))
+    }
+
+    /// The step of a call, by the name of a method.
+    #[track_caller]
+    pub(super) fn step_as<const N: usize>(name: &'static str, call: Call, inputs: [&Arc<Node>; N], made: Made) -> Self {
+        Lazy::of(Arc::new(step_as(name, call, inputs.map(Arc::clone).to_vec(), made)))
+    }
+
+    /// The step of a closure, which is equal to itself alone.
+    #[track_caller]
+    pub(super) fn own_step<const N: usize>(
+        name: &'static str,
+        call: Call,
+        inputs: [&Arc<Node>; N],
+        shape: impl FnOnce([&Shape; N]) -> Result<Option<Shape>>,
+        run: impl Fn(&[Held]) -> Result<V> + Send + Sync + 'static,
+    ) -> Self {
+        let inputs = inputs.map(Arc::clone).to_vec();
+        let shape = match inputs.iter().find_map(|input| input.refusal()) {
+            Some(error) => Err(error.clone()),
+            None => {
+                let shapes: Option<Vec<&Shape>> = inputs.iter().map(|input| input.shape.as_ref()).collect();
+                shapes.and_then(|shapes| shapes.try_into().ok()).map_or(Ok(None), shape)
+            }
+        };
+        let run = move |_: &Node, inputs: &[Held]| Ok(Arc::new(run(inputs)?) as Held);
+        let work = Work {
+            form: form_of(&call, &inputs),
+            run: Arc::new(run),
+            family: None,
+            is_fed: false,
+            from_pieces: None,
+            rule: None,
+            shares: None,
+            text: None,
+            call,
+        };
+        Lazy::of(Arc::new(work.node(name, V::KIND, inputs, shape)))
+    }
+
+    /// The same step, of which nobody knows yet, with a change of how it is computed.
+    pub(super) fn with_work(mut self, change: impl FnOnce(&mut Work)) -> Self {
+        if let Some(Body::Step(work)) = Arc::get_mut(&mut self.node).map(|node| &mut node.body) {
+            change(work);
+        }
+        self
+    }
+}
+
+impl Arg {
+    /// Whether it is a set of so many members that they are not compared one by one.
+    fn is_long(&self) -> bool {
+        matches!(self, Arg::Typed(data) if data.count() > FEW)
+    }
+}
+
+/// So many members are compared one by one.
+const FEW: usize = 16;
+
+/// What has steps element by element, reductions and moves: tensors and arrays. The trait is part of the sealed
+/// [`Value`].
+pub trait Steps: Value + Operand {
+    /// The same form, with elements of another type.
+    type Of<U: Element>: Steps<Elem = U, Of<U> = Self::Of<U>>;
+
+    #[doc(hidden)]
+    fn mapped<U: Element>(found: Self::Mapped<U>) -> Self::Of<U>;
+
+    #[doc(hidden)]
+    fn reduced<U: Element>(found: Self::Reduced<U>) -> Self::Of<U>;
+
+    /// What reductions take of a value that comes in pieces.
+    #[doc(hidden)]
+    type Fed<'a>: Operand<Elem = Self::Elem>;
+
+    /// A value that comes in pieces, or its entries alone; none of an array, which is taken as a whole.
+    #[doc(hidden)]
+    fn fed<'a>(feed: &'a InPieces<'a>, is_stored: bool) -> Option<Self::Fed<'a>>;
+
+    #[doc(hidden)]
+    fn of_fed<'a, U: Element>(found: <Self::Fed<'a> as Operand>::Reduced<U>) -> Self::Of<U>;
+
+    /// What is stored alone: a view of a tensor, and of an array all of it.
+    #[doc(hidden)]
+    type Entries<'a>: Operand<Elem = Self::Elem>;
+
+    #[doc(hidden)]
+    fn entries(&self) -> Self::Entries<'_>;
+
+    #[doc(hidden)]
+    fn of_entries<'a, U: Element>(found: <Self::Entries<'a> as Operand>::Reduced<U>) -> Self::Of<U>;
+
+    /// `x` scaled by these along an axis.
+    #[doc(hidden)]
+    fn scales<X: Operand<Elem = Self::Elem>>(&self, x: &X, axis: isize) -> Result<X::Reduced<Self::Elem>>;
+
+    #[doc(hidden)]
+    fn zipped<Z: Zip<Self::Elem, Self::Elem>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>>;
+}
+
+/// What stands on the right of a value in a run.
+#[doc(hidden)]
+pub enum Right<'a, X: Operand> {
+    Value(&'a X),
+    Array(&'a ArrayD<X::Elem>),
+    Number(X::Elem),
+}
+
+impl<X: Steps> Partner<X> for Right<'_, X> {
+    type Elem = X::Elem;
+    type Zipped<U: Element> = X::Of<U>;
+
+    fn zip<Z: Zip<X::Elem, X::Elem>>(self, x: &X, op: Z) -> Result<X::Of<Z::Out>> {
+        x.zipped(self, op)
+    }
+}
+
+macro_rules! steps {
+    ($([$($generics:tt)*] $of_t:ty, $of_u:ty, $fed:ty, $make:expr, $entries:ty, |$x:ident| $seen:expr;)*) => {$(
+        impl<$($generics)*> Steps for $of_t {
+            type Of<U: Element> = $of_u;
+
+            fn mapped<U: Element>(found: Self::Mapped<U>) -> $of_u {
+                found
+            }
+
+            fn reduced<U: Element>(found: Self::Reduced<U>) -> $of_u {
+                found
+            }
+
+            type Fed<'a> = $fed;
+
+            fn fed<'a>(feed: &'a InPieces<'a>, is_stored: bool) -> Option<$fed> {
+                $make(feed, is_stored)
+            }
+
+            fn of_fed<'a, U: Element>(found: <$fed as Operand>::Reduced<U>) -> $of_u {
+                found
+            }
+
+            type Entries<'a> = $entries;
+
+            fn entries(&self) -> Self::Entries<'_> {
+                let $x = self;
+                $seen
+            }
+
+            fn of_entries<'a, U: Element>(found: <$entries as Operand>::Reduced<U>) -> $of_u {
+                found
+            }
+
+            fn scales<X: Operand<Elem = T>>(&self, x: &X, axis: isize) -> Result<X::Reduced<T>> {
+                ops::scale(x, axis, self)
+            }
+
+            fn zipped<Z: Zip<T, T>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>> {
+                match right {
+                    Right::Value(y) => Partner::zip(y, self, op),
+                    Right::Array(y) => Partner::zip(y, self, op),
+                    Right::Number(number) => Partner::zip(number, self, op),
+                }
+            }
+        }
+    )*};
+}
+
+steps! {
+    [P: Pattern, T: Element] Tensor<P, T>, Tensor<P, U>, Fed<'a, P, T>, fed_of, Stored<'a, P, T>,
+        |x| x.stored();
+    [T: Element] ArrayD<T>, ArrayD<U>, ArrayD<T>, |_, _| None, ArrayViewD<'a, T>, |x| x.view();
+}
+
+/// A tensor that comes in pieces.
+fn fed_of<'a, P: Pattern, T: Element>(feed: &'a InPieces<'a>, is_stored: bool) -> Option<Fed<'a, P, T>> {
+    let (pattern, none) = (feed.pattern.downcast_ref()?, feed.none.downcast_ref::<Tensor<P, T>>()?);
+    let gap = (!is_stored).then_some(none.fill());
+    let source = Box::new(Poured::<P, T> { feed, of: PhantomData });
+    Some(Fed { pattern, none, gap, source, states: feed.states })
+}
+
+/// The values of a tensor that comes in pieces.
+struct Poured<'a, P, T> {
+    feed: &'a InPieces<'a>,
+    of: PhantomData<fn() -> Tensor<P, T>>,
+}
+
+impl<P: Pattern, T: Element> Source<T> for Poured<'_, P, T> {
+    fn feed(&self, entries: Range<usize>, take: &mut dyn FnMut(&[T])) -> bool {
+        (self.feed.run)(entries, &mut |piece| take(known::<Tensor<P, T>>(piece).values())).is_ok()
+    }
+
+    fn is_poured(&self) -> bool {
+        self.feed.is_poured
+    }
+
+    fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut CellsAndValues<'_, T>) -> Allocated<bool> {
+        let mut cells = CellsOf::new(axes, lengths);
+        let done = (self.feed.run)(0..usize::MAX, &mut |piece| {
+            let piece = known::<Tensor<P, T>>(piece);
+            cells.give(piece.pattern().any(), piece.values(), take);
+        });
+        cells.finish().map(|()| done.is_ok())
+    }
+
+    fn most(&self) -> usize {
+        self.feed.most
+    }
+
+    fn picoseconds(&self) -> usize {
+        self.feed.picoseconds
+    }
+}
+
+impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
+    /// Its entries alone: absent is absent. See [`Tensor::stored`].
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0, 0], vec![1, 2]], vec![3.0, 5.0], 0.0_f64)?;
+    /// assert_eq!(x.lazy().stored().mean(1).collect()?.get(&[0])?, 4.0);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn stored(&self) -> LazyStored<P, T> {
+        LazyStored { x: self.clone() }
+    }
+}
+
+/// The entries alone of a tensor that is not computed yet: what [`Stored`](crate::Stored) is to a tensor.
+#[must_use = "a view is looked at by its methods"]
+#[derive(Debug, Clone)]
+pub struct LazyStored<P, T> {
+    pub(super) x: Lazy<Tensor<P, T>>,
+}
