@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Lazy;
 use super::call::{Arg, Call, Typed};
+use super::kit::is;
 use super::node::{Family, Made, Node, known};
 use super::steps::{LazyStored, Steps, made};
 use super::text::{Said, WRITTEN, bracketed};
@@ -95,8 +96,7 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     #[track_caller]
     pub fn cast<U: Element>(&self) -> Lazy<Tensor<P, U>> {
         let call = Call::of(&op::cast, [Arg::Input(0), Arg::Word(U::DTYPE.name())]);
-        let run = made!(Tensor<P, U>, |_, inputs| known::<Tensor<P, T>>(&inputs[0]).clone().cast::<U>());
-        Lazy::step(call, [&self.node], Made { family: back_to::<P, T, U>(), ..run })
+        Lazy::step(call, [&self.node], Made { family: casts::<P, T, U>(), ..cast_of::<P, T, U>() })
     }
 
     /// The step [`Tensor::with_fill`]: the same entries, another value everywhere else.
@@ -121,8 +121,13 @@ pub(super) fn filled<P: Pattern, T: Element>() -> Made {
     })
 }
 
-/// The way back from the elements of a cast to those of its operand, if both are floats.
-fn back_to<P: Pattern, T: Element, U: Element>() -> Option<Family> {
+/// The implementation of elements of another type.
+fn cast_of<P: Pattern, T: Element, U: Element>() -> Made {
+    made!(Tensor<P, U>, |_, inputs| known::<Tensor<P, T>>(&inputs[0]).clone().cast::<U>())
+}
+
+/// The casts there and back, if both types are floats.
+fn casts<P: Pattern, T: Element, U: Element>() -> Option<Family> {
     struct IsFloat;
     impl FloatVisitor for IsFloat {
         type Out = ();
@@ -130,10 +135,10 @@ fn back_to<P: Pattern, T: Element, U: Element>() -> Option<Family> {
     }
     T::if_float(IsFloat)?;
     U::if_float(IsFloat)?;
-    Some(|call, _| {
-        call.op.is(&op::cast_like).then(|| {
-            made!(Tensor<P, T>, |_, inputs| known::<Tensor<P, U>>(&inputs[0]).clone().cast::<T>())
-        })
+    Some(|call, inputs| match inputs {
+        _ if !call.op.is(&op::cast) => None,
+        [x] if is::<Tensor<P, U>>(x) => Some(cast_of::<P, U, T>()),
+        _ => Some(cast_of::<P, T, U>()),
     })
 }
 

@@ -302,7 +302,10 @@ where
 {
     back_of_entries::<X, Y, X::Product<Y>>()?;
     Some(|call, _| match call.op {
-        op if op.is(&op::matmul_with) => Some(at_mask::<X, Y, Q, S>()),
+        op if op.is(&op::matmul_with) => Some(match call.named("mask") {
+            Arg::Absent => by_semiring::<X, Y, S>(),
+            _ => at_mask::<X, Y, Q, S>(),
+        }),
         _ => of_product::<X, Y, X::Product<Y>>(call),
     })
 }

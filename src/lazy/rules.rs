@@ -208,7 +208,10 @@ impl Step<'_> {
             Gradient::Products => return self.products(upstream),
             Gradient::Scaled => return self.scaled(upstream),
             Gradient::Entries => self.in_format(x.as_ref()?, upstream)?,
-            Gradient::Cast => graph.call(&op::cast_like, [g(), Given::Whole(Arc::clone(x.as_ref()?))])?,
+            Gradient::Cast => {
+                let dtype = x.as_ref()?.kind.dtype()?;
+                graph.call(&op::cast, [g(), Given::Plain(Arg::Word(dtype.name()))])?
+            }
             Gradient::Reshaped => graph.call(&op::reshape_as, [g(), Given::Whole(Arc::clone(x.as_ref()?))])?,
             Gradient::Diagonal => graph.call(&op::diagonal, [g(), self.named("offset")])?,
         };

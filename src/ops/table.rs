@@ -607,7 +607,6 @@ operations! {
     diagonal "x offset?" Moved;
     diagonal_backward "x upstream offset?" Whole [linear];
     // Steps of graphs, which expressions have no functions for.
-    cast_like "x like" Each [in_graphs];
     number_like "x number" Each [in_graphs];
     custom "x f" Whole [in_graphs];
     custom_backward "x upstream f" Whole [in_graphs];

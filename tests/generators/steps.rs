@@ -103,6 +103,14 @@ macro_rules! gram {
     };
 }
 
+/// The gradient by one operand of two, which may be one step: a step of its own stands for it.
+macro_rules! by_another {
+    ($by:ident, |$z:ident| $result:expr, $upstream:ident) => {{
+        let $z = &$by.mul(1.0);
+        $result.gradient($z, $upstream)
+    }};
+}
+
 /// What tensors and arrays of floats have.
 macro_rules! of_floats {
     ($X:ty) => {
@@ -158,13 +166,13 @@ macro_rules! of_floats {
             either median_backward: x.median(w.axis).gradient(x, y), lacuna::median_backward(x, y, w.axis);
             either nanmean_backward: x.nanmean(w.kept()).gradient(x, y), lacuna::nanmean_backward(x, y, w.kept());
             either quantile_backward: x.quantile(0.3, w.kept()).gradient(x, y), lacuna::quantile_backward(x, y, 0.3, w.kept());
-            either add_backward: x.add(y).gradient(y, x), Ok(lacuna::add_backward(x, y, x)?.1);
-            either sub_backward: x.sub(y).gradient(y, x), Ok(lacuna::sub_backward(x, y, x)?.1);
-            either mul_backward: x.mul(y).gradient(x, y), Ok(lacuna::mul_backward(x, y, y)?.0);
-            either div_backward: x.div(y).gradient(y, x), Ok(lacuna::div_backward(x, y, x)?.1);
-            either pow_backward: x.pow(y).gradient(x, y), Ok(lacuna::pow_backward(x, y, y)?.0);
-            either minimum_backward: x.minimum(y).gradient(x, x), Ok(lacuna::minimum_backward(x, y, x)?.0);
-            either maximum_backward: x.maximum(y).gradient(y, y), Ok(lacuna::maximum_backward(x, y, y)?.1);
+            either add_backward: by_another!(y, |z| x.add(z), x), Ok(lacuna::add_backward(x, &lacuna::mul(y, 1.0)?, x)?.1);
+            either sub_backward: by_another!(y, |z| x.sub(z), x), Ok(lacuna::sub_backward(x, &lacuna::mul(y, 1.0)?, x)?.1);
+            either mul_backward: by_another!(x, |z| z.mul(y), y), Ok(lacuna::mul_backward(&lacuna::mul(x, 1.0)?, y, y)?.0);
+            either div_backward: by_another!(y, |z| x.div(z), x), Ok(lacuna::div_backward(x, &lacuna::mul(y, 1.0)?, x)?.1);
+            either pow_backward: by_another!(x, |z| z.pow(y), y), Ok(lacuna::pow_backward(&lacuna::mul(x, 1.0)?, y, y)?.0);
+            either minimum_backward: by_another!(x, |z| z.minimum(y), x), Ok(lacuna::minimum_backward(&lacuna::mul(x, 1.0)?, y, x)?.0);
+            either maximum_backward: by_another!(y, |z| x.maximum(z), y), Ok(lacuna::maximum_backward(x, &lacuna::mul(y, 1.0)?, y)?.1);
         }
     };
 }
@@ -261,8 +269,10 @@ pub fn of_tensors<P: Pattern>() -> Vec<Step<Tensor<P, f64>>> {
             lacuna::topk_index(&x.stored(), w.number, w.axis)?.1.cast();
         either median_positions: x.nanmedian_index(w.axis).parts().1.cast(),
             lacuna::nanmedian_index(x, w.axis)?.1.cast();
-        either matmul_backward: x.matmul(y).gradient(y, x), Ok(lacuna::matmul_backward(x, y, x)?.1);
-        either outer_backward: x.outer(y).gradient(x, x), Ok(lacuna::outer_backward(x, y, x)?.0);
+        either matmul_backward: by_another!(y, |z| x.matmul(z), x),
+            Ok(lacuna::matmul_backward(x, &lacuna::mul(y, 1.0)?, x)?.1);
+        either outer_backward: by_another!(x, |z| z.outer(y), x),
+            Ok(lacuna::outer_backward(&lacuna::mul(x, 1.0)?, y, x)?.0);
     });
     all
 }
