@@ -21,8 +21,6 @@ pub(crate) struct OpSpec {
     pub(crate) stream: Stream,
     /// The gradient of the operation, if the operation is a gradient.
     pub(crate) second: Second,
-    /// True if expressions have no function for the operation.
-    pub(crate) is_in_graphs: bool,
 }
 
 /// The rule for the gradient of a gradient.
@@ -168,7 +166,6 @@ impl OpSpec {
             stores: false,
             stream: Stream::Whole,
             second: Second::Formula,
-            is_in_graphs: false,
         }
     }
 
@@ -206,10 +203,6 @@ impl OpSpec {
 
     const fn product(self) -> Self {
         OpSpec { second: Second::Product, ..self }
-    }
-
-    const fn in_graphs(self) -> Self {
-        OpSpec { is_in_graphs: true, ..self }
     }
 
     /// Returns the rule for the gradient.
@@ -607,11 +600,11 @@ operations! {
     diagonal "x offset?" Moved;
     diagonal_backward "x upstream offset?" Whole [linear];
     // Steps of graphs, which expressions have no functions for.
-    number_like "x number" Each [in_graphs];
-    custom "x f" Whole [in_graphs];
-    custom_backward "x upstream f" Whole [in_graphs];
-    filter_entries "x test" Whole [in_graphs];
-    filter_entries_backward "x upstream test" Whole [in_graphs];
+    number_like "x number" Each;
+    custom "x f" Whole;
+    custom_backward "x upstream f" Whole;
+    filter_entries "x test" Whole;
+    filter_entries_backward "x upstream test" Whole;
 }
 
 #[cfg(test)]
