@@ -843,6 +843,16 @@ fn a_gradient_through_bools_is_refused() {
     assert!(refused.to_string().starts_with("any at tests/lazy.rs:"), "{refused}");
 }
 
+/// The gradient of a result that is refused carries the error. It was zeros.
+#[test]
+fn the_gradient_of_a_refused_result_is_refused() {
+    let x = matrix(4, 3, 2, 3).lazy();
+    let refused = x.sum(2).gradient(&x, &x.sum(0)).check().unwrap_err().to_string();
+    assert!(refused.ends_with("axis 2 is out of range for rank 2"), "{refused}");
+    let refused = x.sum(0).gradient(&x, &x.sum(2)).check().unwrap_err().to_string();
+    assert!(refused.ends_with("axis 2 is out of range for rank 2"), "{refused}");
+}
+
 /// The user's own gradient need not have the pattern of the tensor: it is brought onto it.
 #[test]
 fn a_custom_gradient_may_have_another_pattern() {

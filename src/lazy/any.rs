@@ -93,7 +93,8 @@ impl Lazy<AnyValue> {
             work.is_fed = is_fed;
             work.from_pieces = Some(Arc::new(move |_, feed| {
                 let pattern = feed.pattern.downcast_ref()?;
-                let parts = |entries, take: &mut dyn FnMut(&AnyValue)| (feed.run)(entries, &mut |part| take(known(part)));
+                let parts =
+                    |entries, take: &mut dyn FnMut(&AnyValue)| (feed.run)(entries, &mut |part| take(known(part)));
                 let InPieces { is_poured, most, picoseconds, .. } = *feed;
                 let poured = Poured { pattern, none: known(feed.none), parts: &parts, is_poured, most, picoseconds };
                 Some(fold.run(poured).map(|found| Arc::new(found) as Held))

@@ -12,9 +12,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::{Element, Number};
-use crate::ops::{
-    Nanmedian, Norm, NormOrder, OpSpec, Quantile, QuantileMethod, TakeMode, Var,
-};
+use crate::ops::{Nanmedian, Norm, NormOrder, OpSpec, Quantile, QuantileMethod, TakeMode, Var};
 
 /// A call of an operation on the inputs of a node. Two equal calls give the same bits for the same inputs.
 #[derive(Debug, Clone, PartialEq)]

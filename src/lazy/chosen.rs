@@ -62,7 +62,13 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     ) -> Self {
         let (own, back) = (Arg::own(), Arc::new(back));
         let call = Call::of(op, [Arg::Input(0), own.clone()]);
-        let step = Lazy::own_step(op.name, call, [&self.node], |[x]| Ok(Some(x.clone())), move |inputs| keep(known(&inputs[0])));
+        let step = Lazy::own_step(
+            op.name,
+            call,
+            [&self.node],
+            |[x]| Ok(Some(x.clone())),
+            move |inputs| keep(known(&inputs[0])),
+        );
         step.with_work(|work| {
             work.form = Form::Own;
             work.rule = Some(Arc::new(move |inputs, upstream| {
@@ -70,7 +76,8 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
                 let run = move |inputs: &[Held]| back(known(&inputs[0]), known(&inputs[1]));
                 let call = Call::of(backward, [Arg::Input(0), Arg::Input(1), own.clone()]);
                 let nodes = [&inputs[0], upstream];
-                let dx: Lazy<Tensor<P, T>> = Lazy::own_step(backward.name, call, nodes, |[x, _]| Ok(Some(x.clone())), run);
+                let dx: Lazy<Tensor<P, T>> =
+                    Lazy::own_step(backward.name, call, nodes, |[x, _]| Ok(Some(x.clone())), run);
                 Some(vec![Some(dx.with_work(|work| work.rule = Some(Arc::new(|_, _| None))).node)])
             }));
         })

@@ -41,12 +41,12 @@ impl<X: Value> Lazy<X> {
         step.with_work(|work| {
             work.rule = Some(Arc::new(move |inputs, upstream| {
                 let gradient = Arc::clone(&gradient);
-                let run = move |inputs: &[Held]| {
-                    fitting::<X>(gradient(known(&inputs[0]), known(&inputs[1]))?, &inputs[0])
-                };
+                let run =
+                    move |inputs: &[Held]| fitting::<X>(gradient(known(&inputs[0]), known(&inputs[1]))?, &inputs[0]);
                 let call = Call::of(&op::custom_backward, [Arg::Input(0), Arg::Input(1), own.clone()]);
                 let nodes = [&inputs[0], upstream];
-                let found: Lazy<X> = Lazy::own_step(op::custom_backward.name, call, nodes, |[x, _]| Ok(Some(x.clone())), run);
+                let found: Lazy<X> =
+                    Lazy::own_step(op::custom_backward.name, call, nodes, |[x, _]| Ok(Some(x.clone())), run);
                 Some(vec![Some(found.with_work(|work| work.rule = Some(Arc::new(|_, _| None))).node)])
             }));
         })

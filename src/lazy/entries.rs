@@ -287,12 +287,7 @@ fn masked<P: Pattern, T: Element>() -> Made {
 }
 
 /// Calls `keep` with the pattern of a mask. Its elements may have any type, and do not count.
-fn with_mask<P: Pattern, R>(
-    node: &Node,
-    mask: &Held,
-    input: usize,
-    keep: impl FnOnce(&P) -> Result<R>,
-) -> Result<R> {
+fn with_mask<P: Pattern, R>(node: &Node, mask: &Held, input: usize, keep: impl FnOnce(&P) -> Result<R>) -> Result<R> {
     let mask = node.inputs[input].kind.by_pieces().map(|kind| kind.pattern(mask));
     keep(mask.as_ref().and_then(|mask| mask.downcast_ref()).ok_or(Error::NoTensor)?)
 }

@@ -134,6 +134,9 @@ pub(super) fn all(
     by: &[&Arc<Node>],
     is_cut: bool,
 ) -> Result<BTreeMap<u64, Arc<Node>>> {
+    if let Some(error) = result.refusal().or(upstream.refusal()) {
+        return Err(error.clone());
+    }
     if let (Some(expected), Some(found)) = (&result.shape, &upstream.shape)
         && expected != found
     {

@@ -157,9 +157,8 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     /// The step [`isin`](crate::isin()); the members are copied.
     #[track_caller]
     pub fn isin<'a>(&self, members: impl Into<Isin<'a, T>>) -> Lazy<X::Of<bool>> {
-        let run = made!(X::Of<bool>, |node, inputs| {
-            ops::isin(known::<X>(&inputs[0]), members_of(node)).map(X::mapped)
-        });
+        let run =
+            made!(X::Of<bool>, |node, inputs| { ops::isin(known::<X>(&inputs[0]), members_of(node)).map(X::mapped) });
         Lazy::step(call_of(Arg::Input(0), members.into()), [&self.node], run)
     }
 }

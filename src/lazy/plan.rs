@@ -423,8 +423,7 @@ fn beside(steps: &[Step], node: &Node, inputs: &[usize]) -> Option<(usize, Vec<u
 
 /// What runs at once, in the order of the levels.
 fn units(steps: &[Step], outputs: &[usize]) -> Vec<Unit> {
-    let mut order: Vec<usize> =
-        (0..steps.len()).filter(|&at| steps[at].node.is_computed()).collect();
+    let mut order: Vec<usize> = (0..steps.len()).filter(|&at| steps[at].node.is_computed()).collect();
     order.sort_by_key(|&at| (steps[at].level, steps[at].pattern, steps[at].is_fused, at));
     let runs: Vec<&[usize]> = order.chunk_by(|&one, &other| steps[one].joins(&steps[other])).collect();
     let mut run_of = vec![usize::MAX; steps.len()];

@@ -48,7 +48,8 @@ impl<P: Reshapes, T: Element> Lazy<Tensor<P, T>> {
     #[track_caller]
     pub fn reshape(&self, shape: impl Into<Shape>) -> Self {
         let call = Call::of(&op::reshape, [Arg::Input(0), Arg::counts(&shape.into())]);
-        let run = made!(Tensor<P, T>, |node, inputs| P::reshaped(known::<Tensor<P, T>>(&inputs[0]), node.args().shape()));
+        let run =
+            made!(Tensor<P, T>, |node, inputs| P::reshaped(known::<Tensor<P, T>>(&inputs[0]), node.args().shape()));
         Lazy::step(call, [&self.node], Made { family: family::<P, T>(), ..run })
     }
 

@@ -242,7 +242,8 @@ impl Step<'_> {
         let is_operand = |parameter: &&str| matches!(*parameter, "x" | "y");
         let mut own = self.call.op.names().filter(is_operand).map(|name| self.call.named(name).input());
         // A number receives nothing.
-        if let Some(number) = own.clone().position(|input| input.is_some()).filter(|_| own.any(|input| input.is_none())) {
+        if let Some(number) = own.clone().position(|input| input.is_some()).filter(|_| own.any(|input| input.is_none()))
+        {
             let found = self.graph.call(back, self.arguments(back, &[upstream, wrt(number)]));
             return self.to(*inputs.first()?, found);
         }
@@ -452,7 +453,13 @@ impl Step<'_> {
     fn of_reduction(&self, forward: &'static OpSpec) -> Option<Arc<Node>> {
         let (x, g, axes) = (self.named("x"), self.term("upstream"), self.call.axes());
         let of = x.node()?;
-        let spread = |gradient: &Term| Some(self.graph.term(&self.graph.spread(&Given::Whole(Arc::clone(of)), &gradient.clone().done()?, axes.clone())?));
+        let spread = |gradient: &Term| {
+            Some(self.graph.term(&self.graph.spread(
+                &Given::Whole(Arc::clone(of)),
+                &gradient.clone().done()?,
+                axes.clone(),
+            )?))
+        };
         let own = || Some(self.graph.term(&self.graph.on_pattern(of, of)?));
         let again = |op: &'static OpSpec| Some(self.graph.term(&self.graph.call(op, self.arguments(op, &[]))?));
         if forward.place_of("ord").is_some() {
@@ -527,7 +534,11 @@ impl Step<'_> {
         };
         let met = |of: &Arc<Node>, gradient: Option<Arc<Node>>| at(of, &filled(&gradient?)?);
         let over = || graph.call(&op::recip, [Given::Stored(filled(y)?)]);
-        of_views(forward.name, number, Views { x, y, g: &g, at: &at, filled: &filled, times: &times, met: &met, over: &over })
+        of_views(
+            forward.name,
+            number,
+            Views { x, y, g: &g, at: &at, filled: &filled, times: &times, met: &met, over: &over },
+        )
     }
 
     /// What a function of one element gives back, if it is smooth.

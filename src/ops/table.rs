@@ -279,7 +279,8 @@ impl OpSpec {
     /// Returns whether the result has the pattern of the first operand.
     pub(crate) fn is_of_first(&self) -> bool {
         let is_gradient = self.forward().is_some() && self.place_of("wrt").is_none();
-        is_gradient && self.name != "custom_backward" || matches!(self.name, "pattern_sddmm" | "sddmm" | "concat_backward" | "stack_backward")
+        is_gradient && self.name != "custom_backward"
+            || matches!(self.name, "pattern_sddmm" | "sddmm" | "concat_backward" | "stack_backward")
     }
 
     /// Returns whether the operation is a function of one element.
