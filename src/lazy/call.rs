@@ -36,6 +36,7 @@ pub enum Arg {
     Integer(i128),
     Real(f64),
     Word(&'static str),
+    Text(Arc<str>),
     /// The parameters `axis`, `keep_dims` and `by` in one.
     Axes(Axes),
     Integers(Arc<[i128]>),
@@ -114,6 +115,7 @@ impl PartialEq for Arg {
             (Arg::Integer(one), Arg::Integer(other)) => one == other,
             (Arg::Real(one), Arg::Real(other)) => one.to_bits() == other.to_bits(),
             (Arg::Word(one), Arg::Word(other)) => one == other,
+            (Arg::Text(one), Arg::Text(other)) => one == other,
             (Arg::Axes(one), Arg::Axes(other)) => one == other,
             (Arg::Integers(some), Arg::Integers(others)) => some == others,
             (Arg::Pairs(some), Arg::Pairs(others)) => some == others,
@@ -175,6 +177,10 @@ impl Arg {
             Arg::Integer(integer) => Some(integer.to_string()),
             Arg::Real(real) => real.said(),
             Arg::Word(word) => Some(format!("\"{word}\"")),
+            Arg::Text(text) => {
+                let quote = if text.contains('"') { '\'' } else { '"' };
+                Some(format!("{quote}{text}{quote}"))
+            }
             Arg::Axes(axes) => Some(said_of_axes(axes, "")?.concat()),
             Arg::Integers(integers) => integers.said(),
             Arg::Pairs(pairs) => pairs.said(),
@@ -250,6 +256,7 @@ impl Call {
     pub(crate) fn word(&self, parameter: &str) -> &str {
         match self.named(parameter) {
             Arg::Word(word) => word,
+            Arg::Text(text) => text,
             _ => "",
         }
     }

@@ -105,8 +105,11 @@ impl Graph {
         self.call(&op::any_backward, args)
     }
 
-    /// A gradient on the pattern of what it is the gradient of.
+    /// A gradient on the pattern of what it is the gradient of, and in its element type.
     fn on_pattern(self, x: &Arc<Node>, gradient: &Arc<Node>) -> Option<Arc<Node>> {
+        if x.kind.is_dynamic() {
+            return self.call(&op::gradient_of, [x, gradient].map(|node| Given::Whole(Arc::clone(node))));
+        }
         self.spread(&Given::Whole(Arc::clone(x)), gradient, Axes::none())
     }
 
@@ -140,14 +143,25 @@ pub(super) fn zeros(x: &Arc<Node>) -> Option<Arc<Node>> {
     Graph(None).call(&op::zeros_like, [Given::Whole(Arc::clone(x))])
 }
 
+/// The parameters that receive gradients.
+const OPERANDS: &[&str] = &["x", "y", "yes", "no", "l", "r", "matrix", "vector", "factors", "tensors"];
+
+/// The parameters that decide which elements receive a gradient, and receive nothing.
+const CHOICES: &[&str] = &["x", "condition", "mask", "like", "upstream"];
+
+/// Returns whether a call reads an input as a parameter, such as positions: then no gradient goes through it.
+pub(super) fn is_parameter(call: &Call, input: usize) -> bool {
+    let reads = |arg: &Arg| Call::of(call.op, [arg.clone()]).inputs().contains(&input);
+    let own = call.op.names().zip(call.args()).filter(|(_, arg)| reads(arg));
+    own.into_iter().all(|(parameter, _)| !OPERANDS.contains(&parameter) && !CHOICES.contains(&parameter))
+}
+
 /// The inputs of a call whose gradients its parts are, in the order of these.
 pub(super) fn operands(call: &Call) -> Vec<usize> {
     let is_pattern = call.op.place_of("l").is_some() && call.op.forward().unwrap_or(call.op).lengths() == Lengths::Dots;
     let is_pattern = is_pattern && call.op.name.starts_with("pattern");
-    let operands = |parameter: &str| {
-        !matches!(parameter, "upstream" | "condition" | "mask" | "like") && !(is_pattern && parameter == "x")
-    };
-    let own = call.op.parameters().zip(call.args()).filter(|(parameter, _)| operands(parameter));
+    let is_operand = |parameter: &str| OPERANDS.contains(&parameter) && !(is_pattern && parameter == "x");
+    let own = call.op.names().zip(call.args()).filter(|(parameter, _)| is_operand(parameter));
     own.flat_map(|(_, arg)| Call::of(call.op, [arg.clone()]).inputs()).collect()
 }
 
@@ -205,13 +219,18 @@ impl Step<'_> {
             Gradient::None => return None,
             Gradient::Zero => return Some(self.none()),
             Gradient::Backward(back) => return self.backward(back, upstream),
+            Gradient::OfGradient => {
+                let of = self.call.arg(1).input()?;
+                let own = graph.on_pattern(x.as_ref()?, upstream)?;
+                return self.to(of, graph.on_pattern(&self.node.inputs[of], &own));
+            }
             Gradient::Products => return self.products(upstream),
             Gradient::Scaled => return self.scaled(upstream),
             Gradient::Entries => self.in_format(x.as_ref()?, upstream)?,
-            Gradient::Cast => {
-                let dtype = x.as_ref()?.kind.dtype()?;
-                graph.call(&op::cast, [g(), Given::Plain(Arg::Word(dtype.name()))])?
-            }
+            Gradient::Cast => match x.as_ref()?.kind.dtype() {
+                Some(dtype) => graph.call(&op::cast, [g(), Given::Plain(Arg::Word(dtype.name()))])?,
+                None => Arc::clone(upstream),
+            },
             Gradient::Reshaped => graph.call(&op::reshape_as, [g(), Given::Whole(Arc::clone(x.as_ref()?))])?,
             Gradient::Diagonal => graph.call(&op::diagonal, [g(), self.named("offset")])?,
         };
@@ -247,8 +266,16 @@ impl Step<'_> {
             let found = self.graph.call(back, self.arguments(back, &[upstream, wrt(number)]));
             return self.to(*inputs.first()?, found);
         }
-        let both = self.graph.call(back, self.arguments(back, &[upstream]))?;
         let mut given = self.none();
+        if self.node.kind.is_dynamic() {
+            // A dynamically typed operation returns one gradient.
+            for (number, input) in inputs.into_iter().enumerate() {
+                let args = self.arguments(back, &[upstream.clone(), wrt(number)]);
+                given[input] = Some(self.graph.call(back, args)?);
+            }
+            return Some(given);
+        }
+        let both = self.graph.call(back, self.arguments(back, &[upstream]))?;
         for (number, input) in inputs.into_iter().enumerate() {
             given[input] = Some(part(&both, number, Some(&self.node.inputs[input]))?);
         }
@@ -314,7 +341,9 @@ impl Step<'_> {
             }
             x => (Arc::clone(x.node()?), Arc::clone(upstream)),
         };
-        let rank = of.shape.as_ref()?.rank();
+        let (Some(rank), false) = (of.shape.as_ref().map(|shape| shape.rank()), of.kind.is_dynamic()) else {
+            return self.backward(&op::scale_backward, upstream);
+        };
         let axis = normalize_axis(self.call.position("axis", 0) as i128, rank).ok()?;
         let wide = match factors.node()?.kind.format() {
             "array" => Arc::clone(factors.node()?),
@@ -359,8 +388,8 @@ impl Step<'_> {
                 let args = self.arguments(self.call.op, &[("upstream", Given::Whole(ones))]);
                 let shares = graph.term(&graph.call(self.call.op, args)?);
                 // An element without a share receives nothing, whatever comes.
-                let axes = Given::Plain(Arg::Axes(self.call.axes()));
-                graph.call(&op::sum, [shares.mul_nonzero(&graph.term(&own)).node?, axes])?
+                let products = shares.mul_nonzero(&graph.term(&own)).node?;
+                graph.call(&op::sum, self.arguments(&op::sum, &[("x", products)]))?
             }
         };
         self.to(upstream, graph.on_pattern(g, &found))
@@ -410,9 +439,18 @@ impl Step<'_> {
         let formula = self.formula(forward, number)?;
         let mut upstream = self.graph.at_entries(&self.node.inputs[place], came)?;
         // A formula of two operands has the shape of both, where the gradient has that of one.
-        if let Some(shape) = formula.shape.as_ref().filter(|shape| upstream.shape.as_ref() != Some(shape)) {
-            let lengths = Given::Plain(Arg::counts(shape));
-            upstream = self.graph.call(&op::broadcast_to, [Given::Whole(upstream), lengths])?;
+        match (&formula.shape, forward.place_of("y").is_some() && !self.call.is_stored()) {
+            (Some(shape), _) if upstream.shape.as_ref() != Some(shape) => {
+                let lengths = Given::Plain(Arg::counts(shape));
+                upstream = self.graph.call(&op::broadcast_to, [Given::Whole(upstream), lengths])?;
+            }
+            (None, true) => {
+                let g = &self.node.inputs[self.call.named("upstream").input()?];
+                let ones = Given::Plain(g.kind.element(1.0)?);
+                let ones = self.graph.call(&op::number_like, [Given::Whole(Arc::clone(g)), ones])?;
+                upstream = (self.graph.term(&upstream) * self.graph.term(&ones)).done()?;
+            }
+            _ => {}
         }
         let by: Vec<&Arc<Node>> = self.node.inputs.iter().collect();
         let mut found = all(&formula, &upstream, &by, true).ok()?;
@@ -449,55 +487,67 @@ impl Step<'_> {
         self.graph.call(&op::slice, [self.named("upstream"), Given::Plain(Arg::Slices(slices.into()))])
     }
 
-    /// What variances, deviations and norms of order 2 give back. Those by labels have groups of different counts.
+    /// The gradient of variances, deviations and norms of order 2. Groups by labels have different counts.
     fn of_reduction(&self, forward: &'static OpSpec) -> Option<Arc<Node>> {
-        let (x, g, axes) = (self.named("x"), self.term("upstream"), self.call.axes());
+        let (x, g, graph) = (self.named("x"), self.term("upstream"), self.graph);
         let of = x.node()?;
-        let spread = |gradient: &Term| {
-            Some(self.graph.term(&self.graph.spread(
-                &Given::Whole(Arc::clone(of)),
-                &gradient.clone().done()?,
-                axes.clone(),
-            )?))
-        };
-        let own = || Some(self.graph.term(&self.graph.on_pattern(of, of)?));
-        let again = |op: &'static OpSpec| Some(self.graph.term(&self.graph.call(op, self.arguments(op, &[]))?));
+        let own = || Some(graph.term(&graph.on_pattern(of, of)?));
+        let again = |op: &'static OpSpec| Some(graph.term(&graph.call(op, self.arguments(op, &[]))?));
         if forward.place_of("ord").is_some() {
             let is_two = matches!(self.call.named("ord"), Arg::Absent);
             let over = g.mul_nonzero(&again(forward)?.recip());
-            return is_two.then(|| spread(&over)?.mul_nonzero(&own()?).done())?;
+            return is_two.then(|| self.spread(of, &over)?.mul_nonzero(&own()?).done())?;
         }
+        let is_grouped = self.call.axes().grouping().is_some() || !matches!(self.call.named("by"), Arg::Absent);
         let is_nan = !forward.is(&op::var) && !forward.is(&op::std);
-        if is_nan || axes.grouping().is_some() || matches!(x, Given::Stored(_)) {
+        if is_nan || is_grouped || matches!(x, Given::Stored(_)) {
             return None;
         }
-        let ddof = self.call.integer("ddof").unwrap_or(0) as f64;
-        let count = Reduction::new(of.shape.as_ref()?, &axes).ok()?.extent() as f64 - ddof;
-        let means = self.graph.call(&op::mean, [x.clone(), Given::Plain(Arg::Axes(axes.clone()))])?;
-        let deviations = own()? - spread(&self.graph.term(&means))?;
-        match forward.is(&op::std) {
-            true => (spread(&g.mul_nonzero(&again(forward)?.recip()))?.mul_nonzero(&deviations) * (1.0 / count)).done(),
-            false => (spread(&g)?.mul_nonzero(&deviations) * (2.0 / count)).done(),
+        let deviations = own()? - self.spread(of, &again(&op::mean)?)?;
+        let over = match forward.is(&op::std) {
+            true => g.mul_nonzero(&again(forward)?.recip()),
+            false => g,
+        };
+        let scale = if forward.is(&op::std) { 1.0 } else { 2.0 };
+        let ddof = self.call.number("ddof").and_then(Number::float).unwrap_or(0.0);
+        match &of.shape {
+            Some(shape) if !of.kind.is_dynamic() => {
+                let count = Reduction::new(shape, &self.call.axes()).ok()?.extent() as f64 - ddof;
+                (self.spread(of, &over)?.mul_nonzero(&deviations) * (scale / count)).done()
+            }
+            _ => {
+                let ones = graph.zeros(of) + 1.0;
+                let counts = graph.call(&op::sum, self.arguments(&op::sum, &[("x", ones.node?)]))?;
+                let counts = graph.term(&counts).beside(&op::sub, ddof);
+                let over = over.beside(&op::mul, scale).mul_nonzero(&counts.recip());
+                self.spread(of, &over)?.mul_nonzero(&deviations).done()
+            }
         }
     }
 
-    /// What shares give back, as a formula of the operand, its shares and the upstream gradient.
+    /// A gradient of the result of a reduction at the entries of the operand.
+    fn spread(&self, of: &Arc<Node>, gradient: &Term) -> Option<Term> {
+        let others = [("x", Given::Whole(Arc::clone(of))), ("upstream", gradient.node.clone()?)];
+        let args = self.arguments(&op::any_backward, &others);
+        Some(self.graph.term(&self.graph.call(&op::any_backward, args)?))
+    }
+
+    /// The gradient of a softmax or its logarithm, as a formula of the operand, its weights and the upstream gradient.
     fn of_shares(&self, forward: &'static OpSpec) -> Option<Arc<Node>> {
-        let (x, axes) = (self.named("x"), self.call.axes());
-        let of = Given::Whole(Arc::clone(x.node()?));
-        let at = |gradient: &Arc<Node>| Some(self.graph.term(&self.graph.spread(&of, gradient, Axes::none())?));
+        let (x, graph) = (self.named("x"), self.graph);
+        let of = x.node()?;
+        let at = |gradient: &Arc<Node>| Some(graph.term(&graph.spread(&Given::Whole(Arc::clone(of)), gradient, Axes::none())?));
         let sums = |of_sum: &Term| {
-            let args = [of_sum.node.clone()?, Given::Plain(Arg::Axes(axes.clone()))];
-            let sum = self.graph.call(&op::sum, args)?;
-            Some(self.graph.term(&self.graph.spread(&of, &sum, axes.clone())?))
+            let sum = graph.call(&op::sum, self.arguments(&op::sum, &[("x", of_sum.node.clone()?)]))?;
+            self.spread(of, &graph.term(&sum))
         };
-        let shares = at(&self.graph.call(&op::softmax, [x.clone(), Given::Plain(Arg::Axes(axes.clone()))])?)?;
+        let weights = at(&graph.call(&op::softmax, self.arguments(&op::softmax, &[]))?)?;
         let upstream = at(self.named("upstream").node()?)?;
         if forward.is(&op::log_softmax) {
-            return (upstream.clone() - sums(&upstream)?.mul_nonzero(&shares)).done();
+            return (upstream.clone() - sums(&upstream)?.mul_nonzero(&weights)).done();
         }
-        let parts = upstream.mul_nonzero(&shares);
-        (parts.clone() - sums(&parts)?.mul_nonzero(&shares)).done()
+        let parts = upstream.mul_nonzero(&weights);
+        (parts.clone() - sums(&parts)?.mul_nonzero(&weights)).done()
     }
 
     /// What arithmetic gives back to one of its two operands.
@@ -518,27 +568,41 @@ impl Step<'_> {
         of_arithmetic(forward.name, number, x, y, g).done()
     }
 
-    /// What arithmetic on entries gives back: to one alone what its result received, or nothing where both are needed.
+    /// The gradient of arithmetic on stored entries: an entry of one operand only receives the gradient of its result, or
+    /// nothing if both operands are needed.
     fn of_views(&self, forward: &'static OpSpec, number: usize, [x, y]: [&Arc<Node>; 2]) -> Option<Arc<Node>> {
-        let graph = self.graph;
-        let g = Arc::clone(self.named("upstream").node()?);
-        let at = |of: &Arc<Node>, gradient: &Arc<Node>| graph.on_pattern(of, gradient).map(|node| graph.term(&node));
-        // Views of two fills do not go together, and gradients have a fill of 0.
-        let filled = |of: &Arc<Node>| {
-            let zero = Given::Plain(of.kind.element(0.0)?);
-            graph.call(&op::with_fill, [Given::Whole(Arc::clone(of)), zero])
-        };
-        let times = |gradient: Term, factor: &Arc<Node>| -> Option<Arc<Node>> {
-            let args = [Given::Stored(gradient.done()?), Given::Stored(Arc::clone(factor))];
-            graph.call(&op::mul_nonzero, args)
-        };
-        let met = |of: &Arc<Node>, gradient: Option<Arc<Node>>| at(of, &filled(&gradient?)?);
-        let over = || graph.call(&op::recip, [Given::Stored(filled(y)?)]);
-        of_views(
-            forward.name,
-            number,
-            Views { x, y, g: &g, at: &at, filled: &filled, times: &times, met: &met, over: &over },
-        )
+        let g = self.named("upstream").node().cloned()?;
+        let (own, other) = if number == 0 { (x, y) } else { (y, x) };
+        let at_own = self.graph.on_pattern(own, &g)?;
+        match forward {
+            op if op.is(&op::add) => Some(at_own),
+            op if op.is(&op::sub) && number == 0 => Some(at_own),
+            op if op.is(&op::sub) => (self.graph.term(&at_own) * -1.0).done(),
+            op if op.is(&op::mul) => self.met(own, at_own, &self.filled(other)?),
+            op if op.is(&op::div) => {
+                let over = self.graph.call(&op::recip, [Given::Stored(self.filled(y)?)])?;
+                let to_x = self.met(x, self.graph.on_pattern(x, &g)?, &over)?;
+                if number == 0 {
+                    return Some(to_x);
+                }
+                let product = self.met(y, to_x, &self.filled(x)?)?;
+                (self.graph.term(&self.met(y, product, &over)?) * -1.0).done()
+            }
+            _ => None,
+        }
+    }
+
+    /// The product of the stored entries of a gradient and a factor, at the entries of an operand.
+    fn met(&self, of: &Arc<Node>, gradient: Arc<Node>, factor: &Arc<Node>) -> Option<Arc<Node>> {
+        let factors = [Given::Stored(gradient), Given::Stored(Arc::clone(factor))];
+        let product = self.graph.call(&op::mul_nonzero, factors)?;
+        self.graph.on_pattern(of, &self.filled(&product)?)
+    }
+
+    /// The same entries with a fill of 0. Views of two fills do not go together, and gradients have a fill of 0.
+    fn filled(&self, of: &Arc<Node>) -> Option<Arc<Node>> {
+        let zero = Given::Plain(of.kind.element(0.0)?);
+        self.graph.call(&op::with_fill, [Given::Whole(Arc::clone(of)), zero])
     }
 
     /// What a function of one element gives back, if it is smooth.
@@ -730,45 +794,4 @@ formulas! {
             true => g.mul_nonzero(&x).mul_nonzero(&y.square().recip()) * -1.0,
             false => g.mul_nonzero(&(x * y.square().recip() * -1.0)),
         };
-}
-
-/// What formulas of views are made of.
-struct Views<'a> {
-    x: &'a Arc<Node>,
-    y: &'a Arc<Node>,
-    g: &'a Arc<Node>,
-    at: &'a dyn Fn(&Arc<Node>, &Arc<Node>) -> Option<Term>,
-    filled: &'a dyn Fn(&Arc<Node>) -> Option<Arc<Node>>,
-    times: &'a dyn Fn(Term, &Arc<Node>) -> Option<Arc<Node>>,
-    met: &'a dyn Fn(&Arc<Node>, Option<Arc<Node>>) -> Option<Term>,
-    over: &'a dyn Fn() -> Option<Arc<Node>>,
-}
-
-/// The formulas of arithmetic on entries.
-macro_rules! views {
-    (|$of:ident| $($name:ident: $to_left:expr, $to_right:expr;)*) => {
-        fn of_views(name: &str, number: usize, $of: Views<'_>) -> Option<Arc<Node>> {
-            match (name, number) {
-                $((stringify!($name), 0) => $to_left, (stringify!($name), 1) => $to_right,)*
-                _ => None,
-            }
-        }
-    };
-}
-
-views! {
-    |of|
-    add: (of.at)(of.x, of.g)?.done(), (of.at)(of.y, of.g)?.done();
-    sub: (of.at)(of.x, of.g)?.done(), ((of.at)(of.y, of.g)? * -1.0).done();
-    mul: (of.met)(of.x, (of.times)((of.at)(of.x, of.g)?, &(of.filled)(of.y)?))?.done(),
-        (of.met)(of.y, (of.times)((of.at)(of.y, of.g)?, &(of.filled)(of.x)?))?.done();
-    div: (of.met)(of.x, (of.times)((of.at)(of.x, of.g)?, &(of.over)()?))?.done(), of_quotient(&of);
-}
-
-/// What a quotient of entries gives back to its divisor.
-fn of_quotient(of: &Views<'_>) -> Option<Arc<Node>> {
-    let over = (of.over)()?;
-    let to_x = (of.met)(of.x, (of.times)((of.at)(of.x, of.g)?, &over))?;
-    let product = (of.met)(of.y, (of.times)(to_x, &(of.filled)(of.x)?))?;
-    ((of.met)(of.y, (of.times)(product, &over))? * -1.0).done()
 }

@@ -77,6 +77,11 @@ pub trait Kind: Any + Send + Sync {
         None
     }
 
+    /// Returns whether the element type is known only when the graph runs.
+    fn is_dynamic(&self) -> bool {
+        false
+    }
+
     /// A number as an element.
     fn element(&self, _: f64) -> Option<Arg> {
         None

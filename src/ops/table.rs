@@ -55,6 +55,8 @@ pub(crate) enum Gradient {
     Products,
     /// The gradient of a product with one factor per position of an axis.
     Scaled,
+    /// The gradient of the upstream gradient of an operand itself.
+    OfGradient,
     /// The operand receives no gradient.
     Zero,
     /// The operation has no gradient.
@@ -215,6 +217,7 @@ impl OpSpec {
             "matmul_with" | "matmul_on" => return Gradient::Products,
             "scale" => return Gradient::Scaled,
             "zeros_like" | "number_like" => return Gradient::Zero,
+            "gradient_of" => return Gradient::OfGradient,
             "mul_nonzero" => "mul_backward".into(),
             "permute_axes" => "transpose_backward".into(),
             name => format!("{}_backward", name.trim_end_matches('_')),
@@ -602,6 +605,7 @@ operations! {
     diagonal_backward "x upstream offset?" Whole [linear];
     // Steps of graphs, which expressions have no functions for.
     number_like "x number" Each;
+    gradient_of "x upstream" Alike;
     custom "x f" Whole;
     custom_backward "x upstream f" Whole;
     filter_entries "x test" Whole;
