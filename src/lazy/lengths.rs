@@ -173,7 +173,7 @@ pub(super) fn moves(call: &Call, lengths: &[usize]) -> Result<Moves> {
             Arg::Pairs(widths) => moved::padded(lengths, widths),
             _ => moved::padded(lengths, []),
         },
-        "tile" => moved::tiled(lengths, &call.integers::<usize>("times")),
+        "tile" => moved::tiled(lengths, call.integers::<usize>("times")),
         "repeat" => moved::repeated(lengths, call.count("times"), axis("axis")),
         "broadcast_to" => moved::broadcast(lengths, call.shape()),
         "squeeze" => moved::squeezed(lengths, call.axes()),

@@ -56,6 +56,9 @@ pub(super) type Rule = Arc<dyn Fn(&[Arc<Node>], &Arc<Node>) -> Gradients + Send 
 /// Finds the typed implementations of the operations that gradients of a step use.
 pub(super) type Family = fn(&Call, &[Arc<Node>]) -> Option<Made>;
 
+/// Computes a reduction from pieces of its operand.
+type Pieces = fn(&Node, &InPieces<'_>) -> Option<Result<Held>>;
+
 /// A typed implementation of an operation.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
@@ -63,7 +66,7 @@ pub struct Made {
     /// The kind of the result.
     pub(super) kind: &'static dyn Kind,
     pub(super) run: fn(&Node, &[Held]) -> Result<Held>,
-    pub(super) pieces: Option<fn(&Node, &InPieces<'_>) -> Option<Result<Held>>>,
+    pub(super) pieces: Option<Pieces>,
     pub(super) family: Option<Family>,
 }
 

@@ -140,14 +140,15 @@ pub(super) fn zeros(x: &Arc<Node>) -> Option<Arc<Node>> {
     Graph(None).call(&op::zeros_like, [Given::Whole(Arc::clone(x))])
 }
 
+/// The parameters that receive gradients.
+const OPERANDS: &[&str] = &["x", "y", "yes", "no", "l", "r", "matrix", "vector", "factors", "tensors"];
+
 /// The inputs of a call whose gradients its parts are, in the order of these.
 pub(super) fn operands(call: &Call) -> Vec<usize> {
     let is_pattern = call.op.place_of("l").is_some() && call.op.forward().unwrap_or(call.op).lengths() == Lengths::Dots;
     let is_pattern = is_pattern && call.op.name.starts_with("pattern");
-    let operands = |parameter: &str| {
-        !matches!(parameter, "upstream" | "condition" | "mask" | "like") && !(is_pattern && parameter == "x")
-    };
-    let own = call.op.parameters().zip(call.args()).filter(|(parameter, _)| operands(parameter));
+    let is_operand = |parameter: &str| OPERANDS.contains(&parameter) && !(is_pattern && parameter == "x");
+    let own = call.op.names().zip(call.args()).filter(|(parameter, _)| is_operand(parameter));
     own.flat_map(|(_, arg)| Call::of(call.op, [arg.clone()]).inputs()).collect()
 }
 
@@ -518,27 +519,41 @@ impl Step<'_> {
         of_arithmetic(forward.name, number, x, y, g).done()
     }
 
-    /// What arithmetic on entries gives back: to one alone what its result received, or nothing where both are needed.
+    /// The gradient of arithmetic on stored entries: an entry of one operand only receives the gradient of its result, or
+    /// nothing if both operands are needed.
     fn of_views(&self, forward: &'static OpSpec, number: usize, [x, y]: [&Arc<Node>; 2]) -> Option<Arc<Node>> {
-        let graph = self.graph;
-        let g = Arc::clone(self.named("upstream").node()?);
-        let at = |of: &Arc<Node>, gradient: &Arc<Node>| graph.on_pattern(of, gradient).map(|node| graph.term(&node));
-        // Views of two fills do not go together, and gradients have a fill of 0.
-        let filled = |of: &Arc<Node>| {
-            let zero = Given::Plain(of.kind.element(0.0)?);
-            graph.call(&op::with_fill, [Given::Whole(Arc::clone(of)), zero])
-        };
-        let times = |gradient: Term, factor: &Arc<Node>| -> Option<Arc<Node>> {
-            let args = [Given::Stored(gradient.done()?), Given::Stored(Arc::clone(factor))];
-            graph.call(&op::mul_nonzero, args)
-        };
-        let met = |of: &Arc<Node>, gradient: Option<Arc<Node>>| at(of, &filled(&gradient?)?);
-        let over = || graph.call(&op::recip, [Given::Stored(filled(y)?)]);
-        of_views(
-            forward.name,
-            number,
-            Views { x, y, g: &g, at: &at, filled: &filled, times: &times, met: &met, over: &over },
-        )
+        let g = self.named("upstream").node().cloned()?;
+        let (own, other) = if number == 0 { (x, y) } else { (y, x) };
+        let at_own = self.graph.on_pattern(own, &g)?;
+        match forward {
+            op if op.is(&op::add) => Some(at_own),
+            op if op.is(&op::sub) && number == 0 => Some(at_own),
+            op if op.is(&op::sub) => (self.graph.term(&at_own) * -1.0).done(),
+            op if op.is(&op::mul) => self.met(own, at_own, &self.filled(other)?),
+            op if op.is(&op::div) => {
+                let over = self.graph.call(&op::recip, [Given::Stored(self.filled(y)?)])?;
+                let to_x = self.met(x, self.graph.on_pattern(x, &g)?, &over)?;
+                if number == 0 {
+                    return Some(to_x);
+                }
+                let product = self.met(y, to_x, &self.filled(x)?)?;
+                (self.graph.term(&self.met(y, product, &over)?) * -1.0).done()
+            }
+            _ => None,
+        }
+    }
+
+    /// The product of the stored entries of a gradient and a factor, at the entries of an operand.
+    fn met(&self, of: &Arc<Node>, gradient: Arc<Node>, factor: &Arc<Node>) -> Option<Arc<Node>> {
+        let factors = [Given::Stored(gradient), Given::Stored(Arc::clone(factor))];
+        let product = self.graph.call(&op::mul_nonzero, factors)?;
+        self.graph.on_pattern(of, &self.filled(&product)?)
+    }
+
+    /// The same entries with a fill of 0. Views of two fills do not go together, and gradients have a fill of 0.
+    fn filled(&self, of: &Arc<Node>) -> Option<Arc<Node>> {
+        let zero = Given::Plain(of.kind.element(0.0)?);
+        self.graph.call(&op::with_fill, [Given::Whole(Arc::clone(of)), zero])
     }
 
     /// What a function of one element gives back, if it is smooth.
@@ -730,45 +745,4 @@ formulas! {
             true => g.mul_nonzero(&x).mul_nonzero(&y.square().recip()) * -1.0,
             false => g.mul_nonzero(&(x * y.square().recip() * -1.0)),
         };
-}
-
-/// What formulas of views are made of.
-struct Views<'a> {
-    x: &'a Arc<Node>,
-    y: &'a Arc<Node>,
-    g: &'a Arc<Node>,
-    at: &'a dyn Fn(&Arc<Node>, &Arc<Node>) -> Option<Term>,
-    filled: &'a dyn Fn(&Arc<Node>) -> Option<Arc<Node>>,
-    times: &'a dyn Fn(Term, &Arc<Node>) -> Option<Arc<Node>>,
-    met: &'a dyn Fn(&Arc<Node>, Option<Arc<Node>>) -> Option<Term>,
-    over: &'a dyn Fn() -> Option<Arc<Node>>,
-}
-
-/// The formulas of arithmetic on entries.
-macro_rules! views {
-    (|$of:ident| $($name:ident: $to_left:expr, $to_right:expr;)*) => {
-        fn of_views(name: &str, number: usize, $of: Views<'_>) -> Option<Arc<Node>> {
-            match (name, number) {
-                $((stringify!($name), 0) => $to_left, (stringify!($name), 1) => $to_right,)*
-                _ => None,
-            }
-        }
-    };
-}
-
-views! {
-    |of|
-    add: (of.at)(of.x, of.g)?.done(), (of.at)(of.y, of.g)?.done();
-    sub: (of.at)(of.x, of.g)?.done(), ((of.at)(of.y, of.g)? * -1.0).done();
-    mul: (of.met)(of.x, (of.times)((of.at)(of.x, of.g)?, &(of.filled)(of.y)?))?.done(),
-        (of.met)(of.y, (of.times)((of.at)(of.y, of.g)?, &(of.filled)(of.x)?))?.done();
-    div: (of.met)(of.x, (of.times)((of.at)(of.x, of.g)?, &(of.over)()?))?.done(), of_quotient(&of);
-}
-
-/// What a quotient of entries gives back to its divisor.
-fn of_quotient(of: &Views<'_>) -> Option<Arc<Node>> {
-    let over = (of.over)()?;
-    let to_x = (of.met)(of.x, (of.times)((of.at)(of.x, of.g)?, &over))?;
-    let product = (of.met)(of.y, (of.times)(to_x, &(of.filled)(of.x)?))?;
-    ((of.met)(of.y, (of.times)(product, &over))? * -1.0).done()
 }

@@ -13,7 +13,7 @@ use crate::base::error::Result;
 use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
-use crate::ops::{OpSpec, Operand, Request, Select, Take, op};
+use crate::ops::{OpSpec, Request, Select, Take, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -77,6 +77,14 @@ fn taken<X: Steps, J: Position>() -> Made {
     })
 }
 
+/// The implementation of the gradient.
+fn taken_back<X: Steps, J: Position>() -> Made {
+    made!(X::Of<X::Elem>, |node, inputs| {
+        let [x, g] = [0, 1].map(|at| known::<X>(&inputs[at]));
+        x.by_select_backward(&request::<J>(node.args(), x.lengths())?, g).map(X::reduced)
+    })
+}
+
 /// The implementations of what is taken, and of its gradient.
 fn family<X: Steps, J: Position>() -> Option<Family> {
     struct Find<X, J>(PhantomData<fn() -> (X, J)>);
@@ -86,12 +94,7 @@ fn family<X: Steps, J: Position>() -> Option<Family> {
         fn visit<F: Float + Numeric + RealNumber>(self) -> Family {
             |call, _| match call.op.forward() {
                 None => is_take(call.op).then(taken::<X::Of<F>, J>),
-                Some(forward) => is_take(forward).then(|| {
-                    made!(X::Of<F>, |node, inputs| {
-                        let [x, g] = [0, 1].map(|at| known::<X::Of<F>>(&inputs[at]));
-                        x.by_select_backward(&request::<J>(node.args(), x.lengths())?, g).map(<X::Of<F>>::reduced)
-                    })
-                }),
+                Some(forward) => is_take(forward).then(taken_back::<X::Of<F>, J>),
             }
         }
     }
