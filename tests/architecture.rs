@@ -269,7 +269,7 @@ fn every_example_is_run() {
     }
 }
 
-/// The detector detects: each rule is shown a line that breaks it.
+/// Returns the text of a file of the repository.
 fn text_of(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path))
         .unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -322,6 +322,7 @@ fn sources_of(name: &str) -> String {
     files.iter().map(|file| fs::read_to_string(file).unwrap_or_else(|error| panic!("{name}: {error}"))).collect()
 }
 
+/// Each rule rejects a line that breaks it.
 #[test]
 fn the_rules_can_fail() {
     assert_eq!(imports("use crate::ops::any;"), ["ops"]);
