@@ -20,11 +20,12 @@ use share::one_of;
 
 const LARGE: usize = (64 << 10) + 1;
 
-/// What counts and refuses the allocations of one test: those of its thread and of the other one of its pool.
+/// The allocations of one test, which are counted and may fail: those of its thread and of the other thread of its
+/// pool.
 struct Turn {
-    /// What is large.
+    /// The size from which an allocation is large.
     large: AtomicUsize,
-    /// How many large allocations succeed before those that do not, and how many of these there are.
+    /// The number of large allocations that still succeed, and the number of failures after them.
     given: AtomicIsize,
     refused: AtomicIsize,
     /// The bytes that are in use.
@@ -44,7 +45,7 @@ static TURNS: [Turn; 32] = [const {
 thread_local! {
     /// The test that this thread works for, if it works for one.
     static TURN: Cell<Option<&'static Turn>> = const { Cell::new(None) };
-    /// Whether it works at the moment: the harness may start or report a test meanwhile.
+    /// True while the test works. At other times the harness may start or report a test.
     static WORKS: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -59,7 +60,7 @@ fn begin(large: usize) {
         WORKS.set(true);
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).use_current_thread().start_handler(others).build();
-    // What threads and tables keep for themselves is made here, and stays.
+    // Threads and tables allocate their own memory here, and keep it.
     std::mem::forget(pool.expect("threads"));
 }
 
@@ -124,7 +125,8 @@ static MEMORY: Failing = Failing;
 /// fail.
 const EACH: usize = 64;
 
-/// How many allocations fail: one, or that and all behind it. `cargo test` asks one of the two ways, by the name.
+/// The numbers of failing allocations: one, or one and all after it. `cargo test` runs one of the two, chosen by the
+/// name.
 const WAYS: [isize; 2] = [1, isize::MAX];
 
 /// Fails one large allocation of `make` after the other, and then each with all that come after it; there is one.
@@ -134,7 +136,7 @@ fn fail_each<A, U>(what: &str, prepare: impl Fn() -> A, make: impl Fn(A) -> Resu
 
 /// [`fail_each`], and about how many large allocations there are.
 fn fail_all<A, U>(what: &str, prepare: impl Fn() -> A, make: impl Fn(A) -> Result<U>) -> isize {
-    // What threads and tables keep for themselves is made here.
+    // Threads and tables allocate their own memory here.
     assert!(make(prepare()).is_ok(), "{what}");
     let way = what.bytes().map(usize::from).sum::<usize>() % one_of(2);
     let mut count = 0;
@@ -146,8 +148,8 @@ fn fail_all<A, U>(what: &str, prepare: impl Fn() -> A, make: impl Fn(A) -> Resul
     count
 }
 
-/// Whether it is made when `given` large allocations succeed and the next `refused` ones do not; anything but memory
-/// that is missing, and anything that stays behind, is a failure of the test.
+/// Returns whether `make` succeeds if `given` large allocations succeed and the next `refused` allocations fail. Any
+/// other error fails the test, and so does memory that stays allocated.
 fn is_made<A, U>(
     what: &str,
     given: isize,
@@ -340,7 +342,7 @@ mod operations {
     /// Enough entries for two threads.
     const MANY: usize = 140_000;
 
-    /// What is large here: a list with an item for some of the groups, which are fewer than the entries.
+    /// The size from which a list is large: an item for some of the groups, which are fewer than the entries.
     const LIST: usize = (4 << 10) + 1;
 
     fn coo(shape: &[usize], count: usize) -> CooTensor<f64> {
@@ -355,7 +357,7 @@ mod operations {
         CooTensor::new(shape, (0..shape.len()).map(axis).collect(), (0..count).map(value).collect(), 0.0).unwrap()
     }
 
-    /// What needs memory for each of its groups, entries or elements.
+    /// Fails the allocations of reductions that need memory for each group, entry or element.
     fn reductions<X: Operand<Elem = f64>>(what: &str, x: &X, axes: &[&[isize]])
     where
         X::Reduced<f64>: Operand<Elem = f64>,
@@ -452,7 +454,7 @@ mod operations {
         all("an array", &filled.to_dense().unwrap(), [&dense, &dense.t().to_owned()], [&lane, &thin]);
     }
 
-    /// What joins two patterns, and what stands beside an array.
+    /// Fails the allocations of operations that join two patterns, or combine a tensor with an array.
     #[test]
     fn zips() {
         begin(LIST);
@@ -532,7 +534,7 @@ mod operations {
         of_matrices("csr", &x.to_csr().unwrap(), &y.to_csr().unwrap());
     }
 
-    /// What ranks, groups by labels, or sees whole groups in an order of their own.
+    /// Fails the allocations of operations that rank, group by labels, or order entire groups.
     #[test]
     fn groups() {
         begin(LIST);

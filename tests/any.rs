@@ -424,7 +424,7 @@ fn what_a_broadcast_axis_repeats_is_asked_once() {
     let row = arr1(&[0.0, 2.0]);
     let tall = row.broadcast((1 << 40, 2)).unwrap();
     assert_eq!(tall.any(Axes::from(0).keep_dims()).unwrap(), ndarray::arr2(&[[false, true]]).into_dyn());
-    // Of an axis that stays as well: a million times the same row of a million.
+    // Also with a kept axis: a row of a million elements, a million times.
     let zeros = ndarray::Array1::<u8>::zeros(1 << 20);
     let rows = zeros.broadcast((1 << 20, 1 << 20)).unwrap();
     assert_eq!(rows.any(1).unwrap(), ndarray::Array1::from_elem(1 << 20, false).into_dyn());
@@ -459,7 +459,7 @@ fn a_kept_axis_of_length_0_makes_vast_others_harmless() {
     }
 }
 
-/// What is true of one element stays true when the next one is repeated as well.
+/// A group with a true element is true if the element is repeated too.
 #[test]
 fn truths_that_a_broadcast_view_repeats_do_not_cancel() {
     let twice = arr1(&[1.0, 1.0]);
@@ -501,7 +501,7 @@ fn vast_arrays_of_nothing_are_not_walked() {
     assert_eq!(x.any_backward(&ArrayD::<f64>::zeros(vec![0]), 0).unwrap().shape(), [1 << 40, 0]);
 }
 
-/// What is absent does not count in a stored view: it is the tensor with a fill that is not truthy, and so is its
+/// Absent elements do not count in a stored view. The view equals the tensor with a falsy fill, and so does its
 /// gradient.
 fn stored_views_count_entries_alone<T: Both + Drawn>() {
     check(reductions::<T, f64>(), |Reduction { x, axes, normalised, keep_dims, upstream }| {
@@ -532,7 +532,7 @@ fn vast_ranges_of_axes_are_refused() {
     assert_eq!(many.any(0..100).unwrap().shape().to_vec(), [0usize; 0]);
 }
 
-/// Where the gaps decide, no value is read: a tensor of `true` with many stored `false`.
+/// If unstored positions decide, no value is read: a tensor of `true` with many stored `false`.
 #[test]
 fn gaps_that_are_truthy_settle_their_cells() {
     let (rows, columns): (Vec<u32>, Vec<u32>) = (0..60_000).map(|entry| (entry % 300, entry / 300)).unzip();

@@ -34,7 +34,7 @@ const FLOORS: &[&[&str]] = &[
 /// The folders whose files are modules of their own here.
 const FOLDERS: [&str; 2] = ["base", "tensor"];
 
-/// What a kernel may know: no tensor, no pattern, no shape, no error.
+/// The modules that a kernel may import: no tensor, no pattern, no shape, no error.
 const KERNELS_MAY_IMPORT: &[&str] =
     &["kernels", "element", "index", "machine", "few", "alloc", "buffer", "spare", "threads"];
 
@@ -190,7 +190,7 @@ fn four_calls_are_unsafe_and_can_be_left_out() {
     assert!(read("src/lib.rs").contains("#![cfg_attr(not(feature = \"machine\"), forbid(unsafe_code))]"));
 }
 
-/// What each page of an operation says; those that macros write say it in one place for all.
+/// The page of each operation has all sections. Pages that macros write have their sections in one place.
 #[test]
 fn pages_have_their_sections() {
     const SECTIONS: [&str; 5] = ["Shapes", "Implicit values", "Errors", "Complexity", "Examples"];
@@ -269,7 +269,7 @@ fn every_example_is_run() {
     }
 }
 
-/// The detector detects: each rule is shown a line that breaks it.
+/// Returns the text of a file of the repository.
 fn text_of(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path))
         .unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -322,6 +322,7 @@ fn sources_of(name: &str) -> String {
     files.iter().map(|file| fs::read_to_string(file).unwrap_or_else(|error| panic!("{name}: {error}"))).collect()
 }
 
+/// Each rule rejects a line that breaks it.
 #[test]
 fn the_rules_can_fail() {
     assert_eq!(imports("use crate::ops::any;"), ["ops"]);
@@ -359,7 +360,7 @@ fn the_parts_of_io_import_each_other_in_no_circle() {
         }
     }
     imports.retain(|name, _| !name.ends_with("mod"));
-    // What imports nothing that is left goes, until nothing does; only circles stay.
+    // Modules without imports are removed until none is left. Only cycles remain.
     loop {
         let names: Vec<String> = imports.keys().cloned().collect();
         imports.values_mut().for_each(|to| to.retain(|name| names.contains(name)));
@@ -389,7 +390,7 @@ fn parameters(code: &str, open: usize) -> (&str, &str) {
     ("", "")
 }
 
-/// Whether parameters name a type of patterns or coordinates, and a type of elements.
+/// Returns whether parameters name a type of patterns or coordinates, and whether they name a type of elements.
 fn kinds(parameters: &str) -> (bool, bool) {
     let has = |words: &[&str]| {
         let mut bounds = parameters.split(|c: char| !c.is_alphanumeric() && c != '_');

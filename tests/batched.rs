@@ -247,7 +247,7 @@ fn arrays_that_repeat_their_elements_are_limited() {
         &values.broadcast([batches, 1]).unwrap(),
     );
     assert!(matches!(refused, Err(Error::TooLarge { .. })));
-    // What is small may repeat as it likes.
+    // A small tensor may repeat its arrays.
     let small = CsrTensor::from_torch(
         [1000, 1, 1],
         &crows.broadcast([1000, 2]).unwrap(),

@@ -88,7 +88,7 @@ fn joined_tensors_equal_the_reference<T: Both + generators::Drawn>() {
         let parts = &joined.parts;
         check_joined(&joined, &parts.iter().map(coo).collect::<Vec<_>>(), false);
         check_joined(&joined, &parts.iter().map(csr_as::<T, u64>).collect::<Vec<_>>(), false);
-        // Of one shape, as a stack wants them.
+        // The parts of one shape, as `stack` needs.
         let first = parts[0].shape.clone();
         let same = parts.iter().filter(|part| part.shape == first).cloned().collect();
         let joined = Joined { parts: same, ..joined };
@@ -226,7 +226,7 @@ fn entries_put_in_replace_what_was_there() {
 
 fn distinct_values_are_counted<T: Both + generators::Drawn + lacuna::Real>() {
     check(generators::sparse::<T>(), |x| {
-        // One after the other, each compared with those before it.
+        // Each element is compared with the values before it.
         let mut expected: Vec<(T, u64)> = Vec::new();
         for value in x.to_dense().data {
             let same = |other: T| value == other || (value.is_nan() && other.is_nan());
@@ -256,7 +256,7 @@ fn more_gaps_than_can_be_counted_are_refused() {
     assert_eq!(wider.unique(), Err(Error::Uncountable { operation: "unique" }));
 }
 
-/// What is chosen receives its gradient, the other entries 0.
+/// Selected entries receive their gradient, other entries receive 0.
 #[test]
 fn gradients_of_chosen_entries_are_theirs() {
     let cases = (generators::shapes(), generators::seeds::<f64>(), generators::upstream_seeds::<f64>());
@@ -344,7 +344,7 @@ fn chance_is_a_function_of_the_seed() {
     assert!(matches!(CooTensor::random([1 << 30, 1 << 30], 1 << 40, 1), Err(Error::TooLarge { .. })));
 }
 
-/// The same on every machine: what a seed gave once it gives always.
+/// A seed has the same result on every machine, and in every version.
 #[test]
 fn chance_stays_as_it_was() {
     let x = CooTensor::random([1000, 1000], 3, 42).unwrap();

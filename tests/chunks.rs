@@ -21,7 +21,7 @@ fn cube(fill: f64) -> CooTensor<f64> {
     CooTensor::new(lengths, coords, kept.iter().enumerate().map(value).collect(), fill).unwrap()
 }
 
-/// So many positions at once.
+/// The numbers of positions per chunk.
 const SIZES: [usize; 4] = [1, 2, 3, 100];
 
 fn chunks(positions: usize) -> Chunks {
@@ -173,7 +173,7 @@ fn most_graphs_have_a_result_with_some_fill() {
     }
 }
 
-/// What a graph needs as a whole is told, and is nothing where its steps commute with cutting.
+/// `explain` names the data that a graph needs in memory. If all steps can be computed chunk by chunk, there are none.
 #[test]
 fn what_is_needed_as_a_whole_is_told() {
     let x = cube(0.0).lazy();
@@ -219,7 +219,7 @@ fn empty_axes_and_ranks_of_zero_are_cut() {
     agree("no entries of a view", &blank.stored().sum(Axes::all()), CooTensor::same_as);
     let one = CooTensor::full([0; 0], 4.0).unwrap().lazy();
     agree("rank 0", &one.sqrt(), CooTensor::same_as);
-    // One element, which keeps an axis: "its elements do not come in pieces".
+    // The result is one element, which keeps an axis.
     let column = CooTensor::new([3, 1], vec![vec![1], vec![0]], vec![5.0], 0.0).unwrap().lazy();
     agree("a column", &column.sum(0), CooTensor::same_as);
     agree("a column, as CSR", &column.to_csr().max(0), CsrTensor::same_as);

@@ -12,8 +12,8 @@ use ndarray::{Array, Array2, Axis, Slice, arr1, arr2};
 use num_complex::Complex;
 use proptest::prelude::*;
 
-/// One test in every form (function and method; COO, CSR and arrays of any layout; into a buffer of any layout and
-/// content) against the reference.
+/// Checks each predicate against the reference, in every form: function and method; COO, CSR and arrays of any layout;
+/// into an existing buffer.
 macro_rules! agree_with_the_reference {
     ($x:expr, $($test:ident $into:ident),*) => {$({
         let x = $x;
@@ -243,7 +243,7 @@ fn a_tensor_is_refilled_in_place() {
     }
 }
 
-/// Who shares the values of a tensor that is refilled keeps the old ones.
+/// If a tensor is refilled, tensors that share its values keep the old values.
 #[test]
 fn refilling_a_tensor_changes_no_other() {
     let x = CooTensor::new([4], vec![vec![0, 1, 3]], vec![1.0, 2.0, f64::NAN], f64::NAN).unwrap();

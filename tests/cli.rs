@@ -225,7 +225,7 @@ fn isin_of_a_file_compares_by_exact_value() {
     assert_eq!(stderr(&output), "lacuna: 2 of the values are no values of type int64, so they are never members\n");
 }
 
-/// What a file does not store is a value of it too, where there is such a position.
+/// The fill of a file is also a member, if the file has unstored positions.
 #[test]
 fn isin_of_a_file_counts_its_gaps() {
     let folder = Folder::new("isin-gaps");
@@ -1496,7 +1496,7 @@ fn verbs_of_reductions_pairs_and_parts() {
     json_of(&["einsum", "ij,kj->ik", &z, &z, "-o", &g]);
     let einsum = |wrt| values_of(&["backward", "einsum", "ij,kj->ik", &z, &z, "--grad", &g, "--wrt", wrt]);
     assert_eq!((einsum("0"), einsum("1")), (json!([[[1, 1], 343.0]]), json!([[[1, 1], 343.0]])));
-    // Of what is stored, whatever the fill; and beside a number.
+    // Only stored entries are multiplied, for any fill. The right operand of `mul` is a number.
     let whole = ["einsum", "ij,kj->ik", &z, &z, "--fill", "1"];
     assert!(failure(1, &whole).contains("the fill is 1.0"));
     assert_eq!(values_of(&[&whole[..], &["--stored-only"]].concat()), json!([[[1, 1], 49.0]]));
@@ -1584,7 +1584,7 @@ fn a_folder_of_tables_is_written_and_read() {
     assert!(message.contains("no _lacuna.json"), "{message}");
 }
 
-/// What does not fit memory is worked on in ranges, and gives the same file and the same words.
+/// Files larger than memory are processed in chunks, with the same files and the same output.
 #[cfg(feature = "parquet")]
 #[test]
 fn verbs_run_in_chunks() {
@@ -1626,7 +1626,7 @@ fn verbs_run_in_chunks() {
     }
     let refused = failure(1, &["max", &table, "--engine", "chunks", "--max-memory", "1K"]);
     assert!(refused.contains("above the limit") && refused.contains("--max-memory"), "{refused}");
-    // What is no table is read before.
+    // A file that is not a table is read into memory.
     let expected = stdout(&lacuna(&["any", &karate, "--axis", "1"]));
     assert_eq!(stdout(&lacuna(&["any", &karate, "--axis", "1", "--engine", "chunks"])), expected);
 }
@@ -1823,7 +1823,7 @@ fn what_a_killed_program_left_is_removed_by_the_next_write() {
     let small = folder.path("small.mtx");
     assert!(lacuna(&["convert", &data("cross_123.mtx"), &small]).status.success());
     assert_eq!(folder.names(), ["small.mtx"]);
-    // Those of one number of a process, as in containers, where it is always 1.
+    // Temporary files of one process number. In containers, the number is always 1.
     for number in 0..100 {
         folder.file(&format!(".lacuna-1-{number}.tmp"), "half");
         folder.file(&format!(".lacuna-{}-{number}.tmp", std::process::id()), "half");
@@ -1876,7 +1876,7 @@ fn arrays_are_operands() {
     for option in [["--fill", "0"], ["--format", "coo"]] {
         assert_eq!(json_of(&["mul", &matrix, "2", option[0], option[1]])["nnz"], json!(3), "{option:?}");
     }
-    // One operand.
+    // Commands with one operand.
     assert_eq!(json_of(&["info", &matrix])["nnz"], json!(3));
     assert_eq!(json_of(&["sum", &matrix, "--axis", "0"])["format"], json!("coo"));
     let binding = format!("m={matrix}");

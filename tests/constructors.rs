@@ -27,7 +27,7 @@ fn too_long(axis: usize, length: usize) -> Error {
     Error::AxisTooLong { axis, length, index_type: "u32", maximum: 1 << 32, instead: "u64" }
 }
 
-/// What is wrong with two entries of these coordinates, in any order.
+/// Returns invalid coordinates of two entries, in any order.
 fn bad_coordinates() -> Vec<Bad<Vec<Vec<u32>>>> {
     let list = "the list of coordinate arrays";
     let array = "a coordinate array";
@@ -46,7 +46,7 @@ fn bad_coordinates() -> Vec<Bad<Vec<Vec<u32>>>> {
     ]
 }
 
-/// What is wrong with the order of coordinates that are fine otherwise.
+/// Returns coordinates that are invalid only because of their order.
 fn bad_order() -> Vec<Bad<Vec<Vec<u32>>>> {
     vec![
         ("a step back", vec![2, 3], vec![vec![1, 0], vec![0, 1]], unsorted(1, &[0, 1], &[1, 0])),
@@ -56,7 +56,7 @@ fn bad_order() -> Vec<Bad<Vec<Vec<u32>>>> {
     ]
 }
 
-/// What is wrong with offsets and columns; every good part is as good as it can be beside the bad one.
+/// Returns invalid offsets and columns. If one part is invalid, the other part is as valid as possible.
 fn bad_lanes() -> Vec<Bad<(Vec<usize>, Vec<u32>)>> {
     let offsets = "the offsets";
     let (what, instead) = ("the offsets of the lanes", "keep the tensor in COO");

@@ -132,7 +132,7 @@ fn gradients_along_an_axis_are_those_of_sums_of_products() {
     assert_eq!(dm, arr2(&[[9.0, 1.5, 2.0], [12.0, 2.0, 4.0]]).into_dyn());
     let (of_array, _) = ttm_backward(&x.to_dense().unwrap(), &m, 1, &g).unwrap();
     assert_eq!(of_array, g.dot(&m).into_dyn());
-    // Of three axes the first goes to the end another way than it comes back.
+    // With three axes, the first axis moves to the end in another way than it moves back.
     let y = ArrayD::from_shape_fn(vec![2, 3, 4], |at| (1 + at[0] * 12 + at[1] * 4 + at[2]) as f64);
     let (m, g) = (arr2(&[[1.0, 2.0]]), ArrayD::from_shape_fn(vec![1, 3, 4], |at| (at[1] * 10 + at[2]) as f64));
     let (dy, dm) = ttm_backward(&y, &m, 0, &g).unwrap();

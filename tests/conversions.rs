@@ -11,7 +11,7 @@ use proptest::prelude::*;
 const NAN: f64 = f64::NAN;
 const INF: f64 = f64::INFINITY;
 
-/// Whether two dense arrays are the same element for element: NaN is NaN, and `-0.0` is not `0.0`.
+/// Returns whether two dense arrays are the same element by element: NaN is NaN, and `-0.0` is not `0.0`.
 fn same_dense<T: Element>(a: &ArrayD<T>, b: &ArrayD<T>) -> bool {
     a.shape() == b.shape() && a.iter().zip(b).all(|(a, b)| a.same(*b))
 }
@@ -169,7 +169,7 @@ fn cast_there_and_back<T: Element, U: Element>() {
     assert!(y.shares_pattern_with(&x));
 }
 
-/// One element type against every other.
+/// Casts one element type to every other type.
 macro_rules! cast_to_all {
     ($from:ty) => {
         cast_to_all!($from: bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, Complex<f32>, Complex<f64>);
@@ -202,7 +202,7 @@ fn every_pair_of_element_types_casts() {
     cast_to_all!(half::bf16);
 }
 
-/// One value in another type.
+/// Casts one value to another type.
 fn cast_one<T: Element, U: Element>(value: T) -> Result<U, Error> {
     CooTensor::new([1], vec![vec![0]], vec![value], T::ZERO)?.cast::<U>()?.get(&[0])
 }

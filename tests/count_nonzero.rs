@@ -19,7 +19,7 @@ fn every_operand_equals_the_dense_result<T: Both + Drawn>() {
     });
 }
 
-/// What is absent counts as a zero does.
+/// Absent elements count as zeros.
 fn stored_entries_count_alone<T: Both + Drawn>() {
     check(reductions::<T, f64>(), |Reduction { x, axes, normalised, keep_dims, .. }| {
         let absent = Sparse::new(&x.shape, x.entries.clone(), T::ZERO);

@@ -1,6 +1,6 @@
-//! The same bits at any number of threads, on inputs above every size at which threads are used.
+//! Results are bitwise identical for any number of threads, on inputs above every size at which threads are used.
 //!
-//! `LACUNA_REPEATS=20` repeats each number of threads so many times.
+//! `LACUNA_REPEATS=20` repeats each number of threads 20 times.
 #![cfg(feature = "rayon")]
 
 use crate::support::ALL;
@@ -10,10 +10,11 @@ use std::sync::LazyLock;
 
 const ENTRIES: usize = 300_000;
 
-/// So many for [`outcome`]: more than are searched in the order in which they are asked for, and are one median.
+/// The number of triplets of [`outcome`], which exceeds the limits for a search in the order of requests, and for a
+/// median on one thread.
 const WRITTEN: usize = 150_000;
 
-/// So many where the bits are not written down.
+/// The number of triplets for results that are compared, but not recorded.
 const COMPARED: usize = 75_000;
 
 fn on<T: Send>(threads: usize, outcome: impl FnOnce() -> T + Send) -> T {
@@ -32,7 +33,8 @@ fn on_pools<T: Send>(outcome: impl Fn() -> T + Sync, check: impl Fn(T, usize)) {
 /// The coordinates of all entries, one entry after the other, and the bits of their values.
 type Bits = (Vec<u64>, Vec<u64>);
 
-/// One number for all bits of an outcome, but for those of NaN: which of two NaN a sum keeps is the processor's choice.
+/// Returns a hash of all bits of an outcome, except the bits of NaN. The processor chooses which of two NaNs a sum
+/// keeps.
 fn digest(outcome: &[Bits]) -> u64 {
     let plain = |bits: &u64| if f64::from_bits(*bits).is_nan() { f64::NAN.to_bits() } else { *bits };
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
@@ -119,7 +121,7 @@ fn counts(x: &CooTensor<f64>) -> Vec<Bits> {
     ]
 }
 
-/// What chooses, moves and joins, whose parts are as many as there are threads.
+/// Returns results of indexing, shape manipulation and concatenation. These operations have a part per thread.
 fn moved(x: &CooTensor<f64>) -> Vec<Bits> {
     let (side, csr) = (x.shape()[0], x.to_csr().unwrap());
     let mask: Vec<bool> = (0..side).map(|row| row % 3 != 1).collect();
@@ -232,7 +234,7 @@ fn more_reductions() -> Vec<Bits> {
     ]
 }
 
-/// What is chosen, moved and joined, and what is folded into one element.
+/// Returns results of indexing, shape manipulation and concatenation, and of reductions to one element.
 fn chosen_and_joined() -> Vec<Bits> {
     let x = triplets(90, ENTRIES).coalesce(Duplicates::Sum).unwrap();
     let (csr, matrix) = (x.to_csr().unwrap(), x.reshape([8100, 5]).unwrap().to_csr().unwrap());

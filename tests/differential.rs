@@ -77,7 +77,7 @@ fn tensor<T: Bits>(case: &Value) -> Result<CooTensor<T>> {
     triplets.coalesce(Duplicates::Sum)
 }
 
-/// What the formats say, if it is the same; zeros have no sign where the second one is true.
+/// The answers of the formats, if all are the same. If the second field is true, zeros have no sign.
 struct Answers(Vec<(&'static str, Result<Value>)>, bool);
 
 impl Answers {
@@ -310,7 +310,7 @@ fn functions<T: Bits + Float + Numeric>(case: &Value) -> Result<Value> {
         "cos" cos, "tanh" tanh, "cbrt" cbrt, "log2" log2)
 }
 
-/// What moves elements.
+/// Runs the operations that move elements.
 fn moved<T: Bits>(case: &Value) -> Result<Value> {
     let (by, axis) = (|| list::<isize>(case, "by"), || list::<isize>(case, "axes")[0]);
     match case["op"].as_str().expect("op") {
@@ -342,7 +342,7 @@ fn moved<T: Bits>(case: &Value) -> Result<Value> {
     }
 }
 
-/// What `ndarray` has under other names, so that only the formats are asked.
+/// Runs the operations that have other names in `ndarray`, on the formats only.
 fn arranged<T: Bits>(x: CooTensor<T>, case: &Value) -> Result<Value> {
     let (axes, into) = (|| list::<isize>(case, "axes"), || list::<usize>(case, "into"));
     let csr = if x.rank() > 0 { Some(x.to_csr()?) } else { None };
@@ -359,7 +359,7 @@ fn arranged<T: Bits>(x: CooTensor<T>, case: &Value) -> Result<Value> {
     Ok(answers.told())
 }
 
-/// Those of real numbers.
+/// Runs the operations of real numbers.
 fn real_type<T: Bits + Real<Median: Bits> + Ring<Sum: Bits, Mean: Bits, Deviation: Bits>>(
     case: &Value,
 ) -> Result<Value> {

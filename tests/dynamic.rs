@@ -25,7 +25,7 @@ fn assert_same(found: Result<AnyTensor>, expected: Result<impl Into<AnyTensor>>)
     assert!(found.same_as(&expected), "{found:?} is not {expected:?}");
 }
 
-/// What every type has.
+/// Checks the operations that every type has.
 fn check<P: Pattern, T: Element>(x: &Tensor<P, T>)
 where
     Tensor<P, T>: Into<AnyTensor>,
@@ -52,7 +52,7 @@ where
     }
 }
 
-/// What looks at entries by its name, with a mask that lacks some of them and has others.
+/// Checks the operations on entries, with a mask that lacks some entries and has others.
 fn check_entries<P: Pattern, T: Element>(x: &Tensor<P, T>)
 where
     Tensor<P, T>: Into<AnyTensor>,
@@ -80,7 +80,7 @@ where
     assert_eq!(found, ndarray::arr2(&[[0u64, 0], [1, 1]]).into_dyn().into());
 }
 
-/// What types with an order have besides, with an upstream gradient of the type `G`.
+/// Checks the further operations of types with an order, with an upstream gradient of type `G`.
 fn check_real<P: Pattern, T: Real, G: Float>(x: &Tensor<P, T>)
 where
     Tensor<P, T>: Into<AnyTensor>,
@@ -128,7 +128,7 @@ fn a_sum_of_narrow_gradients_overflows_as_the_typed_one_does() {
     assert!(matches!(refused, Err(Error::SumOverflow { dtype: "int8", .. })), "{refused:?}");
 }
 
-/// Of a type that is wide already nothing is copied, and no value is read where only the pattern counts.
+/// A tensor of a wide type is not copied. If only the pattern counts, no value is read.
 #[test]
 fn gradients_share_the_pattern() {
     let x = tensor::<f64>();
@@ -167,7 +167,7 @@ fn bits_of(x: &AnyTensor) -> Vec<u64> {
     }).collect())
 }
 
-/// Of two errors of one quotient, that at the fill and that at an entry, either may be told.
+/// A quotient may have two errors, one at the fill and one at an entry. Either error may be reported.
 #[track_caller]
 fn assert_agree(found: &str, expected: &str, case: &str) {
     let are_errors = [found, expected].iter().all(|told| told.starts_with("div at "));
@@ -283,7 +283,8 @@ fn functions_and_reductions_in_wider_types_are_those_of_their_own() {
     values_agree!(half::f16, |bits| half::f16::from_bits(bits as u16); abs exp square floor; sum mean max std; 2);
 }
 
-/// What moves elements keeps their bits, in both formats, and its gradient adds in the type of the upstream one.
+/// Checks that moved elements keep their bits in both formats, and that the gradient adds in the type of the upstream
+/// gradient.
 fn check_moves<P: Pattern, T: Element>(x: &Tensor<P, T>)
 where
     Tensor<P, T>: Into<AnyTensor>,
@@ -454,7 +455,7 @@ fn products_are_those_of_the_types() {
     assert!(matches!(vector.into_format(Format::Csr).unwrap().diag(isize::MIN), Err(Error::TooLarge { .. })));
 }
 
-/// The same result, or the same error.
+/// Checks for the same result, or for the same error.
 #[track_caller]
 fn assert_answers(found: Result<AnyTensor>, expected: Result<impl Into<AnyTensor>>) {
     match (found, expected) {

@@ -112,8 +112,8 @@ fn sums_of_narrow_floats() {
     sums_equal_those_of_the_definition::<half::f16>(values.boxed());
 }
 
-/// Of integers in floats every order gives the same gradient: the sum over all letters of what stands beside an
-/// element.
+/// For integers in floats, every order gives the same gradient: the sum over all letters of the product of the other
+/// operands.
 #[test]
 fn gradients_are_sums_of_what_stands_beside() {
     let small = (-3..=3i8).prop_map(f64::from).boxed();
@@ -207,7 +207,7 @@ fn the_first_of_a_step_is_on_its_left() {
     let sum = |order, operands: &[&ArrayD<f64>], spec| einsum(Einsum::of(spec).order(order), operands).unwrap()[[]];
     assert_eq!(sum(vec![[0, 1]], &[&terms, &ones], "ij,ji->"), 1.0);
     assert_eq!(sum(vec![[1, 0]], &[&terms, &ones], "ij,ji->"), 2.0);
-    // What a step gives stands where its first operand stood.
+    // The result of a step takes the position of its first operand.
     assert_eq!(sum(vec![[1, 2], [0, 1]], &[&terms, &ones, &eye], "ij,jk,ki->"), 1.0);
     assert_eq!(sum(vec![[2, 1], [0, 1]], &[&terms, &eye, &ones], "ij,jk,ki->"), 1.0);
     assert_eq!(sum(vec![[1, 2], [1, 0]], &[&terms, &ones, &eye], "ij,jk,ki->"), 2.0);

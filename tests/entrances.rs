@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 enum Guard {
     /// These tests break each invariant singly: file and function.
     Tests(&'static [(&'static str, &'static str)]),
-    /// It takes what holds its invariants already, or nothing that has any.
+    /// The entrance accepts values whose invariants hold already, or values without invariants.
     Whole(&'static str),
 }
 use Guard::{Tests, Whole};
@@ -56,7 +56,7 @@ const FILES: Guard = Tests(&[
 
 const RECORDS: Guard = Tests(&[("io_arrow", "tables_of_others"), ("io_arrow", "a_batch_that_promises_order_keeps_it")]);
 
-/// Where it stands, its name, and its guard.
+/// The file of each entrance, its name, and its guard.
 const TABLE: &[(&str, &str, Guard)] = &[
     ("base/axes", "all", Whole("it makes no tensor")),
     ("base/axes", "none", Whole("it makes no tensor")),
@@ -168,7 +168,7 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("ops/zip/allclose", "within", Whole("it makes no tensor")),
 ];
 
-/// What an entrance makes.
+/// The types that an entrance constructs.
 const MADE: &[&str] =
     &["Self", "CooTensor", "CsrTensor", "Tensor", "CooPattern", "CsrPattern", "Triplets", "AnyTensor", "$tensor"];
 

@@ -248,7 +248,7 @@ fn messages_name_the_numbers() {
     cases.extend(of_files());
     for (variant, error, message) in &cases {
         assert!(error.to_string().contains(message), "{variant}:\n{error}\ndoes not say\n{message}");
-        // What `main` and `unwrap` print has the sentence as well.
+        // `main` and `unwrap` print the sentence too.
         assert_eq!(format!("{error:?}"), format!("{variant}({error})"));
     }
 }

@@ -12,7 +12,7 @@ use lacuna::{CooPattern, CooTensor, DType, Element, Error, Number};
 use ndarray::ArrayD;
 use serde_json::{Value, json};
 
-/// What `eval --lines` prints.
+/// Returns the output of `eval --lines`.
 #[track_caller]
 fn told(lines: &str) -> String {
     let mut child = Command::new(env!("CARGO_BIN_EXE_lacuna"))
@@ -46,7 +46,7 @@ fn tensor<T: Element>(shape: &[usize], entries: &[(&[u32], T)], fill: T) -> AnyT
     CooTensor::new(shape, coords, values, fill).unwrap().with_index::<u64>().unwrap().into()
 }
 
-/// What the names of the expressions here are bound to.
+/// Returns the tensor that a name of the expressions is bound to.
 fn bound(name: &str) -> Option<AnyTensor> {
     Some(match name {
         "x" => tensor(&[2, 3], &[(&[0, 1], 2.5f64), (&[1, 0], -4.0), (&[1, 2], f64::NAN)], 0.0),
@@ -289,7 +289,7 @@ fn a_wrong_expression_is_shown_with_carets_below_the_place() {
     ] {
         assert_eq!(wrong(text), shown, "{text}");
     }
-    // Of a long expression the part around the place is shown.
+    // If an expression is long, the error shows the part around the position.
     let long = format!("{}q + {}", "x + ".repeat(100), "x + ".repeat(100));
     assert!(wrong(&format!("{long}x")).lines().all(|line| line.chars().count() < 130));
 }
@@ -811,7 +811,7 @@ fn a_line_that_gives_what_is_no_tensor_is_answered_with_an_error() {
     assert_eq!(answer(&vast)["values"], json!([[[], 2.0]]));
 }
 
-/// What names stand for in gradients: floats whose slopes exist, with gaps and without.
+/// Returns the operands of gradients: floats at which derivatives exist, with and without unstored positions.
 fn smooth(name: &str) -> Option<AnyTensor> {
     Some(match name {
         "x" => tensor(&[2, 3], &[(&[0, 1], 0.5f64), (&[1, 0], 0.25), (&[1, 2], 0.75)], 0.0),
@@ -1014,8 +1014,8 @@ fn gradients_of_gradients_agree_with_central_differences() {
     assert!(refused.contains("prod_backward has no gradient"), "{refused}");
 }
 
-/// What takes the place of an operand receives nothing itself, though the same expression may stand elsewhere and do;
-/// an operand that is not told by a number, or is none, has no gradient.
+/// An expression in place of an operand receives no gradient itself. An equal expression elsewhere may receive a
+/// gradient. If `wrt` is an expression, or not an operand, there is no gradient.
 #[test]
 fn what_stands_for_an_operand_receives_nothing() {
     let x = CooTensor::new([2, 2], vec![vec![0, 0, 1, 1], vec![0, 1, 0, 1]], vec![1.0, -2.0, 0.5, 3.0], 0.0).unwrap();
@@ -1061,8 +1061,7 @@ fn second_gradients_of_shares_leave_the_fill_out() {
     }
 }
 
-/// What comes back where the first gradient stores nothing was added up too: 16 and not 8, for sums; and what is not
-/// sparse there had no place in the lower triangle.
+/// Second gradients use only the positions that the first gradient stores.
 #[test]
 fn second_gradients_use_what_the_first_stores_alone() {
     let x = CooTensor::new([4, 2], vec![vec![0, 1, 2, 3], vec![0, 1, 0, 1]], vec![1.0, 2.0, 3.0, 4.0], 0.0).unwrap();
@@ -1084,7 +1083,8 @@ fn second_gradients_use_what_the_first_stores_alone() {
     }
 }
 
-/// Of what is written out in the graph itself too, as slices and changes of shape are.
+/// Second gradients also use only stored positions for steps that the graph contains, such as slices and changes of
+/// shape.
 #[test]
 fn second_gradients_by_upstreams_use_what_the_first_stores_alone() {
     let vector = |coords: Vec<u32>, values: Vec<f64>| {
@@ -1185,7 +1185,7 @@ fn the_steps_are_explained_and_not_run() {
         %2 = sum(%1, axis=1): float64 csr [2]\n%3 = input \"s\": float64 coo []\n\
         %4 = mul(%2, %3): float64 coo [2]\n%5 = add(%2, %4): float64 coo [2]\n"
     );
-    // What values decide on is open, and what they would refuse is not asked for.
+    // A shape that depends on values is open, and errors that depend on values are not reported.
     assert!(explain("nonzero(x)").unwrap().ends_with("%1 = nonzero(%0): open\n"));
     assert!(explain("unique(x) + 1").unwrap().ends_with("%2 = add(%1, 1): open\n"));
     assert!(explain("i / 0").unwrap().ends_with(": open\n"));

@@ -49,7 +49,7 @@ fn bound_array(name: &str) -> Option<AnyValue> {
     })
 }
 
-/// What names stand for.
+/// Returns the operand that a name is bound to.
 fn bound(name: &str, format: Format) -> Option<AnyValue> {
     bound_array(name).or_else(|| bound_tensor(name, format).map(AnyValue::from))
 }
@@ -456,7 +456,7 @@ fn expected(text: &str, format: Format) -> Result<AnyValue, Fault> {
     Expression::parse(text)?.evaluate(|name| bound(name, format))
 }
 
-/// Whether a result in chunks is the result in memory: a tensor in the format, or an array.
+/// Returns whether a result in chunks equals the result in memory: a tensor in the same format, or an array.
 fn is_same(found: &AnyValue, expected: &AnyValue) -> bool {
     match (found, expected) {
         (AnyValue::Tensor(found), AnyValue::Tensor(expected)) => {
@@ -560,7 +560,8 @@ fn repeated_operands_give_in_ranges_what_they_give_as_a_whole() {
     }
 }
 
-/// What folds all elements takes the parts one after the other: of each type, of entries alone, and of nothing.
+/// Reductions over all elements process one chunk after the other: for each type, for stored entries only, and for no
+/// elements.
 #[test]
 fn folds_of_all_elements_take_parts() {
     const FOLDS: &[&str] = &[
@@ -614,7 +615,7 @@ fn folds_of_all_elements_take_parts() {
     }
 }
 
-/// What names stand for where pieces pay.
+/// Returns operands that are long enough for chunks.
 fn long(name: &str, format: Format) -> Option<AnyTensor> {
     let some = |at: usize| (!(at * 7).is_multiple_of(5)).then(|| (at * 37 % 1009) as f64 / 64.0 - 6.5);
     let shape = [150, 80];
@@ -698,7 +699,7 @@ fn steps_of_long_tensors_go_in_pieces() {
     assert!(arrays > asked / 5, "{arrays} of {asked} were of arrays");
 }
 
-/// What a piece refuses is told as the whole tells it.
+/// An error in a chunk is the error of the entire computation.
 #[test]
 fn what_pieces_refuse_is_told_as_the_whole_tells_it() {
     for text in [
@@ -758,7 +759,7 @@ fn each_function_is_asked_in_ranges() {
     }
 }
 
-/// What types and shapes refuse is refused before anything runs, and what values refuse, when it runs.
+/// Errors of types and shapes occur before anything runs. Errors of values occur when the graph runs.
 #[test]
 fn what_is_wrong_is_told_when_the_graph_is_made() {
     let graph =

@@ -1,4 +1,4 @@
-//! What `Debug` and `Display` print: short for any number of entries, and without work on positions.
+//! The output of `Debug` and `Display` is short for any number of entries, and takes no work per position.
 
 use std::time::{Duration, Instant};
 

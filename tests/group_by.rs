@@ -35,7 +35,7 @@ impl<T, G> Labelled<T, G> {
     }
 }
 
-/// What a [`Labelled`] is made of.
+/// The parts of a [`Labelled`].
 type Parts<T, G> = (Sparse<T>, AxesSeed, (bool, usize), (Vec<usize>, usize, usize, bool), SparseSeed<G>);
 
 /// Few labels or many, some of which no position has; now and then equally many positions for each.
@@ -60,8 +60,9 @@ fn labelled<T: Drawn, G: DrawnGrad>() -> BoxedStrategy<Labelled<T, G>> {
     parts.prop_map(build).boxed()
 }
 
-/// What the whole of a sparse tensor gives: the dense result on the cells that hold an entry or nothing at all, or an
-/// error where there is none, or where what is not stored would not be one value.
+/// Checks the result for all positions of a sparse tensor. Output elements with an entry, or with an empty group, hold
+/// the dense result. If there is no dense result, or unstored positions would hold several values, the result is an
+/// error.
 #[track_caller]
 fn assert_whole<P: Pattern, T: Both, U: Both>(
     found: &Result<Tensor<P, U>>,
@@ -142,7 +143,7 @@ where
 
 stamp!(reductions_by_label_equal_the_dense_ones: int8 = i8, float64 = f64; half float16 = half::f16);
 
-/// Where in its group an element stands decides with which others it is multiplied first.
+/// The position of an element in its group determines with which elements it is multiplied first.
 #[test]
 fn products_and_norms_by_label_equal_the_dense_ones() {
     let same = std::convert::identity::<Axes>;
@@ -263,8 +264,8 @@ fn fills_that_differ_by_label_are_an_error_where_a_gap_shows_it() {
     });
 }
 
-/// Where a group of nothing has another value than the gaps of all others, its cells are stored; where it has none, the
-/// error names the label.
+/// If an empty group and unstored positions have different values, the output elements of the group are stored. If an
+/// empty group has no value, the error names the label.
 #[test]
 fn labels_that_no_position_has_are_groups_of_nothing() {
     let labels = [0, 0, 2];
@@ -329,12 +330,12 @@ fn labels_that_no_position_has_are_groups_of_nothing() {
     let wide = CooTensor::new([3, 1 << 31], vec![vec![0], vec![7]], vec![5.0], 0.0).unwrap();
     assert!(matches!(wide.group_by(0, &labels).unwrap().mean(0), Err(Error::TooLarge { .. })));
     assert_eq!(wide.group_by(0, &labels).unwrap().sum(0).unwrap().nnz(), 1);
-    // Its gradient goes to the positions that have a label.
+    // The gradient of a labelled mean is at the positions that have a label.
     let dx = mean_backward(&row.group_by(0, &labels).unwrap(), &arr1(&[2.0, f64::NAN, 3.0]), 0).unwrap();
     assert_eq!(dx.values(), [1.0]);
 }
 
-/// The same in graphs, in ranges of the other axis, and in expressions.
+/// Empty groups also agree in graphs, in chunks of the other axis, and in expressions.
 #[cfg(feature = "cli")]
 #[test]
 fn groups_of_nothing_in_graphs_and_in_expressions() {

@@ -1,4 +1,4 @@
-//! What a Rust user tries first: loops over entries, tuples for shapes, appending from an iterator.
+//! The first attempts of a Rust user: loops over entries, tuples for shapes, appending from an iterator.
 
 use std::collections::{HashMap, HashSet};
 
@@ -165,7 +165,7 @@ fn axes_positions_and_members_come_in_many_forms() -> Result<(), Error> {
     );
     let members = HashSet::from([5]);
     assert_eq!(x.isin(&members)?, x.isin(members)?);
-    // What has been gone through is empty.
+    // An exhausted range is empty.
     let mut gone = 0..=1;
     gone.by_ref().for_each(drop);
     assert_eq!(*x.take_axis(gone.clone(), 2)?.shape(), *x.take_axis(1..1, 2)?.shape());
@@ -187,7 +187,7 @@ fn vast_axes_are_out_of_range() {
     assert!(matches!(x.take_axis([0], i64::MIN), Err(Error::AxisOutOfRange { .. })));
 }
 
-/// What is gathered for a shape of its own, by the named form and the short one.
+/// Triplets can be collected, with a shape that fits the entries: by `try_from_entries` and by `collect`.
 #[test]
 fn triplets_are_collected_and_extended() {
     let entries = [([1, 2], 5), ([0, 4], 6), ([1, 2], 1)];

@@ -230,7 +230,7 @@ fn matrix_market_symmetries() {
     assert_eq!(dense(&coordinate("complex", "hermitian", "1 1 1 0;2 1 2 1")), hermitian);
     let pattern = coordinate("pattern", "symmetric", "2 1;3 3");
     assert_eq!((pattern.nnz(), pattern.dtype()), (3, DType::Float64));
-    // Of real numbers it is the symmetry.
+    // For real numbers, Hermitian means symmetric.
     for field in ["real", "integer"] {
         let (real, symmetric) =
             (coordinate(field, "hermitian", "1 1 1;2 1 2"), coordinate(field, "symmetric", "1 1 1;2 1 2"));

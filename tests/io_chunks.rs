@@ -137,8 +137,8 @@ fn ranges_without_gaps_are_written_with_the_fill_of_the_others() {
     }
 }
 
-/// What a fold takes in ranges of an axis that it does not keep has the bits that it has where the file is dealt out in
-/// ranges of one that it keeps: the states of all cells fit a part of the memory, or they do not.
+/// A reduction reads chunks along a reduced axis if the accumulators of all output elements fit part of the memory.
+/// Otherwise the file is repartitioned along a kept axis. Both have the same bits.
 #[test]
 fn folds_over_the_first_axis_hold_the_states_of_their_cells_where_these_fit() {
     let folder = Folder::new("cells");
@@ -181,7 +181,7 @@ fn folds_over_the_first_axis_hold_the_states_of_their_cells_where_these_fit() {
         }
     }
     assert!(ways.iter().all(|&way| way > 10), "{ways:?} are dealt out and folded");
-    // What stands behind a fold does not hold it up.
+    // Steps after a reduction do not hinder it.
     let behind = (scanned(&folder.path("x.parquet")).nansum(0).sqrt() * 2.0).abs();
     let told = behind.on(Chunks::memory(1 << 30)).explain().unwrap();
     assert!(told.contains(" folds ") && !told.contains("%0 in ranges of axis 1"), "{told}");
@@ -228,8 +228,8 @@ fn folds_of_few_long_rows_or_columns_need_none_of_them_as_a_whole() {
     }
 }
 
-/// So many entries that the lists of pages tell the ranges, some rows of which are a hundred times as full as others:
-/// at one thread and several, ranges read ahead or not, the bits are those in memory.
+/// Page indexes determine the chunks of a large file, in which some rows are a hundred times as full as others. The
+/// bits equal those in memory, for one thread and several, with chunks read ahead or not.
 #[test]
 fn ranges_by_lists_of_pages_give_the_bits_of_memory() {
     let folder = Folder::new("pages");
@@ -255,7 +255,7 @@ fn ranges_by_lists_of_pages_give_the_bits_of_memory() {
     }
 }
 
-/// What a slice needs in memory is what stands there, wherever the others stand.
+/// A slice needs memory only for its own entries, wherever other entries are.
 #[test]
 fn a_slice_is_measured_by_its_own_entries() {
     let folder = Folder::new("measured");
@@ -402,7 +402,7 @@ fn an_error_leaves_no_files_and_what_was_there() {
     assert_eq!(fs::read(folder.path("y.parquet")).unwrap(), b"before");
     assert!(folder.is_empty("spill"));
 
-    // What a step takes as a whole must fit, and so must a file.
+    // The operand of a step that is not computed in chunks must fit memory, and so must a file.
     let big: Lazy<CooTensor<f64>> = {
         write(folder.path("big.parquet"), &readings(), &WriteOptions::default()).unwrap();
         scanned(&folder.path("big.parquet"))

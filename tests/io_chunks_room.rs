@@ -1,4 +1,4 @@
-//! What graphs over files may hold in ranges, and what is said where that is too much.
+//! The memory of graphs over files in chunks, and the errors if a chunk needs too much.
 
 #![cfg(feature = "parquet")]
 
@@ -65,7 +65,7 @@ fn a_file_is_copied_in_the_memory_that_is_named() {
     };
     copied().unwrap();
     assert!(copy.scan().collect().unwrap().same_as(&x));
-    // What is damaged gives no copy that looks right.
+    // No damaged copy is read as a valid one, unless it equals the tensor.
     let bytes = fs::read(&file.0).unwrap();
     for place in (4..20).map(|part| bytes.len() * part / 24) {
         let mut damaged = bytes.clone();
@@ -157,7 +157,7 @@ fn few_entries_have_few_states() {
     assert_eq!(sums.collect().unwrap().entries().len(), 2);
 }
 
-/// It was dealt out for the maximum, though the sums of its columns fit.
+/// The maximum reads the results of a reduction, whose column sums fit memory: the file is not repartitioned.
 #[test]
 fn what_is_made_of_folds_takes_their_results() {
     let file = Stored::new("folds", &rows(400));

@@ -29,7 +29,7 @@ fn refused(text: impl AsRef<[u8]>) -> String {
     }
 }
 
-/// The same figures as the archive of pydata/sparse holds, whose axes have another order.
+/// The table has the numbers of an archive of pydata/sparse, whose axes have another order.
 #[test]
 fn a_table_is_the_tensor_of_its_figures() {
     let file = |name: &str| format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -221,8 +221,8 @@ fn a_stream_in_pieces_cut_or_compressed_is_the_same_file() {
     assert!(error.to_string().starts_with("no/such.csv: "), "{error}");
 }
 
-/// Its first inflated bytes are no table, then a distance reaches too far back: in pieces the first is found first. A
-/// fuzzer took the two errors for a difference.
+/// The first inflated bytes are not a table, and then a distance reaches too far back. A reader in pieces reports the
+/// first of these errors.
 #[test]
 fn corrupt_gzip_data_are_refused_whole_and_in_pieces() {
     let bytes = b"\x1f\x8b\x08\0\0\0\0\0\0\xff\xf2\x9d\xff\x8b\x8b\x08\x08\x2c\x01\0\xff\xff\xff\xfb\x2c\x16";
@@ -369,7 +369,7 @@ fn a_table_is_written_to_a_file_and_refused_where_none_would_be_read() {
     let long: Labelled<f64> = table.with_labels(0, &Labels::new(["Ada", "Bob"]).unwrap()).unwrap();
     let mut too_long = long.clone();
     too_long.labels[0] = Labels::new(["x".repeat(1 << 20), "Bob".into()]).unwrap();
-    // What looks like the mark of UTF-8 at the start of the file is the name of a column.
+    // A column name may begin with the character of the UTF-8 mark at the start of the file.
     let marked = CsvColumns::new(["\u{feff}who", "what"]).value("n");
     let text = written(&table, &marked).unwrap();
     assert_eq!(read_csv_from::<f64, u32>(&text[..], &marked, &ReadOptions::default()).unwrap(), table);

@@ -253,7 +253,7 @@ fn what_is_not_finished_is_not_there() {
     assert!(refused(read(place.folder(), &default())).contains("no _lacuna.json"));
     drop(writer);
     assert_eq!(names(&place.0), [""; 0]);
-    // Where a tensor was, it stays.
+    // An existing tensor remains.
     write(place.folder(), &tensor(), &small()).unwrap();
     let before = names(&place.folder());
     let mut writer = DatasetWriter::create(place.folder(), &small()).unwrap();
@@ -276,7 +276,7 @@ fn a_folder_is_written_anew() {
     assert!(matches!(joined(old.pieces(1)), Err(Error::Io { .. })));
 }
 
-/// Those of a writer that lives stay, and so does what the manifest names.
+/// Files of a running writer remain, and so do files that the manifest names.
 #[test]
 fn what_killed_writers_left_goes_with_the_next_write() {
     let place = written(&tensor().into());
@@ -449,7 +449,7 @@ fn a_manifest_that_lies_is_refused() {
         let message = refused(read(place.folder(), &default()));
         assert!(message.contains(expected), "{message}\nexpected {expected}");
     }
-    // What only the parts can tell.
+    // Only the parts can show these errors.
     for (lie, expected) in [
         (of("\"shape\":[40,9]", "\"shape\":[99,9]"), "part-00000.parquet: the part: what it says of itself"),
         (of("\"fill\":\"80", "\"fill\":\"00"), "part-00000.parquet: the part: what it says of itself"),
@@ -567,7 +567,7 @@ fn row_groups_in_another_order_are_told() {
         let mut writer =
             parquet::file::writer::SerializedFileWriter::new(file, schema.clone(), Default::default()).unwrap();
         for group in order {
-            // Of the last group there are all that are left.
+            // The last group has all remaining rows.
             let rows = 7 * group..if group == 3 { x.nnz() } else { 7 * group + 7 };
             let mut target = writer.next_row_group().unwrap();
             for axis in 0..3 {

@@ -1,5 +1,5 @@
-//! What a file system, a pipe and a kill can do between two bytes: short reads and writes, interruptions, an error
-//! at every byte, an end at any moment.
+//! Events between any two bytes, in file systems and pipes: short reads and writes, interruptions, an error at every
+//! byte. A kill may end a write at any moment.
 
 #![cfg(feature = "io")]
 
@@ -59,7 +59,7 @@ impl<S> Line<S> {
         Line { end, step, passed: 0, fails_at, calls: 0 }
     }
 
-    /// How many of `wanted` bytes pass this time.
+    /// Returns the number of bytes, out of `wanted`, that pass this time.
     fn admit(&mut self, wanted: usize) -> IoResult<usize> {
         self.calls += 1;
         if self.calls.is_multiple_of(3) {
@@ -218,7 +218,7 @@ fn a_killed_program_leaves_the_old_file_or_the_new_one() {
         // without a pattern.
         let hundredths = if kill % 20 == 18 { 1000 } else { kill * 71 % 200 };
         std::thread::sleep(longest * hundredths / 100);
-        // It may have ended by itself.
+        // The child may have ended by itself.
         let _ = child.kill();
         child.wait().unwrap();
         let after = std::fs::read(&target).unwrap();

@@ -55,12 +55,12 @@ pub(crate) fn unchecked(bytes: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Where the mark of the footer's checksum is.
+/// Returns the position of the mark of the footer's checksum.
 fn footer_mark(bytes: &[u8]) -> usize {
     (0..bytes.len() - 6).rfind(|&at| &bytes[at..at + 6] == b"lacuna").unwrap()
 }
 
-/// What is asked of a file, and every bit of the answer.
+/// A query of a file, which returns every bit of the answer.
 type Question = fn(&Path) -> Result<Vec<u8>>;
 
 fn bits_of(x: Result<AnyTensor>) -> Result<Vec<u8>> {
@@ -90,13 +90,13 @@ const OF_ALL: &[(&str, Question)] = &[
     ("the tensor", |path| in_ranges(path, |x| -x)),
 ];
 
-/// Of tensors with one axis.
+/// The queries of tensors with one axis.
 const OF_ONE_AXIS: &[(&str, Question)] = &[
     ("slice", |path| in_ranges(path, |x| -x.slice(ndarray::s![1..]))),
     ("box", |path| bits_of(read_slice(path, std::slice::from_ref(&(0..1)), &ReadOptions::default()))),
 ];
 
-/// Of matrices.
+/// The queries of matrices.
 const OF_TWO_AXES: &[(&str, Question)] = &[
     ("slice", |path| in_ranges(path, |x| x.slice(ndarray::s![100..200, ..]).sum(Axes::all()))),
     ("box", |path| bits_of(read_slice(path, &[300..301, 7..9], &ReadOptions::default()))),
@@ -182,7 +182,7 @@ fn bits_of_a_larger_file_are_refused_or_change_nothing() {
         write(&place, &x, &options).unwrap();
         let (name, right) = (folder.path(name), asked(&place, &[OF_ALL, OF_TWO_AXES]));
         let bytes = fs::read(&name).unwrap();
-        // Where headers, lists and the footer are there are fewer bytes than values, and more to go wrong.
+        // Headers, page indexes and the footer have fewer bytes than values, and more ways to fail.
         let headers = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(b"\x0elacuna")).map(|at| at.max(40) - 40);
         let headers: Vec<usize> = headers.chain(bytes.len().checked_sub(4_000)).collect();
         let mut refused = 0;
@@ -282,7 +282,7 @@ fn a_file_without_checksums_is_read_and_told_of() {
     for (name, question, right) in &right {
         assert!(question(&path).unwrap() == *right, "{name}");
     }
-    // One that has lost only those of its footer is damaged.
+    // A file without only the checksum of its footer is damaged.
     let mut damaged = bytes.clone();
     damaged[footer_mark(&bytes)] = b'L';
     fs::write(&path, damaged).unwrap();
@@ -344,7 +344,7 @@ fn ranges_of_all_rows_are_compared_with_the_hash_of_the_file() {
         let error = question(&path).unwrap_err().to_string();
         assert!(error.contains("the entries: their checksum"), "{name}: {error}");
     }
-    // What an engine reads has no other name.
+    // The entries that an engine reads have the same name in the error.
     let error = OF_ALL[1].1(&path).unwrap_err().to_string();
     assert!(error.contains("x.parquet: the entries"), "{error}");
 }
@@ -360,7 +360,7 @@ fn a_part_without_checksums_is_not_the_one_that_was_written() {
     for (name, question, ..) in [OF_ALL, OF_TWO_AXES].concat() {
         match question(&place) {
             Err(error) => assert!(error.to_string().contains("it has no checksums"), "{name}: {error}"),
-            // Its rows are not asked for.
+            // The rows of this part are not needed.
             Ok(_) => assert_eq!(name, "slice"),
         }
     }

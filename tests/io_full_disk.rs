@@ -1,5 +1,4 @@
-//! What a disk that is full, a limit on the size of files, and a kill leave behind: an error that names the file, and no
-//! part of it.
+//! A full disk, a limit on the size of files, or a kill leaves no part of a file. The error names the file.
 
 #![cfg(all(feature = "cli", feature = "parquet", unix))]
 
@@ -31,7 +30,7 @@ impl Folder {
         self
     }
 
-    /// What lies where there is no room for much.
+    /// Returns the files in the folder with little space.
     fn left(&self) -> Vec<PathBuf> {
         let mut left: Vec<PathBuf> = fs::read_dir(self.path("small")).unwrap().map(|it| it.unwrap().path()).collect();
         left.sort();
@@ -107,7 +106,7 @@ fn a_file_that_may_not_grow_is_an_error_that_names_it() {
     }
 }
 
-/// What fails for want of room may be done again where there is some.
+/// A command that fails for lack of space may run again with more space.
 #[test]
 fn a_spill_folder_that_is_full_is_told_with_a_way_out() {
     let folder = Folder::new("way").with_table();
@@ -168,7 +167,7 @@ fn a_full_device_is_an_error_of_every_format() {
 
 /// The bytes that a command reads and writes, if the system counts them.
 fn bytes_moved(folder: &Folder, command: &str) -> Option<[u64; 2]> {
-    // What the shell waited for is counted with it.
+    // The count includes the processes that the shell waited for.
     let found = shell(folder, &format!("{command} >&2 && cat /proc/$$/io"));
     assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
     let told = String::from_utf8_lossy(&found.stdout).into_owned();
@@ -186,7 +185,7 @@ fn what_is_dealt_out_is_read_and_written_once() {
         return println!("skipped: the system does not count bytes");
     };
     println!("read and written with 4M: {few:?}, with 160K: {many:?}");
-    // Of ranges of 20 kB there are more than files may be open at once: so each entry is written twice.
+    // Chunks of 20 kB are more than the files that may be open at once, so each entry is written twice.
     let entries = numbers().nnz() as u64 * 16;
     assert!((entries..entries * 3 / 2).contains(&few[1]), "{few:?}");
     assert!(many[1] < entries * 5 / 2, "{many:?}");

@@ -515,8 +515,7 @@ fn an_archive_is_stored_or_deflated_as_asked() {
     assert_eq!(bytes(Compression::Gzip), bytes(Compression::Usual));
 }
 
-/// What a program prints to may be a file in which others write as well: it was put in the place of that file, and what
-/// they had written, and wrote later, was gone.
+/// The standard output of a program may be a file in which other programs write too. Such a file is not replaced.
 #[cfg(all(target_os = "linux", feature = "cli"))]
 #[test]
 fn a_file_that_the_program_prints_to_is_not_replaced() {

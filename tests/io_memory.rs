@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const PART: usize = one_of(4);
 const BYTES: usize = (8 << 20) / PART;
 
-/// What reading a text of that format gives, if its peak of memory stays below the promise.
+/// Reads text in a format, and checks that the peak of memory stays below the promise.
 fn measured(what: &str, text: &str, format: FileFormat) -> Result<usize> {
     let before = MEMORY.current_usage();
     MEMORY.reset_peak_usage();

@@ -14,7 +14,7 @@ use lacuna::lazy::{Chunks, Lazy, On, concat};
 use lacuna::{Axes, CooTensor};
 
 const BUDGET: usize = 1 << 18;
-/// What is promised beside the budget is 64 MiB; less here, so that a file need not be as large for all of it to be more.
+/// The bytes in addition to the budget. The promise is 64 MiB; this test allows less, so that its file may be smaller.
 const BESIDE: usize = 8 << 20;
 /// One thread takes less, both of the whole file and of its chunks.
 const BESIDE_ALONE: usize = 6 << 20;

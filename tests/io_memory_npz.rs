@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-/// What no reader is refused.
+/// The bytes that every reader may use.
 const FLOOR: usize = 64 << 20;
 
 /// An archive, the bytes that its members hold, and what reading may take besides 16 bytes for each of them.
@@ -92,7 +92,7 @@ fn scattered(count: usize, below: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |at| at.wrapping_mul(2_654_435_761) / 7 % below)
 }
 
-/// What reading gives, the time that it takes, and whether the peak of memory stays below the promise.
+/// Returns the result of a reader, prints its time, and checks that the peak of memory stays below the promise.
 fn measured(what: &str, archive: &Archive, read: impl FnOnce() -> Result<AnyTensor>) -> Result<AnyTensor> {
     let before = MEMORY.current_usage();
     MEMORY.reset_peak_usage();

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 const MIB: usize = 1 << 20;
 
-/// What the work gives, and the peak of memory above what there was before.
+/// Returns the result of the work, and the peak of memory above the memory before.
 fn measured<T>(what: &str, work: impl FnOnce() -> T) -> (T, usize) {
     let before = MEMORY.current_usage();
     MEMORY.reset_peak_usage();

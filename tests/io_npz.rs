@@ -57,7 +57,7 @@ fn refused(bytes: &[u8]) -> String {
     }
 }
 
-/// Where the headers of a member start: the local one, and the one in the table at the end.
+/// Returns the positions of both headers of a member: the local header, and the header in the table at the end.
 fn headers(bytes: &[u8], name: &str) -> [usize; 2] {
     let find = |signature: &[u8], name_at: usize| {
         let is_header =
@@ -382,7 +382,7 @@ fn a_name_that_stands_twice_is_named() {
     assert_eq!(refused(&bytes), "the archive: two of its members have the same name, `dat\\x1b.npy`");
 }
 
-/// It said "Could not find EOCD".
+/// The error for text in place of an archive says that there is no archive.
 #[test]
 fn text_that_is_named_as_an_archive_is_told_to_be_none() {
     let path = std::env::temp_dir().join(format!("lacuna-text-{}.npz", std::process::id()));

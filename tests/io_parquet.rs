@@ -46,7 +46,7 @@ fn refused(found: Result<AnyTensor>) -> String {
     }
 }
 
-/// Whether two tensors are the same down to the bits of NaNs, which equality does not tell apart.
+/// Returns whether two tensors have the same bits, including the bits of NaN.
 fn same_bits(left: &AnyTensor, right: &AnyTensor) -> bool {
     lacuna::dispatch_dtype!(left.dtype(), T => {
         let [left, right] = [left, right].map(|any| any.clone().into_coo::<T, u64>().unwrap());

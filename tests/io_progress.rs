@@ -1,4 +1,4 @@
-//! How far reading and writing have come is told in bytes of the file.
+//! The progress of reading and writing is reported in bytes of the file.
 
 #![cfg(feature = "io")]
 

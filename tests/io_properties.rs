@@ -25,7 +25,7 @@ fn read(bytes: &[u8], format: FileFormat) -> Result<AnyTensor> {
     read_from(bytes, format, &ReadOptions::default())
 }
 
-/// Whether numpy has the type; nothing else can be refused.
+/// Returns whether numpy has the type. Tensors are rejected for no other reason.
 fn is_known_to_numpy<T: FileElement>(x: &CooTensor<T>) -> bool {
     let known = T::NPY_KIND.is_some();
     let refused = write_to(std::io::sink(), FileFormat::Npz, x, &WriteOptions::default());
@@ -55,7 +55,7 @@ fn arrays_give_back_the_dense_form<T: Both + Drawn + FileElement>() {
     });
 }
 
-/// The same tensor with a fill of zero, which is the only one that text has.
+/// Returns the tensor with the fill 0, which is the only fill of text files.
 fn without_fill<T: Both>(x: &Sparse<T>) -> CooTensor<T> {
     coo(x).with_fill(<T as Element>::ZERO)
 }

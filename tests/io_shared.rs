@@ -27,7 +27,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What is no tensor file at all.
+/// The files that are not tensor files.
 const NOTES: &[&str] = &["EXPECT.json", "PROVENANCE.md"];
 
 /// Files that this library refuses: they are not what their names say, with the reason for each.
@@ -60,7 +60,7 @@ fn is_refused(name: &str) -> bool {
     REFUSED.iter().any(|(refused, _)| name.starts_with(refused))
 }
 
-/// What `EXPECT.json` knows, by file. Its infinities are no JSON; here they are texts.
+/// Returns the facts of `EXPECT.json` by file. Infinities are not JSON, so they become strings.
 fn facts(folder: &Path) -> Value {
     let text = std::fs::read_to_string(folder.join("EXPECT.json")).unwrap();
     let text = text.replace("Infinity", "\"inf\"").replace("-\"inf\"", "\"-inf\"").replace("NaN", "\"nan\"");
@@ -100,20 +100,21 @@ impl Tensor {
         self.values.iter().filter(|value| is(value)).count().into()
     }
 
-    /// Whether the file repeats no position: reading that refuses repetitions accepts it.
+    /// Returns whether the file repeats no position: a reader that rejects repetitions accepts the file.
     fn repeats_nothing(&self) -> bool {
         let mut options = self.options.clone();
         options.duplicates = Duplicates::Error;
         read(&self.path, &options).is_ok()
     }
 
-    /// How many elements of `any` over one axis are true.
+    /// Returns how many elements of `any` over one axis are true.
     fn any_true(&self, axis: usize) -> Value {
         let true_ones = |any: &[bool]| any.iter().filter(|&&any| any).count();
         dispatch!(&self.x, x => true_ones(x.any(axis as isize).unwrap().values())).into()
     }
 
-    /// Whether the median is the one that is known: none for complex numbers, and where there is no number.
+    /// Returns whether the median equals the known median. Complex numbers have none, and neither do tensors without
+    /// numbers.
     fn median_is(&self, stored: bool, known: &Value) -> bool {
         let median = dispatch_real!(&self.x, x => {
             let median = if stored { x.stored().nanmedian(Axes::all()) } else { x.nanmedian(Axes::all()) };
@@ -130,7 +131,7 @@ impl Tensor {
         (sum.re - number(re)).abs() <= 1e-12 * magnitude && (sum.im - number(im)).abs() <= 1e-12 * magnitude
     }
 
-    /// Whether one fact holds; a fact of an unknown name is none.
+    /// Returns whether a fact holds. A fact of an unknown name does not hold.
     fn agrees(&self, fact: &str, known: &Value) -> bool {
         let shape = || self.x.shape().iter().map(|&length| Value::from(length)).collect::<Vec<_>>();
         let infinite = |value: &Complex<f64>| !value.is_nan() && (value.re.is_infinite() || value.im.is_infinite());
@@ -156,10 +157,10 @@ impl Tensor {
         }
     }
 
-    /// How many facts are known of the file, and those that do not hold.
+    /// Returns the number of known facts of the file, and the facts that do not hold.
     fn check(&self, known: &Value) -> (usize, Vec<String>) {
         let known = known.as_object().cloned().unwrap_or_default();
-        // Of an archive the shapes of its members are known.
+        // For an archive, the shapes of the members are known.
         if known.contains_key("data") {
             let agrees = known["data"][0][0] == self.x.nnz();
             return (1, if agrees { vec![] } else { vec![format!("data {}", known["data"])] });
@@ -169,7 +170,7 @@ impl Tensor {
     }
 }
 
-/// What became of one file, and what is wrong with that.
+/// Returns the outcome of one file, and the errors in that outcome.
 fn outcome(path: &Path, name: &str, known: &Value) -> (String, usize, Vec<String>) {
     let options = options_for(name, known);
     match (read(path, &options), is_refused(name)) {
@@ -178,7 +179,7 @@ fn outcome(path: &Path, name: &str, known: &Value) -> (String, usize, Vec<String
         (Ok(x), true) => (format!("{} {}", x.shape(), x.dtype()), 0, vec!["is to be refused".into()]),
         (Ok(x), false) => {
             let line = format!("{} {}, {} stored", x.shape(), x.dtype(), x.nnz());
-            // Where scipy refuses what is read here, nothing is known.
+            // If scipy rejects a file that is read here, there are no known facts.
             let known = if known["scipy_error"].is_string() { &Value::Null } else { known };
             let (count, wrong) = Tensor::new(path.to_path_buf(), options, x).check(known);
             (format!("{line}, {count} facts"), count, wrong)

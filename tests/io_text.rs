@@ -17,7 +17,7 @@ fn numbers(mut state: u64) -> impl FnMut() -> u64 {
 /// A million bytes and more: lines of all lengths, with comments, blanks and blank lines among them.
 struct Text {
     text: String,
-    /// What the lines say, in their order.
+    /// The entries of the lines, in order.
     entries: Vec<(usize, usize, f64)>,
     /// The number of the line of each entry.
     lines: Vec<usize>,
@@ -93,7 +93,7 @@ fn an_error_in_any_block_names_its_line() {
         ] {
             assert_eq!(read(&broken(what)).unwrap_err().to_string(), format!("line {line}: {message}"));
         }
-        // Of two errors the first is told, and one entry too many is one wherever it stands.
+        // If there are two errors, the first is reported. An additional entry is an error at any position.
         let twice = broken("1 1 x\n").replace(lines[2], "1 1 y\n");
         assert!(entry == 0 || read(&twice).unwrap_err().to_string().contains("`y`"), "{entry}");
         let before_more = read(&broken(&format!("1 1 x\n{}", "1 1 1\n".repeat(3)))).unwrap_err().to_string();
@@ -354,7 +354,7 @@ fn a_length_in_parentheses_is_no_shape() {
     assert_eq!(array("( 3 )").unwrap_err().to_string(), message);
 }
 
-/// What reading a text says against it, with options.
+/// Returns the error of reading a text, with options.
 fn told(text: &str, format: FileFormat, change: impl FnOnce(&mut ReadOptions)) -> String {
     let mut options = ReadOptions::default();
     change(&mut options);
@@ -410,7 +410,7 @@ fn conversions_of_unsorted_and_mirrored_entries_name_lines() {
     // The image alone does not fit, as it has the other sign.
     let found = told_as(lacuna::DType::UInt8, "skew-symmetric", "4 2 7\n3 1 5");
     assert_eq!(found, "-5 (int64) at line 4 cannot be converted to uint8");
-    // What several entries come to stands on no line.
+    // A sum of several entries has no line.
     let found = int8("general", "5 5 100\n1 1 1\n5 5 100");
     assert_eq!(found, "200 (int64) at entry (5, 5) cannot be converted to int8");
     let text = "3 1 2 1\n1 9 1 2.5\n1 2 7 300.5\n";

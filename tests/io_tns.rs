@@ -49,11 +49,11 @@ fn the_shape_may_be_given_or_kept_in_a_comment() {
     assert_eq!(*given.shape(), [3, 4]);
     assert_eq!(*tns("# shape: 3 4\n1 2 7\n").unwrap().shape(), [3, 4]);
     assert_eq!(*tns("# the shape is 3 4\n1 2 7\n").unwrap().shape(), [1, 2]);
-    // What the caller says comes first.
+    // The shape that the caller gives has priority.
     let both = tns_with("# shape: 3 4\n1 2 7\n", |options| options.shape = Some([5, 5].into())).unwrap();
     assert_eq!(*both.shape(), [5, 5]);
     assert_eq!(*tns("# shape: 0 4\n").unwrap().shape(), [0, 4]);
-    // What others write behind the same word is a comment, and no error.
+    // Other text after the same word is a comment, and not an error.
     assert_eq!(*tns("# shape: (3, 4)\n1 1 2.0\n").unwrap().shape(), [1, 1]);
     assert_eq!(*tns("# shape: 100 users by 20 movies\n2 1 2.0\n").unwrap().shape(), [2, 1]);
     assert_eq!(entries(tns("# shape:\n2.5\n").unwrap()), (Shape::from([0; 0]), vec![(vec![], 2.5)]));
@@ -63,7 +63,7 @@ fn the_shape_may_be_given_or_kept_in_a_comment() {
 fn lines_of_coordinates_alone_have_the_value_one() {
     let graph = tns_with("1 2 3\n2 1 1\n", |options| options.shape = Some([2, 2, 3].into())).unwrap();
     assert_eq!(entries(graph).1, [(vec![0, 1, 2], 1.0), (vec![1, 0, 0], 1.0)]);
-    // Of one axis such a line is a word, as the header of a dialect is.
+    // With one axis such a line is a single word, like the header of a dialect.
     let set = tns_with("3\n1\n", |options| options.shape = Some([4].into())).unwrap();
     assert_eq!(entries(set), (Shape::from([4]), vec![(vec![0], 1.0), (vec![2], 1.0)]));
 }

@@ -46,7 +46,7 @@ fn by(kind: IsinKind) -> IsinOptions {
     IsinOptions { kind, ..Default::default() }
 }
 
-/// Whether a table of these test elements, asked about few values, has to be refused.
+/// Returns whether a table of these test values would be too large for a few lookups.
 fn has_no_table<T: Both>(set: &[T]) -> bool {
     let integers: Option<Vec<i128>> = set.iter().map(|&member| member.to_integer()).collect();
     let integers = integers.filter(|_| T::ZERO.to_integer().is_some());
@@ -154,7 +154,7 @@ fn shapes_without_a_dense_form_are_answered_by_what_they_store<T: Both + Drawn>(
     });
 }
 
-/// What follows does not look at values, so a type of each kind speaks for all.
+/// The following cases do not read values, so one type per kind is enough.
 macro_rules! for_one_type_of_a_kind {
     ($($property:ident),*) => {$(
         mod $property {
@@ -183,7 +183,7 @@ for_one_type_of_a_kind!(
 
 // ---- the cases that other libraries get wrong, by name ----
 
-/// What a type needs for the named cases: small numbers.
+/// The requirement of a type for the named cases: small numbers.
 trait Small: Both {
     fn small(number: u8) -> Self;
 }

@@ -135,7 +135,8 @@ fn a_reduction_takes_a_chain_by_pieces() {
     }
 }
 
-/// What is fed is told; what has another reader, or groups that are no runs, is not.
+/// `explain` marks a reduction that receives chunks. A step with another reader is not marked, and neither are groups
+/// that are not runs.
 #[test]
 fn a_reduction_that_is_fed_is_told() {
     let x = Lazy::<CsrTensor<f64>>::input("x", [30, 40]);
@@ -149,7 +150,7 @@ fn a_reduction_that_is_fed_is_told() {
     assert_eq!(fused(compile(&chain.group_by(1, &[0u32; 40]).sum(1)).unwrap().explain()), 2);
 }
 
-/// What values refuse is told as the operations tell it: of a step of the chain, and of the reduction.
+/// An error that a value causes is the error of the operation, for a step of the chain and for the reduction.
 #[test]
 fn an_error_of_a_chain_that_is_fed_names_the_place() {
     let mut values = vec![1i64; 20_000];
@@ -203,7 +204,7 @@ fn an_error_names_the_line_that_made_the_step() {
     assert!(refused.to_string().starts_with("add at "), "{refused}");
 }
 
-/// What values refuse is told as the operation tells it, though the piece that met it knows no coordinates.
+/// An error that a value causes is the error of the operation, although the chunk with the value has no coordinates.
 #[test]
 fn an_error_of_a_fused_step_names_the_coordinates() {
     let mut values = vec![1i64; 20_000];
@@ -351,7 +352,7 @@ fn a_gradient_by_what_has_no_part_in_the_result() {
     assert!(refused.contains("each call of lazy() begins a graph of its own"), "{refused}");
     let [mine, theirs] = x.sum(0).gradients([&x, &tensor.lazy()], &x.sum(0));
     assert!(mine.check().is_ok() && theirs.check().is_err());
-    // One that is read, but receives nothing: only its pattern has a part.
+    // The pattern of `x` is read, but receives no gradient.
     let left = Lazy::<ndarray::ArrayD<f64>>::input("left", [4, 2]);
     let dots = x.pattern().sddmm(&left, &Lazy::from(ndarray::ArrayD::ones(vec![3, 2])));
     assert!(dots.gradient(&x, &dots).check().is_ok());
@@ -383,7 +384,7 @@ fn a_result_of_several_without_a_gradient_is_told_by_its_step() {
     assert!(refused.starts_with("minimum_backward at "), "{refused}");
 }
 
-/// What the user gives back is held to the shape of the operand.
+/// A custom gradient must have the shape of the operand.
 #[test]
 fn a_custom_gradient_of_another_shape_is_refused() {
     let x = matrix(4, 3, 2, 3).lazy();
@@ -450,7 +451,7 @@ fn derivatives_of_powers_end_in_zeros() {
     }
 }
 
-/// What is read twice has second derivatives, of arrays too.
+/// A lazy array that is read twice has second derivatives.
 #[test]
 fn arrays_have_second_derivatives() {
     let w = Lazy::from(ndarray::arr1(&[2.0, -1.0]).into_dyn());
@@ -695,7 +696,7 @@ fn a_vector_stands_on_a_diagonal() {
     assert!(all.lazy().diag(isize::MIN).check().is_ok() && all.lazy().diag(isize::MIN).collect().is_err());
 }
 
-/// What comes at other positions than those of the mask is not given back.
+/// Gradients at positions outside the mask are not propagated.
 #[test]
 fn a_masked_product_gives_back_what_came_at_its_entries() {
     let [x, y, mask, g] =
@@ -834,7 +835,7 @@ fn a_gradient_of_an_open_shape_is_refused_too() {
     assert!(refused.to_string().contains(": it has no gradient"), "{refused}");
 }
 
-/// What is no float on the way ends a gradient, though the steps around it have rules.
+/// A step whose elements are not floats ends a gradient, even if the steps around it have rules.
 #[test]
 fn a_gradient_through_bools_is_refused() {
     let x = matrix(4, 3, 2, 3).lazy();
@@ -976,7 +977,7 @@ fn a_gradient_has_the_pattern_of_its_operand() {
     }
 }
 
-/// What `value` kept is not computed again for what goes on from there.
+/// A kept value of `value` is not computed again for later steps.
 #[test]
 fn a_kept_value_is_the_beginning_of_what_follows() {
     let runs = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
@@ -1109,7 +1110,7 @@ fn products_with_arrays_are_the_operations_one_by_one() {
     }
 }
 
-/// One array on both sides, and one that is read twice: the gradients of each reading are added.
+/// One array is both operands, or is read twice. The gradients of all reads are added.
 #[test]
 fn gradients_of_an_array_that_is_read_twice_are_added() {
     use ndarray::{ArrayD, arr2};
@@ -1173,7 +1174,7 @@ fn einsum_and_its_gradients_are_the_operations() {
     assert!(error.starts_with("einsum at tests/lazy.rs:"), "{error}");
 }
 
-/// Of two arrays, with what is not finite, vectors, batches, and axes without positions.
+/// Products of two arrays, with infinite elements, vectors, batches, and axes of length 0.
 #[test]
 fn products_of_two_arrays_are_the_operations_one_by_one() {
     use ndarray::ArrayD;
@@ -1313,7 +1314,7 @@ where
     let (dx, dv) = lacuna::ttv_backward(x, &v1, 0, &g).unwrap();
     same(&ttv.gradient(lazy, &ttv).collect().unwrap(), &dx);
     assert_same_arrays(&ttv.gradient(&vector, &ttv).collect().unwrap(), &dv);
-    // Of both axes, from one gradient: two steps of one name.
+    // Gradients of both axes from one gradient: two steps with the same name.
     let other = lazy.ttm(&Lazy::from(dense(rows, rows, 0.1)), 0);
     assert_eq!(other.shape(), Some(&[rows, columns][..]));
 
@@ -1417,7 +1418,7 @@ fn a_gradient_of_a_gradient_names_what_has_none() {
     assert!(matches!(*cause, Error::NoGradient { operation: "prod_backward" }), "{cause:?}");
 }
 
-/// What comes back to a gradient where it stores nothing has no part in its own gradient: it was added up too, 3 for 1.
+/// A gradient of a gradient has no contribution from positions that the first gradient does not store.
 #[test]
 fn second_derivatives_take_what_the_first_stores_alone() {
     let x = CooTensor::<f64>::new([3], vec![vec![0]], vec![2.0], 0.0).unwrap().lazy();
@@ -1577,7 +1578,8 @@ fn second_derivatives_agree(graphs: &[(&str, OfOne)]) {
     }
 }
 
-/// What comes where there is no share has no part, be it NaN or infinite: it was multiplied by 0 and added up.
+/// Elements without a weight do not contribute to a second derivative, even if the upstream gradient is NaN or
+/// infinite.
 #[test]
 fn second_derivatives_of_shares_leave_the_others_out() {
     for (strange, graph) in [
@@ -1634,7 +1636,7 @@ fn second_derivatives_of_deviations_count_the_lanes_of_every_shape() {
     assert_eq!(second.values(), [9.0 * 2.0 / n * (1.0 - 1.0 / n)]);
 }
 
-/// What stands on the left of a tensor may be an array: each operator is that of the values.
+/// The left operand of a tensor may be an array. Each operator equals the operation on values.
 #[test]
 fn operators_take_an_array_on_the_left() {
     // Without gaps, which have one value and not that of each column.
@@ -1667,7 +1669,7 @@ fn operators_take_an_array_on_the_left() {
     assert!(refused.starts_with("mul at tests/lazy.rs:"), "{refused}");
 }
 
-/// Of products with arrays: gradients of gradients, by both operands, against differences of the first.
+/// Second derivatives of products with arrays, for both operands, compared with differences of the first derivatives.
 #[test]
 fn products_with_arrays_have_second_derivatives() {
     type Dense = Lazy<ndarray::ArrayD<f64>>;
@@ -1827,7 +1829,7 @@ fn products_of_an_array_and_a_tensor_are_the_operations() {
     check(&y.to_csr().unwrap());
 }
 
-/// What names a step names it once, whatever is wrong with it.
+/// An error names its step once, whatever the error is.
 #[test]
 fn an_error_of_a_step_names_it_once() {
     let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![0, 1]], vec![i64::MAX, 1], 0).unwrap().lazy();

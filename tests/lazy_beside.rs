@@ -84,7 +84,8 @@ fn steps_of_csr_with_repeated_operands() {
     });
 }
 
-/// One pass, of which the plan tells; a step that is taken out of it as its operand stores too little says nothing wrong.
+/// All steps run in one pass, which the plan shows. The plan also states that the pattern depends on the entries of the
+/// operand.
 #[test]
 fn a_repeated_operand_is_part_of_the_pass() {
     let x = matrix(180, 150, 3, 9);

@@ -1,5 +1,5 @@
-//! What an engine of another package sees of a graph: a small engine, which reads a file in parts, folds each part by
-//! itself, and merges what comes of them as bytes.
+//! The view that an engine of another package has of a graph. A small engine reads a file in parts, reduces each part
+//! by itself, and merges the accumulators as bytes.
 
 #![cfg(feature = "parquet")]
 
@@ -43,7 +43,7 @@ impl Engine for InParts {
     }
 }
 
-/// What is known of each group after all parts, the last of which comes first.
+/// Returns the accumulator of each group after all parts. The last part is read first.
 fn grouped(query: &Query, parts: usize) -> Result<Vec<Found>> {
     let (mut groups, mut merged) = (BTreeMap::<Vec<u64>, (usize, u64)>::new(), query.partial().expect("a fold"));
     let mut hash = 0_u64;

@@ -13,7 +13,7 @@ pub(crate) mod steps;
 
 use steps::{Pair, Step, With};
 
-/// Which step, of which two values, with which axis and number.
+/// A step, its two operands, an axis and a number.
 type Choice = (u16, u8, u8, i8, u8);
 
 fn choices() -> impl Strategy<Value = Vec<Choice>> {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::lazy::{Pair, grown, matrix};
 
-/// What `explain` says was rewritten.
+/// Returns the rewrites that `explain` reports.
 fn rewritten(explained: &str) -> Vec<&str> {
     explained.lines().filter_map(|line| line.strip_prefix("rewritten: ")).collect()
 }
@@ -38,7 +38,7 @@ fn a_slice_is_before_steps_element_by_element() {
     assert!(found.same_as(&expected));
 }
 
-/// What another step reads too is computed as a whole, once.
+/// A step that another step reads too is computed entirely, and once.
 #[test]
 fn a_slice_of_what_is_read_elsewhere_stays_behind_it() {
     let [x, _] = inputs::<lacuna::CooPattern>();
@@ -48,7 +48,7 @@ fn a_slice_of_what_is_read_elsewhere_stays_behind_it() {
         assert!(rewritten(&told).is_empty(), "{told}");
         assert_eq!(names(&told).iter().filter(|name| **name == "sqrt").count(), 1, "{told}");
     }
-    // Of the root itself nothing but the part is read twice.
+    // Only a slice of the root is read, and this slice is read twice.
     let told = compile((&part, &part.exp())).unwrap().explain();
     assert_eq!(names(&told), ["slice", "sqrt", "exp"], "{told}");
     // A value that is kept is not computed again.
@@ -168,7 +168,7 @@ fn casts_that_cancel_are_left_out() {
     assert_eq!((found.values()[0].to_bits(), found.fill().to_bits()), (payload.to_bits(), payload.to_bits()));
 }
 
-/// What is refused is told as it was asked for: the place is that in the whole operand.
+/// An error is reported for the original graph, with the position in the entire operand.
 #[test]
 fn an_error_of_a_rewritten_graph_is_that_of_the_graph() {
     let counts = CooTensor::new([3, 2], vec![vec![0, 2], vec![1, 0]], vec![i64::MAX, i64::MAX], 0).unwrap();
@@ -231,7 +231,7 @@ proptest! {
         prop_assert!(truth.same_as(&eager.any(Axes::all()).unwrap()));
     }
 
-    /// The same of arrays.
+    /// Rewritten graphs of arrays equal their steps too.
     #[test]
     fn rewritten_graphs_of_arrays_equal_the_steps(values in prop::collection::vec(-4.0..4.0f64, 24), from in 0usize..4) {
         let x = ArrayD::from_shape_vec(vec![4, 6], values).unwrap();

@@ -44,7 +44,7 @@ fn weight(at: usize) -> f64 {
     0.5 + 0.25 * (at % 7) as f64
 }
 
-/// What an operation on a tensor and an array and its backward function give, by steps and one by one.
+/// Compares an operation on a tensor and an array, and its backward function, in a graph and without a graph.
 macro_rules! beside_an_array {
     ($x:ident, $y:ident, $g:ident: $($name:ident $backward:ident),*) => {$(
         let (name, lazy, array) = (stringify!($name), $x.lazy(), Lazy::from($y.clone()));
@@ -71,7 +71,7 @@ fn whole_tensors_stand_beside_arrays() {
         for y in [all, row] {
             beside_an_array!(x, y, g: mul mul_backward, div div_backward);
         }
-        // What is not stored comes to one value.
+        // Unstored positions hold a single value here.
         let y = ArrayD::from_elem(vec![5, 1], 1.5);
         beside_an_array!(x, y, g: add add_backward, sub sub_backward, minimum minimum_backward, pow pow_backward);
         let wider = ndarray::Array3::from_elem((2, 5, 6), 3.0);
@@ -177,14 +177,14 @@ fn second_gradients_of_any_tensor_are_alike_in_both_formats() {
     assert!(found > 300, "{found}");
 }
 
-/// Of a product and of a quotient: the gradients of the gradient that the tensor receives.
+/// Second derivatives of a product and of a quotient: gradients of the gradient of the tensor.
 #[test]
 fn second_gradients_beside_an_array() {
     let [x, _] = inputs(|x| x.with_fill(0.0));
     let w = ArrayD::from_elem(vec![6], 3.0);
     let (x, w) = (x.lazy(), Lazy::from(w));
     let g = x.mul(0.0).with_fill(0.0).add(1.0).stored().mul(1.0);
-    // Of x^2 w and of x^2 / w the second derivatives are 2 w and 2 / w.
+    // The second derivatives of x^2 w and of x^2 / w are 2 w and 2 / w.
     for (z, expected) in [((&x * &x) * &w, 6.0), ((&x * &x) / &w, 2.0 / 3.0)] {
         let second = z.gradient(&x, &g).gradient(&x, &g).collect().unwrap();
         let is_near = |value: &f64| (value - expected).abs() < 1e-12;
@@ -205,8 +205,8 @@ fn weighted<P: Pattern>(z: &Tensor<P, f64>) -> Tensor<P, f64> {
 
 macro_rules! two {
     ($($name:ident $backward:ident),*) => {
-        /// Of each operation on two stored views: the gradients of the operation are the differences of it, those of
-        /// the step are those of the operation, and so are those of the expression.
+        /// Checks each operation on two stored views. The gradients of the operation equal its differences; the
+        /// gradients of the step and of the expression equal those of the operation.
         fn gradients_of_entries<P: Pattern>([x, y]: &[Tensor<P, f64>; 2])
         where
             Tensor<P, f64>: ToAny,
@@ -228,7 +228,7 @@ macro_rules! two {
                 let of_text = Expression::parse(&text).unwrap().evaluate(bound).unwrap().into_tensor().unwrap();
                 assert!(of_text.same_as(&expected.to_any()), "{text}");
             }
-            // One view makes both: what an array has alone is in no result.
+            // If one operand is a view, both are. An element that only the array has is in no result.
             let (_, dense) = lacuna::$backward(&x.stored(), &y.to_dense().unwrap(), &g).unwrap();
             let is_alone = |at: &ndarray::IxDyn| x.iter().all(|(coords, _)| *coords != *ndarray::Dimension::slice(at));
             assert!(dense.indexed_iter().all(|(at, &value)| !is_alone(&at) || value == 0.0), "{name}");
@@ -246,7 +246,7 @@ two!(
     pow pow_backward
 );
 
-/// Those of `div`, `minimum` and `maximum` took a lone entry for one beside 0: infinite, nothing, or half.
+/// A lone entry does not count as an entry combined with 0: not in `div`, `minimum` or `maximum`.
 #[test]
 fn gradients_of_entries_are_those_of_the_results_that_they_have() {
     gradients_of_entries(&inputs(|x| x));
@@ -370,7 +370,7 @@ fn products_with_factors_of_an_axis_are_the_operation() {
     scaled(&x, &Lazy::from(x.clone()), |a, b| assert_eq!(a.mapv(f64::to_bits), b.mapv(f64::to_bits)), &g);
 }
 
-/// Of the entries alone: whatever the fill and the factors are. And twice.
+/// Only stored entries count, for any fill and any factors. Second derivatives agree too.
 #[test]
 fn gradients_of_scaled_entries_agree_with_differences() {
     let [x, _] = inputs(|x| x);
@@ -508,7 +508,7 @@ fn sums_of_products_of_entries_have_gradients() {
     assert_eq!(z.gradient(&right, &z).collect().unwrap(), dy);
 }
 
-/// Of what is stored: gaps that are not 0 are no terms, also beside NaN.
+/// Operations on stored entries: unstored positions that are not 0 are not terms, also if NaN is stored.
 #[test]
 fn products_choices_and_closeness_of_what_is_stored_are_the_operations() {
     fn check<P: Pattern>(x: &Tensor<P, f64>, y: &Tensor<P, f64>) {
@@ -570,7 +570,7 @@ fn masks_and_other_shapes_are_the_operations() {
     let x = matrix(5, 6, 2, 3);
     let refused = x.lazy().reshape([7]).check().unwrap_err().to_string();
     assert!(refused.starts_with("reshape at tests/lazy_steps.rs:"), "{refused}");
-    // Of an open shape, too.
+    // The shape may also be open.
     let open = Lazy::<CsrTensor<f64>>::input("x", [None, Some(6)]);
     let flat = open.reshape([30]);
     let program = lacuna::lazy::compile(&flat.square().gradient(&open, &flat)).unwrap();

@@ -234,7 +234,7 @@ fn steps<P: Pattern>(x: &Lazy<Tensor<P, f64>>, y: &Lazy<Tensor<P, f64>>) -> Vec<
     let mut all = [of_both(x, y), of_sparse(x, y)].concat();
     let gradients: Vec<_> = all.iter().map(|step| step.gradient(x, &(step * 0.5))).collect();
     all.extend(gradients.into_iter().filter(|gradient| gradient.check().is_ok()));
-    // Of what it has no part in, and twice.
+    // Gradients by an input without a part in the result, and second gradients.
     all.extend([y.sum(0).gradient(x, &y.sum(0)), x.gradient(x, y)]);
     all.extend([(x * y).sum(0), (x * y).sqrt().tanh(), x.exp().gradient(x, y)].map(|z| z.gradient(x, &z)));
     let twice = [x.max(1), x.stored().nanmedian(0), x.kron(y), x.clamp(-0.5, 0.5), lazy::einsum("ij,kj->ik", &[x, y])];
@@ -365,7 +365,7 @@ fn a_kept_value_is_written_as_a_tensor() {
     assert_runs(&read_again(&program), &[], &[(&x * 0.5).abs().unwrap().to_any()]);
 }
 
-/// What no text tells is an error that names the step and its line.
+/// A step without a textual form is an error that names the step and its line.
 #[test]
 fn what_has_no_text_is_named_with_its_line() {
     let x = Lazy::<CooTensor<f64>>::input("x", [4, 5]);
@@ -498,7 +498,8 @@ fn programs_with_tensors_and_arrays_are_written_and_read() {
             runs(&y, z);
             runs(&z.gradient(&y, &(z * 0.5)), &z.gradient(&x, &(z * 0.5)));
         }
-        // What stands for an array stores all elements, and so does a sum with it: the elements are the same.
+        // The number in place of an array stores all elements, and so does a sum with the number. The elements are the
+        // same.
         let number = Lazy::from(ArrayD::from_elem(vec![1], 2.5));
         for z in [&number - &x, &x - &number] {
             let program = compile((&z, &x)).unwrap();

@@ -60,7 +60,7 @@ pub(crate) fn pairs<T: Drawn + Multiplies>() -> BoxedStrategy<Pair<T>> {
     parts.prop_map(build).boxed()
 }
 
-/// What is stored everywhere.
+/// Returns an array as a sparse array that stores every element.
 pub(crate) fn all_of<T: Multiplies>(x: &Dense<T>) -> Sparse<T> {
     let entries = x.coords().into_iter().map(|at| (at.clone(), x.get(&at)));
     Sparse::new(&x.shape, entries.collect(), T::zero())
@@ -90,7 +90,7 @@ pub(crate) fn assert_sparse<P: Pattern, T: Both>(found: Result<Tensor<P, T>>, ex
 /// The first entry of either that is not finite, on the left first.
 fn not_finite<T: Multiplies>(case: &Pair<T>) -> Option<Vec<usize>> {
     let first = |x: &Sparse<T>| x.entries.iter().find(|(_, value)| !value.annihilated()).map(|(at, _)| at.clone());
-    // What stores every element has no zero that an entry of the other one meets.
+    // If an operand stores every element, entries of the other operand meet no zero.
     let has_zeros = |x: &Sparse<T>| x.entries.len() < crate::reference::dense::size(&x.shape);
     let of_x = first(&case.x).filter(|_| has_zeros(&case.y));
     of_x.or_else(|| first(&case.y).filter(|_| has_zeros(&case.x)))
@@ -210,7 +210,7 @@ fn gradients_are_those_of_the_definition<T: Both + DrawnGrad + Lanes + lacuna::F
 
 stamp!(gradients_are_those_of_the_definition: float64 = f64; half float16 = half::f16);
 
-/// What views do not store counts nothing, whatever comes there.
+/// Unstored positions of views do not count, whatever the upstream gradient is there.
 #[test]
 fn gradients_of_views_look_at_entries() {
     check(gradients::<f64>(), |(case, upstream)| {
@@ -343,7 +343,7 @@ fn vast_axes_cost_what_is_stored() {
     assert!(matches!(matmul(&x, &arr2(&[[1i64]]).broadcast((vast[1], 1)).unwrap()), Err(Error::TooLarge { .. })));
 }
 
-/// Of batches of matrices with a vast axis each has lines of its own.
+/// Matrices of a batch with a vast axis have separate lanes.
 #[test]
 fn vast_axes_of_batches_are_kept_apart() {
     let (vast, at) = (1 << 50, 1u64 << 45);

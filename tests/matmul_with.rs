@@ -47,7 +47,7 @@ macro_rules! on {
 fn cases<T: Drawn + Multiplies>() -> BoxedStrategy<Masked<T>> {
     let build = |(pair, mask, fills, how): (Pair<T>, SparseSeed<bool>, (u8, T), usize)| {
         let mut pair = pair;
-        // What the fills are does not matter.
+        // The fills do not matter.
         (pair.x.fill, pair.y.fill) = (fills.1, T::one());
         let mut mask = mask.build(&Product::new(&pair.x.shape, &pair.y.shape).shape);
         match fills.0 {
@@ -184,7 +184,7 @@ fn masks_of_another_shape_are_refused() {
     assert!(x.matmul_with(&arr1(&[1.0, 2.0, 3.0]), &mask).is_err());
 }
 
-/// What a mask shuts out is not formed: it can overflow as it likes.
+/// Products outside a mask are not computed, and cannot overflow.
 #[test]
 fn only_what_a_mask_lets_through_overflows() {
     let x = CooTensor::from_dense(&arr2(&[[100i8, 1], [1, 1]]), 0).unwrap();
@@ -251,7 +251,7 @@ fn gradients_of_masked_products_are_those_of_views_and_masked_upstreams() {
     }
 }
 
-/// What a result stores is told by what its operands and its mask store.
+/// The pattern of a result depends only on the patterns of the operands and of the mask.
 #[test]
 fn patterns_are_functions_of_patterns() {
     let x = CsrTensor::new([2, 2], vec![0, 2, 3], vec![0, 1, 0], vec![0.0, f64::NAN, -1.0], 7.0).unwrap();

@@ -1,4 +1,5 @@
-//! What moves elements along axes, and slices, against the reference: both formats, arrays of any layout, gradients.
+//! Operations that move elements along axes, and slices, against the reference: both formats, arrays of any layout,
+//! gradients.
 
 use crate::generators::{self, SparseSeed};
 use crate::reference::dense::{Dense, Sparse};

@@ -65,7 +65,7 @@ fn assert_medians<T: Ordered, P: Pattern>(tensor: &Tensor<P, T>, x: &Sparse<T>, 
     }
 }
 
-/// One property for all formats and layouts, as each one more for each type takes its time to compile.
+/// Checks all formats and layouts in one property, because each further property takes time to compile for each type.
 fn every_format_equals_the_reference<T: Ordered>() {
     check(reductions::<T, f64>(), |Reduction { x, axes, normalised, keep_dims, .. }| {
         let (dense, axes) = (x.to_dense(), axes_of(&axes, keep_dims));
@@ -105,7 +105,7 @@ fn batches_with_different_numbers_of_entries_reduce_lane_by_lane() {
 
 // ---- shapes without a dense form ----
 
-/// One group, by what is stored of it: each distinct value with the number of positions that hold it, in order.
+/// A group by its counts: each distinct value with the number of positions that hold it, in order.
 struct Counted<T> {
     values: Vec<(T, u128)>,
     extent: u128,

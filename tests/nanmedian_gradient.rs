@@ -53,7 +53,7 @@ impl<G: Both + DrawnGrad + GradScalar + Float> Gradient for G {}
 
 // ---- the gradient promise ----
 
-/// What the gradients are under some options: of an array, and on a pattern of all positions and of the stored ones.
+/// The expected gradients for some options: of an array, on a pattern of all positions, and on the stored positions.
 struct Expected<G> {
     options: Options,
     dense: Dense<G>,
@@ -94,7 +94,7 @@ fn assert_gradients<T: Ordered, P: Pattern, G: Gradient, U: Operand<Elem = G>>(
     }
 }
 
-/// One property for all formats and layouts, as each one more for each type takes its time to compile.
+/// Checks all formats and layouts in one property, because each further property takes time to compile for each type.
 fn gradients_of_every_format_agree_with_the_reference<T: Ordered>() {
     let inputs = (reductions::<T, f64>(), some_of(&OPTIONS));
     check(inputs, |(Reduction { x, axes, normalised, keep_dims, upstream }, options)| {
@@ -157,7 +157,7 @@ fn batches_with_different_numbers_of_entries_share_lane_by_lane() {
 
 // ---- shapes without a dense form ----
 
-/// What one entry of a group receives, with all elements counted and none written out.
+/// A group by its counts: all elements are counted, and only the entries are listed.
 struct Counted<T> {
     /// The position and the value of each entry.
     entries: Vec<(u128, T)>,
@@ -179,7 +179,7 @@ impl<T: Ordered> Counted<T> {
         Counted { entries, fill: x.fill, unstored }
     }
 
-    /// How many numbers of the group the test holds for, given what it says of stored and of unstored values.
+    /// Returns for how many numbers of the group the test holds.
     fn count(&self, test: impl Fn(T) -> bool) -> u128 {
         let stored = self.entries.iter().filter(|&&(_, value)| !Scalar::is_nan(value) && test(value)).count();
         stored as u128 + if self.unstored > 0 && test(self.fill) { self.unstored } else { 0 }
@@ -312,7 +312,7 @@ fn the_gradient_of_a_group_without_a_number_is_shared_where_that_is_asked_for() 
         let on_entries = |dx: CooTensor<f64>| dx.entries().iter().all(|(at, share)| expected[IxDyn(at)] == *share);
         assert!(on_entries(sparse.nanmedian_backward(&dy, &spread).unwrap()));
     }
-    // Of what is stored, by groups that stand side by side and that do not: two NaNs, of three positions.
+    // Two NaNs among three positions of stored entries, in groups that are contiguous, and in groups that are not.
     let stored = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 2, 1]], vec![nan, nan, 5.0], 0.0).unwrap();
     let dx = stored.stored().nanmedian_backward(&arr1(&[8.0, 3.0]), &spread).unwrap();
     assert_eq!(dx.values(), [4.0, 4.0, 3.0]);

@@ -18,7 +18,7 @@ fn peak_of<R>(run: impl FnOnce() -> R) -> (R, usize) {
     (result, MEMORY.peak_usage() - before)
 }
 
-/// One row of so many entries.
+/// Returns a row of `count` entries.
 fn row(count: u32) -> CooTensor<u8> {
     let coords = vec![vec![0; count as usize], (0..count).collect()];
     CooTensor::new([1, count as usize], coords, vec![1; count as usize], 0).unwrap()
@@ -49,7 +49,7 @@ fn the_lists_of_a_take_are_as_long_as_they_have_to_be() {
     if was_run_apart() {
         return;
     }
-    // One entry more than a power of two, which a list that doubles has twice the memory for.
+    // With one entry more than a power of two, a list that doubles would take twice the memory.
     let (x, often) = (row((1 << 12) + 1), vec![0u8; 1 << 7]);
     let entries = often.len() * x.nnz();
     let (taken, peak) = peak_of(|| x.take_axis(&often, 0).unwrap());
@@ -121,8 +121,8 @@ fn room_is_made_for_the_numbers_of_a_lane_alone() {
     assert!(peak < 1 << 20, "{peak} bytes at the peak");
 }
 
-/// What groups keep for each of their elements' shares is larger than 16 bytes: 45 million single `u8` were refused, by
-/// the bytes of what the user never sees.
+/// Groups of one element take only the bytes of their gradients, although the weights of a group take more than 16
+/// bytes per element.
 #[test]
 fn groups_of_one_small_element_take_no_more_than_their_gradients() {
     const COUNT: usize = 1 << 20;

@@ -60,7 +60,7 @@ fn arguments(name: &str) -> &'static str {
     }
 }
 
-/// Whether an expression has a value on tensors of a type and a format.
+/// Returns whether an expression has a value on tensors of a type and a format.
 fn has_value(text: &str, dtype: DType, format: Format) -> bool {
     let square = CooTensor::new([3, 3], vec![vec![0, 1, 2], vec![1, 0, 2]], vec![1i64, 1, 1], 0).unwrap();
     let bound = |name: &str| {
@@ -75,7 +75,7 @@ fn has_value(text: &str, dtype: DType, format: Format) -> bool {
     Expression::parse(text).is_ok_and(|expression| expression.evaluate(bound).is_ok())
 }
 
-/// What lazy graphs have of an operation.
+/// The support of an operation by lazy graphs.
 #[derive(Default, Clone)]
 struct Step {
     is_of_arrays: bool,
@@ -86,7 +86,7 @@ struct Step {
     has_text: bool,
 }
 
-/// What is known of the step that a result is; `x` is what it is made of.
+/// Records the properties of the step that computes `result`; `x` is the operand. Returns the name of the step.
 fn known<V: Value>(steps: &mut BTreeMap<String, Step>, result: &Lazy<V>) -> Option<String> {
     let program = compile_as_written(result).ok()?;
     let explained = program.explain();
@@ -101,7 +101,7 @@ fn known<V: Value>(steps: &mut BTreeMap<String, Step>, result: &Lazy<V>) -> Opti
     Some(name)
 }
 
-/// Whether the engine `Chunks` makes the result, which has that number, of ranges of what all of it begins with.
+/// Returns whether the engine `Chunks` computes the result `number` in chunks of the first input.
 fn is_in_chunks<V: Value>(result: &Lazy<V>, number: &str) -> bool {
     let told = result.on(Chunks::memory(1 << 20)).explain().unwrap_or_default();
     let ways = [format!("chunks: {number} in ranges"), format!("chunks: {number} folds")];
@@ -131,7 +131,7 @@ macro_rules! of_other_types {
     };
 }
 
-/// What arrays and tensors have; those of a macro, since their results have many types.
+/// Lists the steps of arrays and tensors. These are in a macro, because their results have many types.
 macro_rules! of_any {
     ($steps:ident, $x:ident, $bools:ident) => {{
         of_other_types! {$steps, $x:
@@ -169,7 +169,7 @@ fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
     named(steps, "matmul_on", |own| {
         with_gradient(own, chain, &chain.matmul_on(turned, &at, lacuna::Matmul::plus_times()));
     });
-    // Its result is an array, and what it looks at is none.
+    // The result is an array, and the operand is not.
     named(steps, "nonzero", |own| drop(known(own, &chain.nonzero())));
     // A matrix of blocks is a step `concat` of such steps, and `unique` finds both.
     for (name, of) in [("block", "concat"), ("unique_counts", "unique")] {
@@ -186,14 +186,15 @@ fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
     with_gradient(steps, chain, &chain.ttv(&Lazy::from(ArrayD::<f64>::ones(vec![5])), 1));
     with_gradient(steps, chain, &chain.mttkrp(0, &[&columns]));
     with_gradient(steps, chain, &chain.pattern().sddmm(&rows, &columns));
-    // That of entries is a product with those at the pattern, whose gradient is one of both steps.
+    // The product with stored entries is a product with the dot products at the pattern. The gradient is a gradient of
+    // both steps.
     let (dots, mut product) = (steps["pattern_sddmm"].clone(), BTreeMap::new());
     with_gradient(&mut product, chain, &chain.stored().sddmm(&rows, &columns));
     let has_second = product.values().any(|step| step.has_second);
     steps.insert("sddmm".into(), Step { has_second, ..dots });
 }
 
-/// What is known of a step that is written as a call of another name.
+/// Records the properties of a step that is written as a call of another name.
 fn named(steps: &mut BTreeMap<String, Step>, name: &str, know: impl FnOnce(&mut BTreeMap<String, Step>)) {
     let mut own = BTreeMap::new();
     know(&mut own);

@@ -84,7 +84,7 @@ fn hostile() -> impl Strategy<Value = f64> {
     prop_oneof![4 => -1e3..1e3f64, 2 => ends, 4 => any::<u64>().prop_map(f64::from_bits)]
 }
 
-/// What lies between two floats of any magnitudes is the real number, rounded once, in each type.
+/// A value between two floats of any magnitudes is correctly rounded, in each type.
 #[test]
 fn what_lies_between_is_rounded_once() {
     fn holds<T: Float + SummedFloat>(a: f64, b: f64, weight: f64) {

@@ -29,7 +29,7 @@ fn lines<T: Copy>(x: &Sparse<T>, axis: usize) -> BTreeMap<Vec<usize>, Vec<(u64, 
     lines
 }
 
-/// What a stored view gives where each line has a list of so many results.
+/// Returns the expected result of a stored view, in which each lane has a list of a given length.
 fn of_lines<T: Copy, U: lacuna::Element + crate::reference::scalar::Scalar>(
     x: &Sparse<T>,
     (axis, length): (usize, usize),

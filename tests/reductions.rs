@@ -36,7 +36,7 @@ where
 
 for_all_types!(sums_equal_the_dense_result);
 
-/// What a stored view of nothing has as its least or greatest: NaN, or the value at the other end.
+/// Returns the minimum or maximum of an empty stored view: NaN, or the value at the other end.
 fn none_of<T: Real>(other_end: T) -> T {
     T::from_number(lacuna::Number::Real(f64::NAN)).unwrap_or(other_end)
 }
@@ -339,7 +339,7 @@ fn assert_same_rows<T: Debug, U: Both>(
     }
 }
 
-/// What is looked at eight rows at a time is what the definition says of each, beside gaps and without them.
+/// Checks that rows in blocks of eight equal the definition for each row, with and without unstored positions.
 fn assert_rows_are_those_of_the_reference<T>(rows: &[Vec<(u64, T)>], fill: T, ddof: u64)
 where
     T: Both + Float + SummedFloat + Summed<Sum = T, Mean = T> + Spread<Spread = T> + RealScalar,
@@ -364,7 +364,7 @@ where
             let assert_same = |found: &[_], groups| assert_same_rows(stringify!($op), found.to_vec(), groups, $of);
             let assert_whole = |found: &[_], fill| {
                 assert_same(found, &whole);
-                // Of gaps alone it is a fill, whose zero has no sign.
+                // A result of only unstored positions is a fill, whose zero has no sign.
                 let expected = gaps.as_ref().and_then($of).map(lacuna::Element::as_implicit);
                 assert!(expected.is_none_or(|expected| expected.bits_equal(fill)), "{fill:?} is not {expected:?}");
             };

@@ -11,7 +11,7 @@ fn there_and_back<T: Serialize + DeserializeOwned>(value: &T) -> T {
     serde_json::from_str(&serde_json::to_string(value).unwrap()).unwrap()
 }
 
-/// What reading `json` as `T` says against it.
+/// Returns the error of reading `json` as `T`.
 fn refusal<T: DeserializeOwned>(json: Value) -> String {
     from_value::<T>(json).err().expect("an invalid value was read").to_string()
 }

@@ -67,7 +67,7 @@ impl Panel {
     }
 }
 
-/// What stands in the text elements.
+/// Returns the contents of the text elements.
 fn texts(svg: &str) -> Vec<String> {
     let document = Document::parse(svg).unwrap();
     let texts = document.descendants().filter(|node| node.has_tag_name("text"));
@@ -190,8 +190,7 @@ axis 0 ↓  axis 1 →             axis 0 ↓  axis 2 →
     assert_eq!(text, expected);
 }
 
-/// Of three long axes the first one stands on rows only, the last one on columns only: each has the room that it has
-/// there.
+/// With three long axes, the first is only on rows and the last only on columns. Each axis has the room that is there.
 #[test]
 fn long_axes_share_the_room() {
     let diagonal: Vec<[usize; 3]> = (0..300).map(|at| [at, 299 - at, at]).collect();
@@ -332,7 +331,7 @@ fn shades_tell_counts() {
     let legend = words.iter().position(|text| text == "entries in a cell of 5 × 5 positions").unwrap();
     assert_eq!(words[legend + 1..], ["1", "2", "5", "10", "20", "25"]);
     agree(&svg, &Spy::new(&pattern).png().unwrap(), 200, 200);
-    // Where each cell is one position there is nothing to tell.
+    // If each cell is one position, there is no legend.
     assert!(!texts(&Spy::new(&coo(&[3, 3], &entries(&[[1, 1]]))).svg()).iter().any(|text| text.contains("entries")));
 }
 
@@ -382,7 +381,8 @@ fn small() -> impl Strategy<Value = (usize, usize, Entries)> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
-    /// Of a small matrix every cell is a position: those drawn are those stored, in both kinds of image and in text.
+    /// Each cell of a small matrix is a position. The drawn cells are the stored positions, in both kinds of image and
+    /// in text.
     #[test]
     fn cells_are_entries((rows, columns, some) in small()) {
         let pattern = coo(&[rows, columns], &some);
@@ -397,7 +397,7 @@ proptest! {
         agree(&svg, &picture.png().unwrap(), rows, columns);
     }
 
-    /// Of any tensor, the dots and cells that are drawn are as many as the entries need, and no more.
+    /// For any tensor, the number of drawn dots and cells is the number that the entries need.
     #[test]
     fn nothing_panics(
         shape in prop::collection::vec(prop_oneof![Just(0usize), 1usize..4, 200usize..3000, Just(1 << 40)], 0..8),
@@ -439,13 +439,13 @@ fn the_pictures_of_the_documents_are_drawn_so() {
     assert_eq!(drawn, std::fs::read_to_string(root.join("docs/pictures/titanic.svg")).unwrap());
 }
 
-/// What stands within the frame of a picture in text.
+/// Returns the contents of the frame of a picture in text.
 fn panel(text: &str) -> Vec<Vec<char>> {
     let lines = text.lines().filter_map(|line| line.strip_suffix('│'));
     lines.map(|line| line.rsplit(['│', '┤']).next().unwrap().chars().collect()).collect()
 }
 
-/// Where nearly every dot has an entry, the fuller half of them is drawn: here a quarter that is three times as full.
+/// If nearly every dot has an entry, the fuller half of the dots is drawn: here a quarter that is three times as full.
 #[test]
 fn a_saturated_text_shows_where_there_is_more() {
     let dense =

@@ -38,7 +38,7 @@ fn assert_fault(error: &Error, fault: TakeFault, size: u128, indices: &Dense<i12
     }
 }
 
-/// What both libraries say of one take: where the reference has a fault, the error is checked and `None` comes back.
+/// Returns the results of both libraries for a take. If the reference has a fault, checks the error and returns `None`.
 #[track_caller]
 fn both<A, B>(
     found: Result<A>,

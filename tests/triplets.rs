@@ -16,7 +16,7 @@ const RULES: [(Duplicates, structure::Duplicates); 7] = [
     (Duplicates::Error, structure::Duplicates::Error),
 ];
 
-/// Whether the error is the one that the reference has, with its numbers.
+/// Checks that the error is the fault of the reference, with its numbers.
 #[track_caller]
 fn assert_fault(error: Error, fault: CoalesceFault) {
     match (error, fault) {

@@ -94,7 +94,7 @@ fn float16_and_bfloat16() {
     }
 }
 
-/// Those with arguments.
+/// Operations with arguments.
 #[test]
 fn powers_and_bounds_of_floats() {
     check(sparse::<f64>(), |x| {
@@ -131,7 +131,7 @@ fn checked<T: Both, U: Both>(op: &Unary<T, U>, x: &Sparse<T>, f: impl Fn(T) -> O
         None => {
             let whole = Sparse { fill: if has_gaps { x.fill } else { T::ZERO }, ..x.clone() };
             assert_is_map(op, &whole, |value| f(value).unwrap());
-            // Where no position holds it, a fill without a result is none.
+            // If no position holds the fill, a fill without a result is not an error.
             assert!((op.coo)(&coo(x)).is_ok() && (op.csr)(&csr(x)).is_ok());
         }
     }
@@ -364,7 +364,7 @@ fn an_upstream_gradient_of_another_shape_is_refused() {
 
 // ---- the true values ----
 
-/// How many numbers lie between two, counted in units in the last place.
+/// Returns the distance of two numbers, in units in the last place.
 fn units(found: f64, expected: f64) -> u64 {
     assert_eq!(found.is_sign_negative(), expected.is_sign_negative());
     found.to_bits().abs_diff(expected.to_bits())

@@ -9,7 +9,7 @@ use lacuna::{
 };
 use ndarray::{Array2, ArrayD, arr1, arr2};
 
-/// What no derivative is finite at, or many are not.
+/// Values at which few derivatives or none are finite.
 const WILD: [f64; 6] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, -1.0];
 
 /// Zeros of both signs, and what stores none of them.
@@ -75,7 +75,7 @@ fn of_reductions() {
                 assert!(given[12..].iter().any(|&g| g != 0.0), "{given:?}");
                 assert!(given.iter().all(|g| g.is_finite()), "{given:?}");
             }
-            // Where each element is a group of its own, and where groups have labels.
+            // Each element is a group by itself, or groups have labels.
             let none = ArrayD::from_elem(vec![3, 6], -0.0);
             nothing(x.$backward(&none, Axes::none()).unwrap().values().to_vec());
             nothing(lacuna::$backward(&dense, &none, Axes::none()).unwrap());
@@ -177,7 +177,7 @@ fn of_products() -> Result<()> {
         let (dx, dm) = ttm_backward(&x, &wild.t().to_owned(), 1, &up)?;
         nothing(dx.values().iter().copied().chain(dm));
     }
-    // Of one column that is not zero: what meets the others is left out.
+    // Only one column is nonzero: elements that meet the other columns do not count.
     let up = arr2(&[[0.0, 0.0, -0.0, 2.0], [-0.0, 0.0, 0.0, 3.0]]);
     let tame = Array2::from_shape_fn((3, 4), |(row, column)| if column < 3 { f64::NAN } else { row as f64 });
     let (dx, dy) = matmul_backward(&x, &tame, &up)?;

@@ -23,7 +23,7 @@ struct Pair<T> {
     number: T,
 }
 
-/// What the pattern of the second one has to do with that of the first.
+/// The relation between the patterns of the two operands.
 #[derive(Clone, Copy, Debug)]
 enum Common {
     Whatever,
@@ -134,7 +134,7 @@ macro_rules! library {
     };
 }
 
-/// What the definition says of one operation.
+/// The definition of an operation.
 struct Definition<'a, T, U> {
     rule: Rule<'a, T, U>,
     /// Among stored entries, what one alone gives on the left or on the right.
@@ -143,11 +143,11 @@ struct Definition<'a, T, U> {
     implicit: fn(U) -> U,
     /// The fill in the type of the results, zero if it has another.
     own: fn(T) -> U,
-    /// Whether views of different fills are refused.
+    /// True if views of different fills are rejected.
     of_one_fill: bool,
 }
 
-/// What is the same about a refusal of the library and one of the reference.
+/// Returns the part of an error that the library and the reference have in common.
 fn refusal(error: &Error) -> Refused {
     match error.clone() {
         Error::NonFinite { coords, .. } => Refused::NotFinite(coords),
@@ -221,7 +221,7 @@ fn arrays_agree<T: Both, U: Both>(case: &Pair<T>, library: &Library<T, U>, defin
     assert_outcome((library.stored_array)(&csr_x, &plain.view()), &expected, name);
 }
 
-/// What stands beside an array comes to one fill, or is refused.
+/// Checks that the result of a tensor and an array has a single fill, or is rejected.
 #[track_caller]
 fn assert_beside<P: Pattern, U: Both>(found: Result<Tensor<P, U>>, expected: &Option<Outcome<U>>, name: &str) {
     match (found, expected) {
@@ -269,7 +269,7 @@ macro_rules! comparisons {
     })*};
 }
 
-/// What every type has.
+/// Checks the operations that every type has.
 fn sums_products_and_equality_are_those_of_the_definition<T: Both + Drawn + Tame + Computes>() {
     check(pairs::<T>(), |case| {
         arithmetic!(agree, &case, T: add Add Some(&moved), mul Mul None, mul_nonzero MulNonzero None);
@@ -358,7 +358,7 @@ fn smaller(shape: &[usize], ones: u16, left_out: usize) -> Vec<usize> {
     shape.iter().enumerate().map(one).skip(left_out.min(shape.len())).collect()
 }
 
-/// What is particular about two operands of different shapes.
+/// The special relation between two operands of different shapes.
 #[derive(Clone, Copy, Debug)]
 enum Special {
     Whatever,
@@ -492,7 +492,8 @@ fn steps_beside_arrays_are_the_operations<T: Both + Drawn + Tame + Computes>() {
 
 for_real_types!(steps_beside_arrays_are_the_operations);
 
-/// Of all fills and shapes: what comes back to both is what the backward function gives, and refused where that is.
+/// For all fills and shapes, the gradients of a step equal the backward function. If the function fails, the step fails
+/// too.
 #[test]
 fn gradients_beside_arrays_are_those_of_the_operations() {
     check(broadcast_pairs::<f64>(), |Pair { x, y, .. }| {
@@ -524,7 +525,7 @@ type ChoiceSeeds = (SparseSeed<bool>, [SparseSeed<f64>; 2], [u16; 3]);
 fn choices() -> BoxedStrategy<(Sparse<bool>, Sparse<f64>, Sparse<f64>)> {
     let seeds = (seeds::<bool>(), [seeds(), seeds()], any::<[u16; 3]>());
     let build = |(shape, (c, [a, b], [x, y, z])): (Vec<usize>, ChoiceSeeds)| {
-        // Of each axis one at least has the whole length.
+        // On each axis, at least one of the operands has the entire length.
         let ones = [x & y, y & z & !(x & y), x & z & !(x & y) & !(y & z)];
         let of = |at: usize| smaller(&shape, ones[at], at);
         (c.build(&of(0)), a.build(&of(1)), b.build(&of(2)))
@@ -630,7 +631,8 @@ fn any_function_zips() {
 /// The gradients of one operation, by its definition at every position.
 type Backward = fn(f64, f64, f64) -> (f64, f64);
 
-/// What the elements of an array of a shape receive, which stand at each of these positions: of several the exact sum.
+/// Returns the gradient of an array of a shape, whose elements were repeated to these positions: the exact sum per
+/// element.
 fn received(shape: &[usize], positions: &[Vec<usize>], given: &[f64]) -> Dense<f64> {
     let mut lists = Dense::new(shape, (0..size(shape)).collect()).map(|_| 0.0);
     let mut of_each = vec![Vec::new(); lists.data.len()];
@@ -719,8 +721,8 @@ fn gradients_of_a_choice_go_to_the_chosen() {
     });
 }
 
-/// What an upstream element of zero meets makes no difference, of stored views too, where sums are over what was
-/// repeated.
+/// If an upstream element is zero, its factor makes no difference. This also holds for stored views, and for sums over
+/// repeated elements.
 #[test]
 fn zero_upstream_gives_zero_beside_what_is_not_finite() {
     let wild = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0];
@@ -966,7 +968,7 @@ fn arrays_that_give_gaps_several_values_are_refused() {
     assert!(matches!(x.add(&ndarray::arr1(&[0.0, 1.0, 2.0])), Err(Error::NotBroadcastable { .. })));
 }
 
-/// Which cells have gaps is counted block by block; a last block that counted as a whole one took a cell for full.
+/// Unstored positions are counted block by block. A partial last block counts only its own positions.
 #[test]
 fn gaps_beside_an_array_are_counted_over_many_entries() {
     let with_rows = |stored: [u32; 2]| {
@@ -1100,7 +1102,7 @@ fn quotients_by_sums_are_zero_where_nothing_is_stored() {
     assert_eq!((stored.entries(), stored.fill()), (vec![(vec![0, 2], 1.0)], 0.0));
 }
 
-/// What a repeated operand holds where nothing is stored is checked: only where something is not stored.
+/// The elements of a repeated operand are checked at unstored positions, if there are any.
 #[test]
 fn elements_that_do_not_give_the_fill_are_named() {
     let x = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 1, 0]], vec![1.0, 2.0, 3.0], 0.0).unwrap();

@@ -1,4 +1,4 @@
-//! Arrays whose element type is known at run time only.
+//! Arrays whose element type is known only at run time.
 
 use std::any::Any;
 use std::fmt;
@@ -17,12 +17,14 @@ use crate::pattern::of_width;
 use crate::tensor::coo::CooTensor;
 use crate::tensor::number_in;
 
-/// Declares the enum and how each element type comes into it.
+/// Declares the array with a variant per element type, and the conversion from static types.
 #[doc(hidden)]
 macro_rules! __any_array {
     ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*]) => {
-        /// An array whose element type is known at run time: an operand of expressions and commands that stores every
-        /// element. Clones share the elements.
+        /// An array whose element type is known only at run time.
+        ///
+        /// Expressions and commands use such an array as an operand that stores every element. Clones share the
+        /// elements.
         ///
         /// # Examples
         ///
@@ -51,7 +53,7 @@ macro_rules! __any_array {
             $($Complex(ArcArray<$complex, IxDyn>),)*
         }
 
-        /// Every element type has its variant.
+        /// Wraps the array in the variant of its element type.
         impl<T: Element> From<ArrayD<T>> for AnyArray {
             fn from(array: ArrayD<T>) -> Self {
                 let mut array = Some(array.into_shared());
@@ -94,7 +96,7 @@ impl fmt::Debug for AnyArray {
     }
 }
 
-/// Arrays are equal if their elements are: a chunk equals an array of the same elements.
+/// Two arrays are equal if their elements are equal. A chunk equals an array with the same elements.
 impl PartialEq for AnyArray {
     fn eq(&self, other: &Self) -> bool {
         self.elements == other.elements
@@ -102,7 +104,7 @@ impl PartialEq for AnyArray {
 }
 
 impl AnyArray {
-    /// The element type.
+    /// Returns the element type.
     pub fn dtype(&self) -> DType {
         fn dtype_of<T: Element>(_: &ArcArray<T, IxDyn>) -> DType {
             T::DTYPE
@@ -110,37 +112,37 @@ impl AnyArray {
         on_array!(self, x => dtype_of(x))
     }
 
-    /// The lengths of the axes.
+    /// Returns the lengths of the axes.
     pub fn shape(&self) -> &[usize] {
         on_array!(self, x => x.shape())
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         on_array!(self, x => x.len())
     }
 
-    /// Whether there are no elements.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The array as a part of one with these lengths, or as one of its own.
+    /// Returns the array as a chunk of an array with the lengths `whole`, or as an entire array if `whole` is `None`.
     #[cfg(feature = "lazy")]
     pub(crate) fn part_of(&self, whole: Option<Shape>) -> Self {
         AnyArray { whole, ..self.clone() }
     }
 
-    /// The lengths of the array that this is a part of, if it is one.
+    /// Returns the lengths of the array that this is a chunk of, if it is a chunk.
     pub(crate) fn whole(&self) -> Option<&Shape> {
         self.whole.as_ref()
     }
 
-    /// The array as a tensor in coordinates with the fill 0, which stores the elements that are not 0.
+    /// Returns a tensor in coordinate format with the fill 0, which stores the elements that are not 0.
     ///
     /// # Errors
     ///
-    /// Those of [`CooTensor::from_dense`].
+    /// The errors of [`CooTensor::from_dense`].
     #[allow(clippy::wrong_self_convention)] // the name that tensors and expressions have for it
     pub fn from_dense(&self) -> Result<AnyTensor> {
         fn of<T: Element>(x: &ArcArray<T, IxDyn>) -> Result<AnyTensor> {
@@ -151,11 +153,12 @@ impl AnyArray {
         on_array!(self, x => of(x))
     }
 
-    /// The same array with elements of another type, under the rules of [`Tensor::cast`](crate::Tensor::cast).
+    /// Returns the array with elements of another type, under the rules of [`Tensor::cast`](crate::Tensor::cast).
     ///
     /// # Errors
     ///
-    /// `Cast`: an element does not fit; `NotRepresentable`: the type needs the feature `half`.
+    /// - `Cast`: an element does not fit the type;
+    /// - `NotRepresentable`: the type needs the feature `half`.
     pub fn cast(&self, dtype: DType) -> Result<Self> {
         fn to<U: Element>(x: &AnyArray) -> Result<AnyArray> {
             let (from, numbers) = (x.dtype(), x.numbers()?);
@@ -169,12 +172,12 @@ impl AnyArray {
         dispatch_dtype!(dtype, T => to::<T>(self), else => Err(no_such(dtype)))
     }
 
-    /// The elements in row-major order.
+    /// Returns the elements in row-major order, as numbers.
     pub(crate) fn numbers(&self) -> Result<Vec<Number>> {
         on_array!(self, x => Ok(alloc::collect(x.iter().map(|&element| element.to_number()))?))
     }
 
-    /// The elements, if they have this type.
+    /// Returns a view of the elements, if they have the type `T`.
     pub fn view<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
         let array: &dyn Any = on_array!(self, x => x);
         array.downcast_ref::<ArcArray<T, IxDyn>>().map(|array| array.view())
@@ -190,7 +193,7 @@ mod tests {
     use crate::dynamic::AnyOperand;
     use crate::pattern::Format;
 
-    /// A chunk that was returned as it is was not equal to the same array, and printed its private fields.
+    /// A chunk equals an array with the same elements, and its `Debug` form hides private fields.
     #[test]
     fn a_chunk_is_the_array_of_its_elements() {
         let array = AnyArray::from(ArrayD::from_elem(vec![2], 1.5));
@@ -199,7 +202,7 @@ mod tests {
         assert!(!format!("{chunk:?}").contains("whole"), "{chunk:?}");
     }
 
-    /// The offsets of the rows of an array without elements were built before the result was checked.
+    /// The result is checked before the offsets of an array without elements are allocated.
     #[test]
     fn a_long_array_without_elements_is_no_large_tensor() {
         let long = AnyArray::from(Array2::<f64>::zeros((1 << 50, 0)).into_dyn());

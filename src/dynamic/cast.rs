@@ -1,4 +1,4 @@
-//! Casts between types known at run time only.
+//! Casts between dynamic types.
 
 use super::AnyTensor;
 use crate::base::alloc;
@@ -8,7 +8,7 @@ use crate::pattern::AnyPattern;
 use crate::tensor::erased::Erased;
 use crate::tensor::{Tensor, number_in};
 
-/// The values of a tensor as numbers without a type: what keeps a cast from being compiled for each pair of types.
+/// The values of a tensor as numbers without a type. A cast through numbers is not compiled for each pair of types.
 pub(super) trait Numbers {
     fn count(&self) -> usize;
     fn number(&self, entry: usize) -> Number;
@@ -39,7 +39,7 @@ impl<T: Element> Numbers for Erased<T> {
     }
 }
 
-/// The tensor of another type.
+/// Returns the tensor with elements of type `T`.
 pub(super) fn cast_numbers<T: Element>(from: &dyn Numbers) -> Result<AnyTensor> {
     let fill = number_in(from.fill_number(), from.number_type(), || "the fill".into())?;
     let value = |entry| number_in(from.number(entry), from.number_type(), || format!("entry {entry}"));

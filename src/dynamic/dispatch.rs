@@ -1,6 +1,6 @@
-//! Generic code run on what is known at run time only: one `match` over element types and formats, written by macros.
+//! Macros that run generic code on dynamically typed tensors: a `match` with an arm per element type.
 
-/// The types that the macros name, so that they work in crates that do not depend on theirs.
+/// The types that the macros name. A crate that uses the macros need not depend on the crates of these types.
 #[doc(hidden)]
 pub mod types {
     #[cfg(feature = "half")]
@@ -8,7 +8,7 @@ pub mod types {
     pub use num_complex::Complex;
 }
 
-/// The element types that are compiled in, as `Variant type`: the real ones and the complex ones.
+/// Passes the element types of the build to a macro, as `Variant type`: first the real types, then the complex types.
 #[cfg(not(feature = "half"))]
 #[doc(hidden)]
 #[macro_export]
@@ -23,7 +23,7 @@ macro_rules! __with_dtypes {
     };
 }
 
-/// The element types that are compiled in, as `Variant type`: the real ones and the complex ones.
+/// Passes the element types of the build to a macro, as `Variant type`: first the real types, then the complex types.
 #[cfg(feature = "half")]
 #[doc(hidden)]
 #[macro_export]
@@ -38,9 +38,10 @@ macro_rules! __with_dtypes {
     };
 }
 
-/// Runs generic code on an [`AnyTensor`](crate::dynamic::AnyTensor), whatever its format and element type.
+/// Runs generic code on an [`AnyTensor`](crate::dynamic::AnyTensor) of any format and element type.
 ///
-/// `dispatch!(any, x => body)` is `body` with `x` bound to the tensor, or to a reference to it where `any` is one.
+/// `dispatch!(any, x => body)` evaluates `body` with `x` bound to the tensor. If `any` is a reference, `x` is a
+/// reference to the tensor.
 ///
 /// # Examples
 ///
@@ -61,8 +62,8 @@ macro_rules! dispatch {
     };
 }
 
-/// A `match` with an arm for each type of the first list, and one for each of the second. Without that one, both lists
-/// are the first.
+/// Expands to a `match` with `$body` for the types of the first list and `$otherwise` for the second list. Without
+/// `$otherwise`, both lists have `$body`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __dispatch {
@@ -77,7 +78,9 @@ macro_rules! __dispatch {
     };
 }
 
-/// [`dispatch!`] for code that needs an order, such as a median: a complex tensor takes the other branch.
+/// Runs [`dispatch!`] code that needs an order, such as a median.
+///
+/// If the tensor is complex, the `else` branch runs.
 ///
 /// ```
 /// use lacuna::dynamic::AnyTensor;
@@ -95,8 +98,9 @@ macro_rules! dispatch_real {
     };
 }
 
-/// Runs code with a type parameter chosen by a [`DType`](crate::DType); a type that is not compiled in takes the
-/// other branch.
+/// Runs code with the type that a [`DType`](crate::DType) denotes.
+///
+/// If the type is not compiled in, the `else` branch runs.
 ///
 /// ```
 /// use lacuna::{DType, dispatch_dtype};

@@ -1,7 +1,7 @@
-//! Einsum, its like and softmax of tensors whose types are known at run time only.
+//! Einsum, related products and softmax of dynamically typed tensors.
 //!
-//! Einsum runs on floats and complex numbers in their own type, which rounds each step; on narrow integers in 64 bits.
-//! Softmax runs in `f64`, as its typed form does.
+//! Einsum runs on floats and complex numbers in their own type, because each step is rounded. Narrow integers run in 64
+//! bits. Softmax runs in `f64`, as for static types.
 
 use super::reduce::on_floats;
 use super::view::{AnyStored, OfOperands, on_operands};
@@ -13,13 +13,14 @@ use crate::base::error::{Error, Result};
 use crate::element::{DType, Element};
 use crate::ops::{self, Einsum, Operand, Pairs, RunTimeOperand};
 
-/// The operands in one type and in the format that all tensors of them have, or in coordinates.
+/// Returns the operands in one type. Tensors are converted to their common format, or to coordinates if the formats
+/// differ.
 pub(super) fn of_type<'a, T: Element>(operands: &[AnyOperand<'a>]) -> Result<Vec<RunTimeOperand<'a, T>>> {
     let format = common_format(operands);
     operands.iter().map(|&operand| brought_operand(widened(operand)?, format)).collect()
 }
 
-/// The operands, of which all tensors are stored views if one of them is.
+/// Returns the operands. If an operand is a stored view, all tensors become stored views.
 pub(super) fn of_one_view<'a>(operands: &[AnyOperand<'a>]) -> Vec<AnyOperand<'a>> {
     let is_stored = operands.iter().any(|operand| operand.is_stored());
     operands.iter().map(|&operand| if is_stored { operand.stored() } else { operand }).collect()
@@ -44,21 +45,24 @@ fn backward(upstream: AnyOperand<'_>, spec: &Einsum<'_>, operands: &[AnyOperand<
 }
 
 impl<'a> AnyOperand<'a> {
-    /// The sum of products that a string names: see [`einsum()`](crate::einsum()).
+    /// Returns the sum of products that a string describes: see [`einsum()`](crate::einsum()).
     ///
     /// # Errors
     ///
-    /// Those of [`einsum()`](crate::einsum()); `TypesDiffer`: the element types differ.
+    /// - the errors of [`einsum()`](crate::einsum());
+    /// - `TypesDiffer`: the element types differ.
     #[inline]
     pub fn einsum<'s>(spec: impl Into<Einsum<'s>>, operands: &[AnyOperand<'a>]) -> Result<AnyValue> {
         forward(&spec.into(), operands)
     }
 
-    /// The gradient of `einsum` for each operand: see [`einsum_backward`](crate::einsum_backward()).
+    /// Returns the gradient of `einsum` for each operand: see [`einsum_backward`](crate::einsum_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`einsum_backward`](crate::einsum_backward()); `TypesDiffer`, and where the elements are no floats.
+    /// - the errors of [`einsum_backward`](crate::einsum_backward());
+    /// - `TypesDiffer`: the element types differ;
+    /// - `NotRepresentable`: the elements are not floats.
     #[inline]
     pub fn einsum_backward<'s>(
         upstream: AnyOperand<'_>,
@@ -69,7 +73,7 @@ impl<'a> AnyOperand<'a> {
     }
 }
 
-/// The gradients of both operands of a product.
+/// Computes the gradients of both operands of a product.
 macro_rules! both_gradients {
     ($name:literal, $view:expr, $other:expr, $upstream:expr, |$x:ident, $y:ident, $g:ident| $gradients:expr) => {{
         let operands: [AnyOperand<'_>; 2] = [$view, $other.into()];
@@ -84,7 +88,7 @@ macro_rules! both_gradients {
     }};
 }
 
-/// Runs a product on elements of the type of some operands; narrow integers in 64 bits.
+/// Runs a product in the element type of the operands. Narrow integers run in 64 bits.
 macro_rules! by_products {
     ($name:expr, $operands:expr, $beyond:expr, $type:ident => $body:expr) => {{
         let operands: &[AnyOperand<'_>] = $operands;
@@ -117,7 +121,7 @@ macro_rules! by_products {
 
 pub(super) use by_products;
 
-/// The operand whose format a result has: a tensor in coordinates, if there is one.
+/// Returns an operand whose format is the format of the result: a tensor in coordinates, if there is one.
 pub(super) fn shown<'a>(operands: &[AnyOperand<'a>]) -> Result<AnyOperand<'a>> {
     let format = common_format(operands);
     let shown = operands.iter().find(|operand| operand.format() == Some(format)).or(operands.first());
@@ -126,13 +130,14 @@ pub(super) fn shown<'a>(operands: &[AnyOperand<'a>]) -> Result<AnyOperand<'a>> {
 }
 
 impl AnyTensor {
-    /// The sum of products that a string names: see [`einsum()`](crate::einsum()).
+    /// Returns the sum of products that a string describes: see [`einsum()`](crate::einsum()).
     ///
-    /// Of tensors in different formats the result is in coordinates.
+    /// If the formats of the tensors differ, the result is in coordinate format.
     ///
     /// # Errors
     ///
-    /// Those of [`einsum()`](crate::einsum()); `TypesDiffer`: the element types differ.
+    /// - the errors of [`einsum()`](crate::einsum());
+    /// - `TypesDiffer`: the element types differ.
     ///
     /// # Examples
     ///
@@ -149,12 +154,13 @@ impl AnyTensor {
         forward(&spec.into(), &all_of(tensors)).map(AnyTensor::of)
     }
 
-    /// The gradient of `einsum` for each tensor: see [`einsum_backward`](crate::einsum_backward()).
+    /// Returns the gradient of `einsum` for each tensor: see [`einsum_backward`](crate::einsum_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`einsum_backward`](crate::einsum_backward()); `TypesDiffer`, and where the element type is none of
-    /// floats.
+    /// - the errors of [`einsum_backward`](crate::einsum_backward());
+    /// - `TypesDiffer`: the element types differ;
+    /// - `NotRepresentable`: the elements are not floats.
     #[inline]
     pub fn einsum_backward<'a>(
         upstream: &AnyTensor,
@@ -175,11 +181,12 @@ fn all_stored<'a>(views: &[AnyStored<'a>]) -> Vec<AnyOperand<'a>> {
 
 /// # Sums of products of entries
 impl AnyStored<'_> {
-    /// The sum of products of what is stored: see [`einsum()`](crate::einsum()).
+    /// Returns the sum of products of stored entries: see [`einsum()`](crate::einsum()).
     ///
     /// # Errors
     ///
-    /// Those of [`einsum()`](crate::einsum()); `TypesDiffer`: the element types differ.
+    /// - the errors of [`einsum()`](crate::einsum());
+    /// - `TypesDiffer`: the element types differ.
     ///
     /// # Examples
     ///
@@ -198,12 +205,13 @@ impl AnyStored<'_> {
         forward(&spec.into(), &all_stored(views)).map(AnyTensor::of)
     }
 
-    /// The gradient of `einsum` for each tensor: see [`einsum_backward`](crate::einsum_backward()).
+    /// Returns the gradient of `einsum` for each tensor: see [`einsum_backward`](crate::einsum_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`einsum_backward`](crate::einsum_backward()); `TypesDiffer`, and where the element type is none of
-    /// floats.
+    /// - the errors of [`einsum_backward`](crate::einsum_backward());
+    /// - `TypesDiffer`: the element types differ;
+    /// - `NotRepresentable`: the elements are not floats.
     #[inline]
     pub fn einsum_backward<'a>(
         upstream: &AnyTensor,
@@ -215,29 +223,32 @@ impl AnyStored<'_> {
 }
 
 on_operands! {
-    /// All products of an element of each tensor: see [`outer()`](crate::outer()).
+    /// Returns the products of all pairs of elements: see [`outer()`](crate::outer()).
     ///
     /// # Errors
     ///
-    /// Those of [`outer()`](crate::outer()); `TypesDiffer`: the element types differ.
+    /// - the errors of [`outer()`](crate::outer());
+    /// - `TypesDiffer`: the element types differ.
     pub fn outer<'r>(&self, other: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
         self.pairs("outer", other.into(), Pairs::Outer)
     }
 
-    /// The Kronecker product: see [`kron()`](crate::kron()).
+    /// Returns the Kronecker product: see [`kron()`](crate::kron()).
     ///
     /// # Errors
     ///
-    /// Those of [`kron()`](crate::kron()); `TypesDiffer`: the element types differ.
+    /// - the errors of [`kron()`](crate::kron());
+    /// - `TypesDiffer`: the element types differ.
     pub fn kron<'r>(&self, other: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
         self.pairs("kron", other.into(), Pairs::Kron)
     }
 
-    /// The sum of products over pairs of axes: see [`tensordot()`](crate::tensordot()).
+    /// Returns the sum of products over pairs of axes: see [`tensordot()`](crate::tensordot()).
     ///
     /// # Errors
     ///
-    /// Those of [`tensordot()`](crate::tensordot()); `TypesDiffer`: the element types differ.
+    /// - the errors of [`tensordot()`](crate::tensordot());
+    /// - `TypesDiffer`: the element types differ.
     pub fn tensordot<'r>(
         &self,
         other: impl Into<AnyOperand<'r>>,
@@ -247,11 +258,13 @@ on_operands! {
         self.dots(other.into(), left, right)
     }
 
-    /// The gradients of both operands of `outer`: see [`outer_backward`](crate::outer_backward()).
+    /// Returns the gradients of both operands of `outer`: see [`outer_backward`](crate::outer_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`outer_backward`](crate::outer_backward()); `TypesDiffer`, and where the elements are no floats.
+    /// - the errors of [`outer_backward`](crate::outer_backward());
+    /// - `TypesDiffer`: the element types differ;
+    /// - `NotRepresentable`: the elements are not floats.
     pub fn outer_backward<'r>(
         &self,
         other: impl Into<AnyOperand<'r>>,
@@ -260,11 +273,13 @@ on_operands! {
         both_gradients!("outer_backward", self, other, upstream, |x, y, g| ops::outer_backward(x, y, g))
     }
 
-    /// The gradients of both operands of `kron`: see [`kron_backward`](crate::kron_backward()).
+    /// Returns the gradients of both operands of `kron`: see [`kron_backward`](crate::kron_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`kron_backward`](crate::kron_backward()); `TypesDiffer`, and where the elements are no floats.
+    /// - the errors of [`kron_backward`](crate::kron_backward());
+    /// - `TypesDiffer`: the element types differ;
+    /// - `NotRepresentable`: the elements are not floats.
     pub fn kron_backward<'r>(
         &self,
         other: impl Into<AnyOperand<'r>>,
@@ -273,12 +288,13 @@ on_operands! {
         both_gradients!("kron_backward", self, other, upstream, |x, y, g| ops::kron_backward(x, y, g))
     }
 
-    /// The gradients of both operands of `tensordot`: see [`tensordot_backward`](crate::tensordot_backward()).
+    /// Returns the gradients of both operands of `tensordot`: see [`tensordot_backward`](crate::tensordot_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`tensordot_backward`](crate::tensordot_backward()); `TypesDiffer`, and where the elements are no
-    /// floats.
+    /// - the errors of [`tensordot_backward`](crate::tensordot_backward());
+    /// - `TypesDiffer`: the element types differ;
+    /// - `NotRepresentable`: the elements are not floats.
     pub fn tensordot_backward<'r>(
         &self,
         other: impl Into<AnyOperand<'r>>,
@@ -291,29 +307,33 @@ on_operands! {
         })
     }
 
-    /// The softmax among stored entries: see [`softmax()`](crate::softmax()).
+    /// Returns the softmax over axes, of arrays and stored entries: see [`softmax()`](crate::softmax()).
     ///
     /// # Errors
     ///
-    /// Those of [`softmax()`](crate::softmax()), and where the elements are no floats.
+    /// - the errors of [`softmax()`](crate::softmax());
+    /// - `NoOperation`: the elements are not floats.
     pub fn softmax(&self, axes: impl Into<Axes>) -> Result<AnyTensor> {
         self.found_floats(ops::softmax(&self.floats("softmax")?, axes))
     }
 
-    /// Its logarithm: see [`log_softmax`](crate::log_softmax()).
+    /// Returns the logarithm of the softmax: see [`log_softmax`](crate::log_softmax()).
     ///
     /// # Errors
     ///
-    /// Those of [`log_softmax`](crate::log_softmax()), and where the elements are no floats.
+    /// - the errors of [`log_softmax`](crate::log_softmax());
+    /// - `NoOperation`: the elements are not floats.
     pub fn log_softmax(&self, axes: impl Into<Axes>) -> Result<AnyTensor> {
         self.found_floats(ops::log_softmax(&self.floats("log_softmax")?, axes))
     }
 
-    /// The gradient of `softmax`: see [`softmax_backward`](crate::softmax_backward()).
+    /// Returns the gradient of `softmax`: see [`softmax_backward`](crate::softmax_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`softmax_backward`](crate::softmax_backward()), and where the elements are no floats.
+    /// - the errors of [`softmax_backward`](crate::softmax_backward());
+    /// - `NoOperation`: the elements are not floats;
+    /// - `NotRepresentable`: the elements of the upstream gradient are not floats.
     pub fn softmax_backward<'r>(
         &self,
         upstream: impl Into<AnyOperand<'r>>,
@@ -323,11 +343,13 @@ on_operands! {
         on_floats!(upstream, g => self.found(ops::softmax_backward(&x, g, &axes)))
     }
 
-    /// The gradient of `log_softmax`: see [`log_softmax_backward`](crate::log_softmax_backward()).
+    /// Returns the gradient of `log_softmax`: see [`log_softmax_backward`](crate::log_softmax_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`log_softmax_backward`](crate::log_softmax_backward()), and where the elements are no floats.
+    /// - the errors of [`log_softmax_backward`](crate::log_softmax_backward());
+    /// - `NoOperation`: the elements are not floats;
+    /// - `NotRepresentable`: the elements of the upstream gradient are not floats.
     pub fn log_softmax_backward<'r>(
         &self,
         upstream: impl Into<AnyOperand<'r>>,

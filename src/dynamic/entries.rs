@@ -1,6 +1,6 @@
-//! Entries chosen, listed and put in, of tensors whose types are known at run time only.
+//! Selection, listing and insertion of entries of dynamically typed tensors.
 //!
-//! Which entries these are is found once for all element types; the values are gathered type by type.
+//! The entries are determined once for all element types. The values are gathered per type.
 
 use super::map::{in_type_of, wide};
 use super::reduce::on_upstream;
@@ -18,7 +18,7 @@ use crate::ops::{self, Operand};
 use crate::pattern::AnyPattern;
 use crate::tensor::Tensor;
 
-/// Refuses a fill that is not zero, of positions that `target` does not hold.
+/// Rejects a nonzero fill. `target` does not hold unstored positions.
 fn check_zero(x: &AnyTensor, target: &'static str) -> Result<()> {
     match dispatch!(x, x => x.fill().is_truthy()) {
         true => Err(Error::FillNotZero { fill: x.fill().to_string(), target }),
@@ -26,7 +26,7 @@ fn check_zero(x: &AnyTensor, target: &'static str) -> Result<()> {
     }
 }
 
-/// Which entries of a tensor stand where a mask holds.
+/// Returns the values of a mask at the entries of a tensor.
 fn marks(operation: &'static str, x: &Erased<bool>, mask: AnyOperand<'_>) -> Result<Erased<bool>> {
     if mask.dtype() != DType::Bool {
         return Err(not_for(operation, mask, "the mask is bool"));
@@ -39,7 +39,7 @@ fn marks(operation: &'static str, x: &Erased<bool>, mask: AnyOperand<'_>) -> Res
     Ok(Tensor::from_valid(x.pattern().clone(), marks, false))
 }
 
-/// The values of old entries and of new ones, by the numbers that both have.
+/// Returns the values of entries, given the number of each entry. Numbers beyond the old entries denote new entries.
 fn numbered<T: Element>(x: &Erased<T>, ids: &Erased<u64>, new: &[Number]) -> Result<Erased<T>> {
     let value = |&id: &u64| match x.values().get(id as usize) {
         Some(&old) => old,
@@ -50,12 +50,15 @@ fn numbered<T: Element>(x: &Erased<T>, ids: &Erased<u64>, new: &[Number]) -> Res
 }
 
 on_operands! {
-    /// The entries that stand where `mask`, a tensor of `bool`, holds: see [`Tensor::select`]. A test of values is such
-    /// a mask.
+    /// Returns the entries where `mask` is true: see [`Tensor::select`].
+    ///
+    /// The mask is a tensor of `bool`, such as the result of a comparison or a predicate.
     ///
     /// # Errors
     ///
-    /// Those of [`Tensor::select`]; `NoOperation`: the mask is not `bool`; `ShapeMismatch`: it has another shape.
+    /// - the errors of [`Tensor::select`];
+    /// - `NoOperation`: the mask is not `bool`;
+    /// - `ShapeMismatch`: the mask has another shape.
     ///
     /// # Examples
     ///
@@ -77,11 +80,11 @@ on_operands! {
         on_type!(x, x => self.found(numbered(x, &kept, &[])))
     }
 
-    /// The gradient of `select`, for the same mask: see [`Tensor::select_backward`].
+    /// Returns the gradient of `select` for the same mask: see [`Tensor::select_backward`].
     ///
     /// # Errors
     ///
-    /// Those of [`Tensor::select_backward`], and of `select`.
+    /// The errors of [`Tensor::select_backward`] and of `select`.
     pub fn select_backward<'r>(
         &self,
         upstream: impl Into<AnyOperand<'r>>,
@@ -91,11 +94,11 @@ on_operands! {
         on_upstream!(upstream, g => self.found(marks.select_backward(g, |is_marked| is_marked)))
     }
 
-    /// The gradient of `mask`: see [`Stored::mask_backward`](crate::Stored::mask_backward).
+    /// Returns the gradient of `mask`: see [`Stored::mask_backward`](crate::Stored::mask_backward).
     ///
     /// # Errors
     ///
-    /// Those of [`Stored::mask_backward`](crate::Stored::mask_backward).
+    /// The errors of [`Stored::mask_backward`](crate::Stored::mask_backward).
     pub fn mask_backward<'r>(
         &self,
         upstream: impl Into<AnyOperand<'r>>,
@@ -106,11 +109,11 @@ on_operands! {
         on_upstream!(upstream, g => self.found(zeros.stored().mask_backward(g, mask.pattern())))
     }
 
-    /// The gradient of `without`: see [`Stored::without_backward`](crate::Stored::without_backward).
+    /// Returns the gradient of `without`: see [`Stored::without_backward`](crate::Stored::without_backward).
     ///
     /// # Errors
     ///
-    /// Those of [`Stored::without_backward`](crate::Stored::without_backward).
+    /// The errors of [`Stored::without_backward`](crate::Stored::without_backward).
     pub fn without_backward<'r>(
         &self,
         upstream: impl Into<AnyOperand<'r>>,
@@ -122,7 +125,7 @@ on_operands! {
     }
 }
 
-/// The entries of a tensor by their numbers.
+/// Returns a tensor whose values are the numbers of its entries.
 fn entry_numbers(x: &AnyTensor) -> Result<Erased<u64>> {
     let pattern: AnyPattern = dispatch!(x, x => x.pattern().clone());
     let numbers = alloc::collect((0..pattern.nnz()).map(|entry| entry as u64))?;
@@ -131,14 +134,13 @@ fn entry_numbers(x: &AnyTensor) -> Result<Erased<u64>> {
 
 /// # Entries
 impl AnyTensor {
-    /// The coordinates of the elements that are not zero, one row an element, in row-major order: see
-    /// [`Tensor::nonzero`].
+    /// Returns the coordinates of the nonzero elements: see [`Tensor::nonzero`].
     ///
-    /// The result has as many columns as the tensor has axes.
+    /// The result has a row per element, in row-major order, and a column per axis.
     ///
     /// # Errors
     ///
-    /// Those of [`Tensor::nonzero`].
+    /// The errors of [`Tensor::nonzero`].
     ///
     /// # Examples
     ///
@@ -161,11 +163,12 @@ impl AnyTensor {
         Ok(dense_array(&Shape::from([count, rank]), coords).into())
     }
 
-    /// The same tensor with other entries put in: see [`Tensor::with_entries`].
+    /// Returns the tensor with given entries inserted: see [`Tensor::with_entries`].
     ///
     /// # Errors
     ///
-    /// Those of [`Tensor::with_entries`]; `Cast`: a number is no value of the element type.
+    /// - the errors of [`Tensor::with_entries`];
+    /// - `Cast`: a number is not a value of the element type.
     ///
     /// # Examples
     ///
@@ -186,15 +189,16 @@ impl AnyTensor {
         on_type!(self, x => in_format(&numbered(x, &ids, &new)?, self.format(), self.stored_bytes()))
     }
 
-    /// The square matrix with this vector on a diagonal: see [`CooTensor::diag`](crate::CooTensor::diag).
+    /// Returns the square matrix with this vector on a diagonal: see [`CooTensor::diag`](crate::CooTensor::diag).
     ///
-    /// What the vector stores is stored.
+    /// The matrix stores exactly the elements that the vector stores.
     ///
     /// # Errors
     ///
-    /// - `RankMismatch`: this is no vector;
-    /// - `FillNotZero`: not all of it is stored, and what is not is not zero;
-    /// - `AxisOverflow`, and `TooLarge` of compressed offsets.
+    /// - `RankMismatch`: the tensor is not a vector;
+    /// - `FillNotZero`: some positions are unstored, and the fill is not zero;
+    /// - `AxisOverflow`: the number of rows overflows;
+    /// - `TooLarge`: compressed offsets would need more than the larger of 1 GiB and 16 times the tensor's bytes.
     ///
     /// # Examples
     ///
@@ -216,7 +220,7 @@ impl AnyTensor {
     }
 }
 
-/// The values on another pattern, with a fill of zero.
+/// Returns the values on another pattern, with the fill 0.
 fn on_zero<T: Element>(x: &Erased<T>, pattern: AnyPattern) -> Erased<T> {
     Tensor::from_shared(pattern, x.shared_values().clone(), T::ZERO)
 }

@@ -1,5 +1,5 @@
-//! Products of a tensor with dense factors, whose types are known at run time only. A factor that is a tensor is made
-//! dense, and results that are arrays in the typed forms are arrays.
+//! Products of a dynamically typed tensor with dense factors. A factor that is a tensor is converted to an array. If
+//! the operation on static types returns an array, the result is an array here too.
 
 use ndarray::{Array, ArrayD, Dimension};
 
@@ -21,7 +21,7 @@ use crate::element::{DType, Element, Float, Number};
 use crate::ops::{self, Operand, RunTimeResult};
 use crate::tensor::Tensor;
 
-/// A factor, which must have `D` axes.
+/// Returns a factor as an array; rejects a factor whose rank is not `D`.
 fn dense<T: Element, D: Dimension>(what: &'static str, factor: AnyOperand<'_>) -> Result<Array<T, D>> {
     let found = factor.rank();
     let wrong = |_| Error::RankMismatch { what, expected: D::NDIM.unwrap_or(found), found };
@@ -32,7 +32,7 @@ fn all_dense<T: Element>(factors: &[AnyOperand<'_>]) -> Result<Vec<ArrayD<T>>> {
     factors.iter().map(|&factor| dense("a factor", factor)).collect()
 }
 
-/// The gradient of a factor: on what it stores, if it is a tensor.
+/// Returns the gradient of a factor. If the factor is a tensor, the gradient is on its pattern.
 fn of_factor<T: Float>(factor: AnyOperand<'_>, gradient: ArrayD<T>) -> Result<AnyValue> {
     let Some(tensor) = factor.tensor() else { return Ok(AnyArray::from(gradient).into()) };
     let pattern = zeros_of(tensor)?.pattern().clone();
@@ -40,7 +40,7 @@ fn of_factor<T: Float>(factor: AnyOperand<'_>, gradient: ArrayD<T>) -> Result<An
     factor.found(Ok(Tensor::from_valid(pattern, values, T::ZERO)))
 }
 
-/// The gradients of an operand and of its factors.
+/// Returns the gradients of an operand and of its factors.
 fn gradients<T: Float>(
     x: AnyOperand<'_>,
     dx: impl Into<RunTimeResult<T>>,
@@ -52,11 +52,12 @@ fn gradients<T: Float>(
 }
 
 on_operands! {
-    /// The product of an unfolded tensor with those of its factors: see [`mttkrp()`](crate::mttkrp()).
+    /// Multiplies the unfolded tensor by the Khatri-Rao product of factors: see [`mttkrp()`](crate::mttkrp()).
     ///
     /// # Errors
     ///
-    /// Those of [`mttkrp()`](crate::mttkrp()); `TypesDiffer`: the element types differ.
+    /// - the errors of [`mttkrp()`](crate::mttkrp());
+    /// - `TypesDiffer`: the element types differ.
     ///
     /// # Examples
     ///
@@ -79,12 +80,14 @@ on_operands! {
         })
     }
 
-    /// The gradients of the tensor and of all factors of `mttkrp`: see
+    /// Returns the gradients of the tensor and of all factors of `mttkrp`: see
     /// [`mttkrp_backward`](crate::mttkrp_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`mttkrp_backward`](crate::mttkrp_backward()); `TypesDiffer`, and where the elements are no floats.
+    /// - the errors of [`mttkrp_backward`](crate::mttkrp_backward());
+    /// - `TypesDiffer`: the element types differ;
+    /// - `NotRepresentable`: the elements are not floats.
     pub fn mttkrp_backward<'r>(
         &self,
         mode: impl Position,
@@ -101,11 +104,13 @@ on_operands! {
         })
     }
 
-    /// A matrix along an axis: see [`ttm()`](crate::ttm()).
+    /// Multiplies each lane along an axis by a matrix: see [`ttm()`](crate::ttm()).
     ///
     /// # Errors
     ///
-    /// Those of [`ttm()`](crate::ttm()); `RankMismatch`: it is no matrix; `TypesDiffer`: the element types differ.
+    /// - the errors of [`ttm()`](crate::ttm());
+    /// - `RankMismatch`: the matrix does not have two axes;
+    /// - `TypesDiffer`: the element types differ.
     pub fn ttm<'r>(&self, matrix: impl Into<AnyOperand<'r>>, axis: impl Position) -> Result<AnyArray> {
         let (matrix, axis) = (matrix.into(), narrow(axis.to_i128()));
         check_types("ttm", &[self, matrix])?;
@@ -114,11 +119,13 @@ on_operands! {
         })
     }
 
-    /// The gradients of both operands of `ttm`: see [`ttm_backward`](crate::ttm_backward()).
+    /// Returns the gradients of both operands of `ttm`: see [`ttm_backward`](crate::ttm_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`ttm_backward`](crate::ttm_backward()); `TypesDiffer`, and where the elements are no floats.
+    /// - the errors of [`ttm_backward`](crate::ttm_backward());
+    /// - `TypesDiffer`: the element types differ;
+    /// - `NotRepresentable`: the elements are not floats.
     pub fn ttm_backward<'r>(
         &self,
         matrix: impl Into<AnyOperand<'r>>,
@@ -133,11 +140,13 @@ on_operands! {
         })
     }
 
-    /// A vector along an axis: see [`ttv()`](crate::ttv()).
+    /// Returns the dot product of each lane along an axis with a vector: see [`ttv()`](crate::ttv()).
     ///
     /// # Errors
     ///
-    /// Those of [`ttv()`](crate::ttv()); `RankMismatch`: it is no vector; `TypesDiffer`: the element types differ.
+    /// - the errors of [`ttv()`](crate::ttv());
+    /// - `RankMismatch`: the vector does not have one axis;
+    /// - `TypesDiffer`: the element types differ.
     pub fn ttv<'r>(&self, vector: impl Into<AnyOperand<'r>>, axis: impl Position) -> Result<AnyArray> {
         let (vector, axis) = (vector.into(), narrow(axis.to_i128()));
         check_types("ttv", &[self, vector])?;
@@ -146,11 +155,13 @@ on_operands! {
         })
     }
 
-    /// The gradients of both operands of `ttv`: see [`ttv_backward`](crate::ttv_backward()).
+    /// Returns the gradients of both operands of `ttv`: see [`ttv_backward`](crate::ttv_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`ttv_backward`](crate::ttv_backward()); `TypesDiffer`, and where the elements are no floats.
+    /// - the errors of [`ttv_backward`](crate::ttv_backward());
+    /// - `TypesDiffer`: the element types differ;
+    /// - `NotRepresentable`: the elements are not floats.
     pub fn ttv_backward<'r>(
         &self,
         vector: impl Into<AnyOperand<'r>>,
@@ -167,7 +178,7 @@ on_operands! {
 }
 
 impl AnyArray {
-    /// An array of these elements, which are in row-major order.
+    /// Returns an array of the elements, which are in row-major order.
     #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
     pub(crate) fn of_all(dtype: DType, shape: &Shape, elements: &[Number]) -> Result<Self> {
         fn made<T: Element>(shape: &Shape, elements: &[Number]) -> Result<AnyArray> {
@@ -180,11 +191,11 @@ impl AnyArray {
 }
 
 impl AnyOperand<'_> {
-    /// The elements as an array.
+    /// Returns the elements as an array.
     ///
     /// # Errors
     ///
-    /// Those of [`Tensor::to_dense`].
+    /// The errors of [`Tensor::to_dense`].
     pub fn to_array(self) -> Result<AnyArray> {
         match self {
             AnyOperand::Tensor(x) | AnyOperand::Stored(x) => on_type!(x, x => Ok(x.to_dense()?.into())),
@@ -192,7 +203,7 @@ impl AnyOperand<'_> {
         }
     }
 
-    /// A number everywhere: on the pattern of a tensor.
+    /// Returns the operand with a number at every position. A tensor keeps its pattern.
     #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
     pub(crate) fn constant(self, number: Number) -> Result<AnyValue> {
         fn full<T: Element>(x: &AnyArray, number: Number) -> Result<AnyValue> {
@@ -210,7 +221,7 @@ impl AnyOperand<'_> {
         }
     }
 
-    /// Ones where a tensor stores something, and zeros elsewhere.
+    /// Returns ones at the stored entries of a tensor, and zeros elsewhere.
     #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
     fn ones(self) -> Result<AnyTensor> {
         let x = self.sparse("pattern_sddmm")?;
@@ -218,13 +229,13 @@ impl AnyOperand<'_> {
         zeros.stored().add(Number::Integer(1))
     }
 
-    /// The dots of rows of two dense factors at what is stored.
+    /// Returns the dot products of rows of two dense factors, at the stored entries.
     #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
     pub(crate) fn pattern_sddmm(self, l: AnyOperand<'_>, r: AnyOperand<'_>) -> Result<AnyValue> {
         self.ones()?.view().sddmm(l, r)
     }
 
-    /// The gradients of both factors of `pattern_sddmm`.
+    /// Returns the gradients of both factors of `pattern_sddmm`.
     #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
     pub(crate) fn pattern_sddmm_backward(
         self,
@@ -241,11 +252,13 @@ impl AnyOperand<'_> {
 }
 
 on_operands! {
-    /// The entries times the dots of rows of two dense factors: see [`Stored::sddmm`](crate::Stored::sddmm).
+    /// Multiplies each entry by a dot product of rows of two dense factors: see
+    /// [`Stored::sddmm`](crate::Stored::sddmm).
     ///
     /// # Errors
     ///
-    /// Those of [`Stored::sddmm`](crate::Stored::sddmm); `TypesDiffer`: the element types differ.
+    /// - the errors of [`Stored::sddmm`](crate::Stored::sddmm);
+    /// - `TypesDiffer`: the element types differ.
     pub fn sddmm<'r>(
         &self,
         l: impl Into<AnyOperand<'r>>,
@@ -261,13 +274,14 @@ on_operands! {
         Ok(x.stored().mul(dots.stored())?.with_fill(Number::Integer(0))?.into())
     }
 
-    /// The gradients of the entries and of both factors of `sddmm`: see
+    /// Returns the gradients of the entries and of both factors of `sddmm`: see
     /// [`Stored::sddmm_backward`](crate::Stored::sddmm_backward).
     ///
     /// # Errors
     ///
-    /// Those of [`Stored::sddmm_backward`](crate::Stored::sddmm_backward); `TypesDiffer`, and where the elements are
-    /// no floats.
+    /// - the errors of [`Stored::sddmm_backward`](crate::Stored::sddmm_backward);
+    /// - `TypesDiffer`: the element types differ;
+    /// - `NotRepresentable`: the elements are not floats.
     pub fn sddmm_backward<'r>(
         &self,
         l: impl Into<AnyOperand<'r>>,

@@ -1,7 +1,7 @@
-//! Functions of one element, of tensors whose types are known at run time only, and their gradients.
+//! Elementwise functions of dynamically typed tensors, and their gradients.
 //!
-//! Floats run as `f64` and are rounded once, as the typed forms do; integers as 64 bits, and what does not fit the type
-//! is an overflow.
+//! Floats run as `f64` and are rounded once, as for static types. Integers run in 64 bits; a result that does not fit
+//! the type is an overflow.
 
 use super::reduce::no_floats;
 use super::types::Complex;
@@ -14,7 +14,7 @@ use crate::element::{DType, Element, Number};
 use crate::ops::{self, Isin, RunTimeOperand, RunTimeResult};
 
 impl AnyOperand<'_> {
-    /// A function of floats.
+    /// Applies a function of floats.
     #[inline]
     fn of_floats<R: Into<RunTimeResult<f64>>>(
         self,
@@ -24,13 +24,13 @@ impl AnyOperand<'_> {
         self.found_floats(f(&self.floats(operation)?))
     }
 
-    /// Integers in the type of the operand, and where they are beyond it an overflow.
+    /// Returns integers in the type of the operand. An integer that does not fit is an overflow.
     #[inline]
     fn of_integers(self, operation: &'static str, x: Result<impl Into<RunTimeResult<i64>>>) -> Result<AnyValue> {
         self.found_integers(x.map_err(|error| self.of_type(error)), Beyond::Overflows(operation))
     }
 
-    /// The error of 64 bits as that of the type.
+    /// Returns an overflow of 64 bits as an overflow of the operand's type.
     #[inline]
     pub(super) fn of_type(self, error: Error) -> Error {
         match error {
@@ -41,7 +41,7 @@ impl AnyOperand<'_> {
         }
     }
 
-    /// A test that every type has; integers are all alike to it.
+    /// Evaluates a predicate that every type has. All integers have the same result.
     #[inline]
     fn test<R: Into<RunTimeResult<bool>>>(
         self,
@@ -58,7 +58,7 @@ impl AnyOperand<'_> {
     }
 }
 
-/// Functions of floats.
+/// Defines the methods of functions of floats, and their gradients.
 macro_rules! functions {
     ($($name:ident $(($arg:ident))?, $backward:ident;)*) => {
         on_operands! {$(
@@ -66,7 +66,7 @@ macro_rules! functions {
             ///
             /// # Errors
             ///
-            /// `NoOperation`: the elements are no floats.
+            /// `NoOperation`: the elements are not floats.
             pub fn $name(&self, $($arg: f64)?) -> Result<AnyTensor> {
                 self.of_floats(stringify!($name), |x| ops::$name(x $(, $arg)?))
             }
@@ -76,7 +76,7 @@ macro_rules! functions {
     };
 }
 
-/// Gradients of functions of floats.
+/// Defines the methods of gradients of elementwise functions.
 macro_rules! slopes {
     ($($name:ident, $backward:ident $(, $arg:ident: $type:ty)*;)*) => {
         on_operands! {$(
@@ -118,7 +118,7 @@ functions! {
     powf(exponent), powf_backward;
 }
 
-/// Functions of floats without a gradient.
+/// Defines the methods of functions of floats without a gradient.
 macro_rules! roundings {
     ($($name:ident)*) => {
         on_operands! {$(
@@ -126,7 +126,7 @@ macro_rules! roundings {
             ///
             /// # Errors
             ///
-            /// `NoOperation`: the elements are no floats.
+            /// `NoOperation`: the elements are not floats.
             pub fn $name(&self) -> Result<AnyTensor> {
                 self.of_floats(stringify!($name), |x| ops::$name(x))
             }
@@ -136,7 +136,7 @@ macro_rules! roundings {
 
 roundings! { round floor ceil trunc }
 
-/// Functions of integers, floats, and where there is a branch for them of complex numbers.
+/// Defines the methods of functions of integers and floats. A function of complex numbers has a `complex` branch.
 macro_rules! numbers {
     ($($name:ident($($arg:ident: $type:ty),*), unsigned $unsigned:tt, complex $complex:tt;)*) => {
         on_operands! {$(
@@ -184,7 +184,7 @@ numbers! {
     powi(exponent: i32), unsigned true, complex none;
 }
 
-/// Functions of complex numbers.
+/// Defines the methods of functions of complex numbers.
 macro_rules! complex {
     ($($name:ident $narrow:ident;)*) => {
         on_operands! {$(
@@ -210,7 +210,7 @@ complex! {
 }
 
 impl AnyOperand<'_> {
-    /// Complex numbers in the type of the operand.
+    /// Returns complex numbers in the type of the operand.
     #[inline]
     fn found_complex(self, x: Result<impl Into<RunTimeResult<Complex<f64>>>>) -> Result<AnyValue> {
         let x = x?.into();
@@ -221,7 +221,7 @@ impl AnyOperand<'_> {
         self.found(changed(x, narrow, narrow))
     }
 
-    /// Parts of complex numbers in the type of the operand.
+    /// Returns real numbers in the type of the parts of the operand.
     #[inline]
     fn found_parts(self, x: Result<impl Into<RunTimeResult<f64>>>) -> Result<AnyValue> {
         match self.dtype() {
@@ -240,13 +240,13 @@ slopes! {
 }
 
 on_operands! {
-    /// [`not`](crate::not()) of each element: of integers bit by bit.
+    /// Applies [`not`](crate::not()) to each element, to integers bitwise.
     ///
     /// # Errors
     ///
     /// `NoOperation`: the elements are neither integers nor `bool`.
     pub fn not(&self) -> Result<AnyTensor> {
-        // All ones of an unsigned type are no -1 in a wider one.
+        // All ones of an unsigned type are not -1 in a wider type.
         let (least, greatest) = bounds(self.dtype());
         match Wide::of(self)? {
             Wide::Truth(x) => self.found(ops::not(&x)),
@@ -261,12 +261,13 @@ on_operands! {
         }
     }
 
-    /// [`clamp`](crate::clamp()) of each element, between numbers that are values of its type.
+    /// Applies [`clamp`](crate::clamp()) to each element, with bounds in its type.
     ///
     /// # Errors
     ///
-    /// Those of [`clamp`](crate::clamp()); `Cast`: a bound is no value of the type; `NoOrder`: the elements are
-    /// complex.
+    /// - the errors of [`clamp`](crate::clamp());
+    /// - `Cast`: a bound is not a value of the type;
+    /// - `NoOrder`: the elements are complex.
     pub fn clamp(&self, low: Number, high: Number) -> Result<AnyTensor> {
         let (low, high) = (in_type_of(self.dtype(), low)?, in_type_of(self.dtype(), high)?);
         match &Wide::of(self)? {
@@ -278,13 +279,14 @@ on_operands! {
         }
     }
 
-    /// Whether each element is one of `members`, or with `invert` none of them: see [`isin()`](crate::isin()).
+    /// Returns whether each element is one of `members`: see [`isin()`](crate::isin()).
     ///
-    /// Numbers are compared as such: one that is no value of the element type is never a member.
+    /// If `invert` is true, returns whether each element is none of `members`. Numbers are compared exactly. A number
+    /// that is not a value of the element type is never a member.
     ///
     /// # Errors
     ///
-    /// Those of [`isin()`](crate::isin()).
+    /// The errors of [`isin()`](crate::isin()).
     pub fn isin(&self, members: impl AsRef<[Number]>, invert: bool) -> Result<AnyTensor> {
         let members = members.as_ref();
         self.found(match &Wide::of(self)? {
@@ -297,7 +299,7 @@ on_operands! {
     }
 }
 
-/// The tests that every type has, and those of types with an order.
+/// Defines the predicates of all types, and the predicates of types with an order.
 macro_rules! tests {
     ($($name:ident)*; $($ordered:ident)*) => {
         on_operands! {
@@ -333,20 +335,20 @@ macro_rules! tests {
 tests! { isinf isnan isfinite isreal; isposinf isneginf }
 
 impl AnyTensor {
-    /// The same tensor without its stored entries that are the fill: see [`Tensor::prune`](crate::Tensor::prune).
+    /// Returns the tensor without stored entries that equal the fill: see [`Tensor::prune`](crate::Tensor::prune).
     ///
     /// # Errors
     ///
-    /// Those of [`Tensor::prune`](crate::Tensor::prune).
+    /// The errors of [`Tensor::prune`](crate::Tensor::prune).
     pub fn prune(&self) -> Result<AnyTensor> {
         super::on_type!(self, x => in_format(&x.clone().prune()?, self.format(), self.stored_bytes()))
     }
 
-    /// The same entries with another fill, a value of the element type: see [`Tensor::with_fill`](crate::Tensor::with_fill).
+    /// Returns the same entries with another fill: see [`Tensor::with_fill`](crate::Tensor::with_fill).
     ///
     /// # Errors
     ///
-    /// `Cast`: the number is no value of the type.
+    /// `Cast`: the number is not a value of the element type.
     ///
     /// # Examples
     ///
@@ -370,13 +372,13 @@ impl AnyTensor {
     }
 }
 
-/// The upstream gradient as `f64`.
+/// Returns the upstream gradient as `f64`.
 #[inline]
 fn floats_of(upstream: AnyOperand<'_>) -> Result<RunTimeOperand<'_, f64>> {
     upstream.floats("").map_err(|_| no_floats(upstream))
 }
 
-/// A number rounded to an element type.
+/// Returns a number rounded to an element type.
 #[inline]
 pub(super) fn in_type_of(dtype: DType, number: Number) -> Result<Number> {
     let place = || "the number".to_string();
@@ -385,7 +387,7 @@ pub(super) fn in_type_of(dtype: DType, number: Number) -> Result<Number> {
     }, else => Ok(number))
 }
 
-/// A number that the type is known to hold.
+/// Returns a number in a type that is known to hold it.
 pub(super) fn wide<T: Element>(number: Number) -> T {
     T::from_number(number).unwrap_or(T::ZERO)
 }
@@ -396,7 +398,7 @@ fn is_member<T: Element>(x: &RunTimeOperand<'_, T>, members: &[Number], invert: 
     ops::isin(x, isin)
 }
 
-/// The numbers that are values of the type.
+/// Returns the numbers that are values of the type.
 fn exactly<T: Element>(numbers: &[Number]) -> Allocated<Vec<T>> {
     let value = |&number: &Number| T::from_number(number).filter(|value| value.to_number() == number);
     let mut values = alloc::with_capacity(numbers.len())?;

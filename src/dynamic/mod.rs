@@ -1,10 +1,12 @@
-//! Tensors and arrays whose types are known at run time only: what files, the command line and graphs hold.
+//! Dynamically typed tensors and arrays, as in files, commands and graphs.
 //!
-//! [`AnyTensor`] is an enum over both formats and all element types that are compiled in;
-//! [`dispatch!`](crate::dispatch!), [`dispatch_real!`](crate::dispatch_real!) and
-//! [`dispatch_dtype!`](crate::dispatch_dtype!) run generic code on it. With the feature `dynamic` it has the operations
-//! that tensors have, as methods of the same names. There `AnyArray` is an array of any element type, `AnyOperand` a
-//! tensor, its stored entries or an array, and `AnyValue` the result of an operation on operands of any kind.
+//! An [`AnyTensor`] has either format and any element type of the build. [`dispatch!`](crate::dispatch!),
+//! [`dispatch_real!`](crate::dispatch_real!) and [`dispatch_dtype!`](crate::dispatch_dtype!) run generic code on an
+//! `AnyTensor`.
+//!
+//! With the feature `dynamic`, `AnyTensor` has the operations of tensors as methods of the same names. The feature also
+//! adds three types. `AnyArray` is an array of any element type. `AnyOperand` is a tensor, its stored entries, or an
+//! array. `AnyValue` is the result of an operation on such operands.
 
 #[cfg(feature = "dynamic")]
 pub(crate) mod array;
@@ -90,13 +92,14 @@ macro_rules! __on_type {
 
 pub(crate) use {__on_type, on_type};
 
-/// Declares the enum and how each element type comes into it.
+/// Declares the enum with a variant per element type, and the conversion from tensors.
 #[doc(hidden)]
 macro_rules! __any_tensor {
     ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*]) => {
-        /// A tensor whose format and element type are known at run time: what a file holds.
+        /// A tensor whose format and element type are known only at run time, such as the contents of a file.
         ///
-        /// [`dispatch!`](crate::dispatch!) runs generic code on it; it compares as tensors do.
+        /// [`dispatch!`](crate::dispatch!) runs generic code on the tensor. `==` compares under the rules of
+        /// [`Tensor`].
         ///
         /// # Examples
         ///
@@ -117,7 +120,7 @@ macro_rules! __any_tensor {
             $($Complex(Tensor<AnyPattern, $complex>),)*
         }
 
-        /// Every element type has its variant.
+        /// Wraps the tensor in the variant of its element type.
         impl<P: Pattern, T: Element> From<Tensor<P, T>> for AnyTensor {
             fn from(tensor: Tensor<P, T>) -> Self {
                 let mut tensor = Some(tensor.into_erased());
@@ -135,12 +138,12 @@ macro_rules! __any_tensor {
 crate::__with_dtypes! { (__any_tensor) }
 
 impl AnyTensor {
-    /// The format.
+    /// Returns the format.
     pub fn format(&self) -> Format {
         dispatch!(self, x => x.pattern().format())
     }
 
-    /// The element type.
+    /// Returns the element type.
     pub fn dtype(&self) -> DType {
         fn dtype_of<T: Element>(_: T) -> DType {
             T::DTYPE
@@ -148,41 +151,42 @@ impl AnyTensor {
         dispatch!(self, x => dtype_of(x.fill()))
     }
 
-    /// The lengths of the axes.
+    /// Returns the lengths of the axes.
     pub fn shape(&self) -> &Shape {
         dispatch!(self, x => x.shape())
     }
 
-    /// The number of axes.
+    /// Returns the number of axes.
     pub fn rank(&self) -> usize {
         self.shape().rank()
     }
 
-    /// The number of stored entries, stored zeros included.
+    /// Returns the number of stored entries, including stored zeros.
     pub fn nnz(&self) -> usize {
         dispatch!(self, x => x.nnz())
     }
 
-    /// The share of positions that are stored: 1 where there is no position at all.
+    /// Returns the fraction of positions that are stored; 1 if there are no positions.
     pub fn density(&self) -> f64 {
         dispatch!(self, x => x.density())
     }
 
-    /// The bytes that the index arrays and the values take.
+    /// Returns the bytes of the index arrays and the values.
     pub fn stored_bytes(&self) -> usize {
         dispatch!(self, x => x.stored_bytes())
     }
 
-    /// The value of every position that is not stored.
+    /// Returns the value of every unstored position.
     pub fn fill(&self) -> Number {
         dispatch!(self, x => x.fill().to_number())
     }
 
-    /// The same tensor with elements of another type, under the rules of [`Tensor::cast`].
+    /// Returns the tensor with elements of another type, under the rules of [`Tensor::cast`].
     ///
     /// # Errors
     ///
-    /// `Cast`: a value or the fill does not fit; `NotRepresentable`: the type needs the feature `half`.
+    /// - `Cast`: a value or the fill does not fit the type;
+    /// - `NotRepresentable`: the type needs the feature `half`.
     pub fn cast(self, dtype: DType) -> Result<Self> {
         if self.dtype() == dtype {
             return Ok(self);
@@ -191,29 +195,30 @@ impl AnyTensor {
         dispatch_dtype!(dtype, T => cast_numbers::<T>(from), else => Err(no_such(dtype)))
     }
 
-    /// The same tensor in `format`; every entry is kept.
+    /// Returns the tensor in `format`, with the same entries.
     ///
     /// # Errors
     ///
-    /// `TooLarge`: compressed offsets would need more than the larger of 1 GiB and 16 times the tensor's bytes.
+    /// `TooLarge`: the compressed offsets would need more than the larger of 1 GiB and 16 times the tensor's bytes.
     pub fn into_format(self, format: Format) -> Result<Self> {
         dispatch!(self, x => Ok(x.in_format(format, default_limit(x.stored_bytes()))?.into()))
     }
 
-    /// [`into_format`](AnyTensor::into_format) with a byte limit of the caller's choice for the offsets.
+    /// Returns the tensor in `format`, with a given limit on the bytes of the offsets.
     ///
     /// # Errors
     ///
-    /// `TooLarge`: compressed offsets would need more than `limit` bytes.
+    /// `TooLarge`: the compressed offsets would need more than `limit` bytes.
     pub fn into_format_with_limit(self, format: Format, limit: u64) -> Result<Self> {
         dispatch!(self, x => Ok(x.in_format(format, limit)?.into()))
     }
 
-    /// The tensor in coordinate format with elements and coordinates of types known at compile time.
+    /// Returns the tensor in coordinate format, with static element and coordinate types.
     ///
     /// # Errors
     ///
-    /// `Cast`: a value or the fill does not fit `T`; `AxisTooLong`: an axis does not fit `I`.
+    /// - `Cast`: a value or the fill does not fit `T`;
+    /// - `AxisTooLong`: an axis does not fit `I`.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -229,18 +234,18 @@ impl AnyTensor {
         dispatch!(tensor, x => Tensor::from_erased(retyped::<Erased<T>>(&mut Some(x))))
     }
 
-    /// The tensor in compressed format with elements and columns of types known at compile time.
+    /// Returns the tensor in compressed format, with static element and column types.
     ///
     /// # Errors
     ///
-    /// Those of [`into_coo`](AnyTensor::into_coo), and `TooLarge`: the offsets would need more than the larger of 1 GiB
-    /// and 16 times the tensor's bytes.
+    /// - the errors of [`into_coo`](AnyTensor::into_coo);
+    /// - `TooLarge`: the offsets would need more than the larger of 1 GiB and 16 times the tensor's bytes.
     pub fn into_csr<T: Element, I: Index>(self) -> Result<CsrTensor<T, I>> {
         let tensor = self.cast(T::DTYPE)?.into_format(Format::Csr)?;
         dispatch!(tensor, x => Tensor::from_erased(retyped::<Erased<T>>(&mut Some(x))))
     }
 
-    /// Whether both have one format and element type, and are the same as [`Tensor::same_as`] says.
+    /// Returns whether formats and element types are equal, and the tensors are the same under [`Tensor::same_as`].
     pub fn same_as(&self, other: &Self) -> bool {
         fn same<T: Element>(a: &Erased<T>, b: &dyn Any) -> bool {
             b.downcast_ref::<Erased<T>>().is_some_and(|b| a.same_as(b))
@@ -250,7 +255,7 @@ impl AnyTensor {
     }
 }
 
-/// The elements of a tensor as numbers: the stored ones, and the fill where there are others.
+/// Returns the stored elements as numbers, and the fill if there are unstored positions.
 #[cfg(all(feature = "eval", not(test)))]
 pub(crate) fn numbers(x: &AnyTensor) -> Vec<Number> {
     let from: &dyn Numbers = dispatch!(x, x => x);
@@ -258,13 +263,13 @@ pub(crate) fn numbers(x: &AnyTensor) -> Vec<Number> {
     (0..from.count()).map(|entry| from.number(entry)).chain(fill).collect()
 }
 
-/// The tensor as one of the type that it is known to have.
+/// Returns the tensor as the type that it is known to have.
 fn retyped<X: 'static>(tensor: &mut dyn Any) -> X {
     let known = tensor.downcast_mut::<Option<X>>().and_then(Option::take);
     known.expect("a tensor of the format and the type that it was converted to")
 }
 
-/// The error for an element type that is not compiled in.
+/// Returns the error for an element type that is not compiled in.
 pub(crate) fn no_such(dtype: DType) -> Error {
     let instead = "build with the feature `half`";
     Error::NotRepresentable { format: "this build", what: format!("elements of type {dtype}"), instead }

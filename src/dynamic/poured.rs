@@ -1,4 +1,4 @@
-//! Reductions of a tensor whose type is known at run time only, and which comes in parts.
+//! Reductions of dynamically typed tensors that arrive in chunks.
 
 #![cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
 
@@ -21,19 +21,19 @@ use crate::pattern::AnyPattern;
 use crate::plan::group::CellsOf;
 use crate::tensor::Tensor;
 
-/// Hands over a range of the entries of a tensor or array, part by part.
+/// Passes a range of the entries of a tensor or array, in chunks.
 pub(crate) type Parts<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&AnyValue)) -> Result<()> + Sync + 'a;
 
-/// A reduction, by the name of its operation.
+/// A reduction, chosen by the name of its operation.
 #[derive(Debug, Clone)]
 pub(crate) struct PouredFold {
     pub(crate) name: &'static str,
     pub(crate) options: PouredOptions,
-    /// Whether it is one of the entries alone.
+    /// True if the reduction reads only stored entries.
     pub(crate) is_stored: bool,
 }
 
-/// What a reduction is told.
+/// The options of a reduction.
 #[derive(Debug, Clone)]
 pub(crate) enum PouredOptions {
     Axes(Axes),
@@ -55,23 +55,23 @@ impl PouredOptions {
     }
 }
 
-/// What is folded.
+/// The data that a reduction reads.
 #[derive(Clone, Copy)]
 pub(crate) struct Poured<'a> {
-    /// The pattern; of the first entry alone, where all come in any order.
+    /// The pattern. If the entries arrive in any order, the pattern has only the first entry.
     pub(crate) pattern: &'a AnyPattern,
     /// A tensor without entries, which has the fill, or an array without elements.
     pub(crate) none: &'a AnyValue,
     pub(crate) parts: &'a Parts<'a>,
-    /// Whether they come in any order, and in whatever range.
+    /// True if the chunks arrive in any order, and any range means all entries.
     pub(crate) is_poured: bool,
-    /// The bytes that what is known of all cells may take.
+    /// The largest number of bytes for the accumulators of all output elements.
     pub(crate) most: usize,
-    /// What it takes to compute an element.
+    /// The picoseconds that one element takes to compute.
     pub(crate) picoseconds: usize,
 }
 
-/// Converts a part to the type that a fold works on.
+/// Converts a chunk to the type in which a reduction runs.
 type Widen<T> = for<'x> fn(AnyOperand<'x>) -> Result<RunTimeOperand<'x, T>>;
 
 fn wide_part<T: Element>(part: AnyOperand<'_>) -> Result<RunTimeOperand<'_, T>> {
@@ -82,14 +82,14 @@ fn truth_part(part: AnyOperand<'_>) -> Result<RunTimeOperand<'_, bool>> {
     truth(part)
 }
 
-/// The values of the parts in one type.
+/// The values of the chunks in one type.
 struct Values<'a, T: Clone> {
     of: Poured<'a>,
     widen: Widen<T>,
     refused: &'a Mutex<Option<Error>>,
 }
 
-/// The stored values of a tensor, or the elements of an array in row-major order.
+/// Returns the stored values of a tensor, or the elements of an array in row-major order.
 fn values_of<'a, T: Element>(part: &'a RunTimeOperand<'_, T>) -> Allocated<Cow<'a, [T]>> {
     match part {
         RunTimeOperand::Sparse(part) => Ok(part.tensor.values().into()),
@@ -101,7 +101,7 @@ fn values_of<'a, T: Element>(part: &'a RunTimeOperand<'_, T>) -> Allocated<Cow<'
 }
 
 impl<T: Element> Values<'_, T> {
-    /// Passes on each part of a range with its values. Returns whether all parts were computed.
+    /// Passes each chunk of a range with its values. Returns false if a chunk could not be computed.
     fn each(&self, entries: Range<usize>, take: &mut dyn FnMut(&RunTimeOperand<'_, T>, &[T])) -> bool {
         let mut one = |part: &AnyValue| -> Result<()> {
             let part = (self.widen)(part.into())?;
@@ -144,7 +144,7 @@ impl<T: Element> Source<T> for Values<'_, T> {
     }
 }
 
-/// Runs a fold of floats and complex numbers in their own type, and something else of other elements.
+/// Runs a reduction of floats in their own type, and other code for other elements.
 macro_rules! by_own {
     ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr, $otherwise:expr) => {
         match $view.dtype() {
@@ -159,7 +159,7 @@ macro_rules! by_own {
     };
 }
 
-/// Runs a fold of sums: of integers in the type of their sums.
+/// Runs a reduction of sums. Integers run in the type of their sums.
 macro_rules! by_sums {
     ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr) => {
         by_own!($fold, $of, $view, $x => $body, match $view.dtype() {
@@ -173,7 +173,7 @@ macro_rules! by_sums {
     };
 }
 
-/// Runs a fold whose result is one of the elements, in the widest type of a kind.
+/// Runs a reduction whose result is one of the elements, in the widest type of a kind.
 macro_rules! by_order {
     ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr) => {
         match $view.dtype() {
@@ -188,7 +188,7 @@ macro_rules! by_order {
     };
 }
 
-/// Runs what gives medians, which floats have in their own type and others as `f64`.
+/// Runs a reduction that returns medians. Floats have medians in their own type, other elements have medians of `f64`.
 macro_rules! by_medians {
     ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr) => {
         by_own!($fold, $of, $view, $x => $body, match $view.dtype() {
@@ -201,7 +201,7 @@ macro_rules! by_medians {
 }
 
 impl PouredFold {
-    /// The fold of elements of one type.
+    /// Runs the reduction on elements of type `T`.
     fn of<T: Element, U: Element>(
         &self,
         of: Poured<'_>,
@@ -218,7 +218,7 @@ impl PouredFold {
         refused.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(found, Err)
     }
 
-    /// The result, in the format of a tensor; of an array an array.
+    /// Returns the result in the format of the tensor. The result of an array is an array.
     pub(crate) fn run(&self, of: Poured<'_>) -> Result<AnyValue> {
         if let AnyValue::Array(none) = of.none {
             return self.run_array(of, none);
@@ -235,7 +235,7 @@ impl PouredFold {
         }
     }
 
-    /// Every element of an array is stored, so every output element is stored too.
+    /// Reduces an array. Every element of an array is stored, so every output element is stored too.
     fn run_array(&self, of: Poured<'_>, none: &AnyArray) -> Result<AnyValue> {
         if self.is_stored {
             AnyOperand::Array(none).sparse("stored")?;
@@ -250,7 +250,7 @@ impl PouredFold {
         if self.is_stored { whole.stored() } else { whole }
     }
 
-    /// The error of what does not come in parts.
+    /// Returns the error of an operand that does not arrive in chunks.
     fn unlike(&self) -> Error {
         Error::Argument { operation: self.name, why: "its operand does not come in parts".into() }
     }
@@ -304,12 +304,12 @@ impl PouredFold {
 }
 
 impl AnyTensor {
-    /// The pattern, whatever the format.
+    /// Returns the pattern in either format.
     pub(crate) fn pattern(&self) -> AnyPattern {
         on_type!(self, x => x.pattern().clone())
     }
 
-    /// A tensor of this shape that stores only the first entry, if there is one.
+    /// Returns a tensor of the given shape that stores only the first entry, if there is one.
     pub(crate) fn first_in(&self, shape: &Shape) -> Result<AnyTensor> {
         let (own, count) = (self.pattern(), self.nnz().min(1));
         let of_axis = |axis| (0..count).map(|entry| own.coord(entry, axis) as u64).collect::<Vec<_>>();

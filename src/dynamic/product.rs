@@ -1,4 +1,4 @@
-//! Products of two tensors whose types are known at run time only.
+//! Products of two dynamically typed tensors.
 
 use super::einsum::{by_products, of_one_view, of_type, shown};
 use super::view::on_operands;
@@ -12,7 +12,7 @@ use crate::kernels::semiring::{Chosen, Order, Ways};
 use crate::ops::{self, SEMIRINGS, matmul_with_entries, ways};
 use crate::pattern::AnyPattern;
 
-/// The product of matrices. Floats run in their own type, in which each sum is rounded; integers are exact.
+/// Returns the product of matrices. Floats run in their own type, because each sum is rounded; integers are exact.
 pub(super) fn matmul(left: AnyOperand<'_>, right: RightOperand<'_>) -> Result<AnyValue> {
     let RightOperand::Operand(right) = right else {
         let why = "a number has no rows and columns; mul multiplies by it".into();
@@ -25,8 +25,9 @@ pub(super) fn matmul(left: AnyOperand<'_>, right: RightOperand<'_>) -> Result<An
     })
 }
 
-/// The options of [`AnyTensor::matmul_with`]: a semiring by its name, and a mask; as [`Matmul`](crate::Matmul) has
-/// them. A plain tensor converts to the plain product at its entries.
+/// The options of [`AnyTensor::matmul_with`]: a semiring and a mask, as in [`Matmul`](crate::Matmul).
+///
+/// A tensor converts to the options of the plain product at the entries of the tensor.
 ///
 /// # Examples
 ///
@@ -49,11 +50,13 @@ pub struct AnyMatmul<'m> {
 }
 
 impl AnyMatmul<'static> {
-    /// The semiring of a name: that of a function of [`Matmul`](crate::Matmul).
+    /// Returns the options with a named semiring, and without a mask.
+    ///
+    /// The name is that of a function of [`Matmul`](crate::Matmul).
     ///
     /// # Errors
     ///
-    /// `Argument`: there is none of that name; the error has those that there are.
+    /// `Argument`: there is no such semiring. The error lists all names.
     pub fn named(name: &str) -> Result<Self> {
         let none = || {
             let why = format!("there is no semiring {name:?}; there are {}", SEMIRINGS.join(", "));
@@ -62,19 +65,23 @@ impl AnyMatmul<'static> {
         Ok(AnyMatmul { ways: ways(name).ok_or_else(none)?, mask: None })
     }
 
-    /// The names of the semirings, `plus_times` first.
+    /// Returns the names of the semirings, `plus_times` first.
     pub fn names() -> &'static [&'static str] {
         SEMIRINGS
     }
 }
 
 impl<'m> AnyMatmul<'m> {
-    /// The result has entries where the tensor has some, and nowhere else; it takes the place of another mask.
+    /// Sets a mask: the result has entries only where `tensor` has entries.
+    ///
+    /// This replaces an earlier mask.
     pub fn mask(self, tensor: &'m AnyTensor) -> Self {
         AnyMatmul { mask: Some((tensor, false)), ..self }
     }
 
-    /// The result has no entries where the tensor has some; it takes the place of another mask.
+    /// Sets a mask: the result has no entries where `tensor` has entries.
+    ///
+    /// This replaces an earlier mask.
     pub fn without(self, tensor: &'m AnyTensor) -> Self {
         AnyMatmul { mask: Some((tensor, true)), ..self }
     }
@@ -87,13 +94,16 @@ impl<'m> From<&'m AnyTensor> for AnyMatmul<'m> {
 }
 
 on_operands! {
-    /// The product of what is stored, on a mask or over a semiring: see [`matmul_with`](crate::matmul_with()). The
-    /// result of tensors in different formats is in coordinates.
+    /// Returns the product of stored entries, with a mask or over a semiring: see
+    /// [`matmul_with`](crate::matmul_with()).
+    ///
+    /// If the formats of the tensors differ, the result is in coordinate format.
     ///
     /// # Errors
     ///
-    /// Those of [`matmul_with`](crate::matmul_with()); `TypesDiffer`: the element types differ; `NoOrder`: the semiring
-    /// asks for a least or a greatest of complex numbers.
+    /// - the errors of [`matmul_with`](crate::matmul_with());
+    /// - `TypesDiffer`: the element types differ;
+    /// - `NoOrder`: the elements are complex, and the semiring needs a minimum or a maximum.
     pub fn matmul_with<'m>(
         &self,
         other: impl Into<AnyOperand<'m>>,
@@ -107,7 +117,7 @@ fn chosen(operands: &[AnyOperand<'_>; 2], AnyMatmul { ways, mask }: AnyMatmul<'_
     check_types("matmul_with", operands)?;
     let view = shown(operands)?;
     let mask = mask.map(|(mask, is_complement)| (pattern_of(mask), is_complement));
-    /// Runs it on elements of one type, which hold those of both.
+    /// Runs the product on elements of one type, which holds the elements of both operands.
     macro_rules! on {
         ($type:ty, $order:expr) => {{
             let semiring = Chosen::<$type>::new(ways, $order);
@@ -132,7 +142,7 @@ fn chosen(operands: &[AnyOperand<'_>; 2], AnyMatmul { ways, mask }: AnyMatmul<'_
         DType::Float32 => view.found(on!(f32)),
         DType::Float64 => view.found(on!(f64)),
         dtype => {
-            // Each bound is that of a type of at most 64 bits, with a sign if all of them are taken.
+            // The bounds fit `i64`, because a type of 64 bits has a sign here.
             let (least, greatest) = bounds(dtype);
             let found = on!(i64, Some(Order::between(least as i64, greatest as i64)))?;
             view.found_integers(Ok(found), Beyond::Overflows("matmul_with"))

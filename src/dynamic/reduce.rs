@@ -1,9 +1,10 @@
-//! Reductions of tensors whose types are known at run time only, and their gradients.
+//! Reductions of dynamically typed tensors, and their gradients.
 //!
-//! Truth is reduced as `bool`; what has an order, in the widest type of a kind; sums and medians of floats in their own
-//! type, because their rounding depends on it. Gradients that read no value are those of zeros.
+//! Predicates on truth run on `bool`. Reductions that only need an order run in the widest type of a kind. Sums and
+//! medians of floats run in the type of the floats, because their rounding depends on the type. Gradients that read no
+//! values run on zeros.
 //!
-//! All of it is generic or `inline`, so that a program which uses none of it has none compiled.
+//! All functions are generic or `inline`. A program that does not use them compiles none of them.
 
 use ndarray::ArrayD;
 
@@ -19,11 +20,11 @@ use crate::convert::dense_array;
 use crate::element::{DType, Element};
 use crate::ops::{self, Nanmedian, Norm, Quantile, RunTimeOperand, RunTimeResult, Var};
 
-/// Runs a reduction of floats in their own type, and something else of other elements.
+/// Runs a reduction of floats in their own type, and other code for other elements.
 macro_rules! by_own_floats {
     ($view:expr, $seen:ident => $body:expr, $otherwise:expr) => {{
         let view = $view;
-        /// Runs it on elements of one type.
+        /// Runs the reduction on elements of one type.
         macro_rules! on {
             ($own:ty) => {{
                 let $seen = &widened::<$own>(view)?;
@@ -42,7 +43,8 @@ macro_rules! by_own_floats {
     }};
 }
 
-/// Runs a reduction that rounds to the type of the floats: in their own type, of integers in that of their sums.
+/// Runs a reduction that rounds to the type of the floats. Floats and complex numbers run in their own type, integers
+/// in the type of their sums.
 macro_rules! by_sums {
     ($view:expr, $seen:ident => $body:expr) => {{
         let view = $view;
@@ -72,7 +74,7 @@ macro_rules! by_floats {
     }};
 }
 
-/// What is said where there must be floats.
+/// The reason in the error for elements that are not floats.
 pub(super) const FLOATS: &str = "it is an operation on floats, which others are cast to beforehand";
 
 /// Runs a reduction whose result is one of the elements, in the widest type of a kind.
@@ -89,7 +91,7 @@ macro_rules! by_order {
     }};
 }
 
-/// Runs something that has elements of each kind but complex ones, in the widest type.
+/// Runs code in the widest type of a kind, for all elements except complex numbers.
 macro_rules! by_wide {
     ($view:expr, $name:expr, $seen:ident => $body:expr) => {{
         let view = $view;
@@ -97,7 +99,7 @@ macro_rules! by_wide {
     }};
 }
 
-/// Runs a reduction that gives medians, which floats have in their own type and others as `f64`.
+/// Runs a reduction that returns medians. Floats have medians in their own type, other elements have medians of `f64`.
 macro_rules! by_medians {
     ($view:expr, $name:literal, $seen:ident => $body:expr) => {{
         let view = $view;
@@ -121,7 +123,7 @@ macro_rules! by_medians {
     }};
 }
 
-/// [`by_order!`] of floats alone.
+/// Runs a reduction of floats whose result is one of the elements, in `f64`.
 macro_rules! by_float_order {
     ($view:expr, $name:literal, $seen:ident => $body:expr) => {{
         let view = $view;
@@ -131,13 +133,13 @@ macro_rules! by_float_order {
 }
 
 impl<'a> AnyOperand<'a> {
-    /// Integers that are among those of the operand, or the least or the greatest of the type.
+    /// Returns integers that are elements of the operand, or the smallest or largest integer of its type.
     #[inline]
     pub(super) fn found_among(self, result: Result<impl Into<RunTimeResult<i64>>>) -> Result<AnyValue> {
         self.found_integers(result, Beyond::Saturates)
     }
 
-    /// Integers in the type of the operand.
+    /// Returns integers in the type of the operand.
     #[inline]
     pub(super) fn found_integers(
         self,
@@ -156,13 +158,13 @@ impl<'a> AnyOperand<'a> {
         }
     }
 
-    /// Floats in the type of the operand.
+    /// Returns floats in the type of the operand.
     #[inline]
     pub(super) fn found_floats(self, result: Result<impl Into<RunTimeResult<f64>>>) -> Result<AnyValue> {
         self.found_floats_as(result, self.dtype())
     }
 
-    /// Floats in a type of floats.
+    /// Returns floats in the type `dtype`.
     #[inline]
     pub(super) fn found_floats_as(
         self,
@@ -180,7 +182,7 @@ impl<'a> AnyOperand<'a> {
         }
     }
 
-    /// The operand as `f64`, if it has floats.
+    /// Returns the operand as `f64`, if its elements are floats.
     #[inline]
     pub(super) fn floats(self, operation: &'static str) -> Result<RunTimeOperand<'a, f64>> {
         match self.dtype() {
@@ -205,7 +207,7 @@ macro_rules! on_upstream {
 macro_rules! on_floats {
     ($upstream:expr, $g:ident => $body:expr) => {{
         let upstream: $crate::dynamic::AnyOperand<'_> = $upstream.into();
-        /// Runs it on gradients of one type.
+        /// Runs the code on gradients of one type.
         macro_rules! on_gradient {
             ($own:ty) => {{
                 let $g = &$crate::dynamic::widen::widened::<$own>(upstream)?;
@@ -226,7 +228,7 @@ macro_rules! on_floats {
 
 pub(super) use {on_floats, on_upstream};
 
-/// The list of methods.
+/// Defines the methods of reductions.
 macro_rules! reductions {
     ($($name:ident($options:ident) = |$view:ident, $given:ident| $body:expr;)*) => {
         on_operands! {$(
@@ -241,7 +243,7 @@ macro_rules! reductions {
             }
         )*}
 
-        /// The reductions, compiled once whatever their options are given as.
+        /// The reductions. Each is compiled once, and not per type of the given options.
         struct ReductionsByType;
 
         impl ReductionsByType {$(
@@ -281,11 +283,12 @@ reductions! {
 }
 
 on_operands! {
-    /// The median and where it stands: see [`nanmedian_index`](crate::nanmedian_index()).
+    /// Returns the median and its position: see [`nanmedian_index`](crate::nanmedian_index()).
     ///
     /// # Errors
     ///
-    /// Those of [`nanmedian_index`](crate::nanmedian_index()), and `NoOrder`: the elements are complex.
+    /// - the errors of [`nanmedian_index`](crate::nanmedian_index());
+    /// - `NoOrder`: the elements are complex.
     pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Result<(AnyTensor, AnyTensor)> {
         let (view, options) = (self, options.into());
         let index = by_wide!(view, "nanmedian_index", x => {
@@ -295,7 +298,7 @@ on_operands! {
     }
 }
 
-/// The list of gradients.
+/// Defines the methods of gradients.
 macro_rules! gradients {
     ($($name:ident($options:ident) = |$view:ident, $upstream:ident, $given:ident| $body:expr;)*) => {
         on_operands! {$(
@@ -314,7 +317,7 @@ macro_rules! gradients {
             }
         )*}
 
-        /// The gradients, compiled once whatever their options are given as.
+        /// The gradients. Each is compiled once, and not per type of the given options.
         struct GradientsByType;
 
         impl GradientsByType {$(
@@ -348,21 +351,23 @@ macro_rules! by_float_values {
 }
 
 on_operands! {
-    /// The greatest elements along an axis: see [`topk`](crate::topk()).
+    /// Returns the largest elements along an axis: see [`topk`](crate::topk()).
     ///
     /// # Errors
     ///
-    /// Those of [`topk`](crate::topk()), and `NoOrder`: the elements are complex.
+    /// - the errors of [`topk`](crate::topk());
+    /// - `NoOrder`: the elements are complex.
     pub fn topk(&self, k: usize, axis: impl Position) -> Result<AnyTensor> {
         let view = self;
         by_order!(view, "topk", x => ops::topk(x, k, axis))
     }
 
-    /// Where the greatest elements along an axis stand: see [`topk_index`](crate::topk_index()).
+    /// Returns the largest elements along an axis, and their positions: see [`topk_index`](crate::topk_index()).
     ///
     /// # Errors
     ///
-    /// Those of [`topk_index`](crate::topk_index()), and `NoOrder`: the elements are complex.
+    /// - the errors of [`topk_index`](crate::topk_index());
+    /// - `NoOrder`: the elements are complex.
     pub fn topk_index(&self, k: usize, axis: impl Position) -> Result<(AnyTensor, AnyTensor)> {
         let index = by_wide!(self, "topk_index", x => {
             ops::topk_index(x, k, axis).and_then(|(_, index)| self.found(Ok(index)))
@@ -370,11 +375,13 @@ on_operands! {
         Ok((self.topk(k, axis)?, index))
     }
 
-    /// The gradient of `topk`: see [`topk_backward`](crate::topk_backward()).
+    /// Returns the gradient of `topk`: see [`topk_backward`](crate::topk_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`topk_backward`](crate::topk_backward()), and `NoOrder`: the elements are complex.
+    /// - the errors of [`topk_backward`](crate::topk_backward());
+    /// - `NoOrder`: the elements are complex;
+    /// - `NotRepresentable`: the elements of the upstream gradient are not floats.
     pub fn topk_backward<'u>(
         &self,
         upstream: impl Into<AnyOperand<'u>>,
@@ -385,13 +392,14 @@ on_operands! {
         by_values!(view, "topk_backward", upstream, x, g => ops::topk_backward(x, g, k, axis))
     }
 
-    /// The distinct values, and how often each stands there: see [`unique`](crate::unique()).
+    /// Returns the distinct values and their counts: see [`unique`](crate::unique()).
     ///
-    /// Both are arrays of rank 1.
+    /// Both results are arrays of rank 1.
     ///
     /// # Errors
     ///
-    /// Those of [`unique`](crate::unique()), and `NoOrder`: the elements are complex.
+    /// - the errors of [`unique`](crate::unique());
+    /// - `NoOrder`: the elements are complex.
     pub fn unique(&self) -> Result<(AnyArray, AnyArray)> {
         let (values, counts) = by_wide!(self, "unique", x => {
             ops::unique(x).map(|(values, counts)| (AnyArray::from(in_a_row(values)), in_a_row(counts)))
@@ -399,17 +407,18 @@ on_operands! {
         Ok((values.cast(self.dtype())?.into(), AnyArray::from(counts).into()))
     }
 
-    /// In which order elements along an axis increase: see [`argsort`](crate::argsort()).
+    /// Returns the positions of elements along an axis, in increasing order: see [`argsort`](crate::argsort()).
     ///
     /// # Errors
     ///
-    /// Those of [`argsort`](crate::argsort()), and `NoOrder`: the elements are complex.
+    /// - the errors of [`argsort`](crate::argsort());
+    /// - `NoOrder`: the elements are complex.
     pub fn argsort(&self, axis: impl Position) -> Result<AnyTensor> {
         by_wide!(self, "argsort", x => self.found(ops::argsort(x, axis)))
     }
 }
 
-/// The list of quantiles and of their gradients.
+/// Defines the methods of quantiles and of their gradients.
 macro_rules! quantiles {
     ($($name:ident $text:literal $backward:ident $backward_text:literal;)*) => {
         on_operands! {$(
@@ -493,7 +502,7 @@ gradients! {
         by_values!(view, "nanmedian_backward", upstream, x, g => ops::nanmedian_backward(x, g, options));
 }
 
-/// Zeros in place of an operand of real numbers.
+/// Returns zeros in place of an operand; rejects complex numbers.
 #[inline]
 fn zeros_of_reals<'a>(view: AnyOperand<'a>, operation: &'static str) -> Result<RunTimeOperand<'a, bool>> {
     match view.dtype() {
@@ -502,12 +511,12 @@ fn zeros_of_reals<'a>(view: AnyOperand<'a>, operation: &'static str) -> Result<R
     }
 }
 
-/// An array of rank 1.
+/// Returns an array of rank 1.
 fn in_a_row<T: Element>(values: Vec<T>) -> ArrayD<T> {
     dense_array(&Shape::from([values.len()]), values)
 }
 
-/// The error for an upstream gradient of a type that has no such gradient.
+/// Returns the error for an upstream gradient whose elements are not floats.
 pub(super) fn no_floats<'a>(upstream: impl Into<AnyOperand<'a>>) -> Error {
     Error::NotRepresentable {
         format: "this gradient",

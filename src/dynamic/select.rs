@@ -1,6 +1,6 @@
-//! Choosing and moving elements of tensors whose types are known at run time only, and their gradients.
+//! Indexing, shape manipulation and concatenation of dynamically typed tensors, and their gradients.
 //!
-//! What is chosen is planned once for all element types; the values are gathered type by type.
+//! The positions are planned once for all element types. The values are gathered per type.
 
 use ndarray::{ArrayD, Axis, SliceInfoElem};
 
@@ -27,13 +27,13 @@ macro_rules! by_dtype {
     };
 }
 
-/// The elements that a descriptor chooses.
+/// Returns the elements that a descriptor selects.
 #[inline]
 pub(crate) fn chosen(x: AnyOperand<'_>, op: &moved::Moves) -> Result<AnyValue> {
     by_dtype!(x, T => x.found(Operand::by_select(&widened::<T>(x)?, op)))
 }
 
-/// The gradient of [`chosen`].
+/// Returns the gradient of [`chosen`].
 #[inline]
 fn chosen_backward(x: AnyOperand<'_>, upstream: AnyOperand<'_>, op: &moved::Moves) -> Result<AnyValue> {
     if let Some(tensor) = x.tensor() {
@@ -43,7 +43,7 @@ fn chosen_backward(x: AnyOperand<'_>, upstream: AnyOperand<'_>, op: &moved::Move
     on_upstream!(upstream, g => x.found(Operand::by_select_backward(&zeros, op, g)))
 }
 
-/// The list of what moves elements along axes.
+/// Defines the methods of shape manipulation and their gradients.
 macro_rules! moves {
     ($($name:ident($($arg:ident: $type:ty),*) = $moves:ident, $backward:ident;)*) => {
         on_operands! {$(
@@ -87,20 +87,20 @@ moves! {
 }
 
 on_operands! {
-    /// The axes in another order: see [`permute_axes`](crate::CooTensor::permute_axes).
+    /// Returns the tensor with its axes in another order: see [`permute_axes`](crate::CooTensor::permute_axes).
     ///
     /// # Errors
     ///
-    /// Those of [`permute_axes`](crate::CooTensor::permute_axes).
+    /// The errors of [`permute_axes`](crate::CooTensor::permute_axes).
     pub fn permute_axes(&self, axes: &[isize]) -> Result<AnyTensor> {
         chosen(self, &moved::permuted(&self.shape(), axes)?)
     }
 
-    /// The gradient of `permute_axes`.
+    /// Returns the gradient of `permute_axes`.
     ///
     /// # Errors
     ///
-    /// Those of [`transpose_backward`](crate::transpose_backward()), and of `permute_axes`.
+    /// The errors of [`transpose_backward`](crate::transpose_backward()) and of `permute_axes`.
     pub fn permute_axes_backward<'u>(
         &self,
         upstream: impl Into<AnyOperand<'u>>,
@@ -109,11 +109,11 @@ on_operands! {
         chosen_backward(self, upstream.into(), &moved::permuted(&self.shape(), axes)?)
     }
 
-    /// The same entries in another shape: see [`reshape`](crate::CooTensor::reshape).
+    /// Returns the same elements in another shape: see [`reshape`](crate::CooTensor::reshape).
     ///
     /// # Errors
     ///
-    /// Those of [`reshape`](crate::CooTensor::reshape).
+    /// The errors of [`reshape`](crate::CooTensor::reshape).
     pub fn reshape(&self, shape: impl Into<Shape>) -> Result<AnyTensor> {
         let shape = shape.into();
         let Some(x) = self.tensor() else { return reshaped_array(self, &shape) };
@@ -121,21 +121,21 @@ on_operands! {
         on_type!(x, x => self.found(Ok(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()))))
     }
 
-    /// The elements at flattened positions: see [`take`](crate::take()).
+    /// Returns the elements at flat indices: see [`take`](crate::take()).
     ///
     /// # Errors
     ///
-    /// Those of [`take`](crate::take()).
+    /// The errors of [`take`](crate::take()).
     pub fn take<'p, J: Position>(&self, positions: impl Into<Take<'p, J>>) -> Result<AnyTensor> {
         let positions = positions.into();
         by_dtype!(self, T => self.found(ops::take(&widened::<T>(self)?, positions)))
     }
 
-    /// The slices at positions of one axis: see [`take_axis`](crate::take_axis()).
+    /// Returns the slices at positions of one axis: see [`take_axis`](crate::take_axis()).
     ///
     /// # Errors
     ///
-    /// Those of [`take_axis`](crate::take_axis()).
+    /// The errors of [`take_axis`](crate::take_axis()).
     pub fn take_axis<'p, J: Position>(
         &self,
         positions: impl Into<Take<'p, J>>,
@@ -145,11 +145,11 @@ on_operands! {
         by_dtype!(self, T => self.found(ops::take_axis(&widened::<T>(self)?, positions, axis)))
     }
 
-    /// The gradient of `take`: see [`take_backward`](crate::take_backward()).
+    /// Returns the gradient of `take`: see [`take_backward`](crate::take_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`take_backward`](crate::take_backward()).
+    /// The errors of [`take_backward`](crate::take_backward()).
     pub fn take_backward<'p, J: Position>(
         &self,
         upstream: impl Into<AnyOperand<'p>>,
@@ -159,11 +159,11 @@ on_operands! {
         on_upstream!(upstream, g => self.found(ops::take_backward(&zeros, g, positions)))
     }
 
-    /// The gradient of `take_axis`: see [`take_axis_backward`](crate::take_axis_backward()).
+    /// Returns the gradient of `take_axis`: see [`take_axis_backward`](crate::take_axis_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`take_axis_backward`](crate::take_axis_backward()).
+    /// The errors of [`take_axis_backward`](crate::take_axis_backward()).
     pub fn take_axis_backward<'p, J: Position>(
         &self,
         upstream: impl Into<AnyOperand<'p>>,
@@ -176,13 +176,14 @@ on_operands! {
 }
 
 impl AnyTensor {
-    /// Tensors of one element type, one behind the other on an axis: see [`concat()`](crate::concat()).
+    /// Concatenates tensors of one element type along an axis: see [`concat()`](crate::concat()).
     ///
-    /// Of tensors in different formats the result is in coordinates.
+    /// If the formats of the tensors differ, the result is in coordinate format.
     ///
     /// # Errors
     ///
-    /// Those of [`concat()`](crate::concat()); `NoOperation`: the element types differ.
+    /// - the errors of [`concat()`](crate::concat());
+    /// - `TypesDiffer`: the element types differ.
     ///
     /// # Examples
     ///
@@ -200,21 +201,22 @@ impl AnyTensor {
         AnyOperand::concat(axis, &all_of(tensors)).map(OfOperands::of)
     }
 
-    /// Tensors of one shape and element type on a new axis: see [`stack`](crate::stack()).
+    /// Stacks tensors of one shape and element type along a new axis: see [`stack`](crate::stack()).
     ///
     /// # Errors
     ///
-    /// Those of [`stack`](crate::stack()); `NoOperation`: the element types differ.
+    /// - the errors of [`stack`](crate::stack());
+    /// - `TypesDiffer`: the element types differ.
     #[inline]
     pub fn stack(axis: impl Position, tensors: &[&AnyTensor]) -> Result<AnyTensor> {
         AnyOperand::stack(axis, &all_of(tensors)).map(OfOperands::of)
     }
 
-    /// The gradient of `concat` for each tensor: see [`concat_backward`](crate::concat_backward()).
+    /// Returns the gradient of `concat` for each tensor: see [`concat_backward`](crate::concat_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`concat_backward`](crate::concat_backward()).
+    /// The errors of [`concat_backward`](crate::concat_backward()).
     #[inline]
     pub fn concat_backward(
         upstream: &AnyTensor,
@@ -224,11 +226,11 @@ impl AnyTensor {
         AnyOperand::concat_backward(upstream.into(), axis, &all_of(tensors)).map(OfOperands::of)
     }
 
-    /// The gradient of `stack` for each tensor: see [`stack_backward`](crate::stack_backward()).
+    /// Returns the gradient of `stack` for each tensor: see [`stack_backward`](crate::stack_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`stack_backward`](crate::stack_backward()).
+    /// The errors of [`stack_backward`](crate::stack_backward()).
     #[inline]
     pub fn stack_backward(upstream: &AnyTensor, axis: impl Position, tensors: &[&AnyTensor]) -> Result<Vec<AnyTensor>> {
         AnyOperand::stack_backward(upstream.into(), axis, &all_of(tensors)).map(OfOperands::of)
@@ -236,34 +238,35 @@ impl AnyTensor {
 }
 
 impl<'a> AnyOperand<'a> {
-    /// Operands of one element type, one behind the other on an axis: see [`concat()`](crate::concat()).
+    /// Concatenates operands of one element type along an axis: see [`concat()`](crate::concat()).
     ///
-    /// The result is an array if all operands are arrays. Otherwise the result is a tensor that stores every element of
-    /// the arrays, and has the fill of the tensors.
+    /// If all operands are arrays, the result is an array. Otherwise the result is a tensor that stores every element
+    /// of the arrays, and has the fill of the tensors.
     ///
     /// # Errors
     ///
-    /// Those of [`concat()`](crate::concat()); `TypesDiffer`: the element types differ.
+    /// - the errors of [`concat()`](crate::concat());
+    /// - `TypesDiffer`: the element types differ.
     #[inline]
     pub fn concat(axis: impl Position, operands: &[AnyOperand<'a>]) -> Result<AnyValue> {
         joined("concat", operands, Join::Concat, axis.to_i128())
     }
 
-    /// Operands of one shape and element type on a new axis: see [`stack`](crate::stack()).
+    /// Stacks operands of one shape and element type along a new axis: see [`stack`](crate::stack()).
     ///
     /// # Errors
     ///
-    /// Those of [`stack`](crate::stack()), and of `concat`.
+    /// The errors of [`stack`](crate::stack()) and of `concat`.
     #[inline]
     pub fn stack(axis: impl Position, operands: &[AnyOperand<'a>]) -> Result<AnyValue> {
         joined("stack", operands, Join::Stack, axis.to_i128())
     }
 
-    /// The gradient of `concat` for each operand: see [`concat_backward`](crate::concat_backward()).
+    /// Returns the gradient of `concat` for each operand: see [`concat_backward`](crate::concat_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`concat_backward`](crate::concat_backward()), and of `concat`.
+    /// The errors of [`concat_backward`](crate::concat_backward()) and of `concat`.
     #[inline]
     pub fn concat_backward(
         upstream: AnyOperand<'_>,
@@ -273,11 +276,11 @@ impl<'a> AnyOperand<'a> {
         joined_backward(upstream, operands, Join::Concat, axis.to_i128())
     }
 
-    /// The gradient of `stack` for each operand: see [`stack_backward`](crate::stack_backward()).
+    /// Returns the gradient of `stack` for each operand: see [`stack_backward`](crate::stack_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`stack_backward`](crate::stack_backward()), and of `concat`.
+    /// The errors of [`stack_backward`](crate::stack_backward()) and of `concat`.
     #[inline]
     pub fn stack_backward(
         upstream: AnyOperand<'_>,
@@ -289,12 +292,13 @@ impl<'a> AnyOperand<'a> {
 }
 
 on_operands! {
-    /// One of two elements, by a condition of type `bool`: see [`where_`](crate::where_()).
+    /// Returns one of two elements, by a condition of type `bool`: see [`where_`](crate::where_()).
     ///
     /// # Errors
     ///
-    /// Those of [`where_`](crate::where_()); `NoOperation`: the condition is not `bool`; `TypesDiffer`: the element
-    /// types differ.
+    /// - the errors of [`where_`](crate::where_());
+    /// - `NoOperation`: the condition is not `bool`;
+    /// - `TypesDiffer`: the element types differ.
     ///
     /// # Examples
     ///
@@ -328,28 +332,29 @@ on_operands! {
 }
 
 on_operands! {
-    /// The stored entries that stand where `mask` has one: see [`Stored::mask`](crate::Stored::mask).
+    /// Returns the stored entries at positions that `mask` stores: see [`Stored::mask`](crate::Stored::mask).
     ///
     /// # Errors
     ///
-    /// Those of [`Stored::mask`](crate::Stored::mask).
+    /// The errors of [`Stored::mask`](crate::Stored::mask).
     pub fn mask<'r>(&self, mask: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
         let (x, mask) = (self.sparse("mask")?, zeros_of(mask.into().sparse("mask")?)?);
         on_type!(x, x => self.found(x.stored().mask(mask.pattern())))
     }
 
-    /// The stored entries that stand where `mask` has none: see [`Stored::without`](crate::Stored::without).
+    /// Returns the stored entries at positions that `mask` does not store: see
+    /// [`Stored::without`](crate::Stored::without).
     ///
     /// # Errors
     ///
-    /// Those of [`Stored::without`](crate::Stored::without).
+    /// The errors of [`Stored::without`](crate::Stored::without).
     pub fn without<'r>(&self, mask: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
         let (x, mask) = (self.sparse("without")?, zeros_of(mask.into().sparse("without")?)?);
         on_type!(x, x => self.found(x.stored().without(mask.pattern())))
     }
 }
 
-/// How tensors become one.
+/// A kind of concatenation: along an axis, or along a new axis.
 #[derive(Clone, Copy)]
 enum Join {
     Concat,
@@ -366,7 +371,8 @@ enum OneKind<T> {
     Tensors(Vec<Erased<T>>),
 }
 
-/// Some operands as arrays. If one is a tensor, all are tensors with its fill that store every element of an array.
+/// Returns the operands as arrays, if all are arrays. Otherwise an array becomes a tensor that stores every element,
+/// with the fill of the first tensor.
 fn of_one_kind<T: Element>(operands: &[AnyOperand<'_>]) -> Result<OneKind<T>> {
     let Some(first) = operands.iter().find_map(|operand| operand.tensor()) else {
         let array = |&operand: &AnyOperand<'_>| Ok(widened::<T>(operand)?.dense()?.into_owned());
@@ -380,7 +386,7 @@ fn of_one_kind<T: Element>(operands: &[AnyOperand<'_>]) -> Result<OneKind<T>> {
     Ok(OneKind::Tensors(operands.iter().map(tensor).collect::<Result<_>>()?))
 }
 
-/// A result that is in a format if it is a tensor.
+/// Returns a result; a tensor is returned in the given format.
 fn found_in<T: Element>(found: RunTimeResult<T>, format: Format, bytes: usize) -> Result<AnyValue> {
     Ok(match found {
         RunTimeResult::Tensor(found) => in_format(&found, format, bytes)?.into(),
@@ -406,7 +412,7 @@ fn joined(operation: &'static str, operands: &[AnyOperand<'_>], join: Join, axis
     })
 }
 
-/// Arrays as one.
+/// Concatenates arrays.
 fn joined_arrays<T: Element>(arrays: &[ArrayD<T>], join: Join, axis: i64) -> Result<ArrayD<T>> {
     let rank = arrays[0].ndim() + usize::from(matches!(join, Join::Stack));
     let axis = normalize_axis(i128::from(axis), rank)?;
@@ -416,7 +422,7 @@ fn joined_arrays<T: Element>(arrays: &[ArrayD<T>], join: Join, axis: i64) -> Res
         Join::Stack => (ops::stacked_shape(axis, shapes)?, views.map(|view| view.insert_axis(Axis(axis))).collect()),
     };
     check_ndarray_shape(&shape)?;
-    // The elements of all arrays at one place before the axis are one behind the other.
+    // For each position before the axis, the elements of all arrays are consecutive.
     let outer: usize = shape[..axis].iter().product();
     let mut elements = alloc::with_capacity(shape.iter().product())?;
     let mut all: Vec<_> = views.iter().map(|view| (view.iter(), view.shape()[axis..].iter().product())).collect();
@@ -452,8 +458,8 @@ fn joined_backward(
     })
 }
 
-/// The parts of an upstream gradient that joined operands receive: an array all of its part, a tensor the part at its
-/// entries.
+/// Returns the parts of an upstream gradient for concatenated operands. An array receives its entire part; a tensor
+/// receives its part at the entries.
 fn parts_of(upstream: AnyOperand<'_>, operands: &[AnyOperand<'_>], join: Join, axis: i64) -> Result<Vec<AnyValue>> {
     let Some(first) = operands.first() else { return Err(Error::NoTensor) };
     let axis = normalize_axis(i128::from(axis), first.rank() + usize::from(matches!(join, Join::Stack)))?;
@@ -485,7 +491,7 @@ fn parts_of(upstream: AnyOperand<'_>, operands: &[AnyOperand<'_>], join: Join, a
     operands.iter().zip(&shapes).map(part).collect()
 }
 
-/// The elements of an array in another shape.
+/// Returns the elements of an array in another shape.
 fn reshaped_array(x: AnyOperand<'_>, shape: &Shape) -> Result<AnyValue> {
     let from = x.shape();
     if from.wide_size() != shape.wide_size() {
@@ -497,7 +503,7 @@ fn reshaped_array(x: AnyOperand<'_>, shape: &Shape) -> Result<AnyValue> {
     })
 }
 
-/// An axis, of which one out of range stays so.
+/// Returns an axis as `i64`. An axis that is out of range stays out of range.
 pub(super) fn narrow(axis: i128) -> i64 {
     axis.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }

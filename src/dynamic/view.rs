@@ -1,4 +1,4 @@
-//! Operands: all of a tensor, its entries alone, or an array; and what operations make of them.
+//! Operands of any kind, and the results of operations on such operands.
 
 use super::array::AnyArray;
 use super::{AnyTensor, Erased};
@@ -10,7 +10,7 @@ use crate::ops::RunTimeResult;
 use crate::pattern::Format;
 use crate::tensor::Tensor;
 
-/// The entries of a tensor whose types are known at run time only: see [`Stored`](crate::Stored).
+/// The stored entries of an [`AnyTensor`], as in [`Stored`](crate::Stored).
 ///
 /// # Examples
 ///
@@ -29,9 +29,9 @@ pub struct AnyStored<'a> {
     pub(super) tensor: &'a AnyTensor,
 }
 
-/// An operand whose kind and types are known at run time: a tensor, its stored entries, or an array.
+/// An operand of any kind and type: a tensor, its stored entries, or an array.
 ///
-/// An array with a sparse operand counts as a tensor that stores every element.
+/// If the other operand is sparse, an array counts as a tensor that stores every element.
 ///
 /// # Examples
 ///
@@ -48,9 +48,9 @@ pub struct AnyStored<'a> {
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub enum AnyOperand<'a> {
-    /// All of a tensor.
+    /// All positions of a tensor.
     Tensor(&'a AnyTensor),
-    /// Its stored entries only.
+    /// The stored entries of a tensor.
     Stored(&'a AnyTensor),
     /// An array.
     Array(&'a AnyArray),
@@ -111,21 +111,21 @@ impl<'a> From<&'a AnyValue> for AnyOperand<'a> {
 }
 
 impl AnyValue {
-    /// The element type.
+    /// Returns the element type.
     pub fn dtype(&self) -> DType {
         AnyOperand::from(self).dtype()
     }
 
-    /// The lengths of the axes.
+    /// Returns the lengths of the axes.
     pub fn shape(&self) -> Shape {
         AnyOperand::from(self).shape()
     }
 
-    /// The same value with elements of another type, under the rules of [`Tensor::cast`].
+    /// Returns the value with elements of another type, under the rules of [`Tensor::cast`].
     ///
     /// # Errors
     ///
-    /// Those of [`AnyTensor::cast`].
+    /// The errors of [`AnyTensor::cast`].
     pub fn cast(self, dtype: DType) -> Result<Self> {
         Ok(match self {
             AnyValue::Tensor(tensor) => tensor.cast(dtype)?.into(),
@@ -133,11 +133,13 @@ impl AnyValue {
         })
     }
 
-    /// The tensor. An array becomes a tensor with the fill 0, which stores the elements that are not 0.
+    /// Returns the value as a tensor.
+    ///
+    /// An array becomes a tensor with the fill 0, which stores the elements that are not 0.
     ///
     /// # Errors
     ///
-    /// Those of [`AnyArray::from_dense`].
+    /// The errors of [`AnyArray::from_dense`].
     pub fn into_tensor(self) -> Result<AnyTensor> {
         match self {
             AnyValue::Tensor(tensor) => Ok(tensor),
@@ -147,7 +149,7 @@ impl AnyValue {
 }
 
 impl AnyTensor {
-    /// What is stored alone: see [`Tensor::stored`](crate::Tensor::stored).
+    /// Returns a view of only the stored entries: see [`Tensor::stored`](crate::Tensor::stored).
     pub fn stored(&self) -> AnyStored<'_> {
         AnyStored { tensor: self }
     }
@@ -158,14 +160,14 @@ impl AnyTensor {
 }
 
 impl<'a> AnyStored<'a> {
-    /// The tensor whose entries these are.
+    /// Returns the tensor that has the entries.
     pub fn tensor(&self) -> &'a AnyTensor {
         self.tensor
     }
 }
 
 impl<'a> AnyOperand<'a> {
-    /// The element type.
+    /// Returns the element type.
     pub fn dtype(self) -> DType {
         match self {
             AnyOperand::Tensor(x) | AnyOperand::Stored(x) => x.dtype(),
@@ -173,7 +175,7 @@ impl<'a> AnyOperand<'a> {
         }
     }
 
-    /// The lengths of the axes.
+    /// Returns the lengths of the axes.
     pub fn shape(self) -> Shape {
         match self {
             AnyOperand::Tensor(x) | AnyOperand::Stored(x) => x.shape().clone(),
@@ -181,7 +183,7 @@ impl<'a> AnyOperand<'a> {
         }
     }
 
-    /// The number of axes.
+    /// Returns the number of axes.
     pub fn rank(self) -> usize {
         match self {
             AnyOperand::Tensor(x) | AnyOperand::Stored(x) => x.rank(),
@@ -189,12 +191,12 @@ impl<'a> AnyOperand<'a> {
         }
     }
 
-    /// Whether these are the stored entries of a tensor.
+    /// Returns whether the operand is the stored entries of a tensor.
     pub(crate) fn is_stored(self) -> bool {
         matches!(self, AnyOperand::Stored(_))
     }
 
-    /// The tensor, or the tensor whose entries these are.
+    /// Returns the tensor, or the tensor that has the stored entries; `None` for an array.
     pub fn tensor(self) -> Option<&'a AnyTensor> {
         match self {
             AnyOperand::Tensor(x) | AnyOperand::Stored(x) => Some(x),
@@ -202,23 +204,23 @@ impl<'a> AnyOperand<'a> {
         }
     }
 
-    /// The tensor that an operation needs which has no form for arrays.
+    /// Returns the tensor, for an operation without a form for arrays.
     pub(crate) fn sparse(self, operation: &'static str) -> Result<&'a AnyTensor> {
         let why = || "it is an operation on tensors; from_dense(x) makes a tensor of an array".into();
         self.tensor().ok_or_else(|| Error::Argument { operation, why: why() })
     }
 
-    /// The stored entries of a tensor; an array stays as it is.
+    /// Returns the stored entries of a tensor; an array is unchanged.
     pub(crate) fn stored(self) -> Self {
         self.tensor().map_or(self, AnyOperand::Stored)
     }
 
-    /// All of a tensor; an array stays as it is.
+    /// Returns the tensor instead of its stored entries; an array is unchanged.
     pub(crate) fn whole(self) -> Self {
         self.tensor().map_or(self, AnyOperand::Tensor)
     }
 
-    /// The tensor or array, which shares its elements.
+    /// Returns the tensor or array as a value, which shares the elements.
     #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
     pub(crate) fn to_value(self) -> AnyValue {
         match self {
@@ -227,12 +229,12 @@ impl<'a> AnyOperand<'a> {
         }
     }
 
-    /// The format of a tensor; none of an array.
+    /// Returns the format of a tensor; `None` for an array.
     pub(super) fn format(self) -> Option<Format> {
         self.tensor().map(AnyTensor::format)
     }
 
-    /// The bytes that it holds.
+    /// Returns the bytes that the operand holds.
     pub(crate) fn held_bytes(self) -> usize {
         match self {
             AnyOperand::Tensor(x) | AnyOperand::Stored(x) => x.stored_bytes(),
@@ -240,7 +242,7 @@ impl<'a> AnyOperand<'a> {
         }
     }
 
-    /// A result, in the format of the operand if both are tensors.
+    /// Returns a result in the format of the operand, if both are tensors.
     pub(super) fn found<U: Element>(self, result: Result<impl Into<RunTimeResult<U>>>) -> Result<AnyValue> {
         match (result?.into(), self.tensor()) {
             (RunTimeResult::Tensor(found), Some(x)) => Ok(in_format(&found, x.format(), x.stored_bytes())?.into()),
@@ -250,19 +252,19 @@ impl<'a> AnyOperand<'a> {
     }
 }
 
-/// The tensor in a format; offsets out of proportion to so many bytes of input are refused.
+/// Returns the tensor in a format. Rejects offsets that are out of proportion to the bytes of the input.
 pub(super) fn in_format<U: Element>(x: &Erased<U>, format: Format, input_bytes: usize) -> Result<AnyTensor> {
     let pattern = x.pattern().in_format(format, default_limit(input_bytes))?;
     Ok(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()).into())
 }
 
-/// The results of operations on tensors, as methods of tensors return them.
+/// A result type of the methods of tensors.
 #[doc(hidden)]
 pub trait OfOperands: Sized {
-    /// The results for operands of any kind.
+    /// The result type of the same method of [`AnyOperand`].
     type Found;
 
-    /// The results, of which the kind is known.
+    /// Returns the result as this type. The caller knows its kind.
     fn of(found: Self::Found) -> Self;
 }
 
@@ -312,8 +314,8 @@ impl<A: OfOperands> OfOperands for Vec<A> {
     }
 }
 
-/// Methods of operands of any kind, and of tensors and their stored entries. A body is that of any kind, and the type of
-/// its result is that of tensors.
+/// Defines methods of operands of any kind, of tensors, and of stored entries. A body works on operands of any kind;
+/// the result type is that of tensors.
 macro_rules! on_operands {
     ($(
         $(#[$about:meta])*
@@ -323,7 +325,7 @@ macro_rules! on_operands {
     )*) => {
         /// # Operations
         ///
-        /// Each returns what its typed form returns, documented at the function of the same name.
+        /// Each method returns the result of the function of the same name, which documents the operation.
         #[allow(clippy::should_implement_trait)] // the names of the typed forms, which return errors
         impl $crate::dynamic::AnyOperand<'_> {$(
             $(#[$about])*
@@ -345,7 +347,7 @@ macro_rules! on_operands {
     )*) => {
         /// # Operations
         ///
-        /// Each gives what its typed form gives; the pages stand at the functions of the same names.
+        /// Each method returns the result of the function of the same name, which documents the operation.
         impl $operand {$(
             $($about)*
             #[inline]

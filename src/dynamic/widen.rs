@@ -1,4 +1,5 @@
-//! Fewer types than tensors have: what keeps an operation from being compiled for each of them.
+//! Conversion of operands to wider element types. An operation is compiled only for the wider types, not for every
+//! element type.
 
 use ndarray::{CowArray, Dimension, IxDyn};
 
@@ -15,11 +16,11 @@ use crate::pattern::AnyPattern;
 use crate::tensor::Tensor;
 use crate::{dispatch, dispatch_dtype};
 
-/// An operand in the widest type of its kind, which holds its values exactly and orders them alike.
+/// An operand in the widest type of its kind. The type holds all values exactly, and keeps their order.
 pub(super) enum Wide<'a> {
-    /// `bool`, of which a stored view keeps the fill.
+    /// `bool`. A stored view keeps its fill.
     Truth(RunTimeOperand<'a, bool>),
-    /// The signed integers, and the unsigned ones that `i64` holds.
+    /// The signed integers, and the unsigned integers that `i64` can hold.
     Signed(RunTimeOperand<'a, i64>),
     /// `u64`.
     Unsigned(RunTimeOperand<'a, u64>),
@@ -29,7 +30,7 @@ pub(super) enum Wide<'a> {
     Complex(RunTimeOperand<'a, Complex<f64>>),
 }
 
-/// Runs code on a widened tensor; a complex one takes the other branch.
+/// Runs code on a widened operand. A complex operand runs the other branch.
 macro_rules! on_wide {
     ($wide:expr, $x:ident => $body:expr, $complex:pat => $otherwise:expr) => {
         match $wide {
@@ -45,7 +46,7 @@ macro_rules! on_wide {
 pub(super) use on_wide;
 
 impl<'a> Wide<'a> {
-    /// The operand widened.
+    /// Returns the operand in the widest type of its kind.
     #[inline]
     pub(super) fn of(x: AnyOperand<'a>) -> Result<Self> {
         Ok(match x.dtype() {
@@ -57,7 +58,7 @@ impl<'a> Wide<'a> {
         })
     }
 
-    /// The integers and the truth values of an operand, in the type of their sums.
+    /// Returns an operand of integers or `bool` in the type of its sums.
     #[inline]
     pub(super) fn of_sums(x: AnyOperand<'a>) -> Result<Self> {
         Ok(match x.dtype() {
@@ -67,7 +68,7 @@ impl<'a> Wide<'a> {
     }
 }
 
-/// The operand in a type that holds all its values; if it has that type, nothing is copied.
+/// Returns the operand in a type that holds all its values. If the operand has this type already, nothing is copied.
 pub(super) fn widened<'a, U: Element>(x: impl Into<AnyOperand<'a>>) -> Result<RunTimeOperand<'a, U>> {
     let array = match x.into() {
         AnyOperand::Tensor(x) => return Ok(widened_tensor(x)?.into()),
@@ -86,7 +87,7 @@ pub(super) fn widened<'a, U: Element>(x: impl Into<AnyOperand<'a>>) -> Result<Ru
     Ok(RunTimeOperand::Array(DenseView { array, whole }))
 }
 
-/// The tensor in a type that holds all its values; if it has that type, nothing is copied.
+/// Returns the tensor in a type that holds all its values. If the tensor has this type already, nothing is copied.
 pub(super) fn widened_tensor<U: Element>(x: &AnyTensor) -> Result<Erased<U>> {
     fn of<T: Element, U: Element>(x: &Erased<T>) -> Result<Erased<U>> {
         if T::DTYPE == U::DTYPE {
@@ -98,16 +99,16 @@ pub(super) fn widened_tensor<U: Element>(x: &AnyTensor) -> Result<Erased<U>> {
     super::on_type!(x, x => of(x))
 }
 
-/// A value in a type that holds it.
+/// Returns the value in a type that holds it.
 fn wider<T: Element, U: Element>(value: T) -> U {
     let number = value.to_number();
-    // A NaN of floats keeps its bits, because a stored view may only move it.
+    // A NaN keeps its bits, because a stored view may only move the NaN.
     let own: Option<&dyn std::any::Any> = if let Number::Real(real) = &number { Some(real) } else { None };
     let own = own.and_then(|own| own.downcast_ref::<U>()).copied();
     own.or_else(|| U::from_number(number)).unwrap_or(U::ZERO)
 }
 
-/// A result with each value changed, and the fill by a function of its own.
+/// Returns a result with `change` applied to each value, and `of_fill` to the fill.
 pub(super) fn changed<T: Element, U: Element>(
     x: RunTimeResult<T>,
     change: impl Fn(T) -> U,
@@ -124,28 +125,29 @@ pub(super) fn changed<T: Element, U: Element>(
     })
 }
 
-/// Floats rounded to a narrower type of them; `of_nan` keeps the bits of a NaN that was only moved.
+/// Rounds floats to a narrower type. `of_nan` keeps the bits of a NaN that was only moved.
 pub(super) fn rounded<G: Float>(x: RunTimeResult<f64>, of_nan: fn(f64) -> G) -> Result<RunTimeResult<G>> {
     let round = |value: f64| if value.is_nan() { of_nan(value) } else { G::from_f64(value) };
     changed(x, round, |fill| {
         let rounded = round(fill);
-        // A zero that comes of rounding is computed, and has no sign where it is implicit.
+        // A fill that rounds to zero is a computed zero, which has no sign.
         if rounded == G::ZERO && fill != 0.0 { G::ZERO } else { rounded }
     })
 }
 
-/// What becomes of an integer that a narrower type does not hold.
+/// The treatment of an integer that a narrower type cannot hold.
 #[derive(Clone, Copy)]
 pub(super) enum Beyond {
-    /// The operation of that name, a map, has no result.
+    /// An overflow of the named operation, which checks the entries before the fill.
     Overflows(&'static str),
-    /// That of two operands, whose drivers look at the fill first.
+    /// An overflow of the named operation, which checks the fill before the entries, as binary operations do.
     OverflowsOfTwo(&'static str),
-    /// It stands for the identity of the least or the greatest, which each type has for itself.
+    /// The smallest or largest integer of the narrower type. The integer is the identity of `min` or `max` in the wider
+    /// type.
     Saturates,
 }
 
-/// Integers in a narrower type.
+/// Returns integers in a narrower type.
 pub(super) fn narrowed<T: Element>(x: &RunTimeResult<i64>, beyond: Beyond) -> Result<RunTimeResult<T>> {
     let narrow = |value: i64, coords: &dyn Fn() -> Option<Vec<usize>>| {
         let number = Number::Integer(value.into());
@@ -161,7 +163,7 @@ pub(super) fn narrowed<T: Element>(x: &RunTimeResult<i64>, beyond: Beyond) -> Re
     };
     let pattern = x.pattern();
     let fill = || match narrow(x.fill(), &|| None) {
-        // No position holds it.
+        // No position holds the fill.
         Err(_) if pattern.shape().wide_size() <= pattern.nnz() as u128 => Ok(T::ZERO),
         fill => fill,
     };
@@ -188,7 +190,7 @@ fn out_of_range<T: Element>(number: Number, beyond: Beyond, coords: &dyn Fn() ->
     }
 }
 
-/// The least and the greatest integer of a type of them.
+/// Returns the smallest and the largest integer of a type.
 pub(super) fn bounds(dtype: DType) -> (i128, i128) {
     let bits = |signed: bool, bits: u32| match signed {
         true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
@@ -207,12 +209,12 @@ pub(super) fn bounds(dtype: DType) -> (i128, i128) {
     }
 }
 
-/// Whether the elements are integers.
+/// Returns whether a type is an integer type; `bool` is not.
 pub(super) fn is_integer(dtype: DType) -> bool {
     dtype != DType::Bool && dispatch_dtype!(dtype, T => T::ZERO.to_integer().is_some(), else => false)
 }
 
-/// Whether each value is truthy.
+/// Returns whether each value is truthy.
 pub(super) fn truth<'a>(x: impl Into<AnyOperand<'a>>) -> Result<RunTimeOperand<'a, bool>> {
     let x = x.into();
     if x.dtype() == DType::Bool {
@@ -228,7 +230,7 @@ pub(super) fn truth<'a>(x: impl Into<AnyOperand<'a>>) -> Result<RunTimeOperand<'
     }
 }
 
-/// Whether each value of a tensor is truthy.
+/// Returns whether each value of a tensor is truthy.
 pub(super) fn truth_of(x: &AnyTensor) -> Result<Erased<bool>> {
     if let AnyTensor::Bool(x) = x {
         return Ok(x.clone());
@@ -236,7 +238,7 @@ pub(super) fn truth_of(x: &AnyTensor) -> Result<Erased<bool>> {
     super::on_type!(x, x => x.clone().map_values(Element::is_truthy))
 }
 
-/// Zeros in place of an operand, for the gradients that read no value of it.
+/// Returns zeros in place of an operand, for gradients that do not read its values.
 pub(super) fn zeros<'a>(x: impl Into<AnyOperand<'a>>) -> Result<RunTimeOperand<'a, bool>> {
     match x.into() {
         AnyOperand::Tensor(x) => Ok(zeros_of(x)?.into()),
@@ -248,19 +250,19 @@ pub(super) fn zeros<'a>(x: impl Into<AnyOperand<'a>>) -> Result<RunTimeOperand<'
     }
 }
 
-/// Zeros on the pattern of a tensor.
+/// Returns zeros on the pattern of a tensor.
 pub(super) fn zeros_of(x: &AnyTensor) -> Result<Erased<bool>> {
     let pattern: AnyPattern = dispatch!(x, x => x.pattern().clone());
     let values = alloc::zeros(pattern.nnz())?;
     Ok(Tensor::from_valid(pattern, values, false))
 }
 
-/// The error for an operation that complex numbers do not have.
+/// Returns the error for an operation that complex numbers do not support.
 pub(super) fn no_order<'a>(operation: &'static str, x: impl Into<AnyOperand<'a>>) -> Error {
     Error::NoOrder { operation, dtype: x.into().dtype().name() }
 }
 
-/// The error for an operation that the element type does not have.
+/// Returns the error for an operation that the element type does not support.
 pub(super) fn not_for<'a>(operation: &'static str, x: impl Into<AnyOperand<'a>>, instead: &'static str) -> Error {
     Error::NoOperation { operation, dtype: x.into().dtype().name(), instead }
 }

@@ -1,8 +1,9 @@
-//! Operations on two operands whose types are known at run time only, and their gradients.
+//! Binary operations of dynamically typed operands, and their gradients.
 //!
-//! They run on the widest type of a kind, and in one driver for each: of `+ - * / %` on floats the result in `f64`
-//! rounded again is that of the narrower type, which has less than half of the bits; integers that do not fit are an
-//! overflow. Complex numbers run in their own type, because a product of them is rounded on the way.
+//! The operations run on the widest type of a kind, with one driver per kind. For `+ - * / %` on floats, the result in
+//! `f64` is rounded again to the narrower type. This equals the result in the narrower type, which has less than half
+//! of the bits. Integers that do not fit are an overflow. Complex numbers run in their own type, because their products
+//! are rounded more than once.
 
 use super::map::{in_type_of, wide};
 use super::reduce::on_floats;
@@ -17,10 +18,12 @@ use crate::ops::{self, Partner, RunTimeOperand, RunTimeResult, SparseView, Toler
 use crate::pattern::Format;
 use crate::tensor::Tensor;
 
-/// What stands on the right of an [`AnyTensor`] in an elementwise operation: a tensor of the same element type, what is
-/// stored of one, or a number.
+/// The right operand of an elementwise operation on an [`AnyTensor`].
 ///
-/// A number is rounded to the element type of the tensor as a literal is; one that is no value of it is an error.
+/// The operand is a tensor of the same element type, its stored entries, or a number.
+///
+/// A number is rounded to the element type of the tensor, as a literal is. A number that is not a value of the type is
+/// an error.
 ///
 /// # Examples
 ///
@@ -36,9 +39,9 @@ use crate::tensor::Tensor;
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub enum Right<'a> {
-    /// All of a tensor.
+    /// All positions of a tensor.
     Tensor(&'a AnyTensor),
-    /// Its entries alone: then those of the left one alone count too.
+    /// The stored entries of a tensor. Then only the stored entries of the left operand count too.
     Stored(AnyStored<'a>),
     /// A number.
     Number(Number),
@@ -79,7 +82,7 @@ impl<'a> From<Right<'a>> for RightOperand<'a> {
     }
 }
 
-/// The operand on the right in the type of the left one.
+/// The right operand, in the type of the left operand.
 enum Side<'a, T: Clone> {
     Operand(RunTimeOperand<'a, T>),
     Number(T),
@@ -101,20 +104,20 @@ impl<T: Element> Pair<'_, T> {
     }
 }
 
-/// The format of a result of several operands: coordinates, unless all tensors have lanes.
+/// Returns the format of a result of several operands: CSR if all tensors are in CSR, otherwise coordinates.
 pub(super) fn common_format(operands: &[AnyOperand<'_>]) -> Format {
     let mut formats = operands.iter().filter_map(|operand| operand.format()).peekable();
     let all_have_lanes = formats.peek().is_some() && formats.all(|format| format == Format::Csr);
     if all_have_lanes { Format::Csr } else { Format::Coo }
 }
 
-/// The tensor with its pattern in a format.
+/// Returns the tensor with its pattern in a format.
 pub(super) fn brought<T: Element>(x: &Erased<T>, format: Format) -> Result<Erased<T>> {
     let pattern = x.pattern().in_format(format, u64::MAX)?;
     Ok(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()))
 }
 
-/// The operand with its pattern in a format, if it is a tensor.
+/// Returns the operand. If the operand is a tensor, its pattern is in the given format.
 pub(super) fn brought_operand<T: Element>(x: RunTimeOperand<'_, T>, format: Format) -> Result<RunTimeOperand<'_, T>> {
     Ok(match x {
         RunTimeOperand::Sparse(x) => {
@@ -137,7 +140,7 @@ pub(super) fn check_types(operation: &'static str, operands: &[AnyOperand<'_>]) 
     }
 }
 
-/// The result of an operation: of the type of its operands, or of a comparison.
+/// The result of an operation: in the type of the operands, or the `bool` of a comparison.
 enum Zipped<T> {
     Same(RunTimeResult<T>),
     Asked(RunTimeResult<bool>),
@@ -147,7 +150,7 @@ enum Zipped<T> {
 #[derive(Clone, Copy)]
 struct Request {
     operation: &'static str,
-    /// The integer that makes the same of all others in a type narrower than the one that is worked on.
+    /// The absorbing integer of the elements' own type, which may be narrower than the type of the computation.
     same_of_all: Option<Number>,
     is_swapped: bool,
 }
@@ -186,7 +189,7 @@ impl Request {
     }
 }
 
-/// The operation of two operands, by its name; with the left one on the right if it is swapped.
+/// Runs a binary operation, chosen by its name. If `is_swapped`, the left operand is on the right side.
 #[inline]
 pub(crate) fn zip(
     operation: &'static str,
@@ -212,7 +215,7 @@ pub(crate) fn zip(
         _ => left,
     };
     let request = Request::new(operation, view.dtype(), is_swapped);
-    /// Runs it on elements of one type, and brings results of that type back.
+    /// Runs the operation on elements of one type, and converts results of that type back.
     macro_rules! on {
         ($x:expr, $found:ident => $back:expr) => {
             match request.run(view, $x, (right, format))? {
@@ -233,7 +236,7 @@ pub(crate) fn zip(
     }
 }
 
-/// The error of an operation that has no name of its own in the drivers.
+/// Returns the error with the name of the operation, because the drivers do not know the name.
 fn named(operation: &'static str, error: Error) -> Error {
     match error {
         Error::Overflow { coords, dtype, .. } => Error::Overflow { operation, coords, dtype },
@@ -243,7 +246,7 @@ fn named(operation: &'static str, error: Error) -> Error {
     }
 }
 
-/// The list of methods.
+/// Defines the methods of binary operations.
 macro_rules! zips {
     ($($name:ident)*) => {
         zips! { @tensors [AnyTensor] $($name)* }
@@ -253,8 +256,9 @@ macro_rules! zips {
         impl AnyOperand<'_> {$(
             #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) with another operand.")]
             ///
-            /// An array with a sparse operand counts as a tensor that stores every element. The result has the pattern
-            /// of the sparse operand if its fill absorbs the elements of the array. Otherwise it is an array.
+            /// If the other operand is sparse, an array counts as a tensor that stores every element. If the fill of
+            /// the sparse operand absorbs the elements of the array, the result has the pattern of the sparse operand.
+            /// Otherwise the result is an array.
             ///
             /// # Errors
             ///
@@ -269,7 +273,7 @@ macro_rules! zips {
         impl $operand {$(
             #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) with another operand.")]
             ///
-            /// Of tensors in different formats the result is in coordinates.
+            /// If the formats of the tensors differ, the result is in coordinate format.
             ///
             /// # Errors
             ///
@@ -288,7 +292,7 @@ zips! {
     bit_and bit_or bit_xor matmul
 }
 
-/// The list of gradients. If one of both is a view, both are.
+/// Defines the methods of gradients. If one operand is a stored view, both operands become stored views.
 macro_rules! gradients {
     ($($name:ident)*) => {
         on_operands! {$(
@@ -310,7 +314,7 @@ macro_rules! gradients {
                     true => (left.stored(), right.stored()),
                     false => (left, right),
                 };
-                /// Runs it in the type of the floats, because a quotient is rounded more than once.
+                /// Runs the gradient in the type of the floats, because a quotient is rounded more than once.
                 macro_rules! on {
                     ($float:ty) => {{
                         let (x, y, g) = (widened::<$float>(left)?, widened(right)?, widened(upstream)?);
@@ -338,11 +342,12 @@ gradients! {
 }
 
 on_operands! {
-    /// The gradients of both choices: see [`where_backward`](crate::where_backward()).
+    /// Returns the gradients of both choices: see [`where_backward`](crate::where_backward()).
     ///
     /// # Errors
     ///
-    /// Those of [`where_backward`](crate::where_backward()), and where an element type does not have it.
+    /// - the errors of [`where_backward`](crate::where_backward());
+    /// - `NotRepresentable`: the elements of the upstream gradient are not floats.
     pub fn where_backward<'r>(
         &self,
         yes: impl Into<AnyOperand<'r>>,
@@ -360,11 +365,14 @@ on_operands! {
 }
 
 impl AnyOperand<'_> {
-    /// Whether two operands of one element type are equal but for a tolerance: see [`allclose`](crate::allclose()).
+    /// Returns whether two operands of one element type are equal within a tolerance: see
+    /// [`allclose`](crate::allclose()).
     ///
     /// # Errors
     ///
-    /// Those of [`allclose`](crate::allclose()); `TypesDiffer`, `NoOperation`: the element types.
+    /// - the errors of [`allclose`](crate::allclose());
+    /// - `TypesDiffer`: the element types differ;
+    /// - `NoOperation`: the elements are `bool`.
     pub fn allclose<'r>(self, other: impl Into<AnyOperand<'r>>, tolerance: impl Into<Tolerance>) -> Result<bool> {
         let (other, tolerance) = (other.into(), tolerance.into());
         check_types("allclose", &[self, other])?;
@@ -385,18 +393,21 @@ impl AnyOperand<'_> {
 }
 
 impl AnyTensor {
-    /// Whether two tensors of one element type are equal but for a tolerance: see [`allclose`](crate::allclose()).
+    /// Returns whether two tensors of one element type are equal within a tolerance: see
+    /// [`allclose`](crate::allclose()).
     ///
     /// # Errors
     ///
-    /// Those of [`allclose`](crate::allclose()); `TypesDiffer`, `NoOperation`: the element types.
+    /// - the errors of [`allclose`](crate::allclose());
+    /// - `TypesDiffer`: the element types differ;
+    /// - `NoOperation`: the elements are `bool`.
     #[inline]
     pub fn allclose(&self, other: &AnyTensor, tolerance: impl Into<Tolerance>) -> Result<bool> {
         self.view().allclose(other, tolerance)
     }
 }
 
-/// The product with one number for each place on an axis; a zero gives zero if it is a gradient.
+/// Returns the product with one factor per position on an axis. In a gradient, zero times any factor is zero.
 fn scaled(
     view: AnyOperand<'_>,
     axis: impl crate::base::index::Position,
@@ -407,7 +418,7 @@ fn scaled(
     if factors.rank() != 1 {
         return Err(Error::RankMismatch { what: "the list of factors", expected: 1, found: factors.rank() });
     }
-    /// Runs it on elements of one type.
+    /// Runs the product on elements of one type.
     macro_rules! on {
         ($x:expr, $factors:expr) => {{
             let (x, factors) = ($x, $factors);
@@ -436,12 +447,13 @@ fn scaled(
 }
 
 on_operands! {
-    /// The product with one number for each place on an axis: see [`scale`](crate::scale()).
+    /// Multiplies each position on an axis by its own factor: see [`scale`](crate::scale()).
     ///
     /// # Errors
     ///
-    /// Those of [`scale`](crate::scale()); `TypesDiffer`: the element types differ; `RankMismatch`: the factors are no
-    /// vector.
+    /// - the errors of [`scale`](crate::scale());
+    /// - `TypesDiffer`: the element types differ;
+    /// - `RankMismatch`: the factors are not a vector.
     pub fn scale<'r>(
         &self,
         axis: impl crate::base::index::Position,
@@ -450,13 +462,16 @@ on_operands! {
         scaled(self, axis, factors.into(), false)
     }
 
-    /// The gradients of the tensor and of the factors of `scale`: `scale` of what comes at the entries, and the sums of
-    /// what comes times the tensor, on what the factors store.
+    /// Returns the gradients of the tensor and of the factors of `scale`.
+    ///
+    /// The gradient of the tensor is `scale` of the upstream gradient at the entries. The gradient of the factors sums
+    /// the upstream gradient times the tensor, at the stored factors.
     ///
     /// # Errors
     ///
-    /// `AxisOutOfRange`, `LengthMismatch`, `ShapeMismatch`: the shapes do not go together; `TypesDiffer`,
-    /// `NoOperation`: the element types.
+    /// - `AxisOutOfRange`, `LengthMismatch`, `ShapeMismatch`: the axis or the shapes do not match;
+    /// - `TypesDiffer`: the element types differ;
+    /// - `NoOperation`: the element type does not have the operation.
     pub fn scale_backward<'r>(
         &self,
         axis: impl crate::base::index::Position,

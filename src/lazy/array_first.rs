@@ -1,4 +1,4 @@
-//! Operators with an array on the left of a tensor: as on its right, they make a tensor.
+//! Operators with an array on the left of a tensor. The result is a tensor, as with the array on the right.
 
 use std::ops as operators;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::ops::{self, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// The steps, which have gradients of both if they have a backward function.
+/// Defines the steps. If an operation has a backward function, both operands have a gradient.
 macro_rules! steps {
     ($($name:ident [$bound:ident] $($backward:ident)?;)*) => {
         $(
@@ -26,7 +26,7 @@ macro_rules! steps {
             }
         )*
 
-        /// The implementations of operations of an array and a tensor, and of the gradients of both.
+        /// Returns the implementation of an operation on an array and a tensor, or of the gradients of both.
         pub(super) fn made<P: Pattern, T: Float + Numeric + RealNumber>(
             call: &Call,
             inputs: &[Arc<Node>],
@@ -65,7 +65,7 @@ steps! {
     rem [Remainder];
 }
 
-/// The operators.
+/// Defines the operators.
 macro_rules! array_first {
     ($($op:ident $name:ident [$bound:ident];)*) => {$(
         impl<P: Pattern, T: $bound> operators::$op<&Lazy<Tensor<P, T>>> for &Lazy<ArrayD<T>> {

@@ -1,4 +1,4 @@
-//! Arrays in a graph, and products with them along axes and at patterns.
+//! Arrays in a graph, and products with arrays along axes and at patterns.
 
 use std::borrow::Borrow;
 use std::marker::PhantomData;
@@ -137,7 +137,7 @@ impl<T: Element> Pieced for ArrayD<T> {
 }
 
 impl<T: Element> From<ArrayD<T>> for Lazy<ArrayD<T>> {
-    /// An array as the beginning of a chain.
+    /// Starts a chain with an array.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -156,7 +156,9 @@ impl<T: Element> From<ArrayD<T>> for Lazy<ArrayD<T>> {
 }
 
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
-    /// All elements as an array: the step [`Tensor::to_dense`], for what is small, such as a loss beside those of arrays.
+    /// Returns all elements as an array: the step [`Tensor::to_dense`].
+    ///
+    /// The step is for small results, such as a loss that is added to the loss of arrays.
     ///
     /// ```
     /// use lacuna::lazy::Lazy;
@@ -177,12 +179,12 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     }
 }
 
-/// An array of that rank, which an operation asks for.
+/// Returns a view of an array with the rank that an operation requires. Other ranks are rejected.
 fn of_rank<'a, D: Dimension, T: Element>(name: &'static str, array: &'a ArrayD<T>) -> Result<ArrayView<'a, T, D>> {
     array.view().into_dimensionality().map_err(|_| wrong_rank(name, array.ndim()))
 }
 
-/// Products along one axis: the rank of the array, and the gradient.
+/// Defines products along one axis: the rank of the array, and the gradient.
 macro_rules! products_along {
     ($($name:ident($array:ident: $dimension:ty), $backward:ident, $run:ident;)*) => {
         $(
@@ -211,7 +213,7 @@ macro_rules! products_along {
 
         /// # Products along axes
         ///
-        /// The pages stand at the functions of the same names.
+        /// Each method is documented at the function of the same name.
         impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {$(
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]
@@ -229,11 +231,11 @@ products_along! {
     ttv(vector: Ix1), ttv_backward, by_vector;
 }
 
-/// # Products with a factor per axis
+/// # Products with one factor per axis
 ///
-/// The page stands at the function of the same name.
+/// The method is documented at the function of the same name.
 impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
-    /// The step [`mttkrp`](crate::mttkrp()).
+    /// Returns the step [`mttkrp`](crate::mttkrp()).
     #[track_caller]
     pub fn mttkrp(&self, mode: isize, factors: &[impl Borrow<Lazy<ArrayD<T>>>]) -> Lazy<ArrayD<T>> {
         let nodes = factors.iter().map(|factor| Arc::clone(&factor.borrow().node));
@@ -267,7 +269,7 @@ fn family_of_factors<T: Ring, X: Steps<Elem = T>>() -> Option<Family> {
     })
 }
 
-/// The pattern of a tensor that is not computed yet.
+/// The pattern of a lazy tensor.
 #[must_use = "a pattern is looked at by its methods"]
 #[derive(Debug, Clone)]
 pub struct LazyPattern<P, T> {
@@ -275,14 +277,16 @@ pub struct LazyPattern<P, T> {
 }
 
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
-    /// Its pattern, which products of arrays are asked at: see [`LazyPattern::sddmm`].
+    /// Returns the pattern, for products of arrays at its positions.
+    ///
+    /// See [`LazyPattern::sddmm`].
     pub fn pattern(&self) -> LazyPattern<P, T> {
         LazyPattern { x: self.clone() }
     }
 }
 
 impl<P: Pattern, T: Ring> LazyPattern<P, T> {
-    /// The step [`CooPattern::sddmm`](crate::CooPattern::sddmm): the dots of rows of two arrays at the pattern.
+    /// Returns the step [`sddmm`](crate::CooPattern::sddmm): dot products of rows of two arrays at the pattern.
     ///
     /// ```
     /// use lacuna::{Axes, CooTensor};
@@ -333,7 +337,7 @@ fn family_of_dots<P: Pattern, T: Ring>() -> Option<Family> {
 }
 
 impl<P: Pattern, T: Ring + Numeric> LazyStored<P, T> {
-    /// The step [`Stored::sddmm`](crate::Stored::sddmm): the entries times the dots of rows of two arrays.
+    /// Returns the step [`sddmm`](crate::Stored::sddmm): the entries times dot products of rows of arrays.
     #[track_caller]
     pub fn sddmm(&self, left: &Lazy<ArrayD<T>>, right: &Lazy<ArrayD<T>>) -> Lazy<Tensor<P, T>> {
         self.x.pattern().sddmm(left, right).mul(self.x.with_fill(T::ZERO))

@@ -1,4 +1,4 @@
-//! Entries chosen by what they are, entries put in, and what is found of values: as steps.
+//! Steps that select entries, insert entries, and list or compare values.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -21,8 +21,9 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
-    /// The step [`select`](Tensor::select): the entries whose values pass a test. Two of them are never taken for one,
-    /// and none can be written as text.
+    /// Returns the step [`select`](Tensor::select): the entries whose values pass a test.
+    ///
+    /// Two such steps are never merged as common subexpressions. The step does not have a textual form.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -41,15 +42,18 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         self.passed([&op::select, &op::select_backward], move |x| x.select(&*used), back)
     }
 
-    /// The step [`filter_entries`](Tensor::filter_entries): the entries whose coordinates and values pass a test, as
-    /// [`select`](Lazy::select) has it.
+    /// Returns the step [`filter_entries`](Tensor::filter_entries): the entries that pass a test.
+    ///
+    /// The test receives the coordinates and the value of an entry.
+    ///
+    /// Like [`select`](Lazy::select), two such steps are never merged, and the step does not have a textual form.
     #[track_caller]
     pub fn filter_entries(&self, test: impl Fn(&[usize], T) -> bool + Send + Sync + 'static) -> Self {
         let test = Arc::new(test);
         let used = Arc::clone(&test);
         let back = move |x: &Tensor<P, T>, g: &Tensor<P, T>| x.filter_entries_backward(g, &*test);
         let ops = [&op::filter_entries, &op::filter_entries_backward];
-        // It looks at coordinates, which a chunk does not tell.
+        // The test reads coordinates, which a chunk of entries does not have.
         self.passed(ops, move |x| x.filter_entries(&*used), back)
     }
 
@@ -83,7 +87,9 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         })
     }
 
-    /// The coordinates of the elements that are not zero, a row each: what [`nonzero`](Tensor::nonzero) lists by axes.
+    /// Returns the coordinates of the elements that are not zero, one row per element.
+    ///
+    /// The method [`nonzero`](Tensor::nonzero) of tensors returns the same coordinates by axis.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -99,7 +105,7 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         Lazy::step(Call::of(&op::nonzero, [Arg::Input(0)]), [&self.node], run)
     }
 
-    /// The step [`with_entries`](Tensor::with_entries): the same tensor with other values at some positions.
+    /// Returns the step [`with_entries`](Tensor::with_entries): this tensor with other values at some positions.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -125,8 +131,10 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         Lazy::step(call, [&self.node], run)
     }
 
-    /// A matrix with this vector on a diagonal, `offset` columns to the right of the main one: zeros elsewhere, and no
-    /// entry where the vector has none.
+    /// Returns a matrix with this vector on a diagonal.
+    ///
+    /// The diagonal is `offset` columns to the right of the main diagonal. All other elements are zero. The matrix
+    /// stores only the entries of the vector.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -145,7 +153,7 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     }
 }
 
-/// Values that are put in.
+/// The values that `with_entries` inserts.
 #[derive(Debug)]
 struct Values<T>(Vec<T>);
 
@@ -164,17 +172,17 @@ impl<T: Element> Typed for Values<T> {
     }
 }
 
-/// The coordinates of the elements that are not zero, a row each.
+/// Returns the coordinates of the elements that are not zero, one row per element.
 fn rows_of<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Result<ArrayD<u64>> {
     let (axes, rank) = (x.nonzero()?, x.rank());
-    // Without axes there are no coordinates to count.
+    // A tensor of rank 0 does not have coordinates to count.
     let count = axes.first().map_or_else(|| x.values().iter().filter(|value| value.is_truthy()).count(), Vec::len);
     let size = count.checked_mul(rank).ok_or(Error::AxisOverflow { axis: 0 })?;
     let rows = crate::base::alloc::collect((0..size).map(|at| axes[at % rank][at / rank].to_usize() as u64))?;
     Ok(dense_array(&Shape::from([count, rank]), rows))
 }
 
-/// The distinct elements, and how often each stands there.
+/// Returns the distinct elements and the count of each.
 fn counted<X: Operand<Elem: Real>>(x: &X) -> Result<(ArrayD<X::Elem>, ArrayD<u64>)> {
     let (values, counts) = ops::unique(x)?;
     let shape = Shape::from([values.len()]);
@@ -182,7 +190,7 @@ fn counted<X: Operand<Elem: Real>>(x: &X) -> Result<(ArrayD<X::Elem>, ArrayD<u64
 }
 
 impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
-    /// The step [`unique`](crate::unique()): the distinct elements, and how often each stands there.
+    /// Returns the step [`unique`](crate::unique()): the distinct elements and the count of each.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -202,7 +210,7 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
 }
 
 impl<P: Pattern, T: Real> LazyStored<P, T> {
-    /// The step [`unique`](crate::unique()) of the entries alone.
+    /// Returns the step [`unique`](crate::unique()) of the stored entries.
     #[track_caller]
     pub fn unique(&self) -> Lazy<(ArrayD<T>, ArrayD<u64>)> {
         let run = made!((ArrayD<T>, ArrayD<u64>), |_, inputs| counted(&known::<Tensor<P, T>>(&inputs[0]).stored()));
@@ -210,7 +218,7 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
     }
 }
 
-/// The call of a comparison within a tolerance.
+/// Returns the call of a comparison within a tolerance.
 fn close(operands: [Arg; 2], tolerance: Tolerance) -> Call {
     let equal_nan = if tolerance.equal_nan { Arg::Flag(true) } else { Arg::Absent };
     let [x, y] = operands;
@@ -223,7 +231,7 @@ fn tolerance_of(node: &Node) -> Tolerance {
     if node.args().flag("equal_nan") { tolerance.equal_nan() } else { tolerance }
 }
 
-/// A tensor of rank 0.
+/// Returns a tensor of rank 0.
 fn single(is_close: Result<bool>) -> Result<CooTensor<bool>> {
     CooTensor::full([0; 0], is_close?)
 }
@@ -231,8 +239,9 @@ fn single(is_close: Result<bool>) -> Result<CooTensor<bool>> {
 macro_rules! allclose {
     ($([$($generics:tt)*] $x:ty;)*) => {$(
         impl<$($generics)*> Lazy<$x> {
-            /// The step [`allclose`](crate::allclose()): a tensor of rank 0, whose [`item`](CooTensor::item) tells
-            /// whether all elements of both are close.
+            /// Returns the step [`allclose`](crate::allclose()): a tensor of rank 0.
+            ///
+            /// Its [`item`](CooTensor::item) is true if all elements of both operands are close.
             #[track_caller]
             pub fn allclose(&self, other: &Self, tolerance: impl Into<Tolerance>) -> Lazy<CooTensor<bool>> {
                 let run = made!(CooTensor<bool>, |node, inputs| {
@@ -251,7 +260,9 @@ allclose! {
 }
 
 impl<P: Pattern, T: Magnitude> LazyStored<P, T> {
-    /// The step [`allclose`](crate::allclose()) of what both store. It cannot be written as text.
+    /// Returns the step [`allclose`](crate::allclose()) of the stored entries.
+    ///
+    /// The step does not have a textual form.
     #[track_caller]
     pub fn allclose(&self, other: &Self, tolerance: impl Into<Tolerance>) -> Lazy<CooTensor<bool>> {
         let run = made!(CooTensor<bool>, |node, inputs| {

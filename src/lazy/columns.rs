@@ -1,4 +1,4 @@
-//! Entries as columns of coordinates and bytes, for engines that know no type of elements.
+//! Entries as columns of coordinates and bytes, for engines that do not know element types.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -15,38 +15,38 @@ use crate::element::{DType, Element, Number};
 use crate::pattern::{AnyPattern, AxisCoords, Pattern, of_width};
 use crate::tensor::Tensor;
 
-/// What is known of a type of tensors whose entries go out and come in as columns.
+/// The functions on entries as columns, of a type of tensors.
 #[doc(hidden)]
 pub trait ByBytes: Send + Sync {
-    /// The element type.
+    /// Returns the element type.
     fn dtype(&self) -> DType;
 
-    /// The bytes of a value.
+    /// Returns the bytes per value.
     fn width(&self) -> usize;
 
-    /// A tensor of rank 1 of the values that these bytes are, and of one position more that holds the fill of `like`,
-    /// if there is one.
+    /// Returns a tensor of rank 1 with these values, given as bytes. If `has_gap`, one more position holds the fill of
+    /// `like`.
     fn piece(&self, like: &Held, values: &[u8], has_gap: bool) -> Result<Held>;
 
-    /// A tensor of that shape without entries, which has the fill of `like`.
+    /// Returns a tensor of this shape without entries, with the fill of `like`.
     fn none(&self, like: &Held, shape: &Shape) -> Result<Held>;
 
-    /// A tensor without positions, which has the fill that these bytes are.
+    /// Returns a tensor without positions, with this fill, given as bytes.
     fn filled(&self, value: &[u8]) -> Result<Held>;
 
-    /// The fill.
+    /// Returns the fill.
     fn fill(&self, value: &Held) -> Number;
 
-    /// The bytes of the fill.
+    /// Returns the bytes of the fill.
     fn fill_bytes(&self, value: &Held) -> Vec<u8>;
 
-    /// The bytes of all values.
+    /// Returns the bytes of all values.
     fn values<'a>(&self, value: &'a Held) -> &'a [u8];
 
-    /// The coordinates of all entries, axis by axis.
+    /// Returns the coordinates of all entries, axis by axis.
     fn coords(&self, value: &Held) -> Result<Vec<Vec<u64>>>;
 
-    /// The pattern of so many entries.
+    /// Returns the pattern of `count` entries with these coordinates.
     fn pattern(&self, shape: &Shape, count: usize, coords: &[Vec<u64>]) -> Result<Held>;
 }
 
@@ -69,7 +69,7 @@ impl<P: Pattern, T: Element> ByBytes for OfTensors<P, T> {
     }
 
     fn none(&self, like: &Held, shape: &Shape) -> Result<Held> {
-        // A tensor of that shape is there, and has as many offsets.
+        // A tensor of this shape with the same number of offsets exists, so no limit is needed.
         let coords = vec![AxisCoords::empty(P::Index::WIDTH); shape.rank()];
         let pattern = AnyPattern::from_coords(P::FORMAT, shape.clone(), 0, P::Index::WIDTH, coords, u64::MAX)?;
         Ok(Arc::new(Tensor::from_valid(P::from_any(pattern)?, Vec::new(), known::<Tensor<P, T>>(like).fill())))
@@ -117,7 +117,7 @@ fn refused(why: &str) -> Error {
     Error::Argument { operation: "collect", why: why.into() }
 }
 
-/// Refuses coordinates that are no entries of such a shape in row-major order.
+/// Rejects coordinates that are not entries of this shape in row-major order.
 fn check(shape: &Shape, count: usize, coords: &[Vec<u64>]) -> Result<()> {
     if coords.len() != shape.rank() || coords.iter().any(|axis| axis.len() != count) {
         return Err(refused("coordinates that came back are not as many as they should be"));

@@ -1,4 +1,4 @@
-//! Steps of the user's own.
+//! Steps that users define.
 
 use std::sync::Arc;
 
@@ -9,14 +9,18 @@ use crate::base::error::{Error, Result};
 use crate::ops::op;
 
 impl<X: Value> Lazy<X> {
-    /// A step of the user's own: `f` of the tensor or the array. Two of them are never taken for one.
+    /// Returns a custom step: the result of `f` on the tensor or the array.
     ///
-    /// `gradient` gives the gradient of the operand from the operand and that of the result. It has the shape of the
-    /// operand, and is brought onto its pattern, whatever it stores. It has no gradient itself.
+    /// Two custom steps are never merged as common subexpressions.
+    ///
+    /// `gradient` computes the gradient of the operand from the operand and the upstream gradient. The gradient must
+    /// have the shape of the operand, but may have any pattern: it is moved to the pattern of the operand. The gradient
+    /// does not have a gradient itself.
     ///
     /// # Errors
     ///
-    /// Carried, with the line: those of `f` and of `gradient`; `ShapeMismatch`: a gradient of another shape.
+    /// The returned step carries the error, with its source line: an error of `f` or of `gradient`, or `ShapeMismatch`
+    /// if the gradient has another shape.
     ///
     /// ```
     /// use lacuna::{Axes, CooTensor};
@@ -53,7 +57,7 @@ impl<X: Value> Lazy<X> {
     }
 }
 
-/// A gradient on the pattern of what it is of, if it has its shape.
+/// Returns a gradient on the pattern of its operand. Rejects a gradient of another shape.
 fn fitting<X: Value>(gradient: X, of: &Held) -> Result<X> {
     let gradient: Held = Arc::new(gradient);
     let (expected, found) = (X::KIND.shape(of), X::KIND.shape(&gradient));

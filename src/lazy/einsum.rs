@@ -1,4 +1,4 @@
-//! Sums of products that a string names, as steps.
+//! Sums of products by index labels, as steps.
 
 use std::any::Any;
 use std::borrow::Borrow;
@@ -15,7 +15,7 @@ use crate::ops::{self, Einsum, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// Lazy tensors multiplied and summed as a string says: the step [`einsum`](crate::einsum()).
+/// Multiplies and sums lazy tensors by index labels: the step [`einsum`](crate::einsum()).
 ///
 /// ```
 /// use lacuna::CooTensor;
@@ -51,7 +51,7 @@ impl Typed for Spec {
         other.as_any().downcast_ref() == Some(self)
     }
 
-    /// A text names no order.
+    /// Returns the labels as text. If an order of the products is given, there is no textual form.
     fn said(&self) -> Option<String> {
         let is_plain = self.0.order.is_none() && !self.0.spec.contains('"');
         (is_plain && !self.0.spec.contains(char::is_control)).then(|| format!("\"{}\"", self.0.spec))
@@ -101,7 +101,7 @@ fn over_axes<P: Pattern, T: Ring>() -> Made {
 }
 
 impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
-    /// The step [`tensordot`](crate::tensordot()): the product over pairs of axes.
+    /// Returns the step [`tensordot`](crate::tensordot()): the product over pairs of axes.
     ///
     /// ```
     /// use lacuna::{CooTensor, tensordot};

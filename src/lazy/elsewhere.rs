@@ -1,4 +1,5 @@
-//! What another machine is told of a [`Query`], and what it makes of that: it reads, maps and folds, and finishes nothing.
+//! The textual form of a [`Query`], and its execution on another machine. The other machine reads, maps and reduces,
+//! but does not finish reductions.
 
 use std::fmt::Write;
 use std::marker::PhantomData;
@@ -26,29 +27,29 @@ use crate::pattern::CooPattern;
 use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
 
-/// A query in words.
+/// A query in textual form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
-    /// The element type of what is read.
+    /// The element type of the tensor that is read.
     pub dtype: DType,
-    /// The steps before the fold, as a program of what is read and of the sides.
+    /// The steps before the reduction, as a program of the tensor that is read and of the broadcast operands.
     pub chain: Option<String>,
-    /// The element type of each operand that is repeated beside what is read, and the bytes of the fill of its pieces.
+    /// The element type of each broadcast operand, and the bytes of the fill of its chunks.
     pub sides: Vec<(DType, Vec<u8>)>,
-    /// The fold.
+    /// The reduction.
     pub fold: Folding,
-    /// Whether there are positions without an entry.
+    /// True if there are unstored positions.
     pub has_gap: bool,
 }
 
-/// A fold by its name.
+/// A reduction by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folding {
     /// The name of the operation.
     pub name: String,
-    /// Whether it looks at the entries alone.
+    /// True if the reduction uses only stored entries.
     pub is_stored: bool,
-    /// The order of a norm: 1, 2, or 0 for the greatest magnitude.
+    /// The order of a norm: 1, 2, or 0 for the largest magnitude.
     pub order: u8,
 }
 
@@ -57,11 +58,11 @@ fn refused(why: &str) -> Error {
 }
 
 impl Query {
-    /// The same in words.
+    /// Returns the textual form of the query.
     ///
     /// # Errors
     ///
-    /// `Argument`: a step has no text.
+    /// `Argument`: a step does not have a textual form.
     pub fn told(&self) -> Result<Told> {
         let dtype = self.reader().kind().dtype();
         let chain = self.is_mapped().then(|| self.chain(dtype)).transpose()?;
@@ -98,13 +99,13 @@ impl Query {
     }
 }
 
-/// The name of a side in the text of a program.
+/// Returns the name of a broadcast operand in the textual form of a program.
 pub fn side_name(at: usize) -> String {
     format!("y{at}")
 }
 
 impl Reader {
-    /// What a graph of one step reads, if it does.
+    /// Returns the reader of a graph that consists of one read; `None` for other graphs.
     pub fn of<V: Value>(lazy: &Lazy<V>) -> Option<Self> {
         match &lazy.node.body {
             Body::Source(source) => Some(Reader::new(Arc::clone(source), lazy.node.kind.by_bytes()?)),
@@ -112,50 +113,49 @@ impl Reader {
         }
     }
 
-    /// The file or the folder.
+    /// Returns the path of the file or folder, if there is one.
     pub fn path(&self) -> Option<&Path> {
         self.source().root()
     }
 
-    /// The number of its entries, and the sum of their hashes, if these are known.
+    /// Returns the number of entries and the sum of their hashes, if known.
     pub fn checks(&self) -> Option<(u64, u64)> {
         self.source().checks()
     }
 
-    /// The element type of the files, whatever they are read as, and the checksum of all that they say of the tensor.
+    /// Returns the element type of the files, and the checksum of all facts that they state about the tensor. The
+    /// tensor may be read as another type.
     pub fn said(&self) -> Option<(DType, String)> {
         self.source().said()
     }
 
-    /// The fill, as it is read.
+    /// Returns the fill, in the type that is read.
     pub fn fill(&self) -> Result<Number> {
         Ok(self.kind().fill(&self.source().none()?))
     }
 
-    /// A tensor of rank 1 of the values that these bytes are, and of one position more that holds the fill, if there is
-    /// one.
+    /// Returns a tensor of rank 1 with these values, given as bytes. If `has_gap`, one more position holds the fill.
     pub fn piece(&self, values: &[u8], has_gap: bool) -> Result<Held> {
         self.kind().piece(&self.source().none()?, values, has_gap)
     }
 }
 
-/// The bytes of all values.
+/// Returns the bytes of all values.
 pub fn value_bytes<T: Element, I: Index>(x: &CooTensor<T, I>) -> Vec<u8> {
     bytes_of(x.values()).to_vec()
 }
 
-/// A COO tensor of rank 1 of the elements that these bytes are, and of one position more that holds the fill, if there is
-/// one.
+/// Returns a COO tensor of rank 1 with these elements, given as bytes. If `has_gap`, one more position holds the fill.
 ///
 /// # Errors
 ///
-/// `Argument`: bytes are no elements.
+/// `Argument`: the bytes are not elements of this type.
 pub fn piece<T: Element>(fill: &[u8], values: &[u8], has_gap: bool) -> Result<Held> {
     let kind = OfTensors::<CooPattern<u64>, T>(PhantomData);
     kind.piece(&kind.filled(fill)?, values, has_gap)
 }
 
-/// Nothing comes in pieces: what would take them is asked for.
+/// A source without chunks. The reduction only returns its accumulator.
 struct Nothing;
 
 impl<T> Source<T> for Nothing {
@@ -168,11 +168,12 @@ impl<T> Source<T> for Nothing {
     }
 }
 
-/// An operand that is asked for what takes it in.
+/// An operand that requests the accumulator of a reduction.
 type Asked<'a, T> = Fed<'a, CooPattern<u32>, T>;
 
 impl Folding {
-    /// What takes values in that the fill is one of, or ranks them; none where this type has no such fold.
+    /// Returns the accumulator of the reduction, or its order of values, for this fill. `None` if the reduction does
+    /// not exist for this type.
     fn how<T: Element>(&self, fill: T, run: impl Fn(&Asked<'_, T>)) -> Option<How> {
         let pattern = CooPattern::<u32>::empty([0]).ok()?;
         let none = Tensor::from_valid(pattern.clone(), Vec::new(), fill);
@@ -190,7 +191,7 @@ impl Folding {
         OpSpec::named(&self.name).is_some_and(|op| op.stream == Stream::Middle)
     }
 
-    /// Of elements of any type.
+    /// Returns how elements of any type are reduced; `None` for other reductions.
     pub fn of_any<T: Ring>(&self, fill: T) -> Option<How> {
         let all = Axes::all();
         self.how(fill, |x: &Asked<'_, T>| match &*self.name {
@@ -203,7 +204,7 @@ impl Folding {
         })
     }
 
-    /// Of elements that have an order.
+    /// Returns how ordered elements are reduced; `None` for other reductions.
     pub fn of_real<T: Real>(&self, fill: T) -> Option<How> {
         let all = Axes::all();
         self.how(fill, |x: &Asked<'_, T>| match &*self.name {
@@ -215,7 +216,7 @@ impl Folding {
         })
     }
 
-    /// Of floats.
+    /// Returns how floats are reduced; `None` for other reductions.
     pub fn of_float<T: Float>(&self, fill: T) -> Option<How> {
         let all = Axes::all();
         let norm = match self.order {

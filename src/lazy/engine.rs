@@ -1,4 +1,4 @@
-//! Engines: where and in what parts a graph is computed.
+//! Engines determine where a graph is computed, and in which chunks.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -10,28 +10,29 @@ use super::program::{Feed, Program};
 use super::{Lazy, Value};
 use crate::base::error::{Error, Result};
 
-/// What computes a graph: [`Threads`], or [`Chunks`] for what does not fit memory; the package `lacuna-datafusion` has
-/// another. The trait is sealed.
+/// An engine for graphs: [`Threads`], or [`Chunks`] for tensors larger than memory.
+///
+/// The package `lacuna-datafusion` provides another engine. The trait is sealed.
 pub trait Engine: sealed::Sealed {
-    /// The values of the outputs, from those that are there.
+    /// Computes the values of the outputs from the existing values.
     #[doc(hidden)]
     fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>>;
 
-    /// Gives away the value of the only output in ranges of its first axis, one behind the other.
+    /// Passes the value of the only output in chunks along its first axis, in order.
     #[doc(hidden)]
     fn pour(&self, plan: &Plan, slots: Vec<Option<Held>>, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()>;
 
     #[doc(hidden)]
     fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String;
 
-    /// The bytes that it is allowed for values, if that is said.
+    /// Returns the largest number of bytes for values, if there is a limit.
     #[doc(hidden)]
     fn memory(&self) -> Option<u64> {
         None
     }
 }
 
-/// The threads of this machine, with all values in memory: what computes a graph where no engine is named.
+/// The default engine: the threads of this machine, with all values in memory.
 ///
 /// ```
 /// use lacuna::CooTensor;
@@ -58,7 +59,7 @@ impl Engine for Threads {
     }
 }
 
-/// A graph and the engine that computes it: made by [`Lazy::on`].
+/// A graph with the engine that computes it, constructed by [`Lazy::on`].
 #[must_use = "nothing is computed until `collect` asks for it"]
 #[derive(Debug, Clone)]
 pub struct On<V, E> {
@@ -67,7 +68,7 @@ pub struct On<V, E> {
 }
 
 impl<V: Value> Lazy<V> {
-    /// This graph on an engine.
+    /// Returns this graph with an engine.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -88,7 +89,7 @@ impl<V: Value, E: Engine> On<V, E> {
     ///
     /// # Errors
     ///
-    /// Those of [`Lazy::collect`]; of [`Chunks`] also `TooLarge`, with the step that takes more memory than was
+    /// The errors of [`Lazy::collect`]. [`Chunks`] also returns `TooLarge`, with the step that needs more memory than
     /// allowed.
     pub fn collect(&self) -> Result<V> {
         let none = || Error::Argument { operation: "collect", why: "there is no result".into() };
@@ -96,11 +97,11 @@ impl<V: Value, E: Engine> On<V, E> {
         found.ok_or_else(none).map(super::node::taken)
     }
 
-    /// The steps in words, as [`Program::explain`] has them, and how the engine runs them.
+    /// Returns the text of [`Program::explain`], and how the engine runs the steps.
     ///
     /// # Errors
     ///
-    /// Those of [`Lazy::check`]; `Argument`: there is an input.
+    /// The errors of [`Lazy::check`]; `Argument`: the graph has an input.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -121,19 +122,19 @@ impl<V: Value, E: Engine> On<V, E> {
         Ok(self.engine.explain(&plan, &slots))
     }
 
-    /// The bytes that the engine is allowed for values, if that is said.
+    /// Returns the largest number of bytes for values, if there is a limit.
     #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what writes it stands in `io`
     pub(crate) fn memory(&self) -> Option<u64> {
         self.engine.memory()
     }
 
-    /// The lengths of the axes, if they are known.
+    /// Returns the lengths of the axes, if known.
     #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what writes it stands in `io`
     pub(crate) fn shape(&self) -> Option<&[usize]> {
         self.of.shape()
     }
 
-    /// Gives away the value in ranges of its first axis, one behind the other.
+    /// Passes the value in chunks along its first axis, in order.
     #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what writes it stands in `io`
     pub(crate) fn pour(&self, mut take: impl FnMut(&V) -> Result<()>) -> Result<()> {
         let (written, is_taken) = (std::slice::from_ref(&self.of.node), Cell::new(false));
@@ -145,7 +146,7 @@ impl<V: Value, E: Engine> On<V, E> {
         };
         let plan = Plan::rewritten(written)?;
         match pour(&plan) {
-            // As it is written, which says why, unless a part is out already.
+            // The original graph reports the error, unless a chunk was already passed.
             Err(error) if plan.is_rewritten() && is_of_a_step(&error) && !is_taken.get() => pour(&Plan::new(written)?),
             done => done,
         }
@@ -153,11 +154,11 @@ impl<V: Value, E: Engine> On<V, E> {
 }
 
 impl<V> Program<V> {
-    /// The results for these inputs on an engine, as [`run`](Program::run) gives them.
+    /// Computes the results for these inputs on an engine, like [`run`](Program::run).
     ///
     /// # Errors
     ///
-    /// Those of [`run`](Program::run) and of [`On::collect`].
+    /// The errors of [`run`](Program::run) and of [`On::collect`].
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -174,7 +175,8 @@ impl<V> Program<V> {
     }
 }
 
-/// The values of results on an engine: rewritten, and where that is refused as they are written, which says why.
+/// Computes results on an engine, from the rewritten graph. If a step fails, the original graph is computed and reports
+/// the error.
 fn values(engine: &impl Engine, written: &[Arc<Node>], feeds: Vec<Feed>) -> Result<Vec<Held>> {
     let plan = Plan::rewritten(written)?;
     let found = engine.values(&plan, plan.bound(feeds.clone())?);
@@ -187,8 +189,8 @@ fn values(engine: &impl Engine, written: &[Arc<Node>], feeds: Vec<Feed>) -> Resu
     }
 }
 
-/// Whether the graph as it is written may say it better, or have an answer: not where a file, the memory or an engine is
-/// at fault, which took their time already.
+/// Returns whether the original graph may report a better error, or succeed. Errors of files, of memory and of engines
+/// are excluded, because a second run would take as long.
 fn is_of_a_step(error: &Error) -> bool {
     match error {
         Error::Lazy { cause, .. } | Error::InRange { cause, .. } => is_of_a_step(cause),
@@ -198,7 +200,7 @@ fn is_of_a_step(error: &Error) -> bool {
 }
 
 pub(super) mod sealed {
-    /// Whoever computes graphs: this crate, and the packages of its own.
+    /// The engines of this crate and of its own packages.
     pub trait Sealed {}
     impl Sealed for super::Threads {}
     impl Sealed for super::Chunks {}

@@ -1,4 +1,4 @@
-//! Operations on what two tensors store, as steps: absent is absent.
+//! Binary operations on stored entries as steps. Unstored positions do not have a value.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -18,14 +18,16 @@ use crate::ops::{self, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// What may stand on the right of the entries of a lazy tensor: the entries of another one, an array, or a number of the
-/// element type. The trait is sealed.
+/// The right operand of a binary operation on the stored entries of a lazy tensor.
+///
+/// The operand is a view of the stored entries of another lazy tensor, a lazy array, or a number of the element type.
+/// The trait is sealed.
 pub trait BesideStored<P: Pattern, T: Element>: sealed::Sealed {
     #[doc(hidden)]
     fn entries(self) -> Entries<P, T>;
 }
 
-/// What stands on the right.
+/// The right operand of a binary operation on stored entries.
 #[doc(hidden)]
 pub enum Entries<P, T> {
     Step(LazyStored<P, T>),
@@ -65,9 +67,9 @@ impl<P: Pattern, T: Element> BesideStored<P, T> for T {
 
 macro_rules! entries {
     ($($name:ident [$bound:ident] -> $out:ty $(, $backward:ident)?;)*) => {
-        /// # Operations on what two operands store
+        /// # Binary operations on stored entries
         ///
-        /// Absent is absent. The pages stand at the functions of the same names.
+        /// Unstored positions do not have a value. Each method is documented at the function of the same name.
         impl<P: Pattern, T: Element> LazyStored<P, T> {$(
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]
@@ -94,7 +96,7 @@ macro_rules! entries {
             }
         )*}
 
-        /// The implementations of operations on entries that have gradients, and of these.
+        /// Returns the implementation of an operation on stored entries with gradients, or of its gradients.
         pub(super) fn made<P: Pattern, T: Float + Numeric + RealNumber>(
             call: &Call,
             inputs: &[Arc<Node>],
@@ -158,7 +160,7 @@ macro_rules! entries {
     };
 }
 
-/// The operand on the right.
+/// The kind of the right operand.
 enum Form {
     Number,
     Array,
@@ -167,7 +169,7 @@ enum Form {
 
 of_two!(entries);
 
-/// The implementations of products with a number for each position of an axis, and of what their gradients need.
+/// Returns the implementations of `scale`, and of the operations that its gradients use.
 fn scale_family<X: Steps, Y: Steps<Elem = X::Elem>>() -> Option<Family> {
     struct Find<X, Y>(PhantomData<fn() -> (X, Y)>);
     impl<X: Steps, Y: Steps> FloatVisitor for Find<X, Y> {
@@ -189,7 +191,7 @@ fn scale_family<X: Steps, Y: Steps<Elem = X::Elem>>() -> Option<Family> {
     X::Elem::if_float(Find::<X, Y>(PhantomData))
 }
 
-/// The implementation of a product with a number for each position of an axis, of all elements or of what is stored.
+/// Returns the implementation of `scale`, for all elements or for stored entries.
 fn scaled<X: Steps, Y: Steps<Elem = X::Elem>>(is_stored: bool) -> Made {
     match is_stored {
         false => made!(X::Of<X::Elem>, |node, inputs| {
@@ -203,11 +205,11 @@ fn scaled<X: Steps, Y: Steps<Elem = X::Elem>>(is_stored: bool) -> Made {
     }
 }
 
-/// # Products with a number for each position of an axis
+/// # Products with one factor per position of an axis
 ///
-/// The page stands at the function of the same name.
+/// The method is documented at the function of the same name.
 impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
-    /// The step [`scale`](crate::scale()), by an array or a tensor of rank 1.
+    /// Returns the step [`scale`](crate::scale()). The factors are an array or a tensor of rank 1.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -230,7 +232,7 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
 }
 
 impl<P: Pattern, T: Element> LazyStored<P, T> {
-    /// The step [`scale`](crate::scale()) of the entries: the fill stays.
+    /// Returns the step [`scale`](crate::scale()) of the stored entries. The fill stays the same.
     #[track_caller]
     pub fn scale<Y: Steps<Elem = T>>(&self, axis: isize, factors: &Lazy<Y>) -> Lazy<Tensor<P, T>> {
         let call = Call::of(&op::scale, [Arg::Stored(0), Arg::Integer(axis as i128), Arg::Input(1)]);
@@ -238,7 +240,7 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
         Lazy::step(call, [&self.x.node, &factors.node], made)
     }
 
-    /// The entries at positions that a tensor stores: the step [`Stored::mask`](crate::Stored::mask).
+    /// Returns the step [`mask`](crate::Stored::mask): the entries at positions that `mask` stores.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -255,7 +257,7 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
         Lazy::step(call, [&self.x.node, &mask.x.node], masked::<P, T>())
     }
 
-    /// The entries at positions that a tensor does not store: the step [`Stored::without`](crate::Stored::without).
+    /// Returns the step [`without`](crate::Stored::without): the entries at positions that `mask` does not store.
     #[track_caller]
     pub fn without<U: Element>(&self, mask: &LazyPattern<P, U>) -> Lazy<Tensor<P, T>> {
         let call = Call::of(&op::without, [Arg::Stored(0), Arg::Input(1)]);
@@ -263,7 +265,7 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
     }
 }
 
-/// The implementation of the entries at a mask, or not at it, and of the gradient.
+/// Returns the implementation of `mask` or `without`, and of the gradient.
 fn masked<P: Pattern, T: Element>() -> Made {
     let family = family!(T, [P: Pattern] Tensor<P, F>, |call, _inputs| match call.op {
         op if op.is(&op::mask) || op.is(&op::without) => Some(masked::<P, F>()),
@@ -286,7 +288,7 @@ fn masked<P: Pattern, T: Element>() -> Made {
     Made { family, ..run }
 }
 
-/// Calls `keep` with the pattern of a mask. Its elements may have any type, and do not count.
+/// Calls `keep` with the pattern of a mask. The elements of the mask may have any type, and are ignored.
 fn with_mask<P: Pattern, R>(node: &Node, mask: &Held, input: usize, keep: impl FnOnce(&P) -> Result<R>) -> Result<R> {
     let mask = node.inputs[input].kind.by_pieces().map(|kind| kind.pattern(mask));
     keep(mask.as_ref().and_then(|mask| mask.downcast_ref()).ok_or(Error::NoTensor)?)

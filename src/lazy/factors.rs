@@ -1,4 +1,4 @@
-//! Products of a tensor or an array and an array, and of an array and a tensor.
+//! Matrix products in which at least one operand is an array.
 
 use ndarray::ArrayD;
 
@@ -11,7 +11,9 @@ use crate::ops::{self, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// What may stand on the right in [`Lazy::matmul`]: a tensor of the same format, or an array. The trait is sealed.
+/// The right operand of a lazy tensor in [`Lazy::matmul`]: a tensor or an array.
+///
+/// A tensor must have the same format. The trait is sealed.
 pub trait Factor<P: Pattern, T: Element>: Value {
     #[doc(hidden)]
     fn product(x: &Lazy<Tensor<P, T>>, y: &Lazy<Self>) -> Lazy<Self>;
@@ -31,7 +33,9 @@ impl<P: Pattern, T: Ring> Factor<P, T> for ArrayD<T> {
     }
 }
 
-/// What may stand on the right of an array in [`Lazy::matmul`]: an array, or a tensor. The trait is sealed.
+/// The right operand of a lazy array in [`Lazy::matmul`]: an array or a tensor.
+///
+/// The trait is sealed.
 pub trait ArrayFactor<T: Ring>: Value {
     #[doc(hidden)]
     fn product_of_array(x: &Lazy<ArrayD<T>>, y: &Lazy<Self>) -> Lazy<ArrayD<T>>;
@@ -65,7 +69,7 @@ fn by_tensor<P: Pattern, T: Ring>() -> Made {
 }
 
 impl<T: Ring> Lazy<ArrayD<T>> {
-    /// The step [`matmul`](crate::matmul()), by an array or a tensor.
+    /// Returns the step [`matmul`](crate::matmul()). The right operand is an array or a tensor.
     ///
     /// ```
     /// use lacuna::lazy::Lazy;
@@ -84,7 +88,7 @@ impl<T: Ring> Lazy<ArrayD<T>> {
     }
 }
 
-/// Products with an array on the right.
+/// Defines products with an array on the right.
 macro_rules! by_arrays {
     ($($name:ident [$of:ident: $bound:ident] [$($generics:tt)*] $x:ty, $floats:ty;)*) => {$(
         #[track_caller]

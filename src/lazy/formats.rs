@@ -1,4 +1,4 @@
-//! Steps from one format to the other.
+//! Conversions between formats as steps.
 
 use std::marker::PhantomData;
 
@@ -12,7 +12,7 @@ use crate::ops::op;
 use crate::pattern::{CooPattern, CsrPattern};
 use crate::tensor::Tensor;
 
-/// The implementations of both changes of the format, for gradients.
+/// Returns the implementations of both conversions, for gradients.
 fn family<I: Index, T: Element>() -> Option<Family> {
     struct Find<I>(PhantomData<fn() -> I>);
     impl<I: Index> FloatVisitor for Find<I> {
@@ -29,7 +29,7 @@ fn family<I: Index, T: Element>() -> Option<Family> {
     T::if_float(Find::<I>(PhantomData))
 }
 
-/// A change of the format.
+/// Defines conversions between formats.
 macro_rules! formats {
     ($($from:ident $name:ident $to:ident;)*) => {$(
         fn $name<I: Index, T: Element>() -> Made {

@@ -12,7 +12,9 @@ use crate::element::Float;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// What has a gradient: tensors and arrays of floats. The trait is part of the sealed [`Value`].
+/// A value that can have a gradient: a tensor or an array of floats.
+///
+/// The trait is part of the sealed [`Value`].
 pub trait HasGradient: Value {}
 
 impl<P: Pattern, F: Float> HasGradient for Tensor<P, F> {}
@@ -20,21 +22,29 @@ impl<P: Pattern, F: Float> HasGradient for Tensor<P, F> {}
 impl<F: Float> HasGradient for ArrayD<F> {}
 
 impl<V: HasGradient> Lazy<V> {
-    /// The gradient of this result by `x`, a step that it was made from, for the gradient `upstream` of this result.
+    /// Returns the gradient of this result with respect to `x`, a step of its graph.
     ///
-    /// It is the chain of the backward functions, as steps: fused and run with the others. What several steps give to
-    /// one is added in the order in which these were made. It has the pattern of `x`, a fill of 0 and no entry where
-    /// `x` has none, as each gradient of the library. By an input that the result was not made from it is 0.
+    /// `upstream` is the upstream gradient of this result. The gradient consists of the backward functions as steps,
+    /// which are fused and run like other steps. If several steps contribute to one gradient, their contributions are
+    /// added in the order in which the steps were made.
     ///
-    /// A loss of rank 0 takes an `upstream` of rank 0: `CooTensor::full([0; 0], 1.0)?.lazy()`, or of an array
-    /// `Lazy::from(arr0(1.0).into_dyn())`.
+    /// As everywhere in this library, the gradient has the pattern of `x` and a fill of 0. If `x` is an input that the
+    /// result does not depend on, the gradient is 0.
+    ///
+    /// If the loss has rank 0, `upstream` also has rank 0: `CooTensor::full([0; 0], 1.0)?.lazy()` for a tensor,
+    /// `Lazy::from(arr0(1.0).into_dyn())` for an array.
     ///
     /// # Errors
     ///
-    /// Carried, as always: `NoGradient` where a step on the way has none, with its line; `ShapeMismatch` where
-    /// `upstream` has not the shape of this result; `Argument` where `x` is a value that is there, or a step, and the
-    /// result was not made from it. Each call of `lazy()` begins a graph of its own, and a step that is made again is
-    /// another one: keep it, and ask for the gradient by that.
+    /// The returned step carries the error:
+    ///
+    /// - `NoGradient`: a step between `x` and the result does not have a gradient. The error names the source line of
+    ///   the step.
+    /// - `ShapeMismatch`: `upstream` does not have the shape of this result.
+    /// - `Argument`: `x` is a value or a step that the result was not made from.
+    ///
+    /// Each call of `lazy()` starts a new graph, and a step that is made again is a new step. Keep the original step,
+    /// and pass that step here.
     ///
     /// # Examples
     ///
@@ -59,8 +69,9 @@ impl<V: HasGradient> Lazy<V> {
         x.or_zeros(found.pop().unwrap_or(Ok(None)), upstream)
     }
 
-    /// The gradients of this result by several steps of one type, each as [`gradient`](Lazy::gradient) has it: what
-    /// they share is one step.
+    /// Returns the gradients of this result with respect to several steps of one type.
+    ///
+    /// Each gradient is the result of [`gradient`](Lazy::gradient), but common steps are computed once.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -79,13 +90,13 @@ impl<V: HasGradient> Lazy<V> {
 }
 
 impl<X: HasGradient> Lazy<X> {
-    /// The gradient that was found by this step: zeros where the result does not depend on it.
+    /// Returns the gradient of this step, or zeros if the result does not depend on it.
     #[track_caller]
     fn or_zeros<V>(&self, found: Result<Option<Arc<Node>>>, upstream: &Lazy<V>) -> Self {
         let none = || Error::NoGradient { operation: self.node.name };
         let found = found.and_then(|found| {
             placed(|| match found {
-                // This step is the result, of whatever pattern the upstream gradient is.
+                // This step is the result, and the upstream gradient may have any pattern.
                 Some(node) if node.id == upstream.node.id => rules::own(&self.node, &node),
                 Some(node) => Some(node),
                 None => rules::zeros(&self.node),
@@ -99,10 +110,11 @@ impl<X: HasGradient> Lazy<X> {
     }
 }
 
-/// The gradients of a result by some of the steps that it was made from; none for what it does not depend on.
+/// Returns the gradients of a result with respect to some steps; `None` for an input that the result does not depend
+/// on.
 #[track_caller]
 fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Result<Option<Arc<Node>>>> {
-    // Rules are closures, which know no caller.
+    // Rules are closures, which do not know their caller.
     let gradients = placed(|| all(result, upstream, by, false));
     let of = |gradients: &BTreeMap<u64, Arc<Node>>, node: &Arc<Node>| gradients.get(&node.id).cloned();
     let of_one = |node: &Arc<Node>| match &gradients {
@@ -114,8 +126,9 @@ fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Res
     by.iter().map(|node| of_one(node)).collect()
 }
 
-/// What is wrong with a value that a result was not made from: with most it is that of another call of `lazy()`, or a
-/// step that was made again, and zeros would be a wrong answer. An input may well have no part in a result.
+/// Returns the error for a value or step that a result was not made from. Mostly the value is from another call of
+/// `lazy()`, or the step was made again, and zeros would be wrong. Inputs are allowed, because a result need not use
+/// every input.
 fn stranger(result: &Arc<Node>, by: &Arc<Node>) -> Option<Error> {
     let why = match by.body {
         Body::Input { .. } | Body::Refused(_) => return None,
@@ -126,8 +139,8 @@ fn stranger(result: &Arc<Node>, by: &Arc<Node>) -> Option<Error> {
     (!is_known).then(|| Error::Argument { operation: "gradient", why: why.into() })
 }
 
-/// The gradients of all steps between `by` and the result, by their numbers; those of `by` go no further where
-/// `is_cut`.
+/// Returns the gradients of all steps between `by` and the result, by the numbers of the steps. If `is_cut`, gradients
+/// are not propagated beyond `by`.
 pub(super) fn all(
     result: &Arc<Node>,
     upstream: &Arc<Node>,
@@ -144,7 +157,7 @@ pub(super) fn all(
         return Err(Error::ShapeMismatch { what: "the upstream gradient", expected, found });
     }
     let mut depends: BTreeSet<u64> = by.iter().map(|node| node.id).collect();
-    // A formula ends there, and the graph below it is not gone through again for each step.
+    // A formula ends at these steps, so the graph before them is not visited for each step.
     let steps = reachable(&[Arc::clone(result)], |node| is_cut && depends.contains(&node.id));
     depends.extend(reachable_from(&steps, &depends));
     let mut gradients = BTreeMap::new();
@@ -163,9 +176,9 @@ pub(super) fn all(
             if !depends.contains(&input.id) {
                 continue;
             }
-            // A condition chooses, and receives nothing.
+            // A condition does not receive a gradient.
             let Some(mut gradient) = gradient else { continue };
-            // Steps that find several gradients at once do not tell the shape of each.
+            // A step that returns several gradients does not know the shape of each gradient.
             if let Some(node) = Arc::get_mut(&mut gradient)
                 && node.shape.is_none()
                 && node.refusal().is_none()
@@ -182,7 +195,8 @@ pub(super) fn all(
     Ok(gradients)
 }
 
-/// The error of a step without a gradient. One of several results is told by the step that has them.
+/// Returns the error of a step without a gradient. For one of several results, the error names the step that computes
+/// them.
 fn no_gradient(step: &Node) -> Error {
     match (&step.body, step.inputs.first()) {
         (Body::Part(_), Some(whole)) => no_gradient(whole),
@@ -190,7 +204,7 @@ fn no_gradient(step: &Node) -> Error {
     }
 }
 
-/// The numbers of the steps, in order, that are made from some, directly or not.
+/// Returns the numbers of some steps, and of all steps that depend on them. `steps` are in order.
 fn reachable_from(steps: &[Arc<Node>], from: &BTreeSet<u64>) -> BTreeSet<u64> {
     let mut found = from.clone();
     for step in steps {

@@ -1,4 +1,4 @@
-//! Joins of several tensors as steps.
+//! Concatenation of tensors as steps.
 
 use std::borrow::Borrow;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::ops::{self, Lengths, OpSpec, op, slice_of};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// Lazy tensors one behind the other along an axis: the step [`concat`](crate::concat()).
+/// Concatenates lazy tensors along an axis: the step [`concat`](crate::concat()).
 ///
 /// ```
 /// use lacuna::CooTensor;
@@ -33,7 +33,7 @@ pub fn concat<P: Pattern, T: Element>(axis: isize, tensors: &[impl Borrow<Lazy<T
     joined(&op::concat, axis, tensors, one_behind_another::<P, T>())
 }
 
-/// Lazy tensors of one shape side by side on a new axis: the step [`stack`](crate::stack()).
+/// Stacks lazy tensors of one shape along a new axis: the step [`stack`](crate::stack()).
 ///
 /// ```
 /// use lacuna::CooTensor;
@@ -49,7 +49,9 @@ pub fn stack<P: Pattern, T: Element>(axis: isize, tensors: &[impl Borrow<Lazy<Te
     joined(&op::stack, axis, tensors, side_by_side::<P, T>())
 }
 
-/// Lazy tensors as the blocks of a matrix, by rows: [`block`](crate::block()), which is a step [`concat`](concat()) of such steps.
+/// Concatenates lazy tensors as the blocks of a matrix, by rows, like [`block`](crate::block()).
+///
+/// The result is a step [`concat`](concat()) of such steps.
 ///
 /// ```
 /// use lacuna::CooTensor;
@@ -70,8 +72,9 @@ pub fn block<P: Pattern, T: Element>(rows: &[&[&Lazy<Tensor<P, T>>]]) -> Lazy<Te
     concat(-2, &whole)
 }
 
-/// The part of the upstream gradient that belongs to one of the joined operands, as slices: of a call of the gradient, and
-/// the shapes of all operands.
+/// Returns the slices of the upstream gradient that belong to one operand of a concatenation.
+///
+/// `call` is the call of the gradient, and `shapes` are the shapes of all operands.
 pub(super) fn slices(call: &Call, forward: &OpSpec, shapes: &[&Shape]) -> Result<Vec<SliceInfoElem>> {
     let (number, is_new) = (call.count("wrt"), forward.lengths() == Lengths::Stacked);
     let own = shapes[number].rank();
@@ -87,7 +90,7 @@ pub(super) fn slices(call: &Call, forward: &OpSpec, shapes: &[&Shape]) -> Result
     Ok(slices)
 }
 
-/// The step of tensors that are joined along an axis.
+/// Returns the step that joins tensors along an axis.
 #[track_caller]
 fn joined<P: Pattern, T: Element>(
     op: &'static OpSpec,
@@ -110,7 +113,7 @@ fn family<P: Pattern, T: Element>() -> Option<Family> {
     })
 }
 
-/// All values of some inputs.
+/// Returns all values of some inputs.
 fn all<V: Value>(inputs: &[Held]) -> Vec<&V> {
     inputs.iter().map(known::<V>).collect()
 }
@@ -127,7 +130,7 @@ fn side_by_side<P: Pattern, T: Element>() -> Made {
     })
 }
 
-/// The implementation of the gradient of one of the tensors, on its pattern; of the others only the lengths count.
+/// Returns the implementation of the gradient of one operand, on its pattern. The other operands only provide lengths.
 fn part_back<P: Pattern, T: Float>() -> Made {
     made!(Tensor<P, T>, |node, inputs| {
         let (call, all) = (node.args(), all::<Tensor<P, T>>(inputs));

@@ -37,12 +37,11 @@ pub(super) fn mover<X: Steps>() -> Made {
 
 /// The implementation of the gradients of all moves.
 fn mover_back<X: Steps>(forward: &'static OpSpec) -> Option<Made> {
-    (forward.split == Split::Moved).then(|| {
-        made!(X::Of<X::Elem>, |node, inputs| {
-            let (x, call) = (known::<X>(&inputs[0]), node.args().forward());
-            x.by_select_backward(&lengths::moves(&call, x.lengths())?, known::<X>(&inputs[1])).map(X::reduced)
-        })
-    })
+    let made = made!(X::Of<X::Elem>, |node, inputs| {
+        let (x, call) = (known::<X>(&inputs[0]), node.args().forward());
+        x.by_select_backward(&lengths::moves(&call, x.lengths())?, known::<X>(&inputs[1])).map(X::reduced)
+    });
+    (forward.split == Split::Moved).then_some(made)
 }
 
 /// Whether an input has the kind of these values.

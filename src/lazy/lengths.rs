@@ -9,11 +9,11 @@ use crate::ops::{self, Lengths, Select};
 use crate::plan::product::Contraction;
 use crate::plan::reduction::Reduction;
 
-/// Returns the shape of the result of a call; none where shapes do not decide it.
+/// Returns the shape of the result of a call; `None` if the shapes of the inputs do not determine it.
 ///
 /// # Errors
 ///
-/// Those of the operation that shapes decide.
+/// The errors of the operation that depend on shapes.
 pub(super) fn of_call(call: &Call, inputs: &[&Shape]) -> Result<Option<Shape>> {
     let operands: Vec<&Shape> = call.inputs().into_iter().filter_map(|at| inputs.get(at).copied()).collect();
     let first = operands.first().copied();
@@ -64,13 +64,13 @@ fn unlike(what: &'static str, expected: &Shape, found: &Shape) -> Error {
     Error::ShapeMismatch { what, expected: expected.clone(), found: found.clone() }
 }
 
-/// The shape that both have together.
+/// Returns the broadcast shape of both operands.
 fn together(left: &Shape, right: &Shape) -> Result<Shape> {
     let unlike = || Error::NotBroadcastable { left: left.clone(), how: "together with", right: right.clone() };
     shape::broadcast(left, right).ok_or_else(unlike)
 }
 
-/// The shape of what is found along an axis: the length of the axis may change.
+/// Returns the shape of a result along an axis. The length of the axis may change.
 fn along(call: &Call, x: &Shape) -> Result<Shape> {
     let axis = normalize_axis(call.position("axis", -1) as i128, x.rank())?;
     let mut lengths = x.to_vec();
@@ -80,7 +80,7 @@ fn along(call: &Call, x: &Shape) -> Result<Shape> {
     Ok(lengths.into())
 }
 
-/// The shape of what is scaled, if there is one factor per position of the axis.
+/// Returns the shape of a scaled tensor. Rejects factors that are not one factor per position of the axis.
 fn scaled(call: &Call, x: &Shape, factors: &Shape) -> Result<Shape> {
     let expected = x[normalize_axis(call.position("axis", 0) as i128, x.rank())?];
     match factors[..] {
@@ -97,7 +97,7 @@ fn joined(call: &Call, operands: &[&Shape]) -> Result<Shape> {
     if is_new { ops::stacked_shape(axis, lengths) } else { ops::joined_shape(axis, lengths) }
 }
 
-/// The shape of a product of matrices, or of vectors and matrices, at a mask.
+/// Returns the shape of a product of matrices, or of vectors and matrices. A mask must have this shape.
 fn product(_: &Call, x: &Shape, y: &Shape, mask: Option<&Shape>) -> Result<Shape> {
     let expected = Contraction::new("matmul", [x, x], [y, y])?.shape;
     match mask {
@@ -111,7 +111,7 @@ fn tensordot(call: &Call, x: &Shape, y: &Shape) -> Result<Shape> {
     ops::tensordot_shape([x, y], [&axes[0], &axes[1]])
 }
 
-/// The shape of a product with one factor per axis but one.
+/// Returns the shape of a product with one factor for each axis except one.
 fn factored(call: &Call, shapes: &[&Shape]) -> Result<Option<Shape>> {
     let [x, factors @ ..] = shapes else { return Ok(None) };
     let mode = normalize_axis(call.position("mode", 0) as i128, x.rank())?;
@@ -122,16 +122,17 @@ fn factored(call: &Call, shapes: &[&Shape]) -> Result<Option<Shape>> {
             return Err(unlike("a factor", &expected, found));
         }
     }
-    // The operation reports too few and too many.
+    // The operation itself reports a wrong number of factors.
     Ok((factors.len() + 1 == x.rank()).then(|| [x[mode], width].into()))
 }
 
-/// The error for an array of a rank that an operation does not take.
+/// Returns the error for an array whose rank an operation does not accept.
 pub(super) fn wrong_rank(operation: &'static str, rank: usize) -> Error {
     Error::Argument { operation, why: format!("an array of rank {rank} is none of the rank that it takes") }
 }
 
-/// The shape of a product along one axis with an array of so many axes, the last of which goes along it.
+/// Returns the shape of a product along one axis with an array of this rank. The last axis of the array is multiplied
+/// along the axis.
 fn contracted(call: &Call, x: &Shape, y: &Shape, rank: usize) -> Result<Shape> {
     let axis = normalize_axis(call.position("axis", 0) as i128, x.rank())?;
     let (expected, mut shape) = (x[axis], x.to_vec());
@@ -155,7 +156,7 @@ fn reshaped(call: &Call, from: &Shape) -> Result<Shape> {
     }
 }
 
-/// The shape of what is taken at positions.
+/// Returns the shape of the elements that are taken at positions.
 fn taken(call: &Call, x: &Shape) -> Result<Option<Shape>> {
     let Arg::Typed(positions) = call.named("indices") else { return Ok(None) };
     positions.taken_shape(x, call.integer("axis")).transpose()
@@ -173,7 +174,7 @@ pub(super) fn moves(call: &Call, lengths: &[usize]) -> Result<Moves> {
             Arg::Pairs(widths) => moved::padded(lengths, widths),
             _ => moved::padded(lengths, []),
         },
-        "tile" => moved::tiled(lengths, &call.integers::<usize>("times")),
+        "tile" => moved::tiled(lengths, call.integers::<usize>("times")),
         "repeat" => moved::repeated(lengths, call.count("times"), axis("axis")),
         "broadcast_to" => moved::broadcast(lengths, call.shape()),
         "squeeze" => moved::squeezed(lengths, call.axes()),

@@ -1,4 +1,4 @@
-//! Functions of one element as steps, their gradients, and what changes the form only.
+//! Elementwise functions as steps, their gradients, and changes of the element type, the fill or the pattern.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -16,19 +16,20 @@ use crate::ops::{self, Isin, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// Functions: the bound of the element type, the arguments, the type of the result, the gradient.
+/// Defines functions: the arguments, the bound of the element type, the type of the result, and the gradient.
 macro_rules! maps {
     ($($name:ident($($arg:ident: $type:tt),*) [$bound:ident] -> $out:ty $(, $backward:ident)?;)*) => {
-        /// # Functions of one element
+        /// # Elementwise functions
         ///
-        /// The pages stand at the functions of the same names.
+        /// Each method is documented at the function of the same name.
         impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
             $(maps!(@whole $name($($arg: $type),*) [$bound] -> $out);)*
         }
 
-        /// # Functions of one stored element
+        /// # Elementwise functions of stored entries
         ///
-        /// The fill stays, or is the zero of another type. The pages stand at the functions of the same names.
+        /// The fill stays the same, or is the zero of another type. Each method is documented at the function of the
+        /// same name.
         impl<P: Pattern, T: Element> LazyStored<P, T> {$(
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]
@@ -44,7 +45,7 @@ macro_rules! maps {
             }
         )*}
 
-        /// The implementations of functions with gradients, and of these.
+        /// Returns the implementation of a function with a gradient, or of its gradient.
         pub(super) fn made<T, X>(call: &Call) -> Option<Made>
         where
             T: Float + Numeric + RealNumber,
@@ -92,21 +93,23 @@ macro_rules! maps {
 }
 
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
-    /// The step [`Tensor::cast`]: elements of another type.
+    /// Returns the step [`Tensor::cast`]: elements of another type.
     #[track_caller]
     pub fn cast<U: Element>(&self) -> Lazy<Tensor<P, U>> {
         let call = Call::of(&op::cast, [Arg::Input(0), Arg::Word(U::DTYPE.name())]);
         Lazy::step(call, [&self.node], Made { family: casts::<P, T, U>(), ..cast_of::<P, T, U>() })
     }
 
-    /// The step [`Tensor::with_fill`]: the same entries, another value everywhere else.
+    /// Returns the step [`Tensor::with_fill`]: the same entries with another fill.
     #[track_caller]
     pub fn with_fill(&self, fill: T) -> Lazy<Tensor<P, T>> {
         let call = Call::of(&op::with_fill, [Arg::Input(0), Arg::element(fill)]);
         Lazy::step(call, [&self.node], filled::<P, T>())
     }
 
-    /// The step [`Tensor::prune`]. What it stores depends on values, so it has no gradient.
+    /// Returns the step [`Tensor::prune`], which does not have a gradient.
+    ///
+    /// The pattern of the result depends on values.
     #[track_caller]
     pub fn prune(&self) -> Lazy<Tensor<P, T>> {
         let call = Call::of(&op::prune, [Arg::Input(0)]);
@@ -114,19 +117,19 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     }
 }
 
-/// The implementation of another fill.
+/// Returns the implementation of `with_fill`.
 pub(super) fn filled<P: Pattern, T: Element>() -> Made {
     made!(Tensor<P, T>, |node, inputs| {
         Ok(known::<Tensor<P, T>>(&inputs[0]).clone().with_fill(node.args().element("fill")))
     })
 }
 
-/// The implementation of elements of another type.
+/// Returns the implementation of `cast`.
 fn cast_of<P: Pattern, T: Element, U: Element>() -> Made {
     made!(Tensor<P, U>, |_, inputs| known::<Tensor<P, T>>(&inputs[0]).clone().cast::<U>())
 }
 
-/// The casts there and back, if both types are floats.
+/// Returns the implementations of the casts in both directions, if both types are floats.
 fn casts<P: Pattern, T: Element, U: Element>() -> Option<Family> {
     struct IsFloat;
     impl FloatVisitor for IsFloat {
@@ -143,7 +146,7 @@ fn casts<P: Pattern, T: Element, U: Element>() -> Option<Family> {
 }
 
 impl<P: Pattern, T: Element> LazyStored<P, T> {
-    /// The step [`isin`](crate::isin()); the members are copied.
+    /// Returns the step [`isin`](crate::isin()). The test values are copied.
     #[track_caller]
     pub fn isin<'a>(&self, members: impl Into<Isin<'a, T>>) -> Lazy<Tensor<P, bool>> {
         let run = made!(Tensor<P, bool>, |node, inputs| {
@@ -154,7 +157,7 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
 }
 
 impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
-    /// The step [`isin`](crate::isin()); the members are copied.
+    /// Returns the step [`isin`](crate::isin()). The test values are copied.
     #[track_caller]
     pub fn isin<'a>(&self, members: impl Into<Isin<'a, T>>) -> Lazy<X::Of<bool>> {
         let run =
@@ -163,7 +166,7 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     }
 }
 
-/// The members of a set.
+/// The test values of `isin`.
 #[derive(Debug)]
 struct Members<T: Element>(Isin<'static, T>);
 

@@ -1,4 +1,4 @@
-//! Steps that move elements along axes.
+//! Shape manipulation as steps.
 
 use ndarray::SliceInfoElem;
 
@@ -12,14 +12,14 @@ use crate::element::Element;
 use crate::ops::op;
 
 impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
-    /// The step `permute_axes` of tensors: the axes in another order.
+    /// Returns the step `permute_axes` of tensors: the axes in another order.
     #[track_caller]
     pub fn permute_axes(&self, axes: impl AsRef<[isize]>) -> Lazy<X::Of<T>> {
         let axes = Arg::integers(axes.as_ref());
         Lazy::step(Call::of(&op::permute_axes, [Arg::Input(0), axes]), [&self.node], mover::<X>())
     }
 
-    /// The step [`slice`](crate::slice()).
+    /// Returns the step [`slice`](crate::slice()).
     #[track_caller]
     pub fn slice(&self, slices: impl AsRef<[SliceInfoElem]>) -> Lazy<X::Of<T>> {
         let slices = Arg::Slices(slices.as_ref().into());
@@ -29,9 +29,9 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
 
 macro_rules! moves {
     ($($name:ident($($arg:ident: $type:ty => $as_arg:expr),*);)*) => {
-        /// # Moves along axes
+        /// # Shape manipulation
         ///
-        /// The pages stand at the functions of the same names.
+        /// Each method is documented at the function of the same name.
         impl<T: Element, X: Steps<Elem = T>> Lazy<X> {$(
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]

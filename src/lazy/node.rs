@@ -1,4 +1,4 @@
-//! The nodes of a graph: what is computed, from what, and by which line of the program.
+//! The nodes of a graph. A node stores an operation, its inputs, and the source line that made the node.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -17,44 +17,49 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::ops::{OpSpec, Split, States};
 
-/// A value whose type the node knows.
+/// A value of erased type. The node of the value knows the type.
 pub type Held = Arc<dyn Any + Send + Sync>;
 
-/// Computes the value of a node from those of its inputs.
+/// Computes the value of a node from the values of its inputs.
 pub(super) type Run = Arc<dyn Fn(&Node, &[Held]) -> Result<Held> + Send + Sync>;
 
-/// Computes a reduction from pieces of its operand; none where it takes the whole.
+/// Computes a reduction from chunks of its operand; `None` if the reduction needs the entire operand.
 pub(super) type FromPieces = Arc<dyn Fn(&Node, &InPieces<'_>) -> Option<Result<Held>> + Send + Sync>;
 
-/// An operand that comes in pieces.
+/// An operand that arrives in chunks.
 #[doc(hidden)]
 pub struct InPieces<'a> {
     pub(super) pattern: &'a Held,
-    /// Whether pieces come in any order and in whatever range, each time anew, with a pattern of the first entry alone.
+    /// True if the order and the number of values are unknown. Then any range means all values, and `pattern` has only
+    /// the first entry. The values arrive again for each request.
     pub(super) is_poured: bool,
-    /// A piece without entries, which has the fill.
+    /// A chunk without entries, which has the fill.
     pub(super) none: &'a Held,
-    /// Hands over the entries of a range in pieces.
+    /// Passes the entries of a range in chunks.
     pub(super) run: &'a Pour<'a>,
-    /// The bytes that what is known of all cells may take, where they come in any order.
+    /// The largest number of bytes for the accumulators of all output elements, if the order of values is unknown.
     pub(super) most: usize,
-    /// What it takes to compute an element.
+    /// The picoseconds that one element takes to compute.
     pub(super) picoseconds: usize,
-    /// What comes in place of pieces.
+    /// The exchange with another engine that reads the values, instead of chunks.
     pub(super) states: Option<States<'a>>,
 }
 
-/// Computes a range of entries, and gives their pieces away one after the other.
+/// Computes a range of entries, and passes the entries in chunks.
 pub(super) type Pour<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&Held)) -> Result<()> + Sync + 'a;
 
-/// The gradient of each input; none for one that has none, and none at all where the step has none.
+/// The gradient of each input, `None` for an input without a gradient. The outer value is `None` if the step does not
+/// have a gradient.
 pub(super) type Gradients = Option<Vec<Option<Arc<Node>>>>;
 
-/// The rule of a closure, from the inputs and the upstream gradient.
+/// The gradient rule of a closure, from the inputs and the upstream gradient.
 pub(super) type Rule = Arc<dyn Fn(&[Arc<Node>], &Arc<Node>) -> Gradients + Send + Sync>;
 
-/// Finds the typed implementations of the operations that gradients of a step use.
+/// Finds the typed implementations of the operations that the gradients of a step use.
 pub(super) type Family = fn(&Call, &[Arc<Node>]) -> Option<Made>;
+
+/// Computes a reduction from pieces of its operand.
+type Pieces = fn(&Node, &InPieces<'_>) -> Option<Result<Held>>;
 
 /// A typed implementation of an operation.
 #[doc(hidden)]
@@ -63,28 +68,28 @@ pub struct Made {
     /// The kind of the result.
     pub(super) kind: &'static dyn Kind,
     pub(super) run: fn(&Node, &[Held]) -> Result<Held>,
-    pub(super) pieces: Option<fn(&Node, &InPieces<'_>) -> Option<Result<Held>>>,
+    pub(super) pieces: Option<Pieces>,
     pub(super) family: Option<Family>,
 }
 
-/// A step of a graph. It never changes; graphs share their nodes.
+/// A step of a graph. Nodes never change, and graphs share them.
 pub struct Node {
-    /// Increases from inputs to results.
+    /// The unique number of the node, larger than the numbers of its inputs.
     pub(super) id: u64,
     pub(super) name: &'static str,
     pub(super) place: &'static Location<'static>,
     pub(super) body: Body,
     pub(super) inputs: Vec<Arc<Node>>,
-    /// Unknown where it depends on an input of open shape.
+    /// The shape of the value, if known before a run. The shape is unknown if it depends on an input of open shape.
     pub(super) shape: Option<Shape>,
     pub(super) kind: &'static dyn Kind,
-    /// The shapes of the operands, of which the inputs are parts.
+    /// The shapes of the entire operands, if the inputs are slices of these operands.
     pub(super) wholes: Option<Vec<Shape>>,
-    /// What [`value`](super::Lazy::value) found.
+    /// The value that [`value`](super::Lazy::value) computed.
     pub(super) found: OnceLock<Held>,
 }
 
-/// A call, and how it is computed.
+/// A call and its implementation.
 #[derive(Clone)]
 pub(super) struct Work {
     pub(super) call: Call,
@@ -92,47 +97,49 @@ pub(super) struct Work {
     pub(super) form: Form,
     pub(super) family: Option<Family>,
     pub(super) from_pieces: Option<FromPieces>,
-    /// Whether the pieces may be runs of its operand: its groups are such runs, as far as is known.
+    /// True if the operand may arrive in chunks of consecutive entries: every group is consecutive, as far as known.
     pub(super) is_fed: bool,
-    /// The rule of a closure.
+    /// The gradient rule of a closure.
     pub(super) rule: Option<Rule>,
-    /// What a range of the result takes of the inputs, where the row of the operation does not tell.
+    /// The positions of the inputs that a chunk of the result needs, if the row of the operation does not define them.
     pub(super) shares: Option<Shares>,
-    /// The text of a step of an expression.
+    /// The textual form of a step of an expression.
     pub(super) text: Option<Arc<str>>,
 }
 
-/// Where the value of a node comes from.
+/// The origin of the value of a node.
 pub(super) enum Body {
-    /// It is there.
+    /// An existing value.
     Constant(Held),
-    /// The caller binds it, of a shape with these lengths, and calls it so.
+    /// An input that the caller binds by name. A length of `None` allows any length.
     Input { name: Arc<str>, lengths: Vec<Option<usize>> },
-    /// It is read, whole or in parts.
+    /// A tensor that is read, entirely or in chunks.
     Source(Arc<dyn Source>),
-    /// It is computed.
+    /// A computed value.
     Step(Box<Work>),
-    /// It is one of several results of its input.
+    /// One of several results of the input, by index.
     Part(usize),
-    /// There is none.
+    /// No value, because the step was rejected.
     Refused(Error),
 }
 
-/// What the result of a step has to do with its inputs.
+/// The relation between the pattern of a result and the patterns of the inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// It has a pattern of its own.
+    /// The result has its own pattern.
     Own,
-    /// It has the pattern of the first input.
+    /// The result has the pattern of the first input.
     OfFirst,
-    /// It is computed element by element where all inputs have one pattern, and then has that; else one of its own.
+    /// If all inputs share one pattern, the operation is elementwise and the result has that pattern. Otherwise the
+    /// result has its own pattern.
     Each,
-    /// It is computed element by element where all inputs have one pattern, and has that of the first in any case.
+    /// If all inputs share one pattern, the operation is elementwise. The result always has the pattern of the first
+    /// input.
     EachOfFirst,
 }
 
 impl Drop for Node {
-    /// A chain of nodes is freed in a loop, since it may be longer than the stack is deep.
+    /// Frees the inputs in a loop, because a chain of nodes may be too long for recursion.
     fn drop(&mut self) {
         let mut left = std::mem::take(&mut self.inputs);
         while let Some(node) = left.pop() {
@@ -144,7 +151,7 @@ impl Drop for Node {
 }
 
 impl Node {
-    /// A node of values of type `V`.
+    /// Returns a node with values of type `V`.
     #[track_caller]
     pub(super) fn new<V: Value>(name: &'static str, body: Body, shape: Option<Shape>) -> Self {
         Node::of_kind(V::KIND, name, body, shape)
@@ -168,7 +175,8 @@ impl Node {
         }
     }
 
-    /// The same step, computed otherwise.
+    /// Returns this step with another implementation. The result has its own pattern, and the operand is not read in
+    /// chunks.
     pub(super) fn with_run(&self, run: Run) -> Self {
         let mut node = self.again(self.inputs.clone(), None);
         if let Body::Step(work) = &mut node.body {
@@ -177,7 +185,7 @@ impl Node {
         node
     }
 
-    /// The same step of other inputs.
+    /// Returns this step with other inputs and another shape.
     pub(super) fn again(&self, inputs: Vec<Arc<Node>>, shape: Option<Shape>) -> Self {
         let body = match &self.body {
             Body::Step(work) => Body::Step(work.clone()),
@@ -200,17 +208,17 @@ impl Node {
         }
     }
 
-    /// Returns whether the value is computed from those of inputs.
+    /// Returns whether the value is computed from the values of inputs.
     pub(super) fn is_computed(&self) -> bool {
         matches!(self.body, Body::Step(_) | Body::Part(_))
     }
 
-    /// Returns the number of the result that a part is.
+    /// Returns the index of the result that this node selects, 0 for other nodes.
     pub(super) fn part_number(&self) -> usize {
         if let Body::Part(number) = self.body { number } else { 0 }
     }
 
-    /// Returns whether two nodes of the same inputs have the same value, bit for bit.
+    /// Returns whether two nodes with the same inputs have bitwise identical values.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let are_alike = match (&self.body, &other.body) {
             (Body::Step(one), Body::Step(other)) => one.call == other.call,
@@ -220,49 +228,49 @@ impl Node {
         are_alike && self.wholes == other.wholes && self.kind.dtype() == other.kind.dtype()
     }
 
-    /// Returns what computes the node, if it is a step.
+    /// Returns the call and its implementation, if the node is a step.
     pub(super) fn work(&self) -> Option<&Work> {
         if let Body::Step(work) = &self.body { Some(work) } else { None }
     }
 
-    /// Returns the call of a step.
+    /// Returns the call, if the node is a step.
     pub(super) fn call(&self) -> Option<&Call> {
         self.work().map(|work| &work.call)
     }
 
-    /// Returns the operation of a step.
+    /// Returns the operation, if the node is a step.
     pub(super) fn op(&self) -> Option<&'static OpSpec> {
         let work = self.work()?;
-        // A step of an expression is known by its name.
+        // The name identifies the operation of an expression.
         if work.text.is_some() { OpSpec::named(self.name) } else { Some(work.call.op) }
     }
 
-    /// Returns the call of a node that was made as a step.
+    /// Returns the call of a step. Panics for other nodes.
     pub(super) fn args(&self) -> &Call {
         self.call().expect("a step has a call")
     }
 
-    /// Whether its value is there.
+    /// Returns whether the value is already computed and kept.
     pub(super) fn is_kept(&self) -> bool {
         self.found.get().is_some()
     }
 
-    /// Whether it takes some positions of each axis.
+    /// Returns whether the node is a slice of known shape.
     pub(super) fn is_slice(&self) -> bool {
         self.slices().is_some() && self.shape.is_some()
     }
 
-    /// Returns the positions of each axis that a slice takes.
+    /// Returns the slice of each axis, if the node is a slice.
     pub(super) fn slices(&self) -> Option<&Arc<[SliceInfoElem]>> {
         self.call().filter(|call| call.op.split == Split::Moved).and_then(Call::slices)
     }
 
-    /// Returns the labels by which it reduces.
+    /// Returns whether the step reduces by group labels.
     pub(super) fn is_grouped(&self) -> bool {
         self.call().is_some_and(|call| call.axes().grouping().is_some())
     }
 
-    /// Whose gradients its rule finds.
+    /// Returns the inputs whose gradients the rule computes. One of several results has the inputs of its step.
     pub(super) fn sources(&self) -> &[Arc<Node>] {
         match (&self.body, &self.inputs[..]) {
             (Body::Part(_), [whole]) => whole.sources(),
@@ -270,10 +278,10 @@ impl Node {
         }
     }
 
-    /// An error of this node, with the line that made it.
+    /// Returns the error of this node, with the source line that made the node.
     pub(super) fn error(&self, cause: Error) -> Error {
         match cause {
-            // The first step that fails says where.
+            // The error already names the first step that failed.
             Error::Lazy { .. } => cause,
             cause => Error::Lazy {
                 operation: self.name,
@@ -284,7 +292,7 @@ impl Node {
         }
     }
 
-    /// Why it has no value, if that is known before it runs.
+    /// Returns the error of a node that was rejected before a run.
     pub(super) fn refusal(&self) -> Option<&Error> {
         match &self.body {
             Body::Refused(error) => Some(error),
@@ -292,12 +300,12 @@ impl Node {
         }
     }
 
-    /// What its value has to do with its inputs.
+    /// Returns the relation between the pattern of the value and the patterns of the inputs.
     pub(super) fn form(&self) -> Form {
         self.work().map_or(Form::Own, |work| work.form)
     }
 
-    /// The value, from those of the inputs.
+    /// Computes the value from the values of the inputs.
     pub(super) fn run(&self, inputs: &[Held]) -> Result<Held> {
         match &self.body {
             Body::Constant(value) => Ok(Arc::clone(value)),
@@ -311,7 +319,7 @@ impl Node {
         }
     }
 
-    /// What is printed for it: name and arguments.
+    /// Returns the text for messages: the name and the arguments.
     pub(super) fn told(&self) -> String {
         match &self.body {
             Body::Input { name, .. } => format!("input {name:?}"),
@@ -324,18 +332,18 @@ impl Node {
     }
 }
 
-/// Above that of each node before.
+/// Returns the number of a new node, larger than the numbers of all earlier nodes.
 fn next_id() -> u64 {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     COUNT.fetch_add(1, Ordering::Relaxed)
 }
 
 thread_local! {
-    /// The line that all nodes belong to that are made meanwhile, if it is not the one that makes them.
+    /// The source line of all nodes made now, if set. Otherwise a node has the line that calls its constructor.
     static PLACE: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
 }
 
-/// What `make` gives, whose nodes belong to the line of the caller.
+/// Returns the result of `make`. All nodes made by `make` have the source line that calls this function.
 #[track_caller]
 pub(crate) fn placed<R>(make: impl FnOnce() -> R) -> R {
     let before = PLACE.replace(Some(Location::caller()));
@@ -344,13 +352,13 @@ pub(crate) fn placed<R>(make: impl FnOnce() -> R) -> R {
     made
 }
 
-/// An input in words.
+/// Returns the text of an input.
 fn input_of(number: usize) -> String {
     format!("%{number}")
 }
 
-/// All nodes that some need, themselves included: inputs before results. What those need that are enough by themselves
-/// is left out.
+/// Returns all nodes that some nodes need, themselves included, with inputs before results. The inputs of nodes that
+/// satisfy `is_enough` are skipped.
 pub(super) fn reachable(of: &[Arc<Node>], is_enough: impl Fn(&Node) -> bool) -> Vec<Arc<Node>> {
     let mut seen = std::collections::BTreeMap::new();
     let mut left: Vec<Arc<Node>> = of.to_vec();
@@ -364,12 +372,12 @@ pub(super) fn reachable(of: &[Arc<Node>], is_enough: impl Fn(&Node) -> bool) -> 
     seen.into_values().collect()
 }
 
-/// The value as one of the type that its node has.
+/// Returns the value as the type of its node. Panics for another type.
 pub(crate) fn known<V: Value>(value: &Held) -> &V {
     value.downcast_ref().expect("the value has the type of its node")
 }
 
-/// The value itself, copied only if somebody else holds it too.
+/// Returns the owned value, copied only if the value has other owners. Panics for another type.
 pub(super) fn taken<V: Value>(value: Held) -> V {
     Arc::unwrap_or_clone(value.downcast().expect("the value has the type of its node"))
 }

@@ -1,4 +1,5 @@
-//! What an engine that is a package of its own sees of a graph. Nobody else is meant to: it changes with any version.
+//! The view of a graph for engines in packages of this project. Other users must not rely on it, because any version
+//! may change it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,7 +25,7 @@ pub use crate::kernels::ordered::{Gap, Ordered};
 pub use crate::kernels::partial::Partial;
 use crate::ops::{States, Stream};
 
-/// A step of a plan, as it is looked at.
+/// A view of a step of a plan.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     plan: &'a Plan,
@@ -32,71 +33,71 @@ pub struct View<'a> {
 }
 
 impl Plan {
-    /// The number of steps; inputs stand before what is made of them.
+    /// Returns the number of steps. Inputs come before the steps that use them.
     pub fn count(&self) -> usize {
         self.steps.len()
     }
 
-    /// The step of that number.
+    /// Returns the step at this index.
     pub fn view(&self, at: usize) -> View<'_> {
         View { plan: self, step: &self.steps[at] }
     }
 
-    /// The numbers of the results.
+    /// Returns the indices of the results.
     pub fn results(&self) -> &[usize] {
         &self.outputs
     }
 
-    /// The values of the results, where some values are there: what these do not need is not computed.
+    /// Computes the values of the results from existing values. Steps that the results do not need are skipped.
     pub fn finish(&self, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
         let (plan, slots) = self.rest(&self.outputs, slots);
         plan.run(slots)
     }
 
-    /// The value of a step, where some values are there.
+    /// Computes the value of a step from existing values.
     pub fn value(&self, at: usize, slots: Vec<Option<Held>>) -> Result<Held> {
         let (plan, slots) = self.rest(&[at], slots);
         plan.run(slots)?.pop().ok_or_else(|| unlike("a step has no value"))
     }
 
-    /// All steps in words.
+    /// Returns all steps as text.
     pub fn told(&self) -> String {
         self.explain()
     }
 }
 
 impl<'a> View<'a> {
-    /// The name of the operation.
+    /// Returns the name of the operation.
     pub fn name(self) -> &'static str {
         self.step.node.name
     }
 
-    /// The call, in words.
+    /// Returns the call as text.
     pub fn told(self) -> String {
         self.step.node.told()
     }
 
-    /// The numbers of its inputs.
+    /// Returns the indices of the inputs.
     pub fn inputs(self) -> &'a [usize] {
         &self.step.inputs
     }
 
-    /// The lengths of its axes, if they are known.
+    /// Returns the lengths of the axes, if known.
     pub fn shape(self) -> Option<&'a Shape> {
         self.step.node.shape.as_ref()
     }
 
-    /// The type of its elements, if they have one.
+    /// Returns the element type, if there is one.
     pub fn dtype(self) -> Option<DType> {
         self.step.node.kind.dtype()
     }
 
-    /// Whether it is computed element by element, on the pattern of its inputs or on another one.
+    /// Returns whether the step is elementwise, on the pattern of its inputs or on another pattern.
     pub fn is_elementwise(self) -> bool {
         matches!(self.step.node.form(), Form::Each | Form::EachOfFirst)
     }
 
-    /// What is read for it, if it is read.
+    /// Returns the tensor that the step reads, if the step is a read.
     pub fn source(self) -> Option<Read<'a>> {
         match &self.step.node.body {
             Body::Source(source) => Some(Read(source)),
@@ -104,7 +105,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Of a fold or a median the axes of its operand that it keeps.
+    /// Returns the operand axes that a streaming reduction or a median keeps; `None` for other steps.
     pub fn kept(self) -> Option<Vec<usize>> {
         let node = &self.step.node;
         let (&[input], true, false) =
@@ -119,40 +120,40 @@ impl<'a> View<'a> {
     }
 }
 
-/// What is read in parts.
+/// A tensor that is read in chunks.
 #[derive(Clone)]
 pub struct Read<'a>(&'a Arc<dyn Source>);
 
-/// The same, held by whoever reads it.
+/// An owned reader of a tensor that is read in chunks.
 #[derive(Clone)]
 pub struct Reader {
     source: Arc<dyn Source>,
     kind: &'static dyn ByBytes,
 }
 
-/// Some entries: their coordinates, axis by axis, the bytes of their values, and their hashes.
+/// Some entries: coordinates axis by axis, values as bytes, and hashes.
 #[derive(Debug)]
 pub struct Rows {
     /// The coordinates, axis by axis.
     pub coords: Vec<Vec<u64>>,
-    /// The bytes of the values, side by side.
+    /// The bytes of the values, in order.
     pub values: Vec<u8>,
     /// The hash of each entry.
     pub hashes: Vec<u64>,
 }
 
 impl Read<'_> {
-    /// In words.
+    /// Returns the tensor as text.
     pub fn told(&self) -> String {
         self.0.told()
     }
 
-    /// The bytes that it takes in memory.
+    /// Returns the bytes that the tensor takes in memory.
     pub fn bytes(&self) -> u64 {
         self.0.bytes()
     }
 
-    /// The number of its entries, and the sum of their hashes, if these are known.
+    /// Returns the number of entries and the sum of their hashes, if known.
     pub fn checks(&self) -> Option<(u64, u64)> {
         self.0.checks()
     }
@@ -171,17 +172,17 @@ impl Reader {
         self.kind
     }
 
-    /// The lengths of the axes.
+    /// Returns the lengths of the axes.
     pub fn shape(&self) -> &Shape {
         self.source.shape()
     }
 
-    /// The bytes of a value.
+    /// Returns the bytes per value.
     pub fn width(&self) -> usize {
         self.kind.width()
     }
 
-    /// Reads one part.
+    /// Reads one partition, and passes its entries in chunks.
     pub fn read(&self, part: Part, take: &mut dyn FnMut(Rows) -> Result<()>) -> Result<()> {
         self.source.share(part, &mut |value, hashes| {
             let (coords, values) = (self.kind.coords(&value)?, self.kind.values(&value).to_vec());
@@ -190,59 +191,60 @@ impl Reader {
     }
 }
 
-/// How values are reduced.
+/// The way in which values are reduced.
 pub enum How {
-    /// By what takes them in.
+    /// By an accumulator.
     Fold(Box<dyn Partial>),
-    /// By their order.
+    /// By the order of the values.
     Middle(Box<dyn Ordered>),
 }
 
 impl How {
-    /// What was told of both.
+    /// Returns the accumulator if there is one, otherwise the order.
     pub(super) fn of(partial: Option<Box<dyn Partial>>, order: Option<Box<dyn Ordered>>) -> Option<Self> {
         partial.map(How::Fold).or(order.map(How::Middle))
     }
 
-    /// The fold of no group, if it is a fold.
+    /// Returns the accumulator without groups, if the reduction is a streaming reduction.
     pub fn partial(&self) -> Option<Box<dyn Partial>> {
         if let How::Fold(partial) = self { Some(partial.again()) } else { None }
     }
 
-    /// The order of values, if it is a median.
+    /// Returns the order of the values, if the reduction is a median.
     pub fn order(&self) -> Option<&dyn Ordered> {
         if let How::Middle(order) = self { Some(&**order) } else { None }
     }
 }
 
-/// A fold or a median of what steps element by element make of what is read.
+/// A streaming reduction or a median of a tensor that is read, after elementwise steps.
 pub struct Query {
     fold: Arc<Node>,
     kept: Vec<usize>,
-    /// The shape of what is folded.
+    /// The shape of the reduced operand.
     shape: Shape,
     reader: Reader,
-    /// Operands of the steps that are repeated.
+    /// The broadcast operands of the steps.
     sides: Vec<Beside>,
-    /// Each with the numbers of its inputs: 0 is what is read, and behind it stand the sides.
+    /// The steps, each with the indices of its inputs. Index 0 is the tensor that is read; broadcast operands follow,
+    /// then steps.
     steps: Vec<(Arc<Node>, Vec<usize>)>,
     has_gap: bool,
     header: Held,
-    /// Without entries, behind all steps.
+    /// A chunk without entries, after all steps.
     none: Held,
-    /// How what is folded comes in as columns.
+    /// The column functions of the reduced operand.
     folded: &'static dyn ByBytes,
     how: How,
 }
 
-/// What was found of a group: its coordinates on the kept axes, the number of its entries, and the state of the fold.
+/// The result of a group: coordinates on the kept axes, number of entries, and accumulator.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Found {
     /// The coordinates on the kept axes.
     pub coords: Vec<u64>,
-    /// The number of its entries.
+    /// The number of entries.
     pub count: u64,
-    /// The state of the fold after these.
+    /// The accumulator after these entries.
     pub state: Vec<u8>,
 }
 
@@ -251,12 +253,14 @@ fn unlike(why: &str) -> Error {
 }
 
 impl Query {
-    /// The fold of a plan with that number, the steps that its operand goes through, in order, and what is read. Other
-    /// operands of these steps stand with their values in `sides`.
+    /// Returns the query of the reduction `fold` of a plan.
+    ///
+    /// `steps` are the steps before the reduction, in order, and `read` is the tensor that they read. `sides` are the
+    /// other operands of these steps, with their values.
     ///
     /// # Errors
     ///
-    /// `Argument`: a step does not give exactly the entries that are read; those of the steps.
+    /// `Argument`: a step does not have exactly the entries that are read. Errors of the steps are also returned.
     pub fn new(plan: &Plan, fold: usize, steps: &[usize], read: usize, sides: &[(usize, Held)]) -> Result<Self> {
         let node = |at: usize| &plan.steps[at].node;
         let bytes = |at: usize| node(at).kind.by_bytes().ok_or_else(|| unlike("it is no tensor of one element type"));
@@ -282,12 +286,12 @@ impl Query {
         Ok(Query { fold, kept, shape, reader, sides, steps, has_gap, header, none, folded, how })
     }
 
-    /// What is read.
+    /// Returns the reader of the tensor that is read.
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
 
-    /// The axes that the fold keeps.
+    /// Returns the axes that the reduction keeps.
     pub fn kept(&self) -> &[usize] {
         &self.kept
     }
@@ -296,17 +300,18 @@ impl Query {
         &self.fold
     }
 
-    /// The operands of the steps that are repeated: an engine looks their elements up.
+    /// Returns the broadcast operands of the steps, for lookups by an engine.
     pub fn sides(&self) -> Vec<Side> {
         self.sides.iter().map(Beside::side).collect()
     }
 
-    /// The types of these, and the bytes of the fills of pieces of them.
+    /// Returns the types of the broadcast operands, and the bytes of the fills of their chunks.
     pub(super) fn said_of_sides(&self) -> Vec<(DType, Vec<u8>)> {
         self.sides.iter().map(Beside::dtype_and_fill).collect()
     }
 
-    /// The steps before the fold, each with the numbers of its inputs: 0 is what is read, and behind it stand the sides.
+    /// Returns the steps before the reduction, each with the indices of its inputs. Index 0 is the tensor that is read;
+    /// broadcast operands follow, then steps.
     pub(super) fn steps(&self) -> &[(Arc<Node>, Vec<usize>)] {
         &self.steps
     }
@@ -315,22 +320,22 @@ impl Query {
         self.has_gap
     }
 
-    /// Whether there are steps before the fold.
+    /// Returns whether there are steps before the reduction.
     pub fn is_mapped(&self) -> bool {
         !self.steps.is_empty()
     }
 
-    /// The bytes of a value behind the steps.
+    /// Returns the bytes per value after the steps.
     pub fn width(&self) -> usize {
         self.folded.width()
     }
 
-    /// The element type and the fill behind the steps.
+    /// Returns the element type and the fill after the steps.
     pub fn mapped(&self) -> (DType, Number) {
         (self.folded.dtype(), self.folded.fill(&self.none))
     }
 
-    /// Runs the steps on the bytes of values, and on those of the elements of each side that meet them.
+    /// Runs the steps on values given as bytes, and on the elements of each broadcast operand at the same entries.
     pub fn map(&self, values: &[u8], sides: &[&[u8]]) -> Result<Vec<u8>> {
         let mut pieces = vec![self.reader.kind.piece(&self.header, values, self.has_gap)?];
         for (beside, bytes) in self.sides.iter().zip(sides) {
@@ -339,24 +344,24 @@ impl Query {
         Ok(self.folded.values(&through(&self.steps, pieces)?).to_vec())
     }
 
-    /// The fold of no group, if it is a fold.
+    /// Returns the accumulator without groups, if the reduction is a streaming reduction.
     pub fn partial(&self) -> Option<Box<dyn Partial>> {
         self.how.partial()
     }
 
-    /// The order of values, if it is a median.
+    /// Returns the order of the values, if the reduction is a median.
     pub fn order(&self) -> Option<&dyn Ordered> {
         self.how.order()
     }
 
-    /// The value of the fold, from all groups that have entries, by their coordinates in row-major order.
+    /// Returns the value of the reduction, from all groups with entries, by coordinates in row-major order.
     pub fn finish(&self, found: &[Found]) -> Result<Held> {
         let states: Vec<(u64, &[u8])> = found.iter().map(|group| (group.count, &group.state[..])).collect();
         self.finish_of(found, States::Found(&states))
     }
 
-    /// The value of the median, from the same groups, and for each the keys of the two numbers in the middle, if it has
-    /// a median.
+    /// Returns the value of the median, from the same groups as [`finish`](Self::finish). `keys` are the keys of the
+    /// two middle values of each group; `None` if a group does not have a median.
     pub fn finish_ranked(&self, found: &[Found], keys: &[Option<[u64; 2]>]) -> Result<Held> {
         self.finish_of(found, States::Ranked(keys))
     }
@@ -374,7 +379,8 @@ impl Query {
     }
 }
 
-/// Runs the steps on no entries, which gives the fill behind them. Refuses steps with other entries than the file.
+/// Runs the steps on no entries, which returns the fill after the steps. Rejects steps with other entries than the
+/// file.
 fn none_of(
     reader: &Reader,
     header: &Held,
@@ -389,7 +395,7 @@ fn none_of(
     values.into_iter().next_back().flatten().map(|(_, none)| none).ok_or_else(|| unlike("there is nothing"))
 }
 
-/// Runs some steps on pieces of their inputs.
+/// Runs some steps on chunks of their inputs.
 fn through(steps: &[(Arc<Node>, Vec<usize>)], mut values: Vec<Held>) -> Result<Held> {
     for (node, inputs) in steps {
         let inputs: Vec<Held> = inputs.iter().map(|&input| Arc::clone(&values[input])).collect();
@@ -398,11 +404,11 @@ fn through(steps: &[(Arc<Node>, Vec<usize>)], mut values: Vec<Held>) -> Result<H
     values.pop().ok_or_else(|| unlike("there is nothing"))
 }
 
-/// How a step reduces values.
+/// Returns how a step reduces values.
 fn asked(fold: &Node, none: &Held, kind: &dyn ByBytes) -> Result<How> {
     let pattern = kind.pattern(&Shape::from([0]), 0, &[Vec::new()])?;
     let (partial, order) = (Mutex::new(None), Mutex::new(None));
-    // It is refused, after it told how it folds, or ranks.
+    // The step returns an error, after it has returned its accumulator or its order.
     let states = if stream(fold) == Stream::Middle { States::Order(&order) } else { States::Asked(&partial) };
     let _ = of_states(fold, &pattern, none, states);
     let partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);

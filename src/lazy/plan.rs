@@ -1,4 +1,4 @@
-//! The order in which the steps of a graph run, and which of them together.
+//! The order in which the steps of a graph run, and the steps that run together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -13,35 +13,35 @@ use super::sides::has_entries_of;
 use super::text::filled;
 use crate::base::error::{Error, Result};
 
-/// A step of a plan, and where its inputs are.
+/// A step of a plan, with the indices of its inputs.
 pub(super) struct Step {
     pub(super) node: Arc<Node>,
     pub(super) inputs: Vec<usize>,
-    /// The first step that has its pattern.
+    /// The index of the first step with the same pattern.
     pattern: usize,
-    /// Whether it is computed element by element on the pattern of its inputs.
+    /// True if the step is elementwise on the pattern of its inputs.
     is_fused: bool,
-    /// Its inputs that are repeated. It has the pattern of the others if its operation gives exactly their entries,
-    /// which is known when it runs.
+    /// The broadcast inputs. If the operation returns exactly the entries of the other inputs, the step has their
+    /// pattern. This is known only during a run.
     sides: Vec<usize>,
-    /// Above those of its inputs, unless these are computed with it.
+    /// The largest level of the inputs. An input that is not computed together with this step counts one level higher.
     level: usize,
 }
 
 impl Step {
-    /// Whether it can be computed together with another.
+    /// Returns whether both steps can be computed together.
     fn joins(&self, other: &Step) -> bool {
         self.is_fused && other.is_fused && (self.pattern, self.level) == (other.pattern, other.level)
     }
 }
 
-/// What runs at once.
+/// One step, or several steps that run together.
 enum Unit {
     Alone(usize),
     Together(Region),
 }
 
-/// What a step, or a pass at its last one, took.
+/// The cost of one step, or of a pass at its last step.
 struct Took {
     time: Duration,
     bytes: usize,
@@ -53,11 +53,11 @@ pub struct Plan {
     pub(super) steps: Vec<Step>,
     units: Vec<Unit>,
     pub(super) outputs: Vec<usize>,
-    /// For each unit the steps whose values nobody needs any more after it.
+    /// For each unit, the steps whose values are not needed after the unit.
     freed: Vec<Vec<usize>>,
-    /// What was rewritten.
+    /// The rewrites of the graph, as text.
     told: Vec<String>,
-    /// The steps of operands that are repeated which are known to have other entries than the others.
+    /// The steps with broadcast operands that are known to have other entries than the other operands.
     apart: BTreeSet<u64>,
 }
 
@@ -65,7 +65,7 @@ pub struct Plan {
 enum Ran {
     /// The values of the outputs.
     Done(Vec<Held>),
-    /// Some values, and steps that have other entries than the plan says.
+    /// Some values, and the steps that have other entries than planned.
     Apart(Vec<Option<Held>>, BTreeSet<u64>),
 }
 
@@ -79,14 +79,14 @@ impl Plan {
         Ok(Plan::of_steps(steps, results.iter().map(|node| slots[&node.id]).collect()))
     }
 
-    /// The plan of steps in order.
+    /// Returns the plan of steps in order.
     pub(super) fn of_steps(steps: Vec<Step>, outputs: Vec<usize>) -> Self {
         let units = units(&steps, &outputs);
         let freed = freed(&steps, &units, &outputs);
         Plan { steps, units, outputs, freed, told: Vec::new(), apart: BTreeSet::new() }
     }
 
-    /// The plan of a graph that is rewritten, unless it is refused.
+    /// Returns the plan of the rewritten graph, or the error of a rejected step.
     pub(super) fn rewritten(written: &[Arc<Node>]) -> Result<Self> {
         let nodes = reachable(written, Node::is_kept);
         if let Some(error) = nodes.iter().find_map(|node| node.refusal()) {
@@ -96,13 +96,13 @@ impl Plan {
         Ok(Plan { told, ..Plan::new(&results)? })
     }
 
-    /// Whether it is another graph than the one that was asked for.
+    /// Returns whether the graph differs from the requested graph.
     pub(super) fn is_rewritten(&self) -> bool {
         !self.told.is_empty()
     }
 
-    /// What a graph that was rewritten gives as it is written, after it was refused: the error names the step that was
-    /// asked for, and places in the whole of its operand.
+    /// Runs the original graph after the rewritten graph returned `error`. Errors then name the requested step, and
+    /// positions in its entire operand.
     pub(super) fn as_written(&self, written: &[Arc<Node>], feeds: Vec<Feed>, error: Error) -> Result<Vec<Held>> {
         if self.told.is_empty() {
             return Err(error);
@@ -111,7 +111,7 @@ impl Plan {
         plan.run(plan.bound(feeds)?)
     }
 
-    /// The values that are there before a run: constants, and the inputs.
+    /// Returns the values that exist before a run: constants, inputs, and kept values.
     pub(super) fn bound(&self, feeds: Vec<Feed>) -> Result<Vec<Option<Held>>> {
         let mut slots: Vec<Option<Held>> = vec![None; self.steps.len()];
         let refused = |why: String| Err(Error::Argument { operation: "run", why });
@@ -148,7 +148,7 @@ impl Plan {
         Ok(slots)
     }
 
-    /// The values of the outputs.
+    /// Computes the values of the outputs.
     pub(super) fn run(&self, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
         match self.run_beside(slots, |unit, slots| self.run_unit(unit, slots))? {
             Ran::Done(found) => Ok(found),
@@ -159,8 +159,8 @@ impl Plan {
         }
     }
 
-    /// The same, and what it took, in the words of [`explain`](Plan::explain): each step that is run alone, and each
-    /// pass at its last step, with the time that it took and the bytes of its result.
+    /// Runs the plan, and returns the text of [`explain`](Plan::explain) with costs. Each single step, and each pass at
+    /// its last step, shows the time and the bytes of the result.
     pub(super) fn analyzed(&self, slots: Vec<Option<Held>>) -> Result<String> {
         let (mut took, mut most, given) = (BTreeMap::new(), 0, slots.clone());
         let ran = self.run_beside(slots, |unit, slots| {
@@ -184,12 +184,12 @@ impl Plan {
         ))
     }
 
-    /// The bytes of a value that is there.
+    /// Returns the bytes of a value, 0 if the value does not exist yet.
     fn bytes(&self, slots: &[Option<Held>], at: usize) -> usize {
         slots[at].as_ref().map_or(0, |value| self.steps[at].node.kind.bytes(value))
     }
 
-    /// The values of the outputs, with each unit run by `beside`.
+    /// Computes the values of the outputs. `beside` runs each unit.
     fn run_beside(
         &self,
         mut slots: Vec<Option<Held>>,
@@ -215,7 +215,7 @@ impl Plan {
         Ok(Ran::Done(self.outputs.iter().filter_map(|&at| slots[at].clone()).collect()))
     }
 
-    /// Computes the values of a unit. Returns its steps that have other entries than the plan says.
+    /// Computes the values of a unit. Returns the steps that have other entries than planned.
     fn run_unit(&self, unit: &Unit, slots: &mut [Option<Held>]) -> Result<BTreeSet<u64>> {
         match unit {
             Unit::Alone(at) => {
@@ -232,18 +232,18 @@ impl Plan {
         }
     }
 
-    /// The same, but for steps that are not computed with those that have the entries of an input.
+    /// Returns the plan in which these steps are no longer computed on the pattern of an input.
     fn planned_again(&self, apart: BTreeSet<u64>) -> Self {
         let none = vec![None; self.steps.len()];
         Plan { told: self.told.clone(), ..self.rest_of(&self.outputs, none, apart).0 }
     }
 
-    /// The plan of what these outputs still need where some values are there, and these values.
+    /// Returns the plan of the steps that some outputs still need, and the existing values in the order of that plan.
     pub(super) fn rest(&self, outputs: &[usize], slots: Vec<Option<Held>>) -> (Self, Vec<Option<Held>>) {
         self.rest_of(outputs, slots, BTreeSet::new())
     }
 
-    /// The same, where also these steps have other entries than the plan says.
+    /// Returns `rest`, if also the steps in `apart` have other entries than planned.
     fn rest_of(
         &self,
         outputs: &[usize],
@@ -253,7 +253,7 @@ impl Plan {
         apart.extend(&self.apart);
         let mut is_needed = vec![false; self.steps.len()];
         outputs.iter().for_each(|&at| is_needed[at] = true);
-        // Inputs stand before what is made of them.
+        // Inputs come before the steps that use them.
         for at in (0..self.steps.len()).rev().filter(|&at| slots[at].is_none()) {
             let inputs = self.steps[at].inputs.iter().filter(|_| is_needed[at]).copied().collect::<Vec<_>>();
             inputs.into_iter().for_each(|input| is_needed[input] = true);
@@ -274,7 +274,7 @@ impl Plan {
         self.explained(&BTreeMap::new())
     }
 
-    /// The steps in words, with what some of them took.
+    /// Returns the steps as text, with the cost of some steps.
     fn explained(&self, took: &BTreeMap<usize, Took>) -> String {
         let mut text = String::new();
         let mut passes = BTreeMap::new();
@@ -315,7 +315,7 @@ impl Plan {
         text
     }
 
-    /// A step as a call of its inputs.
+    /// Returns a step as a call of its inputs.
     fn call(&self, step: &Step) -> String {
         if !step.node.is_computed() {
             return step.node.told();
@@ -343,7 +343,7 @@ impl Unit {
     }
 }
 
-/// Refuses a value that has not the lengths of its input.
+/// Rejects a value that does not have the lengths of its input.
 fn check_lengths(node: &Node, lengths: &[Option<usize>], value: &Held) -> Result<()> {
     let found = node.kind.shape(value);
     let fits = found.rank() == lengths.len()
@@ -357,13 +357,13 @@ fn check_lengths(node: &Node, lengths: &[Option<usize>], value: &Held) -> Result
     Err(Error::Argument { operation: "run", why })
 }
 
-/// The steps, those that say the same of the same as one, and the number of each node's.
+/// Returns the steps, with common subexpressions merged, and the index of the step of each node.
 fn numbered(nodes: Vec<Arc<Node>>) -> (Vec<Step>, BTreeMap<u64, usize>) {
     let (mut steps, mut slots) = (Vec::<Step>::new(), BTreeMap::new());
-    // The steps of each operation on the same inputs.
+    // The steps of each operation with the same inputs.
     let mut known: BTreeMap<(&str, Vec<usize>), Vec<usize>> = BTreeMap::new();
     for node in nodes {
-        // What was kept needs no input.
+        // A kept value does not need its inputs.
         let is_kept = node.found.get().is_some();
         let inputs: Vec<usize> = node.inputs.iter().filter(|_| !is_kept).map(|input| slots[&input.id]).collect();
         let mut at = steps.len();
@@ -383,8 +383,8 @@ fn numbered(nodes: Vec<Arc<Node>>) -> (Vec<Step>, BTreeMap<u64, usize>) {
     (steps, slots)
 }
 
-/// A node among the steps before it. With operands that are repeated it is computed as those with the entries of the
-/// others, if that is asked for.
+/// Returns the step of a node that follows these steps. If `with_sides`, a step with broadcast operands is planned on
+/// the pattern of its other operands.
 pub(super) fn placed(steps: &[Step], node: Arc<Node>, inputs: Vec<usize>, with_sides: bool) -> Step {
     let of_first = inputs.first().map(|&first| steps[first].pattern);
     let is_one = of_first.is_some_and(|pattern| inputs.iter().all(|&input| steps[input].pattern == pattern));
@@ -406,8 +406,10 @@ pub(super) fn placed(steps: &[Step], node: Arc<Node>, inputs: Vec<usize>, with_s
     Step { pattern: pattern.unwrap_or(steps.len()), level, is_fused, sides, node, inputs }
 }
 
-/// The pattern that some operands of a step element by element have, which have its shape, and the others, which are
-/// repeated; all of them tensors.
+/// Returns the pattern of the operands that have the shape of an elementwise result, and the other operands, which are
+/// broadcast.
+///
+/// Returns `None` if an operand is not a tensor, if the patterns differ, or if no operand is broadcast.
 fn beside(steps: &[Step], node: &Node, inputs: &[usize]) -> Option<(usize, Vec<usize>)> {
     let shape = node.shape.as_ref().filter(|_| node.form() == Form::Each && node.wholes.is_none())?;
     let is_tensor = |node: &Node| node.shape.is_some() && node.kind.by_bytes().is_some();
@@ -421,7 +423,7 @@ fn beside(steps: &[Step], node: &Node, inputs: &[usize]) -> Option<(usize, Vec<u
     (is_one && !sides.is_empty()).then_some((pattern, sides))
 }
 
-/// What runs at once, in the order of the levels.
+/// Returns the units in the order of their levels.
 fn units(steps: &[Step], outputs: &[usize]) -> Vec<Unit> {
     let mut order: Vec<usize> = (0..steps.len()).filter(|&at| steps[at].node.is_computed()).collect();
     order.sort_by_key(|&at| (steps[at].level, steps[at].pattern, steps[at].is_fused, at));
@@ -453,7 +455,7 @@ fn units(steps: &[Step], outputs: &[usize]) -> Vec<Unit> {
     runs.iter().enumerate().filter_map(unit).collect()
 }
 
-/// The reductions that alone need the only result of a run, by the number of that.
+/// Returns the reductions that are the only user of the only result of a run, by the index of the run.
 fn reduced(steps: &[Step], outputs: &[usize], runs: &[&[usize]], is_needed: &[bool]) -> BTreeMap<usize, usize> {
     let mut readers = vec![0; steps.len()];
     outputs.iter().chain(steps.iter().flat_map(|step| &step.inputs)).for_each(|&at| readers[at] += 1);
@@ -471,7 +473,7 @@ fn reduced(steps: &[Step], outputs: &[usize], runs: &[&[usize]], is_needed: &[bo
     reductions.filter_map(|at| Some((*only.get(steps[at].inputs.first()?)?, at))).collect()
 }
 
-/// For each unit the steps whose last use it is.
+/// Returns, for each unit, the steps that are last used in the unit.
 fn freed(steps: &[Step], units: &[Unit], outputs: &[usize]) -> Vec<Vec<usize>> {
     let mut last = vec![None; steps.len()];
     for (number, unit) in units.iter().enumerate() {

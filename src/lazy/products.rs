@@ -1,4 +1,4 @@
-//! Products of two tensors of one format, or of a tensor and an array, with all their terms.
+//! Products of two tensors of one format, or of a tensor and an array.
 
 use std::any::Any;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::ops::{self, Matmul, OpSpec, Operand, Semiring, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// Products of two tensors of one format, and the gradients of both.
+/// Defines products of two tensors of one format, and the gradients of both.
 macro_rules! products {
     ($($name:ident, $backward:ident, $run:ident;)*) => {
         $(
@@ -50,20 +50,20 @@ products! {
 
 /// # Products
 ///
-/// The pages stand at the functions of the same names.
+/// Each method is documented at the function of the same name.
 impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
     #[track_caller]
     pub(super) fn matmul_tensor(&self, other: &Self) -> Self {
         self.product(&op::matmul, other, by_matrix::<P, T>())
     }
 
-    /// The step [`outer`](crate::outer()).
+    /// Returns the step [`outer`](crate::outer()).
     #[track_caller]
     pub fn outer(&self, other: &Self) -> Self {
         self.product(&op::outer, other, of_all_pairs::<P, T>())
     }
 
-    /// The step [`kron`](crate::kron()).
+    /// Returns the step [`kron`](crate::kron()).
     #[track_caller]
     pub fn kron(&self, other: &Self) -> Self {
         self.product(&op::kron, other, of_all_blocks::<P, T>())
@@ -77,7 +77,9 @@ impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
 }
 
 impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
-    /// The step [`matmul`](crate::matmul()), by a tensor of the same format or an array.
+    /// Returns the step [`matmul`](crate::matmul()).
+    ///
+    /// The right operand is a tensor of the same format or an array.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -97,8 +99,10 @@ impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
 }
 
 impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
-    /// The step [`matmul_with`](crate::matmul_with()), by a tensor of the same format or an array. Over sums of
-    /// products it has a gradient. Two steps over functions, or on masks, are never taken for one.
+    /// Returns the step [`matmul_with`](crate::matmul_with()).
+    ///
+    /// The right operand is a tensor of the same format or an array. For [`plus_times`](Matmul::plus_times), the step
+    /// has a gradient. Steps with functions or masks in `options` are never merged as common subexpressions.
     ///
     /// ```
     /// use lacuna::{CooTensor, Matmul};
@@ -120,8 +124,9 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         Lazy::step(call, [&self.node, &other.node], made)
     }
 
-    /// The step [`matmul_with`](crate::matmul_with()) at the positions that a tensor stores: its options with
-    /// [`mask`](Matmul::mask). Over sums of products it has a gradient.
+    /// Returns the step [`matmul_with`](crate::matmul_with()) at the positions that a tensor stores.
+    ///
+    /// The mask is the option [`mask`](Matmul::mask). For [`plus_times`](Matmul::plus_times), the step has a gradient.
     ///
     /// ```
     /// use lacuna::{CooTensor, Matmul};
@@ -147,8 +152,10 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         masked::<X, Y, Q, S>([&self.node, &other.node, &mask.x.node], options, false)
     }
 
-    /// The step [`matmul_with`](crate::matmul_with()) at the positions that a tensor does not store: its options with
-    /// [`without`](Matmul::without). Over sums of products it has a gradient.
+    /// Returns the step [`matmul_with`](crate::matmul_with()) at the positions that a tensor does not store.
+    ///
+    /// The mask is the option [`without`](Matmul::without). For [`plus_times`](Matmul::plus_times), the step has a
+    /// gradient.
     ///
     /// ```
     /// use lacuna::{CooTensor, Matmul};
@@ -175,8 +182,10 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
 }
 
 impl<P: Pattern, T: Ring> LazyStored<P, T> {
-    /// The step [`Stored::matmul`](crate::Stored::matmul): products of the entries alone, by the entries of a tensor or
-    /// by all elements of an array.
+    /// Returns the step [`Stored::matmul`](crate::Stored::matmul): products of only stored entries.
+    ///
+    /// The right operand is a tensor, of which only stored entries are used, or an array, of which all elements are
+    /// used.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -200,7 +209,7 @@ impl<P: Pattern, T: Ring> LazyStored<P, T> {
     }
 }
 
-/// The semiring of a product, which may be of functions.
+/// The semiring of a product. The semiring may consist of functions.
 struct Ways<S> {
     options: Matmul<'static, S>,
     name: Option<&'static str>,
@@ -217,7 +226,7 @@ impl<S: Copy + Send + Sync + 'static> Typed for Ways<S> {
         self
     }
 
-    /// Two of functions are never the same.
+    /// Returns false for semirings of functions, which cannot be compared.
     fn is_same(&self, other: &dyn Typed) -> bool {
         self.said().is_some() && self.said() == other.said()
     }
@@ -246,7 +255,7 @@ where
     })
 }
 
-/// A product at the positions that a mask stores, or at those that it does not.
+/// Returns a product at the positions that a mask stores, or at the positions that the mask does not store.
 #[track_caller]
 fn masked<X, Y, Q, S>(nodes: [&Arc<Node>; 3], options: Matmul<'static, S>, is_complement: bool) -> Lazy<X::Product<Y>>
 where
@@ -269,7 +278,7 @@ where
     S: Semiring<X::Elem> + 'static,
 {
     made!(X::Product<Y>, |node, inputs| {
-        // The elements of the mask may have any type, and do not count.
+        // The elements of the mask may have any type, and are ignored.
         let mask = node.inputs[2].kind.by_pieces().map(|kind| kind.pattern(&inputs[2]));
         let mask: &Q = mask.as_ref().and_then(|mask| mask.downcast_ref()).ok_or(Error::NoTensor)?;
         let options = options_of::<S>(node);
@@ -278,7 +287,7 @@ where
     })
 }
 
-/// The implementations of products without a mask, and of the gradients of entries.
+/// Returns the implementations of products without a mask, and of the gradients of stored entries.
 fn of_entries<X, Y, S>() -> Option<Family>
 where
     X: Steps<Product<Y>: Steps<Elem = X::Elem>>,
@@ -292,7 +301,7 @@ where
     })
 }
 
-/// The same at a mask.
+/// Returns the implementations of products at a mask, and of the gradients of stored entries.
 fn of_entries_at<X, Y, Q, S>() -> Option<Family>
 where
     X: Steps<Product<Y>: Steps<Elem = X::Elem>>,
@@ -317,7 +326,7 @@ fn of_product<X: Steps, Y: Steps<Elem = X::Elem>, Z: Steps<Elem = X::Elem>>(call
 /// The gradients of both operands.
 type Both<X, Y, F> = (<<X as Steps>::Of<F> as Steps>::Of<F>, <<Y as Steps>::Of<F> as Steps>::Of<F>);
 
-/// The implementation of the gradients of sums of products of entries, if the elements are floats.
+/// Returns the implementation of the gradients of sums of products of stored entries, if the elements are floats.
 fn back_of_entries<X: Steps, Y: Steps<Elem = X::Elem>, Z: Steps<Elem = X::Elem>>() -> Option<Made> {
     struct OfEntries<X, Y, Z>(PhantomData<fn(X, Y) -> Z>);
     impl<X: Steps, Y: Steps, Z: Steps> FloatVisitor for OfEntries<X, Y, Z> {

@@ -1,4 +1,4 @@
-//! Programs: graphs that run again and again on new values.
+//! Programs: graphs that run many times on new values.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,17 +9,19 @@ use super::plan::Plan;
 use super::{Lazy, Value};
 use crate::base::error::{Error, Result};
 
-/// The value of an input in a run: made by [`Lazy::is`].
+/// The value of an input in one run, constructed by [`Lazy::is`].
 #[derive(Clone)]
 pub struct Feed {
     pub(super) node: Arc<Node>,
     pub(super) value: Held,
 }
 
-/// The results that a program is compiled for: one, `&y`; an array or a list of some, `[a, b]` or `&list[..]`; or a
-/// tuple of up to eight of these, as `(&loss, gradients)`.
+/// The results that a program is compiled for.
+///
+/// The results are one lazy value `&y`, an array `[a, b]`, a slice `&list[..]`, or a tuple of up to eight of these. An
+/// example of a tuple is `(&loss, gradients)`.
 pub trait Outputs {
-    /// Their values.
+    /// The values of the results.
     type Values;
 
     #[doc(hidden)]
@@ -29,7 +31,7 @@ pub trait Outputs {
     fn reader(&self) -> Reader<Self::Values>;
 }
 
-/// Takes the values of results from those that a run found, in their order.
+/// Takes the values of the results from the values that a run computed, in order.
 #[doc(hidden)]
 pub(super) type Reader<V> = Box<dyn Fn(&mut vec::IntoIter<Held>) -> V + Send + Sync>;
 
@@ -45,7 +47,7 @@ impl<V: Value> Outputs for &Lazy<V> {
     }
 }
 
-/// The next value, which is there; copied only if somebody else holds it too.
+/// Returns the next value, copied only if the value has other owners. Panics if no value is left.
 fn next<V: Value>(found: &mut vec::IntoIter<Held>) -> V {
     taken(found.next().expect("a program finds a value of each output"))
 }
@@ -100,28 +102,29 @@ outputs!(A 0, B 1, C 2, D 3, E 4, F 5);
 outputs!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 outputs!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
-/// A graph in the order in which it runs, checked once and run as often as its inputs change. See
-/// [`compile`].
+/// A graph that is checked once and runs many times on new inputs. See [`compile`].
 ///
-/// It keeps what was planned from the patterns of its inputs: a run with tensors of the same pattern reads no
-/// coordinate where plans are kept (reductions, operations on two tensors, moves, and their gradients).
+/// A program keeps the plans that it made from the patterns of its inputs. If a later run has the same patterns, kept
+/// plans are reused without reading coordinates. Plans are kept for reductions, binary operations, shape manipulation,
+/// and the gradients of these operations.
 #[must_use = "a program does nothing until it is run"]
 pub struct Program<V> {
     pub(super) plan: Plan,
-    /// The results as they were asked for.
+    /// The requested results, before rewriting.
     pub(super) written: Vec<Arc<Node>>,
-    /// For each slot of an input or constant its pattern in the run before, which keeps its plans.
+    /// The patterns of inputs and constants in the previous run, by slot. These patterns keep plans.
     before: Mutex<BTreeMap<usize, Held>>,
     reader: Reader<V>,
 }
 
-/// Checks a graph and puts it in order, for one result or a tuple of them.
+/// Compiles a graph for one or several results.
 ///
-/// What no result needs is left out, and steps that say the same of the same are one.
+/// The graph is checked, and its steps are ordered. Steps that no result needs are skipped, and common subexpressions
+/// are computed once.
 ///
 /// # Errors
 ///
-/// `Lazy`: a step that can have no value, as far as shapes tell, with the line that made it.
+/// `Lazy`: the shapes show that a step cannot have a value. The error names the source line of the step.
 ///
 /// # Examples
 ///
@@ -143,14 +146,14 @@ pub fn compile<O: Outputs>(outputs: O) -> Result<Program<O::Values>> {
     Ok(Program { plan, written, before: Mutex::default(), reader: outputs.reader() })
 }
 
-/// A program whose steps are run as they are written: for tests, which hold the other against it.
+/// Compiles a graph without rewriting it, for tests that compare both programs.
 #[doc(hidden)]
 pub fn compile_as_written<O: Outputs>(outputs: O) -> Result<Program<O::Values>> {
     let written = outputs.nodes();
     Ok(Program { plan: Plan::new(&written)?, written, before: Mutex::default(), reader: outputs.reader() })
 }
 
-/// The value of one node, of which nothing is kept.
+/// Computes the value of one node. Neither plans nor values are kept.
 pub(super) fn once(node: &Arc<Node>) -> Result<Held> {
     let written = std::slice::from_ref(node);
     let plan = Plan::rewritten(written)?;
@@ -162,12 +165,13 @@ pub(super) fn once(node: &Arc<Node>) -> Result<Held> {
 }
 
 impl<V> Program<V> {
-    /// The results for these inputs, bound by [`Lazy::is`].
+    /// Computes the results for these inputs, which are bound by [`Lazy::is`].
     ///
     /// # Errors
     ///
-    /// `Argument`: an input is not bound, or bound twice, or is none of this program; `ShapeMismatch`: its shape is not
-    /// the one that the input was made with; `Lazy`: what a step refused, with the line that made it.
+    /// - `Argument`: an input is not bound, is bound twice, is not an input of this program, or has another shape than
+    ///   declared.
+    /// - `Lazy`: a step failed. The error names the source line of the step.
     ///
     /// ```
     /// use lacuna::CsrTensor;
@@ -188,19 +192,20 @@ impl<V> Program<V> {
         let feeds: Vec<Feed> = feeds.into_iter().collect();
         let mut slots = self.plan.bound(feeds.clone())?;
         self.remember(&mut slots);
-        // What leaves the program keeps no plans.
+        // The returned values do not keep plans.
         let outputs = self.plan.outputs.iter().map(|&at| self.plan.steps[at].node.kind);
         let found = self.plan.run(slots).or_else(|error| self.plan.as_written(&self.written, feeds, error))?;
         let found: Vec<Held> = outputs.zip(found).map(|(kind, value)| kind.forget(&value)).collect();
         Ok(self.read(found))
     }
 
-    /// The values that were found, as the caller asked for them.
+    /// Returns the computed values in the form that the caller requested.
     pub(super) fn read(&self, found: Vec<Held>) -> V {
         (self.reader)(&mut found.into_iter())
     }
 
-    /// Puts the values on patterns that keep their plans: those of the run before, where they are the same.
+    /// Puts the values on patterns that keep plans. If a pattern is that of the previous run, the plans of that run are
+    /// reused.
     fn remember(&self, slots: &mut [Option<Held>]) {
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         for (at, slot) in slots.iter_mut().enumerate() {
@@ -212,7 +217,9 @@ impl<V> Program<V> {
         }
     }
 
-    /// How often coordinates of the inputs, or of what was planned from them, were asked for in the runs so far.
+    /// Returns how often the runs so far have read coordinates.
+    ///
+    /// Reads of the coordinates of inputs, and of plans made from them, are counted.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -232,8 +239,10 @@ impl<V> Program<V> {
         before.iter().map(|(at, value)| self.plan.steps[*at].node.kind.reads(value)).sum()
     }
 
-    /// The steps in words, a line each: what is computed from what, its type and shape, whose pattern it has, and what
-    /// runs in one pass.
+    /// Returns the steps as text, one per line.
+    ///
+    /// A line shows the inputs, the type and the shape of a step. If a step shares the pattern of an earlier step or
+    /// runs in a fused pass, the line shows this too.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -254,14 +263,18 @@ impl<V> Program<V> {
         self.plan.explain()
     }
 
-    /// Runs the program, and says of each step what [`explain`](Program::explain) does, the time that it took and the
-    /// bytes of its result: a pass of several at its last one. Behind the steps it says how much was held at once, and
-    /// how often coordinates were read: not at all where all plans were there. So a second call with the same patterns
-    /// shows what a later run takes.
+    /// Runs the program, and returns the text of [`explain`](Program::explain) with costs.
+    ///
+    /// Each step shows its time and the bytes of its result. A pass of several steps shows them at the last step. After
+    /// the steps, the text shows the largest number of bytes held at once, and the number of coordinate reads.
+    ///
+    /// If all plans exist, no coordinates are read. A second call with the same patterns therefore shows the cost of a
+    /// later run.
     ///
     /// # Errors
     ///
-    /// Those of [`run`](Program::run), and where a rewritten step refuses what the operations one by one do not.
+    /// The errors of [`run`](Program::run). An error of a rewritten step is also returned if the original steps would
+    /// succeed.
     ///
     /// ```
     /// use lacuna::CooTensor;

@@ -12,7 +12,7 @@ use crate::ops::{self, Quantile, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// The position of a quantile.
+/// Returns the argument `q`.
 fn q_of(node: &Node) -> f64 {
     node.args().real("q").unwrap_or(f64::NAN)
 }
@@ -63,7 +63,7 @@ macro_rules! quantiles {
 
         /// # Quantiles
         ///
-        /// The page stands at the function of the same name.
+        /// The method is documented at the function of the same name.
         impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]
@@ -74,9 +74,9 @@ macro_rules! quantiles {
             }
         }
 
-        /// # Quantiles of what is stored
+        /// # Quantiles of stored entries
         ///
-        /// The page stands at the function of the same name.
+        /// The method is documented at the function of the same name.
         impl<P: Pattern, T: Real> LazyStored<P, T> {
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]

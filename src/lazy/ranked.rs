@@ -10,7 +10,7 @@ use crate::ops::{self, Nanmedian, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// The call of what is found along an axis.
+/// Returns the call of a ranking along an axis.
 fn along(op: &'static ops::OpSpec, x: Arg, k: Option<usize>, axis: isize) -> Call {
     let k = k.map(|k| Arg::Integer(k as i128));
     Call::of(op, [x].into_iter().chain(k).chain([Arg::Integer(axis as i128)]))
@@ -20,18 +20,18 @@ fn k_and_axis(call: &Call) -> (usize, isize) {
     (call.count("k"), call.position("axis", -1))
 }
 
-/// # What ranks elements
+/// # Ranking
 ///
-/// The pages stand at the functions of the same names.
+/// Each method is documented at the function of the same name.
 impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
-    /// The step [`topk`](crate::topk()).
+    /// Returns the step [`topk`](crate::topk()).
     #[track_caller]
     pub fn topk(&self, k: usize, axis: isize) -> Lazy<X::Of<T>> {
         let call = along(&op::topk, Arg::Input(0), Some(k), axis);
         Lazy::step(call, [&self.node], Made { family: of_topk::<T, X>(), ..greatest::<T, X>() })
     }
 
-    /// The step [`nanmedian_index`](crate::nanmedian_index()): the medians, and where they stand.
+    /// Returns the step [`nanmedian_index`](crate::nanmedian_index()): the medians and their positions.
     #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
     #[track_caller]
     pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Lazy<(X::Of<T::Median>, X::Of<u64>)> {
@@ -44,7 +44,7 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
     }
 }
 
-/// The implementation of the greatest elements.
+/// Returns the implementation of `topk`.
 fn greatest<T: Real, X: Steps<Elem = T>>() -> Made {
     made!(X::Of<T>, |node, inputs| {
         let (k, axis) = k_and_axis(node.args());
@@ -63,7 +63,7 @@ fn of_topk<T: Element, X: Steps<Elem = T>>() -> Option<Family> {
     })
 }
 
-/// The implementation of the greatest entries.
+/// Returns the implementation of `topk` of stored entries.
 fn greatest_entries<P: Pattern, T: Real>() -> Made {
     made!(Tensor<P, T>, |node, inputs| {
         let (k, axis) = k_and_axis(node.args());
@@ -83,7 +83,7 @@ fn of_topk_of_entries<P: Pattern, T: Element>() -> Option<Family> {
 }
 
 impl<P: Pattern, T: Real> LazyStored<P, T> {
-    /// The step [`topk`](crate::topk()) of the entries.
+    /// Returns the step [`topk`](crate::topk()) of the stored entries.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -102,7 +102,7 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
         Lazy::step(call, [&self.x.node], made)
     }
 
-    /// The step [`nanmedian_index`](crate::nanmedian_index()) of the entries: the medians, and where they stand.
+    /// Returns the step [`nanmedian_index`](crate::nanmedian_index()) of stored entries: medians and positions.
     #[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
     #[track_caller]
     pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Lazy<(Tensor<P, T::Median>, Tensor<P, u64>)> {
@@ -113,7 +113,7 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
         Lazy::step(call, [&self.x.node], run)
     }
 
-    /// The step [`topk_index`](crate::topk_index()): the elements, and their positions.
+    /// Returns the step [`topk_index`](crate::topk_index()): the elements and their positions.
     #[track_caller]
     pub fn topk_index(&self, k: usize, axis: isize) -> Lazy<(Tensor<P, T>, Tensor<P, u64>)> {
         let call = along(&op::topk_index, Arg::Stored(0), Some(k), axis);
@@ -124,7 +124,7 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
         Lazy::step(call, [&self.x.node], run)
     }
 
-    /// The step [`argsort`](crate::argsort()), which sparse tensors have for what they store.
+    /// Returns the step [`argsort`](crate::argsort()). Sparse tensors have this step only for stored entries.
     #[track_caller]
     pub fn argsort(&self, axis: isize) -> Lazy<Tensor<P, u64>> {
         let call = along(&op::argsort, Arg::Stored(0), None, axis);

@@ -1,4 +1,4 @@
-//! Reductions as steps: one row per operation, and its gradient.
+//! Reductions as steps: one row per operation, with its gradient.
 
 use std::sync::Arc;
 
@@ -18,17 +18,17 @@ use crate::ops::{self, GroupLabels, Nanmedian, Norm, Stream, Var, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// What is not computed yet, with labels for the positions of an axis: what [`GroupBy`](crate::GroupBy) is to a value.
+/// A lazy value with group labels for the positions of an axis, as in [`GroupBy`](crate::GroupBy).
 #[must_use = "labels do nothing until something is reduced by them"]
 #[derive(Debug, Clone)]
 pub struct LazyGroupBy<S> {
     of: S,
-    /// None where they were refused, as `of` says.
+    /// `None` if the labels were rejected. Then `of` carries the error.
     grouping: Option<Arc<Grouping>>,
 }
 
 impl<S> LazyGroupBy<S> {
-    /// The options, with the labels.
+    /// Returns the options with the group labels.
     fn labelled<O: Options>(&self, mut options: O) -> O {
         if let Some(grouping) = &self.grouping {
             *options.axes_mut() = options.axes().grouped(Arc::clone(grouping));
@@ -38,9 +38,9 @@ impl<S> LazyGroupBy<S> {
 }
 
 impl<X: Steps> Lazy<X> {
-    /// Labels for the positions of an axis, by which reductions over it are: see [`group_by`](crate::group_by()).
+    /// Groups the positions of an axis by label, for reductions over that axis.
     ///
-    /// The lengths of the axes must be known.
+    /// The lengths of the axes must be known. See [`group_by`](crate::group_by()).
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -68,7 +68,7 @@ impl<X: Steps> Lazy<X> {
 }
 
 impl<P: Pattern, T: Element> LazyStored<P, T> {
-    /// Labels for the positions of an axis, by which reductions of the entries over it are.
+    /// Groups the positions of an axis by label, for reductions of stored entries.
     #[track_caller]
     pub fn group_by<'a, J: Position>(&self, axis: isize, labels: impl Into<GroupLabels<'a, J>>) -> LazyGroupBy<Self> {
         let LazyGroupBy { of, grouping } = self.x.group_by(axis, labels);
@@ -82,12 +82,12 @@ pub(super) fn stream(node: &Node) -> Stream {
     op.map_or(Stream::Whole, |op| op.stream)
 }
 
-/// The call of a reduction, or of its gradient.
+/// Returns the call of a reduction, or of its gradient.
 pub(super) fn call_of(op: &'static ops::OpSpec, operands: &[Arg], options: &impl Options) -> Call {
     Call::of(op, operands.iter().cloned().chain(options.args()))
 }
 
-/// The implementation of a reduction of all elements.
+/// Returns the implementation of a reduction of all elements.
 macro_rules! reduced {
     ($X:ty, $out:ty, |$x:ident, $node:ident| $run:expr) => {
         Made {
@@ -103,7 +103,7 @@ macro_rules! reduced {
     };
 }
 
-/// The implementation of a reduction of what is stored.
+/// Returns the implementation of a reduction of stored entries.
 macro_rules! reduced_entries {
     ($P:ident, $T:ty, $out:ty, |$x:ident, $node:ident| $run:expr) => {
         Made {
@@ -120,7 +120,7 @@ macro_rules! reduced_entries {
 }
 pub(super) use {reduced, reduced_entries};
 
-/// Reductions: the options, the bound of the element type, the type of the result, the gradient.
+/// Defines reductions: the options, the bound of the element type, the type of the result, and the gradient.
 macro_rules! reductions {
     ($($name:ident($options:ty) [$bound:ident] -> $out:ty $(, $backward:ident)?;)*) => {
         /// The implementations for all elements.
@@ -152,7 +152,7 @@ macro_rules! reductions {
             }
         )*}
 
-        /// The implementations for what is stored.
+        /// The implementations for stored entries.
         mod stored {$(
             pub(super) mod $name {
                 use super::super::*;
@@ -183,7 +183,7 @@ macro_rules! reductions {
 
         /// # Reductions
         ///
-        /// The pages stand at the functions of the same names.
+        /// Each method is documented at the function of the same name.
         impl<T: Element, X: Steps<Elem = T>> Lazy<X> {$(
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]
@@ -199,9 +199,9 @@ macro_rules! reductions {
 
         )*}
 
-        /// # Reductions of what is stored
+        /// # Reductions of stored entries
         ///
-        /// The pages stand at the functions of the same names.
+        /// Each method is documented at the function of the same name.
         impl<P: Pattern, T: Element> LazyStored<P, T> {$(
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]
@@ -217,9 +217,9 @@ macro_rules! reductions {
 
         )*}
 
-        /// # Reductions by label
+        /// # Reductions by group label
         ///
-        /// The pages stand at the functions of the same names.
+        /// Each method is documented at the function of the same name.
         impl<T: Element, X: Steps<Elem = T>> LazyGroupBy<Lazy<X>> {$(
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()), by label.")]
             #[track_caller]
@@ -231,9 +231,9 @@ macro_rules! reductions {
             }
         )*}
 
-        /// # Reductions of what is stored, by label
+        /// # Reductions of stored entries by group label
         ///
-        /// The pages stand at the functions of the same names.
+        /// Each method is documented at the function of the same name.
         impl<P: Pattern, T: Element> LazyGroupBy<LazyStored<P, T>> {$(
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()), by label.")]
             #[track_caller]
@@ -250,7 +250,7 @@ macro_rules! reductions {
     };
 }
 
-/// The implementations for gradients of many operations.
+/// Returns the implementation of an operation that many gradients use.
 pub(super) fn made<T, X>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made>
 where
     T: Float + Numeric + RealNumber,

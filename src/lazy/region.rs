@@ -1,5 +1,5 @@
-//! Steps element by element on one pattern, computed piece by piece: a piece goes through all of them while it is in
-//! the cache, and results alone are written out. A reduction of the only result takes its pieces instead.
+//! Elementwise steps on one pattern, computed in chunks. A chunk passes through all steps while it is in the cache, and
+//! only results are written to memory. A reduction of the only result reads the chunks instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -13,24 +13,24 @@ use crate::base::spare;
 use crate::base::threads;
 use crate::kernels::fed::PIECE;
 
-/// The picoseconds that an element takes, more or less.
+/// The approximate picoseconds per element and step.
 const PICOSECONDS: usize = 3_000;
 
 /// Steps that are computed together.
 pub(super) struct Region {
-    /// Where the values from before are: the first values of a piece.
+    /// The slots of the inputs, which are the first values of a chunk.
     inputs: Vec<(usize, Arc<Node>)>,
-    /// Where those are that are repeated beside them: the next values of a piece.
+    /// The slots of the broadcast operands, which are the next values of a chunk.
     sides: Vec<(usize, Arc<Node>)>,
-    /// In order; each gives a value more.
+    /// The steps in order. Each step adds one value.
     steps: Vec<Member>,
-    /// Which of the values others need, and where these belong.
+    /// The values that other units need, and their slots.
     outputs: Vec<(usize, usize)>,
-    /// The reduction of the only output, which nobody else needs, and where its value belongs.
+    /// The reduction that is the only user of the only output, and its slot.
     reduction: Option<(usize, Arc<Node>)>,
 }
 
-/// A step that is to be computed with others, with the places of its inputs, and of those that are repeated.
+/// A step to compute with others, with the slots of its inputs and of its broadcast operands.
 pub(super) struct Asked {
     pub(super) at: usize,
     pub(super) node: Arc<Node>,
@@ -41,17 +41,17 @@ pub(super) struct Asked {
 /// A step of a region.
 struct Member {
     node: Arc<Node>,
-    /// Where its value belongs.
+    /// The slot of the value.
     at: usize,
-    /// Its inputs among the values of a piece.
+    /// The indices of the inputs among the values of a chunk.
     inputs: Vec<usize>,
-    /// The values that nobody needs after it.
+    /// The values that are not needed after this step.
     freed: Vec<usize>,
-    /// If an input is repeated, the place among them of one that is not.
+    /// If an input is broadcast, the index of an input that is not broadcast.
     whole: Option<usize>,
 }
 
-/// The pattern that the inputs of a run share, and the operands that are repeated beside them.
+/// The pattern that the inputs of a run share, and the broadcast operands.
 struct Setting {
     pattern: Held,
     count: usize,
@@ -62,12 +62,13 @@ struct Setting {
 struct Given<'a> {
     pieces: Vec<Box<dyn Pieces + 'a>>,
     count: usize,
-    /// The pattern of the piece before, which most pieces have too.
+    /// The pattern of the previous chunk, which most chunks share.
     stencil: Mutex<Option<Held>>,
 }
 
 impl Region {
-    /// Takes steps in order, the places that others need, and the reduction that alone needs the only one.
+    /// Returns the region of some steps in order. `needed` are the slots that other units need. `reduction` is the only
+    /// user of the only such slot.
     pub(super) fn new(steps: Vec<Asked>, needed: &[usize], reduction: Option<(usize, Arc<Node>)>) -> Self {
         let own: BTreeSet<usize> = steps.iter().map(|step| step.at).collect();
         let (mut inputs, mut sides) = (BTreeMap::new(), BTreeMap::new());
@@ -98,12 +99,13 @@ impl Region {
         Region { inputs, sides, steps, outputs, reduction }
     }
 
-    /// Where the values of its steps belong.
+    /// Returns the slots of all steps.
     pub(super) fn steps(&self) -> impl Iterator<Item = usize> {
         self.steps.iter().map(|step| step.at).chain(self.reduction.iter().map(|(at, _)| *at))
     }
 
-    /// The values of all steps behind those that are there. Calls `see` with each step, its value and its inputs.
+    /// Returns the values of the inputs and of all steps, except freed values. Calls `see` with each step, its value
+    /// and its inputs.
     fn through(
         &self,
         mut values: Vec<Option<Held>>,
@@ -120,14 +122,15 @@ impl Region {
         Ok(values)
     }
 
-    /// Gives the memory of a step's value to a later one.
+    /// Releases the memory of a value for a later value.
     fn spare(&self, value: usize, held: Option<Held>) {
         if let (Some(kind), Some(held)) = (self.kind(value), held) {
             kind.spare(held);
         }
     }
 
-    /// Writes the outputs to their places. Returns the steps with repeated operands that have other entries than the rest.
+    /// Computes the outputs into their slots. Returns the steps with broadcast operands that have other entries than
+    /// planned.
     pub(super) fn run(&self, slots: &mut [Option<Held>]) -> Result<BTreeSet<u64>> {
         let mut apart = BTreeSet::new();
         if self.steps().all(|at| slots[at].is_some()) {
@@ -142,7 +145,7 @@ impl Region {
         }
         let found = match setting.map(|setting| self.by_pieces(slots, &setting)) {
             Some(Ok(Some(found))) => found,
-            // As a whole it is told where an element has no result.
+            // A run on entire values reports the position of an element without a result.
             _ => {
                 let given = self.inputs.iter().chain(&self.sides).map(|(at, _)| slots[*at].clone()).collect();
                 let values = self.through(given, |step, found, inputs| {
@@ -160,7 +163,7 @@ impl Region {
         Ok(apart)
     }
 
-    /// The setting, if there are so many entries that pieces pay, and all steps have these entries.
+    /// Returns the setting, if there are enough entries for chunks, and all steps have exactly these entries.
     fn setting(&self, slots: &[Option<Held>]) -> Option<Setting> {
         let (at, first) = self.inputs.first()?;
         let (kind, value) = (first.kind.by_pieces()?, slots[*at].as_ref()?);
@@ -172,7 +175,7 @@ impl Region {
         Some(Setting { pattern: kind.pattern(value), count, sides })
     }
 
-    /// The operands that are repeated, if they and all steps are such that each step has the entries of the inputs.
+    /// Returns the broadcast operands, if each step has exactly the entries of the inputs.
     fn fitting(&self, slots: &[Option<Held>], first: &Node, value: &Held) -> Option<Vec<Beside>> {
         let side = |(at, node): &(usize, Arc<Node>)| Beside::new(node, slots[*at].as_ref()?).ok();
         let mut sides = self.sides.iter().map(side).collect::<Option<Vec<_>>>()?;
@@ -190,8 +193,10 @@ impl Region {
         Some(sides)
     }
 
-    /// The value of the reduction, from pieces of its operand; none where it takes the whole, or where an element has
-    /// no result, as then the whole tells where.
+    /// Returns the value of the reduction, computed from chunks of its operand.
+    ///
+    /// Returns `None` if the reduction needs the entire operand, or if an element does not have a result. A run on the
+    /// entire operand then reports the position.
     fn reduced(&self, node: &Node, slots: &[Option<Held>], setting: &Setting) -> Option<Held> {
         let given = self.given(slots, setting)?;
         let &[(value, _)] = &self.outputs[..] else { return None };
@@ -222,7 +227,7 @@ impl Region {
         spare::within(|| from_pieces(node, &operand))?.ok()
     }
 
-    /// The outputs, if all inputs come in pieces.
+    /// Computes the outputs in chunks; `None` if an input does not support chunks.
     fn by_pieces(&self, slots: &[Option<Held>], setting: &Setting) -> Result<Option<Vec<Option<Held>>>> {
         let Some(given) = self.given(slots, setting) else { return Ok(None) };
         let none = self.values(&given, 0..0)?;
@@ -248,7 +253,7 @@ impl Region {
         Ok(Some(gathered.into_iter().map(|gathered| Some(gathered.finish(&setting.pattern))).collect()))
     }
 
-    /// The inputs, and the elements of the operands that are repeated beside them.
+    /// Returns the inputs, and the elements of the broadcast operands at their entries.
     fn given<'a>(&self, slots: &'a [Option<Held>], setting: &'a Setting) -> Option<Given<'a>> {
         let piece = |(at, node): &(usize, Arc<Node>)| node.kind.by_pieces()?.pieces(slots[*at].as_ref()?);
         let beside = |((_, node), side): (&(usize, Arc<Node>), &'a Beside)| {
@@ -258,12 +263,12 @@ impl Region {
         Some(Given { pieces: pieces.collect::<Option<_>>()?, count: setting.count, stencil: Mutex::default() })
     }
 
-    /// What is known of the type of a step's value.
+    /// Returns the chunk functions of the value of a step.
     fn kind(&self, value: usize) -> Option<&'static dyn ByPieces> {
         self.steps.get(value.checked_sub(self.inputs.len() + self.sides.len())?)?.node.kind.by_pieces()
     }
 
-    /// All values of a range of entries that are still needed behind the last step.
+    /// Returns the values of a range of entries that are still needed after the last step.
     fn values(&self, given: &Given<'_>, range: Range<usize>) -> Result<Vec<Option<Held>>> {
         let mut stencil = given.stencil.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let inputs = given.pieces.iter().map(|pieces| pieces.piece(range.clone(), &mut stencil).map(Some));
@@ -272,7 +277,7 @@ impl Region {
         self.through(inputs, |_, _, _| ())
     }
 
-    /// Takes the entries of a range through all steps.
+    /// Computes a range of entries through all steps, and writes the outputs.
     fn piece(&self, given: &Given<'_>, range: Range<usize>, outputs: &mut [Box<dyn Part + '_>]) -> Result<()> {
         let mut values = self.values(given, range)?;
         for (output, (value, _)) in outputs.iter_mut().zip(&self.outputs) {
@@ -284,12 +289,12 @@ impl Region {
     }
 }
 
-/// A range cut into pieces.
+/// Splits a range into chunks.
 fn pieces_of(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     range.clone().step_by(PIECE).map(move |start| start..(start + PIECE).min(range.end))
 }
 
-/// The parts of all outputs, by part.
+/// Regroups the runs of all outputs by run.
 fn transposed<'a>(outputs: Vec<Vec<Box<dyn Part + 'a>>>) -> Vec<Vec<Box<dyn Part + 'a>>> {
     let mut outputs: Vec<_> = outputs.into_iter().map(Vec::into_iter).collect();
     let count = outputs.first().map_or(0, ExactSizeIterator::len);

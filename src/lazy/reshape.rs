@@ -1,4 +1,4 @@
-//! Another shape with the same elements in row-major order, as a step.
+//! Reshaping as a step: another shape with the same elements in row-major order.
 
 use std::marker::PhantomData;
 
@@ -14,7 +14,7 @@ use crate::ops::op;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::tensor::Tensor;
 
-/// The formats whose tensors have another shape without copying values.
+/// A format whose tensors are reshaped without copying values.
 #[doc(hidden)]
 pub trait Reshapes: Pattern {
     fn reshaped<T: Element>(x: &Tensor<Self, T>, shape: Shape) -> Result<Tensor<Self, T>>;
@@ -33,7 +33,7 @@ macro_rules! reshapes {
 reshapes!(CooPattern CsrPattern);
 
 impl<P: Reshapes, T: Element> Lazy<Tensor<P, T>> {
-    /// The step [`reshape`](crate::CooTensor::reshape): the same elements in another shape.
+    /// Returns the step [`reshape`](crate::CooTensor::reshape): the same elements in another shape.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -53,7 +53,9 @@ impl<P: Reshapes, T: Element> Lazy<Tensor<P, T>> {
         Lazy::step(call, [&self.node], Made { family: family::<P, T>(), ..run })
     }
 
-    /// This tensor in the shape of another one, which need not be known before the program runs.
+    /// Returns this tensor in the shape of another tensor.
+    ///
+    /// The shape may be unknown until the program runs.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -73,7 +75,7 @@ impl<P: Reshapes, T: Element> Lazy<Tensor<P, T>> {
     }
 }
 
-/// The implementation of the shape of another tensor.
+/// Returns the implementation of `reshape_as`.
 fn like_another<P: Reshapes, T: Element>() -> Made {
     made!(Tensor<P, T>, |_, inputs| {
         let [x, like] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));

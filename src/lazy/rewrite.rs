@@ -1,6 +1,6 @@
-//! Graphs that are rewritten before they run, where no bit of a result changes: less is computed, or fewer steps are.
+//! Rewrites of graphs before a run. Less is computed, or in fewer steps, and results stay bitwise identical.
 //!
-//! Where a rewritten graph refuses, the graph is run as it was written, which says why.
+//! If a rewritten graph returns an error, the original graph runs instead and reports the error.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use crate::base::shape::{self, Shape};
 use crate::element::DType;
 use crate::ops::{OpSpec, Split, op};
 
-/// The results of a graph after it was rewritten, and what was done, a line each.
+/// The results of a rewritten graph, and the rewrites as text, one per line.
 pub(super) struct Rewritten {
     pub(super) results: Vec<Arc<Node>>,
     pub(super) told: Vec<String>,
 }
 
-/// So often a graph is gone through, as one rewriting may make room for another.
+/// The largest number of rounds. One rewrite may enable another.
 const ROUNDS: usize = 8;
 
-/// The graph of some results, rewritten.
+/// Returns the rewritten graph of some results.
 pub(super) fn rewritten(results: &[Arc<Node>]) -> Rewritten {
     let mut done = Rewritten { results: results.to_vec(), told: Vec::new() };
     for _ in 0..ROUNDS {
@@ -42,7 +42,7 @@ pub(super) fn rewritten(results: &[Arc<Node>]) -> Rewritten {
     done
 }
 
-/// Goes through a graph once, from inputs to results.
+/// Rewrites a graph once, from inputs to results.
 fn once(results: &[Arc<Node>]) -> Rewritten {
     let nodes = reachable(results, Node::is_kept);
     let slices: BTreeMap<u64, &Arc<Node>> =
@@ -57,15 +57,15 @@ fn once(results: &[Arc<Node>]) -> Rewritten {
     Rewritten { results, told: graph.told }
 }
 
-/// Which part of the result of a step is wanted.
+/// The positions of a result that later steps need.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     Whole,
-    /// What a slice takes, by its number.
+    /// The positions that a slice selects, by the number of the slice.
     Part(u64),
 }
 
-/// The steps element by element of which a slice takes all that is wanted, with that slice.
+/// Returns the elementwise steps and read tensors whose values are needed only in one slice, with that slice.
 fn cuts(results: &[Arc<Node>], nodes: &[Arc<Node>], slices: &BTreeMap<u64, &Arc<Node>>) -> BTreeMap<u64, u64> {
     let mut wanted: BTreeMap<u64, Wanted> = results.iter().map(|node| (node.id, Wanted::Whole)).collect();
     let mut cuts = BTreeMap::new();
@@ -80,7 +80,7 @@ fn cuts(results: &[Arc<Node>], nodes: &[Arc<Node>], slices: &BTreeMap<u64, &Arc<
             asked = Wanted::Part(node.id);
         }
         for input in &node.inputs {
-            // Of lengths that broadcast it is another slice, which goes further in the next round.
+            // If lengths broadcast, the input needs another slice, which moves further in the next round.
             let is_alike = input.shape == node.shape || asked == Wanted::Part(node.id);
             let asked = if is_alike { asked } else { Wanted::Whole };
             let of = wanted.entry(input.id).or_insert(asked);
@@ -92,7 +92,7 @@ fn cuts(results: &[Arc<Node>], nodes: &[Arc<Node>], slices: &BTreeMap<u64, &Arc<
     cuts
 }
 
-/// Whether a slice takes a part of what a node reads.
+/// Returns whether a slice selects only a chunk of the tensor that a node reads.
 fn is_read_in_part(node: &Node, slice: Option<&Arc<Node>>) -> bool {
     match (&node.body, slice) {
         (Body::Source(source), Some(slice)) => scan::is_of_part(source.as_ref(), slice),
@@ -100,7 +100,7 @@ fn is_read_in_part(node: &Node, slice: Option<&Arc<Node>>) -> bool {
     }
 }
 
-/// Whether a step gives each element of its result from those at the same place, of lengths that may broadcast.
+/// Returns whether each element of a result depends only on the elements at its position. Operands may be broadcast.
 fn is_each(node: &Node) -> bool {
     let Some(shape) = &node.shape else { return false };
     let fits = |input: &Shape| match node.form() {
@@ -112,19 +112,19 @@ fn is_each(node: &Node) -> bool {
     !node.inputs.is_empty() && node.inputs.iter().all(is_alike) && !decides_by_all(node)
 }
 
-/// Whether a step of operands of different shapes looks at whether one stores every position, which a part of it does not
-/// tell.
+/// Returns whether a broadcasting step depends on whether an operand stores every position. A chunk of the operand does
+/// not show this.
 pub(super) fn decides_by_all(node: &Node) -> bool {
     let is_broadcast = || node.inputs.iter().any(|input| input.shape != node.shape);
     matches!(node.name, "mul" | "mul_nonzero" | "div") && is_broadcast()
 }
 
 struct Graph {
-    /// The steps that are computed of a part alone, with the slice that takes it.
+    /// The steps that are computed only for one slice, with that slice.
     cuts: BTreeMap<u64, u64>,
-    /// What stands for each step.
+    /// The replacement of each step.
     new: BTreeMap<u64, Arc<Node>>,
-    /// What a slice takes of a step, by the numbers of both.
+    /// The slices of steps, by the numbers of the step and of the slice.
     cut: BTreeMap<(u64, u64), Arc<Node>>,
     told: Vec<String>,
 }
@@ -134,7 +134,7 @@ impl Graph {
         self.new.get(&node.id).map_or_else(|| Arc::clone(node), Arc::clone)
     }
 
-    /// What stands for a step whose inputs have been gone through.
+    /// Returns the replacement of a step whose inputs are already rewritten.
     fn renewed(&mut self, node: &Arc<Node>, slices: &BTreeMap<u64, &Arc<Node>>) -> Arc<Node> {
         if node.is_kept() {
             return Arc::clone(node);
@@ -163,7 +163,7 @@ impl Graph {
         if is_same { Arc::clone(node) } else { Arc::new(node.again(inputs, node.shape.clone())) }
     }
 
-    /// A step element by element of the part that a slice takes.
+    /// Returns an elementwise step, computed only for the positions of a slice.
     fn of_part(&mut self, node: &Arc<Node>, slice: &Arc<Node>) -> Arc<Node> {
         let inputs = node.inputs.iter().map(|input| match self.cuts.get(&input.id) {
             Some(&cut) if cut == slice.id => self.of(input),
@@ -183,32 +183,32 @@ impl Graph {
             && let (Some(run), Body::Step(work)) = (of_wholes(node, &wholes), &mut part.body)
         {
             work.run = run;
-            // A step of operands of these lengths decides by their own.
+            // A step on small operands of the same lengths may have another result, so the two steps are not merged.
             part.wholes = Some(wholes.into_iter().cloned().collect());
         }
         Arc::new(part)
     }
 }
 
-/// A move of the elements of a value, by the line of another step.
+/// Returns a move of the elements of a value, with the source line of another step.
 pub(super) fn moved(whole: &Arc<Node>, call: Call, of: &Node) -> Option<Arc<Node>> {
     let mut node = step(call, vec![Arc::clone(whole)], whole.kind.mover()?);
     node.place = of.place;
     Some(Arc::new(node))
 }
 
-/// What a slice takes of a value.
+/// Returns a slice of a value.
 pub(super) fn sliced(whole: &Arc<Node>, slice: &Node) -> Arc<Node> {
     let found = slice.slices().and_then(|slices| moved(whole, slice_of(Arc::clone(slices)), slice));
     found.unwrap_or_else(|| Arc::clone(whole))
 }
 
-/// The call of a slice.
+/// Returns the call of a slice.
 pub(super) fn slice_of(slices: Arc<[SliceInfoElem]>) -> Call {
     Call::of(&op::slice, [Arg::Input(0), Arg::Slices(slices)])
 }
 
-/// What a slice of a result takes of an operand whose lengths broadcast to those of the result.
+/// Returns the slice of an operand that a slice of the result needs. The operand broadcasts to the result.
 fn taken(whole: &Arc<Node>, slice: &Node, of: &Shape, all: &Shape) -> Arc<Node> {
     let Some(slices) = slice.slices().filter(|_| of != all) else { return sliced(whole, slice) };
     let own = own_slices(slices, of, all);
@@ -219,8 +219,8 @@ fn taken(whole: &Arc<Node>, slice: &Node, of: &Shape, all: &Shape) -> Arc<Node> 
     }
 }
 
-/// Of slices of a result those of an operand: an axis that it has not is not cut, and one that it repeats along keeps
-/// its only position.
+/// Returns the slices of an operand from the slices of a result. Axes that the operand does not have are skipped, and
+/// broadcast axes keep their only position.
 fn own_slices(slices: &[SliceInfoElem], of: &Shape, all: &Shape) -> Vec<SliceInfoElem> {
     let added = all.rank() - of.rank();
     let (mut own, mut axis) = (Vec::with_capacity(slices.len()), 0);
@@ -231,7 +231,7 @@ fn own_slices(slices: &[SliceInfoElem], of: &Shape, all: &Shape) -> Vec<SliceInf
         }
         let repeats = axis >= added && of[axis - added] != all[axis];
         match (part, axis < added) {
-            // Axes that are missing at the front stay so, whether those of the result go or not.
+            // Leading axes that the operand does not have need no slice.
             (_, true) => {}
             (SliceInfoElem::Slice { .. }, _) if repeats => {
                 own.push(SliceInfoElem::Slice { start: 0, end: None, step: 1 });
@@ -244,7 +244,7 @@ fn own_slices(slices: &[SliceInfoElem], of: &Shape, all: &Shape) -> Vec<SliceInf
     own
 }
 
-/// A step of one input in words.
+/// Returns the text of a step with one input `x`.
 fn words(node: &Node) -> String {
     match node.work() {
         Some(work) => match &work.text {
@@ -255,18 +255,18 @@ fn words(node: &Node) -> String {
     }
 }
 
-/// What is the same as a step of `x`, with fewer steps, and what was done.
+/// Returns an equivalent of a step of `x` with fewer steps, and the text of the rewrite.
 fn shorter(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
     uncast(node, x).or_else(|| permuted(node, x)).or_else(|| folded(node, x))
 }
 
-/// The types that a cast goes from and to.
+/// Returns the source and target types, if a step is a cast.
 fn cast_of(node: &Node, x: &Node) -> Option<[DType; 2]> {
     let is_cast = node.op()?.is(&op::cast);
     Some([x.kind.dtype()?, node.kind.dtype()?]).filter(|_| is_cast)
 }
 
-/// A cast to the same type, or there and back, changes nothing.
+/// Removes a cast to the same type, or a cast to a wider type and back.
 fn uncast(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
     let [from, to] = cast_of(node, x)?;
     if from == to {
@@ -277,9 +277,9 @@ fn uncast(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
     is_back.then(|| (Arc::clone(&x.inputs[0]), format!("{} and {} are left out", words(x), words(node))))
 }
 
-/// Whether a type has all values of another one of integers, so that they come back as they were.
+/// Returns whether a type holds all values of an integer type, so that a cast there and back keeps every value.
 fn holds(wide: DType, narrow: DType) -> bool {
-    // The bits of the magnitude, and whether there is a sign; of floats those that all integers up to there have.
+    // The bits of the magnitude, and whether the type is signed. Floats count the bits that hold every integer.
     let of = |dtype| {
         Some(match dtype {
             DType::Bool => (1, false),
@@ -302,13 +302,13 @@ fn holds(wide: DType, narrow: DType) -> bool {
     matches!((wide, of(narrow)), (Some((wide, signed)), Some((bits, sign))) if bits <= wide && (signed || !sign))
 }
 
-/// The order that a move puts axes in, if it does nothing else.
+/// Returns the order of the axes, if a move only reorders axes.
 fn order_of(node: &Node, x: &Node) -> Option<Vec<usize>> {
     let call = node.call().filter(|call| call.op.split == Split::Moved)?;
     lengths::moves(call, x.shape.as_ref()?).ok()?.permutation()
 }
 
-/// Two moves that put axes in another order are one, or none.
+/// Merges two reorderings of axes into one, or removes both.
 fn permuted(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
     let inner = x.inputs.first().filter(|_| !x.is_kept())?;
     let (first, then) = (order_of(x, inner)?, order_of(node, x)?);
@@ -322,12 +322,12 @@ fn permuted(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
     Some((moved(inner, one, node)?, told))
 }
 
-/// Two reductions of one kind are one over the axes of both, if each element tells for itself.
+/// Merges two `any` or two `all` reductions into one reduction over the axes of both.
 fn folded(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
     let is_one = |op: &'static OpSpec| op.is(&op::any) || op.is(&op::all);
     let (outer_call, work) = (node.call().filter(|call| is_one(call.op))?, x.work().filter(|_| !x.is_kept())?);
     let (outer, inner, of) = (outer_call.axes(), work.call.axes(), x.inputs.first()?);
-    // What is stored of a result is not what is stored of the operand, but where both look at the same.
+    // Both must reduce all elements, or both only stored entries. The stored entries of result and operand differ.
     let is_alike = outer_call.op == work.call.op && outer_call.is_stored() == work.call.is_stored();
     if !is_alike || outer.keeps_dims() != inner.keeps_dims() || outer.grouping().or(inner.grouping()).is_some() {
         return None;

@@ -1,4 +1,4 @@
-//! A part of what is read: only that is read of it.
+//! Slices of tensors that are read: only the needed ranges are read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::source::{Bins, Deal, Source, whole};
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 
-/// What a slice takes of what is read: the ranges that it lies in are read, and it takes what it wants of these.
+/// Returns a slice of a tensor that is read. The step reads the ranges that contain the slice, and slices these ranges.
 pub(super) fn of_part(node: &Arc<Node>, source: &Arc<dyn Source>, slice: &Node) -> Arc<Node> {
     let of_all = || sliced(node, slice);
     let Some(slices) = slice.slices() else { return of_all() };
@@ -27,13 +27,13 @@ pub(super) fn of_part(node: &Arc<Node>, source: &Arc<dyn Source>, slice: &Node) 
     }
 }
 
-/// Whether a slice lies in a part of what is read, and not in all of it.
+/// Returns whether a slice needs only a chunk of the tensor that is read.
 pub(super) fn is_of_part(source: &dyn Source, slice: &Node) -> bool {
     let found = slice.slices().and_then(|slices| ranges(slices, source.shape()));
     found.is_some_and(|(ranges, _)| ranges != whole(source.shape()))
 }
 
-/// The ranges that slices lie in, and what they take of these.
+/// Returns the ranges that contain the slices, and the slices of these ranges.
 fn ranges(slices: &[SliceInfoElem], shape: &Shape) -> Option<(Vec<Range<usize>>, Vec<SliceInfoElem>)> {
     let (mut ranges, mut rest) = (Vec::new(), Vec::new());
     for &part in slices {
@@ -62,7 +62,7 @@ fn ranges(slices: &[SliceInfoElem], shape: &Shape) -> Option<(Vec<Range<usize>>,
     ranges.iter().zip(&**shape).all(|(range, &length)| range.end <= length).then_some((ranges, rest))
 }
 
-/// A box of what is read.
+/// A box of a tensor that is read.
 struct Part {
     of: Arc<dyn Source>,
     ranges: Vec<Range<usize>>,
@@ -70,19 +70,19 @@ struct Part {
 }
 
 impl Part {
-    /// Ranges within the box, counted from the start of what it is of.
+    /// Returns ranges within the box, relative to the start of the entire tensor.
     fn shifted(&self, ranges: &[Range<usize>]) -> Vec<Range<usize>> {
         let shifted = |(own, range): (&Range<usize>, &Range<usize>)| own.start + range.start..own.start + range.end;
         self.ranges.iter().zip(ranges).map(shifted).collect()
     }
 
-    /// Bins within the box, counted so.
+    /// Returns bins within the box, relative to the start of the entire tensor.
     fn bins(&self, axis: usize, bins: &Bins) -> Bins {
         let start = self.ranges[axis].start;
         Bins { span: start + bins.span.start..start + bins.span.end, width: bins.width }
     }
 
-    /// The box, of which one axis has another range within it.
+    /// Returns the ranges of the box. If `part` is given, one axis has that range within the box.
     fn within(&self, part: Option<(usize, Range<usize>)>) -> Vec<Range<usize>> {
         let mut ranges = self.ranges.clone();
         if let Some((axis, range)) = part {
@@ -106,11 +106,11 @@ impl Source for Part {
     fn bytes(&self) -> u64 {
         let Some(span) = self.ranges.first() else { return self.of.bytes() };
         let one = Bins::new(span.clone(), 1);
-        // What cannot be read says so when it is read.
+        // A source that cannot be read reports its error when it is read.
         self.of.weights_in(&self.ranges, 0, &one).map_or_else(|_| self.of.bytes(), |bytes| bytes.iter().sum())
     }
 
-    /// If all positions take the same.
+    /// Returns an estimate that assumes the same bytes for each position.
     fn about(&self) -> u64 {
         let (own, all) = (self.shape.wide_size() as f64, self.of.shape().wide_size().max(1) as f64);
         (self.of.about() as f64 * (own / all)) as u64

@@ -1,7 +1,7 @@
-//! What of its inputs a range of an axis of a result takes: a row for each family of steps.
+//! The positions of the inputs that a range of a result needs: one rule for each family of steps.
 //!
-//! A step that has such a row gives for that share of its inputs the range of its result, bit for bit: it commutes with
-//! cutting. A step without one takes its inputs whole.
+//! A step with a rule is computed chunk by chunk: from these positions of its inputs, the step computes the range of
+//! its result. The result is bitwise identical. A step without a rule needs its entire inputs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use crate::ops::{Lengths, Split};
 use crate::pattern::PartOf;
 use crate::plan::reduction::Reduction;
 
-/// What a range of positions takes of an input.
+/// The positions of an input that a range of positions needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Share {
-    /// All of it.
+    /// All positions.
     Whole,
     Along(Cut),
 }
 
-/// The same positions of an axis, so many on; of a range those that lie from one of them to another, which may both be
-/// outside.
+/// Positions along an axis: the positions of a range, clamped to `from..to` and shifted. Both bounds may be outside the
+/// range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Cut {
     pub(super) axis: usize,
@@ -36,7 +36,7 @@ pub(crate) struct Cut {
     pub(super) shift: i128,
 }
 
-/// No position is beyond this.
+/// A bound beyond all positions.
 const ALL: i128 = 1 << 100;
 
 impl Share {
@@ -44,19 +44,19 @@ impl Share {
         Share::shifted(axis, 0)
     }
 
-    /// The positions of an axis that stand so many on.
+    /// Returns the positions of an axis, shifted by `by`.
     fn shifted(axis: usize, by: usize) -> Self {
         Share::Along(Cut { axis, from: -ALL, to: ALL, shift: by as i128 })
     }
 
-    /// All positions of an axis, which stand there in the result.
+    /// Returns all positions of an operand that is at `positions` in the result.
     fn part(axis: usize, positions: Range<usize>) -> Self {
         let [from, to] = [positions.start, positions.end].map(|position| position as i128);
         Share::Along(Cut { axis, from, to, shift: -from })
     }
 
-    /// Whether an input has these positions for so many of the result. A gradient may be given one that has not: only
-    /// the step itself refuses it.
+    /// Returns whether an input has all positions that `length` positions of the result need. An upstream gradient may
+    /// be too short, which only the step itself rejects.
     fn is_of(self, input: &Shape, length: usize) -> bool {
         match self {
             Share::Whole => true,
@@ -64,17 +64,17 @@ impl Share {
         }
     }
 
-    /// What a range takes of this, if that is what it takes of the step between.
+    /// Returns the positions that a range needs through an intermediate step, of which the range needs `step`.
     pub(super) fn through(self, step: Cut) -> Self {
         let Share::Along(own) = self else { return self };
-        // A part that lies beside this one is nothing, at a position that the input has.
+        // If both do not overlap, the result is empty, at a position that the input has.
         let [from, to] = [step.from, step.to].map(|at| at.clamp(own.from - step.shift, own.to - step.shift));
         Share::Along(Cut { axis: own.axis, from, to, shift: own.shift + step.shift })
     }
 }
 
 impl Cut {
-    /// The positions that a range takes.
+    /// Returns the positions that a range needs.
     pub(super) fn of(self, range: Range<usize>) -> Range<usize> {
         let moved = |position: usize| (position as i128).clamp(self.from, self.to) + self.shift;
         let [start, end] =
@@ -82,34 +82,35 @@ impl Cut {
         start..end
     }
 
-    /// The position of a range that takes this one.
+    /// Returns the position of the range that needs this position.
     pub(super) fn back(self, position: usize) -> usize {
         usize::try_from(position as i128 - self.shift).unwrap_or(0)
     }
 
-    /// The positions of a range that takes some of the axis only.
+    /// Returns the positions of the range that need the input, if others do not.
     pub(super) fn part_of(self) -> Option<Range<i128>> {
         (self.to < ALL / 2).then_some(self.from.max(0)..self.to.max(0))
     }
 }
 
-/// What a range takes of all inputs.
+/// The positions of all inputs that a range needs.
 pub(crate) struct Taken {
     pub(super) shares: Vec<Share>,
-    /// What gives the range from these, if it is not the step itself.
+    /// The implementation of the chunk, if it is not the step itself.
     pub(super) run: Option<Run>,
-    /// Whether operands are broadcast, so that the step decides by the shapes of the wholes.
+    /// True if operands are broadcast. The step then depends on the shapes of the entire operands.
     is_broadcast: bool,
 }
 
-/// What a range takes of all inputs, from their shapes and the axis of the result; none where these are taken whole.
+/// Returns the positions of all inputs that a range along an axis of the result needs, from the shapes of the inputs.
+/// `None` if the inputs are needed entirely.
 pub(crate) type Shares = Arc<dyn Fn(&[&Shape], usize) -> Option<Taken> + Send + Sync>;
 
 fn by_itself(shares: Vec<Share>) -> Option<Taken> {
     Some(Taken { shares, run: None, is_broadcast: false })
 }
 
-/// What a step takes of inputs of these shapes for a range of an axis of its result.
+/// Returns the positions of inputs of these shapes that a range along an axis of the result needs.
 pub(super) fn shares(node: &Node, inputs: &[&Shape], axis: usize) -> Option<Taken> {
     let result = node.shape.as_ref()?;
     let work = node.work()?;
@@ -125,7 +126,7 @@ pub(super) fn shares(node: &Node, inputs: &[&Shape], axis: usize) -> Option<Take
     Some(taken)
 }
 
-/// The same by the row of the operation.
+/// Returns these positions by the row of the operation.
 fn of_call(node: &Node, call: &Call, inputs: &[&Shape], axis: usize) -> Option<Taken> {
     let along = |default| call.position("axis", default);
     let rule = match call.op.split {
@@ -156,7 +157,7 @@ fn of_call(node: &Node, call: &Call, inputs: &[&Shape], axis: usize) -> Option<T
     rule(inputs, axis)
 }
 
-/// Of a step element by element: an input that is broadcast along the axis is taken whole.
+/// Returns the positions for an elementwise step. An input that is broadcast along the axis is needed entirely.
 fn each(inputs: &[&Shape], result: &Shape, axis: usize) -> Option<Taken> {
     let of = |input: &&Shape| match (axis + input.rank()).checked_sub(result.rank()) {
         Some(own) if input[own] == result[axis] => Share::along(own),
@@ -166,7 +167,7 @@ fn each(inputs: &[&Shape], result: &Shape, axis: usize) -> Option<Taken> {
     Some(Taken { shares: inputs.iter().map(of).collect(), run: None, is_broadcast })
 }
 
-/// Computes a part of a step of broadcast operands from parts of these.
+/// Returns the implementation of a chunk of a step with broadcast operands, from chunks of the operands.
 pub(super) fn of_wholes(node: &Node, inputs: &[&Shape]) -> Option<Run> {
     let (run, of_result) = (Arc::clone(&node.work()?.run), node.kind.by_ranges());
     let whole = |(input, lengths): (&Arc<Node>, &&Shape)| (input.kind.by_ranges(), Shape::clone(lengths));
@@ -181,7 +182,7 @@ pub(super) fn of_wholes(node: &Node, inputs: &[&Shape]) -> Option<Run> {
     }))
 }
 
-/// Of a reduction: the axes that it keeps.
+/// Returns the rule of a reduction: the axes that the reduction keeps can be split.
 pub(crate) fn reduced(axes: &Axes) -> Shares {
     let axes = axes.clone();
     Arc::new(move |inputs, axis| {
@@ -190,7 +191,8 @@ pub(crate) fn reduced(axes: &Axes) -> Shares {
     })
 }
 
-/// Of the gradient of a reduction: the axes that are kept, and those of the upstream gradient that they become.
+/// Returns the rule of the gradient of a reduction. Kept axes can be split, together with the matching axes of the
+/// upstream gradient.
 pub(crate) fn reduced_back(axes: &Axes) -> Shares {
     let axes = axes.clone();
     Arc::new(move |inputs, axis| {
@@ -199,15 +201,15 @@ pub(crate) fn reduced_back(axes: &Axes) -> Shares {
     })
 }
 
-/// Of a step that goes along one axis and treats all others position by position; that one of the result may stand for
-/// several.
+/// Returns the rule of a step along one axis: all other axes can be split. In the result, any number of axes may
+/// replace that axis.
 pub(crate) fn beside(along: i128, rank_of_result: impl Fn(usize) -> usize + Send + Sync + 'static) -> Shares {
     Arc::new(move |inputs, axis| {
         let rank = inputs.first()?.rank();
         let (along, rank_of_result) = (normalize_axis(along, rank).ok()?, rank_of_result(rank));
         let mine = match axis {
             before if before < along => Some(before),
-            // Counted from the end.
+            // Axes after `along` are counted from the end.
             after => (after + rank).checked_sub(rank_of_result).filter(|&mine| mine > along),
         };
         let others = inputs[1..].iter().map(|_| Share::Whole);
@@ -215,7 +217,7 @@ pub(crate) fn beside(along: i128, rank_of_result: impl Fn(usize) -> usize + Send
     })
 }
 
-/// Of a step that leaves positions along these axes to each other, and treats all others one by one.
+/// Returns the rule of a step that combines positions along some axes: all other axes can be split.
 pub(crate) fn apart_from(axes: &Axes) -> Shares {
     let axes = axes.clone();
     Arc::new(move |inputs, axis| {
@@ -224,7 +226,7 @@ pub(crate) fn apart_from(axes: &Axes) -> Shares {
     })
 }
 
-/// Of a product with a number for each position of an axis.
+/// Returns the rule of a product with one factor per position of an axis.
 pub(crate) fn scaled(along: isize) -> Shares {
     Arc::new(move |inputs, axis| {
         let along = normalize_axis(along as i128, inputs.first()?.rank()).ok()?;
@@ -233,7 +235,7 @@ pub(crate) fn scaled(along: isize) -> Shares {
     })
 }
 
-/// Of tensors one behind the other along an axis, or side by side on a new one.
+/// Returns the rule of a concatenation along an axis, or of a stack along a new axis.
 pub(crate) fn joined(along: isize, is_new: bool) -> Shares {
     Arc::new(move |inputs, axis| {
         let along = normalize_axis(along as i128, inputs.first()?.rank() + usize::from(is_new)).ok()?;
@@ -254,8 +256,8 @@ pub(crate) fn joined(along: isize, is_new: bool) -> Shares {
     })
 }
 
-/// Of a product of two matrices, at a mask or not: rows of the left one, or columns of the right one, and those of the
-/// mask.
+/// Returns the rule of a product of two matrices, with or without a mask. The rows of the left matrix or the columns of
+/// the right matrix are split, together with the mask.
 pub(crate) fn product() -> Shares {
     Arc::new(|inputs, axis| {
         let [x, y, mask @ ..] = inputs else { return None };
@@ -268,7 +270,7 @@ pub(crate) fn product() -> Shares {
     })
 }
 
-/// Of a move, which lengths tell: the axes whose positions stay beside each other.
+/// Returns the rule of a move that depends on lengths: axes whose positions stay consecutive can be split.
 pub(crate) fn moved_by(
     plan: impl Fn(&[usize]) -> Option<Moves> + Send + Sync + 'static,
     kind: &'static dyn Kind,
@@ -276,7 +278,7 @@ pub(crate) fn moved_by(
     Arc::new(move |inputs, axis| {
         let moves = plan(inputs.first()?)?;
         let (own, shift) = moves.window(axis)?;
-        // Its arguments name positions of the whole.
+        // The arguments of the call refer to the entire operand.
         let run = move |_: &Node, inputs: &[Held]| {
             kind.choose(&inputs[0], &|lengths| Ok(moves.clone().within(axis, lengths[own])))
         };
@@ -284,13 +286,13 @@ pub(crate) fn moved_by(
     })
 }
 
-/// The chunks of an elementwise step. Some of its inputs are split; the others are parameters, which are not.
+/// Returns the rule of an elementwise step with parameters: only operands are split.
 #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
 pub(crate) fn each_of(is_operand: Vec<bool>) -> Shares {
     Arc::new(move |inputs, axis| {
         let mut operands = inputs.iter().zip(&is_operand).filter(|(_, is_operand)| **is_operand);
         let (first, _) = operands.next()?;
-        // A slice of the step has the shape of slices of the inputs.
+        // A slice of the result has the broadcast shape of the slices of the operands.
         let result = operands.try_fold(Shape::clone(first), |shape, (other, _)| shape::broadcast(&shape, other))?;
         let mut taken = each(inputs, &result, axis)?;
         taken.shares.iter_mut().zip(&is_operand).filter(|(_, is_operand)| !**is_operand).for_each(|(share, _)| {
@@ -300,7 +302,7 @@ pub(crate) fn each_of(is_operand: Vec<bool>) -> Shares {
     })
 }
 
-/// Of a step element by element of operands that are not broadcast.
+/// Returns the rule of an elementwise step whose operands are not broadcast.
 #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
 pub(crate) fn alike() -> Shares {
     Arc::new(|inputs, axis| {
@@ -318,7 +320,7 @@ mod tests {
         cut
     }
 
-    /// Ranges of a slice of a part of what is joined, and of two pieces that the part is joined of.
+    /// Tests slices of a concatenated operand that is itself a concatenation of two tensors.
     #[test]
     fn shares_through_shares_are_those_of_positions() {
         for part in [0..4, 4..4, 4..11] {

@@ -1,7 +1,7 @@
-//! Operands that are repeated along axes of a tensor which is read elsewhere, entry by entry.
+//! Operands that are broadcast along axes of a tensor that is read elsewhere, entry by entry.
 //!
-//! Each stores every element, and the results have the entries of the tensor that is read: so an engine looks up one
-//! element for each entry, and no pattern is computed.
+//! Each operand stores every element, and results have the entries of the tensor that is read. An engine therefore
+//! looks up one element per entry, and computes no pattern.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::DType;
 
-/// A tensor that stores every element, as an engine looks its elements up.
+/// A tensor that stores every element, for lookups by an engine.
 #[derive(Clone)]
 pub struct Side {
     lengths: Vec<usize>,
@@ -25,11 +25,12 @@ fn refused(why: &str) -> Error {
 }
 
 impl Side {
-    /// A tensor with these lengths; `bytes` are its elements in row-major order, each of so many.
+    /// Returns a tensor with these lengths. `bytes` are the elements in row-major order, with `width` bytes per
+    /// element.
     ///
     /// # Errors
     ///
-    /// `Argument`: there are not as many elements as positions.
+    /// `Argument`: the number of elements is not the number of positions, or `width` is 0.
     pub fn new(lengths: Vec<usize>, width: usize, bytes: Arc<[u8]>) -> Result<Self> {
         let positions = lengths.iter().try_fold(1, |size: usize, &length| size.checked_mul(length));
         match positions.and_then(|positions| positions.checked_mul(width)) == Some(bytes.len()) && width > 0 {
@@ -38,26 +39,28 @@ impl Side {
         }
     }
 
-    /// Its lengths.
+    /// Returns the lengths of the axes.
     pub fn lengths(&self) -> &[usize] {
         &self.lengths
     }
 
-    /// The bytes of an element.
+    /// Returns the bytes per element.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// All elements in row-major order.
+    /// Returns all elements in row-major order.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The elements that meet some entries, given by their coordinates axis by axis, side by side.
+    /// Returns the elements at the positions of some entries, in order.
+    ///
+    /// `coords` are the coordinates of `count` entries, axis by axis. Coordinates along broadcast axes are ignored.
     ///
     /// # Errors
     ///
-    /// `Argument`: a coordinate lies outside of an axis that is not repeated.
+    /// `Argument`: a coordinate is out of range for an axis that is not broadcast.
     pub fn at(&self, coords: &[Vec<u64>], count: usize) -> Result<Vec<u8>> {
         let outside = || refused("an entry lies outside of an operand that is beside it");
         let own = coords.get(coords.len().wrapping_sub(self.lengths.len())..).ok_or_else(outside)?;
@@ -75,17 +78,17 @@ impl Side {
     }
 }
 
-/// A side of some steps, and the fill of the pieces that stand for it.
+/// A broadcast operand of some steps, and the fill of its chunks.
 pub(super) struct Beside {
     kind: &'static dyn ByBytes,
     pub(super) value: Held,
     lengths: Vec<usize>,
-    /// A piece without elements, which has the fill.
+    /// A chunk without elements, which has the fill.
     pub(super) none: Option<Held>,
 }
 
 impl Beside {
-    /// The value of a node. Refuses one that does not store every element.
+    /// Returns the operand with the value of a node. Rejects a value that does not store every element.
     pub(super) fn new(node: &Node, value: &Held) -> Result<Self> {
         let kind = node.kind.by_bytes().ok_or_else(|| refused("an operand is no tensor of one element type"))?;
         let shape = node.kind.shape(value);
@@ -96,24 +99,24 @@ impl Beside {
         }
     }
 
-    /// All elements, as an engine looks them up.
+    /// Returns all elements, for lookups by an engine.
     pub(super) fn side(&self) -> Side {
         let bytes = self.kind.values(&self.value).into();
         Side { lengths: self.lengths.clone(), width: self.kind.width(), bytes }
     }
 
-    /// The type of its pieces, and the bytes of their fill.
+    /// Returns the element type, and the bytes of the fill of chunks.
     pub(super) fn dtype_and_fill(&self) -> (DType, Vec<u8>) {
         (self.kind.dtype(), self.none.as_ref().map_or(Vec::new(), |none| self.kind.fill_bytes(none)))
     }
 
-    /// The elements with these bytes as a piece, with a position that is not stored behind them if there is one.
+    /// Returns a chunk with these elements, given as bytes. If `has_gap`, the chunk ends with an unstored position.
     pub(super) fn piece(&self, bytes: &[u8], has_gap: bool) -> Result<Held> {
         let none = self.none.as_ref().ok_or_else(|| refused("an operand stands in no step"))?;
         self.kind.piece(none, bytes, has_gap)
     }
 
-    /// The fills that its pieces may have: of what they stand beside, and its first element.
+    /// Returns the possible fills of chunks: the fills of inputs in `beside`, and the first element of the operand.
     fn fills(&self, beside: &[&Input<'_>]) -> Result<Vec<Held>> {
         if let Some(none) = &self.none {
             return Ok(vec![Arc::clone(none)]);
@@ -130,18 +133,20 @@ impl Beside {
     }
 }
 
-/// An input of a step: entries, as a piece without any, or one of the sides.
+/// An input of a step: a chunk without entries, or a broadcast operand by index.
 enum Input<'a> {
     Entries(&'static dyn ByBytes, &'a Held),
     Side(usize),
 }
 
-/// The kinds of some inputs and steps, and pieces of them without entries; none for a side.
+/// The column functions and an empty chunk of each input and step; `None` for a broadcast operand.
 pub(super) type Nones = Vec<Option<(&'static dyn ByBytes, Held)>>;
 
-/// Runs steps on no entries, and adds their pieces to those of the inputs. Each step comes with the numbers of its inputs;
-/// the sides have the numbers from `first` on. Refuses a step that may store other entries than its inputs of that shape.
-/// Sets the fills of the sides with which pieces give the results of the whole.
+/// Runs steps on no entries, and appends the resulting chunks to the chunks of the inputs.
+///
+/// Each step has the indices of its inputs; broadcast operands have the indices from `first` on. Sets the fills of
+/// broadcast operands so that chunks give the same results as the entire operands. Rejects a step that may store other
+/// entries than its inputs of this shape.
 pub(super) fn without_entries<'a>(
     steps: impl Iterator<Item = (&'a Node, &'a [usize])>,
     mut values: Nones,
@@ -194,7 +199,7 @@ fn on_entries(node: &Node, inputs: &[Input<'_>], sides: &mut [Beside], shape: &S
     Err(refused("its fill is not that of pieces of it"))
 }
 
-/// The inputs as pieces without entries.
+/// Returns the inputs as chunks without entries.
 fn pieces(inputs: &[Input<'_>], sides: &[Beside], has_gap: bool) -> Result<Vec<Held>> {
     let piece = |input: &Input<'_>| match input {
         Input::Entries(kind, none) => kind.piece(none, &[], has_gap),
@@ -203,7 +208,7 @@ fn pieces(inputs: &[Input<'_>], sides: &[Beside], has_gap: bool) -> Result<Vec<H
     inputs.iter().map(piece).collect()
 }
 
-/// Whether the value of a step has the entries of an input.
+/// Returns whether the value of a step has the entries of an input.
 pub(super) fn has_entries_of(node: &Node, found: &Held, input: usize, inputs: &[Held]) -> bool {
     let of_input = node.inputs.get(input).and_then(|input| input.kind.by_pieces()).zip(inputs.get(input));
     let pattern = of_input.map(|(kind, value)| kind.pattern(value));

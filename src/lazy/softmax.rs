@@ -12,7 +12,7 @@ use crate::ops::{self, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// The implementations of a function and its gradient: of what is stored, or of arrays.
+/// Defines the implementations of a function and of its gradient, for stored entries or for arrays.
 macro_rules! shares {
     ($([$($generics:tt)*] $X:ty, $seen:ident, |$x:ident| $view:expr, $run:ident, $back:ident;)*) => {$(
         fn $run<$($generics)*>(is_log: bool) -> Made {
@@ -48,7 +48,7 @@ shares! {
     [T: Float] ArrayD<T>, whole, |x| x, of_arrays, of_arrays_back;
 }
 
-/// Whether an operation is one of both, or the gradient of it: the logarithm or not.
+/// Returns whether an operation is the second of two, which is the logarithm; `None` if it is neither.
 fn is_log(op: &'static ops::OpSpec, of: [&'static ops::OpSpec; 2]) -> Option<bool> {
     of.iter().position(|other| op.is(other)).map(|at| at == 1)
 }
@@ -74,18 +74,18 @@ fn call_of(op: &'static ops::OpSpec, x: Arg, axes: Axes) -> Call {
     Call::of(op, [x, Arg::Axes(axes)])
 }
 
-/// # Shares of entries
+/// # Softmax of stored entries
 ///
-/// The pages stand at the functions of the same names.
+/// Each method is documented at the function of the same name.
 impl<P: Pattern, T: Float> LazyStored<P, T> {
-    /// The step [`softmax`](crate::softmax()).
+    /// Returns the step [`softmax`](crate::softmax()).
     #[track_caller]
     pub fn softmax(&self, axes: impl Into<Axes>) -> Lazy<Tensor<P, T>> {
         let made = Made { family: family_of_entries::<P, T>(), ..of_entries::<P, T>(false) };
         Lazy::step(call_of(&op::softmax, Arg::Stored(0), axes.into()), [&self.x.node], made)
     }
 
-    /// The step [`log_softmax`](crate::log_softmax()).
+    /// Returns the step [`log_softmax`](crate::log_softmax()).
     #[track_caller]
     pub fn log_softmax(&self, axes: impl Into<Axes>) -> Lazy<Tensor<P, T>> {
         let made = Made { family: family_of_entries::<P, T>(), ..of_entries::<P, T>(true) };
@@ -93,18 +93,18 @@ impl<P: Pattern, T: Float> LazyStored<P, T> {
     }
 }
 
-/// # Shares of the elements of arrays
+/// # Softmax of arrays
 ///
-/// The pages stand at the functions of the same names.
+/// Each method is documented at the function of the same name.
 impl<T: Float> Lazy<ArrayD<T>> {
-    /// The step [`softmax`](crate::softmax()).
+    /// Returns the step [`softmax`](crate::softmax()).
     #[track_caller]
     pub fn softmax(&self, axes: impl Into<Axes>) -> Lazy<ArrayD<T>> {
         let made = Made { family: family_of_arrays::<T>(), ..of_arrays::<T>(false) };
         Lazy::step(call_of(&op::softmax, Arg::Input(0), axes.into()), [&self.node], made)
     }
 
-    /// The step [`log_softmax`](crate::log_softmax()).
+    /// Returns the step [`log_softmax`](crate::log_softmax()).
     #[track_caller]
     pub fn log_softmax(&self, axes: impl Into<Axes>) -> Lazy<ArrayD<T>> {
         let made = Made { family: family_of_arrays::<T>(), ..of_arrays::<T>(true) };

@@ -1,4 +1,4 @@
-//! What a graph begins with that is read in parts, and values cut into ranges of an axis.
+//! Tensors that a graph reads in chunks, and values that are split along an axis.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -19,100 +19,103 @@ use crate::pattern::{AnyPattern, CoordLists, Format, PartOf, Pattern, by_width};
 use crate::tensor::Tensor;
 use crate::tensor::erased::SparseRef;
 
-/// A tensor that is read when it is needed, and may be larger than memory.
+/// A tensor that is read when it is needed. The tensor may be larger than memory.
 pub(crate) trait Source: Send + Sync {
-    /// What is printed for it.
+    /// Returns the text for messages and plans.
     fn told(&self) -> String;
 
     fn shape(&self) -> &Shape;
 
-    /// The bytes that all of it takes.
+    /// Returns the bytes that the entire tensor takes in memory.
     fn bytes(&self) -> u64;
 
-    /// The same, more or less, if nothing is to be read for it.
+    /// Returns an estimate of [`bytes`](Self::bytes) without reading anything.
     fn about(&self) -> u64 {
         self.bytes()
     }
 
-    /// All of it, or a range of an axis.
+    /// Reads the entire tensor, or a range along an axis.
     fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held>;
 
-    /// What stands in a range of each axis.
+    /// Reads the positions in a range of each axis.
     fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held>;
 
-    /// The bytes of each bin of positions of an axis.
+    /// Returns the bytes of each bin of positions of an axis.
     fn weights(&self, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
         self.weights_in(&whole(self.shape()), axis, bins)
     }
 
-    /// The bytes of each bin of positions of an axis, of what stands in a range of each axis.
+    /// Returns the bytes of each bin of positions of an axis, for the entries in a range of each axis.
     fn weights_in(&self, ranges: &[Range<usize>], axis: usize, bins: &Bins) -> Result<Vec<u64>>;
 
-    /// The entries of one of so many parts, piece by piece: a tensor of the whole shape, and the hash of each entry.
+    /// Passes the entries of one partition in chunks. A chunk is a tensor of the entire shape, with the hash of each
+    /// entry.
     fn share(&self, _: Part, _: &mut dyn FnMut(Held, Vec<u64>) -> Result<()>) -> Result<()> {
         Err(Error::Argument { operation: "scan", why: format!("{} is not read in parts", self.told()) })
     }
 
-    /// The file or the folder, if it is one.
+    /// Returns the path of the file or folder, if there is one.
     fn root(&self) -> Option<&Path> {
         None
     }
 
-    /// How many entries stand in a range of each axis.
+    /// Returns the number of entries in a range of each axis.
     fn stored_in(&self, _: &[Range<usize>]) -> Result<u64> {
         Err(Error::Argument { operation: "scan", why: format!("the entries of {} are not counted", self.told()) })
     }
 
-    /// The number of all entries, and the sum of their hashes, if these are known.
+    /// Returns the number of all entries and the sum of their hashes, if known.
     fn checks(&self) -> Option<(u64, u64)> {
         None
     }
 
-    /// The element type of the files, whatever they are read as, and the checksum of all that they say of the tensor.
+    /// Returns the element type of the files, and the checksum of all facts that they state about the tensor. The
+    /// tensor may be read as another type.
     fn said(&self) -> Option<(DType, String)> {
         None
     }
 
-    /// The tensor without its entries.
+    /// Returns the tensor without its entries.
     fn none(&self) -> Result<Held> {
         Err(Error::Argument { operation: "scan", why: format!("{} has no header", self.told()) })
     }
 
-    /// The same tensor in files by ranges of an axis; none where it lies in such an order already.
+    /// Repartitions the tensor to temporary files by ranges of an axis. Returns `None` if the tensor is already in such
+    /// an order.
     fn dealt(&self, deal: &Deal<'_>) -> Result<Option<Box<dyn Source>>>;
 }
 
-/// One of some parts of the entries of a source.
+/// A partition of the entries of a source.
 #[derive(Debug, Clone, Copy)]
 #[doc(hidden)]
 pub struct Part {
     pub number: usize,
     pub of: usize,
-    /// The bytes that a piece may take while it is read.
+    /// The largest number of bytes of a chunk while it is read.
     pub memory: u64,
 }
 
-/// Of what, by what and where to a tensor is dealt out.
+/// The parameters of a repartitioning to temporary files.
 #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what reads it stands in `io`
 pub(crate) struct Deal<'a> {
-    /// The box of which the entries are needed.
+    /// The range of each axis whose entries are needed.
     pub(crate) within: &'a [Range<usize>],
     pub(crate) axis: usize,
-    /// Bins of the axis, and the bytes of each.
+    /// The bins of the axis, and the bytes of each bin.
     pub(crate) bins: &'a Bins,
     pub(crate) weights: &'a [u64],
-    /// Makes the folder when it is asked for.
+    /// Creates the folder on the first call.
     pub(crate) folder: &'a dyn Fn() -> Result<std::path::PathBuf>,
-    /// The bytes that a part may take in memory.
+    /// The largest number of bytes of a file in memory.
     pub(crate) bytes: u64,
 }
 
-/// All positions of each axis.
+/// Returns all positions of each axis.
 pub(crate) fn whole(shape: &Shape) -> Vec<Range<usize>> {
     shape.iter().map(|&length| 0..length).collect()
 }
 
-/// Positions of an axis in bins of one width, the last of which may have fewer.
+/// Bins of equal width for the positions of an axis. The last bin may have fewer positions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[doc(hidden)]
 pub struct Bins {
@@ -121,7 +124,7 @@ pub struct Bins {
 }
 
 impl Bins {
-    /// At most so many bins.
+    /// Returns at most `most` bins.
     pub(crate) fn new(span: Range<usize>, most: usize) -> Self {
         let width = span.len().div_ceil(most.max(1)).max(1);
         Bins { span, width }
@@ -131,7 +134,7 @@ impl Bins {
         self.span.len().div_ceil(self.width)
     }
 
-    /// The bin of a position, if it is in one.
+    /// Returns the bin of a position, if there is one.
     pub(crate) fn of(&self, position: usize) -> Option<usize> {
         self.span.contains(&position).then(|| (position - self.span.start) / self.width)
     }
@@ -141,7 +144,8 @@ impl Bins {
         start..self.span.end.min(start.saturating_add(self.width))
     }
 
-    /// Adds what positions weigh, which are as many as a bin has at most, to the one or two bins that they are in.
+    /// Adds the weight of some positions to the one or two bins that hold these positions. There must be at most as
+    /// many positions as in a bin.
     pub(crate) fn add(&self, weights: &mut [u64], positions: Range<usize>, weight: u64) {
         let Some(first) = self.of(positions.start) else { return };
         let end = self.range(first).end;
@@ -151,8 +155,10 @@ impl Bins {
         }
     }
 
-    /// Ranges that follow each other, of bins that weigh at most that together, or of one bin. The first one is smaller,
-    /// as that of a walk is that has not seen a result: so a walk mostly finds its own ranges again.
+    /// Returns consecutive ranges of bins. The bins of a range weigh at most `most` together, or the range has one bin.
+    ///
+    /// The first range is smaller, like the first range of a walk, which does not know the size of a result yet. A walk
+    /// therefore mostly reads these same ranges.
     #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what asks for it stands in `io`
     pub(crate) fn ranges(&self, weights: &[u64], most: u64) -> Vec<Range<usize>> {
         let (mut ranges, mut weight) = (Vec::<Range<usize>>::new(), 0_u64);
@@ -172,45 +178,47 @@ impl Bins {
     }
 }
 
-/// What is known of a type whose values are cut along an axis.
+/// The functions on chunks along an axis, of a type of values.
 #[doc(hidden)]
 pub trait ByRanges: Send + Sync {
-    /// A range of the positions of an axis.
+    /// Returns a range of positions along an axis.
     fn cut(&self, value: &Held, axis: usize, range: Range<usize>) -> Result<Held>;
 
-    /// Values one behind the other along an axis.
+    /// Concatenates values along an axis.
     fn join(&self, axis: usize, values: &[Held]) -> Result<Held>;
 
-    /// How many elements stand in each bin of positions of an axis.
+    /// Returns the number of stored elements in each bin of positions of an axis.
     fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>>;
 
-    /// Whether reductions take it range by range.
+    /// Returns whether reductions can read the value in chunks along an axis.
     fn is_poured(&self) -> bool {
         false
     }
 
-    /// How many elements it stores.
+    /// Returns the number of stored elements.
     fn stored(&self, value: &Held) -> usize;
 
-    /// A value as a part of a whole, or as one of its own; an array is as it is.
+    /// Returns the value as a chunk of a larger tensor, or as a separate tensor. Arrays are unchanged.
     fn part_of(&self, value: &Held, _: Option<PartOf>) -> Held {
         Arc::clone(value)
     }
 
-    /// Gives the arrays of a value away to be written again.
+    /// Releases the arrays of a value for reuse.
     fn spare(&self, _: Held) {}
 
-    /// A value of this shape that stores only the first element, if there is one, and its pattern. An array with
-    /// elements is unchanged; an array whose type is known has none.
+    /// Returns a value of this shape that stores only the first element, if there is one, and the pattern of that
+    /// value.
+    ///
+    /// A dynamically typed array that has elements is unchanged. A statically typed array returns `None`.
     fn first(&self, value: &Held, shape: &Shape) -> Result<Option<[Held; 2]>>;
 
-    /// The bytes that this pattern takes whatever it stores.
+    /// Returns the bytes of this pattern that do not depend on its entries.
     fn first_bytes(&self, _: &Shape) -> u128 {
         0
     }
 }
 
-/// A range of an axis as slices.
+/// Returns the slices that select a range along one axis.
 pub(super) fn slices(shape: &Shape, axis: usize, range: Range<usize>) -> Vec<SliceInfoElem> {
     let mut slices = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; shape.rank()];
     slices[axis] = slice_of(range, shape[axis], 1);
@@ -272,32 +280,32 @@ impl<P: Pattern, T: Element> ByRanges for OfTensors<P, T> {
     }
 }
 
-/// The first entry in a shape that holds it; none of a tensor without entries.
+/// Returns the pattern of the first entry in this shape, or the empty pattern if there are no entries.
 fn first_of(pattern: &AnyPattern, shape: &Shape) -> Result<AnyPattern> {
     let (first, mut coords) = (pattern.coords_of(0), CoordLists::new(pattern.shape().rank(), pattern.width()));
     first.iter().try_for_each(|at| coords.push_all(at))?;
     let (count, coords) = (usize::from(first.is_some()), coords.into_coords());
-    // Whoever asks has compared the bytes of the pattern with those that it may take.
+    // The caller compared the bytes of this pattern with its limit.
     AnyPattern::from_coords(pattern.format(), shape.clone(), count, pattern.width(), coords, u64::MAX)
 }
 
-/// The bytes of the offsets of a pattern.
+/// Returns the bytes of the offsets of a pattern.
 fn offset_bytes(format: Format, shape: &Shape) -> u128 {
     let lanes = || shape.iter().rev().skip(1).fold(1, |lanes: u128, &length| lanes.saturating_mul(length as u128));
     if format == Format::Csr { lanes().saturating_mul(size_of::<usize>() as u128) } else { 0 }
 }
 
-/// The fill of parts of one tensor. One that stores all of its positions does not know it.
+/// Returns the fill of chunks of one tensor. A chunk that stores every position does not know the fill.
 fn common_fill<T: Element>(parts: &[SparseRef<'_, T>]) -> Option<T> {
     parts.iter().find(|part| has_gaps(part)).map(SparseRef::fill)
 }
 
-/// Whether there are positions that are not stored.
+/// Returns whether there are unstored positions.
 fn has_gaps<T: Element>(part: &SparseRef<'_, T>) -> bool {
     part.shape().wide_size() > part.nnz() as u128
 }
 
-/// How many entries stand in each bin of positions of an axis.
+/// Returns the number of entries in each bin of positions of an axis.
 pub(super) fn counts(pattern: &AnyPattern, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
     let mut counts: Vec<u64> = alloc::zeros(bins.count())?;
     by_width!(&pattern.axis(axis)?, own => {
@@ -306,7 +314,7 @@ pub(super) fn counts(pattern: &AnyPattern, axis: usize, bins: &Bins) -> Result<V
     Ok(counts)
 }
 
-/// How many elements of an array of these lengths are in each bin of positions of an axis.
+/// Returns the number of elements of an array in each bin of positions of an axis.
 pub(super) fn counts_of_all(lengths: &[usize], axis: usize, bins: &Bins) -> Vec<u64> {
     let others = lengths.iter().enumerate().filter(|(at, _)| *at != axis);
     let each: usize = others.map(|(_, length)| length).product();
@@ -340,11 +348,11 @@ impl<T: Element> ByRanges for OfArrays<T> {
     }
 }
 
-/// Two results of one operation, cut alike.
+/// Two results of one operation, which are split in the same way.
 pub(super) struct OfPairs<A, B>(pub(super) PhantomData<fn() -> (A, B)>);
 
 impl<A: Value, B: Value> OfPairs<A, B> {
-    /// The pair that `of` makes of the values of each side.
+    /// Returns the pair of the results of `of` on the left values and on the right values.
     fn both(values: &[Held], of: impl Fn(&dyn ByRanges, &[Held]) -> Result<Held>) -> Result<Held> {
         let whole = || Error::Argument { operation: "cut", why: "a result of several is taken whole".into() };
         let pairs = values.iter().map(known::<(A, B)>);

@@ -1,4 +1,4 @@
-//! Steps that choose elements by their positions.
+//! Steps that take elements at positions.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -13,14 +13,14 @@ use crate::base::error::Result;
 use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
-use crate::ops::{OpSpec, Operand, Request, Select, Take, op};
+use crate::ops::{OpSpec, Request, Select, Take, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// So many positions are compared one by one.
+/// The largest number of positions for which two steps are compared.
 const COMPARED: usize = 100;
 
-/// Positions of a type that the graph does not know.
+/// The positions of a step. The graph does not know their type.
 #[derive(Debug)]
 struct Positions<J: 'static>(Take<'static, J>);
 
@@ -50,7 +50,7 @@ impl<J: Position> Typed for Positions<J> {
     }
 }
 
-/// Lists in lists, of items in row-major order; none where a text does not tell the shape.
+/// Returns items in row-major order as nested lists; `None` if the lists would not determine the shape.
 fn nested(items: &[i64], shape: &Shape) -> Option<String> {
     let is_told = !items.is_empty() || shape.rank() == 1;
     let mut parts: Vec<String> = items.iter().map(i64::to_string).collect();
@@ -63,13 +63,13 @@ fn nested(items: &[i64], shape: &Shape) -> Option<String> {
     parts.pop().filter(|_| is_told && parts.is_empty())
 }
 
-/// The request of a call on elements of these lengths.
+/// Returns the request of a call on elements of these lengths.
 fn request<'a, J: Position>(call: &'a Call, lengths: &[usize]) -> Result<Request<'a, J>> {
     let positions = call.data::<Positions<J>>("indices").expect("positions of this type");
     Request::new(lengths, (&positions.0).into(), call.integer("axis"))
 }
 
-/// The implementation of what is taken.
+/// Returns the implementation of `take` and `take_axis`.
 fn taken<X: Steps, J: Position>() -> Made {
     made!(X::Of<X::Elem>, |node, inputs| {
         let x = known::<X>(&inputs[0]);
@@ -77,7 +77,15 @@ fn taken<X: Steps, J: Position>() -> Made {
     })
 }
 
-/// The implementations of what is taken, and of its gradient.
+/// The implementation of the gradient.
+fn taken_back<X: Steps, J: Position>() -> Made {
+    made!(X::Of<X::Elem>, |node, inputs| {
+        let [x, g] = [0, 1].map(|at| known::<X>(&inputs[at]));
+        x.by_select_backward(&request::<J>(node.args(), x.lengths())?, g).map(X::reduced)
+    })
+}
+
+/// Returns the implementations of `take` and `take_axis`, and of their gradients.
 fn family<X: Steps, J: Position>() -> Option<Family> {
     struct Find<X, J>(PhantomData<fn() -> (X, J)>);
     impl<X: Steps, J: Position> FloatVisitor for Find<X, J> {
@@ -86,12 +94,7 @@ fn family<X: Steps, J: Position>() -> Option<Family> {
         fn visit<F: Float + Numeric + RealNumber>(self) -> Family {
             |call, _| match call.op.forward() {
                 None => is_take(call.op).then(taken::<X::Of<F>, J>),
-                Some(forward) => is_take(forward).then(|| {
-                    made!(X::Of<F>, |node, inputs| {
-                        let [x, g] = [0, 1].map(|at| known::<X::Of<F>>(&inputs[at]));
-                        x.by_select_backward(&request::<J>(node.args(), x.lengths())?, g).map(<X::Of<F>>::reduced)
-                    })
-                }),
+                Some(forward) => is_take(forward).then(taken_back::<X::Of<F>, J>),
             }
         }
     }
@@ -103,13 +106,13 @@ fn is_take(op: &'static OpSpec) -> bool {
 }
 
 impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
-    /// The step [`take`](crate::take()).
+    /// Returns the step [`take`](crate::take()).
     #[track_caller]
     pub fn take<J: Position + 'static>(&self, positions: impl Into<Take<'static, J>>) -> Lazy<X::Of<T>> {
         self.taken(&op::take, positions.into(), Arg::Absent)
     }
 
-    /// The step [`take_axis`](crate::take_axis()).
+    /// Returns the step [`take_axis`](crate::take_axis()).
     #[track_caller]
     pub fn take_axis<J: Position + 'static>(
         &self,
@@ -128,13 +131,17 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
 }
 
 impl<P: Pattern, T: Element> LazyStored<P, T> {
-    /// The step [`take`](crate::take()): what is taken is a tensor, whose gaps are those of this one.
+    /// Returns the step [`take`](crate::take()).
+    ///
+    /// Elements that this tensor does not store are unstored in the result.
     #[track_caller]
     pub fn take<J: Position + 'static>(&self, positions: impl Into<Take<'static, J>>) -> Lazy<Tensor<P, T>> {
         self.x.take(positions)
     }
 
-    /// The step [`take_axis`](crate::take_axis()), likewise.
+    /// Returns the step [`take_axis`](crate::take_axis()).
+    ///
+    /// Elements that this tensor does not store are unstored in the result.
     #[track_caller]
     pub fn take_axis<J: Position + 'static>(
         &self,

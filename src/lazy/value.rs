@@ -1,4 +1,4 @@
-//! What a node may stand for, and what a program does with values whose type it does not know.
+//! The types of values in a graph, and functions on values of erased type.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -26,44 +26,46 @@ use crate::plan::beside::Beside;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
-/// What a [`Lazy`](super::Lazy) may stand for: a tensor, an array, or several results of one operation. The trait is
-/// sealed.
+/// The value of a [`Lazy`](super::Lazy): a tensor, an array, or several results of one operation.
+///
+/// The trait is sealed.
 pub trait Value: Clone + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     const KIND: &'static dyn Kind;
 }
 
-/// What is known of a type of values.
+/// The functions of a type of values, on values of erased type.
 #[doc(hidden)]
 pub trait Kind: Any + Send + Sync {
-    /// The element type; none of a pair.
+    /// Returns the element type; `None` for several results.
     fn dtype(&self) -> Option<DType>;
 
-    /// The format, in a word.
+    /// Returns the name of the format.
     fn format(&self) -> &'static str;
 
     fn shape(&self, value: &Held) -> Shape;
 
-    /// The bytes that it holds.
+    /// Returns the bytes of memory that the value holds.
     fn bytes(&self, value: &Held) -> usize;
 
-    /// The same value, whose pattern keeps its plans: those of the pattern of a run before, if it is the same.
+    /// Returns the value on a pattern that keeps plans. If the pattern equals `before`, the plans of `before` are
+    /// reused.
     fn remember(&self, value: &Held, before: Option<&Held>) -> Held;
 
-    /// The same value, whose pattern keeps no plans.
+    /// Returns the value on a pattern that does not keep plans.
     fn forget(&self, value: &Held) -> Held;
 
-    /// Chooses elements of a tensor or an array by the moves that its lengths tell.
+    /// Moves the elements of a tensor or an array. The moves depend on the lengths of the axes.
     fn choose(&self, _: &Held, _: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<Held> {
         Err(Error::NoTensor)
     }
 
-    /// The implementation of moves, if the value is a tensor or an array.
+    /// Returns the implementation of moves, if the value is a tensor or an array.
     fn mover(&self) -> Option<Made> {
         None
     }
 
-    /// One of several results.
+    /// Returns one of several results.
     fn part(&self, value: &Held, _: usize) -> Held {
         Arc::clone(value)
     }
@@ -72,7 +74,7 @@ pub trait Kind: Any + Send + Sync {
         None
     }
 
-    /// The implementation of an operation that gradients are made of.
+    /// Returns the implementation of an operation that gradients use.
     fn kit(&self, _: &Call, _: &[Arc<Node>]) -> Option<Made> {
         None
     }
@@ -82,86 +84,89 @@ pub trait Kind: Any + Send + Sync {
         false
     }
 
-    /// A number as an element.
+    /// Returns a number as an element.
     fn element(&self, _: f64) -> Option<Arg> {
         None
     }
 
-    /// A gradient on the pattern of what it is of.
+    /// Returns a gradient on the pattern of its operand.
     fn at_entries(&self, _: &Held, gradient: Held) -> Result<Held> {
         Ok(gradient)
     }
 
-    /// A tensor with its entries as a text, if it has one.
+    /// Returns the textual form of a tensor with its entries, if there is one.
     fn said(&self, _: &Held) -> Option<String> {
         None
     }
 
-    /// How often coordinates were read of a pattern and of what was planned from it.
+    /// Returns how often the coordinates of a pattern, or of the plans made from the pattern, were read.
     fn reads(&self, pattern: &Held) -> u64;
 
-    /// What a step element by element does with it, if it is a tensor or an array.
+    /// Returns the functions on chunks of entries, if the value is a tensor or an array.
     fn by_pieces(&self) -> Option<&dyn ByPieces>;
 
-    /// How it is cut along an axis, if it is.
+    /// Returns the functions on chunks along an axis, if the value can be split.
     fn by_ranges(&self) -> Option<&'static dyn ByRanges>;
 
-    /// How its entries go out and come in as columns, if they do.
+    /// Returns the functions on entries as columns, if the type supports columns.
     fn by_bytes(&self) -> Option<&'static dyn ByBytes> {
         None
     }
 }
 
-/// What is known of a type of tensors or arrays.
+/// The functions on chunks of entries, of a type of tensors or arrays.
 #[doc(hidden)]
 pub trait ByPieces: Send + Sync {
-    /// How many elements it stores.
+    /// Returns the number of stored elements.
     fn count(&self, value: &Held) -> usize;
 
-    /// Values of some of the elements, side by side; none of an array whose elements lie in another order.
+    /// Returns the stored elements in chunks; `None` for an array that is not in row-major order.
     fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Pieces + 'a>>;
 
-    /// Places for the elements of a value, of the type that a piece has.
+    /// Allocates memory for the elements of a value of the same type as a chunk.
     fn gather(&self, count: usize, piece: &Held) -> Result<Box<dyn Gather>>;
 
-    /// The pattern, or the shape of an array, with its type erased.
+    /// Returns the pattern, or the shape of an array, with erased type.
     fn pattern(&self, value: &Held) -> Held;
 
-    /// Gives the values of a piece away to be written again.
+    /// Releases the values of a chunk for reuse.
     fn spare(&self, piece: Held);
 
-    /// Whether a value has this pattern.
+    /// Returns whether a value has this pattern.
     fn has_pattern(&self, _value: &Held, _pattern: &Held) -> bool {
         false
     }
 
-    /// The elements of a value that is repeated beside a pattern, with the fill of `none`; none where it is no tensor.
+    /// Returns the elements of a broadcast tensor at the entries of a pattern, with the fill of `none`.
+    ///
+    /// Returns `None` if the value is not a tensor, or if it is a chunk of another tensor.
     fn beside<'a>(&self, _value: &'a Held, _pattern: &'a Held, _none: &Held) -> Result<Option<Box<dyn Pieces + 'a>>> {
         Ok(None)
     }
 }
 
-/// A tensor or an array cut into pieces.
+/// A tensor or an array that is split into chunks.
 #[doc(hidden)]
 pub trait Pieces: Sync {
-    /// The entries of a range as a tensor of rank 1, on the pattern of the piece before where that is as long.
+    /// Returns the entries of a range as a tensor of rank 1. If `stencil` has the same length, `stencil` is the pattern
+    /// of the result. Otherwise a new pattern replaces `stencil`.
     fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held>;
 }
 
-/// The values of a result that comes in pieces.
+/// The values of a result that is computed in chunks.
 #[doc(hidden)]
 pub trait Gather: Send {
-    /// The places of each part, which end there.
+    /// Splits the values into runs that end at `ends`.
     fn parts(&mut self, ends: &[usize]) -> Vec<Box<dyn Part + '_>>;
 
-    /// The value, once all is written.
+    /// Returns the value, after all chunks are written.
     fn finish(self: Box<Self>, pattern: &Held) -> Held;
 }
 
-/// The places of some values of a result.
+/// A run of values of a result.
 #[doc(hidden)]
 pub trait Part: Send {
-    /// Writes the values of a piece behind those that are written.
+    /// Writes the values of a chunk after the values that are already written.
     fn put(&mut self, piece: &Held);
 }
 
@@ -289,7 +294,7 @@ impl<P: Pattern, T: Element> ByPieces for OfTensor<P, T> {
     }
 }
 
-/// The same value on another pattern of its entries.
+/// Returns the value on another pattern of its entries.
 pub(super) fn with_pattern<P: Pattern, T: Element>(
     x: &Tensor<P, T>,
     of: impl FnOnce(&AnyPattern) -> AnyPattern,
@@ -298,7 +303,7 @@ pub(super) fn with_pattern<P: Pattern, T: Element>(
     Arc::new(Tensor::<P, T>::from_erased(erased).expect("the shape is the same"))
 }
 
-/// The pattern with a memo: that of the run before, if it was the same.
+/// Returns the pattern with a memo for plans. If `before` is the same pattern, its memo is reused.
 fn remembered(pattern: &AnyPattern, before: Option<&AnyPattern>) -> AnyPattern {
     match before {
         Some(before) if before == pattern => {
@@ -309,7 +314,7 @@ fn remembered(pattern: &AnyPattern, before: Option<&AnyPattern>) -> AnyPattern {
     }
 }
 
-/// The pieces of a tensor, by what computes them without the type of their pattern.
+/// The chunks of a tensor, computed without the static type of the pattern.
 struct Faces<'a, P, T>(Box<ErasedPieces<'a, T>>, PhantomData<fn() -> P>);
 
 type ErasedPieces<'a, T> = dyn Fn(Range<usize>, &mut Option<Held>) -> Result<Erased<T>> + Sync + 'a;
@@ -321,7 +326,7 @@ impl<P: Pattern, T: Element> Pieces for Faces<'_, P, T> {
     }
 }
 
-/// The elements of a tensor that stand beside the entries of a pattern.
+/// The elements of a broadcast tensor at the entries of a pattern.
 struct LookedUp<'a, T> {
     values: &'a [T],
     beside: Beside<'a>,
@@ -331,7 +336,8 @@ struct LookedUp<'a, T> {
 }
 
 impl<'a, T: Element> LookedUp<'a, T> {
-    /// None where one is a part of another tensor: these are combined by the patterns of whole ones.
+    /// Returns `None` if either tensor is a chunk of another tensor. Such tensors are combined by the patterns of the
+    /// entire tensors.
     fn new(y: SparseRef<'a, T>, at: &'a AnyPattern, fill: T) -> Result<Option<Self>> {
         if at.part_of().or(y.pattern().part_of()).is_some() {
             return Ok(None);
@@ -354,7 +360,7 @@ impl<'a, T: Element> LookedUp<'a, T> {
     }
 }
 
-/// The upstream gradient at the entries of a tensor, with a fill of 0; none where it has no floats.
+/// Returns the upstream gradient at the entries of a tensor, with fill 0; `None` if the elements are not floats.
 fn at_entries<T: Element>(x: SparseRef<'_, T>, gradient: SparseRef<'_, T>) -> Result<Option<Erased<T>>> {
     let both: [Held; 2] = [Arc::new(x.to_erased()), Arc::new(gradient.to_erased())];
     let found = T::if_float(AtEntries(&both)).transpose()?;
@@ -372,7 +378,7 @@ impl FloatVisitor for AtEntries<'_> {
     }
 }
 
-/// Some entries of a tensor, side by side.
+/// Returns consecutive entries of a tensor as a tensor of rank 1.
 pub(super) fn piece<T: Element>(
     x: SparseRef<'_, T>,
     entries: Range<usize>,
@@ -383,7 +389,8 @@ pub(super) fn piece<T: Element>(
     Ok(Tensor::from_shared(pattern, x.shared_values().slice(entries), x.fill()))
 }
 
-/// The pattern of a piece of so many entries of a tensor on a pattern like this one.
+/// Returns the pattern of a chunk of `count` entries, in the format and index type of `like`. If `stencil` fits, it is
+/// reused.
 fn on_stencil(like: &AnyPattern, count: usize, has_gap: bool, stencil: &mut Option<Held>) -> Result<AnyPattern> {
     let is_alike = |before: &&AnyPattern| {
         before.nnz() == count && before.format() == like.format() && before.width() == like.width()
@@ -397,20 +404,20 @@ fn on_stencil(like: &AnyPattern, count: usize, has_gap: bool, stencil: &mut Opti
     Ok(pattern)
 }
 
-/// The pattern of entries at the first positions of one lane.
+/// Returns the pattern of entries at the first positions of one lane.
 pub(super) fn one_lane(format: Format, width: Width, count: usize, length: usize) -> Result<AnyPattern> {
     let coords = of_width!(width, I => AxisCoords::from(alloc::collect((0..count).map(I::from_usize))?));
     AnyPattern::from_coords(format, Shape::from([length]), count, width, vec![coords], default_limit(0))
 }
 
-/// A value of which the elements may come in pieces.
+/// A value whose elements can arrive in chunks.
 pub(super) trait Pieced: Value {
     type Item: Element;
 
-    /// Those of a piece, and what is everywhere else.
+    /// Returns the stored elements of a chunk, and the fill.
     fn elements(&self) -> (&[Self::Item], Self::Item);
 
-    /// The value of these elements on a pattern, or of a shape.
+    /// Returns the value with these elements, on a pattern or in a shape. Returns `None` if the type does not match.
     fn whole(pattern: &Held, elements: Vec<Self::Item>, fill: Self::Item) -> Option<Self>;
 }
 
@@ -426,7 +433,7 @@ impl<P: Pattern, T: Element> Pieced for Tensor<P, T> {
     }
 }
 
-/// The elements of all pieces.
+/// The elements of all chunks.
 pub(super) struct Gathered<T> {
     values: Vec<T>,
     fill: Mutex<T>,
@@ -434,11 +441,11 @@ pub(super) struct Gathered<T> {
     whole: fn(&Held, Vec<T>, T) -> Option<Held>,
 }
 
-/// The elements of a piece, and what is everywhere else.
+/// Returns the stored elements of a chunk, and the fill.
 pub(super) type Elements<T> = for<'a> fn(&'a Held) -> (&'a [T], T);
 
 impl<T: Element> Gathered<T> {
-    /// Room for the elements of pieces of values of one type.
+    /// Allocates memory for the elements of chunks of one type.
     pub(super) fn of<V: Pieced<Item = T>>(count: usize) -> Result<Self> {
         Self::new(
             count,

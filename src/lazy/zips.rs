@@ -1,4 +1,4 @@
-//! Operations on two operands as steps, and the operators of Rust.
+//! Binary operations as steps, and the operators of Rust.
 
 use std::ops as operators;
 use std::sync::Arc;
@@ -15,9 +15,16 @@ use crate::ops::{self, Operand, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// What may stand on the right of a lazy tensor: another one of the same format and element type, `&y` or `y`, a tensor
-/// that is there, an array, lazy or there, or a number of the element type. On the left of a tensor may stand an array or
-/// a number, in operators. The trait is sealed.
+/// The right operand of a binary operation on a lazy value.
+///
+/// The right operand of a lazy tensor is one of:
+///
+/// - a lazy tensor of the same format and element type, `y` or `&y`;
+/// - a tensor of the same format and element type, `&y`;
+/// - a lazy array or an array of the same element type;
+/// - a number of the element type.
+///
+/// In operators, an array or a number can also be the left operand of a lazy tensor. The trait is sealed.
 ///
 /// ```
 /// use lacuna::CooTensor;
@@ -43,7 +50,7 @@ pub trait Beside<X: Steps>: sealed::Sealed {
     fn side(self) -> Side<X>;
 }
 
-/// What stands on the right.
+/// The right operand of a binary operation.
 #[doc(hidden)]
 pub enum Side<X: Steps> {
     Step(Lazy<X>),
@@ -104,9 +111,9 @@ impl<T: Element, X: Steps<Elem = T>> Beside<X> for T {
 
 macro_rules! zips {
     ($($name:ident [$bound:ident] -> $out:ty $(, $backward:ident)?;)*) => {
-        /// # Operations on two operands
+        /// # Binary operations
         ///
-        /// The pages stand at the functions of the same names.
+        /// Each method is documented at the function of the same name.
         impl<T: Element, X: Steps<Elem = T>> Lazy<X> {$(
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]
@@ -132,7 +139,7 @@ macro_rules! zips {
             }
         )*}
 
-        /// The implementations of operations with gradients, and of these.
+        /// Returns the implementation of an operation with gradients, or of its gradients.
         pub(super) fn made<T, X>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made>
         where
             T: Float + Numeric + RealNumber,
@@ -189,14 +196,14 @@ macro_rules! zips {
     };
 }
 
-/// The operand on the right.
+/// The kind of the right operand.
 enum Form {
     Number,
     Array,
     Two,
 }
 
-/// All of them, for a macro that makes steps of them.
+/// Passes all binary operations to a macro that defines their steps.
 macro_rules! of_two {
     ($make:ident) => {
         $make! {
@@ -286,8 +293,10 @@ impl<X: Steps<Elem: Bits>> operators::Not for Lazy<X> {
     }
 }
 
-/// A number at all elements of a value, to which no gradient comes back: added to zeros, if that gives the number, as
-/// texts can tell it then.
+/// Returns a value whose elements are all `number`, at the positions of the elements of `x`. `x` does not receive a
+/// gradient.
+///
+/// If `is_sum`, the value is the sum of zeros and the number, which has a textual form.
 #[track_caller]
 fn everywhere<X: Steps<Of<<X as Operand>::Elem> = X>>(x: &Lazy<X>, number: X::Elem, is_sum: bool) -> Lazy<X> {
     if is_sum {
@@ -301,20 +310,22 @@ fn everywhere<X: Steps<Of<<X as Operand>::Elem> = X>>(x: &Lazy<X>, number: X::El
     )
 }
 
-/// Zeros where a value has elements, to which no gradient comes back.
+/// Returns zeros at the positions of the elements of a value, which does not receive a gradient.
 #[track_caller]
 pub(super) fn zeros_of<X: Steps<Of<<X as Operand>::Elem> = X>>(x: &Lazy<X>) -> Lazy<X> {
     let call = Call::of(&op::zeros_like, [Arg::Input(0)]);
     Lazy::step(call, [&x.node], made!(X, |_, inputs| constant(known::<X>(&inputs[0]), X::Elem::ZERO)))
 }
 
-/// Whether a number is what comes of adding it to 0, as `-0.0` is not.
+/// Returns whether the sum of 0 and a number is that number. For `-0.0`, the sum is `0.0`.
 fn is_sum<T: Element + Default + operators::Add<Output = T>>(number: T) -> bool {
     (T::default() + number).same(number)
 }
 
 impl<P: Pattern> Lazy<Tensor<P, bool>> {
-    /// The step [`where_`](crate::where_()): of each element `yes` or `no`. The condition needs no gradient.
+    /// Returns the step [`where_`](crate::where_()): each element is from `yes` or from `no`.
+    ///
+    /// The condition does not receive a gradient.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -340,7 +351,7 @@ impl<P: Pattern> Lazy<Tensor<P, bool>> {
     }
 }
 
-/// The implementation of a choice.
+/// Returns the implementation of `where_`.
 fn choice<P: Pattern, T: Element>() -> Made {
     made!(Tensor<P, T>, |_, inputs| {
         let [yes, no] = [1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
@@ -348,7 +359,7 @@ fn choice<P: Pattern, T: Element>() -> Made {
     })
 }
 
-/// A number on the left, as no rule of Rust lets one impl have for all types.
+/// Defines operators with a number on the left. Rust does not allow one implementation for all types.
 macro_rules! numbers {
     ($($type:ty),*) => {$(
         numbers!(@ $type: Add add, Sub sub, Mul mul, Div div);

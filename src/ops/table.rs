@@ -619,7 +619,7 @@ mod tests {
     #[test]
     fn every_row_has_its_own_name_and_the_parameters_of_its_rule() {
         for op in TABLE {
-            assert!(std::ptr::eq(OpSpec::named(op.name).unwrap(), op), "{} has two rows", op.name);
+            assert!(std::ptr::eq(OpSpec::named(op.name).unwrap(), *op), "{} has two rows", op.name);
             let needs_axis =
                 !matches!(op.split, Split::Each | Split::Alike | Split::Product | Split::Moved | Split::Whole);
             assert!(!needs_axis || op.place_of("axis").is_some(), "{}", op.name);

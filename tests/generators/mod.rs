@@ -317,7 +317,7 @@ pub struct Reduction<T, G> {
     pub axes: AxesChoice,
     /// The axes, normalised and sorted.
     pub normalised: Vec<usize>,
-    /// Whether reduced axes are kept with length 1.
+    /// True if reduced axes are kept with length 1.
     pub keep_dims: bool,
     /// An upstream gradient of the result's shape.
     pub upstream: Sparse<G>,
@@ -458,9 +458,9 @@ pub const ENDLESS_SHAPE: [usize; 32] = [1 << 20; 32];
 /// One coordinate without the length of its axis.
 #[derive(Clone, Debug)]
 enum CoordSeed {
-    /// So far from the start.
+    /// A distance from the start.
     Near(u8),
-    /// So far from the end.
+    /// A distance from the end.
     FromEnd(u8),
     /// Any.
     Any(u64),

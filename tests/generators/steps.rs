@@ -29,11 +29,11 @@ pub struct Step<X> {
     pub name: &'static str,
     later: Later<X>,
     now: Now<X>,
-    /// Whether it stores a product of what both store.
+    /// True if the step stores a product of the entries of both operands.
     is_growing: bool,
 }
 
-/// So many entries may be multiplied with each other.
+/// The largest number of pairs of entries that may be multiplied.
 const PAIRS: usize = 1 << 12;
 
 /// A step of a graph, and what the operations give.
@@ -50,7 +50,7 @@ impl<X: Value + Operand> Step<X> {
                 }
                 (self.now)(x, y, with)
             }
-            // Whether the step reads the other one is not told.
+            // The step may read the second operand or not.
             (Ok(_), Err(_)) => return None,
             (Err(error), _) => Err(error.clone()),
         };
@@ -58,8 +58,8 @@ impl<X: Value + Operand> Step<X> {
     }
 }
 
-/// One row a step. `name(x, …)` is the method of lazy values and the function of the library; `stored` looks at what is
-/// stored, `cast` brings results of another type back, `either` writes the two out.
+/// Each row is a step. `name(x, …)` is the method of lazy values and the function of the library. `stored` reads only
+/// stored entries, `cast` casts results of another type back, and `either` states both forms.
 macro_rules! steps {
     ($X:ty, |$x:ident, $y:ident, $w:ident| $($kind:ident $name:ident $(($($argument:expr),*))? $(: $later:expr, $now:expr)?;)*) => {
         vec![$(Step::<$X> {
@@ -111,7 +111,7 @@ macro_rules! by_another {
     }};
 }
 
-/// What tensors and arrays of floats have.
+/// Lists the steps of tensors and arrays of floats.
 macro_rules! of_floats {
     ($X:ty) => {
         steps! {$X, |x, y, w|

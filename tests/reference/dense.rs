@@ -24,7 +24,7 @@ pub struct Sparse<T> {
     pub fill: T,
 }
 
-/// What a reduction reduces: the shape of its result, and the input positions of each output cell.
+/// The groups of a reduction: the shape of its result, and the input positions of each output element.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Groups {
     /// The shape of the result, reduced axes left out or kept with length 1.

@@ -31,7 +31,7 @@ use super::dense::{Dense, Sparse, groups, ravel, reduced_coords, reduced_shape, 
 use super::ops::{Even, Mode, TakeFault, ranked, resolve_indices, take_axis_shape, take_axis_source};
 use super::scalar::{GradScalar, RealScalar, Scalar};
 
-/// Who receives the gradient of a median.
+/// The elements that receive the gradient of a median.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// All elements equal to a middle value, in equal shares.
@@ -113,7 +113,7 @@ pub fn take_axis_backward<G: Scalar>(
     scatter_add(shape, sources.zip(upstream.data.iter().copied()).collect())
 }
 
-/// What each element of one group receives, by its place in `group`.
+/// Returns the gradient that each element of a group receives, in the order of `group`.
 pub fn median_shares<T: RealScalar, G: GradScalar>(group: &[T], g: G, rule: Rule, even: Even) -> Vec<G> {
     let places = group.iter().enumerate();
     let placed: Vec<(u64, T)> = places.map(|(place, &value)| (place as u64, value)).collect();

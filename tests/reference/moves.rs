@@ -1,4 +1,4 @@
-//! What is moved along axes, as a list: for each position of the result the one that it holds, or none.
+//! Movements along axes, as a list: for each position of the result, the position that it holds, or none.
 
 use super::dense::{Dense, size, unravel};
 use super::gradients::scatter_add;

@@ -5,7 +5,7 @@ use super::dense::{
 };
 use super::scalar::{GradScalar, RealScalar, Scalar};
 
-/// What the median of an even number of values is.
+/// The median of an even number of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Even {
     /// The mean of the two middle values.
@@ -14,7 +14,7 @@ pub enum Even {
     Lower,
 }
 
-/// What `take` does with an index out of range.
+/// The treatment of an index out of range by `take`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// `-n..n` is accepted, anything else is a fault.
@@ -49,8 +49,7 @@ pub fn any<T: Scalar>(x: &Dense<T>, axes: &[usize], keep_dims: bool) -> Dense<bo
     Dense::new(&groups.shape, data.collect())
 }
 
-/// One cell of [`any`] of a sparse array of any size: an or of what is stored there, and of the fill
-/// unless all positions are stored.
+/// Returns an output element of [`any`] of a sparse array of any size. The fill counts unless all positions are stored.
 pub fn any_cell<T: Scalar>(x: &Sparse<T>, axes: &[usize], keep_dims: bool, cell: &[usize]) -> bool {
     let lengths: Vec<usize> = axes.iter().map(|&axis| x.shape[axis]).collect();
     let mut stored_values = Vec::new();
@@ -63,7 +62,7 @@ pub fn any_cell<T: Scalar>(x: &Sparse<T>, axes: &[usize], keep_dims: bool, cell:
     stored_values.iter().any(|value| value.truthy()) || !full && x.fill.truthy()
 }
 
-/// How many truthy values each group has.
+/// Returns the number of truthy values of each group.
 pub fn count_nonzero<T: Scalar>(x: &Dense<T>, axes: &[usize], keep_dims: bool) -> Dense<u64> {
     let groups = groups(&x.shape, axes, keep_dims);
     let cells = groups.cells.iter();
@@ -71,7 +70,7 @@ pub fn count_nonzero<T: Scalar>(x: &Dense<T>, axes: &[usize], keep_dims: bool) -
     Dense::new(&groups.shape, data.collect())
 }
 
-/// Whether each element is a member of the set, or, with `invert`, whether it is not.
+/// Returns whether each element is in the set; with `invert`, whether it is not.
 pub fn isin<T: Scalar>(x: &Dense<T>, set: &[T], invert: bool) -> Dense<bool> {
     x.map(|value| set.iter().any(|&member| value.member_eq(member)) != invert)
 }
@@ -225,8 +224,8 @@ pub fn nanmedian<T: RealScalar>(x: &Dense<T>, axes: &[usize], keep_dims: bool, e
     medians(dense_groups(x, axes, keep_dims), even)
 }
 
-/// Where in its group, row-major within the reduced axes, the first element equal to the lower
-/// median is; `u64::MAX` for a group without a number.
+/// Returns the position in its group, row-major within the reduced axes, of the first element equal to the lower
+/// median; `u64::MAX` for a group without a number.
 pub fn nanmedian_index<T: RealScalar>(x: &Dense<T>, axes: &[usize], keep_dims: bool) -> Dense<u64> {
     median_indices(dense_groups(x, axes, keep_dims))
 }
@@ -242,32 +241,32 @@ pub fn nanmedian_stored_index<T: RealScalar>(x: &Sparse<T>, axes: &[usize], keep
     median_indices(stored_groups(x, axes, keep_dims))
 }
 
-/// Whether each element is `+inf`.
+/// Returns whether each element is `+inf`.
 pub fn isposinf<T: RealScalar>(x: &Dense<T>) -> Dense<bool> {
     x.map(T::is_pos_inf)
 }
 
-/// Whether each element is `-inf`.
+/// Returns whether each element is `-inf`.
 pub fn isneginf<T: RealScalar>(x: &Dense<T>) -> Dense<bool> {
     x.map(T::is_neg_inf)
 }
 
-/// Whether each element is an infinity.
+/// Returns whether each element is an infinity.
 pub fn isinf<T: Scalar>(x: &Dense<T>) -> Dense<bool> {
     x.map(T::is_inf)
 }
 
-/// Whether each element is NaN.
+/// Returns whether each element is NaN.
 pub fn isnan<T: Scalar>(x: &Dense<T>) -> Dense<bool> {
     x.map(T::is_nan)
 }
 
-/// Whether each element is finite.
+/// Returns whether each element is finite.
 pub fn isfinite<T: Scalar>(x: &Dense<T>) -> Dense<bool> {
     x.map(T::is_finite)
 }
 
-/// Whether each element has an imaginary part of zero; always `true` for what has none.
+/// Returns whether each element has an imaginary part of zero; `true` for types without imaginary parts.
 pub fn isreal<T: Scalar>(x: &Dense<T>) -> Dense<bool> {
     x.map(T::is_real)
 }

@@ -12,7 +12,7 @@ pub trait Multiplies: Scalar {
     /// The sum of the products, from zero, one after the other; none where the type does not hold it.
     fn sum_of_products(pairs: &[(Self, Self)]) -> Option<Self>;
 
-    /// Whether zero times the value is zero.
+    /// Returns whether zero times the value is zero.
     fn annihilated(self) -> bool {
         true
     }
@@ -134,7 +134,7 @@ impl Product {
         Product { left: left.to_vec(), right: right.to_vec(), shape, inner, batch }
     }
 
-    /// Where term `k` of the sum at `coords` stands on the left and on the right.
+    /// Returns the positions of term `k` of the sum at `coords`, in the left and in the right operand.
     pub fn term(&self, coords: &[usize], k: usize) -> (Vec<usize>, Vec<usize>) {
         let batch = |lengths: &[usize]| -> Vec<usize> {
             let own = lengths.len().saturating_sub(2);
@@ -180,7 +180,7 @@ pub fn matmul_stored<T: Multiplies>(left: &Sparse<T>, right: &Sparse<T>) -> Resu
     matmul_with(left, right, T::zero(), |_| true, T::sum_of_products)
 }
 
-/// The same where `lets` lets it through, of any sum of the pairs that meet; `zero` is the fill.
+/// Returns a product at the positions that `lets` accepts, with any sum of the pairs of entries; `zero` is the fill.
 pub fn matmul_with<T: Multiplies>(
     left: &Sparse<T>,
     right: &Sparse<T>,

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 /// The elements of a group with their row-major positions in it.
 pub type Group<T> = [(u64, T)];
 
-/// One value for each group of an array.
+/// Returns one value per group of an array.
 pub fn reduce<T: Scalar, U: Scalar>(
     x: &Dense<T>,
     axes: &[usize],
@@ -23,7 +23,7 @@ pub fn reduce<T: Scalar, U: Scalar>(
     reduce_groups(x, &groups(&x.shape, axes, keep_dims), of)
 }
 
-/// One value for each of some groups.
+/// Returns one value per given group.
 pub fn reduce_groups<T: Scalar, U: Scalar>(
     x: &Dense<T>,
     groups: &Groups,
@@ -33,7 +33,7 @@ pub fn reduce_groups<T: Scalar, U: Scalar>(
     Some(Dense::new(&groups.shape, groups.cells.iter().map(of_cell).collect::<Option<_>>()?))
 }
 
-/// One value for each group that holds an entry, of its entries alone.
+/// Returns one value per group that has an entry, computed from only the entries.
 pub fn reduce_stored<T: Scalar, U: Scalar>(
     x: &Sparse<T>,
     axes: &[usize],
@@ -71,7 +71,7 @@ pub fn cells_of_nothing<T: Scalar, U: Scalar>(
     all.coords().into_iter().filter(|at| all.get(at) == 0).collect()
 }
 
-/// One value for each of some groups that holds an entry, of its entries alone.
+/// Returns one value per given group that has an entry, computed from only the entries.
 pub fn reduce_stored_groups<T: Scalar, U: Scalar>(
     x: &Sparse<T>,
     groups: &Groups,
@@ -99,7 +99,7 @@ fn numbers<T: Scalar>(group: &Group<T>) -> Vec<(u64, T)> {
     group.iter().copied().filter(|(_, value)| !value.is_nan()).collect()
 }
 
-/// Whether all are truthy.
+/// Returns whether all values are truthy.
 pub fn all<T: Scalar>(group: &Group<T>) -> Option<bool> {
     Some(group.iter().all(|(_, value)| value.truthy()))
 }
@@ -124,7 +124,7 @@ pub fn nanmean<T: Summed>(group: &Group<T>) -> Option<T::Mean> {
     mean(&numbers(group))
 }
 
-/// Whether `a` comes before `b`, -0.0 before +0.0.
+/// Returns whether `a` comes before `b`; -0.0 comes before +0.0.
 fn is_less<T: RealScalar>(a: T, b: T) -> bool {
     a.less(b) == Some(true) || (a == b && !a.same(b) && b.same(T::zero()))
 }
@@ -352,7 +352,7 @@ pub fn backward<T: Scalar, G: SummedFloat>(
     share_in_groups(x, &groups(&x.shape, axes, keep_dims), upstream, share)
 }
 
-/// What the elements of some groups receive.
+/// Returns the gradient that the elements of the given groups receive.
 pub fn share_in_groups<T: Scalar, G: SummedFloat>(
     x: &Dense<T>,
     groups: &Groups,
@@ -459,7 +459,7 @@ fn half_of(count: usize) -> usize {
     count.next_power_of_two() / 2
 }
 
-/// What stands at a position, if anything does.
+/// The factor at a position, if there is one.
 type Factor = Option<[Wide; 2]>;
 
 fn product(factors: &[Factor]) -> Factor {

@@ -13,22 +13,23 @@ pub trait Scalar: Copy + PartialEq + Debug + 'static {
     /// Zero; `false` for `bool`; `+0.0` in each part.
     fn zero() -> Self;
 
-    /// One; `true` for `bool`.
+    /// Returns one; `true` for `bool`.
     fn one() -> Self;
 
-    /// Whether it is NaN; for complex, whether either part is.
+    /// Returns whether the value is NaN; for complex numbers, whether either part is.
     fn is_nan(self) -> bool;
 
-    /// Whether it is an infinity of either sign; for complex, whether either part is.
+    /// Returns whether the value is an infinity of either sign; for complex numbers, whether either part is.
     fn is_inf(self) -> bool;
 
-    /// Whether it is neither NaN nor an infinity; for complex, both parts.
+    /// Returns whether the value is neither NaN nor an infinity; for complex numbers, whether both parts are.
     fn is_finite(self) -> bool;
 
-    /// Whether the imaginary part is zero of either sign; `true` for all that have none.
+    /// Returns whether the imaginary part is zero of either sign; `true` for types without imaginary parts.
     fn is_real(self) -> bool;
 
-    /// Whether it differs from zero: NaN does, `-0.0` does not, complex does if either part does.
+    /// Returns whether the value differs from zero: NaN does, `-0.0` does not, a complex number does if either part
+    /// does.
     fn truthy(self) -> bool;
 
     /// Both NaN, or equal with equal signs of zero; for complex, part by part.
@@ -49,7 +50,7 @@ pub trait Scalar: Copy + PartialEq + Debug + 'static {
     /// `self < other`, or `None` if the type has no order (complex).
     fn less(self, other: Self) -> Option<bool>;
 
-    /// Whether two results are the same bits.
+    /// Returns whether two results have the same bits.
     fn bits_equal(self, other: Self) -> bool {
         self.to_canon_bits() == other.to_canon_bits()
     }
@@ -76,10 +77,10 @@ pub trait RealScalar: Scalar {
     /// floats do it in `f32` and round once, integers and `bool` convert both to `f64` first.
     fn mean_of_two(self, other: Self) -> Self::Median;
 
-    /// Whether it is `+inf`.
+    /// Returns whether the value is `+inf`.
     fn is_pos_inf(self) -> bool;
 
-    /// Whether it is `-inf`.
+    /// Returns whether the value is `-inf`.
     fn is_neg_inf(self) -> bool;
 }
 

@@ -50,7 +50,7 @@ pub fn logarithm_gradients(group: &[f64], g: &[f64]) -> Vec<f64> {
     shares(group, g).iter().zip(g).map(|(share, g)| g - share * sum).collect()
 }
 
-/// What a group gives, of its elements and their upstream gradients.
+/// The results of a group, from its elements and their upstream gradients.
 pub type Rule = fn(&[f64], &[f64]) -> Vec<f64>;
 
 /// A rule on the elements of each group, which are those that are stored.

@@ -1,8 +1,7 @@
-//! Which entries a result stores, as a function of what the inputs store; and `coalesce`.
+//! The entries that a result stores, as a function of the entries of the inputs; and `coalesce`.
 //!
-//! Nothing in the first half looks at a value: that is the promise. Coordinates are sets, whose
-//! order is row-major. Shapes may be huge, as long as they have less than 2^127 positions where a
-//! flattened position is formed.
+//! The first half never reads a value: this is the promise. Coordinates are sets, in row-major order. Shapes may be
+//! huge, but need fewer than 2^127 positions if a flat index is formed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,7 +65,7 @@ pub fn permute(stored: &Coords, order: &[usize]) -> Coords {
     stored.iter().map(permuted).collect()
 }
 
-/// The same flattened positions under another shape.
+/// Returns the coordinates of the same flat indices in another shape.
 pub fn reshape(stored: &Coords, from: &[usize], to: &[usize]) -> Coords {
     let positions = stored.iter().map(|at| ravel(at, from));
     positions.map(|position| unravel(position, to)).collect()
@@ -108,7 +107,7 @@ pub fn batch_offsets<T: Scalar>(x: &Sparse<T>) -> Vec<Vec<usize>> {
     batches.map(|b| from_zero(batch(b))).collect()
 }
 
-/// What repeated coordinates mean.
+/// The meaning of repeated coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplicates {
     /// Their sum, from left to right in input order; or for `bool`.
@@ -180,7 +179,7 @@ fn combine<T: Scalar>(at: &[usize], values: &[T], duplicates: Duplicates) -> Res
     }
 }
 
-/// Whether one value is less than another; `-0.0` is less than `0.0`.
+/// Returns whether one value is less than another; `-0.0` is less than `0.0`.
 fn is_below<T: Scalar>(value: T, other: T) -> bool {
     let are_equal = value.less(other) == Some(false) && other.less(value) == Some(false);
     value.less(other) == Some(true) || are_equal && other.same(T::zero()) && !value.same(T::zero())

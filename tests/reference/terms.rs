@@ -13,7 +13,7 @@ use super::scalar::Scalar;
 
 /// An element with products and sums of them.
 pub trait Multiplies: Scalar {
-    /// What is wide enough for both.
+    /// A type that is wide enough for elements and products.
     type Wide: Clone;
 
     /// The element as that.
@@ -164,7 +164,7 @@ pub fn sddmm<T: Multiplies, U: Copy>(x: &Sparse<U>, l: &Dense<T>, r: &Dense<T>) 
     Some(Sparse { shape: x.shape.clone(), entries, fill: T::zero() })
 }
 
-/// What the factor on one side receives from the weights of entries, whose other factor is told.
+/// Returns the gradient of one factor, given the weights of the entries and the other factor.
 pub fn sddmm_gradient<T: Multiplies>(weights: &Sparse<T>, into: &Dense<T>, from: &Dense<T>, is_left: bool) -> Dense<T> {
     let mut sums = vec![T::nothing(); into.data.len()];
     let (rank, width) = (into.shape.len() - 1, into.shape.last().copied().unwrap());
@@ -324,7 +324,7 @@ pub fn with_last_at<T: Copy>(x: &Dense<T>, axis: usize) -> Dense<T> {
     Dense::new(&shape, data.collect())
 }
 
-/// Where the product of two positions goes, in a shape.
+/// A function that returns the shape of a product, and the position of the product of two elements.
 pub type Place = fn(&[usize], &[usize], &[usize], &[usize]) -> (Vec<usize>, Vec<usize>);
 
 /// As `outer` has it: the axes of the left operand, then those of the right one.

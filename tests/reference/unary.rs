@@ -12,7 +12,7 @@ use super::scalar::{GradScalar, RealScalar, Scalar};
 
 /// A float whose numbers all are `f64`s.
 pub trait FloatScalar: GradScalar + RealScalar {
-    /// The same number.
+    /// Returns the number as `f64`, exactly.
     fn exact(self) -> f64;
 
     /// The nearest number, of two that are as near the one whose last bit is 0; the canonical NaN for any.
@@ -39,8 +39,8 @@ impl FloatScalar for f32 {
     }
 }
 
-/// Of the number that two roundings find and its neighbours the nearest; infinity from the middle between the largest
-/// number and the one that would be next.
+/// The nearest of the number that two roundings find and its neighbours. From the middle between the largest number and
+/// its successor, the result is infinity.
 #[cfg(feature = "half")]
 macro_rules! half_scalar {
     ($($half:ty),*) => {$(
@@ -182,7 +182,7 @@ pub fn slope_of_bounded(x: f64, low: f64, high: f64) -> f64 {
     if low <= x && x <= high { 1.0 } else { 0.0 }
 }
 
-/// What an element receives of the gradient of its result.
+/// Returns the gradient that an element receives from the gradient of its result.
 pub fn received<G: FloatScalar>(gradient: G, slope: f64) -> G {
     if gradient.truthy() { G::nearest(gradient.exact() * slope) } else { G::zero() }
 }

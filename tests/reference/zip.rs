@@ -60,8 +60,8 @@ pub trait Computes: Scalar {
     /// The value with the other sign.
     fn negated(self) -> Result<Self, Why>;
 
-    /// Whether every value on the other side of `fill` gives the same, or every value but a few (`Some(false)`). `other`
-    /// is the fill there; none if every position is stored.
+    /// Returns whether `fill` has the same result with every value on the other side, or with every value except a few
+    /// (`Some(false)`). `other` is the fill on the other side; none if every position is stored.
     fn makes_all_one(op: Arith, fill: Self, other: Option<Self>, on_the_left: bool) -> Option<bool>;
 }
 
@@ -255,7 +255,7 @@ pub enum Refused {
     Fills,
 }
 
-/// One operation on two values, and what a fill makes of all values beside it.
+/// The results of an operation on two values, and of a fill with all values.
 pub struct Rule<'a, T, U> {
     /// The result of two values.
     pub of: &'a dyn Fn(T, T) -> Result<U, Why>,
@@ -268,12 +268,12 @@ pub fn as_fill<U: Scalar>(value: U, plain_zero: U) -> U {
     if !value.truthy() { plain_zero } else { value.canonical() }
 }
 
-/// Whether some position is not stored.
+/// Returns whether some position is unstored.
 fn has_gap<T: Scalar>(x: &Sparse<T>) -> bool {
     super::dense::checked_size(&x.shape).is_none_or(|size| size > x.entries.len() as u128)
 }
 
-/// Of two whole sparse arrays of one shape. `implicit` is what becomes of a value that is the fill.
+/// Returns the result of two entire sparse arrays of one shape. `implicit` converts a value that becomes the fill.
 pub fn whole<T: Scalar, U: Scalar>(
     x: &Sparse<T>,
     y: &Sparse<T>,
@@ -285,8 +285,8 @@ pub fn whole<T: Scalar, U: Scalar>(
     united(x, y, rule, implicit, [left, right], (rule.of)(x.fill, y.fill))
 }
 
-/// Of two whole sparse arrays of one shape, by what the fill on the left makes of values on the right, and the fill on
-/// the right of values on the left, and by the value of what is not stored.
+/// Returns the result of two entire sparse arrays of one shape. `left` and `right` state whether a fill has one result
+/// with all values on the other side. `fill` is the value of unstored positions.
 fn united<T: Scalar, U: Scalar>(
     x: &Sparse<T>,
     y: &Sparse<T>,
@@ -327,13 +327,13 @@ fn united<T: Scalar, U: Scalar>(
     Ok(Sparse::new(&x.shape, entries, fill))
 }
 
-/// How an operand meets the shape that it is broadcast to.
+/// The relation of an operand to its broadcast shape.
 enum Part<T> {
     /// The shape is longer on none of its axes, and in front.
     Alike,
-    /// It is one stored number.
+    /// The operand is one stored number.
     Number(T),
-    /// It is repeated; whether it stores every position.
+    /// The operand is repeated. The value is true if the operand stores every position.
     Repeated(bool),
 }
 
@@ -357,7 +357,7 @@ pub fn number_everywhere<T: Scalar>(x: &Sparse<T>, shape: &[usize]) -> Option<Sp
     }
 }
 
-/// Of two whole sparse arrays whose shapes are broadcast together.
+/// Returns the result of two entire sparse arrays whose shapes are broadcast together.
 pub fn broadcast_whole<T: Scalar, U: Scalar>(
     x: &Sparse<T>,
     y: &Sparse<T>,
@@ -391,8 +391,8 @@ pub fn broadcast_whole<T: Scalar, U: Scalar>(
     united(&wide_x, &wide_y, rule, implicit, [left, right], fill)
 }
 
-/// Of the stored entries of two sparse arrays whose shapes are broadcast together; `own` is a fill in the type of the
-/// results. Of two that are alike, or both repeated, the fills are to be the same if `of_one_fill`.
+/// Returns the result of the stored entries of two sparse arrays whose shapes are broadcast together. `own` is a fill
+/// in the type of the results. If `of_one_fill` is true, operands that are alike or both repeated need the same fill.
 pub fn broadcast_stored<T: Scalar, U: Scalar>(
     x: &Sparse<T>,
     y: &Sparse<T>,
@@ -426,8 +426,8 @@ pub fn broadcast_stored<T: Scalar, U: Scalar>(
     Ok(Sparse::new(&shape, entries, own(big.fill)))
 }
 
-/// Of the stored entries of two sparse arrays of one shape: of those that both have, or with `alone` of all, which
-/// says what an entry on the left (or on the right) gives by itself.
+/// Returns the result of the stored entries of two sparse arrays of one shape. Without `alone`, only entries of both
+/// count. With `alone`, which returns the result of an entry on one side, all entries count.
 pub fn stored<T: Scalar, U: Scalar>(
     x: &Sparse<T>,
     y: &Sparse<T>,
@@ -448,14 +448,14 @@ pub fn stored<T: Scalar, U: Scalar>(
     Ok(Sparse::new(&x.shape, entries, fill))
 }
 
-/// Of two dense arrays of one shape.
+/// Returns the result of two dense arrays of one shape.
 pub fn dense<T: Scalar, U: Scalar>(x: &Dense<T>, y: &Dense<T>, rule: &Rule<'_, T, U>) -> Result<Dense<U>, Refused> {
     let of = |at: Vec<usize>| (rule.of)(x.get(&at), y.get(&at)).map_err(|why| Refused::At(why, Some(at)));
     Ok(Dense::new(&x.shape, x.coords().into_iter().map(of).collect::<Result<_, _>>()?))
 }
 
-/// Of a whole sparse array and a dense one of the same shape, if what is not stored comes to one value: its entries
-/// are those of the sparse one. `None` where it does not, or has no result.
+/// Returns the result of an entire sparse array and a dense array of the same shape, on the pattern of the sparse
+/// array. `None` if unstored positions have several values or no result.
 pub fn beside_dense<T: Scalar, U: Scalar>(
     x: &Sparse<T>,
     y: &Dense<T>,
@@ -473,7 +473,7 @@ pub fn beside_dense<T: Scalar, U: Scalar>(
     Some(entries_beside(x, y, rule, fill))
 }
 
-/// Of the entries of a sparse array and a dense one.
+/// Returns the result of the entries of a sparse array and a dense array.
 pub fn entries_beside<T: Scalar, U: Scalar>(x: &Sparse<T>, y: &Dense<T>, rule: &Rule<'_, T, U>, fill: U) -> Outcome<U> {
     let mut entries = BTreeMap::new();
     for (at, &value) in &x.entries {
@@ -483,7 +483,7 @@ pub fn entries_beside<T: Scalar, U: Scalar>(x: &Sparse<T>, y: &Dense<T>, rule: &
     Ok(Sparse::new(&x.shape, entries, fill))
 }
 
-/// Of a whole sparse array and a number.
+/// Returns the result of an entire sparse array and a number.
 pub fn beside_number<T: Scalar, U: Scalar>(
     x: &Sparse<T>,
     number: T,

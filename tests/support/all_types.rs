@@ -17,7 +17,7 @@ macro_rules! for_real_types {
     )*};
 }
 
-/// What stamps tests that ask more than two types.
+/// Instantiates tests that need more than two types.
 macro_rules! more {
     ($($item:item)*) => {$($item)*};
 }

@@ -85,7 +85,7 @@ fn spread<T: Scalar>(shape: &[usize], between: T) -> ArrayD<T> {
     ArrayD::from_elem(IxDyn(&lengths), between)
 }
 
-/// What stands between the gaps.
+/// Returns a view of the elements between the gaps.
 fn strided_view<T: Scalar>(spread: &mut ArrayD<T>) -> ArrayViewMutD<'_, T> {
     let mut view = spread.view_mut();
     for axis in 0..view.ndim() {

@@ -7,7 +7,7 @@ macro_rules! for_all_types {
     )*};
 }
 
-/// The same for the element types that have an order.
+/// Instantiates properties for the element types with an order.
 macro_rules! for_real_types {
     ($($property:ident),*) => {$(
         stamp!($property:
@@ -15,7 +15,7 @@ macro_rules! for_real_types {
     )*};
 }
 
-/// What stamps tests that ask more than two types.
+/// Instantiates tests that need more than two types.
 macro_rules! more {
     ($($item:item)*) => {$($item)*};
 }

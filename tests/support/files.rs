@@ -1,4 +1,5 @@
-//! What the readers promise of any bytes. The fuzz targets run these checks, and so does the replay of their corpus.
+//! The promises of the readers for any bytes. The fuzz targets run these checks, and so does the replay of their
+//! corpus.
 
 use std::io::{Cursor, Read, Write};
 
@@ -72,7 +73,7 @@ fn read_in_pieces(path: &std::path::Path) {
         (Ok(whole), Ok(pieces)) => {
             let mut from = 0;
             for piece in pieces {
-                // Of the same entries, by their numbers.
+                // The entries are compared by their numbers.
                 from += assert_entries(&whole, &piece, from);
             }
             assert_eq!(from, whole.nnz());

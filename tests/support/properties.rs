@@ -57,19 +57,19 @@ macro_rules! stamp {
     };
 }
 
-/// Whether everything is asked for that stands for itself alone: every element type, every pool of threads.
+/// True if all independent cases are tested: every element type, every pool of threads.
 pub const ALL: bool = matches!(env!("LACUNA_TESTS").as_bytes(), b"all");
 
 // `for_all_types` and `for_real_types`, as the variable says: each type costs seconds of compilation, and most of them
 // tell nothing that their like does not tell.
 include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/", env!("LACUNA_TESTS"), "_types.rs"));
 
-/// What a case combines with its input: all of these where everything is asked for, else one or another.
+/// Returns the values that a case combines with its input: all values if [`ALL`] is true, otherwise one of them.
 pub fn some_of<T: Copy + Debug + 'static>(all: &'static [T]) -> BoxedStrategy<Vec<T>> {
     if ALL { Just(all.to_vec()).boxed() } else { select(all).prop_map(|one| vec![one]).boxed() }
 }
 
-/// One of so many cases of a property that takes longer than others.
+/// Returns the number of cases of a slow property: one in `part`.
 pub fn cases(part: u32) -> u32 {
     proptest::test_runner::Config::default().cases.div_ceil(part)
 }

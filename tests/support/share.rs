@@ -1,6 +1,7 @@
-//! How much of what takes long is asked.
+//! The fraction of slow cases that are tested.
 
-/// One of so many where two element types stand for all, as `cargo test` has it by itself, and else each.
+/// Returns `count` if only two element types are tested, as in a plain `cargo test`; otherwise 1. One case in that
+/// number is tested.
 pub(crate) const fn one_of(count: usize) -> usize {
     if matches!(env!("LACUNA_TESTS").as_bytes(), b"two") { count } else { 1 }
 }

@@ -5,7 +5,7 @@ macro_rules! for_all_types {
     )*};
 }
 
-/// The same two: both have an order.
+/// Instantiates properties for the element types with an order, which both of the two types have.
 macro_rules! for_real_types {
     ($($property:ident),*) => {$(
         stamp!($property: int8 = i8, float64 = f64; half);

@@ -1,4 +1,5 @@
-//! Which values of a graph come in ranges, along which axes, and which are needed as a whole.
+//! The layout of a graph: the values that are computed in chunks, the axes of the chunks, and the values that are
+//! needed entirely.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -14,102 +15,107 @@ use crate::lazy::shares::{Share, Taken, shares};
 use crate::lazy::source::Source;
 use crate::ops::{OpSpec, Stream, op};
 
-/// How a value that is needed as a whole comes to be.
+/// The way in which a value that is needed entirely is obtained.
 pub(super) enum Way {
-    /// It is there.
+    /// The value exists.
     There,
-    /// It is read.
+    /// The value is read.
     Read,
-    /// In ranges of one of its axes, which are joined.
+    /// The value is computed in chunks along one of its axes, which are concatenated.
     Ranges(Stage),
-    /// It takes all elements of its operand, which comes in ranges of an axis that it does not keep, once or again.
+    /// A reduction reads its operand in chunks along an axis that the reduction does not keep, in one or several
+    /// passes.
     Folded(Stage),
-    /// From inputs that are needed as a whole themselves.
+    /// The value is computed from inputs that are needed entirely.
     Whole,
 }
 
-/// Where values are joined with themselves, shares of one are twice as many each time: behind so many what is left is
-/// computed as a whole.
+/// The largest number of shares in a stage. Each concatenation of a value with itself doubles the shares, and the
+/// values after this limit are computed entirely.
 const MOST_SHARES: usize = 1 << 12;
 
-/// The part of the memory that a position of an axis takes which is not to be cut into ranges.
+/// The divisor of the memory for one position of an axis. If positions take more, the axis should not be split.
 const HEAVY: u64 = 4;
 
-/// What the state of a cell takes, mostly, and that of a sum of squares, few of which are exact in two floats.
+/// The typical bytes of an accumulator, and of the accumulator of a sum of squares. Few sums of squares are exact in
+/// two floats.
 const STATE: u128 = 96;
 const SQUARES: u128 = 700;
 
-/// What a cell of the result takes, while it is made, with each of its axes.
+/// The bytes of an output element while it is computed, and of each of its coordinates.
 const CELL: u128 = 48;
 const COORD: u128 = 16;
 
-/// More passes take longer than dealing out.
+/// The largest number of passes. More passes take longer than repartitioning to temporary files.
 const MOST_PASSES: u128 = 6;
 
-/// What speaks against a stage, what counts most first.
+/// The cost of a stage. The first fields count most.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
-    /// The positions that are needed as a whole, and are not there, where these may take a large part of the memory.
+    /// The missing positions that are needed entirely, if they may take a large fraction of the memory.
     much: u128,
-    /// The axis has no two ranges.
+    /// True if the axis has fewer than two positions.
     is_not_cut: bool,
-    /// A position of the axis takes too much, if all take the same.
+    /// True if one position of the axis takes too much memory. All positions are assumed to take the same.
     is_heavy: bool,
-    /// Files are written out in another order.
+    /// True if files are repartitioned to temporary files.
     is_dealt: bool,
-    /// The positions that are needed as a whole, also where these take a small part of the memory.
+    /// The missing positions that are needed entirely, even if they take a small fraction of the memory.
     positions: u128,
 }
 
-/// What a position takes, mostly, where it is stored.
+/// The typical bytes of a stored position.
 const POSITION: u128 = 24;
 
-/// What computes a value range by range.
+/// The computation of a value chunk by chunk.
 pub(super) struct Stage {
-    /// Its steps, and in the place of what is cut or taken whole steps without inputs.
+    /// The steps. Inputs of the stage are steps without inputs.
     pub(super) plan: Plan,
-    /// What comes in ranges, and the axis.
+    /// The value that is computed in chunks, and the axis.
     pub(super) of: usize,
     pub(super) axis: usize,
     pub(super) length: usize,
     pub(super) leaves: Vec<Leaf>,
 }
 
-/// What a stage begins with.
+/// An input of a stage.
 pub(super) struct Leaf {
-    /// Its place among the steps of the stage.
+    /// The index among the steps of the stage.
     pub(super) slot: usize,
-    /// Its place in the graph.
+    /// The index among the steps of the graph.
     pub(super) at: usize,
     pub(super) share: Share,
-    /// Whether a step that repeats it looks at whether it stores every position.
+    /// True if a broadcasting step tests whether the input stores every position.
     pub(super) is_asked: bool,
 }
 
-/// What is read and what is there takes so many times as much in states of cells, at most, or this.
+/// The accumulators take at most this multiple of the bytes of the inputs, or `LEAST_STATES` bytes if that is more.
 const STATES_OF_INPUT: u64 = 16;
 const LEAST_STATES: u64 = 16 << 20;
 
 pub(super) struct Layout<'a> {
     plan: &'a Plan,
-    /// The bytes that values may take.
+    /// The largest number of bytes for values.
     memory: u64,
-    /// Of these, what the states of a fold may take at once, and the results of all folds.
+    /// The largest number of bytes for the accumulators of a reduction, and for the results of all such reductions.
     pub(super) states: u64,
     is_there: Vec<bool>,
-    /// Which reductions rather take ranges of an axis that they do not keep: what stands behind them is cut there.
+    /// For each step, true if it is a reduction that reads chunks along an axis that it does not keep. Stages of later
+    /// steps start at its result.
     do_fold: Vec<bool>,
-    /// What takes these ranges, and the bytes that all results of these reductions take.
+    /// The stages of these reductions, and the bytes of all their results.
     folds: BTreeMap<usize, Stage>,
     folded_bytes: u128,
-    /// What is given away range by range of its first axis, and joined if it comes in others.
+    /// The output that is passed in chunks along its first axis. If its chunks are along another axis, they are
+    /// concatenated first.
     poured: Option<usize>,
     pub(super) shapes: Vec<Option<Shape>>,
-    /// Of what is needed as a whole, in order.
+    /// The values that are needed entirely, in order.
     pub(super) ways: BTreeMap<usize, Way>,
 }
 
-/// What the states of folds may take of the memory: of few entries no more than these are worth, whatever the shape.
+/// Returns the largest number of bytes for accumulators. If the inputs are small, the limit depends on their size,
+/// whatever the shape.
 fn states_of(plan: &Plan, memory: u64, slots: &[Option<Held>]) -> u64 {
     let bytes = |(step, slot): (&Step, &Option<Held>)| match (slot, &step.node.body) {
         (Some(value), _) => step.node.kind.bytes(value) as u64,
@@ -121,7 +127,7 @@ fn states_of(plan: &Plan, memory: u64, slots: &[Option<Held>]) -> u64 {
 }
 
 impl<'a> Layout<'a> {
-    /// For results that are needed as a whole, but for one that is given away range by range.
+    /// Returns the layout for results that are needed entirely, except an output that is passed in chunks.
     pub(super) fn new(plan: &'a Plan, memory: u64, slots: &[Option<Held>], poured: Option<usize>) -> Self {
         let shape = |(step, slot): (&Step, &Option<Held>)| match (slot, &step.node.body) {
             (Some(value), _) => Some(step.node.kind.shape(value)),
@@ -134,7 +140,7 @@ impl<'a> Layout<'a> {
         let states = states_of(plan, memory, slots);
         let mut layout =
             Layout { plan, memory, states, is_there, do_fold, folds, folded_bytes: 0, poured, shapes, ways };
-        // Of a step this asks for those before it.
+        // The layout of a step depends on the steps before it.
         for at in 0..plan.steps.len() {
             let fold = if layout.is_there[at] { None } else { layout.fold(at) };
             layout.do_fold.push(fold.is_some());
@@ -144,7 +150,7 @@ impl<'a> Layout<'a> {
             }
         }
         let mut needed: BTreeSet<usize> = plan.outputs.iter().copied().collect();
-        // Inputs stand before what is made of them.
+        // Inputs come before the steps that use them.
         while let Some(at) = needed.pop_last() {
             let way = layout.way(at);
             match &way {
@@ -157,7 +163,7 @@ impl<'a> Layout<'a> {
         layout
     }
 
-    /// What is read in parts, if that is one.
+    /// Returns the source of a step that is a read without an existing value.
     pub(super) fn source(&self, at: usize) -> Option<&Arc<dyn Source>> {
         match &self.plan.steps[at].node.body {
             Body::Source(source) if !self.is_there[at] => Some(source),
@@ -178,32 +184,33 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// The stage of the operand of a reduction that rather takes it in ranges of an axis which it does not keep than is
-    /// computed in ranges itself.
+    /// Returns the stage of the operand of a reduction. The stage must cost less than computing the result in chunks,
+    /// unless there is one output element.
     fn fold(&self, at: usize) -> Option<Stage> {
         let stage = self.folded(at)?;
         let is_better = |ranges: Stage| self.cost(&stage) < self.cost(&ranges);
         (self.cells(at) == 1 || self.best(at, |_| true).is_none_or(is_better)).then_some(stage)
     }
 
-    /// The bytes that the result of a reduction takes while it is made, if each of its cells holds an entry.
+    /// Returns the bytes of the result of a reduction while it is computed, if every output element is stored.
     fn folded_bytes_of(&self, at: usize) -> u128 {
         let rank = self.shapes[at].as_ref().map_or(0, |shape| shape.rank());
         self.cells(at).saturating_mul(CELL + COORD * rank as u128)
     }
 
-    /// In how many passes the cells of a fold are found, more or less: half of the states' memory is for what grows.
+    /// Returns the approximate number of passes of a reduction. Half of the accumulator memory is reserved for growth.
     fn passes(&self, at: usize) -> u128 {
         let state = if self.plan.steps[at].node.op().is_some_and(|op| op.is(&op::norm)) { SQUARES } else { STATE };
         self.cells(at).saturating_mul(2 * state).div_ceil(self.states.max(1).into())
     }
 
-    /// The number of positions of a value.
+    /// Returns the number of positions of a value.
     fn cells(&self, at: usize) -> u128 {
         self.shapes[at].as_ref().map_or(u128::MAX, Shape::wide_size)
     }
 
-    /// The stage of the operand of a reduction that may take it in ranges of an axis which it does not keep.
+    /// Returns the stage of the operand of a reduction, if the reduction can read the operand in chunks along a reduced
+    /// axis.
     fn folded(&self, at: usize) -> Option<Stage> {
         let Step { node, inputs, .. } = &self.plan.steps[at];
         let (&operand, cells) = (inputs.first()?, self.cells(at));
@@ -216,7 +223,8 @@ impl<'a> Layout<'a> {
                 stream(node) == Stream::Fold && bytes <= self.states.into() && self.passes(at) <= MOST_PASSES
             }
         };
-        // What is folded itself is needed as a whole: its own operand would come in ranges of another axis else.
+        // If the operand is itself such a reduction, it is needed entirely. Otherwise its own operand would be split
+        // along another axis.
         let is_folded = self.do_fold.get(operand) == Some(&true);
         if !fits || node.is_grouped() || is_folded || !self.is_poured(operand)? {
             return None;
@@ -229,13 +237,14 @@ impl<'a> Layout<'a> {
         (!is_repeated || !self.plan.outputs.contains(&operand) && !is_long()).then_some(stage)
     }
 
-    /// Whether reductions take a value range by range, beside the pattern of one of its entries in all of its shape.
+    /// Returns whether reductions can read a value in chunks along an axis. The pattern of one entry in the entire
+    /// shape must fit in memory.
     fn is_poured(&self, at: usize) -> Option<bool> {
         let ranges = self.plan.steps[at].node.kind.by_ranges()?;
         Some(ranges.is_poured() && ranges.first_bytes(self.shapes[at].as_ref()?) <= self.states.into())
     }
 
-    /// The axes of its operand that a reduction keeps; none where these are not known.
+    /// Returns the axes of its operand that a reduction keeps; `None` if the axes are not known.
     fn kept(&self, at: usize) -> Option<Vec<usize>> {
         let shape = self.shapes[*self.plan.steps[at].inputs.first()?].as_ref()?;
         let kept = (0..self.shapes[at].as_ref()?.rank()).filter_map(|axis| match self.shares(at, axis)?.shares[..] {
@@ -247,7 +256,7 @@ impl<'a> Layout<'a> {
         (cells == self.cells(at)).then_some(kept)
     }
 
-    /// The stage that computes a value in ranges of the axis, among some, that the least speaks against.
+    /// Returns the stage with the lowest cost that computes a value in chunks along one of some axes.
     fn best(&self, of: usize, is_asked: impl Fn(usize) -> bool) -> Option<Stage> {
         let step = &self.plan.steps[of];
         step.node.kind.by_ranges()?;
@@ -257,7 +266,7 @@ impl<'a> Layout<'a> {
         axes.map(|axis| self.stage(of, axis)).min_by_key(|stage| self.cost(stage))
     }
 
-    /// What speaks against a stage.
+    /// Returns the cost of a stage.
     fn cost(&self, stage: &Stage) -> Cost {
         let whole = self.wholes(stage).into_iter().filter(|&at| !self.is_there[at]);
         let joined = if self.is_joined(stage) { self.cells(stage.of) } else { 0 };
@@ -276,19 +285,20 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Whether what could be given away range by range is put together before, as its ranges are of another axis.
+    /// Returns whether the output is concatenated before it is passed, because its chunks are along another axis than
+    /// the first.
     fn is_joined(&self, stage: &Stage) -> bool {
         let has_ranges = || self.shapes[stage.of].as_ref().is_some_and(|shape| shape.first() > Some(&1));
         self.poured == Some(stage.of) && stage.axis > 0 && has_ranges()
     }
 
-    /// What a stage needs as a whole: also what is cut only once it is there.
+    /// Returns the values that a stage needs entirely. Values that exist before they are split are included.
     fn wholes(&self, stage: &Stage) -> Vec<usize> {
         let is_whole = |leaf: &&Leaf| leaf.share == Share::Whole || self.source(leaf.at).is_none();
         stage.leaves.iter().filter(is_whole).map(|leaf| leaf.at).collect()
     }
 
-    /// What a step takes of its inputs for a range of an axis.
+    /// Returns the positions of the inputs of a step that a range of an axis needs.
     fn shares(&self, at: usize, axis: usize) -> Option<Taken> {
         let step = &self.plan.steps[at];
         if step.inputs.is_empty() {
@@ -299,12 +309,13 @@ impl<'a> Layout<'a> {
         step.inputs.iter().all(can_be_cut).then(|| shares(&step.node, &shapes, axis))?
     }
 
-    /// The steps that give a range of an axis.
+    /// Returns the stage that computes a value in chunks along an axis.
     fn stage(&self, of: usize, axis: usize) -> Stage {
         let (mut left, mut met) = (BTreeSet::from([(of, Share::along(axis))]), Vec::new());
-        // Operands that a step asks whether they store every position: they are computed as a whole before.
+        // Operands of steps that test whether they store every position. These operands are computed entirely before.
         let mut asked = BTreeSet::new();
-        // From the result on: inputs stand before what is made of them, so that all that ask for one come first.
+        // The loop goes from the result to the inputs. Inputs come before the steps that use them, so all users of a
+        // step come first.
         while let Some((at, share)) = left.pop_last() {
             let does_fold = at != of && self.do_fold.get(at) == Some(&true);
             let is_leaf = self.is_there[at] || self.source(at).is_some() || does_fold || asked.contains(&at);
@@ -329,7 +340,8 @@ impl<'a> Layout<'a> {
             let (inputs, run) = inputs.unwrap_or_default();
             let node = run.map_or_else(|| Arc::clone(node), |run| Arc::new(node.with_run(run)));
             let places = inputs.iter().map(|input| slots[input]).collect();
-            // Ranges are decided by the tensors that they are parts of.
+            // The patterns of chunks are decided by the entire tensors, so no step is planned on the pattern of one
+            // operand.
             let step = placed(&steps, node, places, false);
             steps.push(step);
         }
@@ -338,7 +350,7 @@ impl<'a> Layout<'a> {
         Stage { plan: Plan::of_steps(steps, outputs), of, axis, length, leaves }
     }
 
-    /// The inputs of a step that it repeats, if it looks at whether one of these stores every position.
+    /// Returns the broadcast inputs of a step that tests whether they store every position.
     fn asked_of(&self, at: usize) -> impl Iterator<Item = usize> {
         let Step { node, inputs, .. } = &self.plan.steps[at];
         let is_asked = decides_by_all(node);
@@ -346,7 +358,7 @@ impl<'a> Layout<'a> {
         inputs.iter().filter(is_repeated).copied()
     }
 
-    /// The stages in words.
+    /// Returns the stages as text.
     pub(super) fn told(&self) -> String {
         let mut text = String::new();
         for (at, way) in &self.ways {
@@ -365,7 +377,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// What a stage begins with, in words.
+/// Returns the inputs of a stage as text.
 fn of(stage: &Stage) -> String {
     let leaf = |leaf: &Leaf| match leaf.share {
         Share::Whole => format!("; %{} whole", leaf.at),

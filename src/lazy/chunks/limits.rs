@@ -1,33 +1,33 @@
-//! What values may take of the memory that a user named, and errors that tell that.
+//! The fractions of the memory limit that values may take, and the errors at this limit.
 
 use crate::base::error::{Error, Result};
 use crate::base::limit;
 
-/// Of the memory, the part that what is read at once may take: what was made of the ranges before is written beside it,
-/// and work takes copies.
+/// The divisor of the memory for all chunks of input that are read at once. Results of earlier chunks are written at
+/// the same time, and work makes copies.
 pub(super) const INPUT: u64 = 8;
 
-/// What a range may take as it is read in any case, if it is no larger part of the memory: pages are read as a whole,
-/// and small ranges would share many.
+/// The bytes that a chunk of input may always take, if all input that is read at once may take as much. Pages are read
+/// entirely, and small chunks would share many pages.
 pub(super) const LEAST_READ: u64 = 2 << 20;
 
-/// Of the memory, the part that a step may make of the ranges that are computed at once: the steps before and behind it
-/// have theirs.
+/// The divisor of the memory for the results of a step, in all chunks that are computed at once. Earlier and later
+/// steps need memory too.
 pub(super) const RESULT: u64 = 4;
 
-/// Of the memory, the part that the states of a fold may take at once, and another one of that size for the results of
-/// all folds.
+/// The divisor of the memory for the accumulators of a reduction. The results of all reductions may take the same size
+/// again.
 pub(super) const STATES: u64 = 4;
 
-/// What a step may make in any case: it has room in what work takes besides.
+/// The bytes that the result of a step may always take. They fit in the additional memory for work.
 const LEAST: u64 = 4 << 20;
 
-/// What to do about what is too large, and about a result that has a part only.
+/// The advice for a value that is too large, and for a result that may take a fraction of the memory.
 const INSTEAD: &str = "raise --max-memory (Chunks::memory), or ask for what is smaller";
 const OF_PART: &str =
     "raise --max-memory (Chunks::memory), a quarter of which a step may make of a range, or ask for what is smaller";
 
-/// The bytes that a user allows, and how many of them values take that were found and are still needed.
+/// The bytes that the user allows, and the bytes of computed values that are still needed.
 pub(super) struct Room {
     pub(super) memory: u64,
     pub(super) held: u64,
@@ -38,7 +38,8 @@ impl Room {
         self.memory.saturating_sub(self.held)
     }
 
-    /// Refuses so many bytes beside what is held. The error tells what both take, so that its numbers are those to name.
+    /// Rejects `bytes` that do not fit together with the held values. The error reports the sum of both, which is the
+    /// limit to set.
     pub(super) fn check(&self, what: &'static str, bytes: u128) -> Result<()> {
         let bytes = bytes.saturating_add(self.held.into());
         match bytes <= u128::from(self.memory) {
@@ -47,14 +48,14 @@ impl Room {
         }
     }
 
-    /// What `work` gives, of which a result that could explode may take a part of what is left, or its share of that
-    /// where it is one of so many works.
+    /// Returns the result of `work`, and limits results that may become too large. The limit is the remaining memory
+    /// divided by `part`, and by the number of works that run at once.
     pub(super) fn bounded<T>(&self, part: u64, works: u64, work: impl FnOnce() -> Result<T>) -> Result<T> {
         let limit = (self.left() / part).max(LEAST) / works;
         limit::within(Some(limit), work).map_err(|error| self.told(error, limit, part))
     }
 
-    /// An error at the limit of a part of what is left, with what all parts take, and what is held.
+    /// Returns an error at the limit of a fraction with the bytes of all fractions and of the held values.
     fn told(&self, error: Error, own: u64, part: u64) -> Error {
         match error {
             Error::Lazy { operation, file, line, cause } => {
@@ -70,7 +71,7 @@ impl Room {
     }
 }
 
-/// How many times as much as it may take a refused result would take, rounded up.
+/// Returns how many times its limit a rejected result would take, rounded up.
 pub(super) fn excess(error: &Error) -> Option<u128> {
     match error {
         Error::Lazy { cause, .. } => excess(cause),

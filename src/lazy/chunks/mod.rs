@@ -1,8 +1,8 @@
-//! The engine for what does not fit memory: results are computed in ranges of one axis.
+//! The engine for tensors larger than memory, which computes results in chunks along one axis.
 //!
-//! A step that commutes with cutting ([`shares`](super::shares)) is run on a range of its operand. What does not is
-//! taken whole, where that fits. Folds, and medians and variances of all elements, may take the ranges of an axis
-//! that they do not keep, one after the other.
+//! A step with a rule in [`shares`](super::shares) is computed chunk by chunk. Other steps need their entire operands,
+//! which must fit in memory. Streaming reductions, and medians and variances of all elements, can read chunks along an
+//! axis that they do not keep.
 
 mod layout;
 mod limits;
@@ -20,12 +20,14 @@ use super::node::Held;
 use super::plan::Plan;
 use crate::base::error::Result;
 
-/// The engine for what does not fit memory: a graph is computed in ranges of an axis, each of which does.
+/// The engine for tensors larger than memory, which computes graphs in chunks.
 ///
-/// Results are those of [`Threads`](super::Threads), bit for bit, however they are cut. What is cut is what a graph
-/// begins with: files of `io::scan` (feature `parquet`), tensors, and inputs. [`explain`](super::On::explain) tells
-/// along which axes, and which values are needed as a whole: these must fit. The page [when it does not
-/// fit](crate::documents::larger) says what takes how much.
+/// Each chunk is a range of an axis and fits in memory. Results are bitwise identical to those of
+/// [`Threads`](super::Threads), for any size of the chunks.
+///
+/// The data of a graph is split: files of `io::scan` (feature `parquet`), tensors, and program inputs.
+/// [`explain`](super::On::explain) shows the axes of the chunks. Values that are needed entirely are shown too; these
+/// values must fit in memory. The page [when it does not fit](crate::documents::larger) describes the memory use.
 ///
 /// # Examples
 ///
@@ -47,20 +49,23 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// With so many bytes for values. The work on them takes up to 64 MiB besides and, of a file without lists of
-    /// pages, a row group for each thread.
+    /// Returns an engine that uses at most `bytes` bytes of memory for values.
+    ///
+    /// The work on values uses up to 64 MiB more. Files without a page index also use one row group per thread.
     pub fn memory(bytes: u64) -> Self {
         Chunks { memory: bytes, positions: usize::MAX, folder: None }
     }
 
-    /// At most so many positions of an axis at once, even if more fit.
+    /// Sets the largest number of positions per chunk, even if more fit in memory.
     pub fn positions(self, most: usize) -> Self {
         Chunks { positions: most.max(1), ..self }
     }
 
-    /// The folder for temporary files; by default that of the system. They are in a folder of their own there, which is
-    /// removed when the graph was computed or failed. What a process that was killed left there goes when the next one
-    /// begins.
+    /// Sets the folder for temporary files.
+    ///
+    /// The default is the temporary folder of the system. The files are in a new subfolder, which is removed after the
+    /// graph is computed or has failed. The next run that creates files there removes the subfolders of interrupted
+    /// processes.
     ///
     /// ```
     /// use lacuna::lazy::Chunks;

@@ -1,4 +1,4 @@
-//! Computing a graph that is laid out in ranges.
+//! The computation of a graph in chunks, by its layout.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::lazy::plan::Plan;
 use crate::lazy::source::{Bins, ByRanges, Deal, Part, Source, whole};
 use crate::lazy::value::Kind;
 
-/// What an element that is folded takes, more or less, in picoseconds.
+/// The approximate picoseconds per reduced element.
 const PICOSECONDS: usize = 1_000;
 
 pub(super) struct Run<'a> {
@@ -33,18 +33,18 @@ impl<'a> Run<'a> {
         Run { chunks, plan, layout, slots, room, spill: Spill::new(chunks.folder.clone()) }
     }
 
-    /// The values of the outputs.
+    /// Computes the values of the outputs.
     pub(super) fn values(mut self) -> Result<Vec<Held>> {
         self.find(None)?;
         Ok(self.plan.outputs.iter().filter_map(|&at| self.slots[at].clone()).collect())
     }
 
-    /// Gives away the value of the only output in ranges of its first axis.
+    /// Passes the value of the only output in chunks along its first axis.
     pub(super) fn pour(mut self, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
         let Some(&of) = self.plan.outputs.first() else { return Ok(()) };
         let Some(Way::Ranges(stage)) = self.layout.ways.get(&of).filter(|way| is_first(way)) else {
             return match self.copied(of) {
-                // In the order of its entries, and not in boxes: so all that it tells of them is compared.
+                // The file is read in the order of its entries, so that all of its checksums are compared.
                 Some(source) => source.share(self.piece(), &mut |piece, _| take(&piece)),
                 None => self.values()?.iter().try_for_each(take),
             };
@@ -53,17 +53,17 @@ impl<'a> Run<'a> {
         Walk::new(&self, stage)?.pour(take)
     }
 
-    /// A file that is given away as it is, and does not fit.
+    /// Returns the source of a file that is passed unchanged, if the file does not fit in memory.
     fn copied(&self, of: usize) -> Option<&Arc<dyn Source>> {
         self.layout.source(of).filter(|source| source.checks().is_some() && source.bytes() > self.room.left())
     }
 
-    /// All entries, in pieces that take what ranges take.
+    /// Returns the partition of all entries, with chunks of the usual size.
     fn piece(&self) -> Part {
         Part { number: 0, of: 1, memory: self.room.left() / INPUT }
     }
 
-    /// Computes what is needed as a whole, but for one of them.
+    /// Computes the values that are needed entirely, except `but`.
     fn find(&mut self, but: Option<usize>) -> Result<()> {
         let layout = self.layout;
         let last = last_uses(layout, self.plan);
@@ -86,7 +86,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What a value takes, if it is held.
+    /// Returns the bytes of a value, 0 if the value is not held.
     fn bytes(&self, at: usize) -> u64 {
         self.slots[at].as_ref().map_or(0, |value| self.plan.steps[at].node.kind.bytes(value) as u64)
     }
@@ -106,7 +106,7 @@ impl<'a> Run<'a> {
         self.room.bounded(1, 1, || step.node.run(&inputs))
     }
 
-    /// The ranges of a value, joined.
+    /// Computes a value in chunks, and concatenates the chunks.
     fn joined(&self, stage: &Stage) -> Result<Held> {
         let kind = self.plan.steps[stage.of].node.kind;
         let (mut parts, mut bytes, mut done) = (Vec::new(), 0_u128, 0_u128);
@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
             done += kind.shape(part).get(stage.axis).map_or(0, |&length| length as u128);
             parts.push(Arc::clone(part));
             let what = "the parts of this result, and all of it";
-            // What all of it takes is told, if the rest is like what is there.
+            // The error reports the estimated size of the entire result, if the chunks so far are typical.
             let all = || bytes.saturating_mul(stage.length as u128) / done.max(1);
             self.room.check(what, bytes).or_else(|_| self.room.check(what, bytes.max(all())))
         })?;
@@ -126,11 +126,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What a fold makes of the ranges of its operand.
+    /// Computes a reduction from chunks of its operand.
     fn folded(&self, node: &Node, stage: &Stage) -> Result<Held> {
         let (found, fill) = self.folded_beside(node, stage, None)?;
         match fill {
-            // Where the first ranges have no gaps, only those behind them know what stands in the others.
+            // If the first chunks store every position, only later chunks know the fill of unstored positions.
             Some(fill) => {
                 drop(found);
                 self.folded_beside(node, stage, Some(fill))?.0
@@ -139,14 +139,16 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What a fold makes of the ranges of its operand and of this fill, or of that of the first range which stores an
-    /// element; and the fill of the gaps, if it is another one.
+    /// Computes a reduction from chunks of its operand. Without `fill`, the fill of the first chunk with a stored
+    /// element is used.
+    ///
+    /// Also returns the fill of unstored positions, if this fill is different.
     fn folded_beside(&self, node: &Node, stage: &Stage, fill: Option<Held>) -> Result<(Result<Held>, Option<Held>)> {
         let none = || Error::Argument { operation: node.name, why: "its operand does not come in parts".into() };
         let kind = self.plan.steps[stage.of].node.kind;
         let ranges = kind.by_ranges().ok_or_else(none)?;
         let (mut walk, mut gaps) = (Walk::new(self, stage)?, Gaps { kind, ranges, axis: stage.axis, fill: None });
-        // The first element stands for all of one cell; how many cells there are is found in the ranges.
+        // The pattern has only the first entry. The reduction finds its output elements in the chunks.
         let part = gaps.first_stored(&mut walk)?.ok_or_else(none)?;
         let shape = self.layout.shapes[stage.of].as_ref().ok_or_else(none)?;
         let [first, pattern] = ranges.first(&part, shape)?.ok_or_else(none)?;
@@ -185,8 +187,10 @@ impl<'a> Run<'a> {
         Ok((found, gaps.fill.filter(|fill| ranges.join(stage.axis, &[fill.clone(), empty]).is_err())))
     }
 
-    /// What is read, in files by ranges of an axis that take so many bytes, unless it lies so already. Of what these
-    /// hold bins are taken.
+    /// Repartitions a source to temporary files by ranges of an axis, each of at most `bytes` bytes. Returns `None` if
+    /// the source is already in this order.
+    ///
+    /// The files have only the entries of the bins.
     pub(super) fn dealt(
         &self,
         of: &dyn Source,
@@ -201,7 +205,7 @@ impl<'a> Run<'a> {
         of.dealt(&Deal { within: &within, axis, bins, weights, folder: &folder, bytes })
     }
 
-    /// The bytes of each bin of a value that is there.
+    /// Returns the bytes of each bin of an existing value.
     pub(super) fn weights(&self, at: usize, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
         let (Some(value), kind) = (&self.slots[at], self.plan.steps[at].node.kind) else { return Ok(Vec::new()) };
         let Some(ranges) = kind.by_ranges() else { return Ok(Vec::new()) };
@@ -212,17 +216,17 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The fill of the ranges that do not store all of their positions.
+/// The fill of the chunks that have unstored positions.
 struct Gaps {
     kind: &'static dyn Kind,
     ranges: &'static dyn ByRanges,
     axis: usize,
-    /// A part without entries, which has it.
+    /// A chunk without entries, which has the fill.
     fill: Option<Held>,
 }
 
 impl Gaps {
-    /// The first range that stores an element, or the last one.
+    /// Returns the first chunk that stores an element, or the last chunk.
     fn first_stored(&mut self, walk: &mut Walk<'_>) -> Result<Option<Held>> {
         let mut last = None;
         for part in walk {
@@ -235,14 +239,14 @@ impl Gaps {
         Ok(last)
     }
 
-    /// A part of a range without entries. Along the first axis that is a window, and nothing is left to be looked at
-    /// along the other one.
+    /// Returns a slice of a chunk without entries. The slice along the first axis is a window, so the slice along the
+    /// other axis reads no entries.
     fn empty(&self, part: &Held) -> Result<Held> {
         let none = self.ranges.cut(part, 0, 0..0)?;
         if self.axis == 0 { Ok(none) } else { self.ranges.cut(&none, self.axis, 0..0) }
     }
 
-    /// Refuses a range whose gaps hold something else than those of the ranges before.
+    /// Rejects a chunk whose unstored positions have another fill than in earlier chunks.
     fn note(&mut self, part: &Held) -> Result<()> {
         if self.ranges.stored(part) as u128 == self.kind.shape(part).wide_size() {
             return Ok(());
@@ -258,12 +262,12 @@ impl Gaps {
     }
 }
 
-/// Whether a value comes in ranges of its first axis.
+/// Returns whether a value is computed in chunks along its first axis.
 fn is_first(way: &Way) -> bool {
     matches!(way, Way::Ranges(Stage { axis: 0, .. }))
 }
 
-/// What nobody needs any more after a value is found, by that; never an output, nor what was there.
+/// Returns, for each value, the values that are not needed after it. Outputs are never included.
 fn last_uses(layout: &Layout<'_>, plan: &Plan) -> BTreeMap<usize, Vec<usize>> {
     let mut last = BTreeMap::new();
     for (&at, way) in &layout.ways {

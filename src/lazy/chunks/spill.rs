@@ -1,4 +1,4 @@
-//! The folder of files that are needed while a graph is computed.
+//! The folder for temporary files of a running graph.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use std::sync::{Mutex, PoisonError};
 use crate::base::error::Result;
 use crate::base::{locks, temporary};
 
-/// What the folders are called, before the numbers of the process and of the folder.
+/// The prefix of folder names, before the numbers of the process and of the folder.
 const NAME: &str = "lacuna-spill-";
 
-/// The file in a folder that the process holds a lock of: one without belongs to a process that is gone.
+/// The file that a process locks in its folder. If the file is not locked, the process has ended.
 const LOCK: &str = "lock";
 
-/// A folder for temporary files: made when it is asked for, and removed with this. What a process that was killed left
-/// goes when the next one is made beside it.
+/// A folder for temporary files, created on first use and removed on drop. A new folder also removes the folders of
+/// interrupted processes next to it.
 pub struct Spill {
     base: PathBuf,
     made: Mutex<Option<Made>>,
@@ -27,16 +27,16 @@ struct Made {
 }
 
 impl Spill {
-    /// One in this folder, or in that of the system for such files.
+    /// Returns a folder in `base`, or in the temporary folder of the system. The folder is not created yet.
     pub fn new(base: Option<PathBuf>) -> Self {
         Spill { base: base.unwrap_or_else(std::env::temp_dir), made: Mutex::default() }
     }
 
-    /// The folder.
+    /// Returns the path of the folder, which is created on the first call.
     ///
     /// # Errors
     ///
-    /// `Io`: it cannot be made.
+    /// `Io`: the folder cannot be created.
     pub fn folder(&self) -> Result<PathBuf> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if made.is_none() {
@@ -71,19 +71,20 @@ impl Made {
 
 impl Drop for Made {
     fn drop(&mut self) {
-        // What holds a file open must let it go where open ones cannot be removed.
+        // The lock file is closed first, because some systems do not remove open files.
         self.lock = None;
         let _ = temporary::end(&self.folder, || fs::remove_dir_all(&self.folder));
     }
 }
 
-/// Removes what processes that were killed left behind: their locks went with them.
+/// Removes the folders of interrupted processes, whose locks are released.
 fn remove_stale(base: &Path) {
     let Ok(entries) = fs::read_dir(base) else { return };
     for entry in entries.flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(NAME));
         let lock = is_ours.then(|| locks::abandoned(&entry.path().join(LOCK))).flatten();
-        // It is held until the folder is gone: whoever has just made it waits, and makes another one.
+        // The lock is held until the folder is removed. A process that has just created the folder waits, and creates
+        // another.
         if lock.is_some() {
             let _ = fs::remove_dir_all(entry.path());
         }

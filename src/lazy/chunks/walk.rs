@@ -1,4 +1,4 @@
-//! The ranges of what a stage computes: in order, some of them at once.
+//! The chunks of a stage, in order. Several chunks are computed at once.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -17,49 +17,51 @@ use crate::lazy::source::{Bins, Source, whole};
 use crate::lazy::value::Kind;
 use crate::pattern::PartOf;
 
-/// The bins whose weights are known.
+/// The largest number of bins, whose weights are known.
 const BINS: usize = 1 << 20;
 
-/// A range that is too much for a step is computed in at most so many, and each of these in as many again.
+/// The largest number of smaller ranges into which a range is split if a result is too large. Each of these can be
+/// split again.
 const PARTS: usize = 1 << 12;
 
-/// Ranges that are computed at once, at most: of more threads several work on one.
+/// The largest number of chunks that are computed at once. If there are more threads, several threads work on one
+/// chunk.
 const AT_ONCE: usize = 8;
 
-/// A stage on its way through the ranges.
+/// The progress of a stage through its chunks.
 pub(super) struct Walk<'s> {
     run: &'s Run<'s>,
     stage: &'s Stage,
     bins: Bins,
-    /// The bytes that each bin takes of what is cut.
+    /// The bytes of the split inputs in each bin.
     weights: Vec<u64>,
-    /// What was written out in another order, by the slots of the leaves.
+    /// The repartitioned inputs, by the slots of the leaves.
     dealt: BTreeMap<usize, Box<dyn Source>>,
-    /// Which of the leaves that steps repeat store every position, by their slots.
+    /// For each leaf that broadcasting steps test, true if the leaf stores every position. The keys are slots.
     full: BTreeMap<usize, bool>,
-    /// The bin that comes next.
+    /// The next bin.
     next: usize,
-    /// Ranges that come before that, the last one first.
+    /// The ranges to compute before the next bin, the last range first.
     left: Vec<Ranged>,
-    /// How many ranges are computed at once.
+    /// The largest number of chunks that are computed at once.
     width: usize,
-    /// The bytes that a range of what is cut may take.
+    /// The largest number of bytes of the split inputs in a chunk.
     limit: u64,
-    /// The same, where a step would have made too much of more; it grows again with ranges of which none does.
+    /// A smaller limit after the result of a step was too large. The limit grows again while results fit.
     most: u64,
-    /// How many times as many bytes a result took, once there is one.
+    /// The largest ratio of the bytes of a result to the bytes of its input, once a chunk is computed.
     grown: Option<u64>,
-    /// What was computed and nobody has taken yet.
+    /// The computed chunks that are not passed yet.
     found: VecDeque<Held>,
-    /// What went wrong behind that and behind what is left.
+    /// The error that follows the computed chunks and the remaining ranges.
     failed: Option<Error>,
-    /// The arrays of ranges that are done, for those that come.
+    /// The arrays of finished chunks, for reuse.
     spares: Arc<Spares>,
-    /// Whether there are no more ranges.
+    /// True if there are no more bins.
     is_done: bool,
 }
 
-/// A range, and what it weighs.
+/// A range, and the bytes of its input.
 #[derive(Clone)]
 struct Ranged {
     range: Range<usize>,
@@ -98,11 +100,12 @@ impl<'s> Walk<'s> {
         Ok(walk)
     }
 
-    /// Adds what the bins take of a leaf, and deals that out where it does not lie in the order of the ranges.
+    /// Adds the bytes of a leaf to the bins. If the leaf is not in the order of the chunks, it is repartitioned to
+    /// temporary files.
     fn weigh(&mut self, leaf: &Leaf) -> Result<()> {
         let Share::Along(cut) = leaf.share else { return Ok(()) };
         let own = Bins { span: cut.of(0..self.stage.length), width: self.bins.width };
-        // Of a part of what is joined the stage may take nothing.
+        // The stage may not need all operands of a concatenation.
         if own.span.is_empty() {
             return Ok(());
         }
@@ -116,7 +119,7 @@ impl<'s> Walk<'s> {
             self.bins.add(&mut self.weights, cut.back(positions.start)..cut.back(positions.end), *weight);
         }
         let Some(source) = source else { return Ok(()) };
-        // Nothing is written out that cannot be worked on.
+        // A file is not repartitioned if one of its positions is too large to compute.
         if cut.axis > 0 {
             self.check(weights.iter().copied().max().unwrap_or(0))?;
         }
@@ -126,7 +129,7 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
-    /// How many files do not lie in the order of the ranges, one at least.
+    /// Returns the number of files that are not in the order of the chunks, at least 1.
     fn files_by_other_axes(&self) -> u64 {
         let is_one = |leaf: &&Leaf| {
             matches!(leaf.share, Share::Along(cut) if cut.axis > 0) && self.run.layout.source(leaf.at).is_some()
@@ -134,8 +137,8 @@ impl<'s> Walk<'s> {
         self.stage.leaves.iter().filter(is_one).count().max(1) as u64
     }
 
-    /// The ranges that come next and are computed at once. One that is left is computed alone, and so is the first one,
-    /// which tells how large results are.
+    /// Returns the next ranges, which are computed at once. A remaining range is computed alone. The first range is
+    /// computed alone too, because its result shows how large results are.
     fn ranges(&mut self) -> Result<Vec<Ranged>> {
         if let Some(left) = self.left.pop() {
             return Ok(vec![self.begun(left)]);
@@ -149,7 +152,7 @@ impl<'s> Walk<'s> {
             match self.range() {
                 None => break,
                 Some(Err(error)) if ranges.is_empty() => return Err(error),
-                // Those before it come first.
+                // The ranges before the error are computed first.
                 Some(Err(error)) => {
                     self.failed = Some(error);
                     break;
@@ -170,7 +173,8 @@ impl<'s> Walk<'s> {
         Ok(ranges)
     }
 
-    /// As many positions of a range as are allowed at once, or a few more of a very long axis; those behind are left.
+    /// Returns the first positions of a range, as many as are allowed at once. A very long axis allows more. The other
+    /// positions are added to the remaining ranges.
     fn begun(&mut self, Ranged { range, weight }: Ranged) -> Ranged {
         let most = self.run.chunks.positions.max(self.stage.length.div_ceil(BINS << 4));
         let end = range.end.min(range.start.saturating_add(most));
@@ -180,12 +184,12 @@ impl<'s> Walk<'s> {
         Ranged { range: range.start..end, weight }
     }
 
-    /// The next bins that fit, one at least. The first range may have no bin.
+    /// Returns the next bins that fit, at least one bin. If there are no bins, the first range is empty.
     fn range(&mut self) -> Option<Result<Ranged>> {
         if self.is_done {
             return None;
         }
-        // Nothing is known of a result before the first one.
+        // The size of a result is unknown before the first result.
         let limit = self.most.min(self.limit / self.grown.unwrap_or(4));
         let first = self.bins.range(self.next).start;
         let (mut end, mut weight) = (first, 0_u64);
@@ -200,14 +204,14 @@ impl<'s> Walk<'s> {
         Some(self.check(weight).map(|()| Ranged { range: first..end, weight }))
     }
 
-    /// Refuses what one range weighs above a part of the memory, with what the heaviest one takes.
+    /// Rejects a range whose weight does not fit in memory. The error reports the weight of the heaviest bin.
     fn check(&self, weight: u64) -> Result<()> {
         let what = "what stands at a few positions of the axis that is cut, and work on it,";
         let check = |weight: u64| self.run.room.check(what, 2 * u128::from(weight));
         check(weight).or_else(|_| check(self.weights.iter().copied().fold(weight, u64::max)))
     }
 
-    /// What the steps begin with for a range.
+    /// Returns the inputs of the steps for a range.
     fn read(&self, range: &Range<usize>) -> Result<Vec<Option<Held>>> {
         let mut slots = vec![None; self.stage.plan.steps.len()];
         for leaf in &self.stage.leaves {
@@ -216,7 +220,7 @@ impl<'s> Walk<'s> {
         Ok(slots)
     }
 
-    /// The value of a leaf for a range.
+    /// Returns the value of a leaf for a range.
     fn leaf(&self, leaf: &Leaf, range: &Range<usize>) -> Result<Held> {
         let missing = || Error::Argument { operation: "collect", why: "a value is missing".into() };
         let value = || self.run.slots[leaf.at].as_ref().ok_or_else(missing);
@@ -228,14 +232,14 @@ impl<'s> Walk<'s> {
             (None, Some(source)) => source.read(Some((axis, range)))?,
             (None, None) => ranges.cut(value()?, axis, range)?,
         };
-        // Steps that repeat it look at all of it, and not at the range.
+        // Broadcasting steps test the entire value, not the chunk.
         Ok(match self.full.get(&leaf.slot) {
             Some(&is_full) => ranges.part_of(&part, Some(PartOf { lengths: None, is_full: Some(is_full) })),
             None => part,
         })
     }
 
-    /// Whether a leaf stores every position.
+    /// Returns whether a leaf stores every position.
     fn is_full(&self, leaf: &Leaf) -> Result<bool> {
         let node = &self.run.plan.steps[leaf.at].node;
         let (stored, lengths) = match (self.run.layout.source(leaf.at), &self.run.slots[leaf.at]) {
@@ -249,14 +253,14 @@ impl<'s> Walk<'s> {
         Ok(stored == lengths.wide_size())
     }
 
-    /// Goes back to the first range.
+    /// Restarts at the first range.
     pub(super) fn restart(&mut self) {
         (self.next, self.is_done, self.failed) = (0, false, None);
         self.left.clear();
         self.found.clear();
     }
 
-    /// Gives away what is computed, while what comes next is.
+    /// Passes computed chunks, while the next chunks are computed.
     pub(super) fn pour(&mut self, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
         let mut found = Vec::from(std::mem::take(&mut self.found));
         if found.is_empty() {
@@ -272,7 +276,7 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
-    /// What is computed at once of the ranges that come next; nothing where there are no more.
+    /// Computes the next ranges at once. The result is empty if there are no more ranges.
     fn batch(&mut self) -> Result<Vec<Held>> {
         loop {
             let ranges = self.ranges()?;
@@ -283,8 +287,8 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Computes ranges at once, up to one that fails, or of which a step would make too much: that is left, in parts if
-    /// it must be, and so are those behind it.
+    /// Computes ranges at once, up to a range that fails, or for which the result of a step is too large. A range with
+    /// a too large result remains, split if necessary, and so do the ranges after it.
     fn compute(&mut self, ranges: &[Ranged]) -> Vec<Held> {
         let works = ranges.len();
         let computed = threads::map_each(
@@ -321,8 +325,8 @@ impl<'s> Walk<'s> {
         found
     }
 
-    /// What the steps make of a range, which is one of so many that are computed at once; the outer error is one of
-    /// reading.
+    /// Computes the steps for a range, which is one of `works` ranges that are computed at once. The outer error is an
+    /// error of reading.
     fn computed(&self, range: &Range<usize>, works: u64) -> Result<Result<Vec<Held>>> {
         self.spares.within(|| {
             let slots = self.read(range)?;
@@ -335,11 +339,11 @@ impl<'s> Walk<'s> {
         })
     }
 
-    /// The parts of a range of which a step would make too much, the last one first: the range itself, where it may
-    /// make that alone. None where it cannot be cut.
+    /// Returns smaller ranges, the last range first, for a range with a too large result. If the range may fit when
+    /// computed alone, it is returned unchanged. Returns `None` if the range cannot be split.
     fn parts(&mut self, error: &Error, Ranged { range, weight }: &Ranged, works: u64) -> Option<Vec<Ranged>> {
         let excess = excess(error).filter(|_| works > 1 || range.len() > 1)?.div_ceil(works.into());
-        // Half of what is allowed, so that one of more than the others has room.
+        // Half of the limit, so that a range with a larger result than the others fits too.
         let parts = match excess {
             ..=1 if works > 1 => 1,
             _ => usize::try_from(excess.saturating_mul(2)).unwrap_or(PARTS).clamp(2, PARTS).min(range.len()),
@@ -350,14 +354,14 @@ impl<'s> Walk<'s> {
         Some(range.clone().step_by(width).rev().map(part).collect())
     }
 
-    /// The value of a range, if it is one.
+    /// Returns the value of a range, if there is one.
     fn checked(&mut self, found: Option<Held>, Ranged { range, weight }: &Ranged) -> Result<Held> {
         let node = &self.run.plan.steps[self.stage.of].node;
         let missing = || Error::Argument { operation: node.name, why: "a range of it is not what it should be".into() };
         let found = found.ok_or_else(missing)?;
         let grown = node.kind.bytes(&found) as u64 / weight.max(&(1 << 16));
         self.grown = Some(self.grown.unwrap_or(1).max(grown));
-        // What was said of the step would be wrong: better no answer than that.
+        // If the length is wrong, the rule of the step is wrong. An error is better than a wrong result.
         match node.kind.shape(&found).get(self.stage.axis) == Some(&range.len()) {
             true => Ok(node.kind.by_ranges().map_or_else(|| Arc::clone(&found), |kind| kind.part_of(&found, None))),
             false => Err(missing()),
@@ -379,14 +383,14 @@ impl Iterator for Walk<'_> {
     }
 }
 
-/// Gives the arrays of a value away to be written again, if nobody else owns them.
+/// Releases the arrays of a value for reuse, if the value does not have other owners.
 fn spare(kind: &'static dyn Kind, value: Held) {
     if let Some(kind) = kind.by_ranges() {
         kind.spare(value);
     }
 }
 
-/// An error within a range, which counts positions from the start of that.
+/// Returns an error together with the range of its chunk. Positions in the error count from the start of the range.
 fn within(error: Error, stage: &Stage, range: &Range<usize>) -> Error {
     if range.len() == stage.length {
         return error;

@@ -1,5 +1,5 @@
-//! The answer to a question of a table of `f64` along its rows, by DataFusion in so many parts, written to another table:
-//! `ask clicks/ sum 4 sums.parquet`.
+//! Runs a query over the rows of a table of `f64` on DataFusion, in a given number of parts. The result is written to
+//! another table: `ask clicks/ sum 4 sums.parquet`.
 
 use lacuna::CooTensor;
 use lacuna::io::{ReadOptions, WriteOptions, scan, write};

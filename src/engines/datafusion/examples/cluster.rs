@@ -1,6 +1,6 @@
-//! Asks workers for the sums of the rows of a table of floats, and says how long it took:
-//! `cluster clicks.parquet http://127.0.0.1:8080 http://127.0.0.1:8081`. Without workers it writes such a table:
-//! `cluster clicks.parquet`.
+//! Computes the sums of the rows of a table of floats on workers, and prints the time: `cluster clicks.parquet
+//! http://127.0.0.1:8080 http://127.0.0.1:8081`. Without workers, writes a table of random entries: `cluster
+//! clicks.parquet`.
 
 use std::time::Instant;
 

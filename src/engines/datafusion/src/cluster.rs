@@ -39,16 +39,19 @@ const MOST: usize = 1 << 15;
 /// The bytes that repeated operands may take, which are sent to workers with the plan.
 const MOST_BESIDE: usize = 1 << 20;
 
-/// Workers on this machine or on others as the engine of a graph: `lacuna-worker`, started on each.
+/// Workers as the engine of a graph, on this machine or on other machines.
 ///
-/// A query goes to all workers that answer. If a worker dies or stops answering, the query is sent again to the
-/// workers that are left, after a pause that doubles each time. The same happens if an answer does not cover all entries
-/// of the file. A worker that computes keeps answering, however long it takes. A query without an answer is
-/// [`Error::Engine`], at the latest when the deadline has passed: the error names the workers that did not answer, and
-/// the cause of each attempt. A worker with another token, without a token, or with a certificate of another authority is
-/// an error at once.
+/// Each worker is the program `lacuna-worker`.
 ///
-/// Files are read by the workers, each of which must find them under the same name, with the same content, below one of
+/// A query is sent to all workers that answer. If a worker dies or stops answering, the query is sent again to the
+/// remaining workers, after a pause that doubles each time. The query is also sent again if an answer does not cover
+/// all entries of the file. A worker that computes keeps answering, however long the computation takes.
+///
+/// A query without an answer is [`Error::Engine`], at the latest at the deadline. The error names the workers that did
+/// not answer, and the cause of each attempt. A worker with another token, without a token, or with a certificate of
+/// another authority is an error at once.
+///
+/// The workers read the files. Each worker must find a file under the same name, with the same content, below one of
 /// its roots.
 ///
 /// # Examples
@@ -82,12 +85,14 @@ fn refused(why: impl Into<String>) -> Error {
 }
 
 impl Cluster {
-    /// The workers at these addresses, as `http://127.0.0.1:8080`, or `https://…` beyond this machine. They are asked
-    /// when a query runs: those that do not answer then are left out.
+    /// Returns the workers at the given addresses.
+    ///
+    /// An address is `http://127.0.0.1:8080`, for example. Workers on other machines need `https://…`. Workers are
+    /// contacted when a query runs. A worker that does not answer then is skipped.
     ///
     /// # Errors
     ///
-    /// `Argument`: there are none, or one is no address of a worker.
+    /// `Argument`: there are no addresses, or one is not the address of a worker.
     pub fn connect(addresses: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
         let url = |address: &str| match Url::parse(address) {
             Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() && url.path() == "/" => Ok(url),
@@ -101,39 +106,45 @@ impl Cluster {
         Ok(Cluster { workers, access, partitions: 4, memory: 1 << 30, deadline, attempts: 3 })
     }
 
-    /// In so many parts on each worker, if these are not more than 4096 in all: by default 4.
+    /// Sets the number of parts per worker, 4 by default.
+    ///
+    /// A worker runs at least one part. The number is limited to 1024 per worker and 4096 in all.
     pub fn partitions(self, count: usize) -> Self {
         Cluster { partitions: count.clamp(1, 1024), ..self }
     }
 
-    /// The bytes that what workers send may take here while it waits (1 MiB for each of them at least), and that what
-    /// is read for a step that no worker is asked for may take: by default 1 GiB. The groups of an answer are held
-    /// beside that. What workers may take each is told where they are started.
+    /// Sets the bytes for data from workers that wait in this process, 1 GiB by default.
+    ///
+    /// The minimum is 1 MiB per worker. The limit also applies to a file that is read into memory for a step outside
+    /// the workers. The groups of an answer take additional memory. The memory of each worker is an option of
+    /// `lacuna-worker`.
     pub fn memory(self, bytes: u64) -> Self {
         Cluster { memory: bytes, ..self }
     }
 
-    /// How long a fold may take with all that is asked again: by default ten minutes.
+    /// Sets the time limit of a query with all its attempts, ten minutes by default.
     pub fn deadline(self, deadline: Duration) -> Self {
         Cluster { deadline, ..self }
     }
 
-    /// How often a query is asked at most: by default three times.
+    /// Sets the largest number of attempts of a query, three by default.
     pub fn attempts(self, count: u32) -> Self {
         Cluster { attempts: count.max(1), ..self }
     }
 
-    /// The secret that the workers were started with.
+    /// Sets the token with which the workers were started.
     ///
     /// # Errors
     ///
-    /// `Argument`: it is none.
+    /// `Argument`: the string is not a valid token.
     pub fn token(mut self, token: &str) -> Result<Self> {
         self.access.token = Some(Token::new(token).map_err(refused)?);
         Ok(self)
     }
 
-    /// The certificate, in a file in PEM, of the authority that signed those of the workers.
+    /// Sets the authority that signed the certificates of the workers.
+    ///
+    /// `path` is a file with the certificate of the authority in PEM.
     ///
     /// # Errors
     ///
@@ -424,7 +435,7 @@ engine!(Cluster);
 mod tests {
     use super::*;
 
-    /// Workers reject a step of more parts.
+    /// Workers reject a step with more than 4096 parts.
     #[test]
     fn many_workers_work_in_fewer_parts() -> Result<()> {
         for (workers, parts) in [(1, 1024), (4, 1024), (5, 819), (5000, 1)] {

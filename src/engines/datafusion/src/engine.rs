@@ -59,20 +59,21 @@ pub struct DataFusion {
 }
 
 impl DataFusion {
-    /// DataFusion within this process, with a part for each of its threads.
+    /// Returns the engine in this process, with a part per available thread.
     pub fn in_process() -> Self {
         let partitions = std::thread::available_parallelism().map_or(1, usize::from);
         DataFusion { partitions, memory: 1 << 30, attempts: 2 }
     }
 
-    /// In so many parts at once.
+    /// Sets the number of parts that run at once.
     pub fn partitions(self, count: usize) -> Self {
         DataFusion { partitions: count.max(1), ..self }
     }
 
-    /// The bytes that DataFusion may take for groups before it writes them to files of its own (4 MiB for each part at
-    /// least), and that what is read for a step that it is not asked for may take: by default 1 GiB. The groups of an
-    /// answer are held beside that.
+    /// Sets the bytes that groups may take before they are written to temporary files.
+    ///
+    /// The default is 1 GiB; the minimum is 4 MiB per part. The limit also applies to a file that is read into memory
+    /// for a step outside DataFusion. The groups of an answer take additional memory.
     pub fn memory(self, bytes: u64) -> Self {
         DataFusion { memory: bytes, ..self }
     }

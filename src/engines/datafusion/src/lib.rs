@@ -1,5 +1,4 @@
-//! Graphs of [`lacuna`](lacuna::lazy) on [DataFusion](datafusion): folds of files, in as many parts at once as are
-//! asked for.
+//! Graphs of [`lacuna`](lacuna::lazy) on [DataFusion](datafusion): reductions of files, in a chosen number of parts.
 //!
 //! ```
 //! use lacuna::CooTensor;
@@ -18,20 +17,30 @@
 //! # Ok::<(), lacuna::Error>(())
 //! ```
 //!
-//! DataFusion computes a fold (`any`, `all`, `count_nonzero`, `sum`, `mean`, `norm`, `min`, `max`, and those that leave
-//! NaNs out) or a median over some axes of a [scanned](lacuna::io::scan) file or folder, with any steps element by
-//! element between the two. An operand of such a step may be smaller than the file and repeated, as in `x * row` and `x
-//! / x.sum(Axes::all().keep_dims())`, if the result has the entries of the file. The rest of a graph runs on the
-//! threads of this process, and so does a fold that is refused, if what it reads fits [`memory`](DataFusion::memory);
-//! [`explain`](lacuna::lazy::On::explain) tells which and why.
+//! DataFusion computes these reductions of a [scanned](lacuna::io::scan) file or folder over some axes:
 //!
-//! Results are those of [`Threads`](lacuna::lazy::Threads), bit for bit, in any number of parts: DataFusion sees
-//! coordinates, which it groups and sorts by, and bytes, which it hands to our functions. It compares, adds and hashes
-//! no value. An answer must be made of all entries: their number and the sum of their hashes are compared with those
-//! that the file tells, and an answer that differs is asked for again, then refused.
+//! - `any`, `all` and `count_nonzero`;
+//! - `sum`, `mean` and `norm`;
+//! - `min` and `max`;
+//! - medians;
+//! - the variants that skip NaN, such as `nansum`.
 //!
-//! [`DataFusion`] runs in this process. [`Cluster`] runs the same folds on workers, on this machine or on others, which
-//! are the program `lacuna-worker`.
+//! Any elementwise operations may come between the file and the reduction. An operand of such an operation may be
+//! smaller than the file. The operand is then repeated, as in `x * row` and `x / x.sum(Axes::all().keep_dims())`. The
+//! result must have the entries of the file.
+//!
+//! All other steps of a graph run on the threads of this process. A rejected reduction also runs there, if its file
+//! fits [`memory`](DataFusion::memory). [`explain`](lacuna::lazy::On::explain) lists these steps and the reasons.
+//!
+//! Results are bitwise identical to the results of [`Threads`](lacuna::lazy::Threads), for any number of parts.
+//! DataFusion groups and sorts by coordinates, and passes values as bytes to functions of lacuna. DataFusion itself
+//! never compares, adds or hashes a value.
+//!
+//! An answer must cover all entries. The number of entries and the sum of their hashes are compared with the numbers in
+//! the file. If an answer differs, the query runs again. After the last attempt, the query fails.
+//!
+//! [`DataFusion`] runs in this process. [`Cluster`] runs the same reductions on workers, on this machine or on other
+//! machines. A worker is the program `lacuna-worker`.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

@@ -59,7 +59,7 @@ const CLOSING: Duration = Duration::from_millis(500);
 /// The end of the path of a request that checks whether a worker is alive.
 const INFO: &str = "/GetWorkerInfo";
 
-/// The answer of a worker to a client with another token, or with one that the worker was started without.
+/// The answers of a worker to a client with another token, or to a client with a token if the worker has none.
 pub(crate) const ANOTHER_TOKEN: &str = "the token of this worker is another one";
 pub(crate) const NO_TOKEN: &str = "this worker was started without a token: start it with that of the others";
 

@@ -1,4 +1,4 @@
-//! Folds on workers: bit for bit the answers of threads.
+//! Reductions on workers: bitwise identical to the results of threads.
 
 #[allow(dead_code)] // other tests use the rest
 mod support;
@@ -16,9 +16,9 @@ use lacuna_datafusion::Cluster;
 use support::{Folder, Item, Random, assert_bits, small_groups};
 use workers::Worker;
 
-/// The step runs on the workers, and gives what threads give.
+/// Checks that the step runs on the workers, and results in the bits of threads.
 fn check<T: Item>(cluster: &Cluster, told: &str, step: &Lazy<CooTensor<T>>) {
-    // What is refused does not fit: so nothing runs on threads unseen.
+    // A rejected step does not fit this memory, so no step runs on threads unnoticed.
     let cluster = cluster.clone().memory(0);
     let plan = step.on(cluster.clone()).explain().unwrap();
     assert!(plan.contains("cluster: "), "{told} is not asked of workers:\n{plan}");
@@ -41,14 +41,14 @@ fn two_workers_find_what_threads_find() {
     check(&cluster, "a median of stored", &x.stored().nanmedian([0, 2]));
 }
 
-/// A file with the rows, and what is read of it.
+/// Writes a tensor to a folder, and returns the scanned folder.
 fn written(folder: &Folder, x: &CooTensor<f64>) -> Lazy<CooTensor<f64>> {
     let path = folder.path("x/");
     write(&path, x, &small_groups()).unwrap();
     scan(&path, &ReadOptions::default()).unwrap()
 }
 
-/// An error of the engine, asked so often; its cause.
+/// Returns the cause of an engine error after `often` attempts.
 #[track_caller]
 fn cause<T: std::fmt::Debug>(found: lacuna::Result<T>, often: u32) -> String {
     match found.unwrap_err() {
@@ -57,7 +57,7 @@ fn cause<T: std::fmt::Debug>(found: lacuna::Result<T>, often: u32) -> String {
     }
 }
 
-/// All of them read: one that may not is enough for an error.
+/// All workers read the file. One worker that may not read the file is enough for an error.
 #[test]
 fn workers_read_below_their_roots_only() {
     let (folder, other) = (Folder::new("cluster-roots"), Folder::new("cluster-other"));
@@ -71,7 +71,7 @@ fn workers_read_below_their_roots_only() {
     }
 }
 
-/// Workers are told the name that the file was asked for by, and see for themselves where it leads.
+/// Workers receive the name of the file as it was requested, and resolve links themselves.
 #[cfg(unix)]
 #[test]
 fn links_are_followed_by_workers() {
@@ -99,7 +99,7 @@ fn a_step_without_a_result_is_told_as_threads_tell_it() {
     assert!(matches!(told, Error::Argument { .. }) && told.to_string().contains("square"), "{told}");
 }
 
-/// What a worker is told of a query has a bound, which the engine knows.
+/// The description of a query for a worker has a maximum length, which the engine checks.
 #[test]
 fn long_chains() {
     let folder = Folder::new("cluster-long");
@@ -123,7 +123,7 @@ fn those_that_are_left_answer() {
     workers[0].signal("STOP");
     check(&cluster, "another one is silent", &x.nansum(0));
     workers[2].signal("STOP");
-    // Those that are silent may be busy: they are waited for.
+    // Silent workers may be busy, so the engine waits for them.
     let (start, deadline) = (Instant::now(), Duration::from_secs(4));
     let cause = cause(x.nansum(0).on(cluster.deadline(deadline)).collect(), 1);
     assert!(cause.contains("within 4s"), "{cause}");
@@ -142,7 +142,7 @@ fn a_deadline_is_one_for_all_that_is_asked_again() {
     assert!(cause.contains("within 1ms"), "{cause}");
 }
 
-/// What is read is what the graph was made of, or nothing.
+/// Workers read only the file from which the graph was constructed.
 #[test]
 fn a_file_that_changed_is_refused() {
     let (folder, random) = (Folder::new("cluster-changed"), &mut Random::new(7));
@@ -161,11 +161,11 @@ fn a_file_that_changed_is_refused() {
     check(&cluster, "it is back", &x.nansum(0));
 }
 
-/// A name that leads each process to the folder that it works in: as if each ran on a machine of its own.
+/// A name that leads each process to its own working folder, as if each process ran on a separate machine.
 #[cfg(target_os = "linux")]
 const OWN: &str = "/proc/self/cwd/x.parquet";
 
-/// This process, a worker whose file is the same, and two whose file is another one.
+/// Three machines: this process, a worker with the same file, and two workers with another file.
 #[cfg(target_os = "linux")]
 struct Machines {
     folder: Folder,
@@ -186,7 +186,8 @@ impl Machines {
         self.folder.path(machine).join("x.parquet")
     }
 
-    /// Nothing is computed where a worker has `other` in place of `x`, and what differs is told, with who has it.
+    /// Checks that nothing is computed if a worker has `other` instead of `x`. The error names the difference and the
+    /// worker.
     fn check<T: Item + lacuna::Real<Median = f64>>(
         &self,
         what: &str,
@@ -213,7 +214,7 @@ impl Machines {
     }
 }
 
-/// All that a result depends on is compared: what the file says of itself, its fill and its types among that.
+/// Everything that a result depends on is compared, including the metadata of the file, its fill and its types.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_stale_file_of_a_worker_is_an_error() {
@@ -234,7 +235,7 @@ fn a_stale_file_of_a_worker_is_an_error() {
     machines.check::<f64>("its number of entries is", &x, &fewer);
     let zero = of([2, 5], vec![1, 3, 2], vec![1.5, 0.0, 4.0]);
     machines.check::<f64>("hashes", &zero, &of([2, 5], vec![1, 3, 2], vec![1.5, -0.0, 4.0]));
-    // The bits are the same.
+    // Both tensors have the same bits.
     let bytes = CooTensor::<u8>::new([2, 5], vec![vec![0, 0, 1], vec![1, 3, 2]], vec![1, 200, 4], 0).unwrap();
     let signed = CooTensor::<i8>::new([2, 5], vec![vec![0, 0, 1], vec![1, 3, 2]], vec![1, -56, 4], 0).unwrap();
     machines.check::<i16>("its element type is", &bytes, &signed);
@@ -244,7 +245,7 @@ fn a_stale_file_of_a_worker_is_an_error() {
     let said = b"\"version\":1";
     let at = later.windows(said.len()).position(|window| window == said).unwrap();
     later[at + said.len() - 1] = b'2';
-    // A file without checksums: their marks are none any more.
+    // A file without checksums: their magic bytes are overwritten.
     let marks: Vec<usize> = (0..later.len()).filter(|&at| later[at..].starts_with(b"\xfe\xff\x03\x0elacuna")).collect();
     let of_footer = (0..later.len()).rfind(|&at| later[at..].starts_with(b"lacuna"));
     marks.into_iter().map(|at| at + 4).chain(of_footer).for_each(|at| later[at] = b'L');
@@ -253,7 +254,7 @@ fn a_stale_file_of_a_worker_is_an_error() {
     std::env::set_current_dir("/").unwrap();
 }
 
-/// A value that is damaged is told with the part that it is in.
+/// The error for a damaged value names the part that has the value.
 #[test]
 fn a_damaged_value_is_told_with_its_part() {
     let folder = Folder::new("cluster-damaged");
@@ -276,7 +277,7 @@ fn a_damaged_value_is_told_with_its_part() {
     assert!(told.to_string().contains(&part) && told.to_string().contains("damaged"), "{told}");
 }
 
-/// Flips a bit of the first value with these bytes in the parts of a folder; the name of its part.
+/// Flips a bit of the first value with these bytes in the parts of a folder. Returns the name of the part.
 fn damage(folder: &std::path::Path, value: &[u8]) -> String {
     for part in std::fs::read_dir(folder).unwrap().map(|part| part.unwrap()) {
         let mut bytes = std::fs::read(part.path()).unwrap();
@@ -306,7 +307,7 @@ fn a_token_is_asked_for() {
     assert!(!format!("{:?}", cluster.token(token)).contains(token));
 }
 
-/// No other worker answers instead: somebody must set it right.
+/// No other worker answers instead, because a person must correct the token.
 #[test]
 fn another_token_of_one_worker_is_an_error() {
     let folder = Folder::new("cluster-tokens");
@@ -321,7 +322,7 @@ fn another_token_of_one_worker_is_an_error() {
     assert!(cause.contains(&workers[1].url) && !cause.contains(&workers[0].url), "{cause}");
 }
 
-/// It could be asked, and could ask nobody.
+/// Such a worker could receive queries, but other workers would reject its requests.
 #[test]
 fn a_worker_without_the_token_of_the_others_is_an_error() {
     let folder = Folder::new("cluster-no-token");
@@ -335,20 +336,20 @@ fn a_worker_without_the_token_of_the_others_is_an_error() {
     assert!(cause.contains(&workers[1].url) && !cause.contains(&workers[0].url), "{cause}");
 }
 
-/// A variable that cannot be read does not stand for no token.
+/// A variable that cannot be read is an error, and does not count as a missing token.
 #[cfg(unix)]
 #[test]
 fn a_token_that_is_no_text_is_refused() {
     use std::os::unix::ffi::OsStrExt;
     let token = std::ffi::OsStr::from_bytes(b"correct-horse-\xff-battery");
     let mut command = workers::command(&std::env::temp_dir());
-    // Without a token it does not listen there.
+    // Without a token a worker does not listen on this address.
     let done = command.args(["--listen", "0.0.0.0:0"]).env("LACUNA_WORKER_TOKEN", token).output().unwrap();
     let told = String::from_utf8(done.stderr).unwrap();
     assert!(!done.status.success() && told.contains("LACUNA_WORKER_TOKEN holds is no UTF-8"), "{told}");
 }
 
-/// One who says nothing is waited for, as queries are: until a second signal.
+/// A worker waits for a silent connection as it waits for queries, until a second signal.
 #[test]
 fn a_worker_ends_at_the_second_signal() {
     let folder = Folder::new("cluster-signals");
@@ -360,12 +361,12 @@ fn a_worker_ends_at_the_second_signal() {
     worker.signal("TERM");
     assert!(!worker.ends_within(Duration::from_millis(500)), "it does not wait");
     worker.signal("TERM");
-    // It would wait for ten seconds.
+    // Without the second signal, the worker waits for ten seconds.
     assert!(worker.ends_within(Duration::from_secs(9)), "it waits");
     assert!(std::fs::read_dir(&spare).unwrap().next().is_none(), "its folder is left");
 }
 
-/// The commands of the README, with other ports and the programs of this profile.
+/// Runs the commands of the README with other ports and the programs of this profile.
 #[test]
 fn the_commands_of_the_readme() {
     let folder = Folder::new("cluster-readme");
@@ -388,7 +389,7 @@ fn the_commands_of_the_readme() {
     assert!(done.status.success() && told.contains("cluster: ") && told.contains("in "), "{told}{done:?}");
 }
 
-/// Beyond this machine nothing goes without a token and TLS.
+/// Connections beyond this machine need a token and TLS.
 #[test]
 fn beyond_this_machine() {
     let folder = Folder::new("cluster-beyond");
@@ -417,7 +418,7 @@ fn tls() {
     let x = written(&folder, &support::tensor::<f64>(&mut Random::new(10), [9, 8, 7], 30, 0.5)).nansum(0);
     let [one, other] = ["one", "other"].map(|name| signed(&folder, name));
     let workers = [&one, &one, &other].map(|(_, options)| {
-        // It listens everywhere, and is asked here.
+        // The worker listens on all addresses. The client uses the address of this machine.
         let options = ["--listen", "0.0.0.0:0"].into_iter().chain(options.iter().map(String::as_str));
         let mut worker = Worker::with(&folder.path(""), &options.collect::<Vec<_>>(), "https");
         worker.url = worker.url.replace("0.0.0.0", "localhost");
@@ -433,7 +434,7 @@ fn tls() {
     assert!(x.on(cluster).collect().unwrap_err().to_string().contains("authority"));
 }
 
-/// An authority, and the options of a worker whose certificate it signed.
+/// Returns the file of an authority, and the options of a worker whose certificate the authority signed.
 fn signed(folder: &Folder, name: &str) -> (PathBuf, Vec<String>) {
     let key = rcgen::KeyPair::generate().unwrap();
     let mut authority = rcgen::CertificateParams::new(Vec::new()).unwrap();

@@ -1,4 +1,4 @@
-//! Folds on DataFusion: bit for bit the answers of threads, in any number of parts.
+//! Reductions on DataFusion: bitwise identical to the results of threads, for any number of parts.
 
 mod support;
 #[allow(dead_code)] // other tests use the rest
@@ -18,32 +18,33 @@ use workers::Worker;
 
 const PARTS: [usize; 3] = [1, 2, 8];
 
-/// In how many parts a check is asked: one after the other. `tests/plans.rs` asks each plan in all.
+/// Returns the number of parts of a check, which cycles through [`PARTS`]. `tests/plans.rs` runs each plan with all
+/// numbers.
 fn parts() -> usize {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     PARTS[COUNT.fetch_add(1, Ordering::Relaxed) % PARTS.len()]
 }
 
 fn engine(parts: usize) -> DataFusion {
-    // What is refused does not fit: so nothing runs on threads unseen.
+    // A rejected step does not fit this memory, so no step runs on threads unnoticed.
     DataFusion::in_process().partitions(parts).memory(0)
 }
 
-/// Where what is refused fits.
+/// Returns an engine with enough memory for rejected steps.
 fn with_room(parts: usize) -> DataFusion {
     engine(parts).memory(1 << 26)
 }
 
 thread_local! {
-    /// Two workers for each test, which end with its thread.
+    /// Two workers per test, which end with its thread.
     static WORKERS: OnceCell<Vec<Worker>> = const { OnceCell::new() };
     static CHECKS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// So many checks are made before one asks workers too, which takes much longer.
+/// The number of checks per check on workers, which takes much longer.
 const SELDOM: usize = 31;
 
-/// Workers find the same.
+/// Checks that workers return the same result.
 fn check_on_workers<T: support::Item>(told: &str, step: &Lazy<CooTensor<T>>) {
     CHECKS.set(CHECKS.get() + 1);
     if CHECKS.get() % SELDOM != 1 {
@@ -57,7 +58,7 @@ fn check_on_workers<T: support::Item>(told: &str, step: &Lazy<CooTensor<T>>) {
     assert_bits(&found, &step.collect().unwrap(), &format!("{told}, on workers"));
 }
 
-/// The step runs on DataFusion, and gives what threads give.
+/// Checks that the step runs on DataFusion, and results in the bits of threads.
 fn check<T: support::Item>(told: &str, step: &Lazy<CooTensor<T>>) {
     let expected = step.on(Threads).collect();
     if expected.is_ok() {
@@ -72,7 +73,7 @@ fn check<T: support::Item>(told: &str, step: &Lazy<CooTensor<T>>) {
         Ok(expected) => {
             assert_bits(&step.on(engine(parts)).collect().unwrap(), expected, &format!("{told}, {parts} parts"))
         }
-        // Where a step has no result threads tell, who read it again.
+        // If a step has no result, threads read the file again and report the error.
         _ => assert_eq!(step.on(with_room(parts)).collect(), expected, "{told}, {parts} parts"),
     }
 }
@@ -81,7 +82,7 @@ fn all_axes() -> Vec<Axes> {
     vec![Axes::all(), Axes::from(0), Axes::from(-1), Axes::from(1).keep_dims(), Axes::from([0, 2])]
 }
 
-/// Folds that all types have.
+/// Checks the reductions that all types have.
 fn of_any_type<T: support::Item>(told: &str, x: &Lazy<CooTensor<T>>, axes: &Axes) {
     check(&format!("any of {told}"), &x.any(axes));
     check(&format!("all of {told}"), &x.all(axes));
@@ -89,7 +90,7 @@ fn of_any_type<T: support::Item>(told: &str, x: &Lazy<CooTensor<T>>, axes: &Axes
     check(&format!("stored count_nonzero of {told}"), &x.stored().count_nonzero(axes));
 }
 
-/// A scanned file with random entries for each of some shapes and fills, and what is said of it.
+/// Calls `f` with scanned files of random entries, for several shapes and fills, and with a description of each file.
 fn for_files<T: support::Item>(seed: u64, mut f: impl FnMut(&str, &Lazy<CooTensor<T>>)) {
     let (random, folder) = (&mut Random::new(seed), Folder::new(&format!("engine-{}", T::DTYPE.name())));
     let shapes = [[5, 4, 3], [1, 30, 2], [0, 3, 2], [3, 7, 1]];
@@ -115,7 +116,7 @@ macro_rules! types {
             let mut at = 0;
             for_files::<$type>(stringify!($name).len() as u64 + 77, |$told, $x| {
                 let all = all_axes();
-                // Each file with two of them.
+                // Each file is reduced over two of the axes.
                 for $axes in [&all[at % all.len()], &all[(at + 2) % all.len()]] {
                     of_any_type($told, $x, $axes);
                     check(&format!("sum of {}", $told), &$x.sum($axes));
@@ -169,7 +170,7 @@ types! {
     of_complex_f64: num_complex::Complex<f64>, |x, told, axes| {}
 }
 
-/// Steps element by element before a fold are one function of DataFusion, whatever they make of the type.
+/// Elementwise operations before a reduction are one function of DataFusion, even if they change the type.
 #[test]
 fn chains_before_a_fold() {
     for_files::<f64>(5, |told, x| {
@@ -181,14 +182,14 @@ fn chains_before_a_fold() {
         }
     });
     for_files::<i8>(6, |told, x| {
-        // Some overflow, and are told as threads tell it.
+        // Some squares overflow, with the error of threads.
         let squares = x.square().sum(1);
         assert_eq!(squares.on(with_room(2)).collect(), squares.collect(), "squares of {told}");
         check(&format!("wide ones of {told}"), &x.cast::<f32>().exp().mean([0, 1]));
     });
 }
 
-/// More entries than a batch has, in more groups than the memory holds: they are written to files meanwhile.
+/// Reduces more entries than fit a batch, in more groups than fit memory. The groups are written to temporary files.
 #[test]
 fn many_entries_in_little_memory() {
     let (folder, random) = (Folder::new("many"), &mut Random::new(21));
@@ -201,7 +202,7 @@ fn many_entries_in_little_memory() {
         check("median of many", &lazy.stored().nanmedian(&axes));
         check("median among gaps", &lazy.nanmedian(&axes));
     }
-    // 20 000 groups, whose states are some 12 MB.
+    // 20 000 groups, whose accumulators take about 12 MB.
     let x = support::tensor::<f64>(random, [200, 100, 2], 80, 0.1);
     write(&path, &x, &WriteOptions::default()).unwrap();
     let x = scan::<f64, u32>(&path, &ReadOptions::default()).unwrap();
@@ -217,7 +218,7 @@ fn full(shape: &[usize]) -> CooTensor<f64> {
     CooTensor::from_dense(&ndarray::Array::from_shape_fn(ndarray::IxDyn(shape), element), 0.0).unwrap()
 }
 
-/// Operands that are repeated are looked up for each entry: those in memory, and those that a fold of the file gives.
+/// Repeated operands are looked up for each entry: operands in memory, and operands that are reductions of the file.
 #[test]
 fn repeated_operands_are_looked_up() {
     let folder = Folder::new("beside");
@@ -229,7 +230,7 @@ fn repeated_operands_are_looked_up() {
         let (row, column, slab) = (full(&[3]), full(&[4, 1]), full(&[5, 1, 3]));
         let (mean, sums) = (x.nanmean(Axes::all().keep_dims()), x.stored().count_nonzero(Axes::all().keep_dims()));
         for axes in [Axes::all(), Axes::from(0), Axes::from([0, 2])] {
-            // The first check of a thread asks workers too.
+            // The first check of a thread also runs on workers.
             CHECKS.set(0);
             check("a row", &(&x * &row).nansum(&axes));
             check("a column", &(x.abs() / &column).nanmedian(&axes));
@@ -256,12 +257,12 @@ fn repeated_operands_are_looked_up() {
     }
 }
 
-/// The bits of a result, or its error, in words.
+/// Returns the bits of a result, or its error, as text.
 fn bits_of(found: lacuna::Result<CooTensor<f64>>) -> String {
     found.map_or_else(|error| error.to_string(), |found| format!("{:?}", bits(&found)))
 }
 
-/// What stands behind a fold runs on threads, and what it does not need is not read.
+/// The steps after a reduction run on threads, and read only what they need.
 #[test]
 fn the_rest_runs_on_threads() {
     let (folder, random) = (Folder::new("rest"), &mut Random::new(3));
@@ -270,14 +271,14 @@ fn the_rest_runs_on_threads() {
     write(&path, &x, &small_groups()).unwrap();
     let lazy: Lazy<CooTensor<f64>> = scan(&path, &ReadOptions::default()).unwrap();
     let graph = (lazy.nanmean(0) - lazy.nansum(0)).abs().sqrt().nanmedian(1);
-    // Nothing fits but the folds.
+    // Only the reductions fit this memory.
     let tight = DataFusion::in_process().partitions(3).memory(1 << 20);
     let plan = graph.on(tight.clone()).explain().unwrap();
     assert!(!plan.contains("read whole"), "{plan}");
     assert_bits(&graph.on(tight).collect().unwrap(), &graph.collect().unwrap(), &plan);
 }
 
-/// The reason for each step that is not asked of DataFusion.
+/// Each step that does not run on DataFusion has a reason.
 #[test]
 fn what_is_refused_has_a_reason_and_runs_if_it_fits() {
     let (folder, random) = (Folder::new("refused"), &mut Random::new(9));
@@ -304,7 +305,7 @@ fn refused<T: support::Item>(step: &Lazy<CooTensor<T>>, why: &str) {
     assert_bits(&step.on(with_room(2)).collect().unwrap(), &step.collect().unwrap(), why);
 }
 
-/// A file that was changed behind its back is refused, and not half of it folded.
+/// A file that changed after the scan is an error, and not reduced in part.
 #[test]
 fn a_damaged_file_is_an_error() {
     let (folder, random) = (Folder::new("damaged"), &mut Random::new(11));
@@ -324,11 +325,11 @@ fn a_damaged_file_is_an_error() {
             Err(_) => refused += 1,
         }
     }
-    // Of most bytes nothing depends: lists of pages, statistics.
+    // Most bytes do not affect the result, such as page indexes and statistics.
     assert!(refused > 10, "{refused}");
 }
 
-/// Called where a runtime of tokio runs already, it does not panic.
+/// A call from a tokio runtime does not panic.
 #[test]
 fn it_runs_within_a_runtime() {
     let (folder, random) = (Folder::new("runtime"), &mut Random::new(13));
@@ -340,7 +341,7 @@ fn it_runs_within_a_runtime() {
     assert_eq!(runtime.block_on(async { sum.on(engine(2)).collect() }).unwrap(), x.sum(0).unwrap());
 }
 
-/// `sink` writes what `collect` gives.
+/// `sink` writes the result that `collect` returns.
 #[test]
 fn a_result_is_written() {
     let (folder, random) = (Folder::new("sink"), &mut Random::new(17));

@@ -1,5 +1,5 @@
-//! What goes wrong while workers compute: the right answer comes, or a clear error within the deadline, and nothing is
-//! left behind. `LACUNA_FAULTS` is the number of rounds.
+//! Failures while workers compute. The result is the right answer, or a clear error within the deadline, and no files
+//! are left. `LACUNA_FAULTS` is the number of rounds.
 
 #[allow(dead_code)] // other tests use the rest
 mod support;
@@ -20,10 +20,10 @@ use workers::Worker;
 
 const DEADLINE: Duration = Duration::from_secs(16);
 
-/// Longer than what happens in the end takes on any machine.
+/// A time limit that no expected event exceeds on any machine.
 const LONG: Duration = Duration::from_secs(600);
 
-/// What may go wrong.
+/// The failure in a round.
 #[derive(Debug, Clone, Copy)]
 enum Wrong {
     Nothing,
@@ -53,7 +53,8 @@ fn options() -> WriteOptions {
     WriteOptions::default().group_entries(1000).part_entries(9000)
 }
 
-/// An answer is the right one, and an error says what happened, in time.
+/// Checks that an answer is right, and that an error describes the failure, in time. Returns whether there is an
+/// answer.
 fn check(found: Result<CooTensor<f64>>, expected: &CooTensor<f64>, start: Instant, told: &str) -> bool {
     assert!(start.elapsed() < DEADLINE + Duration::from_secs(2), "{told}: {:?}", start.elapsed());
     match &found {
@@ -68,13 +69,13 @@ fn check(found: Result<CooTensor<f64>>, expected: &CooTensor<f64>, start: Instan
     found.inspect_err(|error| println!("{told}: after {:?}: {error}", start.elapsed())).is_ok()
 }
 
-/// Whether there are no temporary files in a folder but the locks of workers that live.
+/// Returns whether a folder has no temporary files, except the locks of running workers.
 fn is_empty(folder: &Path) -> bool {
     let is_none = |path: PathBuf| if path.is_dir() { is_empty(&path) } else { path.ends_with("lock") };
     fs::read_dir(folder).unwrap().all(|entry| is_none(entry.unwrap().path()))
 }
 
-/// A worker that begins removes what those that were killed left, all of which are gone.
+/// Checks that a new worker removes the files of killed workers. No killed worker runs any more.
 fn check_next(folder: &Folder, spare: &Path, told: &str) {
     let mut next = Worker::with_spare(&folder.path(""), spare);
     let left: Vec<PathBuf> = fs::read_dir(spare).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -84,7 +85,7 @@ fn check_next(folder: &Folder, spare: &Path, told: &str) {
     assert!(fs::read_dir(spare).unwrap().next().is_none(), "{told}: a worker that was asked to stop left files");
 }
 
-/// A round: two queries at once, and what goes wrong after some time. How many of them were answered.
+/// Runs a round: two queries at once, and a failure after some time. Returns the number of answered queries.
 fn round(random: &mut Random, folder: &Folder, tensors: [&CooTensor<f64>; 2]) -> usize {
     write(folder.path("x/"), tensors[0], &options()).unwrap();
     let x: Lazy<CooTensor<f64>> = scan(folder.path("x/"), &ReadOptions::default()).unwrap();
@@ -108,7 +109,7 @@ fn round(random: &mut Random, folder: &Folder, tensors: [&CooTensor<f64>; 2]) ->
         wrong.happen(&workers[hit], folder, tensors[1]);
         queries.map(|query| query.join().unwrap()).iter().filter(|&&is_answered| is_answered).count()
     });
-    // Those that live answer again, once the file is there: where others use the machine too, not at once.
+    // The remaining workers answer again when the file exists; on a busy machine, not at once.
     let _ = fs::rename(folder.path("gone"), folder.path("x"));
     write(folder.path("x/"), tensors[0], &options()).unwrap();
     assert!((0..3).any(|_| asked(0)), "{told}");
@@ -121,7 +122,7 @@ fn round(random: &mut Random, folder: &Folder, tensors: [&CooTensor<f64>; 2]) ->
     answered
 }
 
-/// Sums of more groups than workers have room for, and a folder for these.
+/// Returns sums of more groups than fit the memory of workers, and a folder for the files of the groups.
 fn sums_of_many(folder: &Folder) -> (Lazy<CooTensor<f64>>, PathBuf) {
     let x = support::tensor::<f64>(&mut Random::new(37), [300, 200, 2], 80, 0.5);
     write(folder.path("x/"), &x, &WriteOptions::default()).unwrap();
@@ -131,7 +132,7 @@ fn sums_of_many(folder: &Folder) -> (Lazy<CooTensor<f64>>, PathBuf) {
     (x.stored().nansum(2), spare)
 }
 
-/// Waits until a folder is empty, which it is not if files stay.
+/// Waits until a folder is empty. Remaining files are a failure.
 fn wait_until_empty(folder: &Path) {
     let start = Instant::now();
     while !is_empty(folder) {
@@ -140,7 +141,7 @@ fn wait_until_empty(folder: &Path) {
     }
 }
 
-/// Groups for which workers have no room are written to files, which are gone in the end.
+/// Groups that do not fit the memory of workers are written to files, which are removed in the end.
 #[test]
 fn files_of_groups_come_and_go() {
     let folder = Folder::new("faults-files");
@@ -161,7 +162,7 @@ fn files_of_groups_come_and_go() {
     wait_until_empty(&spare);
 }
 
-/// Where the disk of a worker is full, the error says so, and nothing stays of what was written.
+/// If the disk of a worker is full, the error says so, and no written file remains.
 #[test]
 fn a_full_disk_is_a_clear_error() {
     let folder = Folder::new("faults-disk");
@@ -173,7 +174,8 @@ fn a_full_disk_is_a_clear_error() {
     wait_until_empty(&spare);
 }
 
-/// A worker that is asked to stop leaves nothing, also when it has answered, and when it is asked twice while it writes.
+/// A worker that receives a stop signal leaves no files. One worker has answered; the other receives two signals while
+/// it writes.
 #[test]
 fn a_worker_that_is_asked_to_stop_leaves_nothing() {
     for (name, signal) in [("faults-term", "TERM"), ("faults-int", "INT")] {

@@ -1,5 +1,5 @@
-//! The same bits from every engine: a corpus of plans, whose texts are in `tests/plans/`, and random ones. With
-//! `LACUNA_WRITE_PLANS` the texts are written again; `LACUNA_PLANS` is the number of random plans.
+//! Every engine returns the same bits, for a corpus of plans and for random plans. The textual forms of the corpus are
+//! in `tests/plans/`, and `LACUNA_WRITE_PLANS` writes them again. `LACUNA_PLANS` is the number of random plans.
 
 #[allow(dead_code)] // other tests use the rest
 mod support;
@@ -20,7 +20,7 @@ use workers::Worker;
 
 type X = Lazy<CooTensor<f64>>;
 
-/// A plan by its name.
+/// A name, and its plan.
 type Plan = (&'static str, fn(&X) -> X);
 
 const PLANS: &[Plan] = &[
@@ -45,12 +45,12 @@ const PLANS: &[Plan] = &[
     ("sum", |x| x.sum(0)),
 ];
 
-/// A file, what is read of it, and the workers that read it.
+/// A tensor, its scanned file, and the workers that read the file.
 struct Bench {
     tensor: CooTensor<f64>,
     scanned: X,
     clusters: [Cluster; 2],
-    // These go with the bench, the workers first.
+    // The workers and the folder are dropped with the bench, the workers first.
     _workers: Vec<Worker>,
     _folder: Folder,
 }
@@ -66,7 +66,7 @@ impl Bench {
         Bench { tensor, scanned, clusters, _workers: workers, _folder: folder }
     }
 
-    /// What all engines find.
+    /// Checks that all engines return the same result.
     fn check(&self, told: &str, plan: &dyn Fn(&X) -> X) {
         let (step, expected) = (plan(&self.scanned), plan(&self.tensor.lazy()).collect());
         let same = |found: Result<CooTensor<f64>>, engine: &str| match (&found, &expected) {
@@ -74,7 +74,7 @@ impl Bench {
             (found, expected) => assert!(found.is_err() && expected.is_err(), "{told} on {engine}: {found:?}"),
         };
         same(step.collect(), "threads");
-        // A median over all axes takes the whole, which must fit.
+        // A median over all axes reads the entire tensor, which must fit memory.
         for memory in [1 << 14, 1 << 16, 1 << 24] {
             same(on(&step, Chunks::memory(memory)), &format!("chunks of {memory}"));
         }
@@ -91,19 +91,20 @@ fn on(step: &X, engine: impl Engine) -> Result<CooTensor<f64>> {
     step.on(engine).collect()
 }
 
-/// What is found by an engine that reads no file whole: so no fold of one runs on threads unseen.
+/// Returns the result of an engine that reads no file into memory. This ensures that no reduction of a file runs on
+/// threads unnoticed.
 fn on_datafusion(step: &X, engine: impl Engine + Clone) -> Result<CooTensor<f64>> {
     let plan = step.on(engine.clone()).explain().unwrap();
     assert!(!plan.contains("read whole"), "{plan}");
     on(step, engine)
 }
 
-/// The text of a plan of any tensor of three axes.
+/// Returns the textual form of a plan, for a tensor of three axes.
 fn text(plan: &dyn Fn(&X) -> X) -> String {
     compile(&plan(&Lazy::input("x", [12, 9, 5]))).unwrap().to_text().unwrap()
 }
 
-/// What the program that a text is makes of a tensor.
+/// Parses a program, and returns its result for a tensor.
 fn read_again(text: &str, x: &CooTensor<f64>) -> CooTensor<f64> {
     let program = Program::parse(text).unwrap_or_else(|fault| panic!("{fault}"));
     let found = program.run(|_| Some(AnyTensor::from(x.with_index::<u64>().unwrap())));
@@ -129,7 +130,7 @@ fn a_corpus_of_plans() {
     }
 }
 
-/// A step element by element.
+/// Returns `x` after a random elementwise operation.
 fn step(random: &mut Random, x: &X) -> X {
     match random.below(10) {
         0 => x.abs(),
@@ -145,7 +146,7 @@ fn step(random: &mut Random, x: &X) -> X {
     }
 }
 
-/// A fold over some axes.
+/// Returns a random reduction over some axes.
 fn fold(random: &mut Random, x: &X) -> X {
     let axes = [Axes::all(), 0.into(), 1.into(), Axes::from(2).keep_dims(), [0, 2].into()][random.below(5)].clone();
     match random.below(9) {

@@ -1,6 +1,6 @@
-//! A system of equations with a sparse matrix, solved by faer.
+//! Solves a system of equations with a sparse matrix, using faer.
 //!
-//! `cargo run --features solvers --example solve`, in this folder
+//! Run `cargo run --features solvers --example solve` in this folder.
 
 use faer::linalg::solvers::Solve;
 use faer::mat;
@@ -8,7 +8,7 @@ use lacuna::{CooTensor, Duplicates, Triplets};
 use lacuna_faer::{as_faer, from_faer};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // A rod of five points between two ends that are held at 0 and 6: each point is the mean of its neighbours.
+    // A rod of five points between two ends, which are held at 0 and 6. Each point is the mean of its neighbours.
     let mut triplets = Triplets::<f64, usize>::new_with_index([5, 5])?;
     for at in 0..5 {
         triplets.push(&[at, at], 2.0)?;
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{:.3}", heat[(at, 0)]);
         assert!((heat[(at, 0)] - (at + 1) as f64).abs() < 1e-12);
     }
-    // What faer makes of a matrix comes back: here its square, by columns and then by rows.
+    // A result of faer converts back: here the square of the matrix, computed by columns and converted to rows.
     let by_columns = matrix.to_col_major()?;
     let squared = from_faer((&by_columns * &by_columns).to_row_major()?)?;
     assert_eq!(squared.to_dense()?, a.matmul(&a)?.to_dense()?);

@@ -1,9 +1,12 @@
-//! To and from the sparse matrices of [faer](faer): `SparseRowMat` is like [`CsrTensor`], by rows, and its columns and
-//! values are taken over as they are.
+//! Conversion to and from the sparse matrices of [faer](faer).
 //!
-//! Whatever comes in is checked as in any other constructor; faer checks what goes out once more. Matrices have two
-//! axes and leave out zeros, so a tensor of another rank or with another fill is refused. A matrix by columns is one by
-//! rows transposed: `matrix.transpose()` and `into_transpose()` of faer copy nothing.
+//! A `SparseRowMat` stores rows, as a [`CsrTensor`] does. Columns and values are moved without a copy.
+//!
+//! Incoming matrices are validated as in any other constructor. faer validates outgoing matrices. A matrix has two
+//! axes, and its unstored positions are zero. A tensor of another rank or with another fill is rejected.
+//!
+//! A matrix stored by columns is the transpose of a matrix stored by rows. `matrix.transpose()` and `into_transpose()`
+//! of faer copy nothing.
 //!
 //! ```
 //! use lacuna::CsrTensor;
@@ -25,7 +28,7 @@ use lacuna::{CsrPattern, CsrTensor, Element, Error, Result, Shape, Tensor};
 
 const TARGET: &str = "a matrix of faer";
 
-/// A type of coordinates that both libraries have: `u32`, `u64`, `usize`.
+/// An index type that both libraries have: `u32`, `u64` or `usize`.
 pub trait Index: lacuna::Index + faer::Index + bytemuck::Pod {}
 
 impl<I: lacuna::Index + faer::Index + bytemuck::Pod> Index for I {}
@@ -50,13 +53,14 @@ fn not_for<I: Index>(what: String) -> Error {
     Error::NotRepresentable { format: TARGET, what, instead: "use a wider index type" }
 }
 
-/// The matrix that a tensor holds: nothing is copied.
+/// Returns the tensor as a borrowed matrix, without a copy.
 ///
 /// # Errors
 ///
-/// - `RankMismatch`, `FillNotZero`: the tensor is no matrix of zeros and entries;
-/// - `NotRepresentable`: the indices are not as wide as the offsets of lacuna, which are `usize`
-///   ([`into_faer`] narrows them), or there are more rows, columns or entries than faer counts with them.
+/// - `RankMismatch`, `FillNotZero`: the tensor is not a matrix with the fill 0;
+/// - `NotRepresentable`: the indices are not as wide as the offsets of lacuna, which are `usize` ([`into_faer`]
+///   converts the offsets);
+/// - `NotRepresentable`: faer cannot count the rows, columns or entries with this index type.
 pub fn as_faer<T: Element, I: Index>(x: &CsrTensor<T, I>) -> Result<SparseRowMatRef<'_, I, T>> {
     let (rows, columns) = matrix_shape(x)?;
     let offsets = match size_of::<I>() == size_of::<usize>() {
@@ -67,12 +71,15 @@ pub fn as_faer<T: Element, I: Index>(x: &CsrTensor<T, I>) -> Result<SparseRowMat
     Ok(SparseRowMatRef::new(symbolic, x.values()))
 }
 
-/// The tensor as a matrix: its columns and values are moved where nobody else holds them; offsets that are narrower or
-/// wider are made anew.
+/// Converts the tensor to a matrix.
+///
+/// Columns and values are moved, unless another tensor shares them. Offsets are moved if the index type is as wide as
+/// `usize`; otherwise they are copied.
 ///
 /// # Errors
 ///
-/// Those of [`as_faer`] but for the width of the indices; `OutOfMemory`: there is no memory for a copy.
+/// - the errors of [`as_faer`], except for the width of the indices;
+/// - `OutOfMemory`: there is no memory for a copy.
 pub fn into_faer<T: Element, I: Index>(x: CsrTensor<T, I>) -> Result<SparseRowMat<I, T>> {
     let (rows, columns) = matrix_shape(&x)?;
     let (pattern, values, _) = x.into_parts()?;
@@ -84,12 +91,14 @@ pub fn into_faer<T: Element, I: Index>(x: CsrTensor<T, I>) -> Result<SparseRowMa
     Ok(SparseRowMat::new(SymbolicSparseRowMat::new_checked(rows, columns, offsets, None, indices), values))
 }
 
-/// A matrix as a tensor with a fill of zero: its columns and values are moved, and offsets of `usize`. Rows with room
-/// behind their entries are moved together first.
+/// Converts a matrix to a tensor with the fill 0.
+///
+/// Columns and values are moved. Offsets are moved if the index type is as wide as `usize`; otherwise they are copied.
+/// If rows have free space after their entries, the entries are moved together first.
 ///
 /// # Errors
 ///
-/// Those of [`CsrPattern::new`]: the columns of a row do not increase.
+/// The errors of [`CsrPattern::new`], if the columns of a row do not increase.
 pub fn from_faer<T: Element, I: Index>(matrix: SparseRowMat<I, T>) -> Result<CsrTensor<T, I>> {
     let (symbolic, mut values) = matrix.into_parts();
     let (rows, columns, offsets, lengths, mut indices) = symbolic.into_parts();

@@ -17,38 +17,38 @@ const TOKEN: &str = "LACUNA_WORKER_TOKEN";
 /// The time that running queries have to finish after a stop signal.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Computes folds of Parquet files for programs that ask for them by `lacuna_datafusion::Cluster`.
+/// Compute reductions of Parquet files for clients of `lacuna_datafusion::Cluster`.
 ///
-/// Beyond the loopback addresses it listens with a token and TLS only. The token is read from a file or from the
-/// variable LACUNA_WORKER_TOKEN, and is the same for all workers and for who asks them.
+/// On an address beyond this machine the worker requires a token and TLS. The token is read from a file or from the
+/// variable LACUNA_WORKER_TOKEN. All workers and their clients have the same token.
 #[derive(Parser)]
 #[command(name = "lacuna-worker", version, args_override_self = true)]
 struct Options {
-    /// The address; with port 0 the system chooses the port, which the first line of the output tells.
+    /// Address to listen on; for port 0 the system chooses, and the first line of output has the port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
 
-    /// A folder below which files may be read; may be given several times.
+    /// Folder below which files may be read; may be given several times.
     #[arg(long, value_name = "FOLDER", required = true)]
     root: Vec<PathBuf>,
 
-    /// The MiB that groups may take before they are written to temporary files.
+    /// MiB that groups may take before they are written to temporary files.
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     memory: u64,
 
-    /// A file with the token.
+    /// File with the token.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 
-    /// The certificate, in PEM.
+    /// Certificate of this worker, in PEM.
     #[arg(long, value_name = "FILE", requires = "key")]
     certificate: Option<PathBuf>,
 
-    /// Its key, in PEM.
+    /// Key of the certificate, in PEM.
     #[arg(long, value_name = "FILE", requires = "authority")]
     key: Option<PathBuf>,
 
-    /// The certificate of the authority that signed those of all workers, in PEM.
+    /// Certificate of the authority that signed the certificates of all workers, in PEM.
     #[arg(long, value_name = "FILE", requires = "certificate")]
     authority: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Random tensors, files of them, and how results are compared.
+//! Random tensors, files of random tensors, and the comparison of results.
 
 use std::path::PathBuf;
 use std::{env, fs, process};
@@ -8,7 +8,7 @@ use lacuna::io::{FileElement, WriteOptions};
 use lacuna::{CooTensor, Element, Ring, Triplets};
 use num_complex::Complex;
 
-/// Numbers that follow no pattern.
+/// A generator of pseudorandom numbers.
 pub struct Random(u64);
 
 impl Random {
@@ -28,14 +28,14 @@ impl Random {
     }
 }
 
-/// A type of elements with values to draw from.
+/// An element type with values to draw from.
 pub trait Item: FileElement + Ring {
-    /// Values that are often met: the edges of the type.
+    /// Returns the values that are drawn often: the edges of the type.
     fn edges() -> Vec<Self>;
 
     fn any(random: &mut Random) -> Self;
 
-    /// What tensors are filled with.
+    /// Returns the fills of tensors.
     fn fills() -> Vec<Self> {
         let mut fills = vec![Self::ZERO, Self::ONE];
         fills.extend(Self::edges().into_iter().take(4));
@@ -86,7 +86,7 @@ macro_rules! floats {
             }
 
             fn any(random: &mut Random) -> Self {
-                // Any bits, now and then: NaNs with payloads, numbers below the normal ones.
+                // Sometimes any bits: NaNs with payloads, and subnormal numbers.
                 match random.below(4) {
                     0 => $type::from_bits(random.next() as _),
                     _ => $of(random.below(2000) as f64 / 8.0 - 125.0),
@@ -120,7 +120,7 @@ macro_rules! complex {
 
 complex! { f32 f64 }
 
-/// A tensor in which so many of a hundred positions are stored.
+/// Returns a tensor in which about `density` percent of the positions are stored.
 pub fn tensor<T: Item>(random: &mut Random, shape: [usize; 3], density: usize, fill: T) -> CooTensor<T> {
     let mut triplets = Triplets::new(shape).unwrap();
     let [rows, columns, layers] = shape;
@@ -133,12 +133,12 @@ pub fn tensor<T: Item>(random: &mut Random, shape: [usize; 3], density: usize, f
     triplets.with_fill(fill).coalesce(lacuna::Duplicates::Error).unwrap()
 }
 
-/// Row groups of few entries, and files of few of these.
+/// Returns options for row groups of few entries, and files of few row groups.
 pub fn small_groups() -> WriteOptions {
     WriteOptions::default().group_entries(11).part_entries(33)
 }
 
-/// Shape, coordinates, and the bits of the values and of the fill.
+/// Returns the shape, the coordinates, and the bits of the values and of the fill.
 pub fn bits<T: FileElement>(x: &CooTensor<T>) -> (Vec<usize>, Vec<Vec<usize>>, Vec<u8>) {
     let mut bytes = Vec::new();
     x.values().iter().chain([&x.fill()]).for_each(|value| value.to_bytes(&mut bytes));
@@ -149,7 +149,7 @@ pub fn assert_bits<T: FileElement + Element>(found: &CooTensor<T>, expected: &Co
     assert_eq!(bits(found), bits(expected), "{told}\n{found:?}\n{expected:?}");
 }
 
-/// A folder of its own, which is removed with this.
+/// A temporary folder, which is removed on drop.
 pub struct Folder(PathBuf);
 
 impl Folder {

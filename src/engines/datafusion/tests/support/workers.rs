@@ -8,34 +8,34 @@ use std::time::{Duration, Instant};
 
 use lacuna_datafusion::Cluster;
 
-/// A worker.
+/// A worker process.
 pub struct Worker {
     process: Child,
     pub url: String,
 }
 
 impl Worker {
-    /// One that reads below a folder.
+    /// Starts a worker that reads below a folder.
     pub fn start(root: &Path) -> Worker {
         Worker::with(root, &[], "http")
     }
 
-    /// One with these options.
+    /// Starts a worker with the given options.
     pub fn with(root: &Path, options: &[&str], scheme: &str) -> Worker {
         Worker::of(command(root).args(options), scheme)
     }
 
-    /// One that works in a folder below the one that it reads below.
+    /// Starts a worker that reads below `root`, and has the working folder `folder`.
     pub fn within(root: &Path, folder: &Path) -> Worker {
         Worker::of(command(root).current_dir(folder), "http")
     }
 
-    /// One with little memory, which writes to that folder what it has no room for.
+    /// Starts a worker with little memory, which writes temporary files to `folder`.
     pub fn with_spare(root: &Path, folder: &Path) -> Worker {
         Worker::of(command(root).args(["--memory", "16"]).env("TMPDIR", folder), "http")
     }
 
-    /// The same, where files may have no more than a kilobyte: what is written behind that fails, as on a full disk.
+    /// Starts such a worker, whose files may have at most a kilobyte. Longer writes fail, as on a full disk.
     pub fn with_full_disk(root: &Path, folder: &Path) -> Worker {
         let worker = command(root);
         let mut shell = Command::new("sh");
@@ -52,18 +52,18 @@ impl Worker {
         Worker { url: format!("{scheme}://{address}"), process }
     }
 
-    /// Sends a signal, as `KILL` or `STOP`.
+    /// Sends a signal, such as `KILL` or `STOP`.
     pub fn signal(&self, name: &str) {
         let sent = Command::new("kill").arg(format!("-{name}")).arg(self.process.id().to_string()).status().unwrap();
         assert!(sent.success(), "kill -{name}");
     }
 
-    /// Waits until its process has ended.
+    /// Waits until the process has ended.
     pub fn wait(&mut self) {
         let _ = self.process.wait();
     }
 
-    /// Whether its process ends so soon.
+    /// Returns whether the process ends within the time `soon`.
     pub fn ends_within(&mut self, soon: Duration) -> bool {
         let start = Instant::now();
         while self.process.try_wait().unwrap().is_none() {
@@ -83,14 +83,14 @@ impl Drop for Worker {
     }
 }
 
-/// The program, which listens where the system says.
+/// Returns the command of a worker, which listens on a port that the system chooses.
 pub fn command(root: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lacuna-worker"));
     command.args(["--listen", "127.0.0.1:0", "--root"]).arg(root).env_remove("LACUNA_WORKER_TOKEN");
     command
 }
 
-/// So many workers.
+/// Starts `count` workers.
 pub fn workers(count: usize, root: &Path) -> Vec<Worker> {
     (0..count).map(|_| Worker::start(root)).collect()
 }
