@@ -175,6 +175,9 @@ impl Call {
 
     /// The slices that a text says, of an operand.
     pub(super) fn slices(&self, place: usize, x: AnyOperand<'_>) -> Found<Vec<SliceInfoElem>> {
+        if let Some(Placed { value: Value::Slices(slices), .. }) = self.maybe(place) {
+            return Ok(slices.to_vec());
+        }
         let text = self.text(place)?;
         let parts = super::run::parts(text).map_err(|fault| match fault {
             Fault::Wrong(inner) => Fault::Wrong(Wrong::new(self.at_of(place), inner.message)),
@@ -452,6 +455,17 @@ pub(super) enum Part {
     Range([Option<i128>; 3]),
 }
 
+/// Returns the parts of an index as text.
+pub(super) fn text_of(parts: &[Part]) -> String {
+    let end = |end: &Option<i128>| end.map_or_else(String::new, |end| end.to_string());
+    let text = |part: &Part| match part {
+        Part::One(index) => index.to_string(),
+        Part::Range([start, stop, None]) => format!("{}:{}", end(start), end(stop)),
+        Part::Range([start, stop, step]) => format!("{}:{}:{}", end(start), end(stop), end(step)),
+    };
+    parts.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
 /// The parts of an index in the form that the library has them; axes without one are whole.
 pub(super) fn slices(parts: &[Part], shape: &Shape, place: &Range<usize>) -> Found<Vec<SliceInfoElem>> {
     if parts.len() > shape.rank() {
@@ -499,28 +513,4 @@ fn range([start, stop, step]: [Option<i128>; 3], axis: usize, shape: &Shape) -> 
     };
     let step = step.clamp(-(isize::MAX as i128), isize::MAX as i128) as isize;
     Ok(slice_of(low.min(high) as usize..high as usize, shape[axis], step))
-}
-
-/// A tensor to the power of a number: of an integer by multiplying, if it is written as one.
-pub(super) fn power(
-    base: &Placed,
-    exponent: &Literal,
-    at_exponent: &Range<usize>,
-    place: &Range<usize>,
-) -> Found<Value> {
-    let Some(view) = base.value.operand() else {
-        return wrong(&base.at, format!("this is {}, and not a tensor", base.value.kind()));
-    };
-    let integer = exponent.integer().and_then(|integer| i32::try_from(integer).ok());
-    // An integer of more than 32 bits is none of an integer.
-    let number = || exponent.in_type(view.dtype()).ok().filter(|number| !matches!(number, Number::Integer(_)));
-    let real = || match number().and_then(Number::float) {
-        Some(real) => Ok(real),
-        None => wrong(at_exponent, format!("{} is no exponent of {}", exponent.told(), view.dtype())),
-    };
-    let result = match integer {
-        Some(integer) => view.powi(integer),
-        None => view.powf(real()?),
-    };
-    at(place, result).map(Value::from)
 }

@@ -1,7 +1,5 @@
 //! What a range of the result of a function takes of its arguments: the rows of `lazy/shares.rs`, by name.
 
-use ndarray::SliceInfoElem;
-
 use super::Fault;
 use super::call::Call;
 use super::options::{median_of, norm_of, quantile_of, var_of};
@@ -25,10 +23,6 @@ pub(super) fn each(operands: usize, parameters: &[usize]) -> Shares {
 
 pub(super) fn product(parameters: &[usize]) -> Option<Shares> {
     (parameters == [0, 1]).then(shares::product)
-}
-
-pub(super) fn sliced(parameters: &[usize], slices: Vec<SliceInfoElem>) -> Option<Shares> {
-    (parameters == [0]).then(|| moved_by(move |lengths| moved::sliced(lengths, &slices)))
 }
 
 /// Of a call, with what is known of its arguments.

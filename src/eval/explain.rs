@@ -1,99 +1,71 @@
-//! The graph of an expression in words, with the types and shapes that tensors without entries tell.
+//! Graphs of expressions as text, with the types and shapes that tensors without entries have.
 
 use std::fmt::Write;
 
-use super::call::placed;
+use super::Fault;
 use super::kinds::{Kinds, small, without_entries};
-use super::run::{Machine, uses};
-use super::table::function;
-use super::value::Value;
-use super::{Fault, Id, Item, Kind, Node, grad};
+use super::lower::Lowered;
+use super::run::{called, result, unbound};
 use crate::base::error::Error;
 use crate::dynamic::AnyValue;
+use crate::lazy::call::{Arg, Call};
+use crate::lazy::expression::OrderedStep;
+use crate::ops::Lengths;
 
-/// Whether values decide on the shape of what a node gives: those of labels that are not written out, and what is there
-/// once.
-fn is_by_value(node: &Node, nodes: &[Node]) -> bool {
-    let Kind::Call(name, arguments) = &node.kind else { return false };
-    let Some(function) = function(name) else { return false };
-    let is_read = |given: Vec<Id>| given.into_iter().any(|id| !is_written(id, nodes));
-    let has_labels = |places: Vec<Vec<Id>>| {
-        function.op.parameters().zip(places).any(|(parameter, given)| parameter == "by?" && is_read(given))
-    };
-    let is_found = name == "nonzero" || name.starts_with("unique");
-    is_found || placed(function, arguments, &node.at, nodes).is_ok_and(has_labels)
+/// Returns whether values decide the shape of a result: labels that are not literals, and distinct elements.
+fn is_by_value(call: &Call) -> bool {
+    let has_labels = matches!(call.named("by"), Arg::Input(_) | Arg::Stored(_));
+    has_labels || call.op.lengths() == Lengths::Unknown
 }
 
-/// Whether a node is a number, or a list of such.
-fn is_written(id: Id, nodes: &[Node]) -> bool {
-    match &nodes[id].kind {
-        Kind::Number(_) => true,
-        Kind::List(items) => items.iter().all(|&item| is_written(item, nodes)),
-        _ => false,
-    }
-}
-
-/// Whether a node stores something where its operands store nothing.
-fn is_made(node: &Node) -> bool {
-    matches!(&node.kind, Kind::Call(name, _) if function(name).is_some_and(|function| function.op.stores))
-}
-
-/// Runs the nodes that are read on tensors without entries. `seen` is told of each whether it is read, and
-/// what types and shapes say of it; `refused` decides on what an operation refuses. What is `open` is not run.
+/// Runs the steps on tensors without entries. `seen` receives each step, and the value that types and shapes tell of it;
+/// `refused` decides about the errors of operations. Steps that are `open` do not run.
 fn dry(
-    nodes: &[Node],
+    lowered: &Lowered,
     bound: &dyn Fn(&str) -> Option<AnyValue>,
-    open: &dyn Fn(&Node) -> bool,
+    open: &dyn Fn(&Call) -> bool,
     refused: &dyn Fn(Error) -> Result<(), Error>,
-    seen: &mut dyn FnMut(&Node, bool, Option<&Value>),
+    seen: &mut dyn FnMut(&OrderedStep, Option<&AnyValue>),
 ) -> Result<(), Fault> {
-    let empty = |name: &str| bound(name).and_then(|x| without_entries(&x, x.shape())).map(AnyValue::from);
-    let mut machine = Machine::new(nodes, vec![usize::MAX; nodes.len()], &empty);
-    for (node, uses) in nodes.iter().zip(uses(nodes)) {
-        let is_known = grad::inputs(&node.kind).into_iter().all(|input| machine.values[input].is_some());
-        let value = if uses > 0 && is_known && !open(node) {
-            match machine.value(node) {
-                Err(Fault::Run(error)) => refused(error).map(|()| None)?,
-                found => Some(found?),
+    let mut values: Vec<Option<AnyValue>> = Vec::new();
+    for step in &lowered.graph.steps {
+        let places = lowered.places(step.number());
+        let value = match (step.name(), step.call()) {
+            (Some(name), _) => {
+                let x = bound(name).ok_or_else(|| Fault::Wrong(unbound(name, places.call.clone())))?;
+                without_entries(&x, x.shape()).map(AnyValue::from)
             }
-        } else {
-            None
+            (None, Some(call)) if !open(call) => {
+                let inputs: Option<Vec<&AnyValue>> = step.inputs.iter().map(|&at| values[at].as_ref()).collect();
+                match inputs.map(|inputs| called(call, &inputs, &places).and_then(|value| result(value, &places.call))) {
+                    Some(Err(Fault::Run(error))) => refused(error).map(|()| None)?,
+                    Some(found) => Some(found?),
+                    None => None,
+                }
+            }
+            _ => None,
         };
-        seen(node, uses > 0, value.as_ref());
-        machine.values.push(value);
+        seen(step, value.as_ref());
+        values.push(value);
     }
     Ok(())
 }
 
-/// Refuses what types and shapes are enough to refuse.
-pub(super) fn check(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<(), Fault> {
-    let open = |node: &Node| is_by_value(node, nodes) || is_made(node);
-    let refused = |error| if is_of_shapes(&error) { Err(error) } else { Ok(()) };
-    dry(nodes, bound, &open, &refused, &mut |_, _, _| {})
+/// Rejects what types and shapes are enough to reject.
+pub(super) fn check(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<(), Fault> {
+    known(lowered, bound).map(drop)
 }
 
-/// What types, shapes and fills tell of each node.
-pub(super) fn known(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<Vec<Option<Value>>, Fault> {
-    let open = |node: &Node| is_by_value(node, nodes) || is_made(node);
+/// Returns what types, shapes and fills tell of each step.
+pub(super) fn known(
+    lowered: &Lowered,
+    bound: &dyn Fn(&str) -> Option<AnyValue>,
+) -> Result<Vec<Option<AnyValue>>, Fault> {
+    let open = |call: &Call| is_by_value(call) || call.op.stores;
     let refused = |error| if is_of_shapes(&error) { Err(error) } else { Ok(()) };
-    let mut known = Vec::with_capacity(nodes.len());
-    dry(nodes, bound, &open, &refused, &mut |_, _, value| known.push(value.cloned()))?;
+    let mut known = Vec::new();
+    dry(lowered, bound, &open, &refused, &mut |_, value| known.push(value.cloned()))?;
     Ok(known)
-}
-
-/// The last node as a call, in which some names are told otherwise.
-pub(super) fn call(nodes: &[Node], told_of: impl Fn(&str) -> Option<String>) -> String {
-    let mut names = Vec::with_capacity(nodes.len());
-    for node in nodes {
-        let name = match &node.kind {
-            Kind::Name(name) => told_of(name).unwrap_or_else(|| name.clone()),
-            // The sign stands for inputs.
-            Kind::Text(text) => format!("{:?}", text.replace('%', "")),
-            kind => told(kind, &names),
-        };
-        names.push(name);
-    }
-    names.pop().unwrap_or_default()
 }
 
 /// Whether an error says nothing of values. The list is whole: a new error is to be decided on here.
@@ -154,74 +126,31 @@ fn is_of_shapes(error: &Error) -> bool {
     }
 }
 
-/// A line for each step that the result needs. What values alone may refuse is open; what types refuse is wrong.
-pub(super) fn explain(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<String, Fault> {
-    let (mut text, mut names, mut count) = (String::new(), Vec::<String>::new(), 0);
+/// Returns one line per step. Errors that depend on values are ignored, errors of types are not.
+pub(super) fn explain(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<String, Fault> {
+    let (mut text, mut count) = (String::new(), 0);
     let small = |name: &str| bound(name).and_then(|x| small(&x));
-    let mut kinds = Kinds::new(nodes, &small);
-    dry(nodes, bound, &|node| is_by_value(node, nodes), &|_| Ok(()), &mut |node, is_read, value| {
-        let is_array = kinds.next(node, value);
-        if !is_read {
-            return names.push(String::new());
-        }
-        let told = told(&node.kind, &names);
-        if matches!(node.kind, Kind::Number(_) | Kind::Text(_) | Kind::List(_)) {
-            return names.push(told);
-        }
+    let mut kinds = Kinds::new(&small);
+    dry(lowered, bound, &is_by_value, &|_| Ok(()), &mut |step, value| {
+        let is_array = kinds.next(step, value);
+        let told = match (step.name(), step.call()) {
+            (Some(name), _) => format!("input \"{name}\""),
+            (None, Some(call)) => call.told(&|input| format!("%{}", step.inputs[input])),
+            (None, None) => String::new(),
+        };
         let _ = writeln!(text, "%{count} = {told}{}", facts(value, is_array));
-        names.push(format!("%{count}"));
         count += 1;
     })?;
     Ok(text)
 }
 
-/// The facts about a node, which is known to be an array or a tensor, or not.
-fn facts(value: Option<&Value>, is_array: Option<bool>) -> String {
-    match value {
-        Some(Value::Stored(x)) => format!(": entries of {} {}", x.dtype(), x.shape()),
-        Some(Value::Number(number)) => format!(": number {}", number.told()),
-        Some(value @ (Value::Tensor(_) | Value::Array(_))) => {
-            let Some(operand) = value.operand() else { return ": open".into() };
-            let own = operand.tensor().map(|x| format!("{} ", x.format().to_string().to_lowercase()));
-            let format = match is_array {
-                Some(true) => "dense ".into(),
-                Some(false) => own.unwrap_or_default(),
-                None => String::new(),
-            };
-            format!(": {} {format}{}", operand.dtype(), operand.shape())
-        }
-        _ => ": open".into(),
-    }
-}
-
-/// A node as a call of those before it.
-fn told(kind: &Kind, names: &[String]) -> String {
-    let name = |id: &usize| names[*id].as_str();
-    let end = |id: &Option<usize>| id.as_ref().map_or("", name);
-    let item = |item: &Item| match item {
-        Item::One(index) => name(index).to_string(),
-        Item::Slice([start, stop, step]) => format!("{}:{}:{}", end(start), end(stop), end(step)),
+/// Returns the facts about a step, and whether its result is an array, if that is known.
+fn facts(value: Option<&AnyValue>, is_array: Option<bool>) -> String {
+    let Some(value) = value else { return ": open".into() };
+    let format = match (is_array, value) {
+        (Some(true), _) => "dense ".into(),
+        (Some(false), AnyValue::Tensor(x)) => format!("{} ", x.format().to_string().to_lowercase()),
+        _ => String::new(),
     };
-    let listed = |items: &[Item]| items.iter().map(item).collect::<Vec<_>>().join(", ");
-    match kind {
-        Kind::Number(number) => number.told(),
-        Kind::Text(text) => format!("{text:?}"),
-        Kind::Name(name) => format!("input \"{name}\""),
-        Kind::List(items) => format!("[{}]", items.iter().map(name).collect::<Vec<_>>().join(", ")),
-        Kind::Unary(sign, x) => format!("{}({})", if *sign == super::Unary::Neg { "neg" } else { "not" }, name(x)),
-        Kind::Binary(operator, x, y) => format!("{}({}, {})", operator.operation(), name(x), name(y)),
-        Kind::Call(called, arguments) => {
-            let argument = |given: &super::Argument| match &given.name {
-                Some((parameter, _)) => format!("{parameter}={}", name(&given.value)),
-                None => name(&given.value).to_string(),
-            };
-            format!("{called}({})", arguments.iter().map(argument).collect::<Vec<_>>().join(", "))
-        }
-        Kind::Index(x, items) => format!("{}[{}]", name(x), listed(items)),
-        Kind::Scatter(x, items, upstream) => {
-            format!("slice_backward({}, {}, [{}])", name(x), name(upstream), listed(items))
-        }
-        Kind::Own(x, upstream) | Kind::Shaped(x, upstream) => format!("gradient_of({}, {})", name(x), name(upstream)),
-        Kind::Like(x, number) => format!("full_like({}, {})", name(x), name(number)),
-    }
+    format!(": {} {format}{}", value.dtype(), value.shape())
 }

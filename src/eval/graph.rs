@@ -1,17 +1,15 @@
 //! An expression as a graph of steps, which an engine may take in parts.
 
-use ndarray::SliceInfoElem;
-
-use super::call::{self, Call};
+use super::call::Call;
+use super::lower::{Lowered, Outcome};
 use super::value::{Placed, Value};
-use super::{Argument, Binary, Fault, Id, Item, Kind, Node, Unary, Wrong};
-use super::{cuts, explain, grad, run, table};
+use super::{Fault, cuts, explain, run};
 use crate::base::error::Error;
-use crate::base::shape::Shape;
 use crate::dynamic::AnyValue;
-use crate::lazy::shares::Shares;
-use crate::lazy::{Lazy, OfStep};
-use crate::ops::PARAMETER_MARKS;
+use crate::lazy::Lazy;
+use crate::lazy::call::{Arg, Call as Step};
+use crate::lazy::expression::{Facts, OrderedStep};
+use crate::ops::op;
 
 /// The value of a name of an expression in a graph, and its header. The header of a tensor has the type, shape and fill
 /// of the tensor, and need not have its entries.
@@ -48,217 +46,71 @@ impl<V: Into<AnyValue>> From<V> for Bound {
     }
 }
 
-/// The graph of the last node.
-pub(super) fn graph(
-    nodes: &[Node],
-    bound: &dyn Fn(&str) -> Option<Bound>,
-) -> std::result::Result<Lazy<AnyValue>, Fault> {
-    let known = explain::known(nodes, &|name| bound(name).map(|bound| bound.header))?;
-    let mut graph = Graph { nodes, known, steps: Vec::with_capacity(nodes.len()) };
-    for (id, uses) in run::uses(nodes).into_iter().enumerate() {
-        let step = match &nodes[id].kind {
-            _ if uses == 0 => None,
-            Kind::Name(name) => bound(name).map(|bound| bound.value),
-            _ => (graph.is_step(id) || id + 1 == nodes.len()).then(|| graph.step(id)),
-        };
-        graph.steps.push(step);
-    }
-    let none = || Fault::Wrong(Wrong::new(0..0, "there is no expression"));
-    let last = nodes.len().checked_sub(1).ok_or_else(none)?;
-    let found = graph.steps.pop().flatten();
-    // A name alone that is a number.
-    Ok(found.unwrap_or_else(|| graph.step(last)))
-}
-
-struct Graph<'a> {
-    nodes: &'a [Node],
-    /// What types, shapes and fills tell of each node.
-    known: Vec<Option<Value>>,
-    /// The step of each node that evaluates to a tensor or an array.
-    steps: Vec<Option<Lazy<AnyValue>>>,
-}
-
-/// A part of an expression: a node, and what it needs that is no step.
-struct Part<'a> {
-    graph: &'a Graph<'a>,
-    nodes: Vec<Node>,
-    /// The steps that it needs, which are called by their places here, and the parameters that they are in.
-    inputs: Vec<(Id, usize)>,
-}
-
-impl Part<'_> {
-    /// The node that an operand becomes.
-    fn operand(&mut self, id: Id, parameter: usize) -> Id {
-        let (node, known) = (&self.graph.nodes[id], &self.graph.known[id]);
-        let kind = match (known, self.graph.steps[id].is_some()) {
-            (_, true) => {
-                self.inputs.push((id, parameter));
-                Kind::Name((self.inputs.len() - 1).to_string())
+/// Returns the graph of an expression with one result.
+#[track_caller]
+pub(super) fn graph(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<Bound>) -> Result<Lazy<AnyValue>, Fault> {
+    let known = explain::known(lowered, &|name| bound(name).map(|bound| bound.header))?;
+    let mut steps: Vec<Lazy<AnyValue>> = Vec::with_capacity(known.len());
+    for (at, step) in lowered.graph.steps.iter().enumerate() {
+        let found = match (step.name(), step.call()) {
+            (Some(name), _) => bound(name).map(|bound| bound.value),
+            (None, Some(call)) => {
+                let inputs: Vec<&Lazy<AnyValue>> = step.inputs.iter().map(|&input| &steps[input]).collect();
+                let operands: Vec<Option<&AnyValue>> = step.inputs.iter().map(|&input| known[input].as_ref()).collect();
+                Some(on_headers(step, call, &inputs, &operands, known[at].as_ref()))
             }
-            (Some(Value::Number(number)), _) => Kind::Number(number.clone()),
-            _ => grad::with_inputs(&node.kind, &mut |input| self.operand(input, parameter)),
+            (None, None) => None,
         };
-        self.nodes.push(Node { kind, at: node.at.clone() });
-        self.nodes.len() - 1
+        steps.push(found.ok_or(Fault::Run(Error::NoTensor))?);
     }
-
-    /// The node itself, whose operands are in the order of its parameters.
-    fn root(&mut self, id: Id) {
-        let node = &self.graph.nodes[id];
-        let kind = match (&node.kind, self.graph.places(id)) {
-            (Kind::Call(name, _), Some(places)) => Kind::Call(name.clone(), self.arguments(name, &places)),
-            (kind, _) => {
-                let mut parameter = 0..;
-                grad::with_inputs(kind, &mut |input| self.operand(input, parameter.next().unwrap_or(0)))
-            }
-        };
-        self.nodes.push(Node { kind, at: node.at.clone() });
-    }
-
-    fn arguments(&mut self, name: &str, places: &[Vec<Id>]) -> Vec<Argument> {
-        let names = table::function(name).into_iter().flat_map(|function| function.op.parameters());
-        let (mut arguments, mut is_next) = (Vec::new(), true);
-        for ((parameter, name), ids) in names.enumerate().zip(places) {
-            let name = name.trim_end_matches(PARAMETER_MARKS).to_string();
-            for &id in ids {
-                let value = self.operand(id, parameter);
-                arguments.push(Argument { name: (!is_next).then(|| (name.clone(), 0..0)), value });
-            }
-            is_next &= !ids.is_empty();
+    match lowered.results.first() {
+        Some(Outcome::Step(at)) => Ok(steps.swap_remove(*at)),
+        Some(Outcome::Number(number)) => {
+            let number = run::tensor_of(number, number.dtype(), &(0..0))?;
+            Ok(AnyValue::from(number).lazy())
         }
-        arguments
+        None => Err(Fault::Run(Error::NoTensor)),
     }
 }
 
-impl Graph<'_> {
-    /// Whether a node that is read evaluates to a tensor or an array.
-    fn is_step(&self, id: Id) -> bool {
-        match (&self.known[id], &self.nodes[id].kind) {
-            (Some(known), _) => matches!(known, Value::Tensor(_) | Value::Array(_)),
-            (None, Kind::Call(name, _)) => name != "stored",
-            (None, kind) => !matches!(kind, Kind::Number(_) | Kind::Text(_) | Kind::Name(_) | Kind::List(_)),
-        }
-    }
-
-    /// The arguments of each parameter of a call.
-    fn places(&self, id: Id) -> Option<Vec<Vec<Id>>> {
-        let node = &self.nodes[id];
-        let Kind::Call(name, arguments) = &node.kind else { return None };
-        call::placed(table::function(name)?, arguments, &node.at, self.nodes).ok()
-    }
-
-    fn shape(&self, id: Id) -> Option<Shape> {
-        self.known[id].as_ref().and_then(Value::operand).map(|operand| operand.shape())
-    }
-
-    /// The step that a node is.
-    fn step(&self, id: Id) -> Lazy<AnyValue> {
-        let mut part = Part { graph: self, nodes: Vec::new(), inputs: Vec::new() };
-        part.root(id);
-        let Part { nodes, inputs, .. } = part;
-        let steps: Vec<&Lazy<AnyValue>> = inputs.iter().filter_map(|(id, _)| self.steps[*id].as_ref()).collect();
-        let (name, call) = (name_of(&self.nodes[id].kind), self.call(id));
-        let shape = self.shape(id).or_else(|| cuts::shape_of(call.as_ref()?));
-        let parameters = inputs.iter().map(|(_, parameter)| *parameter).collect::<Vec<_>>();
-        let shares = shape.as_ref().and_then(|_| self.shares(id, &parameters));
-        let is_each = !inputs.is_empty() && self.is_each(id, &parameters);
-        let slices = if parameters == [0] { self.slices(id) } else { None };
-        let told = explain::call(&nodes, |name| name.parse::<usize>().ok().map(|at| format!("%{at}")));
-        let run = move |inputs: &[&AnyValue]| {
-            let bound = |name: &str| inputs.get(name.parse::<usize>().ok()?).map(|&x| x.clone());
-            run::evaluate(&nodes, &bound).map_err(|fault| of_run(name, fault))
-        };
-        let step = Lazy::step_of((name, told), &steps, OfStep { shape, shares, is_each, slices }, run);
-        match call.and_then(|call| cuts::fold(&call)) {
-            Some(fold) => step.folding(fold),
-            None => step,
-        }
-    }
-
-    /// What a range of the result of a node takes of its inputs, which are in these parameters.
-    fn shares(&self, id: Id, parameters: &[usize]) -> Option<Shares> {
-        let node = &self.nodes[id];
-        match &node.kind {
-            Kind::Binary(Binary::MatMul, ..) => cuts::product(parameters),
-            Kind::Unary(..) | Kind::Binary(..) => Some(cuts::each(2, parameters)),
-            Kind::Own(..) | Kind::Like(..) => Some(crate::lazy::shares::alike()),
-            Kind::Index(..) => cuts::sliced(parameters, self.slices(id)?),
-            Kind::Call(..) => cuts::of_call(&self.call(id)?, parameters),
-            _ => None,
-        }
-    }
-
-    /// The positions of each axis that a node takes of its operand, if it is a slice.
-    fn slices(&self, id: Id) -> Option<Vec<SliceInfoElem>> {
-        let node = &self.nodes[id];
-        let Kind::Index(x, items) = &node.kind else { return None };
-        let parts = items.iter().map(|item| self.part(item)).collect::<Option<Vec<_>>>()?;
-        call::slices(&parts, &self.shape(*x)?, &node.at).ok()
-    }
-
-    /// Whether a node with inputs in these parameters goes element by element, and keeps their pattern if it is one.
-    fn is_each(&self, id: Id, parameters: &[usize]) -> bool {
-        match &self.nodes[id].kind {
-            Kind::Unary(..) => true,
-            Kind::Binary(operator, ..) => *operator != Binary::MatMul,
-            Kind::Call(name, _) => table::function(name).is_some_and(|call| cuts::is_each(call.op, parameters)),
-            _ => false,
-        }
-    }
-
-    /// A call with what is known of its arguments.
-    fn call(&self, id: Id) -> Option<Call> {
-        let node = &self.nodes[id];
-        let Kind::Call(name, _) = &node.kind else { return None };
-        let value = |ids: &Vec<Id>| self.value(ids).map(|value| Placed { value, at: node.at.clone() });
-        let values = self.places(id)?.iter().map(value).collect();
-        Some(Call { name: table::function(name)?.name(), at: node.at.clone(), values })
-    }
-
-    /// What is known of the arguments of a parameter.
-    fn value(&self, ids: &[Id]) -> Option<Value> {
-        match ids {
-            [] => None,
-            &[id] => self.known[id].clone(),
-            ids => ids.iter().map(|&id| self.known[id].clone()).collect::<Option<_>>().map(Value::List),
-        }
-    }
-
-    fn part(&self, item: &Item) -> Option<call::Part> {
-        let end = |id: Id| match &self.known[id] {
-            Some(Value::Number(number)) => number.integer(),
-            _ => None,
-        };
-        Some(match item {
-            Item::One(id) => call::Part::One(end(*id)?),
-            Item::Slice(ends) => {
-                let ends = ends.map(|id| id.map(|id| end(id).ok_or(())).transpose());
-                let [Ok(start), Ok(stop), Ok(step)] = ends else { return None };
-                call::Part::Range([start, stop, step])
-            }
-        })
+/// Returns a step with the facts that the headers of its inputs tell.
+#[track_caller]
+fn on_headers(
+    step: &OrderedStep,
+    call: &Step,
+    inputs: &[&Lazy<AnyValue>],
+    operands: &[Option<&AnyValue>],
+    known: Option<&AnyValue>,
+) -> Lazy<AnyValue> {
+    let parameters = parameters(call);
+    // Arguments, as far as headers tell them.
+    let values: Option<Vec<&AnyValue>> = operands.iter().copied().collect();
+    let on_values = values.and_then(|values| {
+        let value = |(at, arg)| run::value_of(arg, &values, &(0..0)).map(|value| value.map(|value| (at, value)));
+        let values = call.args().iter().enumerate().map(value).collect::<Result<Vec<_>, Fault>>().ok()?;
+        let placed = |value: Option<(usize, Value)>| value.map(|(_, value)| Placed { value, at: 0..0 });
+        Some(Call { name: call.op.name, at: 0..0, values: values.into_iter().map(placed).collect() })
+    });
+    let shape = known.map(|known| known.shape()).or_else(|| cuts::shape_of(on_values.as_ref()?));
+    let is_each = !parameters.is_empty() && cuts::is_each(call.op, &parameters);
+    let shares = on_values.as_ref().filter(|_| shape.is_some()).and_then(|call| cuts::of_call(call, &parameters));
+    let call = sliced(call, on_values.as_ref()).unwrap_or_else(|| call.clone());
+    let made = step.on(call, inputs, Facts { shape, shares, is_each });
+    match on_values.and_then(|call| cuts::fold(&call)) {
+        Some(fold) => made.folding(fold),
+        None => made,
     }
 }
 
-/// What a step is called.
-fn name_of(kind: &Kind) -> &'static str {
-    match kind {
-        Kind::Call(name, _) => table::function(name).map_or("call", |function| function.name()),
-        Kind::Unary(Unary::Neg, _) => "neg",
-        Kind::Unary(Unary::Not, _) => "not",
-        Kind::Binary(operator, ..) => operator.operation(),
-        Kind::Index(..) => "slice",
-        Kind::Scatter(..) => "slice_backward",
-        Kind::Own(..) | Kind::Shaped(..) => "gradient_of",
-        Kind::Like(..) => "full_like",
-        Kind::Number(_) | Kind::Text(_) | Kind::Name(_) | Kind::List(_) => "value",
-    }
+/// Returns the call of a slice with the positions that the header of its operand tells.
+fn sliced(call: &Step, on_values: Option<&Call>) -> Option<Step> {
+    let on_values = on_values.filter(|_| call.op.is(&op::slice) && !call.is_stored())?;
+    let slices = on_values.slices(1, on_values.moving(0).ok()?).ok()?;
+    Some(call.with("slices", Arg::Slices(slices.into())))
 }
 
-/// What is wrong with types that only values tell is an error of the step.
-fn of_run(operation: &'static str, fault: Fault) -> Error {
-    match fault {
-        Fault::Run(error) => error,
-        Fault::Wrong(wrong) => Error::Argument { operation, why: wrong.message().to_string() },
-    }
+/// Returns the parameter of each input of a call.
+fn parameters(call: &Step) -> Vec<usize> {
+    let inputs = |(at, arg): (usize, &Arg)| Step::of(call.op, [arg.clone()]).inputs().into_iter().map(move |_| at);
+    call.args().iter().enumerate().flat_map(inputs).collect()
 }

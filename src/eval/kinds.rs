@@ -4,75 +4,64 @@
 //! operation decides on the kind of its result by the kinds and fills of its operands, and by which axes it repeats.
 
 use super::literal::Literal;
-use super::run::{Machine, tensor_of};
-use super::value::Value;
-use super::{Node, grad};
+use super::lower::Places;
+use super::run::{called, result, tensor_of};
 use crate::base::shape::Shape;
 use crate::dynamic::{AnyArray, AnyTensor, AnyValue};
 use crate::element::Number;
+use crate::lazy::expression::OrderedStep;
 use crate::pattern::Format;
 
 /// More elements are not small.
 const MOST: usize = 1 << 12;
 
-/// The kinds of the nodes before one.
+/// The kinds of the steps so far.
 pub(super) struct Kinds<'a> {
-    machine: Machine<'a>,
+    values: Vec<Option<AnyValue>>,
+    bound: &'a dyn Fn(&str) -> Option<AnyValue>,
 }
 
 impl<'a> Kinds<'a> {
-    /// The kinds of no node yet, with the small value of each name.
-    pub(super) fn new(nodes: &'a [Node], bound: &'a dyn Fn(&str) -> Option<AnyValue>) -> Self {
-        Kinds { machine: Machine::new(nodes, vec![usize::MAX; nodes.len()], bound) }
+    /// Returns the kinds of no step yet, with the small value of each name.
+    pub(super) fn new(bound: &'a dyn Fn(&str) -> Option<AnyValue>) -> Self {
+        Kinds { values: Vec::new(), bound }
     }
 
-    /// Returns whether the next node evaluates to an array, from its known type and shape; none if these do not decide.
-    pub(super) fn next(&mut self, node: &Node, known: Option<&Value>) -> Option<bool> {
-        let small = known.and_then(|known| self.small(node, known));
-        let is_array = match &small {
-            Some(Value::Array(_)) => Some(true),
-            Some(Value::Tensor(_)) => Some(false),
-            _ => None,
-        };
-        self.machine.values.push(small);
+    /// Returns whether the next step evaluates to an array, from its known type and shape; none if these do not decide.
+    pub(super) fn next(&mut self, step: &OrderedStep, known: Option<&AnyValue>) -> Option<bool> {
+        let small = known.and_then(|known| self.small(step, known));
+        let is_array = small.as_ref().map(|small| matches!(small, AnyValue::Array(_)));
+        self.values.push(small);
         is_array
     }
 
-    /// A small value of the same kind as that of a node.
-    fn small(&mut self, node: &Node, known: &Value) -> Option<Value> {
-        let inputs = grad::inputs(&node.kind);
-        let values = inputs.iter().map(|&input| self.machine.values[input].as_ref()).collect::<Option<Vec<_>>>()?;
-        let Some(shape) = known.operand().map(|operand| small_shape(&operand.shape())) else {
-            return self.machine.value(node).ok();
-        };
-        let (of_arrays, of_tensors): (Vec<&Value>, Vec<&Value>) =
-            values.into_iter().flat_map(operands).partition(|value| matches!(value, Value::Array(_)));
+    /// Returns a small value of the same kind as that of a step.
+    fn small(&self, step: &OrderedStep, known: &AnyValue) -> Option<AnyValue> {
+        if let Some(name) = step.name() {
+            return (self.bound)(name);
+        }
+        let inputs = step.inputs.iter().map(|&input| self.values[input].as_ref()).collect::<Option<Vec<_>>>()?;
+        let shape = small_shape(&known.shape());
+        let (of_arrays, of_tensors): (Vec<&AnyValue>, Vec<&AnyValue>) =
+            inputs.iter().partition(|value| matches!(value, AnyValue::Array(_)));
         // A tensor of one position counts as a number with an array if the position is stored.
-        let is_single = |value: &&Value| value.operand().is_some_and(|x| x.shape().iter().all(|&length| length == 1));
+        let is_single = |value: &&AnyValue| value.shape().iter().all(|&length| length == 1);
         let (has_arrays, is_mixed) = (!of_arrays.is_empty(), !of_arrays.is_empty() && !of_tensors.is_empty());
         if is_mixed && of_tensors.iter().any(is_single) {
             return None;
         }
-        match self.machine.value(node).ok() {
-            Some(Value::Array(x)) => ones(&Value::Array(x), &shape),
-            Some(Value::Tensor(x)) => without_entries(&x.into(), shape).map(Value::Tensor),
-            Some(Value::Stored(x)) => without_entries(&x.into(), shape).map(Value::Stored),
+        let found = called(step.call()?, &inputs, &Places::default()).and_then(|value| result(value, &(0..0)));
+        match found.ok() {
+            Some(x @ AnyValue::Array(_)) => ones(&x, &shape),
+            Some(x @ AnyValue::Tensor(_)) => without_entries(&x, shape).map(AnyValue::Tensor),
             // Positions and lengths are not those of small operands.
-            _ if is_mixed => None,
-            _ if has_arrays => ones(known, &shape),
-            _ => match known {
-                Value::Tensor(x) => without_entries(&x.clone().into(), shape).map(Value::Tensor),
-                other => Some(other.clone()),
+            None if is_mixed => None,
+            None if has_arrays => ones(known, &shape),
+            None => match known {
+                AnyValue::Tensor(_) => without_entries(known, shape).map(AnyValue::Tensor),
+                AnyValue::Array(_) => None,
             },
         }
-    }
-}
-
-/// The tensors and arrays that a value is or lists.
-fn operands(value: &Value) -> Vec<&Value> {
-    match value {
-        Value::List(items) => items.iter().flat_map(operands).collect(),
-        value => value.operand().map(|_| value).into_iter().collect(),
     }
 }
 
@@ -81,10 +70,10 @@ fn small_shape(shape: &Shape) -> Shape {
 }
 
 /// An array of ones of the type of a value.
-fn ones(like: &Value, shape: &Shape) -> Option<Value> {
+fn ones(like: &AnyValue, shape: &Shape) -> Option<AnyValue> {
     let size = usize::try_from(shape.wide_size()).ok().filter(|&size| size <= MOST)?;
     let elements = vec![Number::Integer(1); size];
-    AnyArray::of_all(like.operand()?.dtype(), shape, &elements).ok().map(Value::Array)
+    AnyArray::of_all(like.dtype(), shape, &elements).ok().map(AnyValue::Array)
 }
 
 /// A small value of the same kind.
@@ -92,10 +81,7 @@ pub(super) fn small(x: &AnyValue) -> Option<AnyValue> {
     let shape = small_shape(&x.shape());
     match x {
         AnyValue::Tensor(_) => without_entries(x, shape).map(AnyValue::Tensor),
-        AnyValue::Array(array) => match ones(&Value::Array(array.clone()), &shape)? {
-            Value::Array(array) => Some(array.into()),
-            _ => None,
-        },
+        AnyValue::Array(_) => ones(x, &shape),
     }
 }
 

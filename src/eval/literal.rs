@@ -1,9 +1,13 @@
 //! Numbers as they are written: exact, until they meet the element type that they take.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use super::told;
 use crate::dispatch_dtype;
 use crate::element::{DType, Element, Number};
 use crate::io::FileElement;
+use crate::lazy::call::{Arg, Typed};
 
 /// A number of an expression. Its text is read once more in the type that it takes, so that it is rounded once.
 #[derive(Debug, Clone)]
@@ -127,6 +131,30 @@ impl Literal {
             (None, true) => (self.number == Number::Integer(1)).to_string(),
             (None, false) => told(self.number),
         }
+    }
+}
+
+impl Typed for Literal {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn is_same(&self, other: &dyn Typed) -> bool {
+        other.as_any().downcast_ref::<Self>().is_some_and(|other| self.written() == other.written())
+    }
+
+    fn said(&self) -> Option<String> {
+        Some(self.written())
+    }
+
+    fn number(&self) -> Option<Number> {
+        Some(self.number)
+    }
+}
+
+impl From<Literal> for Arg {
+    fn from(number: Literal) -> Self {
+        Arg::Typed(Arc::new(number))
     }
 }
 

@@ -10,20 +10,20 @@ mod call;
 mod constant;
 mod cuts;
 mod explain;
-mod formulas;
-mod grad;
 mod graph;
 mod kinds;
 mod literal;
+mod lower;
 mod options;
 mod parse;
 mod program;
-mod rules;
 mod run;
 mod table;
+mod tree;
 mod value;
 mod write;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
@@ -32,8 +32,10 @@ use crate::base::error::Error;
 use crate::dynamic::AnyValue;
 use crate::element::Number;
 use literal::Literal;
+use lower::Lowered;
 
 pub use graph::Bound;
+pub(crate) use run::{has, number, run_call};
 #[doc(hidden)]
 pub use program::header;
 pub use program::{Input, Program};
@@ -214,14 +216,6 @@ enum Kind {
     Binary(Binary, Id, Id),
     Call(String, Vec<Argument>),
     Index(Id, Vec<Item>),
-    /// The gradient of an index: of what, which, and the upstream gradient.
-    Scatter(Id, Vec<Item>, Id),
-    /// The upstream gradient of a tensor itself, on its pattern and in its type.
-    Own(Id, Id),
-    /// The same of another shape.
-    Shaped(Id, Id),
-    /// A number everywhere in the shape and type of a tensor.
-    Like(Id, Id),
 }
 
 /// A part of an expression, and where it stands. It comes behind the parts that it is made of.
@@ -251,6 +245,7 @@ struct Node {
 pub struct Expression {
     text: String,
     nodes: Vec<Node>,
+    lowered: Lowered,
 }
 
 impl Expression {
@@ -269,10 +264,9 @@ impl Expression {
     /// ```
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let wrong = |wrong: Wrong| Fault::Wrong(wrong.of(text));
-        let expression = Expression { text: text.to_string(), nodes: parse::nodes(text).map_err(wrong)? };
-        run::check_calls(&expression.nodes, 0).map_err(wrong)?;
-        let nodes = grad::graph(&expression.nodes).map_err(wrong)?;
-        Ok(Expression { nodes, ..expression })
+        let nodes = parse::nodes(text).map_err(wrong)?;
+        run::check_calls(&nodes, 0).map_err(wrong)?;
+        Expression::of(text, nodes)
     }
 
     /// The names that it uses, once each, in the order of their first places. Constants such as `nan` may be among
@@ -332,7 +326,9 @@ impl Expression {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<String, Fault> {
-        explain::explain(&self.nodes, &|name| bound(name).map(Into::into)).map_err(|fault| self.placed(fault))
+        let bound = |name: &str| bound(name).map(Into::into);
+        let told = self.lowered(&|name| bound(name).is_some()).and_then(|graph| explain::explain(&graph, &bound));
+        told.map_err(|fault| self.placed(fault))
     }
 
     /// Refuses types and shapes that do not go together, on tensors whose entries need not be there: values decide
@@ -353,7 +349,9 @@ impl Expression {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<(), Fault> {
-        explain::check(&self.nodes, &|name| bound(name).map(Into::into)).map_err(|fault| self.placed(fault))
+        let bound = |name: &str| bound(name).map(Into::into);
+        let checked = self.lowered(&|name| bound(name).is_some()).and_then(|graph| explain::check(&graph, &bound));
+        checked.map_err(|fault| self.placed(fault))
     }
 
     /// The graph of its value, which an engine such as [`Chunks`](crate::lazy::Chunks) may compute in parts. A file
@@ -375,7 +373,29 @@ impl Expression {
     /// ```
     #[track_caller]
     pub fn graph(&self, bound: impl Fn(&str) -> Option<Bound>) -> Result<crate::lazy::Lazy<AnyValue>, Fault> {
-        crate::lazy::placed(|| graph::graph(&self.nodes, &bound)).map_err(|fault| self.placed(fault))
+        let graph = || graph::graph(&*self.lowered(&|name| bound(name).is_some())?, &bound);
+        crate::lazy::placed(graph).map_err(|fault| self.placed(fault))
+    }
+
+    /// Returns the expression of some syntax.
+    fn of(text: &str, nodes: Vec<Node>) -> Result<Self, Fault> {
+        let lowered = Lowered::new(&nodes, &|_| false);
+        let expression = Expression { text: text.to_string(), nodes, lowered: Lowered::default() };
+        let lowered = lowered.map_err(|fault| expression.placed(fault))?;
+        Ok(Expression { lowered, ..expression })
+    }
+
+    /// Returns the graph, in which constants are inputs if something is bound to their names.
+    fn lowered(&self, is_bound: &dyn Fn(&str) -> bool) -> Result<Cow<'_, Lowered>, Fault> {
+        match self.lowered.constants.iter().any(|name| is_bound(name)) {
+            true => Lowered::new(&self.nodes, is_bound).map(Cow::Owned),
+            false => Ok(Cow::Borrowed(&self.lowered)),
+        }
+    }
+
+    /// Returns all results.
+    fn results(&self, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<Vec<AnyValue>, Fault> {
+        run::evaluate(&*self.lowered(&|name| bound(name).is_some())?, bound)
     }
 
     fn placed(&self, fault: Fault) -> Fault {
@@ -404,7 +424,8 @@ impl Expression {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn evaluate<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<AnyValue, Fault> {
-        run::evaluate(&self.nodes, &|name| bound(name).map(Into::into)).map_err(|fault| self.placed(fault))
+        let found = self.results(&|name| bound(name).map(Into::into)).map_err(|fault| self.placed(fault))?;
+        found.into_iter().next().ok_or(Fault::Run(Error::NoTensor))
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 
-use super::run::{check_calls, evaluate_all, tensor_of};
-use super::{Expression, Fault, Id, Kind, Node, Wrong, grad, literal, parse, write};
+use super::run::{check_calls, tensor_of};
+use super::{Expression, Fault, Id, Kind, Node, Wrong, literal, parse, tree, write};
 use crate::base::error::Error;
 use crate::dynamic::{AnyOperand, AnyTensor, AnyValue};
 use crate::element::{DType, Number};
@@ -80,10 +80,8 @@ impl Input {
 #[derive(Debug, Clone)]
 pub struct Program {
     inputs: Vec<Input>,
-    /// The steps as they are written, the list of results behind them.
-    written: Expression,
-    /// The same with the steps of gradients.
-    graph: Expression,
+    /// The steps, and the list of results behind them.
+    expression: Expression,
 }
 
 impl Program {
@@ -109,9 +107,7 @@ impl Program {
         let wrong = |wrong: Wrong| Fault::Wrong(wrong.of(text));
         let mut lines = Lines::default();
         lines.read(text).map_err(wrong)?;
-        let written = Expression { text: text.to_string(), nodes: lines.nodes };
-        let graph = Expression { text: text.to_string(), nodes: grad::graph(&written.nodes).map_err(wrong)? };
-        Ok(Program { inputs: lines.inputs, written, graph })
+        Ok(Program { inputs: lines.inputs, expression: Expression::of(text, lines.nodes)? })
     }
 
     /// The inputs, in the order of their lines.
@@ -152,7 +148,8 @@ impl Program {
     /// ```
     pub fn run<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<Vec<AnyValue>, Fault> {
         let bound = self.bound(bound)?;
-        evaluate_all(&self.graph.nodes, &|name| bound.get(name).cloned()).map_err(|fault| self.graph.placed(fault))
+        let found = self.expression.results(&|name| bound.get(name).cloned());
+        found.map_err(|fault| self.expression.placed(fault))
     }
 
     /// Refuses types and shapes that do not go together: [`Expression::check`] for each step.
@@ -162,7 +159,7 @@ impl Program {
     /// Those of [`run`](Program::run) that need no entries.
     pub fn check<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<(), Fault> {
         let bound = self.bound(bound)?;
-        self.graph.check(|name| bound.get(name).cloned())
+        self.expression.check(|name| bound.get(name).cloned())
     }
 
     /// The steps in words: see [`Expression::explain`].
@@ -172,7 +169,7 @@ impl Program {
     /// Those of [`check`](Program::check).
     pub fn explain<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<String, Fault> {
         let bound = self.bound(bound)?;
-        self.graph.explain(|name| bound.get(name).cloned())
+        self.expression.explain(|name| bound.get(name).cloned())
     }
 
     /// The tensors of all inputs.
@@ -197,7 +194,7 @@ impl Program {
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write::lines(&self.written.nodes, &self.inputs, f)
+        write::lines(&self.expression.nodes, &self.inputs, f)
     }
 }
 
@@ -282,7 +279,7 @@ impl Lines {
     }
 
     fn push(&mut self, node: Node) -> Result<Id, Wrong> {
-        let below = grad::inputs(&node.kind).into_iter().map(|input| self.depths[input]).max().unwrap_or(0);
+        let below = tree::inputs(&node.kind).into_iter().map(|input| self.depths[input]).max().unwrap_or(0);
         let depth = match node.kind {
             Kind::List(_) => below + 1,
             _ => 0,
@@ -305,7 +302,7 @@ impl Lines {
                     (None, Some(number)) => self.push(Node { kind: Kind::Number(number), at })?,
                     (None, None) => return Err(Wrong::new(at, format!("no line before this one has the name {name}"))),
                 },
-                kind => self.push(Node { kind: grad::with_inputs(kind, &mut |id| ids[id]), at })?,
+                kind => self.push(Node { kind: tree::with_inputs(kind, &mut |id| ids[id]), at })?,
             };
             ids.push(id);
         }

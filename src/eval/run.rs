@@ -1,19 +1,22 @@
 //! From nodes to a value: one node after the other, so that nothing recurses.
 
 use std::ops::Range;
-
-use ndarray::SliceInfoElem;
+use std::sync::Arc;
 
 use super::literal::{Literal, constant};
-use super::table::{Function, function};
+use super::table::function;
 use super::value::{Placed, Value};
-use super::{Binary, Fault, Id, Item, Kind, Node, Unary, Wrong, call, grad, parse};
+use super::lower::{Lowered, Outcome, Places};
+use super::{Binary, Fault, Id, Kind, Node, Unary, Wrong, call, parse};
 use crate::base::axes::Axes;
 use crate::base::error::Error;
 use crate::dynamic::{AnyOperand, AnyTensor, AnyValue, RightOperand, zip};
 use crate::element::{DType, Element, Number};
 use crate::tensor::coo::CooTensor;
-use crate::{base::error::Result as Outcome, dispatch_dtype};
+use crate::lazy::call::{Arg, Call as Step};
+use crate::lazy::expression::Ordered;
+use crate::ops::{OpSpec, op};
+use crate::{base::error::Result as Checked, dispatch_dtype};
 
 type Found<T> = Result<T, Fault>;
 
@@ -30,7 +33,7 @@ pub(super) fn unbound(name: &str, at: Range<usize>) -> Wrong {
 }
 
 /// An error of an operation at a place: one of types is the expression's fault.
-pub(super) fn at<T>(place: &Range<usize>, result: Outcome<T>) -> Found<T> {
+pub(super) fn at<T>(place: &Range<usize>, result: Checked<T>) -> Found<T> {
     result.map_err(|error| match error {
         Error::NoOperation { .. } | Error::TypesDiffer { .. } => {
             Fault::Wrong(Wrong::new(place.clone(), error.to_string()))
@@ -54,50 +57,158 @@ pub(super) fn check_calls(nodes: &[Node], from: Id) -> Result<(), Wrong> {
     })
 }
 
-/// The parts of an index that a text says, as they stand between brackets.
+/// Returns the parts of an index as text, as they are between brackets.
 pub(super) fn parts(text: &str) -> Found<Vec<call::Part>> {
     let (nodes, items) = parse::index(text).map_err(Fault::Wrong)?;
-    let mut machine = Machine::new(&nodes, vec![1; nodes.len()], &|_| None);
-    machine.run()?;
-    machine.parts(&items)
+    super::lower::parts(&nodes, &items)
 }
 
-/// How often each node is read for the last one.
-pub(super) fn uses(nodes: &[Node]) -> Vec<usize> {
-    let mut uses = vec![0; nodes.len()];
-    uses.last_mut().into_iter().for_each(|last| *last = 1);
-    for (id, node) in nodes.iter().enumerate().rev() {
-        if uses[id] > 0 {
-            grad::inputs(&node.kind).into_iter().for_each(|input| uses[input] += 1);
+/// Returns the values of the results of a graph.
+pub(super) fn evaluate(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Found<Vec<AnyValue>> {
+    let Ordered { steps, .. } = &lowered.graph;
+    let mut uses = vec![0_usize; steps.len()];
+    steps.iter().flat_map(|step| &step.inputs).for_each(|&input| uses[input] += 1);
+    let is_result = |at: usize| lowered.results.iter().any(|result| matches!(result, Outcome::Step(step) if *step == at));
+    let mut values: Vec<Option<AnyValue>> = Vec::with_capacity(steps.len());
+    for step in steps {
+        let places = lowered.places(step.number());
+        let value = match (step.name(), step.call()) {
+            (Some(name), _) => bound(name).ok_or_else(|| Fault::Wrong(unbound(name, places.call.clone())))?,
+            (None, Some(call)) => {
+                let inputs: Vec<&AnyValue> = step.inputs.iter().filter_map(|&at| values[at].as_ref()).collect();
+                result(called(call, &inputs, &places)?, &places.call)?
+            }
+            (None, None) => return wrong(&places.call, "this has no value"),
+        };
+        values.push(Some(value));
+        for &input in &step.inputs {
+            uses[input] -= 1;
+            if uses[input] == 0 && !is_result(input) {
+                values[input] = None;
+            }
         }
     }
-    uses
+    let value = |outcome: &Outcome| match outcome {
+        Outcome::Step(at) => values[*at].clone().ok_or_else(|| Fault::Run(Error::NoTensor)),
+        Outcome::Number(number) => tensor_of(number, number.dtype(), &(0..0)).map(Into::into),
+    };
+    lowered.results.iter().map(value).collect()
 }
 
-/// The value of the last node.
-pub(super) fn evaluate(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyValue>) -> Found<AnyValue> {
-    last(nodes, bound).and_then(|(value, at)| result(value, &at))
+/// Returns the value of a call of a graph.
+pub(crate) fn run_call(call: &Step, inputs: &[&AnyValue]) -> Checked<AnyValue> {
+    let found = called(call, inputs, &Places::default()).and_then(|value| result(value, &(0..0)));
+    found.map_err(|fault| match fault {
+        Fault::Run(error) => error,
+        // Types that only values tell are an error of the step.
+        Fault::Wrong(wrong) => {
+            Error::Argument { operation: call.op.name, why: wrong.message().to_string() }
+        }
+    })
 }
 
-/// The values of the list that the last node is.
-pub(super) fn evaluate_all(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyValue>) -> Found<Vec<AnyValue>> {
-    match last(nodes, bound)? {
-        (Value::List(values), at) => values.into_iter().map(|value| result(value, &at)).collect(),
-        (value, at) => Ok(vec![result(value, &at)?]),
+/// Returns whether expressions can compute an operation.
+pub(crate) fn has(op: &'static OpSpec) -> bool {
+    function(op.name).is_some() || op.is(&op::gradient_of) || op.is(&op::number_like)
+}
+
+/// Returns the value of a call, whose inputs are values.
+pub(super) fn called(call: &Step, inputs: &[&AnyValue], places: &Places) -> Found<Value> {
+    let mut values = Vec::with_capacity(call.args().len());
+    for (at, arg) in call.args().iter().enumerate() {
+        let place = places.of(at);
+        let value = value_of(arg, inputs, &place)?;
+        values.push(value.map(|value| Placed { value, at: place }));
+    }
+    called_on(call.op, values, &places.call)
+}
+
+/// Returns the value of a call, whose arguments are values.
+pub(super) fn called_on(op: &'static OpSpec, values: Vec<Option<Placed>>, at: &Range<usize>) -> Found<Value> {
+    let call = call::Call { name: op.name, at: at.clone(), values };
+    match op {
+        op if op.is(&op::gradient_of) => gradient_of(&call),
+        op if op.is(&op::number_like) => number_like(&call),
+        op => match function(op.name) {
+            Some(function) => (function.run)(&call),
+            None => Err(Fault::Wrong(call::no_function(op.name, at.clone()))),
+        },
     }
 }
 
-fn last(nodes: &[Node], bound: &dyn Fn(&str) -> Option<AnyValue>) -> Found<(Value, Range<usize>)> {
-    let mut machine = Machine::new(nodes, uses(nodes), bound);
-    machine.run()?;
-    match (nodes.last(), machine.values.pop()) {
-        (Some(last), Some(Some(value))) => Ok((value, last.at.clone())),
-        _ => wrong(&(0..0), "there is no expression"),
+/// Returns an argument as a value.
+pub(super) fn value_of(arg: &Arg, inputs: &[&AnyValue], place: &Range<usize>) -> Found<Option<Value>> {
+    let integer = |integer: i128| Value::Number(Number::Integer(integer).into());
+    Ok(Some(match arg {
+        Arg::Absent | Arg::Hint(_) | Arg::Own(_) => return Ok(None),
+        Arg::Input(input) => inputs[*input].clone().into(),
+        Arg::Stored(input) => {
+            let x = at(place, AnyOperand::from(inputs[*input]).sparse("stored"))?;
+            Value::Stored(x.clone())
+        }
+        Arg::List(items) => {
+            let item = |item: &Arg| value_of(item, inputs, place).map(|value| value.unwrap_or(Value::List(Vec::new())));
+            Value::List(items.iter().map(item).collect::<Found<_>>()?)
+        }
+        Arg::Flag(flag) => Value::Number(truth_of(*flag)),
+        Arg::Integer(value) => integer(*value),
+        Arg::Real(real) => Value::Number((*real).into()),
+        Arg::Word(word) => Value::Text((*word).into()),
+        Arg::Text(text) => Value::Text(text.to_string()),
+        Arg::Integers(integers) => Value::List(integers.iter().map(|&value| integer(value)).collect()),
+        Arg::Axes(axes) => match axes.each() {
+            Some(axes) => Value::List(axes.iter().map(|&axis| integer(axis as i128)).collect()),
+            None => Value::Text("all".into()),
+        },
+        Arg::Typed(data) => match data.as_any().downcast_ref::<Literal>() {
+            Some(number) => Value::Number(number.clone()),
+            None => return wrong(place, "this is no argument of an expression"),
+        },
+        Arg::Slices(slices) => Value::Slices(Arc::clone(slices)),
+        Arg::Pairs(_) => return wrong(place, "this is no argument of an expression"),
+    }))
+}
+
+/// Returns the upstream gradient of an operand itself: on the pattern of a tensor, and in the element type.
+fn gradient_of(call: &call::Call) -> Found<Value> {
+    let (x, upstream) = (call.moving(0)?.to_value(), call.moving(1)?.to_value());
+    if !is_float(x.dtype()) {
+        return wrong(&call.at, format!("{} has no gradient; cast it to a type of floats", x.dtype()));
+    }
+    let found = upstream.cast(x.dtype());
+    call.done(found.and_then(|upstream| AnyOperand::from(&x).any_backward(&upstream, Axes::none())))
+}
+
+/// Returns a tensor of one number, in the shape and type of an operand.
+fn number_like(call: &call::Call) -> Found<Value> {
+    let (x, given) = (call.moving(0)?.to_value(), call.given(1)?);
+    let Value::Number(number) = &given.value else { return wrong(&given.at, "this is no number") };
+    let one = tensor_of(number, x.dtype(), &call.at)?;
+    call.done(one.broadcast_to(x.shape()))
+}
+
+/// Returns a number as an argument.
+pub(crate) fn number(number: f64) -> Arg {
+    Literal::from(number).into()
+}
+
+/// Returns a number with the other sign, or the other truth value.
+pub(super) fn signed(sign: Unary, operand: &Placed, place: &Range<usize>) -> Found<Value> {
+    match (sign, &operand.value) {
+        (Unary::Neg, Value::Number(number)) => match number.negated() {
+            Some(number) => Ok(Value::Number(number)),
+            None => wrong(place, format!("{} has no other sign", number.told())),
+        },
+        (Unary::Not, Value::Number(number)) => match number.truth().filter(|_| number.is_bool()) {
+            Some(truth) => Ok(Value::Number(truth_of(!truth))),
+            None => wrong(place, "~ is for bool, integers of a tensor, and true and false"),
+        },
+        (_, value) => wrong(&operand.at, format!("this is {}, and not a number", value.kind())),
     }
 }
 
 /// A value as the result of an expression.
-fn result(value: Value, at: &Range<usize>) -> Found<AnyValue> {
+pub(super) fn result(value: Value, at: &Range<usize>) -> Found<AnyValue> {
     match value {
         Value::Tensor(tensor) | Value::Stored(tensor) => Ok(tensor.into()),
         Value::Array(array) => Ok(array.into()),
@@ -108,187 +219,12 @@ fn result(value: Value, at: &Range<usize>) -> Found<AnyValue> {
 
 /// A number as a tensor without axes.
 pub(super) fn tensor_of(number: &Literal, dtype: DType, place: &Range<usize>) -> Found<AnyTensor> {
-    fn full<T: Element>(number: Number) -> Outcome<AnyTensor> {
+    fn full<T: Element>(number: Number) -> Checked<AnyTensor> {
         let fill = T::from_number(number).unwrap_or(T::ZERO);
         Ok(AnyTensor::from(CooTensor::<T, u64>::from_parts(crate::CooPattern::empty([0; 0])?, vec![], fill)?))
     }
     let value = number.in_type(dtype).or_else(|message| wrong(place, message))?;
     at(place, dispatch_dtype!(dtype, T => full::<T>(value), else => Err(crate::dynamic::no_such(dtype))))
-}
-
-pub(super) struct Machine<'a> {
-    nodes: &'a [Node],
-    pub(super) values: Vec<Option<Value>>,
-    /// How often each value is still read.
-    uses: Vec<usize>,
-    bound: &'a dyn Fn(&str) -> Option<AnyValue>,
-}
-
-impl<'a> Machine<'a> {
-    pub(super) fn new(nodes: &'a [Node], uses: Vec<usize>, bound: &'a dyn Fn(&str) -> Option<AnyValue>) -> Self {
-        Machine { nodes, values: Vec::with_capacity(nodes.len()), uses, bound }
-    }
-
-    /// Finds the values of all nodes that are read.
-    fn run(&mut self) -> Found<()> {
-        let nodes = self.nodes;
-        for (id, node) in nodes.iter().enumerate() {
-            let value = if self.uses[id] > 0 { Some(self.value(node)?) } else { None };
-            self.values.push(value);
-        }
-        Ok(())
-    }
-
-    /// The value of a node before, which is kept as long as something else needs it.
-    fn taken(&mut self, id: Id) -> Placed {
-        let at = self.nodes[id].at.clone();
-        self.uses[id] = self.uses[id].saturating_sub(1);
-        let value = match self.values.get_mut(id) {
-            Some(value) if self.uses[id] == 0 => value.take(),
-            value => value.and_then(|value| value.clone()),
-        };
-        Placed { value: value.unwrap_or(Value::List(Vec::new())), at }
-    }
-
-    pub(super) fn value(&mut self, node: &Node) -> Found<Value> {
-        Ok(match &node.kind {
-            Kind::Number(number) => Value::Number(number.clone()),
-            Kind::Text(text) => Value::Text(text.clone()),
-            Kind::Name(name) => match (self.bound)(name) {
-                Some(value) => value.into(),
-                None => match constant(name) {
-                    Some(number) => Value::Number(number),
-                    None => return Err(Fault::Wrong(unbound(name, node.at.clone()))),
-                },
-            },
-            Kind::List(items) => Value::List(items.iter().map(|&item| self.taken(item).value).collect()),
-            Kind::Unary(sign, operand) => self.signed(*sign, *operand, &node.at)?,
-            Kind::Binary(operator, left, right) => {
-                let (left, right) = (self.taken(*left), self.taken(*right));
-                binary(*operator, left, right, &node.at)?
-            }
-            Kind::Call(name, arguments) => self.called(name, arguments, node)?,
-            Kind::Index(operand, items) => self.indexed(*operand, items, None, &node.at)?,
-            Kind::Scatter(operand, items, upstream) => self.indexed(*operand, items, Some(*upstream), &node.at)?,
-            Kind::Own(x, upstream) => self.own(*x, *upstream, false, &node.at)?,
-            Kind::Shaped(x, upstream) => self.own(*x, *upstream, true, &node.at)?,
-            Kind::Like(x, number) => self.like(*x, *number, &node.at)?,
-        })
-    }
-
-    fn signed(&mut self, sign: Unary, operand: Id, place: &Range<usize>) -> Found<Value> {
-        let operand = self.taken(operand);
-        match (sign, &operand.value) {
-            (Unary::Neg, Value::Number(number)) => match number.negated() {
-                Some(number) => Ok(Value::Number(number)),
-                None => wrong(place, format!("{} has no other sign", number.told())),
-            },
-            (Unary::Not, Value::Number(number)) => match number.truth().filter(|_| number.is_bool()) {
-                Some(truth) => Ok(Value::Number(truth_of(!truth))),
-                None => wrong(place, "~ is for bool, integers of a tensor, and true and false"),
-            },
-            (sign, value) => {
-                let Some(x) = value.operand() else {
-                    return wrong(&operand.at, format!("this is {}, and not a tensor", value.kind()));
-                };
-                at(place, if sign == Unary::Neg { x.neg() } else { x.not() }).map(Value::from)
-            }
-        }
-    }
-
-    /// The value of a parameter: that of its argument, or of several arguments a list.
-    fn gathered(&mut self, ids: &[Id], at: &Range<usize>) -> Option<Placed> {
-        match ids {
-            [] => None,
-            &[id] => Some(self.taken(id)),
-            ids => {
-                let items = ids.iter().map(|&id| self.taken(id).value).collect();
-                Some(Placed { value: Value::List(items), at: at.clone() })
-            }
-        }
-    }
-
-    fn called(&mut self, name: &str, arguments: &[super::Argument], node: &Node) -> Found<Value> {
-        let Some(function): Option<&Function> = function(name) else {
-            return Err(Fault::Wrong(call::no_function(name, node.at.clone())));
-        };
-        let places = call::placed(function, arguments, &node.at, self.nodes).map_err(Fault::Wrong)?;
-        let values = places.into_iter().map(|ids| self.gathered(&ids, &node.at)).collect();
-        (function.run)(&call::Call { name: function.name(), at: node.at.clone(), values })
-    }
-
-    fn parts(&mut self, items: &[Item]) -> Found<Vec<call::Part>> {
-        let part = |item: &Item| match item {
-            Item::One(index) => self.end(*index).map(call::Part::One),
-            Item::Slice(ends) => {
-                let mut end = |id: Option<Id>| id.map(|id| self.end(id)).transpose();
-                Ok(call::Part::Range([end(ends[0])?, end(ends[1])?, end(ends[2])?]))
-            }
-        };
-        items.iter().map(part).collect()
-    }
-
-    /// What an index chooses, or for an upstream gradient of that the gradient.
-    fn indexed(&mut self, operand: Id, items: &[Item], upstream: Option<Id>, place: &Range<usize>) -> Found<Value> {
-        let operand = self.taken(operand);
-        let parts = self.parts(items)?;
-        let Some(x) = operand.value.operand() else {
-            return wrong(&operand.at, format!("{} has no index", operand.value.kind()));
-        };
-        let slices: Vec<SliceInfoElem> = call::slices(&parts, &x.shape(), place)?;
-        let found = match upstream.map(|upstream| self.whole(upstream)).transpose()? {
-            None => x.slice(&slices),
-            Some(upstream) => x.slice_backward(&upstream, &slices),
-        };
-        at(place, found).map(Value::from)
-    }
-
-    /// The tensor or array of a node before, or the tensor whose entries it is.
-    fn whole(&mut self, id: Id) -> Found<AnyValue> {
-        let given = self.taken(id);
-        match given.value {
-            Value::Tensor(tensor) | Value::Stored(tensor) => Ok(tensor.into()),
-            Value::Array(array) => Ok(array.into()),
-            other => wrong(&given.at, format!("this is {}, and not a tensor", other.kind())),
-        }
-    }
-
-    /// The upstream gradient of an operand itself: on the pattern of a tensor, and in its type.
-    fn own(&mut self, x: Id, upstream: Id, is_shaped: bool, place: &Range<usize>) -> Found<Value> {
-        let (x, upstream) = (self.whole(x)?, self.whole(upstream)?);
-        if !is_float(x.dtype()) {
-            return wrong(place, format!("{} has no gradient; cast it to a type of floats", x.dtype()));
-        }
-        let upstream = if is_shaped { AnyOperand::from(&upstream).reshape(x.shape()) } else { Ok(upstream) };
-        let found = upstream.and_then(|upstream| upstream.cast(x.dtype()));
-        let found = found.and_then(|upstream| AnyOperand::from(&x).any_backward(&upstream, Axes::none()));
-        at(place, found).map(Value::from)
-    }
-
-    /// A number everywhere, in the shape and type of an operand.
-    fn like(&mut self, x: Id, number: Id, place: &Range<usize>) -> Found<Value> {
-        let (x, number) = (self.whole(x)?, self.taken(number));
-        let number = match &number.value {
-            Value::Number(number) => number,
-            // A name that stands for a number unless a tensor has it.
-            bound @ (Value::Tensor(_) | Value::Array(_)) => return Ok(bound.clone()),
-            _ => return wrong(&number.at, "this is no number"),
-        };
-        let one = tensor_of(number, x.dtype(), place)?;
-        at(place, one.broadcast_to(x.shape())).map(Value::Tensor)
-    }
-
-    /// An integer of an index.
-    fn end(&mut self, id: Id) -> Found<i128> {
-        let end = self.taken(id);
-        match &end.value {
-            Value::Number(number) => match number.integer() {
-                Some(integer) => Ok(integer),
-                None => wrong(&end.at, format!("an index is an integer, not {}", number.told())),
-            },
-            other => wrong(&end.at, format!("an index is an integer, not {}", other.kind())),
-        }
-    }
 }
 
 fn is_float(dtype: DType) -> bool {
@@ -300,33 +236,33 @@ fn truth_of(truth: bool) -> Literal {
 }
 
 impl Binary {
-    /// The operation of two tensors.
-    pub(super) fn operation(self) -> &'static str {
+    /// Returns the operation on two tensors.
+    pub(super) fn operation(self) -> &'static OpSpec {
         match self {
-            Binary::Or => "bit_or",
-            Binary::And => "bit_and",
-            Binary::Equal => "equal",
-            Binary::NotEqual => "not_equal",
-            Binary::Less => "less",
-            Binary::LessEqual => "less_equal",
-            Binary::Greater => "greater",
-            Binary::GreaterEqual => "greater_equal",
-            Binary::Add => "add",
-            Binary::Sub => "sub",
-            Binary::Mul => "mul",
-            Binary::Div => "div",
-            Binary::Rem => "rem",
-            Binary::MatMul => "matmul",
-            Binary::Pow => "pow",
+            Binary::Or => &op::bit_or,
+            Binary::And => &op::bit_and,
+            Binary::Equal => &op::equal,
+            Binary::NotEqual => &op::not_equal,
+            Binary::Less => &op::less,
+            Binary::LessEqual => &op::less_equal,
+            Binary::Greater => &op::greater,
+            Binary::GreaterEqual => &op::greater_equal,
+            Binary::Add => &op::add,
+            Binary::Sub => &op::sub,
+            Binary::Mul => &op::mul,
+            Binary::Div => &op::div,
+            Binary::Rem => &op::rem,
+            Binary::MatMul => &op::matmul,
+            Binary::Pow => &op::pow,
         }
     }
 }
 
-fn binary(operator: Binary, left: Placed, right: Placed, place: &Range<usize>) -> Found<Value> {
-    match (&left.value, &right.value, operator) {
-        (Value::Number(a), Value::Number(b), _) => numbers(operator, a, b, place),
-        (_, Value::Number(exponent), Binary::Pow) => call::power(&left, exponent, &right.at, place),
-        _ => zipped(operator.operation(), &left, &right, place),
+/// Returns the result of an operator on two numbers.
+pub(super) fn binary(operator: Binary, left: &Placed, right: &Placed, place: &Range<usize>) -> Found<Value> {
+    match (&left.value, &right.value) {
+        (Value::Number(a), Value::Number(b)) => numbers(operator, a, b, place),
+        (Value::Number(_), other) | (other, _) => wrong(place, format!("this is {}, and not a number", other.kind())),
     }
 }
 

@@ -1,6 +1,9 @@
 //! What a part of an expression comes to.
 
 use std::ops::Range;
+use std::sync::Arc;
+
+use ndarray::SliceInfoElem;
 
 use super::literal::Literal;
 use crate::dynamic::{AnyArray, AnyOperand, AnyTensor, AnyValue};
@@ -15,6 +18,8 @@ pub(super) enum Value {
     Number(Literal),
     Text(String),
     List(Vec<Value>),
+    /// Positions of each axis, as graphs hold them.
+    Slices(Arc<[SliceInfoElem]>),
 }
 
 /// A value, and the bytes of the expression that it came from.
@@ -34,6 +39,7 @@ impl Value {
             Value::Number(_) => "a number",
             Value::Text(_) => "a text",
             Value::List(_) => "a list",
+            Value::Slices(_) => "an index",
         }
     }
 

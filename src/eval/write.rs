@@ -94,8 +94,7 @@ fn said(kind: &Kind, names: &[String], nodes: &[Node]) -> String {
             format!("{called}({})", arguments.iter().map(argument).collect::<Vec<_>>().join(", "))
         }
         Kind::Index(x, items) => format!("{}[{}]", base(x), said_of_items(items, names)),
-        // The steps of gradients are not written: what asks for them is.
-        Kind::Name(_) | Kind::Scatter(..) | Kind::Own(..) | Kind::Shaped(..) | Kind::Like(..) => String::new(),
+        Kind::Name(_) => String::new(),
     }
 }
 

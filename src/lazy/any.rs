@@ -151,6 +151,20 @@ impl Kind for OfAny {
         chosen(x.into(), &moves(&x.shape())?).map(|found| Arc::new(found) as Held)
     }
 
+    fn is_dynamic(&self) -> bool {
+        true
+    }
+
+    #[cfg(all(feature = "eval", not(test)))]
+    fn kit(&self, call: &super::call::Call, _: &[Arc<super::Node>]) -> Option<Made> {
+        crate::eval::has(call.op).then(super::expression::made)
+    }
+
+    #[cfg(all(feature = "eval", not(test)))]
+    fn element(&self, number: f64) -> Option<super::call::Arg> {
+        Some(crate::eval::number(number))
+    }
+
     fn mover(&self) -> Option<Made> {
         Some(made!(AnyValue, |node, inputs| {
             let x = known::<AnyValue>(&inputs[0]);

@@ -115,7 +115,7 @@ impl<X: HasGradient> Lazy<X> {
 #[track_caller]
 fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Result<Option<Arc<Node>>>> {
     // Rules are closures, which do not know their caller.
-    let gradients = placed(|| all(result, upstream, by, false));
+    let gradients = placed(|| all(result, upstream, by, false)).map_err(|(_, error)| error);
     let of = |gradients: &BTreeMap<u64, Arc<Node>>, node: &Arc<Node>| gradients.get(&node.id).cloned();
     let of_one = |node: &Arc<Node>| match &gradients {
         Ok(found) => {
@@ -146,15 +146,15 @@ pub(super) fn all(
     upstream: &Arc<Node>,
     by: &[&Arc<Node>],
     is_cut: bool,
-) -> Result<BTreeMap<u64, Arc<Node>>> {
+) -> std::result::Result<BTreeMap<u64, Arc<Node>>, (u64, Error)> {
     if let Some(error) = result.refusal().or(upstream.refusal()) {
-        return Err(error.clone());
+        return Err((result.id, error.clone()));
     }
     if let (Some(expected), Some(found)) = (&result.shape, &upstream.shape)
         && expected != found
     {
         let (expected, found) = (expected.clone(), found.clone());
-        return Err(Error::ShapeMismatch { what: "the upstream gradient", expected, found });
+        return Err((result.id, Error::ShapeMismatch { what: "the upstream gradient", expected, found }));
     }
     let mut depends: BTreeSet<u64> = by.iter().map(|node| node.id).collect();
     // A formula ends at these steps, so the graph before them is not visited for each step.
@@ -170,14 +170,19 @@ pub(super) fn all(
         if is_end || !sources.iter().any(|input| depends.contains(&input.id)) {
             continue;
         }
-        let none = || no_gradient(step);
+        let none = || (step.id, no_gradient(step));
         let given = rules::rule(step, &upstream).ok_or_else(none)?;
-        for (input, gradient) in sources.iter().zip(given) {
+        for (at, (input, gradient)) in sources.iter().zip(given).enumerate() {
             if !depends.contains(&input.id) {
                 continue;
             }
-            // A condition does not receive a gradient.
-            let Some(mut gradient) = gradient else { continue };
+            let Some(mut gradient) = gradient else {
+                // A condition does not receive a gradient. No gradient goes through positions.
+                match step.call().is_some_and(|call| rules::is_parameter(call, at)) {
+                    true => return Err(none()),
+                    false => continue,
+                }
+            };
             // A step that returns several gradients does not know the shape of each gradient.
             if let Some(node) = Arc::get_mut(&mut gradient)
                 && node.shape.is_none()

@@ -30,7 +30,7 @@
 pub(crate) mod any;
 mod array_first;
 mod arrays;
-mod call;
+pub(crate) mod call;
 mod chosen;
 mod chunks;
 mod columns;
@@ -39,6 +39,8 @@ mod einsum;
 mod elsewhere;
 mod engine;
 mod entries;
+#[cfg(all(feature = "eval", not(test)))]
+pub(crate) mod expression;
 mod factors;
 mod formats;
 mod gradient;
@@ -98,25 +100,13 @@ use std::sync::Arc;
 
 use self::call::{Arg, Call};
 pub(crate) use self::node::Node;
-use self::node::{Body, Form, Work, known, taken};
+use self::node::{Body, Form, known, taken};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::Element;
 use crate::ops::op;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
-
-/// What is known of the result of a step.
-#[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
-pub(crate) struct OfStep {
-    pub(crate) shape: Option<Shape>,
-    /// What a range of it takes of the inputs.
-    pub(crate) shares: Option<shares::Shares>,
-    /// Whether it goes element by element, and has the pattern of the inputs if that is one.
-    pub(crate) is_each: bool,
-    /// The positions of each axis of its only input, if it is a slice.
-    pub(crate) slices: Option<Vec<ndarray::SliceInfoElem>>,
-}
 
 /// A value of type `V` that is not computed yet. See the [module](crate::lazy).
 ///
@@ -224,40 +214,6 @@ impl<V: Value> Lazy<V> {
         let call = Call::of(&op::custom, [Arg::Input(0), Arg::own()]);
         let step = Lazy::own_step(name, call, [&self.node], shape, move |inputs| f(known(&inputs[0])));
         step.with_work(|work| work.shares = Some(shares::reduced(&axes)))
-    }
-
-    /// A step of any number of inputs, which is never taken for another one, with what is known of its result.
-    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
-    #[track_caller]
-    pub(crate) fn step_of(
-        (name, call): (&'static str, String),
-        inputs: &[&Lazy<V>],
-        known_of: OfStep,
-        run: impl Fn(&[&V]) -> Result<V> + Send + Sync + 'static,
-    ) -> Self {
-        let nodes: Vec<Arc<Node>> = inputs.iter().map(|input| Arc::clone(&input.node)).collect();
-        let shape = match nodes.iter().find_map(|input| input.refusal()) {
-            Some(error) => Err(error.clone()),
-            None => Ok(known_of.shape.filter(|_| nodes.iter().all(|input| input.shape.is_some()))),
-        };
-        let run = move |_: &Node, inputs: &[node::Held]| {
-            Ok(Arc::new(run(&inputs.iter().map(known::<V>).collect::<Vec<_>>())?) as node::Held)
-        };
-        let work = Work {
-            call: match known_of.slices {
-                Some(slices) => Call::of(&op::slice, [Arg::Input(0), Arg::Slices(slices.into())]),
-                None => Call::of(&op::custom, (0..nodes.len()).map(Arg::Input).chain([Arg::own()])),
-            },
-            run: Arc::new(run),
-            form: if known_of.is_each { Form::Each } else { Form::Own },
-            family: None,
-            from_pieces: None,
-            is_fed: false,
-            rule: Some(Arc::new(|_, _| None)),
-            shares: known_of.shares,
-            text: Some(call.into()),
-        };
-        Lazy::of(Arc::new(work.node(name, V::KIND, nodes, shape)))
     }
 
     /// The value of this input in a run: of [`Program::run`], which refuses what is no input, or has another shape.

@@ -103,8 +103,6 @@ pub(super) struct Work {
     pub(super) rule: Option<Rule>,
     /// The positions of the inputs that a chunk of the result needs, if the row of the operation does not define them.
     pub(super) shares: Option<Shares>,
-    /// The textual form of a step of an expression.
-    pub(super) text: Option<Arc<str>>,
 }
 
 /// The origin of the value of a node.
@@ -240,9 +238,7 @@ impl Node {
 
     /// Returns the operation, if the node is a step.
     pub(super) fn op(&self) -> Option<&'static OpSpec> {
-        let work = self.work()?;
-        // The name identifies the operation of an expression.
-        if work.text.is_some() { OpSpec::named(self.name) } else { Some(work.call.op) }
+        self.call().map(|call| call.op)
     }
 
     /// Returns the call of a step. Panics for other nodes.
@@ -325,7 +321,7 @@ impl Node {
             Body::Input { name, .. } => format!("input {name:?}"),
             Body::Constant(_) => "constant".into(),
             Body::Source(source) => source.told(),
-            Body::Step(work) => work.text.as_ref().map_or_else(|| work.call.told(&input_of), |text| text.to_string()),
+            Body::Step(work) => work.call.told_as(self.name, &input_of),
             Body::Part(number) => format!("{}[{number}]", self.inputs.first().map_or("part", |whole| whole.name)),
             Body::Refused(_) => self.name.into(),
         }

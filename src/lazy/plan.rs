@@ -10,7 +10,6 @@ use super::program::Feed;
 use super::region::{Asked, Region};
 use super::rewrite::{Rewritten, rewritten};
 use super::sides::has_entries_of;
-use super::text::filled;
 use crate::base::error::{Error, Result};
 
 /// A step of a plan, with the indices of its inputs.
@@ -325,10 +324,7 @@ impl Plan {
         }
         let input = |number: usize| step.inputs.get(number).map_or_else(String::new, |input| format!("%{input}"));
         match &step.node.body {
-            Body::Step(work) => match &work.text {
-                Some(text) => filled(text, input),
-                None => work.call.told_as(step.node.name, &input),
-            },
+            Body::Step(work) => work.call.told_as(step.node.name, &input),
             _ => format!("{}[{}]", input(0), step.node.part_number()),
         }
     }
@@ -358,7 +354,7 @@ fn check_lengths(node: &Node, lengths: &[Option<usize>], value: &Held) -> Result
 }
 
 /// Returns the steps, with common subexpressions merged, and the index of the step of each node.
-fn numbered(nodes: Vec<Arc<Node>>) -> (Vec<Step>, BTreeMap<u64, usize>) {
+pub(super) fn numbered(nodes: Vec<Arc<Node>>) -> (Vec<Step>, BTreeMap<u64, usize>) {
     let (mut steps, mut slots) = (Vec::<Step>::new(), BTreeMap::new());
     // The steps of each operation with the same inputs.
     let mut known: BTreeMap<(&str, Vec<usize>), Vec<usize>> = BTreeMap::new();

@@ -11,7 +11,6 @@ use super::call::{Arg, Call};
 use super::node::{Body, Form, Node, Work, reachable};
 use super::shares::of_wholes;
 use super::steps::{is_fed, step};
-use super::text::filled;
 use super::{lengths, scan};
 use crate::base::axes::Axes;
 use crate::base::shape::{self, Shape};
@@ -247,10 +246,7 @@ fn own_slices(slices: &[SliceInfoElem], of: &Shape, all: &Shape) -> Vec<SliceInf
 /// Returns the text of a step with one input `x`.
 fn words(node: &Node) -> String {
     match node.work() {
-        Some(work) => match &work.text {
-            Some(text) => filled(text, |_| "x".into()),
-            None => work.call.told_as(node.name, &|_| "x".into()),
-        },
+        Some(work) => work.call.told_as(node.name, &|_| "x".into()),
         None => node.told(),
     }
 }

@@ -80,7 +80,6 @@ pub(super) fn step_as(name: &'static str, call: Call, inputs: Vec<Arc<Node>>, ma
         from_pieces: made.pieces.map(|pieces| Arc::new(pieces) as _),
         rule: None,
         shares: None,
-        text: None,
         call,
     };
     work.node(name, made.kind, inputs, shape)
@@ -170,8 +169,7 @@ impl<V: Value> Lazy<V> {
             from_pieces: None,
             rule: None,
             shares: None,
-            text: None,
-            call,
+                call,
         };
         Lazy::of(Arc::new(work.node(name, V::KIND, inputs, shape)))
     }

@@ -133,15 +133,3 @@ pub(super) fn said_of_array<T: Element>(x: &ArrayD<T>) -> Option<String> {
 
 /// The bytes that a text may have.
 pub(crate) const TEXT: usize = 1 << 20;
-
-/// A call with names in place of the numbers of inputs.
-pub(super) fn filled(call: &str, name: impl Fn(usize) -> String) -> String {
-    let mut parts = call.split('%');
-    let mut text = parts.next().unwrap_or_default().to_string();
-    for part in parts {
-        let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
-        text += &part[..end].parse().map_or_else(|_| "%".into(), &name);
-        text += &part[end..];
-    }
-    text
-}

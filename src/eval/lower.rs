@@ -1,0 +1,394 @@
+//! From syntax to a graph: each function call is a node, and `grad(y, x, dy)` is the nodes of the gradient.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::call::{self, Part, no_function, placed};
+use super::literal::{Literal, constant};
+use super::run::{binary, signed, wrong};
+use super::table::function;
+use super::value::{Placed, Value};
+use super::{Argument, Binary, Fault, Id, Item, Kind, Node, Unary, Wrong};
+use crate::base::error::Error;
+use crate::lazy::Node as Step;
+use crate::lazy::call::{Arg, Call};
+use crate::lazy::expression::{self, Ordered};
+use crate::ops::{OpSpec, op};
+
+type Found<T> = Result<T, Fault>;
+
+/// The number of steps that one gradient may have.
+const MOST: usize = 10_000;
+
+/// The number of steps that all gradients of a text may visit.
+const VISITED: usize = 5_000_000;
+
+/// An expression as a graph.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Lowered {
+    pub(super) graph: Ordered,
+    /// The results: one, or those of a list.
+    pub(super) results: Vec<Outcome>,
+    /// The positions of steps in the text.
+    places: HashMap<u64, Places>,
+    /// The names that stand for numbers because nothing is bound to them.
+    pub(super) constants: Vec<String>,
+}
+
+/// A result of an expression.
+#[derive(Debug, Clone)]
+pub(super) enum Outcome {
+    /// The value of the step with this index.
+    Step(usize),
+    Number(Literal),
+}
+
+/// The position of a call in the text, and those of its arguments.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Places {
+    pub(super) call: Range<usize>,
+    pub(super) arguments: Vec<Range<usize>>,
+}
+
+impl Places {
+    /// Returns the position of the argument of a parameter.
+    pub(super) fn of(&self, parameter: usize) -> Range<usize> {
+        self.arguments.get(parameter).cloned().unwrap_or_else(|| self.call.clone())
+    }
+}
+
+impl Lowered {
+    /// Returns the graph of the last node. A name is an input, unless it is a constant that `is_bound` rejects.
+    pub(super) fn new(nodes: &[Node], is_bound: &dyn Fn(&str) -> bool) -> Found<Self> {
+        let mut lowering = Lowering::empty(nodes, is_bound);
+        for node in nodes {
+            let low = lowering.lowered(node)?;
+            lowering.found.push(low);
+        }
+        let Some((root, last)) = lowering.found.pop().zip(nodes.last()) else {
+            return wrong(&(0..0), "there is no expression");
+        };
+        let roots = match root {
+            Low::List(items) if !items.is_empty() => items,
+            root => vec![root],
+        };
+        let mut steps = Vec::new();
+        let mut results = Vec::new();
+        for root in roots {
+            results.push(match root {
+                Low::Step(step) | Low::Stored(step) => {
+                    steps.push(step);
+                    Outcome::Step(steps.len() - 1)
+                }
+                Low::Number(number) => Outcome::Number(number),
+                other => return wrong(&last.at, format!("{} is no result", other.kind())),
+            });
+        }
+        let graph = Ordered::new(&steps);
+        for result in &mut results {
+            if let Outcome::Step(step) = result {
+                *step = graph.results[*step];
+            }
+        }
+        Ok(Lowered { graph, results, places: lowering.places, constants: lowering.constants })
+    }
+
+    /// Returns the positions of a step.
+    pub(super) fn places(&self, step: u64) -> Places {
+        self.places.get(&step).cloned().unwrap_or_default()
+    }
+}
+
+/// A node of the syntax in the graph.
+#[derive(Clone)]
+enum Low {
+    Step(Arc<Step>),
+    /// The stored entries of a step.
+    Stored(Arc<Step>),
+    Number(Literal),
+    Text(String),
+    List(Vec<Low>),
+}
+
+impl Low {
+    /// Returns what it is, in an error.
+    fn kind(&self) -> &'static str {
+        match self {
+            Low::Step(_) => "a tensor",
+            Low::Stored(_) => "the entries of a tensor",
+            Low::Number(_) => "a number",
+            Low::Text(_) => "a text",
+            Low::List(_) => "a list",
+        }
+    }
+
+    /// Returns the step that it is, or whose entries it is.
+    fn step(&self) -> Option<&Arc<Step>> {
+        if let Low::Step(step) | Low::Stored(step) = self { Some(step) } else { None }
+    }
+
+    fn arg(&self, inputs: &mut Vec<Arc<Step>>) -> Arg {
+        match self {
+            Low::Step(step) => {
+                inputs.push(Arc::clone(step));
+                Arg::Input(inputs.len() - 1)
+            }
+            Low::Stored(step) => {
+                inputs.push(Arc::clone(step));
+                Arg::Stored(inputs.len() - 1)
+            }
+            Low::Number(number) => number.clone().into(),
+            Low::Text(text) => Arg::Text(text.as_str().into()),
+            Low::List(items) => Arg::List(items.iter().map(|item| item.arg(inputs)).collect()),
+        }
+    }
+}
+
+struct Lowering<'a> {
+    nodes: &'a [Node],
+    is_bound: &'a dyn Fn(&str) -> bool,
+    /// The nodes so far.
+    found: Vec<Low>,
+    inputs: HashMap<String, Arc<Step>>,
+    places: HashMap<u64, Places>,
+    constants: Vec<String>,
+    /// The number of steps that gradients visited.
+    visited: usize,
+}
+
+impl<'a> Lowering<'a> {
+    fn empty(nodes: &'a [Node], is_bound: &'a dyn Fn(&str) -> bool) -> Self {
+        Lowering {
+            nodes,
+            is_bound,
+            found: Vec::with_capacity(nodes.len()),
+            inputs: HashMap::new(),
+            places: HashMap::new(),
+            constants: Vec::new(),
+            visited: 0,
+        }
+    }
+
+    fn lowered(&mut self, node: &Node) -> Found<Low> {
+        let at = &node.at;
+        match &node.kind {
+            Kind::Number(number) => Ok(Low::Number(number.clone())),
+            Kind::Text(text) => Ok(Low::Text(text.clone())),
+            Kind::Name(name) => Ok(self.name(name, at)),
+            Kind::List(items) => Ok(Low::List(items.iter().map(|&item| self.found[item].clone()).collect())),
+            Kind::Unary(sign, x) => self.unary(*sign, *x, at),
+            Kind::Binary(operator, x, y) => self.operator(*operator, *x, *y, at),
+            Kind::Call(name, arguments) => self.call(name, arguments, at),
+            Kind::Index(x, items) => self.index(*x, items, at),
+        }
+    }
+
+    fn name(&mut self, name: &str, at: &Range<usize>) -> Low {
+        if let Some(number) = constant(name).filter(|_| !(self.is_bound)(name)) {
+            if !self.constants.iter().any(|known| known == name) {
+                self.constants.push(name.into());
+            }
+            return Low::Number(number);
+        }
+        let input = self.inputs.entry(name.into()).or_insert_with(|| expression::input(name));
+        let places = Places { call: at.clone(), arguments: Vec::new() };
+        self.places.entry(expression::number(input)).or_insert(places);
+        Low::Step(Arc::clone(input))
+    }
+
+    /// Returns the value of a node that may be a number, for arithmetic of numbers.
+    fn placed(&self, id: Id) -> Option<Placed> {
+        let Low::Number(number) = &self.found[id] else { return None };
+        Some(Placed { value: Value::Number(number.clone()), at: self.nodes[id].at.clone() })
+    }
+
+    fn unary(&mut self, sign: Unary, x: Id, at: &Range<usize>) -> Found<Low> {
+        match (self.placed(x), sign) {
+            (Some(number), sign) => number_of(signed(sign, &number, at)?, at),
+            (None, Unary::Neg) => self.step(&op::neg, &[&[x]], at),
+            (None, Unary::Not) => self.step(&op::not, &[&[x]], at),
+        }
+    }
+
+    fn operator(&mut self, operator: Binary, x: Id, y: Id, at: &Range<usize>) -> Found<Low> {
+        let number = self.placed(y);
+        if let (Some(x), Some(y)) = (self.placed(x), &number) {
+            return number_of(binary(operator, &x, y, at)?, at);
+        }
+        let is_integer = |Placed { value, .. }: &Placed| match value {
+            Value::Number(number) => number.integer().is_some_and(|integer| i32::try_from(integer).is_ok()),
+            _ => false,
+        };
+        let op = match (operator, &number) {
+            (Binary::Pow, Some(exponent)) if is_integer(exponent) => &op::powi,
+            (Binary::Pow, Some(_)) => &op::powf,
+            (operator, _) => operator.operation(),
+        };
+        self.step(op, &[&[x], &[y]], at)
+    }
+
+    fn call(&mut self, name: &str, arguments: &[Argument], at: &Range<usize>) -> Found<Low> {
+        let Some(function) = function(name) else { return Err(Fault::Wrong(no_function(name, at.clone()))) };
+        let places = placed(function, arguments, at, self.nodes).map_err(Fault::Wrong)?;
+        let places: Vec<&[Id]> = places.iter().map(Vec::as_slice).collect();
+        match function.op {
+            op if op.is(&op::grad) => self.grad([0, 1, 2].map(|place| places[place][0]), at),
+            op if op.is(&op::stored) => self.stored(places[0][0]),
+            op if op.is(&op::block) => self.block(places[0][0], at),
+            op => self.step(op, &places, at),
+        }
+    }
+
+    fn stored(&self, x: Id) -> Found<Low> {
+        match &self.found[x] {
+            Low::Step(step) => Ok(Low::Stored(Arc::clone(step))),
+            Low::Stored(_) => {
+                wrong(&self.nodes[x].at, "stored looks at the whole tensor, not at stored(…)")
+            }
+            other => wrong(&self.nodes[x].at, format!("this is {}, and not a tensor", other.kind())),
+        }
+    }
+
+    /// Rows that are joined, and joined below each other.
+    fn block(&mut self, rows: Id, at: &Range<usize>) -> Found<Low> {
+        let Low::List(rows_of) = self.found[rows].clone() else {
+            return wrong(&self.nodes[rows].at, format!("this is {}, and not a list of rows", self.found[rows].kind()));
+        };
+        let mut joined = Vec::with_capacity(rows_of.len());
+        for row in rows_of {
+            joined.push(self.joined(&row, -1, at));
+        }
+        Ok(self.joined(&Low::List(joined), -2, at))
+    }
+
+    fn joined(&mut self, tensors: &Low, axis: i128, at: &Range<usize>) -> Low {
+        let mut inputs = Vec::new();
+        let args = [tensors.arg(&mut inputs), Literal::from(crate::element::Number::Integer(axis)).into()];
+        self.push(Call::of(&op::concat, args), inputs, Places { call: at.clone(), arguments: Vec::new() })
+    }
+
+    /// The elements that an index chooses.
+    fn index(&mut self, x: Id, items: &[Item], at: &Range<usize>) -> Found<Low> {
+        if self.found[x].step().is_none() {
+            return wrong(&self.nodes[x].at, format!("{} has no index", self.found[x].kind()));
+        }
+        let parts = items.iter().map(|item| self.part(item)).collect::<Found<Vec<Part>>>()?;
+        let mut inputs = Vec::new();
+        let args = [self.found[x].arg(&mut inputs), Arg::Text(call::text_of(&parts).into())];
+        Ok(self.push(Call::of(&op::slice, args), inputs, Places { call: at.clone(), arguments: Vec::new() }))
+    }
+
+    fn part(&self, item: &Item) -> Found<Part> {
+        let end = |id: &Option<Id>| id.map(|id| self.end(id)).transpose();
+        Ok(match item {
+            Item::One(index) => Part::One(self.end(*index)?),
+            Item::Slice([start, stop, step]) => Part::Range([end(start)?, end(stop)?, end(step)?]),
+        })
+    }
+
+    /// An integer of an index.
+    fn end(&self, id: Id) -> Found<i128> {
+        match &self.found[id] {
+            Low::Number(number) => match number.integer() {
+                Some(integer) => Ok(integer),
+                None => wrong(&self.nodes[id].at, format!("an index is an integer, not {}", number.told())),
+            },
+            other => wrong(&self.nodes[id].at, format!("an index is an integer, not {}", other.kind())),
+        }
+    }
+
+    /// The step of an operation, with the nodes of each parameter.
+    fn step(&mut self, op: &'static OpSpec, places: &[&[Id]], at: &Range<usize>) -> Found<Low> {
+        let mut inputs = Vec::new();
+        let mut arg = |ids: &&[Id]| match **ids {
+            [] => Arg::Absent,
+            [id] => self.found[id].arg(&mut inputs),
+            ref ids => Arg::List(ids.iter().map(|&id| self.found[id].arg(&mut inputs)).collect()),
+        };
+        let args: Vec<Arg> = places.iter().map(&mut arg).collect();
+        let place = |ids: &&[Id]| match **ids {
+            [id] => self.nodes[id].at.clone(),
+            _ => at.clone(),
+        };
+        let arguments = places.iter().map(place).collect();
+        Ok(self.push(Call::of(op, args), inputs, Places { call: at.clone(), arguments }))
+    }
+
+    fn push(&mut self, call: Call, inputs: Vec<Arc<Step>>, places: Places) -> Low {
+        let step = expression::called(call, inputs);
+        self.places.insert(expression::number(&step), places);
+        Low::Step(step)
+    }
+
+    /// The gradient of a part of the expression by a name.
+    fn grad(&mut self, [y, x, upstream]: [Id; 3], at: &Range<usize>) -> Found<Low> {
+        if !matches!(self.nodes[x].kind, Kind::Name(_)) {
+            return wrong(&self.nodes[x].at, "a gradient is by a name");
+        }
+        let tensor = |id: Id| match self.found[id].step() {
+            Some(step) => Ok(Arc::clone(step)),
+            None => wrong(&self.nodes[id].at, format!("this is {}, and not a tensor", self.found[id].kind())),
+        };
+        let (of, by) = (tensor(y)?, tensor(x)?);
+        let upstream = match &self.found[upstream] {
+            Low::Number(number) => {
+                let call = Call::of(&op::number_like, [Arg::Input(0), number.clone().into()]);
+                expression::called(call, vec![Arc::clone(&of)])
+            }
+            _ => tensor(upstream)?,
+        };
+        self.visited += expression::numbers(std::slice::from_ref(&of)).len();
+        if self.visited > VISITED {
+            return wrong(at, format!("the gradients up to this one look at more than {VISITED} steps"));
+        }
+        let zero = || expression::no_gradient(&by, Literal::from(crate::element::Number::Integer(0)).into());
+        let found = match expression::gradient(&of, &upstream, &by) {
+            Ok(found) => found.or_else(zero),
+            Err((step, error)) => return Err(Fault::Wrong(self.without_gradient(step, &error, at))),
+        };
+        let Some(found) = found else { return wrong(at, "this has no gradient") };
+        let steps = expression::numbers(std::slice::from_ref(&found));
+        if steps.len() > MOST {
+            return wrong(at, format!("this gradient has more than {MOST} steps"));
+        }
+        for step in steps {
+            let places = || Places { call: at.clone(), arguments: Vec::new() };
+            self.places.entry(step).or_insert_with(places);
+        }
+        Ok(Low::Step(found))
+    }
+
+    /// The error of a step without a gradient, at its position.
+    fn without_gradient(&self, step: u64, error: &Error, at: &Range<usize>) -> Wrong {
+        let mut cause = error;
+        while let Error::Lazy { cause: inner, .. } = cause {
+            cause = inner;
+        }
+        let place = self.places.get(&step).map_or_else(|| at.clone(), |places| places.call.clone());
+        match cause {
+            Error::NoGradient { operation } => {
+                Wrong::new(place, format!("{} has no gradient", operation.trim_end_matches('_')))
+            }
+            other => Wrong::new(place, other.to_string()),
+        }
+    }
+}
+
+/// A number that arithmetic of numbers gave.
+fn number_of(value: Value, at: &Range<usize>) -> Found<Low> {
+    match value {
+        Value::Number(number) => Ok(Low::Number(number)),
+        other => wrong(at, format!("this is {}, and not a number", other.kind())),
+    }
+}
+
+/// Returns the parts of an index whose ends are integers.
+pub(super) fn parts(nodes: &[Node], items: &[Item]) -> Found<Vec<Part>> {
+    let mut lowering = Lowering::empty(nodes, &|_| false);
+    for node in nodes {
+        let low = lowering.lowered(node)?;
+        lowering.found.push(low);
+    }
+    items.iter().map(|item| lowering.part(item)).collect()
+}

@@ -1,0 +1,142 @@
+//! Graphs of dynamically typed values, as expressions build and read them.
+
+use std::sync::Arc;
+
+use super::call::Call;
+use super::gradient::all;
+use super::node::{Body, Held, Made, Node, Work, known, reachable};
+use super::plan::numbered;
+use super::shares::Shares;
+use super::steps::step;
+use super::value::Value;
+use super::{Form, Lazy, rules};
+use crate::base::error::Error;
+use crate::base::shape::Shape;
+use crate::dynamic::AnyValue;
+use crate::ops::op;
+
+/// Returns an input of a graph. Its type and shape are known when it is bound.
+pub(crate) fn input(name: &str) -> Arc<Node> {
+    let body = Body::Input { name: name.into(), lengths: Vec::new() };
+    Arc::new(Node::new::<AnyValue>("input", body, None))
+}
+
+/// Returns the step of a call on inputs of open shape.
+pub(crate) fn called(call: Call, inputs: Vec<Arc<Node>>) -> Arc<Node> {
+    Arc::new(step(call, inputs, made()))
+}
+
+/// Returns the implementation of all operations on dynamically typed values.
+pub(crate) fn made() -> Made {
+    Made {
+        kind: AnyValue::KIND,
+        run: |node, inputs| {
+            let inputs: Vec<&AnyValue> = inputs.iter().map(known).collect();
+            crate::eval::run_call(node.args(), &inputs).map(|found| Arc::new(found) as Held)
+        },
+        pieces: None,
+        family: None,
+    }
+}
+
+/// The gradient of a result, or the step that has none.
+pub(crate) type Found = std::result::Result<Option<Arc<Node>>, (u64, Error)>;
+
+/// Returns the gradient of a result by one of its inputs; `None` if the result does not depend on the input.
+pub(crate) fn gradient(result: &Arc<Node>, upstream: &Arc<Node>, by: &Arc<Node>) -> Found {
+    if result.id == by.id {
+        return Ok(rules::own(by, upstream));
+    }
+    all(result, upstream, &[by], false).map(|mut found| found.remove(&by.id))
+}
+
+/// Returns zeros as the gradient by an input.
+pub(crate) fn no_gradient(by: &Arc<Node>, zero: super::call::Arg) -> Option<Arc<Node>> {
+    let zeros = called(Call::of(&op::number_like, [super::call::Arg::Input(0), zero]), vec![Arc::clone(by)]);
+    rules::own(by, &zeros)
+}
+
+/// Returns the numbers of all nodes that some need.
+pub(crate) fn numbers(of: &[Arc<Node>]) -> Vec<u64> {
+    reachable(of, |_| false).into_iter().map(|node| node.id).collect()
+}
+
+/// The number of a node, which increases from inputs to results.
+pub(crate) fn number(node: &Node) -> u64 {
+    node.id
+}
+
+/// The nodes that some results need, in order. Equal nodes are one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ordered {
+    pub(crate) steps: Vec<OrderedStep>,
+    pub(crate) results: Vec<usize>,
+}
+
+/// A node, and the indices of its inputs among those before it.
+#[derive(Clone)]
+pub(crate) struct OrderedStep {
+    node: Arc<Node>,
+    pub(crate) inputs: Vec<usize>,
+}
+
+impl std::fmt::Debug for OrderedStep {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.node.told())
+    }
+}
+
+impl Ordered {
+    pub(crate) fn new(results: &[Arc<Node>]) -> Self {
+        let (steps, slots) = numbered(reachable(results, Node::is_kept));
+        let steps = steps.into_iter().map(|step| OrderedStep { node: step.node, inputs: step.inputs }).collect();
+        Ordered { steps, results: results.iter().map(|node| slots[&node.id]).collect() }
+    }
+}
+
+impl OrderedStep {
+    pub(crate) fn number(&self) -> u64 {
+        self.node.id
+    }
+
+    /// Returns the name of an input.
+    pub(crate) fn name(&self) -> Option<&str> {
+        if let Body::Input { name, .. } = &self.node.body { Some(name) } else { None }
+    }
+
+    /// Returns the call of a step.
+    pub(crate) fn call(&self) -> Option<&Call> {
+        self.node.call()
+    }
+
+    /// Returns the same step on other inputs, with the facts that their headers tell.
+    #[track_caller]
+    pub(crate) fn on(&self, call: Call, inputs: &[&Lazy<AnyValue>], facts: Facts) -> Lazy<AnyValue> {
+        let inputs: Vec<Arc<Node>> = inputs.iter().map(|input| Arc::clone(&input.node)).collect();
+        let shape = match inputs.iter().find_map(|input| input.refusal()) {
+            Some(error) => Err(error.clone()),
+            None => Ok(facts.shape.filter(|_| inputs.iter().all(|input| input.shape.is_some()))),
+        };
+        let work = Work {
+            run: Arc::new(made().run),
+            form: if facts.is_each { Form::Each } else { Form::Own },
+            family: None,
+            from_pieces: None,
+            is_fed: false,
+            rule: None,
+            // A step without a rule reads its inputs whole.
+            shares: Some(facts.shares.unwrap_or_else(|| Arc::new(|_, _| None))),
+            call,
+        };
+        let name = work.call.op.name;
+        Lazy::of(Arc::new(work.node(name, AnyValue::KIND, inputs, shape)))
+    }
+}
+
+/// The facts about the result of a step.
+pub(crate) struct Facts {
+    pub(crate) shape: Option<Shape>,
+    pub(crate) shares: Option<Shares>,
+    /// True if the operation is elementwise and returns the common pattern of its inputs.
+    pub(crate) is_each: bool,
+}
