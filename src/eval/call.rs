@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use ndarray::{ArrayD, ArrayView1, Ix1, IxDyn, SliceInfoElem};
 
-use super::literal::Literal;
 use super::run::{at, wrong};
 use super::table::{Function, functions};
 use super::value::{Placed, Value};

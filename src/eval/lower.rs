@@ -234,19 +234,13 @@ impl<'a> Lowering<'a> {
         let places: Vec<&[Id]> = places.iter().map(Vec::as_slice).collect();
         match function.op {
             op if op.is(&op::grad) => self.grad([0, 1, 2].map(|place| places[place][0]), at),
-            op if op.is(&op::stored) => self.stored(places[0][0]),
+            op if op.is(&op::stored) => match &self.found[places[0][0]] {
+                Low::Step(step) => Ok(Low::Stored(Arc::clone(step))),
+                // It has no value.
+                _ => self.step(op, &places, at),
+            },
             op if op.is(&op::block) => self.block(places[0][0], at),
             op => self.step(op, &places, at),
-        }
-    }
-
-    fn stored(&self, x: Id) -> Found<Low> {
-        match &self.found[x] {
-            Low::Step(step) => Ok(Low::Stored(Arc::clone(step))),
-            Low::Stored(_) => {
-                wrong(&self.nodes[x].at, "stored looks at the whole tensor, not at stored(…)")
-            }
-            other => wrong(&self.nodes[x].at, format!("this is {}, and not a tensor", other.kind())),
         }
     }
 

@@ -35,10 +35,10 @@ use literal::Literal;
 use lower::Lowered;
 
 pub use graph::Bound;
-pub(crate) use run::{has, number, run_call};
 #[doc(hidden)]
 pub use program::header;
 pub use program::{Input, Program};
+pub(crate) use run::{has, number, run_call};
 pub use table::functions;
 #[doc(hidden)]
 pub use table::signature;

@@ -4,18 +4,18 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::literal::{Literal, constant};
+use super::lower::{Lowered, Outcome, Places};
 use super::table::function;
 use super::value::{Placed, Value};
-use super::lower::{Lowered, Outcome, Places};
 use super::{Binary, Fault, Id, Kind, Node, Unary, Wrong, call, parse};
 use crate::base::axes::Axes;
 use crate::base::error::Error;
 use crate::dynamic::{AnyOperand, AnyTensor, AnyValue, RightOperand, zip};
 use crate::element::{DType, Element, Number};
-use crate::tensor::coo::CooTensor;
 use crate::lazy::call::{Arg, Call as Step};
 use crate::lazy::expression::Ordered;
 use crate::ops::{OpSpec, op};
+use crate::tensor::coo::CooTensor;
 use crate::{base::error::Result as Checked, dispatch_dtype};
 
 type Found<T> = Result<T, Fault>;
@@ -68,7 +68,8 @@ pub(super) fn evaluate(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValu
     let Ordered { steps, .. } = &lowered.graph;
     let mut uses = vec![0_usize; steps.len()];
     steps.iter().flat_map(|step| &step.inputs).for_each(|&input| uses[input] += 1);
-    let is_result = |at: usize| lowered.results.iter().any(|result| matches!(result, Outcome::Step(step) if *step == at));
+    let is_result =
+        |at: usize| lowered.results.iter().any(|result| matches!(result, Outcome::Step(step) if *step == at));
     let mut values: Vec<Option<AnyValue>> = Vec::with_capacity(steps.len());
     for step in steps {
         let places = lowered.places(step.number());
@@ -101,9 +102,7 @@ pub(crate) fn run_call(call: &Step, inputs: &[&AnyValue]) -> Checked<AnyValue> {
     found.map_err(|fault| match fault {
         Fault::Run(error) => error,
         // Types that only values tell are an error of the step.
-        Fault::Wrong(wrong) => {
-            Error::Argument { operation: call.op.name, why: wrong.message().to_string() }
-        }
+        Fault::Wrong(wrong) => Error::Argument { operation: call.op.name, why: wrong.message().to_string() },
     })
 }
 

@@ -34,4 +34,3 @@ fn with_ends(items: &[Item], to: &mut impl FnMut(Id) -> Id) -> Vec<Item> {
     };
     items.iter().map(&mut ends).collect()
 }
-

@@ -322,7 +322,7 @@ impl Node {
             Body::Constant(_) => "constant".into(),
             Body::Source(source) => source.told(),
             Body::Step(work) => work.call.told_as(self.name, &input_of),
-            Body::Part(number) => format!("{}[{number}]", self.inputs.first().map_or("part", |whole| whole.name)),
+            Body::Part(number) => format!("part({}, {number})", self.inputs.first().map_or("", |whole| whole.name)),
             Body::Refused(_) => self.name.into(),
         }
     }

@@ -325,7 +325,7 @@ impl Plan {
         let input = |number: usize| step.inputs.get(number).map_or_else(String::new, |input| format!("%{input}"));
         match &step.node.body {
             Body::Step(work) => work.call.told_as(step.node.name, &input),
-            _ => format!("{}[{}]", input(0), step.node.part_number()),
+            _ => format!("part({}, {})", input(0), step.node.part_number()),
         }
     }
 }

@@ -536,7 +536,9 @@ impl Step<'_> {
     fn of_shares(&self, forward: &'static OpSpec) -> Option<Arc<Node>> {
         let (x, graph) = (self.named("x"), self.graph);
         let of = x.node()?;
-        let at = |gradient: &Arc<Node>| Some(graph.term(&graph.spread(&Given::Whole(Arc::clone(of)), gradient, Axes::none())?));
+        let at = |gradient: &Arc<Node>| {
+            Some(graph.term(&graph.spread(&Given::Whole(Arc::clone(of)), gradient, Axes::none())?))
+        };
         let sums = |of_sum: &Term| {
             let sum = graph.call(&op::sum, self.arguments(&op::sum, &[("x", of_sum.node.clone()?)]))?;
             self.spread(of, &graph.term(&sum))

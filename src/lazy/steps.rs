@@ -169,7 +169,7 @@ impl<V: Value> Lazy<V> {
             from_pieces: None,
             rule: None,
             shares: None,
-                call,
+            call,
         };
         Lazy::of(Arc::new(work.node(name, V::KIND, inputs, shape)))
     }
