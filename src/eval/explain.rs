@@ -136,7 +136,7 @@ pub(super) fn explain(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue
         let is_array = kinds.next(step, value);
         let told = match (step.name(), step.call()) {
             (Some(name), _) => format!("input \"{name}\""),
-            (None, Some(call)) => call.told(&|input| format!("%{}", step.inputs[input])),
+            (None, Some(call)) => call.told_as(call.op.name, &|input| format!("%{}", step.inputs[input])),
             (None, None) => String::new(),
         };
         let _ = writeln!(text, "%{count} = {told}{}", facts(value, is_array));

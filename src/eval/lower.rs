@@ -339,7 +339,7 @@ impl<'a> Lowering<'a> {
         let zero = || expression::no_gradient(&by, Literal::from(crate::element::Number::Integer(0)).into());
         let found = match expression::gradient(&of, &upstream, &by) {
             Ok(found) => found.or_else(zero),
-            Err((step, error)) => return Err(Fault::Wrong(self.without_gradient(step, &error, at))),
+            Err(refusal) => return Err(Fault::Wrong(self.without_gradient(refusal.step, &refusal.error, at))),
         };
         let Some(found) = found else { return wrong(at, "this has no gradient") };
         let steps = expression::numbers(std::slice::from_ref(&found));

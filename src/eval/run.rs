@@ -90,7 +90,7 @@ pub(super) fn evaluate(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValu
         }
     }
     let value = |outcome: &Outcome| match outcome {
-        Outcome::Step(at) => values[*at].clone().ok_or_else(|| Fault::Run(Error::NoTensor)),
+        Outcome::Step(at) => values[*at].clone().ok_or(Fault::Run(Error::NoTensor)),
         Outcome::Number(number) => tensor_of(number, number.dtype(), &(0..0)).map(Into::into),
     };
     lowered.results.iter().map(value).collect()

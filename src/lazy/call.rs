@@ -365,12 +365,7 @@ impl Call {
         Some(format!("{name}({})", said.join(", ")))
     }
 
-    /// Returns the call for people. An argument without a text is `…`.
-    pub(crate) fn told(&self, input: &dyn Fn(usize) -> String) -> String {
-        self.told_as(self.op.name, input)
-    }
-
-    /// The same under another name.
+    /// Returns the call for people, under the name of a method. An argument without a text is `…`.
     pub(crate) fn told_as(&self, name: &str, input: &dyn Fn(usize) -> String) -> String {
         let told = |arg: &Arg| match arg {
             Arg::Absent | Arg::Hint(_) => None,

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use super::call::Call;
-use super::gradient::all;
-use super::node::{Body, Held, Made, Node, Work, known, reachable};
+use super::gradient::{Refusal, all};
+use super::node::{Body, Form, Held, Made, Node, Work, known, reachable};
 use super::plan::numbered;
 use super::shares::Shares;
 use super::steps::step;
 use super::value::Value;
-use super::{Form, Lazy, rules};
-use crate::base::error::Error;
+use super::{Lazy, rules};
 use crate::base::shape::Shape;
 use crate::dynamic::AnyValue;
 use crate::ops::op;
@@ -40,7 +39,7 @@ pub(crate) fn made() -> Made {
 }
 
 /// The gradient of a result, or the step that has none.
-pub(crate) type Found = std::result::Result<Option<Arc<Node>>, (u64, Error)>;
+pub(crate) type Found = Result<Option<Arc<Node>>, Box<Refusal>>;
 
 /// Returns the gradient of a result by one of its inputs; `None` if the result does not depend on the input.
 pub(crate) fn gradient(result: &Arc<Node>, upstream: &Arc<Node>, by: &Arc<Node>) -> Found {

@@ -115,7 +115,7 @@ impl<X: HasGradient> Lazy<X> {
 #[track_caller]
 fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Result<Option<Arc<Node>>>> {
     // Rules are closures, which do not know their caller.
-    let gradients = placed(|| all(result, upstream, by, false)).map_err(|(_, error)| error);
+    let gradients = placed(|| all(result, upstream, by, false)).map_err(|refusal| refusal.error);
     let of = |gradients: &BTreeMap<u64, Arc<Node>>, node: &Arc<Node>| gradients.get(&node.id).cloned();
     let of_one = |node: &Arc<Node>| match &gradients {
         Ok(found) => {
@@ -139,6 +139,13 @@ fn stranger(result: &Arc<Node>, by: &Arc<Node>) -> Option<Error> {
     (!is_known).then(|| Error::Argument { operation: "gradient", why: why.into() })
 }
 
+/// The step that has no gradient, and the error.
+pub(crate) struct Refusal {
+    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // expressions know where a step is in the text
+    pub(crate) step: u64,
+    pub(crate) error: Error,
+}
+
 /// Returns the gradients of all steps between `by` and the result, by the numbers of the steps. If `is_cut`, gradients
 /// are not propagated beyond `by`.
 pub(super) fn all(
@@ -146,15 +153,16 @@ pub(super) fn all(
     upstream: &Arc<Node>,
     by: &[&Arc<Node>],
     is_cut: bool,
-) -> std::result::Result<BTreeMap<u64, Arc<Node>>, (u64, Error)> {
+) -> std::result::Result<BTreeMap<u64, Arc<Node>>, Box<Refusal>> {
     if let Some(error) = result.refusal().or(upstream.refusal()) {
-        return Err((result.id, error.clone()));
+        return Err(Box::new(Refusal { step: result.id, error: error.clone() }));
     }
     if let (Some(expected), Some(found)) = (&result.shape, &upstream.shape)
         && expected != found
     {
         let (expected, found) = (expected.clone(), found.clone());
-        return Err((result.id, Error::ShapeMismatch { what: "the upstream gradient", expected, found }));
+        let error = Error::ShapeMismatch { what: "the upstream gradient", expected, found };
+        return Err(Box::new(Refusal { step: result.id, error }));
     }
     let mut depends: BTreeSet<u64> = by.iter().map(|node| node.id).collect();
     // A formula ends at these steps, so the graph before them is not visited for each step.
@@ -170,7 +178,7 @@ pub(super) fn all(
         if is_end || !sources.iter().any(|input| depends.contains(&input.id)) {
             continue;
         }
-        let none = || (step.id, no_gradient(step));
+        let none = || Box::new(Refusal { step: step.id, error: no_gradient(step) });
         let given = rules::rule(step, &upstream).ok_or_else(none)?;
         for (at, (input, gradient)) in sources.iter().zip(given).enumerate() {
             if !depends.contains(&input.id) {

@@ -100,7 +100,7 @@ use std::sync::Arc;
 
 use self::call::{Arg, Call};
 pub(crate) use self::node::Node;
-use self::node::{Body, Form, known, taken};
+use self::node::{Body, known, taken};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::Element;

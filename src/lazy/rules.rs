@@ -219,7 +219,7 @@ impl Step<'_> {
             Gradient::None => return None,
             Gradient::Zero => return Some(self.none()),
             Gradient::Backward(back) => return self.backward(back, upstream),
-            Gradient::OfGradient => {
+            Gradient::Upstream => {
                 let of = self.call.arg(1).input()?;
                 let own = graph.on_pattern(x.as_ref()?, upstream)?;
                 return self.to(of, graph.on_pattern(&self.node.inputs[of], &own));

@@ -56,7 +56,7 @@ pub(crate) enum Gradient {
     /// The gradient of a product with one factor per position of an axis.
     Scaled,
     /// The gradient of the upstream gradient of an operand itself.
-    OfGradient,
+    Upstream,
     /// The operand receives no gradient.
     Zero,
     /// The operation has no gradient.
@@ -217,7 +217,7 @@ impl OpSpec {
             "matmul_with" | "matmul_on" => return Gradient::Products,
             "scale" => return Gradient::Scaled,
             "zeros_like" | "number_like" => return Gradient::Zero,
-            "gradient_of" => return Gradient::OfGradient,
+            "gradient_of" => return Gradient::Upstream,
             "mul_nonzero" => "mul_backward".into(),
             "permute_axes" => "transpose_backward".into(),
             name => format!("{}_backward", name.trim_end_matches('_')),
