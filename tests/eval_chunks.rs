@@ -421,8 +421,8 @@ const WHOLE: &[&str] = &[
     "sum(x, axis=2, by=j)",
     "sum(v, axis=0, by=[0, 1, 1, 0])",
     "grad(sum(x[1:3]), x, 1)",
-    "2 * 3",
     "add_backward(p, v, p)",
+    "2 * 3",
 ];
 
 /// The calls of functions that take the same arguments, of operands whose types they have.

@@ -95,7 +95,7 @@ fn on_headers(
     let is_each = !parameters.is_empty() && cuts::is_each(call.op, &parameters);
     let shares = on_values.as_ref().filter(|_| shape.is_some()).and_then(|call| cuts::of_call(call, &parameters));
     let call = sliced(call, on_values.as_ref()).unwrap_or_else(|| call.clone());
-    let made = step.on(call, inputs, Facts { shape, shares, is_each });
+    let made = step.on(call, inputs, Facts { shape, shares, is_each }, run::made());
     match on_values.and_then(|call| cuts::fold(&call)) {
         Some(fold) => made.folding(fold),
         None => made,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::call::{self, Part, no_function, placed};
 use super::literal::{Literal, constant};
-use super::run::{binary, signed, wrong};
+use super::run::{EXPRESSION, binary, made, signed, wrong};
 use super::table::function;
 use super::value::{Placed, Value};
 use super::{Argument, Binary, Fault, Id, Item, Kind, Node, Unary, Wrong};
@@ -95,8 +95,9 @@ impl Lowered {
     }
 
     /// Returns the positions of a step.
-    pub(super) fn places(&self, step: u64) -> Places {
-        self.places.get(&step).cloned().unwrap_or_default()
+    pub(super) fn places(&self, step: u64) -> &Places {
+        static NONE: Places = Places { call: 0..0, arguments: Vec::new() };
+        self.places.get(&step).unwrap_or(&NONE)
     }
 }
 
@@ -191,7 +192,7 @@ impl<'a> Lowering<'a> {
             }
             return Low::Number(number);
         }
-        let input = self.inputs.entry(name.into()).or_insert_with(|| expression::input(name));
+        let input = self.inputs.entry(name.into()).or_insert_with(|| expression::input(name, &EXPRESSION));
         let places = Places { call: at.clone(), arguments: Vec::new() };
         self.places.entry(expression::number(input)).or_insert(places);
         Low::Step(Arc::clone(input))
@@ -310,7 +311,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn push(&mut self, call: Call, inputs: Vec<Arc<Step>>, places: Places) -> Low {
-        let step = expression::called(call, inputs);
+        let step = expression::called(call, inputs, made());
         self.places.insert(expression::number(&step), places);
         Low::Step(step)
     }
@@ -328,7 +329,7 @@ impl<'a> Lowering<'a> {
         let upstream = match &self.found[upstream] {
             Low::Number(number) => {
                 let call = Call::of(&op::number_like, [Arg::Input(0), number.clone().into()]);
-                expression::called(call, vec![Arc::clone(&of)])
+                expression::called(call, vec![Arc::clone(&of)], made())
             }
             _ => tensor(upstream)?,
         };
@@ -336,7 +337,7 @@ impl<'a> Lowering<'a> {
         if self.visited > VISITED {
             return wrong(at, format!("the gradients up to this one look at more than {VISITED} steps"));
         }
-        let zero = || expression::no_gradient(&by, Literal::from(crate::element::Number::Integer(0)).into());
+        let zero = || expression::no_gradient(&by, made());
         let found = match expression::gradient(&of, &upstream, &by) {
             Ok(found) => found.or_else(zero),
             Err(refusal) => return Err(Fault::Wrong(self.without_gradient(refusal.step, &refusal.error, at))),

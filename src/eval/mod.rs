@@ -38,7 +38,6 @@ pub use graph::Bound;
 #[doc(hidden)]
 pub use program::header;
 pub use program::{Input, Program};
-pub(crate) use run::{has, number, run_call};
 pub use table::functions;
 #[doc(hidden)]
 pub use table::signature;

@@ -12,8 +12,9 @@ use crate::base::axes::Axes;
 use crate::base::error::Error;
 use crate::dynamic::{AnyOperand, AnyTensor, AnyValue, RightOperand, zip};
 use crate::element::{DType, Element, Number};
+use crate::lazy::any::OfAny;
 use crate::lazy::call::{Arg, Call as Step};
-use crate::lazy::expression::Ordered;
+use crate::lazy::expression::{self, Held, Made, Ordered};
 use crate::ops::{OpSpec, op};
 use crate::tensor::coo::CooTensor;
 use crate::{base::error::Result as Checked, dispatch_dtype};
@@ -77,7 +78,7 @@ pub(super) fn evaluate(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValu
             (Some(name), _) => bound(name).ok_or_else(|| Fault::Wrong(unbound(name, places.call.clone())))?,
             (None, Some(call)) => {
                 let inputs: Vec<&AnyValue> = step.inputs.iter().filter_map(|&at| values[at].as_ref()).collect();
-                result(called(call, &inputs, &places)?, &places.call)?
+                result(called(call, &inputs, places)?, &places.call)?
             }
             (None, None) => return wrong(&places.call, "this has no value"),
         };
@@ -96,8 +97,20 @@ pub(super) fn evaluate(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValu
     lowered.results.iter().map(value).collect()
 }
 
+/// The kind of the values of expressions: gradients use the functions of expressions.
+pub(super) static EXPRESSION: OfAny =
+    OfAny { kit: |call| has(call.op).then(made), element: |number| Some(Literal::from(number).into()) };
+
+/// Returns the implementation of a step of an expression.
+pub(super) fn made() -> Made {
+    expression::made(&EXPRESSION, |node, inputs| {
+        let inputs: Vec<&AnyValue> = inputs.iter().map(expression::known).collect();
+        run_call(node.args(), &inputs).map(|found| Arc::new(found) as Held)
+    })
+}
+
 /// Returns the value of a call of a graph.
-pub(crate) fn run_call(call: &Step, inputs: &[&AnyValue]) -> Checked<AnyValue> {
+fn run_call(call: &Step, inputs: &[&AnyValue]) -> Checked<AnyValue> {
     let found = called(call, inputs, &Places::default()).and_then(|value| result(value, &(0..0)));
     found.map_err(|fault| match fault {
         Fault::Run(error) => error,
@@ -107,7 +120,7 @@ pub(crate) fn run_call(call: &Step, inputs: &[&AnyValue]) -> Checked<AnyValue> {
 }
 
 /// Returns whether expressions can compute an operation.
-pub(crate) fn has(op: &'static OpSpec) -> bool {
+fn has(op: &'static OpSpec) -> bool {
     function(op.name).is_some() || op.is(&op::gradient_of) || op.is(&op::number_like)
 }
 
@@ -184,11 +197,6 @@ fn number_like(call: &call::Call) -> Found<Value> {
     let Value::Number(number) = &given.value else { return wrong(&given.at, "this is no number") };
     let one = tensor_of(number, x.dtype(), &call.at)?;
     call.done(one.broadcast_to(x.shape()))
-}
-
-/// Returns a number as an argument.
-pub(crate) fn number(number: f64) -> Arg {
-    Literal::from(number).into()
 }
 
 /// Returns a number with the other sign, or the other truth value.

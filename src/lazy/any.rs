@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use ndarray::{ArcArray, Axis, IxDyn, Slice};
 
-use super::node::{InPieces, Made};
+use super::call::{Arg, Call};
+use super::node::{InPieces, Made, Node};
 use super::shares::{self, Shares};
 use super::source::{Bins, ByRanges, Held, counts, counts_of_all, known, slices};
 use super::steps::made;
@@ -112,10 +113,19 @@ pub(crate) fn moved_by(plan: impl Fn(&[usize]) -> Result<Moves> + Send + Sync + 
 impl Sealed for AnyValue {}
 
 impl Value for AnyValue {
-    const KIND: &'static dyn Kind = &OfAny;
+    const KIND: &'static dyn Kind = &ANY;
 }
 
-struct OfAny;
+/// The kind of values of graphs that no expression made.
+static ANY: OfAny = OfAny { kit: |_| None, element: |_| None };
+
+/// The kind of dynamically typed values, with the implementations that gradients use. Expressions have all of them.
+pub(crate) struct OfAny {
+    /// Finds the implementation of an operation.
+    pub(crate) kit: fn(&Call) -> Option<Made>,
+    /// Returns a number as an element.
+    pub(crate) element: fn(f64) -> Option<Arg>,
+}
 
 impl Kind for OfAny {
     fn dtype(&self) -> Option<DType> {
@@ -155,14 +165,12 @@ impl Kind for OfAny {
         true
     }
 
-    #[cfg(all(feature = "eval", not(test)))]
-    fn kit(&self, call: &super::call::Call, _: &[Arc<super::Node>]) -> Option<Made> {
-        crate::eval::has(call.op).then(super::expression::made)
+    fn kit(&self, call: &Call, _: &[Arc<Node>]) -> Option<Made> {
+        (self.kit)(call)
     }
 
-    #[cfg(all(feature = "eval", not(test)))]
-    fn element(&self, number: f64) -> Option<super::call::Arg> {
-        Some(crate::eval::number(number))
+    fn element(&self, number: f64) -> Option<Arg> {
+        (self.element)(number)
     }
 
     fn mover(&self) -> Option<Made> {
@@ -177,7 +185,7 @@ impl Kind for OfAny {
     }
 
     fn by_ranges(&self) -> Option<&'static dyn ByRanges> {
-        Some(&OfAny)
+        Some(&ANY)
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::any::Any;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -124,6 +126,32 @@ impl PartialEq for Arg {
             (Arg::Own(one), Arg::Own(other)) => one == other,
             (Arg::Hint(_), Arg::Hint(_)) => true,
             _ => false,
+        }
+    }
+}
+
+impl Hash for Arg {
+    /// Equal arguments have equal hashes. Data of an element type is hashed by its count and its number only.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        mem::discriminant(self).hash(state);
+        match self {
+            Arg::Absent | Arg::Hint(_) => {}
+            Arg::Input(number) | Arg::Stored(number) => number.hash(state),
+            Arg::List(items) => items.hash(state),
+            Arg::Flag(flag) => flag.hash(state),
+            Arg::Integer(integer) => integer.hash(state),
+            Arg::Real(real) => real.to_bits().hash(state),
+            Arg::Word(word) => word.hash(state),
+            Arg::Text(text) => text.hash(state),
+            Arg::Axes(axes) => axes.each().hash(state),
+            Arg::Integers(integers) => integers.hash(state),
+            Arg::Pairs(pairs) => pairs.hash(state),
+            Arg::Slices(slices) => slices.hash(state),
+            Arg::Typed(data) => {
+                data.count().hash(state);
+                data.number().and_then(Number::float).map(f64::to_bits).hash(state);
+            }
+            Arg::Own(number) => number.hash(state),
         }
     }
 }

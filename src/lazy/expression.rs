@@ -2,40 +2,36 @@
 
 use std::sync::Arc;
 
-use super::call::Call;
+use super::any::OfAny;
+use super::call::{Arg, Call};
 use super::gradient::{Refusal, all};
-use super::node::{Body, Form, Held, Made, Node, Work, known, reachable};
+use super::node::{Body, Form, Work, reachable};
+pub(crate) use super::node::{Held, Made, Node, known};
 use super::plan::numbered;
 use super::shares::Shares;
 use super::steps::step;
-use super::value::Value;
 use super::{Lazy, rules};
 use crate::base::shape::Shape;
 use crate::dynamic::AnyValue;
 use crate::ops::op;
 
 /// Returns an input of a graph. Its type and shape are known when it is bound.
-pub(crate) fn input(name: &str) -> Arc<Node> {
+pub(crate) fn input(name: &str, kind: &'static OfAny) -> Arc<Node> {
     let body = Body::Input { name: name.into(), lengths: Vec::new() };
-    Arc::new(Node::new::<AnyValue>("input", body, None))
+    Arc::new(Node::of_kind(kind, "input", body, None))
 }
 
 /// Returns the step of a call on inputs of open shape.
-pub(crate) fn called(call: Call, inputs: Vec<Arc<Node>>) -> Arc<Node> {
-    Arc::new(step(call, inputs, made()))
+pub(crate) fn called(call: Call, inputs: Vec<Arc<Node>>, made: Made) -> Arc<Node> {
+    Arc::new(step(call, inputs, made))
 }
 
-/// Returns the implementation of all operations on dynamically typed values.
-pub(crate) fn made() -> Made {
-    Made {
-        kind: AnyValue::KIND,
-        run: |node, inputs| {
-            let inputs: Vec<&AnyValue> = inputs.iter().map(known).collect();
-            crate::eval::run_call(node.args(), &inputs).map(|found| Arc::new(found) as Held)
-        },
-        pieces: None,
-        family: None,
-    }
+/// Computes the value of a step from the values of its inputs.
+type Run = fn(&Node, &[Held]) -> crate::base::error::Result<Held>;
+
+/// Returns the implementation of a step from a function of its inputs.
+pub(crate) fn made(kind: &'static OfAny, run: Run) -> Made {
+    Made { kind, run, pieces: None, family: None }
 }
 
 /// The gradient of a result, or the step that has none.
@@ -50,8 +46,9 @@ pub(crate) fn gradient(result: &Arc<Node>, upstream: &Arc<Node>, by: &Arc<Node>)
 }
 
 /// Returns zeros as the gradient by an input.
-pub(crate) fn no_gradient(by: &Arc<Node>, zero: super::call::Arg) -> Option<Arc<Node>> {
-    let zeros = called(Call::of(&op::number_like, [super::call::Arg::Input(0), zero]), vec![Arc::clone(by)]);
+pub(crate) fn no_gradient(by: &Arc<Node>, made: Made) -> Option<Arc<Node>> {
+    let zero = by.kind.element(0.0)?;
+    let zeros = called(Call::of(&op::number_like, [Arg::Input(0), zero]), vec![Arc::clone(by)], made);
     rules::own(by, &zeros)
 }
 
@@ -110,14 +107,14 @@ impl OrderedStep {
 
     /// Returns the same step on other inputs, with the facts that their headers tell.
     #[track_caller]
-    pub(crate) fn on(&self, call: Call, inputs: &[&Lazy<AnyValue>], facts: Facts) -> Lazy<AnyValue> {
+    pub(crate) fn on(&self, call: Call, inputs: &[&Lazy<AnyValue>], facts: Facts, made: Made) -> Lazy<AnyValue> {
         let inputs: Vec<Arc<Node>> = inputs.iter().map(|input| Arc::clone(&input.node)).collect();
         let shape = match inputs.iter().find_map(|input| input.refusal()) {
             Some(error) => Err(error.clone()),
             None => Ok(facts.shape.filter(|_| inputs.iter().all(|input| input.shape.is_some()))),
         };
         let work = Work {
-            run: Arc::new(made().run),
+            run: Arc::new(made.run),
             form: if facts.is_each { Form::Each } else { Form::Own },
             family: None,
             from_pieces: None,
@@ -128,7 +125,7 @@ impl OrderedStep {
             call,
         };
         let name = work.call.op.name;
-        Lazy::of(Arc::new(work.node(name, AnyValue::KIND, inputs, shape)))
+        Lazy::of(Arc::new(work.node(name, made.kind, inputs, shape)))
     }
 }
 

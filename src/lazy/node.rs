@@ -242,7 +242,7 @@ impl Node {
     }
 
     /// Returns the call of a step. Panics for other nodes.
-    pub(super) fn args(&self) -> &Call {
+    pub(crate) fn args(&self) -> &Call {
         self.call().expect("a step has a call")
     }
 

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::call::Call;
 use super::node::{Body, Form, Held, Node, reachable};
 use super::program::Feed;
 use super::region::{Asked, Region};
@@ -356,15 +358,15 @@ fn check_lengths(node: &Node, lengths: &[Option<usize>], value: &Held) -> Result
 /// Returns the steps, with common subexpressions merged, and the index of the step of each node.
 pub(super) fn numbered(nodes: Vec<Arc<Node>>) -> (Vec<Step>, BTreeMap<u64, usize>) {
     let (mut steps, mut slots) = (Vec::<Step>::new(), BTreeMap::new());
-    // The steps of each operation with the same inputs.
-    let mut known: BTreeMap<(&str, Vec<usize>), Vec<usize>> = BTreeMap::new();
+    // The steps of each operation with the same inputs, and a hash of their arguments.
+    let mut known: BTreeMap<(&str, Vec<usize>, u64), Vec<usize>> = BTreeMap::new();
     for node in nodes {
         // A kept value does not need its inputs.
         let is_kept = node.found.get().is_some();
         let inputs: Vec<usize> = node.inputs.iter().filter(|_| !is_kept).map(|input| slots[&input.id]).collect();
         let mut at = steps.len();
         if node.is_computed() && !is_kept {
-            let alike = known.entry((node.name, inputs.clone())).or_default();
+            let alike = known.entry((node.name, inputs.clone(), hash_of(&node))).or_default();
             match alike.iter().find(|&&at| steps[at].node.is_same(&node)) {
                 Some(&before) => at = before,
                 None => alike.push(at),
@@ -377,6 +379,13 @@ pub(super) fn numbered(nodes: Vec<Arc<Node>>) -> (Vec<Step>, BTreeMap<u64, usize
         }
     }
     (steps, slots)
+}
+
+/// Returns a hash of the arguments of a step.
+fn hash_of(node: &Node) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    node.call().map(Call::args).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Returns the step of a node that follows these steps. If `with_sides`, a step with broadcast operands is planned on

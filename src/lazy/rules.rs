@@ -318,12 +318,19 @@ impl Step<'_> {
             _ => given.clone(),
         };
         let hint = Given::Plain(Arg::Hint(Box::new(semiring.clone())));
-        let args = [stored(&x), stored(&y), Given::Whole(upstream), Given::Plain(Arg::Absent), hint];
-        let both = self.graph.call(&op::matmul_backward, args)?;
+        let back = |wrt: Arg| {
+            let args = [stored(&x), stored(&y), Given::Whole(Arc::clone(&upstream)), Given::Plain(wrt), hint.clone()];
+            self.graph.call(&op::matmul_backward, args)
+        };
+        let both = if self.node.kind.is_dynamic() { None } else { Some(back(Arg::Absent)?) };
         let mut given = self.none();
         for (number, parameter) in ["x", "y"].into_iter().enumerate() {
             let input = self.call.named(parameter).input()?;
-            given[input] = Some(part(&both, number, Some(&self.node.inputs[input]))?);
+            given[input] = Some(match &both {
+                Some(both) => part(both, number, Some(&self.node.inputs[input]))?,
+                // A dynamically typed operation returns one gradient.
+                None => back(Arg::Integer(number as i128))?,
+            });
         }
         Some(given)
     }
