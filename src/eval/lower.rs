@@ -340,7 +340,7 @@ impl<'a> Lowering<'a> {
         let zero = || expression::no_gradient(&by, made());
         let found = match expression::gradient(&of, &upstream, &by) {
             Ok(found) => found.or_else(zero),
-            Err(refusal) => return Err(Fault::Wrong(self.without_gradient(refusal.step, &refusal.error, at))),
+            Err(refusal) => return Err(Fault::Wrong(self.without_gradient(&refusal.step, &refusal.error, at))),
         };
         let Some(found) = found else { return wrong(at, "this has no gradient") };
         let steps = expression::numbers(std::slice::from_ref(&found));
@@ -355,15 +355,18 @@ impl<'a> Lowering<'a> {
     }
 
     /// The error of a step without a gradient, at its position.
-    fn without_gradient(&self, step: u64, error: &Error, at: &Range<usize>) -> Wrong {
+    fn without_gradient(&self, step: &Step, error: &Error, at: &Range<usize>) -> Wrong {
         let mut cause = error;
         while let Error::Lazy { cause: inner, .. } = cause {
             cause = inner;
         }
-        let place = self.places.get(&step).map_or_else(|| at.clone(), |places| places.call.clone());
+        let place = self.places.get(&expression::number(step)).map_or_else(|| at.clone(), |places| places.call.clone());
         match cause {
             Error::NoGradient { operation } => {
-                Wrong::new(place, format!("{} has no gradient", operation.trim_end_matches('_')))
+                let semiring = step.call().and_then(|call| call.said_of("semiring"));
+                let over =
+                    semiring.map_or_else(String::new, |semiring| format!(" over {}", semiring.trim_matches('"')));
+                Wrong::new(place, format!("{}{over} has no gradient", operation.trim_end_matches('_')))
             }
             other => Wrong::new(place, other.to_string()),
         }

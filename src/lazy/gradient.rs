@@ -142,7 +142,7 @@ fn stranger(result: &Arc<Node>, by: &Arc<Node>) -> Option<Error> {
 /// The step that has no gradient, and the error.
 pub(crate) struct Refusal {
     #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // expressions know where a step is in the text
-    pub(crate) step: u64,
+    pub(crate) step: Arc<Node>,
     pub(crate) error: Error,
 }
 
@@ -155,14 +155,14 @@ pub(super) fn all(
     is_cut: bool,
 ) -> std::result::Result<BTreeMap<u64, Arc<Node>>, Box<Refusal>> {
     if let Some(error) = result.refusal().or(upstream.refusal()) {
-        return Err(Box::new(Refusal { step: result.id, error: error.clone() }));
+        return Err(Box::new(Refusal { step: Arc::clone(result), error: error.clone() }));
     }
     if let (Some(expected), Some(found)) = (&result.shape, &upstream.shape)
         && expected != found
     {
         let (expected, found) = (expected.clone(), found.clone());
         let error = Error::ShapeMismatch { what: "the upstream gradient", expected, found };
-        return Err(Box::new(Refusal { step: result.id, error }));
+        return Err(Box::new(Refusal { step: Arc::clone(result), error }));
     }
     let mut depends: BTreeSet<u64> = by.iter().map(|node| node.id).collect();
     // A formula ends at these steps, so the graph before them is not visited for each step.
@@ -178,7 +178,7 @@ pub(super) fn all(
         if is_end || !sources.iter().any(|input| depends.contains(&input.id)) {
             continue;
         }
-        let none = || Box::new(Refusal { step: step.id, error: no_gradient(step) });
+        let none = || Box::new(Refusal { step: Arc::clone(step), error: no_gradient(step) });
         let given = rules::rule(step, &upstream).ok_or_else(none)?;
         for (at, (input, gradient)) in sources.iter().zip(given).enumerate() {
             if !depends.contains(&input.id) {

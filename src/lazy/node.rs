@@ -232,7 +232,7 @@ impl Node {
     }
 
     /// Returns the call, if the node is a step.
-    pub(super) fn call(&self) -> Option<&Call> {
+    pub(crate) fn call(&self) -> Option<&Call> {
         self.work().map(|work| &work.call)
     }
 
