@@ -477,7 +477,7 @@ pub(super) fn slices(parts: &[Part], shape: &Shape, place: &Range<usize>) -> Fou
         Some(Part::One(index)) => {
             // What `isize` does not count is counted from the end.
             let length = shape[axis] as i128;
-            let from_end = if *index < length { *index - length } else { *index };
+            let from_end = if *index < length { index.saturating_sub(length) } else { *index };
             match isize::try_from(*index).or_else(|_| isize::try_from(from_end)) {
                 Ok(index) => Ok(SliceInfoElem::Index(index)),
                 Err(_) => out_of_range(*index, axis, shape),

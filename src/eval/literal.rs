@@ -118,8 +118,11 @@ impl Literal {
     pub(super) fn written(&self) -> String {
         match (self.number, &self.text) {
             (Number::Real(real), None) if real.is_nan() => "nan".into(),
-            // The real part of what is written so is 0.
-            (Number::Complex(_, im), None) => format!("{im:?}j"),
+            // Text without a real part is read as a zero with the sign of the imaginary part.
+            (Number::Complex(re, im), None) if re == 0.0 && re.is_sign_negative() == im.is_sign_negative() => {
+                format!("{im:?}j")
+            }
+            (Number::Complex(..), None) => format!("({})", self.told()),
             _ => self.told(),
         }
     }
@@ -140,7 +143,17 @@ impl Typed for Literal {
     }
 
     fn is_same(&self, other: &dyn Typed) -> bool {
-        other.as_any().downcast_ref::<Self>().is_some_and(|other| self.written() == other.written())
+        let are_same = |other: Number| match (self.number, other) {
+            (Number::Integer(one), Number::Integer(other)) => one == other,
+            (Number::Real(one), Number::Real(other)) => one.to_bits() == other.to_bits(),
+            (Number::Complex(re, im), Number::Complex(other_re, other_im)) => {
+                (re.to_bits(), im.to_bits()) == (other_re.to_bits(), other_im.to_bits())
+            }
+            _ => false,
+        };
+        let is_alike =
+            |other: &Self| self.is_bool == other.is_bool && self.text == other.text && are_same(other.number);
+        other.as_any().downcast_ref().is_some_and(is_alike)
     }
 
     fn said(&self) -> Option<String> {

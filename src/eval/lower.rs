@@ -32,7 +32,7 @@ pub(super) struct Lowered {
     pub(super) results: Vec<Outcome>,
     /// The positions of steps in the text.
     places: HashMap<u64, Places>,
-    /// The names that stand for numbers because nothing is bound to them.
+    /// The names that stand for numbers if nothing is bound to them.
     pub(super) constants: Vec<String>,
 }
 
@@ -59,8 +59,9 @@ impl Places {
 }
 
 impl Lowered {
-    /// Returns the graph of the last node. A name is an input, unless it is a constant that `is_bound` rejects.
-    pub(super) fn new(nodes: &[Node], is_bound: &dyn Fn(&str) -> bool) -> Found<Self> {
+    /// Returns the graph of the last node, which is a list of results if `has_list`. A name is an input, unless it is a
+    /// constant that `is_bound` rejects.
+    pub(super) fn new(nodes: &[Node], has_list: bool, is_bound: &dyn Fn(&str) -> bool) -> Found<Self> {
         let mut lowering = Lowering::empty(nodes, is_bound);
         for node in nodes {
             let low = lowering.lowered(node)?;
@@ -70,15 +71,19 @@ impl Lowered {
             return wrong(&(0..0), "there is no expression");
         };
         let roots = match root {
-            Low::List(items) if !items.is_empty() => items,
+            Low::List(items) if has_list && !items.is_empty() => items,
             root => vec![root],
         };
         let mut steps = Vec::new();
         let mut results = Vec::new();
         for root in roots {
             results.push(match root {
-                Low::Step(step) | Low::Stored(step) => {
+                Low::Step(step) => {
                     steps.push(step);
+                    Outcome::Step(steps.len() - 1)
+                }
+                Low::Stored(step) => {
+                    steps.push(lowering.entries(step, &last.at));
                     Outcome::Step(steps.len() - 1)
                 }
                 Low::Number(number) => Outcome::Number(number),
@@ -171,6 +176,14 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// The stored entries of a step as a result, which an array does not have.
+    fn entries(&mut self, step: Arc<Step>, at: &Range<usize>) -> Arc<Step> {
+        let step = expression::called(Call::of(&op::stored, [Arg::Input(0)]), vec![step], made());
+        let places = Places { call: at.clone(), arguments: vec![at.clone()] };
+        self.places.insert(expression::number(&step), places);
+        step
+    }
+
     fn lowered(&mut self, node: &Node) -> Found<Low> {
         let at = &node.at;
         match &node.kind {
@@ -186,11 +199,13 @@ impl<'a> Lowering<'a> {
     }
 
     fn name(&mut self, name: &str, at: &Range<usize>) -> Low {
-        if let Some(number) = constant(name).filter(|_| !(self.is_bound)(name)) {
+        if let Some(number) = constant(name) {
             if !self.constants.iter().any(|known| known == name) {
                 self.constants.push(name.into());
             }
-            return Low::Number(number);
+            if !(self.is_bound)(name) {
+                return Low::Number(number);
+            }
         }
         let input = self.inputs.entry(name.into()).or_insert_with(|| expression::input(name, &EXPRESSION));
         let places = Places { call: at.clone(), arguments: Vec::new() };
@@ -333,24 +348,29 @@ impl<'a> Lowering<'a> {
             }
             _ => tensor(upstream)?,
         };
-        self.visited += expression::numbers(std::slice::from_ref(&of)).len();
+        self.visited += expression::numbers(&of, &|_| false).len();
         if self.visited > VISITED {
             return wrong(at, format!("the gradients up to this one look at more than {VISITED} steps"));
         }
         let zero = || expression::no_gradient(&by, made());
-        let found = match expression::gradient(&of, &upstream, &by) {
+        let places = &mut self.places;
+        keep_place(places, &upstream, at);
+        // A step of a gradient stands where the operation stands whose gradient it is.
+        let mut keep = |step: &Arc<Step>, gradient: &Arc<Step>| {
+            let place = places.get(&expression::number(step)).map_or_else(|| at.clone(), |places| places.call.clone());
+            keep_place(places, gradient, &place);
+        };
+        let found = match expression::gradient(&of, &upstream, &by, &mut keep) {
             Ok(found) => found.or_else(zero),
             Err(refusal) => return Err(Fault::Wrong(self.without_gradient(&refusal.step, &refusal.error, at))),
         };
         let Some(found) = found else { return wrong(at, "this has no gradient") };
-        let steps = expression::numbers(std::slice::from_ref(&found));
-        if steps.len() > MOST {
+        let count = expression::numbers(&found, &|_| false).len();
+        self.visited += count;
+        if count > MOST {
             return wrong(at, format!("this gradient has more than {MOST} steps"));
         }
-        for step in steps {
-            let places = || Places { call: at.clone(), arguments: Vec::new() };
-            self.places.entry(step).or_insert_with(places);
-        }
+        keep_place(&mut self.places, &found, at);
         Ok(Low::Step(found))
     }
 
@@ -370,6 +390,13 @@ impl<'a> Lowering<'a> {
             }
             other => Wrong::new(place, other.to_string()),
         }
+    }
+}
+
+/// Sets the position of a step, and of all steps before it that have none.
+fn keep_place(places: &mut HashMap<u64, Places>, step: &Arc<Step>, place: &Range<usize>) {
+    for number in expression::numbers(step, &|number| places.contains_key(&number)) {
+        places.insert(number, Places { call: place.clone(), arguments: Vec::new() });
     }
 }
 

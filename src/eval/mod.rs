@@ -244,6 +244,8 @@ struct Node {
 pub struct Expression {
     text: String,
     nodes: Vec<Node>,
+    /// True if the last node may be a list of results.
+    has_list: bool,
     lowered: Lowered,
 }
 
@@ -265,7 +267,7 @@ impl Expression {
         let wrong = |wrong: Wrong| Fault::Wrong(wrong.of(text));
         let nodes = parse::nodes(text).map_err(wrong)?;
         run::check_calls(&nodes, 0).map_err(wrong)?;
-        Expression::of(text, nodes)
+        Expression::of(text, nodes, false)
     }
 
     /// The names that it uses, once each, in the order of their first places. Constants such as `nan` may be among
@@ -377,9 +379,11 @@ impl Expression {
     }
 
     /// Returns the expression of some syntax.
-    fn of(text: &str, nodes: Vec<Node>) -> Result<Self, Fault> {
-        let lowered = Lowered::new(&nodes, &|_| false);
-        let expression = Expression { text: text.to_string(), nodes, lowered: Lowered::default() };
+    fn of(text: &str, nodes: Vec<Node>, has_list: bool) -> Result<Self, Fault> {
+        // What is wrong with a constant may be right with an input of its name.
+        let lowered = Lowered::new(&nodes, has_list, &|_| false)
+            .or_else(|fault| Lowered::new(&nodes, has_list, &|_| true).map_err(|_| fault));
+        let expression = Expression { text: text.to_string(), nodes, has_list, lowered: Lowered::default() };
         let lowered = lowered.map_err(|fault| expression.placed(fault))?;
         Ok(Expression { lowered, ..expression })
     }
@@ -387,7 +391,7 @@ impl Expression {
     /// Returns the graph, in which constants are inputs if something is bound to their names.
     fn lowered(&self, is_bound: &dyn Fn(&str) -> bool) -> Result<Cow<'_, Lowered>, Fault> {
         match self.lowered.constants.iter().any(|name| is_bound(name)) {
-            true => Lowered::new(&self.nodes, is_bound).map(Cow::Owned),
+            true => Lowered::new(&self.nodes, self.has_list, is_bound).map(Cow::Owned),
             false => Ok(Cow::Borrowed(&self.lowered)),
         }
     }
@@ -467,7 +471,7 @@ impl Programs {
         if !self.kept.contains_key(text) {
             let expression = Expression::parse(text)?;
             self.parsed += 1;
-            let steps = expression.nodes.len() + text.len();
+            let steps = expression.nodes.len() + expression.lowered.graph.steps.len() + text.len();
             if self.steps + steps > KEPT {
                 self.kept.clear();
                 self.steps = 0;

@@ -107,7 +107,7 @@ impl Program {
         let wrong = |wrong: Wrong| Fault::Wrong(wrong.of(text));
         let mut lines = Lines::default();
         lines.read(text).map_err(wrong)?;
-        Ok(Program { inputs: lines.inputs, expression: Expression::of(text, lines.nodes)? })
+        Ok(Program { inputs: lines.inputs, expression: Expression::of(text, lines.nodes, true)? })
     }
 
     /// The inputs, in the order of their lines.

@@ -69,8 +69,12 @@ pub(super) fn evaluate(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValu
     let Ordered { steps, .. } = &lowered.graph;
     let mut uses = vec![0_usize; steps.len()];
     steps.iter().flat_map(|step| &step.inputs).for_each(|&input| uses[input] += 1);
-    let is_result =
-        |at: usize| lowered.results.iter().any(|result| matches!(result, Outcome::Step(step) if *step == at));
+    let mut is_result = vec![false; steps.len()];
+    lowered.results.iter().for_each(|result| {
+        if let Outcome::Step(step) = result {
+            is_result[*step] = true;
+        }
+    });
     let mut values: Vec<Option<AnyValue>> = Vec::with_capacity(steps.len());
     for step in steps {
         let places = lowered.places(step.number());
@@ -85,7 +89,7 @@ pub(super) fn evaluate(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValu
         values.push(Some(value));
         for &input in &step.inputs {
             uses[input] -= 1;
-            if uses[input] == 0 && !is_result(input) {
+            if uses[input] == 0 && !is_result[input] {
                 values[input] = None;
             }
         }
@@ -174,7 +178,10 @@ pub(super) fn value_of(arg: &Arg, inputs: &[&AnyValue], place: &Range<usize>) ->
         },
         Arg::Typed(data) => match data.as_any().downcast_ref::<Literal>() {
             Some(number) => Value::Number(number.clone()),
-            None => return wrong(place, "this is no argument of an expression"),
+            None => match data.number() {
+                Some(number) => Value::Number(number.into()),
+                None => return wrong(place, "this is no argument of an expression"),
+            },
         },
         Arg::Slices(slices) => Value::Slices(Arc::clone(slices)),
         Arg::Pairs(_) => return wrong(place, "this is no argument of an expression"),

@@ -254,7 +254,12 @@ impl Call {
     }
 
     pub(crate) fn integer(&self, parameter: &str) -> Option<i128> {
-        if let Arg::Integer(integer) = self.named(parameter) { Some(*integer) } else { None }
+        if let Some(Number::Integer(integer)) = self.number(parameter) { Some(integer) } else { None }
+    }
+
+    /// Returns the number of the operand whose gradient the call is.
+    pub(crate) fn wrt(&self) -> Option<usize> {
+        self.integer("wrt").and_then(|number| usize::try_from(number).ok())
     }
 
     /// Returns an axis, or another integer of its size; `default` if it is absent.

@@ -37,12 +37,18 @@ pub(crate) fn made(kind: &'static OfAny, run: Run) -> Made {
 /// The gradient of a result, or the step that has none.
 pub(crate) type Found = Result<Option<Arc<Node>>, Box<Refusal>>;
 
-/// Returns the gradient of a result by one of its inputs; `None` if the result does not depend on the input.
-pub(crate) fn gradient(result: &Arc<Node>, upstream: &Arc<Node>, by: &Arc<Node>) -> Found {
+/// Returns the gradient of a result by one of its inputs; `None` if the result does not depend on the input. `found` is
+/// called with each step and the gradient of each of its inputs.
+pub(crate) fn gradient(
+    result: &Arc<Node>,
+    upstream: &Arc<Node>,
+    by: &Arc<Node>,
+    found: &mut dyn FnMut(&Arc<Node>, &Arc<Node>),
+) -> Found {
     if result.id == by.id {
         return Ok(rules::own(by, upstream));
     }
-    all(result, upstream, &[by], false).map(|mut found| found.remove(&by.id))
+    all(result, upstream, &[by], false, found).map(|mut found| found.remove(&by.id))
 }
 
 /// Returns zeros as the gradient by an input.
@@ -52,9 +58,10 @@ pub(crate) fn no_gradient(by: &Arc<Node>, made: Made) -> Option<Arc<Node>> {
     rules::own(by, &zeros)
 }
 
-/// Returns the numbers of all nodes that some need.
-pub(crate) fn numbers(of: &[Arc<Node>]) -> Vec<u64> {
-    reachable(of, |_| false).into_iter().map(|node| node.id).collect()
+/// Returns the numbers of all nodes that a node needs, but for those that `is_known` accepts and all before these.
+pub(crate) fn numbers(of: &Arc<Node>, is_known: &dyn Fn(u64) -> bool) -> Vec<u64> {
+    let found = reachable(std::slice::from_ref(of), |node| is_known(node.id));
+    found.into_iter().map(|node| node.id).filter(|&number| !is_known(number)).collect()
 }
 
 /// The number of a node, which increases from inputs to results.

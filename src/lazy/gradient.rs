@@ -115,7 +115,7 @@ impl<X: HasGradient> Lazy<X> {
 #[track_caller]
 fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Result<Option<Arc<Node>>>> {
     // Rules are closures, which do not know their caller.
-    let gradients = placed(|| all(result, upstream, by, false)).map_err(|refusal| refusal.error);
+    let gradients = placed(|| all(result, upstream, by, false, &mut |_, _| {})).map_err(|refusal| refusal.error);
     let of = |gradients: &BTreeMap<u64, Arc<Node>>, node: &Arc<Node>| gradients.get(&node.id).cloned();
     let of_one = |node: &Arc<Node>| match &gradients {
         Ok(found) => {
@@ -147,12 +147,13 @@ pub(crate) struct Refusal {
 }
 
 /// Returns the gradients of all steps between `by` and the result, by the numbers of the steps. If `is_cut`, gradients
-/// are not propagated beyond `by`.
+/// are not propagated beyond `by`. `found` is called with each step and the gradient of each of its inputs.
 pub(super) fn all(
     result: &Arc<Node>,
     upstream: &Arc<Node>,
     by: &[&Arc<Node>],
     is_cut: bool,
+    found: &mut dyn FnMut(&Arc<Node>, &Arc<Node>),
 ) -> std::result::Result<BTreeMap<u64, Arc<Node>>, Box<Refusal>> {
     if let Some(error) = result.refusal().or(upstream.refusal()) {
         return Err(Box::new(Refusal { step: Arc::clone(result), error: error.clone() }));
@@ -202,6 +203,7 @@ pub(super) fn all(
                 Some(before) => rules::sum(&gradient, before).ok_or_else(none)?,
                 None => gradient,
             };
+            found(step, &sum);
             gradients.insert(input.id, sum);
         }
     }

@@ -76,7 +76,7 @@ pub fn block<P: Pattern, T: Element>(rows: &[&[&Lazy<Tensor<P, T>>]]) -> Lazy<Te
 ///
 /// `call` is the call of the gradient, and `shapes` are the shapes of all operands.
 pub(super) fn slices(call: &Call, forward: &OpSpec, shapes: &[&Shape]) -> Result<Vec<SliceInfoElem>> {
-    let (number, is_new) = (call.count("wrt"), forward.lengths() == Lengths::Stacked);
+    let (number, is_new) = (call.wrt().unwrap_or(0), forward.lengths() == Lengths::Stacked);
     let own = shapes[number].rank();
     let axis = normalize_axis(call.position("axis", 0) as i128, own + usize::from(is_new))?;
     let mut slices = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; own];

@@ -373,9 +373,11 @@ impl Step<'_> {
         let upstream = self.call.named("upstream").input()?;
         let g = &self.node.inputs[upstream];
         let graph = self.graph;
+        // One of several results has a number, and a call that returns one gradient names the operand.
+        let number = number.or_else(|| self.call.wrt()).unwrap_or(0);
         let found = match self.call.op.second {
             Second::Formula => return self.through_formula(forward, number, came),
-            Second::Product => return self.product(forward, number.unwrap_or(0), came),
+            Second::Product => return self.product(forward, number, came),
             Second::Linear => {
                 let x = self.named("x");
                 let own = graph.at_entries(x.node()?, came)?;
@@ -435,8 +437,7 @@ impl Step<'_> {
     }
 
     /// The gradients of a gradient that a formula stands for.
-    fn through_formula(&self, forward: &'static OpSpec, number: Option<usize>, came: &Arc<Node>) -> Gradients {
-        let number = number.or_else(|| self.call.integer("wrt").map(|wrt| wrt as usize)).unwrap_or(0);
+    fn through_formula(&self, forward: &'static OpSpec, number: usize, came: &Arc<Node>) -> Gradients {
         let kinds: Vec<bool> = self.node.inputs.iter().map(|input| input.kind.format() == "array").collect();
         let is_mixed = kinds[..kinds.len().saturating_sub(1)].windows(2).any(|two| two[0] != two[1]);
         if is_mixed && forward.is(&op::mul) {
@@ -460,7 +461,7 @@ impl Step<'_> {
             _ => {}
         }
         let by: Vec<&Arc<Node>> = self.node.inputs.iter().collect();
-        let mut found = all(&formula, &upstream, &by, true).ok()?;
+        let mut found = all(&formula, &upstream, &by, true, &mut |_, _| {}).ok()?;
         Some(self.node.inputs.iter().map(|node| found.remove(&node.id)).collect())
     }
 
@@ -564,8 +565,8 @@ impl Step<'_> {
         let [x, y, g] = ["x", "y", "upstream"].map(|name| self.term(name));
         if let (Some(Given::Stored(left)), Some(other)) = (&x.node, &y.node) {
             let Given::Stored(right) = other else { return None };
-            return (left.shape.is_some() && left.shape == right.shape)
-                .then(|| self.of_views(forward, number, [left, right]))?;
+            let are_alike = left.kind.is_dynamic() || (left.shape.is_some() && left.shape == right.shape);
+            return are_alike.then(|| self.of_views(forward, number, [left, right]))?;
         }
         let operand = if number == 0 { &x } else { &y };
         // The gradient of an array beside a tensor is an array.
