@@ -1,4 +1,4 @@
-//! Graphs of dynamically typed values, as expressions build and read them.
+//! Graphs of dynamically typed values, built and read by expressions.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::base::shape::Shape;
 use crate::dynamic::AnyValue;
 use crate::ops::op;
 
-/// Returns an input of a graph. Its type and shape are known when it is bound.
+/// Returns an input of a graph. The type and the shape are known when the input is bound.
 pub(crate) fn input(name: &str) -> Arc<Node> {
     let body = Body::Input { name: name.into(), lengths: Vec::new() };
     Arc::new(Node::new::<AnyValue>("input", body, None))
@@ -39,10 +39,11 @@ pub(crate) fn made() -> Made {
     }
 }
 
-/// The gradient of a result, or the step that has none.
+/// The gradient of a result, or the number and the error of the step without a gradient.
 pub(crate) type Found = std::result::Result<Option<Arc<Node>>, (u64, Error)>;
 
-/// Returns the gradient of a result by one of its inputs; `None` if the result does not depend on the input.
+/// Returns the gradient of a result with respect to one of its inputs; `None` if the result does not depend on the
+/// input.
 pub(crate) fn gradient(result: &Arc<Node>, upstream: &Arc<Node>, by: &Arc<Node>) -> Found {
     if result.id == by.id {
         return Ok(rules::own(by, upstream));
@@ -50,30 +51,30 @@ pub(crate) fn gradient(result: &Arc<Node>, upstream: &Arc<Node>, by: &Arc<Node>)
     all(result, upstream, &[by], false).map(|mut found| found.remove(&by.id))
 }
 
-/// Returns zeros as the gradient by an input.
+/// Returns the gradient with respect to an input that the result does not depend on: zeros.
 pub(crate) fn no_gradient(by: &Arc<Node>, zero: super::call::Arg) -> Option<Arc<Node>> {
     let zeros = called(Call::of(&op::number_like, [super::call::Arg::Input(0), zero]), vec![Arc::clone(by)]);
     rules::own(by, &zeros)
 }
 
-/// Returns the numbers of all nodes that some need.
+/// Returns the numbers of all nodes that some nodes need, themselves included.
 pub(crate) fn numbers(of: &[Arc<Node>]) -> Vec<u64> {
     reachable(of, |_| false).into_iter().map(|node| node.id).collect()
 }
 
-/// The number of a node, which increases from inputs to results.
+/// Returns the number of a node, which is larger than the numbers of its inputs.
 pub(crate) fn number(node: &Node) -> u64 {
     node.id
 }
 
-/// The nodes that some results need, in order. Equal nodes are one.
+/// The nodes that some results need, with inputs before results. Common subexpressions are one node.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ordered {
     pub(crate) steps: Vec<OrderedStep>,
     pub(crate) results: Vec<usize>,
 }
 
-/// A node, and the indices of its inputs among those before it.
+/// A node, and the indices of its inputs among the earlier nodes.
 #[derive(Clone)]
 pub(crate) struct OrderedStep {
     node: Arc<Node>,
@@ -99,17 +100,17 @@ impl OrderedStep {
         self.node.id
     }
 
-    /// Returns the name of an input.
+    /// Returns the name of the input, if the node is an input.
     pub(crate) fn name(&self) -> Option<&str> {
         if let Body::Input { name, .. } = &self.node.body { Some(name) } else { None }
     }
 
-    /// Returns the call of a step.
+    /// Returns the call, if the node is the result of a call.
     pub(crate) fn call(&self) -> Option<&Call> {
         self.node.call()
     }
 
-    /// Returns the same step on other inputs, with the facts that their headers tell.
+    /// Returns this step with other inputs, and with the facts that the headers of the inputs determine.
     #[track_caller]
     pub(crate) fn on(&self, call: Call, inputs: &[&Lazy<AnyValue>], facts: Facts) -> Lazy<AnyValue> {
         let inputs: Vec<Arc<Node>> = inputs.iter().map(|input| Arc::clone(&input.node)).collect();
@@ -124,7 +125,7 @@ impl OrderedStep {
             from_pieces: None,
             is_fed: false,
             rule: None,
-            // A step without a rule reads its inputs whole.
+            // A step without a rule needs its entire inputs.
             shares: Some(facts.shares.unwrap_or_else(|| Arc::new(|_, _| None))),
             call,
         };
