@@ -1,4 +1,4 @@
-//! Calls: which argument is which, and what it must be.
+//! Calls: the arguments of each parameter, and the conversion of arguments.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use crate::ops::{GroupLabels, PARAMETER_MARKS, slice_of};
 
 type Found<T> = Result<T, Fault>;
 
-/// The error for a name that is no function's.
+/// Returns the error for a name that is not a function, with a similar name as a hint.
 pub(super) fn no_function(name: &str, at: Range<usize>) -> Wrong {
     let alike = |known: &&str| (strsim::jaro(name, known) * 1e6) as u64;
     let hint = functions().max_by_key(alike).filter(|known| strsim::jaro(name, known) > 0.8);
@@ -26,7 +26,7 @@ pub(super) fn no_function(name: &str, at: Range<usize>) -> Wrong {
     Wrong::new(at, format!("there is no function {name}{hint}"))
 }
 
-/// The arguments of each parameter: one if it was given, and of a last one with a star as many as there are.
+/// Returns the arguments of each parameter. A last parameter with the mark `*` receives all remaining arguments.
 pub(super) fn placed(
     function: &Function,
     arguments: &[Argument],
@@ -84,12 +84,12 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// What an operation found.
+    /// Returns the result of an operation, with its error at the position of the call.
     pub(super) fn done(&self, result: Outcome<impl Into<Value>>) -> Found<Value> {
         at(&self.at, result).map(Into::into)
     }
 
-    /// The argument that a function cannot do without.
+    /// Returns an argument. An absent argument is an error.
     pub(super) fn given(&self, place: usize) -> Found<&Placed> {
         match self.values.get(place).and_then(Option::as_ref) {
             Some(value) => Ok(value),
@@ -105,7 +105,7 @@ impl Call {
         self.maybe(place).is_some()
     }
 
-    /// The operand that an argument is.
+    /// Returns an operand: a tensor, an array or a view of stored entries.
     pub(super) fn seen(&self, place: usize) -> Found<AnyOperand<'_>> {
         let given = self.given(place)?;
         match given.value.operand() {
@@ -114,7 +114,7 @@ impl Call {
         }
     }
 
-    /// The tensor or array that an argument is: what looks at all of it.
+    /// Returns a tensor or an array. A view is an error, because the function reads all elements.
     pub(super) fn whole(&self, place: usize) -> Found<AnyOperand<'_>> {
         match self.seen(place)? {
             AnyOperand::Stored(_) => {
@@ -125,28 +125,28 @@ impl Call {
         }
     }
 
-    /// The tensor that an argument is, for a function that has no form for arrays.
+    /// Returns a tensor, for a function that does not accept arrays.
     pub(super) fn tensor(&self, place: usize) -> Found<&AnyTensor> {
         at(&self.at, self.whole(place)?.sparse(self.name))
     }
 
-    /// The operand that an argument is, or whose entries it is: what moves elements looks at all of it.
+    /// Returns a tensor or an array. A view is replaced by its tensor, because a move reads all elements.
     pub(super) fn moving(&self, place: usize) -> Found<AnyOperand<'_>> {
         Ok(self.seen(place)?.whole())
     }
 
-    /// The element type of the operand that an argument is.
+    /// Returns the element type of an operand.
     pub(super) fn dtype(&self, place: usize) -> Found<DType> {
         Ok(self.seen(place)?.dtype())
     }
 
-    /// The tensors and arrays of a list.
+    /// Returns the tensors and arrays of a list.
     pub(super) fn operands(&self, place: usize) -> Found<Vec<AnyOperand<'_>>> {
         let given = self.given(place)?;
         operands_of(&given.value, &given.at)
     }
 
-    /// The operands of a list, or of arguments of their own.
+    /// Returns the operands of a list, or a single operand.
     pub(super) fn factors(&self, place: usize) -> Found<Vec<AnyOperand<'_>>> {
         let given = self.given(place)?;
         let items = match &given.value {
@@ -163,7 +163,7 @@ impl Call {
         Ok(operands)
     }
 
-    /// The operands of lists in a list.
+    /// Returns the operands of a list of lists.
     pub(super) fn rows(&self, place: usize) -> Found<Vec<Vec<AnyOperand<'_>>>> {
         let given = self.given(place)?;
         match &given.value {
@@ -172,7 +172,7 @@ impl Call {
         }
     }
 
-    /// The slices that a text says, of an operand.
+    /// Returns the slices of an operand, from the text of an index.
     pub(super) fn slices(&self, place: usize, x: AnyOperand<'_>) -> Found<Vec<SliceInfoElem>> {
         if let Some(Placed { value: Value::Slices(slices), .. }) = self.maybe(place) {
             return Ok(slices.to_vec());
@@ -189,23 +189,23 @@ impl Call {
         self.maybe(place).map_or_else(|| self.at.clone(), |given| given.at.clone())
     }
 
-    /// A tensor of the type of another, or a number of it.
+    /// Returns a number in an element type.
     pub(super) fn number(&self, place: usize, dtype: DType) -> Found<Number> {
         super::run::number_beside(self.given(place)?, dtype)
     }
 
-    /// A number as `f64`.
+    /// Returns a number as `f64`.
     pub(super) fn real(&self, place: usize) -> Found<f64> {
         let number = self.number(place, DType::Float64)?;
         Ok(number.float().unwrap_or(f64::NAN))
     }
 
-    /// A number as `f64`; `default` where none is given.
+    /// Returns a number as `f64`, or `default` if the argument is absent.
     pub(super) fn real_or(&self, place: usize, default: f64) -> Found<f64> {
         if self.is_given(place) { self.real(place) } else { Ok(default) }
     }
 
-    /// An integer; `default` where none is given.
+    /// Returns an integer, or `default` if the argument is absent.
     pub(super) fn integer<T: TryFrom<i128>>(&self, place: usize, default: Option<T>) -> Found<T> {
         match (self.maybe(place), default) {
             (None, Some(default)) => Ok(default),
@@ -216,7 +216,7 @@ impl Call {
         }
     }
 
-    /// Whether an option is set.
+    /// Returns whether an option is set.
     pub(super) fn flag(&self, place: usize) -> Found<bool> {
         let Some(given) = self.maybe(place) else { return Ok(false) };
         match &given.value {
@@ -225,7 +225,7 @@ impl Call {
         }
     }
 
-    /// One of some words, by its number; the first where none is given.
+    /// Returns the index of a word in `words`, or 0 if the argument is absent.
     pub(super) fn word(&self, place: usize, words: &[&str]) -> Found<usize> {
         let Some(given) = self.maybe(place) else { return Ok(0) };
         let found = match &given.value {
@@ -235,7 +235,7 @@ impl Call {
         found.map_or_else(|| wrong(&given.at, format!("one of \"{}\" belongs here", words.join("\", \""))), Ok)
     }
 
-    /// A text.
+    /// Returns a text.
     pub(super) fn text(&self, place: usize) -> Found<&str> {
         let given = self.given(place)?;
         match &given.value {
@@ -244,7 +244,8 @@ impl Call {
         }
     }
 
-    /// Axes, all if none are named; behind them stands whether they are kept, and at `by` may stand labels of one axis.
+    /// Returns axes, with `keep_dims` from the next argument and the group labels of one axis from the argument at
+    /// `by`. An absent argument means all axes.
     pub(super) fn axes(&self, place: usize, by: usize) -> Found<Axes> {
         let axes = self.some_axes(place)?.with_keep_dims(self.flag(place + 1)?);
         let Some(given) = self.maybe(by) else { return Ok(axes) };
@@ -258,7 +259,7 @@ impl Call {
         Ok(axes.grouped(at(&given.at, grouping)?))
     }
 
-    /// Axes; all if none are named.
+    /// Returns axes. An absent argument means all axes.
     pub(super) fn some_axes(&self, place: usize) -> Found<Axes> {
         let Some(given) = self.maybe(place) else { return Ok(Axes::all()) };
         match &given.value {
@@ -272,7 +273,7 @@ impl Call {
         }
     }
 
-    /// The integers of a list; one alone is a list of it.
+    /// Returns the integers of a list, or a list of a single integer.
     pub(super) fn integers<T: TryFrom<i128>>(&self, place: usize) -> Found<Vec<T>> {
         let given = self.given(place)?;
         match &given.value {
@@ -281,7 +282,7 @@ impl Call {
         }
     }
 
-    /// Pairs of integers.
+    /// Returns the pairs of integers of a list.
     pub(super) fn pairs(&self, place: usize) -> Found<Vec<(usize, usize)>> {
         let given = self.given(place)?;
         const REFUSED: &str = "this is a list of pairs, as in [[0, 1], [2, 0]]";
@@ -297,7 +298,8 @@ impl Call {
         Ok(Shape::from(self.integers::<usize>(place)?))
     }
 
-    /// The numbers of a list in an element type; what is none of it is left out, as it is never a member.
+    /// Returns the numbers of a list in an element type. A number that is not a value of the type is skipped, because
+    /// no element equals it.
     pub(super) fn members(&self, place: usize, dtype: DType) -> Found<Vec<Number>> {
         let given = self.given(place)?;
         let items = match &given.value {
@@ -316,7 +318,7 @@ impl Call {
         Ok(members)
     }
 
-    /// Positions of a tensor, each by its coordinates: rows of integers; of a vector, integers.
+    /// Returns positions by their coordinates, each a list of integers. A position of a vector may also be an integer.
     pub(super) fn coordinates(&self, place: usize, rank: usize) -> Found<Vec<Vec<usize>>> {
         let (listed, place) = (self.positions(place)?, self.at_of(place));
         if listed.ndim() != 2 && (listed.ndim(), rank) != (1, 1) {
@@ -338,7 +340,7 @@ impl Call {
         found.map_or_else(|| wrong(&place, "a coordinate is 0 or more"), Ok)
     }
 
-    /// A number for each of `count` positions, or one for all of them.
+    /// Returns one number per position, from a list of `count` numbers or from a number for all positions.
     pub(super) fn numbers(&self, place: usize, dtype: DType, count: usize) -> Found<Vec<Number>> {
         let given = self.given(place)?;
         let of = |item: &Value| match item {
@@ -355,12 +357,12 @@ impl Call {
         }
     }
 
-    /// Positions: integers in lists of one shape, or a tensor of integers.
+    /// Returns positions, from nested lists of integers, or from a tensor or array of integers.
     pub(super) fn positions(&self, place: usize) -> Found<ArrayD<i64>> {
         self.integral(place, "positions")
     }
 
-    /// What is integers in lists of one shape, or a tensor of integers.
+    /// Returns integers, from nested lists of equal lengths, or from a tensor or array of integers.
     fn integral(&self, place: usize, what: &str) -> Found<ArrayD<i64>> {
         let given = self.given(place)?;
         match &given.value {
@@ -395,7 +397,7 @@ fn operands_of<'a>(list: &'a Value, at: &Range<usize>) -> Found<Vec<AnyOperand<'
     items.iter().map(operand).collect()
 }
 
-/// The elements of an operand, if they are integers.
+/// Returns the elements of an operand, if they are integers.
 fn dense_integers(operand: AnyOperand<'_>) -> Outcome<Option<ArrayD<i64>>> {
     if operand.dtype() == DType::Bool
         || !dispatch_dtype!(operand.dtype(), T => T::ZERO.to_integer().is_some(), else => false)
@@ -409,7 +411,7 @@ fn dense_integers(operand: AnyOperand<'_>) -> Outcome<Option<ArrayD<i64>>> {
     Ok(integers.view::<i64>().map(|integers| integers.to_owned()))
 }
 
-/// The integers of lists in lists, and their shape by the first ones.
+/// Appends the integers of nested lists. The first lists determine the shape.
 fn flatten(
     value: &Value,
     depth: usize,
@@ -448,13 +450,13 @@ fn integer<T: TryFrom<i128>>(value: &Value, at: &Range<usize>) -> Found<T> {
     found.map_or_else(refused, Ok)
 }
 
-/// What stands between two commas of an index.
+/// An item of an index: an integer, or the integers of `start:stop:step`.
 pub(super) enum Part {
     One(i128),
     Range([Option<i128>; 3]),
 }
 
-/// Returns the parts of an index as text.
+/// Returns the items of an index as text.
 pub(super) fn text_of(parts: &[Part]) -> String {
     let end = |end: &Option<i128>| end.map_or_else(String::new, |end| end.to_string());
     let text = |part: &Part| match part {
@@ -465,7 +467,7 @@ pub(super) fn text_of(parts: &[Part]) -> String {
     parts.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// The parts of an index in the form that the library has them; axes without one are whole.
+/// Returns the items of an index as slices, one per axis. An axis without an item is selected entirely.
 pub(super) fn slices(parts: &[Part], shape: &Shape, place: &Range<usize>) -> Found<Vec<SliceInfoElem>> {
     if parts.len() > shape.rank() {
         let (rank, count) = (shape.rank(), parts.len());
@@ -475,7 +477,7 @@ pub(super) fn slices(parts: &[Part], shape: &Shape, place: &Range<usize>) -> Fou
     let part = |axis: usize| match parts.get(axis) {
         None => Ok(whole),
         Some(Part::One(index)) => {
-            // What `isize` does not count is counted from the end.
+            // A position that does not fit `isize` is counted from the end.
             let length = shape[axis] as i128;
             let from_end = if *index < length { index.saturating_sub(length) } else { *index };
             match isize::try_from(*index).or_else(|_| isize::try_from(from_end)) {
@@ -493,8 +495,8 @@ fn out_of_range<T>(index: i128, axis: usize, shape: &Shape) -> Outcome<T> {
     Err(Error::SliceOutOfRange { index, axis, length: shape[axis] })
 }
 
-/// `start:stop:step` of Python, but that an end outside of the axis is an error, in the form that counts backwards from
-/// the end.
+/// Returns the slice of `start:stop:step` as in Python, except that an end outside the axis is an error. A negative
+/// step walks the range backwards from its end, as in ndarray.
 fn range([start, stop, step]: [Option<i128>; 3], axis: usize, shape: &Shape) -> Outcome<SliceInfoElem> {
     let (length, step) = (shape[axis] as i128, step.unwrap_or(1));
     if let Some(end) = [start, stop].into_iter().flatten().find(|end| !(-length..=length).contains(end)) {
@@ -507,7 +509,7 @@ fn range([start, stop, step]: [Option<i128>; 3], axis: usize, shape: &Shape) -> 
     let (start, stop) = (start.map(from_front), stop.map(from_front));
     let (low, high) = match step > 0 {
         true => (start.unwrap_or(0), stop.unwrap_or(length)),
-        // From `start` down to the one behind `stop`.
+        // The positions from `start` down to the position after `stop`.
         false => (stop.map_or(0, |stop| stop + 1), start.map_or(length, |start| (start + 1).min(length))),
     };
     let step = step.clamp(-(isize::MAX as i128), isize::MAX as i128) as isize;

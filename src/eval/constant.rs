@@ -1,4 +1,4 @@
-//! Tensors that are written out.
+//! Tensors and arrays that are written in an expression.
 
 use super::Fault;
 use super::call::Call;
@@ -8,7 +8,7 @@ use crate::dynamic::AnyArray;
 use crate::element::DType;
 use crate::pattern::Format;
 
-/// `tensor(dtype, format, shape, fill, indices, values)`: what a call of these arguments says.
+/// Evaluates `tensor(dtype, format, shape, fill, indices, values)`.
 pub(super) fn tensor(call: &Call) -> Result<Value, Fault> {
     let Some(dtype) = DType::from_name(call.text(0)?) else {
         return wrong(&call.given(0)?.at, format!("there is no element type {}", call.text(0)?));
@@ -34,14 +34,14 @@ pub(super) fn tensor(call: &Call) -> Result<Value, Fault> {
     call.done(empty.with_entries(&entries).and_then(|x| x.into_format(format)))
 }
 
-/// A position that stands in the list twice, if one does.
+/// Returns a position that occurs more than once in the list, if there is one.
 fn repeated(indices: &[Vec<usize>]) -> Option<&Vec<usize>> {
     let mut sorted: Vec<&Vec<usize>> = indices.iter().collect();
     sorted.sort_unstable();
     sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
-/// `array(dtype, shape, values)`: an array of these elements, in row-major order.
+/// Evaluates `array(dtype, shape, values)`: an array of these elements in row-major order.
 pub(super) fn array(call: &Call) -> Result<Value, Fault> {
     let Some(dtype) = DType::from_name(call.text(0)?) else {
         return wrong(&call.given(0)?.at, format!("there is no element type {}", call.text(0)?));

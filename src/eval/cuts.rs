@@ -1,4 +1,4 @@
-//! What a range of the result of a function takes of its arguments: the rows of `lazy/shares.rs`, by name.
+//! The positions of the arguments that a chunk of a result needs: the rules of `lazy/shares.rs`, by function.
 
 use super::Fault;
 use super::call::Call;
@@ -11,12 +11,12 @@ use crate::lazy::shares::{self, Shares};
 use crate::ops::moved::{self, Moves};
 use crate::ops::{OpSpec, Split, Stream};
 
-/// Returns whether a function of inputs in these parameters is elementwise and keeps their common pattern.
+/// Returns whether a function with inputs at these parameters is elementwise and keeps their common pattern.
 pub(super) fn is_each(op: &OpSpec, parameters: &[usize]) -> bool {
     op.split == Split::Each && op.keeps_pattern && parameters.iter().all(|&at| at < op.operands())
 }
 
-/// Of a function element by element in so many leading parameters, if its inputs are in these.
+/// Returns the rule of a function that is elementwise in its first `operands` parameters.
 pub(super) fn each(operands: usize, parameters: &[usize]) -> Shares {
     shares::each_of(parameters.iter().map(|&parameter| parameter < operands).collect())
 }
@@ -25,7 +25,7 @@ pub(super) fn product(parameters: &[usize]) -> Option<Shares> {
     (parameters == [0, 1]).then(shares::product)
 }
 
-/// Of a call, with what is known of its arguments.
+/// Returns the rule of a call, from its known arguments.
 pub(super) fn of_call(call: &Call, parameters: &[usize]) -> Option<Shares> {
     let axis = |place, default| call.integer::<isize>(place, default).ok().map(|axis| axis as i128);
     let is_of = |wanted: &[usize]| (parameters == wanted).then_some(());
@@ -62,7 +62,7 @@ pub(super) fn of_call(call: &Call, parameters: &[usize]) -> Option<Shares> {
     })
 }
 
-/// The reduction that a call is, without labels, if its operand may come in parts.
+/// Returns the streaming reduction of a call, if the operation supports chunks and the call does not have group labels.
 pub(super) fn fold(call: &Call) -> Option<PouredFold> {
     let op = OpSpec::named(call.name).filter(|op| op.stream != Stream::Whole)?;
     let options = match (op.place_of("q"), ["ord", "ddof", "even"].map(|option| op.place_of(option).is_some())) {
@@ -77,24 +77,24 @@ pub(super) fn fold(call: &Call) -> Option<PouredFold> {
     fold.options.axes().grouping().is_none().then_some(fold)
 }
 
-/// The axes of a call, with their options and labels.
+/// Returns the axes of a call, with `keep_dims` and group labels.
 fn axes(call: &Call, op: &OpSpec) -> Option<Axes> {
-    // An operation without labels reads them after all its parameters, where nothing is.
+    // For an operation without `by`, the labels are looked up after all parameters, where no argument is.
     call.axes(op.place_of("axis")?, op.place_of("by").unwrap_or(usize::MAX)).ok()
 }
 
-/// The shape of what a call gives that stores something where its operands store nothing.
+/// Returns the shape of a result that stores entries even if the operands store nothing.
 pub(super) fn shape_of(call: &Call) -> Option<Shape> {
     let mut lengths = call.moving(0).ok()?.shape().to_vec();
     if let "topk" | "topk_index" = call.name {
         let axis = normalize_axis(call.integer::<isize>(2, Some(-1)).ok()? as i128, lengths.len()).ok()?;
         lengths[axis] = call.integer(1, None).ok()?;
     }
-    // An array has a softmax, and the tensor that stands for it has none.
+    // An array supports `softmax`, but the tensor without entries that represents the array does not.
     matches!(call.name, "topk" | "topk_index" | "argsort" | "softmax" | "log_softmax").then(|| lengths.into())
 }
 
-/// The move that a call is.
+/// Returns the moves of a call.
 fn moves(call: &Call) -> Result<Moves, Fault> {
     let x = call.moving(0)?;
     let lengths: &[usize] = &x.shape();

@@ -1,4 +1,4 @@
-//! Graphs of expressions as text, with the types and shapes that tensors without entries have.
+//! Checks and explanations of expressions, computed on tensors without entries.
 
 use std::fmt::Write;
 
@@ -12,14 +12,16 @@ use crate::lazy::call::{Arg, Call};
 use crate::lazy::expression::OrderedStep;
 use crate::ops::Lengths;
 
-/// Returns whether values decide the shape of a result: labels that are not literals, and distinct elements.
+/// Returns whether the shape of a result depends on values: on computed group labels, or on distinct elements.
 fn is_by_value(call: &Call) -> bool {
     let has_labels = matches!(call.named("by"), Arg::Input(_) | Arg::Stored(_));
     has_labels || call.op.lengths() == Lengths::Unknown
 }
 
-/// Runs the steps on tensors without entries. `seen` receives each step, and the value that types and shapes tell of it;
-/// `refused` decides about the errors of operations. Steps that are `open` do not run.
+/// Runs the steps on tensors without entries.
+///
+/// `seen` receives each step, and its value if types and shapes determine the value. `refused` decides whether the
+/// error of an operation is returned. Steps that are `open` do not run.
 fn dry(
     lowered: &Lowered,
     bound: &dyn Fn(&str) -> Option<AnyValue>,
@@ -52,12 +54,12 @@ fn dry(
     Ok(())
 }
 
-/// Rejects what types and shapes are enough to reject.
+/// Returns an error if types and shapes are enough to reject the expression.
 pub(super) fn check(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<(), Fault> {
     known(lowered, bound).map(drop)
 }
 
-/// Returns what types, shapes and fills tell of each step.
+/// Returns the value of each step on tensors without entries, if types, shapes and fills determine the value.
 pub(super) fn known(
     lowered: &Lowered,
     bound: &dyn Fn(&str) -> Option<AnyValue>,
@@ -69,7 +71,7 @@ pub(super) fn known(
     Ok(known)
 }
 
-/// Whether an error says nothing of values. The list is whole: a new error is to be decided on here.
+/// Returns whether an error does not depend on values. The list is complete: a new error must be added here.
 fn is_of_shapes(error: &Error) -> bool {
     match error {
         Error::AxisNotOne { .. }
@@ -87,7 +89,7 @@ fn is_of_shapes(error: &Error) -> bool {
         | Error::SliceOutOfRange { .. }
         | Error::TypesDiffer { .. }
         | Error::ZeroStep { .. } => true,
-        // Which positions hold a fill is told by entries.
+        // The entries decide which positions have the fill.
         Error::Argument { operation: "matmul" | "tensordot" | "einsum", why } => !why.starts_with("the fill"),
         Error::Argument { .. }
         | Error::IndexOutOfBounds { .. }
@@ -127,7 +129,7 @@ fn is_of_shapes(error: &Error) -> bool {
     }
 }
 
-/// Returns one line per step. Errors that depend on values are ignored, errors of types are not.
+/// Returns one line per step. Errors of operations are ignored, except errors of element types.
 pub(super) fn explain(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<String, Fault> {
     let (mut text, mut count) = (String::new(), 0);
     let small = |name: &str| bound(name).and_then(|x| small(&x));
@@ -145,7 +147,7 @@ pub(super) fn explain(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue
     Ok(text)
 }
 
-/// Returns the facts about a step, and whether its result is an array, if that is known.
+/// Returns the element type, the format and the shape of a step as text, as far as known.
 fn facts(value: Option<&AnyValue>, is_array: Option<bool>) -> String {
     let Some(value) = value else { return ": open".into() };
     let format = match (is_array, value) {

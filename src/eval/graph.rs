@@ -1,4 +1,4 @@
-//! An expression as a graph of steps, which an engine may take in parts.
+//! Expressions as graphs of steps, which an engine may compute in chunks.
 
 use super::call::Call;
 use super::lower::{Lowered, Outcome};
@@ -11,8 +11,10 @@ use crate::lazy::call::{Arg, Call as Step};
 use crate::lazy::expression::{Facts, OrderedStep};
 use crate::ops::op;
 
-/// The value of a name of an expression in a graph, and its header. The header of a tensor has the type, shape and fill
-/// of the tensor, and need not have its entries.
+/// A value that a name of an expression is bound to, with a header.
+///
+/// The header is a tensor with the element type, the shape and the fill of the value. The header need not have the
+/// entries.
 ///
 /// ```
 /// use lacuna::dynamic::AnyTensor;
@@ -33,7 +35,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// A value that is computed or read later, and its header.
+    /// Returns a binding to a value that is computed or read later.
     pub fn later(value: Lazy<AnyValue>, header: impl Into<AnyValue>) -> Self {
         Bound { value, header: header.into() }
     }
@@ -46,7 +48,7 @@ impl<V: Into<AnyValue>> From<V> for Bound {
     }
 }
 
-/// Returns the graph of an expression with one result.
+/// Returns the graph of the first result of an expression.
 #[track_caller]
 pub(super) fn graph(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<Bound>) -> Result<Lazy<AnyValue>, Fault> {
     let known = explain::known(lowered, &|name| bound(name).map(|bound| bound.header))?;
@@ -73,7 +75,7 @@ pub(super) fn graph(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<Bound>) ->
     }
 }
 
-/// Returns a step with the facts that the headers of its inputs tell.
+/// Returns a step with the facts that the headers of its inputs determine.
 #[track_caller]
 fn on_headers(
     step: &OrderedStep,
@@ -83,7 +85,7 @@ fn on_headers(
     known: Option<&AnyValue>,
 ) -> Lazy<AnyValue> {
     let parameters = parameters(call);
-    // Arguments, as far as headers tell them.
+    // The arguments, as far as the headers determine them.
     let values: Option<Vec<&AnyValue>> = operands.iter().copied().collect();
     let on_values = values.and_then(|values| {
         let value = |(at, arg)| run::value_of(arg, &values, &(0..0)).map(|value| value.map(|value| (at, value)));
@@ -102,14 +104,14 @@ fn on_headers(
     }
 }
 
-/// Returns the call of a slice with the positions that the header of its operand tells.
+/// Returns the call of a slice with explicit positions, which depend on the header of the operand.
 fn sliced(call: &Step, on_values: Option<&Call>) -> Option<Step> {
     let on_values = on_values.filter(|_| call.op.is(&op::slice) && !call.is_stored())?;
     let slices = on_values.slices(1, on_values.moving(0).ok()?).ok()?;
     Some(call.with("slices", Arg::Slices(slices.into())))
 }
 
-/// Returns the parameter of each input of a call.
+/// Returns the index of the parameter of each input of a call.
 fn parameters(call: &Step) -> Vec<usize> {
     let inputs = |(at, arg): (usize, &Arg)| Step::of(call.op, [arg.clone()]).inputs().into_iter().map(move |_| at);
     call.args().iter().enumerate().flat_map(inputs).collect()

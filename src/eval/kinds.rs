@@ -12,22 +12,23 @@ use crate::element::Number;
 use crate::lazy::expression::OrderedStep;
 use crate::pattern::Format;
 
-/// More elements are not small.
+/// The largest number of elements of a small array.
 const MOST: usize = 1 << 12;
 
-/// The kinds of the steps so far.
+/// Small values of the steps so far, which have the kinds of the steps.
 pub(super) struct Kinds<'a> {
     values: Vec<Option<AnyValue>>,
     bound: &'a dyn Fn(&str) -> Option<AnyValue>,
 }
 
 impl<'a> Kinds<'a> {
-    /// Returns the kinds of no step yet, with the small value of each name.
+    /// Returns an empty list of kinds. `bound` returns the small value of a name.
     pub(super) fn new(bound: &'a dyn Fn(&str) -> Option<AnyValue>) -> Self {
         Kinds { values: Vec::new(), bound }
     }
 
-    /// Returns whether the next step evaluates to an array, from its known type and shape; none if these do not decide.
+    /// Returns whether the next step evaluates to an array, from its known type and shape; `None` if these do not
+    /// decide.
     pub(super) fn next(&mut self, step: &OrderedStep, known: Option<&AnyValue>) -> Option<bool> {
         let small = known.and_then(|known| self.small(step, known));
         let is_array = small.as_ref().map(|small| matches!(small, AnyValue::Array(_)));
@@ -54,7 +55,7 @@ impl<'a> Kinds<'a> {
         match found.ok() {
             Some(x @ AnyValue::Array(_)) => ones(&x, &shape),
             Some(x @ AnyValue::Tensor(_)) => without_entries(&x, shape).map(AnyValue::Tensor),
-            // Positions and lengths are not those of small operands.
+            // Positions and lengths in arguments may not fit small operands.
             None if is_mixed => None,
             None if has_arrays => ones(known, &shape),
             None => match known {
@@ -69,14 +70,14 @@ fn small_shape(shape: &Shape) -> Shape {
     shape.iter().map(|&length| length.min(2)).collect()
 }
 
-/// An array of ones of the type of a value.
+/// Returns an array of ones with the element type of a value, if the array is small.
 fn ones(like: &AnyValue, shape: &Shape) -> Option<AnyValue> {
     let size = usize::try_from(shape.wide_size()).ok().filter(|&size| size <= MOST)?;
     let elements = vec![Number::Integer(1); size];
     AnyArray::of_all(like.dtype(), shape, &elements).ok().map(AnyValue::Array)
 }
 
-/// A small value of the same kind.
+/// Returns a small value of the same kind.
 pub(super) fn small(x: &AnyValue) -> Option<AnyValue> {
     let shape = small_shape(&x.shape());
     match x {
@@ -85,8 +86,8 @@ pub(super) fn small(x: &AnyValue) -> Option<AnyValue> {
     }
 }
 
-/// A tensor of the same type, format and fill that stores nothing. It may replace an array too, so that no elements
-/// are computed.
+/// Returns a tensor without entries, with the same type, format and fill. An array also becomes such a tensor, so that
+/// no elements are computed.
 pub(super) fn without_entries(x: &AnyValue, shape: Shape) -> Option<AnyTensor> {
     let (fill, format) = match x {
         AnyValue::Tensor(x) => (x.fill(), x.format()),

@@ -1,4 +1,4 @@
-//! Numbers as they are written: exact, until they meet the element type that they take.
+//! Number literals, which are exact until they are converted to an element type.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use crate::element::{DType, Element, Number};
 use crate::io::FileElement;
 use crate::lazy::call::{Arg, Typed};
 
-/// A number of an expression. Its text is read once more in the type that it takes, so that it is rounded once.
+/// A number of an expression. The text is parsed again in the final element type, so that the number is rounded only
+/// once.
 #[derive(Debug, Clone)]
 pub(super) struct Literal {
     number: Number,
@@ -17,7 +18,7 @@ pub(super) struct Literal {
     is_bool: bool,
 }
 
-/// The number that a name stands for where nothing is bound to it.
+/// Returns the value of a constant: of a name that needs no binding, such as `nan`.
 pub(super) fn constant(name: &str) -> Option<Literal> {
     let of = |number| Literal { number, text: None, is_bool: false };
     Some(match name {
@@ -30,7 +31,7 @@ pub(super) fn constant(name: &str) -> Option<Literal> {
 }
 
 impl Literal {
-    /// The number that digits say, without a sign; one with a `j` behind it is imaginary.
+    /// Parses a number without a sign. A number that ends with `j` is imaginary.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if let Some(imaginary) = text.strip_suffix('j') {
             return Some(f64::parse(imaginary)?.into()).map(|Literal { number, .. }| Literal {
@@ -48,7 +49,7 @@ impl Literal {
         self.number
     }
 
-    /// The number as an integer, if it is written as one.
+    /// Returns the number as an integer, if it is an integer. `true` and `false` are not integers.
     pub(super) fn integer(&self) -> Option<i128> {
         match self.number {
             Number::Integer(integer) if !self.is_bool => Some(integer),
@@ -56,12 +57,12 @@ impl Literal {
         }
     }
 
-    /// Whether it is `true` or `false`.
+    /// Returns whether the number is `true` or `false`.
     pub(super) fn is_bool(&self) -> bool {
         self.is_bool
     }
 
-    /// The number as a truth value.
+    /// Returns the number as a truth value, if it is a value of `bool`.
     pub(super) fn truth(&self) -> Option<bool> {
         bool::from_number(self.number)
     }
@@ -80,7 +81,7 @@ impl Literal {
         Some(Literal { number, text, is_bool: false })
     }
 
-    /// The value of an element type that it is: rounded to it if that has floats, exactly if not.
+    /// Returns the number in an element type. A float type rounds the number, and other types require the exact number.
     pub(super) fn in_type(&self, dtype: DType) -> Result<Number, String> {
         let refused = || format!("{} is no value of type {dtype}", self.told());
         let value = dispatch_dtype!(dtype, T => self.value::<T>().map(Element::to_number), else => None);
@@ -90,7 +91,7 @@ impl Literal {
     fn value<T: FileElement>(&self) -> Option<T> {
         let is_integer = T::ZERO.to_integer().is_some();
         match (&self.text, self.number) {
-            // A decimal number next to which a double is an integer is none.
+            // Every double of 2^53 or more is an integer, even if the decimal number is not.
             (Some(text), Number::Real(real)) if is_integer && text.contains(['.', 'e', 'E']) => {
                 const EXACT: f64 = 9_007_199_254_740_992.0;
                 T::from_number(self.number).filter(|_| real.abs() < EXACT)
@@ -103,7 +104,7 @@ impl Literal {
         }
     }
 
-    /// The type that it has where it meets no tensor.
+    /// Returns the element type of the number, if no tensor determines the type.
     pub(super) fn dtype(&self) -> DType {
         match self.number {
             _ if self.is_bool => DType::Bool,
@@ -114,7 +115,7 @@ impl Literal {
         }
     }
 
-    /// A text that it is read from, with its sign.
+    /// Returns the number as text, with its sign. A complex number is written by its imaginary part.
     pub(super) fn written(&self) -> String {
         match (self.number, &self.text) {
             (Number::Real(real), None) if real.is_nan() => "nan".into(),
@@ -127,7 +128,7 @@ impl Literal {
         }
     }
 
-    /// Its text, as it was written where it was.
+    /// Returns the number as text. A number of the expression has its original text.
     pub(super) fn told(&self) -> String {
         match (&self.text, self.is_bool) {
             (Some(text), _) => text.clone(),

@@ -1,4 +1,5 @@
-//! From syntax to a graph: each function call is a node, and `grad(y, x, dy)` is the nodes of the gradient.
+//! Lowering of syntax to a graph. Each function call becomes a node, and `grad(y, x, dy)` becomes the nodes of the
+//! gradient.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -18,19 +19,19 @@ use crate::ops::{OpSpec, op};
 
 type Found<T> = Result<T, Fault>;
 
-/// The number of steps that one gradient may have.
+/// The largest number of steps of one gradient.
 const MOST: usize = 10_000;
 
-/// The number of steps that all gradients of a text may visit.
+/// The largest number of steps that all gradients of a text visit together.
 const VISITED: usize = 5_000_000;
 
 /// An expression as a graph.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lowered {
     pub(super) graph: Ordered,
-    /// The results: one, or those of a list.
+    /// The result of the expression, or the results of a list.
     pub(super) results: Vec<Outcome>,
-    /// The positions of steps in the text.
+    /// The positions in the text, by the numbers of the steps.
     places: HashMap<u64, Places>,
     /// The names that stand for numbers if nothing is bound to them.
     pub(super) constants: Vec<String>,
@@ -52,7 +53,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Returns the position of the argument of a parameter.
+    /// Returns the position of the argument of a parameter, or of the call if the position is unknown.
     pub(super) fn of(&self, parameter: usize) -> Range<usize> {
         self.arguments.get(parameter).cloned().unwrap_or_else(|| self.call.clone())
     }
@@ -106,7 +107,7 @@ impl Lowered {
     }
 }
 
-/// A node of the syntax in the graph.
+/// A lowered node of the syntax.
 #[derive(Clone)]
 enum Low {
     Step(Arc<Step>),
@@ -118,7 +119,7 @@ enum Low {
 }
 
 impl Low {
-    /// Returns what it is, in an error.
+    /// Returns the kind of the node, for errors.
     fn kind(&self) -> &'static str {
         match self {
             Low::Step(_) => "a tensor",
@@ -129,7 +130,7 @@ impl Low {
         }
     }
 
-    /// Returns the step that it is, or whose entries it is.
+    /// Returns the step, if the node is a step or a view of its stored entries.
     fn step(&self) -> Option<&Arc<Step>> {
         if let Low::Step(step) | Low::Stored(step) = self { Some(step) } else { None }
     }
@@ -154,12 +155,12 @@ impl Low {
 struct Lowering<'a> {
     nodes: &'a [Node],
     is_bound: &'a dyn Fn(&str) -> bool,
-    /// The nodes so far.
+    /// The lowered nodes so far.
     found: Vec<Low>,
     inputs: HashMap<String, Arc<Step>>,
     places: HashMap<u64, Places>,
     constants: Vec<String>,
-    /// The number of steps that gradients visited.
+    /// The number of steps that gradients have visited so far.
     visited: usize,
 }
 
@@ -213,7 +214,7 @@ impl<'a> Lowering<'a> {
         Low::Step(Arc::clone(input))
     }
 
-    /// Returns the value of a node that may be a number, for arithmetic of numbers.
+    /// Returns the number of a node with its position, if the node is a number.
     fn placed(&self, id: Id) -> Option<Placed> {
         let Low::Number(number) = &self.found[id] else { return None };
         Some(Placed { value: Value::Number(number.clone()), at: self.nodes[id].at.clone() })
@@ -252,7 +253,7 @@ impl<'a> Lowering<'a> {
             op if op.is(&op::grad) => self.grad([0, 1, 2].map(|place| places[place][0]), at),
             op if op.is(&op::stored) => match &self.found[places[0][0]] {
                 Low::Step(step) => Ok(Low::Stored(Arc::clone(step))),
-                // It has no value.
+                // The step returns an error when it runs.
                 _ => self.step(op, &places, at),
             },
             op if op.is(&op::block) => self.block(places[0][0], at),
@@ -260,7 +261,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Rows that are joined, and joined below each other.
+    /// Returns the concatenation of a list of rows. A row is joined along the last axis, and the rows along the axis
+    /// before it.
     fn block(&mut self, rows: Id, at: &Range<usize>) -> Found<Low> {
         let Low::List(rows_of) = self.found[rows].clone() else {
             return wrong(&self.nodes[rows].at, format!("this is {}, and not a list of rows", self.found[rows].kind()));
@@ -278,7 +280,7 @@ impl<'a> Lowering<'a> {
         self.push(Call::of(&op::concat, args), inputs, Places { call: at.clone(), arguments: Vec::new() })
     }
 
-    /// The elements that an index chooses.
+    /// Returns the step of an index, as in `x[1:3, 0]`.
     fn index(&mut self, x: Id, items: &[Item], at: &Range<usize>) -> Found<Low> {
         if self.found[x].step().is_none() {
             return wrong(&self.nodes[x].at, format!("{} has no index", self.found[x].kind()));
@@ -297,7 +299,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// An integer of an index.
+    /// Returns an integer of an index.
     fn end(&self, id: Id) -> Found<i128> {
         match &self.found[id] {
             Low::Number(number) => match number.integer() {
@@ -308,7 +310,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The step of an operation, with the nodes of each parameter.
+    /// Returns the step of an operation, from the nodes of each parameter.
     fn step(&mut self, op: &'static OpSpec, places: &[&[Id]], at: &Range<usize>) -> Found<Low> {
         let mut inputs = Vec::new();
         let mut arg = |ids: &&[Id]| match **ids {
@@ -331,7 +333,7 @@ impl<'a> Lowering<'a> {
         Low::Step(step)
     }
 
-    /// The gradient of a part of the expression by a name.
+    /// Returns the gradient of a part of the expression with respect to a name.
     fn grad(&mut self, [y, x, upstream]: [Id; 3], at: &Range<usize>) -> Found<Low> {
         if !matches!(self.nodes[x].kind, Kind::Name(_)) {
             return wrong(&self.nodes[x].at, "a gradient is by a name");
@@ -408,7 +410,7 @@ fn number_of(value: Value, at: &Range<usize>) -> Found<Low> {
     }
 }
 
-/// Returns the parts of an index whose ends are integers.
+/// Returns the items of an index, whose ends must be integers.
 pub(super) fn parts(nodes: &[Node], items: &[Item]) -> Found<Vec<Part>> {
     let mut lowering = Lowering::empty(nodes, &|_| false);
     for node in nodes {

@@ -1,10 +1,11 @@
-//! Expressions over tensors: what `lacuna eval` runs.
+//! Expressions over tensors, as `lacuna eval` runs them.
 //!
-//! `nanmedian(stored(x * 2 + 1), axis=1)` is [parsed](Expression::parse) once and [evaluated](Expression::evaluate)
-//! on the tensors that its names are bound to. Functions are the operations of the library by their Rust names
-//! ([`functions`]); `docs/cli.md` has the grammar.
+//! An expression such as `nanmedian(stored(x * 2 + 1), axis=1)` is [parsed](Expression::parse) once. Then it is
+//! [evaluated](Expression::evaluate) on the tensors that its names are bound to. The functions are the operations of
+//! the library, with their Rust names ([`functions`]). `docs/cli.md` has the grammar.
 //!
-//! Neither step recurses without a bound: an expression is a list of nodes, each behind those that it needs.
+//! Parsing has a depth limit, and evaluation does not recurse. An expression is a list of nodes, and each node comes
+//! after its inputs.
 
 mod call;
 mod constant;
@@ -42,12 +43,12 @@ pub use table::functions;
 #[doc(hidden)]
 pub use table::signature;
 
-/// Why an expression has no value.
+/// The reason why an expression does not have a value.
 #[derive(Debug, Clone)]
 pub enum Fault {
-    /// It is none, or asks for what a type does not have.
+    /// The text is not an expression, or an operation does not support an element type.
     Wrong(Wrong),
-    /// An operation refused its operands.
+    /// An operation returned an error.
     Run(Error),
 }
 
@@ -68,7 +69,9 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// What is wrong with an expression, and where: shown as a sentence, the line, and carets below the place.
+/// An error in an expression, with its position.
+///
+/// The text of the error is a message, the line of the expression, and carets below the position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wrong {
     message: String,
@@ -85,7 +88,7 @@ impl Wrong {
         Wrong { expression: expression.to_string(), ..self }
     }
 
-    /// The sentence, without the expression.
+    /// Returns the message, without the expression.
     ///
     /// ```
     /// use lacuna::eval::{Expression, Fault};
@@ -97,7 +100,7 @@ impl Wrong {
         &self.message
     }
 
-    /// The bytes of the expression that are meant.
+    /// Returns the byte range of the error in the expression.
     ///
     /// ```
     /// use lacuna::eval::{Expression, Fault};
@@ -112,7 +115,7 @@ impl Wrong {
 }
 
 impl Wrong {
-    /// The bytes of the line that it is in, and the number of that, from 1 on.
+    /// Returns the number of the line with the error, counted from 1, and the byte range of the line.
     fn line(&self) -> (usize, Range<usize>) {
         let text = &self.expression;
         let at = (0..=self.at.start.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
@@ -122,7 +125,7 @@ impl Wrong {
     }
 }
 
-/// The characters that are shown before and behind a place.
+/// The largest number of characters that are shown before a position, and from the position on.
 const AROUND: usize = 60;
 
 impl fmt::Display for Wrong {
@@ -136,7 +139,7 @@ impl fmt::Display for Wrong {
         }
         let end =
             (start..=at.end.min(text.len()).max(start)).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(start);
-        // What would move the carets takes one place.
+        // A character that would move the carets is shown as a space.
         let moves = |c: char| {
             c.is_control() || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
         };
@@ -150,7 +153,8 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// The places that a text takes on a terminal: two a character of East Asian scripts, none a mark on another one.
+/// Returns the width of a text on a terminal. East Asian characters and emoji have width 2, and combining marks have
+/// width 0.
 fn places(text: &str) -> usize {
     let of = |c| match c {
         '\u{300}'..='\u{36F}' => 0,
@@ -161,7 +165,7 @@ fn places(text: &str) -> usize {
     text.chars().map(of).sum()
 }
 
-/// An operator with two operands.
+/// A binary operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Binary {
     Or,
@@ -181,14 +185,14 @@ enum Binary {
     Pow,
 }
 
-/// An operator with one.
+/// A unary operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unary {
     Neg,
     Not,
 }
 
-/// The number of a node.
+/// The index of a node.
 type Id = usize;
 
 /// An argument of a call.
@@ -198,7 +202,7 @@ struct Argument {
     value: Id,
 }
 
-/// What stands between two commas of an index.
+/// An item of an index. Items are separated by commas.
 #[derive(Debug, Clone)]
 enum Item {
     One(Id),
@@ -217,14 +221,14 @@ enum Kind {
     Index(Id, Vec<Item>),
 }
 
-/// A part of an expression, and where it stands. It comes behind the parts that it is made of.
+/// A node of an expression, with its byte range in the text. A node comes after its inputs.
 #[derive(Debug, Clone)]
 struct Node {
     kind: Kind,
     at: Range<usize>,
 }
 
-/// An expression that was parsed.
+/// A parsed expression.
 ///
 /// # Examples
 ///
@@ -250,12 +254,17 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// The expression that a text is. What stands in it twice is run once, and gradients are the steps that give them.
+    /// Parses an expression.
+    ///
+    /// Common subexpressions are computed once. A call of `grad` is replaced by the steps of the gradient.
     ///
     /// # Errors
     ///
-    /// `Wrong`: it is none; it calls what is no function, or with other arguments; it nests too deeply; a
-    /// gradient is of what has none.
+    /// `Wrong`:
+    ///
+    /// - The text is not an expression, or is nested too deeply.
+    /// - A function does not exist, or does not have these arguments.
+    /// - A step of a gradient does not have a gradient.
     ///
     /// ```
     /// use lacuna::eval::Expression;
@@ -270,8 +279,9 @@ impl Expression {
         Expression::of(text, nodes, false)
     }
 
-    /// The names that it uses, once each, in the order of their first places. Constants such as `nan` may be among
-    /// them: they are what they are where nothing is bound to them.
+    /// Returns the distinct names in the expression, in the order of first use.
+    ///
+    /// The names may include constants such as `nan`. A constant has its usual value if its name is not bound.
     pub fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         for node in &self.nodes {
@@ -284,11 +294,11 @@ impl Expression {
         names
     }
 
-    /// Refuses names that are neither bound nor constants.
+    /// Returns an error if a name is neither bound nor a constant.
     ///
     /// # Errors
     ///
-    /// `Wrong`, for the first one.
+    /// `Wrong`: the first such name.
     ///
     /// ```
     /// use lacuna::eval::Expression;
@@ -309,12 +319,14 @@ impl Expression {
         Ok(())
     }
 
-    /// The steps in words, a line each: what is computed from what, its type, format and shape, as far as the types,
-    /// shapes and fills of the tensors tell. No value is read.
+    /// Returns the steps as text, one per line.
+    ///
+    /// A line shows the call, the element type, the format and the shape of a step. If the types, shapes and fills of
+    /// the tensors do not determine them, the line shows `open`. No value is read.
     ///
     /// # Errors
     ///
-    /// `Wrong`: an operation does not have the types.
+    /// `Wrong`: an operation does not support the element types, or a name is not bound.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -332,12 +344,15 @@ impl Expression {
         told.map_err(|fault| self.placed(fault))
     }
 
-    /// Refuses types and shapes that do not go together, on tensors whose entries need not be there: values decide
-    /// nothing here, and what they may refuse is left to the evaluation.
+    /// Returns an error if element types or shapes do not match.
+    ///
+    /// The tensors need not have their entries, because no value is read. Errors that depend on values are returned by
+    /// [`evaluate`](Expression::evaluate).
     ///
     /// # Errors
     ///
-    /// `Wrong`: an operation does not have the types, or a name is bound to nothing; `Run`: one refused the shapes.
+    /// - `Wrong`: an operation does not support the element types, or a name is not bound.
+    /// - `Run`: an operation rejects the shapes.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -355,12 +370,14 @@ impl Expression {
         checked.map_err(|fault| self.placed(fault))
     }
 
-    /// The graph of its value, which an engine such as [`Chunks`](crate::lazy::Chunks) may compute in parts. A file
-    /// that is read in parts is a [`Bound::later`].
+    /// Returns the graph of the value, for an engine.
+    ///
+    /// An engine such as [`Chunks`](crate::lazy::Chunks) computes the graph in chunks. Use [`Bound::later`] to bind a
+    /// file that is read in chunks.
     ///
     /// # Errors
     ///
-    /// Those of [`check`](Expression::check).
+    /// The errors of [`check`](Expression::check).
     ///
     /// ```
     /// use lacuna::eval::Expression;
@@ -388,7 +405,7 @@ impl Expression {
         Ok(Expression { lowered, ..expression })
     }
 
-    /// Returns the graph, in which constants are inputs if something is bound to their names.
+    /// Returns the graph. A constant is an input if its name is bound.
     fn lowered(&self, is_bound: &dyn Fn(&str) -> bool) -> Result<Cow<'_, Lowered>, Fault> {
         match self.lowered.constants.iter().any(|name| is_bound(name)) {
             true => Lowered::new(&self.nodes, self.has_list, is_bound).map(Cow::Owned),
@@ -396,7 +413,7 @@ impl Expression {
         }
     }
 
-    /// Returns all results.
+    /// Computes all results.
     fn results(&self, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<Vec<AnyValue>, Fault> {
         run::evaluate(&*self.lowered(&|name| bound(name).is_some())?, bound)
     }
@@ -408,11 +425,14 @@ impl Expression {
         }
     }
 
-    /// Its value, with the tensors and arrays that names are bound to. A number becomes a tensor of rank 0.
+    /// Computes the value, from the tensors and arrays that the names are bound to.
+    ///
+    /// A number becomes a tensor of rank 0.
     ///
     /// # Errors
     ///
-    /// `Wrong`: a name is bound to nothing, or an operation does not have the types; `Run`: one refused its operands.
+    /// - `Wrong`: a name is not bound, or an operation does not support the element types.
+    /// - `Run`: an operation returned an error.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -432,15 +452,17 @@ impl Expression {
     }
 }
 
-/// The finite number that a literal is, for errors.
+/// Returns a number as text, for errors.
 fn told(number: Number) -> String {
     number.to_string()
 }
 
-/// How many steps are kept in all.
+/// The limit of the kept expressions: the sum of their nodes and of the bytes of their texts.
 const KEPT: usize = 100_000;
 
-/// Expressions that were parsed, so that one that comes again is only evaluated.
+/// A cache of parsed expressions.
+///
+/// A text that occurs again is not parsed again.
 ///
 /// # Examples
 ///
@@ -462,11 +484,13 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// The expression that a text is: parsed the first time, and again where it was dropped for others.
+    /// Returns the expression of a text, which is parsed on first use.
+    ///
+    /// If the cache is full, all kept expressions are dropped. A dropped expression is parsed again on its next use.
     ///
     /// # Errors
     ///
-    /// Those of [`Expression::parse`].
+    /// The errors of [`Expression::parse`].
     pub fn get(&mut self, text: &str) -> Result<&Expression, Fault> {
         if !self.kept.contains_key(text) {
             let expression = Expression::parse(text)?;
@@ -482,7 +506,7 @@ impl Programs {
         Ok(&self.kept[text])
     }
 
-    /// How many texts were parsed.
+    /// Returns the number of texts that were parsed so far.
     #[must_use]
     pub fn parsed(&self) -> usize {
         self.parsed

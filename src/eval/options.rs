@@ -1,4 +1,4 @@
-//! The arguments of a call as what operations take, and the one result of several that it asks for.
+//! Conversion of arguments to options of operations, and selection of one of several results.
 
 use super::Fault;
 use super::call::Call;
@@ -42,7 +42,7 @@ pub(super) fn norm_of(call: &Call, axis: usize) -> Result<Norm, Fault> {
     }
 }
 
-/// One of two gradients, by the number that the argument at `place` is.
+/// Returns one of two gradients, selected by the argument at `place`.
 pub(super) fn one_of_two(call: &Call, place: usize, both: Checked<(AnyValue, AnyValue)>) -> Result<Value, Fault> {
     let is_right = match call.integer(place, Some(0))? {
         0 => false,
@@ -52,7 +52,7 @@ pub(super) fn one_of_two(call: &Call, place: usize, both: Checked<(AnyValue, Any
     call.done(both.map(|(dx, dy)| if is_right { dy } else { dx }))
 }
 
-/// The gradient of one of two operands, of which a view makes the other one too.
+/// Returns the gradient of one of two operands. If one operand is a view of stored entries, both are read as views.
 pub(super) fn of_two(
     call: &Call,
     gradients: fn(AnyOperand<'_>, AnyOperand<'_>, AnyOperand<'_>) -> Checked<(AnyValue, AnyValue)>,
@@ -67,7 +67,7 @@ pub(super) fn of_two(
     one_of_two(call, 3, both)
 }
 
-/// One gradient of several, by the number that the argument at `place` is.
+/// Returns one of several gradients, selected by the argument at `place`.
 pub(super) fn one_of(call: &Call, place: usize, all: Checked<Vec<AnyValue>>) -> Result<Value, Fault> {
     let mut all = at(&call.at, all)?;
     let wrt: usize = call.integer(place, Some(0))?;
@@ -77,10 +77,10 @@ pub(super) fn one_of(call: &Call, place: usize, all: Checked<Vec<AnyValue>>) -> 
     }
 }
 
-/// The gradients of a list of operands along an axis, for an upstream gradient.
+/// Computes the gradients of a list of operands along an axis, from the upstream gradient.
 type GradientsOfList = fn(isize, AnyOperand<'_>, &[AnyOperand<'_>]) -> Checked<Vec<AnyValue>>;
 
-/// One gradient of those of a list of operands.
+/// Returns the gradient of one of a list of operands, selected by the argument `wrt`.
 pub(super) fn of_list(call: &Call, gradients: GradientsOfList) -> Result<Value, Fault> {
     let (operands, wrt): (_, usize) = (call.operands(0)?, call.integer(3, Some(0))?);
     if wrt >= operands.len() {
@@ -90,8 +90,8 @@ pub(super) fn of_list(call: &Call, gradients: GradientsOfList) -> Result<Value, 
     call.done(all.map(|mut all| all.swap_remove(wrt)))
 }
 
-/// A tensor of this shape that a constructor makes: with the narrow indices where they fit, which take half the memory
-/// while it works, and else with those that every tensor here has.
+/// Returns a tensor that a constructor makes. If 32-bit indices fit the shape, the tensor is made with them and then
+/// converted to 64-bit indices. This halves the memory for indices during construction.
 pub(super) fn made(
     shape: &Shape,
     narrow: impl FnOnce() -> Checked<CooTensor<f64>>,
@@ -103,8 +103,8 @@ pub(super) fn made(
     }
 }
 
-/// An operand of a gradient: a number beside a tensor stands at the elements of that, unless its own gradient is asked
-/// for.
+/// Returns an operand of a gradient. A number becomes a value like the other operand, with this number at its elements.
+/// If the gradient of the number is requested, the number becomes a tensor of rank 0.
 pub(super) fn beside(call: &Call, place: usize, other: usize) -> Result<AnyValue, Fault> {
     let is_asked = call.integer::<usize>(3, Some(0))? == place;
     match (&call.given(place)?.value, call.given(other)?.value.operand()) {
@@ -116,7 +116,7 @@ pub(super) fn beside(call: &Call, place: usize, other: usize) -> Result<AnyValue
     }
 }
 
-/// An operand or a number beside one, of the type of the other one.
+/// Returns an operand. A number becomes a tensor of rank 0, in the element type of the other operand.
 pub(super) fn choice(call: &Call, place: usize, other: usize) -> Result<AnyValue, Fault> {
     let given = call.given(place)?;
     let Value::Number(number) = &given.value else { return Ok(call.moving(place)?.to_value()) };
@@ -129,7 +129,7 @@ pub(super) fn choice(call: &Call, place: usize, other: usize) -> Result<AnyValue
     tensor_of(number, dtype, &given.at).map(Into::into)
 }
 
-/// A product on the mask at `place`, if there is one; the flag behind it asks for the complement.
+/// Returns a product, with the mask at `place` if one is given. The flag after the mask selects its complement.
 pub(super) fn multiplied<'c>(call: &'c Call, options: AnyMatmul<'c>, place: usize) -> Result<Value, Fault> {
     let options = match (call.is_given(place), call.flag(place + 1)?) {
         (true, false) => options.mask(call.tensor(place)?),

@@ -1,4 +1,4 @@
-//! From text to nodes: a Pratt parser, whose depth is counted.
+//! Parsing of text into nodes, by a Pratt parser with a depth limit.
 
 use std::ops::Range;
 
@@ -12,10 +12,10 @@ use winnow::token::{literal, take_while};
 use super::literal::Literal;
 use super::{Argument, Binary, Id, Item, Kind, Node, Unary, Wrong};
 
-/// How deep brackets, calls, signs and powers may stand in each other.
+/// The largest nesting depth of brackets, calls, unary operators and powers.
 const DEPTH: usize = 100;
 
-/// The text, what was made of it so far, and how deep the place is.
+/// The text, with the nodes so far and the current depth.
 type Input<'a> = Stateful<LocatingSlice<&'a str>, State>;
 type Parsed<T> = ModalResult<T, Wrong>;
 
@@ -37,12 +37,13 @@ impl<'a> ParserError<Input<'a>> for Wrong {
     }
 }
 
-/// The nodes of a text; the last one is the whole.
+/// Returns the nodes of a text. The last node is the entire expression.
 pub(super) fn nodes(text: &str) -> Result<Vec<Node>, Wrong> {
     within(text, 0..text.len()).map(|(nodes, _)| nodes)
 }
 
-/// The nodes of a part of a text, and which of them is the whole; places are those in the text.
+/// Returns the nodes of a part of a text, and the index of the node of the entire part. Positions refer to the entire
+/// text.
 pub(super) fn within(text: &str, part: Range<usize>) -> Result<(Vec<Node>, Id), Wrong> {
     let mut input = Stateful { input: LocatingSlice::new(&text[..part.end]), state: State::default() };
     input.next_slice(part.start);
@@ -53,7 +54,7 @@ pub(super) fn within(text: &str, part: Range<usize>) -> Result<(Vec<Node>, Id), 
     }
 }
 
-/// The nodes of an index as it stands between brackets, and its items.
+/// Returns the nodes and the items of an index, from the text between its brackets.
 pub(super) fn index(text: &str) -> Result<(Vec<Node>, Vec<Item>), Wrong> {
     let mut input = Stateful { input: LocatingSlice::new(text), state: State::default() };
     let items = |input: &mut Input<'_>| {
@@ -73,7 +74,7 @@ pub(super) fn index(text: &str) -> Result<(Vec<Node>, Vec<Item>), Wrong> {
     }
 }
 
-/// Refuses what stands behind an expression.
+/// Returns an error if text follows an expression.
 fn end(input: &mut Input<'_>) -> Parsed<()> {
     let message = match rest(input).as_bytes() {
         [] => return Ok(()),
@@ -103,7 +104,7 @@ fn here(input: &Input<'_>) -> usize {
     input.input.current_token_start()
 }
 
-/// The bytes of the next character; none at the end.
+/// Returns the byte range of the next character, which is empty at the end.
 fn next_character(input: &Input<'_>) -> Range<usize> {
     let start = here(input);
     start..start + rest(input).chars().next().map_or(0, char::len_utf8)
@@ -113,7 +114,7 @@ fn blanks(input: &mut Input<'_>) -> Parsed<()> {
     take_while(0.., char::is_whitespace).void().parse_next(input)
 }
 
-/// A word or a sign, and the blanks behind it; whether it is there.
+/// Reads a fixed string and the whitespace after it. Returns whether the string was found.
 fn sign(input: &mut Input<'_>, sign: &'static str) -> Parsed<bool> {
     if !rest(input).starts_with(sign) {
         return Ok(false);
@@ -132,7 +133,7 @@ fn place(input: &Input<'_>, node: Id) -> Range<usize> {
     input.state.nodes[node].at.clone()
 }
 
-/// One step deeper, if there is one.
+/// Increases the depth, or returns an error at the limit.
 fn deeper(input: &mut Input<'_>, at: Range<usize>) -> Parsed<()> {
     input.state.depth += 1;
     match input.state.depth > DEPTH {
@@ -141,13 +142,13 @@ fn deeper(input: &mut Input<'_>, at: Range<usize>) -> Parsed<()> {
     }
 }
 
-/// An expression, the blanks before it and behind it.
+/// Reads an expression, and the whitespace around it.
 fn any_expression(input: &mut Input<'_>) -> Parsed<Id> {
     blanks(input)?;
     expression(operand).prefix(prefix).postfix(postfix).infix(infix).parse_next(input)
 }
 
-/// A number, a text, a name, a call, a list, or an expression in parentheses.
+/// Reads a number, a text, a name, a call, a list, or an expression in parentheses.
 fn operand(input: &mut Input<'_>) -> Parsed<Id> {
     let at = next_character(input);
     let found = match rest(input).chars().next() {
@@ -170,7 +171,7 @@ pub(super) fn continues_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// An expression in parentheses.
+/// Reads an expression in parentheses.
 fn nested(input: &mut Input<'_>, at: Range<usize>) -> Parsed<Id> {
     deeper(input, at.clone())?;
     sign(input, "(")?;
@@ -183,7 +184,7 @@ fn nested(input: &mut Input<'_>, at: Range<usize>) -> Parsed<Id> {
     Ok(inner)
 }
 
-/// The bracket that closes the one at `opened`.
+/// Reads the bracket that closes the bracket at `opened`.
 fn close(input: &mut Input<'_>, bracket: &'static str, opened: &Range<usize>) -> Parsed<()> {
     if rest(input).starts_with(bracket) {
         return literal(bracket).void().parse_next(input);
@@ -195,7 +196,7 @@ fn close(input: &mut Input<'_>, bracket: &'static str, opened: &Range<usize>) ->
     cut(next_character(input), "this is no part of an expression")
 }
 
-/// What stands between brackets, and commas; the opening one is read.
+/// Reads items that are separated by commas, and the closing bracket. The opening bracket is already read.
 fn listed<T>(
     input: &mut Input<'_>,
     bracket: &'static str,
@@ -223,7 +224,7 @@ fn list(input: &mut Input<'_>, at: Range<usize>) -> Parsed<Id> {
     Ok(push(input, Kind::List(items), at))
 }
 
-/// A text between quotes of one kind, which it does not hold.
+/// Reads a text between two equal quotes, which the text does not contain.
 fn text(input: &mut Input<'_>) -> Parsed<Id> {
     let (start, quote) = (here(input), &rest(input)[..1]);
     let Some(length) = rest(input)[1..].find(quote) else {
@@ -235,7 +236,7 @@ fn text(input: &mut Input<'_>) -> Parsed<Id> {
     Ok(push(input, Kind::Text(text), at))
 }
 
-/// A number: digits, a fraction, an exponent, and a `j` behind an imaginary one.
+/// Reads a number: digits, a fraction, an exponent, and `j` for an imaginary number.
 fn number(input: &mut Input<'_>) -> Parsed<Id> {
     let (start, text) = (here(input), rest(input));
     let length = length_of_number(text);
@@ -249,7 +250,7 @@ fn number(input: &mut Input<'_>) -> Parsed<Id> {
     Ok(push(input, Kind::Number(number), at))
 }
 
-/// The bytes at the beginning of a text that are a number.
+/// Returns the number of bytes at the beginning of a text that are a number.
 fn length_of_number(text: &str) -> usize {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let mut length = digits(text);
@@ -270,7 +271,7 @@ fn length_of_number(text: &str) -> usize {
     length + usize::from(text[length..].starts_with('j'))
 }
 
-/// A name, or the call of a function.
+/// Reads a name, or the call of a function.
 fn named(input: &mut Input<'_>) -> Parsed<Id> {
     let start = here(input);
     let name = word(input)?;
@@ -291,7 +292,7 @@ fn word(input: &mut Input<'_>) -> Parsed<String> {
     take_while(1.., continues_name).map(str::to_string).parse_next(input)
 }
 
-/// `value` or `name=value`.
+/// Reads `value` or `name=value`.
 fn argument(input: &mut Input<'_>) -> Parsed<Argument> {
     let start = input.checkpoint();
     let at = here(input);
@@ -308,7 +309,7 @@ fn argument(input: &mut Input<'_>) -> Parsed<Argument> {
     Ok(Argument { name: None, value: any_expression(input)? })
 }
 
-/// An index, or `start:stop:step`.
+/// Reads an integer of an index, or `start:stop:step`.
 fn item(input: &mut Input<'_>) -> Parsed<Item> {
     let mut parts = [None; 3];
     let mut colons = 0;
@@ -332,7 +333,7 @@ fn item(input: &mut Input<'_>) -> Parsed<Item> {
     }
 }
 
-/// How strongly operators bind.
+/// The binding powers of the operators.
 mod power {
     pub(super) const OR: i64 = 10;
     pub(super) const AND: i64 = 20;
@@ -348,7 +349,7 @@ type Prefixed<'a> = Prefix<Input<'a>, Id, ErrMode<Wrong>>;
 type Postfixed<'a> = Postfix<Input<'a>, Id, ErrMode<Wrong>>;
 type Infixed<'a> = Infix<Input<'a>, Id, ErrMode<Wrong>>;
 
-/// A sign before an operand; there must be one, because no operand is there.
+/// Reads a unary operator. The operator must be present, because no operand was found here.
 fn prefix<'a>(input: &mut Input<'a>) -> Parsed<Prefixed<'a>> {
     let at = next_character(input);
     let fold: fn(&mut Input<'a>, Id) -> Parsed<Id> = match rest(input).chars().next() {
@@ -366,7 +367,7 @@ fn prefix<'a>(input: &mut Input<'a>) -> Parsed<Prefixed<'a>> {
 
 fn signed(input: &mut Input<'_>, sign: Unary, operand: Id) -> Id {
     input.state.depth -= 1;
-    // The sign of a number belongs to it, as that of -9223372036854775808 does.
+    // The sign belongs to the number, because 9223372036854775808 does not fit `int64`, but -9223372036854775808 does.
     let at = place(input, operand);
     if let (Unary::Neg, Kind::Number(number)) = (sign, &input.state.nodes[operand].kind)
         && let Some(negative) = number.negated()
@@ -377,7 +378,7 @@ fn signed(input: &mut Input<'_>, sign: Unary, operand: Id) -> Id {
     push(input, Kind::Unary(sign, operand), at)
 }
 
-/// The bracket of an index; what stands in it is read when it is known to bind.
+/// Reads the opening bracket of an index. The items are read after the precedence of the index is checked.
 fn postfix<'a>(input: &mut Input<'a>) -> Parsed<Postfixed<'a>> {
     if !rest(input).starts_with('[') {
         return backtrack(input);
@@ -395,7 +396,7 @@ fn postfix<'a>(input: &mut Input<'a>) -> Parsed<Postfixed<'a>> {
     }))
 }
 
-/// The functions that join two operands, by the operator.
+/// Returns the function that combines two operands by an operator.
 macro_rules! joined {
     ($operator:ident) => {
         |input: &mut Input<'a>, left: Id, right: Id| Ok(join(input, Binary::$operator, left, right))

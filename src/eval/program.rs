@@ -1,4 +1,4 @@
-//! Programs as text: a line for each step.
+//! Programs as text, with one line per step.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -12,27 +12,27 @@ use crate::element::{DType, Number};
 use crate::lazy::{HEAD, TEXT};
 use crate::pattern::Format;
 
-/// How deep lists may stand in each other.
+/// The largest nesting depth of lists.
 const LISTS: usize = 50;
 
 /// An input of a [`Program`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Input {
-    /// By which it is bound.
+    /// The name by which the input is bound.
     pub name: String,
-    /// The type of its elements.
+    /// The element type.
     pub dtype: DType,
-    /// The format in which the steps take it.
+    /// The format in which the steps read the input.
     pub format: Format,
-    /// Whether it stands for an array.
+    /// True if the input is an array.
     pub is_array: bool,
-    /// The lengths of its axes; none for one that any length fits.
+    /// The lengths of the axes. `None` allows any length.
     pub lengths: Vec<Option<usize>>,
 }
 
 impl Input {
-    /// Whether a tensor has the element type and the lengths.
+    /// Returns whether a value has the element type and the lengths.
     fn fits(&self, x: &AnyValue) -> bool {
         let shape = x.shape();
         let mut lengths = self.lengths.iter().zip(shape.iter());
@@ -40,21 +40,25 @@ impl Input {
         self.dtype == x.dtype() && self.lengths.len() == shape.rank() && lengths.all(fit)
     }
 
-    /// The lengths as they are told.
+    /// Returns the element type and the lengths as text, for errors.
     fn told(&self) -> String {
         let length = |length: &Option<usize>| length.map_or("?".into(), |length| length.to_string());
         format!("{} [{}]", self.dtype, self.lengths.iter().map(length).collect::<Vec<_>>().join(", "))
     }
 }
 
-/// A program that is read from text: what [`lazy::Program::to_text`](crate::lazy::Program::to_text) writes, or a user.
+/// A program that is read from text.
 ///
-/// The first line is `lacuna program 1`; each further one is a name, `=`, and an expression over the names before it;
-/// the last one is `result`, a list of names. An input is `input("x", "float64", "csr", [2, "?"])`: a name by which it
-/// is bound, element type, format (`"array"` for an array), and lengths, of which `"?"` fits
-/// any. A line that begins with `#` is a remark.
+/// The text is written by [`lazy::Program::to_text`](crate::lazy::Program::to_text) or by hand.
 ///
-/// It shows itself as a text, which is the one that it was read from, if a program was written there.
+/// The first line is `lacuna program 1`. Each following line is a name, `=`, and an expression of the names of earlier
+/// lines. The last line is `result = ` and a list of names. A line that begins with `#` is a comment.
+///
+/// An input is `input("x", "float64", "csr", [2, "?"])`: the name by which the input is bound, the element type, the
+/// format and the lengths. The format is `"coo"`, `"csr"` or `"array"`, and the length `"?"` allows any length.
+///
+/// `Display` writes the program as text. For a text of [`to_text`](crate::lazy::Program::to_text), the written text is
+/// identical.
 ///
 /// # Examples
 ///
@@ -80,17 +84,20 @@ impl Input {
 #[derive(Debug, Clone)]
 pub struct Program {
     inputs: Vec<Input>,
-    /// The steps, and the list of results behind them.
+    /// The steps, then the list of results.
     expression: Expression,
 }
 
 impl Program {
-    /// The program that a text is.
+    /// Parses a program.
     ///
     /// # Errors
     ///
-    /// `Wrong`, with line and column: it is none; a line is no expression, or names what no line before it does; it
-    /// nests too deeply; the text is longer than 1 MiB.
+    /// `Wrong`, with line and column:
+    ///
+    /// - The text is not a program, or is longer than 1 MiB.
+    /// - A line is not an expression, or is nested too deeply.
+    /// - A line uses a name that no earlier line has.
     ///
     /// ```
     /// use lacuna::eval::{Fault, Program};
@@ -110,7 +117,7 @@ impl Program {
         Ok(Program { inputs: lines.inputs, expression: Expression::of(text, lines.nodes, true)? })
     }
 
-    /// The inputs, in the order of their lines.
+    /// Returns the inputs, in the order of their lines.
     ///
     /// ```
     /// use lacuna::DType;
@@ -126,12 +133,15 @@ impl Program {
         &self.inputs
     }
 
-    /// The results, with the tensors that the names of inputs are bound to. A tensor of the other format is converted.
+    /// Computes the results, from the tensors and arrays that the inputs are bound to.
+    ///
+    /// A tensor in another format is converted.
     ///
     /// # Errors
     ///
-    /// `Run`: an input is not bound, or to a tensor of another element type or shape, or an operation refused its
-    /// operands; `Wrong`: an operation does not have the types.
+    /// - `Run`: an input is not bound, or is bound to a value with another element type or shape. An operation returned
+    ///   an error.
+    /// - `Wrong`: an operation does not support the element types.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -152,27 +162,29 @@ impl Program {
         found.map_err(|fault| self.expression.placed(fault))
     }
 
-    /// Refuses types and shapes that do not go together: [`Expression::check`] for each step.
+    /// Returns an error if element types or shapes do not match.
+    ///
+    /// See [`Expression::check`].
     ///
     /// # Errors
     ///
-    /// Those of [`run`](Program::run) that need no entries.
+    /// The errors of [`run`](Program::run) that do not depend on entries.
     pub fn check<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<(), Fault> {
         let bound = self.bound(bound)?;
         self.expression.check(|name| bound.get(name).cloned())
     }
 
-    /// The steps in words: see [`Expression::explain`].
+    /// Returns the steps as text, one per line: see [`Expression::explain`].
     ///
     /// # Errors
     ///
-    /// Those of [`check`](Program::check).
+    /// The errors of [`check`](Program::check).
     pub fn explain<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<String, Fault> {
         let bound = self.bound(bound)?;
         self.expression.explain(|name| bound.get(name).cloned())
     }
 
-    /// The tensors of all inputs.
+    /// Returns the values of all inputs, in the declared formats.
     fn bound<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<HashMap<&str, AnyValue>, Fault> {
         let refused = |why: String| Fault::Run(Error::Argument { operation: "run", why });
         let mut found = HashMap::new();
@@ -198,15 +210,15 @@ impl fmt::Display for Program {
     }
 }
 
-/// What was read so far.
+/// The lines that were read so far.
 #[derive(Default)]
 struct Lines {
     inputs: Vec<Input>,
     nodes: Vec<Node>,
-    /// How deep lists stand in each node.
+    /// The nesting depth of lists in each node.
     depths: Vec<usize>,
     names: HashMap<String, Id>,
-    /// By which inputs are bound.
+    /// The names by which inputs are bound.
     bound: HashSet<String>,
     is_done: bool,
 }
@@ -231,7 +243,7 @@ impl Lines {
         }
     }
 
-    /// `name = expression`.
+    /// Reads a line `name = expression`.
     fn line(&mut self, text: &str, line: Range<usize>) -> Result<(), Wrong> {
         let Some(sign) = text[line.clone()].find('=').map(|sign| line.start + sign) else {
             return Err(Wrong::new(line, "a line is a name, =, and an expression"));
@@ -292,7 +304,8 @@ impl Lines {
         Ok(self.nodes.len() - 1)
     }
 
-    /// Puts the parts of a line behind those that are there, and says where each went: a name is the step that has it.
+    /// Appends the nodes of a line, and returns the new index of each node. A name becomes the step of the line with
+    /// this name.
     fn append(&mut self, found: Vec<Node>) -> Result<Vec<Id>, Wrong> {
         let (mut ids, before): (Vec<Id>, _) = (Vec::with_capacity(found.len()), self.nodes.len());
         for Node { kind, at } in found {
@@ -311,7 +324,7 @@ impl Lines {
     }
 }
 
-/// A part of a text without the blanks around it.
+/// Returns a part of a text without the whitespace around it, and its byte range.
 fn trimmed(text: &str, at: Range<usize>) -> (&str, Range<usize>) {
     let part = &text[at.clone()];
     let start = at.start + part.len() - part.trim_start().len();
@@ -319,7 +332,7 @@ fn trimmed(text: &str, at: Range<usize>) -> (&str, Range<usize>) {
     (part, start..start + part.len())
 }
 
-/// `input("x", "float64", "csr", [2, "?"])`.
+/// Returns the input of a call such as `input("x", "float64", "csr", [2, "?"])`.
 fn input_of(nodes: &[Node], arguments: &[super::Argument], at: &Range<usize>) -> Result<Input, Wrong> {
     let wrong = |message: &str| Wrong::new(at.clone(), message);
     let kinds: Vec<&Kind> =
@@ -348,7 +361,7 @@ fn input_of(nodes: &[Node], arguments: &[super::Argument], at: &Range<usize>) ->
     })
 }
 
-/// A tensor without entries that an input may be bound to, if its lengths are told.
+/// Returns a tensor without entries that fits an input, if no length is open.
 #[doc(hidden)]
 pub fn header(input: &Input) -> Option<AnyTensor> {
     let lengths: Vec<usize> = input.lengths.iter().copied().collect::<Option<_>>()?;

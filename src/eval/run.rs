@@ -1,4 +1,4 @@
-//! From nodes to a value: one node after the other, so that nothing recurses.
+//! Evaluation of graphs, step by step and without recursion.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,19 +21,19 @@ use crate::{base::error::Result as Checked, dispatch_dtype};
 
 type Found<T> = Result<T, Fault>;
 
-/// What is wrong at a place.
+/// Returns an error at a position.
 pub(super) fn wrong<T>(at: &Range<usize>, message: impl Into<String>) -> Found<T> {
     Err(Fault::Wrong(Wrong::new(at.clone(), message)))
 }
 
-/// The error for a name that nothing is bound to.
+/// Returns the error for a name that is not bound.
 pub(super) fn unbound(name: &str, at: Range<usize>) -> Wrong {
     let is_function = function(name).is_some();
     let hint = if is_function { format!("; the function is called {name}(…)") } else { String::new() };
     Wrong::new(at, format!("nothing is bound to the name {name}{hint}"))
 }
 
-/// An error of an operation at a place: one of types is the expression's fault.
+/// Returns the result of an operation. An error of element types becomes an error of the expression, at this position.
 pub(super) fn at<T>(place: &Range<usize>, result: Checked<T>) -> Found<T> {
     result.map_err(|error| match error {
         Error::NoOperation { .. } | Error::TypesDiffer { .. } => {
@@ -46,7 +46,7 @@ pub(super) fn at<T>(place: &Range<usize>, result: Checked<T>) -> Found<T> {
     })
 }
 
-/// Refuses calls of what is no function, or with other arguments than it has, among the nodes from one on.
+/// Returns an error if a call has an unknown function or wrong arguments, among the nodes from index `from` on.
 pub(super) fn check_calls(nodes: &[Node], from: Id) -> Result<(), Wrong> {
     nodes[from..].iter().try_for_each(|node| match &node.kind {
         Kind::Call(name, arguments) => {
@@ -58,13 +58,13 @@ pub(super) fn check_calls(nodes: &[Node], from: Id) -> Result<(), Wrong> {
     })
 }
 
-/// Returns the parts of an index as text, as they are between brackets.
+/// Returns the items of an index, from the text between its brackets.
 pub(super) fn parts(text: &str) -> Found<Vec<call::Part>> {
     let (nodes, items) = parse::index(text).map_err(Fault::Wrong)?;
     super::lower::parts(&nodes, &items)
 }
 
-/// Returns the values of the results of a graph.
+/// Computes the values of the results of a graph.
 pub(super) fn evaluate(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Found<Vec<AnyValue>> {
     let Ordered { steps, .. } = &lowered.graph;
     let mut uses = vec![0_usize; steps.len()];
@@ -118,7 +118,7 @@ fn run_call(call: &Step, inputs: &[&AnyValue]) -> Checked<AnyValue> {
     let found = called(call, inputs, &Places::default()).and_then(|value| result(value, &(0..0)));
     found.map_err(|fault| match fault {
         Fault::Run(error) => error,
-        // Types that only values tell are an error of the step.
+        // If types depend on values, a type error is an error of the step.
         Fault::Wrong(wrong) => Error::Argument { operation: call.op.name, why: wrong.message().to_string() },
     })
 }
@@ -128,7 +128,7 @@ fn has(op: &'static OpSpec) -> bool {
     function(op.name).is_some() || op.is(&op::gradient_of) || op.is(&op::number_like)
 }
 
-/// Returns the value of a call, whose inputs are values.
+/// Computes the value of a call, from the values of its inputs.
 pub(super) fn called(call: &Step, inputs: &[&AnyValue], places: &Places) -> Found<Value> {
     let mut values = Vec::with_capacity(call.args().len());
     for (at, arg) in call.args().iter().enumerate() {
@@ -139,7 +139,7 @@ pub(super) fn called(call: &Step, inputs: &[&AnyValue], places: &Places) -> Foun
     called_on(call.op, values, &places.call)
 }
 
-/// Returns the value of a call, whose arguments are values.
+/// Computes the value of a call, from the values of its arguments.
 pub(super) fn called_on(op: &'static OpSpec, values: Vec<Option<Placed>>, at: &Range<usize>) -> Found<Value> {
     let call = call::Call { name: op.name, at: at.clone(), values };
     match op {
@@ -152,7 +152,7 @@ pub(super) fn called_on(op: &'static OpSpec, values: Vec<Option<Placed>>, at: &R
     }
 }
 
-/// Returns an argument as a value.
+/// Returns an argument as a value; `None` if the argument is absent.
 pub(super) fn value_of(arg: &Arg, inputs: &[&AnyValue], place: &Range<usize>) -> Found<Option<Value>> {
     let integer = |integer: i128| Value::Number(Number::Integer(integer).into());
     Ok(Some(match arg {
@@ -188,7 +188,8 @@ pub(super) fn value_of(arg: &Arg, inputs: &[&AnyValue], place: &Range<usize>) ->
     }))
 }
 
-/// Returns the upstream gradient of an operand itself: on the pattern of a tensor, and in the element type.
+/// Returns the gradient of an operand with respect to itself: the upstream gradient on the pattern and in the element
+/// type of the operand.
 fn gradient_of(call: &call::Call) -> Found<Value> {
     let (x, upstream) = (call.moving(0)?.to_value(), call.moving(1)?.to_value());
     if !is_float(x.dtype()) {
@@ -198,7 +199,7 @@ fn gradient_of(call: &call::Call) -> Found<Value> {
     call.done(found.and_then(|upstream| AnyOperand::from(&x).any_backward(&upstream, Axes::none())))
 }
 
-/// Returns a tensor of one number, in the shape and type of an operand.
+/// Returns a number as a tensor, with the shape and the element type of an operand.
 fn number_like(call: &call::Call) -> Found<Value> {
     let (x, given) = (call.moving(0)?.to_value(), call.given(1)?);
     let Value::Number(number) = &given.value else { return wrong(&given.at, "this is no number") };
@@ -221,7 +222,7 @@ pub(super) fn signed(sign: Unary, operand: &Placed, place: &Range<usize>) -> Fou
     }
 }
 
-/// A value as the result of an expression.
+/// Returns a value as the result of an expression. A text or a list is an error.
 pub(super) fn result(value: Value, at: &Range<usize>) -> Found<AnyValue> {
     match value {
         Value::Tensor(tensor) | Value::Stored(tensor) => Ok(tensor.into()),
@@ -231,7 +232,7 @@ pub(super) fn result(value: Value, at: &Range<usize>) -> Found<AnyValue> {
     }
 }
 
-/// A number as a tensor without axes.
+/// Returns a number as a tensor of rank 0.
 pub(super) fn tensor_of(number: &Literal, dtype: DType, place: &Range<usize>) -> Found<AnyTensor> {
     fn full<T: Element>(number: Number) -> Checked<AnyTensor> {
         let fill = T::from_number(number).unwrap_or(T::ZERO);
@@ -250,7 +251,7 @@ fn truth_of(truth: bool) -> Literal {
 }
 
 impl Binary {
-    /// Returns the operation on two tensors.
+    /// Returns the operation of the operator on tensors.
     pub(super) fn operation(self) -> &'static OpSpec {
         match self {
             Binary::Or => &op::bit_or,
@@ -272,7 +273,7 @@ impl Binary {
     }
 }
 
-/// Returns the result of an operator on two numbers.
+/// Computes an operator on two numbers.
 pub(super) fn binary(operator: Binary, left: &Placed, right: &Placed, place: &Range<usize>) -> Found<Value> {
     match (&left.value, &right.value) {
         (Value::Number(a), Value::Number(b)) => numbers(operator, a, b, place),
@@ -280,7 +281,7 @@ pub(super) fn binary(operator: Binary, left: &Placed, right: &Placed, place: &Ra
     }
 }
 
-/// An elementwise operation of two operands, one of which is a tensor.
+/// Computes a binary operation. At least one operand must be a tensor or an array.
 pub(super) fn zipped(operation: &'static str, left: &Placed, right: &Placed, place: &Range<usize>) -> Found<Value> {
     let result = match (left.value.operand(), right.value.operand()) {
         (Some(x), Some(y)) => zip(operation, x, RightOperand::Operand(y), false),
@@ -294,7 +295,7 @@ pub(super) fn zipped(operation: &'static str, left: &Placed, right: &Placed, pla
     at(place, result).map(Value::from)
 }
 
-/// The number that stands beside a tensor, in its element type.
+/// Returns a number in the element type of the other operand.
 pub(super) fn number_beside(number: &Placed, dtype: DType) -> Found<Number> {
     match &number.value {
         Value::Number(literal) => literal.in_type(dtype).or_else(|message| wrong(&number.at, message)),
@@ -302,7 +303,7 @@ pub(super) fn number_beside(number: &Placed, dtype: DType) -> Found<Number> {
     }
 }
 
-/// An operation of two numbers, which are exact as long as they are integers.
+/// Computes an operator on two numbers. Integers are computed exactly.
 fn numbers(operator: Binary, left: &Literal, right: &Literal, place: &Range<usize>) -> Found<Value> {
     let found = match (left.integer(), right.integer()) {
         (Some(a), Some(b)) => of_integers(operator, a, b),
@@ -322,7 +323,7 @@ fn of_integers(operator: Binary, a: i128, b: i128) -> Option<Literal> {
         Binary::Rem => a.checked_rem(b),
         Binary::And => Some(a & b),
         Binary::Or => Some(a | b),
-        // What integers are to each other, reals of them are not always.
+        // Integers are compared exactly, because different integers may round to equal reals.
         Binary::Equal => return Some(truth_of(a == b)),
         Binary::NotEqual => return Some(truth_of(a != b)),
         Binary::Less => return Some(truth_of(a < b)),
@@ -359,7 +360,7 @@ fn of_reals(operator: Binary, a: Number, b: Number) -> Option<Literal> {
     Some(number.into())
 }
 
-/// A number that has one part.
+/// Returns a number as `f64`, if it is not complex.
 fn real(number: Number) -> Option<f64> {
     if let Number::Complex(..) = number { None } else { number.float() }
 }

@@ -1,4 +1,4 @@
-//! The functions of expressions: the one table of names and arguments.
+//! The functions of expressions: one table of names and implementations.
 
 use std::sync::OnceLock;
 
@@ -29,7 +29,7 @@ impl Function {
         self.op.name
     }
 
-    /// Returns the parameters as the user reads them.
+    /// Returns the parameters as text, for messages.
     pub(super) fn signature(&self) -> String {
         let shown = |name: &str| match (name.strip_suffix('?'), name.strip_suffix('*')) {
             (Some(name), _) => format!("{name}=…"),
@@ -40,14 +40,14 @@ impl Function {
     }
 }
 
-/// The function of a name.
+/// Returns the function with this name.
 pub(super) fn function(name: &str) -> Option<&'static Function> {
-    // What Rust keeps for itself has no underscore here.
+    // `where` is a keyword of Rust, so the operation is named `where_`.
     let name = if name == "where" { "where_" } else { name };
     all().iter().find(|function| function.name() == name)
 }
 
-/// The names of all functions.
+/// Returns the names of all functions.
 ///
 /// ```
 /// assert!(lacuna::eval::functions().any(|name| name == "nanmedian"));
@@ -56,7 +56,7 @@ pub fn functions() -> impl Iterator<Item = &'static str> {
     all().iter().map(Function::name)
 }
 
-/// The arguments of a function as they are told.
+/// Returns the parameters of a function as text, for messages.
 #[doc(hidden)]
 pub fn signature(name: &str) -> String {
     function(name).map_or_else(String::new, Function::signature)
@@ -71,7 +71,7 @@ fn function_of(&(name, run): &(&'static str, Run)) -> Function {
     Function { op: OpSpec::named(name).expect("each function has a row in the table of operations"), run }
 }
 
-/// Functions that accept the same arguments.
+/// Defines functions that accept the same arguments.
 macro_rules! alike {
     (fold $($name:ident)*) => {
         [$((stringify!($name), |call: &Call| {
@@ -171,7 +171,7 @@ static TABLE: &[&[(&str, Run)]] = &[
     SINGLE,
 ];
 
-/// Functions with arguments of their own.
+/// Defines functions with individual arguments.
 macro_rules! single {
     ($($name:ident |$call:ident| $body:expr;)*) => {
         &[$((stringify!($name), |$call| $body)),*]
@@ -179,7 +179,7 @@ macro_rules! single {
 }
 
 static SINGLE: &[(&str, Run)] = single! {
-    // The graph of an expression has the steps of its gradients in place of it.
+    // In the graph of an expression, the steps of the gradient replace this call.
     grad |call| super::run::wrong(&call.at, "there is no gradient in an index");
     stored |call| Ok(Value::Stored(call.tensor(0)?.clone()));
     prune |call| call.done(call.tensor(0)?.prune());

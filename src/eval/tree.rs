@@ -2,7 +2,7 @@
 
 use super::{Argument, Id, Item, Kind};
 
-/// Returns the nodes that a node is made from.
+/// Returns the inputs of a node.
 pub(super) fn inputs(kind: &Kind) -> Vec<Id> {
     let mut found = Vec::new();
     let _ = with_inputs(kind, &mut |id| {
@@ -12,7 +12,7 @@ pub(super) fn inputs(kind: &Kind) -> Vec<Id> {
     found
 }
 
-/// Returns the same node, made from other nodes.
+/// Returns the same node with other inputs. `to` maps each input to the new input.
 pub(super) fn with_inputs(kind: &Kind, to: &mut impl FnMut(Id) -> Id) -> Kind {
     match kind {
         Kind::Number(_) | Kind::Text(_) | Kind::Name(_) => kind.clone(),

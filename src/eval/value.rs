@@ -1,4 +1,4 @@
-//! What a part of an expression comes to.
+//! The values of the nodes of an expression.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use crate::dynamic::{AnyArray, AnyOperand, AnyTensor, AnyValue};
 #[derive(Debug, Clone)]
 pub(super) enum Value {
     Tensor(AnyTensor),
-    /// The entries of a tensor alone.
+    /// A view of the stored entries of a tensor.
     Stored(AnyTensor),
     Array(AnyArray),
     Number(Literal),
     Text(String),
     List(Vec<Value>),
-    /// Positions of each axis, as graphs hold them.
+    /// One slice per axis, as stored in a graph.
     Slices(Arc<[SliceInfoElem]>),
 }
 
-/// A value, and the bytes of the expression that it came from.
+/// A value, and its byte range in the expression.
 #[derive(Debug, Clone)]
 pub(super) struct Placed {
     pub(super) value: Value,
@@ -30,7 +30,7 @@ pub(super) struct Placed {
 }
 
 impl Value {
-    /// What it is, in an error.
+    /// Returns the kind of the value, for errors.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Value::Tensor(_) => "a tensor",
@@ -43,7 +43,7 @@ impl Value {
         }
     }
 
-    /// The operand that it is.
+    /// Returns the value as an operand, if it is a tensor, a view or an array.
     pub(super) fn operand(&self) -> Option<AnyOperand<'_>> {
         match self {
             Value::Tensor(tensor) => Some(AnyOperand::Tensor(tensor)),

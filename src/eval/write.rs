@@ -1,4 +1,4 @@
-//! From steps to the text that they are read from.
+//! The textual form of parsed programs.
 
 use std::collections::HashMap;
 use std::fmt::{Formatter, Result, Write};
@@ -7,7 +7,7 @@ use super::program::Input;
 use super::{Argument, Binary, Id, Item, Kind, Node, Unary};
 use crate::lazy::HEAD;
 
-/// The lines of a program, whose last node is the list of results.
+/// Writes the lines of a program. The last node is the list of results.
 pub(super) fn lines(nodes: &[Node], inputs: &[Input], f: &mut Formatter<'_>) -> Result {
     writeln!(f, "{HEAD}")?;
     let mut names: Vec<String> = Vec::with_capacity(nodes.len());
@@ -32,14 +32,15 @@ pub(super) fn lines(nodes: &[Node], inputs: &[Input], f: &mut Formatter<'_>) -> 
     Ok(())
 }
 
-/// Whether a node stands where it is used, and has no line.
+/// Returns whether a node is written inside the lines that use it, and does not have its own line.
 fn stands_in_line(kind: &Kind, nodes: &[Node]) -> bool {
     let is_number = |id: &Id| matches!(nodes[*id].kind, Kind::Number(_));
     match kind {
         Kind::Number(_) | Kind::Text(_) | Kind::List(_) => true,
         Kind::Unary(_, x) => is_number(x),
         Kind::Binary(_, x, y) => is_number(x) && is_number(y),
-        // That of a step only, so that no text grows with each of them.
+        // A view is written inside only if its tensor has its own line. Otherwise, nested views would lengthen the text
+        // each time.
         Kind::Call(name, arguments) if name == "stored" => {
             arguments.iter().all(|given| !stands_in_line_at_all(&nodes[given.value].kind))
         }
@@ -47,7 +48,7 @@ fn stands_in_line(kind: &Kind, nodes: &[Node]) -> bool {
     }
 }
 
-/// Whether a node may have no line.
+/// Returns whether a node may be written without its own line.
 fn stands_in_line_at_all(kind: &Kind) -> bool {
     match kind {
         Kind::Call(name, _) => name == "stored",
@@ -76,7 +77,7 @@ fn said(kind: &Kind, names: &[String], nodes: &[Node]) -> String {
         }
         _ => name(id).to_string(),
     };
-    // The sign of a number would be that of the power, or of what is chosen.
+    // Without parentheses, the sign of the number would apply to the power or to the indexed value.
     let base = |id: &Id| if name(id).starts_with('-') { format!("({})", name(id)) } else { operand(id) };
     match kind {
         Kind::Number(number) => number.written(),
@@ -98,7 +99,7 @@ fn said(kind: &Kind, names: &[String], nodes: &[Node]) -> String {
     }
 }
 
-/// The characters that a name or a number does not have.
+/// The characters that show that a text is not only a name or a number.
 const NOT_IN_WORDS: [char; 4] = [' ', '-', '~', '['];
 
 fn said_of_items(items: &[Item], names: &[String]) -> String {
@@ -116,7 +117,7 @@ fn said_of_items(items: &[Item], names: &[String]) -> String {
 }
 
 impl Binary {
-    /// The operator as it is written.
+    /// Returns the operator as it is written.
     fn sign(self) -> &'static str {
         match self {
             Binary::Or => "|",

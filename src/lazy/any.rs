@@ -1,4 +1,4 @@
-//! Graphs over tensors and arrays whose types are known at run time only.
+//! Graphs of dynamically typed tensors and arrays.
 
 use std::any::Any;
 use std::ops::Range;
@@ -29,7 +29,7 @@ use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 
 impl AnyTensor {
-    /// This tensor as the beginning of a graph.
+    /// Starts a lazy graph with this tensor.
     #[track_caller]
     pub fn lazy(&self) -> Lazy<AnyValue> {
         Lazy::constant(self.clone().into())
@@ -37,7 +37,7 @@ impl AnyTensor {
 }
 
 impl AnyArray {
-    /// This array as the beginning of a graph, which shares its elements.
+    /// Starts a lazy graph with this array, without copying its elements.
     #[track_caller]
     pub fn lazy(&self) -> Lazy<AnyValue> {
         Lazy::constant(self.clone().into())
@@ -45,7 +45,7 @@ impl AnyArray {
 }
 
 impl AnyValue {
-    /// This tensor or array as the beginning of a graph.
+    /// Starts a lazy graph with this tensor or array.
     #[track_caller]
     pub fn lazy(&self) -> Lazy<AnyValue> {
         Lazy::constant(self.clone())
@@ -53,11 +53,13 @@ impl AnyValue {
 }
 
 impl Lazy<AnyValue> {
-    /// Returns a step of your own that reduces some axes, or goes along them, and treats positions along all others
-    /// apart from each other. [`Chunks`](crate::lazy::Chunks) may split the other axes, so `f` of a chunk must be the
-    /// chunk of `f`. Two such steps are never taken for one.
+    /// Returns a custom step that reduces some axes, or computes along them.
     ///
-    /// The reduced axes are removed, or stay with length 1 as [`Axes::keep_dims`] has it.
+    /// The step computes each position of the other axes independently. [`Chunks`](crate::lazy::Chunks) may split these
+    /// axes, so `f` of a chunk must equal the chunk of `f`. Two such steps are never merged, even if they have the same
+    /// inputs.
+    ///
+    /// The reduced axes are removed. With [`Axes::keep_dims`], they stay with length 1.
     ///
     /// ```
     /// use lacuna::dynamic::{AnyOperand, AnyTensor};
@@ -81,13 +83,13 @@ impl Lazy<AnyValue> {
 }
 
 impl Lazy<AnyValue> {
-    /// The same step, of which nobody knows yet, with what it is of an operand that comes in parts. An array comes in
-    /// parts only if these come in any order.
+    /// Returns this step with a streaming reduction, for an operand that arrives in chunks. No other graph may share
+    /// the step yet. An array arrives in chunks only if the chunks may arrive in any order.
     #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
     pub(crate) fn folding(self, fold: PouredFold) -> Self {
         let operand = self.node.inputs.first().and_then(|operand| operand.shape.as_ref());
         let reduction = operand.and_then(|shape| Reduction::new(shape, fold.options.axes()).ok());
-        // All elements of one cell may come in parts wherever its axes stand.
+        // If the result has one element, every chunk belongs to this element, for any order of the axes.
         let may_be_fed = |reduction: Reduction| reduction.is_fed() || reduction.result_shape().wide_size() == 1;
         let is_fed = reduction.is_some_and(may_be_fed);
         self.with_work(|work| {
@@ -104,7 +106,7 @@ impl Lazy<AnyValue> {
     }
 }
 
-/// The share of its operand that a range of the result of a move takes.
+/// Returns the rule of a shape manipulation: the positions of the operand that a chunk of the result needs.
 #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
 pub(crate) fn moved_by(plan: impl Fn(&[usize]) -> Result<Moves> + Send + Sync + 'static) -> Shares {
     shares::moved_by(move |lengths| plan(lengths).ok(), AnyValue::KIND)
@@ -222,7 +224,7 @@ impl ByPieces for OfAny {
     }
 }
 
-/// How many elements are stored.
+/// Returns the number of stored elements.
 fn stored(x: &AnyValue) -> usize {
     match x {
         AnyValue::Tensor(x) => x.nnz(),
@@ -230,7 +232,7 @@ fn stored(x: &AnyValue) -> usize {
     }
 }
 
-/// A tensor cut into pieces of its format.
+/// A tensor that is split into chunks of its format.
 struct Cut<T>(Erased<T>);
 
 impl<T: Element> Pieces for Cut<T> {
@@ -249,13 +251,13 @@ impl<T: Element> Pieces for Row<'_, T> {
     }
 }
 
-/// The pattern of the first position, or of none.
+/// Returns the pattern of the first position, or an empty pattern if `count` is 0.
 fn first_position(shape: &Shape, count: usize) -> AnyPattern {
     let coords = shape.iter().map(|_| AxisCoords::from(vec![0_u64; count])).collect();
     AnyPattern::valid_coo(shape.clone(), count, Width::U64, coords)
 }
 
-/// The fill of a part that does not store all of its positions. Only such a part knows the fill of the whole.
+/// Returns the fill of a chunk that has unstored positions. Only such a chunk has the fill of the entire tensor.
 fn fill_of_gaps(part: &AnyValue) -> Option<Number> {
     match part {
         AnyValue::Tensor(x) if x.shape().wide_size() > x.nnz() as u128 => Some(x.fill()),
@@ -280,7 +282,7 @@ fn gathered_array<T: Element>(_: &ArcArray<T, IxDyn>, count: usize) -> Result<Bo
     Ok(Box::new(Gathered::<T>::new(count, elements_of::<T>, whole)?))
 }
 
-/// The elements of a piece, of which all have one type, and the fill.
+/// Returns the elements of a chunk, and the fill. All chunks have one element type.
 fn elements_of<T: Element>(piece: &Held) -> (&[T], T) {
     let alike = "pieces have one type, and their elements are in order";
     match known::<AnyValue>(piece) {
@@ -308,7 +310,7 @@ impl ByRanges for OfAny {
         let fill = values.iter().find_map(|part| fill_of_gaps(part));
         let with_it = |&part: &&AnyValue| match (part, fill) {
             (AnyValue::Tensor(x), Some(fill)) if fill_of_gaps(part).is_none() => Ok(x.with_fill(fill)?.into()),
-            // Every part stores all of its positions.
+            // Every chunk stores all of its positions.
             (AnyValue::Tensor(x), None) if values.iter().any(|part| matches!(part, AnyValue::Array(_))) => {
                 Ok(AnyOperand::from(x).to_array()?.into())
             }
@@ -372,7 +374,7 @@ mod tests {
     use super::*;
     use crate::CooTensor;
 
-    /// They were taken to be even, so that a range of few positions that hold all was believed small.
+    /// A short range of positions can have all entries, so the counts follow the coordinates.
     #[test]
     fn entries_are_counted_where_they_stand() {
         let x = CooTensor::new([4, 2], vec![vec![0, 0, 3], vec![0, 1, 1]], vec![1, 2, 3], 0).unwrap();

@@ -1,4 +1,4 @@
-//! The call of an operation: the row of the table, and one argument per parameter.
+//! The call of an operation: a row of the table of operations, and one argument per parameter.
 
 use std::any::Any;
 use std::fmt;
@@ -16,22 +16,22 @@ use crate::base::shape::Shape;
 use crate::element::{Element, Number};
 use crate::ops::{Nanmedian, Norm, NormOrder, OpSpec, Quantile, QuantileMethod, TakeMode, Var};
 
-/// A call of an operation on the inputs of a node. Two equal calls give the same bits for the same inputs.
+/// A call of an operation on the inputs of a node. Equal calls on the same inputs return bitwise identical results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     pub(crate) op: &'static OpSpec,
-    /// The arguments in the order of the parameters. Behind them stand options that no text can write.
+    /// The arguments in the order of the parameters, then options without a textual form.
     args: Vec<Arg>,
 }
 
 /// An argument of a call.
 #[derive(Debug, Clone)]
 pub enum Arg {
-    /// The parameter has its default.
+    /// No argument. The parameter has its default.
     Absent,
-    /// The input with this number.
+    /// The input with this index.
     Input(usize),
-    /// The stored entries of the input with this number.
+    /// The stored entries of the input with this index.
     Stored(usize),
     List(Vec<Arg>),
     Flag(bool),
@@ -39,34 +39,35 @@ pub enum Arg {
     Real(f64),
     Word(&'static str),
     Text(Arc<str>),
-    /// The parameters `axis`, `keep_dims` and `by` in one.
+    /// The arguments of `axis`, `keep_dims` and `by` together.
     Axes(Axes),
     Integers(Arc<[i128]>),
     Pairs(Arc<[(usize, usize)]>),
     Slices(Arc<[SliceInfoElem]>),
-    /// Data of an element type.
+    /// Data of erased type, such as an element.
     Typed(Arc<dyn Typed>),
-    /// A closure. It is equal to itself alone.
+    /// A closure, by its number. A closure equals only itself.
     Own(u64),
-    /// What a gradient of this gradient needs. It changes no result, and is not written.
+    /// Data for the gradient of this gradient. A hint does not change the result, and does not have a textual form. All
+    /// hints are equal.
     Hint(Box<Arg>),
 }
 
-/// Data that a graph compares and writes, and whose type it does not know.
+/// Data of erased type in an argument. A graph can compare the data and write the textual form.
 pub trait Typed: fmt::Debug + Send + Sync {
     fn as_any(&self) -> &dyn Any;
 
-    /// Returns whether both have the same bits.
+    /// Returns whether both are known to be bitwise identical.
     fn is_same(&self, other: &dyn Typed) -> bool;
 
-    /// Returns the text that is read back to the same bits.
+    /// Returns the textual form that is read back bitwise identical, if there is one.
     fn said(&self) -> Option<String>;
 
     fn number(&self) -> Option<Number> {
         None
     }
 
-    /// Returns the shape of what is taken at these positions, if they are positions.
+    /// Returns the shape of the elements at these positions; `None` if the data are not positions.
     fn taken_shape(&self, _of: &Shape, _axis: Option<i128>) -> Option<Result<Shape>> {
         None
     }
@@ -76,13 +77,13 @@ pub trait Typed: fmt::Debug + Send + Sync {
         1
     }
 
-    /// Returns the number of axes of these positions.
+    /// Returns the rank of these positions.
     fn rank(&self) -> usize {
         0
     }
 }
 
-/// One element.
+/// A single element.
 #[derive(Debug)]
 struct One<T>(T);
 
@@ -92,7 +93,7 @@ impl<T: Element> Typed for One<T> {
     }
 
     fn is_same(&self, other: &dyn Typed) -> bool {
-        // A NaN without a text has bits of its own, which `same` does not compare.
+        // `same` ignores the bits of a NaN. Only the NaN with a textual form is known to have equal bits.
         let has_text = |one: T| !one.isnan() || one.said().is_some();
         let other = other.as_any().downcast_ref::<Self>();
         other.is_some_and(|other| self.0.same(other.0) && has_text(self.0) && has_text(other.0))
@@ -162,7 +163,7 @@ impl Arg {
         Arg::Typed(Arc::new(One(element)))
     }
 
-    /// Returns an argument for a closure.
+    /// Returns a new argument for a closure.
     pub(crate) fn own() -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(1);
         Arg::Own(COUNT.fetch_add(1, Ordering::Relaxed))
@@ -176,7 +177,7 @@ impl Arg {
         Arg::Integers(counts.iter().map(|&count| count as i128).collect())
     }
 
-    /// Returns the input that the argument is, or whose entries it is.
+    /// Returns the index of the input, if the argument is an input or a view of its stored entries.
     pub(crate) fn input(&self) -> Option<usize> {
         match self {
             Arg::Input(input) | Arg::Stored(input) => Some(*input),
@@ -184,7 +185,7 @@ impl Arg {
         }
     }
 
-    /// Returns the integers of a list that are no less than 0.
+    /// Returns the integers of a list, without the negative integers.
     pub(crate) fn as_counts(&self) -> Vec<usize> {
         match self {
             Arg::Integers(integers) => integers.iter().filter_map(|&count| usize::try_from(count).ok()).collect(),
@@ -192,7 +193,7 @@ impl Arg {
         }
     }
 
-    /// Returns the argument as expressions write it.
+    /// Returns the argument in the syntax of expressions, if it has a textual form.
     fn said(&self, input: &dyn Fn(usize) -> String) -> Option<String> {
         match self {
             Arg::Absent | Arg::Own(_) | Arg::Hint(_) => None,
@@ -219,7 +220,7 @@ impl Arg {
 }
 
 impl Call {
-    /// Returns the call of an operation. Absent arguments at the end may be left out.
+    /// Returns the call of an operation. Absent arguments at the end may be omitted.
     pub(crate) fn of(op: &'static OpSpec, args: impl IntoIterator<Item = Arg>) -> Self {
         let mut args: Vec<Arg> = args.into_iter().collect();
         while let Some(Arg::Absent) = args.last() {
@@ -228,12 +229,12 @@ impl Call {
         Call { op, args }
     }
 
-    /// Returns the arguments, without the absent ones at the end.
+    /// Returns the arguments, without absent arguments at the end.
     pub(crate) fn args(&self) -> &[Arg] {
         &self.args
     }
 
-    /// Returns the argument of the parameter with this number.
+    /// Returns the argument of the parameter with this index.
     pub(crate) fn arg(&self, place: usize) -> &Arg {
         self.args.get(place).unwrap_or(&Arg::Absent)
     }
@@ -243,7 +244,7 @@ impl Call {
         self.op.place_of(parameter).map_or(&Arg::Absent, |place| self.arg(place))
     }
 
-    /// Returns whether the operation reads the stored entries of its first operand alone.
+    /// Returns whether the operation reads only the stored entries of its first operand.
     pub(crate) fn is_stored(&self) -> bool {
         matches!(self.args.first(), Some(Arg::Stored(_)))
     }
@@ -262,7 +263,7 @@ impl Call {
         self.integer("wrt").and_then(|number| usize::try_from(number).ok())
     }
 
-    /// Returns an axis, or another integer of its size; `default` if it is absent.
+    /// Returns an integer, such as an axis, clamped to `isize`. Returns `default` if the argument is not an integer.
     pub(crate) fn position(&self, parameter: &str, default: isize) -> isize {
         self.integer(parameter).map_or(default, |position| {
             isize::try_from(position).unwrap_or(if position < 0 { isize::MIN } else { isize::MAX })
@@ -273,7 +274,7 @@ impl Call {
         self.integer(parameter).map_or(0, |count| usize::try_from(count).unwrap_or(usize::MAX))
     }
 
-    /// Returns the text of the argument of a parameter.
+    /// Returns the textual form of the argument of a parameter, if there is one.
     pub(crate) fn said_of(&self, parameter: &str) -> Option<String> {
         self.named(parameter).said(&|_| String::new())
     }
@@ -309,23 +310,23 @@ impl Call {
         self.args.iter().find_map(|arg| if let Arg::Slices(slices) = arg { Some(slices) } else { None })
     }
 
-    /// Returns an element; the node was made with one of this type.
+    /// Returns an element of the type that the call was made with. Panics for another type.
     pub(crate) fn element<T: Element>(&self, parameter: &str) -> T {
         self.data::<One<T>>(parameter).expect("an element of this type").0
     }
 
-    /// Returns data of a known type.
+    /// Returns the data of a parameter, if it has this type.
     pub(crate) fn data<D: 'static>(&self, parameter: &str) -> Option<&D> {
         if let Arg::Typed(data) = self.named(parameter) { data.as_any().downcast_ref() } else { None }
     }
 
-    /// Returns the call of the operation whose gradient this one is.
+    /// Returns the call of the operation whose gradient this call computes.
     pub(crate) fn forward(&self) -> Self {
         let forward = self.op.forward().unwrap_or(self.op);
         Call::of(forward, forward.names().map(|name| self.named(name).clone()))
     }
 
-    /// Returns an argument as a number.
+    /// Returns an argument as a number, if it is a number.
     pub(crate) fn number(&self, parameter: &str) -> Option<Number> {
         match self.named(parameter) {
             Arg::Typed(data) => data.number(),
@@ -335,12 +336,12 @@ impl Call {
         }
     }
 
-    /// Returns what a gradient of this gradient needs.
+    /// Returns the hint for the gradient of this gradient.
     pub(crate) fn hint(&self) -> Option<&Arg> {
         self.args.iter().find_map(|arg| if let Arg::Hint(hint) = arg { Some(&**hint) } else { None })
     }
 
-    /// Returns the same call with another argument.
+    /// Returns this call with another argument.
     pub(crate) fn with(&self, parameter: &str, arg: Arg) -> Self {
         let place = self.op.place_of(parameter).expect("a parameter of the operation");
         let mut args = self.args.clone();
@@ -349,14 +350,14 @@ impl Call {
         Call::of(self.op, args)
     }
 
-    /// Returns the same call, which no text can write.
+    /// Returns this call without a textual form.
     pub(crate) fn without_text(mut self) -> Self {
         self.args.resize(self.op.names().count(), Arg::Absent);
         self.args.push(Arg::Flag(true));
         self
     }
 
-    /// Returns the inputs that the arguments name, in their order.
+    /// Returns the indices of the inputs, in the order of the arguments.
     pub(crate) fn inputs(&self) -> Vec<usize> {
         fn collect(args: &[Arg], found: &mut Vec<usize>) {
             for arg in args {
@@ -372,7 +373,8 @@ impl Call {
         found
     }
 
-    /// Returns the call as expressions write it, and with `wrt` one of its results; none if an argument has no text.
+    /// Returns the call in the syntax of expressions, or `None` if an argument does not have a textual form. `part`
+    /// selects one of several results, by the name of a function or by `wrt`.
     pub(crate) fn said(&self, part: Option<usize>, input: &dyn Fn(usize) -> String) -> Option<String> {
         let parameters: Vec<&str> = self.op.parameters().collect();
         if self.args.iter().skip(parameters.len()).any(|arg| !matches!(arg, Arg::Hint(_))) {
@@ -411,7 +413,7 @@ impl Call {
     }
 }
 
-/// Options of an operation, which are arguments of a call.
+/// Options of an operation, as arguments of a call.
 pub(crate) trait Options: Clone + Send + Sync + 'static {
     fn axes(&self) -> &Axes;
 
@@ -441,7 +443,7 @@ impl Options for Axes {
     }
 }
 
-/// The options that have axes and one parameter behind `keep_dims`.
+/// Implements [`Options`] for options with axes and one parameter after `keep_dims`.
 macro_rules! options {
     ($($options:ident, |$self:ident| $arg:expr, |$call:ident, $axes:ident| $read:expr;)*) => {$(
         impl Options for $options {
@@ -504,7 +506,7 @@ options! {
     }));
 }
 
-/// Options that differ in what no text can write.
+/// Options without a textual form.
 #[derive(Debug, PartialEq)]
 struct Hidden<O>(O);
 
@@ -534,7 +536,7 @@ fn hidden_of<O: Clone + 'static>(call: &Call) -> Option<O> {
     data.as_any().downcast_ref::<Hidden<O>>().map(|Hidden(options)| options.clone())
 }
 
-/// The words of what happens to positions outside.
+/// Returns the argument for the mode of positions that are out of range.
 pub(crate) fn word_of_mode(mode: TakeMode) -> Arg {
     match mode {
         TakeMode::Raise => Arg::Absent,

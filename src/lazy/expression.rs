@@ -1,4 +1,4 @@
-//! Graphs of dynamically typed values, as expressions build and read them.
+//! Graphs of dynamically typed values, built and read by expressions.
 
 use std::sync::Arc;
 
@@ -64,19 +64,19 @@ pub(crate) fn numbers(of: &Arc<Node>, is_known: &dyn Fn(u64) -> bool) -> Vec<u64
     found.into_iter().map(|node| node.id).filter(|&number| !is_known(number)).collect()
 }
 
-/// The number of a node, which increases from inputs to results.
+/// Returns the number of a node, which is larger than the numbers of its inputs.
 pub(crate) fn number(node: &Node) -> u64 {
     node.id
 }
 
-/// The nodes that some results need, in order. Equal nodes are one.
+/// The nodes that some results need, with inputs before results. Common subexpressions are one node.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ordered {
     pub(crate) steps: Vec<OrderedStep>,
     pub(crate) results: Vec<usize>,
 }
 
-/// A node, and the indices of its inputs among those before it.
+/// A node, and the indices of its inputs among the earlier nodes.
 #[derive(Clone)]
 pub(crate) struct OrderedStep {
     node: Arc<Node>,
@@ -102,17 +102,17 @@ impl OrderedStep {
         self.node.id
     }
 
-    /// Returns the name of an input.
+    /// Returns the name of the input, if the node is an input.
     pub(crate) fn name(&self) -> Option<&str> {
         if let Body::Input { name, .. } = &self.node.body { Some(name) } else { None }
     }
 
-    /// Returns the call of a step.
+    /// Returns the call, if the node is the result of a call.
     pub(crate) fn call(&self) -> Option<&Call> {
         self.node.call()
     }
 
-    /// Returns the same step on other inputs, with the facts that their headers tell.
+    /// Returns this step with other inputs, and with the facts that the headers of the inputs determine.
     #[track_caller]
     pub(crate) fn on(&self, call: Call, inputs: &[&Lazy<AnyValue>], facts: Facts, made: Made) -> Lazy<AnyValue> {
         let inputs: Vec<Arc<Node>> = inputs.iter().map(|input| Arc::clone(&input.node)).collect();
@@ -127,7 +127,7 @@ impl OrderedStep {
             from_pieces: None,
             is_fed: false,
             rule: None,
-            // A step without a rule reads its inputs whole.
+            // A step without a rule needs its entire inputs.
             shares: Some(facts.shares.unwrap_or_else(|| Arc::new(|_, _| None))),
             call,
         };

@@ -1,4 +1,4 @@
-//! The typed implementations of the operations that gradients are made of, by the kinds of their operands.
+//! The typed implementations of the operations that gradients use, by the kinds of the operands.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -21,13 +21,13 @@ use crate::ops::{OpSpec, Split, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// Chooses elements by the moves that the lengths of a value tell.
+/// Moves the elements of a value. The moves depend on the lengths of its axes.
 pub(super) fn choose<X: Steps>(value: &Held, moves: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<Held> {
     let x = known::<X>(value);
     Ok(Arc::new(x.by_select(&moves(x.lengths())?).map(X::reduced)?))
 }
 
-/// The implementation of all moves.
+/// Returns the implementation of all moves.
 pub(super) fn mover<X: Steps>() -> Made {
     made!(X::Of<X::Elem>, |node, inputs| {
         let x = known::<X>(&inputs[0]);
@@ -35,7 +35,7 @@ pub(super) fn mover<X: Steps>() -> Made {
     })
 }
 
-/// The implementation of the gradients of all moves.
+/// Returns the implementation of the gradients of all moves; `None` for another operation.
 fn mover_back<X: Steps>(forward: &'static OpSpec) -> Option<Made> {
     let made = made!(X::Of<X::Elem>, |node, inputs| {
         let (x, call) = (known::<X>(&inputs[0]), node.args().forward());
@@ -44,18 +44,18 @@ fn mover_back<X: Steps>(forward: &'static OpSpec) -> Option<Made> {
     (forward.split == Split::Moved).then_some(made)
 }
 
-/// Whether an input has the kind of these values.
+/// Returns whether an input has values of type `X`.
 pub(super) fn is<X: Value>(input: &Arc<Node>) -> bool {
     <dyn Kind as Any>::type_id(input.kind) == <dyn Kind as Any>::type_id(X::KIND)
 }
 
-/// A number at all elements of a value: a gradient beside it is looked for at these alone, and at no others of a number
-/// that is broadcast.
+/// Returns a value like `x` with one number at all elements. A gradient of both then reads only the elements of `x`. A
+/// broadcast number would be at every position.
 pub(super) fn constant<X: Steps>(x: &X, number: X::Elem) -> Result<X::Of<X::Elem>> {
     x.by_map(&Each::quick("constant", move |_| Some(number))).map(X::mapped)
 }
 
-/// The implementations for tensors and arrays of floats.
+/// Returns the implementation for tensors or arrays of floats.
 fn of_floats<F, X>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made>
 where
     F: Float + Numeric + RealNumber,
@@ -76,7 +76,7 @@ where
         .or_else(|| zips::made::<F, X>(call, inputs))
 }
 
-/// The implementations for tensors, if their elements are floats.
+/// Returns the implementation for tensors, if their elements are floats.
 pub(super) fn of_tensors<P: Pattern, T: Element>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made> {
     struct Kit<'a, P>(&'a Call, &'a [Arc<Node>], PhantomData<fn() -> P>);
     impl<P: Pattern> FloatVisitor for Kit<'_, P> {
@@ -98,7 +98,7 @@ pub(super) fn of_tensors<P: Pattern, T: Element>(call: &Call, inputs: &[Arc<Node
     T::if_float(Kit::<P>(call, inputs, PhantomData))?
 }
 
-/// The implementations for arrays, if their elements are floats.
+/// Returns the implementation for arrays, if their elements are floats.
 pub(super) fn of_arrays<T: Element>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made> {
     struct Kit<'a>(&'a Call, &'a [Arc<Node>]);
     impl FloatVisitor for Kit<'_> {
@@ -121,7 +121,7 @@ pub(super) fn of_arrays<T: Element>(call: &Call, inputs: &[Arc<Node>]) -> Option
     T::if_float(Kit(call, inputs))?
 }
 
-/// Zeros on the pattern of a tensor.
+/// Returns the implementation of `zeros_like`: zeros on the pattern of a tensor.
 pub(super) fn zeros_of_tensor<P: Pattern, T: Element>() -> Made {
     made!(Tensor<P, T>, |_, inputs| {
         known::<Tensor<P, T>>(&inputs[0]).clone().with_fill(T::ZERO).map_values(|_| T::ZERO)

@@ -13,7 +13,7 @@ use crate::plan::reduction::Reduction;
 ///
 /// # Errors
 ///
-/// The errors of the operation that depend on shapes.
+/// The errors of the operation that depend only on shapes and arguments.
 pub(super) fn of_call(call: &Call, inputs: &[&Shape]) -> Result<Option<Shape>> {
     let operands: Vec<&Shape> = call.inputs().into_iter().filter_map(|at| inputs.get(at).copied()).collect();
     let first = operands.first().copied();
@@ -80,7 +80,7 @@ fn along(call: &Call, x: &Shape) -> Result<Shape> {
     Ok(lengths.into())
 }
 
-/// Returns the shape of a scaled tensor. Rejects factors that are not one factor per position of the axis.
+/// Returns the shape of a scaled tensor. Rejects factors if their number is not the length of the axis.
 fn scaled(call: &Call, x: &Shape, factors: &Shape) -> Result<Shape> {
     let expected = x[normalize_axis(call.position("axis", 0) as i128, x.rank())?];
     match factors[..] {
@@ -111,7 +111,7 @@ fn tensordot(call: &Call, x: &Shape, y: &Shape) -> Result<Shape> {
     ops::tensordot_shape([x, y], [&axes[0], &axes[1]])
 }
 
-/// Returns the shape of a product with one factor for each axis except one.
+/// Returns the shape of a product with one factor matrix per axis, except one axis.
 fn factored(call: &Call, shapes: &[&Shape]) -> Result<Option<Shape>> {
     let [x, factors @ ..] = shapes else { return Ok(None) };
     let mode = normalize_axis(call.position("mode", 0) as i128, x.rank())?;
@@ -131,8 +131,7 @@ pub(super) fn wrong_rank(operation: &'static str, rank: usize) -> Error {
     Error::Argument { operation, why: format!("an array of rank {rank} is none of the rank that it takes") }
 }
 
-/// Returns the shape of a product along one axis with an array of this rank. The last axis of the array is multiplied
-/// along the axis.
+/// Returns the shape of a product of one axis with the last axis of an array of this rank.
 fn contracted(call: &Call, x: &Shape, y: &Shape, rank: usize) -> Result<Shape> {
     let axis = normalize_axis(call.position("axis", 0) as i128, x.rank())?;
     let (expected, mut shape) = (x[axis], x.to_vec());
@@ -162,7 +161,7 @@ fn taken(call: &Call, x: &Shape) -> Result<Option<Shape>> {
     positions.taken_shape(x, call.integer("axis")).transpose()
 }
 
-/// Returns the moves of a call on an operand of these lengths.
+/// Returns the moves of a call, for an operand of these lengths.
 pub(super) fn moves(call: &Call, lengths: &[usize]) -> Result<Moves> {
     let axis = |parameter| call.position(parameter, 0);
     let permutation = || call.integers::<isize>("axes");

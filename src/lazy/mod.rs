@@ -1,8 +1,8 @@
-//! Chains of operations that are checked, fused and run as one program: the feature `lazy`.
+//! Lazy operations: graphs that are checked, fused and run as one program (feature `lazy`).
 //!
-//! A [`Lazy`] stands for the result of an operation: `x.lazy()` begins with a tensor, [`Lazy::input`] with one that is
-//! bound later, and the operations are methods of the same names as those of tensors. Nothing is computed until
-//! [`value`](Lazy::value), [`collect`](Lazy::collect) or a [`Program`] asks for it.
+//! A [`Lazy`] is the result of an operation that is not computed yet. `x.lazy()` starts a graph with a tensor.
+//! [`Lazy::input`] starts a graph with a tensor that is bound later. The operations are methods with the names of the
+//! methods of tensors. Values are computed by [`value`](Lazy::value), [`collect`](Lazy::collect) or a [`Program`].
 //!
 //! ```
 //! use lacuna::CsrTensor;
@@ -18,13 +18,16 @@
 //! # Ok::<(), lacuna::Error>(())
 //! ```
 //!
-//! - **Errors are carried.** A chain reads without `?`: a wrong axis makes a step that holds the error with the line
-//!   that made it, and [`check`](Lazy::check), [`compile`], `collect` and `value` return it, before any value is read.
-//! - **Two phases.** What a result stores never depends on values. So a program keeps what it planned from the patterns
-//!   (which entries meet, where they come from), and a run with the same pattern reads values alone.
-//! - **Fusion.** Steps element by element on one pattern run piece by piece, in the cache, and leave one result behind.
-//! - **The same bits** as the operations one by one, however steps are fused.
-//! - **Gradients** are steps as well: see [`gradient`](Lazy::gradient).
+//! - **Errors are carried.** A chain of operations needs no `?`. If an axis is out of range, the step carries the error
+//!   with the source line of the step. [`check`](Lazy::check), [`compile`], `collect` and `value` return this error
+//!   before any value is read.
+//! - **Plans are reused.** A program keeps the plans that it made from the patterns of its inputs. A plan records which
+//!   entries meet, and where they come from. A run with the same patterns reads only values, because most operations do
+//!   not choose stored entries by value.
+//! - **Fusion.** Elementwise steps on one pattern run together, in chunks that fit the cache. Only the final result is
+//!   stored.
+//! - **Identical results.** The results are bitwise identical to calling the operations one by one, for any fusion.
+//! - **Gradients** are steps too: see [`gradient`](Lazy::gradient).
 
 #[cfg(feature = "dynamic")]
 pub(crate) mod any;
@@ -133,7 +136,9 @@ impl<V> fmt::Debug for Lazy<V> {
     }
 }
 
-/// The lengths of the axes of an input; `None` for one that is not known before it is bound.
+/// The lengths of the axes of an input.
+///
+/// `None` is a length that is known only when the input is bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lengths(Vec<Option<usize>>);
 
@@ -172,7 +177,9 @@ impl<V: Value> Lazy<V> {
         Lazy { node, of: PhantomData }
     }
 
-    /// An input, which [`is`](Lazy::is) binds for a run. The name is for messages.
+    /// Returns an input, which [`is`](Lazy::is) binds to a value for each run.
+    ///
+    /// A length of `None` allows any length. Messages and [`Program::to_text`] use the name.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -192,7 +199,7 @@ impl<V: Value> Lazy<V> {
         Lazy::of(Arc::new(Node::new::<V>("input", body, shape)))
     }
 
-    /// What is read when it is needed.
+    /// Returns a value that is read when a run needs it.
     #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what is read in parts stands in `io`
     #[track_caller]
     pub(crate) fn from_source(name: &'static str, source: Arc<dyn source::Source>) -> Self {
@@ -200,7 +207,7 @@ impl<V: Value> Lazy<V> {
         Lazy::of(Arc::new(Node::new::<V>(name, Body::Source(source), shape)))
     }
 
-    /// A step that reduces some axes, and treats positions along all others apart from each other.
+    /// Returns a step that reduces some axes, and computes each position of the other axes independently.
     #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // tensors of types known at run time have no other steps
     #[track_caller]
     pub(crate) fn over(
@@ -216,7 +223,10 @@ impl<V: Value> Lazy<V> {
         step.with_work(|work| work.shares = Some(shares::reduced(&axes)))
     }
 
-    /// The value of this input in a run: of [`Program::run`], which refuses what is no input, or has another shape.
+    /// Binds this input to a value, for one [`Program::run`].
+    ///
+    /// The run returns an error if this is not an input of the program, or if the value does not have the declared
+    /// shape.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -234,7 +244,7 @@ impl<V: Value> Lazy<V> {
         Feed { node: Arc::clone(&self.node), value: Arc::new(value.clone()) }
     }
 
-    /// A value that is there.
+    /// Returns a step with an existing value.
     #[track_caller]
     pub(crate) fn constant(value: V) -> Self {
         let value: node::Held = Arc::new(value);
@@ -242,7 +252,9 @@ impl<V: Value> Lazy<V> {
         Lazy::of(Arc::new(Node::new::<V>("constant", Body::Constant(value), shape)))
     }
 
-    /// The lengths of the axes, if they do not depend on an input of open shape.
+    /// Returns the lengths of the axes, if they are known before a run.
+    ///
+    /// The lengths are unknown if they depend on an input of open shape, or on values.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -255,11 +267,11 @@ impl<V: Value> Lazy<V> {
         self.node.shape.as_deref()
     }
 
-    /// Refuses a graph with a step that can have no value, as far as shapes tell.
+    /// Returns an error if the shapes show that a step cannot have a value.
     ///
     /// # Errors
     ///
-    /// `Lazy`: the first such step, with the line that made it.
+    /// `Lazy`: the error of the first such step, with the source line of the step.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -274,13 +286,14 @@ impl<V: Value> Lazy<V> {
         self.node.refusal().map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// Computes the value, which must not depend on an input.
+    /// Computes the value of a graph without inputs.
     ///
-    /// Nothing is kept: who asks again computes again. [`value`](Lazy::value) keeps it.
+    /// Each call computes the value again. [`value`](Lazy::value) keeps the value.
     ///
     /// # Errors
     ///
-    /// `Lazy`: what a step refused, with the line that made it; `Argument`: there is an input.
+    /// - `Lazy`: a step failed. The error names the source line of the step.
+    /// - `Argument`: the graph has an input.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -293,11 +306,13 @@ impl<V: Value> Lazy<V> {
         program::once(&self.node).map(taken)
     }
 
-    /// Computes the value on the first call and keeps it, for graphs that go on from here too.
+    /// Computes the value on the first call, and keeps it for later calls.
+    ///
+    /// Graphs that continue from this step also use the kept value.
     ///
     /// # Errors
     ///
-    /// Those of [`collect`](Lazy::collect).
+    /// The errors of [`collect`](Lazy::collect).
     ///
     /// ```
     /// use lacuna::{Axes, CooTensor};
@@ -313,17 +328,17 @@ impl<V: Value> Lazy<V> {
     pub fn value(&self) -> Result<&V> {
         if self.node.found.get().is_none() {
             let value = program::once(&self.node)?;
-            // Whoever was first, it is the same value.
+            // If another thread was first, its value is bitwise identical.
             let _ = self.node.found.set(value);
         }
         Ok(self.node.found.get().map(known::<V>).expect("it was found"))
     }
 
-    /// The steps in words: see [`Program::explain`].
+    /// Returns the steps as text, one per line: see [`Program::explain`].
     ///
     /// # Errors
     ///
-    /// Those of [`check`](Lazy::check).
+    /// The errors of [`check`](Lazy::check).
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -343,7 +358,7 @@ impl<V: Value> Lazy<V> {
         Ok(compile(self)?.explain())
     }
 
-    /// A step with the error of its arguments, or of an input.
+    /// Returns a step that carries the error of its arguments or of an input.
     fn refused(mut node: Node, cause: Error) -> Self {
         node.body = Body::Refused(node.error(cause));
         node.shape = None;
@@ -352,7 +367,7 @@ impl<V: Value> Lazy<V> {
 }
 
 impl<A: Value, B: Value> Lazy<(A, B)> {
-    /// The two results.
+    /// Returns the two results as separate steps.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -383,7 +398,7 @@ impl<A: Value, B: Value> Lazy<(A, B)> {
 }
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    /// This tensor as the beginning of a chain that is computed as a whole: see [`lazy`](crate::lazy).
+    /// Starts a lazy graph with this tensor: see [`lazy`](crate::lazy).
     ///
     /// ```
     /// use lacuna::CooTensor;

@@ -1,4 +1,5 @@
-//! The rules of gradients, written once: they read calls, and build the calls of the gradients.
+//! The rules of gradients. A rule reads the call of a step, and builds the calls that compute the gradients of its
+//! inputs.
 
 use std::ops::{Add, Mul, Sub};
 use std::sync::Arc;
@@ -23,7 +24,7 @@ enum Given {
 }
 
 impl Given {
-    /// The same operand, or what stands for it.
+    /// Returns a node in the form of this operand: as a view of stored entries, or as the value itself.
     fn like(&self, node: Arc<Node>) -> Self {
         if let Given::Stored(_) = self { Given::Stored(node) } else { Given::Whole(node) }
     }
@@ -48,9 +49,10 @@ impl Given {
     }
 }
 
-/// The gradients of the inputs of a step, from the upstream gradient. None where the step has no gradient.
+/// Returns the gradients of the inputs of a step, from the upstream gradient. Returns `None` if the step does not have
+/// a gradient.
 pub(super) fn rule(node: &Arc<Node>, upstream: &Arc<Node>) -> Gradients {
-    // A result that is no float, as that of `any`, hands nothing back.
+    // A result that is not a float, such as the result of `any`, does not propagate a gradient.
     if upstream.kind.dtype().is_some_and(|dtype| !is_float(dtype)) {
         return None;
     }
@@ -74,7 +76,7 @@ fn is_float(dtype: DType) -> bool {
     matches!(dtype, DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64)
 }
 
-/// The step of which a value is one of several results, and its number.
+/// Returns the step that computes a value, and the index of the value among several results.
 fn part_of(node: &Arc<Node>, number: usize) -> (Option<usize>, &Arc<Node>) {
     match (&node.body, &node.inputs[..]) {
         (Body::Part(before), [of]) => part_of(of, before + number),
@@ -82,7 +84,7 @@ fn part_of(node: &Arc<Node>, number: usize) -> (Option<usize>, &Arc<Node>) {
     }
 }
 
-/// Builds steps from the implementations that a step knows, or the kinds of its operands.
+/// Builds steps, with the implementations of the differentiated step, or of the kinds of the operands.
 #[derive(Clone, Copy)]
 struct Graph(Option<Family>);
 
@@ -99,13 +101,15 @@ impl Graph {
         Some(Arc::new(step(call, inputs, Made { family: made.family.or(self.0), ..made })))
     }
 
-    /// A gradient at the entries of what it is the gradient of, over axes that this does not have.
+    /// Returns a gradient on the pattern of its operand. `gradient` does not have the reduced `axes`, so it is
+    /// broadcast over them.
     fn spread(self, x: &Given, gradient: &Arc<Node>, axes: Axes) -> Option<Arc<Node>> {
         let args = [x.clone(), Given::Whole(Arc::clone(gradient)), Given::Plain(Arg::Axes(axes))];
         self.call(&op::any_backward, args)
     }
 
-    /// A gradient on the pattern of what it is the gradient of, and in its element type.
+    /// Returns a gradient on the pattern of its operand. A dynamically typed gradient is also cast to the element type
+    /// of the operand.
     fn on_pattern(self, x: &Arc<Node>, gradient: &Arc<Node>) -> Option<Arc<Node>> {
         if x.kind.is_dynamic() {
             return self.call(&op::gradient_of, [x, gradient].map(|node| Given::Whole(Arc::clone(node))));
@@ -113,7 +117,8 @@ impl Graph {
         self.spread(&Given::Whole(Arc::clone(x)), gradient, Axes::none())
     }
 
-    /// What comes back to a gradient of a value, without what stands where that gradient stores nothing.
+    /// Returns the upstream gradient of a gradient of `x`, only at the stored entries of `x`. The gradient does not
+    /// depend on other positions, because it stores nothing there. An array stays unchanged.
     fn at_entries(self, x: &Arc<Node>, upstream: &Arc<Node>) -> Option<Arc<Node>> {
         match x.kind.format() {
             "array" => Some(Arc::clone(upstream)),
@@ -126,19 +131,19 @@ impl Graph {
     }
 }
 
-/// The sum of two gradients.
+/// Returns the sum of two gradients.
 pub(super) fn sum(left: &Arc<Node>, right: &Arc<Node>) -> Option<Arc<Node>> {
     let family = |node: &Arc<Node>| node.work().and_then(|work| work.family);
     Graph(family(left).or(family(right)))
         .call(&op::add, [Given::Whole(Arc::clone(left)), Given::Whole(Arc::clone(right))])
 }
 
-/// The upstream gradient of a value itself, on its pattern.
+/// Returns the gradient of a value with respect to itself: the upstream gradient on the pattern of the value.
 pub(super) fn own(x: &Arc<Node>, upstream: &Arc<Node>) -> Option<Arc<Node>> {
     Graph(None).at_entries(x, upstream)
 }
 
-/// Zeros where a value has elements, to which no gradient comes back.
+/// Returns the gradient of a value that the result does not depend on: zeros on the pattern of the value.
 pub(super) fn zeros(x: &Arc<Node>) -> Option<Arc<Node>> {
     Graph(None).call(&op::zeros_like, [Given::Whole(Arc::clone(x))])
 }
@@ -146,17 +151,17 @@ pub(super) fn zeros(x: &Arc<Node>) -> Option<Arc<Node>> {
 /// The parameters that receive gradients.
 const OPERANDS: &[&str] = &["x", "y", "yes", "no", "l", "r", "matrix", "vector", "factors", "tensors"];
 
-/// The parameters that decide which elements receive a gradient, and receive nothing.
+/// The parameters that select which elements receive a gradient. They receive nothing, and this is not an error.
 const CHOICES: &[&str] = &["x", "condition", "mask", "like", "upstream"];
 
-/// Returns whether a call reads an input as a parameter, such as positions: then no gradient goes through it.
+/// Returns whether a call reads an input only as a parameter, such as positions. No gradient goes through a parameter.
 pub(super) fn is_parameter(call: &Call, input: usize) -> bool {
     let reads = |arg: &Arg| Call::of(call.op, [arg.clone()]).inputs().contains(&input);
     let own = call.op.names().zip(call.args()).filter(|(_, arg)| reads(arg));
     own.into_iter().all(|(parameter, _)| !OPERANDS.contains(&parameter) && !CHOICES.contains(&parameter))
 }
 
-/// The inputs of a call whose gradients its parts are, in the order of these.
+/// Returns the inputs of a call that receive gradients. The results of a gradient operation are in this order.
 pub(super) fn operands(call: &Call) -> Vec<usize> {
     let is_pattern = call.op.place_of("l").is_some() && call.op.forward().unwrap_or(call.op).lengths() == Lengths::Dots;
     let is_pattern = is_pattern && call.op.name.starts_with("pattern");
@@ -165,7 +170,7 @@ pub(super) fn operands(call: &Call) -> Vec<usize> {
     own.flat_map(|(_, arg)| Call::of(call.op, [arg.clone()]).inputs()).collect()
 }
 
-/// A step whose gradients are asked for.
+/// The step that is differentiated.
 struct Step<'a> {
     node: &'a Arc<Node>,
     work: &'a Work,
@@ -186,13 +191,14 @@ impl Step<'_> {
     fn named(&self, parameter: &str) -> Given {
         let given = self.given(self.call.named(parameter));
         match given {
-            // The gradient of a function of one stored element is that of all elements: it stands at entries alone.
+            // The gradient of an elementwise function is only at entries, so it is the same for a view of stored
+            // entries.
             Given::Stored(x) if self.call.op.is_function() => Given::Whole(x),
             given => given,
         }
     }
 
-    /// The arguments of an operation: those of the step by name, but for some.
+    /// Returns the arguments of an operation: `others`, and the arguments of the step with the same names.
     fn arguments(&self, op: &'static OpSpec, others: &[(&str, Given)]) -> Vec<Given> {
         let of = |parameter: &str| {
             let other = others.iter().find(|(name, _)| *name == parameter);
@@ -201,7 +207,7 @@ impl Step<'_> {
         op.names().map(of).collect()
     }
 
-    /// What is given back to the input with this number alone.
+    /// Returns gradients with a gradient for only this input.
     fn to(&self, input: usize, gradient: Option<Arc<Node>>) -> Gradients {
         let mut given = self.none();
         given[input] = Some(gradient?);
@@ -212,6 +218,7 @@ impl Step<'_> {
         self.node.inputs.iter().map(|_| None).collect()
     }
 
+    /// Returns the gradients of an operation, by the rule in its row.
     fn first(&self, upstream: &Arc<Node>) -> Gradients {
         let (g, graph) = (|| Given::Whole(Arc::clone(upstream)), self.graph);
         let x = self.call.arg(0).input().map(|at| Arc::clone(&self.node.inputs[at]));
@@ -226,18 +233,22 @@ impl Step<'_> {
             }
             Gradient::Products => return self.products(upstream),
             Gradient::Scaled => return self.scaled(upstream),
+            // Each entry keeps its value, so it receives its own upstream gradient.
             Gradient::Entries => self.in_format(x.as_ref()?, upstream)?,
+            // A cast keeps each element, so the upstream gradient is cast back.
             Gradient::Cast => match x.as_ref()?.kind.dtype() {
                 Some(dtype) => graph.call(&op::cast, [g(), Given::Plain(Arg::Word(dtype.name()))])?,
                 None => Arc::clone(upstream),
             },
+            // A reshape keeps the order of the elements, so the upstream gradient is reshaped back.
             Gradient::Reshaped => graph.call(&op::reshape_as, [g(), Given::Whole(Arc::clone(x.as_ref()?))])?,
+            // The operand is a diagonal of the result, so it receives that diagonal of the upstream gradient.
             Gradient::Diagonal => graph.call(&op::diagonal, [g(), self.named("offset")])?,
         };
         self.to(self.call.arg(0).input()?, graph.on_pattern(&x?, &back))
     }
 
-    /// A gradient in the format of an operand.
+    /// Returns a gradient in the format of an operand.
     fn in_format(&self, x: &Arc<Node>, upstream: &Arc<Node>) -> Option<Arc<Node>> {
         let g = Given::Whole(Arc::clone(upstream));
         match (x.kind.format(), upstream.kind.format()) {
@@ -247,7 +258,10 @@ impl Step<'_> {
         }
     }
 
-    /// The gradients that another operation finds.
+    /// Returns the gradients that a separate operation computes, such as `sum_backward` for `sum`.
+    ///
+    /// The operation receives the arguments of the step and the upstream gradient. If several operands have gradients,
+    /// `wrt` selects one of them.
     fn backward(&self, back: &'static OpSpec, upstream: &Arc<Node>) -> Gradients {
         let upstream = ("upstream", Given::Whole(Arc::clone(upstream)));
         let inputs = operands(self.call);
@@ -260,7 +274,7 @@ impl Step<'_> {
         }
         let is_operand = |parameter: &&str| matches!(*parameter, "x" | "y");
         let mut own = self.call.op.names().filter(is_operand).map(|name| self.call.named(name).input());
-        // A number receives nothing.
+        // A number does not receive a gradient, so only the other operand does.
         if let Some(number) = own.clone().position(|input| input.is_some()).filter(|_| own.any(|input| input.is_none()))
         {
             let found = self.graph.call(back, self.arguments(back, &[upstream, wrt(number)]));
@@ -282,11 +296,12 @@ impl Step<'_> {
         Some(given)
     }
 
-    /// The gradients of what is joined: each reads the part of the upstream gradient that is its own.
+    /// Returns the gradients of a concatenation. The operands are consecutive parts of the result, so each operand
+    /// receives its part of the upstream gradient.
     fn joined(&self, back: &'static OpSpec, upstream: Given) -> Gradients {
         let mut given = Vec::with_capacity(self.node.inputs.len());
         for number in 0..self.node.inputs.len() {
-            // The tensor itself is the first input, whose pattern the result has.
+            // The operand is the first input, because its gradient has the pattern of the first input.
             let mut inputs = vec![Arc::clone(&self.node.inputs[number])];
             let mut item = |at: usize| {
                 inputs.extend((at != number).then(|| Arc::clone(&self.node.inputs[at])));
@@ -300,14 +315,17 @@ impl Step<'_> {
         Some(given)
     }
 
-    /// The gradients of sums of products of entries, at a mask or not. Other semirings have none.
+    /// Returns the gradients of a matrix product of stored entries, with or without a mask.
+    ///
+    /// Each operand receives the product of the upstream gradient with the other operand. Only the semiring
+    /// `plus_times` has gradients.
     fn products(&self, upstream: &Arc<Node>) -> Gradients {
         let semiring = self.call.named("semiring");
         let is_sum = matches!(semiring, Arg::Absent) || self.call.said_of("semiring") == Some("\"plus_times\"".into());
         if !is_sum {
             return None;
         }
-        // What comes elsewhere than at the entries of the product is not given back.
+        // A masked product is computed only at its own entries, so the upstream gradient counts only there.
         let upstream = match self.call.named("mask") {
             Arg::Absent => Arc::clone(upstream),
             _ => self.graph.on_pattern(self.node, upstream)?,
@@ -335,12 +353,14 @@ impl Step<'_> {
         Some(given)
     }
 
-    /// The gradients of a product with one factor per position of an axis: of what comes at the entries the same product,
-    /// and the sums of what comes times the tensor.
+    /// Returns the gradients of a product with one factor per position of an axis.
+    ///
+    /// The tensor receives the upstream gradient times the factors. A factor receives the sum of the upstream gradient
+    /// times the elements that it scales.
     fn scaled(&self, upstream: &Arc<Node>) -> Gradients {
         let (graph, x, factors) = (self.graph, self.named("x"), self.named("factors"));
         let (of, g) = match &x {
-            // Of what is stored the fill has no part in it.
+            // A view ignores unstored positions, so the fill does not contribute to the sums.
             Given::Stored(x) => {
                 let own = graph.on_pattern(x, x)?;
                 let g = graph.on_pattern(&own, upstream)?;
@@ -368,7 +388,8 @@ impl Step<'_> {
         Some(given)
     }
 
-    /// The gradients of a gradient, which is that of the operand with this number.
+    /// Returns the gradients of a gradient operation. `number` is the index of the operand whose gradient the operation
+    /// computes, and `came` is the upstream gradient.
     fn second(&self, forward: &'static OpSpec, number: Option<usize>, came: &Arc<Node>) -> Gradients {
         let upstream = self.call.named("upstream").input()?;
         let g = &self.node.inputs[upstream];
@@ -387,16 +408,20 @@ impl Step<'_> {
                 };
                 graph.call(op, self.arguments(op, &[("x", own)]))?
             }
+            // The gradient multiplies by a piecewise constant factor, so the incoming gradient is multiplied by the
+            // same factor. The derivative of the factor is 0, so the operand receives nothing.
             Second::Again => {
                 let came = ("upstream", Given::Whole(Arc::clone(came)));
                 graph.call(self.call.op, self.arguments(self.call.op, &[came]))?
             }
+            // Each element receives the upstream gradient times a weight. The upstream gradient therefore receives the
+            // weighted sum of the incoming gradient.
             Second::Shares => {
                 let own = graph.at_entries(self.named("x").node()?, came)?;
                 let ones = (graph.zeros(g) + 1.0).done()?;
                 let args = self.arguments(self.call.op, &[("upstream", Given::Whole(ones))]);
                 let shares = graph.term(&graph.call(self.call.op, args)?);
-                // An element without a share receives nothing, whatever comes.
+                // An element without a weight contributes nothing, even if the incoming gradient is NaN.
                 let products = shares.mul_nonzero(&graph.term(&own)).node?;
                 graph.call(&op::sum, self.arguments(&op::sum, &[("x", products)]))?
             }
@@ -404,8 +429,11 @@ impl Step<'_> {
         self.to(upstream, graph.on_pattern(g, &found))
     }
 
-    /// The gradients of one of the gradients of an operation that is linear in each operand. What comes takes the place
-    /// of that operand: the others receive what they would then, and the upstream gradient the result.
+    /// Returns the gradients of a gradient of an operation that is linear in each operand.
+    ///
+    /// The incoming gradient replaces the operand with index `number` in the operation. The upstream gradient receives
+    /// the result, and the other operands receive their gradients of this result. The rule is exact, because the
+    /// operation is linear in the replaced operand.
     fn product(&self, forward: &'static OpSpec, number: usize, came: &Arc<Node>) -> Gradients {
         let own = operands(self.call);
         let place = *own.get(number)?;
@@ -413,11 +441,11 @@ impl Step<'_> {
         node.inputs[place] = self.graph.at_entries(&self.node.inputs[place], came)?;
         let node = Arc::new(node);
         let replaced = Step { node: &node, work: self.work, call: self.call, graph: self.graph };
-        // It is a node of its own, though the same value may be another operand too.
+        // The operand is replaced by its position, because the same value may also be another operand.
         let mut args: Vec<Given> = replaced.arguments(forward, &[]);
         let mut forward = if forward.is(&op::mul) { &op::mul_nonzero } else { forward };
         if let Some(semiring) = self.call.hint() {
-            // A product of entries.
+            // The product reads only stored entries.
             forward = &op::matmul_with;
             args = args.into_iter().filter_map(|arg| arg.node().cloned().map(Given::Whole)).collect();
             args.push(Given::Plain(semiring.clone()));
@@ -446,7 +474,8 @@ impl Step<'_> {
         let place = *operands(self.call).get(number)?;
         let formula = self.formula(forward, number)?;
         let mut upstream = self.graph.at_entries(&self.node.inputs[place], came)?;
-        // A formula of two operands has the shape of both, where the gradient has that of one.
+        // The formula of a binary operation has the broadcast shape of both operands. The gradient has the shape of one
+        // operand, so the incoming gradient is broadcast.
         match (&formula.shape, forward.place_of("y").is_some() && !self.call.is_stored()) {
             (Some(shape), _) if upstream.shape.as_ref() != Some(shape) => {
                 let lengths = Given::Plain(Arg::counts(shape));
@@ -469,11 +498,12 @@ impl Step<'_> {
         Term { graph: self.graph, node: Some(self.named(parameter)) }
     }
 
-    /// What the gradient of an operand is, from the operands and the upstream gradient.
+    /// Returns the formula of the gradient of an operand, from the operands and the upstream gradient.
     fn formula(&self, forward: &'static OpSpec, number: usize) -> Option<Arc<Node>> {
         let g = self.term("upstream");
         match forward.lengths() {
             Lengths::Joined | Lengths::Stacked => self.part_of_joined(forward),
+            // The selected operand receives the upstream gradient. The other operand receives 0.
             Lengths::Choice => {
                 let (zeros, is_yes) = (self.graph.zeros(g.node.as_ref()?.node()?), number == 0);
                 let (yes, no) = if is_yes { (g, zeros) } else { (zeros, g) };
@@ -486,7 +516,7 @@ impl Step<'_> {
         }
     }
 
-    /// The part of the upstream gradient that belongs to one of the joined operands.
+    /// Returns the gradient of one operand of a concatenation: its slice of the upstream gradient.
     fn part_of_joined(&self, forward: &'static OpSpec) -> Option<Arc<Node>> {
         let Arg::List(tensors) = self.call.named("tensors") else { return None };
         let shape = |arg: &Arg| self.node.inputs.get(arg.input()?)?.shape.as_ref();
@@ -495,7 +525,13 @@ impl Step<'_> {
         self.graph.call(&op::slice, [self.named("upstream"), Given::Plain(Arg::Slices(slices.into()))])
     }
 
-    /// The gradient of variances, deviations and norms of order 2. Groups by labels have different counts.
+    /// Returns the gradient of a variance, a standard deviation or a norm of order 2, with upstream gradient `dy`.
+    ///
+    /// In a group of n elements with mean m, the gradient of `var` is `2 (x - m) dy / (n - ddof)`. The gradient of
+    /// `std` is `(x - m) dy / ((n - ddof) std)`, and the gradient of `norm` is `x dy / norm`.
+    ///
+    /// Variances and standard deviations that ignore NaN, of views or by group labels have no formula, because n
+    /// differs between groups.
     fn of_reduction(&self, forward: &'static OpSpec) -> Option<Arc<Node>> {
         let (x, g, graph) = (self.named("x"), self.term("upstream"), self.graph);
         let of = x.node()?;
@@ -533,14 +569,18 @@ impl Step<'_> {
         }
     }
 
-    /// A gradient of the result of a reduction at the entries of the operand.
+    /// Returns a gradient of the result of a reduction at the entries of the operand. Each element receives the
+    /// gradient of its group.
     fn spread(&self, of: &Arc<Node>, gradient: &Term) -> Option<Term> {
         let others = [("x", Given::Whole(Arc::clone(of))), ("upstream", gradient.node.clone()?)];
         let args = self.arguments(&op::any_backward, &others);
         Some(self.graph.term(&self.graph.call(&op::any_backward, args)?))
     }
 
-    /// The gradient of a softmax or its logarithm, as a formula of the operand, its weights and the upstream gradient.
+    /// Returns the gradient of `softmax` or `log_softmax`, with upstream gradient `dy`.
+    ///
+    /// With the weights p of the softmax, the gradient of `softmax` is `p dy - p sum(p dy)`. The gradient of
+    /// `log_softmax` is `dy - p sum(dy)`.
     fn of_shares(&self, forward: &'static OpSpec) -> Option<Arc<Node>> {
         let (x, graph) = (self.named("x"), self.graph);
         let of = x.node()?;
@@ -560,7 +600,9 @@ impl Step<'_> {
         (parts.clone() - sums(&parts)?.mul_nonzero(&weights)).done()
     }
 
-    /// What arithmetic gives back to one of its two operands.
+    /// Returns the gradient of one operand of an arithmetic operation.
+    ///
+    /// If the left operand is a view of stored entries, the right operand must be a view of the same known shape.
     fn of_two(&self, forward: &'static OpSpec, number: usize) -> Option<Arc<Node>> {
         let [x, y, g] = ["x", "y", "upstream"].map(|name| self.term(name));
         if let (Some(Given::Stored(left)), Some(other)) = (&x.node, &y.node) {
@@ -569,7 +611,7 @@ impl Step<'_> {
             return are_alike.then(|| self.of_views(forward, number, [left, right]))?;
         }
         let operand = if number == 0 { &x } else { &y };
-        // The gradient of an array beside a tensor is an array.
+        // The gradient of an array is an array, even if the other operand is a tensor.
         let g = match operand.is_array() && !g.is_array() {
             true if forward.is(&op::add) || forward.is(&op::sub) => g.dense(),
             true => return None,
@@ -578,8 +620,10 @@ impl Step<'_> {
         of_arithmetic(forward.name, number, x, y, g).done()
     }
 
-    /// The gradient of arithmetic on stored entries: an entry of one operand only receives the gradient of its result, or
-    /// nothing if both operands are needed.
+    /// Returns the gradient of one operand of an arithmetic operation on two views of stored entries.
+    ///
+    /// A sum stores the entries of both operands, so each entry receives the upstream gradient of its result. A product
+    /// stores only common entries, so an entry of only one operand receives nothing.
     fn of_views(&self, forward: &'static OpSpec, number: usize, [x, y]: [&Arc<Node>; 2]) -> Option<Arc<Node>> {
         let g = self.named("upstream").node().cloned()?;
         let (own, other) = if number == 0 { (x, y) } else { (y, x) };
@@ -602,20 +646,22 @@ impl Step<'_> {
         }
     }
 
-    /// The product of the stored entries of a gradient and a factor, at the entries of an operand.
+    /// Returns the product of a gradient and a factor, on the pattern of an operand. Positions that only one of both
+    /// stores are 0.
     fn met(&self, of: &Arc<Node>, gradient: Arc<Node>, factor: &Arc<Node>) -> Option<Arc<Node>> {
         let factors = [Given::Stored(gradient), Given::Stored(Arc::clone(factor))];
         let product = self.graph.call(&op::mul_nonzero, factors)?;
         self.graph.on_pattern(of, &self.filled(&product)?)
     }
 
-    /// The same entries with a fill of 0. Views of two fills do not go together, and gradients have a fill of 0.
+    /// Returns a tensor with a fill of 0. Gradients have a fill of 0, and two views with different fills cannot be
+    /// combined.
     fn filled(&self, of: &Arc<Node>) -> Option<Arc<Node>> {
         let zero = Given::Plain(of.kind.element(0.0)?);
         self.graph.call(&op::with_fill, [Given::Whole(Arc::clone(of)), zero])
     }
 
-    /// What a function of one element gives back, if it is smooth.
+    /// Returns the gradient of an elementwise function, if the function has a formula.
     fn of_one(&self, forward: &'static OpSpec, x: Term, g: Term) -> Term {
         let exponent = self.call.number("exponent");
         match exponent {
@@ -624,7 +670,8 @@ impl Step<'_> {
         }
     }
 
-    /// What a power gives back. The slope of a constant is 0, at zeros too.
+    /// Returns the gradient of a power: the upstream gradient times `n x^(n - 1)`. The power with exponent 0 is
+    /// constant, so its derivative is 0, even at `x = 0`.
     fn of_power(&self, forward: &'static OpSpec, x: &Term, g: &Term, exponent: Number) -> Term {
         let none = Term { graph: self.graph, node: None };
         let (below, factor) = match exponent {
@@ -651,10 +698,10 @@ impl Step<'_> {
 /// The format of several results of one kind.
 const LIST: &str = "list";
 
-/// One of several results of a step, in the shape of the input whose gradient it is.
+/// Returns one of several results of a step. The result has the shape of `input`, whose gradient it is.
 pub(super) fn part(of: &Arc<Node>, number: usize, input: Option<&Arc<Node>>) -> Option<Arc<Node>> {
     let is_list = |kind: &dyn Kind| kind.format() == LIST;
-    // A result, and a list of the others.
+    // The step has one result, and a list of the other results.
     if number > 0 && !is_list(of.kind) && of.kind.kind_of_part(1).is_some_and(is_list) {
         return one_of(&one_of(of, 1, None)?, number - 1, input);
     }
@@ -669,7 +716,7 @@ fn one_of(of: &Arc<Node>, number: usize, input: Option<&Arc<Node>>) -> Option<Ar
     Some(Arc::new(node))
 }
 
-/// A value in a formula. A formula with a step that has no implementation has no value.
+/// A value in a formula. If a step of the formula does not have an implementation, the value is `None`.
 #[derive(Clone)]
 struct Term {
     graph: Graph,
@@ -698,7 +745,8 @@ impl Term {
         self.with(op, kind.and_then(|kind| kind.element(number)).map(Given::Plain))
     }
 
-    /// A gradient times a derivative, which counts nothing where the gradient is zero.
+    /// Returns a gradient times a derivative. If the gradient is zero, the product is zero, even if the derivative is
+    /// NaN or infinite.
     fn mul_nonzero(&self, derivative: &Self) -> Self {
         self.with(&op::mul_nonzero, derivative.node.clone())
     }
@@ -707,7 +755,7 @@ impl Term {
         self.node.as_ref().and_then(Given::node).is_some_and(|node| node.kind.format() == "array")
     }
 
-    /// Whether it is a number.
+    /// Returns whether the value is a number.
     fn is_number(&self) -> bool {
         matches!(self.node, Some(Given::Plain(_)))
     }
@@ -748,13 +796,13 @@ macro_rules! functions {
 
 functions!(square, sqrt, cbrt, exp, sin, cos, tan, sinh, cosh, tanh, recip, dense);
 
-/// The derivatives: of functions of `x`, and of arithmetic of `x` and `y` by both.
+/// Defines the gradients of elementwise functions of `x`, and of arithmetic on `x` and `y` for each operand.
 macro_rules! formulas {
     (
         |$x:ident, $g:ident| $($name:ident: $formula:expr;)*
         |$left:ident, $right:ident, $of_both:ident| $($operation:ident: $to_left:expr, $to_right:expr;)*
     ) => {
-        /// What a function of one element gives back, if it is smooth.
+        /// Returns the gradient of a smooth elementwise function: the upstream gradient times the derivative.
         #[allow(clippy::approx_constant)] // as decimal texts have them
         fn of_function(name: &str, $x: Term, $g: Term) -> Term {
             match name {
@@ -763,7 +811,7 @@ macro_rules! formulas {
             }
         }
 
-        /// What arithmetic gives back to its operand with this number.
+        /// Returns the gradient of the operand with this index of an arithmetic operation.
         fn of_arithmetic(name: &str, number: usize, $left: Term, $right: Term, $of_both: Term) -> Term {
             match (name, number) {
                 $((stringify!($operation), 0) => $to_left, (stringify!($operation), 1) => $to_right,)*
@@ -773,6 +821,8 @@ macro_rules! formulas {
     };
 }
 
+// `mul_nonzero` keeps a zero upstream gradient zero. Division by a number divides the gradient directly, which rounds
+// only once.
 formulas! {
     |x, g|
     neg: g * -1.0;

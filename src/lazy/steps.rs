@@ -1,4 +1,4 @@
-//! How steps are made from calls, and the operations on the entries of a tensor alone.
+//! Construction of steps from calls, and views of stored entries.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -22,7 +22,7 @@ use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
 
-/// Makes a typed implementation: the type of the result, and the function of the node and the values of its inputs.
+/// Returns a typed implementation, from the type of the result and a function of the node and the values of its inputs.
 macro_rules! made {
     ($type:ty, |$node:pat_param, $inputs:ident| $body:expr) => {
         $crate::lazy::node::Made {
@@ -38,8 +38,8 @@ macro_rules! made {
 }
 pub(super) use made;
 
-/// Finds the implementations for gradients of an operation whose elements are floats: `$find` is generic over the type of
-/// the elements and over the type of values of them.
+/// Finds the implementations that gradients use, if the elements are floats. `$find` is generic over the element type
+/// and over the type of the values.
 macro_rules! family {
     ($T:ty, [$X:ident: $bound:ident] $of:ty, |$call:ident, $inputs:ident| $find:expr) => {{
         struct Find<$X>(std::marker::PhantomData<fn() -> $X>);
@@ -55,13 +55,13 @@ macro_rules! family {
 }
 pub(super) use family;
 
-/// The step of a call. `inputs` are those that the call names by number.
+/// Returns the node of a call. The call refers to `inputs` by index.
 #[track_caller]
 pub(super) fn step(call: Call, inputs: Vec<Arc<Node>>, made: Made) -> Node {
     step_as(call.op.name, call, inputs, made)
 }
 
-/// The same by the name of a method.
+/// Returns the node of a call, under the name of a method.
 #[track_caller]
 pub(super) fn step_as(name: &'static str, call: Call, inputs: Vec<Arc<Node>>, made: Made) -> Node {
     let refusal = inputs.iter().find_map(|input| input.refusal()).cloned();
@@ -86,7 +86,7 @@ pub(super) fn step_as(name: &'static str, call: Call, inputs: Vec<Arc<Node>>, ma
 }
 
 impl Work {
-    /// The node of a step, and where it has no shape one with that error.
+    /// Returns the node of a step. If the shape is an error, the node carries the error.
     #[track_caller]
     pub(super) fn node(
         self,
@@ -104,21 +104,21 @@ impl Work {
     }
 }
 
-/// Whether the operand of a reduction may come in pieces, as far as is known.
+/// Returns whether the operand of a reduction may arrive in chunks, as far as known.
 pub(super) fn is_fed(call: &Call, operand: Option<&Shape>) -> bool {
     let axes = call.axes();
     let fed = |shape| Reduction::new(shape, &axes).is_ok_and(|reduction| reduction.is_fed());
     operand.map_or(axes.grouping().is_none(), fed)
 }
 
-/// What the result of a call has to do with its inputs.
+/// Returns the relation between the pattern of a result and the patterns of the inputs.
 fn form_of(call: &Call, inputs: &[Arc<Node>]) -> Form {
     let is_array = |input: &&Arc<Node>| input.kind.format() == "array";
     let arrays = inputs.iter().filter(is_array).count();
     let is_gradient = call.op.forward().is_some();
     match call.op.split {
         Split::Each if call.op.keeps_pattern && is_gradient => Form::EachOfFirst,
-        // A set that needs a table is not to be built again for each piece.
+        // A long set needs a table, which is too expensive to build again for each chunk.
         Split::Each if call.named("members").is_long() => Form::OfFirst,
         Split::Each if arrays > 0 && arrays < inputs.len() => Form::Own,
         Split::Each if call.op.keeps_pattern || call.op.is_choice() => Form::Each,
@@ -131,19 +131,19 @@ fn form_of(call: &Call, inputs: &[Arc<Node>]) -> Form {
 }
 
 impl<V: Value> Lazy<V> {
-    /// The step of a call.
+    /// Returns the step of a call.
     #[track_caller]
     pub(super) fn step<const N: usize>(call: Call, inputs: [&Arc<Node>; N], made: Made) -> Self {
         Lazy::of(Arc::new(step(call, inputs.map(Arc::clone).to_vec(), made)))
     }
 
-    /// The step of a call, by the name of a method.
+    /// Returns the step of a call, under the name of a method.
     #[track_caller]
     pub(super) fn step_as<const N: usize>(name: &'static str, call: Call, inputs: [&Arc<Node>; N], made: Made) -> Self {
         Lazy::of(Arc::new(step_as(name, call, inputs.map(Arc::clone).to_vec(), made)))
     }
 
-    /// The step of a closure, which is equal to itself alone.
+    /// Returns the step of a closure. The step equals only itself.
     #[track_caller]
     pub(super) fn own_step<const N: usize>(
         name: &'static str,
@@ -174,7 +174,7 @@ impl<V: Value> Lazy<V> {
         Lazy::of(Arc::new(work.node(name, V::KIND, inputs, shape)))
     }
 
-    /// The same step, of which nobody knows yet, with a change of how it is computed.
+    /// Changes how this step is computed. A step that another graph shares stays unchanged.
     pub(super) fn with_work(mut self, change: impl FnOnce(&mut Work)) -> Self {
         if let Some(Body::Step(work)) = Arc::get_mut(&mut self.node).map(|node| &mut node.body) {
             change(work);
@@ -184,19 +184,20 @@ impl<V: Value> Lazy<V> {
 }
 
 impl Arg {
-    /// Whether it is a set of so many members that they are not compared one by one.
+    /// Returns whether the argument is a set with more than [`FEW`] members.
     fn is_long(&self) -> bool {
         matches!(self, Arg::Typed(data) if data.count() > FEW)
     }
 }
 
-/// So many members are compared one by one.
+/// The largest number of members that are compared one by one.
 const FEW: usize = 16;
 
-/// What has steps element by element, reductions and moves: tensors and arrays. The trait is part of the sealed
-/// [`Value`].
+/// A tensor or an array, which have elementwise operations and reductions.
+///
+/// The trait also covers shape manipulation. It is part of the sealed [`Value`].
 pub trait Steps: Value + Operand {
-    /// The same form, with elements of another type.
+    /// A value of the same form with another element type.
     type Of<U: Element>: Steps<Elem = U, Of<U> = Self::Of<U>>;
 
     #[doc(hidden)]
@@ -205,18 +206,19 @@ pub trait Steps: Value + Operand {
     #[doc(hidden)]
     fn reduced<U: Element>(found: Self::Reduced<U>) -> Self::Of<U>;
 
-    /// What reductions take of a value that comes in pieces.
+    /// The operand of a reduction, for a value that arrives in chunks.
     #[doc(hidden)]
     type Fed<'a>: Operand<Elem = Self::Elem>;
 
-    /// A value that comes in pieces, or its entries alone; none of an array, which is taken as a whole.
+    /// Returns a value that arrives in chunks, or a view of its stored entries. Returns `None` for an array, which is
+    /// read entirely.
     #[doc(hidden)]
     fn fed<'a>(feed: &'a InPieces<'a>, is_stored: bool) -> Option<Self::Fed<'a>>;
 
     #[doc(hidden)]
     fn of_fed<'a, U: Element>(found: <Self::Fed<'a> as Operand>::Reduced<U>) -> Self::Of<U>;
 
-    /// What is stored alone: a view of a tensor, and of an array all of it.
+    /// The stored entries of a tensor, or all elements of an array.
     #[doc(hidden)]
     type Entries<'a>: Operand<Elem = Self::Elem>;
 
@@ -226,7 +228,7 @@ pub trait Steps: Value + Operand {
     #[doc(hidden)]
     fn of_entries<'a, U: Element>(found: <Self::Entries<'a> as Operand>::Reduced<U>) -> Self::Of<U>;
 
-    /// `x` scaled by these along an axis.
+    /// Returns `x` scaled by the elements of this value along an axis.
     #[doc(hidden)]
     fn scales<X: Operand<Elem = Self::Elem>>(&self, x: &X, axis: isize) -> Result<X::Reduced<Self::Elem>>;
 
@@ -234,7 +236,7 @@ pub trait Steps: Value + Operand {
     fn zipped<Z: Zip<Self::Elem, Self::Elem>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>>;
 }
 
-/// What stands on the right of a value in a run.
+/// The right operand of a binary operation in a run.
 #[doc(hidden)]
 pub enum Right<'a, X: Operand> {
     Value(&'a X),
@@ -306,7 +308,7 @@ steps! {
     [T: Element] ArrayD<T>, ArrayD<U>, ArrayD<T>, |_, _| None, ArrayViewD<'a, T>, |x| x.view();
 }
 
-/// A tensor that comes in pieces.
+/// Returns a tensor that arrives in chunks.
 fn fed_of<'a, P: Pattern, T: Element>(feed: &'a InPieces<'a>, is_stored: bool) -> Option<Fed<'a, P, T>> {
     let (pattern, none) = (feed.pattern.downcast_ref()?, feed.none.downcast_ref::<Tensor<P, T>>()?);
     let gap = (!is_stored).then_some(none.fill());
@@ -314,7 +316,7 @@ fn fed_of<'a, P: Pattern, T: Element>(feed: &'a InPieces<'a>, is_stored: bool) -
     Some(Fed { pattern, none, gap, source, states: feed.states })
 }
 
-/// The values of a tensor that comes in pieces.
+/// The values of a tensor that arrives in chunks.
 struct Poured<'a, P, T> {
     feed: &'a InPieces<'a>,
     of: PhantomData<fn() -> Tensor<P, T>>,
@@ -348,7 +350,9 @@ impl<P: Pattern, T: Element> Source<T> for Poured<'_, P, T> {
 }
 
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
-    /// Its entries alone: absent is absent. See [`Tensor::stored`].
+    /// Returns a view of the stored entries: see [`Tensor::stored`].
+    ///
+    /// Operations on the view ignore unstored positions.
     ///
     /// ```
     /// use lacuna::CooTensor;
@@ -362,7 +366,9 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     }
 }
 
-/// The entries alone of a tensor that is not computed yet: what [`Stored`](crate::Stored) is to a tensor.
+/// The stored entries of a lazy tensor.
+///
+/// For a tensor, the view is [`Stored`](crate::Stored).
 #[must_use = "a view is looked at by its methods"]
 #[derive(Debug, Clone)]
 pub struct LazyStored<P, T> {

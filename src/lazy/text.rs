@@ -1,4 +1,4 @@
-//! How steps are written in the language of expressions.
+//! The textual form of steps, in the syntax of expressions.
 
 use ndarray::{ArrayD, SliceInfoElem};
 
@@ -7,16 +7,16 @@ use crate::element::{Element, Number};
 use crate::pattern::Format;
 use crate::tensor::erased::SparseRef;
 
-/// So many numbers are written out.
+/// The largest number of items in a list with a textual form.
 pub(super) const WRITTEN: usize = 1000;
 
 pub(super) fn bracketed(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
-/// What can be an argument in a text.
+/// An argument that may have a textual form.
 pub(super) trait Said {
-    /// None where no text gives back its bits.
+    /// Returns the textual form; `None` if no text is read back bitwise identical.
     fn said(&self) -> Option<String>;
 }
 
@@ -27,7 +27,7 @@ impl<T: Element> Said for T {
             Number::Real(real) if real.is_nan() => is_canonical(*self, real).then(|| "nan".into()),
             Number::Real(_) => Some(format!("{self:?}")),
             Number::Complex(re, im) => {
-                // A sum of both parts is the number where neither of them is changed by adding 0.
+                // The sum of both parts is the number if adding 0 does not change either part.
                 let is_kept = |part: f64| part.is_finite() && part.to_bits() != (-0.0_f64).to_bits();
                 (is_kept(re) && is_kept(im)).then(|| format!("{re:?} + {im:?}j"))
             }
@@ -35,7 +35,7 @@ impl<T: Element> Said for T {
     }
 }
 
-/// Whether a NaN is the one that reading `nan` gives.
+/// Returns whether a NaN is bitwise identical to the NaN that the text `nan` is read as.
 fn is_canonical<T: Element>(_: T, nan: f64) -> bool {
     let read = T::from_number(Number::Real(f64::NAN)).map(T::to_number);
     matches!(read, Some(Number::Real(read)) if read.to_bits() == nan.to_bits())
@@ -60,7 +60,7 @@ impl Said for [SliceInfoElem] {
     }
 }
 
-/// A slice as `start:stop:step`, which an expression reads as Python does.
+/// Returns a slice as `start:stop:step`, which an expression reads as in Python.
 fn said_of_slice(slice: &SliceInfoElem) -> Option<String> {
     let end_of = |end: Option<isize>| end.map_or_else(String::new, |end| end.to_string());
     match *slice {
@@ -68,7 +68,7 @@ fn said_of_slice(slice: &SliceInfoElem) -> Option<String> {
         SliceInfoElem::NewAxis => None,
         SliceInfoElem::Slice { start, end, step: 1 } => Some(format!("{start}:{}", end_of(end))),
         SliceInfoElem::Slice { start, end, step } if step > 0 => Some(format!("{start}:{}:{step}", end_of(end))),
-        // Backwards it goes down from the last position to the one behind the stop.
+        // A negative step runs from the last position down to the position after the stop.
         SliceInfoElem::Slice { start: 0, end: None, step } => Some(format!("::{step}")),
         SliceInfoElem::Slice { start, end: None, step } if start > 0 => Some(format!(":{}:{step}", start - 1)),
         SliceInfoElem::Slice { start: 0, end: Some(end), step } if end > 0 => Some(format!("{}::{step}", end - 1)),
@@ -79,7 +79,8 @@ fn said_of_slice(slice: &SliceInfoElem) -> Option<String> {
     }
 }
 
-/// Axes as arguments: the parameter `name`, and those behind it that say what is asked of the axes. None of all axes.
+/// Returns axes as the arguments `name`, `keep_dims` and `by`, or `None` if they do not have a textual form. If `name`
+/// is not empty, all axes are written as no argument.
 pub(super) fn said_of_axes(axes: &Axes, name: &str) -> Option<Vec<String>> {
     let named = |text: String| if name.is_empty() { text } else { format!("{name}={text}") };
     let mut said = Vec::new();
@@ -102,9 +103,9 @@ pub(super) fn said_of_axes(axes: &Axes, name: &str) -> Option<Vec<String>> {
     Some(said)
 }
 
-/// A tensor with its entries.
+/// Returns the textual form of a tensor with its entries, if there is one.
 pub(super) fn said_of_tensor<T: Element>(x: SparseRef<'_, T>) -> Option<String> {
-    // The shortest entry takes two bytes.
+    // The shortest entry has two bytes.
     if x.nnz() > TEXT / 2 {
         return None;
     }
@@ -121,7 +122,7 @@ pub(super) fn said_of_tensor<T: Element>(x: SparseRef<'_, T>) -> Option<String> 
     Some(format!("tensor(\"{dtype}\", \"{format}\", {shape}, {fill}, {indices}, {})", bracketed(values?.into_iter())))
 }
 
-/// An array with its elements.
+/// Returns the textual form of an array with its elements, if there is one.
 pub(super) fn said_of_array<T: Element>(x: &ArrayD<T>) -> Option<String> {
     if x.len() > TEXT / 2 {
         return None;
@@ -131,5 +132,5 @@ pub(super) fn said_of_array<T: Element>(x: &ArrayD<T>) -> Option<String> {
     Some(format!("array(\"{}\", {shape}, {})", T::DTYPE, bracketed(values?.into_iter())))
 }
 
-/// The bytes that a text may have.
+/// The largest number of bytes in the text of a program.
 pub(crate) const TEXT: usize = 1 << 20;

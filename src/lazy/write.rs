@@ -1,4 +1,4 @@
-//! Programs as text.
+//! The textual form of programs.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -10,22 +10,25 @@ use super::program::Program;
 use super::text::TEXT;
 use crate::base::error::{Error, Result};
 
-/// The first line of a program, with the version of the form.
+/// The first line of a program, with the version of the textual form.
 pub(crate) const HEAD: &str = "lacuna program 1";
 
 impl<V> Program<V> {
-    /// The program as text, which `eval::Program::parse` (feature `cli`) reads again and runs on tensors of types known
-    /// at run time, with the same results bit for bit.
+    /// Returns the program as text.
     ///
-    /// A line is a step: a name, and a call in the language of expressions. Inputs are told with element type, format
-    /// and lengths (`"?"` for an open one), tensors and arrays that are there with all that they store. The types of
-    /// coordinates are not told.
+    /// `eval::Program::parse` (feature `eval`) reads the text. The parsed program runs on dynamically typed tensors, and
+    /// its results are bitwise identical.
+    ///
+    /// A line is a step: a name, and a call in the syntax of expressions. The line of an input has the element type,
+    /// the format and the lengths; `"?"` is an open length. Existing tensors and arrays are written with all their
+    /// entries. The types of coordinates are not written.
     ///
     /// # Errors
     ///
-    /// `Lazy`, with the line that made the step: one that no text can tell, as a closure of
-    /// [`custom`](super::Lazy::custom), a semiring of functions, a list of more than 1000 items, or a NaN with bits of
-    /// its own; two inputs of one name. `Argument`: the text is longer than one that is read, 1 MiB.
+    /// - `Lazy`: a step does not have a textual form, or two inputs have one name. The error names the source line of
+    ///   the step. A closure of [`custom`](super::Lazy::custom), a semiring of functions and a list of more than 1000
+    ///   items do not have a textual form. Neither does a NaN with other bits than `nan`.
+    /// - `Argument`: the text is longer than 1 MiB, which is the limit for reading.
     ///
     /// # Examples
     ///
@@ -47,7 +50,7 @@ impl<V> Program<V> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn to_text(&self) -> Result<String> {
-        // As it is written, and not as it is rewritten.
+        // The plan of the original steps, without rewriting.
         let text = Lines::of(&Plan::new(&self.written)?)?;
         match text.len() <= TEXT {
             true => Ok(text),
@@ -62,7 +65,7 @@ impl<V> Program<V> {
 /// The lines of a program.
 struct Lines<'a> {
     plan: &'a Plan,
-    /// The line of each step that has one.
+    /// The number of the line of each step, if the step has a line.
     lines: Vec<Option<usize>>,
     inputs: BTreeSet<&'a str>,
 }
@@ -85,7 +88,7 @@ impl<'a> Lines<'a> {
         Ok(text)
     }
 
-    /// The name of a step.
+    /// Returns the name of a step.
     fn name(&self, at: usize) -> Result<String> {
         match self.lines[at] {
             Some(line) => Ok(format!("t{line}")),
@@ -93,7 +96,8 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// What stands in the line of a step; none for several results at once, which are told one by one.
+    /// Returns the call in the line of a step. Returns `None` for several results at once, because each result has its
+    /// own line.
     fn call(&mut self, step: &'a Step) -> Result<Option<String>> {
         let node = &*step.node;
         if node.kind.dtype().is_none() {

@@ -1,13 +1,14 @@
-//! The table of operations: one row per operation, read by every front end that knows operations by name.
+//! The table of operations, with one row per operation. Every interface that refers to operations by name reads this
+//! table.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
 
-/// An operation as data.
+/// The row of an operation.
 #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // expressions read all of it, graphs a part
 pub(crate) struct OpSpec {
-    /// The name in expressions. A command has the same name.
+    /// The name in expressions. The command line uses the same name.
     pub(crate) name: &'static str,
     /// The names of the parameters in order. An optional parameter ends with `?`, a list of operands with `*`.
     parameters: &'static str,
@@ -15,24 +16,24 @@ pub(crate) struct OpSpec {
     pub(crate) split: Split,
     /// True if an elementwise operation returns the pattern of its operands.
     pub(crate) keeps_pattern: bool,
-    /// True if the result of operands without entries has entries.
+    /// True if the result has entries even if the operands have no entries.
     pub(crate) stores: bool,
     /// How the operation reads an operand that arrives in chunks.
     pub(crate) stream: Stream,
-    /// The gradient of the operation, if the operation is a gradient.
+    /// The rule for the gradient of the operation, if the operation is itself a gradient.
     pub(crate) second: Second,
 }
 
 /// The rule for the gradient of a gradient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Second {
-    /// The gradient is a formula, which is differentiated, or has no gradient.
+    /// The formula of the gradient is differentiated. Without a formula, the gradient does not have a gradient.
     Formula,
     /// The gradient is linear in the upstream gradient and depends on no other value.
     Linear,
-    /// The gradient multiplies by a factor that changes by jumps alone.
+    /// The gradient multiplies by a piecewise constant factor, such as the sign for `abs`.
     Again,
-    /// The gradient is the upstream gradient times shares that change by jumps alone.
+    /// The gradient is the upstream gradient times piecewise constant weights, as for `max`.
     Shares,
     /// The operation is linear in each operand.
     Product,
@@ -45,11 +46,11 @@ pub(crate) enum Gradient {
     Backward(&'static OpSpec),
     /// The upstream gradient at the entries of the operand.
     Entries,
-    /// The same, cast to the element type of the operand.
+    /// The upstream gradient, cast to the element type of the operand.
     Cast,
-    /// The same in the shape of the operand.
+    /// The upstream gradient in the shape of the operand.
     Reshaped,
-    /// The same of a diagonal.
+    /// A diagonal of the upstream gradient.
     Diagonal,
     /// The gradient of a product of entries.
     Products,
@@ -66,18 +67,18 @@ pub(crate) enum Gradient {
 /// The rule for the shape of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lengths {
-    /// That of the first operand.
+    /// The shape of the first operand.
     First,
-    /// That of the second operand.
+    /// The shape of the second operand.
     Second,
-    /// That of all operands together.
+    /// The broadcast shape of all operands.
     Broadcast,
-    /// The same. The operation itself reports operands that do not fit.
+    /// The broadcast shape of all operands. The operation itself rejects operands that cannot be broadcast.
     Choice,
-    /// Two operands of one shape.
+    /// The shape of two operands, which must have equal shapes.
     Same,
     Reduced,
-    /// The first operand with another length of `axis`.
+    /// The shape of the first operand, with another length of `axis`.
     Along,
     Among,
     Scaled,
@@ -91,14 +92,14 @@ pub(crate) enum Lengths {
     Tensordot,
     Einsum,
     Mttkrp,
-    /// `axis` of the first operand is replaced by the axes of an array of this rank but its last one.
+    /// The shape of the first operand. All axes of an array of this rank, except the last axis, replace `axis`.
     Contracted(usize),
     Dots,
     Reshaped,
     Diagonal,
-    /// No axes.
+    /// The shape of a scalar, without axes.
     Scalar,
-    /// The values of the operands decide, or the operation has several results.
+    /// An unknown shape. The values of the operands decide, or the operation has several results.
     Unknown,
 }
 
@@ -129,20 +130,20 @@ pub(crate) enum Split {
     Contracted,
     /// An operation that moves elements.
     Moved,
-    /// All operands are read whole.
+    /// All operands are read entirely.
     Whole,
 }
 
 /// How a reduction reads an operand that arrives in chunks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stream {
-    /// The operand is read whole.
+    /// The operand is read entirely.
     Whole,
     /// One pass with an accumulator per output element.
     Fold,
     /// Several passes.
     Passes,
-    /// Several passes that end with the elements in the middle.
+    /// Several passes, of which the last reads only the elements around the middle.
     Middle,
 }
 
@@ -225,13 +226,13 @@ impl OpSpec {
         OpSpec::named(&backward).map_or(Gradient::None, Gradient::Backward)
     }
 
-    /// Returns the operation whose gradient this one is.
+    /// Returns the operation whose gradient this operation computes.
     pub(crate) fn forward(&self) -> Option<&'static Self> {
         let forward = self.name.strip_suffix("_backward")?;
         OpSpec::named(forward).or_else(|| OpSpec::named(&format!("{forward}_")))
     }
 
-    /// Returns the functions of the results of an operation with two results in graphs.
+    /// Returns the functions that return one result each, if the operation has two results in graphs.
     pub(crate) fn results(&self) -> Option<[&'static str; 2]> {
         match self.name {
             "nanmedian_index" => Some(["nanmedian", "nanmedian_index"]),
@@ -274,7 +275,7 @@ impl OpSpec {
         }
     }
 
-    /// Returns whether an elementwise operation with an own pattern has that of operands which share one.
+    /// Returns whether an elementwise operation returns the pattern of its operands only if they share one pattern.
     pub(crate) fn is_choice(&self) -> bool {
         matches!(self.name, "where_" | "isin")
     }
@@ -286,12 +287,12 @@ impl OpSpec {
             || matches!(self.name, "pattern_sddmm" | "sddmm" | "concat_backward" | "stack_backward")
     }
 
-    /// Returns whether the operation is a function of one element.
+    /// Returns whether the operation is an elementwise function of one operand.
     pub(crate) fn is_function(&self) -> bool {
         self.split == Split::Each && self.operands() == 1
     }
 
-    /// Returns whether each element of the result reads many elements of both operands.
+    /// Returns whether each output element reads many elements of both operands.
     pub(crate) fn is_product(&self) -> bool {
         matches!(self.split, Split::Product | Split::Contracted)
     }
@@ -338,7 +339,7 @@ pub(crate) const PARAMETER_MARKS: [char; 2] = ['?', '*'];
 /// The parameters that are operands of elementwise operations.
 const OPERANDS: &[&str] = &["x", "y", "upstream", "mask", "condition", "yes", "no"];
 
-/// Makes the rows: a name, the parameters, the rule of chunks, and what differs from [`OpSpec::new`].
+/// Defines the rows: a name, the parameters, the rule for chunks, and the differences from [`OpSpec::new`].
 macro_rules! operations {
     ($($name:ident $parameters:literal $split:ident $([$($set:ident)*])?;)*) => {
         /// The rows by name.
