@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use lacuna::dynamic::{AnyArray, AnyOperand, AnyTensor, AnyValue, Format};
 use lacuna::eval::{Expression, Fault, Programs, functions};
-use lacuna::{CooPattern, CooTensor, DType, Element, Error, Number};
+use lacuna::{CooPattern, CooTensor, DType, Element, Error, Number, Tolerance};
 use ndarray::ArrayD;
 use serde_json::{Value, json};
 
@@ -1506,4 +1506,47 @@ fn lines_take_and_answer_arrays() {
     assert_eq!(answer(&json!({"eval": "x + y", "x": given("csr"), "y": given("csr")}))["format"], json!("csr"));
     // An answer is an operand of a later line.
     assert_eq!(answer(&json!({"eval": "a * 2", "a": found}))["values"], json!([[[0], 5.0], [[1], 2.0]]));
+}
+
+/// Gradients of gradients name their operand by number. Numbers, complex constants and stored entries took a wrong path.
+#[test]
+fn second_gradients_are_those_of_the_operand_with_the_number() {
+    let tensor = |values: [f64; 4]| {
+        let pattern = vec![vec![0, 0, 1, 1], vec![0, 1, 0, 1]];
+        CooTensor::new([2, 2], pattern, values.to_vec(), 0.0).unwrap().with_index::<u64>().unwrap()
+    };
+    let [x, y, u] = [[2.0, -1.5, 0.5, 3.0], [1.25, -2.0, 4.0, 0.75], [1.0, 0.5, -2.0, 3.0]].map(tensor);
+    let bound = |name: &str| match name {
+        "x" | "nan" => Some(AnyTensor::from(x.clone())),
+        "y" => Some(AnyTensor::from(y.clone())),
+        "u" => Some(AnyTensor::from(u.clone())),
+        _ => None,
+    };
+    let value = |text: &str| {
+        let found = Expression::parse(text).and_then(|expression| expression.evaluate(bound));
+        found.unwrap_or_else(|error| panic!("{text}: {error}")).into_tensor().unwrap()
+    };
+    for (text, expected) in [
+        ("grad(grad(x @ y, y, u), x, u)", "u @ transpose(u)"),
+        ("grad(grad(einsum(\"ij,jk->ik\", x, y), y, u), x, u)", "u @ transpose(u)"),
+        ("grad(grad(matmul_with(x, y), x, u), y, u)", "transpose(u) @ u"),
+        ("grad(grad(stored(x) * stored(y), x, u), y, u)", "u * u"),
+        ("grad(grad(kron(x, y), x, kron(u, u)), y, u)", "grad(sum(u * u) * y, y, u)"),
+        ("grad(grad(scale(x, 0, y[0]), x, u), y, u)", "pad(reshape(sum(u * u, axis=1), [1, 2]), [[0, 1], [0, 0]])"),
+        ("grad(mul_backward(x, y, u, 1), x, u)", "u * u"),
+        ("grad(div_backward(x, y, u, 0), y, u)", "u * u / (y * y) * -1"),
+        ("grad(where_backward(x > 1, x, y, u, 1), u, u)", "where(x > 1, zeros_like(u), u)"),
+        ("grad(grad(2 / x, x, u), x, u)", "u * u * 4 / (x * x * x)"),
+        ("grad(grad(sum(x ** 3), x, 1), x, 1)", "x * 6"),
+        ("grad(nan[0] * 2, nan, 1)", "grad(x[0] * 2, x, 1)"),
+        ("cast(x, \"complex128\") * (1+2j) - cast(x, \"complex128\") * (3+2j)", "cast(x, \"complex128\") * -2"),
+    ] {
+        let (found, expected) = (value(text), value(expected));
+        let is_close = AnyOperand::from(&found).allclose(&expected, Tolerance::default());
+        assert!(is_close.unwrap(), "{text}: {found:?} is not {expected:?}");
+    }
+    for text in ["[x, y]", "stored(dense(x))", "slice(x, \"-170141183460469231731687303715884105727 - 1\")"] {
+        let found = Expression::parse(text).and_then(|expression| expression.evaluate(bound));
+        assert!(found.is_err(), "{text}");
+    }
 }

@@ -471,7 +471,11 @@ impl Step<'_> {
         if is_mixed && forward.is(&op::mul) {
             return self.product(forward, number, came);
         }
-        let place = *operands(self.call).get(number)?;
+        // A number beside an operand is no input.
+        let place = match forward.place_of("y") {
+            Some(_) => self.call.named(if number == 0 { "x" } else { "y" }).input()?,
+            None => *operands(self.call).get(number)?,
+        };
         let formula = self.formula(forward, number)?;
         let mut upstream = self.graph.at_entries(&self.node.inputs[place], came)?;
         // The formula of a binary operation has the broadcast shape of both operands. The gradient has the shape of one
