@@ -200,6 +200,21 @@ impl Call {
         Ok(number.float().unwrap_or(f64::NAN))
     }
 
+    /// Returns the exponent of the first operand.
+    pub(super) fn exponent(&self, place: usize) -> Found<f64> {
+        let (given, dtype) = (self.given(place)?, self.dtype(0)?);
+        match &given.value {
+            Value::Number(number) => match number.in_type(dtype) {
+                // Larger integers are not exponents of integers.
+                Ok(exponent) if !matches!(exponent, Number::Integer(large) if i32::try_from(large).is_err()) => {
+                    Ok(exponent.float().unwrap_or(f64::NAN))
+                }
+                _ => wrong(&given.at, format!("{} is no exponent of {dtype}", number.told())),
+            },
+            _ => self.number(place, dtype).map(|number| number.float().unwrap_or(f64::NAN)),
+        }
+    }
+
     /// Returns a number as `f64`, or `default` if the argument is absent.
     pub(super) fn real_or(&self, place: usize, default: f64) -> Found<f64> {
         if self.is_given(place) { self.real(place) } else { Ok(default) }

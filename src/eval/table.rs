@@ -281,7 +281,7 @@ static SINGLE: &[(&str, Run)] = single! {
         call.done(call.seen(0)?.powi_backward(upstream, exponent))
     };
     powf |call| {
-        let exponent = call.number(1, call.dtype(0)?)?.float().unwrap_or(f64::NAN);
+        let exponent = call.exponent(1)?;
         call.done(call.seen(0)?.powf(exponent))
     };
     powf_backward |call| {

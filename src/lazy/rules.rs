@@ -272,7 +272,7 @@ impl Step<'_> {
         if let Lengths::Joined | Lengths::Stacked = self.call.op.lengths() {
             return self.joined(back, upstream.1);
         }
-        let is_operand = |parameter: &&str| matches!(*parameter, "x" | "y");
+        let is_operand = |parameter: &&str| matches!(*parameter, "x" | "y" | "yes" | "no");
         let mut own = self.call.op.names().filter(is_operand).map(|name| self.call.named(name).input());
         // A number does not receive a gradient, so only the other operand does.
         if let Some(number) = own.clone().position(|input| input.is_some()).filter(|_| own.any(|input| input.is_none()))
@@ -472,8 +472,10 @@ impl Step<'_> {
             return self.product(forward, number, came);
         }
         // A number beside an operand is no input.
-        let place = match forward.place_of("y") {
-            Some(_) => self.call.named(if number == 0 { "x" } else { "y" }).input()?,
+        let two =
+            [("y", ["x", "y"]), ("no", ["yes", "no"])].into_iter().find(|(two, _)| forward.place_of(two).is_some());
+        let place = match two {
+            Some((_, two)) => self.call.named(two.get(number)?).input()?,
             None => *operands(self.call).get(number)?,
         };
         let formula = self.formula(forward, number)?;
@@ -609,10 +611,12 @@ impl Step<'_> {
     /// If the left operand is a view of stored entries, the right operand must be a view of the same known shape.
     fn of_two(&self, forward: &'static OpSpec, number: usize) -> Option<Arc<Node>> {
         let [x, y, g] = ["x", "y", "upstream"].map(|name| self.term(name));
-        if let (Some(Given::Stored(left)), Some(other)) = (&x.node, &y.node) {
-            let Given::Stored(right) = other else { return None };
+        let is_view = |term: &Term| matches!(term.node, Some(Given::Stored(_)));
+        if let (Some(left), Some(right), true) = (x.whole(), y.whole(), is_view(&x) || is_view(&y)) {
+            // A tensor beside stored entries is read as its stored entries. An array is not.
+            let are_views = left.kind.is_dynamic() || (is_view(&x) && is_view(&y));
             let are_alike = left.kind.is_dynamic() || (left.shape.is_some() && left.shape == right.shape);
-            return are_alike.then(|| self.of_views(forward, number, [left, right]))?;
+            return (are_views && are_alike).then(|| self.of_views(forward, number, [left, right]))?;
         }
         let operand = if number == 0 { &x } else { &y };
         // The gradient of an array is an array, even if the other operand is a tensor.
@@ -753,6 +757,11 @@ impl Term {
     /// NaN or infinite.
     fn mul_nonzero(&self, derivative: &Self) -> Self {
         self.with(&op::mul_nonzero, derivative.node.clone())
+    }
+
+    /// Returns the step, or the step whose stored entries the term is.
+    fn whole(&self) -> Option<&Arc<Node>> {
+        self.node.as_ref().and_then(Given::node)
     }
 
     fn is_array(&self) -> bool {

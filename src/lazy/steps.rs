@@ -68,6 +68,8 @@ pub(super) fn step_as(name: &'static str, call: Call, inputs: Vec<Arc<Node>>, ma
     let shapes = inputs.iter().map(|input| input.shape.as_ref()).collect::<Option<Vec<_>>>();
     let shape = match (refusal, &shapes) {
         (Some(error), _) => Err(error),
+        // The arguments of an expression are values.
+        (None, Some(shapes)) if shapes.is_empty() && made.kind.is_dynamic() => Ok(None),
         (None, Some(shapes)) => lengths::of_call(&call, shapes),
         (None, None) => Ok(None),
     };
