@@ -482,7 +482,7 @@ impl Step<'_> {
         let mut upstream = self.graph.at_entries(&self.node.inputs[place], came)?;
         // The formula of a binary operation has the broadcast shape of both operands. The gradient has the shape of one
         // operand, so the incoming gradient is broadcast.
-        match (&formula.shape, forward.place_of("y").is_some() && !self.call.is_stored()) {
+        match (&formula.shape, two.is_some() && !self.call.is_stored()) {
             (Some(shape), _) if upstream.shape.as_ref() != Some(shape) => {
                 let lengths = Given::Plain(Arg::counts(shape));
                 upstream = self.graph.call(&op::broadcast_to, [Given::Whole(upstream), lengths])?;
