@@ -338,6 +338,12 @@ impl<'a> Lowering<'a> {
         if !matches!(self.nodes[x].kind, Kind::Name(_)) {
             return wrong(&self.nodes[x].at, "a gradient is by a name");
         }
+        if let (Low::Number(_), Some(by)) = (&self.found[y], self.found[x].step()) {
+            // A number does not depend on a tensor.
+            let Some(zeros) = expression::no_gradient(by, made()) else { return wrong(at, "this has no gradient") };
+            keep_place(&mut self.places, &zeros, at);
+            return Ok(Low::Step(zeros));
+        }
         let tensor = |id: Id| match self.found[id].step() {
             Some(step) => Ok(Arc::clone(step)),
             None => wrong(&self.nodes[id].at, format!("this is {}, and not a tensor", self.found[id].kind())),

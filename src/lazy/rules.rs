@@ -391,14 +391,15 @@ impl Step<'_> {
     /// Returns the gradients of a gradient operation. `number` is the index of the operand whose gradient the operation
     /// computes, and `came` is the upstream gradient.
     fn second(&self, forward: &'static OpSpec, number: Option<usize>, came: &Arc<Node>) -> Gradients {
-        let upstream = self.call.named("upstream").input()?;
-        let g = &self.node.inputs[upstream];
-        let graph = self.graph;
         // One of several results has a number, and a call that returns one gradient names the operand.
         let number = number.or_else(|| self.call.wrt()).unwrap_or(0);
+        let upstream = self.call.named("upstream").input();
+        let graph = self.graph;
         let found = match self.call.op.second {
             Second::Formula => return self.through_formula(forward, number, came),
             Second::Product => return self.product(forward, number, came),
+            // A number does not receive a gradient.
+            _ if upstream.is_none() => return Some(self.none()),
             Second::Linear => {
                 let x = self.named("x");
                 let own = graph.at_entries(x.node()?, came)?;
@@ -418,7 +419,7 @@ impl Step<'_> {
             // weighted sum of the incoming gradient.
             Second::Shares => {
                 let own = graph.at_entries(self.named("x").node()?, came)?;
-                let ones = (graph.zeros(g) + 1.0).done()?;
+                let ones = (graph.zeros(&self.node.inputs[upstream?]) + 1.0).done()?;
                 let args = self.arguments(self.call.op, &[("upstream", Given::Whole(ones))]);
                 let shares = graph.term(&graph.call(self.call.op, args)?);
                 // An element without a weight contributes nothing, even if the incoming gradient is NaN.
@@ -426,7 +427,7 @@ impl Step<'_> {
                 graph.call(&op::sum, self.arguments(&op::sum, &[("x", products)]))?
             }
         };
-        self.to(upstream, graph.on_pattern(g, &found))
+        self.to(upstream?, graph.on_pattern(&self.node.inputs[upstream?], &found))
     }
 
     /// Returns the gradients of a gradient of an operation that is linear in each operand.
@@ -487,7 +488,7 @@ impl Step<'_> {
                 let lengths = Given::Plain(Arg::counts(shape));
                 upstream = self.graph.call(&op::broadcast_to, [Given::Whole(upstream), lengths])?;
             }
-            (None, true) => {
+            (None, true) if self.call.named("upstream").input().is_some() => {
                 let g = &self.node.inputs[self.call.named("upstream").input()?];
                 let ones = Given::Plain(g.kind.element(1.0)?);
                 let ones = self.graph.call(&op::number_like, [Given::Whole(Arc::clone(g)), ones])?;
