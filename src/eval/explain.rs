@@ -39,8 +39,7 @@ fn dry(
             }
             (None, Some(call)) if !open(call) => {
                 let inputs: Option<Vec<&AnyValue>> = step.inputs.iter().map(|&at| values[at].as_ref()).collect();
-                match inputs.map(|inputs| called(call, &inputs, &places).and_then(|value| result(value, &places.call)))
-                {
+                match inputs.map(|inputs| called(call, &inputs, places).and_then(|value| result(value, &places.call))) {
                     Some(Err(Fault::Run(error))) => refused(error).map(|()| None)?,
                     Some(found) => Some(found?),
                     None => None,
