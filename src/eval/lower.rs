@@ -382,7 +382,7 @@ impl<'a> Lowering<'a> {
         Ok(Low::Step(found))
     }
 
-    /// The error of a step without a gradient, at its position.
+    /// Returns the error of a step without a gradient, at the position of the step.
     fn without_gradient(&self, step: &Step, error: &Error, at: &Range<usize>) -> Wrong {
         let mut cause = error;
         while let Error::Lazy { cause: inner, .. } = cause {
@@ -408,7 +408,7 @@ fn keep_place(places: &mut HashMap<u64, Places>, step: &Arc<Step>, place: &Range
     }
 }
 
-/// A number that arithmetic of numbers gave.
+/// Returns the result of arithmetic on numbers.
 fn number_of(value: Value, at: &Range<usize>) -> Found<Low> {
     match value {
         Value::Number(number) => Ok(Low::Number(number)),

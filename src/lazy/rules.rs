@@ -226,6 +226,7 @@ impl Step<'_> {
             Gradient::None => return None,
             Gradient::Zero => return Some(self.none()),
             Gradient::Backward(back) => return self.backward(back, upstream),
+            // The result is the gradient at the entries of `x`, so other positions do not pass a gradient.
             Gradient::Upstream => {
                 let of = self.call.arg(1).input()?;
                 let own = graph.on_pattern(x.as_ref()?, upstream)?;
@@ -400,6 +401,8 @@ impl Step<'_> {
             Second::Product => return self.product(forward, number, came),
             // A number does not receive a gradient.
             _ if upstream.is_none() => return Some(self.none()),
+            // The transpose of a linear gradient is the operation itself. The surrogate gradient of `any` is the
+            // gradient of a sum.
             Second::Linear => {
                 let x = self.named("x");
                 let own = graph.at_entries(x.node()?, came)?;
@@ -465,7 +468,7 @@ impl Step<'_> {
         Some(given)
     }
 
-    /// The gradients of a gradient that a formula stands for.
+    /// Returns the gradients of a gradient operation, by differentiating the formula of the gradient.
     fn through_formula(&self, forward: &'static OpSpec, number: usize, came: &Arc<Node>) -> Gradients {
         let kinds: Vec<bool> = self.node.inputs.iter().map(|input| input.kind.format() == "array").collect();
         let is_mixed = kinds[..kinds.len().saturating_sub(1)].windows(2).any(|two| two[0] != two[1]);
@@ -609,7 +612,8 @@ impl Step<'_> {
 
     /// Returns the gradient of one operand of an arithmetic operation.
     ///
-    /// If the left operand is a view of stored entries, the right operand must be a view of the same known shape.
+    /// If one operand is a view of stored entries, the other must be a view of the same known shape. Of dynamically typed
+    /// operands one view is enough.
     fn of_two(&self, forward: &'static OpSpec, number: usize) -> Option<Arc<Node>> {
         let [x, y, g] = ["x", "y", "upstream"].map(|name| self.term(name));
         let is_view = |term: &Term| matches!(term.node, Some(Given::Stored(_)));
@@ -685,9 +689,9 @@ impl Step<'_> {
         let none = Term { graph: self.graph, node: None };
         let (below, factor) = match exponent {
             Number::Integer(0) => (Arg::element(0_i32), 0.0),
-            Number::Integer(integer) => match i32::try_from(integer - 1) {
-                Ok(below) => (Arg::element(below), integer as f64),
-                Err(_) => return none,
+            Number::Integer(integer) => match integer.checked_sub(1).and_then(|below| i32::try_from(below).ok()) {
+                Some(below) => (Arg::element(below), integer as f64),
+                None => return none,
             },
             Number::Real(real) => {
                 let below = if real == 0.0 { 0.0 } else { real - 1.0 };
