@@ -133,6 +133,7 @@ mod element;
 // The unit tests ask nothing of it, and would compile all operations once more.
 #[cfg(all(feature = "eval", not(test)))]
 pub mod eval;
+pub mod grad;
 #[cfg(feature = "io")]
 pub mod io;
 mod kernels;
