@@ -69,6 +69,7 @@ fn bound_tensor(name: &str, format: Format) -> Option<AnyTensor> {
         "v" => tensor(&[4], |at| (at % 2 == 0).then_some(at as f64 - 1.0), 0.0),
         "i" => tensor(&[5, 4], |at| (at % 3 != 0).then_some(at as i64 - 9), 2),
         "j" => tensor(&[3], |at| Some([2_i64, 0, 2][at]), 0),
+        "o" => tensor(&[], |_| Some(3.0), 0.0),
         "b" => tensor(&[5, 4], |at| (at % 4 == 1).then_some(true), false),
         "g" => tensor(&[5], |at| Some(at as f64 * 0.5 - 1.0), 0.0),
         "d" => tensor(&[5, 4], |at| (at % 5 == at / 4 || at % 3 == 1).then_some(at as f64 + 1.0), 0.0),
@@ -505,6 +506,31 @@ fn expressions_have_their_values_in_ranges() {
     let refused: Vec<_> =
         WHOLE.iter().chain(CUT).filter_map(|text| Some((text, expected(text, Format::Coo).err()?))).collect();
     assert!(refused.is_empty(), "{refused:?}");
+}
+
+/// Axes given by position are those given by name. A move of a scalar was merged with the next move as if it had no
+/// axes, and an engine panicked.
+#[test]
+fn moves_after_moves_have_the_axes_of_their_arguments() {
+    for text in [
+        "transpose(expand_dims(o, 0))",
+        "tile(expand_dims(o, 0), [3])",
+        "reshape(tile(expand_dims(o, 0), [3]), [3]) ** 0.5",
+        "flip(expand_dims(expand_dims(o, 0), [0]), 1)",
+        "transpose(expand_dims(m, 0))",
+        "transpose(expand_dims(m, axis=[0, 2]))",
+        "move_axis(squeeze(expand_dims(m, 1), 1), 0, 1)",
+        "flip(flip(x, 2), 0)",
+        "transpose(transpose(x, [1, 2, 0]), axes=[2, 0, 1])",
+        "grad(transpose(expand_dims(m * m, 0)), m, 1)",
+    ] {
+        for format in [Format::Coo, Format::Csr] {
+            if expected(text, format).is_ok() {
+                is_whole(text, format);
+            }
+        }
+        assert!(expected(text, Format::Coo).is_ok(), "{text}");
+    }
 }
 
 /// An array stays an array in every step: the result in chunks has the kind and the bits of the result in memory.

@@ -107,7 +107,7 @@ fn two_reductions_of_one_kind_are_one() {
         (x.any(0).any(1), "any(%0, axis=[0, 2])"),
         (x.any(2).any(Axes::all()), "any(%0, axis=[0, 1, 2])"),
         (x.all(kept(1)).all(kept(-1)), "all(%0, axis=[1, 2], keep_dims=true)"),
-        (x.all(kept(1)).all(kept(1)), "all(%0, axis=[1], keep_dims=true)"),
+        (x.all(kept(1)).all(kept(1)), "all(%0, axis=1, keep_dims=true)"),
         (x.stored().any(1).stored().any(0), "any(stored(%0), axis=[0, 1])"),
         (x.any(0).any(0).any(0), "any(%0, axis=[0, 1, 2])"),
     ] {

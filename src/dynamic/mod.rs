@@ -42,7 +42,7 @@ pub(crate) use self::poured::{Poured, PouredFold};
 #[cfg(feature = "dynamic")]
 pub use self::product::AnyMatmul;
 #[cfg(all(feature = "dynamic", feature = "lazy"))]
-pub(crate) use self::select::chosen;
+pub(crate) use self::select::{chosen, chosen_backward};
 #[cfg(feature = "dynamic")]
 pub use self::zip::Right;
 #[cfg(all(feature = "eval", not(test)))]

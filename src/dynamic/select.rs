@@ -35,7 +35,7 @@ pub(crate) fn chosen(x: AnyOperand<'_>, op: &moved::Moves) -> Result<AnyValue> {
 
 /// Returns the gradient of [`chosen`].
 #[inline]
-fn chosen_backward(x: AnyOperand<'_>, upstream: AnyOperand<'_>, op: &moved::Moves) -> Result<AnyValue> {
+pub(crate) fn chosen_backward(x: AnyOperand<'_>, upstream: AnyOperand<'_>, op: &moved::Moves) -> Result<AnyValue> {
     if let Some(tensor) = x.tensor() {
         on_type!(tensor, x => op.check_fill(x.fill()))?;
     }

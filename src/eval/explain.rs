@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::Fault;
 use super::kinds::{Kinds, small, without_entries};
 use super::lower::Lowered;
-use super::run::{called, result, unbound};
+use super::run::{called, unbound};
 use crate::base::error::Error;
 use crate::dynamic::AnyValue;
 use crate::lazy::call::{Arg, Call};
@@ -39,7 +39,7 @@ fn dry(
             }
             (None, Some(call)) if !open(call) => {
                 let inputs: Option<Vec<&AnyValue>> = step.inputs.iter().map(|&at| values[at].as_ref()).collect();
-                match inputs.map(|inputs| called(call, &inputs, places).and_then(|value| result(value, &places.call))) {
+                match inputs.map(|inputs| called(call, &inputs, places)) {
                     Some(Err(Fault::Run(error))) => refused(error).map(|()| None)?,
                     Some(found) => Some(found?),
                     None => None,

@@ -1,15 +1,14 @@
 //! Expressions as graphs of steps, which an engine may compute in chunks.
 
-use super::call::Call;
-use super::lower::{Lowered, Outcome};
-use super::value::{Placed, Value};
-use super::{Fault, cuts, explain, run};
+use super::lower::{Lowered, Outcome, Places};
+use super::running::Running;
+use super::{Fault, explain, run};
 use crate::base::error::Error;
-use crate::dynamic::AnyValue;
+use crate::dynamic::{AnyValue, PouredFold, PouredOptions};
 use crate::lazy::Lazy;
-use crate::lazy::call::{Arg, Call as Step};
-use crate::lazy::expression::{Facts, OrderedStep};
-use crate::ops::op;
+use crate::lazy::call::{Arg, Call, Options};
+use crate::lazy::expression::OrderedStep;
+use crate::ops::{Nanmedian, Norm, Quantile, Stream, Var};
 
 /// A value that a name of an expression is bound to, with a header.
 ///
@@ -79,40 +78,35 @@ pub(super) fn graph(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<Bound>) ->
 #[track_caller]
 fn on_headers(
     step: &OrderedStep,
-    call: &Step,
+    call: &Call,
     inputs: &[&Lazy<AnyValue>],
     operands: &[Option<&AnyValue>],
     known: Option<&AnyValue>,
 ) -> Lazy<AnyValue> {
-    let parameters = parameters(call);
-    // The arguments, as far as the headers determine them.
-    let values: Option<Vec<&AnyValue>> = operands.iter().copied().collect();
-    let on_values = values.and_then(|values| {
-        let value = |(at, arg)| run::value_of(arg, &values, &(0..0)).map(|value| value.map(|value| (at, value)));
-        let values = call.args().iter().enumerate().map(value).collect::<Result<Vec<_>, Fault>>().ok()?;
-        let placed = |value: Option<(usize, Value)>| value.map(|(_, value)| Placed { value, at: 0..0 });
-        Some(Call { name: call.op.name, at: 0..0, values: values.into_iter().map(placed).collect() })
-    });
-    let shape = known.map(|known| known.shape()).or_else(|| cuts::shape_of(on_values.as_ref()?));
-    let is_each = !parameters.is_empty() && cuts::is_each(call.op, &parameters);
-    let shares = on_values.as_ref().filter(|_| shape.is_some()).and_then(|call| cuts::of_call(call, &parameters));
-    let call = sliced(call, on_values.as_ref()).unwrap_or_else(|| call.clone());
-    let made = step.on(call, inputs, Facts { shape, shares, is_each }, run::made());
-    match on_values.and_then(|call| cuts::fold(&call)) {
+    let headers: Option<Vec<&AnyValue>> = operands.iter().copied().collect();
+    let places = Places::default();
+    // Labels that are computed are not in a header.
+    let bound = headers.filter(|_| matches!(call.named("by"), Arg::Absent | Arg::List(_)));
+    let bound = bound.and_then(|headers| Some(Running::new(call, &headers, &places).ok()?.into_call()));
+    let fold = bound.as_ref().and_then(fold_of);
+    let call = bound.unwrap_or_else(|| call.clone());
+    let made = step.on(call, inputs, known.map(AnyValue::shape), run::made());
+    match fold {
         Some(fold) => made.folding(fold),
         None => made,
     }
 }
 
-/// Returns the call of a slice with explicit positions, which depend on the header of the operand.
-fn sliced(call: &Step, on_values: Option<&Call>) -> Option<Step> {
-    let on_values = on_values.filter(|_| call.op.is(&op::slice) && !call.is_stored())?;
-    let slices = on_values.slices(1, on_values.moving(0).ok()?).ok()?;
-    Some(call.with("slices", Arg::Slices(slices.into())))
-}
-
-/// Returns the index of the parameter of each input of a call.
-fn parameters(call: &Step) -> Vec<usize> {
-    let inputs = |(at, arg): (usize, &Arg)| Step::of(call.op, [arg.clone()]).inputs().into_iter().map(move |_| at);
-    call.args().iter().enumerate().flat_map(inputs).collect()
+/// Returns the streaming reduction of a call, if the operation supports chunks and the call does not have group labels.
+fn fold_of(call: &Call) -> Option<PouredFold> {
+    let op = Some(call.op).filter(|op| op.stream != Stream::Whole)?;
+    let options = match (call.real("q"), ["ord", "ddof", "even"].map(|option| op.place_of(option).is_some())) {
+        (Some(q), _) => PouredOptions::Quantile(q, Quantile::read(call)),
+        (None, [true, ..]) => PouredOptions::Norm(Norm::read(call)),
+        (None, [_, true, _]) => PouredOptions::Var(Var::read(call)),
+        (None, [.., true]) => PouredOptions::Median(Nanmedian::read(call)),
+        (None, _) => PouredOptions::Axes(call.axes()),
+    };
+    let fold = PouredFold { name: op.name, options, is_stored: call.is_stored() };
+    fold.options.axes().grouping().is_none().then_some(fold)
 }

@@ -5,7 +5,7 @@
 
 use super::literal::Literal;
 use super::lower::Places;
-use super::run::{called, result, tensor_of};
+use super::run::{called, tensor_of};
 use crate::base::shape::Shape;
 use crate::dynamic::{AnyArray, AnyTensor, AnyValue};
 use crate::element::Number;
@@ -51,8 +51,7 @@ impl<'a> Kinds<'a> {
         if is_mixed && of_tensors.iter().any(is_single) {
             return None;
         }
-        let found = called(step.call()?, &inputs, &Places::default()).and_then(|value| result(value, &(0..0)));
-        match found.ok() {
+        match called(step.call()?, &inputs, &Places::default()).ok() {
             Some(x @ AnyValue::Array(_)) => ones(&x, &shape),
             Some(x @ AnyValue::Tensor(_)) => without_entries(&x, shape).map(AnyValue::Tensor),
             // Positions and lengths in arguments may not fit small operands.

@@ -22,8 +22,8 @@ pub(super) struct Literal {
 pub(super) fn constant(name: &str) -> Option<Literal> {
     let of = |number| Literal { number, text: None, is_bool: false };
     Some(match name {
-        "true" => Literal { is_bool: true, ..of(Number::Integer(1)) },
-        "false" => Literal { is_bool: true, ..of(Number::Integer(0)) },
+        "true" => Literal::from(true),
+        "false" => Literal::from(false),
         "inf" => of(Number::Real(f64::INFINITY)),
         "nan" => of(Number::Real(f64::NAN)),
         _ => return None,
@@ -169,6 +169,12 @@ impl Typed for Literal {
 impl From<Literal> for Arg {
     fn from(number: Literal) -> Self {
         Arg::Typed(Arc::new(number))
+    }
+}
+
+impl From<bool> for Literal {
+    fn from(truth: bool) -> Self {
+        Literal { number: Number::Integer(truth.into()), text: None, is_bool: true }
     }
 }
 

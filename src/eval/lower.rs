@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::call::{self, Part, no_function, placed};
+use super::argument::Low;
+use super::call::{no_function, placed};
+use super::index::{Part, text_of};
 use super::literal::{Literal, constant};
 use super::run::{EXPRESSION, binary, made, signed, wrong};
 use super::table::function;
-use super::value::{Placed, Value};
 use super::{Argument, Binary, Fault, Id, Item, Kind, Node, Unary, Wrong};
+use crate::base::axes::Axes;
 use crate::base::error::Error;
 use crate::lazy::Node as Step;
 use crate::lazy::call::{Arg, Call};
@@ -107,51 +109,6 @@ impl Lowered {
     }
 }
 
-/// A lowered node of the syntax.
-#[derive(Clone)]
-enum Low {
-    Step(Arc<Step>),
-    /// The stored entries of a step.
-    Stored(Arc<Step>),
-    Number(Literal),
-    Text(String),
-    List(Vec<Low>),
-}
-
-impl Low {
-    /// Returns the kind of the node, for errors.
-    fn kind(&self) -> &'static str {
-        match self {
-            Low::Step(_) => "a tensor",
-            Low::Stored(_) => "the entries of a tensor",
-            Low::Number(_) => "a number",
-            Low::Text(_) => "a text",
-            Low::List(_) => "a list",
-        }
-    }
-
-    /// Returns the step, if the node is a step or a view of its stored entries.
-    fn step(&self) -> Option<&Arc<Step>> {
-        if let Low::Step(step) | Low::Stored(step) = self { Some(step) } else { None }
-    }
-
-    fn arg(&self, inputs: &mut Vec<Arc<Step>>) -> Arg {
-        match self {
-            Low::Step(step) => {
-                inputs.push(Arc::clone(step));
-                Arg::Input(inputs.len() - 1)
-            }
-            Low::Stored(step) => {
-                inputs.push(Arc::clone(step));
-                Arg::Stored(inputs.len() - 1)
-            }
-            Low::Number(number) => number.clone().into(),
-            Low::Text(text) => Arg::Text(text.as_str().into()),
-            Low::List(items) => Arg::List(items.iter().map(|item| item.arg(inputs)).collect()),
-        }
-    }
-}
-
 struct Lowering<'a> {
     nodes: &'a [Node],
     is_bound: &'a dyn Fn(&str) -> bool,
@@ -214,30 +171,26 @@ impl<'a> Lowering<'a> {
         Low::Step(Arc::clone(input))
     }
 
-    /// Returns the number of a node with its position, if the node is a number.
-    fn placed(&self, id: Id) -> Option<Placed> {
-        let Low::Number(number) = &self.found[id] else { return None };
-        Some(Placed { value: Value::Number(number.clone()), at: self.nodes[id].at.clone() })
+    /// Returns the number of a node, if the node is a number.
+    fn number(&self, id: Id) -> Option<&Literal> {
+        if let Low::Number(number) = &self.found[id] { Some(number) } else { None }
     }
 
     fn unary(&mut self, sign: Unary, x: Id, at: &Range<usize>) -> Found<Low> {
-        match (self.placed(x), sign) {
-            (Some(number), sign) => number_of(signed(sign, &number, at)?, at),
+        match (self.number(x), sign) {
+            (Some(number), sign) => Ok(Low::Number(signed(sign, number, at)?)),
             (None, Unary::Neg) => self.step(&op::neg, &[&[x]], at),
             (None, Unary::Not) => self.step(&op::not, &[&[x]], at),
         }
     }
 
     fn operator(&mut self, operator: Binary, x: Id, y: Id, at: &Range<usize>) -> Found<Low> {
-        let number = self.placed(y);
-        if let (Some(x), Some(y)) = (self.placed(x), &number) {
-            return number_of(binary(operator, &x, y, at)?, at);
+        let number = self.number(y);
+        if let (Some(x), Some(y)) = (self.number(x), number) {
+            return Ok(Low::Number(binary(operator, x, y, at)?));
         }
-        let is_integer = |Placed { value, .. }: &Placed| match value {
-            Value::Number(number) => number.integer().is_some_and(|integer| i32::try_from(integer).is_ok()),
-            _ => false,
-        };
-        let op = match (operator, &number) {
+        let is_integer = |number: &Literal| number.integer().is_some_and(|integer| i32::try_from(integer).is_ok());
+        let op = match (operator, number) {
             (Binary::Pow, Some(exponent)) if is_integer(exponent) => &op::powi,
             (Binary::Pow, Some(_)) => &op::powf,
             (operator, _) => operator.operation(),
@@ -276,7 +229,7 @@ impl<'a> Lowering<'a> {
 
     fn joined(&mut self, tensors: &Low, axis: i128, at: &Range<usize>) -> Low {
         let mut inputs = Vec::new();
-        let args = [tensors.arg(&mut inputs), Literal::from(crate::element::Number::Integer(axis)).into()];
+        let args = [tensors.arg(&mut inputs), Arg::Integer(axis)];
         self.push(Call::of(&op::concat, args), inputs, Places { call: at.clone(), arguments: Vec::new() })
     }
 
@@ -287,7 +240,7 @@ impl<'a> Lowering<'a> {
         }
         let parts = items.iter().map(|item| self.part(item)).collect::<Found<Vec<Part>>>()?;
         let mut inputs = Vec::new();
-        let args = [self.found[x].arg(&mut inputs), Arg::Text(call::text_of(&parts).into())];
+        let args = [self.found[x].arg(&mut inputs), Arg::Text(text_of(&parts).into())];
         Ok(self.push(Call::of(&op::slice, args), inputs, Places { call: at.clone(), arguments: Vec::new() }))
     }
 
@@ -312,19 +265,18 @@ impl<'a> Lowering<'a> {
 
     /// Returns the step of an operation, from the nodes of each parameter.
     fn step(&mut self, op: &'static OpSpec, places: &[&[Id]], at: &Range<usize>) -> Found<Low> {
-        let mut inputs = Vec::new();
-        let mut arg = |ids: &&[Id]| match **ids {
-            [] => Arg::Absent,
-            [id] => self.found[id].arg(&mut inputs),
-            ref ids => Arg::List(ids.iter().map(|&id| self.found[id].arg(&mut inputs)).collect()),
-        };
-        let args: Vec<Arg> = places.iter().map(&mut arg).collect();
-        let place = |ids: &&[Id]| match **ids {
-            [id] => self.nodes[id].at.clone(),
-            _ => at.clone(),
-        };
-        let arguments = places.iter().map(place).collect();
-        Ok(self.push(Call::of(op, args), inputs, Places { call: at.clone(), arguments }))
+        let (mut inputs, mut args, mut arguments) = (Vec::new(), Vec::new(), Vec::new());
+        for (parameter, ids) in op.parameters().zip(places) {
+            args.push(match **ids {
+                [] => Arg::Absent,
+                [id] => self.found[id].of_kind(parameter.kind, &mut inputs, &self.nodes[id].at)?,
+                ref ids => Arg::List(ids.iter().map(|&id| self.found[id].arg(&mut inputs)).collect()),
+            });
+            arguments.push(if let [id] = **ids { self.nodes[id].at.clone() } else { at.clone() });
+        }
+        let places = Places { call: at.clone(), arguments };
+        with_kept_axes(op, &mut args, &places)?;
+        Ok(self.push(Call::of(op, args), inputs, places))
     }
 
     fn push(&mut self, call: Call, inputs: Vec<Arc<Step>>, places: Places) -> Low {
@@ -401,18 +353,25 @@ impl<'a> Lowering<'a> {
     }
 }
 
+/// Moves the argument `keep_dims` into the axes. Labels require one axis.
+fn with_kept_axes(op: &'static OpSpec, args: &mut [Arg], places: &Places) -> Found<()> {
+    let (Some(axis), Some(keep_dims)) = (op.place_of("axis"), op.place_of("keep_dims")) else { return Ok(()) };
+    if let Some(by) = op.place_of("by").filter(|&by| !matches!(args[by], Arg::Absent))
+        && let Arg::Absent = args[axis]
+    {
+        return wrong(&places.of(by), "axis=… says whose labels these are");
+    }
+    if let Arg::Flag(keeps) = std::mem::replace(&mut args[keep_dims], Arg::Absent) {
+        let axes = if let Arg::Axes(axes) = &args[axis] { axes.clone() } else { Axes::all() };
+        args[axis] = Arg::Axes(axes.with_keep_dims(keeps));
+    }
+    Ok(())
+}
+
 /// Sets the position of a step, and of all steps before it that have none.
 fn keep_place(places: &mut HashMap<u64, Places>, step: &Arc<Step>, place: &Range<usize>) {
     for number in expression::numbers(step, &|number| places.contains_key(&number)) {
         places.insert(number, Places { call: place.clone(), arguments: Vec::new() });
-    }
-}
-
-/// Returns the result of arithmetic on numbers.
-fn number_of(value: Value, at: &Range<usize>) -> Found<Low> {
-    match value {
-        Value::Number(number) => Ok(Low::Number(number)),
-        other => wrong(at, format!("this is {}, and not a number", other.kind())),
     }
 }
 

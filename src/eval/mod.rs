@@ -7,11 +7,12 @@
 //! Parsing has a depth limit, and evaluation does not recurse. An expression is a list of nodes, and each node comes
 //! after its inputs.
 
+mod argument;
 mod call;
 mod constant;
-mod cuts;
 mod explain;
 mod graph;
+mod index;
 mod kinds;
 mod literal;
 mod lower;
@@ -19,9 +20,9 @@ mod options;
 mod parse;
 mod program;
 mod run;
+mod running;
 mod table;
 mod tree;
-mod value;
 mod write;
 
 use std::borrow::Cow;

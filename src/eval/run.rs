@@ -3,17 +3,18 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::literal::{Literal, constant};
+use super::call::{self, no_function};
+use super::literal::Literal;
 use super::lower::{Lowered, Outcome, Places};
+use super::running::Running;
 use super::table::function;
-use super::value::{Placed, Value};
-use super::{Binary, Fault, Id, Kind, Node, Unary, Wrong, call, parse};
+use super::{Binary, Fault, Id, Kind, Node, Unary, Wrong};
 use crate::base::axes::Axes;
 use crate::base::error::Error;
-use crate::dynamic::{AnyOperand, AnyTensor, AnyValue, RightOperand, zip};
+use crate::dynamic::{AnyOperand, AnyTensor, AnyValue};
 use crate::element::{DType, Element, Number};
 use crate::lazy::any::OfAny;
-use crate::lazy::call::{Arg, Call as Step};
+use crate::lazy::call::Call;
 use crate::lazy::expression::{self, Held, Made, Ordered};
 use crate::ops::{OpSpec, op};
 use crate::tensor::coo::CooTensor;
@@ -58,12 +59,6 @@ pub(super) fn check_calls(nodes: &[Node], from: Id) -> Result<(), Wrong> {
     })
 }
 
-/// Returns the items of an index, from the text between its brackets.
-pub(super) fn parts(text: &str) -> Found<Vec<call::Part>> {
-    let (nodes, items) = parse::index(text).map_err(Fault::Wrong)?;
-    super::lower::parts(&nodes, &items)
-}
-
 /// Computes the values of the results of a graph.
 pub(super) fn evaluate(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Found<Vec<AnyValue>> {
     let Ordered { steps, .. } = &lowered.graph;
@@ -82,7 +77,7 @@ pub(super) fn evaluate(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValu
             (Some(name), _) => bound(name).ok_or_else(|| Fault::Wrong(unbound(name, places.call.clone())))?,
             (None, Some(call)) => {
                 let inputs: Vec<&AnyValue> = step.inputs.iter().filter_map(|&at| values[at].as_ref()).collect();
-                result(called(call, &inputs, places)?, &places.call)?
+                called(call, &inputs, places)?
             }
             (None, None) => return wrong(&places.call, "this has no value"),
         };
@@ -114,9 +109,8 @@ pub(super) fn made() -> Made {
 }
 
 /// Returns the value of a call of a graph.
-fn run_call(call: &Step, inputs: &[&AnyValue]) -> Checked<AnyValue> {
-    let found = called(call, inputs, &Places::default()).and_then(|value| result(value, &(0..0)));
-    found.map_err(|fault| match fault {
+fn run_call(call: &Call, inputs: &[&AnyValue]) -> Checked<AnyValue> {
+    called(call, inputs, &Places::default()).map_err(|fault| match fault {
         Fault::Run(error) => error,
         // If types depend on values, a type error is an error of the step.
         Fault::Wrong(wrong) => Error::Argument { operation: call.op.name, why: wrong.message().to_string() },
@@ -129,106 +123,47 @@ fn has(op: &'static OpSpec) -> bool {
 }
 
 /// Computes the value of a call, from the values of its inputs.
-pub(super) fn called(call: &Step, inputs: &[&AnyValue], places: &Places) -> Found<Value> {
-    let mut values = Vec::with_capacity(call.args().len());
-    for (at, arg) in call.args().iter().enumerate() {
-        let place = places.of(at);
-        let value = value_of(arg, inputs, &place)?;
-        values.push(value.map(|value| Placed { value, at: place }));
-    }
-    called_on(call.op, values, &places.call)
-}
-
-/// Computes the value of a call, from the values of its arguments.
-pub(super) fn called_on(op: &'static OpSpec, values: Vec<Option<Placed>>, at: &Range<usize>) -> Found<Value> {
-    let call = call::Call { name: op.name, at: at.clone(), values };
-    match op {
-        op if op.is(&op::gradient_of) => gradient_of(&call),
-        op if op.is(&op::number_like) => number_like(&call),
+pub(super) fn called(call: &Call, inputs: &[&AnyValue], places: &Places) -> Found<AnyValue> {
+    let running = Running::new(call, inputs, places)?;
+    match call.op {
+        op if op.is(&op::gradient_of) => gradient_of(&running),
+        op if op.is(&op::number_like) => number_like(&running),
         op => match function(op.name) {
-            Some(function) => (function.run)(&call),
-            None => Err(Fault::Wrong(call::no_function(op.name, at.clone()))),
+            Some(function) => (function.run)(&running),
+            None => Err(Fault::Wrong(no_function(op.name, places.call.clone()))),
         },
     }
-}
-
-/// Returns an argument as a value; `None` if the argument is absent.
-pub(super) fn value_of(arg: &Arg, inputs: &[&AnyValue], place: &Range<usize>) -> Found<Option<Value>> {
-    let integer = |integer: i128| Value::Number(Number::Integer(integer).into());
-    Ok(Some(match arg {
-        Arg::Absent | Arg::Hint(_) | Arg::Own(_) => return Ok(None),
-        Arg::Input(input) => inputs[*input].clone().into(),
-        Arg::Stored(input) => {
-            let x = at(place, AnyOperand::from(inputs[*input]).sparse("stored"))?;
-            Value::Stored(x.clone())
-        }
-        Arg::List(items) => {
-            let item = |item: &Arg| value_of(item, inputs, place).map(|value| value.unwrap_or(Value::List(Vec::new())));
-            Value::List(items.iter().map(item).collect::<Found<_>>()?)
-        }
-        Arg::Flag(flag) => Value::Number(truth_of(*flag)),
-        Arg::Integer(value) => integer(*value),
-        Arg::Real(real) => Value::Number((*real).into()),
-        Arg::Word(word) => Value::Text((*word).into()),
-        Arg::Text(text) => Value::Text(text.to_string()),
-        Arg::Integers(integers) => Value::List(integers.iter().map(|&value| integer(value)).collect()),
-        Arg::Axes(axes) => match axes.each() {
-            Some(axes) => Value::List(axes.iter().map(|&axis| integer(axis as i128)).collect()),
-            None => Value::Text("all".into()),
-        },
-        Arg::Typed(data) => match data.as_any().downcast_ref::<Literal>() {
-            Some(number) => Value::Number(number.clone()),
-            None => match data.number() {
-                Some(number) => Value::Number(number.into()),
-                None => return wrong(place, "this is no argument of an expression"),
-            },
-        },
-        Arg::Slices(slices) => Value::Slices(Arc::clone(slices)),
-        Arg::Pairs(_) => return wrong(place, "this is no argument of an expression"),
-    }))
 }
 
 /// Returns the gradient of an operand with respect to itself: the upstream gradient on the pattern and in the element
 /// type of the operand.
-fn gradient_of(call: &call::Call) -> Found<Value> {
-    let (x, upstream) = (call.moving(0)?.to_value(), call.moving(1)?.to_value());
+fn gradient_of(call: &Running<'_>) -> Found<AnyValue> {
+    let (x, upstream) = (call.moving("x")?.to_value(), call.moving("upstream")?.to_value());
     if !is_float(x.dtype()) {
-        return wrong(&call.at, format!("{} has no gradient; cast it to a type of floats", x.dtype()));
+        return wrong(call.at(), format!("{} has no gradient; cast it to a type of floats", x.dtype()));
     }
     let found = upstream.cast(x.dtype());
     call.done(found.and_then(|upstream| AnyOperand::from(&x).any_backward(&upstream, Axes::none())))
 }
 
 /// Returns a number as a tensor, with the shape and the element type of an operand.
-fn number_like(call: &call::Call) -> Found<Value> {
-    let (x, given) = (call.moving(0)?.to_value(), call.given(1)?);
-    let Value::Number(number) = &given.value else { return wrong(&given.at, "this is no number") };
-    let one = tensor_of(number, x.dtype(), &call.at)?;
+fn number_like(call: &Running<'_>) -> Found<AnyValue> {
+    let x = call.moving("x")?;
+    let one = tensor_of(&call.given_number("number")?, x.dtype(), call.at())?;
     call.done(one.broadcast_to(x.shape()))
 }
 
 /// Returns a number with the other sign, or the other truth value.
-pub(super) fn signed(sign: Unary, operand: &Placed, place: &Range<usize>) -> Found<Value> {
-    match (sign, &operand.value) {
-        (Unary::Neg, Value::Number(number)) => match number.negated() {
-            Some(number) => Ok(Value::Number(number)),
+pub(super) fn signed(sign: Unary, number: &Literal, place: &Range<usize>) -> Found<Literal> {
+    match sign {
+        Unary::Neg => match number.negated() {
+            Some(number) => Ok(number),
             None => wrong(place, format!("{} has no other sign", number.told())),
         },
-        (Unary::Not, Value::Number(number)) => match number.truth().filter(|_| number.is_bool()) {
-            Some(truth) => Ok(Value::Number(truth_of(!truth))),
+        Unary::Not => match number.truth().filter(|_| number.is_bool()) {
+            Some(truth) => Ok(Literal::from(!truth)),
             None => wrong(place, "~ is for bool, integers of a tensor, and true and false"),
         },
-        (_, value) => wrong(&operand.at, format!("this is {}, and not a number", value.kind())),
-    }
-}
-
-/// Returns a value as the result of an expression. A text or a list is an error.
-pub(super) fn result(value: Value, at: &Range<usize>) -> Found<AnyValue> {
-    match value {
-        Value::Tensor(tensor) | Value::Stored(tensor) => Ok(tensor.into()),
-        Value::Array(array) => Ok(array.into()),
-        Value::Number(number) => tensor_of(&number, number.dtype(), at).map(Into::into),
-        other => wrong(at, format!("{} is no result", other.kind())),
     }
 }
 
@@ -244,10 +179,6 @@ pub(super) fn tensor_of(number: &Literal, dtype: DType, place: &Range<usize>) ->
 
 fn is_float(dtype: DType) -> bool {
     matches!(dtype, DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64)
-}
-
-fn truth_of(truth: bool) -> Literal {
-    constant(if truth { "true" } else { "false" }).unwrap_or_else(|| Number::Integer(truth.into()).into())
 }
 
 impl Binary {
@@ -273,44 +204,14 @@ impl Binary {
     }
 }
 
-/// Computes an operator on two numbers.
-pub(super) fn binary(operator: Binary, left: &Placed, right: &Placed, place: &Range<usize>) -> Found<Value> {
-    match (&left.value, &right.value) {
-        (Value::Number(a), Value::Number(b)) => numbers(operator, a, b, place),
-        (Value::Number(_), other) | (other, _) => wrong(place, format!("this is {}, and not a number", other.kind())),
-    }
-}
-
-/// Computes a binary operation. At least one operand must be a tensor or an array.
-pub(super) fn zipped(operation: &'static str, left: &Placed, right: &Placed, place: &Range<usize>) -> Found<Value> {
-    let result = match (left.value.operand(), right.value.operand()) {
-        (Some(x), Some(y)) => zip(operation, x, RightOperand::Operand(y), false),
-        (Some(x), None) => zip(operation, x, RightOperand::Number(number_beside(right, x.dtype())?), false),
-        (None, Some(y)) => zip(operation, y, RightOperand::Number(number_beside(left, y.dtype())?), true),
-        (None, None) => {
-            let at_fault = if matches!(left.value, Value::Number(_)) { right } else { left };
-            return wrong(&at_fault.at, format!("this is {}, and not a tensor", at_fault.value.kind()));
-        }
-    };
-    at(place, result).map(Value::from)
-}
-
-/// Returns a number in the element type of the other operand.
-pub(super) fn number_beside(number: &Placed, dtype: DType) -> Found<Number> {
-    match &number.value {
-        Value::Number(literal) => literal.in_type(dtype).or_else(|message| wrong(&number.at, message)),
-        other => wrong(&number.at, format!("a number belongs here, and not {}", other.kind())),
-    }
-}
-
 /// Computes an operator on two numbers. Integers are computed exactly.
-fn numbers(operator: Binary, left: &Literal, right: &Literal, place: &Range<usize>) -> Found<Value> {
+pub(super) fn binary(operator: Binary, left: &Literal, right: &Literal, place: &Range<usize>) -> Found<Literal> {
     let found = match (left.integer(), right.integer()) {
         (Some(a), Some(b)) => of_integers(operator, a, b),
         _ => of_reals(operator, left.number(), right.number()),
     };
     match found {
-        Some(found) => Ok(Value::Number(found)),
+        Some(found) => Ok(found),
         None => wrong(place, "these two numbers have no such result"),
     }
 }
@@ -324,12 +225,12 @@ fn of_integers(operator: Binary, a: i128, b: i128) -> Option<Literal> {
         Binary::And => Some(a & b),
         Binary::Or => Some(a | b),
         // Integers are compared exactly, because different integers may round to equal reals.
-        Binary::Equal => return Some(truth_of(a == b)),
-        Binary::NotEqual => return Some(truth_of(a != b)),
-        Binary::Less => return Some(truth_of(a < b)),
-        Binary::LessEqual => return Some(truth_of(a <= b)),
-        Binary::Greater => return Some(truth_of(a > b)),
-        Binary::GreaterEqual => return Some(truth_of(a >= b)),
+        Binary::Equal => return Some(Literal::from(a == b)),
+        Binary::NotEqual => return Some(Literal::from(a != b)),
+        Binary::Less => return Some(Literal::from(a < b)),
+        Binary::LessEqual => return Some(Literal::from(a <= b)),
+        Binary::Greater => return Some(Literal::from(a > b)),
+        Binary::GreaterEqual => return Some(Literal::from(a >= b)),
         Binary::Pow if b < 0 => return of_reals(operator, Number::Integer(a), Number::Integer(b)),
         Binary::Pow => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
         Binary::Div if b == 0 => None,
@@ -347,14 +248,14 @@ fn of_reals(operator: Binary, a: Number, b: Number) -> Option<Literal> {
         Binary::Div => x / y,
         Binary::Rem => x % y,
         Binary::Pow => crate::element::math::pow(x, y),
-        Binary::Equal => return Some(truth_of(x == y)),
-        Binary::NotEqual => return Some(truth_of(x != y)),
-        Binary::Less => return Some(truth_of(x < y)),
-        Binary::LessEqual => return Some(truth_of(x <= y)),
-        Binary::Greater => return Some(truth_of(x > y)),
-        Binary::GreaterEqual => return Some(truth_of(x >= y)),
-        Binary::And => return Some(truth_of(bool::from_number(a)? & bool::from_number(b)?)),
-        Binary::Or => return Some(truth_of(bool::from_number(a)? | bool::from_number(b)?)),
+        Binary::Equal => return Some(Literal::from(x == y)),
+        Binary::NotEqual => return Some(Literal::from(x != y)),
+        Binary::Less => return Some(Literal::from(x < y)),
+        Binary::LessEqual => return Some(Literal::from(x <= y)),
+        Binary::Greater => return Some(Literal::from(x > y)),
+        Binary::GreaterEqual => return Some(Literal::from(x >= y)),
+        Binary::And => return Some(Literal::from(bool::from_number(a)? & bool::from_number(b)?)),
+        Binary::Or => return Some(Literal::from(bool::from_number(a)? | bool::from_number(b)?)),
         Binary::MatMul => return None,
     };
     Some(number.into())
@@ -375,8 +276,8 @@ fn of_complex(operator: Binary, a: Number, b: Number) -> Option<Literal> {
         Binary::Add => (a + c, b + d),
         Binary::Sub => (a - c, b - d),
         Binary::Mul => (a * c - b * d, a * d + b * c),
-        Binary::Equal => return Some(truth_of(a == c && b == d)),
-        Binary::NotEqual => return Some(truth_of(a != c || b != d)),
+        Binary::Equal => return Some(Literal::from(a == c && b == d)),
+        Binary::NotEqual => return Some(Literal::from(a != c || b != d)),
         _ => return None,
     };
     Some(Number::Complex(re, im).into())

@@ -3,20 +3,18 @@
 use std::sync::OnceLock;
 
 use super::Fault;
-use super::call::Call;
-use super::options::{
-    choice, made, median_of, mode_of, multiplied, norm_of, of_list, of_two, one_of, one_of_two, quantile_of, var_of,
-};
-use super::value::Value;
+use super::options::{choice, made, mode_of, multiplied, of_list, of_two, one_of, one_of_two, zipped};
+use super::run::{at, tensor_of};
+use super::running::Running;
 use crate::base::axes::Axes;
-use crate::dynamic::{AnyMatmul, AnyOperand, AnyTensor};
-use crate::element::DType;
-use crate::ops::{OpSpec, Take, Tolerance};
+use crate::dynamic::{AnyMatmul, AnyOperand, AnyTensor, AnyValue, chosen, chosen_backward};
+use crate::lazy::{call::Call, moves};
+use crate::ops::{Nanmedian, Norm, OpSpec, Parameter, Quantile, Split, Take, Tolerance, Var};
 use crate::pattern::Format;
 use crate::tensor::coo::CooTensor;
 
 /// Evaluates a call.
-type Run = fn(&Call) -> Result<Value, Fault>;
+type Run = fn(&Running<'_>) -> Result<AnyValue, Fault>;
 
 /// A function: the row of the operation, and the function that evaluates a call.
 pub(super) struct Function {
@@ -31,9 +29,9 @@ impl Function {
 
     /// Returns the parameters as text, for messages.
     pub(super) fn signature(&self) -> String {
-        let shown = |name: &str| match (name.strip_suffix('?'), name.strip_suffix('*')) {
-            (Some(name), _) => format!("{name}=…"),
-            (_, Some(name)) => format!("{name}, …"),
+        let shown = |Parameter { name, is_optional, takes_rest, .. }: Parameter| match (is_optional, takes_rest) {
+            (true, _) => format!("{name}=…"),
+            (_, true) => format!("{name}, …"),
             _ => name.to_string(),
         };
         format!("({})", self.op.parameters().map(shown).collect::<Vec<_>>().join(", "))
@@ -64,97 +62,82 @@ pub fn signature(name: &str) -> String {
 
 fn all() -> &'static [Function] {
     static ALL: OnceLock<Vec<Function>> = OnceLock::new();
-    ALL.get_or_init(|| TABLE.iter().flat_map(|rows| rows.iter()).map(function_of).collect())
+    ALL.get_or_init(|| {
+        let own = TABLE.iter().flat_map(|rows| rows.iter()).map(function_of);
+        own.chain(OpSpec::all().filter_map(move_of)).collect()
+    })
 }
 
 fn function_of(&(name, run): &(&'static str, Run)) -> Function {
     Function { op: OpSpec::named(name).expect("each function has a row in the table of operations"), run }
 }
 
+/// Returns the function of a shape manipulation, or of its gradient.
+fn move_of(op: &'static OpSpec) -> Option<Function> {
+    let is_move = |op: &OpSpec| op.split == Split::Moved;
+    let run: Run = match op.forward() {
+        None if is_move(op) => |call| {
+            let x = call.moving("x")?;
+            call.done(moves(call.call(), &x.shape()).and_then(|moves| chosen(x, &moves)))
+        },
+        Some(forward) if is_move(forward) => |call| {
+            let (x, upstream, call_of_x) = (call.moving("x")?, call.whole("upstream")?, call.call().forward());
+            call.done(moves(&call_of_x, &x.shape()).and_then(|moves| chosen_backward(x, upstream, &moves)))
+        },
+        _ => return None,
+    };
+    Some(Function { op, run })
+}
+
 /// Defines functions that accept the same arguments.
 macro_rules! alike {
-    (fold $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let axes: Axes = call.axes(1, 3)?;
-            call.done(call.seen(0)?.$name(&axes))
+    (reductions $options:ty: $($name:ident)*) => {
+        [$((stringify!($name), |call: &Running<'_>| {
+            call.done(call.seen("x")?.$name(call.options::<$options>()))
         })),*]
     };
-    (var $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let options = var_of(call, 1)?;
-            call.done(call.seen(0)?.$name(&options))
-        })),*]
-    };
-    (median $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let options = median_of(call, 1)?;
-            call.done(call.seen(0)?.$name(&options))
-        })),*]
-    };
-    (median_backward $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let (upstream, options) = (call.whole(1)?, median_of(call, 2)?);
-            call.done(call.seen(0)?.$name(upstream, &options))
-        })),*]
-    };
-    (quantile $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let (q, options) = (call.real(1)?, quantile_of(call, 2)?);
-            call.done(call.seen(0)?.$name(q, &options))
-        })),*]
-    };
-    (quantile_backward $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let (upstream, q, options) = (call.whole(1)?, call.real(2)?, quantile_of(call, 3)?);
-            call.done(call.seen(0)?.$name(upstream, q, &options))
+    (gradients $options:ty: $($name:ident)*) => {
+        [$((stringify!($name), |call: &Running<'_>| {
+            let upstream = call.whole("upstream")?;
+            call.done(call.seen("x")?.$name(upstream, call.options::<$options>()))
         })),*]
     };
     (two $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
+        [$((stringify!($name), |call: &Running<'_>| {
             of_two(call, |x, y, upstream| x.$name(y, upstream))
         })),*]
     };
     (pairs $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            one_of_two(call, 3, call.seen(0)?.$name(call.seen(1)?, call.whole(2)?))
+        [$((stringify!($name), |call: &Running<'_>| {
+            one_of_two(call, call.seen("x")?.$name(call.seen("y")?, call.whole("upstream")?))
         })),*]
     };
     (map $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| call.done(call.seen(0)?.$name()))),*]
+        [$((stringify!($name), |call: &Running<'_>| call.done(call.seen("x")?.$name()))),*]
     };
     (zip $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            super::run::zipped(stringify!($name), call.given(0)?, call.given(1)?, &call.at)
-        })),*]
+        [$((stringify!($name), |call: &Running<'_>| zipped(call))),*]
     };
     (slope $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let upstream = call.whole(1)?;
-            call.done(call.seen(0)?.$name(upstream))
-        })),*]
-    };
-    (fold_backward $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let (upstream, axes) = (call.whole(1)?, call.axes(2, 4)?);
-            call.done(call.seen(0)?.$name(upstream, &axes))
-        })),*]
-    };
-    (var_backward $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let (upstream, options) = (call.whole(1)?, var_of(call, 2)?);
-            call.done(call.seen(0)?.$name(upstream, &options))
+        [$((stringify!($name), |call: &Running<'_>| {
+            let upstream = call.whole("upstream")?;
+            call.done(call.seen("x")?.$name(upstream))
         })),*]
     };
 }
 
 static TABLE: &[&[(&str, Run)]] = &[
-    &alike!(fold any all count_nonzero sum mean prod nanprod nansum nanmean min max nanmin nanmax argmin argmax
-        nanargmin nanargmax),
-    &alike!(var var std nanvar nanstd),
-    &alike!(median median nanmedian),
-    &alike!(median_backward median_backward nanmedian_backward),
-    &alike!(quantile quantile nanquantile),
-    &alike!(quantile_backward quantile_backward nanquantile_backward),
+    &alike!(reductions Axes: any all count_nonzero sum mean prod nanprod nansum nanmean min max nanmin nanmax argmin
+        argmax nanargmin nanargmax softmax log_softmax),
+    &alike!(reductions Var: var std nanvar nanstd),
+    &alike!(reductions Nanmedian: median nanmedian),
+    &alike!(reductions Norm: norm),
+    &alike!(gradients Axes: any_backward sum_backward mean_backward prod_backward nanprod_backward nansum_backward
+        nanmean_backward min_backward max_backward nanmin_backward nanmax_backward softmax_backward
+        log_softmax_backward),
+    &alike!(gradients Var: var_backward std_backward nanvar_backward nanstd_backward),
+    &alike!(gradients Nanmedian: median_backward nanmedian_backward),
+    &alike!(gradients Norm: norm_backward),
     &alike!(two add_backward sub_backward mul_backward div_backward pow_backward minimum_backward maximum_backward
         matmul_backward),
     &alike!(pairs outer_backward kron_backward),
@@ -165,9 +148,6 @@ static TABLE: &[&[(&str, Run)]] = &[
     &alike!(slope neg_backward abs_backward square_backward sqrt_backward cbrt_backward exp_backward exp_m1_backward
         ln_backward ln_1p_backward log2_backward log10_backward sin_backward cos_backward tan_backward asin_backward
         acos_backward atan_backward sinh_backward cosh_backward tanh_backward recip_backward),
-    &alike!(fold_backward any_backward sum_backward mean_backward prod_backward nanprod_backward nansum_backward
-        nanmean_backward min_backward max_backward nanmin_backward nanmax_backward),
-    &alike!(var_backward var_backward std_backward nanvar_backward nanstd_backward),
     SINGLE,
 ];
 
@@ -180,370 +160,242 @@ macro_rules! single {
 
 static SINGLE: &[(&str, Run)] = single! {
     // In the graph of an expression, the steps of the gradient replace this call.
-    grad |call| super::run::wrong(&call.at, "there is no gradient in an index");
-    stored |call| Ok(Value::Stored(call.tensor(0)?.clone()));
-    prune |call| call.done(call.tensor(0)?.prune());
-    cast |call| match DType::from_name(call.text(1)?) {
-        Some(dtype) => call.done(call.whole(0)?.to_value().cast(dtype)),
-        None => super::run::wrong(&call.given(1)?.at, format!("there is no element type {}", call.text(1)?)),
-    };
+    grad |call| super::run::wrong(call.at(), "there is no gradient in an index");
+    stored |call| Ok(call.tensor("x")?.clone().into());
+    prune |call| call.done(call.tensor("x")?.prune());
+    cast |call| call.done(call.whole("x")?.to_value().cast(call.dtype()?));
     with_fill |call| {
-        let x = call.tensor(0)?;
-        call.done(x.with_fill(call.number(1, x.dtype())?))
+        let x = call.tensor("x")?;
+        call.done(x.with_fill(call.number("fill", x.dtype())?))
     };
-    to_coo |call| call.done(call.tensor(0)?.clone().into_format(Format::Coo));
-    to_csr |call| call.done(call.tensor(0)?.clone().into_format(Format::Csr));
-    from_dense |call| call.done(match call.whole(0)? {
+    to_coo |call| call.done(call.tensor("x")?.clone().into_format(Format::Coo));
+    to_csr |call| call.done(call.tensor("x")?.clone().into_format(Format::Csr));
+    from_dense |call| call.done(match call.whole("x")? {
         AnyOperand::Array(x) => x.from_dense(),
-        tensor => tensor.sparse(call.name).and_then(AnyTensor::prune),
+        tensor => tensor.sparse(call.op().name).and_then(AnyTensor::prune),
     });
+    quantile |call| call.done(call.seen("x")?.quantile(call.real("q")?, call.options::<Quantile>()));
+    nanquantile |call| call.done(call.seen("x")?.nanquantile(call.real("q")?, call.options::<Quantile>()));
+    quantile_backward |call| {
+        let (upstream, q) = (call.whole("upstream")?, call.real("q")?);
+        call.done(call.seen("x")?.quantile_backward(upstream, q, call.options::<Quantile>()))
+    };
+    nanquantile_backward |call| {
+        let (upstream, q) = (call.whole("upstream")?, call.real("q")?);
+        call.done(call.seen("x")?.nanquantile_backward(upstream, q, call.options::<Quantile>()))
+    };
     nanmedian_index |call| {
-        let options = median_of(call, 1)?;
-        call.done(call.seen(0)?.nanmedian_index(&options).map(|(_, index)| index))
+        call.done(call.seen("x")?.nanmedian_index(call.options::<Nanmedian>()).map(|(_, index)| index))
     };
-    norm |call| {
-        let options = norm_of(call, 1)?;
-        call.done(call.seen(0)?.norm(&options))
-    };
-    norm_backward |call| {
-        let (upstream, options) = (call.whole(1)?, norm_of(call, 2)?);
-        call.done(call.seen(0)?.norm_backward(upstream, &options))
-    };
-    topk |call| {
-        let (k, axis): (_, isize) = (call.integer(1, None)?, call.integer(2, Some(-1))?);
-        call.done(call.seen(0)?.topk(k, axis))
-    };
-    topk_index |call| {
-        let (k, axis): (_, isize) = (call.integer(1, None)?, call.integer(2, Some(-1))?);
-        call.done(call.seen(0)?.topk_index(k, axis).map(|(_, index)| index))
-    };
+    topk |call| call.done(call.seen("x")?.topk(call.count("k"), call.last_axis()));
+    topk_index |call| call.done(call.seen("x")?.topk_index(call.count("k"), call.last_axis()).map(|(_, index)| index));
     topk_backward |call| {
-        let (upstream, k, axis): (_, _, isize) = (call.whole(1)?, call.integer(2, None)?, call.integer(3, Some(-1))?);
-        call.done(call.seen(0)?.topk_backward(upstream, k, axis))
+        let upstream = call.whole("upstream")?;
+        call.done(call.seen("x")?.topk_backward(upstream, call.count("k"), call.last_axis()))
     };
-    argsort |call| {
-        let axis: isize = call.integer(1, Some(-1))?;
-        call.done(call.seen(0)?.argsort(axis))
-    };
-    unique |call| call.done(call.seen(0)?.unique().map(|(values, _)| values));
-    unique_counts |call| call.done(call.seen(0)?.unique().map(|(_, counts)| counts));
+    argsort |call| call.done(call.seen("x")?.argsort(call.last_axis()));
+    unique |call| call.done(call.seen("x")?.unique().map(|(values, _)| values));
+    unique_counts |call| call.done(call.seen("x")?.unique().map(|(_, counts)| counts));
     eye |call| {
-        let n = call.integer(0, None)?;
+        let n = call.count("n");
         call.done(made(&[n].into(), || CooTensor::eye(n), || CooTensor::eye_with_index(n)))
     };
     full |call| {
-        let (shape, given) = (call.shape(0)?, call.given(1)?);
-        let Value::Number(number) = &given.value else {
-            return super::run::wrong(&given.at, format!("this is {}, and not a number", given.value.kind()));
-        };
-        call.done(super::run::tensor_of(number, number.dtype(), &given.at)?.broadcast_to(shape))
+        let number = call.given_number("value")?;
+        call.done(tensor_of(&number, number.dtype(), &call.at_of("value"))?.broadcast_to(call.shape()))
     };
     zeros_like |call| {
-        let x = call.whole(0)?;
+        let x = call.whole("x")?;
         call.done(x.isin([], false).and_then(|zeros| zeros.cast(x.dtype())))
     };
     tensor |call| super::constant::tensor(call);
     array |call| super::constant::array(call);
-    dense |call| call.done(call.moving(0)?.to_array());
+    dense |call| call.done(call.moving("x")?.to_array());
     random |call| {
-        let (shape, nnz, seed) = (call.shape(0)?, call.integer(1, None)?, call.integer(2, Some(0))?);
+        let (shape, nnz, seed) = (call.shape(), call.count("nnz"), call.call().integer("seed").unwrap_or(0) as u64);
         let narrow = || CooTensor::random(shape.clone(), nnz, seed);
         call.done(made(&shape, narrow, || CooTensor::random_with_index(shape.clone(), nnz, seed)))
     };
     allclose |call| {
-        let (rtol, atol) = (call.real_or(2, 1e-5)?, call.real_or(3, 1e-8)?);
-        let tolerance = Tolerance::within(rtol, atol);
-        let tolerance = if call.flag(4)? { tolerance.equal_nan() } else { tolerance };
-        let is_close = call.whole(0)?.allclose(call.whole(1)?, tolerance);
+        let tolerance = Tolerance::within(call.real_or("rtol", 1e-5)?, call.real_or("atol", 1e-8)?);
+        let tolerance = if call.call().flag("equal_nan") { tolerance.equal_nan() } else { tolerance };
+        let is_close = call.whole("x")?.allclose(call.whole("y")?, tolerance);
         let one = |is_close| Ok(AnyTensor::from(CooTensor::full([0usize; 0], is_close)?.with_index::<u64>()?));
         call.done(is_close.and_then(one))
     };
     isin |call| {
-        let (invert, dtype) = (call.flag(2)?, call.dtype(0)?);
-        let members = call.members(1, dtype)?;
-        call.done(call.seen(0)?.isin(&members, invert))
+        let x = call.seen("x")?;
+        call.done(x.isin(&call.members(x.dtype())?, call.call().flag("invert")))
     };
     clamp |call| {
-        let dtype = call.dtype(0)?;
-        let (low, high) = (call.number(1, dtype)?, call.number(2, dtype)?);
-        call.done(call.seen(0)?.clamp(low, high))
+        let x = call.seen("x")?;
+        let (low, high) = (call.number("low", x.dtype())?, call.number("high", x.dtype())?);
+        call.done(x.clamp(low, high))
     };
     clamp_backward |call| {
-        let (upstream, low, high) = (call.whole(1)?, call.real(2)?, call.real(3)?);
-        call.done(call.seen(0)?.clamp_backward(upstream, low, high))
+        let (upstream, low, high) = (call.whole("upstream")?, call.real("low")?, call.real("high")?);
+        call.done(call.seen("x")?.clamp_backward(upstream, low, high))
     };
-    powi |call| {
-        let exponent = call.integer(1, None)?;
-        call.done(call.seen(0)?.powi(exponent))
-    };
+    powi |call| call.done(call.seen("x")?.powi(call.integer("exponent")?));
     powi_backward |call| {
-        let (upstream, exponent) = (call.whole(1)?, call.integer(2, None)?);
-        call.done(call.seen(0)?.powi_backward(upstream, exponent))
+        let upstream = call.whole("upstream")?;
+        call.done(call.seen("x")?.powi_backward(upstream, call.integer("exponent")?))
     };
-    powf |call| {
-        let exponent = call.exponent(1)?;
-        call.done(call.seen(0)?.powf(exponent))
-    };
+    powf |call| call.done(call.seen("x")?.powf(call.exponent()?));
     powf_backward |call| {
-        let (upstream, exponent) = (call.whole(1)?, call.real(2)?);
-        call.done(call.seen(0)?.powf_backward(upstream, exponent))
+        let upstream = call.whole("upstream")?;
+        call.done(call.seen("x")?.powf_backward(upstream, call.real("exponent")?))
     };
     where_ |call| {
-        let (yes, no) = (choice(call, 1, 2)?, choice(call, 2, 1)?);
-        call.done(call.whole(0)?.where_(&yes, &no))
+        let (yes, no) = (choice(call, "yes", "no")?, choice(call, "no", "yes")?);
+        call.done(call.whole("condition")?.where_(&yes, &no))
+    };
+    where_backward |call| {
+        let (yes, no) = (choice(call, "yes", "no")?, choice(call, "no", "yes")?);
+        one_of_two(call, call.whole("condition")?.where_backward(&yes, &no, call.whole("upstream")?))
     };
     scale |call| {
-        let (axis, factors): (isize, _) = (call.integer(1, None)?, call.whole(2)?);
-        call.done(call.seen(0)?.scale(axis, factors))
+        let factors = call.whole("factors")?;
+        call.done(call.seen("x")?.scale(call.position("axis"), factors))
     };
     scale_backward |call| {
-        let (axis, factors, upstream): (isize, _, _) = (call.integer(1, None)?, call.whole(2)?, call.whole(3)?);
-        one_of_two(call, 4, call.seen(0)?.scale_backward(axis, factors, upstream))
+        let (factors, upstream) = (call.whole("factors")?, call.whole("upstream")?);
+        one_of_two(call, call.seen("x")?.scale_backward(call.position("axis"), factors, upstream))
     };
     mask |call| {
-        let mask = call.whole(1)?;
-        call.done(call.seen(0)?.mask(mask))
+        let mask = call.whole("mask")?;
+        call.done(call.seen("x")?.mask(mask))
     };
     without |call| {
-        let mask = call.whole(1)?;
-        call.done(call.seen(0)?.without(mask))
+        let mask = call.whole("mask")?;
+        call.done(call.seen("x")?.without(mask))
     };
     select |call| {
-        let mask = call.whole(1)?;
-        call.done(call.seen(0)?.select(mask))
+        let mask = call.whole("mask")?;
+        call.done(call.seen("x")?.select(mask))
     };
     select_backward |call| {
-        let (upstream, mask) = (call.whole(1)?, call.whole(2)?);
-        call.done(call.seen(0)?.select_backward(upstream, mask))
+        let (upstream, mask) = (call.whole("upstream")?, call.whole("mask")?);
+        call.done(call.seen("x")?.select_backward(upstream, mask))
     };
-    nonzero |call| call.done(call.tensor(0)?.nonzero());
-    with_entries |call| {
-        let x = call.tensor(0)?;
-        let indices = call.coordinates(1, x.rank())?;
-        let values = call.numbers(2, x.dtype(), indices.len())?;
-        call.done(x.with_entries(&indices.into_iter().zip(values).collect::<Vec<_>>()))
-    };
-    diag |call| call.done(call.tensor(0)?.diag(call.integer(1, Some(0))?));
     mask_backward |call| {
-        let (upstream, mask) = (call.whole(1)?, call.whole(2)?);
-        call.done(call.seen(0)?.mask_backward(upstream, mask))
+        let (upstream, mask) = (call.whole("upstream")?, call.whole("mask")?);
+        call.done(call.seen("x")?.mask_backward(upstream, mask))
     };
     without_backward |call| {
-        let (upstream, mask) = (call.whole(1)?, call.whole(2)?);
-        call.done(call.seen(0)?.without_backward(upstream, mask))
+        let (upstream, mask) = (call.whole("upstream")?, call.whole("mask")?);
+        call.done(call.seen("x")?.without_backward(upstream, mask))
     };
-    take |call| {
-        let (indices, mode) = (call.positions(1)?, mode_of(call, 3)?);
-        let taken = Take::at(&indices).mode(mode);
-        match call.is_given(2) {
-            false => call.done(call.seen(0)?.take(&taken)),
-            true => {
-                let axis: isize = call.integer(2, None)?;
-                call.done(call.seen(0)?.take_axis(&taken, axis))
-            }
-        }
+    nonzero |call| call.done(call.tensor("x")?.nonzero());
+    with_entries |call| {
+        let x = call.tensor("x")?;
+        let indices = call.coordinates("indices", x.rank())?;
+        let values = call.numbers("values", x.dtype(), indices.len())?;
+        call.done(x.with_entries(&indices.into_iter().zip(values).collect::<Vec<_>>()))
     };
-    take_axis |call| {
-        let (indices, mode, axis) = (call.positions(1)?, mode_of(call, 3)?, call.integer::<isize>(2, None)?);
-        let taken = Take::at(&indices).mode(mode);
-        call.done(call.seen(0)?.take_axis(&taken, axis))
-    };
-    take_backward |call| {
-        let (upstream, indices, mode) = (call.whole(1)?, call.positions(2)?, mode_of(call, 4)?);
-        let taken = Take::at(&indices).mode(mode);
-        match call.is_given(3) {
-            false => call.done(call.seen(0)?.take_backward(upstream, &taken)),
-            true => {
-                let axis: isize = call.integer(3, None)?;
-                call.done(call.seen(0)?.take_axis_backward(upstream, &taken, axis))
-            }
-        }
-    };
-    take_axis_backward |call| {
-        let (upstream, indices, mode) = (call.whole(1)?, call.positions(2)?, mode_of(call, 4)?);
-        let (taken, axis) = (Take::at(&indices).mode(mode), call.integer::<isize>(3, None)?);
-        call.done(call.seen(0)?.take_axis_backward(upstream, &taken, axis))
-    };
-    einsum |call| {
-        call.done(AnyOperand::einsum(call.text(0)?, &call.factors(1)?))
-    };
+    diag |call| call.done(call.tensor("x")?.diag(call.position("offset")));
+    take |call| taken(call);
+    take_axis |call| taken(call);
+    take_backward |call| taken_backward(call);
+    take_axis_backward |call| taken_backward(call);
+    einsum |call| call.done(AnyOperand::einsum(call.call().word("spec"), &call.factors("tensors")?));
     einsum_backward |call| {
-        let (operands, wrt): (_, usize) = (call.factors(1)?, call.integer(3, Some(0))?);
+        let (operands, wrt) = (call.factors("tensors")?, call.count("wrt"));
         if wrt >= operands.len() {
-            return super::run::wrong(&call.at, format!("wrt is the number of one of {} tensors", operands.len()));
+            return super::run::wrong(call.at(), format!("wrt is the number of one of {} tensors", operands.len()));
         }
-        let all = AnyOperand::einsum_backward(call.whole(2)?, call.text(0)?, &operands);
-        call.done(all.map(|mut all| all.swap_remove(wrt)))
+        one_of(call, AnyOperand::einsum_backward(call.whole("upstream")?, call.call().word("spec"), &operands))
     };
     matmul_with |call| {
-        let options = AnyMatmul::named(AnyMatmul::names()[call.word(2, AnyMatmul::names())?]);
-        multiplied(call, super::run::at(&call.at, options)?, 3)
+        let semiring = match call.call().word("semiring") {
+            "" => AnyMatmul::names()[0],
+            named => named,
+        };
+        multiplied(call, at(call.at(), AnyMatmul::named(semiring))?)
     };
-    matmul_on |call| multiplied(call, AnyMatmul::from(call.tensor(2)?), 2);
-    outer |call| call.done(call.seen(0)?.outer(call.seen(1)?));
-    kron |call| call.done(call.seen(0)?.kron(call.seen(1)?));
+    matmul_on |call| multiplied(call, AnyMatmul::from(call.tensor("mask")?));
+    outer |call| call.done(call.seen("x")?.outer(call.seen("y")?));
+    kron |call| call.done(call.seen("x")?.kron(call.seen("y")?));
     tensordot |call| {
-        let (left, right) = (call.integers::<isize>(2)?, call.integers::<isize>(3)?);
-        call.done(call.seen(0)?.tensordot(call.seen(1)?, &left, &right))
+        let [left, right] = sides(call.call());
+        call.done(call.seen("x")?.tensordot(call.seen("y")?, &left, &right))
     };
     tensordot_backward |call| {
-        let (left, right) = (call.integers::<isize>(3)?, call.integers::<isize>(4)?);
-        one_of_two(call, 5, call.seen(0)?.tensordot_backward(call.seen(1)?, call.whole(2)?, &left, &right))
+        let [left, right] = sides(call.call());
+        let both = call.seen("x")?.tensordot_backward(call.seen("y")?, call.whole("upstream")?, &left, &right);
+        one_of_two(call, both)
     };
     mttkrp |call| {
-        let mode: isize = call.integer(1, None)?;
-        let factors = call.operands(2)?;
-        call.done(call.seen(0)?.mttkrp(mode, &factors))
+        let factors = call.operands("factors")?;
+        call.done(call.seen("x")?.mttkrp(call.position("mode"), &factors))
     };
     mttkrp_backward |call| {
-        let mode: isize = call.integer(1, None)?;
-        let (factors, upstream) = (call.operands(2)?, call.whole(3)?);
-        one_of(call, 4, call.seen(0)?.mttkrp_backward(mode, &factors, upstream))
+        let (factors, upstream) = (call.operands("factors")?, call.whole("upstream")?);
+        one_of(call, call.seen("x")?.mttkrp_backward(call.position("mode"), &factors, upstream))
     };
     ttm |call| {
-        let (matrix, axis) = (call.whole(1)?, call.integer::<isize>(2, None)?);
-        call.done(call.seen(0)?.ttm(matrix, axis))
+        let matrix = call.whole("matrix")?;
+        call.done(call.seen("x")?.ttm(matrix, call.position("axis")))
     };
     ttm_backward |call| {
-        let axis: isize = call.integer(2, None)?;
-        let (matrix, upstream) = (call.whole(1)?, call.whole(3)?);
-        one_of_two(call, 4, call.seen(0)?.ttm_backward(matrix, axis, upstream))
+        let (matrix, upstream) = (call.whole("matrix")?, call.whole("upstream")?);
+        one_of_two(call, call.seen("x")?.ttm_backward(matrix, call.position("axis"), upstream))
     };
     ttv |call| {
-        let (vector, axis) = (call.whole(1)?, call.integer::<isize>(2, None)?);
-        call.done(call.seen(0)?.ttv(vector, axis))
+        let vector = call.whole("vector")?;
+        call.done(call.seen("x")?.ttv(vector, call.position("axis")))
     };
     ttv_backward |call| {
-        let axis: isize = call.integer(2, None)?;
-        let (vector, upstream) = (call.whole(1)?, call.whole(3)?);
-        one_of_two(call, 4, call.seen(0)?.ttv_backward(vector, axis, upstream))
+        let (vector, upstream) = (call.whole("vector")?, call.whole("upstream")?);
+        one_of_two(call, call.seen("x")?.ttv_backward(vector, call.position("axis"), upstream))
     };
     sddmm |call| {
-        let (l, r) = (call.whole(1)?, call.whole(2)?);
-        call.done(call.seen(0)?.sddmm(l, r))
+        let (l, r) = (call.whole("l")?, call.whole("r")?);
+        call.done(call.seen("x")?.sddmm(l, r))
     };
     sddmm_backward |call| {
-        let (l, r, upstream) = (call.whole(1)?, call.whole(2)?, call.whole(3)?);
-        one_of(call, 4, call.seen(0)?.sddmm_backward(l, r, upstream))
+        let (l, r, upstream) = (call.whole("l")?, call.whole("r")?, call.whole("upstream")?);
+        one_of(call, call.seen("x")?.sddmm_backward(l, r, upstream))
     };
-    pattern_sddmm |call| call.done(call.moving(0)?.pattern_sddmm(call.whole(1)?, call.whole(2)?));
+    pattern_sddmm |call| call.done(call.moving("x")?.pattern_sddmm(call.whole("l")?, call.whole("r")?));
     pattern_sddmm_backward |call| {
-        let (l, r, upstream) = (call.whole(1)?, call.whole(2)?, call.whole(3)?);
-        one_of_two(call, 4, call.moving(0)?.pattern_sddmm_backward(l, r, upstream))
+        let (l, r, upstream) = (call.whole("l")?, call.whole("r")?, call.whole("upstream")?);
+        one_of_two(call, call.moving("x")?.pattern_sddmm_backward(l, r, upstream))
     };
-    softmax |call| {
-        let axes = call.some_axes(1)?;
-        call.done(call.seen(0)?.softmax(axes))
-    };
-    softmax_backward |call| {
-        let (upstream, axes) = (call.whole(1)?, call.some_axes(2)?);
-        call.done(call.seen(0)?.softmax_backward(upstream, axes))
-    };
-    log_softmax_backward |call| {
-        let (upstream, axes) = (call.whole(1)?, call.some_axes(2)?);
-        call.done(call.seen(0)?.log_softmax_backward(upstream, axes))
-    };
-    log_softmax |call| {
-        let axes = call.some_axes(1)?;
-        call.done(call.seen(0)?.log_softmax(axes))
-    };
-    concat |call| {
-        call.done(AnyOperand::concat(call.integer::<isize>(1, Some(0))?, &call.operands(0)?))
-    };
-    stack |call| {
-        call.done(AnyOperand::stack(call.integer::<isize>(1, Some(0))?, &call.operands(0)?))
-    };
-    block |call| {
-        let rows = call.rows(0)?;
-        let joined = rows.iter().map(|row| AnyOperand::concat(-1, row)).collect::<crate::base::error::Result<Vec<_>>>();
-        call.done(joined.and_then(|rows| AnyOperand::concat(-2, &rows.iter().map(Into::into).collect::<Vec<_>>())))
-    };
+    concat |call| call.done(AnyOperand::concat(call.position("axis"), &call.operands("tensors")?));
+    stack |call| call.done(AnyOperand::stack(call.position("axis"), &call.operands("tensors")?));
+    // In the graph of an expression, concatenations replace this call.
+    block |call| super::run::wrong(call.at(), "there is no block in an index");
     concat_backward |call| {
         of_list(call, |axis, upstream, operands| AnyOperand::concat_backward(upstream, axis, operands))
     };
     stack_backward |call| {
         of_list(call, |axis, upstream, operands| AnyOperand::stack_backward(upstream, axis, operands))
     };
-    where_backward |call| {
-        let (yes, no) = (choice(call, 1, 2)?, choice(call, 2, 1)?);
-        let both = call.whole(0)?.where_backward(&yes, &no, call.whole(3)?);
-        one_of_two(call, 4, both)
-    };
-    slice |call| {
-        let x = call.moving(0)?;
-        call.done(x.slice(&call.slices(1, x)?))
-    };
-    slice_backward |call| {
-        let x = call.moving(0)?;
-        call.done(x.slice_backward(call.whole(1)?, &call.slices(2, x)?))
-    };
-    flip |call| call.done(call.moving(0)?.flip(call.some_axes(1)?));
-    flip_backward |call| {
-        call.done(call.moving(0)?.flip_backward(call.whole(1)?, call.some_axes(2)?))
-    };
-    roll |call| {
-        call.done(call.moving(0)?.roll(call.integer(1, None)?, call.integer::<isize>(2, None)?))
-    };
-    roll_backward |call| {
-        let (places, axis) = (call.integer(2, None)?, call.integer::<isize>(3, None)?);
-        call.done(call.moving(0)?.roll_backward(call.whole(1)?, places, axis))
-    };
-    pad |call| call.done(call.moving(0)?.pad(&call.pairs(1)?));
-    pad_backward |call| {
-        call.done(call.moving(0)?.pad_backward(call.whole(1)?, &call.pairs(2)?))
-    };
-    tile |call| call.done(call.moving(0)?.tile(&call.integers::<usize>(1)?));
-    tile_backward |call| {
-        call.done(call.moving(0)?.tile_backward(call.whole(1)?, &call.integers::<usize>(2)?))
-    };
-    repeat |call| {
-        call.done(call.moving(0)?.repeat(call.integer(1, None)?, call.integer::<isize>(2, None)?))
-    };
-    repeat_backward |call| {
-        let (times, axis) = (call.integer(2, None)?, call.integer::<isize>(3, None)?);
-        call.done(call.moving(0)?.repeat_backward(call.whole(1)?, times, axis))
-    };
-    broadcast_to |call| call.done(call.moving(0)?.broadcast_to(call.shape(1)?));
-    broadcast_to_backward |call| {
-        call.done(call.moving(0)?.broadcast_to_backward(call.whole(1)?, call.shape(2)?))
-    };
-    reshape_as |call| call.done(call.moving(0)?.reshape(call.moving(1)?.shape()));
-    reshape |call| call.done(call.moving(0)?.reshape(call.shape(1)?));
-    squeeze |call| call.done(call.moving(0)?.squeeze(call.some_axes(1)?));
-    squeeze_backward |call| {
-        call.done(call.moving(0)?.squeeze_backward(call.whole(1)?, call.some_axes(2)?))
-    };
-    expand_dims |call| call.done(call.moving(0)?.expand_dims(call.some_axes(1)?));
-    expand_dims_backward |call| {
-        call.done(call.moving(0)?.expand_dims_backward(call.whole(1)?, call.some_axes(2)?))
-    };
-    transpose |call| match call.is_given(1) {
-        false => call.done(call.moving(0)?.transpose()),
-        true => call.done(call.moving(0)?.permute_axes(&call.integers::<isize>(1)?)),
-    };
-    transpose_backward |call| match call.is_given(2) {
-        false => call.done(call.moving(0)?.transpose_backward(call.whole(1)?)),
-        true => call.done(call.moving(0)?.permute_axes_backward(call.whole(1)?, &call.integers::<isize>(2)?)),
-    };
-    permute_axes |call| call.done(call.moving(0)?.permute_axes(&call.integers::<isize>(1)?));
-    move_axis |call| {
-        let (from, to) = (call.integer::<isize>(1, None)?, call.integer::<isize>(2, None)?);
-        call.done(call.moving(0)?.move_axis(from, to))
-    };
-    move_axis_backward |call| {
-        let (from, to) = (call.integer::<isize>(2, None)?, call.integer::<isize>(3, None)?);
-        call.done(call.moving(0)?.move_axis_backward(call.whole(1)?, from, to))
-    };
-    tril |call| call.done(call.moving(0)?.tril(call.integer(1, Some(0))?));
-    tril_backward |call| {
-        call.done(call.moving(0)?.tril_backward(call.whole(1)?, call.integer(2, Some(0))?))
-    };
-    triu |call| call.done(call.moving(0)?.triu(call.integer(1, Some(0))?));
-    triu_backward |call| {
-        call.done(call.moving(0)?.triu_backward(call.whole(1)?, call.integer(2, Some(0))?))
-    };
-    diagonal |call| call.done(call.moving(0)?.diagonal(call.integer(1, Some(0))?));
-    diagonal_backward |call| {
-        call.done(call.moving(0)?.diagonal_backward(call.whole(1)?, call.integer(2, Some(0))?))
-    };
+    reshape_as |call| call.done(call.moving("x")?.reshape(call.moving("like")?.shape()));
+    reshape |call| call.done(call.moving("x")?.reshape(call.shape()));
 };
+
+/// Returns the axes of both operands that `tensordot` contracts.
+fn sides(call: &Call) -> [Vec<isize>; 2] {
+    ["left", "right"].map(|side| call.integers(side))
+}
+
+/// Takes elements at positions, of all elements or along an axis.
+fn taken(call: &Running<'_>) -> Result<AnyValue, Fault> {
+    let indices = call.positions("indices")?;
+    let (taken, x) = (Take::at(&indices).mode(mode_of(call)), call.seen("x")?);
+    match call.is_given("axis") {
+        false => call.done(x.take(&taken)),
+        true => call.done(x.take_axis(&taken, call.position("axis"))),
+    }
+}
+
+fn taken_backward(call: &Running<'_>) -> Result<AnyValue, Fault> {
+    let (upstream, indices) = (call.whole("upstream")?, call.positions("indices")?);
+    let (taken, x) = (Take::at(&indices).mode(mode_of(call)), call.seen("x")?);
+    match call.is_given("axis") {
+        false => call.done(x.take_backward(upstream, &taken)),
+        true => call.done(x.take_axis_backward(upstream, &taken, call.position("axis"))),
+    }
+}

@@ -8,7 +8,6 @@ use ndarray::{ArcArray, Axis, IxDyn, Slice};
 
 use super::call::{Arg, Call};
 use super::node::{InPieces, Made, Node};
-use super::shares::{self, Shares};
 use super::source::{Bins, ByRanges, Held, counts, counts_of_all, known, slices};
 use super::steps::made;
 use super::value::{ByPieces, Gather, Gathered, Kind, Pieced, Pieces, Sealed, piece};
@@ -104,12 +103,6 @@ impl Lazy<AnyValue> {
             }));
         })
     }
-}
-
-/// Returns the rule of a shape manipulation: the positions of the operand that a chunk of the result needs.
-#[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
-pub(crate) fn moved_by(plan: impl Fn(&[usize]) -> Result<Moves> + Send + Sync + 'static) -> Shares {
-    shares::moved_by(move |lengths| plan(lengths).ok(), AnyValue::KIND)
 }
 
 impl Sealed for AnyValue {}

@@ -14,7 +14,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::{Element, Number};
-use crate::ops::{Nanmedian, Norm, NormOrder, OpSpec, Quantile, QuantileMethod, TakeMode, Var};
+use crate::ops::{Nanmedian, Norm, NormOrder, OpSpec, Parameter, Quantile, QuantileMethod, TakeMode, Var};
 
 /// A call of an operation on the inputs of a node. Equal calls on the same inputs return bitwise identical results.
 #[derive(Debug, Clone, PartialEq)]
@@ -185,6 +185,15 @@ impl Arg {
         }
     }
 
+    /// Returns the indices of all inputs in the argument.
+    pub(crate) fn inputs(&self) -> Vec<usize> {
+        match self {
+            Arg::Input(input) | Arg::Stored(input) => vec![*input],
+            Arg::List(items) => items.iter().flat_map(Arg::inputs).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Returns the integers of a list, without the negative integers.
     pub(crate) fn as_counts(&self) -> Vec<usize> {
         match self {
@@ -287,6 +296,13 @@ impl Call {
         matches!(self.named(parameter), Arg::Flag(true))
     }
 
+    /// Returns for each input whether an elementwise operation reads it element by element.
+    pub(crate) fn are_operands(&self) -> Vec<bool> {
+        let operands = self.op.operands();
+        let of = |(place, arg): (usize, &Arg)| arg.inputs().into_iter().map(move |_| place < operands);
+        self.args.iter().enumerate().flat_map(of).collect()
+    }
+
     pub(crate) fn word(&self, parameter: &str) -> &str {
         match self.named(parameter) {
             Arg::Word(word) => word,
@@ -359,34 +375,22 @@ impl Call {
 
     /// Returns the indices of the inputs, in the order of the arguments.
     pub(crate) fn inputs(&self) -> Vec<usize> {
-        fn collect(args: &[Arg], found: &mut Vec<usize>) {
-            for arg in args {
-                match arg {
-                    Arg::Input(input) | Arg::Stored(input) => found.push(*input),
-                    Arg::List(items) => collect(items, found),
-                    _ => {}
-                }
-            }
-        }
-        let mut found = Vec::new();
-        collect(&self.args, &mut found);
-        found
+        self.args.iter().flat_map(Arg::inputs).collect()
     }
 
     /// Returns the call in the syntax of expressions, or `None` if an argument does not have a textual form. `part`
     /// selects one of several results, by the name of a function or by `wrt`.
     pub(crate) fn said(&self, part: Option<usize>, input: &dyn Fn(usize) -> String) -> Option<String> {
-        let parameters: Vec<&str> = self.op.parameters().collect();
-        if self.args.iter().skip(parameters.len()).any(|arg| !matches!(arg, Arg::Hint(_))) {
+        if self.args.iter().skip(self.op.parameters().count()).any(|arg| !matches!(arg, Arg::Hint(_))) {
             return None;
         }
         let mut said = Vec::new();
-        for (arg, parameter) in self.args.iter().zip(parameters) {
-            match (arg, parameter.strip_suffix('?')) {
-                (Arg::Absent, _) => {}
-                (Arg::Axes(axes), Some(name)) => said.extend(said_of_axes(axes, name)?),
-                (arg, Some(name)) => said.push(format!("{name}={}", arg.said(input)?)),
-                (arg, None) => said.push(arg.said(input)?),
+        for (arg, Parameter { name, is_optional, .. }) in self.args.iter().zip(self.op.parameters()) {
+            match arg {
+                Arg::Absent => {}
+                Arg::Axes(axes) if is_optional => said.extend(said_of_axes(axes, name)?),
+                arg if is_optional => said.push(format!("{name}={}", arg.said(input)?)),
+                arg => said.push(arg.said(input)?),
             }
         }
         let name = match (part, self.op.results()) {

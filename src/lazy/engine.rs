@@ -111,7 +111,7 @@ impl<V: Value, E: Engine> On<V, E> {
     /// assert_eq!(x.lazy().sqrt().sum(0).on(Chunks::memory(1 << 20)).explain()?, "\
     /// %0 = constant: float64 coo [3, 2]
     /// %1 = sqrt(%0): float64 coo [3, 2], pattern of %0
-    /// %2 = sum(%1, axis=[0]): float64 coo [2], result
+    /// %2 = sum(%1, axis=0): float64 coo [2], result
     /// chunks: %2 in ranges of axis 0; %0 in ranges of axis 1
     /// ");
     /// # Ok::<(), lacuna::Error>(())

@@ -8,12 +8,11 @@ use super::gradient::{Refusal, all};
 use super::node::{Body, Form, Work, reachable};
 pub(crate) use super::node::{Held, Made, Node, known};
 use super::plan::numbered;
-use super::shares::Shares;
 use super::steps::step;
-use super::{Lazy, rules};
+use super::{Lazy, lengths, rules};
 use crate::base::shape::Shape;
 use crate::dynamic::AnyValue;
-use crate::ops::op;
+use crate::ops::{Split, op};
 
 /// Returns an input of a graph. Its type and shape are known when it is bound.
 pub(crate) fn input(name: &str, kind: &'static OfAny) -> Arc<Node> {
@@ -112,34 +111,36 @@ impl OrderedStep {
         self.node.call()
     }
 
-    /// Returns this step with other inputs, and with the facts that the headers of the inputs determine.
+    /// Returns this step with other inputs. `known` is the shape of the result, as far as the headers of the inputs
+    /// determine it.
     #[track_caller]
-    pub(crate) fn on(&self, call: Call, inputs: &[&Lazy<AnyValue>], facts: Facts, made: Made) -> Lazy<AnyValue> {
+    pub(crate) fn on(
+        &self,
+        call: Call,
+        inputs: &[&Lazy<AnyValue>],
+        known: Option<Shape>,
+        made: Made,
+    ) -> Lazy<AnyValue> {
         let inputs: Vec<Arc<Node>> = inputs.iter().map(|input| Arc::clone(&input.node)).collect();
+        let shapes: Option<Vec<&Shape>> = inputs.iter().map(|input| input.shape.as_ref()).collect();
         let shape = match inputs.iter().find_map(|input| input.refusal()) {
             Some(error) => Err(error.clone()),
-            None => Ok(facts.shape.filter(|_| inputs.iter().all(|input| input.shape.is_some()))),
+            // The step itself reports what the shapes refuse.
+            None => Ok(shapes.and_then(|shapes| known.or_else(|| lengths::of_call(&call, &shapes).ok().flatten()))),
         };
+        let are_operands = call.are_operands();
+        let is_each = call.op.split == Split::Each && call.op.keeps_pattern && are_operands.iter().all(|is| *is);
         let work = Work {
             run: Arc::new(made.run),
-            form: if facts.is_each { Form::Each } else { Form::Own },
+            form: if is_each && !are_operands.is_empty() { Form::Each } else { Form::Own },
             family: None,
             from_pieces: None,
             is_fed: false,
             rule: None,
-            // A step without a rule needs its entire inputs.
-            shares: Some(facts.shares.unwrap_or_else(|| Arc::new(|_, _| None))),
+            shares: None,
             call,
         };
         let name = work.call.op.name;
         Lazy::of(Arc::new(work.node(name, made.kind, inputs, shape)))
     }
-}
-
-/// The facts about the result of a step.
-pub(crate) struct Facts {
-    pub(crate) shape: Option<Shape>,
-    pub(crate) shares: Option<Shares>,
-    /// True if the operation is elementwise and returns the common pattern of its inputs.
-    pub(crate) is_each: bool,
 }

@@ -34,6 +34,9 @@ pub(super) fn of_call(call: &Call, inputs: &[&Shape]) -> Result<Option<Shape>> {
             Some((x, mask)) if x != mask => return Err(unlike("the mask", x, mask)),
             _ => first.cloned(),
         },
+        // Labels and slices that are not yet bound to the shape of an operand do not determine the result.
+        Lengths::Reduced if !matches!(call.named("by"), Arg::Absent) => None,
+        Lengths::Moved if matches!(call.named("slices"), Arg::Text(_)) => None,
         Lengths::Reduced => first.map(|x| Reduction::new(x, &call.axes())).transpose()?.map(|it| it.result_shape()),
         Lengths::Among => first.map(|x| Reduction::new(x, &call.axes()).map(|_| x.clone())).transpose()?,
         Lengths::Along => first.map(|x| along(call, x)).transpose()?,
@@ -162,7 +165,7 @@ fn taken(call: &Call, x: &Shape) -> Result<Option<Shape>> {
 }
 
 /// Returns the moves of a call, for an operand of these lengths.
-pub(super) fn moves(call: &Call, lengths: &[usize]) -> Result<Moves> {
+pub(crate) fn moves(call: &Call, lengths: &[usize]) -> Result<Moves> {
     let axis = |parameter| call.position(parameter, 0);
     let permutation = || call.integers::<isize>("axes");
     match call.op.name {

@@ -66,7 +66,7 @@ mod reshape;
 mod rewrite;
 mod rules;
 mod scan;
-pub(crate) mod shares;
+mod shares;
 mod sides;
 mod softmax;
 pub(crate) mod source;
@@ -95,7 +95,7 @@ pub use steps::{LazyStored, Steps};
 pub use value::Value;
 pub use zips::Beside;
 #[cfg(all(feature = "eval", not(test)))]
-pub(crate) use {text::TEXT, write::HEAD};
+pub(crate) use {lengths::moves, text::TEXT, write::HEAD};
 
 use std::fmt;
 use std::marker::PhantomData;

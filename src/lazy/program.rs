@@ -255,7 +255,7 @@ impl<V> Program<V> {
     /// %1 = abs(%0): float64 coo [20, 30], pattern of %0 [fused: pass 1]
     /// %2 = add(%1, 1.0): float64 coo [20, 30], pattern of %0 [fused: pass 1]
     /// %3 = sqrt(%2): float64 coo [20, 30], pattern of %0 [fused: pass 1]
-    /// %4 = sum(%3, axis=[1]): float64 coo [20], result [fused: pass 1]
+    /// %4 = sum(%3, axis=1): float64 coo [20], result [fused: pass 1]
     /// ");
     /// # Ok::<(), lacuna::Error>(())
     /// ```

@@ -12,7 +12,7 @@ use super::node::{Held, Node, Run};
 use super::source::ByRanges;
 use super::value::Kind;
 use crate::base::axes::{Axes, normalize_axis};
-use crate::base::shape::{self, Shape};
+use crate::base::shape::Shape;
 use crate::ops::moved::Moves;
 use crate::ops::{Lengths, Split};
 use crate::pattern::PartOf;
@@ -131,7 +131,7 @@ fn of_call(node: &Node, call: &Call, inputs: &[&Shape], axis: usize) -> Option<T
     let along = |default| call.position("axis", default);
     let rule = match call.op.split {
         Split::Whole => return None,
-        Split::Each => return each(inputs, node.shape.as_ref()?, axis),
+        Split::Each => return each_of(&call.are_operands(), inputs, node.shape.as_ref()?, axis),
         Split::Alike => alike(),
         Split::Over => reduced(&call.axes()),
         Split::Back => reduced_back(&call.axes()),
@@ -145,9 +145,8 @@ fn of_call(node: &Node, call: &Call, inputs: &[&Shape], axis: usize) -> Option<T
             beside(along(0) as i128, move |axes| (axes + rank).saturating_sub(2))
         }
         Split::Taken => {
-            let (axis, Arg::Typed(positions)) = (call.integer("axis")?, call.named("indices")) else { return None };
-            let rank = positions.rank();
-            beside(axis, move |axes| (axes + rank).saturating_sub(1))
+            let rank = rank_of(call.named("indices"), inputs)?;
+            beside(call.integer("axis")?, move |axes| (axes + rank).saturating_sub(1))
         }
         Split::Moved => {
             let call = call.clone();
@@ -167,6 +166,25 @@ fn each(inputs: &[&Shape], result: &Shape, axis: usize) -> Option<Taken> {
     Some(Taken { shares: inputs.iter().map(of).collect(), run: None, is_broadcast })
 }
 
+/// Returns the positions for an elementwise step with other inputs than operands, such as members. Those are needed
+/// entirely.
+fn each_of(are_operands: &[bool], inputs: &[&Shape], result: &Shape, axis: usize) -> Option<Taken> {
+    let mut taken = each(inputs, result, axis)?;
+    let others = taken.shares.iter_mut().zip(are_operands).filter(|(_, is_operand)| !**is_operand);
+    others.for_each(|(share, _)| *share = Share::Whole);
+    Some(taken)
+}
+
+/// Returns the rank of positions.
+fn rank_of(positions: &Arg, inputs: &[&Shape]) -> Option<usize> {
+    match positions {
+        Arg::Typed(positions) => Some(positions.rank()),
+        Arg::Input(input) => inputs.get(*input).map(|shape| shape.rank()),
+        Arg::List(items) => Some(1 + items.first().map_or(0, |item| rank_of(item, inputs).unwrap_or(0))),
+        _ => None,
+    }
+}
+
 /// Returns the implementation of a chunk of a step with broadcast operands, from chunks of the operands.
 pub(super) fn of_wholes(node: &Node, inputs: &[&Shape]) -> Option<Run> {
     let (run, of_result) = (Arc::clone(&node.work()?.run), node.kind.by_ranges());
@@ -183,7 +201,7 @@ pub(super) fn of_wholes(node: &Node, inputs: &[&Shape]) -> Option<Run> {
 }
 
 /// Returns the rule of a reduction: the axes that the reduction keeps can be split.
-pub(crate) fn reduced(axes: &Axes) -> Shares {
+pub(super) fn reduced(axes: &Axes) -> Shares {
     let axes = axes.clone();
     Arc::new(move |inputs, axis| {
         let reduction = Reduction::new(inputs.first()?, &axes).ok()?;
@@ -193,7 +211,7 @@ pub(crate) fn reduced(axes: &Axes) -> Shares {
 
 /// Returns the rule of the gradient of a reduction. Kept axes can be split, together with the matching axes of the
 /// upstream gradient.
-pub(crate) fn reduced_back(axes: &Axes) -> Shares {
+fn reduced_back(axes: &Axes) -> Shares {
     let axes = axes.clone();
     Arc::new(move |inputs, axis| {
         let reduction = Reduction::new(inputs.first()?, &axes).ok()?;
@@ -203,7 +221,7 @@ pub(crate) fn reduced_back(axes: &Axes) -> Shares {
 
 /// Returns the rule of a step along one axis: all other axes can be split. In the result, any number of axes may
 /// replace that axis.
-pub(crate) fn beside(along: i128, rank_of_result: impl Fn(usize) -> usize + Send + Sync + 'static) -> Shares {
+fn beside(along: i128, rank_of_result: impl Fn(usize) -> usize + Send + Sync + 'static) -> Shares {
     Arc::new(move |inputs, axis| {
         let rank = inputs.first()?.rank();
         let (along, rank_of_result) = (normalize_axis(along, rank).ok()?, rank_of_result(rank));
@@ -218,7 +236,7 @@ pub(crate) fn beside(along: i128, rank_of_result: impl Fn(usize) -> usize + Send
 }
 
 /// Returns the rule of a step that combines positions along some axes: all other axes can be split.
-pub(crate) fn apart_from(axes: &Axes) -> Shares {
+fn apart_from(axes: &Axes) -> Shares {
     let axes = axes.clone();
     Arc::new(move |inputs, axis| {
         let among = axes.normalize(inputs.first()?.rank()).ok()?;
@@ -227,7 +245,7 @@ pub(crate) fn apart_from(axes: &Axes) -> Shares {
 }
 
 /// Returns the rule of a product with one factor per position of an axis.
-pub(crate) fn scaled(along: isize) -> Shares {
+fn scaled(along: isize) -> Shares {
     Arc::new(move |inputs, axis| {
         let along = normalize_axis(along as i128, inputs.first()?.rank()).ok()?;
         let factors = if axis == along { Share::along(0) } else { Share::Whole };
@@ -236,7 +254,7 @@ pub(crate) fn scaled(along: isize) -> Shares {
 }
 
 /// Returns the rule of a concatenation along an axis, or of a stack along a new axis.
-pub(crate) fn joined(along: isize, is_new: bool) -> Shares {
+fn joined(along: isize, is_new: bool) -> Shares {
     Arc::new(move |inputs, axis| {
         let along = normalize_axis(along as i128, inputs.first()?.rank() + usize::from(is_new)).ok()?;
         let mut end = 0_usize;
@@ -258,7 +276,7 @@ pub(crate) fn joined(along: isize, is_new: bool) -> Shares {
 
 /// Returns the rule of a product of two matrices, with or without a mask. The rows of the left matrix or the columns of
 /// the right matrix are split, together with the mask.
-pub(crate) fn product() -> Shares {
+fn product() -> Shares {
     Arc::new(|inputs, axis| {
         let [x, y, mask @ ..] = inputs else { return None };
         let both = match axis {
@@ -271,10 +289,7 @@ pub(crate) fn product() -> Shares {
 }
 
 /// Returns the rule of a move that depends on lengths: axes whose positions stay consecutive can be split.
-pub(crate) fn moved_by(
-    plan: impl Fn(&[usize]) -> Option<Moves> + Send + Sync + 'static,
-    kind: &'static dyn Kind,
-) -> Shares {
+fn moved_by(plan: impl Fn(&[usize]) -> Option<Moves> + Send + Sync + 'static, kind: &'static dyn Kind) -> Shares {
     Arc::new(move |inputs, axis| {
         let moves = plan(inputs.first()?)?;
         let (own, shift) = moves.window(axis)?;
@@ -286,25 +301,8 @@ pub(crate) fn moved_by(
     })
 }
 
-/// Returns the rule of an elementwise step with parameters: only operands are split.
-#[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
-pub(crate) fn each_of(is_operand: Vec<bool>) -> Shares {
-    Arc::new(move |inputs, axis| {
-        let mut operands = inputs.iter().zip(&is_operand).filter(|(_, is_operand)| **is_operand);
-        let (first, _) = operands.next()?;
-        // A slice of the result has the broadcast shape of the slices of the operands.
-        let result = operands.try_fold(Shape::clone(first), |shape, (other, _)| shape::broadcast(&shape, other))?;
-        let mut taken = each(inputs, &result, axis)?;
-        taken.shares.iter_mut().zip(&is_operand).filter(|(_, is_operand)| !**is_operand).for_each(|(share, _)| {
-            *share = Share::Whole;
-        });
-        Some(taken)
-    })
-}
-
 /// Returns the rule of an elementwise step whose operands are not broadcast.
-#[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
-pub(crate) fn alike() -> Shares {
+fn alike() -> Shares {
     Arc::new(|inputs, axis| {
         let are_alike = inputs.windows(2).all(|two| two[0] == two[1]);
         by_itself(are_alike.then(|| vec![Share::along(axis); inputs.len()])?)

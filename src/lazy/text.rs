@@ -84,13 +84,12 @@ fn said_of_slice(slice: &SliceInfoElem) -> Option<String> {
 pub(super) fn said_of_axes(axes: &Axes, name: &str) -> Option<Vec<String>> {
     let named = |text: String| if name.is_empty() { text } else { format!("{name}={text}") };
     let mut said = Vec::new();
-    match axes.grouping() {
-        None if axes.count().is_none() => said.extend(name.is_empty().then(|| "\"all\"".into())),
-        None => said.push(named(format!("{:?}", axes.each()?))),
-        Some(_) => {
-            let [axis] = axes.each()?[..] else { return None };
-            said.push(named(axis.to_string()));
-        }
+    match (axes.each(), axes.grouping()) {
+        (None, Some(_)) => return None,
+        (None, None) => said.extend(name.is_empty().then(|| "\"all\"".into())),
+        (Some([axis]), _) => said.push(named(axis.to_string())),
+        (Some(_), Some(_)) => return None,
+        (Some(axes), None) => said.push(named(format!("{axes:?}"))),
     }
     if axes.keeps_dims() {
         said.push("keep_dims=true".into());

@@ -44,7 +44,7 @@ impl<V> Program<V> {
     /// t1 = abs(t0)
     /// t2 = add(t1, 1.0)
     /// t3 = sqrt(t2)
-    /// t4 = sum(t3, axis=[1])
+    /// t4 = sum(t3, axis=1)
     /// result = [t4]
     /// ");
     /// # Ok::<(), lacuna::Error>(())

@@ -69,7 +69,5 @@ pub use select::{
     take, take_axis, take_axis_backward, take_backward, take_into, tile, tile_backward, transpose, transpose_backward,
     tril, tril_backward, triu, triu_backward,
 };
-#[cfg(all(feature = "eval", not(test)))]
-pub(crate) use table::PARAMETER_MARKS;
 #[cfg(feature = "lazy")]
-pub(crate) use table::{Gradient, Lengths, OpSpec, Second, Split, Stream, op};
+pub(crate) use table::{Gradient, Lengths, OpSpec, Parameter, ParameterKind, Second, Split, Stream, op};

@@ -1,16 +1,20 @@
 //! The table of operations, with one row per operation. Every interface that refers to operations by name reads this
 //! table.
 
+mod parameter;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
+
+pub(crate) use parameter::{Parameter, ParameterKind};
 
 /// The row of an operation.
 #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // expressions read all of it, graphs a part
 pub(crate) struct OpSpec {
     /// The name in expressions. The command line uses the same name.
     pub(crate) name: &'static str,
-    /// The names of the parameters in order. An optional parameter ends with `?`, a list of operands with `*`.
+    /// The parameters in order, as [`Parameter`] reads them.
     parameters: &'static str,
     /// How a chunk of the result is computed from chunks of the operands.
     pub(crate) split: Split,
@@ -297,6 +301,11 @@ impl OpSpec {
         matches!(self.split, Split::Product | Split::Contracted)
     }
 
+    /// Returns all operations, in the order of their rows.
+    pub(crate) fn all() -> impl Iterator<Item = &'static Self> {
+        TABLE.iter().copied()
+    }
+
     /// Returns the operation with this name.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         static BY_NAME: OnceLock<HashMap<&'static str, &'static OpSpec>> = OnceLock::new();
@@ -304,22 +313,20 @@ impl OpSpec {
     }
 }
 
-/// The parameters, as expressions read them.
-#[cfg_attr(not(feature = "eval"), allow(dead_code))]
 impl OpSpec {
-    /// Returns the parameters in order, with their marks `?` and `*`.
-    pub(crate) fn parameters(&self) -> impl Iterator<Item = &'static str> {
-        self.parameters.split_whitespace()
+    /// Returns the parameters in order.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = Parameter> + Clone {
+        self.parameters.split_whitespace().map(Parameter::new)
     }
 
     /// Returns the index of a parameter.
     pub(crate) fn place_of(&self, parameter: &str) -> Option<usize> {
-        self.parameters().position(|own| own.trim_end_matches(PARAMETER_MARKS) == parameter)
+        self.names().position(|own| own == parameter)
     }
 
-    /// Returns the parameters in order, without their marks.
+    /// Returns the names of the parameters in order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + Clone {
-        self.parameters.split_whitespace().map(|own| own.trim_end_matches(PARAMETER_MARKS))
+        self.parameters().map(|own| own.name)
     }
 
     /// Returns whether both are the same row.
@@ -329,15 +336,9 @@ impl OpSpec {
 
     /// Returns the number of leading operands that an elementwise operation reads element by element.
     pub(crate) fn operands(&self) -> usize {
-        self.parameters().take_while(|own| OPERANDS.contains(own)).count()
+        self.parameters().take_while(|own| own.is_operand()).count()
     }
 }
-
-/// The marks after the name of a parameter.
-pub(crate) const PARAMETER_MARKS: [char; 2] = ['?', '*'];
-
-/// The parameters that are operands of elementwise operations.
-const OPERANDS: &[&str] = &["x", "y", "upstream", "mask", "condition", "yes", "no"];
 
 /// Defines the rows: a name, the parameters, the rule for chunks, and the differences from [`OpSpec::new`].
 macro_rules! operations {
@@ -357,54 +358,54 @@ macro_rules! operations {
 
 operations! {
     // Reductions.
-    any "x axis? keep_dims? by?" Over [folds];
-    all "x axis? keep_dims? by?" Over [folds];
-    count_nonzero "x axis? keep_dims? by?" Over [folds];
-    sum "x axis? keep_dims? by?" Over [folds];
-    mean "x axis? keep_dims? by?" Over [folds];
-    prod "x axis? keep_dims? by?" Over;
-    nanprod "x axis? keep_dims? by?" Over;
-    nansum "x axis? keep_dims? by?" Over [folds];
-    nanmean "x axis? keep_dims? by?" Over [folds];
-    min "x axis? keep_dims? by?" Over [folds];
-    max "x axis? keep_dims? by?" Over [folds];
-    nanmin "x axis? keep_dims? by?" Over [folds];
-    nanmax "x axis? keep_dims? by?" Over [folds];
-    argmin "x axis? keep_dims? by?" Over;
-    argmax "x axis? keep_dims? by?" Over;
-    nanargmin "x axis? keep_dims? by?" Over;
-    nanargmax "x axis? keep_dims? by?" Over;
-    var "x axis? keep_dims? ddof? by?" Over [in_passes];
-    std "x axis? keep_dims? ddof? by?" Over [in_passes];
-    nanvar "x axis? keep_dims? ddof? by?" Over [in_passes];
-    nanstd "x axis? keep_dims? ddof? by?" Over [in_passes];
-    median "x axis? keep_dims? even? by?" Over [in_the_middle];
-    nanmedian "x axis? keep_dims? even? by?" Over [in_the_middle];
-    quantile "x q axis? keep_dims? method? by?" Over [in_passes];
-    nanquantile "x q axis? keep_dims? method? by?" Over [in_passes];
-    nanmedian_index "x axis? keep_dims? even? by?" Over;
-    norm "x axis? keep_dims? ord? by?" Over [folds];
+    any "x axis+? keep_dims? by?" Over [folds];
+    all "x axis+? keep_dims? by?" Over [folds];
+    count_nonzero "x axis+? keep_dims? by?" Over [folds];
+    sum "x axis+? keep_dims? by?" Over [folds];
+    mean "x axis+? keep_dims? by?" Over [folds];
+    prod "x axis+? keep_dims? by?" Over;
+    nanprod "x axis+? keep_dims? by?" Over;
+    nansum "x axis+? keep_dims? by?" Over [folds];
+    nanmean "x axis+? keep_dims? by?" Over [folds];
+    min "x axis+? keep_dims? by?" Over [folds];
+    max "x axis+? keep_dims? by?" Over [folds];
+    nanmin "x axis+? keep_dims? by?" Over [folds];
+    nanmax "x axis+? keep_dims? by?" Over [folds];
+    argmin "x axis+? keep_dims? by?" Over;
+    argmax "x axis+? keep_dims? by?" Over;
+    nanargmin "x axis+? keep_dims? by?" Over;
+    nanargmax "x axis+? keep_dims? by?" Over;
+    var "x axis+? keep_dims? ddof? by?" Over [in_passes];
+    std "x axis+? keep_dims? ddof? by?" Over [in_passes];
+    nanvar "x axis+? keep_dims? ddof? by?" Over [in_passes];
+    nanstd "x axis+? keep_dims? ddof? by?" Over [in_passes];
+    median "x axis+? keep_dims? even? by?" Over [in_the_middle];
+    nanmedian "x axis+? keep_dims? even? by?" Over [in_the_middle];
+    quantile "x q axis+? keep_dims? method? by?" Over [in_passes];
+    nanquantile "x q axis+? keep_dims? method? by?" Over [in_passes];
+    nanmedian_index "x axis+? keep_dims? even? by?" Over;
+    norm "x axis+? keep_dims? ord? by?" Over [folds];
     // Gradients of reductions.
-    median_backward "x upstream axis? keep_dims? even? by?" Back [shares];
-    nanmedian_backward "x upstream axis? keep_dims? even? by?" Back [shares];
-    quantile_backward "x upstream q axis? keep_dims? method? by?" Back [shares];
-    nanquantile_backward "x upstream q axis? keep_dims? method? by?" Back [shares];
-    any_backward "x upstream axis? keep_dims? by?" Back [linear];
-    sum_backward "x upstream axis? keep_dims? by?" Back [linear];
-    mean_backward "x upstream axis? keep_dims? by?" Back [linear];
-    prod_backward "x upstream axis? keep_dims? by?" Back;
-    nanprod_backward "x upstream axis? keep_dims? by?" Back;
-    nansum_backward "x upstream axis? keep_dims? by?" Back [shares];
-    nanmean_backward "x upstream axis? keep_dims? by?" Back [shares];
-    min_backward "x upstream axis? keep_dims? by?" Back [shares];
-    max_backward "x upstream axis? keep_dims? by?" Back [shares];
-    nanmin_backward "x upstream axis? keep_dims? by?" Back [shares];
-    nanmax_backward "x upstream axis? keep_dims? by?" Back [shares];
-    var_backward "x upstream axis? keep_dims? ddof? by?" Back;
-    std_backward "x upstream axis? keep_dims? ddof? by?" Back;
-    nanvar_backward "x upstream axis? keep_dims? ddof? by?" Back;
-    nanstd_backward "x upstream axis? keep_dims? ddof? by?" Back;
-    norm_backward "x upstream axis? keep_dims? ord? by?" Back;
+    median_backward "x upstream axis+? keep_dims? even? by?" Back [shares];
+    nanmedian_backward "x upstream axis+? keep_dims? even? by?" Back [shares];
+    quantile_backward "x upstream q axis+? keep_dims? method? by?" Back [shares];
+    nanquantile_backward "x upstream q axis+? keep_dims? method? by?" Back [shares];
+    any_backward "x upstream axis+? keep_dims? by?" Back [linear];
+    sum_backward "x upstream axis+? keep_dims? by?" Back [linear];
+    mean_backward "x upstream axis+? keep_dims? by?" Back [linear];
+    prod_backward "x upstream axis+? keep_dims? by?" Back;
+    nanprod_backward "x upstream axis+? keep_dims? by?" Back;
+    nansum_backward "x upstream axis+? keep_dims? by?" Back [shares];
+    nanmean_backward "x upstream axis+? keep_dims? by?" Back [shares];
+    min_backward "x upstream axis+? keep_dims? by?" Back [shares];
+    max_backward "x upstream axis+? keep_dims? by?" Back [shares];
+    nanmin_backward "x upstream axis+? keep_dims? by?" Back [shares];
+    nanmax_backward "x upstream axis+? keep_dims? by?" Back [shares];
+    var_backward "x upstream axis+? keep_dims? ddof? by?" Back;
+    std_backward "x upstream axis+? keep_dims? ddof? by?" Back;
+    nanvar_backward "x upstream axis+? keep_dims? ddof? by?" Back;
+    nanstd_backward "x upstream axis+? keep_dims? ddof? by?" Back;
+    norm_backward "x upstream axis+? keep_dims? ord? by?" Back;
     // Gradients of binary operations.
     add_backward "x y upstream wrt?" Alike;
     sub_backward "x y upstream wrt?" Alike;
@@ -560,10 +561,10 @@ operations! {
     unique "x" Whole;
     unique_counts "x" Whole;
     nonzero "x" Whole;
-    softmax "x axis?" Among;
-    softmax_backward "x upstream axis?" Among;
-    log_softmax_backward "x upstream axis?" Among;
-    log_softmax "x axis?" Among;
+    softmax "x axis+?" Among;
+    softmax_backward "x upstream axis+?" Among;
+    log_softmax_backward "x upstream axis+?" Among;
+    log_softmax "x axis+?" Among;
     // Indexing, shapes and concatenation.
     take "x indices axis? mode?" Taken;
     take_axis "x indices axis mode?" Taken;
@@ -575,24 +576,24 @@ operations! {
     stack_backward "tensors upstream axis? wrt?" Whole;
     slice "x slices" Moved;
     slice_backward "x upstream slices" Whole [linear];
-    flip "x axis?" Moved;
-    flip_backward "x upstream axis?" Whole [linear];
+    flip "x axis+?" Moved;
+    flip_backward "x upstream axis+?" Whole [linear];
     roll "x places axis" Moved;
     roll_backward "x upstream places axis" Whole [linear];
     pad "x widths" Moved;
     pad_backward "x upstream widths" Whole [linear];
-    tile "x times" Moved;
-    tile_backward "x upstream times" Whole [linear];
+    tile "x times+" Moved;
+    tile_backward "x upstream times+" Whole [linear];
     repeat "x times axis" Moved;
     repeat_backward "x upstream times axis" Whole [linear];
     broadcast_to "x shape" Moved;
     broadcast_to_backward "x upstream shape" Whole [linear];
     reshape_as "x like" Whole;
     reshape "x shape" Whole;
-    squeeze "x axis?" Moved;
-    squeeze_backward "x upstream axis?" Whole [linear];
-    expand_dims "x axis" Moved;
-    expand_dims_backward "x upstream axis" Whole [linear];
+    squeeze "x axis+?" Moved;
+    squeeze_backward "x upstream axis+?" Whole [linear];
+    expand_dims "x axis+" Moved;
+    expand_dims_backward "x upstream axis+" Whole [linear];
     transpose "x axes?" Moved;
     transpose_backward "x upstream axes?" Whole [linear];
     permute_axes "x axes" Moved;

@@ -1,0 +1,100 @@
+//! Indices: the items between brackets, as text and as slices.
+
+use std::ops::Range;
+
+use ndarray::SliceInfoElem;
+
+use super::run::at;
+use super::{Fault, Wrong, lower, parse};
+use crate::base::error::{Error, Result as Outcome};
+use crate::base::shape::Shape;
+use crate::ops::slice_of;
+
+type Found<T> = Result<T, Fault>;
+
+/// An item of an index: an integer, or the integers of `start:stop:step`.
+pub(super) enum Part {
+    One(i128),
+    Range([Option<i128>; 3]),
+}
+
+/// Returns the items of an index as text.
+pub(super) fn text_of(parts: &[Part]) -> String {
+    let end = |end: &Option<i128>| end.map_or_else(String::new, |end| end.to_string());
+    let text = |part: &Part| match part {
+        Part::One(index) => index.to_string(),
+        Part::Range([start, stop, None]) => format!("{}:{}", end(start), end(stop)),
+        Part::Range([start, stop, step]) => format!("{}:{}:{}", end(start), end(stop), end(step)),
+    };
+    parts.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the items of an index, from the text between its brackets.
+fn parts(text: &str) -> Found<Vec<Part>> {
+    let (nodes, items) = parse::index(text).map_err(Fault::Wrong)?;
+    lower::parts(&nodes, &items)
+}
+
+/// Returns the text of an index as slices, one per axis. `given` is the position of the text, and `call` that of the
+/// call.
+pub(super) fn slices_of(
+    text: &str,
+    shape: &Shape,
+    given: &Range<usize>,
+    call: &Range<usize>,
+) -> Found<Vec<SliceInfoElem>> {
+    let parts = parts(text).map_err(|fault| match fault {
+        Fault::Wrong(inner) => Fault::Wrong(Wrong::new(given.clone(), inner.message)),
+        fault => fault,
+    })?;
+    slices(&parts, shape, call)
+}
+
+/// Returns the items of an index as slices, one per axis. An axis without an item is selected entirely.
+fn slices(parts: &[Part], shape: &Shape, place: &Range<usize>) -> Found<Vec<SliceInfoElem>> {
+    if parts.len() > shape.rank() {
+        let (rank, count) = (shape.rank(), parts.len());
+        return at(place, Err(Error::RankMismatch { what: "the slice", expected: rank, found: count }));
+    }
+    let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+    let part = |axis: usize| match parts.get(axis) {
+        None => Ok(whole),
+        Some(Part::One(index)) => {
+            // A position that does not fit `isize` is counted from the end.
+            let length = shape[axis] as i128;
+            let from_end = if *index < length { index.saturating_sub(length) } else { *index };
+            match isize::try_from(*index).or_else(|_| isize::try_from(from_end)) {
+                Ok(index) => Ok(SliceInfoElem::Index(index)),
+                Err(_) => out_of_range(*index, axis, shape),
+            }
+        }
+        Some(Part::Range(ends)) => range(*ends, axis, shape),
+    };
+    at(place, (0..shape.rank()).map(part).collect())
+}
+
+fn out_of_range<T>(index: i128, axis: usize, shape: &Shape) -> Outcome<T> {
+    let index = index.clamp(isize::MIN as i128, isize::MAX as i128) as isize;
+    Err(Error::SliceOutOfRange { index, axis, length: shape[axis] })
+}
+
+/// Returns the slice of `start:stop:step` as in Python, except that an end outside the axis is an error. A negative
+/// step walks the range backwards from its end, as in ndarray.
+fn range([start, stop, step]: [Option<i128>; 3], axis: usize, shape: &Shape) -> Outcome<SliceInfoElem> {
+    let (length, step) = (shape[axis] as i128, step.unwrap_or(1));
+    if let Some(end) = [start, stop].into_iter().flatten().find(|end| !(-length..=length).contains(end)) {
+        return out_of_range(end, axis, shape);
+    }
+    if step == 0 {
+        return Err(Error::ZeroStep { axis });
+    }
+    let from_front = |end: i128| if end < 0 { end + length } else { end };
+    let (start, stop) = (start.map(from_front), stop.map(from_front));
+    let (low, high) = match step > 0 {
+        true => (start.unwrap_or(0), stop.unwrap_or(length)),
+        // The positions from `start` down to the position after `stop`.
+        false => (stop.map_or(0, |stop| stop + 1), start.map_or(length, |start| (start + 1).min(length))),
+    };
+    let step = step.clamp(-(isize::MAX as i128), isize::MAX as i128) as isize;
+    Ok(slice_of(low.min(high) as usize..high as usize, shape[axis], step))
+}

@@ -1,0 +1,423 @@
+//! A call that runs: its arguments, and the values of its inputs.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use ndarray::{ArrayD, ArrayView1, Ix1, IxDyn};
+
+use super::Fault;
+use super::argument::{no_integer, number_of};
+use super::index::slices_of;
+use super::literal::Literal;
+use super::lower::Places;
+use super::run::{at, wrong};
+use crate::base::error::Result as Outcome;
+use crate::base::shape::Shape;
+use crate::dispatch_dtype;
+use crate::dynamic::{AnyOperand, AnyTensor, AnyValue};
+use crate::element::{DType, Element, Number};
+use crate::lazy::call::{Arg, Call, Options};
+use crate::ops::{GroupLabels, OpSpec};
+
+type Found<T> = Result<T, Fault>;
+
+/// A call with the values of its inputs, and the positions of its arguments in the text.
+pub(super) struct Running<'a> {
+    call: Cow<'a, Call>,
+    inputs: &'a [&'a AnyValue],
+    places: &'a Places,
+}
+
+impl<'a> Running<'a> {
+    pub(super) fn new(call: &'a Call, inputs: &'a [&'a AnyValue], places: &'a Places) -> Found<Self> {
+        let mut running = Running { call: Cow::Borrowed(call), inputs, places };
+        let bound = running.bound()?;
+        running.call = bound.map_or(Cow::Borrowed(call), Cow::Owned);
+        Ok(running)
+    }
+
+    /// Returns the call with the arguments that depend on the shape of the first operand: slices, and group labels.
+    fn bound(&self) -> Found<Option<Call>> {
+        let call = &*self.call;
+        if let Arg::Text(text) = call.named("slices") {
+            let slices = slices_of(text, &self.moving("x")?.shape(), &self.at_of("slices"), self.at())?;
+            return Ok(Some(call.with("slices", Arg::Slices(slices.into()))));
+        }
+        if matches!(call.named("by"), Arg::Absent) {
+            return Ok(None);
+        }
+        let given = self.at_of("by");
+        let labels = self.integral("by", "labels")?.into_dimensionality::<Ix1>();
+        let labels = labels.or_else(|_| wrong(&given, "this is a list of labels, one for each position"))?;
+        let axes = call.axes();
+        let Some([axis]) = axes.each() else {
+            return no_integer::<isize, _>("a list", &self.at_of("axis"));
+        };
+        let grouping = at(&given, GroupLabels::of(&labels).group(*axis, &self.moving("x")?.shape()))?;
+        Ok(Some(call.with("axis", Arg::Axes(axes.grouped(grouping))).with("by", Arg::Absent)))
+    }
+
+    /// Returns the arguments.
+    pub(super) fn call(&self) -> &Call {
+        &self.call
+    }
+
+    /// Returns the call with all arguments that the values of its inputs decide.
+    pub(super) fn into_call(self) -> Call {
+        self.call.into_owned()
+    }
+
+    pub(super) fn op(&self) -> &'static OpSpec {
+        self.call.op
+    }
+
+    /// Returns the position of the call in the text.
+    pub(super) fn at(&self) -> &Range<usize> {
+        &self.places.call
+    }
+
+    /// Returns the position of an argument in the text.
+    pub(super) fn at_of(&self, parameter: &str) -> Range<usize> {
+        self.op().place_of(parameter).map_or_else(|| self.at().clone(), |place| self.places.of(place))
+    }
+
+    /// Returns the result of an operation, with its error at the position of the call.
+    pub(super) fn done(&self, result: Outcome<impl Into<AnyValue>>) -> Found<AnyValue> {
+        at(self.at(), result).map(Into::into)
+    }
+
+    /// Returns the options of a reduction.
+    pub(super) fn options<O: Options>(&self) -> O {
+        O::read(&self.call)
+    }
+
+    fn arg(&self, parameter: &str) -> &Arg {
+        self.call.named(parameter)
+    }
+
+    /// Returns an error for an argument.
+    fn refused<T>(&self, parameter: &str, message: impl Into<String>) -> Found<T> {
+        wrong(&self.at_of(parameter), message)
+    }
+
+    pub(super) fn is_given(&self, parameter: &str) -> bool {
+        !matches!(self.arg(parameter), Arg::Absent)
+    }
+
+    pub(super) fn is_stored(&self, parameter: &str) -> bool {
+        matches!(self.arg(parameter), Arg::Stored(_))
+    }
+
+    /// Returns the kind of an argument, for errors.
+    pub(super) fn kind(&self, arg: &Arg) -> &'static str {
+        match arg {
+            Arg::Input(input) if matches!(self.inputs[*input], AnyValue::Array(_)) => "an array",
+            Arg::Input(_) => "a tensor",
+            Arg::Stored(_) => "the entries of a tensor",
+            Arg::Word(_) | Arg::Text(_) => "a text",
+            Arg::List(_) | Arg::Integers(_) | Arg::Pairs(_) | Arg::Axes(_) => "a list",
+            Arg::Slices(_) => "an index",
+            _ => "a number",
+        }
+    }
+
+    /// Returns an argument as an operand, if it is one.
+    fn operand(&self, arg: &Arg, parameter: &str) -> Found<Option<AnyOperand<'a>>> {
+        match arg {
+            Arg::Input(input) => Ok(Some(AnyOperand::from(self.inputs[*input]))),
+            Arg::Stored(input) => {
+                let x = at(&self.at_of(parameter), AnyOperand::from(self.inputs[*input]).sparse("stored"))?;
+                Ok(Some(AnyOperand::Stored(x)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns an operand, or `None` for a number.
+    pub(super) fn maybe(&self, parameter: &str) -> Found<Option<AnyOperand<'a>>> {
+        self.operand(self.arg(parameter), parameter)
+    }
+
+    /// Returns an operand: a tensor, an array or a view of stored entries.
+    pub(super) fn seen(&self, parameter: &str) -> Found<AnyOperand<'a>> {
+        match self.maybe(parameter)? {
+            Some(operand) => Ok(operand),
+            None if !self.is_given(parameter) => wrong(self.at(), format!("{} needs more arguments", self.op().name)),
+            None => self.refused(parameter, format!("this is {}, and not a tensor", self.kind(self.arg(parameter)))),
+        }
+    }
+
+    /// Returns a tensor or an array. A view is an error, because the function reads all elements.
+    pub(super) fn whole(&self, parameter: &str) -> Found<AnyOperand<'a>> {
+        match self.seen(parameter)? {
+            AnyOperand::Stored(_) => {
+                let message = format!("{} looks at the whole tensor, not at stored(…)", self.op().name);
+                self.refused(parameter, message)
+            }
+            whole => Ok(whole),
+        }
+    }
+
+    /// Returns a tensor, for a function that does not accept arrays.
+    pub(super) fn tensor(&self, parameter: &str) -> Found<&'a AnyTensor> {
+        at(self.at(), self.whole(parameter)?.sparse(self.op().name))
+    }
+
+    /// Returns a tensor or an array. A view is replaced by its tensor, because a move reads all elements.
+    pub(super) fn moving(&self, parameter: &str) -> Found<AnyOperand<'a>> {
+        Ok(self.seen(parameter)?.whole())
+    }
+
+    /// Returns the tensors and arrays of a list.
+    pub(super) fn operands(&self, parameter: &str) -> Found<Vec<AnyOperand<'a>>> {
+        let Arg::List(items) = self.arg(parameter) else {
+            let kind = self.kind(self.arg(parameter));
+            return self.refused(parameter, format!("this is {kind}, and not a list of tensors"));
+        };
+        let operands = self.of_list(items, parameter)?;
+        match items.iter().find(|item| matches!(item, Arg::Stored(_))) {
+            Some(item) => self.refused(parameter, format!("there is {} in this list of tensors", self.kind(item))),
+            None => Ok(operands),
+        }
+    }
+
+    /// Returns the operands of a list, or a single operand.
+    pub(super) fn factors(&self, parameter: &str) -> Found<Vec<AnyOperand<'a>>> {
+        match self.arg(parameter) {
+            Arg::List(items) => self.of_list(items, parameter),
+            one => self.of_list(std::slice::from_ref(one), parameter),
+        }
+    }
+
+    fn of_list(&self, items: &[Arg], parameter: &str) -> Found<Vec<AnyOperand<'a>>> {
+        let operand = |item| match self.operand(item, parameter)? {
+            Some(operand) => Ok(operand),
+            None => self.refused(parameter, format!("there is {} in this list of tensors", self.kind(item))),
+        };
+        items.iter().map(operand).collect()
+    }
+
+    /// Returns an argument as a number, if it is one.
+    pub(super) fn literal(&self, parameter: &str) -> Option<Literal> {
+        number_of(self.arg(parameter))
+    }
+
+    /// Returns a number.
+    pub(super) fn given_number(&self, parameter: &str) -> Found<Literal> {
+        match self.literal(parameter) {
+            Some(number) => Ok(number),
+            None => self.refused(parameter, format!("this is {}, and not a number", self.kind(self.arg(parameter)))),
+        }
+    }
+
+    /// Returns a number in an element type.
+    pub(super) fn number(&self, parameter: &str, dtype: DType) -> Found<Number> {
+        match self.literal(parameter) {
+            Some(number) => number.in_type(dtype).or_else(|message| self.refused(parameter, message)),
+            None => {
+                let kind = self.kind(self.arg(parameter));
+                self.refused(parameter, format!("a number belongs here, and not {kind}"))
+            }
+        }
+    }
+
+    /// Returns a number as `f64`.
+    pub(super) fn real(&self, parameter: &str) -> Found<f64> {
+        Ok(self.number(parameter, DType::Float64)?.float().unwrap_or(f64::NAN))
+    }
+
+    /// Returns a number as `f64`, or `default` if the argument is absent.
+    pub(super) fn real_or(&self, parameter: &str, default: f64) -> Found<f64> {
+        if self.is_given(parameter) { self.real(parameter) } else { Ok(default) }
+    }
+
+    /// Returns the exponent of the first operand.
+    pub(super) fn exponent(&self) -> Found<f64> {
+        let dtype = self.seen("x")?.dtype();
+        let Some(number) = self.literal("exponent") else { return self.real("exponent") };
+        match number.in_type(dtype) {
+            // Larger integers are not exponents of integers.
+            Ok(exponent) if !matches!(exponent, Number::Integer(large) if i32::try_from(large).is_err()) => {
+                Ok(exponent.float().unwrap_or(f64::NAN))
+            }
+            _ => self.refused("exponent", format!("{} is no exponent of {dtype}", number.told())),
+        }
+    }
+
+    /// Returns a number that is an integer in the range of type `T`.
+    pub(super) fn integer<T: TryFrom<i128>>(&self, parameter: &str) -> Found<T> {
+        let number = self.literal(parameter);
+        match number.as_ref().and_then(|number| T::try_from(number.integer()?).ok()) {
+            Some(integer) => Ok(integer),
+            None => {
+                let found = number.map_or_else(|| self.kind(self.arg(parameter)).to_string(), |number| number.told());
+                no_integer::<T, T>(&found, &self.at_of(parameter))
+            }
+        }
+    }
+
+    /// Returns a count, or 0 if the argument is absent.
+    pub(super) fn count(&self, parameter: &str) -> usize {
+        self.call.count(parameter)
+    }
+
+    /// Returns an axis or another position. The default is -1.
+    pub(super) fn last_axis(&self) -> isize {
+        self.call.position("axis", -1)
+    }
+
+    /// Returns an axis or another position. The default is 0.
+    pub(super) fn position(&self, parameter: &str) -> isize {
+        self.call.position(parameter, 0)
+    }
+
+    /// Returns the numbers of a list in an element type. A number that is not a value of the type is skipped, because
+    /// no element equals it.
+    pub(super) fn members(&self, dtype: DType) -> Found<Vec<Number>> {
+        let items = match self.arg("members") {
+            Arg::List(items) => items.as_slice(),
+            Arg::Input(input) => match self.inputs[*input] {
+                AnyValue::Tensor(tensor) => return Ok(crate::dynamic::numbers(tensor)),
+                AnyValue::Array(array) => return at(&self.at_of("members"), array.numbers()),
+            },
+            one => std::slice::from_ref(one),
+        };
+        let mut members = Vec::with_capacity(items.len());
+        for item in items {
+            match number_of(item) {
+                Some(number) => members.extend(number.in_type(dtype).ok()),
+                None => {
+                    return self.refused("members", format!("there is {} in this list of numbers", self.kind(item)));
+                }
+            }
+        }
+        Ok(members)
+    }
+
+    /// Returns positions by their coordinates, each a list of integers. A position of a vector may also be an integer.
+    pub(super) fn coordinates(&self, parameter: &str, rank: usize) -> Found<Vec<Vec<usize>>> {
+        let listed = self.positions(parameter)?;
+        if listed.ndim() != 2 && (listed.ndim(), rank) != (1, 1) {
+            return self.refused(parameter, format!("this is a list of positions, each a list of {rank} integers"));
+        }
+        if let [count, found] = *listed.shape()
+            && (count > 0 && found != rank)
+        {
+            let message = format!("each position is a list of {rank} integers, and these are lists of {found}");
+            return self.refused(parameter, message);
+        }
+        let position = |row: ArrayView1<'_, i64>| row.iter().map(|&at| usize::try_from(at).ok()).collect();
+        let found: Option<_> = match listed.ndim() {
+            1 => listed.iter().map(|&at| usize::try_from(at).ok().map(|at| vec![at])).collect(),
+            _ => listed.rows().into_iter().map(position).collect(),
+        };
+        found.map_or_else(|| self.refused(parameter, "a coordinate is 0 or more"), Ok)
+    }
+
+    /// Returns one number per position, from a list of `count` numbers or from a number for all positions.
+    pub(super) fn numbers(&self, parameter: &str, dtype: DType, count: usize) -> Found<Vec<Number>> {
+        let of = |item: &Arg| match number_of(item) {
+            Some(number) => number.in_type(dtype).or_else(|message| self.refused(parameter, message)),
+            None => self.refused(parameter, format!("there is {} in this list of numbers", self.kind(item))),
+        };
+        let numbers = match self.arg(parameter) {
+            Arg::List(items) => items.iter().map(of).collect::<Found<Vec<_>>>()?,
+            one => vec![of(one)?; count],
+        };
+        match numbers.len() == count {
+            true => Ok(numbers),
+            false => self.refused(parameter, format!("these are {} numbers for {count} positions", numbers.len())),
+        }
+    }
+
+    /// Returns the items of a list. Another argument is an error.
+    pub(super) fn list(&self, parameter: &str) -> Found<&[Arg]> {
+        match self.arg(parameter) {
+            Arg::List(items) => Ok(items),
+            other => self.refused(parameter, format!("this is {}, and not a list of numbers", self.kind(other))),
+        }
+    }
+
+    /// Returns positions, from nested lists of integers, or from a tensor or array of integers.
+    pub(super) fn positions(&self, parameter: &str) -> Found<ArrayD<i64>> {
+        self.integral(parameter, "positions")
+    }
+
+    /// Returns integers, from nested lists of equal lengths, or from a tensor or array of integers.
+    fn integral(&self, parameter: &str, what: &str) -> Found<ArrayD<i64>> {
+        let given = self.at_of(parameter);
+        if let Arg::Input(input) = self.arg(parameter) {
+            let operand = AnyOperand::from(self.inputs[*input]);
+            return match at(&given, dense_integers(operand))? {
+                Some(integers) => Ok(integers),
+                None => {
+                    let (name, dtype) = (self.op().name, operand.dtype());
+                    wrong(&given, format!("the {what} of {name} are integers, and not {dtype}"))
+                }
+            };
+        }
+        let (mut shape, mut positions) = (Vec::new(), Vec::new());
+        self.flatten(self.arg(parameter), 0, &mut shape, &mut positions, &given)?;
+        ArrayD::from_shape_vec(IxDyn(&shape), positions)
+            .or_else(|_| wrong(&given, "the lists in this list differ in length"))
+    }
+
+    /// Appends the integers of nested lists. The first lists determine the shape.
+    fn flatten(
+        &self,
+        value: &Arg,
+        depth: usize,
+        shape: &mut Vec<usize>,
+        positions: &mut Vec<i64>,
+        at: &Range<usize>,
+    ) -> Found<()> {
+        let Arg::List(items) = value else {
+            if depth != shape.len() {
+                return wrong(at, "the lists in this list differ in depth");
+            }
+            let number = number_of(value);
+            match number.as_ref().and_then(|number| i64::try_from(number.integer()?).ok()) {
+                Some(integer) => positions.push(integer),
+                None => {
+                    let found = number.map_or_else(|| self.kind(value).to_string(), |number| number.told());
+                    return no_integer::<i64, ()>(&found, at);
+                }
+            }
+            return Ok(());
+        };
+        if depth == shape.len() && positions.is_empty() {
+            shape.push(items.len());
+        } else if shape.get(depth) != Some(&items.len()) {
+            return wrong(at, "the lists in this list differ in length");
+        }
+        items.iter().try_for_each(|item| self.flatten(item, depth + 1, shape, positions, at))
+    }
+
+    /// Returns the shape in the argument `shape`.
+    pub(super) fn shape(&self) -> Shape {
+        self.call.shape()
+    }
+
+    /// Returns the element type in the argument `dtype`.
+    pub(super) fn dtype(&self) -> Found<DType> {
+        let name = self.call.word("dtype");
+        match DType::from_name(name) {
+            Some(dtype) => Ok(dtype),
+            None => self.refused("dtype", format!("there is no element type {name}")),
+        }
+    }
+}
+
+/// Returns the elements of an operand, if they are integers.
+fn dense_integers(operand: AnyOperand<'_>) -> Outcome<Option<ArrayD<i64>>> {
+    if operand.dtype() == DType::Bool
+        || !dispatch_dtype!(operand.dtype(), T => T::ZERO.to_integer().is_some(), else => false)
+    {
+        return Ok(None);
+    }
+    let integers = match operand {
+        AnyOperand::Tensor(x) | AnyOperand::Stored(x) => AnyOperand::from(&x.clone().cast(DType::Int64)?).to_array()?,
+        AnyOperand::Array(x) => x.cast(DType::Int64)?,
+    };
+    Ok(integers.view::<i64>().map(|integers| integers.to_owned()))
+}
