@@ -85,11 +85,10 @@ pub(super) fn said_of_axes(axes: &Axes, name: &str) -> Option<Vec<String>> {
     let named = |text: String| if name.is_empty() { text } else { format!("{name}={text}") };
     let mut said = Vec::new();
     match (axes.each(), axes.grouping()) {
-        (None, Some(_)) => return None,
-        (None, None) => said.extend(name.is_empty().then(|| "\"all\"".into())),
+        (None, None) if axes.count().is_none() => said.extend(name.is_empty().then(|| "\"all\"".into())),
         (Some([axis]), _) => said.push(named(axis.to_string())),
-        (Some(_), Some(_)) => return None,
         (Some(axes), None) => said.push(named(format!("{axes:?}"))),
+        _ => return None,
     }
     if axes.keeps_dims() {
         said.push("keep_dims=true".into());
