@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Fault;
+use super::fault::wrong;
 use super::literal::Literal;
-use super::run::wrong;
 use crate::base::axes::Axes;
 use crate::element::{DType, Number};
 use crate::lazy::Node as Step;

@@ -1,9 +1,9 @@
-//! Calls: the arguments of each parameter.
+//! Calls and names of an expression, checked against the functions that there are.
 
 use std::ops::Range;
 
-use super::table::{Function, functions};
-use super::{Argument, Id, Node, Wrong};
+use super::table::{Function, function, functions};
+use super::{Argument, Id, Kind, Node, Wrong};
 use crate::ops::Parameter;
 
 /// Returns the error for a name that is not a function, with a similar name as a hint.
@@ -55,4 +55,23 @@ pub(super) fn placed(
             Err(Wrong::new(at, format!("{} needs {name}; its arguments are {}", function.name(), function.signature())))
         }
     }
+}
+
+/// Returns an error if a call has an unknown function or wrong arguments, among the nodes from index `from` on.
+pub(super) fn check_calls(nodes: &[Node], from: Id) -> Result<(), Wrong> {
+    nodes[from..].iter().try_for_each(|node| match &node.kind {
+        Kind::Call(name, arguments) => {
+            let start = node.at.start..node.at.start + name.len();
+            let function = function(name).ok_or_else(|| no_function(name, start.clone()))?;
+            placed(function, arguments, &node.at, nodes).map(|_| ())
+        }
+        _ => Ok(()),
+    })
+}
+
+/// Returns the error for a name that is not bound.
+pub(super) fn unbound(name: &str, at: Range<usize>) -> Wrong {
+    let is_function = function(name).is_some();
+    let hint = if is_function { format!("; the function is called {name}(…)") } else { String::new() };
+    Wrong::new(at, format!("nothing is bound to the name {name}{hint}"))
 }

@@ -1,7 +1,8 @@
 //! Tensors and arrays that are written in an expression.
 
 use super::Fault;
-use super::run::{at, tensor_of, wrong};
+use super::arithmetic::tensor_of;
+use super::fault::{at, wrong};
 use super::running::Running;
 use crate::dynamic::{AnyArray, AnyValue};
 use crate::pattern::Format;

@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use super::Fault;
+use super::call::unbound;
 use super::kinds::{Kinds, small, without_entries};
 use super::lower::Lowered;
-use super::run::{called, unbound};
+use super::run::called;
 use crate::base::error::Error;
 use crate::dynamic::AnyValue;
 use crate::lazy::call::{Arg, Call};

@@ -1,6 +1,8 @@
 //! Expressions as graphs of steps, which an engine may compute in chunks.
 
-use super::lower::{Lowered, Outcome, Places};
+use super::arithmetic::tensor_of;
+use super::fault::Places;
+use super::lower::{Lowered, Outcome};
 use super::running::Running;
 use super::{Fault, explain, run};
 use crate::base::error::Error;
@@ -67,7 +69,7 @@ pub(super) fn graph(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<Bound>) ->
     match lowered.results.first() {
         Some(Outcome::Step(at)) => Ok(steps.swap_remove(*at)),
         Some(Outcome::Number(number)) => {
-            let number = run::tensor_of(number, number.dtype(), &(0..0))?;
+            let number = tensor_of(number, number.dtype(), &(0..0))?;
             Ok(AnyValue::from(number).lazy())
         }
         None => Err(Fault::Run(Error::NoTensor)),

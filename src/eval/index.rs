@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use ndarray::SliceInfoElem;
 
-use super::run::at;
-use super::{Fault, Wrong, lower, parse};
+use super::Fault;
+use super::fault::{at, wrong};
 use crate::base::error::{Error, Result as Outcome};
 use crate::base::shape::Shape;
 use crate::ops::slice_of;
@@ -29,25 +29,32 @@ pub(super) fn text_of(parts: &[Part]) -> String {
     parts.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the items of an index, from the text between its brackets.
-fn parts(text: &str) -> Found<Vec<Part>> {
-    let (nodes, items) = parse::index(text).map_err(Fault::Wrong)?;
-    lower::parts(&nodes, &items)
+/// Returns the items of an index, from the text that [`text_of`] wrote.
+fn parts(text: &str) -> Option<Vec<Part>> {
+    let end = |text: &str| match text.trim() {
+        "" => Some(None),
+        end => end.parse().ok().map(Some),
+    };
+    let part = |text: &str| {
+        let mut ends = text.split(':').map(end);
+        match (ends.next()?, ends.next(), ends.next(), ends.next()) {
+            (one, None, ..) => one?.map(Part::One),
+            (start, Some(stop), step, None) => Some(Part::Range([start?, stop?, step.unwrap_or(Some(None))?])),
+            _ => None,
+        }
+    };
+    match text.trim() {
+        "" => Some(Vec::new()),
+        text => text.split(',').map(part).collect(),
+    }
 }
 
-/// Returns the text of an index as slices, one per axis. `given` is the position of the text, and `call` that of the
-/// call.
-pub(super) fn slices_of(
-    text: &str,
-    shape: &Shape,
-    given: &Range<usize>,
-    call: &Range<usize>,
-) -> Found<Vec<SliceInfoElem>> {
-    let parts = parts(text).map_err(|fault| match fault {
-        Fault::Wrong(inner) => Fault::Wrong(Wrong::new(given.clone(), inner.message)),
-        fault => fault,
-    })?;
-    slices(&parts, shape, call)
+/// Returns the text of an index as slices, one per axis. `call` is the position of the call.
+pub(super) fn slices_of(text: &str, shape: &Shape, call: &Range<usize>) -> Found<Vec<SliceInfoElem>> {
+    match parts(text) {
+        Some(parts) => slices(&parts, shape, call),
+        None => wrong(call, format!("{text} is no index")),
+    }
 }
 
 /// Returns the items of an index as slices, one per axis. An axis without an item is selected entirely.

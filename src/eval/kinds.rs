@@ -3,9 +3,10 @@
 //! Each node runs on small operands: tensors without entries and arrays of ones, with axes of at most two positions. An
 //! operation decides on the kind of its result by the kinds and fills of its operands, and by which axes it repeats.
 
+use super::arithmetic::tensor_of;
+use super::fault::Places;
 use super::literal::Literal;
-use super::lower::Places;
-use super::run::{called, tensor_of};
+use super::run::called;
 use crate::base::shape::Shape;
 use crate::dynamic::{AnyArray, AnyTensor, AnyValue};
 use crate::element::Number;

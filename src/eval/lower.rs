@@ -6,18 +6,20 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::argument::Low;
+use super::arithmetic::{binary, signed};
 use super::call::{no_function, placed};
+use super::fault::{Places, wrong};
 use super::index::{Part, text_of};
 use super::literal::{Literal, constant};
-use super::run::{EXPRESSION, binary, made, signed, wrong};
+use super::run::{EXPRESSION, made};
 use super::table::function;
-use super::{Argument, Binary, Fault, Id, Item, Kind, Node, Unary, Wrong};
+use super::{Argument, Binary, Fault, Id, Item, Kind, Node, Unary, Wrong, parse};
 use crate::base::axes::Axes;
 use crate::base::error::Error;
 use crate::lazy::Node as Step;
 use crate::lazy::call::{Arg, Call};
 use crate::lazy::expression::{self, Ordered};
-use crate::ops::{OpSpec, op};
+use crate::ops::{OpSpec, ParameterKind, op};
 
 type Found<T> = Result<T, Fault>;
 
@@ -45,20 +47,6 @@ pub(super) enum Outcome {
     /// The value of the step with this index.
     Step(usize),
     Number(Literal),
-}
-
-/// The position of a call in the text, and those of its arguments.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Places {
-    pub(super) call: Range<usize>,
-    pub(super) arguments: Vec<Range<usize>>,
-}
-
-impl Places {
-    /// Returns the position of the argument of a parameter, or of the call if the position is unknown.
-    pub(super) fn of(&self, parameter: usize) -> Range<usize> {
-        self.arguments.get(parameter).cloned().unwrap_or_else(|| self.call.clone())
-    }
 }
 
 impl Lowered {
@@ -269,7 +257,10 @@ impl<'a> Lowering<'a> {
         for (parameter, ids) in op.parameters().zip(places) {
             args.push(match **ids {
                 [] => Arg::Absent,
-                [id] => self.found[id].of_kind(parameter.kind, &mut inputs, &self.nodes[id].at)?,
+                [id] => match (parameter.kind, &self.found[id]) {
+                    (ParameterKind::Slices, Low::Text(text)) => Arg::Text(canonical(text, &self.nodes[id].at)?.into()),
+                    (kind, low) => low.of_kind(kind, &mut inputs, &self.nodes[id].at)?,
+                },
                 ref ids => Arg::List(ids.iter().map(|&id| self.found[id].arg(&mut inputs)).collect()),
             });
             arguments.push(if let [id] = **ids { self.nodes[id].at.clone() } else { at.clone() });
@@ -375,12 +366,41 @@ fn keep_place(places: &mut HashMap<u64, Places>, step: &Arc<Step>, place: &Range
     }
 }
 
-/// Returns the items of an index, whose ends must be integers.
-pub(super) fn parts(nodes: &[Node], items: &[Item]) -> Found<Vec<Part>> {
-    let mut lowering = Lowering::empty(nodes, &|_| false);
-    for node in nodes {
-        let low = lowering.lowered(node)?;
+/// Returns the text of an index whose ends are integers, from a text whose ends are expressions.
+fn canonical(text: &str, at: &Range<usize>) -> Found<String> {
+    let moved = |fault: Fault| match fault {
+        Fault::Wrong(inner) => Fault::Wrong(Wrong::new(at.clone(), inner.message)),
+        fault => fault,
+    };
+    let (nodes, items) = parse::index(text).map_err(Fault::Wrong).map_err(moved)?;
+    let mut lowering = Lowering::empty(&nodes, &|_| false);
+    for node in &nodes {
+        let low = lowering.lowered(node).map_err(moved)?;
         lowering.found.push(low);
     }
-    items.iter().map(|item| lowering.part(item)).collect()
+    let parts = items.iter().map(|item| lowering.part(item)).collect::<Found<Vec<Part>>>();
+    parts.map(|parts| text_of(&parts)).map_err(moved)
+}
+
+impl Binary {
+    /// Returns the operation of the operator on tensors.
+    fn operation(self) -> &'static OpSpec {
+        match self {
+            Binary::Or => &op::bit_or,
+            Binary::And => &op::bit_and,
+            Binary::Equal => &op::equal,
+            Binary::NotEqual => &op::not_equal,
+            Binary::Less => &op::less,
+            Binary::LessEqual => &op::less_equal,
+            Binary::Greater => &op::greater,
+            Binary::GreaterEqual => &op::greater_equal,
+            Binary::Add => &op::add,
+            Binary::Sub => &op::sub,
+            Binary::Mul => &op::mul,
+            Binary::Div => &op::div,
+            Binary::Rem => &op::rem,
+            Binary::MatMul => &op::matmul,
+            Binary::Pow => &op::pow,
+        }
+    }
 }

@@ -8,11 +8,15 @@
 //! after its inputs.
 
 mod argument;
+mod arithmetic;
 mod call;
 mod constant;
+mod evaluate;
 mod explain;
+mod fault;
 mod graph;
 mod index;
+mod input;
 mod kinds;
 mod literal;
 mod lower;
@@ -37,9 +41,10 @@ use literal::Literal;
 use lower::Lowered;
 
 pub use graph::Bound;
+pub use input::Input;
 #[doc(hidden)]
-pub use program::header;
-pub use program::{Input, Program};
+pub use input::header;
+pub use program::Program;
 pub use table::functions;
 #[doc(hidden)]
 pub use table::signature;
@@ -276,7 +281,7 @@ impl Expression {
     pub fn parse(text: &str) -> Result<Self, Fault> {
         let wrong = |wrong: Wrong| Fault::Wrong(wrong.of(text));
         let nodes = parse::nodes(text).map_err(wrong)?;
-        run::check_calls(&nodes, 0).map_err(wrong)?;
+        call::check_calls(&nodes, 0).map_err(wrong)?;
         Expression::of(text, nodes, false)
     }
 
@@ -314,7 +319,7 @@ impl Expression {
                 && !is_bound(name)
                 && literal::constant(name).is_none()
             {
-                return Err(Fault::Wrong(run::unbound(name, node.at.clone()).of(&self.text)));
+                return Err(Fault::Wrong(call::unbound(name, node.at.clone()).of(&self.text)));
             }
         }
         Ok(())
@@ -416,7 +421,7 @@ impl Expression {
 
     /// Computes all results.
     fn results(&self, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<Vec<AnyValue>, Fault> {
-        run::evaluate(&*self.lowered(&|name| bound(name).is_some())?, bound)
+        evaluate::evaluate(&*self.lowered(&|name| bound(name).is_some())?, bound)
     }
 
     fn placed(&self, fault: Fault) -> Fault {

@@ -1,7 +1,8 @@
 //! Operands beside numbers, and the selection of one of several results.
 
 use super::Fault;
-use super::run::{at, tensor_of, wrong};
+use super::arithmetic::tensor_of;
+use super::fault::{at, wrong};
 use super::running::Running;
 use crate::base::error::Result as Checked;
 use crate::base::index::check_axes;

@@ -4,48 +4,15 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 
-use super::run::{check_calls, tensor_of};
+use super::call::check_calls;
+use super::input::{Input, input_of};
 use super::{Expression, Fault, Id, Kind, Node, Wrong, literal, parse, tree, write};
 use crate::base::error::Error;
-use crate::dynamic::{AnyOperand, AnyTensor, AnyValue};
-use crate::element::{DType, Number};
+use crate::dynamic::{AnyOperand, AnyValue};
 use crate::lazy::{HEAD, TEXT};
-use crate::pattern::Format;
 
 /// The largest nesting depth of lists.
 const LISTS: usize = 50;
-
-/// An input of a [`Program`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Input {
-    /// The name by which the input is bound.
-    pub name: String,
-    /// The element type.
-    pub dtype: DType,
-    /// The format in which the steps read the input.
-    pub format: Format,
-    /// True if the input is an array.
-    pub is_array: bool,
-    /// The lengths of the axes. `None` allows any length.
-    pub lengths: Vec<Option<usize>>,
-}
-
-impl Input {
-    /// Returns whether a value has the element type and the lengths.
-    fn fits(&self, x: &AnyValue) -> bool {
-        let shape = x.shape();
-        let mut lengths = self.lengths.iter().zip(shape.iter());
-        let fit = |(given, found): (&Option<usize>, &usize)| given.is_none_or(|given| given == *found);
-        self.dtype == x.dtype() && self.lengths.len() == shape.rank() && lengths.all(fit)
-    }
-
-    /// Returns the element type and the lengths as text, for errors.
-    fn told(&self) -> String {
-        let length = |length: &Option<usize>| length.map_or("?".into(), |length| length.to_string());
-        format!("{} [{}]", self.dtype, self.lengths.iter().map(length).collect::<Vec<_>>().join(", "))
-    }
-}
 
 /// A program that is read from text.
 ///
@@ -330,41 +297,4 @@ fn trimmed(text: &str, at: Range<usize>) -> (&str, Range<usize>) {
     let start = at.start + part.len() - part.trim_start().len();
     let part = part.trim();
     (part, start..start + part.len())
-}
-
-/// Returns the input of a call such as `input("x", "float64", "csr", [2, "?"])`.
-fn input_of(nodes: &[Node], arguments: &[super::Argument], at: &Range<usize>) -> Result<Input, Wrong> {
-    let wrong = |message: &str| Wrong::new(at.clone(), message);
-    let kinds: Vec<&Kind> =
-        arguments.iter().filter(|given| given.name.is_none()).map(|given| &nodes[given.value].kind).collect();
-    let [Kind::Text(name), Kind::Text(dtype), Kind::Text(format), Kind::List(lengths)] = kinds[..] else {
-        return Err(wrong("an input is input(\"x\", \"float64\", \"csr\", [2, \"?\"])"));
-    };
-    let length = |id: &Id| match &nodes[*id].kind {
-        Kind::Text(open) if open == "?" => Ok(None),
-        Kind::Number(number) => match number.integer().and_then(|length| usize::try_from(length).ok()) {
-            Some(length) => Ok(Some(length)),
-            None => Err(Wrong::new(nodes[*id].at.clone(), "this is no length")),
-        },
-        _ => Err(Wrong::new(nodes[*id].at.clone(), "a length is an integer, or \"?\"")),
-    };
-    Ok(Input {
-        name: name.clone(),
-        dtype: DType::from_name(dtype).ok_or_else(|| wrong("there is no such element type"))?,
-        format: match format.as_str() {
-            "coo" | "array" => Format::Coo,
-            "csr" => Format::Csr,
-            _ => return Err(wrong("a format is \"coo\", \"csr\" or \"array\"")),
-        },
-        is_array: format == "array",
-        lengths: lengths.iter().map(length).collect::<Result<_, _>>()?,
-    })
-}
-
-/// Returns a tensor without entries that fits an input, if no length is open.
-#[doc(hidden)]
-pub fn header(input: &Input) -> Option<AnyTensor> {
-    let lengths: Vec<usize> = input.lengths.iter().copied().collect::<Option<_>>()?;
-    let zero = tensor_of(&Number::Integer(0).into(), input.dtype, &(0..0)).ok()?;
-    zero.broadcast_to(lengths).ok()?.into_format(input.format).ok()
 }

@@ -7,10 +7,9 @@ use ndarray::{ArrayD, ArrayView1, Ix1, IxDyn};
 
 use super::Fault;
 use super::argument::{no_integer, number_of};
+use super::fault::{Places, at, wrong};
 use super::index::slices_of;
 use super::literal::Literal;
-use super::lower::Places;
-use super::run::{at, wrong};
 use crate::base::error::Result as Outcome;
 use crate::base::shape::Shape;
 use crate::dispatch_dtype;
@@ -40,7 +39,7 @@ impl<'a> Running<'a> {
     fn bound(&self) -> Found<Option<Call>> {
         let call = &*self.call;
         if let Arg::Text(text) = call.named("slices") {
-            let slices = slices_of(text, &self.moving("x")?.shape(), &self.at_of("slices"), self.at())?;
+            let slices = slices_of(text, &self.moving("x")?.shape(), self.at())?;
             return Ok(Some(call.with("slices", Arg::Slices(slices.into()))));
         }
         if matches!(call.named("by"), Arg::Absent) {

@@ -3,8 +3,9 @@
 use std::sync::OnceLock;
 
 use super::Fault;
+use super::arithmetic::tensor_of;
+use super::fault::{at, wrong};
 use super::options::{choice, made, mode_of, multiplied, of_list, of_two, one_of, one_of_two, zipped};
-use super::run::{at, tensor_of};
 use super::running::Running;
 use crate::base::axes::Axes;
 use crate::dynamic::{AnyMatmul, AnyOperand, AnyTensor, AnyValue, chosen, chosen_backward};
@@ -160,7 +161,7 @@ macro_rules! single {
 
 static SINGLE: &[(&str, Run)] = single! {
     // In the graph of an expression, the steps of the gradient replace this call.
-    grad |call| super::run::wrong(call.at(), "there is no gradient in an index");
+    grad |call| wrong(call.at(), "there is no gradient in an index");
     stored |call| Ok(call.tensor("x")?.clone().into());
     prune |call| call.done(call.tensor("x")?.prune());
     cast |call| call.done(call.whole("x")?.to_value().cast(call.dtype()?));
@@ -302,7 +303,7 @@ static SINGLE: &[(&str, Run)] = single! {
     einsum_backward |call| {
         let (operands, wrt) = (call.factors("tensors")?, call.count("wrt"));
         if wrt >= operands.len() {
-            return super::run::wrong(call.at(), format!("wrt is the number of one of {} tensors", operands.len()));
+            return wrong(call.at(), format!("wrt is the number of one of {} tensors", operands.len()));
         }
         one_of(call, AnyOperand::einsum_backward(call.whole("upstream")?, call.call().word("spec"), &operands))
     };
@@ -365,7 +366,7 @@ static SINGLE: &[(&str, Run)] = single! {
     concat |call| call.done(AnyOperand::concat(call.position("axis"), &call.operands("tensors")?));
     stack |call| call.done(AnyOperand::stack(call.position("axis"), &call.operands("tensors")?));
     // In the graph of an expression, concatenations replace this call.
-    block |call| super::run::wrong(call.at(), "there is no block in an index");
+    block |call| wrong(call.at(), "there is no block in an index");
     concat_backward |call| {
         of_list(call, |axis, upstream, operands| AnyOperand::concat_backward(upstream, axis, operands))
     };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::{Formatter, Result, Write};
 
-use super::program::Input;
+use super::input::Input;
 use super::{Argument, Binary, Id, Item, Kind, Node, Unary};
 use crate::lazy::HEAD;
 

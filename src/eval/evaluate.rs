@@ -1,0 +1,48 @@
+//! Evaluation of graphs, step by step and without recursion.
+
+use super::Fault;
+use super::arithmetic::tensor_of;
+use super::call::unbound;
+use super::fault::wrong;
+use super::lower::{Lowered, Outcome};
+use super::run::called;
+use crate::base::error::Error;
+use crate::dynamic::AnyValue;
+use crate::lazy::expression::Ordered;
+
+/// Computes the values of the results of a graph.
+pub(super) fn evaluate(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<Vec<AnyValue>, Fault> {
+    let Ordered { steps, .. } = &lowered.graph;
+    let mut uses = vec![0_usize; steps.len()];
+    steps.iter().flat_map(|step| &step.inputs).for_each(|&input| uses[input] += 1);
+    let mut is_result = vec![false; steps.len()];
+    lowered.results.iter().for_each(|result| {
+        if let Outcome::Step(step) = result {
+            is_result[*step] = true;
+        }
+    });
+    let mut values: Vec<Option<AnyValue>> = Vec::with_capacity(steps.len());
+    for step in steps {
+        let places = lowered.places(step.number());
+        let value = match (step.name(), step.call()) {
+            (Some(name), _) => bound(name).ok_or_else(|| Fault::Wrong(unbound(name, places.call.clone())))?,
+            (None, Some(call)) => {
+                let inputs: Vec<&AnyValue> = step.inputs.iter().filter_map(|&at| values[at].as_ref()).collect();
+                called(call, &inputs, places)?
+            }
+            (None, None) => return wrong(&places.call, "this has no value"),
+        };
+        values.push(Some(value));
+        for &input in &step.inputs {
+            uses[input] -= 1;
+            if uses[input] == 0 && !is_result[input] {
+                values[input] = None;
+            }
+        }
+    }
+    let value = |outcome: &Outcome| match outcome {
+        Outcome::Step(at) => values[*at].clone().ok_or(Fault::Run(Error::NoTensor)),
+        Outcome::Number(number) => tensor_of(number, number.dtype(), &(0..0)).map(Into::into),
+    };
+    lowered.results.iter().map(value).collect()
+}
