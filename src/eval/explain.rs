@@ -1,159 +1,43 @@
-//! Checks and explanations of expressions, computed on tensors without entries.
-
-use std::fmt::Write;
+//! The plan of an expression as text. No value is computed.
 
 use super::Fault;
-use super::call::unbound;
-use super::kinds::{Kinds, small, without_entries};
+use super::graph::{on_headers, results_of};
+use super::headers::{dry, is_by_value};
+use super::kinds::{Kinds, small};
 use super::lower::Lowered;
-use super::run::called;
-use crate::base::error::Error;
 use crate::dynamic::AnyValue;
-use crate::lazy::call::{Arg, Call};
-use crate::lazy::expression::OrderedStep;
-use crate::ops::Lengths;
+use crate::lazy::Lazy;
+use crate::lazy::expression::{self, Facts, Known};
+use crate::pattern::Format;
 
-/// Returns whether the shape of a result depends on values: on computed group labels, or on distinct elements.
-fn is_by_value(call: &Call) -> bool {
-    let has_labels = matches!(call.named("by"), Arg::Input(_) | Arg::Stored(_));
-    has_labels || call.op.lengths() == Lengths::Unknown
-}
-
-/// Runs the steps on tensors without entries.
-///
-/// `seen` receives each step, and its value if types and shapes determine the value. `refused` decides whether the
-/// error of an operation is returned. Steps that are `open` do not run.
-fn dry(
-    lowered: &Lowered,
-    bound: &dyn Fn(&str) -> Option<AnyValue>,
-    open: &dyn Fn(&Call) -> bool,
-    refused: &dyn Fn(Error) -> Result<(), Error>,
-    seen: &mut dyn FnMut(&OrderedStep, Option<&AnyValue>),
-) -> Result<(), Fault> {
-    let mut values: Vec<Option<AnyValue>> = Vec::new();
-    for step in &lowered.graph.steps {
-        let places = lowered.places(step.number());
-        let value = match (step.name(), step.call()) {
-            (Some(name), _) => {
-                let x = bound(name).ok_or_else(|| Fault::Wrong(unbound(name, places.call.clone())))?;
-                without_entries(&x, x.shape()).map(AnyValue::from)
-            }
-            (None, Some(call)) if !open(call) => {
-                let inputs: Option<Vec<&AnyValue>> = step.inputs.iter().map(|&at| values[at].as_ref()).collect();
-                match inputs.map(|inputs| called(call, &inputs, places)) {
-                    Some(Err(Fault::Run(error))) => refused(error).map(|()| None)?,
-                    Some(found) => Some(found?),
-                    None => None,
-                }
-            }
-            _ => None,
-        };
-        seen(step, value.as_ref());
-        values.push(value);
-    }
-    Ok(())
-}
-
-/// Returns an error if types and shapes are enough to reject the expression.
-pub(super) fn check(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<(), Fault> {
-    known(lowered, bound).map(drop)
-}
-
-/// Returns the value of each step on tensors without entries, if types, shapes and fills determine the value.
-pub(super) fn known(
-    lowered: &Lowered,
-    bound: &dyn Fn(&str) -> Option<AnyValue>,
-) -> Result<Vec<Option<AnyValue>>, Fault> {
-    let open = |call: &Call| is_by_value(call) || call.op.stores;
-    let refused = |error| if is_of_shapes(&error) { Err(error) } else { Ok(()) };
-    let mut known = Vec::new();
-    dry(lowered, bound, &open, &refused, &mut |_, value| known.push(value.cloned()))?;
-    Ok(known)
-}
-
-/// Returns whether an error does not depend on values. The list is complete: a new error must be added here.
-fn is_of_shapes(error: &Error) -> bool {
-    match error {
-        Error::AxisNotOne { .. }
-        | Error::AxisOutOfRange { .. }
-        | Error::AxisRepeated { .. }
-        | Error::NoGradient { .. }
-        | Error::NoOperation { .. }
-        | Error::NoOrder { .. }
-        | Error::NoTensor
-        | Error::NotBroadcastable { .. }
-        | Error::RankMismatch { .. }
-        | Error::ReshapeSize { .. }
-        | Error::ShapeMismatch { .. }
-        | Error::NotJoinable { .. }
-        | Error::SliceOutOfRange { .. }
-        | Error::TypesDiffer { .. }
-        | Error::ZeroStep { .. } => true,
-        // The entries decide which positions have the fill.
-        Error::Argument { operation: "matmul" | "tensordot" | "einsum", why } => !why.starts_with("the fill"),
-        Error::Argument { .. }
-        | Error::IndexOutOfBounds { .. }
-        | Error::NegativeIndex { .. }
-        | Error::NegativeOffset { .. }
-        | Error::NotSorted { .. }
-        | Error::Duplicate { .. }
-        | Error::LengthMismatch { .. }
-        | Error::AxisOverflow { .. }
-        | Error::FillsDiffer { .. }
-        | Error::TooManyEntries { .. }
-        | Error::AxisTooLong { .. }
-        | Error::OffsetsStart { .. }
-        | Error::OffsetsDecrease { .. }
-        | Error::OffsetsEnd { .. }
-        | Error::UnevenBatches { .. }
-        | Error::TooLarge { .. }
-        | Error::OutOfMemory { .. }
-        | Error::Uncountable { .. }
-        | Error::PositionOutOfRange { .. }
-        | Error::TakeFromEmpty { .. }
-        | Error::SumOverflow { .. }
-        | Error::Overflow { .. }
-        | Error::EmptyGroup { .. }
-        | Error::DivisionByZero { .. }
-        | Error::NonFinite { .. }
-        | Error::FillVaries { .. }
-        | Error::Cast { .. }
-        | Error::IsinKind { .. }
-        | Error::FillNotZero { .. }
-        | Error::Format { .. }
-        | Error::NotRepresentable { .. }
-        | Error::InRange { .. }
-        | Error::Lazy { .. }
-        | Error::Engine { .. }
-        | Error::Io { .. } => false,
-    }
-}
-
-/// Returns one line per step. Errors of operations are ignored, except errors of element types.
+/// Returns one line per step, with the steps that run together. Errors of operations are ignored, except errors of
+/// element types.
 pub(super) fn explain(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<String, Fault> {
-    let (mut text, mut count) = (String::new(), 0);
     let small = |name: &str| bound(name).and_then(|x| small(&x));
     let mut kinds = Kinds::new(&small);
-    dry(lowered, bound, &is_by_value, &|_| Ok(()), &mut |step, value| {
-        let is_array = kinds.next(step, value);
-        let told = match (step.name(), step.call()) {
-            (Some(name), _) => format!("input \"{name}\""),
-            (None, Some(call)) => call.told_as(call.op.name, &|input| format!("%{}", step.inputs[input])),
-            (None, None) => String::new(),
+    let mut steps: Vec<Lazy<AnyValue>> = Vec::new();
+    let mut headers: Vec<Option<AnyValue>> = Vec::new();
+    dry(lowered, bound, &is_by_value, &|_| Ok(()), &mut |step, header| {
+        let known = known_of(header, kinds.next(step, header));
+        let inputs: Vec<&Lazy<AnyValue>> = step.inputs.iter().map(|&input| &steps[input]).collect();
+        let operands: Vec<Option<&AnyValue>> = step.inputs.iter().map(|&input| headers[input].as_ref()).collect();
+        let explained = match step.call() {
+            Some(call) => on_headers(step, call, &inputs, &operands, &known),
+            None => step.as_input(&known),
         };
-        let _ = writeln!(text, "%{count} = {told}{}", facts(value, is_array));
-        count += 1;
+        headers.push(header.cloned());
+        steps.push(explained);
     })?;
-    Ok(text)
+    Ok(expression::explain(&results_of(lowered, &steps)?)?)
 }
 
-/// Returns the element type, the format and the shape of a step as text, as far as known.
-fn facts(value: Option<&AnyValue>, is_array: Option<bool>) -> String {
-    let Some(value) = value else { return ": open".into() };
-    let format = match (is_array, value) {
-        (Some(true), _) => "dense ".into(),
-        (Some(false), AnyValue::Tensor(x)) => format!("{} ", x.format().to_string().to_lowercase()),
-        _ => String::new(),
+/// Returns the facts about a value, from a value without entries.
+fn known_of(header: Option<&AnyValue>, is_array: Option<bool>) -> Known {
+    let Some(header) = header else { return Known::default() };
+    let format = match (is_array, header) {
+        (Some(true), _) => Some("dense"),
+        (Some(false), AnyValue::Tensor(x)) => Some(if x.format() == Format::Coo { "coo" } else { "csr" }),
+        _ => None,
     };
-    format!(": {} {format}{}", value.dtype(), value.shape())
+    Known { shape: Some(header.shape()), facts: Some(Facts { dtype: header.dtype(), format }) }
 }

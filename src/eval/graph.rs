@@ -4,12 +4,12 @@ use super::arithmetic::tensor_of;
 use super::fault::Places;
 use super::lower::{Lowered, Outcome};
 use super::running::Running;
-use super::{Fault, explain, run};
+use super::{Fault, headers, run};
 use crate::base::error::Error;
 use crate::dynamic::{AnyValue, PouredFold, PouredOptions};
 use crate::lazy::Lazy;
 use crate::lazy::call::{Arg, Call, Options};
-use crate::lazy::expression::OrderedStep;
+use crate::lazy::expression::{self, Known, OrderedStep};
 use crate::ops::{Nanmedian, Norm, Quantile, Stream, Var};
 
 /// A value that a name of an expression is bound to, with a header.
@@ -49,41 +49,56 @@ impl<V: Into<AnyValue>> From<V> for Bound {
     }
 }
 
-/// Returns the graph of the first result of an expression.
+/// Returns the graphs of the results of an expression.
 #[track_caller]
-pub(super) fn graph(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<Bound>) -> Result<Lazy<AnyValue>, Fault> {
-    let known = explain::known(lowered, &|name| bound(name).map(|bound| bound.header))?;
+pub(super) fn graphs(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<Bound>) -> Result<Vec<Lazy<AnyValue>>, Fault> {
+    let known = headers::known(lowered, &|name| bound(name).map(|bound| bound.header))?;
     let mut steps: Vec<Lazy<AnyValue>> = Vec::with_capacity(known.len());
-    for (at, step) in lowered.graph.steps.iter().enumerate() {
+    for (step, header) in lowered.graph.steps.iter().zip(&known) {
         let found = match (step.name(), step.call()) {
             (Some(name), _) => bound(name).map(|bound| bound.value),
             (None, Some(call)) => {
                 let inputs: Vec<&Lazy<AnyValue>> = step.inputs.iter().map(|&input| &steps[input]).collect();
                 let operands: Vec<Option<&AnyValue>> = step.inputs.iter().map(|&input| known[input].as_ref()).collect();
-                Some(on_headers(step, call, &inputs, &operands, known[at].as_ref()))
+                let shape = header.as_ref().map(AnyValue::shape);
+                Some(on_headers(step, call, &inputs, &operands, &Known { shape, facts: None }))
             }
             (None, None) => None,
         };
         steps.push(found.ok_or(Fault::Run(Error::NoTensor))?);
     }
-    match lowered.results.first() {
-        Some(Outcome::Step(at)) => Ok(steps.swap_remove(*at)),
-        Some(Outcome::Number(number)) => {
-            let number = tensor_of(number, number.dtype(), &(0..0))?;
-            Ok(AnyValue::from(number).lazy())
+    results_of(lowered, &steps)
+}
+
+/// Returns the results among the steps of an expression. A number becomes a tensor.
+pub(super) fn results_of(lowered: &Lowered, steps: &[Lazy<AnyValue>]) -> Result<Vec<Lazy<AnyValue>>, Fault> {
+    let result = |outcome: &Outcome| match outcome {
+        Outcome::Step(at) => Ok(steps[*at].clone()),
+        Outcome::Number(number) => Ok(AnyValue::from(tensor_of(number, number.dtype(), &(0..0))?).lazy()),
+    };
+    lowered.results.iter().map(result).collect()
+}
+
+/// Computes the results of an expression.
+pub(super) fn evaluate(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<Vec<AnyValue>, Fault> {
+    let graphs = graphs(lowered, &|name| bound(name).map(Bound::from))?;
+    expression::values(&graphs).map_err(|mut error| {
+        // A step of an expression has no line of a program.
+        while let Error::Lazy { cause, .. } = error {
+            error = *cause;
         }
-        None => Err(Fault::Run(Error::NoTensor)),
-    }
+        Fault::Run(error)
+    })
 }
 
 /// Returns a step with the facts that the headers of its inputs determine.
 #[track_caller]
-fn on_headers(
+pub(super) fn on_headers(
     step: &OrderedStep,
     call: &Call,
     inputs: &[&Lazy<AnyValue>],
     operands: &[Option<&AnyValue>],
-    known: Option<&AnyValue>,
+    known: &Known,
 ) -> Lazy<AnyValue> {
     let headers: Option<Vec<&AnyValue>> = operands.iter().copied().collect();
     let places = Places::default();
@@ -92,7 +107,7 @@ fn on_headers(
     let bound = bound.and_then(|headers| Some(Running::new(call, &headers, &places).ok()?.into_call()));
     let fold = bound.as_ref().and_then(fold_of);
     let call = bound.unwrap_or_else(|| call.clone());
-    let made = step.on(call, inputs, known.map(AnyValue::shape), run::made());
+    let made = step.on(call, inputs, known, run::made());
     match fold {
         Some(fold) => made.folding(fold),
         None => made,

@@ -11,10 +11,10 @@ mod argument;
 mod arithmetic;
 mod call;
 mod constant;
-mod evaluate;
 mod explain;
 mod fault;
 mod graph;
+mod headers;
 mod index;
 mod input;
 mod kinds;
@@ -372,7 +372,7 @@ impl Expression {
     /// ```
     pub fn check<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<(), Fault> {
         let bound = |name: &str| bound(name).map(Into::into);
-        let checked = self.lowered(&|name| bound(name).is_some()).and_then(|graph| explain::check(&graph, &bound));
+        let checked = self.lowered(&|name| bound(name).is_some()).and_then(|graph| headers::check(&graph, &bound));
         checked.map_err(|fault| self.placed(fault))
     }
 
@@ -397,8 +397,9 @@ impl Expression {
     /// ```
     #[track_caller]
     pub fn graph(&self, bound: impl Fn(&str) -> Option<Bound>) -> Result<crate::lazy::Lazy<AnyValue>, Fault> {
-        let graph = || graph::graph(&*self.lowered(&|name| bound(name).is_some())?, &bound);
-        crate::lazy::placed(graph).map_err(|fault| self.placed(fault))
+        let graph = || graph::graphs(&*self.lowered(&|name| bound(name).is_some())?, &bound);
+        let mut graphs = crate::lazy::placed(graph).map_err(|fault| self.placed(fault))?;
+        Ok(graphs.swap_remove(0))
     }
 
     /// Returns the expression of some syntax.
@@ -421,7 +422,7 @@ impl Expression {
 
     /// Computes all results.
     fn results(&self, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<Vec<AnyValue>, Fault> {
-        evaluate::evaluate(&*self.lowered(&|name| bound(name).is_some())?, bound)
+        graph::evaluate(&*self.lowered(&|name| bound(name).is_some())?, bound)
     }
 
     fn placed(&self, fault: Fault) -> Fault {

@@ -177,7 +177,7 @@ impl<V> Program<V> {
 
 /// Computes results on an engine, from the rewritten graph. If a step fails, the original graph is computed and reports
 /// the error.
-fn values(engine: &impl Engine, written: &[Arc<Node>], feeds: Vec<Feed>) -> Result<Vec<Held>> {
+pub(super) fn values(engine: &impl Engine, written: &[Arc<Node>], feeds: Vec<Feed>) -> Result<Vec<Held>> {
     let plan = Plan::rewritten(written)?;
     let found = engine.values(&plan, plan.bound(feeds.clone())?);
     match found {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::any::OfAny;
 use super::call::{Arg, Call};
 use super::gradient::{Refusal, all};
-use super::node::{Body, Form, Work, reachable};
-pub(crate) use super::node::{Held, Made, Node, known};
-use super::plan::numbered;
+use super::node::{Body, Form, Work, reachable, taken};
+pub(crate) use super::node::{Facts, Held, Made, Node, known};
+use super::plan::{Plan, numbered};
 use super::steps::step;
-use super::{Lazy, lengths, rules};
+use super::{Lazy, Threads, engine, lengths, rules};
 use crate::base::shape::Shape;
 use crate::dynamic::AnyValue;
 use crate::ops::{Split, op};
@@ -111,22 +111,24 @@ impl OrderedStep {
         self.node.call()
     }
 
-    /// Returns this step with other inputs. `known` is the shape of the result, as far as the headers of the inputs
-    /// determine it.
+    /// Returns this input as a node of a graph that is explained and not run.
+    pub(crate) fn as_input(&self, known: &Known) -> Lazy<AnyValue> {
+        let mut node = self.node.again(Vec::new(), known.shape.clone());
+        node.facts = known.facts;
+        Lazy::of(Arc::new(node))
+    }
+
+    /// Returns this step with other inputs. `known` are the facts about the result that the headers of the inputs
+    /// determine.
     #[track_caller]
-    pub(crate) fn on(
-        &self,
-        call: Call,
-        inputs: &[&Lazy<AnyValue>],
-        known: Option<Shape>,
-        made: Made,
-    ) -> Lazy<AnyValue> {
+    pub(crate) fn on(&self, call: Call, inputs: &[&Lazy<AnyValue>], known: &Known, made: Made) -> Lazy<AnyValue> {
         let inputs: Vec<Arc<Node>> = inputs.iter().map(|input| Arc::clone(&input.node)).collect();
         let shapes: Option<Vec<&Shape>> = inputs.iter().map(|input| input.shape.as_ref()).collect();
         let shape = match inputs.iter().find_map(|input| input.refusal()) {
             Some(error) => Err(error.clone()),
             // The step itself reports what the shapes refuse.
-            None => Ok(shapes.and_then(|shapes| known.or_else(|| lengths::of_call(&call, &shapes).ok().flatten()))),
+            None => Ok(shapes
+                .and_then(|shapes| known.shape.clone().or_else(|| lengths::of_call(&call, &shapes).ok().flatten()))),
         };
         let are_operands = call.are_operands();
         let is_each = call.op.split == Split::Each && call.op.keeps_pattern && are_operands.iter().all(|is| *is);
@@ -141,6 +143,30 @@ impl OrderedStep {
             call,
         };
         let name = work.call.op.name;
-        Lazy::of(Arc::new(work.node(name, made.kind, inputs, shape)))
+        let mut node = work.node(name, made.kind, inputs, shape);
+        node.facts = known.facts;
+        Lazy::of(Arc::new(node))
     }
+}
+
+/// The facts about a value that types, shapes and fills determine.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Known {
+    pub(crate) shape: Option<Shape>,
+    pub(crate) facts: Option<Facts>,
+}
+
+/// Computes the values of a graph on the threads of this machine.
+pub(crate) fn values(results: &[Lazy<AnyValue>]) -> crate::base::error::Result<Vec<AnyValue>> {
+    let found = engine::values(&Threads, &nodes(results), Vec::new())?;
+    Ok(found.into_iter().map(taken).collect())
+}
+
+/// Returns the steps of a graph, and how they run, as text.
+pub(crate) fn explain(results: &[Lazy<AnyValue>]) -> crate::base::error::Result<String> {
+    Ok(Plan::rewritten(&nodes(results))?.explain())
+}
+
+fn nodes(results: &[Lazy<AnyValue>]) -> Vec<Arc<Node>> {
+    results.iter().map(|result| Arc::clone(&result.node)).collect()
 }

@@ -15,6 +15,7 @@ use super::source::Source;
 use super::value::{Kind, Value};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
+use crate::element::DType;
 use crate::ops::{OpSpec, Split, States};
 
 /// A value of erased type. The node of the value knows the type.
@@ -85,8 +86,17 @@ pub struct Node {
     pub(super) kind: &'static dyn Kind,
     /// The shapes of the entire operands, if the inputs are slices of these operands.
     pub(super) wholes: Option<Vec<Shape>>,
+    /// The element type and the format of the value, if the kind does not define them.
+    pub(super) facts: Option<Facts>,
     /// The value that [`value`](super::Lazy::value) computed.
     pub(super) found: OnceLock<Held>,
+}
+
+/// The element type and the format of a dynamically typed value, as far as known before a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Facts {
+    pub(crate) dtype: DType,
+    pub(crate) format: Option<&'static str>,
 }
 
 /// A call and its implementation.
@@ -169,6 +179,7 @@ impl Node {
             shape,
             kind,
             wholes: None,
+            facts: None,
             found: OnceLock::new(),
         }
     }
@@ -202,6 +213,7 @@ impl Node {
             shape,
             kind: self.kind,
             wholes: self.wholes.clone(),
+            facts: self.facts,
             found: OnceLock::new(),
         }
     }
@@ -312,6 +324,23 @@ impl Node {
                 Err(Error::Argument { operation: "run", why: format!("{} is not bound", self.told()) })
             }
             Body::Refused(error) => Err(error.clone()),
+        }
+    }
+
+    /// Returns the element type, the format and the shape as text, as far as known.
+    pub(super) fn facts(&self) -> String {
+        let format = self.kind.format();
+        let told = match (self.facts, self.kind.dtype()) {
+            (Some(Facts { dtype, format }), _) => {
+                format!("{dtype}{}", format.map_or(String::new(), |it| format!(" {it}")))
+            }
+            (None, Some(dtype)) => format!("{dtype} {format}"),
+            (None, None) if self.shape.is_none() && self.kind.is_dynamic() => return "open".into(),
+            (None, None) => format.into(),
+        };
+        match &self.shape {
+            Some(shape) => format!("{told} {shape}"),
+            None => format!("{told} open shape"),
         }
     }
 

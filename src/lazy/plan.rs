@@ -283,16 +283,7 @@ impl Plan {
             passes.extend(region.steps().map(|at| (at, pass + 1)));
         }
         for (at, step) in self.steps.iter().enumerate() {
-            let _ = write!(text, "%{at} = {}", self.call(step));
-            let node = &step.node;
-            let _ = match node.kind.dtype() {
-                Some(dtype) => write!(text, ": {dtype} {}", node.kind.format()),
-                None => write!(text, ": {}", node.kind.format()),
-            };
-            let _ = match &node.shape {
-                Some(shape) => write!(text, " {shape}"),
-                None => write!(text, " open shape"),
-            };
+            let _ = write!(text, "%{at} = {}: {}", self.call(step), step.node.facts());
             if step.pattern != at {
                 let _ = write!(text, ", pattern of %{}", step.pattern);
             }

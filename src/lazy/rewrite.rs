@@ -192,7 +192,7 @@ impl Graph {
 /// Returns a move of the elements of a value, with the source line of another step.
 pub(super) fn moved(whole: &Arc<Node>, call: Call, of: &Node) -> Option<Arc<Node>> {
     let mut node = step(call, vec![Arc::clone(whole)], whole.kind.mover()?);
-    node.place = of.place;
+    (node.place, node.facts) = (of.place, whole.facts);
     Some(Arc::new(node))
 }
 
