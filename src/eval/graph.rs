@@ -9,7 +9,7 @@ use crate::base::error::Error;
 use crate::dynamic::{AnyValue, PouredFold, PouredOptions};
 use crate::lazy::Lazy;
 use crate::lazy::call::{Arg, Call, Options};
-use crate::lazy::expression::{self, Known, OrderedStep};
+use crate::lazy::expression::{Known, OrderedStep};
 use crate::ops::{Nanmedian, Norm, Quantile, Stream, Var};
 
 /// A value that a name of an expression is bound to, with a header.
@@ -77,18 +77,6 @@ pub(super) fn results_of(lowered: &Lowered, steps: &[Lazy<AnyValue>]) -> Result<
         Outcome::Number(number) => Ok(AnyValue::from(tensor_of(number, number.dtype(), &(0..0))?).lazy()),
     };
     lowered.results.iter().map(result).collect()
-}
-
-/// Computes the results of an expression.
-pub(super) fn evaluate(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<Vec<AnyValue>, Fault> {
-    let graphs = graphs(lowered, &|name| bound(name).map(Bound::from))?;
-    expression::values(&graphs).map_err(|mut error| {
-        // A step of an expression has no line of a program.
-        while let Error::Lazy { cause, .. } = error {
-            error = *cause;
-        }
-        Fault::Run(error)
-    })
 }
 
 /// Returns a step with the facts that the headers of its inputs determine.

@@ -11,6 +11,7 @@ mod argument;
 mod arithmetic;
 mod call;
 mod constant;
+mod evaluate;
 mod explain;
 mod fault;
 mod graph;
@@ -422,7 +423,7 @@ impl Expression {
 
     /// Computes all results.
     fn results(&self, bound: &dyn Fn(&str) -> Option<AnyValue>) -> Result<Vec<AnyValue>, Fault> {
-        graph::evaluate(&*self.lowered(&|name| bound(name).is_some())?, bound)
+        evaluate::evaluate(&*self.lowered(&|name| bound(name).is_some())?, bound)
     }
 
     fn placed(&self, fault: Fault) -> Fault {

@@ -41,7 +41,7 @@ pub(super) fn zipped(call: &Running<'_>) -> Found {
         (Some(x), Some(y)) => zip(name, x, RightOperand::Operand(y), false),
         (Some(x), None) => zip(name, x, number("y", x.dtype())?, false),
         (None, Some(y)) => zip(name, y, number("x", y.dtype())?, true),
-        (None, None) => return call.seen(if call.literal("x").is_some() { "y" } else { "x" }).map(|x| x.to_value()),
+        (None, None) => return call.seen(if call.literal("y").is_some() { "x" } else { "y" }).map(|x| x.to_value()),
     };
     call.done(result)
 }

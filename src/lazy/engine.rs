@@ -177,7 +177,7 @@ impl<V> Program<V> {
 
 /// Computes results on an engine, from the rewritten graph. If a step fails, the original graph is computed and reports
 /// the error.
-pub(super) fn values(engine: &impl Engine, written: &[Arc<Node>], feeds: Vec<Feed>) -> Result<Vec<Held>> {
+fn values(engine: &impl Engine, written: &[Arc<Node>], feeds: Vec<Feed>) -> Result<Vec<Held>> {
     let plan = Plan::rewritten(written)?;
     let found = engine.values(&plan, plan.bound(feeds.clone())?);
     match found {
@@ -191,7 +191,7 @@ pub(super) fn values(engine: &impl Engine, written: &[Arc<Node>], feeds: Vec<Fee
 
 /// Returns whether the original graph may report a better error, or succeed. Errors of files, of memory and of engines
 /// are excluded, because a second run would take as long.
-fn is_of_a_step(error: &Error) -> bool {
+pub(crate) fn is_of_a_step(error: &Error) -> bool {
     match error {
         Error::Lazy { cause, .. } | Error::InRange { cause, .. } => is_of_a_step(cause),
         Error::Engine { .. } | Error::Format { .. } | Error::Io { .. } | Error::OutOfMemory { .. } => false,

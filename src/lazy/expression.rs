@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::any::OfAny;
 use super::call::{Arg, Call};
+pub(crate) use super::engine::is_of_a_step;
 use super::gradient::{Refusal, all};
 use super::node::{Body, Form, Work, reachable, taken};
 pub(crate) use super::node::{Facts, Held, Made, Node, known};
 use super::plan::{Plan, numbered};
 use super::steps::step;
-use super::{Lazy, Threads, engine, lengths, rules};
+use super::{Lazy, lengths, rules};
 use crate::base::shape::Shape;
 use crate::dynamic::AnyValue;
 use crate::ops::{Split, op};
@@ -156,10 +157,10 @@ pub(crate) struct Known {
     pub(crate) facts: Option<Facts>,
 }
 
-/// Computes the values of a graph on the threads of this machine.
+/// Computes the values of a graph on the threads of this machine, from the rewritten graph.
 pub(crate) fn values(results: &[Lazy<AnyValue>]) -> crate::base::error::Result<Vec<AnyValue>> {
-    let found = engine::values(&Threads, &nodes(results), Vec::new())?;
-    Ok(found.into_iter().map(taken).collect())
+    let plan = Plan::rewritten(&nodes(results))?;
+    Ok(plan.run(plan.bound(Vec::new())?)?.into_iter().map(taken).collect())
 }
 
 /// Returns the steps of a graph, and how they run, as text.
