@@ -10,7 +10,7 @@ pub(crate) mod index;
 pub(crate) mod limit;
 pub(crate) mod locks;
 pub(crate) mod machine;
+pub(crate) mod recycle;
 pub(crate) mod shape;
-pub(crate) mod spare;
 pub(crate) mod temporary;
 pub(crate) mod threads;

@@ -15,7 +15,7 @@ use crate::base::error::{Error, Result};
 use crate::base::index::Width;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element};
-use crate::kernels::fed::{CellsAndValues, Source};
+use crate::kernels::stream::{CellsAndValues, Source};
 use crate::ops::{self, Fed, Nanmedian, Norm, Quantile, RunTimeOperand, SparseView, Var};
 use crate::pattern::AnyPattern;
 use crate::plan::group::CellsOf;

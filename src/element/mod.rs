@@ -20,6 +20,7 @@ mod exact;
 mod factor;
 #[macro_use]
 mod floats;
+pub(crate) mod accumulator_bytes;
 #[cfg(feature = "half")]
 mod half_types;
 pub(crate) mod lanes;
@@ -28,20 +29,19 @@ pub(crate) mod norm;
 mod number;
 mod pair;
 mod raw;
-pub(crate) mod saved;
 mod slices;
 mod total;
 mod types;
 mod unary;
 
 pub(crate) use abreast::{ABREAST, Abreast, Known};
+pub(crate) use accumulator_bytes::Saved;
 pub use arithmetic::{Bits, Numeric, Remainder};
 pub(crate) use arithmetic::{maximum, minimum, scaled, without_sign};
 pub(crate) use dot::{Dot, Term};
 pub(crate) use factor::Factor;
 pub use number::{DType, Number};
 pub(crate) use raw::{RawSlice, RawVec, by_raw};
-pub(crate) use saved::Saved;
 pub(crate) use slices::{Slices, greatest};
 pub(crate) use total::Accumulator;
 pub use unary::{ComplexElement, Magnitude, RealNumber, Signed};

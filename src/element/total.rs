@@ -7,10 +7,10 @@ use smallvec::SmallVec;
 
 use super::Float;
 use super::abreast::{ABREAST, Abreast, Known};
+use super::accumulator_bytes::{Saved, byte, split};
 use super::exact::{Exact, Kind, Products};
 use super::floats::Wide;
 use super::pair::{self, Pair, Pairs, add_to_pair, is_amid, times, two_product, two_sum};
-use super::saved::{Saved, byte, split};
 use crate::base::machine::in_wide_vectors;
 
 /// An exact sum of values of type `T`, added in any order.

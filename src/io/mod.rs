@@ -40,11 +40,9 @@
 //! # Ok::<(), lacuna::Error>(())
 //! ```
 
-mod aside;
+mod atomic_write;
 mod compression;
 mod csv;
-#[cfg(all(feature = "parquet", feature = "dynamic", feature = "lazy"))]
-mod dealt;
 mod digits;
 mod element;
 mod entries;
@@ -53,14 +51,16 @@ mod file_format;
 mod finish;
 mod gzip;
 mod labels;
+mod line_numbers;
 mod lines;
 mod mtx;
 mod npy;
 mod npz;
 mod options;
-mod origin;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(all(feature = "parquet", feature = "dynamic", feature = "lazy"))]
+mod partition;
 mod print;
 mod progress;
 mod read;

@@ -6,7 +6,7 @@ use std::iter;
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
-use crate::io::aside::{self, Aside};
+use crate::io::atomic_write::{self, Aside};
 
 /// Writes the file at `path` through a temporary file, which replaces the target after `write` has succeeded.
 ///
@@ -119,8 +119,8 @@ impl Saving {
         let Some(folder) = path.file_name().and(path.parent()) else {
             return Err(std::io::Error::new(ErrorKind::InvalidInput, "the path to write to names no file").into());
         };
-        aside::remove_some_left(folder);
-        let (aside, file) = aside::create(folder, aside::FILE, before.is_some())?;
+        atomic_write::remove_some_left(folder);
+        let (aside, file) = atomic_write::create(folder, atomic_write::FILE, before.is_some())?;
         if let Some(before) = before {
             keep_access(&file, before)?;
         }

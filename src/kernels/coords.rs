@@ -4,9 +4,9 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::few::Few;
 use crate::base::index::{Index, Width};
-use crate::base::spare;
+use crate::base::recycle;
 use crate::base::threads::{self, split_at_ends};
-use crate::kernels::cells::number;
+use crate::kernels::output_bitmap::number;
 use crate::kernels::sort;
 
 /// The coordinates of entries on one axis. A clone shares the array.
@@ -154,7 +154,7 @@ impl AxisCoords {
         }
         by_width!(self, own => of_width!(width, I => {
             // The items may hold old data. `map_into` writes each of them.
-            let mut converted = spare::items::<I>(own.len())?;
+            let mut converted = recycle::items::<I>(own.len())?;
             threads::map_into(own, &mut converted, 500, |coord| I::from_usize(coord.to_usize()));
             Ok(converted.into())
         }))

@@ -5,11 +5,11 @@ use crate::base::index::Width;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Element, Known, Saved};
-use crate::kernels::cells::StoredCells;
 use crate::kernels::coords::CoordSlices;
 use crate::kernels::group::{AllGaps, Gaps, Groups};
 use crate::kernels::lanes::results_of;
 use crate::kernels::op::{Op, Outcome, Outcomes};
+use crate::kernels::output_bitmap::StoredCells;
 
 /// A streaming reduction over values of type `T`.
 ///

@@ -8,12 +8,12 @@ use crate::base::few::Few;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Element, Known};
-use crate::kernels::fed::Pass;
 use crate::kernels::fold::share_runs;
 use crate::kernels::group::{AllGaps, Gaps, Groups};
 use crate::kernels::lanes::results_of;
 use crate::kernels::op::{Op, Outcome, Outcomes};
 use crate::kernels::ordered::Ordered;
+use crate::kernels::stream::Pass;
 
 /// The elements of one group of a reduction.
 pub struct Group<'a, T> {

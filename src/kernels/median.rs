@@ -14,13 +14,13 @@
 
 use crate::base::alloc::Allocated;
 use crate::element::{Float, Real};
-use crate::kernels::fed::Pass;
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Given, Group};
 use crate::kernels::op::{Fault, Outcome};
 use crate::kernels::passes::Census;
 use crate::kernels::rank::{Place, Rule};
 use crate::kernels::select::{Ranked, Sieve, count, first_equal, ranked_in_lane, select_two, smaller};
+use crate::kernels::stream::Pass;
 
 /// The elements that receive the gradient of a median.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -2,7 +2,7 @@
 //!
 //! The caller counts the keys.
 
-use crate::element::saved::values_of;
+use crate::element::accumulator_bytes::values_of;
 use crate::element::{Number, Real};
 use crate::kernels::extreme::{key_of, of_key};
 use crate::kernels::rank::Rule;
@@ -135,7 +135,7 @@ mod tests {
 
     fn check<T: Real>(values: &[T]) {
         let order = Middles { rule: Rule::Middle(EvenCount::Mean), skips_nan: true, gap: None::<T> };
-        let keys = order.keys(crate::element::saved::bytes_of(values)).unwrap();
+        let keys = order.keys(crate::element::accumulator_bytes::bytes_of(values)).unwrap();
         assert!(keys.is_sorted(), "{values:?}: {keys:x?}");
         for (&key, &value) in keys.iter().zip(values) {
             // NaN is ignored and never a middle value.
@@ -168,7 +168,7 @@ mod tests {
     fn both_zeros_are_one_number() {
         for fill in [0.0, -0.0] {
             let order = Middles { rule: Rule::Middle(EvenCount::Mean), skips_nan: true, gap: Some(fill) };
-            let zeros = order.keys(crate::element::saved::bytes_of(&[-0.0, 0.0])).unwrap();
+            let zeros = order.keys(crate::element::accumulator_bytes::bytes_of(&[-0.0, 0.0])).unwrap();
             assert_eq!(order.gap(), Gap::Level(zeros[0], zeros[1]));
         }
     }

@@ -1,7 +1,7 @@
 //! Partial folds of a dynamically typed input: values arrive as bytes, and accumulators leave as bytes to be merged.
 
 use crate::base::alloc::{self, Allocated};
-use crate::element::saved::values_of;
+use crate::element::accumulator_bytes::values_of;
 use crate::element::{Element, Saved};
 use crate::kernels::fold::Fold;
 

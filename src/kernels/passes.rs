@@ -6,9 +6,9 @@
 
 use crate::base::alloc::{self, Allocated};
 use crate::element::Real;
-use crate::kernels::fed::Pass;
 use crate::kernels::op::Outcome;
 use crate::kernels::ordered::{complete, key_of_value, value_of, words};
+use crate::kernels::stream::Pass;
 
 /// The number of key bits that each pass determines.
 const BITS: u32 = 16;

@@ -12,8 +12,8 @@ use crate::base::index::Index;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::kernels::bits::{self, BITS, Truths, WORDS};
-use crate::kernels::cells::StoredCells;
 use crate::kernels::coords::{AxisCoords, CoordSlices};
+use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::packing::split_axes;
 
 /// Returns the coordinates of each run of `count` entries, and whether any entry of the run is nonzero.

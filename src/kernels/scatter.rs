@@ -8,10 +8,10 @@ use std::ops::Range;
 use crate::base::alloc::{self, Allocated};
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::cells::{StoredCells, marked_cells};
 use crate::kernels::fold::{Fold, Kept, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::op::Outcome;
+use crate::kernels::output_bitmap::{StoredCells, marked_cells};
 
 /// The table bytes per entry: a larger table would exceed the memory of the entries.
 const BYTES_AN_ENTRY: u128 = 10;

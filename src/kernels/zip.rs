@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::base::alloc::AllocError;
 use crate::base::machine::in_wide_vectors;
-use crate::base::spare;
+use crate::base::recycle;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::op::{Fault, Op, Outcome};
@@ -228,7 +228,7 @@ fn blocks_of_sides<A: Element, B: Element, U: Element>(
     block: Block<'_, A, B, U>,
 ) -> Result<Vec<U>, Failed> {
     let first = AtomicUsize::new(usize::MAX);
-    let mut results = spare::items(count)?;
+    let mut results = recycle::items(count)?;
     threads::fill_parts(&mut results, 700, |range, results: &mut [U]| {
         let (mut of_a, mut of_b) = (None, None);
         for (results, start) in results.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
@@ -330,7 +330,7 @@ pub(crate) fn zip_found<A: Element, B: Element, Z: Zip<A, B>>(
         false => united(op, a.get(number), b.get(entry)),
     };
     let first = AtomicUsize::new(usize::MAX);
-    let mut results = spare::items(count)?;
+    let mut results = recycle::items(count)?;
     threads::fill_parts(&mut results, 2000, |range, results: &mut [Z::Out]| {
         let mut numbers = [0; BLOCK];
         for (results, start) in results.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {

@@ -13,7 +13,7 @@ use crate::base::alloc::Allocated;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::Element;
-use crate::kernels::fed::{CellsAndValues, Source};
+use crate::kernels::stream::{CellsAndValues, Source};
 use crate::kernels::zip::Zip;
 use crate::ops::{self, Fed, Operand, Partner, Split};
 use crate::pattern::Pattern;

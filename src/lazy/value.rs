@@ -17,12 +17,12 @@ use crate::base::error::{Error, Result};
 use crate::base::index::{Index, Width};
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
-use crate::base::{spare, threads};
+use crate::base::{recycle, threads};
 use crate::element::{DType, Element, Float, FloatVisitor, Number, Numeric, RealNumber};
 use crate::kernels::steps::BLOCK;
 use crate::ops::{self, moved::Moves};
 use crate::pattern::{AnyPattern, AxisCoords, Format, Memo, Pattern, of_width};
-use crate::plan::beside::Beside;
+use crate::plan::broadcast_match::Beside;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
@@ -348,7 +348,7 @@ impl<'a, T: Element> LookedUp<'a, T> {
     }
 
     fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Erased<T>> {
-        let mut values = spare::items(entries.len())?;
+        let mut values = recycle::items(entries.len())?;
         let mut numbers = [0; BLOCK];
         for (slots, start) in values.chunks_mut(BLOCK).zip(entries.clone().step_by(BLOCK)) {
             let numbers = &mut numbers[..slots.len()];

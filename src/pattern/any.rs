@@ -12,9 +12,9 @@ use crate::base::few::Few;
 use crate::base::index::{Index, Width};
 use crate::base::limit::guard;
 use crate::base::shape::Shape;
-use crate::kernels::cells::number;
 use crate::kernels::coords::{AxisCoords, by_slices, by_width, of_width};
 use crate::kernels::lanes::offsets_among;
+use crate::kernels::output_bitmap::number;
 use crate::kernels::take::find;
 
 /// A pattern of either format and width.

@@ -12,10 +12,10 @@ use crate::base::index::Index;
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{saturating_product, step, unravel};
 use crate::base::threads;
-use crate::kernels::fed::CellsAndValues;
 use crate::kernels::group::Groups;
 use crate::kernels::lanes::{ReduceLanes, Reduced, reduce_stored};
 use crate::kernels::sort;
+use crate::kernels::stream::CellsAndValues;
 use crate::pattern::{
     AnyPattern, AxisCoords, by_slices, by_width, for_plan, of_plan, of_width, planned, slices, zero_offsets,
 };

@@ -13,7 +13,7 @@ use crate::kernels::gather::{Plain, map_runs};
 use crate::pattern::{AnyPattern, AxisCoords, of_width, zero_offsets};
 use crate::plan::moves::Room;
 use crate::plan::row_major::order_of;
-use crate::plan::selected::{Selected, Sources};
+use crate::plan::selection::{Selected, Sources};
 use crate::plan::take::runs_of;
 
 /// Returns the concatenation of patterns along `axis`.

@@ -11,7 +11,7 @@ use crate::kernels::lanes::accumulate;
 use crate::kernels::sort::compare;
 use crate::kernels::take::{AlongAxis, Amount, TakeMode, Taken, stored_items};
 use crate::pattern::{AnyPattern, AxisCoords, by_slices, by_width, of_width, zero_offsets};
-use crate::plan::selected::{Selected, Sources};
+use crate::plan::selection::{Selected, Sources};
 
 /// The result of a take, and its memory limit.
 pub(crate) struct Target<'a> {

@@ -109,7 +109,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         self.values
     }
 
-    /// Passes the arrays that have no other owner to the [spare buffers](crate::base::spare), which are written again.
+    /// Passes the arrays that have no other owner to the [spare buffers](crate::base::recycle), which are written again.
     pub(crate) fn spare(self) {
         let pattern = self.pattern.any().clone();
         self.into_shared_values().spare();

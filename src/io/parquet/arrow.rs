@@ -11,8 +11,8 @@ use arrow_schema::{ArrowError, Field, Schema};
 use bytemuck::NoUninit;
 
 use super::columns::Columns;
-use super::described::{Described, parsed, parts_of};
-use super::gathered::{Sink, Values};
+use super::description::{Described, parsed, parts_of};
+use super::entry_buffer::{Sink, Values};
 use super::layout::{self, VALUES, axis_name, part_names};
 use super::write::widen;
 use crate::base::alloc::{self, Allocated};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::described::{self, Described, Extent, Hashes, fill_bytes};
+use super::description::{self, Described, Extent, Hashes, fill_bytes};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
@@ -50,7 +50,7 @@ struct Part<'a, T> {
 
 impl<T: FileElement> Bits for Part<'_, T> {
     fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>> {
-        let width = size_of::<T>() / described::parts_of(T::DTYPE);
+        let width = size_of::<T>() / description::parts_of(T::DTYPE);
         let (part, is_little) = (self.part * width..(self.part + 1) * width, cfg!(target_endian = "little"));
         alloc::collect(self.values[rows].iter().map(|value| {
             let (mut wide, bytes) = ([0; 8], &bytemuck::bytes_of(value)[part.clone()]);
@@ -84,7 +84,7 @@ impl<'a> Columns<'a> {
             columns.push(Box::new(x.pattern().axis(axis)?));
         }
         let values = x.values();
-        columns.extend((0..described::parts_of(T::DTYPE)).map(|part| Box::new(Part { values, part }) as Box<dyn Bits>));
+        columns.extend((0..description::parts_of(T::DTYPE)).map(|part| Box::new(Part { values, part }) as Box<dyn Bits>));
         let (shape, fill) = (x.shape().clone(), Some(fill_bytes(x.fill())));
         let described = Described { shape, dtype: Some(T::DTYPE), fill, extent: Some(Extent::default()) };
         Ok(Columns { described, columns, rows: x.nnz(), tells_fill: true })

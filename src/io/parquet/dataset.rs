@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::described::{Described, Extent};
+use super::description::{Described, Extent};
+use super::entry_buffer::{Entries, Values};
 use super::footer::Footer;
-use super::gathered::{Entries, Values};
 use super::layout::Layout;
 use super::manifest::{Manifest, Part};
 use super::read::{Table, WORTH, tensor_of};

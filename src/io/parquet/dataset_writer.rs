@@ -5,7 +5,7 @@ use std::mem::take;
 use std::path::{Path, PathBuf};
 
 use super::columns::Columns;
-use super::described::{Described, Extent};
+use super::description::{Described, Extent};
 use super::folder::Folder;
 use super::manifest::Part;
 use super::write::{Settings, TableWriter};

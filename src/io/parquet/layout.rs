@@ -1,6 +1,6 @@
 //! The columns that hold a tensor, and the form of its elements in these columns.
 
-use super::described::{Described, parsed, parts_of};
+use super::description::{Described, parsed, parts_of};
 use super::footer::{Column, Footer, Meaning, Physical, quoted};
 use crate::base::error::{Error, Result};
 use crate::element::DType;

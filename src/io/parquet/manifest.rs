@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::described::{DAMAGED, Described, Extent, at_key, checksum, parsed};
+use super::description::{DAMAGED, Described, Extent, at_key, checksum, parsed};
 use super::json::Json;
 use crate::base::error::{Error, Result};
 use crate::base::limit::guard;

@@ -7,40 +7,40 @@
 #[cfg(feature = "arrow")]
 mod arrow;
 mod checks;
+mod chunks;
 mod columns;
 mod dataset;
 mod dataset_writer;
 mod decode;
-mod described;
-mod ending;
+mod description;
+mod entry_buffer;
 mod folder;
 mod footer;
-mod gathered;
 mod index;
 mod json;
 mod layout;
 mod manifest;
 mod page;
-mod picked;
-mod pieces;
 mod read;
 mod records;
-mod seen;
+mod row_selection;
 mod slice;
 mod thrift;
+mod trailer;
+mod verify;
 mod write;
 
 use std::io::{Read, Seek};
 
+pub use chunks::Pieces;
 pub(crate) use columns::Columns;
 pub use dataset::Dataset;
 pub use dataset_writer::DatasetWriter;
 pub(crate) use dataset_writer::names_folder;
-pub use pieces::Pieces;
 pub(crate) use read::{read_file, read_stream};
 pub(crate) use records::Records;
-pub(crate) use seen::Seen;
 pub(crate) use slice::read_slice;
+pub(crate) use verify::Seen;
 pub(crate) use write::write;
 
 use crate::base::error::Error;

@@ -5,18 +5,18 @@ use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::described::Described;
+use super::description::Described;
+use super::entry_buffer::{Entries, Sink, Values};
 use super::footer::{Chunk, Column, Footer, Physical, quoted};
-use super::gathered::{Entries, Sink, Values};
 use super::layout::{self, Layout};
 use super::page::{PageHeader, Pages, Room};
-use super::picked::Picked;
+use super::row_selection::Picked;
 use super::{Stream, refused};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::Width;
 use crate::base::limit::guard;
-use crate::base::spare;
+use crate::base::recycle;
 use crate::base::threads;
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, Format, no_such};
@@ -122,7 +122,7 @@ impl<'a> Table<'a> {
         length: u64,
         options: &'a ReadOptions,
     ) -> Self {
-        let (lists, bytes, rooms) = (BTreeMap::new(), spare::kept(), Mutex::new(spare::kept()));
+        let (lists, bytes, rooms) = (BTreeMap::new(), recycle::kept(), Mutex::new(recycle::kept()));
         Table { stream, footer, layout, length, options, worth: length, inflated: 0, listed: 0, lists, bytes, rooms }
     }
 }
@@ -130,11 +130,11 @@ impl<'a> Table<'a> {
 impl Drop for Table<'_> {
     /// Keeps the buffers, because the next table may be another part of the same tensor.
     fn drop(&mut self) {
-        spare::keep(std::mem::take(&mut self.bytes));
+        recycle::keep(std::mem::take(&mut self.bytes));
         let mut rooms = std::mem::take(self.rooms.get_mut().unwrap_or_else(PoisonError::into_inner));
         rooms.retain(Room::is_small);
         rooms.truncate(ROOMS);
-        spare::keep(rooms);
+        recycle::keep(rooms);
     }
 }
 

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::columns::Columns;
 use super::dataset::Dataset;
-use super::described::{Described, is_narrow, parts_of};
-use super::gathered::{Sink, Values};
+use super::description::{Described, is_narrow, parts_of};
+use super::entry_buffer::{Sink, Values};
 use super::read::tensor_of;
 use crate::base::alloc;
 use crate::base::error::Result;

@@ -3,12 +3,12 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 
+use super::entry_buffer::{Entries, Values};
 use super::footer::{Chunk, Column, Footer, Physical, quoted};
-use super::gathered::{Entries, Values};
 use super::layout::{self, Layout};
 use super::page::PageRows;
-use super::picked::Picked;
 use super::read::{PickedBy, TRUSTED, Table, WORTH, tensor_of};
+use super::row_selection::Picked;
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::limit::guard;

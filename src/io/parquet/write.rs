@@ -17,9 +17,9 @@ use parquet::file::writer::{SerializedFileWriter, TrackedWrite};
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
 
 use super::columns::{Bits, Columns};
-use super::described::{Described, Extent, is_narrow};
+use super::description::{Described, Extent, is_narrow};
 use super::layout;
-use super::{checks, ending};
+use super::{checks, trailer};
 use crate::base::error::{Error, Result};
 use crate::base::threads;
 use crate::element::DType;
@@ -172,7 +172,7 @@ impl TableWriter {
             self.file.append_key_value_metadata(KeyValue::new(key.into(), text));
         }
         self.file.close().map_err(failed)?;
-        writer.write_all(&ending::checked_end(&self.pipe.take(), self.written)?)?;
+        writer.write_all(&trailer::checked_end(&self.pipe.take(), self.written)?)?;
         Ok(self.extent)
     }
 }

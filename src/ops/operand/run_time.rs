@@ -30,7 +30,7 @@ use crate::ops::product::whole::{self, Whole};
 use crate::ops::reduce::ranked::Ranking;
 use crate::ops::select::Select;
 use crate::pattern::{AnyPattern, Format, Pattern};
-use crate::plan::beside::whole_lengths;
+use crate::plan::broadcast_match::whole_lengths;
 use crate::tensor::Tensor;
 use crate::tensor::erased::Erased;
 

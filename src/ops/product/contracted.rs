@@ -9,7 +9,7 @@ use crate::base::error::Result;
 use crate::base::shape::{Shape, saturating_product, unravel};
 use crate::element::{Dot, Number as AnyNumber, Ring};
 use crate::kernels::dots::{Factor, Rows, dots, dots_without_zeros};
-use crate::kernels::walk::{Upstream, Walk, sums_of_rows, sums_without_zeros};
+use crate::kernels::row_products::{Upstream, Walk, sums_of_rows, sums_without_zeros};
 use crate::kernels::zip::all_finite;
 
 /// A dense factor: one row per position of some axes, which are in increasing order.

@@ -9,7 +9,7 @@ use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::element::{Float, Ring};
 use crate::kernels::dots::dots;
-use crate::kernels::walk::{Upstream, Walk, sums_of_rows, sums_without_zeros};
+use crate::kernels::row_products::{Upstream, Walk, sums_of_rows, sums_without_zeros};
 use crate::kernels::zip::all_finite;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;

@@ -6,11 +6,11 @@ use crate::base::error::Result;
 use crate::element::Element;
 use crate::kernels::any::{any_of_lanes, any_of_slice};
 use crate::kernels::bits::{Truths, TruthsOf};
-use crate::kernels::cells::{CellMap, StoredCells};
 use crate::kernels::fold::{Fold, Kept, fold_lanes};
 use crate::kernels::group::Gaps;
 use crate::kernels::merge::any_merged;
 use crate::kernels::op::{Op, Outcome, Outcomes};
+use crate::kernels::output_bitmap::{CellMap, StoredCells};
 use crate::kernels::runs::any_of_runs;
 use crate::ops::operand::Operand;
 

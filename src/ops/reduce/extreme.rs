@@ -6,12 +6,12 @@ use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::{Abreast, Float, Known, Real};
-use crate::kernels::cells::StoredCells;
 use crate::kernels::extreme::{beyond, extreme_of_many, extremes_abreast, key_of, missing, of_key};
 use crate::kernels::fold::{Fold, Kept};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::scatter::{Cell, scatter_states};
 use crate::ops::operand::Operand;
 

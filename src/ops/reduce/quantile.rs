@@ -3,7 +3,6 @@
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::element::{Float, Real};
-use crate::kernels::fed::Pass;
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Given, Gradient, Group, Holistic};
 use crate::kernels::median::{MedianGradient, Question, ShareRule, Shares, give, median_of_one};
@@ -11,6 +10,7 @@ use crate::kernels::op::{Op, Outcome};
 use crate::kernels::ordered::{Middles, Ordered, value_of};
 use crate::kernels::rank::Rule;
 use crate::kernels::select::Sieve;
+use crate::kernels::stream::Pass;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::Nanmedian;
 

@@ -12,8 +12,6 @@ use crate::base::index::{Index, capped_product};
 use crate::base::shape::saturating_product;
 use crate::base::threads;
 use crate::element::{Element, without_sign};
-use crate::kernels::cells::StoredCells;
-use crate::kernels::fed::Source;
 use crate::kernels::fold::{Fold, Kept, fold_gaps, fold_groups, fold_singly};
 use crate::kernels::group::{AllGaps, Gaps, Groups};
 use crate::kernels::holistic::{
@@ -21,7 +19,9 @@ use crate::kernels::holistic::{
 };
 use crate::kernels::lanes::spread as spread_lanes;
 use crate::kernels::op::{Outcome, Outcomes, Refused};
+use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::spread::{spread_looked_up, spread_to_entries};
+use crate::kernels::stream::Source;
 use crate::ops::operand::Operand;
 use crate::pattern::{AnyPattern, by_width, slices};
 use crate::plan::group::{

@@ -19,7 +19,7 @@ use crate::ops::reduce::check_upstream;
 use crate::pattern::{AnyPattern, Pattern};
 use crate::plan::join::{bases, behind_each_other, joined};
 use crate::plan::moves::Room;
-use crate::plan::selected::{Selected, Sources};
+use crate::plan::selection::{Selected, Sources};
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 

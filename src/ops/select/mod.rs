@@ -56,7 +56,7 @@ use crate::element::{Element, RawSlice, RawVec, by_raw};
 use crate::kernels::lanes::spread;
 use crate::kernels::spread::without_signs;
 use crate::kernels::take::scatter_add;
-use crate::kernels::turned::{self, ByLast};
+use crate::kernels::transpose::{self, ByLast};
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::ops::reduce::dense::all_cells;
@@ -65,7 +65,7 @@ use crate::pattern::{
 };
 use crate::plan::moves::{Room, Step, settled};
 use crate::plan::row_major::{is_in_order, row_major};
-use crate::plan::selected::{Selected, Sources};
+use crate::plan::selection::{Selected, Sources};
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
@@ -151,7 +151,7 @@ fn turned_with(x: &AnyPattern, values: RawSlice<'_>, limit: u64) -> Result<Optio
     let Some((last, mut offsets)) = counts_to_turn(x, limit)? else { return Ok(None) };
     let first = |start: usize, rows: &mut [usize]| x.number_within(&[0], &x.shape()[..1], start, rows);
     let (rows, values): (AxisCoords, RawVec) = by_raw!(values, values => by_width!(&last, last => {
-        let (rows, values) = turned::turned(ByLast { last: &last[..], values }, first, &mut offsets[1..])?;
+        let (rows, values) = transpose::turned(ByLast { last: &last[..], values }, first, &mut offsets[1..])?;
         (rows.into(), values.into())
     }));
     Ok(Some((turned_pattern(x, offsets, rows, limit)?, values)))
@@ -166,7 +166,7 @@ fn counts_to_turn(x: &AnyPattern, limit: u64) -> Result<Option<(AxisCoords, Vec<
         Format::Csr => length <= x.nnz(),
         Format::Coo => length <= x.nnz() / 4,
     };
-    if !is_little || length > turned::LONGEST {
+    if !is_little || length > transpose::LONGEST {
         return Ok(None);
     }
     let last = [x.axis(1)?];

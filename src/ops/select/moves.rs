@@ -11,7 +11,7 @@ use crate::element::Element;
 use crate::kernels::take::scatter_add;
 use crate::pattern::AnyPattern;
 use crate::plan::moves::{Cut, Order, Step};
-use crate::plan::selected::Selected;
+use crate::plan::selection::Selected;
 
 /// A move of the elements of an operand of one shape. A step that changes nothing is removed.
 #[derive(Clone, PartialEq)]

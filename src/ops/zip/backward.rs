@@ -16,9 +16,9 @@ use crate::kernels::steps::Keep;
 use crate::ops::operand::{Operand, OperandRef};
 use crate::ops::reduce::check_upstream;
 use crate::pattern::AnyPattern;
-use crate::plan::beside::{Beside, occurrences, repeated_count};
+use crate::plan::broadcast_match::{Beside, occurrences, repeated_count};
+use crate::plan::broadcast_union::United;
 use crate::plan::overlap::Join;
-use crate::plan::united::United;
 
 /// Returns the shape of the result; rejects an upstream gradient of another shape.
 fn shape_of<X: Operand, Y: Operand, U: Operand>(x: &X, y: &Y, upstream: &U) -> Result<Shape> {

@@ -22,8 +22,8 @@ use crate::kernels::zip::{
 };
 use crate::ops::select;
 use crate::pattern::AnyPattern;
-use crate::plan::beside::{Beside, Pairs, first_gap, is_full, is_whole_full, repeated_count, whole_lengths};
-use crate::plan::united::United;
+use crate::plan::broadcast_match::{Beside, Pairs, first_gap, is_full, is_whole_full, repeated_count, whole_lengths};
+use crate::plan::broadcast_union::United;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 

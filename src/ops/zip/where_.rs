@@ -18,7 +18,7 @@ use crate::ops::operand::Operand;
 #[cfg(feature = "dynamic")]
 use crate::ops::operand::{RunTimeOperand, RunTimeResult};
 use crate::pattern::{AnyPattern, AxisCoords, Pattern};
-use crate::plan::beside::whole_lengths;
+use crate::plan::broadcast_match::whole_lengths;
 use crate::plan::overlap::Join;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};

@@ -10,7 +10,7 @@ use crate::kernels::gather::marked;
 use crate::kernels::lanes::accumulate;
 use crate::pattern::{AnyPattern, AxisCoords, by_slices, zero_offsets};
 use crate::plan::row_major::sorted_with;
-use crate::plan::selected::{Selected, Sources};
+use crate::plan::selection::{Selected, Sources};
 
 /// Pads each axis: inserts lanes without entries, and shifts columns.
 pub(super) fn pad_lanes(

@@ -11,7 +11,7 @@ use crate::base::threads;
 use crate::kernels::gather::marked;
 use crate::kernels::lanes::{accumulate, offsets_among};
 use crate::pattern::{AnyPattern, AxisCoords, by_width, zero_offsets};
-use crate::plan::selected::{Selected, Sources};
+use crate::plan::selection::{Selected, Sources};
 
 /// Returns the coordinates of selected entries relative to the positions of a cut.
 fn placed(sources: &Sources, coords: &AxisCoords, cut: &Cut) -> Allocated<AxisCoords> {

@@ -17,7 +17,7 @@ use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::kernels::gather::Steps;
 use crate::pattern::{AnyPattern, AxisCoords, by_width};
-use crate::plan::selected::{Selected, Sources};
+use crate::plan::selection::{Selected, Sources};
 
 pub(crate) use axes::settled;
 use axes::{band, diagonal, other_axes, pad_lanes};

@@ -11,7 +11,7 @@ use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::kernels::lanes::accumulate;
 use crate::pattern::{AnyPattern, AxisCoords, by_width, zero_offsets};
-use crate::plan::selected::{Selected, Sources};
+use crate::plan::selection::{Selected, Sources};
 use crate::plan::take::runs_of;
 
 /// Returns entry indices in a new order, and their coordinates on the axis in this order.

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::described::{self, Extent, Hashes};
+use super::description::{self, Extent, Hashes};
 use crate::base::alloc::Allocated;
 use crate::base::error::Result;
 use crate::base::index::Width;
-use crate::base::spare;
+use crate::base::recycle;
 use crate::io::element::FileElement;
 use crate::pattern::CoordLists;
 
@@ -30,9 +30,9 @@ impl<T> Default for Values<T> {
 
 impl<T: FileElement> Sink for Values<T> {
     fn put(&mut self, part: usize, row: usize, bits: &[u64], most: usize) -> Allocated<()> {
-        let width = size_of::<T>() / described::parts_of(T::DTYPE);
+        let width = size_of::<T>() / description::parts_of(T::DTYPE);
         if part == 0 {
-            spare::reserve_up_to(&mut self.0, bits.len(), most)?;
+            recycle::reserve_up_to(&mut self.0, bits.len(), most)?;
             let mut bytes = [0; 16];
             self.0.extend(bits.iter().map(|bits| {
                 bytes[..8].copy_from_slice(&bits.to_le_bytes());

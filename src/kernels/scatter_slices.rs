@@ -12,10 +12,10 @@ use crate::base::index::Index;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Slices;
-use crate::kernels::cells::{StoredCells, marked_cells};
 use crate::kernels::coords;
 use crate::kernels::fold::Kept;
 use crate::kernels::op::Outcome;
+use crate::kernels::output_bitmap::{StoredCells, marked_cells};
 
 /// The sum of an output element as two pairs of floats; the second pair is zero in most cases.
 pub(crate) type Sum = [[f64; 2]; 2];

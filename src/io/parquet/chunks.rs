@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::dataset::{Dataset, Opened};
-use super::described::Extent;
-use super::gathered::{Entries, Values};
+use super::description::Extent;
+use super::entry_buffer::{Entries, Values};
 use super::read::{PickedBy, tensor_of};
 use super::slice::{check_ranges, keep};
 use crate::base::error::{Error, Result};

@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use crate::base::alloc::{self, Allocated};
 use crate::element::Element;
-use crate::kernels::fed::Source;
 use crate::kernels::fold::{Fold, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::op::Outcomes;
+use crate::kernels::stream::Source;
 
 /// The largest number of adjacent values of one output element that are added one by one.
 ///
@@ -124,8 +124,8 @@ mod tests {
     use std::sync::atomic::Ordering::Relaxed;
 
     use super::*;
-    use crate::kernels::fed::CellsAndValues;
     use crate::kernels::op::{Op, Outcome};
+    use crate::kernels::stream::CellsAndValues;
 
     /// The sum of all values. Its accumulator takes memory from the value 1 on.
     #[derive(Clone, Copy)]

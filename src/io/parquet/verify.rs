@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::columns::Columns;
 use super::dataset::Dataset;
-use super::described::Extent;
+use super::description::Extent;
 use crate::base::error::Result;
 use crate::dispatch;
 use crate::dynamic::AnyTensor;

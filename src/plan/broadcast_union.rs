@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::beside::Axes;
+use super::broadcast_match::Axes;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
 use crate::base::few::Few;
@@ -417,7 +417,7 @@ impl<I: Index> Leading<I> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::beside::{Beside, Pairs};
+    use crate::plan::broadcast_match::{Beside, Pairs};
 
     /// Returns a column and a row with these widths, and the broadcast shape.
     fn operands(format: Format, [left, right]: [Width; 2]) -> ([AnyPattern; 2], Shape) {
