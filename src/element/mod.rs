@@ -39,7 +39,7 @@ pub(crate) use accumulator_bytes::Saved;
 pub use arithmetic::{Bits, Numeric, Remainder};
 pub(crate) use arithmetic::{maximum, minimum, scaled, without_sign};
 pub(crate) use dot::{Dot, Term};
-pub(crate) use factor::Factor;
+pub(crate) use factor::ProductFactor;
 pub use number::{DType, Number};
 pub(crate) use raw::{RawSlice, RawVec, by_raw};
 pub(crate) use slices::{Slices, greatest};
@@ -198,7 +198,7 @@ pub trait Ring: Element {
 
     /// The type of factors of products.
     #[doc(hidden)]
-    type Factor: factor::Factor;
+    type Factor: factor::ProductFactor;
 
     /// Returns the value as a factor.
     #[doc(hidden)]

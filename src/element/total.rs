@@ -10,7 +10,7 @@ use super::abreast::{ABREAST, Abreast, Known};
 use super::accumulator_bytes::{Saved, byte, split};
 use super::exact::{Exact, Kind, Products};
 use super::floats::Wide;
-use super::pair::{self, Pair, Pairs, add_to_pair, is_amid, times, two_product, two_sum};
+use super::pair::{self, Pair, PairSums, add_to_pair, is_amid, times, two_product, two_sum};
 use crate::base::machine::in_wide_vectors;
 
 /// An exact sum of values of type `T`, added in any order.
@@ -168,7 +168,7 @@ impl FloatTotal {
     }
 
     /// Adds a block of at most [`BLOCK`] values; their number is a multiple of [`LANES`].
-    fn add_block<T: Wide>(&mut self, sums: &mut Pairs<LANES>, values: &[T]) {
+    fn add_block<T: Wide>(&mut self, sums: &mut PairSums<LANES>, values: &[T]) {
         let before = *sums;
         let is_exact = in_wide_vectors(
             #[inline(always)]
@@ -229,7 +229,7 @@ fn quickly_between(a: f64, b: f64, weight: f64, kind: Kind) -> Option<f64> {
 
 /// Adds values to parallel sums and returns whether nothing was lost.
 #[inline(always)]
-fn add_all<T: Wide>(sums: &mut Pairs<LANES>, values: &[T]) -> bool {
+fn add_all<T: Wide>(sums: &mut PairSums<LANES>, values: &[T]) -> bool {
     let mut lost = [0.0; LANES];
     values.as_chunks::<LANES>().0.iter().for_each(|values| sums.add(&values.map(T::in_f64), &mut lost));
     lost.iter().all(|&lost| lost == 0.0)
@@ -266,7 +266,7 @@ impl<T: Wide> Accumulator<T> for FloatTotal {
             return self.add_few(values);
         }
         let (lanes, last) = values.as_chunks::<LANES>();
-        let mut sums = Pairs::ZERO;
+        let mut sums = PairSums::ZERO;
         lanes.as_flattened().chunks(BLOCK).for_each(|values| self.add_block(&mut sums, values));
         self.add_few(&sums.high);
         self.add_few(&sums.low);

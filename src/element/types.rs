@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::dot::Wrapped;
-use super::factor::Whole;
+use super::factor::SaturatingInteger;
 use super::total::IntegerTotal;
 use super::{DType, Element, Number, RawSlice, RawVec, Real, Ring, sealed};
 
@@ -126,13 +126,13 @@ macro_rules! plain_sums {
             [total.mean(count), 0.0]
         }
 
-        type Factor = Whole;
+        type Factor = SaturatingInteger;
 
-        fn factor(self) -> Whole {
-            Whole::of(self.into())
+        fn factor(self) -> SaturatingInteger {
+            SaturatingInteger::of(self.into())
         }
 
-        fn product_of(factor: Whole) -> Option<$sum> {
+        fn product_of(factor: SaturatingInteger) -> Option<$sum> {
             factor.value()?.try_into().ok()
         }
 

@@ -51,6 +51,7 @@ mod file_format;
 mod finish;
 mod gzip;
 mod labels;
+mod limits;
 mod line_numbers;
 mod lines;
 mod mtx;
@@ -69,6 +70,7 @@ mod save;
 mod scan;
 #[cfg(all(feature = "parquet", feature = "dynamic", feature = "lazy"))]
 mod scan_any;
+mod seekable;
 mod tns;
 mod values;
 mod write;
@@ -97,9 +99,3 @@ pub use scan::scan;
 #[cfg(all(feature = "parquet", feature = "dynamic", feature = "lazy"))]
 pub use scan_any::scan_any;
 pub use write::{FileTensor, write, write_to};
-
-/// The maximum number of axes of a file, as in numpy: each entry takes memory per axis.
-pub(crate) const MOST_AXES: usize = 64;
-
-/// The bytes that are read or written at once.
-pub(crate) const BLOCK: usize = 1 << 16;

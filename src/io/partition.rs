@@ -37,7 +37,7 @@ const WAITING: usize = 1 << 16;
 const PIECE: u64 = 4 << 20;
 
 /// A tensor in files, each with the entries in a range of an axis.
-pub(crate) struct Dealt {
+pub(crate) struct Partitioned {
     records: Records,
     axis: usize,
     shape: Shape,
@@ -59,7 +59,7 @@ struct Pile {
     bytes: usize,
 }
 
-impl Dealt {
+impl Partitioned {
     /// Writes the entries of a box of a dataset to temporary files. An entry takes `entry_bytes` in memory; `of`
     /// converts each tensor that is read.
     pub(crate) fn new(
@@ -67,7 +67,7 @@ impl Dealt {
         entry_bytes: u64,
         of: fn(AnyTensor) -> Result<Held>,
         deal: &Deal<'_>,
-    ) -> Result<Dealt> {
+    ) -> Result<Partitioned> {
         let (records, folder) = (Records::of(dataset)?, (deal.folder)()?);
         let waiting = (deal.bytes as usize / FILES).clamp(records.width(), WAITING);
         let dealer = Dealer { records: &records, axis: deal.axis, folder: &folder, waiting };
@@ -75,7 +75,7 @@ impl Dealt {
         let mut pieces = dataset.pieces_within(deal.within[0].clone(), deal.bytes.max(PIECE))?.map(piece);
         let piles = dealer.deal(&mut pieces, &deal.bins.ranges(deal.weights, deal.bytes))?;
         let (axis, shape, last) = (deal.axis, dataset.shape().clone(), Mutex::default());
-        Ok(Dealt { records, axis, shape, piles, last, entry_bytes, format: dataset.format(), of })
+        Ok(Partitioned { records, axis, shape, piles, last, entry_bytes, format: dataset.format(), of })
     }
 
     /// Returns the records of a file.
@@ -121,7 +121,7 @@ fn refused(why: String) -> Error {
     Error::Argument { operation: "scan", why }
 }
 
-impl Source for Dealt {
+impl Source for Partitioned {
     fn told(&self) -> String {
         format!("{} files in ranges of axis {}", self.piles.len(), self.axis)
     }
@@ -189,11 +189,11 @@ impl Dealer<'_> {
     fn deal(&self, pieces: &mut dyn Iterator<Item = Result<Vec<u8>>>, ranges: &[Range<usize>]) -> Result<Vec<Pile>> {
         let each = ranges.len().div_ceil(FILES).max(1);
         let groups: Vec<&[Range<usize>]> = ranges.chunks(each).collect();
-        let mut open = groups.iter().map(|group| self.open(group)).collect::<Result<Vec<Open>>>()?;
+        let mut open = groups.iter().map(|group| self.open(group)).collect::<Result<Vec<OpenPile>>>()?;
         for piece in pieces {
             self.put(&piece?, &mut open)?;
         }
-        let piles = open.into_iter().map(Open::close).collect::<Result<Vec<Pile>>>()?;
+        let piles = open.into_iter().map(OpenPile::close).collect::<Result<Vec<Pile>>>()?;
         if each == 1 {
             return Ok(piles);
         }
@@ -207,16 +207,16 @@ impl Dealer<'_> {
     }
 
     /// Creates the file of consecutive ranges.
-    fn open(&self, ranges: &[Range<usize>]) -> Result<Open> {
+    fn open(&self, ranges: &[Range<usize>]) -> Result<OpenPile> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let path = self.folder.join(format!("{}.entries", COUNT.fetch_add(1, Ordering::Relaxed)));
         let range = ranges[0].start..ranges[ranges.len() - 1].end;
         let file = File::create_new(&path).map_err(|error| Error::from(error).in_file(&path))?;
-        Ok(Open { pile: Pile { path, range, bytes: 0 }, file, waiting: Vec::new() })
+        Ok(OpenPile { pile: Pile { path, range, bytes: 0 }, file, waiting: Vec::new() })
     }
 
     /// Appends each record to the file of its range.
-    fn put(&self, records: &[u8], open: &mut [Open]) -> Result<()> {
+    fn put(&self, records: &[u8], open: &mut [OpenPile]) -> Result<()> {
         for record in records.chunks_exact(self.records.width()) {
             let coord = self.records.coord(record, self.axis);
             let number = open.partition_point(|open| open.pile.range.end <= coord);
@@ -231,13 +231,13 @@ impl Dealer<'_> {
 }
 
 /// A file that is being written.
-struct Open {
+struct OpenPile {
     pile: Pile,
     file: File,
     waiting: Vec<u8>,
 }
 
-impl Open {
+impl OpenPile {
     fn write(&mut self) -> Result<()> {
         self.file.write_all(&self.waiting).map_err(|error| {
             let told = format!("{error}; Chunks::spill (--spill) names a folder with more room");

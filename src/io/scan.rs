@@ -13,7 +13,7 @@ use crate::element::DType;
 use crate::io::element::FileElement;
 use crate::io::options::{ReadOptions, WriteOptions};
 use crate::io::parquet::{Columns, Dataset, DatasetWriter, Seen};
-use crate::io::partition::Dealt;
+use crate::io::partition::Partitioned;
 use crate::lazy::source::{Bins, Deal, Held, Part, Source, whole};
 use crate::lazy::{Engine, Lazy, On};
 use crate::tensor::coo::CooTensor;
@@ -80,25 +80,30 @@ impl<T: FileElement, I: Index, E: Engine> On<CooTensor<T, I>, E> {
             writer.push(&self.collect()?)?;
             return writer.finish();
         };
-        let mut sink = Sink::create(path.as_ref(), options, shape, self.memory())?;
+        let mut sink = ChunkSink::create(path.as_ref(), options, shape, self.memory())?;
         self.pour(|x| sink.push(x.sparse()))?;
         sink.finish()
     }
 }
 
 /// Writes chunks along axis 0, one after another.
-pub(crate) struct Sink {
+pub(crate) struct ChunkSink {
     writer: DatasetWriter,
     shape: Shape,
     /// The number of positions that are written.
     done: usize,
 }
 
-impl Sink {
+impl ChunkSink {
     /// Creates a sink within the allowed memory, if limited.
-    pub(crate) fn create(path: &Path, options: &WriteOptions, shape: &[usize], memory: Option<u64>) -> Result<Sink> {
+    pub(crate) fn create(
+        path: &Path,
+        options: &WriteOptions,
+        shape: &[usize],
+        memory: Option<u64>,
+    ) -> Result<ChunkSink> {
         let writer = DatasetWriter::create(path, options)?.within(memory);
-        Ok(Sink { writer, shape: shape.into(), done: 0 })
+        Ok(ChunkSink { writer, shape: shape.into(), done: 0 })
     }
 
     /// Writes the next chunk, or the next entries in order as a tensor of the full shape. A chunk that stores all
@@ -267,7 +272,7 @@ impl Source for Scanned {
         match deal.axis {
             0 => Ok(None),
             _ => {
-                let dealt = Dealt::new(&self.dataset, self.entry_bytes(), self.of, deal);
+                let dealt = Partitioned::new(&self.dataset, self.entry_bytes(), self.of, deal);
                 Ok(Some(Box::new(dealt.map_err(|error| self.named(error))?)))
             }
         }

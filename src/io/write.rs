@@ -9,13 +9,14 @@ use crate::dynamic::AnyTensor;
 use crate::io::compression::Compression;
 use crate::io::element::FileElement;
 use crate::io::file_format::{FileFormat, unknown_format};
+use crate::io::limits::BLOCK;
 use crate::io::options::WriteOptions;
 #[cfg(feature = "parquet")]
 use crate::io::parquet;
 use crate::io::progress::Watched;
 use crate::io::save::save;
 use crate::io::values::values_of;
-use crate::io::{BLOCK, gzip, mtx, npy, npz, tns};
+use crate::io::{gzip, mtx, npy, npz, tns};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::erased::SparseRef;

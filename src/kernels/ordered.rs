@@ -4,11 +4,11 @@
 
 use crate::element::accumulator_bytes::values_of;
 use crate::element::{Number, Real};
-use crate::kernels::extreme::{key_of, of_key};
+use crate::kernels::order_key::{key_of, of_key};
 use crate::kernels::rank::Rule;
 
 /// The order of values, and the ranks to find.
-pub trait Ordered: Send + Sync {
+pub trait RankSearch: Send + Sync {
     /// Returns the keys of values given as bytes; `None` if the bytes are not values of the type.
     fn keys(&self, values: &[u8]) -> Option<Vec<u64>>;
 
@@ -69,7 +69,7 @@ pub(crate) fn value_of<T: Real>(key: u64) -> Option<T> {
     of_key::<true, true, T>((key >> spare::<T>()) as i64 ^ i64::MIN)
 }
 
-impl<T: Real> Ordered for Middles<T> {
+impl<T: Real> RankSearch for Middles<T> {
     fn keys(&self, values: &[u8]) -> Option<Vec<u64>> {
         Some(values_of::<T>(values)?.into_iter().map(key_of_value).collect())
     }

@@ -58,7 +58,8 @@ pub(crate) fn turned<I: Index, T: Plain>(
     let mut lows = alloc::zeros(if low == 0 { 0 } else { count })?;
     let places = places(&counts)?;
     let slots = Slots { coords: &mut coords, values: &mut values, lows: &mut lows };
-    let mut shares: Vec<Share<'_, I, T>> = alloc::collect(counts.iter().map(|(range, _)| Share::new(low, range)))?;
+    let mut shares: Vec<BucketTask<'_, I, T>> =
+        alloc::collect(counts.iter().map(|(range, _)| BucketTask::new(low, range)))?;
     // Slots are ordered by bucket and then by range, so slot `number` belongs to range `number % counts.len()`.
     for (number, slots) in slots.split(&places).enumerate() {
         alloc::push(&mut shares[number % counts.len()].buckets, slots)?;
@@ -157,16 +158,16 @@ impl<'a, I, T> Slots<'a, I, T> {
 }
 
 /// A range of the entries, and its slots in each bucket.
-struct Share<'a, I, T> {
+struct BucketTask<'a, I, T> {
     /// The number of lower bits, by which a bucket is sorted.
     low: u32,
     range: Range<usize>,
     buckets: Vec<Slots<'a, I, T>>,
 }
 
-impl<I: Index, T: Plain> Share<'_, I, T> {
+impl<I: Index, T: Plain> BucketTask<'_, I, T> {
     fn new(low: u32, range: &Range<usize>) -> Self {
-        Share { low, range: range.clone(), buckets: Vec::new() }
+        BucketTask { low, range: range.clone(), buckets: Vec::new() }
     }
 
     /// Writes each entry to the next slot of its bucket.

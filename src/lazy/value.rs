@@ -22,7 +22,7 @@ use crate::element::{DType, Element, Float, FloatVisitor, Number, Numeric, RealN
 use crate::kernels::steps::BLOCK;
 use crate::ops::{self, moved::Moves};
 use crate::pattern::{AnyPattern, AxisCoords, Format, Memo, Pattern, of_width};
-use crate::plan::broadcast_match::Beside;
+use crate::plan::broadcast_match::BroadcastMatch;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
@@ -329,7 +329,7 @@ impl<P: Pattern, T: Element> Pieces for Faces<'_, P, T> {
 /// The elements of a broadcast tensor at the entries of a pattern.
 struct LookedUp<'a, T> {
     values: &'a [T],
-    beside: Beside<'a>,
+    beside: BroadcastMatch<'a>,
     like: &'a AnyPattern,
     fill: T,
     has_gap: bool,
@@ -343,7 +343,7 @@ impl<'a, T: Element> LookedUp<'a, T> {
             return Ok(None);
         }
         let has_gap = at.shape().wide_size() > at.nnz() as u128;
-        let beside = Beside::new(y.pattern(), at)?;
+        let beside = BroadcastMatch::new(y.pattern(), at)?;
         Ok(Some(LookedUp { values: y.values(), beside, like: at, fill, has_gap }))
     }
 

@@ -6,20 +6,23 @@ mod any;
 mod coo;
 mod csr;
 mod kind;
+mod lanes;
 mod lists;
 mod memo;
+mod planned;
 mod validate;
 
 pub(crate) use crate::kernels::coords::{AxisCoords, CoordSlices, by_slices, by_width, of_width, slices};
 pub use any::AnyPattern;
 pub use coo::CooPattern;
 pub use csr::CsrPattern;
-pub(crate) use csr::zero_offsets;
 pub use kind::Format;
+pub(crate) use lanes::zero_offsets;
 pub(crate) use lists::CoordLists;
 #[cfg(feature = "io")]
 pub(crate) use lists::IndexKind;
-pub(crate) use memo::{Memo, PartOf, for_plan, of_plan, planned};
+pub(crate) use memo::{Memo, PartOf};
+pub(crate) use planned::{for_plan, of_plan, planned};
 pub(crate) use validate::{in_bounds as validate_in_bounds, length as validate_length};
 
 use std::fmt::Debug;

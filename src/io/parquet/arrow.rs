@@ -12,7 +12,7 @@ use bytemuck::NoUninit;
 
 use super::columns::Columns;
 use super::description::{Described, parsed, parts_of};
-use super::entry_buffer::{Sink, Values};
+use super::entry_buffer::{ValueBuffer, ValueSink};
 use super::layout::{self, VALUES, axis_name, part_names};
 use super::write::widen;
 use crate::base::alloc::{self, Allocated};
@@ -297,7 +297,7 @@ fn values_of<T: FileElement>(mut parts: Vec<ArrayRef>) -> Result<Vec<T>> {
         let values = parts.pop().map_or(Ok(None), own_values)?;
         return values.ok_or_else(other);
     }
-    let mut values = Values::<T>::default();
+    let mut values = ValueBuffer::<T>::default();
     for (part, array) in parts.iter().enumerate() {
         let mut bits = bits_of(T::DTYPE, array).ok_or_else(other)??;
         layout::narrow(T::DTYPE, &mut bits).map_err(|_| other())?;

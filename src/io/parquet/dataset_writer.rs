@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::columns::Columns;
 use super::description::{Described, Extent};
 use super::folder::Folder;
-use super::manifest::Part;
+use super::manifest::TablePart;
 use super::write::{Settings, TableWriter};
 use crate::base::error::{Error, Result};
 use crate::io::options::WriteOptions;
@@ -48,8 +48,8 @@ const PART: usize = 16 << 20;
 #[derive(Debug)]
 pub struct DatasetWriter {
     // Declared before the folder, so that a file is closed before it is removed.
-    open: Option<Open>,
-    target: Target,
+    open: Option<OpenTable>,
+    target: WriteTarget,
     path: PathBuf,
     options: WriteOptions,
     /// The description of the tensor by the first chunk, except for the fill. The fill is that of the first chunk with
@@ -71,7 +71,7 @@ pub struct DatasetWriter {
 
 /// The target of a writer.
 #[derive(Debug)]
-enum Target {
+enum WriteTarget {
     /// One file; `None` while it is the open part.
     File(Option<Saving>),
     Folder(Folder),
@@ -79,7 +79,7 @@ enum Target {
 
 /// The table that is being written.
 #[derive(Debug)]
-struct Open {
+struct OpenTable {
     table: TableWriter,
     file: PartFile,
 }
@@ -109,8 +109,8 @@ impl DatasetWriter {
     pub fn create(path: impl AsRef<Path>, options: &WriteOptions) -> Result<DatasetWriter> {
         let path = path.as_ref();
         let target = match names_folder(path) {
-            true => Folder::at(path).map(Target::Folder),
-            false => Saving::begin(path).map(|saving| Target::File(Some(saving))),
+            true => Folder::at(path).map(WriteTarget::Folder),
+            false => Saving::begin(path).map(|saving| WriteTarget::File(Some(saving))),
         };
         Ok(DatasetWriter {
             open: None,
@@ -160,8 +160,8 @@ impl DatasetWriter {
         self.close()?;
         let described = Described { extent: Some(self.extent.clone()), ..described };
         match &mut self.target {
-            Target::File(saving) => saving.take().map_or(Ok(()), Saving::commit),
-            Target::Folder(folder) => folder.commit(described),
+            WriteTarget::File(saving) => saving.take().map_or(Ok(()), Saving::commit),
+            WriteTarget::Folder(folder) => folder.commit(described),
         }
     }
 
@@ -210,7 +210,7 @@ impl DatasetWriter {
         let (group, mut from) = (self.options.rows_of_group_within(self.memory, columns.columns.len()), 0);
         while from < columns.rows {
             self.open()?;
-            let Some(Open { table, .. }) = &mut self.open else { return Ok(()) };
+            let Some(OpenTable { table, .. }) = &mut self.open else { return Ok(()) };
             let rows = from..columns.rows.min(from + group - table.waiting());
             from = rows.end;
             table.put(columns, rows)?;
@@ -223,13 +223,13 @@ impl DatasetWriter {
 
     /// Writes the incomplete row group, and ends the part if the part is full.
     fn end_group(&mut self) -> Result<()> {
-        let Some(Open { table, file }) = &mut self.open else { return Ok(()) };
+        let Some(OpenTable { table, file }) = &mut self.open else { return Ok(()) };
         let mut target = Watched::new(file.file(), &self.options.progress);
         target.start_at(self.told);
         table.end_group(&mut target)?;
         self.told = target.bytes();
         let is_full = table.entries() >= self.options.part_entries.unwrap_or(PART).max(1) as u64;
-        if is_full && matches!(self.target, Target::Folder(_)) { self.close() } else { Ok(()) }
+        if is_full && matches!(self.target, WriteTarget::Folder(_)) { self.close() } else { Ok(()) }
     }
 
     /// Begins a part, unless a part is open.
@@ -238,13 +238,13 @@ impl DatasetWriter {
         let settings = Settings::of(described, &self.options);
         let table = TableWriter::new(described.clone(), settings)?;
         let file = match &mut self.target {
-            Target::File(saving) => saving.take().map(PartFile::Single),
-            Target::Folder(folder) => {
+            WriteTarget::File(saving) => saving.take().map(PartFile::Single),
+            WriteTarget::Folder(folder) => {
                 let (name, file) = folder.new_part()?;
                 Some(PartFile::Named(name, file))
             }
         };
-        self.open = file.map(|file| Open { table, file });
+        self.open = file.map(|file| OpenTable { table, file });
         Ok(())
     }
 
@@ -255,9 +255,9 @@ impl DatasetWriter {
         }
         self.described.iter_mut().for_each(|described| described.fill = fill.clone());
         for (table, name) in take(&mut self.unsettled) {
-            let Target::Folder(folder) = &self.target else { continue };
+            let WriteTarget::Folder(folder) = &self.target else { continue };
             let file = File::options().append(true).open(folder.root.join(&name))?;
-            self.end(Open { table, file: PartFile::Named(name, file) })?;
+            self.end(OpenTable { table, file: PartFile::Named(name, file) })?;
         }
         Ok(())
     }
@@ -266,7 +266,7 @@ impl DatasetWriter {
     fn close(&mut self) -> Result<()> {
         match self.open.take() {
             None => Ok(()),
-            Some(Open { table, file: PartFile::Named(name, _) }) if !self.is_settled => {
+            Some(OpenTable { table, file: PartFile::Named(name, _) }) if !self.is_settled => {
                 self.unsettled.push((table, name));
                 Ok(())
             }
@@ -274,7 +274,7 @@ impl DatasetWriter {
         }
     }
 
-    fn end(&mut self, Open { mut table, mut file }: Open) -> Result<()> {
+    fn end(&mut self, OpenTable { mut table, mut file }: OpenTable) -> Result<()> {
         table.set_fill(self.described.as_ref().and_then(|described| described.fill.clone()));
         let mut target = Watched::new(file.file(), &self.options.progress);
         target.start_at(self.told);
@@ -282,11 +282,11 @@ impl DatasetWriter {
         self.told = target.bytes();
         let _ = self.extent.append(&extent);
         match (&mut self.target, file) {
-            (Target::Folder(folder), PartFile::Named(name, file)) => {
+            (WriteTarget::Folder(folder), PartFile::Named(name, file)) => {
                 file.sync_all()?;
-                folder.parts.push(Part { file: name, bytes: file.metadata()?.len(), extent });
+                folder.parts.push(TablePart { file: name, bytes: file.metadata()?.len(), extent });
             }
-            (Target::File(target), PartFile::Single(saving)) => *target = Some(saving),
+            (WriteTarget::File(target), PartFile::Single(saving)) => *target = Some(saving),
             _ => {}
         }
         Ok(())

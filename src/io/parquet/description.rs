@@ -9,8 +9,8 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::dispatch_dtype;
 use crate::element::{DType, Element};
-use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
+use crate::io::limits::MOST_AXES;
 use crate::io::options::ReadOptions;
 
 /// Facts about consecutive entries in row-major order.

@@ -7,7 +7,7 @@ use std::mem::take;
 use std::path::{Path, PathBuf};
 
 use super::description::Described;
-use super::manifest::{MANIFEST, Manifest, Part};
+use super::manifest::{MANIFEST, Manifest, TablePart};
 use crate::base::error::Result;
 use crate::base::{locks, temporary};
 use crate::io::atomic_write::{self, Aside};
@@ -23,7 +23,7 @@ pub(super) struct Folder {
     next: usize,
     /// The names of the files created here, and the facts about finished parts.
     made: Vec<String>,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<TablePart>,
     /// The file with the names of the parts that are held, for as long as the file is locked.
     list: Option<(Aside, File)>,
     is_done: bool,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::columns::Columns;
 use super::dataset::Dataset;
 use super::description::{Described, is_narrow, parts_of};
-use super::entry_buffer::{Sink, Values};
+use super::entry_buffer::{ValueBuffer, ValueSink};
 use super::read::tensor_of;
 use crate::base::alloc;
 use crate::base::error::Result;
@@ -81,7 +81,7 @@ impl Records {
         let described = Described { shape: Shape::from(lengths), ..self.described.clone() };
         let dtype = described.dtype.unwrap_or(DType::Bool);
         dispatch_dtype!(dtype, T => {
-            let (mut values, count) = (Values::<T>::default(), coords.len(axis));
+            let (mut values, count) = (ValueBuffer::<T>::default(), coords.len(axis));
             for (part, place) in parts.iter().enumerate() {
                 values.put(part, 0, &column(place)?, count)?;
             }

@@ -3,11 +3,11 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 
-use super::entry_buffer::{Entries, Values};
+use super::entry_buffer::{EntryBuffer, ValueBuffer};
 use super::footer::{Chunk, Column, Footer, Physical, quoted};
-use super::layout::{self, Layout};
+use super::layout::{self, TableLayout};
 use super::page::PageRows;
-use super::read::{PickedBy, TRUSTED, Table, WORTH, tensor_of};
+use super::read::{OpenedTable, PickedBy, TRUSTED, WORTH, tensor_of};
 use super::row_selection::Picked;
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -31,13 +31,13 @@ pub(crate) fn read_slice(
     let stream = &mut reader;
     let length = stream.seek(SeekFrom::End(0))?;
     let footer = Footer::read(stream, length)?;
-    let mut layout = Layout::of(&footer, options)?;
+    let mut layout = TableLayout::of(&footer, options)?;
     options.check_shape(&layout.described.shape)?;
     check_ranges(&layout.described.shape, ranges)?;
     let tensor = dispatch_dtype!(layout.dtype, T => {
-        let mut values = Values::<T>::default();
-        let mut entries = Entries::of_box(&layout.described.shape, ranges, &mut values);
-        Table::new(stream, &footer, &layout, length, options).read_box(ranges, &mut entries)?;
+        let mut values = ValueBuffer::<T>::default();
+        let mut entries = EntryBuffer::of_box(&layout.described.shape, ranges, &mut values);
+        OpenedTable::new(stream, &footer, &layout, length, options).read_box(ranges, &mut entries)?;
         let (coords, values) = within(&layout.described.shape, ranges, entries.coords, values.0);
         layout.described.shape = ranges.iter().map(Range::len).collect();
         tensor_of(&layout.described, layout.is_ours, Some(coords), values, options)
@@ -46,7 +46,7 @@ pub(crate) fn read_slice(
     options.finish(tensor, Format::Coo, length.saturating_mul(WORTH))
 }
 
-impl Table<'_> {
+impl OpenedTable<'_> {
     /// Returns whether each selected row of a row group is in the ranges of some axes. Without axes, the list is empty.
     pub(super) fn rows_within(
         &mut self,
@@ -139,9 +139,9 @@ pub(super) fn keep<T>(kept: Range<usize>, coords: &mut CoordLists, values: &mut 
     values.drain(..kept.start);
 }
 
-impl Table<'_> {
+impl OpenedTable<'_> {
     /// Reads the rows that may be in the box, and appends the entries.
-    pub(super) fn read_box(&mut self, ranges: &[Range<usize>], entries: &mut Entries<'_>) -> Result<()> {
+    pub(super) fn read_box(&mut self, ranges: &[Range<usize>], entries: &mut EntryBuffer<'_>) -> Result<()> {
         let picked = self.picked(ranges)?;
         let rows = picked.iter().flatten().map(Range::len).sum();
         self.guard_rows(entries.count.saturating_add(rows), entries.width(), 0)?;

@@ -16,7 +16,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use parquet::file::writer::{SerializedFileWriter, TrackedWrite};
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
 
-use super::columns::{Bits, Columns};
+use super::columns::{ColumnBits, Columns};
 use super::description::{Described, Extent, is_narrow};
 use super::layout;
 use super::{checks, trailer};
@@ -204,7 +204,7 @@ impl Encoder {
 
     /// Adds rows of a column; values of a type may be `wider` in the file. Rows are passed page by page, because the
     /// crate checks for the end of a page only once per batch.
-    fn put(&mut self, column: &dyn Bits, rows: Range<usize>, wider: Option<DType>) -> Result<()> {
+    fn put(&mut self, column: &dyn ColumnBits, rows: Range<usize>, wider: Option<DType>) -> Result<()> {
         let mut start = rows.start;
         while start < rows.end {
             let page = start..rows.end.min(start + PAGE - self.rows % PAGE);

@@ -17,7 +17,7 @@ use crate::base::shape::Shape;
 use crate::element::{Element, Float, Real, Ring};
 use crate::kernels::fold::Fold;
 use crate::kernels::gather::Plain;
-use crate::kernels::holistic::{Apart, Gradient, Holistic};
+use crate::kernels::holistic::{Gradient, GroupGradient, Holistic};
 use crate::kernels::lookup::Lookup;
 use crate::kernels::map::{Function, Map};
 use crate::kernels::softmax::Softmax;
@@ -126,7 +126,7 @@ pub trait Operand: Sized + sealed::Sealed {
     ) -> Result<Self::Reduced<U::Elem>>;
 
     #[doc(hidden)]
-    fn by_apart<U: Operand, A: Apart<Self::Elem, U::Elem>>(
+    fn by_apart<U: Operand, A: GroupGradient<Self::Elem, U::Elem>>(
         &self,
         op: A,
         upstream: &U,

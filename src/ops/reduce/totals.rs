@@ -6,8 +6,9 @@ use crate::base::alloc::Allocated;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Accumulator, Element, Known, Ring, Saved};
-use crate::kernels::fold::{Fold, Kept, fold_lanes, gaps_state};
+use crate::kernels::fold::{Fold, fold_lanes, gaps_state};
 use crate::kernels::group::Gaps;
+use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::{Fault, Op, Outcome, Outcomes};
 use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::scatter::{Cell, scatter};
@@ -176,7 +177,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
 
     /// Avoids grouping the entries if there are few output elements. A sum that a small total does not hold is left to
     /// the groups.
-    fn by_coords(&self, kept: &Kept<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<F::Out>>> {
+    fn by_coords(&self, kept: &KeptAxes<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<F::Out>>> {
         if F::SKIPS_NAN {
             return Ok(None);
         }
