@@ -11,6 +11,7 @@ pub(crate) mod limit;
 pub(crate) mod locks;
 pub(crate) mod machine;
 pub(crate) mod recycle;
+pub(crate) mod sealed;
 pub(crate) mod shape;
 pub(crate) mod temporary;
 pub(crate) mod threads;

@@ -23,6 +23,7 @@ mod floats;
 pub(crate) mod accumulator_bytes;
 #[cfg(feature = "half")]
 mod half_types;
+mod integer_total;
 pub(crate) mod lanes;
 pub(crate) mod math;
 pub(crate) mod norm;
@@ -50,6 +51,8 @@ use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::hash::Hash;
 
+use crate::base::sealed;
+
 /// An element type of tensors.
 ///
 /// These are `bool`, the integers of 8 to 64 bits, `f32`, `f64` and their complex numbers. The feature `half` adds
@@ -59,7 +62,7 @@ use std::hash::Hash;
     note = "elements are `bool`, `i8` to `i64`, `u8` to `u64`, `f32`, `f64`, `Complex<f32>`, `Complex<f64>`, and with \
             the feature `half` also `f16` and `bf16`"
 )]
-pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + sealed::Sealed {
+pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + ElementBytes + sealed::Sealed {
     /// The type as a value.
     const DTYPE: DType;
     /// Zero, or `false`.
@@ -362,7 +365,6 @@ pub trait Float:
     fn share(self, part: f64, count: u64) -> Self;
 }
 
-mod sealed {
-    /// Zero bytes are the zero of each type. Bytes can be read, and written after a check.
-    pub trait Sealed: bytemuck::Zeroable + bytemuck::NoUninit + bytemuck::CheckedBitPattern {}
-}
+/// Types whose zero is all zero bits. Bytes can be read, and written after a check.
+pub trait ElementBytes: bytemuck::Zeroable + bytemuck::NoUninit + bytemuck::CheckedBitPattern {}
+impl<T: bytemuck::Zeroable + bytemuck::NoUninit + bytemuck::CheckedBitPattern> ElementBytes for T {}

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::dot::Wrapped;
 use super::factor::SaturatingInteger;
-use super::total::IntegerTotal;
+use super::integer_total::IntegerTotal;
 use super::{DType, Element, Number, RawSlice, RawVec, Real, Ring, sealed};
 
 /// Methods of types without NaN, infinity and imaginary part.
@@ -164,8 +164,6 @@ impl Real for bool {
 
 macro_rules! impl_integer {
     ($($type:ident $bits:ident $dtype:ident $sum:ident $dot:ident),*) => {$(
-        impl sealed::Sealed for $type {}
-
         impl Ring for $type {
             plain_sums!($sum, $dot);
         }

@@ -4,6 +4,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use crate::base::error::Result;
+use crate::base::sealed::Sealed;
 use crate::dispatch;
 use crate::dynamic::AnyTensor;
 use crate::io::compression::Compression;
@@ -101,7 +102,7 @@ fn write_watched(
 
 /// The tensors that a file can hold: of either format, of types known at compile time, and [`AnyTensor`]. The trait is
 /// sealed.
-pub trait FileTensor: sealed::Sealed {
+pub trait FileTensor: Sealed {
     /// Writes the tensor; the caller compresses the bytes, or not.
     #[doc(hidden)]
     fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()>;
@@ -167,8 +168,4 @@ fn write_as<T: FileElement>(
     }
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::AnyTensor {}
-    impl<P, T> Sealed for super::Tensor<P, T> {}
-}
+impl Sealed for AnyTensor {}

@@ -16,6 +16,7 @@ use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::index::{Index, Width};
 use crate::base::limit::default_limit;
+use crate::base::sealed::Sealed;
 use crate::base::shape::Shape;
 use crate::base::{recycle, threads};
 use crate::element::{DType, Element, Float, FloatVisitor, Number, Numeric, RealNumber};
@@ -29,7 +30,7 @@ use crate::tensor::erased::{Erased, SparseRef};
 /// The value of a [`Lazy`](super::Lazy): a tensor, an array, or several results of one operation.
 ///
 /// The trait is sealed.
-pub trait Value: Clone + Send + Sync + 'static + sealed::Sealed {
+pub trait Value: Clone + Send + Sync + 'static + Sealed {
     #[doc(hidden)]
     const KIND: &'static dyn Kind;
 }
@@ -606,12 +607,5 @@ impl<V: Value> Kind for OfList<V> {
 }
 
 #[cfg(feature = "dynamic")]
-pub(crate) use sealed::Sealed;
-
-mod sealed {
-    pub trait Sealed {}
-    impl<P, T> Sealed for crate::tensor::Tensor<P, T> {}
-    impl<A, B> Sealed for (A, B) {}
-    impl<T> Sealed for ndarray::ArrayD<T> {}
-    impl<V> Sealed for Vec<V> {}
-}
+impl<A, B> Sealed for (A, B) {}
+impl<V> Sealed for Vec<V> {}

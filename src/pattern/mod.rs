@@ -30,12 +30,13 @@ use std::ops::Range;
 
 use crate::base::error::Result;
 use crate::base::index::{Index, check_axes};
+use crate::base::sealed::Sealed;
 use crate::base::shape::Shape;
 
 /// The common interface of both formats, [`CooPattern`] and [`CsrPattern`]. The trait is sealed.
 ///
 /// Entries are numbered from 0 in row-major order in both formats.
-pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::Sealed {
+pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + Sealed {
     /// The type of the coordinates.
     type Index: Index;
 
@@ -200,24 +201,18 @@ impl Pattern for AnyPattern {
     }
 }
 
-/// Typed patterns are equal if their untyped patterns are equal.
-macro_rules! equal_faces {
-    ($($face:ident),*) => {$(
-        impl<I: Index> PartialEq for $face<I> {
-            fn eq(&self, other: &Self) -> bool {
-                self.any() == other.any()
-            }
-        }
-    )*};
+impl<I: Index> PartialEq for CooPattern<I> {
+    fn eq(&self, other: &Self) -> bool {
+        self.any() == other.any()
+    }
 }
 
-equal_faces!(CooPattern, CsrPattern);
-
-mod sealed {
-    use super::{AnyPattern, CooPattern, CsrPattern};
-
-    pub trait Sealed {}
-    impl<I> Sealed for CooPattern<I> {}
-    impl<I> Sealed for CsrPattern<I> {}
-    impl Sealed for AnyPattern {}
+impl<I: Index> PartialEq for CsrPattern<I> {
+    fn eq(&self, other: &Self) -> bool {
+        self.any() == other.any()
+    }
 }
+
+impl<I> Sealed for CooPattern<I> {}
+impl<I> Sealed for CsrPattern<I> {}
+impl Sealed for AnyPattern {}
