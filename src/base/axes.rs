@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::{Range, RangeFull, RangeInclusive};
 use std::sync::Arc;
 
+use num_traits::AsPrimitive;
+
 use crate::base::error::{Error, Result};
 use crate::base::few::Few;
 use crate::base::grouping::Grouping;
@@ -181,21 +183,13 @@ pub(crate) fn normalize_axis(axis: impl AsAxis, rank: usize) -> Result<usize> {
 }
 
 /// An integer that names an axis. Outside `isize` the nearest `isize` is used, which also names no axis of any tensor.
-pub(crate) trait AsAxis: Copy {
-    fn as_axis(self) -> isize;
+pub(crate) trait AsAxis: AsPrimitive<i128> {
+    fn as_axis(self) -> isize {
+        self.as_().clamp(isize::MIN as i128, isize::MAX as i128) as isize
+    }
 }
 
-macro_rules! as_axis {
-    ($($type:ty),*) => {$(
-        impl AsAxis for $type {
-            fn as_axis(self) -> isize {
-                (self as i128).clamp(isize::MIN as i128, isize::MAX as i128) as isize
-            }
-        }
-    )*};
-}
-
-as_axis!(i32, isize, usize, i128);
+impl<T: AsPrimitive<i128>> AsAxis for T {}
 
 impl From<RangeFull> for Axes {
     fn from(_: RangeFull) -> Self {
