@@ -134,7 +134,8 @@ pub enum Error {
 
     /// Tensors to be concatenated along an axis differ in another axis.
     #[error(
-        "tensor {tensor} of shape {found} does not join one of shape {first} along axis {axis}: all other axes must be alike"
+        "tensor {tensor} of shape {found} does not join one of shape {first} along axis {axis}: \
+         all other axes must be alike"
     )]
     NotJoinable {
         /// The index of the tensor, counted from 0.

@@ -26,14 +26,14 @@ thread_local! {
 
 /// Vectors of any type, the oldest one first.
 struct BufferPool {
-    buffers: Vec<Spare>,
+    buffers: Vec<SpareBuffer>,
     /// The largest number of buffers, and the largest number of bytes of each buffer and of all buffers.
     count: usize,
     each: usize,
     all: usize,
 }
 
-struct Spare {
+struct SpareBuffer {
     items: Box<dyn Any + Send>,
     bytes: usize,
 }
@@ -53,12 +53,12 @@ impl BufferPool {
         while self.buffers.len() >= self.count || left > self.all - bytes {
             left -= self.buffers.remove(0).bytes;
         }
-        self.buffers.push(Spare { items: Box::new(items), bytes });
+        self.buffers.push(SpareBuffer { items: Box::new(items), bytes });
     }
 
     /// Returns the vector whose capacity is in this range and nearest to `count`, at least `count` if possible.
     fn take<T: 'static>(&mut self, count: usize, range: RangeInclusive<usize>) -> Option<Vec<T>> {
-        let capacity = |spare: &Spare| spare.items.downcast_ref::<Vec<T>>().map(Vec::capacity);
+        let capacity = |spare: &SpareBuffer| spare.items.downcast_ref::<Vec<T>>().map(Vec::capacity);
         let found = self.buffers.iter().enumerate().filter_map(|(at, spare)| Some((capacity(spare)?, at)));
         let found = found.filter(|(capacity, _)| range.contains(capacity));
         let (_, at) = found.min_by_key(|&(capacity, _)| (capacity < count, capacity.abs_diff(count)))?;

@@ -134,7 +134,7 @@ impl AnyPattern {
         }
         let longer: Vec<usize> = new_lengths.iter().copied().filter(|&length| length > 1).collect();
         let coords = by_slices!(old, old => of_width!(zeros.width(), I => {
-            let coords = positions_apart::<_, I>(&old, self.nnz(), old_lengths, &longer)?;
+            let coords = positions_by_axis::<_, I>(&old, self.nnz(), old_lengths, &longer)?;
             coords.into_iter().map(AxisCoords::from).collect::<Vec<_>>()
         }));
         let mut coords = coords.into_iter();
@@ -144,7 +144,7 @@ impl AnyPattern {
 }
 
 /// Returns the coordinates of entries on the axes of one section, from the coordinates on the old axes.
-fn positions_apart<I: Index, J: Index>(
+fn positions_by_axis<I: Index, J: Index>(
     old: &[&[I]],
     count: usize,
     old_lengths: &[usize],

@@ -6,10 +6,10 @@
 //!
 //! | file | read | written |
 //! | --- | --- | --- |
-//! | `.mtx` | coordinate and array; all fields and symmetries; vectors and tensors too | matrices and vectors with a fill of zero |
-//! | `.tns` | any rank; the shape given, found, or kept in a comment; with or without values | any rank, with a fill of zero |
+//! | `.mtx` | coordinate, array; all fields and symmetries; vectors and tensors | matrices and vectors, fill of zero |
+//! | `.tns` | any rank; the shape given, found or in a comment; values optional | any rank, fill of zero |
 //! | `.npy` | any rank, both byte orders, C and Fortran order | the dense array, below a limit |
-//! | `.npz` | scipy's csr, csc, coo; pydata/sparse's COO and GCXS | scipy's for a matrix with a fill of zero, else pydata's |
+//! | `.npz` | scipy csr, csc, coo; pydata/sparse COO, GCXS | scipy for a matrix with fill of zero, otherwise pydata |
 //!
 //! With the feature `parquet`, `.parquet` holds any tensor as a table with a row for each entry; tables of others are
 //! read with [`ReadOptions::shape`] and the names of their columns.

@@ -41,7 +41,7 @@ pub(crate) struct Partitioned {
     records: Records,
     axis: usize,
     shape: Shape,
-    piles: Vec<Pile>,
+    piles: Vec<RecordFile>,
     /// The files read last, with their contents: consecutive ranges, or ranges read at once, use the same files.
     last: Mutex<VecDeque<(usize, Arc<Vec<u8>>)>>,
     /// The bytes of an entry in memory.
@@ -52,7 +52,7 @@ pub(crate) struct Partitioned {
 }
 
 /// A file of records.
-struct Pile {
+struct RecordFile {
     path: PathBuf,
     /// The positions of the axis whose entries the file has.
     range: Range<usize>,
@@ -70,10 +70,10 @@ impl Partitioned {
     ) -> Result<Partitioned> {
         let (records, folder) = (Records::of(dataset)?, (deal.folder)()?);
         let waiting = (deal.bytes as usize / FILES).clamp(records.width(), WAITING);
-        let dealer = Dealer { records: &records, axis: deal.axis, folder: &folder, waiting };
-        let piece = |piece: Result<AnyTensor>| Ok(dealer.within(records.of_piece(&piece?)?, deal.within));
+        let writer = PartitionWriter { records: &records, axis: deal.axis, folder: &folder, waiting };
+        let piece = |piece: Result<AnyTensor>| Ok(writer.within(records.of_piece(&piece?)?, deal.within));
         let mut pieces = dataset.pieces_within(deal.within[0].clone(), deal.bytes.max(PIECE))?.map(piece);
-        let piles = dealer.deal(&mut pieces, &deal.bins.ranges(deal.weights, deal.bytes))?;
+        let piles = writer.partition(&mut pieces, &deal.bins.ranges(deal.weights, deal.bytes))?;
         let (axis, shape, last) = (deal.axis, dataset.shape().clone(), Mutex::default());
         Ok(Partitioned { records, axis, shape, piles, last, entry_bytes, format: dataset.format(), of })
     }
@@ -161,7 +161,7 @@ impl Source for Partitioned {
 }
 
 /// Writes records to files of a folder, by ranges of an axis.
-struct Dealer<'a> {
+struct PartitionWriter<'a> {
     records: &'a Records,
     axis: usize,
     folder: &'a Path,
@@ -169,7 +169,7 @@ struct Dealer<'a> {
     waiting: usize,
 }
 
-impl Dealer<'_> {
+impl PartitionWriter<'_> {
     /// Returns only the records inside a box.
     fn within(&self, mut records: Vec<u8>, ranges: &[Range<usize>]) -> Vec<u8> {
         let (width, mut kept) = (self.records.width(), 0);
@@ -186,37 +186,41 @@ impl Dealer<'_> {
     }
 
     /// Writes a file for each of the consecutive ranges.
-    fn deal(&self, pieces: &mut dyn Iterator<Item = Result<Vec<u8>>>, ranges: &[Range<usize>]) -> Result<Vec<Pile>> {
+    fn partition(
+        &self,
+        pieces: &mut dyn Iterator<Item = Result<Vec<u8>>>,
+        ranges: &[Range<usize>],
+    ) -> Result<Vec<RecordFile>> {
         let each = ranges.len().div_ceil(FILES).max(1);
         let groups: Vec<&[Range<usize>]> = ranges.chunks(each).collect();
-        let mut open = groups.iter().map(|group| self.open(group)).collect::<Result<Vec<OpenPile>>>()?;
+        let mut open = groups.iter().map(|group| self.open(group)).collect::<Result<Vec<OpenRecordFile>>>()?;
         for piece in pieces {
             self.put(&piece?, &mut open)?;
         }
-        let piles = open.into_iter().map(OpenPile::close).collect::<Result<Vec<Pile>>>()?;
+        let piles = open.into_iter().map(OpenRecordFile::close).collect::<Result<Vec<RecordFile>>>()?;
         if each == 1 {
             return Ok(piles);
         }
         let mut found = Vec::new();
         for (pile, group) in piles.iter().zip(groups) {
             let most = self.waiting.saturating_mul(FILES) / self.records.width() * self.records.width();
-            found.extend(self.deal(&mut pile.pieces(most), group)?);
+            found.extend(self.partition(&mut pile.pieces(most), group)?);
             fs::remove_file(&pile.path).map_err(|error| Error::from(error).in_file(&pile.path))?;
         }
         Ok(found)
     }
 
     /// Creates the file of consecutive ranges.
-    fn open(&self, ranges: &[Range<usize>]) -> Result<OpenPile> {
+    fn open(&self, ranges: &[Range<usize>]) -> Result<OpenRecordFile> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let path = self.folder.join(format!("{}.entries", COUNT.fetch_add(1, Ordering::Relaxed)));
         let range = ranges[0].start..ranges[ranges.len() - 1].end;
         let file = File::create_new(&path).map_err(|error| Error::from(error).in_file(&path))?;
-        Ok(OpenPile { pile: Pile { path, range, bytes: 0 }, file, waiting: Vec::new() })
+        Ok(OpenRecordFile { pile: RecordFile { path, range, bytes: 0 }, file, waiting: Vec::new() })
     }
 
     /// Appends each record to the file of its range.
-    fn put(&self, records: &[u8], open: &mut [OpenPile]) -> Result<()> {
+    fn put(&self, records: &[u8], open: &mut [OpenRecordFile]) -> Result<()> {
         for record in records.chunks_exact(self.records.width()) {
             let coord = self.records.coord(record, self.axis);
             let number = open.partition_point(|open| open.pile.range.end <= coord);
@@ -231,13 +235,13 @@ impl Dealer<'_> {
 }
 
 /// A file that is being written.
-struct OpenPile {
-    pile: Pile,
+struct OpenRecordFile {
+    pile: RecordFile,
     file: File,
     waiting: Vec<u8>,
 }
 
-impl OpenPile {
+impl OpenRecordFile {
     fn write(&mut self) -> Result<()> {
         self.file.write_all(&self.waiting).map_err(|error| {
             let told = format!("{error}; Chunks::spill (--spill) names a folder with more room");
@@ -248,13 +252,13 @@ impl OpenPile {
         Ok(())
     }
 
-    fn close(mut self) -> Result<Pile> {
+    fn close(mut self) -> Result<RecordFile> {
         self.write()?;
         Ok(self.pile)
     }
 }
 
-impl Pile {
+impl RecordFile {
     /// Returns all records of the file.
     fn read(&self) -> Result<Vec<u8>> {
         self.piece(&mut None, self.bytes).map_err(|error| error.in_file(&self.path))

@@ -53,8 +53,8 @@ fn read_any(path: &Path, options: &ReadOptions) -> Result<AnyTensor> {
     Content::of_path(path, options, IndexKind::narrowest())?.into_any(options)
 }
 
-/// Reads the file at `path` as an operand of expressions: a `.npy` file is an array, unless the options name a fill or a
-/// format. Any other file is the tensor that [`read`] returns.
+/// Reads the file at `path` as an operand of expressions: a `.npy` file is an array, unless the options name a fill or
+/// a format. Any other file is the tensor that [`read`] returns.
 ///
 /// # Errors
 ///

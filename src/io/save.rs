@@ -6,7 +6,7 @@ use std::iter;
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
-use crate::io::atomic_write::{self, Aside};
+use crate::io::atomic_write::{self, ReplacementFile};
 
 /// Writes the file at `path` through a temporary file, which replaces the target after `write` has succeeded.
 ///
@@ -96,7 +96,7 @@ fn replace(path: &Path, before: Option<&Metadata>, write: impl FnOnce(&mut File)
 #[derive(Debug)]
 pub(crate) struct Saving {
     path: PathBuf,
-    aside: Aside,
+    aside: ReplacementFile,
     file: File,
 }
 

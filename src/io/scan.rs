@@ -12,7 +12,7 @@ use crate::dynamic::{AnyTensor, Format};
 use crate::element::DType;
 use crate::io::element::FileElement;
 use crate::io::options::{ReadOptions, WriteOptions};
-use crate::io::parquet::{Columns, Dataset, DatasetWriter, Seen};
+use crate::io::parquet::{Columns, Dataset, DatasetWriter, ReadRanges};
 use crate::io::partition::Partitioned;
 use crate::lazy::source::{Bins, Deal, Held, Part, Source, whole};
 use crate::lazy::{Engine, Lazy, On};
@@ -49,7 +49,7 @@ use crate::tensor::erased::SparseRef;
 /// ```
 #[track_caller]
 pub fn scan<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Lazy<CooTensor<T, I>>> {
-    let dataset = Dataset::open(path, &options.clone().typed(T::DTYPE, Format::Coo))?.told_as_one();
+    let dataset = Dataset::open(path, &options.clone().typed(T::DTYPE, Format::Coo))?.with_common_progress();
     // An axis that is too long is reported here.
     let _ = dataset.header()?.into_coo::<T, I>()?;
     let of = |tensor: AnyTensor| {
@@ -145,14 +145,14 @@ pub(crate) struct Scanned {
     /// The conversion of a tensor that was read to a value of the graph.
     of: fn(AnyTensor) -> Result<Held>,
     /// The ranges of axis 0 that were read.
-    seen: Seen,
+    seen: ReadRanges,
 }
 
 impl Scanned {
     /// Returns the source of a dataset whose elements take at most `width` bytes; `of` converts a tensor that was read
     /// to a value of the graph.
     pub(crate) fn new(dataset: Dataset, width: usize, of: fn(AnyTensor) -> Result<Held>) -> Self {
-        Scanned { dataset, width, of, seen: Seen::default() }
+        Scanned { dataset, width, of, seen: ReadRanges::default() }
     }
 
     /// Adds the name of the files to an error about their contents.
@@ -272,8 +272,8 @@ impl Source for Scanned {
         match deal.axis {
             0 => Ok(None),
             _ => {
-                let dealt = Partitioned::new(&self.dataset, self.entry_bytes(), self.of, deal);
-                Ok(Some(Box::new(dealt.map_err(|error| self.named(error))?)))
+                let partitioned = Partitioned::new(&self.dataset, self.entry_bytes(), self.of, deal);
+                Ok(Some(Box::new(partitioned.map_err(|error| self.named(error))?)))
             }
         }
     }

@@ -41,7 +41,7 @@ use crate::lazy::{Engine, Lazy, On};
 /// ```
 #[track_caller]
 pub fn scan_any(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Lazy<AnyValue>> {
-    let dataset = Dataset::open(path, options)?.told_as_one();
+    let dataset = Dataset::open(path, options)?.with_common_progress();
     let width = size_of::<num_complex::Complex64>();
     Ok(Lazy::from_source(
         "scan",

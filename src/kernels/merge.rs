@@ -127,7 +127,7 @@ pub(crate) fn merged<T: Copy + Zeroable + Send + Sync>(
         return merged_in_order(&packing, axes, count, listed(&items), merge);
     }
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| axes.pack(&packing, range, from, keys);
-    let mut buckets = Buckets::deal(count, packing.bits(), 0, &keys, listed(&items))?;
+    let mut buckets = Buckets::scatter(count, packing.bits(), 0, &keys, listed(&items))?;
     let spans = Spans::of_buckets(&mut buckets)?;
     let total = spans.total();
     let coords = match coords {
@@ -203,7 +203,7 @@ fn any_sorted(
         let truth = |entry| u64::from(from == 0 && is_truthy(entry));
         keys.iter_mut().zip(range).for_each(|(key, entry)| *key = *key << 1 | truth(entry));
     };
-    let mut buckets = Buckets::deal(count, packing.bits() + 1, 1, &keys, |_| ())?;
+    let mut buckets = Buckets::scatter(count, packing.bits() + 1, 1, &keys, |_| ())?;
     let spans = Spans::of_buckets(&mut buckets)?;
     let output = (axes.zeros(spans.total())?, alloc::zeros(spans.total())?);
     let tagged = &buckets.keys;

@@ -252,7 +252,7 @@ pub(crate) fn of_right<T: Float>(
         }
         slots.iter_mut().zip(&sums).for_each(|(slot, sum)| *slot = sum.value().unwrap_or(T::NAN));
         if counts_gaps && upstream.is_unbounded && matches!(left, MatrixBatch::Entries(_)) {
-            share.beside_gaps(&mut row_of, slots)?;
+            share.at_unstored_positions(&mut row_of, slots)?;
         }
         Ok(())
     });
@@ -322,7 +322,7 @@ impl<T: Float> RowTask<'_, T> {
     }
 
     /// Sets output elements to NaN if a gradient that is not finite meets an unstored position of the left operand.
-    fn beside_gaps(&self, row_of: &mut UpstreamRow<'_, T>, slots: &mut [T]) -> Allocated<()> {
+    fn at_unstored_positions(&self, row_of: &mut UpstreamRow<'_, T>, slots: &mut [T]) -> Allocated<()> {
         let ProductBatch { count, rows, inner, width, .. } = self.walk;
         // `met` counts, per output element, the gradients that are not finite and meet a left entry.
         let mut met: Vec<usize> = alloc::zeros(slots.len())?;

@@ -107,7 +107,7 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
     /// sorted, but keys that differ only there count as equal.
     ///
     /// Each thread scatters a part of the entries, in order, into its own slots, so equal keys stay in input order.
-    pub(crate) fn deal(
+    pub(crate) fn scatter(
         count: usize,
         bits: u32,
         tag: u32,
@@ -185,7 +185,7 @@ fn sort_large<T: Copy + Zeroable + Send + Sync>(
     let low = |range: Range<usize>, _: u32, block: &mut [u64]| {
         block.iter_mut().zip(&keys[range]).for_each(|(low, key)| *low = key ^ above);
     };
-    let mut inner = Buckets::deal(keys.len(), low_bits, 0, &low, listed(items))?;
+    let mut inner = Buckets::scatter(keys.len(), low_bits, 0, &low, listed(items))?;
     inner.sort(settled)?;
     keys.iter_mut().zip(&inner.keys).for_each(|(key, low)| *key = above | low);
     items.copy_from_slice(&inner.items);
@@ -336,7 +336,7 @@ mod tests {
             // Bits that may be wrong are inverted.
             block.iter_mut().zip(&keys[range]).for_each(|(block, key)| *block = key ^ ((1 << from) - 1));
         };
-        let mut buckets = Buckets::deal(keys.len(), bits, 0, &write, |entry| entry).unwrap();
+        let mut buckets = Buckets::scatter(keys.len(), bits, 0, &write, |entry| entry).unwrap();
         let runs = buckets.sort(settled).unwrap();
         let mut expected: Vec<usize> = (0..keys.len()).collect();
         expected.sort_by_key(|&entry| keys[entry].checked_shr(settled));

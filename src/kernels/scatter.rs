@@ -141,13 +141,13 @@ fn add_all<T: Element, C: Copy>(
     }
     // A power of two, so that the bucket of an output element is a shift of its index.
     let width = (PART_BYTES / OutputAccumulators::<C>::BYTES).max(count.div_ceil(PARTS)).next_power_of_two();
-    let mut dealt = ScatteredEntries::new(count, width, entries.len())?;
+    let mut scattered = ScatteredEntries::new(count, width, entries.len())?;
     let mut is_held = true;
-    for start in entries.clone().step_by(dealt.capacity()) {
-        let count = dealt.deal(kept, values, start..entries.end.min(start + dealt.capacity()));
+    for start in entries.clone().step_by(scattered.capacity()) {
+        let count = scattered.scatter(kept, values, start..entries.end.min(start + scattered.capacity()));
         // After bucketing, neighbouring entries update neighbouring accumulators.
-        let numbers = dealt.cells[..count].iter().map(|&number| number as usize);
-        is_held &= table.add(numbers, &dealt.values, add);
+        let numbers = scattered.cells[..count].iter().map(|&number| number as usize);
+        is_held &= table.add(numbers, &scattered.values, add);
     }
     Ok(is_held)
 }
@@ -197,7 +197,7 @@ impl<T: Element> ScatteredEntries<T> {
     }
 
     /// Scatters some entries into buckets and returns their number.
-    fn deal(&mut self, kept: &KeptAxes<'_>, values: &[T], entries: Range<usize>) -> usize {
+    fn scatter(&mut self, kept: &KeptAxes<'_>, values: &[T], entries: Range<usize>) -> usize {
         let (ends, shift) = (&mut self.ends, self.shift);
         ends.fill(0);
         // The first pass counts the entries per bucket, the second one writes them.

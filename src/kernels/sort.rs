@@ -154,7 +154,7 @@ fn starts_in_blocks<I: Index, A: AsRef<[I]>, const BLOCK: usize>(coords: &[A], c
 fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Option<Buckets<usize>>> {
     let Some(packing) = Packing::of_many(coords, count) else { return Ok(None) };
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| packing.pack(coords, range, from, keys);
-    let mut buckets = Buckets::deal(count, packing.bits(), 0, &keys, |entry| entry)?;
+    let mut buckets = Buckets::scatter(count, packing.bits(), 0, &keys, |entry| entry)?;
     buckets.sort(0)?;
     Ok(Some(buckets))
 }
@@ -203,7 +203,7 @@ fn sort_by_group<I: Index, A: AsRef<[I]> + Sync>(
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| {
         packing.pack_entries(&coords[axes.clone()], &entries[range], from, keys);
     };
-    let mut buckets = Buckets::deal(entries.len(), packing.bits(), 0, &keys, listed(entries))?;
+    let mut buckets = Buckets::scatter(entries.len(), packing.bits(), 0, &keys, listed(entries))?;
     buckets.sort(0)?;
     entries.copy_from_slice(&buckets.items);
     ties(&buckets.keys)

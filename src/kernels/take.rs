@@ -247,7 +247,7 @@ impl<'a, I: Index> AlongAxis<'a, I> {
     /// Calls `found` with items and the entries of a run at their position.
     fn of_run(&self, run: usize, found: impl FnMut(&[usize], Range<usize>)) {
         match &self.items {
-            Some(items) if !self.is_searched(run) => self.deal(run, items, found),
+            Some(items) if !self.is_searched(run) => self.scatter(run, items, found),
             _ => self.search(run, found),
         }
     }
@@ -267,7 +267,7 @@ impl<'a, I: Index> AlongAxis<'a, I> {
     }
 
     /// Looks up the items of each coordinate.
-    fn deal(&self, run: usize, items: &ItemsByPosition, mut found: impl FnMut(&[usize], Range<usize>)) {
+    fn scatter(&self, run: usize, items: &ItemsByPosition, mut found: impl FnMut(&[usize], Range<usize>)) {
         let (mut from, mut below) = (self.runs[run], 0);
         for equal in self.coords[from..self.runs[run + 1]].chunk_by(|a, b| a == b) {
             let position = equal[0].to_usize();

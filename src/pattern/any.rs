@@ -101,7 +101,8 @@ impl AnyPattern {
             inner /= length.max(1);
             let inner = inner.max(1);
             of_width!(width, I => {
-                alloc::collect((0..count).map(|position| I::from_usize(position / inner % length))).map(AxisCoords::from)
+                let coords = (0..count).map(|position| I::from_usize(position / inner % length));
+                alloc::collect(coords).map(AxisCoords::from)
             })
         };
         let coords = shape.iter().map(axis).collect::<Allocated<_>>()?;

@@ -47,7 +47,10 @@ fn by_coords(xs: &[&AnyPattern], axis: usize, shape: &Shape, count: usize, room:
 fn coords_on(xs: &[&AnyPattern], axis: usize, is_joined: bool, width: Width) -> Allocated<AxisCoords> {
     let own = axis_of_each(xs, axis, width)?;
     let before = is_joined.then(|| bases(xs.iter().map(|x| x.shape()[axis])));
-    of_width!(width, I => all_coords::<I>(&own.iter().map(AxisCoords::view).collect::<Few<_>>(), before).map(AxisCoords::from))
+    of_width!(width, I => {
+        let views: Few<_> = own.iter().map(AxisCoords::view).collect();
+        all_coords::<I>(&views, before).map(AxisCoords::from)
+    })
 }
 
 /// Returns the coordinates of each pattern on an axis, in one width.

@@ -106,7 +106,9 @@ fn joined_coords(left: &AnyPattern, right: &AnyPattern, keep: Keep) -> Result<(A
     if let Some(pattern) = shared(left, right, &steps) {
         return Ok((pattern, steps));
     }
-    let axis = |(one, other): (&AxisCoords, &AxisCoords)| by_width!(one, own => steps.pick(own, other.view()).map(AxisCoords::from));
+    let axis = |(one, other): (&AxisCoords, &AxisCoords)| -> Allocated<AxisCoords> {
+        Ok(by_width!(one, own => steps.pick(own, other.view())?.into()))
+    };
     let coords = match coords {
         Some(coords) => coords,
         None => one.iter().zip(&*other).map(axis).collect::<Allocated<_>>()?,

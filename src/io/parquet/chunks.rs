@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::dataset::{Dataset, Opened};
 use super::description::Extent;
 use super::entry_buffer::{EntryBuffer, ValueBuffer};
-use super::read::{PickedBy, tensor_of};
+use super::read::{SelectedBy, tensor_of};
 use super::slice::{check_ranges, keep};
 use crate::base::error::{Error, Result};
 use crate::base::index::Width;
@@ -165,7 +165,7 @@ impl OpenPart<'_> {
         let mut values = ValueBuffer::<T>::default();
         let mut entries = EntryBuffer::new(dataset.shape(), rows.len(), &mut values);
         entries.each = hashes.take();
-        let picked_by = if ranges.is_some() { PickedBy::Bounds } else { PickedBy::Number };
+        let picked_by = if ranges.is_some() { SelectedBy::Bounds } else { SelectedBy::Number };
         self.opened.table(dataset.options()).read_group(group, rows.into(), picked_by, &mut entries)?;
         *hashes = entries.each.take();
         let extent = entries.extent_from((0, 0));

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::description::{self, Described, Extent, Hashes, fill_bytes};
+use super::description::{self, Description, Extent, Hashes, fill_bytes};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
@@ -66,7 +66,7 @@ impl<T: FileElement> ColumnBits for ValueColumn<'_, T> {
 
 /// A tensor as columns: first the axes, then the values.
 pub(crate) struct Columns<'a> {
-    pub(super) described: Described,
+    pub(super) described: Description,
     pub(super) columns: Vec<Box<dyn ColumnBits + 'a>>,
     pub(super) rows: usize,
     /// True if some position is unstored, so that this fill is the fill of the complete tensor.
@@ -89,7 +89,7 @@ impl<'a> Columns<'a> {
                 .map(|part| Box::new(ValueColumn { values, part }) as Box<dyn ColumnBits>),
         );
         let (shape, fill) = (x.shape().clone(), Some(fill_bytes(x.fill())));
-        let described = Described { shape, dtype: Some(T::DTYPE), fill, extent: Some(Extent::default()) };
+        let described = Description { shape, dtype: Some(T::DTYPE), fill, extent: Some(Extent::default()) };
         Ok(Columns { described, columns, rows: x.nnz(), tells_fill: true })
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::description::{Described, Extent};
+use super::description::{Description, Extent};
 use super::entry_buffer::{EntryBuffer, ValueBuffer};
 use super::footer::{Footer, refused};
 use super::layout::TableLayout;
@@ -57,7 +57,7 @@ pub struct Dataset {
     root: PathBuf,
     /// True if `root` is a folder that has the parts; otherwise `root` is the only part.
     is_folder: bool,
-    described: Described,
+    described: Description,
     dtype: DType,
     /// True if all bytes of the parts have checksums.
     are_checked: bool,
@@ -128,7 +128,7 @@ impl Dataset {
     }
 
     /// Returns the same dataset, whose reads from now on report one common progress.
-    pub(crate) fn told_as_one(self) -> Dataset {
+    pub(crate) fn with_common_progress(self) -> Dataset {
         Dataset { told: Some(Arc::default()), ..self }
     }
 
@@ -218,7 +218,7 @@ impl Dataset {
     pub(crate) fn read_slice(&self, ranges: &[Range<usize>]) -> Result<AnyTensor> {
         check_ranges(self.shape(), ranges)?;
         let shape = ranges.iter().map(Range::len).collect();
-        let described = Described { shape, ..self.described.clone() };
+        let described = Description { shape, ..self.described.clone() };
         let tensor = dispatch_dtype!(self.dtype, T => {
             let mut values = ValueBuffer::<T>::default();
             let mut entries = EntryBuffer::of_box(self.shape(), ranges, &mut values);
@@ -350,7 +350,7 @@ impl Dataset {
         if self.are_checked && !opened.footer.is_checked {
             return Err(changed("it has no checksums, and some are said of it: it was changed"));
         }
-        let said = Described { extent: Some(part.extent.clone()), ..self.described.clone() };
+        let said = Description { extent: Some(part.extent.clone()), ..self.described.clone() };
         if opened.layout.described != said {
             return Err(changed("what it says of itself is not what the manifest says of it: it was changed"));
         }
@@ -375,7 +375,7 @@ impl Dataset {
         &self.parts
     }
 
-    pub(super) fn described(&self) -> &Described {
+    pub(super) fn described(&self) -> &Description {
         &self.described
     }
 

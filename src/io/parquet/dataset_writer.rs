@@ -5,7 +5,7 @@ use std::mem::take;
 use std::path::{Path, PathBuf};
 
 use super::columns::Columns;
-use super::description::{Described, Extent};
+use super::description::{Description, Extent};
 use super::folder::Folder;
 use super::manifest::TablePart;
 use super::write::{Settings, TableWriter};
@@ -26,8 +26,8 @@ const PART: usize = 16 << 20;
 /// Nothing can be read before [`finish`](DatasetWriter::finish): a file takes its place by one rename then, and so does
 /// the manifest of a folder, behind all parts. A writer that is dropped removes what it wrote, and a tensor that was
 /// there stays; what a process that was killed left goes when the next writer to that place is made. A folder that held
-/// a tensor holds the new one from the rename on, and the old parts are removed. Of several writers to one folder at once
-/// the last one to finish has its tensor there, and no part of the others stays.
+/// a tensor holds the new one from the rename on, and the old parts are removed. Of several writers to one folder at
+/// once the last one to finish has its tensor there, and no part of the others stays.
 ///
 /// # Examples
 ///
@@ -54,7 +54,7 @@ pub struct DatasetWriter {
     options: WriteOptions,
     /// The description of the tensor by the first chunk, except for the fill. The fill is that of the first chunk with
     /// an unstored position.
-    described: Option<Described>,
+    described: Option<Description>,
     is_settled: bool,
     /// Parts that are written, except for the description of the fill.
     unsettled: Vec<(TableWriter, String)>,
@@ -150,7 +150,7 @@ impl DatasetWriter {
         finished.map_err(|error| error.in_file(&self.path))
     }
 
-    fn commit(&mut self, described: Described) -> Result<()> {
+    fn commit(&mut self, described: Description) -> Result<()> {
         self.end_group()?;
         // A folder without entries also has a part, so that other programs find the columns.
         if self.extent.entries == 0 {
@@ -158,7 +158,7 @@ impl DatasetWriter {
         }
         self.settle(described.fill.clone())?;
         self.close()?;
-        let described = Described { extent: Some(self.extent.clone()), ..described };
+        let described = Description { extent: Some(self.extent.clone()), ..described };
         match &mut self.target {
             WriteTarget::File(saving) => saving.take().map_or(Ok(()), Saving::commit),
             WriteTarget::Folder(folder) => folder.commit(described),
@@ -183,7 +183,7 @@ impl DatasetWriter {
     /// Rejects a chunk that does not follow the earlier chunks.
     fn accept(&mut self, columns: &Columns<'_>, ends: &Option<(Vec<u64>, Vec<u64>)>) -> Result<()> {
         let new = &columns.described;
-        let said = self.described.get_or_insert_with(|| Described { extent: None, ..new.clone() });
+        let said = self.described.get_or_insert_with(|| Description { extent: None, ..new.clone() });
         if said.shape != new.shape {
             let (expected, found) = (said.shape.clone(), new.shape.clone());
             return Err(Error::ShapeMismatch { what: "a piece", expected, found });
@@ -194,7 +194,7 @@ impl DatasetWriter {
             return Err(Error::TypesDiffer { operation: "pieces", left: left.name(), right: right.name() });
         }
         if self.is_settled && columns.tells_fill && said.fill != new.fill {
-            let [expected, found] = [&*said, new].map(Described::fill_text);
+            let [expected, found] = [&*said, new].map(Description::fill_text);
             return Err(Error::FillsDiffer { tensor: 1, expected, found });
         }
         match (&self.last, ends) {

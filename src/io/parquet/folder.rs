@@ -6,11 +6,11 @@ use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::mem::take;
 use std::path::{Path, PathBuf};
 
-use super::description::Described;
+use super::description::Description;
 use super::manifest::{MANIFEST, Manifest, TablePart};
 use crate::base::error::Result;
 use crate::base::{locks, temporary};
-use crate::io::atomic_write::{self, Aside};
+use crate::io::atomic_write::{self, ReplacementFile};
 use crate::io::save::save;
 
 /// A folder that is being written.
@@ -25,7 +25,7 @@ pub(super) struct Folder {
     made: Vec<String>,
     pub(super) parts: Vec<TablePart>,
     /// The file with the names of the parts that are held, for as long as the file is locked.
-    list: Option<(Aside, File)>,
+    list: Option<(ReplacementFile, File)>,
     is_done: bool,
 }
 
@@ -89,7 +89,7 @@ impl Folder {
     }
 
     /// Writes a manifest that names the new parts, and removes the parts that it no longer names.
-    pub(super) fn commit(&mut self, described: Described) -> Result<()> {
+    pub(super) fn commit(&mut self, described: Description) -> Result<()> {
         let manifest = Manifest { described, are_checked: true, parts: take(&mut self.parts) };
         let text = manifest.to_text();
         // A manifest that could not be read is not written.

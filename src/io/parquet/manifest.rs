@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::description::{DAMAGED, Described, Extent, at_key, checksum, parsed};
+use super::description::{DAMAGED, Description, Extent, at_key, checksum, parsed};
 use super::json::Json;
 use crate::base::error::{Error, Result};
 use crate::base::limit::guard;
@@ -31,7 +31,7 @@ pub(super) struct TablePart {
 #[derive(Debug, Clone)]
 pub(super) struct Manifest {
     /// The description of the tensor, with the facts about all entries.
-    pub(super) described: Described,
+    pub(super) described: Description,
     /// True if all bytes of the parts have checksums.
     pub(super) are_checked: bool,
     pub(super) parts: Vec<TablePart>,
@@ -56,7 +56,7 @@ impl Manifest {
         let parts = json.get("parts").and_then(Json::list);
         let parts = parts.ok_or_else(|| at_key("parts", "it is no list"))?;
         // One checksum covers the complete manifest, and is compared below.
-        let described = Described::of_members(&json, MANIFEST)?;
+        let described = Description::of_members(&json, MANIFEST)?;
         let part = |(number, part)| TablePart::of(part, described.shape.rank(), &format!("parts, number {number}"));
         let parts = parts.iter().enumerate().map(part).collect::<Result<_>>()?;
         let are_checked = json.get("checked") == Some(&Json::Truth(true));

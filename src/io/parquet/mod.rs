@@ -39,5 +39,5 @@ pub(crate) use footer::MAGIC;
 pub(crate) use read::{read_file, read_stream};
 pub(crate) use records::Records;
 pub(crate) use slice::read_slice;
-pub(crate) use verify::Seen;
+pub(crate) use verify::ReadRanges;
 pub(crate) use write::write;

@@ -5,12 +5,12 @@ use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::description::Described;
+use super::description::Description;
 use super::entry_buffer::{EntryBuffer, ValueBuffer, ValueSink};
 use super::footer::{Chunk, Column, Footer, MAGIC, Physical, quoted, refused};
 use super::layout::{self, TableLayout};
 use super::page::{PageBuffers, PageHeader, Pages};
-use super::row_selection::Picked;
+use super::row_selection::RowSelection;
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::Width;
@@ -71,7 +71,7 @@ fn read(stream: &mut dyn ReadSeek, held: u64, options: &ReadOptions) -> Result<A
 
 /// Returns the tensor of coordinates and values; a tensor without entries if `coords` is `None`.
 pub(super) fn tensor_of<T: FileElement>(
-    described: &Described,
+    described: &Description,
     is_ours: bool,
     coords: Option<CoordLists>,
     values: Vec<T>,
@@ -164,7 +164,7 @@ impl OpenedTable<'_> {
         let before = (entries.count, entries.hash);
         for number in 0..self.footer.groups.len() {
             let every_row = 0..self.footer.groups[number].rows as usize;
-            self.read_group(number, every_row.into(), PickedBy::Number, entries)?;
+            self.read_group(number, every_row.into(), SelectedBy::Number, entries)?;
         }
         let said = self.layout.described.extent.as_ref();
         said.map_or(Ok(()), |said| said.check(&entries.extent_from(before)))
@@ -187,12 +187,12 @@ impl OpenedTable<'_> {
     pub(super) fn read_group(
         &mut self,
         number: usize,
-        mut picked: Picked,
-        picked_by: PickedBy,
+        mut picked: RowSelection,
+        picked_by: SelectedBy,
         entries: &mut EntryBuffer<'_>,
     ) -> Result<()> {
         let (layout, footer) = (self.layout, self.footer);
-        let picks = picked_by == PickedBy::Bounds;
+        let picks = picked_by == SelectedBy::Bounds;
         for (axis, &column) in layout.axes.iter().enumerate() {
             let column = &footer.columns[column];
             self.read_column(number, layout.axes[axis], &picked, &mut |row, values| {
@@ -227,7 +227,7 @@ impl OpenedTable<'_> {
         &mut self,
         number: usize,
         column: usize,
-        picked: &Picked,
+        picked: &RowSelection,
         visit: Visit<'_>,
     ) -> Result<()> {
         let (group, column) = (&self.footer.groups[number], (&self.footer.columns[column], column));
@@ -329,7 +329,7 @@ impl OpenedTable<'_> {
 
     /// Returns the bytes to read for the selected rows: the complete column chunk, or the pages of these rows if the
     /// file lists its pages.
-    fn runs(&mut self, chunk: &Chunk, rows: usize, picked: &Picked) -> Result<Vec<PageRun>> {
+    fn runs(&mut self, chunk: &Chunk, rows: usize, picked: &RowSelection) -> Result<Vec<PageRun>> {
         let whole = vec![PageRun { start: chunk.start, bytes: chunk.bytes, row: 0 }];
         if picked.count() == 0 || picked.count() == rows {
             return Ok(if picked.count() == 0 { Vec::new() } else { whole });
@@ -351,7 +351,7 @@ impl OpenedTable<'_> {
 
 /// The criterion that selected the rows to read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum PickedBy {
+pub(super) enum SelectedBy {
     Number,
     /// The bounds of coordinates that the file declares for row groups and pages.
     Bounds,
@@ -393,7 +393,7 @@ struct PageCursor<'b> {
     row: usize,
     /// The number of rows of the row group.
     rows: usize,
-    picked: &'b Picked,
+    picked: &'b RowSelection,
     pages: &'b Pages<'b>,
 }
 
@@ -437,7 +437,7 @@ impl<'b> PageCursor<'b> {
 }
 
 /// Calls `visit` with the values of the selected rows of a page, and returns the number of these rows.
-fn visit_picked(picked: &Picked, page: &Range<usize>, values: &mut [u64], visit: Visit<'_>) -> Result<usize> {
+fn visit_picked(picked: &RowSelection, page: &Range<usize>, values: &mut [u64], visit: Visit<'_>) -> Result<usize> {
     let mut seen = 0;
     for (number, rows) in picked.within(page) {
         seen += rows.len();

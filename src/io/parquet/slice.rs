@@ -7,8 +7,8 @@ use super::entry_buffer::{EntryBuffer, ValueBuffer};
 use super::footer::{Chunk, Column, Footer, Physical, quoted};
 use super::layout::{self, TableLayout};
 use super::page::PageRows;
-use super::read::{OpenedTable, PickedBy, TRUSTED, WORTH, tensor_of};
-use super::row_selection::Picked;
+use super::read::{OpenedTable, SelectedBy, TRUSTED, WORTH, tensor_of};
+use super::row_selection::RowSelection;
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::limit::guard;
@@ -53,7 +53,7 @@ impl OpenedTable<'_> {
         number: usize,
         axes: &[usize],
         ranges: &[Range<usize>],
-        picked: &Picked,
+        picked: &RowSelection,
     ) -> Result<Vec<bool>> {
         let limit = self.options.tensor_limit(self.worth.saturating_mul(WORTH));
         guard::<bool>("which rows of a row group lie in a box", picked.count() as u128, limit, TRUSTED)?;
@@ -77,7 +77,7 @@ impl OpenedTable<'_> {
         &mut self,
         number: usize,
         axis: usize,
-        picked: &Picked,
+        picked: &RowSelection,
         visit: &mut dyn FnMut(usize, u64) -> Result<()>,
     ) -> Result<()> {
         let column = self.layout.axes[axis];
@@ -148,7 +148,7 @@ impl OpenedTable<'_> {
         entries.expect(rows);
         let mut picked = picked.into_iter().enumerate().filter(|(_, picked)| !picked.is_empty());
         picked.try_for_each(|(number, picked)| {
-            self.read_group(number, picked.into_iter().collect(), PickedBy::Bounds, entries)
+            self.read_group(number, picked.into_iter().collect(), SelectedBy::Bounds, entries)
         })
     }
 
@@ -158,7 +158,7 @@ impl OpenedTable<'_> {
         &mut self,
         number: usize,
         axis: usize,
-        picked: &Picked,
+        picked: &RowSelection,
         (coords, from): (&CoordLists, usize),
     ) -> Result<()> {
         let (group, column) = (&self.footer.groups[number], self.layout.axes[axis]);

@@ -151,7 +151,7 @@ fn turned_with(x: &AnyPattern, values: RawSlice<'_>, limit: u64) -> Result<Optio
     let Some((last, mut offsets)) = counts_to_turn(x, limit)? else { return Ok(None) };
     let first = |start: usize, rows: &mut [usize]| x.number_within(&[0], &x.shape()[..1], start, rows);
     let (rows, values): (AxisCoords, RawVec) = by_raw!(values, values => by_width!(&last, last => {
-        let (rows, values) = transpose::turned(ByLast { last: &last[..], values }, first, &mut offsets[1..])?;
+        let (rows, values) = transpose::transposed(ByLast { last: &last[..], values }, first, &mut offsets[1..])?;
         (rows.into(), values.into())
     }));
     Ok(Some((turned_pattern(x, offsets, rows, limit)?, values)))
