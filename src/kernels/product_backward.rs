@@ -347,7 +347,7 @@ impl<T: Float> RowTask<'_, T> {
             };
             match self.right {
                 MatrixBatch::Array(_) => {
-                    (0..width).for_each(|column| settle(row * width - self.first + column, column))
+                    (0..width).for_each(|column| settle(row * width - self.first + column, column));
                 }
                 MatrixBatch::Entries(entries) => {
                     let range = entries.rows.range(row);

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use lacuna::lazy::outside::{Gap, RankSearch, Partial};
+use lacuna::lazy::outside::{Gap, Partial, RankSearch};
 
 use crate::map::Asks;
 
