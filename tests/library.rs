@@ -28,6 +28,7 @@ mod eval_chunks;
 mod format;
 mod group_by;
 mod habits;
+mod imports;
 mod interop_sprs;
 mod io_properties;
 mod isin;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::{Range, RangeFull, RangeInclusive};
 use std::sync::Arc;
 
+use num_traits::AsPrimitive;
+
 use crate::base::error::{Error, Result};
 use crate::base::few::Few;
 use crate::base::grouping::Grouping;
@@ -35,7 +37,7 @@ use crate::base::grouping::Grouping;
 #[doc(alias = "axis")]
 #[doc(alias = "dim")]
 pub struct Axes {
-    listed: Listed,
+    listed: ListedAxes,
     keep_dims: bool,
     /// The labels on one of the axes, by which that axis is reduced. Only reductions use them.
     grouping: Option<Arc<Grouping>>,
@@ -43,7 +45,7 @@ pub struct Axes {
 
 /// The listed axes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Listed {
+enum ListedAxes {
     All,
     Each(Few<isize>),
     /// More than [`MOST`] axes, from the first to the last. The rank determines the first wrong axis.
@@ -53,9 +55,9 @@ enum Listed {
 impl fmt::Debug for Axes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.listed {
-            Listed::All => write!(f, "Axes(all")?,
-            Listed::Each(axes) => write!(f, "Axes({axes:?}")?,
-            Listed::Range(first, last) => write!(f, "Axes({first}..={last}")?,
+            ListedAxes::All => write!(f, "Axes(all")?,
+            ListedAxes::Each(axes) => write!(f, "Axes({axes:?}")?,
+            ListedAxes::Range(first, last) => write!(f, "Axes({first}..={last}")?,
         }
         f.write_str(if self.keep_dims { ", kept" } else { "" })?;
         self.grouping.as_ref().map_or(Ok(()), |grouping| write!(f, ", by {grouping:?}"))?;
@@ -67,36 +69,36 @@ impl fmt::Debug for Axes {
 const MOST: usize = 64;
 
 impl Axes {
-    fn new(listed: Listed) -> Self {
+    fn new(listed: ListedAxes) -> Self {
         Axes { listed, keep_dims: false, grouping: None }
     }
 
     fn listed(axes: impl IntoIterator<Item: AsAxis>) -> Self {
-        Axes::new(Listed::Each(axes.into_iter().map(AsAxis::as_axis).collect()))
+        Axes::new(ListedAxes::Each(axes.into_iter().map(AsAxis::as_axis).collect()))
     }
 
     /// Returns the axes from `first` to `last`, which is not before it.
     fn run(first: isize, last: isize) -> Self {
         let listed = match last.saturating_sub(first) as usize {
-            ..MOST => Listed::Each((first..=last).collect()),
-            _ => Listed::Range(first, last),
+            ..MOST => ListedAxes::Each((first..=last).collect()),
+            _ => ListedAxes::Range(first, last),
         };
         Axes::new(listed)
     }
 
     /// Returns the axes one by one, if they are listed.
     pub(crate) fn each(&self) -> Option<&[isize]> {
-        if let Listed::Each(axes) = &self.listed { Some(axes) } else { None }
+        if let ListedAxes::Each(axes) = &self.listed { Some(axes) } else { None }
     }
 
     /// Returns all axes.
     pub fn all() -> Self {
-        Axes::new(Listed::All)
+        Axes::new(ListedAxes::All)
     }
 
     /// Returns no axis. The reduction becomes an elementwise operation.
     pub fn none() -> Self {
-        Axes::new(Listed::Each(Few::default()))
+        Axes::new(ListedAxes::Each(Few::default()))
     }
 
     /// Returns the same axes, kept in the result with length 1.
@@ -129,9 +131,9 @@ impl Axes {
     /// Returns the number of listed axes, or `None` for all axes.
     pub(crate) fn count(&self) -> Option<usize> {
         match &self.listed {
-            Listed::All => None,
-            Listed::Each(axes) => Some(axes.len()),
-            Listed::Range(first, last) => Some((last.saturating_sub(*first) as usize).saturating_add(1)),
+            ListedAxes::All => None,
+            ListedAxes::Each(axes) => Some(axes.len()),
+            ListedAxes::Range(first, last) => Some((last.saturating_sub(*first) as usize).saturating_add(1)),
         }
     }
 
@@ -158,10 +160,10 @@ impl Axes {
     pub(crate) fn normalized(&self, rank: usize) -> Result<Few<usize>> {
         let normalize = |axis: isize| normalize_axis(axis, rank);
         let mut axes: Few<usize> = match &self.listed {
-            Listed::All => return Ok((0..rank).collect()),
-            Listed::Each(axes) => axes.iter().copied().map(normalize).collect::<Result<_>>()?,
+            ListedAxes::All => return Ok((0..rank).collect()),
+            ListedAxes::Each(axes) => axes.iter().copied().map(normalize).collect::<Result<_>>()?,
             // Among `rank + 1` axes, at least one is out of range or repeated.
-            &Listed::Range(first, last) => {
+            &ListedAxes::Range(first, last) => {
                 (first..=last).take(rank.saturating_add(1)).map(normalize).collect::<Result<_>>()?
             }
         };
@@ -181,21 +183,13 @@ pub(crate) fn normalize_axis(axis: impl AsAxis, rank: usize) -> Result<usize> {
 }
 
 /// An integer that names an axis. Outside `isize` the nearest `isize` is used, which also names no axis of any tensor.
-pub(crate) trait AsAxis: Copy {
-    fn as_axis(self) -> isize;
+pub(crate) trait AsAxis: AsPrimitive<i128> {
+    fn as_axis(self) -> isize {
+        self.as_().clamp(isize::MIN as i128, isize::MAX as i128) as isize
+    }
 }
 
-macro_rules! as_axis {
-    ($($type:ty),*) => {$(
-        impl AsAxis for $type {
-            fn as_axis(self) -> isize {
-                (self as i128).clamp(isize::MIN as i128, isize::MAX as i128) as isize
-            }
-        }
-    )*};
-}
-
-as_axis!(i32, isize, usize, i128);
+impl<T: AsPrimitive<i128>> AsAxis for T {}
 
 impl From<RangeFull> for Axes {
     fn from(_: RangeFull) -> Self {

@@ -5,7 +5,7 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use crate::base::alloc::{self, Allocated};
-use crate::base::spare;
+use crate::base::recycle;
 use crate::element::Element;
 
 /// A range of an array that may have several owners.
@@ -40,7 +40,7 @@ impl<T: Send + 'static> Buffer<T> {
     /// Passes the array on to be [overwritten](spare), if it has no other owner.
     pub(crate) fn spare(self) {
         if let Ok(items) = Arc::try_unwrap(self.items) {
-            spare::keep(items);
+            recycle::keep(items);
         }
     }
 }

@@ -2,13 +2,14 @@
 
 mod debug;
 mod source;
+mod std_io;
 mod words;
 
 pub use source::IoSource;
 
 use std::path::PathBuf;
 
-use words::{at_least, at_position, before_message, entries_seen, first_axes, in_range, of_entry, without_name};
+use words::{at_least, at_position, before_message, entries_seen, first_axes, in_range, of_entry};
 
 use crate::base::alloc::AllocError;
 use crate::base::shape::Shape;
@@ -133,7 +134,8 @@ pub enum Error {
 
     /// Tensors to be concatenated along an axis differ in another axis.
     #[error(
-        "tensor {tensor} of shape {found} does not join one of shape {first} along axis {axis}: all other axes must be alike"
+        "tensor {tensor} of shape {found} does not join one of shape {first} along axis {axis}: \
+         all other axes must be alike"
     )]
     NotJoinable {
         /// The index of the tensor, counted from 0.
@@ -567,5 +569,19 @@ pub enum Error {
 impl From<AllocError> for Error {
     fn from(refused: AllocError) -> Self {
         Error::OutOfMemory { bytes: refused.bytes }
+    }
+}
+
+/// Returns the message of an error of a step whose name is already printed. The name is not repeated.
+fn without_name(operation: &str, cause: &Error) -> String {
+    if let Error::InRange { cause, axis, start, end } = cause {
+        return in_range(*axis, *start, *end, &without_name(operation, cause));
+    }
+    let told = cause.to_string();
+    match told.strip_prefix(operation) {
+        Some(why) if why.starts_with(": ") => why[2..].to_string(),
+        Some(place) if place.starts_with(" at ") || place.starts_with(" of ") => format!("the result{place}"),
+        Some(rest) if rest.starts_with(' ') => format!("it{rest}"),
+        _ => told,
     }
 }

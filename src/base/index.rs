@@ -4,12 +4,13 @@ use std::fmt::Debug;
 use std::hash::Hash;
 
 use crate::base::error::{Error, Result};
+use crate::base::sealed::Sealed;
 use crate::base::shape::Shape;
 
 /// An integer type for coordinates: `u32` (the default), `u64` or `usize`.
 ///
 /// An axis may have any length whose last coordinate fits `I`. The trait is sealed.
-pub trait Index: Copy + Ord + Hash + Debug + Default + Send + Sync + 'static + sealed::Sealed {
+pub trait Index: Copy + Ord + Hash + Debug + Default + Send + Sync + 'static + IntegerBits + Sealed {
     /// The name of the type, for messages.
     const NAME: &'static str;
     /// The largest coordinate of this type.
@@ -89,7 +90,7 @@ pub(crate) fn check_axes<I: Index>(shape: &Shape) -> Result<()> {
 /// An integer type for positions in [`take`](crate::take()) and [`take_axis`](crate::take_axis()).
 ///
 /// Every built-in integer type except the 128-bit ones implements the trait. It is sealed.
-pub trait Position: Copy + Debug + Send + Sync + 'static + sealed::Sealed {
+pub trait Position: Copy + Debug + Send + Sync + 'static + IntegerBits + Sealed {
     /// Returns the position with its sign.
     fn to_i128(self) -> i128;
 
@@ -117,16 +118,15 @@ macro_rules! impl_position {
             }
         }
 
-        impl sealed::Sealed for $type {}
+        impl Sealed for $type {}
     )*};
 }
 
 impl_position!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
 
-mod sealed {
-    /// Each type has the bits of an unsigned integer.
-    pub trait Sealed: bytemuck::Pod {}
-}
+/// Integers of which every bit pattern is valid.
+pub trait IntegerBits: bytemuck::Pod {}
+impl<T: bytemuck::Pod> IntegerBits for T {}
 
 /// Returns the product of `lengths`, or `usize::MAX` if it does not fit.
 ///

@@ -22,14 +22,14 @@ pub(crate) fn default_limit(input_bytes: usize) -> u64 {
 
 /// Runs `work` with this limit instead of the default one. `None` means the default one.
 pub(crate) fn within<T>(limit: Option<u64>, work: impl FnOnce() -> T) -> T {
-    let _before = Before(ALLOWED.replace(limit));
+    let _before = RestoreLimit(ALLOWED.replace(limit));
     work()
 }
 
 /// The limit that applies again after this is dropped.
-struct Before(Option<u64>);
+struct RestoreLimit(Option<u64>);
 
-impl Drop for Before {
+impl Drop for RestoreLimit {
     fn drop(&mut self) {
         ALLOWED.set(self.0);
     }

@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension};
 
-use super::{foreign_coords, foreign_offset};
+use super::foreign::{foreign_coords, foreign_offset};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::index::{Index, check_axes};

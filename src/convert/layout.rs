@@ -134,7 +134,7 @@ impl AnyPattern {
         }
         let longer: Vec<usize> = new_lengths.iter().copied().filter(|&length| length > 1).collect();
         let coords = by_slices!(old, old => of_width!(zeros.width(), I => {
-            let coords = positions_apart::<_, I>(&old, self.nnz(), old_lengths, &longer)?;
+            let coords = positions_by_axis::<_, I>(&old, self.nnz(), old_lengths, &longer)?;
             coords.into_iter().map(AxisCoords::from).collect::<Vec<_>>()
         }));
         let mut coords = coords.into_iter();
@@ -144,7 +144,7 @@ impl AnyPattern {
 }
 
 /// Returns the coordinates of entries on the axes of one section, from the coordinates on the old axes.
-fn positions_apart<I: Index, J: Index>(
+fn positions_by_axis<I: Index, J: Index>(
     old: &[&[I]],
     count: usize,
     old_lengths: &[usize],
@@ -157,7 +157,7 @@ fn positions_apart<I: Index, J: Index>(
         let push = |(axis, coord): (&mut Vec<J>, usize)| axis.push(J::from_usize(coord));
         let lengths = lengths.iter().rev();
         if is_wide {
-            let mut position = Wide::default();
+            let mut position = BigInteger::default();
             digits.for_each(|(length, coord)| position.multiply_add(length, coord));
             coords.iter_mut().rev().zip(lengths.map(|&length| position.divide(length))).for_each(push);
         } else {
@@ -196,7 +196,7 @@ fn sections(old: &Shape, new: &Shape) -> Result<Option<Vec<Section>>> {
             sections.push(Section { old: old_start..i, new: new_start..j });
             continue;
         }
-        let (mut old_size, mut new_size) = (Wide::one(), Wide::one());
+        let (mut old_size, mut new_size) = (BigInteger::one(), BigInteger::one());
         old_size.take_axis(old, &mut i);
         new_size.take_axis(new, &mut j);
         while old_size != new_size {
@@ -216,11 +216,11 @@ fn sections(old: &Shape, new: &Shape) -> Result<Option<Vec<Section>>> {
 /// An integer of any width: its digits to base 2^64, lowest first, without leading zeros. The number of positions of
 /// long axes can exceed `u128`.
 #[derive(Default, PartialEq, Eq)]
-struct Wide(Vec<u64>);
+struct BigInteger(Vec<u64>);
 
-impl Wide {
+impl BigInteger {
     fn one() -> Self {
-        Wide(vec![1])
+        BigInteger(vec![1])
     }
 
     fn multiply_add(&mut self, factor: usize, addend: usize) {
@@ -256,7 +256,7 @@ impl Wide {
     }
 }
 
-impl PartialOrd for Wide {
+impl PartialOrd for BigInteger {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         let digits = |number: &Self| (number.0.len(), number.0.iter().rev().copied().collect::<Vec<_>>());
         Some(digits(self).cmp(&digits(other)))

@@ -9,7 +9,7 @@ mod element;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use self::element::{Item, Items, items};
+use self::element::{SerialElement, SerialElements, items};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::element::Element;
@@ -89,11 +89,11 @@ impl<'de, I: Index + Deserialize<'de>> Deserialize<'de> for CsrPattern<I> {
 
 #[derive(serde::Deserialize)]
 #[serde(rename = "Tensor", deny_unknown_fields)]
-#[serde(bound(deserialize = "P: Deserialize<'de>, Item<T>: Deserialize<'de>"))]
+#[serde(bound(deserialize = "P: Deserialize<'de>, SerialElement<T>: Deserialize<'de>"))]
 struct TensorFields<P, T> {
     pattern: P,
-    values: Vec<Item<T>>,
-    fill: Item<T>,
+    values: Vec<SerialElement<T>>,
+    fill: SerialElement<T>,
 }
 
 /// `pattern`, `values` and `fill`.
@@ -115,7 +115,7 @@ struct TensorFields<P, T> {
 /// ```
 impl<P: Pattern + Serialize, T: Element + Serialize> Serialize for Tensor<P, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (pattern, values, fill) = (self.pattern(), &Items(self.values()), &Item(self.fill()));
+        let (pattern, values, fill) = (self.pattern(), &SerialElements(self.values()), &SerialElement(self.fill()));
         serialize_fields!(serializer, "Tensor", "pattern": pattern, "values": values, "fill": fill)
     }
 }
@@ -130,19 +130,19 @@ impl<'de, P: Pattern + Deserialize<'de>, T: Element + Deserialize<'de>> Deserial
 
 #[derive(serde::Deserialize)]
 #[serde(rename = "Triplets", deny_unknown_fields)]
-#[serde(bound(deserialize = "I: Deserialize<'de>, Item<T>: Deserialize<'de>"))]
+#[serde(bound(deserialize = "I: Deserialize<'de>, SerialElement<T>: Deserialize<'de>"))]
 struct TripletsFields<T, I> {
     shape: Shape,
     coords: Vec<Vec<I>>,
-    values: Vec<Item<T>>,
-    fill: Item<T>,
+    values: Vec<SerialElement<T>>,
+    fill: SerialElement<T>,
 }
 
 /// `shape`, `coords` (one array an axis), `values` and `fill`, in input order.
 impl<T: Element + Serialize, I: Index + Serialize> Serialize for Triplets<T, I> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let coords: Vec<&[I]> = (0..self.shape().rank()).map(|axis| self.coords(axis)).collect();
-        let (shape, values, fill) = (self.shape(), &Items(self.values()), &Item(self.fill()));
+        let (shape, values, fill) = (self.shape(), &SerialElements(self.values()), &SerialElement(self.fill()));
         serialize_fields!(serializer, "Triplets", "shape": shape, "coords": &coords, "values": values, "fill": fill)
     }
 }

@@ -9,7 +9,7 @@ use std::ops::Deref;
 
 use sprs::{CsMatBase, CsMatI, CsMatViewI, SpIndex, TriMatBase, TriMatI};
 
-use super::{foreign_coords, foreign_offset};
+use super::foreign::{foreign_coords, foreign_offset};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::{Index, check_axes};

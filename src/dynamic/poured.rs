@@ -15,7 +15,7 @@ use crate::base::error::{Error, Result};
 use crate::base::index::Width;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element};
-use crate::kernels::fed::{CellsAndValues, Source};
+use crate::kernels::stream::{CellsAndValues, ValueSource};
 use crate::ops::{self, Fed, Nanmedian, Norm, Quantile, RunTimeOperand, SparseView, Var};
 use crate::pattern::AnyPattern;
 use crate::plan::group::CellsOf;
@@ -117,7 +117,7 @@ impl<T: Element> Values<'_, T> {
     }
 }
 
-impl<T: Element> Source<T> for Values<'_, T> {
+impl<T: Element> ValueSource<T> for Values<'_, T> {
     fn feed(&self, entries: Range<usize>, take: &mut dyn FnMut(&[T])) -> bool {
         self.each(entries, &mut |_, values| take(values))
     }

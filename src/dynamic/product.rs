@@ -8,7 +8,7 @@ use super::{AnyOperand, AnyTensor, AnyValue};
 use crate::base::error::{Error, Result};
 use crate::dispatch;
 use crate::element::DType;
-use crate::kernels::semiring::{Chosen, Order, Ways};
+use crate::kernels::semiring::{DynamicSemiring, ElementOrder, SemiringOps};
 use crate::ops::{self, SEMIRINGS, matmul_with_entries, ways};
 use crate::pattern::AnyPattern;
 
@@ -45,7 +45,7 @@ pub(super) fn matmul(left: AnyOperand<'_>, right: RightOperand<'_>) -> Result<An
 #[must_use]
 #[derive(Debug, Clone, Copy)]
 pub struct AnyMatmul<'m> {
-    ways: Ways,
+    ways: SemiringOps,
     mask: Option<(&'m AnyTensor, bool)>,
 }
 
@@ -120,13 +120,13 @@ fn chosen(operands: &[AnyOperand<'_>; 2], AnyMatmul { ways, mask }: AnyMatmul<'_
     /// Runs the product on elements of one type, which holds the elements of both operands.
     macro_rules! on {
         ($type:ty, $order:expr) => {{
-            let semiring = Chosen::<$type>::new(ways, $order);
+            let semiring = DynamicSemiring::<$type>::new(ways, $order);
             let all = of_type::<$type>(operands)?;
             let mask = mask.as_ref().map(|(mask, is_complement)| (mask, *is_complement));
             matmul_with_entries(&all[0], &all[1], semiring, mask).map_err(|error| view.of_type(error))
         }};
         ($type:ty) => {
-            on!($type, Some(Order::of_type()))
+            on!($type, Some(ElementOrder::of_type()))
         };
     }
     match view.dtype() {
@@ -144,7 +144,7 @@ fn chosen(operands: &[AnyOperand<'_>; 2], AnyMatmul { ways, mask }: AnyMatmul<'_
         dtype => {
             // The bounds fit `i64`, because a type of 64 bits has a sign here.
             let (least, greatest) = bounds(dtype);
-            let found = on!(i64, Some(Order::between(least as i64, greatest as i64)))?;
+            let found = on!(i64, Some(ElementOrder::between(least as i64, greatest as i64)))?;
             view.found_integers(Ok(found), Beyond::Overflows("matmul_with"))
         }
     }

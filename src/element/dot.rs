@@ -4,6 +4,7 @@
 //! `bool` adds by "or".
 
 use num_complex::Complex;
+use num_traits::Num;
 
 use super::arithmetic::both;
 use super::{Float, Ring};
@@ -96,41 +97,35 @@ impl_floats! {
     half::bf16, f32, f32::from, half::bf16::from_f32;
 }
 
-macro_rules! impl_complex {
-    ($($part:ident),*) => {$(
-        impl Dot<Complex<$part>> for Complex<$part> {
-            type Term = Self;
-            const NOTHING: Self = Complex { re: 0.0, im: 0.0 };
+impl<F: Float + Num> Dot<Complex<F>> for Complex<F> {
+    type Term = Self;
+    const NOTHING: Self = Complex { re: F::ZERO, im: F::ZERO };
 
-            #[inline(always)]
-            fn term(value: Self) -> Self {
-                value
-            }
+    #[inline(always)]
+    fn term(value: Self) -> Self {
+        value
+    }
 
-            #[inline(always)]
-            fn times(a: Self, b: Self) -> Self {
-                Complex { re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re }
-            }
+    #[inline(always)]
+    fn times(a: Self, b: Self) -> Self {
+        Complex { re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re }
+    }
 
-            #[inline(always)]
-            fn add(self, term: Self) -> Self {
-                self + term
-            }
+    #[inline(always)]
+    fn add(self, term: Self) -> Self {
+        self + term
+    }
 
-            #[inline(always)]
-            fn join(self, other: Self) -> Self {
-                self + other
-            }
+    #[inline(always)]
+    fn join(self, other: Self) -> Self {
+        self + other
+    }
 
-            #[inline(always)]
-            fn value(self) -> Option<Self> {
-                both(self.re, self.im)
-            }
-        }
-    )*};
+    #[inline(always)]
+    fn value(self) -> Option<Self> {
+        both(self.re, self.im)
+    }
 }
-
-impl_complex!(f32, f64);
 
 impl Dot<bool> for bool {
     type Term = bool;
@@ -163,46 +158,41 @@ impl Dot<bool> for bool {
 }
 
 /// Unsigned integers: a sum of more than 128 bits saturates, so no element type can hold it.
-macro_rules! impl_unsigned {
-    ($($type:ident),*) => {$(
-        impl Dot<$type> for u128 {
-            type Term = u128;
-            const NOTHING: Self = 0;
+impl<T: Ring + Into<u128> + TryFrom<u128>> Dot<T> for u128 {
+    type Term = u128;
+    const NOTHING: Self = 0;
 
-            #[inline(always)]
-            fn term(value: $type) -> u128 {
-                value.into()
-            }
+    #[inline(always)]
+    fn term(value: T) -> u128 {
+        value.into()
+    }
 
-            #[inline(always)]
-            fn times(a: u128, b: u128) -> u128 {
-                a.saturating_mul(b)
-            }
+    #[inline(always)]
+    fn times(a: u128, b: u128) -> u128 {
+        a.saturating_mul(b)
+    }
 
-            #[inline(always)]
-            fn add(self, term: u128) -> Self {
-                self.saturating_add(term)
-            }
+    #[inline(always)]
+    fn add(self, term: u128) -> Self {
+        self.saturating_add(term)
+    }
 
-            #[inline(always)]
-            fn plus(self, left: $type, right: $type) -> Self {
-                self.saturating_add(u128::from(left) * u128::from(right))
-            }
+    #[inline(always)]
+    fn plus(self, left: T, right: T) -> Self {
+        let (left, right): (u128, u128) = (left.into(), right.into());
+        self.saturating_add(left * right)
+    }
 
-            #[inline(always)]
-            fn join(self, other: Self) -> Self {
-                self.saturating_add(other)
-            }
+    #[inline(always)]
+    fn join(self, other: Self) -> Self {
+        self.saturating_add(other)
+    }
 
-            #[inline(always)]
-            fn value(self) -> Option<$type> {
-                self.try_into().ok()
-            }
-        }
-    )*};
+    #[inline(always)]
+    fn value(self) -> Option<T> {
+        self.try_into().ok()
+    }
 }
-
-impl_unsigned!(u8, u16, u32, u64);
 
 /// A sum of signed integers: the low 128 bits, and the number of overflows minus the number of underflows.
 #[derive(Debug, Clone, Copy)]
@@ -223,51 +213,46 @@ impl Wrapped {
     }
 }
 
-macro_rules! impl_signed {
-    ($($type:ident),*) => {$(
-        impl Dot<$type> for Wrapped {
-            /// The product; `None` with more than 128 bits.
-            type Term = Option<i128>;
-            const NOTHING: Self = Wrapped { low: 0, wraps: 0 };
+impl<T: Ring + Into<i128> + TryFrom<i128>> Dot<T> for Wrapped {
+    /// The product; `None` with more than 128 bits.
+    type Term = Option<i128>;
+    const NOTHING: Self = Wrapped { low: 0, wraps: 0 };
 
-            #[inline(always)]
-            fn term(value: $type) -> Option<i128> {
-                Some(value.into())
-            }
+    #[inline(always)]
+    fn term(value: T) -> Option<i128> {
+        Some(value.into())
+    }
 
-            #[inline(always)]
-            fn times(a: Option<i128>, b: Option<i128>) -> Option<i128> {
-                // Zero times a product that is too long is zero.
-                if a == Some(0) || b == Some(0) { Some(0) } else { a?.checked_mul(b?) }
-            }
+    #[inline(always)]
+    fn times(a: Option<i128>, b: Option<i128>) -> Option<i128> {
+        // Zero times a product that is too long is zero.
+        if a == Some(0) || b == Some(0) { Some(0) } else { a?.checked_mul(b?) }
+    }
 
-            #[inline(always)]
-            fn add(self, term: Option<i128>) -> Self {
-                match term {
-                    Some(term) => self.with(term, 0),
-                    None => Wrapped { wraps: LOST, ..self },
-                }
-            }
-
-            #[inline(always)]
-            fn plus(self, left: $type, right: $type) -> Self {
-                self.with(i128::from(left) * i128::from(right), 0)
-            }
-
-            #[inline(always)]
-            fn join(self, other: Self) -> Self {
-                self.with(other.low, other.wraps)
-            }
-
-            #[inline(always)]
-            fn value(self) -> Option<$type> {
-                if self.wraps == 0 { self.low.try_into().ok() } else { None }
-            }
+    #[inline(always)]
+    fn add(self, term: Option<i128>) -> Self {
+        match term {
+            Some(term) => self.with(term, 0),
+            None => Wrapped { wraps: LOST, ..self },
         }
-    )*};
-}
+    }
 
-impl_signed!(i8, i16, i32, i64);
+    #[inline(always)]
+    fn plus(self, left: T, right: T) -> Self {
+        let (left, right): (i128, i128) = (left.into(), right.into());
+        self.with(left * right, 0)
+    }
+
+    #[inline(always)]
+    fn join(self, other: Self) -> Self {
+        self.with(other.low, other.wraps)
+    }
+
+    #[inline(always)]
+    fn value(self) -> Option<T> {
+        if self.wraps == 0 { self.low.try_into().ok() } else { None }
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@
 //!
 //! Products of two such values have an accumulator of twice the size, [`Products`].
 
-use super::saved::{Saved, byte, split};
+use super::accumulator_bytes::{Saved, byte, split};
 
 /// The exponent of the last bit of the smallest `f64`.
 const LEAST: i32 = -1074;

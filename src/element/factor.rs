@@ -5,7 +5,7 @@ use num_complex::Complex;
 use super::exact::Kind;
 
 /// A factor of a product, or a partial product. Multiplication commutes, bitwise.
-pub trait Factor: Copy + Send + Sync {
+pub trait ProductFactor: Copy + Send + Sync {
     /// The neutral factor.
     const ONE: Self;
 
@@ -92,7 +92,7 @@ impl Scaled {
     }
 }
 
-impl Factor for Scaled {
+impl ProductFactor for Scaled {
     const ONE: Self = Scaled { significand: 1.0, exponent: 0 };
 
     #[inline(always)]
@@ -119,14 +119,14 @@ impl Factor for Scaled {
 
 /// An integer: a magnitude that saturates, and a sign.
 #[derive(Debug, Clone, Copy)]
-pub struct Whole {
+pub struct SaturatingInteger {
     magnitude: u128,
     is_negative: bool,
 }
 
-impl Whole {
+impl SaturatingInteger {
     pub(super) fn of(value: i128) -> Self {
-        Whole { magnitude: value.unsigned_abs(), is_negative: value < 0 }
+        SaturatingInteger { magnitude: value.unsigned_abs(), is_negative: value < 0 }
     }
 
     /// Returns the integer, if it fits.
@@ -136,19 +136,19 @@ impl Whole {
     }
 }
 
-impl Factor for Whole {
-    const ONE: Self = Whole { magnitude: 1, is_negative: false };
+impl ProductFactor for SaturatingInteger {
+    const ONE: Self = SaturatingInteger { magnitude: 1, is_negative: false };
 
     #[inline(always)]
     fn times(self, other: Self) -> Self {
         let magnitude = self.magnitude.saturating_mul(other.magnitude);
-        Whole { magnitude, is_negative: self.is_negative != other.is_negative }
+        SaturatingInteger { magnitude, is_negative: self.is_negative != other.is_negative }
     }
 
     fn power(self, count: u128) -> Option<Self> {
         // The 128th power of 2 or more saturates; for 0 and 1 all powers from the first on are equal.
         let magnitude = self.magnitude.saturating_pow(count.min(128) as u32);
-        Some(Whole { magnitude, is_negative: self.is_negative && !count.is_multiple_of(2) })
+        Some(SaturatingInteger { magnitude, is_negative: self.is_negative && !count.is_multiple_of(2) })
     }
 
     #[inline(always)]
@@ -174,7 +174,7 @@ impl ScaledComplex {
     }
 }
 
-impl Factor for ScaledComplex {
+impl ProductFactor for ScaledComplex {
     const ONE: Self = ScaledComplex { re: Scaled::ONE, im: Scaled { significand: 0.0, exponent: 0 } };
 
     fn times(self, other: Self) -> Self {

@@ -24,24 +24,36 @@ fn odd(near: f32, exact_to_near: Ordering) -> f32 {
     }
 }
 
-macro_rules! impl_narrow_by_f32 {
-    ($($type:ident),*) => {$(
-        impl Narrow for $type {
-            fn narrow(wide: f64) -> $type {
-                let near = wide as f32;
-                let order = wide.abs().partial_cmp(&f64::from(near).abs());
-                $type::from_f32(odd(near, order.unwrap_or(Ordering::Equal)))
-            }
-
-            fn narrow_integer(integer: i128) -> $type {
-                let near = integer as f32;
-                $type::from_f32(odd(near, integer.unsigned_abs().cmp(&(near.abs() as u128))))
-            }
-        }
-    )*};
+fn odd_of_f64(wide: f64) -> f32 {
+    let near = wide as f32;
+    let order = wide.abs().partial_cmp(&f64::from(near).abs());
+    odd(near, order.unwrap_or(Ordering::Equal))
 }
 
-impl_narrow_by_f32!(f16, bf16);
+fn odd_of_integer(integer: i128) -> f32 {
+    let near = integer as f32;
+    odd(near, integer.unsigned_abs().cmp(&(near.abs() as u128)))
+}
+
+impl Narrow for f16 {
+    fn narrow(wide: f64) -> f16 {
+        f16::from_f32(odd_of_f64(wide))
+    }
+
+    fn narrow_integer(integer: i128) -> f16 {
+        f16::from_f32(odd_of_integer(integer))
+    }
+}
+
+impl Narrow for bf16 {
+    fn narrow(wide: f64) -> bf16 {
+        bf16::from_f32(odd_of_f64(wide))
+    }
+
+    fn narrow_integer(integer: i128) -> bf16 {
+        bf16::from_f32(odd_of_integer(integer))
+    }
+}
 
 /// `half` tests the processor features per value, which prevents SIMD; this conversion has no such branch.
 impl Wide for f16 {

@@ -20,28 +20,29 @@ mod exact;
 mod factor;
 #[macro_use]
 mod floats;
+pub(crate) mod accumulator_bytes;
 #[cfg(feature = "half")]
 mod half_types;
+mod integer_total;
 pub(crate) mod lanes;
 pub(crate) mod math;
 pub(crate) mod norm;
 mod number;
 mod pair;
 mod raw;
-pub(crate) mod saved;
 mod slices;
 mod total;
 mod types;
 mod unary;
 
 pub(crate) use abreast::{ABREAST, Abreast, Known};
+pub(crate) use accumulator_bytes::Saved;
 pub use arithmetic::{Bits, Numeric, Remainder};
 pub(crate) use arithmetic::{maximum, minimum, scaled, without_sign};
 pub(crate) use dot::{Dot, Term};
-pub(crate) use factor::Factor;
+pub(crate) use factor::ProductFactor;
 pub use number::{DType, Number};
 pub(crate) use raw::{RawSlice, RawVec, by_raw};
-pub(crate) use saved::Saved;
 pub(crate) use slices::{Slices, greatest};
 pub(crate) use total::Accumulator;
 pub use unary::{ComplexElement, Magnitude, RealNumber, Signed};
@@ -49,6 +50,8 @@ pub use unary::{ComplexElement, Magnitude, RealNumber, Signed};
 use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::hash::Hash;
+
+use crate::base::sealed;
 
 /// An element type of tensors.
 ///
@@ -59,7 +62,7 @@ use std::hash::Hash;
     note = "elements are `bool`, `i8` to `i64`, `u8` to `u64`, `f32`, `f64`, `Complex<f32>`, `Complex<f64>`, and with \
             the feature `half` also `f16` and `bf16`"
 )]
-pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + sealed::Sealed {
+pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + ElementBytes + sealed::Sealed {
     /// The type as a value.
     const DTYPE: DType;
     /// Zero, or `false`.
@@ -198,7 +201,7 @@ pub trait Ring: Element {
 
     /// The type of factors of products.
     #[doc(hidden)]
-    type Factor: factor::Factor;
+    type Factor: factor::ProductFactor;
 
     /// Returns the value as a factor.
     #[doc(hidden)]
@@ -362,7 +365,6 @@ pub trait Float:
     fn share(self, part: f64, count: u64) -> Self;
 }
 
-mod sealed {
-    /// Zero bytes are the zero of each type. Bytes can be read, and written after a check.
-    pub trait Sealed: bytemuck::Zeroable + bytemuck::NoUninit + bytemuck::CheckedBitPattern {}
-}
+/// Types whose zero is all zero bits. Bytes can be read, and written after a check.
+pub trait ElementBytes: bytemuck::Zeroable + bytemuck::NoUninit + bytemuck::CheckedBitPattern {}
+impl<T: bytemuck::Zeroable + bytemuck::NoUninit + bytemuck::CheckedBitPattern> ElementBytes for T {}

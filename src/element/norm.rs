@@ -1,10 +1,10 @@
 //! Accumulators of norms: exact sums of magnitudes and of squares, and the largest magnitude.
 
 use super::abreast::{Abreast, Known};
+use super::accumulator_bytes::Saved;
 use super::exact::{Kind, Products};
 use super::floats::Wide;
 use super::pair::{self, Pair, has_square, two_product};
-use super::saved::Saved;
 use super::total::{Accumulator, FloatTotal};
 
 /// The number of magnitudes or squares computed together, small enough for short slices.

@@ -121,13 +121,13 @@ pub(super) fn add_to_pair([high, low]: &mut Pair, value: f64) -> f64 {
 
 /// Parallel sums of two floats each.
 #[derive(Clone, Copy)]
-pub(super) struct Pairs<const N: usize> {
+pub(super) struct PairSums<const N: usize> {
     pub(super) high: [f64; N],
     pub(super) low: [f64; N],
 }
 
-impl<const N: usize> Pairs<N> {
-    pub(super) const ZERO: Self = Pairs { high: [0.0; N], low: [0.0; N] };
+impl<const N: usize> PairSums<N> {
+    pub(super) const ZERO: Self = PairSums { high: [0.0; N], low: [0.0; N] };
 
     /// Adds a value to each sum, and the loss of each to `lost`; a NaN is a loss as well.
     #[inline(always)]
@@ -143,7 +143,7 @@ impl<const N: usize> Pairs<N> {
 
 /// The sum of each run, and the maximum loss.
 struct Sums {
-    pairs: Pairs<ABREAST>,
+    pairs: PairSums<ABREAST>,
     lost: [f64; ABREAST],
 }
 
@@ -156,7 +156,7 @@ impl Sums {
         float: impl Fn(T) -> f64,
         means: [f64; ABREAST],
     ) -> Self {
-        let (mut pairs, mut lost) = (Pairs::ZERO, [0.0; ABREAST]);
+        let (mut pairs, mut lost) = (PairSums::ZERO, [0.0; ABREAST]);
         runs.for_each(
             values,
             float,
@@ -188,7 +188,7 @@ impl Sums {
     /// Returns the sums divided by counts.
     #[inline(always)]
     fn over(&self, counts: &[f64; ABREAST]) -> Quotients {
-        let (Pairs { high, low }, lost) = (&self.pairs, &self.lost);
+        let (PairSums { high, low }, lost) = (&self.pairs, &self.lost);
         let mut quotients = Quotients { near: [0.0; ABREAST], are_told: [false; ABREAST], are_exact: [false; ABREAST] };
         for run in 0..ABREAST {
             let (sum, error) = two_sum(high[run], low[run]);
@@ -225,7 +225,7 @@ pub(super) fn has_square(value: f64) -> bool {
 /// Pairs may determine a sum without holding it.
 #[inline(always)]
 pub(super) fn squares_of<T: Wide>(values: &[T], runs: &Abreast) -> Known<Pair> {
-    let (mut pairs, mut lost) = (Pairs::ZERO, [0.0; ABREAST]);
+    let (mut pairs, mut lost) = (PairSums::ZERO, [0.0; ABREAST]);
     runs.for_each(
         values,
         T::in_f64,

@@ -7,10 +7,10 @@ use smallvec::SmallVec;
 
 use super::Float;
 use super::abreast::{ABREAST, Abreast, Known};
+use super::accumulator_bytes::Saved;
 use super::exact::{Exact, Kind, Products};
 use super::floats::Wide;
-use super::pair::{self, Pair, Pairs, add_to_pair, is_amid, times, two_product, two_sum};
-use super::saved::{Saved, byte, split};
+use super::pair::{self, Pair, PairSums, add_to_pair, is_amid, times, two_product, two_sum};
 use crate::base::machine::in_wide_vectors;
 
 /// An exact sum of values of type `T`, added in any order.
@@ -168,7 +168,7 @@ impl FloatTotal {
     }
 
     /// Adds a block of at most [`BLOCK`] values; their number is a multiple of [`LANES`].
-    fn add_block<T: Wide>(&mut self, sums: &mut Pairs<LANES>, values: &[T]) {
+    fn add_block<T: Wide>(&mut self, sums: &mut PairSums<LANES>, values: &[T]) {
         let before = *sums;
         let is_exact = in_wide_vectors(
             #[inline(always)]
@@ -229,7 +229,7 @@ fn quickly_between(a: f64, b: f64, weight: f64, kind: Kind) -> Option<f64> {
 
 /// Adds values to parallel sums and returns whether nothing was lost.
 #[inline(always)]
-fn add_all<T: Wide>(sums: &mut Pairs<LANES>, values: &[T]) -> bool {
+fn add_all<T: Wide>(sums: &mut PairSums<LANES>, values: &[T]) -> bool {
     let mut lost = [0.0; LANES];
     values.as_chunks::<LANES>().0.iter().for_each(|values| sums.add(&values.map(T::in_f64), &mut lost));
     lost.iter().all(|&lost| lost == 0.0)
@@ -266,7 +266,7 @@ impl<T: Wide> Accumulator<T> for FloatTotal {
             return self.add_few(values);
         }
         let (lanes, last) = values.as_chunks::<LANES>();
-        let mut sums = Pairs::ZERO;
+        let mut sums = PairSums::ZERO;
         lanes.as_flattened().chunks(BLOCK).for_each(|values| self.add_block(&mut sums, values));
         self.add_few(&sums.high);
         self.add_few(&sums.low);
@@ -323,80 +323,6 @@ impl<T: Wide> Accumulator<T> for FloatTotal {
     #[inline(always)]
     fn cell_of(pair: Pair) -> Pair {
         pair
-    }
-}
-
-/// The exact sum of integers, in 256 bits.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct IntegerTotal {
-    low: u128,
-    high: i128,
-}
-
-impl IntegerTotal {
-    fn add_wide(&mut self, value: i128) {
-        self.add_parts(value as u128, value >> 127);
-    }
-
-    fn add_parts(&mut self, low: u128, high: i128) {
-        let (sum, carries) = self.low.overflowing_add(low);
-        self.low = sum;
-        self.high = self.high.wrapping_add(high).wrapping_add(i128::from(carries));
-    }
-
-    /// Returns the total, if it fits 128 bits.
-    pub(super) fn value(self) -> Option<i128> {
-        let low = self.low as i128;
-        (self.high == low >> 127).then_some(low)
-    }
-
-    /// Returns the total divided by `count`, as the nearest `f64`.
-    pub(super) fn mean(self, count: u128) -> f64 {
-        let mut digits = Exact::new();
-        digits.add_integer(self.high, self.low);
-        digits.over(count, Kind::F64)
-    }
-}
-
-impl<T: Copy + Into<i128>> Accumulator<T> for IntegerTotal {
-    fn add(&mut self, value: T) {
-        self.add_wide(value.into());
-    }
-
-    fn add_times(&mut self, value: T, count: u128) {
-        let value: i128 = value.into();
-        // A product of 64 and 32 bits fits 128 bits; a product of 64 and 64 unsigned bits does not.
-        self.add_wide(value * i128::from(count as u32));
-        for shift in [32, 64, 96] {
-            let product = value * i128::from((count >> shift) as u32);
-            self.add_parts((product as u128) << shift, product >> (128 - shift));
-        }
-    }
-
-    /// Fewer than 2<sup>63</sup> values of 64 bits fit 128 bits.
-    fn add_slice(&mut self, values: &[T]) {
-        self.add_wide(values.iter().fold(0, |sum: i128, &value| sum.wrapping_add(value.into())));
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.add_parts(other.low, other.high);
-    }
-
-    type Cell = i128;
-
-    #[inline(always)]
-    fn add_to(sum: &mut i128, value: T) -> bool {
-        *sum = sum.wrapping_add(value.into());
-        true
-    }
-
-    fn join(sum: &mut i128, other: i128) -> bool {
-        *sum = sum.wrapping_add(other);
-        true
-    }
-
-    fn add_cell(&mut self, sum: i128) {
-        self.add_wide(sum);
     }
 }
 
@@ -469,41 +395,6 @@ impl Saved for FloatTotal {
             None => *total.all() = digits,
         }
         Some(total)
-    }
-}
-
-/// The number of bytes, then the bytes in little-endian order, without bytes that the sign implies.
-impl Saved for IntegerTotal {
-    fn save(&self, bytes: &mut Vec<u8>) {
-        let mut wide = [0; 32];
-        wide[..16].copy_from_slice(&self.low.to_le_bytes());
-        wide[16..].copy_from_slice(&self.high.to_le_bytes());
-        let count = (1..=wide.len()).rev().find(|&count| !is_sign(&wide[..count])).unwrap_or(0);
-        bytes.push(count as u8);
-        bytes.extend_from_slice(&wide[..count]);
-    }
-
-    fn load(bytes: &mut &[u8]) -> Option<Self> {
-        let count = usize::from(byte(bytes)?);
-        let given = split(bytes, count)?;
-        let sign = if given.last().is_some_and(|&last| last >> 7 == 1) { 0xff } else { 0 };
-        let mut wide = [sign; 32];
-        wide.get_mut(..count)?.copy_from_slice(given);
-        let (low, high) = wide.split_at(16);
-        let total = IntegerTotal {
-            low: u128::from_le_bytes(low.try_into().ok()?),
-            high: i128::from_le_bytes(high.try_into().ok()?),
-        };
-        (!is_sign(given)).then_some(total)
-    }
-}
-
-/// Returns whether the sign of the bytes before implies the last byte.
-fn is_sign(bytes: &[u8]) -> bool {
-    match *bytes {
-        [.., before, last] => last == if before >> 7 == 1 { 0xff } else { 0 },
-        [only] => only == 0,
-        [] => false,
     }
 }
 

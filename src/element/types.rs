@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use super::dot::Wrapped;
-use super::factor::Whole;
-use super::total::IntegerTotal;
+use super::factor::SaturatingInteger;
+use super::integer_total::IntegerTotal;
 use super::{DType, Element, Number, RawSlice, RawVec, Real, Ring, sealed};
 
 /// Methods of types without NaN, infinity and imaginary part.
@@ -126,13 +126,13 @@ macro_rules! plain_sums {
             [total.mean(count), 0.0]
         }
 
-        type Factor = Whole;
+        type Factor = SaturatingInteger;
 
-        fn factor(self) -> Whole {
-            Whole::of(self.into())
+        fn factor(self) -> SaturatingInteger {
+            SaturatingInteger::of(self.into())
         }
 
-        fn product_of(factor: Whole) -> Option<$sum> {
+        fn product_of(factor: SaturatingInteger) -> Option<$sum> {
             factor.value()?.try_into().ok()
         }
 
@@ -164,8 +164,6 @@ impl Real for bool {
 
 macro_rules! impl_integer {
     ($($type:ident $bits:ident $dtype:ident $sum:ident $dot:ident),*) => {$(
-        impl sealed::Sealed for $type {}
-
         impl Ring for $type {
             plain_sums!($sum, $dot);
         }

@@ -214,53 +214,57 @@ mod half_types {
     impl_half!(f16 Some('f'), bf16 None);
 }
 
-macro_rules! impl_complex {
-    ($($part:ident)*) => {$(
-        impl FileElement for Complex<$part> {
-            const NPY_KIND: Option<char> = Some('c');
+impl<F: FileElement + num_traits::Float> FileElement for Complex<F>
+where
+    Complex<F>: Element,
+{
+    const NPY_KIND: Option<char> = Some('c');
 
-            fn parse_bytes(text: &[u8]) -> Option<Self> {
-                let (re, im) = split_complex(text);
-                let part = |text: &[u8]| match text {
-                    b"" => Some(0.0),
-                    text => $part::parse_bytes(text),
-                };
-                let unit = |text: &[u8]| match text {
-                    b"+" => Some(1.0),
-                    b"-" => Some(-1.0),
-                    text => part(text),
-                };
-                (im.is_some() || !re.is_empty()).then_some(())?;
-                Some(Complex::new(part(re)?, match im { None => 0.0, Some(b"") => 1.0, Some(im) => unit(im)? }))
-            }
+    fn parse_bytes(text: &[u8]) -> Option<Self> {
+        let (re, im) = split_complex(text);
+        let part = |text: &[u8]| match text {
+            b"" => Some(F::ZERO),
+            text => F::parse_bytes(text),
+        };
+        let unit = |text: &[u8]| match text {
+            b"+" => Some(F::ONE),
+            b"-" => Some(-F::ONE),
+            text => part(text),
+        };
+        (im.is_some() || !re.is_empty()).then_some(())?;
+        Some(Complex::new(
+            part(re)?,
+            match im {
+                None => F::ZERO,
+                Some(b"") => F::ONE,
+                Some(im) => unit(im)?,
+            },
+        ))
+    }
 
-            fn print(self, text: &mut Vec<u8>) {
-                self.re.print(text);
-                text.push(if self.im.is_sign_negative() && !self.im.is_nan() { b'-' } else { b'+' });
-                self.im.abs().print(text);
-                text.push(b'j');
-            }
+    fn print(self, text: &mut Vec<u8>) {
+        self.re.print(text);
+        text.push(if self.im.is_sign_negative() && !self.im.is_nan() { b'-' } else { b'+' });
+        self.im.abs().print(text);
+        text.push(b'j');
+    }
 
-            fn print_entry(self, text: &mut Vec<u8>) {
-                self.re.print_entry(text);
-                text.push(b' ');
-                self.im.print_entry(text);
-            }
+    fn print_entry(self, text: &mut Vec<u8>) {
+        self.re.print_entry(text);
+        text.push(b' ');
+        self.im.print_entry(text);
+    }
 
-            fn from_bytes(bytes: &[u8], big_endian: bool) -> Option<Self> {
-                let (re, im) = bytes.split_at_checked(size_of::<$part>())?;
-                Some(Complex::new($part::from_bytes(re, big_endian)?, $part::from_bytes(im, big_endian)?))
-            }
+    fn from_bytes(bytes: &[u8], big_endian: bool) -> Option<Self> {
+        let (re, im) = bytes.split_at_checked(size_of::<F>())?;
+        Some(Complex::new(F::from_bytes(re, big_endian)?, F::from_bytes(im, big_endian)?))
+    }
 
-            fn to_bytes(self, bytes: &mut Vec<u8>) {
-                self.re.to_bytes(bytes);
-                self.im.to_bytes(bytes);
-            }
-        }
-    )*};
+    fn to_bytes(self, bytes: &mut Vec<u8>) {
+        self.re.to_bytes(bytes);
+        self.im.to_bytes(bytes);
+    }
 }
-
-impl_complex!(f32 f64);
 
 /// Returns the text of the real part and, if there is a `j`, the text of the imaginary part with its sign.
 fn split_complex(text: &[u8]) -> (&[u8], Option<&[u8]>) {

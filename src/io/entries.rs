@@ -13,9 +13,9 @@ use crate::base::shape::Shape;
 use crate::dynamic::AnyTensor;
 use crate::element::{DType, Element};
 use crate::io::fields::{Fields, LineResult};
-use crate::io::lines::{Block, Lines};
-use crate::io::options::{Order, ReadOptions, holds};
-use crate::io::origin::Origin;
+use crate::io::line_numbers::LineNumbers;
+use crate::io::lines::{LineBlock, TextLines};
+use crate::io::options::{EntryOrder, ReadOptions, holds};
 use crate::pattern::AnyPattern;
 use crate::pattern::{CoordLists, IndexKind};
 use crate::tensor::Tensor;
@@ -38,14 +38,14 @@ impl Listing<'_> {
     /// Reads the rest of the file. `value` reads the value of a line, after the coordinates of the line were appended.
     pub(crate) fn read<T: Element>(
         &self,
-        lines: &mut Lines<impl BufRead>,
-        value: impl Fn(&Entries<T>, &mut Fields<'_>) -> LineResult<T> + Sync + Send,
-    ) -> Result<Entries<T>> {
-        let mut entries = Entries::new(self.lengths.len(), self.index.width);
+        lines: &mut TextLines<impl BufRead>,
+        value: impl Fn(&FileEntries<T>, &mut Fields<'_>) -> LineResult<T> + Sync + Send,
+    ) -> Result<FileEntries<T>> {
+        let mut entries = FileEntries::new(self.lengths.len(), self.index.width);
         let declared = self.declared.unwrap_or(usize::MAX);
         lines.for_each_block(
             |block| self.parse(block, &value),
-            |block: Allocated<Entries<T>>, taken| {
+            |block: Allocated<FileEntries<T>>, taken| {
                 let block = block?;
                 taken.check_count(entries.values.len(), block.values.len(), declared)?;
                 entries.reserve_declared(declared, taken.bytes)?;
@@ -60,11 +60,11 @@ impl Listing<'_> {
     /// Returns the entries of a block.
     fn parse<T: Element>(
         &self,
-        block: &mut Block<'_>,
-        value: impl Fn(&Entries<T>, &mut Fields<'_>) -> LineResult<T>,
-    ) -> Allocated<Entries<T>> {
+        block: &mut LineBlock<'_>,
+        value: impl Fn(&FileEntries<T>, &mut Fields<'_>) -> LineResult<T>,
+    ) -> Allocated<FileEntries<T>> {
         let rank = self.lengths.len();
-        let mut entries = Entries::new(rank, self.index.width);
+        let mut entries = FileEntries::new(rank, self.index.width);
         let mut pushed = Ok(());
         // Each coordinate takes at least two bytes, including the blank or the line end after it. The last line may
         // have no line end, and an invalid line may have few coordinates.
@@ -88,21 +88,21 @@ impl Listing<'_> {
 }
 
 /// Entries in the order of the file; the arrays grow with the lines, whatever a header declares.
-pub(crate) struct Entries<T> {
+pub(crate) struct FileEntries<T> {
     pub(crate) coords: CoordLists,
     pub(crate) values: Vec<T>,
     /// The positions of the entries in the file.
-    pub(crate) origin: Origin,
+    pub(crate) origin: LineNumbers,
     /// True if the entries increase strictly in row-major order.
     increasing: bool,
 }
 
-impl<T: Element> Entries<T> {
+impl<T: Element> FileEntries<T> {
     pub(crate) fn new(rank: usize, width: Width) -> Self {
-        Entries {
+        FileEntries {
             coords: CoordLists::new(rank, width),
             values: Vec::new(),
-            origin: Origin::default(),
+            origin: LineNumbers::default(),
             increasing: true,
         }
     }
@@ -110,7 +110,7 @@ impl<T: Element> Entries<T> {
     /// Rejects entries that take more memory than is allowed for `bytes` bytes of text.
     pub(crate) fn check_memory(&self, options: &ReadOptions, bytes: u64) -> Result<()> {
         let limit = options.tensor_budget(bytes, 0);
-        let order = if self.increasing { Order::Increasing } else { Order::Any };
+        let order = if self.increasing { EntryOrder::Increasing } else { EntryOrder::Any };
         options.guard_entries::<T>(self.values.len(), self.coords.rank() * self.coords.width().bytes(), order, limit)
     }
 
@@ -121,7 +121,7 @@ impl<T: Element> Entries<T> {
     }
 
     /// Appends an entry, for which memory is reserved. If the entry is out of order, the caller also calls
-    /// [`unordered`](Entries::unordered).
+    /// [`unordered`](FileEntries::unordered).
     pub(crate) fn push(&mut self, coords: [usize; 2], value: T) -> Allocated<()> {
         let mut axes = (0..self.coords.rank()).zip(coords);
         axes.try_for_each(|(axis, coord)| self.coords.push(axis, coord))?;
@@ -164,7 +164,7 @@ impl<T: Element> Entries<T> {
     }
 
     /// Appends the entries of the next block; `lines` is the number of lines before the block.
-    pub(crate) fn append(&mut self, next: Entries<T>, lines: u64) -> Allocated<()> {
+    pub(crate) fn append(&mut self, next: FileEntries<T>, lines: u64) -> Allocated<()> {
         self.origin.append(&next.origin, self.values.len(), lines);
         if let (Some(last), false) = (self.values.len().checked_sub(1), next.values.is_empty()) {
             self.increasing &= self.coords.coords(last).lt(next.coords.coords(0));
@@ -186,7 +186,7 @@ impl<T: Element> Entries<T> {
     }
 }
 
-impl<T: Element> Entries<T>
+impl<T: Element> FileEntries<T>
 where
     TextTensor: From<Erased<T>>,
 {
@@ -196,20 +196,20 @@ where
         shape: Shape,
         duplicates: Duplicates,
         as_listed: impl FnOnce(Error) -> Error,
-    ) -> Result<Text> {
+    ) -> Result<TextFile> {
         let (origin, increasing) = (take(&mut self.origin), self.increasing);
         let tensor = self.into_tensor(shape, duplicates).map_err(|error| origin.repeated(as_listed(error)))?;
         let origin = if increasing { origin } else { origin.sorted() };
-        Ok(Text { pattern: tensor.pattern().clone(), tensor: tensor.into(), origin })
+        Ok(TextFile { pattern: tensor.pattern().clone(), tensor: tensor.into(), origin })
     }
 }
 
 /// The contents of a text file: the tensor, and the positions of its entries in the file as far as known.
-pub(crate) struct Text {
+pub(crate) struct TextFile {
     pub(crate) tensor: TextTensor,
     /// The pattern of the tensor.
     pub(crate) pattern: AnyPattern,
-    pub(crate) origin: Origin,
+    pub(crate) origin: LineNumbers,
 }
 
 /// A tensor of a text file, in one of the few element types of text.
@@ -267,8 +267,8 @@ impl From<TextTensor> for AnyTensor {
 mod tests {
     use super::*;
 
-    fn block(rows: &[u32], increasing: bool) -> Entries<f64> {
-        let mut entries = Entries::new(1, Width::U32);
+    fn block(rows: &[u32], increasing: bool) -> FileEntries<f64> {
+        let mut entries = FileEntries::new(1, Width::U32);
         rows.iter().for_each(|&row| entries.coords.push(0, row as usize).unwrap());
         entries.values.resize(rows.len(), 1.0);
         entries.increasing = increasing;
@@ -287,8 +287,8 @@ mod tests {
                 options: &options,
                 index: IndexKind::narrowest(),
             };
-            let value = |_: &Entries<f64>, fields: &mut Fields<'_>| fields.value();
-            let entries = listing.parse(&mut Block::new(text.as_bytes(), b'%'), value).unwrap();
+            let value = |_: &FileEntries<f64>, fields: &mut Fields<'_>| fields.value();
+            let entries = listing.parse(&mut LineBlock::new(text.as_bytes(), b'%'), value).unwrap();
             (entries.values.len(), entries.values.capacity())
         };
         assert_eq!(reserved(&"\n".repeat(100), 3), (0, 100_usize.div_ceil(6) + 1));
@@ -301,7 +301,7 @@ mod tests {
     fn room_for_all_that_is_declared_is_made_once_the_bytes_allow_it() {
         // An entry takes 2 * 4 + 8 bytes here, and a byte of text allows for 16.
         let reserved = |declared, bytes| {
-            let mut entries = Entries::<f64>::new(2, Width::U32);
+            let mut entries = FileEntries::<f64>::new(2, Width::U32);
             entries.values.push(1.0);
             entries.reserve_declared(declared, bytes).unwrap();
             entries.coords.capacity_on(1)

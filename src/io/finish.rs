@@ -6,7 +6,7 @@ use crate::base::shape::Shape;
 use crate::dispatch;
 use crate::dynamic::{AnyTensor, Format};
 use crate::io::element::FileElement;
-use crate::io::entries::Text;
+use crate::io::entries::TextFile;
 use crate::io::options::{ReadOptions, parse_fill};
 use crate::pattern::{AnyPattern, AxisCoords};
 use crate::tensor::Tensor;
@@ -33,14 +33,14 @@ impl ReadOptions {
     }
 
     /// Runs [`finish`](ReadOptions::finish) for text; errors name lines of the file.
-    pub(crate) fn finish_text(&self, text: Text, bytes: u64) -> Result<AnyTensor> {
+    pub(crate) fn finish_text(&self, text: TextFile, bytes: u64) -> Result<AnyTensor> {
         let (tensor, pattern) = (AnyTensor::from(text.tensor), text.pattern);
         let finished = self.finish(tensor, Format::Coo, bytes);
         finished.map_err(|error| text.origin.unfit(error, |entry| pattern.coords_of(entry)))
     }
 
     /// Runs [`finish`](ReadOptions::finish) for text, and returns a tensor with elements of type `T`.
-    pub(crate) fn finish_typed<T: FileElement>(&self, text: Text) -> Result<Erased<T>> {
+    pub(crate) fn finish_typed<T: FileElement>(&self, text: TextFile) -> Result<Erased<T>> {
         self.check_shape(text.pattern.shape())?;
         let tensor = text.tensor.into_typed::<T>();
         let tensor = tensor.map_err(|error| text.origin.unfit(error, |entry| text.pattern.coords_of(entry)))?;

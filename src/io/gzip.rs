@@ -33,7 +33,7 @@ pub(crate) fn deflater<W: Write>(writer: W) -> GzEncoder<W> {
 /// as in gzip.
 pub(crate) struct Inflater<'a, R> {
     /// `None` after the last member.
-    decoder: Option<GzDecoder<Counted<R>>>,
+    decoder: Option<GzDecoder<CountingReader<R>>>,
     /// The number of compressed bytes, as far as it is known.
     length: u64,
     inflated: u64,
@@ -45,7 +45,7 @@ pub(crate) struct Inflater<'a, R> {
 impl<'a, R: BufRead> Inflater<'a, R> {
     /// Returns the inflater of at least `length` compressed bytes.
     pub(crate) fn new(reader: R, length: u64, options: &'a ReadOptions) -> Self {
-        let decoder = Some(GzDecoder::new(Counted { reader, bytes: 0, failed: false }));
+        let decoder = Some(GzDecoder::new(CountingReader { reader, bytes: 0, failed: false }));
         Inflater { decoder, length, inflated: 0, options, failed: false }
     }
 
@@ -115,13 +115,13 @@ fn at_byte(bytes: u64, message: String) -> Error {
 }
 
 /// A reader that counts the bytes read, and records whether it failed itself.
-struct Counted<R> {
+struct CountingReader<R> {
     reader: R,
     bytes: u64,
     failed: bool,
 }
 
-impl<R: BufRead> Counted<R> {
+impl<R: BufRead> CountingReader<R> {
     /// Skips zeros, and returns the byte after the zeros, if any.
     fn skip_zeros(&mut self) -> Result<Option<u8>> {
         loop {
@@ -136,7 +136,7 @@ impl<R: BufRead> Counted<R> {
     }
 }
 
-impl<R: BufRead> Read for Counted<R> {
+impl<R: BufRead> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let count = self.fill_buf()?.read(buffer)?;
         self.consume(count);
@@ -144,7 +144,7 @@ impl<R: BufRead> Read for Counted<R> {
     }
 }
 
-impl<R: BufRead> BufRead for Counted<R> {
+impl<R: BufRead> BufRead for CountingReader<R> {
     fn fill_buf(&mut self) -> Result<&[u8]> {
         let filled = self.reader.fill_buf();
         self.failed = filled.is_err();

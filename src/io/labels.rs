@@ -62,7 +62,7 @@ impl Labels {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no labels.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }

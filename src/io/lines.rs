@@ -4,7 +4,7 @@ use std::io::{BufRead, ErrorKind, Read};
 
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
-use crate::base::threads;
+use crate::base::threads::pipeline::pipeline;
 use crate::io::fields::{Fields, LineResult};
 
 /// The size of a block in bytes; only a long line makes a block larger. A block and its parsed entries fit a cache.
@@ -22,7 +22,7 @@ pub(crate) fn at_line(line: u64, message: impl Into<String>) -> Error {
 }
 
 /// A text file: its header is read line by line, its body block by block.
-pub(crate) struct Lines<R> {
+pub(crate) struct TextLines<R> {
     reader: R,
     /// The byte that starts a comment.
     comment: u8,
@@ -34,9 +34,9 @@ pub(crate) struct Lines<R> {
     bytes: u64,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> TextLines<R> {
     pub(crate) fn new(reader: R, comment: u8) -> Self {
-        Lines { reader, comment, buffer: Vec::new(), is_unread: false, line: 0, bytes: 0 }
+        TextLines { reader, comment, buffer: Vec::new(), is_unread: false, line: 0, bytes: 0 }
     }
 
     /// Returns the number of the last returned line.
@@ -89,19 +89,20 @@ impl<R: BufRead> Lines<R> {
     /// Parses the rest of the file. `parse` runs on several blocks at once, and `take` receives the results in order.
     pub(crate) fn for_each_block<C: Send>(
         &mut self,
-        parse: impl Fn(&mut Block<'_>) -> C + Sync + Send,
-        mut take: impl FnMut(C, &Taken<'_>) -> Result<()>,
+        parse: impl Fn(&mut LineBlock<'_>) -> C + Sync + Send,
+        mut take: impl FnMut(C, &ParsedLines<'_>) -> Result<()>,
     ) -> Result<()> {
-        let Lines { reader, comment, line, bytes, .. } = self;
+        let TextLines { reader, comment, line, bytes, .. } = self;
         let comment = *comment;
         let mut unread = if self.is_unread { std::mem::take(&mut self.buffer) } else { Vec::new() };
-        threads::pipeline(
+        pipeline(
             || next_block(reader, std::mem::take(&mut unread)),
             |text: Vec<u8>| Parsed::of(text, comment, &parse),
             |parsed| {
                 *bytes += parsed.text.len() as u64;
                 let Parsed { text, chunk, lines, refused } = parsed;
-                let taken = Taken { text: &text, comment, before: *line, bytes: *bytes, refused: refused.is_some() };
+                let taken =
+                    ParsedLines { text: &text, comment, before: *line, bytes: *bytes, refused: refused.is_some() };
                 take(chunk, &taken)?;
                 *line += lines;
                 refused.map_or(Ok(()), |why| Err(at_line(*line, why)))
@@ -111,7 +112,7 @@ impl<R: BufRead> Lines<R> {
 }
 
 /// A parsed block, up to a rejected line.
-pub(crate) struct Taken<'a> {
+pub(crate) struct ParsedLines<'a> {
     text: &'a [u8],
     comment: u8,
     /// The lines before the block.
@@ -122,7 +123,7 @@ pub(crate) struct Taken<'a> {
     refused: bool,
 }
 
-impl Taken<'_> {
+impl ParsedLines<'_> {
     /// Rejects the first entry beyond the declared entries; `listed` come before this block, `parsed` are in this
     /// block.
     pub(crate) fn check_count(&self, listed: usize, parsed: usize, declared: usize) -> Result<()> {
@@ -192,7 +193,7 @@ fn ends_in_too_long_a_line(text: &[u8]) -> bool {
 }
 
 /// Whole lines of a file, to be parsed.
-pub(crate) struct Block<'a> {
+pub(crate) struct LineBlock<'a> {
     text: &'a [u8],
     comment: u8,
     /// The number of parsed lines, including the rejected line.
@@ -200,10 +201,10 @@ pub(crate) struct Block<'a> {
     refused: Option<String>,
 }
 
-impl<'a> Block<'a> {
+impl<'a> LineBlock<'a> {
     /// Returns a block of whole lines, none of which is parsed.
     pub(crate) fn new(text: &'a [u8], comment: u8) -> Self {
-        Block { text, comment, lines: 0, refused: None }
+        LineBlock { text, comment, lines: 0, refused: None }
     }
 
     /// Returns the number of bytes of the block.
@@ -243,12 +244,12 @@ struct Parsed<C> {
 }
 
 impl<C> Parsed<C> {
-    fn of(text: Vec<u8>, comment: u8, parse: impl Fn(&mut Block<'_>) -> C) -> Self {
+    fn of(text: Vec<u8>, comment: u8, parse: impl Fn(&mut LineBlock<'_>) -> C) -> Self {
         let too_long = ends_in_too_long_a_line(&text);
         let whole = text.len() - if too_long { last_line(&text).len() } else { 0 };
-        let mut block = Block::new(&text[..whole], comment);
+        let mut block = LineBlock::new(&text[..whole], comment);
         let chunk = parse(&mut block);
-        let Block { mut lines, mut refused, .. } = block;
+        let LineBlock { mut lines, mut refused, .. } = block;
         if too_long && refused.is_none() {
             lines += 1;
             refused = Some(TOO_LONG.into());
@@ -273,7 +274,7 @@ mod tests {
     #[test]
     fn lines_are_counted_with_or_without_an_end() {
         let count = |text: &str| {
-            let block = Block::new(text.as_bytes(), b'%');
+            let block = LineBlock::new(text.as_bytes(), b'%');
             (block.len(), block.count_lines())
         };
         assert_eq!([count(""), count("\n"), count("a"), count("a\nb\n")], [(0, 0), (1, 1), (1, 1), (4, 2)]);

@@ -6,10 +6,10 @@
 //!
 //! | file | read | written |
 //! | --- | --- | --- |
-//! | `.mtx` | coordinate and array; all fields and symmetries; vectors and tensors too | matrices and vectors with a fill of zero |
-//! | `.tns` | any rank; the shape given, found, or kept in a comment; with or without values | any rank, with a fill of zero |
+//! | `.mtx` | coordinate, array; all fields and symmetries; vectors and tensors | matrices and vectors, fill of zero |
+//! | `.tns` | any rank; the shape given, found or in a comment; values optional | any rank, fill of zero |
 //! | `.npy` | any rank, both byte orders, C and Fortran order | the dense array, below a limit |
-//! | `.npz` | scipy's csr, csc, coo; pydata/sparse's COO and GCXS | scipy's for a matrix with a fill of zero, else pydata's |
+//! | `.npz` | scipy csr, csc, coo; pydata/sparse COO, GCXS | scipy for a matrix with fill of zero, otherwise pydata |
 //!
 //! With the feature `parquet`, `.parquet` holds any tensor as a table with a row for each entry; tables of others are
 //! read with [`ReadOptions::shape`] and the names of their columns.
@@ -40,11 +40,9 @@
 //! # Ok::<(), lacuna::Error>(())
 //! ```
 
-mod aside;
+mod atomic_write;
 mod compression;
 mod csv;
-#[cfg(all(feature = "parquet", feature = "dynamic", feature = "lazy"))]
-mod dealt;
 mod digits;
 mod element;
 mod entries;
@@ -53,14 +51,17 @@ mod file_format;
 mod finish;
 mod gzip;
 mod labels;
+mod limits;
+mod line_numbers;
 mod lines;
 mod mtx;
 mod npy;
 mod npz;
 mod options;
-mod origin;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(all(feature = "parquet", feature = "dynamic", feature = "lazy"))]
+mod partition;
 mod print;
 mod progress;
 mod read;
@@ -69,6 +70,7 @@ mod save;
 mod scan;
 #[cfg(all(feature = "parquet", feature = "dynamic", feature = "lazy"))]
 mod scan_any;
+mod seekable;
 mod tns;
 mod values;
 mod write;
@@ -97,9 +99,3 @@ pub use scan::scan;
 #[cfg(all(feature = "parquet", feature = "dynamic", feature = "lazy"))]
 pub use scan_any::scan_any;
 pub use write::{FileTensor, write, write_to};
-
-/// The maximum number of axes of a file, as in numpy: each entry takes memory per axis.
-pub(crate) const MOST_AXES: usize = 64;
-
-/// The bytes that are read or written at once.
-pub(crate) const BLOCK: usize = 1 << 16;

@@ -24,7 +24,7 @@ const SORTING: usize = 32;
 
 /// The order of the entries in a file. It determines the memory for reading, and the advice in errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum EntryOrder {
     /// All positions are listed; the fill determines which positions are stored.
     Dense,
     /// Strictly increasing in row-major order.
@@ -156,7 +156,7 @@ impl ReadOptions {
     /// Rejects `count` entries above `limit` bytes; the coordinates of an entry take `coords` bytes. A limit set by the
     /// user applies only to the tensor. The default limit also applies to the work: sorting entries, or values in
     /// another type.
-    pub(crate) fn guard_entries<T>(&self, count: usize, coords: usize, order: Order, limit: u64) -> Result<()> {
+    pub(crate) fn guard_entries<T>(&self, count: usize, coords: usize, order: EntryOrder, limit: u64) -> Result<()> {
         self.guard_entries_of(size_of::<T>(), count, coords, order, limit)
     }
 
@@ -166,17 +166,17 @@ impl ReadOptions {
         value: usize,
         count: usize,
         coords: usize,
-        order: Order,
+        order: EntryOrder,
         limit: u64,
     ) -> Result<()> {
-        let sorting = if order == Order::Any { SORTING + value } else { 0 };
+        let sorting = if order == EntryOrder::Any { SORTING + value } else { 0 };
         let bytes = match self.max_memory {
             Some(_) => coords.saturating_add(value),
             None => coords.saturating_add(value + self.value_size().max(sorting)),
         };
         let instead = match order {
-            Order::Dense => "raise --max-memory, or for a dense file name its most frequent value with --fill",
-            Order::Increasing | Order::Any => "raise --max-memory (ReadOptions::max_memory)",
+            EntryOrder::Dense => "raise --max-memory, or for a dense file name its most frequent value with --fill",
+            EntryOrder::Increasing | EntryOrder::Any => "raise --max-memory (ReadOptions::max_memory)",
         };
         guard::<u8>("the tensor of this file", count.saturating_mul(bytes) as u128, limit, instead)
     }
@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     /// Returns the bytes of 10 entries of `f32` on three axes, as the error reports the bytes.
-    fn bytes(options: &ReadOptions, order: Order) -> u128 {
+    fn bytes(options: &ReadOptions, order: EntryOrder) -> u128 {
         match options.guard_entries::<f32>(10, 3 * 8, order, 9) {
             Err(crate::Error::TooLarge { bytes, limit: 9, .. }) => bytes,
             other => panic!("{other:?}"),
@@ -327,14 +327,14 @@ mod tests {
             (&typed(DType::Float64), 10 * (3 * 8 + 4 + 8), 10 * (3 * 8 + 4 + 32 + 4)),
             (&typed(DType::Complex128), 10 * (3 * 8 + 4 + 16), 10 * (3 * 8 + 4 + 32 + 4)),
         ] {
-            assert_eq!([Order::Dense, Order::Increasing].map(|order| bytes(options, order)), [dense; 2]);
-            assert_eq!(bytes(options, Order::Any), sorted);
+            assert_eq!([EntryOrder::Dense, EntryOrder::Increasing].map(|order| bytes(options, order)), [dense; 2]);
+            assert_eq!(bytes(options, EntryOrder::Any), sorted);
         }
         let limited = ReadOptions { max_memory: Some(1 << 30), ..typed(DType::Complex128) };
-        assert_eq!(bytes(&limited, Order::Any), 10 * (3 * 8 + 4));
-        assert!(plain.guard_entries::<f32>(10, 3 * 8, Order::Dense, 280).is_ok());
-        assert!(plain.guard_entries::<f32>(10, 3 * 8, Order::Dense, 279).is_err());
-        assert!(plain.guard_entries::<f32>(usize::MAX, usize::MAX, Order::Any, u64::MAX - 1).is_err());
+        assert_eq!(bytes(&limited, EntryOrder::Any), 10 * (3 * 8 + 4));
+        assert!(plain.guard_entries::<f32>(10, 3 * 8, EntryOrder::Dense, 280).is_ok());
+        assert!(plain.guard_entries::<f32>(10, 3 * 8, EntryOrder::Dense, 279).is_err());
+        assert!(plain.guard_entries::<f32>(usize::MAX, usize::MAX, EntryOrder::Any, u64::MAX - 1).is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::base::error::Result;
-use crate::base::threads;
+use crate::base::threads::pipeline::pipeline;
 use crate::io::digits::print_digits;
 use crate::io::values::FileValues;
 use crate::pattern::AnyPattern;
@@ -15,7 +15,7 @@ const BLOCK: usize = 1 << 13;
 pub(crate) fn write_entries(writer: &mut dyn Write, pattern: &AnyPattern, values: &dyn FileValues) -> Result<()> {
     let mut starts = (0..pattern.nnz()).step_by(BLOCK);
     let print = |start| print_block(pattern, values, start);
-    threads::pipeline(|| Ok(starts.next()), print, |text| Ok(writer.write_all(&text)?))
+    pipeline(|| Ok(starts.next()), print, |text| Ok(writer.write_all(&text)?))
 }
 
 /// Returns the lines of a block of entries from `start` on.

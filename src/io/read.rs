@@ -14,13 +14,14 @@ use crate::base::limit::default_limit;
 use crate::dynamic::{AnyArray, AnyValue};
 use crate::dynamic::{AnyTensor, Format, on_type};
 use crate::io::element::FileElement;
-use crate::io::entries::Text;
+use crate::io::entries::TextFile;
 use crate::io::file_format::{FileFormat, unknown_format};
+use crate::io::limits::BLOCK;
 use crate::io::options::ReadOptions;
 #[cfg(feature = "parquet")]
 use crate::io::parquet;
 use crate::io::progress::Watched;
-use crate::io::{BLOCK, gzip, mtx, npy, npz, tns};
+use crate::io::{gzip, mtx, npy, npz, tns};
 use crate::ops::{moved, planned_select};
 use crate::pattern::IndexKind;
 use crate::tensor::Tensor;
@@ -52,8 +53,8 @@ fn read_any(path: &Path, options: &ReadOptions) -> Result<AnyTensor> {
     Content::of_path(path, options, IndexKind::narrowest())?.into_any(options)
 }
 
-/// Reads the file at `path` as an operand of expressions: a `.npy` file is an array, unless the options name a fill or a
-/// format. Any other file is the tensor that [`read`] returns.
+/// Reads the file at `path` as an operand of expressions: a `.npy` file is an array, unless the options name a fill or
+/// a format. Any other file is the tensor that [`read`] returns.
 ///
 /// # Errors
 ///
@@ -259,7 +260,7 @@ pub fn read_csr<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &Read
 
 /// The contents of a file: text in the types of text, with its number of bytes; a finished tensor; or an array.
 enum Content {
-    Text(Text, u64),
+    Text(TextFile, u64),
     Other(AnyTensor),
     #[cfg(feature = "dynamic")]
     Array(AnyArray),

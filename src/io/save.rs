@@ -6,7 +6,7 @@ use std::iter;
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
-use crate::io::aside::{self, Aside};
+use crate::io::atomic_write::{self, ReplacementFile};
 
 /// Writes the file at `path` through a temporary file, which replaces the target after `write` has succeeded.
 ///
@@ -42,19 +42,19 @@ pub fn save(path: impl AsRef<Path>, write: impl FnOnce(&mut File) -> Result<()>)
 }
 
 fn save_to(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
-    match Target::at(path)? {
-        Target::Folder => Err(is_folder()),
-        Target::Stream(mut file) => {
+    match TargetKind::at(path)? {
+        TargetKind::Folder => Err(is_folder()),
+        TargetKind::Stream(mut file) => {
             write(&mut file)?;
             Ok(file.flush()?)
         }
-        Target::File(before) => replace(&target_of(path), Some(&before), write),
-        Target::New => replace(&target_of(path), None, write),
+        TargetKind::File(before) => replace(&target_of(path), Some(&before), write),
+        TargetKind::New => replace(&target_of(path), None, write),
     }
 }
 
 /// The kind of target at a path.
-enum Target {
+enum TargetKind {
     New,
     File(Metadata),
     /// A target that is written directly.
@@ -62,26 +62,26 @@ enum Target {
     Folder,
 }
 
-impl Target {
+impl TargetKind {
     fn at(path: &Path) -> Result<Self> {
         let found = match fs::metadata(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Target::New),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(TargetKind::New),
             found => found?,
         };
         if found.is_dir() {
-            return Ok(Target::Folder);
+            return Ok(TargetKind::Folder);
         }
         // The given path is opened, because the file that `/dev/stdout` leads to may have no name.
         let has_no_name = fs::canonicalize(path).is_err();
         if has_no_name || !found.is_file() {
-            return Ok(Target::Stream(OpenOptions::new().write(true).truncate(has_no_name).open(path)?));
+            return Ok(TargetKind::Stream(OpenOptions::new().write(true).truncate(has_no_name).open(path)?));
         }
         if let Some(output) = own_output(&found) {
-            return Ok(Target::Stream(output));
+            return Ok(TargetKind::Stream(output));
         }
         // A file that may not be written is not replaced either.
         OpenOptions::new().write(true).open(path)?;
-        Ok(Target::File(found))
+        Ok(TargetKind::File(found))
     }
 }
 
@@ -96,7 +96,7 @@ fn replace(path: &Path, before: Option<&Metadata>, write: impl FnOnce(&mut File)
 #[derive(Debug)]
 pub(crate) struct Saving {
     path: PathBuf,
-    aside: Aside,
+    aside: ReplacementFile,
     file: File,
 }
 
@@ -104,14 +104,14 @@ impl Saving {
     /// Begins a [`save`] that continues step by step; only regular files are accepted.
     #[cfg(feature = "parquet")]
     pub(crate) fn begin(path: &Path) -> Result<Saving> {
-        match Target::at(path)? {
-            Target::Folder => Err(is_folder()),
-            Target::Stream(_) => {
+        match TargetKind::at(path)? {
+            TargetKind::Folder => Err(is_folder()),
+            TargetKind::Stream(_) => {
                 let why = "pieces are written to a regular file or to a folder";
                 Err(std::io::Error::new(ErrorKind::InvalidInput, why).into())
             }
-            Target::File(before) => Saving::of(&target_of(path), Some(&before)),
-            Target::New => Saving::of(&target_of(path), None),
+            TargetKind::File(before) => Saving::of(&target_of(path), Some(&before)),
+            TargetKind::New => Saving::of(&target_of(path), None),
         }
     }
 
@@ -119,8 +119,8 @@ impl Saving {
         let Some(folder) = path.file_name().and(path.parent()) else {
             return Err(std::io::Error::new(ErrorKind::InvalidInput, "the path to write to names no file").into());
         };
-        aside::remove_some_left(folder);
-        let (aside, file) = aside::create(folder, aside::FILE, before.is_some())?;
+        atomic_write::remove_some_left(folder);
+        let (aside, file) = atomic_write::create(folder, atomic_write::FILE, before.is_some())?;
         if let Some(before) = before {
             keep_access(&file, before)?;
         }

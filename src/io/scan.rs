@@ -10,10 +10,10 @@ use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::dynamic::{AnyTensor, Format};
 use crate::element::DType;
-use crate::io::dealt::Dealt;
 use crate::io::element::FileElement;
 use crate::io::options::{ReadOptions, WriteOptions};
-use crate::io::parquet::{Columns, Dataset, DatasetWriter, Seen};
+use crate::io::parquet::{Columns, Dataset, DatasetWriter, ReadRanges};
+use crate::io::partition::Partitioned;
 use crate::lazy::source::{Bins, Deal, Held, Part, Source, whole};
 use crate::lazy::{Engine, Lazy, On};
 use crate::tensor::coo::CooTensor;
@@ -49,7 +49,7 @@ use crate::tensor::erased::SparseRef;
 /// ```
 #[track_caller]
 pub fn scan<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Lazy<CooTensor<T, I>>> {
-    let dataset = Dataset::open(path, &options.clone().typed(T::DTYPE, Format::Coo))?.told_as_one();
+    let dataset = Dataset::open(path, &options.clone().typed(T::DTYPE, Format::Coo))?.with_common_progress();
     // An axis that is too long is reported here.
     let _ = dataset.header()?.into_coo::<T, I>()?;
     let of = |tensor: AnyTensor| {
@@ -80,25 +80,30 @@ impl<T: FileElement, I: Index, E: Engine> On<CooTensor<T, I>, E> {
             writer.push(&self.collect()?)?;
             return writer.finish();
         };
-        let mut sink = Sink::create(path.as_ref(), options, shape, self.memory())?;
+        let mut sink = ChunkSink::create(path.as_ref(), options, shape, self.memory())?;
         self.pour(|x| sink.push(x.sparse()))?;
         sink.finish()
     }
 }
 
 /// Writes chunks along axis 0, one after another.
-pub(crate) struct Sink {
+pub(crate) struct ChunkSink {
     writer: DatasetWriter,
     shape: Shape,
     /// The number of positions that are written.
     done: usize,
 }
 
-impl Sink {
+impl ChunkSink {
     /// Creates a sink within the allowed memory, if limited.
-    pub(crate) fn create(path: &Path, options: &WriteOptions, shape: &[usize], memory: Option<u64>) -> Result<Sink> {
+    pub(crate) fn create(
+        path: &Path,
+        options: &WriteOptions,
+        shape: &[usize],
+        memory: Option<u64>,
+    ) -> Result<ChunkSink> {
         let writer = DatasetWriter::create(path, options)?.within(memory);
-        Ok(Sink { writer, shape: shape.into(), done: 0 })
+        Ok(ChunkSink { writer, shape: shape.into(), done: 0 })
     }
 
     /// Writes the next chunk, or the next entries in order as a tensor of the full shape. A chunk that stores all
@@ -140,14 +145,14 @@ pub(crate) struct Scanned {
     /// The conversion of a tensor that was read to a value of the graph.
     of: fn(AnyTensor) -> Result<Held>,
     /// The ranges of axis 0 that were read.
-    seen: Seen,
+    seen: ReadRanges,
 }
 
 impl Scanned {
     /// Returns the source of a dataset whose elements take at most `width` bytes; `of` converts a tensor that was read
     /// to a value of the graph.
     pub(crate) fn new(dataset: Dataset, width: usize, of: fn(AnyTensor) -> Result<Held>) -> Self {
-        Scanned { dataset, width, of, seen: Seen::default() }
+        Scanned { dataset, width, of, seen: ReadRanges::default() }
     }
 
     /// Adds the name of the files to an error about their contents.
@@ -267,8 +272,8 @@ impl Source for Scanned {
         match deal.axis {
             0 => Ok(None),
             _ => {
-                let dealt = Dealt::new(&self.dataset, self.entry_bytes(), self.of, deal);
-                Ok(Some(Box::new(dealt.map_err(|error| self.named(error))?)))
+                let partitioned = Partitioned::new(&self.dataset, self.entry_bytes(), self.of, deal);
+                Ok(Some(Box::new(partitioned.map_err(|error| self.named(error))?)))
             }
         }
     }

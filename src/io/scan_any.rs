@@ -8,7 +8,7 @@ use crate::dispatch;
 use crate::dynamic::AnyValue;
 use crate::io::options::{ReadOptions, WriteOptions};
 use crate::io::parquet::{Dataset, DatasetWriter};
-use crate::io::scan::{Scanned, Sink};
+use crate::io::scan::{ChunkSink, Scanned};
 use crate::io::write::FileTensor;
 use crate::lazy::source::Held;
 use crate::lazy::{Engine, Lazy, On};
@@ -41,7 +41,7 @@ use crate::lazy::{Engine, Lazy, On};
 /// ```
 #[track_caller]
 pub fn scan_any(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Lazy<AnyValue>> {
-    let dataset = Dataset::open(path, options)?.told_as_one();
+    let dataset = Dataset::open(path, options)?.with_common_progress();
     let width = size_of::<num_complex::Complex64>();
     Ok(Lazy::from_source(
         "scan",
@@ -62,7 +62,7 @@ impl<E: Engine> On<AnyValue, E> {
             self.collect()?.into_tensor()?.push_to(&mut writer)?;
             return writer.finish();
         };
-        let mut sink = Sink::create(path.as_ref(), options, shape, self.memory())?;
+        let mut sink = ChunkSink::create(path.as_ref(), options, shape, self.memory())?;
         self.pour(|x| dispatch!(x.clone().into_tensor()?, x => sink.push(x.sparse())))?;
         sink.finish()
     }

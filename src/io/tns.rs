@@ -5,10 +5,10 @@ use std::io::{BufRead, Write};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::{DType, Number};
-use crate::io::MOST_AXES;
-use crate::io::entries::{Listing, Text, TextTensor};
+use crate::io::entries::{Listing, TextFile, TextTensor};
 use crate::io::fields::{Fields, LineResult, Scan};
-use crate::io::lines::{Lines, at_line};
+use crate::io::limits::MOST_AXES;
+use crate::io::lines::{TextLines, at_line};
 use crate::io::options::ReadOptions;
 use crate::io::print::write_entries;
 use crate::io::values::FileValues;
@@ -23,15 +23,15 @@ const COMMENT: u8 = b'#';
 const SHAPE: &[u8] = b"shape:";
 
 /// Reads a `.tns` file, and returns its contents with its number of bytes.
-pub(crate) fn read(reader: impl BufRead, options: &ReadOptions, index: IndexKind) -> Result<(Text, u64)> {
+pub(crate) fn read(reader: impl BufRead, options: &ReadOptions, index: IndexKind) -> Result<(TextFile, u64)> {
     if options.only_header {
         return Err(Error::Format {
             place: "the header".into(),
             message: "a .tns file tells its types by entries".into(),
         });
     }
-    let mut lines = Lines::new(reader, COMMENT);
-    let header = Header::read(&mut lines, options.shape.clone())?;
+    let mut lines = TextLines::new(reader, COMMENT);
+    let header = TnsHeader::read(&mut lines, options.shape.clone())?;
     let index = match &header.shape {
         Some(shape) => {
             (index.check)(shape)?;
@@ -39,7 +39,7 @@ pub(crate) fn read(reader: impl BufRead, options: &ReadOptions, index: IndexKind
         }
         None => index,
     };
-    let mut body = Body { lines, header, options, index };
+    let mut body = TensorBody { lines, header, options, index };
     let text = match options.dtype {
         Some(DType::UInt64) => body.read::<u64>(integer)?,
         Some(DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64) => body.read::<i64>(integer)?,
@@ -60,7 +60,7 @@ fn integer<T: Scan>(fields: &mut Fields<'_>) -> LineResult<T> {
 
 /// The facts in the lines before the entries, otherwise in the first entry.
 #[derive(Debug, Default)]
-struct Header {
+struct TnsHeader {
     /// The lengths of the axes, if known.
     shape: Option<Shape>,
     rank: usize,
@@ -70,9 +70,9 @@ struct Header {
     without_values: bool,
 }
 
-impl Header {
+impl TnsHeader {
     /// Reads up to the first entry, which stays unread.
-    fn read<R: BufRead>(lines: &mut Lines<R>, asked: Option<Shape>) -> Result<Header> {
+    fn read<R: BufRead>(lines: &mut TextLines<R>, asked: Option<Shape>) -> Result<TnsHeader> {
         let is_asked = asked.is_some();
         let mut shape = asked;
         while let Some(fields) = lines.next_line()? {
@@ -91,7 +91,7 @@ impl Header {
             return header;
         }
         match shape {
-            Some(shape) => Ok(Header { rank: shape.rank(), shape: Some(shape), ..Header::default() }),
+            Some(shape) => Ok(TnsHeader { rank: shape.rank(), shape: Some(shape), ..TnsHeader::default() }),
             None => {
                 Err(at_line(lines.line() + 1, "there is no entry, so nothing tells the shape; name it with --shape"))
             }
@@ -102,7 +102,7 @@ impl Header {
     ///
     /// A shape comment is not enough to accept a line without a value: in files of other programs, the comment may
     /// count something else.
-    fn of_entry(shape: Option<Shape>, is_asked: bool, words: usize) -> LineResult<Header> {
+    fn of_entry(shape: Option<Shape>, is_asked: bool, words: usize) -> LineResult<TnsHeader> {
         let rank = shape.as_ref().map_or(words - 1, |shape| shape.rank());
         if rank > MOST_AXES {
             return Err(format!("{rank} axes are more than {MOST_AXES}"));
@@ -113,12 +113,12 @@ impl Header {
         if words != rank && words != rank + 1 {
             return Err(format!("the line has {words} words; {rank} coordinates and a value are expected"));
         }
-        Ok(Header { shape, rank, declared: None, without_values: words == rank })
+        Ok(TnsHeader { shape, rank, declared: None, without_values: words == rank })
     }
 
     /// Reads the header of the dialects that declare the rank, the lengths and, after the word `sptensor`, the number
     /// of entries.
-    fn of_dialect<R: BufRead>(lines: &mut Lines<R>, is_named: bool, asked: Option<Shape>) -> Result<Header> {
+    fn of_dialect<R: BufRead>(lines: &mut TextLines<R>, is_named: bool, asked: Option<Shape>) -> Result<TnsHeader> {
         if !is_named {
             lines.unread();
         }
@@ -133,7 +133,7 @@ impl Header {
             Some(expected) if expected != found => {
                 Err(Error::ShapeMismatch { what: "the header of the file", expected, found })
             }
-            _ => Ok(Header { rank, shape: Some(found), declared, without_values: false }),
+            _ => Ok(TnsHeader { rank, shape: Some(found), declared, without_values: false }),
         }
     }
 }
@@ -151,7 +151,7 @@ fn shape_comment(mut fields: Fields<'_>) -> Option<Shape> {
 }
 
 /// Reads the next line of a header, which has exactly `count` numbers.
-fn header_counts<R: BufRead>(lines: &mut Lines<R>, count: usize, what: &str) -> Result<Vec<usize>> {
+fn header_counts<R: BufRead>(lines: &mut TextLines<R>, count: usize, what: &str) -> Result<Vec<usize>> {
     while let Some(mut fields) = lines.next_line()? {
         if !fields.is_blank_or_comment(COMMENT) {
             let counts = (0..count).map(|_| fields.count(what)).collect::<LineResult<Vec<_>>>();
@@ -163,19 +163,19 @@ fn header_counts<R: BufRead>(lines: &mut Lines<R>, count: usize, what: &str) -> 
 }
 
 /// The body of a file, after the header.
-struct Body<'a, R> {
-    lines: Lines<R>,
-    header: Header,
+struct TensorBody<'a, R> {
+    lines: TextLines<R>,
+    header: TnsHeader,
     options: &'a ReadOptions,
     index: IndexKind,
 }
 
-impl<R: BufRead> Body<'_, R> {
-    fn read<T: Scan>(&mut self, value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send) -> Result<Text>
+impl<R: BufRead> TensorBody<'_, R> {
+    fn read<T: Scan>(&mut self, value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send) -> Result<TextFile>
     where
         TextTensor: From<Erased<T>>,
     {
-        let Header { rank, declared, without_values, .. } = self.header;
+        let TnsHeader { rank, declared, without_values, .. } = self.header;
         let lengths = self.header.shape.clone().unwrap_or_else(|| vec![self.index.longest; rank].into());
         let (options, index) = (self.options, self.index);
         let listing = Listing { lengths: &lengths, names: &[], declared, options, index };

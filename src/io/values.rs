@@ -31,17 +31,17 @@ pub(crate) trait FileValues: Sync {
     fn append_fill(&self, bytes: &mut Vec<u8>);
 }
 
-struct Typed<'a, T> {
+struct TypedValues<'a, T> {
     values: &'a [T],
     fill: T,
 }
 
 /// Returns the values of a tensor without their type.
 pub(crate) fn values_of<T: FileElement>(x: SparseRef<'_, T>) -> impl FileValues {
-    Typed { values: x.values(), fill: x.fill() }
+    TypedValues { values: x.values(), fill: x.fill() }
 }
 
-impl<T: FileElement> FileValues for Typed<'_, T> {
+impl<T: FileElement> FileValues for TypedValues<'_, T> {
     fn dtype(&self) -> DType {
         T::DTYPE
     }

@@ -4,18 +4,20 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use crate::base::error::Result;
+use crate::base::sealed::Sealed;
 use crate::dispatch;
 use crate::dynamic::AnyTensor;
 use crate::io::compression::Compression;
 use crate::io::element::FileElement;
 use crate::io::file_format::{FileFormat, unknown_format};
+use crate::io::limits::BLOCK;
 use crate::io::options::WriteOptions;
 #[cfg(feature = "parquet")]
 use crate::io::parquet;
 use crate::io::progress::Watched;
 use crate::io::save::save;
 use crate::io::values::values_of;
-use crate::io::{BLOCK, gzip, mtx, npy, npz, tns};
+use crate::io::{gzip, mtx, npy, npz, tns};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::erased::SparseRef;
@@ -100,7 +102,7 @@ fn write_watched(
 
 /// The tensors that a file can hold: of either format, of types known at compile time, and [`AnyTensor`]. The trait is
 /// sealed.
-pub trait FileTensor: sealed::Sealed {
+pub trait FileTensor: Sealed {
     /// Writes the tensor; the caller compresses the bytes, or not.
     #[doc(hidden)]
     fn write_plain(&self, writer: &mut dyn Write, format: FileFormat, options: &WriteOptions) -> Result<()>;
@@ -166,8 +168,4 @@ fn write_as<T: FileElement>(
     }
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for super::AnyTensor {}
-    impl<P, T> Sealed for super::Tensor<P, T> {}
-}
+impl Sealed for AnyTensor {}

@@ -4,9 +4,8 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::few::Few;
 use crate::base::index::{Index, Width};
-use crate::base::spare;
+use crate::base::recycle;
 use crate::base::threads::{self, split_at_ends};
-use crate::kernels::cells::number;
 use crate::kernels::sort;
 
 /// The coordinates of entries on one axis. A clone shares the array.
@@ -154,7 +153,7 @@ impl AxisCoords {
         }
         by_width!(self, own => of_width!(width, I => {
             // The items may hold old data. `map_into` writes each of them.
-            let mut converted = spare::items::<I>(own.len())?;
+            let mut converted = recycle::items::<I>(own.len())?;
             threads::map_into(own, &mut converted, 500, |coord| I::from_usize(coord.to_usize()));
             Ok(converted.into())
         }))
@@ -271,6 +270,18 @@ impl<I: Index> From<Vec<I>> for AxisCoords {
         match I::WIDTH {
             Width::U32 => AxisCoords::U32(bytemuck::cast_vec::<I, u32>(coords).into()),
             Width::U64 => AxisCoords::U64(bytemuck::cast_vec::<I, u64>(coords).into()),
+        }
+    }
+}
+
+/// Writes the flat indices within `lengths` of the entries from `start` on.
+pub(crate) fn number<I: Index>(coords: &[&[I]], lengths: &[usize], start: usize, numbers: &mut [usize]) {
+    let Some((first, others)) = coords.split_first() else { return numbers.fill(0) };
+    numbers.iter_mut().zip(&first[start..]).for_each(|(number, coord)| *number = coord.to_usize());
+    // Invariant: `numbers` holds the flat indices within the axes before this one.
+    for (axis, length) in others.iter().zip(lengths.iter().skip(1)) {
+        for (number, coord) in numbers.iter_mut().zip(&axis[start..]) {
+            *number = *number * length + coord.to_usize();
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::matrix::{Entries, Missing, Turn, first_overflow};
+use crate::kernels::matrix::{MatrixEntries, Missing, Turn, first_overflow};
 use crate::kernels::semiring::Semiring;
 
 /// The number of left rows multiplied with the entries at a time.
@@ -12,7 +12,7 @@ const LANES: usize = 8;
 
 /// The shape of a product: `count` matrices of `rows` rows. A left row has `inner` elements, an output row `width`.
 #[derive(Clone, Copy)]
-pub(crate) struct Lengths {
+pub(crate) struct ProductLengths {
     pub(crate) count: usize,
     pub(crate) rows: usize,
     pub(crate) inner: usize,
@@ -23,8 +23,8 @@ pub(crate) struct Lengths {
 pub(crate) fn of_array<T: Element, S: Semiring<T>>(
     op: S,
     left: &[T],
-    right: Entries<'_, T>,
-    lengths: Lengths,
+    right: MatrixEntries<'_, T>,
+    lengths: ProductLengths,
     turn: Turn<'_>,
 ) -> Result<Vec<T>, Missing> {
     // A single row needs no other rows to process with it.
@@ -37,11 +37,11 @@ pub(crate) fn of_array<T: Element, S: Semiring<T>>(
 fn by_lanes<const COUNT: usize, T: Element, S: Semiring<T>>(
     op: S,
     left: &[T],
-    right: Entries<'_, T>,
-    lengths: Lengths,
+    right: MatrixEntries<'_, T>,
+    lengths: ProductLengths,
     turn: Turn<'_>,
 ) -> Result<Vec<T>, Missing> {
-    let Lengths { count, rows, inner, width } = lengths;
+    let ProductLengths { count, rows, inner, width } = lengths;
     let mut items = alloc::zeros(count * rows * width)?;
     let mut blocks = alloc::with_capacity(count * rows.div_ceil(COUNT))?;
     for (matrix, slots) in items.chunks_exact_mut(rows * width).enumerate() {
@@ -51,7 +51,7 @@ fn by_lanes<const COUNT: usize, T: Element, S: Semiring<T>>(
     }
     // Blocks are independent, so the result does not depend on the number of threads.
     let work = blocks.len().saturating_mul(right.values.len() / 2 + inner + width);
-    let places = threads::map_each(blocks.into(), work, Scratch::default, |scratch, (first, slots)| {
+    let places = threads::map_each(blocks.into(), work, TransposedBlock::default, |scratch, (first, slots)| {
         let (of_left, base) = turn(first);
         let rows = &left[of_left * inner..][..slots.len() / width * inner];
         scratch.prepare(op.nothing(), rows, (COUNT, inner, width))?;
@@ -68,18 +68,18 @@ fn by_lanes<const COUNT: usize, T: Element, S: Semiring<T>>(
 }
 
 /// The rows of a block of the left operand, transposed, and the sums of its output rows, also transposed.
-struct Scratch<T, U> {
+struct TransposedBlock<T, U> {
     left: Vec<T>,
     sums: Vec<U>,
 }
 
-impl<T, U> Default for Scratch<T, U> {
+impl<T, U> Default for TransposedBlock<T, U> {
     fn default() -> Self {
-        Scratch { left: Vec::new(), sums: Vec::new() }
+        TransposedBlock { left: Vec::new(), sums: Vec::new() }
     }
 }
 
-impl<T: Element, U: Copy> Scratch<T, U> {
+impl<T: Element, U: Copy> TransposedBlock<T, U> {
     fn prepare(&mut self, nothing: U, rows: &[T], (lanes, inner, width): (usize, usize, usize)) -> Allocated<()> {
         self.sums.clear();
         alloc::reserve_exact(&mut self.sums, lanes * width)?;
@@ -120,7 +120,7 @@ fn scattered<const COUNT: usize, T: Element, S: Semiring<T>>(
     op: S,
     lanes: &[T],
     sums: &mut [S::Sum],
-    right: Entries<'_, T>,
+    right: MatrixEntries<'_, T>,
     base: usize,
 ) {
     let rows = right.rows.offsets[base..].windows(2);

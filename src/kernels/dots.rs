@@ -7,18 +7,18 @@ use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{Dot, Ring, Term};
-use crate::kernels::panels::{Numbers, Table, by_panels};
+use crate::kernels::panels::{Numbers, TableSize, by_panels};
 
 const LANES: usize = 8;
 
 /// The eight partial sums of a dot product.
 #[derive(Clone, Copy)]
-pub(crate) struct Lanes<T: Ring>([T::Dot; LANES]);
+pub(crate) struct PartialSums<T: Ring>([T::Dot; LANES]);
 
-impl<T: Ring> Lanes<T> {
+impl<T: Ring> PartialSums<T> {
     #[inline(always)]
     pub(crate) fn new() -> Self {
-        Lanes([T::Dot::NOTHING; LANES])
+        PartialSums([T::Dot::NOTHING; LANES])
     }
 
     /// Adds the product of two elements at a position. Positions must increase.
@@ -88,13 +88,13 @@ fn eight_terms<T: Ring>(row: &[T]) -> [Term<T>; LANES] {
 
 /// The rows of a matrix, in one slice.
 #[derive(Clone, Copy)]
-pub(crate) struct Rows<'a, T> {
+pub(crate) struct DenseRows<'a, T> {
     pub(crate) items: &'a [T],
     /// The length of a row.
     pub(crate) width: usize,
 }
 
-impl<'a, T> Rows<'a, T> {
+impl<'a, T> DenseRows<'a, T> {
     /// Returns a row by its index.
     #[inline(always)]
     pub(crate) fn row(&self, number: usize) -> &'a [T] {
@@ -120,7 +120,7 @@ impl From<AllocError> for NoDot {
 const BLOCK: usize = 256;
 
 /// The rows of a matrix, and the row index of each entry.
-pub(crate) type Factor<'a, T> = (Rows<'a, T>, Numbers<'a>);
+pub(crate) type Factor<'a, T> = (DenseRows<'a, T>, Numbers<'a>);
 
 /// Returns for each of `count` entries the sum of products of one row per factor, multiplied from left to right.
 ///
@@ -157,7 +157,7 @@ pub(crate) fn dots_without_zeros<T: Ring>(
             looked_up.for_each(|((_, number), slot)| number(entry, std::slice::from_mut(slot)));
             let item = |factor: usize, k: usize| factors[factor].0.row(numbers[factor])[k];
             // Positions increase, so each partial sum receives its terms in the same order as in `dots`.
-            let mut dot = Lanes::<T>::new();
+            let mut dot = PartialSums::<T>::new();
             for k in (0..width).filter(|&k| item(upstream, k).is_truthy()) {
                 let others = (1..factors.len()).map(|factor| T::Dot::term(item(factor, k)));
                 let lane = &mut dot.0[k % LANES];
@@ -198,7 +198,7 @@ fn dots_by_panels<T: Ring>(factors: &[Factor<'_, T>], start: usize, found: &mut 
         // The row indices may not fit 32 bits.
         return Ok(false);
     }
-    let table = Table { rows: rows.items.len() / rows.width.max(1), bytes_of_row: rows.width * size_of::<T>() };
+    let table = TableSize { rows: rows.items.len() / rows.width.max(1), bytes_of_row: rows.width * size_of::<T>() };
     let lookups = by_panels(start, found.len(), [left, right], table)?;
     let (mut numbers, mut block) = ([0; 2 * BLOCK], [T::ZERO; BLOCK]);
     let all_fit = lookups.chunks(BLOCK).all(|lookups| {
@@ -220,7 +220,7 @@ fn dots_of_block<T: Ring>(factors: &[Factor<'_, T>], numbers: &[usize], found: &
         || {
             for (at, found) in found.iter_mut().enumerate() {
                 let row = |factor: usize| factors[factor].0.row(numbers[factor * BLOCK + at]);
-                let mut dot = Lanes::new();
+                let mut dot = PartialSums::new();
                 match factors.len() {
                     2 => dot.add_rows(row(0), row(1)),
                     // A constant count lets the compiler unroll the loop over factors.
@@ -254,10 +254,10 @@ mod tests {
             (0..count).for_each(|k| lanes[k % 8] += a[k]);
             let l = lanes;
             let expected = ((l[0] + l[1]) + (l[2] + l[3])) + ((l[4] + l[5]) + (l[6] + l[7]));
-            let (mut whole, mut single) = (Lanes::new(), Lanes::new());
+            let (mut whole, mut single) = (PartialSums::new(), PartialSums::new());
             whole.add_rows(&a, &b);
             for of_all in 1..5 {
-                let mut products = Lanes::new();
+                let mut products = PartialSums::new();
                 products.add_products(count, of_all, |row| if row == 0 { &a } else { &b });
                 assert_eq!(products.total(), Some(expected), "{count}");
             }
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn the_first_dot_that_does_not_fit_is_told() {
-        let l = Rows { items: &[1i8, 2, 100, 100], width: 2 };
+        let l = DenseRows { items: &[1i8, 2, 100, 100], width: 2 };
         let number = |start: usize, numbers: &mut [usize]| {
             numbers.iter_mut().zip(start..).for_each(|(number, entry)| *number = usize::from(entry > 300));
         };
@@ -281,12 +281,12 @@ mod tests {
     #[test]
     fn panels_give_the_same_dots() {
         let (left, mut right) = (terms(64), terms(40 * 64));
-        let (l, here) = (Rows { items: &left, width: 64 }, |_: usize, numbers: &mut [usize]| numbers.fill(0));
+        let (l, here) = (DenseRows { items: &left, width: 64 }, |_: usize, numbers: &mut [usize]| numbers.fill(0));
         let back = |start: usize, numbers: &mut [usize]| {
             numbers.iter_mut().zip(start..).for_each(|(number, entry)| *number = 39 - entry % 40);
         };
         right.reverse();
-        let r = Rows { items: &right, width: 64 };
+        let r = DenseRows { items: &right, width: 64 };
         let factors: [Factor<'_, f64>; 2] = [(l, &here), (r, &back)];
         let (mut by_panels, mut in_order) = (vec![0.0; 400], vec![1.0; 400]);
         assert_eq!(dots_by_panels(&factors, 7, &mut by_panels), Ok(true));
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(by_panels, in_order);
 
         let bytes: Vec<i8> = (0..40 * 64).map(|at| if at / 64 == 5 { 100 } else { 0 }).collect();
-        let r = Rows { items: &bytes, width: 64 };
+        let r = DenseRows { items: &bytes, width: 64 };
         assert_eq!(dots(400, &[(r, &back), (r, &back)]), Err(NoDot::Overflow(34)));
     }
 }

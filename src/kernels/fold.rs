@@ -1,15 +1,14 @@
 //! Streaming reductions. The accumulator after some values is all that later values need.
 
 use crate::base::alloc::{self, Allocated};
-use crate::base::index::Width;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Element, Known, Saved};
-use crate::kernels::cells::StoredCells;
-use crate::kernels::coords::CoordSlices;
 use crate::kernels::group::{AllGaps, Gaps, Groups};
+use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::lanes::results_of;
 use crate::kernels::op::{Op, Outcome, Outcomes};
+use crate::kernels::output_bitmap::StoredCells;
 
 /// A streaming reduction over values of type `T`.
 ///
@@ -72,48 +71,15 @@ pub trait Fold<T: Element>: Op + 'static {
         fold_lanes(*self, offsets, values, gaps, results)
     }
 
-    /// Returns all output elements with an entry, in order, if a fast path exists. [`Kept::gaps`] has the unstored
+    /// Returns all output elements with an entry, in order, if a fast path exists. [`KeptAxes::gaps`] has the unstored
     /// positions.
-    fn by_coords(&self, _kept: &Kept<'_>, _values: &[T], _gaps: &Gaps<T>) -> Allocated<Option<StoredCells<Self::Out>>> {
+    fn by_coords(
+        &self,
+        _kept: &KeptAxes<'_>,
+        _values: &[T],
+        _gaps: &Gaps<T>,
+    ) -> Allocated<Option<StoredCells<Self::Out>>> {
         Ok(None)
-    }
-}
-
-/// The coordinates of entries on the kept axes, at least one axis.
-pub struct Kept<'a> {
-    pub(crate) coords: CoordSlices<'a>,
-    /// The lengths of the kept axes.
-    pub(crate) lengths: &'a [usize],
-    /// True if the kept axes lead, so that the entries of an output element are adjacent.
-    pub(crate) lead: bool,
-    /// True if the last axis is reduced, so that adjacent entries often belong to one output element.
-    pub(crate) in_runs: bool,
-    /// The size of a group of each label, and the number of adjacent output elements with one label. `None` if all
-    /// groups are equally large.
-    pub(crate) extents: Option<(&'a [u128], usize)>,
-}
-
-impl Kept<'_> {
-    /// Writes the flat indices of the output elements of the entries from `start` on.
-    pub(crate) fn number(&self, start: usize, numbers: &mut [usize]) {
-        self.coords.number(self.lengths, start, numbers);
-    }
-
-    /// Returns the lengths of the kept axes, and the width of their coordinates.
-    pub(crate) fn cells_of_result(&self) -> (&[usize], Width) {
-        (self.lengths, self.coords.width())
-    }
-
-    /// Returns the number of output elements.
-    pub(crate) fn cells(&self) -> u128 {
-        self.lengths.iter().fold(1, |cells: u128, &length| cells.saturating_mul(length as u128))
-    }
-
-    /// Returns the unstored positions of an output element, from those of the largest one.
-    pub(crate) fn gaps<T: Copy>(&self, gaps: &Gaps<T>, cell: usize) -> Gaps<T> {
-        // `inner` adjacent output elements share a label, and the labels repeat along the axes before.
-        let extent = |(extents, inner): (&[u128], usize)| extents[cell / inner % extents.len()];
-        Gaps { extent: self.extents.map_or(gaps.extent, extent), ..*gaps }
     }
 }
 

@@ -158,7 +158,7 @@ fn list(start: usize, marks: &[bool], slots: &mut [usize]) -> usize {
 
 /// The positions `first, first + step, …` below `end`, and the index of a coordinate among them.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Steps {
+pub(crate) struct StepPositions {
     first: usize,
     end: usize,
     /// The inverse of the odd part of the step modulo 2^64, its factors of two, and the largest quotient.
@@ -169,14 +169,14 @@ pub(crate) struct Steps {
     most: u64,
 }
 
-impl Steps {
+impl StepPositions {
     pub(crate) fn new(first: usize, end: usize, step: usize) -> Self {
         let twos = step.trailing_zeros();
         let odd = (step >> twos) as u64;
         // Each Newton iteration doubles the correct bits. An odd number is its own inverse modulo 8, so 3 bits become
         // 96.
         let inverse = (0..5).fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))));
-        Steps { first, end, inverse, twos, most: u64::MAX / step as u64 }
+        StepPositions { first, end, inverse, twos, most: u64::MAX / step as u64 }
     }
 
     /// Returns the distance from `first` divided by the step. A distance that is not a multiple of the step returns
@@ -192,7 +192,7 @@ impl Steps {
 
     /// Clears the marks of coordinates that are not among the positions.
     pub(crate) fn mark<I: Index>(&self, coords: &[I], marks: &mut [bool]) {
-        let Steps { first, end, .. } = *self;
+        let StepPositions { first, end, .. } = *self;
         // `most` is `u64::MAX` only for step 1. Then the range test is enough.
         if self.most == u64::MAX {
             let inside = |coord: usize| (first <= coord) & (coord < end);
@@ -213,7 +213,7 @@ mod tests {
     fn steps_tell_their_positions_from_all_others() {
         for step in (1..40).chain([64, 96, 1 << 20, (1 << 20) + 7, usize::MAX / 3]) {
             for first in [0, 1, 5, 1 << 21] {
-                let steps = Steps::new(first, 1 << 22, step);
+                let steps = StepPositions::new(first, 1 << 22, step);
                 let coords: Vec<u64> = (0..200).chain([first as u64 + step as u64 * 3 % (1 << 20), 1 << 22]).collect();
                 let mut marks = vec![true; coords.len()];
                 steps.mark(&coords, &mut marks);

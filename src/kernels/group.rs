@@ -39,7 +39,7 @@ impl Groups {
     /// If the kept axes lead, the entries are already in order. Otherwise one sort moves them together.
     pub(crate) fn of_coords<I: Index, A: AsRef<[I]> + Sync>(kept: &[A], count: usize) -> Allocated<Self> {
         // The sort is stable in row-major order, so entries of a group keep their order.
-        let sort::Runs { order, starts } = sort::row_major_runs(kept, count)?;
+        let sort::SortedRuns { order, starts } = sort::row_major_runs(kept, count)?;
         Ok(Groups { order, starts })
     }
 

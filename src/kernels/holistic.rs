@@ -8,12 +8,12 @@ use crate::base::few::Few;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Element, Known};
-use crate::kernels::fed::Pass;
 use crate::kernels::fold::share_runs;
 use crate::kernels::group::{AllGaps, Gaps, Groups};
 use crate::kernels::lanes::results_of;
 use crate::kernels::op::{Op, Outcome, Outcomes};
-use crate::kernels::ordered::Ordered;
+use crate::kernels::ordered::RankSearch;
+use crate::kernels::passes::Pass;
 
 /// The elements of one group of a reduction.
 pub struct Group<'a, T> {
@@ -93,7 +93,7 @@ pub trait Holistic<T: Element>: Op {
 
     /// Returns the order of the ranking, if the middle values determine the result. `gap` is the value of unstored
     /// positions.
-    fn middles(&self, _gap: Option<T>) -> Option<Box<dyn Ordered>> {
+    fn middles(&self, _gap: Option<T>) -> Option<Box<dyn RankSearch>> {
         None
     }
 
@@ -124,10 +124,10 @@ pub trait Gradient<T: Element, G: Element>: Holistic<T> {
 
     /// Writes the gradients of a row of elements over zeros.
     #[inline]
-    fn give(&self, values: &[T], received: &mut [G], given: &Given<'_, Self::Out, G>) {
+    fn give(&self, values: &[T], received: &mut [G], given: &GradientInputs<'_, Self::Out, G>) {
         let items = values.iter().zip(received);
         match *given {
-            Given::InGroup { found, gradient, within } => {
+            GradientInputs::InGroup { found, gradient, within } => {
                 for (at, (&value, received)) in items.enumerate() {
                     // `None` keeps the zero in the slot.
                     if let Some(own) = self.of_element(value, found, within + at, gradient) {
@@ -135,7 +135,7 @@ pub trait Gradient<T: Element, G: Element>: Holistic<T> {
                     }
                 }
             }
-            Given::AcrossGroups { found, gradients, within } => {
+            GradientInputs::AcrossGroups { found, gradients, within } => {
                 for ((&value, received), (found, &gradient)) in items.zip(found.iter().zip(gradients)) {
                     if let Some(own) = self.of_element(value, found, within, gradient) {
                         *received = own;
@@ -150,25 +150,25 @@ pub trait Gradient<T: Element, G: Element>: Holistic<T> {
 ///
 /// Each element has the finding of its group, its position in the group and the gradient of the output element. The
 /// position of a stored element counts only stored elements.
-pub enum Given<'a, O, G> {
+pub enum GradientInputs<'a, O, G> {
     /// All elements are adjacent in one group, from the position `within` on.
     InGroup { found: &'a O, gradient: G, within: usize },
     /// Each element is at the same position of its own group.
     AcrossGroups { found: &'a [O], gradients: &'a [G], within: usize },
 }
 
-impl<'a, O, G: Copy> Given<'a, O, G> {
+impl<'a, O, G: Copy> GradientInputs<'a, O, G> {
     /// Returns the finding, the position and the gradient of an element.
     pub(crate) fn at(&self, at: usize) -> (&'a O, usize, G) {
         match *self {
-            Given::InGroup { found, gradient, within } => (found, within + at, gradient),
-            Given::AcrossGroups { found, gradients, within } => (&found[at], within, gradients[at]),
+            GradientInputs::InGroup { found, gradient, within } => (found, within + at, gradient),
+            GradientInputs::AcrossGroups { found, gradients, within } => (&found[at], within, gradients[at]),
         }
     }
 }
 
 /// The gathered values of a group that are not adjacent, and the working memory of the reduction.
-struct Scratch<T, S> {
+struct GroupScratch<T, S> {
     group: Vec<T>,
     own: S,
 }
@@ -180,7 +180,7 @@ fn reducer<T: Element, H: Holistic<T>>(
     values: &[T],
     gaps: &AllGaps<'_, T>,
     position: &(dyn Fn(usize) -> u128 + Sync),
-) -> impl Fn(&mut Scratch<T, H::Scratch>, usize) -> Outcomes<H::Out> + Sync + Send {
+) -> impl Fn(&mut GroupScratch<T, H::Scratch>, usize) -> Outcomes<H::Out> + Sync + Send {
     move |scratch, group| {
         // `values` copies the group to the scratch only if its entries are not adjacent.
         let stored = groups.values(group, values, &mut scratch.group)?;
@@ -200,7 +200,7 @@ pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
     position: &(dyn Fn(usize) -> u128 + Sync),
     blank: H::Out,
 ) -> Outcomes<Vec<H::Out>> {
-    let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
+    let scratch = || GroupScratch { group: Vec::new(), own: op.scratch() };
     let of_groups = reducer(op, groups, values, gaps, position);
     // The fast path needs adjacent groups in stored order, all of one size.
     if let (true, Some(offsets), None) = (op.has_abreast(), groups.offsets(), gaps.extents) {
@@ -269,7 +269,7 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
     // In stored order the entries of a group are adjacent: one pass finds and writes its gradients.
     if let Some(values_of) = groups.in_order(values) {
         let found = reducer(op, groups, values, gaps, position);
-        let scratch = || Scratch { group: Vec::new(), own: op.scratch() };
+        let scratch = || GroupScratch { group: Vec::new(), own: op.scratch() };
         give_in_order(groups, &mut received, scratch, |scratch, group, received| {
             let found = found(scratch, group)?;
             // A gradient of zero leaves the zeros of `received`.
@@ -277,7 +277,7 @@ pub(crate) fn share_among_entries<T: Element, G: Element, H: Gradient<T, G>>(
                 op.give(
                     values_of(group),
                     received,
-                    &Given::InGroup { found: &found, gradient: gradients[group], within: 0 },
+                    &GradientInputs::InGroup { found: &found, gradient: gradients[group], within: 0 },
                 );
             }
             Ok(())
@@ -331,7 +331,7 @@ fn parts_of(starts: &[usize], entries: usize) -> (Few<Range<usize>>, Vec<usize>)
 }
 
 /// A gradient in which the elements of a group depend on all other elements of the group.
-pub trait Apart<T: Element, G: Element>: Op {
+pub trait GroupGradient<T: Element, G: Element>: Op {
     /// Writes the gradients of the stored elements of a group. The group has a stored element, and `gradient` is not
     /// zero.
     fn give(&self, group: &Group<'_, T>, gradient: G, received: &mut [G]) -> Outcome<()>;
@@ -339,7 +339,7 @@ pub trait Apart<T: Element, G: Element>: Op {
 
 /// Returns the gradients of all entries from `gradients`, one per group. `position` returns the flat index of an entry
 /// in its group.
-pub(crate) fn give_apart<T: Element, G: Element, A: Apart<T, G>>(
+pub(crate) fn give_apart<T: Element, G: Element, A: GroupGradient<T, G>>(
     op: A,
     groups: &Groups,
     values: &[T],
@@ -392,7 +392,7 @@ pub(crate) fn share_singly<T: Element, G: Element, H: Gradient<T, G>>(
         }
         let mut received = [G::ZERO; BLOCK];
         let received = &mut received[..gradients.len()];
-        op.give(elements, received, &Given::AcrossGroups { found: &found, gradients, within: 0 });
+        op.give(elements, received, &GradientInputs::AcrossGroups { found: &found, gradients, within: 0 });
         // `give` also computes elements with a gradient of zero. Their results are replaced here.
         give_nothing_of_zeros(gradients, received);
         gradients.copy_from_slice(received);

@@ -53,7 +53,7 @@ pub(crate) enum Membership<'a, T: Element> {
     /// Any number of test values, for few values.
     All(&'a [T]),
     /// One bit for each integer in a range.
-    Table(Table),
+    Table(SpanTable),
     /// The hashed keys.
     Keys(KeySet<T>),
     /// The sorted keys.
@@ -68,7 +68,7 @@ impl<'a, T: Element> Membership<'a, T> {
         }
         Ok(match Span::of(members) {
             // A table is the fastest form to query, so it is chosen if it is small enough.
-            Some(span) if span.suits(members.len(), values) => Membership::Table(Table::new(members, span)?),
+            Some(span) if span.suits(members.len(), values) => Membership::Table(SpanTable::new(members, span)?),
             _ if members.len() <= FEW => Membership::compare(members),
             _ if values <= FEW_VALUES => Membership::All(members),
             _ => Membership::hash(members)?,
@@ -192,17 +192,17 @@ impl Span {
 }
 
 /// One bit for each integer of a span, set for the test values.
-pub(crate) struct Table {
+pub(crate) struct SpanTable {
     /// The smallest integer, modulo 2^64.
     minimum: u64,
     /// The bits, and a last word of zeros for all values above the span.
     words: Vec<u64>,
 }
 
-impl Table {
+impl SpanTable {
     /// Returns the table of the test values with this span. The caller limits the number of words.
     pub(crate) fn new<T: Element>(members: &[T], span: Span) -> Allocated<Self> {
-        let mut table = Table { minimum: span.minimum as u64, words: alloc::zeros(span.words() as usize + 1)? };
+        let mut table = SpanTable { minimum: span.minimum as u64, words: alloc::zeros(span.words() as usize + 1)? };
         for &member in members {
             // The span covers all test values, so the word exists.
             let bit = distance(member, table.minimum);
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(Span::of(&[1.0f32]), None);
     }
 
-    fn contains<T: Element>(table: &Table, value: T) -> bool {
+    fn contains<T: Element>(table: &SpanTable, value: T) -> bool {
         let mut answer = [false];
         look_up(table.minimum, &table.words, &[value], false, &mut answer);
         answer[0]
@@ -300,11 +300,11 @@ mod tests {
     #[test]
     fn a_table_does_not_take_what_is_far_outside_for_a_member() {
         let high = [u64::MAX - 3, u64::MAX];
-        let table = Table::new(&high, Span::of(&high).unwrap()).unwrap();
+        let table = SpanTable::new(&high, Span::of(&high).unwrap()).unwrap();
         assert!(contains(&table, u64::MAX) && !contains(&table, u64::MAX - 1));
         assert!(!contains(&table, 0u64) && !contains(&table, u64::MAX - 4) && !contains(&table, 1u64 << 63));
         let low = [i64::MIN, i64::MIN + 100];
-        let table = Table::new(&low, Span::of(&low).unwrap()).unwrap();
+        let table = SpanTable::new(&low, Span::of(&low).unwrap()).unwrap();
         assert!(contains(&table, i64::MIN) && !contains(&table, i64::MAX) && !contains(&table, -1i64));
     }
 

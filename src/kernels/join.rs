@@ -1,4 +1,4 @@
-//! Merges of two sorted lists of entries: the [`Steps`], and the coordinates of the result.
+//! Merges of two sorted lists of entries: the [`MergeSteps`], and the coordinates of the result.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -8,11 +8,11 @@ use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::threads;
 use crate::kernels::packing::{Packing, split_axes};
-use crate::kernels::steps::{BLOCK, Keep, LEFT, Part, RIGHT, Steps};
+use crate::kernels::steps::{BLOCK, Keep, LEFT, MergePart, MergeSteps, RIGHT};
 
 /// The steps of two lists, and the coordinates of the result if they were computed along with the steps.
 pub(crate) struct Joined<I> {
-    pub(crate) steps: Steps,
+    pub(crate) steps: MergeSteps,
     pub(crate) coords: Option<Vec<Vec<I>>>,
 }
 
@@ -39,42 +39,42 @@ pub(crate) fn by_coords<I: Index>(
     let Some(packing) = packing else {
         let merge = |(): &mut (), (left, right): Ranges| {
             let steps = merge_by(left.clone(), right.clone(), order)?;
-            Ok(Part { left, right, steps })
+            Ok(MergePart { left, right, steps })
         };
         let merged = threads::map_each(parts, counts.0 + counts.1, || (), merge);
-        let steps = Steps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep };
+        let steps = MergeSteps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep };
         return Ok(Joined { steps, coords: None });
     };
     // If the result has exactly the entries of one list, no coordinates are written.
     let axes = if keep.is_one_list() { 0 } else { lengths.len() };
-    let room = Room::new(&parts, keep);
+    let room = ResultSlots::new(&parts, keep);
     // Each part writes to its own slots, so the parts can be merged by different threads.
     let mut coords = (0..axes).map(|_| alloc::zeros(room.total())).collect::<Allocated<Vec<Vec<I>>>>()?;
     let shares = parts.into_iter().zip(split_axes(&mut coords, &room.ends)).collect();
     let merge = |(): &mut (), ((one, other), coords): (Ranges, Vec<&mut [I]>)| {
         let lists = (Keys::new(&packing, left, one.clone()), Keys::new(&packing, right, other.clone()));
-        Ok(Part { left: one, right: other, steps: merge_keys(lists.0, lists.1, keep, coords)? })
+        Ok(MergePart { left: one, right: other, steps: merge_keys(lists.0, lists.1, keep, coords)? })
     };
     let merged = threads::map_each(shares, counts.0 + counts.1, || (), merge);
-    let steps = Steps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep };
+    let steps = MergeSteps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep };
     let ends = steps.ends();
     coords.iter_mut().for_each(|axis| room.close_gaps(axis, &ends));
     Ok(Joined { steps, coords: Some(coords).filter(|coords| coords.len() == lengths.len()) })
 }
 
 /// The slots for the result of each part. The exact number is known only after merging.
-struct Room {
+struct ResultSlots {
     ends: Few<usize>,
 }
 
-impl Room {
+impl ResultSlots {
     fn new(parts: &[Ranges], keep: Keep) -> Self {
         let mut end = 0;
         let most = |(left, right): &Ranges| {
             end += keep.most(left.len(), right.len());
             end
         };
-        Room { ends: parts.iter().map(most).collect() }
+        ResultSlots { ends: parts.iter().map(most).collect() }
     }
 
     fn total(&self) -> usize {
@@ -228,12 +228,12 @@ fn merge_by(
 
 /// The entries of lanes: the offsets, one more than there are lanes, and the columns.
 #[derive(Clone, Copy)]
-pub(crate) struct Lanes<'a, I> {
+pub(crate) struct LaneEntries<'a, I> {
     pub(crate) offsets: &'a [usize],
     pub(crate) columns: &'a [I],
 }
 
-impl<'a, I> Lanes<'a, I> {
+impl<'a, I> LaneEntries<'a, I> {
     /// Returns the columns of one lane.
     fn lane(&self, lane: usize) -> &'a [I] {
         &self.columns[self.offsets[lane]..self.offsets[lane + 1]]
@@ -247,13 +247,17 @@ impl<'a, I> Lanes<'a, I> {
 
 /// Merged entries in lanes: the steps, the offsets of the lanes and the columns of the result.
 pub(crate) struct JoinedLanes<I> {
-    pub(crate) steps: Steps,
+    pub(crate) steps: MergeSteps,
     pub(crate) offsets: Vec<usize>,
     pub(crate) columns: Vec<I>,
 }
 
 /// Merges entries of the same number of lanes on both sides.
-pub(crate) fn by_lanes<I: Index>(left: Lanes<'_, I>, right: Lanes<'_, I>, keep: Keep) -> Allocated<JoinedLanes<I>> {
+pub(crate) fn by_lanes<I: Index>(
+    left: LaneEntries<'_, I>,
+    right: LaneEntries<'_, I>,
+    keep: Keep,
+) -> Allocated<JoinedLanes<I>> {
     let lanes = left.offsets.len() - 1;
     // The lane itself counts as work, so the sum increases strictly and empty lanes are split too.
     let before = |lane: usize| left.offsets[lane] + right.offsets[lane] + lane;
@@ -262,7 +266,7 @@ pub(crate) fn by_lanes<I: Index>(left: Lanes<'_, I>, right: Lanes<'_, I>, keep: 
         lane(part.start)..lane(part.end)
     });
     let entries: Few<_> = parts.iter().map(|lanes| (left.entries(lanes), right.entries(lanes))).collect();
-    let room = Room::new(&entries, keep);
+    let room = ResultSlots::new(&entries, keep);
     let (mut offsets, mut columns) = (alloc::zeros(lanes + 1)?, alloc::zeros(room.total())?);
     let ends: Few<usize> = parts.iter().map(|part| part.end).collect();
     let shares = parts.into_iter().zip(threads::split_at_ends(&mut offsets[1..], &ends));
@@ -271,7 +275,7 @@ pub(crate) fn by_lanes<I: Index>(left: Lanes<'_, I>, right: Lanes<'_, I>, keep: 
         merge_lanes(left, right, keep, lanes, counts, columns)
     };
     let merged = threads::map_each(shares, before(lanes), || (), merge);
-    let steps = Steps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep };
+    let steps = MergeSteps { parts: merged.into_iter().collect::<Allocated<_>>()?, keep };
     // `offsets[1..]` held the number of entries of each lane.
     super::lanes::accumulate(&mut offsets);
     room.close_gaps(&mut columns, &steps.ends());
@@ -291,13 +295,13 @@ fn partition_point(count: usize, below: impl Fn(usize) -> bool) -> usize {
 
 /// Merges some lanes for [`by_lanes`]. Writes the number of result entries per lane, and their columns.
 fn merge_lanes<I: Index>(
-    left: Lanes<'_, I>,
-    right: Lanes<'_, I>,
+    left: LaneEntries<'_, I>,
+    right: LaneEntries<'_, I>,
     keep: Keep,
     lanes: Range<usize>,
     counts: &mut [usize],
     mut columns: &mut [I],
-) -> Allocated<Part> {
+) -> Allocated<MergePart> {
     let (of_left, of_right) = (left.entries(&lanes), right.entries(&lanes));
     let mut steps = alloc::zeros(of_left.len() + of_right.len())?;
     let mut done = 0;
@@ -310,7 +314,7 @@ fn merge_lanes<I: Index>(
         done += taken;
     }
     steps.truncate(done);
-    Ok(Part { left: of_left, right: of_right, steps })
+    Ok(MergePart { left: of_left, right: of_right, steps })
 }
 
 /// Writes the steps of two lists of columns, and the columns of the result. Returns the number of steps.
@@ -356,7 +360,7 @@ mod tests {
     }
 
     /// Returns the steps of all parts.
-    fn steps_of(steps: &Steps) -> Vec<u8> {
+    fn steps_of(steps: &MergeSteps) -> Vec<u8> {
         steps.parts.iter().flat_map(|part| part.steps.iter().copied()).collect()
     }
 
@@ -396,7 +400,7 @@ mod tests {
                     assert_eq!(steps.count(), wanted.len());
                     let keys = steps.pick(&left, &right).unwrap();
                     assert!(keys.is_sorted() && keys.len() == wanted.len());
-                    let both = Steps { keep: Keep::BOTH, ..steps };
+                    let both = MergeSteps { keep: Keep::BOTH, ..steps };
                     assert!(both.pick(&left, &right).unwrap().iter().all(|at| right.binary_search(at).is_ok()));
                     assert_eq!(both.count(), wanted.iter().filter(|&&step| step == 3).count());
                     let alone = |side: u8| wanted.iter().position(|&step| step == side).map(|at| keys[at]);
@@ -418,7 +422,10 @@ mod tests {
             (places.clone(), offsets, places.iter().map(|at| (at % width) as u32).collect::<Vec<_>>())
         };
         let ((left, offsets, columns), (right, others, of_other)) = (make(1), make(2));
-        let sides = (Lanes { offsets: &offsets, columns: &columns }, Lanes { offsets: &others, columns: &of_other });
+        let sides = (
+            LaneEntries { offsets: &offsets, columns: &columns },
+            LaneEntries { offsets: &others, columns: &of_other },
+        );
         for keep in [Keep::UNION, Keep::BOTH, Keep::LEFT, Keep::WITHOUT] {
             let JoinedLanes { steps, offsets: ends, columns: found } = by_lanes(sides.0, sides.1, keep).unwrap();
             assert!(steps_of(&steps) == expected(&left, &right));

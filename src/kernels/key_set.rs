@@ -89,7 +89,7 @@ impl<T: Element> KeySet<T> {
             let own = parts[part].clone();
             let filler_line = line_of(filler, lines);
             let crowded = Ok(HashSet::new());
-            let mut share = Share::<T> { lines, own, filler, filler_line, places, crowded };
+            let mut share = LineRange::<T> { lines, own, filler, filler_line, places, crowded };
             in_wide_vectors(
                 #[inline(always)]
                 || {
@@ -216,7 +216,7 @@ impl<T: Element> Questions<'_, T> {
 }
 
 /// The lines that a thread fills.
-struct Share<'a, T: Element> {
+struct LineRange<'a, T: Element> {
     lines: usize,
     own: Range<usize>,
     filler: T::Key,
@@ -226,7 +226,7 @@ struct Share<'a, T: Element> {
     crowded: Allocated<HashSet<T::Key>>,
 }
 
-impl<T: Element> Share<'_, T> {
+impl<T: Element> LineRange<'_, T> {
     /// Inserts the keys of a block that belong to lines of this thread.
     #[inline(always)]
     fn insert_all(&mut self, members: &[T]) {

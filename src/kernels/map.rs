@@ -67,9 +67,9 @@ pub(crate) type Function<'a> = &'a (dyn Fn(f64) -> f64 + Sync);
 pub(crate) const CALL: usize = 10_000;
 
 /// A map that calls a function per value, in `f64`; the result is rounded once.
-pub(crate) struct Called<'a>(pub(crate) Function<'a>);
+pub(crate) struct FunctionMap<'a>(pub(crate) Function<'a>);
 
-impl<T: Float> Map<T> for Called<'_> {
+impl<T: Float> Map<T> for FunctionMap<'_> {
     type Out = T;
     type Fault = Infallible;
 

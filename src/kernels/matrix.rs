@@ -8,14 +8,14 @@ use crate::base::threads;
 
 /// The pattern of entries by rows; rows are counted over all matrices of a batch.
 #[derive(Clone, Copy)]
-pub(crate) struct Rows<'a> {
+pub(crate) struct SparseRows<'a> {
     /// The index of the first entry of each row, then the number of entries.
     pub(crate) offsets: &'a [usize],
     /// The column of each entry, increasing within a row.
     pub(crate) columns: &'a [u32],
 }
 
-impl Rows<'_> {
+impl SparseRows<'_> {
     /// Returns the indices of the entries of a row.
     #[inline(always)]
     pub(crate) fn range(&self, row: usize) -> Range<usize> {
@@ -25,19 +25,19 @@ impl Rows<'_> {
 
 /// The columns that rows of the result may have, or with `is_complement` the columns that they may not have.
 #[derive(Clone, Copy)]
-pub(crate) struct Mask<'a> {
-    pub(crate) rows: Rows<'a>,
+pub(crate) struct RowMask<'a> {
+    pub(crate) rows: SparseRows<'a>,
     pub(crate) is_complement: bool,
 }
 
 /// The entries of an operand: pattern and values.
 #[derive(Clone, Copy)]
-pub(crate) struct Entries<'a, T> {
-    pub(crate) rows: Rows<'a>,
+pub(crate) struct MatrixEntries<'a, T> {
+    pub(crate) rows: SparseRows<'a>,
     pub(crate) values: &'a [T],
 }
 
-impl<'a, T> Entries<'a, T> {
+impl<'a, T> MatrixEntries<'a, T> {
     /// Returns the columns and the values of a row.
     #[inline(always)]
     pub(crate) fn row(&self, row: usize) -> (&'a [u32], &'a [T]) {

@@ -14,12 +14,12 @@
 
 use crate::base::alloc::Allocated;
 use crate::element::{Float, Real};
-use crate::kernels::fed::Pass;
 use crate::kernels::group::Gaps;
-use crate::kernels::holistic::{Given, Group};
+use crate::kernels::holistic::{GradientInputs, Group};
 use crate::kernels::op::{Fault, Outcome};
 use crate::kernels::passes::Census;
-use crate::kernels::rank::{Place, Rule};
+use crate::kernels::passes::Pass;
+use crate::kernels::rank::{RankPosition, Rule};
 use crate::kernels::select::{Ranked, Sieve, count, first_equal, ranked_in_lane, select_two, smaller};
 
 /// The elements that receive the gradient of a median.
@@ -34,7 +34,7 @@ pub enum MedianGradient {
 
 /// The value to compute for each group.
 #[derive(Clone, Copy)]
-pub(crate) struct Question {
+pub(crate) struct MedianQuery {
     pub(crate) rule: Rule,
     /// True if NaNs are ignored; otherwise a NaN makes the result of its group NaN.
     pub(crate) skips_nan: bool,
@@ -68,7 +68,7 @@ pub(crate) fn median_of_one<T: Real>(value: T) -> T::Median {
     value.to_median().midpoint_of(value.to_median())
 }
 
-impl Question {
+impl MedianQuery {
     /// Returns the value of a group, or NaN for a group without one.
     pub(crate) fn value<T: Real>(self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<T::Median> {
         Ok(self.ranked(group, sieve)?.map_or(T::Median::NAN, |ranked| ranked.value()))
@@ -126,7 +126,7 @@ fn ranked_about<T: Real>(
     // Ranks `start..end` hold the fill: the stored values equal to it and all unstored positions.
     let (start, end) = (below as u128, below as u128 + level as u128 + unstored);
     let place = rule.place(end + above as u128);
-    let Place { low, high, .. } = place;
+    let RankPosition { low, high, .. } = place;
     let (lower, upper) = if high < start {
         select_two(sieve.refill(stored, |value| value < fill)?, low as usize, high as usize)
     } else if low >= end {
@@ -150,7 +150,7 @@ fn greater<T: Real>(a: T, b: T) -> T {
 
 impl<T: Real> Group<'_, T> {
     /// Returns the median and the position of the first element equal to the lower middle value, `u64::MAX` if none.
-    pub(crate) fn median_and_position(&self, asked: Question, sieve: &mut Sieve<T>) -> Outcome<(T::Median, u64)> {
+    pub(crate) fn median_and_position(&self, asked: MedianQuery, sieve: &mut Sieve<T>) -> Outcome<(T::Median, u64)> {
         Ok(match asked.ranked(self, sieve)? {
             None => (T::Median::NAN, u64::MAX),
             Some(middles) => (middles.value(), self.first_equal(middles.lower)),
@@ -179,14 +179,14 @@ impl<T: Real> Group<'_, T> {
     }
 
     /// Returns the weights of the gradient per element; the weight of an unstored position is dropped.
-    pub(crate) fn shares(&self, rule: ShareRule, sieve: &mut Sieve<T>) -> Outcome<Shares<T>> {
+    pub(crate) fn shares(&self, rule: ShareRule, sieve: &mut Sieve<T>) -> Outcome<RankWeights<T>> {
         let ShareRule { asked, rule, spread_nan } = rule;
         let Some(Ranked { lower, upper, place }) = asked.ranked(self, sieve)? else {
             // The group has no value: its gradient is lost, or divided among all its positions.
             let positions = u64::try_from(self.gaps.positions(self.stored.len())).unwrap_or(u64::MAX);
             let (receivers, number) =
                 if spread_nan { (Receivers::All, positions) } else { (Receivers::Ranked, NOBODY) };
-            return Ok(Shares { receivers, values: [T::ZERO; 2], numbers: [number; 2], parts: [1.0; 2] });
+            return Ok(RankWeights { receivers, values: [T::ZERO; 2], numbers: [number; 2], parts: [1.0; 2] });
         };
         // Equal middle values form one set of receivers under `Spread`, so their weights add up to 1.
         let are_two = place.weight > 0.0 && (rule == MedianGradient::First || lower != upper);
@@ -202,9 +202,9 @@ impl<T: Real> Group<'_, T> {
         Ok(match are_two {
             true => {
                 let parts = [1.0 - place.weight, place.weight];
-                Shares { receivers, values: [lower, upper], numbers: [low, number(upper, place.high)], parts }
+                RankWeights { receivers, values: [lower, upper], numbers: [low, number(upper, place.high)], parts }
             }
-            false => Shares { receivers, values: [lower; 2], numbers: [low; 2], parts: [1.0; 2] },
+            false => RankWeights { receivers, values: [lower; 2], numbers: [low; 2], parts: [1.0; 2] },
         })
     }
 
@@ -244,7 +244,7 @@ const NOBODY: u64 = u64::MAX;
 /// The rule for dividing the gradient of a median or quantile among elements.
 #[derive(Clone, Copy)]
 pub(crate) struct ShareRule {
-    pub(crate) asked: Question,
+    pub(crate) asked: MedianQuery,
     pub(crate) rule: MedianGradient,
     /// True if the elements of a group without a number divide its gradient; otherwise the gradient is lost.
     pub(crate) spread_nan: bool,
@@ -262,7 +262,7 @@ enum Receivers {
 
 /// The weights of the gradient of a group, in one part or two; `receivers` selects the elements of each part.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shares<T> {
+pub(crate) struct RankWeights<T> {
     receivers: Receivers,
     values: [T; 2],
     /// For each part, the number of elements that divide it; for [`Receivers::Ranked`], the index of the receiver.
@@ -271,7 +271,7 @@ pub(crate) struct Shares<T> {
     parts: [f64; 2],
 }
 
-impl<T: Real> Shares<T> {
+impl<T: Real> RankWeights<T> {
     /// Returns whether an element equal to `value` may receive a part, without a branch.
     fn concerns(&self, value: T) -> bool {
         (value == self.values[0]) | (value == self.values[1]) | (self.receivers == Receivers::All)
@@ -294,7 +294,7 @@ impl<T: Real> Shares<T> {
 }
 
 /// Writes the gradients of `values`; elements that receive none keep the value in `received`.
-pub(crate) fn give<T: Real, G: Float>(values: &[T], received: &mut [G], given: &Given<'_, Shares<T>, G>) {
+pub(crate) fn give<T: Real, G: Float>(values: &[T], received: &mut [G], given: &GradientInputs<'_, RankWeights<T>, G>) {
     const BLOCK: usize = 64;
     let blocks = values.chunks(BLOCK).zip(received.chunks_mut(BLOCK)).zip((0..).step_by(BLOCK));
     for ((values, received), start) in blocks {
@@ -319,7 +319,7 @@ mod tests {
 
     fn median(stored: &[f64], fill: f64, extent: u128) -> f64 {
         let gaps = Gaps { fill: Some(fill), extent };
-        let asked = Question { rule: Rule::Middle(EvenCount::Mean), skips_nan: true };
+        let asked = MedianQuery { rule: Rule::Middle(EvenCount::Mean), skips_nan: true };
         asked.value(&Group { stored, gaps, position: &|_| 0 }, &mut Sieve::new()).unwrap()
     }
 

@@ -37,7 +37,7 @@ pub(crate) type Merged<T> = (Vec<AxisCoords>, Vec<T>);
 type Merge<'a, T> = dyn Fn(T, T) -> Option<T> + Sync + 'a;
 
 /// The coordinates of entries, without their integer type: code that merges items is not generic over this type.
-trait Axes: Sync {
+trait ErasedCoords: Sync {
     /// [`Packing::new`].
     fn packing(&self) -> Option<Packing>;
 
@@ -63,7 +63,7 @@ trait Axes: Sync {
     fn zeros(&self, count: usize) -> Allocated<Vec<AxisCoords>>;
 }
 
-impl<I: Index> Axes for Few<&[I]> {
+impl<I: Index> ErasedCoords for Few<&[I]> {
     fn packing(&self) -> Option<Packing> {
         Packing::new(self)
     }
@@ -101,7 +101,7 @@ impl<I: Index> Axes for Few<&[I]> {
     }
 }
 
-fn axes_of<'a>(coords: &'a CoordSlices<'_>) -> &'a dyn Axes {
+fn axes_of<'a>(coords: &'a CoordSlices<'_>) -> &'a dyn ErasedCoords {
     match coords {
         CoordSlices::U32(axes) => axes,
         CoordSlices::U64(axes) => axes,
@@ -127,7 +127,7 @@ pub(crate) fn merged<T: Copy + Zeroable + Send + Sync>(
         return merged_in_order(&packing, axes, count, listed(&items), merge);
     }
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| axes.pack(&packing, range, from, keys);
-    let mut buckets = Buckets::deal(count, packing.bits(), 0, &keys, listed(&items))?;
+    let mut buckets = Buckets::scatter(count, packing.bits(), 0, &keys, listed(&items))?;
     let spans = Spans::of_buckets(&mut buckets)?;
     let total = spans.total();
     let coords = match coords {
@@ -192,7 +192,7 @@ fn or_merged(merged: Result<Merged<bool>, Unmerged>) -> Allocated<Merged<bool>> 
 /// [`any_merged`] with the truth value in the lowest bit of each key; the sort carries no items.
 fn any_sorted(
     packing: &Packing,
-    axes: &dyn Axes,
+    axes: &dyn ErasedCoords,
     count: usize,
     is_truthy: impl Fn(usize) -> bool + Sync + Send,
 ) -> Allocated<Merged<bool>> {
@@ -203,7 +203,7 @@ fn any_sorted(
         let truth = |entry| u64::from(from == 0 && is_truthy(entry));
         keys.iter_mut().zip(range).for_each(|(key, entry)| *key = *key << 1 | truth(entry));
     };
-    let mut buckets = Buckets::deal(count, packing.bits() + 1, 1, &keys, |_| ())?;
+    let mut buckets = Buckets::scatter(count, packing.bits() + 1, 1, &keys, |_| ())?;
     let spans = Spans::of_buckets(&mut buckets)?;
     let output = (axes.zeros(spans.total())?, alloc::zeros(spans.total())?);
     let tagged = &buckets.keys;
@@ -216,7 +216,7 @@ fn any_sorted(
 /// [`merged`] for sorted entries.
 fn merged_in_order<T: Copy + Zeroable + Send + Sync>(
     packing: &Packing,
-    axes: &dyn Axes,
+    axes: &dyn ErasedCoords,
     count: usize,
     item: impl Fn(usize) -> T + Sync,
     merge: &Merge<'_, T>,
@@ -246,7 +246,7 @@ fn shrunk(coords: AxisCoords, count: usize) -> Allocated<AxisCoords> {
 
 /// [`merged`] for coordinates that do not fit one key.
 fn merged_by_groups<T: Copy + Zeroable + Send + Sync>(
-    axes: &dyn Axes,
+    axes: &dyn ErasedCoords,
     items: &[T],
     merge: &Merge<'_, T>,
 ) -> Result<Merged<T>, Unmerged> {
@@ -343,7 +343,7 @@ impl Spans {
 }
 
 /// The work of one thread: the runs of a range of entries, and the output for them.
-struct Share<'a, T> {
+struct MergeTask<'a, T> {
     span: Range<usize>,
     coords: Vec<AxisCoordsMut<'a>>,
     items: &'a mut [T],
@@ -361,8 +361,8 @@ fn merge_runs<T: Copy + Zeroable + Send + Sync>(
     let count = spans.entries.last().map_or(0, |span| span.end);
     let pieces = split_axes(&mut coords, &spans.ends)?.into_iter();
     let places = pieces.zip(threads::split_at_ends(&mut items, &spans.ends));
-    let shares = spans.entries.into_iter().zip(places).map(|(span, (coords, items))| Share { span, coords, items });
-    let write = |block: &mut _, share: Share<'_, T>| share.write(packing, block, keys, &item, merge);
+    let shares = spans.entries.into_iter().zip(places).map(|(span, (coords, items))| MergeTask { span, coords, items });
+    let write = |block: &mut _, share: MergeTask<'_, T>| share.write(packing, block, keys, &item, merge);
     let written = threads::map_each(shares.collect(), count, || [0; BLOCK], write);
     let written: Result<(), u64> = written.into_iter().collect();
     // Parts are in order and each reports its first failure, so the first error is the smallest position.
@@ -388,7 +388,7 @@ fn unpack(packing: &Packing, keys: &[u64], coords: &mut [AxisCoordsMut<'_>], at:
     }
 }
 
-impl<T: Copy> Share<'_, T> {
+impl<T: Copy> MergeTask<'_, T> {
     /// Writes the first entry of each run and merges the others into it; the error is the key where merging fails.
     fn write(
         mut self,

@@ -2,13 +2,13 @@
 //!
 //! The caller counts the keys.
 
-use crate::element::saved::values_of;
+use crate::element::accumulator_bytes::values_of;
 use crate::element::{Number, Real};
-use crate::kernels::extreme::{key_of, of_key};
+use crate::kernels::order_key::{key_of, of_key};
 use crate::kernels::rank::Rule;
 
 /// The order of values, and the ranks to find.
-pub trait Ordered: Send + Sync {
+pub trait RankSearch: Send + Sync {
     /// Returns the keys of values given as bytes; `None` if the bytes are not values of the type.
     fn keys(&self, values: &[u8]) -> Option<Vec<u64>>;
 
@@ -69,7 +69,7 @@ pub(crate) fn value_of<T: Real>(key: u64) -> Option<T> {
     of_key::<true, true, T>((key >> spare::<T>()) as i64 ^ i64::MIN)
 }
 
-impl<T: Real> Ordered for Middles<T> {
+impl<T: Real> RankSearch for Middles<T> {
     fn keys(&self, values: &[u8]) -> Option<Vec<u64>> {
         Some(values_of::<T>(values)?.into_iter().map(key_of_value).collect())
     }
@@ -135,7 +135,7 @@ mod tests {
 
     fn check<T: Real>(values: &[T]) {
         let order = Middles { rule: Rule::Middle(EvenCount::Mean), skips_nan: true, gap: None::<T> };
-        let keys = order.keys(crate::element::saved::bytes_of(values)).unwrap();
+        let keys = order.keys(crate::element::accumulator_bytes::bytes_of(values)).unwrap();
         assert!(keys.is_sorted(), "{values:?}: {keys:x?}");
         for (&key, &value) in keys.iter().zip(values) {
             // NaN is ignored and never a middle value.
@@ -168,7 +168,7 @@ mod tests {
     fn both_zeros_are_one_number() {
         for fill in [0.0, -0.0] {
             let order = Middles { rule: Rule::Middle(EvenCount::Mean), skips_nan: true, gap: Some(fill) };
-            let zeros = order.keys(crate::element::saved::bytes_of(&[-0.0, 0.0])).unwrap();
+            let zeros = order.keys(crate::element::accumulator_bytes::bytes_of(&[-0.0, 0.0])).unwrap();
             assert_eq!(order.gap(), Gap::Level(zeros[0], zeros[1]));
         }
     }

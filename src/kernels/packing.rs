@@ -11,16 +11,16 @@ use crate::base::threads;
 use crate::kernels::radix::BLOCK;
 
 pub(crate) struct Packing {
-    fields: Few<Field>,
+    fields: Few<BitField>,
     bits: u32,
 }
 
-struct Field {
+struct BitField {
     shift: u32,
     mask: u64,
 }
 
-impl Field {
+impl BitField {
     /// Returns whether the field has a bit at `from` or above.
     fn reaches(&self, from: u32) -> bool {
         u64::BITS - self.mask.leading_zeros() + self.shift > from
@@ -88,7 +88,7 @@ impl Packing {
         let fields = widths.iter().map(|width| {
             shift -= width;
             // A field of 0 bits at the top would have a shift of 64, which is out of range; its mask is 0.
-            Field { shift: shift.min(u64::BITS - 1), mask: u64::MAX.checked_shr(u64::BITS - width).unwrap_or(0) }
+            BitField { shift: shift.min(u64::BITS - 1), mask: u64::MAX.checked_shr(u64::BITS - width).unwrap_or(0) }
         });
         Packing { fields: fields.collect(), bits }
     }
@@ -138,7 +138,7 @@ impl Packing {
 
     /// Writes the coordinates of `keys` on one axis.
     pub(crate) fn unpack_axis<I: Index>(&self, axis: usize, keys: &[u64], coords: &mut [I]) {
-        let Field { shift, mask } = self.fields[axis];
+        let BitField { shift, mask } = self.fields[axis];
         for (coord, key) in coords.iter_mut().zip(keys) {
             *coord = I::from_usize((key >> shift & mask) as usize);
         }

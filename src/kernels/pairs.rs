@@ -3,7 +3,7 @@
 use crate::base::alloc::Allocated;
 use crate::base::threads;
 use crate::element::{Dot, Ring};
-use crate::kernels::dots::{Lanes, NoDot};
+use crate::kernels::dots::{NoDot, PartialSums};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The pair of each product: pair `p` is the left element `p / count` and the right element `p % count`.
@@ -47,7 +47,7 @@ pub(crate) fn of_left<T: Ring>(gradients: &[T], right: &[T], positions: &[usize]
         || (),
         |(), row| {
             // The position of the right element, not its index, chooses the partial sum.
-            let mut dot = Lanes::new();
+            let mut dot = PartialSums::new();
             let gradients = &gradients[row * right.len()..];
             let pairs = gradients.iter().zip(right).zip(positions).filter(|((g, _), _)| g.is_truthy());
             pairs.for_each(|((&g, &y), &position)| dot.add(position, g, y));

@@ -19,7 +19,7 @@ pub(crate) type Numbers<'a> = &'a (dyn Fn(usize, &mut [usize]) + Sync);
 
 /// The traversal of a table by results that look up its rows in increasing order, panel by panel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Walk {
+pub(crate) struct PanelOrder {
     /// The number of rows per panel.
     pub(crate) panel: usize,
     /// The number of results that read a panel before the next panel is read.
@@ -31,12 +31,12 @@ pub(crate) type Lookup = [u32; 3];
 
 /// The second of two tables.
 #[derive(Clone, Copy)]
-pub(crate) struct Table {
+pub(crate) struct TableSize {
     pub(crate) rows: usize,
     pub(crate) bytes_of_row: usize,
 }
 
-impl Table {
+impl TableSize {
     /// Returns the binary logarithm of the rows per panel, if panel order is faster for `count` entries.
     fn panel(self, count: usize) -> Option<u32> {
         let pays = self.rows.saturating_mul(self.bytes_of_row) >= 2 * PANEL && count / LOOKUPS >= self.rows;
@@ -49,9 +49,9 @@ impl Table {
     ///
     /// `bytes_of_sums` is the size of the partial sums of one result per thread, summed over all threads. All partial
     /// sums that are kept between panels take at most a quarter of the bytes of the table.
-    pub(crate) fn walk(self, lookups: usize, bytes_of_sums: usize) -> Option<Walk> {
+    pub(crate) fn walk(self, lookups: usize, bytes_of_sums: usize) -> Option<PanelOrder> {
         let (bytes, panel) = (self.rows.saturating_mul(self.bytes_of_row), PANEL / self.bytes_of_row.max(1));
-        let walk = Walk { panel, at_once: bytes / 4 / bytes_of_sums.max(1) };
+        let walk = PanelOrder { panel, at_once: bytes / 4 / bytes_of_sums.max(1) };
         let pays = bytes >= 2 * PANEL
             && panel > 0
             && lookups >= self.rows.div_ceil(panel).saturating_mul(LOOKUPS / 2)
@@ -63,7 +63,12 @@ impl Table {
 /// Returns `count` entries from `start` on, ordered by panel of the second table and by entry within a panel.
 ///
 /// The list is empty if panel order is not faster.
-pub(crate) fn by_panels(start: usize, count: usize, numbers: [Numbers<'_>; 2], table: Table) -> Allocated<Vec<Lookup>> {
+pub(crate) fn by_panels(
+    start: usize,
+    count: usize,
+    numbers: [Numbers<'_>; 2],
+    table: TableSize,
+) -> Allocated<Vec<Lookup>> {
     let Some(panel) = table.panel(count) else { return Ok(Vec::new()) };
     let mut places = alloc::zeros((table.rows >> panel) + 1)?;
     for_each(start, count, numbers, |[_, _, row]| places[(row >> panel) as usize] += 1);
@@ -88,7 +93,7 @@ fn for_each(start: usize, count: usize, numbers: [Numbers<'_>; 2], mut visit: im
         let length = BLOCK.min(count - first);
         numbers.iter().zip(&mut block).for_each(|(number, block)| number(start + first, &mut block[..length]));
         for (at, (&left, &right)) in block[0][..length].iter().zip(&block[1]).enumerate() {
-            // `Table::panel` limits entries and right rows to `u32`; the caller limits left rows.
+            // `TableSize::panel` limits entries and right rows to `u32`; the caller limits left rows.
             visit([(first + at) as u32, left as u32, right as u32]);
         }
     }
@@ -105,7 +110,7 @@ mod tests {
         let right = |start: usize, numbers: &mut [usize]| {
             numbers.iter_mut().zip(start..).for_each(|(number, at)| *number = at * 7 % 40);
         };
-        let table = Table { rows: 40, bytes_of_row: PANEL / 8 };
+        let table = TableSize { rows: 40, bytes_of_row: PANEL / 8 };
         let found = by_panels(300, 700, [&left, &right], table).unwrap();
         let mut expected: Vec<Lookup> =
             (0..700).map(|entry| [entry, (300 + entry) / 9, (300 + entry) * 7 % 40]).collect();
@@ -117,7 +122,7 @@ mod tests {
     fn few_look_ups_and_small_tables_are_left_alone() {
         let none = |_: usize, numbers: &mut [usize]| numbers.fill(0);
         let panels = |count: usize, rows: usize, bytes_of_row: usize| {
-            !by_panels(0, count, [&none, &none], Table { rows, bytes_of_row }).unwrap().is_empty()
+            !by_panels(0, count, [&none, &none], TableSize { rows, bytes_of_row }).unwrap().is_empty()
         };
         assert!(panels(4000, 1000, PANEL / 100));
         assert!(!panels(3999, 1000, PANEL / 100));
@@ -128,13 +133,13 @@ mod tests {
     #[test]
     fn results_with_few_look_ups_go_through_a_table_at_once() {
         let row = PANEL / 8;
-        let walk = |lookups: usize, rows: usize| Table { rows, bytes_of_row: row }.walk(lookups, row);
+        let walk = |lookups: usize, rows: usize| TableSize { rows, bytes_of_row: row }.walk(lookups, row);
         // Two panels or more, two lookups per result and panel, and four lookups per row by the results of one step.
-        assert_eq!(walk(16, 16), Some(Walk { panel: 8, at_once: 4 }));
+        assert_eq!(walk(16, 16), Some(PanelOrder { panel: 8, at_once: 4 }));
         assert_eq!((walk(15, 16), walk(99, 15)), (None, None));
-        assert_eq!((walk(19, 80), walk(20, 80)), (None, Some(Walk { panel: 8, at_once: 20 })));
-        assert_eq!(Table { rows: 16, bytes_of_row: row }.walk(100, 64 * row), None);
-        assert_eq!(Table { rows: 9, bytes_of_row: 2 * PANEL }.walk(100, row), None);
-        assert_eq!(Table { rows: 0, bytes_of_row: 0 }.walk(0, 0), None);
+        assert_eq!((walk(19, 80), walk(20, 80)), (None, Some(PanelOrder { panel: 8, at_once: 20 })));
+        assert_eq!(TableSize { rows: 16, bytes_of_row: row }.walk(100, 64 * row), None);
+        assert_eq!(TableSize { rows: 9, bytes_of_row: 2 * PANEL }.walk(100, row), None);
+        assert_eq!(TableSize { rows: 0, bytes_of_row: 0 }.walk(0, 0), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Partial folds of a dynamically typed input: values arrive as bytes, and accumulators leave as bytes to be merged.
 
 use crate::base::alloc::{self, Allocated};
-use crate::element::saved::values_of;
+use crate::element::accumulator_bytes::values_of;
 use crate::element::{Element, Saved};
 use crate::kernels::fold::Fold;
 
@@ -33,14 +33,14 @@ pub trait Partial: Send + Sync {
     fn bytes(&self) -> usize;
 }
 
-struct States<T: Element, F: Fold<T>> {
+struct Accumulators<T: Element, F: Fold<T>> {
     op: F,
     states: Vec<F::State>,
 }
 
 /// Returns a fold without groups.
 pub(crate) fn partial<T: Element, F: Fold<T>>(op: F) -> Box<dyn Partial> {
-    Box::new(States::<T, F> { op, states: Vec::new() })
+    Box::new(Accumulators::<T, F> { op, states: Vec::new() })
 }
 
 /// Loads an accumulator that occupies all of the bytes.
@@ -48,7 +48,7 @@ pub(crate) fn state_of<T: Element, F: Fold<T>>(_: F, mut bytes: &[u8]) -> Option
     F::State::load(&mut bytes).filter(|_| bytes.is_empty())
 }
 
-impl<T: Element, F: Fold<T>> Partial for States<T, F> {
+impl<T: Element, F: Fold<T>> Partial for Accumulators<T, F> {
     fn again(&self) -> Box<dyn Partial> {
         partial::<T, F>(self.op)
     }

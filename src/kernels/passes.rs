@@ -6,9 +6,11 @@
 
 use crate::base::alloc::{self, Allocated};
 use crate::element::Real;
-use crate::kernels::fed::Pass;
 use crate::kernels::op::Outcome;
 use crate::kernels::ordered::{complete, key_of_value, value_of, words};
+
+/// Passes all values of one group in chunks, computed again for each pass. Returns false if some could not be computed.
+pub(crate) type Pass<'a, T> = dyn Fn(&mut dyn FnMut(&[T])) -> bool + 'a;
 
 /// The number of key bits that each pass determines.
 const BITS: u32 = 16;
@@ -33,7 +35,7 @@ struct Equal {
 
 /// A rank to find.
 #[derive(Clone, Copy)]
-struct Target {
+struct RankTarget {
     /// The known first bits of its key, and their number.
     prefix: u64,
     known: u32,
@@ -68,7 +70,7 @@ impl Census {
         pass: &Pass<'_, T>,
     ) -> Outcome<Option<[T; 2]>> {
         let equal = gaps.map(|(value, count)| Equal { key: key_of_value(value), count });
-        let start = |rank| Target { prefix: 0, known: 0, rank, count: self.numbers };
+        let start = |rank| RankTarget { prefix: 0, known: 0, rank, count: self.numbers };
         let mut targets = ranks.map(|rank| start(rank).within(&self.bins, equal).or_equal(equal));
         // Every pass adds 16 known bits to each open target or completes its key, so the loop ends.
         while targets.iter().any(|target| target.known < BITS * words::<T>()) {
@@ -81,7 +83,7 @@ impl Census {
     }
 }
 
-impl Target {
+impl RankTarget {
     /// Returns whether a key starts with the known bits of the target.
     fn holds(&self, key: u64) -> bool {
         self.known == 0 || key >> (u64::BITS - self.known) == self.prefix
@@ -99,29 +101,29 @@ impl Target {
     }
 
     /// Returns the target narrowed to the bin that contains the rank; the largest key if no bin does.
-    fn within(self, bins: &[u64], equal: Option<Equal>) -> Target {
+    fn within(self, bins: &[u64], equal: Option<Equal>) -> RankTarget {
         let (mut rank, equals) = (self.rank, self.equals(equal));
         // Invariant: `rank` is relative to the first number of `bin`.
         for (bin, &count) in bins.iter().enumerate() {
             let all = equals.filter(|(at, _)| *at == bin).map_or(0, |(_, count)| count).saturating_add(count.into());
             if rank < all {
-                return Target { prefix: self.prefix << BITS | bin as u64, known: self.known + BITS, rank, count };
+                return RankTarget { prefix: self.prefix << BITS | bin as u64, known: self.known + BITS, rank, count };
             }
             rank -= all;
         }
-        Target { known: u64::BITS, prefix: u64::MAX, ..self }
+        RankTarget { known: u64::BITS, prefix: u64::MAX, ..self }
     }
 
     /// Returns the target with its complete key, if only the unstreamed numbers start with the known bits.
-    fn or_equal(self, equal: Option<Equal>) -> Target {
+    fn or_equal(self, equal: Option<Equal>) -> RankTarget {
         match equal.filter(|equal| self.count == 0 && self.holds(equal.key)) {
-            Some(Equal { key, .. }) => Target { prefix: key, known: u64::BITS, ..self },
+            Some(Equal { key, .. }) => RankTarget { prefix: key, known: u64::BITS, ..self },
             None => self,
         }
     }
 
     /// Returns whether both targets have the same known bits.
-    fn is_as(&self, other: &Target) -> bool {
+    fn is_as(&self, other: &RankTarget) -> bool {
         (self.prefix, self.known) == (other.prefix, other.known)
     }
 
@@ -131,17 +133,17 @@ impl Target {
     }
 
     /// Returns the target after a pass.
-    fn after(self, found: &mut Found, equal: Option<Equal>) -> Target {
+    fn after(self, found: &mut PassResult, equal: Option<Equal>) -> RankTarget {
         match found {
-            Found::Nothing => self,
-            Found::Keys(keys) => self.among(keys, equal),
-            Found::Bins(bins) => self.within(bins, equal).or_equal(equal),
+            PassResult::Nothing => self,
+            PassResult::Keys(keys) => self.among(keys, equal),
+            PassResult::Bins(bins) => self.within(bins, equal).or_equal(equal),
         }
     }
 
     /// Returns the target with the key at the rank, given all streamed keys with the known bits.
-    fn among(self, keys: &mut [u64], equal: Option<Equal>) -> Target {
-        let found = |key| Target { prefix: key, known: u64::BITS, ..self };
+    fn among(self, keys: &mut [u64], equal: Option<Equal>) -> RankTarget {
+        let found = |key| RankTarget { prefix: key, known: u64::BITS, ..self };
         let equal = equal.filter(|equal| self.holds(equal.key));
         let (key, count) = equal.map_or((0, 0), |equal| (equal.key, equal.count));
         // Sorted order: `below` keys, then `count` equal unstreamed keys, then the other keys.
@@ -160,38 +162,43 @@ impl Target {
 }
 
 /// The result of a pass for one target.
-enum Found {
+enum PassResult {
     /// Nothing: the key is known.
     Nothing,
     Keys(Vec<u64>),
     Bins(Vec<u64>),
 }
 
-impl Found {
-    fn new<T: Real>(target: &Target) -> Allocated<Found> {
+impl PassResult {
+    fn new<T: Real>(target: &RankTarget) -> Allocated<PassResult> {
         Ok(match target {
-            target if target.known >= BITS * words::<T>() => Found::Nothing,
-            target if target.is_few() => Found::Keys(alloc::with_capacity(target.count as usize)?),
-            _ => Found::Bins(alloc::zeros(1 << BITS)?),
+            target if target.known >= BITS * words::<T>() => PassResult::Nothing,
+            target if target.is_few() => PassResult::Keys(alloc::with_capacity(target.count as usize)?),
+            _ => PassResult::Bins(alloc::zeros(1 << BITS)?),
         })
     }
 }
 
 /// Returns the targets after one more pass; `None` if the pass does not deliver all values.
-fn narrowed<T: Real>(targets: [Target; 2], equal: Option<Equal>, pass: &Pass<'_, T>) -> Allocated<Option<[Target; 2]>> {
+fn narrowed<T: Real>(
+    targets: [RankTarget; 2],
+    equal: Option<Equal>,
+    pass: &Pass<'_, T>,
+) -> Allocated<Option<[RankTarget; 2]>> {
     let [low, high] = &targets;
     // Targets with the same known bits share one result, so their values are counted once.
-    let mut found = [Found::new::<T>(low)?, if high.is_as(low) { Found::Nothing } else { Found::new::<T>(high)? }];
+    let mut found =
+        [PassResult::new::<T>(low)?, if high.is_as(low) { PassResult::Nothing } else { PassResult::new::<T>(high)? }];
     let is_fed = pass(&mut |values| {
         for key in values.iter().filter(|value| !value.isnan()).map(|&value| key_of_value(value)) {
             for (target, found) in targets.iter().zip(&mut found).filter(|(target, _)| target.holds(key)) {
                 match found {
-                    Found::Nothing => {}
+                    PassResult::Nothing => {}
                     // The capacity covers the number counted before; a pass that delivers more values does not
                     // allocate.
-                    Found::Keys(keys) if keys.len() == keys.capacity() => {}
-                    Found::Keys(keys) => keys.push(key),
-                    Found::Bins(bins) => bins[target.bin(key)] += 1,
+                    PassResult::Keys(keys) if keys.len() == keys.capacity() => {}
+                    PassResult::Keys(keys) => keys.push(key),
+                    PassResult::Bins(bins) => bins[target.bin(key)] += 1,
                 }
             }
         }

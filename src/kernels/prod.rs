@@ -18,10 +18,10 @@
 use std::ops::Range;
 
 use crate::base::alloc::{self, Allocated};
-use crate::element::Factor;
+use crate::element::ProductFactor;
 
 /// A block with an entry: its product or node index, the position of an entry inside, and its level.
-struct Block<N> {
+struct TreeBlock<N> {
     node: N,
     position: u128,
     level: u32,
@@ -46,15 +46,15 @@ fn grow<G: Grow>(
     tree: &mut G,
     leaves: impl Iterator<Item = (u128, G::Node)>,
     top: u32,
-    pending: &mut Vec<(Block<G::Node>, u32)>,
+    pending: &mut Vec<(TreeBlock<G::Node>, u32)>,
 ) -> Option<G::Node> {
-    let mut join = |left: Block<G::Node>, right: Block<G::Node>, level: u32| {
-        let mut half = |block: Block<G::Node>| tree.lift(block.node, block.position, block.level..level - 1);
+    let mut join = |left: TreeBlock<G::Node>, right: TreeBlock<G::Node>, level: u32| {
+        let mut half = |block: TreeBlock<G::Node>| tree.lift(block.node, block.position, block.level..level - 1);
         let (position, halves) = (left.position, (half(left), half(right)));
-        Block { node: tree.join(halves.0, halves.1), position, level }
+        TreeBlock { node: tree.join(halves.0, halves.1), position, level }
     };
     // Invariant: `pending` holds finished left parts from left to right, each with the level at which it is joined.
-    let mut last: Option<Block<G::Node>> = None;
+    let mut last: Option<TreeBlock<G::Node>> = None;
     pending.clear();
     for (position, node) in leaves {
         if let Some(mut block) = last.take() {
@@ -66,7 +66,7 @@ fn grow<G: Grow>(
             }
             pending.push((block, level));
         }
-        last = Some(Block { node, position, level: 0 });
+        last = Some(TreeBlock { node, position, level: 0 });
     }
     let mut block = last?;
     while let Some((left, joint)) = pending.pop() {
@@ -81,7 +81,7 @@ struct Blocks<F> {
     extent: u128,
 }
 
-impl<F: Factor> Blocks<F> {
+impl<F: ProductFactor> Blocks<F> {
     /// Returns the product of 2^`level` unstored positions.
     fn whole(&mut self, level: u32) -> F {
         // The list starts with the fill at level 0; each level is the square of the level before.
@@ -113,8 +113,8 @@ impl<F: Factor> Blocks<F> {
 }
 
 /// The working memory of products.
-pub(crate) struct Product<F> {
-    pending: Vec<(Block<F>, u32)>,
+pub(crate) struct ProductTree<F> {
+    pending: Vec<(TreeBlock<F>, u32)>,
     block: Vec<F>,
     /// The powers of the fill by level; empty until they are needed. An operation has only one fill.
     squares: Vec<F>,
@@ -128,7 +128,7 @@ pub(crate) struct Between<F> {
     pub(crate) extent: u128,
 }
 
-impl<F: Factor> Between<F> {
+impl<F: ProductFactor> Between<F> {
     /// Returns the fill, if there is an unstored position.
     fn gap(&self) -> Option<F> {
         self.fill.filter(|_| self.count > 0)
@@ -159,11 +159,11 @@ impl<F: Factor> Between<F> {
 const BLOCK: usize = 64;
 
 /// The builder that computes products only.
-struct Values<F> {
+struct ProductBuilder<F> {
     blocks: Option<Blocks<F>>,
 }
 
-impl<F: Factor> Grow for Values<F> {
+impl<F: ProductFactor> Grow for ProductBuilder<F> {
     type Node = F;
 
     fn lift(&mut self, node: F, position: u128, levels: Range<u32>) -> F {
@@ -178,9 +178,9 @@ impl<F: Factor> Grow for Values<F> {
     }
 }
 
-impl<F: Factor> Product<F> {
+impl<F: ProductFactor> ProductTree<F> {
     pub(crate) fn new() -> Self {
-        Product { pending: Vec::new(), block: Vec::new(), squares: Vec::new() }
+        ProductTree { pending: Vec::new(), block: Vec::new(), squares: Vec::new() }
     }
 
     /// Returns the product of `count` entries, which have increasing positions, and of the unstored positions.
@@ -200,7 +200,7 @@ impl<F: Factor> Product<F> {
             return self.of_first(count, factor);
         }
         let entries = (0..count).map(|entry| (position(entry), factor(entry)));
-        let mut values = Values { blocks: gaps.blocks(&mut self.squares) };
+        let mut values = ProductBuilder { blocks: gaps.blocks(&mut self.squares) };
         let product = grow(&mut values, entries, gaps.top(), &mut self.pending);
         // The product of unstored positions is exact, or there are none, so it is one factor after the tree.
         let Some(mut blocks) = values.blocks else {
@@ -219,12 +219,12 @@ impl<F: Factor> Product<F> {
             self.block.extend((start..count.min(start + BLOCK)).map(&factor));
             (number as u128, by_halves(&mut self.block))
         });
-        grow(&mut Values { blocks: None }, blocks, 0, &mut self.pending).unwrap_or(F::ONE)
+        grow(&mut ProductBuilder { blocks: None }, blocks, 0, &mut self.pending).unwrap_or(F::ONE)
     }
 }
 
 /// Returns the product of a block by multiplying neighbours until one factor is left.
-fn by_halves<F: Factor>(block: &mut [F]) -> F {
+fn by_halves<F: ProductFactor>(block: &mut [F]) -> F {
     let mut count = block.len();
     // Invariant: the first `count` items are the products of one level, from left to right.
     while count > 1 {
@@ -241,7 +241,7 @@ fn by_halves<F: Factor>(block: &mut [F]) -> F {
 
 /// The origin of a block.
 #[derive(Clone, Copy)]
-enum Source {
+enum BlockOrigin {
     Leaf,
     Halves(usize, usize),
     /// The node below, the position of an entry inside, and the levels between.
@@ -250,23 +250,23 @@ enum Source {
 
 /// All blocks of a tree, the leaves first, each with its product.
 struct Tree<F> {
-    nodes: Vec<(F, Source)>,
+    nodes: Vec<(F, BlockOrigin)>,
     blocks: Option<Blocks<F>>,
 }
 
-impl<F: Factor> Grow for Tree<F> {
+impl<F: ProductFactor> Grow for Tree<F> {
     type Node = usize;
 
     fn lift(&mut self, node: usize, position: u128, levels: Range<u32>) -> usize {
         // Without unstored blocks, or without levels to climb, the product is unchanged and needs no node.
         let Some(blocks) = self.blocks.as_mut().filter(|_| !levels.is_empty()) else { return node };
         let value = blocks.beside(position, levels.clone()).fold(self.nodes[node].0, F::times);
-        self.nodes.push((value, Source::Block(node, position, levels.start, levels.end)));
+        self.nodes.push((value, BlockOrigin::Block(node, position, levels.start, levels.end)));
         self.nodes.len() - 1
     }
 
     fn join(&mut self, left: usize, right: usize) -> usize {
-        self.nodes.push((self.nodes[left].0.times(self.nodes[right].0), Source::Halves(left, right)));
+        self.nodes.push((self.nodes[left].0.times(self.nodes[right].0), BlockOrigin::Halves(left, right)));
         self.nodes.len() - 1
     }
 }
@@ -278,13 +278,13 @@ const PART: usize = 1 << 12;
 ///
 /// The product is formed from the sibling blocks of the entry, from the root down. `at` returns the position and the
 /// factor of an entry.
-pub(crate) fn others<F: Factor>(
+pub(crate) fn others<F: ProductFactor>(
     count: usize,
     at: impl Fn(usize) -> (u128, F) + Copy,
     gaps: Between<F>,
     mut give: impl FnMut(usize, F),
 ) -> Allocated<()> {
-    let mut values = Values { blocks: gaps.blocks(&mut Vec::new()) };
+    let mut values = ProductBuilder { blocks: gaps.blocks(&mut Vec::new()) };
     let mut pending = Vec::new();
     // The list grows by at most one part per level.
     let mut parts = vec![(0..count, gaps.top(), gaps.factor().unwrap_or(F::ONE))];
@@ -321,14 +321,14 @@ fn count_while(count: usize, is: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-impl<F: Factor> Values<F> {
+impl<F: ProductFactor> ProductBuilder<F> {
     /// Returns the unstored sibling blocks on the path of a block.
     fn beside(&mut self, position: u128, levels: Range<u32>) -> Vec<F> {
         self.blocks.iter_mut().flat_map(|blocks| blocks.beside(position, levels.clone())).collect()
     }
 }
 
-impl<F: Factor> Tree<F> {
+impl<F: ProductFactor> Tree<F> {
     /// [`others`] within a block at level `top`, where `around` is the product of everything outside.
     fn others(
         &mut self,
@@ -338,7 +338,7 @@ impl<F: Factor> Tree<F> {
         around: F,
         give: &mut impl FnMut(usize, F),
     ) -> Allocated<()> {
-        self.nodes.extend(part.clone().map(|entry| (at(entry).1, Source::Leaf)));
+        self.nodes.extend(part.clone().map(|entry| (at(entry).1, BlockOrigin::Leaf)));
         let leaves = part.clone().enumerate().map(|(node, entry)| (at(entry).0, node));
         let Some(root) = grow(self, leaves, top, &mut Vec::new()) else { return Ok(()) };
         let mut outside = alloc::collect(std::iter::repeat_n(around, root + 1))?;
@@ -346,12 +346,12 @@ impl<F: Factor> Tree<F> {
         for node in (part.len()..=root).rev() {
             let around = outside[node];
             match self.nodes[node].1 {
-                Source::Leaf => {}
-                Source::Halves(left, right) => {
+                BlockOrigin::Leaf => {}
+                BlockOrigin::Halves(left, right) => {
                     outside[left] = around.times(self.nodes[right].0);
                     outside[right] = around.times(self.nodes[left].0);
                 }
-                Source::Block(below, position, from, to) => {
+                BlockOrigin::Block(below, position, from, to) => {
                     let beside = self.blocks.iter_mut().flat_map(|blocks| blocks.beside(position, from..to).rev());
                     outside[below] = beside.fold(around, F::times);
                 }
@@ -378,7 +378,7 @@ mod tests {
             let extent = (count as u128 - 1) * stride + 2;
             let gaps = Between { fill, count: extent - count as u128, extent };
             let (all, mut seen) =
-                (Product::new().of(count, |entry| at(entry).0, |entry| at(entry).1, gaps), vec![false; count]);
+                (ProductTree::new().of(count, |entry| at(entry).0, |entry| at(entry).1, gaps), vec![false; count]);
             others(count, at, gaps, |entry, others| {
                 seen[entry] = true;
                 let bits = |factor| f64::product_of(factor).map(f64::to_bits);
@@ -404,7 +404,7 @@ mod tests {
             let values: Vec<f64> = (0..count).map(&mut value).collect();
             let product = |fill: Option<f64>| {
                 let gaps = Between { fill: fill.map(f64::factor), count: 1, extent: count as u128 + 1 };
-                let found = Product::new().of(count, |entry| entry as u128, |entry| values[entry].factor(), gaps);
+                let found = ProductTree::new().of(count, |entry| entry as u128, |entry| values[entry].factor(), gaps);
                 f64::product_of(found).filter(|product| product.is_normal()).map(f64::to_bits)
             };
             assert!(product(None).is_some() || count % 2 == 1);

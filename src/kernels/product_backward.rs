@@ -10,8 +10,8 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{Dot, Element, Float};
-use crate::kernels::dots::Lanes;
-use crate::kernels::matrix::{Entries, shares};
+use crate::kernels::dots::PartialSums;
+use crate::kernels::matrix::{MatrixEntries, shares};
 use crate::kernels::zip::all_finite;
 
 /// The estimated picoseconds per product.
@@ -19,24 +19,24 @@ const STEP: usize = 1000;
 
 /// A batch of matrices by rows: entries, or all elements.
 #[derive(Clone, Copy)]
-pub(crate) enum Side<'a, T> {
-    Entries(Entries<'a, T>),
+pub(crate) enum MatrixBatch<'a, T> {
+    Entries(MatrixEntries<'a, T>),
     Array(&'a [T]),
 }
 
-impl<'a, T> Side<'a, T> {
+impl<'a, T> MatrixBatch<'a, T> {
     fn values(&self) -> &'a [T] {
         match self {
-            Side::Entries(entries) => entries.values,
-            Side::Array(elements) => elements,
+            MatrixBatch::Entries(entries) => entries.values,
+            MatrixBatch::Array(elements) => elements,
         }
     }
 }
 
 /// The upstream gradient; unstored positions hold `fill`.
 #[derive(Clone, Copy)]
-pub(crate) struct Upstream<'a, T> {
-    pub(crate) side: Side<'a, T>,
+pub(crate) struct UpstreamBatch<'a, T> {
+    pub(crate) side: MatrixBatch<'a, T>,
     pub(crate) fill: T,
     /// True if an element is not finite.
     pub(crate) is_unbounded: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Upstream<'a, T> {
 
 /// The batch of matrices to multiply: `count` results of `rows` by `width`, and the matrix of each operand per result.
 #[derive(Clone, Copy)]
-pub(crate) struct Walk<'a> {
+pub(crate) struct ProductBatch<'a> {
     pub(crate) count: usize,
     pub(crate) rows: usize,
     pub(crate) inner: usize,
@@ -54,23 +54,23 @@ pub(crate) struct Walk<'a> {
 }
 
 /// A row of the upstream gradient with all its elements.
-struct Row<'a, T> {
-    upstream: Upstream<'a, T>,
+struct UpstreamRow<'a, T> {
+    upstream: UpstreamBatch<'a, T>,
     elements: Vec<T>,
     written: Option<usize>,
 }
 
-impl<'a, T: Element> Row<'a, T> {
-    fn new(upstream: Upstream<'a, T>, width: usize) -> Allocated<Self> {
-        let width = if matches!(upstream.side, Side::Array(_)) { 0 } else { width };
-        Ok(Row { upstream, elements: alloc::copies(upstream.fill, width)?, written: None })
+impl<'a, T: Element> UpstreamRow<'a, T> {
+    fn new(upstream: UpstreamBatch<'a, T>, width: usize) -> Allocated<Self> {
+        let width = if matches!(upstream.side, MatrixBatch::Array(_)) { 0 } else { width };
+        Ok(UpstreamRow { upstream, elements: alloc::copies(upstream.fill, width)?, written: None })
     }
 
     /// Returns all elements of a row.
     fn at(&mut self, row: usize, width: usize) -> &[T] {
         let entries = match self.upstream.side {
-            Side::Array(elements) => return &elements[row * width..][..width],
-            Side::Entries(entries) => entries,
+            MatrixBatch::Array(elements) => return &elements[row * width..][..width],
+            MatrixBatch::Entries(entries) => entries,
         };
         // Invariant: `elements` holds the fill except at the entries of the row in `written`.
         if let Some(before) = self.written.replace(row) {
@@ -84,10 +84,10 @@ impl<'a, T: Element> Row<'a, T> {
 
 /// Returns the gradient of the left operand: at its entries, or at all positions of an array.
 pub(crate) fn of_left<T: Float>(
-    left: Side<'_, T>,
-    right: Side<'_, T>,
-    upstream: Upstream<'_, T>,
-    walk: Walk<'_>,
+    left: MatrixBatch<'_, T>,
+    right: MatrixBatch<'_, T>,
+    upstream: UpstreamBatch<'_, T>,
+    walk: ProductBatch<'_>,
     (matrices, counts_gaps): (usize, bool),
 ) -> Allocated<Vec<T>> {
     // With finite values only, a product with a zero gradient is zero and need not be skipped.
@@ -95,21 +95,21 @@ pub(crate) fn of_left<T: Float>(
     let turns = turns_by_left(walk, matrices)?;
     let rows = matrices * walk.rows;
     let place = |row: usize| match left {
-        Side::Entries(entries) => entries.rows.offsets[row],
-        Side::Array(_) => row * walk.inner,
+        MatrixBatch::Entries(entries) => entries.rows.offsets[row],
+        MatrixBatch::Array(_) => row * walk.inner,
     };
     let mut gradient = alloc::zeros(place(rows))?;
     let ends = shares(rows, STEP.saturating_mul(walk.width.min(64)), &place);
     let cuts: Vec<usize> = ends.iter().map(|&end| place(end)).collect();
     let written = threads::map_slices(&mut gradient, &cuts, |part, slots| {
-        let (mut row_of, mut lanes) = (Row::new(upstream, walk.width)?, Vec::new());
+        let (mut row_of, mut lanes) = (UpstreamRow::new(upstream, walk.width)?, Vec::new());
         let start = if part == 0 { 0 } else { ends[part - 1] };
         let first = place(start);
         for row in start..ends[part] {
             let slots = &mut slots[place(row) - first..place(row + 1) - first];
             lanes.clear();
             alloc::reserve(&mut lanes, slots.len())?;
-            lanes.resize(slots.len(), Lanes::new());
+            lanes.resize(slots.len(), PartialSums::new());
             // Results of one left matrix are added in increasing order, so the sum does not depend on the number of
             // threads.
             for &turn in turns.of(row / walk.rows) {
@@ -117,11 +117,11 @@ pub(crate) fn of_left<T: Float>(
                 let others = Others { right, base: (walk.right)(turn) * walk.inner, gradients, skips_zeros };
                 let bad = if counts_gaps && upstream.is_unbounded { others.not_finite() } else { 0 };
                 match left {
-                    Side::Entries(entries) => {
+                    MatrixBatch::Entries(entries) => {
                         let columns = entries.row(row).0.iter().map(|&column| column as usize);
                         others.add(columns, &mut lanes, bad);
                     }
-                    Side::Array(_) => others.add(0..walk.inner, &mut lanes, bad),
+                    MatrixBatch::Array(_) => others.add(0..walk.inner, &mut lanes, bad),
                 }
             }
             slots.iter_mut().zip(&lanes).for_each(|(slot, lanes)| *slot = lanes.total().unwrap_or(T::NAN));
@@ -144,7 +144,7 @@ impl Turns {
     }
 }
 
-fn turns_by_left(walk: Walk<'_>, matrices: usize) -> Allocated<Turns> {
+fn turns_by_left(walk: ProductBatch<'_>, matrices: usize) -> Allocated<Turns> {
     let mut turns = alloc::collect(0..walk.count)?;
     // The sort is stable, so the results of one matrix stay in increasing order.
     turns.sort_by_key(|&turn| (walk.left)(turn));
@@ -157,7 +157,7 @@ fn turns_by_left(walk: Walk<'_>, matrices: usize) -> Allocated<Turns> {
 
 /// A row of gradients, and the rows of the right operand from a first row on.
 struct Others<'a, T> {
-    right: Side<'a, T>,
+    right: MatrixBatch<'a, T>,
     base: usize,
     gradients: &'a [T],
     /// True if zero gradients are skipped, which makes a difference for values that are not finite.
@@ -167,13 +167,13 @@ struct Others<'a, T> {
 impl<T: Float> Others<'_, T> {
     fn not_finite(&self) -> usize {
         match self.right {
-            Side::Entries(_) => self.gradients.iter().filter(|gradient| !gradient.isfinite()).count(),
-            Side::Array(_) => 0,
+            MatrixBatch::Entries(_) => self.gradients.iter().filter(|gradient| !gradient.isfinite()).count(),
+            MatrixBatch::Array(_) => 0,
         }
     }
 
     #[inline(always)]
-    fn dense_dot(&self, row: &[T], lanes: &mut Lanes<T>) {
+    fn dense_dot(&self, row: &[T], lanes: &mut PartialSums<T>) {
         if !self.skips_zeros {
             return lanes.add_rows(self.gradients, row);
         }
@@ -182,7 +182,7 @@ impl<T: Float> Others<'_, T> {
     }
 
     #[inline(always)]
-    fn sparse_dot(&self, (columns, values): (&[u32], &[T]), lanes: &mut Lanes<T>, bad: usize) {
+    fn sparse_dot(&self, (columns, values): (&[u32], &[T]), lanes: &mut PartialSums<T>, bad: usize) {
         // `met` counts gradients that are not finite and meet an entry; the other `bad - met` meet an unstored zero.
         let mut met = 0;
         for (&column, &value) in columns.iter().zip(values) {
@@ -201,17 +201,17 @@ impl<T: Float> Others<'_, T> {
     }
 
     /// Adds the products with the given rows; `bad` gradients are not finite.
-    fn add(&self, rows: impl Iterator<Item = usize>, lanes: &mut [Lanes<T>], bad: usize) {
+    fn add(&self, rows: impl Iterator<Item = usize>, lanes: &mut [PartialSums<T>], bad: usize) {
         in_wide_vectors(
             #[inline(always)]
             || {
                 for (row, lanes) in rows.zip(lanes) {
                     match self.right {
-                        Side::Array(elements) => {
+                        MatrixBatch::Array(elements) => {
                             let width = self.gradients.len();
                             self.dense_dot(&elements[(self.base + row) * width..][..width], lanes);
                         }
-                        Side::Entries(entries) => self.sparse_dot(entries.row(self.base + row), lanes, bad),
+                        MatrixBatch::Entries(entries) => self.sparse_dot(entries.row(self.base + row), lanes, bad),
                     }
                 }
             },
@@ -221,16 +221,16 @@ impl<T: Float> Others<'_, T> {
 
 /// Returns the gradient of the right operand: at its entries, or at all positions of an array.
 pub(crate) fn of_right<T: Float>(
-    left: Side<'_, T>,
-    right: Side<'_, T>,
-    upstream: Upstream<'_, T>,
-    walk: Walk<'_>,
+    left: MatrixBatch<'_, T>,
+    right: MatrixBatch<'_, T>,
+    upstream: UpstreamBatch<'_, T>,
+    walk: ProductBatch<'_>,
     (matrices, counts_gaps): (usize, bool),
 ) -> Allocated<Vec<T>> {
     let rows = matrices * walk.inner;
     let place = |row: usize| match right {
-        Side::Entries(entries) => entries.rows.offsets[row],
-        Side::Array(_) => row * walk.width,
+        MatrixBatch::Entries(entries) => entries.rows.offsets[row],
+        MatrixBatch::Array(_) => row * walk.width,
     };
     let mut gradient = alloc::zeros(place(rows))?;
     let ends = shares(rows, STEP.saturating_mul(walk.rows.min(64)), &place);
@@ -238,8 +238,8 @@ pub(crate) fn of_right<T: Float>(
     let skips_zeros = !all_finite(left.values());
     let written = threads::map_slices(&mut gradient, &cuts, |part, slots| {
         let rows = if part == 0 { 0 } else { ends[part - 1] }..ends[part];
-        let share = Share { left, right, walk, first: place(rows.start), rows };
-        let mut row_of = Row::new(upstream, walk.width)?;
+        let share = RowTask { left, right, walk, first: place(rows.start), rows };
+        let mut row_of = UpstreamRow::new(upstream, walk.width)?;
         // One accumulator per element of this part; parts do not overlap, so each sum has one thread.
         let mut sums = alloc::copies(T::Dot::NOTHING, slots.len())?;
         match skips_zeros {
@@ -251,8 +251,8 @@ pub(crate) fn of_right<T: Float>(
             false => share.visit(&mut row_of, |at, value, gradient| sums[at] = sums[at].plus(value, gradient)),
         }
         slots.iter_mut().zip(&sums).for_each(|(slot, sum)| *slot = sum.value().unwrap_or(T::NAN));
-        if counts_gaps && upstream.is_unbounded && matches!(left, Side::Entries(_)) {
-            share.beside_gaps(&mut row_of, slots)?;
+        if counts_gaps && upstream.is_unbounded && matches!(left, MatrixBatch::Entries(_)) {
+            share.at_unstored_positions(&mut row_of, slots)?;
         }
         Ok(())
     });
@@ -261,19 +261,19 @@ pub(crate) fn of_right<T: Float>(
 }
 
 /// A range of rows of the right operand, over all matrices, and the index of the first output element of the range.
-struct Share<'a, T> {
-    left: Side<'a, T>,
-    right: Side<'a, T>,
-    walk: Walk<'a>,
+struct RowTask<'a, T> {
+    left: MatrixBatch<'a, T>,
+    right: MatrixBatch<'a, T>,
+    walk: ProductBatch<'a>,
     rows: Range<usize>,
     first: usize,
 }
 
-impl<T: Float> Share<'_, T> {
+impl<T: Float> RowTask<'_, T> {
     /// Calls `visit` with each output element of the range, a left element and a gradient to multiply, in row order.
     #[inline(always)]
-    fn visit(&self, row_of: &mut Row<'_, T>, mut visit: impl FnMut(usize, T, T)) {
-        let Walk { count, rows, inner, width, .. } = self.walk;
+    fn visit(&self, row_of: &mut UpstreamRow<'_, T>, mut visit: impl FnMut(usize, T, T)) {
+        let ProductBatch { count, rows, inner, width, .. } = self.walk;
         for turn in 0..count {
             let (of_left, base) = ((self.walk.left)(turn), (self.walk.right)(turn) * inner);
             // The rows of this matrix that are in the range, relative to its first row.
@@ -285,12 +285,12 @@ impl<T: Float> Share<'_, T> {
                 let at = of_left * rows + row;
                 let gradients = row_of.at(turn * rows + row, width);
                 match self.left {
-                    Side::Array(elements) => {
+                    MatrixBatch::Array(elements) => {
                         for k in within.clone() {
                             self.visit_row(base + k, elements[at * inner + k], gradients, &mut visit);
                         }
                     }
-                    Side::Entries(entries) => {
+                    MatrixBatch::Entries(entries) => {
                         let (columns, values) = entries.row(at);
                         // Columns increase within a row, so the entries in the range are contiguous.
                         let start = columns.partition_point(|&column| (column as usize) < within.start);
@@ -307,12 +307,12 @@ impl<T: Float> Share<'_, T> {
     #[inline(always)]
     fn visit_row(&self, row: usize, value: T, gradients: &[T], visit: &mut impl FnMut(usize, T, T)) {
         match self.right {
-            Side::Array(_) => {
+            MatrixBatch::Array(_) => {
                 // Row `row` is in the range, so its first output element is not before `self.first`.
                 let first = row * gradients.len() - self.first;
                 gradients.iter().enumerate().for_each(|(at, &gradient)| visit(first + at, value, gradient));
             }
-            Side::Entries(entries) => {
+            MatrixBatch::Entries(entries) => {
                 let range = entries.rows.range(row);
                 let places = range.start - self.first..range.end - self.first;
                 let columns = &entries.rows.columns[range];
@@ -322,8 +322,8 @@ impl<T: Float> Share<'_, T> {
     }
 
     /// Sets output elements to NaN if a gradient that is not finite meets an unstored position of the left operand.
-    fn beside_gaps(&self, row_of: &mut Row<'_, T>, slots: &mut [T]) -> Allocated<()> {
-        let Walk { count, rows, inner, width, .. } = self.walk;
+    fn at_unstored_positions(&self, row_of: &mut UpstreamRow<'_, T>, slots: &mut [T]) -> Allocated<()> {
+        let ProductBatch { count, rows, inner, width, .. } = self.walk;
         // `met` counts, per output element, the gradients that are not finite and meet a left entry.
         let mut met: Vec<usize> = alloc::zeros(slots.len())?;
         self.visit(row_of, |at, _, gradient| met[at] += usize::from(!gradient.isfinite()));
@@ -346,8 +346,10 @@ impl<T: Float> Share<'_, T> {
                 }
             };
             match self.right {
-                Side::Array(_) => (0..width).for_each(|column| settle(row * width - self.first + column, column)),
-                Side::Entries(entries) => {
+                MatrixBatch::Array(_) => {
+                    (0..width).for_each(|column| settle(row * width - self.first + column, column));
+                }
+                MatrixBatch::Entries(entries) => {
                     let range = entries.rows.range(row);
                     range.for_each(|entry| settle(entry - self.first, entries.rows.columns[entry] as usize));
                 }

@@ -71,14 +71,14 @@ pub(crate) struct Buckets<T> {
 }
 
 /// The slots of one thread in one bucket.
-struct Places<'a, T> {
+struct BucketSlots<'a, T> {
     keys: &'a mut [u64],
     items: &'a mut [T],
     filled: usize,
 }
 
 /// The work of one thread: a range of entries, and its own slots in each bucket.
-type Share<'a, T> = (Range<usize>, Vec<Places<'a, T>>);
+type Share<'a, T> = (Range<usize>, Vec<BucketSlots<'a, T>>);
 
 /// Returns the number of keys of a range per bucket.
 fn bucket_sizes(range: Range<usize>, buckets: usize, low_bits: u32, keys: &Keys<'_>) -> Vec<usize> {
@@ -107,7 +107,7 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
     /// sorted, but keys that differ only there count as equal.
     ///
     /// Each thread scatters a part of the entries, in order, into its own slots, so equal keys stay in input order.
-    pub(crate) fn deal(
+    pub(crate) fn scatter(
         count: usize,
         bits: u32,
         tag: u32,
@@ -143,7 +143,7 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
         let items = threads::split_at_ends(&mut self.items, &ends);
         let mut shares: Few<_> = parts.iter().map(|(range, _)| (range.clone(), Vec::with_capacity(buckets))).collect();
         for (at, (keys, items)) in keys.into_iter().zip(items).enumerate() {
-            shares[at % parts.len()].1.push(Places { keys, items, filled: 0 });
+            shares[at % parts.len()].1.push(BucketSlots { keys, items, filled: 0 });
         }
         shares
     }
@@ -157,7 +157,7 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
         let (count, low_bits, tag) = (self.keys.len(), self.low_bits, self.tag);
         let keys = threads::split_at_ends(&mut self.keys, &self.ends);
         let buckets = keys.into_iter().zip(threads::split_at_ends(&mut self.items, &self.ends)).collect();
-        let sort = |scratch: &mut Scratch<T>, (keys, items): (&mut [u64], &mut [T])| {
+        let sort = |scratch: &mut RadixScratch<T>, (keys, items): (&mut [u64], &mut [T])| {
             if low_bits > settled && !keys.is_sorted() {
                 match keys.len() > LARGE {
                     true => sort_large(keys, items, settled, low_bits)?,
@@ -166,7 +166,7 @@ impl<T: Copy + Zeroable + Send + Sync> Buckets<T> {
             }
             Ok(count_runs(keys, tag))
         };
-        threads::map_each(buckets, count, Scratch::new, sort).into_iter().collect()
+        threads::map_each(buckets, count, RadixScratch::new, sort).into_iter().collect()
     }
 }
 
@@ -185,7 +185,7 @@ fn sort_large<T: Copy + Zeroable + Send + Sync>(
     let low = |range: Range<usize>, _: u32, block: &mut [u64]| {
         block.iter_mut().zip(&keys[range]).for_each(|(low, key)| *low = key ^ above);
     };
-    let mut inner = Buckets::deal(keys.len(), low_bits, 0, &low, listed(items))?;
+    let mut inner = Buckets::scatter(keys.len(), low_bits, 0, &low, listed(items))?;
     inner.sort(settled)?;
     keys.iter_mut().zip(&inner.keys).for_each(|(key, low)| *key = above | low);
     items.copy_from_slice(&inner.items);
@@ -212,15 +212,15 @@ pub(crate) fn count_runs(keys: &[u64], tag: u32) -> usize {
 }
 
 /// The working memory of a thread, reused for each bucket.
-struct Scratch<T> {
+struct RadixScratch<T> {
     words: Vec<u64>,
     spare: Vec<u64>,
     items: Vec<T>,
 }
 
-impl<T: Copy> Scratch<T> {
+impl<T: Copy> RadixScratch<T> {
     fn new() -> Self {
-        Scratch { words: Vec::new(), spare: Vec::new(), items: Vec::new() }
+        RadixScratch { words: Vec::new(), spare: Vec::new(), items: Vec::new() }
     }
 
     /// Sorts the entries of a bucket by a range of key bits; the bits above the range agree.
@@ -251,7 +251,7 @@ impl<T: Copy> Scratch<T> {
 
     /// Reserves memory for `count` entries in each array; arrays are reused for all buckets.
     fn reserve(&mut self, count: usize) -> Allocated<()> {
-        let Scratch { words, spare, items } = self;
+        let RadixScratch { words, spare, items } = self;
         words.clear();
         spare.clear();
         items.clear();
@@ -336,7 +336,7 @@ mod tests {
             // Bits that may be wrong are inverted.
             block.iter_mut().zip(&keys[range]).for_each(|(block, key)| *block = key ^ ((1 << from) - 1));
         };
-        let mut buckets = Buckets::deal(keys.len(), bits, 0, &write, |entry| entry).unwrap();
+        let mut buckets = Buckets::scatter(keys.len(), bits, 0, &write, |entry| entry).unwrap();
         let runs = buckets.sort(settled).unwrap();
         let mut expected: Vec<usize> = (0..keys.len()).collect();
         expected.sort_by_key(|&entry| keys[entry].checked_shr(settled));

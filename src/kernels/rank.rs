@@ -39,7 +39,7 @@ pub(crate) enum Rule {
 
 /// One rank, or two neighbours.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct RankPosition {
     pub(crate) low: u128,
     pub(crate) high: u128,
     /// The fraction of the way from the lower to the higher value: 0 for a single rank, otherwise less than 1.
@@ -56,13 +56,13 @@ impl Rule {
     }
 
     /// Returns the ranks among `count` numbers, at least one.
-    pub(crate) fn place(self, count: u128) -> Place {
+    pub(crate) fn place(self, count: u128) -> RankPosition {
         let last = count - 1;
         // A rounded rank may exceed `last`, so single ranks are limited to `last`.
-        let single = |rank: u128| Place { low: rank.min(last), high: rank.min(last), weight: 0.0 };
+        let single = |rank: u128| RankPosition { low: rank.min(last), high: rank.min(last), weight: 0.0 };
         let (part, method) = match self {
             Rule::Middle(even) if even == EvenCount::Lower || last.is_multiple_of(2) => return single(last / 2),
-            Rule::Middle(_) => return Place { low: last / 2, high: last / 2 + 1, weight: 0.5 },
+            Rule::Middle(_) => return RankPosition { low: last / 2, high: last / 2 + 1, weight: 0.5 },
             Rule::At(part, method) => (part, method),
         };
         let rank = times(part, last);
@@ -75,7 +75,7 @@ impl Rule {
         };
         let low = rank.floor() as u128;
         // A fractional rank is below `last`, so `low + 1` exists.
-        if rank == rank.floor() { single(low) } else { Place { low, high: low + 1, weight } }
+        if rank == rank.floor() { single(low) } else { RankPosition { low, high: low + 1, weight } }
     }
 }
 
@@ -87,7 +87,7 @@ fn times(part: f64, count: u128) -> f64 {
     f64::mean_of(&total, 1)
 }
 
-impl Place {
+impl RankPosition {
     /// Returns the value between the values at the two ranks.
     pub(crate) fn value<M: Float>(self, low: M, high: M) -> M {
         if self.weight == 0.0 { low.midpoint_of(low) } else { low.between(high, self.weight) }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     fn at(part: f64, method: QuantileMethod, count: u128) -> (u128, u128, f64) {
-        let Place { low, high, weight } = Rule::At(part, method).place(count);
+        let RankPosition { low, high, weight } = Rule::At(part, method).place(count);
         (low, high, weight)
     }
 

@@ -12,8 +12,8 @@ use crate::base::index::Index;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::kernels::bits::{self, BITS, Truths, WORDS};
-use crate::kernels::cells::StoredCells;
 use crate::kernels::coords::{AxisCoords, CoordSlices};
+use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::packing::split_axes;
 
 /// Returns the coordinates of each run of `count` entries, and whether any entry of the run is nonzero.
@@ -30,7 +30,7 @@ fn any_by_coords<I: Index>(coords: &[&[I]], count: usize, truths: &dyn Truths) -
     let part = |entries: Range<usize>| {
         // Parts start at block boundaries, so each block belongs to exactly one part.
         let blocks = entries.start.div_ceil(BITS)..entries.end.div_ceil(BITS);
-        Ok(Part { ends: mark_ends(coords, count, blocks.clone())?, start: blocks.start * BITS })
+        Ok(EntryRange { ends: mark_ends(coords, count, blocks.clone())?, start: blocks.start * BITS })
     };
     let parts = threads::map_parts(count, 500, 0, part).into_iter().collect::<Allocated<Few<_>>>()?;
     // Slots are assigned by the number of runs that end in each part.
@@ -46,7 +46,7 @@ fn any_by_coords<I: Index>(coords: &[&[I]], count: usize, truths: &dyn Truths) -
     let mut kept: Vec<Vec<I>> = coords.iter().map(|_| alloc::zeros(total)).collect::<Allocated<_>>()?;
     let places = threads::split_at_ends(&mut found, &slots).into_iter().zip(split_axes(&mut kept, &slots));
     let shares = parts.iter().zip(places).collect();
-    let fill = |(): &mut (), (part, (found, kept)): (&Part, _)| part.fill(coords, truths, found, kept);
+    let fill = |(): &mut (), (part, (found, kept)): (&EntryRange, _)| part.fill(coords, truths, found, kept);
     let left = threads::map_each(shares, count, || (), fill);
     carry_over(&mut found, &slots, &left);
     Ok(StoredCells { coords: kept.into_iter().map(AxisCoords::from).collect(), results: found })
@@ -71,7 +71,7 @@ fn carry_over(truths: &mut [bool], slots: &[usize], left: &[bool]) {
 }
 
 /// A range of entries, in blocks.
-struct Part {
+struct EntryRange {
     start: usize,
     /// One word per block: the bits of entries that are the last of a run.
     ends: Vec<u64>,
@@ -98,7 +98,7 @@ fn mark_ends<I: Index>(coords: &[&[I]], count: usize, blocks: Range<usize>) -> A
     Ok(words)
 }
 
-impl Part {
+impl EntryRange {
     /// Writes the truth value and the coordinates of each run that ends in this part.
     ///
     /// The truth value covers the entries of this part only. Returns the truth value of the entries after the last run

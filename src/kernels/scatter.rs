@@ -8,10 +8,11 @@ use std::ops::Range;
 use crate::base::alloc::{self, Allocated};
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::cells::{StoredCells, marked_cells};
-use crate::kernels::fold::{Fold, Kept, gaps_state};
+use crate::kernels::fold::{Fold, gaps_state};
 use crate::kernels::group::Gaps;
+use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::Outcome;
+use crate::kernels::output_bitmap::{StoredCells, marked_cells};
 
 /// The table bytes per entry: a larger table would exceed the memory of the entries.
 const BYTES_AN_ENTRY: u128 = 10;
@@ -39,17 +40,17 @@ pub(crate) struct Cell<C, A, J> {
 }
 
 /// The accumulator of each output element, and the number of entries in it.
-struct Table<C> {
+struct OutputAccumulators<C> {
     cells: Vec<C>,
     counts: Vec<usize>,
 }
 
-impl<C: Copy> Table<C> {
+impl<C: Copy> OutputAccumulators<C> {
     /// The bytes per output element.
     const BYTES: usize = size_of::<C>() + size_of::<usize>();
 
     fn new(start: C, count: usize) -> Allocated<Self> {
-        Ok(Table { cells: alloc::copies(start, count)?, counts: alloc::zeros(count)? })
+        Ok(OutputAccumulators { cells: alloc::copies(start, count)?, counts: alloc::zeros(count)? })
     }
 
     fn add<T: Element>(
@@ -79,19 +80,19 @@ impl<C: Copy> Table<C> {
 /// `finish` receives the index of the output element, the accumulator and the number of entries. The result is `None`
 /// if there are too many output elements, if an accumulator overflows, or if an output element has no result.
 pub(crate) fn scatter<T: Element, C: Copy + Send + Sync, U: Copy + Send>(
-    kept: &Kept<'_>,
+    kept: &KeptAxes<'_>,
     values: &[T],
     cell: Cell<C, impl Fn(&mut C, T) -> bool + Sync + Send, impl Fn(&mut C, C) -> bool>,
     finish: &(dyn Fn(usize, C, usize) -> Outcome<U> + Sync),
 ) -> Allocated<Option<StoredCells<U>>> {
-    let bytes = kept.cells().saturating_mul(Table::<C>::BYTES as u128);
+    let bytes = kept.cells().saturating_mul(OutputAccumulators::<C>::BYTES as u128);
     // Indices of output elements are stored in 32 bits while bucketed.
     if kept.lead || kept.cells() > u32::MAX.into() || bytes > BYTES_AN_ENTRY * values.len() as u128 {
         return Ok(None);
     }
     let count = kept.cells() as usize;
     let part = |entries: Range<usize>| {
-        let mut table = Table::new(cell.start, count)?;
+        let mut table = OutputAccumulators::new(cell.start, count)?;
         let is_held = add_all(&mut table, kept, values, entries, &cell.add)?;
         Ok(is_held.then_some(table))
     };
@@ -104,14 +105,14 @@ pub(crate) fn scatter<T: Element, C: Copy + Send + Sync, U: Copy + Send>(
             return Ok(None);
         }
     }
-    let Table { cells, counts } = &all;
+    let OutputAccumulators { cells, counts } = &all;
     marked_cells(counts, kept.cells_of_result(), &|cell| finish(cell, cells[cell], counts[cell]))
 }
 
 /// [`scatter`] for a fold with a smaller accumulator; `state` converts the accumulator to the state of the fold.
 pub(crate) fn scatter_states<T: Element, F: Fold<T>, C: Copy + Send + Sync>(
     op: F,
-    kept: &Kept<'_>,
+    kept: &KeptAxes<'_>,
     values: &[T],
     gaps: &Gaps<T>,
     cell: Cell<C, impl Fn(&mut C, T) -> bool + Sync + Send, impl Fn(&mut C, C) -> bool>,
@@ -128,33 +129,33 @@ pub(crate) fn scatter_states<T: Element, F: Fold<T>, C: Copy + Send + Sync>(
 
 /// Adds the values of some entries to their output elements, which are row-major indices within the kept axes.
 fn add_all<T: Element, C: Copy>(
-    table: &mut Table<C>,
-    kept: &Kept<'_>,
+    table: &mut OutputAccumulators<C>,
+    kept: &KeptAxes<'_>,
     values: &[T],
     entries: Range<usize>,
     add: &impl Fn(&mut C, T) -> bool,
 ) -> Allocated<bool> {
     let count = table.cells.len();
-    if count.saturating_mul(Table::<C>::BYTES) <= CACHE_BYTES {
+    if count.saturating_mul(OutputAccumulators::<C>::BYTES) <= CACHE_BYTES {
         return Ok(add_directly(table, kept, values, entries, add));
     }
     // A power of two, so that the bucket of an output element is a shift of its index.
-    let width = (PART_BYTES / Table::<C>::BYTES).max(count.div_ceil(PARTS)).next_power_of_two();
-    let mut dealt = Dealt::new(count, width, entries.len())?;
+    let width = (PART_BYTES / OutputAccumulators::<C>::BYTES).max(count.div_ceil(PARTS)).next_power_of_two();
+    let mut scattered = ScatteredEntries::new(count, width, entries.len())?;
     let mut is_held = true;
-    for start in entries.clone().step_by(dealt.capacity()) {
-        let count = dealt.deal(kept, values, start..entries.end.min(start + dealt.capacity()));
+    for start in entries.clone().step_by(scattered.capacity()) {
+        let count = scattered.scatter(kept, values, start..entries.end.min(start + scattered.capacity()));
         // After bucketing, neighbouring entries update neighbouring accumulators.
-        let numbers = dealt.cells[..count].iter().map(|&number| number as usize);
-        is_held &= table.add(numbers, &dealt.values, add);
+        let numbers = scattered.cells[..count].iter().map(|&number| number as usize);
+        is_held &= table.add(numbers, &scattered.values, add);
     }
     Ok(is_held)
 }
 
 /// Adds the values of some entries one after another.
 fn add_directly<T: Element, C: Copy>(
-    table: &mut Table<C>,
-    kept: &Kept<'_>,
+    table: &mut OutputAccumulators<C>,
+    kept: &KeptAxes<'_>,
     values: &[T],
     entries: Range<usize>,
     add: &impl Fn(&mut C, T) -> bool,
@@ -169,7 +170,7 @@ fn add_directly<T: Element, C: Copy>(
 }
 
 /// Entries scattered into buckets by output element.
-struct Dealt<T> {
+struct ScatteredEntries<T> {
     numbers: Vec<usize>,
     cells: Vec<u32>,
     values: Vec<T>,
@@ -178,11 +179,11 @@ struct Dealt<T> {
     shift: u32,
 }
 
-impl<T: Element> Dealt<T> {
+impl<T: Element> ScatteredEntries<T> {
     /// Returns buffers for a part of `entries` at a time; the `count` output elements are in buckets of `width`.
     fn new(count: usize, width: usize, entries: usize) -> Allocated<Self> {
         let share = entries.div_ceil(SHARES).max(BLOCK);
-        Ok(Dealt {
+        Ok(ScatteredEntries {
             numbers: alloc::zeros(BLOCK)?,
             cells: alloc::zeros(share)?,
             values: alloc::zeros(share)?,
@@ -196,7 +197,7 @@ impl<T: Element> Dealt<T> {
     }
 
     /// Scatters some entries into buckets and returns their number.
-    fn deal(&mut self, kept: &Kept<'_>, values: &[T], entries: Range<usize>) -> usize {
+    fn scatter(&mut self, kept: &KeptAxes<'_>, values: &[T], entries: Range<usize>) -> usize {
         let (ends, shift) = (&mut self.ends, self.shift);
         ends.fill(0);
         // The first pass counts the entries per bucket, the second one writes them.

@@ -19,7 +19,7 @@ use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Real;
 use crate::kernels::bits::{self, BITS};
-use crate::kernels::rank::{Place, Rule};
+use crate::kernels::rank::{RankPosition, Rule};
 
 /// Shorter lanes are selected from directly, because a sample would cost as much as it saves.
 const SAMPLED: usize = 200;
@@ -41,7 +41,7 @@ const FEW: usize = 32;
 pub(crate) struct Ranked<T> {
     pub(crate) lower: T,
     pub(crate) upper: T,
-    pub(crate) place: Place,
+    pub(crate) place: RankPosition,
 }
 
 /// A reusable buffer of values that pass a filter; its allocation grows to the largest number of values.

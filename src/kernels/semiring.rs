@@ -255,7 +255,7 @@ pub struct Folded<A, M> {
 
 /// A partial sum.
 #[derive(Debug, Clone, Copy)]
-pub enum Fold<T> {
+pub enum PartialSum<T> {
     /// No terms.
     Nothing,
     /// The sum of at least one term.
@@ -265,25 +265,25 @@ pub enum Fold<T> {
 }
 
 impl<T: Element, A: Add<T>, M: Multiply<T>> Semiring<T> for Folded<A, M> {
-    type Sum = Fold<T>;
+    type Sum = PartialSum<T>;
 
     fn zero(self) -> T {
         self.add.zero()
     }
 
     #[inline(always)]
-    fn nothing(self) -> Fold<T> {
-        Fold::Nothing
+    fn nothing(self) -> PartialSum<T> {
+        PartialSum::Nothing
     }
 
     #[inline(always)]
-    fn plus(self, sum: Fold<T>, left: T, right: T) -> Fold<T> {
-        // A term that does not fit makes the sum `Fold::Lost`, which `value` reports.
+    fn plus(self, sum: PartialSum<T>, left: T, right: T) -> PartialSum<T> {
+        // A term that does not fit makes the sum `PartialSum::Lost`, which `value` reports.
         sum.with(self.multiply.term(left, right), |sum, term| self.add.add(sum, term))
     }
 
     #[inline(always)]
-    fn value(self, sum: Fold<T>) -> Option<T> {
+    fn value(self, sum: PartialSum<T>) -> Option<T> {
         sum.value(self.add.zero())
     }
 
@@ -292,16 +292,16 @@ impl<T: Element, A: Add<T>, M: Multiply<T>> Semiring<T> for Folded<A, M> {
     }
 }
 
-impl<T> Fold<T> {
-    /// Returns the sum with one more term, or [`Fold::Lost`] if the term does not fit the type.
+impl<T> PartialSum<T> {
+    /// Returns the sum with one more term, or [`PartialSum::Lost`] if the term does not fit the type.
     #[inline(always)]
     fn with(self, term: Option<T>, add: impl FnOnce(T, T) -> T) -> Self {
         // The first term starts the sum, so the zero of the semiring is not added.
         match (self, term) {
-            (Fold::Nothing, Some(term)) => Fold::Of(term),
-            (Fold::Of(sum), Some(term)) => Fold::Of(add(sum, term)),
+            (PartialSum::Nothing, Some(term)) => PartialSum::Of(term),
+            (PartialSum::Of(sum), Some(term)) => PartialSum::Of(add(sum, term)),
             // A lost sum stays lost: later terms cannot repair it.
-            (Fold::Lost, _) | (_, None) => Fold::Lost,
+            (PartialSum::Lost, _) | (_, None) => PartialSum::Lost,
         }
     }
 
@@ -309,39 +309,39 @@ impl<T> Fold<T> {
     #[inline(always)]
     fn value(self, zero: T) -> Option<T> {
         match self {
-            Fold::Nothing => Some(zero),
-            Fold::Of(sum) => Some(sum),
-            Fold::Lost => None,
+            PartialSum::Nothing => Some(zero),
+            PartialSum::Of(sum) => Some(sum),
+            PartialSum::Lost => None,
         }
     }
 }
 
 /// The two operations of a semiring, dynamically typed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ways {
+pub(crate) struct SemiringOps {
     add: Adding,
     multiply: Multiplying,
 }
 
-impl From<PlusTimes> for Ways {
+impl From<PlusTimes> for SemiringOps {
     fn from(_: PlusTimes) -> Self {
-        Ways { add: Adding::Plus, multiply: Multiplying::Product }
+        SemiringOps { add: Adding::Plus, multiply: Multiplying::Product }
     }
 }
 
-impl<M: Into<Multiplying>> From<Plus<M>> for Ways {
+impl<M: Into<Multiplying>> From<Plus<M>> for SemiringOps {
     fn from(Plus(multiply): Plus<M>) -> Self {
-        Ways { add: Adding::Plus, multiply: multiply.into() }
+        SemiringOps { add: Adding::Plus, multiply: multiply.into() }
     }
 }
 
-impl<A: Into<Adding>, M: Into<Multiplying>> From<Folded<A, M>> for Ways {
+impl<A: Into<Adding>, M: Into<Multiplying>> From<Folded<A, M>> for SemiringOps {
     fn from(Folded { add, multiply }: Folded<A, M>) -> Self {
-        Ways { add: add.into(), multiply: multiply.into() }
+        SemiringOps { add: add.into(), multiply: multiply.into() }
     }
 }
 
-impl Ways {
+impl SemiringOps {
     /// Returns whether the semiring compares elements by size.
     pub(crate) fn ranks(self) -> bool {
         // Only these operations compare two elements.
@@ -352,26 +352,26 @@ impl Ways {
 
 /// The order of elements, and the range of elements that a narrower type holds.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Order<T> {
+pub(crate) struct ElementOrder<T> {
     lesser: fn(T, T) -> T,
     greater: fn(T, T) -> T,
     least: T,
     greatest: T,
 }
 
-impl<T: Real> Order<T> {
+impl<T: Real> ElementOrder<T> {
     /// Returns the order of all elements of the type.
     pub(crate) fn of_type() -> Self {
-        Order::between(T::LOWEST, T::HIGHEST)
+        ElementOrder::between(T::LOWEST, T::HIGHEST)
     }
 
     /// Returns the order of the elements between the bounds of a narrower integer type.
     pub(crate) fn between(least: T, greatest: T) -> Self {
-        Order { lesser: minimum, greater: maximum, least, greatest }
+        ElementOrder { lesser: minimum, greater: maximum, least, greatest }
     }
 }
 
-impl<T: Element> Order<T> {
+impl<T: Element> ElementOrder<T> {
     /// Returns whether the narrower type holds an integer; every float is held.
     fn holds(&self, term: T) -> bool {
         // Clamping changes only integers outside the bounds; floats pass the second test.
@@ -382,24 +382,24 @@ impl<T: Element> Order<T> {
 
 /// A dynamically typed semiring, compiled once for all operations: each term dispatches on the operation.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Chosen<T> {
-    ways: Ways,
-    order: Option<Order<T>>,
+pub(crate) struct DynamicSemiring<T> {
+    ways: SemiringOps,
+    order: Option<ElementOrder<T>>,
 }
 
 /// A partial sum: as the type adds products, or a fold from the first term on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Gathered<D, T> {
+pub(crate) enum Accumulated<D, T> {
     /// Addition as the type adds products.
     Dot(D),
     /// A fold from the first term on.
-    Fold(Fold<T>),
+    Fold(PartialSum<T>),
 }
 
-impl<T: Ring> Chosen<T> {
-    /// Returns the semiring with the order of the type, which is required if [`Ways::ranks`] is true.
-    pub(crate) fn new(ways: Ways, order: Option<Order<T>>) -> Self {
-        Chosen { ways, order }
+impl<T: Ring> DynamicSemiring<T> {
+    /// Returns the semiring with the order of the type, which is required if [`SemiringOps::ranks`] is true.
+    pub(crate) fn new(ways: SemiringOps, order: Option<ElementOrder<T>>) -> Self {
+        DynamicSemiring { ways, order }
     }
 
     fn term(self, left: T, right: T) -> Option<T> {
@@ -430,8 +430,8 @@ impl<T: Ring> Chosen<T> {
     }
 }
 
-impl<T: Ring> Semiring<T> for Chosen<T> {
-    type Sum = Gathered<T::Dot, T>;
+impl<T: Ring> Semiring<T> for DynamicSemiring<T> {
+    type Sum = Accumulated<T::Dot, T>;
 
     fn zero(self) -> T {
         // The minimum of no terms is the upper bound, the maximum of no terms is the lower bound.
@@ -445,24 +445,30 @@ impl<T: Ring> Semiring<T> for Chosen<T> {
     fn nothing(self) -> Self::Sum {
         match self.ways.add {
             // `Plus` accumulates as sums of products do; other additions fold from the first term.
-            Adding::Plus => Gathered::Dot(T::Dot::NOTHING),
-            _ => Gathered::Fold(Fold::Nothing),
+            Adding::Plus => Accumulated::Dot(T::Dot::NOTHING),
+            _ => Accumulated::Fold(PartialSum::Nothing),
         }
     }
 
     fn plus(self, sum: Self::Sum, left: T, right: T) -> Self::Sum {
         // `nothing` chose the variant of `sum`, and no step changes it.
         match sum {
-            Gathered::Dot(sum) if self.ways.multiply == Multiplying::Product => Gathered::Dot(sum.plus(left, right)),
-            Gathered::Dot(sum) => Gathered::Dot(self.term(left, right).map_or(sum, |term| sum.add(T::Dot::term(term)))),
-            Gathered::Fold(sum) => Gathered::Fold(sum.with(self.term(left, right), |sum, term| self.add(sum, term))),
+            Accumulated::Dot(sum) if self.ways.multiply == Multiplying::Product => {
+                Accumulated::Dot(sum.plus(left, right))
+            }
+            Accumulated::Dot(sum) => {
+                Accumulated::Dot(self.term(left, right).map_or(sum, |term| sum.add(T::Dot::term(term))))
+            }
+            Accumulated::Fold(sum) => {
+                Accumulated::Fold(sum.with(self.term(left, right), |sum, term| self.add(sum, term)))
+            }
         }
     }
 
     fn value(self, sum: Self::Sum) -> Option<T> {
         match sum {
-            Gathered::Dot(sum) => sum.value(),
-            Gathered::Fold(sum) => sum.value(self.zero()),
+            Accumulated::Dot(sum) => sum.value(),
+            Accumulated::Fold(sum) => sum.value(self.zero()),
         }
     }
 }

@@ -72,7 +72,7 @@ fn mark_increases<I: Index, A: AsRef<[I]>>(coords: &[A], start: usize, equal: bo
 }
 
 /// The row-major order of entries.
-pub(crate) struct Runs {
+pub(crate) struct SortedRuns {
     /// The entries in this order, equal entries in input order; `None` if the entries are sorted.
     pub(crate) order: Option<Vec<usize>>,
     /// The start of each run of equal entries in this order, then the number of entries.
@@ -80,20 +80,20 @@ pub(crate) struct Runs {
 }
 
 /// Returns the row-major order of `count` entries, and its runs of equal entries.
-pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Runs> {
+pub(crate) fn row_major_runs<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<SortedRuns> {
     if first_decreasing(coords, count).is_none() {
-        return Ok(Runs { order: None, starts: starts_in_order(coords, count)? });
+        return Ok(SortedRuns { order: None, starts: starts_in_order(coords, count)? });
     }
     if let Some(sorted) = sort_packed(coords, count)? {
         // Equal keys are equal positions, so the sorted keys are compared as one axis.
-        return Ok(Runs { order: Some(sorted.items), starts: starts_in_order(&[sorted.keys], count)? });
+        return Ok(SortedRuns { order: Some(sorted.items), starts: starts_in_order(&[sorted.keys], count)? });
     }
     let order = order_by_groups(coords, count)?;
     let opens = |&at: &usize| at == 0 || compare(coords, order[at - 1], order[at]).is_ne();
     // A small list is allocated at its maximum size at once.
     let mut starts = alloc::with_capacity(if count < FEW { count + 1 } else { 0 })?;
     (0..count).filter(opens).chain([count]).try_for_each(|start| alloc::push(&mut starts, start))?;
-    Ok(Runs { order: Some(order), starts })
+    Ok(SortedRuns { order: Some(order), starts })
 }
 
 /// Returns the stable order that sorts `count` entries; `None` if the entries are sorted.
@@ -154,7 +154,7 @@ fn starts_in_blocks<I: Index, A: AsRef<[I]>, const BLOCK: usize>(coords: &[A], c
 fn sort_packed<I: Index, A: AsRef<[I]> + Sync>(coords: &[A], count: usize) -> Allocated<Option<Buckets<usize>>> {
     let Some(packing) = Packing::of_many(coords, count) else { return Ok(None) };
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| packing.pack(coords, range, from, keys);
-    let mut buckets = Buckets::deal(count, packing.bits(), 0, &keys, |entry| entry)?;
+    let mut buckets = Buckets::scatter(count, packing.bits(), 0, &keys, |entry| entry)?;
     buckets.sort(0)?;
     Ok(Some(buckets))
 }
@@ -203,7 +203,7 @@ fn sort_by_group<I: Index, A: AsRef<[I]> + Sync>(
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| {
         packing.pack_entries(&coords[axes.clone()], &entries[range], from, keys);
     };
-    let mut buckets = Buckets::deal(entries.len(), packing.bits(), 0, &keys, listed(entries))?;
+    let mut buckets = Buckets::scatter(entries.len(), packing.bits(), 0, &keys, listed(entries))?;
     buckets.sort(0)?;
     entries.copy_from_slice(&buckets.items);
     ties(&buckets.keys)

@@ -7,8 +7,8 @@ use crate::base::few::Few;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::matrix::{Entries, Missing, Turn, first_overflow, shares};
-use crate::kernels::panels::{Table, Walk};
+use crate::kernels::matrix::{MatrixEntries, Missing, Turn, first_overflow, shares};
+use crate::kernels::panels::{PanelOrder, TableSize};
 use crate::kernels::semiring::Semiring;
 
 /// The estimated picoseconds per entry for the first column of the right operand, and for each further column.
@@ -20,7 +20,7 @@ const NEXT: usize = 150;
 /// The result has `rows` rows; each matrix on the right has `inner` rows of `width` elements.
 pub(crate) fn of_entries<T: Element, S: Semiring<T>>(
     op: S,
-    left: Entries<'_, T>,
+    left: MatrixEntries<'_, T>,
     (right, inner): (&[T], usize),
     (rows, width): (usize, usize),
     turn: Turn<'_>,
@@ -29,7 +29,7 @@ pub(crate) fn of_entries<T: Element, S: Semiring<T>>(
     let offsets = left.rows.offsets;
     let entries = |row: usize| if rows + 1 == offsets.len() { offsets[row] + row } else { row };
     let ends = shares(rows, FIRST + NEXT * width, &entries);
-    let table = Table { rows: inner, bytes_of_row: width * size_of::<T>() };
+    let table = TableSize { rows: inner, bytes_of_row: width * size_of::<T>() };
     let each = left.values.len() / (offsets.len() - 1).max(1);
     // The position in each row is kept, too.
     let sums = (width * size_of::<S::Sum>() + size_of::<Range<usize>>()) * ends.len();
@@ -52,7 +52,7 @@ pub(crate) fn of_entries<T: Element, S: Semiring<T>>(
 
 /// Returns the columns and values of entries.
 #[inline(always)]
-fn pairs<T: Copy>(left: Entries<'_, T>, range: Range<usize>) -> impl Iterator<Item = (usize, T)> + Clone {
+fn pairs<T: Copy>(left: MatrixEntries<'_, T>, range: Range<usize>) -> impl Iterator<Item = (usize, T)> + Clone {
     let (columns, values) = (&left.rows.columns[range.clone()], &left.values[range]);
     columns.iter().zip(values).map(|(&column, &value)| (column as usize, value))
 }
@@ -63,11 +63,11 @@ fn pairs<T: Copy>(left: Entries<'_, T>, range: Range<usize>) -> impl Iterator<It
 #[inline(always)]
 fn by_panels<T: Element, S: Semiring<T>>(
     op: S,
-    left: Entries<'_, T>,
+    left: MatrixEntries<'_, T>,
     (right, inner): (&[T], usize),
     (slots, width): (&mut [T], usize),
     turn: impl Fn(usize) -> (usize, usize),
-    walk: Walk,
+    walk: PanelOrder,
 ) -> Allocated<Option<usize>> {
     let (rows, mut first, mut missing) = (slots.len() / width, 0, None);
     let mut sums = alloc::copies(op.nothing(), walk.at_once.min(rows) * width)?;
@@ -104,7 +104,7 @@ fn by_panels<T: Element, S: Semiring<T>>(
 #[inline(always)]
 fn of_one_column<T: Element, S: Semiring<T>>(
     op: S,
-    left: Entries<'_, T>,
+    left: MatrixEntries<'_, T>,
     right: &[T],
     slots: &mut [T],
     turn: impl Fn(usize) -> (usize, usize),
@@ -191,7 +191,7 @@ fn finished<T: Element, S: Semiring<T>>(op: S, sums: &[S::Sum], slots: &mut [T])
 }
 
 /// The destination of the sums of a row, and their initial values.
-trait Row<T: Element, S: Semiring<T>> {
+trait RowSums<T: Element, S: Semiring<T>> {
     fn width(&self) -> usize;
 
     /// Returns the initial sums of `WIDTH` columns from `start` on.
@@ -204,7 +204,7 @@ trait Row<T: Element, S: Semiring<T>> {
 /// Sums that are complete after one call.
 struct Results<'a, T>(&'a mut [T]);
 
-impl<T: Element, S: Semiring<T>> Row<T, S> for Results<'_, T> {
+impl<T: Element, S: Semiring<T>> RowSums<T, S> for Results<'_, T> {
     #[inline(always)]
     fn width(&self) -> usize {
         self.0.len()
@@ -224,7 +224,7 @@ impl<T: Element, S: Semiring<T>> Row<T, S> for Results<'_, T> {
 /// Partial sums that receive more terms later.
 struct Waiting<'a, U>(&'a mut [U]);
 
-impl<T: Element, S: Semiring<T>> Row<T, S> for Waiting<'_, S::Sum> {
+impl<T: Element, S: Semiring<T>> RowSums<T, S> for Waiting<'_, S::Sum> {
     #[inline(always)]
     fn width(&self) -> usize {
         self.0.len()
@@ -250,7 +250,7 @@ fn gathered<T: Element, S: Semiring<T>>(
     op: S,
     pairs: impl Iterator<Item = (usize, T)> + Clone,
     right: &[T],
-    mut sums: impl Row<T, S>,
+    mut sums: impl RowSums<T, S>,
 ) -> Option<usize> {
     let (width, mut at, mut first) = (sums.width(), 0, None);
     // Columns before `at` are done. Blocks of columns are independent, so their width does not change a result.
@@ -272,7 +272,7 @@ fn block<const WIDTH: usize, T: Element, S: Semiring<T>>(
     op: S,
     pairs: impl Iterator<Item = (usize, T)>,
     right: &[T],
-    (at, row): (&mut usize, &mut impl Row<T, S>),
+    (at, row): (&mut usize, &mut impl RowSums<T, S>),
 ) -> Option<usize> {
     let (width, start) = (row.width(), *at);
     let mut sums: [S::Sum; WIDTH] = row.begun(op, start);
@@ -290,13 +290,13 @@ fn block<const WIDTH: usize, T: Element, S: Semiring<T>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::matrix::Rows;
+    use crate::kernels::matrix::SparseRows;
     use crate::kernels::semiring::PlusTimes;
 
     /// Computes rows of several lengths, of two matrices, with 32, 4 and one column at a time, both ways.
     fn both_ways<T: Element + crate::element::Ring>(
         of: impl Fn(usize) -> T,
-        walk: Walk,
+        walk: PanelOrder,
     ) -> [(Vec<T>, Option<usize>); 2] {
         let (rows, inner, width) = (30, 40, 37);
         let columns = |row: usize| (0..inner).filter(move |column| (row * 7 + column * 5) % 11 < row % 12);
@@ -304,7 +304,7 @@ mod tests {
         let columns: Vec<u32> = (0..rows).flat_map(|row| columns(row).map(|column| column as u32)).collect();
         let values: Vec<T> = (0..columns.len()).map(&of).collect();
         let right: Vec<T> = (0..2 * inner * width).map(|at| of(at * 3 + 1)).collect();
-        let left = Entries { rows: Rows { offsets: &offsets, columns: &columns }, values: &values };
+        let left = MatrixEntries { rows: SparseRows { offsets: &offsets, columns: &columns }, values: &values };
         let turn = |row: usize| (row, row / 17 * inner);
         let (mut plain, mut panels) = (vec![T::ZERO; rows * width], vec![T::ZERO; rows * width]);
         let missing = each_row(&mut plain, width, |row, slots| {
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn panels_add_terms_in_their_order() {
         for (panel, at_once) in [(1, 1), (7, 4), (13, 17), (40, 30), (100, 100)] {
-            let walk = Walk { panel, at_once };
+            let walk = PanelOrder { panel, at_once };
             let of = |at: usize| (at % 23) as f64 * 1e15_f64.powi(at as i32 % 5 - 2) - 0.3;
             let [(plain, _), (panels, missing)] = both_ways(of, walk);
             assert!(plain.iter().zip(&panels).all(|(plain, panels)| plain.to_bits() == panels.to_bits()));

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::matrix::{Mask, Missing, Rows, Turn, first_overflow, shares};
+use crate::kernels::matrix::{Missing, RowMask, SparseRows, Turn, first_overflow, shares};
 use crate::kernels::semiring::Semiring;
 
 /// The estimated picoseconds per pair of entries, for the pattern and for the sums.
@@ -24,14 +24,14 @@ const GROUP: usize = 128;
 /// Two operands by rows; the right operand has `width` columns.
 #[derive(Clone, Copy)]
 pub(crate) struct Meeting<'a> {
-    pub(crate) left: Rows<'a>,
-    pub(crate) right: Rows<'a>,
+    pub(crate) left: SparseRows<'a>,
+    pub(crate) right: SparseRows<'a>,
     pub(crate) width: usize,
     /// The number of rows of the result.
     pub(crate) rows: usize,
     pub(crate) turn: Turn<'a>,
     /// The positions that the result may have; `None` for all.
-    pub(crate) mask: Option<Mask<'a>>,
+    pub(crate) mask: Option<RowMask<'a>>,
 }
 
 /// The reason why counting entries stops early.
@@ -47,7 +47,7 @@ impl From<AllocError> for Uncounted {
 }
 
 /// The pattern of a product.
-pub(crate) struct Places {
+pub(crate) struct ProductPattern {
     pub(crate) offsets: Vec<usize>,
     pub(crate) columns: Vec<u32>,
 }
@@ -120,9 +120,9 @@ impl Meeting<'_> {
     fn for_each_place<E: From<AllocError>>(
         &self,
         rows: Range<usize>,
-        mut visit: impl FnMut(&mut Marks) -> Result<(), E>,
+        mut visit: impl FnMut(&mut ColumnMarks) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut marks = Marks::new(self.width)?;
+        let mut marks = ColumnMarks::new(self.width)?;
         let touch = |entry: usize| u64::from(self.right.columns[entry]);
         self.for_each_row(rows, touch, |row, _, named| {
             // A row with an empty mask has no entries, so its columns need not be marked.
@@ -164,7 +164,7 @@ impl Meeting<'_> {
     }
 
     /// Returns the pattern of the result.
-    pub(crate) fn places(&self, work: &[usize]) -> Allocated<Places> {
+    pub(crate) fn places(&self, work: &[usize]) -> Allocated<ProductPattern> {
         let parts = self.on_shares(work, |rows| {
             let (mut ends, mut columns) = (alloc::with_capacity(rows.len())?, Vec::new());
             self.for_each_place(rows, |marks| {
@@ -182,7 +182,7 @@ impl Meeting<'_> {
             let before = offsets.last().copied().unwrap_or(0);
             offsets.extend(ends.into_iter().map(|end| before + end));
         }
-        Ok(Places { offsets, columns: alloc::concat(columns)? })
+        Ok(ProductPattern { offsets, columns: alloc::concat(columns)? })
     }
 
     /// Calls `f` for ranges of rows with equal work, one per thread.
@@ -202,17 +202,17 @@ impl Meeting<'_> {
 /// A bit per column, a bit per nonzero word of these bits, and a bit per nonzero word of the second level.
 ///
 /// The columns are found in order without reading the zero words between them.
-struct Marks {
+struct ColumnMarks {
     columns: Vec<u64>,
     words: Vec<u64>,
     blocks: Vec<u64>,
     count: usize,
 }
 
-impl Marks {
+impl ColumnMarks {
     fn new(width: usize) -> Allocated<Self> {
         let [columns, words, blocks] = [width.div_ceil(1 << 6), width.div_ceil(1 << 12), width.div_ceil(1 << 18)];
-        Ok(Marks {
+        Ok(ColumnMarks {
             columns: alloc::zeros(columns)?,
             words: alloc::zeros(words)?,
             blocks: alloc::zeros(blocks)?,
@@ -293,7 +293,7 @@ pub(crate) fn values<T: Element, S: Semiring<T>>(
     op: S,
     (left, right): (&[T], &[T]),
     meeting: &Meeting<'_>,
-    (places, work): (&Places, &[usize]),
+    (places, work): (&ProductPattern, &[usize]),
 ) -> Result<Vec<T>, Missing> {
     let mut values = alloc::zeros(places.columns.len())?;
     let ends = shares(meeting.rows, ADD, &|row| work[row]);
@@ -382,8 +382,8 @@ mod tests {
         let (offsets, one) = ((0..=1 << 20).collect::<Vec<usize>>(), vec![0; 1 << 20]);
         let columns: Vec<u32> = (0..1 << 20).collect();
         let meeting = Meeting {
-            left: Rows { offsets: &offsets, columns: &one },
-            right: Rows { offsets: &[0, 1 << 20], columns: &columns },
+            left: SparseRows { offsets: &offsets, columns: &one },
+            right: SparseRows { offsets: &[0, 1 << 20], columns: &columns },
             width: 1 << 20,
             rows: 1 << 20,
             turn: &|row| (row, 0),

@@ -78,23 +78,23 @@ impl Keep {
 }
 
 /// The steps of a range of both lists.
-pub(crate) struct Part {
+pub(crate) struct MergePart {
     pub(crate) left: Range<usize>,
     pub(crate) right: Range<usize>,
     pub(crate) steps: Vec<u8>,
 }
 
 /// The steps of two lists, in parts for the threads.
-pub(crate) struct Steps {
-    pub(crate) parts: Few<Part>,
+pub(crate) struct MergeSteps {
+    pub(crate) parts: Few<MergePart>,
     pub(crate) keep: Keep,
 }
 
-impl Steps {
+impl MergeSteps {
     /// Returns the index after the last entry of the result, for each part.
     pub(crate) fn ends(&self) -> Few<usize> {
         let mut end = 0;
-        let count = |part: &Part| {
+        let count = |part: &MergePart| {
             end += self.count_of(part);
             end
         };
@@ -102,7 +102,7 @@ impl Steps {
     }
 
     /// Returns the number of entries of the result in a part.
-    fn count_of(&self, part: &Part) -> usize {
+    fn count_of(&self, part: &MergePart) -> usize {
         self.keep.count(part.left.len(), part.right.len(), part.steps.len())
     }
 
@@ -119,7 +119,7 @@ impl Steps {
     /// Calls `write` with each part and its slots of a list as long as the result; returns the first error.
     pub(crate) fn fill<U: Zeroable + Send, E: From<alloc::AllocError> + Send>(
         &self,
-        write: impl Fn(&Part, usize, &mut [U]) -> Result<(), E> + Sync + Send,
+        write: impl Fn(&MergePart, usize, &mut [U]) -> Result<(), E> + Sync + Send,
     ) -> Result<Vec<U>, E> {
         let mut items = alloc::zeros(self.count())?;
         if let [all] = &self.parts[..] {
@@ -171,7 +171,7 @@ impl Steps {
 
     /// Returns the first entry of one list that the result does not keep and that `test` accepts.
     pub(crate) fn first_left_out(&self, side: u8, test: impl Fn(usize) -> bool) -> Option<usize> {
-        let of_part = |part: &Part| {
+        let of_part = |part: &MergePart| {
             let mut entry = if side == LEFT { part.left.start } else { part.right.start };
             part.steps.iter().find_map(|step| {
                 let found = *step == side && test(entry);
@@ -184,7 +184,7 @@ impl Steps {
     }
 }
 
-/// [`Steps::pick`] for one part, without unpredictable branches.
+/// [`MergeSteps::pick`] for one part, without unpredictable branches.
 fn pick_part<T: Copy + Zeroable>(steps: &[u8], mask: u8, left: &[T], right: &[T], items: &mut [T]) {
     let (nothing, mut i, mut j, mut at) = (T::zeroed(), 0, 0, 0);
     for &step in steps {

@@ -150,14 +150,14 @@ pub(crate) fn find(count: usize, target: &[usize], coord: impl Fn(usize, usize) 
 /// The source of each element of a take along an axis of a row-major array.
 ///
 /// The array has `outer` blocks of `length` slices of `inner` elements; the slices at `positions` are taken.
-pub(crate) struct Slices {
+pub(crate) struct AxisSlices {
     pub(crate) outer: usize,
     pub(crate) length: usize,
     pub(crate) inner: usize,
     pub(crate) positions: Vec<usize>,
 }
 
-impl Slices {
+impl AxisSlices {
     /// Returns the number of elements taken.
     pub(crate) fn len(&self) -> usize {
         self.outer * self.positions.len() * self.inner
@@ -200,7 +200,7 @@ impl Slices {
 }
 
 /// An item of an index array, and the entries of one run at its position.
-pub(crate) struct Taken {
+pub(crate) struct TakenRun {
     pub(crate) run: usize,
     pub(crate) item: usize,
     pub(crate) entries: Range<usize>,
@@ -247,7 +247,7 @@ impl<'a, I: Index> AlongAxis<'a, I> {
     /// Calls `found` with items and the entries of a run at their position.
     fn of_run(&self, run: usize, found: impl FnMut(&[usize], Range<usize>)) {
         match &self.items {
-            Some(items) if !self.is_searched(run) => self.deal(run, items, found),
+            Some(items) if !self.is_searched(run) => self.scatter(run, items, found),
             _ => self.search(run, found),
         }
     }
@@ -267,7 +267,7 @@ impl<'a, I: Index> AlongAxis<'a, I> {
     }
 
     /// Looks up the items of each coordinate.
-    fn deal(&self, run: usize, items: &ItemsByPosition, mut found: impl FnMut(&[usize], Range<usize>)) {
+    fn scatter(&self, run: usize, items: &ItemsByPosition, mut found: impl FnMut(&[usize], Range<usize>)) {
         let (mut from, mut below) = (self.runs[run], 0);
         for equal in self.coords[from..self.runs[run + 1]].chunk_by(|a, b| a == b) {
             let position = equal[0].to_usize();
@@ -292,12 +292,12 @@ impl<'a, I: Index> AlongAxis<'a, I> {
     }
 
     /// Calls `take` with the entries of each item, in row-major order of the result.
-    pub(crate) fn for_each(&self, amount: Amount, mut take: impl FnMut(&Taken)) -> Allocated<()> {
+    pub(crate) fn for_each(&self, amount: Amount, mut take: impl FnMut(&TakenRun)) -> Allocated<()> {
         // `amount.listed` is the maximum per run, so the list never grows.
         let mut list = alloc::with_capacity(amount.listed)?;
         for run in 0..self.runs.len() - 1 {
             self.of_run(run, |items, entries| {
-                list.extend(items.iter().map(|&item| Taken { run, item, entries: entries.clone() }));
+                list.extend(items.iter().map(|&item| TakenRun { run, item, entries: entries.clone() }));
             });
             // A search visits the items in order already.
             if !self.is_searched(run) {

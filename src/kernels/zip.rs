@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::base::alloc::AllocError;
 use crate::base::machine::in_wide_vectors;
-use crate::base::spare;
+use crate::base::recycle;
 use crate::base::threads;
 use crate::element::Element;
 use crate::kernels::op::{Fault, Op, Outcome};
-use crate::kernels::steps::{BLOCK, Filled, LEFT, Part, RIGHT, Steps};
+use crate::kernels::steps::{BLOCK, Filled, LEFT, MergePart, MergeSteps, RIGHT};
 
 /// The effect of a fill on stored entries of the other operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,20 +142,20 @@ impl<T: Element, Z: Zip<T, T>> Zip<T, T> for MaybeSwapped<Z> {
 
 /// An element without a result, and the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Failed {
+pub(crate) struct FailedElement {
     /// The index of the element in the result.
     pub(crate) at: usize,
     pub(crate) fault: Fault,
 }
 
-impl From<AllocError> for Failed {
+impl From<AllocError> for FailedElement {
     fn from(refused: AllocError) -> Self {
-        Failed { at: 0, fault: refused.into() }
+        FailedElement { at: 0, fault: refused.into() }
     }
 }
 
 /// One operand of a binary operation.
-pub(crate) enum Side<'a, T: Clone> {
+pub(crate) enum ZipOperand<'a, T: Clone> {
     /// One element per result.
     Values(Cow<'a, [T]>),
     /// One element for all results.
@@ -164,14 +164,14 @@ pub(crate) enum Side<'a, T: Clone> {
     Numbered(&'a [T], &'a (dyn Fn(usize, &mut [usize]) + Sync)),
 }
 
-impl<T: Element> Side<'_, T> {
+impl<T: Element> ZipOperand<'_, T> {
     /// Returns `count` elements from `start` on, using `block` as a buffer that belongs to this operand.
     fn block<'b>(&'b self, start: usize, count: usize, block: &'b mut Option<[T; BLOCK]>) -> &'b [T] {
         match self {
-            Side::Values(values) => &values[start..start + count],
+            ZipOperand::Values(values) => &values[start..start + count],
             // The buffer is filled only once, because all blocks are equal.
-            Side::One(value) => &block.get_or_insert_with(|| [*value; BLOCK])[..count],
-            Side::Numbered(values, number) => {
+            ZipOperand::One(value) => &block.get_or_insert_with(|| [*value; BLOCK])[..count],
+            ZipOperand::Numbered(values, number) => {
                 let block = block.get_or_insert_with(|| [T::ZERO; BLOCK]);
                 let mut numbers = [0; BLOCK];
                 number(start, &mut numbers[..count]);
@@ -183,12 +183,17 @@ impl<T: Element> Side<'_, T> {
 }
 
 /// A function that computes a block of results, compiled once per pair of types; the error is its first failure.
-type Block<'a, A, B, U> = &'a (dyn Fn(&[A], &[B], &mut [U]) -> Result<(), Failed> + Sync);
+type Block<'a, A, B, U> = &'a (dyn Fn(&[A], &[B], &mut [U]) -> Result<(), FailedElement> + Sync);
 
 /// Writes the results of pairs of elements: a plain loop, compiled per operation and type.
 ///
 /// All other code is compiled per type only.
-fn block<A: Element, B: Element, Z: Zip<A, B>>(op: Z, a: &[A], b: &[B], results: &mut [Z::Out]) -> Result<(), Failed> {
+fn block<A: Element, B: Element, Z: Zip<A, B>>(
+    op: Z,
+    a: &[A],
+    b: &[B],
+    results: &mut [Z::Out],
+) -> Result<(), FailedElement> {
     let failed = in_wide_vectors(
         #[inline(always)]
         || {
@@ -207,28 +212,28 @@ fn block<A: Element, B: Element, Z: Zip<A, B>>(op: Z, a: &[A], b: &[B], results:
         return Ok(());
     }
     // The first failure is searched only if there is one.
-    let fault = |(at, (&a, &b))| op.apply(a, b).err().map(|fault| Failed { at, fault });
+    let fault = |(at, (&a, &b))| op.apply(a, b).err().map(|fault| FailedElement { at, fault });
     a.iter().zip(b).enumerate().find_map(fault).map_or(Ok(()), Err)
 }
 
 /// Returns the results of `count` pairs.
 pub(crate) fn zip_sides<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
-    a: &Side<'_, A>,
-    b: &Side<'_, B>,
+    a: &ZipOperand<'_, A>,
+    b: &ZipOperand<'_, B>,
     count: usize,
-) -> Result<Vec<Z::Out>, Failed> {
+) -> Result<Vec<Z::Out>, FailedElement> {
     blocks_of_sides(a, b, count, &|a, b, results| block(op, a, b, results))
 }
 
 fn blocks_of_sides<A: Element, B: Element, U: Element>(
-    a: &Side<'_, A>,
-    b: &Side<'_, B>,
+    a: &ZipOperand<'_, A>,
+    b: &ZipOperand<'_, B>,
     count: usize,
     block: Block<'_, A, B, U>,
-) -> Result<Vec<U>, Failed> {
+) -> Result<Vec<U>, FailedElement> {
     let first = AtomicUsize::new(usize::MAX);
-    let mut results = spare::items(count)?;
+    let mut results = recycle::items(count)?;
     threads::fill_parts(&mut results, 700, |range, results: &mut [U]| {
         let (mut of_a, mut of_b) = (None, None);
         for (results, start) in results.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
@@ -247,7 +252,7 @@ fn blocks_of_sides<A: Element, B: Element, U: Element>(
         at => {
             let (mut of_a, mut of_b) = (None, None);
             block(a.block(at, 1, &mut of_a), b.block(at, 1, &mut of_b), &mut [U::ZERO])
-                .map_err(|failed| Failed { at, ..failed })
+                .map_err(|failed| FailedElement { at, ..failed })
                 .map(|()| results)
         }
     }
@@ -256,19 +261,19 @@ fn blocks_of_sides<A: Element, B: Element, U: Element>(
 /// Returns the results at the kept steps.
 pub(crate) fn zip_steps<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
-    steps: &Steps,
+    steps: &MergeSteps,
     lists: &Filled<'_, A, B>,
-) -> Result<Vec<Z::Out>, Failed> {
+) -> Result<Vec<Z::Out>, FailedElement> {
     blocks_of_steps(steps, lists, &|a, b, results| block(op, a, b, results))
 }
 
 fn blocks_of_steps<A: Element, B: Element, U: Element>(
-    steps: &Steps,
+    steps: &MergeSteps,
     lists: &Filled<'_, A, B>,
     block: Block<'_, A, B, U>,
-) -> Result<Vec<U>, Failed> {
+) -> Result<Vec<U>, FailedElement> {
     let ((left, a), (right, b)) = (lists.left, lists.right);
-    steps.fill(|part: &Part, start, results: &mut [U]| {
+    steps.fill(|part: &MergePart, start, results: &mut [U]| {
         let (mut of_a, mut of_b) = ([A::ZERO; BLOCK], [B::ZERO; BLOCK]);
         let mut lists = Filled { left: (&left[part.left.clone()], a), right: (&right[part.right.clone()], b) };
         let mut done = 0;
@@ -276,7 +281,7 @@ fn blocks_of_steps<A: Element, B: Element, U: Element>(
         for steps_of_block in part.steps.chunks(BLOCK) {
             let count = lists.expand(steps_of_block, steps.keep, &mut of_a, &mut of_b);
             block(&of_a[..count], &of_b[..count], &mut results[done..done + count])
-                .map_err(|failed| Failed { at: start + done + failed.at, ..failed })?;
+                .map_err(|failed| FailedElement { at: start + done + failed.at, ..failed })?;
             done += count;
         }
         Ok(())
@@ -289,7 +294,7 @@ pub(crate) fn zip_numbers<A: Element, B: Element, Z: Zip<A, B>>(
     lists: &Filled<'_, A, B>,
     (left, right): (&[usize], &[usize]),
     results: &mut Vec<Z::Out>,
-) -> Result<(), Failed> {
+) -> Result<(), FailedElement> {
     let (mut of_a, mut of_b) = ([A::ZERO; BLOCK], [B::ZERO; BLOCK]);
     // The caller passes at most `BLOCK` indices.
     let (start, count) = (results.len(), left.len());
@@ -298,7 +303,7 @@ pub(crate) fn zip_numbers<A: Element, B: Element, Z: Zip<A, B>>(
     of_b.iter_mut().zip(right).for_each(|(slot, &number)| *slot = b.get(number).copied().unwrap_or(fill_b));
     results.resize(start + count, Z::Out::ZERO);
     block(op, &of_a[..count], &of_b[..count], &mut results[start..])
-        .map_err(|failed| Failed { at: start + failed.at, ..failed })
+        .map_err(|failed| FailedElement { at: start + failed.at, ..failed })
 }
 
 /// Appends the results of stored entries at the given indices: of a pair, or of one entry without a partner.
@@ -307,10 +312,10 @@ pub(crate) fn zip_numbers_united<A: Element, B: Element, Z: Zip<A, B>>(
     (a, b): (&[A], &[B]),
     (left, right): (&[usize], &[usize]),
     results: &mut Vec<Z::Out>,
-) -> Result<(), Failed> {
+) -> Result<(), FailedElement> {
     for (&left, &right) in left.iter().zip(right) {
         let outcome = united(op, a.get(left), b.get(right));
-        results.push(outcome.map_err(|fault| Failed { at: results.len(), fault })?);
+        results.push(outcome.map_err(|fault| FailedElement { at: results.len(), fault })?);
     }
     Ok(())
 }
@@ -324,13 +329,13 @@ pub(crate) fn zip_found<A: Element, B: Element, Z: Zip<A, B>>(
     find: &(dyn Fn(usize, &mut [usize]) + Sync),
     (a, b): (&[A], &[B]),
     is_left: bool,
-) -> Result<Vec<Z::Out>, Failed> {
+) -> Result<Vec<Z::Out>, FailedElement> {
     let result = |entry: usize, number: usize| match is_left {
         true => united(op, a.get(entry), b.get(number)),
         false => united(op, a.get(number), b.get(entry)),
     };
     let first = AtomicUsize::new(usize::MAX);
-    let mut results = spare::items(count)?;
+    let mut results = recycle::items(count)?;
     threads::fill_parts(&mut results, 2000, |range, results: &mut [Z::Out]| {
         let mut numbers = [0; BLOCK];
         for (results, start) in results.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
@@ -352,7 +357,7 @@ pub(crate) fn zip_found<A: Element, B: Element, Z: Zip<A, B>>(
         at => {
             let mut number = [0];
             find(at, &mut number);
-            result(at, number[0]).map_err(|fault| Failed { at, fault }).map(|_| results)
+            result(at, number[0]).map_err(|fault| FailedElement { at, fault }).map(|_| results)
         }
     }
 }
@@ -370,17 +375,17 @@ fn united<A: Element, B: Element, Z: Zip<A, B>>(op: Z, a: Option<&A>, b: Option<
 /// Returns the results of stored entries of both operands: of pairs, and of entries without a partner.
 pub(crate) fn zip_united<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
-    steps: &Steps,
+    steps: &MergeSteps,
     a: &[A],
     b: &[B],
-) -> Result<Vec<Z::Out>, Failed> {
-    steps.fill(|part: &Part, start, results: &mut [Z::Out]| {
+) -> Result<Vec<Z::Out>, FailedElement> {
+    steps.fill(|part: &MergePart, start, results: &mut [Z::Out]| {
         let (mut a, mut b) = (a[part.left.clone()].iter(), b[part.right.clone()].iter());
         // Every step has a result, because operations that unite keep all steps.
         for (at, (result, &step)) in results.iter_mut().zip(&part.steps).enumerate() {
             let a = if step & LEFT != 0 { a.next() } else { None };
             let b = if step & RIGHT != 0 { b.next() } else { None };
-            *result = united(op, a, b).map_err(|fault| Failed { at: start + at, fault })?;
+            *result = united(op, a, b).map_err(|fault| FailedElement { at: start + at, fault })?;
         }
         Ok(())
     })

@@ -17,8 +17,8 @@ use super::value::{ByPieces, Gather, Gathered, Kind, Pieced, Pieces, Value};
 use super::{Lazy, kit};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
+use crate::base::recycle;
 use crate::base::shape::Shape;
-use crate::base::spare;
 use crate::convert::dense_array;
 use crate::element::{DType, Element, Float, Number, Numeric, RealNumber, Ring};
 use crate::ops::moved::Moves;
@@ -109,7 +109,7 @@ impl<T: Element> ByPieces for OfArray<T> {
 
     fn spare(&self, piece: Held) {
         if let Some(Ok(piece)) = piece.downcast::<ArrayD<T>>().ok().map(Arc::try_unwrap) {
-            spare::keep(piece.into_raw_vec_and_offset().0);
+            recycle::keep(piece.into_raw_vec_and_offset().0);
         }
     }
 }

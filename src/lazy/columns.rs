@@ -10,7 +10,7 @@ use crate::base::error::{Error, Result};
 use crate::base::index::{Index, Width};
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
-use crate::element::saved::{bytes_of, values_of};
+use crate::element::accumulator_bytes::{bytes_of, values_of};
 use crate::element::{DType, Element, Number};
 use crate::pattern::{AnyPattern, AxisCoords, Pattern, of_width};
 use crate::tensor::Tensor;

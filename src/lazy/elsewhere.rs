@@ -17,11 +17,11 @@ use super::write::HEAD;
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
-use crate::element::saved::bytes_of;
+use crate::element::accumulator_bytes::bytes_of;
 use crate::element::{DType, Element, Float, Number, Real, Ring};
-use crate::kernels::fed::Source;
-use crate::kernels::ordered::Ordered;
+use crate::kernels::ordered::RankSearch;
 use crate::kernels::partial::Partial;
+use crate::kernels::stream::ValueSource;
 use crate::ops::{self, Fed, Nanmedian, Norm, OpSpec, States, Stream};
 use crate::pattern::CooPattern;
 use crate::tensor::Tensor;
@@ -158,7 +158,7 @@ pub fn piece<T: Element>(fill: &[u8], values: &[u8], has_gap: bool) -> Result<He
 /// A source without chunks. The reduction only returns its accumulator.
 struct Nothing;
 
-impl<T> Source<T> for Nothing {
+impl<T> ValueSource<T> for Nothing {
     fn feed(&self, _: Range<usize>, _: &mut dyn FnMut(&[T])) -> bool {
         false
     }
@@ -181,7 +181,7 @@ impl Folding {
         let ask = |states| {
             run(&Fed { pattern: &pattern, none: &none, gap, source: Box::new(Nothing), states: Some(states) });
         };
-        let (partial, order) = (Mutex::new(None::<Box<dyn Partial>>), Mutex::new(None::<Box<dyn Ordered>>));
+        let (partial, order) = (Mutex::new(None::<Box<dyn Partial>>), Mutex::new(None::<Box<dyn RankSearch>>));
         ask(if self.is_middle() { States::Order(&order) } else { States::Asked(&partial) });
         let partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
         How::of(partial, order.into_inner().unwrap_or_else(PoisonError::into_inner))

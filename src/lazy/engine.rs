@@ -9,11 +9,12 @@ use super::plan::Plan;
 use super::program::{Feed, Program};
 use super::{Lazy, Value};
 use crate::base::error::{Error, Result};
+use crate::base::sealed::Sealed;
 
 /// An engine for graphs: [`Threads`], or [`Chunks`] for tensors larger than memory.
 ///
 /// The package `lacuna-datafusion` provides another engine. The trait is sealed.
-pub trait Engine: sealed::Sealed {
+pub trait Engine: Sealed {
     /// Computes the values of the outputs from the existing values.
     #[doc(hidden)]
     fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>>;
@@ -199,9 +200,5 @@ pub(crate) fn is_of_a_step(error: &Error) -> bool {
     }
 }
 
-pub(super) mod sealed {
-    /// The engines of this crate and of its own packages.
-    pub trait Sealed {}
-    impl Sealed for super::Threads {}
-    impl Sealed for super::Chunks {}
-}
+impl Sealed for Threads {}
+impl Sealed for Chunks {}

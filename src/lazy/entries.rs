@@ -13,6 +13,7 @@ use super::steps::{LazyStored, Steps, family, made};
 use super::zips::of_two;
 use super::{Lazy, LazyPattern};
 use crate::base::error::{Error, Result};
+use crate::base::sealed::Sealed;
 use crate::element::{Bits, Element, Float, FloatVisitor, Numeric, Real, RealNumber, Remainder};
 use crate::ops::{self, op};
 use crate::pattern::Pattern;
@@ -22,7 +23,7 @@ use crate::tensor::Tensor;
 ///
 /// The operand is a view of the stored entries of another lazy tensor, a lazy array, or a number of the element type.
 /// The trait is sealed.
-pub trait BesideStored<P: Pattern, T: Element>: sealed::Sealed {
+pub trait BesideStored<P: Pattern, T: Element>: Sealed {
     #[doc(hidden)]
     fn entries(self) -> Entries<P, T>;
 }
@@ -294,14 +295,5 @@ fn with_mask<P: Pattern, R>(node: &Node, mask: &Held, input: usize, keep: impl F
     keep(mask.as_ref().and_then(|mask| mask.downcast_ref()).ok_or(Error::NoTensor)?)
 }
 
-mod sealed {
-    use super::{ArrayD, Lazy, LazyStored};
-    use crate::element::Element;
-
-    pub trait Sealed {}
-    impl<P, T> Sealed for LazyStored<P, T> {}
-    impl<P, T> Sealed for &LazyStored<P, T> {}
-    impl<T> Sealed for Lazy<ArrayD<T>> {}
-    impl<T> Sealed for &Lazy<ArrayD<T>> {}
-    impl<T: Element> Sealed for T {}
-}
+impl<P, T> Sealed for LazyStored<P, T> {}
+impl<P, T> Sealed for &LazyStored<P, T> {}

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub use super::chunks::Spill;
 pub use super::columns::ByBytes;
 pub use super::elsewhere::{Folding, Told, piece, side_name, value_bytes};
-pub use super::engine::sealed::Sealed;
 pub use super::node::Held;
 use super::node::{Body, Form, InPieces, Node};
 pub use super::plan::Plan;
@@ -19,9 +18,10 @@ pub use super::source::Part;
 use super::source::Source;
 pub use crate::base::alloc::AllocError;
 use crate::base::error::{Error, Result};
+pub use crate::base::sealed::Sealed;
 use crate::base::shape::Shape;
 use crate::element::{DType, Number};
-pub use crate::kernels::ordered::{Gap, Ordered};
+pub use crate::kernels::ordered::{Gap, RankSearch};
 pub use crate::kernels::partial::Partial;
 use crate::ops::{States, Stream};
 
@@ -196,12 +196,12 @@ pub enum How {
     /// By an accumulator.
     Fold(Box<dyn Partial>),
     /// By the order of the values.
-    Middle(Box<dyn Ordered>),
+    Middle(Box<dyn RankSearch>),
 }
 
 impl How {
     /// Returns the accumulator if there is one, otherwise the order.
-    pub(super) fn of(partial: Option<Box<dyn Partial>>, order: Option<Box<dyn Ordered>>) -> Option<Self> {
+    pub(super) fn of(partial: Option<Box<dyn Partial>>, order: Option<Box<dyn RankSearch>>) -> Option<Self> {
         partial.map(How::Fold).or(order.map(How::Middle))
     }
 
@@ -211,7 +211,7 @@ impl How {
     }
 
     /// Returns the order of the values, if the reduction is a median.
-    pub fn order(&self) -> Option<&dyn Ordered> {
+    pub fn order(&self) -> Option<&dyn RankSearch> {
         if let How::Middle(order) = self { Some(&**order) } else { None }
     }
 }
@@ -350,7 +350,7 @@ impl Query {
     }
 
     /// Returns the order of the values, if the reduction is a median.
-    pub fn order(&self) -> Option<&dyn Ordered> {
+    pub fn order(&self) -> Option<&dyn RankSearch> {
         self.how.order()
     }
 

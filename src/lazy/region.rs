@@ -9,9 +9,9 @@ use super::node::{Held, InPieces, Node};
 use super::sides::{Beside, Nones, has_entries_of, without_entries};
 use super::value::{ByPieces, Part, Pieces};
 use crate::base::error::Result;
-use crate::base::spare;
+use crate::base::recycle;
 use crate::base::threads;
-use crate::kernels::fed::PIECE;
+use crate::kernels::stream::PIECE;
 
 /// The approximate picoseconds per element and step.
 const PICOSECONDS: usize = 3_000;
@@ -204,7 +204,7 @@ impl Region {
         let none = operand(0..0).ok()??;
         let run = |entries: Range<usize>, take: &mut dyn FnMut(&Held)| {
             let mut pieces = pieces_of(entries);
-            spare::within(|| {
+            recycle::within(|| {
                 pieces.try_for_each(|piece| {
                     let found = operand(piece)?;
                     found.iter().for_each(&mut *take);
@@ -224,7 +224,7 @@ impl Region {
             picoseconds,
             states: None,
         };
-        spare::within(|| from_pieces(node, &operand))?.ok()
+        recycle::within(|| from_pieces(node, &operand))?.ok()
     }
 
     /// Computes the outputs in chunks; `None` if an input does not support chunks.
@@ -246,7 +246,7 @@ impl Region {
             given.count,
             || (),
             |(), (range, mut outputs)| {
-                spare::within(|| pieces_of(range).try_for_each(|piece| self.piece(&given, piece, &mut outputs)))
+                recycle::within(|| pieces_of(range).try_for_each(|piece| self.piece(&given, piece, &mut outputs)))
             },
         );
         done.into_iter().collect::<Result<()>>()?;

@@ -13,7 +13,7 @@ use crate::base::alloc::Allocated;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::Element;
-use crate::kernels::fed::{CellsAndValues, Source};
+use crate::kernels::stream::{CellsAndValues, ValueSource};
 use crate::kernels::zip::Zip;
 use crate::ops::{self, Fed, Operand, Partner, Split};
 use crate::pattern::Pattern;
@@ -324,7 +324,7 @@ struct Poured<'a, P, T> {
     of: PhantomData<fn() -> Tensor<P, T>>,
 }
 
-impl<P: Pattern, T: Element> Source<T> for Poured<'_, P, T> {
+impl<P: Pattern, T: Element> ValueSource<T> for Poured<'_, P, T> {
     fn feed(&self, entries: Range<usize>, take: &mut dyn FnMut(&[T])) -> bool {
         (self.feed.run)(entries, &mut |piece| take(known::<Tensor<P, T>>(piece).values())).is_ok()
     }

@@ -16,20 +16,21 @@ use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::index::{Index, Width};
 use crate::base::limit::default_limit;
+use crate::base::sealed::Sealed;
 use crate::base::shape::Shape;
-use crate::base::{spare, threads};
+use crate::base::{recycle, threads};
 use crate::element::{DType, Element, Float, FloatVisitor, Number, Numeric, RealNumber};
 use crate::kernels::steps::BLOCK;
 use crate::ops::{self, moved::Moves};
 use crate::pattern::{AnyPattern, AxisCoords, Format, Memo, Pattern, of_width};
-use crate::plan::beside::Beside;
+use crate::plan::broadcast_match::BroadcastMatch;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
 /// The value of a [`Lazy`](super::Lazy): a tensor, an array, or several results of one operation.
 ///
 /// The trait is sealed.
-pub trait Value: Clone + Send + Sync + 'static + sealed::Sealed {
+pub trait Value: Clone + Send + Sync + 'static + Sealed {
     #[doc(hidden)]
     const KIND: &'static dyn Kind;
 }
@@ -329,7 +330,7 @@ impl<P: Pattern, T: Element> Pieces for Faces<'_, P, T> {
 /// The elements of a broadcast tensor at the entries of a pattern.
 struct LookedUp<'a, T> {
     values: &'a [T],
-    beside: Beside<'a>,
+    beside: BroadcastMatch<'a>,
     like: &'a AnyPattern,
     fill: T,
     has_gap: bool,
@@ -343,12 +344,12 @@ impl<'a, T: Element> LookedUp<'a, T> {
             return Ok(None);
         }
         let has_gap = at.shape().wide_size() > at.nnz() as u128;
-        let beside = Beside::new(y.pattern(), at)?;
+        let beside = BroadcastMatch::new(y.pattern(), at)?;
         Ok(Some(LookedUp { values: y.values(), beside, like: at, fill, has_gap }))
     }
 
     fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Erased<T>> {
-        let mut values = spare::items(entries.len())?;
+        let mut values = recycle::items(entries.len())?;
         let mut numbers = [0; BLOCK];
         for (slots, start) in values.chunks_mut(BLOCK).zip(entries.clone().step_by(BLOCK)) {
             let numbers = &mut numbers[..slots.len()];
@@ -606,12 +607,5 @@ impl<V: Value> Kind for OfList<V> {
 }
 
 #[cfg(feature = "dynamic")]
-pub(crate) use sealed::Sealed;
-
-mod sealed {
-    pub trait Sealed {}
-    impl<P, T> Sealed for crate::tensor::Tensor<P, T> {}
-    impl<A, B> Sealed for (A, B) {}
-    impl<T> Sealed for ndarray::ArrayD<T> {}
-    impl<V> Sealed for Vec<V> {}
-}
+impl<A, B> Sealed for (A, B) {}
+impl<V> Sealed for Vec<V> {}

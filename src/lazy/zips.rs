@@ -10,6 +10,7 @@ use super::call::{Arg, Call};
 use super::kit::{constant, is};
 use super::node::{Made, Node, known};
 use super::steps::{Right, Steps, family, made};
+use crate::base::sealed::Sealed;
 use crate::element::{Bits, Element, Float, Numeric, Real, RealNumber, Remainder};
 use crate::ops::{self, Operand, op};
 use crate::pattern::Pattern;
@@ -45,7 +46,7 @@ use crate::tensor::Tensor;
     label = "not a step or tensor of the same format and element type, nor an array or a number of that",
     note = "`to_coo`, `to_csr` and `cast` make two alike; `scale` takes a vector of another kind, `matmul` a matrix"
 )]
-pub trait Beside<X: Steps>: sealed::Sealed {
+pub trait Beside<X: Steps>: Sealed {
     #[doc(hidden)]
     fn side(self) -> Side<X>;
 }
@@ -387,14 +388,7 @@ macro_rules! numbers {
 
 numbers!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, num_complex::Complex<f32>, num_complex::Complex<f64>);
 
-mod sealed {
-    use super::{Lazy, Tensor};
-    use crate::element::Element;
-
-    pub trait Sealed {}
-    impl<X> Sealed for Lazy<X> {}
-    impl<X> Sealed for &Lazy<X> {}
-    impl<P, T> Sealed for &Tensor<P, T> {}
-    impl<S: super::Data, D> Sealed for &super::ArrayBase<S, D> {}
-    impl<T: Element> Sealed for T {}
-}
+impl<X> Sealed for Lazy<X> {}
+impl<X> Sealed for &Lazy<X> {}
+impl<P, T> Sealed for &Tensor<P, T> {}
+impl<S: Data, D> Sealed for &ArrayBase<S, D> {}

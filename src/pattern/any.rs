@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Format, Memo, PartOf, csr, validate};
+use super::kind::Format;
+use super::memo::{Memo, PartOf};
+use super::{lanes, validate};
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
@@ -12,8 +14,7 @@ use crate::base::few::Few;
 use crate::base::index::{Index, Width};
 use crate::base::limit::guard;
 use crate::base::shape::Shape;
-use crate::kernels::cells::number;
-use crate::kernels::coords::{AxisCoords, by_slices, by_width, of_width};
+use crate::kernels::coords::{AxisCoords, by_slices, by_width, number, of_width};
 use crate::kernels::lanes::offsets_among;
 use crate::kernels::take::find;
 
@@ -63,7 +64,7 @@ impl AnyPattern {
     /// Returns a compressed pattern after checking every invariant.
     pub(crate) fn csr(shape: Shape, offsets: Buffer<usize>, columns: AxisCoords) -> Result<Self> {
         validate::fits(&shape, columns.width())?;
-        let expected = csr::offset_count(&shape);
+        let expected = lanes::offset_count(&shape);
         guard::<usize>("the offsets of the lanes", expected, u64::MAX, "keep the tensor in COO")?;
         validate::length("the offsets", expected as usize, offsets.len())?;
         validate::offsets(&offsets, columns.len())?;
@@ -100,7 +101,8 @@ impl AnyPattern {
             inner /= length.max(1);
             let inner = inner.max(1);
             of_width!(width, I => {
-                alloc::collect((0..count).map(|position| I::from_usize(position / inner % length))).map(AxisCoords::from)
+                let coords = (0..count).map(|position| I::from_usize(position / inner % length));
+                alloc::collect(coords).map(AxisCoords::from)
             })
         };
         let coords = shape.iter().map(axis).collect::<Allocated<_>>()?;
@@ -128,8 +130,14 @@ impl AnyPattern {
         }
         match format {
             Format::Coo => Ok(Self::valid_coo(shape, nnz, width, coords)),
-            Format::Csr => csr::from_coords(shape, nnz, width, coords, limit),
+            Format::Csr => Self::csr_of_coords(shape, nnz, width, coords, limit),
         }
+    }
+
+    /// Returns a pattern in compressed format, from the coordinates of sorted entries.
+    fn csr_of_coords(shape: Shape, nnz: usize, width: Width, coords: Vec<AxisCoords>, limit: u64) -> Result<Self> {
+        let (offsets, columns) = lanes::from_coords(&shape, nnz, width, coords, limit)?;
+        Ok(Self::valid_csr(shape, offsets.into(), columns))
     }
 
     /// Returns a pattern of the same format and at least the same width, from the coordinates of sorted entries.
@@ -241,7 +249,7 @@ impl AnyPattern {
         match &self.arrays {
             Arrays::Coo(coords) => Ok(coords[axis].clone()),
             Arrays::Csr { columns, .. } if axis + 1 == self.shape.rank() => Ok(columns.clone()),
-            Arrays::Csr { offsets, .. } => csr::lane_coords(&self.shape, offsets, self.width, axis),
+            Arrays::Csr { offsets, .. } => lanes::lane_coords(&self.shape, offsets, self.width, axis),
         }
     }
 
@@ -267,7 +275,7 @@ impl AnyPattern {
         match &self.arrays {
             Arrays::Coo(coords) => coords[axis].at(entry),
             Arrays::Csr { columns, .. } if axis + 1 == self.shape.rank() => columns.at(entry),
-            Arrays::Csr { offsets, .. } => csr::lane_coord(&self.shape, offsets, entry, axis),
+            Arrays::Csr { offsets, .. } => lanes::lane_coord(&self.shape, offsets, entry, axis),
         }
     }
 
@@ -278,7 +286,7 @@ impl AnyPattern {
             _ if coords.len() != self.shape.rank() => None,
             Arrays::Coo(axes) => find(self.nnz, coords, |axis, entry| axes[axis].at(entry)),
             Arrays::Csr { offsets, columns } => {
-                by_width!(columns, own => csr::find(&self.shape, offsets, own, coords))
+                by_width!(columns, own => lanes::find(&self.shape, offsets, own, coords))
             }
         }
     }
@@ -289,7 +297,7 @@ impl AnyPattern {
         match &self.arrays {
             _ if entry >= self.nnz => None,
             Arrays::Coo(axes) => Some(axes.iter().map(|axis| axis.at(entry)).collect()),
-            Arrays::Csr { offsets, columns } => Some(csr::coords_of(&self.shape, offsets, columns.at(entry), entry)),
+            Arrays::Csr { offsets, columns } => Some(lanes::coords_of(&self.shape, offsets, columns.at(entry), entry)),
         }
     }
 
@@ -304,7 +312,7 @@ impl AnyPattern {
             _ if entries.is_empty() => {}
             Arrays::Coo(axes) => by_slices!(axes, own => walk(&own, entries, visit)),
             Arrays::Csr { offsets, columns } => {
-                by_width!(columns, own => csr::walk(&self.shape, offsets, own, entries, visit));
+                by_width!(columns, own => lanes::walk(&self.shape, offsets, own, entries, visit));
             }
         }
     }
@@ -315,7 +323,7 @@ impl AnyPattern {
         match &self.arrays {
             Arrays::Coo(axes) => by_slices!(axes, own => number(&own, &self.shape, start, positions)),
             Arrays::Csr { offsets, columns } => {
-                by_width!(columns, own => csr::number(&self.shape, offsets, own, start, positions));
+                by_width!(columns, own => lanes::number(&self.shape, offsets, own, start, positions));
             }
         }
     }
@@ -334,9 +342,9 @@ impl AnyPattern {
                 });
             }
             Arrays::Csr { offsets, columns } => {
-                csr::number_lanes_within(&self.shape, offsets, axes, start, positions);
+                lanes::number_lanes_within(&self.shape, offsets, axes, start, positions);
                 if axes.last().is_some_and(|&axis| axis + 1 == self.shape.rank()) {
-                    by_width!(columns, own => csr::add_columns(own, lengths[axes.len() - 1], start, positions));
+                    by_width!(columns, own => lanes::add_columns(own, lengths[axes.len() - 1], start, positions));
                 }
             }
         }
@@ -364,7 +372,7 @@ impl AnyPattern {
             (Format::Csr, Format::Coo) => self.to_coo(),
             (Format::Coo, Format::Csr) => {
                 let coords = self.arrays().to_vec();
-                let csr = csr::from_coords(self.shape.clone(), self.nnz, self.width, coords, limit)?;
+                let csr = Self::csr_of_coords(self.shape.clone(), self.nnz, self.width, coords, limit)?;
                 Ok(csr.with_part_of(self.part_of.clone()))
             }
             _ => Ok(self.clone()),

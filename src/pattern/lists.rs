@@ -10,10 +10,10 @@ use crate::base::error::Result;
 #[cfg(feature = "io")]
 use crate::base::index::check_axes;
 use crate::base::index::{Index, Width};
+#[cfg(feature = "parquet")]
+use crate::base::recycle;
 #[cfg(feature = "io")]
 use crate::base::shape::Shape;
-#[cfg(feature = "parquet")]
-use crate::base::spare;
 #[cfg(feature = "io")]
 use crate::kernels::sort;
 
@@ -169,7 +169,7 @@ impl CoordLists {
     /// Reserves capacity for `more` coordinates on an axis.
     #[cfg(feature = "parquet")]
     pub(crate) fn reserve(&mut self, axis: usize, more: usize, most: usize) -> Allocated<()> {
-        by_lists!(self, own => spare::reserve_up_to(&mut own[axis], more, most))
+        by_lists!(self, own => recycle::reserve_up_to(&mut own[axis], more, most))
     }
 
     /// Returns the entries from `from` on, between the first and the last one inside the range on an axis.

@@ -8,8 +8,6 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::AnyPattern;
-use crate::base::error::Result;
 use crate::base::shape::Shape;
 
 /// Facts about the entire tensor of which a pattern is a chunk. Operations that depend on the shape or pattern of
@@ -33,7 +31,7 @@ impl PartOf {
 /// The plans made for one pattern. Clones of the pattern share them.
 #[derive(Default)]
 pub(crate) struct Memo {
-    plans: Mutex<Vec<Kept>>,
+    plans: Mutex<Vec<MemoEntry>>,
     family: Arc<Family>,
     /// The number of plans that led to the pattern.
     depth: usize,
@@ -47,7 +45,7 @@ struct Family {
 }
 
 /// A request, and the plan for it.
-struct Kept {
+struct MemoEntry {
     question: Box<dyn Any + Send>,
     plan: Arc<dyn Any + Send + Sync>,
     /// The last run that requested the plan.
@@ -83,68 +81,35 @@ impl Memo {
     }
 
     /// Returns the plans of this run and the one before.
-    fn plans(&self) -> MutexGuard<'_, Vec<Kept>> {
+    fn plans(&self) -> MutexGuard<'_, Vec<MemoEntry>> {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         let run = self.run();
         plans.retain(|kept| kept.asked + 1 >= run);
         plans
     }
 
-    fn find<K: PartialEq + 'static, V: Send + Sync + 'static>(&self, question: &K) -> Option<Arc<V>> {
+    /// Returns the plan that an equal earlier request has kept.
+    pub(super) fn find<K: PartialEq + 'static, V: Send + Sync + 'static>(&self, question: &K) -> Option<Arc<V>> {
         let mut plans = self.plans();
         let kept = plans.iter_mut().find(|kept| kept.question.downcast_ref() == Some(question))?;
         kept.asked = self.run();
         Arc::clone(&kept.plan).downcast().ok()
     }
 
-    fn keep<K: Send + 'static, V: Send + Sync + 'static>(&self, question: K, plan: &Arc<V>) {
+    /// Keeps the plan of a request.
+    pub(super) fn keep<K: Send + 'static, V: Send + Sync + 'static>(&self, question: K, plan: &Arc<V>) {
         let plan: Arc<dyn Any + Send + Sync> = Arc::<V>::clone(plan);
-        self.plans().push(Kept { question: Box::new(question), plan, asked: self.run() });
+        self.plans().push(MemoEntry { question: Box::new(question), plan, asked: self.run() });
     }
 
     /// Returns how often coordinates of the pattern, or of patterns planned from it, were read.
     pub(crate) fn reads(&self) -> u64 {
         self.family.reads.load(Ordering::Relaxed)
     }
-}
 
-/// Returns the plan for a pattern; a pattern with a memo reuses the plan of an equal earlier request.
-pub(crate) fn planned<K, V>(
-    x: &AnyPattern,
-    question: impl FnOnce() -> K,
-    plan: impl FnOnce() -> Result<V>,
-) -> Result<Arc<V>>
-where
-    K: PartialEq + Send + 'static,
-    V: Send + Sync + 'static,
-{
-    let Some(memo) = x.memo() else { return plan().map(Arc::new) };
-    let question = question();
-    if let Some(plan) = memo.find(&question) {
-        return Ok(plan);
-    }
-    let plan = Arc::new(plan()?);
-    memo.keep(question, &plan);
-    Ok(plan)
-}
-
-/// Returns the pattern to be kept in a plan for `x`, with its own memo if `x` has one.
-///
-/// A result that shares all arrays with `x` gets no memo, because a memo that contains itself is never freed.
-/// [`of_plan`] restores the memo of `x`.
-pub(crate) fn for_plan(x: &AnyPattern, result: AnyPattern) -> AnyPattern {
-    let Some(memo) = x.memo() else { return result };
-    if result.shares_arrays_with(x) || memo.depth == DEEPEST {
-        return result.with_memo(None);
-    }
-    let own = Memo { family: Arc::clone(&memo.family), depth: memo.depth + 1, ..Memo::default() };
-    result.with_memo(Some(Arc::new(own)))
-}
-
-/// Returns the pattern kept in a plan for `x`.
-pub(crate) fn of_plan(x: &AnyPattern, planned: &AnyPattern) -> AnyPattern {
-    match planned.memo() {
-        None if planned.shares_arrays_with(x) => planned.clone().with_memo(x.memo().cloned()),
-        _ => planned.clone(),
+    /// Returns a memo for a pattern planned from this one. `None` if too many plans led to this one.
+    pub(super) fn of_result(&self) -> Option<Memo> {
+        let family = Arc::clone(&self.family);
+        (self.depth < DEEPEST).then(|| Memo { family, depth: self.depth + 1, ..Memo::default() })
     }
 }

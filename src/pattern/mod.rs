@@ -6,20 +6,23 @@ mod any;
 mod coo;
 mod csr;
 mod kind;
+mod lanes;
 mod lists;
 mod memo;
+mod planned;
 mod validate;
 
 pub(crate) use crate::kernels::coords::{AxisCoords, CoordSlices, by_slices, by_width, of_width, slices};
 pub use any::AnyPattern;
 pub use coo::CooPattern;
 pub use csr::CsrPattern;
-pub(crate) use csr::zero_offsets;
 pub use kind::Format;
+pub(crate) use lanes::zero_offsets;
 pub(crate) use lists::CoordLists;
 #[cfg(feature = "io")]
 pub(crate) use lists::IndexKind;
-pub(crate) use memo::{Memo, PartOf, for_plan, of_plan, planned};
+pub(crate) use memo::{Memo, PartOf};
+pub(crate) use planned::{for_plan, of_plan, planned};
 pub(crate) use validate::{in_bounds as validate_in_bounds, length as validate_length};
 
 use std::fmt::Debug;
@@ -27,12 +30,13 @@ use std::ops::Range;
 
 use crate::base::error::Result;
 use crate::base::index::{Index, check_axes};
+use crate::base::sealed::Sealed;
 use crate::base::shape::Shape;
 
 /// The common interface of both formats, [`CooPattern`] and [`CsrPattern`]. The trait is sealed.
 ///
 /// Entries are numbered from 0 in row-major order in both formats.
-pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + sealed::Sealed {
+pub trait Pattern: Clone + PartialEq + Debug + Send + Sync + 'static + Sealed {
     /// The type of the coordinates.
     type Index: Index;
 
@@ -197,24 +201,18 @@ impl Pattern for AnyPattern {
     }
 }
 
-/// Typed patterns are equal if their untyped patterns are equal.
-macro_rules! equal_faces {
-    ($($face:ident),*) => {$(
-        impl<I: Index> PartialEq for $face<I> {
-            fn eq(&self, other: &Self) -> bool {
-                self.any() == other.any()
-            }
-        }
-    )*};
+impl<I: Index> PartialEq for CooPattern<I> {
+    fn eq(&self, other: &Self) -> bool {
+        self.any() == other.any()
+    }
 }
 
-equal_faces!(CooPattern, CsrPattern);
-
-mod sealed {
-    use super::{AnyPattern, CooPattern, CsrPattern};
-
-    pub trait Sealed {}
-    impl<I> Sealed for CooPattern<I> {}
-    impl<I> Sealed for CsrPattern<I> {}
-    impl Sealed for AnyPattern {}
+impl<I: Index> PartialEq for CsrPattern<I> {
+    fn eq(&self, other: &Self) -> bool {
+        self.any() == other.any()
+    }
 }
+
+impl<I> Sealed for CooPattern<I> {}
+impl<I> Sealed for CsrPattern<I> {}
+impl Sealed for AnyPattern {}

@@ -12,17 +12,17 @@ use crate::base::index::Index;
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{saturating_product, step, unravel};
 use crate::base::threads;
-use crate::kernels::fed::CellsAndValues;
 use crate::kernels::group::Groups;
 use crate::kernels::lanes::{ReduceLanes, Reduced, reduce_stored};
 use crate::kernels::sort;
+use crate::kernels::stream::CellsAndValues;
 use crate::pattern::{
     AnyPattern, AxisCoords, by_slices, by_width, for_plan, of_plan, of_width, planned, slices, zero_offsets,
 };
 use crate::plan::reduction::Reduction;
 
 /// The rule by which entries form groups.
-pub(crate) enum Meeting<'a> {
+pub(crate) enum GroupRule<'a> {
     /// The entries of consecutive lanes, if trailing axes are reduced. The offsets are the start of each group, then
     /// the end.
     Lanes(Cow<'a, [usize]>),
@@ -30,15 +30,15 @@ pub(crate) enum Meeting<'a> {
     Coords(Few<AxisCoords>),
 }
 
-impl<'a> Meeting<'a> {
+impl<'a> GroupRule<'a> {
     pub(crate) fn new(entries: &'a AnyPattern, reduction: &Reduction) -> Allocated<Self> {
         let lanes = reduction.lanes_a_cell().zip(entries.lane_offsets());
         Ok(match lanes {
-            Some((1, offsets)) => Meeting::Lanes(Cow::Borrowed(offsets)),
-            Some((lanes, offsets)) => Meeting::Lanes(Cow::Owned(every(lanes, offsets)?)),
+            Some((1, offsets)) => GroupRule::Lanes(Cow::Borrowed(offsets)),
+            Some((lanes, offsets)) => GroupRule::Lanes(Cow::Owned(every(lanes, offsets)?)),
             None => {
                 let kept = reduction.kept().iter().map(|&axis| reduction.kept_coords(entries, axis));
-                Meeting::Coords(kept.collect::<Allocated<_>>()?)
+                GroupRule::Coords(kept.collect::<Allocated<_>>()?)
             }
         })
     }
@@ -57,10 +57,10 @@ impl KeptCoords {
     }
 
     /// Returns the rule by which the entries of the pattern form groups.
-    pub(crate) fn meeting<'a>(&self, entries: &'a AnyPattern, reduction: &Reduction) -> Allocated<Meeting<'a>> {
+    pub(crate) fn meeting<'a>(&self, entries: &'a AnyPattern, reduction: &Reduction) -> Allocated<GroupRule<'a>> {
         match &self.0[..] {
-            [] => Meeting::new(entries, reduction),
-            axes => Ok(Meeting::Coords(axes.iter().cloned().collect())),
+            [] => GroupRule::new(entries, reduction),
+            axes => Ok(GroupRule::Coords(axes.iter().cloned().collect())),
         }
     }
 }
@@ -84,32 +84,32 @@ fn every(lanes: usize, offsets: &[usize]) -> Allocated<Vec<usize>> {
 
 /// The plan of a reduction, shared by forward and backward passes over one pattern and axes.
 #[derive(Clone)]
-pub(crate) struct Cells {
+pub(crate) struct ReductionPlan {
     /// The output elements that have an entry.
     pub(crate) pattern: AnyPattern,
     /// The entries of each of these output elements.
     pub(crate) groups: Arc<Groups>,
 }
 
-impl Cells {
+impl ReductionPlan {
     pub(crate) fn new(entries: &AnyPattern, reduction: &Reduction) -> Result<Self> {
-        let of = || Cells::of(entries, reduction, Meeting::new(entries, reduction)?);
+        let of = || ReductionPlan::of(entries, reduction, GroupRule::new(entries, reduction)?);
         if entries.memo().is_none() {
             return of();
         }
         let cells = planned(entries, || ("groups", reduction.clone()), of)?;
         let pattern = kept_cells(entries, reduction, cells.pattern.clone())?;
-        Ok(Cells { pattern, groups: Arc::clone(&cells.groups) })
+        Ok(ReductionPlan { pattern, groups: Arc::clone(&cells.groups) })
     }
 
-    pub(crate) fn of(entries: &AnyPattern, reduction: &Reduction, meeting: Meeting<'_>) -> Result<Self> {
+    pub(crate) fn of(entries: &AnyPattern, reduction: &Reduction, meeting: GroupRule<'_>) -> Result<Self> {
         let kept = match meeting {
-            Meeting::Lanes(offsets) => {
+            GroupRule::Lanes(offsets) => {
                 let listed = |_, _: &[usize], _: &mut [()]| Ok(());
                 let (pattern, _) = of_lanes(entries, &offsets, reduction, &listed)?;
-                return Ok(Cells { pattern, groups: Groups::of_offsets(offsets)?.into() });
+                return Ok(ReductionPlan { pattern, groups: Groups::of_offsets(offsets)?.into() });
             }
-            Meeting::Coords(kept) => kept,
+            GroupRule::Coords(kept) => kept,
         };
         let groups = match kept.is_empty() {
             true => Groups::of_all(entries.nnz()),
@@ -117,7 +117,7 @@ impl Cells {
         };
         let firsts = groups.firsts()?;
         let kept = kept.iter().map(|axis| axis.gather(&firsts)).collect::<Allocated<Vec<_>>>()?;
-        Ok(Cells { pattern: of_coords(entries, reduction, kept, groups.len())?, groups: groups.into() })
+        Ok(ReductionPlan { pattern: of_coords(entries, reduction, kept, groups.len())?, groups: groups.into() })
     }
 }
 

@@ -11,9 +11,9 @@ use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::kernels::gather::{Plain, map_runs};
 use crate::pattern::{AnyPattern, AxisCoords, of_width, zero_offsets};
-use crate::plan::moves::Room;
+use crate::plan::moves::StepLimits;
 use crate::plan::row_major::order_of;
-use crate::plan::selected::{Selected, Sources};
+use crate::plan::selection::{Selected, Sources};
 use crate::plan::take::runs_of;
 
 /// Returns the concatenation of patterns along `axis`.
@@ -21,7 +21,7 @@ use crate::plan::take::runs_of;
 /// The patterns agree on all other axes, and `shape` is the shape of the result. Entries are numbered consecutively
 /// over all patterns. Memory is proportional to the entries, except for lanes. The result has the format of the first
 /// pattern and the width of the widest.
-pub(crate) fn joined(xs: &[&AnyPattern], axis: usize, shape: &Shape, room: Room) -> Result<Selected> {
+pub(crate) fn joined(xs: &[&AnyPattern], axis: usize, shape: &Shape, room: StepLimits) -> Result<Selected> {
     match xs.iter().map(|x| x.lane_offsets()).collect::<Option<Few<_>>>() {
         Some(offsets) => by_lanes(xs, &offsets, axis, shape, room),
         None => by_coords(xs, axis, shape, xs.iter().map(|x| x.nnz()).sum(), room),
@@ -29,7 +29,7 @@ pub(crate) fn joined(xs: &[&AnyPattern], axis: usize, shape: &Shape, room: Room)
 }
 
 /// Concatenates coordinate arrays; along the first axis the entries are in order already.
-fn by_coords(xs: &[&AnyPattern], axis: usize, shape: &Shape, count: usize, room: Room) -> Result<Selected> {
+fn by_coords(xs: &[&AnyPattern], axis: usize, shape: &Shape, count: usize, room: StepLimits) -> Result<Selected> {
     let width = common_width(xs, shape);
     let coords = (0..shape.rank()).map(|at| coords_on(xs, at, at == axis, width));
     let coords = coords.collect::<Allocated<Vec<_>>>()?;
@@ -47,7 +47,10 @@ fn by_coords(xs: &[&AnyPattern], axis: usize, shape: &Shape, count: usize, room:
 fn coords_on(xs: &[&AnyPattern], axis: usize, is_joined: bool, width: Width) -> Allocated<AxisCoords> {
     let own = axis_of_each(xs, axis, width)?;
     let before = is_joined.then(|| bases(xs.iter().map(|x| x.shape()[axis])));
-    of_width!(width, I => all_coords::<I>(&own.iter().map(AxisCoords::view).collect::<Few<_>>(), before).map(AxisCoords::from))
+    of_width!(width, I => {
+        let views: Few<_> = own.iter().map(AxisCoords::view).collect();
+        all_coords::<I>(&views, before).map(AxisCoords::from)
+    })
 }
 
 /// Returns the coordinates of each pattern on an axis, in one width.
@@ -115,7 +118,7 @@ fn by_lanes(
     offsets: &[&Buffer<usize>],
     axis: usize,
     shape: &Shape,
-    room: Room,
+    room: StepLimits,
 ) -> Result<Selected> {
     let last = shape.rank() - 1;
     let mut ends = zero_offsets(shape, room.limit)?;
@@ -123,7 +126,7 @@ fn by_lanes(
     // The lanes of each pattern that are contiguous in the result, and the number of such blocks.
     let lanes = |x: &AnyPattern| if axis == last { 1 } else { x.shape()[axis] * inner };
     let blocks = if ends.len() == 1 { 0 } else { shape[..axis.min(last)].iter().product() };
-    let mut runs = Runs::new(xs, blocks)?;
+    let mut runs = EntryRuns::new(xs, blocks)?;
     let mut lane = 0;
     for block in 0..blocks {
         for (number, x) in xs.iter().enumerate() {
@@ -158,19 +161,19 @@ pub(crate) fn bases(counts: impl Iterator<Item = usize>) -> Few<usize> {
 }
 
 /// Runs of entries of several patterns, in turn.
-struct Runs {
+struct EntryRuns {
     /// The index of the first entry of each pattern.
     bases: Few<usize>,
     starts: Vec<usize>,
     ends: Vec<usize>,
 }
 
-impl Runs {
+impl EntryRuns {
     fn new(xs: &[&AnyPattern], blocks: usize) -> Allocated<Self> {
         let bases = bases(xs.iter().map(|x| x.nnz()));
         let mut ends = alloc::with_capacity(blocks * xs.len() + 1)?;
         ends.push(0);
-        Ok(Runs { bases, starts: alloc::with_capacity(blocks * xs.len())?, ends })
+        Ok(EntryRuns { bases, starts: alloc::with_capacity(blocks * xs.len())?, ends })
     }
 
     fn add(&mut self, number: usize, entries: Range<usize>) {
@@ -203,7 +206,7 @@ mod tests {
         let coords = vec![vec![0, 1], vec![1, u32::MAX]];
         let narrow = CooPattern::<u32>::new([2, 1 << 32], 2, coords).unwrap();
         let wide = narrow.with_index::<u64>().unwrap();
-        let room = Room { value_bytes: 1, limit: 1 << 20 };
+        let room = StepLimits { value_bytes: 1, limit: 1 << 20 };
         for format in [Format::Coo, Format::Csr] {
             let [narrow, wide] = [narrow.any(), wide.any()].map(|x| x.in_format(format, u64::MAX).unwrap());
             for (xs, axis, width) in [

@@ -4,7 +4,8 @@
 //!
 //! Plans depend on patterns and shapes; values are only moved as bits. Plans are therefore compiled once.
 
-pub(crate) mod beside;
+pub(crate) mod broadcast_match;
+pub(crate) mod broadcast_union;
 pub(crate) mod group;
 pub(crate) mod join;
 pub(crate) mod moves;
@@ -13,6 +14,5 @@ pub(crate) mod product;
 pub(crate) mod product_rows;
 pub(crate) mod reduction;
 pub(crate) mod row_major;
-pub(crate) mod selected;
+pub(crate) mod selection;
 pub(crate) mod take;
-pub(crate) mod united;

@@ -6,56 +6,56 @@ use crate::base::alloc::Allocated;
 use crate::base::error::Result;
 use crate::base::few::Few;
 use crate::base::limit::default_limit;
-use crate::kernels::join::{Joined, Lanes, by_coords, by_lanes};
-use crate::kernels::steps::{Keep, Steps};
+use crate::kernels::join::{Joined, LaneEntries, by_coords, by_lanes};
+use crate::kernels::steps::{Keep, MergeSteps};
 use crate::pattern::{AnyPattern, AxisCoords, by_slices, by_width, for_plan, of_plan, planned};
 
 /// The plan of a binary operation on sparse operands.
 #[derive(Clone)]
-pub(crate) struct Join {
+pub(crate) struct OverlapPlan {
     /// The pattern of the result.
     pub(crate) pattern: AnyPattern,
     /// The merge steps of both patterns; `None` if both patterns are equal.
-    pub(crate) steps: Option<Arc<Steps>>,
+    pub(crate) steps: Option<Arc<MergeSteps>>,
 }
 
-impl Join {
+impl OverlapPlan {
     /// Returns the entries selected by `keep`, for two patterns of one shape and format.
     ///
     /// A pattern that equals the result is shared.
     pub(crate) fn new(left: &AnyPattern, right: &AnyPattern, keep: Keep) -> Result<Self> {
         if keep.both && left.shares_arrays_with(right) {
-            return Ok(Join { pattern: left.clone(), steps: None });
+            return Ok(OverlapPlan { pattern: left.clone(), steps: None });
         }
         if left.memo().is_none() {
-            return Join::planned(left, right, keep);
+            return OverlapPlan::planned(left, right, keep);
         }
         let question = || (right.clone().with_memo(None), keep);
         let join = planned(left, question, || {
-            let join = Join::planned(left, right, keep)?;
-            Ok(Join { pattern: for_plan(left, join.pattern), ..join })
+            let join = OverlapPlan::planned(left, right, keep)?;
+            Ok(OverlapPlan { pattern: for_plan(left, join.pattern), ..join })
         })?;
-        Ok(Join { pattern: of_plan(left, &join.pattern), steps: join.steps.clone() })
+        Ok(OverlapPlan { pattern: of_plan(left, &join.pattern), steps: join.steps.clone() })
     }
 
     fn planned(left: &AnyPattern, right: &AnyPattern, keep: Keep) -> Result<Self> {
         if keep.both && left == right {
-            return Ok(Join { pattern: left.clone(), steps: None });
+            return Ok(OverlapPlan { pattern: left.clone(), steps: None });
         }
         if left.width() != right.width() {
             let width = left.width().max(right.width());
-            return Join::planned(&left.in_width(width)?, &right.in_width(width)?, keep);
+            return OverlapPlan::planned(&left.in_width(width)?, &right.in_width(width)?, keep);
         }
         let (pattern, steps) = match (left.lane_offsets(), right.lane_offsets()) {
             (Some(offsets), Some(others)) => joined_lanes(left, right, [offsets, others], keep)?,
             _ => joined_coords(left, right, keep)?,
         };
-        Ok(Join { pattern, steps: Some(Arc::new(steps)) })
+        Ok(OverlapPlan { pattern, steps: Some(Arc::new(steps)) })
     }
 }
 
 /// Returns the pattern that has the entries of the result, if one of the two has.
-fn shared(left: &AnyPattern, right: &AnyPattern, steps: &Steps) -> Option<AnyPattern> {
+fn shared(left: &AnyPattern, right: &AnyPattern, steps: &MergeSteps) -> Option<AnyPattern> {
     let (keep, count) = (steps.keep, steps.count());
     // If the result has all entries of one pattern, or only entries of one, equal counts imply equal patterns.
     if keep.both && !keep.left && keep.right {
@@ -73,11 +73,11 @@ fn joined_lanes(
     right: &AnyPattern,
     [offsets, others]: [&[usize]; 2],
     keep: Keep,
-) -> Result<(AnyPattern, Steps)> {
+) -> Result<(AnyPattern, MergeSteps)> {
     let (columns, of_other) = (columns(left)?, columns(right)?);
     let (steps, offsets, columns) = by_width!(&columns, own => {
-        let other = Lanes { offsets: others, columns: of_other.view() };
-        let joined = by_lanes(Lanes { offsets, columns: own }, other, keep)?;
+        let other = LaneEntries { offsets: others, columns: of_other.view() };
+        let joined = by_lanes(LaneEntries { offsets, columns: own }, other, keep)?;
         (joined.steps, joined.offsets, AxisCoords::from(joined.columns))
     });
     let pattern = match shared(left, right, &steps) {
@@ -96,7 +96,7 @@ fn columns(pattern: &AnyPattern) -> Allocated<AxisCoords> {
 }
 
 /// Joins two patterns of one width by the coordinates of their entries.
-fn joined_coords(left: &AnyPattern, right: &AnyPattern, keep: Keep) -> Result<(AnyPattern, Steps)> {
+fn joined_coords(left: &AnyPattern, right: &AnyPattern, keep: Keep) -> Result<(AnyPattern, MergeSteps)> {
     let (one, other) = (left.borrowed_axes()?, right.borrowed_axes()?);
     let (steps, coords) = by_slices!(&one, own => {
         let other: Few<_> = other.iter().map(AxisCoords::view).collect();
@@ -106,7 +106,9 @@ fn joined_coords(left: &AnyPattern, right: &AnyPattern, keep: Keep) -> Result<(A
     if let Some(pattern) = shared(left, right, &steps) {
         return Ok((pattern, steps));
     }
-    let axis = |(one, other): (&AxisCoords, &AxisCoords)| by_width!(one, own => steps.pick(own, other.view()).map(AxisCoords::from));
+    let axis = |(one, other): (&AxisCoords, &AxisCoords)| -> Allocated<AxisCoords> {
+        Ok(by_width!(one, own => steps.pick(own, other.view())?.into()))
+    };
     let coords = match coords {
         Some(coords) => coords,
         None => one.iter().zip(&*other).map(axis).collect::<Allocated<_>>()?,
@@ -137,9 +139,9 @@ mod tests {
             let (left, right) = (pattern(format, &left), pattern(format, &right[..count]));
             let wide = |pattern: &AnyPattern| pattern.in_width(Width::U64).unwrap();
             for keep in [Keep::UNION, Keep::BOTH, Keep::LEFT, Keep::WITHOUT] {
-                let expected = Join::new(&left, &right, keep).unwrap();
+                let expected = OverlapPlan::new(&left, &right, keep).unwrap();
                 for (left, right) in [(wide(&left), right.clone()), (left.clone(), wide(&right))] {
-                    let join = Join::new(&left, &right, keep).unwrap();
+                    let join = OverlapPlan::new(&left, &right, keep).unwrap();
                     assert!(join.pattern == expected.pattern && join.pattern.format() == format);
                     assert_eq!(
                         join.steps.map(|steps| steps.count()),
@@ -147,7 +149,7 @@ mod tests {
                     );
                 }
             }
-            assert!(Join::new(&left, &wide(&left), Keep::BOTH).unwrap().steps.is_none());
+            assert!(OverlapPlan::new(&left, &wide(&left), Keep::BOTH).unwrap().steps.is_none());
         }
     }
 }

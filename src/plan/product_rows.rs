@@ -8,7 +8,7 @@ use crate::base::limit::guard;
 use crate::base::shape::{Shape, saturating_product, unravel};
 use crate::base::threads;
 use crate::kernels::lanes::mark_starts;
-use crate::kernels::matrix::Rows;
+use crate::kernels::matrix::SparseRows;
 use crate::pattern::{AnyPattern, AxisCoords, Format, by_width, of_width, zero_offsets};
 use crate::plan::product::Contraction;
 
@@ -24,7 +24,7 @@ fn is_vast(length: u128, nnz: usize) -> bool {
 }
 
 /// The entries of matrices by rows; rows are counted over all matrices.
-pub(crate) struct Lines {
+pub(crate) struct RowEntries {
     /// The start of each row, then the number of entries.
     pub(crate) offsets: Buffer<usize>,
     /// The index of each row, increasing; `None` if all rows are present.
@@ -35,9 +35,9 @@ pub(crate) struct Lines {
     pub(crate) narrowed: Option<Vec<usize>>,
 }
 
-impl Lines {
-    pub(crate) fn rows(&self) -> Rows<'_> {
-        Rows { offsets: &self.offsets, columns: &self.columns }
+impl RowEntries {
+    pub(crate) fn rows(&self) -> SparseRows<'_> {
+        SparseRows { offsets: &self.offsets, columns: &self.columns }
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -77,7 +77,7 @@ impl Lines {
     ///
     /// This is done if not all left columns or right rows are stored. The right operand gets a last empty row for
     /// columns without a row. No row of the left operand is repeated.
-    pub(crate) fn link(left: &mut Lines, right: &mut Lines, contraction: &Contraction) -> Result<bool> {
+    pub(crate) fn link(left: &mut RowEntries, right: &mut RowEntries, contraction: &Contraction) -> Result<bool> {
         if left.narrowed.is_none() && right.listed.is_none() {
             return Ok(false);
         }
@@ -105,10 +105,10 @@ impl Lines {
 pub(crate) fn masked_lines(
     mask: &dyn ByRows,
     contraction: &Contraction,
-    [left, right]: [&Lines; 2],
+    [left, right]: [&RowEntries; 2],
     rows: usize,
     limit: u64,
-) -> Result<Lines> {
+) -> Result<RowEntries> {
     let lines = if contraction.has_axis[1] { mask.lines(false, true, true, limit)? } else { cells(mask, contraction)? };
     if [&lines.listed, &lines.narrowed, &left.listed, &right.narrowed].iter().all(|list| list.is_none()) {
         return Ok(lines);
@@ -126,16 +126,16 @@ pub(crate) fn masked_lines(
         }));
         offsets.push(columns.len());
     }
-    Ok(Lines { offsets: offsets.into(), listed: None, columns: columns.into(), narrowed: None })
+    Ok(RowEntries { offsets: offsets.into(), listed: None, columns: columns.into(), narrowed: None })
 }
 
 /// Returns the entries of a pattern without column axis: each entry is a row of one column.
-fn cells(mask: &dyn ByRows, contraction: &Contraction) -> Result<Lines> {
+fn cells(mask: &dyn ByRows, contraction: &Contraction) -> Result<RowEntries> {
     guard::<u8>("the positions of the mask", contraction.shape.wide_size(), u64::MAX, "multiply parts")?;
     let listed = mask.places()?;
     let offsets = alloc::collect(0..listed.len() + 1)?;
     let columns = Buffer::from(alloc::zeros(listed.len())?);
-    Ok(Lines { offsets: offsets.into(), listed: Some(listed), columns, narrowed: None })
+    Ok(RowEntries { offsets: offsets.into(), listed: Some(listed), columns, narrowed: None })
 }
 
 /// The view of a pattern that a product needs, independent of its type.
@@ -146,7 +146,7 @@ pub(crate) trait ByRows: Sync {
     ///
     /// With `is_column` the only axis is the rows of one column. All rows are stored, within the limit. With `may_list`
     /// only rows with entries may be stored, and with `of_result` only columns with entries.
-    fn lines(&self, is_column: bool, may_list: bool, of_result: bool, limit: u64) -> Result<Lines>;
+    fn lines(&self, is_column: bool, may_list: bool, of_result: bool, limit: u64) -> Result<RowEntries>;
 
     fn coords(&self, entry: usize) -> Vec<usize>;
 
@@ -172,7 +172,7 @@ impl ByRows for Everywhere {
         &self.shape
     }
 
-    fn lines(&self, is_column: bool, _: bool, _: bool, limit: u64) -> Result<Lines> {
+    fn lines(&self, is_column: bool, _: bool, _: bool, limit: u64) -> Result<RowEntries> {
         let count: usize = self.held.iter().product();
         let width = if is_column { 1 } else { self.held.columns() };
         guard::<u8>("the columns of the array", width as u128, 1 << 32, "multiply parts")?;
@@ -180,7 +180,7 @@ impl ByRows for Everywhere {
         let rows = if is_column { count } else { saturating_product(self.held.lane_axes()) as usize };
         let offsets = alloc::collect((0..rows + 1).map(|row| row * width))?;
         let columns = alloc::collect((0..count).map(|at| (at % width.max(1)) as u32))?;
-        Ok(Lines { offsets: offsets.into(), listed: None, columns: columns.into(), narrowed: None })
+        Ok(RowEntries { offsets: offsets.into(), listed: None, columns: columns.into(), narrowed: None })
     }
 
     fn coords(&self, entry: usize) -> Vec<usize> {
@@ -207,7 +207,7 @@ impl ByRows for AnyPattern {
         self.shape()
     }
 
-    fn lines(&self, is_column: bool, may_list: bool, of_result: bool, limit: u64) -> Result<Lines> {
+    fn lines(&self, is_column: bool, may_list: bool, of_result: bool, limit: u64) -> Result<RowEntries> {
         if is_column { as_column(self, may_list, limit) } else { as_rows(self, may_list, of_result, limit) }
     }
 
@@ -226,19 +226,19 @@ impl ByRows for AnyPattern {
     }
 }
 
-fn as_column(pattern: &AnyPattern, may_list: bool, limit: u64) -> Result<Lines> {
+fn as_column(pattern: &AnyPattern, may_list: bool, limit: u64) -> Result<RowEntries> {
     let (length, coords) = (pattern.shape()[0], pattern.axis(0)?);
     let columns = Buffer::from(alloc::zeros(coords.len())?);
     if may_list && is_vast(length as u128, coords.len()) {
         let offsets = alloc::collect(0..coords.len() + 1)?.into();
-        return Ok(Lines { offsets, listed: Some(coords.to_usizes()?), columns, narrowed: None });
+        return Ok(RowEntries { offsets, listed: Some(coords.to_usizes()?), columns, narrowed: None });
     }
     let mut offsets = zero_offsets(&[length, 1].into(), limit)?;
     by_width!(&coords, own => mark_starts(&mut offsets, own.len(), |entry| own[entry].to_usize()));
-    Ok(Lines { offsets: offsets.into(), listed: None, columns, narrowed: None })
+    Ok(RowEntries { offsets: offsets.into(), listed: None, columns, narrowed: None })
 }
 
-fn as_rows(pattern: &AnyPattern, may_list: bool, of_result: bool, limit: u64) -> Result<Lines> {
+fn as_rows(pattern: &AnyPattern, may_list: bool, of_result: bool, limit: u64) -> Result<RowEntries> {
     let (shape, nnz) = (pattern.shape(), pattern.nnz());
     let coords = pattern.axis(shape.rank() - 1)?;
     let is_long = shape.columns() as u128 > 1 << 32 || of_result && is_vast(shape.columns() as u128, nnz);
@@ -252,7 +252,7 @@ fn as_rows(pattern: &AnyPattern, may_list: bool, of_result: bool, limit: u64) ->
             (lanes.lane_offsets().cloned().unwrap_or_default(), None)
         }
     };
-    Ok(Lines { offsets, listed, columns, narrowed })
+    Ok(RowEntries { offsets, listed, columns, narrowed })
 }
 
 /// Returns the columns with entries, and the index of each entry's column among them.
@@ -285,14 +285,14 @@ fn list_rows(pattern: &AnyPattern, rows: u128) -> Result<(Buffer<usize>, Option<
 }
 
 /// The pattern of a product by rows, with the stored rows and columns of the operands.
-pub(crate) struct Placed {
+pub(crate) struct ProductRows {
     pub(crate) offsets: Vec<usize>,
     pub(crate) columns: Vec<u32>,
     pub(crate) listed: Option<Vec<usize>>,
     pub(crate) narrowed: Option<Vec<usize>>,
 }
 
-impl Placed {
+impl ProductRows {
     /// Returns the coordinates of an entry.
     pub(crate) fn coords(&self, entry: usize, contraction: &Contraction) -> Vec<usize> {
         let row = self.offsets.partition_point(|&offset| offset <= entry) - 1;
@@ -324,7 +324,7 @@ impl Placed {
         let (format, width) = (like.0, like.1.max(Width::of_lengths(&shape)));
         let nnz = self.columns.len();
         if has_lanes && contraction.has_axis[1] && self.listed.is_none() {
-            let Placed { offsets, columns, narrowed, .. } = self;
+            let ProductRows { offsets, columns, narrowed, .. } = self;
             return AnyPattern::from_lanes(
                 format,
                 shape,

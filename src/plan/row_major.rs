@@ -58,7 +58,7 @@ pub(crate) fn sorted_with<T: Plain>(
         return Ok(Some((coords, gather(items, &order)?)));
     };
     let keys = |range: Range<usize>, from: u32, keys: &mut [u64]| pack(&packing, &axes, range, from, keys);
-    let mut sorted = Buckets::deal(items.len(), packing.bits(), 0, &keys, listed(items))?;
+    let mut sorted = Buckets::scatter(items.len(), packing.bits(), 0, &keys, listed(items))?;
     sorted.sort(packing.bits_of_last(settled))?;
     Ok(Some((unpacked(&packing, &sorted.keys, coords[0].width())?, sorted.items)))
 }

@@ -9,12 +9,12 @@ use crate::base::threads;
 use crate::kernels::gather::marked;
 use crate::kernels::lanes::accumulate;
 use crate::kernels::sort::compare;
-use crate::kernels::take::{AlongAxis, Amount, TakeMode, Taken, stored_items};
+use crate::kernels::take::{AlongAxis, Amount, TakeMode, TakenRun, stored_items};
 use crate::pattern::{AnyPattern, AxisCoords, by_slices, by_width, of_width, zero_offsets};
-use crate::plan::selected::{Selected, Sources};
+use crate::plan::selection::{Selected, Sources};
 
 /// The result of a take, and its memory limit.
-pub(crate) struct Target<'a> {
+pub(crate) struct TakeResult<'a> {
     /// The shape of the result.
     pub(crate) shape: &'a Shape,
     /// The shape of the index array.
@@ -25,14 +25,14 @@ pub(crate) struct Target<'a> {
     pub(crate) limit: u64,
 }
 
-impl Target<'_> {
+impl TakeResult<'_> {
     /// Returns the number of entries, or an error above the limit.
     ///
     /// Each entry needs coordinates, a value and `lists` indices in working lists; the offsets of the result count as
     /// well.
     fn admit(&self, amount: Amount, index_bytes: usize, lists: usize, offsets: &[usize]) -> Result<usize> {
         let entry_bytes = index_bytes + self.value_bytes + lists * size_of::<usize>();
-        let listed = amount.listed * size_of::<Taken>() + size_of_val(offsets);
+        let listed = amount.listed * size_of::<TakenRun>() + size_of_val(offsets);
         let bytes = amount.entries.saturating_mul(entry_bytes as u128).saturating_add(listed as u128);
         match bytes <= u128::from(self.limit) {
             true => Ok(amount.entries as usize),
@@ -57,7 +57,7 @@ pub(crate) fn flattened<J: Position>(
     pattern: &AnyPattern,
     items: &[J],
     mode: TakeMode,
-    target: &Target<'_>,
+    target: &TakeResult<'_>,
 ) -> Result<Selected> {
     let (lengths, size) = (pattern.shape(), pattern.shape().wide_size());
     let searched = pattern.lane_offsets().map_or(pattern.nnz(), |offsets| pattern.nnz() / offsets.len());
@@ -70,7 +70,12 @@ pub(crate) fn flattened<J: Position>(
 }
 
 /// Plans a take along an axis: for each item the entries at its position on the axis.
-pub(crate) fn along(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &Target<'_>) -> Result<Selected> {
+pub(crate) fn along(
+    pattern: &AnyPattern,
+    axis: usize,
+    positions: &[usize],
+    target: &TakeResult<'_>,
+) -> Result<Selected> {
     match pattern.lane_offsets() {
         Some(offsets) if axis + 1 == pattern.shape().rank() => columns(pattern, offsets, positions, target),
         Some(offsets) if pattern.shape().rank() == 2 => lanes(pattern, offsets, positions, target),
@@ -86,7 +91,7 @@ fn is_table_worth(pattern: &AnyPattern, axis: usize, positions: &[usize]) -> boo
 }
 
 /// [`along`] any axis with increasing positions: each entry is taken at most once, and the order is kept.
-fn increasing(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &Target<'_>) -> Result<Selected> {
+fn increasing(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &TakeResult<'_>) -> Result<Selected> {
     let mut items = alloc::copies(usize::MAX, pattern.shape()[axis])?;
     positions.iter().enumerate().for_each(|(item, &position)| items[position] = item);
     let (kept, kept_items) = by_width!(&pattern.axis(axis)?, own => kept_items(own, &items))?;
@@ -112,7 +117,7 @@ fn kept_items<I: Index>(along: &[I], items: &[usize]) -> Allocated<(Vec<usize>, 
 }
 
 /// [`along`] any axis, by the coordinates on all axes.
-fn coordinates(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &Target<'_>) -> Result<Selected> {
+fn coordinates(pattern: &AnyPattern, axis: usize, positions: &[usize], target: &TakeResult<'_>) -> Result<Selected> {
     let (axes, width) = (pattern.axes()?, pattern.width_for(target.shape));
     let runs = runs_of(&axes[..axis], pattern.nnz())?;
     let (sources, items) = by_width!(&axes[axis], own => {
@@ -143,7 +148,7 @@ fn taken_items<I: Index>(
 }
 
 /// [`along`] the only axis of the lanes: moves entire lanes.
-fn lanes(pattern: &AnyPattern, offsets: &[usize], positions: &[usize], target: &Target<'_>) -> Result<Selected> {
+fn lanes(pattern: &AnyPattern, offsets: &[usize], positions: &[usize], target: &TakeResult<'_>) -> Result<Selected> {
     let entries = |&lane: &usize| offsets[lane]..offsets[lane + 1];
     let count =
         |part: std::ops::Range<usize>| positions[part].iter().map(|lane| entries(lane).len() as u128).sum::<u128>();
@@ -162,7 +167,7 @@ fn lanes(pattern: &AnyPattern, offsets: &[usize], positions: &[usize], target: &
 }
 
 /// [`along`] the last axis: moves columns within each lane.
-fn columns(pattern: &AnyPattern, offsets: &[usize], positions: &[usize], target: &Target<'_>) -> Result<Selected> {
+fn columns(pattern: &AnyPattern, offsets: &[usize], positions: &[usize], target: &TakeResult<'_>) -> Result<Selected> {
     let axis = pattern.shape().rank() - 1;
     let coords = pattern.axis(axis)?.in_width(pattern.width_for(target.shape))?;
     let mut ends = zero_offsets(target.shape, target.limit)?;
@@ -180,13 +185,13 @@ fn columns(pattern: &AnyPattern, offsets: &[usize], positions: &[usize], target:
 fn taken_columns<I: Index>(
     along: &AlongAxis<'_, I>,
     items: usize,
-    target: &Target<'_>,
+    target: &TakeResult<'_>,
     ends: &mut [usize],
 ) -> Result<(Vec<usize>, Vec<I>)> {
     // The new lane and column of an item in a lane. A single index keeps the last axis of the lanes as the new columns.
     // An index array has its own columns and adds its own lanes to each lane.
     let width = target.shape.columns();
-    let cell = |taken: &Taken| match target.indices.is_empty() {
+    let cell = |taken: &TakenRun| match target.indices.is_empty() {
         true => (taken.run / width, taken.run % width),
         false => (taken.run * (items / width) + taken.item / width, taken.item % width),
     };
@@ -243,7 +248,7 @@ mod tests {
     #[test]
     fn offsets_leave_the_entries_what_the_limit_has_beside_them() {
         let shape = Shape::from([9, 1]);
-        let target = Target { shape: &shape, indices: &[1], value_bytes: 1, limit: 100 };
+        let target = TakeResult { shape: &shape, indices: &[1], value_bytes: 1, limit: 100 };
         let admitted =
             |entries, lists, offsets: &[usize]| target.admit(Amount { entries, listed: 0 }, 4, lists, offsets).is_ok();
         assert!(admitted(4, 0, &[0; 10]) && !admitted(5, 0, &[0; 10]) && !admitted(0, 0, &[0; 13]));
@@ -254,7 +259,7 @@ mod tests {
     fn refused_within(limit: u64, pattern: &AnyPattern, axis: usize, positions: &[usize]) -> Option<u128> {
         let mut shape = pattern.shape().to_vec();
         shape[axis] = positions.len();
-        let target = Target { shape: &shape.into(), indices: &[positions.len()], value_bytes: 1, limit };
+        let target = TakeResult { shape: &shape.into(), indices: &[positions.len()], value_bytes: 1, limit };
         match along(pattern, axis, positions, &target).err()? {
             Error::TooLarge { what: "the taken entries", bytes, .. } => Some(bytes),
             other => panic!("{other:?}"),
@@ -289,7 +294,7 @@ mod tests {
     #[test]
     fn lists_of_items_are_counted() {
         let one = CsrPattern::<u32>::new([1, 1], vec![0, 1], vec![0]).unwrap();
-        let listed = size_of::<Taken>() as u128;
+        let listed = size_of::<TakenRun>() as u128;
         let offsets = 2 * size_of::<usize>() as u128;
         assert_eq!(refused(one.any(), 1, &[0; 1500]), 1500 * (4 + 1 + 8 + listed) + offsets);
         assert_eq!(refused(one.to_coo().unwrap().any(), 1, &[0; 1500]), 1500 * (2 * 4 + 1 + 2 * 8 + listed));
@@ -302,7 +307,7 @@ mod tests {
         assert_eq!(refused_within(bytes, lane.any(), 0, &[0; 3]), None);
         assert_eq!(refused_within(bytes - 1, lane.any(), 0, &[0; 3]), Some(bytes.into()));
         let row = lane.to_coo().unwrap();
-        let bytes = 12 * (2 * 4 + 1 + 2 * 8) + 3 * size_of::<Taken>() as u64;
+        let bytes = 12 * (2 * 4 + 1 + 2 * 8) + 3 * size_of::<TakenRun>() as u64;
         assert_eq!(refused_within(bytes, row.any(), 0, &[0; 3]), None);
         assert_eq!(refused_within(bytes - 1, row.any(), 0, &[0; 3]), Some(bytes.into()));
     }

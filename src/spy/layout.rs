@@ -31,15 +31,15 @@ const SWATCH: usize = 16;
 
 /// The width of a picture.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Width {
+pub(super) struct PictureWidth {
     /// The pixels for all panels and the white between the panels.
     across: usize,
 }
 
-impl Width {
+impl PictureWidth {
     /// Returns the width of a picture of `pixels` pixels, or a few more.
     pub(super) fn of(pixels: usize) -> Self {
-        Width { across: pixels - SIDES }
+        PictureWidth { across: pixels - SIDES }
     }
 
     /// Returns a length that is `usual` in a picture of the default width.
@@ -62,7 +62,7 @@ pub(super) struct Words {
 }
 
 /// Returns the scales of axes with the given lengths, with a panel per pair of axes.
-pub(super) fn scales(width: Width, lengths: &[usize]) -> Vec<Scale> {
+pub(super) fn scales(width: PictureWidth, lengths: &[usize]) -> Vec<Scale> {
     let panels = lengths.len().saturating_sub(1).max(1);
     let all = width.across.saturating_sub((panels - 1) * gutter());
     // The number of cells leaves three pixels per cell, or a little less if each cell is one position.
@@ -92,7 +92,7 @@ pub(super) fn compose(axes: &[Axis], rasters: &[Raster], words: &Words) -> Scene
     let mut scene = Scene::default();
     let classes = Classes::of(rasters);
     write_head(&mut scene, &words.head);
-    let plan = Plan::new(axes, scene.height);
+    let plan = PanelLayout::new(axes, scene.height);
     for (raster, (row, column)) in rasters.iter().zip(pairs(axes.len())) {
         plan.draw_panel(&mut scene, raster, (row, column), classes.as_ref());
     }
@@ -161,7 +161,7 @@ pub(super) fn elide(text: &str, most: usize) -> String {
 }
 
 /// The positions of the panels: each row and each column of the grid belongs to an axis.
-struct Plan<'a> {
+struct PanelLayout<'a> {
     axes: &'a [Axis],
     /// The left edges of the panels, by their column axis, and the right edge of the last one.
     lefts: Vec<usize>,
@@ -171,7 +171,7 @@ struct Plan<'a> {
     column_ticks: Vec<Vec<Tick>>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> PanelLayout<'a> {
     fn new(axes: &'a [Axis], top: usize) -> Self {
         let column_needs = |label: &str| (label.len() + 1) * CHARACTER;
         let ticks_of = |axis: &Axis, needs: &dyn Fn(&str) -> usize| match axis.number {
@@ -185,7 +185,7 @@ impl<'a> Plan<'a> {
         let first = MARGIN + 1 + label + name;
         let lefts = edges(axes.iter().skip(1), first, gutter());
         let tops = edges(axes[..axes.len() - 1].iter(), top + headroom() + 1, headroom() + BETWEEN);
-        Plan { axes, lefts, tops, row_ticks, column_ticks }
+        PanelLayout { axes, lefts, tops, row_ticks, column_ticks }
     }
 
     /// Returns the right edge of the last panel, with its frame.

@@ -38,7 +38,7 @@ mod svg;
 mod ticks;
 
 use axis::{Axis, Scale};
-use layout::{Width, Words, elide};
+use layout::{PictureWidth, Words, elide};
 use scene::Scene;
 
 use crate::base::error::Result;
@@ -153,19 +153,19 @@ impl<'a, P: Pattern> Spy<'a, P> {
         bitmap::draw(&self.picture().scene())
     }
 
-    fn picture(&self) -> Picture<'_> {
-        Picture { pattern: self.pattern.any(), title: &self.title, pixels: self.pixels }
+    fn picture(&self) -> PatternPicture<'_> {
+        PatternPicture { pattern: self.pattern.any(), title: &self.title, pixels: self.pixels }
     }
 }
 
 /// A picture of a pattern without the types of its format and its coordinates.
-struct Picture<'a> {
+struct PatternPicture<'a> {
     pattern: &'a AnyPattern,
     title: &'a str,
     pixels: usize,
 }
 
-impl Picture<'_> {
+impl PatternPicture<'_> {
     fn braille(&self, columns: usize) -> String {
         let columns = columns.clamp(*COLUMNS.start(), *COLUMNS.end());
         let numbers = self.shown_axes(braille::most_axes(columns));
@@ -187,7 +187,7 @@ impl Picture<'_> {
 
     /// Returns the layout that both image formats share.
     fn scene(&self) -> Scene {
-        let (width, numbers) = (Width::of(self.pixels), self.shown_axes(MOST_AXES));
+        let (width, numbers) = (PictureWidth::of(self.pixels), self.shown_axes(MOST_AXES));
         let axes = join(&numbers, layout::scales(width, &self.lengths(&numbers)));
         let rasters = raster::count(self.pattern, &axes);
         let title = Some(elide(self.title, width.characters())).filter(|title| !title.is_empty());

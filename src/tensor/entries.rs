@@ -109,14 +109,14 @@ impl Hash for Coords {
 
 /// The progress of an iterator: the next entry, and the decoded coordinates around it.
 #[derive(Clone, Default)]
-struct Walk {
+struct EntryCursor {
     entry: usize,
     /// The coordinates of the [`BLOCK`] that contains the entry, one entry after the other. Walking a pattern is fast;
     /// looking up a single entry is slow.
     block: Vec<usize>,
 }
 
-impl Walk {
+impl EntryCursor {
     #[inline]
     fn step<T: Element>(&mut self, tensor: SparseRef<'_, T>) -> Option<(Coords, T)> {
         let value = *tensor.values().get(self.entry)?;
@@ -143,7 +143,7 @@ impl Walk {
 #[derive(Clone)]
 pub struct Entries<'a, P, T> {
     tensor: &'a Tensor<P, T>,
-    walk: Walk,
+    walk: EntryCursor,
 }
 
 /// [`Entries`] of a tensor that the iterator owns.
@@ -151,7 +151,7 @@ pub struct Entries<'a, P, T> {
 #[derive(Clone)]
 pub struct IntoEntries<P, T> {
     tensor: Tensor<P, T>,
-    walk: Walk,
+    walk: EntryCursor,
 }
 
 impl<P: Pattern, T: Element> Tensor<P, T> {
@@ -167,7 +167,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn iter(&self) -> Entries<'_, P, T> {
-        Entries { tensor: self, walk: Walk::default() }
+        Entries { tensor: self, walk: EntryCursor::default() }
     }
 }
 
@@ -216,6 +216,6 @@ impl<P: Pattern, T: Element> IntoIterator for Tensor<P, T> {
     type IntoIter = IntoEntries<P, T>;
 
     fn into_iter(self) -> IntoEntries<P, T> {
-        IntoEntries { tensor: self, walk: Walk::default() }
+        IntoEntries { tensor: self, walk: EntryCursor::default() }
     }
 }

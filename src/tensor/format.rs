@@ -23,13 +23,13 @@ const GRID_ROWS: usize = 40;
 const GRID_COLUMNS: usize = 20;
 
 /// A list of entries below a headline.
-struct Listing<F> {
+struct EntryListing<F> {
     headline: String,
     count: usize,
     entry: F,
 }
 
-impl<F: Fn(usize) -> String> Listing<F> {
+impl<F: Fn(usize) -> String> EntryListing<F> {
     /// Writes all entries on one line, or one entry per line if `tall`.
     fn write(&self, f: &mut Formatter<'_>, tall: bool) -> fmt::Result {
         let shown = self.count.min(if tall { MORE } else { FEW });
@@ -51,9 +51,9 @@ fn listing<'a>(
     pattern: &'a AnyPattern,
     headline: String,
     value: impl Fn(usize) -> String + 'a,
-) -> Listing<impl Fn(usize) -> String + 'a> {
+) -> EntryListing<impl Fn(usize) -> String + 'a> {
     let entry = move |entry| format!("{:?}{}", pattern.coords_of(entry).unwrap_or_default(), value(entry));
-    Listing { headline, count: pattern.nnz(), entry }
+    EntryListing { headline, count: pattern.nnz(), entry }
 }
 
 /// `CooTensor<f64, u32> [44, 53], 2284 stored of 2332 (97.9 %)`; `kind` is the part between `Coo` and `u32`.
@@ -251,7 +251,7 @@ impl<T: Element, I: Index> Debug for Triplets<T, I> {
         };
         let entry: &dyn Fn(usize) -> String = &entry;
         let headline = format!("{headline}, {} triplets, fill {fill}", self.len());
-        Listing { headline, count: self.len(), entry }.write(f, f.alternate())
+        EntryListing { headline, count: self.len(), entry }.write(f, f.alternate())
     }
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod triplets;
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
+use crate::base::sealed::Sealed;
 use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::element::{DType, Element, Number};
@@ -36,6 +37,8 @@ pub struct Tensor<P, T> {
     values: Buffer<T>,
     fill: T,
 }
+
+impl<P, T> Sealed for Tensor<P, T> {}
 
 impl<P: Pattern, T> Tensor<P, T> {
     /// Returns a tensor whose parts are known to fit. The values may be of any type here. This lets a reduction with
@@ -109,7 +112,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         self.values
     }
 
-    /// Passes the arrays that have no other owner to the [spare buffers](crate::base::spare), which are written again.
+    /// Passes the arrays that have no other owner to the [spare buffers](crate::base::recycle), to be written again.
     pub(crate) fn spare(self) {
         let pattern = self.pattern.any().clone();
         self.into_shared_values().spare();
@@ -432,15 +435,16 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Tensor::from_erased(self.sparse().prune()?)
     }
 
-    /// Whether both store the same entries with the same values, and have the same fill: like `==`, but a NaN is the
-    /// same as a NaN, and `-0.0` is not the same as `0.0`.
+    /// Returns whether both store the same entries with the same values, and have the same fill.
+    ///
+    /// This is like `==`, except that a NaN is the same as a NaN, and `-0.0` is not the same as `0.0`.
     #[doc(alias = "array_equal")]
     #[doc(alias = "equals")]
     pub fn same_as(&self, other: &Self) -> bool {
         self.sparse().same_as(other.sparse())
     }
 
-    /// Whether the two patterns are the same memory, as they are after an elementwise operation.
+    /// Returns whether the two patterns are the same memory, as they are after an elementwise operation.
     pub fn shares_pattern_with<U: Element>(&self, other: &Tensor<P, U>) -> bool {
         self.pattern.shares_arrays_with(&other.pattern)
     }

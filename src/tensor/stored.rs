@@ -1,5 +1,6 @@
 //! The view of a tensor as its stored entries.
 
+use crate::base::sealed::Sealed;
 use std::fmt;
 
 use crate::element::Element;
@@ -32,6 +33,8 @@ use crate::tensor::Tensor;
 pub struct Stored<'a, P, T> {
     tensor: &'a Tensor<P, T>,
 }
+
+impl<P, T> Sealed for Stored<'_, P, T> {}
 
 impl<P, T> Clone for Stored<'_, P, T> {
     fn clone(&self) -> Self {

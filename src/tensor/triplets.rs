@@ -253,7 +253,7 @@ impl<T: Element, I: Index> Triplets<T, I> {
         self.values.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no triplets.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }

@@ -1,17 +1,19 @@
-//! Errors of reading and writing, and errors that pass through [`std::io`].
+//! The causes of errors of reading and writing.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::Error;
-
-/// The cause of an [`Error::Io`], shared so that errors can be cloned.
+/// The cause of an [`Error::Io`](super::Error::Io), shared so that errors can be cloned.
 ///
 /// Two causes are equal if their kinds and messages are equal.
 #[derive(Debug, Clone)]
 pub struct IoSource(Arc<std::io::Error>);
 
 impl IoSource {
+    pub(super) fn new(error: std::io::Error) -> Self {
+        IoSource(Arc::new(error))
+    }
+
     /// Returns the original error.
     pub fn io_error(&self) -> &std::io::Error {
         &self.0
@@ -33,50 +35,5 @@ impl fmt::Display for IoSource {
 impl std::error::Error for IoSource {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.0.source()
-    }
-}
-
-#[cfg(feature = "io")]
-impl Error {
-    /// Returns the same error with the name of the file. Only errors of reading or writing without a name change.
-    pub(crate) fn in_file(self, file: &std::path::Path) -> Self {
-        match self {
-            Error::Io { kind, message, path: None, source } if !file.as_os_str().is_empty() => {
-                Error::Io { kind, message, path: Some(file.to_path_buf()), source }
-            }
-            error => error,
-        }
-    }
-}
-
-/// Returns an [`Error`] that passed through [`std::io`] unchanged. Any other error becomes an [`Error::Io`].
-impl From<std::io::Error> for Error {
-    fn from(error: std::io::Error) -> Self {
-        error.downcast::<Error>().unwrap_or_else(|error| Error::Io {
-            kind: error.kind(),
-            message: error.to_string(),
-            path: None,
-            source: Some(IoSource(Arc::new(error))),
-        })
-    }
-}
-
-/// Wraps the error for readers and writers that [`std::io`] calls. [`Error::from`] unwraps it.
-///
-/// ```
-/// use lacuna::Error;
-///
-/// let error = Error::Format { place: "line 3".into(), message: "it ends early".into() };
-/// assert_eq!(Error::from(std::io::Error::from(error.clone())), error);
-/// ```
-impl From<Error> for std::io::Error {
-    fn from(error: Error) -> Self {
-        let kind = match &error {
-            Error::Io { kind, .. } => *kind,
-            Error::TooLarge { .. } => std::io::ErrorKind::QuotaExceeded,
-            Error::OutOfMemory { .. } => std::io::ErrorKind::OutOfMemory,
-            _ => std::io::ErrorKind::InvalidData,
-        };
-        std::io::Error::new(kind, error)
     }
 }

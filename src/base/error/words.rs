@@ -3,22 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::Error;
 use crate::base::shape::Shape;
-
-/// Returns the message of an error of a step whose name is already printed. The name is not repeated.
-pub(super) fn without_name(operation: &str, cause: &Error) -> String {
-    if let Error::InRange { cause, axis, start, end } = cause {
-        return in_range(*axis, *start, *end, &without_name(operation, cause));
-    }
-    let told = cause.to_string();
-    match told.strip_prefix(operation) {
-        Some(why) if why.starts_with(": ") => why[2..].to_string(),
-        Some(place) if place.starts_with(" at ") || place.starts_with(" of ") => format!("the result{place}"),
-        Some(rest) if rest.starts_with(' ') => format!("it{rest}"),
-        _ => told,
-    }
-}
 
 /// Returns the message of an error within a chunk of an axis.
 pub(super) fn in_range(axis: usize, start: usize, end: usize, cause: &dyn fmt::Display) -> String {

@@ -4,7 +4,7 @@
 //! work is one iterator in a lock, and threads take items from it until it is empty.
 
 #[cfg(feature = "io")]
-mod pipeline;
+pub(crate) mod pipeline;
 mod pool;
 #[cfg(all(test, feature = "rayon"))]
 mod tests;
@@ -19,9 +19,6 @@ use bytemuck::Zeroable;
 use crate::base::alloc::{self, AllocError, Allocated};
 use crate::base::few::Few;
 use crate::base::machine::in_wide_vectors;
-
-#[cfg(feature = "io")]
-pub(crate) use pipeline::pipeline;
 
 /// The smallest number of items worth a thread, if an item takes [`ITEM`].
 ///
@@ -442,7 +439,7 @@ pub(crate) fn try_map_heavy<S, U: Clone + Send + Sync, E: From<AllocError> + Sen
     f: impl Fn(&mut S, usize) -> Result<U, E> + Sync + Send,
 ) -> Result<Vec<U>, E> {
     // The items are not results, since a result would be larger than an item.
-    let failed = Failed { first: AtomicUsize::new(usize::MAX), error: Mutex::new(None) };
+    let failed = FirstFailure { first: AtomicUsize::new(usize::MAX), error: Mutex::new(None) };
     let mapped = heavy(count, work, blank, &scratch, &|scratch, start, items| {
         // Chunks after the first failed index are skipped.
         if start > failed.first.load(Relaxed) {
@@ -462,12 +459,12 @@ pub(crate) fn try_map_heavy<S, U: Clone + Send + Sync, E: From<AllocError> + Sen
 }
 
 /// The first failed index, and its error.
-struct Failed<E> {
+struct FirstFailure<E> {
     first: AtomicUsize,
     error: Mutex<Option<E>>,
 }
 
-impl<E> Failed<E> {
+impl<E> FirstFailure<E> {
     fn note(&self, index: usize, error: E) {
         let mut noted = self.error.lock().unwrap_or_else(PoisonError::into_inner);
         if index <= self.first.fetch_min(index, Relaxed) {

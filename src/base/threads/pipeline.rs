@@ -15,7 +15,7 @@ pub(crate) fn pipeline<A: Send, B: Send, E>(
     mut take: impl FnMut(B) -> Result<(), E>,
 ) -> Result<(), E> {
     let width = pool::width();
-    let mut source = Source { next, failed: None };
+    let mut source = PipelineSource { next, failed: None };
     let mut batch = source.fetch(if width == 1 { 1 } else { BATCH * width });
     if batch.len() < 2 {
         return source.one_by_one(batch, work, take);
@@ -38,12 +38,12 @@ pub(crate) fn pipeline<A: Send, B: Send, E>(
 }
 
 /// The source of the items of a [`pipeline`]. An error waits until all items before it are processed.
-struct Source<F, E> {
+struct PipelineSource<F, E> {
     next: F,
     failed: Option<E>,
 }
 
-impl<A, E, F: FnMut() -> Result<Option<A>, E>> Source<F, E> {
+impl<A, E, F: FnMut() -> Result<Option<A>, E>> PipelineSource<F, E> {
     /// Returns up to `count` items.
     fn fetch(&mut self, count: usize) -> Vec<A> {
         let mut items = Vec::new();

@@ -17,14 +17,14 @@ thread_local! {
 
 /// Runs `work` with at most this number of threads.
 pub(super) fn with_share<R>(most: usize, work: impl FnOnce() -> R) -> R {
-    let _before = Before(SHARE.replace(most));
+    let _before = RestoreThreads(SHARE.replace(most));
     work()
 }
 
 /// The number of threads that applies again after this is dropped.
-struct Before(usize);
+struct RestoreThreads(usize);
 
-impl Drop for Before {
+impl Drop for RestoreThreads {
     fn drop(&mut self) {
         SHARE.set(self.0);
     }

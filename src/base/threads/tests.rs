@@ -1,6 +1,8 @@
 //! Tests of the number of threads that do the work, and of the parts they do.
 
 use super::*;
+#[cfg(feature = "io")]
+use crate::base::threads::pipeline::pipeline;
 use std::collections::HashSet;
 #[cfg(feature = "io")]
 use std::convert::Infallible;
@@ -10,12 +12,12 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 /// The threads that have arrived, and the remaining milliseconds to wait for a second one.
-struct Meeting {
+struct Rendezvous {
     met: Mutex<(HashSet<ThreadId>, u64)>,
     changed: Condvar,
 }
 
-impl Meeting {
+impl Rendezvous {
     fn wait(&self) -> usize {
         self.wait_for(u64::MAX)
     }
@@ -32,12 +34,12 @@ impl Meeting {
     }
 }
 
-type Work = Box<dyn FnOnce(&Meeting) + Send>;
+type Work = Box<dyn FnOnce(&Rendezvous) + Send>;
 
 /// Returns the number of threads, of two, that do the work.
 fn threads_of(work: Work, patience: u64) -> usize {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    let meeting = Meeting { met: Mutex::new((HashSet::new(), patience)), changed: Condvar::new() };
+    let meeting = Rendezvous { met: Mutex::new((HashSet::new(), patience)), changed: Condvar::new() };
     pool.install(|| work(&meeting));
     meeting.met.into_inner().unwrap().0.len()
 }

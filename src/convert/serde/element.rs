@@ -10,36 +10,36 @@ use crate::element::{DType, Element, Number};
 
 /// An element.
 #[derive(Clone, Copy)]
-pub(super) struct Item<T>(pub(super) T);
+pub(super) struct SerialElement<T>(pub(super) T);
 
 /// Elements, one after another.
-pub(super) struct Items<'a, T>(pub(super) &'a [T]);
+pub(super) struct SerialElements<'a, T>(pub(super) &'a [T]);
 
 /// Returns the elements of items.
-pub(super) fn items<T>(items: Vec<Item<T>>) -> Vec<T> {
+pub(super) fn items<T>(items: Vec<SerialElement<T>>) -> Vec<T> {
     items.into_iter().map(|item| item.0).collect()
 }
 
-/// Returns whether elements are written as [`Part`]s: their type has values that are not finite numbers.
+/// Returns whether elements are written as [`FloatPart`]s: their type has values that are not finite numbers.
 fn in_parts<T: Element>(human: bool) -> bool {
     use DType::{BFloat16, Complex64, Complex128, Float16, Float32, Float64};
     human && matches!(T::DTYPE, Float16 | BFloat16 | Float32 | Float64 | Complex64 | Complex128)
 }
 
-impl<T: Element + Serialize> Serialize for Items<'_, T> {
+impl<T: Element + Serialize> Serialize for SerialElements<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match in_parts::<T>(serializer.is_human_readable()) {
-            true => serializer.collect_seq(self.0.iter().map(|&value| Item(value))),
+            true => serializer.collect_seq(self.0.iter().map(|&value| SerialElement(value))),
             false => self.0.serialize(serializer),
         }
     }
 }
 
-impl<T: Element + Serialize> Serialize for Item<T> {
+impl<T: Element + Serialize> Serialize for SerialElement<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let part = |number| match T::DTYPE {
-            DType::Float64 | DType::Complex128 => Part::Wide(number),
-            _ => Part::Narrow(number as f32),
+            DType::Float64 | DType::Complex128 => FloatPart::Wide(number),
+            _ => FloatPart::Narrow(number as f32),
         };
         match self.0.to_number() {
             Number::Real(number) if in_parts::<T>(serializer.is_human_readable()) => part(number).serialize(serializer),
@@ -51,20 +51,20 @@ impl<T: Element + Serialize> Serialize for Item<T> {
     }
 }
 
-impl<'de, T: Element + Deserialize<'de>> Deserialize<'de> for Item<T> {
+impl<'de, T: Element + Deserialize<'de>> Deserialize<'de> for SerialElement<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if !in_parts::<T>(deserializer.is_human_readable()) {
-            return T::deserialize(deserializer).map(Item);
+            return T::deserialize(deserializer).map(SerialElement);
         }
         let number = match T::DTYPE {
             DType::Complex64 | DType::Complex128 => {
-                let (re, im) = <(Part, Part)>::deserialize(deserializer)?;
+                let (re, im) = <(FloatPart, FloatPart)>::deserialize(deserializer)?;
                 Number::Complex(re.number(), im.number())
             }
-            _ => Number::Real(Part::deserialize(deserializer)?.number()),
+            _ => Number::Real(FloatPart::deserialize(deserializer)?.number()),
         };
         let refused = || D::Error::invalid_value(unexpected(number), &Fitting(PhantomData::<T>));
-        T::from_number(number).map(Item).ok_or_else(refused)
+        T::from_number(number).map(SerialElement).ok_or_else(refused)
     }
 }
 
@@ -86,35 +86,35 @@ impl<T: Element> serde::de::Expected for Fitting<T> {
 }
 
 /// A float, or the real or the imaginary part of a complex number, with as many digits as its type needs.
-enum Part {
+enum FloatPart {
     Narrow(f32),
     Wide(f64),
 }
 
-impl Part {
+impl FloatPart {
     fn number(&self) -> f64 {
         match *self {
-            Part::Narrow(number) => number.into(),
-            Part::Wide(number) => number,
+            FloatPart::Narrow(number) => number.into(),
+            FloatPart::Wide(number) => number,
         }
     }
 }
 
-impl Serialize for Part {
+impl Serialize for FloatPart {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {
             _ if self.number().is_nan() => serializer.serialize_str("nan"),
             _ if self.number() == f64::INFINITY => serializer.serialize_str("inf"),
             _ if self.number() == f64::NEG_INFINITY => serializer.serialize_str("-inf"),
-            Part::Narrow(number) => serializer.serialize_f32(number),
-            Part::Wide(number) => serializer.serialize_f64(number),
+            FloatPart::Narrow(number) => serializer.serialize_f32(number),
+            FloatPart::Wide(number) => serializer.serialize_f64(number),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Part {
+impl<'de> Deserialize<'de> for FloatPart {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(PartVisitor).map(Part::Wide)
+        deserializer.deserialize_any(PartVisitor).map(FloatPart::Wide)
     }
 }
 

@@ -7,19 +7,20 @@ use std::path::Path;
 use csv_core::ReadRecordResult;
 
 use super::labelled::{CsvColumns, Labelled};
-use super::{LONGEST_RECORD, MARK, shown};
+use super::record::{LONGEST_RECORD, MARK, shown};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::io::element::FileElement;
-use crate::io::entries::Entries;
+use crate::io::entries::FileEntries;
 use crate::io::fields::quote;
+use crate::io::gzip;
 use crate::io::labels::Labels;
+use crate::io::limits::{BLOCK, MOST_AXES};
 use crate::io::lines::at_line;
 use crate::io::options::{ReadOptions, parse_fill};
 use crate::io::progress::Watched;
-use crate::io::{BLOCK, MOST_AXES, gzip};
 use crate::pattern::IndexKind;
 use crate::tensor::erased::Erased;
 
@@ -130,7 +131,7 @@ fn read_plain<T: FileElement>(
 ) -> Result<TableRead<T>> {
     let (head, mut reader) = peek(reader, MARK.len())?;
     reader.consume(if head == MARK { MARK.len() } else { 0 });
-    Table::read(Records::new(reader, columns.delimiter), columns, options, index)
+    TableEntries::read(RecordReader::new(reader, columns.delimiter), columns, options, index)
 }
 
 /// Returns the first bytes of a stream, and the stream including these bytes.
@@ -144,16 +145,16 @@ fn peek(reader: &mut dyn BufRead, count: usize) -> Result<(Vec<u8>, impl BufRead
 type TableRead<T> = (Erased<T>, Vec<Labels>);
 
 /// The entries and labels read so far.
-struct Table<'a, T> {
+struct TableEntries<'a, T> {
     options: &'a ReadOptions,
     index: IndexKind,
-    entries: Entries<T>,
+    entries: FileEntries<T>,
     labels: Vec<Labels>,
 }
 
-impl<'a, T: FileElement> Table<'a, T> {
+impl<'a, T: FileElement> TableEntries<'a, T> {
     fn read<R: BufRead>(
-        mut records: Records<R>,
+        mut records: RecordReader<R>,
         columns: &CsvColumns,
         options: &'a ReadOptions,
         index: IndexKind,
@@ -168,9 +169,9 @@ impl<'a, T: FileElement> Table<'a, T> {
         if !records.next()? {
             return Err(at_line(1, "the file is empty; its first record names the columns"));
         }
-        let header = Header::find(&records, columns).map_err(|why| at_line(records.start, why))?;
+        let header = ColumnIndices::find(&records, columns).map_err(|why| at_line(records.start, why))?;
         let labels = (0..rank).map(|_| Labels::default()).collect();
-        let mut table = Table { options, index, entries: Entries::new(rank, index.width), labels };
+        let mut table = TableEntries { options, index, entries: FileEntries::new(rank, index.width), labels };
         // Entries are in the order of the records, not in row-major order.
         table.entries.unordered();
         while records.next()? {
@@ -184,7 +185,7 @@ impl<'a, T: FileElement> Table<'a, T> {
     }
 
     /// Appends a record.
-    fn take<R>(&mut self, records: &Records<R>, header: &Header) -> Result<()> {
+    fn take<R>(&mut self, records: &RecordReader<R>, header: &ColumnIndices) -> Result<()> {
         let refuse = |why| at_line(records.start, why);
         if records.len() != header.width {
             return Err(refuse(format!("the record has {} fields, the first one {}", records.len(), header.width)));
@@ -246,15 +247,15 @@ fn parse<T: FileElement>(text: &[u8]) -> std::result::Result<T, String> {
 }
 
 /// The indices of the columns.
-struct Header {
+struct ColumnIndices {
     axes: Vec<usize>,
     value: Option<usize>,
     /// The number of columns.
     width: usize,
 }
 
-impl Header {
-    fn find<R>(records: &Records<R>, columns: &CsvColumns) -> std::result::Result<Header, String> {
+impl ColumnIndices {
+    fn find<R>(records: &RecordReader<R>, columns: &CsvColumns) -> std::result::Result<ColumnIndices, String> {
         let find = |name: &String| {
             let mut found = (0..records.len()).filter(|&column| records.field(column) == name.as_bytes());
             match (found.next(), found.next()) {
@@ -264,12 +265,12 @@ impl Header {
             }
         };
         let axes = columns.axes.iter().map(find).collect::<std::result::Result<_, _>>()?;
-        Ok(Header { axes, value: columns.value.as_ref().map(find).transpose()?, width: records.len() })
+        Ok(ColumnIndices { axes, value: columns.value.as_ref().map(find).transpose()?, width: records.len() })
     }
 }
 
 /// Lists the first column names for a message.
-fn names<R>(records: &Records<R>) -> String {
+fn names<R>(records: &RecordReader<R>) -> String {
     let names: Vec<String> =
         (0..records.len().min(8)).map(|column| format!("`{}`", shown(records.field(column)))).collect();
     let more = if records.len() > names.len() { ", …" } else { "" };
@@ -277,7 +278,7 @@ fn names<R>(records: &Records<R>) -> String {
 }
 
 /// The records of a table, one at a time.
-struct Records<R> {
+struct RecordReader<R> {
     reader: R,
     core: csv_core::Reader,
     /// The fields of the record, without anything between them, and the end of each field.
@@ -291,15 +292,15 @@ struct Records<R> {
     bytes: u64,
 }
 
-impl<R> Records<R> {
+impl<R> RecordReader<R> {
     fn new(reader: R, delimiter: u8) -> Self {
         let mut core = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
         let (mut text, mut ends) = (vec![0; 1 << 10], vec![0; 1 << 6]);
         // After a blank line, the parser does not look for a byte order mark. Otherwise it treats a mark without text
         // as the end.
         core.read_record(b"\n", &mut text, &mut ends);
-        let quotes = Quotes { delimiter, place: Place::Start, opened: 1 };
-        Records { reader, core, text, ends, count: 0, quotes, start: 1, line: 1, bytes: 0 }
+        let quotes = Quotes { delimiter, place: RecordState::Start, opened: 1 };
+        RecordReader { reader, core, text, ends, count: 0, quotes, start: 1, line: 1, bytes: 0 }
     }
 
     /// Returns the number of fields in the record.
@@ -313,13 +314,13 @@ impl<R> Records<R> {
     }
 }
 
-impl<R: BufRead> Records<R> {
+impl<R: BufRead> RecordReader<R> {
     /// Reads the next record; returns false at the end.
     fn next(&mut self) -> Result<bool> {
         // The bytes of the record written to `text`, and the bytes read from the input.
         let (mut text, mut read) = (0, 0);
         self.count = 0;
-        self.quotes.place = Place::Start;
+        self.quotes.place = RecordState::Start;
         loop {
             let input = match self.reader.fill_buf() {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
@@ -356,7 +357,7 @@ impl<R: BufRead> Records<R> {
     }
 }
 
-impl<R> Records<R> {
+impl<R> RecordReader<R> {
     /// Returns the error for a record that is too long, or for a quote that is open at the end of the file.
     #[cold]
     fn endless(&self, is_end: bool) -> Error {
@@ -374,7 +375,7 @@ impl<R> Records<R> {
 
 /// The position of the parser within a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum RecordState {
     /// Before a field.
     Start,
     /// In a field without quotes.
@@ -389,31 +390,33 @@ enum Place {
 #[derive(Debug)]
 struct Quotes {
     delimiter: u8,
-    place: Place,
+    place: RecordState,
     /// The line of the last opening quote.
     opened: u64,
 }
 
 impl Quotes {
     fn is_open(&self) -> bool {
-        self.place == Place::Quoted
+        self.place == RecordState::Quoted
     }
 
     /// Checks the next text of the record, which begins on line `line`. Rejects text after a closing quote.
     fn check(&mut self, text: &[u8], mut line: u64) -> Result<()> {
-        if matches!(self.place, Place::Start | Place::Bare) && !text.contains(&b'"') {
+        if matches!(self.place, RecordState::Start | RecordState::Bare) && !text.contains(&b'"') {
             self.place = text.last().map_or(self.place, |&last| self.after(last));
             return Ok(());
         }
         for &byte in text {
             self.place = match (self.place, byte) {
-                (Place::Quoted, b'"') => Place::Closed,
-                (Place::Quoted, _) | (Place::Closed, b'"') => Place::Quoted,
-                (Place::Start, b'"') => {
+                (RecordState::Quoted, b'"') => RecordState::Closed,
+                (RecordState::Quoted, _) | (RecordState::Closed, b'"') => RecordState::Quoted,
+                (RecordState::Start, b'"') => {
                     self.opened = line;
-                    Place::Quoted
+                    RecordState::Quoted
                 }
-                (Place::Closed, _) if self.after(byte) == Place::Bare => return Err(after_quote(byte, line)),
+                (RecordState::Closed, _) if self.after(byte) == RecordState::Bare => {
+                    return Err(after_quote(byte, line));
+                }
                 _ => self.after(byte),
             };
             line += u64::from(byte == b'\n');
@@ -422,8 +425,8 @@ impl Quotes {
     }
 
     /// Returns the position after a byte outside quotes.
-    fn after(&self, byte: u8) -> Place {
-        if byte == self.delimiter || matches!(byte, b'\r' | b'\n') { Place::Start } else { Place::Bare }
+    fn after(&self, byte: u8) -> RecordState {
+        if byte == self.delimiter || matches!(byte, b'\r' | b'\n') { RecordState::Start } else { RecordState::Bare }
     }
 }
 

@@ -4,16 +4,17 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use super::labelled::{CsvColumns, Labelled};
-use super::{LONGEST_RECORD, MARK};
+use super::record::{LONGEST_RECORD, MARK};
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::io::compression::Compression;
 use crate::io::element::FileElement;
+use crate::io::gzip;
 use crate::io::labels::Labels;
+use crate::io::limits::{BLOCK, MOST_AXES};
 use crate::io::options::WriteOptions;
 use crate::io::progress::Watched;
 use crate::io::save::save;
-use crate::io::{BLOCK, MOST_AXES, gzip};
 use crate::tensor::erased::SparseRef;
 
 /// Writes a table to the `.csv` file at `path`, all or nothing: a record for each entry, with its labels in the columns
@@ -69,7 +70,7 @@ pub fn write_csv_to<T: FileElement, I: Index>(
     columns: &CsvColumns,
     options: &WriteOptions,
 ) -> Result<()> {
-    let table = &Table { x: table.tensor.sparse(), labels: &table.labels };
+    let table = &LabelledTable { x: table.tensor.sparse(), labels: &table.labels };
     check(table, columns)?;
     let mut target = Watched::new(writer, &options.progress);
     let written = write_watched(&mut target, table, columns, options);
@@ -78,14 +79,14 @@ pub fn write_csv_to<T: FileElement, I: Index>(
 }
 
 /// A table without the type of its coordinates.
-struct Table<'a, T> {
+struct LabelledTable<'a, T> {
     x: SparseRef<'a, T>,
     labels: &'a [Labels],
 }
 
 fn write_watched<T: FileElement>(
     target: &mut dyn Write,
-    table: &Table<'_, T>,
+    table: &LabelledTable<'_, T>,
     columns: &CsvColumns,
     options: &WriteOptions,
 ) -> Result<()> {
@@ -105,7 +106,7 @@ fn refused(why: String) -> Error {
 }
 
 /// Rejects tables that a reader would read as other tables.
-fn check<T: FileElement>(table: &Table<'_, T>, columns: &CsvColumns) -> Result<()> {
+fn check<T: FileElement>(table: &LabelledTable<'_, T>, columns: &CsvColumns) -> Result<()> {
     let (rank, x) = (table.x.shape().rank(), &table.x);
     if columns.axes.len() != rank || table.labels.len() != rank || rank > MOST_AXES {
         let (named, labelled) = (columns.axes.len(), table.labels.len());
@@ -130,7 +131,11 @@ fn check<T: FileElement>(table: &Table<'_, T>, columns: &CsvColumns) -> Result<(
     }
 }
 
-fn write_records<T: FileElement>(writer: &mut dyn Write, table: &Table<'_, T>, columns: &CsvColumns) -> Result<()> {
+fn write_records<T: FileElement>(
+    writer: &mut dyn Write,
+    table: &LabelledTable<'_, T>,
+    columns: &CsvColumns,
+) -> Result<()> {
     let mut record = Record { text: Vec::new(), delimiter: columns.delimiter };
     columns.axes.iter().chain(&columns.value).for_each(|name| record.push(name.as_bytes()));
     record.write(writer)?;

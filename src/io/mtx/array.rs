@@ -3,20 +3,20 @@
 use std::io::BufRead;
 
 use super::banner::Symmetry;
-use super::body::{Body, MatrixValue};
+use super::body::{MatrixBody, MatrixValue};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
-use crate::io::entries::{Entries, Text, TextTensor};
+use crate::io::entries::{FileEntries, TextFile, TextTensor};
 use crate::io::fields::{Fields, LineResult};
-use crate::io::lines::{Block, Taken, at_line};
-use crate::io::options::Order;
+use crate::io::lines::{LineBlock, ParsedLines, at_line};
+use crate::io::options::EntryOrder;
 use crate::tensor::erased::Erased;
 
 /// Reads an array; positions whose value is the requested fill are not stored.
 pub(super) fn read<R: BufRead, T: MatrixValue>(
-    body: &mut Body<'_, R>,
+    body: &mut MatrixBody<'_, R>,
     value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
-) -> Result<Text>
+) -> Result<TextFile>
 where
     TextTensor: From<Erased<T>>,
 {
@@ -27,10 +27,10 @@ where
     let array =
         Array { listed, rows, columns: body.shape.get(1).copied().unwrap_or(1), symmetry: body.banner.symmetry };
     let is_stored = |value: &T| !unstored.is_some_and(|unstored| value.same(unstored));
-    let mut entries = Entries::<T>::new(body.shape.rank(), body.index.width);
+    let mut entries = FileEntries::<T>::new(body.shape.rank(), body.index.width);
     let stored = array.positions().filter(|&(row, column)| is_stored(&array.at(row, column))).count();
     let limit = body.options.tensor_budget(body.lines.bytes(), array.bytes());
-    body.options.guard_entries::<T>(stored, body.shape.rank() * body.index.width.bytes(), Order::Dense, limit)?;
+    body.options.guard_entries::<T>(stored, body.shape.rank() * body.index.width.bytes(), EntryOrder::Dense, limit)?;
     entries.reserve_exact(stored)?;
     for (row, column) in array.positions() {
         let value = array.at(row, column);
@@ -43,7 +43,7 @@ where
 
 /// Reads the values in the order of the file.
 fn read_values<R: BufRead, T: MatrixValue>(
-    body: &mut Body<'_, R>,
+    body: &mut MatrixBody<'_, R>,
     value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
 ) -> Result<Vec<T>> {
     let (declared, symmetry, options) = (body.declared, body.banner.symmetry, body.options);
@@ -56,7 +56,7 @@ fn read_values<R: BufRead, T: MatrixValue>(
             taken.check_count(listed.len(), values.len(), declared)?;
             diagonal.check(listed.len(), &values, taken)?;
             alloc::extend(&mut listed, &values)?;
-            options.guard_entries::<T>(listed.len(), 0, Order::Increasing, options.tensor_budget(taken.bytes, 0))
+            options.guard_entries::<T>(listed.len(), 0, EntryOrder::Increasing, options.tensor_budget(taken.bytes, 0))
         },
     )?;
     listed.shrink_to_fit();
@@ -79,7 +79,7 @@ impl Diagonal {
     }
 
     /// Rejects an invalid diagonal value in a block; `listed` is the number of values before the block.
-    fn check<T: MatrixValue>(&mut self, listed: usize, values: &[T], taken: &Taken<'_>) -> Result<()> {
+    fn check<T: MatrixValue>(&mut self, listed: usize, values: &[T], taken: &ParsedLines<'_>) -> Result<()> {
         while let Some(below) = self.below
             && let Some(value) = values.get(self.next - listed)
         {
@@ -93,7 +93,7 @@ impl Diagonal {
 
 /// Parses the values of a block.
 fn parse_values<T: MatrixValue>(
-    block: &mut Block<'_>,
+    block: &mut LineBlock<'_>,
     symmetry: Symmetry,
     value: impl Fn(&mut Fields<'_>) -> LineResult<T>,
 ) -> Allocated<Vec<T>> {
@@ -154,7 +154,7 @@ mod tests {
     fn a_block_reserves_as_many_values_as_it_can_list() {
         let reserved = |text: &str| {
             let value = |fields: &mut Fields<'_>| fields.value::<f64>();
-            let values = parse_values(&mut Block::new(text.as_bytes(), b'%'), Symmetry::General, value).unwrap();
+            let values = parse_values(&mut LineBlock::new(text.as_bytes(), b'%'), Symmetry::General, value).unwrap();
             (values.len(), values.capacity())
         };
         assert_eq!([reserved(&"\n".repeat(100)), reserved(&"0.125\n".repeat(100))], [(0, 51), (100, 100)]);

@@ -4,16 +4,16 @@ use std::io::BufRead;
 
 use crate::base::error::Result;
 use crate::base::shape::Shape;
-use crate::io::MOST_AXES;
 use crate::io::fields::{Fields, LineResult, quote};
-use crate::io::lines::{Lines, at_line};
+use crate::io::limits::MOST_AXES;
+use crate::io::lines::{TextLines, at_line};
 
 /// The byte that starts a comment.
 pub(super) const COMMENT: u8 = b'%';
 
 /// The layout of a file: entries with coordinates, or all positions column by column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum MatrixLayout {
     Coordinate,
     Array,
 }
@@ -42,7 +42,7 @@ pub(super) enum Symmetry {
 pub(super) struct Banner {
     /// The rank that the object implies: 2 for a matrix, 1 for a vector, `None` for a tensor.
     rank: Option<usize>,
-    pub(super) layout: Layout,
+    pub(super) layout: MatrixLayout,
     pub(super) field: Field,
     pub(super) symmetry: Symmetry,
 }
@@ -51,7 +51,7 @@ pub(super) struct Banner {
 const OBJECTS: &[(&str, Option<usize>)] = &[("matrix", Some(2)), ("vector", Some(1)), ("tensor", None)];
 
 /// The names of the layouts.
-const LAYOUTS: &[(&str, Layout)] = &[("coordinate", Layout::Coordinate), ("array", Layout::Array)];
+const LAYOUTS: &[(&str, MatrixLayout)] = &[("coordinate", MatrixLayout::Coordinate), ("array", MatrixLayout::Array)];
 
 /// The names of the fields; `double` and `unsigned` are common, but not official.
 const FIELDS: &[(&str, Field)] = &[
@@ -74,7 +74,7 @@ const SYMMETRIES: &[(&str, Symmetry)] = &[
 
 impl Banner {
     /// Reads the first line.
-    pub(super) fn read<R: BufRead>(lines: &mut Lines<R>) -> Result<Banner> {
+    pub(super) fn read<R: BufRead>(lines: &mut TextLines<R>) -> Result<Banner> {
         match lines.next_line()? {
             None => Err(at_line(1, "the file is empty; `%%MatrixMarket` is expected")),
             Some(mut fields) => Self::parse(&mut fields).map_err(|why| at_line(1, why)),
@@ -100,17 +100,17 @@ impl Banner {
     /// Rejects meaningless combinations.
     fn check(&self) -> LineResult<()> {
         let refused = match (self.layout, self.field, self.symmetry) {
-            (Layout::Array, Field::Pattern, _) => "an array has values, so its field is not `pattern`",
+            (MatrixLayout::Array, Field::Pattern, _) => "an array has values, so its field is not `pattern`",
             (_, Field::Pattern | Field::Unsigned, Symmetry::Skew) => "this field has no negative values to mirror",
             (_, _, symmetry) if symmetry != Symmetry::General && self.rank != Some(2) => "only a matrix has a symmetry",
-            (Layout::Array, ..) if self.rank.is_none() => "a tensor is listed by coordinates",
+            (MatrixLayout::Array, ..) if self.rank.is_none() => "a tensor is listed by coordinates",
             _ => return Ok(()),
         };
         Err(refused.into())
     }
 
     /// Reads the line of sizes: the shape and, for coordinates, the number of entries.
-    pub(super) fn read_sizes<R: BufRead>(&self, lines: &mut Lines<R>) -> Result<(Shape, usize)> {
+    pub(super) fn read_sizes<R: BufRead>(&self, lines: &mut TextLines<R>) -> Result<(Shape, usize)> {
         while let Some(mut fields) = lines.next_line()? {
             if !fields.is_blank_or_comment(COMMENT) {
                 let sizes = self.sizes(&mut fields);
@@ -127,7 +127,7 @@ impl Banner {
                 for axis in 0..rank {
                     sizes.push(fields.count(["the number of rows", "the number of columns"][axis])?);
                 }
-                if self.layout == Layout::Coordinate {
+                if self.layout == MatrixLayout::Coordinate {
                     sizes.push(fields.count("the number of entries")?);
                 }
                 fields.end()?;
@@ -145,8 +145,8 @@ impl Banner {
     /// Returns the shape and the number of entries that the sizes declare.
     fn split_sizes(&self, mut sizes: Vec<usize>) -> LineResult<(Shape, usize)> {
         let count = match self.layout {
-            Layout::Coordinate => sizes.pop().unwrap_or(0),
-            Layout::Array => self.array_count(&sizes).ok_or_else(|| {
+            MatrixLayout::Coordinate => sizes.pop().unwrap_or(0),
+            MatrixLayout::Array => self.array_count(&sizes).ok_or_else(|| {
                 let shape = Shape::from(&sizes[..]);
                 format!("an array of shape {shape} has 2^64 entries or more")
             })?,

@@ -5,13 +5,13 @@ use num_complex::Complex;
 use super::banner::{Banner, Symmetry};
 use crate::base::shape::Shape;
 use crate::io::fields::{LineResult, Scan};
-use crate::io::lines::Lines;
+use crate::io::lines::TextLines;
 use crate::io::options::ReadOptions;
 use crate::pattern::IndexKind;
 
 /// The body of a file, after the sizes.
-pub(super) struct Body<'a, R> {
-    pub(super) lines: Lines<R>,
+pub(super) struct MatrixBody<'a, R> {
+    pub(super) lines: TextLines<R>,
     pub(super) banner: Banner,
     pub(super) shape: Shape,
     pub(super) declared: usize,

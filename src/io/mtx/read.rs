@@ -6,28 +6,28 @@ use std::io::BufRead;
 use num_complex::Complex;
 
 use super::array;
-use super::banner::{Banner, COMMENT, Field, Layout, Symmetry};
-use super::body::{Body, MatrixValue};
+use super::banner::{Banner, COMMENT, Field, MatrixLayout, Symmetry};
+use super::body::{MatrixBody, MatrixValue};
 use crate::base::alloc::{self, AllocError};
 use crate::base::error::{Error, Result};
 use crate::element::{DType, Element};
-use crate::io::entries::{Entries, Listing, Text, TextTensor};
+use crate::io::entries::{FileEntries, Listing, TextFile, TextTensor};
 use crate::io::fields::{Fields, LineResult};
-use crate::io::lines::Lines;
+use crate::io::line_numbers::one_based;
+use crate::io::lines::TextLines;
 use crate::io::options::ReadOptions;
-use crate::io::origin::one_based;
 use crate::pattern::IndexKind;
 use crate::tensor::erased::Erased;
 use crate::tensor::triplets::Duplicates;
 
 /// Reads a Matrix Market file, and returns its contents with its number of bytes.
-pub(crate) fn read(reader: impl BufRead, options: &ReadOptions, index: IndexKind) -> Result<(Text, u64)> {
-    let mut lines = Lines::new(reader, COMMENT);
+pub(crate) fn read(reader: impl BufRead, options: &ReadOptions, index: IndexKind) -> Result<(TextFile, u64)> {
+    let mut lines = TextLines::new(reader, COMMENT);
     let banner = Banner::read(&mut lines)?;
     let (shape, declared) = banner.read_sizes(&mut lines)?;
     (index.check)(&shape)?;
     let index = IndexKind { width: index.for_shape(&shape), ..index };
-    let mut body = Body { lines, banner, shape, declared, options, index };
+    let mut body = MatrixBody { lines, banner, shape, declared, options, index };
     let text = match banner.field {
         Field::Real => body.read::<f64>(|fields| fields.value())?,
         Field::Pattern => body.read::<f64>(|_| Ok(1.0))?,
@@ -39,18 +39,21 @@ pub(crate) fn read(reader: impl BufRead, options: &ReadOptions, index: IndexKind
     Ok((text, body.lines.bytes()))
 }
 
-impl<R: BufRead> Body<'_, R> {
-    fn read<T: MatrixValue>(&mut self, value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send) -> Result<Text>
+impl<R: BufRead> MatrixBody<'_, R> {
+    fn read<T: MatrixValue>(
+        &mut self,
+        value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
+    ) -> Result<TextFile>
     where
         TextTensor: From<Erased<T>>,
     {
         match self.banner.layout {
             _ if self.options.only_header => {
-                let none = Entries::<T>::new(self.shape.rank(), self.index.width);
+                let none = FileEntries::<T>::new(self.shape.rank(), self.index.width);
                 none.into_text(self.shape.clone(), Duplicates::Sum, |error| error)
             }
-            Layout::Coordinate => self.read_coordinates(value),
-            Layout::Array => array::read(self, value),
+            MatrixLayout::Coordinate => self.read_coordinates(value),
+            MatrixLayout::Array => array::read(self, value),
         }
     }
 
@@ -58,7 +61,7 @@ impl<R: BufRead> Body<'_, R> {
     fn read_coordinates<T: MatrixValue>(
         &mut self,
         value: impl Fn(&mut Fields<'_>) -> LineResult<T> + Sync + Send,
-    ) -> Result<Text>
+    ) -> Result<TextFile>
     where
         TextTensor: From<Erased<T>>,
     {
@@ -90,7 +93,7 @@ impl<R: BufRead> Body<'_, R> {
 }
 
 /// Returns the indices of the entries that have a mirror image.
-fn off_diagonal<T: Element>(entries: &Entries<T>) -> impl Iterator<Item = usize> {
+fn off_diagonal<T: Element>(entries: &FileEntries<T>) -> impl Iterator<Item = usize> {
     (0..entries.values.len()).filter(|&entry| entries.coords.at(0, entry) != entries.coords.at(1, entry))
 }
 
@@ -106,7 +109,7 @@ fn as_listed(error: Error, listed: usize, mirrored: &[usize]) -> Error {
 }
 
 /// Rejects `value` at the coordinates read last, if the symmetry does not allow it.
-fn check_symmetry<T: MatrixValue>(entries: &Entries<T>, value: T, symmetry: Symmetry) -> LineResult<()> {
+fn check_symmetry<T: MatrixValue>(entries: &FileEntries<T>, value: T, symmetry: Symmetry) -> LineResult<()> {
     if matches!(symmetry, Symmetry::General | Symmetry::Symmetric) {
         return Ok(());
     }
@@ -117,7 +120,7 @@ fn check_symmetry<T: MatrixValue>(entries: &Entries<T>, value: T, symmetry: Symm
 }
 
 /// Rejects a symmetric file that lists an entry and its mirror image: the entry would be counted twice.
-fn check_triangles<T: Element>(entries: &Entries<T>) -> Result<()> {
+fn check_triangles<T: Element>(entries: &FileEntries<T>) -> Result<()> {
     let pairs = || (0..entries.values.len()).map(|entry| (entries.coords.at(0, entry), entries.coords.at(1, entry)));
     if !pairs().any(|(row, column)| row > column) {
         return Ok(());
@@ -136,7 +139,7 @@ fn check_triangles<T: Element>(entries: &Entries<T>) -> Result<()> {
 
 /// Returns the error for the entry `below`, whose mirror image the file lists too. The error is at the later of the
 /// two.
-fn both_triangles<T: Element>(entries: &Entries<T>, below: usize) -> Error {
+fn both_triangles<T: Element>(entries: &FileEntries<T>, below: usize) -> Error {
     let at = |entry: usize| [0, 1].map(|axis| entries.coords.at(axis, entry));
     let [row, column] = at(below);
     let above = (0..entries.values.len()).find(|&entry| at(entry) == [column, row]).unwrap_or(below);
@@ -151,7 +154,7 @@ fn both_triangles<T: Element>(entries: &Entries<T>, below: usize) -> Error {
 }
 
 /// Adds the mirror image of every entry that is not on the diagonal.
-fn mirror<T: MatrixValue>(entries: &mut Entries<T>, symmetry: Symmetry) -> Result<()> {
+fn mirror<T: MatrixValue>(entries: &mut FileEntries<T>, symmetry: Symmetry) -> Result<()> {
     let listed = entries.values.len();
     entries.reserve_exact(off_diagonal(entries).count())?;
     entries.unordered();

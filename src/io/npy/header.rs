@@ -1,19 +1,21 @@
 //! The header of an array: a Python dictionary, of which a few forms are accepted.
 
-use super::MAGIC;
-use super::source::Source;
+use super::source::BinarySource;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::DType;
-use crate::io::MOST_AXES;
 use crate::io::fields::quote;
+use crate::io::limits::MOST_AXES;
+
+/// The first bytes of every `.npy` file.
+pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// The maximum length of a header in bytes: headers of numpy have a few hundred bytes.
 const LONGEST_HEADER: u64 = 1 << 20;
 
 /// The kind of elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ElementKind {
     /// Numbers.
     Number(DType),
     /// Strings of the given number of bytes, such as `|S3`.
@@ -25,7 +27,7 @@ pub(crate) enum Kind {
 /// The header of an array.
 #[derive(Debug, Clone)]
 pub(crate) struct Header {
-    pub(crate) kind: Kind,
+    pub(crate) kind: ElementKind,
     pub(crate) big_endian: bool,
     pub(crate) fortran_order: bool,
     pub(crate) shape: Shape,
@@ -33,7 +35,7 @@ pub(crate) struct Header {
 
 impl Header {
     /// Reads the magic, the version and the header of an array.
-    pub(crate) fn read(source: &mut Source<'_>) -> Result<Header> {
+    pub(crate) fn read(source: &mut BinarySource<'_>) -> Result<Header> {
         if source.exactly::<6>("magic")? != *MAGIC {
             return Err(source.error("magic", "these are not the first bytes of a .npy array"));
         }
@@ -52,15 +54,15 @@ impl Header {
     }
 
     /// Returns the number of elements.
-    pub(crate) fn count(&self, source: &Source<'_>) -> Result<usize> {
+    pub(crate) fn count(&self, source: &BinarySource<'_>) -> Result<usize> {
         let size = self.shape.checked_size();
         size.ok_or_else(|| source.error("field shape", format!("{} has 2^64 elements or more", self.shape)))
     }
 
     /// Returns the element type, if the elements are numbers.
-    pub(crate) fn dtype(&self, source: &Source<'_>) -> Result<DType> {
+    pub(crate) fn dtype(&self, source: &BinarySource<'_>) -> Result<DType> {
         match self.kind {
-            Kind::Number(dtype) => Ok(dtype),
+            ElementKind::Number(dtype) => Ok(dtype),
             _ => Err(source.error("field descr", "the elements are texts, not numbers")),
         }
     }
@@ -177,7 +179,7 @@ impl<'a> Dict<'a> {
 }
 
 /// Returns the kind of elements, and whether their bytes are big-endian.
-fn parse_descr(descr: &str) -> FieldResult<(Kind, bool)> {
+fn parse_descr(descr: &str) -> FieldResult<(ElementKind, bool)> {
     let refused = |why: &str| ("field descr", format!("`{}`: {why}", quote(descr.as_bytes())));
     let mut chars = descr.chars();
     let big_endian = match chars.next() {
@@ -190,10 +192,10 @@ fn parse_descr(descr: &str) -> FieldResult<(Kind, bool)> {
         return Err(refused("pickled objects are not read"));
     }
     let size: usize = chars.as_str().parse().map_err(|_| refused("the size is no number"))?;
-    let number = number_of(kind, size).map(Kind::Number);
+    let number = number_of(kind, size).map(ElementKind::Number);
     let text = match kind {
-        'S' => Some(Kind::Bytes(size)),
-        'U' => Some(Kind::Unicode(size)),
+        'S' => Some(ElementKind::Bytes(size)),
+        'U' => Some(ElementKind::Unicode(size)),
         _ => None,
     };
     let kind = number.or(text).ok_or_else(|| refused("no element type of this library"))?;

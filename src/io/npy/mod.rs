@@ -5,15 +5,9 @@ mod read;
 mod source;
 mod write;
 
-pub(crate) use header::{Header, Kind};
+pub(crate) use header::{ElementKind, Header, MAGIC};
 #[cfg(feature = "dynamic")]
 pub(crate) use read::read_array;
 pub(crate) use read::{push_up_to, read};
-pub(crate) use source::Source;
-pub(crate) use write::{Blocks, descr_of, write, write_header, write_values};
-
-/// The first bytes of every `.npy` file.
-pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
-
-/// The bytes that are read or written at once.
-const BLOCK: usize = 1 << 16;
+pub(crate) use source::BinarySource;
+pub(crate) use write::{BlockWriter, descr_of, write, write_header, write_values};

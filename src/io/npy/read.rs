@@ -7,7 +7,7 @@ use std::mem::replace;
 use ndarray::{ArrayD, IxDyn, ShapeBuilder};
 
 use super::header::Header;
-use super::source::Source;
+use super::source::BinarySource;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
 use crate::base::index::Width;
@@ -21,14 +21,14 @@ use crate::dynamic::{AnyTensor, Format, no_such};
 use crate::element::Element;
 use crate::io::element::FileElement;
 use crate::io::finish::without_entries;
-use crate::io::options::{Order, ReadOptions};
+use crate::io::options::{EntryOrder, ReadOptions};
 use crate::pattern::AnyPattern;
 use crate::pattern::CoordLists;
 use crate::tensor::Tensor;
 
 /// Reads a `.npy` file as a tensor: elements other than the fill are stored.
 pub(crate) fn read(reader: &mut dyn Read, options: &ReadOptions) -> Result<AnyTensor> {
-    let mut source = Source::new(reader, "");
+    let mut source = BinarySource::new(reader, "");
     let header = Header::read(&mut source)?;
     let dtype = header.dtype(&source)?;
     let tensor = dispatch_dtype!(dtype, T => match options.only_header {
@@ -44,7 +44,7 @@ pub(crate) fn read(reader: &mut dyn Read, options: &ReadOptions) -> Result<AnyTe
 /// Reads a `.npy` file as an array.
 #[cfg(feature = "dynamic")]
 pub(crate) fn read_array(reader: &mut dyn Read, options: &ReadOptions) -> Result<AnyArray> {
-    let mut source = Source::new(reader, "");
+    let mut source = BinarySource::new(reader, "");
     let header = Header::read(&mut source)?;
     let dtype = header.dtype(&source)?;
     options.check_shape(&header.shape)?;
@@ -55,7 +55,11 @@ pub(crate) fn read_array(reader: &mut dyn Read, options: &ReadOptions) -> Result
 }
 
 #[cfg(feature = "dynamic")]
-fn read_elements<T: FileElement>(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<AnyArray> {
+fn read_elements<T: FileElement>(
+    source: &mut BinarySource<'_>,
+    header: &Header,
+    options: &ReadOptions,
+) -> Result<AnyArray> {
     let count = header.count(source)?;
     check_ndarray_shape(&header.shape)?;
     let width = options.dtype.map_or(size_of::<T>(), |dtype| dispatch_dtype!(dtype, U => size_of::<U>(), else => 0));
@@ -66,12 +70,16 @@ fn read_elements<T: FileElement>(source: &mut Source<'_>, header: &Header, optio
     Ok(ArrayD::from_shape_vec(shape, elements).expect("one element for each position").into())
 }
 
-fn read_dense<T: FileElement>(source: &mut Source<'_>, header: &Header, options: &ReadOptions) -> Result<AnyTensor> {
+fn read_dense<T: FileElement>(
+    source: &mut BinarySource<'_>,
+    header: &Header,
+    options: &ReadOptions,
+) -> Result<AnyTensor> {
     let unstored = options.fill_in::<T>()?;
     let count = header.count(source)?;
     let width = Width::of_lengths(&header.shape);
     let bytes_each = header.shape.rank() * width.bytes();
-    let (mut is_stored, mut values, mut bytes) = (Bits::default(), Vec::new(), 0);
+    let (mut is_stored, mut values, mut bytes) = (StoredBits::default(), Vec::new(), 0);
     source.for_each::<T>(count, header.big_endian, |value| {
         bytes += size_of::<T>() as u64;
         let stored = !unstored.is_some_and(|unstored| value.same(unstored));
@@ -81,7 +89,7 @@ fn read_dense<T: FileElement>(source: &mut Source<'_>, header: &Header, options:
             let ordered = if header.fortran_order { values.len() } else { 0 };
             let besides = is_stored.bytes() + (values.capacity() - values.len() + ordered) * size_of::<T>();
             let budget = options.tensor_budget(bytes, besides as u64);
-            options.guard_entries::<T>(values.len(), bytes_each, Order::Dense, budget)?;
+            options.guard_entries::<T>(values.len(), bytes_each, EntryOrder::Dense, budget)?;
         }
         Ok(())
     })?;
@@ -94,7 +102,7 @@ fn read_dense<T: FileElement>(source: &mut Source<'_>, header: &Header, options:
 }
 
 /// Returns the coordinates of the `nnz` stored elements of a file in row-major order.
-fn coords_in_order(header: &Header, is_stored: &Bits, nnz: usize) -> Allocated<CoordLists> {
+fn coords_in_order(header: &Header, is_stored: &StoredBits, nnz: usize) -> Allocated<CoordLists> {
     let mut coords = CoordLists::with_capacity(header.shape.rank(), Width::of_lengths(&header.shape), nnz)?;
     let mut position = vec![0; header.shape.rank()];
     for index in 0..is_stored.count {
@@ -107,7 +115,11 @@ fn coords_in_order(header: &Header, is_stored: &Bits, nnz: usize) -> Allocated<C
 }
 
 /// Returns the coordinates and the values of the stored elements in row-major order, from a file in column-major order.
-fn out_of_fortran_order<T: Copy>(header: &Header, is_stored: &Bits, values: &[T]) -> Allocated<(CoordLists, Vec<T>)> {
+fn out_of_fortran_order<T: Copy>(
+    header: &Header,
+    is_stored: &StoredBits,
+    values: &[T],
+) -> Allocated<(CoordLists, Vec<T>)> {
     // Strides saturate for the long axes of an array without elements, which never uses its strides.
     let step_over = |stride: &mut usize, &length: &usize| Some(replace(stride, stride.saturating_mul(length)));
     let strides: Vec<usize> = header.shape.iter().scan(1, step_over).collect();
@@ -129,12 +141,12 @@ fn out_of_fortran_order<T: Copy>(header: &Header, is_stored: &Bits, values: &[T]
 /// One bit per element of a dense array. The coordinates of stored elements are constructed after the elements are
 /// counted.
 #[derive(Default)]
-struct Bits {
+struct StoredBits {
     words: Vec<u64>,
     count: usize,
 }
 
-impl Bits {
+impl StoredBits {
     fn push(&mut self, bit: bool) -> Allocated<()> {
         if self.count.is_multiple_of(64) {
             alloc::push(&mut self.words, 0)?;
@@ -146,7 +158,7 @@ impl Bits {
         Ok(())
     }
 
-    /// Returns the bytes of the bits, including the [`Bits::counts`].
+    /// Returns the bytes of the bits, including the [`StoredBits::counts`].
     fn bytes(&self) -> usize {
         (self.words.capacity() + self.words.len()) * size_of::<u64>()
     }
@@ -164,7 +176,7 @@ impl Bits {
         }))
     }
 
-    /// Returns the number of set bits before the bit `at`, if this bit is set; `before` are the [`Bits::counts`].
+    /// Returns the number of set bits before the bit `at`, if this bit is set; `before` are the [`StoredBits::counts`].
     fn entry(&self, at: usize, before: &[usize]) -> Option<usize> {
         let before_bit = self.words[at / 64] & ((1 << (at % 64)) - 1);
         self.is_set(at).then(|| before[at / 64] + before_bit.count_ones() as usize)

@@ -2,15 +2,15 @@
 
 use std::io::{ErrorKind, Read};
 
-use super::BLOCK;
 use crate::base::alloc::{self};
 use crate::base::error::{Error, Result};
 use crate::io::element::FileElement;
+use crate::io::limits::BLOCK;
 
 /// A binary source that counts the bytes read, and whose errors name the part that was read.
 ///
 /// The reader is not a type parameter: reading is already monomorphized per element type.
-pub(crate) struct Source<'r> {
+pub(crate) struct BinarySource<'r> {
     reader: &'r mut dyn Read,
     /// The name of the reader: `member data.npy`, or nothing for a separate file.
     name: String,
@@ -19,14 +19,14 @@ pub(crate) struct Source<'r> {
     expected: u64,
 }
 
-impl<'r> Source<'r> {
+impl<'r> BinarySource<'r> {
     pub(crate) fn new(reader: &'r mut dyn Read, name: impl Into<String>) -> Self {
-        Source { reader, name: name.into(), bytes: 0, expected: 0 }
+        BinarySource { reader, name: name.into(), bytes: 0, expected: 0 }
     }
 
     /// Returns the same source, for which the caller knows that `expected` bytes follow.
     pub(crate) fn expecting(self, expected: u64) -> Self {
-        Source { expected, ..self }
+        BinarySource { expected, ..self }
     }
 
     /// Returns how many of `count` elements are known to follow. Memory for these elements can be reserved at once.

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use super::{BLOCK, MAGIC};
+use super::header::MAGIC;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::limit::{default_limit, guard};
-use crate::io::MOST_AXES;
+use crate::io::limits::{BLOCK, MOST_AXES};
 use crate::io::options::WriteOptions;
 use crate::io::values::FileValues;
 use crate::pattern::AnyPattern;
@@ -45,14 +45,14 @@ pub(crate) fn descr_of(values: &dyn FileValues) -> Result<String> {
 }
 
 /// Bytes that are written in blocks.
-pub(crate) struct Blocks<'a> {
+pub(crate) struct BlockWriter<'a> {
     writer: &'a mut dyn Write,
     bytes: Vec<u8>,
 }
 
-impl<'a> Blocks<'a> {
+impl<'a> BlockWriter<'a> {
     pub(crate) fn new(writer: &'a mut dyn Write) -> Self {
-        Blocks { writer, bytes: Vec::with_capacity(BLOCK + 16) }
+        BlockWriter { writer, bytes: Vec::with_capacity(BLOCK + 16) }
     }
 
     /// Appends bytes with `append`, fewer than a block at a time, and writes full blocks.
@@ -75,7 +75,7 @@ const RUN: usize = BLOCK / 16;
 
 /// Writes the values of all entries, in blocks.
 pub(crate) fn write_values(writer: &mut dyn Write, values: &dyn FileValues, count: usize) -> Result<()> {
-    let mut blocks = Blocks::new(writer);
+    let mut blocks = BlockWriter::new(writer);
     for start in (0..count).step_by(RUN) {
         blocks.append(|bytes| values.append_bytes(start..count.min(start + RUN), bytes))?;
     }
@@ -104,7 +104,7 @@ pub(crate) fn write(
 
 /// Writes `size` elements: values at the positions, and the fill elsewhere.
 fn write_dense(writer: &mut dyn Write, positions: &[usize], values: &dyn FileValues, size: usize) -> Result<()> {
-    let mut blocks = Blocks::new(writer);
+    let mut blocks = BlockWriter::new(writer);
     let (mut position, mut entry) = (0, 0);
     while position < size {
         let gap = positions.get(entry).map_or(size, |&at| at) - position;

@@ -15,11 +15,12 @@ use crate::base::shape::Shape;
 use crate::dispatch_dtype;
 use crate::dynamic::no_such;
 use crate::element::{DType, Element, Number};
-use crate::io::BLOCK;
 use crate::io::element::FileElement;
 use crate::io::fields::quote;
-use crate::io::npy::{Header, Kind, Source, push_up_to};
-use crate::io::options::{Order, ReadOptions};
+use crate::io::limits::BLOCK;
+use crate::io::npy::{BinarySource, ElementKind, Header, push_up_to};
+use crate::io::options::{EntryOrder, ReadOptions};
+use crate::io::seekable::ReadSeek;
 use crate::pattern::AxisCoords;
 use crate::pattern::CoordLists;
 
@@ -34,13 +35,9 @@ pub(super) fn at_member(name: &str, message: impl Into<String>) -> Error {
 /// The buffer size while names are compared: each position needs only a few bytes.
 const FEW: usize = 512;
 
-/// The source of an archive, which must seek: the directory is at the end.
-pub(super) trait Stream: Read + Seek {}
-impl<R: Read + Seek> Stream for R {}
-
 /// An archive whose members together may inflate to `limit` bytes.
 pub(super) struct Archive<'r> {
-    zip: ZipArchive<BufReader<&'r mut dyn Stream>>,
+    zip: ZipArchive<BufReader<&'r mut dyn ReadSeek>>,
     limit: u64,
     /// The length of the archive.
     bytes: u64,
@@ -52,12 +49,12 @@ pub(super) struct Archive<'r> {
 }
 
 /// A member being read, whose inflated bytes are counted. The zip crate reads at most the declared size of the member.
-struct Counted<'a, R> {
+struct MemberReader<'a, R> {
     reader: R,
     inflated: &'a mut u64,
 }
 
-impl<R: Read> Read for Counted<'_, R> {
+impl<R: Read> Read for MemberReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let count = self.reader.read(buffer)?;
         *self.inflated += count as u64;
@@ -66,7 +63,7 @@ impl<R: Read> Read for Counted<'_, R> {
 }
 
 impl<'r> Archive<'r> {
-    pub(super) fn open(reader: &'r mut dyn Stream, held: u64, options: &ReadOptions) -> Result<Self> {
+    pub(super) fn open(reader: &'r mut dyn ReadSeek, held: u64, options: &ReadOptions) -> Result<Self> {
         let bytes = reader.seek(SeekFrom::End(0))?;
         reader.seek(SeekFrom::Start(0))?;
         let mut zip = open(BufReader::with_capacity(FEW, reader))?;
@@ -84,7 +81,7 @@ impl<'r> Archive<'r> {
     /// Rejects entries if the coordinates and their sorting take more memory than the bytes read allow.
     pub(super) fn guard_entries<T>(&self, count: usize, shape: &Shape, options: &ReadOptions) -> Result<()> {
         let coords = shape.rank() * Width::of_lengths(shape).bytes();
-        options.guard_entries::<T>(count, coords, Order::Any, options.tensor_budget(self.inflated, self.held))
+        options.guard_entries::<T>(count, coords, EntryOrder::Any, options.tensor_budget(self.inflated, self.held))
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -92,7 +89,7 @@ impl<'r> Archive<'r> {
     }
 
     /// Reads one member: its header, then its data with `read`.
-    fn member<U>(&mut self, name: &str, read: impl FnOnce(&mut Source<'_>, &Header) -> Result<U>) -> Result<U> {
+    fn member<U>(&mut self, name: &str, read: impl FnOnce(&mut BinarySource<'_>, &Header) -> Result<U>) -> Result<U> {
         let (mut read, mut found) = (Some(read), None);
         self.with_member(name, &mut |source, header| {
             if let Some(read) = read.take() {
@@ -104,7 +101,11 @@ impl<'r> Archive<'r> {
     }
 
     /// Reads one member; not generic, so that it is compiled only once.
-    fn with_member(&mut self, name: &str, read: &mut dyn FnMut(&mut Source<'_>, &Header) -> Result<()>) -> Result<()> {
+    fn with_member(
+        &mut self,
+        name: &str,
+        read: &mut dyn FnMut(&mut BinarySource<'_>, &Header) -> Result<()>,
+    ) -> Result<()> {
         let file = self.zip.by_name(&format!("{name}.npy")).map_err(|error| match error {
             ZipError::FileNotFound => at_member(name, "is missing"),
             error => at_member(name, error.to_string()),
@@ -113,8 +114,8 @@ impl<'r> Archive<'r> {
         guard::<u8>("the inflated archive", bytes.into(), self.limit, TRUSTED)?;
         // A member longer than the archive is compressed, or its declared size is wrong.
         let expected = file.size().min(self.bytes);
-        let mut counted = Counted { reader: file, inflated: &mut self.inflated };
-        let mut source = Source::new(&mut counted, format!("member {name}.npy")).expecting(expected);
+        let mut counted = MemberReader { reader: file, inflated: &mut self.inflated };
+        let mut source = BinarySource::new(&mut counted, format!("member {name}.npy")).expecting(expected);
         let header = Header::read(&mut source)?;
         read(&mut source, &header)
     }
@@ -199,9 +200,9 @@ impl<'r> Archive<'r> {
     fn text(&mut self, name: &str) -> Result<Vec<u8>> {
         self.member(name, |source, header| {
             let (width, size) = match header.kind {
-                Kind::Bytes(count) => (1, count),
-                Kind::Unicode(count) => (4, count),
-                Kind::Number(dtype) => return Err(source.error("field descr", format!("{dtype} is no text"))),
+                ElementKind::Bytes(count) => (1, count),
+                ElementKind::Unicode(count) => (4, count),
+                ElementKind::Number(dtype) => return Err(source.error("field descr", format!("{dtype} is no text"))),
             };
             if header.shape.saturating_size() != 1 || size > 16 {
                 return Err(source.error("field shape", "is not one short text"));
@@ -213,7 +214,7 @@ impl<'r> Archive<'r> {
             })?;
             source.end()?;
             let text = match header.kind {
-                Kind::Unicode(_) => {
+                ElementKind::Unicode(_) => {
                     utf8(&bytes, header.big_endian).ok_or_else(|| source.error("data", "is not text"))?
                 }
                 _ => bytes,
@@ -225,7 +226,7 @@ impl<'r> Archive<'r> {
     }
 
     /// Returns the fill, if the archive has a fill.
-    pub(super) fn fill(&mut self) -> Result<Option<Fill>> {
+    pub(super) fn fill(&mut self) -> Result<Option<ArchiveFill>> {
         if !self.has("fill_value") {
             return Ok(None);
         }
@@ -241,7 +242,7 @@ impl<'r> Archive<'r> {
                     Ok(())
                 })?;
                 source.end()?;
-                Ok(Some(Fill { number: fill.to_number(), exact: Box::new(fill) }))
+                Ok(Some(ArchiveFill { number: fill.to_number(), exact: Box::new(fill) }))
             }, else => Err(no_such(dtype)))
         })
     }
@@ -269,7 +270,7 @@ fn names(zip: &mut ZipArchive<impl Read + Seek>) -> Vec<(u64, Vec<u8>)> {
 
 /// Reads non-negative integers into lists of equal length.
 fn read_counts<T: FileElement>(
-    source: &mut Source<'_>,
+    source: &mut BinarySource<'_>,
     header: &Header,
     count: usize,
     mut counts: CoordLists,
@@ -298,7 +299,7 @@ fn read_counts<T: FileElement>(
 
 /// Rejects elements that are not integers. Empty lists may have any type: numpy writes the shape of a scalar as an
 /// array of float64 without elements.
-fn check_integers<T: FileElement>(source: &Source<'_>, count: usize) -> Result<()> {
+fn check_integers<T: FileElement>(source: &BinarySource<'_>, count: usize) -> Result<()> {
     match count > 0 && (T::ZERO.to_integer().is_none() || T::DTYPE == DType::Bool) {
         true => Err(source.error("field descr", format!("{} is no integer type", T::DTYPE))),
         false => Ok(()),
@@ -312,13 +313,13 @@ fn utf8(bytes: &[u8], big_endian: bool) -> Option<Vec<u8>> {
 }
 
 /// The fill of an archive, whose type may differ from the type of the data.
-pub(super) struct Fill {
+pub(super) struct ArchiveFill {
     pub(super) number: Number,
     /// The element itself: a [`Number`] keeps the bits of a NaN only for `f64`.
     exact: Box<dyn Any>,
 }
 
-impl Fill {
+impl ArchiveFill {
     /// Returns the fill in the type of the data.
     pub(super) fn typed<T: FileElement>(&self) -> Result<T> {
         let refused = || at_member("fill_value", format!("{} does not fit the data's type, {}", self.number, T::DTYPE));

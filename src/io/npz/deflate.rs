@@ -8,7 +8,7 @@ use zip::ZipArchive;
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
-use crate::base::threads;
+use crate::base::threads::pipeline::pipeline;
 
 /// The bytes of a block. Blocks of this size lose about a thousandth of the compression where they begin.
 const BLOCK: usize = 1 << 20;
@@ -27,7 +27,7 @@ const HEADER: usize = 30;
 pub(super) const MOST: usize = 128 << 20;
 
 /// A member being deflated: a separate archive, from which the member is copied unchanged.
-pub(super) struct Member {
+pub(super) struct DeflatedMember {
     name: String,
     /// The room for the header, and the deflated bytes so far.
     archive: Vec<u8>,
@@ -36,10 +36,10 @@ pub(super) struct Member {
     crc: Crc,
 }
 
-impl Member {
+impl DeflatedMember {
     pub(super) fn new(name: String) -> Self {
         let archive = vec![0; HEADER + name.len()];
-        Member { name, archive, full: Vec::new(), block: Vec::new(), crc: Crc::new() }
+        DeflatedMember { name, archive, full: Vec::new(), block: Vec::new(), crc: Crc::new() }
     }
 
     /// Returns an archive with only this member.
@@ -70,9 +70,9 @@ impl Member {
 
     /// Deflates the full blocks.
     fn deflate(&mut self) -> Result<()> {
-        let Member { archive, full, crc, .. } = self;
+        let DeflatedMember { archive, full, crc, .. } = self;
         let mut blocks = take(full).into_iter();
-        threads::pipeline(
+        pipeline(
             || Ok::<_, Error>(blocks.next()),
             |block: Vec<u8>| deflated(&block),
             |block: Allocated<(Vec<u8>, Crc)>| {
@@ -84,7 +84,7 @@ impl Member {
     }
 }
 
-impl Write for Member {
+impl Write for DeflatedMember {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         if self.block.capacity() == 0 {
             self.block = alloc::with_capacity(BLOCK).map_err(Error::from)?;

@@ -10,17 +10,17 @@ use crate::base::shape::{Shape, saturating_product, step};
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, Format, no_such};
 use crate::element::Element;
-use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
 use crate::io::fields::quote;
 use crate::io::finish::without_entries;
+use crate::io::limits::MOST_AXES;
 use crate::io::options::ReadOptions;
 use crate::pattern::{AnyPattern, AxisCoords, by_width, of_width};
 use crate::tensor::Tensor;
 use crate::tensor::triplets::Unsorted;
 
 /// The positions of the entries, as the layout of the archive stores them.
-enum Places {
+enum EntryPositions {
     /// An array of coordinates per axis, in any order, and the number of entries: without axes, no array has this
     /// number.
     Coords { coords: Vec<AxisCoords>, nnz: usize },
@@ -30,12 +30,12 @@ enum Places {
     Compressed { compressed: Vec<usize>, offsets: Vec<usize>, indices: AxisCoords },
 }
 
-impl Places {
+impl EntryPositions {
     fn nnz(&self) -> usize {
         match self {
-            Places::Coords { nnz, .. } => *nnz,
-            Places::Lanes { columns, .. } => columns.len(),
-            Places::Compressed { indices, .. } => indices.len(),
+            EntryPositions::Coords { nnz, .. } => *nnz,
+            EntryPositions::Lanes { columns, .. } => columns.len(),
+            EntryPositions::Compressed { indices, .. } => indices.len(),
         }
     }
 }
@@ -128,12 +128,12 @@ fn read_shape(archive: &mut Archive<'_>) -> Result<Shape> {
 }
 
 /// Reads coordinates: one member with a row per axis, or the members `row` and `col` of scipy.
-fn read_coords(archive: &mut Archive<'_>, shape: &Shape) -> Result<Places> {
+fn read_coords(archive: &mut Archive<'_>, shape: &Shape) -> Result<EntryPositions> {
     let width = Width::of_lengths(shape);
     if !archive.has("coords") {
         check_matrix(shape)?;
         let coords = vec![archive.list("row", width)?, archive.list("col", width)?];
-        return Ok(Places::Coords { nnz: coords[0].len(), coords });
+        return Ok(EntryPositions::Coords { nnz: coords[0].len(), coords });
     }
     let (_, declared) = archive.data()?;
     let mut nnz = 0;
@@ -145,7 +145,7 @@ fn read_coords(archive: &mut Archive<'_>, shape: &Shape) -> Result<Places> {
         nnz = found[1];
         check_declared(declared, nnz).map(|()| shape.rank())
     })?;
-    Ok(Places::Coords { coords: coords.into_coords(), nnz })
+    Ok(EntryPositions::Coords { coords: coords.into_coords(), nnz })
 }
 
 /// Rejects data whose length differs from the number of positions, before the data are read.
@@ -165,7 +165,7 @@ fn check_matrix(shape: &Shape) -> Result<()> {
 }
 
 /// Reads offsets and indices, compressed along any axes.
-fn read_compressed(archive: &mut Archive<'_>, layout: &[u8], shape: &Shape) -> Result<Places> {
+fn read_compressed(archive: &mut Archive<'_>, layout: &[u8], shape: &Shape) -> Result<EntryPositions> {
     let compressed = compressed_axes(archive, layout, shape)?;
     let indices = archive.list("indices", Width::of_lengths(shape))?;
     let offsets = read_offsets(archive, compressed.iter().map(|&axis| shape[axis]).collect(), indices.len())?;
@@ -176,9 +176,9 @@ fn read_compressed(archive: &mut Archive<'_>, layout: &[u8], shape: &Shape) -> R
         })
     };
     if ours && increase() {
-        return Ok(Places::Lanes { offsets, columns: indices });
+        return Ok(EntryPositions::Lanes { offsets, columns: indices });
     }
-    Ok(Places::Compressed { compressed, offsets, indices })
+    Ok(EntryPositions::Compressed { compressed, offsets, indices })
 }
 
 /// Returns the axes that the offsets run over.
@@ -261,20 +261,20 @@ fn expanded<I: Index, J: Index>(
 fn read_tensor<T: FileElement>(
     archive: &mut Archive<'_>,
     shape: Shape,
-    places: Places,
+    places: EntryPositions,
     fill: T,
     options: &ReadOptions,
 ) -> Result<AnyTensor> {
     let values = archive.values::<T>("data")?;
-    if !matches!(places, Places::Lanes { .. }) {
+    if !matches!(places, EntryPositions::Lanes { .. }) {
         archive.guard_entries::<T>(values.len(), &shape, options)?;
     }
     let (coords, name) = match places {
-        Places::Lanes { offsets, columns } => {
+        EntryPositions::Lanes { offsets, columns } => {
             return Ok(Tensor::from_parts(lanes(shape, offsets, &columns)?, values, fill)?.into());
         }
-        Places::Coords { coords, .. } => (coords, None),
-        Places::Compressed { compressed, offsets, indices } => {
+        EntryPositions::Coords { coords, .. } => (coords, None),
+        EntryPositions::Compressed { compressed, offsets, indices } => {
             (expand(&shape, &compressed, &offsets, &indices)?, Some("indices"))
         }
     };

@@ -10,9 +10,9 @@ use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
-use crate::io::MOST_AXES;
 use crate::io::compression::Compression;
-use crate::io::npy::{Blocks, descr_of, write_header, write_values};
+use crate::io::limits::MOST_AXES;
+use crate::io::npy::{BlockWriter, descr_of, write_header, write_values};
 use crate::io::options::WriteOptions;
 use crate::io::values::FileValues;
 use crate::pattern::{AnyPattern, AxisCoords, by_slices};
@@ -21,7 +21,7 @@ use crate::pattern::{AnyPattern, AxisCoords, by_slices};
 const LARGE: usize = u32::MAX as usize / 2;
 
 /// An archive being written.
-struct Members<'a> {
+struct ArchiveWriter<'a> {
     zip: ZipWriter<StreamWriter<&'a mut dyn Write>>,
     method: CompressionMethod,
 }
@@ -29,7 +29,7 @@ struct Members<'a> {
 /// A function that writes the elements of a member.
 type WriteElements<'a> = dyn FnMut(&mut dyn Write) -> Result<()> + 'a;
 
-impl Members<'_> {
+impl ArchiveWriter<'_> {
     /// Adds a member: its header, and its elements with `write`.
     fn add(
         &mut self,
@@ -41,7 +41,7 @@ impl Members<'_> {
     ) -> Result<()> {
         let name = format!("{name}.npy");
         if self.method == CompressionMethod::Deflated && bytes <= deflate::MOST {
-            let mut member = deflate::Member::new(name);
+            let mut member = deflate::DeflatedMember::new(name);
             write_header(&mut member, descr, shape)?;
             write(&mut member)?;
             let mut archive = member.finish()?;
@@ -82,7 +82,7 @@ impl Members<'_> {
         let bytes = shape.iter().product::<usize>().saturating_mul(if wide { 8 } else { 4 });
         let descr = if wide { "<i8" } else { "<i4" };
         self.add(name, descr, shape, bytes, &mut |zip| {
-            let mut blocks = Blocks::new(zip);
+            let mut blocks = BlockWriter::new(zip);
             for index in lists.iter().copied().flatten() {
                 let index = index.to_usize() as u64;
                 blocks.append(|bytes| match wide {
@@ -101,13 +101,13 @@ impl Members<'_> {
     }
 }
 
-impl<'a> Members<'a> {
+impl<'a> ArchiveWriter<'a> {
     fn new(writer: &'a mut dyn Write, options: &WriteOptions) -> Self {
         let method = match options.compression {
             Compression::None => CompressionMethod::Stored,
             Compression::Usual | Compression::Gzip => CompressionMethod::Deflated,
         };
-        Members { zip: ZipWriter::new_stream(writer), method }
+        ArchiveWriter { zip: ZipWriter::new_stream(writer), method }
     }
 
     fn finish(self) -> Result<()> {
@@ -149,7 +149,7 @@ fn write_coo(
 ) -> Result<()> {
     let (shape, count) = (pattern.shape(), pattern.nnz());
     check_writable(shape)?;
-    let mut members = Members::new(writer, options);
+    let mut members = ArchiveWriter::new(writer, options);
     let wide = needs_wide(shape, 0);
     let coords = pattern.axes()?;
     if is_scipys(shape, values) {
@@ -188,7 +188,7 @@ fn write_csr(
 ) -> Result<()> {
     let count = columns.len();
     check_writable(shape)?;
-    let mut members = Members::new(writer, options);
+    let mut members = ArchiveWriter::new(writer, options);
     let wide = needs_wide(shape, count);
     if is_scipys(shape, values) {
         members.text("format", "|S3", b"csr")?;

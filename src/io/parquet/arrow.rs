@@ -11,8 +11,8 @@ use arrow_schema::{ArrowError, Field, Schema};
 use bytemuck::NoUninit;
 
 use super::columns::Columns;
-use super::described::{Described, parsed, parts_of};
-use super::gathered::{Sink, Values};
+use super::description::{Description, parsed, parts_of};
+use super::entry_buffer::{ValueBuffer, ValueSink};
 use super::layout::{self, VALUES, axis_name, part_names};
 use super::write::widen;
 use crate::base::alloc::{self, Allocated};
@@ -221,7 +221,7 @@ fn batch_of<T: FileElement>(x: SparseRef<'_, T>) -> Result<RecordBatch> {
         }
     }
     let fields = arrays.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), false));
-    let described = Described { extent: None, ..described };
+    let described = Description { extent: None, ..described };
     let metadata = std::collections::HashMap::from([("lacuna".to_string(), described.to_lacuna())]);
     let schema = Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata);
     let arrays = arrays.into_iter().map(|(_, array)| array).collect();
@@ -253,7 +253,7 @@ impl<T: FileElement, I: Index> CooTensor<T, I> {
 /// Returns the tensor of a record batch, with coordinates of the requested type.
 fn read_batch<T: FileElement>(batch: RecordBatch, of: IndexKind, options: &ReadOptions) -> Result<Erased<T>> {
     let said = batch.schema_ref().metadata().get("lacuna");
-    let said = said.map(|text| Described::of_header(&parsed(text, "lacuna")?, "lacuna")).transpose()?;
+    let said = said.map(|text| Description::of_header(&parsed(text, "lacuna")?, "lacuna")).transpose()?;
     let shape = match (&said, &options.shape) {
         (Some(said), _) => said.shape.clone(),
         (None, Some(shape)) => shape.clone(),
@@ -297,7 +297,7 @@ fn values_of<T: FileElement>(mut parts: Vec<ArrayRef>) -> Result<Vec<T>> {
         let values = parts.pop().map_or(Ok(None), own_values)?;
         return values.ok_or_else(other);
     }
-    let mut values = Values::<T>::default();
+    let mut values = ValueBuffer::<T>::default();
     for (part, array) in parts.iter().enumerate() {
         let mut bits = bits_of(T::DTYPE, array).ok_or_else(other)??;
         layout::narrow(T::DTYPE, &mut bits).map_err(|_| other())?;

@@ -14,7 +14,7 @@ use parquet::basic::Encoding;
 use parquet::column::page::{CompressedPage, Page};
 use parquet::errors::{ParquetError, Result as Written};
 
-use super::thrift::{Output, Thrift};
+use super::thrift::{Thrift, ThriftWriter};
 
 /// The number of the field for extensions of a structure.
 pub(super) const EXTENSION: i64 = 32767;
@@ -77,7 +77,7 @@ impl<'a> Check<'a> {
 }
 
 /// Ends a structure with the bytes `said` and a checksum of all preceding bytes.
-pub(super) fn checked(structure: Output, said: &[u8]) -> Vec<u8> {
+pub(super) fn checked(structure: ThriftWriter, said: &[u8]) -> Vec<u8> {
     let mut structure = structure;
     structure.binary(EXTENSION, &[&MARK[..], said, &[0; DIGITS]].concat());
     let before = structure.0.len() - DIGITS;
@@ -99,7 +99,7 @@ pub(super) fn page_header(page: &CompressedPage) -> Written<Vec<u8>> {
     let too_long = |_| ParquetError::General("a page is longer than 2 GiB".into());
     let (inflated, bytes) = (length(page.uncompressed_size()), length(page.compressed_size()));
     let (inflated, bytes) = (inflated.map_err(too_long)?, bytes.map_err(too_long)?);
-    let mut output = Output::default();
+    let mut output = ThriftWriter::default();
     // The page type 0 is a page of values.
     output.integers(&[0, inflated, bytes, i64::from(crc(page.data()) as i32)]);
     output.begin_struct();

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::described::{self, Described, Extent, Hashes, fill_bytes};
+use super::description::{self, Description, Extent, Hashes, fill_bytes};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::base::threads;
-use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
+use crate::io::limits::MOST_AXES;
 use crate::pattern::{AxisCoords, by_width};
 use crate::tensor::erased::SparseRef;
 
@@ -20,21 +20,21 @@ const HASHED: usize = 1 << 11;
 const PICOSECONDS: usize = 3_000;
 
 /// A column.
-pub(super) trait Bits: Sync {
+pub(super) trait ColumnBits: Sync {
     /// Returns the bits of the given rows.
     fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>>;
 }
 
-impl Bits for AxisCoords {
+impl ColumnBits for AxisCoords {
     fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>> {
         by_width!(self, own => alloc::collect(own[rows].iter().map(|coord| coord.to_usize() as u64)))
     }
 }
 
 /// The coordinates on axis 0 of a chunk that begins at the given position of the axis.
-struct Behind<'a>(u64, Box<dyn Bits + 'a>);
+struct Behind<'a>(u64, Box<dyn ColumnBits + 'a>);
 
-impl Bits for Behind<'_> {
+impl ColumnBits for Behind<'_> {
     fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>> {
         let mut bits = self.1.bits(rows)?;
         bits.iter_mut().for_each(|coord| *coord += self.0);
@@ -43,14 +43,14 @@ impl Bits for Behind<'_> {
 }
 
 /// A part of the values: the values themselves, or their real or imaginary parts.
-struct Part<'a, T> {
+struct ValueColumn<'a, T> {
     values: &'a [T],
     part: usize,
 }
 
-impl<T: FileElement> Bits for Part<'_, T> {
+impl<T: FileElement> ColumnBits for ValueColumn<'_, T> {
     fn bits(&self, rows: Range<usize>) -> Allocated<Vec<u64>> {
-        let width = size_of::<T>() / described::parts_of(T::DTYPE);
+        let width = size_of::<T>() / description::parts_of(T::DTYPE);
         let (part, is_little) = (self.part * width..(self.part + 1) * width, cfg!(target_endian = "little"));
         alloc::collect(self.values[rows].iter().map(|value| {
             let (mut wide, bytes) = ([0; 8], &bytemuck::bytes_of(value)[part.clone()]);
@@ -66,8 +66,8 @@ impl<T: FileElement> Bits for Part<'_, T> {
 
 /// A tensor as columns: first the axes, then the values.
 pub(crate) struct Columns<'a> {
-    pub(super) described: Described,
-    pub(super) columns: Vec<Box<dyn Bits + 'a>>,
+    pub(super) described: Description,
+    pub(super) columns: Vec<Box<dyn ColumnBits + 'a>>,
     pub(super) rows: usize,
     /// True if some position is unstored, so that this fill is the fill of the complete tensor.
     pub(crate) tells_fill: bool,
@@ -79,14 +79,17 @@ impl<'a> Columns<'a> {
             let what = format!("{} axes", x.rank());
             return Err(Error::NotRepresentable { format: ".parquet", what, instead: "reshape it to at most 64" });
         }
-        let mut columns: Vec<Box<dyn Bits + 'a>> = Vec::new();
+        let mut columns: Vec<Box<dyn ColumnBits + 'a>> = Vec::new();
         for axis in 0..x.rank() {
             columns.push(Box::new(x.pattern().axis(axis)?));
         }
         let values = x.values();
-        columns.extend((0..described::parts_of(T::DTYPE)).map(|part| Box::new(Part { values, part }) as Box<dyn Bits>));
+        columns.extend(
+            (0..description::parts_of(T::DTYPE))
+                .map(|part| Box::new(ValueColumn { values, part }) as Box<dyn ColumnBits>),
+        );
         let (shape, fill) = (x.shape().clone(), Some(fill_bytes(x.fill())));
-        let described = Described { shape, dtype: Some(T::DTYPE), fill, extent: Some(Extent::default()) };
+        let described = Description { shape, dtype: Some(T::DTYPE), fill, extent: Some(Extent::default()) };
         Ok(Columns { described, columns, rows: x.nnz(), tells_fill: true })
     }
 

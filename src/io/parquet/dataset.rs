@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::described::{Described, Extent};
-use super::footer::Footer;
-use super::gathered::{Entries, Values};
-use super::layout::Layout;
-use super::manifest::{Manifest, Part};
-use super::read::{Table, WORTH, tensor_of};
+use super::description::{Description, Extent};
+use super::entry_buffer::{EntryBuffer, ValueBuffer};
+use super::footer::{Footer, refused};
+use super::layout::TableLayout;
+use super::manifest::{Manifest, TablePart};
+use super::read::{OpenedTable, WORTH, tensor_of};
 use super::slice::{BoundedPage, check_ranges, within};
 use crate::base::error::{Error, Result};
 use crate::base::index::Width;
@@ -20,7 +20,7 @@ use crate::base::shape::Shape;
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, Format, no_such};
 use crate::element::{DType, Number};
-use crate::io::options::{Order, ReadOptions};
+use crate::io::options::{EntryOrder, ReadOptions};
 use crate::io::progress::Watched;
 
 /// A tensor that lies in Parquet, in one file or in a folder of parts, of which nothing but the header is in memory.
@@ -57,11 +57,11 @@ pub struct Dataset {
     root: PathBuf,
     /// True if `root` is a folder that has the parts; otherwise `root` is the only part.
     is_folder: bool,
-    described: Described,
+    described: Description,
     dtype: DType,
     /// True if all bytes of the parts have checksums.
     are_checked: bool,
-    parts: Vec<Part>,
+    parts: Vec<TablePart>,
     options: ReadOptions,
     /// The number of bytes read, if all reads report one common progress.
     told: Option<Arc<AtomicU64>>,
@@ -108,15 +108,13 @@ impl Dataset {
 
     fn of_file(path: &Path, options: &ReadOptions) -> Result<Dataset> {
         let Opened { layout, length, footer, .. } = Opened::new(File::open(path)?, options, &options.progress, None)?;
-        let Layout { described, dtype, is_ours, .. } = layout;
+        let TableLayout { described, dtype, is_ours, .. } = layout;
         let extent = described.extent.clone().filter(|_| is_ours).ok_or_else(|| {
-            super::refused(
-                "the file does not say that it is a tensor, nor in what order its rows are; convert it first",
-            )
+            refused("the file does not say that it is a tensor, nor in what order its rows are; convert it first")
         })?;
         dispatch_dtype!(dtype, T => described.fill::<T>()?.map(|_| ()), else => return Err(no_such(dtype)));
         extent.check_rows(footer.rows)?;
-        let parts = vec![Part { file: String::new(), bytes: length, extent }];
+        let parts = vec![TablePart { file: String::new(), bytes: length, extent }];
         Ok(Dataset {
             root: path.into(),
             is_folder: false,
@@ -130,7 +128,7 @@ impl Dataset {
     }
 
     /// Returns the same dataset, whose reads from now on report one common progress.
-    pub(crate) fn told_as_one(self) -> Dataset {
+    pub(crate) fn with_common_progress(self) -> Dataset {
         Dataset { told: Some(Arc::default()), ..self }
     }
 
@@ -206,9 +204,9 @@ impl Dataset {
             return self.finish(self.header()?);
         }
         let tensor = dispatch_dtype!(self.dtype, T => {
-            let mut values = Values::<T>::default();
+            let mut values = ValueBuffer::<T>::default();
             self.guard_all(size_of::<T>())?;
-            let mut entries = Entries::new(self.shape(), self.nnz() as usize, &mut values);
+            let mut entries = EntryBuffer::new(self.shape(), self.nnz() as usize, &mut values);
             self.each_part(|_| true, |table| table.read_groups(&mut entries))?;
             let coords = entries.coords;
             tensor_of(&self.described, true, Some(coords), values.0, &self.options)
@@ -220,10 +218,10 @@ impl Dataset {
     pub(crate) fn read_slice(&self, ranges: &[Range<usize>]) -> Result<AnyTensor> {
         check_ranges(self.shape(), ranges)?;
         let shape = ranges.iter().map(Range::len).collect();
-        let described = Described { shape, ..self.described.clone() };
+        let described = Description { shape, ..self.described.clone() };
         let tensor = dispatch_dtype!(self.dtype, T => {
-            let mut values = Values::<T>::default();
-            let mut entries = Entries::of_box(self.shape(), ranges, &mut values);
+            let mut values = ValueBuffer::<T>::default();
+            let mut entries = EntryBuffer::of_box(self.shape(), ranges, &mut values);
             self.each_part(|part| part.extent.meets(ranges), |table| table.read_box(ranges, &mut entries))?;
             let (coords, values) = within(self.shape(), ranges, entries.coords, values.0);
             tensor_of(&described, true, Some(coords), values, &self.options)
@@ -244,7 +242,7 @@ impl Dataset {
             width,
             count,
             self.shape().rank() * Width::of_lengths(self.shape()).bytes(),
-            Order::Increasing,
+            EntryOrder::Increasing,
             budget,
         )
     }
@@ -314,8 +312,8 @@ impl Dataset {
     /// Reads from each selected part, in order.
     fn each_part(
         &self,
-        is_asked: impl Fn(&Part) -> bool,
-        mut read: impl FnMut(&mut Table<'_>) -> Result<()>,
+        is_asked: impl Fn(&TablePart) -> bool,
+        mut read: impl FnMut(&mut OpenedTable<'_>) -> Result<()>,
     ) -> Result<()> {
         let (mut told, mut worth) = (0, 0);
         for (number, part) in self.parts.iter().enumerate().filter(|(_, part)| is_asked(part)) {
@@ -336,7 +334,7 @@ impl Dataset {
         opened.map_err(|error| self.in_part(number, error))
     }
 
-    fn opened(&self, part: &Part, told: u64) -> Result<Opened<'_>> {
+    fn opened(&self, part: &TablePart, told: u64) -> Result<Opened<'_>> {
         let changed = |what: &str| Error::Format { place: "the part".into(), message: what.into() };
         let path = if self.is_folder { self.root.join(&part.file) } else { self.root.clone() };
         // A link may lead out of the folder, and opening a pipe may block.
@@ -352,7 +350,7 @@ impl Dataset {
         if self.are_checked && !opened.footer.is_checked {
             return Err(changed("it has no checksums, and some are said of it: it was changed"));
         }
-        let said = Described { extent: Some(part.extent.clone()), ..self.described.clone() };
+        let said = Description { extent: Some(part.extent.clone()), ..self.described.clone() };
         if opened.layout.described != said {
             return Err(changed("what it says of itself is not what the manifest says of it: it was changed"));
         }
@@ -373,11 +371,11 @@ impl Dataset {
         }
     }
 
-    pub(super) fn parts(&self) -> &[Part] {
+    pub(super) fn parts(&self) -> &[TablePart] {
         &self.parts
     }
 
-    pub(super) fn described(&self) -> &Described {
+    pub(super) fn described(&self) -> &Description {
         &self.described
     }
 
@@ -416,7 +414,7 @@ impl Extent {
 pub(super) struct Opened<'o> {
     pub(super) stream: Watched<'o, File>,
     pub(super) footer: Footer,
-    pub(super) layout: Layout,
+    pub(super) layout: TableLayout,
     pub(super) length: u64,
 }
 
@@ -431,12 +429,12 @@ impl<'o> Opened<'o> {
         stream.count_in(all);
         let length = stream.seek(SeekFrom::End(0))?;
         let footer = Footer::read(&mut stream, length)?;
-        let layout = Layout::of(&footer, options)?;
+        let layout = TableLayout::of(&footer, options)?;
         Ok(Opened { stream, footer, layout, length })
     }
 
-    pub(super) fn table<'a>(&'a mut self, options: &'a ReadOptions) -> Table<'a> {
-        Table::new(&mut self.stream, &self.footer, &self.layout, self.length, options)
+    pub(super) fn table<'a>(&'a mut self, options: &'a ReadOptions) -> OpenedTable<'a> {
+        OpenedTable::new(&mut self.stream, &self.footer, &self.layout, self.length, options)
     }
 }
 

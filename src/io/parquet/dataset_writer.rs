@@ -5,9 +5,9 @@ use std::mem::take;
 use std::path::{Path, PathBuf};
 
 use super::columns::Columns;
-use super::described::{Described, Extent};
+use super::description::{Description, Extent};
 use super::folder::Folder;
-use super::manifest::Part;
+use super::manifest::TablePart;
 use super::write::{Settings, TableWriter};
 use crate::base::error::{Error, Result};
 use crate::io::options::WriteOptions;
@@ -26,8 +26,8 @@ const PART: usize = 16 << 20;
 /// Nothing can be read before [`finish`](DatasetWriter::finish): a file takes its place by one rename then, and so does
 /// the manifest of a folder, behind all parts. A writer that is dropped removes what it wrote, and a tensor that was
 /// there stays; what a process that was killed left goes when the next writer to that place is made. A folder that held
-/// a tensor holds the new one from the rename on, and the old parts are removed. Of several writers to one folder at once
-/// the last one to finish has its tensor there, and no part of the others stays.
+/// a tensor holds the new one from the rename on, and the old parts are removed. Of several writers to one folder at
+/// once the last one to finish has its tensor there, and no part of the others stays.
 ///
 /// # Examples
 ///
@@ -48,13 +48,13 @@ const PART: usize = 16 << 20;
 #[derive(Debug)]
 pub struct DatasetWriter {
     // Declared before the folder, so that a file is closed before it is removed.
-    open: Option<Open>,
-    target: Target,
+    open: Option<OpenTable>,
+    target: WriteTarget,
     path: PathBuf,
     options: WriteOptions,
     /// The description of the tensor by the first chunk, except for the fill. The fill is that of the first chunk with
     /// an unstored position.
-    described: Option<Described>,
+    described: Option<Description>,
     is_settled: bool,
     /// Parts that are written, except for the description of the fill.
     unsettled: Vec<(TableWriter, String)>,
@@ -71,7 +71,7 @@ pub struct DatasetWriter {
 
 /// The target of a writer.
 #[derive(Debug)]
-enum Target {
+enum WriteTarget {
     /// One file; `None` while it is the open part.
     File(Option<Saving>),
     Folder(Folder),
@@ -79,7 +79,7 @@ enum Target {
 
 /// The table that is being written.
 #[derive(Debug)]
-struct Open {
+struct OpenTable {
     table: TableWriter,
     file: PartFile,
 }
@@ -109,8 +109,8 @@ impl DatasetWriter {
     pub fn create(path: impl AsRef<Path>, options: &WriteOptions) -> Result<DatasetWriter> {
         let path = path.as_ref();
         let target = match names_folder(path) {
-            true => Folder::at(path).map(Target::Folder),
-            false => Saving::begin(path).map(|saving| Target::File(Some(saving))),
+            true => Folder::at(path).map(WriteTarget::Folder),
+            false => Saving::begin(path).map(|saving| WriteTarget::File(Some(saving))),
         };
         Ok(DatasetWriter {
             open: None,
@@ -150,7 +150,7 @@ impl DatasetWriter {
         finished.map_err(|error| error.in_file(&self.path))
     }
 
-    fn commit(&mut self, described: Described) -> Result<()> {
+    fn commit(&mut self, described: Description) -> Result<()> {
         self.end_group()?;
         // A folder without entries also has a part, so that other programs find the columns.
         if self.extent.entries == 0 {
@@ -158,10 +158,10 @@ impl DatasetWriter {
         }
         self.settle(described.fill.clone())?;
         self.close()?;
-        let described = Described { extent: Some(self.extent.clone()), ..described };
+        let described = Description { extent: Some(self.extent.clone()), ..described };
         match &mut self.target {
-            Target::File(saving) => saving.take().map_or(Ok(()), Saving::commit),
-            Target::Folder(folder) => folder.commit(described),
+            WriteTarget::File(saving) => saving.take().map_or(Ok(()), Saving::commit),
+            WriteTarget::Folder(folder) => folder.commit(described),
         }
     }
 
@@ -183,7 +183,7 @@ impl DatasetWriter {
     /// Rejects a chunk that does not follow the earlier chunks.
     fn accept(&mut self, columns: &Columns<'_>, ends: &Option<(Vec<u64>, Vec<u64>)>) -> Result<()> {
         let new = &columns.described;
-        let said = self.described.get_or_insert_with(|| Described { extent: None, ..new.clone() });
+        let said = self.described.get_or_insert_with(|| Description { extent: None, ..new.clone() });
         if said.shape != new.shape {
             let (expected, found) = (said.shape.clone(), new.shape.clone());
             return Err(Error::ShapeMismatch { what: "a piece", expected, found });
@@ -194,7 +194,7 @@ impl DatasetWriter {
             return Err(Error::TypesDiffer { operation: "pieces", left: left.name(), right: right.name() });
         }
         if self.is_settled && columns.tells_fill && said.fill != new.fill {
-            let [expected, found] = [&*said, new].map(Described::fill_text);
+            let [expected, found] = [&*said, new].map(Description::fill_text);
             return Err(Error::FillsDiffer { tensor: 1, expected, found });
         }
         match (&self.last, ends) {
@@ -210,7 +210,7 @@ impl DatasetWriter {
         let (group, mut from) = (self.options.rows_of_group_within(self.memory, columns.columns.len()), 0);
         while from < columns.rows {
             self.open()?;
-            let Some(Open { table, .. }) = &mut self.open else { return Ok(()) };
+            let Some(OpenTable { table, .. }) = &mut self.open else { return Ok(()) };
             let rows = from..columns.rows.min(from + group - table.waiting());
             from = rows.end;
             table.put(columns, rows)?;
@@ -223,13 +223,13 @@ impl DatasetWriter {
 
     /// Writes the incomplete row group, and ends the part if the part is full.
     fn end_group(&mut self) -> Result<()> {
-        let Some(Open { table, file }) = &mut self.open else { return Ok(()) };
+        let Some(OpenTable { table, file }) = &mut self.open else { return Ok(()) };
         let mut target = Watched::new(file.file(), &self.options.progress);
         target.start_at(self.told);
         table.end_group(&mut target)?;
         self.told = target.bytes();
         let is_full = table.entries() >= self.options.part_entries.unwrap_or(PART).max(1) as u64;
-        if is_full && matches!(self.target, Target::Folder(_)) { self.close() } else { Ok(()) }
+        if is_full && matches!(self.target, WriteTarget::Folder(_)) { self.close() } else { Ok(()) }
     }
 
     /// Begins a part, unless a part is open.
@@ -238,13 +238,13 @@ impl DatasetWriter {
         let settings = Settings::of(described, &self.options);
         let table = TableWriter::new(described.clone(), settings)?;
         let file = match &mut self.target {
-            Target::File(saving) => saving.take().map(PartFile::Single),
-            Target::Folder(folder) => {
+            WriteTarget::File(saving) => saving.take().map(PartFile::Single),
+            WriteTarget::Folder(folder) => {
                 let (name, file) = folder.new_part()?;
                 Some(PartFile::Named(name, file))
             }
         };
-        self.open = file.map(|file| Open { table, file });
+        self.open = file.map(|file| OpenTable { table, file });
         Ok(())
     }
 
@@ -255,9 +255,9 @@ impl DatasetWriter {
         }
         self.described.iter_mut().for_each(|described| described.fill = fill.clone());
         for (table, name) in take(&mut self.unsettled) {
-            let Target::Folder(folder) = &self.target else { continue };
+            let WriteTarget::Folder(folder) = &self.target else { continue };
             let file = File::options().append(true).open(folder.root.join(&name))?;
-            self.end(Open { table, file: PartFile::Named(name, file) })?;
+            self.end(OpenTable { table, file: PartFile::Named(name, file) })?;
         }
         Ok(())
     }
@@ -266,7 +266,7 @@ impl DatasetWriter {
     fn close(&mut self) -> Result<()> {
         match self.open.take() {
             None => Ok(()),
-            Some(Open { table, file: PartFile::Named(name, _) }) if !self.is_settled => {
+            Some(OpenTable { table, file: PartFile::Named(name, _) }) if !self.is_settled => {
                 self.unsettled.push((table, name));
                 Ok(())
             }
@@ -274,7 +274,7 @@ impl DatasetWriter {
         }
     }
 
-    fn end(&mut self, Open { mut table, mut file }: Open) -> Result<()> {
+    fn end(&mut self, OpenTable { mut table, mut file }: OpenTable) -> Result<()> {
         table.set_fill(self.described.as_ref().and_then(|described| described.fill.clone()));
         let mut target = Watched::new(file.file(), &self.options.progress);
         target.start_at(self.told);
@@ -282,11 +282,11 @@ impl DatasetWriter {
         self.told = target.bytes();
         let _ = self.extent.append(&extent);
         match (&mut self.target, file) {
-            (Target::Folder(folder), PartFile::Named(name, file)) => {
+            (WriteTarget::Folder(folder), PartFile::Named(name, file)) => {
                 file.sync_all()?;
-                folder.parts.push(Part { file: name, bytes: file.metadata()?.len(), extent });
+                folder.parts.push(TablePart { file: name, bytes: file.metadata()?.len(), extent });
             }
-            (Target::File(target), PartFile::Single(saving)) => *target = Some(saving),
+            (WriteTarget::File(target), PartFile::Single(saving)) => *target = Some(saving),
             _ => {}
         }
         Ok(())

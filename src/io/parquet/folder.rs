@@ -6,11 +6,11 @@ use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::mem::take;
 use std::path::{Path, PathBuf};
 
-use super::described::Described;
-use super::manifest::{MANIFEST, Manifest, Part};
+use super::description::Description;
+use super::manifest::{MANIFEST, Manifest, TablePart};
 use crate::base::error::Result;
 use crate::base::{locks, temporary};
-use crate::io::aside::{self, Aside};
+use crate::io::atomic_write::{self, ReplacementFile};
 use crate::io::save::save;
 
 /// A folder that is being written.
@@ -23,9 +23,9 @@ pub(super) struct Folder {
     next: usize,
     /// The names of the files created here, and the facts about finished parts.
     made: Vec<String>,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<TablePart>,
     /// The file with the names of the parts that are held, for as long as the file is locked.
-    list: Option<(Aside, File)>,
+    list: Option<(ReplacementFile, File)>,
     is_done: bool,
 }
 
@@ -41,7 +41,7 @@ impl Folder {
         let (made, parts, is_done) = (vec![], vec![], false);
         let mut folder = Folder { root: root.into(), is_new, next: 0, made, parts, list: None, is_done };
         let locked = locks::hold(root);
-        aside::remove_left(root, aside::FILE, |_| ());
+        atomic_write::remove_left(root, atomic_write::FILE, |_| ());
         // Names are read before the lists and the manifest. So each part is in one of these, unless another program
         // created it.
         let found = names(root)?;
@@ -53,7 +53,7 @@ impl Folder {
                 // Readers of the existing tensor still use its parts.
                 Some(number) => folder.next = folder.next.max(number + 1),
                 // A writer that stopped has removed its own files.
-                None => strangers += usize::from(!name.starts_with(aside::NAME) && root.join(name).exists()),
+                None => strangers += usize::from(!name.starts_with(atomic_write::NAME) && root.join(name).exists()),
             }
         }
         drop(locked);
@@ -61,7 +61,7 @@ impl Folder {
             let why = "the folder holds files and no tensor; name a new one";
             return Err(std::io::Error::new(ErrorKind::AlreadyExists, why).into());
         }
-        folder.list = Some(aside::create(root, LIST, false)?);
+        folder.list = Some(atomic_write::create(root, LIST, false)?);
         Ok(folder)
     }
 
@@ -89,7 +89,7 @@ impl Folder {
     }
 
     /// Writes a manifest that names the new parts, and removes the parts that it no longer names.
-    pub(super) fn commit(&mut self, described: Described) -> Result<()> {
+    pub(super) fn commit(&mut self, described: Description) -> Result<()> {
         let manifest = Manifest { described, are_checked: true, parts: take(&mut self.parts) };
         let text = manifest.to_text();
         // A manifest that could not be read is not written.
@@ -141,7 +141,7 @@ struct Lists {
 impl Lists {
     fn read(root: &Path) -> Result<Lists> {
         let mut lists = Lists::default();
-        for name in names(root)?.iter().filter(|name| name.starts_with(aside::NAME) && name.ends_with(LIST)) {
+        for name in names(root)?.iter().filter(|name| name.starts_with(atomic_write::NAME) && name.ends_with(LIST)) {
             let path = root.join(name);
             match locks::abandoned(&path) {
                 Some(list) => {

@@ -5,9 +5,12 @@ use std::io::{Read, SeekFrom};
 
 use super::checks::{self, Check, EXTENSION};
 use super::thrift::{Thrift, Wire};
-use super::{MAGIC, Stream, refused};
 use crate::base::alloc::{self, AllocError};
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
+use crate::io::seekable::ReadSeek;
+
+/// The bytes at the beginning and at the end of a file.
+pub(crate) const MAGIC: &[u8; 4] = b"PAR1";
 
 /// The maximum number of columns of a table.
 const MOST_COLUMNS: usize = 1 << 16;
@@ -114,7 +117,7 @@ pub(super) struct Chunk {
 
 /// The rows of a row group.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Group {
+pub(super) struct RowGroup {
     pub(super) rows: u64,
     pub(super) chunks: Vec<Chunk>,
 }
@@ -124,7 +127,7 @@ pub(super) struct Group {
 pub(super) struct Footer {
     pub(super) columns: Vec<Column>,
     pub(super) rows: u64,
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<RowGroup>,
     /// True if the footer has a valid checksum; then all pages and lists have checksums too.
     pub(super) is_checked: bool,
     keys: Vec<(String, String)>,
@@ -132,7 +135,7 @@ pub(super) struct Footer {
 
 impl Footer {
     /// Reads the footer of a file of `length` bytes.
-    pub(super) fn read(stream: &mut dyn Stream, length: u64) -> Result<Footer> {
+    pub(super) fn read(stream: &mut dyn ReadSeek, length: u64) -> Result<Footer> {
         let bytes = footer_bytes(stream, length)?;
         let footer = Footer::parse(&bytes)?;
         footer.check(length)?;
@@ -156,7 +159,7 @@ impl Footer {
         let parsed = thrift.fields(|thrift, number, wire| match (number, wire) {
             (2, Wire::List) => thrift.structs(|thrift| {
                 (elements.len() < MOST_COLUMNS).then_some(())?;
-                elements.push(Element::read(thrift)?);
+                elements.push(SchemaNode::read(thrift)?);
                 Some(())
             }),
             (3, Wire::Integer) => thrift.count().map(|count| rows = Some(count)),
@@ -232,8 +235,13 @@ pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", name.escape_debug())
 }
 
+/// Returns the error of a footer.
+pub(super) fn refused(message: impl Into<String>) -> Error {
+    Error::Format { place: "the footer".into(), message: message.into() }
+}
+
 /// Returns the bytes of the footer, which is at the end of the file.
-fn footer_bytes(stream: &mut dyn Stream, length: u64) -> Result<Vec<u8>> {
+fn footer_bytes(stream: &mut dyn ReadSeek, length: u64) -> Result<Vec<u8>> {
     let Some(end) = length.checked_sub(8).filter(|&end| end >= 4) else {
         return Err(refused(format!("{length} bytes are too few")));
     };
@@ -257,7 +265,7 @@ fn footer_bytes(stream: &mut dyn Stream, length: u64) -> Result<Vec<u8>> {
 }
 
 /// A node of the schema.
-struct Element {
+struct SchemaNode {
     name: String,
     children: u64,
     physical: Physical,
@@ -265,10 +273,10 @@ struct Element {
     repetition: i64,
 }
 
-impl Element {
-    fn read(thrift: &mut Thrift<'_>) -> Option<Element> {
+impl SchemaNode {
+    fn read(thrift: &mut Thrift<'_>) -> Option<SchemaNode> {
         let (mut kind, mut length, mut converted) = (None, 0, None);
-        let mut element = Element {
+        let mut element = SchemaNode {
             name: String::new(),
             children: 0,
             physical: Physical::Other("a structure"),
@@ -378,7 +386,7 @@ fn read_key(thrift: &mut Thrift<'_>) -> Option<Option<(String, String)>> {
     Some(ours.map(|key| (owned(key), owned(value.unwrap_or_default()))))
 }
 
-fn read_group(thrift: &mut Thrift<'_>, out_of_memory: &mut Option<AllocError>) -> Option<Group> {
+fn read_group(thrift: &mut Thrift<'_>, out_of_memory: &mut Option<AllocError>) -> Option<RowGroup> {
     let (mut chunks, mut rows) = (Vec::new(), None);
     thrift.fields(|thrift, number, wire| match (number, wire) {
         (1, Wire::List) => thrift.structs(|thrift| {
@@ -388,7 +396,7 @@ fn read_group(thrift: &mut Thrift<'_>, out_of_memory: &mut Option<AllocError>) -
         (3, Wire::Integer) => thrift.count().map(|count| rows = Some(count)),
         _ => Some(()),
     })?;
-    Some(Group { rows: rows?, chunks })
+    Some(RowGroup { rows: rows?, chunks })
 }
 
 fn read_chunk(thrift: &mut Thrift<'_>) -> Option<Chunk> {
@@ -454,7 +462,7 @@ pub(super) fn raw(bytes: &[u8]) -> Option<u64> {
 }
 
 /// Returns the columns of a tree that is stored as a list, each node before its children.
-fn flatten(elements: &[Element]) -> Option<Vec<Column>> {
+fn flatten(elements: &[SchemaNode]) -> Option<Vec<Column>> {
     let (root, rest) = elements.split_first()?;
     let mut columns = Vec::new();
     // The open structures: the number of remaining children, the length of the name, and the levels.
@@ -478,7 +486,7 @@ fn flatten(elements: &[Element]) -> Option<Vec<Column>> {
         if element.children > 0 {
             open.push((element.children, name.len(), deepest, repeats));
         } else {
-            let Element { physical, meaning, .. } = *element;
+            let SchemaNode { physical, meaning, .. } = *element;
             columns.push(Column { name: name.clone(), physical, meaning, deepest, repeats });
         }
     }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::checks::{DAMAGED, crc};
 use super::footer::{Chunk, List, raw};
 use super::page::PageRows;
-use super::read::Table;
+use super::read::OpenedTable;
 use super::thrift::{Thrift, Wire};
 use crate::base::error::{Error, Result};
 
-impl Table<'_> {
+impl OpenedTable<'_> {
     /// Returns the pages of a column chunk with `rows` rows; `None` if the file has no valid list.
     pub(super) fn page_list(&mut self, chunk: &Chunk, rows: usize) -> Result<Option<Vec<PageRows>>> {
         let Some(bytes) = self.index_bytes(chunk.offset_index)? else { return Ok(None) };

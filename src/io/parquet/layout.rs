@@ -1,15 +1,15 @@
 //! The columns that hold a tensor, and the form of its elements in these columns.
 
-use super::described::{Described, parsed, parts_of};
-use super::footer::{Column, Footer, Meaning, Physical, quoted};
+use super::description::{Description, parsed, parts_of};
+use super::footer::{Column, Footer, Meaning, Physical, quoted, refused};
 use crate::base::error::{Error, Result};
 use crate::element::DType;
 use crate::io::options::ReadOptions;
 
 /// The location of a tensor in a table.
 #[derive(Debug, Clone)]
-pub(super) struct Layout {
-    pub(super) described: Described,
+pub(super) struct TableLayout {
+    pub(super) described: Description,
     pub(super) dtype: DType,
     /// The column of each axis.
     pub(super) axes: Vec<usize>,
@@ -19,12 +19,12 @@ pub(super) struct Layout {
     pub(super) is_ours: bool,
 }
 
-impl Layout {
+impl TableLayout {
     /// Returns the layout that a table declares, otherwise the layout that the options set.
-    pub(super) fn of(footer: &Footer, options: &ReadOptions) -> Result<Layout> {
+    pub(super) fn of(footer: &Footer, options: &ReadOptions) -> Result<TableLayout> {
         let described = match (footer.key("lacuna"), footer.key("binsparse")) {
-            (Some(text), _) => Some(Described::of_lacuna(&parsed(text, "lacuna")?, "lacuna")?),
-            (None, Some(text)) => Some(Described::of_binsparse(text)?),
+            (Some(text), _) => Some(Description::of_lacuna(&parsed(text, "lacuna")?, "lacuna")?),
+            (None, Some(text)) => Some(Description::of_binsparse(text)?),
             (None, None) => None,
         };
         described.as_ref().map_or(Ok(()), |described| described.refuse_fill(options))?;
@@ -33,17 +33,17 @@ impl Layout {
         let (axes, values) = names(described.shape.rank(), options)?;
         let axes = axes.iter().map(|name| index_column(footer, name)).collect::<Result<_>>()?;
         let (dtype, parts) = value_columns(footer, &values, described.dtype)?;
-        Ok(Layout { described, dtype, axes, parts, is_ours })
+        Ok(TableLayout { described, dtype, axes, parts, is_ours })
     }
 }
 
 /// Returns the description in the options, for a table without a description.
-fn plain(options: &ReadOptions) -> Result<Described> {
+fn plain(options: &ReadOptions) -> Result<Description> {
     let message = "the file does not say that it is a tensor; name the shape with --shape, and with --names the \
                    columns of the coordinates and that of the values, in this order, if they are not \
                    indices_0, indices_1, ... and values";
-    let shape = options.shape.clone().ok_or_else(|| super::refused(message))?;
-    Ok(Described { shape, dtype: None, fill: None, extent: None })
+    let shape = options.shape.clone().ok_or_else(|| refused(message))?;
+    Ok(Description { shape, dtype: None, fill: None, extent: None })
 }
 
 /// Returns the names of the columns of `rank` axes, and the name of the column of the values.

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::described::{DAMAGED, Described, Extent, at_key, checksum, parsed};
+use super::description::{DAMAGED, Description, Extent, at_key, checksum, parsed};
 use super::json::Json;
 use crate::base::error::{Error, Result};
 use crate::base::limit::guard;
@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 4 << 20;
 
 /// A table of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct TablePart {
     /// The name of the file in the folder.
     pub(super) file: String,
     pub(super) bytes: u64,
@@ -31,10 +31,10 @@ pub(super) struct Part {
 #[derive(Debug, Clone)]
 pub(super) struct Manifest {
     /// The description of the tensor, with the facts about all entries.
-    pub(super) described: Described,
+    pub(super) described: Description,
     /// True if all bytes of the parts have checksums.
     pub(super) are_checked: bool,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<TablePart>,
 }
 
 impl Manifest {
@@ -56,8 +56,8 @@ impl Manifest {
         let parts = json.get("parts").and_then(Json::list);
         let parts = parts.ok_or_else(|| at_key("parts", "it is no list"))?;
         // One checksum covers the complete manifest, and is compared below.
-        let described = Described::of_members(&json, MANIFEST)?;
-        let part = |(number, part)| Part::of(part, described.shape.rank(), &format!("parts, number {number}"));
+        let described = Description::of_members(&json, MANIFEST)?;
+        let part = |(number, part)| TablePart::of(part, described.shape.rank(), &format!("parts, number {number}"));
         let parts = parts.iter().enumerate().map(part).collect::<Result<_>>()?;
         let are_checked = json.get("checked") == Some(&Json::Truth(true));
         let manifest = Manifest { described, are_checked, parts };
@@ -111,13 +111,13 @@ impl Manifest {
     }
 }
 
-impl Part {
-    fn of(json: &Json, rank: usize, place: &str) -> Result<Part> {
+impl TablePart {
+    fn of(json: &Json, rank: usize, place: &str) -> Result<TablePart> {
         let file = json.get("file").and_then(Json::text).filter(|name| is_plain(name));
         let file = file.ok_or_else(|| at_key(place, "its file is no plain name of a file in the folder"))?;
         let bytes = json.get("bytes").and_then(Json::number);
         let bytes = bytes.ok_or_else(|| at_key(place, "its bytes are no number"))?;
-        Ok(Part { file: file.into(), bytes, extent: Extent::of(json, rank, place)? })
+        Ok(TablePart { file: file.into(), bytes, extent: Extent::of(json, rank, place)? })
     }
 }
 

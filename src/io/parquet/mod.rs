@@ -7,52 +7,37 @@
 #[cfg(feature = "arrow")]
 mod arrow;
 mod checks;
+mod chunks;
 mod columns;
 mod dataset;
 mod dataset_writer;
 mod decode;
-mod described;
-mod ending;
+mod description;
+mod entry_buffer;
 mod folder;
 mod footer;
-mod gathered;
 mod index;
 mod json;
 mod layout;
 mod manifest;
 mod page;
-mod picked;
-mod pieces;
 mod read;
 mod records;
-mod seen;
+mod row_selection;
 mod slice;
 mod thrift;
+mod trailer;
+mod verify;
 mod write;
 
-use std::io::{Read, Seek};
-
+pub use chunks::Pieces;
 pub(crate) use columns::Columns;
 pub use dataset::Dataset;
 pub use dataset_writer::DatasetWriter;
 pub(crate) use dataset_writer::names_folder;
-pub use pieces::Pieces;
+pub(crate) use footer::MAGIC;
 pub(crate) use read::{read_file, read_stream};
 pub(crate) use records::Records;
-pub(crate) use seen::Seen;
 pub(crate) use slice::read_slice;
+pub(crate) use verify::ReadRanges;
 pub(crate) use write::write;
-
-use crate::base::error::Error;
-
-/// The bytes at the beginning and at the end of a file.
-pub(crate) const MAGIC: &[u8; 4] = b"PAR1";
-
-/// The source of a table, which must seek: the footer is at the end.
-trait Stream: Read + Seek {}
-impl<R: Read + Seek> Stream for R {}
-
-/// Returns the error of a footer.
-fn refused(message: impl Into<String>) -> Error {
-    Error::Format { place: "the footer".into(), message: message.into() }
-}

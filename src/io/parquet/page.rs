@@ -24,10 +24,10 @@ const RATIO: u64 = 64;
 
 /// The kinds of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum PageKind {
     Values,
     Dictionary,
-    /// Like [`Kind::Values`], with levels that are not compressed.
+    /// Like [`PageKind::Values`], with levels that are not compressed.
     Levelled,
     /// An index page, or an unknown page.
     Other,
@@ -36,14 +36,14 @@ enum Kind {
 /// The header of a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageHeader {
-    kind: Kind,
+    kind: PageKind,
     inflated: u64,
     /// The number of bytes after the header.
     pub(super) bytes: u64,
     pub(super) values: u64,
     encoding: i64,
     nulls: u64,
-    /// The bytes of the levels before the values of a [`Kind::Levelled`] page.
+    /// The bytes of the levels before the values of a [`PageKind::Levelled`] page.
     levels: (u64, u64),
     is_compressed: bool,
     /// The checksum of the bytes after the header.
@@ -64,48 +64,49 @@ impl PageHeader {
                 (2, Wire::Integer) => inflated = Some(thrift.count()?),
                 (3, Wire::Integer) => length = Some(thrift.count()?),
                 (4, Wire::Integer) => crc = Some(thrift.integer()? as u32),
-                (5, Wire::Struct) => page = Some(read_details(thrift, Kind::Values)?),
-                (7, Wire::Struct) => page = Some(read_details(thrift, Kind::Dictionary)?),
-                (8, Wire::Struct) => page = Some(read_details(thrift, Kind::Levelled)?),
+                (5, Wire::Struct) => page = Some(read_details(thrift, PageKind::Values)?),
+                (7, Wire::Struct) => page = Some(read_details(thrift, PageKind::Dictionary)?),
+                (8, Wire::Struct) => page = Some(read_details(thrift, PageKind::Levelled)?),
                 (EXTENSION, Wire::Binary) => check = Check::read(thrift)?,
                 _ => {}
             }
             Some(())
         })?;
-        let mut header = page.unwrap_or(PageHeader::of(Kind::Other));
+        let mut header = page.unwrap_or(PageHeader::of(PageKind::Other));
         (header.inflated, header.bytes) = (inflated?, length?);
         (header.crc, header.holds) = (crc, check.map(|check| check.holds(&bytes[..thrift.at()])));
-        let same = matches!((kind?, header.kind), (0, Kind::Values) | (2, Kind::Dictionary) | (3, Kind::Levelled));
+        let same =
+            matches!((kind?, header.kind), (0, PageKind::Values) | (2, PageKind::Dictionary) | (3, PageKind::Levelled));
         if !same {
-            header.kind = Kind::Other;
+            header.kind = PageKind::Other;
         }
         Some((header, thrift.at()))
     }
 
-    fn of(kind: Kind) -> PageHeader {
+    fn of(kind: PageKind) -> PageHeader {
         let (inflated, bytes, values, encoding, nulls, levels) = (0, 0, 0, -1, 0, (0, 0));
         let (is_compressed, crc, holds) = (true, None, None);
         PageHeader { kind, inflated, bytes, values, encoding, nulls, levels, is_compressed, crc, holds }
     }
 
     pub(super) fn is_dictionary(&self) -> bool {
-        self.kind == Kind::Dictionary
+        self.kind == PageKind::Dictionary
     }
 
     /// Returns the bytes of the levels before the compressed bytes.
     fn levels_bytes(&self) -> u64 {
-        if self.kind == Kind::Levelled { self.levels.0.saturating_add(self.levels.1) } else { 0 }
+        if self.kind == PageKind::Levelled { self.levels.0.saturating_add(self.levels.1) } else { 0 }
     }
 
     /// Returns the number of values; 0 for a page without values.
     pub(super) fn data_values(&self) -> u64 {
-        if matches!(self.kind, Kind::Values | Kind::Levelled) { self.values } else { 0 }
+        if matches!(self.kind, PageKind::Values | PageKind::Levelled) { self.values } else { 0 }
     }
 }
 
-fn read_details(thrift: &mut Thrift<'_>, kind: Kind) -> Option<PageHeader> {
+fn read_details(thrift: &mut Thrift<'_>, kind: PageKind) -> Option<PageHeader> {
     let mut page = PageHeader::of(kind);
-    let levelled = kind == Kind::Levelled;
+    let levelled = kind == PageKind::Levelled;
     thrift.fields(|thrift, number, wire| {
         match (number, wire) {
             (1, Wire::Integer) => page.values = thrift.count()?,
@@ -125,13 +126,13 @@ fn read_details(thrift: &mut Thrift<'_>, kind: Kind) -> Option<PageHeader> {
 /// The buffers that a page is read into. The buffers are reused for the next pages, because writing to new memory is
 /// expensive.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct PageBuffers {
     inflated: Vec<u8>,
     zstd: Option<zstd::bulk::Decompressor<'static>>,
     pub(super) values: Vec<u64>,
 }
 
-impl Room {
+impl PageBuffers {
     /// Returns whether the buffers have the size of usual pages.
     pub(super) fn is_small(&self) -> bool {
         self.inflated.capacity() <= 1 << 20 && self.values.capacity() <= 1 << 17
@@ -166,7 +167,7 @@ impl Pages<'_> {
         header: &PageHeader,
         body: &[u8],
         dictionary: Option<&[u64]>,
-        room: &mut Room,
+        room: &mut PageBuffers,
     ) -> Result<()> {
         if header.crc.is_some_and(|said| said != crc(body)) {
             return Err(self.refused(format!("a page: {DAMAGED}")));
@@ -174,17 +175,17 @@ impl Pages<'_> {
         let levels = header.levels_bytes();
         let split = usize::try_from(levels).ok().and_then(|levels| body.split_at_checked(levels));
         let Some((levels, body)) = split else { return Err(self.refused("its levels are longer than it is")) };
-        let Room { inflated, zstd, values } = room;
+        let PageBuffers { inflated, zstd, values } = room;
         values.clear();
         let inflated = self.inflate(header, body, inflated, zstd)?;
         match header.kind {
-            Kind::Dictionary => self.read_dictionary(header, inflated, values),
-            Kind::Values => self.read_values(header, self.without_levels(header, inflated)?, dictionary, values),
-            Kind::Levelled => {
+            PageKind::Dictionary => self.read_dictionary(header, inflated, values),
+            PageKind::Values => self.read_values(header, self.without_levels(header, inflated)?, dictionary, values),
+            PageKind::Levelled => {
                 self.check_levels(header, levels)?;
                 self.read_values(header, inflated, dictionary, values)
             }
-            Kind::Other => Ok(()),
+            PageKind::Other => Ok(()),
         }
     }
 

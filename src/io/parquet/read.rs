@@ -5,24 +5,24 @@ use std::io::{Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::described::Described;
-use super::footer::{Chunk, Column, Footer, Physical, quoted};
-use super::gathered::{Entries, Sink, Values};
-use super::layout::{self, Layout};
-use super::page::{PageHeader, Pages, Room};
-use super::picked::Picked;
-use super::{Stream, refused};
+use super::description::Description;
+use super::entry_buffer::{EntryBuffer, ValueBuffer, ValueSink};
+use super::footer::{Chunk, Column, Footer, MAGIC, Physical, quoted, refused};
+use super::layout::{self, TableLayout};
+use super::page::{PageBuffers, PageHeader, Pages};
+use super::row_selection::RowSelection;
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::Width;
 use crate::base::limit::guard;
-use crate::base::spare;
-use crate::base::threads;
+use crate::base::recycle;
+use crate::base::threads::pipeline::pipeline;
 use crate::dispatch_dtype;
 use crate::dynamic::{AnyTensor, Format, no_such};
 use crate::io::element::FileElement;
 use crate::io::finish::without_entries;
-use crate::io::options::{Order, ReadOptions};
+use crate::io::options::{EntryOrder, ReadOptions};
+use crate::io::seekable::ReadSeek;
 use crate::pattern::AnyPattern;
 use crate::pattern::CoordLists;
 use crate::tensor::Tensor;
@@ -43,7 +43,7 @@ pub(crate) fn read_stream(reader: &mut dyn Read, options: &ReadOptions) -> Resul
     Read::take(&mut *reader, 4).read_to_end(&mut head)?;
     magic[..head.len()].copy_from_slice(&head);
     // A stream may never end, so a stream without a table is rejected early.
-    if &magic != super::MAGIC {
+    if &magic != MAGIC {
         return Err(refused("the file does not begin with PAR1: it is no Parquet"));
     }
     let most = options.max_memory.unwrap_or(u64::MAX);
@@ -54,15 +54,15 @@ pub(crate) fn read_stream(reader: &mut dyn Read, options: &ReadOptions) -> Resul
     read(&mut Cursor::new(head), held, options)
 }
 
-fn read(stream: &mut dyn Stream, held: u64, options: &ReadOptions) -> Result<AnyTensor> {
+fn read(stream: &mut dyn ReadSeek, held: u64, options: &ReadOptions) -> Result<AnyTensor> {
     let length = stream.seek(SeekFrom::End(0))?;
     let footer = Footer::read(stream, length)?;
-    let layout = Layout::of(&footer, options)?;
+    let layout = TableLayout::of(&footer, options)?;
     let tensor = dispatch_dtype!(layout.dtype, T => {
-        let mut values = Values::<T>::default();
+        let mut values = ValueBuffer::<T>::default();
         let coords = match options.only_header {
             true => None,
-            false => Some(Table::new(stream, &footer, &layout, length, options).read_all(held, &mut values)?),
+            false => Some(OpenedTable::new(stream, &footer, &layout, length, options).read_all(held, &mut values)?),
         };
         tensor_of(&layout.described, layout.is_ours, coords, values.0, options)
     }, else => Err(no_such(layout.dtype)))?;
@@ -71,7 +71,7 @@ fn read(stream: &mut dyn Stream, held: u64, options: &ReadOptions) -> Result<Any
 
 /// Returns the tensor of coordinates and values; a tensor without entries if `coords` is `None`.
 pub(super) fn tensor_of<T: FileElement>(
-    described: &Described,
+    described: &Description,
     is_ours: bool,
     coords: Option<CoordLists>,
     values: Vec<T>,
@@ -94,10 +94,10 @@ pub(super) fn tensor_of<T: FileElement>(
 }
 
 /// A table being read.
-pub(super) struct Table<'a> {
-    pub(super) stream: &'a mut dyn Stream,
+pub(super) struct OpenedTable<'a> {
+    pub(super) stream: &'a mut dyn ReadSeek,
     pub(super) footer: &'a Footer,
-    pub(super) layout: &'a Layout,
+    pub(super) layout: &'a TableLayout,
     /// The number of bytes of the file.
     pub(super) length: u64,
     pub(super) options: &'a ReadOptions,
@@ -111,48 +111,60 @@ pub(super) struct Table<'a> {
     pub(super) lists: BTreeMap<(u64, u64), Arc<Vec<u8>>>,
     /// The buffers for reading and inflating, which are reused for the next page.
     bytes: Vec<u8>,
-    rooms: Mutex<Vec<Room>>,
+    rooms: Mutex<Vec<PageBuffers>>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> OpenedTable<'a> {
     pub(super) fn new(
-        stream: &'a mut dyn Stream,
+        stream: &'a mut dyn ReadSeek,
         footer: &'a Footer,
-        layout: &'a Layout,
+        layout: &'a TableLayout,
         length: u64,
         options: &'a ReadOptions,
     ) -> Self {
-        let (lists, bytes, rooms) = (BTreeMap::new(), spare::kept(), Mutex::new(spare::kept()));
-        Table { stream, footer, layout, length, options, worth: length, inflated: 0, listed: 0, lists, bytes, rooms }
+        let (lists, bytes, rooms) = (BTreeMap::new(), recycle::kept(), Mutex::new(recycle::kept()));
+        OpenedTable {
+            stream,
+            footer,
+            layout,
+            length,
+            options,
+            worth: length,
+            inflated: 0,
+            listed: 0,
+            lists,
+            bytes,
+            rooms,
+        }
     }
 }
 
-impl Drop for Table<'_> {
+impl Drop for OpenedTable<'_> {
     /// Keeps the buffers, because the next table may be another part of the same tensor.
     fn drop(&mut self) {
-        spare::keep(std::mem::take(&mut self.bytes));
+        recycle::keep(std::mem::take(&mut self.bytes));
         let mut rooms = std::mem::take(self.rooms.get_mut().unwrap_or_else(PoisonError::into_inner));
-        rooms.retain(Room::is_small);
+        rooms.retain(PageBuffers::is_small);
         rooms.truncate(ROOMS);
-        spare::keep(rooms);
+        recycle::keep(rooms);
     }
 }
 
-impl Table<'_> {
+impl OpenedTable<'_> {
     /// Reads all rows; `held` bytes are in memory as well.
-    fn read_all(mut self, held: u64, sink: &mut dyn Sink) -> Result<CoordLists> {
+    fn read_all(mut self, held: u64, sink: &mut dyn ValueSink) -> Result<CoordLists> {
         self.guard_rows(usize::try_from(self.footer.rows).unwrap_or(usize::MAX), sink.width(), held)?;
-        let mut entries = Entries::new(&self.layout.described.shape, self.footer.rows as usize, sink);
+        let mut entries = EntryBuffer::new(&self.layout.described.shape, self.footer.rows as usize, sink);
         self.read_groups(&mut entries)?;
         Ok(entries.coords)
     }
 
     /// Reads all rows, appends the entries, and compares these with the facts that the table declares.
-    pub(super) fn read_groups(&mut self, entries: &mut Entries<'_>) -> Result<()> {
+    pub(super) fn read_groups(&mut self, entries: &mut EntryBuffer<'_>) -> Result<()> {
         let before = (entries.count, entries.hash);
         for number in 0..self.footer.groups.len() {
             let every_row = 0..self.footer.groups[number].rows as usize;
-            self.read_group(number, every_row.into(), PickedBy::Number, entries)?;
+            self.read_group(number, every_row.into(), SelectedBy::Number, entries)?;
         }
         let said = self.layout.described.extent.as_ref();
         said.map_or(Ok(()), |said| said.check(&entries.extent_from(before)))
@@ -160,7 +172,7 @@ impl Table<'_> {
 
     /// Rejects `count` rows if they take more memory than the file allows.
     pub(super) fn guard_rows(&self, count: usize, width: usize, held: u64) -> Result<()> {
-        let order = if self.layout.is_ours { Order::Increasing } else { Order::Any };
+        let order = if self.layout.is_ours { EntryOrder::Increasing } else { EntryOrder::Any };
         // The values and the hashes of one column of a row group are in memory as well.
         let most = self.footer.groups.iter().map(|group| group.rows).max().unwrap_or(0);
         let held = held.saturating_add(most.saturating_mul(16));
@@ -175,12 +187,12 @@ impl Table<'_> {
     pub(super) fn read_group(
         &mut self,
         number: usize,
-        mut picked: Picked,
-        picked_by: PickedBy,
-        entries: &mut Entries<'_>,
+        mut picked: RowSelection,
+        picked_by: SelectedBy,
+        entries: &mut EntryBuffer<'_>,
     ) -> Result<()> {
         let (layout, footer) = (self.layout, self.footer);
-        let picks = picked_by == PickedBy::Bounds;
+        let picks = picked_by == SelectedBy::Bounds;
         for (axis, &column) in layout.axes.iter().enumerate() {
             let column = &footer.columns[column];
             self.read_column(number, layout.axes[axis], &picked, &mut |row, values| {
@@ -215,7 +227,7 @@ impl Table<'_> {
         &mut self,
         number: usize,
         column: usize,
-        picked: &Picked,
+        picked: &RowSelection,
         visit: Visit<'_>,
     ) -> Result<()> {
         let (group, column) = (&self.footer.groups[number], (&self.footer.columns[column], column));
@@ -227,7 +239,7 @@ impl Table<'_> {
         let (mut dictionary, mut seen) = (None, 0);
         for run in self.runs(&chunk, rows, picked)? {
             let bytes = self.bytes_of(&run)?;
-            let walk = Walk { bytes: &bytes, row: run.row, rows, picked, pages: &pages };
+            let walk = PageCursor { bytes: &bytes, row: run.row, rows, picked, pages: &pages };
             seen += self.read_pages(walk, &mut dictionary, visit)?;
             self.bytes = bytes;
         }
@@ -238,7 +250,7 @@ impl Table<'_> {
     }
 
     /// Reads all pages, several at once, and returns the number of selected rows. Large pages are read one at a time.
-    fn read_pages(&mut self, mut walk: Walk<'_>, dictionary: &mut Dictionary, visit: Visit<'_>) -> Result<usize> {
+    fn read_pages(&mut self, mut walk: PageCursor<'_>, dictionary: &mut Dictionary, visit: Visit<'_>) -> Result<usize> {
         let (pages, picked, mut seen) = (walk.pages, walk.picked, 0);
         let rooms = std::mem::take(&mut self.rooms);
         let read = |(page, dictionary): (Page<'_>, Dictionary)| {
@@ -246,7 +258,7 @@ impl Table<'_> {
             pages.read(&page.header, page.body, dictionary.as_deref().map(Vec::as_slice), &mut room)?;
             Ok((page.rows, room))
         };
-        let mut take = |read: Result<(Range<usize>, Room)>| -> Result<()> {
+        let mut take = |read: Result<(Range<usize>, PageBuffers)>| -> Result<()> {
             let (rows, mut room) = read?;
             seen += visit_picked(picked, &rows, &mut room.values, visit)?;
             rooms.lock().unwrap_or_else(PoisonError::into_inner).push(room);
@@ -264,7 +276,7 @@ impl Table<'_> {
                     page => Ok(page),
                 },
             };
-            threads::pipeline(next, read, &mut take)?;
+            pipeline(next, read, &mut take)?;
             match large {
                 Some(page) => take(read(page))?,
                 None => break,
@@ -277,7 +289,7 @@ impl Table<'_> {
     /// Returns the next selected page of values, with the dictionary before the page.
     fn next_page<'b>(
         &mut self,
-        walk: &mut Walk<'b>,
+        walk: &mut PageCursor<'b>,
         dictionary: &mut Dictionary,
     ) -> Result<Option<(Page<'b>, Dictionary)>> {
         while let Some(page) = walk.next()? {
@@ -290,7 +302,7 @@ impl Table<'_> {
             if !page.header.is_dictionary() {
                 return Ok(Some((page, dictionary.clone())));
             }
-            let mut room = Room::default();
+            let mut room = PageBuffers::default();
             walk.pages.read(&page.header, page.body, None, &mut room)?;
             *dictionary = Some(Arc::new(room.values));
         }
@@ -306,7 +318,7 @@ impl Table<'_> {
         ReadOptions::default().tensor_limit(self.length.saturating_mul(WORTH))
     }
 
-    fn bytes_of(&mut self, run: &Run) -> Result<Vec<u8>> {
+    fn bytes_of(&mut self, run: &PageRun) -> Result<Vec<u8>> {
         let mut bytes = std::mem::take(&mut self.bytes);
         bytes.clear();
         alloc::reserve(&mut bytes, run.bytes.min(self.length) as usize)?;
@@ -317,16 +329,16 @@ impl Table<'_> {
 
     /// Returns the bytes to read for the selected rows: the complete column chunk, or the pages of these rows if the
     /// file lists its pages.
-    fn runs(&mut self, chunk: &Chunk, rows: usize, picked: &Picked) -> Result<Vec<Run>> {
-        let whole = vec![Run { start: chunk.start, bytes: chunk.bytes, row: 0 }];
+    fn runs(&mut self, chunk: &Chunk, rows: usize, picked: &RowSelection) -> Result<Vec<PageRun>> {
+        let whole = vec![PageRun { start: chunk.start, bytes: chunk.bytes, row: 0 }];
         if picked.count() == 0 || picked.count() == rows {
             return Ok(if picked.count() == 0 { Vec::new() } else { whole });
         }
         let Some(pages) = self.page_list(chunk, rows)? else { return Ok(whole) };
-        let dictionary = Run { start: chunk.start, bytes: (chunk.data - chunk.start).min(chunk.bytes), row: 0 };
+        let dictionary = PageRun { start: chunk.start, bytes: (chunk.data - chunk.start).min(chunk.bytes), row: 0 };
         let pages = pages.into_iter().filter(|page| picked.meets(&page.rows));
-        let pages = pages.map(|page| Run { start: page.start, bytes: page.bytes, row: page.rows.start });
-        let mut runs: Vec<Run> = Vec::new();
+        let pages = pages.map(|page| PageRun { start: page.start, bytes: page.bytes, row: page.rows.start });
+        let mut runs: Vec<PageRun> = Vec::new();
         for run in [dictionary].into_iter().filter(|run| run.bytes > 0).chain(pages) {
             match runs.last_mut().filter(|last| last.is_before(&run)) {
                 Some(last) => last.bytes += run.bytes,
@@ -339,23 +351,23 @@ impl Table<'_> {
 
 /// The criterion that selected the rows to read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum PickedBy {
+pub(super) enum SelectedBy {
     Number,
     /// The bounds of coordinates that the file declares for row groups and pages.
     Bounds,
 }
 
 /// Bytes of a column that hold whole pages, and the first row of these pages.
-pub(super) struct Run {
+pub(super) struct PageRun {
     start: u64,
     bytes: u64,
     row: usize,
 }
 
-impl Run {
+impl PageRun {
     /// Returns whether the other run follows directly, in the file and in rows. A dictionary before the first page of
     /// values has no rows.
-    fn is_before(&self, other: &Run) -> bool {
+    fn is_before(&self, other: &PageRun) -> bool {
         self.start.checked_add(self.bytes) == Some(other.start)
     }
 }
@@ -376,12 +388,12 @@ pub(super) type Visit<'v> = &'v mut dyn FnMut(usize, &mut [u64]) -> Result<()>;
 pub(super) const TRUSTED: &str = "raise --max-memory (ReadOptions::max_memory) if you trust the file";
 
 /// A cursor over consecutive pages.
-struct Walk<'b> {
+struct PageCursor<'b> {
     bytes: &'b [u8],
     row: usize,
     /// The number of rows of the row group.
     rows: usize,
-    picked: &'b Picked,
+    picked: &'b RowSelection,
     pages: &'b Pages<'b>,
 }
 
@@ -392,7 +404,7 @@ struct Page<'b> {
     rows: Range<usize>,
 }
 
-impl<'b> Walk<'b> {
+impl<'b> PageCursor<'b> {
     /// Returns the next page that has selected rows, or has no rows at all.
     fn next(&mut self) -> Result<Option<Page<'b>>> {
         while !self.bytes.is_empty() {
@@ -425,7 +437,7 @@ impl<'b> Walk<'b> {
 }
 
 /// Calls `visit` with the values of the selected rows of a page, and returns the number of these rows.
-fn visit_picked(picked: &Picked, page: &Range<usize>, values: &mut [u64], visit: Visit<'_>) -> Result<usize> {
+fn visit_picked(picked: &RowSelection, page: &Range<usize>, values: &mut [u64], visit: Visit<'_>) -> Result<usize> {
     let mut seen = 0;
     for (number, rows) in picked.within(page) {
         seen += rows.len();

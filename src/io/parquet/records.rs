@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::columns::Columns;
 use super::dataset::Dataset;
-use super::described::{Described, is_narrow, parts_of};
-use super::gathered::{Sink, Values};
+use super::description::{Description, is_narrow, parts_of};
+use super::entry_buffer::{ValueBuffer, ValueSink};
 use super::read::tensor_of;
 use crate::base::alloc;
 use crate::base::error::Result;
@@ -20,7 +20,7 @@ use crate::{dispatch, dispatch_dtype};
 /// The form of entries as records: the coordinates, then the parts of the value. Each takes only the bytes that it
 /// needs.
 pub(crate) struct Records {
-    described: Described,
+    described: Description,
     /// The bytes of a record that each column takes.
     places: Vec<Range<usize>>,
 }
@@ -78,10 +78,10 @@ impl Records {
         coords.count_from(axis, range);
         let mut lengths = self.described.shape.to_vec();
         lengths[axis] = range.len();
-        let described = Described { shape: Shape::from(lengths), ..self.described.clone() };
+        let described = Description { shape: Shape::from(lengths), ..self.described.clone() };
         let dtype = described.dtype.unwrap_or(DType::Bool);
         dispatch_dtype!(dtype, T => {
-            let (mut values, count) = (Values::<T>::default(), coords.len(axis));
+            let (mut values, count) = (ValueBuffer::<T>::default(), coords.len(axis));
             for (part, place) in parts.iter().enumerate() {
                 values.put(part, 0, &column(place)?, count)?;
             }

@@ -3,12 +3,12 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 
+use super::entry_buffer::{EntryBuffer, ValueBuffer};
 use super::footer::{Chunk, Column, Footer, Physical, quoted};
-use super::gathered::{Entries, Values};
-use super::layout::{self, Layout};
+use super::layout::{self, TableLayout};
 use super::page::PageRows;
-use super::picked::Picked;
-use super::read::{PickedBy, TRUSTED, Table, WORTH, tensor_of};
+use super::read::{OpenedTable, SelectedBy, TRUSTED, WORTH, tensor_of};
+use super::row_selection::RowSelection;
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::limit::guard;
@@ -31,13 +31,13 @@ pub(crate) fn read_slice(
     let stream = &mut reader;
     let length = stream.seek(SeekFrom::End(0))?;
     let footer = Footer::read(stream, length)?;
-    let mut layout = Layout::of(&footer, options)?;
+    let mut layout = TableLayout::of(&footer, options)?;
     options.check_shape(&layout.described.shape)?;
     check_ranges(&layout.described.shape, ranges)?;
     let tensor = dispatch_dtype!(layout.dtype, T => {
-        let mut values = Values::<T>::default();
-        let mut entries = Entries::of_box(&layout.described.shape, ranges, &mut values);
-        Table::new(stream, &footer, &layout, length, options).read_box(ranges, &mut entries)?;
+        let mut values = ValueBuffer::<T>::default();
+        let mut entries = EntryBuffer::of_box(&layout.described.shape, ranges, &mut values);
+        OpenedTable::new(stream, &footer, &layout, length, options).read_box(ranges, &mut entries)?;
         let (coords, values) = within(&layout.described.shape, ranges, entries.coords, values.0);
         layout.described.shape = ranges.iter().map(Range::len).collect();
         tensor_of(&layout.described, layout.is_ours, Some(coords), values, options)
@@ -46,14 +46,14 @@ pub(crate) fn read_slice(
     options.finish(tensor, Format::Coo, length.saturating_mul(WORTH))
 }
 
-impl Table<'_> {
+impl OpenedTable<'_> {
     /// Returns whether each selected row of a row group is in the ranges of some axes. Without axes, the list is empty.
     pub(super) fn rows_within(
         &mut self,
         number: usize,
         axes: &[usize],
         ranges: &[Range<usize>],
-        picked: &Picked,
+        picked: &RowSelection,
     ) -> Result<Vec<bool>> {
         let limit = self.options.tensor_limit(self.worth.saturating_mul(WORTH));
         guard::<bool>("which rows of a row group lie in a box", picked.count() as u128, limit, TRUSTED)?;
@@ -77,7 +77,7 @@ impl Table<'_> {
         &mut self,
         number: usize,
         axis: usize,
-        picked: &Picked,
+        picked: &RowSelection,
         visit: &mut dyn FnMut(usize, u64) -> Result<()>,
     ) -> Result<()> {
         let column = self.layout.axes[axis];
@@ -139,16 +139,16 @@ pub(super) fn keep<T>(kept: Range<usize>, coords: &mut CoordLists, values: &mut 
     values.drain(..kept.start);
 }
 
-impl Table<'_> {
+impl OpenedTable<'_> {
     /// Reads the rows that may be in the box, and appends the entries.
-    pub(super) fn read_box(&mut self, ranges: &[Range<usize>], entries: &mut Entries<'_>) -> Result<()> {
+    pub(super) fn read_box(&mut self, ranges: &[Range<usize>], entries: &mut EntryBuffer<'_>) -> Result<()> {
         let picked = self.picked(ranges)?;
         let rows = picked.iter().flatten().map(Range::len).sum();
         self.guard_rows(entries.count.saturating_add(rows), entries.width(), 0)?;
         entries.expect(rows);
         let mut picked = picked.into_iter().enumerate().filter(|(_, picked)| !picked.is_empty());
         picked.try_for_each(|(number, picked)| {
-            self.read_group(number, picked.into_iter().collect(), PickedBy::Bounds, entries)
+            self.read_group(number, picked.into_iter().collect(), SelectedBy::Bounds, entries)
         })
     }
 
@@ -158,7 +158,7 @@ impl Table<'_> {
         &mut self,
         number: usize,
         axis: usize,
-        picked: &Picked,
+        picked: &RowSelection,
         (coords, from): (&CoordLists, usize),
     ) -> Result<()> {
         let (group, column) = (&self.footer.groups[number], self.layout.axes[axis]);

@@ -210,9 +210,9 @@ fn zagged(value: i64) -> u64 {
 
 /// Structures that are being written.
 #[derive(Default)]
-pub(super) struct Output(pub(super) Vec<u8>);
+pub(super) struct ThriftWriter(pub(super) Vec<u8>);
 
-impl Output {
+impl ThriftWriter {
     fn varint(&mut self, mut value: u64) {
         while value >= 128 {
             self.0.push(value as u8 | 128);
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn integers_of_every_length() {
         for value in [0, 1, -1, 63, -64, 64, i64::MAX, i64::MIN] {
-            let mut output = Output::default();
+            let mut output = ThriftWriter::default();
             output.varint(zagged(value));
             let bytes = output.0;
             assert_eq!(Thrift::new(&bytes).integer(), Some(value));
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let mut output = Output::default();
+        let mut output = ThriftWriter::default();
         output.integers(&[7, -1]);
         output.begin_struct();
         output.integers(&[1 << 40]);

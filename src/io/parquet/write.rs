@@ -16,10 +16,10 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use parquet::file::writer::{SerializedFileWriter, TrackedWrite};
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
 
-use super::columns::{Bits, Columns};
-use super::described::{Described, Extent, is_narrow};
+use super::columns::{ColumnBits, Columns};
+use super::description::{Description, Extent, is_narrow};
 use super::layout;
-use super::{checks, ending};
+use super::{checks, trailer};
 use crate::base::error::{Error, Result};
 use crate::base::threads;
 use crate::element::DType;
@@ -73,7 +73,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub(super) fn of(described: &Described, options: &WriteOptions) -> Settings {
+    pub(super) fn of(described: &Description, options: &WriteOptions) -> Settings {
         let values = match dtype_of(described) {
             DType::Bool => Encoding::RLE,
             // Values repeat in real matrices. zstd detects this only if the bytes of a value are contiguous.
@@ -92,7 +92,7 @@ pub(super) struct TableWriter {
     pipe: Pipe,
     /// The number of bytes that left the pipe.
     written: u64,
-    described: Described,
+    described: Description,
     extent: Extent,
     /// The columns of the incomplete row group, and its number of rows.
     group: Vec<Encoder>,
@@ -100,7 +100,7 @@ pub(super) struct TableWriter {
 }
 
 impl TableWriter {
-    pub(super) fn new(described: Described, settings: Settings) -> Result<TableWriter> {
+    pub(super) fn new(described: Description, settings: Settings) -> Result<TableWriter> {
         let pipe = Pipe::default();
         let schema = Arc::new(schema(&described).map_err(failed)?);
         let properties = Arc::new(properties(&described, settings).map_err(failed)?);
@@ -167,12 +167,12 @@ impl TableWriter {
 
     /// Ends the table, and returns the facts about its entries.
     pub(super) fn finish(mut self, writer: &mut dyn Write) -> Result<Extent> {
-        let described = Described { extent: Some(self.extent.clone()), ..self.described };
+        let described = Description { extent: Some(self.extent.clone()), ..self.described };
         for (key, text) in [("lacuna", described.to_lacuna()), ("binsparse", described.to_binsparse())] {
             self.file.append_key_value_metadata(KeyValue::new(key.into(), text));
         }
         self.file.close().map_err(failed)?;
-        writer.write_all(&ending::checked_end(&self.pipe.take(), self.written)?)?;
+        writer.write_all(&trailer::checked_end(&self.pipe.take(), self.written)?)?;
         Ok(self.extent)
     }
 }
@@ -184,7 +184,7 @@ impl std::fmt::Debug for TableWriter {
 }
 
 /// Returns the element type of a table to write, which is always known.
-fn dtype_of(described: &Described) -> DType {
+fn dtype_of(described: &Description) -> DType {
     described.dtype.unwrap_or(DType::Bool)
 }
 
@@ -204,7 +204,7 @@ impl Encoder {
 
     /// Adds rows of a column; values of a type may be `wider` in the file. Rows are passed page by page, because the
     /// crate checks for the end of a page only once per batch.
-    fn put(&mut self, column: &dyn Bits, rows: Range<usize>, wider: Option<DType>) -> Result<()> {
+    fn put(&mut self, column: &dyn ColumnBits, rows: Range<usize>, wider: Option<DType>) -> Result<()> {
         let mut start = rows.start;
         while start < rows.end {
             let page = start..rows.end.min(start + PAGE - self.rows % PAGE);
@@ -270,7 +270,7 @@ fn failed(error: ParquetError) -> Error {
 }
 
 /// Returns the columns in the schema of the file.
-fn schema(described: &Described) -> Written<Type> {
+fn schema(described: &Description) -> Written<Type> {
     let axes = described.shape.iter().enumerate().map(|(axis, &length)| {
         let (kind, bits) = if is_narrow(length) { (Kind::INT32, 32) } else { (Kind::INT64, 64) };
         field(&layout::axis_name(axis), kind, Some(LogicalType::integer(bits, false)))
@@ -306,7 +306,7 @@ fn value_type(dtype: DType) -> (Kind, Option<LogicalType>) {
     }
 }
 
-fn properties(described: &Described, settings: Settings) -> Written<WriterProperties> {
+fn properties(described: &Description, settings: Settings) -> Written<WriterProperties> {
     let rank = described.shape.rank();
     let compression = match settings.level {
         Some(level) => Compression::ZSTD(ZstdLevel::try_new(level)?),

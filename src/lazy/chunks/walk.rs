@@ -9,7 +9,7 @@ use super::limits::{INPUT, LEAST_READ, RESULT, excess};
 use super::run::Run;
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
-use crate::base::spare::Spares;
+use crate::base::recycle::Spares;
 use crate::base::threads;
 use crate::lazy::node::Held;
 use crate::lazy::shares::Share;

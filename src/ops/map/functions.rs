@@ -5,7 +5,7 @@ use std::f64::consts::{LN_2, LN_10};
 
 use crate::base::error::Result;
 use crate::element::{Float, Real, lanes, math};
-use crate::kernels::map::{Called, Each};
+use crate::kernels::map::{Each, FunctionMap};
 use crate::ops::operand::Operand;
 
 /// Returns a function of few instructions, which is computed in `f64` and rounded once.
@@ -30,7 +30,7 @@ functions! {
     /// The cube root of each element.
     ///
     /// *y*<sub>i</sub> = ∛*x*<sub>i</sub>
-    fn cbrt() = Called(&math::cbrt), "the real number, rounded once";
+    fn cbrt() = FunctionMap(&math::cbrt), "the real number, rounded once";
     /// NaN gives NaN; numbers below zero have a cube root.
     =>
     fn cbrt_backward, "1 / (3 (∛*x*<sub>i</sub>)²)";
@@ -66,7 +66,7 @@ functions! {
     /// The logarithm of zero is `-inf`: a sparse tensor with a fill of zero gets that fill. [`ln_1p`] keeps a fill of
     /// zero, and `x.stored()` any fill.
     #[doc(alias = "log")]
-    fn ln() = Called(&math::ln), "within 1 unit in the last place of the real number";
+    fn ln() = FunctionMap(&math::ln), "within 1 unit in the last place of the real number";
     /// NaN and numbers below zero give NaN.
     =>
     fn ln_backward, "1 / *x*<sub>i</sub>";
@@ -89,7 +89,7 @@ functions! {
     /// The logarithm of each element to the base 2.
     ///
     /// *y*<sub>i</sub> = log<sub>2</sub> *x*<sub>i</sub>
-    fn log2() = Called(&math::log2), "within 1 unit in the last place of the real number";
+    fn log2() = FunctionMap(&math::log2), "within 1 unit in the last place of the real number";
     /// NaN and numbers below zero give NaN; zero gives `-inf`.
     =>
     fn log2_backward, "1 / (*x*<sub>i</sub> ln 2)";
@@ -99,7 +99,7 @@ functions! {
     /// The logarithm of each element to the base 10.
     ///
     /// *y*<sub>i</sub> = log<sub>10</sub> *x*<sub>i</sub>
-    fn log10() = Called(&math::log10), "within 1 unit in the last place of the real number";
+    fn log10() = FunctionMap(&math::log10), "within 1 unit in the last place of the real number";
     /// NaN and numbers below zero give NaN; zero gives `-inf`.
     =>
     fn log10_backward, "1 / (*x*<sub>i</sub> ln 10)";
@@ -109,7 +109,7 @@ functions! {
     /// The sine of each element, an angle in radians.
     ///
     /// *y*<sub>i</sub> = sin *x*<sub>i</sub>
-    fn sin() = Called(&math::sin), "within 1 unit in the last place of the real number";
+    fn sin() = FunctionMap(&math::sin), "within 1 unit in the last place of the real number";
     /// NaN and infinities give NaN.
     =>
     fn sin_backward, "cos *x*<sub>i</sub>";
@@ -119,7 +119,7 @@ functions! {
     /// The cosine of each element, an angle in radians.
     ///
     /// *y*<sub>i</sub> = cos *x*<sub>i</sub>
-    fn cos() = Called(&math::cos), "within 1 unit in the last place of the real number";
+    fn cos() = FunctionMap(&math::cos), "within 1 unit in the last place of the real number";
     /// NaN and infinities give NaN.
     =>
     fn cos_backward, "−sin *x*<sub>i</sub>";
@@ -129,7 +129,7 @@ functions! {
     /// The tangent of each element, an angle in radians.
     ///
     /// *y*<sub>i</sub> = tan *x*<sub>i</sub>
-    fn tan() = Called(&math::tan), "within 1 unit in the last place of the real number";
+    fn tan() = FunctionMap(&math::tan), "within 1 unit in the last place of the real number";
     /// NaN and infinities give NaN.
     =>
     fn tan_backward, "(1 + tan² *x*<sub>i</sub>)";
@@ -140,7 +140,7 @@ functions! {
     ///
     /// *y*<sub>i</sub> = arcsin *x*<sub>i</sub>
     #[doc(alias = "arcsin")]
-    fn asin() = Called(&math::asin), "within 1 unit in the last place of the real number";
+    fn asin() = FunctionMap(&math::asin), "within 1 unit in the last place of the real number";
     /// NaN and numbers outside of −1 to 1 give NaN.
     =>
     fn asin_backward, "1 / √((1 − *x*<sub>i</sub>) (1 + *x*<sub>i</sub>))";
@@ -151,7 +151,7 @@ functions! {
     ///
     /// *y*<sub>i</sub> = arccos *x*<sub>i</sub>
     #[doc(alias = "arccos")]
-    fn acos() = Called(&math::acos), "within 1 unit in the last place of the real number";
+    fn acos() = FunctionMap(&math::acos), "within 1 unit in the last place of the real number";
     /// NaN and numbers outside of −1 to 1 give NaN.
     =>
     fn acos_backward, "−1 / √((1 − *x*<sub>i</sub>) (1 + *x*<sub>i</sub>))";
@@ -162,7 +162,7 @@ functions! {
     ///
     /// *y*<sub>i</sub> = arctan *x*<sub>i</sub>
     #[doc(alias = "arctan")]
-    fn atan() = Called(&math::atan), "within 1 unit in the last place of the real number";
+    fn atan() = FunctionMap(&math::atan), "within 1 unit in the last place of the real number";
     /// NaN gives NaN; the infinities give ±π/2.
     =>
     fn atan_backward, "1 / (1 + *x*<sub>i</sub>²)";
@@ -172,7 +172,7 @@ functions! {
     /// The hyperbolic sine of each element.
     ///
     /// *y*<sub>i</sub> = (e<sup>*x*<sub>i</sub></sup> − e<sup>−*x*<sub>i</sub></sup>) / 2
-    fn sinh() = Called(&math::sinh), "within 2 units in the last place of the real number";
+    fn sinh() = FunctionMap(&math::sinh), "within 2 units in the last place of the real number";
     /// NaN gives NaN.
     =>
     fn sinh_backward, "cosh *x*<sub>i</sub>";
@@ -182,7 +182,7 @@ functions! {
     /// The hyperbolic cosine of each element.
     ///
     /// *y*<sub>i</sub> = (e<sup>*x*<sub>i</sub></sup> + e<sup>−*x*<sub>i</sub></sup>) / 2
-    fn cosh() = Called(&math::cosh), "within 2 units in the last place of the real number";
+    fn cosh() = FunctionMap(&math::cosh), "within 2 units in the last place of the real number";
     /// NaN gives NaN.
     =>
     fn cosh_backward, "sinh *x*<sub>i</sub>";
@@ -192,7 +192,7 @@ functions! {
     /// The hyperbolic tangent of each element.
     ///
     /// *y*<sub>i</sub> = sinh *x*<sub>i</sub> / cosh *x*<sub>i</sub>
-    fn tanh() = Called(&math::tanh), "within 2 units in the last place of the real number";
+    fn tanh() = FunctionMap(&math::tanh), "within 2 units in the last place of the real number";
     /// NaN gives NaN; the infinities give ±1.
     =>
     fn tanh_backward, "1 / cosh² *x*<sub>i</sub>";
@@ -216,7 +216,7 @@ functions! {
     ///
     /// [`powi`](crate::powi) takes integers to an integer power; what is raised to 2 is [`square`](crate::square)d.
     #[doc(alias = "power")]
-    fn powf(exponent: X::Elem = 1.5) = Called(&|x| math::pow(x, exponent.to_f64())),
+    fn powf(exponent: X::Elem = 1.5) = FunctionMap(&|x| math::pow(x, exponent.to_f64())),
         "within 1 unit in the last place of the real number";
     /// NaN gives NaN but to the power of 0, which is 1; so do numbers below zero to a power that is no integer. 1 is 1
     /// to any power, NaN included.

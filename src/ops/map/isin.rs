@@ -11,7 +11,7 @@ use crate::base::error::{Error, Result};
 use crate::base::limit::{default_limit, guard};
 use crate::convert::once_on_each;
 use crate::element::Element;
-use crate::kernels::isin::{Membership, Span, Table};
+use crate::kernels::isin::{Membership, Span, SpanTable};
 use crate::kernels::map::Map;
 use crate::ops::operand::Operand;
 
@@ -333,7 +333,7 @@ impl<T: Element> Map<T> for Question<'_, T> {
 }
 
 /// Returns the table of the test values, or an error if their type or its size does not allow a table.
-fn checked_table<T: Element>(members: &[T], held_bytes: usize) -> Result<Table> {
+fn checked_table<T: Element>(members: &[T], held_bytes: usize) -> Result<SpanTable> {
     let refuse = |why| Error::IsinKind { kind: "table", why };
     let span = Span::of(members)
         .ok_or_else(|| refuse(format!("it takes integers and bool, not {}; use sort or hash", T::DTYPE)))?;
@@ -345,7 +345,7 @@ fn checked_table<T: Element>(members: &[T], held_bytes: usize) -> Result<Table> 
              use sort or hash"
         ))
     })?;
-    Ok(Table::new(members, span)?)
+    Ok(SpanTable::new(members, span)?)
 }
 
 #[cfg(test)]

@@ -31,8 +31,8 @@ use ndarray::{Array, ArrayBase, Data, DataMut, Dimension, ShapeBuilder};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::limit::{default_limit, guard};
+use crate::base::recycle;
 use crate::base::shape::Shape;
-use crate::base::spare;
 use crate::convert::{check_result, dense_bytes};
 use crate::element::{Element, Float};
 use crate::kernels::map::{Function, Map, Overflow, multiply_by_slopes};
@@ -76,7 +76,7 @@ pub(super) fn check_out_shape(found: &[usize], expected: &[usize]) -> Result<()>
 /// Computes the map of a sparse tensor.
 pub(super) fn sparse<T: Element, M: Map<T>>(x: SparseRef<'_, T>, gap: Option<T>, op: &M) -> Result<Erased<M::Out>> {
     let (pattern, values) = (x.pattern(), x.values());
-    let mut results = spare::items(values.len())?;
+    let mut results = recycle::items(values.len())?;
     op.block(values, &mut results).map_err(|fault| {
         let overflow: Overflow = fault.into();
         does_not_fit::<M::Out>(overflow, pattern.coords_of(overflow.at))

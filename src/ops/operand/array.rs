@@ -12,7 +12,7 @@ use crate::convert::{dense_array, dense_bytes};
 use crate::element::{Element, Float, Real, Ring};
 use crate::kernels::fold::Fold;
 use crate::kernels::gather::Plain;
-use crate::kernels::holistic::{Apart, Gradient, Holistic};
+use crate::kernels::holistic::{Gradient, GroupGradient, Holistic};
 use crate::kernels::lookup::Lookup;
 use crate::kernels::map::{Function, Map};
 use crate::kernels::softmax::Softmax;
@@ -81,7 +81,7 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         dense::gradient(&self.view().into_dyn(), op, upstream, axes)
     }
 
-    fn by_apart<U: Operand, A: Apart<S::Elem, U::Elem>>(
+    fn by_apart<U: Operand, A: GroupGradient<S::Elem, U::Elem>>(
         &self,
         op: A,
         upstream: &U,

@@ -13,11 +13,12 @@ use ndarray::ArrayViewD;
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
+pub(super) use crate::base::sealed;
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, Real, Ring};
 use crate::kernels::fold::Fold;
 use crate::kernels::gather::Plain;
-use crate::kernels::holistic::{Apart, Gradient, Holistic};
+use crate::kernels::holistic::{Gradient, GroupGradient, Holistic};
 use crate::kernels::lookup::Lookup;
 use crate::kernels::map::{Function, Map};
 use crate::kernels::softmax::Softmax;
@@ -126,7 +127,7 @@ pub trait Operand: Sized + sealed::Sealed {
     ) -> Result<Self::Reduced<U::Elem>>;
 
     #[doc(hidden)]
-    fn by_apart<U: Operand, A: Apart<Self::Elem, U::Elem>>(
+    fn by_apart<U: Operand, A: GroupGradient<Self::Elem, U::Elem>>(
         &self,
         op: A,
         upstream: &U,
@@ -248,16 +249,8 @@ pub(in crate::ops) fn repeated_axes(lengths: &[usize], shape: &Shape) -> Vec<usi
     (0..shape.rank()).filter(|&axis| axis < added || lengths[axis - added] != shape[axis]).collect()
 }
 
-pub(super) mod sealed {
-    use crate::tensor::Tensor;
-    use crate::tensor::stored::Stored;
-
-    pub trait Sealed {}
-    impl<P, T> Sealed for Tensor<P, T> {}
-    impl<P, T> Sealed for Stored<'_, P, T> {}
-    impl<S: ndarray::RawData, D> Sealed for ndarray::ArrayBase<S, D> {}
-    impl<P, T> Sealed for crate::ops::reduce::fed::Fed<'_, P, T> {}
-    #[cfg(feature = "dynamic")]
-    impl<P, T> Sealed for super::SparseView<P, T> {}
-    impl<X> Sealed for crate::ops::reduce::GroupBy<'_, X> {}
-}
+impl<S: ndarray::RawData, D> sealed::Sealed for ndarray::ArrayBase<S, D> {}
+impl<P, T> sealed::Sealed for crate::ops::reduce::fed::Fed<'_, P, T> {}
+#[cfg(feature = "dynamic")]
+impl<P, T> sealed::Sealed for SparseView<P, T> {}
+impl<X> sealed::Sealed for crate::ops::reduce::GroupBy<'_, X> {}

@@ -17,7 +17,7 @@ use crate::convert::dense_bytes;
 use crate::element::{Element, Float, Real, Ring};
 use crate::kernels::fold::Fold;
 use crate::kernels::gather::Plain;
-use crate::kernels::holistic::{Apart, Gradient, Holistic};
+use crate::kernels::holistic::{Gradient, GroupGradient, Holistic};
 use crate::kernels::lookup::Lookup;
 use crate::kernels::map::{Function, Map};
 use crate::kernels::softmax::Softmax;
@@ -30,7 +30,7 @@ use crate::ops::product::whole::{self, Whole};
 use crate::ops::reduce::ranked::Ranking;
 use crate::ops::select::Select;
 use crate::pattern::{AnyPattern, Format, Pattern};
-use crate::plan::beside::whole_lengths;
+use crate::plan::broadcast_match::whole_lengths;
 use crate::tensor::Tensor;
 use crate::tensor::erased::Erased;
 
@@ -232,7 +232,7 @@ impl<T: Element> Operand for RunTimeOperand<'_, T> {
         Ok(on_kind!(self, x => x.by_gradient(op, upstream, axes)?.into()))
     }
 
-    fn by_apart<U: Operand, A: Apart<T, U::Elem>>(
+    fn by_apart<U: Operand, A: GroupGradient<T, U::Elem>>(
         &self,
         op: A,
         upstream: &U,

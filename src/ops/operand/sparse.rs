@@ -13,7 +13,7 @@ use crate::base::shape::Shape;
 use crate::element::{Element, Float, Real, Ring};
 use crate::kernels::fold::Fold;
 use crate::kernels::gather::Plain;
-use crate::kernels::holistic::{Apart, Gradient, Holistic};
+use crate::kernels::holistic::{Gradient, GroupGradient, Holistic};
 use crate::kernels::lookup::Lookup;
 use crate::kernels::map::{Function, Map};
 use crate::kernels::softmax::Softmax;
@@ -164,7 +164,7 @@ macro_rules! sparse_operand {
                 Tensor::from_erased(sparse::gradient(&Sparse::entries(self), op, upstream, axes)?)
             }
 
-            fn by_apart<U: Operand, A: Apart<T, U::Elem>>(
+            fn by_apart<U: Operand, A: GroupGradient<T, U::Elem>>(
                 &self,
                 op: A,
                 upstream: &U,

@@ -9,13 +9,13 @@ use crate::base::alloc;
 use crate::base::error::Result;
 use crate::base::limit::{default_limit, guard};
 use crate::element::{Element, Float};
-use crate::kernels::matrix::Entries;
-use crate::kernels::product_backward::{Side, Upstream, Walk, of_left, of_right};
+use crate::kernels::matrix::MatrixEntries;
+use crate::kernels::product_backward::{MatrixBatch, ProductBatch, UpstreamBatch, of_left, of_right};
 use crate::kernels::zip::all_finite;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::plan::product::Contraction;
-use crate::plan::product_rows::Lines;
+use crate::plan::product_rows::RowEntries;
 
 /// The gradients of [`matmul`](crate::matmul()): of the left operand and of the right one.
 ///
@@ -124,10 +124,10 @@ fn walked<T: Float>(
     let (rows, inner) = (contraction.rows, contraction.inner);
     let (left_of, right_of) = (|place| contraction.left.of(place), |place| contraction.right.of(place));
     let count = contraction.count().unwrap_or(usize::MAX);
-    let walk = Walk { count, rows, inner, width: contraction.width, left: &left_of, right: &right_of };
+    let walk = ProductBatch { count, rows, inner, width: contraction.width, left: &left_of, right: &right_of };
     let fill = upstream.gap.unwrap_or(T::ZERO);
     let is_unbounded = !fill.isfinite() || !all_finite(upstream.values());
-    let above = Upstream { side: upstream.side(), fill, is_unbounded };
+    let above = UpstreamBatch { side: upstream.side(), fill, is_unbounded };
     let strict = left.gap.is_some() && right.gap.is_some();
     let matrices = [left.rows(inner) / rows, right.rows(contraction.width) / inner];
     let dx = of_left(left.side(), right.side(), above, walk, (matrices[0], strict))?;
@@ -157,7 +157,7 @@ struct Held<'a, T: Clone> {
 }
 
 enum Kind<'a, T: Clone> {
-    Entries(Lines, &'a [T]),
+    Entries(RowEntries, &'a [T]),
     Array(Cow<'a, [T]>),
 }
 
@@ -203,10 +203,10 @@ impl<'a, T: Element> Held<'a, T> {
         }
     }
 
-    fn side(&self) -> Side<'_, T> {
+    fn side(&self) -> MatrixBatch<'_, T> {
         match &self.kind {
-            Kind::Entries(lines, values) => Side::Entries(Entries { rows: lines.rows(), values }),
-            Kind::Array(elements) => Side::Array(elements),
+            Kind::Entries(lines, values) => MatrixBatch::Entries(MatrixEntries { rows: lines.rows(), values }),
+            Kind::Array(elements) => MatrixBatch::Array(elements),
         }
     }
 }

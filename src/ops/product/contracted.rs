@@ -8,8 +8,8 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
 use crate::base::shape::{Shape, saturating_product, unravel};
 use crate::element::{Dot, Number as AnyNumber, Ring};
-use crate::kernels::dots::{Factor, Rows, dots, dots_without_zeros};
-use crate::kernels::walk::{Upstream, Walk, sums_of_rows, sums_without_zeros};
+use crate::kernels::dots::{DenseRows, Factor, dots, dots_without_zeros};
+use crate::kernels::row_products::{RowProducts, Upstream, sums_of_rows, sums_without_zeros};
 use crate::kernels::zip::all_finite;
 
 /// A dense factor: one row per position of some axes, which are in increasing order.
@@ -74,7 +74,7 @@ impl<T: Ring> Contracted<'_, T> {
     }
 
     fn with_numbers<'b>(&self, factors: &'b [Along<'_, T>], numbers: &'b [Number<'b>]) -> Vec<Factor<'b, T>> {
-        let rows = |factor: &'b Along<'_, T>| Rows { items: &factor.items, width: self.width };
+        let rows = |factor: &'b Along<'_, T>| DenseRows { items: &factor.items, width: self.width };
         factors.iter().zip(numbers).map(|(factor, number)| (rows(factor), &**number as _)).collect()
     }
 
@@ -95,7 +95,7 @@ impl<T: Ring> Contracted<'_, T> {
         let numbers = self.numbers(factors);
         let listed = self.with_numbers(factors, &numbers);
         let lengths = self.lengths(into);
-        let walk = Walk {
+        let walk = RowProducts {
             values: &self.x.values,
             factors: &listed,
             into: &self.number(into),

@@ -14,7 +14,7 @@ use crate::element::Element;
 use crate::kernels::zip::all_finite;
 use crate::pattern::Format;
 use crate::plan::product::Contraction;
-use crate::plan::product_rows::{ByRows, Everywhere, Placed};
+use crate::plan::product_rows::{ByRows, Everywhere, ProductRows};
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
@@ -170,7 +170,7 @@ pub enum Found<T> {
 /// A product of two sparse operands.
 pub struct Entries<T> {
     pub(super) contraction: Contraction,
-    pub(super) placed: Placed,
+    pub(super) placed: ProductRows,
     pub(super) values: Vec<T>,
     pub(super) fill: T,
     pub(super) has_lanes: bool,

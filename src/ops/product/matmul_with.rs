@@ -8,10 +8,10 @@ use crate::element::Element;
 #[cfg(feature = "dynamic")]
 use crate::element::Ring;
 #[cfg(feature = "dynamic")]
-use crate::kernels::semiring::Chosen;
+use crate::kernels::semiring::DynamicSemiring;
 use crate::kernels::semiring::{
     Added, And, Any, First, Folded, Greater, Lesser, Max, Min, Multiplied, Or, Pair, Plus, PlusTimes, Product as Times,
-    Second, Semiring, Sum, Ways,
+    Second, Semiring, SemiringOps, Sum,
 };
 use crate::ops::operand::Operand;
 #[cfg(feature = "dynamic")]
@@ -68,7 +68,7 @@ macro_rules! semirings {
         pub(crate) const SEMIRINGS: &[&str] = &[$(stringify!($name)),*];
 
         /// Returns the operations of the semiring with this name.
-        pub(crate) fn ways(name: &str) -> Option<Ways> {
+        pub(crate) fn ways(name: &str) -> Option<SemiringOps> {
             match name {
                 $(stringify!($name) => Some($semiring.into()),)*
                 _ => None,
@@ -270,7 +270,7 @@ pub fn matmul_with<'m, X: Operand, Y: Operand<Elem = X::Elem>, S: Semiring<X::El
 pub(crate) fn matmul_with_entries<T: Ring>(
     x: &RunTimeOperand<'_, T>,
     y: &RunTimeOperand<'_, T>,
-    semiring: Chosen<T>,
+    semiring: DynamicSemiring<T>,
     mask: Option<(&AnyPattern, bool)>,
 ) -> Result<RunTimeResult<T>> {
     let product = Product { operation: "matmul_with", semiring, fill: semiring.zero(), counts_gaps: false };

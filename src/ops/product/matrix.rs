@@ -8,7 +8,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::Element;
-use crate::kernels::dots::{NoDot, Rows};
+use crate::kernels::dots::{DenseRows, NoDot};
 use crate::pattern::AnyPattern;
 
 /// Rows along the last axis of an array; each entry of a pattern refers to one row.
@@ -38,8 +38,8 @@ impl<'a, T: Element> Matrix<'a, T> {
         self.lengths.iter().product()
     }
 
-    pub(super) fn rows(&self) -> Rows<'_, T> {
-        Rows { items: &self.items, width: self.width }
+    pub(super) fn rows(&self) -> DenseRows<'_, T> {
+        DenseRows { items: &self.items, width: self.width }
     }
 
     /// Writes the row of each entry from `start` on.

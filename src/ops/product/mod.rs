@@ -44,14 +44,14 @@ use crate::base::limit::{default_limit, guard};
 use crate::base::shape::unravel;
 use crate::convert::check_result;
 use crate::element::Element;
-use crate::kernels::beside_gaps::{left_of_gaps, right_of_gaps};
-use crate::kernels::dense_sparse::{self, Lengths};
-use crate::kernels::matrix::{Entries as ByRow, Mask as ByRowMask, Missing};
+use crate::kernels::dense_sparse::{self, ProductLengths};
+use crate::kernels::matrix::{MatrixEntries, Missing, RowMask};
+use crate::kernels::nonfinite::{left_of_gaps, right_of_gaps};
 use crate::kernels::sparse_dense;
 use crate::kernels::sparse_sparse::{self, Meeting};
 use crate::kernels::zip::all_finite;
 use crate::plan::product::Contraction;
-use crate::plan::product_rows::{ByRows, Lines, Placed, masked_lines};
+use crate::plan::product_rows::{ByRows, ProductRows, RowEntries, masked_lines};
 
 /// The positions at which a product is computed: the positions of a pattern, or all others.
 #[derive(Clone, Copy)]
@@ -113,7 +113,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
     ) -> Result<Vec<T>> {
         let lines = left.pattern.lines(false, false, false, limit)?;
         guard::<u8>("the rows of the array", contraction.inner as u128, 1 << 32, "multiply parts")?;
-        let entries = ByRow { rows: lines.rows(), values: left.values };
+        let entries = MatrixEntries { rows: lines.rows(), values: left.values };
         let (width, turn) = (contraction.width, |row| contraction.turn(row));
         let rows = contraction.shape.wide_size() as usize / width;
         let right_rows = (&right.elements[..], contraction.inner);
@@ -137,8 +137,8 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         let lines = right.pattern.lines(is_column, false, false, limit)?;
         guard::<u8>("the columns of the result", contraction.width as u128, 1 << 32, "multiply parts")?;
         let Contraction { rows, inner, width, .. } = *contraction;
-        let lengths = Lengths { count: contraction.count().unwrap_or(usize::MAX), rows, inner, width };
-        let (entries, turn) = (ByRow { rows: lines.rows(), values: right.values }, |row| contraction.turn(row));
+        let lengths = ProductLengths { count: contraction.count().unwrap_or(usize::MAX), rows, inner, width };
+        let (entries, turn) = (MatrixEntries { rows: lines.rows(), values: right.values }, |row| contraction.turn(row));
         let mut items = dense_sparse::of_array(self.semiring, &left.elements, entries, lengths, &turn)
             .map_err(|missing| self.missing(missing, contraction))?;
         if self.counts_gaps && right.gap.is_some() && !all_finite(&left.elements) {
@@ -214,22 +214,22 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         let may_list = contraction.left.is_whole;
         let mut of_left = left.pattern.lines(false, may_list, false, limit)?;
         let mut of_right = right.pattern.lines(!contraction.has_axis[1], may_list, true, limit)?;
-        let is_linked = may_list && Lines::link(&mut of_left, &mut of_right, &contraction)?;
+        let is_linked = may_list && RowEntries::link(&mut of_left, &mut of_right, &contraction)?;
         let (placed, values) =
             self.meet((left, &of_left), (right, &of_right), &contraction, (is_linked, mask), limit)?;
-        let placed = Placed { listed: of_left.listed, narrowed: of_right.narrowed, ..placed };
+        let placed = ProductRows { listed: of_left.listed, narrowed: of_right.narrowed, ..placed };
         let has_lanes = left.pattern.has_lanes();
         Ok(Entries { contraction, placed, values, fill: self.fill, has_lanes, limit })
     }
 
     fn meet(
         self,
-        (left, of_left): (&Scattered<'_, T>, &Lines),
-        (right, of_right): (&Scattered<'_, T>, &Lines),
+        (left, of_left): (&Scattered<'_, T>, &RowEntries),
+        (right, of_right): (&Scattered<'_, T>, &RowEntries),
         contraction: &Contraction,
         (is_linked, mask): (bool, Option<Mask<'_>>),
         limit: u64,
-    ) -> Result<(Placed, Vec<T>)> {
+    ) -> Result<(ProductRows, Vec<T>)> {
         let turn = |row| match is_linked {
             true => (row, 0),
             false if of_left.listed.is_some() => (row, contraction.turn(of_left.number(row)).1),
@@ -240,7 +240,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
         let lines = mask.map(|mask| masked_lines(mask.pattern, contraction, [of_left, of_right], rows, limit));
         let lines = lines.transpose()?;
         let mask = lines.as_ref().zip(mask);
-        let mask = mask.map(|(lines, mask)| ByRowMask { rows: lines.rows(), is_complement: mask.is_complement });
+        let mask = mask.map(|(lines, mask)| RowMask { rows: lines.rows(), is_complement: mask.is_complement });
         let meeting = Meeting { left: of_left.rows(), right: of_right.rows(), width, rows, turn: &turn, mask };
         let work = meeting.work()?;
         // The work counts one more unit per row.
@@ -252,12 +252,12 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
             refused?;
         }
         let places = meeting.places(&work)?;
-        let placed = |places: sparse_sparse::Places| {
+        let placed = |places: sparse_sparse::ProductPattern| {
             let (listed, narrowed) = (of_left.listed.clone(), of_right.narrowed.clone());
-            Placed { offsets: places.offsets, columns: places.columns, listed, narrowed }
+            ProductRows { offsets: places.offsets, columns: places.columns, listed, narrowed }
         };
         match sparse_sparse::values(self.semiring, (left.values, right.values), &meeting, (&places, &work)) {
-            Ok(values) => Ok((Placed { listed: None, narrowed: None, ..placed(places) }, values)),
+            Ok(values) => Ok((ProductRows { listed: None, narrowed: None, ..placed(places) }, values)),
             Err(missing) => {
                 let placed = placed(places);
                 Err(self.missing_at(missing, |entry| placed.coords(entry, contraction)))
@@ -266,7 +266,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
     }
 
     /// Returns the number of rows of the result: the listed rows, or all rows.
-    fn rows(self, left: &Lines, contraction: &Contraction, limit: u64) -> Result<usize> {
+    fn rows(self, left: &RowEntries, contraction: &Contraction, limit: u64) -> Result<usize> {
         if contraction.left.is_whole {
             return Ok(left.count());
         }

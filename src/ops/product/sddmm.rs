@@ -9,7 +9,7 @@ use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::element::{Float, Ring};
 use crate::kernels::dots::dots;
-use crate::kernels::walk::{Upstream, Walk, sums_of_rows, sums_without_zeros};
+use crate::kernels::row_products::{RowProducts, Upstream, sums_of_rows, sums_without_zeros};
 use crate::kernels::zip::all_finite;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
@@ -78,7 +78,7 @@ impl<'a, T: Ring> Factors<'a, T> {
         let target = |start: usize, numbers: &mut [usize]| into.number(pattern, start, numbers);
         let (rows, width) = (into.count(), into.width());
         let factors = [(from.rows(), &number as _)];
-        let walk = Walk { values, factors: &factors, into: &target, in_order: into.is_in_order(), rows, width };
+        let walk = RowProducts { values, factors: &factors, into: &target, in_order: into.is_in_order(), rows, width };
         let sums = match all_finite(values) && all_finite(from.rows().items) {
             true => sums_of_rows(&walk),
             false => sums_without_zeros(&walk, Upstream::Elements(upstream)),

@@ -12,7 +12,7 @@ use crate::kernels::group::Groups;
 use crate::kernels::softmax::{Softmax, in_groups};
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
-use crate::plan::group::Cells;
+use crate::plan::group::ReductionPlan;
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
@@ -52,7 +52,7 @@ pub(crate) fn sparse<T: Float, G: Float>(
         _ => G::ZERO,
     };
     let reduction = Reduction::new(x.shape(), axes)?;
-    let Cells { groups, .. } = Cells::new(x.pattern(), &reduction)?;
+    let ReductionPlan { groups, .. } = ReductionPlan::new(x.pattern(), &reduction)?;
     let order = order_of(&groups, x.nnz())?;
     let mut numbers = wide(x.values(), order.as_deref())?;
     let gradients = gradients.map(|gradients| wide(&gradients, order.as_deref())).transpose()?;

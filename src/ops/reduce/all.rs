@@ -6,10 +6,11 @@ use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::Element;
-use crate::kernels::cells::StoredCells;
-use crate::kernels::fold::{Fold, Kept};
+use crate::kernels::fold::Fold;
 use crate::kernels::group::Gaps;
+use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::{Op, Outcome};
+use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::scatter::{Cell, scatter_states};
 use crate::ops::operand::Operand;
 
@@ -56,7 +57,7 @@ impl<T: Element> Fold<T> for All {
     }
 
     /// Avoids grouping the entries if there are few output elements.
-    fn by_coords(&self, kept: &Kept<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<bool>>> {
+    fn by_coords(&self, kept: &KeptAxes<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<bool>>> {
         let add = |all: &mut bool, value: T| {
             *all &= value.is_truthy();
             true

@@ -6,11 +6,12 @@ use crate::base::error::Result;
 use crate::element::Element;
 use crate::kernels::any::{any_of_lanes, any_of_slice};
 use crate::kernels::bits::{Truths, TruthsOf};
-use crate::kernels::cells::{CellMap, StoredCells};
-use crate::kernels::fold::{Fold, Kept, fold_lanes};
+use crate::kernels::fold::{Fold, fold_lanes};
 use crate::kernels::group::Gaps;
+use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::merge::any_merged;
 use crate::kernels::op::{Op, Outcome, Outcomes};
+use crate::kernels::output_bitmap::{CellMap, StoredCells};
 use crate::kernels::runs::any_of_runs;
 use crate::ops::operand::Operand;
 
@@ -64,7 +65,7 @@ impl<T: Element> Fold<T> for Any {
         Ok(())
     }
 
-    fn by_coords(&self, kept: &Kept<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<bool>>> {
+    fn by_coords(&self, kept: &KeptAxes<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<bool>>> {
         if gaps.fill.is_some_and(T::is_truthy) {
             return Ok(None);
         }
@@ -73,7 +74,7 @@ impl<T: Element> Fold<T> for Any {
 }
 
 /// Returns the output elements that some of `count` entries belong to, and whether any of these entries is truthy.
-fn any_of_cells(kept: &Kept<'_>, count: usize, truths: &dyn Truths) -> Allocated<StoredCells<bool>> {
+fn any_of_cells(kept: &KeptAxes<'_>, count: usize, truths: &dyn Truths) -> Allocated<StoredCells<bool>> {
     if kept.lead {
         any_of_runs(&kept.coords, count, truths)
     } else if CellMap::pays(kept.cells(), count) {

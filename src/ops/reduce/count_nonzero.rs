@@ -4,10 +4,11 @@ use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::Element;
-use crate::kernels::cells::StoredCells;
-use crate::kernels::fold::{Fold, Kept};
+use crate::kernels::fold::Fold;
 use crate::kernels::group::Gaps;
+use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::scatter::{Cell, scatter_states};
 use crate::ops::operand::Operand;
 
@@ -51,7 +52,7 @@ impl<T: Element> Fold<T> for CountNonzero {
     }
 
     /// Avoids grouping the entries if there are few output elements.
-    fn by_coords(&self, kept: &Kept<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<u64>>> {
+    fn by_coords(&self, kept: &KeptAxes<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<u64>>> {
         let add = |count: &mut usize, value: T| {
             *count += usize::from(value.is_truthy());
             true

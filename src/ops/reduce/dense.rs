@@ -21,7 +21,8 @@ use crate::element::Element;
 use crate::kernels::fold::{Fold, fold_runs, fold_until_settled};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{
-    Apart, Given, Gradient, Group, Holistic, give_nothing_of_zeros, next_of, reduce_all_runs, share_singly,
+    Gradient, GradientInputs, Group, GroupGradient, Holistic, give_nothing_of_zeros, next_of, reduce_all_runs,
+    share_singly,
 };
 use crate::kernels::lookup::Lookup;
 use crate::kernels::op::Outcomes;
@@ -192,7 +193,8 @@ pub(crate) fn gradient<T: Element, U: Operand, H: Gradient<T, U::Elem>>(
     let found = reduce_lanes(x, op, &reduction)?;
     let found = found.as_slice().expect("a new array lies in order");
     let gradients = all_cells(upstream)?;
-    let in_group = |cell: usize, within| Given::InGroup { found: &found[cell], gradient: gradients[cell], within };
+    let in_group =
+        |cell: usize, within| GradientInputs::InGroup { found: &found[cell], gradient: gradients[cell], within };
     if reduction.grouping().is_some() {
         return give_by_labels(x.view(), &reduction, &mut |value, item, cell, within| {
             if gradients[cell].is_truthy() {
@@ -204,14 +206,18 @@ pub(crate) fn gradient<T: Element, U: Operand, H: Gradient<T, U::Elem>>(
         true if !gradients[cell].is_truthy() => {}
         true => op.give(row, items, &in_group(cell, within)),
         false => {
-            op.give(row, items, &Given::AcrossGroups { found: &found[cell..], gradients: &gradients[cell..], within });
+            op.give(
+                row,
+                items,
+                &GradientInputs::AcrossGroups { found: &found[cell..], gradients: &gradients[cell..], within },
+            );
             give_nothing_of_zeros(&gradients[cell..], items);
         }
     })
 }
 
 /// Computes [`apart`] by labels: the elements of each group are gathered, and their gradients are scattered back.
-fn apart_by_labels<T: Element, G: Element, A: Apart<T, G>>(
+fn apart_by_labels<T: Element, G: Element, A: GroupGradient<T, G>>(
     x: ArrayViewD<'_, T>,
     op: A,
     reduction: &Reduction,
@@ -234,7 +240,7 @@ fn apart_by_labels<T: Element, G: Element, A: Apart<T, G>>(
 }
 
 /// Computes the gradient of a reduction in which each gradient depends on all elements of the group.
-pub(crate) fn apart<T: Element, U: Operand, A: Apart<T, U::Elem>>(
+pub(crate) fn apart<T: Element, U: Operand, A: GroupGradient<T, U::Elem>>(
     x: &ArrayViewD<'_, T>,
     op: A,
     upstream: &U,
@@ -259,7 +265,7 @@ pub(crate) fn apart<T: Element, U: Operand, A: Apart<T, U::Elem>>(
 }
 
 /// Computes the gradients that the elements of consecutive lanes of one length receive.
-fn give_to_lanes<T: Element, G: Element, A: Apart<T, G>>(
+fn give_to_lanes<T: Element, G: Element, A: GroupGradient<T, G>>(
     op: A,
     values: &[T],
     gradients: &[G],

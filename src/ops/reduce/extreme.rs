@@ -6,12 +6,14 @@ use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::{Abreast, Float, Known, Real};
-use crate::kernels::cells::StoredCells;
-use crate::kernels::extreme::{beyond, extreme_of_many, extremes_abreast, key_of, missing, of_key};
-use crate::kernels::fold::{Fold, Kept};
+use crate::kernels::extreme::{beyond, extreme_of_many, extremes_abreast, missing};
+use crate::kernels::fold::Fold;
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
+use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::order_key::{key_of, of_key};
+use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::scatter::{Cell, scatter_states};
 use crate::ops::operand::Operand;
 
@@ -79,7 +81,7 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
     }
 
     /// Avoids grouping the entries if there are few output elements: the result has the largest key of the elements.
-    fn by_coords(&self, kept: &Kept<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<T>>> {
+    fn by_coords(&self, kept: &KeptAxes<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<T>>> {
         let add = |key: &mut i64, value| {
             *key = (*key).max(key_of::<GREATEST, SKIPS_NAN, T>(value));
             true

@@ -9,16 +9,16 @@ use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::shape::saturating_product;
 use crate::element::Element;
-use crate::kernels::fed::{Source, fold_fed, fold_poured, reduce_fed};
 use crate::kernels::fold::{Fold, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Group, Holistic};
-use crate::kernels::in_cells::fold_cells;
 use crate::kernels::op::Op;
-use crate::kernels::ordered::Ordered;
+use crate::kernels::ordered::RankSearch;
 use crate::kernels::partial::{Partial, partial, state_of};
+use crate::kernels::scatter_fold::fold_cells;
+use crate::kernels::stream::{ValueSource, fold_fed, fold_poured, reduce_fed};
 use crate::pattern::AnyPattern;
-use crate::plan::group::{Cells, of_numbers, position_in_group};
+use crate::plan::group::{ReductionPlan, of_numbers, position_in_group};
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 use crate::tensor::erased::Erased;
@@ -31,7 +31,7 @@ pub struct Fed<'a, P, T> {
     pub(crate) none: &'a Tensor<P, T>,
     /// The value of unstored positions; `None` if they do not count.
     pub(crate) gap: Option<T>,
-    pub(crate) source: Box<dyn Source<T> + 'a>,
+    pub(crate) source: Box<dyn ValueSource<T> + 'a>,
     /// The data in place of values, if another engine reads the values.
     pub(crate) states: Option<States<'a>>,
 }
@@ -44,7 +44,7 @@ pub(crate) enum States<'a> {
     /// The number of values of each group, in order, and the accumulator after these values.
     Found(&'a [(u64, &'a [u8])]),
     /// Requests the order of a ranked reduction.
-    Order(&'a Mutex<Option<Box<dyn Ordered>>>),
+    Order(&'a Mutex<Option<Box<dyn RankSearch>>>),
     /// The keys of the two middle values of each group, in order; `None` if a group does not have a result.
     Ranked(&'a [Option<[u64; 2]>]),
 }
@@ -55,9 +55,9 @@ fn not_fed<O: Op>(op: O) -> Error {
 }
 
 /// Returns the output elements of a reduction whose entries are consecutive.
-fn cells<O: Op>(pattern: &AnyPattern, op: O, reduction: &Reduction) -> Result<Cells> {
+fn cells<O: Op>(pattern: &AnyPattern, op: O, reduction: &Reduction) -> Result<ReductionPlan> {
     match reduction.is_fed() {
-        true => Cells::new(pattern, reduction),
+        true => ReductionPlan::new(pattern, reduction),
         false => Err(not_fed(op)),
     }
 }
@@ -88,15 +88,15 @@ pub(crate) fn fold<T: Element, F: Fold<T>>(
 /// Returns the output elements that hold an entry, and the results of a fold there.
 fn of_pieces<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
-    source: &dyn Source<T>,
+    source: &dyn ValueSource<T>,
     op: F,
     reduction: &Reduction,
     gaps: &Gaps<T>,
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
-    let Cells { pattern, groups } = match source.is_poured() {
+    let ReductionPlan { pattern, groups } = match source.is_poured() {
         true if saturating_product(reduction.kept_lengths()) != 1 => return of_cells(x, source, op, reduction, gaps),
         // The only entry represents the only output element, for any kept axes.
-        true => Cells::new(x.pattern, reduction)?,
+        true => ReductionPlan::new(x.pattern, reduction)?,
         false => cells(x.pattern, op, reduction)?,
     };
     let offsets = groups.offsets().ok_or_else(|| not_fed(op))?;
@@ -111,7 +111,7 @@ fn of_pieces<T: Element, F: Fold<T>>(
 /// Returns the output elements of values in any order, and the results of a fold there.
 fn of_cells<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
-    source: &dyn Source<T>,
+    source: &dyn ValueSource<T>,
     op: F,
     reduction: &Reduction,
     gaps: &Gaps<T>,
@@ -132,7 +132,7 @@ fn of_states<T: Element, F: Fold<T>>(
     gaps: &Gaps<T>,
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
     let wrong = || Error::Argument { operation: op.name(), why: "what was folded elsewhere is no state of it".into() };
-    let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
+    let ReductionPlan { pattern, groups } = ReductionPlan::new(x.pattern, reduction)?;
     if groups.len() != found.len() || x.pattern.nnz() != found.len() {
         return Err(wrong());
     }
@@ -175,7 +175,7 @@ fn of_ranks<T: Element, H: Holistic<T>>(
     unseen: H::Out,
 ) -> Result<(AnyPattern, Vec<H::Out>)> {
     let wrong = || Error::Argument { operation: op.name(), why: "what was found elsewhere is no key of it".into() };
-    let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
+    let ReductionPlan { pattern, groups } = ReductionPlan::new(x.pattern, reduction)?;
     if groups.len() != found.len() || x.pattern.nnz() != found.len() {
         return Err(wrong());
     }
@@ -191,7 +191,7 @@ fn of_ranks<T: Element, H: Holistic<T>>(
 /// Returns the output elements that hold an entry, and the results of a holistic reduction there.
 pub(super) fn holistic<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
-    source: &dyn Source<T>,
+    source: &dyn ValueSource<T>,
     op: H,
     reduction: &Reduction,
     gaps: &Gaps<T>,
@@ -200,7 +200,7 @@ pub(super) fn holistic<T: Element, H: Holistic<T>>(
     if source.is_poured() {
         return holistic_poured(x, source, op, reduction, gaps);
     }
-    let Cells { pattern, groups } = cells(x.pattern, op, reduction)?;
+    let ReductionPlan { pattern, groups } = cells(x.pattern, op, reduction)?;
     let offsets = groups.offsets().ok_or_else(|| not_fed(op))?;
     let position = |entry: usize| position_in_group(x.pattern, reduction, entry);
     let found = reduce_fed(op, offsets, source, gaps, &position, blank);
@@ -211,12 +211,12 @@ pub(super) fn holistic<T: Element, H: Holistic<T>>(
 /// Returns the only output element, for which the pattern has one entry, and the result of a holistic reduction there.
 fn holistic_poured<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
-    source: &dyn Source<T>,
+    source: &dyn ValueSource<T>,
     op: H,
     reduction: &Reduction,
     gaps: &Gaps<T>,
 ) -> Result<(AnyPattern, Vec<H::Out>)> {
-    let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
+    let ReductionPlan { pattern, groups } = ReductionPlan::new(x.pattern, reduction)?;
     let found = op
         .of_poured(&|take| source.feed(0..usize::MAX, take), gaps)
         .map_err(|fault| refused_group(x.pattern, op.name(), fault.of(0), reduction, &groups))?;

@@ -15,7 +15,7 @@ use crate::base::shape::Shape;
 use crate::element::{Element, Float, Real, Ring};
 use crate::kernels::fold::Fold;
 use crate::kernels::gather::Plain;
-use crate::kernels::holistic::{Apart, Gradient, Holistic};
+use crate::kernels::holistic::{Gradient, GroupGradient, Holistic};
 use crate::kernels::lookup::Lookup;
 use crate::kernels::map::{Function, Map};
 use crate::kernels::softmax::Softmax;
@@ -270,7 +270,7 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
         self.operand.by_gradient(op, upstream, &self.axes(axes)?)
     }
 
-    fn by_apart<U: Operand, A: Apart<X::Elem, U::Elem>>(
+    fn by_apart<U: Operand, A: GroupGradient<X::Elem, U::Elem>>(
         &self,
         op: A,
         upstream: &U,

@@ -4,7 +4,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::{Float, Real};
 use crate::kernels::holistic::{Group, Holistic};
-use crate::kernels::median::{Question, ShareRule};
+use crate::kernels::median::{MedianQuery, ShareRule};
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::rank::Rule;
 use crate::kernels::select::Sieve;
@@ -109,7 +109,7 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
     }
 
     fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<(T::Median, u64)> {
-        group.median_and_position(Question { rule: Rule::Middle(self.even), skips_nan: true }, sieve)
+        group.median_and_position(MedianQuery { rule: Rule::Middle(self.even), skips_nan: true }, sieve)
     }
 }
 
@@ -382,6 +382,6 @@ pub fn nanmedian_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<U::Elem>> {
     let Nanmedian { axes, even, rule, spread_nan } = options.into();
-    let asked = Question { rule: Rule::Middle(even), skips_nan: true };
+    let asked = MedianQuery { rule: Rule::Middle(even), skips_nan: true };
     x.by_gradient(AskedShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
 }

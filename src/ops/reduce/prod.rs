@@ -2,11 +2,11 @@
 
 use crate::base::axes::Axes;
 use crate::base::error::Result;
-use crate::element::{Element, Factor, Float, Real, Ring};
+use crate::element::{Element, Float, ProductFactor, Real, Ring};
 use crate::kernels::group::Gaps;
-use crate::kernels::holistic::{Apart, Group, Holistic};
+use crate::kernels::holistic::{Group, GroupGradient, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
-use crate::kernels::prod::{Between, Product, others};
+use crate::kernels::prod::{Between, ProductTree, others};
 use crate::ops::operand::Operand;
 
 /// The descriptor of products.
@@ -22,7 +22,7 @@ impl Op for Prod {
 }
 
 /// Returns a function that maps each element to its `factor`, and a skipped NaN to 1.
-fn counted<T: Element, F: Factor>(skips_nan: bool, factor: impl Fn(T) -> F + Copy) -> impl Fn(T) -> F + Copy {
+fn counted<T: Element, F: ProductFactor>(skips_nan: bool, factor: impl Fn(T) -> F + Copy) -> impl Fn(T) -> F + Copy {
     move |value| if skips_nan && value.isnan() { F::ONE } else { factor(value) }
 }
 
@@ -37,7 +37,7 @@ fn gaps_of<T: Element, F>(group: &Group<'_, T>, factor: impl Fn(T) -> F) -> Outc
 
 impl<T: Ring> Holistic<T> for Prod {
     type Out = T::Sum;
-    type Scratch = Product<T::Factor>;
+    type Scratch = ProductTree<T::Factor>;
 
     fn looks_at_positions(&self) -> bool {
         true
@@ -48,7 +48,7 @@ impl<T: Ring> Holistic<T> for Prod {
     }
 
     fn scratch(&self) -> Self::Scratch {
-        Product::new()
+        ProductTree::new()
     }
 
     fn of(&self, group: &Group<'_, T>, scratch: &mut Self::Scratch) -> Outcome<T::Sum> {
@@ -73,7 +73,7 @@ impl Op for Shares {
     }
 }
 
-impl<T: Real, G: Float> Apart<T, G> for Shares {
+impl<T: Real, G: Float> GroupGradient<T, G> for Shares {
     fn give(&self, group: &Group<'_, T>, gradient: G, received: &mut [G]) -> Outcome<()> {
         let factor = counted(self.skips_nan, |value: T| value.to_f64().factor());
         let at = |within: usize| ((group.position)(within), factor(group.stored[within]));

@@ -3,12 +3,12 @@
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::element::{Float, Real};
-use crate::kernels::fed::Pass;
 use crate::kernels::group::Gaps;
-use crate::kernels::holistic::{Given, Gradient, Group, Holistic};
-use crate::kernels::median::{MedianGradient, Question, ShareRule, Shares, give, median_of_one};
+use crate::kernels::holistic::{Gradient, GradientInputs, Group, Holistic};
+use crate::kernels::median::{MedianGradient, MedianQuery, RankWeights, ShareRule, give, median_of_one};
 use crate::kernels::op::{Op, Outcome};
-use crate::kernels::ordered::{Middles, Ordered, value_of};
+use crate::kernels::ordered::{Middles, RankSearch, value_of};
+use crate::kernels::passes::Pass;
 use crate::kernels::rank::Rule;
 use crate::kernels::select::Sieve;
 use crate::ops::operand::Operand;
@@ -95,8 +95,8 @@ impl Op for Asked {
 }
 
 impl Asked {
-    fn question(self) -> Question {
-        Question { rule: self.rule, skips_nan: self.skips_nan }
+    fn question(self) -> MedianQuery {
+        MedianQuery { rule: self.rule, skips_nan: self.skips_nan }
     }
 }
 
@@ -124,9 +124,9 @@ impl<T: Real> Holistic<T> for Asked {
         self.question().poured(pass, gaps)
     }
 
-    fn middles(&self, gap: Option<T>) -> Option<Box<dyn Ordered>> {
+    fn middles(&self, gap: Option<T>) -> Option<Box<dyn RankSearch>> {
         let middles = Middles { rule: self.rule, skips_nan: self.skips_nan, gap };
-        matches!(self.rule, Rule::Middle(_)).then(|| Box::new(middles) as Box<dyn Ordered>)
+        matches!(self.rule, Rule::Middle(_)).then(|| Box::new(middles) as Box<dyn RankSearch>)
     }
 
     fn of_key(&self, key: u64) -> Option<T> {
@@ -150,7 +150,7 @@ impl Op for AskedShares {
 }
 
 impl<T: Real> Holistic<T> for AskedShares {
-    type Out = Shares<T>;
+    type Out = RankWeights<T>;
     type Scratch = Sieve<T>;
 
     fn looks_at_positions(&self) -> bool {
@@ -161,17 +161,17 @@ impl<T: Real> Holistic<T> for AskedShares {
         Sieve::new()
     }
 
-    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<Shares<T>> {
+    fn of(&self, group: &Group<'_, T>, sieve: &mut Sieve<T>) -> Outcome<RankWeights<T>> {
         group.shares(self.0, sieve)
     }
 }
 
 impl<T: Real, G: Float> Gradient<T, G> for AskedShares {
-    fn of_element(&self, value: T, found: &Shares<T>, within: usize, gradient: G) -> Option<G> {
+    fn of_element(&self, value: T, found: &RankWeights<T>, within: usize, gradient: G) -> Option<G> {
         found.of(within, value, gradient)
     }
 
-    fn give(&self, values: &[T], received: &mut [G], given: &Given<'_, Shares<T>, G>) {
+    fn give(&self, values: &[T], received: &mut [G], given: &GradientInputs<'_, RankWeights<T>, G>) {
         give(values, received, given);
     }
 }
@@ -286,7 +286,7 @@ pub fn median_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<U::Elem>> {
     let Nanmedian { axes, even, rule, spread_nan } = options.into();
-    let asked = Question { rule: Rule::Middle(even), skips_nan: false };
+    let asked = MedianQuery { rule: Rule::Middle(even), skips_nan: false };
     x.by_gradient(AskedShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
 }
 
@@ -433,7 +433,7 @@ macro_rules! quantiles {
             options: impl Into<Quantile>,
         ) -> Result<X::Reduced<U::Elem>> {
             let Quantile { axes, method, rule } = options.into();
-            let asked = Question { rule: Rule::At(q, method), skips_nan: $skips };
+            let asked = MedianQuery { rule: Rule::At(q, method), skips_nan: $skips };
             let op = checked(AskedShares(ShareRule { asked, rule, spread_nan: false }), q)?;
             x.by_gradient(op, upstream, &axes)
         }

@@ -26,7 +26,7 @@ use crate::kernels::ranked::{Direction, GAP, NOTHING, Ranked, rank};
 use crate::kernels::sort;
 use crate::ops::operand::Operand;
 use crate::pattern::{AnyPattern, AxisCoords, by_slices, of_width};
-use crate::plan::group::Cells;
+use crate::plan::group::ReductionPlan;
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 use crate::tensor::erased::Erased;
@@ -160,7 +160,7 @@ pub(crate) fn sparse_backward<T: Real, U: Operand>(
 impl Ranks {
     fn of<T: Real>(x: &Entries<'_, T>, ranking: &Ranking) -> Result<Self> {
         let reduction = Reduction::new(x.pattern.shape(), &Axes::from(ranking.axis))?;
-        let Cells { pattern: cells, groups } = Cells::new(x.pattern, &reduction)?;
+        let ReductionPlan { pattern: cells, groups } = ReductionPlan::new(x.pattern, &reduction)?;
         let size = |group| if x.fill.is_some() { ranking.count } else { ranking.count.min(groups.size(group)) };
         let total = (0..groups.len()).fold(0u128, |total, group| total + size(group) as u128);
         let limit = default_limit(x.pattern.index_bytes().saturating_add(size_of_val(x.values)));

@@ -12,20 +12,22 @@ use crate::base::index::{Index, capped_product};
 use crate::base::shape::saturating_product;
 use crate::base::threads;
 use crate::element::{Element, without_sign};
-use crate::kernels::cells::StoredCells;
-use crate::kernels::fed::Source;
-use crate::kernels::fold::{Fold, Kept, fold_gaps, fold_groups, fold_singly};
+use crate::kernels::fold::{Fold, fold_gaps, fold_groups, fold_singly};
 use crate::kernels::group::{AllGaps, Gaps, Groups};
 use crate::kernels::holistic::{
-    Apart, Gradient, Group, Holistic, give_apart, next_of, reduce_groups, share_among_entries, share_singly,
+    Gradient, Group, GroupGradient, Holistic, give_apart, next_of, reduce_groups, share_among_entries, share_singly,
 };
+use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::lanes::spread as spread_lanes;
 use crate::kernels::op::{Outcome, Outcomes, Refused};
+use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::spread::{spread_looked_up, spread_to_entries};
+use crate::kernels::stream::ValueSource;
 use crate::ops::operand::Operand;
 use crate::pattern::{AnyPattern, by_width, slices};
 use crate::plan::group::{
-    Cells, KeptCoords, Meeting, extents_of, kept_cells, labels_of, of_coords, of_lanes, position_in_group, with_labels,
+    GroupRule, KeptCoords, ReductionPlan, extents_of, kept_cells, labels_of, of_coords, of_lanes, position_in_group,
+    with_labels,
 };
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
@@ -38,7 +40,7 @@ pub(crate) struct Entries<'a, T> {
     /// The value of all other positions; `None` if unstored positions do not count.
     pub(crate) fill: Option<T>,
     /// The source of the values, if they are not stored; only folds and holistic reductions accept it.
-    pub(crate) source: Option<&'a dyn Source<T>>,
+    pub(crate) source: Option<&'a dyn ValueSource<T>>,
 }
 
 impl<T: Element> Entries<'_, T> {
@@ -224,14 +226,14 @@ fn fold_stored<T: Element, F: Fold<T>>(
         kept = KeptCoords::of(x.pattern, reduction)?;
         kept.meeting(x.pattern, reduction)?
     } else {
-        Meeting::new(x.pattern, reduction)?
+        GroupRule::new(x.pattern, reduction)?
     };
     if let Some((pattern, values)) = fold_faster(x, op, reduction, gaps, &meeting)? {
         return Ok((kept_cells(x.pattern, reduction, pattern)?, values));
     }
-    let Cells { pattern, groups } = match x.pattern.memo() {
-        Some(_) => Cells::new(x.pattern, reduction)?,
-        None => Cells::of(x.pattern, reduction, meeting)?,
+    let ReductionPlan { pattern, groups } = match x.pattern.memo() {
+        Some(_) => ReductionPlan::new(x.pattern, reduction)?,
+        None => ReductionPlan::of(x.pattern, reduction, meeting)?,
     };
     let extents = each_extent(&pattern, reduction, gaps.extents)?;
     let values = fold_groups(op, &groups, x.values, &AllGaps { extents: extents.as_deref(), ..*gaps });
@@ -272,10 +274,10 @@ fn fold_faster<T: Element, F: Fold<T>>(
     op: F,
     reduction: &Reduction,
     &AllGaps { ref gaps, extents }: &AllGaps<'_, T>,
-    meeting: &Meeting<'_>,
+    meeting: &GroupRule<'_>,
 ) -> Result<Option<(AnyPattern, Vec<F::Out>)>> {
     let coords = match meeting {
-        Meeting::Lanes(offsets) => {
+        GroupRule::Lanes(offsets) => {
             let reduce = |first: usize, offsets: &[usize], results: &mut [F::Out]| {
                 op.lanes(offsets, x.values, gaps, results).map_err(|refusal| {
                     let refusal = Refused { group: first + refusal.group, ..refusal };
@@ -284,13 +286,13 @@ fn fold_faster<T: Element, F: Fold<T>>(
             };
             return of_lanes(x.pattern, offsets, reduction, &reduce).map(Some);
         }
-        Meeting::Coords(coords) if coords.is_empty() => return Ok(None),
-        Meeting::Coords(coords) => slices(coords),
+        GroupRule::Coords(coords) if coords.is_empty() => return Ok(None),
+        GroupRule::Coords(coords) => slices(coords),
     };
     let (lengths, lead, in_runs) = (reduction.kept_lengths(), reduction.keeps_leading(), reduction.reduces_last());
     let inner = || reduction.place_of_labels().map_or(1, |place| capped_product(&lengths[place + 1..]));
     let extents = extents.map(|extents| (extents, inner()));
-    let kept = Kept { coords, lengths, lead, in_runs, extents };
+    let kept = KeptAxes { coords, lengths, lead, in_runs, extents };
     let Some(StoredCells { coords, results }) = op.by_coords(&kept, x.values, gaps)? else { return Ok(None) };
     Ok(Some((of_coords(x.pattern, reduction, coords, results.len())?, results)))
 }
@@ -344,7 +346,7 @@ fn holistic_stored<T: Element, H: Holistic<T>>(
             values.map_err(|refusal| refused_entry(x.pattern, op.name(), refusal, reduction))?,
         ));
     }
-    let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
+    let ReductionPlan { pattern, groups } = ReductionPlan::new(x.pattern, reduction)?;
     let position = |entry: usize| position_in_group(x.pattern, reduction, entry);
     let extents = each_extent(&pattern, reduction, gaps.extents)?;
     let gaps = AllGaps { extents: extents.as_deref(), ..*gaps };
@@ -387,7 +389,7 @@ fn by_groups<T: Element, U: Operand>(
     reduction: &Reduction,
     give: &Give<'_, T, U::Elem>,
 ) -> Result<Vec<U::Elem>> {
-    let Cells { pattern, groups } = Cells::new(x.pattern, reduction)?;
+    let ReductionPlan { pattern, groups } = ReductionPlan::new(x.pattern, reduction)?;
     let position = |entry: usize| position_in_group(x.pattern, reduction, entry);
     let extents = each_extent(&pattern, reduction, x.extents(reduction)?.as_deref())?;
     let gaps = AllGaps { gaps: x.gaps(reduction), extents: extents.as_deref() };
@@ -397,7 +399,7 @@ fn by_groups<T: Element, U: Operand>(
 }
 
 /// Computes the gradient of a reduction in which each gradient depends on all elements of the group.
-pub(crate) fn apart<T: Element, U: Operand, A: Apart<T, U::Elem>>(
+pub(crate) fn apart<T: Element, U: Operand, A: GroupGradient<T, U::Elem>>(
     x: &Entries<'_, T>,
     op: A,
     upstream: &U,
@@ -445,17 +447,17 @@ pub(crate) fn at_entries_of<U: Operand>(
     Ok(if reduction.is_elementwise() {
         each(upstream.at_entries(pattern)?)?
     } else {
-        let of_cells = |cells: Cells| -> Result<_> {
+        let of_cells = |cells: ReductionPlan| -> Result<_> {
             let gradients = each(upstream.at_entries(&cells.pattern)?)?;
             Ok(spread_to_entries(&cells.groups, &gradients, pattern.nnz())?)
         };
         if pattern.memo().is_some() {
-            of_cells(Cells::new(pattern, &reduction)?)?
+            of_cells(ReductionPlan::new(pattern, &reduction)?)?
         } else {
-            let meeting = Meeting::new(pattern, &reduction)?;
+            let meeting = GroupRule::new(pattern, &reduction)?;
             match spread_by_lookup(pattern, upstream, &reduction, &meeting, of)? {
                 Some(values) => values,
-                None => of_cells(Cells::of(pattern, &reduction, meeting)?)?,
+                None => of_cells(ReductionPlan::of(pattern, &reduction, meeting)?)?,
             }
         }
     })
@@ -466,14 +468,14 @@ fn spread_by_lookup<U: Operand>(
     pattern: &AnyPattern,
     upstream: &U,
     reduction: &Reduction,
-    meeting: &Meeting<'_>,
+    meeting: &GroupRule<'_>,
     of: fn(U::Elem) -> U::Elem,
 ) -> Allocated<Option<Vec<U::Elem>>> {
-    let questions = if let Meeting::Lanes(offsets) = meeting { offsets.len() } else { pattern.nnz() };
+    let questions = if let GroupRule::Lanes(offsets) = meeting { offsets.len() } else { pattern.nnz() };
     let Some(lookup) = upstream.lookup(questions)? else { return Ok(None) };
     match meeting {
-        Meeting::Lanes(offsets) => spread_lanes(offsets, 1, |lane| of(lookup.get(lane))),
-        Meeting::Coords(coords) => {
+        GroupRule::Lanes(offsets) => spread_lanes(offsets, 1, |lane| of(lookup.get(lane))),
+        GroupRule::Coords(coords) => {
             spread_looked_up(&lookup, &slices(coords), reduction.kept_lengths(), pattern.nnz(), of)
         }
     }

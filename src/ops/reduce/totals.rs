@@ -6,13 +6,14 @@ use crate::base::alloc::Allocated;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Accumulator, Element, Known, Ring, Saved};
-use crate::kernels::cells::StoredCells;
-use crate::kernels::fold::{Fold, Kept, fold_lanes, gaps_state};
+use crate::kernels::fold::{Fold, fold_lanes, gaps_state};
 use crate::kernels::group::Gaps;
+use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::{Fault, Op, Outcome, Outcomes};
+use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::scatter::{Cell, scatter};
+use crate::kernels::scatter_slices;
 use crate::kernels::short_lanes;
-use crate::kernels::sliced;
 
 /// The small total of an operation.
 pub(super) type Small<F, T> = <<F as Finish<T>>::Total as Accumulator<T>>::Cell;
@@ -176,7 +177,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
 
     /// Avoids grouping the entries if there are few output elements. A sum that a small total does not hold is left to
     /// the groups.
-    fn by_coords(&self, kept: &Kept<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<F::Out>>> {
+    fn by_coords(&self, kept: &KeptAxes<'_>, values: &[T], gaps: &Gaps<T>) -> Allocated<Option<StoredCells<F::Out>>> {
         if F::SKIPS_NAN {
             return Ok(None);
         }
@@ -199,9 +200,10 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
         };
         if Self::sums_slices::<T>() && gaps.fill.map_or(!F::DIVIDES, |fill| !fill.is_truthy()) {
             // The number of entries of an output element does not matter here.
-            let finish =
-                |number, pairs: sliced::Sum, others: &[_]| finish(number, pairs.map(F::Total::cell_of), 1, others);
-            if let Some(found) = sliced::scatter(kept, values, F::Total::float_or_nan, &finish)? {
+            let finish = |number, pairs: scatter_slices::Sum, others: &[_]| {
+                finish(number, pairs.map(F::Total::cell_of), 1, others)
+            };
+            if let Some(found) = scatter_slices::scatter(kept, values, F::Total::float_or_nan, &finish)? {
                 return Ok(Some(found));
             }
         }

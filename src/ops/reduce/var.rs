@@ -6,10 +6,10 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Accumulator, Float, Known, Real, Ring};
-use crate::kernels::fed::Pass;
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::passes::Pass;
 use crate::ops::operand::Operand;
 
 /// The options of [`var`], [`std()`], [`nanvar`], [`nanstd`] and their gradients; plain axes convert to it.

@@ -13,19 +13,19 @@ use crate::base::shape::{Shape, unravel};
 use crate::base::threads;
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
-use crate::kernels::take::Slices;
+use crate::kernels::take::AxisSlices;
 use crate::kernels::take_dense::{take_into, take_items};
 use crate::ops::map::check_out_shape;
 
 /// Returns the positions to take from a dense array of `shape` as slices. A flattened take is a take along the only
 /// axis.
-pub(super) fn slices(shape: &[usize], axis: Option<usize>, positions: Vec<usize>) -> Slices {
+pub(super) fn slices(shape: &[usize], axis: Option<usize>, positions: Vec<usize>) -> AxisSlices {
     let size = |lengths: &[usize]| lengths.iter().product();
     match axis {
-        None => Slices { outer: 1, length: size(shape), inner: 1, positions },
+        None => AxisSlices { outer: 1, length: size(shape), inner: 1, positions },
         Some(axis) => {
             let (outer, inner) = (size(&shape[..axis]), size(&shape[axis + 1..]));
-            Slices { outer, length: shape[axis], inner, positions }
+            AxisSlices { outer, length: shape[axis], inner, positions }
         }
     }
 }
@@ -47,7 +47,7 @@ pub(super) fn take_dense<T: Element, J: Position>(x: ArrayViewD<'_, T>, request:
 
 /// Returns the elements taken from an array. Its elements are first copied in order, unless that copies more than is
 /// taken.
-fn gather<T: Element>(x: &ArrayViewD<'_, T>, slices: &Slices) -> Allocated<Vec<T>> {
+fn gather<T: Element>(x: &ArrayViewD<'_, T>, slices: &AxisSlices) -> Allocated<Vec<T>> {
     match x.as_slice() {
         Some(items) => slices.gather(items),
         None if x.len() <= slices.len() => slices.gather(&alloc::collect(x.iter().copied())?),
@@ -85,7 +85,7 @@ pub(super) fn take_dense_into<T: Element, J: Position>(
 const STEPS: usize = 32;
 
 /// Returns the elements taken from an array of any layout, one by one.
-pub(super) fn gather_scattered<T: Element>(x: &ArrayViewD<'_, T>, slices: &Slices) -> Allocated<Vec<T>> {
+pub(super) fn gather_scattered<T: Element>(x: &ArrayViewD<'_, T>, slices: &AxisSlices) -> Allocated<Vec<T>> {
     let scratch = || vec![0; x.ndim()];
     threads::map_heavy(slices.len(), slices.len().saturating_mul(STEPS), T::ZERO, scratch, |coords, taken| {
         unravel(slices.source(taken), x.shape(), coords);

@@ -18,8 +18,8 @@ use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::pattern::{AnyPattern, Pattern};
 use crate::plan::join::{bases, behind_each_other, joined};
-use crate::plan::moves::Room;
-use crate::plan::selected::{Selected, Sources};
+use crate::plan::moves::StepLimits;
+use crate::plan::selection::{Selected, Sources};
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
@@ -341,7 +341,7 @@ impl Join {
         Ok(Join { axis, shape, before: tensors.iter().map(with_axis).collect() })
     }
 
-    fn plan(&self, patterns: &[&AnyPattern], room: Room) -> Result<Selected> {
+    fn plan(&self, patterns: &[&AnyPattern], room: StepLimits) -> Result<Selected> {
         if self.before.is_empty() {
             return joined(patterns, self.axis, &self.shape, room);
         }
@@ -353,7 +353,7 @@ impl Join {
 
     fn tensor<T: Element>(&self, tensors: &[SparseRef<'_, T>]) -> Result<Erased<T>> {
         let (patterns, limit) = patterns_of(tensors);
-        let Selected { pattern, sources } = self.plan(&patterns, Room { value_bytes: size_of::<T>(), limit })?;
+        let Selected { pattern, sources } = self.plan(&patterns, StepLimits { value_bytes: size_of::<T>(), limit })?;
         let values: Few<_> = tensors.iter().map(|tensor| T::raw(tensor.values())).collect();
         Ok(Tensor::from_valid(pattern, T::from_raw(gather_raw(&values, &sources)?), first(tensors)?.fill()))
     }
@@ -365,7 +365,8 @@ impl Join {
         patterns: &[&AnyPattern],
         limit: u64,
     ) -> Result<Few<Buffer<U::Elem>>> {
-        let Selected { pattern, sources } = self.plan(patterns, Room { value_bytes: size_of::<U::Elem>(), limit })?;
+        let Selected { pattern, sources } =
+            self.plan(patterns, StepLimits { value_bytes: size_of::<U::Elem>(), limit })?;
         let gradients = sums(pattern.nnz(), &sources, upstream.at_entries(&pattern)?)?;
         let gradients: Buffer<U::Elem> = gradients.map_err(|_| sum_overflow::<U::Elem>(Vec::new()))?.into();
         let mut start = 0;

@@ -56,16 +56,16 @@ use crate::element::{Element, RawSlice, RawVec, by_raw};
 use crate::kernels::lanes::spread;
 use crate::kernels::spread::without_signs;
 use crate::kernels::take::scatter_add;
-use crate::kernels::turned::{self, ByLast};
+use crate::kernels::transpose::{self, ByLast};
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::ops::reduce::dense::all_cells;
 use crate::pattern::{
     AnyPattern, AxisCoords, Format, Pattern, by_width, for_plan, of_plan, of_width, planned, zero_offsets,
 };
-use crate::plan::moves::{Room, Step, settled};
+use crate::plan::moves::{MoveStep, StepLimits, settled};
 use crate::plan::row_major::{is_in_order, row_major};
-use crate::plan::selected::{Selected, Sources};
+use crate::plan::selection::{Selected, Sources};
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
@@ -90,7 +90,7 @@ pub trait Select {
     }
 
     /// Returns the pattern of the result and the sources of its entries; both must fit in `room`.
-    fn plan(&self, x: &AnyPattern, room: Room) -> Result<Selected>;
+    fn plan(&self, x: &AnyPattern, room: StepLimits) -> Result<Selected>;
 
     /// Returns the result for an array.
     fn dense<T: Element>(&self, x: ArrayViewD<'_, T>) -> Result<ArrayD<T>>;
@@ -119,7 +119,7 @@ fn selected<T: Element, S: Select>(x: SparseRef<'_, T>, op: &S) -> Result<Erased
 
 /// Returns the result for a sparse tensor by a plan, which does not depend on the values.
 pub(crate) fn planned_select<T: Element, S: Select>(x: SparseRef<'_, T>, op: &S, limit: u64) -> Result<Erased<T>> {
-    let selected = planned_once(op, x.pattern(), Room { value_bytes: size_of::<T>(), limit })?;
+    let selected = planned_once(op, x.pattern(), StepLimits { value_bytes: size_of::<T>(), limit })?;
     let pattern = of_plan(x.pattern(), &selected.pattern);
     Ok(Tensor::from_shared(pattern, selected.sources.of_values(x.shared_values())?, x.fill()))
 }
@@ -129,8 +129,8 @@ type Permuted = (AnyPattern, RawVec);
 
 /// Returns the pattern with permuted axes, and the values sorted with it. Sorting is faster than a lookup per value.
 /// Returns `None` if nothing needs sorting, or if axes are added or removed.
-fn permuted_with(x: &AnyPattern, values: RawSlice<'_>, step: &Step, limit: u64) -> Result<Option<Permuted>> {
-    let Step::Axes(axes) = step else { return Ok(None) };
+fn permuted_with(x: &AnyPattern, values: RawSlice<'_>, step: &MoveStep, limit: u64) -> Result<Option<Permuted>> {
+    let MoveStep::Axes(axes) = step else { return Ok(None) };
     let Some(all) = axes.iter().copied().collect::<Option<Few<usize>>>() else { return Ok(None) };
     if all.len() != x.shape().rank() || all.iter().filter(|&&axis| x.shape()[axis] != 1).is_sorted() {
         return Ok(None);
@@ -151,7 +151,7 @@ fn turned_with(x: &AnyPattern, values: RawSlice<'_>, limit: u64) -> Result<Optio
     let Some((last, mut offsets)) = counts_to_turn(x, limit)? else { return Ok(None) };
     let first = |start: usize, rows: &mut [usize]| x.number_within(&[0], &x.shape()[..1], start, rows);
     let (rows, values): (AxisCoords, RawVec) = by_raw!(values, values => by_width!(&last, last => {
-        let (rows, values) = turned::turned(ByLast { last: &last[..], values }, first, &mut offsets[1..])?;
+        let (rows, values) = transpose::transposed(ByLast { last: &last[..], values }, first, &mut offsets[1..])?;
         (rows.into(), values.into())
     }));
     Ok(Some((turned_pattern(x, offsets, rows, limit)?, values)))
@@ -166,7 +166,7 @@ fn counts_to_turn(x: &AnyPattern, limit: u64) -> Result<Option<(AxisCoords, Vec<
         Format::Csr => length <= x.nnz(),
         Format::Coo => length <= x.nnz() / 4,
     };
-    if !is_little || length > turned::LONGEST {
+    if !is_little || length > transpose::LONGEST {
         return Ok(None);
     }
     let last = [x.axis(1)?];
@@ -192,7 +192,7 @@ fn turned_pattern(x: &AnyPattern, offsets: Vec<usize>, columns: AxisCoords, limi
 }
 
 /// Returns the plan of a selection; the plan of a move is stored if the pattern keeps plans.
-fn planned_once<S: Select>(op: &S, x: &AnyPattern, room: Room) -> Result<Arc<Selected>> {
+fn planned_once<S: Select>(op: &S, x: &AnyPattern, room: StepLimits) -> Result<Arc<Selected>> {
     let plan = || {
         let selected = op.plan(x, room)?;
         Ok(Selected { pattern: for_plan(x, selected.pattern), ..selected })
@@ -209,7 +209,7 @@ pub(super) fn repeated(x: &AnyPattern, shape: &Shape, limit: u64) -> Result<AnyP
         return Ok(x.clone());
     }
     let moves = order::broadcast(x.shape(), shape.clone())?;
-    let selected = planned_once(&moves, x, Room { value_bytes: 0, limit })?;
+    let selected = planned_once(&moves, x, StepLimits { value_bytes: 0, limit })?;
     Ok(of_plan(x, &selected.pattern))
 }
 
@@ -229,7 +229,7 @@ pub(super) fn sparse_backward<P: Pattern, T: Element, S: Select, U: Operand>(
 
 /// Returns the gradient of each entry of a pattern.
 fn gradients<S: Select, U: Operand>(x: &AnyPattern, op: &S, upstream: &U, limit: u64) -> Result<Vec<U::Elem>> {
-    let selected = planned_once(op, x, Room { value_bytes: size_of::<U::Elem>(), limit })?;
+    let selected = planned_once(op, x, StepLimits { value_bytes: size_of::<U::Elem>(), limit })?;
     let gradients = upstream.at_entries(&of_plan(x, &selected.pattern))?;
     sums(x.nnz(), &selected.sources, gradients)?
         .map_err(|entry| sum_overflow::<U::Elem>(x.coords_of(entry).unwrap_or_default()))

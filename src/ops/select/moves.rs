@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayD, ArrayViewD};
 
-use super::{Room, Select};
+use super::{Select, StepLimits};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::shape::{Shape, ravel, step};
@@ -10,15 +10,15 @@ use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
 use crate::kernels::take::scatter_add;
 use crate::pattern::AnyPattern;
-use crate::plan::moves::{Cut, Order, Step};
-use crate::plan::selected::Selected;
+use crate::plan::moves::{AxisOrder, MoveStep, StepRange};
+use crate::plan::selection::Selected;
 
 /// A move of the elements of an operand of one shape. A step that changes nothing is removed.
 #[derive(Clone, PartialEq)]
 pub struct Moves {
     /// The shapes before each step, and the shape of the result.
     shapes: Vec<Shape>,
-    steps: Vec<Step>,
+    steps: Vec<MoveStep>,
     /// Name of the result in errors, if it has positions set to zero and so requires a fill of zero.
     zeros: Option<&'static str>,
 }
@@ -36,44 +36,44 @@ impl Moves {
         let rank = self.shapes[0].rank();
         match &self.steps[..] {
             [] => Some((0..rank).collect()),
-            [Step::Axes(axes)] if axes.len() == rank => axes.iter().copied().collect(),
+            [MoveStep::Axes(axes)] if axes.len() == rank => axes.iter().copied().collect(),
             _ => None,
         }
     }
 
-    fn then(mut self, step: Step, shape: impl Into<Shape>) -> Self {
+    fn then(mut self, step: MoveStep, shape: impl Into<Shape>) -> Self {
         self.shapes.push(shape.into());
         self.steps.push(step);
         self
     }
 
-    pub(super) fn cut(self, cuts: Vec<Cut>) -> Self {
+    pub(super) fn cut(self, cuts: Vec<StepRange>) -> Self {
         let lengths: Shape = cuts.iter().map(|cut| cut.length).collect();
-        self.then(Step::Cut(cuts), lengths)
+        self.then(MoveStep::Cut(cuts), lengths)
     }
 
     pub(super) fn reverse(self, axis: usize) -> Self {
         let shape = self.shape().clone();
-        if shape[axis] < 2 { self } else { self.then(Step::Order(axis, Order::Reverse), shape) }
+        if shape[axis] < 2 { self } else { self.then(MoveStep::Order(axis, AxisOrder::Reverse), shape) }
     }
 
     pub(super) fn rotate(self, axis: usize, places: usize) -> Self {
         let shape = self.shape().clone();
-        if places == 0 { self } else { self.then(Step::Order(axis, Order::Rotate(places)), shape) }
+        if places == 0 { self } else { self.then(MoveStep::Order(axis, AxisOrder::Rotate(places)), shape) }
     }
 
     pub(super) fn tile(self, axis: usize, times: usize) -> Result<Self> {
-        self.longer(axis, times, Order::Tile(times))
+        self.longer(axis, times, AxisOrder::Tile(times))
     }
 
     pub(super) fn each(self, axis: usize, times: usize) -> Result<Self> {
-        self.longer(axis, times, Order::Each(times))
+        self.longer(axis, times, AxisOrder::Each(times))
     }
 
-    fn longer(self, axis: usize, times: usize, order: Order) -> Result<Self> {
+    fn longer(self, axis: usize, times: usize, order: AxisOrder) -> Result<Self> {
         let mut shape = self.shape().to_vec();
         shape[axis] = shape[axis].checked_mul(times).ok_or(Error::AxisOverflow { axis })?;
-        Ok(if times == 1 { self } else { self.then(Step::Order(axis, order), shape) })
+        Ok(if times == 1 { self } else { self.then(MoveStep::Order(axis, order), shape) })
     }
 
     pub(super) fn pad(self, widths: &[(usize, usize)]) -> Result<Self> {
@@ -81,7 +81,7 @@ impl Moves {
             length.checked_add(*before).and_then(|sum| sum.checked_add(*behind)).ok_or(Error::AxisOverflow { axis })
         });
         let shape = padded.collect::<Result<Vec<_>>>()?;
-        Ok(self.then(Step::Pad(widths.iter().map(|width| width.0).collect()), shape))
+        Ok(self.then(MoveStep::Pad(widths.iter().map(|width| width.0).collect()), shape))
     }
 
     pub(super) fn axes(self, axes: Vec<Option<usize>>) -> Self {
@@ -89,19 +89,19 @@ impl Moves {
             return self;
         }
         let lengths: Shape = axes.iter().map(|axis| axis.map_or(1, |axis| self.shape()[axis])).collect();
-        self.then(Step::Axes(axes), lengths)
+        self.then(MoveStep::Axes(axes), lengths)
     }
 
     pub(super) fn band(mut self, name: &'static str, least: i128, most: i128) -> Self {
         self.zeros = Some(name);
         let shape = self.shape().clone();
-        self.then(Step::Band(least, most), shape)
+        self.then(MoveStep::Band(least, most), shape)
     }
 
     pub(super) fn diagonal(self, offset: i128, length: usize) -> Self {
         let rank = self.shape().rank();
         let shape = [&self.shape()[..rank - 2], &[length]].concat();
-        self.then(Step::Diagonal(offset), shape)
+        self.then(MoveStep::Diagonal(offset), shape)
     }
 
     /// Returns the operand axis whose consecutive positions are those of a result axis, and the first of these
@@ -122,8 +122,8 @@ impl Moves {
         for at in (0..self.steps.len()).rev() {
             let before = self.shapes[at].clone();
             let own = self.steps[at].window(axis, &before, &self.shapes[at + 1]).map_or(axis, |(own, _)| own);
-            if let Step::Cut(cuts) = &mut self.steps[at] {
-                cuts[axis] = Cut::whole(length);
+            if let MoveStep::Cut(cuts) = &mut self.steps[at] {
+                cuts[axis] = StepRange::whole(length);
             }
             self.shapes[at + 1] = std::mem::replace(&mut shape, before.to_vec()).into();
             (axis, shape[own]) = (own, length);
@@ -133,7 +133,7 @@ impl Moves {
     }
 
     /// Returns the only step, if there is exactly one.
-    pub(super) fn only_step(&self) -> Option<&Step> {
+    pub(super) fn only_step(&self) -> Option<&MoveStep> {
         if let [step] = &self.steps[..] { Some(step) } else { None }
     }
 
@@ -167,7 +167,7 @@ impl Select for Moves {
         }
     }
 
-    fn plan(&self, x: &AnyPattern, room: Room) -> Result<Selected> {
+    fn plan(&self, x: &AnyPattern, room: StepLimits) -> Result<Selected> {
         let mut selected = Selected::same(x.clone());
         for (step, shape) in self.steps.iter().zip(&self.shapes[1..]) {
             selected = step.plan(&selected.pattern, shape, room)?.then_of(selected.sources, x.nnz())?;

@@ -9,7 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::element::Element;
 use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
-use crate::plan::moves::Cut;
+use crate::plan::moves::StepRange;
 use crate::tensor::Tensor;
 
 moves! {
@@ -92,7 +92,7 @@ moves! {
 }
 
 /// Returns a slice of one axis: its positions in increasing order, and whether they are reversed.
-fn range_of(axis: usize, length: usize, start: isize, end: Option<isize>, step: isize) -> Result<(Cut, bool)> {
+fn range_of(axis: usize, length: usize, start: isize, end: Option<isize>, step: isize) -> Result<(StepRange, bool)> {
     let from_start = |at: isize| {
         let place = if at < 0 { length.checked_sub(at.unsigned_abs()) } else { Some(at as usize) };
         place.filter(|&place| place <= length).ok_or(Error::SliceOutOfRange { index: at, axis, length })
@@ -106,7 +106,7 @@ fn range_of(axis: usize, length: usize, start: isize, end: Option<isize>, step: 
     let count = (end - start).div_ceil(by);
     // A negative step includes the last position of the range, but not necessarily the first.
     let first = if step < 0 && count > 0 { end - 1 - (count - 1) * by } else { start };
-    Ok((Cut::new(first, by, count), step < 0))
+    Ok((StepRange::new(first, by, count), step < 0))
 }
 
 /// Returns the slice for a range of an axis of `length` positions. Positions that exceed `isize` are counted from the
@@ -139,7 +139,7 @@ pub(crate) fn sliced(lengths: &[usize], slices: impl AsRef<[SliceInfoElem]>) -> 
                 let from_end = || lengths[axis].checked_sub(index.unsigned_abs());
                 let inside = usize::try_from(index).ok().or_else(from_end).filter(|&place| place < lengths[axis]);
                 let first = inside.ok_or(Error::SliceOutOfRange { index, axis, length: lengths[axis] })?;
-                cuts.push(Cut::new(first, 1, 1));
+                cuts.push(StepRange::new(first, 1, 1));
             }
             SliceInfoElem::Slice { start, end, step } => {
                 let (cut, is_backwards) = range_of(axis, lengths[axis], start, end, step)?;

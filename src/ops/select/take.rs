@@ -4,17 +4,17 @@ use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, DataMut, Dimension};
 
 use super::dense::{slices, take_dense, take_dense_into};
 use super::indices::Take;
-use super::{Room, Select, Selected};
+use super::{Select, Selected, StepLimits};
 use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::element::Element;
-use crate::kernels::take::{Slices, TakeMode, first_outside, positions, scatter_add};
+use crate::kernels::take::{AxisSlices, TakeMode, first_outside, positions, scatter_add};
 use crate::ops::operand::Operand;
 use crate::pattern::AnyPattern;
-use crate::plan::moves::{Cut, Step};
-use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, Target, along, flattened};
+use crate::plan::moves::{MoveStep, StepRange};
+use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, TakeResult, along, flattened};
 
 /// The elements at flattened (row-major) positions.
 ///
@@ -416,14 +416,14 @@ impl<J: Position> Select for Request<'_, J> {
         self.take.owned_bytes()
     }
 
-    fn plan(&self, x: &AnyPattern, room: Room) -> Result<Selected> {
-        let Room { value_bytes, limit } = room;
-        let target = Target { shape: &self.shape, indices: self.take.shape(), value_bytes, limit };
+    fn plan(&self, x: &AnyPattern, room: StepLimits) -> Result<Selected> {
+        let StepLimits { value_bytes, limit } = room;
+        let target = TakeResult { shape: &self.shape, indices: self.take.shape(), value_bytes, limit };
         if let Some(axis) = self.axis {
             if let Some((first, count)) = self.take.range_within(x.shape()[axis]) {
-                let mut cuts: Vec<_> = x.shape().iter().map(|&length| Cut::whole(length)).collect();
-                cuts[axis] = Cut::new(first, 1, count);
-                return Step::Cut(cuts).plan(x, &self.shape, room);
+                let mut cuts: Vec<_> = x.shape().iter().map(|&length| StepRange::whole(length)).collect();
+                cuts[axis] = StepRange::new(first, 1, count);
+                return MoveStep::Cut(cuts).plan(x, &self.shape, room);
             }
             return along(x, axis, &self.positions(x.shape()[axis], ALONG_BYTES)?, &target);
         }
@@ -444,7 +444,7 @@ impl<J: Position> Select for Request<'_, J> {
 
 impl<J: Position> Request<'_, J> {
     /// Returns the sources of the elements in the result for an array.
-    pub(super) fn dense_plan(&self, x: &Shape) -> Result<Slices> {
+    pub(super) fn dense_plan(&self, x: &Shape) -> Result<AxisSlices> {
         let length = self.axis.map_or_else(|| x.iter().product(), |axis| x[axis]);
         Ok(slices(x, self.axis, self.positions(length, 0)?))
     }

@@ -16,9 +16,9 @@ use crate::kernels::steps::Keep;
 use crate::ops::operand::{Operand, OperandRef};
 use crate::ops::reduce::check_upstream;
 use crate::pattern::AnyPattern;
-use crate::plan::beside::{Beside, occurrences, repeated_count};
-use crate::plan::overlap::Join;
-use crate::plan::united::United;
+use crate::plan::broadcast_match::{BroadcastMatch, occurrences, repeated_count};
+use crate::plan::broadcast_union::United;
+use crate::plan::overlap::OverlapPlan;
 
 /// Returns the shape of the result; rejects an upstream gradient of another shape.
 fn shape_of<X: Operand, Y: Operand, U: Operand>(x: &X, y: &Y, upstream: &U) -> Result<Shape> {
@@ -114,7 +114,7 @@ impl<T: Float + Numeric> Side<'_, T> {
         }
         match is_other_alike {
             true => match self.other.in_shape(shape)?.entries()? {
-                Some(other) => Ok(Some(Join::new(&entries, &other, Keep::UNION)?.pattern)),
+                Some(other) => Ok(Some(OverlapPlan::new(&entries, &other, Keep::UNION)?.pattern)),
                 None => Ok(None),
             },
             false => Ok(None),
@@ -126,7 +126,7 @@ impl<T: Float + Numeric> Side<'_, T> {
         let pattern = every_entry(self.own)?;
         let (own, other) = (self.own.beside_entries(at, shape)?, self.other.beside_entries(at, shape)?);
         let received = self.received(&upstream.at_entries(at)?, &own, &other)?;
-        let (mut totals, beside) = (Totals::new(pattern.nnz())?, Beside::new(&pattern, at)?);
+        let (mut totals, beside) = (Totals::new(pattern.nnz())?, BroadcastMatch::new(&pattern, at)?);
         totals.add_visited(|add| beside.visit(add), &received);
         let gap = if self.counts_gaps() { gap_of(upstream) } else { None };
         if let Some(gap) = gap {
@@ -536,7 +536,7 @@ fn chosen<T: Element, G: Float>(
         Some(at) if gap_of(upstream).is_none() => {
             let pattern = every_entry(own)?;
             let mut totals = Totals::new(pattern.nnz())?;
-            let beside = Beside::new(&pattern, &at)?;
+            let beside = BroadcastMatch::new(&pattern, &at)?;
             totals.add_visited(|add| beside.visit(add), &received(&at)?);
             totals.sums()?
         }

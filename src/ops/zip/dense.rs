@@ -10,7 +10,7 @@ use crate::base::error::Result;
 use crate::base::shape::{Shape, unravel};
 use crate::convert::{check_result, dense_bytes};
 use crate::element::Element;
-use crate::kernels::zip::{Failed, Side, Zip, zip_sides};
+use crate::kernels::zip::{FailedElement, Zip, ZipOperand, zip_sides};
 
 /// Combines two arrays whose shapes can be broadcast.
 pub(in crate::ops) fn pair<A: Element, B: Element, Z: Zip<A, B>>(
@@ -24,8 +24,9 @@ pub(in crate::ops) fn pair<A: Element, B: Element, Z: Zip<A, B>>(
     let (x, y) = (x.broadcast(IxDyn(&shape)).expect(in_shape), y.broadcast(IxDyn(&shape)).expect(in_shape));
     let columns_first = is_columns_first(&x) && is_columns_first(&y) && !(x.is_standard_layout());
     let (x, y) = if columns_first { (x.reversed_axes(), y.reversed_axes()) } else { (x, y) };
-    let values = zip_sides(op, &side(&x)?, &side(&y)?, x.len())
-        .map_err(|failed: Failed| refused(op.name(), failed.fault, Some(place(&shape, failed.at, columns_first))))?;
+    let values = zip_sides(op, &side(&x)?, &side(&y)?, x.len()).map_err(|failed: FailedElement| {
+        refused(op.name(), failed.fault, Some(place(&shape, failed.at, columns_first)))
+    })?;
     let array = ArrayD::from_shape_vec(IxDyn(&shape).set_f(columns_first), values);
     Ok(array.expect("one result for each position"))
 }
@@ -41,13 +42,13 @@ fn is_one<T>(x: &ArrayViewD<'_, T>) -> bool {
 }
 
 /// Returns the elements in order; gathers them if they are stored in another order.
-fn side<'a, T: Element>(x: &'a ArrayViewD<'_, T>) -> Result<Side<'a, T>> {
+fn side<'a, T: Element>(x: &'a ArrayViewD<'_, T>) -> Result<ZipOperand<'a, T>> {
     if let (true, Some(&one)) = (is_one(x), x.first()) {
-        return Ok(Side::One(one));
+        return Ok(ZipOperand::One(one));
     }
     Ok(match x.as_slice() {
-        Some(values) => Side::Values(Cow::Borrowed(values)),
-        None => Side::Values(Cow::Owned(alloc::collect(x.iter().copied())?)),
+        Some(values) => ZipOperand::Values(Cow::Borrowed(values)),
+        None => ZipOperand::Values(Cow::Owned(alloc::collect(x.iter().copied())?)),
     })
 }
 

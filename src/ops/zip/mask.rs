@@ -7,7 +7,7 @@ use crate::kernels::steps::{Keep, LEFT};
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::pattern::{AnyPattern, Pattern};
-use crate::plan::overlap::Join;
+use crate::plan::overlap::OverlapPlan;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 use crate::tensor::stored::Stored;
@@ -102,7 +102,7 @@ fn kept<T: Element>(x: SparseRef<'_, T>, mask: &AnyPattern, keep: Keep) -> Resul
         let (expected, found) = (x.shape().clone(), mask.shape().clone());
         return Err(Error::ShapeMismatch { what: "the mask", expected, found });
     }
-    let Join { pattern, steps } = Join::new(x.pattern(), mask, keep)?;
+    let OverlapPlan { pattern, steps } = OverlapPlan::new(x.pattern(), mask, keep)?;
     match steps {
         Some(steps) if steps.count() < x.nnz() => {
             Ok(Tensor::from_valid(pattern, steps.take(LEFT, x.values(), x.fill())?, x.fill()))

@@ -1,7 +1,7 @@
 //! The driver of zips of two sparse operands of which at least one is repeated along some axes.
 //!
 //! No operand is repeated in memory. Each entry of the result looks up the elements of both operands by index
-//! ([`Beside`]). Time and memory are therefore proportional to the operands and the result.
+//! ([`BroadcastMatch`]). Time and memory are therefore proportional to the operands and the result.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,12 +18,14 @@ use crate::kernels::op::Outcome;
 use crate::kernels::sort;
 use crate::kernels::steps::{BLOCK, Filled, LEFT, RIGHT};
 use crate::kernels::zip::{
-    Alone, Failed, Side, Zip, all_finite, zip_found, zip_numbers, zip_numbers_united, zip_sides,
+    Alone, FailedElement, Zip, ZipOperand, all_finite, zip_found, zip_numbers, zip_numbers_united, zip_sides,
 };
 use crate::ops::select;
 use crate::pattern::AnyPattern;
-use crate::plan::beside::{Beside, Pairs, first_gap, is_full, is_whole_full, repeated_count, whole_lengths};
-use crate::plan::united::United;
+use crate::plan::broadcast_match::{
+    BroadcastMatch, CommonEntries, first_gap, is_full, is_whole_full, repeated_count, whole_lengths,
+};
+use crate::plan::broadcast_union::United;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
@@ -83,7 +85,7 @@ struct Plan {
 /// The elements of an operand that meet the entries of a result.
 struct Elements<'a, T: Clone> {
     values: Cow<'a, [T]>,
-    beside: Option<Beside<'a>>,
+    beside: Option<BroadcastMatch<'a>>,
 }
 
 impl<'a, T: Element> Elements<'a, T> {
@@ -93,7 +95,7 @@ impl<'a, T: Element> Elements<'a, T> {
             Origin::List(list) => Cow::Owned(sort::gather(tensor.values(), list)?),
             Origin::Repeated => {
                 let values = with_gap(tensor)?;
-                return Ok(Elements { values, beside: Some(Beside::new(tensor.pattern(), pattern)?) });
+                return Ok(Elements { values, beside: Some(BroadcastMatch::new(tensor.pattern(), pattern)?) });
             }
         };
         Ok(Elements { values, beside: None })
@@ -105,10 +107,10 @@ impl<'a, T: Element> Elements<'a, T> {
         }
     }
 
-    fn side<'b>(&'b self, number: &'b (dyn Fn(usize, &mut [usize]) + Sync)) -> Side<'b, T> {
+    fn side<'b>(&'b self, number: &'b (dyn Fn(usize, &mut [usize]) + Sync)) -> ZipOperand<'b, T> {
         match self.beside {
-            Some(_) => Side::Numbered(&self.values, number),
-            None => Side::Values(Cow::Borrowed(&self.values)),
+            Some(_) => ZipOperand::Numbered(&self.values, number),
+            None => ZipOperand::Values(Cow::Borrowed(&self.values)),
         }
     }
 }
@@ -202,7 +204,7 @@ impl<'a> BroadcastPatterns<'a> {
         let side = match (self.is_left_repeated(), self.is_right_repeated()) {
             (true, true) => {
                 let admit = |count| self.admit(count, value_bytes);
-                let Pairs { pattern, left, right } = Pairs::new(self.x, self.y, self.shape, &admit)?;
+                let CommonEntries { pattern, left, right } = CommonEntries::new(self.x, self.y, self.shape, &admit)?;
                 let [left, right] = [left, right].map(|list| Origin::List(Arc::new(list)));
                 return Ok(Plan { pattern, left, right });
             }
@@ -211,7 +213,7 @@ impl<'a> BroadcastPatterns<'a> {
         };
         let (own, small) = self.sides(side);
         let own = repeated(own, self.shape, self.limit())?;
-        let kept = Beside::new(small, &own)?.met()?;
+        let kept = BroadcastMatch::new(small, &own)?.met()?;
         let origin = kept.entries.map_or(Origin::Own, Origin::List);
         Ok(Plan::of(kept.pattern, side, origin, Origin::Repeated))
     }
@@ -264,14 +266,28 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
             let x = wide.sparse();
             let of_gap = counts_gaps.then(|| op.apply(x.fill(), number));
             let own = own_fill(x.fill());
-            return on_pattern(op, x.pattern(), &Side::Values(x.values().into()), &Side::One(number), of_gap, own);
+            return on_pattern(
+                op,
+                x.pattern(),
+                &ZipOperand::Values(x.values().into()),
+                &ZipOperand::One(number),
+                of_gap,
+                own,
+            );
         }
         if let Some(number) = as_number(self.x, wholes.left, &wholes.shape) {
             let wide = in_shape(self.y, shape)?;
             let y = wide.sparse();
             let of_gap = counts_gaps.then(|| op.apply(number, y.fill()));
             let own = own_fill(y.fill());
-            return on_pattern(op, y.pattern(), &Side::One(number), &Side::Values(y.values().into()), of_gap, own);
+            return on_pattern(
+                op,
+                y.pattern(),
+                &ZipOperand::One(number),
+                &ZipOperand::Values(y.values().into()),
+                of_gap,
+                own,
+            );
         }
         if counts_gaps { self.whole(op) } else { self.stored(op) }
     }
@@ -382,8 +398,8 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
     /// of the entries with the given indices.
     fn united<U: Element>(
         &self,
-        mut append: impl FnMut((&[usize], &[usize]), &mut Vec<U>) -> std::result::Result<(), Failed>,
-    ) -> Result<(AnyPattern, std::result::Result<Vec<U>, Failed>)> {
+        mut append: impl FnMut((&[usize], &[usize]), &mut Vec<U>) -> std::result::Result<(), FailedElement>,
+    ) -> Result<(AnyPattern, std::result::Result<Vec<U>, FailedElement>)> {
         let (united, count) = self.patterns.united(size_of::<U>())?;
         let (mut values, mut outcome) = (alloc::with_capacity(count)?, Ok(()));
         let pattern = united.pattern(count, self.patterns.limit(), &mut |left, right| {
@@ -395,7 +411,7 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
     }
 
     /// Computes the results at the entries of a plan.
-    fn values<Z: Zip<A, B>>(&self, op: Z, plan: &Plan) -> Result<std::result::Result<Vec<Z::Out>, Failed>> {
+    fn values<Z: Zip<A, B>>(&self, op: Z, plan: &Plan) -> Result<std::result::Result<Vec<Z::Out>, FailedElement>> {
         let left = Elements::new(self.x, &plan.left, &plan.pattern)?;
         let right = Elements::new(self.y, &plan.right, &plan.pattern)?;
         let of_left = |start: usize, numbers: &mut [usize]| left.number(start, numbers);
@@ -436,7 +452,7 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
     fn moved<Z: Zip<A, B>>(&self, side: u8, op: Z, fill: Z::Out) -> Result<Erased<Z::Out>> {
         let (own, small) = self.patterns.sides(side);
         let pattern = repeated(own, self.patterns.shape, self.patterns.limit())?;
-        let beside = Beside::new(small, &pattern)?;
+        let beside = BroadcastMatch::new(small, &pattern)?;
         let find = |start: usize, numbers: &mut [usize]| beside.number(start, numbers);
         let lists = (self.x.values(), self.y.values());
         let values = zip_found(op, pattern.nnz(), &find, lists, side == LEFT);
@@ -465,8 +481,8 @@ fn repeated(pattern: &AnyPattern, shape: &Shape, limit: u64) -> Result<AnyPatter
 pub(super) fn on_pattern<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
     pattern: &AnyPattern,
-    left: &Side<'_, A>,
-    right: &Side<'_, B>,
+    left: &ZipOperand<'_, A>,
+    right: &ZipOperand<'_, B>,
     of_gap: Option<Outcome<Z::Out>>,
     own: Option<Z::Out>,
 ) -> Result<Erased<Z::Out>> {

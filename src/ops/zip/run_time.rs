@@ -16,7 +16,7 @@ use crate::element::Element;
 use crate::kernels::zip::{Alone, Lone, MaybeSwapped, Zip};
 use crate::ops::operand::{DenseView, RunTimeOperand, SparseView, positions, repeated_axes};
 use crate::pattern::AnyPattern;
-use crate::plan::beside::whole_lengths;
+use crate::plan::broadcast_match::whole_lengths;
 use crate::tensor::erased::{Erased, SparseRef};
 
 /// Combines two operands of any kind.

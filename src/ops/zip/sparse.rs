@@ -15,12 +15,12 @@ use crate::base::shape::{Shape, unravel};
 use crate::convert::once_on_each;
 use crate::element::Element;
 use crate::kernels::op::Outcome;
-use crate::kernels::steps::{BLOCK, Filled, Keep, LEFT, RIGHT, Steps};
-use crate::kernels::zip::{Alone, Failed, Side, Zip, all_finite, zip_sides, zip_steps, zip_united};
+use crate::kernels::steps::{BLOCK, Filled, Keep, LEFT, MergeSteps, RIGHT};
+use crate::kernels::zip::{Alone, FailedElement, Zip, ZipOperand, all_finite, zip_sides, zip_steps, zip_united};
 use crate::ops::operand::Sparse;
 use crate::ops::select::broadcast_to;
 use crate::pattern::{AnyPattern, Format, Pattern};
-use crate::plan::overlap::Join;
+use crate::plan::overlap::OverlapPlan;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
@@ -100,14 +100,16 @@ fn whole<A: Element, B: Element, Z: Zip<A, B>>(
 ) -> Result<Erased<Z::Out>> {
     let (of_left, of_right) = (op.of_left_fill(x.fill(), Some(y.fill())), op.of_right_fill(Some(x.fill()), y.fill()));
     let keep = Keep { both: true, left: of_right == Alone::Counts, right: of_left == Alone::Counts };
-    let Join { pattern, steps } = Join::new(x.pattern(), y.pattern(), keep)?;
+    let OverlapPlan { pattern, steps } = OverlapPlan::new(x.pattern(), y.pattern(), keep)?;
     if let Some(steps) = &steps {
         check_left_out(op, steps, (x, of_right), (y, of_left))?;
     }
     let fill = fill_of(op, op.apply(x.fill(), y.fill()), &pattern)?;
     let values = match &steps {
         Some(steps) => zip_steps(op, steps, &Filled { left: (x.values(), x.fill()), right: (y.values(), y.fill()) }),
-        None => zip_sides(op, &Side::Values(x.values().into()), &Side::Values(y.values().into()), pattern.nnz()),
+        None => {
+            zip_sides(op, &ZipOperand::Values(x.values().into()), &ZipOperand::Values(y.values().into()), pattern.nnz())
+        }
     };
     let values = values.map_err(|failed| at_entry(op.name(), failed, &pattern))?;
     Ok(Tensor::from_valid(pattern, values, fill))
@@ -116,7 +118,7 @@ fn whole<A: Element, B: Element, Z: Zip<A, B>>(
 /// Rejects a skipped entry that is not finite, because its partner is zero.
 fn check_left_out<A: Element, B: Element, Z: Zip<A, B>>(
     op: Z,
-    steps: &Steps,
+    steps: &MergeSteps,
     (x, of_right): (SparseRef<'_, A>, Alone),
     (y, of_left): (SparseRef<'_, B>, Alone),
 ) -> Result<()> {
@@ -139,7 +141,7 @@ fn check_left_out<A: Element, B: Element, Z: Zip<A, B>>(
 }
 
 /// Returns the first skipped entry of a side that is not finite, if the rule requires finite entries.
-fn first_left_out<T: Element>(steps: &Steps, side: u8, values: &[T], rule: Alone) -> Option<usize> {
+fn first_left_out<T: Element>(steps: &MergeSteps, side: u8, values: &[T], rule: Alone) -> Option<usize> {
     if rule != Alone::AnnihilatedIfFinite || all_finite(values) {
         return None;
     }
@@ -159,9 +161,11 @@ pub(super) fn stored_alike<A: Element, B: Element, Z: Zip<A, B>>(
 ) -> Result<Erased<Z::Out>> {
     let fill = one_of_fills(op, x.fill(), y.fill())?;
     let keep = if op.unites() { Keep::UNION } else { Keep::BOTH };
-    let Join { pattern, steps } = Join::new(x.pattern(), y.pattern(), keep)?;
+    let OverlapPlan { pattern, steps } = OverlapPlan::new(x.pattern(), y.pattern(), keep)?;
     let values = match &steps {
-        None => zip_sides(op, &Side::Values(x.values().into()), &Side::Values(y.values().into()), pattern.nnz()),
+        None => {
+            zip_sides(op, &ZipOperand::Values(x.values().into()), &ZipOperand::Values(y.values().into()), pattern.nnz())
+        }
         Some(steps) if op.unites() => zip_united(op, steps, x.values(), y.values()),
         Some(steps) => zip_steps(op, steps, &Filled { left: (x.values(), A::ZERO), right: (y.values(), B::ZERO) }),
     };
@@ -193,9 +197,9 @@ pub(super) fn with_number<X: Sparse, B: Element, Z: Zip<X::Value, B>>(
     op: Z,
 ) -> Result<Tensor<X::Pattern, Z::Out>> {
     let (tensor, of_gap) = (x.tensor(), x.gap().map(|gap| op.apply(gap, number)));
-    let left = Side::Values(tensor.values().into());
+    let left = ZipOperand::Values(tensor.values().into());
     let own = own_fill(tensor.fill());
-    Tensor::from_erased(on_pattern(op, tensor.pattern().any(), &left, &Side::One(number), of_gap, own)?)
+    Tensor::from_erased(on_pattern(op, tensor.pattern().any(), &left, &ZipOperand::One(number), of_gap, own)?)
 }
 
 /// Returns the computed fill of a result. A fill without a value is an error if the result has an unstored position.
@@ -212,7 +216,7 @@ pub(super) fn fill_of<A: Element, B: Element, Z: Zip<A, B>>(
 }
 
 /// Returns the error of an entry of the result.
-pub(super) fn at_entry(operation: &'static str, failed: Failed, pattern: &AnyPattern) -> Error {
+pub(super) fn at_entry(operation: &'static str, failed: FailedElement, pattern: &AnyPattern) -> Error {
     refused(operation, failed.fault, pattern.coords_of(failed.at))
 }
 
@@ -245,8 +249,8 @@ pub(super) fn of_array<A: Element, B: Element, Z: Zip<A, B>>(
         None => own,
     };
     let number = |start, numbers: &mut [usize]| cells.grid.number(start, numbers);
-    let side = Side::Numbered(&cells.elements, &number);
-    let values = zip_sides(op, &Side::Values(tensor.values().into()), &side, tensor.nnz())
+    let side = ZipOperand::Numbered(&cells.elements, &number);
+    let values = zip_sides(op, &ZipOperand::Values(tensor.values().into()), &side, tensor.nnz())
         .map_err(|failed| at_entry(op.name(), failed, tensor.pattern()))?;
     Ok(Tensor::from_valid(tensor.pattern().clone(), values, fill))
 }

@@ -13,13 +13,13 @@ use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
-use crate::kernels::steps::{Keep, LEFT, RIGHT, Steps};
+use crate::kernels::steps::{Keep, LEFT, MergeSteps, RIGHT};
 use crate::ops::operand::Operand;
 #[cfg(feature = "dynamic")]
 use crate::ops::operand::{RunTimeOperand, RunTimeResult};
 use crate::pattern::{AnyPattern, AxisCoords, Pattern};
-use crate::plan::beside::whole_lengths;
-use crate::plan::overlap::Join;
+use crate::plan::broadcast_match::whole_lengths;
+use crate::plan::overlap::OverlapPlan;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
@@ -170,7 +170,7 @@ fn chosen<T: Element>(c: SparseRef<'_, bool>, yes: Given<T>, no: Given<T>) -> Re
         #[cfg(feature = "dynamic")]
         Given::Array { .. } => unreachable!("the result is an array if the choice of unstored positions is one"),
     };
-    let Join { pattern, steps } = Join::new(c.pattern(), main.pattern(), Keep::UNION)?;
+    let OverlapPlan { pattern, steps } = OverlapPlan::new(c.pattern(), main.pattern(), Keep::UNION)?;
     let conditions = at_entries(steps.as_deref(), LEFT, c.sparse())?;
     let of_main = at_entries(steps.as_deref(), RIGHT, main.sparse())?;
     let of_other = match other.numbered(&whole) {
@@ -182,7 +182,11 @@ fn chosen<T: Element>(c: SparseRef<'_, bool>, yes: Given<T>, no: Given<T>) -> Re
         }
         Given::Tensor(other) => {
             let other = in_shape(other.sparse(), &shape)?.into_erased();
-            at_entries(Join::new(&pattern, other.pattern(), Keep::LEFT)?.steps.as_deref(), RIGHT, other.sparse())?
+            at_entries(
+                OverlapPlan::new(&pattern, other.pattern(), Keep::LEFT)?.steps.as_deref(),
+                RIGHT,
+                other.sparse(),
+            )?
         }
     };
     let values = threads::filled(pattern.nnz(), 700, |range, slots| {
@@ -230,7 +234,7 @@ fn everywhere<T: Element>(number: T, shape: &Shape, like: &AnyPattern) -> Result
 }
 
 /// Returns the element of a tensor for each entry of a join; all values of the tensor if the join has no steps.
-fn at_entries<T: Element>(steps: Option<&Steps>, side: u8, x: SparseRef<'_, T>) -> Allocated<Buffer<T>> {
+fn at_entries<T: Element>(steps: Option<&MergeSteps>, side: u8, x: SparseRef<'_, T>) -> Allocated<Buffer<T>> {
     match steps {
         Some(steps) => steps.take(side, x.values(), x.fill()).map(Buffer::from),
         None => Ok(x.shared_values().clone()),

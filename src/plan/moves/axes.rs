@@ -1,6 +1,6 @@
 //! Padding, permutation, insertion and removal of axes, and diagonals of the last two axes.
 
-use super::{Room, behind, shifted};
+use super::axis::{StepLimits, behind, shifted};
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -10,7 +10,7 @@ use crate::kernels::gather::marked;
 use crate::kernels::lanes::accumulate;
 use crate::pattern::{AnyPattern, AxisCoords, by_slices, zero_offsets};
 use crate::plan::row_major::sorted_with;
-use crate::plan::selected::{Selected, Sources};
+use crate::plan::selection::{Selected, Sources};
 
 /// Pads each axis: inserts lanes without entries, and shifts columns.
 pub(super) fn pad_lanes(
@@ -18,7 +18,7 @@ pub(super) fn pad_lanes(
     offsets: &Buffer<usize>,
     before: &[usize],
     shape: &Shape,
-    room: Room,
+    room: StepLimits,
 ) -> Result<Selected> {
     let Some((&columns_before, lanes_before)) = before.split_last() else { return Ok(Selected::same(x.clone())) };
     let lane_axes = x.shape().lane_axes();
@@ -51,7 +51,7 @@ fn step_from(coords: &mut [usize], first: &[usize], lengths: &[usize]) {
 }
 
 /// Permutes the axes, and removes or inserts axes of length 1.
-pub(super) fn other_axes(x: &AnyPattern, axes: &[Option<usize>], shape: &Shape, room: Room) -> Result<Selected> {
+pub(super) fn other_axes(x: &AnyPattern, axes: &[Option<usize>], shape: &Shape, room: StepLimits) -> Result<Selected> {
     let long = axes.iter().flatten().filter(|&&axis| x.shape()[axis] != 1);
     let is_sorted = long.is_sorted();
     if let (Some(offsets), true) = (x.lane_offsets(), is_sorted)
@@ -81,7 +81,7 @@ fn in_order(
     count: usize,
     settled: usize,
     shape: &Shape,
-    room: Room,
+    room: StepLimits,
 ) -> Result<Selected> {
     let sorted = match settled == coords.len() {
         true => None,
@@ -119,7 +119,7 @@ pub(super) fn band(x: &AnyPattern, least: i128, most: i128) -> Result<Selected> 
     }
 }
 
-pub(super) fn diagonal(x: &AnyPattern, offset: i128, shape: &Shape, room: Room) -> Result<Selected> {
+pub(super) fn diagonal(x: &AnyPattern, offset: i128, shape: &Shape, room: StepLimits) -> Result<Selected> {
     let kept = in_band(x, offset, offset)?;
     let rank = x.shape().rank();
     let sources = Sources::List(kept);

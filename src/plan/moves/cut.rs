@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Cut, Room, mapped};
+use super::axis::{StepLimits, StepRange, mapped};
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -11,10 +11,10 @@ use crate::base::threads;
 use crate::kernels::gather::marked;
 use crate::kernels::lanes::{accumulate, offsets_among};
 use crate::pattern::{AnyPattern, AxisCoords, by_width, zero_offsets};
-use crate::plan::selected::{Selected, Sources};
+use crate::plan::selection::{Selected, Sources};
 
 /// Returns the coordinates of selected entries relative to the positions of a cut.
-fn placed(sources: &Sources, coords: &AxisCoords, cut: &Cut) -> Allocated<AxisCoords> {
+fn placed(sources: &Sources, coords: &AxisCoords, cut: &StepRange) -> Allocated<AxisCoords> {
     let steps = cut.steps();
     match (cut.first, cut.step) {
         (0, 1) => sources.of_coords(coords),
@@ -26,7 +26,7 @@ fn placed(sources: &Sources, coords: &AxisCoords, cut: &Cut) -> Allocated<AxisCo
 /// Returns the entries within the bounds of the leading cuts, and the number of axes that need no further test.
 ///
 /// These are the leading axes with one remaining position, and the first other axis if its step is 1.
-fn window(axes: &[AxisCoords], cuts: &[Cut], count: usize) -> (Range<usize>, usize) {
+fn window(axes: &[AxisCoords], cuts: &[StepRange], count: usize) -> (Range<usize>, usize) {
     let mut window = 0..count;
     for (axis, cut) in cuts.iter().enumerate() {
         let range = by_width!(&axes[axis], own => cut.range_in(&own[window.clone()]));
@@ -39,10 +39,10 @@ fn window(axes: &[AxisCoords], cuts: &[Cut], count: usize) -> (Range<usize>, usi
 }
 
 /// Selects positions of each axis by coordinates.
-pub(super) fn cut_coords(x: &AnyPattern, cuts: &[Cut], shape: &Shape, room: Room) -> Result<Selected> {
+pub(super) fn cut_coords(x: &AnyPattern, cuts: &[StepRange], shape: &Shape, room: StepLimits) -> Result<Selected> {
     let axes = x.axes()?;
     let (window, settled) = window(&axes, cuts, x.nnz());
-    let is_left = |&axis: &usize| cuts[axis] != Cut::whole(x.shape()[axis]);
+    let is_left = |&axis: &usize| cuts[axis] != StepRange::whole(x.shape()[axis]);
     let tests = (settled..axes.len()).filter(is_left).map(|axis| (&axes[axis], cuts[axis].steps()));
     let tests: Vec<_> = tests.collect();
     let sources = match tests.is_empty() {
@@ -74,14 +74,16 @@ pub(super) fn cut_coords(x: &AnyPattern, cuts: &[Cut], shape: &Shape, room: Room
 pub(super) fn cut_lanes(
     x: &AnyPattern,
     offsets: &Buffer<usize>,
-    cuts: &[Cut],
+    cuts: &[StepRange],
     shape: &Shape,
-    room: Room,
+    room: StepLimits,
 ) -> Result<Selected> {
     let Some((columns_cut, lane_cuts)) = cuts.split_last() else { return Ok(Selected::same(x.clone())) };
     let columns = x.axis(lane_cuts.len())?;
     let lane_axes = x.shape().lane_axes();
-    if let Some(lanes) = lane_window(lane_cuts, lane_axes).filter(|_| *columns_cut == Cut::whole(x.shape().columns())) {
+    if let Some(lanes) =
+        lane_window(lane_cuts, lane_axes).filter(|_| *columns_cut == StepRange::whole(x.shape().columns()))
+    {
         let entries = offsets[lanes.start]..offsets[lanes.end];
         let offsets = match entries.start {
             0 => offsets.slice(lanes.start..lanes.end + 1),
@@ -90,7 +92,7 @@ pub(super) fn cut_lanes(
         let pattern = x.of_lanes(shape.clone(), offsets, columns.slice(entries.clone()))?;
         return Ok(Selected { pattern, sources: Sources::range(entries, x.nnz()) });
     }
-    let has_all = *columns_cut == Cut::whole(x.shape().columns());
+    let has_all = *columns_cut == StepRange::whole(x.shape().columns());
     let within = |at: &[usize]| {
         let lane = at.iter().zip(lane_cuts).zip(lane_axes);
         let lane = lane.fold(0, |lane, ((at, cut), length)| lane * length + cut.first + at * cut.step);
@@ -116,7 +118,7 @@ pub(super) fn cut_lanes(
 /// `within` returns the entries of a lane for its coordinates.
 fn runs_of_lanes(
     shape: &Shape,
-    room: Room,
+    room: StepLimits,
     within: impl Fn(&[usize]) -> Range<usize> + Sync,
 ) -> Result<(Vec<usize>, Vec<usize>)> {
     let mut ends = zero_offsets(shape, room.limit)?;
@@ -148,7 +150,13 @@ fn runs_of_lanes(
 const LANE: usize = 12_000;
 
 /// Selects the columns of a cut in lanes that already lie within its bounds.
-fn every_column(x: &AnyPattern, columns: &AxisCoords, offsets: &[usize], cut: &Cut, shape: &Shape) -> Result<Selected> {
+fn every_column(
+    x: &AnyPattern,
+    columns: &AxisCoords,
+    offsets: &[usize],
+    cut: &StepRange,
+    shape: &Shape,
+) -> Result<Selected> {
     let steps = cut.steps();
     let kept = by_width!(columns, own => marked(own.len(), |range, marks| steps.mark(&own[range], marks)))?;
     let offsets = offsets_among(&kept, offsets)?;
@@ -158,10 +166,10 @@ fn every_column(x: &AnyPattern, columns: &AxisCoords, offsets: &[usize], cut: &C
 }
 
 /// Returns the range of lanes that cuts select, if these are contiguous.
-fn lane_window(cuts: &[Cut], lengths: &[usize]) -> Option<Range<usize>> {
+fn lane_window(cuts: &[StepRange], lengths: &[usize]) -> Option<Range<usize>> {
     let single = cuts.iter().take_while(|cut| cut.length == 1).count();
     let behind = cuts.iter().zip(lengths).skip(single + 1);
-    let is_window = behind.clone().all(|(cut, &length)| *cut == Cut::whole(length));
+    let is_window = behind.clone().all(|(cut, &length)| *cut == StepRange::whole(length));
     let is_window = is_window && cuts.get(single).is_none_or(|cut| cut.step == 1);
     if cuts.iter().any(|cut| cut.length == 0) {
         return is_window.then_some(0..0);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Order, Room};
+use super::axis::{AxisOrder, StepLimits};
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -11,7 +11,7 @@ use crate::base::shape::Shape;
 use crate::base::threads;
 use crate::kernels::lanes::accumulate;
 use crate::pattern::{AnyPattern, AxisCoords, by_width, zero_offsets};
-use crate::plan::selected::{Selected, Sources};
+use crate::plan::selection::{Selected, Sources};
 use crate::plan::take::runs_of;
 
 /// Returns entry indices in a new order, and their coordinates on the axis in this order.
@@ -21,37 +21,38 @@ fn ordered(
     coords: &AxisCoords,
     runs: &[usize],
     length: usize,
-    order: Order,
+    order: AxisOrder,
     count: usize,
 ) -> Allocated<(Vec<usize>, AxisCoords)> {
     by_width!(coords, own => {
-        let Ordered { sources, coords } = Ordered::new(own, runs, length, order, count)?;
+        let OrderedEntries { sources, coords } = OrderedEntries::new(own, runs, length, order, count)?;
         Ok((sources, coords.into()))
     })
 }
 
 /// Entries in a new order, with their new coordinates on one axis.
-struct Ordered<I> {
+struct OrderedEntries<I> {
     sources: Vec<usize>,
     coords: Vec<I>,
 }
 
-impl<I: Index> Ordered<I> {
-    fn new(coords: &[I], runs: &[usize], length: usize, order: Order, count: usize) -> Allocated<Self> {
-        let mut ordered = Ordered { sources: alloc::with_capacity(count)?, coords: alloc::with_capacity(count)? };
+impl<I: Index> OrderedEntries<I> {
+    fn new(coords: &[I], runs: &[usize], length: usize, order: AxisOrder, count: usize) -> Allocated<Self> {
+        let mut ordered =
+            OrderedEntries { sources: alloc::with_capacity(count)?, coords: alloc::with_capacity(count)? };
         // Empty runs are skipped, because the number of repetitions may be too large to loop over.
         for run in runs.windows(2).map(|ends| ends[0]..ends[1]).filter(|run| !run.is_empty()) {
             match order {
-                Order::Reverse => ordered.reverse(coords, run, length),
-                Order::Rotate(places) => {
+                AxisOrder::Reverse => ordered.reverse(coords, run, length),
+                AxisOrder::Rotate(places) => {
                     let split = run.start + coords[run.clone()].partition_point(|at| at.to_usize() < length - places);
                     ordered.put(coords, split..run.end, |at| at - (length - places));
                     ordered.put(coords, run.start..split, |at| at + places);
                 }
-                Order::Tile(times) => {
+                AxisOrder::Tile(times) => {
                     (0..times).for_each(|time| ordered.put(coords, run.clone(), |at| time * length + at));
                 }
-                Order::Each(times) => ordered.each(coords, run, times),
+                AxisOrder::Each(times) => ordered.each(coords, run, times),
             }
         }
         Ok(ordered)
@@ -80,7 +81,13 @@ impl<I: Index> Ordered<I> {
 }
 
 /// Reorders one axis of coordinates.
-pub(super) fn order_coords(x: &AnyPattern, axis: usize, order: Order, shape: &Shape, room: Room) -> Result<Selected> {
+pub(super) fn order_coords(
+    x: &AnyPattern,
+    axis: usize,
+    order: AxisOrder,
+    shape: &Shape,
+    room: StepLimits,
+) -> Result<Selected> {
     let width = x.width_for(shape);
     let count = room.admit(x.nnz(), order.times(), shape.rank() * width.bytes())?;
     let axes = (0..shape.rank()).map(|at| x.axis(at)?.in_width(width)).collect::<Allocated<Vec<_>>>()?;
@@ -101,9 +108,9 @@ pub(super) fn order_coords(x: &AnyPattern, axis: usize, order: Order, shape: &Sh
 pub(super) fn order_columns(
     x: &AnyPattern,
     offsets: &Buffer<usize>,
-    order: Order,
+    order: AxisOrder,
     shape: &Shape,
-    room: Room,
+    room: StepLimits,
 ) -> Result<Selected> {
     let width = x.width_for(shape);
     let count = room.admit(x.nnz(), order.times(), width.bytes())?;
@@ -122,9 +129,9 @@ pub(super) fn order_lanes(
     x: &AnyPattern,
     offsets: &[usize],
     axis: usize,
-    order: Order,
+    order: AxisOrder,
     shape: &Shape,
-    room: Room,
+    room: StepLimits,
 ) -> Result<Selected> {
     room.admit(x.nnz(), order.times(), x.width_for(shape).bytes())?;
     let mut ends = zero_offsets(shape, room.limit)?;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use lacuna::lazy::outside::{Gap, Ordered, Partial};
+use lacuna::lazy::outside::{Gap, Partial, RankSearch};
 
 use crate::map::Asks;
 
@@ -28,12 +28,12 @@ pub(crate) enum Stands {
 
 /// An order, and the position of the fill in that order.
 pub(crate) struct Beside<'a> {
-    order: &'a dyn Ordered,
+    order: &'a dyn RankSearch,
     gap: Gap,
 }
 
 impl<'a> Beside<'a> {
-    pub(crate) fn new(order: &'a dyn Ordered) -> Self {
+    pub(crate) fn new(order: &'a dyn RankSearch) -> Self {
         Beside { order, gap: order.gap() }
     }
 

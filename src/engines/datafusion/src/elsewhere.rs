@@ -6,7 +6,7 @@ use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use lacuna::dynamic::AnyTensor;
 use lacuna::eval::Program;
 use lacuna::io::{ReadOptions, scan};
-use lacuna::lazy::outside::{Folding, Held, How, Ordered, Partial, Reader, Told, piece, side_name, value_bytes};
+use lacuna::lazy::outside::{Folding, Held, How, Partial, RankSearch, Reader, Told, piece, side_name, value_bytes};
 use lacuna::{CooTensor, DType, Number, dispatch, dispatch_dtype};
 
 use crate::map::Asks;
@@ -259,7 +259,7 @@ impl Asks for Elsewhere {
         self.how.partial()
     }
 
-    fn order(&self) -> Option<&dyn Ordered> {
+    fn order(&self) -> Option<&dyn RankSearch> {
         self.how.order()
     }
 

@@ -9,7 +9,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::cast::as_fixed_size_binary_array;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
-use lacuna::lazy::outside::{Ordered, Partial, Query, Reader, Side, Told};
+use lacuna::lazy::outside::{Partial, Query, RankSearch, Reader, Side, Told};
 use lacuna::{DType, Number};
 
 use crate::census::Counts;
@@ -41,7 +41,7 @@ pub(crate) trait Asks: Send + Sync {
     fn partial(&self) -> Option<Box<dyn Partial>>;
 
     /// Returns the order of values, if the query is a median.
-    fn order(&self) -> Option<&dyn Ordered>;
+    fn order(&self) -> Option<&dyn RankSearch>;
 
     /// Returns the description of the query.
     fn told(&self) -> lacuna::Result<Told>;
@@ -87,7 +87,7 @@ impl Asks for Query {
         self.partial()
     }
 
-    fn order(&self) -> Option<&dyn Ordered> {
+    fn order(&self) -> Option<&dyn RankSearch> {
         self.order()
     }
 
@@ -112,7 +112,7 @@ impl Shared {
         self.query.partial().unwrap_or_else(|| Box::new(Counts::new(Arc::clone(&self.query))))
     }
 
-    pub(crate) fn order(&self) -> Result<&dyn Ordered> {
+    pub(crate) fn order(&self) -> Result<&dyn RankSearch> {
         self.query.order().ok_or_else(|| DataFusionError::Internal("lacuna: it is no median".into()))
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
-use lacuna::lazy::outside::{Found, Gap, Ordered};
+use lacuna::lazy::outside::{Found, Gap, RankSearch};
 
 use crate::bin::{Bits, Looks};
 use crate::census::{Beside, Census, Saved, Stands};
@@ -39,7 +39,7 @@ pub(crate) type Wanted = BTreeMap<Vec<u64>, Vec<u64>>;
 pub(crate) async fn keys(
     passes: &Passes<'_>,
     extent: u128,
-    order: &dyn Ordered,
+    order: &dyn RankSearch,
     found: &[Found],
 ) -> Result<Vec<Option<[u64; 2]>>> {
     let (mut keys, mut targets) = (vec![None; found.len()], Vec::new());
@@ -68,7 +68,7 @@ pub(crate) async fn keys(
 }
 
 /// Returns the final bytes of a complete group with `gaps` unstored positions.
-pub(crate) fn answer(gaps: u128, order: &dyn Ordered, state: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn answer(gaps: u128, order: &dyn RankSearch, state: &[u8]) -> Option<Vec<u8>> {
     let saved = Saved::of(state)?;
     let span = Span::of(gaps, order, &saved.census);
     let middle = match span.zip(saved.keys()) {
@@ -93,7 +93,7 @@ struct Span {
 
 impl Span {
     /// Returns the span of a group with `gaps` unstored positions; `None` if the group has no median.
-    fn of(gaps: u128, order: &dyn Ordered, census: &Census) -> Option<Span> {
+    fn of(gaps: u128, order: &dyn RankSearch, census: &Census) -> Option<Span> {
         let (unstored, level) = match order.gap() {
             Gap::Level(first, _) => (gaps, first),
             Gap::Nan if gaps > 0 && !order.skips_nan() => return None,
@@ -109,7 +109,7 @@ impl Span {
     }
 
     /// Returns the ranks of the middle among the numbers below and above the fill; `None` if the middle is the fill.
-    fn apart(&self, order: &dyn Ordered) -> [Option<u128>; 2] {
+    fn apart(&self, order: &dyn RankSearch) -> [Option<u128>; 2] {
         order.ranks(self.numbers).map(|rank| match rank {
             rank if rank < self.start => Some(rank),
             rank if rank < self.end => None,
@@ -118,7 +118,7 @@ impl Span {
     }
 
     /// Returns the keys in the middle, given all keys below and above the fill; `None` if keys are missing.
-    fn middle(&self, order: &dyn Ordered, mut keys: Vec<u64>) -> Option<[u64; 2]> {
+    fn middle(&self, order: &dyn RankSearch, mut keys: Vec<u64>) -> Option<[u64; 2]> {
         let mut middle = [self.level; 2];
         for (rank, key) in self.apart(order).into_iter().zip(&mut middle) {
             if let Some(rank) = rank {
@@ -131,7 +131,7 @@ impl Span {
 
     /// Returns the key of the fill for both numbers in the middle. Numbers other than the fill become targets, whose
     /// keys replace the returned keys.
-    fn targets(&self, order: &dyn Ordered, census: &Census, group: usize, targets: &mut Vec<Target>) -> [u64; 2] {
+    fn targets(&self, order: &dyn RankSearch, census: &Census, group: usize, targets: &mut Vec<Target>) -> [u64; 2] {
         for (which, rank) in self.apart(order).into_iter().enumerate() {
             let target = |rank| Target { group, which, rank: rank as u64, prefix: 0, count: census.apart() };
             targets.extend(rank.map(target));

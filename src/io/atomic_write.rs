@@ -27,9 +27,9 @@ const MOST_FOLDERS: usize = 1 << 10;
 
 /// A temporary file, which is removed unless it replaces its target.
 #[derive(Debug)]
-pub(super) struct Aside(Option<PathBuf>);
+pub(super) struct ReplacementFile(Option<PathBuf>);
 
-impl Aside {
+impl ReplacementFile {
     pub(super) fn replace(mut self, target: &Path) -> Result<()> {
         if let Some(path) = &self.0 {
             temporary::end(path, || fs::rename(path, target))?;
@@ -39,7 +39,7 @@ impl Aside {
     }
 }
 
-impl Drop for Aside {
+impl Drop for ReplacementFile {
     fn drop(&mut self) {
         if let Some(path) = &self.0 {
             let _ = temporary::end(path, || fs::remove_file(path));
@@ -50,7 +50,7 @@ impl Drop for Aside {
 /// Creates a locked file in a folder, under a short name that no other process uses. If `private` is set, only its
 /// owner may open the file. A signal that terminates the process removes the file.
 #[cfg_attr(not(unix), allow(unused_variables))]
-pub(super) fn create(folder: &Path, ending: &str, private: bool) -> Result<(Aside, File)> {
+pub(super) fn create(folder: &Path, ending: &str, private: bool) -> Result<(ReplacementFile, File)> {
     static NAMES: AtomicUsize = AtomicUsize::new(0);
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -62,7 +62,7 @@ pub(super) fn create(folder: &Path, ending: &str, private: bool) -> Result<(Asid
         let number = NAMES.fetch_add(1, Ordering::Relaxed);
         let path = folder.join(format!("{NAME}{}-{number}{ending}", std::process::id()));
         match temporary::create(&path, || locks::create(&path, &options)) {
-            Ok(Some(file)) => return Ok((Aside(Some(path)), file)),
+            Ok(Some(file)) => return Ok((ReplacementFile(Some(path)), file)),
             Ok(None) => {}
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error.into()),

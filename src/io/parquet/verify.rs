@@ -9,14 +9,14 @@ use std::sync::{Mutex, PoisonError};
 
 use super::columns::Columns;
 use super::dataset::Dataset;
-use super::described::Extent;
+use super::description::Extent;
 use crate::base::error::Result;
 use crate::dispatch;
 use crate::dynamic::AnyTensor;
 
 /// The ranges of axis 0 that were read, until the ranges cover the axis.
 #[derive(Default)]
-pub(crate) struct Seen(Mutex<Ranges>);
+pub(crate) struct ReadRanges(Mutex<Ranges>);
 
 #[derive(Default)]
 struct Ranges {
@@ -26,7 +26,7 @@ struct Ranges {
     length: usize,
 }
 
-impl Seen {
+impl ReadRanges {
     /// Records the entries of some rows. Returns an error if all rows are recorded, and their entries differ from the
     /// declared facts.
     pub(crate) fn note(&self, dataset: &Dataset, rows: Range<usize>, part: &AnyTensor) -> Result<()> {

@@ -9,8 +9,8 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::dispatch_dtype;
 use crate::element::{DType, Element};
-use crate::io::MOST_AXES;
 use crate::io::element::FileElement;
+use crate::io::limits::MOST_AXES;
 use crate::io::options::ReadOptions;
 
 /// Facts about consecutive entries in row-major order.
@@ -25,7 +25,7 @@ pub(super) struct Extent {
 
 /// The description of a tensor.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Described {
+pub(super) struct Description {
     pub(super) shape: Shape,
     /// The element type; `None` if only the columns show it.
     pub(super) dtype: Option<DType>,
@@ -39,10 +39,10 @@ pub(super) fn at_key(key: &str, message: impl Into<String>) -> Error {
     Error::Format { place: format!("key {key}"), message: message.into() }
 }
 
-impl Described {
+impl Description {
     /// Parses the value of `lacuna`. A checksum is compared only if the value has one.
-    pub(super) fn of_lacuna(json: &Json, place: &str) -> Result<Described> {
-        let described = Described::of_members(json, place)?;
+    pub(super) fn of_lacuna(json: &Json, place: &str) -> Result<Description> {
+        let described = Description::of_members(json, place)?;
         match json.get("checksum") {
             Some(said) if said.text() != Some(&described.checksum()) => Err(at_key(place, DAMAGED)),
             _ => Ok(described),
@@ -50,14 +50,14 @@ impl Described {
     }
 
     /// Parses the members that `lacuna` and a manifest share.
-    pub(super) fn of_members(json: &Json, place: &str) -> Result<Described> {
-        let header = Described::of_header(json, place)?;
+    pub(super) fn of_members(json: &Json, place: &str) -> Result<Description> {
+        let header = Description::of_header(json, place)?;
         let extent = Extent::of(json, header.shape.rank(), place)?;
-        Ok(Described { extent: Some(extent), ..header })
+        Ok(Description { extent: Some(extent), ..header })
     }
 
     /// Parses the shared members, except for those about the entries.
-    pub(super) fn of_header(json: &Json, place: &str) -> Result<Described> {
+    pub(super) fn of_header(json: &Json, place: &str) -> Result<Description> {
         let said = |name: &str| json.get(name).ok_or_else(|| at_key(place, format!("no {name}")));
         match said("version")?.number() {
             Some(1) => {}
@@ -68,7 +68,7 @@ impl Described {
         let dtype = dtype.ok_or_else(|| at_key(place, "its dtype is no element type"))?;
         let fill = said("fill")?.text().and_then(bytes_of);
         let fill = fill.ok_or_else(|| at_key(place, "its fill is no value in hexadecimal digits"))?;
-        Ok(Described { shape, dtype: Some(dtype), fill: Some(fill), extent: None })
+        Ok(Description { shape, dtype: Some(dtype), fill: Some(fill), extent: None })
     }
 
     /// Returns the checksum of the description, whatever the layout of its text.
@@ -79,7 +79,7 @@ impl Described {
     }
 
     /// Parses the text of `binsparse`, which another program wrote.
-    pub(super) fn of_binsparse(text: &str) -> Result<Described> {
+    pub(super) fn of_binsparse(text: &str) -> Result<Description> {
         let json = parsed(text, "binsparse")?;
         let inner = json.get("binsparse").unwrap_or(&json);
         let shape = inner.get("shape").ok_or_else(|| at_key("binsparse", "no shape"))?;
@@ -88,7 +88,7 @@ impl Described {
         if inner.get("fill") == Some(&Json::Truth(true)) {
             return Err(at_key("binsparse", "it names a fill that is nowhere said: no key `lacuna`"));
         }
-        Ok(Described { shape, dtype: None, fill: None, extent: None })
+        Ok(Description { shape, dtype: None, fill: None, extent: None })
     }
 
     /// Returns the text of `lacuna`.

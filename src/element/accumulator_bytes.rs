@@ -99,8 +99,9 @@ mod tests {
     use num_complex::Complex;
 
     use super::*;
+    use crate::element::integer_total::IntegerTotal;
     use crate::element::norm::{Greatest, Magnitudes, Squares};
-    use crate::element::total::{Accumulator, ComplexTotal, FloatTotal, IntegerTotal};
+    use crate::element::total::{Accumulator, ComplexTotal, FloatTotal};
 
     /// Pseudo-random numbers.
     struct Random(u64);

@@ -10,7 +10,7 @@ use crate::base::index::{Index, Width, capped_product};
 use crate::base::threads;
 use crate::kernels::bits::{self, BITS, Truths};
 use crate::kernels::coords::{AxisCoords, CoordSlices, of_width};
-use crate::kernels::fold::Kept;
+use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::{Fault, Outcome};
 
 /// The number of output elements in a word.
@@ -59,7 +59,7 @@ impl CellMap {
     }
 
     /// Returns the bitmap of `count` entries, whose values `truths` tests.
-    pub(crate) fn of_truths(kept: &Kept<'_>, count: usize, truths: &dyn Truths) -> Allocated<Self> {
+    pub(crate) fn of_truths(kept: &KeptAxes<'_>, count: usize, truths: &dyn Truths) -> Allocated<Self> {
         match &kept.coords {
             CoordSlices::U32(coords) => CellMap::of_coords(coords, kept.lengths, count, truths, kept.in_runs),
             CoordSlices::U64(coords) => CellMap::of_coords(coords, kept.lengths, count, truths, kept.in_runs),
@@ -269,18 +269,6 @@ pub(crate) fn marked_cells<M: Mark, U: Copy + Send>(
 /// Returns the flat index within `lengths` of the output element of an entry.
 fn cell_of<I: Index>(coords: &[&[I]], lengths: &[usize], entry: usize) -> usize {
     coords.iter().zip(lengths).fold(0, |cell, (axis, length)| cell * length + axis[entry].to_usize())
-}
-
-/// Writes the flat indices within `lengths` of the entries from `start` on.
-pub(crate) fn number<I: Index>(coords: &[&[I]], lengths: &[usize], start: usize, numbers: &mut [usize]) {
-    let Some((first, others)) = coords.split_first() else { return numbers.fill(0) };
-    numbers.iter_mut().zip(&first[start..]).for_each(|(number, coord)| *number = coord.to_usize());
-    // Invariant: `numbers` holds the flat indices within the axes before this one.
-    for (axis, length) in others.iter().zip(lengths.iter().skip(1)) {
-        for (number, coord) in numbers.iter_mut().zip(&axis[start..]) {
-            *number = *number * length + coord.to_usize();
-        }
-    }
 }
 
 #[cfg(test)]

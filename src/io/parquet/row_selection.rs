@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 /// Ranges of rows, in order and disjoint, and the number of rows before each range.
-pub(super) struct Picked {
+pub(super) struct RowSelection {
     ranges: Vec<Range<usize>>,
     before: Vec<usize>,
     count: usize,
 }
 
-impl FromIterator<Range<usize>> for Picked {
+impl FromIterator<Range<usize>> for RowSelection {
     fn from_iter<R: IntoIterator<Item = Range<usize>>>(ranges: R) -> Self {
         let ranges: Vec<Range<usize>> = ranges.into_iter().collect();
         let (mut before, mut count) = (Vec::with_capacity(ranges.len()), 0);
@@ -17,17 +17,17 @@ impl FromIterator<Range<usize>> for Picked {
             before.push(count);
             count += range.len();
         }
-        Picked { ranges, before, count }
+        RowSelection { ranges, before, count }
     }
 }
 
-impl From<Range<usize>> for Picked {
+impl From<Range<usize>> for RowSelection {
     fn from(range: Range<usize>) -> Self {
         std::iter::once(range).collect()
     }
 }
 
-impl Picked {
+impl RowSelection {
     /// Returns the number of selected rows.
     pub(super) fn count(&self) -> usize {
         self.count
@@ -47,7 +47,7 @@ impl Picked {
     }
 
     /// Returns the rows at the given positions among the selected rows.
-    pub(super) fn at_places(&self, places: &Range<usize>) -> Picked {
+    pub(super) fn at_places(&self, places: &Range<usize>) -> RowSelection {
         let first = self.before.partition_point(|before| *before <= places.start).saturating_sub(1);
         let from = self.ranges[first..].iter().zip(&self.before[first..]);
         let of_range = from.map_while(|(range, &before)| {
@@ -69,7 +69,7 @@ fn overlap(left: &Range<usize>, right: &Range<usize>) -> Option<Range<usize>> {
 mod tests {
     use super::*;
 
-    fn picked(ranges: &[Range<usize>]) -> Picked {
+    fn picked(ranges: &[Range<usize>]) -> RowSelection {
         ranges.iter().cloned().collect()
     }
 
@@ -98,6 +98,6 @@ mod tests {
         assert_eq!(picked.at_places(&(3..5)).ranges, [8..10]);
         assert_eq!(picked.at_places(&(4..6)).ranges, [9..10, 20..21]);
         assert_eq!(picked.at_places(&(3..3)).ranges, []);
-        assert_eq!(Picked::from(0..0).at_places(&(0..0)).ranges, []);
+        assert_eq!(RowSelection::from(0..0).at_places(&(0..0)).ranges, []);
     }
 }

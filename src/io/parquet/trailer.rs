@@ -1,9 +1,8 @@
 //! The end of a written file: the lists of pages and the footer, with their checksums.
 
 use super::checks::{checked, crc, digits};
-use super::footer::{Chunk, Footer, List};
-use super::thrift::Output;
-use super::{MAGIC, refused};
+use super::footer::{Chunk, Footer, List, MAGIC, refused};
+use super::thrift::ThriftWriter;
 use crate::base::error::Result;
 
 /// Returns the end of a file, from `start` on, with checksums: the lists of pages and the footer.
@@ -20,7 +19,7 @@ pub(super) fn checked_end(end: &[u8], start: u64) -> Result<Vec<u8>> {
         }
     }
     let [footer @ .., 0] = footer else { return Err(broken()) };
-    let footer = checked(Output(footer.to_vec()), &said);
+    let footer = checked(ThriftWriter(footer.to_vec()), &said);
     let length = u32::try_from(footer.len()).map_err(|_| refused("the footer is longer than 4 GiB"))?;
     Ok([lists, &footer, &length.to_le_bytes(), MAGIC].concat())
 }

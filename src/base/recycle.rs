@@ -21,26 +21,26 @@ const OF_RANGES: usize = 32;
 
 thread_local! {
     /// The kept buffers while this thread runs [`within`] a chain, or [`Spares::within`] a chunk.
-    static SPARE: RefCell<Option<Kept>> = const { RefCell::new(None) };
+    static SPARE: RefCell<Option<BufferPool>> = const { RefCell::new(None) };
 }
 
 /// Vectors of any type, the oldest one first.
-struct Kept {
-    buffers: Vec<Spare>,
+struct BufferPool {
+    buffers: Vec<SpareBuffer>,
     /// The largest number of buffers, and the largest number of bytes of each buffer and of all buffers.
     count: usize,
     each: usize,
     all: usize,
 }
 
-struct Spare {
+struct SpareBuffer {
     items: Box<dyn Any + Send>,
     bytes: usize,
 }
 
-impl Kept {
+impl BufferPool {
     fn of_a_chain() -> Self {
-        Kept { buffers: Vec::new(), count: COUNT, each: BYTES, all: COUNT * BYTES }
+        BufferPool { buffers: Vec::new(), count: COUNT, each: BYTES, all: COUNT * BYTES }
     }
 
     fn keep<T: Send + 'static>(&mut self, items: Vec<T>) {
@@ -53,12 +53,12 @@ impl Kept {
         while self.buffers.len() >= self.count || left > self.all - bytes {
             left -= self.buffers.remove(0).bytes;
         }
-        self.buffers.push(Spare { items: Box::new(items), bytes });
+        self.buffers.push(SpareBuffer { items: Box::new(items), bytes });
     }
 
     /// Returns the vector whose capacity is in this range and nearest to `count`, at least `count` if possible.
     fn take<T: 'static>(&mut self, count: usize, range: RangeInclusive<usize>) -> Option<Vec<T>> {
-        let capacity = |spare: &Spare| spare.items.downcast_ref::<Vec<T>>().map(Vec::capacity);
+        let capacity = |spare: &SpareBuffer| spare.items.downcast_ref::<Vec<T>>().map(Vec::capacity);
         let found = self.buffers.iter().enumerate().filter_map(|(at, spare)| Some((capacity(spare)?, at)));
         let found = found.filter(|(capacity, _)| range.contains(capacity));
         let (_, at) = found.min_by_key(|&(capacity, _)| (capacity < count, capacity.abs_diff(count)))?;
@@ -70,7 +70,7 @@ impl Kept {
 pub(crate) fn within<R>(work: impl FnOnce() -> R) -> R {
     let is_outer = SPARE.try_with(|spare| {
         let is_none = spare.borrow().is_none();
-        spare.borrow_mut().get_or_insert_with(Kept::of_a_chain);
+        spare.borrow_mut().get_or_insert_with(BufferPool::of_a_chain);
         is_none
     });
     // An eager `then_some` would create and drop a scope, which clears the kept buffers.
@@ -79,7 +79,7 @@ pub(crate) fn within<R>(work: impl FnOnce() -> R) -> R {
 }
 
 /// The buffers that are kept again after this is dropped.
-struct Scope(Option<Kept>);
+struct Scope(Option<BufferPool>);
 
 impl Drop for Scope {
     fn drop(&mut self) {
@@ -89,7 +89,7 @@ impl Drop for Scope {
 
 /// Buffers of the chunks of a tensor: one set per chunk in progress.
 pub(crate) struct Spares {
-    sets: Mutex<Vec<Kept>>,
+    sets: Mutex<Vec<BufferPool>>,
     /// The bytes of each set.
     bytes: usize,
 }
@@ -102,7 +102,7 @@ impl Spares {
     /// Runs `work`, which can reuse the buffers of earlier chunks.
     pub(crate) fn within<R>(&self, work: impl FnOnce() -> R) -> R {
         let sets = || self.sets.lock().unwrap_or_else(PoisonError::into_inner);
-        let none = || Kept { buffers: Vec::new(), count: OF_RANGES, each: self.bytes, all: self.bytes };
+        let none = || BufferPool { buffers: Vec::new(), count: OF_RANGES, each: self.bytes, all: self.bytes };
         let set = sets().pop().unwrap_or_else(none);
         let before = SPARE.try_with(|spare| spare.replace(Some(set)));
         let scope = before.ok().map(Scope);
@@ -151,7 +151,7 @@ pub(crate) fn kept<T: 'static>() -> Vec<T> {
 }
 
 fn taken<T: 'static>(count: usize, range: RangeInclusive<usize>) -> Option<Vec<T>> {
-    let take = |spare: &RefCell<Option<Kept>>| spare.borrow_mut().as_mut()?.take(count, range);
+    let take = |spare: &RefCell<Option<BufferPool>>| spare.borrow_mut().as_mut()?.take(count, range);
     if count == 0 { None } else { SPARE.try_with(take).ok()? }
 }
 

@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use crate::base::alloc::{self, Allocated};
 use crate::element::Element;
-use crate::kernels::fed::Source;
 use crate::kernels::fold::{Fold, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::op::Outcomes;
+use crate::kernels::stream::ValueSource;
 
 /// The largest number of adjacent values of one output element that are added one by one.
 ///
@@ -84,7 +84,7 @@ impl<S: Clone> Window<S> {
 pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
     op: F,
     (axes, lengths): (&[usize], &[usize]),
-    source: &dyn Source<T>,
+    source: &dyn ValueSource<T>,
     gaps: &Gaps<T>,
 ) -> Outcomes<Option<InCells<F::Out>>> {
     let count = lengths.iter().fold(1, |count: usize, &length| count.saturating_mul(length));
@@ -124,8 +124,8 @@ mod tests {
     use std::sync::atomic::Ordering::Relaxed;
 
     use super::*;
-    use crate::kernels::fed::CellsAndValues;
     use crate::kernels::op::{Op, Outcome};
+    use crate::kernels::stream::CellsAndValues;
 
     /// The sum of all values. Its accumulator takes memory from the value 1 on.
     #[derive(Clone, Copy)]
@@ -173,7 +173,7 @@ mod tests {
         passes: AtomicUsize,
     }
 
-    impl Source<i64> for Numbers {
+    impl ValueSource<i64> for Numbers {
         fn feed(&self, _: Range<usize>, _: &mut dyn FnMut(&[i64])) -> bool {
             false
         }

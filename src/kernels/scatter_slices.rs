@@ -12,10 +12,10 @@ use crate::base::index::Index;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
 use crate::element::Slices;
-use crate::kernels::cells::{StoredCells, marked_cells};
 use crate::kernels::coords;
-use crate::kernels::fold::Kept;
+use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::Outcome;
+use crate::kernels::output_bitmap::{StoredCells, marked_cells};
 
 /// The sum of an output element as two pairs of floats; the second pair is zero in most cases.
 pub(crate) type Sum = [[f64; 2]; 2];
@@ -38,7 +38,7 @@ const PICOSECONDS: usize = 2000;
 const FREE: i32 = 4;
 
 /// The integers added to each output element by one loop.
-struct Added {
+struct SliceSums {
     table: Vec<i64>,
     /// The output elements with an entry, and the entries that the integers do not represent, as (output element,
     /// entry).
@@ -48,7 +48,7 @@ struct Added {
     spilled: Vec<(usize, usize)>,
 }
 
-impl Added {
+impl SliceSums {
     /// Adds integers to their output elements.
     #[inline(always)]
     fn add<const LOW: bool>(&mut self, cells: impl Iterator<Item = usize>, integers: &[i64]) {
@@ -63,7 +63,7 @@ impl Added {
     }
 
     /// [`add_block_of`](Self::add_block_of) for the lower or the higher integers; compiled once for all element types.
-    fn add_block(&mut self, low: bool, kept: &Kept<'_>, start: usize, numbers: &mut [usize], integers: &[i64]) {
+    fn add_block(&mut self, low: bool, kept: &KeptAxes<'_>, start: usize, numbers: &mut [usize], integers: &[i64]) {
         match low {
             true => self.add_block_of::<true>(kept, start, numbers, integers),
             false => self.add_block_of::<false>(kept, start, numbers, integers),
@@ -75,7 +75,7 @@ impl Added {
     /// A single axis needs no computation: its coordinates are the indices of the output elements.
     fn add_block_of<const LOW: bool>(
         &mut self,
-        kept: &Kept<'_>,
+        kept: &KeptAxes<'_>,
         start: usize,
         numbers: &mut [usize],
         integers: &[i64],
@@ -113,7 +113,7 @@ type Finish<'a, U> = dyn Fn(usize, Sum, &[(usize, usize)]) -> Outcome<U> + Sync 
 /// The result is `None` for too few entries, for too many output elements, or if an output element has no result. It is
 /// also `None` if the integers do not represent too many of the values.
 pub(crate) fn scatter<T: Copy + Sync, U: Copy + Send>(
-    kept: &Kept<'_>,
+    kept: &KeptAxes<'_>,
     values: &[T],
     float: impl Fn(T) -> f64 + Sync,
     finish: &Finish<'_, U>,
@@ -151,7 +151,7 @@ fn slices_of<T: Copy>(values: &[T], float: impl Fn(T) -> f64) -> Allocated<Optio
 
 /// Values that are scattered to output elements.
 struct Scatter<'a, T, F> {
-    kept: &'a Kept<'a>,
+    kept: &'a KeptAxes<'a>,
     values: &'a [T],
     float: F,
     slices: Slices,
@@ -159,7 +159,7 @@ struct Scatter<'a, T, F> {
 
 impl<T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, T, F> {
     /// Returns the sums of the higher and the lower integers of all values.
-    fn add_all(&self) -> Allocated<Option<[Added; 2]>> {
+    fn add_all(&self) -> Allocated<Option<[SliceSums; 2]>> {
         let cells = self.kept.cells() as usize;
         let parts = threads::map_parts(self.values.len(), PICOSECONDS, cells, |part| part);
         // Two loops per range, so the number of ranges is half the number of threads.
@@ -171,7 +171,7 @@ impl<T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, T, F> {
         let (mut low, mut high) = (None, None);
         for (number, added) in done.into_iter().enumerate() {
             let Some(added) = added? else { return Ok(None) };
-            let all: &mut Option<Added> = if number % 2 == 0 { &mut low } else { &mut high };
+            let all: &mut Option<SliceSums> = if number % 2 == 0 { &mut low } else { &mut high };
             match all {
                 Some(all) => all.merge(&added)?,
                 None => *all = Some(added),
@@ -183,9 +183,9 @@ impl<T: Copy + Sync, F: Fn(T) -> f64 + Sync> Scatter<'_, T, F> {
     /// Adds the lower or higher integers of a range to their output elements.
     ///
     /// The result is `None` if too many values are not represented.
-    fn add<const LOW: bool>(&self, cells: usize, range: Range<usize>) -> Allocated<Option<Added>> {
+    fn add<const LOW: bool>(&self, cells: usize, range: Range<usize>) -> Allocated<Option<SliceSums>> {
         let marks = alloc::zeros(if LOW { cells } else { 0 })?;
-        let mut added = Added { table: alloc::zeros(cells)?, marks, spilled: Vec::new() };
+        let mut added = SliceSums { table: alloc::zeros(cells)?, marks, spilled: Vec::new() };
         let (mut numbers, mut integers) = ([0; BLOCK], [0; BLOCK]);
         for start in range.clone().step_by(BLOCK) {
             let block = start..range.end.min(start + BLOCK);
@@ -245,7 +245,7 @@ mod tests {
         let axes = (0..lengths.len()).map(|axis| (0..values.len()).map(|at| coord(axis, at) as u32).collect());
         let axes: Vec<Vec<u32>> = axes.collect();
         let coords: Vec<AxisCoords> = axes.into_iter().map(AxisCoords::from).collect();
-        let kept = Kept { coords: slices(&coords), lengths, lead: false, in_runs: false, extents: None };
+        let kept = KeptAxes { coords: slices(&coords), lengths, lead: false, in_runs: false, extents: None };
         let finish = |_, pairs: Sum, others: &[(usize, usize)]| {
             let mut total = Total::default();
             pairs.into_iter().for_each(|pair| Accumulator::<f64>::add_cell(&mut total, pair));

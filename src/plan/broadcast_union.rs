@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::beside::Axes;
+use super::broadcast_match::BroadcastAxes;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
 use crate::base::few::Few;
@@ -17,12 +17,12 @@ use crate::pattern::{AnyPattern, AxisCoords, Format, of_width, zero_offsets};
 /// Two operands in the shape of their result.
 pub(crate) struct United<'a> {
     sides: [Repeated; 2],
-    result: Target<'a>,
+    result: UnionResult<'a>,
 }
 
 /// The result, which has the format of the left operand.
 #[derive(Clone, Copy)]
-struct Target<'a> {
+struct UnionResult<'a> {
     of: &'a AnyPattern,
     shape: &'a Shape,
     /// The width of all coordinates of both operands and of the result.
@@ -36,13 +36,13 @@ struct Repeated {
 }
 
 /// Both operands, with coordinates of type `I`.
-struct Walk<'a, I> {
-    sides: [Side<'a, I>; 2],
-    result: Target<'a>,
+struct UnionOperands<'a, I> {
+    sides: [RepeatedSide<'a, I>; 2],
+    result: UnionResult<'a>,
 }
 
 /// A [`Repeated`] operand, with coordinates of type `I`.
-struct Side<'a, I> {
+struct RepeatedSide<'a, I> {
     axes: Few<Option<&'a [I]>>,
     count: usize,
 }
@@ -55,12 +55,12 @@ struct Frame {
 
 /// The entries of both operands that agree on all axes except the last.
 struct Lane<'a, I> {
-    sides: [Columns<'a, I>; 2],
+    sides: [LaneColumns<'a, I>; 2],
     length: usize,
 }
 
 /// The entries of one operand in a lane, starting at an entry index.
-enum Columns<'a, I> {
+enum LaneColumns<'a, I> {
     /// Each entry has its own column.
     Own(usize, &'a [I]),
     /// One entry occurs at every column.
@@ -68,7 +68,7 @@ enum Columns<'a, I> {
 }
 
 /// A buffer of entry indices per position, for a visitor of many positions.
-struct Numbers<'a> {
+struct IndexBuffer<'a> {
     left: Vec<usize>,
     right: Vec<usize>,
     visit: &'a mut dyn FnMut(&[usize], &[usize]),
@@ -81,9 +81,9 @@ enum Leading<I> {
 }
 
 impl Repeated {
-    fn new(pattern: &AnyPattern, result: Target<'_>) -> Allocated<Self> {
+    fn new(pattern: &AnyPattern, result: UnionResult<'_>) -> Allocated<Self> {
         let added = result.shape.rank() - pattern.shape().rank();
-        let own = Axes::of(pattern.shape(), result.shape).own;
+        let own = BroadcastAxes::of(pattern.shape(), result.shape).own;
         let coords = |axis: usize| match own.contains(&axis) {
             true => pattern.axis(axis - added)?.in_width(result.width).map(Some),
             false => Ok(None),
@@ -91,12 +91,15 @@ impl Repeated {
         Ok(Repeated { axes: (0..result.shape.rank()).map(coords).collect::<Allocated<_>>()?, count: pattern.nnz() })
     }
 
-    fn side<I: Index>(&self) -> Side<'_, I> {
-        Side { axes: self.axes.iter().map(|axis| axis.as_ref().map(AxisCoords::view)).collect(), count: self.count }
+    fn side<I: Index>(&self) -> RepeatedSide<'_, I> {
+        RepeatedSide {
+            axes: self.axes.iter().map(|axis| axis.as_ref().map(AxisCoords::view)).collect(),
+            count: self.count,
+        }
     }
 }
 
-impl<I: Index> Side<'_, I> {
+impl<I: Index> RepeatedSide<'_, I> {
     /// Returns the first coordinate, from `from` on, at which some of these entries occur.
     fn first(&self, axis: usize, entries: &Range<usize>, from: usize) -> Option<usize> {
         let own = || self.axes[axis].map_or(from, |coords| coords[entries.start].to_usize());
@@ -112,11 +115,11 @@ impl<I: Index> Side<'_, I> {
         taken
     }
 
-    fn columns(&self, entries: &Range<usize>) -> Columns<'_, I> {
+    fn columns(&self, entries: &Range<usize>) -> LaneColumns<'_, I> {
         match self.axes.last().copied().flatten() {
-            Some(columns) => Columns::Own(entries.start, &columns[entries.clone()]),
-            None if entries.is_empty() => Columns::Own(entries.start, &[]),
-            None => Columns::Everywhere(entries.start),
+            Some(columns) => LaneColumns::Own(entries.start, &columns[entries.clone()]),
+            None if entries.is_empty() => LaneColumns::Own(entries.start, &[]),
+            None => LaneColumns::Everywhere(entries.start),
         }
     }
 }
@@ -134,13 +137,13 @@ fn run_at<I: Index>(coords: &[I], coord: usize) -> usize {
 
 impl<'a> United<'a> {
     pub(crate) fn new(left: &'a AnyPattern, right: &AnyPattern, shape: &'a Shape) -> Allocated<Self> {
-        let result = Target { of: left, shape, width: left.width_for(shape).max(right.width()) };
+        let result = UnionResult { of: left, shape, width: left.width_for(shape).max(right.width()) };
         Ok(United { sides: [Repeated::new(left, result)?, Repeated::new(right, result)?], result })
     }
 
-    fn walk<I: Index>(&self) -> Walk<'_, I> {
+    fn walk<I: Index>(&self) -> UnionOperands<'_, I> {
         let [left, right] = &self.sides;
-        Walk { sides: [left.side(), right.side()], result: self.result }
+        UnionOperands { sides: [left.side(), right.side()], result: self.result }
     }
 
     /// Returns the number of positions.
@@ -167,7 +170,7 @@ impl<'a> United<'a> {
     }
 }
 
-impl<I: Index> Walk<'_, I> {
+impl<I: Index> UnionOperands<'_, I> {
     /// Calls `visit` with the leading coordinates and the entries of each lane with entries.
     fn lanes(&self, mut visit: impl FnMut(&[usize], &Lane<'_, I>) -> Result<()>) -> Result<()> {
         let last = self.result.shape.rank() - 1;
@@ -219,7 +222,7 @@ impl<I: Index> Walk<'_, I> {
         let none = [0, 1].map(|side| self.sides[side].count);
         let mut leading = Leading::new(self.result, count, limit)?;
         let mut columns = alloc::with_capacity(count)?;
-        let mut numbers = Numbers { left: Vec::with_capacity(BLOCK), right: Vec::with_capacity(BLOCK), visit };
+        let mut numbers = IndexBuffer { left: Vec::with_capacity(BLOCK), right: Vec::with_capacity(BLOCK), visit };
         self.lanes(|coords, lane| {
             lane.each(none, |column, left, right| {
                 columns.push(I::from_usize(column));
@@ -274,12 +277,12 @@ struct Piece<I> {
 }
 
 impl<I: Index> Piece<I> {
-    fn new(result: Target<'_>, most: usize) -> Result<Self> {
+    fn new(result: UnionResult<'_>, most: usize) -> Result<Self> {
         let leading = Leading::new(result, most, u64::MAX)?;
         Ok(Piece { leading, columns: alloc::with_capacity(most)?, numbers: alloc::with_capacity(most)? })
     }
 
-    fn finish(self, result: Target<'_>) -> Result<(AnyPattern, Vec<usize>)> {
+    fn finish(self, result: UnionResult<'_>) -> Result<(AnyPattern, Vec<usize>)> {
         Ok((self.leading.pattern(result, self.columns, u64::MAX)?, self.numbers))
     }
 }
@@ -287,8 +290,9 @@ impl<I: Index> Piece<I> {
 impl<I: Index> Lane<'_, I> {
     fn count(&self) -> Result<usize> {
         Ok(match &self.sides {
-            [Columns::Everywhere(_), _] | [_, Columns::Everywhere(_)] => self.length,
-            [Columns::Own(_, []), Columns::Own(_, some)] | [Columns::Own(_, some), Columns::Own(_, [])] => some.len(),
+            [LaneColumns::Everywhere(_), _] | [_, LaneColumns::Everywhere(_)] => self.length,
+            [LaneColumns::Own(_, []), LaneColumns::Own(_, some)]
+            | [LaneColumns::Own(_, some), LaneColumns::Own(_, [])] => some.len(),
             _ => {
                 let mut count = 0;
                 self.each([0, 0], |_, _, _| {
@@ -315,12 +319,12 @@ impl<I: Index> Lane<'_, I> {
 
 /// The position within the entries of a lane.
 struct Cursor<'a, I> {
-    columns: &'a Columns<'a, I>,
+    columns: &'a LaneColumns<'a, I>,
     passed: usize,
     none: usize,
 }
 
-impl<I: Index> Columns<'_, I> {
+impl<I: Index> LaneColumns<'_, I> {
     fn cursor(&self, none: usize) -> Cursor<'_, I> {
         Cursor { columns: self, passed: 0, none }
     }
@@ -330,26 +334,26 @@ impl<I: Index> Cursor<'_, I> {
     /// Returns the first column, from `from` on, that has an entry.
     fn next(&self, from: usize) -> usize {
         match self.columns {
-            Columns::Own(_, columns) => columns.get(self.passed).map_or(usize::MAX, |column| column.to_usize()),
-            Columns::Everywhere(_) => from,
+            LaneColumns::Own(_, columns) => columns.get(self.passed).map_or(usize::MAX, |column| column.to_usize()),
+            LaneColumns::Everywhere(_) => from,
         }
     }
 
     /// Returns the entry index at a column and advances past this entry; no remaining entry is before the column.
     fn at(&mut self, column: usize) -> usize {
         match self.columns {
-            Columns::Own(start, columns) => {
+            LaneColumns::Own(start, columns) => {
                 let is_here = columns.get(self.passed).is_some_and(|at| at.to_usize() == column);
                 let number = if is_here { start + self.passed } else { self.none };
                 self.passed += usize::from(is_here);
                 number
             }
-            Columns::Everywhere(number) => *number,
+            LaneColumns::Everywhere(number) => *number,
         }
     }
 }
 
-impl Numbers<'_> {
+impl IndexBuffer<'_> {
     fn push(&mut self, left: usize, right: usize) {
         self.left.push(left);
         self.right.push(right);
@@ -372,7 +376,7 @@ impl<I> Default for Leading<I> {
 }
 
 impl<I: Index> Leading<I> {
-    fn new(result: Target<'_>, count: usize, limit: u64) -> Result<Self> {
+    fn new(result: UnionResult<'_>, count: usize, limit: u64) -> Result<Self> {
         let shape = result.shape;
         Ok(match result.of.format() {
             Format::Coo => {
@@ -393,7 +397,7 @@ impl<I: Index> Leading<I> {
         }
     }
 
-    fn pattern(self, result: Target<'_>, columns: Vec<I>, limit: u64) -> Result<AnyPattern> {
+    fn pattern(self, result: UnionResult<'_>, columns: Vec<I>, limit: u64) -> Result<AnyPattern> {
         let shape = result.shape.clone();
         match self {
             Leading::Coords(mut axes) => {
@@ -417,7 +421,7 @@ impl<I: Index> Leading<I> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::beside::{Beside, Pairs};
+    use crate::plan::broadcast_match::{BroadcastMatch, CommonEntries};
 
     /// Returns a column and a row with these widths, and the broadcast shape.
     fn operands(format: Format, [left, right]: [Width; 2]) -> ([AnyPattern; 2], Shape) {
@@ -449,10 +453,11 @@ mod tests {
                 });
                 assert!(expected.eq(numbers) && found.format() == format && found.nnz() == 18);
 
-                let Pairs { pattern, left, right } = Pairs::new(&column, &row, &shape, &|_| Ok(())).unwrap();
+                let CommonEntries { pattern, left, right } =
+                    CommonEntries::new(&column, &row, &shape, &|_| Ok(())).unwrap();
                 assert_eq!((left, right), (vec![0, 0, 0, 1, 1, 1, 2, 2, 2], vec![0, 1, 2, 0, 1, 2, 0, 1, 2]));
                 assert!(pattern.format() == format && pattern.find(&[2, 3]) == Some(5));
-                assert!(Beside::new(&row, &found).unwrap().met().unwrap().pattern.nnz() == 15);
+                assert!(BroadcastMatch::new(&row, &found).unwrap().met().unwrap().pattern.nnz() == 15);
             }
         }
     }

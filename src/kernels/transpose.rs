@@ -42,14 +42,14 @@ pub(crate) struct ByLast<'a, I, T> {
 ///
 /// Each thread scatters a range of the entries to its own slots in all buckets, after the slots of earlier ranges. Then
 /// each thread sorts some of the buckets.
-pub(crate) fn turned<I: Index, T: Plain>(
+pub(crate) fn transposed<I: Index, T: Plain>(
     entries: ByLast<'_, I, T>,
     first: impl Fn(usize, &mut [usize]) + Sync + Send,
     ends: &mut [usize],
 ) -> Allocated<(Vec<I>, Vec<T>)> {
     let (count, length) = (entries.last.len(), ends.len());
     if count <= DIRECT {
-        return turned_directly(entries, first, ends);
+        return transposed_directly(entries, first, ends);
     }
     let bits = usize::BITS - length.saturating_sub(1).leading_zeros();
     let low = bits.saturating_sub(TOP);
@@ -58,12 +58,13 @@ pub(crate) fn turned<I: Index, T: Plain>(
     let mut lows = alloc::zeros(if low == 0 { 0 } else { count })?;
     let places = places(&counts)?;
     let slots = Slots { coords: &mut coords, values: &mut values, lows: &mut lows };
-    let mut shares: Vec<Share<'_, I, T>> = alloc::collect(counts.iter().map(|(range, _)| Share::new(low, range)))?;
+    let mut shares: Vec<BucketTask<'_, I, T>> =
+        alloc::collect(counts.iter().map(|(range, _)| BucketTask::new(low, range)))?;
     // Slots are ordered by bucket and then by range, so slot `number` belongs to range `number % counts.len()`.
     for (number, slots) in slots.split(&places).enumerate() {
         alloc::push(&mut shares[number % counts.len()].buckets, slots)?;
     }
-    threads::map_each(shares.into(), count, || (), |(), share| share.deal(entries, &first));
+    threads::map_each(shares.into(), count, || (), |(), share| share.scatter(entries, &first));
     // The last range of a bucket ends where the bucket ends.
     let bucket_ends: Vec<usize> = alloc::collect(places.chunks(counts.len()).map(|parts| parts[parts.len() - 1]))?;
     let slots = Slots { coords: &mut coords, values: &mut values, lows: &mut lows };
@@ -71,8 +72,8 @@ pub(crate) fn turned<I: Index, T: Plain>(
     Ok((coords, values))
 }
 
-/// [`turned`] for so few entries that a cache holds the result.
-fn turned_directly<I: Index, T: Plain>(
+/// [`transposed`] for so few entries that a cache holds the result.
+fn transposed_directly<I: Index, T: Plain>(
     entries: ByLast<'_, I, T>,
     first: impl Fn(usize, &mut [usize]),
     ends: &mut [usize],
@@ -157,20 +158,20 @@ impl<'a, I, T> Slots<'a, I, T> {
 }
 
 /// A range of the entries, and its slots in each bucket.
-struct Share<'a, I, T> {
+struct BucketTask<'a, I, T> {
     /// The number of lower bits, by which a bucket is sorted.
     low: u32,
     range: Range<usize>,
     buckets: Vec<Slots<'a, I, T>>,
 }
 
-impl<I: Index, T: Plain> Share<'_, I, T> {
+impl<I: Index, T: Plain> BucketTask<'_, I, T> {
     fn new(low: u32, range: &Range<usize>) -> Self {
-        Share { low, range: range.clone(), buckets: Vec::new() }
+        BucketTask { low, range: range.clone(), buckets: Vec::new() }
     }
 
     /// Writes each entry to the next slot of its bucket.
-    fn deal(mut self, entries: ByLast<'_, I, T>, first: &impl Fn(usize, &mut [usize])) {
+    fn scatter(mut self, entries: ByLast<'_, I, T>, first: &impl Fn(usize, &mut [usize])) {
         let (mut next, mask) = (vec![0; self.buckets.len()], (1 << self.low) - 1);
         for_each(self.range.clone(), entries, first, |coord, first, value| {
             // The slots were counted from the same coordinates, so `place` stays in bounds.
@@ -260,7 +261,7 @@ mod tests {
             rows.iter_mut().zip(&entries[start..]).for_each(|(row, entry)| *row = entry.0);
         };
         let mut ends = vec![0; width];
-        let found = turned(ByLast { last: &last, values: &values }, first, &mut ends).unwrap();
+        let found = transposed(ByLast { last: &last, values: &values }, first, &mut ends).unwrap();
         let mut order: Vec<usize> = (0..entries.len()).collect();
         order.sort_by_key(|&entry| entries[entry].1);
         let rows: Vec<u32> = order.iter().map(|&entry| entries[entry].0 as u32).collect();

@@ -9,7 +9,7 @@ const MOST_RUNS: usize = 1 << 16;
 /// The lines of entries, as runs of entries on consecutive lines. A run is its first entry and the distance from the
 /// entry's index to its line, modulo 2^64. The distance is negative if several entries are on one line.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Origin {
+pub(crate) struct LineNumbers {
     runs: Vec<(usize, u64)>,
     /// True if there were more runs than are kept.
     is_lost: bool,
@@ -25,7 +25,7 @@ struct Unfit {
     line: u64,
 }
 
-impl Origin {
+impl LineNumbers {
     /// Records the line of the next entry.
     #[inline]
     pub(crate) fn note(&mut self, entry: usize, line: u64) {
@@ -44,7 +44,7 @@ impl Origin {
     }
 
     /// Appends the lines of a block, after `entries` entries and `lines` lines.
-    pub(crate) fn append(&mut self, next: &Origin, entries: usize, lines: u64) {
+    pub(crate) fn append(&mut self, next: &LineNumbers, entries: usize, lines: u64) {
         self.is_lost |= next.is_lost;
         for &(entry, ahead) in &next.runs {
             self.note(entries + entry, ahead.wrapping_add(entry as u64).wrapping_add(lines));
@@ -64,7 +64,7 @@ impl Origin {
 
     /// Returns the facts that stay valid after sorting, which changes the indices of entries.
     pub(crate) fn sorted(self) -> Self {
-        Origin { unfit: self.unfit, ..Origin::default() }
+        LineNumbers { unfit: self.unfit, ..LineNumbers::default() }
     }
 
     /// Replaces the indices of two entries in an error by their lines.
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn lines_of_blocks_follow_each_other() {
         let origin = |lines: &[u64]| {
-            let mut origin = Origin::default();
+            let mut origin = LineNumbers::default();
             lines.iter().enumerate().for_each(|(entry, &line)| origin.note(entry, line));
             origin
         };

@@ -16,25 +16,25 @@ use crate::kernels::steps::BLOCK;
 use crate::pattern::{AnyPattern, AxisCoords, by_slices, for_plan, of_plan, of_width, planned};
 
 /// A broadcast pattern, and the entries of another pattern in the shape of the result.
-pub(crate) struct Beside<'a> {
+pub(crate) struct BroadcastMatch<'a> {
     repeated: &'a AnyPattern,
     at: &'a AnyPattern,
-    axes: Axes,
-    numbers: Arc<Numbers>,
+    axes: BroadcastAxes,
+    numbers: Arc<EntryLookup>,
 }
 
 /// The axes of the result on which a broadcast pattern has its own coordinates, their lengths, and the other axes.
-pub(super) struct Axes {
+pub(super) struct BroadcastAxes {
     pub(super) own: Vec<usize>,
     lengths: Vec<usize>,
     repeated: Vec<usize>,
 }
 
 /// The lookup of the entry that an entry meets.
-enum Numbers {
+enum EntryLookup {
     /// Every position of the broadcast pattern is stored, so the row-major position is the index.
     Positions,
-    /// The entry index at each position of the broadcast pattern; [`Beside::none`] at unstored positions.
+    /// The entry index at each position of the broadcast pattern; [`BroadcastMatch::none`] at unstored positions.
     Table(Vec<usize>),
     /// The entry index for each entry.
     List(Vec<usize>),
@@ -55,19 +55,19 @@ struct MetBy(AnyPattern);
 
 /// Selected entries of a pattern, and their pattern; `None` if all entries are selected.
 #[derive(Clone)]
-pub(crate) struct Kept {
+pub(crate) struct SelectedEntries {
     pub(crate) pattern: AnyPattern,
     pub(crate) entries: Option<Arc<Vec<usize>>>,
 }
 
-impl Axes {
+impl BroadcastAxes {
     /// Returns the axes of a pattern with these lengths, broadcast to a shape of at least the same rank.
     pub(super) fn of(lengths: &[usize], shape: &[usize]) -> Self {
         let added = shape.len() - lengths.len();
         let length = |axis: usize| if axis < added { 1 } else { lengths[axis - added] };
         let (own, repeated): (Vec<usize>, Vec<usize>) = (0..shape.len()).partition(|&axis| length(axis) != 1);
         let lengths = own.iter().map(|&axis| length(axis)).collect();
-        Axes { own, lengths, repeated }
+        BroadcastAxes { own, lengths, repeated }
     }
 
     /// Returns the coordinates in the pattern for a position of the result.
@@ -104,21 +104,21 @@ pub(crate) fn repeated_count(pattern: &AnyPattern, shape: &[usize]) -> u128 {
 
 /// Returns the number of positions of a shape per position of a broadcast pattern.
 pub(crate) fn occurrences(pattern: &AnyPattern, shape: &[usize]) -> u128 {
-    Axes::of(pattern.shape(), shape).times(shape)
+    BroadcastAxes::of(pattern.shape(), shape).times(shape)
 }
 
-impl<'a> Beside<'a> {
+impl<'a> BroadcastMatch<'a> {
     pub(crate) fn new(repeated: &'a AnyPattern, at: &'a AnyPattern) -> Result<Self> {
-        let axes = Axes::of(repeated.shape(), at.shape());
+        let axes = BroadcastAxes::of(repeated.shape(), at.shape());
         let numbers = match at.memo() {
-            None => Arc::new(Numbers::of(repeated, at, &axes)?),
+            None => Arc::new(EntryLookup::of(repeated, at, &axes)?),
             Some(_) => planned(
                 at,
                 || NumbersOf(repeated.clone().with_memo(None)),
-                || Numbers::of(repeated, at, &axes)?.listed(at, &axes).map_err(Into::into),
+                || EntryLookup::of(repeated, at, &axes)?.listed(at, &axes).map_err(Into::into),
             )?,
         };
-        Ok(Beside { repeated, at, axes, numbers })
+        Ok(BroadcastMatch { repeated, at, axes, numbers })
     }
 
     /// Returns the index that means "no entry".
@@ -142,9 +142,9 @@ impl<'a> Beside<'a> {
     }
 
     /// Returns the entries that meet an entry.
-    pub(crate) fn met(&self) -> Result<Kept> {
+    pub(crate) fn met(&self) -> Result<SelectedEntries> {
         if is_full(self.repeated) {
-            return Ok(Kept { pattern: self.at.clone(), entries: None });
+            return Ok(SelectedEntries { pattern: self.at.clone(), entries: None });
         }
         let kept = planned(
             self.at,
@@ -152,13 +152,13 @@ impl<'a> Beside<'a> {
             || {
                 let entries = self.met_entries()?;
                 if entries.len() == self.at.nnz() {
-                    return Ok(Kept { pattern: for_plan(self.at, self.at.clone()), entries: None });
+                    return Ok(SelectedEntries { pattern: for_plan(self.at, self.at.clone()), entries: None });
                 }
                 let pattern = for_plan(self.at, self.at.retain(&entries)?);
-                Ok(Kept { pattern, entries: Some(Arc::new(entries)) })
+                Ok(SelectedEntries { pattern, entries: Some(Arc::new(entries)) })
             },
         )?;
-        Ok(Kept { pattern: of_plan(self.at, &kept.pattern), entries: kept.entries.clone() })
+        Ok(SelectedEntries { pattern: of_plan(self.at, &kept.pattern), entries: kept.entries.clone() })
     }
 
     fn met_entries(&self) -> Allocated<Vec<usize>> {
@@ -187,12 +187,12 @@ pub(crate) fn first_gap(own: &AnyPattern, entry: usize, other: &AnyPattern, shap
     if shape.contains(&0) {
         return None;
     }
-    let axes = Axes::of(own.shape(), shape);
+    let axes = BroadcastAxes::of(own.shape(), shape);
     let mut coords = vec![0; shape.len()];
     axes.own.iter().for_each(|&axis| coords[axis] = own.coord(entry, axis - (shape.len() - own.shape().rank())));
     let lengths: Vec<usize> = axes.repeated.iter().map(|&axis| shape[axis]).collect();
     let (mut along, mut source) = (vec![0; lengths.len()], vec![0; other.shape().rank()]);
-    let of_other = Axes::of(other.shape(), shape);
+    let of_other = BroadcastAxes::of(other.shape(), shape);
     loop {
         axes.repeated.iter().zip(&along).for_each(|(&axis, &coord)| coords[axis] = coord);
         of_other.project(&coords, &mut source);
@@ -207,13 +207,13 @@ pub(crate) fn first_gap(own: &AnyPattern, entry: usize, other: &AnyPattern, shap
 }
 
 /// The entries that two broadcast patterns have in common, in row-major order: their pattern and both entry indices.
-pub(crate) struct Pairs {
+pub(crate) struct CommonEntries {
     pub(crate) pattern: AnyPattern,
     pub(crate) left: Vec<usize>,
     pub(crate) right: Vec<usize>,
 }
 
-impl Pairs {
+impl CommonEntries {
     /// Returns the common entries; `admit` receives their number before they are listed.
     pub(crate) fn new(
         x: &AnyPattern,
@@ -222,7 +222,7 @@ impl Pairs {
         admit: &dyn Fn(u128) -> Result<()>,
     ) -> Result<Self> {
         let width = x.width_for(shape).max(y.width_for(shape));
-        let [of_x, of_y] = [x, y].map(|pattern| Axes::of(pattern.shape(), shape));
+        let [of_x, of_y] = [x, y].map(|pattern| BroadcastAxes::of(pattern.shape(), shape));
         let common: Vec<usize> = of_x.own.iter().copied().filter(|axis| of_y.own.contains(axis)).collect();
         let key = |pattern: &AnyPattern| {
             let added = shape.rank() - pattern.shape().rank();
@@ -242,7 +242,13 @@ impl Pairs {
             }
         };
         let coords = (0..shape.rank()).map(axis).collect::<Allocated<Vec<_>>>()?;
-        Pairs::sorted(x, shape, coords, (left, right), default_limit(x.index_bytes().saturating_add(y.index_bytes())))
+        CommonEntries::sorted(
+            x,
+            shape,
+            coords,
+            (left, right),
+            default_limit(x.index_bytes().saturating_add(y.index_bytes())),
+        )
     }
 
     fn sorted(
@@ -260,7 +266,7 @@ impl Pairs {
                 (coords, sort::gather(&left, &order)?, sort::gather(&right, &order)?)
             }
         };
-        Ok(Pairs { pattern: x.of_coords(shape.clone(), left.len(), coords, limit)?, left, right })
+        Ok(CommonEntries { pattern: x.of_coords(shape.clone(), left.len(), coords, limit)?, left, right })
     }
 }
 
@@ -294,18 +300,18 @@ fn pairs<I: Index>(
     Ok((left, right))
 }
 
-impl Numbers {
-    fn of(repeated: &AnyPattern, at: &AnyPattern, axes: &Axes) -> Allocated<Self> {
+impl EntryLookup {
+    fn of(repeated: &AnyPattern, at: &AnyPattern, axes: &BroadcastAxes) -> Allocated<Self> {
         if is_full(repeated) {
-            return Ok(Numbers::Positions);
+            return Ok(EntryLookup::Positions);
         }
         let entries = repeated.nnz().saturating_add(at.nnz());
         match repeated.shape().checked_size().filter(|&positions| positions <= entries.saturating_mul(POSITIONS)) {
-            Some(positions) => Numbers::in_table(repeated, positions).map(Numbers::Table),
+            Some(positions) => EntryLookup::in_table(repeated, positions).map(EntryLookup::Table),
             None => threads::filled(at.nnz(), SEARCH, |range, slots| {
                 search(repeated, at, axes, range, slots);
             })
-            .map(Numbers::List),
+            .map(EntryLookup::List),
         }
     }
 
@@ -321,16 +327,16 @@ impl Numbers {
     }
 
     /// Returns the index for each entry, so that no coordinate is read again.
-    fn listed(self, at: &AnyPattern, axes: &Axes) -> Allocated<Self> {
+    fn listed(self, at: &AnyPattern, axes: &BroadcastAxes) -> Allocated<Self> {
         threads::filled(at.nnz(), 3000, |range, slots: &mut [usize]| self.write(at, axes, range.start, slots))
-            .map(Numbers::List)
+            .map(EntryLookup::List)
     }
 
-    fn write(&self, at: &AnyPattern, axes: &Axes, start: usize, numbers: &mut [usize]) {
+    fn write(&self, at: &AnyPattern, axes: &BroadcastAxes, start: usize, numbers: &mut [usize]) {
         match self {
-            Numbers::List(list) => numbers.copy_from_slice(&list[start..start + numbers.len()]),
-            Numbers::Positions => at.number_within(&axes.own, &axes.lengths, start, numbers),
-            Numbers::Table(table) => {
+            EntryLookup::List(list) => numbers.copy_from_slice(&list[start..start + numbers.len()]),
+            EntryLookup::Positions => at.number_within(&axes.own, &axes.lengths, start, numbers),
+            EntryLookup::Table(table) => {
                 at.number_within(&axes.own, &axes.lengths, start, numbers);
                 numbers.iter_mut().for_each(|number| *number = table[*number]);
             }
@@ -339,7 +345,7 @@ impl Numbers {
 }
 
 /// Searches the entry that each entry of a range meets.
-fn search(repeated: &AnyPattern, at: &AnyPattern, axes: &Axes, entries: Range<usize>, slots: &mut [usize]) {
+fn search(repeated: &AnyPattern, at: &AnyPattern, axes: &BroadcastAxes, entries: Range<usize>, slots: &mut [usize]) {
     let mut own = vec![0; repeated.shape().rank()];
     let first = entries.start;
     at.walk_range(entries, &mut |entry, coords| {

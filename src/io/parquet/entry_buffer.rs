@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use super::described::{self, Extent, Hashes};
+use super::description::{self, Extent, Hashes};
 use crate::base::alloc::Allocated;
 use crate::base::error::Result;
 use crate::base::index::Width;
-use crate::base::spare;
+use crate::base::recycle;
 use crate::io::element::FileElement;
 use crate::pattern::CoordLists;
 
 /// A receiver of values of any type, so that reading is compiled only once.
-pub(super) trait Sink {
+pub(super) trait ValueSink {
     /// Adds a part of the values from `row` on: the first part constructs the values, the second part completes the
     /// values.
     fn put(&mut self, part: usize, row: usize, bits: &[u64], most: usize) -> Allocated<()>;
@@ -20,19 +20,19 @@ pub(super) trait Sink {
     fn width(&self) -> usize;
 }
 
-pub(super) struct Values<T>(pub(super) Vec<T>);
+pub(super) struct ValueBuffer<T>(pub(super) Vec<T>);
 
-impl<T> Default for Values<T> {
+impl<T> Default for ValueBuffer<T> {
     fn default() -> Self {
-        Values(Vec::new())
+        ValueBuffer(Vec::new())
     }
 }
 
-impl<T: FileElement> Sink for Values<T> {
+impl<T: FileElement> ValueSink for ValueBuffer<T> {
     fn put(&mut self, part: usize, row: usize, bits: &[u64], most: usize) -> Allocated<()> {
-        let width = size_of::<T>() / described::parts_of(T::DTYPE);
+        let width = size_of::<T>() / description::parts_of(T::DTYPE);
         if part == 0 {
-            spare::reserve_up_to(&mut self.0, bits.len(), most)?;
+            recycle::reserve_up_to(&mut self.0, bits.len(), most)?;
             let mut bytes = [0; 16];
             self.0.extend(bits.iter().map(|bits| {
                 bytes[..8].copy_from_slice(&bits.to_le_bytes());
@@ -58,9 +58,9 @@ impl<T: FileElement> Sink for Values<T> {
 }
 
 /// Entries that have been read.
-pub(super) struct Entries<'s> {
+pub(super) struct EntryBuffer<'s> {
     pub(super) coords: CoordLists,
-    sink: &'s mut dyn Sink,
+    sink: &'s mut dyn ValueSink,
     /// The maximum number of entries.
     most: usize,
     /// The number of entries in complete row groups.
@@ -74,16 +74,16 @@ pub(super) struct Entries<'s> {
     pub(super) each: Option<Vec<u64>>,
 }
 
-impl<'s> Entries<'s> {
-    pub(super) fn new(shape: &[usize], most: usize, sink: &'s mut dyn Sink) -> Self {
+impl<'s> EntryBuffer<'s> {
+    pub(super) fn new(shape: &[usize], most: usize, sink: &'s mut dyn ValueSink) -> Self {
         let (coords, hashes) = (CoordLists::new(shape.len(), Width::of_lengths(shape)), Some(Hashes::default()));
-        Entries { coords, sink, most, count: 0, hashes, first_axis: None, hash: 0, each: None }
+        EntryBuffer { coords, sink, most, count: 0, hashes, first_axis: None, hash: 0, each: None }
     }
 
     /// Returns an empty list for the entries of a box. No checksum covers these, and other entries may be among them.
-    pub(super) fn of_box(shape: &[usize], ranges: &[Range<usize>], sink: &'s mut dyn Sink) -> Self {
+    pub(super) fn of_box(shape: &[usize], ranges: &[Range<usize>], sink: &'s mut dyn ValueSink) -> Self {
         let first_axis = ranges.first().filter(|range| **range != (0..shape[0])).cloned();
-        Entries { hashes: None, first_axis, ..Entries::new(shape, 0, sink) }
+        EntryBuffer { hashes: None, first_axis, ..EntryBuffer::new(shape, 0, sink) }
     }
 
     /// Removes the entries outside the box on axis 0, so that their other columns are not read. Returns the positions

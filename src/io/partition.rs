@@ -37,11 +37,11 @@ const WAITING: usize = 1 << 16;
 const PIECE: u64 = 4 << 20;
 
 /// A tensor in files, each with the entries in a range of an axis.
-pub(crate) struct Dealt {
+pub(crate) struct Partitioned {
     records: Records,
     axis: usize,
     shape: Shape,
-    piles: Vec<Pile>,
+    piles: Vec<RecordFile>,
     /// The files read last, with their contents: consecutive ranges, or ranges read at once, use the same files.
     last: Mutex<VecDeque<(usize, Arc<Vec<u8>>)>>,
     /// The bytes of an entry in memory.
@@ -52,14 +52,14 @@ pub(crate) struct Dealt {
 }
 
 /// A file of records.
-struct Pile {
+struct RecordFile {
     path: PathBuf,
     /// The positions of the axis whose entries the file has.
     range: Range<usize>,
     bytes: usize,
 }
 
-impl Dealt {
+impl Partitioned {
     /// Writes the entries of a box of a dataset to temporary files. An entry takes `entry_bytes` in memory; `of`
     /// converts each tensor that is read.
     pub(crate) fn new(
@@ -67,15 +67,15 @@ impl Dealt {
         entry_bytes: u64,
         of: fn(AnyTensor) -> Result<Held>,
         deal: &Deal<'_>,
-    ) -> Result<Dealt> {
+    ) -> Result<Partitioned> {
         let (records, folder) = (Records::of(dataset)?, (deal.folder)()?);
         let waiting = (deal.bytes as usize / FILES).clamp(records.width(), WAITING);
-        let dealer = Dealer { records: &records, axis: deal.axis, folder: &folder, waiting };
-        let piece = |piece: Result<AnyTensor>| Ok(dealer.within(records.of_piece(&piece?)?, deal.within));
+        let writer = PartitionWriter { records: &records, axis: deal.axis, folder: &folder, waiting };
+        let piece = |piece: Result<AnyTensor>| Ok(writer.within(records.of_piece(&piece?)?, deal.within));
         let mut pieces = dataset.pieces_within(deal.within[0].clone(), deal.bytes.max(PIECE))?.map(piece);
-        let piles = dealer.deal(&mut pieces, &deal.bins.ranges(deal.weights, deal.bytes))?;
+        let piles = writer.partition(&mut pieces, &deal.bins.ranges(deal.weights, deal.bytes))?;
         let (axis, shape, last) = (deal.axis, dataset.shape().clone(), Mutex::default());
-        Ok(Dealt { records, axis, shape, piles, last, entry_bytes, format: dataset.format(), of })
+        Ok(Partitioned { records, axis, shape, piles, last, entry_bytes, format: dataset.format(), of })
     }
 
     /// Returns the records of a file.
@@ -121,7 +121,7 @@ fn refused(why: String) -> Error {
     Error::Argument { operation: "scan", why }
 }
 
-impl Source for Dealt {
+impl Source for Partitioned {
     fn told(&self) -> String {
         format!("{} files in ranges of axis {}", self.piles.len(), self.axis)
     }
@@ -161,7 +161,7 @@ impl Source for Dealt {
 }
 
 /// Writes records to files of a folder, by ranges of an axis.
-struct Dealer<'a> {
+struct PartitionWriter<'a> {
     records: &'a Records,
     axis: usize,
     folder: &'a Path,
@@ -169,7 +169,7 @@ struct Dealer<'a> {
     waiting: usize,
 }
 
-impl Dealer<'_> {
+impl PartitionWriter<'_> {
     /// Returns only the records inside a box.
     fn within(&self, mut records: Vec<u8>, ranges: &[Range<usize>]) -> Vec<u8> {
         let (width, mut kept) = (self.records.width(), 0);
@@ -186,37 +186,41 @@ impl Dealer<'_> {
     }
 
     /// Writes a file for each of the consecutive ranges.
-    fn deal(&self, pieces: &mut dyn Iterator<Item = Result<Vec<u8>>>, ranges: &[Range<usize>]) -> Result<Vec<Pile>> {
+    fn partition(
+        &self,
+        pieces: &mut dyn Iterator<Item = Result<Vec<u8>>>,
+        ranges: &[Range<usize>],
+    ) -> Result<Vec<RecordFile>> {
         let each = ranges.len().div_ceil(FILES).max(1);
         let groups: Vec<&[Range<usize>]> = ranges.chunks(each).collect();
-        let mut open = groups.iter().map(|group| self.open(group)).collect::<Result<Vec<Open>>>()?;
+        let mut open = groups.iter().map(|group| self.open(group)).collect::<Result<Vec<OpenRecordFile>>>()?;
         for piece in pieces {
             self.put(&piece?, &mut open)?;
         }
-        let piles = open.into_iter().map(Open::close).collect::<Result<Vec<Pile>>>()?;
+        let piles = open.into_iter().map(OpenRecordFile::close).collect::<Result<Vec<RecordFile>>>()?;
         if each == 1 {
             return Ok(piles);
         }
         let mut found = Vec::new();
         for (pile, group) in piles.iter().zip(groups) {
             let most = self.waiting.saturating_mul(FILES) / self.records.width() * self.records.width();
-            found.extend(self.deal(&mut pile.pieces(most), group)?);
+            found.extend(self.partition(&mut pile.pieces(most), group)?);
             fs::remove_file(&pile.path).map_err(|error| Error::from(error).in_file(&pile.path))?;
         }
         Ok(found)
     }
 
     /// Creates the file of consecutive ranges.
-    fn open(&self, ranges: &[Range<usize>]) -> Result<Open> {
+    fn open(&self, ranges: &[Range<usize>]) -> Result<OpenRecordFile> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let path = self.folder.join(format!("{}.entries", COUNT.fetch_add(1, Ordering::Relaxed)));
         let range = ranges[0].start..ranges[ranges.len() - 1].end;
         let file = File::create_new(&path).map_err(|error| Error::from(error).in_file(&path))?;
-        Ok(Open { pile: Pile { path, range, bytes: 0 }, file, waiting: Vec::new() })
+        Ok(OpenRecordFile { pile: RecordFile { path, range, bytes: 0 }, file, waiting: Vec::new() })
     }
 
     /// Appends each record to the file of its range.
-    fn put(&self, records: &[u8], open: &mut [Open]) -> Result<()> {
+    fn put(&self, records: &[u8], open: &mut [OpenRecordFile]) -> Result<()> {
         for record in records.chunks_exact(self.records.width()) {
             let coord = self.records.coord(record, self.axis);
             let number = open.partition_point(|open| open.pile.range.end <= coord);
@@ -231,13 +235,13 @@ impl Dealer<'_> {
 }
 
 /// A file that is being written.
-struct Open {
-    pile: Pile,
+struct OpenRecordFile {
+    pile: RecordFile,
     file: File,
     waiting: Vec<u8>,
 }
 
-impl Open {
+impl OpenRecordFile {
     fn write(&mut self) -> Result<()> {
         self.file.write_all(&self.waiting).map_err(|error| {
             let told = format!("{error}; Chunks::spill (--spill) names a folder with more room");
@@ -248,13 +252,13 @@ impl Open {
         Ok(())
     }
 
-    fn close(mut self) -> Result<Pile> {
+    fn close(mut self) -> Result<RecordFile> {
         self.write()?;
         Ok(self.pile)
     }
 }
 
-impl Pile {
+impl RecordFile {
     /// Returns all records of the file.
     fn read(&self) -> Result<Vec<u8>> {
         self.piece(&mut None, self.bytes).map_err(|error| error.in_file(&self.path))

@@ -2,7 +2,7 @@
 
 use crate::base::alloc::{self, Allocated};
 use crate::element::Element;
-use crate::kernels::matrix::{Entries, Rows, Turn};
+use crate::kernels::matrix::{MatrixEntries, SparseRows, Turn};
 
 /// Returns the canonical NaN for a value that is not finite.
 fn nan_of<T: Element>(value: T) -> T {
@@ -35,7 +35,7 @@ fn bad_columns<T: Element>(right: &[T], inner: usize, width: usize) -> Allocated
 
 /// Writes NaN to output elements where an unstored position on the left meets a right element that is not finite.
 pub(crate) fn right_of_gaps<T: Element>(
-    left: Entries<'_, T>,
+    left: MatrixEntries<'_, T>,
     right: &[T],
     (inner, width): (usize, usize),
     turn: Turn<'_>,
@@ -61,7 +61,7 @@ pub(crate) fn right_of_gaps<T: Element>(
 /// Writes NaN to output elements where an unstored position on the right meets a left element that is not finite.
 pub(crate) fn left_of_gaps<T: Element>(
     left: &[T],
-    right: Rows<'_>,
+    right: SparseRows<'_>,
     (inner, width): (usize, usize),
     turn: Turn<'_>,
     result: &mut [T],

@@ -18,7 +18,7 @@ pub(crate) const PIECE: usize = 1 << 13;
 const LONGEST: usize = 1 << 16;
 
 /// Values that are computed on request.
-pub(crate) trait Source<T>: Sync {
+pub(crate) trait ValueSource<T>: Sync {
     /// Passes the values of a range in order, in one chunk if the range is at most [`PIECE`] long.
     ///
     /// Returns false if some values could not be computed.
@@ -49,9 +49,6 @@ pub(crate) trait Source<T>: Sync {
 
 /// Receives values, each with the flat index of its output element.
 pub(crate) type CellsAndValues<'a, T> = dyn FnMut(&[usize], &[T]) + 'a;
-
-/// Passes all values of one group in chunks, computed again for each pass. Returns false if some could not be computed.
-pub(crate) type Pass<'a, T> = dyn Fn(&mut dyn FnMut(&[T])) -> bool + 'a;
 
 /// Splits adjacent nonempty groups into runs of groups. A run fits one chunk, or is a single longer group.
 fn blocks(offsets: &[usize]) -> impl Iterator<Item = Range<usize>> + '_ {
@@ -98,7 +95,7 @@ fn within(offsets: &[usize]) -> Vec<usize> {
 pub(crate) fn fold_fed<T: Element, F: Fold<T>>(
     op: F,
     offsets: &[usize],
-    source: &dyn Source<T>,
+    source: &dyn ValueSource<T>,
     gaps: &Gaps<T>,
 ) -> Outcomes<Option<Vec<F::Out>>> {
     by_blocks(offsets, alloc::zeros(offsets.len() - 1)?, |offsets, results| {
@@ -119,7 +116,7 @@ pub(crate) fn fold_fed<T: Element, F: Fold<T>>(
 /// Returns the result of the group of all values, in chunks of any length. `None` if a value could not be computed.
 pub(crate) fn fold_poured<T: Element, F: Fold<T>>(
     op: F,
-    source: &dyn Source<T>,
+    source: &dyn ValueSource<T>,
     gaps: &Gaps<T>,
 ) -> Outcomes<Option<F::Out>> {
     let (mut state, mut count) = (op.start(), 0);
@@ -146,7 +143,7 @@ pub(crate) fn fold_poured<T: Element, F: Fold<T>>(
 fn fold_long<T: Element, F: Fold<T>>(
     op: F,
     entries: Range<usize>,
-    source: &dyn Source<T>,
+    source: &dyn ValueSource<T>,
     gaps: &Gaps<T>,
 ) -> Outcomes<Option<F::Out>> {
     let parts = threads::map_parts(entries.len(), source.picoseconds(), 0, |part| {
@@ -169,7 +166,7 @@ fn fold_long<T: Element, F: Fold<T>>(
 pub(crate) fn reduce_fed<T: Element, H: Holistic<T>>(
     op: H,
     offsets: &[usize],
-    source: &dyn Source<T>,
+    source: &dyn ValueSource<T>,
     gaps: &Gaps<T>,
     position: &(dyn Fn(usize) -> u128 + Sync),
     blank: H::Out,
@@ -263,7 +260,7 @@ mod tests {
     /// A source of so many values. `false` means that a value could not be computed.
     struct Zeros(usize, bool);
 
-    impl Source<u8> for Zeros {
+    impl ValueSource<u8> for Zeros {
         fn feed(&self, _: Range<usize>, take: &mut dyn FnMut(&[u8])) -> bool {
             take(&vec![0; self.0]);
             self.1

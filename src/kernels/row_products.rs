@@ -13,7 +13,7 @@ use crate::kernels::dots::{Factor, NoDot};
 use crate::kernels::panels::Numbers;
 
 /// The input of the pass.
-pub(crate) struct Walk<'a, T> {
+pub(crate) struct RowProducts<'a, T> {
     pub(crate) values: &'a [T],
     /// The rows of each factor, and the row that each element uses; at least one factor.
     pub(crate) factors: &'a [Factor<'a, T>],
@@ -31,7 +31,7 @@ pub(crate) struct Walk<'a, T> {
 const BLOCK: usize = 256;
 
 /// Returns the sums, row after row; the error is the first sum that does not fit the type.
-pub(crate) fn sums_of_rows<T: Ring>(walk: &Walk<'_, T>) -> Result<Vec<T>, NoDot> {
+pub(crate) fn sums_of_rows<T: Ring>(walk: &RowProducts<'_, T>) -> Result<Vec<T>, NoDot> {
     let mut sums = alloc::copies(T::Dot::NOTHING, walk.rows * walk.width)?;
     let ends = walk.ends_of_parts();
     let in_items: Vec<usize> = ends.iter().map(|row| row * walk.width).collect();
@@ -52,7 +52,10 @@ pub(crate) enum Upstream<'a, T> {
 }
 
 /// [`sums_of_rows`] without products with a zero upstream gradient, whose other factors may not be finite.
-pub(crate) fn sums_without_zeros<T: Ring>(walk: &Walk<'_, T>, upstream: Upstream<'_, T>) -> Result<Vec<T>, NoDot> {
+pub(crate) fn sums_without_zeros<T: Ring>(
+    walk: &RowProducts<'_, T>,
+    upstream: Upstream<'_, T>,
+) -> Result<Vec<T>, NoDot> {
     let mut sums = alloc::copies(T::Dot::NOTHING, walk.rows * walk.width)?;
     let mut numbers = vec![0; walk.factors.len()];
     for (element, &value) in walk.values.iter().enumerate() {
@@ -82,7 +85,7 @@ fn found<T: Ring>(sums: &[T::Dot]) -> Result<Vec<T>, NoDot> {
     }
 }
 
-impl<T: Ring> Walk<'_, T> {
+impl<T: Ring> RowProducts<'_, T> {
     /// Returns the row of the result for an element.
     fn row(&self, element: usize) -> usize {
         let mut row = [0];
@@ -130,7 +133,8 @@ impl<T: Ring> Walk<'_, T> {
             for ((_, number), numbers) in self.factors.iter().zip(of_factors.chunks_mut(BLOCK)) {
                 number(start, &mut numbers[..count]);
             }
-            let block = Block { values: &self.values[start..start + count], into: &into[..count], width: self.width };
+            let block =
+                ElementBlock { values: &self.values[start..start + count], into: &into[..count], width: self.width };
             let factors: Few<_> = self.factors.iter().zip(of_factors.as_chunks().0).map(looked_up).collect();
             in_wide_vectors(
                 #[inline(always)]
@@ -153,13 +157,13 @@ fn looked_up<'a, T>(((rows, _), numbers): (&Factor<'a, T>, &'a [usize; BLOCK])) 
 }
 
 /// A block of elements, and the rows of the result to which they add.
-struct Block<'a, T> {
+struct ElementBlock<'a, T> {
     values: &'a [T],
     into: &'a [usize],
     width: usize,
 }
 
-impl<T: Ring> Block<'_, T> {
+impl<T: Ring> ElementBlock<'_, T> {
     /// True if the sums of 16 columns fit the registers.
     const IS_NARROW: bool = size_of::<T::Dot>() <= 8;
 
@@ -293,7 +297,7 @@ mod tests {
     use num_complex::Complex;
 
     use super::*;
-    use crate::kernels::dots::Rows;
+    use crate::kernels::dots::DenseRows;
 
     const ROWS: usize = 12;
 
@@ -330,11 +334,11 @@ mod tests {
             let numbers: Vec<_> = (0..count).map(number).collect();
             let rows = factors.iter().zip(&numbers);
             let rows: Vec<Factor<'_, T>> =
-                rows.map(|(items, number)| (Rows { items, width }, number as Numbers<'_>)).collect();
+                rows.map(|(items, number)| (DenseRows { items, width }, number as Numbers<'_>)).collect();
             let into_rows = |start: usize, numbers: &mut [usize]| {
                 numbers.iter_mut().zip(start..).for_each(|(number, at)| *number = into(at));
             };
-            let walk = Walk { values: &values, factors: &rows, into: &into_rows, in_order, rows: ROWS, width };
+            let walk = RowProducts { values: &values, factors: &rows, into: &into_rows, in_order, rows: ROWS, width };
             let expected = plain(&values, &factors, into, width);
             match expected.iter().position(Option::is_none) {
                 Some(at) => assert_eq!(sums_of_rows(&walk), Err(NoDot::Overflow(at)), "{count} {width} {run}"),

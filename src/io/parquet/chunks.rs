@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::dataset::{Dataset, Opened};
-use super::described::Extent;
-use super::gathered::{Entries, Values};
-use super::read::{PickedBy, tensor_of};
+use super::description::Extent;
+use super::entry_buffer::{EntryBuffer, ValueBuffer};
+use super::read::{SelectedBy, tensor_of};
 use super::slice::{check_ranges, keep};
 use crate::base::error::{Error, Result};
 use crate::base::index::Width;
@@ -27,7 +27,7 @@ pub struct Pieces<'d> {
     most: usize,
     /// The next part to be opened.
     next: usize,
-    open: Option<Open<'d>>,
+    open: Option<OpenPart<'d>>,
     /// The coordinates of the last entry so far.
     last: Option<Vec<u64>>,
     /// The bytes that were read of finished parts.
@@ -35,7 +35,7 @@ pub struct Pieces<'d> {
 }
 
 /// The part that is being read.
-struct Open<'d> {
+struct OpenPart<'d> {
     number: usize,
     opened: Opened<'d>,
     /// The remaining rows, by row group.
@@ -111,7 +111,7 @@ impl<'d> Pieces<'d> {
         }
     }
 
-    fn open(&self, number: usize) -> Result<Open<'d>> {
+    fn open(&self, number: usize) -> Result<OpenPart<'d>> {
         let mut opened = self.dataset.open_part(number, self.told)?;
         let groups = opened.footer.groups.iter().map(|group| group.rows as usize).collect::<Vec<_>>();
         let picked = match &self.ranges {
@@ -124,7 +124,7 @@ impl<'d> Pieces<'d> {
         let left =
             picked.into_iter().enumerate().flat_map(|(group, rows)| rows.into_iter().map(move |rows| (group, rows)));
         let left = left.filter(|(_, rows)| !rows.is_empty()).collect();
-        Ok(Open { number, opened, left, seen: Extent::default(), is_whole })
+        Ok(OpenPart { number, opened, left, seen: Extent::default(), is_whole })
     }
 
     /// Reads the given rows of the open part.
@@ -140,7 +140,7 @@ impl<'d> Pieces<'d> {
     }
 }
 
-impl Open<'_> {
+impl OpenPart<'_> {
     /// Returns the next rows, at most `most` rows of one row group.
     fn take(&mut self, most: usize) -> Option<(usize, Range<usize>)> {
         let (group, rows) = self.left.front_mut()?;
@@ -162,10 +162,10 @@ impl Open<'_> {
         last: &mut Option<Vec<u64>>,
         hashes: &mut Option<Vec<u64>>,
     ) -> Result<AnyTensor> {
-        let mut values = Values::<T>::default();
-        let mut entries = Entries::new(dataset.shape(), rows.len(), &mut values);
+        let mut values = ValueBuffer::<T>::default();
+        let mut entries = EntryBuffer::new(dataset.shape(), rows.len(), &mut values);
         entries.each = hashes.take();
-        let picked_by = if ranges.is_some() { PickedBy::Bounds } else { PickedBy::Number };
+        let picked_by = if ranges.is_some() { SelectedBy::Bounds } else { SelectedBy::Number };
         self.opened.table(dataset.options()).read_group(group, rows.into(), picked_by, &mut entries)?;
         *hashes = entries.each.take();
         let extent = entries.extent_from((0, 0));

@@ -1,0 +1,43 @@
+//! The axes that a reduction keeps: they number its output elements.
+
+use crate::base::index::Width;
+use crate::kernels::coords::CoordSlices;
+use crate::kernels::group::Gaps;
+
+/// The coordinates of entries on the kept axes, at least one axis.
+pub struct KeptAxes<'a> {
+    pub(crate) coords: CoordSlices<'a>,
+    /// The lengths of the kept axes.
+    pub(crate) lengths: &'a [usize],
+    /// True if the kept axes lead, so that the entries of an output element are adjacent.
+    pub(crate) lead: bool,
+    /// True if the last axis is reduced, so that adjacent entries often belong to one output element.
+    pub(crate) in_runs: bool,
+    /// The size of a group of each label, and the number of adjacent output elements with one label. `None` if all
+    /// groups are equally large.
+    pub(crate) extents: Option<(&'a [u128], usize)>,
+}
+
+impl KeptAxes<'_> {
+    /// Writes the flat indices of the output elements of the entries from `start` on.
+    pub(crate) fn number(&self, start: usize, numbers: &mut [usize]) {
+        self.coords.number(self.lengths, start, numbers);
+    }
+
+    /// Returns the lengths of the kept axes, and the width of their coordinates.
+    pub(crate) fn cells_of_result(&self) -> (&[usize], Width) {
+        (self.lengths, self.coords.width())
+    }
+
+    /// Returns the number of output elements.
+    pub(crate) fn cells(&self) -> u128 {
+        self.lengths.iter().fold(1, |cells: u128, &length| cells.saturating_mul(length as u128))
+    }
+
+    /// Returns the unstored positions of an output element, from those of the largest one.
+    pub(crate) fn gaps<T: Copy>(&self, gaps: &Gaps<T>, cell: usize) -> Gaps<T> {
+        // `inner` adjacent output elements share a label, and the labels repeat along the axes before.
+        let extent = |(extents, inner): (&[u128], usize)| extents[cell / inner % extents.len()];
+        Gaps { extent: self.extents.map_or(gaps.extent, extent), ..*gaps }
+    }
+}
