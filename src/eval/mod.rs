@@ -35,6 +35,8 @@ use crate::element::Number;
 use literal::Literal;
 use lower::Lowered;
 
+#[doc(hidden)]
+pub use crate::ops::{CommandKind, CommandSpec};
 pub use graph::Bound;
 #[doc(hidden)]
 pub use program::header;

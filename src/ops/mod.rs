@@ -72,4 +72,6 @@ pub use select::{
 #[cfg(all(feature = "eval", not(test)))]
 pub(crate) use table::PARAMETER_MARKS;
 #[cfg(feature = "lazy")]
+pub use table::{CommandKind, CommandSpec};
+#[cfg(feature = "lazy")]
 pub(crate) use table::{Gradient, Lengths, OpSpec, Second, Split, Stream, op};
