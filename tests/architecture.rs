@@ -144,6 +144,36 @@ fn imports_run_downward() {
     assert!(upward.is_empty(), "imports that do not run downward:\n{}", upward.join("\n"));
 }
 
+/// Returns whether a line names a module of the command line.
+fn names_module(line: &str, module: &str) -> bool {
+    let is_whole = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    let paths = ["crate::", "super::", "use "].map(|path| format!("{path}{module}"));
+    paths.iter().any(|path| line.match_indices(path).any(|(at, _)| is_whole(&line[at + path.len()..])))
+}
+
+#[test]
+fn the_modules_of_the_command_line_form_no_circle() {
+    let module = |file: &str| {
+        let path = file.strip_prefix("bin/lacuna/")?.trim_end_matches(".rs").trim_end_matches("/mod").to_string();
+        path.rsplit('/').next().map(str::to_string)
+    };
+    let files = modules().into_iter().filter_map(|(_, file, lines)| Some((module(&file)?, lines)));
+    let mut left: Vec<(String, Vec<String>)> = files.collect();
+    assert!(left.len() > 20, "the walk finds the modules");
+    loop {
+        let names: Vec<String> = left.iter().map(|(name, _)| name.clone()).collect();
+        let imports_other = |(own, lines): &(String, Vec<String>)| {
+            names.iter().any(|name| name != own && lines.iter().any(|line| names_module(line, name)))
+        };
+        let count = left.len();
+        left.retain(imports_other);
+        if left.len() == count {
+            assert!(left.is_empty(), "these modules import each other, or one that does: {names:?}");
+            return;
+        }
+    }
+}
+
 #[test]
 fn a_kernel_knows_slices_only() {
     for (_, file, lines) in modules().iter().filter(|(module, ..)| module == "kernels") {

@@ -847,6 +847,22 @@ fn verbs_below(verb: &[String]) -> Vec<Vec<String>> {
     verbs.flat_map(|verb| [vec![verb.clone()], verbs_below(&verb)].concat()).collect()
 }
 
+#[test]
+fn the_help_lists_the_commands_of_the_table() {
+    let names = |verb: &[String]| -> Vec<String> {
+        verbs_below(verb).iter().filter(|below| below.len() == verb.len() + 1).map(|below| below.join(" ")).collect()
+    };
+    let (verbs, gradients) = (names(&[]), names(&["backward".to_string()]));
+    let mut found = 0;
+    for (name, _, gradient) in lacuna::eval::CommandSpec::all() {
+        let of = verbs.iter().position(|verb| verb == name);
+        assert!(of.is_some_and(|at| at >= found), "{name} is not in {verbs:?}, or not in order");
+        found = of.unwrap();
+        assert_eq!(gradient.is_some(), gradients.contains(&format!("backward {name}")), "{name}");
+    }
+    assert!(found > 40, "the last command is one of many");
+}
+
 #[cfg(unix)]
 #[test]
 fn the_examples_of_the_help_work() {

@@ -41,6 +41,8 @@ use crate::element::Number;
 use literal::Literal;
 use lower::Lowered;
 
+#[doc(hidden)]
+pub use crate::ops::{CommandKind, CommandSpec};
 pub use graph::Bound;
 pub use input::Input;
 #[doc(hidden)]

@@ -70,4 +70,6 @@ pub use select::{
     tril, tril_backward, triu, triu_backward,
 };
 #[cfg(feature = "lazy")]
+pub use table::{CommandKind, CommandSpec};
+#[cfg(feature = "lazy")]
 pub(crate) use table::{Gradient, Lengths, OpSpec, Parameter, ParameterKind, Second, Split, Stream, op};

@@ -1,12 +1,14 @@
 //! The table of operations, with one row per operation. Every interface that refers to operations by name reads this
 //! table.
 
+mod command;
 mod parameter;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
 
+pub use command::{CommandKind, CommandSpec};
 pub(crate) use parameter::{Parameter, ParameterKind};
 
 /// The row of an operation.
@@ -26,6 +28,8 @@ pub(crate) struct OpSpec {
     pub(crate) stream: Stream,
     /// The rule for the gradient of the operation, if the operation is itself a gradient.
     pub(crate) second: Second,
+    /// The command of the command line, if the operation has one.
+    command: Option<CommandSpec>,
 }
 
 /// The rule for the gradient of a gradient.
@@ -173,6 +177,7 @@ impl OpSpec {
             stores: false,
             stream: Stream::Whole,
             second: Second::Formula,
+            command: None,
         }
     }
 
@@ -210,6 +215,10 @@ impl OpSpec {
 
     const fn product(self) -> Self {
         OpSpec { second: Second::Product, ..self }
+    }
+
+    const fn command(self, kind: CommandKind, about: &'static str, examples: &'static str) -> Self {
+        OpSpec { command: Some(CommandSpec { kind, about, examples }), ..self }
     }
 
     /// Returns the rule for the gradient.
@@ -342,14 +351,15 @@ impl OpSpec {
 
 /// Defines the rows: a name, the parameters, the rule for chunks, and the differences from [`OpSpec::new`].
 macro_rules! operations {
-    ($($name:ident $parameters:literal $split:ident $([$($set:ident)*])?;)*) => {
+    ($($name:ident $parameters:literal $split:ident $([$($set:ident $(($($argument:expr),*))?)*])?;)*) => {
         /// The rows by name.
         #[allow(non_upper_case_globals)]
         pub(crate) mod op {
+            use super::CommandKind::*;
             use super::{OpSpec, Split};
 
             $(pub(crate) static $name: OpSpec =
-                OpSpec::new(stringify!($name), $parameters, Split::$split)$($(.$set())*)?;)*
+                OpSpec::new(stringify!($name), $parameters, Split::$split)$($(.$set($($($argument),*)?))*)?;)*
         }
 
         static TABLE: &[&OpSpec] = &[$(&op::$name),*];
@@ -358,33 +368,68 @@ macro_rules! operations {
 
 operations! {
     // Reductions.
-    any "x axis+? keep_dims? by?" Over [folds];
-    all "x axis+? keep_dims? by?" Over [folds];
-    count_nonzero "x axis+? keep_dims? by?" Over [folds];
-    sum "x axis+? keep_dims? by?" Over [folds];
-    mean "x axis+? keep_dims? by?" Over [folds];
-    prod "x axis+? keep_dims? by?" Over;
-    nanprod "x axis+? keep_dims? by?" Over;
-    nansum "x axis+? keep_dims? by?" Over [folds];
-    nanmean "x axis+? keep_dims? by?" Over [folds];
-    min "x axis+? keep_dims? by?" Over [folds];
-    max "x axis+? keep_dims? by?" Over [folds];
-    nanmin "x axis+? keep_dims? by?" Over [folds];
-    nanmax "x axis+? keep_dims? by?" Over [folds];
-    argmin "x axis+? keep_dims? by?" Over;
-    argmax "x axis+? keep_dims? by?" Over;
-    nanargmin "x axis+? keep_dims? by?" Over;
-    nanargmax "x axis+? keep_dims? by?" Over;
-    var "x axis+? keep_dims? ddof? by?" Over [in_passes];
-    std "x axis+? keep_dims? ddof? by?" Over [in_passes];
-    nanvar "x axis+? keep_dims? ddof? by?" Over [in_passes];
-    nanstd "x axis+? keep_dims? ddof? by?" Over [in_passes];
-    median "x axis+? keep_dims? even? by?" Over [in_the_middle];
-    nanmedian "x axis+? keep_dims? even? by?" Over [in_the_middle];
-    quantile "x q axis+? keep_dims? method? by?" Over [in_passes];
-    nanquantile "x q axis+? keep_dims? method? by?" Over [in_passes];
+    any "x axis+? keep_dims? by?" Over
+        [folds command(Reduce, "Whether any element is not zero, over axes", "tests/data/titanic.npz --axis 3")];
+    count_nonzero "x axis+? keep_dims? by?" Over
+        [folds command(Fold, "How many elements are not zero, over axes", "tests/data/mauna_loa_co2.mtx --axis 1")];
+    all "x axis+? keep_dims? by?" Over
+        [folds command(Fold, "Whether all elements are not zero, over axes", "tests/data/titanic.npz --axis 3")];
+    sum "x axis+? keep_dims? by?" Over
+        [folds command(Fold, "Sum, rounded once, over axes", "tests/data/karate.mtx --axis 1")];
+    mean "x axis+? keep_dims? by?" Over
+        [folds command(Fold, "Mean, rounded once, over axes", "tests/data/titanic.npz --axis 3")];
+    prod "x axis+? keep_dims? by?" Over
+        [command(Fold, "Product, over axes", "tests/data/titanic.npz --axis 3 --stored-only")];
+    nanprod "x axis+? keep_dims? by?" Over
+        [command(Fold, "Product without the NaNs, over axes", "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only")];
+    min "x axis+? keep_dims? by?" Over
+        [folds command(Fold, "The least element, over axes", "tests/data/titanic.npz --axis 0,1")];
+    max "x axis+? keep_dims? by?" Over
+        [folds command(Fold, "The greatest element, over axes", "tests/data/titanic.npz --axis 0,1")];
+    argmin "x axis+? keep_dims? by?" Over
+        [command(Fold, "Where the least element stands, over axes", "tests/data/karate.mtx --axis 1")];
+    argmax "x axis+? keep_dims? by?" Over
+        [command(Fold, "Where the greatest element stands, over axes", "tests/data/karate.mtx --axis 1")];
+    nansum "x axis+? keep_dims? by?" Over
+        [folds command(Fold, "Sum without the NaNs, over axes", "tests/data/mauna_loa_co2.mtx --axis 0")];
+    nanmean "x axis+? keep_dims? by?" Over
+        [folds command(Fold, "Mean without the NaNs, over axes",
+            "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only")];
+    nanmin "x axis+? keep_dims? by?" Over
+        [folds command(Fold, "The least element that is not NaN, over axes",
+            "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only")];
+    nanmax "x axis+? keep_dims? by?" Over
+        [folds command(Fold, "The greatest element that is not NaN, over axes",
+            "tests/data/mauna_loa_co2.mtx --axis 1")];
+    nanargmin "x axis+? keep_dims? by?" Over
+        [command(Fold, "Where the least element that is not NaN stands, over axes",
+            "tests/data/mauna_loa_co2.mtx --axis 1")];
+    nanargmax "x axis+? keep_dims? by?" Over
+        [command(Fold, "Where the greatest element that is not NaN stands, over axes",
+            "tests/data/mauna_loa_co2.mtx --axis 1")];
+    var "x axis+? keep_dims? ddof? by?" Over
+        [in_passes command(Var, "Variance, over axes", "tests/data/titanic.npz --axis 3 --ddof 1")];
+    std "x axis+? keep_dims? ddof? by?" Over
+        [in_passes command(Var, "Standard deviation, over axes", "tests/data/titanic.npz --axis 3")];
+    nanvar "x axis+? keep_dims? ddof? by?" Over
+        [in_passes command(Var, "Variance without the NaNs, over axes",
+            "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only")];
+    nanstd "x axis+? keep_dims? ddof? by?" Over
+        [in_passes command(Var, "Standard deviation without the NaNs, over axes",
+            "tests/data/mauna_loa_co2.mtx --axis 1")];
+    median "x axis+? keep_dims? even? by?" Over
+        [in_the_middle command(Median, "Median, over axes", "tests/data/titanic.npz --axis 1,2,3")];
+    nanmedian "x axis+? keep_dims? even? by?" Over
+        [in_the_middle command(Median, "Median without the NaNs, over axes",
+            "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only")];
+    quantile "x q axis+? keep_dims? method? by?" Over
+        [in_passes command(Quantile, "Quantile, over axes", "tests/data/titanic.npz --axis 3 --q 0.9")];
+    nanquantile "x q axis+? keep_dims? method? by?" Over
+        [in_passes command(Quantile, "Quantile without the NaNs, over axes",
+            "tests/data/mauna_loa_co2.mtx --axis 1 --q 0.9 --stored-only")];
     nanmedian_index "x axis+? keep_dims? even? by?" Over;
-    norm "x axis+? keep_dims? ord? by?" Over [folds];
+    norm "x axis+? keep_dims? ord? by?" Over
+        [folds command(Norm, "Norm, over axes", "tests/data/karate.mtx --axis 1 --ord 1")];
     // Gradients of reductions.
     median_backward "x upstream axis+? keep_dims? even? by?" Back [shares];
     nanmedian_backward "x upstream axis+? keep_dims? even? by?" Back [shares];
@@ -423,8 +468,13 @@ operations! {
     matmul_backward "x y upstream wrt?" Whole [product];
     outer_backward "x y upstream wrt?" Whole [product];
     kron_backward "x y upstream wrt?" Whole [product];
-    matmul "x y" Product;
-    einsum "spec tensors*" Whole;
+    matmul "x y" Product
+        [command(Matmul, "Product of two matrices, or of batches of them",
+            "tests/data/karate.mtx tests/data/karate.mtx\n\
+             tests/data/karate.mtx tests/data/karate.mtx --semiring plus_pair --mask tests/data/karate.mtx")];
+    einsum "spec tensors*" Whole
+        [command(Einsum, "A sum of products over named axes",
+            "'ij,jk->ik' tests/data/karate.mtx tests/data/karate.mtx")];
     einsum_backward "spec tensors upstream wrt?" Whole [product];
     matmul_with "x y semiring? mask? complement?" Product;
     matmul_on "x y mask complement?" Whole;
@@ -443,12 +493,15 @@ operations! {
     pattern_sddmm "x l r" Whole;
     pattern_sddmm_backward "x l r upstream wrt?" Whole [product];
     // Elementwise functions and conversions.
-    isinf "x" Each;
-    isnan "x" Each;
-    isfinite "x" Each;
-    isreal "x" Each;
-    isposinf "x" Each;
-    isneginf "x" Each;
+    prune "x" Each
+        [own_pattern command(Plain, "Drop the entries that are the fill",
+            "lacuna isnan tests/data/mauna_loa_co2.mtx -o missing.npz\nmissing.npz --all")];
+    isposinf "x" Each [command(Plain, "Which elements are +inf", "tests/data/mauna_loa_co2_monthly.npz")];
+    isneginf "x" Each [command(Plain, "Which elements are -inf", "tests/data/mauna_loa_co2_monthly.npz")];
+    isinf "x" Each [command(Plain, "Which elements are infinite", "tests/data/mauna_loa_co2_monthly.npz")];
+    isnan "x" Each [command(Plain, "Which elements are NaN", "tests/data/mauna_loa_co2.mtx -o missing.npz")];
+    isfinite "x" Each [command(Plain, "Which elements are neither NaN nor infinite", "tests/data/mauna_loa_co2.mtx")];
+    isreal "x" Each [command(Plain, "Which elements have no imaginary part", "tests/data/pauli_sum.mtx")];
     neg "x" Each;
     abs "x" Each;
     sign "x" Each;
@@ -479,23 +532,24 @@ operations! {
     floor "x" Each;
     ceil "x" Each;
     trunc "x" Each;
-    prune "x" Each [own_pattern];
     cast "x dtype" Each;
     with_fill "x fill" Each;
     to_coo "x" Each [own_pattern];
     to_csr "x" Each [own_pattern];
     from_dense "x" Each [own_pattern];
     zeros_like "x" Each;
-    isin "x members invert?" Each [own_pattern];
+    isin "x members invert?" Each
+        [own_pattern command(Isin, "Which elements are members of a set", "tests/data/titanic.npz --values 0,13,14")];
     clamp "x low high" Each;
     powi "x exponent" Each;
     powf "x exponent" Each;
     // Binary operations, masks and choices.
-    add "x y" Each;
-    sub "x y" Each;
-    mul "x y" Each;
+    add "x y" Each
+        [command(Zip, "Sum of two tensors, element by element", "tests/data/karate.mtx tests/data/karate.mtx")];
+    sub "x y" Each [command(Zip, "Difference of two tensors, element by element", "tests/data/karate.mtx 1")];
+    mul "x y" Each [command(Zip, "Product of two tensors, element by element", "tests/data/karate.mtx -2.5")];
     mul_nonzero "x y" Each;
-    div "x y" Each;
+    div "x y" Each [command(Zip, "Quotient of two tensors, element by element", "tests/data/karate.mtx 2")];
     rem "x y" Each;
     rem_euclid "x y" Each;
     pow "x y" Each;
@@ -554,7 +608,8 @@ operations! {
     diag "x offset?" Whole [stores];
     block "rows" Whole;
     // Order and softmax.
-    topk "x k axis?" Along [stores];
+    topk "x k axis?" Along
+        [stores command(Topk, "The greatest elements, along an axis", "tests/data/karate.mtx --k 2 --axis 1")];
     topk_index "x k axis?" Along [stores];
     topk_backward "x upstream k axis?" Whole;
     argsort "x axis?" Along [stores];
@@ -566,15 +621,22 @@ operations! {
     log_softmax_backward "x upstream axis+?" Among;
     log_softmax "x axis+?" Among;
     // Indexing, shapes and concatenation.
-    take "x indices axis? mode?" Taken;
+    take "x indices axis? mode?" Taken
+        [command(Take, "Elements at positions, flattened (row-major) or along an axis",
+            "tests/data/karate.mtx --axis 0 --indices 0,-1")];
     take_axis "x indices axis mode?" Taken;
     take_backward "x upstream indices axis? mode?" Whole [linear];
     take_axis_backward "x upstream indices axis mode?" Whole [linear];
-    concat "tensors axis?" Joined;
-    stack "tensors axis?" Joined;
+    concat "tensors axis?" Joined
+        [command(Join, "Tensors one behind the other on an axis",
+            "tests/data/karate.mtx tests/data/karate.mtx --axis 1")];
+    stack "tensors axis?" Joined
+        [command(Join, "Tensors beside each other on a new axis",
+            "tests/data/karate.mtx tests/data/karate.mtx --axis 0 -o both.npz")];
     concat_backward "tensors upstream axis? wrt?" Whole;
     stack_backward "tensors upstream axis? wrt?" Whole;
-    slice "x slices" Moved;
+    slice "x slices" Moved
+        [command(Slice, "A part: of each axis a position or a range", "tests/data/karate.mtx '10:20,::2'")];
     slice_backward "x upstream slices" Whole [linear];
     flip "x axis+?" Moved;
     flip_backward "x upstream axis+?" Whole [linear];
@@ -594,7 +656,8 @@ operations! {
     squeeze_backward "x upstream axis+?" Whole [linear];
     expand_dims "x axis+" Moved;
     expand_dims_backward "x upstream axis+" Whole [linear];
-    transpose "x axes?" Moved;
+    transpose "x axes?" Moved
+        [command(Transpose, "The axes in another order", "tests/data/titanic.npz --axes 3,0,1,2")];
     transpose_backward "x upstream axes?" Whole [linear];
     permute_axes "x axes" Moved;
     move_axis "x from to" Moved;

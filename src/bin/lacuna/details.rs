@@ -5,8 +5,7 @@ use lacuna::io::{AnyTensor, FileElement};
 use lacuna::{DType, Element, Number, Pattern, Shape, Tensor, dispatch_dtype};
 use serde::Serialize;
 
-use crate::summary::counted;
-use crate::values::{Json, json, json_value, printed};
+use crate::values::{Json, counted, json, json_value, printed};
 
 /// The stored values and the entries per lane, as `info` prints them.
 pub(crate) struct Details {

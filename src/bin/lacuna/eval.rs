@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use lacuna::eval::{Expression, Fault};
 use lacuna::io::{AnyTensor, read_header};
 
-use crate::args::EvalArgs;
+use crate::args::{Binding, EvalArgs};
 #[cfg(feature = "parquet")]
 use crate::chunks::{Bindings, Engine};
 use crate::failure::Failure;
@@ -14,13 +14,6 @@ use crate::input::{File, read_operand};
 use crate::lines;
 use crate::names::can_be_read_again;
 use crate::output::print;
-
-/// A name in the expression, and the file bound to the name.
-#[derive(Debug, Clone)]
-pub(crate) struct Binding {
-    pub(crate) name: String,
-    pub(crate) file: PathBuf,
-}
 
 /// Runs the expression, or the expressions of standard input.
 pub(crate) fn eval(args: &EvalArgs) -> Result<(), Failure> {

@@ -5,10 +5,10 @@ use std::io::{ErrorKind, Write, stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::Command;
 use clap::error::ErrorKind as UsageKind;
 use lacuna::Error;
 
-use crate::args::command_of;
 use crate::names::{is_stream, shown};
 
 /// Prints a sentence on stderr; errors of stderr are ignored.
@@ -55,8 +55,8 @@ impl Failure {
         }
     }
 
-    /// Prints the failure, and returns the exit status.
-    pub(crate) fn report(self) -> ExitCode {
+    /// Prints the failure, and returns the exit status. Wrong usage is printed with the usage of `command`.
+    pub(crate) fn report(self, command: impl FnOnce() -> Command) -> ExitCode {
         match self {
             Failure::Silent => ExitCode::SUCCESS,
             Failure::Told(sentence) => {
@@ -64,11 +64,11 @@ impl Failure {
                 ExitCode::FAILURE
             }
             Failure::Usage(sentence) => {
-                let command = &mut command_of(std::env::args_os().skip(1));
-                Failure::Parser(command.error(UsageKind::ValueValidation, sentence)).report()
+                let error = command().error(UsageKind::ValueValidation, sentence);
+                Failure::Parser(error).report(Command::default)
             }
             Failure::Parser(error) => match error.print().and_then(|()| stdout().flush()) {
-                Err(unheard) if !error.use_stderr() => Failure::of_target(Path::new("-"), unheard).report(),
+                Err(unheard) if !error.use_stderr() => Failure::of_target(Path::new("-"), unheard).report(command),
                 _ => ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2)),
             },
         }

@@ -11,7 +11,6 @@ use lacuna::{DType, Error};
 use crate::args::{Input, Reading};
 use crate::failure::{Failure, unnamed};
 use crate::names::is_stream;
-use crate::positions::MOST_BYTES;
 use crate::progress::Bar;
 
 /// An input file of the command, with the options for reading it.
@@ -25,6 +24,11 @@ impl Reading {
     /// Returns a file that is read with these options.
     pub(crate) fn file<'a>(&self, path: &'a Path) -> File<'a> {
         File { path, from: self.from, options: self.options() }
+    }
+
+    /// Returns another file, which shares only the memory limit with the first file.
+    pub(crate) fn other_file<'a>(&self, path: &'a Path) -> File<'a> {
+        File { path, from: None, options: self.beside() }
     }
 
     pub(crate) fn options(&self) -> ReadOptions {
@@ -43,7 +47,7 @@ impl Reading {
     }
 
     /// Returns the options for a second file, which share only the memory limit with the first file.
-    pub(crate) fn beside(&self) -> ReadOptions {
+    fn beside(&self) -> ReadOptions {
         let mut options = ReadOptions::default();
         options.max_memory = self.max_memory;
         options
@@ -54,11 +58,6 @@ impl Input {
     /// Returns the file that the command names.
     pub(crate) fn named(&self) -> File<'_> {
         self.reading.file(&self.file)
-    }
-
-    /// Returns a second file of the command, which shares only the memory limit with the first file.
-    pub(crate) fn beside<'a>(&self, path: &'a Path) -> File<'a> {
-        File { path, from: None, options: self.reading.beside() }
     }
 
     /// Reads the tensor of the file that the command names.
@@ -73,9 +72,16 @@ impl Input {
         read(path, None, &options)
     }
 
-    /// Reads a second file of the command as an operand; the file shares only the memory limit with the first file.
-    pub(crate) fn operand_beside(&self, path: &Path) -> Result<AnyValue, Failure> {
-        read_operand(path, None, &self.reading.beside())
+    /// Returns the header of the file that the command names.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn header(&self) -> Result<AnyTensor, Failure> {
+        let File { path, from, options } = self.named();
+        match from {
+            None if !is_stream(path) => {
+                io::read_header(path, &options).map_err(|error| Failure::of_file(path, unnamed(error)))
+            }
+            _ => self.read(),
+        }
     }
 
     /// Reads a second file without a known extension: a tensor, if its first bytes name a format, otherwise text.
@@ -118,6 +124,8 @@ pub(crate) enum Beside {
     Text(String),
 }
 
+/// The bytes that a list of positions may take without `--max-memory`.
+pub(crate) const MOST_BYTES: u64 = 1 << 30;
 /// The number of bytes that are read to detect the format of a file.
 pub(crate) const HEAD: u64 = 4096;
 /// The first bytes of a file compressed with gzip.

@@ -2,7 +2,6 @@
 //! result.
 
 mod args;
-mod backward;
 mod called;
 #[cfg(feature = "parquet")]
 mod chunks;
@@ -10,6 +9,7 @@ mod details;
 mod eval;
 mod failure;
 mod input;
+mod isin;
 mod lines;
 mod manual;
 mod names;
@@ -17,11 +17,11 @@ mod output;
 mod positions;
 mod progress;
 mod ranges;
-mod sets;
 #[cfg(unix)]
 mod signals;
 mod spy;
 mod summary;
+mod take;
 mod usage;
 mod values;
 mod verbs;
@@ -33,7 +33,7 @@ use crate::failure::Failure;
 fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => failure.report(|| args::command_of(std::env::args_os().skip(1))),
     }
 }
 

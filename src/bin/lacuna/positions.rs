@@ -8,12 +8,9 @@ use ndarray::{Array1, ArrayD};
 
 use crate::args::{Input, Take};
 use crate::failure::Failure;
-use crate::input::Beside;
+use crate::input::{Beside, MOST_BYTES};
 use crate::names::shown_word;
 use crate::ranges::{Item, Run, parse_position};
-
-/// The bytes that positions may take without `--max-memory`.
-pub(crate) const MOST_BYTES: u64 = 1 << 30;
 
 /// Positions, in a type that holds all of them.
 pub(crate) enum Positions {

@@ -13,7 +13,7 @@ use serde_json::Serializer;
 use serde_json::ser::Formatter;
 
 use crate::details::{Details, DetailsTold};
-use crate::values::{Json, Printed};
+use crate::values::{Json, Printed, counted};
 
 /// The largest number of entries that the JSON object lists by default.
 const MOST_VALUES: usize = 1000;
@@ -223,11 +223,6 @@ fn positions(shape: &Shape, nnz: usize) -> String {
             format!("{} ({})", counted(size), share(nnz as f64 / all))
         }
     }
-}
-
-/// Formats a number of positions or lanes; `None` is an overflow.
-pub(crate) fn counted(count: Option<usize>) -> String {
-    count.map_or("2^64 or more".into(), |count| count.to_string())
 }
 
 /// Formats a fraction in percent. Only 0 and 1 are shown as 0 % and 100 %.

@@ -7,10 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, Parser};
 use lacuna::io::FileFormat;
 
-use crate::args::{
-    Backward, BackwardFiles, BackwardVerb, Cli, Input, Output, Picture, SpyArgs, Verb, Writing, ZipArgs, command_of,
-    not_an_option,
-};
+use crate::args::{Cli, Operation, Output, Picture, SpyArgs, Verb, Writing, command_of, not_an_option};
 use crate::failure::Failure;
 use crate::names::{is_stream, shown};
 
@@ -123,82 +120,32 @@ impl<'a> Files<'a> {
             Verb::Convert(args) => {
                 Files { inputs: vec![&args.input.file], output: Some((&args.output, &args.writing)) }
             }
-            Verb::Any(args) => Files::new(&args.input, &args.output, []),
-            Verb::Fold(verb) => Files::new(&verb.parts().1.input, &verb.parts().1.output, []),
-            Verb::Var(verb) => Files::new(&verb.parts().1.input, &verb.parts().1.output, []),
-            Verb::Median(verb) => Files::new(&verb.parts().1.input, &verb.parts().1.output, []),
-            Verb::Quantile(verb) => Files::new(&verb.parts().1.input, &verb.parts().1.output, []),
-            Verb::Norm(verb) => Files::new(&verb.parts().1.input, &verb.parts().1.output, []),
-            Verb::Topk(verb) => Files::new(&verb.parts().1.input, &verb.parts().1.output, []),
-            Verb::Zip(verb) => Files::of_two(verb.parts().1, None),
-            Verb::Matmul(args) => Files::of_two(&args.of, args.mask.as_deref()),
-            Verb::Slice(args) => Files::new(&args.input, &args.output, []),
-            Verb::Join(verb) => Files::of_all(&verb.parts().1.files, &verb.parts().1.output),
-            Verb::Einsum(args) => Files::of_all(&args.files, &args.output),
-            Verb::Transpose(args) => Files::new(&args.input, &args.output, []),
-            Verb::Isin(args) => Files::new(&args.input, &args.output, [args.values_from.as_deref()]),
-            Verb::Take(args) => Files::new(&args.input, &args.output, [args.take.indices_from.as_deref()]),
-            Verb::Isposinf(args)
-            | Verb::Isneginf(args)
-            | Verb::Isinf(args)
-            | Verb::Isnan(args)
-            | Verb::Isfinite(args)
-            | Verb::Isreal(args)
-            | Verb::Prune(args) => Files::new(&args.input, &args.output, []),
-            Verb::Backward(verb) => Files::of_backward(verb),
-            Verb::Eval(args) => Files {
-                inputs: args.bindings.iter().map(|binding| &*binding.file).collect(),
-                ..Files::of_all(&[], &args.output)
-            },
+            Verb::Operation(listed) => Files::of_operation(&listed.0),
+            Verb::Backward(listed) => Files::of_operation(&listed.0),
+            Verb::Eval(args) => Files::new(args.bindings.iter().map(|binding| &binding.file), &args.output),
             Verb::Help(_) | Verb::Completions(_) | Verb::Man(_) => Files { inputs: Vec::new(), output: None },
         }
     }
 
-    fn of_two(args: &'a ZipArgs, beside: Option<&'a Path>) -> Self {
-        Files::new(&args.input, &args.output, [args.right.file(), beside])
-    }
-
-    fn of_backward(verb: &'a BackwardVerb) -> Self {
-        match verb {
-            BackwardVerb::Any(args) => Files::of_gradient(args),
-            BackwardVerb::Fold(verb) => Files::of_gradient(verb.parts().1),
-            BackwardVerb::Var(verb) => Files::of_gradient(verb.parts().1),
-            BackwardVerb::Median(verb) => Files::of_gradient(verb.parts().1),
-            BackwardVerb::Quantile(verb) => Files::of_gradient(verb.parts().1),
-            BackwardVerb::Norm(verb) => Files::of_gradient(verb.parts().1),
-            BackwardVerb::Topk(verb) => Files::of_gradient(verb.parts().1),
-            BackwardVerb::Slice(args) => Files::of_gradient(args),
-            BackwardVerb::Transpose(args) => Files::of_gradient(args),
-            BackwardVerb::Zip(verb) => {
-                let args = verb.parts().1;
-                Files::new(&args.input, &args.output, [args.right.file(), Some(&*args.grad)])
+    fn of_operation(operation: &'a Operation) -> Self {
+        match operation {
+            Operation::Called(call) => {
+                let files = call.files.iter().map(PathBuf::as_path);
+                Files { inputs: files.chain(call.other_files()).collect(), ..Files::new([], &call.output) }
             }
-            BackwardVerb::Join(verb) => Files::of_backward_files(&verb.parts().1.of),
-            BackwardVerb::Einsum(args) => Files::of_backward_files(&args.of),
-            BackwardVerb::Take(args) => {
-                let indices = args.forward.indices_from.as_deref();
-                Files::new(&args.input, &args.output, [Some(&*args.grad), indices])
+            Operation::Isin(args) => Files::new([&args.input.file].into_iter().chain(&args.values_from), &args.output),
+            Operation::Take(args) => {
+                Files::new([&args.input.file].into_iter().chain(&args.take.indices_from), &args.output)
+            }
+            Operation::TakeBackward(args) => {
+                let files = [&args.input.file, &args.grad].into_iter().chain(&args.take.indices_from);
+                Files::new(files, &args.output)
             }
         }
     }
 
-    fn of_backward_files(args: &'a BackwardFiles) -> Self {
-        let mut files = Files::of_all(&args.files, &args.output);
-        files.inputs.push(&args.grad);
-        files
-    }
-
-    fn of_gradient<A: clap::Args>(args: &'a Backward<A>) -> Self {
-        Files::new(&args.input, &args.output, [Some(&*args.grad)])
-    }
-
-    fn of_all(inputs: &'a [PathBuf], output: &'a Output) -> Self {
-        let inputs = inputs.iter().map(|input| &**input).collect();
-        Files { inputs, output: output.output.as_deref().map(|path| (path, &output.writing)) }
-    }
-
-    fn new<const N: usize>(input: &'a Input, output: &'a Output, beside: [Option<&'a Path>; N]) -> Self {
-        let inputs = [&*input.file].into_iter().chain(beside.into_iter().flatten()).collect();
+    fn new(inputs: impl IntoIterator<Item = &'a PathBuf>, output: &'a Output) -> Self {
+        let inputs = inputs.into_iter().map(PathBuf::as_path).collect();
         Files { inputs, output: output.output.as_deref().map(|path| (path, &output.writing)) }
     }
 }

@@ -54,3 +54,8 @@ fn quoted(word: &str) -> String {
         word => word.to_string(),
     }
 }
+
+/// Formats a number of positions or lanes; `None` is an overflow.
+pub(crate) fn counted(count: Option<usize>) -> String {
+    count.map_or("2^64 or more".into(), |count| count.to_string())
+}

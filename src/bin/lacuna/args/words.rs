@@ -1,7 +1,7 @@
 //! Parsers of argument values, with the errors for values that they reject.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
@@ -10,8 +10,6 @@ use lacuna::eval::{Expression, Fault};
 use lacuna::io::{FileFormat, Format};
 use lacuna::{DType, Duplicates, Element, Number, Shape, TakeMode, dispatch_dtype};
 
-use super::reductions::Operand;
-use crate::eval::Binding;
 use crate::ranges::Item;
 
 /// The kinds of picture that are written to files.
@@ -35,6 +33,20 @@ pub(crate) struct Values(pub(crate) Vec<String>);
 /// Comma-separated positions and ranges.
 #[derive(Debug, Clone)]
 pub(crate) struct Indices(pub(crate) Vec<Item>);
+
+/// The right operand: a file or a number.
+#[derive(Debug, Clone)]
+pub(crate) enum Operand {
+    File(PathBuf),
+    Number(String),
+}
+
+/// A name in the expression, and the file bound to the name.
+#[derive(Debug, Clone)]
+pub(crate) struct Binding {
+    pub(crate) name: String,
+    pub(crate) file: PathBuf,
+}
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum DuplicatesArg {
@@ -157,7 +169,7 @@ fn parse_operand(word: &str) -> Parsed<Operand> {
     })
 }
 
-/// Parses slices, as expressions write them between brackets.
+/// Parses slices, as expressions write them between brackets, and returns them as a string of an expression.
 pub(crate) fn parse_slices(text: &str) -> Parsed<String> {
     let wrong = |fault: Fault| match fault {
         Fault::Wrong(wrong) => wrong.message().to_string(),
@@ -165,22 +177,22 @@ pub(crate) fn parse_slices(text: &str) -> Parsed<String> {
     };
     let is_text = !text.contains(['"', '\'', '[', ']', '(']);
     Expression::parse(&format!("x[{text}]")).map_err(wrong)?;
-    if is_text { Ok(text.into()) } else { Err("slices are positions and ranges, as in 10:20,:,::2,3".into()) }
+    if is_text { Ok(format!("\"{text}\"")) } else { Err("slices are positions and ranges, as in 10:20,:,::2,3".into()) }
 }
 
-/// Parses the labels of axes, and accepts only characters that a string of an expression can hold.
+/// Parses the labels of axes, and returns them as a string of an expression.
 pub(crate) fn parse_labels(text: &str) -> Parsed<String> {
     let is_label = |char: char| char.is_ascii_alphabetic() || " ,.->".contains(char);
     match text.chars().find(|&char| !is_label(char)) {
-        None => Ok(text.into()),
+        None => Ok(format!("\"{text}\"")),
         Some(other) => Err(format!("{other:?} is no letter, `,`, `->` or `...`, as in ij,jk->ik")),
     }
 }
 
-pub(crate) fn parse_wrt(word: &str) -> Parsed<usize> {
+/// Parses the index of one of two operands.
+pub(crate) fn parse_wrt(word: &str) -> Parsed<String> {
     match word {
-        "0" => Ok(0),
-        "1" => Ok(1),
+        "0" | "1" => Ok(word.into()),
         _ => Err("the operands are 0 and 1".into()),
     }
 }
@@ -210,9 +222,9 @@ fn split_word(word: &OsStr) -> Option<(&str, &OsStr)> {
 }
 
 /// Parses the probability of a quantile.
-pub(crate) fn parse_probability(text: &str) -> Parsed<f64> {
+pub(crate) fn parse_probability(text: &str) -> Parsed<String> {
     let q = text.trim().parse::<f64>().map_err(|_| format!("`{text}` is not a number from 0 to 1"))?;
-    if (0.0..=1.0).contains(&q) { Ok(q) } else { Err(format!("q is {q:?}, not from 0 to 1")) }
+    if (0.0..=1.0).contains(&q) { Ok(q.to_string()) } else { Err(format!("q is {q:?}, not from 0 to 1")) }
 }
 
 pub(crate) fn parse_fill(text: &str) -> Parsed<String> {

@@ -1,13 +1,58 @@
-//! The set of `isin`: values on the command line, or a file.
+//! The command `isin`: the set is values on the command line, or a file.
 
 use lacuna::io::{AnyTensor, FileElement};
-use lacuna::{Element, Number, Pattern, Tensor, dispatch};
+#[cfg(feature = "parquet")]
+use lacuna::{CooTensor, Error};
+use lacuna::{Element, Number, Pattern, Tensor, dispatch, dispatch_dtype};
+#[cfg(feature = "parquet")]
+use ndarray::Array1;
 use num_complex::Complex;
 
-use crate::failure::say;
+use crate::args::IsinArgs;
+#[cfg(feature = "parquet")]
+use crate::called::Work;
+use crate::failure::{Failure, say};
+
+type Outcome = Result<(), Failure>;
+
+/// Returns which elements are members of the set.
+pub(crate) fn isin(args: &IsinArgs) -> Outcome {
+    #[cfg(feature = "parquet")]
+    if args.running.is_in_chunks() {
+        return isin_in_chunks(args);
+    }
+    let set = set(args)?;
+    let x = args.input.read()?;
+    let members: Vec<Number> = dispatch_dtype!(x.dtype(), T => {
+        set.members::<T>().into_iter().map(Element::to_number).collect()
+    }, else => Vec::new());
+    let result = x.isin(members, args.invert).map_err(|error| Failure::of_file(&args.input.file, error))?;
+    args.output.emit(result, args.input.reading.max_memory)
+}
+
+/// Runs `isin` in chunks, with the values of the set as a second operand.
+#[cfg(feature = "parquet")]
+fn isin_in_chunks(args: &IsinArgs) -> Outcome {
+    let (set, header) = (set(args)?, args.input.header()?);
+    let members = dispatch_dtype!(header.dtype(), T => {
+        let members = set.members::<T>();
+        CooTensor::from_dense(&Array1::from(members), T::ZERO).and_then(|set| Ok(set.with_index::<u64>()?.into()))
+    }, else => Err(Error::NoTensor));
+    let members = members.map_err(|error| Failure::of_file(&args.input.file, error))?;
+    let work = Work::on_tensor(&args.input, members, &args.running, &args.output);
+    work.emit(&format!("isin(x0, x1, invert={})", args.invert))
+}
+
+fn set(args: &IsinArgs) -> Result<Set<'_>, Failure> {
+    Ok(match (&args.values, &args.values_from) {
+        (Some(words), _) => Set::Words(&words.0),
+        (None, Some(path)) => Set::Numbers(numbers(&args.input.read_beside(path, None)?)),
+        (None, None) => Set::Words(&[]),
+    })
+}
 
 /// The values that `--values` or `--values-from` name.
-pub(crate) enum Set<'a> {
+enum Set<'a> {
     /// Numbers in textual form.
     Words(&'a [String]),
     /// The numbers of a file, whatever their type.
@@ -16,7 +61,7 @@ pub(crate) enum Set<'a> {
 
 impl Set<'_> {
     /// Returns the values in type `T`; prints a message about values that the type cannot hold.
-    pub(crate) fn members<T: FileElement>(&self) -> Vec<T> {
+    fn members<T: FileElement>(&self) -> Vec<T> {
         match self {
             Set::Words(words) => words.iter().filter_map(|word| member_of_word(word)).collect(),
             Set::Numbers(numbers) => members_of_numbers(numbers),
@@ -82,7 +127,7 @@ fn members_of_numbers<T: Element>(numbers: &[Number]) -> Vec<T> {
 }
 
 /// Returns the elements of a tensor as numbers: the stored values, and the fill if some positions are unstored.
-pub(crate) fn numbers(x: &AnyTensor) -> Vec<Number> {
+fn numbers(x: &AnyTensor) -> Vec<Number> {
     fn of<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Vec<Number> {
         let fill = (x.shape().saturating_size() > x.nnz() as u64).then(|| x.fill());
         x.values().iter().copied().chain(fill).map(Element::to_number).collect()

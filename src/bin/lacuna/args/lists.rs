@@ -1,0 +1,84 @@
+//! The arguments of the commands whose values or positions are a list or a file.
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args};
+use lacuna::Position;
+use ndarray::ArrayD;
+
+use super::shared::{Input, Output, Running};
+use super::words::{Indices, ModeArg, Values, parse_axis, parse_indices, parse_values};
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("set").required(true))]
+pub(crate) struct IsinArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// The members of the set, in the tensor's element type; '' is the empty set
+    #[arg(long, value_parser = parse_values, allow_hyphen_values = true, value_name = "V,V,…",
+          group = "set")]
+    pub(crate) values: Option<Values>,
+    /// A file whose elements are the members; compared by exact value
+    #[arg(long, value_name = "FILE", group = "set")]
+    pub(crate) values_from: Option<PathBuf>,
+    /// Tell which elements are not members
+    #[arg(long)]
+    pub(crate) invert: bool,
+    #[command(flatten)]
+    pub(crate) running: Running,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// What is taken.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("positions").required(true))]
+pub(crate) struct Take {
+    /// The positions; negative ones count from the end (with `--mode clip` they become 0). Also ranges, as in Python:
+    /// `0:3,7,10:20:2`
+    #[arg(long, value_parser = parse_indices, allow_hyphen_values = true, value_name = "I,I,…",
+          group = "positions")]
+    pub(crate) indices: Option<Indices>,
+    /// A file of integers, whose shape the result has; or text, with a list of them
+    #[arg(long, value_name = "FILE", group = "positions")]
+    pub(crate) indices_from: Option<PathBuf>,
+    /// A position out of range: an error, or wrapped around, or clipped to the nearest
+    #[arg(long, value_enum, default_value_t = ModeArg::Raise, value_name = "MODE")]
+    pub(crate) mode: ModeArg,
+    /// Take along this axis, not from the flattened tensor
+    #[arg(long, value_parser = parse_axis, allow_hyphen_values = true, value_name = "N")]
+    pub(crate) axis: Option<isize>,
+}
+
+impl Take {
+    /// Returns the library's options for these positions.
+    pub(crate) fn at<'a, J: Position>(&self, positions: &'a ArrayD<J>) -> lacuna::Take<'a, J> {
+        lacuna::Take::at(positions).mode(self.mode.into())
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TakeArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) take: Take,
+    #[command(flatten)]
+    pub(crate) running: Running,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// The gradient of [`TakeArgs`].
+#[derive(Debug, Args)]
+pub(crate) struct TakeBackwardArgs {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// The upstream gradient: a file of the output's shape
+    #[arg(long, value_name = "FILE")]
+    pub(crate) grad: PathBuf,
+    #[command(flatten)]
+    pub(crate) take: Take,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
