@@ -119,18 +119,9 @@ macro_rules! alike {
             one_of_two(call, 3, call.seen(0)?.$name(call.seen(1)?, call.whole(2)?))
         })),*]
     };
-    (map $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| call.done(call.seen(0)?.$name()))),*]
-    };
     (zip $($name:ident)*) => {
         [$((stringify!($name), |call: &Call| {
             super::run::zipped(stringify!($name), call.given(0)?, call.given(1)?, &call.at)
-        })),*]
-    };
-    (slope $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let upstream = call.whole(1)?;
-            call.done(call.seen(0)?.$name(upstream))
         })),*]
     };
     (fold_backward $($name:ident)*) => {
@@ -147,6 +138,24 @@ macro_rules! alike {
     };
 }
 
+/// Defines the elementwise functions of one operand, and their gradients.
+macro_rules! functions {
+    ($($family:ident {$(
+        #[$sentence:meta] $name:ident $element:tt $kinds:tt $methods:ident
+        [$($backward:ident: $second:ident $(, $formula:expr)?)?];
+    )*})*) => {
+        static FUNCTIONS: &[(&str, Run)] =
+            &[$($((stringify!($name), |call| call.done(call.seen(0)?.$name())),)*)*];
+
+        static GRADIENTS_OF_FUNCTIONS: &[(&str, Run)] = &[$($($((stringify!($backward), |call| {
+            let upstream = call.whole(1)?;
+            call.done(call.seen(0)?.$backward(upstream))
+        }),)?)*)*];
+    };
+}
+
+crate::__functions! { functions }
+
 static TABLE: &[&[(&str, Run)]] = &[
     &alike!(fold any all count_nonzero sum mean prod nanprod nansum nanmean min max nanmin nanmax argmin argmax
         nanargmin nanargmax),
@@ -158,13 +167,10 @@ static TABLE: &[&[(&str, Run)]] = &[
     &alike!(two add_backward sub_backward mul_backward div_backward pow_backward minimum_backward maximum_backward
         matmul_backward),
     &alike!(pairs outer_backward kron_backward),
-    &alike!(map isinf isnan isfinite isreal isposinf isneginf neg abs sign square not conj real imag sqrt cbrt exp
-        exp_m1 ln ln_1p log2 log10 sin cos tan asin acos atan sinh cosh tanh recip round floor ceil trunc),
+    FUNCTIONS,
     &alike!(zip add sub mul mul_nonzero div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater
         greater_equal bit_and bit_or bit_xor matmul),
-    &alike!(slope neg_backward abs_backward square_backward sqrt_backward cbrt_backward exp_backward exp_m1_backward
-        ln_backward ln_1p_backward log2_backward log10_backward sin_backward cos_backward tan_backward asin_backward
-        acos_backward atan_backward sinh_backward cosh_backward tanh_backward recip_backward),
+    GRADIENTS_OF_FUNCTIONS,
     &alike!(fold_backward any_backward sum_backward mean_backward prod_backward nanprod_backward nansum_backward
         nanmean_backward min_backward max_backward nanmin_backward nanmax_backward),
     &alike!(var_backward var_backward std_backward nanvar_backward nanstd_backward),

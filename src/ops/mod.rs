@@ -9,8 +9,7 @@ mod operand;
 mod product;
 mod reduce;
 mod select;
-#[cfg(feature = "lazy")]
-mod table;
+pub(crate) mod table;
 mod zip;
 
 #[cfg(feature = "dynamic")]
@@ -71,5 +70,4 @@ pub use select::{
 };
 #[cfg(all(feature = "eval", not(test)))]
 pub(crate) use table::PARAMETER_MARKS;
-#[cfg(feature = "lazy")]
 pub(crate) use table::{Gradient, Lengths, OpSpec, Second, Split, Stream, op};

@@ -7,20 +7,21 @@ use crate::base::error::Result;
 use crate::element::{Float, Real, lanes, math};
 use crate::kernels::map::{Called, Each};
 use crate::ops::operand::Operand;
+use crate::ops::{OpSpec, op};
 
 /// Returns a function of few instructions, which is computed in `f64` and rounded once.
 fn quick<T: Float>(
-    operation: &'static str,
+    op: &OpSpec,
     f: impl Fn(f64) -> f64 + Copy + Sync,
 ) -> Each<impl Fn(T) -> Option<T> + Copy + Sync> {
-    Each::quick(operation, move |value: T| Some(T::from_f64(f(value.to_f64()))))
+    Each::quick(op.name, move |value: T| Some(T::from_f64(f(value.to_f64()))))
 }
 
 functions! {
     /// The square root of each element.
     ///
     /// *y*<sub>i</sub> = √*x*<sub>i</sub>
-    fn sqrt() = quick("sqrt", f64::sqrt), "the real number, rounded once";
+    fn sqrt() = quick(&op::sqrt, f64::sqrt), "the real number, rounded once";
     /// NaN and numbers below zero give NaN; `-0.0` gives `-0.0`.
     =>
     fn sqrt_backward, "1 / (2 √*x*<sub>i</sub>)";
@@ -203,7 +204,7 @@ functions! {
     ///
     /// *y*<sub>i</sub> = 1 / *x*<sub>i</sub>
     #[doc(alias = "reciprocal")]
-    fn recip() = quick("recip", |x| 1.0 / x), "the real number, rounded once";
+    fn recip() = quick(&op::recip, |x| 1.0 / x), "the real number, rounded once";
     /// NaN gives NaN; zeros give the infinity of their sign.
     =>
     fn recip_backward, "−1 / *x*<sub>i</sub>²";
@@ -230,7 +231,7 @@ macro_rules! roundings {
     ($($(#[$sentence:meta])* fn $name:ident = $f:expr, $example:literal;)*) => {
         elementwise! {$(
             $(#[$sentence])*
-            fn $name<Float>() -> X::Elem = quick(stringify!($name), $f);
+            fn $name<Float>() -> X::Elem = quick(&op::$name, $f);
             /// NaN gives NaN. Infinities stay, and so do zeros with their sign.
             =>
             /// None: the result is constant almost everywhere.

@@ -4,6 +4,7 @@
 use crate::base::error::{Error, Result};
 use crate::element::{Bits, ComplexElement, Float, Magnitude, Real, RealNumber, Signed, math};
 use crate::kernels::map::{CALL, Each};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 elementwise! {
@@ -13,7 +14,7 @@ elementwise! {
     ///
     /// Unsigned integers and `bool` have no other sign, and do not compile.
     #[doc(alias = "negative")]
-    fn neg<Signed>() -> X::Elem = Each::quick("neg", X::Elem::negated);
+    fn neg<Signed>() -> X::Elem = Each::quick(op::neg.name, X::Elem::negated);
     /// NaN gives the canonical NaN.
     =>
     /// [`neg_backward`]: *dx*<sub>i</sub> = −*dy*<sub>i</sub>
@@ -50,7 +51,7 @@ elementwise! {
     #[doc(alias = "absolute")]
     #[doc(alias = "fabs")]
     #[doc(alias = "norm")]
-    fn abs<Magnitude>() -> <X::Elem as Magnitude>::Magnitude = Each::quick("abs", X::Elem::magnitude);
+    fn abs<Magnitude>() -> <X::Elem as Magnitude>::Magnitude = Each::quick(op::abs.name, X::Elem::magnitude);
     /// NaN gives the canonical NaN; a complex number with an infinite part is infinite, also where the other is NaN.
     =>
     /// [`abs_backward`]: *dx*<sub>i</sub> = *dy*<sub>i</sub> · sign *x*<sub>i</sub>
@@ -81,7 +82,7 @@ elementwise! {
     ///
     /// Zeros keep their own sign. `bool` and complex numbers have none, and do not compile.
     #[doc(alias = "signum")]
-    fn sign<RealNumber>() -> X::Elem = Each::quick("sign", |value: X::Elem| Some(value.sign()));
+    fn sign<RealNumber>() -> X::Elem = Each::quick(op::sign.name, |value: X::Elem| Some(value.sign()));
     /// NaN gives the canonical NaN. (`f64::signum` of a zero is ±1.)
     =>
     /// None: the result is constant almost everywhere.
@@ -113,7 +114,7 @@ elementwise! {
     /// *y*<sub>i</sub> = *x*<sub>i</sub>²
     ///
     /// The square of a float is rounded once. `bool` and complex numbers do not compile.
-    fn square<RealNumber>() -> X::Elem = Each::quick("square", X::Elem::squared);
+    fn square<RealNumber>() -> X::Elem = Each::quick(op::square.name, X::Elem::squared);
     /// NaN gives the canonical NaN.
     =>
     /// [`square_backward`]: *dx*<sub>i</sub> = *dy*<sub>i</sub> · 2 *x*<sub>i</sub>
@@ -143,7 +144,7 @@ elementwise! {
     #[doc(alias = "logical_not")]
     #[doc(alias = "bitwise_not")]
     #[doc(alias = "invert")]
-    fn not<Bits>() -> X::Elem = Each::quick("not", |value: X::Elem| Some(value.xor(X::Elem::ONES)));
+    fn not<Bits>() -> X::Elem = Each::quick(op::not.name, |value: X::Elem| Some(value.xor(X::Elem::ONES)));
     /// There is none among integers and `bool`.
     =>
     /// None: these types have no gradient.
@@ -169,7 +170,7 @@ elementwise! {
     ///
     /// Types without an imaginary part do not compile.
     #[doc(alias = "conjugate")]
-    fn conj<ComplexElement>() -> X::Elem = Each::quick("conj", |value: X::Elem| {
+    fn conj<ComplexElement>() -> X::Elem = Each::quick(op::conj.name, |value: X::Elem| {
         let (re, im) = value.parts();
         Some(X::Elem::of_parts(canonical(re), im.negated()?))
     });
@@ -197,7 +198,7 @@ elementwise! {
     ///
     /// Types without an imaginary part do not compile.
     fn real<ComplexElement>() -> <X::Elem as ComplexElement>::Part =
-        Each::quick("real", |value: X::Elem| Some(canonical(value.parts().0)));
+        Each::quick(op::real.name, |value: X::Elem| Some(canonical(value.parts().0)));
     /// A NaN gives the canonical NaN.
     =>
     /// None: gradients are those of floats.
@@ -222,7 +223,7 @@ elementwise! {
     ///
     /// Types without an imaginary part do not compile.
     fn imag<ComplexElement>() -> <X::Elem as ComplexElement>::Part =
-        Each::quick("imag", |value: X::Elem| Some(canonical(value.parts().1)));
+        Each::quick(op::imag.name, |value: X::Elem| Some(canonical(value.parts().1)));
     /// A NaN gives the canonical NaN.
     =>
     /// None: gradients are those of floats.
@@ -249,7 +250,7 @@ elementwise! {
     /// A square is rounded once. `bool` and complex numbers do not compile.
     #[doc(alias = "power")]
     fn powi<RealNumber>(exponent: i32) -> X::Elem = Each {
-        operation: "powi",
+        operation: op::powi.name,
         picoseconds: CALL,
         f: power_of::<X::Elem>(exponent)?,
     };
@@ -281,7 +282,7 @@ elementwise! {
     ///
     /// Zeros of both signs are as large, and keep theirs. Complex numbers have no order, and do not compile.
     #[doc(alias = "clip")]
-    fn clamp<Real>(low: X::Elem, high: X::Elem) -> X::Elem = Each::quick("clamp", within(low, high)?);
+    fn clamp<Real>(low: X::Elem, high: X::Elem) -> X::Elem = Each::quick(op::clamp.name, within(low, high)?);
     /// NaN gives the canonical NaN.
     =>
     /// [`clamp_backward`]: *dx*<sub>i</sub> = *dy*<sub>i</sub> where low ≤ *x*<sub>i</sub> ≤ high, and 0 ·
@@ -330,7 +331,7 @@ fn canonical<T: Float>(value: T) -> T {
 fn power_of<T: RealNumber>(exponent: i32) -> Result<impl Fn(T) -> Option<T> + Copy + Sync> {
     if exponent < 0 && T::ZERO.to_integer().is_some() {
         let why = format!("integers have no powers of {exponent}");
-        return Err(Error::Argument { operation: "powi", why });
+        return Err(Error::Argument { operation: op::powi.name, why });
     }
     Ok(move |value: T| value.raised(exponent))
 }
@@ -342,7 +343,7 @@ fn checked_bounds<T: Real>(low: T, high: T) -> Result<(T, T)> {
     }
     let (low, high) = (low.to_number(), high.to_number());
     let why = format!("the lower bound {low} is not at most the upper bound {high}");
-    Err(Error::Argument { operation: "clamp", why })
+    Err(Error::Argument { operation: op::clamp.name, why })
 }
 
 /// Returns the function that clamps a value to the bounds.
