@@ -10,10 +10,7 @@ use crate::ops::operand::Operand;
 use crate::ops::{OpSpec, op};
 
 /// Returns a function of few instructions, which is computed in `f64` and rounded once.
-fn quick<T: Float>(
-    op: &OpSpec,
-    f: impl Fn(f64) -> f64 + Copy + Sync,
-) -> Each<impl Fn(T) -> Option<T> + Copy + Sync> {
+fn quick<T: Float>(op: &OpSpec, f: impl Fn(f64) -> f64 + Copy + Sync) -> Each<impl Fn(T) -> Option<T> + Copy + Sync> {
     Each::quick(op.name, move |value: T| Some(T::from_f64(f(value.to_f64()))))
 }
 

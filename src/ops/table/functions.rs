@@ -28,7 +28,10 @@ use super::{OpSpec, Second, Split};
 #[macro_export]
 macro_rules! __functions {
     ($make:ident $($arguments:tt)*) => {
-        $make! {
+        $crate::__functions! { ($make) $($arguments)* }
+    };
+    (($($make:tt)*) $($arguments:tt)*) => {
+        $($make)*! {
             $($arguments)*
             tests {
                 /// Returns whether each element is an infinity of either sign
@@ -125,6 +128,22 @@ macro_rules! __functions {
                 trunc [Float -> Same] (Float) tensors [];
             }
         }
+    };
+}
+
+/// Passes only the names to a macro: `__function_names! { make }` calls `make! { tests [isinf …] numbers [neg …] …
+/// gradients [neg neg_backward …] }`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __function_names {
+    (@rows [$make:ident $($arguments:tt)*] $($family:ident {$(
+        #[$sentence:meta] $name:ident $element:tt $kinds:tt $methods:ident
+        [$($backward:ident: $second:ident $(, $formula:expr)?)?];
+    )*})*) => {
+        $make! { $($arguments)* $($family [$($name)*])* gradients [$($($($name $backward)?)*)*] }
+    };
+    ($($make:tt)*) => {
+        $crate::__functions! { ($crate::__function_names) @rows [$($make)*] }
     };
 }
 
