@@ -71,3 +71,8 @@ pub use select::{
 #[cfg(all(feature = "eval", not(test)))]
 pub(crate) use table::PARAMETER_MARKS;
 pub(crate) use table::{Gradient, Lengths, OpSpec, Second, Split, Stream, op};
+
+/// The gradients of families, by the names of their functions.
+pub(crate) mod grad {
+    pub use super::map::grad::*;
+}
