@@ -15,7 +15,7 @@ use crate::ops::{self, Isin, OpSpec, RunTimeOperand, RunTimeResult, op};
 
 /// A kind of element types. The types of a kind run in its widest type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ElementKind {
     Truth,
     Signed,
     Unsigned,
@@ -23,14 +23,14 @@ enum Kind {
     Complex,
 }
 
-impl Kind {
+impl ElementKind {
     fn of(dtype: DType) -> Self {
         match dtype {
-            DType::Bool => Kind::Truth,
-            DType::UInt8 | DType::UInt16 | DType::UInt32 | DType::UInt64 => Kind::Unsigned,
-            DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => Kind::Float,
-            DType::Complex64 | DType::Complex128 => Kind::Complex,
-            _ => Kind::Signed,
+            DType::Bool => ElementKind::Truth,
+            DType::UInt8 | DType::UInt16 | DType::UInt32 | DType::UInt64 => ElementKind::Unsigned,
+            DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => ElementKind::Float,
+            DType::Complex64 | DType::Complex128 => ElementKind::Complex,
+            _ => ElementKind::Signed,
         }
     }
 }
@@ -38,8 +38,8 @@ impl Kind {
 impl<'a> AnyOperand<'a> {
     /// Returns the operand in the widest type of its kind, if the operation supports the kind.
     #[inline]
-    fn widest(self, op: &OpSpec, kinds: &[Kind]) -> Result<Wide<'a>> {
-        match kinds.contains(&Kind::of(self.dtype())) {
+    fn widest(self, op: &OpSpec, kinds: &[ElementKind]) -> Result<Wide<'a>> {
+        match kinds.contains(&ElementKind::of(self.dtype())) {
             true => Wide::of(self),
             false => Err(self.unsupported(op, kinds)),
         }
@@ -48,20 +48,20 @@ impl<'a> AnyOperand<'a> {
     /// Returns the operand of a predicate in the widest type of its kind. A predicate has one result for all integers,
     /// so integers become zeros.
     #[inline]
-    fn tested(self, op: &OpSpec, kinds: &[Kind]) -> Result<Wide<'a>> {
-        match Kind::of(self.dtype()) {
-            Kind::Signed | Kind::Unsigned => Ok(Wide::Truth(zeros(self)?)),
-            Kind::Complex if !kinds.contains(&Kind::Complex) => Err(no_order(op.name, self)),
+    fn tested(self, op: &OpSpec, kinds: &[ElementKind]) -> Result<Wide<'a>> {
+        match ElementKind::of(self.dtype()) {
+            ElementKind::Signed | ElementKind::Unsigned => Ok(Wide::Truth(zeros(self)?)),
+            ElementKind::Complex if !kinds.contains(&ElementKind::Complex) => Err(no_order(op.name, self)),
             _ => Wide::of(self),
         }
     }
 
     /// Returns the error for an element type that the operation does not support.
-    fn unsupported(self, op: &OpSpec, kinds: &[Kind]) -> Error {
+    fn unsupported(self, op: &OpSpec, kinds: &[ElementKind]) -> Error {
         let instead = match kinds {
-            [Kind::Float] => FLOATS,
-            [Kind::Complex] => "it is an operation on complex numbers",
-            [Kind::Truth, ..] => "it is an operation on integers and bool",
+            [ElementKind::Float] => FLOATS,
+            [ElementKind::Complex] => "it is an operation on complex numbers",
+            [ElementKind::Truth, ..] => "it is an operation on integers and bool",
             _ => "cast beforehand",
         };
         not_for(op.name, self, instead)
@@ -168,7 +168,7 @@ macro_rules! functions {
                 #[doc = concat!("- the errors of [`", stringify!($name), "`](crate::", stringify!($name), "());")]
                 /// - `NoOperation` or `NoOrder`: the element type does not have the operation.
                 pub fn $name(&self) -> Result<AnyTensor> {
-                    let kinds = &[$(Kind::$kind),*];
+                    let kinds = &[$(ElementKind::$kind),*];
                     match &self.$widened(&op::$name, kinds)? {
                         $(Wide::$kind(x) => self.narrowed(&op::$name, ops::$name(x)),)*
                         _ => Err(self.unsupported(&op::$name, kinds)),
@@ -201,7 +201,7 @@ on_operands! {
     ///
     /// `NoOperation`: the elements are neither integers nor `bool`.
     pub fn not(&self) -> Result<AnyTensor> {
-        let kinds = &[Kind::Truth, Kind::Signed, Kind::Unsigned];
+        let kinds = &[ElementKind::Truth, ElementKind::Signed, ElementKind::Unsigned];
         match self.widest(&op::not, kinds)? {
             Wide::Truth(x) => self.narrowed(&op::not, ops::not(&x)),
             Wide::Unsigned(x) => self.narrowed(&op::not, ops::not(&x)),
@@ -224,7 +224,7 @@ on_operands! {
     /// - the errors of [`powi`](crate::powi());
     /// - `NoOperation`: the elements are `bool` or complex.
     pub fn powi(&self, exponent: i32) -> Result<AnyTensor> {
-        let kinds = &[Kind::Signed, Kind::Unsigned, Kind::Float];
+        let kinds = &[ElementKind::Signed, ElementKind::Unsigned, ElementKind::Float];
         match &self.widest(&op::powi, kinds)? {
             Wide::Signed(x) => self.narrowed(&op::powi, ops::powi(x, exponent)),
             Wide::Unsigned(x) => self.narrowed(&op::powi, ops::powi(x, exponent)),

@@ -8,14 +8,14 @@ mod powers;
 mod rounding;
 mod trigonometric;
 
-pub use self::{classify::*, gradients::*, isin::*, numbers::*, powers::*, rounding::*, trigonometric::*};
+pub use self::{classify::*, isin::*, numbers::*, powers::*, rounding::*, trigonometric::*};
 
 /// The gradients, by the names of their functions.
 pub(super) mod grad {
     macro_rules! gradients {
         (tests $tests:tt numbers $numbers:tt bits $bits:tt parts $parts:tt floats $floats:tt
          gradients [$($name:ident $backward:ident)*]) => {
-            pub use super::gradients::{
+            pub use super::{
                 $($backward as $name,)* clamp_backward as clamp, powf_backward as powf, powi_backward as powi,
             };
         };

@@ -1,7 +1,8 @@
 //! Signs, magnitudes, bounds, bits, and parts of complex numbers.
 
+use super::gradients::gradients;
 use crate::base::error::{Error, Result};
-use crate::element::{Bits, ComplexElement, Float, Magnitude, Real, RealNumber, Signed};
+use crate::element::{Bits, ComplexElement, Float, Magnitude, Real, RealNumber, Signed, math};
 use crate::kernels::map::Each;
 use crate::ops::op;
 use crate::ops::operand::Operand;
@@ -335,7 +336,7 @@ fn canonical<T: Float>(value: T) -> T {
 }
 
 /// Returns the bounds, or an error if the lower bound is above the upper bound or either is NaN.
-pub(super) fn checked_bounds<T: Real>(low: T, high: T) -> Result<(T, T)> {
+fn checked_bounds<T: Real>(low: T, high: T) -> Result<(T, T)> {
     if low <= high {
         return Ok((low, high));
     }
@@ -357,4 +358,15 @@ fn within<T: Real>(low: T, high: T) -> Result<impl Fn(T) -> Option<T> + Copy + S
         };
         Some(if value.isnan() { value.as_implicit() } else { bounded })
     })
+}
+
+gradients! {
+    fn neg_backward of neg() = |_| -1.0, "−1";
+    fn abs_backward of abs() = math::sign, "sign *x*<sub>i</sub>";
+    /// The derivative at zero is 0.
+    fn clamp_backward of clamp(low: X::Elem = 0.1, high: X::Elem = 0.3) = {
+        let (low, high) = checked_bounds(low.to_f64(), high.to_f64())?;
+        move |x: f64| if x.is_nan() { x } else { f64::from(u8::from((low..=high).contains(&x))) }
+    }, "1 where low ≤ *x*<sub>i</sub> ≤ high, 0 otherwise";
+    /// Bounds that [`clamp`](crate::clamp()) rejects are an `Argument` error.
 }

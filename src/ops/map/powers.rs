@@ -1,12 +1,14 @@
 //! Powers, roots, exponentials and logarithms.
 
+use std::f64::consts::{LN_2, LN_10};
+
+use super::gradients::gradients;
+use super::quick;
 use crate::base::error::{Error, Result};
 use crate::element::{Float, Real, RealNumber, lanes, math};
 use crate::kernels::map::{CALL, Called, Each};
 use crate::ops::op;
 use crate::ops::operand::Operand;
-
-use super::quick;
 
 /// Returns the square of each element.
 ///
@@ -348,4 +350,26 @@ fn power_of<T: RealNumber>(exponent: i32) -> Result<impl Fn(T) -> Option<T> + Co
         return Err(Error::Argument { operation: op::powi.name, why });
     }
     Ok(move |value: T| value.raised(exponent))
+}
+
+gradients! {
+    fn square_backward of square() = |x| 2.0 * x, "2 *x*<sub>i</sub>";
+    fn sqrt_backward of sqrt() = |x: f64| 0.5 / x.sqrt(), "1 / (2 √*x*<sub>i</sub>)";
+    fn cbrt_backward of cbrt() = |x| {
+        let root = math::cbrt(x);
+        1.0 / (3.0 * (root * root))
+    }, "1 / (3 (∛*x*<sub>i</sub>)²)";
+    fn recip_backward of recip() = |x| -((1.0 / x) * (1.0 / x)), "−1 / *x*<sub>i</sub>²";
+    fn powi_backward of powi(exponent: i32 = 3) = |x| math::slope_of_pow(x, exponent.into()),
+        "exponent · *x*<sub>i</sub><sup>exponent − 1</sup>";
+    /// The derivative of the power with exponent 0 is 0 everywhere.
+    fn powf_backward of powf(exponent: X::Elem = 1.5) = |x| math::slope_of_pow(x, exponent.to_f64()),
+        "exponent · *x*<sub>i</sub><sup>exponent − 1</sup>";
+    /// The derivative of the power with exponent 0 is 0 everywhere.
+    fn exp_backward of exp() = math::exp, "e<sup>*x*<sub>i</sub></sup>";
+    fn exp_m1_backward of exp_m1() = math::exp, "e<sup>*x*<sub>i</sub></sup>";
+    fn ln_backward of ln() = |x| 1.0 / x, "1 / *x*<sub>i</sub>";
+    fn ln_1p_backward of ln_1p() = |x| 1.0 / (1.0 + x), "1 / (1 + *x*<sub>i</sub>)";
+    fn log2_backward of log2() = |x| 1.0 / (x * LN_2), "1 / (*x*<sub>i</sub> ln 2)";
+    fn log10_backward of log10() = |x| 1.0 / (x * LN_10), "1 / (*x*<sub>i</sub> ln 10)";
 }

@@ -1,11 +1,10 @@
 //! Rounding to integers.
 
+use super::quick;
 use crate::base::error::Result;
 use crate::element::Float;
 use crate::ops::op;
 use crate::ops::operand::Operand;
-
-use super::quick;
 
 /// Returns the integer nearest to each element; a tie rounds to the even integer.
 ///

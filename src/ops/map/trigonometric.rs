@@ -1,5 +1,6 @@
 //! Trigonometric and hyperbolic functions.
 
+use super::gradients::gradients;
 use crate::base::error::Result;
 use crate::element::{Float, math};
 use crate::kernels::map::Called;
@@ -222,4 +223,25 @@ pub fn cosh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// ```
 pub fn tanh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     x.by_map(&Called(&math::tanh))
+}
+
+gradients! {
+    fn sin_backward of sin() = math::cos, "cos *x*<sub>i</sub>";
+    fn cos_backward of cos() = |x| -math::sin(x), "−sin *x*<sub>i</sub>";
+    fn tan_backward of tan() = |x| 1.0 + square_of(math::tan(x)), "(1 + tan² *x*<sub>i</sub>)";
+    fn asin_backward of asin() = |x| 1.0 / half_chord(x), "1 / √((1 − *x*<sub>i</sub>) (1 + *x*<sub>i</sub>))";
+    fn acos_backward of acos() = |x| -1.0 / half_chord(x), "−1 / √((1 − *x*<sub>i</sub>) (1 + *x*<sub>i</sub>))";
+    fn atan_backward of atan() = |x| 1.0 / (1.0 + x * x), "1 / (1 + *x*<sub>i</sub>²)";
+    fn sinh_backward of sinh() = math::cosh, "cosh *x*<sub>i</sub>";
+    fn cosh_backward of cosh() = math::sinh, "sinh *x*<sub>i</sub>";
+    fn tanh_backward of tanh() = |x| square_of(1.0 / math::cosh(x)), "1 / cosh² *x*<sub>i</sub>";
+}
+
+fn square_of(x: f64) -> f64 {
+    x * x
+}
+
+/// Returns half the length of the chord of the unit circle at `x`.
+fn half_chord(x: f64) -> f64 {
+    ((1.0 - x) * (1.0 + x)).sqrt()
 }
