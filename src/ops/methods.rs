@@ -3,9 +3,8 @@
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Position;
-use crate::element::{
-    Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Remainder, Ring, Signed,
-};
+use crate::element::{Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Remainder, Ring};
+use crate::ops::map::methods::functions;
 use crate::ops::operand::Operand;
 use crate::ops::table::functions::element_of_result;
 use crate::ops::{
@@ -548,73 +547,6 @@ macro_rules! operations {
     };
 }
 
-/// Defines the methods of elementwise functions. Arrays get those that the table marks with `arrays`.
-macro_rules! functions {
-    ([$public:vis fn] [$elem:ty] $mapped:ident $owner:ident $($family:ident {$(
-        #[doc = $sentence:literal] $name:ident [$bound:ident -> $result:ident] $kinds:tt $methods:ident $gradient:tt;
-    )*})*) => {$($(
-        functions! {
-            @$owner $methods
-            #[doc = concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            ///
-            /// # Errors
-            ///
-            #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            $public fn $name(&self) -> Result<$mapped!(element_of_result!($result $elem))>
-            where
-                $elem: $bound,
-            {
-                map::$name(self)
-            }
-        }
-    )*)*};
-    (@arrays tensors $($method:tt)*) => {};
-    (@$owner:ident $methods:ident $($method:tt)*) => {
-        $($method)*
-    };
-}
-
-/// Defines the methods of elementwise functions with other arguments.
-macro_rules! functions_with_arguments {
-    ($elem:ty) => {
-        /// Returns each element to the power of an integer: see [`powi`](crate::powi()).
-        ///
-        /// # Errors
-        ///
-        /// The errors of [`powi`](crate::powi()).
-        pub fn powi(&self, exponent: i32) -> Result<Tensor<P, $elem>>
-        where
-            $elem: RealNumber,
-        {
-            map::powi(self, exponent)
-        }
-
-        /// Returns each element to the power of a number: see [`powf`](crate::powf()).
-        ///
-        /// # Errors
-        ///
-        /// The errors of [`powf`](crate::powf()).
-        pub fn powf(&self, exponent: $elem) -> Result<Tensor<P, $elem>>
-        where
-            $elem: Float,
-        {
-            map::powf(self, exponent)
-        }
-
-        /// Returns each element clamped to two bounds: see [`clamp`](crate::clamp()).
-        ///
-        /// # Errors
-        ///
-        /// The errors of [`clamp`](crate::clamp()).
-        pub fn clamp(&self, low: $elem, high: $elem) -> Result<Tensor<P, $elem>>
-        where
-            $elem: Real,
-        {
-            map::clamp(self, low, high)
-        }
-    };
-}
-
 macro_rules! tensor_of {
     ($elem:ty) => {
         Tensor<P, $elem>
@@ -639,8 +571,6 @@ macro_rules! mapped_of {
 impl<P: Pattern, T: Element> Tensor<P, T> {
     operations!([pub], T, tensor_of, tensor_of);
     tensor_operations!([pub], T, tensor_of);
-    crate::__functions! { functions [pub fn] [T] tensor_of tensors }
-    functions_with_arguments!(T);
 }
 
 /// # Operations
@@ -649,8 +579,6 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 impl<P: Pattern, T: Element> Stored<'_, P, T> {
     operations!([pub], T, tensor_of, tensor_of);
     tensor_operations!([pub], T, tensor_of);
-    crate::__functions! { functions [pub fn] [T] tensor_of tensors }
-    functions_with_arguments!(T);
 }
 
 /// # Reductions

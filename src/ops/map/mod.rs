@@ -3,6 +3,7 @@
 mod classify;
 mod gradients;
 mod isin;
+pub(super) mod methods;
 mod numbers;
 mod powers;
 mod rounding;
