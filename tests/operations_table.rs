@@ -135,12 +135,38 @@ macro_rules! of_other_types {
 macro_rules! of_any {
     ($steps:ident, $x:ident, $bools:ident) => {{
         of_other_types! {$steps, $x:
-            isnan(); isfinite(); isinf(); isreal(); isposinf(); isneginf(); isin(1.0); any(1); all(1); count_nonzero(1);
+            isin(1.0); any(1); all(1); count_nonzero(1);
             argmin(1); argmax(1); nanargmin(1); nanargmax(1); nanmedian_index(1); rem($x); rem_euclid($x); equal($x);
             not_equal($x); less($x); less_equal($x); greater($x); greater_equal($x);
         }
-        of_other_types! {$steps, $bools: bit_and($bools); bit_or($bools); bit_xor($bools); not();}
+        of_other_types! {$steps, $bools: bit_and($bools); bit_or($bools); bit_xor($bools);}
+        lacuna::__function_names! { predicates $steps $x $bools }
     }};
+}
+
+/// Lists the predicates and the functions of bits.
+macro_rules! predicates {
+    ($steps:ident $x:ident $bools:ident tests [$($test:ident)*] numbers $numbers:tt bits [$($bit:ident)*]
+     $($others:tt)*) => {
+        of_other_types! {$steps, $x: $($test();)*}
+        of_other_types! {$steps, $bools: $($bit();)*}
+    };
+}
+
+/// Lists the functions of numbers and floats.
+macro_rules! functions {
+    ($steps:ident $x:ident tests $tests:tt numbers [$($number:ident)*] bits $bits:tt parts $parts:tt
+     floats [$($float:ident)*] $($others:tt)*) => {
+        of_other_types! {$steps, $x: $($number();)* $($float();)*}
+    };
+}
+
+/// Lists the functions of complex numbers.
+macro_rules! parts {
+    ($steps:ident $x:ident tests $tests:tt numbers $numbers:tt bits $bits:tt parts [$($part:ident)*]
+     $($others:tt)*) => {
+        of_other_types! {$steps, $x: $($part();)*}
+    };
 }
 
 fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
@@ -177,7 +203,7 @@ fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
         steps.insert(name.into(), step);
     }
     let complex = chain.cast::<num_complex::Complex<f64>>().conj();
-    of_other_types! {steps, complex: conj(); real(); imag();}
+    lacuna::__function_names! { parts steps complex }
     let csr = chain.to_csr();
     with_gradient(steps, chain, &csr);
     with_gradient(steps, chain, &csr.to_coo());
@@ -337,19 +363,18 @@ fn steps_of_entries() -> BTreeMap<String, Step> {
     let (x, mut own) = (constant.lazy(), BTreeMap::new());
     let (stored, steps) = (&x.stored(), &mut own);
     of_other_types! {steps, stored:
-        abs(); sqrt(); cbrt(); exp(); exp_m1(); ln(); ln_1p(); log2(); log10(); sin(); cos(); tan(); asin(); acos();
-        atan(); sinh(); cosh(); tanh(); recip(); round(); floor(); ceil(); trunc(); square(); sign(); neg(); powi(2);
-        powf(0.5); clamp(0.0, 1.0); add(stored); sub(stored); mul(stored); mul_nonzero(stored); div(stored); pow(stored); minimum(stored);
+        powi(2); powf(0.5); clamp(0.0, 1.0); add(stored); sub(stored); mul(stored); mul_nonzero(stored); div(stored); pow(stored); minimum(stored);
         maximum(stored); sum(1); nansum(1); mean(1); nanmean(1); prod(1); nanprod(1); var(1); std(1); nanvar(1);
         nanstd(1); min(1); max(1); nanmin(1); nanmax(1); norm(1); median(1); nanmedian(1); quantile(0.5, 1);
         nanquantile(0.5, 1); topk(1, 1); topk_index(1, 1); argsort(1); softmax(1); log_softmax(1); take([1]);
         take_axis([1], 1); unique(); mask(&x.pattern()); without(&x.pattern()); scale(1, &x.sum(0));
         matmul(&x.transpose());
     }
+    lacuna::__function_names! { functions steps stored }
     let bools = &x.isnan().stored();
     of_any!(steps, stored, bools);
     let complex = x.cast::<num_complex::Complex<f64>>().stored();
-    of_other_types! {steps, complex: conj(); real(); imag();}
+    lacuna::__function_names! { parts steps complex }
     let arrays = [4, 5].map(|length| Lazy::from(ArrayD::<f64>::ones(vec![length, 2])));
     // The names of what they are written as.
     for (name, of) in [("matmul", "matmul_with"), ("unique_counts", "unique"), ("sddmm", "mul")] {

@@ -3,31 +3,74 @@
 //! Floats run as `f64` and are rounded once, as for static types. Integers run in 64 bits; a result that does not fit
 //! the type is an overflow.
 
-use super::reduce::no_floats;
+use super::reduce::{FLOATS, no_floats};
 use super::types::Complex;
 use super::view::{in_format, on_operands};
-use super::widen::{Beyond, Wide, bounds, changed, is_integer, no_order, not_for, rounded, widened, zeros};
+use super::widen::{Beyond, Wide, bounds, changed, no_order, not_for, rounded, zeros};
 use super::{AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::element::{DType, Element, Number};
-use crate::ops::{self, Isin, RunTimeOperand, RunTimeResult};
+use crate::ops::{self, Isin, OpSpec, RunTimeOperand, RunTimeResult, op};
 
-impl AnyOperand<'_> {
-    /// Applies a function of floats.
+/// A kind of element types. The types of a kind run in its widest type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ElementKind {
+    Truth,
+    Signed,
+    Unsigned,
+    Float,
+    Complex,
+}
+
+impl ElementKind {
+    fn of(dtype: DType) -> Self {
+        match dtype {
+            DType::Bool => ElementKind::Truth,
+            DType::UInt8 | DType::UInt16 | DType::UInt32 | DType::UInt64 => ElementKind::Unsigned,
+            DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => ElementKind::Float,
+            DType::Complex64 | DType::Complex128 => ElementKind::Complex,
+            _ => ElementKind::Signed,
+        }
+    }
+}
+
+impl<'a> AnyOperand<'a> {
+    /// Returns the operand in the widest type of its kind, if the operation supports the kind.
     #[inline]
-    fn of_floats<R: Into<RunTimeResult<f64>>>(
-        self,
-        operation: &'static str,
-        f: impl FnOnce(&RunTimeOperand<'_, f64>) -> Result<R>,
-    ) -> Result<AnyValue> {
-        self.found_floats(f(&self.floats(operation)?))
+    fn widest(self, op: &OpSpec, kinds: &[ElementKind]) -> Result<Wide<'a>> {
+        match kinds.contains(&ElementKind::of(self.dtype())) {
+            true => Wide::of(self),
+            false => Err(self.unsupported(op, kinds)),
+        }
     }
 
-    /// Returns integers in the type of the operand. An integer that does not fit is an overflow.
+    /// Returns the operand of a predicate in the widest type of its kind. A predicate has one result for all integers,
+    /// so integers become zeros.
     #[inline]
-    fn of_integers(self, operation: &'static str, x: Result<impl Into<RunTimeResult<i64>>>) -> Result<AnyValue> {
-        self.found_integers(x.map_err(|error| self.of_type(error)), Beyond::Overflows(operation))
+    fn tested(self, op: &OpSpec, kinds: &[ElementKind]) -> Result<Wide<'a>> {
+        match ElementKind::of(self.dtype()) {
+            ElementKind::Signed | ElementKind::Unsigned => Ok(Wide::Truth(zeros(self)?)),
+            ElementKind::Complex if !kinds.contains(&ElementKind::Complex) => Err(no_order(op.name, self)),
+            _ => Wide::of(self),
+        }
+    }
+
+    /// Returns the error for an element type that the operation does not support.
+    fn unsupported(self, op: &OpSpec, kinds: &[ElementKind]) -> Error {
+        let instead = match kinds {
+            [ElementKind::Float] => FLOATS,
+            [ElementKind::Complex] => "it is an operation on complex numbers",
+            [ElementKind::Truth, ..] => "it is an operation on integers and bool",
+            _ => "cast beforehand",
+        };
+        not_for(op.name, self, instead)
+    }
+
+    /// Returns a result in the type of the operand.
+    #[inline]
+    fn narrowed<W: Widest>(self, op: &OpSpec, result: Result<RunTimeResult<W>>) -> Result<AnyValue> {
+        W::narrowed(result.map_err(|error| self.of_type(error))?, op, self)
     }
 
     /// Returns an overflow of 64 bits as an overflow of the operand's type.
@@ -41,227 +84,195 @@ impl AnyOperand<'_> {
         }
     }
 
-    /// Evaluates a predicate that every type has. All integers have the same result.
+    /// Returns the gradient of a function of floats, in the type of the upstream gradient.
     #[inline]
-    fn test<R: Into<RunTimeResult<bool>>>(
+    fn gradient_of_floats(
         self,
-        of_zeros: impl FnOnce(&RunTimeOperand<'_, bool>) -> Result<R>,
-        of_floats: impl FnOnce(&RunTimeOperand<'_, f64>) -> Result<R>,
-        of_complex: impl FnOnce(&RunTimeOperand<'_, Complex<f64>>) -> Result<R>,
+        op: &OpSpec,
+        upstream: AnyOperand<'_>,
+        gradient: impl FnOnce(&RunTimeOperand<'_, f64>, &RunTimeOperand<'_, f64>) -> Result<RunTimeResult<f64>>,
     ) -> Result<AnyValue> {
-        self.found(match self.dtype() {
-            DType::Bool => of_zeros(&widened(self)?),
-            dtype if is_integer(dtype) => of_zeros(&zeros(self)?),
-            DType::Complex64 | DType::Complex128 => of_complex(&widened(self)?),
-            _ => of_floats(&widened(self)?),
-        })
+        let (x, upstream_floats) = (self.floats(op.name)?, floats_of(upstream)?);
+        self.found_floats_as(gradient(&x, &upstream_floats), upstream.dtype())
     }
 }
 
-/// Defines the methods of functions of floats, and their gradients.
-macro_rules! functions {
-    ($($name:ident $(($arg:ident))?, $backward:ident;)*) => {
-        on_operands! {$(
-            #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) of each element.")]
-            ///
-            /// # Errors
-            ///
-            /// `NoOperation`: the elements are not floats.
-            pub fn $name(&self, $($arg: f64)?) -> Result<AnyTensor> {
-                self.of_floats(stringify!($name), |x| ops::$name(x $(, $arg)?))
-            }
-        )*}
-
-        slopes! { $($name, $backward $(, $arg: f64)?;)* }
-    };
+/// An element type of results, the widest of its kind.
+trait Widest: Element {
+    /// Returns a result in the type of the operand.
+    fn narrowed(result: RunTimeResult<Self>, op: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue>;
 }
 
-/// Defines the methods of gradients of elementwise functions.
-macro_rules! slopes {
-    ($($name:ident, $backward:ident $(, $arg:ident: $type:ty)*;)*) => {
-        on_operands! {$(
-            #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
-                stringify!($backward), "()).")]
-            ///
-            /// # Errors
-            ///
-            #[doc = concat!("Those of [`", stringify!($backward), "`](crate::", stringify!($backward),
-                "()); `NoOperation` or `NotRepresentable`: there are no floats.")]
-            pub fn $backward<'u>(&self, upstream: impl Into<AnyOperand<'u>> $(, $arg: $type)*) -> Result<AnyTensor> {
-                let upstream = upstream.into();
-                let (x, g) = (self.floats(stringify!($backward))?, floats_of(upstream)?);
-                self.found_floats_as(ops::$backward(&x, &g $(, $arg)*), upstream.dtype())
-            }
-        )*}
-    };
-}
-
-functions! {
-    sqrt, sqrt_backward;
-    cbrt, cbrt_backward;
-    exp, exp_backward;
-    exp_m1, exp_m1_backward;
-    ln, ln_backward;
-    ln_1p, ln_1p_backward;
-    log2, log2_backward;
-    log10, log10_backward;
-    sin, sin_backward;
-    cos, cos_backward;
-    tan, tan_backward;
-    asin, asin_backward;
-    acos, acos_backward;
-    atan, atan_backward;
-    sinh, sinh_backward;
-    cosh, cosh_backward;
-    tanh, tanh_backward;
-    recip, recip_backward;
-    powf(exponent), powf_backward;
-}
-
-/// Defines the methods of functions of floats without a gradient.
-macro_rules! roundings {
-    ($($name:ident)*) => {
-        on_operands! {$(
-            #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) of each element.")]
-            ///
-            /// # Errors
-            ///
-            /// `NoOperation`: the elements are not floats.
-            pub fn $name(&self) -> Result<AnyTensor> {
-                self.of_floats(stringify!($name), |x| ops::$name(x))
-            }
-        )*}
-    };
-}
-
-roundings! { round floor ceil trunc }
-
-/// Defines the methods of functions of integers and floats. A function of complex numbers has a `complex` branch.
-macro_rules! numbers {
-    ($($name:ident($($arg:ident: $type:ty),*), unsigned $unsigned:tt, complex $complex:tt;)*) => {
-        on_operands! {$(
-            #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) of each element.")]
-            ///
-            /// # Errors
-            ///
-            #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
-                "()); `NoOperation`: the element type does not have it.")]
-            pub fn $name(&self, $($arg: $type),*) -> Result<AnyTensor> {
-                let view = self;
-                let lacking = || not_for(stringify!($name), view, "cast beforehand");
-                match &Wide::of(view)? {
-                    Wide::Float(x) => view.found_floats(ops::$name(x $(, $arg)*)),
-                    Wide::Signed(_) if !$unsigned && bounds(view.dtype()).0 == 0 => Err(lacking()),
-                    Wide::Signed(x) => view.of_integers(stringify!($name), ops::$name(x $(, $arg)*)),
-                    Wide::Unsigned(x) => numbers!(@unsigned $unsigned view x $name lacking $($arg)*),
-                    Wide::Complex(x) => numbers!(@complex $complex view x $name lacking $($arg)*),
-                    Wide::Truth(_) => Err(lacking()),
-                }
-            }
-        )*}
-    };
-    (@unsigned true $view:ident $x:ident $name:ident $lacking:ident $($arg:ident)*) => {
-        $view.found(ops::$name($x $(, $arg)*))
-    };
-    (@unsigned false $view:ident $x:ident $name:ident $lacking:ident $($arg:ident)*) => {{
-        let _ = $x;
-        Err($lacking())
-    }};
-    (@complex none $view:ident $x:ident $name:ident $lacking:ident $($arg:ident)*) => {{
-        let _ = $x;
-        Err($lacking())
-    }};
-    (@complex $narrow:ident $view:ident $x:ident $name:ident $lacking:ident $($arg:ident)*) => {
-        $view.$narrow(ops::$name($x $(, $arg)*))
-    };
-}
-
-numbers! {
-    neg(), unsigned false, complex found_complex;
-    abs(), unsigned true, complex found_parts;
-    sign(), unsigned true, complex none;
-    square(), unsigned true, complex none;
-    powi(exponent: i32), unsigned true, complex none;
-}
-
-/// Defines the methods of functions of complex numbers.
-macro_rules! complex {
-    ($($name:ident $narrow:ident;)*) => {
-        on_operands! {$(
-            #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) of each element.")]
-            ///
-            /// # Errors
-            ///
-            /// `NoOperation`: the elements are not complex.
-            pub fn $name(&self) -> Result<AnyTensor> {
-                match &Wide::of(self)? {
-                    Wide::Complex(x) => self.$narrow(ops::$name(x)),
-                    _ => Err(not_for(stringify!($name), self, "it is an operation on complex numbers")),
-                }
-            }
-        )*}
-    };
-}
-
-complex! {
-    conj found_complex;
-    real found_parts;
-    imag found_parts;
-}
-
-impl AnyOperand<'_> {
-    /// Returns complex numbers in the type of the operand.
+impl Widest for bool {
     #[inline]
-    fn found_complex(self, x: Result<impl Into<RunTimeResult<Complex<f64>>>>) -> Result<AnyValue> {
-        let x = x?.into();
-        if self.dtype() != DType::Complex64 {
-            return self.found(Ok(x));
+    fn narrowed(result: RunTimeResult<bool>, _: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
+        operand.found(Ok(result))
+    }
+}
+
+/// An integer that does not fit the type of the operand is an overflow.
+impl Widest for i64 {
+    #[inline]
+    fn narrowed(result: RunTimeResult<i64>, op: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
+        operand.found_integers(Ok(result), Beyond::Overflows(op.name))
+    }
+}
+
+impl Widest for u64 {
+    #[inline]
+    fn narrowed(result: RunTimeResult<u64>, _: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
+        operand.found(Ok(result))
+    }
+}
+
+/// The result for a complex operand has the type of its parts.
+impl Widest for f64 {
+    #[inline]
+    fn narrowed(result: RunTimeResult<f64>, _: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
+        match operand.dtype() {
+            DType::Complex64 => operand.found(rounded::<f32>(result, |nan| nan as f32)),
+            _ => operand.found_floats(Ok(result)),
+        }
+    }
+}
+
+impl Widest for Complex<f64> {
+    #[inline]
+    fn narrowed(result: RunTimeResult<Self>, _: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
+        if operand.dtype() != DType::Complex64 {
+            return operand.found(Ok(result));
         }
         let narrow = |value: Complex<f64>| Complex::new(value.re as f32, value.im as f32);
-        self.found(changed(x, narrow, narrow))
+        operand.found(changed(result, narrow, narrow))
     }
+}
 
-    /// Returns real numbers in the type of the parts of the operand.
-    #[inline]
-    fn found_parts(self, x: Result<impl Into<RunTimeResult<f64>>>) -> Result<AnyValue> {
-        match self.dtype() {
-            DType::Complex64 => self.found(rounded::<f32>(x?.into(), |nan| nan as f32)),
-            _ => self.found(x),
+/// Defines the methods of the functions in the table and of their gradients. The family decides how an operand is
+/// widened; the family `bits` is defined below.
+macro_rules! functions {
+    (tests { $($tests:tt)* } numbers { $($numbers:tt)* } bits { $($bits:tt)* } parts { $($parts:tt)* }
+     floats { $($floats:tt)* }) => {
+        functions! { @widened by tested: $($tests)* }
+        functions! { @widened by widest: $($numbers)* $($parts)* $($floats)* }
+    };
+    (@widened by $widened:ident: $(
+        #[doc = $sentence:literal] $name:ident $element:tt ($($kind:ident)*) $methods:ident
+        [$($backward:ident: $second:ident $(, $formula:expr)?)?] $(command $command:tt)?;
+    )*) => {
+        on_operands! {
+            $(
+                #[doc = concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+                ///
+                /// # Errors
+                ///
+                #[doc = concat!("- the errors of [`", stringify!($name), "`](crate::", stringify!($name), "());")]
+                /// - `NoOperation` or `NoOrder`: the element type does not have the operation.
+                pub fn $name(&self) -> Result<AnyTensor> {
+                    let kinds = &[$(ElementKind::$kind),*];
+                    match &self.$widened(&op::$name, kinds)? {
+                        $(Wide::$kind(x) => self.narrowed(&op::$name, ops::$name(x)),)*
+                        _ => Err(self.unsupported(&op::$name, kinds)),
+                    }
+                }
+            )*
+            $($(
+                #[doc = concat!("Returns the gradient of `", stringify!($name), "`: see [`grad::", stringify!($name),
+                    "`](crate::grad::", stringify!($name), "()).")]
+                ///
+                /// # Errors
+                ///
+                #[doc = concat!("- the errors of [`grad::", stringify!($name), "`](crate::grad::", stringify!($name),
+                    "());")]
+                /// - `NoOperation` or `NotRepresentable`: the elements or the upstream gradients are not floats.
+                pub fn $backward<'u>(&self, upstream: impl Into<AnyOperand<'u>>) -> Result<AnyTensor> {
+                    self.gradient_of_floats(&op::$backward, upstream.into(), |x, g| ops::$backward(x, g))
+                }
+            )?)*
         }
-    }
+    };
 }
 
-slopes! {
-    neg, neg_backward;
-    abs, abs_backward;
-    square, square_backward;
-    powi, powi_backward, exponent: i32;
-    clamp, clamp_backward, low: f64, high: f64;
-}
+crate::__functions! { functions }
 
 on_operands! {
-    /// Applies [`not`](crate::not()) to each element, to integers bitwise.
+    /// Returns each element with all bits inverted; for `bool`, the negation: see [`not`](crate::not()).
     ///
     /// # Errors
     ///
     /// `NoOperation`: the elements are neither integers nor `bool`.
     pub fn not(&self) -> Result<AnyTensor> {
-        // All ones of an unsigned type are not -1 in a wider type.
-        let (least, greatest) = bounds(self.dtype());
-        match Wide::of(self)? {
-            Wide::Truth(x) => self.found(ops::not(&x)),
-            Wide::Unsigned(x) => self.found(ops::not(&x)),
+        let kinds = &[ElementKind::Truth, ElementKind::Signed, ElementKind::Unsigned];
+        match self.widest(&op::not, kinds)? {
+            Wide::Truth(x) => self.narrowed(&op::not, ops::not(&x)),
+            Wide::Unsigned(x) => self.narrowed(&op::not, ops::not(&x)),
             Wide::Signed(x) => {
+                // All ones of an unsigned type are not -1 in a wider type.
+                let (least, greatest) = bounds(self.dtype());
                 let mirror = |value: i64| (least + greatest) as i64 - value;
                 let is_stored = self.is_stored();
                 let of_fill = |fill| if is_stored { fill } else { mirror(fill) };
-                self.of_integers("not", changed(x.into(), mirror, of_fill))
+                self.narrowed(&op::not, changed(x.into(), mirror, of_fill))
             }
-            _ => Err(not_for("not", self, "it is an operation on integers and bool")),
+            _ => Err(self.unsupported(&op::not, kinds)),
         }
     }
 
-    /// Applies [`clamp`](crate::clamp()) to each element, with bounds in its type.
+    /// Returns each element to the power of an integer: see [`powi`](crate::powi()).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`powi`](crate::powi());
+    /// - `NoOperation`: the elements are `bool` or complex.
+    pub fn powi(&self, exponent: i32) -> Result<AnyTensor> {
+        let kinds = &[ElementKind::Signed, ElementKind::Unsigned, ElementKind::Float];
+        match &self.widest(&op::powi, kinds)? {
+            Wide::Signed(x) => self.narrowed(&op::powi, ops::powi(x, exponent)),
+            Wide::Unsigned(x) => self.narrowed(&op::powi, ops::powi(x, exponent)),
+            Wide::Float(x) => self.narrowed(&op::powi, ops::powi(x, exponent)),
+            _ => Err(self.unsupported(&op::powi, kinds)),
+        }
+    }
+
+    /// Returns each element to the power of a number: see [`powf`](crate::powf()).
+    ///
+    /// # Errors
+    ///
+    /// `NoOperation`: the elements are not floats.
+    pub fn powf(&self, exponent: f64) -> Result<AnyTensor> {
+        self.narrowed(&op::powf, ops::powf(&self.floats(op::powf.name)?, exponent))
+    }
+
+    /// Returns the gradient of `powi`: see [`grad::powi`](crate::grad::powi()).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`grad::powi`](crate::grad::powi());
+    /// - `NoOperation` or `NotRepresentable`: the elements or the upstream gradients are not floats.
+    pub fn powi_backward<'u>(&self, upstream: impl Into<AnyOperand<'u>>, exponent: i32) -> Result<AnyTensor> {
+        self.gradient_of_floats(&op::powi_backward, upstream.into(), |x, g| ops::powi_backward(x, g, exponent))
+    }
+
+    /// Returns the gradient of `powf`: see [`grad::powf`](crate::grad::powf()).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`grad::powf`](crate::grad::powf());
+    /// - `NoOperation` or `NotRepresentable`: the elements or the upstream gradients are not floats.
+    pub fn powf_backward<'u>(&self, upstream: impl Into<AnyOperand<'u>>, exponent: f64) -> Result<AnyTensor> {
+        self.gradient_of_floats(&op::powf_backward, upstream.into(), |x, g| ops::powf_backward(x, g, exponent))
+    }
+
+    /// Returns the gradient of `clamp`: see [`grad::clamp`](crate::grad::clamp()).
+    ///
+    /// # Errors
+    ///
+    /// - the errors of [`grad::clamp`](crate::grad::clamp());
+    /// - `NoOperation` or `NotRepresentable`: the elements or the upstream gradients are not floats.
+    pub fn clamp_backward<'u>(&self, upstream: impl Into<AnyOperand<'u>>, low: f64, high: f64) -> Result<AnyTensor> {
+        self.gradient_of_floats(&op::clamp_backward, upstream.into(), |x, g| ops::clamp_backward(x, g, low, high))
+    }
+
+    /// Returns each element clamped to two bounds of its type: see [`clamp`](crate::clamp()).
     ///
     /// # Errors
     ///
@@ -271,11 +282,11 @@ on_operands! {
     pub fn clamp(&self, low: Number, high: Number) -> Result<AnyTensor> {
         let (low, high) = (in_type_of(self.dtype(), low)?, in_type_of(self.dtype(), high)?);
         match &Wide::of(self)? {
-            Wide::Truth(x) => self.found(ops::clamp(x, wide(low), wide(high))),
-            Wide::Signed(x) => self.of_integers("clamp", ops::clamp(x, wide(low), wide(high))),
-            Wide::Unsigned(x) => self.found(ops::clamp(x, wide(low), wide(high))),
-            Wide::Float(x) => self.found_floats(ops::clamp(x, wide(low), wide(high))),
-            Wide::Complex(_) => Err(no_order("clamp", self)),
+            Wide::Truth(x) => self.narrowed(&op::clamp, ops::clamp(x, wide(low), wide(high))),
+            Wide::Signed(x) => self.narrowed(&op::clamp, ops::clamp(x, wide(low), wide(high))),
+            Wide::Unsigned(x) => self.narrowed(&op::clamp, ops::clamp(x, wide(low), wide(high))),
+            Wide::Float(x) => self.narrowed(&op::clamp, ops::clamp(x, wide(low), wide(high))),
+            Wide::Complex(_) => Err(no_order(op::clamp.name, self)),
         }
     }
 
@@ -298,41 +309,6 @@ on_operands! {
         })
     }
 }
-
-/// Defines the predicates of all types, and the predicates of types with an order.
-macro_rules! tests {
-    ($($name:ident)*; $($ordered:ident)*) => {
-        on_operands! {
-            $(
-                #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) of each element.")]
-                ///
-                /// # Errors
-                ///
-                #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-                pub fn $name(&self) -> Result<AnyTensor> {
-                    self.test(|x| ops::$name(x), |x| ops::$name(x), |x| ops::$name(x))
-                }
-            )*
-            $(
-                #[doc = concat!("[`", stringify!($ordered), "`](crate::", stringify!($ordered), "()) of each element.")]
-                ///
-                /// # Errors
-                ///
-                #[doc = concat!("Those of [`", stringify!($ordered), "`](crate::", stringify!($ordered),
-                    "()), and `NoOrder`: the elements are complex.")]
-                pub fn $ordered(&self) -> Result<AnyTensor> {
-                    self.test(
-                        |x| ops::$ordered(x),
-                        |x| ops::$ordered(x),
-                        |_| Err(no_order(stringify!($ordered), self)),
-                    )
-                }
-            )*
-        }
-    };
-}
-
-tests! { isinf isnan isfinite isreal; isposinf isneginf }
 
 impl AnyTensor {
     /// Returns the tensor without stored entries that equal the fill: see [`Tensor::prune`](crate::Tensor::prune).

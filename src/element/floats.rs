@@ -263,21 +263,25 @@ pub(super) trait Narrow {
     fn narrow_integer(integer: i128) -> Self;
 }
 
-macro_rules! impl_narrow {
-    ($($type:ident),*) => {$(
-        impl Narrow for $type {
-            fn narrow(wide: f64) -> $type {
-                wide as $type
-            }
+impl Narrow for f32 {
+    fn narrow(wide: f64) -> f32 {
+        wide as f32
+    }
 
-            fn narrow_integer(integer: i128) -> $type {
-                integer as $type
-            }
-        }
-    )*};
+    fn narrow_integer(integer: i128) -> f32 {
+        integer as f32
+    }
 }
 
-impl_narrow!(f32, f64);
+impl Narrow for f64 {
+    fn narrow(wide: f64) -> f64 {
+        wide
+    }
+
+    fn narrow_integer(integer: i128) -> f64 {
+        integer as f64
+    }
+}
 
 // Adding 0 maps both zeros to one key. A comparison would compile to a branch.
 impl_float!(f32, Float32, F32, u32, 0.0, 1.0, f32, identity, identity, |value: f32| (value + 0.0).to_bits());

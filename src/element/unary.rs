@@ -63,8 +63,9 @@ pub trait ComplexElement: Element {
     fn of_parts(re: Self::Part, im: Self::Part) -> Self;
 }
 
+/// Implements the traits for integers: the magnitude, the sign and, for signed types, the negated number.
 macro_rules! integers {
-    ($($type:ident: $magnitude:expr, $sign:expr;)*) => {$(
+    ($($type:ident: $magnitude:expr, $sign:expr $(, $negated:expr)?;)*) => {$(
         impl Magnitude for $type {
             type Magnitude = Self;
 
@@ -94,28 +95,24 @@ macro_rules! integers {
             }
         }
 
+        $(impl Signed for $type {
+            fn negated(self) -> Option<Self> {
+                $negated(self)
+            }
+        })?
     )*};
 }
 
-macro_rules! of_both_signs {
-    ($($signed:ident $unsigned:ident),*) => {
-        integers! {
-            $(
-                $signed: $signed::checked_abs, $signed::signum;
-                $unsigned: Some, |value: $unsigned| value.min(1);
-            )*
-        }
-        $(
-            impl Signed for $signed {
-                fn negated(self) -> Option<Self> {
-                    self.checked_neg()
-                }
-            }
-        )*
-    };
+integers! {
+    i8: i8::checked_abs, i8::signum, i8::checked_neg;
+    i16: i16::checked_abs, i16::signum, i16::checked_neg;
+    i32: i32::checked_abs, i32::signum, i32::checked_neg;
+    i64: i64::checked_abs, i64::signum, i64::checked_neg;
+    u8: Some, |value: u8| value.min(1);
+    u16: Some, |value: u16| value.min(1);
+    u32: Some, |value: u32| value.min(1);
+    u64: Some, |value: u64| value.min(1);
 }
-
-of_both_signs!(i8 u8, i16 u16, i32 u32, i64 u64);
 
 impl<T: Float> Signed for T {
     fn negated(self) -> Option<Self> {
@@ -149,34 +146,37 @@ impl<T: Float> RealNumber for T {
     }
 }
 
-macro_rules! complex {
-    ($($part:ident),*) => {$(
-        impl ComplexElement for Complex<$part> {
-            type Part = $part;
+impl<F: Float> ComplexElement for Complex<F>
+where
+    Complex<F>: Element,
+{
+    type Part = F;
 
-            fn parts(self) -> ($part, $part) {
-                (self.re, self.im)
-            }
+    fn parts(self) -> (F, F) {
+        (self.re, self.im)
+    }
 
-            fn of_parts(re: $part, im: $part) -> Self {
-                Complex { re, im }
-            }
-        }
-
-        impl Signed for Complex<$part> {
-            fn negated(self) -> Option<Self> {
-                Some(Complex { re: self.re.negated()?, im: self.im.negated()? })
-            }
-        }
-
-        impl Magnitude for Complex<$part> {
-            type Magnitude = $part;
-
-            fn magnitude(self) -> Option<$part> {
-                Some($part::from_f64(math::hypot(self.re.to_f64(), self.im.to_f64())))
-            }
-        }
-    )*};
+    fn of_parts(re: F, im: F) -> Self {
+        Complex { re, im }
+    }
 }
 
-complex!(f32, f64);
+impl<F: Float> Signed for Complex<F>
+where
+    Complex<F>: Element,
+{
+    fn negated(self) -> Option<Self> {
+        Some(Complex { re: self.re.negated()?, im: self.im.negated()? })
+    }
+}
+
+impl<F: Float> Magnitude for Complex<F>
+where
+    Complex<F>: Element,
+{
+    type Magnitude = F;
+
+    fn magnitude(self) -> Option<F> {
+        Some(F::from_f64(math::hypot(self.re.to_f64(), self.im.to_f64())))
+    }
+}

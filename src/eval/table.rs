@@ -113,19 +113,28 @@ macro_rules! alike {
             one_of_two(call, call.seen("x")?.$name(call.seen("y")?, call.whole("upstream")?))
         })),*]
     };
-    (map $($name:ident)*) => {
-        [$((stringify!($name), |call: &Running<'_>| call.done(call.seen("x")?.$name()))),*]
-    };
     (zip $($name:ident)*) => {
         [$((stringify!($name), |call: &Running<'_>| zipped(call))),*]
     };
-    (slope $($name:ident)*) => {
-        [$((stringify!($name), |call: &Running<'_>| {
+}
+
+/// Defines the elementwise functions of one operand, and their gradients.
+macro_rules! functions {
+    ($($family:ident {$(
+        #[$sentence:meta] $name:ident $element:tt $kinds:tt $methods:ident
+        [$($backward:ident: $second:ident $(, $formula:expr)?)?] $(command $command:tt)?;
+    )*})*) => {
+        static FUNCTIONS: &[(&str, Run)] =
+            &[$($((stringify!($name), |call| call.done(call.seen("x")?.$name())),)*)*];
+
+        static GRADIENTS_OF_FUNCTIONS: &[(&str, Run)] = &[$($($((stringify!($backward), |call| {
             let upstream = call.whole("upstream")?;
-            call.done(call.seen("x")?.$name(upstream))
-        })),*]
+            call.done(call.seen("x")?.$backward(upstream))
+        }),)?)*)*];
     };
 }
+
+crate::__functions! { functions }
 
 static TABLE: &[&[(&str, Run)]] = &[
     &alike!(reductions Axes: any all count_nonzero sum mean prod nanprod nansum nanmean min max nanmin nanmax argmin
@@ -142,13 +151,10 @@ static TABLE: &[&[(&str, Run)]] = &[
     &alike!(two add_backward sub_backward mul_backward div_backward pow_backward minimum_backward maximum_backward
         matmul_backward),
     &alike!(pairs outer_backward kron_backward),
-    &alike!(map isinf isnan isfinite isreal isposinf isneginf neg abs sign square not conj real imag sqrt cbrt exp
-        exp_m1 ln ln_1p log2 log10 sin cos tan asin acos atan sinh cosh tanh recip round floor ceil trunc),
+    FUNCTIONS,
     &alike!(zip add sub mul mul_nonzero div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater
         greater_equal bit_and bit_or bit_xor matmul),
-    &alike!(slope neg_backward abs_backward square_backward sqrt_backward cbrt_backward exp_backward exp_m1_backward
-        ln_backward ln_1p_backward log2_backward log10_backward sin_backward cos_backward tan_backward asin_backward
-        acos_backward atan_backward sinh_backward cosh_backward tanh_backward recip_backward),
+    GRADIENTS_OF_FUNCTIONS,
     SINGLE,
 ];
 

@@ -12,18 +12,20 @@ use super::text::{Said, WRITTEN, bracketed};
 use crate::element::{
     Bits, ComplexElement, Element, Float, FloatVisitor, Magnitude, Numeric, Real, RealNumber, Signed,
 };
+use crate::ops::table::functions::element_of_result;
 use crate::ops::{self, Isin, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// Defines functions: the arguments, the bound of the element type, the type of the result, and the gradient.
+/// Defines functions: the sentence, the arguments, the bound of the element type, the type of the result, and the
+/// gradient.
 macro_rules! maps {
-    ($($name:ident($($arg:ident: $type:tt),*) [$bound:ident] -> $out:ty $(, $backward:ident)?;)*) => {
+    ($($sentence:literal $name:ident($($arg:ident: $type:tt),*) [$bound:ident] -> $out:ty $(, $backward:ident)?;)*) => {
         /// # Elementwise functions
         ///
         /// Each method is documented at the function of the same name.
         impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
-            $(maps!(@whole $name($($arg: $type),*) [$bound] -> $out);)*
+            $(maps!(@whole $sentence $name($($arg: $type),*) [$bound] -> $out);)*
         }
 
         /// # Elementwise functions of stored entries
@@ -31,7 +33,7 @@ macro_rules! maps {
         /// The fill stays the same, or is the zero of another type. Each method is documented at the function of the
         /// same name.
         impl<P: Pattern, T: Element> LazyStored<P, T> {$(
-            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            #[doc = concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]
             pub fn $name(&self, $($arg: $type),*) -> Lazy<Tensor<P, $out>>
             where
@@ -73,8 +75,8 @@ macro_rules! maps {
             ops::$name(known::<$X>(&inputs[0]) $(, $arg)*).map(<$X>::mapped)
         })
     };
-    (@whole $name:ident($($arg:ident: $type:tt),*) [$bound:ident] -> $out:ty) => {
-        #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+    (@whole $sentence:literal $name:ident($($arg:ident: $type:tt),*) [$bound:ident] -> $out:ty) => {
+        #[doc = concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
         #[track_caller]
         pub fn $name(&self, $($arg: $type),*) -> Lazy<X::Of<$out>>
         where
@@ -200,44 +202,20 @@ fn members_of<T: Element>(node: &Node) -> &Isin<'static, T> {
     &node.args().data::<Members<T>>("members").expect("members of this type").0
 }
 
-maps! {
-    isinf() [Element] -> bool;
-    isnan() [Element] -> bool;
-    isfinite() [Element] -> bool;
-    isreal() [Element] -> bool;
-    isposinf() [Real] -> bool;
-    isneginf() [Real] -> bool;
-    sign() [RealNumber] -> T;
-    square() [RealNumber] -> T, square_backward;
-    conj() [ComplexElement] -> T;
-    real() [ComplexElement] -> <T as ComplexElement>::Part;
-    imag() [ComplexElement] -> <T as ComplexElement>::Part;
-    neg() [Signed] -> T, neg_backward;
-    not() [Bits] -> T;
-    abs() [Magnitude] -> <T as Magnitude>::Magnitude, abs_backward;
-    sqrt() [Float] -> T, sqrt_backward;
-    cbrt() [Float] -> T, cbrt_backward;
-    exp() [Float] -> T, exp_backward;
-    exp_m1() [Float] -> T, exp_m1_backward;
-    ln() [Float] -> T, ln_backward;
-    ln_1p() [Float] -> T, ln_1p_backward;
-    log2() [Float] -> T, log2_backward;
-    log10() [Float] -> T, log10_backward;
-    sin() [Float] -> T, sin_backward;
-    cos() [Float] -> T, cos_backward;
-    tan() [Float] -> T, tan_backward;
-    asin() [Float] -> T, asin_backward;
-    acos() [Float] -> T, acos_backward;
-    atan() [Float] -> T, atan_backward;
-    sinh() [Float] -> T, sinh_backward;
-    cosh() [Float] -> T, cosh_backward;
-    tanh() [Float] -> T, tanh_backward;
-    recip() [Float] -> T, recip_backward;
-    round() [Float] -> T;
-    floor() [Float] -> T;
-    ceil() [Float] -> T;
-    trunc() [Float] -> T;
-    powi(exponent: i32) [RealNumber] -> T, powi_backward;
-    powf(exponent: T) [Float] -> T, powf_backward;
-    clamp(low: T, high: T) [Real] -> T, clamp_backward;
+/// Passes the functions of the table to `maps!`, with the functions that have other arguments.
+macro_rules! functions {
+    ($($family:ident {$(
+        #[doc = $sentence:literal] $name:ident [$bound:ident -> $result:ident] $kinds:tt $methods:ident
+        [$($backward:ident: $second:ident $(, $formula:expr)?)?] $(command $command:tt)?;
+    )*})*) => {
+        maps! {
+            $($($sentence $name() [$bound] -> element_of_result!($result T) $(, $backward)?;)*)*
+            "Returns each element to the power of an integer"
+                powi(exponent: i32) [RealNumber] -> T, powi_backward;
+            "Returns each element to the power of a number" powf(exponent: T) [Float] -> T, powf_backward;
+            "Returns each element clamped to two bounds" clamp(low: T, high: T) [Real] -> T, clamp_backward;
+        }
+    };
 }
+
+crate::__functions! { functions }

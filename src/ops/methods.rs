@@ -3,10 +3,10 @@
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Position;
-use crate::element::{
-    Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Remainder, Ring, Signed,
-};
+use crate::element::{Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Remainder, Ring};
+use crate::ops::map::methods::functions;
 use crate::ops::operand::Operand;
+use crate::ops::table::functions::element_of_result;
 use crate::ops::{
     Factors, GroupBy, GroupLabels, Isin, Matmul, Nanmedian, Norm, Partner, Quantile, Semiring, Take, Tolerance, Var,
     map, product, reduce, select,
@@ -372,11 +372,6 @@ macro_rules! operations {
             map::isin(self, members)
         }
 
-        operations!(@maps [$($public)*], $elem, $mapped: isinf<Element>() -> bool, isnan<Element>() -> bool,
-            isfinite<Element>() -> bool, isreal<Element>() -> bool, isposinf<Real>() -> bool, isneginf<Real>() -> bool,
-            sign<RealNumber>() -> $elem, square<RealNumber>() -> $elem, conj<ComplexElement>() -> $elem,
-            real<ComplexElement>() -> <$elem as ComplexElement>::Part,
-            imag<ComplexElement>() -> <$elem as ComplexElement>::Part);
         operations!(@slopes [$($public)*], $elem, $mapped: abs_backward(), acos_backward(), asin_backward(),
             atan_backward(), cbrt_backward(), clamp_backward(low: $elem, high: $elem), cos_backward(), cosh_backward(),
             exp_backward(), exp_m1_backward(), ln_backward(), ln_1p_backward(), log2_backward(), log10_backward(),
@@ -530,35 +525,6 @@ macro_rules! operations {
             super::zip::$name(self, other)
         }
     };
-    // Methods that arrays have under the same name from `ndarray`, or from the operators of Rust.
-    (@of_tensors [$($public:tt)*], $elem:ty, $mapped:ident) => {
-        operations!(@maps [$($public)*], $elem, $mapped: neg<Signed>() -> $elem, not<Bits>() -> $elem,
-            abs<Magnitude>() -> <$elem as Magnitude>::Magnitude, sqrt<Float>() -> $elem, cbrt<Float>() -> $elem,
-            exp<Float>() -> $elem, exp_m1<Float>() -> $elem, ln<Float>() -> $elem, ln_1p<Float>() -> $elem,
-            log2<Float>() -> $elem, log10<Float>() -> $elem, sin<Float>() -> $elem, cos<Float>() -> $elem,
-            tan<Float>() -> $elem, asin<Float>() -> $elem, acos<Float>() -> $elem, atan<Float>() -> $elem,
-            sinh<Float>() -> $elem, cosh<Float>() -> $elem, tanh<Float>() -> $elem, recip<Float>() -> $elem,
-            round<Float>() -> $elem, floor<Float>() -> $elem, ceil<Float>() -> $elem, trunc<Float>() -> $elem,
-            powi<RealNumber>(exponent: i32) -> $elem, powf<Float>(exponent: $elem) -> $elem,
-            clamp<Real>(low: $elem, high: $elem) -> $elem);
-    };
-    (@maps $public:tt, $elem:ty, $mapped:ident:
-        $($name:ident<$bound:ident>($($arg:ident: $type:ty),*) -> $out:ty),*) => {
-        $(operations!(@map $public, $elem, $mapped!($out), $name, $bound, $($arg: $type),*);)*
-    };
-    (@map [$($public:tt)*], $elem:ty, $out:ty, $name:ident, $bound:ident, $($arg:ident: $type:ty),*) => {
-        #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) of each element.")]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        $($public)* fn $name(&self $(, $arg: $type)*) -> Result<$out>
-        where
-            $elem: $bound,
-        {
-            map::$name(self $(, $arg)*)
-        }
-    };
     (@slopes $public:tt, $elem:ty, $mapped:ident: $($name:ident($($arg:ident: $type:ty),*)),*) => {
         $(operations!(@slope $public, $elem, $mapped, $name, $($arg: $type),*);)*
     };
@@ -605,7 +571,6 @@ macro_rules! mapped_of {
 impl<P: Pattern, T: Element> Tensor<P, T> {
     operations!([pub], T, tensor_of, tensor_of);
     tensor_operations!([pub], T, tensor_of);
-    operations!(@of_tensors [pub], T, tensor_of);
 }
 
 /// # Operations
@@ -614,7 +579,6 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 impl<P: Pattern, T: Element> Stored<'_, P, T> {
     operations!([pub], T, tensor_of, tensor_of);
     tensor_operations!([pub], T, tensor_of);
-    operations!(@of_tensors [pub], T, tensor_of);
 }
 
 /// # Reductions
@@ -634,6 +598,7 @@ impl<X: Operand> GroupBy<'_, X> {
 /// It is in the [prelude](crate::prelude).
 pub trait Operations: Operand {
     operations!([], Self::Elem, reduced_of, mapped_of);
+    crate::__functions! { functions [fn] [Self::Elem] mapped_of arrays }
 }
 
 impl<S: ndarray::Data<Elem: Element>, D: ndarray::Dimension> Operations for ndarray::ArrayBase<S, D> {}

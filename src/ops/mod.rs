@@ -9,8 +9,7 @@ mod operand;
 mod product;
 mod reduce;
 mod select;
-#[cfg(feature = "lazy")]
-mod table;
+pub(crate) mod table;
 mod zip;
 
 #[cfg(feature = "dynamic")]
@@ -69,7 +68,10 @@ pub use select::{
     take, take_axis, take_axis_backward, take_backward, take_into, tile, tile_backward, transpose, transpose_backward,
     tril, tril_backward, triu, triu_backward,
 };
-#[cfg(feature = "lazy")]
 pub use table::{CommandKind, CommandSpec};
-#[cfg(feature = "lazy")]
 pub(crate) use table::{Gradient, Lengths, OpSpec, Parameter, ParameterKind, Second, Split, Stream, op};
+
+/// The gradients of families, by the names of their functions.
+pub(crate) mod grad {
+    pub use super::map::grad::*;
+}

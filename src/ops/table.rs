@@ -1,7 +1,8 @@
 //! The table of operations, with one row per operation. Every interface that refers to operations by name reads this
-//! table.
+//! table. The modules hold the rows of families, from which the interfaces also define their methods.
 
 mod command;
+pub(crate) mod functions;
 mod parameter;
 
 use std::collections::HashMap;
@@ -312,13 +313,13 @@ impl OpSpec {
 
     /// Returns all operations, in the order of their rows.
     pub(crate) fn all() -> impl Iterator<Item = &'static Self> {
-        TABLE.iter().copied()
+        TABLE.iter().copied().flatten().copied()
     }
 
     /// Returns the operation with this name.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         static BY_NAME: OnceLock<HashMap<&'static str, &'static OpSpec>> = OnceLock::new();
-        BY_NAME.get_or_init(|| TABLE.iter().map(|op| (op.name, *op)).collect()).get(name).copied()
+        BY_NAME.get_or_init(|| TABLE.iter().copied().flatten().map(|op| (op.name, *op)).collect()).get(name).copied()
     }
 }
 
@@ -356,15 +357,19 @@ macro_rules! operations {
         #[allow(non_upper_case_globals)]
         pub(crate) mod op {
             use super::CommandKind::*;
+            pub(crate) use super::functions::op::*;
             use super::{OpSpec, Split};
 
             $(pub(crate) static $name: OpSpec =
                 OpSpec::new(stringify!($name), $parameters, Split::$split)$($(.$set($($($argument),*)?))*)?;)*
         }
 
-        static TABLE: &[&OpSpec] = &[$(&op::$name),*];
+        static SINGLE: &[&OpSpec] = &[$(&op::$name),*];
     };
 }
+
+/// All rows.
+static TABLE: &[&[&OpSpec]] = &[SINGLE, functions::ROWS];
 
 operations! {
     // Reductions.
@@ -492,46 +497,10 @@ operations! {
     sddmm_backward "x l r upstream wrt?" Whole [product];
     pattern_sddmm "x l r" Whole;
     pattern_sddmm_backward "x l r upstream wrt?" Whole [product];
-    // Elementwise functions and conversions.
+    // Conversions, and elementwise functions with other arguments.
     prune "x" Each
         [own_pattern command(Plain, "Drop the entries that are the fill",
             "lacuna isnan tests/data/mauna_loa_co2.mtx -o missing.npz\nmissing.npz --all")];
-    isposinf "x" Each [command(Plain, "Which elements are +inf", "tests/data/mauna_loa_co2_monthly.npz")];
-    isneginf "x" Each [command(Plain, "Which elements are -inf", "tests/data/mauna_loa_co2_monthly.npz")];
-    isinf "x" Each [command(Plain, "Which elements are infinite", "tests/data/mauna_loa_co2_monthly.npz")];
-    isnan "x" Each [command(Plain, "Which elements are NaN", "tests/data/mauna_loa_co2.mtx -o missing.npz")];
-    isfinite "x" Each [command(Plain, "Which elements are neither NaN nor infinite", "tests/data/mauna_loa_co2.mtx")];
-    isreal "x" Each [command(Plain, "Which elements have no imaginary part", "tests/data/pauli_sum.mtx")];
-    neg "x" Each;
-    abs "x" Each;
-    sign "x" Each;
-    square "x" Each;
-    not "x" Each;
-    conj "x" Each;
-    real "x" Each;
-    imag "x" Each;
-    sqrt "x" Each;
-    cbrt "x" Each;
-    exp "x" Each;
-    exp_m1 "x" Each;
-    ln "x" Each;
-    ln_1p "x" Each;
-    log2 "x" Each;
-    log10 "x" Each;
-    sin "x" Each;
-    cos "x" Each;
-    tan "x" Each;
-    asin "x" Each;
-    acos "x" Each;
-    atan "x" Each;
-    sinh "x" Each;
-    cosh "x" Each;
-    tanh "x" Each;
-    recip "x" Each;
-    round "x" Each;
-    floor "x" Each;
-    ceil "x" Each;
-    trunc "x" Each;
     cast "x dtype" Each;
     with_fill "x fill" Each;
     to_coo "x" Each [own_pattern];
@@ -570,28 +539,7 @@ operations! {
     mask "x mask" Each [own_pattern];
     without "x mask" Each [own_pattern];
     select "x mask" Each [own_pattern];
-    // Gradients of elementwise functions.
-    neg_backward "x upstream" Each;
-    abs_backward "x upstream" Each [again];
-    square_backward "x upstream" Each;
-    sqrt_backward "x upstream" Each;
-    cbrt_backward "x upstream" Each;
-    exp_backward "x upstream" Each;
-    exp_m1_backward "x upstream" Each;
-    ln_backward "x upstream" Each;
-    ln_1p_backward "x upstream" Each;
-    log2_backward "x upstream" Each;
-    log10_backward "x upstream" Each;
-    sin_backward "x upstream" Each;
-    cos_backward "x upstream" Each;
-    tan_backward "x upstream" Each;
-    asin_backward "x upstream" Each;
-    acos_backward "x upstream" Each;
-    atan_backward "x upstream" Each;
-    sinh_backward "x upstream" Each;
-    cosh_backward "x upstream" Each;
-    tanh_backward "x upstream" Each;
-    recip_backward "x upstream" Each;
+    // Gradients of elementwise functions with other arguments.
     clamp_backward "x upstream low high" Each [again];
     powi_backward "x upstream exponent" Each;
     powf_backward "x upstream exponent" Each;
@@ -683,7 +631,7 @@ mod tests {
 
     #[test]
     fn every_row_has_its_own_name_and_the_parameters_of_its_rule() {
-        for op in TABLE {
+        for op in TABLE.iter().copied().flatten() {
             assert!(std::ptr::eq(OpSpec::named(op.name).unwrap(), *op), "{} has two rows", op.name);
             let needs_axis =
                 !matches!(op.split, Split::Each | Split::Alike | Split::Product | Split::Moved | Split::Whole);

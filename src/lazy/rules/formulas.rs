@@ -1,5 +1,6 @@
 //! The formulas of gradients, which are differentiated for the gradients of gradients.
 
+use std::f64::consts::{LN_2, LN_10};
 use std::ops::{Add, Mul, Sub};
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ impl Step<'_> {
         let exponent = self.call.number("exponent");
         match exponent {
             Some(exponent) => self.of_power(forward, &x, &g, exponent),
-            None => of_function(forward.name, x, g),
+            None => of_function(forward, x, g),
         }
     }
 
@@ -68,6 +69,15 @@ impl Term {
         Term { graph: self.graph, node: step.map(Given::Whole) }
     }
 
+    fn of(&self, op: &'static OpSpec) -> Self {
+        let step = self.node.clone().and_then(|x| self.graph.call(op, [x]));
+        Term { graph: self.graph, node: step.map(Given::Whole) }
+    }
+
+    pub(super) fn dense(&self) -> Self {
+        self.of(&op::dense)
+    }
+
     pub(super) fn beside(&self, op: &'static OpSpec, number: f64) -> Self {
         let kind = self.node.as_ref().and_then(Given::node).map(|node| node.kind);
         self.with(op, kind.and_then(|kind| kind.element(number)).map(Given::Plain))
@@ -116,34 +126,35 @@ macro_rules! operators {
 
 operators!(Add add, Sub sub, Mul mul);
 
+/// Defines the functions of terms, and the gradients of functions by the formulas of the table.
 macro_rules! functions {
-    ($($name:ident),*) => {
-        impl Term {$(
+    ($($family:ident {$(
+        #[$sentence:meta] $name:ident $element:tt $kinds:tt $methods:ident
+        [$($backward:ident: $second:ident $(, $formula:expr)?)?] $(command $command:tt)?;
+    )*})*) => {
+        #[allow(dead_code)] // formulas use a part of them
+        impl Term {$($(
             pub(super) fn $name(&self) -> Self {
-                let step = self.node.clone().and_then(|x| self.graph.call(&op::$name, [x]));
-                Term { graph: self.graph, node: step.map(Given::Whole) }
+                self.of(&op::$name)
             }
-        )*}
+        )*)*}
+
+        /// Returns the gradient of an elementwise function for the upstream gradient `g`, if it has a formula.
+        fn of_function(forward: &'static OpSpec, x: Term, g: Term) -> Term {
+            let formula: fn(Term, Term) -> Term = match forward {
+                $($($($(forward if forward.is(&op::$name) => $formula,)?)?)*)*
+                _ => |_, g| Term { node: None, ..g },
+            };
+            formula(x, g)
+        }
     };
 }
 
-functions!(square, sqrt, cbrt, exp, sin, cos, tan, sinh, cosh, tanh, recip, dense);
+crate::__functions! { functions }
 
-/// Defines the gradients of elementwise functions of `x`, and of arithmetic on `x` and `y` for each operand.
+/// Defines the gradients of arithmetic on `x` and `y`, for each operand.
 macro_rules! formulas {
-    (
-        |$x:ident, $g:ident| $($name:ident: $formula:expr;)*
-        |$left:ident, $right:ident, $of_both:ident| $($operation:ident: $to_left:expr, $to_right:expr;)*
-    ) => {
-        /// Returns the gradient of a smooth elementwise function: the upstream gradient times the derivative.
-        #[allow(clippy::approx_constant)] // as decimal texts have them
-        fn of_function(name: &str, $x: Term, $g: Term) -> Term {
-            match name {
-                $(stringify!($name) => $formula,)*
-                _ => Term { node: None, ..$g },
-            }
-        }
-
+    (|$left:ident, $right:ident, $of_both:ident| $($operation:ident: $to_left:expr, $to_right:expr;)*) => {
         /// Returns the gradient of the operand with this index of an arithmetic operation.
         pub(super) fn of_arithmetic(name: &str, number: usize, $left: Term, $right: Term, $of_both: Term) -> Term {
             match (name, number) {
@@ -157,27 +168,6 @@ macro_rules! formulas {
 // `mul_nonzero` keeps a zero upstream gradient zero. Division by a number divides the gradient directly, which rounds
 // only once.
 formulas! {
-    |x, g|
-    neg: g * -1.0;
-    square: g.mul_nonzero(&(x * 2.0));
-    sqrt: g.mul_nonzero(&(x.sqrt() * 2.0).recip());
-    cbrt: g.mul_nonzero(&(x.cbrt().square() * 3.0).recip());
-    exp: g.mul_nonzero(&x.exp());
-    exp_m1: g.mul_nonzero(&x.exp());
-    ln: g.mul_nonzero(&x.recip());
-    ln_1p: g.mul_nonzero(&(x + 1.0).recip());
-    log2: g.mul_nonzero(&(x * 0.6931471805599453).recip());
-    log10: g.mul_nonzero(&(x * 2.302585092994046).recip());
-    sin: g.mul_nonzero(&x.cos());
-    cos: g.mul_nonzero(&(x.sin() * -1.0));
-    tan: g.mul_nonzero(&(x.tan().square() + 1.0));
-    asin: g.mul_nonzero(&(x.square() * -1.0 + 1.0).sqrt().recip());
-    acos: g.mul_nonzero(&((x.square() * -1.0 + 1.0).sqrt() * -1.0).recip());
-    atan: g.mul_nonzero(&(x.square() + 1.0).recip());
-    sinh: g.mul_nonzero(&x.cosh());
-    cosh: g.mul_nonzero(&x.sinh());
-    tanh: g.mul_nonzero(&(x.tanh().square() * -1.0 + 1.0));
-    recip: g.mul_nonzero(&(x.square() * -1.0).recip());
     |x, y, g|
     add: g * 1.0, g * 1.0;
     sub: g * 1.0, g * -1.0;

@@ -1,27 +1,29 @@
 //! Elementwise operations: one function for every element, with a result in the format of the operand.
 
 mod classify;
+mod gradients;
 mod isin;
-#[macro_use]
-mod pages;
-mod functions;
+pub(super) mod methods;
 mod numbers;
+mod powers;
+mod rounding;
+mod trigonometric;
 
-pub use classify::{
-    isfinite, isfinite_into, isinf, isinf_into, isnan, isnan_into, isneginf, isneginf_into, isposinf, isposinf_into,
-    isreal, isreal_into,
-};
-pub use functions::{
-    acos, acos_backward, asin, asin_backward, atan, atan_backward, cbrt, cbrt_backward, ceil, cos, cos_backward, cosh,
-    cosh_backward, exp, exp_backward, exp_m1, exp_m1_backward, floor, ln, ln_1p, ln_1p_backward, ln_backward, log2,
-    log2_backward, log10, log10_backward, powf, powf_backward, recip, recip_backward, round, sin, sin_backward, sinh,
-    sinh_backward, sqrt, sqrt_backward, tan, tan_backward, tanh, tanh_backward, trunc,
-};
-pub use isin::{Isin, IsinKind, isin, isin_into};
-pub use numbers::{
-    abs, abs_backward, clamp, clamp_backward, conj, imag, neg, neg_backward, not, powi, powi_backward, real, sign,
-    square, square_backward,
-};
+pub use self::{classify::*, isin::*, numbers::*, powers::*, rounding::*, trigonometric::*};
+
+/// The gradients, by the names of their functions.
+pub(super) mod grad {
+    macro_rules! gradients {
+        (tests $tests:tt numbers $numbers:tt bits $bits:tt parts $parts:tt floats $floats:tt
+         gradients [$($name:ident $backward:ident)*]) => {
+            pub use super::{
+                $($backward as $name,)* clamp_backward as clamp, powf_backward as powf, powi_backward as powi,
+            };
+        };
+    }
+
+    crate::__function_names! { gradients }
+}
 
 use std::any::Any;
 use std::convert::Infallible;
@@ -35,7 +37,8 @@ use crate::base::recycle;
 use crate::base::shape::Shape;
 use crate::convert::{check_result, dense_bytes};
 use crate::element::{Element, Float};
-use crate::kernels::map::{Function, Map, Overflow, multiply_by_slopes};
+use crate::kernels::map::{Each, Function, Map, Overflow, multiply_by_slopes};
+use crate::ops::OpSpec;
 use crate::ops::operand::{Operand, Sparse, sealed};
 use crate::ops::reduce::check_upstream;
 use crate::ops::reduce::dense::all_cells;
@@ -46,6 +49,11 @@ use crate::tensor::stored::Stored;
 
 /// Number of elements that are gathered at a time: enough for several threads, few enough for the cache.
 const PIECE: usize = 1 << 17;
+
+/// Returns a function of few instructions, which is computed in `f64` and rounded once.
+fn quick<T: Float>(op: &OpSpec, f: impl Fn(f64) -> f64 + Copy + Sync) -> Each<impl Fn(T) -> Option<T> + Copy + Sync> {
+    Each::quick(op.name, move |value: T| Some(T::from_f64(f(value.to_f64()))))
+}
 
 /// A map that returns `bool` and always has a result.
 pub trait Predicate<T: Element>: Map<T, Out = bool, Fault = Infallible> {}

@@ -2,7 +2,7 @@
 
 #![cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // only the command line reads it
 
-use super::{Gradient, OpSpec, TABLE};
+use super::{Gradient, OpSpec};
 
 /// The command of an operation.
 #[derive(Debug, Clone, Copy)]
@@ -55,8 +55,8 @@ pub enum CommandKind {
 impl CommandSpec {
     /// Returns the operations that have a command, with the names of their gradients, in the order of the help.
     pub fn all() -> impl Iterator<Item = (&'static str, Self, Option<&'static str>)> {
-        let command = |op: &&'static OpSpec| Some((*op, op.command?));
-        let mut commands: Vec<_> = TABLE.iter().filter_map(command).collect();
+        let command = |op: &'static OpSpec| Some((op, op.command?));
+        let mut commands: Vec<_> = OpSpec::all().filter_map(command).collect();
         commands.sort_by_key(|(_, command)| command.kind);
         commands.into_iter().map(|(op, command)| match op.gradient() {
             Gradient::Backward(gradient) => (op.name, command, Some(gradient.name)),

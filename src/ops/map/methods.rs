@@ -1,0 +1,100 @@
+//! The elementwise functions as methods of tensors and stored views.
+
+use crate::base::error::Result;
+use crate::element::{Bits, ComplexElement, Element, Float, Magnitude, Real, RealNumber, Signed};
+use crate::ops::map;
+use crate::ops::table::functions::element_of_result;
+use crate::pattern::Pattern;
+use crate::tensor::Tensor;
+use crate::tensor::stored::Stored;
+
+/// Defines the methods of elementwise functions. Arrays get those that the table marks with `arrays`.
+macro_rules! functions {
+    ([$public:vis fn] [$elem:ty] $mapped:ident $owner:ident $($family:ident {$(
+        #[doc = $sentence:literal] $name:ident [$bound:ident -> $result:ident] $kinds:tt $methods:ident $gradient:tt $(command $command:tt)?;
+    )*})*) => {$($(
+        functions! {
+            @$owner $methods
+            #[doc = concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            ///
+            /// # Errors
+            ///
+            #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            $public fn $name(&self) -> Result<$mapped!(element_of_result!($result $elem))>
+            where
+                $elem: $bound,
+            {
+                map::$name(self)
+            }
+        }
+    )*)*};
+    (@arrays tensors $($method:tt)*) => {};
+    (@$owner:ident $methods:ident $($method:tt)*) => {
+        $($method)*
+    };
+}
+
+pub(in crate::ops) use functions;
+
+/// Defines the methods of elementwise functions with other arguments.
+macro_rules! functions_with_arguments {
+    ($elem:ty) => {
+        /// Returns each element to the power of an integer: see [`powi`](crate::powi()).
+        ///
+        /// # Errors
+        ///
+        /// The errors of [`powi`](crate::powi()).
+        pub fn powi(&self, exponent: i32) -> Result<Tensor<P, $elem>>
+        where
+            $elem: RealNumber,
+        {
+            map::powi(self, exponent)
+        }
+
+        /// Returns each element to the power of a number: see [`powf`](crate::powf()).
+        ///
+        /// # Errors
+        ///
+        /// The errors of [`powf`](crate::powf()).
+        pub fn powf(&self, exponent: $elem) -> Result<Tensor<P, $elem>>
+        where
+            $elem: Float,
+        {
+            map::powf(self, exponent)
+        }
+
+        /// Returns each element clamped to two bounds: see [`clamp`](crate::clamp()).
+        ///
+        /// # Errors
+        ///
+        /// The errors of [`clamp`](crate::clamp()).
+        pub fn clamp(&self, low: $elem, high: $elem) -> Result<Tensor<P, $elem>>
+        where
+            $elem: Real,
+        {
+            map::clamp(self, low, high)
+        }
+    };
+}
+
+macro_rules! tensor_of {
+    ($element:ty) => {
+        Tensor<P, $element>
+    };
+}
+
+/// # Elementwise functions
+///
+/// Each method is documented at the function of the same name.
+impl<P: Pattern, T: Element> Tensor<P, T> {
+    crate::__functions! { functions [pub fn] [T] tensor_of tensors }
+    functions_with_arguments!(T);
+}
+
+/// # Elementwise functions
+///
+/// Each method is documented at the function of the same name.
+impl<P: Pattern, T: Element> Stored<'_, P, T> {
+    crate::__functions! { functions [pub fn] [T] tensor_of tensors }
+    functions_with_arguments!(T);
+}
