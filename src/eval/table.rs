@@ -147,6 +147,17 @@ macro_rules! alike {
     };
 }
 
+/// Defines the elementwise functions of two operands and their gradients, and those of `matmul`.
+macro_rules! binary {
+    ($($name:ident: $op:ident, $bound:ident -> $out:ident
+        [$($backward:ident)? $(= $of:ident)?] $about:literal;)*) => {
+        static BINARY: &[(&str, Run)] = &alike!(zip $($name)* matmul);
+        static BINARY_GRADIENTS: &[(&str, Run)] = &alike!(two $($($backward)?)* matmul_backward);
+    };
+}
+
+crate::__binary! { binary }
+
 static TABLE: &[&[(&str, Run)]] = &[
     &alike!(fold any all count_nonzero sum mean prod nanprod nansum nanmean min max nanmin nanmax argmin argmax
         nanargmin nanargmax),
@@ -155,13 +166,11 @@ static TABLE: &[&[(&str, Run)]] = &[
     &alike!(median_backward median_backward nanmedian_backward),
     &alike!(quantile quantile nanquantile),
     &alike!(quantile_backward quantile_backward nanquantile_backward),
-    &alike!(two add_backward sub_backward mul_backward div_backward pow_backward minimum_backward maximum_backward
-        matmul_backward),
+    BINARY_GRADIENTS,
     &alike!(pairs outer_backward kron_backward),
     &alike!(map isinf isnan isfinite isreal isposinf isneginf neg abs sign square not conj real imag sqrt cbrt exp
         exp_m1 ln ln_1p log2 log10 sin cos tan asin acos atan sinh cosh tanh recip round floor ceil trunc),
-    &alike!(zip add sub mul mul_nonzero div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater
-        greater_equal bit_and bit_or bit_xor matmul),
+    BINARY,
     &alike!(slope neg_backward abs_backward square_backward sqrt_backward cbrt_backward exp_backward exp_m1_backward
         ln_backward ln_1p_backward log2_backward log10_backward sin_backward cos_backward tan_backward asin_backward
         acos_backward atan_backward sinh_backward cosh_backward tanh_backward recip_backward),

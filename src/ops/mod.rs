@@ -9,19 +9,21 @@ mod operand;
 mod product;
 mod reduce;
 mod select;
-#[cfg(feature = "lazy")]
+#[cfg_attr(not(feature = "lazy"), allow(dead_code))] // graphs read all of it, other operations a part
 mod table;
 mod zip;
 
 #[cfg(feature = "dynamic")]
+pub(crate) use self::zip::chosen;
+#[cfg(feature = "dynamic")]
 pub(crate) use self::zip::where_run_time;
+pub use self::zip::{Choice, Factors, Partner, Tolerance, allclose, scale, where_, where_backward, zip_with};
 pub use self::zip::{
-    Choice, Factors, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater,
-    greater_equal, less, less_equal, maximum, minimum, mul, mul_backward, mul_nonzero, not_equal, rem, rem_euclid,
-    scale, sub, sub_backward, where_, zip_with,
+    add_backward, div_backward, maximum_backward, minimum_backward, mul_backward, pow_backward, sub_backward,
 };
-pub use self::zip::{Tolerance, allclose, maximum_backward, minimum_backward, pow, pow_backward, where_backward};
-pub(crate) use self::zip::{chosen, scale_nonzero};
+#[cfg(any(feature = "dynamic", feature = "lazy"))]
+pub(crate) use self::zip::{backward, descriptors};
+pub(crate) use self::zip::{grad as binary_gradients, scale_nonzero};
 pub use map::{
     Answers, Isin, IsinKind, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan, isnan_into, isneginf,
     isneginf_into, isposinf, isposinf_into, isreal, isreal_into,
@@ -71,5 +73,20 @@ pub use select::{
 };
 #[cfg(all(feature = "eval", not(test)))]
 pub(crate) use table::PARAMETER_MARKS;
+pub(crate) use table::op;
 #[cfg(feature = "lazy")]
-pub(crate) use table::{Gradient, Lengths, OpSpec, Second, Split, Stream, op};
+pub(crate) use table::{Gradient, Lengths, OpSpec, Second, Split, Stream};
+
+/// Exports the elementwise functions of two operands.
+macro_rules! functions {
+    ($($name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal;)*) => {
+        pub use self::zip::{$($name),*};
+
+        /// The elementwise functions of two operands.
+        pub(crate) mod binary {
+            pub use super::{$($name),*};
+        }
+    };
+}
+
+crate::__binary! { functions }

@@ -1,6 +1,8 @@
 //! The table of operations, with one row per operation. Every interface that refers to operations by name reads this
 //! table.
 
+mod binary;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
@@ -22,6 +24,8 @@ pub(crate) struct OpSpec {
     pub(crate) stream: Stream,
     /// The rule for the gradient of the operation, if the operation is itself a gradient.
     pub(crate) second: Second,
+    /// The operation that computes the gradient, for elementwise operations of two operands.
+    backward: Option<&'static OpSpec>,
 }
 
 /// The rule for the gradient of a gradient.
@@ -169,7 +173,12 @@ impl OpSpec {
             stores: false,
             stream: Stream::Whole,
             second: Second::Formula,
+            backward: None,
         }
+    }
+
+    const fn gradient_of(self, backward: &'static OpSpec) -> Self {
+        OpSpec { backward: Some(backward), ..self }
     }
 
     const fn own_pattern(self) -> Self {
@@ -210,6 +219,9 @@ impl OpSpec {
 
     /// Returns the rule for the gradient.
     pub(crate) fn gradient(&self) -> Gradient {
+        if let Some(backward) = self.backward {
+            return Gradient::Backward(backward);
+        }
         let backward = match self.name {
             "cast" => return Gradient::Cast,
             "with_fill" | "to_coo" | "to_csr" | "dense" => return Gradient::Entries,
@@ -219,7 +231,6 @@ impl OpSpec {
             "scale" => return Gradient::Scaled,
             "zeros_like" | "number_like" => return Gradient::Zero,
             "gradient_of" => return Gradient::Upstream,
-            "mul_nonzero" => "mul_backward".into(),
             "permute_axes" => "transpose_backward".into(),
             name => format!("{}_backward", name.trim_end_matches('_')),
         };
@@ -300,7 +311,7 @@ impl OpSpec {
     /// Returns the operation with this name.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         static BY_NAME: OnceLock<HashMap<&'static str, &'static OpSpec>> = OnceLock::new();
-        BY_NAME.get_or_init(|| TABLE.iter().map(|op| (op.name, *op)).collect()).get(name).copied()
+        BY_NAME.get_or_init(|| rows().map(|op| (op.name, op)).collect()).get(name).copied()
     }
 }
 
@@ -339,19 +350,25 @@ pub(crate) const PARAMETER_MARKS: [char; 2] = ['?', '*'];
 /// The parameters that are operands of elementwise operations.
 const OPERANDS: &[&str] = &["x", "y", "upstream", "mask", "condition", "yes", "no"];
 
+/// Returns all rows.
+fn rows() -> impl Iterator<Item = &'static OpSpec> {
+    OTHERS.iter().chain(binary::TABLE).copied()
+}
+
 /// Defines the rows: a name, the parameters, the rule for chunks, and the differences from [`OpSpec::new`].
 macro_rules! operations {
     ($($name:ident $parameters:literal $split:ident $([$($set:ident)*])?;)*) => {
         /// The rows by name.
         #[allow(non_upper_case_globals)]
         pub(crate) mod op {
+            pub(crate) use super::binary::op::*;
             use super::{OpSpec, Split};
 
             $(pub(crate) static $name: OpSpec =
                 OpSpec::new(stringify!($name), $parameters, Split::$split)$($(.$set())*)?;)*
         }
 
-        static TABLE: &[&OpSpec] = &[$(&op::$name),*];
+        static OTHERS: &[&OpSpec] = &[$(&op::$name),*];
     };
 }
 
@@ -405,14 +422,7 @@ operations! {
     nanvar_backward "x upstream axis? keep_dims? ddof? by?" Back;
     nanstd_backward "x upstream axis? keep_dims? ddof? by?" Back;
     norm_backward "x upstream axis? keep_dims? ord? by?" Back;
-    // Gradients of binary operations.
-    add_backward "x y upstream wrt?" Alike;
-    sub_backward "x y upstream wrt?" Alike;
-    mul_backward "x y upstream wrt?" Alike;
-    div_backward "x y upstream wrt?" Alike;
-    pow_backward "x y upstream wrt?" Alike;
-    minimum_backward "x y upstream wrt?" Alike;
-    maximum_backward "x y upstream wrt?" Alike;
+    // Gradients of masks and choices.
     scale_backward "x axis factors upstream wrt?" Whole [product];
     select_backward "x upstream mask" Each [own_pattern linear];
     mask_backward "x upstream mask" Each [own_pattern linear];
@@ -489,26 +499,7 @@ operations! {
     clamp "x low high" Each;
     powi "x exponent" Each;
     powf "x exponent" Each;
-    // Binary operations, masks and choices.
-    add "x y" Each;
-    sub "x y" Each;
-    mul "x y" Each;
-    mul_nonzero "x y" Each;
-    div "x y" Each;
-    rem "x y" Each;
-    rem_euclid "x y" Each;
-    pow "x y" Each;
-    minimum "x y" Each;
-    maximum "x y" Each;
-    equal "x y" Each;
-    not_equal "x y" Each;
-    less "x y" Each;
-    less_equal "x y" Each;
-    greater "x y" Each;
-    greater_equal "x y" Each;
-    bit_and "x y" Each;
-    bit_or "x y" Each;
-    bit_xor "x y" Each;
+    // Masks and choices.
     allclose "x y rtol? atol? equal_nan?" Whole;
     where_ "condition yes no" Each [own_pattern];
     scale "x axis factors" Scaled;
@@ -619,8 +610,8 @@ mod tests {
 
     #[test]
     fn every_row_has_its_own_name_and_the_parameters_of_its_rule() {
-        for op in TABLE {
-            assert!(std::ptr::eq(OpSpec::named(op.name).unwrap(), *op), "{} has two rows", op.name);
+        for op in rows() {
+            assert!(std::ptr::eq(OpSpec::named(op.name).unwrap(), op), "{} has two rows", op.name);
             let needs_axis =
                 !matches!(op.split, Split::Each | Split::Alike | Split::Product | Split::Moved | Split::Whole);
             assert!(!needs_axis || op.place_of("axis").is_some(), "{}", op.name);

@@ -143,7 +143,7 @@ elementwise! {
     #[doc(alias = "logical_not")]
     #[doc(alias = "bitwise_not")]
     #[doc(alias = "invert")]
-    fn not<Bits>() -> X::Elem = Each::quick("not", |value: X::Elem| Some(value.xor(X::Elem::ONES)));
+    fn not<Bits>() -> X::Elem = Each::quick("not", |value: X::Elem| Some(!value));
     /// There is none among integers and `bool`.
     =>
     /// None: these types have no gradient.
