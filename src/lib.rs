@@ -87,6 +87,7 @@
 //! | [`mul_nonzero`] | [`mul_backward`] |
 //! | [`minimum`], [`maximum`], [`pow()`] | [`minimum_backward`], [`maximum_backward`], [`pow_backward`] |
 //! | [`rem()`], [`rem_euclid`], [`bit_and`], [`bit_or`], [`bit_xor`] | |
+//! | [`copysign()`] | [`grad::copysign`](crate::grad::copysign()) |
 //! | [`equal`], [`not_equal`], [`less`], [`less_equal`], [`greater`], [`greater_equal`] | |
 //! | [`where_`] ([`Choice`]) | [`where_backward`] |
 //! | [`einsum()`] ([`Einsum`]), [`tensordot`] | [`einsum_backward`], [`tensordot_backward`] |

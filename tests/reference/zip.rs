@@ -48,6 +48,8 @@ pub enum Arith {
     BitXor,
     /// One to the power of the other.
     Pow,
+    /// `|a|` with the sign of `b`; a NaN in `b` is positive.
+    Copysign,
 }
 
 use Arith::*;
@@ -80,6 +82,8 @@ pub fn gradients(op: Arith, x: f64, y: f64, g: f64) -> (f64, f64) {
             let of_exponent = if x == 0.0 && y >= 0.0 { 0.0 } else { power(x, y) * libm::log(x) };
             (g * slope_of_power(x, y), g * of_exponent)
         }
+        Copysign if x == 0.0 => (0.0, 0.0),
+        Copysign => (g * (x * f64::arith(Copysign, 1.0, y).unwrap()).signum(), 0.0),
         _ => panic!("no gradient of {op:?}"),
     }
 }
@@ -142,6 +146,7 @@ macro_rules! integers {
                     BitXor => return Ok(a ^ b),
                     Pow if other < 0 => return Err(Why::Overflow),
                     // As many factors as it takes to leave every type, odd or even.
+                    Copysign => panic!("no {op:?} of integers"),
                     Pow => (0..other.min(128 + other % 2)).fold(1i128, |power, _| power.saturating_mul(wide)),
                 };
                 <$type>::try_from(result).map_err(|_| Why::Overflow)
@@ -190,6 +195,7 @@ macro_rules! floats {
                     Maximum if x == y => negative_first(a, b).1,
                     Minimum => if x < y { a } else { b },
                     Maximum => if x > y { a } else { b },
+                    Copysign => $narrow(if y.is_sign_negative() && !y.is_nan() { -x.abs() } else { x.abs() }),
                     Pow => <$type as SummedFloat>::narrow(power(f64::from(a), f64::from(b))),
                     _ => panic!("no {op:?} of floats"),
                 };
@@ -203,6 +209,7 @@ macro_rules! floats {
             fn makes_all_one(op: Arith, fill: $type, other: Option<$type>, on_the_left: bool) -> Option<bool> {
                 match op {
                     Pow => (<f64 as From<$type>>::from(fill) == f64::from(u8::from(on_the_left))).then_some(true),
+                    Copysign => (on_the_left && (Scalar::is_nan(fill) || !fill.truthy())).then_some(true),
                     // Zero times NaN is 0.
                     MulNonzero if !on_the_left && Scalar::is_nan(fill) => None,
                     MulNonzero if on_the_left && !fill.truthy() => Some(true),

@@ -28,6 +28,8 @@ macro_rules! __binary {
             pow: Pow, RealNumber -> same [pow_backward] "Returns the left operand to the power of the right operand.";
             minimum: Minimum, Real -> same [minimum_backward] "Returns the smaller of two elements.";
             maximum: Maximum, Real -> same [maximum_backward] "Returns the larger of two elements.";
+            copysign: Copysign, Float -> same [copysign_backward]
+                "Returns the magnitude of the left operand with the sign of the right operand.";
             equal: Equal, Element -> bool [] "Returns whether two elements are equal.";
             not_equal: NotEqual, Element -> bool [] "Returns whether two elements differ.";
             less: Less, Real -> bool [] "Returns whether the left element is smaller.";
