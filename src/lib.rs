@@ -87,6 +87,7 @@
 //! | [`mul_nonzero`] | [`mul_backward`] |
 //! | [`minimum`], [`maximum`], [`pow()`] | [`minimum_backward`], [`maximum_backward`], [`pow_backward`] |
 //! | [`rem()`], [`rem_euclid`], [`bit_and`], [`bit_or`], [`bit_xor`] | |
+//! | [`copysign()`] | [`grad::copysign`](crate::grad::copysign()) |
 //! | [`equal`], [`not_equal`], [`less`], [`less_equal`], [`greater`], [`greater_equal`] | |
 //! | [`where_`] ([`Choice`]) | [`where_backward`] |
 //! | [`einsum()`] ([`Einsum`]), [`tensordot`] | [`einsum_backward`], [`tensordot_backward`] |
@@ -159,6 +160,7 @@ pub use convert::{PaddleCsr, TorchCsr};
 pub use element::{
     Bits, ComplexElement, DType, Element, Float, Magnitude, Number, Numeric, Real, RealNumber, Remainder, Ring, Signed,
 };
+pub use ops::binary::*;
 pub use ops::{
     Answers, EvenCount, Isin, IsinKind, MedianGradient, Nanmedian, Operand, Operations, Take, TakeMode, Var, all, any,
     any_backward, argmax, argmin, count_nonzero, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan,
@@ -169,9 +171,7 @@ pub use ops::{
     take_axis_backward, take_backward, take_into, var, var_backward,
 };
 pub use ops::{
-    Choice, Factors, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater,
-    greater_equal, less, less_equal, maximum, minimum, mul, mul_backward, mul_nonzero, not_equal, rem, rem_euclid,
-    scale, sub, sub_backward, where_, zip_with,
+    Choice, Factors, Partner, add_backward, div_backward, mul_backward, scale, sub_backward, where_, zip_with,
 };
 pub use ops::{
     Einsum, einsum, einsum_backward, kron, kron_backward, log_softmax, log_softmax_backward, mttkrp, mttkrp_backward,
@@ -184,7 +184,7 @@ pub use ops::{
     Norm, NormOrder, Quantile, QuantileMethod, median, median_backward, nanprod, nanprod_backward, nanquantile,
     nanquantile_backward, norm, norm_backward, prod, prod_backward, quantile, quantile_backward,
 };
-pub use ops::{Tolerance, allclose, maximum_backward, minimum_backward, pow, pow_backward, where_backward};
+pub use ops::{Tolerance, allclose, maximum_backward, minimum_backward, pow_backward, where_backward};
 pub use ops::{
     abs, abs_backward, acos, acos_backward, asin, asin_backward, atan, atan_backward, cbrt, cbrt_backward, ceil, clamp,
     clamp_backward, conj, cos, cos_backward, cosh, cosh_backward, exp, exp_backward, exp_m1, exp_m1_backward, floor,

@@ -434,6 +434,7 @@ fn alike() -> Vec<String> {
             "(x)" => &["({})"][..],
             "(x, y)" => &["({}, p)", "({}, i)", "({}, b)", "({}, v)"],
             "(x, upstream)" => &["({}, p)"],
+            "(x, y, upstream, wrt=…)" => &["({}, p, p)", "(p, {}, p, wrt=1)"],
             "(x, axis=…, keep_dims=…, by=…)" => {
                 &["({}, axis=1)", "(stored({}), axis=-2)", "({}, axis=0, keep_dims=true)"]
             }

@@ -29,17 +29,23 @@ type Steps<P> = fn(&Lazy<Tensor<P, f64>>, &Lazy<Tensor<P, f64>>) -> Lazy<Tensor<
 
 /// Each with steps before it and behind it in the pass.
 macro_rules! operations {
-    ($($operation:ident),*) => {
-        vec![$((
-            stringify!($operation),
-            (|x, y| x.abs()?.$operation(y)?.neg()?.add(&x.abs()?)) as Eager<P>,
-            (|x, y| x.abs().$operation(y).neg().add(&x.abs())) as Steps<P>,
-        )),*]
+    ([$all:ident] $($name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;)*) => {
+        $(lacuna::__if_kind! { float $bound operations!(@$out $all $name); })*
     };
+    (@same $all:ident $name:ident) => {
+        $all.push((
+            stringify!($name),
+            (|x, y| x.abs()?.$name(y)?.neg()?.add(&x.abs()?)) as Eager<P>,
+            (|x, y| x.abs().$name(y).neg().add(&x.abs())) as Steps<P>,
+        ))
+    };
+    (@bool $all:ident $name:ident) => {};
 }
 
 fn operations<P: Pattern>() -> Vec<(&'static str, Eager<P>, Steps<P>)> {
-    operations![mul, div, add, sub, maximum, minimum, pow]
+    let mut all = Vec::new();
+    lacuna::__binary! { operations [all] }
+    all
 }
 
 fn assert_same<P: Pattern>(found: Result<Tensor<P, f64>>, expected: Result<Tensor<P, f64>>, told: &str) {

@@ -204,17 +204,18 @@ fn weighted<P: Pattern>(z: &Tensor<P, f64>) -> Tensor<P, f64> {
 }
 
 macro_rules! two {
-    ($($name:ident $backward:ident),*) => {
+    ($($name:ident: $op:ident, $bound:ident -> $out:ident
+        [$($backward:ident)? $(= $of:ident)?] $about:literal $(command $command:tt)?;)*) => {
         /// Checks each operation on two stored views. The gradients of the operation equal its differences; the
         /// gradients of the step and of the expression equal those of the operation.
         fn gradients_of_entries<P: Pattern>([x, y]: &[Tensor<P, f64>; 2])
         where
             Tensor<P, f64>: ToAny,
-        {$({
-            let name = stringify!($name);
+        {$($({
+            let (name, _) = (stringify!($name), stringify!($backward));
             let z = x.stored().$name(y.stored()).unwrap();
             let g = weighted(&z);
-            let (dx, dy) = lacuna::$backward(&x.stored(), &y.stored(), &g).unwrap();
+            let (dx, dy) = lacuna::grad::$name(&x.stored(), &y.stored(), &g).unwrap();
             assert_differences(name, x, &dx, |x| x.stored().$name(y.stored()).unwrap().values().to_vec());
             assert_differences(name, y, &dy, |y| x.stored().$name(y.stored()).unwrap().values().to_vec());
             let (lazy_x, lazy_y) = (x.lazy(), y.lazy());
@@ -229,22 +230,14 @@ macro_rules! two {
                 assert!(of_text.same_as(&expected.to_any()), "{text}");
             }
             // If one operand is a view, both are. An element that only the array has is in no result.
-            let (_, dense) = lacuna::$backward(&x.stored(), &y.to_dense().unwrap(), &g).unwrap();
+            let (_, dense) = lacuna::grad::$name(&x.stored(), &y.to_dense().unwrap(), &g).unwrap();
             let is_alone = |at: &ndarray::IxDyn| x.iter().all(|(coords, _)| *coords != *ndarray::Dimension::slice(at));
             assert!(dense.indexed_iter().all(|(at, &value)| !is_alone(&at) || value == 0.0), "{name}");
-        })*}
+        })?)*}
     };
 }
 
-two!(
-    add add_backward,
-    sub sub_backward,
-    mul mul_backward,
-    div div_backward,
-    minimum minimum_backward,
-    maximum maximum_backward,
-    pow pow_backward
-);
+lacuna::__binary! { two }
 
 /// A lone entry does not count as an entry combined with 0: not in `div`, `minimum` or `maximum`.
 #[test]

@@ -77,6 +77,16 @@ fn bits(x: &AnyTensor) -> String {
     format!("{x:?} {:?}", x.fill())
 }
 
+/// Adds the elementwise operations of two operands that give floats.
+macro_rules! pairs {
+    ([$all:ident, $x:expr, $y:expr]
+        $($name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;)*) => {
+        $(lacuna::__if_kind! { float $bound pairs!(@$out $all, $x.$name($y)); })*
+    };
+    (@same $all:ident, $step:expr) => { $all.push($step) };
+    (@bool $all:ident, $step:expr) => {};
+}
+
 /// Steps that tensors and arrays have, of one matrix or two.
 pub(crate) fn of_both<X: Steps<Elem = f64, Of<f64> = X>>(x: &Lazy<X>, y: &Lazy<X>) -> Vec<Lazy<X>> {
     let kept = Axes::from(1).keep_dims();
@@ -86,15 +96,7 @@ pub(crate) fn of_both<X: Steps<Elem = f64, Of<f64> = X>>(x: &Lazy<X>, y: &Lazy<X
         x.powi(-2),
         x.powf(0.1),
         x.clamp(-0.5, f64::INFINITY),
-        x.add(y),
-        x.sub(y),
-        x.mul(y),
-        x.mul_nonzero(y),
         x.mul_nonzero(0.1),
-        x.div(y),
-        x.pow(y),
-        x.minimum(y),
-        x.maximum(y),
         x.add(0.1),
         x.sub(-0.0),
         x.mul(1e300),
@@ -160,6 +162,7 @@ pub(crate) fn of_both<X: Steps<Elem = f64, Of<f64> = X>>(x: &Lazy<X>, y: &Lazy<X
         };
     }
     lacuna::__function_names! { of_table }
+    lacuna::__binary! { pairs [all, x, y] }
     all
 }
 
@@ -188,11 +191,10 @@ pub(crate) fn of_sparse<P: Pattern>(x: &Lazy<Tensor<P, f64>>, y: &Lazy<Tensor<P,
         lazy::einsum("ij,kj->ik", &[x, y]),
         lazy::einsum("ij->", &[x]),
     ];
-    all.extend([x.prune(), x.stored().topk_index(1, 0).parts().0, x.stored().minimum(y.stored())]);
-    all.extend([x.stored().add(y.stored()), x.stored().sub(y.stored())]);
-    all.extend([x.stored().mul(y.stored()), x.stored().mul_nonzero(y.stored()), x.stored().div(y.stored())]);
+    all.extend([x.prune(), x.stored().topk_index(1, 0).parts().0]);
     let both = (x.stored(), y.stored());
-    all.extend([both.0.maximum(&both.1), both.0.pow(&both.1), both.0.pow(0.5), both.0.sub(0.1), both.0.rem(0.7)]);
+    lacuna::__binary! { pairs [all, both.0, &both.1] }
+    all.extend([both.0.pow(0.5), both.0.sub(0.1), both.0.rem(0.7)]);
     all.extend([both.0.exp(), both.0.abs(), both.0.clamp(0.0, 1.0), both.0.powi(3), both.0.isnan().cast()]);
     all.extend([both.0.scale(1, &y.sum(0)), both.0.mask(&y.pattern()), both.0.without(&y.pattern())]);
     all.extend([both.0.isin([0.5]).cast(), both.0.less(&both.1).cast()]);

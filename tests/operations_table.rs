@@ -53,9 +53,8 @@ fn arguments(name: &str) -> &'static str {
         "sddmm" | "pattern_sddmm" => "x, y, y",
         "matmul_on" => "x, y, m",
         "matmul_with" => "x, y, \"plus_times\"",
-        "add" | "sub" | "mul" | "mul_nonzero" | "div" | "rem" | "rem_euclid" | "pow" | "minimum" | "maximum"
-        | "equal" | "not_equal" | "less" | "less_equal" | "greater" | "greater_equal" | "bit_and" | "bit_or"
-        | "bit_xor" | "matmul" | "mask" | "reshape_as" | "without" | "outer" | "kron" | "allclose" => "x, y",
+        "mask" | "reshape_as" | "without" => "x, y",
+        _ if signature(name).starts_with("(x, y") => "x, y",
         _ => "x",
     }
 }
@@ -131,16 +130,25 @@ macro_rules! of_other_types {
     };
 }
 
+/// The elementwise operations of two operands.
+macro_rules! pairs {
+    ([$steps:ident, $x:ident, $bools:ident]
+        $($name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;)*) => {
+        $(pairs!(@$bound $steps $x $bools $name);)*
+    };
+    (@Bits $steps:ident $x:ident $bools:ident $name:ident) => { known($steps, &$bools.$name($bools)) };
+    (@$bound:ident $steps:ident $x:ident $bools:ident $name:ident) => { known($steps, &$x.$name($x)) };
+}
+
 /// Lists the steps of arrays and tensors. These are in a macro, because their results have many types.
 macro_rules! of_any {
     ($steps:ident, $x:ident, $bools:ident) => {{
         of_other_types! {$steps, $x:
             isin(1.0); any(1); all(1); count_nonzero(1);
-            argmin(1); argmax(1); nanargmin(1); nanargmax(1); nanmedian_index(1); rem($x); rem_euclid($x); equal($x);
-            not_equal($x); less($x); less_equal($x); greater($x); greater_equal($x);
+            argmin(1); argmax(1); nanargmin(1); nanargmax(1); nanmedian_index(1);
         }
-        of_other_types! {$steps, $bools: bit_and($bools); bit_or($bools); bit_xor($bools);}
         lacuna::__function_names! { predicates $steps $x $bools }
+        lacuna::__binary! { pairs [$steps, $x, $bools] }
     }};
 }
 
@@ -349,12 +357,27 @@ fn names_in_the_table(is_so: impl Fn(&[&str]) -> bool) -> BTreeSet<String> {
     rows.map(|cells| cells[0].trim_start_matches("| `").split('(').next().unwrap().to_string()).collect()
 }
 
+/// Writes the names of operations without a second gradient into the page of gradients.
+fn write_names(names: &BTreeSet<String>) {
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/gradients.md");
+    let page = std::fs::read_to_string(PAGE).unwrap();
+    let (before, rest) = page.split_once(WITHOUT_SECOND).unwrap();
+    let (_, after) = rest.split_once('.').unwrap();
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    std::fs::write(PAGE, format!("{before}{WITHOUT_SECOND}\n{}.{after}", names.join(", "))).unwrap();
+}
+
+const WITHOUT_SECOND: &str = "no second gradient:";
+
 #[test]
 fn the_page_of_gradients_names_the_operations_without_one() {
     let without = names_on_the_page("## Operations without a gradient\n", "\n## ");
     assert_eq!(without, names_in_the_table(|cells| cells[6].is_empty()));
-    let without_second = names_on_the_page("no second gradient:", ".");
-    assert_eq!(without_second, names_in_the_table(|cells| cells[6] == "yes" && cells[7].is_empty()));
+    let expected = names_in_the_table(|cells| cells[6] == "yes" && cells[7].is_empty());
+    if std::env::var_os("LACUNA_WRITE").is_some() {
+        write_names(&expected);
+    }
+    assert_eq!(names_on_the_page(WITHOUT_SECOND, "."), expected, "write docs/gradients.md again: LACUNA_WRITE=1");
 }
 
 /// The steps of what a tensor stores.
@@ -363,8 +386,8 @@ fn steps_of_entries() -> BTreeMap<String, Step> {
     let (x, mut own) = (constant.lazy(), BTreeMap::new());
     let (stored, steps) = (&x.stored(), &mut own);
     of_other_types! {steps, stored:
-        powi(2); powf(0.5); clamp(0.0, 1.0); add(stored); sub(stored); mul(stored); mul_nonzero(stored); div(stored); pow(stored); minimum(stored);
-        maximum(stored); sum(1); nansum(1); mean(1); nanmean(1); prod(1); nanprod(1); var(1); std(1); nanvar(1);
+        powi(2); powf(0.5); clamp(0.0, 1.0);
+        sum(1); nansum(1); mean(1); nanmean(1); prod(1); nanprod(1); var(1); std(1); nanvar(1);
         nanstd(1); min(1); max(1); nanmin(1); nanmax(1); norm(1); median(1); nanmedian(1); quantile(0.5, 1);
         nanquantile(0.5, 1); topk(1, 1); topk_index(1, 1); argsort(1); softmax(1); log_softmax(1); take([1]);
         take_axis([1], 1); unique(); mask(&x.pattern()); without(&x.pattern()); scale(1, &x.sum(0));

@@ -4,7 +4,6 @@ use crate::generators::{Drawn, SparseSeed, endless, huge, seeds, shapes};
 use crate::reference::dense::{Dense, Sparse, ravel, size};
 use crate::reference::exact::{Summed, total};
 use crate::reference::scalar::Scalar;
-use crate::reference::unary::{power, slope_of_power};
 use crate::reference::zip::{self as reference, Arith, Computes, Outcome, Refused, Rule, Why};
 use crate::support::*;
 use lacuna::lazy::{Chunks, Lazy};
@@ -234,25 +233,36 @@ fn assert_beside<P: Pattern, U: Both>(found: Result<Tensor<P, U>>, expected: &Op
 
 /// Operations that give the type that they take, by name and by what the reference calls them.
 macro_rules! arithmetic {
-    ($agree:ident, $case:expr, $type:ty: $($name:ident $op:ident $alone:expr),*) => {$({
+    ($agree:ident, $case:expr, $type:ty: $($name:ident $op:ident),*) => {$({
         let rule = Rule {
             of: &|a, b| <$type>::arith(Arith::$op, a, b),
             makes_all_one: &|fill, other, left| <$type>::makes_all_one(Arith::$op, fill, other, left),
         };
+        let alone = reference::alone::<$type>(Arith::$op);
+        let alone = alone.as_ref().map(|alone| alone as &dyn Fn($type, bool) -> std::result::Result<$type, Why>);
         let (implicit, own) = (|value: $type| Element::as_implicit(value), |fill| fill);
-        let definition = Definition { rule, alone: $alone, implicit, own, of_one_fill: true };
+        let definition = Definition { rule, alone, implicit, own, of_one_fill: true };
         $agree::<$type, $type>($case, &library!($name), &definition);
     })*};
 }
 
-/// Among stored entries one alone is itself.
-fn moved<T>(value: T, _: bool) -> std::result::Result<T, Why> {
-    Ok(value)
-}
-
-/// One alone on the right has the other sign.
-fn negated<T: Computes>(value: T, on_the_left: bool) -> std::result::Result<T, Why> {
-    if on_the_left { Ok(value) } else { value.negated() }
+/// The operations of a type of a kind, by the table of the library.
+macro_rules! all_of {
+    ([$agree:ident, $case:expr, $type:ty, $kind:ident]
+        $($name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;)*) => {
+        $(lacuna::__if_kind! { $kind $bound all_of!(@$out $agree, $case, $type, $name $op); })*
+    };
+    (@same $agree:ident, $case:expr, $type:ty, $name:ident $op:ident) => {
+        arithmetic!($agree, $case, $type: $name $op)
+    };
+    (@bool $agree:ident, $case:expr, $type:ty, $name:ident Equal) => { comparisons!($agree, $case, $type: $name ==) };
+    (@bool $agree:ident, $case:expr, $type:ty, $name:ident NotEqual) => { comparisons!($agree, $case, $type: $name !=) };
+    (@bool $agree:ident, $case:expr, $type:ty, $name:ident Less) => { comparisons!($agree, $case, $type: $name <) };
+    (@bool $agree:ident, $case:expr, $type:ty, $name:ident LessEqual) => { comparisons!($agree, $case, $type: $name <=) };
+    (@bool $agree:ident, $case:expr, $type:ty, $name:ident Greater) => { comparisons!($agree, $case, $type: $name >) };
+    (@bool $agree:ident, $case:expr, $type:ty, $name:ident GreaterEqual) => {
+        comparisons!($agree, $case, $type: $name >=)
+    };
 }
 
 /// Comparisons.
@@ -272,7 +282,7 @@ macro_rules! comparisons {
 /// Checks the operations that every type has.
 fn sums_products_and_equality_are_those_of_the_definition<T: Both + Drawn + Tame + Computes>() {
     check(pairs::<T>(), |case| {
-        arithmetic!(agree, &case, T: add Add Some(&moved), mul Mul None, mul_nonzero MulNonzero None);
+        arithmetic!(agree, &case, T: add Add, mul Mul, mul_nonzero MulNonzero);
         comparisons!(agree, &case, T: equal ==);
     });
 }
@@ -282,39 +292,31 @@ for_all_types!(sums_products_and_equality_are_those_of_the_definition);
 #[test]
 fn floats_have_all_of_them() {
     check(pairs::<f64>(), |case| {
-        arithmetic!(agree, &case, f64: sub Sub Some(&negated), div Div None, rem Rem None, rem_euclid RemEuclid None,
-            minimum Minimum Some(&moved), maximum Maximum Some(&moved), pow Pow None);
-        comparisons!(agree, &case, f64: not_equal !=, less <, less_equal <=, greater >, greater_equal >=);
+        lacuna::__binary! { all_of [agree, &case, f64, float] }
     });
 }
 
 #[test]
 fn integers_have_all_of_them() {
     check(pairs::<i8>(), |case| {
-        arithmetic!(agree, &case, i8: sub Sub Some(&negated), div Div None, rem Rem None, rem_euclid RemEuclid None,
-            minimum Minimum Some(&moved), maximum Maximum Some(&moved),
-            bit_and And None, bit_or Or Some(&moved), bit_xor Xor Some(&moved), pow Pow None);
-        comparisons!(agree, &case, i8: less <, greater_equal >=);
+        lacuna::__binary! { all_of [agree, &case, i8, integer] }
     });
     check(pairs::<u64>(), |case| {
-        arithmetic!(agree, &case, u64: sub Sub Some(&negated), div Div None, maximum Maximum Some(&moved), pow Pow None);
+        arithmetic!(agree, &case, u64: sub Sub, div Div, maximum Maximum, pow Pow);
     });
 }
 
 #[test]
 fn booleans_have_logic() {
     check(pairs::<bool>(), |case| {
-        arithmetic!(agree, &case, bool: bit_and And None, bit_or Or Some(&moved), bit_xor Xor Some(&moved),
-            minimum Minimum Some(&moved), maximum Maximum Some(&moved));
-        comparisons!(agree, &case, bool: not_equal !=, less <);
+        lacuna::__binary! { all_of [agree, &case, bool, bool] }
     });
 }
 
 #[test]
 fn complex_numbers_have_the_four_operations() {
     check(pairs::<Complex<f64>>(), |case| {
-        arithmetic!(agree, &case, Complex<f64>: sub Sub Some(&negated), div Div None);
-        comparisons!(agree, &case, Complex<f64>: not_equal !=);
+        lacuna::__binary! { all_of [agree, &case, Complex<f64>, complex] }
     });
 }
 
@@ -322,10 +324,10 @@ fn complex_numbers_have_the_four_operations() {
 #[test]
 fn floats_of_16_bits_are_rounded_once() {
     check(pairs::<half::f16>(), |case| {
-        arithmetic!(agree, &case, half::f16: sub Sub Some(&negated), div Div None, rem_euclid RemEuclid None);
+        lacuna::__binary! { all_of [agree, &case, half::f16, float] }
     });
     check(pairs::<half::bf16>(), |case| {
-        arithmetic!(agree, &case, half::bf16: mul Mul None, minimum Minimum Some(&moved));
+        arithmetic!(agree, &case, half::bf16: mul Mul, minimum Minimum);
     });
 }
 
@@ -413,7 +415,7 @@ fn agree_broadcast<T: Both, U: Both>(case: &Pair<T>, library: &Library<T, U>, de
 
 fn broadcasts_as_the_definition_does<T: Both + Drawn + Tame + Computes>() {
     check(broadcast_pairs::<T>(), |case| {
-        arithmetic!(agree_broadcast, &case, T: add Add Some(&moved), mul Mul None, mul_nonzero MulNonzero None);
+        arithmetic!(agree_broadcast, &case, T: add Add, mul Mul, mul_nonzero MulNonzero);
         comparisons!(agree_broadcast, &case, T: equal ==);
         broadcasts_arrays(&case);
     });
@@ -448,16 +450,14 @@ for_real_types!(broadcasts_as_the_definition_does);
 #[test]
 fn a_row_beside_a_matrix_has_all_operations() {
     check(broadcast_pairs::<f64>(), |case| {
-        arithmetic!(agree_broadcast, &case, f64: sub Sub Some(&negated), div Div None, rem Rem None,
-            minimum Minimum Some(&moved), pow Pow None);
-        comparisons!(agree_broadcast, &case, f64: less <, greater_equal >=);
+        lacuna::__binary! { all_of [agree_broadcast, &case, f64, float] }
     });
     check(broadcast_pairs::<i8>(), |case| {
-        arithmetic!(agree_broadcast, &case, i8: sub Sub Some(&negated), div Div None, maximum Maximum Some(&moved),
-            bit_and And None, bit_or Or Some(&moved));
+        arithmetic!(agree_broadcast, &case, i8: sub Sub, div Div, maximum Maximum,
+            bit_and BitAnd, bit_or BitOr);
     });
     check(broadcast_pairs::<Complex<f64>>(), |case| {
-        arithmetic!(agree_broadcast, &case, Complex<f64>: mul Mul None, div Div None);
+        arithmetic!(agree_broadcast, &case, Complex<f64>: mul Mul, div Div);
     });
 }
 
@@ -628,9 +628,6 @@ fn any_function_zips() {
     });
 }
 
-/// The gradients of one operation, by its definition at every position.
-type Backward = fn(f64, f64, f64) -> (f64, f64);
-
 /// Returns the gradient of an array of a shape, whose elements were repeated to these positions: the exact sum per
 /// element.
 fn received(shape: &[usize], positions: &[Vec<usize>], given: &[f64]) -> Dense<f64> {
@@ -648,34 +645,26 @@ fn received(shape: &[usize], positions: &[Vec<usize>], given: &[f64]) -> Dense<f
 }
 
 macro_rules! gradients {
-    ($x:expr, $y:expr, $up:expr; $($backward:ident $definition:expr;)*) => {$({
+    ([$x:expr, $y:expr, $up:expr] $($name:ident: $op:ident, $bound:ident -> $out:ident
+        [$($backward:ident)? $(= $of:ident)?] $about:literal $(command $command:tt)?;)*) => {
+        $($(gradients!(@of $name $backward, $op, $x, $y, $up);)?)*
+    };
+    (@of $name:ident $backward:ident, $op:ident, $x:expr, $y:expr, $up:expr) => {{
         let (x, y, up) = ($x, $y, $up);
         let wide = |x: &Sparse<f64>| reference::broadcast(x, &up.shape).to_dense();
         let (wide_x, wide_y, dense_up) = (wide(x), wide(y), up.to_dense());
-        let of: Backward = $definition;
         // A zero gives zero, whatever the operands are.
-        let given = |x, y, g| if g == 0.0 { (0.0, 0.0) } else { of(x, y, g) };
+        let given = |x, y, g| if g == 0.0 { (0.0, 0.0) } else { reference::gradients(Arith::$op, x, y, g) };
         let each = dense_up.coords().into_iter().map(|at| given(wide_x.get(&at), wide_y.get(&at), dense_up.get(&at)));
         let (dx, dy): (Vec<f64>, Vec<f64>) = each.unzip();
         let (dx, dy) = (received(&x.shape, &dense_up.coords(), &dx), received(&y.shape, &dense_up.coords(), &dy));
-        let (found_x, found_y) = lacuna::$backward(&coo(x), &csr(y), &csr(up)).unwrap();
+        let (found_x, found_y) = lacuna::grad::$name(&coo(x), &csr(y), &csr(up)).unwrap();
         assert_entries(&found_x.map_values(Scalar::canonical).unwrap(), &x.pattern_of(&dx));
         assert_entries(&found_y.map_values(Scalar::canonical).unwrap(), &y.pattern_of(&dy));
-        let (found_x, found_y) = csr(x).$backward(&array(&y.to_dense()), &array(&dense_up)).unwrap();
+        let (found_x, found_y) = lacuna::grad::$name(&csr(x), &array(&y.to_dense()), &array(&dense_up)).unwrap();
         assert_entries(&found_x.map_values(Scalar::canonical).unwrap(), &x.pattern_of(&dx));
         assert_array(&found_y.mapv(Scalar::canonical), &dy);
-    })*};
-}
-
-/// The share of one of two elements, by whether it is preferred.
-fn share(own: f64, other: f64, is_preferred: bool, g: f64) -> f64 {
-    if own == other {
-        g * 0.5
-    } else if is_preferred {
-        g
-    } else {
-        0.0
-    }
+    }};
 }
 
 #[test]
@@ -683,18 +672,7 @@ fn gradients_are_those_of_the_dense_operands_at_the_entries() {
     let cases = (prop_oneof![pairs::<f64>(), broadcast_pairs::<f64>()], crate::generators::upstream_seeds::<f64>());
     check(cases, |(Pair { x, y, .. }, up)| {
         let up = up.build(&reference::broadcast_shape(&x.shape, &y.shape).unwrap());
-        gradients!(&x, &y, &up;
-            add_backward |_, _, g| (g, g);
-            sub_backward |_, _, g| (g, -g);
-            mul_backward |x, y, g| (g * y, g * x);
-            div_backward |x, y, g| (g / y, -(g * (x / y / y)));
-            minimum_backward |x, y, g| (share(x, y, x < y, g), share(y, x, y < x, g));
-            maximum_backward |x, y, g| (share(x, y, x > y, g), share(y, x, y > x, g));
-            pow_backward |x, y, g| (
-                g * slope_of_power(x, y),
-                g * if x == 0.0 && y >= 0.0 { 0.0 } else { power(x, y) * libm::log(x) },
-            );
-        );
+        lacuna::__binary! { gradients [&x, &y, &up] }
     });
 }
 
@@ -745,20 +723,22 @@ fn zero_upstream_gives_zero_beside_what_is_not_finite() {
     for zero in [0.0, -0.0] {
         let up = ndarray::Array2::from_elem((5, 5), zero);
         macro_rules! all_zero {
-            ($($backward:ident)*) => {$({
+            ($($name:ident: $op:ident, $bound:ident -> $out:ident
+                [$($backward:ident)? $(= $of:ident)?] $about:literal $(command $command:tt)?;)*) => {$($({
+                let _ = stringify!($backward);
                 let none = |given: &[f64]| assert!(given.iter().all(|g| g.to_bits() == 0), "{given:?}");
-                let (dx, dy) = x.$backward(&y, &up).unwrap();
+                let (dx, dy) = lacuna::grad::$name(&x, &y, &up).unwrap();
                 none(dx.values());
                 none(dy.as_slice().unwrap());
-                let (dx, dy) = x.$backward(&row, &up).unwrap();
+                let (dx, dy) = lacuna::grad::$name(&x, &row, &up).unwrap();
                 none(dx.values());
                 none(dy.values());
-                let (dx, dy) = lacuna::$backward(&x.stored(), &same.stored(), &up).unwrap();
+                let (dx, dy) = lacuna::grad::$name(&x.stored(), &same.stored(), &up).unwrap();
                 none(dx.values());
                 none(dy.values());
-            })*};
+            })?)*};
         }
-        all_zero!(add_backward sub_backward mul_backward div_backward minimum_backward maximum_backward pow_backward);
+        lacuna::__binary! { all_zero }
         let (dx, dy) = lacuna::where_backward(&x.isnan().unwrap(), &x, &same, &up).unwrap();
         assert!(dx.values().iter().chain(dy.values()).all(|g| g.to_bits() == 0));
     }
@@ -773,23 +753,24 @@ fn gradients_of_two_are_central_differences() {
     let of = |z: Result<CooTensor<f64>>| (z.unwrap().to_dense().unwrap() * &up).sum();
     let step = 1e-6;
     macro_rules! check {
-        ($($forward:ident $backward:ident),*) => {$({
-            let (dx, dy) = x.$backward(&y, &up).unwrap();
+        ($($name:ident: $op:ident, $bound:ident -> $out:ident
+        [$($backward:ident)? $(= $of:ident)?] $about:literal $(command $command:tt)?;)*) => {$($({
+            let _ = stringify!($backward);
+            let (dx, dy) = lacuna::grad::$name(&x, &y, &up).unwrap();
             for entry in 0..3 {
                 let moved = |by: f64, which: usize| {
                     let (mut x, mut y) = (x.clone(), y.clone());
                     (if which == 0 { &mut x } else { &mut y }).values_mut().unwrap()[entry] += by;
-                    of(x.$forward(&y))
+                    of(x.$name(&y))
                 };
                 for (which, given) in [&dx, &dy].into_iter().enumerate() {
                     let slope = (moved(step, which) - moved(-step, which)) / (2.0 * step);
                     assert!((slope - given.values()[entry]).abs() < 1e-6, "{slope} {given:?} {entry}");
                 }
             }
-        })*};
+        })?)*};
     }
-    check!(add add_backward, sub sub_backward, mul mul_backward, div div_backward, minimum minimum_backward,
-        maximum maximum_backward, pow pow_backward);
+    lacuna::__binary! { check }
 }
 
 /// The dense result, whatever the positions that are not stored come to.

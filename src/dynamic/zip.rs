@@ -7,14 +7,18 @@
 
 use super::map::{in_type_of, wide};
 use super::reduce::on_floats;
+use super::types::Complex;
 use super::view::{AnyStored, OfOperands, on_operands};
-use super::widen::{Beyond, Wide, bounds, is_integer, not_for, widened, zeros};
+use super::widen::{Beyond, bounds, is_integer, not_for, widened, zeros};
 use super::{AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
-use crate::element::{DType, Element, Number};
+use crate::base::index::Position;
+use crate::element::{DType, Element, Float, Magnitude, Number, Numeric};
+use crate::ops::backward::{Differentiable, gradients};
 use crate::ops::chosen::{AnyZip, Chooses, Chosen};
-use crate::ops::{self, Partner, RunTimeOperand, RunTimeResult, SparseView, Tolerance};
+use crate::ops::descriptors::*;
+use crate::ops::{self, Partner, RunTimeOperand, RunTimeResult, SparseView, Tolerance, op};
 use crate::pattern::Format;
 use crate::tensor::Tensor;
 
@@ -104,6 +108,30 @@ impl<T: Element> Pair<'_, T> {
     }
 }
 
+/// Two operands of one element type, in the widest type of its kind.
+enum WidePair<'a> {
+    Truth(RunTimeOperand<'a, bool>, RunTimeOperand<'a, bool>),
+    Signed(RunTimeOperand<'a, i64>, RunTimeOperand<'a, i64>),
+    Unsigned(RunTimeOperand<'a, u64>, RunTimeOperand<'a, u64>),
+    Float(RunTimeOperand<'a, f64>, RunTimeOperand<'a, f64>),
+    Complex(RunTimeOperand<'a, Complex<f64>>, RunTimeOperand<'a, Complex<f64>>),
+}
+
+impl<'a> WidePair<'a> {
+    /// Returns both operands, which have one element type, as [`check_types`] ensures.
+    fn of(x: AnyOperand<'a>, y: AnyOperand<'a>) -> Result<Self> {
+        Ok(match x.dtype() {
+            DType::Bool => WidePair::Truth(widened(x)?, widened(y)?),
+            DType::UInt64 => WidePair::Unsigned(widened(x)?, widened(y)?),
+            DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => {
+                WidePair::Float(widened(x)?, widened(y)?)
+            }
+            DType::Complex64 | DType::Complex128 => WidePair::Complex(widened(x)?, widened(y)?),
+            _ => WidePair::Signed(widened(x)?, widened(y)?),
+        })
+    }
+}
+
 /// Returns the format of a result of several operands: CSR if all tensors are in CSR, otherwise coordinates.
 pub(super) fn common_format(operands: &[AnyOperand<'_>]) -> Format {
     let mut formats = operands.iter().filter_map(|operand| operand.format()).peekable();
@@ -140,52 +168,38 @@ pub(super) fn check_types(operation: &'static str, operands: &[AnyOperand<'_>]) 
     }
 }
 
-/// The result of an operation: in the type of the operands, or the `bool` of a comparison.
-enum Zipped<T> {
-    Same(RunTimeResult<T>),
-    Asked(RunTimeResult<bool>),
-}
-
-/// An elementwise operation, by its name.
-#[derive(Clone, Copy)]
-struct Request {
+/// An elementwise operation, and its left operand.
+struct Request<'a> {
     operation: &'static str,
-    /// The absorbing integer of the elements' own type, which may be narrower than the type of the computation.
-    same_of_all: Option<Number>,
+    view: AnyOperand<'a>,
+    right: RightOperand<'a>,
+    /// The common format of the tensors.
+    format: Format,
     is_swapped: bool,
 }
 
-impl Request {
-    fn new(operation: &'static str, dtype: DType, is_swapped: bool) -> Self {
-        let (least, greatest) = bounds(dtype);
-        let integer = match operation {
-            "minimum" => Some(least),
-            "maximum" => Some(greatest),
-            "bit_or" if least == 0 => Some(greatest),
-            _ => None,
+impl Request<'_> {
+    /// Runs the operation on elements of type `T`. `back` converts a result in this type to the type of the operand.
+    fn run<T: Chooses>(&self, back: impl FnOnce(RunTimeResult<T>) -> Result<AnyValue>) -> Result<AnyValue> {
+        let lacking = || not_for(self.operation, self.view, "cast beforehand");
+        let x = widened(self.view)?;
+        let op = T::zip_of(self.operation).ok_or_else(lacking)?;
+        let y = match self.right {
+            RightOperand::Operand(y) => Side::Operand(brought_operand(widened(y)?, self.format)?),
+            RightOperand::Number(number) => Side::Number(wide(in_type_of(self.view.dtype(), number)?)),
         };
-        let same_of_all = integer.filter(|_| is_integer(dtype)).map(Number::Integer);
-        Request { operation, same_of_all, is_swapped }
+        let pair = Pair { x, y };
+        match op {
+            AnyZip::Computes(op) => back(self.zip(&pair, op)?),
+            AnyZip::Compares(op) => self.view.found(self.zip(&pair, op)),
+        }
     }
 
-    fn run<'a, T: Chooses>(
-        self,
-        view: AnyOperand<'_>,
-        x: RunTimeOperand<'a, T>,
-        (right, format): (RightOperand<'a>, Format),
-    ) -> Result<Zipped<T>> {
-        let lacking = || not_for(self.operation, view, "cast beforehand");
-        let op = T::zip_of(self.operation).ok_or_else(lacking)?;
-        let y = match right {
-            RightOperand::Operand(y) => Side::Operand(brought_operand(widened(y)?, format)?),
-            RightOperand::Number(number) => Side::Number(wide(in_type_of(view.dtype(), number)?)),
-        };
-        let (pair, same_of_all) = (Pair { x, y }, self.same_of_all.map(wide));
-        let found = match op {
-            AnyZip::Computes(op) => pair.zip(op.with(same_of_all, self.is_swapped)).map(Zipped::Same),
-            AnyZip::Compares(op) => pair.zip(op.with(None, self.is_swapped)).map(Zipped::Asked),
-        };
-        found.map_err(|error| named(self.operation, view.of_type(error)))
+    fn zip<T: Element, U: Element>(&self, pair: &Pair<'_, T>, op: Chosen<T, U>) -> Result<RunTimeResult<U>> {
+        let dtype = self.view.dtype();
+        let op = if is_integer(dtype) { op.on_integers(bounds(dtype)) } else { op };
+        let found = pair.zip(op.swapped_if(self.is_swapped));
+        found.map_err(|error| named(self.operation, self.view.of_type(error)))
     }
 }
 
@@ -197,7 +211,7 @@ pub(crate) fn zip(
     right: RightOperand<'_>,
     is_swapped: bool,
 ) -> Result<AnyValue> {
-    if operation == "matmul" {
+    if operation == op::matmul.name {
         return super::product::matmul(left, right);
     }
     let mut operands = vec![left];
@@ -214,25 +228,16 @@ pub(crate) fn zip(
         }
         _ => left,
     };
-    let request = Request::new(operation, view.dtype(), is_swapped);
-    /// Runs the operation on elements of one type, and converts results of that type back.
-    macro_rules! on {
-        ($x:expr, $found:ident => $back:expr) => {
-            match request.run(view, $x, (right, format))? {
-                Zipped::Same($found) => $back,
-                Zipped::Asked(asked) => view.found(Ok(asked)),
-            }
-        };
-    }
-    if view.dtype() == DType::Complex64 {
-        return on!(widened::<super::types::Complex<f32>>(view)?, x => view.found(Ok(x)));
-    }
-    match Wide::of(view)? {
-        Wide::Truth(x) => on!(x, x => view.found(Ok(x))),
-        Wide::Signed(x) => on!(x, x => view.found_integers(Ok(x), Beyond::OverflowsOfTwo(operation))),
-        Wide::Unsigned(x) => on!(x, x => view.found(Ok(x))),
-        Wide::Float(x) => on!(x, x => view.found_floats(Ok(x))),
-        Wide::Complex(x) => on!(x, x => view.found(Ok(x))),
+    let request = Request { operation, view, right, format, is_swapped };
+    match view.dtype() {
+        DType::Bool => request.run::<bool>(|x| view.found(Ok(x))),
+        DType::UInt64 => request.run::<u64>(|x| view.found(Ok(x))),
+        DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => {
+            request.run::<f64>(|x| view.found_floats(Ok(x)))
+        }
+        DType::Complex64 => request.run::<Complex<f32>>(|x| view.found(Ok(x))),
+        DType::Complex128 => request.run::<Complex<f64>>(|x| view.found(Ok(x))),
+        _ => request.run::<i64>(|x| view.found_integers(Ok(x), Beyond::OverflowsOfTwo(operation))),
     }
 }
 
@@ -248,13 +253,18 @@ fn named(operation: &'static str, error: Error) -> Error {
 
 /// Defines the methods of binary operations.
 macro_rules! zips {
-    ($($name:ident)*) => {
-        zips! { @tensors [AnyTensor] $($name)* }
-        zips! { @tensors [AnyStored<'_>] $($name)* }
+    ($($name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;)*) => {
+        zips! { @methods $($name $about;)* }
+    };
+    (@methods $($name:ident $about:literal;)*) => {
+        zips! { @tensors [AnyTensor] $($name $about;)* }
+        zips! { @tensors [AnyStored<'_>] $($name $about;)* }
 
         #[allow(clippy::should_implement_trait)] // the names of the typed forms, which return errors
         impl AnyOperand<'_> {$(
-            #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) with another operand.")]
+            #[doc = $about]
+            ///
+            #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             ///
             /// If the other operand is sparse, an array counts as a tensor that stores every element. If the fill of
             /// the sparse operand absorbs the elements of the array, the result has the pattern of the sparse operand.
@@ -262,84 +272,130 @@ macro_rules! zips {
             ///
             /// # Errors
             ///
-            #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
+            #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name),
                 "()); `TypesDiffer`, `NoOperation`: the element types.")]
             pub fn $name<'r>(self, right: impl Into<AnyOperand<'r>>) -> Result<AnyValue> {
-                zip(stringify!($name), self, RightOperand::Operand(right.into()), false)
+                zip(op::$name.name, self, RightOperand::Operand(right.into()), false)
             }
         )*}
     };
-    (@tensors [$operand:ty] $($name:ident)*) => {
+    (@tensors [$operand:ty] $($name:ident $about:literal;)*) => {
         impl $operand {$(
-            #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name), "()) with another operand.")]
+            #[doc = $about]
             ///
+            #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             /// If the formats of the tensors differ, the result is in coordinate format.
             ///
             /// # Errors
             ///
-            #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
-                "()); `TypesDiffer`, `NoOperation`: the element types; `Cast`: the number is no value of it.")]
+            #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name),
+                "()); `TypesDiffer`, `NoOperation`: the element types; `Cast`: the number is not a value of the type.")]
             #[inline]
             pub fn $name<'r>(&self, right: impl Into<Right<'r>>) -> Result<AnyTensor> {
-                zip(stringify!($name), self.into(), right.into().into(), false).map(OfOperands::of)
+                zip(op::$name.name, self.into(), right.into().into(), false).map(OfOperands::of)
             }
         )*}
     };
 }
 
-zips! {
-    add sub mul mul_nonzero div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater greater_equal
-    bit_and bit_or bit_xor matmul
+crate::__binary! { zips }
+
+zips! { @methods matmul "Returns the matrix product of two operands."; }
+
+/// The gradients of both operands of a product or of an elementwise operation, for elements of any float type.
+trait PairGradients {
+    fn of<T: Float + Numeric>(
+        x: &RunTimeOperand<'_, T>,
+        y: &RunTimeOperand<'_, T>,
+        upstream: &RunTimeOperand<'_, T>,
+    ) -> Result<(RunTimeResult<T>, RunTimeResult<T>)>;
 }
 
-/// Defines the methods of gradients. If one operand is a stored view, both operands become stored views.
-macro_rules! gradients {
-    ($($name:ident)*) => {
+impl<D: Differentiable> PairGradients for D {
+    fn of<T: Float + Numeric>(
+        x: &RunTimeOperand<'_, T>,
+        y: &RunTimeOperand<'_, T>,
+        upstream: &RunTimeOperand<'_, T>,
+    ) -> Result<(RunTimeResult<T>, RunTimeResult<T>)> {
+        gradients(D::default(), x, y, upstream)
+    }
+}
+
+/// The gradients of a matrix product.
+struct OfMatmul;
+
+impl PairGradients for OfMatmul {
+    fn of<T: Float + Numeric>(
+        x: &RunTimeOperand<'_, T>,
+        y: &RunTimeOperand<'_, T>,
+        upstream: &RunTimeOperand<'_, T>,
+    ) -> Result<(RunTimeResult<T>, RunTimeResult<T>)> {
+        ops::matmul_backward(x, y, upstream)
+    }
+}
+
+/// Returns the gradients of both operands. If one operand is a stored view, both operands become stored views. They are
+/// computed in the type of the floats, because a quotient is rounded more than once.
+fn pair_gradients<G: PairGradients>(
+    operation: &'static str,
+    left: AnyOperand<'_>,
+    right: AnyOperand<'_>,
+    upstream: AnyOperand<'_>,
+) -> Result<(AnyValue, AnyValue)> {
+    check_types(operation, &[left, right, upstream])?;
+    let (left, right) = match left.is_stored() || right.is_stored() {
+        true => (left.stored(), right.stored()),
+        false => (left, right),
+    };
+    match left.dtype() {
+        DType::Float32 => gradients_in::<f32, G>(left, right, upstream),
+        DType::Float64 => gradients_in::<f64, G>(left, right, upstream),
+        #[cfg(feature = "half")]
+        DType::Float16 => gradients_in::<super::types::f16, G>(left, right, upstream),
+        #[cfg(feature = "half")]
+        DType::BFloat16 => gradients_in::<super::types::bf16, G>(left, right, upstream),
+        _ => Err(not_for(operation, left, super::reduce::FLOATS)),
+    }
+}
+
+fn gradients_in<T: Float + Numeric, G: PairGradients>(
+    left: AnyOperand<'_>,
+    right: AnyOperand<'_>,
+    upstream: AnyOperand<'_>,
+) -> Result<(AnyValue, AnyValue)> {
+    let (dx, dy) = G::of::<T>(&widened(left)?, &widened(right)?, &widened(upstream)?)?;
+    Ok((left.found(Ok(dx))?, right.found(Ok(dy))?))
+}
+
+/// Defines the methods of gradients.
+macro_rules! backward {
+    ($($name:ident: $op:ident, $bound:ident -> $out:ident
+        [$($backward:ident)? $(= $of:ident)?] $about:literal $(command $command:tt)?;)*) => {
+        backward! { @methods $($($backward $name $op;)?)* }
+    };
+    (@methods $($name:ident $forward:ident $of:ty;)*) => {
         on_operands! {$(
-            #[doc = concat!("The gradients of both operands: see [`", stringify!($name), "`](crate::",
-                stringify!($name), "()).")]
+            #[doc = concat!("Returns the gradients of both operands: see [`grad::", stringify!($forward),
+                "`](crate::grad::", stringify!($forward), "()).")]
             ///
             /// # Errors
             ///
-            #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
+            #[doc = concat!("The errors of [`grad::", stringify!($forward), "`](crate::grad::", stringify!($forward),
                 "()); `TypesDiffer`, `NoOperation`: the element types.")]
             pub fn $name<'r>(
                 &self,
                 other: impl Into<AnyOperand<'r>>,
                 upstream: impl Into<AnyOperand<'r>>,
             ) -> Result<(AnyTensor, AnyTensor)> {
-                let (left, right, upstream) = (self, other.into(), upstream.into());
-                check_types(stringify!($name), &[left, right, upstream])?;
-                let (left, right) = match left.is_stored() || right.is_stored() {
-                    true => (left.stored(), right.stored()),
-                    false => (left, right),
-                };
-                /// Runs the gradient in the type of the floats, because a quotient is rounded more than once.
-                macro_rules! on {
-                    ($float:ty) => {{
-                        let (x, y, g) = (widened::<$float>(left)?, widened(right)?, widened(upstream)?);
-                        let (dx, dy) = ops::$name(&x, &y, &g)?;
-                        Ok((left.found(Ok(dx))?, right.found(Ok(dy))?))
-                    }};
-                }
-                match left.dtype() {
-                    DType::Float32 => on!(f32),
-                    DType::Float64 => on!(f64),
-                    #[cfg(feature = "half")]
-                    DType::Float16 => on!(super::types::f16),
-                    #[cfg(feature = "half")]
-                    DType::BFloat16 => on!(super::types::bf16),
-                    _ => Err(not_for(stringify!($name), left, super::reduce::FLOATS)),
-                }
+                pair_gradients::<$of>(op::$name.name, self, other.into(), upstream.into())
             }
         )*}
     };
 }
 
-gradients! {
-    add_backward sub_backward mul_backward div_backward pow_backward minimum_backward maximum_backward
-    matmul_backward
-}
+crate::__binary! { backward }
+
+backward! { @methods matmul_backward matmul OfMatmul; }
 
 on_operands! {
     /// Returns the gradients of both choices: see [`where_backward`](crate::where_backward()).
@@ -374,22 +430,28 @@ impl AnyOperand<'_> {
     /// - `TypesDiffer`: the element types differ;
     /// - `NoOperation`: the elements are `bool`.
     pub fn allclose<'r>(self, other: impl Into<AnyOperand<'r>>, tolerance: impl Into<Tolerance>) -> Result<bool> {
-        let (other, tolerance) = (other.into(), tolerance.into());
-        check_types("allclose", &[self, other])?;
+        let (other, tolerance, operation) = (other.into(), tolerance.into(), op::allclose.name);
+        check_types(operation, &[self, other])?;
         let format = common_format(&[self, other]);
-        macro_rules! on {
-            ($x:ident, $y:ident) => {
-                ops::allclose(&brought_operand($x, format)?, &brought_operand($y, format)?, tolerance)
-            };
-        }
-        match (Wide::of(self)?, Wide::of(other)?) {
-            (Wide::Signed(x), Wide::Signed(y)) => on!(x, y),
-            (Wide::Unsigned(x), Wide::Unsigned(y)) => on!(x, y),
-            (Wide::Float(x), Wide::Float(y)) => on!(x, y),
-            (Wide::Complex(x), Wide::Complex(y)) => on!(x, y),
-            _ => Err(not_for("allclose", self, "numbers have a distance, and truth is cast to them beforehand")),
+        match WidePair::of(self, other)? {
+            WidePair::Signed(x, y) => close(x, y, format, tolerance),
+            WidePair::Unsigned(x, y) => close(x, y, format, tolerance),
+            WidePair::Float(x, y) => close(x, y, format, tolerance),
+            WidePair::Complex(x, y) => close(x, y, format, tolerance),
+            WidePair::Truth(..) => {
+                Err(not_for(operation, self, "numbers have a distance, and truth is cast to them beforehand"))
+            }
         }
     }
+}
+
+fn close<T: Magnitude>(
+    x: RunTimeOperand<'_, T>,
+    y: RunTimeOperand<'_, T>,
+    format: Format,
+    tolerance: Tolerance,
+) -> Result<bool> {
+    ops::allclose(&brought_operand(x, format)?, &brought_operand(y, format)?, tolerance)
 }
 
 impl AnyTensor {
@@ -408,41 +470,38 @@ impl AnyTensor {
 }
 
 /// Returns the product with one factor per position on an axis. In a gradient, zero times any factor is zero.
-fn scaled(
-    view: AnyOperand<'_>,
-    axis: impl crate::base::index::Position,
-    factors: AnyOperand<'_>,
-    is_gradient: bool,
-) -> Result<AnyValue> {
-    check_types("scale", &[view, factors])?;
+fn scaled(view: AnyOperand<'_>, axis: impl Position, factors: AnyOperand<'_>, is_gradient: bool) -> Result<AnyValue> {
+    let operation = op::scale.name;
+    check_types(operation, &[view, factors])?;
     if factors.rank() != 1 {
         return Err(Error::RankMismatch { what: "the list of factors", expected: 1, found: factors.rank() });
     }
-    /// Runs the product on elements of one type.
-    macro_rules! on {
-        ($x:expr, $factors:expr) => {{
-            let (x, factors) = ($x, $factors);
-            let factors = factors.dense()?.into_dimensionality::<ndarray::Ix1>();
-            let factors = factors.expect("factors of rank 1");
-            match is_gradient {
-                true => ops::scale_nonzero(&x, axis, factors.view()),
-                false => ops::scale(&x, axis, factors.view()),
-            }
-        }};
-    }
-    let overflows = |error| named("scale", view.of_type(error));
+    let overflows = |error| named(operation, view.of_type(error));
     if view.dtype() == DType::Complex64 {
-        return view.found(on!(widened::<super::types::Complex<f32>>(view)?, widened(factors)?));
+        return view.found(scaled_by(widened::<Complex<f32>>(view)?, widened(factors)?, axis, is_gradient));
     }
-    match (Wide::of(view)?, Wide::of(factors)?) {
-        (Wide::Truth(x), Wide::Truth(y)) => view.found(on!(x, y)),
-        (Wide::Signed(x), Wide::Signed(y)) => {
-            view.found_integers(on!(x, y).map_err(overflows), Beyond::OverflowsOfTwo("scale"))
+    match WidePair::of(view, factors)? {
+        WidePair::Truth(x, y) => view.found(scaled_by(x, y, axis, is_gradient)),
+        WidePair::Signed(x, y) => {
+            let found = scaled_by(x, y, axis, is_gradient).map_err(overflows);
+            view.found_integers(found, Beyond::OverflowsOfTwo(operation))
         }
-        (Wide::Unsigned(x), Wide::Unsigned(y)) => view.found(on!(x, y)),
-        (Wide::Float(x), Wide::Float(y)) => view.found_floats(on!(x, y)),
-        (Wide::Complex(x), Wide::Complex(y)) => view.found(on!(x, y)),
-        _ => Err(not_for("scale", factors, "the factors have the type of the tensor")),
+        WidePair::Unsigned(x, y) => view.found(scaled_by(x, y, axis, is_gradient)),
+        WidePair::Float(x, y) => view.found_floats(scaled_by(x, y, axis, is_gradient)),
+        WidePair::Complex(x, y) => view.found(scaled_by(x, y, axis, is_gradient)),
+    }
+}
+
+fn scaled_by<T: Element>(
+    x: RunTimeOperand<'_, T>,
+    factors: RunTimeOperand<'_, T>,
+    axis: impl Position,
+    is_gradient: bool,
+) -> Result<RunTimeResult<T>> {
+    let factors = factors.dense()?.into_dimensionality::<ndarray::Ix1>().expect("factors of rank 1");
+    match is_gradient {
+        true => ops::scale_nonzero(&x, axis, factors.view()),
+        false => ops::scale(&x, axis, factors.view()),
     }
 }
 
@@ -456,7 +515,7 @@ on_operands! {
     /// - `RankMismatch`: the factors are not a vector.
     pub fn scale<'r>(
         &self,
-        axis: impl crate::base::index::Position,
+        axis: impl Position,
         factors: impl Into<AnyOperand<'r>>,
     ) -> Result<AnyTensor> {
         scaled(self, axis, factors.into(), false)
@@ -474,12 +533,12 @@ on_operands! {
     /// - `NoOperation`: the element type does not have the operation.
     pub fn scale_backward<'r>(
         &self,
-        axis: impl crate::base::index::Position,
+        axis: impl Position,
         factors: impl Into<AnyOperand<'r>>,
         upstream: impl Into<AnyOperand<'r>>,
     ) -> Result<(AnyTensor, AnyTensor)> {
         let (x, factors, upstream, axis) = (self.whole(), factors.into().whole(), upstream.into(), axis.to_i128());
-        check_types("scale_backward", &[x, factors, upstream])?;
+        check_types(op::scale_backward.name, &[x, factors, upstream])?;
         let axis = normalize_axis(axis, x.rank())?;
         let others: Vec<usize> = (0..x.rank()).filter(|&other| other != axis).collect();
         let at_entries = x.any_backward(upstream, Axes::none())?;

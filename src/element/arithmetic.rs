@@ -3,6 +3,8 @@
 //! Results are final: a NaN is the canonical one, a 16-bit float is computed as `f32` and rounded once, and nothing is
 //! fused. `None` means that an integer type cannot hold the result, or that an integer is divided by zero.
 
+use std::ops::{BitAnd, BitOr, BitXor, Not};
+
 use num_complex::Complex;
 
 use super::{Element, Float, Real};
@@ -46,48 +48,20 @@ pub trait Remainder: Numeric + Real {
     message = "`{Self}` has no bits to combine, which this asks for",
     note = "`bool` and integers of 8 to 64 bits have"
 )]
-pub trait Bits: Real + Eq {
-    /// All ones, or `true`.
-    #[doc(hidden)]
-    const ONES: Self;
-
-    /// Returns the bitwise "and".
-    #[doc(hidden)]
-    fn and(self, other: Self) -> Self;
-
-    /// Returns the bitwise "or".
-    #[doc(hidden)]
-    fn or(self, other: Self) -> Self;
-
-    /// Returns the bitwise exclusive "or".
-    #[doc(hidden)]
-    fn xor(self, other: Self) -> Self;
+pub trait Bits:
+    Real + Eq + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
+{
 }
 
-macro_rules! impl_bits {
-    ($($type:ident $ones:expr),*) => {$(
-        impl Bits for $type {
-            const ONES: Self = $ones;
-
-            #[inline(always)]
-            fn and(self, other: Self) -> Self {
-                self & other
-            }
-
-            #[inline(always)]
-            fn or(self, other: Self) -> Self {
-                self | other
-            }
-
-            #[inline(always)]
-            fn xor(self, other: Self) -> Self {
-                self ^ other
-            }
-        }
-    )*};
-}
-
-impl_bits!(bool true, i8 -1, i16 -1, i32 -1, i64 -1, u8 u8::MAX, u16 u16::MAX, u32 u32::MAX, u64 u64::MAX);
+impl Bits for bool {}
+impl Bits for i8 {}
+impl Bits for i16 {}
+impl Bits for i32 {}
+impl Bits for i64 {}
+impl Bits for u8 {}
+impl Bits for u16 {}
+impl Bits for u32 {}
+impl Bits for u64 {}
 
 macro_rules! impl_integers {
     ($($type:ident),*) => {$(

@@ -136,6 +136,17 @@ macro_rules! functions {
 
 crate::__functions! { functions }
 
+/// Defines the elementwise functions of two operands and their gradients, and those of `matmul`.
+macro_rules! binary {
+    ($($name:ident: $op:ident, $bound:ident -> $out:ident
+        [$($backward:ident)? $(= $of:ident)?] $about:literal $(command $command:tt)?;)*) => {
+        static BINARY: &[(&str, Run)] = &alike!(zip $($name)* matmul);
+        static BINARY_GRADIENTS: &[(&str, Run)] = &alike!(two $($($backward)?)* matmul_backward);
+    };
+}
+
+crate::__binary! { binary }
+
 static TABLE: &[&[(&str, Run)]] = &[
     &alike!(reductions Axes: any all count_nonzero sum mean prod nanprod nansum nanmean min max nanmin nanmax argmin
         argmax nanargmin nanargmax softmax log_softmax),
@@ -148,12 +159,10 @@ static TABLE: &[&[(&str, Run)]] = &[
     &alike!(gradients Var: var_backward std_backward nanvar_backward nanstd_backward),
     &alike!(gradients Nanmedian: median_backward nanmedian_backward),
     &alike!(gradients Norm: norm_backward),
-    &alike!(two add_backward sub_backward mul_backward div_backward pow_backward minimum_backward maximum_backward
-        matmul_backward),
+    BINARY_GRADIENTS,
     &alike!(pairs outer_backward kron_backward),
     FUNCTIONS,
-    &alike!(zip add sub mul mul_nonzero div rem rem_euclid pow minimum maximum equal not_equal less less_equal greater
-        greater_equal bit_and bit_or bit_xor matmul),
+    BINARY,
     GRADIENTS_OF_FUNCTIONS,
     SINGLE,
 ];

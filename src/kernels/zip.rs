@@ -23,6 +23,13 @@ pub enum Alone {
     AnnihilatedIfFinite,
 }
 
+impl Alone {
+    /// Returns `Annihilated` if the fill makes all results the same, and `Counts` otherwise.
+    pub(crate) fn if_same_of_all(is_same: bool) -> Self {
+        if is_same { Alone::Annihilated } else { Alone::Counts }
+    }
+}
+
 /// A function of a left and a right element.
 pub trait Zip<A: Element, B: Element>: Op {
     /// The type of the results.
@@ -52,6 +59,12 @@ pub trait Zip<A: Element, B: Element>: Op {
     /// Returns the result of a stored entry without a partner. It is called only if [`unites`](Zip::unites) is true.
     fn alone(&self, _entry: Lone<A, B>) -> Outcome<Self::Out> {
         Ok(Self::Out::ZERO)
+    }
+
+    /// Returns the integer that absorbs all elements of an integer type, given the smallest and the largest integer of
+    /// the type. An operation that runs in a wider type does not know it from the type.
+    fn absorbing(&self, _bounds: (i128, i128)) -> Option<i128> {
+        None
     }
 }
 

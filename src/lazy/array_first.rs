@@ -11,58 +11,51 @@ use super::kit::is;
 use super::node::{Made, Node, known};
 use super::steps::made;
 use crate::element::{Element, Float, Numeric, RealNumber, Remainder};
-use crate::ops::{self, op};
+use crate::kernels::zip::Zip;
+use crate::ops::backward::{Differentiable, gradients};
+use crate::ops::descriptors::{Add, Div, Mul, MulNonzero, Rem, Sub};
+use crate::ops::{self, Partner, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// Defines the steps. If an operation has a backward function, both operands have a gradient.
-macro_rules! steps {
-    ($($name:ident [$bound:ident] $($backward:ident)?;)*) => {
-        $(
-            fn $name<P: Pattern, T: $bound>() -> Made {
-                made!(Tensor<P, T>, |_, inputs| {
-                    ops::$name(known::<ArrayD<T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]))
-                })
-            }
-        )*
-
-        /// Returns the implementation of an operation on an array and a tensor, or of the gradients of both.
-        pub(super) fn made<P: Pattern, T: Float + Numeric + RealNumber>(
-            call: &Call,
-            inputs: &[Arc<Node>],
-        ) -> Option<Made> {
-            let [array, x, ..] = inputs else { return None };
-            if !is::<ArrayD<T>>(array) || !is::<Tensor<P, T>>(x) {
-                return None;
-            }
-            if call.op.is(&op::any_backward) {
-                return Some(made!(ArrayD<T>, |node, inputs| {
-                    let (x, g) = (known::<ArrayD<T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
-                    ops::any_backward(x, g, node.args().axes())
-                }));
-            }
-            match call.op.name {
-                $($(
-                    stringify!($name) => Some($name::<P, T>()),
-                    #[allow(unreachable_patterns)] // that of `mul` is that of `mul_nonzero`
-                    stringify!($backward) => Some(made!((ArrayD<T>, Tensor<P, T>), |_, inputs| {
-                        let (x, g) = (known::<Tensor<P, T>>(&inputs[1]), known::<Tensor<P, T>>(&inputs[2]));
-                        ops::$backward(known::<ArrayD<T>>(&inputs[0]), x, g)
-                    })),
-                )?)*
-                _ => None,
-            }
-        }
-    };
+/// Returns the implementation of an operation on an array and a tensor.
+fn of_both<P: Pattern, T: Element, Z: Zip<T, T, Out = T> + Default>() -> Made {
+    made!(Tensor<P, T>, |_, inputs| {
+        let (array, x) = (known::<ArrayD<T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
+        x.zip(array, Z::default())
+    })
 }
 
-steps! {
-    add [Element] add_backward;
-    sub [Numeric] sub_backward;
-    mul [Element] mul_backward;
-    mul_nonzero [Element] mul_backward;
-    div [Numeric] div_backward;
-    rem [Remainder];
+/// Returns the implementation of the gradients of both operands.
+fn gradients_of_both<P: Pattern, T: Float + Numeric, D: Differentiable>() -> Made {
+    made!((ArrayD<T>, Tensor<P, T>), |_, inputs| {
+        let (x, g) = (known::<Tensor<P, T>>(&inputs[1]), known::<Tensor<P, T>>(&inputs[2]));
+        gradients(D::default(), known::<ArrayD<T>>(&inputs[0]), x, g)
+    })
+}
+
+/// Returns the implementation of an operation on an array and a tensor, or of the gradients of both.
+pub(super) fn made<P: Pattern, T: Float + Numeric + RealNumber>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made> {
+    let [array, x, ..] = inputs else { return None };
+    if !is::<ArrayD<T>>(array) || !is::<Tensor<P, T>>(x) {
+        return None;
+    }
+    match call.op {
+        op if op.is(&op::any_backward) => Some(made!(ArrayD<T>, |node, inputs| {
+            let (x, g) = (known::<ArrayD<T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
+            ops::any_backward(x, g, node.args().axes())
+        })),
+        op if op.is(&op::add) => Some(of_both::<P, T, Add>()),
+        op if op.is(&op::sub) => Some(of_both::<P, T, Sub>()),
+        op if op.is(&op::mul) => Some(of_both::<P, T, Mul>()),
+        op if op.is(&op::mul_nonzero) => Some(of_both::<P, T, MulNonzero>()),
+        op if op.is(&op::div) => Some(of_both::<P, T, Div>()),
+        op if op.is(&op::add_backward) => Some(gradients_of_both::<P, T, Add>()),
+        op if op.is(&op::sub_backward) => Some(gradients_of_both::<P, T, Sub>()),
+        op if op.is(&op::mul_backward) => Some(gradients_of_both::<P, T, Mul>()),
+        op if op.is(&op::div_backward) => Some(gradients_of_both::<P, T, Div>()),
+        _ => None,
+    }
 }
 
 /// Defines the operators.
@@ -74,7 +67,7 @@ macro_rules! array_first {
             #[track_caller]
             fn $name(self, x: &Lazy<Tensor<P, T>>) -> Lazy<Tensor<P, T>> {
                 let call = Call::of(&op::$name, [Arg::Input(0), Arg::Input(1)]);
-                Lazy::step(call, [&self.node, &x.node], $name::<P, T>())
+                Lazy::step(call, [&self.node, &x.node], of_both::<P, T, $op>())
             }
         }
 

@@ -10,12 +10,14 @@ use super::kit::{constant, is};
 use super::maps::filled;
 use super::node::{Family, Held, Made, Node, known};
 use super::steps::{LazyStored, Steps, family, made};
-use super::zips::of_two;
+use super::zips::Form;
 use super::{Lazy, LazyPattern};
 use crate::base::error::{Error, Result};
 use crate::base::sealed::Sealed;
 use crate::element::{Bits, Element, Float, FloatVisitor, Numeric, Real, RealNumber, Remainder};
-use crate::ops::{self, op};
+use crate::kernels::zip::Zip;
+use crate::ops::backward::{Differentiable, gradients};
+use crate::ops::{self, OpSpec, Partner, descriptors, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -66,34 +68,83 @@ impl<P: Pattern, T: Element> BesideStored<P, T> for T {
     }
 }
 
+/// Returns the step of an operation on stored entries.
+#[track_caller]
+fn zipped<P: Pattern, T: Element, Z: Zip<T, T> + Default>(
+    op: &'static OpSpec,
+    x: &LazyStored<P, T>,
+    other: impl BesideStored<P, T>,
+) -> Lazy<Tensor<P, Z::Out>> {
+    let node = &x.x.node;
+    match other.entries() {
+        Entries::Number(number) => {
+            let call = Call::of(op, [Arg::Stored(0), Arg::element(number)]);
+            Lazy::step(call, [node], of_form::<P, T, Z>(Form::Number))
+        }
+        Entries::Array(array) => {
+            let call = Call::of(op, [Arg::Stored(0), Arg::Input(1)]);
+            Lazy::step(call, [node, &array.node], of_form::<P, T, Z>(Form::Array))
+        }
+        Entries::Step(other) => {
+            let call = Call::of(op, [Arg::Stored(0), Arg::Stored(1)]);
+            Lazy::step(call, [node, &other.x.node], of_form::<P, T, Z>(Form::Two))
+        }
+    }
+}
+
+/// Returns the implementation of an operation on stored entries.
+fn of_form<P: Pattern, T: Element, Z: Zip<T, T> + Default>(form: Form) -> Made {
+    match form {
+        Form::Number => made!(Tensor<P, Z::Out>, |node, inputs| {
+            let number: T = node.args().element("y");
+            number.zip(&known::<Tensor<P, T>>(&inputs[0]).stored(), Z::default())
+        }),
+        Form::Array => made!(Tensor<P, Z::Out>, |_, inputs| {
+            known::<ArrayD<T>>(&inputs[1]).zip(&known::<Tensor<P, T>>(&inputs[0]).stored(), Z::default())
+        }),
+        Form::Two => made!(Tensor<P, Z::Out>, |_, inputs| {
+            let [x, y] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]).stored());
+            y.zip(&x, Z::default())
+        }),
+    }
+}
+
+/// Returns the implementation of the gradients of an operation on stored entries.
+fn gradients_of_form<P: Pattern, T: Float + Numeric, D: Differentiable>(form: Form) -> Made {
+    match form {
+        Form::Number => made!(Tensor<P, T>, |node, inputs| {
+            let [x, g] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+            let y = constant(x, node.args().element("y"))?;
+            gradients(D::default(), &x.stored(), &y.stored(), g).map(|(dx, _)| dx)
+        }),
+        Form::Array => made!((Tensor<P, T>, ArrayD<T>), |_, inputs| {
+            let (x, g) = (known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[2]));
+            gradients(D::default(), &x.stored(), known::<ArrayD<T>>(&inputs[1]), g)
+        }),
+        Form::Two => made!((Tensor<P, T>, Tensor<P, T>), |_, inputs| {
+            let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+            gradients(D::default(), &x.stored(), &y.stored(), g)
+        }),
+    }
+}
+
+/// Defines the methods, and the implementations of the operations that gradients use.
 macro_rules! entries {
-    ($($name:ident [$bound:ident] -> $out:ty $(, $backward:ident)?;)*) => {
+    ($($name:ident: $op:ident, $bound:ident -> $out:ident
+        [$($backward:ident)? $(= $of:ident)?] $about:literal $(command $command:tt)?;)*) => {
         /// # Binary operations on stored entries
         ///
         /// Unstored positions do not have a value. Each method is documented at the function of the same name.
         impl<P: Pattern, T: Element> LazyStored<P, T> {$(
+            #[doc = $about]
+            ///
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]
-            pub fn $name(&self, other: impl BesideStored<P, T>) -> Lazy<Tensor<P, $out>>
+            pub fn $name(&self, other: impl BesideStored<P, T>) -> Lazy<Tensor<P, crate::__binary_result!($out T)>>
             where
                 T: $bound,
             {
-                match other.entries() {
-                    Entries::Number(number) => {
-                        let call = Call::of(&op::$name, [Arg::Stored(0), Arg::element(number)]);
-                        Lazy::step(call, [&self.x.node], entries!(@number T, Tensor<P, $out>, P, $name))
-                    }
-                    Entries::Array(array) => {
-                        let call = Call::of(&op::$name, [Arg::Stored(0), Arg::Input(1)]);
-                        let nodes = [&self.x.node, &array.node];
-                        Lazy::step(call, nodes, entries!(@array T, Tensor<P, $out>, P, $name))
-                    }
-                    Entries::Step(other) => {
-                        let call = Call::of(&op::$name, [Arg::Stored(0), Arg::Stored(1)]);
-                        let nodes = [&self.x.node, &other.x.node];
-                        Lazy::step(call, nodes, entries!(@two T, Tensor<P, $out>, P, $name))
-                    }
-                }
+                zipped::<P, T, descriptors::$op>(&op::$name, self, other)
             }
         )*}
 
@@ -117,58 +168,20 @@ macro_rules! entries {
                 Arg::Input(at) if is::<ArrayD<T>>(inputs.get(*at)?) => Form::Array,
                 _ => return None,
             };
-            match (call.op.name, form) {
-                $($(
-                    (stringify!($name), Form::Number) => Some(entries!(@number T, Tensor<P, $out>, P, $name)),
-                    (stringify!($name), Form::Array) => Some(entries!(@array T, Tensor<P, $out>, P, $name)),
-                    (stringify!($name), Form::Two) => Some(entries!(@two T, Tensor<P, $out>, P, $name)),
-                    #[allow(unreachable_patterns)] // that of `mul` is that of `mul_nonzero`
-                    (stringify!($backward), Form::Number) => Some(made!(Tensor<P, T>, |node, inputs| {
-                        let [x, g] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
-                        let y = constant(x, node.args().element("y"))?;
-                        ops::$backward(&x.stored(), &y.stored(), g).map(|(dx, _)| dx)
-                    })),
-                    #[allow(unreachable_patterns)]
-                    (stringify!($backward), Form::Array) => Some(made!((Tensor<P, T>, ArrayD<T>), |_, inputs| {
-                        let (x, g) = (known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[2]));
-                        ops::$backward(&x.stored(), known::<ArrayD<T>>(&inputs[1]), g)
-                    })),
-                    #[allow(unreachable_patterns)]
-                    (stringify!($backward), Form::Two) => Some(made!((Tensor<P, T>, Tensor<P, T>), |_, inputs| {
-                        let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
-                        ops::$backward(&x.stored(), &y.stored(), g)
-                    })),
-                )?)*
-                _ => None,
-            }
+            $(crate::__if_some! { [$($backward)? $($of)?]
+                if call.op.is(&op::$name) {
+                    return Some(of_form::<P, T, descriptors::$op>(form));
+                }
+            })*
+            $($(if call.op.is(&op::$backward) {
+                return Some(gradients_of_form::<P, T, descriptors::$op>(form));
+            })?)*
+            None
         }
     };
-    (@number $T:ty, $out:ty, $P:ident, $name:ident) => {
-        made!($out, |node, inputs| {
-            ops::$name(&known::<Tensor<$P, $T>>(&inputs[0]).stored(), node.args().element::<$T>("y"))
-        })
-    };
-    (@array $T:ty, $out:ty, $P:ident, $name:ident) => {
-        made!($out, |_, inputs| {
-            ops::$name(&known::<Tensor<$P, $T>>(&inputs[0]).stored(), known::<ArrayD<$T>>(&inputs[1]))
-        })
-    };
-    (@two $T:ty, $out:ty, $P:ident, $name:ident) => {
-        made!($out, |_, inputs| {
-            let [x, y] = [0, 1].map(|at| known::<Tensor<$P, $T>>(&inputs[at]));
-            ops::$name(&x.stored(), &y.stored())
-        })
-    };
 }
 
-/// The kind of the right operand.
-enum Form {
-    Number,
-    Array,
-    Two,
-}
-
-of_two!(entries);
+crate::__binary! { entries }
 
 /// Returns the implementations of `scale`, and of the operations that its gradients use.
 fn scale_family<X: Steps, Y: Steps<Elem = X::Elem>>() -> Option<Family> {

@@ -12,7 +12,9 @@ use super::node::{Made, Node, known};
 use super::steps::{Right, Steps, family, made};
 use crate::base::sealed::Sealed;
 use crate::element::{Bits, Element, Float, Numeric, Real, RealNumber, Remainder};
-use crate::ops::{self, Operand, op};
+use crate::kernels::zip::Zip;
+use crate::ops::backward::{Differentiable, gradients};
+use crate::ops::{self, OpSpec, Operand, descriptors, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -110,33 +112,87 @@ impl<T: Element, X: Steps<Elem = T>> Beside<X> for T {
     }
 }
 
+/// The kind of the right operand.
+#[derive(Clone, Copy)]
+pub(super) enum Form {
+    Number,
+    Array,
+    Two,
+}
+
+/// Returns the step of an operation.
+#[track_caller]
+fn zipped<X: Steps, Z: Zip<X::Elem, X::Elem> + Default>(
+    op: &'static OpSpec,
+    x: &Lazy<X>,
+    other: impl Beside<X>,
+) -> Lazy<X::Of<Z::Out>> {
+    let of_two = || Call::of(op, [Arg::Input(0), Arg::Input(1)]);
+    match other.side() {
+        Side::Number(number) => {
+            let call = Call::of(op, [Arg::Input(0), Arg::element(number)]);
+            Lazy::step(call, [&x.node], of_form::<X, Z>(Form::Number))
+        }
+        Side::Array(other) => Lazy::step(of_two(), [&x.node, &other.node], of_form::<X, Z>(Form::Array)),
+        Side::Step(other) => Lazy::step(of_two(), [&x.node, &other.node], of_form::<X, Z>(Form::Two)),
+    }
+}
+
+/// Returns the implementation of an operation.
+fn of_form<X: Steps, Z: Zip<X::Elem, X::Elem> + Default>(form: Form) -> Made {
+    match form {
+        Form::Number => made!(X::Of<Z::Out>, |node, inputs| {
+            known::<X>(&inputs[0]).zipped(Right::Number(node.args().element("y")), Z::default())
+        }),
+        Form::Array => made!(X::Of<Z::Out>, |_, inputs| {
+            known::<X>(&inputs[0]).zipped(Right::Array(known(&inputs[1])), Z::default())
+        }),
+        Form::Two => made!(X::Of<Z::Out>, |_, inputs| {
+            known::<X>(&inputs[0]).zipped(Right::Value(known(&inputs[1])), Z::default())
+        }),
+    }
+}
+
+/// Returns the implementation of the gradients of an operation. A number does not receive a gradient.
+fn gradients_of_form<X, D>(form: Form) -> Made
+where
+    X: Steps<Elem: Float + Numeric, Of<<X as Operand>::Elem> = X>,
+    D: Differentiable,
+{
+    match form {
+        Form::Number => made!(X, |node, inputs| {
+            let (x, g) = (known::<X>(&inputs[0]), known::<X>(&inputs[1]));
+            let y = constant(x, node.args().element("y"))?;
+            gradients(D::default(), x, &y, g).map(|(dx, _)| X::reduced(dx))
+        }),
+        Form::Array => made!((X, ArrayD<X::Elem>), |_, inputs| {
+            let (y, g) = (known::<ArrayD<X::Elem>>(&inputs[1]), known::<X>(&inputs[2]));
+            gradients(D::default(), known::<X>(&inputs[0]), y, g).map(|(dx, dy)| (X::reduced(dx), dy))
+        }),
+        Form::Two => made!((X, X), |_, inputs| {
+            let [x, y, g] = [0, 1, 2].map(|at| known::<X>(&inputs[at]));
+            gradients(D::default(), x, y, g).map(|(dx, dy)| (X::reduced(dx), X::reduced(dy)))
+        }),
+    }
+}
+
+/// Defines the methods, and the implementations of the operations that gradients use.
 macro_rules! zips {
-    ($($name:ident [$bound:ident] -> $out:ty $(, $backward:ident)?;)*) => {
+    ($($name:ident: $op:ident, $bound:ident -> $out:ident
+        [$($backward:ident)? $(= $of:ident)?] $about:literal $(command $command:tt)?;)*) => {
         /// # Binary operations
         ///
         /// Each method is documented at the function of the same name.
         impl<T: Element, X: Steps<Elem = T>> Lazy<X> {$(
+            #[doc = $about]
+            ///
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]
-            pub fn $name(&self, other: impl Beside<X>) -> Lazy<X::Of<$out>>
+            pub fn $name(&self, other: impl Beside<X>) -> Lazy<X::Of<crate::__binary_result!($out X::Elem)>>
             where
                 T: $bound,
             {
-                let (x, y) = (Arg::Input(0), Arg::Input(1));
-                match other.side() {
-                    Side::Number(number) => {
-                        let call = Call::of(&op::$name, [x, Arg::element(number)]);
-                        Lazy::step(call, [&self.node], zips!(@number X, X::Of<$out>, $name))
-                    }
-                    Side::Array(other) => {
-                        let call = Call::of(&op::$name, [x, y]);
-                        Lazy::step(call, [&self.node, &other.node], zips!(@array X, X::Of<$out>, $name))
-                    }
-                    Side::Step(other) => {
-                        let call = Call::of(&op::$name, [x, y]);
-                        Lazy::step(call, [&self.node, &other.node], zips!(@two X, X::Of<$out>, $name))
-                    }
-                }
+                zipped::<X, descriptors::$op>(&op::$name, self, other)
             }
         )*}
 
@@ -155,84 +211,20 @@ macro_rules! zips {
                 Arg::Input(at) if is::<ArrayD<T>>(inputs.get(*at)?) => Form::Array,
                 _ => return None,
             };
-            match (call.op.name, form) {
-                $($(
-                    (stringify!($name), Form::Number) => Some(zips!(@number X, X::Of<$out>, $name)),
-                    (stringify!($name), Form::Array) => Some(zips!(@array X, X::Of<$out>, $name)),
-                    (stringify!($name), Form::Two) => Some(zips!(@two X, X::Of<$out>, $name)),
-                    #[allow(unreachable_patterns)] // that of `mul` is that of `mul_nonzero`
-                    (stringify!($backward), Form::Number) => Some(made!(X, |node, inputs| {
-                        let (x, g) = (known::<X>(&inputs[0]), known::<X>(&inputs[1]));
-                        let y = constant(x, node.args().element("y"))?;
-                        ops::$backward(x, &y, g).map(|(dx, _)| X::reduced(dx))
-                    })),
-                    #[allow(unreachable_patterns)]
-                    (stringify!($backward), Form::Array) => Some(made!((X, ArrayD<T>), |_, inputs| {
-                        let (y, g) = (known::<ArrayD<T>>(&inputs[1]), known::<X>(&inputs[2]));
-                        ops::$backward(known::<X>(&inputs[0]), y, g).map(|(dx, dy)| (X::reduced(dx), dy))
-                    })),
-                    #[allow(unreachable_patterns)]
-                    (stringify!($backward), Form::Two) => Some(zips!(@back X, $backward)),
-                )?)*
-                _ => None,
-            }
-        }
-    };
-    (@number $X:ty, $out:ty, $name:ident) => {
-        made!($out, |node, inputs| {
-            ops::$name(known::<$X>(&inputs[0]), Right::Number(node.args().element("y")))
-        })
-    };
-    (@array $X:ty, $out:ty, $name:ident) => {
-        made!($out, |_, inputs| ops::$name(known::<$X>(&inputs[0]), Right::Array(known(&inputs[1]))))
-    };
-    (@two $X:ty, $out:ty, $name:ident) => {
-        made!($out, |_, inputs| ops::$name(known::<$X>(&inputs[0]), Right::Value(known(&inputs[1]))))
-    };
-    (@back $X:ty, $backward:ident) => {
-        made!(($X, $X), |_, inputs| {
-            let [x, y, g] = [0, 1, 2].map(|at| known::<$X>(&inputs[at]));
-            ops::$backward(x, y, g).map(|(dx, dy)| (<$X>::reduced(dx), <$X>::reduced(dy)))
-        })
-    };
-}
-
-/// The kind of the right operand.
-enum Form {
-    Number,
-    Array,
-    Two,
-}
-
-/// Passes all binary operations to a macro that defines their steps.
-macro_rules! of_two {
-    ($make:ident) => {
-        $make! {
-            add [Element] -> T, add_backward;
-            sub [Numeric] -> T, sub_backward;
-            mul [Element] -> T, mul_backward;
-            mul_nonzero [Element] -> T, mul_backward;
-            div [Numeric] -> T, div_backward;
-            rem [Remainder] -> T;
-            rem_euclid [Remainder] -> T;
-            pow [RealNumber] -> T, pow_backward;
-            minimum [Real] -> T, minimum_backward;
-            maximum [Real] -> T, maximum_backward;
-            equal [Element] -> bool;
-            not_equal [Element] -> bool;
-            less [Real] -> bool;
-            less_equal [Real] -> bool;
-            greater [Real] -> bool;
-            greater_equal [Real] -> bool;
-            bit_and [Bits] -> T;
-            bit_or [Bits] -> T;
-            bit_xor [Bits] -> T;
+            $(crate::__if_some! { [$($backward)? $($of)?]
+                if call.op.is(&op::$name) {
+                    return Some(of_form::<X, descriptors::$op>(form));
+                }
+            })*
+            $($(if call.op.is(&op::$backward) {
+                return Some(gradients_of_form::<X, descriptors::$op>(form));
+            })?)*
+            None
         }
     };
 }
-pub(super) use of_two;
 
-of_two!(zips);
+crate::__binary! { zips }
 
 macro_rules! operators {
     ($($op:ident $method:ident $bound:ident),*) => {$(

@@ -77,6 +77,31 @@ macro_rules! tensor_operations {
     };
 }
 
+/// Defines the methods of elementwise operations of two operands.
+macro_rules! zips {
+    ($public:tt, $elem:ty; $($name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;)*) => {
+        $(zips!(@method $public, $elem, $name, $bound, $out, $about);)*
+    };
+    (@method [$($public:tt)*], $elem:ty, $name:ident, $bound:ident, $out:ident, $about:literal) => {
+        #[doc = $about]
+        ///
+        #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        $($public)* fn $name<Y: Partner<Self, Elem = $elem>>(
+            &self,
+            other: Y,
+        ) -> Result<Y::Zipped<crate::__binary_result!($out $elem)>>
+        where
+            $elem: $bound,
+        {
+            super::zip::$name(self, other)
+        }
+    };
+}
+
 /// Lists all methods, for elements of type `$elem`. `$reduced` is the type of a result with another shape, `$mapped`
 /// the type of a result with the same shape.
 macro_rules! operations {
@@ -378,12 +403,7 @@ macro_rules! operations {
             neg_backward(), powf_backward(exponent: $elem), powi_backward(exponent: i32), recip_backward(),
             sin_backward(), sinh_backward(), sqrt_backward(), square_backward(), tan_backward(), tanh_backward());
         operations!(@more_zips [$($public)*], $elem, $reduced);
-        operations!(@zips [$($public)*], $elem: add Element $elem, sub Numeric $elem, mul Element $elem,
-            mul_nonzero Element $elem,
-            div Numeric $elem, rem Remainder $elem, rem_euclid Remainder $elem, pow RealNumber $elem,
-            minimum Real $elem, maximum Real $elem,
-            equal Element bool, not_equal Element bool, less Real bool, less_equal Real bool, greater Real bool,
-            greater_equal Real bool, bit_and Bits $elem, bit_or Bits $elem, bit_xor Bits $elem);
+        crate::__binary! { zips [$($public)*], $elem; }
     };
     (@quantiles $public:tt, $elem:ty, $reduced:ident: $($name:ident $backward:ident),*) => {
         $(operations!(@quantile $public, $elem, $reduced, $name, $backward);)*
@@ -506,23 +526,6 @@ macro_rules! operations {
             $elem: Float + Numeric,
         {
             super::zip::$name(self, other, upstream)
-        }
-    };
-    (@zips $public:tt, $elem:ty: $($name:ident $bound:ident $out:ty),*) => {
-        $(operations!(@zip $public, $elem, $name, $bound, $out);)*
-    };
-    (@zip [$($public:tt)*], $elem:ty, $name:ident, $bound:ident, $out:ty) => {
-        #[doc = concat!("[`", stringify!($name), "`](crate::", stringify!($name),
-            "()) with another operand, or a number.")]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        $($public)* fn $name<Y: Partner<Self, Elem = $elem>>(&self, other: Y) -> Result<Y::Zipped<$out>>
-        where
-            $elem: $bound,
-        {
-            super::zip::$name(self, other)
         }
     };
     (@slopes $public:tt, $elem:ty, $mapped:ident: $($name:ident($($arg:ident: $type:ty),*)),*) => {

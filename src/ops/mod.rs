@@ -13,14 +13,16 @@ pub(crate) mod table;
 mod zip;
 
 #[cfg(feature = "dynamic")]
+pub(crate) use self::zip::chosen;
+#[cfg(feature = "dynamic")]
 pub(crate) use self::zip::where_run_time;
+pub use self::zip::{Choice, Factors, Partner, Tolerance, allclose, scale, where_, where_backward, zip_with};
 pub use self::zip::{
-    Choice, Factors, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater,
-    greater_equal, less, less_equal, maximum, minimum, mul, mul_backward, mul_nonzero, not_equal, rem, rem_euclid,
-    scale, sub, sub_backward, where_, zip_with,
+    add_backward, div_backward, maximum_backward, minimum_backward, mul_backward, pow_backward, sub_backward,
 };
-pub use self::zip::{Tolerance, allclose, maximum_backward, minimum_backward, pow, pow_backward, where_backward};
-pub(crate) use self::zip::{chosen, scale_nonzero};
+#[cfg(any(feature = "dynamic", feature = "lazy"))]
+pub(crate) use self::zip::{backward, descriptors};
+pub(crate) use self::zip::{grad as binary_gradients, scale_nonzero};
 pub use map::{
     Answers, Isin, IsinKind, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan, isnan_into, isneginf,
     isneginf_into, isposinf, isposinf_into, isreal, isreal_into,
@@ -75,3 +77,17 @@ pub(crate) use table::{Gradient, Lengths, OpSpec, Parameter, ParameterKind, Seco
 pub(crate) mod grad {
     pub use super::map::grad::*;
 }
+
+/// Exports the elementwise functions of two operands.
+macro_rules! functions {
+    ($($name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;)*) => {
+        pub use self::zip::{$($name),*};
+
+        /// The elementwise functions of two operands.
+        pub(crate) mod binary {
+            pub use super::{$($name),*};
+        }
+    };
+}
+
+crate::__binary! { functions }

@@ -1,6 +1,7 @@
 //! The table of operations, with one row per operation. Every interface that refers to operations by name reads this
 //! table. The modules hold the rows of families, from which the interfaces also define their methods.
 
+mod binary;
 mod command;
 pub(crate) mod functions;
 mod parameter;
@@ -29,6 +30,8 @@ pub(crate) struct OpSpec {
     pub(crate) stream: Stream,
     /// The rule for the gradient of the operation, if the operation is itself a gradient.
     pub(crate) second: Second,
+    /// The operation that computes the gradient, for elementwise operations of two operands.
+    backward: Option<&'static OpSpec>,
     /// The command of the command line, if the operation has one.
     command: Option<CommandSpec>,
 }
@@ -178,8 +181,13 @@ impl OpSpec {
             stores: false,
             stream: Stream::Whole,
             second: Second::Formula,
+            backward: None,
             command: None,
         }
+    }
+
+    const fn gradient_of(self, backward: &'static OpSpec) -> Self {
+        OpSpec { backward: Some(backward), ..self }
     }
 
     const fn own_pattern(self) -> Self {
@@ -224,6 +232,9 @@ impl OpSpec {
 
     /// Returns the rule for the gradient.
     pub(crate) fn gradient(&self) -> Gradient {
+        if let Some(backward) = self.backward {
+            return Gradient::Backward(backward);
+        }
         let backward = match self.name {
             "cast" => return Gradient::Cast,
             "with_fill" | "to_coo" | "to_csr" | "dense" => return Gradient::Entries,
@@ -233,7 +244,6 @@ impl OpSpec {
             "scale" => return Gradient::Scaled,
             "zeros_like" | "number_like" => return Gradient::Zero,
             "gradient_of" => return Gradient::Upstream,
-            "mul_nonzero" => "mul_backward".into(),
             "permute_axes" => "transpose_backward".into(),
             name => format!("{}_backward", name.trim_end_matches('_')),
         };
@@ -357,6 +367,7 @@ macro_rules! operations {
         #[allow(non_upper_case_globals)]
         pub(crate) mod op {
             use super::CommandKind::*;
+            pub(crate) use super::binary::op::*;
             pub(crate) use super::functions::op::*;
             use super::{OpSpec, Split};
 
@@ -369,7 +380,7 @@ macro_rules! operations {
 }
 
 /// All rows.
-static TABLE: &[&[&OpSpec]] = &[SINGLE, functions::ROWS];
+static TABLE: &[&[&OpSpec]] = &[SINGLE, functions::ROWS, binary::ROWS];
 
 operations! {
     // Reductions.
@@ -456,14 +467,7 @@ operations! {
     nanvar_backward "x upstream axis+? keep_dims? ddof? by?" Back;
     nanstd_backward "x upstream axis+? keep_dims? ddof? by?" Back;
     norm_backward "x upstream axis+? keep_dims? ord? by?" Back;
-    // Gradients of binary operations.
-    add_backward "x y upstream wrt?" Alike;
-    sub_backward "x y upstream wrt?" Alike;
-    mul_backward "x y upstream wrt?" Alike;
-    div_backward "x y upstream wrt?" Alike;
-    pow_backward "x y upstream wrt?" Alike;
-    minimum_backward "x y upstream wrt?" Alike;
-    maximum_backward "x y upstream wrt?" Alike;
+    // Gradients of masks and choices.
     scale_backward "x axis factors upstream wrt?" Whole [product];
     select_backward "x upstream mask" Each [own_pattern linear];
     mask_backward "x upstream mask" Each [own_pattern linear];
@@ -512,27 +516,7 @@ operations! {
     clamp "x low high" Each;
     powi "x exponent" Each;
     powf "x exponent" Each;
-    // Binary operations, masks and choices.
-    add "x y" Each
-        [command(Zip, "Sum of two tensors, element by element", "tests/data/karate.mtx tests/data/karate.mtx")];
-    sub "x y" Each [command(Zip, "Difference of two tensors, element by element", "tests/data/karate.mtx 1")];
-    mul "x y" Each [command(Zip, "Product of two tensors, element by element", "tests/data/karate.mtx -2.5")];
-    mul_nonzero "x y" Each;
-    div "x y" Each [command(Zip, "Quotient of two tensors, element by element", "tests/data/karate.mtx 2")];
-    rem "x y" Each;
-    rem_euclid "x y" Each;
-    pow "x y" Each;
-    minimum "x y" Each;
-    maximum "x y" Each;
-    equal "x y" Each;
-    not_equal "x y" Each;
-    less "x y" Each;
-    less_equal "x y" Each;
-    greater "x y" Each;
-    greater_equal "x y" Each;
-    bit_and "x y" Each;
-    bit_or "x y" Each;
-    bit_xor "x y" Each;
+    // Masks and choices.
     allclose "x y rtol? atol? equal_nan?" Whole;
     where_ "condition yes no" Each [own_pattern];
     scale "x axis factors" Scaled;

@@ -134,8 +134,7 @@ macro_rules! of_floats {
     ($X:ty) => {
         steps! {$X, |x, y, w|
             plain powi(w.number as i32 - 2); plain powf(0.5); plain clamp(-0.5, 2.0);
-            plain add(y); plain sub(y); plain mul(y); plain div(y); plain pow(y); plain minimum(y); plain maximum(y);
-            plain rem(y); plain rem_euclid(y); plain mul_nonzero(y); plain mul_nonzero(-3.0);
+            plain mul_nonzero(-3.0);
             plain add(0.5); plain sub(-0.0); plain mul(-3.0); plain div(0.3); plain pow(2.0); plain minimum(0.25);
             plain maximum(f64::NAN); plain rem(0.7); plain rem_euclid(0.7);
             plain sum(w.kept()); plain sum(w.axis); plain nansum(w.kept()); plain mean(w.kept()); plain nanmean(w.axis);
@@ -176,14 +175,37 @@ macro_rules! of_floats {
             either median_backward: x.median(w.axis).gradient(x, y), lacuna::median_backward(x, y, w.axis);
             either nanmean_backward: x.nanmean(w.kept()).gradient(x, y), lacuna::nanmean_backward(x, y, w.kept());
             either quantile_backward: x.quantile(0.3, w.kept()).gradient(x, y), lacuna::quantile_backward(x, y, 0.3, w.kept());
-            either add_backward: by_another!(y, |z| x.add(z), x), Ok(lacuna::add_backward(x, &lacuna::mul(y, 1.0)?, x)?.1);
-            either sub_backward: by_another!(y, |z| x.sub(z), x), Ok(lacuna::sub_backward(x, &lacuna::mul(y, 1.0)?, x)?.1);
-            either mul_backward: by_another!(x, |z| z.mul(y), y), Ok(lacuna::mul_backward(&lacuna::mul(x, 1.0)?, y, y)?.0);
-            either div_backward: by_another!(y, |z| x.div(z), x), Ok(lacuna::div_backward(x, &lacuna::mul(y, 1.0)?, x)?.1);
-            either pow_backward: by_another!(x, |z| z.pow(y), y), Ok(lacuna::pow_backward(&lacuna::mul(x, 1.0)?, y, y)?.0);
-            either minimum_backward: by_another!(x, |z| z.minimum(y), x), Ok(lacuna::minimum_backward(&lacuna::mul(x, 1.0)?, y, x)?.0);
-            either maximum_backward: by_another!(y, |z| x.maximum(z), y), Ok(lacuna::maximum_backward(x, &lacuna::mul(y, 1.0)?, y)?.1);
         }
+    };
+}
+
+/// Adds the elementwise operations of two operands that give floats, and their gradients by either operand.
+macro_rules! pairs {
+    ([$all:ident, $X:ty] $($name:ident: $op:ident, $bound:ident -> $out:ident
+        [$($backward:ident)? $(= $of:ident)?] $about:literal $(command $command:tt)?;)*) => {
+        $(lacuna::__if_kind! { float $bound pairs!(@$out $all $X, $name $($backward)?); })*
+    };
+    (@bool $all:ident $X:ty, $name:ident) => {};
+    (@same $all:ident $X:ty, $name:ident) => { $all.extend(steps! {$X, |x, y, w| plain $name(y);}) };
+    (@same $all:ident $X:ty, $name:ident $backward:ident) => {
+        $all.extend(steps! {$X, |x, y, w|
+            plain $name(y);
+            either $backward: by_another!(x, |z| z.$name(y), y),
+                Ok(lacuna::grad::$name(&lacuna::mul(x, 1.0)?, y, y)?.0);
+            either $backward: by_another!(y, |z| x.$name(z), x),
+                Ok(lacuna::grad::$name(x, &lacuna::mul(y, 1.0)?, x)?.1);
+        })
+    };
+}
+
+/// Adds the elementwise operations of two tensors of floats that give truth values, and those of what both store.
+macro_rules! pairs_of_tensors {
+    ([$all:ident, $X:ty] $($name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;)*) => {
+        $(lacuna::__if_kind! { float $bound pairs_of_tensors!(@$out $all $X, $name); })*
+    };
+    (@same $all:ident $X:ty, $name:ident) => { $all.extend(steps! {$X, |x, y, w| both $name(y);}) };
+    (@bool $all:ident $X:ty, $name:ident) => {
+        $all.extend(steps! {$X, |x, y, w| cast $name(y); bothcast $name(y);})
     };
 }
 
@@ -199,6 +221,7 @@ fn labels(shape: Option<&[usize]>, with: With) -> Vec<usize> {
 pub fn of_arrays() -> Vec<Step<ArrayD<f64>>> {
     let mut all = of_floats!(ArrayD<f64>);
     all.extend(lacuna::__function_names! { functions ArrayD<f64>, });
+    lacuna::__binary! { pairs [all, ArrayD<f64>] }
     all.extend(steps! {ArrayD<f64>, |x, y, w|
         plain matmul(y);
         either matmul_with: x.matmul_with(y, Matmul::max_min()), lacuna::matmul_with(x, y, Matmul::max_min());
@@ -218,9 +241,10 @@ pub fn of_tensors<P: Pattern>() -> Vec<Step<Tensor<P, f64>>> {
     let mut all = of_floats!(Tensor<P, f64>);
     all.extend(lacuna::__function_names! { functions Tensor<P, f64>, });
     all.extend(lacuna::__function_names! { predicates Tensor<P, f64>, });
+    lacuna::__binary! { pairs [all, Tensor<P, f64>] }
+    lacuna::__binary! { pairs_of_tensors [all, Tensor<P, f64>] }
     all.extend(steps! {Tensor<P, f64>, |x, y, w|
         cast isin(0.5);
-        cast equal(y); cast not_equal(y); cast less(y); cast less_equal(y); cast greater(y); cast greater_equal(y);
         cast any(w.kept()); cast all(w.kept()); cast count_nonzero(w.kept()); cast argmin(w.kept());
         cast argmax(w.axis); cast nanargmin(w.kept()); cast nanargmax(w.axis);
         stored sum(w.kept()); stored mean(w.kept()); stored nanmean(w.axis); stored prod(w.kept()); stored var(w.axis);
@@ -235,8 +259,6 @@ pub fn of_tensors<P: Pattern>() -> Vec<Step<Tensor<P, f64>>> {
             Ok(lacuna::nanmedian_index(&x.stored(), w.kept())?.0);
         storedcast argsort(w.axis); stored abs(); stored exp(); stored recip(); stored neg(); stored powi(2);
         storedcast isnan(); storedcast isin(0.5); stored add(0.5); stored div(0.5); stored rem(0.7); storedcast less(0.5);
-        both add(y); both sub(y); both mul(y); both div(y); both pow(y); both minimum(y); both maximum(y); both rem(y);
-        bothcast equal(y); bothcast less(y); bothcast not_equal(y);
         either stored_sum_backward: x.stored().sum(w.kept()).gradient(x, y),
             lacuna::sum_backward(&x.stored(), y, w.kept());
         either stored_mean_backward: x.stored().mean(w.kept()).gradient(x, y),

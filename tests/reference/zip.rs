@@ -7,7 +7,7 @@ use num_complex::Complex;
 use super::dense::{Dense, Sparse, size, unravel};
 use super::exact::SummedFloat;
 use super::scalar::Scalar;
-use super::unary::power;
+use super::unary::{power, slope_of_power};
 
 /// Why there is no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,16 +41,52 @@ pub enum Arith {
     /// The greater one.
     Maximum,
     /// The bits of both.
-    And,
+    BitAnd,
     /// The bits of either.
-    Or,
+    BitOr,
     /// The bits of one of them.
-    Xor,
+    BitXor,
     /// One to the power of the other.
     Pow,
+    /// `|a|` with the sign of `b`; a NaN in `b` is positive.
+    Copysign,
 }
 
 use Arith::*;
+
+/// Returns the result of a stored entry without a partner, on the left or on the right, if there is one.
+pub fn alone<T: Computes>(op: Arith) -> Option<fn(T, bool) -> Result<T, Why>> {
+    match op {
+        Add | Minimum | Maximum | BitOr | BitXor => Some(|value, _| Ok(value)),
+        Sub => Some(|value, on_the_left| if on_the_left { Ok(value) } else { value.negated() }),
+        _ => None,
+    }
+}
+
+/// Returns the gradients of both elements, for an upstream gradient that is not zero.
+pub fn gradients(op: Arith, x: f64, y: f64, g: f64) -> (f64, f64) {
+    let share = |is_preferred: bool| match is_preferred {
+        _ if x == y => g * 0.5,
+        true => g,
+        false => 0.0,
+    };
+    match op {
+        Add => (g, g),
+        Sub => (g, -g),
+        Mul => (g * y, g * x),
+        Div => (g / y, -(g * (x / y / y))),
+        Minimum | Maximum if x.is_nan() || y.is_nan() => (0.0, 0.0),
+        Minimum => (share(x < y), share(y < x)),
+        Maximum => (share(x > y), share(y > x)),
+        Pow => {
+            let of_exponent = if x == 0.0 && y >= 0.0 { 0.0 } else { power(x, y) * libm::log(x) };
+            (g * slope_of_power(x, y), g * of_exponent)
+        }
+        Copysign if x == 0.0 => (0.0, 0.0),
+        Copysign => (g * (x * f64::arith(Copysign, 1.0, y).unwrap()).signum(), 0.0),
+        _ => panic!("no gradient of {op:?}"),
+    }
+}
 
 /// A type that computes. An operation that a type has not panics.
 pub trait Computes: Scalar {
@@ -68,9 +104,9 @@ pub trait Computes: Scalar {
 impl Computes for bool {
     fn arith(op: Arith, a: bool, b: bool) -> Result<bool, Why> {
         Ok(match op {
-            Add | Or | Maximum => a || b,
-            Mul | MulNonzero | And | Minimum => a && b,
-            Xor => a != b,
+            Add | BitOr | Maximum => a || b,
+            Mul | MulNonzero | BitAnd | Minimum => a && b,
+            BitXor => a != b,
             _ => panic!("no {op:?} of bool"),
         })
     }
@@ -81,8 +117,8 @@ impl Computes for bool {
 
     fn makes_all_one(op: Arith, fill: bool, _: Option<bool>, _: bool) -> Option<bool> {
         match op {
-            Mul | MulNonzero | And | Minimum => (!fill).then_some(true),
-            Or | Maximum => fill.then_some(true),
+            Mul | MulNonzero | BitAnd | Minimum => (!fill).then_some(true),
+            BitOr | Maximum => fill.then_some(true),
             _ => None,
         }
     }
@@ -105,11 +141,12 @@ macro_rules! integers {
                     RemEuclid => wide.rem_euclid(other),
                     Minimum => wide.min(other),
                     Maximum => wide.max(other),
-                    And => return Ok(a & b),
-                    Or => return Ok(a | b),
-                    Xor => return Ok(a ^ b),
+                    BitAnd => return Ok(a & b),
+                    BitOr => return Ok(a | b),
+                    BitXor => return Ok(a ^ b),
                     Pow if other < 0 => return Err(Why::Overflow),
                     // As many factors as it takes to leave every type, odd or even.
+                    Copysign => panic!("no {op:?} of integers"),
                     Pow => (0..other.min(128 + other % 2)).fold(1i128, |power, _| power.saturating_mul(wide)),
                 };
                 <$type>::try_from(result).map_err(|_| Why::Overflow)
@@ -124,8 +161,8 @@ macro_rules! integers {
                     return Some(false);
                 }
                 let one = match op {
-                    Mul | MulNonzero | And => fill == 0,
-                    Or => fill == !0,
+                    Mul | MulNonzero | BitAnd => fill == 0,
+                    BitOr => fill == !0,
                     Minimum => fill == <$type>::MIN,
                     Maximum => fill == <$type>::MAX,
                     Pow => fill == 0 && !on_the_left,
@@ -158,6 +195,7 @@ macro_rules! floats {
                     Maximum if x == y => negative_first(a, b).1,
                     Minimum => if x < y { a } else { b },
                     Maximum => if x > y { a } else { b },
+                    Copysign => $narrow(if y.is_sign_negative() && !y.is_nan() { -x.abs() } else { x.abs() }),
                     Pow => <$type as SummedFloat>::narrow(power(f64::from(a), f64::from(b))),
                     _ => panic!("no {op:?} of floats"),
                 };
@@ -171,6 +209,7 @@ macro_rules! floats {
             fn makes_all_one(op: Arith, fill: $type, other: Option<$type>, on_the_left: bool) -> Option<bool> {
                 match op {
                     Pow => (<f64 as From<$type>>::from(fill) == f64::from(u8::from(on_the_left))).then_some(true),
+                    Copysign => (on_the_left && (Scalar::is_nan(fill) || !fill.truthy())).then_some(true),
                     // Zero times NaN is 0.
                     MulNonzero if !on_the_left && Scalar::is_nan(fill) => None,
                     MulNonzero if on_the_left && !fill.truthy() => Some(true),

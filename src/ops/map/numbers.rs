@@ -218,7 +218,7 @@ pub fn clamp<X: Operand<Elem: Real>>(x: &X, low: X::Elem, high: X::Elem) -> Resu
 #[doc(alias = "bitwise_not")]
 #[doc(alias = "invert")]
 pub fn not<X: Operand<Elem: Bits>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&Each::quick(op::not.name, |value: X::Elem| Some(value.xor(X::Elem::ONES))))
+    x.by_map(&Each::quick(op::not.name, |value: X::Elem| Some(!value)))
 }
 
 /// Returns the complex conjugate of each element.

@@ -10,7 +10,7 @@ use crate::base::index::Width;
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::Shape;
 use crate::base::threads;
-use crate::element::{Accumulator, Element, Float, Numeric, Ring, math};
+use crate::element::{Accumulator, Element, Float, Numeric, Ring};
 use crate::kernels::sort;
 use crate::kernels::steps::Keep;
 use crate::ops::operand::{Operand, OperandRef};
@@ -230,224 +230,41 @@ fn gap_of<G: Element>(upstream: &OperandRef<'_, G>) -> Option<G> {
 }
 
 /// The gradients of both operands of an operation.
-type Gradients<X, Y, T> = (<X as Operand>::Reduced<T>, <Y as Operand>::Reduced<T>);
+pub(crate) type Gradients<X, Y, T> = (<X as Operand>::Reduced<T>, <Y as Operand>::Reduced<T>);
 
-/// Defines the gradients of binary operations, with the shared text of their pages. Both functions accept the upstream
-/// gradient and the elements of both operands. `alone` is the gradient of a stored entry without a partner, for either
-/// side.
-macro_rules! backward {
-    ($(
-        $(#[doc = $before:literal])*
-        fn $name:ident($type:ident);
-        x = $of_x:expr;
-        y = $of_y:expr;
-        alone = $alone:expr;
-        nan = $nan:literal;
-        $(#[doc = $example:literal])*
-        source = $source:literal;
-    )*) => {$(
-        $(#[doc = $before])*
-        ///
-        /// # Shapes
-        ///
-        /// `upstream` has exactly the shape of the forward result; each gradient has the shape of its operand. An
-        /// element that was broadcast receives the sum of what comes for it, [exact](crate::sum()) and rounded once.
-        ///
-        /// # Implicit values
-        ///
-        /// The gradient of a sparse operand has its pattern (shared) and a fill of 0: at its entries it is that of the
-        /// dense operand. There the other operand and `upstream` count with their fills where they store nothing. Where
-        /// an operand is a [stored view](crate::Stored), an entry that stands alone receives what its result does, if
-        /// it has one, and else 0.
-        ///
-        /// # NaN
-        ///
-        #[doc = $nan]
-        ///
-        /// # Gradient
-        ///
-        /// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
-        ///
-        /// # Errors
-        ///
-        /// - `NotBroadcastable`: the shapes do not fit;
-        /// - `ShapeMismatch`: `upstream` has another shape than the forward result;
-        /// - `TooLarge`: a sparse operand is broadcast to too many entries.
-        ///
-        /// # Complexity
-        ///
-        /// O(nnz) of each, and at most a search of O(rank · log nnz) for each entry. A sparse operand that is repeated
-        /// costs O(nnz) of `upstream` if that is sparse with a fill of 0, and O(elements) if it is an array.
-        ///
-        /// # Examples
-        ///
-        /// ```
-        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($name), "};")]
-        ///
-        $(#[doc = $example])*
-        /// # Ok::<(), lacuna::Error>(())
-        /// ```
-        ///
-        #[doc = $source]
-        pub fn $name<X, Y, U>(x: &X, y: &Y, upstream: &U) -> Result<Gradients<X, Y, U::Elem>>
-        where
-            X: Operand<Elem = U::Elem>,
-            Y: Operand<Elem = U::Elem>,
-            U: Operand<Elem: Float + Numeric>,
-        {
-            fn of_x<$type: Float + Numeric>(g: &[$type], x: &[$type], y: &[$type], slots: &mut [$type]) {
-                each(g, x, y, slots, $of_x);
-            }
-            fn of_y<$type: Float + Numeric>(g: &[$type], x: &[$type], y: &[$type], slots: &mut [$type]) {
-                each(g, x, y, slots, $of_y);
-            }
-            let shape = shape_of(x, y, upstream)?;
-            let alone: [Option<fn(U::Elem) -> U::Elem>; 2] = $alone;
-            let (of_left, of_right, upstream) = (x.operand_ref(), y.operand_ref(), upstream.operand_ref());
-            let left = Side { own: &of_left, other: &of_right, is_left: true, block: of_x, alone: alone[0] };
-            let right = Side { own: &of_right, other: &of_left, is_left: false, block: of_y, alone: alone[1] };
-            let (dx, dx_shape) = left.gradient(&upstream, &shape)?;
-            let dx = x.gradient_of(dx, &dx_shape)?;
-            let (dy, dy_shape) = right.gradient(&upstream, &shape)?;
-            Ok((dx, y.gradient_of(dy, &dy_shape)?))
-        }
-    )*};
-}
+/// The gradient of a binary operation, element by element. `None` is a gradient of 0.
+pub(crate) trait Differentiable: Copy + Default {
+    /// Returns the gradient of the left element.
+    fn to_left<T: Float + Numeric>(gradient: T, left: T, right: T) -> Option<T>;
 
-backward! {
-    /// The gradient of [`add`](crate::add()): what comes, for both.
-    ///
-    /// *dx* = *dz*, *dy* = *dz*
-    fn add_backward(T);
-    x = |g, _, _| Some(g);
-    y = |g, _, _| Some(g);
-    alone = [Some(|g| g), Some(|g| g)];
-    nan = "Gradients are passed on as they are; a zero is +0.0.";
-    /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
-    /// let y = CooTensor::new([3], vec![vec![2]], vec![4.0], 0.0)?;
-    /// let (dx, dy) = add_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
-    /// assert_eq!((dx.values(), dy.values()), (&[10.0, 20.0][..], &[30.0][..]));
-    /// assert!(dx.shares_pattern_with(&x));
-    /// // a row beside a matrix receives the sums of the columns
-    /// let (_, drow) = add_backward(&ndarray::arr2(&[[1.0; 3]; 2]), &x, &ndarray::arr2(&[[1.0, 2.0, 3.0],
-    /// [10.0, 20.0, 30.0]]))?; assert_eq!(drow.values(), [11.0, 22.0]);
-    source = "Source: the rule of calculus; \
-         [`torch.add`](https://docs.pytorch.org/docs/stable/generated/torch.add.html).";
+    /// Returns the gradient of the right element.
+    fn to_right<T: Float + Numeric>(gradient: T, left: T, right: T) -> Option<T>;
 
-    /// The gradient of [`sub`](crate::sub()): what comes for the left, with the other sign for the right.
-    ///
-    /// *dx* = *dz*, *dy* = −*dz*
-    fn sub_backward(T);
-    x = |g, _, _| Some(g);
-    y = |g, _, _| g.checked_neg();
-    alone = [Some(|g| g), Some(|g| g.checked_neg().unwrap_or(g))];
-    nan = "As in [`sub`](crate::sub()); a gradient of zero gives +0.0.";
-    /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
-    /// let y = CooTensor::new([3], vec![vec![2]], vec![4.0], 0.0)?;
-    /// let (dx, dy) = sub_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
-    /// assert_eq!((dx.values(), dy.values()), (&[10.0, 20.0][..], &[-30.0][..]));
-    source = "Source: the rule of calculus; \
-         [`torch.sub`](https://docs.pytorch.org/docs/stable/generated/torch.sub.html).";
-
-    /// The gradient of [`mul`](crate::mul()): what comes, times the other operand.
-    ///
-    /// *dx* = *dz* · *y*, *dy* = *dz* · *x*
-    fn mul_backward(T);
-    x = |g, _, y| g.checked_mul(y);
-    y = |g, x, _| g.checked_mul(x);
-    alone = [None, None];
-    nan = "As in [`mul`](crate::mul()), but a gradient of zero gives +0.0, whatever the other operand is.";
-    /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
-    /// let y = CooTensor::new([3], vec![vec![1, 2]], vec![4.0, 5.0], 0.0)?;
-    /// let (dx, dy) = mul_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
-    /// assert_eq!((dx.values(), dy.values()), (&[0.0, 80.0][..], &[60.0, 0.0][..]));
-    source = "Source: the rule of calculus; \
-         [`torch.mul`](https://docs.pytorch.org/docs/stable/generated/torch.mul.html).";
-
-    /// The gradient of [`div`](crate::div()).
-    ///
-    /// *dx* = *dz* / *y*, *dy* = −(*dz* · ((*x* / *y*) / *y*)), each step rounded
-    fn div_backward(T);
-    x = |g, _, y| g.checked_div(y);
-    y = |g, x, y| g.checked_mul(x.checked_div(y)?.checked_div(y)?)?.checked_neg();
-    alone = [None, None];
-    nan = "As in [`div`](crate::div()): where *y* is zero the gradients are NaN or infinite. A gradient of zero gives \
-         +0.0, whatever the operands are.";
-    /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
-    /// let y = CooTensor::new([3], vec![vec![1, 2]], vec![4.0, 5.0], 1.0)?;
-    /// let (dx, dy) = div_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
-    /// assert_eq!(dx.values(), [10.0, 5.0]);
-    /// assert_eq!(dy.values(), [-3.75, 0.0]); // of 3 / 4 / 4, and of 0 / 5 / 5
-    source = "Source: the rule of calculus, in the order of \
-         [`torch.div`](https://docs.pytorch.org/docs/stable/generated/torch.div.html).";
-
-    /// The gradient of [`minimum`](crate::minimum()): what comes, for the smaller one; half of it for each of two
-    /// equals.
-    ///
-    /// *dx* = *dz* where *x* < *y*, *dz* / 2 where *x* = *y*, 0 else; and so for *y*
-    fn minimum_backward(T);
-    x = |g, x, y| shared(g, share_of(x < y, x == y));
-    y = |g, x, y| shared(g, share_of(y < x, x == y));
-    alone = [Some(|g| g), Some(|g| g)];
-    nan = "Where either element is NaN, both receive 0. Zeros of both signs are equal.";
-    /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
-    /// let y = CooTensor::new([3], vec![vec![1, 2]], vec![3.0, -1.0], 0.0)?;
-    /// let (dx, dy) = minimum_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
-    /// assert_eq!((dx.values(), dy.values()), (&[0.0, 10.0][..], &[10.0, 30.0][..]));
-    source = "Definition: [`torch.minimum`](https://docs.pytorch.org/docs/stable/generated/torch.minimum.html) and its \
-         gradient.";
-
-    /// The gradient of [`maximum`](crate::maximum()): what comes, for the greater one; half of it for each of two
-    /// equals.
-    ///
-    /// *dx* = *dz* where *x* > *y*, *dz* / 2 where *x* = *y*, 0 else; and so for *y*
-    fn maximum_backward(T);
-    x = |g, x, y| shared(g, share_of(x > y, x == y));
-    y = |g, x, y| shared(g, share_of(y > x, x == y));
-    alone = [Some(|g| g), Some(|g| g)];
-    nan = "Where either element is NaN, both receive 0. Zeros of both signs are equal.";
-    /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
-    /// let y = CooTensor::new([3], vec![vec![1, 2]], vec![3.0, -1.0], 0.0)?;
-    /// let (dx, dy) = maximum_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
-    /// assert_eq!((dx.values(), dy.values()), (&[10.0, 10.0][..], &[10.0, 0.0][..]));
-    source = "Definition: [`torch.maximum`](https://docs.pytorch.org/docs/stable/generated/torch.maximum.html) and its \
-         gradient.";
-
-    /// The gradient of [`pow`](crate::pow()).
-    ///
-    /// *dx* = *dz* · (*y* · *x*<sup>*y* − 1</sup>), *dy* = *dz* · (*z* · ln *x*); each slope through `f64`, rounded
-    /// once
-    ///
-    /// The slope of a constant is 0: *dx* where *y* = 0, and *dy* where *x* = 0 and *y* ≥ 0.
-    fn pow_backward(T);
-    x = |g, x, y| g.checked_mul(T::from_f64(math::slope_of_pow(x.into(), y.into())));
-    y = |g, x, y| g.checked_mul(T::from_f64(math::slope_of_exponent(x.into(), y.into())));
-    alone = [None, None];
-    nan = "As in [`pow`](crate::pow()); of a negative base *dy* is NaN. A gradient of zero gives +0.0, whatever the \
-         operands are.";
-    /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![1.0, 3.0], 1.0)?;
-    /// let y = CooTensor::new([3], vec![vec![0, 1]], vec![5.0, 2.0], 1.0)?;
-    /// let (dx, dy) = pow_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
-    /// assert_eq!(dx.values(), [50.0, 120.0]);
-    /// assert_eq!(dy.values()[0], 0.0); // the logarithm of 1
-    source = "Source: the rule of calculus; \
-         [`torch.pow`](https://docs.pytorch.org/docs/stable/generated/torch.pow.html).";
-}
-
-/// Returns the weight of a gradient for an element that is preferred, or equal to the other element.
-fn share_of<T: Float>(is_preferred: bool, is_equal: bool) -> T {
-    T::from_f64(if is_preferred { 1.0 } else { 0.5 * f64::from(u8::from(is_equal)) })
-}
-
-/// Returns the gradient times a weight; `None` for a weight of 0, whatever the gradient is.
-fn shared<T: Float + Numeric>(gradient: T, share: T) -> Option<T> {
-    if share == T::ONE {
-        Some(gradient)
-    } else if share == T::ZERO {
-        None
-    } else {
-        gradient.checked_mul(share)
+    /// Returns the gradient of a stored entry without a partner on either side, if its result is stored.
+    fn alone<T: Float + Numeric>() -> [Option<fn(T) -> T>; 2] {
+        [None, None]
     }
+}
+
+/// Returns the gradients of both operands of an operation.
+pub(crate) fn gradients<D, X, Y, U>(_: D, x: &X, y: &Y, upstream: &U) -> Result<Gradients<X, Y, U::Elem>>
+where
+    D: Differentiable,
+    X: Operand<Elem = U::Elem>,
+    Y: Operand<Elem = U::Elem>,
+    U: Operand<Elem: Float + Numeric>,
+{
+    let shape = shape_of(x, y, upstream)?;
+    let [alone_left, alone_right] = D::alone();
+    let (of_left, of_right, upstream) = (x.operand_ref(), y.operand_ref(), upstream.operand_ref());
+    let block: Block<U::Elem> = |g, x, y, slots| each(g, x, y, slots, D::to_left);
+    let left = Side { own: &of_left, other: &of_right, is_left: true, block, alone: alone_left };
+    let (dx, dx_shape) = left.gradient(&upstream, &shape)?;
+    let dx = x.gradient_of(dx, &dx_shape)?;
+    let block: Block<U::Elem> = |g, x, y, slots| each(g, x, y, slots, D::to_right);
+    let right = Side { own: &of_right, other: &of_left, is_left: false, block, alone: alone_right };
+    let (dy, dy_shape) = right.gradient(&upstream, &shape)?;
+    Ok((dx, y.gradient_of(dy, &dy_shape)?))
 }
 
 /// The gradients of [`where_`](crate::where_()): what comes, for the one that was chosen.

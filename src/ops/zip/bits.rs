@@ -1,123 +1,236 @@
 //! Logical operations on `bool`, and bitwise operations on integers.
 
-use super::Partner;
+use super::descriptors::{BitAnd, BitOr, BitXor};
+use super::{Partner, moved};
 use crate::base::error::Result;
 use crate::element::Bits;
-use crate::kernels::op::{Op, Outcome};
+use crate::kernels::op::Outcome;
 use crate::kernels::zip::{Alone, Lone, Zip};
 use crate::ops::operand::Operand;
 
-/// Defines an operation from its method, whether stored entries unite, the fill that absorbs all elements, if any, and
-/// the entries in the example.
-macro_rules! of_bits {
-    ($(
-        $(#[$sentence:meta])*
-        fn $name:ident($op:ident) = $method:ident, unites $unites:literal, same of all $same_of_all:expr,
-            $entries:literal;
-        $(#[$implicit:meta])*
-        ;
-    )*) => {
-        zips! {$(
-            $(#[$sentence])*
-            fn $name<Bits>($op) -> X::Elem;
-            #[doc = union_of_both!()]
-            $(#[$implicit])*
-            =>
-            /// The elements are `bool` or integers, which do not have NaN.
-            =>
-            /// None.
-            =>
-            =>
-            /// ```
-            #[doc = concat!("use lacuna::{CooTensor, ", stringify!($name), "};")]
-            ///
-            /// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1, 7], 0)?;
-            /// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2, 3], 0)?;
-            #[doc = concat!("let z = ", stringify!($name), "(&x, &y)?;")]
-            #[doc = concat!("assert_eq!(z.entries(), ", $entries, ");")]
-            #[doc = concat!("assert_eq!(z.to_dense()?, ", stringify!($name), "(&x.to_dense()?, &y.to_dense()?)?);")]
-            #[doc = concat!("assert_eq!(x.stored().", stringify!($name), "(&y)?.entries(), ", $entries, ");")]
-            #[doc = concat!("assert!(x.", stringify!($name), "(6)?.shares_pattern_with(&x));")]
-            /// # Ok::<(), lacuna::Error>(())
-            /// ```
-            ///
-            /// ```compile_fail,E0277
-            #[doc = concat!("use lacuna::{CooTensor, ", stringify!($name), "};")]
-            ///
-            /// let x = CooTensor::full([2], 1.0)?;
-            #[doc = concat!(stringify!($name), "(&x, &x)?;")]
-            /// # Ok::<(), lacuna::Error>(())
-            /// ```
-            ///
-            #[doc = concat!(
-                "Definition: [`numpy.bitwise_", stringify!($method),
-                "`](https://numpy.org/doc/stable/reference/generated/numpy.bitwise_", stringify!($method), ".html)."
-            )]
-            ;
-        )*}
+impl<T: Bits> Zip<T, T> for BitAnd {
+    type Out = T;
 
-        $(impl<T: Bits> Zip<T, T> for $op {
-            type Out = T;
+    #[inline(always)]
+    fn apply(&self, a: T, b: T) -> Outcome<T> {
+        Ok(a & b)
+    }
 
-            fn unites(&self) -> bool {
-                $unites
-            }
+    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
+        Alone::if_same_of_all(fill == T::ZERO)
+    }
 
-            #[inline(always)]
-            fn apply(&self, a: T, b: T) -> Outcome<T> {
-                Ok(a.$method(b))
-            }
-
-            fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
-                if Some(fill) == $same_of_all { Alone::Annihilated } else { Alone::Counts }
-            }
-
-            fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
-                if Some(fill) == $same_of_all { Alone::Annihilated } else { Alone::Counts }
-            }
-
-            fn alone(&self, entry: Lone<T, T>) -> Outcome<T> {
-                match entry {
-                    Lone::Left(value) | Lone::Right(value) => Ok(value),
-                }
-            }
-        })*
-    };
+    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
+        Alone::if_same_of_all(fill == T::ZERO)
+    }
 }
 
-of_bits! {
-    /// The logical and of two operands; of integers bit by bit.
-    ///
-    /// *z*<sub>k</sub> = *x*<sub>k</sub> ∧ *y*<sub>k</sub>
-    #[doc(alias = "logical_and")]
-    #[doc(alias = "intersection")]
-    #[doc(alias = "numpy.bitwise_and")]
-    #[doc(alias = "numpy.logical_and")]
-    fn bit_and(BitAnd) = and, unites false, same of all Some(T::ZERO), "[(vec![1], 2)]";
-    /// A fill of zero, or `false`, makes the same of everything: entries of the other operand alone are not stored. Of
-    /// [stored views](crate::Stored) the result has the entries that both have, and the fill of both.
-    ;
+/// Returns the logical "and"; for integers, the "and" of each bit.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub> ∧ *y*<sub>k</sub>
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+#[doc = page!(union)]
+/// A fill of zero, or `false`, makes the same of everything: entries of the other operand alone are not stored. Of
+/// [stored views](crate::Stored) the result has the entries that both have, and the fill of both.
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// The elements are `bool` or integers, which do not have NaN.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, bit_and};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1, 7], 0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2, 3], 0)?;
+/// let z = bit_and(&x, &y)?;
+/// assert_eq!(z.entries(), [(vec![1], 2)]);
+/// assert_eq!(z.to_dense()?, bit_and(&x.to_dense()?, &y.to_dense()?)?);
+/// assert_eq!(x.stored().bit_and(&y)?.entries(), [(vec![1], 2)]);
+/// assert!(x.bit_and(6)?.shares_pattern_with(&x));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// use lacuna::{CooTensor, bit_and};
+///
+/// let x = CooTensor::full([2], 1.0)?;
+/// bit_and(&x, &x)?;
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.bitwise_and`](https://numpy.org/doc/stable/reference/generated/numpy.bitwise_and.html).
+#[doc(alias = "logical_and")]
+#[doc(alias = "intersection")]
+#[doc(alias = "numpy.bitwise_and")]
+#[doc(alias = "numpy.logical_and")]
+pub fn bit_and<X: Operand<Elem: Bits>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
+    y.zip(x, BitAnd)
+}
 
-    /// The logical or of two operands; of integers bit by bit.
-    ///
-    /// *z*<sub>k</sub> = *x*<sub>k</sub> ∨ *y*<sub>k</sub>
-    #[doc(alias = "logical_or")]
-    #[doc(alias = "union")]
-    #[doc(alias = "numpy.bitwise_or")]
-    #[doc(alias = "numpy.logical_or")]
-    fn bit_or(BitOr) = or, unites true, same of all Some(T::ONES), "[(vec![0], 1), (vec![1], 7), (vec![2], 3)]";
-    /// A fill of all ones, or `true`, makes the same of everything: entries of the other operand alone are not stored.
-    /// For [stored views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both.
-    ;
+impl<T: Bits> Zip<T, T> for BitOr {
+    type Out = T;
 
-    /// The exclusive or of two operands; of integers bit by bit.
-    ///
-    /// *z*<sub>k</sub> = *x*<sub>k</sub> ⊕ *y*<sub>k</sub>
-    #[doc(alias = "logical_xor")]
-    #[doc(alias = "symmetric_difference")]
-    #[doc(alias = "numpy.bitwise_xor")]
-    #[doc(alias = "numpy.logical_xor")]
-    fn bit_xor(BitXor) = xor, unites true, same of all None, "[(vec![0], 1), (vec![1], 5), (vec![2], 3)]";
-    /// For [stored views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both.
-    ;
+    fn unites(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn apply(&self, a: T, b: T) -> Outcome<T> {
+        Ok(a | b)
+    }
+
+    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
+        Alone::if_same_of_all(fill == !T::ZERO)
+    }
+
+    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
+        Alone::if_same_of_all(fill == !T::ZERO)
+    }
+
+    fn alone(&self, entry: Lone<T, T>) -> Outcome<T> {
+        Ok(moved(entry))
+    }
+
+    fn absorbing(&self, (least, greatest): (i128, i128)) -> Option<i128> {
+        (least == 0).then_some(greatest)
+    }
+}
+
+/// Returns the logical "or"; for integers, the "or" of each bit.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub> ∨ *y*<sub>k</sub>
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+#[doc = page!(union)]
+/// A fill of all ones, or `true`, makes the same of everything: entries of the other operand alone are not stored.
+/// For [stored views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both.
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// The elements are `bool` or integers, which do not have NaN.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, bit_or};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1, 7], 0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2, 3], 0)?;
+/// let z = bit_or(&x, &y)?;
+/// assert_eq!(z.entries(), [(vec![0], 1), (vec![1], 7), (vec![2], 3)]);
+/// assert_eq!(z.to_dense()?, bit_or(&x.to_dense()?, &y.to_dense()?)?);
+/// assert_eq!(x.stored().bit_or(&y)?.entries(), [(vec![0], 1), (vec![1], 7), (vec![2], 3)]);
+/// assert!(x.bit_or(6)?.shares_pattern_with(&x));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// use lacuna::{CooTensor, bit_or};
+///
+/// let x = CooTensor::full([2], 1.0)?;
+/// bit_or(&x, &x)?;
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.bitwise_or`](https://numpy.org/doc/stable/reference/generated/numpy.bitwise_or.html).
+#[doc(alias = "logical_or")]
+#[doc(alias = "union")]
+#[doc(alias = "numpy.bitwise_or")]
+#[doc(alias = "numpy.logical_or")]
+pub fn bit_or<X: Operand<Elem: Bits>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
+    y.zip(x, BitOr)
+}
+
+impl<T: Bits> Zip<T, T> for BitXor {
+    type Out = T;
+
+    fn unites(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn apply(&self, a: T, b: T) -> Outcome<T> {
+        Ok(a ^ b)
+    }
+
+    fn alone(&self, entry: Lone<T, T>) -> Outcome<T> {
+        Ok(moved(entry))
+    }
+}
+
+/// Returns the exclusive "or"; for integers, the exclusive "or" of each bit.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub> ⊕ *y*<sub>k</sub>
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+#[doc = page!(union)]
+/// For [stored views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both.
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// The elements are `bool` or integers, which do not have NaN.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, bit_xor};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1, 7], 0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2, 3], 0)?;
+/// let z = bit_xor(&x, &y)?;
+/// assert_eq!(z.entries(), [(vec![0], 1), (vec![1], 5), (vec![2], 3)]);
+/// assert_eq!(z.to_dense()?, bit_xor(&x.to_dense()?, &y.to_dense()?)?);
+/// assert_eq!(x.stored().bit_xor(&y)?.entries(), [(vec![0], 1), (vec![1], 5), (vec![2], 3)]);
+/// assert!(x.bit_xor(6)?.shares_pattern_with(&x));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// use lacuna::{CooTensor, bit_xor};
+///
+/// let x = CooTensor::full([2], 1.0)?;
+/// bit_xor(&x, &x)?;
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.bitwise_xor`](https://numpy.org/doc/stable/reference/generated/numpy.bitwise_xor.html).
+#[doc(alias = "logical_xor")]
+#[doc(alias = "symmetric_difference")]
+#[doc(alias = "numpy.bitwise_xor")]
+#[doc(alias = "numpy.logical_xor")]
+pub fn bit_xor<X: Operand<Elem: Bits>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
+    y.zip(x, BitXor)
 }

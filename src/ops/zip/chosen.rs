@@ -1,10 +1,7 @@
 //! Zips that are chosen at run time. The drivers are compiled once per element type, not per operation.
 
-use super::arithmetic::{Add, Div, Maximum, Minimum, Mul, MulNonzero, Rem, RemEuclid, Sub};
-use super::bits::{BitAnd, BitOr, BitXor};
-use super::compare::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
-use super::pow::Pow;
-use crate::element::Element;
+use super::descriptors::*;
+use crate::element::{Element, Number};
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::zip::{Alone, Lone, Zip};
 
@@ -15,6 +12,7 @@ pub(crate) struct Chosen<T, U> {
     left: fn(T, Option<T>) -> Alone,
     right: fn(Option<T>, T) -> Alone,
     alone: fn(Lone<T, T>) -> Outcome<U>,
+    absorbing: fn((i128, i128)) -> Option<i128>,
     /// A fill that absorbs all elements in their original type, which may be narrower than `T`.
     same_of_all: Option<T>,
     is_swapped: bool,
@@ -22,9 +20,29 @@ pub(crate) struct Chosen<T, U> {
 }
 
 impl<T: Element, U: Element> Chosen<T, U> {
-    /// Returns the operation with this absorbing fill, and with its operands swapped if `is_swapped`.
-    pub(crate) fn with(self, same_of_all: Option<T>, is_swapped: bool) -> Self {
-        Chosen { same_of_all, is_swapped, ..self }
+    /// Returns the operation of a descriptor.
+    fn of<Z: Zip<T, T, Out = U> + Default>(op: Z) -> Self {
+        Chosen {
+            apply: |a, b| Z::default().apply(a, b),
+            left: |fill, other| Z::default().of_left_fill(fill, other),
+            right: |other, fill| Z::default().of_right_fill(other, fill),
+            alone: |entry| Z::default().alone(entry),
+            absorbing: |bounds| Z::default().absorbing(bounds),
+            same_of_all: None,
+            is_swapped: false,
+            unites: op.unites(),
+        }
+    }
+
+    /// Returns the operation with its operands swapped if `is_swapped`.
+    pub(crate) fn swapped_if(self, is_swapped: bool) -> Self {
+        Chosen { is_swapped, ..self }
+    }
+
+    /// Returns the operation on elements of an integer type with these bounds, which may be narrower than `T`.
+    pub(crate) fn on_integers(self, bounds: (i128, i128)) -> Self {
+        let same_of_all = (self.absorbing)(bounds).and_then(|integer| T::from_number(Number::Integer(integer)));
+        Chosen { same_of_all, ..self }
     }
 }
 
@@ -72,41 +90,36 @@ pub(crate) trait Chooses: Element {
     fn zip_of(name: &str) -> Option<AnyZip<Self>>;
 }
 
+/// Implements [`Chooses`] for a type of a kind: the type has the operations whose bound the kind satisfies.
 macro_rules! chooses {
-    ($($type:ty: $($op:ident $kind:ident),*;)*) => {$(
+    ([$type:ty, $kind:ident] $($name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;)*)
+        => {
         impl Chooses for $type {
             fn zip_of(name: &str) -> Option<AnyZip<Self>> {
-                $(if name == $op.name() {
-                    return Some(AnyZip::$kind(Chosen {
-                        apply: |a: $type, b| $op.apply(a, b),
-                        left: |fill: $type, other| $op.of_left_fill(fill, other),
-                        right: |other: Option<$type>, fill| $op.of_right_fill(other, fill),
-                        alone: |entry: Lone<$type, $type>| $op.alone(entry),
-                        same_of_all: None,
-                        is_swapped: false,
-                        unites: Zip::<$type, $type>::unites(&$op),
-                    }));
+                $(crate::__if_kind! { $kind $bound
+                    if name == $op.name() {
+                        return Some(found!($out $op));
+                    }
                 })*
                 None
             }
         }
-    )*};
+    };
 }
 
-chooses! {
-    bool: Add Computes, Mul Computes, MulNonzero Computes, Minimum Computes, Maximum Computes, BitAnd Computes, BitOr Computes,
-        BitXor Computes, Equal Compares, NotEqual Compares, Less Compares, LessEqual Compares, Greater Compares, GreaterEqual Compares;
-    i64: Add Computes, Sub Computes, Mul Computes, MulNonzero Computes, Div Computes, Rem Computes, RemEuclid Computes, Pow Computes,
-        Minimum Computes, Maximum Computes, BitAnd Computes, BitOr Computes, BitXor Computes, Equal Compares, NotEqual Compares, Less Compares,
-        LessEqual Compares, Greater Compares, GreaterEqual Compares;
-    u64: Add Computes, Sub Computes, Mul Computes, MulNonzero Computes, Div Computes, Rem Computes, RemEuclid Computes, Pow Computes,
-        Minimum Computes, Maximum Computes, BitAnd Computes, BitOr Computes, BitXor Computes, Equal Compares, NotEqual Compares, Less Compares,
-        LessEqual Compares, Greater Compares, GreaterEqual Compares;
-    f64: Add Computes, Sub Computes, Mul Computes, MulNonzero Computes, Div Computes, Rem Computes, RemEuclid Computes, Pow Computes,
-        Minimum Computes, Maximum Computes, Equal Compares, NotEqual Compares, Less Compares, LessEqual Compares, Greater Compares,
-        GreaterEqual Compares;
-    num_complex::Complex<f32>: Add Computes, Sub Computes, Mul Computes, MulNonzero Computes, Div Computes, Equal Compares,
-        NotEqual Compares;
-    num_complex::Complex<f64>: Add Computes, Sub Computes, Mul Computes, MulNonzero Computes, Div Computes, Equal Compares,
-        NotEqual Compares;
+/// Expands to an operation by the type of its results.
+macro_rules! found {
+    (same $op:expr) => {
+        AnyZip::Computes(Chosen::of($op))
+    };
+    (bool $op:expr) => {
+        AnyZip::Compares(Chosen::of($op))
+    };
 }
+
+crate::__binary! { chooses [bool, bool] }
+crate::__binary! { chooses [i64, integer] }
+crate::__binary! { chooses [u64, integer] }
+crate::__binary! { chooses [f64, float] }
+crate::__binary! { chooses [num_complex::Complex<f32>, complex] }
+crate::__binary! { chooses [num_complex::Complex<f64>, complex] }

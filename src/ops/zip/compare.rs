@@ -9,58 +9,17 @@
 //! ```
 
 use super::Partner;
+use super::descriptors::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
 use crate::base::error::Result;
 use crate::element::{Element, Real};
-use crate::kernels::op::{Op, Outcome};
+use crate::kernels::op::Outcome;
 use crate::kernels::zip::{Alone, Zip};
 use crate::ops::operand::Operand;
 
-/// Defines a comparison, with its results in the example: for the entries, the fills, the common entry and a number. A
-/// fill of NaN absorbs all elements.
+/// Defines the comparisons by their operators. A fill of NaN makes all results the same.
 macro_rules! comparisons {
-    ($(
-        $(#[$sentence:meta])*
-        fn $name:ident<$bound:ident>($op:ident) =
-            $sign:tt, $values:literal, $fill:literal, $common:literal, $of_number:literal;
-        $(#[$nan:meta])*
-        ;
-    )*) => {
-        zips! {$(
-            $(#[$sentence])*
-            fn $name<$bound>($op) -> bool;
-            /// Where one side alone has an entry it is compared with the fill of the other: the union of both patterns
-            /// is stored, and the fill is what the fills give. A fill of NaN gives the same beside everything: entries
-            /// of the other operand alone are not stored. Of [stored views](crate::Stored) the result has the entries
-            /// that both have, and a fill of `false`.
-            =>
-            $(#[$nan])*
-            =>
-            /// None.
-            =>
-            =>
-            /// ```
-            #[doc = concat!("use lacuna::{CooTensor, ", stringify!($name), "};")]
-            ///
-            /// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
-            /// let y = CooTensor::new([4], vec![vec![1, 2]], vec![7.0, 3.0], 0.0)?;
-            #[doc = concat!("let z = ", stringify!($name), "(&x, &y)?;")]
-            #[doc = concat!("assert_eq!(z.values(), ", $values, ");")]
-            #[doc = concat!("assert_eq!(z.fill(), ", $fill, ");")]
-            #[doc = concat!("assert_eq!(z.to_dense()?, ", stringify!($name), "(&x.to_dense()?, &y.to_dense()?)?);")]
-            #[doc = concat!("assert_eq!(x.stored().", stringify!($name), "(&y)?.entries(), [(vec![1], ", $common,
-                ")]);")]
-            #[doc = concat!("assert_eq!(x.", stringify!($name), "(2.0)?.values(), ", $of_number, ");")]
-            /// # Ok::<(), lacuna::Error>(())
-            /// ```
-            ///
-            #[doc = concat!(
-                "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
-                stringify!($name), ".html)."
-            )]
-            ;
-        )*}
-
-        $(impl<T: $bound> Zip<T, T> for $op {
+    ($($op:ident<$bound:ident> $sign:tt)*) => {$(
+        impl<T: $bound> Zip<T, T> for $op {
             type Out = bool;
 
             #[inline(always)]
@@ -69,68 +28,285 @@ macro_rules! comparisons {
             }
 
             fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
-                if fill.isnan() { Alone::Annihilated } else { Alone::Counts }
+                Alone::if_same_of_all(fill.isnan())
             }
 
             fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
-                if fill.isnan() { Alone::Annihilated } else { Alone::Counts }
+                Alone::if_same_of_all(fill.isnan())
             }
-        })*
-    };
+        }
+    )*};
 }
 
 comparisons! {
-    /// Whether two elements are equal, position by position.
-    ///
-    /// *z*<sub>k</sub> = *x*<sub>k</sub> = *y*<sub>k</sub>
-    #[doc(alias = "numpy.equal")]
-    #[doc(alias = "torch.eq")]
-    fn equal<Element>(Equal) = ==, "[false, true, false]", "true", "true", "[false, false]";
-    /// A comparison with NaN is false; zeros of both signs are equal. Complex numbers are equal if both parts are.
-    ;
+    Equal<Element> ==
+    NotEqual<Element> !=
+    Less<Real> <
+    LessEqual<Real> <=
+    Greater<Real> >
+    GreaterEqual<Real> >=
+}
 
-    /// Whether two elements differ, position by position.
-    ///
-    /// *z*<sub>k</sub> = *x*<sub>k</sub> ≠ *y*<sub>k</sub>
-    #[doc(alias = "numpy.not_equal")]
-    #[doc(alias = "torch.ne")]
-    fn not_equal<Element>(NotEqual) = !=, "[true, false, true]", "false", "false", "[true, true]";
-    /// A comparison with NaN is true; zeros of both signs are equal. Complex numbers are equal if both parts are.
-    ;
+/// Returns whether two elements are equal.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub> = *y*<sub>k</sub>
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+#[doc = page!(compared)]
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// A comparison with NaN is false; zeros of both signs are equal. Complex numbers are equal if both parts are.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, equal};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![7.0, 3.0], 0.0)?;
+/// let z = equal(&x, &y)?;
+/// assert_eq!(z.values(), [false, true, false]);
+/// assert_eq!(z.fill(), true);
+/// assert_eq!(z.to_dense()?, equal(&x.to_dense()?, &y.to_dense()?)?);
+/// assert_eq!(x.stored().equal(&y)?.entries(), [(vec![1], true)]);
+/// assert_eq!(x.equal(2.0)?.values(), [false, false]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.equal`](https://numpy.org/doc/stable/reference/generated/numpy.equal.html).
+#[doc(alias = "numpy.equal")]
+#[doc(alias = "torch.eq")]
+pub fn equal<X: Operand<Elem: Element>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<bool>> {
+    y.zip(x, Equal)
+}
 
-    /// Whether the element on the left is less, position by position.
-    ///
-    /// *z*<sub>k</sub> = *x*<sub>k</sub> < *y*<sub>k</sub>
-    #[doc(alias = "numpy.less")]
-    #[doc(alias = "torch.lt")]
-    fn less<Real>(Less) = <, "[false, false, true]", "false", "false", "[true, false]";
-    /// A comparison with NaN is false; zeros of both signs are equal. Complex numbers have no order.
-    ;
+/// Returns whether two elements differ.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub> ≠ *y*<sub>k</sub>
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+#[doc = page!(compared)]
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// A comparison with NaN is true; zeros of both signs are equal. Complex numbers are equal if both parts are.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, not_equal};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![7.0, 3.0], 0.0)?;
+/// let z = not_equal(&x, &y)?;
+/// assert_eq!(z.values(), [true, false, true]);
+/// assert_eq!(z.fill(), false);
+/// assert_eq!(z.to_dense()?, not_equal(&x.to_dense()?, &y.to_dense()?)?);
+/// assert_eq!(x.stored().not_equal(&y)?.entries(), [(vec![1], false)]);
+/// assert_eq!(x.not_equal(2.0)?.values(), [true, true]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.not_equal`](https://numpy.org/doc/stable/reference/generated/numpy.not_equal.html).
+#[doc(alias = "numpy.not_equal")]
+#[doc(alias = "torch.ne")]
+pub fn not_equal<X: Operand<Elem: Element>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<bool>> {
+    y.zip(x, NotEqual)
+}
 
-    /// Whether the element on the left is less or equal, position by position.
-    ///
-    /// *z*<sub>k</sub> = *x*<sub>k</sub> ≤ *y*<sub>k</sub>
-    #[doc(alias = "numpy.less_equal")]
-    #[doc(alias = "torch.le")]
-    fn less_equal<Real>(LessEqual) = <=, "[false, true, true]", "true", "true", "[true, false]";
-    /// A comparison with NaN is false; zeros of both signs are equal. Complex numbers have no order.
-    ;
+/// Returns whether the left element is smaller.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub> < *y*<sub>k</sub>
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+#[doc = page!(compared)]
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// A comparison with NaN is false; zeros of both signs are equal. Complex numbers have no order.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, less};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![7.0, 3.0], 0.0)?;
+/// let z = less(&x, &y)?;
+/// assert_eq!(z.values(), [false, false, true]);
+/// assert_eq!(z.fill(), false);
+/// assert_eq!(z.to_dense()?, less(&x.to_dense()?, &y.to_dense()?)?);
+/// assert_eq!(x.stored().less(&y)?.entries(), [(vec![1], false)]);
+/// assert_eq!(x.less(2.0)?.values(), [true, false]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.less`](https://numpy.org/doc/stable/reference/generated/numpy.less.html).
+#[doc(alias = "numpy.less")]
+#[doc(alias = "torch.lt")]
+pub fn less<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<bool>> {
+    y.zip(x, Less)
+}
 
-    /// Whether the element on the left is greater, position by position.
-    ///
-    /// *z*<sub>k</sub> = *x*<sub>k</sub> > *y*<sub>k</sub>
-    #[doc(alias = "numpy.greater")]
-    #[doc(alias = "torch.gt")]
-    fn greater<Real>(Greater) = >, "[true, false, false]", "false", "false", "[false, true]";
-    /// A comparison with NaN is false; zeros of both signs are equal. Complex numbers have no order.
-    ;
+/// Returns whether the left element is smaller or equal.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub> ≤ *y*<sub>k</sub>
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+#[doc = page!(compared)]
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// A comparison with NaN is false; zeros of both signs are equal. Complex numbers have no order.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, less_equal};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![7.0, 3.0], 0.0)?;
+/// let z = less_equal(&x, &y)?;
+/// assert_eq!(z.values(), [false, true, true]);
+/// assert_eq!(z.fill(), true);
+/// assert_eq!(z.to_dense()?, less_equal(&x.to_dense()?, &y.to_dense()?)?);
+/// assert_eq!(x.stored().less_equal(&y)?.entries(), [(vec![1], true)]);
+/// assert_eq!(x.less_equal(2.0)?.values(), [true, false]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.less_equal`](https://numpy.org/doc/stable/reference/generated/numpy.less_equal.html).
+#[doc(alias = "numpy.less_equal")]
+#[doc(alias = "torch.le")]
+pub fn less_equal<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<bool>> {
+    y.zip(x, LessEqual)
+}
 
-    /// Whether the element on the left is greater or equal, position by position.
-    ///
-    /// *z*<sub>k</sub> = *x*<sub>k</sub> ≥ *y*<sub>k</sub>
-    #[doc(alias = "numpy.greater_equal")]
-    #[doc(alias = "torch.ge")]
-    fn greater_equal<Real>(GreaterEqual) = >=, "[true, true, false]", "true", "true", "[false, true]";
-    /// A comparison with NaN is false; zeros of both signs are equal. Complex numbers have no order.
-    ;
+/// Returns whether the left element is larger.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub> > *y*<sub>k</sub>
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+#[doc = page!(compared)]
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// A comparison with NaN is false; zeros of both signs are equal. Complex numbers have no order.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, greater};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![7.0, 3.0], 0.0)?;
+/// let z = greater(&x, &y)?;
+/// assert_eq!(z.values(), [true, false, false]);
+/// assert_eq!(z.fill(), false);
+/// assert_eq!(z.to_dense()?, greater(&x.to_dense()?, &y.to_dense()?)?);
+/// assert_eq!(x.stored().greater(&y)?.entries(), [(vec![1], false)]);
+/// assert_eq!(x.greater(2.0)?.values(), [false, true]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.greater`](https://numpy.org/doc/stable/reference/generated/numpy.greater.html).
+#[doc(alias = "numpy.greater")]
+#[doc(alias = "torch.gt")]
+pub fn greater<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<bool>> {
+    y.zip(x, Greater)
+}
+
+/// Returns whether the left element is larger or equal.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub> ≥ *y*<sub>k</sub>
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+#[doc = page!(compared)]
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// A comparison with NaN is false; zeros of both signs are equal. Complex numbers have no order.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, greater_equal};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![7.0, 3.0], 0.0)?;
+/// let z = greater_equal(&x, &y)?;
+/// assert_eq!(z.values(), [true, true, false]);
+/// assert_eq!(z.fill(), true);
+/// assert_eq!(z.to_dense()?, greater_equal(&x.to_dense()?, &y.to_dense()?)?);
+/// assert_eq!(x.stored().greater_equal(&y)?.entries(), [(vec![1], true)]);
+/// assert_eq!(x.greater_equal(2.0)?.values(), [false, true]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.greater_equal`](https://numpy.org/doc/stable/reference/generated/numpy.greater_equal.html).
+#[doc(alias = "numpy.greater_equal")]
+#[doc(alias = "torch.ge")]
+pub fn greater_equal<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<bool>> {
+    y.zip(x, GreaterEqual)
 }

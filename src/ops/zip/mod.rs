@@ -7,39 +7,58 @@
 mod pages;
 
 mod allclose;
-mod arithmetic;
-mod backward;
+pub(crate) mod backward;
 mod bits;
 pub(crate) mod chosen;
 mod compare;
+mod copysign;
 pub(super) mod dense;
+pub(crate) mod descriptors;
+mod extremes;
 mod mask;
 mod operators;
 mod pow;
+mod products;
+mod remainders;
 mod repeated;
 #[cfg(feature = "dynamic")]
 mod run_time;
 mod scale;
 pub(super) mod sparse;
+mod sums;
 mod to_dense;
 mod where_;
 mod zip_with;
 
 pub use allclose::{Tolerance, allclose};
-pub use arithmetic::{add, div, maximum, minimum, mul, mul_nonzero, rem, rem_euclid, sub};
-pub use backward::{
-    add_backward, div_backward, maximum_backward, minimum_backward, mul_backward, pow_backward, sub_backward,
-    where_backward,
-};
+pub use backward::where_backward;
 pub use bits::{bit_and, bit_or, bit_xor};
 pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};
-pub use pow::pow;
+pub use copysign::{copysign, copysign_backward};
+pub use extremes::{maximum, maximum_backward, minimum, minimum_backward};
+pub use pow::{pow, pow_backward};
+pub use products::{div, div_backward, mul, mul_backward, mul_nonzero};
+pub use remainders::{rem, rem_euclid};
 pub(crate) use scale::scale_nonzero;
 pub use scale::{Factors, scale};
+pub use sums::{add, add_backward, sub, sub_backward};
 #[cfg(feature = "dynamic")]
 pub(crate) use where_::where_run_time;
 pub use where_::{Choice, where_};
 pub use zip_with::zip_with;
+
+/// Names the gradients by their functions.
+macro_rules! gradients {
+    ($($name:ident: $op:ident, $bound:ident -> $out:ident
+        [$($backward:ident)? $(= $of:ident)?] $about:literal $(command $command:tt)?;)*) => {
+        /// The gradients, by the names of their functions.
+        pub(crate) mod grad {
+            $($(pub use super::$backward as $name;)?)*
+        }
+    };
+}
+
+crate::__binary! { gradients }
 
 use ndarray::{Array, ArrayBase, ArrayD, Data, Dimension, arr0};
 
@@ -47,7 +66,7 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape};
 use crate::element::{Element, Number};
 use crate::kernels::op::{Fault, Outcome};
-use crate::kernels::zip::{Swapped, Zip};
+use crate::kernels::zip::{Lone, Swapped, Zip};
 use crate::ops::operand::Operand;
 #[cfg(feature = "dynamic")]
 use crate::ops::operand::RunTimeOperand;
@@ -192,6 +211,13 @@ fn refused(operation: &'static str, fault: Fault, coords: Option<Vec<usize>>) ->
 #[inline(always)]
 fn fitting<T: Element>(result: Option<T>) -> Outcome<T> {
     result.ok_or(Fault::Overflow(T::DTYPE.name()))
+}
+
+/// Returns an entry unchanged, from either side.
+fn moved<T>(entry: Lone<T, T>) -> T {
+    match entry {
+        Lone::Left(value) | Lone::Right(value) => value,
+    }
 }
 
 /// Returns whether a value is NaN in all its parts.

@@ -6,8 +6,7 @@ use std::ops;
 
 use ndarray::{ArrayBase, Data, Dimension};
 
-use super::arithmetic::{Add, Div, Mul, Rem, Sub};
-use super::bits::{BitAnd, BitOr, BitXor};
+use super::descriptors::{Add, BitAnd, BitOr, BitXor, Div, Mul, Rem, Sub};
 use super::{Partner, sparse};
 use crate::base::error::Result;
 use crate::element::{Bits, Element, Numeric, Remainder, Signed};

@@ -1,9 +1,11 @@
-//! Powers of two operands.
+//! Powers of two operands, and their gradients.
 
+use super::backward::{Differentiable, Gradients, gradients};
+use super::descriptors::Pow;
 use super::{Partner, fitting};
 use crate::base::error::Result;
-use crate::element::RealNumber;
-use crate::kernels::op::{Op, Outcome};
+use crate::element::{Float, Numeric, RealNumber, math};
+use crate::kernels::op::Outcome;
 use crate::kernels::zip::{Alone, Zip};
 use crate::ops::operand::Operand;
 
@@ -26,42 +28,111 @@ impl<T: RealNumber> Zip<T, T> for Pow {
     }
 }
 
-zips! {
-    /// One operand to the power of the other, position by position.
-    ///
-    /// *z*<sub>k</sub> = *x*<sub>k</sub><sup>*y*<sub>k</sub></sup>
-    ///
-    /// Floats go through `f64` and are rounded once, the same bits on every machine; a square is exact before that.
-    /// Anything to the power of 0 is 1, and so is 1 to the power of anything. [`powi`](crate::powi()) and
-    /// [`powf`](crate::powf()) take one exponent for all.
-    #[doc(alias = "numpy.power")]
-    #[doc(alias = "power")]
-    #[doc(alias = "torch.pow")]
-    fn pow<RealNumber>(Pow) -> X::Elem;
-    /// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the fill
-    /// is the power of the fills, without a sign if it is zero. An exponent's fill of 0 makes everything 1: entries of
-    /// *x* alone are not stored; nor are those of *y* alone where *x* is of floats and has the fill 1. Of [stored
-    /// views](crate::Stored) the result has the entries that both have, and the fill of both.
-    =>
-    /// NaN if either is, but for the powers that are 1 whatever the other is; and of negative numbers to a power that
-    /// is no integer.
-    =>
-    /// [`pow_backward`](crate::pow_backward()).
-    =>
-    /// - `Overflow`: an integer type does not hold the result, or it is one to a power below 0; the position is named;
-    =>
-    /// ```
-    /// use lacuna::{CooTensor, pow};
-    ///
-    /// let x = CooTensor::new([4], vec![vec![0, 1]], vec![2.0, 7.0], 0.0)?;
-    /// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 1.0)?;
-    /// let z = pow(&x, &y)?;
-    /// assert_eq!(z.entries(), [(vec![0], 2.0), (vec![1], 49.0), (vec![2], 0.0)]);
-    /// assert_eq!(z.to_dense()?, pow(&x.to_dense()?, &y.to_dense()?)?);
-    /// assert!(x.pow(3.0)?.shares_pattern_with(&x));
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    ///
-    /// Definition: [`numpy.power`](https://numpy.org/doc/stable/reference/generated/numpy.power.html).
-    ;
+/// Returns the left operand to the power of the right operand.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub><sup>*y*<sub>k</sub></sup>
+///
+/// Floats go through `f64` and are rounded once, the same bits on every machine; a square is exact before that.
+/// Anything to the power of 0 is 1, and so is 1 to the power of anything. [`powi`](crate::powi()) and
+/// [`powf`](crate::powf()) take one exponent for all.
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+///
+/// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the fill
+/// is the power of the fills, without a sign if it is zero. An exponent's fill of 0 makes everything 1: entries of
+/// *x* alone are not stored; nor are those of *y* alone where *x* is of floats and has the fill 1. Of [stored
+/// views](crate::Stored) the result has the entries that both have, and the fill of both.
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// NaN if either is, but for the powers that are 1 whatever the other is; and of negative numbers to a power that
+/// is no integer.
+///
+/// # Gradient
+///
+/// [`grad::pow`](crate::grad::pow()).
+///
+/// # Errors
+///
+/// - `Overflow`: an integer type does not hold the result, or it is one to a power below 0; the position is named;
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, pow};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![2.0, 7.0], 0.0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 1.0)?;
+/// let z = pow(&x, &y)?;
+/// assert_eq!(z.entries(), [(vec![0], 2.0), (vec![1], 49.0), (vec![2], 0.0)]);
+/// assert_eq!(z.to_dense()?, pow(&x.to_dense()?, &y.to_dense()?)?);
+/// assert!(x.pow(3.0)?.shares_pattern_with(&x));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.power`](https://numpy.org/doc/stable/reference/generated/numpy.power.html).
+#[doc(alias = "numpy.power")]
+#[doc(alias = "power")]
+#[doc(alias = "torch.pow")]
+pub fn pow<X: Operand<Elem: RealNumber>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
+    y.zip(x, Pow)
+}
+
+impl Differentiable for Pow {
+    fn to_left<T: Float + Numeric>(g: T, x: T, y: T) -> Option<T> {
+        g.checked_mul(T::from_f64(math::slope_of_pow(x.into(), y.into())))
+    }
+
+    fn to_right<T: Float + Numeric>(g: T, x: T, y: T) -> Option<T> {
+        g.checked_mul(T::from_f64(math::slope_of_exponent(x.into(), y.into())))
+    }
+}
+
+/// Returns the gradients of [`pow`](crate::pow()).
+///
+/// *dx* = *dz* · (*y* · *x*<sup>*y* − 1</sup>), *dy* = *dz* · (*z* · ln *x*); each slope through `f64`, rounded
+/// once
+///
+/// The slope of a constant is 0: *dx* where *y* = 0, and *dy* where *x* = 0 and *y* ≥ 0.
+///
+/// # Shapes
+#[doc = page!(gradient_shapes)]
+/// # Implicit values
+#[doc = page!(gradient_implicit)]
+/// # NaN
+///
+/// As in [`pow`](crate::pow()); of a negative base *dy* is NaN. A gradient of zero gives +0.0, whatever the operands
+/// are.
+///
+/// # Gradient
+#[doc = page!(second_gradient)]
+/// # Errors
+#[doc = page!(gradient_errors)]
+/// # Complexity
+#[doc = page!(gradient_complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, grad};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 1]], vec![1.0, 3.0], 1.0)?;
+/// let y = CooTensor::new([3], vec![vec![0, 1]], vec![5.0, 2.0], 1.0)?;
+/// let (dx, dy) = grad::pow(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
+/// assert_eq!(dx.values(), [50.0, 120.0]);
+/// assert_eq!(dy.values()[0], 0.0); // the logarithm of 1
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the rule of calculus; [`torch.pow`](https://docs.pytorch.org/docs/stable/generated/torch.pow.html).
+pub fn pow_backward<X, Y, U>(x: &X, y: &Y, upstream: &U) -> Result<Gradients<X, Y, U::Elem>>
+where
+    X: Operand<Elem = U::Elem>,
+    Y: Operand<Elem = U::Elem>,
+    U: Operand<Elem: Float + Numeric>,
+{
+    gradients(Pow, x, y, upstream)
 }

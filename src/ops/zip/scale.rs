@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ndarray::{ArrayBase, ArrayView, ArrayView1, Axis, Data, Dimension};
 
-use super::arithmetic::{Mul, MulNonzero};
+use super::descriptors::{Mul, MulNonzero};
 use crate::base::alloc;
 use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};

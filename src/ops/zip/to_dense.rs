@@ -2,7 +2,7 @@
 
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, Dimension};
 
-use super::arithmetic::{Add, Div, Mul, Sub};
+use super::descriptors::{Add, Div, Mul, Sub};
 use super::{broadcast_shape, dense};
 use crate::base::error::Result;
 use crate::base::limit::{default_limit, guard};

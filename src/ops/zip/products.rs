@@ -1,0 +1,340 @@
+//! Products and quotients, and their gradients.
+
+use super::backward::{Differentiable, Gradients, gradients};
+use super::descriptors::{Div, Mul, MulNonzero};
+use super::{Partner, fitting, is_wholly_nan};
+use crate::base::error::Result;
+use crate::element::{self, Element, Float, Numeric};
+use crate::kernels::op::{Fault, Outcome};
+use crate::kernels::zip::{Alone, Zip};
+use crate::ops::operand::Operand;
+
+impl<T: Element> Zip<T, T> for Mul {
+    type Out = T;
+
+    #[inline(always)]
+    fn apply(&self, a: T, b: T) -> Outcome<T> {
+        fitting(a.checked_mul(b))
+    }
+
+    fn of_left_fill(&self, fill: T, other: Option<T>) -> Alone {
+        times(fill, other)
+    }
+
+    fn of_right_fill(&self, other: Option<T>, fill: T) -> Alone {
+        times(fill, other)
+    }
+}
+
+/// Returns the product of two operands, element by element.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub> · *y*<sub>k</sub>
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+///
+/// With fills of zero the entries that both have are stored: an implicit zero makes zero of every finite element,
+/// and what is not finite is an error there (`0 * inf` is NaN). The same holds where the fill is zero of one
+/// operand and finite of the other, whose entries alone are left out; for integers and `bool`, where `*` is `and`,
+/// without a condition. A fill of NaN makes everything NaN: entries of the other operand alone are not stored. With
+/// any other fill the union is stored. Of [stored views](crate::Stored) the result has the entries that both have,
+/// and the fill of both.
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// NaN times anything is NaN, zero included; of complex numbers in both parts.
+///
+/// # Gradient
+///
+/// [`grad::mul`](crate::grad::mul()).
+///
+/// # Errors
+///
+/// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
+/// - `NonFinite`: an element that is not finite meets an implicit zero, with its coordinates; stored views look at
+///   no gap;
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, mul};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 0.0)?;
+/// let z = mul(&x, &y)?;
+/// assert_eq!(z.entries(), [(vec![1], 14.0)]);
+/// assert_eq!(z.to_dense()?, mul(&x.to_dense()?, &y.to_dense()?)?);
+/// assert_eq!(x.stored().mul(&y)?.entries(), [(vec![1], 14.0)]);
+/// assert!(x.mul(2.0)?.shares_pattern_with(&x));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.multiply`](https://numpy.org/doc/stable/reference/generated/numpy.multiply.html).
+#[doc(alias = "multiply")]
+#[doc(alias = "times")]
+#[doc(alias = "hadamard")]
+#[doc(alias = "numpy.multiply")]
+#[doc(alias = "torch.mul")]
+pub fn mul<X: Operand<Elem: Element>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
+    y.zip(x, Mul)
+}
+
+impl Differentiable for Mul {
+    fn to_left<T: Float + Numeric>(g: T, _: T, y: T) -> Option<T> {
+        g.checked_mul(y)
+    }
+
+    fn to_right<T: Float + Numeric>(g: T, x: T, _: T) -> Option<T> {
+        g.checked_mul(x)
+    }
+}
+
+/// Returns the gradients of [`mul`](crate::mul()): the upstream gradient times the other operand.
+///
+/// *dx* = *dz* · *y*, *dy* = *dz* · *x*
+///
+/// # Shapes
+#[doc = page!(gradient_shapes)]
+/// # Implicit values
+#[doc = page!(gradient_implicit)]
+/// # NaN
+///
+/// As in [`mul`](crate::mul()), but a gradient of zero gives +0.0, whatever the other operand is.
+///
+/// # Gradient
+#[doc = page!(second_gradient)]
+/// # Errors
+#[doc = page!(gradient_errors)]
+/// # Complexity
+#[doc = page!(gradient_complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, grad};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
+/// let y = CooTensor::new([3], vec![vec![1, 2]], vec![4.0, 5.0], 0.0)?;
+/// let (dx, dy) = grad::mul(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
+/// assert_eq!((dx.values(), dy.values()), (&[0.0, 80.0][..], &[60.0, 0.0][..]));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the rule of calculus; [`torch.mul`](https://docs.pytorch.org/docs/stable/generated/torch.mul.html).
+pub fn mul_backward<X, Y, U>(x: &X, y: &Y, upstream: &U) -> Result<Gradients<X, Y, U::Elem>>
+where
+    X: Operand<Elem = U::Elem>,
+    Y: Operand<Elem = U::Elem>,
+    U: Operand<Elem: Float + Numeric>,
+{
+    gradients(Mul, x, y, upstream)
+}
+
+impl<T: Element> Zip<T, T> for MulNonzero {
+    type Out = T;
+
+    #[inline(always)]
+    fn apply(&self, a: T, b: T) -> Outcome<T> {
+        fitting(element::scaled(a, b))
+    }
+
+    fn of_left_fill(&self, fill: T, other: Option<T>) -> Alone {
+        if fill.is_truthy() { times(fill, other) } else { Alone::Annihilated }
+    }
+
+    /// A zero on the left stays zero when it meets a fill of NaN.
+    fn of_right_fill(&self, other: Option<T>, fill: T) -> Alone {
+        if fill.isnan() { Alone::Counts } else { times(fill, other) }
+    }
+}
+
+/// Returns the product of two operands where the left one is not zero, and 0 elsewhere.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub> · *y*<sub>k</sub> if *x*<sub>k</sub> ≠ 0, else 0
+///
+/// Gradients are multiplied so: an upstream element of zero gives zero, whatever the derivative is there.
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+///
+/// A fill of zero on the left leaves out the entries that *y* alone has. All else is as in [`mul`], except that a
+/// fill of NaN on the right leaves out no entries of *x*. Of [stored views](crate::Stored) the result has the
+/// entries that both have, and the fill of both.
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// NaN times anything is NaN, and so is what is not zero times NaN. Zero times NaN is `+0.0`.
+///
+/// # Gradient
+///
+/// That of [`mul`]: [`grad::mul`](crate::grad::mul()).
+///
+/// # Errors
+///
+/// - `Overflow`, `NonFinite`: as in [`mul`];
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, mul_nonzero};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![0.0, 7.0], 0.0)?;
+/// let y = CooTensor::new([4], vec![vec![0, 1, 2]], vec![f64::INFINITY, 2.0, f64::NAN], 0.0)?;
+/// let z = mul_nonzero(&x, &y)?;
+/// assert_eq!(z.entries(), [(vec![0], 0.0), (vec![1], 14.0)]);
+/// assert_eq!(z.to_dense()?, mul_nonzero(&x.to_dense()?, &y.to_dense()?)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: `numpy.where(x != 0, x * y, 0)`.
+pub fn mul_nonzero<X: Operand<Elem: Element>, Y: Partner<X, Elem = X::Elem>>(
+    x: &X,
+    y: Y,
+) -> Result<Y::Zipped<X::Elem>> {
+    y.zip(x, MulNonzero)
+}
+
+impl<T: Numeric> Zip<T, T> for Div {
+    type Out = T;
+
+    #[inline(always)]
+    fn apply(&self, a: T, b: T) -> Outcome<T> {
+        a.checked_div(b)
+            .ok_or_else(|| if b.is_truthy() { Fault::Overflow(T::DTYPE.name()) } else { Fault::DivisionByZero })
+    }
+
+    fn of_left_fill(&self, fill: T, other: Option<T>) -> Alone {
+        // At an unstored position of the divisor, its fill would be the divisor.
+        match other {
+            None if !fill.is_truthy() => Alone::AnnihilatedIfFinite,
+            _ => Alone::if_same_of_all(is_wholly_nan(fill)),
+        }
+    }
+
+    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
+        Alone::if_same_of_all(fill.isnan())
+    }
+}
+
+/// Returns the quotient of two operands; integers are truncated toward zero.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub> / *y*<sub>k</sub>
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+#[doc = page!(union)]
+/// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes everything NaN:
+/// entries of the other operand alone are not stored. Of [stored views](crate::Stored) the result has the entries
+/// that both have, and the fill of both.
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// NaN by anything is NaN, and so are `0 / 0` and `inf / inf`. A complex quotient is that of Smith's method, as
+/// numpy forms it.
+///
+/// # Gradient
+///
+/// [`grad::div`](crate::grad::div()).
+///
+/// # Errors
+///
+/// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
+/// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, div};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![6.0, 7.0], 0.0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 4.0], 1.0)?;
+/// let z = div(&x, &y)?;
+/// assert_eq!(z.entries(), [(vec![0], 6.0), (vec![1], 3.5), (vec![2], 0.0)]);
+/// assert_eq!(z.to_dense()?, div(&x.to_dense()?, &y.to_dense()?)?);
+/// assert_eq!(x.stored().div(y.clone().with_fill(0.0).stored())?.entries(), [(vec![1], 3.5)]);
+/// assert!(f64::is_nan(x.div(&y.with_fill(0.0))?.fill()));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.divide`](https://numpy.org/doc/stable/reference/generated/numpy.divide.html).
+#[doc(alias = "divide")]
+#[doc(alias = "true_divide")]
+#[doc(alias = "numpy.divide")]
+#[doc(alias = "torch.div")]
+pub fn div<X: Operand<Elem: Numeric>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
+    y.zip(x, Div)
+}
+
+impl Differentiable for Div {
+    fn to_left<T: Float + Numeric>(g: T, _: T, y: T) -> Option<T> {
+        g.checked_div(y)
+    }
+
+    fn to_right<T: Float + Numeric>(g: T, x: T, y: T) -> Option<T> {
+        g.checked_mul(x.checked_div(y)?.checked_div(y)?)?.checked_neg()
+    }
+}
+
+/// Returns the gradients of [`div`](crate::div()).
+///
+/// *dx* = *dz* / *y*, *dy* = −(*dz* · ((*x* / *y*) / *y*)), each step rounded
+///
+/// # Shapes
+#[doc = page!(gradient_shapes)]
+/// # Implicit values
+#[doc = page!(gradient_implicit)]
+/// # NaN
+///
+/// As in [`div`](crate::div()): where *y* is zero the gradients are NaN or infinite. A gradient of zero gives +0.0,
+/// whatever the operands are.
+///
+/// # Gradient
+#[doc = page!(second_gradient)]
+/// # Errors
+#[doc = page!(gradient_errors)]
+/// # Complexity
+#[doc = page!(gradient_complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, grad};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
+/// let y = CooTensor::new([3], vec![vec![1, 2]], vec![4.0, 5.0], 1.0)?;
+/// let (dx, dy) = grad::div(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
+/// assert_eq!(dx.values(), [10.0, 5.0]);
+/// assert_eq!(dy.values(), [-3.75, 0.0]); // of 3 / 4 / 4, and of 0 / 5 / 5
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the rule of calculus, in the order of
+/// [`torch.div`](https://docs.pytorch.org/docs/stable/generated/torch.div.html).
+pub fn div_backward<X, Y, U>(x: &X, y: &Y, upstream: &U) -> Result<Gradients<X, Y, U::Elem>>
+where
+    X: Operand<Elem = U::Elem>,
+    Y: Operand<Elem = U::Elem>,
+    U: Operand<Elem: Float + Numeric>,
+{
+    gradients(Div, x, y, upstream)
+}
+
+/// Returns the effect of the factor `fill` on entries without a partner; `other` is the fill of their operand.
+fn times<T: Element>(fill: T, other: Option<T>) -> Alone {
+    let is_zero = !fill.is_truthy();
+    if fill.isnan() || (is_zero && fill.to_integer().is_some()) {
+        Alone::Annihilated
+    } else if is_zero && other.is_none_or(Element::isfinite) {
+        Alone::AnnihilatedIfFinite
+    } else {
+        Alone::Counts
+    }
+}

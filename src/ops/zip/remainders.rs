@@ -1,0 +1,149 @@
+//! Remainders. Only a fill of NaN makes all results the same.
+
+use super::Partner;
+use super::descriptors::{Rem, RemEuclid};
+use crate::base::error::Result;
+use crate::element::Remainder;
+use crate::kernels::op::{Fault, Outcome};
+use crate::kernels::zip::{Alone, Zip};
+use crate::ops::operand::Operand;
+
+impl<T: Remainder> Zip<T, T> for Rem {
+    type Out = T;
+
+    #[inline(always)]
+    fn apply(&self, a: T, b: T) -> Outcome<T> {
+        a.checked_rem(b).ok_or(Fault::DivisionByZero)
+    }
+
+    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
+        Alone::if_same_of_all(fill.isnan())
+    }
+
+    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
+        Alone::if_same_of_all(fill.isnan())
+    }
+}
+
+/// Returns the remainder of truncated division, with the sign of the left operand.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub> − *y*<sub>k</sub> · trunc(*x*<sub>k</sub> / *y*<sub>k</sub>)
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+#[doc = page!(union)]
+/// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes everything NaN:
+/// entries of the other operand alone are not stored. Of [stored views](crate::Stored) the result has the entries
+/// that both have, and the fill of both.
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// NaN on either side, a divisor of zero and an infinite *x* give NaN.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+///
+/// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, rem};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![-7.0, 7.0], 0.0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![4.0, 2.0], 4.0)?;
+/// let z = rem(&x, &y)?;
+/// assert_eq!(z.entries(), [(vec![0], -3.0), (vec![1], 3.0), (vec![2], 0.0)]);
+/// assert_eq!(z.to_dense()?, rem(&x.to_dense()?, &y.to_dense()?)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// use lacuna::{CooTensor, rem};
+///
+/// let x = CooTensor::full([2], lacuna::num_complex::Complex::new(1.0, 0.0))?;
+/// rem(&x, &x)?;
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.fmod`](https://numpy.org/doc/stable/reference/generated/numpy.fmod.html).
+#[doc(alias = "modulo")]
+#[doc(alias = "numpy.fmod")]
+#[doc(alias = "torch.fmod")]
+pub fn rem<X: Operand<Elem: Remainder>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
+    y.zip(x, Rem)
+}
+
+impl<T: Remainder> Zip<T, T> for RemEuclid {
+    type Out = T;
+
+    #[inline(always)]
+    fn apply(&self, a: T, b: T) -> Outcome<T> {
+        a.checked_rem_euclid(b).ok_or(Fault::DivisionByZero)
+    }
+
+    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
+        Alone::if_same_of_all(fill.isnan())
+    }
+
+    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
+        Alone::if_same_of_all(fill.isnan())
+    }
+}
+
+/// Returns the nonnegative remainder.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub> mod |*y*<sub>k</sub>|
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+#[doc = page!(union)]
+/// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes everything NaN:
+/// entries of the other operand alone are not stored. Of [stored views](crate::Stored) the result has the entries
+/// that both have, and the fill of both.
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// NaN on either side, a divisor of zero and an infinite *x* give NaN.
+///
+/// # Gradient
+///
+/// None.
+///
+/// # Errors
+///
+/// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, rem_euclid};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![-7.0, 7.0], 0.0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![4.0, 2.0], 4.0)?;
+/// let z = rem_euclid(&x, &y)?;
+/// assert_eq!(z.entries(), [(vec![0], 1.0), (vec![1], 3.0), (vec![2], 0.0)]);
+/// assert_eq!(z.to_dense()?, rem_euclid(&x.to_dense()?, &y.to_dense()?)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`f64::rem_euclid`](https://doc.rust-lang.org/std/primitive.f64.html#method.rem_euclid).
+#[doc(alias = "mod")]
+#[doc(alias = "modulo")]
+#[doc(alias = "numpy.mod")]
+#[doc(alias = "torch.remainder")]
+pub fn rem_euclid<X: Operand<Elem: Remainder>, Y: Partner<X, Elem = X::Elem>>(
+    x: &X,
+    y: Y,
+) -> Result<Y::Zipped<X::Elem>> {
+    y.zip(x, RemEuclid)
+}

@@ -1,0 +1,285 @@
+//! Sums and differences, and their gradients.
+
+use super::backward::{Differentiable, Gradients, gradients};
+use super::descriptors::{Add, Sub};
+use super::{Partner, fitting, is_wholly_nan, moved};
+use crate::base::error::Result;
+use crate::element::{Element, Float, Numeric};
+use crate::kernels::op::Outcome;
+use crate::kernels::zip::{Alone, Lone, Zip};
+use crate::ops::operand::Operand;
+
+impl<T: Element> Zip<T, T> for Add {
+    type Out = T;
+
+    fn unites(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn apply(&self, a: T, b: T) -> Outcome<T> {
+        fitting(a.checked_add(b))
+    }
+
+    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
+        Alone::if_same_of_all(is_wholly_nan(fill))
+    }
+
+    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
+        Alone::if_same_of_all(is_wholly_nan(fill))
+    }
+
+    fn alone(&self, entry: Lone<T, T>) -> Outcome<T> {
+        Ok(moved(entry))
+    }
+}
+
+/// Returns the sum of two operands.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub> + *y*<sub>k</sub>
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+#[doc = page!(union)]
+/// A fill of NaN makes everything NaN: entries of the other operand alone are not stored. Of [stored
+/// views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both; so a sparse
+/// row or column beside a view stores all that it is broadcast to, where an array leaves the view its own entries.
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// NaN plus anything is NaN; a complex sum is formed part by part, and only a fill that is NaN in both parts makes
+/// everything the same.
+///
+/// # Gradient
+///
+/// [`grad::add`](crate::grad::add()).
+///
+/// # Errors
+///
+/// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, add};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 0.0)?;
+/// let z = add(&x, &y)?;
+/// assert_eq!(z.entries(), [(vec![0], 1.0), (vec![1], 9.0), (vec![2], 3.0)]);
+/// assert_eq!(z.to_dense()?, add(&x.to_dense()?, &y.to_dense()?)?);
+/// assert_eq!(x.stored().add(&y)?.entries(), [(vec![0], 1.0), (vec![1], 9.0), (vec![2], 3.0)]);
+/// assert!(x.add(2.0)?.shares_pattern_with(&x));
+/// assert_eq!((&x + &y).entries(), z.entries()); // panics where `add` has an error
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.add`](https://numpy.org/doc/stable/reference/generated/numpy.add.html).
+#[doc(alias = "plus")]
+#[doc(alias = "numpy.add")]
+#[doc(alias = "torch.add")]
+pub fn add<X: Operand<Elem: Element>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
+    y.zip(x, Add)
+}
+
+impl Differentiable for Add {
+    fn to_left<T: Float + Numeric>(g: T, _: T, _: T) -> Option<T> {
+        Some(g)
+    }
+
+    fn to_right<T: Float + Numeric>(g: T, _: T, _: T) -> Option<T> {
+        Some(g)
+    }
+
+    fn alone<T: Float + Numeric>() -> [Option<fn(T) -> T>; 2] {
+        [Some(|g| g), Some(|g| g)]
+    }
+}
+
+/// Returns the gradients of [`add`](crate::add()): the upstream gradient for both operands.
+///
+/// *dx* = *dz*, *dy* = *dz*
+///
+/// # Shapes
+#[doc = page!(gradient_shapes)]
+/// # Implicit values
+#[doc = page!(gradient_implicit)]
+/// # NaN
+///
+/// Gradients are passed on as they are; a zero is +0.0.
+///
+/// # Gradient
+#[doc = page!(second_gradient)]
+/// # Errors
+#[doc = page!(gradient_errors)]
+/// # Complexity
+#[doc = page!(gradient_complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, grad};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
+/// let y = CooTensor::new([3], vec![vec![2]], vec![4.0], 0.0)?;
+/// let (dx, dy) = grad::add(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
+/// assert_eq!((dx.values(), dy.values()), (&[10.0, 20.0][..], &[30.0][..]));
+/// assert!(dx.shares_pattern_with(&x));
+/// // a row beside a matrix receives the sums of the columns
+/// let (_, drow) = grad::add(&ndarray::arr2(&[[1.0; 3]; 2]), &x, &ndarray::arr2(&[[1.0, 2.0, 3.0],
+/// [10.0, 20.0, 30.0]]))?; assert_eq!(drow.values(), [11.0, 22.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the rule of calculus; [`torch.add`](https://docs.pytorch.org/docs/stable/generated/torch.add.html).
+pub fn add_backward<X, Y, U>(x: &X, y: &Y, upstream: &U) -> Result<Gradients<X, Y, U::Elem>>
+where
+    X: Operand<Elem = U::Elem>,
+    Y: Operand<Elem = U::Elem>,
+    U: Operand<Elem: Float + Numeric>,
+{
+    gradients(Add, x, y, upstream)
+}
+
+impl<T: Numeric> Zip<T, T> for Sub {
+    type Out = T;
+
+    fn unites(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn apply(&self, a: T, b: T) -> Outcome<T> {
+        fitting(a.checked_sub(b))
+    }
+
+    fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
+        Alone::if_same_of_all(is_wholly_nan(fill))
+    }
+
+    fn of_right_fill(&self, _: Option<T>, fill: T) -> Alone {
+        Alone::if_same_of_all(is_wholly_nan(fill))
+    }
+
+    fn alone(&self, entry: Lone<T, T>) -> Outcome<T> {
+        match entry {
+            Lone::Left(value) => Ok(value),
+            Lone::Right(value) => fitting(value.checked_neg()),
+        }
+    }
+}
+
+/// Returns the difference of two operands.
+///
+/// *z*<sub>k</sub> = *x*<sub>k</sub> − *y*<sub>k</sub>
+///
+/// # Shapes
+#[doc = page!(shapes)]
+/// # Implicit values
+#[doc = page!(union)]
+/// A fill of NaN makes everything NaN: entries of the other operand alone are not stored. Of [stored
+/// views](crate::Stored) an entry of one side alone is moved as it is, on the right with the other sign, and the
+/// fill is that of both; so a sparse row or column beside a view stores all that it is broadcast to, where an array
+/// leaves the view its own entries.
+#[doc = page!(implicit)]
+/// # NaN
+///
+/// NaN minus anything is NaN, and so is anything minus NaN; complex as [`add`].
+///
+/// # Gradient
+///
+/// [`grad::sub`](crate::grad::sub()).
+///
+/// # Errors
+///
+/// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
+#[doc = page!(errors)]
+/// # Complexity
+#[doc = page!(complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, sub};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1]], vec![1.0, 7.0], 0.0)?;
+/// let y = CooTensor::new([4], vec![vec![1, 2]], vec![2.0, 3.0], 0.0)?;
+/// let z = sub(&x, &y)?;
+/// assert_eq!(z.entries(), [(vec![0], 1.0), (vec![1], 5.0), (vec![2], -3.0)]);
+/// assert_eq!(z.to_dense()?, sub(&x.to_dense()?, &y.to_dense()?)?);
+/// assert_eq!(x.stored().sub(&y)?.entries(), [(vec![0], 1.0), (vec![1], 5.0), (vec![2], -3.0)]);
+/// assert!(x.sub(2.0)?.shares_pattern_with(&x));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// use lacuna::{CooTensor, sub};
+///
+/// let x = CooTensor::full([2], true)?;
+/// sub(&x, &x)?;
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.subtract`](https://numpy.org/doc/stable/reference/generated/numpy.subtract.html).
+#[doc(alias = "minus")]
+#[doc(alias = "subtract")]
+#[doc(alias = "numpy.subtract")]
+#[doc(alias = "torch.sub")]
+pub fn sub<X: Operand<Elem: Numeric>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) -> Result<Y::Zipped<X::Elem>> {
+    y.zip(x, Sub)
+}
+
+impl Differentiable for Sub {
+    fn to_left<T: Float + Numeric>(g: T, _: T, _: T) -> Option<T> {
+        Some(g)
+    }
+
+    fn to_right<T: Float + Numeric>(g: T, _: T, _: T) -> Option<T> {
+        g.checked_neg()
+    }
+
+    fn alone<T: Float + Numeric>() -> [Option<fn(T) -> T>; 2] {
+        [Some(|g| g), Some(|g| g.checked_neg().unwrap_or(g))]
+    }
+}
+
+/// Returns the gradients of [`sub`](crate::sub()): the upstream gradient, and its negative.
+///
+/// *dx* = *dz*, *dy* = −*dz*
+///
+/// # Shapes
+#[doc = page!(gradient_shapes)]
+/// # Implicit values
+#[doc = page!(gradient_implicit)]
+/// # NaN
+///
+/// As in [`sub`](crate::sub()); a gradient of zero gives +0.0.
+///
+/// # Gradient
+#[doc = page!(second_gradient)]
+/// # Errors
+#[doc = page!(gradient_errors)]
+/// # Complexity
+#[doc = page!(gradient_complexity)]
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, grad};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
+/// let y = CooTensor::new([3], vec![vec![2]], vec![4.0], 0.0)?;
+/// let (dx, dy) = grad::sub(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
+/// assert_eq!((dx.values(), dy.values()), (&[10.0, 20.0][..], &[-30.0][..]));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the rule of calculus; [`torch.sub`](https://docs.pytorch.org/docs/stable/generated/torch.sub.html).
+pub fn sub_backward<X, Y, U>(x: &X, y: &Y, upstream: &U) -> Result<Gradients<X, Y, U::Elem>>
+where
+    X: Operand<Elem = U::Elem>,
+    Y: Operand<Elem = U::Elem>,
+    U: Operand<Elem: Float + Numeric>,
+{
+    gradients(Sub, x, y, upstream)
+}
