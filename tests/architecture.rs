@@ -220,7 +220,8 @@ fn four_calls_are_unsafe_and_can_be_left_out() {
     assert!(read("src/lib.rs").contains("#![cfg_attr(not(feature = \"machine\"), forbid(unsafe_code))]"));
 }
 
-/// The page of each operation has all sections. Pages that macros write have their sections in one place.
+/// The page of each operation has all sections, some of them in files that the page includes. Pages that macros write
+/// have their sections in one place.
 #[test]
 fn pages_have_their_sections() {
     const SECTIONS: [&str; 5] = ["Shapes", "Implicit values", "Errors", "Complexity", "Examples"];
@@ -235,9 +236,14 @@ fn pages_have_their_sections() {
                 assert_eq!(without, None, "{}: {line}", file.display());
                 pages += 1;
             }
-            match line.starts_with("///") || line.starts_with("#[") {
-                true => page.push_str(&format!("{line}\n")),
-                false => page.clear(),
+            let included = line.strip_prefix("#[doc = include_str!(\"").and_then(|rest| rest.strip_suffix("\")]"));
+            match included {
+                Some(path) => {
+                    let text = fs::read_to_string(file.with_file_name(path)).unwrap();
+                    text.lines().for_each(|line| page.push_str(&format!("/// {line}\n")));
+                }
+                None if line.starts_with("///") || line.starts_with("#[") => page.push_str(&format!("{line}\n")),
+                None => page.clear(),
             }
         }
     }

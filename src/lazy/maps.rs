@@ -212,8 +212,10 @@ macro_rules! functions {
             $($($sentence $name() [$bound] -> element_of_result!($result T) $(, $backward)?;)*)*
             "Returns each element to the power of an integer"
                 powi(exponent: i32) [RealNumber] -> T, powi_backward;
-            "Returns each element to the power of a number" powf(exponent: T) [Float] -> T, powf_backward;
-            "Returns each element clamped to two bounds" clamp(low: T, high: T) [Real] -> T, clamp_backward;
+            "Returns each element to the power of a number"
+                powf(exponent: T) [Float] -> T, powf_backward;
+            "Returns each element clamped to two bounds"
+                clamp(low: T, high: T) [Real] -> T, clamp_backward;
         }
     };
 }
