@@ -135,12 +135,19 @@ macro_rules! of_other_types {
 macro_rules! of_any {
     ($steps:ident, $x:ident, $bools:ident) => {{
         of_other_types! {$steps, $x:
-            isnan(); isfinite(); isinf(); isreal(); isposinf(); isneginf(); isin(1.0); any(1); all(1); count_nonzero(1);
-            argmin(1); argmax(1); nanargmin(1); nanargmax(1); nanmedian_index(1); rem($x); rem_euclid($x); equal($x);
+            isnan(); isfinite(); isinf(); isreal(); isposinf(); isneginf(); isin(1.0); nanmedian_index(1); rem($x); rem_euclid($x); equal($x);
             not_equal($x); less($x); less_equal($x); greater($x); greater_equal($x);
         }
         of_other_types! {$steps, $bools: bit_and($bools); bit_or($bools); bit_xor($bools); not();}
+        every_fold! { (of_folds) $steps $x }
     }};
+}
+
+/// Lists the reductions.
+macro_rules! of_folds {
+    ([$steps:ident $x:ident] $($name:ident ($($q:expr,)?) $out:ident $stream:ident [$($backward:ident)?];)*) => {
+        of_other_types! {$steps, $x: $($name($($q,)? 1);)*}
+    };
 }
 
 fn of_tensors(steps: &mut BTreeMap<String, Step>, constant: &CooTensor<f64>) {
@@ -340,9 +347,7 @@ fn steps_of_entries() -> BTreeMap<String, Step> {
         abs(); sqrt(); cbrt(); exp(); exp_m1(); ln(); ln_1p(); log2(); log10(); sin(); cos(); tan(); asin(); acos();
         atan(); sinh(); cosh(); tanh(); recip(); round(); floor(); ceil(); trunc(); square(); sign(); neg(); powi(2);
         powf(0.5); clamp(0.0, 1.0); add(stored); sub(stored); mul(stored); mul_nonzero(stored); div(stored); pow(stored); minimum(stored);
-        maximum(stored); sum(1); nansum(1); mean(1); nanmean(1); prod(1); nanprod(1); var(1); std(1); nanvar(1);
-        nanstd(1); min(1); max(1); nanmin(1); nanmax(1); norm(1); median(1); nanmedian(1); quantile(0.5, 1);
-        nanquantile(0.5, 1); topk(1, 1); topk_index(1, 1); argsort(1); softmax(1); log_softmax(1); take([1]);
+        maximum(stored); topk(1, 1); topk_index(1, 1); argsort(1); softmax(1); log_softmax(1); take([1]);
         take_axis([1], 1); unique(); mask(&x.pattern()); without(&x.pattern()); scale(1, &x.sum(0));
         matmul(&x.transpose());
     }

@@ -69,11 +69,11 @@ pub(super) fn fold(call: &Call) -> Option<PouredFold> {
         (Some(q), _) => PouredOptions::Quantile(call.real(q).ok()?, quantile_of(call, q + 1).ok()?),
         (None, [true, ..]) => PouredOptions::Norm(norm_of(call, 1).ok()?),
         (None, [_, true, _]) => PouredOptions::Var(var_of(call, 1).ok()?),
-        (None, [.., true]) => PouredOptions::Median(median_of(call, 1).ok()?),
+        (None, [.., true]) => PouredOptions::Nanmedian(median_of(call, 1).ok()?),
         (None, _) => PouredOptions::Axes(axes(call, op)?),
     };
     let is_stored = call.seen(0).ok()?.is_stored();
-    let fold = PouredFold { name: op.name, options, is_stored };
+    let fold = PouredFold { op, options, is_stored };
     fold.options.axes().grouping().is_none().then_some(fold)
 }
 

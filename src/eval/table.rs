@@ -8,7 +8,6 @@ use super::options::{
     choice, made, median_of, mode_of, multiplied, norm_of, of_list, of_two, one_of, one_of_two, quantile_of, var_of,
 };
 use super::value::Value;
-use crate::base::axes::Axes;
 use crate::dynamic::{AnyMatmul, AnyOperand, AnyTensor};
 use crate::element::DType;
 use crate::ops::{OpSpec, Take, Tolerance};
@@ -73,42 +72,6 @@ fn function_of(&(name, run): &(&'static str, Run)) -> Function {
 
 /// Defines functions that accept the same arguments.
 macro_rules! alike {
-    (fold $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let axes: Axes = call.axes(1, 3)?;
-            call.done(call.seen(0)?.$name(&axes))
-        })),*]
-    };
-    (var $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let options = var_of(call, 1)?;
-            call.done(call.seen(0)?.$name(&options))
-        })),*]
-    };
-    (median $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let options = median_of(call, 1)?;
-            call.done(call.seen(0)?.$name(&options))
-        })),*]
-    };
-    (median_backward $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let (upstream, options) = (call.whole(1)?, median_of(call, 2)?);
-            call.done(call.seen(0)?.$name(upstream, &options))
-        })),*]
-    };
-    (quantile $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let (q, options) = (call.real(1)?, quantile_of(call, 2)?);
-            call.done(call.seen(0)?.$name(q, &options))
-        })),*]
-    };
-    (quantile_backward $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let (upstream, q, options) = (call.whole(1)?, call.real(2)?, quantile_of(call, 3)?);
-            call.done(call.seen(0)?.$name(upstream, q, &options))
-        })),*]
-    };
     (two $($name:ident)*) => {
         [$((stringify!($name), |call: &Call| {
             of_two(call, |x, y, upstream| x.$name(y, upstream))
@@ -133,28 +96,55 @@ macro_rules! alike {
             call.done(call.seen(0)?.$name(upstream))
         })),*]
     };
-    (fold_backward $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let (upstream, axes) = (call.whole(1)?, call.axes(2, 4)?);
-            call.done(call.seen(0)?.$name(upstream, &axes))
-        })),*]
+}
+
+/// Returns the options of a reduction, from the arguments from `axis` on.
+macro_rules! options {
+    (Axes $call:ident $axis:ident) => {
+        $call.axes($axis, $axis + 2)?
     };
-    (var_backward $($name:ident)*) => {
-        [$((stringify!($name), |call: &Call| {
-            let (upstream, options) = (call.whole(1)?, var_of(call, 2)?);
-            call.done(call.seen(0)?.$name(upstream, &options))
-        })),*]
+    (Var $call:ident $axis:ident) => {
+        var_of($call, $axis)?
+    };
+    (Nanmedian $call:ident $axis:ident) => {
+        median_of($call, $axis)?
+    };
+    (Quantile $call:ident $axis:ident) => {
+        quantile_of($call, $axis)?
+    };
+    (Norm $call:ident $axis:ident) => {
+        norm_of($call, $axis)?
     };
 }
 
+/// Defines the functions of the reductions and of their gradients, from the rows.
+macro_rules! folds {
+    ([] $(
+        $name:ident($options:ident $(, $q:ident)?) $result:tt $route:tt $stream:tt
+        [$($backward:ident($($given:ident)?) $bound:ident $back_route:ident $second:ident)?]
+        $methods:ident $sentence:literal;
+    )*) => {
+        static FOLDS: &[(&str, Run)] = &[$(
+            (stringify!($name), |call| {
+                let at = 1;
+                $(let ($q, at) = (call.real(at)?, at + 1);)?
+                let options = options!($options call at);
+                call.done(call.seen(0)?.$name($($q,)? &options))
+            }),
+            $((stringify!($backward), |call| {
+                let (upstream, at) = (call.whole(1)?, 2);
+                $(let ($given, at) = (call.real(at)?, at + 1);)?
+                let options = options!($options call at);
+                call.done(call.seen(0)?.$backward(upstream, $($given,)? &options))
+            }),)?
+        )*];
+    };
+}
+
+crate::__folds! { (folds) }
+
 static TABLE: &[&[(&str, Run)]] = &[
-    &alike!(fold any all count_nonzero sum mean prod nanprod nansum nanmean min max nanmin nanmax argmin argmax
-        nanargmin nanargmax),
-    &alike!(var var std nanvar nanstd),
-    &alike!(median median nanmedian),
-    &alike!(median_backward median_backward nanmedian_backward),
-    &alike!(quantile quantile nanquantile),
-    &alike!(quantile_backward quantile_backward nanquantile_backward),
+    FOLDS,
     &alike!(two add_backward sub_backward mul_backward div_backward pow_backward minimum_backward maximum_backward
         matmul_backward),
     &alike!(pairs outer_backward kron_backward),
@@ -165,9 +155,6 @@ static TABLE: &[&[(&str, Run)]] = &[
     &alike!(slope neg_backward abs_backward square_backward sqrt_backward cbrt_backward exp_backward exp_m1_backward
         ln_backward ln_1p_backward log2_backward log10_backward sin_backward cos_backward tan_backward asin_backward
         acos_backward atan_backward sinh_backward cosh_backward tanh_backward recip_backward),
-    &alike!(fold_backward any_backward sum_backward mean_backward prod_backward nanprod_backward nansum_backward
-        nanmean_backward min_backward max_backward nanmin_backward nanmax_backward),
-    &alike!(var_backward var_backward std_backward nanvar_backward nanstd_backward),
     SINGLE,
 ];
 
@@ -200,14 +187,6 @@ static SINGLE: &[(&str, Run)] = single! {
     nanmedian_index |call| {
         let options = median_of(call, 1)?;
         call.done(call.seen(0)?.nanmedian_index(&options).map(|(_, index)| index))
-    };
-    norm |call| {
-        let options = norm_of(call, 1)?;
-        call.done(call.seen(0)?.norm(&options))
-    };
-    norm_backward |call| {
-        let (upstream, options) = (call.whole(1)?, norm_of(call, 2)?);
-        call.done(call.seen(0)?.norm_backward(upstream, &options))
     };
     topk |call| {
         let (k, axis): (_, isize) = (call.integer(1, None)?, call.integer(2, Some(-1))?);

@@ -9,7 +9,6 @@ mod operand;
 mod product;
 mod reduce;
 mod select;
-#[cfg(feature = "lazy")]
 mod table;
 mod zip;
 
@@ -46,6 +45,8 @@ pub use product::{
 };
 pub use product::{Matmul, Semiring, matmul, matmul_backward, matmul_with};
 pub(crate) use product::{Pairs, SEMIRINGS, check_factors, dots_at, dots_at_backward, tensordot_shape, ways};
+#[cfg(feature = "lazy")]
+pub(crate) use reduce::accumulators;
 pub(crate) use reduce::fed::{Fed, States};
 pub use reduce::{
     EvenCount, MedianGradient, Nanmedian, Var, all, any, any_backward, argmax, argmin, count_nonzero, max,
@@ -72,4 +73,5 @@ pub use select::{
 #[cfg(all(feature = "eval", not(test)))]
 pub(crate) use table::PARAMETER_MARKS;
 #[cfg(feature = "lazy")]
-pub(crate) use table::{Gradient, Lengths, OpSpec, Second, Split, Stream, op};
+pub(crate) use table::{Gradient, Lengths, OpSpec, Second, Split, Stream};
+pub(crate) use table::{folds::result_of, op};

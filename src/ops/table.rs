@@ -1,9 +1,13 @@
 //! The table of operations, with one row per operation. Every interface that refers to operations by name reads this
 //! table.
 
+#![cfg_attr(not(feature = "lazy"), allow(dead_code))] // reductions read the names of their rows
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
+
+pub(crate) mod folds;
 
 /// The row of an operation.
 #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // expressions read all of it, graphs a part
@@ -180,16 +184,28 @@ impl OpSpec {
         OpSpec { stores: true, ..self }
     }
 
-    const fn folds(self) -> Self {
+    const fn whole(self) -> Self {
+        OpSpec { stream: Stream::Whole, ..self }
+    }
+
+    const fn fold(self) -> Self {
         OpSpec { stream: Stream::Fold, ..self }
     }
 
-    const fn in_passes(self) -> Self {
+    const fn folds(self) -> Self {
+        self.fold()
+    }
+
+    const fn passes(self) -> Self {
         OpSpec { stream: Stream::Passes, ..self }
     }
 
-    const fn in_the_middle(self) -> Self {
+    const fn middle(self) -> Self {
         OpSpec { stream: Stream::Middle, ..self }
+    }
+
+    const fn formula(self) -> Self {
+        OpSpec { second: Second::Formula, ..self }
     }
 
     const fn linear(self) -> Self {
@@ -300,7 +316,7 @@ impl OpSpec {
     /// Returns the operation with this name.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         static BY_NAME: OnceLock<HashMap<&'static str, &'static OpSpec>> = OnceLock::new();
-        BY_NAME.get_or_init(|| TABLE.iter().map(|op| (op.name, *op)).collect()).get(name).copied()
+        BY_NAME.get_or_init(|| TABLE.iter().copied().flatten().map(|op| (op.name, *op)).collect()).get(name).copied()
     }
 }
 
@@ -347,64 +363,19 @@ macro_rules! operations {
         pub(crate) mod op {
             use super::{OpSpec, Split};
 
+            pub(crate) use super::folds::op::*;
+
             $(pub(crate) static $name: OpSpec =
                 OpSpec::new(stringify!($name), $parameters, Split::$split)$($(.$set())*)?;)*
         }
 
-        static TABLE: &[&OpSpec] = &[$(&op::$name),*];
+        static TABLE: &[&[&OpSpec]] = &[folds::ROWS, &[$(&op::$name),*]];
     };
 }
 
 operations! {
-    // Reductions.
-    any "x axis? keep_dims? by?" Over [folds];
-    all "x axis? keep_dims? by?" Over [folds];
-    count_nonzero "x axis? keep_dims? by?" Over [folds];
-    sum "x axis? keep_dims? by?" Over [folds];
-    mean "x axis? keep_dims? by?" Over [folds];
-    prod "x axis? keep_dims? by?" Over;
-    nanprod "x axis? keep_dims? by?" Over;
-    nansum "x axis? keep_dims? by?" Over [folds];
-    nanmean "x axis? keep_dims? by?" Over [folds];
-    min "x axis? keep_dims? by?" Over [folds];
-    max "x axis? keep_dims? by?" Over [folds];
-    nanmin "x axis? keep_dims? by?" Over [folds];
-    nanmax "x axis? keep_dims? by?" Over [folds];
-    argmin "x axis? keep_dims? by?" Over;
-    argmax "x axis? keep_dims? by?" Over;
-    nanargmin "x axis? keep_dims? by?" Over;
-    nanargmax "x axis? keep_dims? by?" Over;
-    var "x axis? keep_dims? ddof? by?" Over [in_passes];
-    std "x axis? keep_dims? ddof? by?" Over [in_passes];
-    nanvar "x axis? keep_dims? ddof? by?" Over [in_passes];
-    nanstd "x axis? keep_dims? ddof? by?" Over [in_passes];
-    median "x axis? keep_dims? even? by?" Over [in_the_middle];
-    nanmedian "x axis? keep_dims? even? by?" Over [in_the_middle];
-    quantile "x q axis? keep_dims? method? by?" Over [in_passes];
-    nanquantile "x q axis? keep_dims? method? by?" Over [in_passes];
+    // The position of a median. The rows of the other reductions are in `table/folds.rs`.
     nanmedian_index "x axis? keep_dims? even? by?" Over;
-    norm "x axis? keep_dims? ord? by?" Over [folds];
-    // Gradients of reductions.
-    median_backward "x upstream axis? keep_dims? even? by?" Back [shares];
-    nanmedian_backward "x upstream axis? keep_dims? even? by?" Back [shares];
-    quantile_backward "x upstream q axis? keep_dims? method? by?" Back [shares];
-    nanquantile_backward "x upstream q axis? keep_dims? method? by?" Back [shares];
-    any_backward "x upstream axis? keep_dims? by?" Back [linear];
-    sum_backward "x upstream axis? keep_dims? by?" Back [linear];
-    mean_backward "x upstream axis? keep_dims? by?" Back [linear];
-    prod_backward "x upstream axis? keep_dims? by?" Back;
-    nanprod_backward "x upstream axis? keep_dims? by?" Back;
-    nansum_backward "x upstream axis? keep_dims? by?" Back [shares];
-    nanmean_backward "x upstream axis? keep_dims? by?" Back [shares];
-    min_backward "x upstream axis? keep_dims? by?" Back [shares];
-    max_backward "x upstream axis? keep_dims? by?" Back [shares];
-    nanmin_backward "x upstream axis? keep_dims? by?" Back [shares];
-    nanmax_backward "x upstream axis? keep_dims? by?" Back [shares];
-    var_backward "x upstream axis? keep_dims? ddof? by?" Back;
-    std_backward "x upstream axis? keep_dims? ddof? by?" Back;
-    nanvar_backward "x upstream axis? keep_dims? ddof? by?" Back;
-    nanstd_backward "x upstream axis? keep_dims? ddof? by?" Back;
-    norm_backward "x upstream axis? keep_dims? ord? by?" Back;
     // Gradients of binary operations.
     add_backward "x y upstream wrt?" Alike;
     sub_backward "x y upstream wrt?" Alike;
@@ -619,7 +590,7 @@ mod tests {
 
     #[test]
     fn every_row_has_its_own_name_and_the_parameters_of_its_rule() {
-        for op in TABLE {
+        for op in TABLE.iter().copied().flatten() {
             assert!(std::ptr::eq(OpSpec::named(op.name).unwrap(), *op), "{} has two rows", op.name);
             let needs_axis =
                 !matches!(op.split, Split::Each | Split::Alike | Split::Product | Split::Moved | Split::Whole);

@@ -11,15 +11,16 @@ use crate::kernels::fold::{Fold, Kept};
 use crate::kernels::group::Gaps;
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::scatter::{Cell, scatter_states};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The descriptor of [`all`].
 #[derive(Clone, Copy)]
-struct All;
+pub(super) struct All;
 
 impl Op for All {
     fn name(&self) -> &'static str {
-        "all"
+        op::all.name
     }
 }
 

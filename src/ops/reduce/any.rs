@@ -12,15 +12,16 @@ use crate::kernels::group::Gaps;
 use crate::kernels::merge::any_merged;
 use crate::kernels::op::{Op, Outcome, Outcomes};
 use crate::kernels::runs::any_of_runs;
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The descriptor of [`any()`].
 #[derive(Clone, Copy)]
-struct Any;
+pub(super) struct Any;
 
 impl Op for Any {
     fn name(&self) -> &'static str {
-        "any"
+        op::any.name
     }
 }
 

@@ -9,15 +9,16 @@ use crate::kernels::fold::{Fold, Kept};
 use crate::kernels::group::Gaps;
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::kernels::scatter::{Cell, scatter_states};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The descriptor of [`count_nonzero`].
 #[derive(Clone, Copy)]
-struct CountNonzero;
+pub(super) struct CountNonzero;
 
 impl Op for CountNonzero {
     fn name(&self) -> &'static str {
-        "count_nonzero"
+        op::count_nonzero.name
     }
 }
 

@@ -13,19 +13,20 @@ use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::kernels::scatter::{Cell, scatter_states};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The descriptor of the extremes: the maximum or the minimum, with or without NaN.
 #[derive(Clone, Copy)]
-struct Extreme<const GREATEST: bool, const SKIPS_NAN: bool>;
+pub(super) struct Extreme<const GREATEST: bool, const SKIPS_NAN: bool>;
 
 impl<const GREATEST: bool, const SKIPS_NAN: bool> Op for Extreme<GREATEST, SKIPS_NAN> {
     fn name(&self) -> &'static str {
         match (GREATEST, SKIPS_NAN) {
-            (false, false) => "min",
-            (true, false) => "max",
-            (false, true) => "nanmin",
-            (true, true) => "nanmax",
+            (false, false) => op::min.name,
+            (true, false) => op::max.name,
+            (false, true) => op::nanmin.name,
+            (true, true) => op::nanmax.name,
         }
     }
 }
@@ -109,10 +110,10 @@ struct Shares {
 impl Op for Shares {
     fn name(&self) -> &'static str {
         match (self.is_greatest, self.skips_nan) {
-            (false, false) => "min_backward",
-            (true, false) => "max_backward",
-            (false, true) => "nanmin_backward",
-            (true, true) => "nanmax_backward",
+            (false, false) => op::min_backward.name,
+            (true, false) => op::max_backward.name,
+            (false, true) => op::nanmin_backward.name,
+            (true, true) => op::nanmax_backward.name,
         }
     }
 }

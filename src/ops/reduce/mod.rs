@@ -7,6 +7,8 @@
 #[macro_use]
 mod pages;
 
+#[cfg(feature = "lazy")]
+pub(crate) mod accumulators;
 mod all;
 mod any;
 mod count_nonzero;

@@ -8,6 +8,7 @@ use crate::kernels::median::{Question, ShareRule};
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::rank::Rule;
 use crate::kernels::select::Sieve;
+use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::quantile::{Asked, AskedShares};
 
@@ -92,7 +93,7 @@ struct MedianAndPosition {
 
 impl Op for MedianAndPosition {
     fn name(&self) -> &'static str {
-        "nanmedian_index"
+        op::nanmedian_index.name
     }
 }
 
@@ -224,8 +225,8 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
     x: &X,
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
-    let Nanmedian { axes, even, .. } = options.into();
-    x.by_holistic(Asked { rule: Rule::Middle(even), skips_nan: true }, &axes)
+    let options = options.into();
+    x.by_holistic(Asked::nanmedian(&options), &options.axes)
 }
 
 /// [`nanmedian`], and where it stands: the position of the first element equal to the lower middle value.

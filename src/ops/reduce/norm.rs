@@ -6,6 +6,9 @@ use crate::element::norm::{Greatest, Magnitudes, Squares};
 use crate::element::{Accumulator, Float};
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
+#[cfg(feature = "lazy")]
+use crate::kernels::partial::{Partial, partial};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::totals::{Finish, Totals};
 
@@ -94,7 +97,7 @@ macro_rules! finish {
     ($($order:ident of $total:ident $(if $counts:expr)? => $value:expr, $quickly:expr;)*) => {$(
         impl Op for $order {
             fn name(&self) -> &'static str {
-                "norm"
+                op::norm.name
             }
         }
 
@@ -126,13 +129,23 @@ finish! {
     Infinity of Greatest if false => |total| T::from_f64(total.0), |cell| Some(T::from_f64(cell));
 }
 
+/// Returns the accumulator of the norm that the options choose.
+#[cfg(feature = "lazy")]
+pub(super) fn accumulator<T: Float>(options: &Norm) -> Box<dyn Partial> {
+    match options.order {
+        NormOrder::One => partial::<T, _>(Totals(One)),
+        NormOrder::Two => partial::<T, _>(Totals(Two)),
+        NormOrder::Infinity => partial::<T, _>(Totals(Infinity)),
+    }
+}
+
 /// The descriptor of the gradient.
 #[derive(Clone, Copy)]
 struct Shares(NormOrder);
 
 impl Op for Shares {
     fn name(&self) -> &'static str {
-        "norm_backward"
+        op::norm_backward.name
     }
 }
 

@@ -9,6 +9,7 @@ use crate::kernels::extreme::extremes_abreast;
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The position if there is no element.
@@ -24,10 +25,10 @@ struct Position {
 impl Op for Position {
     fn name(&self) -> &'static str {
         match (self.is_greatest, self.skips_nan) {
-            (false, false) => "argmin",
-            (true, false) => "argmax",
-            (false, true) => "nanargmin",
-            (true, true) => "nanargmax",
+            (false, false) => op::argmin.name,
+            (true, false) => op::argmax.name,
+            (false, true) => op::nanargmin.name,
+            (true, true) => op::nanargmax.name,
         }
     }
 }

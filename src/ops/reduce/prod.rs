@@ -7,6 +7,7 @@ use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Apart, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::kernels::prod::{Between, Product, others};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The descriptor of products.
@@ -17,7 +18,7 @@ struct Prod {
 
 impl Op for Prod {
     fn name(&self) -> &'static str {
-        if self.skips_nan { "nanprod" } else { "prod" }
+        if self.skips_nan { op::nanprod.name } else { op::prod.name }
     }
 }
 
@@ -69,7 +70,7 @@ struct Shares {
 
 impl Op for Shares {
     fn name(&self) -> &'static str {
-        if self.skips_nan { "nanprod_backward" } else { "prod_backward" }
+        if self.skips_nan { op::nanprod_backward.name } else { op::prod_backward.name }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::kernels::op::{Op, Outcome};
 use crate::kernels::ordered::{Middles, Ordered, value_of};
 use crate::kernels::rank::Rule;
 use crate::kernels::select::Sieve;
+use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::Nanmedian;
 
@@ -86,15 +87,25 @@ pub(super) struct Asked {
 impl Op for Asked {
     fn name(&self) -> &'static str {
         match (self.rule, self.skips_nan) {
-            (Rule::Middle(_), false) => "median",
-            (Rule::Middle(_), true) => "nanmedian",
-            (Rule::At(..), false) => "quantile",
-            (Rule::At(..), true) => "nanquantile",
+            (Rule::Middle(_), false) => op::median.name,
+            (Rule::Middle(_), true) => op::nanmedian.name,
+            (Rule::At(..), false) => op::quantile.name,
+            (Rule::At(..), true) => op::nanquantile.name,
         }
     }
 }
 
 impl Asked {
+    /// Returns the descriptor of [`median`].
+    pub(super) fn median(options: &Nanmedian) -> Self {
+        Asked { rule: Rule::Middle(options.even), skips_nan: false }
+    }
+
+    /// Returns the descriptor of [`nanmedian`](crate::nanmedian()).
+    pub(super) fn nanmedian(options: &Nanmedian) -> Self {
+        Asked { rule: Rule::Middle(options.even), skips_nan: true }
+    }
+
     fn question(self) -> Question {
         Question { rule: self.rule, skips_nan: self.skips_nan }
     }
@@ -141,10 +152,10 @@ pub(super) struct AskedShares(pub(super) ShareRule);
 impl Op for AskedShares {
     fn name(&self) -> &'static str {
         match (self.0.asked.rule, self.0.asked.skips_nan) {
-            (Rule::Middle(_), false) => "median_backward",
-            (Rule::Middle(_), true) => "nanmedian_backward",
-            (Rule::At(..), false) => "quantile_backward",
-            (Rule::At(..), true) => "nanquantile_backward",
+            (Rule::Middle(_), false) => op::median_backward.name,
+            (Rule::Middle(_), true) => op::nanmedian_backward.name,
+            (Rule::At(..), false) => op::quantile_backward.name,
+            (Rule::At(..), true) => op::nanquantile_backward.name,
         }
     }
 }
@@ -234,8 +245,8 @@ pub fn median<X: Operand<Elem: Real>>(
     x: &X,
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
-    let Nanmedian { axes, even, .. } = options.into();
-    x.by_holistic(Asked { rule: Rule::Middle(even), skips_nan: false }, &axes)
+    let options = options.into();
+    x.by_holistic(Asked::median(&options), &options.axes)
 }
 
 /// The gradient of [`median`]: that of [`nanmedian`](crate::nanmedian()), but 0 where a NaN made the median NaN.

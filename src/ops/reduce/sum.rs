@@ -6,15 +6,16 @@ use crate::base::error::Result;
 use crate::element::{Element, Float, Real, Ring};
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The descriptor of [`sum`] and [`nansum`].
 #[derive(Clone, Copy)]
-struct Sum<const SKIPS_NAN: bool>;
+pub(super) struct Sum<const SKIPS_NAN: bool>;
 
 impl<const SKIPS_NAN: bool> Op for Sum<SKIPS_NAN> {
     fn name(&self) -> &'static str {
-        if SKIPS_NAN { "nansum" } else { "sum" }
+        if SKIPS_NAN { op::nansum.name } else { op::sum.name }
     }
 }
 
@@ -36,11 +37,11 @@ impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Sum<SKIPS_NAN> {
 
 /// The descriptor of [`mean`] and [`nanmean`].
 #[derive(Clone, Copy)]
-struct Mean<const SKIPS_NAN: bool>;
+pub(super) struct Mean<const SKIPS_NAN: bool>;
 
 impl<const SKIPS_NAN: bool> Op for Mean<SKIPS_NAN> {
     fn name(&self) -> &'static str {
-        if SKIPS_NAN { "nanmean" } else { "mean" }
+        if SKIPS_NAN { op::nanmean.name } else { op::mean.name }
     }
 }
 
@@ -75,10 +76,10 @@ struct Shares {
 impl Op for Shares {
     fn name(&self) -> &'static str {
         match (self.is_mean, self.skips_nan) {
-            (false, false) => "sum_backward",
-            (false, true) => "nansum_backward",
-            (true, false) => "mean_backward",
-            (true, true) => "nanmean_backward",
+            (false, false) => op::sum_backward.name,
+            (false, true) => op::nansum_backward.name,
+            (true, false) => op::mean_backward.name,
+            (true, true) => op::nanmean_backward.name,
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::kernels::fed::Pass;
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The options of [`var`], [`std()`], [`nanvar`], [`nanstd`] and their gradients; plain axes convert to it.
@@ -216,10 +217,10 @@ struct Variance {
 impl Op for Variance {
     fn name(&self) -> &'static str {
         match (self.is_root, self.skips_nan) {
-            (false, false) => "var",
-            (true, false) => "std",
-            (false, true) => "nanvar",
-            (true, true) => "nanstd",
+            (false, false) => op::var.name,
+            (true, false) => op::std.name,
+            (false, true) => op::nanvar.name,
+            (true, true) => op::nanstd.name,
         }
     }
 }
@@ -290,10 +291,10 @@ struct Shares {
 impl Op for Shares {
     fn name(&self) -> &'static str {
         match (self.is_root, self.skips_nan) {
-            (false, false) => "var_backward",
-            (true, false) => "std_backward",
-            (false, true) => "nanvar_backward",
-            (true, true) => "nanstd_backward",
+            (false, false) => op::var_backward.name,
+            (true, false) => op::std_backward.name,
+            (false, true) => op::nanvar_backward.name,
+            (true, true) => op::nanstd_backward.name,
         }
     }
 }
