@@ -56,8 +56,9 @@ pub use reduce::{
 };
 pub use reduce::{GroupBy, GroupLabels, argsort, group_by, topk, topk_backward, topk_index, unique};
 pub use reduce::{
-    Norm, NormOrder, Quantile, QuantileMethod, median, median_backward, nanprod, nanprod_backward, nanquantile,
-    nanquantile_backward, norm, norm_backward, prod, prod_backward, quantile, quantile_backward,
+    Norm, NormOrder, Quantile, QuantileMethod, logsumexp, logsumexp_backward, median, median_backward, nanprod,
+    nanprod_backward, nanquantile, nanquantile_backward, norm, norm_backward, prod, prod_backward, quantile,
+    quantile_backward,
 };
 pub(crate) use select::{
     Request, Select, diagonal_of, diagonal_pattern, diagonal_side, joined_shape, moved, planned_select, slice_of,

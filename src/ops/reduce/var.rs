@@ -75,7 +75,7 @@ struct Spread<M> {
 
 /// Returns the exact sum that `add` computes for values, on several threads if there are many.
 #[inline(always)]
-fn shared_total<T: Sync, U, A: Accumulator<U>>(values: &[T], add: impl Fn(&mut A, &[T]) + Sync) -> A {
+pub(super) fn shared_total<T: Sync, U, A: Accumulator<U>>(values: &[T], add: impl Fn(&mut A, &[T]) + Sync) -> A {
     if !threads::are_shared(values.len(), PICOSECONDS) {
         let mut total = A::default();
         add(&mut total, values);

@@ -88,6 +88,8 @@ macro_rules! __folds {
             norm(Norm) [Float -> element] [floats] [folds norm::accumulator]
                 [norm_backward() Float float_values formula] everywhere
                 "Returns the norm over the given axes.";
+            logsumexp(Axes) [Float -> element] [floats] [passes] [logsumexp_backward() Float float_values formula] everywhere
+                "Returns the logarithm of the sum of the exponentials over the given axes.";
         }
     };
 }
