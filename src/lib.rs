@@ -181,8 +181,8 @@ pub use ops::{
 pub use ops::{GroupBy, GroupLabels, argsort, group_by, topk, topk_backward, topk_index, unique};
 pub use ops::{Matmul, Semiring, matmul, matmul_backward, matmul_with};
 pub use ops::{
-    Norm, NormOrder, Quantile, QuantileMethod, median, median_backward, nanprod, nanprod_backward, nanquantile,
-    nanquantile_backward, norm, norm_backward, prod, prod_backward, quantile, quantile_backward,
+    Norm, NormOrder, Quantile, QuantileMethod, logsumexp, median, median_backward, nanprod, nanprod_backward,
+    nanquantile, nanquantile_backward, norm, norm_backward, prod, prod_backward, quantile, quantile_backward,
 };
 pub use ops::{Tolerance, allclose, maximum_backward, minimum_backward, pow_backward, where_backward};
 pub use ops::{

@@ -25,6 +25,7 @@ const FLOORS: &[&[&str]] = &[
     &["format"],
     &["convert"],
     &["ops"],
+    &["grad"],
     &["dynamic"],
     &["lazy"],
     &["io", "spy"],
@@ -100,7 +101,8 @@ fn modules() -> Vec<(String, String, Vec<String>)> {
             };
             let text = fs::read_to_string(file).unwrap();
             let code = text.split("#[cfg(test)]").next().unwrap();
-            let lines = code.lines().map(str::trim).filter(|line| !line.starts_with("//"));
+            let lines =
+                code.lines().map(str::trim).filter(|line| !line.starts_with("//") && !line.starts_with("#[doc"));
             (module, name, lines.map(str::to_string).collect())
         })
         .collect()
@@ -220,6 +222,14 @@ fn four_calls_are_unsafe_and_can_be_left_out() {
     assert!(read("src/lib.rs").contains("#![cfg_attr(not(feature = \"machine\"), forbid(unsafe_code))]"));
 }
 
+/// The headings of the shared paragraphs of the pages of reductions, by the name of the paragraph.
+fn shared_headings() -> BTreeMap<String, String> {
+    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/ops/reduce/pages.rs")).unwrap();
+    let paragraphs = text.split("\n    (").filter_map(|paragraph| paragraph.split_once(") => {"));
+    let heading = |text: &str| format!("/// # {}\n", text.split("\\n").next().unwrap_or_default());
+    paragraphs.map(|(name, text)| (name.to_string(), text.split("# ").skip(1).map(heading).collect())).collect()
+}
+
 /// The page of each operation has all sections, some of them in files that the page includes. Pages that macros write
 /// have their sections in one place.
 #[test]
@@ -227,7 +237,7 @@ fn pages_have_their_sections() {
     const SECTIONS: [&str; 5] = ["Shapes", "Implicit values", "Errors", "Complexity", "Examples"];
     let mut files = Vec::new();
     source_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ops"), &mut files);
-    let mut pages = 0;
+    let (mut pages, shared) = (0, shared_headings());
     for file in &files {
         let mut page = String::new();
         for line in fs::read_to_string(file).unwrap().lines() {
@@ -245,6 +255,8 @@ fn pages_have_their_sections() {
                 None if line.starts_with("///") || line.starts_with("#[") => page.push_str(&format!("{line}\n")),
                 None => page.clear(),
             }
+            let name = line.strip_prefix("#[doc = said!(").and_then(|rest| rest.strip_suffix(")]"));
+            page.extend(name.map(|name| shared[name].as_str()));
         }
     }
     assert!(pages > 40, "{pages} pages are found");

@@ -87,8 +87,32 @@ macro_rules! pairs {
     (@bool $all:ident, $step:expr) => {};
 }
 
+/// Returns a reduction as a list, or an empty list if the elements of the result are not floats.
+macro_rules! of_floats {
+    (bool $result:expr) => {
+        vec![]
+    };
+    (u64 $result:expr) => {
+        vec![]
+    };
+    ($out:ident $result:expr) => {
+        vec![$result]
+    };
+}
+
+/// Lists the reductions over some axes whose results are floats.
+macro_rules! of_folds {
+    ([$x:ident, $axes:expr] $($name:ident ($($q:expr,)?) $out:ident $stream:ident [$($backward:ident)?];)*) => {
+        [$(of_floats!($out $x.$name($($q,)? $axes))),*].concat()
+    };
+}
+
 /// Steps that tensors and arrays have, of one matrix or two.
 pub(crate) fn of_both<X: Steps<Elem = f64, Of<f64> = X>>(x: &Lazy<X>, y: &Lazy<X>) -> Vec<Lazy<X>> {
+    [some_of_both(x, y), every_fold! { (of_folds) x, 1 }].concat()
+}
+
+fn some_of_both<X: Steps<Elem = f64, Of<f64> = X>>(x: &Lazy<X>, y: &Lazy<X>) -> Vec<Lazy<X>> {
     let kept = Axes::from(1).keep_dims();
     let labels = [1u32, 0, 1, 3];
     let nested: &'static ArrayD<i32> = Box::leak(Box::new(ndarray::arr2(&[[1, 2], [3, 4]]).into_dyn()));

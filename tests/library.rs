@@ -40,6 +40,7 @@ mod lazy_rewrite;
 mod lazy_steps;
 #[cfg(feature = "cli")]
 mod lazy_text;
+mod logsumexp;
 mod matmul;
 mod matmul_with;
 mod moving;

@@ -144,11 +144,11 @@ macro_rules! pairs {
 macro_rules! of_any {
     ($steps:ident, $x:ident, $bools:ident) => {{
         of_other_types! {$steps, $x:
-            isin(1.0); any(1); all(1); count_nonzero(1);
-            argmin(1); argmax(1); nanargmin(1); nanargmax(1); nanmedian_index(1);
+            isin(1.0); nanmedian_index(1);
         }
         lacuna::__function_names! { predicates $steps $x $bools }
         lacuna::__binary! { pairs [$steps, $x, $bools] }
+        every_fold! { (of_folds) $steps $x }
     }};
 }
 
@@ -174,6 +174,13 @@ macro_rules! parts {
     ($steps:ident $x:ident tests $tests:tt numbers $numbers:tt bits $bits:tt parts [$($part:ident)*]
      $($others:tt)*) => {
         of_other_types! {$steps, $x: $($part();)*}
+    };
+}
+
+/// Lists the reductions.
+macro_rules! of_folds {
+    ([$steps:ident $x:ident] $($name:ident ($($q:expr,)?) $out:ident $stream:ident [$($backward:ident)?];)*) => {
+        of_other_types! {$steps, $x: $($name($($q,)? 1);)*}
     };
 }
 
@@ -386,10 +393,7 @@ fn steps_of_entries() -> BTreeMap<String, Step> {
     let (x, mut own) = (constant.lazy(), BTreeMap::new());
     let (stored, steps) = (&x.stored(), &mut own);
     of_other_types! {steps, stored:
-        powi(2); powf(0.5); clamp(0.0, 1.0);
-        sum(1); nansum(1); mean(1); nanmean(1); prod(1); nanprod(1); var(1); std(1); nanvar(1);
-        nanstd(1); min(1); max(1); nanmin(1); nanmax(1); norm(1); median(1); nanmedian(1); quantile(0.5, 1);
-        nanquantile(0.5, 1); topk(1, 1); topk_index(1, 1); argsort(1); softmax(1); log_softmax(1); take([1]);
+        powi(2); powf(0.5); clamp(0.0, 1.0); topk(1, 1); topk_index(1, 1); argsort(1); softmax(1); log_softmax(1); take([1]);
         take_axis([1], 1); unique(); mask(&x.pattern()); without(&x.pattern()); scale(1, &x.sum(0));
         matmul(&x.transpose());
     }

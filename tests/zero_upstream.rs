@@ -66,13 +66,17 @@ fn of_reductions() {
     let (dense, up) = (x.to_dense().unwrap(), arr1(&[0.0, -0.0, 2.0]));
     let one = Axes::from(1);
     macro_rules! over {
-        ($($backward:ident)*) => {$({
+        ([] $($name:ident $q:tt $out:ident $stream:ident $gradient:tt;)*) => {
+            $(over!(@ $gradient $name $q);)*
+        };
+        (@ [] $name:ident $q:tt) => {};
+        (@ [$backward:ident] $name:ident ($($q:expr,)?)) => {{
             let found: [Vec<f64>; 5] = [
-                x.$backward(&up, &one).unwrap().values().to_vec(),
-                csr.$backward(&up, &one).unwrap().values().to_vec(),
-                x.stored().$backward(&up, &one).unwrap().values().to_vec(),
-                lacuna::$backward(&dense, &up, &one).unwrap().into_iter().collect(),
-                lacuna::$backward(&dense.t(), &up, 0).unwrap().t().iter().copied().collect(),
+                lacuna::grad::$name(&x, &up, $($q,)? &one).unwrap().values().to_vec(),
+                lacuna::grad::$name(&csr, &up, $($q,)? &one).unwrap().values().to_vec(),
+                lacuna::grad::$name(&x.stored(), &up, $($q,)? &one).unwrap().values().to_vec(),
+                lacuna::grad::$name(&dense, &up, $($q,)? &one).unwrap().into_iter().collect(),
+                lacuna::grad::$name(&dense.t(), &up, $($q,)? 0).unwrap().t().iter().copied().collect(),
             ];
             for given in found {
                 nothing(given[..12].to_vec());
@@ -81,17 +85,15 @@ fn of_reductions() {
             }
             // Each element is a group by itself, or groups have labels.
             let none = ArrayD::from_elem(vec![3, 6], -0.0);
-            nothing(x.$backward(&none, Axes::none()).unwrap().values().to_vec());
-            nothing(lacuna::$backward(&dense, &none, Axes::none()).unwrap());
+            nothing(lacuna::grad::$name(&x, &none, $($q,)? Axes::none()).unwrap().values().to_vec());
+            nothing(lacuna::grad::$name(&dense, &none, $($q,)? Axes::none()).unwrap());
             let labels = [0, 1, 0, 1, 0, 1];
             let none = ArrayD::from_elem(vec![3, 2], -0.0);
-            nothing(x.group_by(1, &labels).unwrap().$backward(&none, 1).unwrap().values().to_vec());
-            nothing(lacuna::$backward(&lacuna::group_by(&dense, 1, &labels).unwrap(), &none, 1).unwrap());
-        })*};
+            nothing(lacuna::grad::$name(&x.group_by(1, &labels).unwrap(), &none, $($q,)? 1).unwrap().values().to_vec());
+            nothing(lacuna::grad::$name(&lacuna::group_by(&dense, 1, &labels).unwrap(), &none, $($q,)? 1).unwrap());
+        }};
     }
-    over!(any_backward sum_backward nansum_backward mean_backward nanmean_backward prod_backward nanprod_backward
-        min_backward max_backward nanmin_backward nanmax_backward var_backward std_backward nanvar_backward
-        nanstd_backward norm_backward median_backward nanmedian_backward);
+    every_fold! { (over) }
     macro_rules! with {
         ($($backward:ident($($arg:expr),*);)*) => {$(
             for given in [
@@ -109,8 +111,6 @@ fn of_reductions() {
         norm_backward(Norm::over(1).infinity());
         var_backward(Var::over(1).ddof(1));
         nanmedian_backward(Nanmedian::over(1).first());
-        quantile_backward(0.3, 1);
-        nanquantile_backward(0.3, 1);
     }
 }
 

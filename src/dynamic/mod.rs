@@ -27,6 +27,8 @@ mod product;
 #[cfg(feature = "dynamic")]
 mod reduce;
 #[cfg(feature = "dynamic")]
+mod routes;
+#[cfg(feature = "dynamic")]
 mod select;
 #[cfg(feature = "dynamic")]
 mod view;

@@ -6,8 +6,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
+use super::routes::{Widen, by};
 use super::view::in_format;
-use super::widen::{no_order, truth, widened};
+use super::widen::no_order;
 use super::{AnyArray, AnyOperand, AnyTensor, AnyValue, Erased, on_type};
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
@@ -16,7 +17,7 @@ use crate::base::index::Width;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element};
 use crate::kernels::stream::{CellsAndValues, ValueSource};
-use crate::ops::{self, Fed, Nanmedian, Norm, Quantile, RunTimeOperand, SparseView, Var};
+use crate::ops::{self, Fed, Nanmedian, Norm, OpSpec, Quantile, RunTimeOperand, SparseView, Var, op};
 use crate::pattern::AnyPattern;
 use crate::plan::group::CellsOf;
 use crate::tensor::Tensor;
@@ -24,10 +25,10 @@ use crate::tensor::Tensor;
 /// Passes a range of the entries of a tensor or array, in chunks.
 pub(crate) type Parts<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&AnyValue)) -> Result<()> + Sync + 'a;
 
-/// A reduction, chosen by the name of its operation.
+/// A reduction, chosen by the row of its operation.
 #[derive(Debug, Clone)]
 pub(crate) struct PouredFold {
-    pub(crate) name: &'static str,
+    pub(crate) op: &'static OpSpec,
     pub(crate) options: PouredOptions,
     /// True if the reduction reads only stored entries.
     pub(crate) is_stored: bool,
@@ -39,7 +40,7 @@ pub(crate) enum PouredOptions {
     Axes(Axes),
     Norm(Norm),
     Var(Var),
-    Median(Nanmedian),
+    Nanmedian(Nanmedian),
     Quantile(f64, Quantile),
 }
 
@@ -49,7 +50,7 @@ impl PouredOptions {
             PouredOptions::Axes(axes) => axes,
             PouredOptions::Norm(options) => &options.axes,
             PouredOptions::Var(options) => &options.axes,
-            PouredOptions::Median(options) => &options.axes,
+            PouredOptions::Nanmedian(options) => &options.axes,
             PouredOptions::Quantile(_, options) => &options.axes,
         }
     }
@@ -69,17 +70,6 @@ pub(crate) struct Poured<'a> {
     pub(crate) most: usize,
     /// The picoseconds that one element takes to compute.
     pub(crate) picoseconds: usize,
-}
-
-/// Converts a chunk to the type in which a reduction runs.
-type Widen<T> = for<'x> fn(AnyOperand<'x>) -> Result<RunTimeOperand<'x, T>>;
-
-fn wide_part<T: Element>(part: AnyOperand<'_>) -> Result<RunTimeOperand<'_, T>> {
-    widened(part)
-}
-
-fn truth_part(part: AnyOperand<'_>) -> Result<RunTimeOperand<'_, bool>> {
-    truth(part)
 }
 
 /// The values of the chunks in one type.
@@ -144,94 +134,68 @@ impl<T: Element> ValueSource<T> for Values<'_, T> {
     }
 }
 
-/// Runs a reduction of floats in their own type, and other code for other elements.
-macro_rules! by_own {
-    ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr, $otherwise:expr) => {
-        match $view.dtype() {
-            DType::Float32 => $view.found($fold.of::<f32, _>($of, wide_part, |$x| $body)),
-            DType::Float64 => $view.found($fold.of::<f64, _>($of, wide_part, |$x| $body)),
-            #[cfg(feature = "half")]
-            DType::Float16 => $view.found($fold.of::<super::types::f16, _>($of, wide_part, |$x| $body)),
-            #[cfg(feature = "half")]
-            DType::BFloat16 => $view.found($fold.of::<super::types::bf16, _>($of, wide_part, |$x| $body)),
-            _ => $otherwise,
-        }
-    };
+/// An operand that arrives in chunks, for the routes of reductions.
+struct Chunks<'a> {
+    of: Poured<'a>,
+    op: &'static OpSpec,
+    is_stored: bool,
 }
 
-/// Runs a reduction of sums. Integers run in the type of their sums.
-macro_rules! by_sums {
-    ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr) => {
-        by_own!($fold, $of, $view, $x => $body, match $view.dtype() {
-            DType::Complex64 => $view.found($fold.of::<super::types::Complex<f32>, _>($of, wide_part, |$x| $body)),
-            DType::Complex128 => $view.found($fold.of::<super::types::Complex<f64>, _>($of, wide_part, |$x| $body)),
-            DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64 => {
-                $view.found($fold.of::<i64, _>($of, wide_part, |$x| $body))
-            }
-            _ => $view.found($fold.of::<u64, _>($of, wide_part, |$x| $body)),
-        })
-    };
-}
+impl<'a> Chunks<'a> {
+    fn view(&self) -> AnyOperand<'a> {
+        let whole = AnyOperand::from(self.of.none);
+        if self.is_stored { whole.stored() } else { whole }
+    }
 
-/// Runs a reduction whose result is one of the elements, in the widest type of a kind.
-macro_rules! by_order {
-    ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr) => {
-        match $view.dtype() {
-            DType::Bool => $view.found($fold.of::<bool, _>($of, truth_part, |$x| $body)),
-            DType::UInt64 => $view.found($fold.of::<u64, _>($of, wide_part, |$x| $body)),
-            DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => {
-                $view.found_floats($fold.of::<f64, _>($of, wide_part, |$x| $body))
-            }
-            DType::Complex64 | DType::Complex128 => Err(no_order($fold.name, $view)),
-            _ => $view.found_among($fold.of::<i64, _>($of, wide_part, |$x| $body)),
-        }
-    };
-}
-
-/// Runs a reduction that returns medians. Floats have medians in their own type, other elements have medians of `f64`.
-macro_rules! by_medians {
-    ($fold:ident, $of:ident, $view:ident, $x:ident => $body:expr) => {
-        by_own!($fold, $of, $view, $x => $body, match $view.dtype() {
-            DType::Bool => $view.found($fold.of::<bool, _>($of, truth_part, |$x| $body)),
-            DType::UInt64 => $view.found($fold.of::<u64, _>($of, wide_part, |$x| $body)),
-            DType::Complex64 | DType::Complex128 => Err(no_order($fold.name, $view)),
-            _ => $view.found($fold.of::<i64, _>($of, wide_part, |$x| $body)),
-        })
-    };
-}
-
-impl PouredFold {
     /// Runs the reduction on elements of type `T`.
-    fn of<T: Element, U: Element>(
+    fn read<T: Element, U: Element>(
         &self,
-        of: Poured<'_>,
         widen: Widen<T>,
         run: impl FnOnce(&Fed<'_, AnyPattern, T>) -> Result<Erased<U>>,
     ) -> Result<Erased<U>> {
-        let RunTimeOperand::Sparse(SparseView { tensor: none, .. }) = widen(of.none.into())? else {
-            return Err(self.unlike());
+        let RunTimeOperand::Sparse(SparseView { tensor: none, .. }) = widen(self.of.none.into())? else {
+            return Err(unlike(self.op));
         };
         let refused = Mutex::new(None);
-        let source = Box::new(Values { of, widen, refused: &refused });
+        let source = Box::new(Values { of: self.of, widen, refused: &refused });
         let gap = (!self.is_stored).then_some(none.fill());
-        let found = run(&Fed { pattern: of.pattern, none: &none, gap, source, states: None });
+        let found = run(&Fed { pattern: self.of.pattern, none: &none, gap, source, states: None });
         refused.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(found, Err)
     }
+}
 
+/// Returns the error of an operand that does not arrive in chunks.
+fn unlike(op: &OpSpec) -> Error {
+    Error::Argument { operation: op.name, why: "its operand does not come in parts".into() }
+}
+
+/// Defines the run of a reduction on chunks, from the rows. Rows that read the entire operand are left out.
+macro_rules! reductions {
+    ([] $(
+        $name:ident($options:ident $(, $q:ident)?) $result:tt [$route:ident] $stream:tt $gradient:tt
+        $methods:ident $sentence:literal $(command $command:tt)?;
+    )*) => {
+        fn reduced(from: &Chunks<'_>, options: &PouredOptions) -> Result<AnyValue> {
+            $(reductions!(@ $stream from, options, $name ($options $(, $q)?) $route);)*
+            Err(unlike(from.op))
+        }
+    };
+    (@ [whole] $($row:tt)*) => {};
+    (@ $stream:tt $from:ident, $given:ident, $name:ident ($options:ident $(, $q:ident)?) $route:ident) => {
+        if let (true, PouredOptions::$options($($q,)? options)) = ($from.op.is(&op::$name), $given) {
+            return by!($route $from, op::$name, x => ops::$name(x, $(*$q,)? options));
+        }
+    };
+}
+
+crate::__folds! { (reductions) }
+
+impl PouredFold {
     /// Returns the result in the format of the tensor. The result of an array is an array.
     pub(crate) fn run(&self, of: Poured<'_>) -> Result<AnyValue> {
-        if let AnyValue::Array(none) = of.none {
-            return self.run_array(of, none);
-        }
-        match &self.options {
-            PouredOptions::Axes(axes) => self.over(of, axes),
-            PouredOptions::Norm(options) => {
-                let view = self.view(&of);
-                by_own!(self, of, view, x => ops::norm(x, options), Err(self.unlike()))
-            }
-            PouredOptions::Var(options) => self.spread(of, options),
-            PouredOptions::Median(options) => self.median(of, options),
-            PouredOptions::Quantile(q, options) => self.quantile(of, *q, options),
+        match of.none {
+            AnyValue::Array(none) => self.run_array(of, none),
+            AnyValue::Tensor(_) => reduced(&Chunks { of, op: self.op, is_stored: self.is_stored }, &self.options),
         }
     }
 
@@ -243,63 +207,6 @@ impl PouredFold {
         let none = AnyValue::from(none.from_dense()?);
         let found = self.run(Poured { none: &none, ..of })?;
         Ok(AnyOperand::from(&found).to_array()?.into())
-    }
-
-    fn view<'a>(&self, of: &Poured<'a>) -> AnyOperand<'a> {
-        let whole = AnyOperand::from(of.none);
-        if self.is_stored { whole.stored() } else { whole }
-    }
-
-    /// Returns the error of an operand that does not arrive in chunks.
-    fn unlike(&self) -> Error {
-        Error::Argument { operation: self.name, why: "its operand does not come in parts".into() }
-    }
-
-    fn over(&self, of: Poured<'_>, axes: &Axes) -> Result<AnyValue> {
-        let view = self.view(&of);
-        match self.name {
-            "any" => view.found(self.of::<bool, _>(of, truth_part, |x| ops::any(x, axes))),
-            "all" => view.found(self.of::<bool, _>(of, truth_part, |x| ops::all(x, axes))),
-            "count_nonzero" => view.found(self.of::<bool, _>(of, truth_part, |x| ops::count_nonzero(x, axes))),
-            "sum" => by_sums!(self, of, view, x => ops::sum(x, axes)),
-            "mean" => by_sums!(self, of, view, x => ops::mean(x, axes)),
-            "nansum" => by_own!(self, of, view, x => ops::nansum(x, axes), Err(self.unlike())),
-            "nanmean" => by_own!(self, of, view, x => ops::nanmean(x, axes), Err(self.unlike())),
-            "min" => by_order!(self, of, view, x => ops::min(x, axes)),
-            "max" => by_order!(self, of, view, x => ops::max(x, axes)),
-            "nanmin" => view.found_floats(self.of::<f64, _>(of, wide_part, |x| ops::nanmin(x, axes))),
-            "nanmax" => view.found_floats(self.of::<f64, _>(of, wide_part, |x| ops::nanmax(x, axes))),
-            _ => Err(self.unlike()),
-        }
-    }
-
-    fn spread(&self, of: Poured<'_>, options: &Var) -> Result<AnyValue> {
-        let view = self.view(&of);
-        match self.name {
-            "var" => by_sums!(self, of, view, x => ops::var(x, options)),
-            "std" => by_sums!(self, of, view, x => ops::std(x, options)),
-            "nanvar" => by_own!(self, of, view, x => ops::nanvar(x, options), Err(self.unlike())),
-            "nanstd" => by_own!(self, of, view, x => ops::nanstd(x, options), Err(self.unlike())),
-            _ => Err(self.unlike()),
-        }
-    }
-
-    fn median(&self, of: Poured<'_>, options: &Nanmedian) -> Result<AnyValue> {
-        let view = self.view(&of);
-        match self.name {
-            "median" => by_medians!(self, of, view, x => ops::median(x, options)),
-            "nanmedian" => by_medians!(self, of, view, x => ops::nanmedian(x, options)),
-            _ => Err(self.unlike()),
-        }
-    }
-
-    fn quantile(&self, of: Poured<'_>, q: f64, options: &Quantile) -> Result<AnyValue> {
-        let view = self.view(&of);
-        match self.name {
-            "quantile" => by_medians!(self, of, view, x => ops::quantile(x, q, options)),
-            "nanquantile" => by_medians!(self, of, view, x => ops::nanquantile(x, q, options)),
-            _ => Err(self.unlike()),
-        }
     }
 }
 

@@ -57,15 +57,6 @@ impl<'a> Wide<'a> {
             _ => Wide::Signed(widened(x)?),
         })
     }
-
-    /// Returns an operand of integers or `bool` in the type of its sums.
-    #[inline]
-    pub(super) fn of_sums(x: AnyOperand<'a>) -> Result<Self> {
-        Ok(match x.dtype() {
-            DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64 => Wide::Signed(widened(x)?),
-            _ => Wide::Unsigned(widened(x)?),
-        })
-    }
 }
 
 /// Returns the operand in a type that holds all its values. If the operand has this type already, nothing is copied.

@@ -109,9 +109,9 @@ fn fold_of(call: &Call) -> Option<PouredFold> {
         (Some(q), _) => PouredOptions::Quantile(q, Quantile::read(call)),
         (None, [true, ..]) => PouredOptions::Norm(Norm::read(call)),
         (None, [_, true, _]) => PouredOptions::Var(Var::read(call)),
-        (None, [.., true]) => PouredOptions::Median(Nanmedian::read(call)),
+        (None, [.., true]) => PouredOptions::Nanmedian(Nanmedian::read(call)),
         (None, _) => PouredOptions::Axes(call.axes()),
     };
-    let fold = PouredFold { name: op.name, options, is_stored: call.is_stored() };
+    let fold = PouredFold { op, options, is_stored: call.is_stored() };
     fold.options.axes().grouping().is_none().then_some(fold)
 }

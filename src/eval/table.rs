@@ -92,17 +92,6 @@ fn move_of(op: &'static OpSpec) -> Option<Function> {
 
 /// Defines functions that accept the same arguments.
 macro_rules! alike {
-    (reductions $options:ty: $($name:ident)*) => {
-        [$((stringify!($name), |call: &Running<'_>| {
-            call.done(call.seen("x")?.$name(call.options::<$options>()))
-        })),*]
-    };
-    (gradients $options:ty: $($name:ident)*) => {
-        [$((stringify!($name), |call: &Running<'_>| {
-            let upstream = call.whole("upstream")?;
-            call.done(call.seen("x")?.$name(upstream, call.options::<$options>()))
-        })),*]
-    };
     (two $($name:ident)*) => {
         [$((stringify!($name), |call: &Running<'_>| {
             of_two(call, |x, y, upstream| x.$name(y, upstream))
@@ -117,6 +106,29 @@ macro_rules! alike {
         [$((stringify!($name), |call: &Running<'_>| zipped(call))),*]
     };
 }
+
+/// Defines the functions of the reductions and of their gradients, from the rows.
+macro_rules! folds {
+    ([] $(
+        $name:ident($options:ident $(, $q:ident)?) $result:tt $route:tt $stream:tt
+        [$($backward:ident($($given:ident)?) $bound:ident $back_route:ident $second:ident)?]
+        $methods:ident $sentence:literal $(command $command:tt)?;
+    )*) => {
+        static FOLDS: &[(&str, Run)] = &[$(
+            (stringify!($name), |call| {
+                $(let $q = call.real(stringify!($q))?;)?
+                call.done(call.seen("x")?.$name($($q,)? call.options::<$options>()))
+            }),
+            $((stringify!($backward), |call| {
+                let upstream = call.whole("upstream")?;
+                $(let $given = call.real(stringify!($given))?;)?
+                call.done(call.seen("x")?.$backward(upstream, $($given,)? call.options::<$options>()))
+            }),)?
+        )*];
+    };
+}
+
+crate::__folds! { (folds) }
 
 /// Defines the elementwise functions of one operand, and their gradients.
 macro_rules! functions {
@@ -148,17 +160,7 @@ macro_rules! binary {
 crate::__binary! { binary }
 
 static TABLE: &[&[(&str, Run)]] = &[
-    &alike!(reductions Axes: any all count_nonzero sum mean prod nanprod nansum nanmean min max nanmin nanmax argmin
-        argmax nanargmin nanargmax softmax log_softmax),
-    &alike!(reductions Var: var std nanvar nanstd),
-    &alike!(reductions Nanmedian: median nanmedian),
-    &alike!(reductions Norm: norm),
-    &alike!(gradients Axes: any_backward sum_backward mean_backward prod_backward nanprod_backward nansum_backward
-        nanmean_backward min_backward max_backward nanmin_backward nanmax_backward softmax_backward
-        log_softmax_backward),
-    &alike!(gradients Var: var_backward std_backward nanvar_backward nanstd_backward),
-    &alike!(gradients Nanmedian: median_backward nanmedian_backward),
-    &alike!(gradients Norm: norm_backward),
+    FOLDS,
     BINARY_GRADIENTS,
     &alike!(pairs outer_backward kron_backward),
     FUNCTIONS,
@@ -190,18 +192,18 @@ static SINGLE: &[(&str, Run)] = single! {
         AnyOperand::Array(x) => x.from_dense(),
         tensor => tensor.sparse(call.op().name).and_then(AnyTensor::prune),
     });
-    quantile |call| call.done(call.seen("x")?.quantile(call.real("q")?, call.options::<Quantile>()));
-    nanquantile |call| call.done(call.seen("x")?.nanquantile(call.real("q")?, call.options::<Quantile>()));
-    quantile_backward |call| {
-        let (upstream, q) = (call.whole("upstream")?, call.real("q")?);
-        call.done(call.seen("x")?.quantile_backward(upstream, q, call.options::<Quantile>()))
-    };
-    nanquantile_backward |call| {
-        let (upstream, q) = (call.whole("upstream")?, call.real("q")?);
-        call.done(call.seen("x")?.nanquantile_backward(upstream, q, call.options::<Quantile>()))
-    };
     nanmedian_index |call| {
         call.done(call.seen("x")?.nanmedian_index(call.options::<Nanmedian>()).map(|(_, index)| index))
+    };
+    softmax |call| call.done(call.seen("x")?.softmax(call.options::<Axes>()));
+    log_softmax |call| call.done(call.seen("x")?.log_softmax(call.options::<Axes>()));
+    softmax_backward |call| {
+        let upstream = call.whole("upstream")?;
+        call.done(call.seen("x")?.softmax_backward(upstream, call.options::<Axes>()))
+    };
+    log_softmax_backward |call| {
+        let upstream = call.whole("upstream")?;
+        call.done(call.seen("x")?.log_softmax_backward(upstream, call.options::<Axes>()))
     };
     topk |call| call.done(call.seen("x")?.topk(call.count("k"), call.last_axis()));
     topk_index |call| call.done(call.seen("x")?.topk_index(call.count("k"), call.last_axis()).map(|(_, index)| index));

@@ -4,6 +4,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::element::accumulator_bytes::values_of;
 use crate::element::{Element, Saved};
 use crate::kernels::fold::Fold;
+use crate::kernels::ordered::RankSearch;
 
 /// The accumulators of a fold for several groups.
 pub trait Partial: Send + Sync {
@@ -31,6 +32,26 @@ pub trait Partial: Send + Sync {
 
     /// Returns an estimate of the bytes of all groups.
     fn bytes(&self) -> usize;
+}
+
+/// The way in which values are reduced.
+pub enum How {
+    /// By an accumulator.
+    Fold(Box<dyn Partial>),
+    /// By the order of the values.
+    Middle(Box<dyn RankSearch>),
+}
+
+impl How {
+    /// Returns the accumulator without groups, if the reduction is a streaming reduction.
+    pub fn partial(&self) -> Option<Box<dyn Partial>> {
+        if let How::Fold(partial) = self { Some(partial.again()) } else { None }
+    }
+
+    /// Returns the order of the values, if the reduction is a median.
+    pub fn order(&self) -> Option<&dyn RankSearch> {
+        if let How::Middle(order) = self { Some(&**order) } else { None }
+    }
 }
 
 struct Accumulators<T: Element, F: Fold<T>> {

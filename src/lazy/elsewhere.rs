@@ -3,12 +3,11 @@
 
 use std::fmt::Write;
 use std::marker::PhantomData;
-use std::ops::Range;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::Lazy;
-use super::call::{Arg, Call};
+use super::call::{Arg, Call, Options};
 use super::columns::{ByBytes, OfTensors};
 use super::node::{Body, Held};
 use super::outside::{How, Query, Reader};
@@ -19,12 +18,8 @@ use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::element::accumulator_bytes::bytes_of;
 use crate::element::{DType, Element, Float, Number, Real, Ring};
-use crate::kernels::ordered::RankSearch;
-use crate::kernels::partial::Partial;
-use crate::kernels::stream::ValueSource;
-use crate::ops::{self, Fed, Nanmedian, Norm, OpSpec, States, Stream};
+use crate::ops::{Nanmedian, Norm, OpSpec, accumulators, op};
 use crate::pattern::CooPattern;
-use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
 
 /// A query in textual form.
@@ -155,82 +150,73 @@ pub fn piece<T: Element>(fill: &[u8], values: &[u8], has_gap: bool) -> Result<He
     kind.piece(&kind.filled(fill)?, values, has_gap)
 }
 
-/// A source without chunks. The reduction only returns its accumulator.
-struct Nothing;
+/// Defines a function of a [`Folding`] for the elements of one bound. The function selects the accumulator by the row.
+macro_rules! accumulators {
+    ([] $(
+        $name:ident ($options:ident $(, $q:ident)?) [$bound:ident -> $out:ident] $route:tt $stream:tt $gradient:tt
+        $methods:ident $sentence:literal $(command $command:tt)?;
+    )*) => {
+        impl Folding {
+            /// Returns how elements of any type are reduced; `None` for other reductions.
+            pub fn of_any<T: Ring>(&self, fill: T) -> Option<How> {
+                let (call, gap) = (self.call()?, self.gap(fill));
+                $(accumulators!(@ $stream [Element Ring] $bound call gap $name $options);)*
+                None
+            }
 
-impl<T> ValueSource<T> for Nothing {
-    fn feed(&self, _: Range<usize>, _: &mut dyn FnMut(&[T])) -> bool {
-        false
-    }
+            /// Returns how ordered elements are reduced; `None` for other reductions.
+            pub fn of_real<T: Real>(&self, fill: T) -> Option<How> {
+                let (call, gap) = (self.call()?, self.gap(fill));
+                $(accumulators!(@ $stream [Real] $bound call gap $name $options);)*
+                None
+            }
 
-    fn picoseconds(&self) -> usize {
-        0
-    }
+            /// Returns how floats are reduced; `None` for other reductions.
+            pub fn of_float<T: Float>(&self, fill: T) -> Option<How> {
+                let (call, gap) = (self.call()?, self.gap(fill));
+                $(accumulators!(@ $stream [Float] $bound call gap $name $options);)*
+                None
+            }
+        }
+    };
+    (@ [whole] $($row:tt)*) => {};
+    (@ [passes] $($row:tt)*) => {};
+    (@ $stream:tt [Element Ring] Element $($row:tt)*) => {
+        accumulators!(@select $($row)*);
+    };
+    (@ $stream:tt [Element Ring] Ring $($row:tt)*) => {
+        accumulators!(@select $($row)*);
+    };
+    (@ $stream:tt [Real] Real $($row:tt)*) => {
+        accumulators!(@select $($row)*);
+    };
+    (@ $stream:tt [Float] Float $($row:tt)*) => {
+        accumulators!(@select $($row)*);
+    };
+    (@ $stream:tt [$($wanted:ident)*] $bound:ident $($row:tt)*) => {};
+    (@select $call:ident $gap:ident $name:ident $options:ident) => {
+        if $call.op.is(&op::$name) {
+            return accumulators::$name(&<$options>::read(&$call), $gap);
+        }
+    };
 }
 
-/// An operand that requests the accumulator of a reduction.
-type Asked<'a, T> = Fed<'a, CooPattern<u32>, T>;
+crate::__folds! { (accumulators) }
 
 impl Folding {
-    /// Returns the accumulator of the reduction, or its order of values, for this fill. `None` if the reduction does
-    /// not exist for this type.
-    fn how<T: Element>(&self, fill: T, run: impl Fn(&Asked<'_, T>)) -> Option<How> {
-        let pattern = CooPattern::<u32>::empty([0]).ok()?;
-        let none = Tensor::from_valid(pattern.clone(), Vec::new(), fill);
-        let gap = (!self.is_stored).then_some(fill);
-        let ask = |states| {
-            run(&Fed { pattern: &pattern, none: &none, gap, source: Box::new(Nothing), states: Some(states) });
-        };
-        let (partial, order) = (Mutex::new(None::<Box<dyn Partial>>), Mutex::new(None::<Box<dyn RankSearch>>));
-        ask(if self.is_middle() { States::Order(&order) } else { States::Asked(&partial) });
-        let partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
-        How::of(partial, order.into_inner().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn is_middle(&self) -> bool {
-        OpSpec::named(&self.name).is_some_and(|op| op.stream == Stream::Middle)
-    }
-
-    /// Returns how elements of any type are reduced; `None` for other reductions.
-    pub fn of_any<T: Ring>(&self, fill: T) -> Option<How> {
-        let all = Axes::all();
-        self.how(fill, |x: &Asked<'_, T>| match &*self.name {
-            "any" => drop(ops::any(x, &all)),
-            "all" => drop(ops::all(x, &all)),
-            "count_nonzero" => drop(ops::count_nonzero(x, &all)),
-            "sum" => drop(ops::sum(x, &all)),
-            "mean" => drop(ops::mean(x, &all)),
-            _ => {}
+    /// Returns the call of the reduction over all axes.
+    fn call(&self) -> Option<Call> {
+        let op = OpSpec::named(&self.name)?;
+        let call = Call::of(op, [Arg::Input(0), Arg::Axes(Axes::all())]);
+        Some(match (op.place_of("ord"), self.order) {
+            (Some(_), 0) => call.with("ord", Arg::Real(f64::INFINITY)),
+            (Some(_), 1) => call.with("ord", Arg::Integer(1)),
+            _ => call,
         })
     }
 
-    /// Returns how ordered elements are reduced; `None` for other reductions.
-    pub fn of_real<T: Real>(&self, fill: T) -> Option<How> {
-        let all = Axes::all();
-        self.how(fill, |x: &Asked<'_, T>| match &*self.name {
-            "min" => drop(ops::min(x, &all)),
-            "max" => drop(ops::max(x, &all)),
-            "median" => drop(ops::median(x, Nanmedian::over(&all))),
-            "nanmedian" => drop(ops::nanmedian(x, Nanmedian::over(&all))),
-            _ => {}
-        })
-    }
-
-    /// Returns how floats are reduced; `None` for other reductions.
-    pub fn of_float<T: Float>(&self, fill: T) -> Option<How> {
-        let all = Axes::all();
-        let norm = match self.order {
-            0 => Norm::over(&all).infinity(),
-            1 => Norm::over(&all).one(),
-            _ => Norm::over(&all),
-        };
-        self.how(fill, |x: &Asked<'_, T>| match &*self.name {
-            "nansum" => drop(ops::nansum(x, &all)),
-            "nanmean" => drop(ops::nanmean(x, &all)),
-            "nanmin" => drop(ops::nanmin(x, &all)),
-            "nanmax" => drop(ops::nanmax(x, &all)),
-            "norm" => drop(ops::norm(x, norm.clone())),
-            _ => {}
-        })
+    /// Returns the value of unstored positions, if they count.
+    fn gap<T>(&self, fill: T) -> Option<T> {
+        (!self.is_stored).then_some(fill)
     }
 }

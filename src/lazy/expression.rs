@@ -31,7 +31,7 @@ type Run = fn(&Node, &[Held]) -> crate::base::error::Result<Held>;
 
 /// Returns the implementation of a step from a function of its inputs.
 pub(crate) fn made(kind: &'static OfAny, run: Run) -> Made {
-    Made { kind, run, pieces: None, family: None }
+    Made { kind, run, pieces: None, accumulator: None, family: None }
 }
 
 /// The gradient of a result, or the step that has none.
@@ -138,6 +138,7 @@ impl OrderedStep {
             form: if is_each && !are_operands.is_empty() { Form::Each } else { Form::Own },
             family: None,
             from_pieces: None,
+            accumulator: None,
             is_fed: false,
             rule: None,
             shares: None,

@@ -58,7 +58,6 @@ pub mod outside;
 mod plan;
 mod products;
 mod program;
-mod quantiles;
 mod ranked;
 mod reductions;
 mod region;

@@ -16,6 +16,7 @@ use super::value::{Kind, Value};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::DType;
+use crate::kernels::partial::How;
 use crate::ops::{OpSpec, Split, States};
 
 /// A value of erased type. The node of the value knows the type.
@@ -62,6 +63,10 @@ pub(super) type Family = fn(&Call, &[Arc<Node>]) -> Option<Made>;
 /// Computes a reduction from pieces of its operand.
 type Pieces = fn(&Node, &InPieces<'_>) -> Option<Result<Held>>;
 
+/// Returns how an engine reduces values that only the engine reads, from the bytes of the value of unstored positions, if
+/// they count.
+pub(super) type Accumulator = fn(&Call, Option<&[u8]>) -> Option<How>;
+
 /// A typed implementation of an operation.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
@@ -70,6 +75,7 @@ pub struct Made {
     pub(super) kind: &'static dyn Kind,
     pub(super) run: fn(&Node, &[Held]) -> Result<Held>,
     pub(super) pieces: Option<Pieces>,
+    pub(super) accumulator: Option<Accumulator>,
     pub(super) family: Option<Family>,
 }
 
@@ -107,6 +113,7 @@ pub(super) struct Work {
     pub(super) form: Form,
     pub(super) family: Option<Family>,
     pub(super) from_pieces: Option<FromPieces>,
+    pub(super) accumulator: Option<Accumulator>,
     /// True if the operand may arrive in chunks of consecutive entries: every group is consecutive, as far as known.
     pub(super) is_fed: bool,
     /// The gradient rule of a closure.

@@ -1,7 +1,7 @@
 //! The view of a graph for engines in packages of this project. Other users must not rely on it, because any version
 //! may change it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 pub use super::chunks::Spill;
 pub use super::columns::ByBytes;
@@ -22,7 +22,7 @@ pub use crate::base::sealed::Sealed;
 use crate::base::shape::Shape;
 use crate::element::{DType, Number};
 pub use crate::kernels::ordered::{Gap, RankSearch};
-pub use crate::kernels::partial::Partial;
+pub use crate::kernels::partial::{How, Partial};
 use crate::ops::{States, Stream};
 
 /// A view of a step of a plan.
@@ -191,31 +191,6 @@ impl Reader {
     }
 }
 
-/// The way in which values are reduced.
-pub enum How {
-    /// By an accumulator.
-    Fold(Box<dyn Partial>),
-    /// By the order of the values.
-    Middle(Box<dyn RankSearch>),
-}
-
-impl How {
-    /// Returns the accumulator if there is one, otherwise the order.
-    pub(super) fn of(partial: Option<Box<dyn Partial>>, order: Option<Box<dyn RankSearch>>) -> Option<Self> {
-        partial.map(How::Fold).or(order.map(How::Middle))
-    }
-
-    /// Returns the accumulator without groups, if the reduction is a streaming reduction.
-    pub fn partial(&self) -> Option<Box<dyn Partial>> {
-        if let How::Fold(partial) = self { Some(partial.again()) } else { None }
-    }
-
-    /// Returns the order of the values, if the reduction is a median.
-    pub fn order(&self) -> Option<&dyn RankSearch> {
-        if let How::Middle(order) = self { Some(&**order) } else { None }
-    }
-}
-
 /// A streaming reduction or a median of a tensor that is read, after elementwise steps.
 pub struct Query {
     fold: Arc<Node>,
@@ -282,7 +257,7 @@ impl Query {
         let folded = bytes(*places.last().unwrap_or(&read))?;
         let kept = plan.view(fold).kept().ok_or_else(|| unlike("it is no fold"))?;
         let (shape, fold) = (source.shape().clone(), Arc::clone(node(fold)));
-        let how = asked(&fold, &none, folded)?;
+        let how = how(&fold, &none, folded)?;
         Ok(Query { fold, kept, shape, reader, sides, steps, has_gap, header, none, folded, how })
     }
 
@@ -405,15 +380,10 @@ fn through(steps: &[(Arc<Node>, Vec<usize>)], mut values: Vec<Held>) -> Result<H
 }
 
 /// Returns how a step reduces values.
-fn asked(fold: &Node, none: &Held, kind: &dyn ByBytes) -> Result<How> {
-    let pattern = kind.pattern(&Shape::from([0]), 0, &[Vec::new()])?;
-    let (partial, order) = (Mutex::new(None), Mutex::new(None));
-    // The step returns an error, after it has returned its accumulator or its order.
-    let states = if stream(fold) == Stream::Middle { States::Order(&order) } else { States::Asked(&partial) };
-    let _ = of_states(fold, &pattern, none, states);
-    let partial = partial.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let order = order.into_inner().unwrap_or_else(PoisonError::into_inner);
-    How::of(partial, order).ok_or_else(|| unlike("it is no fold"))
+fn how(fold: &Node, none: &Held, kind: &dyn ByBytes) -> Result<How> {
+    let accumulator = fold.work().and_then(|work| work.accumulator).ok_or_else(|| unlike("it is no fold"))?;
+    let gap = (!fold.args().is_stored()).then(|| kind.fill_bytes(none));
+    accumulator(fold.args(), gap.as_deref()).ok_or_else(|| unlike("it is no fold"))
 }
 
 fn of_states(fold: &Node, pattern: &Held, none: &Held, states: States<'_>) -> Option<Result<Held>> {

@@ -13,8 +13,9 @@ use crate::base::axes::Axes;
 use crate::base::error::Error;
 use crate::base::grouping::Grouping;
 use crate::base::index::Position;
+use crate::element::accumulator_bytes::values_of;
 use crate::element::{Element, Float, Numeric, Real, RealNumber, Ring};
-use crate::ops::{self, GroupLabels, Nanmedian, Norm, Stream, Var, op};
+use crate::ops::{self, GroupLabels, Nanmedian, Norm, Quantile, Stream, Var, accumulators, op, result_of};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -87,56 +88,60 @@ pub(super) fn call_of(op: &'static ops::OpSpec, operands: &[Arg], options: &impl
     Call::of(op, operands.iter().cloned().chain(options.args()))
 }
 
-/// Returns the implementation of a reduction of all elements.
-macro_rules! reduced {
-    ($X:ty, $out:ty, |$x:ident, $node:ident| $run:expr) => {
-        Made {
-            pieces: Some(|$node: &Node, feed| {
-                let $x = &<$X>::fed(feed, false)?;
-                Some($run.map(|found| Arc::new(<$X>::of_fed(found)) as Held))
-            }),
-            ..made!(<$X as Steps>::Of<$out>, |$node, inputs| {
-                let $x = known::<$X>(&inputs[0]);
-                $run.map(<$X>::reduced)
-            })
-        }
+/// Returns the accumulator of a reduction, if its row has one.
+macro_rules! accumulator {
+    ([whole] $T:ty, $name:ident, $options:ident) => {
+        None
+    };
+    ([passes] $T:ty, $name:ident, $options:ident) => {
+        None
+    };
+    ($stream:tt $T:ty, $name:ident, $options:ident) => {
+        Some(|call: &Call, gap: Option<&[u8]>| {
+            let gap = gap.and_then(values_of::<$T>).and_then(|gap| gap.first().copied());
+            accumulators::$name::<$T>(&<$options>::read(call), gap)
+        })
     };
 }
 
-/// Returns the implementation of a reduction of stored entries.
-macro_rules! reduced_entries {
-    ($P:ident, $T:ty, $out:ty, |$x:ident, $node:ident| $run:expr) => {
-        Made {
-            pieces: Some(|$node: &Node, feed| {
-                let $x = &<Tensor<$P, $T>>::fed(feed, true)?;
-                Some($run.map(|found| Arc::new(<Tensor<$P, $T>>::of_fed(found)) as Held))
-            }),
-            ..made!(Tensor<$P, $out>, |$node, inputs| {
-                let $x = &known::<Tensor<$P, $T>>(&inputs[0]).stored();
-                $run
-            })
-        }
-    };
+/// Returns the argument `q` of a quantile.
+fn real(node: &Node, parameter: &str) -> f64 {
+    node.args().real(parameter).unwrap_or(f64::NAN)
 }
-pub(super) use {reduced, reduced_entries};
 
-/// Defines reductions: the options, the bound of the element type, the type of the result, and the gradient.
+/// Defines the steps of reductions, from their rows.
 macro_rules! reductions {
-    ($($name:ident($options:ty) [$bound:ident] -> $out:ty $(, $backward:ident)?;)*) => {
+    ([] $(
+        $name:ident($options:ident $(, $q:ident)?) [$bound:ident -> $out:ident] $route:tt $stream:tt
+        [$($backward:ident($($given:ident)?) $back_bound:ident $back_route:ident $second:ident)?]
+        $methods:ident $sentence:literal $(command $command:tt)?;
+    )*) => {
         /// The implementations for all elements.
         mod whole {$(
             pub(super) mod $name {
                 use super::super::*;
 
                 pub(in super::super) fn run<T: $bound, X: Steps<Elem = T>>() -> Made {
-                    reduced!(X, $out, |x, node| ops::$name(x, <$options>::read(node.args())))
+                    Made {
+                        pieces: Some(|node: &Node, feed| {
+                            let x = &X::fed(feed, false)?;
+                            let found = ops::$name(x, $(real(node, stringify!($q)),)? <$options>::read(node.args()));
+                            Some(found.map(|found| Arc::new(X::of_fed(found)) as Held))
+                        }),
+                        accumulator: accumulator!($stream T, $name, $options),
+                        ..made!(X::Of<result_of!($out T)>, |node, inputs| {
+                            let x = known::<X>(&inputs[0]);
+                            ops::$name(x, $(real(node, stringify!($q)),)? <$options>::read(node.args())).map(X::reduced)
+                        })
+                    }
                 }
 
                 $(
                     pub(in super::super) fn back<T: Float, X: Steps<Elem = T>>() -> Made {
                         made!(X::Of<T>, |node, inputs| {
                             let [x, g] = [0, 1].map(|at| known::<X>(&inputs[at]));
-                            ops::$backward(x, g, <$options>::read(node.args())).map(X::reduced)
+                            let options = <$options>::read(node.args());
+                            ops::$backward(x, g, $(real(node, stringify!($given)),)? options).map(X::reduced)
                         })
                     }
 
@@ -158,14 +163,26 @@ macro_rules! reductions {
                 use super::super::*;
 
                 pub(in super::super) fn run<P: Pattern, T: $bound>() -> Made {
-                    reduced_entries!(P, T, $out, |x, node| ops::$name(x, <$options>::read(node.args())))
+                    Made {
+                        pieces: Some(|node: &Node, feed| {
+                            let x = &<Tensor<P, T>>::fed(feed, true)?;
+                            let found = ops::$name(x, $(real(node, stringify!($q)),)? <$options>::read(node.args()));
+                            Some(found.map(|found| Arc::new(<Tensor<P, T>>::of_fed(found)) as Held))
+                        }),
+                        accumulator: accumulator!($stream T, $name, $options),
+                        ..made!(Tensor<P, result_of!($out T)>, |node, inputs| {
+                            let x = &known::<Tensor<P, T>>(&inputs[0]).stored();
+                            ops::$name(x, $(real(node, stringify!($q)),)? <$options>::read(node.args()))
+                        })
+                    }
                 }
 
                 $(
                     pub(in super::super) fn back<P: Pattern, T: Float>() -> Made {
                         made!(Tensor<P, T>, |node, inputs| {
                             let [x, g] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
-                            ops::$backward(&x.stored(), g, <$options>::read(node.args()))
+                            let options = <$options>::read(node.args());
+                            ops::$backward(&x.stored(), g, $(real(node, stringify!($given)),)? options)
                         })
                     }
 
@@ -187,11 +204,11 @@ macro_rules! reductions {
         impl<T: Element, X: Steps<Elem = T>> Lazy<X> {$(
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]
-            pub fn $name(&self, options: impl Into<$options>) -> Lazy<X::Of<$out>>
+            pub fn $name(&self, $($q: f64,)? options: impl Into<$options>) -> Lazy<X::Of<result_of!($out T)>>
             where
                 T: $bound,
             {
-                let call = call_of(&op::$name, &[Arg::Input(0)], &options.into());
+                let call = call_of(&op::$name, &[Arg::Input(0) $(, Arg::Real($q))?], &options.into());
                 let made = whole::$name::run::<T, X>();
                 $(let made = reductions!(@with $backward whole::$name::family::<T, X>(), made);)?
                 Lazy::step(call, [&self.node], made)
@@ -205,11 +222,11 @@ macro_rules! reductions {
         impl<P: Pattern, T: Element> LazyStored<P, T> {$(
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
             #[track_caller]
-            pub fn $name(&self, options: impl Into<$options>) -> Lazy<Tensor<P, $out>>
+            pub fn $name(&self, $($q: f64,)? options: impl Into<$options>) -> Lazy<Tensor<P, result_of!($out T)>>
             where
                 T: $bound,
             {
-                let call = call_of(&op::$name, &[Arg::Stored(0)], &options.into());
+                let call = call_of(&op::$name, &[Arg::Stored(0) $(, Arg::Real($q))?], &options.into());
                 let made = stored::$name::run::<P, T>();
                 $(let made = reductions!(@with $backward stored::$name::family::<P, T>(), made);)?
                 Lazy::step(call, [&self.x.node], made)
@@ -223,11 +240,11 @@ macro_rules! reductions {
         impl<T: Element, X: Steps<Elem = T>> LazyGroupBy<Lazy<X>> {$(
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()), by label.")]
             #[track_caller]
-            pub fn $name(&self, options: impl Into<$options>) -> Lazy<X::Of<$out>>
+            pub fn $name(&self, $($q: f64,)? options: impl Into<$options>) -> Lazy<X::Of<result_of!($out T)>>
             where
                 T: $bound,
             {
-                self.of.$name(self.labelled::<$options>(options.into()))
+                self.of.$name($($q,)? self.labelled::<$options>(options.into()))
             }
         )*}
 
@@ -237,11 +254,11 @@ macro_rules! reductions {
         impl<P: Pattern, T: Element> LazyGroupBy<LazyStored<P, T>> {$(
             #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()), by label.")]
             #[track_caller]
-            pub fn $name(&self, options: impl Into<$options>) -> Lazy<Tensor<P, $out>>
+            pub fn $name(&self, $($q: f64,)? options: impl Into<$options>) -> Lazy<Tensor<P, result_of!($out T)>>
             where
                 T: $bound,
             {
-                self.of.$name(self.labelled::<$options>(options.into()))
+                self.of.$name($($q,)? self.labelled::<$options>(options.into()))
             }
         )*}
     };
@@ -249,6 +266,8 @@ macro_rules! reductions {
         Made { family: $family, ..$made }
     };
 }
+
+crate::__folds! { (reductions) }
 
 /// Returns the implementation of an operation that many gradients use.
 pub(super) fn made<T, X>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made>
@@ -272,31 +291,4 @@ where
         op if op.is(&op::mean_backward) => Some(whole::mean::back::<T, X>()),
         _ => None,
     }
-}
-
-reductions! {
-    any(Axes) [Element] -> bool, any_backward;
-    all(Axes) [Element] -> bool;
-    count_nonzero(Axes) [Element] -> u64;
-    sum(Axes) [Ring] -> <T as Ring>::Sum, sum_backward;
-    nansum(Axes) [Float] -> T, nansum_backward;
-    mean(Axes) [Ring] -> <T as Ring>::Mean, mean_backward;
-    nanmean(Axes) [Float] -> T, nanmean_backward;
-    prod(Axes) [Ring] -> <T as Ring>::Sum, prod_backward;
-    nanprod(Axes) [Float] -> T, nanprod_backward;
-    var(Var) [Ring] -> <T as Ring>::Deviation, var_backward;
-    std(Var) [Ring] -> <T as Ring>::Deviation, std_backward;
-    nanvar(Var) [Float] -> T, nanvar_backward;
-    nanstd(Var) [Float] -> T, nanstd_backward;
-    min(Axes) [Real] -> T, min_backward;
-    max(Axes) [Real] -> T, max_backward;
-    nanmin(Axes) [Float] -> T, nanmin_backward;
-    nanmax(Axes) [Float] -> T, nanmax_backward;
-    argmin(Axes) [Real] -> u64;
-    argmax(Axes) [Real] -> u64;
-    nanargmin(Axes) [Float] -> u64;
-    nanargmax(Axes) [Float] -> u64;
-    norm(Norm) [Float] -> T, norm_backward;
-    median(Nanmedian) [Real] -> <T as Real>::Median, median_backward;
-    nanmedian(Nanmedian) [Real] -> <T as Real>::Median, nanmedian_backward;
 }

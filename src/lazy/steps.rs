@@ -32,6 +32,7 @@ macro_rules! made {
                 found.map(|found| std::sync::Arc::new(found) as $crate::lazy::node::Held)
             },
             pieces: None,
+            accumulator: None,
             family: None,
         }
     };
@@ -80,6 +81,7 @@ pub(super) fn step_as(name: &'static str, call: Call, inputs: Vec<Arc<Node>>, ma
         family: made.family,
         is_fed: made.pieces.is_some() && is_fed(&call, first),
         from_pieces: made.pieces.map(|pieces| Arc::new(pieces) as _),
+        accumulator: made.accumulator,
         rule: None,
         shares: None,
         call,
@@ -169,6 +171,7 @@ impl<V: Value> Lazy<V> {
             family: None,
             is_fed: false,
             from_pieces: None,
+            accumulator: None,
             rule: None,
             shares: None,
             call,

@@ -9,14 +9,50 @@ use crate::ops::operand::Operand;
 use crate::ops::table::functions::element_of_result;
 use crate::ops::{
     Factors, GroupBy, GroupLabels, Isin, Matmul, Nanmedian, Norm, Partner, Quantile, Semiring, Take, Tolerance, Var,
-    map, product, reduce, select,
+    map, product, reduce, result_of, select,
 };
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
 
-/// Defines the methods of the reductions in one module. Each has axes or options, a bound on the element type and a
-/// result type.
+/// Defines the methods of the reductions, from their rows. `$wanted` selects the rows: `tensors` for the methods that
+/// arrays do not get, because `ndarray` has methods with these names, and `everywhere` for the others.
+macro_rules! folds {
+    ([$public:tt $elem:ty, $reduced:ident, $wanted:ident] $(
+        $name:ident $options:tt $result:tt $route:tt $stream:tt $gradient:tt $methods:ident $sentence:literal $(command $command:tt)?;
+    )*) => {
+        $(folds!(@ $wanted $methods $public $elem, $reduced, $name $options $result $sentence);)*
+    };
+    (@ everywhere everywhere $($row:tt)*) => {
+        folds!(@method $($row)*);
+    };
+    (@ tensors tensors $($row:tt)*) => {
+        folds!(@method $($row)*);
+    };
+    (@ $wanted:ident $methods:ident $($row:tt)*) => {};
+    (@method [$($public:tt)*] $elem:ty, $reduced:ident, $name:ident ($options:ident $(, $q:ident)?)
+        [$bound:ident -> $out:ident] $sentence:literal) => {
+        #[doc = $sentence]
+        ///
+        #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        $($public)* fn $name(
+            &self,
+            $($q: f64,)?
+            options: impl Into<$options>,
+        ) -> Result<$reduced!(result_of!($out $elem))>
+        where
+            $elem: $bound,
+        {
+            reduce::$name(self, $($q,)? options)
+        }
+    };
+}
+
+/// Defines methods with axes in one module. Each has a bound on the element type and a result type.
 macro_rules! reductions {
     ([$public:vis fn] of $family:ident, $elem:ty, $reduced:ident: $(
         #[doc = $sentence:literal] fn $name:ident($options:ty $(, $bound:path)?) -> $out:ty;
@@ -60,23 +96,6 @@ macro_rules! gradients {
     )*};
 }
 
-/// Defines the methods that arrays do not get, because `ndarray` has methods with these names.
-macro_rules! tensor_operations {
-    ([$($public:tt)*], $elem:ty, $reduced:ident) => {
-        reductions! {
-            [$($public)* fn] of reduce, $elem, $reduced:
-            /// The exact sum, over the axes given
-            fn sum(Axes, Ring) -> <$elem as Ring>::Sum;
-            /// The mean, of the exact sum, over the axes given
-            fn mean(Axes, Ring) -> <$elem as Ring>::Mean;
-            /// The variance, over the axes given
-            fn var(Var, Ring) -> <$elem as Ring>::Deviation;
-            /// The standard deviation, over the axes given
-            fn std(Var, Ring) -> <$elem as Ring>::Deviation;
-        }
-    };
-}
-
 /// Defines the methods of elementwise operations of two operands.
 macro_rules! zips {
     ($public:tt, $elem:ty; $($name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;)*) => {
@@ -110,47 +129,7 @@ macro_rules! operations {
         operations!(@others [$($public)*], $elem, $reduced, $mapped);
     };
     (@reductions [$($public:tt)*], $elem:ty, $reduced:ident) => {
-        reductions! {
-            [$($public)* fn] of reduce, $elem, $reduced:
-            /// Whether any element is truthy, over the axes given
-            fn any(Axes) -> bool;
-            /// The number of truthy elements, over the axes given
-            fn count_nonzero(Axes) -> u64;
-            /// Whether all elements are truthy, over the axes given
-            fn all(Axes) -> bool;
-            /// The exact sum of the elements that are not NaN, over the axes given
-            fn nansum(Axes, Float) -> $elem;
-            /// The mean of the elements that are not NaN, over the axes given
-            fn nanmean(Axes, Float) -> $elem;
-            /// The least element, over the axes given
-            fn min(Axes, Real) -> $elem;
-            /// The greatest element, over the axes given
-            fn max(Axes, Real) -> $elem;
-            /// The least element that is not NaN, over the axes given
-            fn nanmin(Axes, Float) -> $elem;
-            /// The greatest element that is not NaN, over the axes given
-            fn nanmax(Axes, Float) -> $elem;
-            /// The position of the least element, over the axes given
-            fn argmin(Axes, Real) -> u64;
-            /// The position of the greatest element, over the axes given
-            fn argmax(Axes, Real) -> u64;
-            /// The position of the least element that is not NaN, over the axes given
-            fn nanargmin(Axes, Float) -> u64;
-            /// The position of the greatest element that is not NaN, over the axes given
-            fn nanargmax(Axes, Float) -> u64;
-            /// The variance of the elements that are not NaN, over the axes given
-            fn nanvar(Var, Float) -> $elem;
-            /// The standard deviation of the elements that are not NaN, over the axes given
-            fn nanstd(Var, Float) -> $elem;
-            /// The product, over the axes given
-            fn prod(Axes, Ring) -> <$elem as Ring>::Sum;
-            /// The product of the elements that are not NaN, over the axes given
-            fn nanprod(Axes, Float) -> $elem;
-            /// The norm, over the axes given
-            fn norm(Norm, Float) -> $elem;
-            /// The median, over the axes given
-            fn median(Nanmedian, Real) -> <$elem as Real>::Median;
-        }
+        crate::__folds! { (folds) [$($public)*] $elem, $reduced, everywhere }
 
         gradients! {
             [$($public)* fn] of reduce, $elem, $reduced:
@@ -183,18 +162,6 @@ macro_rules! operations {
             axes: impl Into<Axes>,
         ) -> Result<$reduced!(U::Elem)> {
             reduce::any_backward(self, upstream, axes)
-        }
-
-        /// The median over axes, of the elements that are not NaN: see [`nanmedian`](crate::nanmedian()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`nanmedian`](crate::nanmedian()).
-        $($public)* fn nanmedian(&self, options: impl Into<Nanmedian>) -> Result<$reduced!(<$elem as Real>::Median)>
-        where
-            $elem: Real,
-        {
-            reduce::nanmedian(self, options)
         }
 
         /// The median and where it stands: see [`nanmedian_index`](crate::nanmedian_index()).
@@ -322,8 +289,7 @@ macro_rules! operations {
             reduce::group_by(self, axis, labels)
         }
 
-        operations!(@quantiles [$($public)*], $elem, $reduced:
-            quantile quantile_backward, nanquantile nanquantile_backward);
+        operations!(@quantiles [$($public)*], $elem, $reduced: quantile_backward, nanquantile_backward);
 
         reductions! {
             [$($public)* fn] of product, $elem, $reduced:
@@ -405,22 +371,10 @@ macro_rules! operations {
         operations!(@more_zips [$($public)*], $elem, $reduced);
         crate::__binary! { zips [$($public)*], $elem; }
     };
-    (@quantiles $public:tt, $elem:ty, $reduced:ident: $($name:ident $backward:ident),*) => {
-        $(operations!(@quantile $public, $elem, $reduced, $name, $backward);)*
+    (@quantiles $public:tt, $elem:ty, $reduced:ident: $($backward:ident),*) => {
+        $(operations!(@quantile $public, $elem, $reduced, $backward);)*
     };
-    (@quantile [$($public:tt)*], $elem:ty, $reduced:ident, $name:ident, $backward:ident) => {
-        #[doc = concat!("The quantile at `q`: see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        $($public)* fn $name(&self, q: f64, options: impl Into<Quantile>) -> Result<$reduced!(<$elem as Real>::Median)>
-        where
-            $elem: Real,
-        {
-            reduce::$name(self, q, options)
-        }
-
+    (@quantile [$($public:tt)*], $elem:ty, $reduced:ident, $backward:ident) => {
         #[doc = concat!("A gradient: see [`", stringify!($backward), "`](crate::", stringify!($backward), "()).")]
         ///
         /// # Errors
@@ -573,7 +527,7 @@ macro_rules! mapped_of {
 /// The pages stand at the functions of the same names.
 impl<P: Pattern, T: Element> Tensor<P, T> {
     operations!([pub], T, tensor_of, tensor_of);
-    tensor_operations!([pub], T, tensor_of);
+    crate::__folds! { (folds) [pub] T, tensor_of, tensors }
 }
 
 /// # Operations
@@ -581,7 +535,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 /// The pages stand at the functions of the same names.
 impl<P: Pattern, T: Element> Stored<'_, P, T> {
     operations!([pub], T, tensor_of, tensor_of);
-    tensor_operations!([pub], T, tensor_of);
+    crate::__folds! { (folds) [pub] T, tensor_of, tensors }
 }
 
 /// # Reductions
@@ -589,8 +543,8 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 /// The pages stand at the functions of the same names.
 impl<X: Operand> GroupBy<'_, X> {
     operations!(@reductions [pub], X::Elem, reduced_of);
-    operations!(@quantiles [pub], X::Elem, reduced_of: quantile quantile_backward, nanquantile nanquantile_backward);
-    tensor_operations!([pub], X::Elem, reduced_of);
+    operations!(@quantiles [pub], X::Elem, reduced_of: quantile_backward, nanquantile_backward);
+    crate::__folds! { (folds) [pub] X::Elem, reduced_of, tensors }
 }
 
 /// The operations as methods of `ndarray` arrays and views, by the names that tensors have them under.

@@ -47,6 +47,8 @@ pub use product::{
 };
 pub use product::{Matmul, Semiring, matmul, matmul_backward, matmul_with};
 pub(crate) use product::{Pairs, SEMIRINGS, check_factors, dots_at, dots_at_backward, tensordot_shape, ways};
+#[cfg(feature = "lazy")]
+pub(crate) use reduce::accumulators;
 pub(crate) use reduce::fed::{Fed, States};
 pub use reduce::{
     EvenCount, MedianGradient, Nanmedian, Var, all, any, any_backward, argmax, argmin, count_nonzero, max,
@@ -56,8 +58,9 @@ pub use reduce::{
 };
 pub use reduce::{GroupBy, GroupLabels, argsort, group_by, topk, topk_backward, topk_index, unique};
 pub use reduce::{
-    Norm, NormOrder, Quantile, QuantileMethod, median, median_backward, nanprod, nanprod_backward, nanquantile,
-    nanquantile_backward, norm, norm_backward, prod, prod_backward, quantile, quantile_backward,
+    Norm, NormOrder, Quantile, QuantileMethod, logsumexp, logsumexp_backward, median, median_backward, nanprod,
+    nanprod_backward, nanquantile, nanquantile_backward, norm, norm_backward, prod, prod_backward, quantile,
+    quantile_backward,
 };
 pub(crate) use select::{
     Request, Select, diagonal_of, diagonal_pattern, diagonal_side, joined_shape, moved, planned_select, slice_of,
@@ -70,6 +73,7 @@ pub use select::{
     take, take_axis, take_axis_backward, take_backward, take_into, tile, tile_backward, transpose, transpose_backward,
     tril, tril_backward, triu, triu_backward,
 };
+pub(crate) use table::folds::result_of;
 pub use table::{CommandKind, CommandSpec};
 pub(crate) use table::{Gradient, Lengths, OpSpec, Parameter, ParameterKind, Second, Split, Stream, op};
 

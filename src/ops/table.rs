@@ -3,6 +3,7 @@
 
 mod binary;
 mod command;
+pub(crate) mod folds;
 pub(crate) mod functions;
 mod parameter;
 
@@ -198,16 +199,28 @@ impl OpSpec {
         OpSpec { stores: true, ..self }
     }
 
-    const fn folds(self) -> Self {
+    const fn whole(self) -> Self {
+        OpSpec { stream: Stream::Whole, ..self }
+    }
+
+    const fn fold(self) -> Self {
         OpSpec { stream: Stream::Fold, ..self }
     }
 
-    const fn in_passes(self) -> Self {
+    const fn folds(self) -> Self {
+        self.fold()
+    }
+
+    const fn passes(self) -> Self {
         OpSpec { stream: Stream::Passes, ..self }
     }
 
-    const fn in_the_middle(self) -> Self {
+    const fn middle(self) -> Self {
         OpSpec { stream: Stream::Middle, ..self }
+    }
+
+    const fn formula(self) -> Self {
+        OpSpec { second: Second::Formula, ..self }
     }
 
     const fn linear(self) -> Self {
@@ -368,6 +381,7 @@ macro_rules! operations {
         pub(crate) mod op {
             use super::CommandKind::*;
             pub(crate) use super::binary::op::*;
+            pub(crate) use super::folds::op::*;
             pub(crate) use super::functions::op::*;
             use super::{OpSpec, Split};
 
@@ -380,93 +394,11 @@ macro_rules! operations {
 }
 
 /// All rows.
-static TABLE: &[&[&OpSpec]] = &[SINGLE, functions::ROWS, binary::ROWS];
+static TABLE: &[&[&OpSpec]] = &[folds::ROWS, SINGLE, functions::ROWS, binary::ROWS];
 
 operations! {
-    // Reductions.
-    any "x axis+? keep_dims? by?" Over
-        [folds command(Reduce, "Whether any element is not zero, over axes", "tests/data/titanic.npz --axis 3")];
-    count_nonzero "x axis+? keep_dims? by?" Over
-        [folds command(Fold, "How many elements are not zero, over axes", "tests/data/mauna_loa_co2.mtx --axis 1")];
-    all "x axis+? keep_dims? by?" Over
-        [folds command(Fold, "Whether all elements are not zero, over axes", "tests/data/titanic.npz --axis 3")];
-    sum "x axis+? keep_dims? by?" Over
-        [folds command(Fold, "Sum, rounded once, over axes", "tests/data/karate.mtx --axis 1")];
-    mean "x axis+? keep_dims? by?" Over
-        [folds command(Fold, "Mean, rounded once, over axes", "tests/data/titanic.npz --axis 3")];
-    prod "x axis+? keep_dims? by?" Over
-        [command(Fold, "Product, over axes", "tests/data/titanic.npz --axis 3 --stored-only")];
-    nanprod "x axis+? keep_dims? by?" Over
-        [command(Fold, "Product without the NaNs, over axes", "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only")];
-    min "x axis+? keep_dims? by?" Over
-        [folds command(Fold, "The least element, over axes", "tests/data/titanic.npz --axis 0,1")];
-    max "x axis+? keep_dims? by?" Over
-        [folds command(Fold, "The greatest element, over axes", "tests/data/titanic.npz --axis 0,1")];
-    argmin "x axis+? keep_dims? by?" Over
-        [command(Fold, "Where the least element stands, over axes", "tests/data/karate.mtx --axis 1")];
-    argmax "x axis+? keep_dims? by?" Over
-        [command(Fold, "Where the greatest element stands, over axes", "tests/data/karate.mtx --axis 1")];
-    nansum "x axis+? keep_dims? by?" Over
-        [folds command(Fold, "Sum without the NaNs, over axes", "tests/data/mauna_loa_co2.mtx --axis 0")];
-    nanmean "x axis+? keep_dims? by?" Over
-        [folds command(Fold, "Mean without the NaNs, over axes",
-            "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only")];
-    nanmin "x axis+? keep_dims? by?" Over
-        [folds command(Fold, "The least element that is not NaN, over axes",
-            "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only")];
-    nanmax "x axis+? keep_dims? by?" Over
-        [folds command(Fold, "The greatest element that is not NaN, over axes",
-            "tests/data/mauna_loa_co2.mtx --axis 1")];
-    nanargmin "x axis+? keep_dims? by?" Over
-        [command(Fold, "Where the least element that is not NaN stands, over axes",
-            "tests/data/mauna_loa_co2.mtx --axis 1")];
-    nanargmax "x axis+? keep_dims? by?" Over
-        [command(Fold, "Where the greatest element that is not NaN stands, over axes",
-            "tests/data/mauna_loa_co2.mtx --axis 1")];
-    var "x axis+? keep_dims? ddof? by?" Over
-        [in_passes command(Var, "Variance, over axes", "tests/data/titanic.npz --axis 3 --ddof 1")];
-    std "x axis+? keep_dims? ddof? by?" Over
-        [in_passes command(Var, "Standard deviation, over axes", "tests/data/titanic.npz --axis 3")];
-    nanvar "x axis+? keep_dims? ddof? by?" Over
-        [in_passes command(Var, "Variance without the NaNs, over axes",
-            "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only")];
-    nanstd "x axis+? keep_dims? ddof? by?" Over
-        [in_passes command(Var, "Standard deviation without the NaNs, over axes",
-            "tests/data/mauna_loa_co2.mtx --axis 1")];
-    median "x axis+? keep_dims? even? by?" Over
-        [in_the_middle command(Median, "Median, over axes", "tests/data/titanic.npz --axis 1,2,3")];
-    nanmedian "x axis+? keep_dims? even? by?" Over
-        [in_the_middle command(Median, "Median without the NaNs, over axes",
-            "tests/data/mauna_loa_co2.mtx --axis 1 --stored-only")];
-    quantile "x q axis+? keep_dims? method? by?" Over
-        [in_passes command(Quantile, "Quantile, over axes", "tests/data/titanic.npz --axis 3 --q 0.9")];
-    nanquantile "x q axis+? keep_dims? method? by?" Over
-        [in_passes command(Quantile, "Quantile without the NaNs, over axes",
-            "tests/data/mauna_loa_co2.mtx --axis 1 --q 0.9 --stored-only")];
+    // The position of a median. The rows of the other reductions are in `table/folds.rs`.
     nanmedian_index "x axis+? keep_dims? even? by?" Over;
-    norm "x axis+? keep_dims? ord? by?" Over
-        [folds command(Norm, "Norm, over axes", "tests/data/karate.mtx --axis 1 --ord 1")];
-    // Gradients of reductions.
-    median_backward "x upstream axis+? keep_dims? even? by?" Back [shares];
-    nanmedian_backward "x upstream axis+? keep_dims? even? by?" Back [shares];
-    quantile_backward "x upstream q axis+? keep_dims? method? by?" Back [shares];
-    nanquantile_backward "x upstream q axis+? keep_dims? method? by?" Back [shares];
-    any_backward "x upstream axis+? keep_dims? by?" Back [linear];
-    sum_backward "x upstream axis+? keep_dims? by?" Back [linear];
-    mean_backward "x upstream axis+? keep_dims? by?" Back [linear];
-    prod_backward "x upstream axis+? keep_dims? by?" Back;
-    nanprod_backward "x upstream axis+? keep_dims? by?" Back;
-    nansum_backward "x upstream axis+? keep_dims? by?" Back [shares];
-    nanmean_backward "x upstream axis+? keep_dims? by?" Back [shares];
-    min_backward "x upstream axis+? keep_dims? by?" Back [shares];
-    max_backward "x upstream axis+? keep_dims? by?" Back [shares];
-    nanmin_backward "x upstream axis+? keep_dims? by?" Back [shares];
-    nanmax_backward "x upstream axis+? keep_dims? by?" Back [shares];
-    var_backward "x upstream axis+? keep_dims? ddof? by?" Back;
-    std_backward "x upstream axis+? keep_dims? ddof? by?" Back;
-    nanvar_backward "x upstream axis+? keep_dims? ddof? by?" Back;
-    nanstd_backward "x upstream axis+? keep_dims? ddof? by?" Back;
-    norm_backward "x upstream axis+? keep_dims? ord? by?" Back;
     // Gradients of masks and choices.
     scale_backward "x axis factors upstream wrt?" Whole [product];
     select_backward "x upstream mask" Each [own_pattern linear];

@@ -129,6 +129,38 @@ macro_rules! predicates {
     };
 }
 
+/// Lists the reductions with their gradients, or those of stored entries.
+macro_rules! of_folds {
+    ([$kind:ident $X:ty] $(
+        $name:ident($options:ident $(, $q:ident)?) [$bound:ident -> $out:ident] $route:tt $stream:tt
+        [$($backward:ident($($given:ident)?) $back_bound:ident $back_route:ident $second:ident)?]
+        $methods:ident $sentence:literal $(command $command:tt)?;
+    )*) => {
+        [
+            $(of_folds!(@$kind $out $X, $name($({ let $q = 0.3; $q },)?)),)*
+            $($(of_folds!(@back $kind $out $X, $backward $name($({ let $given = 0.3; $given },)?)),)?)*
+        ]
+    };
+    (@whole bool $X:ty, $name:ident $q:tt) => { Vec::new() };
+    (@whole u64 $X:ty, $name:ident $q:tt) => { Vec::new() };
+    (@whole $out:ident $X:ty, $name:ident ($($q:expr,)?)) => { steps! {$X, |x, y, w| plain $name($($q,)? w.kept());} };
+    (@entries bool $X:ty, $name:ident $q:tt) => { of_folds!(@of_another_type $X, $name) };
+    (@entries u64 $X:ty, $name:ident $q:tt) => { of_folds!(@of_another_type $X, $name) };
+    (@entries $out:ident $X:ty, $name:ident ($($q:expr,)?)) => {
+        steps! {$X, |x, y, w| stored $name($($q,)? w.kept());}
+    };
+    (@of_another_type $X:ty, $name:ident) => {
+        steps! {$X, |x, y, w| cast $name(w.kept()); storedcast $name(w.kept());}
+    };
+    (@back whole bool $X:ty, $backward:ident $name:ident $q:tt) => { Vec::new() };
+    (@back whole $out:ident $X:ty, $backward:ident $name:ident ($($q:expr,)?)) => {
+        steps! {$X, |x, y, w|
+            either $backward: x.$name($($q,)? w.kept()).gradient(x, y), lacuna::grad::$name(x, y, $($q,)? w.kept());
+        }
+    };
+    (@back entries $out:ident $X:ty, $backward:ident $name:ident $q:tt) => { Vec::new() };
+}
+
 /// Lists the steps of tensors and arrays of floats.
 macro_rules! of_floats {
     ($X:ty) => {
@@ -137,13 +169,10 @@ macro_rules! of_floats {
             plain mul_nonzero(-3.0);
             plain add(0.5); plain sub(-0.0); plain mul(-3.0); plain div(0.3); plain pow(2.0); plain minimum(0.25);
             plain maximum(f64::NAN); plain rem(0.7); plain rem_euclid(0.7);
-            plain sum(w.kept()); plain sum(w.axis); plain nansum(w.kept()); plain mean(w.kept()); plain nanmean(w.axis);
-            plain prod(w.kept()); plain nanprod(w.kept()); plain var(Var::over(w.kept()).ddof(w.number as u64 % 2));
-            plain std(w.axis); plain nanvar(w.kept()); plain nanstd(w.kept()); plain min(w.kept()); plain max(w.axis);
-            plain nanmin(w.kept()); plain nanmax(w.kept()); plain norm(w.kept()); plain norm(Norm::over(w.kept()).one());
-            plain norm(Norm::over(w.kept()).infinity()); plain median(w.kept()); plain nanmedian(w.kept());
-            plain nanmedian(Nanmedian::over(w.axis).lower());
-            plain quantile(0.3, w.kept()); plain nanquantile(0.6, Quantile::over(w.kept()).method(QuantileMethod::Higher));
+            plain sum(w.axis); plain nanmean(w.axis); plain var(Var::over(w.kept()).ddof(w.number as u64 % 2));
+            plain std(w.axis); plain max(w.axis); plain norm(Norm::over(w.kept()).one());
+            plain norm(Norm::over(w.kept()).infinity()); plain nanmedian(Nanmedian::over(w.axis).lower());
+            plain nanquantile(0.6, Quantile::over(w.kept()).method(QuantileMethod::Higher));
             plain topk(w.number, w.axis);
             plain flip(w.axis); plain roll(w.number as isize, w.axis); plain transpose(); plain move_axis(w.axis, 0);
             plain expand_dims(w.axis); plain squeeze(w.axis); plain tril(w.number as isize - 1);
@@ -163,18 +192,9 @@ macro_rules! of_floats {
             either powi_backward: x.powi(3).gradient(x, y), lacuna::powi_backward(x, y, 3);
             either powf_backward: x.powf(1.5).gradient(x, y), lacuna::powf_backward(x, y, 1.5);
             either clamp_backward: x.clamp(-0.5, 2.0).gradient(x, y), lacuna::clamp_backward(x, y, -0.5, 2.0);
-            either sum_backward: x.sum(w.kept()).gradient(x, y), lacuna::sum_backward(x, y, w.kept());
-            either mean_backward: x.mean(w.kept()).gradient(x, y), lacuna::mean_backward(x, y, w.kept());
-            either prod_backward: x.prod(w.kept()).gradient(x, y), lacuna::prod_backward(x, y, w.kept());
-            either var_backward: x.var(w.kept()).gradient(x, y), lacuna::var_backward(x, y, w.kept());
             either std_backward: x.std(w.axis).gradient(x, y), lacuna::std_backward(x, y, w.axis);
-            either norm_backward: x.norm(w.kept()).gradient(x, y), lacuna::norm_backward(x, y, w.kept());
-            either max_backward: x.max(w.kept()).gradient(x, y), lacuna::max_backward(x, y, w.kept());
             either nanmin_backward: x.nanmin(w.axis).gradient(x, y), lacuna::nanmin_backward(x, y, w.axis);
-            either nanmedian_backward: x.nanmedian(w.kept()).gradient(x, y), lacuna::nanmedian_backward(x, y, w.kept());
             either median_backward: x.median(w.axis).gradient(x, y), lacuna::median_backward(x, y, w.axis);
-            either nanmean_backward: x.nanmean(w.kept()).gradient(x, y), lacuna::nanmean_backward(x, y, w.kept());
-            either quantile_backward: x.quantile(0.3, w.kept()).gradient(x, y), lacuna::quantile_backward(x, y, 0.3, w.kept());
         }
     };
 }
@@ -222,6 +242,7 @@ pub fn of_arrays() -> Vec<Step<ArrayD<f64>>> {
     let mut all = of_floats!(ArrayD<f64>);
     all.extend(lacuna::__function_names! { functions ArrayD<f64>, });
     lacuna::__binary! { pairs [all, ArrayD<f64>] }
+    all.extend(lacuna::__folds! { (of_folds) whole ArrayD<f64> }.into_iter().flatten());
     all.extend(steps! {ArrayD<f64>, |x, y, w|
         plain matmul(y);
         either matmul_with: x.matmul_with(y, Matmul::max_min()), lacuna::matmul_with(x, y, Matmul::max_min());
@@ -243,15 +264,13 @@ pub fn of_tensors<P: Pattern>() -> Vec<Step<Tensor<P, f64>>> {
     all.extend(lacuna::__function_names! { predicates Tensor<P, f64>, });
     lacuna::__binary! { pairs [all, Tensor<P, f64>] }
     lacuna::__binary! { pairs_of_tensors [all, Tensor<P, f64>] }
+    all.extend(lacuna::__folds! { (of_folds) whole Tensor<P, f64> }.into_iter().flatten());
+    all.extend(lacuna::__folds! { (of_folds) entries Tensor<P, f64> }.into_iter().flatten());
     all.extend(steps! {Tensor<P, f64>, |x, y, w|
         cast isin(0.5);
-        cast any(w.kept()); cast all(w.kept()); cast count_nonzero(w.kept()); cast argmin(w.kept());
-        cast argmax(w.axis); cast nanargmin(w.kept()); cast nanargmax(w.axis);
-        stored sum(w.kept()); stored mean(w.kept()); stored nanmean(w.axis); stored prod(w.kept()); stored var(w.axis);
-        stored std(w.kept()); stored min(w.kept()); stored max(w.axis); stored nanmax(w.kept()); stored norm(w.kept());
-        stored median(w.kept()); stored nanmedian(w.axis); storedcast any(w.kept()); storedcast all(w.axis);
-        storedcast count_nonzero(w.kept()); storedcast argmax(w.kept()); stored softmax(w.axis);
-        stored log_softmax(w.axis); stored topk(w.number, w.axis); stored quantile(0.3, w.kept());
+        cast argmax(w.axis); cast nanargmax(w.axis); stored nanmean(w.axis); stored var(w.axis); stored max(w.axis);
+        stored nanmedian(w.axis); storedcast all(w.axis); stored softmax(w.axis);
+        stored log_softmax(w.axis); stored topk(w.number, w.axis);
         stored nanquantile(0.6, Quantile::over(w.axis).method(QuantileMethod::Lower));
         either stored_topk_backward: x.stored().topk(w.number, w.axis).gradient(x, y),
             lacuna::topk_backward(&x.stored(), y, w.number, w.axis);

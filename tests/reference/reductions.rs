@@ -656,6 +656,33 @@ pub fn norm<T: SummedFloat>(group: &Group<T>, order: u8) -> Option<T> {
     Some(T::rounded(&if order == 1 { magnitudes() } else { Real::of(wide_norm(group, order)) }, 1))
 }
 
+/// The largest element of a group, and the exact sum of the exponentials of the differences from it, rounded once.
+fn exponentials<T: SummedFloat>(group: &Group<T>) -> (f64, f64) {
+    let is_nan = group.iter().any(|(_, value)| value.wide().is_nan());
+    let largest = group.iter().map(|(_, value)| value.wide()).fold(f64::NEG_INFINITY, f64::max);
+    let largest = if is_nan { f64::NAN } else { largest };
+    let exponential = |value: T| Real::of(libm::exp(value.wide() - largest));
+    (largest, Real::sum(values(group).into_iter().map(exponential)).over(1, F64))
+}
+
+/// The logarithm of the sum of the exponentials.
+pub fn logsumexp<T: SummedFloat>(group: &Group<T>) -> Option<T> {
+    let (largest, sum) = exponentials(group);
+    let found = if largest.is_finite() { largest + libm::log(sum) } else { largest };
+    Some(T::rounded(&Real::of(found), 1))
+}
+
+/// The weights of the elements in a sum of exponentials, times the upstream gradient.
+pub fn weights<T: SummedFloat, G: SummedFloat>(group: &Group<T>, g: G) -> Vec<G> {
+    let (largest, sum) = exponentials(group);
+    let weight = |value: T| {
+        let given = libm::exp(value.wide() - largest) / sum * g.wide();
+        let rounded = G::rounded(&Real::of(given), 1);
+        if rounded.wide() == 0.0 { G::narrow(0f64.copysign(given)) } else { rounded }
+    };
+    values(group).into_iter().map(weight).collect()
+}
+
 /// The shares of a norm.
 pub fn norm_shares<T: SummedFloat, G: SummedFloat>(group: &Group<T>, g: G, order: u8) -> Vec<G> {
     let norm = wide_norm(group, order);

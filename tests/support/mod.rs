@@ -5,6 +5,8 @@
 
 mod compare;
 #[macro_use]
+mod folds;
+#[macro_use]
 mod properties;
 mod share;
 #[macro_use]

@@ -160,10 +160,12 @@ impl Step<'_> {
         self.graph.call(&op::slice, [self.named("upstream"), Given::Plain(Arg::Slices(slices.into()))])
     }
 
-    /// Returns the gradient of a variance, a standard deviation or a norm of order 2, with upstream gradient `dy`.
+    /// Returns the gradient of a variance, a standard deviation, a norm of order 2 or a `logsumexp`, with upstream
+    /// gradient `dy`.
     ///
     /// In a group of n elements with mean m, the gradient of `var` is `2 (x - m) dy / (n - ddof)`. The gradient of
-    /// `std` is `(x - m) dy / ((n - ddof) std)`, and the gradient of `norm` is `x dy / norm`.
+    /// `std` is `(x - m) dy / ((n - ddof) std)`, the gradient of `norm` is `x dy / norm`, and the gradient of `logsumexp`
+    /// is `exp(x - logsumexp) dy`.
     ///
     /// Variances and standard deviations that ignore NaN, of views or by group labels have no formula, because n
     /// differs between groups.
@@ -176,6 +178,10 @@ impl Step<'_> {
             let is_two = matches!(self.call.named("ord"), Arg::Absent);
             let over = g.mul_nonzero(&again(forward)?.recip());
             return is_two.then(|| self.spread(of, &over)?.mul_nonzero(&own()?).done())?;
+        }
+        if forward.is(&op::logsumexp) {
+            let weights = (own()? - self.spread(of, &again(forward)?)?).exp();
+            return self.spread(of, &g)?.mul_nonzero(&weights).done();
         }
         let is_grouped = self.call.axes().grouping().is_some() || !matches!(self.call.named("by"), Arg::Absent);
         let is_nan = !forward.is(&op::var) && !forward.is(&op::std);

@@ -12,15 +12,16 @@ use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::scatter::{Cell, scatter_states};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The descriptor of [`all`].
 #[derive(Clone, Copy)]
-struct All;
+pub(super) struct All;
 
 impl Op for All {
     fn name(&self) -> &'static str {
-        "all"
+        op::all.name
     }
 }
 
@@ -70,36 +71,43 @@ impl<T: Element> Fold<T> for All {
     }
 }
 
-reduces! {
-    /// Whether all elements are truthy, over the axes given.
-    ///
-    /// *y*<sub>k</sub> = ⋀<sub>r</sub> (*x*<sub>k,r</sub> ≠ 0), for *k* over the kept axes and *r* over the reduced
-    /// ones.
-    #[doc(alias = "numpy.all")]
-    #[doc(alias = "torch.all")]
-    #[doc(alias = "logical_and")]
-    fn all<Element>(x, axes: Axes) -> bool = x.by_fold(All, &axes);
-    /// The fill of the result is the truth of the fill, or `true` where the reduced axes hold no position. Of
-    /// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is `true`.
-    =>
-    /// NaN is truthy, as it is not zero; `-0.0` is not. A complex number is truthy if either part is.
-    =>
-    /// None: logical and is constant almost everywhere.
-    =>
-    =>
-    /// ```
-    /// use lacuna::{CooTensor, all};
-    /// use ndarray::arr1;
-    ///
-    /// // 2 5
-    /// // . 3
-    /// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![2, 5, 3], 0)?;
-    /// assert_eq!(all(&x, 1)?.to_dense()?, arr1(&[true, false]).into_dyn());
-    /// assert_eq!(all(&x, 1)?.to_dense()?, all(&x.to_dense()?, 1)?);
-    /// assert_eq!(all(&x.stored(), 1)?.values(), [true, true]);
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    ///
-    /// Definition: [`numpy.all`](https://numpy.org/doc/stable/reference/generated/numpy.all.html).
-    ;
+/// Whether all elements are truthy, over the axes given.
+///
+/// *y*<sub>k</sub> = ⋀<sub>r</sub> (*x*<sub>k,r</sub> ≠ 0), for *k* over the kept axes and *r* over the reduced
+/// ones.
+///
+#[doc = said!(reduction)]
+/// The fill of the result is the truth of the fill, or `true` where the reduced axes hold no position. Of
+/// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is `true`.
+///
+/// # NaN
+///
+/// NaN is truthy, as it is not zero; `-0.0` is not. A complex number is truthy if either part is.
+///
+/// # Gradient
+///
+/// None: logical and is constant almost everywhere.
+///
+#[doc = said!(errors)]
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{CooTensor, all};
+/// use ndarray::arr1;
+///
+/// // 2 5
+/// // . 3
+/// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![2, 5, 3], 0)?;
+/// assert_eq!(all(&x, 1)?.to_dense()?, arr1(&[true, false]).into_dyn());
+/// assert_eq!(all(&x, 1)?.to_dense()?, all(&x.to_dense()?, 1)?);
+/// assert_eq!(all(&x.stored(), 1)?.values(), [true, true]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.all`](https://numpy.org/doc/stable/reference/generated/numpy.all.html).
+#[doc(alias = "numpy.all")]
+#[doc(alias = "torch.all")]
+#[doc(alias = "logical_and")]
+pub fn all<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>> {
+    x.by_fold(All, &axes.into())
 }

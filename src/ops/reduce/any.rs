@@ -13,15 +13,16 @@ use crate::kernels::merge::any_merged;
 use crate::kernels::op::{Op, Outcome, Outcomes};
 use crate::kernels::output_bitmap::{CellMap, StoredCells};
 use crate::kernels::runs::any_of_runs;
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The descriptor of [`any()`].
 #[derive(Clone, Copy)]
-struct Any;
+pub(super) struct Any;
 
 impl Op for Any {
     fn name(&self) -> &'static str {
-        "any"
+        op::any.name
     }
 }
 
@@ -108,7 +109,7 @@ fn any_of_cells(kept: &KeptAxes<'_>, count: usize, truths: &dyn Truths) -> Alloc
 ///
 /// # Gradient
 ///
-/// [`any_backward`], a surrogate: logical or has no derivative.
+/// [`grad::any`](crate::grad::any()), a surrogate: logical or has no derivative.
 ///
 /// # Errors
 ///
@@ -170,9 +171,7 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 ///
 /// Gradients are passed on as they are; a zero is `+0.0`.
 ///
-/// # Gradient
-///
-/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+#[doc = said!(second_gradient)]
 ///
 /// # Errors
 ///
@@ -185,17 +184,17 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, any_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::{arr1, arr2};
 ///
 /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![0, 1, 2]], vec![0.0, 3.0, 4.0], 0.0)?;
 /// let upstream = arr1(&[0.5, -2.0]);
-/// let dx = any_backward(&x, &upstream, 1)?;
+/// let dx = grad::any(&x, &upstream, 1)?;
 /// assert_eq!(dx.values(), [0.5, -2.0, -2.0]);
 /// assert!(dx.shares_pattern_with(&x));
 ///
 /// // The dense gradient is the same at every stored position.
-/// let dense = any_backward(&x.to_dense()?, &upstream, 1)?;
+/// let dense = grad::any(&x.to_dense()?, &upstream, 1)?;
 /// assert_eq!(dense, arr2(&[[0.5, 0.5, 0.5], [-2.0, -2.0, -2.0]]).into_dyn());
 /// assert!(dx.entries().iter().all(|(at, gradient)| dense[at.as_slice()] == *gradient));
 /// # Ok::<(), lacuna::Error>(())

@@ -10,15 +10,16 @@ use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::scatter::{Cell, scatter_states};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The descriptor of [`count_nonzero`].
 #[derive(Clone, Copy)]
-struct CountNonzero;
+pub(super) struct CountNonzero;
 
 impl Op for CountNonzero {
     fn name(&self) -> &'static str {
-        "count_nonzero"
+        op::count_nonzero.name
     }
 }
 

@@ -15,19 +15,20 @@ use crate::kernels::op::{Fault, Op, Outcome};
 use crate::kernels::order_key::{key_of, of_key};
 use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::scatter::{Cell, scatter_states};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The descriptor of the extremes: the maximum or the minimum, with or without NaN.
 #[derive(Clone, Copy)]
-struct Extreme<const GREATEST: bool, const SKIPS_NAN: bool>;
+pub(super) struct Extreme<const GREATEST: bool, const SKIPS_NAN: bool>;
 
 impl<const GREATEST: bool, const SKIPS_NAN: bool> Op for Extreme<GREATEST, SKIPS_NAN> {
     fn name(&self) -> &'static str {
         match (GREATEST, SKIPS_NAN) {
-            (false, false) => "min",
-            (true, false) => "max",
-            (false, true) => "nanmin",
-            (true, true) => "nanmax",
+            (false, false) => op::min.name,
+            (true, false) => op::max.name,
+            (false, true) => op::nanmin.name,
+            (true, true) => op::nanmax.name,
         }
     }
 }
@@ -111,10 +112,10 @@ struct Shares {
 impl Op for Shares {
     fn name(&self) -> &'static str {
         match (self.is_greatest, self.skips_nan) {
-            (false, false) => "min_backward",
-            (true, false) => "max_backward",
-            (false, true) => "nanmin_backward",
-            (true, true) => "nanmax_backward",
+            (false, false) => op::min_backward.name,
+            (true, false) => op::max_backward.name,
+            (false, true) => op::nanmin_backward.name,
+            (true, true) => op::nanmax_backward.name,
         }
     }
 }
@@ -165,68 +166,90 @@ macro_rules! extremes {
         $alias:literal, $word:literal, $greatest:literal, $skips:literal, $bound:ident, $name:ident, $backward:ident,
         $none:literal, $nan:literal, $numbers:literal, $results:literal;
     )*) => {$(
-        reduces! {
-            #[doc = concat!("The ", $word, " element over the axes given", $numbers, ".")]
-            ///
-            /// `-0.0` is less than `+0.0`, as in IEEE 754-2019. There is no order of complex numbers, so this does not
-            /// compile for them.
-            #[doc(alias = $alias)]
-            fn $name<$bound>(x, axes: Axes) -> X::Elem = x.by_fold(Extreme::<$greatest, $skips>, &axes);
-            /// The fill of the result is the fill of `x`. Of [`x.stored()`](crate::Tensor::stored) the entries count
-            /// alone, and the fill of the result is NaN; of integers and `bool` the value that every other one is
-            /// preferred to.
-            =>
-            #[doc = $nan]
-            =>
-            #[doc = concat!("[`", stringify!($backward), "`].")]
-            =>
-            #[doc = $none]
-            =>
-            /// ```
-            #[doc = concat!("use lacuna::{CooTensor, ", stringify!($name), "};")]
-            /// use ndarray::arr1;
-            ///
-            /// // 3 .  6
-            /// // . -1 -2
-            /// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
-            /// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, -1.0, -2.0], 0.0)?;
-            #[doc = concat!("let y = ", stringify!($name), "(&x, 1)?;")]
-            #[doc = concat!("assert_eq!(y.to_dense()?, arr1(&", $results, ").into_dyn());")]
-            #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name), "(&x.to_dense()?, 1)?);")]
-            /// # Ok::<(), lacuna::Error>(())
-            /// ```
-            ///
-            #[doc = concat!(
-                "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
-                stringify!($name), ".html)."
-            )]
-            ;
+        #[doc = concat!("The ", $word, " element over the axes given", $numbers, ".")]
+        ///
+        /// `-0.0` is less than `+0.0`, as in IEEE 754-2019. There is no order of complex numbers, so this does not
+        /// compile for them.
+        ///
+        #[doc = said!(reduction)]
+        /// The fill of the result is the fill of `x`. Of [`x.stored()`](crate::Tensor::stored) the entries count
+        /// alone, and the fill of the result is NaN; of integers and `bool` the value that every other one is
+        /// preferred to.
+        ///
+        /// # NaN
+        ///
+        #[doc = $nan]
+        ///
+        /// # Gradient
+        ///
+        #[doc = concat!("[`grad::", stringify!($name), "`](crate::grad::", stringify!($name), "()).")]
+        ///
+        #[doc = said!(errors)]
+        #[doc = $none]
+        ///
+        #[doc = said!(complexity)]
+        /// ```
+        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($name), "};")]
+        /// use ndarray::arr1;
+        ///
+        /// // 3 .  6
+        /// // . -1 -2
+        /// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
+        /// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, -1.0, -2.0], 0.0)?;
+        #[doc = concat!("let y = ", stringify!($name), "(&x, 1)?;")]
+        #[doc = concat!("assert_eq!(y.to_dense()?, arr1(&", $results, ").into_dyn());")]
+        #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name), "(&x.to_dense()?, 1)?);")]
+        /// # Ok::<(), lacuna::Error>(())
+        /// ```
+        ///
+        #[doc = concat!(
+            "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
+            stringify!($name), ".html)."
+        )]
+        #[doc(alias = $alias)]
+        pub fn $name<X: Operand<Elem: $bound>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
+            x.by_fold(Extreme::<$greatest, $skips>, &axes.into())
         }
 
-        gives_back! {
-            #[doc = concat!("The gradient of [`", stringify!($name),
-                "`], shared by the elements equal to the extreme.")]
-            ///
-            /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *m* where *x*<sub>k,r</sub> = *y*<sub>k</sub>, rounded once,
-            /// else 0; *m* elements of the group are equal to *y*<sub>k</sub>, positions that are not stored included.
-            fn $backward<$bound> of $name(x, upstream, axes: Axes) =
-                x.by_gradient(Shares { is_greatest: $greatest, skips_nan: $skips }, upstream, &axes);
-            /// Nothing is equal to an extreme that is NaN: its gradient goes nowhere, and so does that of an empty
-            /// group.
-            =>
-            /// ```
-            #[doc = concat!("use lacuna::{CooTensor, ", stringify!($backward), "};")]
-            /// use ndarray::arr1;
-            ///
-            /// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 3.0, 0.0], 0.0)?;
-            #[doc = concat!("let dx = ", stringify!($backward), "(&x, &arr1(&[1.0, 4.0]), 1)?;")]
-            /// assert_eq!(dx.values(), [0.5, 0.5, 2.0]); // half of row 1 went to its gap
-            /// # Ok::<(), lacuna::Error>(())
-            /// ```
-            ///
-            /// Source: a subgradient, as that of
-            /// [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
-            ;
+        #[doc = concat!("The gradient of [`", stringify!($name),
+            "`], shared by the elements equal to the extreme.")]
+        ///
+        /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *m* where *x*<sub>k,r</sub> = *y*<sub>k</sub>, rounded once,
+        /// else 0; *m* elements of the group are equal to *y*<sub>k</sub>, positions that are not stored included.
+        ///
+        #[doc = said!(gradient)]
+        ///
+        /// # NaN
+        ///
+        /// Nothing is equal to an extreme that is NaN: its gradient goes nowhere, and so does that of an empty
+        /// group.
+        ///
+        #[doc = said!(second_gradient)]
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($name), "()`], and `ShapeMismatch` where `upstream` has another ")]
+        /// shape than the forward result.
+        ///
+        #[doc = said!(gradient_complexity)]
+        /// ```
+        /// use lacuna::{CooTensor, grad};
+        /// use ndarray::arr1;
+        ///
+        /// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 3.0, 0.0], 0.0)?;
+        #[doc = concat!("let dx = grad::", stringify!($name), "(&x, &arr1(&[1.0, 4.0]), 1)?;")]
+        /// assert_eq!(dx.values(), [0.5, 0.5, 2.0]); // half of row 1 went to its gap
+        /// # Ok::<(), lacuna::Error>(())
+        /// ```
+        ///
+        /// Source: a subgradient, as that of
+        /// [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
+        pub fn $backward<X: Operand<Elem: $bound>, U: Operand<Elem: Float>>(
+            x: &X,
+            upstream: &U,
+            axes: impl Into<Axes>,
+        ) -> Result<X::Reduced<U::Elem>> {
+            x.by_gradient(Shares { is_greatest: $greatest, skips_nan: $skips }, upstream, &axes.into())
         }
     )*};
 }

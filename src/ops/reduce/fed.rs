@@ -1,7 +1,5 @@
 //! Reductions of a tensor whose values come in chunks: the operand, and the drivers.
 
-use std::sync::{Mutex, PoisonError};
-
 use super::refused_at;
 use super::sparse::{self, Entries, fold_by, holistic_by, refused_group};
 use crate::base::alloc;
@@ -13,8 +11,7 @@ use crate::kernels::fold::{Fold, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Group, Holistic};
 use crate::kernels::op::Op;
-use crate::kernels::ordered::RankSearch;
-use crate::kernels::partial::{Partial, partial, state_of};
+use crate::kernels::partial::state_of;
 use crate::kernels::scatter_fold::fold_cells;
 use crate::kernels::stream::{ValueSource, fold_fed, fold_poured, reduce_fed};
 use crate::pattern::AnyPattern;
@@ -36,15 +33,11 @@ pub struct Fed<'a, P, T> {
     pub(crate) states: Option<States<'a>>,
 }
 
-/// The exchange with another engine that reads the values: a request to a reduction, or its data.
+/// The data of a reduction whose values another engine reads.
 #[derive(Clone, Copy)]
 pub(crate) enum States<'a> {
-    /// Requests the accumulator of the reduction.
-    Asked(&'a Mutex<Option<Box<dyn Partial>>>),
     /// The number of values of each group, in order, and the accumulator after these values.
     Found(&'a [(u64, &'a [u8])]),
-    /// Requests the order of a ranked reduction.
-    Order(&'a Mutex<Option<Box<dyn RankSearch>>>),
     /// The keys of the two middle values of each group, in order; `None` if a group does not have a result.
     Ranked(&'a [Option<[u64; 2]>]),
 }
@@ -74,11 +67,7 @@ pub(crate) fn fold<T: Element, F: Fold<T>>(
             let source = x.source.ok_or_else(|| not_fed(op))?;
             fold_by(x, op, axes, &|reduction, gaps| of_pieces(x, source, op, reduction, &gaps.gaps))
         }
-        Some(States::Asked(place)) => {
-            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(partial::<T, F>(op));
-            Err(not_fed(op))
-        }
-        Some(States::Order(_) | States::Ranked(_)) => Err(not_fed(op)),
+        Some(States::Ranked(_)) => Err(not_fed(op)),
         Some(States::Found(found)) => {
             fold_by(x, op, axes, &|reduction, gaps| of_states(x, found, op, reduction, &gaps.gaps))
         }
@@ -155,10 +144,6 @@ pub(crate) fn ranked<T: Element, H: Holistic<T>>(
     axes: &Axes,
 ) -> Result<Erased<H::Out>> {
     match states {
-        Some(States::Order(place)) => {
-            *place.lock().unwrap_or_else(PoisonError::into_inner) = op.middles(x.fill);
-            Err(not_fed(op))
-        }
         Some(States::Ranked(found)) => {
             holistic_by(x, op, axes, &|reduction, _, unseen| of_ranks(x, found, op, reduction, unseen))
         }

@@ -7,6 +7,8 @@
 #[macro_use]
 mod pages;
 
+#[cfg(feature = "lazy")]
+pub(crate) mod accumulators;
 mod all;
 mod any;
 mod count_nonzero;
@@ -15,6 +17,7 @@ mod extreme;
 pub(crate) mod fed;
 mod group_by;
 mod lanes;
+mod logsumexp;
 mod nanmedian;
 mod norm;
 mod position;
@@ -33,6 +36,7 @@ pub use any::{any, any_backward};
 pub use count_nonzero::count_nonzero;
 pub use extreme::{max, max_backward, min, min_backward, nanmax, nanmax_backward, nanmin, nanmin_backward};
 pub use group_by::{GroupBy, GroupLabels, group_by};
+pub use logsumexp::{logsumexp, logsumexp_backward};
 pub use nanmedian::{EvenCount, MedianGradient, Nanmedian, nanmedian, nanmedian_backward, nanmedian_index};
 pub use norm::{Norm, NormOrder, norm, norm_backward};
 pub use position::{argmax, argmin, nanargmax, nanargmin};

@@ -6,6 +6,9 @@ use crate::element::norm::{Greatest, Magnitudes, Squares};
 use crate::element::{Accumulator, Float};
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
+#[cfg(feature = "lazy")]
+use crate::kernels::partial::{Partial, partial};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::totals::{Finish, Totals};
 
@@ -21,7 +24,7 @@ pub enum NormOrder {
     Infinity,
 }
 
-/// The options of [`norm`] and [`norm_backward`]; plain axes convert to it.
+/// The options of [`norm`] and [`grad::norm`](crate::grad::norm()); plain axes convert to it.
 ///
 /// # Examples
 ///
@@ -94,7 +97,7 @@ macro_rules! finish {
     ($($order:ident of $total:ident $(if $counts:expr)? => $value:expr, $quickly:expr;)*) => {$(
         impl Op for $order {
             fn name(&self) -> &'static str {
-                "norm"
+                op::norm.name
             }
         }
 
@@ -126,13 +129,23 @@ finish! {
     Infinity of Greatest if false => |total| T::from_f64(total.0), |cell| Some(T::from_f64(cell));
 }
 
+/// Returns the accumulator of the norm that the options choose.
+#[cfg(feature = "lazy")]
+pub(super) fn accumulator<T: Float>(options: &Norm) -> Box<dyn Partial> {
+    match options.order {
+        NormOrder::One => partial::<T, _>(Totals(One)),
+        NormOrder::Two => partial::<T, _>(Totals(Two)),
+        NormOrder::Infinity => partial::<T, _>(Totals(Infinity)),
+    }
+}
+
 /// The descriptor of the gradient.
 #[derive(Clone, Copy)]
 struct Shares(NormOrder);
 
 impl Op for Shares {
     fn name(&self) -> &'static str {
-        "norm_backward"
+        op::norm_backward.name
     }
 }
 
@@ -196,78 +209,101 @@ impl<T: Float, G: Float> Gradient<T, G> for Shares {
     }
 }
 
-reduces! {
-    /// The norm over the axes given: the root of the exact sum of squares, or as [`Norm`] says.
-    ///
-    /// *y*<sub>k</sub> = √Σ<sub>r</sub> *x*<sub>k,r</sub>², under [`Norm::one`] Σ<sub>r</sub> |*x*<sub>k,r</sub>|,
-    /// under [`Norm::infinity`] max<sub>r</sub> |*x*<sub>k,r</sub>|; for *k* over the kept axes and *r* over those that
-    /// go.
-    ///
-    /// The squares are exact, and so is their sum; it is rounded to 53 bits with any exponent, rooted in `f64`, and
-    /// rounded to the type. So no square overflows or underflows: the norm of `[3e300, 4e300]` is `5e300`. The sum of
-    /// magnitudes is exact and rounded once. Neither order nor format nor threads change a bit.
-    #[doc(alias = "numpy.linalg.norm")]
-    #[doc(alias = "torch.linalg.vector_norm")]
-    #[doc(alias = "hypot")]
-    fn norm<Float>(x, options: Norm) -> X::Elem = match options.order {
+/// The norm over the axes given: the root of the exact sum of squares, or as [`Norm`] says.
+///
+/// *y*<sub>k</sub> = √Σ<sub>r</sub> *x*<sub>k,r</sub>², under [`Norm::one`] Σ<sub>r</sub> |*x*<sub>k,r</sub>|,
+/// under [`Norm::infinity`] max<sub>r</sub> |*x*<sub>k,r</sub>|; for *k* over the kept axes and *r* over those that
+/// go.
+///
+/// The squares are exact, and so is their sum; it is rounded to 53 bits with any exponent, rooted in `f64`, and
+/// rounded to the type. So no square overflows or underflows: the norm of `[3e300, 4e300]` is `5e300`. The sum of
+/// magnitudes is exact and rounded once. Neither order nor format nor threads change a bit.
+///
+#[doc = said!(reduction)]
+/// The fill of the result is the norm of as many positions that hold the fill. Of
+/// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is 0.
+///
+/// # NaN
+///
+/// A NaN gives NaN, else an infinity gives infinity. The norm of no elements is 0.
+///
+/// # Gradient
+///
+/// [`grad::norm`](crate::grad::norm()).
+///
+#[doc = said!(errors)]
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and a fill that is neither 0, NaN nor infinite;
+///   not under `infinity`.
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{CooTensor, Norm, norm};
+/// use ndarray::arr1;
+///
+/// // 3 . -4
+/// // . 1e-200 .
+/// let (rows, columns) = (vec![0, 0, 1], vec![0, 2, 1]);
+/// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, -4.0, 1e-200], 0.0)?;
+/// assert_eq!(norm(&x, 1)?.to_dense()?, arr1(&[5.0, 1e-200]).into_dyn());
+/// assert_eq!(norm(&x, 1)?.to_dense()?, norm(&x.to_dense()?, 1)?);
+/// assert_eq!(norm(&x, Norm::over(1).one())?.values(), [7.0, 1e-200]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.linalg.norm`](https://numpy.org/doc/stable/reference/generated/numpy.linalg.norm.html) of
+/// vectors, over any axes.
+#[doc(alias = "numpy.linalg.norm")]
+#[doc(alias = "torch.linalg.vector_norm")]
+#[doc(alias = "hypot")]
+pub fn norm<X: Operand<Elem: Float>>(x: &X, options: impl Into<Norm>) -> Result<X::Reduced<X::Elem>> {
+    let options = options.into();
+    match options.order {
         NormOrder::One => x.by_fold(Totals(One), &options.axes),
         NormOrder::Two => x.by_fold(Totals(Two), &options.axes),
         NormOrder::Infinity => x.by_fold(Totals(Infinity), &options.axes),
-    };
-    /// The fill of the result is the norm of as many positions that hold the fill. Of
-    /// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is 0.
-    =>
-    /// A NaN gives NaN, else an infinity gives infinity. The norm of no elements is 0.
-    =>
-    /// [`norm_backward`].
-    =>
-    /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and a fill that is neither 0, NaN nor infinite;
-    ///   not under `infinity`.
-    =>
-    /// ```
-    /// use lacuna::{CooTensor, Norm, norm};
-    /// use ndarray::arr1;
-    ///
-    /// // 3 . -4
-    /// // . 1e-200 .
-    /// let (rows, columns) = (vec![0, 0, 1], vec![0, 2, 1]);
-    /// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, -4.0, 1e-200], 0.0)?;
-    /// assert_eq!(norm(&x, 1)?.to_dense()?, arr1(&[5.0, 1e-200]).into_dyn());
-    /// assert_eq!(norm(&x, 1)?.to_dense()?, norm(&x.to_dense()?, 1)?);
-    /// assert_eq!(norm(&x, Norm::over(1).one())?.values(), [7.0, 1e-200]);
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    ///
-    /// Definition: [`numpy.linalg.norm`](https://numpy.org/doc/stable/reference/generated/numpy.linalg.norm.html) of
-    /// vectors, over any axes.
-    ;
+    }
 }
 
-gives_back! {
-    /// The gradient of [`norm`].
-    ///
-    /// *dx*<sub>k,r</sub> = *x*<sub>k,r</sub> / *y*<sub>k</sub> · *dy*<sub>k</sub>, each step in `f64`, where *y* is
-    /// the norm in `f64`, and 0 where it is 0. Under [`Norm::one`] *dy*<sub>k</sub> with the sign of *x*<sub>k,r</sub>,
-    /// 0 of 0; under [`Norm::infinity`] the same over *m* for the *m* elements of the greatest magnitude, and 0 for the
-    /// others.
-    fn norm_backward<Float> of norm(x, upstream, options: Norm) = x.by_gradient(Shares(options.order), upstream,
-        &options.axes);
-    /// A NaN gives NaN: to its whole group, under `one` to itself, under `infinity` to nobody. Infinity over infinity
-    /// is NaN.
-    =>
-    /// ```
-    /// use lacuna::{CooTensor, Norm, norm_backward};
-    /// use ndarray::arr1;
-    ///
-    /// let x = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 2, 1]], vec![3.0, -4.0, 0.0], 0.0)?;
-    /// let upstream = arr1(&[10.0, 1.0]);
-    /// assert_eq!(norm_backward(&x, &upstream, 1)?.values(), [6.0, -8.0, 0.0]);
-    /// assert_eq!(norm_backward(&x, &upstream, Norm::over(1).one())?.values(), [10.0, -10.0, 0.0]);
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    ///
-    /// Source: the derivative of [`norm`]; at 0 the subgradient 0, as
-    /// [`torch.linalg.vector_norm`](https://docs.pytorch.org/docs/stable/generated/torch.linalg.vector_norm.html) has
-    /// it.
-    ;
+/// The gradient of [`norm`].
+///
+/// *dx*<sub>k,r</sub> = *x*<sub>k,r</sub> / *y*<sub>k</sub> · *dy*<sub>k</sub>, each step in `f64`, where *y* is
+/// the norm in `f64`, and 0 where it is 0. Under [`Norm::one`] *dy*<sub>k</sub> with the sign of *x*<sub>k,r</sub>,
+/// 0 of 0; under [`Norm::infinity`] the same over *m* for the *m* elements of the greatest magnitude, and 0 for the
+/// others.
+///
+#[doc = said!(gradient)]
+///
+/// # NaN
+///
+/// A NaN gives NaN: to its whole group, under `one` to itself, under `infinity` to nobody. Infinity over infinity
+/// is NaN.
+///
+#[doc = said!(second_gradient)]
+///
+/// # Errors
+///
+/// Those of [`norm()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+#[doc = said!(gradient_complexity)]
+/// ```
+/// use lacuna::{CooTensor, Norm, grad};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 2, 1]], vec![3.0, -4.0, 0.0], 0.0)?;
+/// let upstream = arr1(&[10.0, 1.0]);
+/// assert_eq!(grad::norm(&x, &upstream, 1)?.values(), [6.0, -8.0, 0.0]);
+/// assert_eq!(grad::norm(&x, &upstream, Norm::over(1).one())?.values(), [10.0, -10.0, 0.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the derivative of [`norm`]; at 0 the subgradient 0, as
+/// [`torch.linalg.vector_norm`](https://docs.pytorch.org/docs/stable/generated/torch.linalg.vector_norm.html) has
+/// it.
+pub fn norm_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    options: impl Into<Norm>,
+) -> Result<X::Reduced<U::Elem>> {
+    let options = options.into();
+    x.by_gradient(Shares(options.order), upstream, &options.axes)
 }

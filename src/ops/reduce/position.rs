@@ -9,6 +9,7 @@ use crate::kernels::extreme::extremes_abreast;
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The position if there is no element.
@@ -24,10 +25,10 @@ struct Position {
 impl Op for Position {
     fn name(&self) -> &'static str {
         match (self.is_greatest, self.skips_nan) {
-            (false, false) => "argmin",
-            (true, false) => "argmax",
-            (false, true) => "nanargmin",
-            (true, true) => "nanargmax",
+            (false, false) => op::argmin.name,
+            (true, false) => op::argmax.name,
+            (false, true) => op::nanargmin.name,
+            (true, true) => op::nanargmax.name,
         }
     }
 }
@@ -82,42 +83,49 @@ macro_rules! positions {
         $nan:literal,
         $results:literal;
     )*) => {$(
-        reduces! {
-            #[doc = concat!("The position of the ", $word, " element over the axes given.")]
-            ///
-            /// It is the row-major number of the first element that is equal to the extreme among the positions of the
-            /// reduced axes, stored or not; zeros of both signs are equal.
-            #[doc(alias = $alias)]
-            fn $name<$bound>(x, axes: Axes) -> u64 = x.by_holistic(Position { is_greatest: $greatest, skips_nan: $skips }, &axes);
-            /// The fill of the result is 0, the first position. Of [`x.stored()`](crate::Tensor::stored) the entries
-            /// count alone, at the same positions, and the fill of the result is `u64::MAX`.
-            =>
-            #[doc = $nan]
-            =>
-            /// None: a position is constant almost everywhere.
-            =>
-            /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
-            #[doc = $none]
-            =>
-            /// ```
-            #[doc = concat!("use lacuna::{CooTensor, ", stringify!($name), "};")]
-            /// use ndarray::arr1;
-            ///
-            /// // 3 .  6
-            /// // . -1 -2
-            /// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
-            /// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, -1.0, -2.0], 0.0)?;
-            #[doc = concat!("let y = ", stringify!($name), "(&x, 1)?;")]
-            #[doc = concat!("assert_eq!(y.to_dense()?, arr1(&", $results, ").into_dyn());")]
-            #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name), "(&x.to_dense()?, 1)?);")]
-            /// # Ok::<(), lacuna::Error>(())
-            /// ```
-            ///
-            #[doc = concat!(
-                "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
-                stringify!($name), ".html), over any axes."
-            )]
-            ;
+        #[doc = concat!("The position of the ", $word, " element over the axes given.")]
+        ///
+        /// It is the row-major number of the first element that is equal to the extreme among the positions of the
+        /// reduced axes, stored or not; zeros of both signs are equal.
+        ///
+        #[doc = said!(reduction)]
+        /// The fill of the result is 0, the first position. Of [`x.stored()`](crate::Tensor::stored) the entries
+        /// count alone, at the same positions, and the fill of the result is `u64::MAX`.
+        ///
+        /// # NaN
+        ///
+        #[doc = $nan]
+        ///
+        /// # Gradient
+        ///
+        /// None: a position is constant almost everywhere.
+        ///
+        #[doc = said!(errors)]
+        /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
+        #[doc = $none]
+        ///
+        #[doc = said!(complexity)]
+        /// ```
+        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($name), "};")]
+        /// use ndarray::arr1;
+        ///
+        /// // 3 .  6
+        /// // . -1 -2
+        /// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
+        /// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, -1.0, -2.0], 0.0)?;
+        #[doc = concat!("let y = ", stringify!($name), "(&x, 1)?;")]
+        #[doc = concat!("assert_eq!(y.to_dense()?, arr1(&", $results, ").into_dyn());")]
+        #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name), "(&x.to_dense()?, 1)?);")]
+        /// # Ok::<(), lacuna::Error>(())
+        /// ```
+        ///
+        #[doc = concat!(
+            "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
+            stringify!($name), ".html), over any axes."
+        )]
+        #[doc(alias = $alias)]
+        pub fn $name<X: Operand<Elem: $bound>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
+            x.by_holistic(Position { is_greatest: $greatest, skips_nan: $skips }, &axes.into())
         }
     )*};
 }

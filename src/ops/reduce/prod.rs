@@ -7,6 +7,7 @@ use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Group, GroupGradient, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::kernels::prod::{Between, ProductTree, others};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The descriptor of products.
@@ -17,7 +18,7 @@ struct Prod {
 
 impl Op for Prod {
     fn name(&self) -> &'static str {
-        if self.skips_nan { "nanprod" } else { "prod" }
+        if self.skips_nan { op::nanprod.name } else { op::prod.name }
     }
 }
 
@@ -69,7 +70,7 @@ struct Shares {
 
 impl Op for Shares {
     fn name(&self) -> &'static str {
-        if self.skips_nan { "nanprod_backward" } else { "prod_backward" }
+        if self.skips_nan { op::nanprod_backward.name } else { op::prod_backward.name }
     }
 }
 
@@ -102,13 +103,7 @@ macro_rules! products {
         /// with an exponent apart, so nothing overflows on the way, and the last one is rounded to the type. So neither
         /// format nor layout nor threads change a bit.
         ///
-        /// # Shapes
-        ///
-        #[doc = said!(shapes)]
-        ///
-        /// # Implicit values
-        ///
-        #[doc = said!(groups)]
+        #[doc = said!(reduction)]
         #[doc = $gaps]
         /// A block of gaps is the square of its half. Of [`x.stored()`](crate::Tensor::stored) the entries count alone,
         /// at their positions, and the fill of the result is 1.
@@ -120,11 +115,9 @@ macro_rules! products {
         ///
         /// # Gradient
         ///
-        #[doc = concat!("[`", stringify!($backward), "`].")]
+        #[doc = concat!("[`grad::", stringify!($name), "`](crate::grad::", stringify!($name), "()).")]
         ///
-        /// # Errors
-        ///
-        #[doc = said!(axes_errors)]
+        #[doc = said!(errors)]
         /// - `Overflow`: a product of integers does not fit 64 bits; the cell is named;
         /// - `Uncountable`: a group of a sparse tensor has 2<sup>128</sup> positions or more.
         ///
@@ -172,21 +165,13 @@ macro_rules! products {
         /// that the element is in, from the whole group down to itself, in the tree of the forward product; it is
         /// multiplied by *dy*<sub>k</sub> and rounded to the type.
         ///
-        /// # Shapes
-        ///
-        #[doc = said!(backward_shapes)]
-        ///
-        /// # Implicit values
-        ///
-        #[doc = said!(backward_implicit)]
+        #[doc = said!(gradient)]
         ///
         /// # NaN
         ///
         #[doc = $given]
         ///
-        /// # Gradient
-        ///
-        /// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+        #[doc = said!(second_gradient)]
         ///
         /// # Errors
         ///
@@ -202,11 +187,11 @@ macro_rules! products {
         /// # Examples
         ///
         /// ```
-        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($backward), "};")]
+        /// use lacuna::{CooTensor, grad};
         /// use ndarray::arr1;
         ///
         /// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 0.0, 7.0], 2.0)?;
-        #[doc = concat!("let dx = ", stringify!($backward), "(&x, &arr1(&[1.0, 10.0]), 1)?;")]
+        #[doc = concat!("let dx = grad::", stringify!($name), "(&x, &arr1(&[1.0, 10.0]), 1)?;")]
         /// assert_eq!(dx.values(), [0.0, 3.0, 20.0]);
         /// # Ok::<(), lacuna::Error>(())
         /// ```

@@ -11,6 +11,7 @@ use crate::kernels::ordered::{Middles, RankSearch, value_of};
 use crate::kernels::passes::Pass;
 use crate::kernels::rank::Rule;
 use crate::kernels::select::Sieve;
+use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::Nanmedian;
 
@@ -86,15 +87,25 @@ pub(super) struct Asked {
 impl Op for Asked {
     fn name(&self) -> &'static str {
         match (self.rule, self.skips_nan) {
-            (Rule::Middle(_), false) => "median",
-            (Rule::Middle(_), true) => "nanmedian",
-            (Rule::At(..), false) => "quantile",
-            (Rule::At(..), true) => "nanquantile",
+            (Rule::Middle(_), false) => op::median.name,
+            (Rule::Middle(_), true) => op::nanmedian.name,
+            (Rule::At(..), false) => op::quantile.name,
+            (Rule::At(..), true) => op::nanquantile.name,
         }
     }
 }
 
 impl Asked {
+    /// Returns the descriptor of [`median`].
+    pub(super) fn median(options: &Nanmedian) -> Self {
+        Asked { rule: Rule::Middle(options.even), skips_nan: false }
+    }
+
+    /// Returns the descriptor of [`nanmedian`](crate::nanmedian()).
+    pub(super) fn nanmedian(options: &Nanmedian) -> Self {
+        Asked { rule: Rule::Middle(options.even), skips_nan: true }
+    }
+
     fn question(self) -> MedianQuery {
         MedianQuery { rule: self.rule, skips_nan: self.skips_nan }
     }
@@ -141,10 +152,10 @@ pub(super) struct AskedShares(pub(super) ShareRule);
 impl Op for AskedShares {
     fn name(&self) -> &'static str {
         match (self.0.asked.rule, self.0.asked.skips_nan) {
-            (Rule::Middle(_), false) => "median_backward",
-            (Rule::Middle(_), true) => "nanmedian_backward",
-            (Rule::At(..), false) => "quantile_backward",
-            (Rule::At(..), true) => "nanquantile_backward",
+            (Rule::Middle(_), false) => op::median_backward.name,
+            (Rule::Middle(_), true) => op::nanmedian_backward.name,
+            (Rule::At(..), false) => op::quantile_backward.name,
+            (Rule::At(..), true) => op::nanquantile_backward.name,
         }
     }
 }
@@ -184,13 +195,7 @@ impl<T: Real, G: Float> Gradient<T, G> for AskedShares {
 /// Types, and what happens between the two values in the middle, are those of [`nanmedian`](crate::nanmedian()), and so
 /// are its options: under [`Nanmedian::lower`] this is `torch.median`.
 ///
-/// # Shapes
-///
-#[doc = said!(shapes)]
-///
-/// # Implicit values
-///
-#[doc = said!(groups)]
+#[doc = said!(reduction)]
 /// The fill of the result is the fill of `x`, or NaN where the reduced axes hold no position. Of
 /// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is NaN.
 ///
@@ -200,11 +205,9 @@ impl<T: Real, G: Float> Gradient<T, G> for AskedShares {
 ///
 /// # Gradient
 ///
-/// [`median_backward`].
+/// [`grad::median`](crate::grad::median()).
 ///
-/// # Errors
-///
-#[doc = said!(axes_errors)]
+#[doc = said!(errors)]
 /// - no others: groups of more positions than can be counted have a median.
 ///
 /// # Complexity
@@ -234,52 +237,44 @@ pub fn median<X: Operand<Elem: Real>>(
     x: &X,
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
-    let Nanmedian { axes, even, .. } = options.into();
-    x.by_holistic(Asked { rule: Rule::Middle(even), skips_nan: false }, &axes)
+    let options = options.into();
+    x.by_holistic(Asked::median(&options), &options.axes)
 }
 
 /// The gradient of [`median`]: that of [`nanmedian`](crate::nanmedian()), but 0 where a NaN made the median NaN.
 ///
-/// *dx*<sub>k,r</sub> as of [`nanmedian_backward`](crate::nanmedian_backward()), whose options say who receives.
+/// *dx*<sub>k,r</sub> as of [`grad::nanmedian`](crate::grad::nanmedian()), whose options say who receives.
 ///
-/// # Shapes
-///
-#[doc = said!(backward_shapes)]
-///
-/// # Implicit values
-///
-#[doc = said!(backward_implicit)]
+#[doc = said!(gradient)]
 /// Positions that are not stored count among the equal ones, and their share is dropped.
 ///
 /// # NaN
 ///
 /// A group with a NaN receives 0 everywhere, or under [`Nanmedian::spread_nan`] an equal share everywhere.
 ///
-/// # Gradient
-///
-/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+#[doc = said!(second_gradient)]
 ///
 /// # Errors
 ///
-/// Those of [`nanmedian_backward`](crate::nanmedian_backward()).
+/// Those of [`grad::nanmedian`](crate::grad::nanmedian()).
 ///
 /// # Complexity
 ///
-/// That of [`nanmedian_backward`](crate::nanmedian_backward()).
+/// That of [`grad::nanmedian`](crate::grad::nanmedian()).
 ///
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, median_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::arr1;
 ///
 /// let x = CooTensor::new([2, 3], vec![vec![0, 0, 1, 1], vec![0, 2, 0, 1]], vec![1.0, 5.0, f64::NAN, 4.0], 0.0)?;
-/// let dx = median_backward(&x, &arr1(&[10.0, 6.0]), 1)?;
+/// let dx = grad::median(&x, &arr1(&[10.0, 6.0]), 1)?;
 /// assert_eq!(dx.values(), [10.0, 0.0, 0.0, 0.0]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: the rule of [`nanmedian_backward`](crate::nanmedian_backward()).
+/// Source: the rule of [`grad::nanmedian`](crate::grad::nanmedian()).
 pub fn median_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     x: &X,
     upstream: &U,
@@ -316,13 +311,7 @@ macro_rules! quantiles {
         /// in their own, and the two that are chosen become `f64` first. A zero result is `+0.0`.
         /// [`Quantile::method`] takes one of the two values instead, or what lies in the middle.
         ///
-        /// # Shapes
-        ///
-        #[doc = said!(shapes)]
-        ///
-        /// # Implicit values
-        ///
-        #[doc = said!(groups)]
+        #[doc = said!(reduction)]
         /// The fill of the result is the fill of `x`, or NaN where the reduced axes hold no position. Of
         /// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is NaN.
         ///
@@ -333,11 +322,9 @@ macro_rules! quantiles {
         ///
         /// # Gradient
         ///
-        #[doc = concat!("[`", stringify!($backward), "`].")]
+        #[doc = concat!("[`grad::", stringify!($name), "`](crate::grad::", stringify!($name), "()).")]
         ///
-        /// # Errors
-        ///
-        #[doc = said!(axes_errors)]
+        #[doc = said!(errors)]
         /// - `Argument`: `q` is not from 0 to 1;
         /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
         ///
@@ -384,13 +371,7 @@ macro_rules! quantiles {
         /// Each share is one product and one quotient in the type of the gradient, `f32` for the 16-bit floats. Under
         /// [`Quantile::first`] the elements at the two ranks receive, by value and then by position.
         ///
-        /// # Shapes
-        ///
-        #[doc = said!(backward_shapes)]
-        ///
-        /// # Implicit values
-        ///
-        #[doc = said!(backward_implicit)]
+        #[doc = said!(gradient)]
         /// Positions that are not stored count among the equal ones (2<sup>64</sup> − 1 at most), and their share is
         /// dropped.
         ///
@@ -398,9 +379,7 @@ macro_rules! quantiles {
         ///
         #[doc = $nan_gradient]
         ///
-        /// # Gradient
-        ///
-        /// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+        #[doc = said!(second_gradient)]
         ///
         /// # Errors
         ///
@@ -411,21 +390,21 @@ macro_rules! quantiles {
         ///
         /// # Complexity
         ///
-        /// That of [`nanmedian_backward`](crate::nanmedian_backward()).
+        /// That of [`grad::nanmedian`](crate::grad::nanmedian()).
         ///
         /// # Examples
         ///
         /// ```
-        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($backward), "};")]
+        /// use lacuna::{CooTensor, grad};
         /// use ndarray::arr0;
         ///
         /// let x = CooTensor::new([5], vec![vec![1, 2]], vec![3.0, 8.0], 0.0)?;
-        #[doc = concat!("let dx = ", stringify!($backward), "(&x, &arr0(4.0), 0.8125, 0)?;")]
+        #[doc = concat!("let dx = grad::", stringify!($name), "(&x, &arr0(4.0), 0.8125, 0)?;")]
         /// assert_eq!(dx.values(), [3.0, 1.0]); // a quarter of the way from 3 to 8
         /// # Ok::<(), lacuna::Error>(())
         /// ```
         ///
-        /// Source: the rule of [`nanmedian_backward`](crate::nanmedian_backward()).
+        /// Source: the rule of [`grad::nanmedian`](crate::grad::nanmedian()).
         pub fn $backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
             x: &X,
             upstream: &U,

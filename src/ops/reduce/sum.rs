@@ -6,15 +6,16 @@ use crate::base::error::Result;
 use crate::element::{Element, Float, Real, Ring};
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The descriptor of [`sum`] and [`nansum`].
 #[derive(Clone, Copy)]
-struct Sum<const SKIPS_NAN: bool>;
+pub(super) struct Sum<const SKIPS_NAN: bool>;
 
 impl<const SKIPS_NAN: bool> Op for Sum<SKIPS_NAN> {
     fn name(&self) -> &'static str {
-        if SKIPS_NAN { "nansum" } else { "sum" }
+        if SKIPS_NAN { op::nansum.name } else { op::sum.name }
     }
 }
 
@@ -36,11 +37,11 @@ impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Sum<SKIPS_NAN> {
 
 /// The descriptor of [`mean`] and [`nanmean`].
 #[derive(Clone, Copy)]
-struct Mean<const SKIPS_NAN: bool>;
+pub(super) struct Mean<const SKIPS_NAN: bool>;
 
 impl<const SKIPS_NAN: bool> Op for Mean<SKIPS_NAN> {
     fn name(&self) -> &'static str {
-        if SKIPS_NAN { "nanmean" } else { "mean" }
+        if SKIPS_NAN { op::nanmean.name } else { op::mean.name }
     }
 }
 
@@ -75,10 +76,10 @@ struct Shares {
 impl Op for Shares {
     fn name(&self) -> &'static str {
         match (self.is_mean, self.skips_nan) {
-            (false, false) => "sum_backward",
-            (false, true) => "nansum_backward",
-            (true, false) => "mean_backward",
-            (true, true) => "nanmean_backward",
+            (false, false) => op::sum_backward.name,
+            (false, true) => op::nansum_backward.name,
+            (true, false) => op::mean_backward.name,
+            (true, true) => op::nanmean_backward.name,
         }
     }
 }
@@ -118,227 +119,325 @@ impl<T: Element, G: Float> Gradient<T, G> for Shares {
     }
 }
 
-reduces! {
-    /// The exact sum over the axes given, rounded once.
-    ///
-    /// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over the reduced ones.
-    ///
-    /// The sum of floats is the real number, rounded once to the element type: no order of the elements, no format and
-    /// no number of threads changes a bit of it, nothing overflows on the way (`[MAX, MAX, -MAX]` has the sum `MAX`),
-    /// and `[1e100, 1.0, -1e100]` has the sum 1.0. A zero is `+0.0`. Signed integers give `i64`, unsigned ones and
-    /// `bool` `u64`.
-    #[doc(alias = "numpy.sum")]
-    #[doc(alias = "torch.sum")]
-    #[doc(alias = "fsum")]
-    #[doc(alias = "add.reduce")]
-    fn sum<Ring>(x, axes: Axes) -> <X::Elem as Ring>::Sum = x.by_fold(Totals(Sum::<false>), &axes);
-    /// The fill of the result is that of `x` times the number of positions of a group. Of
-    /// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is 0.
-    =>
-    /// A NaN gives NaN, and so do infinities of both signs; those of one sign give it. [`nansum`] leaves NaNs out.
-    =>
-    /// [`sum_backward`].
-    =>
-    /// - `Overflow`: a sum of integers does not fit 64 bits; the cell is named;
-    /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and a fill that is neither 0, NaN nor infinite.
-    =>
-    /// ```
-    /// use lacuna::{Axes, CooTensor, sum};
-    /// use ndarray::arr1;
-    ///
-    /// // 1e100 1 -1e100
-    /// // .     2  .
-    /// let (rows, columns) = (vec![0, 0, 0, 1], vec![0, 1, 2, 1]);
-    /// let x = CooTensor::new([2, 3], vec![rows, columns], vec![1e100, 1.0, -1e100, 2.0f64], 0.0)?;
-    /// assert_eq!(sum(&x, 1)?.to_dense()?, arr1(&[1.0, 2.0]).into_dyn());
-    /// assert_eq!(sum(&x, 1)?.to_dense()?, sum(&x.to_dense()?, 1)?);
-    /// assert_eq!(sum(&x, Axes::all())?.get(&[])?, 3.0);
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    ///
-    /// Definition: [`math.fsum`](https://docs.python.org/3/library/math.html#math.fsum), over axes as in
-    /// [`numpy.sum`](https://numpy.org/doc/stable/reference/generated/numpy.sum.html).
-    ;
-
-    /// The exact sum over the axes given, of the elements that are not NaN.
-    ///
-    /// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> over all *r* with *x*<sub>k,r</sub> ≠ NaN; exact and rounded
-    /// once, as [`sum`].
-    #[doc(alias = "numpy.nansum")]
-    #[doc(alias = "torch.nansum")]
-    fn nansum<Float>(x, axes: Axes) -> X::Elem = x.by_fold(Totals(Sum::<true>), &axes);
-    /// The fill of the result is that of `x` times the number of positions of a group, 0 where it is NaN. Of
-    /// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is 0.
-    =>
-    /// NaNs are left out; a group of nothing else has the sum 0. Infinities of both signs give NaN.
-    =>
-    /// [`nansum_backward`].
-    =>
-    /// - `Uncountable`: as of [`sum`].
-    =>
-    /// ```
-    /// use lacuna::{CooTensor, nansum};
-    /// use ndarray::arr1;
-    ///
-    /// let x = CooTensor::new([2, 2], vec![vec![0, 0], vec![0, 1]], vec![f64::NAN, 3.0], f64::NAN)?;
-    /// assert_eq!(nansum(&x, 1)?.to_dense()?, arr1(&[3.0, 0.0]).into_dyn());
-    /// assert_eq!(nansum(&x, 1)?.to_dense()?, nansum(&x.to_dense()?, 1)?);
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    ///
-    /// Definition: [`numpy.nansum`](https://numpy.org/doc/stable/reference/generated/numpy.nansum.html).
-    ;
-
-    /// The mean over the axes given: the exact sum over the number of elements, rounded once.
-    ///
-    /// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> / *n*, for *k* over the kept axes and *r* over the *n*
-    /// positions of the reduced ones.
-    ///
-    /// So the mean of a constant is that constant, a mean lies between the least and the greatest element, and
-    /// `[MAX, MAX]` has the mean `MAX`. Floats and complex numbers keep their type, integers and `bool` give `f64`.
-    #[doc(alias = "numpy.mean")]
-    #[doc(alias = "torch.mean")]
-    #[doc(alias = "average")]
-    fn mean<Ring>(x, axes: Axes) -> <X::Elem as Ring>::Mean = x.by_fold(Totals(Mean::<false>), &axes);
-    /// The fill of the result is the fill of `x` as a mean. Of [`x.stored()`](crate::Tensor::stored) the entries count
-    /// alone, in sum and number, and the fill of the result is NaN.
-    =>
-    /// A NaN gives NaN, and so do infinities of both signs, and no elements at all. [`nanmean`] leaves NaNs out.
-    =>
-    /// [`mean_backward`].
-    =>
-    /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
-    =>
-    /// ```
-    /// use lacuna::{CooTensor, mean};
-    /// use ndarray::arr1;
-    ///
-    /// // 3 . 6
-    /// // . 1 .
-    /// let (rows, columns) = (vec![0, 0, 1], vec![0, 2, 1]);
-    /// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, 1.0], 0.0)?;
-    /// assert_eq!(mean(&x, 1)?.to_dense()?, arr1(&[3.0, 1.0 / 3.0]).into_dyn());
-    /// assert_eq!(mean(&x, 1)?.to_dense()?, mean(&x.to_dense()?, 1)?);
-    /// assert_eq!(mean(&x.stored(), 1)?.values(), [4.5, 1.0]);
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    ///
-    /// Definition: [`statistics.fmean`](https://docs.python.org/3/library/statistics.html#statistics.fmean), over axes
-    /// as in [`numpy.mean`](https://numpy.org/doc/stable/reference/generated/numpy.mean.html).
-    ;
-
-    /// The mean over the axes given, of the elements that are not NaN: their exact sum over their number, rounded once.
-    ///
-    /// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> / *m* over the *m* positions *r* with *x*<sub>k,r</sub> ≠ NaN.
-    #[doc(alias = "numpy.nanmean")]
-    #[doc(alias = "torch.nanmean")]
-    fn nanmean<Float>(x, axes: Axes) -> X::Elem = x.by_fold(Totals(Mean::<true>), &axes);
-    /// The fill of the result is the fill of `x`. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and
-    /// the fill of the result is NaN.
-    =>
-    /// NaNs are left out, of the sum and of the number; a group of nothing else gives NaN.
-    =>
-    /// [`nanmean_backward`].
-    =>
-    /// - `Uncountable`: as of [`mean`].
-    =>
-    /// ```
-    /// use lacuna::{CooTensor, nanmean};
-    /// use ndarray::arr1;
-    ///
-    /// let x = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![f64::NAN, 3.0, 7.0], f64::NAN)?;
-    /// assert_eq!(nanmean(&x, 1)?.to_dense()?, arr1(&[3.0, 7.0]).into_dyn());
-    /// assert_eq!(nanmean(&x, 1)?.to_dense()?, nanmean(&x.to_dense()?, 1)?);
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    ///
-    /// Definition: [`numpy.nanmean`](https://numpy.org/doc/stable/reference/generated/numpy.nanmean.html).
-    ;
+/// The exact sum over the axes given, rounded once.
+///
+/// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub>, for *k* over the kept axes and *r* over the reduced ones.
+///
+/// The sum of floats is the real number, rounded once to the element type: no order of the elements, no format and
+/// no number of threads changes a bit of it, nothing overflows on the way (`[MAX, MAX, -MAX]` has the sum `MAX`),
+/// and `[1e100, 1.0, -1e100]` has the sum 1.0. A zero is `+0.0`. Signed integers give `i64`, unsigned ones and
+/// `bool` `u64`.
+///
+#[doc = said!(reduction)]
+/// The fill of the result is that of `x` times the number of positions of a group. Of
+/// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is 0.
+///
+/// # NaN
+///
+/// A NaN gives NaN, and so do infinities of both signs; those of one sign give it. [`nansum`] leaves NaNs out.
+///
+/// # Gradient
+///
+/// [`grad::sum`](crate::grad::sum()).
+///
+#[doc = said!(errors)]
+/// - `Overflow`: a sum of integers does not fit 64 bits; the cell is named;
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and a fill that is neither 0, NaN nor infinite.
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{Axes, CooTensor, sum};
+/// use ndarray::arr1;
+///
+/// // 1e100 1 -1e100
+/// // .     2  .
+/// let (rows, columns) = (vec![0, 0, 0, 1], vec![0, 1, 2, 1]);
+/// let x = CooTensor::new([2, 3], vec![rows, columns], vec![1e100, 1.0, -1e100, 2.0f64], 0.0)?;
+/// assert_eq!(sum(&x, 1)?.to_dense()?, arr1(&[1.0, 2.0]).into_dyn());
+/// assert_eq!(sum(&x, 1)?.to_dense()?, sum(&x.to_dense()?, 1)?);
+/// assert_eq!(sum(&x, Axes::all())?.get(&[])?, 3.0);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`math.fsum`](https://docs.python.org/3/library/math.html#math.fsum), over axes as in
+/// [`numpy.sum`](https://numpy.org/doc/stable/reference/generated/numpy.sum.html).
+#[doc(alias = "numpy.sum")]
+#[doc(alias = "torch.sum")]
+#[doc(alias = "fsum")]
+#[doc(alias = "add.reduce")]
+pub fn sum<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<<X::Elem as Ring>::Sum>> {
+    x.by_fold(Totals(Sum::<false>), &axes.into())
 }
 
-gives_back! {
-    /// The gradient of [`sum`]: every entry receives the gradient of the cell that it was summed into.
-    ///
-    /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub>
-    fn sum_backward<Real> of sum(x, upstream, axes: Axes) = x.by_spread(upstream, &axes);
-    /// Gradients are passed on as they are; a zero is `+0.0`.
-    =>
-    /// ```
-    /// use lacuna::{CooTensor, sum_backward};
-    /// use ndarray::arr1;
-    ///
-    /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![0, 1, 2]], vec![0.0, 3.0, 4.0], 0.0)?;
-    /// let dx = sum_backward(&x, &arr1(&[0.5, -2.0]), 1)?;
-    /// assert_eq!(dx.values(), [0.5, -2.0, -2.0]);
-    /// assert!(dx.shares_pattern_with(&x));
-    /// let dense = sum_backward(&x.to_dense()?, &arr1(&[0.5, -2.0]), 1)?;
-    /// assert!(dx.entries().iter().all(|(at, gradient)| dense[at.as_slice()] == *gradient));
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    ///
-    /// Source: the derivative of [`sum`].
-    ;
+/// The exact sum over the axes given, of the elements that are not NaN.
+///
+/// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> over all *r* with *x*<sub>k,r</sub> ≠ NaN; exact and rounded
+/// once, as [`sum`].
+///
+#[doc = said!(reduction)]
+/// The fill of the result is that of `x` times the number of positions of a group, 0 where it is NaN. Of
+/// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is 0.
+///
+/// # NaN
+///
+/// NaNs are left out; a group of nothing else has the sum 0. Infinities of both signs give NaN.
+///
+/// # Gradient
+///
+/// [`grad::nansum`](crate::grad::nansum()).
+///
+#[doc = said!(errors)]
+/// - `Uncountable`: as of [`sum`].
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{CooTensor, nansum};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2, 2], vec![vec![0, 0], vec![0, 1]], vec![f64::NAN, 3.0], f64::NAN)?;
+/// assert_eq!(nansum(&x, 1)?.to_dense()?, arr1(&[3.0, 0.0]).into_dyn());
+/// assert_eq!(nansum(&x, 1)?.to_dense()?, nansum(&x.to_dense()?, 1)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.nansum`](https://numpy.org/doc/stable/reference/generated/numpy.nansum.html).
+#[doc(alias = "numpy.nansum")]
+#[doc(alias = "torch.nansum")]
+pub fn nansum<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
+    x.by_fold(Totals(Sum::<true>), &axes.into())
+}
 
-    /// The gradient of [`nansum`]: every entry that is not NaN receives the gradient of its cell, a NaN 0.
-    ///
-    /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> where *x*<sub>k,r</sub> ≠ NaN, else 0
-    fn nansum_backward<Float> of nansum(x, upstream, axes: Axes) = x.by_gradient(Shares { is_mean: false, skips_nan: true }, upstream,
-        &axes);
-    /// A NaN gradient gives NaN; an element that was left out receives 0.
-    =>
-    /// ```
-    /// use lacuna::{CooTensor, nansum_backward};
-    /// use ndarray::arr1;
-    ///
-    /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![0, 1, 2]], vec![1.0, f64::NAN, 4.0], 0.0)?;
-    /// let dx = nansum_backward(&x, &arr1(&[0.5, -2.0]), 1)?;
-    /// assert_eq!(dx.values(), [0.5, 0.0, -2.0]);
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    ///
-    /// Source: the derivative of [`nansum`].
-    ;
+/// The mean over the axes given: the exact sum over the number of elements, rounded once.
+///
+/// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> / *n*, for *k* over the kept axes and *r* over the *n*
+/// positions of the reduced ones.
+///
+/// So the mean of a constant is that constant, a mean lies between the least and the greatest element, and
+/// `[MAX, MAX]` has the mean `MAX`. Floats and complex numbers keep their type, integers and `bool` give `f64`.
+///
+#[doc = said!(reduction)]
+/// The fill of the result is the fill of `x` as a mean. Of [`x.stored()`](crate::Tensor::stored) the entries count
+/// alone, in sum and number, and the fill of the result is NaN.
+///
+/// # NaN
+///
+/// A NaN gives NaN, and so do infinities of both signs, and no elements at all. [`nanmean`] leaves NaNs out.
+///
+/// # Gradient
+///
+/// [`grad::mean`](crate::grad::mean()).
+///
+#[doc = said!(errors)]
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{CooTensor, mean};
+/// use ndarray::arr1;
+///
+/// // 3 . 6
+/// // . 1 .
+/// let (rows, columns) = (vec![0, 0, 1], vec![0, 2, 1]);
+/// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, 1.0], 0.0)?;
+/// assert_eq!(mean(&x, 1)?.to_dense()?, arr1(&[3.0, 1.0 / 3.0]).into_dyn());
+/// assert_eq!(mean(&x, 1)?.to_dense()?, mean(&x.to_dense()?, 1)?);
+/// assert_eq!(mean(&x.stored(), 1)?.values(), [4.5, 1.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`statistics.fmean`](https://docs.python.org/3/library/statistics.html#statistics.fmean), over axes
+/// as in [`numpy.mean`](https://numpy.org/doc/stable/reference/generated/numpy.mean.html).
+#[doc(alias = "numpy.mean")]
+#[doc(alias = "torch.mean")]
+#[doc(alias = "average")]
+pub fn mean<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<<X::Elem as Ring>::Mean>> {
+    x.by_fold(Totals(Mean::<false>), &axes.into())
+}
 
-    /// The gradient of [`mean`]: every entry receives its share of the gradient of its cell.
-    ///
-    /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *n*, rounded once
-    ///
-    /// For [`x.stored()`](crate::Tensor::stored) *n* is the number of entries of the group.
-    fn mean_backward<Real> of mean(x, upstream, axes: Axes) = x.by_gradient(Shares { is_mean: true, skips_nan: false }, upstream, &axes);
-    /// A NaN gradient gives NaN; an element that was left out receives 0.
-    =>
-    /// ```
-    /// use lacuna::{CooTensor, mean_backward};
-    /// use ndarray::arr1;
-    ///
-    /// let x = CooTensor::new([2, 4], vec![vec![0, 1, 1], vec![0, 1, 2]], vec![1.0, 3.0, 4.0], 0.0)?;
-    /// let dx = mean_backward(&x, &arr1(&[0.5, -2.0]), 1)?;
-    /// assert_eq!(dx.values(), [0.125, -0.5, -0.5]);
-    /// assert_eq!(mean_backward(&x.stored(), &arr1(&[0.5, -2.0]), 1)?.values(), [0.5, -1.0, -1.0]);
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    ///
-    /// Source: the derivative of [`mean`].
-    ;
+/// The mean over the axes given, of the elements that are not NaN: their exact sum over their number, rounded once.
+///
+/// *y*<sub>k</sub> = Σ<sub>r</sub> *x*<sub>k,r</sub> / *m* over the *m* positions *r* with *x*<sub>k,r</sub> ≠ NaN.
+///
+#[doc = said!(reduction)]
+/// The fill of the result is the fill of `x`. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and
+/// the fill of the result is NaN.
+///
+/// # NaN
+///
+/// NaNs are left out, of the sum and of the number; a group of nothing else gives NaN.
+///
+/// # Gradient
+///
+/// [`grad::nanmean`](crate::grad::nanmean()).
+///
+#[doc = said!(errors)]
+/// - `Uncountable`: as of [`mean`].
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{CooTensor, nanmean};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![f64::NAN, 3.0, 7.0], f64::NAN)?;
+/// assert_eq!(nanmean(&x, 1)?.to_dense()?, arr1(&[3.0, 7.0]).into_dyn());
+/// assert_eq!(nanmean(&x, 1)?.to_dense()?, nanmean(&x.to_dense()?, 1)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.nanmean`](https://numpy.org/doc/stable/reference/generated/numpy.nanmean.html).
+#[doc(alias = "numpy.nanmean")]
+#[doc(alias = "torch.nanmean")]
+pub fn nanmean<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
+    x.by_fold(Totals(Mean::<true>), &axes.into())
+}
 
-    /// The gradient of [`nanmean`]: every entry that is not NaN receives its share of the gradient of its cell.
-    ///
-    /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *m* where *x*<sub>k,r</sub> ≠ NaN, rounded once, else 0; *m* elements of
-    /// the group are not NaN.
-    fn nanmean_backward<Float> of nanmean(x, upstream, axes: Axes) = x.by_gradient(Shares { is_mean: true, skips_nan: true }, upstream,
-        &axes);
-    /// A NaN gradient gives NaN; an element that was left out receives 0.
-    =>
-    /// ```
-    /// use lacuna::{CooTensor, nanmean_backward};
-    /// use ndarray::arr1;
-    ///
-    /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![0, 1, 2]], vec![1.0, f64::NAN, 4.0], 0.0)?;
-    /// let dx = nanmean_backward(&x, &arr1(&[3.0, -2.0]), 1)?;
-    /// assert_eq!(dx.values(), [1.0, 0.0, -1.0]);
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    ///
-    /// Source: the derivative of [`nanmean`].
-    ;
+/// The gradient of [`sum`]: every entry receives the gradient of the cell that it was summed into.
+///
+/// *dx*<sub>k,r</sub> = *dy*<sub>k</sub>
+///
+#[doc = said!(gradient)]
+///
+/// # NaN
+///
+/// Gradients are passed on as they are; a zero is `+0.0`.
+///
+#[doc = said!(second_gradient)]
+///
+/// # Errors
+///
+/// Those of [`sum()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+#[doc = said!(gradient_complexity)]
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![0, 1, 2]], vec![0.0, 3.0, 4.0], 0.0)?;
+/// let dx = grad::sum(&x, &arr1(&[0.5, -2.0]), 1)?;
+/// assert_eq!(dx.values(), [0.5, -2.0, -2.0]);
+/// assert!(dx.shares_pattern_with(&x));
+/// let dense = grad::sum(&x.to_dense()?, &arr1(&[0.5, -2.0]), 1)?;
+/// assert!(dx.entries().iter().all(|(at, gradient)| dense[at.as_slice()] == *gradient));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the derivative of [`sum`].
+pub fn sum_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    axes: impl Into<Axes>,
+) -> Result<X::Reduced<U::Elem>> {
+    x.by_spread(upstream, &axes.into())
+}
+
+/// The gradient of [`nansum`]: every entry that is not NaN receives the gradient of its cell, a NaN 0.
+///
+/// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> where *x*<sub>k,r</sub> ≠ NaN, else 0
+///
+#[doc = said!(gradient)]
+///
+/// # NaN
+///
+/// A NaN gradient gives NaN; an element that was left out receives 0.
+///
+#[doc = said!(second_gradient)]
+///
+/// # Errors
+///
+/// Those of [`nansum()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+#[doc = said!(gradient_complexity)]
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![0, 1, 2]], vec![1.0, f64::NAN, 4.0], 0.0)?;
+/// let dx = grad::nansum(&x, &arr1(&[0.5, -2.0]), 1)?;
+/// assert_eq!(dx.values(), [0.5, 0.0, -2.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the derivative of [`nansum`].
+pub fn nansum_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    axes: impl Into<Axes>,
+) -> Result<X::Reduced<U::Elem>> {
+    x.by_gradient(Shares { is_mean: false, skips_nan: true }, upstream, &axes.into())
+}
+
+/// The gradient of [`mean`]: every entry receives its share of the gradient of its cell.
+///
+/// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *n*, rounded once
+///
+/// For [`x.stored()`](crate::Tensor::stored) *n* is the number of entries of the group.
+///
+#[doc = said!(gradient)]
+///
+/// # NaN
+///
+/// A NaN gradient gives NaN; an element that was left out receives 0.
+///
+#[doc = said!(second_gradient)]
+///
+/// # Errors
+///
+/// Those of [`mean()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+#[doc = said!(gradient_complexity)]
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2, 4], vec![vec![0, 1, 1], vec![0, 1, 2]], vec![1.0, 3.0, 4.0], 0.0)?;
+/// let dx = grad::mean(&x, &arr1(&[0.5, -2.0]), 1)?;
+/// assert_eq!(dx.values(), [0.125, -0.5, -0.5]);
+/// assert_eq!(grad::mean(&x.stored(), &arr1(&[0.5, -2.0]), 1)?.values(), [0.5, -1.0, -1.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the derivative of [`mean`].
+pub fn mean_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    axes: impl Into<Axes>,
+) -> Result<X::Reduced<U::Elem>> {
+    x.by_gradient(Shares { is_mean: true, skips_nan: false }, upstream, &axes.into())
+}
+
+/// The gradient of [`nanmean`]: every entry that is not NaN receives its share of the gradient of its cell.
+///
+/// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *m* where *x*<sub>k,r</sub> ≠ NaN, rounded once, else 0; *m* elements of
+/// the group are not NaN.
+///
+#[doc = said!(gradient)]
+///
+/// # NaN
+///
+/// A NaN gradient gives NaN; an element that was left out receives 0.
+///
+#[doc = said!(second_gradient)]
+///
+/// # Errors
+///
+/// Those of [`nanmean()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+#[doc = said!(gradient_complexity)]
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![0, 1, 2]], vec![1.0, f64::NAN, 4.0], 0.0)?;
+/// let dx = grad::nanmean(&x, &arr1(&[3.0, -2.0]), 1)?;
+/// assert_eq!(dx.values(), [1.0, 0.0, -1.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the derivative of [`nanmean`].
+pub fn nanmean_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    axes: impl Into<Axes>,
+) -> Result<X::Reduced<U::Elem>> {
+    x.by_gradient(Shares { is_mean: true, skips_nan: true }, upstream, &axes.into())
 }

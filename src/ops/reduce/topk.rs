@@ -5,6 +5,7 @@ use crate::base::error::Result;
 use crate::base::index::Position;
 use crate::element::Real;
 use crate::kernels::extreme::missing;
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The position if there is no element.
@@ -51,7 +52,7 @@ fn position<T: Real>(found: Option<(T, u64)>) -> u64 {
 ///
 /// # Gradient
 ///
-/// [`topk_backward`].
+/// [`grad::topk`](crate::grad::topk()).
 ///
 /// # Errors
 ///
@@ -89,7 +90,7 @@ fn position<T: Real>(found: Option<(T, u64)>) -> u64 {
 #[doc(alias = "partition")]
 #[doc(alias = "nlargest")]
 pub fn topk<X: Operand<Elem: Real>>(x: &X, k: usize, axis: impl Position) -> Result<X::Reduced<X::Elem>> {
-    let ranking = Ranking::new("topk", x.lengths(), (axis, Some(k)), false)?;
+    let ranking = Ranking::new(op::topk.name, x.lengths(), (axis, Some(k)), false)?;
     x.by_ranked(&ranking, element)
 }
 
@@ -110,7 +111,7 @@ pub fn topk<X: Operand<Elem: Real>>(x: &X, k: usize, axis: impl Position) -> Res
 ///
 /// # Gradient
 ///
-/// [`topk_backward`], of the elements; positions are constant almost everywhere.
+/// [`grad::topk`](crate::grad::topk()), of the elements; positions are constant almost everywhere.
 ///
 /// # Errors
 ///
@@ -140,7 +141,7 @@ pub fn topk_index<X: Operand<Elem: Real>>(
     k: usize,
     axis: impl Position,
 ) -> Result<(X::Reduced<X::Elem>, X::Reduced<u64>)> {
-    let ranking = Ranking::new("topk_index", x.lengths(), (axis, Some(k)), true)?;
+    let ranking = Ranking::new(op::topk_index.name, x.lengths(), (axis, Some(k)), true)?;
     Ok(X::unzip(x.by_ranked(&ranking, both)?)?)
 }
 
@@ -194,7 +195,7 @@ pub fn topk_index<X: Operand<Elem: Real>>(
 #[doc(alias = "sort")]
 #[doc(alias = "order")]
 pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::Reduced<u64>> {
-    let ranking = Ranking::new("argsort", x.lengths(), (axis, None), true)?;
+    let ranking = Ranking::new(op::argsort.name, x.lengths(), (axis, None), true)?;
     x.by_ranked(&ranking, position)
 }
 
@@ -213,9 +214,7 @@ pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::
 ///
 /// NaNs are never chosen; gradients are handed on bit for bit.
 ///
-/// # Gradient
-///
-/// [Lazy graphs](crate::documents::gradients#gradients-of-a-graph) compute second gradients of most operations.
+#[doc = said!(second_gradient)]
 ///
 /// # Errors
 ///
@@ -228,11 +227,11 @@ pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, topk_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::arr2;
 ///
 /// let x = CooTensor::new([1, 4], vec![vec![0, 0], vec![1, 2]], vec![3.0, -6.0], 0.0)?;
-/// let dx = topk_backward(&x, &arr2(&[[10.0, 20.0]]), 2, 1)?; // of 3, and of the first 0
+/// let dx = grad::topk(&x, &arr2(&[[10.0, 20.0]]), 2, 1)?; // of 3, and of the first 0
 /// assert_eq!(dx.values(), [10.0, 0.0]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
@@ -246,5 +245,5 @@ pub fn topk_backward<X: Operand<Elem: Real>, U: Operand>(
     k: usize,
     axis: impl Position,
 ) -> Result<X::Reduced<U::Elem>> {
-    x.by_ranked_backward(&Ranking::new("topk_backward", x.lengths(), (axis, Some(k)), false)?, upstream)
+    x.by_ranked_backward(&Ranking::new(op::topk_backward.name, x.lengths(), (axis, Some(k)), false)?, upstream)
 }

@@ -5,6 +5,7 @@ use crate::base::error::{Error, Result};
 use crate::base::threads;
 use crate::element::{Element, Real};
 use crate::kernels::ranked::nan_last;
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The distinct values of all positions, in increasing order, and how often each stands there.
@@ -56,7 +57,7 @@ pub fn unique<X: Operand<Elem: Real>>(x: &X) -> Result<(Vec<X::Elem>, Vec<u64>)>
     let (values, gaps) = x.values_and_gaps()?;
     let (fill, gaps) = gaps.map_or((X::Elem::ZERO, 0), |(fill, count)| (fill.as_implicit(), count));
     let size = u64::try_from(gaps.saturating_add(values.len() as u128));
-    let gaps = size.map_err(|_| Error::Uncountable { operation: "unique" })? - values.len() as u64;
+    let gaps = size.map_err(|_| Error::Uncountable { operation: op::unique.name })? - values.len() as u64;
     let mut sorted = threads::map(&values, 500, X::Elem::as_implicit)?;
     // Values that are equal in this order are bitwise identical.
     threads::sort(&mut sorted, |a, b| nan_last(*a, *b));

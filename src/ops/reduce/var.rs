@@ -10,6 +10,7 @@ use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{Fault, Op, Outcome};
 use crate::kernels::passes::Pass;
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The options of [`var`], [`std()`], [`nanvar`], [`nanstd`] and their gradients; plain axes convert to it.
@@ -74,7 +75,7 @@ struct Spread<M> {
 
 /// Returns the exact sum that `add` computes for values, on several threads if there are many.
 #[inline(always)]
-fn shared_total<T: Sync, U, A: Accumulator<U>>(values: &[T], add: impl Fn(&mut A, &[T]) + Sync) -> A {
+pub(super) fn shared_total<T: Sync, U, A: Accumulator<U>>(values: &[T], add: impl Fn(&mut A, &[T]) + Sync) -> A {
     if !threads::are_shared(values.len(), PICOSECONDS) {
         let mut total = A::default();
         add(&mut total, values);
@@ -216,10 +217,10 @@ struct Variance {
 impl Op for Variance {
     fn name(&self) -> &'static str {
         match (self.is_root, self.skips_nan) {
-            (false, false) => "var",
-            (true, false) => "std",
-            (false, true) => "nanvar",
-            (true, true) => "nanstd",
+            (false, false) => op::var.name,
+            (true, false) => op::std.name,
+            (false, true) => op::nanvar.name,
+            (true, true) => op::nanstd.name,
         }
     }
 }
@@ -290,10 +291,10 @@ struct Shares {
 impl Op for Shares {
     fn name(&self) -> &'static str {
         match (self.is_root, self.skips_nan) {
-            (false, false) => "var_backward",
-            (true, false) => "std_backward",
-            (false, true) => "nanvar_backward",
-            (true, true) => "nanstd_backward",
+            (false, false) => op::var_backward.name,
+            (true, false) => op::std_backward.name,
+            (false, true) => op::nanvar_backward.name,
+            (true, true) => op::nanstd_backward.name,
         }
     }
 }
@@ -333,70 +334,96 @@ macro_rules! spreads {
         $backward_bound:ident, $complex:literal, $name:ident, $backward:ident, $nan:literal, $result:literal,
         $derivative:literal;
     )*) => {$(
-        reduces! {
-            #[doc = concat!("The ", $word, " over the axes given", $numbers, ".")]
-            ///
-            #[doc = $formula]
-            ///
-            /// The mean is the exact one, in `f64`; squares of differences to it, each rounded to `f64`, have an exact
-            /// sum, whose quotient is rounded once to the type of the result: floats keep theirs, integers and `bool`
-            /// give
-            #[doc = $complex]
-            /// So neither order nor format nor threads change a bit.
-            #[doc(alias = $alias)]
-            fn $name<$bound>(x, options: Var) -> <X::Elem as Ring>::Deviation =
-                x.by_holistic(Variance { is_root: $root, skips_nan: $skips, ddof: options.ddof }, &options.axes);
-            /// The fill of the result is 0 where the fill of `x` is finite, and NaN where a group has no more than
-            /// `ddof` positions. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the
-            /// result is NaN.
-            =>
-            #[doc = $nan]
-            /// An infinity gives NaN, and so does a group of no more than `ddof` elements.
-            =>
-            #[doc = concat!("[`", stringify!($backward), "`].")]
-            =>
-            /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
-            =>
-            /// ```
-            #[doc = concat!("use lacuna::{CooTensor, Var, ", stringify!($name), "};")]
-            ///
-            /// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3.0f64, 9.0], 0.0)?;
-            #[doc = concat!("let y = ", stringify!($name), "(&x, Var::over(0).ddof(1))?;")]
-            #[doc = concat!("assert_eq!(y.get(&[])?, ", $result, ");")]
-            #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name),
-                "(&x.to_dense()?, Var::over(0).ddof(1))?);")]
-            /// # Ok::<(), lacuna::Error>(())
-            /// ```
-            ///
-            #[doc = concat!(
-                "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
-                stringify!($name), ".html)."
-            )]
-            ;
+        #[doc = concat!("The ", $word, " over the axes given", $numbers, ".")]
+        ///
+        #[doc = $formula]
+        ///
+        /// The mean is the exact one, in `f64`; squares of differences to it, each rounded to `f64`, have an exact
+        /// sum, whose quotient is rounded once to the type of the result: floats keep theirs, integers and `bool`
+        /// give
+        #[doc = $complex]
+        /// So neither order nor format nor threads change a bit.
+        ///
+        #[doc = said!(reduction)]
+        /// The fill of the result is 0 where the fill of `x` is finite, and NaN where a group has no more than
+        /// `ddof` positions. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the
+        /// result is NaN.
+        ///
+        /// # NaN
+        ///
+        #[doc = $nan]
+        /// An infinity gives NaN, and so does a group of no more than `ddof` elements.
+        ///
+        /// # Gradient
+        ///
+        #[doc = concat!("[`grad::", stringify!($name), "`](crate::grad::", stringify!($name), "()).")]
+        ///
+        #[doc = said!(errors)]
+        /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+        ///
+        #[doc = said!(complexity)]
+        /// ```
+        #[doc = concat!("use lacuna::{CooTensor, Var, ", stringify!($name), "};")]
+        ///
+        /// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3.0f64, 9.0], 0.0)?;
+        #[doc = concat!("let y = ", stringify!($name), "(&x, Var::over(0).ddof(1))?;")]
+        #[doc = concat!("assert_eq!(y.get(&[])?, ", $result, ");")]
+        #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name),
+            "(&x.to_dense()?, Var::over(0).ddof(1))?);")]
+        /// # Ok::<(), lacuna::Error>(())
+        /// ```
+        ///
+        #[doc = concat!(
+            "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
+            stringify!($name), ".html)."
+        )]
+        #[doc(alias = $alias)]
+        pub fn $name<X: Operand<Elem: $bound>>(
+            x: &X,
+            options: impl Into<Var>,
+        ) -> Result<X::Reduced<<X::Elem as Ring>::Deviation>> {
+            let options = options.into();
+            x.by_holistic(Variance { is_root: $root, skips_nan: $skips, ddof: options.ddof }, &options.axes)
         }
 
-        gives_back! {
-            #[doc = concat!("The gradient of [`", stringify!($name), "()`].")]
-            ///
-            #[doc = $derivative]
-            fn $backward<$backward_bound> of $name(x, upstream, options: Var) =
-                x.by_gradient(Shares { is_root: $root, skips_nan: $skips, ddof: options.ddof }, upstream, &options.axes);
-            /// Where the forward result is NaN the gradient is NaN; an element that was left out receives 0.
-            =>
-            /// ```
-            #[doc = concat!("use lacuna::{CooTensor, ", stringify!($backward), "};")]
-            /// use ndarray::arr0;
-            ///
-            /// let x = CooTensor::new([2], vec![vec![0, 1]], vec![1.0, 5.0], 0.0)?;
-            #[doc = concat!("let dx = ", stringify!($backward), "(&x, &arr0(3.0), 0)?;")]
-            #[doc = concat!("let dense = ", stringify!($backward), "(&x.to_dense()?, &arr0(3.0), 0)?;")]
-            /// assert_eq!(dx.to_dense()?, dense);
-            /// assert_eq!(dx.values()[0], -dx.values()[1]);
-            /// # Ok::<(), lacuna::Error>(())
-            /// ```
-            ///
-            #[doc = concat!("Source: the derivative of [`", stringify!($name), "()`].")]
-            ;
+        #[doc = concat!("The gradient of [`", stringify!($name), "()`].")]
+        ///
+        #[doc = $derivative]
+        ///
+        #[doc = said!(gradient)]
+        ///
+        /// # NaN
+        ///
+        /// Where the forward result is NaN the gradient is NaN; an element that was left out receives 0.
+        ///
+        #[doc = said!(second_gradient)]
+        ///
+        /// # Errors
+        ///
+        #[doc = concat!("Those of [`", stringify!($name), "()`], and `ShapeMismatch` where `upstream` has another ")]
+        /// shape than the forward result.
+        ///
+        #[doc = said!(gradient_complexity)]
+        /// ```
+        /// use lacuna::{CooTensor, grad};
+        /// use ndarray::arr0;
+        ///
+        /// let x = CooTensor::new([2], vec![vec![0, 1]], vec![1.0, 5.0], 0.0)?;
+        #[doc = concat!("let dx = grad::", stringify!($name), "(&x, &arr0(3.0), 0)?;")]
+        #[doc = concat!("let dense = grad::", stringify!($name), "(&x.to_dense()?, &arr0(3.0), 0)?;")]
+        /// assert_eq!(dx.to_dense()?, dense);
+        /// assert_eq!(dx.values()[0], -dx.values()[1]);
+        /// # Ok::<(), lacuna::Error>(())
+        /// ```
+        ///
+        #[doc = concat!("Source: the derivative of [`", stringify!($name), "()`].")]
+        pub fn $backward<X: Operand<Elem: $backward_bound>, U: Operand<Elem: Float>>(
+            x: &X,
+            upstream: &U,
+            options: impl Into<Var>,
+        ) -> Result<X::Reduced<U::Elem>> {
+            let options = options.into();
+            x.by_gradient(Shares { is_root: $root, skips_nan: $skips, ddof: options.ddof }, upstream, &options.axes)
         }
     )*};
 }
