@@ -40,7 +40,7 @@
 //! | [`Shape`], [`Axes`] | lengths of axes, and which of them a reduction removes |
 //! | [`Element`], [`Real`], [`Float`] | the element types and what may be asked of them |
 //! | [`Lazy`](lazy::Lazy), [`Program`](lazy::Program) | chains of operations that are computed as a whole |
-//! | [`Error`] | why an input was refused, with numbers |
+//! | [`Error`], [`ErrorKind`] | the reason why an input was rejected, with numbers |
 //!
 //! # The operations
 //!
@@ -152,7 +152,7 @@ pub use ndarray;
 pub use num_complex;
 
 pub use base::axes::Axes;
-pub use base::error::{Error, IoSource, Result};
+pub use base::error::{Error, ErrorKind, IoSource, Result};
 pub use base::index::{Index, Position};
 pub use base::shape::Shape;
 pub use convert::{PaddleCsr, TorchCsr};
