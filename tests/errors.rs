@@ -4,7 +4,7 @@
 use lacuna::ErrorKind;
 use lacuna::dynamic::AnyTensor;
 use lacuna::{
-    Axes, CooPattern, CooTensor, CsrPattern, CsrTensor, Duplicates, Error, Isin, IsinKind, Take, Tensor, Triplets,
+    Axes, CooPattern, CooTensor, CsrPattern, CsrTensor, Duplicates, Error, Isin, IsinKind, Take, Tensor, Triplets, grad,
 };
 use ndarray::{arr1, arr2};
 
@@ -208,7 +208,7 @@ fn of_operations() -> Vec<Case> {
     vec![
         (
             "ShapeMismatch",
-            refused(x.any_backward(&arr1(&[1.0; 3]), 1)),
+            refused(grad::any(&x, &arr1(&[1.0; 3]), 1)),
             "the upstream gradient must have shape [2], found [3]",
         ),
         ("AxisOutOfRange", refused(x.any(-3)), "axis -3 is out of range for rank 2"),

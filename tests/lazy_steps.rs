@@ -3,7 +3,7 @@
 
 use lacuna::eval::Expression;
 use lacuna::lazy::{HasGradient, Lazy, Steps};
-use lacuna::{Axes, CooTensor, CsrTensor, Matmul, Operand, Pattern, Tensor};
+use lacuna::{Axes, CooTensor, CsrTensor, Matmul, Operand, Pattern, Tensor, grad};
 use ndarray::{ArrayD, Dimension, arr1};
 
 use crate::lazy::matrix;
@@ -46,14 +46,14 @@ fn weight(at: usize) -> f64 {
 
 /// Compares an operation on a tensor and an array, and its backward function, in a graph and without a graph.
 macro_rules! beside_an_array {
-    ($x:ident, $y:ident, $g:ident: $($name:ident $backward:ident),*) => {$(
+    ($x:ident, $y:ident, $g:ident: $($name:ident),*) => {$(
         let (name, lazy, array) = (stringify!($name), $x.lazy(), Lazy::from($y.clone()));
         let z = lazy.$name(&array);
         let expected = lacuna::$name(&$x, &$y).unwrap();
         for z in [&z, &lazy.$name(array.clone()), &lazy.$name(&$y)] {
             assert!(z.collect().unwrap().same_as(&expected), "{name}");
         }
-        let (dx, dy) = lacuna::$backward(&$x, &$y, &$g).unwrap();
+        let (dx, dy) = lacuna::grad::$name(&$x, &$y, &$g).unwrap();
         let upstream = $g.lazy();
         assert!(z.gradient(&lazy, &upstream).collect().unwrap().same_as(&dx), "{name}");
         assert_eq!(z.gradient(&array, &upstream).collect().unwrap(), dy, "{name}");
@@ -69,11 +69,11 @@ fn whole_tensors_stand_beside_arrays() {
         let all = ArrayD::from_shape_fn(vec![5, 6], |at| 1.5 + (at[0] * 5 + at[1] * 2) as f64 % 3.0);
         let row = arr1(&[1.0, -2.0, 0.5, 4.0, 0.25, 8.0]).into_dyn();
         for y in [all, row] {
-            beside_an_array!(x, y, g: mul mul_backward, div div_backward);
+            beside_an_array!(x, y, g: mul, div);
         }
         // Unstored positions hold a single value here.
         let y = ArrayD::from_elem(vec![5, 1], 1.5);
-        beside_an_array!(x, y, g: add add_backward, sub sub_backward, minimum minimum_backward, pow pow_backward);
+        beside_an_array!(x, y, g: add, sub, minimum, pow);
         let wider = ndarray::Array3::from_elem((2, 5, 6), 3.0);
         assert!((x.lazy() * &wider).collect().unwrap().same_as(&(&x * &wider)));
         assert!(x.lazy().less(&wider).collect().unwrap() == x.less(&wider).unwrap());
@@ -204,7 +204,7 @@ fn weighted<P: Pattern>(z: &Tensor<P, f64>) -> Tensor<P, f64> {
 }
 
 macro_rules! two {
-    ($($name:ident $backward:ident),*) => {
+    ($($name:ident),*) => {
         /// Checks each operation on two stored views. The gradients of the operation equal its differences; the
         /// gradients of the step and of the expression equal those of the operation.
         fn gradients_of_entries<P: Pattern>([x, y]: &[Tensor<P, f64>; 2])
@@ -214,7 +214,7 @@ macro_rules! two {
             let name = stringify!($name);
             let z = x.stored().$name(y.stored()).unwrap();
             let g = weighted(&z);
-            let (dx, dy) = lacuna::$backward(&x.stored(), &y.stored(), &g).unwrap();
+            let (dx, dy) = lacuna::grad::$name(&x.stored(), &y.stored(), &g).unwrap();
             assert_differences(name, x, &dx, |x| x.stored().$name(y.stored()).unwrap().values().to_vec());
             assert_differences(name, y, &dy, |y| x.stored().$name(y.stored()).unwrap().values().to_vec());
             let (lazy_x, lazy_y) = (x.lazy(), y.lazy());
@@ -229,22 +229,14 @@ macro_rules! two {
                 assert!(of_text.same_as(&expected.to_any()), "{text}");
             }
             // If one operand is a view, both are. An element that only the array has is in no result.
-            let (_, dense) = lacuna::$backward(&x.stored(), &y.to_dense().unwrap(), &g).unwrap();
+            let (_, dense) = lacuna::grad::$name(&x.stored(), &y.to_dense().unwrap(), &g).unwrap();
             let is_alone = |at: &ndarray::IxDyn| x.iter().all(|(coords, _)| *coords != *ndarray::Dimension::slice(at));
             assert!(dense.indexed_iter().all(|(at, &value)| !is_alone(&at) || value == 0.0), "{name}");
         })*}
     };
 }
 
-two!(
-    add add_backward,
-    sub sub_backward,
-    mul mul_backward,
-    div div_backward,
-    minimum minimum_backward,
-    maximum maximum_backward,
-    pow pow_backward
-);
+two!(add, sub, mul, div, minimum, maximum, pow);
 
 /// A lone entry does not count as an entry combined with 0: not in `div`, `minimum` or `maximum`.
 #[test]
@@ -260,35 +252,35 @@ fn a_lone_entry_receives_all_that_comes_whatever_it_is() {
     let y = CooTensor::new([3], vec![vec![2]], vec![f64::NEG_INFINITY], 0.0).unwrap();
     let g = arr1(&[2.0, 3.0, 5.0]);
     for (dx, dy) in [
-        lacuna::minimum_backward(&x.stored(), &y.stored(), &g).unwrap(),
-        lacuna::maximum_backward(&x.stored(), &y.stored(), &g).unwrap(),
+        lacuna::grad::minimum(&x.stored(), &y.stored(), &g).unwrap(),
+        lacuna::grad::maximum(&x.stored(), &y.stored(), &g).unwrap(),
     ] {
         assert_eq!((dx.values(), dy.values()), (&[2.0, 3.0][..], &[5.0][..]));
     }
-    let (dx, dy) = lacuna::div_backward(&x.stored(), &y.stored(), &g).unwrap();
+    let (dx, dy) = lacuna::grad::div(&x.stored(), &y.stored(), &g).unwrap();
     assert_eq!((dx.values(), dy.values()), (&[0.0, 0.0][..], &[0.0][..]));
     // A row of entries with a matrix, of which each column has one or none.
     let m = CooTensor::new([2, 3], vec![vec![0, 1], vec![0, 2]], vec![4.0, 6.0], 0.0).unwrap();
     let g = ndarray::arr2(&[[1.0, 10.0, 100.0], [2.0, 20.0, 200.0]]);
-    let (dm, dx) = lacuna::minimum_backward(&m.stored(), &y.stored(), &g).unwrap();
+    let (dm, dx) = lacuna::grad::minimum(&m.stored(), &y.stored(), &g).unwrap();
     // The result stores the entries of the matrix only.
     assert_eq!((dm.values(), dx.values()), (&[1.0, 0.0][..], &[200.0][..]));
 }
 
 macro_rules! maps {
-    ($x:ident: $($step:ident($($argument:expr),*) $(, $backward:ident)?;)*) => {$({
+    ($x:ident: $($step:ident($($argument:expr),*) $(, $gradient:ident)?;)*) => {$({
         let name = stringify!($step);
         let lazy = $x.lazy();
         let expected = lacuna::$step(&$x.stored() $(, $argument)*).unwrap();
         let step = lazy.stored().$step($($argument),*);
         assert!(step.collect().unwrap().same_as(&expected), "{name}");
         assert_eq!(step.shape(), Some(&**$x.shape()));
-        maps!(@gradient $x, lazy, step, name, ($($argument),*) $(, $backward)?);
+        maps!(@gradient $x, lazy, step, name, ($($argument),*) $(, $gradient)?);
     })*};
     (@gradient $x:ident, $lazy:ident, $step:ident, $name:ident, ($($argument:expr),*)) => {};
-    (@gradient $x:ident, $lazy:ident, $step:ident, $name:ident, ($($argument:expr),*), $backward:ident) => {{
+    (@gradient $x:ident, $lazy:ident, $step:ident, $name:ident, ($($argument:expr),*), $gradient:ident) => {{
         let g = weighted(&$x);
-        let expected = lacuna::$backward(&$x.stored(), &g $(, $argument)*).unwrap();
+        let expected = lacuna::grad::$gradient(&$x.stored(), &g $(, $argument)*).unwrap();
         assert!($step.gradient(&$lazy, &g.lazy()).collect().unwrap().same_as(&expected), "{}", $name);
     }};
 }
@@ -297,19 +289,19 @@ fn maps_of_entries<P: Pattern>(x: &Tensor<P, f64>) {
     maps! {x:
         isnan(); isinf(); isfinite(); isreal(); isposinf(); isneginf(); sign(); round(); floor(); ceil(); trunc();
         isin(0.4);
-        neg(), neg_backward; abs(), abs_backward; square(), square_backward; sqrt(), sqrt_backward;
-        cbrt(), cbrt_backward; exp(), exp_backward; exp_m1(), exp_m1_backward; ln(), ln_backward;
-        ln_1p(), ln_1p_backward; log2(), log2_backward; log10(), log10_backward; sin(), sin_backward;
-        cos(), cos_backward; tan(), tan_backward; asin(), asin_backward; acos(), acos_backward; atan(), atan_backward;
-        sinh(), sinh_backward; cosh(), cosh_backward; tanh(), tanh_backward; recip(), recip_backward;
-        powi(3), powi_backward; powf(1.5), powf_backward; clamp(0.5, 1.0), clamp_backward;
+        neg(), neg; abs(), abs; square(), square; sqrt(), sqrt;
+        cbrt(), cbrt; exp(), exp; exp_m1(), exp_m1; ln(), ln;
+        ln_1p(), ln_1p; log2(), log2; log10(), log10; sin(), sin;
+        cos(), cos; tan(), tan; asin(), asin; acos(), acos; atan(), atan;
+        sinh(), sinh; cosh(), cosh; tanh(), tanh; recip(), recip;
+        powi(3), powi; powf(1.5), powf; clamp(0.5, 1.0), clamp;
         less(0.9); equal(0.4); rem(0.3);
     }
     let (lazy, g) = (x.lazy(), weighted(x));
     for (step, eager, backward) in [
-        (lazy.stored().add(0.5), x.stored().add(0.5), lacuna::add_backward(&x.stored(), &ndarray::arr0(0.5), &g)),
-        (lazy.stored().div(0.5), x.stored().div(0.5), lacuna::div_backward(&x.stored(), &ndarray::arr0(0.5), &g)),
-        (lazy.stored().pow(2.5), x.stored().pow(2.5), lacuna::pow_backward(&x.stored(), &ndarray::arr0(2.5), &g)),
+        (lazy.stored().add(0.5), x.stored().add(0.5), lacuna::grad::add(&x.stored(), &ndarray::arr0(0.5), &g)),
+        (lazy.stored().div(0.5), x.stored().div(0.5), lacuna::grad::div(&x.stored(), &ndarray::arr0(0.5), &g)),
+        (lazy.stored().pow(2.5), x.stored().pow(2.5), lacuna::grad::pow(&x.stored(), &ndarray::arr0(2.5), &g)),
     ] {
         assert!(step.collect().unwrap().same_as(&eager.unwrap()));
         assert!(step.gradient(&lazy, &g.lazy()).collect().unwrap().same_as(&backward.unwrap().0));
@@ -343,7 +335,7 @@ where
         let program = lacuna::lazy::compile((&z.gradient(lazy, &upstream), &z.gradient(&by, &upstream))).unwrap();
         let (dx, of_factors) = program.run([upstream.is(g)]).unwrap();
         // A product of 0 and a number below it has a sign at an entry, and none at a gap.
-        let expected = lacuna::any_backward(x, &lacuna::scale(g, axis, &factors).unwrap(), Axes::none()).unwrap();
+        let expected = lacuna::grad::any(x, &lacuna::scale(g, axis, &factors).unwrap(), Axes::none()).unwrap();
         assert_eq!(dense(&dx), dense(&expected));
         let sums = lacuna::sum(&lacuna::mul(&dense(x), &dense(g)).unwrap(), if axis == 0 { 1 } else { 0 }).unwrap();
         assert_eq!(of_factors, sums);
@@ -355,7 +347,7 @@ where
 
 fn dense<X: Operand<Elem = f64>>(x: &X) -> ArrayD<f64> {
     let zeros = ArrayD::<f64>::zeros(x.lengths());
-    lacuna::add_backward(&zeros, &zeros, x).unwrap().0
+    lacuna::grad::add(&zeros, &zeros, x).unwrap().0
 }
 
 #[test]
@@ -446,7 +438,7 @@ fn sums_of_products_of_entries_have_gradients() {
         let step = lazy_x.matmul_with(&lazy_y, Matmul::plus_times());
         assert!(step.collect().unwrap().same_as(&z));
         let found = step.gradients([&lazy_x, &lazy_y], &g.lazy()).map(|found| found.collect().unwrap());
-        let expected = x.stored().matmul_backward(&y, &g).unwrap();
+        let expected = grad::matmul(&x.stored(), &y, &g).unwrap();
         assert!(found[0].same_as(&expected.0) && found[1].same_as(&expected.1));
         assert_differences("x", &x, &found[0], |x| x.matmul_with(&y, Matmul::plus_times()).unwrap().values().to_vec());
         let mask = z.filter_entries(|at, _| (at[0] + at[1]) % 3 != 1).unwrap();
@@ -503,7 +495,7 @@ fn sums_of_products_of_entries_have_gradients() {
     let y = ArrayD::from_shape_fn(vec![6, 2], |at| at[0] as f64 - at[1] as f64 * 0.5);
     let (lazy, right) = (x.lazy(), Lazy::from(y.clone()));
     let z = lazy.matmul_with(&right, Matmul::plus_times());
-    let (dx, dy) = x.stored().matmul_backward(&y, &z.collect().unwrap()).unwrap();
+    let (dx, dy) = grad::matmul(&x.stored(), &y, &z.collect().unwrap()).unwrap();
     assert!(z.gradient(&lazy, &z).collect().unwrap().same_as(&dx));
     assert_eq!(z.gradient(&right, &z).collect().unwrap(), dy);
 }
@@ -549,8 +541,8 @@ fn masks_and_other_shapes_are_the_operations() {
         let left = x.stored().without(y.pattern()).unwrap();
         let g = weighted(&x);
         for (step, eager, backward) in [
-            (lazy.stored().mask(&mask), kept, x.stored().mask_backward(&g, y.pattern())),
-            (lazy.stored().without(&mask), left, x.stored().without_backward(&g, y.pattern())),
+            (lazy.stored().mask(&mask), kept, grad::mask(&x.stored(), &g, y.pattern())),
+            (lazy.stored().without(&mask), left, grad::without(&x.stored(), &g, y.pattern())),
         ] {
             assert!(step.collect().unwrap().same_as(&eager));
             assert!(step.gradient(&lazy, &g.lazy()).collect().unwrap().same_as(&backward.unwrap()));

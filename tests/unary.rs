@@ -5,8 +5,7 @@ use crate::reference::dense::{Dense, Sparse};
 use crate::reference::scalar::Scalar;
 use crate::reference::unary::{self, FloatScalar};
 use crate::support::*;
-use lacuna::prelude::*;
-use lacuna::{CooTensor, CsrTensor, Error, Float, Operand, RealNumber, Result};
+use lacuna::{CooTensor, CsrTensor, Error, Float, Operand, RealNumber, Result, grad};
 use ndarray::{ArrayD, ArrayViewD, arr1, arr2};
 use num_complex::Complex;
 
@@ -237,25 +236,25 @@ struct Backward<T, G> {
 }
 
 macro_rules! backward {
-    ($($name:ident $backward:ident($($arg:expr),*))*) => {
+    ($($name:ident($($arg:expr),*))*) => {
         vec![$(Backward {
             name: stringify!($name),
-            coo_by_csr: |x, dy| lacuna::$backward(x, dy $(, $arg)*),
-            csr_by_coo: |x, dy| x.$backward(dy $(, $arg)*),
-            coo_by_array: |x, dy| x.stored().$backward(dy $(, $arg)*),
-            array_by_coo: |x, dy| x.$backward(dy $(, $arg)*),
-            array_by_array: |x, dy| lacuna::$backward(x, dy $(, $arg)*),
+            coo_by_csr: |x, dy| grad::$name(x, dy $(, $arg)*),
+            csr_by_coo: |x, dy| grad::$name(x, dy $(, $arg)*),
+            coo_by_array: |x, dy| grad::$name(&x.stored(), dy $(, $arg)*),
+            array_by_coo: |x, dy| grad::$name(x, dy $(, $arg)*),
+            array_by_array: |x, dy| grad::$name(x, dy $(, $arg)*),
         }),*]
     };
 }
 
 fn gradients<T: Float, G: Float>() -> Vec<Backward<T, G>> {
     backward! {
-        neg neg_backward() abs abs_backward() square square_backward() sqrt sqrt_backward() cbrt cbrt_backward()
-        exp exp_backward() exp_m1 exp_m1_backward() ln ln_backward() ln_1p ln_1p_backward() log2 log2_backward()
-        log10 log10_backward() sin sin_backward() cos cos_backward() tan tan_backward() asin asin_backward()
-        acos acos_backward() atan atan_backward() sinh sinh_backward() cosh cosh_backward() tanh tanh_backward()
-        recip recip_backward()
+        neg() abs() square() sqrt() cbrt()
+        exp() exp_m1() ln() ln_1p() log2()
+        log10() sin() cos() tan() asin()
+        acos() atan() sinh() cosh() tanh()
+        recip()
     }
 }
 
@@ -323,11 +322,9 @@ fn gradients_of_powers_and_bounds() {
         |(shape, x, dy): (Vec<usize>, crate::generators::SparseSeed<f64>, crate::generators::SparseSeed<f64>)| {
             (x.build(&shape), dy.build(&shape))
         };
-    let powers: Vec<Backward<f64, f64>> =
-        backward! { powf powf_backward(2.5) powf powf_backward(0.0) powf powf_backward(1.0) };
-    let of_integers: Vec<Backward<f64, f64>> =
-        backward! { powi powi_backward(3) powi powi_backward(0) powi powi_backward(-2) };
-    let bounds: Vec<Backward<f64, f64>> = backward! { clamp clamp_backward(-1.0, 2.0) };
+    let powers: Vec<Backward<f64, f64>> = backward! { powf(2.5) powf(0.0) powf(1.0) };
+    let of_integers: Vec<Backward<f64, f64>> = backward! { powi(3) powi(0) powi(-2) };
+    let bounds: Vec<Backward<f64, f64>> = backward! { clamp(-1.0, 2.0) };
     check((shapes(), seeds::<f64>(), upstream_seeds::<f64>()).prop_map(built), |(x, dy)| {
         for (op, exponent) in powers.iter().chain(&of_integers).zip([2.5, 0.0, 1.0, 3.0, 0.0, -2.0]) {
             assert_is_gradient(op, &x, &dy, |value| unary::slope_of_power(value, exponent));
@@ -356,10 +353,10 @@ fn gradients_are_the_slopes_of_their_functions() {
 #[test]
 fn an_upstream_gradient_of_another_shape_is_refused() {
     let x = CooTensor::full([2, 3], 1.0).unwrap();
-    let error = x.exp_backward(&arr1(&[1.0; 3])).unwrap_err();
+    let error = grad::exp(&x, &arr1(&[1.0; 3])).unwrap_err();
     let expected = Error::ShapeMismatch { what: "the upstream gradient", expected: [2, 3].into(), found: [3].into() };
     assert_eq!(error, expected);
-    assert_eq!(arr2(&[[1.0; 3]; 2]).exp_backward(&arr1(&[1.0; 3])).unwrap_err(), expected);
+    assert_eq!(grad::exp(&arr2(&[[1.0; 3]; 2]), &arr1(&[1.0; 3])).unwrap_err(), expected);
 }
 
 // ---- the true values ----
@@ -418,7 +415,7 @@ fn narrow_types_are_rounded_once() {
 fn bounds_that_are_none_are_refused() {
     let x = CooTensor::new([2], vec![vec![0]], vec![1.0], 0.0).unwrap();
     for (low, high) in [(1.0, 0.5), (f64::NAN, 1.0), (0.0, f64::NAN)] {
-        for error in [x.clamp(low, high).unwrap_err(), x.clamp_backward(&x, low, high).unwrap_err()] {
+        for error in [x.clamp(low, high).unwrap_err(), grad::clamp(&x, &x, low, high).unwrap_err()] {
             let why = format!("the lower bound {low:?} is not at most the upper bound {high:?}");
             assert_eq!(error, Error::Argument { operation: "clamp", why });
         }
@@ -458,7 +455,7 @@ fn what_overflows_is_named() {
 fn results_out_of_proportion_are_refused() {
     let one = ndarray::arr0(0.5);
     let vast = one.broadcast(1 << 40).unwrap();
-    for refused in [lacuna::exp(&vast).unwrap_err(), vast.exp_backward(&vast).unwrap_err()] {
+    for refused in [lacuna::exp(&vast).unwrap_err(), grad::exp(&vast, &vast).unwrap_err()] {
         assert!(matches!(refused, Error::TooLarge { bytes: 0x800_0000_0000, .. }), "{refused}");
     }
 }

@@ -9,7 +9,7 @@ use crate::reference::zip::{self as reference, Arith, Computes, Outcome, Refused
 use crate::support::*;
 use lacuna::lazy::{Chunks, Lazy};
 use lacuna::prelude::*;
-use lacuna::{CooTensor, CsrTensor, Element, Error, Pattern, Result, Tensor, add_backward, div_backward, mul_backward};
+use lacuna::{CooTensor, CsrTensor, Element, Error, Pattern, Result, Tensor, grad};
 use ndarray::{ArrayD, ArrayViewD, Axis, Dimension, IxDyn};
 use num_complex::Complex;
 use proptest::prelude::*;
@@ -501,9 +501,9 @@ fn gradients_beside_arrays_are_those_of_the_operations() {
         let (lazy, array) = (x.lazy(), Lazy::from(y.clone()));
         let Ok(upstream) = x.mul(&y) else { return };
         for (step, expected) in [
-            (&lazy + &array, add_backward(&x, &y, &upstream)),
-            (&lazy * &array, mul_backward(&x, &y, &upstream)),
-            (&lazy / &array, div_backward(&x, &y, &upstream)),
+            (&lazy + &array, grad::add(&x, &y, &upstream)),
+            (&lazy * &array, grad::mul(&x, &y, &upstream)),
+            (&lazy / &array, grad::div(&x, &y, &upstream)),
         ] {
             let g = upstream.lazy();
             match (step.gradient(&lazy, &g).collect(), step.gradient(&array, &g).collect(), expected) {
@@ -648,7 +648,7 @@ fn received(shape: &[usize], positions: &[Vec<usize>], given: &[f64]) -> Dense<f
 }
 
 macro_rules! gradients {
-    ($x:expr, $y:expr, $up:expr; $($backward:ident $definition:expr;)*) => {$({
+    ($x:expr, $y:expr, $up:expr; $($name:ident $definition:expr;)*) => {$({
         let (x, y, up) = ($x, $y, $up);
         let wide = |x: &Sparse<f64>| reference::broadcast(x, &up.shape).to_dense();
         let (wide_x, wide_y, dense_up) = (wide(x), wide(y), up.to_dense());
@@ -658,10 +658,10 @@ macro_rules! gradients {
         let each = dense_up.coords().into_iter().map(|at| given(wide_x.get(&at), wide_y.get(&at), dense_up.get(&at)));
         let (dx, dy): (Vec<f64>, Vec<f64>) = each.unzip();
         let (dx, dy) = (received(&x.shape, &dense_up.coords(), &dx), received(&y.shape, &dense_up.coords(), &dy));
-        let (found_x, found_y) = lacuna::$backward(&coo(x), &csr(y), &csr(up)).unwrap();
+        let (found_x, found_y) = lacuna::grad::$name(&coo(x), &csr(y), &csr(up)).unwrap();
         assert_entries(&found_x.map_values(Scalar::canonical).unwrap(), &x.pattern_of(&dx));
         assert_entries(&found_y.map_values(Scalar::canonical).unwrap(), &y.pattern_of(&dy));
-        let (found_x, found_y) = csr(x).$backward(&array(&y.to_dense()), &array(&dense_up)).unwrap();
+        let (found_x, found_y) = lacuna::grad::$name(&csr(x), &array(&y.to_dense()), &array(&dense_up)).unwrap();
         assert_entries(&found_x.map_values(Scalar::canonical).unwrap(), &x.pattern_of(&dx));
         assert_array(&found_y.mapv(Scalar::canonical), &dy);
     })*};
@@ -684,13 +684,13 @@ fn gradients_are_those_of_the_dense_operands_at_the_entries() {
     check(cases, |(Pair { x, y, .. }, up)| {
         let up = up.build(&reference::broadcast_shape(&x.shape, &y.shape).unwrap());
         gradients!(&x, &y, &up;
-            add_backward |_, _, g| (g, g);
-            sub_backward |_, _, g| (g, -g);
-            mul_backward |x, y, g| (g * y, g * x);
-            div_backward |x, y, g| (g / y, -(g * (x / y / y)));
-            minimum_backward |x, y, g| (share(x, y, x < y, g), share(y, x, y < x, g));
-            maximum_backward |x, y, g| (share(x, y, x > y, g), share(y, x, y > x, g));
-            pow_backward |x, y, g| (
+            add |_, _, g| (g, g);
+            sub |_, _, g| (g, -g);
+            mul |x, y, g| (g * y, g * x);
+            div |x, y, g| (g / y, -(g * (x / y / y)));
+            minimum |x, y, g| (share(x, y, x < y, g), share(y, x, y < x, g));
+            maximum |x, y, g| (share(x, y, x > y, g), share(y, x, y > x, g));
+            pow |x, y, g| (
                 g * slope_of_power(x, y),
                 g * if x == 0.0 && y >= 0.0 { 0.0 } else { power(x, y) * libm::log(x) },
             );
@@ -712,11 +712,11 @@ fn gradients_of_a_choice_go_to_the_chosen() {
         };
         let (da, db) = (of(true), of(false));
         let (da, db) = (received(&a.shape, &wide_c.coords(), &da), received(&b.shape, &wide_c.coords(), &db));
-        let (found_a, found_b) = lacuna::where_backward(&coo(&c), &coo(&a), &csr(&b), &coo(&up)).unwrap();
+        let (found_a, found_b) = lacuna::grad::where_(&coo(&c), &coo(&a), &csr(&b), &coo(&up)).unwrap();
         assert_entries(&found_a.map_values(Scalar::canonical).unwrap(), &a.pattern_of(&da));
         assert_entries(&found_b.map_values(Scalar::canonical).unwrap(), &b.pattern_of(&db));
         let (array_c, array_a) = (array(&c.to_dense()), array(&a.to_dense()));
-        let (found_a, _) = lacuna::where_backward(&array_c, &array_a, &coo(&b), &array(&up.to_dense())).unwrap();
+        let (found_a, _) = lacuna::grad::where_(&array_c, &array_a, &coo(&b), &array(&up.to_dense())).unwrap();
         assert_array(&found_a.mapv(Scalar::canonical), &da);
     });
 }
@@ -745,21 +745,21 @@ fn zero_upstream_gives_zero_beside_what_is_not_finite() {
     for zero in [0.0, -0.0] {
         let up = ndarray::Array2::from_elem((5, 5), zero);
         macro_rules! all_zero {
-            ($($backward:ident)*) => {$({
+            ($($name:ident)*) => {$({
                 let none = |given: &[f64]| assert!(given.iter().all(|g| g.to_bits() == 0), "{given:?}");
-                let (dx, dy) = x.$backward(&y, &up).unwrap();
+                let (dx, dy) = lacuna::grad::$name(&x, &y, &up).unwrap();
                 none(dx.values());
                 none(dy.as_slice().unwrap());
-                let (dx, dy) = x.$backward(&row, &up).unwrap();
+                let (dx, dy) = lacuna::grad::$name(&x, &row, &up).unwrap();
                 none(dx.values());
                 none(dy.values());
-                let (dx, dy) = lacuna::$backward(&x.stored(), &same.stored(), &up).unwrap();
+                let (dx, dy) = lacuna::grad::$name(&x.stored(), &same.stored(), &up).unwrap();
                 none(dx.values());
                 none(dy.values());
             })*};
         }
-        all_zero!(add_backward sub_backward mul_backward div_backward minimum_backward maximum_backward pow_backward);
-        let (dx, dy) = lacuna::where_backward(&x.isnan().unwrap(), &x, &same, &up).unwrap();
+        all_zero!(add sub mul div minimum maximum pow);
+        let (dx, dy) = lacuna::grad::where_(&x.isnan().unwrap(), &x, &same, &up).unwrap();
         assert!(dx.values().iter().chain(dy.values()).all(|g| g.to_bits() == 0));
     }
 }
@@ -773,13 +773,13 @@ fn gradients_of_two_are_central_differences() {
     let of = |z: Result<CooTensor<f64>>| (z.unwrap().to_dense().unwrap() * &up).sum();
     let step = 1e-6;
     macro_rules! check {
-        ($($forward:ident $backward:ident),*) => {$({
-            let (dx, dy) = x.$backward(&y, &up).unwrap();
+        ($($name:ident),*) => {$({
+            let (dx, dy) = lacuna::grad::$name(&x, &y, &up).unwrap();
             for entry in 0..3 {
                 let moved = |by: f64, which: usize| {
                     let (mut x, mut y) = (x.clone(), y.clone());
                     (if which == 0 { &mut x } else { &mut y }).values_mut().unwrap()[entry] += by;
-                    of(x.$forward(&y))
+                    of(x.$name(&y))
                 };
                 for (which, given) in [&dx, &dy].into_iter().enumerate() {
                     let slope = (moved(step, which) - moved(-step, which)) / (2.0 * step);
@@ -788,8 +788,7 @@ fn gradients_of_two_are_central_differences() {
             }
         })*};
     }
-    check!(add add_backward, sub sub_backward, mul mul_backward, div div_backward, minimum minimum_backward,
-        maximum maximum_backward, pow pow_backward);
+    check!(add, sub, mul, div, minimum, maximum, pow);
 }
 
 /// The dense result, whatever the positions that are not stored come to.
@@ -1058,7 +1057,7 @@ fn a_vector_with_a_large_matrix_keeps_the_pattern() {
         assert!(x.stored().mul(&v).unwrap().same_as(&x.mul(2.0).unwrap()));
         assert!(x.stored().sub(&v).unwrap().same_as(&x.stored().sub(2.0).unwrap()));
         assert!(x.to_csr().unwrap().mul(&v.to_csr().unwrap()).unwrap().same_as(&x.to_csr().unwrap().mul(2.0).unwrap()));
-        let (dx, dv) = x.mul_backward(&v, &x).unwrap();
+        let (dx, dv) = grad::mul(&x, &v, &x).unwrap();
         assert!(dx.same_as(&x.mul(2.0).unwrap()) && dv.same_as(&x.square().unwrap().sum(0).unwrap()));
         let sums = x.sum(lacuna::Axes::from(1).keep_dims()).unwrap();
         let quotient = x.stored().div(&sums).unwrap();
@@ -1163,11 +1162,11 @@ fn gradients_of_repeated_operands_sum_over_all_pieces() {
     let sparse = |array: &ArrayD<f64>| CooTensor::<f64>::from_dense(array, 0.0).unwrap();
     let (a, b) = (sparse(&x), sparse(&y));
     for dx in [
-        mul_backward(&a, &y, &upstream).unwrap().0,
-        mul_backward(&a, &b, &upstream).unwrap().0,
-        mul_backward(&a, &b, &sparse(&upstream)).unwrap().0,
-        mul_backward(&a, &b, &CooTensor::<f64>::from_dense(&upstream, 1.0).unwrap()).unwrap().0,
-        mul_backward(&a.to_csr().unwrap(), &y, &upstream).unwrap().0.to_coo().unwrap(),
+        grad::mul(&a, &y, &upstream).unwrap().0,
+        grad::mul(&a, &b, &upstream).unwrap().0,
+        grad::mul(&a, &b, &sparse(&upstream)).unwrap().0,
+        grad::mul(&a, &b, &CooTensor::<f64>::from_dense(&upstream, 1.0).unwrap()).unwrap().0,
+        grad::mul(&a.to_csr().unwrap(), &y, &upstream).unwrap().0.to_coo().unwrap(),
     ] {
         assert!(dx.pattern() == a.pattern());
         for (entry, value) in dx.values().iter().enumerate() {
@@ -1175,7 +1174,7 @@ fn gradients_of_repeated_operands_sum_over_all_pieces() {
             assert_eq!(*value, sum[&coords[..]], "{coords:?}");
         }
     }
-    assert_eq!(mul_backward(&x, &y, &upstream).unwrap().0, sum);
+    assert_eq!(grad::mul(&x, &y, &upstream).unwrap().0, sum);
 }
 
 /// No operand is repeated along an axis on which the result is not longer.
@@ -1189,7 +1188,7 @@ fn an_operand_of_one_row_beside_none_is_not_repeated() {
     assert_eq!((right.shape().to_vec(), right.nnz(), right.fill()), (vec![0, 3], 0, 5.0));
     let whole = row.mul(&none).unwrap();
     assert_eq!((whole.shape().to_vec(), whole.nnz(), whole.fill()), (vec![0, 3], 0, 0.0));
-    let (of_none, of_row) = none.mul_backward(&row, &whole).unwrap();
+    let (of_none, of_row) = grad::mul(&none, &row, &whole).unwrap();
     assert_eq!((of_none.nnz(), of_row.values()), (0, &[0.0][..]));
 }
 
@@ -1206,7 +1205,7 @@ fn entries_of_a_sparse_row_are_found_in_vast_shapes() {
     assert_eq!(x.stored().mul(&y).unwrap().entries(), met);
     assert_eq!(x.stored().sub(&y).unwrap().values(), [-2.0, 2.0, 1.0, 3.0]);
     assert_eq!(y.sub(x.stored()).unwrap().values(), [2.0, -2.0, -1.0, -3.0]);
-    let (dx, dy) = x.mul_backward(&y, &x).unwrap();
+    let (dx, dy) = grad::mul(&x, &y, &x).unwrap();
     assert_eq!((dx.values(), dy.values()), (&[3.0, 0.0, 12.0, 40.0][..], &[17.0, 64.0][..]));
 }
 

@@ -33,8 +33,8 @@ macro_rules! ops {
 type Backward = (&'static str, fn(&CooTensor<f64>, &CsrTensor<f64>) -> Result<CooTensor<f64>>);
 
 macro_rules! gradients {
-    ($($name:ident $backward:ident)*) => {
-        &[$((stringify!($name), |x, upstream| lacuna::$backward(x, upstream))),*]
+    ($($name:ident)*) => {
+        &[$((stringify!($name), |x, upstream| lacuna::grad::$name(x, upstream))),*]
     };
 }
 
@@ -44,10 +44,10 @@ const FLOATS: &[Op<f64>] = ops! {
 };
 const INTEGERS: &[Op<i8>] = ops! { neg abs sign square };
 const GRADIENTS: &[Backward] = gradients! {
-    neg neg_backward abs abs_backward square square_backward sqrt sqrt_backward cbrt cbrt_backward exp exp_backward
-    exp_m1 exp_m1_backward ln ln_backward ln_1p ln_1p_backward log2 log2_backward log10 log10_backward sin sin_backward
-    cos cos_backward tan tan_backward asin asin_backward acos acos_backward atan atan_backward sinh sinh_backward
-    cosh cosh_backward tanh tanh_backward recip recip_backward
+    neg abs square sqrt cbrt exp
+    exp_m1 ln ln_1p log2 log10 sin
+    cos tan asin acos atan sinh
+    cosh tanh recip
 };
 
 /// The result for the entries and the fill, if each has one; a fill that no position holds may have none.

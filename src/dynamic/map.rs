@@ -80,13 +80,13 @@ macro_rules! functions {
 macro_rules! slopes {
     ($($name:ident, $backward:ident $(, $arg:ident: $type:ty)*;)*) => {
         on_operands! {$(
-            #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "`](crate::",
-                stringify!($backward), "()).")]
+            #[doc = concat!("Returns the gradient of `", stringify!($name), "`: see [`grad::", stringify!($name),
+                "`](crate::grad::", stringify!($name), ").")]
             ///
             /// # Errors
             ///
-            #[doc = concat!("Those of [`", stringify!($backward), "`](crate::", stringify!($backward),
-                "()); `NoOperation` or `NotRepresentable`: there are no floats.")]
+            #[doc = concat!("The errors of [`grad::", stringify!($name), "`](crate::grad::", stringify!($name),
+                "); `NoOperation` or `NotRepresentable`: there are no floats.")]
             pub fn $backward<'u>(&self, upstream: impl Into<AnyOperand<'u>> $(, $arg: $type)*) -> Result<AnyTensor> {
                 let upstream = upstream.into();
                 let (x, g) = (self.floats(stringify!($backward))?, floats_of(upstream)?);

@@ -302,12 +302,12 @@ on_operands! {
 macro_rules! gradients {
     ($($name:ident($options:ident) = |$view:ident, $upstream:ident, $given:ident| $body:expr;)*) => {
         on_operands! {$(
-            #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            /// Returns the gradient of the reduction: see [`grad`](crate::grad).
             ///
             /// # Errors
             ///
-            #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
-                "()), and where an element type does not have it.")]
+            /// The errors of the function in [`grad`](crate::grad), and an error if an element type does not have the
+            /// operation.
             pub fn $name<'u>(
                 &self,
                 upstream: impl Into<AnyOperand<'u>>,
@@ -375,11 +375,11 @@ on_operands! {
         Ok((self.topk(k, axis)?, index))
     }
 
-    /// Returns the gradient of `topk`: see [`topk_backward`](crate::topk_backward()).
+    /// Returns the gradient of `topk`: see [`grad::topk`](crate::grad::topk).
     ///
     /// # Errors
     ///
-    /// - the errors of [`topk_backward`](crate::topk_backward());
+    /// - the errors of [`grad::topk`](crate::grad::topk);
     /// - `NoOrder`: the elements are complex;
     /// - `NotRepresentable`: the elements of the upstream gradient are not floats.
     pub fn topk_backward<'u>(
@@ -433,12 +433,12 @@ macro_rules! quantiles {
                 by_medians!(view, $text, x => ops::$name(x, q, &options))
             }
 
-            #[doc = concat!("See [`", stringify!($backward), "`](crate::", stringify!($backward), "()).")]
+            #[doc = concat!("See [`grad::", stringify!($name), "`](crate::grad::", stringify!($name), ").")]
             ///
             /// # Errors
             ///
-            #[doc = concat!("Those of [`", stringify!($backward), "`](crate::", stringify!($backward),
-                "()), and where an element type does not have it.")]
+            #[doc = concat!("The errors of [`grad::", stringify!($name), "`](crate::grad::", stringify!($name),
+                "), and an error if an element type does not have the operation.")]
             pub fn $backward<'u>(
                 &self,
                 upstream: impl Into<AnyOperand<'u>>,

@@ -296,13 +296,12 @@ zips! {
 macro_rules! gradients {
     ($($name:ident)*) => {
         on_operands! {$(
-            #[doc = concat!("The gradients of both operands: see [`", stringify!($name), "`](crate::",
-                stringify!($name), "()).")]
+            /// Returns the gradients of both operands: see [`grad`](crate::grad).
             ///
             /// # Errors
             ///
-            #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name),
-                "()); `TypesDiffer`, `NoOperation`: the element types.")]
+            /// - the errors of the function in [`grad`](crate::grad);
+            /// - `TypesDiffer`, `NoOperation`: the element types do not have the gradient.
             pub fn $name<'r>(
                 &self,
                 other: impl Into<AnyOperand<'r>>,
@@ -342,11 +341,11 @@ gradients! {
 }
 
 on_operands! {
-    /// Returns the gradients of both choices: see [`where_backward`](crate::where_backward()).
+    /// Returns the gradients of both choices: see [`grad::where_`](crate::grad::where_).
     ///
     /// # Errors
     ///
-    /// - the errors of [`where_backward`](crate::where_backward());
+    /// - the errors of [`grad::where_`](crate::grad::where_);
     /// - `NotRepresentable`: the elements of the upstream gradient are not floats.
     pub fn where_backward<'r>(
         &self,

@@ -13,63 +13,19 @@ mod select;
 mod table;
 mod zip;
 
-#[cfg(feature = "dynamic")]
-pub(crate) use self::zip::where_run_time;
-pub use self::zip::{
-    Choice, Factors, Partner, add, add_backward, bit_and, bit_or, bit_xor, div, div_backward, equal, greater,
-    greater_equal, less, less_equal, maximum, minimum, mul, mul_backward, mul_nonzero, not_equal, rem, rem_euclid,
-    scale, sub, sub_backward, where_, zip_with,
-};
-pub use self::zip::{Tolerance, allclose, maximum_backward, minimum_backward, pow, pow_backward, where_backward};
-pub(crate) use self::zip::{chosen, scale_nonzero};
-pub use map::{
-    Answers, Isin, IsinKind, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan, isnan_into, isneginf,
-    isneginf_into, isposinf, isposinf_into, isreal, isreal_into,
-};
-pub use map::{
-    abs, abs_backward, acos, acos_backward, asin, asin_backward, atan, atan_backward, cbrt, cbrt_backward, ceil, clamp,
-    clamp_backward, conj, cos, cos_backward, cosh, cosh_backward, exp, exp_backward, exp_m1, exp_m1_backward, floor,
-    imag, ln, ln_1p, ln_1p_backward, ln_backward, log2, log2_backward, log10, log10_backward, neg, neg_backward, not,
-    powf, powf_backward, powi, powi_backward, real, recip, recip_backward, round, sign, sin, sin_backward, sinh,
-    sinh_backward, sqrt, sqrt_backward, square, square_backward, tan, tan_backward, tanh, tanh_backward, trunc,
-};
 pub use methods::Operations;
 pub use operand::Operand;
 #[cfg(feature = "dynamic")]
 pub(crate) use operand::{DenseView, RunTimeOperand, RunTimeResult, SparseView};
-#[cfg(feature = "dynamic")]
-pub(crate) use product::matmul_with_entries;
-pub use product::{
-    Einsum, einsum, einsum_backward, kron, kron_backward, log_softmax, log_softmax_backward, mttkrp, mttkrp_backward,
-    outer, outer_backward, softmax, softmax_backward, tensordot, tensordot_backward, ttm, ttm_backward, ttv,
-    ttv_backward,
-};
-pub use product::{Matmul, Semiring, matmul, matmul_backward, matmul_with};
-pub(crate) use product::{Pairs, SEMIRINGS, check_factors, dots_at, dots_at_backward, tensordot_shape, ways};
+// The public items of each family, and the items that each family shares with the crate.
+pub use self::{map::*, product::*, reduce::*, select::*, zip::*};
 pub(crate) use reduce::fed::{Fed, States};
-pub use reduce::{
-    EvenCount, MedianGradient, Nanmedian, Var, all, any, any_backward, argmax, argmin, count_nonzero, max,
-    max_backward, mean, mean_backward, min, min_backward, nanargmax, nanargmin, nanmax, nanmax_backward, nanmean,
-    nanmean_backward, nanmedian, nanmedian_backward, nanmedian_index, nanmin, nanmin_backward, nanstd, nanstd_backward,
-    nansum, nansum_backward, nanvar, nanvar_backward, std, std_backward, sum, sum_backward, var, var_backward,
-};
-pub use reduce::{GroupBy, GroupLabels, argsort, group_by, topk, topk_backward, topk_index, unique};
-pub use reduce::{
-    Norm, NormOrder, Quantile, QuantileMethod, median, median_backward, nanprod, nanprod_backward, nanquantile,
-    nanquantile_backward, norm, norm_backward, prod, prod_backward, quantile, quantile_backward,
-};
-pub(crate) use select::{
-    Request, Select, diagonal_of, diagonal_pattern, diagonal_side, joined_shape, moved, planned_select, slice_of,
-    stacked_shape,
-};
-pub use select::{
-    Take, TakeMode, block, broadcast_to, broadcast_to_backward, concat, concat_backward, diagonal, diagonal_backward,
-    expand_dims, expand_dims_backward, flip, flip_backward, move_axis, move_axis_backward, pad, pad_backward, repeat,
-    repeat_backward, roll, roll_backward, slice, slice_backward, squeeze, squeeze_backward, stack, stack_backward,
-    take, take_axis, take_axis_backward, take_backward, take_into, tile, tile_backward, transpose, transpose_backward,
-    tril, tril_backward, triu, triu_backward,
-};
 #[cfg(all(feature = "eval", not(test)))]
 pub(crate) use table::PARAMETER_MARKS;
 #[cfg(feature = "lazy")]
 pub(crate) use table::{Gradient, Lengths, OpSpec, Second, Split, Stream, op};
+
+/// The gradients of all families, by the names of their functions.
+pub(crate) mod grad {
+    pub use super::{map::grad::*, product::grad::*, reduce::grad::*, select::grad::*, zip::grad::*};
+}

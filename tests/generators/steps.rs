@@ -147,32 +147,32 @@ macro_rules! of_floats {
                 lacuna::group_by(x, w.axis, &labels(Some(x.lengths()), w)).and_then(|by| lacuna::nanmedian(&by, w.axis));
             either nanmedian_index: x.nanmedian_index(w.kept()).parts().0, Ok(lacuna::nanmedian_index(x, w.kept())?.0);
             either scale: x.scale(w.axis, &y.sum(0)), lacuna::scale(x, w.axis, &lacuna::sum(y, 0)?);
-            either exp_backward: x.exp().gradient(x, y), lacuna::exp_backward(x, y);
-            either sqrt_backward: x.sqrt().gradient(x, y), lacuna::sqrt_backward(x, y);
-            either abs_backward: x.abs().gradient(x, y), lacuna::abs_backward(x, y);
-            either tanh_backward: x.tanh().gradient(x, y), lacuna::tanh_backward(x, y);
-            either powi_backward: x.powi(3).gradient(x, y), lacuna::powi_backward(x, y, 3);
-            either powf_backward: x.powf(1.5).gradient(x, y), lacuna::powf_backward(x, y, 1.5);
-            either clamp_backward: x.clamp(-0.5, 2.0).gradient(x, y), lacuna::clamp_backward(x, y, -0.5, 2.0);
-            either sum_backward: x.sum(w.kept()).gradient(x, y), lacuna::sum_backward(x, y, w.kept());
-            either mean_backward: x.mean(w.kept()).gradient(x, y), lacuna::mean_backward(x, y, w.kept());
-            either prod_backward: x.prod(w.kept()).gradient(x, y), lacuna::prod_backward(x, y, w.kept());
-            either var_backward: x.var(w.kept()).gradient(x, y), lacuna::var_backward(x, y, w.kept());
-            either std_backward: x.std(w.axis).gradient(x, y), lacuna::std_backward(x, y, w.axis);
-            either norm_backward: x.norm(w.kept()).gradient(x, y), lacuna::norm_backward(x, y, w.kept());
-            either max_backward: x.max(w.kept()).gradient(x, y), lacuna::max_backward(x, y, w.kept());
-            either nanmin_backward: x.nanmin(w.axis).gradient(x, y), lacuna::nanmin_backward(x, y, w.axis);
-            either nanmedian_backward: x.nanmedian(w.kept()).gradient(x, y), lacuna::nanmedian_backward(x, y, w.kept());
-            either median_backward: x.median(w.axis).gradient(x, y), lacuna::median_backward(x, y, w.axis);
-            either nanmean_backward: x.nanmean(w.kept()).gradient(x, y), lacuna::nanmean_backward(x, y, w.kept());
-            either quantile_backward: x.quantile(0.3, w.kept()).gradient(x, y), lacuna::quantile_backward(x, y, 0.3, w.kept());
-            either add_backward: by_another!(y, |z| x.add(z), x), Ok(lacuna::add_backward(x, &lacuna::mul(y, 1.0)?, x)?.1);
-            either sub_backward: by_another!(y, |z| x.sub(z), x), Ok(lacuna::sub_backward(x, &lacuna::mul(y, 1.0)?, x)?.1);
-            either mul_backward: by_another!(x, |z| z.mul(y), y), Ok(lacuna::mul_backward(&lacuna::mul(x, 1.0)?, y, y)?.0);
-            either div_backward: by_another!(y, |z| x.div(z), x), Ok(lacuna::div_backward(x, &lacuna::mul(y, 1.0)?, x)?.1);
-            either pow_backward: by_another!(x, |z| z.pow(y), y), Ok(lacuna::pow_backward(&lacuna::mul(x, 1.0)?, y, y)?.0);
-            either minimum_backward: by_another!(x, |z| z.minimum(y), x), Ok(lacuna::minimum_backward(&lacuna::mul(x, 1.0)?, y, x)?.0);
-            either maximum_backward: by_another!(y, |z| x.maximum(z), y), Ok(lacuna::maximum_backward(x, &lacuna::mul(y, 1.0)?, y)?.1);
+            either exp_backward: x.exp().gradient(x, y), lacuna::grad::exp(x, y);
+            either sqrt_backward: x.sqrt().gradient(x, y), lacuna::grad::sqrt(x, y);
+            either abs_backward: x.abs().gradient(x, y), lacuna::grad::abs(x, y);
+            either tanh_backward: x.tanh().gradient(x, y), lacuna::grad::tanh(x, y);
+            either powi_backward: x.powi(3).gradient(x, y), lacuna::grad::powi(x, y, 3);
+            either powf_backward: x.powf(1.5).gradient(x, y), lacuna::grad::powf(x, y, 1.5);
+            either clamp_backward: x.clamp(-0.5, 2.0).gradient(x, y), lacuna::grad::clamp(x, y, -0.5, 2.0);
+            either sum_backward: x.sum(w.kept()).gradient(x, y), lacuna::grad::sum(x, y, w.kept());
+            either mean_backward: x.mean(w.kept()).gradient(x, y), lacuna::grad::mean(x, y, w.kept());
+            either prod_backward: x.prod(w.kept()).gradient(x, y), lacuna::grad::prod(x, y, w.kept());
+            either var_backward: x.var(w.kept()).gradient(x, y), lacuna::grad::var(x, y, w.kept());
+            either std_backward: x.std(w.axis).gradient(x, y), lacuna::grad::std(x, y, w.axis);
+            either norm_backward: x.norm(w.kept()).gradient(x, y), lacuna::grad::norm(x, y, w.kept());
+            either max_backward: x.max(w.kept()).gradient(x, y), lacuna::grad::max(x, y, w.kept());
+            either nanmin_backward: x.nanmin(w.axis).gradient(x, y), lacuna::grad::nanmin(x, y, w.axis);
+            either nanmedian_backward: x.nanmedian(w.kept()).gradient(x, y), lacuna::grad::nanmedian(x, y, w.kept());
+            either median_backward: x.median(w.axis).gradient(x, y), lacuna::grad::median(x, y, w.axis);
+            either nanmean_backward: x.nanmean(w.kept()).gradient(x, y), lacuna::grad::nanmean(x, y, w.kept());
+            either quantile_backward: x.quantile(0.3, w.kept()).gradient(x, y), lacuna::grad::quantile(x, y, 0.3, w.kept());
+            either add_backward: by_another!(y, |z| x.add(z), x), Ok(lacuna::grad::add(x, &lacuna::mul(y, 1.0)?, x)?.1);
+            either sub_backward: by_another!(y, |z| x.sub(z), x), Ok(lacuna::grad::sub(x, &lacuna::mul(y, 1.0)?, x)?.1);
+            either mul_backward: by_another!(x, |z| z.mul(y), y), Ok(lacuna::grad::mul(&lacuna::mul(x, 1.0)?, y, y)?.0);
+            either div_backward: by_another!(y, |z| x.div(z), x), Ok(lacuna::grad::div(x, &lacuna::mul(y, 1.0)?, x)?.1);
+            either pow_backward: by_another!(x, |z| z.pow(y), y), Ok(lacuna::grad::pow(&lacuna::mul(x, 1.0)?, y, y)?.0);
+            either minimum_backward: by_another!(x, |z| z.minimum(y), x), Ok(lacuna::grad::minimum(&lacuna::mul(x, 1.0)?, y, x)?.0);
+            either maximum_backward: by_another!(y, |z| x.maximum(z), y), Ok(lacuna::grad::maximum(x, &lacuna::mul(y, 1.0)?, y)?.1);
         }
     };
 }
@@ -217,7 +217,7 @@ pub fn of_tensors<P: Pattern>() -> Vec<Step<Tensor<P, f64>>> {
         stored log_softmax(w.axis); stored topk(w.number, w.axis); stored quantile(0.3, w.kept());
         stored nanquantile(0.6, Quantile::over(w.axis).method(QuantileMethod::Lower));
         either stored_topk_backward: x.stored().topk(w.number, w.axis).gradient(x, y),
-            lacuna::topk_backward(&x.stored(), y, w.number, w.axis);
+            lacuna::grad::topk(&x.stored(), y, w.number, w.axis);
         either stored_nanmedian_index: x.stored().nanmedian_index(w.kept()).parts().0,
             Ok(lacuna::nanmedian_index(&x.stored(), w.kept())?.0);
         storedcast argsort(w.axis); stored abs(); stored exp(); stored recip(); stored neg(); stored powi(2);
@@ -225,13 +225,13 @@ pub fn of_tensors<P: Pattern>() -> Vec<Step<Tensor<P, f64>>> {
         both add(y); both sub(y); both mul(y); both div(y); both pow(y); both minimum(y); both maximum(y); both rem(y);
         bothcast equal(y); bothcast less(y); bothcast not_equal(y);
         either stored_sum_backward: x.stored().sum(w.kept()).gradient(x, y),
-            lacuna::sum_backward(&x.stored(), y, w.kept());
+            lacuna::grad::sum(&x.stored(), y, w.kept());
         either stored_mean_backward: x.stored().mean(w.kept()).gradient(x, y),
-            lacuna::mean_backward(&x.stored(), y, w.kept());
+            lacuna::grad::mean(&x.stored(), y, w.kept());
         either stored_nanmedian_backward: x.stored().nanmedian(w.kept()).gradient(x, y),
-            lacuna::nanmedian_backward(&x.stored(), y, w.kept());
+            lacuna::grad::nanmedian(&x.stored(), y, w.kept());
         either softmax_backward: x.stored().softmax(w.axis).gradient(x, y),
-            lacuna::softmax_backward(&x.stored(), y, w.axis);
+            lacuna::grad::softmax(&x.stored(), y, w.axis);
         plain matmul(y); plain outer(y); plain kron(y);
         either where_: x.greater(y).where_(x, y), lacuna::where_(&lacuna::greater(x, y)?, x, y);
         either with_fill: x.with_fill(-0.0), Ok(x.clone().with_fill(-0.0));
@@ -270,9 +270,9 @@ pub fn of_tensors<P: Pattern>() -> Vec<Step<Tensor<P, f64>>> {
         either median_positions: x.nanmedian_index(w.axis).parts().1.cast(),
             lacuna::nanmedian_index(x, w.axis)?.1.cast();
         either matmul_backward: by_another!(y, |z| x.matmul(z), x),
-            Ok(lacuna::matmul_backward(x, &lacuna::mul(y, 1.0)?, x)?.1);
+            Ok(lacuna::grad::matmul(x, &lacuna::mul(y, 1.0)?, x)?.1);
         either outer_backward: by_another!(x, |z| z.outer(y), x),
-            Ok(lacuna::outer_backward(&lacuna::mul(x, 1.0)?, y, x)?.0);
+            Ok(lacuna::grad::outer(&lacuna::mul(x, 1.0)?, y, x)?.0);
     });
     all
 }

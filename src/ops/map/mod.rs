@@ -12,22 +12,34 @@ pub use classify::{
     isreal, isreal_into,
 };
 pub use functions::{
-    acos, acos_backward, asin, asin_backward, atan, atan_backward, cbrt, cbrt_backward, ceil, cos, cos_backward, cosh,
-    cosh_backward, exp, exp_backward, exp_m1, exp_m1_backward, floor, ln, ln_1p, ln_1p_backward, ln_backward, log2,
-    log2_backward, log10, log10_backward, powf, powf_backward, recip, recip_backward, round, sin, sin_backward, sinh,
-    sinh_backward, sqrt, sqrt_backward, tan, tan_backward, tanh, tanh_backward, trunc,
+    acos, asin, atan, cbrt, ceil, cos, cosh, exp, exp_m1, floor, ln, ln_1p, log2, log10, powf, recip, round, sin, sinh,
+    sqrt, tan, tanh, trunc,
 };
 pub use isin::{Isin, IsinKind, isin, isin_into};
-pub use numbers::{
-    abs, abs_backward, clamp, clamp_backward, conj, imag, neg, neg_backward, not, powi, powi_backward, real, sign,
-    square, square_backward,
-};
+pub use numbers::{abs, clamp, conj, imag, neg, not, powi, real, sign, square};
+// Inside the crate, a gradient is called `NAME_backward`.
+pub(crate) use {functions::*, numbers::*};
+
+/// The gradients, by the names of their functions.
+pub(super) mod grad {
+    pub use super::functions::{
+        acos_backward as acos, asin_backward as asin, atan_backward as atan, cbrt_backward as cbrt,
+        cos_backward as cos, cosh_backward as cosh, exp_backward as exp, exp_m1_backward as exp_m1,
+        ln_1p_backward as ln_1p, ln_backward as ln, log2_backward as log2, log10_backward as log10,
+        powf_backward as powf, recip_backward as recip, sin_backward as sin, sinh_backward as sinh,
+        sqrt_backward as sqrt, tan_backward as tan, tanh_backward as tanh,
+    };
+    pub use super::numbers::{
+        abs_backward as abs, clamp_backward as clamp, neg_backward as neg, powi_backward as powi,
+        square_backward as square,
+    };
+}
 
 use std::any::Any;
-use std::convert::Infallible;
 
 use ndarray::{Array, ArrayBase, Data, DataMut, Dimension, ShapeBuilder};
 
+use self::classify::Predicate;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::limit::{default_limit, guard};
@@ -46,10 +58,6 @@ use crate::tensor::stored::Stored;
 
 /// Number of elements that are gathered at a time: enough for several threads, few enough for the cache.
 const PIECE: usize = 1 << 17;
-
-/// A map that returns `bool` and always has a result.
-pub trait Predicate<T: Element>: Map<T, Out = bool, Fault = Infallible> {}
-impl<T: Element, M: Map<T, Out = bool, Fault = Infallible>> Predicate<T> for M {}
 
 /// The result that the `_into` forms of the elementwise operations on `X` write. For a tensor or its stored view it is
 /// a tensor of its pattern type. For an array it is an array or a mutable view, of its dimension type and any layout.

@@ -16,7 +16,7 @@ elementwise! {
     fn neg<Signed>() -> X::Elem = Each::quick("neg", X::Elem::negated);
     /// NaN gives the canonical NaN.
     =>
-    /// [`neg_backward`]: *dx*<sub>i</sub> = −*dy*<sub>i</sub>
+    /// [`grad::neg`](crate::grad::neg): *dx*<sub>i</sub> = −*dy*<sub>i</sub>
     =>
     /// - `Overflow`: the least integer of its type has no counterpart;
     =>
@@ -53,7 +53,7 @@ elementwise! {
     fn abs<Magnitude>() -> <X::Elem as Magnitude>::Magnitude = Each::quick("abs", X::Elem::magnitude);
     /// NaN gives the canonical NaN; a complex number with an infinite part is infinite, also where the other is NaN.
     =>
-    /// [`abs_backward`]: *dx*<sub>i</sub> = *dy*<sub>i</sub> · sign *x*<sub>i</sub>
+    /// [`grad::abs`](crate::grad::abs): *dx*<sub>i</sub> = *dy*<sub>i</sub> · sign *x*<sub>i</sub>
     =>
     /// - `Overflow`: the least integer of a signed type has a magnitude that the type does not hold;
     =>
@@ -116,7 +116,7 @@ elementwise! {
     fn square<RealNumber>() -> X::Elem = Each::quick("square", X::Elem::squared);
     /// NaN gives the canonical NaN.
     =>
-    /// [`square_backward`]: *dx*<sub>i</sub> = *dy*<sub>i</sub> · 2 *x*<sub>i</sub>
+    /// [`grad::square`](crate::grad::square): *dx*<sub>i</sub> = *dy*<sub>i</sub> · 2 *x*<sub>i</sub>
     =>
     /// - `Overflow`: the square of an integer does not fit its type;
     =>
@@ -255,7 +255,8 @@ elementwise! {
     };
     /// NaN gives the canonical NaN but to the power of 0, which is 1.
     =>
-    /// [`powi_backward`]: *dx*<sub>i</sub> = *dy*<sub>i</sub> · exponent · *x*<sub>i</sub><sup>exponent − 1</sup>
+    /// [`grad::powi`](crate::grad::powi): *dx*<sub>i</sub> = *dy*<sub>i</sub> · exponent ·
+    /// *x*<sub>i</sub><sup>exponent − 1</sup>
     =>
     /// - `Overflow`: the power of an integer does not fit its type;
     /// - `Argument`: an exponent below zero, of integers;
@@ -284,8 +285,8 @@ elementwise! {
     fn clamp<Real>(low: X::Elem, high: X::Elem) -> X::Elem = Each::quick("clamp", within(low, high)?);
     /// NaN gives the canonical NaN.
     =>
-    /// [`clamp_backward`]: *dx*<sub>i</sub> = *dy*<sub>i</sub> where low ≤ *x*<sub>i</sub> ≤ high, and 0 ·
-    /// *dy*<sub>i</sub> else
+    /// [`grad::clamp`](crate::grad::clamp): *dx*<sub>i</sub> = *dy*<sub>i</sub> if low ≤ *x*<sub>i</sub> ≤ high, otherwise
+    /// 0 · *dy*<sub>i</sub>
     =>
     /// - `Argument`: the lower bound is above the upper one, or one of them is NaN;
     =>

@@ -76,7 +76,10 @@ macro_rules! functions {
             fn $name<Float>($($arg: $type),*) -> X::Elem = $op;
             $(#[$nan])*
             =>
-            #[doc = concat!("[`", stringify!($backward), "`]: *dx*<sub>i</sub> = *dy*<sub>i</sub> · ", $formula)]
+            #[doc = concat!(
+                "[`grad::", stringify!($name), "`](crate::grad::", stringify!($name), "): *dx*<sub>i</sub> = ",
+                "*dy*<sub>i</sub> · ", $formula
+            )]
             =>
             =>
             /// ```
@@ -150,17 +153,17 @@ macro_rules! gradients {
         /// # Examples
         ///
         /// ```
-        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($name), ", ", stringify!($backward), "};")]
+        #[doc = concat!("use lacuna::{CooTensor, grad, ", stringify!($name), "};")]
         /// use ndarray::{arr0, arr1};
         ///
         /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
         /// let upstream = arr1(&[2.0, 1.0, -1.0]);
-        #[doc = concat!("let dx = ", stringify!($backward), "(&x, &upstream", $(", ", stringify!($value),)* ")?;")]
+        #[doc = concat!("let dx = grad::", stringify!($name), "(&x, &upstream", $(", ", stringify!($value),)* ")?;")]
         /// assert!(dx.shares_pattern_with(&x));
         ///
         /// // The dense gradient is the same at every stored position.
         #[doc = concat!(
-            "let dense = ", stringify!($backward), "(&x.to_dense()?, &upstream", $(", ", stringify!($value),)* ")?;"
+            "let dense = grad::", stringify!($name), "(&x.to_dense()?, &upstream", $(", ", stringify!($value),)* ")?;"
         )]
         /// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
         ///

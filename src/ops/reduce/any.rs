@@ -107,7 +107,7 @@ fn any_of_cells(kept: &Kept<'_>, count: usize, truths: &dyn Truths) -> Allocated
 ///
 /// # Gradient
 ///
-/// [`any_backward`], a surrogate: logical or has no derivative.
+/// [`grad::any`](crate::grad::any), a surrogate: logical or has no derivative.
 ///
 /// # Errors
 ///
@@ -184,17 +184,17 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, any_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::{arr1, arr2};
 ///
 /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![0, 1, 2]], vec![0.0, 3.0, 4.0], 0.0)?;
 /// let upstream = arr1(&[0.5, -2.0]);
-/// let dx = any_backward(&x, &upstream, 1)?;
+/// let dx = grad::any(&x, &upstream, 1)?;
 /// assert_eq!(dx.values(), [0.5, -2.0, -2.0]);
 /// assert!(dx.shares_pattern_with(&x));
 ///
 /// // The dense gradient is the same at every stored position.
-/// let dense = any_backward(&x.to_dense()?, &upstream, 1)?;
+/// let dense = grad::any(&x.to_dense()?, &upstream, 1)?;
 /// assert_eq!(dense, arr2(&[[0.5, 0.5, 0.5], [-2.0, -2.0, -2.0]]).into_dyn());
 /// assert!(dx.entries().iter().all(|(at, gradient)| dense[at.as_slice()] == *gradient));
 /// # Ok::<(), lacuna::Error>(())

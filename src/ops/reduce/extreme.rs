@@ -176,7 +176,7 @@ macro_rules! extremes {
             =>
             #[doc = $nan]
             =>
-            #[doc = concat!("[`", stringify!($backward), "`].")]
+            #[doc = concat!("[`grad::", stringify!($name), "`](crate::grad::", stringify!($name), ").")]
             =>
             #[doc = $none]
             =>
@@ -213,11 +213,11 @@ macro_rules! extremes {
             /// group.
             =>
             /// ```
-            #[doc = concat!("use lacuna::{CooTensor, ", stringify!($backward), "};")]
+            /// use lacuna::{CooTensor, grad};
             /// use ndarray::arr1;
             ///
             /// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 3.0, 0.0], 0.0)?;
-            #[doc = concat!("let dx = ", stringify!($backward), "(&x, &arr1(&[1.0, 4.0]), 1)?;")]
+            #[doc = concat!("let dx = grad::", stringify!($name), "(&x, &arr1(&[1.0, 4.0]), 1)?;")]
             /// assert_eq!(dx.values(), [0.5, 0.5, 2.0]); // half of row 1 went to its gap
             /// # Ok::<(), lacuna::Error>(())
             /// ```

@@ -158,7 +158,7 @@ impl<X> GroupBy<'_, X> {
 ///
 /// # Gradient
 ///
-/// That of each reduction, of the same operand: `sum_backward(&x.group_by(0, &labels)?, &upstream, 0)`. Each position
+/// That of each reduction, of the same operand: `grad::sum(&x.group_by(0, &labels)?, &upstream, 0)`. Each position
 /// receives its share of the gradient at its label.
 ///
 /// # Errors
@@ -180,7 +180,7 @@ impl<X> GroupBy<'_, X> {
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, sum_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::{arr1, arr2};
 ///
 /// // the ratings of four films by three people, and the genre of each film
@@ -200,7 +200,7 @@ impl<X> GroupBy<'_, X> {
 /// // its dense equivalent
 /// let dense = x.to_dense()?;
 /// assert_eq!(by_genre.sum(0)?.to_dense()?, lacuna::sum(&lacuna::group_by(&dense, 0, &genres)?, 0)?);
-/// let dx = sum_backward(&by_genre, &arr1(&[10.0, 20.0]), [0, 1])?;
+/// let dx = grad::sum(&by_genre, &arr1(&[10.0, 20.0]), [0, 1])?;
 /// assert_eq!(dx.values(), [10.0, 10.0, 20.0, 10.0, 10.0, 20.0]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```

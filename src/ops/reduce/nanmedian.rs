@@ -157,7 +157,7 @@ impl<T: Real> Holistic<T> for MedianAndPosition {
 ///
 /// # Gradient
 ///
-/// [`nanmedian_backward`](crate::nanmedian_backward()).
+/// [`grad::nanmedian`](crate::grad::nanmedian).
 ///
 /// # Errors
 ///
@@ -252,7 +252,7 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
 ///
 /// # Gradient
 ///
-/// Positions have none; that of the medians is [`nanmedian_backward`].
+/// Positions have none; that of the medians is [`grad::nanmedian`](crate::grad::nanmedian).
 ///
 /// # Errors
 ///
@@ -348,7 +348,7 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, Nanmedian, nanmedian_backward};
+/// use lacuna::{CooTensor, Nanmedian, grad};
 /// use ndarray::arr1;
 ///
 /// // 1  .  NaN    the median is 0.5, of 1 and the 0 that is not stored
@@ -357,16 +357,16 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// let x = CooTensor::new([2, 3], vec![rows, columns], vec![1.0, f64::NAN, 4.0, 4.0, 8.0], 0.0)?;
 /// let upstream = arr1(&[10.0, 6.0]);
 ///
-/// let dx = nanmedian_backward(&x, &upstream, 1)?;
+/// let dx = grad::nanmedian(&x, &upstream, 1)?;
 /// assert_eq!(dx.values(), [5.0, 0.0, 3.0, 3.0, 0.0]);
 /// assert!(dx.shares_pattern_with(&x));
 ///
 /// // The dense gradient is the same at every stored position; what is not stored would have received 5 here.
-/// let dense = nanmedian_backward(&x.to_dense()?, &upstream, 1)?;
+/// let dense = grad::nanmedian(&x.to_dense()?, &upstream, 1)?;
 /// assert_eq!(dense, ndarray::arr2(&[[5.0, 5.0, 0.0], [3.0, 3.0, 0.0]]).into_dyn());
 ///
 /// // The first of equals, and what is stored alone: the whole of row 0 goes to its 1.
-/// let dx = nanmedian_backward(&x.stored(), &upstream, Nanmedian::over(1).first())?;
+/// let dx = grad::nanmedian(&x.stored(), &upstream, Nanmedian::over(1).first())?;
 /// assert_eq!(dx.values(), [10.0, 0.0, 0.0, 6.0, 0.0]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```

@@ -21,7 +21,7 @@ pub enum NormOrder {
     Infinity,
 }
 
-/// The options of [`norm`] and [`norm_backward`]; plain axes convert to it.
+/// The options of [`norm`] and [`grad::norm`](crate::grad::norm); plain axes convert to it.
 ///
 /// # Examples
 ///
@@ -219,7 +219,7 @@ reduces! {
     =>
     /// A NaN gives NaN, else an infinity gives infinity. The norm of no elements is 0.
     =>
-    /// [`norm_backward`].
+    /// [`grad::norm`](crate::grad::norm).
     =>
     /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and a fill that is neither 0, NaN nor infinite;
     ///   not under `infinity`.
@@ -256,13 +256,13 @@ gives_back! {
     /// is NaN.
     =>
     /// ```
-    /// use lacuna::{CooTensor, Norm, norm_backward};
+    /// use lacuna::{CooTensor, Norm, grad};
     /// use ndarray::arr1;
     ///
     /// let x = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 2, 1]], vec![3.0, -4.0, 0.0], 0.0)?;
     /// let upstream = arr1(&[10.0, 1.0]);
-    /// assert_eq!(norm_backward(&x, &upstream, 1)?.values(), [6.0, -8.0, 0.0]);
-    /// assert_eq!(norm_backward(&x, &upstream, Norm::over(1).one())?.values(), [10.0, -10.0, 0.0]);
+    /// assert_eq!(grad::norm(&x, &upstream, 1)?.values(), [6.0, -8.0, 0.0]);
+    /// assert_eq!(grad::norm(&x, &upstream, Norm::over(1).one())?.values(), [10.0, -10.0, 0.0]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///

@@ -120,7 +120,7 @@ macro_rules! products {
         ///
         /// # Gradient
         ///
-        #[doc = concat!("[`", stringify!($backward), "`].")]
+        #[doc = concat!("[`grad::", stringify!($name), "`](crate::grad::", stringify!($name), ").")]
         ///
         /// # Errors
         ///
@@ -202,11 +202,11 @@ macro_rules! products {
         /// # Examples
         ///
         /// ```
-        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($backward), "};")]
+        /// use lacuna::{CooTensor, grad};
         /// use ndarray::arr1;
         ///
         /// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 0.0, 7.0], 2.0)?;
-        #[doc = concat!("let dx = ", stringify!($backward), "(&x, &arr1(&[1.0, 10.0]), 1)?;")]
+        #[doc = concat!("let dx = grad::", stringify!($name), "(&x, &arr1(&[1.0, 10.0]), 1)?;")]
         /// assert_eq!(dx.values(), [0.0, 3.0, 20.0]);
         /// # Ok::<(), lacuna::Error>(())
         /// ```

@@ -200,7 +200,7 @@ impl<T: Real, G: Float> Gradient<T, G> for AskedShares {
 ///
 /// # Gradient
 ///
-/// [`median_backward`].
+/// [`grad::median`](crate::grad::median).
 ///
 /// # Errors
 ///
@@ -240,7 +240,7 @@ pub fn median<X: Operand<Elem: Real>>(
 
 /// The gradient of [`median`]: that of [`nanmedian`](crate::nanmedian()), but 0 where a NaN made the median NaN.
 ///
-/// *dx*<sub>k,r</sub> as of [`nanmedian_backward`](crate::nanmedian_backward()), whose options say who receives.
+/// *dx*<sub>k,r</sub> as of [`grad::nanmedian`](crate::grad::nanmedian), whose options say who receives.
 ///
 /// # Shapes
 ///
@@ -261,25 +261,25 @@ pub fn median<X: Operand<Elem: Real>>(
 ///
 /// # Errors
 ///
-/// Those of [`nanmedian_backward`](crate::nanmedian_backward()).
+/// Those of [`grad::nanmedian`](crate::grad::nanmedian).
 ///
 /// # Complexity
 ///
-/// That of [`nanmedian_backward`](crate::nanmedian_backward()).
+/// That of [`grad::nanmedian`](crate::grad::nanmedian).
 ///
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, median_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::arr1;
 ///
 /// let x = CooTensor::new([2, 3], vec![vec![0, 0, 1, 1], vec![0, 2, 0, 1]], vec![1.0, 5.0, f64::NAN, 4.0], 0.0)?;
-/// let dx = median_backward(&x, &arr1(&[10.0, 6.0]), 1)?;
+/// let dx = grad::median(&x, &arr1(&[10.0, 6.0]), 1)?;
 /// assert_eq!(dx.values(), [10.0, 0.0, 0.0, 0.0]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 ///
-/// Source: the rule of [`nanmedian_backward`](crate::nanmedian_backward()).
+/// Source: the rule of [`grad::nanmedian`](crate::grad::nanmedian).
 pub fn median_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     x: &X,
     upstream: &U,
@@ -333,7 +333,7 @@ macro_rules! quantiles {
         ///
         /// # Gradient
         ///
-        #[doc = concat!("[`", stringify!($backward), "`].")]
+        #[doc = concat!("[`grad::", stringify!($name), "`](crate::grad::", stringify!($name), ").")]
         ///
         /// # Errors
         ///
@@ -411,21 +411,21 @@ macro_rules! quantiles {
         ///
         /// # Complexity
         ///
-        /// That of [`nanmedian_backward`](crate::nanmedian_backward()).
+        /// That of [`grad::nanmedian`](crate::grad::nanmedian).
         ///
         /// # Examples
         ///
         /// ```
-        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($backward), "};")]
+        /// use lacuna::{CooTensor, grad};
         /// use ndarray::arr0;
         ///
         /// let x = CooTensor::new([5], vec![vec![1, 2]], vec![3.0, 8.0], 0.0)?;
-        #[doc = concat!("let dx = ", stringify!($backward), "(&x, &arr0(4.0), 0.8125, 0)?;")]
+        #[doc = concat!("let dx = grad::", stringify!($name), "(&x, &arr0(4.0), 0.8125, 0)?;")]
         /// assert_eq!(dx.values(), [3.0, 1.0]); // a quarter of the way from 3 to 8
         /// # Ok::<(), lacuna::Error>(())
         /// ```
         ///
-        /// Source: the rule of [`nanmedian_backward`](crate::nanmedian_backward()).
+        /// Source: the rule of [`grad::nanmedian`](crate::grad::nanmedian).
         pub fn $backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
             x: &X,
             upstream: &U,

@@ -137,7 +137,7 @@ reduces! {
     =>
     /// A NaN gives NaN, and so do infinities of both signs; those of one sign give it. [`nansum`] leaves NaNs out.
     =>
-    /// [`sum_backward`].
+    /// [`grad::sum`](crate::grad::sum).
     =>
     /// - `Overflow`: a sum of integers does not fit 64 bits; the cell is named;
     /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and a fill that is neither 0, NaN nor infinite.
@@ -172,7 +172,7 @@ reduces! {
     =>
     /// NaNs are left out; a group of nothing else has the sum 0. Infinities of both signs give NaN.
     =>
-    /// [`nansum_backward`].
+    /// [`grad::nansum`](crate::grad::nansum).
     =>
     /// - `Uncountable`: as of [`sum`].
     =>
@@ -205,7 +205,7 @@ reduces! {
     =>
     /// A NaN gives NaN, and so do infinities of both signs, and no elements at all. [`nanmean`] leaves NaNs out.
     =>
-    /// [`mean_backward`].
+    /// [`grad::mean`](crate::grad::mean).
     =>
     /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
     =>
@@ -238,7 +238,7 @@ reduces! {
     =>
     /// NaNs are left out, of the sum and of the number; a group of nothing else gives NaN.
     =>
-    /// [`nanmean_backward`].
+    /// [`grad::nanmean`](crate::grad::nanmean).
     =>
     /// - `Uncountable`: as of [`mean`].
     =>
@@ -264,14 +264,14 @@ gives_back! {
     /// Gradients are passed on as they are; a zero is `+0.0`.
     =>
     /// ```
-    /// use lacuna::{CooTensor, sum_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use ndarray::arr1;
     ///
     /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![0, 1, 2]], vec![0.0, 3.0, 4.0], 0.0)?;
-    /// let dx = sum_backward(&x, &arr1(&[0.5, -2.0]), 1)?;
+    /// let dx = grad::sum(&x, &arr1(&[0.5, -2.0]), 1)?;
     /// assert_eq!(dx.values(), [0.5, -2.0, -2.0]);
     /// assert!(dx.shares_pattern_with(&x));
-    /// let dense = sum_backward(&x.to_dense()?, &arr1(&[0.5, -2.0]), 1)?;
+    /// let dense = grad::sum(&x.to_dense()?, &arr1(&[0.5, -2.0]), 1)?;
     /// assert!(dx.entries().iter().all(|(at, gradient)| dense[at.as_slice()] == *gradient));
     /// # Ok::<(), lacuna::Error>(())
     /// ```
@@ -287,11 +287,11 @@ gives_back! {
     /// A NaN gradient gives NaN; an element that was left out receives 0.
     =>
     /// ```
-    /// use lacuna::{CooTensor, nansum_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use ndarray::arr1;
     ///
     /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![0, 1, 2]], vec![1.0, f64::NAN, 4.0], 0.0)?;
-    /// let dx = nansum_backward(&x, &arr1(&[0.5, -2.0]), 1)?;
+    /// let dx = grad::nansum(&x, &arr1(&[0.5, -2.0]), 1)?;
     /// assert_eq!(dx.values(), [0.5, 0.0, -2.0]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
@@ -308,13 +308,13 @@ gives_back! {
     /// A NaN gradient gives NaN; an element that was left out receives 0.
     =>
     /// ```
-    /// use lacuna::{CooTensor, mean_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use ndarray::arr1;
     ///
     /// let x = CooTensor::new([2, 4], vec![vec![0, 1, 1], vec![0, 1, 2]], vec![1.0, 3.0, 4.0], 0.0)?;
-    /// let dx = mean_backward(&x, &arr1(&[0.5, -2.0]), 1)?;
+    /// let dx = grad::mean(&x, &arr1(&[0.5, -2.0]), 1)?;
     /// assert_eq!(dx.values(), [0.125, -0.5, -0.5]);
-    /// assert_eq!(mean_backward(&x.stored(), &arr1(&[0.5, -2.0]), 1)?.values(), [0.5, -1.0, -1.0]);
+    /// assert_eq!(grad::mean(&x.stored(), &arr1(&[0.5, -2.0]), 1)?.values(), [0.5, -1.0, -1.0]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     ///
@@ -330,11 +330,11 @@ gives_back! {
     /// A NaN gradient gives NaN; an element that was left out receives 0.
     =>
     /// ```
-    /// use lacuna::{CooTensor, nanmean_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use ndarray::arr1;
     ///
     /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![0, 1, 2]], vec![1.0, f64::NAN, 4.0], 0.0)?;
-    /// let dx = nanmean_backward(&x, &arr1(&[3.0, -2.0]), 1)?;
+    /// let dx = grad::nanmean(&x, &arr1(&[3.0, -2.0]), 1)?;
     /// assert_eq!(dx.values(), [1.0, 0.0, -1.0]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```

@@ -51,7 +51,7 @@ fn position<T: Real>(found: Option<(T, u64)>) -> u64 {
 ///
 /// # Gradient
 ///
-/// [`topk_backward`].
+/// [`grad::topk`](crate::grad::topk).
 ///
 /// # Errors
 ///
@@ -110,7 +110,7 @@ pub fn topk<X: Operand<Elem: Real>>(x: &X, k: usize, axis: impl Position) -> Res
 ///
 /// # Gradient
 ///
-/// [`topk_backward`], of the elements; positions are constant almost everywhere.
+/// [`grad::topk`](crate::grad::topk), of the elements; positions are constant almost everywhere.
 ///
 /// # Errors
 ///
@@ -228,11 +228,11 @@ pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, topk_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::arr2;
 ///
 /// let x = CooTensor::new([1, 4], vec![vec![0, 0], vec![1, 2]], vec![3.0, -6.0], 0.0)?;
-/// let dx = topk_backward(&x, &arr2(&[[10.0, 20.0]]), 2, 1)?; // of 3, and of the first 0
+/// let dx = grad::topk(&x, &arr2(&[[10.0, 20.0]]), 2, 1)?; // of 3, and of the first 0
 /// assert_eq!(dx.values(), [10.0, 0.0]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```

@@ -353,7 +353,7 @@ macro_rules! spreads {
             #[doc = $nan]
             /// An infinity gives NaN, and so does a group of no more than `ddof` elements.
             =>
-            #[doc = concat!("[`", stringify!($backward), "`].")]
+            #[doc = concat!("[`grad::", stringify!($name), "`](crate::grad::", stringify!($name), ").")]
             =>
             /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
             =>
@@ -384,12 +384,12 @@ macro_rules! spreads {
             /// Where the forward result is NaN the gradient is NaN; an element that was left out receives 0.
             =>
             /// ```
-            #[doc = concat!("use lacuna::{CooTensor, ", stringify!($backward), "};")]
+            /// use lacuna::{CooTensor, grad};
             /// use ndarray::arr0;
             ///
             /// let x = CooTensor::new([2], vec![vec![0, 1]], vec![1.0, 5.0], 0.0)?;
-            #[doc = concat!("let dx = ", stringify!($backward), "(&x, &arr0(3.0), 0)?;")]
-            #[doc = concat!("let dense = ", stringify!($backward), "(&x.to_dense()?, &arr0(3.0), 0)?;")]
+            #[doc = concat!("let dx = grad::", stringify!($name), "(&x, &arr0(3.0), 0)?;")]
+            #[doc = concat!("let dense = grad::", stringify!($name), "(&x.to_dense()?, &arr0(3.0), 0)?;")]
             /// assert_eq!(dx.to_dense()?, dense);
             /// assert_eq!(dx.values()[0], -dx.values()[1]);
             /// # Ok::<(), lacuna::Error>(())

@@ -218,7 +218,7 @@ zips! {
     /// NaN plus anything is NaN; a complex sum is formed part by part, and only a fill that is NaN in both parts makes
     /// everything the same.
     =>
-    /// [`add_backward`](crate::add_backward()).
+    /// [`grad::add`](crate::grad::add).
     =>
     /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
     =>
@@ -255,7 +255,7 @@ zips! {
     =>
     /// NaN minus anything is NaN, and so is anything minus NaN; complex as [`add`].
     =>
-    /// [`sub_backward`](crate::sub_backward()).
+    /// [`grad::sub`](crate::grad::sub).
     =>
     /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
     =>
@@ -301,7 +301,7 @@ zips! {
     =>
     /// NaN times anything is NaN, zero included; of complex numbers in both parts.
     =>
-    /// [`mul_backward`](crate::mul_backward()).
+    /// [`grad::mul`](crate::grad::mul).
     =>
     /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
     /// - `NonFinite`: an element that is not finite meets an implicit zero, with its coordinates; stored views look at
@@ -335,7 +335,7 @@ zips! {
     =>
     /// NaN times anything is NaN, and so is what is not zero times NaN. Zero times NaN is `+0.0`.
     =>
-    /// That of [`mul`]: [`mul_backward`](crate::mul_backward()).
+    /// That of [`mul`]: [`grad::mul`](crate::grad::mul).
     =>
     /// - `Overflow`, `NonFinite`: as in [`mul`];
     =>
@@ -370,7 +370,7 @@ zips! {
     /// NaN by anything is NaN, and so are `0 / 0` and `inf / inf`. A complex quotient is that of Smith's method, as
     /// numpy forms it.
     =>
-    /// [`div_backward`](crate::div_backward()).
+    /// [`grad::div`](crate::grad::div).
     =>
     /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
     /// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
@@ -478,7 +478,7 @@ zips! {
     =>
     /// NaN if either is; `-0.0` is below `0.0` (minimum of IEEE 754-2019).
     =>
-    /// [`minimum_backward`](crate::minimum_backward()).
+    /// [`grad::minimum`](crate::grad::minimum).
     =>
     =>
     /// ```
@@ -511,7 +511,7 @@ zips! {
     =>
     /// NaN if either is; `0.0` is above `-0.0` (maximum of IEEE 754-2019).
     =>
-    /// [`maximum_backward`](crate::maximum_backward()).
+    /// [`grad::maximum`](crate::grad::maximum).
     =>
     =>
     /// ```

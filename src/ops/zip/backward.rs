@@ -282,7 +282,7 @@ macro_rules! backward {
         /// # Examples
         ///
         /// ```
-        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($name), "};")]
+        /// use lacuna::{CooTensor, grad};
         ///
         $(#[doc = $example])*
         /// # Ok::<(), lacuna::Error>(())
@@ -325,11 +325,11 @@ backward! {
     nan = "Gradients are passed on as they are; a zero is +0.0.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
     /// let y = CooTensor::new([3], vec![vec![2]], vec![4.0], 0.0)?;
-    /// let (dx, dy) = add_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
+    /// let (dx, dy) = grad::add(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
     /// assert_eq!((dx.values(), dy.values()), (&[10.0, 20.0][..], &[30.0][..]));
     /// assert!(dx.shares_pattern_with(&x));
     /// // a row beside a matrix receives the sums of the columns
-    /// let (_, drow) = add_backward(&ndarray::arr2(&[[1.0; 3]; 2]), &x, &ndarray::arr2(&[[1.0, 2.0, 3.0],
+    /// let (_, drow) = grad::add(&ndarray::arr2(&[[1.0; 3]; 2]), &x, &ndarray::arr2(&[[1.0, 2.0, 3.0],
     /// [10.0, 20.0, 30.0]]))?; assert_eq!(drow.values(), [11.0, 22.0]);
     source = "Source: the rule of calculus; \
          [`torch.add`](https://docs.pytorch.org/docs/stable/generated/torch.add.html).";
@@ -344,7 +344,7 @@ backward! {
     nan = "As in [`sub`](crate::sub()); a gradient of zero gives +0.0.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
     /// let y = CooTensor::new([3], vec![vec![2]], vec![4.0], 0.0)?;
-    /// let (dx, dy) = sub_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
+    /// let (dx, dy) = grad::sub(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
     /// assert_eq!((dx.values(), dy.values()), (&[10.0, 20.0][..], &[-30.0][..]));
     source = "Source: the rule of calculus; \
          [`torch.sub`](https://docs.pytorch.org/docs/stable/generated/torch.sub.html).";
@@ -359,7 +359,7 @@ backward! {
     nan = "As in [`mul`](crate::mul()), but a gradient of zero gives +0.0, whatever the other operand is.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
     /// let y = CooTensor::new([3], vec![vec![1, 2]], vec![4.0, 5.0], 0.0)?;
-    /// let (dx, dy) = mul_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
+    /// let (dx, dy) = grad::mul(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
     /// assert_eq!((dx.values(), dy.values()), (&[0.0, 80.0][..], &[60.0, 0.0][..]));
     source = "Source: the rule of calculus; \
          [`torch.mul`](https://docs.pytorch.org/docs/stable/generated/torch.mul.html).";
@@ -375,7 +375,7 @@ backward! {
          +0.0, whatever the operands are.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
     /// let y = CooTensor::new([3], vec![vec![1, 2]], vec![4.0, 5.0], 1.0)?;
-    /// let (dx, dy) = div_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
+    /// let (dx, dy) = grad::div(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
     /// assert_eq!(dx.values(), [10.0, 5.0]);
     /// assert_eq!(dy.values(), [-3.75, 0.0]); // of 3 / 4 / 4, and of 0 / 5 / 5
     source = "Source: the rule of calculus, in the order of \
@@ -392,7 +392,7 @@ backward! {
     nan = "Where either element is NaN, both receive 0. Zeros of both signs are equal.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
     /// let y = CooTensor::new([3], vec![vec![1, 2]], vec![3.0, -1.0], 0.0)?;
-    /// let (dx, dy) = minimum_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
+    /// let (dx, dy) = grad::minimum(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
     /// assert_eq!((dx.values(), dy.values()), (&[0.0, 10.0][..], &[10.0, 30.0][..]));
     source = "Definition: [`torch.minimum`](https://docs.pytorch.org/docs/stable/generated/torch.minimum.html) and its \
          gradient.";
@@ -408,7 +408,7 @@ backward! {
     nan = "Where either element is NaN, both receive 0. Zeros of both signs are equal.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![2.0, 3.0], 0.0)?;
     /// let y = CooTensor::new([3], vec![vec![1, 2]], vec![3.0, -1.0], 0.0)?;
-    /// let (dx, dy) = maximum_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
+    /// let (dx, dy) = grad::maximum(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
     /// assert_eq!((dx.values(), dy.values()), (&[10.0, 10.0][..], &[10.0, 0.0][..]));
     source = "Definition: [`torch.maximum`](https://docs.pytorch.org/docs/stable/generated/torch.maximum.html) and its \
          gradient.";
@@ -427,7 +427,7 @@ backward! {
          operands are.";
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![1.0, 3.0], 1.0)?;
     /// let y = CooTensor::new([3], vec![vec![0, 1]], vec![5.0, 2.0], 1.0)?;
-    /// let (dx, dy) = pow_backward(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
+    /// let (dx, dy) = grad::pow(&x, &y, &ndarray::arr1(&[10.0, 20.0, 30.0]))?;
     /// assert_eq!(dx.values(), [50.0, 120.0]);
     /// assert_eq!(dy.values()[0], 0.0); // the logarithm of 1
     source = "Source: the rule of calculus; \
@@ -487,12 +487,12 @@ fn shared<T: Float + Numeric>(gradient: T, share: T) -> Option<T> {
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, where_backward};
+/// use lacuna::{CooTensor, grad};
 ///
 /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![-2.0, 7.0], 0.0)?;
 /// let y = CooTensor::new([3], vec![vec![0, 2]], vec![5.0, 6.0], 0.0)?;
 /// let upstream = ndarray::arr1(&[10.0, 20.0, 30.0]);
-/// let (dx, dy) = where_backward(&x.less(0.0)?, &x, &y, &upstream)?;
+/// let (dx, dy) = grad::where_(&x.less(0.0)?, &x, &y, &upstream)?;
 /// assert_eq!((dx.values(), dy.values()), (&[10.0, 0.0][..], &[0.0, 30.0][..]));
 /// # Ok::<(), lacuna::Error>(())
 /// ```

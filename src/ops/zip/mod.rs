@@ -27,10 +27,6 @@ mod zip_with;
 
 pub use allclose::{Tolerance, allclose};
 pub use arithmetic::{add, div, maximum, minimum, mul, mul_nonzero, rem, rem_euclid, sub};
-pub use backward::{
-    add_backward, div_backward, maximum_backward, minimum_backward, mul_backward, pow_backward, sub_backward,
-    where_backward,
-};
 pub use bits::{bit_and, bit_or, bit_xor};
 pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};
 pub use pow::pow;
@@ -40,6 +36,17 @@ pub use scale::{Factors, scale};
 pub(crate) use where_::where_run_time;
 pub use where_::{Choice, where_};
 pub use zip_with::zip_with;
+// Inside the crate, a gradient is called `NAME_backward`.
+pub(crate) use {backward::*, mask::*};
+
+/// The gradients, by the names of their functions.
+pub(super) mod grad {
+    pub use super::backward::{
+        add_backward as add, div_backward as div, maximum_backward as maximum, minimum_backward as minimum,
+        mul_backward as mul, pow_backward as pow, sub_backward as sub, where_backward as where_,
+    };
+    pub use super::mask::{mask_backward as mask, without_backward as without};
+}
 
 use ndarray::{Array, ArrayBase, ArrayD, Data, Dimension, arr0};
 

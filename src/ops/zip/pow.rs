@@ -46,7 +46,7 @@ zips! {
     /// NaN if either is, but for the powers that are 1 whatever the other is; and of negative numbers to a power that
     /// is no integer.
     =>
-    /// [`pow_backward`](crate::pow_backward()).
+    /// [`grad::pow`](crate::grad::pow).
     =>
     /// - `Overflow`: an integer type does not hold the result, or it is one to a power below 0; the position is named;
     =>
