@@ -18,7 +18,8 @@ pub use operand::Operand;
 #[cfg(feature = "dynamic")]
 pub(crate) use operand::{DenseView, RunTimeOperand, RunTimeResult, SparseView};
 // The public items of each family, and the items that each family shares with the crate.
-pub use self::{map::*, product::*, reduce::*, select::*, zip::*};
+pub use self::zip::*;
+pub use self::{map::*, product::*, reduce::*, select::*};
 pub(crate) use reduce::fed::{Fed, States};
 #[cfg(all(feature = "eval", not(test)))]
 pub(crate) use table::PARAMETER_MARKS;
@@ -27,5 +28,6 @@ pub(crate) use table::{Gradient, Lengths, OpSpec, Second, Split, Stream, op};
 
 /// The gradients of all families, by the names of their functions.
 pub(crate) mod grad {
-    pub use super::{map::grad::*, product::grad::*, reduce::grad::*, select::grad::*, zip::grad::*};
+    pub use super::zip::grad::*;
+    pub use super::{map::grad::*, product::grad::*, reduce::grad::*, select::grad::*};
 }

@@ -243,9 +243,21 @@ impl<P: Pattern, T: Ring> Stored<'_, P, T> {
 ///
 /// The gradients are those of [`grad::sddmm`](crate::grad::sddmm), for a tensor whose entries are all 1.
 ///
+/// # Shapes
+///
+/// `upstream` has the shape of the pattern. Each gradient of a factor has the shape of the factor.
+///
+/// # Implicit values
+///
+/// `upstream` is read at the stored positions only. If it does not store a position, its fill counts.
+///
 /// # Errors
 ///
 /// The errors of [`CooPattern::sddmm`], and `ShapeMismatch` if `upstream` has another shape than the pattern.
+///
+/// # Complexity
+///
+/// O(nnz · k), and at most a search of O(rank · log nnz) in a sparse `upstream` per entry.
 ///
 /// # Examples
 ///
@@ -277,9 +289,22 @@ pub fn pattern_sddmm_backward<P: Pattern, T: Float, L: Dimension, R: Dimension>(
 /// in increasing order, from +0.0. Each product and each sum is rounded; 16-bit floats are summed in `f32`. A factor
 /// that serves several batches receives the sum over these batches.
 ///
+/// # Shapes
+///
+/// `upstream` has the shape of *x*. Each gradient of a factor has the shape of the factor.
+///
+/// # Implicit values
+///
+/// *dx* has the pattern of *x* (shared) and a fill of 0. `upstream` is read at the stored positions only. If it does
+/// not store a position, its fill counts.
+///
 /// # Errors
 ///
 /// The errors of [`Stored::sddmm`], and `ShapeMismatch` if `upstream` has another shape than *x*.
+///
+/// # Complexity
+///
+/// O(nnz · k), and at most a search of O(rank · log nnz) in a sparse `upstream` per entry.
 ///
 /// # Examples
 ///

@@ -134,9 +134,22 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 ///
 /// The entries that pass the test receive the upstream gradient. All other entries receive 0.
 ///
+/// # Shapes
+///
+/// `upstream` has the shape of the tensor.
+///
+/// # Implicit values
+///
+/// The result has the pattern of the tensor (shared) and a fill of 0. If `upstream` does not store a position, its fill
+/// counts.
+///
 /// # Errors
 ///
 /// `ShapeMismatch`: `upstream` does not have the shape of the tensor.
+///
+/// # Complexity
+///
+/// O(nnz) if `upstream` has the pattern of the tensor, otherwise at most a search of O(rank · log nnz) per entry.
 ///
 /// # Examples
 ///
@@ -159,9 +172,32 @@ pub fn select_backward<P: Pattern, T: Element, U: Operand>(
 
 /// Returns the gradient of [`Tensor::filter_entries`] for the same test: see [`grad::select`](crate::grad::select).
 ///
+/// # Shapes
+///
+/// `upstream` has the shape of the tensor.
+///
+/// # Implicit values
+///
+/// As in [`grad::select`](crate::grad::select).
+///
 /// # Errors
 ///
 /// `ShapeMismatch`: `upstream` does not have the shape of the tensor.
+///
+/// # Complexity
+///
+/// As in [`grad::select`](crate::grad::select).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, grad};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1, 3]], vec![3.0, -1.0, 8.0], 0.0)?;
+/// let dx = grad::filter_entries(&x, &ndarray::arr1(&[1.0, 2.0, 3.0, 4.0]), |at, _| at[0] > 0)?;
+/// assert_eq!(dx.values(), [0.0, 2.0, 4.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
 pub fn filter_entries_backward<P: Pattern, T: Element, U: Operand>(
     x: &Tensor<P, T>,
     upstream: &U,

@@ -56,9 +56,23 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 ///
 /// The entries that `mask` stores receive the upstream gradient. All other entries receive 0.
 ///
+/// # Shapes
+///
+/// `upstream` and `mask` have the shape of the tensor.
+///
+/// # Implicit values
+///
+/// The result has the pattern of the tensor (shared) and a fill of 0. If `upstream` does not store a position, its fill
+/// counts.
+///
 /// # Errors
 ///
 /// `ShapeMismatch`: the mask or `upstream` has another shape.
+///
+/// # Complexity
+///
+/// O(entries of both patterns) if `upstream` has the pattern of the tensor, and at most a search of O(rank · log nnz)
+/// per entry otherwise.
 ///
 /// # Examples
 ///
@@ -69,7 +83,6 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 /// let mask = CooPattern::new([5], 2, vec![vec![1, 2]])?;
 /// let upstream = ndarray::arr1(&[1.0, 2.0, 3.0, 4.0, 5.0]);
 /// assert_eq!(grad::mask(&x.stored(), &upstream, &mask)?.values(), [0.0, 3.0, 0.0]);
-/// assert_eq!(grad::without(&x.stored(), &upstream, &mask)?.values(), [1.0, 0.0, 4.0]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn mask_backward<P: Pattern, T: Element, U: Operand>(
@@ -80,11 +93,37 @@ pub fn mask_backward<P: Pattern, T: Element, U: Operand>(
     handed_to(x.tensor().pattern(), upstream, mask, Keep::BOTH)
 }
 
-/// Returns the gradient of [`Stored::without`]: see [`grad::mask`](crate::grad::mask).
+/// Returns the gradient of [`Stored::without`].
+///
+/// The entries that `mask` does not store receive the upstream gradient. All other entries receive 0.
+///
+/// # Shapes
+///
+/// `upstream` and `mask` have the shape of the tensor.
+///
+/// # Implicit values
+///
+/// As in [`grad::mask`](crate::grad::mask).
 ///
 /// # Errors
 ///
 /// `ShapeMismatch`: the mask or `upstream` has another shape.
+///
+/// # Complexity
+///
+/// As in [`grad::mask`](crate::grad::mask).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooPattern, CooTensor, grad};
+///
+/// let x = CooTensor::new([5], vec![vec![0, 2, 3]], vec![1.0, 2.0, 3.0], 0.0)?;
+/// let mask = CooPattern::new([5], 2, vec![vec![1, 2]])?;
+/// let upstream = ndarray::arr1(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+/// assert_eq!(grad::without(&x.stored(), &upstream, &mask)?.values(), [1.0, 0.0, 4.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
 pub fn without_backward<P: Pattern, T: Element, U: Operand>(
     x: &Stored<'_, P, T>,
     upstream: &U,
