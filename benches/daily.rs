@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 use lacuna::ndarray::{Array1, s};
-use lacuna::{Axes, CooTensor, CsrTensor, Duplicates, Pattern, Tensor, concat};
+use lacuna::{Axes, CooTensor, CsrTensor, Duplicates, Pattern, Tensor, concat, grad};
 use support::{Numbers, matrix, side, triplets};
 
 /// 10^2, 10^4, ... entries, or those asked for.
@@ -44,7 +44,7 @@ fn elementwise(c: &mut Criterion) {
     bench(c, "exp", list, lacuna::exp);
     bench(c, "exp_m1", list, lacuna::exp_m1);
     bench(c, "ln_1p", list, lacuna::ln_1p);
-    bench(c, "exp_backward", matrix, |x| x.exp_backward(x));
+    bench(c, "exp_backward", matrix, |x| grad::exp(x, x));
     bench(c, "isin/4", |size| (list(size), Numbers(2).values(4)), |(x, set)| lacuna::isin(x, set));
     bench(c, "isin/16", |size| (list(size), Numbers(2).values(16)), |(x, set)| lacuna::isin(x, set));
     bench(c, "isin/1000", |size| (list(size), Numbers(2).values(1000)), |(x, set)| lacuna::isin(x, set));
@@ -132,7 +132,7 @@ fn rows_with_a_matrix(c: &mut Criterion) {
     bench(c, "row/div_row_sums", rows, |rows| rows.x.div(&rows.row_sums));
     bench(c, "row/stored_sub_column_means", rows, |rows| rows.x.stored().sub(&rows.column_means));
     bench(c, "row/greater_number", rows, |rows| rows.x.greater(&rows.mean));
-    let gradient = |rows: &Rows| rows.x.mul_backward(&rows.v, &rows.x);
+    let gradient = |rows: &Rows| grad::mul(&rows.x, &rows.v, &rows.x);
     bench(c, "row/mul_backward", rows, gradient);
     let steps = |rows: &Rows| rows.x.abs()?.mul(&rows.v)?.sqrt()?.neg()?.exp();
     bench(c, "row/chain_of_steps", rows, steps);
@@ -161,8 +161,8 @@ fn reductions(c: &mut Criterion) {
             (x, upstream)
         }
     };
-    bench(c, "any_backward/coo/0", with_upstream(0), |(x, upstream)| x.any_backward(upstream, 0));
-    bench(c, "any_backward/coo/1", with_upstream(1), |(x, upstream)| x.any_backward(upstream, 1));
+    bench(c, "any_backward/coo/0", with_upstream(0), |(x, upstream)| grad::any(x, upstream, 0));
+    bench(c, "any_backward/coo/1", with_upstream(1), |(x, upstream)| grad::any(x, upstream, 1));
     bench(c, "nanmedian/coo/0", matrix, |x| x.nanmedian(0));
     bench(c, "nanmedian/coo/1", matrix, |x| x.nanmedian(1));
     bench(c, "nanmedian/dense/all", list, |x| lacuna::nanmedian(x, Axes::all()));

@@ -40,69 +40,42 @@
 //! | [`Shape`], [`Axes`] | lengths of axes, and which of them a reduction removes |
 //! | [`Element`], [`Real`], [`Float`] | the element types and what may be asked of them |
 //! | [`Lazy`](lazy::Lazy), [`Program`](lazy::Program) | chains of operations that are computed as a whole |
-//! | [`Error`] | why an input was refused, with numbers |
+//! | [`Error`], [`ErrorKind`] | the reason why an input was rejected, with numbers |
 //!
 //! # The operations
 //!
-//! Each is a function over every [`Operand`]: tensors of both formats, [`x.stored()`](Tensor::stored), which means
-//! their entries alone, and `ndarray` arrays and views. And each is a method (of arrays through the [`prelude`], but for
-//! names that `ndarray` has itself).
-//! Options are a value with setters in the place of the plain argument: `x.nanmedian(1)`,
+//! Each operation is a function of this page over every [`Operand`]: tensors of both formats, stored views
+//! ([`x.stored()`](Tensor::stored), the stored entries only), and `ndarray` arrays and views. Each operation is also a
+//! method of tensors and stored views. [`Operations`] adds the methods to arrays, except methods that `ndarray` has
+//! under the same name. Options are a value with setters that replaces the plain argument: `x.nanmedian(1)`,
 //! `x.nanmedian(Nanmedian::over(1).lower())`.
 //!
-//! What changes the form only is a method: [`to_dense`](Tensor::to_dense), `to_csr`, `to_coo`, `permute_axes`,
-//! `reshape`, [`cast`](Tensor::cast), [`prune`](Tensor::prune), [`select`](Tensor::select),
-//! [`filter_entries`](Tensor::filter_entries), [`nonzero`](Tensor::nonzero),
-//! [`with_entries`](Tensor::with_entries), [`map_values`](Tensor::map_values), and the conversions to and from sprs,
-//! Paddle's and PyTorch's layouts ([`PaddleCsr`], [`TorchCsr`]).
+//! The gradient of `NAME` is [`grad::NAME`](grad). The page [`gradients`](documents::gradients) lists the operations
+//! without a gradient.
 //!
-//! | forward | backward |
-//! | --- | --- |
-//! | [`any()`] | [`any_backward`], a documented surrogate |
-//! | [`all`], [`count_nonzero`] | |
-//! | [`sum`], [`mean`], [`nansum`], [`nanmean`] | [`sum_backward`], [`mean_backward`], [`nansum_backward`], [`nanmean_backward`] |
-//! | [`prod`], [`nanprod`] | [`prod_backward`], [`nanprod_backward`] |
-//! | [`var`], [`std()`], [`nanvar`], [`nanstd`] ([`Var`]) | [`var_backward`], [`std_backward`], [`nanvar_backward`], [`nanstd_backward`] |
-//! | [`norm()`] ([`Norm`]) | [`norm_backward`] |
-//! | [`min`], [`max`], [`nanmin`], [`nanmax`] | [`min_backward`], [`max_backward`], [`nanmin_backward`], [`nanmax_backward`] |
-//! | [`argmin`], [`argmax`], [`nanargmin`], [`nanargmax`] | |
-//! | [`nanmedian()`], [`nanmedian_index`] ([`Nanmedian`]) | [`nanmedian_backward`] |
-//! | [`median()`] ([`Nanmedian`]), [`quantile()`], [`nanquantile`] ([`Quantile`]) | [`median_backward`], [`quantile_backward`], [`nanquantile_backward`] |
-//! | [`group_by()`] ([`GroupLabels`]), then any of these | those of these |
-//! | [`topk()`], [`topk_index`], [`argsort`] | [`topk_backward`] |
-//! | [`unique()`] | |
-//! | [`take()`], [`take_axis`] ([`Take`]) | [`take_backward`], [`take_axis_backward`] |
-//! | [`slice()`] | [`slice_backward`] |
-//! | [`concat()`], [`stack`], [`block`] | [`concat_backward`], [`stack_backward`] |
-//! | [`flip()`], [`roll()`], [`pad()`], [`tile()`], [`repeat()`], [`broadcast_to()`] | [`flip_backward`] and so on |
-//! | [`squeeze()`], [`expand_dims()`], [`transpose()`], [`move_axis()`] | [`squeeze_backward`] and so on |
-//! | [`tril()`], [`triu()`], [`diagonal()`] | [`tril_backward`] and so on |
-//! | [`isin()`] ([`Isin`]) | |
-//! | [`isnan`], [`isinf`], [`isfinite`], [`isreal`], [`isposinf`], [`isneginf`] | |
-//! | [`neg`], [`abs`], [`square`], [`powi`], [`powf`], [`clamp`], [`recip`] | [`neg_backward`] and so on: `NAME_backward` |
-//! | [`sqrt`], [`cbrt`], [`exp`], [`exp_m1`], [`ln`], [`ln_1p`], [`log2`], [`log10`] | [`sqrt_backward`] and so on |
-//! | [`sin`], [`cos`], [`tan`], [`asin`], [`acos`], [`atan`], [`sinh`], [`cosh`], [`tanh`] | [`sin_backward`] and so on |
-//! | [`sign`], [`round`], [`floor`], [`ceil`], [`trunc`], [`not`], [`conj`], [`real`], [`imag`] | |
-//! | [`add()`], [`sub()`], [`mul()`], [`div()`] ([`Partner`]) | [`add_backward`], [`sub_backward`], [`mul_backward`], [`div_backward`] |
-//! | [`mul_nonzero`] | [`mul_backward`] |
-//! | [`minimum`], [`maximum`], [`pow()`] | [`minimum_backward`], [`maximum_backward`], [`pow_backward`] |
-//! | [`rem()`], [`rem_euclid`], [`bit_and`], [`bit_or`], [`bit_xor`] | |
-//! | [`copysign()`] | [`grad::copysign`](crate::grad::copysign()) |
-//! | [`equal`], [`not_equal`], [`less`], [`less_equal`], [`greater`], [`greater_equal`] | |
-//! | [`where_`] ([`Choice`]) | [`where_backward`] |
-//! | [`einsum()`] ([`Einsum`]), [`tensordot`] | [`einsum_backward`], [`tensordot_backward`] |
-//! | [`outer()`], [`kron`] | [`outer_backward`], [`kron_backward`] |
-//! | [`mttkrp()`], [`ttv`], [`ttm`] | [`mttkrp_backward`], [`ttv_backward`], [`ttm_backward`] |
-//! | [`softmax()`], [`log_softmax`] | [`softmax_backward`], [`log_softmax_backward`] |
-//! | [`CooPattern::sddmm`], [`Stored::sddmm`] | [`CooPattern::sddmm_backward`], [`Stored::sddmm_backward`] |
-//! | [`matmul()`] | [`matmul_backward`] |
-//! | [`matmul_with()`] ([`Matmul`], [`Semiring`]) | [`matmul_backward`] |
-//! | [`scale()`] ([`Factors`]), [`CooTensor::permute_axes`], [`CooTensor::reshape`] | [those of other operations](documents::gradients) |
-//! | [`zip_with`], [`allclose()`] ([`Tolerance`]) | |
-//! | [`Stored::mask`], [`Stored::without`] | [`Stored::mask_backward`], [`Stored::without_backward`] |
+//! | family | examples | options |
+//! | --- | --- | --- |
+//! | reductions | [`any()`], [`sum`], [`var`], [`nanmedian()`] | [`Axes`], [`Var`], [`Norm`], [`Nanmedian`], [`Quantile`] |
+//! | reductions by labels | [`group_by()`], then a reduction | [`GroupLabels`] |
+//! | order | [`argsort`], [`topk()`], [`unique()`] | |
+//! | elementwise functions | [`isnan`], [`exp`], [`powf`], [`isin()`] | [`Isin`] |
+//! | binary operations | [`add()`], [`less`], [`pow()`], [`where_`], [`zip_with`], [`allclose()`] | [`Partner`], [`Choice`], [`Factors`], [`Tolerance`] |
+//! | products | [`matmul()`], [`einsum()`], [`kron`], [`mttkrp()`], [`softmax()`] | [`Matmul`], [`Semiring`], [`Einsum`] |
+//! | indexing | [`take()`], [`take_axis`], [`slice()`] | [`Take`] |
+//! | shapes | [`concat()`], [`stack`], [`flip()`], [`pad()`], [`transpose()`], [`tril()`] | |
 //!
-//! The elementwise ones, and `take` of arrays, have forms that fill a result that is there already: [`isin_into`],
-//! [`isnan_into`] and the like ([`Answers`] says what they fill), [`take_into`].
+//! Some operations are methods only:
+//!
+//! - of tensors: [`to_dense`](Tensor::to_dense), `to_csr`, `to_coo`, `permute_axes`, `reshape`, [`cast`](Tensor::cast),
+//!   [`prune`](Tensor::prune), [`select`](Tensor::select), [`filter_entries`](Tensor::filter_entries),
+//!   [`nonzero`](Tensor::nonzero), [`with_entries`](Tensor::with_entries) and [`map_values`](Tensor::map_values);
+//! - of stored views: [`mask`](Stored::mask), [`without`](Stored::without) and [`sddmm`](Stored::sddmm), which
+//!   [patterns](CooPattern::sddmm) have too.
+//!
+//! Conversions to and from sprs, Paddle and PyTorch are methods and conversions of [`PaddleCsr`] and [`TorchCsr`].
+//!
+//! The elementwise operations, and `take` of arrays, also write into an existing result: [`isin_into`], [`take_into`].
+//! [`Answers`] lists the accepted results.
 //!
 //! # What holds everywhere
 //!
@@ -153,51 +126,14 @@ pub use ndarray;
 pub use num_complex;
 
 pub use base::axes::Axes;
-pub use base::error::{Error, IoSource, Result};
+pub use base::error::{Error, ErrorKind, IoSource, Result};
 pub use base::index::{Index, Position};
 pub use base::shape::Shape;
 pub use convert::{PaddleCsr, TorchCsr};
 pub use element::{
     Bits, ComplexElement, DType, Element, Float, Magnitude, Number, Numeric, Real, RealNumber, Remainder, Ring, Signed,
 };
-pub use ops::binary::*;
-pub use ops::{
-    Answers, EvenCount, Isin, IsinKind, MedianGradient, Nanmedian, Operand, Operations, Take, TakeMode, Var, all, any,
-    any_backward, argmax, argmin, count_nonzero, isfinite, isfinite_into, isin, isin_into, isinf, isinf_into, isnan,
-    isnan_into, isneginf, isneginf_into, isposinf, isposinf_into, isreal, isreal_into, max, max_backward, mean,
-    mean_backward, min, min_backward, nanargmax, nanargmin, nanmax, nanmax_backward, nanmean, nanmean_backward,
-    nanmedian, nanmedian_backward, nanmedian_index, nanmin, nanmin_backward, nanstd, nanstd_backward, nansum,
-    nansum_backward, nanvar, nanvar_backward, std, std_backward, sum, sum_backward, take, take_axis,
-    take_axis_backward, take_backward, take_into, var, var_backward,
-};
-pub use ops::{
-    Choice, Factors, Partner, add_backward, div_backward, mul_backward, scale, sub_backward, where_, zip_with,
-};
-pub use ops::{
-    Einsum, einsum, einsum_backward, kron, kron_backward, log_softmax, log_softmax_backward, mttkrp, mttkrp_backward,
-    outer, outer_backward, softmax, softmax_backward, tensordot, tensordot_backward, ttm, ttm_backward, ttv,
-    ttv_backward,
-};
-pub use ops::{GroupBy, GroupLabels, argsort, group_by, topk, topk_backward, topk_index, unique};
-pub use ops::{Matmul, Semiring, matmul, matmul_backward, matmul_with};
-pub use ops::{
-    Norm, NormOrder, Quantile, QuantileMethod, logsumexp, median, median_backward, nanprod, nanprod_backward,
-    nanquantile, nanquantile_backward, norm, norm_backward, prod, prod_backward, quantile, quantile_backward,
-};
-pub use ops::{Tolerance, allclose, maximum_backward, minimum_backward, pow_backward, where_backward};
-pub use ops::{
-    abs, abs_backward, acos, acos_backward, asin, asin_backward, atan, atan_backward, cbrt, cbrt_backward, ceil, clamp,
-    clamp_backward, conj, cos, cos_backward, cosh, cosh_backward, exp, exp_backward, exp_m1, exp_m1_backward, floor,
-    imag, ln, ln_1p, ln_1p_backward, ln_backward, log2, log2_backward, log10, log10_backward, neg, neg_backward, not,
-    powf, powf_backward, powi, powi_backward, real, recip, recip_backward, round, sign, sin, sin_backward, sinh,
-    sinh_backward, sqrt, sqrt_backward, square, square_backward, tan, tan_backward, tanh, tanh_backward, trunc,
-};
-pub use ops::{
-    block, broadcast_to, broadcast_to_backward, concat, concat_backward, diagonal, diagonal_backward, expand_dims,
-    expand_dims_backward, flip, flip_backward, move_axis, move_axis_backward, pad, pad_backward, repeat,
-    repeat_backward, roll, roll_backward, slice, slice_backward, squeeze, squeeze_backward, stack, stack_backward,
-    tile, tile_backward, transpose, transpose_backward, tril, tril_backward, triu, triu_backward,
-};
+pub use ops::*;
 pub use pattern::{CooPattern, CsrPattern, Format, Pattern};
 pub use tensor::Tensor;
 pub use tensor::coo::CooTensor;

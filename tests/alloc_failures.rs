@@ -12,7 +12,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::SeqCst};
 
-use lacuna::{CooTensor, CsrTensor, Duplicates, Error, Result, Triplets};
+use lacuna::{CooTensor, CsrTensor, Duplicates, Error, Result, Triplets, grad};
 
 #[path = "support/share.rs"]
 mod share;
@@ -372,10 +372,10 @@ mod operations {
             fail("count_nonzero", &|| lacuna::count_nonzero(x, axes).map(drop));
             fail("nanmedian", &|| lacuna::nanmedian(x, keep()).map(drop));
             fail("nanmedian_index", &|| lacuna::nanmedian_index(x, keep().lower()).map(drop));
-            fail("any_backward", &|| lacuna::any_backward(x, &upstream, axes).map(drop));
-            fail("nanmedian_backward", &|| lacuna::nanmedian_backward(x, &upstream, axes).map(drop));
+            fail("any_backward", &|| lacuna::grad::any(x, &upstream, axes).map(drop));
+            fail("nanmedian_backward", &|| lacuna::grad::nanmedian(x, &upstream, axes).map(drop));
             let first = || Nanmedian::over(axes).first();
-            fail("nanmedian_backward, first", &|| lacuna::nanmedian_backward(x, &upstream, first()).map(drop));
+            fail("nanmedian_backward, first", &|| lacuna::grad::nanmedian(x, &upstream, first()).map(drop));
         }
     }
 
@@ -426,11 +426,11 @@ mod operations {
         let sparse = lane.prune().unwrap();
         let thin = coo(&[60, 50], 40);
         fn both<X: Operand<Elem = f64>, U: Operand<Elem = f64>>(what: &str, x: &X, upstream: &U) {
-            fail_all(&format!("any_backward, {what}"), || (), |()| lacuna::any_backward(x, upstream, -1).map(drop));
+            fail_all(&format!("any_backward, {what}"), || (), |()| lacuna::grad::any(x, upstream, -1).map(drop));
             fail_all(
                 &format!("nanmedian_backward, {what}"),
                 || (),
-                |()| lacuna::nanmedian_backward(x, upstream, -1).map(drop),
+                |()| lacuna::grad::nanmedian(x, upstream, -1).map(drop),
             );
         }
         fn all<X: Operand<Elem = f64>>(
@@ -475,8 +475,8 @@ mod operations {
             fail("mul by lanes", &|| x.stored().mul(&lane).map(drop));
             fail("where_", &|| lacuna::where_(&x.less(y)?, x, y).map(drop));
             fail("without", &|| x.stored().without(y.pattern()).map(drop));
-            fail("mul_backward", &|| x.mul_backward(y, &array).map(drop));
-            fail("div_backward", &|| x.div_backward(y, &array).map(drop));
+            fail("mul_backward", &|| grad::mul(x, y, &array).map(drop));
+            fail("div_backward", &|| grad::div(x, y, &array).map(drop));
         }
         let (x, y) = (coo(&[60, 50, 4], 10_000), coo(&[60, 50, 4], 4_000));
         let mean = coo(&[60, 50, 1], 3_000);
@@ -517,10 +517,10 @@ mod operations {
             fail("matmul without a mask", &|| {
                 x.matmul_with(&other, Matmul::min_plus().without(near.pattern())).map(drop)
             });
-            fail("matmul_backward", &|| x.matmul_backward(y, &upstream).map(drop));
-            fail("matmul_backward of arrays", &|| lacuna::matmul_backward(&array, y, &near).map(drop));
+            fail("matmul_backward", &|| grad::matmul(x, y, &upstream).map(drop));
+            fail("matmul_backward of arrays", &|| lacuna::grad::matmul(&array, y, &near).map(drop));
             fail("einsum", &|| lacuna::einsum("ij,kj,ik->k", &[x, x, &near]).map(drop));
-            fail("einsum_backward", &|| lacuna::einsum_backward("ij,jk->i", &[x, y], &upstream.row(0)).map(drop));
+            fail("einsum_backward", &|| lacuna::grad::einsum("ij,jk->i", &[x, y], &upstream.row(0)).map(drop));
             fail("outer", &|| lacuna::outer(&x.slice(s![0, ..])?, &y.slice(s![..3, ..])?).map(drop));
             fail("kron", &|| lacuna::kron(&x.slice(s![..1, ..])?, &y.slice(s![..3, ..])?).map(drop));
             fail("ttm", &|| lacuna::ttm(x, &wide, 1).map(drop));
@@ -546,14 +546,14 @@ mod operations {
             let factors: Vec<f64> = labels.iter().map(|&label| label as f64 + 1.0).collect();
             let sums = x.sum(1).unwrap();
             fail("prod", &|| x.prod(1).map(drop));
-            fail("prod_backward", &|| x.prod_backward(&sums, 1).map(drop));
+            fail("prod_backward", &|| grad::prod(x, &sums, 1).map(drop));
             fail("norm", &|| x.norm(0).map(drop));
-            fail("norm_backward", &|| x.norm_backward(&sums, 1).map(drop));
+            fail("norm_backward", &|| grad::norm(x, &sums, 1).map(drop));
             fail("median", &|| x.median(1).map(drop));
             fail("quantile", &|| x.quantile(0.3, 0).map(drop));
-            fail("quantile_backward", &|| x.quantile_backward(&sums, 0.3, 1).map(drop));
+            fail("quantile_backward", &|| grad::quantile(x, &sums, 0.3, 1).map(drop));
             fail("topk_index", &|| x.stored().topk_index(3, 1).map(drop));
-            fail("topk_backward", &|| x.topk_backward(&x.topk(3, 1)?, 3, 1).map(drop));
+            fail("topk_backward", &|| grad::topk(x, &x.topk(3, 1)?, 3, 1).map(drop));
             fail("argsort", &|| x.stored().argsort(1).map(drop));
             fail("unique", &|| x.unique().map(drop));
             fail("group_by", &|| x.group_by(1, &labels)?.sum(1).map(drop));
@@ -574,7 +574,7 @@ mod operations {
         fail("isreal", &|| lacuna::isreal(x).map(drop));
         fail("exp", &|| lacuna::exp(x).map(drop));
         fail("abs", &|| lacuna::abs(x).map(drop));
-        fail("exp_backward", &|| lacuna::exp_backward(x, x).map(drop));
+        fail("exp_backward", &|| lacuna::grad::exp(x, x).map(drop));
         let members: Vec<f64> = (0..30_000).map(|member| f64::from(member * 7 % 20_011)).collect();
         for kind in [IsinKind::Auto, IsinKind::Hash, IsinKind::Sort] {
             fail(&format!("isin by {kind:?}"), &|| lacuna::isin(x, Isin::of(&members).kind(kind)).map(drop));
@@ -615,14 +615,14 @@ mod operations {
         fail("take", &|| lacuna::take(x, &listed).map(drop));
         fail("take, wrapped", &|| lacuna::take(x, Take::at(&listed).wrap()).map(drop));
         fail("take of a view", &|| lacuna::take(x, &apart).map(drop));
-        fail("take_backward", &|| lacuna::take_backward(x, &upstream, &listed).map(drop));
-        fail("take_backward, dense", &|| lacuna::take_backward(x, &dense, &listed).map(drop));
+        fail("take_backward", &|| lacuna::grad::take(x, &upstream, &listed).map(drop));
+        fail("take_backward, dense", &|| lacuna::grad::take(x, &dense, &listed).map(drop));
         for axis in 0..rank {
             let length = x.lengths()[axis as usize] as i64;
             let listed: Vec<i64> = (0..length.max(90)).map(|item| item * 7 % length).collect();
             let upstream = lacuna::take_axis(x, &listed, axis).unwrap();
             fail(&format!("take_axis {axis}"), &|| lacuna::take_axis(x, &listed, axis).map(drop));
-            let backward = || lacuna::take_axis_backward(x, &upstream, &listed, axis).map(drop);
+            let backward = || lacuna::grad::take_axis(x, &upstream, &listed, axis).map(drop);
             fail(&format!("take_axis_backward {axis}"), &backward);
         }
     }
@@ -632,13 +632,13 @@ mod operations {
         let slices = ndarray::s![1..;2, ..;-3, ..;2];
         let mask: Vec<bool> = (0..x.shape()[1]).map(|at| at % 3 > 0).collect();
         fail("slice", &|| x.slice(slices).map(drop));
-        fail("slice_backward", &|| x.slice_backward(&x.slice(slices)?, slices).map(drop));
+        fail("slice_backward", &|| grad::slice(x, &x.slice(slices)?, slices).map(drop));
         fail("a row", &|| x.slice(ndarray::s![1.., .., ..]).map(drop));
         fail("flip", &|| x.flip([0, 1, 2]).map(drop));
         fail("roll", &|| x.roll(3, 1)?.roll(1, 2).map(drop));
         fail("pad", &|| x.pad([(1, 2), (3, 4), (5, 6)]).map(drop));
         fail("tile", &|| x.tile([2, 1, 2])?.repeat(2, 0).map(drop));
-        fail("tile_backward", &|| x.tile_backward(&x.tile([2, 1, 2])?, [2, 1, 2]).map(drop));
+        fail("tile_backward", &|| grad::tile(x, &x.tile([2, 1, 2])?, [2, 1, 2]).map(drop));
         fail("transpose", &|| x.transpose().map(drop));
         fail("expand_dims", &|| x.expand_dims([0, -1])?.squeeze(-1).map(drop));
         fail("triu", &|| x.triu(2)?.diagonal(3).map(drop));
@@ -649,9 +649,7 @@ mod operations {
         fail("with_entries", &|| x.with_entries([([0, 1, 2], 1.0)]).map(drop));
         for axis in 0..3 {
             fail("concat", &|| lacuna::concat(axis, &[x, x]).map(drop));
-            fail("concat_backward", &|| {
-                lacuna::concat_backward(&lacuna::concat(axis, &[x, x])?, axis, &[x, x]).map(drop)
-            });
+            fail("concat_backward", &|| lacuna::grad::concat(&lacuna::concat(axis, &[x, x])?, axis, &[x, x]).map(drop));
         }
     }
 
@@ -669,7 +667,7 @@ mod operations {
         fail_each("eye", || (), |()| CsrTensor::<f64>::eye(ENTRIES));
         let dense = coo(&[30, 25, 20], 15_000).to_dense().unwrap();
         fail_each("flip of an array", || (), |()| lacuna::flip(&dense, 1));
-        fail_each("flip_backward of an array", || (), |()| lacuna::flip_backward(&dense, &dense, 1));
+        fail_each("flip_backward of an array", || (), |()| lacuna::grad::flip(&dense, &dense, 1));
     }
 
     #[test]

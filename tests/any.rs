@@ -5,7 +5,7 @@ use crate::reference::dense::{Dense, Sparse, reduced_coords, reduced_shape};
 use crate::reference::{gradients, ops, structure};
 use crate::support::*;
 use lacuna::prelude::*;
-use lacuna::{Axes, CooTensor, CsrTensor, Error, Tensor, Triplets, any, any_backward};
+use lacuna::{Axes, CooTensor, CsrTensor, Error, Tensor, Triplets, any, grad};
 use ndarray::{ArrayD, IxDyn, arr1};
 use proptest::prelude::*;
 
@@ -80,17 +80,17 @@ fn gradients_agree_with_the_reference<T: Both + Drawn>() {
         let expected = x.pattern_of(&dense);
         let axes = axes_of(&axes, keep_dims);
         let tensor = coo(&x);
-        let from_coo = any_backward(&tensor, &coo_as::<f32, u64>(&upstream), &axes).unwrap();
+        let from_coo = grad::any(&tensor, &coo_as::<f32, u64>(&upstream), &axes).unwrap();
         assert_entries(&from_coo, &expected);
         assert!(from_coo.shares_pattern_with(&tensor));
-        assert_entries(&tensor.any_backward(&csr(&upstream), &axes).unwrap(), &expected);
+        assert_entries(&grad::any(&tensor, &csr(&upstream), &axes).unwrap(), &expected);
         let array = array(&upstream.to_dense());
         for_each_layout(&upstream.to_dense(), |_, view| {
-            assert_entries(&tensor.any_backward(&view, &axes).unwrap(), &expected);
+            assert_entries(&grad::any(&tensor, &view, &axes).unwrap(), &expected);
         });
         for_each_layout(&x.to_dense(), |_, view| {
-            assert_array(&any_backward(&view, &coo(&upstream), &axes).unwrap(), &dense);
-            assert_array(&view.any_backward(&array.view(), &axes).unwrap(), &dense);
+            assert_array(&grad::any(&view, &coo(&upstream), &axes).unwrap(), &dense);
+            assert_array(&grad::any(&view, &array.view(), &axes).unwrap(), &dense);
         });
     });
 }
@@ -101,12 +101,12 @@ fn csr_gradients_agree_with_the_reference<T: Both + Drawn>() {
         let expected = x.pattern_of(&dense);
         let axes = axes_of(&axes, keep_dims);
         let tensor = csr(&x);
-        let found = tensor.any_backward(&coo(&upstream), &axes).unwrap();
+        let found = grad::any(&tensor, &coo(&upstream), &axes).unwrap();
         assert_entries(&found, &expected);
         assert!(found.shares_pattern_with(&tensor));
-        assert_entries(&any_backward(&tensor, &csr_as::<f64, u64>(&upstream), &axes).unwrap(), &expected);
+        assert_entries(&grad::any(&tensor, &csr_as::<f64, u64>(&upstream), &axes).unwrap(), &expected);
         for_each_layout(&upstream.to_dense(), |layout, view| {
-            let found = tensor.any_backward(&view, &axes).unwrap();
+            let found = grad::any(&tensor, &view, &axes).unwrap();
             assert_entries(&found, &expected);
             assert!(found.shares_pattern_with(&tensor), "{layout}");
         });
@@ -127,7 +127,7 @@ fn gradients_reach_entries_of_shapes_without_a_dense_form() {
         let stored = cells.chain([vec![0; shape.len()]]).zip(gradients.into_iter().cycle());
         let entries = stored.filter_map(|(cell, gradient)| Some((cell, gradient?))).collect();
         let upstream = Sparse::new(&shape, entries, fill);
-        let found = coo_as::<i8, u64>(&x).any_backward(&coo_as::<f64, u64>(&upstream), axes_of(&axes, false)).unwrap();
+        let found = grad::any(&coo_as::<i8, u64>(&x), &coo_as::<f64, u64>(&upstream), axes_of(&axes, false)).unwrap();
         assert_eq!(stored_coords(&found), x.coords());
         for (coords, value) in found.entries() {
             let wanted = upstream.get(&reduced_coords(&coords, &normalised, false));
@@ -144,7 +144,7 @@ fn a_vast_broadcast_gradient_is_not_written_out() {
     let x = x.coalesce(Default::default()).unwrap();
     let one = ndarray::arr0(2.5);
     let upstream = one.broadcast(1usize << 40).unwrap();
-    assert_eq!(x.any_backward(&upstream, -1).unwrap().values(), [2.5, 2.5]);
+    assert_eq!(grad::any(&x, &upstream, -1).unwrap().values(), [2.5, 2.5]);
 }
 
 // ---- the cases that other libraries get wrong, by name ----
@@ -173,7 +173,7 @@ fn check_case<P: lacuna::Pattern>(tensor: &Tensor<P, f64>, x: &Sparse<f64>, axes
         assert_tensor(&tensor.any(&axes).unwrap(), &expected, &stored);
         let upstream = sample_upstream(&expected.shape);
         let dense = gradients::any_backward(&x.shape, normalised, keep_dims, &upstream.to_dense());
-        assert_entries(&tensor.any_backward(&coo(&upstream), &axes).unwrap(), &x.pattern_of(&dense));
+        assert_entries(&grad::any(tensor, &coo(&upstream), &axes).unwrap(), &x.pattern_of(&dense));
     }
 }
 
@@ -251,7 +251,7 @@ fn csr_batches_whose_columns_are_not_rows_plus_1() {
 #[test]
 fn each_row_gets_the_gradient_of_its_own() {
     let x = CsrTensor::new([3, 2], vec![0, 1, 3, 4], vec![0, 0, 1, 1], vec![1.0; 4], 0.0).unwrap();
-    let dx = x.any_backward(&arr1(&[10.0, 20.0, 30.0]), -1).unwrap();
+    let dx = grad::any(&x, &arr1(&[10.0, 20.0, 30.0]), -1).unwrap();
     assert_eq!(dx.values(), [10.0, 20.0, 20.0, 30.0]);
 }
 
@@ -311,10 +311,10 @@ fn gradients_are_the_same_by_table_by_bits_by_merge_and_by_search() {
         let expected = x.pattern_of(&dense);
         let array = array(&upstream.to_dense());
         let reversed = array.slice(ndarray::s![..;-1]).as_standard_layout().into_owned();
-        assert_entries(&coo(&x).any_backward(&coo_as::<f64, u64>(&upstream), 0).unwrap(), &expected);
-        assert_entries(&coo(&x).any_backward(&csr(&upstream), 0).unwrap(), &expected);
-        assert_entries(&coo(&x).any_backward(&array, 0).unwrap(), &expected);
-        assert_entries(&coo(&x).any_backward(&reversed.slice(ndarray::s![..;-1]), 0).unwrap(), &expected);
+        assert_entries(&grad::any(&coo(&x), &coo_as::<f64, u64>(&upstream), 0).unwrap(), &expected);
+        assert_entries(&grad::any(&coo(&x), &csr(&upstream), 0).unwrap(), &expected);
+        assert_entries(&grad::any(&coo(&x), &array, 0).unwrap(), &expected);
+        assert_entries(&grad::any(&coo(&x), &reversed.slice(ndarray::s![..;-1]), 0).unwrap(), &expected);
     }
 }
 
@@ -329,14 +329,14 @@ fn gradients_of_each_entry_are_merged_or_searched() {
     for x in &patterns {
         for upstream in &patterns {
             let expected = x.pattern_of(&upstream.to_dense());
-            assert_entries(&coo(x).any_backward(&coo(upstream), Axes::none()).unwrap(), &expected);
-            assert_entries(&coo(x).any_backward(&csr_as::<f64, u64>(upstream), Axes::none()).unwrap(), &expected);
-            assert_entries(&csr(x).any_backward(&coo_as::<f64, u64>(upstream), Axes::none()).unwrap(), &expected);
-            assert_entries(&csr(x).any_backward(&csr(upstream), Axes::none()).unwrap(), &expected);
+            assert_entries(&grad::any(&coo(x), &coo(upstream), Axes::none()).unwrap(), &expected);
+            assert_entries(&grad::any(&coo(x), &csr_as::<f64, u64>(upstream), Axes::none()).unwrap(), &expected);
+            assert_entries(&grad::any(&csr(x), &coo_as::<f64, u64>(upstream), Axes::none()).unwrap(), &expected);
+            assert_entries(&grad::any(&csr(x), &csr(upstream), Axes::none()).unwrap(), &expected);
             let array = array(&upstream.to_dense());
-            assert_entries(&csr(x).any_backward(&array, Axes::none()).unwrap(), &expected);
+            assert_entries(&grad::any(&csr(x), &array, Axes::none()).unwrap(), &expected);
             let turned = array.t().as_standard_layout().into_owned();
-            assert_entries(&coo(x).any_backward(&turned.t(), Axes::none()).unwrap(), &expected);
+            assert_entries(&grad::any(&coo(x), &turned.t(), Axes::none()).unwrap(), &expected);
         }
     }
 }
@@ -376,10 +376,10 @@ fn axes_that_do_not_fit_are_refused() {
 #[test]
 fn an_upstream_gradient_of_another_shape_is_refused() {
     let x = CooTensor::full([2, 3], 0.0).unwrap();
-    let error = x.any_backward(&arr1(&[1.0, 2.0, 3.0]), 1).unwrap_err();
+    let error = grad::any(&x, &arr1(&[1.0, 2.0, 3.0]), 1).unwrap_err();
     assert_eq!(error.to_string(), "the upstream gradient must have shape [2], found [3]");
     let kept = Axes::from(1).keep_dims();
-    assert!(matches!(x.any_backward(&arr1(&[1.0, 2.0]), kept), Err(Error::ShapeMismatch { .. })));
+    assert!(matches!(grad::any(&x, &arr1(&[1.0, 2.0]), kept), Err(Error::ShapeMismatch { .. })));
 }
 
 #[test]
@@ -412,7 +412,7 @@ fn a_broadcast_view_counts_the_memory_that_it_repeats() {
     let one = ndarray::arr0(1.0);
     let vast = one.broadcast((1 << 20, 1 << 20)).unwrap();
     assert!(matches!(vast.any(Axes::none()), Err(Error::TooLarge { bytes: 0x100_0000_0000, .. })));
-    assert!(matches!(vast.any_backward(&vast, Axes::none()), Err(Error::TooLarge { .. })));
+    assert!(matches!(grad::any(&vast, &vast, Axes::none()), Err(Error::TooLarge { .. })));
 }
 
 /// A view of 2^62 equal elements was drained after its first truthy one: it never came back.
@@ -453,7 +453,7 @@ fn a_kept_axis_of_length_0_makes_vast_others_harmless() {
             let x = CooTensor::<f64>::full(shape, fill).unwrap();
             let y = x.any(over).unwrap();
             assert_eq!((y.rank(), y.nnz(), y.fill()), (4, 0, fill == 1.0));
-            let dx = x.any_backward(&y.map_values(|_| 0.5).unwrap(), over).unwrap();
+            let dx = grad::any(&x, &y.map_values(|_| 0.5).unwrap(), over).unwrap();
             assert!(dx.shares_pattern_with(&x));
         }
     }
@@ -498,7 +498,7 @@ fn vast_arrays_of_nothing_are_not_walked() {
     assert_eq!(x.any(0).unwrap().shape(), [0]);
     assert!(!x.any(lacuna::Axes::all()).unwrap()[[]]);
     assert!(matches!(x.any(1), Err(Error::TooLarge { .. })));
-    assert_eq!(x.any_backward(&ArrayD::<f64>::zeros(vec![0]), 0).unwrap().shape(), [1 << 40, 0]);
+    assert_eq!(grad::any(&x, &ArrayD::<f64>::zeros(vec![0]), 0).unwrap().shape(), [1 << 40, 0]);
 }
 
 /// Absent elements do not count in a stored view. The view equals the tensor with a falsy fill, and so does its
@@ -511,8 +511,8 @@ fn stored_views_count_entries_alone<T: Both + Drawn>() {
         let stored = structure::reduce(&x.coords(), &normalised, keep_dims);
         assert_tensor(&coo(&x).stored().any(&axes).unwrap(), &expected, &stored);
         assert_tensor(&csr(&x).stored().any(&axes).unwrap(), &expected, &stored);
-        let whole = csr(&x).any_backward(&coo(&upstream), &axes).unwrap();
-        assert!(csr(&x).stored().any_backward(&coo(&upstream), &axes).unwrap().same_as(&whole));
+        let whole = grad::any(&csr(&x), &coo(&upstream), &axes).unwrap();
+        assert!(grad::any(&csr(&x).stored(), &coo(&upstream), &axes).unwrap().same_as(&whole));
     });
 }
 

@@ -9,8 +9,7 @@ use crate::reference::{moves, structure};
 use crate::support::*;
 use lacuna::ndarray::{Array2, ArrayD, Axis, SliceInfoElem, arr1, arr2, s};
 use lacuna::{
-    CooPattern, CooTensor, CsrTensor, Error, Pattern, Shape, Take, Tensor, block, concat, concat_backward, stack,
-    stack_backward, take_axis,
+    CooPattern, CooTensor, CsrTensor, Error, Pattern, Shape, Take, Tensor, block, concat, grad, stack, take_axis,
 };
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -72,8 +71,8 @@ fn check_joined<P: Pattern, T: Both + generators::Drawn>(
     }
     let array = array(&dense);
     let found = match on_new_axis {
-        true => [stack_backward(&csr(&upstream), *axis, &lent), stack_backward(&array, *axis, &lent)],
-        false => [concat_backward(&coo(&upstream), *axis, &lent), concat_backward(&array, spelled, &lent)],
+        true => [grad::stack(&csr(&upstream), *axis, &lent), grad::stack(&array, *axis, &lent)],
+        false => [grad::concat(&coo(&upstream), *axis, &lent), grad::concat(&array, spelled, &lent)],
     };
     for found in found {
         for (((found, part), gradient), tensor) in found.unwrap().iter().zip(parts).zip(&gradients).zip(tensors) {
@@ -155,8 +154,8 @@ fn masks_take_what_is_marked() {
         assert_eq!(found.nnz(), x.entries.keys().filter(|at| mask[at[axis]]).count());
         assert_array(&take_axis(&dense, &mask, axis).unwrap(), &dense_of(&expected.view()));
         let upstream = expected.mapv(|_| 0.5);
-        let found = tensor.take_axis_backward(&upstream, &mask, axis).unwrap();
-        assert!(found.same_as(&tensor.take_axis_backward(&upstream, &positions, axis).unwrap()));
+        let found = grad::take_axis(&tensor, &upstream, &mask, axis).unwrap();
+        assert!(found.same_as(&grad::take_axis(&tensor, &upstream, &positions, axis).unwrap()));
     });
 }
 
@@ -270,15 +269,15 @@ fn gradients_of_chosen_entries_are_theirs() {
             Sparse::new(&shape, x.entries.iter().map(given).collect(), 0.0)
         };
         let even = |at: &[usize], _: f64| at.iter().sum::<usize>().is_multiple_of(2);
-        assert_entries(&coo(&x).select_backward(&array(&dense), |v| v > 0.0).unwrap(), &expected(&|_, v| v > 0.0));
-        assert_entries(&csr(&x).filter_entries_backward(&coo(&upstream), even).unwrap(), &expected(&even));
+        assert_entries(&grad::select(&coo(&x), &array(&dense), |v| v > 0.0).unwrap(), &expected(&|_, v| v > 0.0));
+        assert_entries(&grad::filter_entries(&csr(&x), &coo(&upstream), even).unwrap(), &expected(&even));
         let mask = coo(&upstream);
         let inside = |at: &[usize], _: f64| upstream.entries.contains_key(at);
-        let found = coo(&x).stored().mask_backward(&csr(&upstream), mask.pattern()).unwrap();
+        let found = grad::mask(&coo(&x).stored(), &csr(&upstream), mask.pattern()).unwrap();
         assert_entries(&found, &expected(&inside));
-        let found = csr(&x).stored().without_backward(&mask, csr(&upstream).pattern()).unwrap();
+        let found = grad::without(&csr(&x).stored(), &mask, csr(&upstream).pattern()).unwrap();
         assert_entries(&found, &expected(&|at, v| !inside(at, v)));
-        assert!(coo(&x).select_backward(&ndarray::arr1(&[0.0; 600]), |_| true).is_err());
+        assert!(grad::select(&coo(&x), &ndarray::arr1(&[0.0; 600]), |_| true).is_err());
     });
 }
 
@@ -432,9 +431,9 @@ fn other_arguments_are_refused() {
     assert_eq!(*x.diagonal(isize::MAX).unwrap().shape(), [0]);
     assert_eq!(x.tril(isize::MIN).unwrap().nnz(), 0);
     let upstream = arr1(&[1.0]);
-    assert!(matches!(x.flip_backward(&upstream, 0), Err(Error::ShapeMismatch { .. })));
+    assert!(matches!(grad::flip(&x, &upstream, 0), Err(Error::ShapeMismatch { .. })));
     let integers = arr2(&[[i64::MAX; 3], [1; 3], [1; 3], [1; 3]]);
-    assert!(matches!(x.tile_backward(&integers, [2, 1]), Err(Error::SumOverflow { coords, .. }) if coords == [0, 1]));
+    assert!(matches!(grad::tile(&x, &integers, [2, 1]), Err(Error::SumOverflow { coords, .. }) if coords == [0, 1]));
 }
 
 /// Two entries far apart in 2^40 x 2^20 positions: no work and no memory grows with the lengths.
@@ -518,7 +517,7 @@ fn moved_values_keep_their_bits() {
     assert_eq!(bits(x.flip(0)), (reversed, fill));
     assert_eq!(bits(x.pad([(1, 1)])), (values.clone(), fill));
     assert_eq!(bits(stack(0, &[&x, &x])), ([values.clone(), values].concat(), fill));
-    let dx = x.roll_backward(&arr1(&[1.0, odd, -0.0]), 1, 0).unwrap();
+    let dx = grad::roll(&x, &arr1(&[1.0, odd, -0.0]), 1, 0).unwrap();
     assert_eq!(dx.values()[0].to_bits(), odd.to_bits());
     assert_eq!(dx.values()[1].to_bits(), 0); // a gradient of zero has no sign
     let _: (ArrayD<f64>, Shape) = (x.to_dense().unwrap(), x.shape().clone());

@@ -4,10 +4,7 @@ use crate::generators::{Drawn, DrawnGrad, SparseSeed, seeds, shapes_of_rank};
 use crate::reference::dense::{Dense, Sparse, size};
 use crate::reference::terms::{Multiplies, contracted, contracted_but, dots, with_last_at};
 use crate::support::*;
-use lacuna::{
-    CooTensor, CsrTensor, Error, Float, Result, Ring, einsum_backward, mttkrp, mttkrp_backward, ttm, ttm_backward, ttv,
-    ttv_backward,
-};
+use lacuna::{CooTensor, CsrTensor, Error, Float, Result, Ring, grad, mttkrp, ttm, ttv};
 use ndarray::{Array2, ArrayD, Ix2, arr1, arr2};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -104,11 +101,11 @@ fn gradients_equal_those_of_the_reference<T: Both + DrawnGrad + Multiplies + Flo
         let (rank, arrays) = (x.shape.len(), factors.iter().map(array).collect::<Vec<_>>());
         let others: Vec<&ArrayD<T>> = (0..rank).filter(|&axis| axis != mode).map(|axis| &arrays[axis]).collect();
         let upstream = &arrays[mode];
-        let (dx, found) = mttkrp_backward(&coo(&x), mode, &others, upstream).unwrap();
+        let (dx, found) = grad::mttkrp(&coo(&x), mode, &others, upstream).unwrap();
         let all: Vec<&Dense<T>> = factors.iter().collect();
         assert_entries(&dx, &dots(&x, &all, mode));
-        assert_entries(&mttkrp_backward(&csr(&x), mode, &others, upstream).unwrap().0, &dots(&x, &all, mode));
-        let of_array = mttkrp_backward(&array(&x.to_dense()), mode, &others, upstream).unwrap();
+        assert_entries(&grad::mttkrp(&csr(&x), mode, &others, upstream).unwrap().0, &dots(&x, &all, mode));
+        let of_array = grad::mttkrp(&array(&x.to_dense()), mode, &others, upstream).unwrap();
         for (axis, (found, dense)) in (0..rank).filter(|&axis| axis != mode).zip(found.iter().zip(&of_array.1)) {
             let axes: Vec<usize> = (0..rank).filter(|&other| other != axis).collect();
             let others: Vec<&Dense<T>> = axes.iter().map(|&axis| &factors[axis]).collect();
@@ -127,18 +124,18 @@ stamp!(gradients_equal_those_of_the_reference: float64 = f64; half float16 = hal
 fn gradients_along_an_axis_are_those_of_sums_of_products() {
     let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![2, 0, 1]], vec![2.0, 3.0, 0.5], 0.0).unwrap();
     let (m, g) = (arr2(&[[1.0, 0.5, 5.0], [0.25, 1.0, 1.0]]), arr2(&[[1.0, 2.0], [3.0, 4.0]]));
-    let (dx, dm) = ttm_backward(&x, &m, 1, &g).unwrap();
+    let (dx, dm) = grad::ttm(&x, &m, 1, &g).unwrap();
     assert_eq!(dx.values(), [1.0 * 5.0 + 2.0, 3.0 + 4.0 * 0.25, 3.0 * 0.5 + 4.0]);
     assert_eq!(dm, arr2(&[[9.0, 1.5, 2.0], [12.0, 2.0, 4.0]]).into_dyn());
-    let (of_array, _) = ttm_backward(&x.to_dense().unwrap(), &m, 1, &g).unwrap();
+    let (of_array, _) = grad::ttm(&x.to_dense().unwrap(), &m, 1, &g).unwrap();
     assert_eq!(of_array, g.dot(&m).into_dyn());
     // With three axes, the first axis moves to the end in another way than it moves back.
     let y = ArrayD::from_shape_fn(vec![2, 3, 4], |at| (1 + at[0] * 12 + at[1] * 4 + at[2]) as f64);
     let (m, g) = (arr2(&[[1.0, 2.0]]), ArrayD::from_shape_fn(vec![1, 3, 4], |at| (at[1] * 10 + at[2]) as f64));
-    let (dy, dm) = ttm_backward(&y, &m, 0, &g).unwrap();
-    let wanted = einsum_backward("ijk,li->ljk", &[&y, &m.clone().into_dyn()], &g).unwrap();
+    let (dy, dm) = grad::ttm(&y, &m, 0, &g).unwrap();
+    let wanted = grad::einsum("ijk,li->ljk", &[&y, &m.clone().into_dyn()], &g).unwrap();
     assert_eq!((dy, dm), (wanted[0].clone(), wanted[1].clone()));
-    let (dx, dv) = ttv_backward(&x, &arr1(&[1.0, 2.0, 3.0]), 1, &arr1(&[10.0, 100.0])).unwrap();
+    let (dx, dv) = grad::ttv(&x, &arr1(&[1.0, 2.0, 3.0]), 1, &arr1(&[10.0, 100.0])).unwrap();
     assert_eq!((dx.values(), dv), (&[30.0, 100.0, 200.0][..], arr1(&[300.0, 50.0, 20.0]).into_dyn()));
 }
 
@@ -148,7 +145,7 @@ fn zeros_of_the_upstream_gradient_leave_out_products_that_overflow() {
     let x = CooTensor::new([2, 2, 4], vec![vec![0], vec![0], vec![3]], vec![4e33], 0.0).unwrap();
     let (b, c) = (arr2(&[[4.5e274], [0.0]]), Array2::<f64>::from_elem((4, 1), 1e300));
     for upstream in [0.0, -0.0] {
-        let (dx, found) = mttkrp_backward(&x, 1, &[&b, &c], &arr2(&[[upstream], [1.0]])).unwrap();
+        let (dx, found) = grad::mttkrp(&x, 1, &[&b, &c], &arr2(&[[upstream], [1.0]])).unwrap();
         assert_eq!(dx.values()[0].to_bits(), 0);
         assert!(found.iter().flatten().all(|gradient| gradient.to_bits() == 0), "{found:?}");
     }

@@ -5,7 +5,7 @@
 
 use crate::support::ALL;
 use lacuna::ndarray::s;
-use lacuna::{Axes, CooTensor, Duplicates, Matmul, Norm, Pattern, Take, Tensor, Triplets};
+use lacuna::{Axes, CooTensor, Duplicates, Matmul, Norm, Pattern, Take, Tensor, Triplets, grad};
 use std::sync::LazyLock;
 
 const ENTRIES: usize = 300_000;
@@ -89,7 +89,7 @@ fn outcome(side: usize) -> Vec<Bits> {
     let upstream = CooTensor::full([side, 5], 0.3).unwrap();
     let medians = x.nanmedian(1).unwrap();
     let (values, positions) = csr.nanmedian_index(-1).unwrap();
-    let scattered = x.take_backward(&ndarray::Array1::from_elem(taken.len(), 0.1), Take::at(&taken).wrap()).unwrap();
+    let scattered = grad::take(&x, &ndarray::Array1::from_elem(taken.len(), 0.1), Take::at(&taken).wrap()).unwrap();
     vec![
         bits(&x.any([0, 2]).unwrap().map_values(as_float).unwrap()),
         bits(&x.any(2).unwrap().map_values(as_float).unwrap()),
@@ -102,7 +102,7 @@ fn outcome(side: usize) -> Vec<Bits> {
         bits(&values),
         bits(&positions.map_values(|position| position as f64).unwrap()),
         bits(&x.stored().nanmedian(Axes::all()).unwrap()),
-        bits(&x.nanmedian_backward(&upstream, 0).unwrap()),
+        bits(&grad::nanmedian(&x, &upstream, 0).unwrap()),
         bits(&x.take(Take::at(&taken).wrap()).unwrap()),
         bits(&x.take_axis([3, 1, 1, 0], 2).unwrap()),
         bits(&scattered),
@@ -131,7 +131,7 @@ fn moved(x: &CooTensor<f64>) -> Vec<Bits> {
         bits(&csr.slice(s![1..;2, ..;3, 1..4;2]).unwrap()),
         bits(&csr.flip([0, 1]).unwrap()),
         bits(&x.roll(7, 1).unwrap()),
-        bits(&csr.tile_backward(&upstream, [1, 1, 2]).unwrap()),
+        bits(&grad::tile(&csr, &upstream, [1, 1, 2]).unwrap()),
         bits(&x.move_axis(2, 0).unwrap().triu(1).unwrap()),
         bits(&csr.take_axis(&mask, 0).unwrap()),
         bits(&x.take_axis(&mask, 1).unwrap()),
@@ -157,8 +157,8 @@ fn factored(x: &CooTensor<f64>) -> Vec<Bits> {
     let (a, b, c) = (factor(side), factor(side), factor(5));
     let array = |array: ndarray::ArrayD<f64>| (Vec::new(), array.iter().map(|value| value.to_bits()).collect());
     let matrix = x.take_axis(0, 2).unwrap();
-    let (_, of_l, of_r) = matrix.stored().sddmm_backward(&a, &b, &matrix).unwrap();
-    let (dx, _) = lacuna::mttkrp_backward(&csr, 1, &[&a, &c], &b).unwrap();
+    let (_, of_l, of_r) = grad::sddmm(&matrix.stored(), &a, &b, &matrix).unwrap();
+    let (dx, _) = lacuna::grad::mttkrp(&csr, 1, &[&a, &c], &b).unwrap();
     let small = matrix.slice(s![..40, ..]).unwrap();
     vec![
         bits(&matrix.stored().sddmm(&a, &b).unwrap()),
@@ -197,7 +197,7 @@ fn functions() -> Vec<Bits> {
         bits(&x.stored().sin().unwrap()),
         bits(&x.stored().powf(0.3).unwrap()),
         bits(&x.stored().round().unwrap()),
-        bits(&x.tanh_backward(&upstream).unwrap()),
+        bits(&grad::tanh(&x, &upstream).unwrap()),
     ]
 }
 
@@ -225,10 +225,10 @@ fn more_reductions() -> Vec<Bits> {
     vec![
         bits(&nearly_one.prod([0, 1]).unwrap()),
         bits(&nearly_one.to_csr().unwrap().stored().prod(-1).unwrap()),
-        bits(&nearly_one.prod_backward(&upstream, 0).unwrap()),
+        bits(&grad::prod(&nearly_one, &upstream, 0).unwrap()),
         bits(&x.nanquantile(0.9, [0, 1]).unwrap()),
         bits(&csr.stored().quantile(0.1, 0).unwrap()),
-        bits(&x.nanquantile_backward(&upstream, 0.9, 1).unwrap()),
+        bits(&grad::nanquantile(&x, &upstream, 0.9, 1).unwrap()),
         bits(&csr.norm(2).unwrap()),
         bits(&x.stored().norm(Norm::over(0).one()).unwrap()),
     ]
@@ -340,7 +340,7 @@ fn products() -> Vec<Bits> {
     let upstream = ndarray::Array2::from_shape_fn((900, 21), |(i, j)| (i + 7 * j) as f64 * 0.7);
     let bits_of = |x: &ndarray::ArrayD<f64>| (Vec::new(), x.iter().map(|value| value.to_bits()).collect());
     let near = x.matmul(&turned).unwrap().tril(2).unwrap().triu(-300).unwrap();
-    let (dx, dy) = csr.matmul_backward(&dense, &upstream).unwrap();
+    let (dx, dy) = grad::matmul(&csr, &dense, &upstream).unwrap();
     vec![
         bits(&x.matmul(&turned).unwrap()),
         bits(&csr.matmul(&turned.to_csr().unwrap()).unwrap()),

@@ -3,7 +3,7 @@
 use lacuna::dynamic::{AnyMatmul, AnyTensor};
 use lacuna::{
     Axes, CooTensor, Element, Error, Float, Format, Isin, Matmul, Nanmedian, Number, Pattern, Real, Result, Take,
-    Tensor,
+    Tensor, grad,
 };
 use num_complex::Complex;
 
@@ -46,9 +46,9 @@ where
     assert_same(any.prune(), x.prune());
     check_entries(x);
     for upstream in [coo, csr] {
-        assert_same(any.any_backward(&upstream, 1), x.any_backward(&g, 1));
-        assert_same(any.take_backward(&upstream, [0i64, 1, 8]), x.take_backward(&g, [0i64, 1, 8]));
-        assert_same(any.take_axis_backward(&upstream, 1i64, 0), x.take_axis_backward(&g, 1i64, 0));
+        assert_same(any.any_backward(&upstream, 1), grad::any(x, &g, 1));
+        assert_same(any.take_backward(&upstream, [0i64, 1, 8]), grad::take(x, &g, [0i64, 1, 8]));
+        assert_same(any.take_axis_backward(&upstream, 1i64, 0), grad::take_axis(x, &g, 1i64, 0));
     }
 }
 
@@ -68,7 +68,7 @@ where
         let other = AnyTensor::from(mask.to_csr().unwrap());
         assert_same(any.select(&AnyTensor::from(mask.clone())), x.filter_entries(is_in));
         assert_same(any.stored().select(&other), x.filter_entries(is_in));
-        assert_same(any.select_backward(&any, &other), x.filter_entries_backward(x, is_in));
+        assert_same(any.select_backward(&any, &other), grad::filter_entries(x, x, is_in));
     }
     let new = [([2, 2], T::ZERO), ([0, 0], T::ZERO), ([1, 0], T::ONE), ([0, 0], T::ONE)];
     let numbers = new.map(|(coords, value)| (coords, value.to_number()));
@@ -96,8 +96,8 @@ where
     assert_same(any.isposinf(), x.isposinf());
     assert_same(any.nanmedian(&lower), x.nanmedian(&lower));
     assert_same(any.stored().nanmedian(1), x.stored().nanmedian(1));
-    assert_same(any.nanmedian_backward(&upstream, &lower), x.nanmedian_backward(&g, &lower));
-    assert_same(any.stored().nanmedian_backward(&upstream, 1), x.stored().nanmedian_backward(&g, 1));
+    assert_same(any.nanmedian_backward(&upstream, &lower), grad::nanmedian(x, &g, &lower));
+    assert_same(any.stored().nanmedian_backward(&upstream, 1), grad::nanmedian(&x.stored(), &g, 1));
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn products_are_those_of_the_type() {
     assert_eq!(narrow.matmul(&narrow).unwrap_err().to_string(), told);
     assert!(any.matmul(&narrow).is_err() && any.matmul(Number::Integer(2)).is_err());
     let (dx, dy) = any.matmul_backward(&any, &any).unwrap();
-    let (own_dx, own_dy) = x.matmul_backward(&x, &x).unwrap();
+    let (own_dx, own_dy) = grad::matmul(&x, &x, &x).unwrap();
     assert_eq!((dx, dy), (own_dx.into(), own_dy.into()));
 }
 
@@ -303,7 +303,7 @@ where
     assert_same(any.slice(slices.as_ref()), x.slice(slices.as_ref()));
     assert_same(
         any.slice_backward(&AnyTensor::from(g.clone()), slices.as_ref()),
-        x.slice_backward(&g, slices.as_ref()).and_then(|dx| AnyTensor::from(coo_of(&dx)).into_format(any.format())),
+        grad::slice(x, &g, slices.as_ref()).and_then(|dx| AnyTensor::from(coo_of(&dx)).into_format(any.format())),
     );
     assert_same(any.flip(0), x.flip(0));
     assert_same(any.roll(2, -1), x.roll(2, -1));
@@ -351,15 +351,15 @@ fn gradients_of_reductions_and_pairs_are_those_of_the_typed_forms() {
         let x = x.with_index::<u64>().unwrap();
         let g = CooTensor::new([2], vec![vec![0, 1]], row[..2].to_vec(), 0.0).unwrap().with_index::<u64>().unwrap();
         let (any, upstream) = (AnyTensor::from(x.clone()), AnyTensor::from(g.clone()));
-        assert_same(any.sum_backward(&upstream, 1), x.sum_backward(&g, 1));
-        assert_same(any.mean_backward(&upstream, 1), x.mean_backward(&g, 1));
-        assert_same(any.stored().mean_backward(&upstream, 1), x.stored().mean_backward(&g, 1));
-        assert_same(any.max_backward(&upstream, 1), x.max_backward(&g, 1));
-        assert_same(any.nanmin_backward(&upstream, 1), x.nanmin_backward(&g, 1));
-        assert_same(any.var_backward(&upstream, 1), x.var_backward(&g, 1));
-        assert_same(any.exp_backward(&any), x.exp_backward(&x));
-        assert_same(any.powf_backward(&any, 1.5), x.powf_backward(&x, 1.5));
-        let (dx, dy) = x.div_backward(&x.flip(1).unwrap(), &x).unwrap();
+        assert_same(any.sum_backward(&upstream, 1), grad::sum(&x, &g, 1));
+        assert_same(any.mean_backward(&upstream, 1), grad::mean(&x, &g, 1));
+        assert_same(any.stored().mean_backward(&upstream, 1), grad::mean(&x.stored(), &g, 1));
+        assert_same(any.max_backward(&upstream, 1), grad::max(&x, &g, 1));
+        assert_same(any.nanmin_backward(&upstream, 1), grad::nanmin(&x, &g, 1));
+        assert_same(any.var_backward(&upstream, 1), grad::var(&x, &g, 1));
+        assert_same(any.exp_backward(&any), grad::exp(&x, &x));
+        assert_same(any.powf_backward(&any, 1.5), grad::powf(&x, &x, 1.5));
+        let (dx, dy) = grad::div(&x, &x.flip(1).unwrap(), &x).unwrap();
         let (any_dx, any_dy) = any.div_backward(&any.flip(1).unwrap(), &any).unwrap();
         assert_same(Ok(any_dx), Ok(dx));
         assert_same(Ok(any_dy), Ok(dy));
@@ -435,21 +435,21 @@ fn products_are_those_of_the_types() {
     let any = AnyTensor::from(x.clone());
     assert_same(any.stored().softmax(1), x.stored().softmax(1));
     assert_same(any.stored().log_softmax(0), x.stored().log_softmax(0));
-    assert_same(any.stored().softmax_backward(&any, 1), x.stored().softmax_backward(&x, 1));
-    assert_same(any.stored().log_softmax_backward(&any, 1), x.stored().log_softmax_backward(&x, 1));
+    assert_same(any.stored().softmax_backward(&any, 1), grad::softmax(&x.stored(), &x, 1));
+    assert_same(any.stored().log_softmax_backward(&any, 1), grad::log_softmax(&x.stored(), &x, 1));
     assert!(any.softmax(1).unwrap_err().to_string().contains("x.stored().softmax"));
     let gradients = AnyTensor::einsum_backward(&any, "ij,jk->ik", &[&any, &any]).unwrap();
-    let expected = lacuna::einsum_backward("ij,jk->ik", &[&x, &x], &x).unwrap();
+    let expected = lacuna::grad::einsum("ij,jk->ik", &[&x, &x], &x).unwrap();
     gradients.into_iter().zip(expected).for_each(|(found, expected)| assert_same(Ok(found), Ok(expected)));
     let (wide, pairs) = (any.outer(&any).unwrap(), lacuna::outer(&x, &x).unwrap());
     let found = any.outer_backward(&any, &wide).unwrap();
-    let expected = lacuna::outer_backward(&x, &x, &pairs).unwrap();
+    let expected = lacuna::grad::outer(&x, &x, &pairs).unwrap();
     assert_same(Ok(found.0), Ok(expected.0));
     assert_same(Ok(found.1), Ok(expected.1));
     let (wide, pairs) = (any.kron(&any).unwrap(), lacuna::kron(&x, &x).unwrap());
-    let expected = lacuna::kron_backward(&x, &x, &pairs).unwrap();
+    let expected = lacuna::grad::kron(&x, &x, &pairs).unwrap();
     assert_same(any.kron_backward(&any, &wide).map(|both| both.1), Ok(expected.1));
-    let expected = lacuna::tensordot_backward(&x, &x, [1], [0], &x).unwrap();
+    let expected = lacuna::grad::tensordot(&x, &x, [1], [0], &x).unwrap();
     assert_same(any.tensordot_backward(&any, &any, &[1], &[0]).map(|both| both.0), Ok(expected.0));
     let other = AnyTensor::from(tensor::<f64>());
     assert!(matches!(any.outer(&other), Err(Error::TypesDiffer { .. })));

@@ -7,7 +7,7 @@ use crate::reference::dense::{Dense, Sparse, size};
 use crate::reference::exact::{Summed, total};
 use crate::reference::terms::{Lettered, Multiplies, einsum as expected_sum, element_at, length_of, places};
 use crate::support::*;
-use lacuna::{CooTensor, CsrTensor, Einsum, Error, Ring, einsum, einsum_backward, tensordot, tensordot_backward};
+use lacuna::{CooTensor, CsrTensor, Einsum, Error, Ring, einsum, grad, tensordot};
 use ndarray::{Array2, ArrayD, arr0, arr1, arr2};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -147,10 +147,10 @@ fn gradients_are_sums_of_what_stands_beside() {
         let coos: Vec<CooTensor<f64>> = case.operands.iter().map(|(_, x)| coo(x)).collect();
         let csrs: Vec<CsrTensor<f64>> = case.operands.iter().map(|(_, x)| csr(x)).collect();
         let arrays: Vec<ArrayD<f64>> = lettered.iter().map(|(_, x)| array(x)).collect();
-        let of_coo = einsum_backward(text.as_str(), &coos.iter().collect::<Vec<_>>(), &upstream).unwrap();
+        let of_coo = grad::einsum(text.as_str(), &coos.iter().collect::<Vec<_>>(), &upstream).unwrap();
         let sparse = coo(&g.1.to_sparse(0.0));
-        let of_csr = einsum_backward(text.as_str(), &csrs.iter().collect::<Vec<_>>(), &sparse).unwrap();
-        let of_arrays = einsum_backward(text.as_str(), &arrays.iter().collect::<Vec<_>>(), &upstream).unwrap();
+        let of_csr = grad::einsum(text.as_str(), &csrs.iter().collect::<Vec<_>>(), &sparse).unwrap();
+        let of_arrays = grad::einsum(text.as_str(), &arrays.iter().collect::<Vec<_>>(), &upstream).unwrap();
         for (at, expected) in expected.iter().enumerate() {
             let wanted = case.operands[at].1.pattern_of(expected);
             let plain =
@@ -173,10 +173,10 @@ fn gradients_of_the_left_operand_are_summed_in_lanes() {
     terms.iter().enumerate().for_each(|(at, term)| lanes[at % 8] += term);
     let expected = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
     assert_ne!(expected, terms.iter().sum::<f64>());
-    assert_eq!(einsum_backward("ij,jk->ik", &[&x, &y], &g).unwrap()[0][[0, 0]], expected);
+    assert_eq!(grad::einsum("ij,jk->ik", &[&x, &y], &g).unwrap()[0][[0, 0]], expected);
     let (x, y) = (CsrTensor::from_dense(&x, 0.0).unwrap(), CsrTensor::from_dense(&y, 0.0).unwrap());
-    assert_eq!(einsum_backward("ij,jk->ik", &[&x, &y], &g).unwrap()[0].values(), [expected]);
-    assert_eq!(einsum_backward("ij,jk->ik", &[&x, &y], &g).unwrap()[1].values()[3], 2.0 * terms[3]);
+    assert_eq!(grad::einsum("ij,jk->ik", &[&x, &y], &g).unwrap()[0].values(), [expected]);
+    assert_eq!(grad::einsum("ij,jk->ik", &[&x, &y], &g).unwrap()[1].values()[3], 2.0 * terms[3]);
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn what_is_wrong_is_an_error() {
     let filled = x.clone().with_fill(2.0);
     assert!(matches!(einsum("ij->ji", &[&filled]), Err(Error::Argument { operation: "einsum", .. })));
     assert_eq!(einsum("ij->ji", &[&filled.stored()]).unwrap().entries(), [(vec![1, 0], 1.0)]);
-    let refused = einsum_backward("ij,jk->ik", &[&x, &x], &arr0(1.0));
+    let refused = grad::einsum("ij,jk->ik", &[&x, &x], &arr0(1.0));
     assert!(matches!(refused, Err(Error::ShapeMismatch { what: "the upstream gradient", .. })));
 }
 
@@ -292,8 +292,8 @@ fn tensordot_sums_in_the_order_of_the_left_operand() {
     let (a, b) = (CsrTensor::from_dense(&x, 0.0).unwrap(), CsrTensor::from_dense(&y, 0.0).unwrap());
     assert_eq!(tensordot(&a, &b, [2, 1], [0, 2]).unwrap().to_dense().unwrap(), found);
     let g = Array2::<f64>::ones((2, 2));
-    let gradients = einsum_backward("ijk,klj->il", &[&a, &b], &g).unwrap();
-    let (dx, dy) = tensordot_backward(&a, &b, [2, 1], [0, 2], &g).unwrap();
+    let gradients = grad::einsum("ijk,klj->il", &[&a, &b], &g).unwrap();
+    let (dx, dy) = grad::tensordot(&a, &b, [2, 1], [0, 2], &g).unwrap();
     assert!(dx.same_as(&gradients[0]) && dy.same_as(&gradients[1]));
     assert!(matches!(tensordot(&x, &y, [0], [0]), Err(Error::Argument { operation: "tensordot", .. })));
     assert!(matches!(tensordot(&x, &y, [0, 0], [1, 1]), Err(Error::AxisRepeated { axis: 0, .. })));

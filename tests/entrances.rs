@@ -154,6 +154,9 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("ops/reduce/quantile", "over", Whole("it makes no tensor")),
     ("ops/reduce/var", "over", Whole("it makes no tensor")),
     ("ops/select/indices", "at", Whole("it makes no tensor")),
+    ("ops/product/sddmm", "sddmm_backward", Whole("it takes a tensor")),
+    ("ops/select/entries", "filter_entries_backward", Whole("it takes a tensor")),
+    ("ops/select/entries", "select_backward", Whole("it takes a tensor")),
     ("ops/select/join", "block", Whole("it takes tensors")),
     ("ops/select/join", "concat", Whole("it takes tensors")),
     ("ops/select/join", "concat_backward", Whole("it takes tensors")),
@@ -166,6 +169,8 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("ops/select/make", "random", Whole("it makes the coordinates itself")),
     ("ops/select/make", "random_with_index", Whole("it makes the coordinates itself")),
     ("ops/zip/allclose", "within", Whole("it makes no tensor")),
+    ("ops/zip/mask", "mask_backward", Whole("it takes a tensor")),
+    ("ops/zip/mask", "without_backward", Whole("it takes a tensor")),
 ];
 
 /// The types that an entrance constructs.

@@ -1,8 +1,10 @@
 //! Every variant of the error, produced by a call that a user could make, with the message that the user reads.
 
+#[cfg(feature = "io")]
+use lacuna::ErrorKind;
 use lacuna::dynamic::AnyTensor;
 use lacuna::{
-    Axes, CooPattern, CooTensor, CsrPattern, CsrTensor, Duplicates, Error, Isin, IsinKind, Take, Tensor, Triplets,
+    Axes, CooPattern, CooTensor, CsrPattern, CsrTensor, Duplicates, Error, Isin, IsinKind, Take, Tensor, Triplets, grad,
 };
 use ndarray::{arr1, arr2};
 
@@ -206,7 +208,7 @@ fn of_operations() -> Vec<Case> {
     vec![
         (
             "ShapeMismatch",
-            refused(x.any_backward(&arr1(&[1.0; 3]), 1)),
+            refused(grad::any(&x, &arr1(&[1.0; 3]), 1)),
             "the upstream gradient must have shape [2], found [3]",
         ),
         ("AxisOutOfRange", refused(x.any(-3)), "axis -3 is out of range for rank 2"),
@@ -257,22 +259,110 @@ fn messages_name_the_numbers() {
 #[cfg(feature = "io")]
 #[test]
 fn every_variant_is_produced() {
+    let cases = all_cases();
+    // Engines are packages of their own: their tests have it.
+    for variant in variants().iter().filter(|&name| name != "Engine") {
+        assert!(cases.iter().any(|(name, ..)| name == variant), "no case for {variant}");
+    }
+}
+
+#[cfg(feature = "io")]
+fn all_cases() -> Vec<Case> {
+    [of_constructors(), of_conversions(), of_operations(), of_two_operands(), of_moves(), of_files()].concat()
+}
+
+/// The names of the variants of the enum, as its source lists them.
+#[cfg(feature = "io")]
+fn variants() -> Vec<String> {
     let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/base/error.rs")).unwrap();
     let body = source.split("pub enum Error {").nth(1).unwrap().split("\n}").next().unwrap();
-    let variants: Vec<&str> = body
+    let variants: Vec<String> = body
         .lines()
         .filter(|line| line.starts_with("    ") && !line.starts_with("     ") && line.ends_with('{'))
-        .map(|line| line.trim().trim_end_matches(" {"))
+        .map(|line| line.trim().trim_end_matches(" {").to_string())
         .filter(|name| name.chars().all(char::is_alphanumeric))
-        // Engines are packages of their own: their tests have it.
-        .filter(|&name| name != "Engine")
         .collect();
     assert!(variants.len() > 25, "found {variants:?}");
-    let cases =
-        [of_constructors(), of_conversions(), of_operations(), of_two_operands(), of_moves(), of_files()].concat();
-    for variant in variants {
-        assert!(cases.iter().any(|(name, ..)| *name == variant), "no case for {variant}");
+    variants
+}
+
+/// The kinds and their variants. `InRange` and `Lazy` have the kinds of their causes.
+#[cfg(feature = "io")]
+const KINDS: &[(ErrorKind, &[&str])] = &[
+    (
+        ErrorKind::Shape,
+        &[
+            "NoTensor",
+            "LengthMismatch",
+            "RankMismatch",
+            "ShapeMismatch",
+            "NotJoinable",
+            "ReshapeSize",
+            "AxisOutOfRange",
+            "AxisRepeated",
+            "AxisNotOne",
+            "NotBroadcastable",
+            "SliceOutOfRange",
+            "ZeroStep",
+        ],
+    ),
+    (
+        ErrorKind::Index,
+        &[
+            "IndexOutOfBounds",
+            "NegativeIndex",
+            "NegativeOffset",
+            "NotSorted",
+            "Duplicate",
+            "OffsetsStart",
+            "OffsetsDecrease",
+            "OffsetsEnd",
+            "PositionOutOfRange",
+            "TakeFromEmpty",
+        ],
+    ),
+    (ErrorKind::Type, &["NoOrder", "NoOperation", "TypesDiffer", "NoGradient"]),
+    (
+        ErrorKind::Value,
+        &[
+            "FillsDiffer",
+            "SumOverflow",
+            "Overflow",
+            "EmptyGroup",
+            "DivisionByZero",
+            "NonFinite",
+            "FillVaries",
+            "Argument",
+            "Cast",
+            "IsinKind",
+            "FillNotZero",
+            "TooManyEntries",
+        ],
+    ),
+    (ErrorKind::Limit, &["AxisOverflow", "AxisTooLong", "TooLarge", "OutOfMemory", "Uncountable"]),
+    (ErrorKind::Format, &["UnevenBatches", "Format", "NotRepresentable"]),
+    (ErrorKind::Io, &["Io"]),
+    (ErrorKind::Engine, &["Engine"]),
+];
+
+#[cfg(feature = "io")]
+#[test]
+fn every_variant_has_its_kind() {
+    let wanted = |variant: &str| KINDS.iter().find(|(_, names)| names.contains(&variant)).map(|(kind, _)| *kind);
+    for variant in variants().iter().filter(|name| !["InRange", "Lazy"].contains(&name.as_str())) {
+        assert!(wanted(variant).is_some(), "no kind for {variant}");
     }
+    for (variant, error, _) in all_cases() {
+        let kind = match &error {
+            Error::InRange { cause, .. } | Error::Lazy { cause, .. } => cause.kind(),
+            _ => wanted(variant).unwrap(),
+        };
+        assert_eq!(error.kind(), kind, "{variant}");
+    }
+    let engine = Error::Engine { engine: "it", attempts: 1, cause: "none".into(), seen: None, expected: None };
+    assert_eq!(engine.kind(), ErrorKind::Engine);
+    let of_cause = |cause: Error| Error::InRange { cause: Box::new(cause), axis: 0, start: 0, end: 1 }.kind();
+    assert_eq!([of_cause(Error::NoTensor), of_cause(engine)], [ErrorKind::Shape, ErrorKind::Engine]);
 }
 
 /// Others who read and write through this crate's errors know them by their kind.

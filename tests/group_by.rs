@@ -12,8 +12,7 @@ use crate::support::*;
 
 use lacuna::{
     Axes, CooTensor, CsrTensor, Element, Error, GroupLabels, Operand, Pattern, Real, Result, Ring, Tensor, Var, all,
-    argmax, count_nonzero, group_by, max, max_backward, mean, mean_backward, min, nanmedian, nanmedian_index, norm,
-    norm_backward, prod, prod_backward, sum, sum_backward, var,
+    argmax, count_nonzero, grad, group_by, max, mean, min, nanmedian, nanmedian_index, norm, prod, sum, var,
 };
 use ndarray::{ArrayD, arr1, arr2};
 use proptest::collection::vec;
@@ -170,22 +169,22 @@ fn gradients_by_label_equal_the_dense_ones() {
         macro_rules! check_gradient {
             ($name:ident, $shares:expr) => {
                 check(
-                    [$name(&of_array(), &upstream, &axes).unwrap()],
+                    [lacuna::grad::$name(&of_array(), &upstream, &axes).unwrap()],
                     [
-                        $name(&of_coo(), &upstream, &axes).unwrap(),
-                        of_coo().$name(&crate::support::array(&gradients), &axes).unwrap(),
+                        lacuna::grad::$name(&of_coo(), &upstream, &axes).unwrap(),
+                        lacuna::grad::$name(&of_coo(), &crate::support::array(&gradients), &axes).unwrap(),
                     ],
                     &$shares,
                 )
             };
         }
-        check_gradient!(sum_backward, |group: &_, g| reference::sum_shares::<f64, f64>(group, g, false, false));
-        check_gradient!(mean_backward, |group: &_, g| reference::sum_shares::<f64, f64>(group, g, true, false));
-        check_gradient!(max_backward, |group: &_, g| reference::equal_shares(group, g, reference::max(group)));
+        check_gradient!(sum, |group: &_, g| reference::sum_shares::<f64, f64>(group, g, false, false));
+        check_gradient!(mean, |group: &_, g| reference::sum_shares::<f64, f64>(group, g, true, false));
+        check_gradient!(max, |group: &_, g| reference::equal_shares(group, g, reference::max(group)));
         // Each element of a group receives its own: of an array the groups are gathered, and what they receive is put
         // back.
-        check_gradient!(prod_backward, |group: &_, g| reference::prod_shares::<f64, f64>(group, g, false));
-        check_gradient!(norm_backward, |group: &_, g| reference::norm_shares::<f64, f64>(group, g, 2));
+        check_gradient!(prod, |group: &_, g| reference::prod_shares::<f64, f64>(group, g, false));
+        check_gradient!(norm, |group: &_, g| reference::norm_shares::<f64, f64>(group, g, 2));
     });
 }
 
@@ -200,14 +199,14 @@ fn products_by_label_round_in_the_order_of_the_positions() {
     for axes in [Axes::from(0), Axes::all()] {
         let upstream = prod(&coo.group_by(0, &labels).unwrap(), &axes).unwrap().to_dense().unwrap();
         assert_eq!(prod(&group_by(&x, 0, &labels).unwrap(), &axes).unwrap(), upstream);
-        let sparse = prod_backward(&coo.group_by(0, &labels).unwrap(), &upstream, &axes).unwrap();
-        let dense = prod_backward(&group_by(&x, 0, &labels).unwrap(), &upstream, &axes).unwrap();
+        let sparse = grad::prod(&coo.group_by(0, &labels).unwrap(), &upstream, &axes).unwrap();
+        let dense = grad::prod(&group_by(&x, 0, &labels).unwrap(), &upstream, &axes).unwrap();
         assert_eq!(sparse.to_dense().unwrap(), dense);
         let member = |row: usize| labels[row] == 1;
         let own: Vec<usize> = (0..13).filter(|&row| member(row)).collect();
         let taken = coo.take_axis(&own, 0).unwrap();
         let of_label = upstream.index_axis(ndarray::Axis(0), 1).to_owned();
-        let alone = prod_backward(&taken, &of_label, &axes).unwrap().to_dense().unwrap();
+        let alone = grad::prod(&taken, &of_label, &axes).unwrap().to_dense().unwrap();
         assert_eq!(ndarray::ArrayRef::select(&dense, ndarray::Axis(0), &own), alone);
     }
 }
@@ -331,7 +330,7 @@ fn labels_that_no_position_has_are_groups_of_nothing() {
     assert!(matches!(wide.group_by(0, &labels).unwrap().mean(0), Err(Error::TooLarge { .. })));
     assert_eq!(wide.group_by(0, &labels).unwrap().sum(0).unwrap().nnz(), 1);
     // The gradient of a labelled mean is at the positions that have a label.
-    let dx = mean_backward(&row.group_by(0, &labels).unwrap(), &arr1(&[2.0, f64::NAN, 3.0]), 0).unwrap();
+    let dx = grad::mean(&row.group_by(0, &labels).unwrap(), &arr1(&[2.0, f64::NAN, 3.0]), 0).unwrap();
     assert_eq!(dx.values(), [1.0]);
 }
 
@@ -392,7 +391,7 @@ fn ranks_go_by_axes_and_not_by_labels() {
     refused(lacuna::topk(&grouped, 1, 0).unwrap_err());
     refused(lacuna::topk_index(&grouped, 1, 0).unwrap_err());
     refused(lacuna::argsort(&grouped, 0).unwrap_err());
-    refused(lacuna::topk_backward(&grouped, &x.topk(1, 0).unwrap(), 1, 0).unwrap_err());
+    refused(lacuna::grad::topk(&grouped, &x.topk(1, 0).unwrap(), 1, 0).unwrap_err());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::generators::{Drawn, sparse};
 use crate::support::*;
-use lacuna::{Axes, CooTensor, Coords, CsrTensor, Duplicates, Element, Error, Pattern, Shape, Tensor, Triplets};
+use lacuna::{Axes, CooTensor, Coords, CsrTensor, Duplicates, Element, Error, Pattern, Shape, Tensor, Triplets, grad};
 
 /// All ways through the entries tell the same.
 fn assert_loops<P: Pattern, T: Element>(x: &Tensor<P, T>) {
@@ -172,7 +172,7 @@ fn axes_positions_and_members_come_in_many_forms() -> Result<(), Error> {
     assert_eq!(x.any(gone)?.shape(), x.shape());
     assert_eq!(x.take_axis(0..=1, -1isize)?, x.take_axis([0, 1], 2)?);
     let upstream = last.map_values(|value| value)?;
-    assert_eq!(x.take_axis_backward(&upstream, [1, 0], -1)?, x.take_axis_backward(&upstream, [1, 0], 2usize)?);
+    assert_eq!(grad::take_axis(&x, &upstream, [1, 0], -1)?, grad::take_axis(&x, &upstream, [1, 0], 2usize)?);
     Ok(())
 }
 
@@ -294,7 +294,7 @@ fn tensors_are_joined_whoever_owns_them() -> Result<(), Error> {
     let x = [CooTensor::full([2], 1)?, CooTensor::full([3], 1)?];
     assert_eq!(lacuna::concat(0, &x)?, lacuna::concat(0, &[&x[0], &x[1]])?);
     assert_eq!(lacuna::stack(0, &vec![x[0].clone(); 3])?.shape()[..], [3, 2]);
-    assert_eq!(lacuna::concat_backward(&ndarray::arr1(&[1.0; 5]), 0, &x)?[1].shape()[..], [3]);
+    assert_eq!(lacuna::grad::concat(&ndarray::arr1(&[1.0; 5]), 0, &x)?[1].shape()[..], [3]);
     Ok(())
 }
 

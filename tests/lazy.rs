@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use lacuna::lazy::{self, Lazy, Value, compile};
-use lacuna::{Axes, CooTensor, CsrTensor, Error, Matmul, Pattern, Tensor};
+use lacuna::{Axes, CooTensor, CsrTensor, Error, Matmul, Pattern, Tensor, grad};
 use proptest::prelude::*;
 
 use crate::support::{cases, one_of};
@@ -300,8 +300,8 @@ fn a_second_run_on_the_same_patterns_reads_no_coordinate() {
     second_run_reads_nothing(
         |x, _| (x * x).sum(1).gradient(x, &x.sum(1)),
         |x, _| {
-            let dz = (x * x).sum_backward(&x.sum(1).unwrap(), 1).unwrap();
-            let (one, other) = x.mul_backward(x, &dz).unwrap();
+            let dz = grad::sum(&(x * x), &x.sum(1).unwrap(), 1).unwrap();
+            let (one, other) = grad::mul(x, x, &dz).unwrap();
             one + &other
         },
         same,
@@ -394,7 +394,7 @@ fn arrays_have_steps_of_the_user_too() {
     assert_eq!(cube.gradient(&w, &w).collect().unwrap(), ndarray::arr1(&[-24.0, 81.0]).into_dyn());
     let x = matrix(4, 3, 2, 3);
     let lazy = x.lazy();
-    let dense = lazy.custom("dense", |x| x.to_dense(), |x, g| x.any_backward(g, Axes::none()));
+    let dense = lazy.custom("dense", |x| x.to_dense(), |x, g| grad::any(x, g, Axes::none()));
     assert_eq!(dense.gradient(&lazy, &dense).collect().unwrap().values(), x.values());
 }
 
@@ -407,12 +407,12 @@ fn numbers_stand_on_the_left() {
         assert_same(&(-0.0 + &lazy).collect().unwrap(), &(-0.0 + &x));
         assert_same(&(2.0 * (3.0 / lazy.abs())).collect().unwrap(), &(2.0 * &(3.0 / &x.abs().unwrap())));
         let dx = (1.0 / &lazy).gradient(&lazy, &lazy.with_fill(0.0)).collect().unwrap();
-        let (_, expected) = CooTensor::full([1], 1.0)
-            .unwrap()
-            .broadcast_to(x.shape().clone())
-            .unwrap()
-            .div_backward(&x, &x.clone().with_fill(0.0))
-            .unwrap();
+        let (_, expected) = grad::div(
+            &CooTensor::full([1], 1.0).unwrap().broadcast_to(x.shape().clone()).unwrap(),
+            &x,
+            &x.clone().with_fill(0.0),
+        )
+        .unwrap();
         assert_same(&dx, &expected);
     }
     let x = full(vec![2.0, 4.0]).lazy();
@@ -704,8 +704,8 @@ fn a_masked_product_gives_back_what_came_at_its_entries() {
         let eager = eager.unwrap();
         assert_same(&product.collect().unwrap(), &eager);
         let [dx, dy] = product.gradients([&lazy, &other], &g.lazy()).map(|gradient| gradient.collect().unwrap());
-        let came = eager.any_backward(&g, Axes::none()).unwrap();
-        let (expected_x, expected_y) = lacuna::matmul_backward(&x.stored(), &y.stored(), &came).unwrap();
+        let came = grad::any(&eager, &g, Axes::none()).unwrap();
+        let (expected_x, expected_y) = lacuna::grad::matmul(&x.stored(), &y.stored(), &came).unwrap();
         assert_same(&dx, &expected_x);
         assert_same(&dy, &expected_y);
     }
@@ -852,7 +852,7 @@ fn a_custom_gradient_may_have_another_pattern() {
     for g in [matrix(300, 100, 3, 4), matrix(300, 100, 3, 4).with_fill(7.0), x.clone()] {
         let lazy = x.lazy();
         let dx = lazy.custom("same", |x| Ok(x.clone()), |_, g| Ok(g.clone())).gradient(&lazy, &g.lazy());
-        let expected = x.any_backward(&g, Axes::none()).unwrap();
+        let expected = grad::any(&x, &g, Axes::none()).unwrap();
         assert_same(&dx.collect().unwrap(), &expected);
         assert_same(&(dx * &lazy + 1.0).abs().collect().unwrap(), &(&expected * &x + 1.0).abs().unwrap());
     }
@@ -898,7 +898,7 @@ fn shares_of_arrays_are_the_operations() {
     let shares = lazy.log_softmax(-1);
     assert_same_arrays(&shares.collect().unwrap(), &lacuna::log_softmax(&x, -1).unwrap());
     let dx = shares.gradient(&lazy, &Lazy::from(g.clone())).collect().unwrap();
-    assert_same_arrays(&dx, &lacuna::log_softmax_backward(&x, &g, -1).unwrap());
+    assert_same_arrays(&dx, &lacuna::grad::log_softmax(&x, &g, -1).unwrap());
     assert!(lazy.softmax(2).check().is_err());
     let text = compile(&Lazy::<ndarray::ArrayD<f64>>::input("x", [5, 4]).softmax(1)).unwrap().to_text().unwrap();
     assert!(text.contains("t1 = softmax(t0, axis=1)\nresult"), "{text}");
@@ -947,7 +947,7 @@ fn a_tensor_becomes_an_array() {
     let (lazy, g) = (x.lazy(), dense(4, 3, 2.0));
     assert_same_arrays(&lazy.to_dense().collect().unwrap(), &x.to_dense().unwrap());
     let dx = lazy.to_dense().gradient(&lazy, &Lazy::from(g.clone())).collect().unwrap();
-    assert_same(&dx, &x.any_backward(&g, Axes::none()).unwrap());
+    assert_same(&dx, &grad::any(&x, &g, Axes::none()).unwrap());
     let x = full(vec![2.0, -1.0]).lazy();
     let ones = Lazy::from(ndarray::arr1(&[1.0, 1.0]).into_dyn());
     let cube = x.to_dense() * x.to_dense() * x.to_dense();
@@ -964,7 +964,7 @@ fn a_gradient_has_the_pattern_of_its_operand() {
     for y in [lazy.clone(), lazy.cast::<f64>(), lazy.to_csr().to_coo()] {
         let dx = y.gradient(&lazy, &g.lazy()).collect().unwrap();
         assert!(dx.pattern() == x.pattern() && dx.fill() == 0.0, "{dx:?}");
-        assert_same(&dx, &x.any_backward(&g, Axes::none()).unwrap());
+        assert_same(&dx, &grad::any(&x, &g, Axes::none()).unwrap());
     }
 }
 
@@ -1051,7 +1051,7 @@ fn products_with_arrays<P: Pattern>(x: &Tensor<P, f64>, upstream: &Tensor<P, f64
             let (dx, dy) = (product.gradient(&lazy, &up), product.gradient(&right, &up));
             assert_eq!(dy.shape(), Some(&[columns, width][..]));
             let found = compile((&product, &dx, &dy)).unwrap().run([]).unwrap();
-            let (dx, dy) = lacuna::matmul_backward(x, &y, &g).unwrap();
+            let (dx, dy) = lacuna::grad::matmul(x, &y, &g).unwrap();
             assert_same_arrays(&found.0, &expected);
             assert_same(&found.1, &dx);
             assert_same_arrays(&found.2, &dy);
@@ -1069,16 +1069,16 @@ fn products_with_arrays<P: Pattern>(x: &Tensor<P, f64>, upstream: &Tensor<P, f64
     let dots = lazy.pattern().sddmm(&left, &right);
     assert_same(&dots.collect().unwrap(), &ones.stored().sddmm(&l, &r).unwrap());
     let [dl, dr] = dots.gradients([&left, &right], &dz).map(|gradient| gradient.collect().unwrap());
-    let (_, expected_l, expected_r) = ones.stored().sddmm_backward(&l, &r, upstream).unwrap();
+    let (_, expected_l, expected_r) = grad::sddmm(&ones.stored(), &l, &r, upstream).unwrap();
     assert_same_arrays(&dl, &expected_l);
     assert_same_arrays(&dr, &expected_r);
     assert!(dots.gradient(&lazy, &dz).collect().unwrap().values().iter().all(|value| value.to_bits() == 0));
 
     let times = lazy.stored().sddmm(&left, &right);
     assert_same(&times.collect().unwrap(), &x.stored().sddmm(&l, &r).unwrap());
-    let (dx, expected_l, expected_r) = x.stored().sddmm_backward(&l, &r, upstream).unwrap();
+    let (dx, expected_l, expected_r) = grad::sddmm(&x.stored(), &l, &r, upstream).unwrap();
     // The product is a step with the pattern, and what is passed on has no sign of zero.
-    let dx = lacuna::any_backward(x, &dx, lacuna::Axes::none()).unwrap();
+    let dx = lacuna::grad::any(x, &dx, lacuna::Axes::none()).unwrap();
     assert_same(&times.gradient(&lazy, &dz).collect().unwrap(), &dx);
     assert_same_arrays(&times.gradient(&left, &dz).collect().unwrap(), &expected_l);
     assert_same_arrays(&times.gradient(&right, &dz).collect().unwrap(), &expected_r);
@@ -1152,7 +1152,7 @@ fn einsum_and_its_gradients_are_the_operations() {
     let z = lazy::einsum(spec, &[&x, &y, &y, &x]);
     assert_eq!(z.shape(), Some(&[4, 4][..]));
     assert_same(&z.collect().unwrap(), &lacuna::einsum(spec, &[&a, &b, &b, &a]).unwrap());
-    let each = lacuna::einsum_backward(spec, &[&a, &b, &b, &a], &g).unwrap();
+    let each = lacuna::grad::einsum(spec, &[&a, &b, &b, &a], &g).unwrap();
     let [dx, dy] = z.gradients([&x, &y], &upstream);
     assert_same(&dx.collect().unwrap(), &each[3].add(&each[0]).unwrap());
     assert_same(&dy.collect().unwrap(), &each[2].add(&each[1]).unwrap());
@@ -1179,7 +1179,7 @@ fn products_of_two_arrays_are_the_operations_one_by_one() {
     {
         let (x, y) = (array(left, 0.7), array(right, -1.3));
         let z = lacuna::matmul(&x, &y).unwrap();
-        let (dx, dy) = lacuna::matmul_backward(&x, &y, &z).unwrap();
+        let (dx, dy) = lacuna::grad::matmul(&x, &y, &z).unwrap();
         let [lazy_x, lazy_y] = [x, y].map(Lazy::from);
         let product = lazy_x.matmul(&lazy_y);
         assert_eq!(product.shape(), Some(z.shape()));
@@ -1216,8 +1216,8 @@ fn steps_of_arrays_are_the_operations_one_by_one() {
     let dz = Lazy::from(g.clone());
     let product = (&x * &y).sum(0);
     let (dx, dy) = (product.gradient(&x, &dz), product.gradient(&y, &dz));
-    let spread = lacuna::sum_backward(&lacuna::mul(&a, &b).unwrap(), &g, 0).unwrap();
-    let expected = lacuna::mul_backward(&a, &b, &spread).unwrap();
+    let spread = lacuna::grad::sum(&lacuna::mul(&a, &b).unwrap(), &g, 0).unwrap();
+    let expected = lacuna::grad::mul(&a, &b, &spread).unwrap();
     let found = compile((&dx, &dy)).unwrap().run([]).unwrap();
     assert_same_arrays(&found.0, &expected.0);
     assert_same_arrays(&found.1, &expected.1);
@@ -1294,7 +1294,7 @@ where
     assert_eq!(ttm.shape(), Some(&[rows, 2][..]));
     let g = lacuna::ttm(x, &m2, 1).unwrap();
     assert_same_arrays(&ttm.collect().unwrap(), &g);
-    let (dx, dm) = lacuna::ttm_backward(x, &m2, 1, &g).unwrap();
+    let (dx, dm) = lacuna::grad::ttm(x, &m2, 1, &g).unwrap();
     same(&ttm.gradient(lazy, &ttm).collect().unwrap(), &dx);
     assert_same_arrays(&ttm.gradient(&matrix, &ttm).collect().unwrap(), &dm);
 
@@ -1302,7 +1302,7 @@ where
     assert_eq!(ttv.shape(), Some(&[columns][..]));
     let g = lacuna::ttv(x, &v1, 0).unwrap();
     assert_same_arrays(&ttv.collect().unwrap(), &g);
-    let (dx, dv) = lacuna::ttv_backward(x, &v1, 0, &g).unwrap();
+    let (dx, dv) = lacuna::grad::ttv(x, &v1, 0, &g).unwrap();
     same(&ttv.gradient(lazy, &ttv).collect().unwrap(), &dx);
     assert_same_arrays(&ttv.gradient(&vector, &ttv).collect().unwrap(), &dv);
     // Gradients of both axes from one gradient: two steps with the same name.
@@ -1315,7 +1315,7 @@ where
     let f = factor.collect().unwrap();
     let g = lacuna::mttkrp(x, 0, &[&f]).unwrap();
     assert_same_arrays(&product.collect().unwrap(), &g);
-    let (dx, df) = lacuna::mttkrp_backward(x, 0, &[&f], &g).unwrap();
+    let (dx, df) = lacuna::grad::mttkrp(x, 0, &[&f], &g).unwrap();
     let found = compile((&product.gradient(lazy, &product), &product.gradient(&factor, &product))).unwrap();
     let found = found.run([]).unwrap();
     same(&found.0, &dx);
@@ -1354,7 +1354,7 @@ fn reductions_by_label_are_the_operations() {
     assert_same(&by.nanmedian(0).collect().unwrap(), &eager.nanmedian(0).unwrap());
     let stored = lazy.stored().group_by(0, &labels).mean(0);
     assert_same(&stored.collect().unwrap(), &x.stored().group_by(0, &labels).unwrap().mean(0).unwrap());
-    let dx = lacuna::mean_backward(&eager, &eager.mean(0).unwrap(), 0).unwrap();
+    let dx = lacuna::grad::mean(&eager, &eager.mean(0).unwrap(), 0).unwrap();
     let means = by.mean(0);
     assert_same(&means.gradient(&lazy, &means).collect().unwrap(), &dx);
 
@@ -1642,10 +1642,10 @@ fn operators_take_an_array_on_the_left() {
     let g = CooTensor::from_dense(&g, 0.0).unwrap();
     type Both = (ndarray::ArrayD<f64>, CooTensor<f64>);
     let all: [(Lazy<CooTensor<f64>>, Both); 4] = [
-        (&array + &lazy, lacuna::add_backward(&row, &x, &g).unwrap()),
-        (&array - &lazy, lacuna::sub_backward(&row, &x, &g).unwrap()),
-        (&array * &lazy, lacuna::mul_backward(&row, &x, &g).unwrap()),
-        (&array / &lazy, lacuna::div_backward(&row, &x, &g).unwrap()),
+        (&array + &lazy, lacuna::grad::add(&row, &x, &g).unwrap()),
+        (&array - &lazy, lacuna::grad::sub(&row, &x, &g).unwrap()),
+        (&array * &lazy, lacuna::grad::mul(&row, &x, &g).unwrap()),
+        (&array / &lazy, lacuna::grad::div(&row, &x, &g).unwrap()),
     ];
     for (z, (of_array, of_x)) in all {
         assert_same_arrays(&z.gradient(&array, &g.lazy()).collect().unwrap(), &of_array);
@@ -1803,7 +1803,7 @@ fn products_of_an_array_and_a_tensor_are_the_operations() {
     fn check<P: Pattern>(y: &Tensor<P, f64>) {
         let x = dense(3, 6, 0.7);
         let z = lacuna::matmul(&x, y).unwrap();
-        let (dx, dy) = lacuna::matmul_backward(&x, y, &z).unwrap();
+        let (dx, dy) = lacuna::grad::matmul(&x, y, &z).unwrap();
         let (left, right) = (Lazy::from(x), y.lazy());
         let product = left.matmul(&right);
         assert_eq!(product.shape(), Some(z.shape()));

@@ -3,7 +3,7 @@
 
 use lacuna::eval::Expression;
 use lacuna::lazy::{HasGradient, Lazy, Steps};
-use lacuna::{Axes, CooTensor, CsrTensor, Matmul, Operand, Pattern, Tensor};
+use lacuna::{Axes, CooTensor, CsrTensor, Matmul, Operand, Pattern, Tensor, grad};
 use ndarray::{ArrayD, Dimension, arr1};
 
 use crate::lazy::matrix;
@@ -46,14 +46,14 @@ fn weight(at: usize) -> f64 {
 
 /// Compares an operation on a tensor and an array, and its backward function, in a graph and without a graph.
 macro_rules! beside_an_array {
-    ($x:ident, $y:ident, $g:ident: $($name:ident $backward:ident),*) => {$(
+    ($x:ident, $y:ident, $g:ident: $($name:ident),*) => {$(
         let (name, lazy, array) = (stringify!($name), $x.lazy(), Lazy::from($y.clone()));
         let z = lazy.$name(&array);
         let expected = lacuna::$name(&$x, &$y).unwrap();
         for z in [&z, &lazy.$name(array.clone()), &lazy.$name(&$y)] {
             assert!(z.collect().unwrap().same_as(&expected), "{name}");
         }
-        let (dx, dy) = lacuna::$backward(&$x, &$y, &$g).unwrap();
+        let (dx, dy) = lacuna::grad::$name(&$x, &$y, &$g).unwrap();
         let upstream = $g.lazy();
         assert!(z.gradient(&lazy, &upstream).collect().unwrap().same_as(&dx), "{name}");
         assert_eq!(z.gradient(&array, &upstream).collect().unwrap(), dy, "{name}");
@@ -69,11 +69,11 @@ fn whole_tensors_stand_beside_arrays() {
         let all = ArrayD::from_shape_fn(vec![5, 6], |at| 1.5 + (at[0] * 5 + at[1] * 2) as f64 % 3.0);
         let row = arr1(&[1.0, -2.0, 0.5, 4.0, 0.25, 8.0]).into_dyn();
         for y in [all, row] {
-            beside_an_array!(x, y, g: mul mul_backward, div div_backward);
+            beside_an_array!(x, y, g: mul, div);
         }
         // Unstored positions hold a single value here.
         let y = ArrayD::from_elem(vec![5, 1], 1.5);
-        beside_an_array!(x, y, g: add add_backward, sub sub_backward, minimum minimum_backward, pow pow_backward);
+        beside_an_array!(x, y, g: add, sub, minimum, pow);
         let wider = ndarray::Array3::from_elem((2, 5, 6), 3.0);
         assert!((x.lazy() * &wider).collect().unwrap().same_as(&(&x * &wider)));
         assert!(x.lazy().less(&wider).collect().unwrap() == x.less(&wider).unwrap());
@@ -253,17 +253,17 @@ fn a_lone_entry_receives_all_that_comes_whatever_it_is() {
     let y = CooTensor::new([3], vec![vec![2]], vec![f64::NEG_INFINITY], 0.0).unwrap();
     let g = arr1(&[2.0, 3.0, 5.0]);
     for (dx, dy) in [
-        lacuna::minimum_backward(&x.stored(), &y.stored(), &g).unwrap(),
-        lacuna::maximum_backward(&x.stored(), &y.stored(), &g).unwrap(),
+        lacuna::grad::minimum(&x.stored(), &y.stored(), &g).unwrap(),
+        lacuna::grad::maximum(&x.stored(), &y.stored(), &g).unwrap(),
     ] {
         assert_eq!((dx.values(), dy.values()), (&[2.0, 3.0][..], &[5.0][..]));
     }
-    let (dx, dy) = lacuna::div_backward(&x.stored(), &y.stored(), &g).unwrap();
+    let (dx, dy) = lacuna::grad::div(&x.stored(), &y.stored(), &g).unwrap();
     assert_eq!((dx.values(), dy.values()), (&[0.0, 0.0][..], &[0.0][..]));
     // A row of entries with a matrix, of which each column has one or none.
     let m = CooTensor::new([2, 3], vec![vec![0, 1], vec![0, 2]], vec![4.0, 6.0], 0.0).unwrap();
     let g = ndarray::arr2(&[[1.0, 10.0, 100.0], [2.0, 20.0, 200.0]]);
-    let (dm, dx) = lacuna::minimum_backward(&m.stored(), &y.stored(), &g).unwrap();
+    let (dm, dx) = lacuna::grad::minimum(&m.stored(), &y.stored(), &g).unwrap();
     // The result stores the entries of the matrix only.
     assert_eq!((dm.values(), dx.values()), (&[1.0, 0.0][..], &[200.0][..]));
 }
@@ -300,9 +300,9 @@ fn maps_of_entries<P: Pattern>(x: &Tensor<P, f64>) {
     lacuna::__function_names! { of_table }
     let (lazy, g) = (x.lazy(), weighted(x));
     for (step, eager, backward) in [
-        (lazy.stored().add(0.5), x.stored().add(0.5), lacuna::add_backward(&x.stored(), &ndarray::arr0(0.5), &g)),
-        (lazy.stored().div(0.5), x.stored().div(0.5), lacuna::div_backward(&x.stored(), &ndarray::arr0(0.5), &g)),
-        (lazy.stored().pow(2.5), x.stored().pow(2.5), lacuna::pow_backward(&x.stored(), &ndarray::arr0(2.5), &g)),
+        (lazy.stored().add(0.5), x.stored().add(0.5), lacuna::grad::add(&x.stored(), &ndarray::arr0(0.5), &g)),
+        (lazy.stored().div(0.5), x.stored().div(0.5), lacuna::grad::div(&x.stored(), &ndarray::arr0(0.5), &g)),
+        (lazy.stored().pow(2.5), x.stored().pow(2.5), lacuna::grad::pow(&x.stored(), &ndarray::arr0(2.5), &g)),
     ] {
         assert!(step.collect().unwrap().same_as(&eager.unwrap()));
         assert!(step.gradient(&lazy, &g.lazy()).collect().unwrap().same_as(&backward.unwrap().0));
@@ -336,7 +336,7 @@ where
         let program = lacuna::lazy::compile((&z.gradient(lazy, &upstream), &z.gradient(&by, &upstream))).unwrap();
         let (dx, of_factors) = program.run([upstream.is(g)]).unwrap();
         // A product of 0 and a number below it has a sign at an entry, and none at a gap.
-        let expected = lacuna::any_backward(x, &lacuna::scale(g, axis, &factors).unwrap(), Axes::none()).unwrap();
+        let expected = lacuna::grad::any(x, &lacuna::scale(g, axis, &factors).unwrap(), Axes::none()).unwrap();
         assert_eq!(dense(&dx), dense(&expected));
         let sums = lacuna::sum(&lacuna::mul(&dense(x), &dense(g)).unwrap(), if axis == 0 { 1 } else { 0 }).unwrap();
         assert_eq!(of_factors, sums);
@@ -348,7 +348,7 @@ where
 
 fn dense<X: Operand<Elem = f64>>(x: &X) -> ArrayD<f64> {
     let zeros = ArrayD::<f64>::zeros(x.lengths());
-    lacuna::add_backward(&zeros, &zeros, x).unwrap().0
+    lacuna::grad::add(&zeros, &zeros, x).unwrap().0
 }
 
 #[test]
@@ -439,7 +439,7 @@ fn sums_of_products_of_entries_have_gradients() {
         let step = lazy_x.matmul_with(&lazy_y, Matmul::plus_times());
         assert!(step.collect().unwrap().same_as(&z));
         let found = step.gradients([&lazy_x, &lazy_y], &g.lazy()).map(|found| found.collect().unwrap());
-        let expected = x.stored().matmul_backward(&y, &g).unwrap();
+        let expected = grad::matmul(&x.stored(), &y, &g).unwrap();
         assert!(found[0].same_as(&expected.0) && found[1].same_as(&expected.1));
         assert_differences("x", &x, &found[0], |x| x.matmul_with(&y, Matmul::plus_times()).unwrap().values().to_vec());
         let mask = z.filter_entries(|at, _| (at[0] + at[1]) % 3 != 1).unwrap();
@@ -496,7 +496,7 @@ fn sums_of_products_of_entries_have_gradients() {
     let y = ArrayD::from_shape_fn(vec![6, 2], |at| at[0] as f64 - at[1] as f64 * 0.5);
     let (lazy, right) = (x.lazy(), Lazy::from(y.clone()));
     let z = lazy.matmul_with(&right, Matmul::plus_times());
-    let (dx, dy) = x.stored().matmul_backward(&y, &z.collect().unwrap()).unwrap();
+    let (dx, dy) = grad::matmul(&x.stored(), &y, &z.collect().unwrap()).unwrap();
     assert!(z.gradient(&lazy, &z).collect().unwrap().same_as(&dx));
     assert_eq!(z.gradient(&right, &z).collect().unwrap(), dy);
 }
@@ -542,8 +542,8 @@ fn masks_and_other_shapes_are_the_operations() {
         let left = x.stored().without(y.pattern()).unwrap();
         let g = weighted(&x);
         for (step, eager, backward) in [
-            (lazy.stored().mask(&mask), kept, x.stored().mask_backward(&g, y.pattern())),
-            (lazy.stored().without(&mask), left, x.stored().without_backward(&g, y.pattern())),
+            (lazy.stored().mask(&mask), kept, grad::mask(&x.stored(), &g, y.pattern())),
+            (lazy.stored().without(&mask), left, grad::without(&x.stored(), &g, y.pattern())),
         ] {
             assert!(step.collect().unwrap().same_as(&eager));
             assert!(step.gradient(&lazy, &g.lazy()).collect().unwrap().same_as(&backward.unwrap()));

@@ -5,7 +5,7 @@ use lacuna::eval::{Fault, Program, header};
 use lacuna::lazy::{self, Lazy, Program as Compiled, Steps, compile};
 use lacuna::{
     Axes, CooPattern, CooTensor, CsrPattern, CsrTensor, DType, Einsum, Element, Isin, Matmul, Nanmedian, Norm, Pattern,
-    Quantile, QuantileMethod, Take, Tensor, Var,
+    Quantile, QuantileMethod, Take, Tensor, Var, grad,
 };
 use ndarray::{ArrayD, s};
 use num_complex::Complex;
@@ -553,7 +553,7 @@ result = [z, dx, 3]
     let halved = |x: &CsrTensor<f64>| x.mul(0.5)?.sub(-1.0);
     let squares = halved(&x.slice(s![.., ..;-1]).unwrap()).unwrap().stored().powi(2).unwrap().sum(1).unwrap();
     let dx = &halved(&x).unwrap() * 1.0;
-    let dx = x.any_backward(&dx, Axes::none()).unwrap();
+    let dx = grad::any(&x, &dx, Axes::none()).unwrap();
     let three = CooTensor::full([0; 0], 3i64).unwrap();
     let tensors =
         |found: Vec<AnyValue>| -> Vec<_> { found.into_iter().map(|one| one.into_tensor().unwrap()).collect() };

@@ -6,7 +6,7 @@ use crate::reference::product::{self as reference, Lanes, Multiplies, Product};
 use crate::reference::scalar::Scalar;
 use crate::support::*;
 use lacuna::prelude::*;
-use lacuna::{CooTensor, CsrTensor, Element, Error, Pattern, Result, Tensor, matmul, matmul_backward};
+use lacuna::{CooTensor, CsrTensor, Element, Error, Pattern, Result, Tensor, grad, matmul};
 use ndarray::{ArrayD, arr1, arr2};
 use num_complex::Complex;
 use proptest::prelude::*;
@@ -193,16 +193,16 @@ fn gradients_are_those_of_the_definition<T: Both + DrawnGrad + Lanes + lacuna::F
         let (array_x, array_y, array_g) = (array(&dense_x), array(&dense_y), array(&dense_g));
         let (coo_x, csr_y) = (coo(x), csr(y));
         let (dx, dy) = reference::matmul_backward(&dense_x, &dense_y, &dense_g);
-        let (of_x, of_y) = matmul_backward(&array_x, &array_y, &coo(&upstream)).unwrap();
+        let (of_x, of_y) = grad::matmul(&array_x, &array_y, &coo(&upstream)).unwrap();
         assert_array(&of_x, &dx);
         assert_array(&of_y, &dy);
-        let (of_x, of_y) = matmul_backward(&coo_x, &array_y, &csr(&upstream)).unwrap();
+        let (of_x, of_y) = grad::matmul(&coo_x, &array_y, &csr(&upstream)).unwrap();
         assert_like(&of_x, &coo_x, &dx);
         assert_array(&of_y, &dy);
-        let (of_x, of_y) = array_x.matmul_backward(&csr_y, &array_g).unwrap();
+        let (of_x, of_y) = grad::matmul(&array_x, &csr_y, &array_g).unwrap();
         assert_array(&of_x, &dx);
         assert_like(&of_y, &csr_y, &dy);
-        let (of_x, of_y) = coo_x.matmul_backward(&csr_y, &coo(&upstream)).unwrap();
+        let (of_x, of_y) = grad::matmul(&coo_x, &csr_y, &coo(&upstream)).unwrap();
         assert_like(&of_x, &coo_x, &dx);
         assert_like(&of_y, &csr_y, &dy);
     });
@@ -221,14 +221,14 @@ fn gradients_of_views_look_at_entries() {
         let (dx, dy) = reference::matmul_backward(&x.to_dense(), &y.to_dense(), &upstream.to_dense());
         (x.fill, y.fill) = (2.0, f64::NAN);
         let (x, y) = (csr(&x), coo(&y));
-        let (of_x, of_y) = x.stored().matmul_backward(&y, &coo(&upstream)).unwrap();
+        let (of_x, of_y) = grad::matmul(&x.stored(), &y, &coo(&upstream)).unwrap();
         assert_like(&of_x, &x, &dx);
         assert_like(&of_y, &y, &dy);
         // Their fills count where some position holds them.
         let has_gap = [(x.nnz(), x.shape()), (y.nnz(), y.shape())]
             .iter()
             .any(|(nnz, shape)| shape.iter().product::<usize>() > *nnz);
-        assert_eq!(x.matmul_backward(&y, &coo(&upstream)).is_err(), has_gap);
+        assert_eq!(grad::matmul(&x, &y, &coo(&upstream)).is_err(), has_gap);
     });
 }
 
@@ -236,10 +236,10 @@ fn gradients_of_views_look_at_entries() {
 fn gradients_of_repeated_arrays_have_all_their_places() {
     let one = arr2(&[[1.0, 2.0], [3.0, 4.0]]);
     let many = one.broadcast((3, 2, 2)).unwrap();
-    let (dx, dy) = matmul_backward(&many, &one, &many).unwrap();
+    let (dx, dy) = grad::matmul(&many, &one, &many).unwrap();
     assert_eq!(dx.shape(), [3, 2, 2]);
     assert_eq!(dy, arr2(&[[30.0, 42.0], [42.0, 60.0]]).into_dyn());
-    assert!(matches!(matmul_backward(&many, &one, &one), Err(Error::ShapeMismatch { .. })));
+    assert!(matches!(grad::matmul(&many, &one, &one), Err(Error::ShapeMismatch { .. })));
 }
 
 fn matrix(rows: &[[f64; 3]; 2]) -> CooTensor<f64> {
@@ -496,8 +496,8 @@ fn fills_that_no_position_holds_do_not_matter() {
     assert_eq!(lacuna::ttv(&y, &vector, 0).unwrap(), lacuna::ttv(&array(&y), &vector, 0).unwrap());
     // The gradients are those of the arrays.
     let up = ndarray::arr2(&[[1.0, 0.5], [2.0, -1.0]]);
-    let (dx, dy) = lacuna::matmul_backward(&y, &x, &up).unwrap();
-    let (dense_x, dense_y) = lacuna::matmul_backward(&array(&y), &array(&x), &up).unwrap();
+    let (dx, dy) = lacuna::grad::matmul(&y, &x, &up).unwrap();
+    let (dense_x, dense_y) = lacuna::grad::matmul(&array(&y), &array(&x), &up).unwrap();
     assert_eq!((dx.to_dense().unwrap(), dy.to_dense().unwrap()), (dense_x, dense_y));
 
     // A gap holds its fill, and what is not finite meets a zero that is not stored.

@@ -8,8 +8,7 @@ use crate::reference::zip::{Arith, Computes};
 use crate::support::*;
 use lacuna::prelude::*;
 use lacuna::{
-    CooPattern, CooTensor, CsrPattern, CsrTensor, Error, Matmul, Real, Semiring, Tensor, matmul, matmul_backward,
-    matmul_with,
+    CooPattern, CooTensor, CsrPattern, CsrTensor, Error, Matmul, Real, Semiring, Tensor, grad, matmul, matmul_with,
 };
 use ndarray::{arr1, arr2};
 use proptest::prelude::*;
@@ -244,8 +243,8 @@ fn gradients_of_masked_products_are_those_of_views_and_masked_upstreams() {
         (upstream.stored().mask(&mask).unwrap(), arr2(&[[1.0, 0.0], [0.0, 1000.0]])),
         (upstream.stored().without(&mask).unwrap(), arr2(&[[0.0, 10.0], [100.0, 0.0]])),
     ] {
-        let (dx, dy) = matmul_backward(&x.stored(), &y, &dz).unwrap();
-        let (of_x, of_y) = matmul_backward(&x.to_dense().unwrap(), &y.to_dense().unwrap(), &cut).unwrap();
+        let (dx, dy) = grad::matmul(&x.stored(), &y, &dz).unwrap();
+        let (of_x, of_y) = grad::matmul(&x.to_dense().unwrap(), &y.to_dense().unwrap(), &cut).unwrap();
         dx.for_each_entry(|at, value| assert_eq!(value, of_x[at]));
         dy.for_each_entry(|at, value| assert_eq!(value, of_y[at]));
     }

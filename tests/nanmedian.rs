@@ -10,7 +10,8 @@ use crate::reference::structure;
 use crate::support::*;
 use lacuna::prelude::*;
 use lacuna::{
-    Axes, CooTensor, CsrTensor, Error, EvenCount, Float, Nanmedian, Pattern, Real, Tensor, nanmedian, nanmedian_index,
+    Axes, CooTensor, CsrTensor, Error, EvenCount, Float, Nanmedian, Pattern, Real, Tensor, grad, nanmedian,
+    nanmedian_index,
 };
 use ndarray::{Array2, ArrayD, ArrayViewD, Axis, IxDyn, arr0, arr1, arr2, s};
 use proptest::prelude::*;
@@ -478,7 +479,7 @@ fn assert_lane_by_lane(view: ArrayViewD<'_, f64>, axes: &[isize]) {
     let bits = |x: &ArrayD<f64>| x.mapv(f64::to_bits);
     assert_eq!(bits(&view.nanmedian(axes).unwrap()), bits(&found));
     let upstream = found.mapv(|_| 8.0);
-    let dx = view.nanmedian_backward(&upstream, axes).unwrap();
+    let dx = grad::nanmedian(&view, &upstream, axes).unwrap();
     assert!(dx.is_standard_layout());
     let dx = dx.permuted_axes([&kept[..], &reduced].concat());
     let mut gradients = dx.iter();
@@ -532,7 +533,7 @@ fn dense_results_are_the_same_at_any_number_of_threads() {
         let bits = |x: ArrayD<f64>| x.iter().map(|value| value.to_bits()).collect::<Vec<u64>>();
         let of = |axes: Axes| {
             let (median, position) = x.nanmedian_index(&axes).unwrap();
-            let dx = x.nanmedian_backward(&median, &axes).unwrap();
+            let dx = grad::nanmedian(&x, &median, &axes).unwrap();
             (bits(x.nanmedian(&axes).unwrap()), position, bits(dx))
         };
         [of(Axes::all()), of(Axes::from(0)), of(Axes::from(1))]
@@ -574,7 +575,7 @@ fn positions_that_cannot_be_counted_are_refused() {
     let none = lacuna::Tensor::from_parts(pattern, vec![], 0.0).unwrap();
     assert_eq!(none.nanmedian_index([1, 2]).unwrap().1.shape(), [0]);
     assert_eq!(
-        none.nanmedian_backward(&none.nanmedian([1, 2]).unwrap(), lacuna::Nanmedian::over([1, 2]).first())
+        grad::nanmedian(&none, &none.nanmedian([1, 2]).unwrap(), lacuna::Nanmedian::over([1, 2]).first())
             .unwrap()
             .nnz(),
         0
@@ -634,7 +635,7 @@ fn an_array_of_thousands_of_axes_is_reduced() {
 fn the_gradient_of_nothing_is_nothing() {
     let x = ndarray::Array2::<f64>::zeros((1 << 26, 0));
     let zero = ndarray::arr0(0.0f32);
-    let dx = x.nanmedian_backward(&zero.broadcast(1 << 26).unwrap(), 1).unwrap();
+    let dx = grad::nanmedian(&x, &zero.broadcast(1 << 26).unwrap(), 1).unwrap();
     assert_eq!(dx.shape(), [1 << 26, 0]);
 }
 

@@ -8,10 +8,9 @@ use crate::reference::gradients::{self, Rule};
 use crate::reference::ops::Even;
 use crate::reference::scalar::{GradScalar, RealScalar, Scalar};
 use crate::support::*;
-use lacuna::prelude::*;
 use lacuna::{
     Axes, CooTensor, CsrTensor, Error, EvenCount, Float, MedianGradient, Nanmedian, Operand, Pattern, Real, Tensor,
-    nanmedian, nanmedian_backward,
+    grad, nanmedian,
 };
 use ndarray::{ArrayD, IxDyn, arr0, arr1, arr2};
 use proptest::prelude::*;
@@ -85,10 +84,10 @@ fn assert_gradients<T: Ordered, P: Pattern, G: Gradient, U: Operand<Elem = G>>(
     expected: &[Expected<G>],
 ) {
     for Expected { options, all, stored, .. } in expected {
-        let found = nanmedian_backward(tensor, upstream, options.over(axes)).unwrap();
+        let found = grad::nanmedian(tensor, upstream, options.over(axes)).unwrap();
         assert_entries(&found, all);
         assert!(found.shares_pattern_with(tensor));
-        let found = nanmedian_backward(&tensor.stored(), upstream, options.over(axes)).unwrap();
+        let found = grad::nanmedian(&tensor.stored(), upstream, options.over(axes)).unwrap();
         assert_entries(&found, stored);
         assert!(found.shares_pattern_with(tensor));
     }
@@ -105,7 +104,7 @@ fn gradients_of_every_format_agree_with_the_reference<T: Ordered>() {
         let given = array(&upstream.to_dense());
         for Expected { options, dense, .. } in &expected {
             for_each_layout(&x.to_dense(), |_, view| {
-                let found = view.nanmedian_backward(&given, options.over(&axes)).unwrap();
+                let found = grad::nanmedian(&view, &given, options.over(&axes)).unwrap();
                 assert_array(&found, dense);
                 assert!(found.is_standard_layout());
             });
@@ -125,7 +124,7 @@ fn upstream_gradients_come_in_any_format() {
         assert_gradients(&coo(&x), &dense.view(), &axes, &expected);
         assert_gradients(&csr_as::<f64, usize>(&x), &coo_as::<f32, u64>(&upstream), &axes, &expected);
         assert_gradients(&csr(&x), &dense, &axes, &expected);
-        let found = array(&x.to_dense()).nanmedian_backward(&coo(&upstream), &axes).unwrap();
+        let found = grad::nanmedian(&array(&x.to_dense()), &coo(&upstream), &axes).unwrap();
         assert_array(&found, &expected[0].dense);
     });
 }
@@ -253,7 +252,7 @@ fn gradients_of_shapes_without_a_dense_form<T: Ordered>() {
         let tensor = coo_as::<T, u64>(&x);
         for (options, even, rule) in OPTIONS {
             let given = coo_as::<f64, u64>(&upstream);
-            let found = nanmedian_backward(&tensor, &given, options.over(axes_of(&axes, false)));
+            let found = grad::nanmedian(&tensor, &given, options.over(axes_of(&axes, false)));
             if rule == Rule::First && !countable {
                 assert_eq!(found.unwrap_err(), Error::Uncountable { operation: "nanmedian_backward" });
                 continue;
@@ -287,7 +286,7 @@ fn gradients_agree_with_finite_differences() {
             (y.into_dimensionality::<ndarray::Ix1>().unwrap() * &dy).sum()
         };
         for rule in [MedianGradient::Spread, MedianGradient::First] {
-            let dx = x.nanmedian_backward(&dy, options(even, rule).over(1)).unwrap();
+            let dx = grad::nanmedian(&x, &dy, options(even, rule).over(1)).unwrap();
             for entry in 0..x.nnz() {
                 let mut moved = x.clone();
                 moved.values_mut().unwrap()[entry] += step;
@@ -305,21 +304,21 @@ fn the_gradient_of_a_group_without_a_number_is_shared_where_that_is_asked_for() 
     let x = arr2(&[[nan, 2.0, 1.0], [nan, nan, nan], [3.0, nan, nan]]);
     let (dy, spread) = (arr1(&[4.0, 12.0, 6.0]), Nanmedian::over(1).spread_nan());
     let expected = arr2(&[[0.0, 2.0, 2.0], [4.0, 4.0, 4.0], [6.0, 0.0, 0.0]]).into_dyn();
-    assert_eq!(x.nanmedian_backward(&dy, &spread).unwrap(), expected);
-    assert_eq!(x.nanmedian_backward(&dy, spread.clone().first()).unwrap(), expected);
+    assert_eq!(grad::nanmedian(&x, &dy, &spread).unwrap(), expected);
+    assert_eq!(grad::nanmedian(&x, &dy, spread.clone().first()).unwrap(), expected);
     for fill in [nan, 0.0] {
         let sparse = CooTensor::from_dense(&x, fill).unwrap();
         let on_entries = |dx: CooTensor<f64>| dx.entries().iter().all(|(at, share)| expected[IxDyn(at)] == *share);
-        assert!(on_entries(sparse.nanmedian_backward(&dy, &spread).unwrap()));
+        assert!(on_entries(grad::nanmedian(&sparse, &dy, &spread).unwrap()));
     }
     // Two NaNs among three positions of stored entries, in groups that are contiguous, and in groups that are not.
     let stored = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 2, 1]], vec![nan, nan, 5.0], 0.0).unwrap();
-    let dx = stored.stored().nanmedian_backward(&arr1(&[8.0, 3.0]), &spread).unwrap();
+    let dx = grad::nanmedian(&stored.stored(), &arr1(&[8.0, 3.0]), &spread).unwrap();
     assert_eq!(dx.values(), [4.0, 4.0, 3.0]);
     let turned = stored.permute_axes([1, 0]).unwrap();
-    let dx = turned.stored().nanmedian_backward(&arr1(&[8.0, 3.0]), Nanmedian::over(0).spread_nan()).unwrap();
+    let dx = grad::nanmedian(&turned.stored(), &arr1(&[8.0, 3.0]), Nanmedian::over(0).spread_nan()).unwrap();
     assert_eq!(dx.values(), [4.0, 3.0, 4.0]);
-    let each = x.nanmedian_backward(&x, Nanmedian::over(Axes::none()).spread_nan()).unwrap();
+    let each = grad::nanmedian(&x, &x, Nanmedian::over(Axes::none()).spread_nan()).unwrap();
     assert!(
         each.iter()
             .zip(&x)
@@ -331,22 +330,22 @@ fn the_gradient_of_a_group_without_a_number_is_shared_where_that_is_asked_for() 
 fn nan_positions_receive_zero() {
     let nan = f64::NAN;
     let x = arr2(&[[nan, 2.0, 1.0], [nan, nan, nan], [3.0, nan, nan]]);
-    let dx = nanmedian_backward(&x, &arr1(&[4.0, nan, 6.0]), 1).unwrap();
+    let dx = grad::nanmedian(&x, &arr1(&[4.0, nan, 6.0]), 1).unwrap();
     assert_eq!(dx, arr2(&[[0.0, 2.0, 2.0], [0.0, 0.0, 0.0], [6.0, 0.0, 0.0]]).into_dyn());
     let sparse = CooTensor::from_dense(&x, 0.0).unwrap();
-    let found = sparse.nanmedian_backward(&arr1(&[4.0, nan, 6.0]), 1).unwrap();
+    let found = grad::nanmedian(&sparse, &arr1(&[4.0, nan, 6.0]), 1).unwrap();
     assert_eq!(found.to_dense().unwrap(), dx);
-    let elementwise = nanmedian_backward(&sparse, &ArrayD::from_elem(IxDyn(&[3, 3]), 5.0), Axes::none()).unwrap();
+    let elementwise = grad::nanmedian(&sparse, &ArrayD::from_elem(IxDyn(&[3, 3]), 5.0), Axes::none()).unwrap();
     assert_eq!(elementwise.values(), [0.0, 5.0, 5.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0]);
 }
 
 #[test]
 fn equal_elements_share_and_zeros_of_both_signs_are_equal() {
     let x = arr1(&[0.0, -0.0, 9.0, -0.0, -9.0]);
-    let dx = nanmedian_backward(&x, &arr0(6.0f32), 0).unwrap();
+    let dx = grad::nanmedian(&x, &arr0(6.0f32), 0).unwrap();
     assert_eq!(dx, arr1(&[2.0, 2.0, 0.0, 2.0, 0.0]).into_dyn());
     let x = arr1(&[1u8, 1, 2, 2, 2, 1, 7, 0]);
-    let dx = nanmedian_backward(&x, &arr0(6.0), 0).unwrap();
+    let dx = grad::nanmedian(&x, &arr0(6.0), 0).unwrap();
     assert_eq!(dx, arr1(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0]).into_dyn());
 }
 
@@ -354,19 +353,19 @@ fn equal_elements_share_and_zeros_of_both_signs_are_equal() {
 fn the_share_of_unstored_positions_is_dropped() {
     // 0 0 0 and a stored 0: four equal elements, of which one is stored.
     let x = CooTensor::new([5], vec![vec![1, 4]], vec![0.0, 7.0], 0.0).unwrap();
-    assert_eq!(x.nanmedian_backward(&arr0(8.0), 0).unwrap().values(), [2.0, 0.0]);
-    assert_eq!(nanmedian_backward(&x.stored(), &arr0(8.0), 0).unwrap().values(), [4.0, 4.0]);
+    assert_eq!(grad::nanmedian(&x, &arr0(8.0), 0).unwrap().values(), [2.0, 0.0]);
+    assert_eq!(grad::nanmedian(&x.stored(), &arr0(8.0), 0).unwrap().values(), [4.0, 4.0]);
     let first = options(EvenCount::Mean, MedianGradient::First);
     // Rank 2 of the zeros at 0, 1, 2 and 3 stands at position 2, which is not stored.
-    assert_eq!(x.nanmedian_backward(&arr0(8.0), first.over(0)).unwrap().values(), [0.0, 0.0]);
+    assert_eq!(grad::nanmedian(&x, &arr0(8.0), first.over(0)).unwrap().values(), [0.0, 0.0]);
     let x = CooTensor::new([5], vec![vec![2, 4]], vec![0.0, 7.0], 0.0).unwrap();
-    assert_eq!(x.nanmedian_backward(&arr0(8.0), first.over(0)).unwrap().values(), [8.0, 0.0]);
+    assert_eq!(grad::nanmedian(&x, &arr0(8.0), first.over(0)).unwrap().values(), [8.0, 0.0]);
 }
 
 #[test]
 fn first_gives_the_elements_at_the_middle_ranks() {
     let first = options(EvenCount::Mean, MedianGradient::First);
-    let gradient = |x: &[f64]| nanmedian_backward(&arr1(x), &arr0(8.0), first.over(0)).unwrap();
+    let gradient = |x: &[f64]| grad::nanmedian(&arr1(x), &arr0(8.0), first.over(0)).unwrap();
     assert_eq!(gradient(&[5.0, 5.0, 5.0, 5.0]), arr1(&[0.0, 4.0, 4.0, 0.0]).into_dyn());
     assert_eq!(gradient(&[5.0, 5.0, 5.0]), arr1(&[0.0, 8.0, 0.0]).into_dyn());
     assert_eq!(gradient(&[7.0, f64::NAN, 5.0]), arr1(&[4.0, 0.0, 4.0]).into_dyn());
@@ -376,7 +375,7 @@ fn first_gives_the_elements_at_the_middle_ranks() {
 #[test]
 fn each_row_gets_the_gradient_of_its_own() {
     let x = CsrTensor::new([3, 2], vec![0, 1, 3, 4], vec![0, 0, 1, 1], vec![1.0; 4], f64::NAN).unwrap();
-    let dx = x.nanmedian_backward(&arr1(&[10.0, 20.0, 30.0]), -1).unwrap();
+    let dx = grad::nanmedian(&x, &arr1(&[10.0, 20.0, 30.0]), -1).unwrap();
     assert_eq!(dx.values(), [10.0, 10.0, 10.0, 30.0]);
 }
 
@@ -392,8 +391,8 @@ fn many_groups_are_the_same_as_lanes_of_an_array() {
             let dy = nanmedian(&dense, &axes).unwrap().mapv(|median| median + 0.3);
             asked += 1;
             for (options, ..) in OPTIONS.into_iter().skip(asked % one_of(2)).step_by(one_of(2)) {
-                let expected = nanmedian_backward(&dense, &dy, options.over(&axes)).unwrap();
-                let found = x.nanmedian_backward(&dy, options.over(&axes)).unwrap();
+                let expected = grad::nanmedian(&dense, &dy, options.over(&axes)).unwrap();
+                let found = grad::nanmedian(&x, &dy, options.over(&axes)).unwrap();
                 found.for_each_entry(|at, share| assert_eq!(share, expected[IxDyn(at)]));
             }
         }
@@ -407,31 +406,31 @@ fn an_upstream_gradient_of_another_shape_is_refused() {
     let x = CooTensor::full([2, 3], 0.0).unwrap();
     let three = arr1(&[1.0, 2.0, 3.0]);
     let message = "the upstream gradient must have shape [2], found [3]";
-    assert_eq!(x.nanmedian_backward(&three, 1).unwrap_err().to_string(), message);
-    assert_eq!(x.stored().nanmedian_backward(&three, 1).unwrap_err().to_string(), message);
-    assert_eq!(x.to_dense().unwrap().nanmedian_backward(&three, 1).unwrap_err().to_string(), message);
+    assert_eq!(grad::nanmedian(&x, &three, 1).unwrap_err().to_string(), message);
+    assert_eq!(grad::nanmedian(&x.stored(), &three, 1).unwrap_err().to_string(), message);
+    assert_eq!(grad::nanmedian(&x.to_dense().unwrap(), &three, 1).unwrap_err().to_string(), message);
     let kept = Axes::from(1).keep_dims();
-    assert!(matches!(x.nanmedian_backward(&arr1(&[1.0, 2.0]), kept), Err(Error::ShapeMismatch { .. })));
+    assert!(matches!(grad::nanmedian(&x, &arr1(&[1.0, 2.0]), kept), Err(Error::ShapeMismatch { .. })));
 }
 
 #[test]
 fn axes_that_do_not_fit_are_refused() {
     let x = CsrTensor::full([2, 3, 4], 0.0).unwrap();
     let dy = ArrayD::from_elem(IxDyn(&[3, 4]), 1.0);
-    assert_eq!(x.nanmedian_backward(&dy, 3).unwrap_err(), Error::AxisOutOfRange { axis: 3, rank: 3 });
-    assert_eq!(x.nanmedian_backward(&dy, [0, -3]).unwrap_err(), Error::AxisRepeated { axis: 0, rank: 3 });
+    assert_eq!(grad::nanmedian(&x, &dy, 3).unwrap_err(), Error::AxisOutOfRange { axis: 3, rank: 3 });
+    assert_eq!(grad::nanmedian(&x, &dy, [0, -3]).unwrap_err(), Error::AxisRepeated { axis: 0, rank: 3 });
 }
 
 #[test]
 fn gradients_out_of_proportion_are_refused() {
     let one = arr1(&[1.0]);
     let view = one.broadcast(1 << 40).unwrap();
-    assert!(matches!(view.nanmedian_backward(&arr0(1.0), 0), Err(Error::TooLarge { bytes: 0x800_0000_0000, .. })));
-    let singly = view.nanmedian_backward(&view, Axes::none());
+    assert!(matches!(grad::nanmedian(&view, &arr0(1.0), 0), Err(Error::TooLarge { bytes: 0x800_0000_0000, .. })));
+    let singly = grad::nanmedian(&view, &view, Axes::none());
     assert!(matches!(singly, Err(Error::TooLarge { bytes: 0x800_0000_0000, .. })));
     let lanes = CsrTensor::full([1 << 32, 0, 5], 0.0).unwrap();
     let dy = CooTensor::full([1 << 32, 0], 0.0).unwrap();
-    assert!(matches!(lanes.nanmedian_backward(&dy, -1), Err(Error::TooLarge { .. })));
+    assert!(matches!(grad::nanmedian(&lanes, &dy, -1), Err(Error::TooLarge { .. })));
 }
 
 /// Each thread passed by all rows before its own, one by one; now it begins there, whatever the axes before it are
@@ -451,7 +450,7 @@ fn each_thread_gives_gradients_to_the_rows_of_its_own() {
         let gradients = (0..rows).map(|row| row as f64 + 1.0).collect();
         let dy = ndarray::ArrayD::from_shape_vec(&shape[..shape.len() - 1], gradients).unwrap();
         for x in [plain, turned] {
-            let dx = pool.install(|| x.nanmedian_backward(&dy, -1)).unwrap();
+            let dx = pool.install(|| grad::nanmedian(&x, &dy, -1)).unwrap();
             for (at, (&received, &value)) in dx.iter().zip(&x).enumerate() {
                 assert_eq!(received, if value == 1.0 { (at / 3 + 1) as f64 } else { 0.0 }, "{shape:?}");
             }

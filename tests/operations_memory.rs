@@ -2,13 +2,12 @@
 //! those that hold little but NaN; of operations with a repeated operand.
 
 use crate::{MEMORY, was_run_apart};
-use lacuna::Error;
 use lacuna::lazy::{Lazy, compile};
 use lacuna::ndarray::{Array1, ArrayD, arr0, s};
 #[cfg(feature = "rayon")]
 use lacuna::ndarray::{ArrayView2, Axis};
 use lacuna::prelude::*;
-use lacuna::{add_backward, mul_backward, where_backward};
+use lacuna::{Error, grad};
 
 /// The peak of memory of `run`, beyond what was there before.
 fn peak_of<R>(run: impl FnOnce() -> R) -> (R, usize) {
@@ -131,7 +130,7 @@ fn groups_of_one_small_element_take_no_more_than_their_gradients() {
     }
     let (x, upstream) = (arr0(3u8), arr0(0.5f32));
     let (x, upstream) = (x.broadcast(COUNT).unwrap(), upstream.broadcast(COUNT).unwrap());
-    let (dx, peak) = peak_of(|| x.nanmedian_backward(&upstream, Axes::none()).unwrap());
+    let (dx, peak) = peak_of(|| grad::nanmedian(&x, &upstream, Axes::none()).unwrap());
     assert!(dx.len() == COUNT && dx.iter().all(|&gradient| gradient == 0.5));
     assert!(peak < COUNT * size_of::<f32>() + (64 << 10), "{peak} bytes at the peak");
 }
@@ -239,13 +238,13 @@ fn the_gradient_of_a_repeated_operand_goes_piece_by_piece() {
     let sparse = CooTensor::full([2000, 2000], 1.5).unwrap();
     let holds = |of_row: bool| x.less(0.0).map(|never| if of_row { never } else { never.not().unwrap() }).unwrap();
     for (name, run) in [
-        ("row", &(|| mul_backward(&x, &row, &upstream).map(drop)) as &dyn Fn() -> lacuna::Result<()>),
-        ("column", &|| mul_backward(&column, &x, &upstream).map(drop)),
-        ("array", &|| mul_backward(&x, &Array1::from_elem(2000, 2.0), &upstream).map(drop)),
-        ("both, upstream of a fill", &|| mul_backward(&row, &column, &sparse).map(drop)),
-        ("views", &|| add_backward(&x.stored(), &row.stored(), &upstream).map(drop)),
-        ("chosen", &|| where_backward(&holds(false), &row, &column, &upstream).map(drop)),
-        ("not chosen", &|| where_backward(&holds(true), &row, &column, &upstream).map(drop)),
+        ("row", &(|| grad::mul(&x, &row, &upstream).map(drop)) as &dyn Fn() -> lacuna::Result<()>),
+        ("column", &|| grad::mul(&column, &x, &upstream).map(drop)),
+        ("array", &|| grad::mul(&x, &Array1::from_elem(2000, 2.0), &upstream).map(drop)),
+        ("both, upstream of a fill", &|| grad::mul(&row, &column, &sparse).map(drop)),
+        ("views", &|| grad::add(&x.stored(), &row.stored(), &upstream).map(drop)),
+        ("chosen", &|| grad::where_(&holds(false), &row, &column, &upstream).map(drop)),
+        ("not chosen", &|| grad::where_(&holds(true), &row, &column, &upstream).map(drop)),
     ] {
         let (found, peak) = peak_of(run);
         found.unwrap();

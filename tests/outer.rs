@@ -6,7 +6,7 @@ use crate::reference::terms::{
     Multiplies, Place, in_lanes, of_all_pairs, one_behind_the_other, one_in_the_other, sum_of_terms, term,
 };
 use crate::support::*;
-use lacuna::{CooTensor, Error, Float, Pattern, Result, Ring, Tensor, kron, kron_backward, outer, outer_backward};
+use lacuna::{CooTensor, Error, Float, Pattern, Result, Ring, Tensor, grad, kron, outer};
 use ndarray::{ArrayD, arr1, arr2};
 use proptest::prelude::*;
 
@@ -96,12 +96,12 @@ fn gradients_equal_those_of_the_dense_loop<T: Both + DrawnGrad + Multiplies + Fl
             let (dx, dy) = gradients(&x, &y, &g, place);
             let upstream = array(&g);
             let (a, b) = (coo(&x), coo(&y));
-            let found = if at == 0 { outer_backward(&a, &b, &upstream) } else { kron_backward(&a, &b, &upstream) };
+            let found = if at == 0 { grad::outer(&a, &b, &upstream) } else { grad::kron(&a, &b, &upstream) };
             let (of_x, of_y) = found.unwrap();
             assert_entries(&of_x, &dx);
             assert_entries(&of_y, &dy);
             let (a, b, sparse) = (csr(&x), csr(&y), coo(&g.to_sparse(T::zero())));
-            let found = if at == 0 { outer_backward(&a, &b, &sparse) } else { kron_backward(&a, &b, &sparse) };
+            let found = if at == 0 { grad::outer(&a, &b, &sparse) } else { grad::kron(&a, &b, &sparse) };
             assert_entries(&found.unwrap().1, &dy);
             let all = |x: &Sparse<T>| {
                 let dense = x.to_dense();
@@ -113,7 +113,7 @@ fn gradients_equal_those_of_the_dense_loop<T: Both + DrawnGrad + Multiplies + Fl
             };
             let (dx, dy) = gradients(&all(&x), &all(&y), &g, place);
             let (a, b): (ArrayD<T>, ArrayD<T>) = (array(&x.to_dense()), array(&y.to_dense()));
-            let found = if at == 0 { outer_backward(&a, &b, &upstream) } else { kron_backward(&a, &b, &upstream) };
+            let found = if at == 0 { grad::outer(&a, &b, &upstream) } else { grad::kron(&a, &b, &upstream) };
             let (of_x, of_y) = found.unwrap();
             assert_array(&of_x, &dx.to_dense());
             assert_array(&of_y, &dy.to_dense());
@@ -128,9 +128,9 @@ stamp!(gradients_equal_those_of_the_dense_loop: float64 = f64; half float16 = ha
 fn an_operand_without_entries_has_gradients() {
     let (none, one) = (CooTensor::full([2], 0.0).unwrap(), CooTensor::new([2], vec![vec![1]], vec![3.0], 0.0).unwrap());
     let upstream = arr2(&[[1.0, 2.0], [3.0, 4.0]]);
-    let (of_none, of_one) = outer_backward(&none, &one, &upstream).unwrap();
+    let (of_none, of_one) = grad::outer(&none, &one, &upstream).unwrap();
     assert_eq!((of_none.values(), of_one.values()), (&[][..], &[0.0][..]));
-    assert_eq!(outer_backward(&one, &none, &upstream).unwrap().0.values(), [0.0]);
+    assert_eq!(grad::outer(&one, &none, &upstream).unwrap().0.values(), [0.0]);
 }
 
 #[test]
@@ -181,6 +181,6 @@ fn gradients_of_the_left_are_sums_in_eight_lanes_by_position() {
     let x = CooTensor::new([1], vec![vec![0]], vec![2.0], 0.0).unwrap();
     let y = CooTensor::new([20], vec![(0..20).collect()], values.clone(), 0.0).unwrap();
     let ones = CooTensor::new([1, 20], vec![vec![0; 20], (0..20).collect()], vec![1.0; 20], 0.0).unwrap();
-    let (dx, _) = outer_backward(&x, &y, &ones).unwrap();
+    let (dx, _) = grad::outer(&x, &y, &ones).unwrap();
     assert_eq!(dx.values(), [in_lanes(|at| at)]);
 }

@@ -8,10 +8,7 @@ use crate::reference::reductions::{self as reference, Multiplied, Spread};
 use crate::reference::scalar::Scalar;
 use crate::support::*;
 use lacuna::num_complex::Complex;
-use lacuna::{
-    Axes, CooPattern, CooTensor, CsrTensor, Error, Float, Result, Ring, Tensor, nanprod, nanprod_backward, prod,
-    prod_backward,
-};
+use lacuna::{Axes, CooPattern, CooTensor, CsrTensor, Error, Float, Result, Ring, Tensor, grad, nanprod, prod};
 use ndarray::{ArrayD, arr1, arr2};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -51,7 +48,7 @@ where
     G: Both + DrawnGrad + Float + SummedFloat + Multiplied,
 {
     check(reductions::<T, G>(), |case| {
-        check_gradient!(&case, prod_backward, identity::<Axes>, |group, g| reference::prod_shares(group, g, false));
+        check_gradient!(&case, prod, identity::<Axes>, |group, g| reference::prod_shares(group, g, false));
     });
 }
 
@@ -59,7 +56,7 @@ where
 fn gradients_of_floats_equal_the_dense_ones() {
     gradients_equal_the_dense_ones::<f64, f64>();
     check(reductions::<f64, f64>(), |case| {
-        check_gradient!(&case, nanprod_backward, identity::<Axes>, |group, g| reference::prod_shares(group, g, true));
+        check_gradient!(&case, nanprod, identity::<Axes>, |group, g| reference::prod_shares(group, g, true));
     });
 }
 
@@ -95,10 +92,10 @@ fn gaps_stand_in_the_tree_as_elements_do() {
         let upstream = ndarray::arr0(0.7);
         let ones = x.clone().with_fill(1.0);
         assert_eq!(x.stored().prod(0).unwrap().values(), ones.prod(0).unwrap().values());
-        let (of_entries, of_ones) = (x.stored().prod_backward(&upstream, 0), ones.prod_backward(&upstream, 0));
+        let (of_entries, of_ones) = (grad::prod(&x.stored(), &upstream, 0), grad::prod(&ones, &upstream, 0));
         assert!(of_entries.unwrap().same_as(&of_ones.unwrap()));
         let shares = reference::prod_shares(&group, 0.7, false);
-        let given = prod_backward(&x, &upstream, 0).unwrap();
+        let given = grad::prod(&x, &upstream, 0).unwrap();
         given.for_each_entry(|at, found| {
             let expected = shares[at[0]];
             assert!(found.bits_equal(expected), "{found:e} is not {expected:e} at {at:?}");
@@ -130,11 +127,11 @@ fn vast_gaps_are_products_of_squares() {
     let nearly = 1.0 + f64::EPSILON;
     let found = whole(&lone(&[1 << 52], 0.5, nearly));
     assert!((found - 0.5 * std::f64::consts::E).abs() < 1e-6, "{found}");
-    let dx = lone(&[1 << 52], 0.5, nearly).prod_backward(&ndarray::arr0(1.0), 0).unwrap();
+    let dx = grad::prod(&lone(&[1 << 52], 0.5, nearly), &ndarray::arr0(1.0), 0).unwrap();
     assert!((dx.values()[0] - std::f64::consts::E).abs() < 1e-6);
     let refused = lone(&[usize::MAX; 3], 7.0, 1.0).prod(Axes::all());
     assert!(matches!(refused, Err(Error::Uncountable { operation: "prod" })), "{refused:?}");
-    assert!(lone(&[usize::MAX; 3], 7.0, 1.0).prod_backward(&ndarray::arr0(1.0), Axes::all()).is_err());
+    assert!(grad::prod(&lone(&[usize::MAX; 3], 7.0, 1.0), &ndarray::arr0(1.0), Axes::all()).is_err());
 }
 
 #[test]
@@ -178,6 +175,6 @@ fn long_products_are_those_of_every_format() {
     let (by_columns, upstream) = (prod(&array, 0).unwrap(), arr1(&[0.3, 0.2, 0.1]));
     assert_eq!(csr.prod(0).unwrap().to_dense().unwrap(), by_columns);
     assert_eq!(prod(&array.t(), 1).unwrap(), by_columns);
-    let found: Result<Vec<f64>> = csr.prod_backward(&upstream, 0).map(|dx| dx.values().to_vec());
-    assert_eq!(found.unwrap(), prod_backward(&array, &upstream, 0).unwrap().into_raw_vec_and_offset().0);
+    let found: Result<Vec<f64>> = grad::prod(&csr, &upstream, 0).map(|dx| dx.values().to_vec());
+    assert_eq!(found.unwrap(), grad::prod(&array, &upstream, 0).unwrap().into_raw_vec_and_offset().0);
 }

@@ -6,8 +6,8 @@ use crate::reference::exact::{F64, Real, SummedFloat};
 use crate::reference::reductions::{self as reference, Spread};
 use crate::support::*;
 use lacuna::{
-    Axes, CooPattern, CooTensor, Error, Float, Nanmedian, Quantile, QuantileMethod, Tensor, median, median_backward,
-    nanquantile, nanquantile_backward, quantile, quantile_backward,
+    Axes, CooPattern, CooTensor, Error, Float, Nanmedian, Quantile, QuantileMethod, Tensor, grad, median, nanquantile,
+    quantile,
 };
 use ndarray::{ArrayD, arr0, arr1};
 use proptest::prelude::*;
@@ -55,14 +55,14 @@ where
             true => Quantile::over(axes).method(method).first(),
             false => Quantile::over(axes).method(method),
         };
-        check_gradient!(&case, quantile_backward(q), options, |group, g| {
+        check_gradient!(&case, quantile(q), options, |group, g| {
             reference::quantile_shares(group, g, q, name, false, first)
         });
-        check_gradient!(&case, nanquantile_backward(q), options, |group, g| {
+        check_gradient!(&case, nanquantile(q), options, |group, g| {
             reference::quantile_shares(group, g, q, name, true, first)
         });
         let options = |axes| if first { Nanmedian::over(axes).first() } else { Nanmedian::over(axes) };
-        check_gradient!(&case, median_backward, options, |group, g| {
+        check_gradient!(&case, median, options, |group, g| {
             reference::quantile_shares(group, g, 0.5, "linear", false, first)
         });
     });
@@ -132,7 +132,7 @@ fn vast_groups_have_quantiles_at_both_ends() {
     );
     assert_eq!(at(&lone(&[1], 7.0, 1.0), 0.3), 7.0);
     assert_eq!(x.median(Axes::all()).unwrap().get(&[]).unwrap(), 1.0);
-    let shares = x.quantile_backward(&arr0(2.0), 1.0, Axes::all()).unwrap();
+    let shares = grad::quantile(&x, &arr0(2.0), 1.0, Axes::all()).unwrap();
     assert_eq!(shares.values(), [2.0]);
 }
 
@@ -166,7 +166,7 @@ fn parts_outside_of_the_way_are_refused() {
     for q in [-0.1, 1.0 + f64::EPSILON, f64::NAN, f64::INFINITY, -5e-324] {
         let error = quantile(&x, q, 0).unwrap_err();
         assert!(matches!(error, Error::Argument { operation: "quantile", .. }), "{error}");
-        assert!(nanquantile_backward(&x, &arr0(1.0), q, 0).is_err());
+        assert!(grad::nanquantile(&x, &arr0(1.0), q, 0).is_err());
     }
     assert_eq!(quantile(&x, -0.0, 0).unwrap()[[]], 1.0);
     assert!(quantile(&ArrayD::<f64>::zeros(vec![0]), 0.5, 0).unwrap()[[]].is_nan());

@@ -10,9 +10,7 @@ use crate::support::*;
 use lacuna::num_complex::Complex;
 use lacuna::{
     Axes, CooPattern, CooTensor, CsrTensor, Error, Float, Norm, Real, Result, Ring, Tensor, Var, all, argmax, argmin,
-    max, max_backward, mean, mean_backward, min, min_backward, nanargmax, nanargmin, nanmax, nanmax_backward, nanmean,
-    nanmean_backward, nanmin, nanmin_backward, nanstd, nanstd_backward, nansum, nansum_backward, nanvar,
-    nanvar_backward, norm, norm_backward, std, std_backward, sum, sum_backward, var, var_backward,
+    grad, max, mean, min, nanargmax, nanargmin, nanmax, nanmean, nanmin, nanstd, nansum, nanvar, norm, std, sum, var,
 };
 use ndarray::{ArrayD, arr1, arr2};
 use proptest::collection::vec;
@@ -127,18 +125,14 @@ where
     check((reductions::<T, G>(), 0..3u64), |(case, ddof)| {
         let with_ddof = |axes| Var::over(axes).ddof(ddof);
         let same = std::convert::identity::<Axes>;
-        check_gradient!(&case, sum_backward, same, |group, g| reference::sum_shares(group, g, false, false));
-        check_gradient!(&case, mean_backward, same, |group, g| reference::sum_shares(group, g, true, false));
-        check_gradient!(&case, min_backward, same, |group, g| {
-            reference::equal_shares(group, g, reference::min(group))
-        });
-        check_gradient!(&case, max_backward, same, |group, g| {
-            reference::equal_shares(group, g, reference::max(group))
-        });
-        check_gradient!(&case, var_backward, with_ddof, |group, g| {
+        check_gradient!(&case, sum, same, |group, g| reference::sum_shares(group, g, false, false));
+        check_gradient!(&case, mean, same, |group, g| reference::sum_shares(group, g, true, false));
+        check_gradient!(&case, min, same, |group, g| { reference::equal_shares(group, g, reference::min(group)) });
+        check_gradient!(&case, max, same, |group, g| { reference::equal_shares(group, g, reference::max(group)) });
+        check_gradient!(&case, var, with_ddof, |group, g| {
             reference::spread_shares(group, g, ddof.into(), false, false)
         });
-        check_gradient!(&case, std_backward, with_ddof, |group, g| {
+        check_gradient!(&case, std, with_ddof, |group, g| {
             reference::spread_shares(group, g, ddof.into(), true, false)
         });
     });
@@ -159,18 +153,18 @@ fn gradients_of_forms_without_nan_equal_the_dense_ones() {
     check((reductions::<f64, f64>(), 0..3u64), |(case, ddof)| {
         let with_ddof = |axes| Var::over(axes).ddof(ddof);
         let same = std::convert::identity::<Axes>;
-        check_gradient!(&case, nansum_backward, same, |group, g| reference::sum_shares(group, g, false, true));
-        check_gradient!(&case, nanmean_backward, same, |group, g| reference::sum_shares(group, g, true, true));
-        check_gradient!(&case, nanmin_backward, same, |group, g| {
+        check_gradient!(&case, nansum, same, |group, g| reference::sum_shares(group, g, false, true));
+        check_gradient!(&case, nanmean, same, |group, g| reference::sum_shares(group, g, true, true));
+        check_gradient!(&case, nanmin, same, |group, g| {
             reference::equal_shares(group, g, reference::nanmin(group))
         });
-        check_gradient!(&case, nanmax_backward, same, |group, g| {
+        check_gradient!(&case, nanmax, same, |group, g| {
             reference::equal_shares(group, g, reference::nanmax(group))
         });
-        check_gradient!(&case, nanvar_backward, with_ddof, |group, g| {
+        check_gradient!(&case, nanvar, with_ddof, |group, g| {
             reference::spread_shares(group, g, ddof.into(), false, true)
         });
-        check_gradient!(&case, nanstd_backward, with_ddof, |group, g| {
+        check_gradient!(&case, nanstd, with_ddof, |group, g| {
             reference::spread_shares(group, g, ddof.into(), true, true)
         });
     });
@@ -180,7 +174,7 @@ fn gradients_of_forms_without_nan_equal_the_dense_ones() {
 fn gradients_of_norms_equal_the_dense_ones() {
     check(reductions::<f64, f64>(), |case| {
         for order in ORDERS {
-            check_gradient!(&case, norm_backward, |axes: Axes| of_order(order, axes), |group, g| {
+            check_gradient!(&case, norm, |axes: Axes| of_order(order, axes), |group, g| {
                 reference::norm_shares(group, g, order)
             });
         }
@@ -206,22 +200,22 @@ fn gradients_are_central_differences() {
         }
     };
     let options = || Var::over(1).ddof(1);
-    check(&|x| x.sum(1).unwrap(), x.sum_backward(&upstream, 1).unwrap());
-    check(&|x| x.mean(1).unwrap(), x.mean_backward(&upstream, 1).unwrap());
-    check(&|x| x.max(1).unwrap(), x.max_backward(&upstream, 1).unwrap());
-    check(&|x| x.min(1).unwrap(), x.min_backward(&upstream, 1).unwrap());
-    check(&|x| x.var(options()).unwrap(), x.var_backward(&upstream, options()).unwrap());
-    check(&|x| x.std(options()).unwrap(), x.std_backward(&upstream, options()).unwrap());
-    check(&|x| x.nanstd(1).unwrap(), x.nanstd_backward(&upstream, 1).unwrap());
-    check(&|x| x.norm(1).unwrap(), x.norm_backward(&upstream, 1).unwrap());
-    check(&|x| x.norm(Norm::over(1).one()).unwrap(), x.norm_backward(&upstream, Norm::over(1).one()).unwrap());
-    check(&|x| x.median(1).unwrap(), x.median_backward(&upstream, 1).unwrap());
-    check(&|x| x.quantile(0.9, 1).unwrap(), x.quantile_backward(&upstream, 0.9, 1).unwrap());
+    check(&|x| x.sum(1).unwrap(), grad::sum(&x, &upstream, 1).unwrap());
+    check(&|x| x.mean(1).unwrap(), grad::mean(&x, &upstream, 1).unwrap());
+    check(&|x| x.max(1).unwrap(), grad::max(&x, &upstream, 1).unwrap());
+    check(&|x| x.min(1).unwrap(), grad::min(&x, &upstream, 1).unwrap());
+    check(&|x| x.var(options()).unwrap(), grad::var(&x, &upstream, options()).unwrap());
+    check(&|x| x.std(options()).unwrap(), grad::std(&x, &upstream, options()).unwrap());
+    check(&|x| x.nanstd(1).unwrap(), grad::nanstd(&x, &upstream, 1).unwrap());
+    check(&|x| x.norm(1).unwrap(), grad::norm(&x, &upstream, 1).unwrap());
+    check(&|x| x.norm(Norm::over(1).one()).unwrap(), grad::norm(&x, &upstream, Norm::over(1).one()).unwrap());
+    check(&|x| x.median(1).unwrap(), grad::median(&x, &upstream, 1).unwrap());
+    check(&|x| x.quantile(0.9, 1).unwrap(), grad::quantile(&x, &upstream, 0.9, 1).unwrap());
     let positive = x.clone().with_fill(1.5);
-    check(&|x| x.clone().with_fill(1.5).prod(1).unwrap(), positive.prod_backward(&upstream, 1).unwrap());
+    check(&|x| x.clone().with_fill(1.5).prod(1).unwrap(), grad::prod(&positive, &upstream, 1).unwrap());
     let stored = |x: &CooTensor<f64>| x.stored().mean(1).unwrap();
-    check(&stored, x.stored().mean_backward(&upstream, 1).unwrap());
-    check(&|x| x.stored().var(1).unwrap(), x.stored().var_backward(&upstream, 1).unwrap());
+    check(&stored, grad::mean(&x.stored(), &upstream, 1).unwrap());
+    check(&|x| x.stored().var(1).unwrap(), grad::var(&x.stored(), &upstream, 1).unwrap());
 }
 
 // ---- hostile sums ----
@@ -463,7 +457,7 @@ fn extents_beyond_128_bits_are_refused_where_they_count() {
     assert!(matches!(lone(&shape, 7.0, 0.0).argmax(Axes::all()), Err(Error::Uncountable { operation: "argmax" })));
     assert_eq!(lone(&shape, -7.0, 0.0).norm(Axes::all()).unwrap().get(&[]).unwrap(), 7.0);
     assert!(matches!(lone(&shape, 7.0, 1.0).norm(Axes::all()), Err(Error::Uncountable { operation: "norm" })));
-    assert!(lone(&shape, 7.0, 1.0).norm_backward(&ndarray::arr0(1.0), Axes::all()).is_err());
+    assert!(grad::norm(&lone(&shape, 7.0, 1.0), &ndarray::arr0(1.0), Axes::all()).is_err());
     assert_eq!(lone(&shape, 7.0, -9.0).norm(Norm::over(Axes::all()).infinity()).unwrap().get(&[]).unwrap(), 9.0);
     assert_eq!(lone(&shape, 7.0, 0.0).max(Axes::all()).unwrap().get(&[]).unwrap(), 7.0);
     assert_eq!(lone(&shape, 7.0, f64::NAN).nanmean(Axes::all()).unwrap().get(&[]).unwrap(), 7.0);
@@ -714,7 +708,7 @@ fn axes_without_positions_stand_beside_the_longest_ones() {
 fn shares_of_what_cannot_be_counted_are_refused() {
     let x = wide(&[(1 << 63) - 1; 3], vec![vec![0]; 3], vec![1.0], 1.0);
     let upstream = ndarray::arr0(1.0);
-    for shares in [mean_backward(&x, &upstream, Axes::all()), nanmean_backward(&x, &upstream, Axes::all())] {
+    for shares in [grad::mean(&x, &upstream, Axes::all()), grad::nanmean(&x, &upstream, Axes::all())] {
         assert!(matches!(shares, Err(Error::Uncountable { .. })), "{shares:?}");
     }
 }

@@ -6,7 +6,7 @@ use crate::generators::{Drawn, DrawnGrad, SparseSeed, seeds, shapes_of_rank, ups
 use crate::reference::dense::{Dense, Sparse, size};
 use crate::reference::terms::{Multiplies, sddmm as expected_dots, sddmm_gradient, term};
 use crate::support::*;
-use lacuna::{CooPattern, CooTensor, Error, Float, Ring, Tensor};
+use lacuna::{CooPattern, CooTensor, Error, Float, Ring, Tensor, grad};
 use ndarray::{Array2, ArrayD, arr1, arr2};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -113,16 +113,16 @@ fn gradients_equal_those_of_the_reference<T: Both + DrawnGrad + Multiplies + Flo
         let of_x = received(&gradient, &dots);
         let weights = counted(&received(&gradient, &case.x), &gradient);
         let (of_l, of_r) = both_gradients(&weights, &case);
-        let (dx, dl, dr) = coo(&case.x).stored().sddmm_backward(&l, &r, &coo(&case.upstream)).unwrap();
+        let (dx, dl, dr) = grad::sddmm(&coo(&case.x).stored(), &l, &r, &coo(&case.upstream)).unwrap();
         assert_entries(&dx, &of_x);
         assert_array(&dl, &of_l);
         assert_array(&dr, &of_r);
         let whole = array(&case.upstream.to_dense());
-        let (dx, dl, _) = csr(&case.x).stored().sddmm_backward(&l, &r, &whole).unwrap();
+        let (dx, dl, _) = grad::sddmm(&csr(&case.x).stored(), &l, &r, &whole).unwrap();
         assert_entries(&dx, &of_x);
         assert_array(&dl, &of_l);
         let (of_l, of_r) = both_gradients(&counted(&gradient, &gradient), &case);
-        let (dl, dr) = csr(&case.x).pattern().sddmm_backward(&l, &r, &csr(&case.upstream)).unwrap();
+        let (dl, dr) = grad::pattern_sddmm(csr(&case.x).pattern(), &l, &r, &csr(&case.upstream)).unwrap();
         assert_array(&dl, &of_l);
         assert_array(&dr, &of_r);
     });
@@ -180,7 +180,7 @@ fn factors_that_do_not_fit_are_refused() {
     assert!(matches!(found(&[2, 3, 6], &[2, 4, 5]), Err(Error::LengthMismatch { .. })));
     let line = CooPattern::<u32>::new([4], 0, vec![vec![]]).unwrap();
     assert!(matches!(line.sddmm(&arr1(&[1.0]), &arr1(&[1.0])), Err(Error::Argument { operation: "sddmm", .. })));
-    let refused = pattern.sddmm_backward(&zeros(&[3, 5]), &zeros(&[4, 5]), &zeros(&[2, 3, 5]));
+    let refused = grad::pattern_sddmm(&pattern, &zeros(&[3, 5]), &zeros(&[4, 5]), &zeros(&[2, 3, 5]));
     assert!(matches!(refused, Err(Error::ShapeMismatch { what: "the upstream gradient", .. })));
 }
 

@@ -5,7 +5,7 @@ use crate::reference::dense::Sparse;
 use crate::reference::exact::SummedFloat;
 use crate::reference::softmax::{by_rule, logarithm_gradients, logarithms, share_gradients, shares};
 use crate::support::*;
-use lacuna::{Axes, CooTensor, Error, Float, log_softmax, log_softmax_backward, softmax, softmax_backward};
+use lacuna::{Axes, CooTensor, Error, Float, grad, log_softmax, softmax};
 use ndarray::{arr1, arr2};
 
 fn results_are_those_of_the_definition<T: Both + DrawnGrad + SummedFloat + Float>() {
@@ -20,10 +20,10 @@ fn results_are_those_of_the_definition<T: Both + DrawnGrad + SummedFloat + Float
         assert_entries(&csr.stored().softmax(axes.clone()).unwrap(), &wanted);
         assert_entries(&csr.stored().log_softmax(axes.clone()).unwrap(), &expected(f64::NEG_INFINITY, logarithms));
         let wanted = expected(0.0, share_gradients);
-        assert_entries(&coo.stored().softmax_backward(&g, axes.clone()).unwrap(), &wanted);
-        assert_entries(&csr.stored().softmax_backward(&array(&dense), axes.clone()).unwrap(), &wanted);
+        assert_entries(&grad::softmax(&coo.stored(), &g, axes.clone()).unwrap(), &wanted);
+        assert_entries(&grad::softmax(&csr.stored(), &array(&dense), axes.clone()).unwrap(), &wanted);
         let wanted = expected(0.0, logarithm_gradients);
-        assert_entries(&coo.stored().log_softmax_backward(&g, axes).unwrap(), &wanted);
+        assert_entries(&grad::log_softmax(&coo.stored(), &g, axes).unwrap(), &wanted);
     });
 }
 
@@ -45,10 +45,10 @@ fn arrays_are_tensors_that_store_everything() {
             };
             same(softmax(&view, axes.clone()).unwrap(), all.stored().softmax(axes.clone()));
             same(log_softmax(&view, axes.clone()).unwrap(), all.stored().log_softmax(axes.clone()));
-            let found = softmax_backward(&view, &g, axes.clone()).unwrap();
-            same(found, all.stored().softmax_backward(&g, axes.clone()));
-            let found = log_softmax_backward(&view, &g, axes.clone()).unwrap();
-            same(found, all.stored().log_softmax_backward(&g, axes.clone()));
+            let found = grad::softmax(&view, &g, axes.clone()).unwrap();
+            same(found, grad::softmax(&all.stored(), &g, axes.clone()));
+            let found = grad::log_softmax(&view, &g, axes.clone()).unwrap();
+            same(found, grad::log_softmax(&all.stored(), &g, axes.clone()));
         });
     });
 }
@@ -61,7 +61,7 @@ fn the_whole_of_a_sparse_tensor_names_its_view() {
     assert!(log_softmax(&x, 1).unwrap_err().to_string().contains("x.stored().log_softmax"));
     let labelled = x.group_by(1, &[0, 0]).unwrap();
     assert!(matches!(softmax(&labelled, 1), Err(Error::Argument { .. })));
-    let refused = x.stored().softmax_backward(&arr1(&[1.0]), 1);
+    let refused = grad::softmax(&x.stored(), &arr1(&[1.0]), 1);
     assert!(matches!(refused, Err(Error::ShapeMismatch { .. })));
 }
 

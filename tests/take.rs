@@ -10,8 +10,8 @@ use crate::reference::{gradients, ops, structure};
 use crate::support::*;
 use lacuna::prelude::*;
 use lacuna::{
-    CooTensor, CsrTensor, Element, Error, Pattern, Position, Result, Take, TakeMode, Tensor, take, take_axis,
-    take_axis_backward, take_backward, take_into,
+    CooTensor, CsrTensor, Element, Error, Pattern, Position, Result, Take, TakeMode, Tensor, grad, take, take_axis,
+    take_into,
 };
 use ndarray::{Array1, ArrayD, Axis, IxDyn, Slice, arr0, arr1, arr2};
 use num_complex::Complex;
@@ -162,23 +162,23 @@ fn gradients_agree_with_the_reference() {
         let from_array = array(&upstream.to_dense());
         for (mode, reference) in MODES {
             let expected = gradients::take_backward::<f32>(&x.shape, &indices, reference, &upstream.to_dense());
-            let found = coo(&x).take_backward(&from_coo, Take::at(&items).mode(mode));
+            let found = grad::take(&coo(&x), &from_coo, Take::at(&items).mode(mode));
             let Some((found, dense)) = both(found, expected, n, &indices) else { continue };
             let sparse = x.pattern_of(&dense);
             assert_entries(&found, &sparse);
-            assert_entries(&take_backward(&coo(&x), &from_csr, Take::at(&items).mode(mode)).unwrap(), &sparse);
-            assert_entries(&coo(&x).take_backward(&from_array, Take::at(&items).mode(mode)).unwrap(), &sparse);
+            assert_entries(&grad::take(&coo(&x), &from_csr, Take::at(&items).mode(mode)).unwrap(), &sparse);
+            assert_entries(&grad::take(&coo(&x), &from_array, Take::at(&items).mode(mode)).unwrap(), &sparse);
             let tensor = csr_as::<bool, usize>(&x);
-            let found = tensor.take_backward(&from_coo, Take::at(&items).mode(mode)).unwrap();
+            let found = grad::take(&tensor, &from_coo, Take::at(&items).mode(mode)).unwrap();
             assert!(found.shares_pattern_with(&tensor));
             assert_entries(&found, &sparse);
-            assert_entries(&tensor.take_backward(&from_array.view(), Take::at(&items).mode(mode)).unwrap(), &sparse);
+            assert_entries(&grad::take(&tensor, &from_array.view(), Take::at(&items).mode(mode)).unwrap(), &sparse);
             let plain = array(&x.to_dense());
             for_each_layout(&upstream.to_dense(), |_, upstream| {
-                assert_array(&plain.take_backward(&upstream, Take::at(&items).mode(mode)).unwrap(), &dense);
+                assert_array(&grad::take(&plain, &upstream, Take::at(&items).mode(mode)).unwrap(), &dense);
             });
-            assert_array(&plain.t().t().take_backward(&from_coo, Take::at(&items).mode(mode)).unwrap(), &dense);
-            assert_array(&take_backward(&plain, &from_csr, Take::at(&items).mode(mode)).unwrap(), &dense);
+            assert_array(&grad::take(&plain.t().t(), &from_coo, Take::at(&items).mode(mode)).unwrap(), &dense);
+            assert_array(&grad::take(&plain, &from_csr, Take::at(&items).mode(mode)).unwrap(), &dense);
         }
     });
 }
@@ -189,16 +189,16 @@ fn gradients_of_every_type_agree_with_the_reference<G: Both + Drawn>() {
         let (items, n) = (index_array(&indices), size(&x.shape) as u128);
         for (mode, reference) in MODES {
             let expected = gradients::take_backward::<G>(&x.shape, &indices, reference, &upstream.to_dense());
-            let found = array(&x.to_dense()).take_backward(&coo(&upstream), Take::at(&items).mode(mode));
+            let found = grad::take(&array(&x.to_dense()), &coo(&upstream), Take::at(&items).mode(mode));
             if let Some((found, dense)) = both(found, expected.clone(), n, &indices) {
                 assert_array(&found, &dense);
                 assert_entries(
-                    &coo(&x).take_backward(&coo(&upstream), Take::at(&items).mode(mode)).unwrap(),
+                    &grad::take(&coo(&x), &coo(&upstream), Take::at(&items).mode(mode)).unwrap(),
                     &x.pattern_of(&dense),
                 );
             } else if x.entries.len() == size(&x.shape) {
                 let fault = expected.unwrap_err();
-                let error = csr(&x).take_backward(&csr(&upstream), Take::at(&items).mode(mode)).unwrap_err();
+                let error = grad::take(&csr(&x), &csr(&upstream), Take::at(&items).mode(mode)).unwrap_err();
                 assert_fault(&error, fault, n, &indices);
             }
         }
@@ -296,26 +296,26 @@ fn gradients_along_an_axis_agree_with_the_reference() {
             let expected =
                 gradients::take_axis_backward::<f64>(&x.shape, &indices, axis, reference, &upstream.to_dense());
             let tensor = coo(&x);
-            let found = tensor.take_axis_backward(&coo_as::<f64, u64>(&upstream), Take::at(&items).mode(mode), spelt);
+            let found = grad::take_axis(&tensor, &coo_as::<f64, u64>(&upstream), Take::at(&items).mode(mode), spelt);
             let Some((found, dense)) = both(found, expected, n, &indices) else { continue };
             let sparse = x.pattern_of(&dense);
             assert!(found.shares_pattern_with(&tensor));
             assert_entries(&found, &sparse);
             assert_entries(
-                &tensor.take_axis_backward(&from_array, Take::at(&items).mode(mode), spelt).unwrap(),
+                &grad::take_axis(&tensor, &from_array, Take::at(&items).mode(mode), spelt).unwrap(),
                 &sparse,
             );
             assert_array(
-                &take_axis_backward(&array(&x.to_dense()), &from_array, Take::at(&items).mode(mode), spelt).unwrap(),
+                &grad::take_axis(&array(&x.to_dense()), &from_array, Take::at(&items).mode(mode), spelt).unwrap(),
                 &dense,
             );
             for_each_layout(&x.to_dense(), |_, view| {
                 assert_array(
-                    &view.take_axis_backward(&csr(&upstream), Take::at(&items).mode(mode), spelt).unwrap(),
+                    &grad::take_axis(&view, &csr(&upstream), Take::at(&items).mode(mode), spelt).unwrap(),
                     &dense,
                 );
             });
-            let found = take_axis_backward(&csr(&x), &csr(&upstream), Take::at(&items).mode(mode), spelt).unwrap();
+            let found = grad::take_axis(&csr(&x), &csr(&upstream), Take::at(&items).mode(mode), spelt).unwrap();
             assert_entries(&found, &sparse);
         }
     });
@@ -462,8 +462,8 @@ fn raise_refuses_what_is_outside() {
         assert_eq!(tensor.take(indices).unwrap_err(), refused);
         assert_eq!(lanes.take(indices).unwrap_err(), refused);
         assert_eq!(dense.take(indices).unwrap_err(), refused);
-        assert_eq!(tensor.take_backward(&arr1(&[1.0; 4]), indices).unwrap_err(), refused);
-        assert_eq!(dense.take_backward(&arr1(&[1.0; 4]), indices).unwrap_err(), refused);
+        assert_eq!(grad::take(&tensor, &arr1(&[1.0; 4]), indices).unwrap_err(), refused);
+        assert_eq!(grad::take(&dense, &arr1(&[1.0; 4]), indices).unwrap_err(), refused);
     }
     for outside in [-4i64, 3, -6] {
         let refused = Error::PositionOutOfRange { position: outside.into(), size: 3, at: 0 };
@@ -581,7 +581,7 @@ fn something_of_nothing_is_refused_in_every_mode() {
         assert_eq!(x.take_axis(Take::at([0, 0]).mode(mode), 1).unwrap_err(), refused);
         assert_eq!(x.to_csr().unwrap().take_axis(Take::at([0, 0]).mode(mode), 1).unwrap_err(), refused);
         assert_eq!(x.to_dense().unwrap().take_axis(Take::at([0, 0]).mode(mode), 1).unwrap_err(), refused);
-        assert_eq!(x.take_backward(&arr1(&[1.0; 2]), Take::at([0, 0]).mode(mode)).unwrap_err(), refused);
+        assert_eq!(grad::take(&x, &arr1(&[1.0; 2]), Take::at([0, 0]).mode(mode)).unwrap_err(), refused);
     }
 }
 
@@ -594,7 +594,7 @@ fn nothing_of_anything_is_nothing() {
             assert_eq!(*x.take(Take::at(none).mode(mode)).unwrap().shape(), [0]);
             assert_eq!(x.to_dense().unwrap().take(Take::at(none).mode(mode)).unwrap().shape(), [0]);
             assert_eq!(*x.to_csr().unwrap().take(Take::at(none).mode(mode)).unwrap().shape(), [0]);
-            let dx = x.take_backward(&arr1::<f32>(&[]), Take::at(none).mode(mode)).unwrap();
+            let dx = grad::take(&x, &arr1::<f32>(&[]), Take::at(none).mode(mode)).unwrap();
             assert_eq!(dx.shape(), x.shape());
         }
     }
@@ -629,8 +629,8 @@ fn gradients_of_zero_have_no_sign_taken_or_not() {
     let bits = |dx: &[f64]| dx.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
     let expected = bits(&[0.0; 3]);
     let upstream = arr1(&[-0.0, -0.0, -0.0]);
-    assert_eq!(bits(x.take_backward(&upstream, [0, 2, 2]).unwrap().values()), expected);
-    let dense = x.to_dense().unwrap().take_backward(&upstream, [0, 2, 2]).unwrap();
+    assert_eq!(bits(grad::take(&x, &upstream, [0, 2, 2]).unwrap().values()), expected);
+    let dense = grad::take(&x.to_dense().unwrap(), &upstream, [0, 2, 2]).unwrap();
     assert_eq!(bits(dense.as_slice().unwrap()), expected);
 }
 
@@ -639,8 +639,8 @@ fn gradients_of_zero_have_no_sign_taken_or_not() {
 fn sums_run_from_left_to_right() {
     let x = CooTensor::new([2], vec![vec![1]], vec![0.0f32], 0.0).unwrap();
     let upstream = arr1(&[1e30f32, 5.0, -1e30, 1.0]);
-    assert_eq!(x.take_backward(&upstream, [1, 1, 1, 1]).unwrap().values(), [1.0]);
-    let dense = arr1(&[0.0f32; 2]).take_backward(&upstream, [1, 1, 1, 1]).unwrap();
+    assert_eq!(grad::take(&x, &upstream, [1, 1, 1, 1]).unwrap().values(), [1.0]);
+    let dense = grad::take(&arr1(&[0.0f32; 2]), &upstream, [1, 1, 1, 1]).unwrap();
     assert_eq!(dense, arr1(&[0.0, 1.0]).into_dyn());
 }
 
@@ -649,24 +649,24 @@ fn a_sum_of_integers_that_does_not_fit_is_refused() {
     let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![1, 1], 0).unwrap();
     let upstream = arr1(&[100i8, 100, -100]);
     let refused = |coords: &[usize]| Error::SumOverflow { coords: coords.to_vec(), dtype: "int8" };
-    assert_eq!(x.take_backward(&upstream, [2, 2, 2]).unwrap_err(), refused(&[1, 0]));
-    assert_eq!(x.to_csr().unwrap().take_backward(&upstream, [2, 2, 2]).unwrap_err(), refused(&[1, 0]));
+    assert_eq!(grad::take(&x, &upstream, [2, 2, 2]).unwrap_err(), refused(&[1, 0]));
+    assert_eq!(grad::take(&x.to_csr().unwrap(), &upstream, [2, 2, 2]).unwrap_err(), refused(&[1, 0]));
     let dense = x.to_dense().unwrap();
-    assert_eq!(dense.take_backward(&upstream, [3, 3, 0]).unwrap_err(), refused(&[1, 1]));
+    assert_eq!(grad::take(&dense, &upstream, [3, 3, 0]).unwrap_err(), refused(&[1, 1]));
     let rows = arr2(&[[100i8, 100], [100, 100]]);
-    assert_eq!(dense.take_axis_backward(&rows, [1, 1], 0).unwrap_err(), refused(&[1, 0]));
-    assert_eq!(x.take_axis_backward(&rows, [0, 0], 0).unwrap_err(), refused(&[0, 1]));
+    assert_eq!(grad::take_axis(&dense, &rows, [1, 1], 0).unwrap_err(), refused(&[1, 0]));
+    assert_eq!(grad::take_axis(&x, &rows, [0, 0], 0).unwrap_err(), refused(&[0, 1]));
     // Nothing is summed at a position that is not stored.
-    assert_eq!(x.take_backward(&upstream, [3, 3, 0]).unwrap().values(), [0, 0]);
+    assert_eq!(grad::take(&x, &upstream, [3, 3, 0]).unwrap().values(), [0, 0]);
     let flags = arr1(&[true, true, false]);
-    assert_eq!(x.take_backward(&flags, [2, 2, 1]).unwrap().values(), [false, true]);
+    assert_eq!(grad::take(&x, &flags, [2, 2, 1]).unwrap().values(), [false, true]);
 }
 
 #[test]
 fn complex_gradients_are_summed_by_parts() {
     let x = CooTensor::new([2], vec![vec![0]], vec![1.0], 0.0).unwrap();
     let upstream = arr1(&[Complex::new(1.0f64, -0.0), Complex::new(0.5, -0.0)]);
-    let dx = x.take_backward(&upstream, [0, 0]).unwrap();
+    let dx = grad::take(&x, &upstream, [0, 0]).unwrap();
     assert_eq!(dx.values(), [Complex::new(1.5, -0.0)]);
     assert!(dx.values()[0].im.is_sign_negative());
 }
@@ -766,7 +766,7 @@ fn results_out_of_proportion_are_refused() {
     assert_eq!(entry_bytes(rows.to_dense().unwrap().take_axis(&often, 0).unwrap_err()), 1);
     let upstream = arr0(1u8);
     let upstream = upstream.broadcast((1 << 16, 1 << 16)).unwrap();
-    assert!(matches!(rows.take_axis_backward(&upstream, &often, 0), Err(Error::TooLarge { .. })));
+    assert!(matches!(grad::take_axis(&rows, &upstream, &often, 0), Err(Error::TooLarge { .. })));
 }
 
 /// A byte that an index array repeats asked for 5 GB of lists of positions.
@@ -810,7 +810,7 @@ fn shapes_without_positions_are_refused_where_they_cost() {
     assert!(matches!(empty.take_axis(&indices, 1), Err(Error::TooLarge { .. })));
     let none = empty.take_axis([0i32; 0], 2).unwrap();
     assert_eq!(none.shape(), [1 << 40, 3, 0]);
-    let dx = empty.take_axis_backward(&none, [0i32; 0], 2).unwrap();
+    let dx = grad::take_axis(&empty, &none, [0i32; 0], 2).unwrap();
     assert_eq!(dx.shape(), empty.shape());
 }
 
@@ -825,13 +825,13 @@ fn axes_that_do_not_fit_are_refused() {
 fn an_upstream_gradient_of_another_shape_is_refused() {
     let x = CooTensor::full([2, 3], 0.0).unwrap();
     let upstream = arr1(&[1.0, 2.0]);
-    let error = x.take_backward(&upstream, [0, 1, 2]).unwrap_err();
+    let error = grad::take(&x, &upstream, [0, 1, 2]).unwrap_err();
     assert_eq!(error.to_string(), "the upstream gradient must have shape [3], found [2]");
     let dense = x.to_dense().unwrap();
-    assert!(matches!(dense.take_backward(&upstream, 0), Err(Error::ShapeMismatch { .. })));
-    let error = x.to_csr().unwrap().take_axis_backward(&upstream, [0], -1).unwrap_err();
+    assert!(matches!(grad::take(&dense, &upstream, 0), Err(Error::ShapeMismatch { .. })));
+    let error = grad::take_axis(&x.to_csr().unwrap(), &upstream, [0], -1).unwrap_err();
     assert_eq!(error.to_string(), "the upstream gradient must have shape [2, 1], found [2]");
-    assert!(matches!(dense.take_axis_backward(&upstream, 0, 0), Err(Error::ShapeMismatch { .. })));
+    assert!(matches!(grad::take_axis(&dense, &upstream, 0, 0), Err(Error::ShapeMismatch { .. })));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::reference::zip::{self as reference, Arith, Computes, Outcome, Refused
 use crate::support::*;
 use lacuna::lazy::{Chunks, Lazy};
 use lacuna::prelude::*;
-use lacuna::{CooTensor, CsrTensor, Element, Error, Pattern, Result, Tensor, add_backward, div_backward, mul_backward};
+use lacuna::{CooTensor, CsrTensor, Element, Error, Pattern, Result, Tensor, grad};
 use ndarray::{ArrayD, ArrayViewD, Axis, Dimension, IxDyn};
 use num_complex::Complex;
 use proptest::prelude::*;
@@ -501,9 +501,9 @@ fn gradients_beside_arrays_are_those_of_the_operations() {
         let (lazy, array) = (x.lazy(), Lazy::from(y.clone()));
         let Ok(upstream) = x.mul(&y) else { return };
         for (step, expected) in [
-            (&lazy + &array, add_backward(&x, &y, &upstream)),
-            (&lazy * &array, mul_backward(&x, &y, &upstream)),
-            (&lazy / &array, div_backward(&x, &y, &upstream)),
+            (&lazy + &array, grad::add(&x, &y, &upstream)),
+            (&lazy * &array, grad::mul(&x, &y, &upstream)),
+            (&lazy / &array, grad::div(&x, &y, &upstream)),
         ] {
             let g = upstream.lazy();
             match (step.gradient(&lazy, &g).collect(), step.gradient(&array, &g).collect(), expected) {
@@ -690,11 +690,11 @@ fn gradients_of_a_choice_go_to_the_chosen() {
         };
         let (da, db) = (of(true), of(false));
         let (da, db) = (received(&a.shape, &wide_c.coords(), &da), received(&b.shape, &wide_c.coords(), &db));
-        let (found_a, found_b) = lacuna::where_backward(&coo(&c), &coo(&a), &csr(&b), &coo(&up)).unwrap();
+        let (found_a, found_b) = lacuna::grad::where_(&coo(&c), &coo(&a), &csr(&b), &coo(&up)).unwrap();
         assert_entries(&found_a.map_values(Scalar::canonical).unwrap(), &a.pattern_of(&da));
         assert_entries(&found_b.map_values(Scalar::canonical).unwrap(), &b.pattern_of(&db));
         let (array_c, array_a) = (array(&c.to_dense()), array(&a.to_dense()));
-        let (found_a, _) = lacuna::where_backward(&array_c, &array_a, &coo(&b), &array(&up.to_dense())).unwrap();
+        let (found_a, _) = lacuna::grad::where_(&array_c, &array_a, &coo(&b), &array(&up.to_dense())).unwrap();
         assert_array(&found_a.mapv(Scalar::canonical), &da);
     });
 }
@@ -739,7 +739,7 @@ fn zero_upstream_gives_zero_beside_what_is_not_finite() {
             })?)*};
         }
         lacuna::__binary! { all_zero }
-        let (dx, dy) = lacuna::where_backward(&x.isnan().unwrap(), &x, &same, &up).unwrap();
+        let (dx, dy) = lacuna::grad::where_(&x.isnan().unwrap(), &x, &same, &up).unwrap();
         assert!(dx.values().iter().chain(dy.values()).all(|g| g.to_bits() == 0));
     }
 }
@@ -1039,7 +1039,7 @@ fn a_vector_with_a_large_matrix_keeps_the_pattern() {
         assert!(x.stored().mul(&v).unwrap().same_as(&x.mul(2.0).unwrap()));
         assert!(x.stored().sub(&v).unwrap().same_as(&x.stored().sub(2.0).unwrap()));
         assert!(x.to_csr().unwrap().mul(&v.to_csr().unwrap()).unwrap().same_as(&x.to_csr().unwrap().mul(2.0).unwrap()));
-        let (dx, dv) = x.mul_backward(&v, &x).unwrap();
+        let (dx, dv) = grad::mul(&x, &v, &x).unwrap();
         assert!(dx.same_as(&x.mul(2.0).unwrap()) && dv.same_as(&x.square().unwrap().sum(0).unwrap()));
         let sums = x.sum(lacuna::Axes::from(1).keep_dims()).unwrap();
         let quotient = x.stored().div(&sums).unwrap();
@@ -1144,11 +1144,11 @@ fn gradients_of_repeated_operands_sum_over_all_pieces() {
     let sparse = |array: &ArrayD<f64>| CooTensor::<f64>::from_dense(array, 0.0).unwrap();
     let (a, b) = (sparse(&x), sparse(&y));
     for dx in [
-        mul_backward(&a, &y, &upstream).unwrap().0,
-        mul_backward(&a, &b, &upstream).unwrap().0,
-        mul_backward(&a, &b, &sparse(&upstream)).unwrap().0,
-        mul_backward(&a, &b, &CooTensor::<f64>::from_dense(&upstream, 1.0).unwrap()).unwrap().0,
-        mul_backward(&a.to_csr().unwrap(), &y, &upstream).unwrap().0.to_coo().unwrap(),
+        grad::mul(&a, &y, &upstream).unwrap().0,
+        grad::mul(&a, &b, &upstream).unwrap().0,
+        grad::mul(&a, &b, &sparse(&upstream)).unwrap().0,
+        grad::mul(&a, &b, &CooTensor::<f64>::from_dense(&upstream, 1.0).unwrap()).unwrap().0,
+        grad::mul(&a.to_csr().unwrap(), &y, &upstream).unwrap().0.to_coo().unwrap(),
     ] {
         assert!(dx.pattern() == a.pattern());
         for (entry, value) in dx.values().iter().enumerate() {
@@ -1156,7 +1156,7 @@ fn gradients_of_repeated_operands_sum_over_all_pieces() {
             assert_eq!(*value, sum[&coords[..]], "{coords:?}");
         }
     }
-    assert_eq!(mul_backward(&x, &y, &upstream).unwrap().0, sum);
+    assert_eq!(grad::mul(&x, &y, &upstream).unwrap().0, sum);
 }
 
 /// No operand is repeated along an axis on which the result is not longer.
@@ -1170,7 +1170,7 @@ fn an_operand_of_one_row_beside_none_is_not_repeated() {
     assert_eq!((right.shape().to_vec(), right.nnz(), right.fill()), (vec![0, 3], 0, 5.0));
     let whole = row.mul(&none).unwrap();
     assert_eq!((whole.shape().to_vec(), whole.nnz(), whole.fill()), (vec![0, 3], 0, 0.0));
-    let (of_none, of_row) = none.mul_backward(&row, &whole).unwrap();
+    let (of_none, of_row) = grad::mul(&none, &row, &whole).unwrap();
     assert_eq!((of_none.nnz(), of_row.values()), (0, &[0.0][..]));
 }
 
@@ -1187,7 +1187,7 @@ fn entries_of_a_sparse_row_are_found_in_vast_shapes() {
     assert_eq!(x.stored().mul(&y).unwrap().entries(), met);
     assert_eq!(x.stored().sub(&y).unwrap().values(), [-2.0, 2.0, 1.0, 3.0]);
     assert_eq!(y.sub(x.stored()).unwrap().values(), [2.0, -2.0, -1.0, -3.0]);
-    let (dx, dy) = x.mul_backward(&y, &x).unwrap();
+    let (dx, dy) = grad::mul(&x, &y, &x).unwrap();
     assert_eq!((dx.values(), dy.values()), (&[3.0, 0.0, 12.0, 40.0][..], &[17.0, 64.0][..]));
 }
 

@@ -1,7 +1,7 @@
 //! What is measured.
 
 use lacuna::io::{FileFormat, ReadOptions, WriteOptions, read_from, write_to};
-use lacuna::{Axes, CooTensor, CsrTensor, Duplicates};
+use lacuna::{Axes, CooTensor, CsrTensor, Duplicates, grad};
 use ndarray::Array1;
 
 use crate::Meter;
@@ -109,7 +109,7 @@ fn elementwise() -> Vec<Case> {
         case(0, "take_backward", |size, meter| {
             let (x, positions) = (Array1::from(Numbers(48).values(size)), positions(size, Order::Random));
             let upstream = Array1::from_elem(size, 0.5);
-            meter.run(|| lacuna::take_backward(&x, &upstream, &positions).expect("all lie within"));
+            meter.run(|| lacuna::grad::take(&x, &upstream, &positions).expect("all lie within"));
         }),
     ]
 }
@@ -146,17 +146,17 @@ fn reductions() -> Vec<Case> {
         }),
         of_matrix("any_backward, axis 0", |x, meter| {
             let upstream = x.any(0).and_then(|any| any.map_values(|any| if any { 0.5 } else { 0.0 })).expect("there");
-            meter.run(|| x.any_backward(&upstream, 0));
+            meter.run(|| grad::any(x, &upstream, 0));
         }),
         of_matrix("any_backward, axis 1", |x, meter| {
             let upstream = x.any(1).and_then(|any| any.map_values(|any| if any { 0.5 } else { 0.0 })).expect("there");
-            meter.run(|| x.any_backward(&upstream, 1));
+            meter.run(|| grad::any(x, &upstream, 1));
         }),
         of_matrix("nanmedian, axis 0", |x, meter| meter.run(|| x.nanmedian(0))),
         of_matrix("nanmedian, axis 1", |x, meter| meter.run(|| x.nanmedian(1))),
         of_matrix("nanmedian_backward, axis 0", |x, meter| {
             let upstream = x.nanmedian(0).and_then(|median| median.map_values(|_| 0.5)).expect("there");
-            meter.run(|| x.nanmedian_backward(&upstream, 0));
+            meter.run(|| grad::nanmedian(x, &upstream, 0));
         }),
         of_matrix("nanmedian, stored, axis 1", |x, meter| meter.run(|| x.stored().nanmedian(1))),
         medians(Order::Random, "nanmedian, dense"),

@@ -4,7 +4,7 @@
 
 use lacuna::io::{ReadOptions, read_coo};
 use lacuna::ndarray::{Array2, Ix2};
-use lacuna::{CooTensor, Result, matmul, matmul_backward};
+use lacuna::{CooTensor, Result, grad, matmul};
 use std::error::Error;
 
 const CLUB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/karate.mtx");
@@ -55,9 +55,9 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     // The backward passes, last one first; each stays on the pattern of the ties.
     let gradient = |layer: &Layer, q: &Array2<f64>| -> Result<Array2<f64>> {
         let of_heard = &layer.heard - &wanted;
-        let (of_shares, _of_v) = matmul_backward(&layer.shares, &v, &of_heard)?;
-        let of_scores = layer.scores.stored().softmax_backward(&of_shares, 1)?;
-        let (of_q, _of_k) = ties.pattern().sddmm_backward(q, &k, &of_scores)?;
+        let (of_shares, _of_v) = grad::matmul(&layer.shares, &v, &of_heard)?;
+        let of_scores = grad::softmax(&layer.scores.stored(), &of_shares, 1)?;
+        let (of_q, _of_k) = grad::pattern_sddmm(ties.pattern(), q, &k, &of_scores)?;
         Ok(of_q.into_dimensionality().expect("a matrix"))
     };
     let of_q = gradient(&layer, &q)?;

@@ -4,7 +4,7 @@
 
 use lacuna::io::{ReadOptions, read_coo};
 use lacuna::ndarray::{Axis, arr0, arr1};
-use lacuna::{Axes, CooTensor};
+use lacuna::{Axes, CooTensor, grad};
 use std::error::Error;
 
 const CO2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/mauna_loa_co2.mtx");
@@ -53,8 +53,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert!(extremes.allclose(&arr1(&[2.8393912145795506, -3.1314376508757853]), (0.0, 1e-11))?);
 
     // How much a reading counts in the mean of all years: the gradient of the mean of the means, back to the readings.
-    let upstream = means.nanmean_backward(&arr0(1.0_f64), 0)?;
-    let weight = readings.nanmean_backward(&upstream, 1)?;
+    let upstream = grad::nanmean(&means, &arr0(1.0_f64), 0)?;
+    let weight = grad::nanmean(&readings, &upstream, 1)?;
     assert!(weight.shares_pattern_with(&readings));
     println!(
         "a reading of 1964 counts {:.2} times one of 2001",

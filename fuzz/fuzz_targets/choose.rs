@@ -2,7 +2,7 @@
 #![no_main]
 
 use arbitrary::Unstructured;
-use lacuna::{Tensor, concat, concat_backward};
+use lacuna::{Tensor, concat, grad};
 use lacuna_fuzz::compare::*;
 use lacuna_fuzz::reference::dense::{Dense, Sparse};
 use lacuna_fuzz::reference::moves::{self, Move, Slice};
@@ -12,18 +12,18 @@ use ndarray::SliceInfoElem;
 
 /// The forward result and the gradient of every format are those of the reference.
 macro_rules! check {
-    ($u:expr, $x:expr, $expected:expr, $forward:ident, $backward:ident $(, $arg:expr)*) => {{
+    ($u:expr, $x:expr, $expected:expr, $name:ident $(, $arg:expr)*) => {{
         let (x, expected): (&Sparse<f64>, Move) = ($x, $expected);
         let dense = x.to_dense();
         let (wanted, stored) = (expected.apply(&dense, x.fill), expected.stored(&x.coords()));
-        assert_tensor(&coo(x).$forward($($arg.clone()),*).unwrap(), &wanted, &stored);
-        assert_tensor(&csr_as::<f64, u64>(x).$forward($($arg.clone()),*).unwrap(), &wanted, &stored);
-        assert_array(&lacuna::$forward(&array(&dense), $($arg.clone()),*).unwrap(), &expected.apply(&dense, 0.0));
+        assert_tensor(&coo(x).$name($($arg.clone()),*).unwrap(), &wanted, &stored);
+        assert_tensor(&csr_as::<f64, u64>(x).$name($($arg.clone()),*).unwrap(), &wanted, &stored);
+        assert_array(&lacuna::$name(&array(&dense), $($arg.clone()),*).unwrap(), &expected.apply(&dense, 0.0));
         let upstream = sparse_of::<f32>($u, &expected.shape)?;
         let gradient: Dense<f32> = expected.gradient(&x.shape, &upstream.to_dense()).unwrap();
-        let found = coo(x).$backward(&csr(&upstream), $($arg.clone()),*).unwrap();
+        let found = grad::$name(&coo(x), &csr(&upstream), $($arg.clone()),*).unwrap();
         assert_entries(&found, &x.pattern_of(&gradient));
-        let found = csr(x).$backward(&coo(&upstream), $($arg.clone()),*).unwrap();
+        let found = grad::$name(&csr(x), &coo(&upstream), $($arg.clone()),*).unwrap();
         assert_entries(&found, &x.pattern_of(&gradient));
     }};
 }
@@ -61,7 +61,7 @@ fn rejoined(u: &mut Unstructured<'_>, x: &Sparse<f64>, axis: usize) -> arbitrary
     let (one, other) = (first.to_coo().unwrap(), second.to_coo().unwrap());
     assert!(concat(axis, &[&one, &other]).unwrap().same_as(&coo(x)));
     let upstream = sparse_of::<f64>(u, &x.shape)?;
-    let gradients = concat_backward(&coo(&upstream), axis, &[&first, &second]).unwrap();
+    let gradients = grad::concat(&coo(&upstream), axis, &[&first, &second]).unwrap();
     let joined = concat(axis, &gradients.iter().collect::<Vec<_>>()).unwrap();
     // A zero is passed on without its sign.
     assert_entries(&joined, &x.pattern_of(&upstream.to_dense().map(|g| if g == 0.0 { 0.0 } else { g })));
@@ -74,29 +74,29 @@ fn run(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
     let mut x = sparse::<f64>(u)?;
     let rank = x.shape.len();
     let (reference, given) = slices(u, &x.shape)?;
-    check!(u, &x, moves::slice(&x.shape, &reference), slice, slice_backward, given);
+    check!(u, &x, moves::slice(&x.shape, &reference), slice, given);
     if rank == 0 {
         return Ok(());
     }
     let axis = u.choose_index(rank)?;
     let (places, times) = (u.int_in_range(-9..=9)?, u.int_in_range(0..=3usize)?);
-    check!(u, &x, moves::flip(&x.shape, &[axis]), flip, flip_backward, axis);
-    check!(u, &x, moves::roll(&x.shape, places, axis), roll, roll_backward, places, axis);
-    check!(u, &x, moves::repeat(&x.shape, times, axis), repeat, repeat_backward, times, axis);
+    check!(u, &x, moves::flip(&x.shape, &[axis]), flip, axis);
+    check!(u, &x, moves::roll(&x.shape, places, axis), roll, places, axis);
+    check!(u, &x, moves::repeat(&x.shape, times, axis), repeat, times, axis);
     let reps = vec![times; u.int_in_range(0..=1)? + usize::from(rank < 3)];
-    check!(u, &x, moves::tile(&x.shape, &reps), tile, tile_backward, reps);
+    check!(u, &x, moves::tile(&x.shape, &reps), tile, reps);
     if rank < 4 {
         let widths = vec![(u.int_in_range(0..=2)?, u.int_in_range(0..=2)?); rank];
-        check!(u, &x, moves::pad(&x.shape, &widths), pad, pad_backward, widths);
+        check!(u, &x, moves::pad(&x.shape, &widths), pad, widths);
     }
     let reversed: Vec<usize> = (0..rank).rev().collect();
-    check!(u, &x, moves::permute(&x.shape, &reversed), transpose, transpose_backward);
+    check!(u, &x, moves::permute(&x.shape, &reversed), transpose);
     rejoined(u, &x, axis)?;
     if rank > 1 {
-        check!(u, &x, moves::diagonal(&x.shape, places), diagonal, diagonal_backward, places);
+        check!(u, &x, moves::diagonal(&x.shape, places), diagonal, places);
         x.fill = 0.0;
         let lower = moves::band(&x.shape, |behind| behind <= places as i128);
-        check!(u, &x, lower, tril, tril_backward, places);
+        check!(u, &x, lower, tril, places);
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 
 use arbitrary::Unstructured;
 use lacuna::{
-    Element, Real, Ring, all, any, any_backward, argmax, argmin, count_nonzero, max, mean, median, min, nanprod,
-    nanquantile, norm, prod, prod_backward, quantile, sum,
+    Element, Real, Ring, all, any, argmax, argmin, count_nonzero, grad, max, mean, median, min, nanprod, nanquantile,
+    norm, prod, quantile, sum,
 };
 use lacuna_fuzz::compare::*;
 use lacuna_fuzz::reference::dense::Sparse;
@@ -53,14 +53,14 @@ where
     let gradient = gradients::any_backward(&x.shape, normalised, keep_dims, &upstream.to_dense());
 
     assert_tensor(&any(&coo(&x), &reduction.axes).unwrap(), &expected, &stored);
-    let dx = any_backward(&coo(&x), &csr(&upstream), &reduction.axes).unwrap();
+    let dx = grad::any(&coo(&x), &csr(&upstream), &reduction.axes).unwrap();
     assert_entries(&dx, &x.pattern_of(&gradient));
     assert_tensor(&any(&csr(&x), &reduction.axes).unwrap(), &expected, &stored);
-    let dx = any_backward(&csr(&x), &coo(&upstream), &reduction.axes).unwrap();
+    let dx = grad::any(&csr(&x), &coo(&upstream), &reduction.axes).unwrap();
     assert_entries(&dx, &x.pattern_of(&gradient));
     for_each_layout(&dense, |_, view| {
         assert_array(&any(&view, &reduction.axes).unwrap(), &expected);
-        assert_array(&any_backward(&view, &coo(&upstream), &reduction.axes).unwrap(), &gradient);
+        assert_array(&grad::any(&view, &coo(&upstream), &reduction.axes).unwrap(), &gradient);
     });
     counts(&x, &reduction);
     check!(&x, &reduction, all, reductions::all);
@@ -88,9 +88,9 @@ fn of_floats(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
     let share = |group: &Group<f64>, g| reductions::prod_shares(group, g, false);
     let (normalised, keep_dims) = (&reduction.normalised, reduction.keep_dims);
     let gradient = reductions::backward(&x.to_dense(), normalised, keep_dims, &upstream.to_dense(), share);
-    let dx = prod_backward(&coo(&x), &csr(&upstream), &reduction.axes).unwrap();
+    let dx = grad::prod(&coo(&x), &csr(&upstream), &reduction.axes).unwrap();
     assert_entries(&dx, &x.pattern_of(&gradient));
-    let dx = prod_backward(&csr(&x), &coo(&upstream), &reduction.axes).unwrap();
+    let dx = grad::prod(&csr(&x), &coo(&upstream), &reduction.axes).unwrap();
     assert_entries(&dx, &x.pattern_of(&gradient));
     Ok(())
 }

@@ -3,8 +3,8 @@
 
 use arbitrary::Unstructured;
 use lacuna::{
-    Error, GroupLabels, Pattern, Real, Result, Ring, Tensor, argmax, argsort, group_by, max, max_backward, mean, sum,
-    sum_backward, topk, topk_backward, topk_index, unique,
+    Error, GroupLabels, Pattern, Real, Result, Ring, Tensor, argmax, argsort, grad, group_by, max, mean, sum, topk,
+    topk_index, unique,
 };
 use lacuna_fuzz::compare::*;
 use lacuna_fuzz::reference::dense::{Dense, Groups, Sparse, groups_by_label, unravel};
@@ -71,14 +71,14 @@ fn gradients<T: Draw + Both + Real + RealScalar>(
     let expected = reductions::share_in_groups(&dense, groups, &gradients, |group, g| {
         reductions::sum_shares(group, g, false, false)
     });
-    let found = sum_backward(&group_by(&coo(x), axis, labels.clone()).unwrap(), &csr(&upstream), axes).unwrap();
+    let found = grad::sum(&group_by(&coo(x), axis, labels.clone()).unwrap(), &csr(&upstream), axes).unwrap();
     assert_entries(&found, &x.pattern_of(&expected));
     let expected = reductions::share_in_groups(&dense, groups, &gradients, |group, g| {
         reductions::equal_shares(group, g, reductions::max(group))
     });
-    let found = max_backward(&group_by(&csr(x), axis, labels.clone()).unwrap(), &coo(&upstream), axes).unwrap();
+    let found = grad::max(&group_by(&csr(x), axis, labels.clone()).unwrap(), &coo(&upstream), axes).unwrap();
     assert_entries(&found, &x.pattern_of(&expected));
-    let found = max_backward(&group_by(&array(&dense), axis, labels).unwrap(), &coo(&upstream), axes).unwrap();
+    let found = grad::max(&group_by(&array(&dense), axis, labels).unwrap(), &coo(&upstream), axes).unwrap();
     assert_array(&found, &expected);
     Ok(())
 }
@@ -118,8 +118,8 @@ fn ranks<T: Draw + Both + Real + RealScalar>(
             given.set(&coords, if gradient == 0.0 { 0.0 } else { gradient });
         }
     }
-    assert_entries(&topk_backward(&coo(x), &csr(&upstream), k, axis).unwrap(), &x.pattern_of(&given));
-    assert_array(&topk_backward(&array(&dense), &coo(&upstream), k, axis).unwrap(), &given);
+    assert_entries(&grad::topk(&coo(x), &csr(&upstream), k, axis).unwrap(), &x.pattern_of(&given));
+    assert_array(&grad::topk(&array(&dense), &coo(&upstream), k, axis).unwrap(), &given);
     Ok(())
 }
 

@@ -4,8 +4,8 @@
 
 use arbitrary::Unstructured;
 use lacuna::{
-    CooTensor, Error, Matmul, Pattern, Real, Result, Ring, Semiring, Tensor, kron, log_softmax, matmul,
-    matmul_backward, matmul_with, mttkrp, mttkrp_backward, outer, softmax, tensordot, ttm, ttv,
+    CooTensor, Error, Matmul, Pattern, Real, Result, Ring, Semiring, Tensor, grad, kron, log_softmax, matmul,
+    matmul_with, mttkrp, outer, softmax, tensordot, ttm, ttv,
 };
 use lacuna_fuzz::compare::*;
 use lacuna_fuzz::reference::dense::{Dense, Sparse, first_difference, size};
@@ -269,13 +269,13 @@ fn gradients_of_matrices(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
     let g = sparse_of::<f64>(u, &Product::new(&left, &right).shape)?;
     let (dense_x, dense_y, dense_g) = (x.to_dense(), y.to_dense(), g.to_dense());
     let (dx, dy) = reference::matmul_backward(&dense_x, &dense_y, &dense_g);
-    let (of_x, of_y) = matmul_backward(&coo(&x), &array(&dense_y), &array(&dense_g)).unwrap();
+    let (of_x, of_y) = grad::matmul(&coo(&x), &array(&dense_y), &array(&dense_g)).unwrap();
     assert_entries(&of_x, &x.pattern_of(&dx));
     assert_array(&of_y, &dy);
-    let (of_x, of_y) = matmul_backward(&array(&dense_x), &csr(&y), &coo(&g)).unwrap();
+    let (of_x, of_y) = grad::matmul(&array(&dense_x), &csr(&y), &coo(&g)).unwrap();
     assert_array(&of_x, &dx);
     assert_entries(&of_y, &y.pattern_of(&dy));
-    let (of_x, of_y) = matmul_backward(&csr(&x), &coo(&y), &coo(&g)).unwrap();
+    let (of_x, of_y) = grad::matmul(&csr(&x), &coo(&y), &coo(&g)).unwrap();
     assert_entries(&of_x, &x.pattern_of(&dx));
     assert_entries(&of_y, &y.pattern_of(&dy));
     Ok(())
@@ -291,9 +291,9 @@ fn gradients_along_axes(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
     let arrays: Vec<ArrayD<f64>> = factors.iter().map(array).collect();
     let others: Vec<usize> = (0..shape.len()).filter(|&axis| axis != mode).collect();
     let given: Vec<&ArrayD<f64>> = others.iter().map(|&axis| &arrays[axis]).collect();
-    let (dx, found) = mttkrp_backward(&coo(&x), mode, &given, &arrays[mode]).unwrap();
+    let (dx, found) = grad::mttkrp(&coo(&x), mode, &given, &arrays[mode]).unwrap();
     assert_entries(&dx, &terms::dots(&x, &all, mode));
-    assert_entries(&mttkrp_backward(&csr(&x), mode, &given, &arrays[mode]).unwrap().0, &terms::dots(&x, &all, mode));
+    assert_entries(&grad::mttkrp(&csr(&x), mode, &given, &arrays[mode]).unwrap().0, &terms::dots(&x, &all, mode));
     for (&axis, found) in others.iter().zip(&found) {
         let axes: Vec<usize> = (0..shape.len()).filter(|&other| other != axis).collect();
         let with: Vec<&Dense<f64>> = axes.iter().map(|&axis| &factors[axis]).collect();
@@ -308,7 +308,7 @@ fn gradients_at_a_pattern(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
     let (x, l) = (operand::<f64>(u, &[rows, columns])?, operand::<f64>(u, &[rows, width])?.to_dense());
     let (r, g) = (operand::<f64>(u, &[columns, width])?.to_dense(), sparse_of::<f64>(u, &[rows, columns])?);
     let weights = x.pattern_of(&g.to_dense());
-    let (dl, dr) = csr(&x).pattern().sddmm_backward(&array(&l), &array(&r), &coo(&g)).unwrap();
+    let (dl, dr) = grad::pattern_sddmm(csr(&x).pattern(), &array(&l), &array(&r), &coo(&g)).unwrap();
     assert_array(&dl, &terms::sddmm_gradient(&weights, &l, &r, true));
     assert_array(&dr, &terms::sddmm_gradient(&weights, &r, &l, false));
     Ok(())

@@ -2,7 +2,7 @@
 #![no_main]
 
 use arbitrary::Unstructured;
-use lacuna::{Axes, EvenCount, MedianGradient, Nanmedian, Real, nanmedian, nanmedian_backward, nanmedian_index};
+use lacuna::{Axes, EvenCount, MedianGradient, Nanmedian, Real, grad, nanmedian, nanmedian_index};
 use lacuna_fuzz::compare::*;
 use lacuna_fuzz::reference::ops::Even;
 use lacuna_fuzz::reference::scalar::RealScalar;
@@ -40,11 +40,11 @@ where
     assert_tensor(&values, &expected, &stored);
     assert_tensor(&found, &positions, &stored);
     let gradient = gradients::nanmedian_backward(&dense, normalised, keep_dims, rule, even, &dense_upstream);
-    let dx = nanmedian_backward(&coo(&x), &csr(&upstream), &options).unwrap();
+    let dx = grad::nanmedian(&coo(&x), &csr(&upstream), &options).unwrap();
     assert_entries(&dx, &x.pattern_of(&gradient));
     for_each_layout(&dense, |_, view| {
         assert_array(&nanmedian(&view, &options).unwrap(), &expected);
-        assert_array(&nanmedian_backward(&view, &coo(&upstream), &options).unwrap(), &gradient);
+        assert_array(&grad::nanmedian(&view, &coo(&upstream), &options).unwrap(), &gradient);
     });
 
     let expected_stored = ops::nanmedian_stored(&x, normalised, keep_dims, even);
@@ -53,15 +53,15 @@ where
     assert_tensor(&values, &expected_stored, &stored);
     assert_tensor(&found, &positions_stored, &stored);
     let gradient_stored = gradients::nanmedian_stored_backward(&x, normalised, keep_dims, rule, even, &dense_upstream);
-    let dx = nanmedian_backward(&coo(&x).stored(), &coo(&upstream), &options).unwrap();
+    let dx = grad::nanmedian(&coo(&x).stored(), &coo(&upstream), &options).unwrap();
     assert_entries(&dx, &gradient_stored);
 
     let (values, found) = nanmedian_index(&csr(&x), &options).unwrap();
     assert_tensor(&values, &expected, &stored);
     assert_tensor(&found, &positions, &stored);
-    let dx = nanmedian_backward(&csr(&x), &coo(&upstream), &options).unwrap();
+    let dx = grad::nanmedian(&csr(&x), &coo(&upstream), &options).unwrap();
     assert_entries(&dx, &x.pattern_of(&gradient));
-    let dx = nanmedian_backward(&csr(&x).stored(), &coo(&upstream), &options).unwrap();
+    let dx = grad::nanmedian(&csr(&x).stored(), &coo(&upstream), &options).unwrap();
     assert_entries(&dx, &gradient_stored);
     Ok(())
 }

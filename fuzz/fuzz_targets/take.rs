@@ -2,7 +2,7 @@
 #![no_main]
 
 use arbitrary::Unstructured;
-use lacuna::{Take, TakeMode, take, take_backward};
+use lacuna::{Take, TakeMode, grad, take};
 use lacuna_fuzz::compare::*;
 use lacuna_fuzz::reference::ops::Mode;
 use lacuna_fuzz::reference::{gradients, ops, structure};
@@ -29,14 +29,14 @@ fn run<T: Draw + Both, G: Draw + Both>(u: &mut Unstructured<'_>) -> arbitrary::R
     }
 
     let expected = gradients::take_backward(&x.shape, &indices, reference_mode, &upstream.to_dense());
-    let found = take_backward(&coo(&x), &csr(&upstream), Take::at(&given).mode(mode));
+    let found = grad::take(&coo(&x), &csr(&upstream), Take::at(&given).mode(mode));
     match (found, expected) {
         (Ok(found), Ok(expected)) => {
             assert_entries(&found, &x.pattern_of(&expected));
-            let from_csr = take_backward(&csr(&x), &coo(&upstream), Take::at(&given).mode(mode)).unwrap();
+            let from_csr = grad::take(&csr(&x), &coo(&upstream), Take::at(&given).mode(mode)).unwrap();
             assert_entries(&from_csr, &x.pattern_of(&expected));
             for_each_layout(&dense, |_, view| {
-                assert_array(&take_backward(&view, &coo(&upstream), Take::at(&given).mode(mode)).unwrap(), &expected);
+                assert_array(&grad::take(&view, &coo(&upstream), Take::at(&given).mode(mode)).unwrap(), &expected);
             });
         }
         // A sum may overflow at a position that is not stored, which no sparse gradient has.

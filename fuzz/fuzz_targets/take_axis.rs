@@ -2,7 +2,7 @@
 #![no_main]
 
 use arbitrary::Unstructured;
-use lacuna::{Take, TakeMode, take_axis, take_axis_backward};
+use lacuna::{Take, TakeMode, grad, take_axis};
 use lacuna_fuzz::compare::*;
 use lacuna_fuzz::reference::ops::Mode;
 use lacuna_fuzz::reference::{gradients, ops, structure};
@@ -36,9 +36,9 @@ fn run(u: &mut Unstructured<'_>) -> arbitrary::Result<()> {
 
     let upstream = sparse_of::<f32>(u, &expected.shape)?;
     let wanted = gradients::take_axis_backward(&x.shape, &indices, axis, reference_mode, &upstream.to_dense()).unwrap();
-    let dx = take_axis_backward(&coo(&x), &csr(&upstream), Take::at(&given).mode(mode), spelled).unwrap();
+    let dx = grad::take_axis(&coo(&x), &csr(&upstream), Take::at(&given).mode(mode), spelled).unwrap();
     assert_entries(&dx, &x.pattern_of(&wanted));
-    let dx = take_axis_backward(&csr(&x), &coo(&upstream), Take::at(&given).mode(mode), spelled).unwrap();
+    let dx = grad::take_axis(&csr(&x), &coo(&upstream), Take::at(&given).mode(mode), spelled).unwrap();
     assert_entries(&dx, &x.pattern_of(&wanted));
     Ok(())
 }

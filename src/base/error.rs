@@ -1,10 +1,11 @@
 //! The error type of the crate. Every variant has the numbers that explain it.
 
-mod debug;
+mod kind;
 mod source;
 mod std_io;
 mod words;
 
+pub use kind::ErrorKind;
 pub use source::IoSource;
 
 use std::path::PathBuf;
@@ -20,8 +21,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// The reason why an input was rejected.
 ///
 /// Each message is one sentence with the numbers involved and, if one exists, the call that works instead. The fields
-/// of the variants have the same numbers, for programs. `Debug` includes the message, since `main` prints errors by
-/// `Debug`.
+/// of the variants have the same numbers, for programs. [`kind`](Error::kind) returns the kind of the error. `Debug`
+/// includes the message, since `main` prints errors by `Debug`.
 ///
 /// # Examples
 ///

@@ -56,11 +56,11 @@ impl<'a> AnyOperand<'a> {
         forward(&spec.into(), operands)
     }
 
-    /// Returns the gradient of `einsum` for each operand: see [`einsum_backward`](crate::einsum_backward()).
+    /// Returns the gradient of `einsum` for each operand: see [`grad::einsum`](crate::grad::einsum).
     ///
     /// # Errors
     ///
-    /// - the errors of [`einsum_backward`](crate::einsum_backward());
+    /// - the errors of [`grad::einsum`](crate::grad::einsum);
     /// - `TypesDiffer`: the element types differ;
     /// - `NotRepresentable`: the elements are not floats.
     #[inline]
@@ -154,11 +154,11 @@ impl AnyTensor {
         forward(&spec.into(), &all_of(tensors)).map(AnyTensor::of)
     }
 
-    /// Returns the gradient of `einsum` for each tensor: see [`einsum_backward`](crate::einsum_backward()).
+    /// Returns the gradient of `einsum` for each tensor: see [`grad::einsum`](crate::grad::einsum).
     ///
     /// # Errors
     ///
-    /// - the errors of [`einsum_backward`](crate::einsum_backward());
+    /// - the errors of [`grad::einsum`](crate::grad::einsum);
     /// - `TypesDiffer`: the element types differ;
     /// - `NotRepresentable`: the elements are not floats.
     #[inline]
@@ -205,11 +205,11 @@ impl AnyStored<'_> {
         forward(&spec.into(), &all_stored(views)).map(AnyTensor::of)
     }
 
-    /// Returns the gradient of `einsum` for each tensor: see [`einsum_backward`](crate::einsum_backward()).
+    /// Returns the gradient of `einsum` for each tensor: see [`grad::einsum`](crate::grad::einsum).
     ///
     /// # Errors
     ///
-    /// - the errors of [`einsum_backward`](crate::einsum_backward());
+    /// - the errors of [`grad::einsum`](crate::grad::einsum);
     /// - `TypesDiffer`: the element types differ;
     /// - `NotRepresentable`: the elements are not floats.
     #[inline]
@@ -258,11 +258,11 @@ on_operands! {
         self.dots(other.into(), left, right)
     }
 
-    /// Returns the gradients of both operands of `outer`: see [`outer_backward`](crate::outer_backward()).
+    /// Returns the gradients of both operands of `outer`: see [`grad::outer`](crate::grad::outer).
     ///
     /// # Errors
     ///
-    /// - the errors of [`outer_backward`](crate::outer_backward());
+    /// - the errors of [`grad::outer`](crate::grad::outer);
     /// - `TypesDiffer`: the element types differ;
     /// - `NotRepresentable`: the elements are not floats.
     pub fn outer_backward<'r>(
@@ -273,11 +273,11 @@ on_operands! {
         both_gradients!("outer_backward", self, other, upstream, |x, y, g| ops::outer_backward(x, y, g))
     }
 
-    /// Returns the gradients of both operands of `kron`: see [`kron_backward`](crate::kron_backward()).
+    /// Returns the gradients of both operands of `kron`: see [`grad::kron`](crate::grad::kron).
     ///
     /// # Errors
     ///
-    /// - the errors of [`kron_backward`](crate::kron_backward());
+    /// - the errors of [`grad::kron`](crate::grad::kron);
     /// - `TypesDiffer`: the element types differ;
     /// - `NotRepresentable`: the elements are not floats.
     pub fn kron_backward<'r>(
@@ -288,11 +288,11 @@ on_operands! {
         both_gradients!("kron_backward", self, other, upstream, |x, y, g| ops::kron_backward(x, y, g))
     }
 
-    /// Returns the gradients of both operands of `tensordot`: see [`tensordot_backward`](crate::tensordot_backward()).
+    /// Returns the gradients of both operands of `tensordot`: see [`grad::tensordot`](crate::grad::tensordot).
     ///
     /// # Errors
     ///
-    /// - the errors of [`tensordot_backward`](crate::tensordot_backward());
+    /// - the errors of [`grad::tensordot`](crate::grad::tensordot);
     /// - `TypesDiffer`: the element types differ;
     /// - `NotRepresentable`: the elements are not floats.
     pub fn tensordot_backward<'r>(
@@ -327,11 +327,11 @@ on_operands! {
         self.found_floats(ops::log_softmax(&self.floats("log_softmax")?, axes))
     }
 
-    /// Returns the gradient of `softmax`: see [`softmax_backward`](crate::softmax_backward()).
+    /// Returns the gradient of `softmax`: see [`grad::softmax`](crate::grad::softmax).
     ///
     /// # Errors
     ///
-    /// - the errors of [`softmax_backward`](crate::softmax_backward());
+    /// - the errors of [`grad::softmax`](crate::grad::softmax);
     /// - `NoOperation`: the elements are not floats;
     /// - `NotRepresentable`: the elements of the upstream gradient are not floats.
     pub fn softmax_backward<'r>(
@@ -343,11 +343,11 @@ on_operands! {
         on_floats!(upstream, g => self.found(ops::softmax_backward(&x, g, &axes)))
     }
 
-    /// Returns the gradient of `log_softmax`: see [`log_softmax_backward`](crate::log_softmax_backward()).
+    /// Returns the gradient of `log_softmax`: see [`grad::log_softmax`](crate::grad::log_softmax).
     ///
     /// # Errors
     ///
-    /// - the errors of [`log_softmax_backward`](crate::log_softmax_backward());
+    /// - the errors of [`grad::log_softmax`](crate::grad::log_softmax);
     /// - `NoOperation`: the elements are not floats;
     /// - `NotRepresentable`: the elements of the upstream gradient are not floats.
     pub fn log_softmax_backward<'r>(

@@ -80,25 +80,25 @@ on_operands! {
         on_type!(x, x => self.found(numbered(x, &kept, &[])))
     }
 
-    /// Returns the gradient of `select` for the same mask: see [`Tensor::select_backward`].
+    /// Returns the gradient of `select` for the same mask: see [`grad::select`](crate::grad::select).
     ///
     /// # Errors
     ///
-    /// The errors of [`Tensor::select_backward`] and of `select`.
+    /// The errors of [`grad::select`](crate::grad::select) and of `select`.
     pub fn select_backward<'r>(
         &self,
         upstream: impl Into<AnyOperand<'r>>,
         mask: impl Into<AnyOperand<'r>>,
     ) -> Result<AnyTensor> {
         let marks = marks("select_backward", &zeros_of(self.sparse("select_backward")?)?, mask.into())?;
-        on_upstream!(upstream, g => self.found(marks.select_backward(g, |is_marked| is_marked)))
+        on_upstream!(upstream, g => self.found(ops::select_backward(&marks, g, |is_marked| is_marked)))
     }
 
-    /// Returns the gradient of `mask`: see [`Stored::mask_backward`](crate::Stored::mask_backward).
+    /// Returns the gradient of `mask`: see [`grad::mask`](crate::grad::mask).
     ///
     /// # Errors
     ///
-    /// The errors of [`Stored::mask_backward`](crate::Stored::mask_backward).
+    /// The errors of [`grad::mask`](crate::grad::mask).
     pub fn mask_backward<'r>(
         &self,
         upstream: impl Into<AnyOperand<'r>>,
@@ -106,14 +106,14 @@ on_operands! {
     ) -> Result<AnyTensor> {
         let name = "mask_backward";
         let (zeros, mask) = (zeros_of(self.sparse(name)?)?, zeros_of(mask.into().sparse(name)?)?);
-        on_upstream!(upstream, g => self.found(zeros.stored().mask_backward(g, mask.pattern())))
+        on_upstream!(upstream, g => self.found(ops::mask_backward(&zeros.stored(), g, mask.pattern())))
     }
 
-    /// Returns the gradient of `without`: see [`Stored::without_backward`](crate::Stored::without_backward).
+    /// Returns the gradient of `without`: see [`grad::without`](crate::grad::without).
     ///
     /// # Errors
     ///
-    /// The errors of [`Stored::without_backward`](crate::Stored::without_backward).
+    /// The errors of [`grad::without`](crate::grad::without).
     pub fn without_backward<'r>(
         &self,
         upstream: impl Into<AnyOperand<'r>>,
@@ -121,7 +121,7 @@ on_operands! {
     ) -> Result<AnyTensor> {
         let name = "without_backward";
         let (zeros, mask) = (zeros_of(self.sparse(name)?)?, zeros_of(mask.into().sparse(name)?)?);
-        on_upstream!(upstream, g => self.found(zeros.stored().without_backward(g, mask.pattern())))
+        on_upstream!(upstream, g => self.found(ops::without_backward(&zeros.stored(), g, mask.pattern())))
     }
 }
 

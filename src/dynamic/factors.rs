@@ -81,11 +81,11 @@ on_operands! {
     }
 
     /// Returns the gradients of the tensor and of all factors of `mttkrp`: see
-    /// [`mttkrp_backward`](crate::mttkrp_backward()).
+    /// [`grad::mttkrp`](crate::grad::mttkrp).
     ///
     /// # Errors
     ///
-    /// - the errors of [`mttkrp_backward`](crate::mttkrp_backward());
+    /// - the errors of [`grad::mttkrp`](crate::grad::mttkrp);
     /// - `TypesDiffer`: the element types differ;
     /// - `NotRepresentable`: the elements are not floats.
     pub fn mttkrp_backward<'r>(
@@ -119,11 +119,11 @@ on_operands! {
         })
     }
 
-    /// Returns the gradients of both operands of `ttm`: see [`ttm_backward`](crate::ttm_backward()).
+    /// Returns the gradients of both operands of `ttm`: see [`grad::ttm`](crate::grad::ttm).
     ///
     /// # Errors
     ///
-    /// - the errors of [`ttm_backward`](crate::ttm_backward());
+    /// - the errors of [`grad::ttm`](crate::grad::ttm);
     /// - `TypesDiffer`: the element types differ;
     /// - `NotRepresentable`: the elements are not floats.
     pub fn ttm_backward<'r>(
@@ -155,11 +155,11 @@ on_operands! {
         })
     }
 
-    /// Returns the gradients of both operands of `ttv`: see [`ttv_backward`](crate::ttv_backward()).
+    /// Returns the gradients of both operands of `ttv`: see [`grad::ttv`](crate::grad::ttv).
     ///
     /// # Errors
     ///
-    /// - the errors of [`ttv_backward`](crate::ttv_backward());
+    /// - the errors of [`grad::ttv`](crate::grad::ttv);
     /// - `TypesDiffer`: the element types differ;
     /// - `NotRepresentable`: the elements are not floats.
     pub fn ttv_backward<'r>(
@@ -275,11 +275,11 @@ on_operands! {
     }
 
     /// Returns the gradients of the entries and of both factors of `sddmm`: see
-    /// [`Stored::sddmm_backward`](crate::Stored::sddmm_backward).
+    /// [`grad::sddmm`](crate::grad::sddmm).
     ///
     /// # Errors
     ///
-    /// - the errors of [`Stored::sddmm_backward`](crate::Stored::sddmm_backward);
+    /// - the errors of [`grad::sddmm`](crate::grad::sddmm);
     /// - `TypesDiffer`: the element types differ;
     /// - `NotRepresentable`: the elements are not floats.
     pub fn sddmm_backward<'r>(
@@ -293,7 +293,7 @@ on_operands! {
         on_floats!(upstream, g => {
             let dense = all_dense(&factors)?;
             let own: Erased<_> = super::widen::widened_tensor(x)?;
-            let (dx, dl, dr) = own.stored().sddmm_backward(&dense[0], &dense[1], g)?;
+            let (dx, dl, dr) = ops::sddmm_backward(&own.stored(), &dense[0], &dense[1], g)?;
             gradients(self, dx, &factors, vec![dl, dr])
         })
     }

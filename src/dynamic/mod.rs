@@ -44,7 +44,9 @@ pub(crate) use self::poured::{Poured, PouredFold};
 #[cfg(feature = "dynamic")]
 pub use self::product::AnyMatmul;
 #[cfg(all(feature = "dynamic", feature = "lazy"))]
-pub(crate) use self::select::{chosen, chosen_backward};
+pub(crate) use self::select::chosen;
+#[cfg(all(feature = "eval", not(test)))]
+pub(crate) use self::select::chosen_backward;
 #[cfg(feature = "dynamic")]
 pub use self::zip::Right;
 #[cfg(all(feature = "eval", not(test)))]

@@ -227,11 +227,11 @@ on_operands! {
         Ok((self.topk(k, axis)?, index))
     }
 
-    /// Returns the gradient of `topk`: see [`topk_backward`](crate::topk_backward()).
+    /// Returns the gradient of `topk`: see [`topk_backward`](crate::grad::topk()).
     ///
     /// # Errors
     ///
-    /// - the errors of [`topk_backward`](crate::topk_backward());
+    /// - the errors of [`topk_backward`](crate::grad::topk());
     /// - `NoOrder`: the elements are complex;
     /// - `NotRepresentable`: the elements of the upstream gradient are not floats.
     pub fn topk_backward<'u>(

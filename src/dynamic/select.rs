@@ -56,12 +56,12 @@ macro_rules! moves {
                 chosen(self, &moved::$moves(&self.shape(), $($arg),*)?)
             }
 
-            #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward),
-                "()`](crate::", stringify!($backward), "()).")]
+            #[doc = concat!("Returns the gradient of `", stringify!($name), "`: see [`grad::", stringify!($name),
+                "`](crate::grad::", stringify!($name), ").")]
             ///
             /// # Errors
             ///
-            #[doc = concat!("Those of [`", stringify!($backward), "()`](crate::", stringify!($backward), "()).")]
+            #[doc = concat!("The errors of [`grad::", stringify!($name), "`](crate::grad::", stringify!($name), ").")]
             pub fn $backward<'u>(&self, upstream: impl Into<AnyOperand<'u>> $(, $arg: $type)*) -> Result<AnyTensor> {
                 chosen_backward(self, upstream.into(), &moved::$moves(&self.shape(), $($arg),*)?)
             }
@@ -100,7 +100,7 @@ on_operands! {
     ///
     /// # Errors
     ///
-    /// The errors of [`transpose_backward`](crate::transpose_backward()) and of `permute_axes`.
+    /// The errors of [`grad::transpose`](crate::grad::transpose) and of `permute_axes`.
     pub fn permute_axes_backward<'u>(
         &self,
         upstream: impl Into<AnyOperand<'u>>,
@@ -145,11 +145,11 @@ on_operands! {
         by_dtype!(self, T => self.found(ops::take_axis(&widened::<T>(self)?, positions, axis)))
     }
 
-    /// Returns the gradient of `take`: see [`take_backward`](crate::take_backward()).
+    /// Returns the gradient of `take`: see [`grad::take`](crate::grad::take).
     ///
     /// # Errors
     ///
-    /// The errors of [`take_backward`](crate::take_backward()).
+    /// The errors of [`grad::take`](crate::grad::take).
     pub fn take_backward<'p, J: Position>(
         &self,
         upstream: impl Into<AnyOperand<'p>>,
@@ -159,11 +159,11 @@ on_operands! {
         on_upstream!(upstream, g => self.found(ops::take_backward(&zeros, g, positions)))
     }
 
-    /// Returns the gradient of `take_axis`: see [`take_axis_backward`](crate::take_axis_backward()).
+    /// Returns the gradient of `take_axis`: see [`grad::take_axis`](crate::grad::take_axis).
     ///
     /// # Errors
     ///
-    /// The errors of [`take_axis_backward`](crate::take_axis_backward()).
+    /// The errors of [`grad::take_axis`](crate::grad::take_axis).
     pub fn take_axis_backward<'p, J: Position>(
         &self,
         upstream: impl Into<AnyOperand<'p>>,
@@ -212,11 +212,11 @@ impl AnyTensor {
         AnyOperand::stack(axis, &all_of(tensors)).map(OfOperands::of)
     }
 
-    /// Returns the gradient of `concat` for each tensor: see [`concat_backward`](crate::concat_backward()).
+    /// Returns the gradient of `concat` for each tensor: see [`grad::concat`](crate::grad::concat).
     ///
     /// # Errors
     ///
-    /// The errors of [`concat_backward`](crate::concat_backward()).
+    /// The errors of [`grad::concat`](crate::grad::concat).
     #[inline]
     pub fn concat_backward(
         upstream: &AnyTensor,
@@ -226,11 +226,11 @@ impl AnyTensor {
         AnyOperand::concat_backward(upstream.into(), axis, &all_of(tensors)).map(OfOperands::of)
     }
 
-    /// Returns the gradient of `stack` for each tensor: see [`stack_backward`](crate::stack_backward()).
+    /// Returns the gradient of `stack` for each tensor: see [`grad::stack`](crate::grad::stack).
     ///
     /// # Errors
     ///
-    /// The errors of [`stack_backward`](crate::stack_backward()).
+    /// The errors of [`grad::stack`](crate::grad::stack).
     #[inline]
     pub fn stack_backward(upstream: &AnyTensor, axis: impl Position, tensors: &[&AnyTensor]) -> Result<Vec<AnyTensor>> {
         AnyOperand::stack_backward(upstream.into(), axis, &all_of(tensors)).map(OfOperands::of)
@@ -262,11 +262,11 @@ impl<'a> AnyOperand<'a> {
         joined("stack", operands, Join::Stack, axis.to_i128())
     }
 
-    /// Returns the gradient of `concat` for each operand: see [`concat_backward`](crate::concat_backward()).
+    /// Returns the gradient of `concat` for each operand: see [`grad::concat`](crate::grad::concat).
     ///
     /// # Errors
     ///
-    /// The errors of [`concat_backward`](crate::concat_backward()) and of `concat`.
+    /// The errors of [`grad::concat`](crate::grad::concat) and of `concat`.
     #[inline]
     pub fn concat_backward(
         upstream: AnyOperand<'_>,
@@ -276,11 +276,11 @@ impl<'a> AnyOperand<'a> {
         joined_backward(upstream, operands, Join::Concat, axis.to_i128())
     }
 
-    /// Returns the gradient of `stack` for each operand: see [`stack_backward`](crate::stack_backward()).
+    /// Returns the gradient of `stack` for each operand: see [`grad::stack`](crate::grad::stack).
     ///
     /// # Errors
     ///
-    /// The errors of [`stack_backward`](crate::stack_backward()) and of `concat`.
+    /// The errors of [`grad::stack`](crate::grad::stack) and of `concat`.
     #[inline]
     pub fn stack_backward(
         upstream: AnyOperand<'_>,

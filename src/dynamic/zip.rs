@@ -398,11 +398,11 @@ crate::__binary! { backward }
 backward! { @methods matmul_backward matmul OfMatmul; }
 
 on_operands! {
-    /// Returns the gradients of both choices: see [`where_backward`](crate::where_backward()).
+    /// Returns the gradients of both choices: see [`where_backward`](crate::grad::where_()).
     ///
     /// # Errors
     ///
-    /// - the errors of [`where_backward`](crate::where_backward());
+    /// - the errors of [`where_backward`](crate::grad::where_());
     /// - `NotRepresentable`: the elements of the upstream gradient are not floats.
     pub fn where_backward<'r>(
         &self,

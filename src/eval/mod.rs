@@ -42,7 +42,7 @@ use literal::Literal;
 use lower::Lowered;
 
 #[doc(hidden)]
-pub use crate::ops::{CommandKind, CommandSpec};
+pub use crate::ops::table::{CommandKind, CommandSpec};
 pub use graph::Bound;
 pub use input::Input;
 #[doc(hidden)]

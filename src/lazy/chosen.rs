@@ -38,7 +38,7 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     pub fn select(&self, test: impl Fn(T) -> bool + Send + Sync + 'static) -> Self {
         let test = Arc::new(test);
         let used = Arc::clone(&test);
-        let back = move |x: &Tensor<P, T>, g: &Tensor<P, T>| x.select_backward(g, &*test);
+        let back = move |x: &Tensor<P, T>, g: &Tensor<P, T>| ops::select_backward(x, g, &*test);
         self.passed([&op::select, &op::select_backward], move |x| x.select(&*used), back)
     }
 
@@ -51,7 +51,7 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     pub fn filter_entries(&self, test: impl Fn(&[usize], T) -> bool + Send + Sync + 'static) -> Self {
         let test = Arc::new(test);
         let used = Arc::clone(&test);
-        let back = move |x: &Tensor<P, T>, g: &Tensor<P, T>| x.filter_entries_backward(g, &*test);
+        let back = move |x: &Tensor<P, T>, g: &Tensor<P, T>| ops::filter_entries_backward(x, g, &*test);
         let ops = [&op::filter_entries, &op::filter_entries_backward];
         // The test reads coordinates, which a chunk of entries does not have.
         self.passed(ops, move |x| x.filter_entries(&*used), back)

@@ -286,8 +286,8 @@ fn masked<P: Pattern, T: Element>() -> Made {
         op if op.is(&op::mask_backward) || op.is(&op::without_backward) => Some(made!(Tensor<P, F>, |node, inputs| {
             let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[1]));
             with_mask::<P, _>(node, &inputs[2], 2, |mask| match node.args().op.is(&op::mask_backward) {
-                true => x.stored().mask_backward(g, mask),
-                false => x.stored().without_backward(g, mask),
+                true => ops::mask_backward(&x.stored(), g, mask),
+                false => ops::without_backward(&x.stored(), g, mask),
             })
         })),
         _ => None,

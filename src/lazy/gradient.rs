@@ -50,7 +50,7 @@ impl<V: HasGradient> Lazy<V> {
     ///
     /// ```
     /// use lacuna::lazy::{Lazy, compile};
-    /// use lacuna::{CooTensor, mul_backward, sum_backward};
+    /// use lacuna::CooTensor;
     ///
     /// let day = CooTensor::new([2, 3], vec![vec![0, 0, 1], vec![0, 2, 1]], vec![1.0, 2.0, -3.0], 0.0)?;
     /// let weight = CooTensor::new([2], vec![vec![0, 1]], vec![10.0, 100.0], 0.0)?;

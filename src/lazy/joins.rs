@@ -140,6 +140,6 @@ fn part_back<P: Pattern, T: Float>() -> Made {
         };
         let forward = call.op.forward().unwrap_or(call.op);
         let (Some(x), Some(g)) = (all.first(), all.last()) else { return Err(Error::NoTensor) };
-        x.any_backward(&g.slice(slices(call, forward, &tensors)?)?, Axes::none())
+        ops::any_backward(*x, &g.slice(slices(call, forward, &tensors)?)?, Axes::none())
     })
 }

@@ -70,32 +70,6 @@ macro_rules! reductions {
     )*};
 }
 
-/// Defines the methods for the gradients of reductions.
-macro_rules! gradients {
-    ([$public:vis fn] of $family:ident, $elem:ty, $reduced:ident: $(
-        fn $name:ident($options:ty, $bound:path) of $forward:ident;
-    )*) => {$(
-        #[doc = concat!(
-            "The gradient of [`", stringify!($forward), "`](crate::", stringify!($forward), "()): see [`",
-            stringify!($name), "`](crate::", stringify!($name), "())."
-        )]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        $public fn $name<U: Operand<Elem: Float>>(
-            &self,
-            upstream: &U,
-            options: impl Into<$options>,
-        ) -> Result<$reduced!(U::Elem)>
-        where
-            $elem: $bound,
-        {
-            $family::$name(self, upstream, options)
-        }
-    )*};
-}
-
 /// Defines the methods of elementwise operations of two operands.
 macro_rules! zips {
     ($public:tt, $elem:ty; $($name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;)*) => {
@@ -131,39 +105,6 @@ macro_rules! operations {
     (@reductions [$($public:tt)*], $elem:ty, $reduced:ident) => {
         crate::__folds! { (folds) [$($public)*] $elem, $reduced, everywhere }
 
-        gradients! {
-            [$($public)* fn] of reduce, $elem, $reduced:
-            fn sum_backward(Axes, Real) of sum;
-            fn nansum_backward(Axes, Float) of nansum;
-            fn mean_backward(Axes, Real) of mean;
-            fn nanmean_backward(Axes, Float) of nanmean;
-            fn min_backward(Axes, Real) of min;
-            fn max_backward(Axes, Real) of max;
-            fn nanmin_backward(Axes, Float) of nanmin;
-            fn nanmax_backward(Axes, Float) of nanmax;
-            fn var_backward(Var, Real) of var;
-            fn std_backward(Var, Real) of std;
-            fn nanvar_backward(Var, Float) of nanvar;
-            fn nanstd_backward(Var, Float) of nanstd;
-            fn prod_backward(Axes, Real) of prod;
-            fn nanprod_backward(Axes, Float) of nanprod;
-            fn norm_backward(Norm, Float) of norm;
-            fn median_backward(Nanmedian, Real) of median;
-        }
-
-        /// The surrogate gradient of `any`: see [`any_backward`](crate::any_backward()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`any_backward`](crate::any_backward()).
-        $($public)* fn any_backward<U: Operand>(
-            &self,
-            upstream: &U,
-            axes: impl Into<Axes>,
-        ) -> Result<$reduced!(U::Elem)> {
-            reduce::any_backward(self, upstream, axes)
-        }
-
         /// The median and where it stands: see [`nanmedian_index`](crate::nanmedian_index()).
         ///
         /// # Errors
@@ -178,22 +119,6 @@ macro_rules! operations {
             $elem: Real,
         {
             reduce::nanmedian_index(self, options)
-        }
-
-        /// The gradient of `nanmedian`: see [`nanmedian_backward`](crate::nanmedian_backward()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`nanmedian_backward`](crate::nanmedian_backward()).
-        $($public)* fn nanmedian_backward<U: Operand<Elem: Float>>(
-            &self,
-            upstream: &U,
-            options: impl Into<Nanmedian>,
-        ) -> Result<$reduced!(U::Elem)>
-        where
-            $elem: Real,
-        {
-            reduce::nanmedian_backward(self, upstream, options)
         }
     };
     (@others [$($public:tt)*], $elem:ty, $reduced:ident, $mapped:ident) => {
@@ -220,23 +145,6 @@ macro_rules! operations {
             $elem: Real,
         {
             reduce::topk_index(self, k, axis)
-        }
-
-        /// The gradient of `topk`: see [`topk_backward`](crate::topk_backward()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`topk_backward`](crate::topk_backward()).
-        $($public)* fn topk_backward<U: Operand>(
-            &self,
-            upstream: &U,
-            k: usize,
-            axis: impl Position,
-        ) -> Result<$reduced!(U::Elem)>
-        where
-            $elem: Real,
-        {
-            reduce::topk_backward(self, upstream, k, axis)
         }
 
         /// The distinct values and how often each stands there: see [`unique`](crate::unique()).
@@ -289,20 +197,12 @@ macro_rules! operations {
             reduce::group_by(self, axis, labels)
         }
 
-        operations!(@quantiles [$($public)*], $elem, $reduced: quantile_backward, nanquantile_backward);
-
         reductions! {
             [$($public)* fn] of product, $elem, $reduced:
             /// The shares of the exponentials, over the axes given
             fn softmax(Axes, Float) -> $elem;
             /// The logarithms of these shares, over the axes given
             fn log_softmax(Axes, Float) -> $elem;
-        }
-
-        gradients! {
-            [$($public)* fn] of product, $elem, $reduced:
-            fn softmax_backward(Axes, Float) of softmax;
-            fn log_softmax_backward(Axes, Float) of log_softmax;
         }
 
         /// The elements at flattened positions: see [`take`](crate::take()).
@@ -327,33 +227,6 @@ macro_rules! operations {
             select::take_axis(self, positions, axis)
         }
 
-        /// The gradient of `take`: see [`take_backward`](crate::take_backward()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`take_backward`](crate::take_backward()).
-        $($public)* fn take_backward<'a, J: Position, U: Operand>(
-            &self,
-            upstream: &U,
-            positions: impl Into<Take<'a, J>>,
-        ) -> Result<$reduced!(U::Elem)> {
-            select::take_backward(self, upstream, positions)
-        }
-
-        /// The gradient of `take_axis`: see [`take_axis_backward`](crate::take_axis_backward()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`take_axis_backward`](crate::take_axis_backward()).
-        $($public)* fn take_axis_backward<'a, J: Position, U: Operand>(
-            &self,
-            upstream: &U,
-            positions: impl Into<Take<'a, J>>,
-            axis: impl Position,
-        ) -> Result<$reduced!(U::Elem)> {
-            select::take_axis_backward(self, upstream, positions, axis)
-        }
-
         /// Whether each element is one of the test elements: see [`isin()`](crate::isin()).
         ///
         /// # Errors
@@ -363,34 +236,8 @@ macro_rules! operations {
             map::isin(self, members)
         }
 
-        operations!(@slopes [$($public)*], $elem, $mapped: abs_backward(), acos_backward(), asin_backward(),
-            atan_backward(), cbrt_backward(), clamp_backward(low: $elem, high: $elem), cos_backward(), cosh_backward(),
-            exp_backward(), exp_m1_backward(), ln_backward(), ln_1p_backward(), log2_backward(), log10_backward(),
-            neg_backward(), powf_backward(exponent: $elem), powi_backward(exponent: i32), recip_backward(),
-            sin_backward(), sinh_backward(), sqrt_backward(), square_backward(), tan_backward(), tanh_backward());
         operations!(@more_zips [$($public)*], $elem, $reduced);
         crate::__binary! { zips [$($public)*], $elem; }
-    };
-    (@quantiles $public:tt, $elem:ty, $reduced:ident: $($backward:ident),*) => {
-        $(operations!(@quantile $public, $elem, $reduced, $backward);)*
-    };
-    (@quantile [$($public:tt)*], $elem:ty, $reduced:ident, $backward:ident) => {
-        #[doc = concat!("A gradient: see [`", stringify!($backward), "`](crate::", stringify!($backward), "()).")]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`", stringify!($backward), "`](crate::", stringify!($backward), "()).")]
-        $($public)* fn $backward<U: Operand<Elem: Float>>(
-            &self,
-            upstream: &U,
-            q: f64,
-            options: impl Into<Quantile>,
-        ) -> Result<$reduced!(U::Elem)>
-        where
-            $elem: Real,
-        {
-            reduce::$backward(self, upstream, q, options)
-        }
     };
     (@more_zips [$($public:tt)*], $elem:ty, $reduced:ident) => {
         /// A function of two elements: see [`zip_with`](crate::zip_with()).
@@ -431,23 +278,6 @@ macro_rules! operations {
             product::matmul_with(self, other, options)
         }
 
-        /// The gradients of both operands: see [`matmul_backward`](crate::matmul_backward()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`matmul_backward`](crate::matmul_backward()).
-        #[allow(clippy::type_complexity)] // a pair of results of ordinary types
-        $($public)* fn matmul_backward<Y: Operand<Elem = $elem>, U: Operand<Elem = $elem>>(
-            &self,
-            other: &Y,
-            upstream: &U,
-        ) -> Result<($reduced!($elem), Y::Reduced<$elem>)>
-        where
-            $elem: Float,
-        {
-            product::matmul_backward(self, other, upstream)
-        }
-
         /// The product with one number for each place on an axis: see [`scale`](crate::scale()).
         ///
         /// # Errors
@@ -455,51 +285,6 @@ macro_rules! operations {
         /// Those of [`scale`](crate::scale()).
         $($public)* fn scale(&self, axis: impl Position, factors: impl Factors<$elem>) -> Result<$reduced!($elem)> {
             super::zip::scale(self, axis, factors)
-        }
-
-        operations!(@backward [$($public)*], $elem, $reduced: add_backward, sub_backward, mul_backward, div_backward,
-            minimum_backward, maximum_backward, pow_backward);
-    };
-    (@backward $public:tt, $elem:ty, $reduced:ident: $($name:ident),*) => {
-        $(operations!(@of_two $public, $elem, $reduced, $name);)*
-    };
-    (@of_two [$($public:tt)*], $elem:ty, $reduced:ident, $name:ident) => {
-        #[doc = concat!("The gradients of both operands: see [`", stringify!($name), "`](crate::", stringify!($name),
-            "()).")]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        #[allow(clippy::type_complexity)] // a pair of results of ordinary types
-        $($public)* fn $name<Y: Operand<Elem = $elem>, U: Operand<Elem = $elem>>(
-            &self,
-            other: &Y,
-            upstream: &U,
-        ) -> Result<($reduced!($elem), Y::Reduced<$elem>)>
-        where
-            $elem: Float + Numeric,
-        {
-            super::zip::$name(self, other, upstream)
-        }
-    };
-    (@slopes $public:tt, $elem:ty, $mapped:ident: $($name:ident($($arg:ident: $type:ty),*)),*) => {
-        $(operations!(@slope $public, $elem, $mapped, $name, $($arg: $type),*);)*
-    };
-    (@slope [$($public:tt)*], $elem:ty, $mapped:ident, $name:ident, $($arg:ident: $type:ty),*) => {
-        #[doc = concat!("A gradient: see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        $($public)* fn $name<U: Operand<Elem: Float>>(
-            &self,
-            upstream: &U
-            $(, $arg: $type)*
-        ) -> Result<$mapped!(U::Elem)>
-        where
-            $elem: Float,
-        {
-            map::$name(self, upstream $(, $arg)*)
         }
     };
 }
@@ -543,7 +328,6 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 /// The pages stand at the functions of the same names.
 impl<X: Operand> GroupBy<'_, X> {
     operations!(@reductions [pub], X::Elem, reduced_of);
-    operations!(@quantiles [pub], X::Elem, reduced_of: quantile_backward, nanquantile_backward);
     crate::__folds! { (folds) [pub] X::Elem, reduced_of, tensors }
 }
 

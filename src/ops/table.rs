@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::OnceLock;
 
+#[cfg_attr(any(test, not(feature = "eval")), allow(unreachable_pub))]
 pub use command::{CommandKind, CommandSpec};
 pub(crate) use parameter::{Parameter, ParameterKind};
 

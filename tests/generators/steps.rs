@@ -189,12 +189,12 @@ macro_rules! of_floats {
                 lacuna::group_by(x, w.axis, &labels(Some(x.lengths()), w)).and_then(|by| lacuna::nanmedian(&by, w.axis));
             either nanmedian_index: x.nanmedian_index(w.kept()).parts().0, Ok(lacuna::nanmedian_index(x, w.kept())?.0);
             either scale: x.scale(w.axis, &y.sum(0)), lacuna::scale(x, w.axis, &lacuna::sum(y, 0)?);
-            either powi_backward: x.powi(3).gradient(x, y), lacuna::powi_backward(x, y, 3);
-            either powf_backward: x.powf(1.5).gradient(x, y), lacuna::powf_backward(x, y, 1.5);
-            either clamp_backward: x.clamp(-0.5, 2.0).gradient(x, y), lacuna::clamp_backward(x, y, -0.5, 2.0);
-            either std_backward: x.std(w.axis).gradient(x, y), lacuna::std_backward(x, y, w.axis);
-            either nanmin_backward: x.nanmin(w.axis).gradient(x, y), lacuna::nanmin_backward(x, y, w.axis);
-            either median_backward: x.median(w.axis).gradient(x, y), lacuna::median_backward(x, y, w.axis);
+            either powi_backward: x.powi(3).gradient(x, y), lacuna::grad::powi(x, y, 3);
+            either powf_backward: x.powf(1.5).gradient(x, y), lacuna::grad::powf(x, y, 1.5);
+            either clamp_backward: x.clamp(-0.5, 2.0).gradient(x, y), lacuna::grad::clamp(x, y, -0.5, 2.0);
+            either std_backward: x.std(w.axis).gradient(x, y), lacuna::grad::std(x, y, w.axis);
+            either nanmin_backward: x.nanmin(w.axis).gradient(x, y), lacuna::grad::nanmin(x, y, w.axis);
+            either median_backward: x.median(w.axis).gradient(x, y), lacuna::grad::median(x, y, w.axis);
         }
     };
 }
@@ -273,19 +273,19 @@ pub fn of_tensors<P: Pattern>() -> Vec<Step<Tensor<P, f64>>> {
         stored log_softmax(w.axis); stored topk(w.number, w.axis);
         stored nanquantile(0.6, Quantile::over(w.axis).method(QuantileMethod::Lower));
         either stored_topk_backward: x.stored().topk(w.number, w.axis).gradient(x, y),
-            lacuna::topk_backward(&x.stored(), y, w.number, w.axis);
+            lacuna::grad::topk(&x.stored(), y, w.number, w.axis);
         either stored_nanmedian_index: x.stored().nanmedian_index(w.kept()).parts().0,
             Ok(lacuna::nanmedian_index(&x.stored(), w.kept())?.0);
         storedcast argsort(w.axis); stored abs(); stored exp(); stored recip(); stored neg(); stored powi(2);
         storedcast isnan(); storedcast isin(0.5); stored add(0.5); stored div(0.5); stored rem(0.7); storedcast less(0.5);
         either stored_sum_backward: x.stored().sum(w.kept()).gradient(x, y),
-            lacuna::sum_backward(&x.stored(), y, w.kept());
+            lacuna::grad::sum(&x.stored(), y, w.kept());
         either stored_mean_backward: x.stored().mean(w.kept()).gradient(x, y),
-            lacuna::mean_backward(&x.stored(), y, w.kept());
+            lacuna::grad::mean(&x.stored(), y, w.kept());
         either stored_nanmedian_backward: x.stored().nanmedian(w.kept()).gradient(x, y),
-            lacuna::nanmedian_backward(&x.stored(), y, w.kept());
+            lacuna::grad::nanmedian(&x.stored(), y, w.kept());
         either softmax_backward: x.stored().softmax(w.axis).gradient(x, y),
-            lacuna::softmax_backward(&x.stored(), y, w.axis);
+            lacuna::grad::softmax(&x.stored(), y, w.axis);
         plain matmul(y); plain outer(y); plain kron(y);
         either where_: x.greater(y).where_(x, y), lacuna::where_(&lacuna::greater(x, y)?, x, y);
         either with_fill: x.with_fill(-0.0), Ok(x.clone().with_fill(-0.0));
@@ -324,9 +324,9 @@ pub fn of_tensors<P: Pattern>() -> Vec<Step<Tensor<P, f64>>> {
         either median_positions: x.nanmedian_index(w.axis).parts().1.cast(),
             lacuna::nanmedian_index(x, w.axis)?.1.cast();
         either matmul_backward: by_another!(y, |z| x.matmul(z), x),
-            Ok(lacuna::matmul_backward(x, &lacuna::mul(y, 1.0)?, x)?.1);
+            Ok(lacuna::grad::matmul(x, &lacuna::mul(y, 1.0)?, x)?.1);
         either outer_backward: by_another!(x, |z| z.outer(y), x),
-            Ok(lacuna::outer_backward(&lacuna::mul(x, 1.0)?, y, x)?.0);
+            Ok(lacuna::grad::outer(&lacuna::mul(x, 1.0)?, y, x)?.0);
     });
     all
 }

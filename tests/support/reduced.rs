@@ -53,8 +53,8 @@ macro_rules! check_gradient {
         let dense =
             crate::reference::reductions::backward(&x.to_dense(), normalised, *keep_dims, &upstream.to_dense(), $shares);
         let expected = x.pattern_of(&dense);
-        assert_entries(&$name(&coo(x), &sparse, $($argument,)? &options).unwrap(), &expected);
-        assert_entries(&$name(&csr(x), &whole, $($argument,)? &options).unwrap(), &expected);
-        assert_array(&$name(&array(&x.to_dense()), &sparse, $($argument,)? &options).unwrap(), &dense);
+        assert_entries(&lacuna::grad::$name(&coo(x), &sparse, $($argument,)? &options).unwrap(), &expected);
+        assert_entries(&lacuna::grad::$name(&csr(x), &whole, $($argument,)? &options).unwrap(), &expected);
+        assert_array(&lacuna::grad::$name(&array(&x.to_dense()), &sparse, $($argument,)? &options).unwrap(), &dense);
     }};
 }

@@ -9,6 +9,10 @@ use crate::element::{Element, Real};
 use crate::kernels::map::Map;
 use crate::ops::operand::Operand;
 
+/// A map that returns `bool` and always has a result.
+pub trait Predicate<T: Element>: Map<T, Out = bool, Fault = Infallible> {}
+impl<T: Element, M: Map<T, Out = bool, Fault = Infallible>> Predicate<T> for M {}
+
 /// The descriptor of a predicate: a function of one element, without branches.
 struct Test<F>(F);
 

@@ -6,7 +6,12 @@ macro_rules! gradients {
     ($(
         fn $backward:ident of $name:ident($($arg:ident: $type:ty = $value:expr),*) = $derivative:expr, $formula:literal;
         $(#[$note:meta])*
-    )*) => {$(
+    )*) => {
+    /// The gradients of this file.
+    pub(crate) mod gradients {
+        use super::*;
+
+        $(
         #[doc = concat!(
             "Returns the gradient of [`", stringify!($name), "`](crate::", stringify!($name), "()): the upstream ",
             "gradient times the derivative."
@@ -49,7 +54,9 @@ macro_rules! gradients {
         ) -> Result<X::Mapped<U::Elem>> {
             x.by_slopes(&$derivative, upstream)
         }
-    )*};
+        )*
+    }
+    };
 }
 
 pub(super) use gradients;

@@ -9,14 +9,27 @@ mod powers;
 mod rounding;
 mod trigonometric;
 
-pub use self::{classify::*, isin::*, numbers::*, powers::*, rounding::*, trigonometric::*};
+pub use self::classify::{
+    isfinite, isfinite_into, isinf, isinf_into, isnan, isnan_into, isneginf, isneginf_into, isposinf, isposinf_into,
+    isreal, isreal_into,
+};
+pub use self::isin::{Isin, IsinKind, isin, isin_into};
+pub use self::{numbers::*, powers::*, rounding::*, trigonometric::*};
+// Inside the crate, a gradient is called `NAME_backward`.
+pub(crate) use self::{numbers::gradients::*, powers::gradients::*, trigonometric::gradients::*};
 
 /// The gradients, by the names of their functions.
 pub(super) mod grad {
+    use super::{numbers, powers, trigonometric};
+
+    mod all {
+        pub use super::{numbers::gradients::*, powers::gradients::*, trigonometric::gradients::*};
+    }
+
     macro_rules! gradients {
         (tests $tests:tt numbers $numbers:tt bits $bits:tt parts $parts:tt floats $floats:tt
          gradients [$($name:ident $backward:ident)*]) => {
-            pub use super::{
+            pub use self::all::{
                 $($backward as $name,)* clamp_backward as clamp, powf_backward as powf, powi_backward as powi,
             };
         };
@@ -26,10 +39,10 @@ pub(super) mod grad {
 }
 
 use std::any::Any;
-use std::convert::Infallible;
 
 use ndarray::{Array, ArrayBase, Data, DataMut, Dimension, ShapeBuilder};
 
+use self::classify::Predicate;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::limit::{default_limit, guard};
@@ -54,10 +67,6 @@ const PIECE: usize = 1 << 17;
 fn quick<T: Float>(op: &OpSpec, f: impl Fn(f64) -> f64 + Copy + Sync) -> Each<impl Fn(T) -> Option<T> + Copy + Sync> {
     Each::quick(op.name, move |value: T| Some(T::from_f64(f(value.to_f64()))))
 }
-
-/// A map that returns `bool` and always has a result.
-pub trait Predicate<T: Element>: Map<T, Out = bool, Fault = Infallible> {}
-impl<T: Element, M: Map<T, Out = bool, Fault = Infallible>> Predicate<T> for M {}
 
 /// The result that the `_into` forms of the elementwise operations on `X` write. For a tensor or its stored view it is
 /// a tensor of its pattern type. For an array it is an array or a mutable view, of its dimension type and any layout.

@@ -60,12 +60,12 @@ use crate::plan::product_rows::RowEntries;
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, matmul_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::arr2;
 ///
 /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![2.0, 3.0], 0.0)?;
 /// let y = arr2(&[[1.0, 5.0], [7.0, 1.0]]);
-/// let (dx, dy) = matmul_backward(&x, &y, &arr2(&[[1.0, 10.0], [100.0, 1000.0]]))?;
+/// let (dx, dy) = grad::matmul(&x, &y, &arr2(&[[1.0, 10.0], [100.0, 1000.0]]))?;
 /// assert_eq!(dx.values(), [17.0, 5100.0]); // 1 * 7 + 10 * 1, and 100 * 1 + 1000 * 5
 /// assert_eq!(dy, arr2(&[[300.0, 3000.0], [2.0, 20.0]]).into_dyn());
 /// assert!(dx.shares_pattern_with(&x));

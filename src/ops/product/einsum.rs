@@ -119,7 +119,7 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 ///
 /// # Gradient
 ///
-/// [`einsum_backward`].
+/// [`grad::einsum`](crate::grad::einsum).
 ///
 /// # Errors
 ///
@@ -194,13 +194,13 @@ pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands:
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, einsum_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::arr2;
 ///
 /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![2.0, 3.0], 0.0)?;
 /// let y = CooTensor::new([3, 2], vec![vec![0, 2], vec![1, 1]], vec![5.0, 7.0], 0.0)?;
 /// let upstream = arr2(&[[1.0, 10.0], [100.0, 1000.0]]);
-/// let gradients = einsum_backward("ij,jk->ik", &[&x, &y], &upstream)?;
+/// let gradients = grad::einsum("ij,jk->ik", &[&x, &y], &upstream)?;
 /// assert_eq!(gradients[0].values(), [70.0, 5000.0]);
 /// assert_eq!(gradients[1].values(), [3000.0, 20.0]);
 /// # Ok::<(), lacuna::Error>(())

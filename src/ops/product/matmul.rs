@@ -42,7 +42,7 @@ pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
 ///
 /// # Gradient
 ///
-/// [`matmul_backward`](crate::matmul_backward()).
+/// [`grad::matmul`](crate::grad::matmul).
 ///
 /// # Errors
 ///

@@ -213,7 +213,7 @@ impl<'m, P: Pattern> From<&'m P> for Matmul<'m> {
 /// # Gradient
 ///
 /// For sums of products it is the gradient of the stored views, for an upstream gradient that is 0 where the mask lets
-/// nothing through: [`x.stored().matmul_backward(&y, &dz)`](crate::matmul_backward()), where `dz` is
+/// nothing through: [`grad::matmul(&x.stored(), &y, &dz)`](crate::grad::matmul), where `dz` is
 /// `upstream.stored().mask(…)` or `without(…)`. Other operations have none.
 ///
 /// # Errors

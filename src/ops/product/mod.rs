@@ -21,20 +21,32 @@ mod tensordot;
 pub(in crate::ops) mod whole;
 
 pub use crate::kernels::semiring::Semiring;
-pub use backward::matmul_backward;
-pub use einsum::{Einsum, einsum, einsum_backward};
+pub use einsum::{Einsum, einsum};
 pub use matmul::matmul;
 #[cfg(feature = "dynamic")]
 pub(crate) use matmul_with::matmul_with_entries;
 pub use matmul_with::{Matmul, matmul_with};
 pub(crate) use matmul_with::{SEMIRINGS, ways};
-pub use mttkrp::{mttkrp, mttkrp_backward, ttm, ttm_backward, ttv, ttv_backward};
+pub use mttkrp::{mttkrp, ttm, ttv};
 pub(crate) use outer::Pairs;
-pub use outer::{kron, kron_backward, outer, outer_backward};
+pub use outer::{kron, outer};
 pub(crate) use sddmm::{check_factors, forward as dots_at, gradients as dots_at_backward};
-pub use softmax::{log_softmax, log_softmax_backward, softmax, softmax_backward};
+pub use softmax::{log_softmax, softmax};
+pub use tensordot::tensordot;
 pub(crate) use tensordot::tensordot_shape;
-pub use tensordot::{tensordot, tensordot_backward};
+// Inside the crate, a gradient is called `NAME_backward`.
+pub(crate) use {backward::*, einsum::*, mttkrp::*, outer::*, sddmm::*, softmax::*, tensordot::*};
+
+/// The gradients, by the names of their functions.
+pub(super) mod grad {
+    pub use super::backward::matmul_backward as matmul;
+    pub use super::einsum::einsum_backward as einsum;
+    pub use super::mttkrp::{mttkrp_backward as mttkrp, ttm_backward as ttm, ttv_backward as ttv};
+    pub use super::outer::{kron_backward as kron, outer_backward as outer};
+    pub use super::sddmm::{pattern_sddmm_backward as pattern_sddmm, sddmm_backward as sddmm};
+    pub use super::softmax::{log_softmax_backward as log_softmax, softmax_backward as softmax};
+    pub use super::tensordot::tensordot_backward as tensordot;
+}
 
 use factor::{Elements, Entries, Factor, Found, Scattered, check_finite};
 

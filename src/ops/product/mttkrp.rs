@@ -91,7 +91,7 @@ fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
 ///
 /// # Gradient
 ///
-/// [`mttkrp_backward`].
+/// [`grad::mttkrp`](crate::grad::mttkrp).
 ///
 /// # Errors
 ///
@@ -165,12 +165,12 @@ pub fn mttkrp<X: Operand<Elem: Ring>, D: Dimension>(
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, mttkrp_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::arr2;
 ///
 /// let x = CooTensor::new([2, 2], vec![vec![0], vec![1]], vec![2.0], 0.0)?;
 /// let (b, upstream) = (arr2(&[[1.0, 2.0], [3.0, 4.0]]), arr2(&[[1.0, 10.0], [0.0, 0.0]]));
-/// let (dx, factors) = mttkrp_backward(&x, 0, &[&b], &upstream)?;
+/// let (dx, factors) = grad::mttkrp(&x, 0, &[&b], &upstream)?;
 /// assert_eq!(dx.values(), [43.0]);
 /// assert_eq!(factors, [arr2(&[[0.0, 0.0], [2.0, 20.0]]).into_dyn()]);
 /// # Ok::<(), lacuna::Error>(())
@@ -293,7 +293,7 @@ fn moved<S: Data>(array: ArrayBase<S, IxDyn>, from: usize, to: usize) -> ArrayBa
 ///
 /// # Gradient
 ///
-/// [`ttm_backward`].
+/// [`grad::ttm`](crate::grad::ttm).
 ///
 /// # Errors
 ///
@@ -364,12 +364,12 @@ pub fn ttm<X: Operand<Elem: Ring>>(
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, ttm_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::arr2;
 ///
 /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![2.0, 3.0], 0.0)?;
 /// let (m, upstream) = (arr2(&[[1.0, 0.0, 5.0], [0.0, 1.0, 1.0]]), arr2(&[[1.0, 1.0], [1.0, 1.0]]));
-/// let (dx, dm) = ttm_backward(&x, &m, 1, &upstream)?;
+/// let (dx, dm) = grad::ttm(&x, &m, 1, &upstream)?;
 /// assert_eq!(dx.values(), [6.0, 1.0]);
 /// assert_eq!(dm, arr2(&[[3.0, 0.0, 2.0], [3.0, 0.0, 2.0]]).into_dyn());
 /// # Ok::<(), lacuna::Error>(())
@@ -404,7 +404,7 @@ pub fn ttm_backward<X: Operand<Elem: Float>, D: Dimension>(
 ///
 /// # Gradient
 ///
-/// [`ttv_backward`].
+/// [`grad::ttv`](crate::grad::ttv).
 ///
 /// # Errors
 ///
@@ -479,11 +479,11 @@ fn without_axis(error: Error, axis: usize) -> Error {
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, ttv_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::arr1;
 ///
 /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![2.0, 3.0], 0.0)?;
-/// let (dx, dv) = ttv_backward(&x, &arr1(&[1.0, 0.0, 5.0]), -1, &arr1(&[1.0, 10.0]))?;
+/// let (dx, dv) = grad::ttv(&x, &arr1(&[1.0, 0.0, 5.0]), -1, &arr1(&[1.0, 10.0]))?;
 /// assert_eq!(dx.values(), [5.0, 10.0]);
 /// assert_eq!(dv, arr1(&[30.0, 0.0, 2.0]).into_dyn());
 /// # Ok::<(), lacuna::Error>(())

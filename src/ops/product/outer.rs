@@ -252,7 +252,7 @@ pub(in crate::ops) fn dense_backward<T: Float, U: Operand<Elem = T>>(
 ///
 /// # Gradient
 ///
-/// [`outer_backward`].
+/// [`grad::outer`](crate::grad::outer).
 ///
 /// # Errors
 ///
@@ -305,7 +305,7 @@ pub fn outer<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>
 ///
 /// # Gradient
 ///
-/// [`kron_backward`].
+/// [`grad::kron`](crate::grad::kron).
 ///
 /// # Errors
 ///
@@ -368,12 +368,12 @@ pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>>
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, outer_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::Array2;
 ///
 /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![2.0, 3.0], 0.0)?;
 /// let y = CooTensor::new([2], vec![vec![1]], vec![10.0], 0.0)?;
-/// let (dx, dy) = outer_backward(&x, &y, &Array2::ones((3, 2)))?;
+/// let (dx, dy) = grad::outer(&x, &y, &Array2::ones((3, 2)))?;
 /// assert_eq!((dx.values(), dy.values()), (&[10.0, 10.0][..], &[5.0][..]));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
@@ -407,7 +407,7 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
 ///
 /// # Errors
 ///
-/// Those of [`outer_backward`].
+/// Those of [`grad::outer`](crate::grad::outer).
 ///
 /// # Complexity
 ///
@@ -416,11 +416,11 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, kron_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::arr1;
 ///
 /// let x = CooTensor::new([2], vec![vec![1]], vec![2.0], 0.0)?;
-/// let (dx, dy) = kron_backward(&x, &x, &arr1(&[1.0, 2.0, 3.0, 4.0]))?;
+/// let (dx, dy) = grad::kron(&x, &x, &arr1(&[1.0, 2.0, 3.0, 4.0]))?;
 /// assert_eq!((dx.values(), dy.values()), (&[8.0][..], &[8.0][..]));
 /// # Ok::<(), lacuna::Error>(())
 /// ```

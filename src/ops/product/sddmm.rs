@@ -110,7 +110,7 @@ fn backward<T: Ring>(
     Ok((dense_array(&l.shape().into(), dl), dense_array(&r.shape().into(), dr)))
 }
 
-/// Computes `sddmm_backward` of a pattern of either format.
+/// Computes the gradients of both factors for a pattern of either format.
 pub(crate) fn gradients<T: Float>(
     pattern: &AnyPattern,
     l: &ArrayViewD<'_, T>,
@@ -133,22 +133,6 @@ macro_rules! methods_of_patterns {
                 r: &ArrayBase<impl Data<Elem = T>, R>,
             ) -> Result<Tensor<Self, T>> {
                 Tensor::from_erased(forward(self.any(), &l.view().into_dyn(), &r.view().into_dyn())?)
-            }
-
-            /// The gradients of both factors of [`sddmm`](Self::sddmm): as [`Stored::sddmm_backward`] has them, of
-            /// ones at the entries.
-            ///
-            /// # Errors
-            ///
-            /// Those of [`sddmm`](Self::sddmm), and `ShapeMismatch` where `upstream` has another shape than the
-            /// pattern.
-            pub fn sddmm_backward<T: Float, L: Dimension, R: Dimension>(
-                &self,
-                l: &ArrayBase<impl Data<Elem = T>, L>,
-                r: &ArrayBase<impl Data<Elem = T>, R>,
-                upstream: &impl Operand<Elem = T>,
-            ) -> Result<(ArrayD<T>, ArrayD<T>)> {
-                gradients(self.any(), &l.view().into_dyn(), &r.view().into_dyn(), upstream)
             }
         }
     )*};
@@ -179,7 +163,7 @@ methods_of_patterns! {
     ///
     /// # Gradient
     ///
-    /// [`sddmm_backward`](Self::sddmm_backward).
+    /// [`grad::pattern_sddmm`](crate::grad::pattern_sddmm).
     ///
     /// # Errors
     ///
@@ -253,47 +237,99 @@ impl<P: Pattern, T: Ring> Stored<'_, P, T> {
         let x = self.tensor().sparse();
         Tensor::from_erased(times(&x.to_erased(), forward(x.pattern(), &l.view().into_dyn(), &r.view().into_dyn())?)?)
     }
+}
 
-    /// The gradients of the entries, of the factor on the left and of that on the right of [`sddmm`](Stored::sddmm).
-    ///
-    /// *dx*<sub>ij</sub> = *dz*<sub>ij</sub> · Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> on the pattern of *x*;
-    /// *dl*<sub>ik</sub> = Σ<sub>j</sub> (*dz*<sub>ij</sub> · *x*<sub>ij</sub>) · *r*<sub>jk</sub> and
-    /// *dr*<sub>jk</sub> = Σ<sub>i</sub> (*dz*<sub>ij</sub> · *x*<sub>ij</sub>) · *l*<sub>ik</sub> over what is stored,
-    /// in increasing order, from +0.0, each product and sum rounded (16-bit floats in `f32`). A factor that serves
-    /// several batches receives from all of them.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`sddmm`](Stored::sddmm), and `ShapeMismatch` where `upstream` has another shape than *x*.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use lacuna::CooTensor;
-    /// use ndarray::{arr2, Array2};
-    ///
-    /// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![10.0, 2.0], 0.0)?;
-    /// let (l, r) = (arr2(&[[1.0, 2.0], [3.0, 4.0]]), arr2(&[[1.0, 0.0], [0.0, 1.0]]));
-    /// let (dx, dl, dr) = x.stored().sddmm_backward(&l, &r, &Array2::ones((2, 2)))?;
-    /// assert_eq!(dx.values(), [2.0, 3.0]);
-    /// assert_eq!(dl, arr2(&[[0.0, 10.0], [2.0, 0.0]]).into_dyn());
-    /// assert_eq!(dr, arr2(&[[6.0, 8.0], [10.0, 20.0]]).into_dyn());
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    #[allow(clippy::type_complexity)] // three results of ordinary types
-    pub fn sddmm_backward<L: Dimension, R: Dimension>(
-        &self,
-        l: &ArrayBase<impl Data<Elem = T>, L>,
-        r: &ArrayBase<impl Data<Elem = T>, R>,
-        upstream: &impl Operand<Elem = T>,
-    ) -> Result<(Tensor<P, T>, ArrayD<T>, ArrayD<T>)>
-    where
-        T: Float,
-    {
-        let (x, l, r) = (self.tensor().sparse(), l.view().into_dyn(), r.view().into_dyn());
-        let (dx, dl, dr) = of_entries(x, &l, &r, upstream)?;
-        Ok((Tensor::from_erased(dx)?, dl, dr))
-    }
+/// Returns the gradients of both factors of [`CooPattern::sddmm`].
+///
+/// The gradients are those of [`grad::sddmm`](crate::grad::sddmm), for a tensor whose entries are all 1.
+///
+/// # Shapes
+///
+/// `upstream` has the shape of the pattern. Each gradient of a factor has the shape of the factor.
+///
+/// # Implicit values
+///
+/// `upstream` is read at the stored positions only. If it does not store a position, its fill counts.
+///
+/// # Errors
+///
+/// The errors of [`CooPattern::sddmm`], and `ShapeMismatch` if `upstream` has another shape than the pattern.
+///
+/// # Complexity
+///
+/// O(nnz · k), and at most a search of O(rank · log nnz) in a sparse `upstream` per entry.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooPattern, grad};
+/// use ndarray::{Array2, arr2};
+///
+/// let pattern = CooPattern::new([2, 2], 2, vec![vec![0u32, 1], vec![1, 0]])?;
+/// let (l, r) = (arr2(&[[1.0, 2.0], [3.0, 4.0]]), arr2(&[[1.0, 0.0], [0.0, 1.0]]));
+/// let (dl, dr) = grad::pattern_sddmm(&pattern, &l, &r, &Array2::ones((2, 2)))?;
+/// assert_eq!(dl, arr2(&[[0.0, 1.0], [1.0, 0.0]]).into_dyn());
+/// assert_eq!(dr, arr2(&[[3.0, 4.0], [1.0, 2.0]]).into_dyn());
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn pattern_sddmm_backward<P: Pattern, T: Float, L: Dimension, R: Dimension>(
+    pattern: &P,
+    l: &ArrayBase<impl Data<Elem = T>, L>,
+    r: &ArrayBase<impl Data<Elem = T>, R>,
+    upstream: &impl Operand<Elem = T>,
+) -> Result<(ArrayD<T>, ArrayD<T>)> {
+    gradients(pattern.any(), &l.view().into_dyn(), &r.view().into_dyn(), upstream)
+}
+
+/// Returns the gradients of the entries, of the left factor and of the right factor of [`Stored::sddmm`].
+///
+/// *dx*<sub>ij</sub> = *dz*<sub>ij</sub> · Σ<sub>k</sub> *l*<sub>ik</sub> · *r*<sub>jk</sub> on the pattern of *x*;
+/// *dl*<sub>ik</sub> = Σ<sub>j</sub> (*dz*<sub>ij</sub> · *x*<sub>ij</sub>) · *r*<sub>jk</sub> and
+/// *dr*<sub>jk</sub> = Σ<sub>i</sub> (*dz*<sub>ij</sub> · *x*<sub>ij</sub>) · *l*<sub>ik</sub> over the stored entries,
+/// in increasing order, from +0.0. Each product and each sum is rounded; 16-bit floats are summed in `f32`. A factor
+/// that serves several batches receives the sum over these batches.
+///
+/// # Shapes
+///
+/// `upstream` has the shape of *x*. Each gradient of a factor has the shape of the factor.
+///
+/// # Implicit values
+///
+/// *dx* has the pattern of *x* (shared) and a fill of 0. `upstream` is read at the stored positions only. If it does
+/// not store a position, its fill counts.
+///
+/// # Errors
+///
+/// The errors of [`Stored::sddmm`], and `ShapeMismatch` if `upstream` has another shape than *x*.
+///
+/// # Complexity
+///
+/// O(nnz · k), and at most a search of O(rank · log nnz) in a sparse `upstream` per entry.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use ndarray::{Array2, arr2};
+///
+/// let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![1, 0]], vec![10.0, 2.0], 0.0)?;
+/// let (l, r) = (arr2(&[[1.0, 2.0], [3.0, 4.0]]), arr2(&[[1.0, 0.0], [0.0, 1.0]]));
+/// let (dx, dl, dr) = grad::sddmm(&x.stored(), &l, &r, &Array2::ones((2, 2)))?;
+/// assert_eq!(dx.values(), [2.0, 3.0]);
+/// assert_eq!(dl, arr2(&[[0.0, 10.0], [2.0, 0.0]]).into_dyn());
+/// assert_eq!(dr, arr2(&[[6.0, 8.0], [10.0, 20.0]]).into_dyn());
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[allow(clippy::type_complexity)] // three results of ordinary types
+pub fn sddmm_backward<P: Pattern, T: Float, L: Dimension, R: Dimension>(
+    x: &Stored<'_, P, T>,
+    l: &ArrayBase<impl Data<Elem = T>, L>,
+    r: &ArrayBase<impl Data<Elem = T>, R>,
+    upstream: &impl Operand<Elem = T>,
+) -> Result<(Tensor<P, T>, ArrayD<T>, ArrayD<T>)> {
+    let (x, l, r) = (x.tensor().sparse(), l.view().into_dyn(), r.view().into_dyn());
+    let (dx, dl, dr) = of_entries(x, &l, &r, upstream)?;
+    Ok((Tensor::from_erased(dx)?, dl, dr))
 }
 
 /// Computes the gradients of the entries and of both factors, for the product of the entries with the dots.

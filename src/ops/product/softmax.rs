@@ -143,7 +143,7 @@ pub(crate) fn dense<T: Float, G: Float>(
 ///
 /// # Gradient
 ///
-/// [`softmax_backward`].
+/// [`grad::softmax`](crate::grad::softmax).
 ///
 /// # Errors
 ///
@@ -198,7 +198,7 @@ pub fn softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 ///
 /// # Gradient
 ///
-/// [`log_softmax_backward`].
+/// [`grad::log_softmax`](crate::grad::log_softmax).
 ///
 /// # Errors
 ///
@@ -258,11 +258,11 @@ pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Res
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, softmax_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::arr1;
 ///
 /// let x = CooTensor::new([4], vec![vec![1, 3]], vec![7.0, 7.0], 0.0)?;
-/// let dx = softmax_backward(&x.stored(), &arr1(&[9.0, 1.0, 9.0, 3.0]), 0)?;
+/// let dx = grad::softmax(&x.stored(), &arr1(&[9.0, 1.0, 9.0, 3.0]), 0)?;
 /// assert_eq!(dx.values(), [-0.5, 0.5]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```
@@ -298,7 +298,7 @@ pub fn softmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 ///
 /// # Errors
 ///
-/// Those of [`softmax_backward`].
+/// Those of [`grad::softmax`](crate::grad::softmax).
 ///
 /// # Complexity
 ///
@@ -307,11 +307,11 @@ pub fn softmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, log_softmax_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::arr1;
 ///
 /// let x = CooTensor::new([4], vec![vec![1, 3]], vec![7.0, 7.0], 0.0)?;
-/// let dx = log_softmax_backward(&x.stored(), &arr1(&[9.0, 1.0, 9.0, 3.0]), 0)?;
+/// let dx = grad::log_softmax(&x.stored(), &arr1(&[9.0, 1.0, 9.0, 3.0]), 0)?;
 /// assert_eq!(dx.values(), [-1.0, 1.0]);
 /// # Ok::<(), lacuna::Error>(())
 /// ```

@@ -68,7 +68,7 @@ pub(crate) fn tensordot_shape(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Re
 ///
 /// # Gradient
 ///
-/// [`tensordot_backward`].
+/// [`grad::tensordot`](crate::grad::tensordot).
 ///
 /// # Errors
 ///
@@ -118,7 +118,7 @@ fn of_tensordot(mut error: Error) -> Error {
     error
 }
 
-/// The gradients of both operands of [`tensordot`]: see [`einsum_backward`](crate::einsum_backward).
+/// The gradients of both operands of [`tensordot`]: see [`grad::einsum`](crate::grad::einsum).
 ///
 /// # Shapes
 ///
@@ -148,12 +148,12 @@ fn of_tensordot(mut error: Error) -> Error {
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, tensordot_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::arr0;
 ///
 /// let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![2.0, 3.0], 0.0)?;
 /// let y = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 1]], vec![5.0, 7.0], 0.0)?;
-/// let (dx, dy) = tensordot_backward(&x, &y, [0, 1], [0, 1], &arr0(10.0))?;
+/// let (dx, dy) = grad::tensordot(&x, &y, [0, 1], [0, 1], &arr0(10.0))?;
 /// assert_eq!((dx.values(), dy.values()), (&[50.0, 0.0][..], &[20.0, 0.0][..]));
 /// # Ok::<(), lacuna::Error>(())
 /// ```

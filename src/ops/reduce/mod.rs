@@ -32,22 +32,46 @@ mod unique;
 mod var;
 
 pub use all::all;
-pub use any::{any, any_backward};
+pub use any::any;
 pub use count_nonzero::count_nonzero;
-pub use extreme::{max, max_backward, min, min_backward, nanmax, nanmax_backward, nanmin, nanmin_backward};
+pub use extreme::{max, min, nanmax, nanmin};
 pub use group_by::{GroupBy, GroupLabels, group_by};
-pub use logsumexp::{logsumexp, logsumexp_backward};
-pub use nanmedian::{EvenCount, MedianGradient, Nanmedian, nanmedian, nanmedian_backward, nanmedian_index};
-pub use norm::{Norm, NormOrder, norm, norm_backward};
+pub use logsumexp::logsumexp;
+pub use nanmedian::{EvenCount, MedianGradient, Nanmedian, nanmedian, nanmedian_index};
+pub use norm::{Norm, NormOrder, norm};
 pub use position::{argmax, argmin, nanargmax, nanargmin};
-pub use prod::{nanprod, nanprod_backward, prod, prod_backward};
-pub use quantile::{
-    Quantile, QuantileMethod, median, median_backward, nanquantile, nanquantile_backward, quantile, quantile_backward,
-};
-pub use sum::{mean, mean_backward, nanmean, nanmean_backward, nansum, nansum_backward, sum, sum_backward};
-pub use topk::{argsort, topk, topk_backward, topk_index};
+pub use prod::{nanprod, prod};
+pub use quantile::{Quantile, QuantileMethod, median, nanquantile, quantile};
+pub use sum::{mean, nanmean, nansum, sum};
+pub use topk::{argsort, topk, topk_index};
 pub use unique::unique;
-pub use var::{Var, nanstd, nanstd_backward, nanvar, nanvar_backward, std, std_backward, var, var_backward};
+pub use var::{Var, nanstd, nanvar, std, var};
+// Inside the crate, a gradient is called `NAME_backward`.
+pub(crate) use {
+    any::*, extreme::*, logsumexp::*, nanmedian::*, norm::*, prod::*, quantile::*, sum::*, topk::*, var::*,
+};
+
+/// The gradients, by the names of their functions.
+pub(super) mod grad {
+    pub use super::any::any_backward as any;
+    pub use super::extreme::{
+        max_backward as max, min_backward as min, nanmax_backward as nanmax, nanmin_backward as nanmin,
+    };
+    pub use super::logsumexp::logsumexp_backward as logsumexp;
+    pub use super::nanmedian::nanmedian_backward as nanmedian;
+    pub use super::norm::norm_backward as norm;
+    pub use super::prod::{nanprod_backward as nanprod, prod_backward as prod};
+    pub use super::quantile::{
+        median_backward as median, nanquantile_backward as nanquantile, quantile_backward as quantile,
+    };
+    pub use super::sum::{
+        mean_backward as mean, nanmean_backward as nanmean, nansum_backward as nansum, sum_backward as sum,
+    };
+    pub use super::topk::topk_backward as topk;
+    pub use super::var::{
+        nanstd_backward as nanstd, nanvar_backward as nanvar, std_backward as std, var_backward as var,
+    };
+}
 
 use crate::base::error::{Error, Result};
 use crate::base::shape::{Shape, unravel};

@@ -66,46 +66,6 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         Tensor::from_erased(kept(self.sparse(), &marks(self.sparse(), test)?)?)
     }
 
-    /// The gradient of [`select`](Tensor::select), for the same test: what comes, for the entries that passed it.
-    ///
-    /// The others receive 0; the result has this tensor's pattern, and a fill of 0.
-    ///
-    /// # Errors
-    ///
-    /// `ShapeMismatch`: `upstream` has not the shape of this tensor.
-    ///
-    /// ```
-    /// use lacuna::CooTensor;
-    ///
-    /// let x = CooTensor::new([4], vec![vec![0, 1, 3]], vec![3.0, -1.0, 8.0], 0.0)?;
-    /// let dx = x.select_backward(&ndarray::arr1(&[1.0, 2.0, 3.0, 4.0]), |value| value > 1.0)?;
-    /// assert_eq!(dx.values(), [1.0, 0.0, 4.0]);
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    pub fn select_backward<U: Operand>(
-        &self,
-        upstream: &U,
-        test: impl Fn(T) -> bool + Send + Sync,
-    ) -> Result<Tensor<P, U::Elem>> {
-        let gradients = handed_to(self.pattern().any(), upstream, &threads::map(self.values(), 1000, test)?)?;
-        Ok(Tensor::from_valid(self.pattern().clone(), gradients, U::Elem::ZERO))
-    }
-
-    /// The gradient of [`filter_entries`](Tensor::filter_entries), for the same test: see
-    /// [`select_backward`](Tensor::select_backward).
-    ///
-    /// # Errors
-    ///
-    /// `ShapeMismatch`: `upstream` has not the shape of this tensor.
-    pub fn filter_entries_backward<U: Operand>(
-        &self,
-        upstream: &U,
-        test: impl Fn(&[usize], T) -> bool + Send + Sync,
-    ) -> Result<Tensor<P, U::Elem>> {
-        let gradients = handed_to(self.pattern().any(), upstream, &marks(self.sparse(), test)?)?;
-        Ok(Tensor::from_valid(self.pattern().clone(), gradients, U::Elem::ZERO))
-    }
-
     /// The coordinates of the elements that are not zero, one array an axis, in row-major order.
     ///
     /// A NaN is not zero, `-0.0` is.
@@ -168,6 +128,83 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
         let pattern = P::from_any(merged.pattern().any().in_format(self.pattern().any().format(), limit)?)?;
         Ok(Tensor::from_shared(pattern, merged.shared_values().clone(), self.fill()))
     }
+}
+
+/// Returns the gradient of [`Tensor::select`] for the same test.
+///
+/// The entries that pass the test receive the upstream gradient. All other entries receive 0.
+///
+/// # Shapes
+///
+/// `upstream` has the shape of the tensor.
+///
+/// # Implicit values
+///
+/// The result has the pattern of the tensor (shared) and a fill of 0. If `upstream` does not store a position, its fill
+/// counts.
+///
+/// # Errors
+///
+/// `ShapeMismatch`: `upstream` does not have the shape of the tensor.
+///
+/// # Complexity
+///
+/// O(nnz) if `upstream` has the pattern of the tensor, otherwise at most a search of O(rank · log nnz) per entry.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, grad};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1, 3]], vec![3.0, -1.0, 8.0], 0.0)?;
+/// let dx = grad::select(&x, &ndarray::arr1(&[1.0, 2.0, 3.0, 4.0]), |value| value > 1.0)?;
+/// assert_eq!(dx.values(), [1.0, 0.0, 4.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn select_backward<P: Pattern, T: Element, U: Operand>(
+    x: &Tensor<P, T>,
+    upstream: &U,
+    test: impl Fn(T) -> bool + Send + Sync,
+) -> Result<Tensor<P, U::Elem>> {
+    let gradients = handed_to(x.pattern().any(), upstream, &threads::map(x.values(), 1000, test)?)?;
+    Ok(Tensor::from_valid(x.pattern().clone(), gradients, U::Elem::ZERO))
+}
+
+/// Returns the gradient of [`Tensor::filter_entries`] for the same test: see [`grad::select`](crate::grad::select).
+///
+/// # Shapes
+///
+/// `upstream` has the shape of the tensor.
+///
+/// # Implicit values
+///
+/// As in [`grad::select`](crate::grad::select).
+///
+/// # Errors
+///
+/// `ShapeMismatch`: `upstream` does not have the shape of the tensor.
+///
+/// # Complexity
+///
+/// As in [`grad::select`](crate::grad::select).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, grad};
+///
+/// let x = CooTensor::new([4], vec![vec![0, 1, 3]], vec![3.0, -1.0, 8.0], 0.0)?;
+/// let dx = grad::filter_entries(&x, &ndarray::arr1(&[1.0, 2.0, 3.0, 4.0]), |at, _| at[0] > 0)?;
+/// assert_eq!(dx.values(), [0.0, 2.0, 4.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn filter_entries_backward<P: Pattern, T: Element, U: Operand>(
+    x: &Tensor<P, T>,
+    upstream: &U,
+    test: impl Fn(&[usize], T) -> bool + Send + Sync,
+) -> Result<Tensor<P, U::Elem>> {
+    let gradients = handed_to(x.pattern().any(), upstream, &marks(x.sparse(), test)?)?;
+    Ok(Tensor::from_valid(x.pattern().clone(), gradients, U::Elem::ZERO))
 }
 
 /// Returns the gradients of the marked entries; all other entries receive 0.

@@ -42,7 +42,7 @@ use crate::tensor::erased::{Erased, SparseRef};
 ///
 /// # Gradient
 ///
-/// [`concat_backward`].
+/// [`grad::concat`](crate::grad::concat).
 ///
 /// # Errors
 ///
@@ -115,12 +115,12 @@ pub fn concat<P: Pattern, T: Element>(
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, concat_backward};
+/// use lacuna::{CooTensor, grad};
 /// use lacuna::ndarray::arr1;
 ///
 /// let x = CooTensor::new([2], vec![vec![1]], vec![5.0], 0.0)?;
 /// let y = CooTensor::new([1], vec![vec![0]], vec![6.0], 0.0)?;
-/// let gradients = concat_backward(&arr1(&[0.5, 0.25, 2.0]), 0, &[&x, &y])?;
+/// let gradients = grad::concat(&arr1(&[0.5, 0.25, 2.0]), 0, &[&x, &y])?;
 /// assert_eq!((gradients[0].values(), gradients[1].values()), (&[0.25][..], &[2.0][..]));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
@@ -152,7 +152,7 @@ pub fn concat_backward<P: Pattern, T: Element, U: Operand>(
 ///
 /// # Gradient
 ///
-/// [`stack_backward`].
+/// [`grad::stack`](crate::grad::stack).
 ///
 /// # Errors
 ///
@@ -210,11 +210,11 @@ pub fn stack<P: Pattern, T: Element>(
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, stack_backward};
+/// use lacuna::{CooTensor, grad};
 /// use lacuna::ndarray::arr2;
 ///
 /// let x = CooTensor::new([2], vec![vec![1]], vec![5.0], 0.0)?;
-/// let gradients = stack_backward(&arr2(&[[0.5, 0.25], [2.0, 4.0]]), 0, &[&x, &x])?;
+/// let gradients = grad::stack(&arr2(&[[0.5, 0.25], [2.0, 4.0]]), 0, &[&x, &x])?;
 /// assert_eq!((gradients[0].values(), gradients[1].values()), (&[0.25][..], &[4.0][..]));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
@@ -244,7 +244,7 @@ pub fn stack_backward<P: Pattern, T: Element, U: Operand>(
 ///
 /// # Gradient
 ///
-/// That of [`concat()`] twice: [`concat_backward`] of the rows, then of the blocks of each.
+/// That of [`concat()`] twice: [`grad::concat`](crate::grad::concat) of the rows, then of the blocks of each.
 ///
 /// # Errors
 ///

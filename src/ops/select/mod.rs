@@ -3,6 +3,7 @@
 //! A descriptor selects entries and plans their pattern. The drivers gather the values, and scatter-add the gradients.
 
 mod dense;
+mod descriptor;
 mod entries;
 mod indices;
 mod join;
@@ -25,24 +26,37 @@ pub(crate) mod moved {
 }
 
 pub use crate::kernels::take::TakeMode;
+pub(crate) use descriptor::Select;
 pub use indices::Take;
-pub use join::{block, concat, concat_backward, stack, stack_backward};
+pub use join::{block, concat, stack};
 pub(crate) use join::{joined_shape, stacked_shape};
 pub(crate) use make::{diagonal_of, diagonal_pattern, diagonal_side};
-pub use order::{
-    broadcast_to, broadcast_to_backward, expand_dims, expand_dims_backward, flip, flip_backward, move_axis,
-    move_axis_backward, pad, pad_backward, repeat, repeat_backward, roll, roll_backward, squeeze, squeeze_backward,
-    tile, tile_backward, transpose, transpose_backward,
-};
+pub use order::{broadcast_to, expand_dims, flip, move_axis, pad, repeat, roll, squeeze, tile, transpose};
+pub use slice::slice;
 pub(crate) use slice::slice_of;
-pub use slice::{slice, slice_backward};
 pub(crate) use take::Request;
-pub use take::{take, take_axis, take_axis_backward, take_backward, take_into};
-pub use triangle::{diagonal, diagonal_backward, tril, tril_backward, triu, triu_backward};
+pub use take::{take, take_axis, take_into};
+pub use triangle::{diagonal, tril, triu};
+// Inside the crate, a gradient is called `NAME_backward`.
+pub(crate) use {entries::*, join::*, order::*, take::*};
+
+/// The gradients, by the names of their functions.
+pub(super) mod grad {
+    pub use super::entries::{filter_entries_backward as filter_entries, select_backward as select};
+    pub use super::join::{concat_backward as concat, stack_backward as stack};
+    pub use super::order::{
+        broadcast_to_backward as broadcast_to, expand_dims_backward as expand_dims, flip_backward as flip,
+        move_axis_backward as move_axis, pad_backward as pad, repeat_backward as repeat, roll_backward as roll,
+        squeeze_backward as squeeze, tile_backward as tile, transpose_backward as transpose,
+    };
+    pub use super::slice::slice_backward as slice;
+    pub use super::take::{take_axis_backward as take_axis, take_backward as take};
+    pub use super::triangle::{diagonal_backward as diagonal, tril_backward as tril, triu_backward as triu};
+}
 
 use std::sync::Arc;
 
-use ndarray::{ArrayD, ArrayViewD};
+use ndarray::ArrayD;
 
 use self::moves::Moves;
 use crate::base::alloc::Allocated;
@@ -68,37 +82,6 @@ use crate::plan::row_major::{is_in_order, row_major};
 use crate::plan::selection::{Selected, Sources};
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
-
-/// An operation that selects and moves elements of an operand of known shape.
-pub trait Select {
-    /// The shape of the result.
-    fn shape(&self) -> &Shape;
-
-    /// Returns the number of bytes of its own arguments; repeated items count once.
-    fn held_bytes(&self) -> usize {
-        0
-    }
-
-    /// Rejects a fill that the result cannot have.
-    fn check_fill<T: Element>(&self, _: T) -> Result<()> {
-        Ok(())
-    }
-
-    /// Returns the moves of the operation, which identify its stored plan; `None` if positions are selected one by one.
-    fn moves(&self) -> Option<&Moves> {
-        None
-    }
-
-    /// Returns the pattern of the result and the sources of its entries; both must fit in `room`.
-    fn plan(&self, x: &AnyPattern, room: StepLimits) -> Result<Selected>;
-
-    /// Returns the result for an array.
-    fn dense<T: Element>(&self, x: ArrayViewD<'_, T>) -> Result<ArrayD<T>>;
-
-    /// Returns the sums of the gradients for an array of shape `x`. The inner error is the first position whose sum
-    /// does not fit its type.
-    fn dense_sums<G: Element>(&self, x: &Shape, gradients: &[G]) -> Result<std::result::Result<Vec<G>, usize>>;
-}
 
 /// Returns the result for a sparse tensor, in its own type of pattern.
 pub(super) fn sparse<P: Pattern, T: Element, S: Select>(x: &Tensor<P, T>, op: &S) -> Result<Tensor<P, T>> {

@@ -191,7 +191,7 @@ impl Select for Moves {
     }
 }
 
-/// Defines an operation that is a [`Moves`]: the function over every operand, its gradient, and both as tensor methods.
+/// Defines an operation that is a [`Moves`]: the function over every operand, its gradient, and the tensor method of the function.
 ///
 /// The shared paragraphs of a page appear between its head and its tail.
 macro_rules! moves {
@@ -216,7 +216,7 @@ macro_rules! moves {
         ///
         /// # Gradient
         ///
-        #[doc = concat!("[`", stringify!($backward), "`].")]
+        #[doc = concat!("[`grad::", stringify!($name), "`](crate::grad::", stringify!($name), ").")]
         ///
         $(#[$tail])*
         pub fn $name<X: Operand>(x: &X, $($arg: $type),*) -> Result<X::Reduced<X::Elem>> {
@@ -267,16 +267,6 @@ macro_rules! moves {
             #[doc = concat!("Those of [`", stringify!($name), "()`](crate::", stringify!($name), "()).")]
             pub fn $name(&self, $($arg: $type),*) -> Result<Self> {
                 $name(self, $($arg),*)
-            }
-
-            #[doc = concat!("The gradient of `", stringify!($name), "`: see [`", stringify!($backward), "()`](crate::",
-                stringify!($backward), "()).")]
-            ///
-            /// # Errors
-            ///
-            #[doc = concat!("Those of [`", stringify!($backward), "()`](crate::", stringify!($backward), "()).")]
-            pub fn $backward<U: Operand>(&self, upstream: &U, $($arg: $type),*) -> Result<Tensor<P, U::Elem>> {
-                $backward(self, upstream, $($arg),*)
             }
         }
     )*};

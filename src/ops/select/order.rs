@@ -49,11 +49,11 @@ moves! {
     #[doc(alias = "invert_axis")]
     gradient flip_backward;
     /// ```
-    /// use lacuna::{CooTensor, flip_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use lacuna::ndarray::arr1;
     ///
     /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![5.0, 6.0], 0.0)?;
-    /// assert_eq!(flip_backward(&x, &arr1(&[0.5, 0.25, 1.0]), 0)?.values(), [1.0, 0.25]);
+    /// assert_eq!(grad::flip(&x, &arr1(&[0.5, 0.25, 1.0]), 0)?.values(), [1.0, 0.25]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     example;
@@ -91,11 +91,11 @@ moves! {
     #[doc(alias = "rotate")]
     gradient roll_backward;
     /// ```
-    /// use lacuna::{CooTensor, roll_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use lacuna::ndarray::arr1;
     ///
     /// let x = CooTensor::new([3], vec![vec![0, 2]], vec![5.0, 6.0], 0.0)?;
-    /// assert_eq!(roll_backward(&x, &arr1(&[0.5, 0.25, 1.0]), 1, 0)?.values(), [0.25, 0.5]);
+    /// assert_eq!(grad::roll(&x, &arr1(&[0.5, 0.25, 1.0]), 1, 0)?.values(), [0.25, 0.5]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     example;
@@ -136,11 +136,11 @@ moves! {
     #[doc(alias = "numpy.pad")]
     gradient pad_backward;
     /// ```
-    /// use lacuna::{CooTensor, pad_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use lacuna::ndarray::arr1;
     ///
     /// let x = CooTensor::new([2], vec![vec![1]], vec![5.0], 0.0)?;
-    /// assert_eq!(pad_backward(&x, &arr1(&[1.0, 2.0, 4.0]), [(1, 0)])?.values(), [4.0]);
+    /// assert_eq!(grad::pad(&x, &arr1(&[1.0, 2.0, 4.0]), [(1, 0)])?.values(), [4.0]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     example;
@@ -178,11 +178,11 @@ moves! {
     #[doc(alias = "torch.tile")]
     gradient tile_backward;
     /// ```
-    /// use lacuna::{CooTensor, tile_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use lacuna::ndarray::arr1;
     ///
     /// let x = CooTensor::new([2], vec![vec![1]], vec![5.0], 0.0)?;
-    /// assert_eq!(tile_backward(&x, &arr1(&[1.0, 2.0, 4.0, 8.0]), [2])?.values(), [10.0]);
+    /// assert_eq!(grad::tile(&x, &arr1(&[1.0, 2.0, 4.0, 8.0]), [2])?.values(), [10.0]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     example;
@@ -221,11 +221,11 @@ moves! {
     #[doc(alias = "repeat_interleave")]
     gradient repeat_backward;
     /// ```
-    /// use lacuna::{CooTensor, repeat_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use lacuna::ndarray::arr1;
     ///
     /// let x = CooTensor::new([2], vec![vec![1]], vec![5.0], 0.0)?;
-    /// assert_eq!(repeat_backward(&x, &arr1(&[1.0, 2.0, 4.0, 8.0]), 2, 0)?.values(), [12.0]);
+    /// assert_eq!(grad::repeat(&x, &arr1(&[1.0, 2.0, 4.0, 8.0]), 2, 0)?.values(), [12.0]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     example;
@@ -265,11 +265,11 @@ moves! {
     #[doc(alias = "broadcast")]
     gradient broadcast_to_backward;
     /// ```
-    /// use lacuna::{CooTensor, broadcast_to_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use lacuna::ndarray::arr2;
     ///
     /// let x = CooTensor::new([2], vec![vec![1]], vec![5.0], 0.0)?;
-    /// assert_eq!(broadcast_to_backward(&x, &arr2(&[[1.0, 2.0], [4.0, 8.0]]), [2, 2])?.values(), [10.0]);
+    /// assert_eq!(grad::broadcast_to(&x, &arr2(&[[1.0, 2.0], [4.0, 8.0]]), [2, 2])?.values(), [10.0]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     example;
@@ -307,11 +307,11 @@ moves! {
     #[doc(alias = "remove_axis")]
     gradient squeeze_backward;
     /// ```
-    /// use lacuna::{CooTensor, squeeze_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use lacuna::ndarray::arr1;
     ///
     /// let x = CooTensor::new([1, 2], vec![vec![0], vec![1]], vec![5.0], 0.0)?;
-    /// assert_eq!(squeeze_backward(&x, &arr1(&[1.0, 2.0]), 0)?.values(), [2.0]);
+    /// assert_eq!(grad::squeeze(&x, &arr1(&[1.0, 2.0]), 0)?.values(), [2.0]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     example;
@@ -349,11 +349,11 @@ moves! {
     #[doc(alias = "newaxis")]
     gradient expand_dims_backward;
     /// ```
-    /// use lacuna::{CooTensor, expand_dims_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use lacuna::ndarray::arr2;
     ///
     /// let x = CooTensor::new([2], vec![vec![1]], vec![5.0], 0.0)?;
-    /// assert_eq!(expand_dims_backward(&x, &arr2(&[[1.0], [2.0]]), 1)?.values(), [2.0]);
+    /// assert_eq!(grad::expand_dims(&x, &arr2(&[[1.0], [2.0]]), 1)?.values(), [2.0]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     example;
@@ -393,11 +393,11 @@ moves! {
     #[doc(alias = "reversed_axes")]
     gradient transpose_backward;
     /// ```
-    /// use lacuna::{CooTensor, transpose_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use lacuna::ndarray::arr2;
     ///
     /// let x = CooTensor::new([1, 2], vec![vec![0], vec![1]], vec![5.0], 0.0)?;
-    /// assert_eq!(transpose_backward(&x, &arr2(&[[1.0], [2.0]]))?.values(), [2.0]);
+    /// assert_eq!(grad::transpose(&x, &arr2(&[[1.0], [2.0]]))?.values(), [2.0]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     example;
@@ -435,11 +435,11 @@ moves! {
     #[doc(alias = "movedim")]
     gradient move_axis_backward;
     /// ```
-    /// use lacuna::{CooTensor, move_axis_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use lacuna::ndarray::arr2;
     ///
     /// let x = CooTensor::new([1, 2], vec![vec![0], vec![1]], vec![5.0], 0.0)?;
-    /// assert_eq!(move_axis_backward(&x, &arr2(&[[1.0], [2.0]]), 0, 1)?.values(), [2.0]);
+    /// assert_eq!(grad::move_axis(&x, &arr2(&[[1.0], [2.0]]), 0, 1)?.values(), [2.0]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     example;

@@ -79,11 +79,11 @@ moves! {
     #[doc(alias = "iloc")]
     gradient slice_backward;
     /// ```
-    /// use lacuna::{CooTensor, slice_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use lacuna::ndarray::{arr1, s};
     ///
     /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
-    /// let dx = slice_backward(&x, &arr1(&[0.5, 0.25]), s![1, 1..])?;
+    /// let dx = grad::slice(&x, &arr1(&[0.5, 0.25]), s![1, 1..])?;
     /// assert_eq!(dx.values(), [0.0, 0.0, 0.25]); // 0.5 went to a position that is not stored
     /// assert!(dx.shares_pattern_with(&x));
     /// # Ok::<(), lacuna::Error>(())

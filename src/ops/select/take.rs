@@ -38,7 +38,7 @@ use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, TakeResult, along, flatten
 ///
 /// # Gradient
 ///
-/// [`take_backward`].
+/// [`grad::take`](crate::grad::take).
 ///
 /// # Errors
 ///
@@ -112,7 +112,7 @@ pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>
 ///
 /// # Gradient
 ///
-/// [`take_backward`].
+/// [`grad::take`](crate::grad::take).
 ///
 /// # Errors
 ///
@@ -173,7 +173,7 @@ pub fn take_into<'a, T: Element, J: Position>(
 ///
 /// # Gradient
 ///
-/// [`take_axis_backward`].
+/// [`grad::take_axis`](crate::grad::take_axis).
 ///
 /// # Errors
 ///
@@ -265,16 +265,16 @@ pub fn take_axis<'a, X: Operand, J: Position>(
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, take_backward};
+/// use lacuna::{CooTensor, grad};
 /// use ndarray::arr1;
 ///
 /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
 /// let upstream = arr1(&[0.5, 10.0, 0.25]);
-/// let dx = take_backward(&x, &upstream, [1, 0, 1])?;
+/// let dx = grad::take(&x, &upstream, [1, 0, 1])?;
 /// assert_eq!(dx.values(), [0.75, 0.0, 0.0]); // 10.0 went to a position that is not stored
 /// assert!(dx.shares_pattern_with(&x));
 ///
-/// let dense = take_backward(&x.to_dense()?, &upstream, [1, 0, 1])?;
+/// let dense = grad::take(&x.to_dense()?, &upstream, [1, 0, 1])?;
 /// assert_eq!(dense, ndarray::arr2(&[[10.0, 0.75, 0.0], [0.0, 0.0, 0.0]]).into_dyn());
 /// # Ok::<(), lacuna::Error>(())
 /// ```
@@ -296,8 +296,8 @@ pub fn take_backward<'a, X: Operand, J: Position, U: Operand>(
 ///
 /// *dx*<sub>a,p,b</sub> = Σ<sub>k: p(*i*<sub>k</sub>) = p</sub> *dy*<sub>a,k,b</sub>
 ///
-/// The terms are added in the row-major order of the forward result, as in [`take_backward`], which also says what
-/// happens to implicit values and to NaN.
+/// The terms are added in the row-major order of the forward result, as in
+/// [`grad::take`](crate::grad::take), which also says what happens to implicit values and to NaN.
 ///
 /// # Shapes
 ///
@@ -328,19 +328,19 @@ pub fn take_backward<'a, X: Operand, J: Position, U: Operand>(
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CsrTensor, take_axis_backward};
+/// use lacuna::{CsrTensor, grad};
 /// use ndarray::arr2;
 ///
 /// // . 2 .
 /// // 3 . 4
 /// let x = CsrTensor::new([2, 3], vec![0, 1, 3], vec![1, 0, 2], vec![2.0, 3.0, 4.0], 0.0)?;
 /// let upstream = arr2(&[[0.5, 0.25, 1.0], [8.0, 4.0, 2.0]]);
-/// let dx = take_axis_backward(&x, &upstream, [2, 1, 2], -1)?;
+/// let dx = grad::take_axis(&x, &upstream, [2, 1, 2], -1)?;
 /// assert_eq!(dx.values(), [0.25, 0.0, 10.0]);
 /// assert!(dx.shares_pattern_with(&x));
 ///
 /// // The dense gradient is the same at every stored position.
-/// let dense = take_axis_backward(&x.to_dense()?, &upstream, [2, 1, 2], -1)?;
+/// let dense = grad::take_axis(&x.to_dense()?, &upstream, [2, 1, 2], -1)?;
 /// assert_eq!(dense, arr2(&[[0.0, 0.25, 1.5], [0.0, 4.0, 10.0]]).into_dyn());
 /// assert!(dx.entries().iter().all(|(at, gradient)| dense[at.as_slice()] == *gradient));
 /// # Ok::<(), lacuna::Error>(())

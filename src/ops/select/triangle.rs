@@ -44,11 +44,11 @@ moves! {
     #[doc(alias = "lower_triangle")]
     gradient tril_backward;
     /// ```
-    /// use lacuna::{CooTensor, tril_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use lacuna::ndarray::arr2;
     ///
     /// let x = CooTensor::from_dense(&arr2(&[[1, 2], [3, 4]]), 0)?;
-    /// let dx = tril_backward(&x, &arr2(&[[0.5, 8.0], [0.25, 2.0]]), 0)?;
+    /// let dx = grad::tril(&x, &arr2(&[[0.5, 8.0], [0.25, 2.0]]), 0)?;
     /// assert_eq!(dx.values(), [0.5, 0.0, 0.25, 2.0]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
@@ -87,11 +87,11 @@ moves! {
     #[doc(alias = "upper_triangle")]
     gradient triu_backward;
     /// ```
-    /// use lacuna::{CooTensor, triu_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use lacuna::ndarray::arr2;
     ///
     /// let x = CooTensor::from_dense(&arr2(&[[1, 2], [3, 4]]), 0)?;
-    /// let dx = triu_backward(&x, &arr2(&[[0.5, 8.0], [0.25, 2.0]]), 1)?;
+    /// let dx = grad::triu(&x, &arr2(&[[0.5, 8.0], [0.25, 2.0]]), 1)?;
     /// assert_eq!(dx.values(), [0.0, 8.0, 0.0, 0.0]);
     /// # Ok::<(), lacuna::Error>(())
     /// ```
@@ -133,11 +133,11 @@ moves! {
     #[doc(alias = "diag")]
     gradient diagonal_backward;
     /// ```
-    /// use lacuna::{CooTensor, diagonal_backward};
+    /// use lacuna::{CooTensor, grad};
     /// use lacuna::ndarray::{arr1, arr2};
     ///
     /// let x = CooTensor::from_dense(&arr2(&[[1, 2], [3, 0]]), 0)?;
-    /// let dx = diagonal_backward(&x, &arr1(&[0.5, 8.0]), 0)?;
+    /// let dx = grad::diagonal(&x, &arr1(&[0.5, 8.0]), 0)?;
     /// assert_eq!(dx.values(), [0.5, 0.0, 0.0]); // 8.0 went to a position that is not stored
     /// # Ok::<(), lacuna::Error>(())
     /// ```

@@ -1,6 +1,6 @@
 //! The column of the table that the command line reads: the command of an operation.
 
-#![cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // only the command line reads it
+#![cfg_attr(any(test, not(feature = "eval")), allow(dead_code, unreachable_pub))] // only the command line reads it
 
 use super::{Gradient, OpSpec};
 

@@ -52,36 +52,84 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
     }
 }
 
-/// # Gradients of masks
-impl<P: Pattern, T: Element> Stored<'_, P, T> {
-    /// The gradient of [`mask`](Stored::mask): what comes, for the entries that stay; 0 for the others.
-    ///
-    /// # Errors
-    ///
-    /// `ShapeMismatch`: the mask or `upstream` has another shape.
-    ///
-    /// ```
-    /// use lacuna::{CooPattern, CooTensor};
-    ///
-    /// let x = CooTensor::new([5], vec![vec![0, 2, 3]], vec![1.0, 2.0, 3.0], 0.0)?;
-    /// let mask = CooPattern::new([5], 2, vec![vec![1, 2]])?;
-    /// let upstream = ndarray::arr1(&[1.0, 2.0, 3.0, 4.0, 5.0]);
-    /// assert_eq!(x.stored().mask_backward(&upstream, &mask)?.values(), [0.0, 3.0, 0.0]);
-    /// assert_eq!(x.stored().without_backward(&upstream, &mask)?.values(), [1.0, 0.0, 4.0]);
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    pub fn mask_backward<U: Operand>(&self, upstream: &U, mask: &P) -> Result<Tensor<P, U::Elem>> {
-        handed_to(self.tensor().pattern(), upstream, mask, Keep::BOTH)
-    }
+/// Returns the gradient of [`Stored::mask`].
+///
+/// The entries that `mask` stores receive the upstream gradient. All other entries receive 0.
+///
+/// # Shapes
+///
+/// `upstream` and `mask` have the shape of the tensor.
+///
+/// # Implicit values
+///
+/// The result has the pattern of the tensor (shared) and a fill of 0. If `upstream` does not store a position, its fill
+/// counts.
+///
+/// # Errors
+///
+/// `ShapeMismatch`: the mask or `upstream` has another shape.
+///
+/// # Complexity
+///
+/// O(entries of both patterns) if `upstream` has the pattern of the tensor, and at most a search of O(rank · log nnz)
+/// per entry otherwise.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooPattern, CooTensor, grad};
+///
+/// let x = CooTensor::new([5], vec![vec![0, 2, 3]], vec![1.0, 2.0, 3.0], 0.0)?;
+/// let mask = CooPattern::new([5], 2, vec![vec![1, 2]])?;
+/// let upstream = ndarray::arr1(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+/// assert_eq!(grad::mask(&x.stored(), &upstream, &mask)?.values(), [0.0, 3.0, 0.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn mask_backward<P: Pattern, T: Element, U: Operand>(
+    x: &Stored<'_, P, T>,
+    upstream: &U,
+    mask: &P,
+) -> Result<Tensor<P, U::Elem>> {
+    handed_to(x.tensor().pattern(), upstream, mask, Keep::BOTH)
+}
 
-    /// The gradient of [`without`](Stored::without): see [`mask_backward`](Stored::mask_backward).
-    ///
-    /// # Errors
-    ///
-    /// `ShapeMismatch`: the mask or `upstream` has another shape.
-    pub fn without_backward<U: Operand>(&self, upstream: &U, mask: &P) -> Result<Tensor<P, U::Elem>> {
-        handed_to(self.tensor().pattern(), upstream, mask, Keep::WITHOUT)
-    }
+/// Returns the gradient of [`Stored::without`].
+///
+/// The entries that `mask` does not store receive the upstream gradient. All other entries receive 0.
+///
+/// # Shapes
+///
+/// `upstream` and `mask` have the shape of the tensor.
+///
+/// # Implicit values
+///
+/// As in [`grad::mask`](crate::grad::mask).
+///
+/// # Errors
+///
+/// `ShapeMismatch`: the mask or `upstream` has another shape.
+///
+/// # Complexity
+///
+/// As in [`grad::mask`](crate::grad::mask).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooPattern, CooTensor, grad};
+///
+/// let x = CooTensor::new([5], vec![vec![0, 2, 3]], vec![1.0, 2.0, 3.0], 0.0)?;
+/// let mask = CooPattern::new([5], 2, vec![vec![1, 2]])?;
+/// let upstream = ndarray::arr1(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+/// assert_eq!(grad::without(&x.stored(), &upstream, &mask)?.values(), [1.0, 0.0, 4.0]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn without_backward<P: Pattern, T: Element, U: Operand>(
+    x: &Stored<'_, P, T>,
+    upstream: &U,
+    mask: &P,
+) -> Result<Tensor<P, U::Elem>> {
+    handed_to(x.tensor().pattern(), upstream, mask, Keep::WITHOUT)
 }
 
 fn handed_to<P: Pattern, U: Operand>(x: &P, upstream: &U, mask: &P, keep: Keep) -> Result<Tensor<P, U::Elem>> {

@@ -31,34 +31,33 @@ mod where_;
 mod zip_with;
 
 pub use allclose::{Tolerance, allclose};
-pub use backward::where_backward;
 pub use bits::{bit_and, bit_or, bit_xor};
 pub use compare::{equal, greater, greater_equal, less, less_equal, not_equal};
-pub use copysign::{copysign, copysign_backward};
-pub use extremes::{maximum, maximum_backward, minimum, minimum_backward};
-pub use pow::{pow, pow_backward};
-pub use products::{div, div_backward, mul, mul_backward, mul_nonzero};
+pub use copysign::copysign;
+pub use extremes::{maximum, minimum};
+pub use pow::pow;
+pub use products::{div, mul, mul_nonzero};
 pub use remainders::{rem, rem_euclid};
 pub(crate) use scale::scale_nonzero;
 pub use scale::{Factors, scale};
-pub use sums::{add, add_backward, sub, sub_backward};
+pub use sums::{add, sub};
 #[cfg(feature = "dynamic")]
 pub(crate) use where_::where_run_time;
 pub use where_::{Choice, where_};
 pub use zip_with::zip_with;
+// Inside the crate, a gradient is called `NAME_backward`.
+pub(crate) use {backward::*, mask::*};
 
-/// Names the gradients by their functions.
-macro_rules! gradients {
-    ($($name:ident: $op:ident, $bound:ident -> $out:ident
-        [$($backward:ident)? $(= $of:ident)?] $about:literal $(command $command:tt)?;)*) => {
-        /// The gradients, by the names of their functions.
-        pub(crate) mod grad {
-            $($(pub use super::$backward as $name;)?)*
-        }
-    };
+/// The gradients, by the names of their functions.
+pub(super) mod grad {
+    pub use super::backward::where_backward as where_;
+    pub use super::copysign::copysign_backward as copysign;
+    pub use super::extremes::{maximum_backward as maximum, minimum_backward as minimum};
+    pub use super::mask::{mask_backward as mask, without_backward as without};
+    pub use super::pow::pow_backward as pow;
+    pub use super::products::{div_backward as div, mul_backward as mul};
+    pub use super::sums::{add_backward as add, sub_backward as sub};
 }
-
-crate::__binary! { gradients }
 
 use ndarray::{Array, ArrayBase, ArrayD, Data, Dimension, arr0};
 

@@ -80,8 +80,8 @@ fn in_order<T: Element, D: Dimension>(array: &ArrayBase<impl Data<Elem = T>, D>)
 ///
 /// # Gradient
 ///
-/// [`mul_backward`](crate::mul_backward()), with the factors as a column or a row. Of finite factors that of *x* is
-/// [`any_backward`](crate::any_backward)`(&x, &upstream, Axes::none())?.stored().scale(axis, &factors)?`: the upstream
+/// [`grad::mul`](crate::grad::mul), with the factors as a column or a row. Of finite factors that of *x* is
+/// [`grad::any`](crate::grad::any)`(&x, &upstream, Axes::none())?.stored().scale(axis, &factors)?`: the upstream
 /// gradient at the entries, by the same factors.
 ///
 /// # Errors

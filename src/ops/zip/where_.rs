@@ -110,7 +110,7 @@ choices! {
 ///
 /// # Gradient
 ///
-/// [`where_backward`](crate::where_backward()).
+/// [`grad::where_`](crate::grad::where_).
 ///
 /// # Errors
 ///
