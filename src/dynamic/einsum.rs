@@ -11,6 +11,7 @@ use super::{AnyOperand, AnyTensor, AnyValue};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::element::{DType, Element};
+use crate::ops::op;
 use crate::ops::{self, Einsum, Operand, Pairs, RunTimeOperand};
 
 /// Returns the operands in one type. Tensors are converted to their common format, or to coordinates if the formats
@@ -28,7 +29,7 @@ pub(super) fn of_one_view<'a>(operands: &[AnyOperand<'a>]) -> Vec<AnyOperand<'a>
 
 fn forward(spec: &Einsum<'_>, operands: &[AnyOperand<'_>]) -> Result<AnyValue> {
     let operands = of_one_view(operands);
-    by_products!("einsum", &operands, Beyond::Overflows("einsum"), T => {
+    by_products!(op::einsum.name, &operands, Beyond::Overflows(op::einsum.name), T => {
         let all = of_type::<T>(&operands)?;
         ops::einsum(spec, &all.iter().collect::<Vec<_>>())
     })
@@ -36,7 +37,7 @@ fn forward(spec: &Einsum<'_>, operands: &[AnyOperand<'_>]) -> Result<AnyValue> {
 
 fn backward(upstream: AnyOperand<'_>, spec: &Einsum<'_>, operands: &[AnyOperand<'_>]) -> Result<Vec<AnyValue>> {
     let operands = of_one_view(operands);
-    check_types("einsum_backward", &[&operands[..], &[upstream]].concat())?;
+    check_types(op::einsum_backward.name, &[&operands[..], &[upstream]].concat())?;
     on_floats!(upstream, g => {
         let all = of_type(&operands)?;
         let gradients = ops::einsum_backward(spec, &all.iter().collect::<Vec<_>>(), g)?;
@@ -75,7 +76,7 @@ impl<'a> AnyOperand<'a> {
 
 /// Computes the gradients of both operands of a product.
 macro_rules! both_gradients {
-    ($name:literal, $view:expr, $other:expr, $upstream:expr, |$x:ident, $y:ident, $g:ident| $gradients:expr) => {{
+    ($name:expr, $view:expr, $other:expr, $upstream:expr, |$x:ident, $y:ident, $g:ident| $gradients:expr) => {{
         let operands: [AnyOperand<'_>; 2] = [$view, $other.into()];
         let (operands, upstream): (_, AnyOperand<'_>) = (of_one_view(&operands), $upstream.into());
         check_types($name, &[operands[0], operands[1], upstream])?;
@@ -125,7 +126,7 @@ pub(super) use by_products;
 pub(super) fn shown<'a>(operands: &[AnyOperand<'a>]) -> Result<AnyOperand<'a>> {
     let format = common_format(operands);
     let shown = operands.iter().find(|operand| operand.format() == Some(format)).or(operands.first());
-    let none = || Error::Argument { operation: "einsum", why: "there are no operands".into() };
+    let none = || Error::Argument { operation: op::einsum.name, why: "there are no operands".into() };
     shown.copied().ok_or_else(none)
 }
 
@@ -230,7 +231,7 @@ on_operands! {
     /// - the errors of [`outer()`](crate::outer());
     /// - `TypesDiffer`: the element types differ.
     pub fn outer<'r>(&self, other: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
-        self.pairs("outer", other.into(), Pairs::Outer)
+        self.pairs(op::outer.name, other.into(), Pairs::Outer)
     }
 
     /// Returns the Kronecker product: see [`kron()`](crate::kron()).
@@ -240,7 +241,7 @@ on_operands! {
     /// - the errors of [`kron()`](crate::kron());
     /// - `TypesDiffer`: the element types differ.
     pub fn kron<'r>(&self, other: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
-        self.pairs("kron", other.into(), Pairs::Kron)
+        self.pairs(op::kron.name, other.into(), Pairs::Kron)
     }
 
     /// Returns the sum of products over pairs of axes: see [`tensordot()`](crate::tensordot()).
@@ -270,7 +271,7 @@ on_operands! {
         other: impl Into<AnyOperand<'r>>,
         upstream: impl Into<AnyOperand<'r>>,
     ) -> Result<(AnyTensor, AnyTensor)> {
-        both_gradients!("outer_backward", self, other, upstream, |x, y, g| ops::outer_backward(x, y, g))
+        both_gradients!(op::outer_backward.name, self, other, upstream, |x, y, g| ops::outer_backward(x, y, g))
     }
 
     /// Returns the gradients of both operands of `kron`: see [`grad::kron`](crate::grad::kron).
@@ -285,7 +286,7 @@ on_operands! {
         other: impl Into<AnyOperand<'r>>,
         upstream: impl Into<AnyOperand<'r>>,
     ) -> Result<(AnyTensor, AnyTensor)> {
-        both_gradients!("kron_backward", self, other, upstream, |x, y, g| ops::kron_backward(x, y, g))
+        both_gradients!(op::kron_backward.name, self, other, upstream, |x, y, g| ops::kron_backward(x, y, g))
     }
 
     /// Returns the gradients of both operands of `tensordot`: see [`grad::tensordot`](crate::grad::tensordot).
@@ -302,7 +303,7 @@ on_operands! {
         left: &[isize],
         right: &[isize],
     ) -> Result<(AnyTensor, AnyTensor)> {
-        both_gradients!("tensordot_backward", self, other, upstream, |x, y, g| {
+        both_gradients!(op::tensordot_backward.name, self, other, upstream, |x, y, g| {
             ops::tensordot_backward(x, y, left, right, g)
         })
     }
@@ -314,7 +315,7 @@ on_operands! {
     /// - the errors of [`softmax()`](crate::softmax());
     /// - `NoOperation`: the elements are not floats.
     pub fn softmax(&self, axes: impl Into<Axes>) -> Result<AnyTensor> {
-        self.found_floats(ops::softmax(&self.floats("softmax")?, axes))
+        self.found_floats(ops::softmax(&self.floats(op::softmax.name)?, axes))
     }
 
     /// Returns the logarithm of the softmax: see [`log_softmax`](crate::log_softmax()).
@@ -324,7 +325,7 @@ on_operands! {
     /// - the errors of [`log_softmax`](crate::log_softmax());
     /// - `NoOperation`: the elements are not floats.
     pub fn log_softmax(&self, axes: impl Into<Axes>) -> Result<AnyTensor> {
-        self.found_floats(ops::log_softmax(&self.floats("log_softmax")?, axes))
+        self.found_floats(ops::log_softmax(&self.floats(op::log_softmax.name)?, axes))
     }
 
     /// Returns the gradient of `softmax`: see [`grad::softmax`](crate::grad::softmax).
@@ -339,7 +340,7 @@ on_operands! {
         upstream: impl Into<AnyOperand<'r>>,
         axes: impl Into<Axes>,
     ) -> Result<AnyTensor> {
-        let (x, axes) = (self.floats("softmax_backward")?, axes.into());
+        let (x, axes) = (self.floats(op::softmax_backward.name)?, axes.into());
         on_floats!(upstream, g => self.found(ops::softmax_backward(&x, g, &axes)))
     }
 
@@ -355,7 +356,7 @@ on_operands! {
         upstream: impl Into<AnyOperand<'r>>,
         axes: impl Into<Axes>,
     ) -> Result<AnyTensor> {
-        let (x, axes) = (self.floats("log_softmax_backward")?, axes.into());
+        let (x, axes) = (self.floats(op::log_softmax_backward.name)?, axes.into());
         on_floats!(upstream, g => self.found(ops::log_softmax_backward(&x, g, &axes)))
     }
 }
@@ -371,7 +372,7 @@ impl AnyOperand<'_> {
 
     fn dots(self, other: AnyOperand<'_>, left: &[isize], right: &[isize]) -> Result<AnyValue> {
         let operands = of_one_view(&[self, other]);
-        by_products!("tensordot", &operands, Beyond::Overflows("tensordot"), T => {
+        by_products!(op::tensordot.name, &operands, Beyond::Overflows(op::tensordot.name), T => {
             let all = of_type::<T>(&operands)?;
             ops::tensordot(&all[0], &all[1], left, right)
         })

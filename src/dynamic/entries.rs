@@ -14,6 +14,7 @@ use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::dispatch;
 use crate::element::{DType, Element, Number};
+use crate::ops::op;
 use crate::ops::{self, Operand};
 use crate::pattern::AnyPattern;
 use crate::tensor::Tensor;
@@ -73,8 +74,8 @@ on_operands! {
     /// # Ok::<(), lacuna::Error>(())
     /// ```
     pub fn select<'r>(&self, mask: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
-        let x = self.sparse("select")?;
-        let marks = marks("select", &zeros_of(x)?, mask.into())?.select(|is_marked| is_marked)?;
+        let x = self.sparse(op::select.name)?;
+        let marks = marks(op::select.name, &zeros_of(x)?, mask.into())?.select(|is_marked| is_marked)?;
         let ids = entry_numbers(x)?;
         let kept = ids.stored().mask(marks.pattern())?;
         on_type!(x, x => self.found(numbered(x, &kept, &[])))
@@ -90,7 +91,7 @@ on_operands! {
         upstream: impl Into<AnyOperand<'r>>,
         mask: impl Into<AnyOperand<'r>>,
     ) -> Result<AnyTensor> {
-        let marks = marks("select_backward", &zeros_of(self.sparse("select_backward")?)?, mask.into())?;
+        let marks = marks(op::select_backward.name, &zeros_of(self.sparse(op::select_backward.name)?)?, mask.into())?;
         on_upstream!(upstream, g => self.found(ops::select_backward(&marks, g, |is_marked| is_marked)))
     }
 

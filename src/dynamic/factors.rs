@@ -18,6 +18,7 @@ use crate::base::shape::Shape;
 use crate::convert::{check_ndarray_shape, dense_array};
 use crate::dispatch_dtype;
 use crate::element::{DType, Element, Float, Number};
+use crate::ops::op;
 use crate::ops::{self, Operand, RunTimeResult};
 use crate::tensor::Tensor;
 
@@ -73,8 +74,8 @@ on_operands! {
     /// ```
     pub fn mttkrp<'r>(&self, mode: impl Position, factors: &[AnyOperand<'r>]) -> Result<AnyArray> {
         let mode = narrow(mode.to_i128());
-        check_types("mttkrp", &[&[self], factors].concat())?;
-        by_products!(as self, Beyond::Overflows("mttkrp"), T => {
+        check_types(op::mttkrp.name, &[&[self], factors].concat())?;
+        by_products!(as self, Beyond::Overflows(op::mttkrp.name), T => {
             let arrays = all_dense::<T>(factors)?;
             ops::mttkrp(&widened::<T>(self)?, mode, &arrays.iter().collect::<Vec<_>>())
         })
@@ -95,7 +96,7 @@ on_operands! {
         upstream: impl Into<AnyOperand<'r>>,
     ) -> Result<Vec<AnyValue>> {
         let (mode, upstream) = (narrow(mode.to_i128()), upstream.into());
-        check_types("mttkrp_backward", &[&[self, upstream], factors].concat())?;
+        check_types(op::mttkrp_backward.name, &[&[self, upstream], factors].concat())?;
         on_floats!(upstream, g => {
             let (arrays, g) = (all_dense(factors)?, g.dense()?);
             let arrays: Vec<_> = arrays.iter().collect();
@@ -113,8 +114,8 @@ on_operands! {
     /// - `TypesDiffer`: the element types differ.
     pub fn ttm<'r>(&self, matrix: impl Into<AnyOperand<'r>>, axis: impl Position) -> Result<AnyArray> {
         let (matrix, axis) = (matrix.into(), narrow(axis.to_i128()));
-        check_types("ttm", &[self, matrix])?;
-        by_products!(as self, Beyond::Overflows("ttm"), T => {
+        check_types(op::ttm.name, &[self, matrix])?;
+        by_products!(as self, Beyond::Overflows(op::ttm.name), T => {
             ops::ttm(&widened::<T>(self)?, &dense("the matrix", matrix)?, axis)
         })
     }
@@ -133,7 +134,7 @@ on_operands! {
         upstream: impl Into<AnyOperand<'r>>,
     ) -> Result<(AnyTensor, AnyValue)> {
         let (matrix, upstream, axis) = (matrix.into(), upstream.into(), narrow(axis.to_i128()));
-        check_types("ttm_backward", &[self, matrix, upstream])?;
+        check_types(op::ttm_backward.name, &[self, matrix, upstream])?;
         on_floats!(upstream, g => {
             let (dx, dm) = ops::ttm_backward(&widened(self)?, &dense("the matrix", matrix)?, axis, &g.dense()?)?;
             Ok((self.found(Ok(dx))?, of_factor(matrix, dm)?))
@@ -149,8 +150,8 @@ on_operands! {
     /// - `TypesDiffer`: the element types differ.
     pub fn ttv<'r>(&self, vector: impl Into<AnyOperand<'r>>, axis: impl Position) -> Result<AnyArray> {
         let (vector, axis) = (vector.into(), narrow(axis.to_i128()));
-        check_types("ttv", &[self, vector])?;
-        by_products!(as self, Beyond::Overflows("ttv"), T => {
+        check_types(op::ttv.name, &[self, vector])?;
+        by_products!(as self, Beyond::Overflows(op::ttv.name), T => {
             ops::ttv(&widened::<T>(self)?, &dense("the vector", vector)?, axis)
         })
     }
@@ -169,7 +170,7 @@ on_operands! {
         upstream: impl Into<AnyOperand<'r>>,
     ) -> Result<(AnyTensor, AnyValue)> {
         let (vector, upstream, axis) = (vector.into(), upstream.into(), narrow(axis.to_i128()));
-        check_types("ttv_backward", &[self, vector, upstream])?;
+        check_types(op::ttv_backward.name, &[self, vector, upstream])?;
         on_floats!(upstream, g => {
             let (dx, dv) = ops::ttv_backward(&widened(self)?, &dense("the vector", vector)?, axis, &g.dense()?)?;
             Ok((self.found(Ok(dx))?, of_factor(vector, dv)?))
@@ -264,10 +265,10 @@ on_operands! {
         l: impl Into<AnyOperand<'r>>,
         r: impl Into<AnyOperand<'r>>,
     ) -> Result<AnyTensor> {
-        let (x, l, r) = (self.sparse("sddmm")?, l.into(), r.into());
-        check_types("sddmm", &[self, l, r])?;
+        let (x, l, r) = (self.sparse(op::sddmm.name)?, l.into(), r.into());
+        check_types(op::sddmm.name, &[self, l, r])?;
         let pattern = zeros_of(x)?.pattern().clone();
-        let dots = by_products!(as x.view(), Beyond::Overflows("sddmm"), T => {
+        let dots = by_products!(as x.view(), Beyond::Overflows(op::sddmm.name), T => {
             ops::dots_at(&pattern, &dense::<T, _>("a factor", l)?.view(), &dense("a factor", r)?.view())
         })?;
         let dots = dots.into_tensor()?.with_fill(x.fill())?;
@@ -288,8 +289,8 @@ on_operands! {
         r: impl Into<AnyOperand<'r>>,
         upstream: impl Into<AnyOperand<'r>>,
     ) -> Result<Vec<AnyValue>> {
-        let (x, factors, upstream) = (self.sparse("sddmm_backward")?, [l.into(), r.into()], upstream.into());
-        check_types("sddmm_backward", &[self, factors[0], factors[1], upstream])?;
+        let (x, factors, upstream) = (self.sparse(op::sddmm_backward.name)?, [l.into(), r.into()], upstream.into());
+        check_types(op::sddmm_backward.name, &[self, factors[0], factors[1], upstream])?;
         on_floats!(upstream, g => {
             let dense = all_dense(&factors)?;
             let own: Erased<_> = super::widen::widened_tensor(x)?;

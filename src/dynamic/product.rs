@@ -9,6 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::dispatch;
 use crate::element::DType;
 use crate::kernels::semiring::{DynamicSemiring, ElementOrder, SemiringOps};
+use crate::ops::op;
 use crate::ops::{self, SEMIRINGS, matmul_with_entries, ways};
 use crate::pattern::AnyPattern;
 
@@ -16,10 +17,10 @@ use crate::pattern::AnyPattern;
 pub(super) fn matmul(left: AnyOperand<'_>, right: RightOperand<'_>) -> Result<AnyValue> {
     let RightOperand::Operand(right) = right else {
         let why = "a number has no rows and columns; mul multiplies by it".into();
-        return Err(Error::Argument { operation: "matmul", why });
+        return Err(Error::Argument { operation: op::matmul.name, why });
     };
     let operands = of_one_view(&[left, right]);
-    by_products!("matmul", &operands, Beyond::OverflowsOfTwo("matmul"), T => {
+    by_products!(op::matmul.name, &operands, Beyond::OverflowsOfTwo(op::matmul.name), T => {
         let all = of_type::<T>(&operands)?;
         ops::matmul(&all[0], &all[1]).map_err(|error| left.of_type(error))
     })

@@ -16,6 +16,7 @@ use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::convert::{check_ndarray_shape, dense_array};
 use crate::element::{DType, Element};
+use crate::ops::op;
 use crate::ops::{self, Operand, RunTimeOperand, RunTimeResult, Select, Take, moved};
 use crate::pattern::Format;
 use crate::tensor::Tensor;
@@ -249,7 +250,7 @@ impl<'a> AnyOperand<'a> {
     /// - `TypesDiffer`: the element types differ.
     #[inline]
     pub fn concat(axis: impl Position, operands: &[AnyOperand<'a>]) -> Result<AnyValue> {
-        joined("concat", operands, Join::Concat, axis.to_i128())
+        joined(op::concat.name, operands, Join::Concat, axis.to_i128())
     }
 
     /// Stacks operands of one shape and element type along a new axis: see [`stack`](crate::stack()).
@@ -259,7 +260,7 @@ impl<'a> AnyOperand<'a> {
     /// The errors of [`stack`](crate::stack()) and of `concat`.
     #[inline]
     pub fn stack(axis: impl Position, operands: &[AnyOperand<'a>]) -> Result<AnyValue> {
-        joined("stack", operands, Join::Stack, axis.to_i128())
+        joined(op::stack.name, operands, Join::Stack, axis.to_i128())
     }
 
     /// Returns the gradient of `concat` for each operand: see [`grad::concat`](crate::grad::concat).
@@ -317,9 +318,9 @@ on_operands! {
         no: impl Into<AnyOperand<'r>>,
     ) -> Result<AnyTensor> {
         let (yes, no) = (yes.into().whole(), no.into().whole());
-        check_types("where_", &[yes, no])?;
+        check_types(op::where_.name, &[yes, no])?;
         if self.dtype() != DType::Bool {
-            return Err(super::widen::not_for("where_", self, "the condition is bool"));
+            return Err(super::widen::not_for(op::where_.name, self, "the condition is bool"));
         }
         let format = common_format(&[self, yes, no]);
         let condition = brought_operand(widened::<bool>(self.whole())?, format)?;

@@ -407,7 +407,7 @@ impl Expression {
 
     /// Returns the expression of some syntax.
     fn of(text: &str, nodes: Vec<Node>, has_list: bool) -> Result<Self, Fault> {
-        // What is wrong with a constant may be right with an input of its name.
+        // A constant may be wrong where an input with the same name is right.
         let lowered = Lowered::new(&nodes, has_list, &|_| false)
             .or_else(|fault| Lowered::new(&nodes, has_list, &|_| true).map_err(|_| fault));
         let expression = Expression { text: text.to_string(), nodes, has_list, lowered: Lowered::default() };

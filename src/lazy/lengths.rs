@@ -5,7 +5,7 @@ use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape};
 use crate::ops::moved::{self, Moves};
-use crate::ops::{self, Lengths, Select};
+use crate::ops::{self, Lengths, Select, op};
 use crate::plan::product::Contraction;
 use crate::plan::reduction::Reduction;
 
@@ -168,24 +168,24 @@ fn taken(call: &Call, x: &Shape) -> Result<Option<Shape>> {
 pub(crate) fn moves(call: &Call, lengths: &[usize]) -> Result<Moves> {
     let axis = |parameter| call.position(parameter, 0);
     let permutation = || call.integers::<isize>("axes");
-    match call.op.name {
-        "slice" => moved::sliced(lengths, call.slices().map_or(&[][..], |slices| slices)),
-        "flip" => moved::flipped(lengths, call.axes()),
-        "roll" => moved::rolled(lengths, axis("places"), axis("axis")),
-        "pad" => match call.named("widths") {
+    match call.op {
+        op if op.is(&op::slice) => moved::sliced(lengths, call.slices().map_or(&[][..], |slices| slices)),
+        op if op.is(&op::flip) => moved::flipped(lengths, call.axes()),
+        op if op.is(&op::roll) => moved::rolled(lengths, axis("places"), axis("axis")),
+        op if op.is(&op::pad) => match call.named("widths") {
             Arg::Pairs(widths) => moved::padded(lengths, widths),
             _ => moved::padded(lengths, []),
         },
-        "tile" => moved::tiled(lengths, call.integers::<usize>("times")),
-        "repeat" => moved::repeated(lengths, call.count("times"), axis("axis")),
-        "broadcast_to" => moved::broadcast(lengths, call.shape()),
-        "squeeze" => moved::squeezed(lengths, call.axes()),
-        "expand_dims" => moved::expanded(lengths, call.axes()),
-        "transpose" if matches!(call.named("axes"), Arg::Absent) => moved::transposed(lengths),
-        "transpose" | "permute_axes" => moved::permuted(lengths, &permutation()),
-        "move_axis" => moved::moved(lengths, axis("from"), axis("to")),
-        "tril" => moved::lower(lengths, axis("offset")),
-        "triu" => moved::upper(lengths, axis("offset")),
+        op if op.is(&op::tile) => moved::tiled(lengths, call.integers::<usize>("times")),
+        op if op.is(&op::repeat) => moved::repeated(lengths, call.count("times"), axis("axis")),
+        op if op.is(&op::broadcast_to) => moved::broadcast(lengths, call.shape()),
+        op if op.is(&op::squeeze) => moved::squeezed(lengths, call.axes()),
+        op if op.is(&op::expand_dims) => moved::expanded(lengths, call.axes()),
+        op if op.is(&op::transpose) && matches!(call.named("axes"), Arg::Absent) => moved::transposed(lengths),
+        op if op.is(&op::transpose) || op.is(&op::permute_axes) => moved::permuted(lengths, &permutation()),
+        op if op.is(&op::move_axis) => moved::moved(lengths, axis("from"), axis("to")),
+        op if op.is(&op::tril) => moved::lower(lengths, axis("offset")),
+        op if op.is(&op::triu) => moved::upper(lengths, axis("offset")),
         _ => moved::on_diagonal(lengths, axis("offset")),
     }
 }

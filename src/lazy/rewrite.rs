@@ -115,7 +115,8 @@ fn is_each(node: &Node) -> bool {
 /// not show this.
 pub(super) fn decides_by_all(node: &Node) -> bool {
     let is_broadcast = || node.inputs.iter().any(|input| input.shape != node.shape);
-    matches!(node.name, "mul" | "mul_nonzero" | "div") && is_broadcast()
+    let is_product = |op: &'static OpSpec| [&op::mul, &op::mul_nonzero, &op::div].into_iter().any(|own| op.is(own));
+    node.op().is_some_and(is_product) && is_broadcast()
 }
 
 struct Graph {

@@ -14,6 +14,7 @@ use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element};
+use crate::ops::op;
 use crate::ops::{self, slice_of};
 use crate::pattern::{AnyPattern, CoordLists, Format, PartOf, Pattern, by_width};
 use crate::tensor::Tensor;
@@ -331,7 +332,8 @@ impl<T: Element> ByRanges for OfArrays<T> {
 
     fn join(&self, axis: usize, values: &[Held]) -> Result<Held> {
         let views: Vec<_> = values.iter().map(|value| known::<ArrayD<T>>(value).view()).collect();
-        let refused = |error: ndarray::ShapeError| Error::Argument { operation: "concat", why: error.to_string() };
+        let refused =
+            |error: ndarray::ShapeError| Error::Argument { operation: op::concat.name, why: error.to_string() };
         Ok(Arc::new(ndarray::concatenate(Axis(axis), &views).map_err(refused)?))
     }
 

@@ -10,6 +10,7 @@ use crate::base::error::{Error, Result};
 use crate::base::index::{Index, Position};
 use crate::element::Element;
 use crate::io::labels::Labels;
+use crate::ops::op;
 use crate::ops::slice_of;
 use crate::tensor::Tensor;
 use crate::tensor::coo::CooTensor;
@@ -237,16 +238,16 @@ fn selected<S: AsRef<str>>(
         let label = label.as_ref();
         if chosen.number_or_next(label)? < numbers.len() {
             let why = format!("the label {label:?} is asked for twice");
-            return Err(Error::Argument { operation: "select", why });
+            return Err(Error::Argument { operation: op::select.name, why });
         }
-        alloc::push(&mut numbers, number_of(labels, "select", axis, label)?)?;
+        alloc::push(&mut numbers, number_of(labels, op::select.name, axis, label)?)?;
     }
     Ok((chosen, numbers))
 }
 
 /// Returns the range of indices between two labels of an axis.
 fn range_between<'l>(labels: &Labels, axis: usize, asked: impl RangeBounds<&'l str>) -> Result<Range<usize>> {
-    let number = |label: &str| number_of(labels, "slice", axis, label);
+    let number = |label: &str| number_of(labels, op::slice.name, axis, label);
     let start = match asked.start_bound() {
         Bound::Included(label) => number(label)?,
         Bound::Excluded(label) => number(label)? + 1,
@@ -259,7 +260,7 @@ fn range_between<'l>(labels: &Labels, axis: usize, asked: impl RangeBounds<&'l s
     };
     if end < start {
         let why = format!("the label at the end of the range stands before that at its start, on axis {axis}");
-        return Err(Error::Argument { operation: "slice", why });
+        return Err(Error::Argument { operation: op::slice.name, why });
     }
     Ok(start..end)
 }

@@ -14,7 +14,7 @@ use crate::lazy::call::{Arg, Call};
 use crate::lazy::node::{Body, Family, Gradients, Made, Node, Work};
 use crate::lazy::steps::step;
 use crate::lazy::value::Kind;
-use crate::ops::{Lengths, OpSpec, Parameter, ParameterKind, op};
+use crate::ops::{OpSpec, Parameter, ParameterKind, op};
 
 /// An operand or an argument of a step that a rule builds.
 #[derive(Clone)]
@@ -158,8 +158,7 @@ pub(in crate::lazy) fn is_parameter(call: &Call, input: usize) -> bool {
 
 /// Returns the inputs of a call that receive gradients. The results of a gradient operation are in this order.
 pub(in crate::lazy) fn operands(call: &Call) -> Vec<usize> {
-    let is_pattern = call.op.place_of("l").is_some() && call.op.forward().unwrap_or(call.op).lengths() == Lengths::Dots;
-    let is_pattern = is_pattern && call.op.name.starts_with("pattern");
+    let is_pattern = call.op.is(&op::pattern_sddmm) || call.op.is(&op::pattern_sddmm_backward);
     let is_operand = |own: &Parameter| own.kind == ParameterKind::Operand && !(is_pattern && own.name == "x");
     let own = call.op.parameters().zip(call.args()).filter(|(own, _)| is_operand(own));
     own.flat_map(|(_, arg)| arg.inputs()).collect()

@@ -12,6 +12,7 @@ use crate::element::{Element, Float};
 use crate::kernels::matrix::MatrixEntries;
 use crate::kernels::product_backward::{MatrixBatch, ProductBatch, UpstreamBatch, of_left, of_right};
 use crate::kernels::zip::all_finite;
+use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::plan::product::Contraction;
@@ -82,7 +83,7 @@ where
     U: Operand<Elem: Float>,
 {
     let (left, right) = (x.factor()?.whole()?, y.factor()?.whole()?);
-    let contraction = Contraction::new("matmul_backward", left.lengths(), right.lengths())?;
+    let contraction = Contraction::new(op::matmul_backward.name, left.lengths(), right.lengths())?;
     check_upstream(upstream, &contraction.shape)?;
     let (dx, dy) = gradients(&left, &right, &upstream.factor()?.whole()?, &contraction)?;
     Ok((x.gradient_of(dx, &x.lengths().into())?, y.gradient_of(dy, &y.lengths().into())?))
@@ -137,7 +138,7 @@ fn walked<T: Float>(
 
 fn check_fill<T: Element>(factor: &Factor<'_, T>, side: &str) -> Result<()> {
     match factor {
-        Factor::Entries(entries) => entries.check_fill("matmul_backward", side),
+        Factor::Entries(entries) => entries.check_fill(op::matmul_backward.name, side),
         Factor::Array(_) => Ok(()),
     }
 }

@@ -8,6 +8,7 @@ use super::whole::Whole;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::{Float, Ring};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 
@@ -83,7 +84,7 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
     let lengths: Vec<&[usize]> = operands.iter().map(|x| x.lengths()).collect();
     let spec = Spec::new(&options.spec, &lengths)?;
     spec.check(&lengths)?;
-    operands.iter().try_for_each(|x| x.listed()?.has_zeros("einsum").map(|_| ()))?;
+    operands.iter().try_for_each(|x| x.listed()?.has_zeros(op::einsum.name).map(|_| ()))?;
     let wholes = operands.iter().map(|x| x.whole()).collect::<Result<_>>()?;
     Ok((spec, wholes))
 }

@@ -4,6 +4,7 @@ use super::Product;
 use crate::base::error::Result;
 use crate::element::Ring;
 use crate::kernels::semiring::PlusTimes;
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// Returns the descriptor of products by times and plus; `operation` is the name for errors.
@@ -85,5 +86,5 @@ pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
 #[doc(alias = "spmv")]
 #[doc(alias = "spgemm")]
 pub fn matmul<X: Operand<Elem: Ring>, Y: Operand<Elem = X::Elem>>(x: &X, y: &Y) -> Result<X::Product<Y>> {
-    x.of_found::<Y>(plain("matmul").of(&x.factor()?, &y.factor()?)?)
+    x.of_found::<Y>(plain(op::matmul.name).of(&x.factor()?, &y.factor()?)?)
 }

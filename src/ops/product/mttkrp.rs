@@ -12,6 +12,7 @@ use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::{Element, Float, Ring};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 
@@ -27,7 +28,7 @@ fn factors_of<'a, T: Element>(
             lengths.len(),
             factors.len()
         );
-        return Err(Error::Argument { operation: "mttkrp", why });
+        return Err(Error::Argument { operation: op::mttkrp.name, why });
     }
     let width = factors[0].shape().last().copied().unwrap_or(0);
     let axes = (0..lengths.len()).filter(|&axis| axis != mode);
@@ -56,8 +57,8 @@ fn forward<X: Operand<Elem: Ring>>(
     let shape = Shape::from([x.lengths()[mode], width]);
     check_result::<X::Elem>(&shape, held(x, factors))?;
     let listed = x.listed()?;
-    let has_zeros = listed.has_zeros("mttkrp")?;
-    let contracted = Contracted { operation: "mttkrp", x: &listed, has_zeros, width, upstream };
+    let has_zeros = listed.has_zeros(op::mttkrp.name)?;
+    let contracted = Contracted { operation: op::mttkrp.name, x: &listed, has_zeros, width, upstream };
     Ok(dense_array(&shape, contracted.sums(&along, &[mode])?))
 }
 
@@ -195,7 +196,8 @@ pub fn mttkrp_backward<X: Operand<Elem: Float>, D: Dimension, E: Dimension>(
     };
     let of_factors = (0..shape.rank()).filter(|&axis| axis != mode).map(gradient).collect::<Result<_>>()?;
     let listed = x.listed()?;
-    let contracted = Contracted { operation: "mttkrp", x: &listed, has_zeros: false, width, upstream: Some(mode) };
+    let contracted =
+        Contracted { operation: op::mttkrp.name, x: &listed, has_zeros: false, width, upstream: Some(mode) };
     let along =
         factors.iter().enumerate().map(|(axis, factor)| Ok(Along { axes: vec![axis], items: in_order(factor)? }));
     let elements = contracted.dots(&along.collect::<Result<Vec<_>>>()?)?;
@@ -328,7 +330,7 @@ pub fn ttm<X: Operand<Elem: Ring>>(
     axis: impl Position,
 ) -> Result<ArrayD<X::Elem>> {
     let axis = normalize_axis(axis.to_i128(), x.lengths().len())?;
-    Ttm::new(x.lengths(), &matrix.view(), axis)?.forward(x, "ttm")
+    Ttm::new(x.lengths(), &matrix.view(), axis)?.forward(x, op::ttm.name)
 }
 
 /// The gradients of the operand and of the matrix of [`ttm`].
@@ -382,7 +384,7 @@ pub fn ttm_backward<X: Operand<Elem: Float>, D: Dimension>(
     upstream: &ArrayBase<impl Data<Elem = X::Elem>, D>,
 ) -> Result<(X::Reduced<X::Elem>, ArrayD<X::Elem>)> {
     let axis = normalize_axis(axis.to_i128(), x.lengths().len())?;
-    Ttm::new(x.lengths(), &matrix.view(), axis)?.backward(x, upstream.view().into_dyn(), "ttm")
+    Ttm::new(x.lengths(), &matrix.view(), axis)?.backward(x, upstream.view().into_dyn(), op::ttm.name)
 }
 
 /// A vector along an axis of an operand: each of its lanes along the axis becomes its dot with the vector.
@@ -435,7 +437,8 @@ pub fn ttv<X: Operand<Elem: Ring>>(
 ) -> Result<ArrayD<X::Elem>> {
     let axis = normalize_axis(axis.to_i128(), x.lengths().len())?;
     let row = vector.view().insert_axis(Axis(0));
-    let found = Ttm::new(x.lengths(), &row, axis)?.forward(x, "ttv").map_err(|error| without_axis(error, axis))?;
+    let found =
+        Ttm::new(x.lengths(), &row, axis)?.forward(x, op::ttv.name).map_err(|error| without_axis(error, axis))?;
     Ok(found.remove_axis(Axis(axis)))
 }
 
@@ -501,6 +504,6 @@ pub fn ttv_backward<X: Operand<Elem: Float>, D: Dimension>(
     let expected: Shape = ttm.others.iter().map(|&other| x.lengths()[other]).collect();
     check_upstream(upstream, &expected)?;
     let upstream = upstream.view().into_dyn().insert_axis(Axis(axis));
-    let (dx, dv) = ttm.backward(x, upstream, "ttv")?;
+    let (dx, dv) = ttm.backward(x, upstream, op::ttv.name)?;
     Ok((dx, dv.remove_axis(Axis(0))))
 }

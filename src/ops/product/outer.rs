@@ -14,6 +14,7 @@ use crate::element::{Element, Float, Ring};
 use crate::kernels::pairs::{of_left, of_right, products};
 use crate::kernels::sort;
 use crate::kernels::zip::all_finite;
+use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::pattern::{AnyPattern, AxisCoords, by_slices, by_width};
@@ -32,8 +33,8 @@ pub enum Pairs {
 impl Pairs {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Pairs::Outer => "outer",
-            Pairs::Kron => "kron",
+            Pairs::Outer => op::outer.name,
+            Pairs::Kron => op::kron.name,
         }
     }
 

@@ -15,12 +15,13 @@ use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::ops::{mul, mul_nonzero};
 
+use crate::ops::op;
 use crate::pattern::{AnyPattern, CooPattern, CsrPattern, Pattern};
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 use crate::tensor::stored::Stored;
 
-const NAME: &str = "sddmm";
+const NAME: &str = op::sddmm.name;
 
 /// The two dense factors of a product at the positions of a pattern.
 struct Factors<'a, T: Clone> {

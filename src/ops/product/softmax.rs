@@ -10,6 +10,7 @@ use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Float;
 use crate::kernels::group::Groups;
 use crate::kernels::softmax::{Softmax, in_groups};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::plan::group::ReductionPlan;
@@ -22,8 +23,8 @@ use crate::tensor::stored::Stored;
 impl Softmax {
     fn name(self) -> &'static str {
         match self {
-            Softmax::Shares => "softmax",
-            Softmax::Logarithms => "log_softmax",
+            Softmax::Shares => op::softmax.name,
+            Softmax::Logarithms => op::log_softmax.name,
         }
     }
 }

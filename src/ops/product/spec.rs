@@ -5,6 +5,7 @@ use std::str::CharIndices;
 
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
+use crate::ops::op;
 
 /// The name of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,7 +33,7 @@ pub(super) struct Spec {
 }
 
 pub(super) fn wrong<T>(why: String) -> Result<T> {
-    Err(Error::Argument { operation: "einsum", why })
+    Err(Error::Argument { operation: op::einsum.name, why })
 }
 
 /// Returns the lists of axes in a string, and the list of the result if the string has one.

@@ -5,6 +5,7 @@ use super::whole::Whole;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::{Float, Ring};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// The record of one step, which allows its gradient to be computed.
@@ -189,7 +190,7 @@ fn check_finite<T: Ring>(named: &Named<T>, is_left: bool) -> Result<()> {
     let found = format!("{} in {}", value.to_number(), named.name);
     let zero = "an implicit 0".to_string();
     let (left, right) = if is_left { (found, zero) } else { (zero, found) };
-    Err(Error::NonFinite { operation: "einsum", left, right, coords })
+    Err(Error::NonFinite { operation: op::einsum.name, left, right, coords })
 }
 
 /// Computes the sum of products of the operands, which have the first numbers. If unstored zeros count, values that are

@@ -6,6 +6,7 @@ use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::{Float, Ring};
+use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 
@@ -34,7 +35,7 @@ fn spec_of(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Result<Spec> {
             let (expected, found) = (lengths[0][a], lengths[1][b]);
             let why =
                 format!("axis {a} of the left operand has length {expected}, and axis {b} of the right one {found}");
-            return Err(Error::Argument { operation: "tensordot", why });
+            return Err(Error::Argument { operation: op::tensordot.name, why });
         }
         labels[1][b] = labels[0][a];
     }
@@ -103,7 +104,7 @@ pub fn tensordot<X: Operand<Elem: Ring>>(
 ) -> Result<X::Reduced<X::Elem>> {
     let spec = spec_of([x.lengths(), y.lengths()], [left.as_ref(), right.as_ref()])?;
     for operand in [x, y] {
-        operand.listed()?.has_zeros("tensordot")?;
+        operand.listed()?.has_zeros(op::tensordot.name)?;
     }
     let counts_zeros = x.counts_gaps() && y.counts_gaps();
     let found = contracted(&spec, None, vec![x.whole()?, y.whole()?], counts_zeros).map_err(of_tensordot)?;
@@ -113,7 +114,7 @@ pub fn tensordot<X: Operand<Elem: Ring>>(
 /// Renames the operation in an error of the underlying einsum to `tensordot`.
 fn of_tensordot(mut error: Error) -> Error {
     if let Error::Overflow { operation, .. } | Error::NonFinite { operation, .. } = &mut error {
-        *operation = "tensordot";
+        *operation = op::tensordot.name;
     }
     error
 }

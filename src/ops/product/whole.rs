@@ -14,6 +14,7 @@ use crate::base::shape::{Shape, saturating_product, unravel};
 use crate::convert::{check_result, dense_array};
 use crate::element::{DType, Element, Float, Number, Ring};
 use crate::kernels::zip::all_finite;
+use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce;
 use crate::ops::reduce::dense::all_cells;
@@ -192,7 +193,7 @@ impl<T: Ring> Whole<T> {
 
     /// Computes the product of two matrices, or of two batches of matrices; unstored zeros are skipped.
     pub(super) fn product(&self, other: &Self, gap: Option<T>) -> Result<Self> {
-        let product = plain::<T>("einsum");
+        let product = plain::<T>(op::einsum.name);
         Ok(match (self, other) {
             (Whole::Entries(x), Whole::Entries(y)) => {
                 let found = product.of(&Factor::sparse(x.sparse(), None), &Factor::sparse(y.sparse(), None))?;
@@ -267,5 +268,5 @@ fn fitting<T: Ring>(sum: T::Sum, coords: impl Fn() -> Option<Vec<usize>>) -> Res
     };
     let same: &dyn Any = &sum;
     let found = same.downcast_ref::<T>().copied().or_else(|| T::from_number(number));
-    found.ok_or_else(|| Error::Overflow { operation: "einsum", coords: coords(), dtype: T::DTYPE.name() })
+    found.ok_or_else(|| Error::Overflow { operation: op::einsum.name, coords: coords(), dtype: T::DTYPE.name() })
 }

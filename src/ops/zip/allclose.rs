@@ -5,6 +5,7 @@ use crate::base::error::{Error, Result};
 use crate::element::{Element, Magnitude, Number};
 use crate::kernels::op::{Op, Outcome};
 use crate::kernels::zip::Zip;
+use crate::ops::op;
 use crate::ops::operand::Operand;
 
 /// How far two elements may be apart for [`allclose`]: at most `atol + rtol · |b|`.
@@ -58,7 +59,7 @@ struct Apart(Tolerance);
 
 impl Op for Apart {
     fn name(&self) -> &'static str {
-        "allclose"
+        op::allclose.name
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct IsinArgs {
     pub(crate) output: Output,
 }
 
-/// What is taken.
+/// The positions that a command takes.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("positions").required(true))]
 pub(crate) struct Take {

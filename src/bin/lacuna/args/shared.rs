@@ -9,7 +9,7 @@ use lacuna::{DType, Shape};
 
 use super::words::{DuplicatesArg, dtypes, file_formats, formats, parse_bytes, parse_count, parse_fill, parse_shape};
 
-/// What is read, and how.
+/// The file that a command reads, and how it is read.
 #[derive(Debug, Args)]
 pub(crate) struct Input {
     /// The file to read; `-` for stdin
@@ -53,7 +53,7 @@ pub(crate) struct Reading {
     pub(crate) from: Option<FileFormat>,
 }
 
-/// What becomes of the result.
+/// The place and the form of the result.
 #[derive(Debug, Args)]
 pub(crate) struct Output {
     /// Write the result to a file; `-` for stdout
