@@ -8,6 +8,9 @@ mod cli;
 mod corpora;
 mod dynamic;
 mod eval;
+#[cfg(feature = "cli")]
+#[path = "support/exports.rs"]
+mod exports;
 mod io;
 mod io_arrow;
 mod io_chunks;

@@ -6,7 +6,7 @@ use lacuna::lazy::{self, Lazy, Value, compile};
 use lacuna::{Axes, CooTensor, CsrTensor, Error, Matmul, Pattern, Tensor, grad};
 use proptest::prelude::*;
 
-use crate::support::{cases, one_of};
+use crate::support::{cases, exported_functions, one_of};
 
 /// A matrix of so many rows and columns, with values from a small set of awkward ones.
 pub(crate) fn matrix(rows: usize, columns: usize, every: usize, seed: u64) -> CooTensor<f64> {
@@ -752,19 +752,12 @@ fn what_runs_is_told_with_its_time() {
 /// Operations without a lazy twin, and what stands for them. Whoever adds an operation adds its step or a line here.
 const LACKING: &[(&str, &str)] = &[("zip_with", "custom, with one operand")];
 
-/// The forward operations that `lib.rs` exports, against the methods of lazy tensors.
+/// The forward operations that the library exports, against the methods of lazy tensors.
 #[test]
 fn every_operation_has_its_step() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let text = std::fs::read_to_string(root.join("lib.rs")).unwrap();
-    let exported = text.match_indices("pub use ops::{").flat_map(|(at, _)| {
-        let list = text[at + "pub use ops::{".len()..].split('}').next().unwrap();
-        list.split(',').map(|name| name.trim().to_string()).collect::<Vec<_>>()
-    });
-    let is_forward = |name: &String| {
-        name.starts_with(char::is_lowercase) && !name.ends_with("_backward") && !name.ends_with("_into")
-    };
-    let exported: std::collections::BTreeSet<String> = exported.filter(is_forward).collect();
+    let mut exported = exported_functions();
+    exported.retain(|name| !name.ends_with("_into"));
     assert!(exported.len() > 90, "{exported:?}");
     let files = ["lazy", "ops/table"].map(|folder| std::fs::read_dir(root.join(folder)).unwrap());
     let files = files.into_iter().flatten().map(|file| file.unwrap().path());

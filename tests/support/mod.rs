@@ -4,6 +4,7 @@
 #![allow(dead_code, unreachable_pub, unused_imports)]
 
 mod compare;
+mod exports;
 #[macro_use]
 mod folds;
 #[macro_use]
@@ -13,6 +14,7 @@ mod share;
 mod reduced;
 
 pub use compare::*;
+pub(crate) use exports::*;
 pub use properties::*;
 pub use reduced::*;
 pub use share::*;
