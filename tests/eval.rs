@@ -1183,8 +1183,8 @@ fn the_steps_are_explained_and_not_run() {
     let told = explain("sum(y * y, axis=1) + sum(y * y, axis=1) * s").unwrap();
     assert_eq!(
         told,
-        "%0 = input \"y\": float64 csr [2, 3]\n%1 = mul(%0, %0): float64 csr [2, 3], pattern of %0\n\
-        %2 = sum(%1, axis=1): float64 csr [2]\n%3 = input \"s\": float64 coo []\n\
+        "%0 = input \"y\": float64 csr [2, 3]\n%1 = mul(%0, %0): float64 csr [2, 3], pattern of %0 [fused: pass 1]\n\
+        %2 = sum(%1, axis=1): float64 csr [2] [fused: pass 1]\n%3 = input \"s\": float64 coo []\n\
         %4 = mul(%2, %3): float64 coo [2]\n%5 = add(%2, %4): float64 coo [2], result\n"
     );
     // Elementwise steps on one pattern run together.

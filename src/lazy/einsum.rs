@@ -65,7 +65,11 @@ fn spec_of(call: &Call) -> &Einsum<'static> {
 /// Returns the shape of a sum of products of operands of these shapes.
 pub(super) fn shape_of(call: &Call, operands: &[&Shape]) -> Result<Option<Shape>> {
     let lengths: Vec<&[usize]> = operands.iter().map(|shape| &***shape).collect();
-    spec_of(call).shape(&lengths).map(Some)
+    match call.named("spec") {
+        // An expression has the labels as text.
+        Arg::Text(labels) => Einsum::from(&**labels).shape(&lengths).map(Some),
+        _ => spec_of(call).shape(&lengths).map(Some),
+    }
 }
 
 fn summed<P: Pattern, T: Ring>() -> Made {

@@ -20,16 +20,34 @@ fn exports(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The elementwise functions of one operand and their gradients, which the exports take from the table.
+fn of_table() -> (Vec<&'static str>, Vec<&'static str>) {
+    macro_rules! names {
+        (tests [$($test:ident)*] numbers [$($number:ident)*] bits [$($bit:ident)*] parts [$($part:ident)*]
+         floats [$($float:ident)*] gradients [$($name:ident $backward:ident)*]) => {
+            (
+                vec![
+                    $(stringify!($test),)* $(stringify!($number),)* $(stringify!($bit),)* $(stringify!($part),)*
+                    $(stringify!($float),)* "clamp", "powi", "powf"
+                ],
+                vec![$(stringify!($backward),)* "clamp_backward", "powi_backward", "powf_backward"],
+            )
+        };
+    }
+    lacuna::__function_names! { names }
+}
+
 /// The functions of the operations by name, without gradients.
 pub(crate) fn exported_functions() -> BTreeSet<String> {
     let lists = lists();
-    let names = lists.iter().flat_map(|(functions, _)| exports(functions));
-    names.filter(|name| name.starts_with(char::is_lowercase)).map(String::from).collect()
+    let names = lists.iter().flat_map(|(functions, _)| exports(functions)).filter(|name| !name.ends_with("::*"));
+    names.chain(of_table().0).filter(|name| name.starts_with(char::is_lowercase)).map(String::from).collect()
 }
 
 /// The functions of `lacuna::grad`, by the names that they have in expressions: `sum_backward`.
 pub(crate) fn exported_gradients() -> BTreeSet<String> {
     let lists = lists();
     let names = lists.iter().flat_map(|(_, gradients)| exports(gradients.split("\n}").next().unwrap_or_default()));
-    names.filter_map(|name| name.split(" as ").next()).map(String::from).collect()
+    let names = names.filter_map(|name| name.split(" as ").next()).filter(|name| name.ends_with("_backward"));
+    names.chain(of_table().1).map(String::from).collect()
 }
