@@ -132,9 +132,9 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("dynamic/select", "concat_backward", Whole("it takes tensors")),
     ("dynamic/select", "stack", Whole("it takes tensors")),
     ("dynamic/select", "stack_backward", Whole("it takes tensors")),
+    ("eval/input", "header", Whole("it stores nothing")),
     ("eval/mod", "parse", Whole("it makes no tensor")),
     ("eval/program", "parse", Whole("it makes no tensor")),
-    ("eval/program", "header", Whole("it stores nothing")),
     ("lazy/chunks/mod", "memory", Whole("it makes no tensor")),
     ("lazy/chunks/spill", "new", Whole("it makes a folder, and no tensor")),
     ("lazy/einsum", "einsum", Whole("it makes a step of those that are there")),
@@ -171,6 +171,7 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("ops/zip/allclose", "within", Whole("it makes no tensor")),
     ("ops/zip/mask", "mask_backward", Whole("it takes a tensor")),
     ("ops/zip/mask", "without_backward", Whole("it takes a tensor")),
+    ("ops/table/command", "all", Whole("it makes no tensor")),
 ];
 
 /// The types that an entrance constructs.

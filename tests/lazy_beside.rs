@@ -33,11 +33,11 @@ macro_rules! operations {
         $(lacuna::__if_kind! { float $bound operations!(@$out $all $name); })*
     };
     (@same $all:ident $name:ident) => {
-        $all.push((
+        $all.extend([(
             stringify!($name),
             (|x, y| x.abs()?.$name(y)?.neg()?.add(&x.abs()?)) as Eager<P>,
             (|x, y| x.abs().$name(y).neg().add(&x.abs())) as Steps<P>,
-        ))
+        )])
     };
     (@bool $all:ident $name:ident) => {};
 }

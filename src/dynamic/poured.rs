@@ -135,13 +135,13 @@ impl<T: Element> ValueSource<T> for Values<'_, T> {
 }
 
 /// An operand that arrives in chunks, for the routes of reductions.
-struct Chunks<'a> {
+struct ChunkedOperand<'a> {
     of: Poured<'a>,
     op: &'static OpSpec,
     is_stored: bool,
 }
 
-impl<'a> Chunks<'a> {
+impl<'a> ChunkedOperand<'a> {
     fn view(&self) -> AnyOperand<'a> {
         let whole = AnyOperand::from(self.of.none);
         if self.is_stored { whole.stored() } else { whole }
@@ -175,7 +175,7 @@ macro_rules! reductions {
         $name:ident($options:ident $(, $q:ident)?) $result:tt [$route:ident] $stream:tt $gradient:tt
         $methods:ident $sentence:literal $(command $command:tt)?;
     )*) => {
-        fn reduced(from: &Chunks<'_>, options: &PouredOptions) -> Result<AnyValue> {
+        fn reduced(from: &ChunkedOperand<'_>, options: &PouredOptions) -> Result<AnyValue> {
             $(reductions!(@ $stream from, options, $name ($options $(, $q)?) $route);)*
             Err(unlike(from.op))
         }
@@ -195,7 +195,9 @@ impl PouredFold {
     pub(crate) fn run(&self, of: Poured<'_>) -> Result<AnyValue> {
         match of.none {
             AnyValue::Array(none) => self.run_array(of, none),
-            AnyValue::Tensor(_) => reduced(&Chunks { of, op: self.op, is_stored: self.is_stored }, &self.options),
+            AnyValue::Tensor(_) => {
+                reduced(&ChunkedOperand { of, op: self.op, is_stored: self.is_stored }, &self.options)
+            }
         }
     }
 

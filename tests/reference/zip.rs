@@ -54,8 +54,11 @@ pub enum Arith {
 
 use Arith::*;
 
+/// The result of an element without a partner, which is on the right if the flag is set.
+type Unpaired<T> = fn(T, bool) -> Result<T, Why>;
+
 /// Returns the result of a stored entry without a partner, on the left or on the right, if there is one.
-pub fn alone<T: Computes>(op: Arith) -> Option<fn(T, bool) -> Result<T, Why>> {
+pub fn alone<T: Computes>(op: Arith) -> Option<Unpaired<T>> {
     match op {
         Add | Minimum | Maximum | BitOr | BitXor => Some(|value, _| Ok(value)),
         Sub => Some(|value, on_the_left| if on_the_left { Ok(value) } else { value.negated() }),

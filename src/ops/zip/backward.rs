@@ -232,6 +232,9 @@ fn gap_of<G: Element>(upstream: &OperandRef<'_, G>) -> Option<G> {
 /// The gradients of both operands of an operation.
 pub(crate) type Gradients<X, Y, T> = (<X as Operand>::Reduced<T>, <Y as Operand>::Reduced<T>);
 
+/// The gradients of stored entries without a partner, on the left and on the right.
+pub(crate) type Unpaired<T> = [Option<fn(T) -> T>; 2];
+
 /// The gradient of a binary operation, element by element. `None` is a gradient of 0.
 pub(crate) trait Differentiable: Copy + Default {
     /// Returns the gradient of the left element.
@@ -241,7 +244,7 @@ pub(crate) trait Differentiable: Copy + Default {
     fn to_right<T: Float + Numeric>(gradient: T, left: T, right: T) -> Option<T>;
 
     /// Returns the gradient of a stored entry without a partner on either side, if its result is stored.
-    fn alone<T: Float + Numeric>() -> [Option<fn(T) -> T>; 2] {
+    fn alone<T: Float + Numeric>() -> Unpaired<T> {
         [None, None]
     }
 }

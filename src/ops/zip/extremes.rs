@@ -1,7 +1,7 @@
 //! The smaller and the larger of two elements, and their gradients. A fill of NaN, or of the smallest or largest integer
 //! of its type, makes all results the same.
 
-use super::backward::{Differentiable, Gradients, gradients};
+use super::backward::{Differentiable, Gradients, Unpaired, gradients};
 use super::descriptors::{Maximum, Minimum};
 use super::{Partner, moved};
 use crate::base::error::Result;
@@ -95,7 +95,7 @@ impl Differentiable for Minimum {
         shared(g, share_of(y < x, x == y))
     }
 
-    fn alone<T: Float + Numeric>() -> [Option<fn(T) -> T>; 2] {
+    fn alone<T: Float + Numeric>() -> Unpaired<T> {
         [Some(|g| g), Some(|g| g)]
     }
 }
@@ -226,7 +226,7 @@ impl Differentiable for Maximum {
         shared(g, share_of(y > x, x == y))
     }
 
-    fn alone<T: Float + Numeric>() -> [Option<fn(T) -> T>; 2] {
+    fn alone<T: Float + Numeric>() -> Unpaired<T> {
         [Some(|g| g), Some(|g| g)]
     }
 }

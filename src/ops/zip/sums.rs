@@ -1,6 +1,6 @@
 //! Sums and differences, and their gradients.
 
-use super::backward::{Differentiable, Gradients, gradients};
+use super::backward::{Differentiable, Gradients, Unpaired, gradients};
 use super::descriptors::{Add, Sub};
 use super::{Partner, fitting, is_wholly_nan, moved};
 use crate::base::error::Result;
@@ -94,7 +94,7 @@ impl Differentiable for Add {
         Some(g)
     }
 
-    fn alone<T: Float + Numeric>() -> [Option<fn(T) -> T>; 2] {
+    fn alone<T: Float + Numeric>() -> Unpaired<T> {
         [Some(|g| g), Some(|g| g)]
     }
 }
@@ -239,7 +239,7 @@ impl Differentiable for Sub {
         g.checked_neg()
     }
 
-    fn alone<T: Float + Numeric>() -> [Option<fn(T) -> T>; 2] {
+    fn alone<T: Float + Numeric>() -> Unpaired<T> {
         [Some(|g| g), Some(|g| g.checked_neg().unwrap_or(g))]
     }
 }
