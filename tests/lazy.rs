@@ -766,6 +766,7 @@ fn every_operation_has_its_step() {
         let rows = [
             format!("    {name} |"),
             format!("    {name}("),
+            format!("    {name}: "),
             format!("    {name} ["),
             format!("    {name}, "),
             format!("pub fn {name}"),

@@ -606,6 +606,5 @@ impl<V: Value> Kind for OfList<V> {
     }
 }
 
-#[cfg(feature = "dynamic")]
 impl<A, B> Sealed for (A, B) {}
 impl<V> Sealed for Vec<V> {}

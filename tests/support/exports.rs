@@ -37,10 +37,14 @@ fn of_table() -> (Vec<&'static str>, Vec<&'static str>) {
     lacuna::__function_names! { names }
 }
 
+fn is_name(name: &str) -> bool {
+    name.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
 /// The functions of the operations by name, without gradients.
 pub(crate) fn exported_functions() -> BTreeSet<String> {
     let lists = lists();
-    let names = lists.iter().flat_map(|(functions, _)| exports(functions)).filter(|name| !name.ends_with("::*"));
+    let names = lists.iter().flat_map(|(functions, _)| exports(functions)).filter(|name| is_name(name));
     names.chain(of_table().0).filter(|name| name.starts_with(char::is_lowercase)).map(String::from).collect()
 }
 
@@ -48,6 +52,6 @@ pub(crate) fn exported_functions() -> BTreeSet<String> {
 pub(crate) fn exported_gradients() -> BTreeSet<String> {
     let lists = lists();
     let names = lists.iter().flat_map(|(_, gradients)| exports(gradients.split("\n}").next().unwrap_or_default()));
-    let names = names.filter_map(|name| name.split(" as ").next()).filter(|name| name.ends_with("_backward"));
+    let names = names.filter_map(|name| name.split(" as ").next()).filter(|name| is_name(name));
     names.chain(of_table().1).map(String::from).collect()
 }
