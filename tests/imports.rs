@@ -72,7 +72,7 @@ const SHARED_NAMES: &[&str] = &[
 ];
 
 /// The folders whose files import each other in circles, and the number of circles.
-const CIRCLES: &[(&str, usize)] = &[("base", 1), ("dynamic", 1), ("element", 1), ("eval", 1), ("lazy", 2), ("ops", 1)];
+const CIRCLES: &[(&str, usize)] = &[("base", 1), ("dynamic", 1), ("element", 1), ("eval", 1), ("lazy", 2), ("ops", 2)];
 
 /// The path of a module: `src/io/npy/read.rs` and `src/io/npy/read/mod.rs` are `io`, `npy`, `read`.
 type Module = Vec<String>;
@@ -255,7 +255,11 @@ fn circles(imports: &BTreeMap<&Module, BTreeSet<Module>>) -> BTreeSet<Vec<Module
 fn a_type_has_a_name_of_its_own() {
     let mut files_of = BTreeMap::<String, Vec<String>>::new();
     for (module, code) in files() {
-        types(&code).into_iter().for_each(|name| files_of.entry(name.into()).or_default().push(module.join("/")));
+        let is_type = |name: &&str| name.starts_with(char::is_uppercase);
+        types(&code)
+            .into_iter()
+            .filter(is_type)
+            .for_each(|name| files_of.entry(name.into()).or_default().push(module.join("/")));
     }
     let is_unique = |file: &&String| UNIQUE.contains(&file.split('/').next().unwrap());
     for (name, files) in files_of.iter().filter(|(_, files)| files.len() > 1) {
