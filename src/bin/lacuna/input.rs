@@ -56,6 +56,7 @@ impl Reading {
 
 impl Input {
     /// Returns the file that the command names.
+    #[cfg(feature = "parquet")]
     pub(crate) fn named(&self) -> File<'_> {
         self.reading.file(&self.file)
     }
