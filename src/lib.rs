@@ -56,7 +56,7 @@
 //! | family | examples | options |
 //! | --- | --- | --- |
 //! | reductions | [`any()`], [`sum`], [`var`], [`nanmedian()`] | [`Axes`], [`Var`], [`Norm`], [`Nanmedian`], [`Quantile`] |
-//! | reductions by labels | [`group_by()`], then a reduction | [`GroupLabels`] |
+//! | reductions by labels | [`Axes::by`], as the axes of a reduction | [`GroupLabels`] |
 //! | order | [`argsort`], [`topk()`], [`unique()`] | |
 //! | elementwise functions | [`isnan`], [`exp`], [`powf`], [`isin()`] | [`Isin`] |
 //! | binary operations | [`add()`], [`less`], [`pow()`], [`where_`], [`zip_with`], [`allclose()`] | [`Partner`], [`Choice`], [`Factors`], [`Tolerance`] |
@@ -128,6 +128,7 @@ pub use num_complex;
 pub use base::axes::Axes;
 pub use base::error::{Error, ErrorKind, IoSource, Result};
 pub use base::index::{Index, Position};
+pub use base::labels::GroupLabels;
 pub use base::shape::Shape;
 pub use convert::{PaddleCsr, TorchCsr};
 pub use element::{

@@ -8,7 +8,8 @@ use num_traits::AsPrimitive;
 
 use crate::base::error::{Error, Result};
 use crate::base::few::Few;
-use crate::base::grouping::Grouping;
+use crate::base::index::Position;
+use crate::base::labels::{AxisLabels, GroupLabels};
 
 /// The axes that a reduction removes, or keeps with length 1.
 ///
@@ -40,7 +41,7 @@ pub struct Axes {
     listed: ListedAxes,
     keep_dims: bool,
     /// The labels on one of the axes, by which that axis is reduced. Only reductions use them.
-    grouping: Option<Arc<Grouping>>,
+    labels: Option<Arc<AxisLabels>>,
 }
 
 /// The listed axes.
@@ -60,7 +61,7 @@ impl fmt::Debug for Axes {
             ListedAxes::Range(first, last) => write!(f, "Axes({first}..={last}")?,
         }
         f.write_str(if self.keep_dims { ", kept" } else { "" })?;
-        self.grouping.as_ref().map_or(Ok(()), |grouping| write!(f, ", by {grouping:?}"))?;
+        self.labels.as_ref().map_or(Ok(()), |labels| write!(f, ", by {labels:?}"))?;
         f.write_str(")")
     }
 }
@@ -70,7 +71,7 @@ const MOST: usize = 64;
 
 impl Axes {
     fn new(listed: ListedAxes) -> Self {
-        Axes { listed, keep_dims: false, grouping: None }
+        Axes { listed, keep_dims: false, labels: None }
     }
 
     fn listed(axes: impl IntoIterator<Item: AsAxis>) -> Self {
@@ -101,6 +102,114 @@ impl Axes {
         Axes::new(ListedAxes::Each(Few::default()))
     }
 
+    /// Returns one axis, whose positions a reduction groups by their labels.
+    ///
+    /// *y*<sub>…l…</sub> = *f*({ *x*<sub>…r…</sub> : the label of *r* is *l* })
+    ///
+    /// Every reduction takes these axes, and its gradient: `x.mean(Axes::by(0, &labels))`. For a stored view, only the
+    /// entries count. [`and`](Axes::and) adds axes that are reduced as a whole.
+    ///
+    /// # Shapes
+    ///
+    /// There are as many labels as the axis is long. The axis stays in the result, with one position for each label: one
+    /// more than the greatest label, or the number that [`GroupLabels::count`] sets. A reduction that returns positions,
+    /// such as `argmax`, counts the positions of each label in their order.
+    ///
+    /// # Implicit values
+    ///
+    /// As in each reduction. The fill of `x` is reduced over as many positions as a label has. Labels with different numbers
+    /// of positions can have different fills. The unstored positions must then all belong to labels with the same fill. The
+    /// fill of `mean`, `min` and `max` does not depend on the number. A label without positions is an empty group: its sum
+    /// is 0, its product is 1, and its mean is NaN. The result stores these cells if their value differs from the fill.
+    ///
+    /// # NaN
+    ///
+    /// As in each reduction.
+    ///
+    /// # Gradient
+    ///
+    /// The gradient of each reduction: `grad::sum(&x, &upstream, Axes::by(0, &labels))`. Each position receives its share of
+    /// the gradient at its label.
+    ///
+    /// # Errors
+    ///
+    /// The reduction reports them:
+    ///
+    /// - `AxisOutOfRange`: the axis;
+    /// - `LengthMismatch`: the number of labels;
+    /// - `Argument`: a label is below 0 or not below the count; or a label without positions has no result;
+    /// - `TooLarge`: the greatest label is out of proportion to the axis, or labels without positions have too many cells;
+    /// - `FillVaries`: unstored positions would hold different values;
+    /// - `AxisTooLong`: the index type does not hold the labels.
+    ///
+    /// # Complexity
+    ///
+    /// O(length of the axis + labels), and the complexity of the reduction. Entries are added to a table of cells if there
+    /// are few cells, and are sorted by label otherwise.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::{Axes, CooTensor, grad};
+    /// use ndarray::{arr1, arr2};
+    ///
+    /// // the ratings of four films by three people, and the genre of each film
+    /// // 5 . 3
+    /// // . 4 .
+    /// // 1 . 2
+    /// // . . 4
+    /// let (films, people) = (vec![0, 0, 1, 2, 2, 3], vec![0, 2, 1, 0, 2, 2]);
+    /// let x = CooTensor::new([4, 3], vec![films, people], vec![5.0, 3.0, 4.0, 1.0, 2.0, 4.0], 0.0)?;
+    /// let genres = [0, 1, 0, 1];
+    ///
+    /// let by_genre = Axes::by(0, &genres);
+    /// let by_genre_of_all = Axes::by(0, &genres).and(1);
+    /// assert_eq!(x.sum(&by_genre)?.to_dense()?, arr2(&[[6.0, 0.0, 5.0], [0.0, 4.0, 4.0]]).into_dyn());
+    /// assert_eq!(x.max(&by_genre_of_all)?.to_dense()?, arr1(&[5.0, 4.0]).into_dyn());
+    /// assert_eq!(x.stored().nanmedian(&by_genre_of_all)?.values(), [2.5, 4.0]); // of 5 3 1 2; of 4 4
+    ///
+    /// // its dense equivalent
+    /// assert_eq!(x.sum(&by_genre)?.to_dense()?, lacuna::sum(&x.to_dense()?, &by_genre)?);
+    /// let dx = grad::sum(&x, &arr1(&[10.0, 20.0]), &by_genre_of_all)?;
+    /// assert_eq!(dx.values(), [10.0, 10.0, 20.0, 10.0, 10.0, 20.0]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    ///
+    /// Definition: [`pandas.DataFrame.groupby`](https://pandas.pydata.org/docs/reference/api/pandas.DataFrame.groupby.html)
+    /// by an array of labels.
+    #[doc(alias = "groupby")]
+    #[doc(alias = "group_by")]
+    #[doc(alias = "segment_sum")]
+    #[doc(alias = "scatter_add")]
+    #[doc(alias = "scatter_reduce")]
+    #[doc(alias = "bincount")]
+    pub fn by<'a, J: Position>(axis: impl Position, labels: impl Into<GroupLabels<'a, J>>) -> Self {
+        let axis = axis.to_i128().as_axis();
+        Axes { labels: Some(Arc::new(labels.into().on(axis))), ..Axes::listed([axis]) }
+    }
+
+    /// Returns these axes together with others.
+    ///
+    /// ```
+    /// use lacuna::Axes;
+    ///
+    /// assert_eq!(Axes::from(2).and([0]).normalize(3)?, [0, 2]);
+    /// assert_eq!(Axes::from(2).and(..).normalize(3)?, [0, 1, 2]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn and(self, others: impl Into<Axes>) -> Self {
+        let others = others.into();
+        let listed = match (self.listed, others.listed) {
+            (ListedAxes::Each(own), ListedAxes::Each(others)) => {
+                ListedAxes::Each(own.iter().chain(others.iter()).copied().collect())
+            }
+            (ListedAxes::Each(none), others) if none.is_empty() => others,
+            (own, ListedAxes::Each(none)) if none.is_empty() => own,
+            _ => ListedAxes::All,
+        };
+        Axes { listed, keep_dims: self.keep_dims || others.keep_dims, labels: self.labels.or(others.labels) }
+    }
+
     /// Returns the same axes, kept in the result with length 1.
     #[doc(alias = "keepdims")]
     #[doc(alias = "keepdim")]
@@ -118,14 +227,14 @@ impl Axes {
         self.keep_dims
     }
 
-    /// Returns the same axes, one of which is reduced by its labels.
-    pub(crate) fn grouped(&self, grouping: Arc<Grouping>) -> Self {
-        Axes { grouping: Some(grouping), ..self.clone() }
+    /// Returns the labels on one of the axes.
+    pub(crate) fn labels(&self) -> Option<&AxisLabels> {
+        self.labels.as_deref()
     }
 
-    /// Returns the labels on one of the axes.
-    pub(crate) fn grouping(&self) -> Option<&Arc<Grouping>> {
-        self.grouping.as_ref()
+    /// Returns the labels on one of the axes, which are shared.
+    pub(crate) fn shared_labels(&self) -> Option<&Arc<AxisLabels>> {
+        self.labels.as_ref()
     }
 
     /// Returns the number of listed axes, or `None` for all axes.

@@ -5,7 +5,7 @@ pub(crate) mod axes;
 pub(crate) mod buffer;
 pub(crate) mod error;
 pub(crate) mod few;
-pub(crate) mod grouping;
+pub(crate) mod labels;
 pub(crate) mod index;
 pub(crate) mod limit;
 pub(crate) mod locks;

@@ -12,11 +12,11 @@ use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::element::{DType, Element};
 use crate::ops::op;
-use crate::ops::{self, Einsum, Operand, Pairs, RunTimeOperand};
+use crate::ops::{self, Einsum, ErasedOperand, Pairs};
 
 /// Returns the operands in one type. Tensors are converted to their common format, or to coordinates if the formats
 /// differ.
-pub(super) fn of_type<'a, T: Element>(operands: &[AnyOperand<'a>]) -> Result<Vec<RunTimeOperand<'a, T>>> {
+pub(super) fn of_type<'a, T: Element>(operands: &[AnyOperand<'a>]) -> Result<Vec<ErasedOperand<'a, T>>> {
     let format = common_format(operands);
     operands.iter().map(|&operand| brought_operand(widened(operand)?, format)).collect()
 }
@@ -366,7 +366,7 @@ impl AnyOperand<'_> {
         let operands = of_one_view(&[self, other]);
         by_products!(name, &operands, Beyond::Overflows(name), T => {
             let all = of_type::<T>(&operands)?;
-            all[0].by_pairs(&all[1], form)
+            ops::pairs(&all[0], &all[1], form)
         })
     }
 

@@ -19,7 +19,7 @@ use crate::convert::{check_ndarray_shape, dense_array};
 use crate::dispatch_dtype;
 use crate::element::{DType, Element, Float, Number};
 use crate::ops::op;
-use crate::ops::{self, Operand, RunTimeResult};
+use crate::ops::{self, Operand, ErasedResult};
 use crate::tensor::Tensor;
 
 /// Returns a factor as an array; rejects a factor whose rank is not `D`.
@@ -37,14 +37,14 @@ fn all_dense<T: Element>(factors: &[AnyOperand<'_>]) -> Result<Vec<ArrayD<T>>> {
 fn of_factor<T: Float>(factor: AnyOperand<'_>, gradient: ArrayD<T>) -> Result<AnyValue> {
     let Some(tensor) = factor.tensor() else { return Ok(AnyArray::from(gradient).into()) };
     let pattern = zeros_of(tensor)?.pattern().clone();
-    let values = gradient.at_entries(&pattern)?;
+    let values = gradient.erased().at_entries(&pattern)?;
     factor.found(Ok(Tensor::from_valid(pattern, values, T::ZERO)))
 }
 
 /// Returns the gradients of an operand and of its factors.
 fn gradients<T: Float>(
     x: AnyOperand<'_>,
-    dx: impl Into<RunTimeResult<T>>,
+    dx: impl Into<ErasedResult<T>>,
     factors: &[AnyOperand<'_>],
     of_factors: Vec<ArrayD<T>>,
 ) -> Result<Vec<AnyValue>> {

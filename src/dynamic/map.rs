@@ -11,7 +11,7 @@ use super::{AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::element::{DType, Element, Number};
-use crate::ops::{self, Isin, OpSpec, RunTimeOperand, RunTimeResult, op};
+use crate::ops::{self, Isin, OpSpec, ErasedOperand, ErasedResult, op};
 
 /// A kind of element types. The types of a kind run in its widest type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl<'a> AnyOperand<'a> {
 
     /// Returns a result in the type of the operand.
     #[inline]
-    fn narrowed<W: Widest>(self, op: &OpSpec, result: Result<RunTimeResult<W>>) -> Result<AnyValue> {
+    fn narrowed<W: Widest>(self, op: &OpSpec, result: Result<ErasedResult<W>>) -> Result<AnyValue> {
         W::narrowed(result.map_err(|error| self.of_type(error))?, op, self)
     }
 
@@ -90,7 +90,7 @@ impl<'a> AnyOperand<'a> {
         self,
         op: &OpSpec,
         upstream: AnyOperand<'_>,
-        gradient: impl FnOnce(&RunTimeOperand<'_, f64>, &RunTimeOperand<'_, f64>) -> Result<RunTimeResult<f64>>,
+        gradient: impl FnOnce(&ErasedOperand<'_, f64>, &ErasedOperand<'_, f64>) -> Result<ErasedResult<f64>>,
     ) -> Result<AnyValue> {
         let (x, upstream_floats) = (self.floats(op.name)?, floats_of(upstream)?);
         self.found_floats_as(gradient(&x, &upstream_floats), upstream.dtype())
@@ -100,12 +100,12 @@ impl<'a> AnyOperand<'a> {
 /// An element type of results, the widest of its kind.
 trait Widest: Element {
     /// Returns a result in the type of the operand.
-    fn narrowed(result: RunTimeResult<Self>, op: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue>;
+    fn narrowed(result: ErasedResult<Self>, op: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue>;
 }
 
 impl Widest for bool {
     #[inline]
-    fn narrowed(result: RunTimeResult<bool>, _: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
+    fn narrowed(result: ErasedResult<bool>, _: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
         operand.found(Ok(result))
     }
 }
@@ -113,14 +113,14 @@ impl Widest for bool {
 /// An integer that does not fit the type of the operand is an overflow.
 impl Widest for i64 {
     #[inline]
-    fn narrowed(result: RunTimeResult<i64>, op: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
+    fn narrowed(result: ErasedResult<i64>, op: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
         operand.found_integers(Ok(result), Beyond::Overflows(op.name))
     }
 }
 
 impl Widest for u64 {
     #[inline]
-    fn narrowed(result: RunTimeResult<u64>, _: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
+    fn narrowed(result: ErasedResult<u64>, _: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
         operand.found(Ok(result))
     }
 }
@@ -128,7 +128,7 @@ impl Widest for u64 {
 /// The result for a complex operand has the type of its parts.
 impl Widest for f64 {
     #[inline]
-    fn narrowed(result: RunTimeResult<f64>, _: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
+    fn narrowed(result: ErasedResult<f64>, _: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
         match operand.dtype() {
             DType::Complex64 => operand.found(rounded::<f32>(result, |nan| nan as f32)),
             _ => operand.found_floats(Ok(result)),
@@ -138,7 +138,7 @@ impl Widest for f64 {
 
 impl Widest for Complex<f64> {
     #[inline]
-    fn narrowed(result: RunTimeResult<Self>, _: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
+    fn narrowed(result: ErasedResult<Self>, _: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
         if operand.dtype() != DType::Complex64 {
             return operand.found(Ok(result));
         }
@@ -350,7 +350,7 @@ impl AnyTensor {
 
 /// Returns the upstream gradient as `f64`.
 #[inline]
-fn floats_of(upstream: AnyOperand<'_>) -> Result<RunTimeOperand<'_, f64>> {
+fn floats_of(upstream: AnyOperand<'_>) -> Result<ErasedOperand<'_, f64>> {
     upstream.floats("").map_err(|_| no_floats(upstream))
 }
 
@@ -368,7 +368,7 @@ pub(super) fn wide<T: Element>(number: Number) -> T {
     T::from_number(number).unwrap_or(T::ZERO)
 }
 
-fn is_member<T: Element>(x: &RunTimeOperand<'_, T>, members: &[Number], invert: bool) -> Result<RunTimeResult<bool>> {
+fn is_member<T: Element>(x: &ErasedOperand<'_, T>, members: &[Number], invert: bool) -> Result<ErasedResult<bool>> {
     let mut isin = Isin::of(exactly(members)?);
     isin.invert = invert;
     ops::isin(x, isin)

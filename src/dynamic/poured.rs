@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use super::routes::{Widen, by};
 use super::view::in_format;
 use super::widen::no_order;
-use super::{AnyArray, AnyOperand, AnyTensor, AnyValue, Erased, on_type};
+use super::{AnyArray, AnyOperand, AnyTensor, AnyValue, on_type};
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
@@ -17,10 +17,13 @@ use crate::base::index::Width;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element};
 use crate::kernels::stream::{CellsAndValues, ValueSource};
-use crate::ops::{self, Fed, Nanmedian, Norm, OpSpec, Quantile, RunTimeOperand, SparseView, Var, op};
+use crate::ops::{
+    self, ErasedOperand, Nanmedian, Norm, OpSpec, Quantile, SparseOperand, ValueStream, Var, op,
+};
 use crate::pattern::AnyPattern;
 use crate::plan::group::CellsOf;
 use crate::tensor::Tensor;
+use crate::tensor::erased::{SparseCow, SparseRef};
 
 /// Passes a range of the entries of a tensor or array, in chunks.
 pub(crate) type Parts<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&AnyValue)) -> Result<()> + Sync + 'a;
@@ -80,10 +83,10 @@ struct Values<'a, T: Clone> {
 }
 
 /// Returns the stored values of a tensor, or the elements of an array in row-major order.
-fn values_of<'a, T: Element>(part: &'a RunTimeOperand<'_, T>) -> Allocated<Cow<'a, [T]>> {
+fn values_of<'a, T: Element>(part: &'a ErasedOperand<'_, T>) -> Allocated<Cow<'a, [T]>> {
     match part {
-        RunTimeOperand::Sparse(part) => Ok(part.tensor.values().into()),
-        RunTimeOperand::Array(part) => match part.array.as_slice() {
+        ErasedOperand::Sparse(part) => Ok(part.tensor.values().into()),
+        ErasedOperand::Array(part) => match part.array.as_slice() {
             Some(elements) => Ok(elements.into()),
             None => Ok(alloc::collect(part.array.iter().copied())?.into()),
         },
@@ -92,7 +95,7 @@ fn values_of<'a, T: Element>(part: &'a RunTimeOperand<'_, T>) -> Allocated<Cow<'
 
 impl<T: Element> Values<'_, T> {
     /// Passes each chunk of a range with its values. Returns false if a chunk could not be computed.
-    fn each(&self, entries: Range<usize>, take: &mut dyn FnMut(&RunTimeOperand<'_, T>, &[T])) -> bool {
+    fn each(&self, entries: Range<usize>, take: &mut dyn FnMut(&ErasedOperand<'_, T>, &[T])) -> bool {
         let mut one = |part: &AnyValue| -> Result<()> {
             let part = (self.widen)(part.into())?;
             take(&part, &values_of(&part)?);
@@ -119,8 +122,8 @@ impl<T: Element> ValueSource<T> for Values<'_, T> {
     fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut CellsAndValues<'_, T>) -> Allocated<bool> {
         let mut cells = CellsOf::new(axes, lengths);
         let is_done = self.each(0..usize::MAX, &mut |part, values| match part {
-            RunTimeOperand::Sparse(part) => cells.give(part.tensor.pattern(), values, take),
-            RunTimeOperand::Array(part) => cells.give_all(part.array.shape(), values, take),
+            ErasedOperand::Sparse(part) => cells.give(part.tensor.pattern(), values, take),
+            ErasedOperand::Array(part) => cells.give_all(part.array.shape(), values, take),
         });
         cells.finish().map(|()| is_done)
     }
@@ -148,18 +151,19 @@ impl<'a> ChunkedOperand<'a> {
     }
 
     /// Runs the reduction on elements of type `T`.
-    fn read<T: Element, U: Element>(
+    fn read<T: Element, R>(
         &self,
         widen: Widen<T>,
-        run: impl FnOnce(&Fed<'_, AnyPattern, T>) -> Result<Erased<U>>,
-    ) -> Result<Erased<U>> {
-        let RunTimeOperand::Sparse(SparseView { tensor: none, .. }) = widen(self.of.none.into())? else {
+        run: impl FnOnce(&ErasedOperand<'_, T>) -> Result<R>,
+    ) -> Result<R> {
+        let ErasedOperand::Sparse(none) = widen(self.of.none.into())? else {
             return Err(unlike(self.op));
         };
         let refused = Mutex::new(None);
-        let source = Box::new(Values { of: self.of, widen, refused: &refused });
-        let gap = (!self.is_stored).then_some(none.fill());
-        let found = run(&Fed { pattern: self.of.pattern, none: &none, gap, source, states: None });
+        let values = Values { of: self.of, widen, refused: &refused };
+        let tensor = SparseCow::Borrowed(SparseRef::streamed(self.of.pattern, none.sparse()));
+        let stream = Some(ValueStream { values: &values, states: None });
+        let found = run(&SparseOperand { tensor, counts_gaps: !self.is_stored, stream }.into());
         refused.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(found, Err)
     }
 }

@@ -18,7 +18,7 @@ use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::element::{DType, Element};
-use crate::ops::{self, Nanmedian, Norm, Quantile, RunTimeOperand, RunTimeResult, Var, op};
+use crate::ops::{self, Nanmedian, Norm, Quantile, ErasedOperand, ErasedResult, Var, op};
 
 /// The reason in the error for elements that are not floats.
 pub(super) const FLOATS: &str = "it is an operation on floats, which others are cast to beforehand";
@@ -26,7 +26,7 @@ pub(super) const FLOATS: &str = "it is an operation on floats, which others are 
 impl<'a> AnyOperand<'a> {
     /// Returns integers that are elements of the operand, or the smallest or largest integer of its type.
     #[inline]
-    pub(super) fn found_among(self, result: Result<impl Into<RunTimeResult<i64>>>) -> Result<AnyValue> {
+    pub(super) fn found_among(self, result: Result<impl Into<ErasedResult<i64>>>) -> Result<AnyValue> {
         self.found_integers(result, Beyond::Saturates)
     }
 
@@ -34,7 +34,7 @@ impl<'a> AnyOperand<'a> {
     #[inline]
     pub(super) fn found_integers(
         self,
-        result: Result<impl Into<RunTimeResult<i64>>>,
+        result: Result<impl Into<ErasedResult<i64>>>,
         beyond: Beyond,
     ) -> Result<AnyValue> {
         let x = result?.into();
@@ -51,7 +51,7 @@ impl<'a> AnyOperand<'a> {
 
     /// Returns floats in the type of the operand.
     #[inline]
-    pub(super) fn found_floats(self, result: Result<impl Into<RunTimeResult<f64>>>) -> Result<AnyValue> {
+    pub(super) fn found_floats(self, result: Result<impl Into<ErasedResult<f64>>>) -> Result<AnyValue> {
         self.found_floats_as(result, self.dtype())
     }
 
@@ -59,7 +59,7 @@ impl<'a> AnyOperand<'a> {
     #[inline]
     pub(super) fn found_floats_as(
         self,
-        result: Result<impl Into<RunTimeResult<f64>>>,
+        result: Result<impl Into<ErasedResult<f64>>>,
         dtype: DType,
     ) -> Result<AnyValue> {
         let x = result?.into();
@@ -75,7 +75,7 @@ impl<'a> AnyOperand<'a> {
 
     /// Returns the operand as `f64`, if its elements are floats.
     #[inline]
-    pub(super) fn floats(self, operation: &'static str) -> Result<RunTimeOperand<'a, f64>> {
+    pub(super) fn floats(self, operation: &'static str) -> Result<ErasedOperand<'a, f64>> {
         match self.dtype() {
             DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => widened(self),
             _ => Err(not_for(operation, self, FLOATS)),
@@ -274,7 +274,7 @@ on_operands! {
 
 /// Returns zeros in place of an operand; rejects complex numbers.
 #[inline]
-fn zeros_of_reals<'a>(view: AnyOperand<'a>, operation: &'static str) -> Result<RunTimeOperand<'a, bool>> {
+fn zeros_of_reals<'a>(view: AnyOperand<'a>, operation: &'static str) -> Result<ErasedOperand<'a, bool>> {
     match view.dtype() {
         DType::Complex64 | DType::Complex128 => Err(no_order(operation, view)),
         _ => zeros(view),

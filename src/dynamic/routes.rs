@@ -8,18 +8,18 @@ use super::AnyOperand;
 use super::widen::{truth, widened};
 use crate::base::error::Result;
 use crate::element::Element;
-use crate::ops::RunTimeOperand;
+use crate::ops::ErasedOperand;
 
 /// Converts an operand to the type in which a reduction runs.
-pub(super) type Widen<T> = for<'x> fn(AnyOperand<'x>) -> Result<RunTimeOperand<'x, T>>;
+pub(super) type Widen<T> = for<'x> fn(AnyOperand<'x>) -> Result<ErasedOperand<'x, T>>;
 
 /// Converts an operand to a type that holds all its values.
-pub(super) fn wide<T: Element>(x: AnyOperand<'_>) -> Result<RunTimeOperand<'_, T>> {
+pub(super) fn wide<T: Element>(x: AnyOperand<'_>) -> Result<ErasedOperand<'_, T>> {
     widened(x)
 }
 
 /// Converts an operand to whether each value is nonzero.
-pub(super) fn truths(x: AnyOperand<'_>) -> Result<RunTimeOperand<'_, bool>> {
+pub(super) fn truths(x: AnyOperand<'_>) -> Result<ErasedOperand<'_, bool>> {
     truth(x)
 }
 
@@ -34,7 +34,7 @@ impl<'a> AnyOperand<'a> {
     pub(super) fn read<T: Element, R>(
         &self,
         widen: Widen<T>,
-        run: impl FnOnce(&RunTimeOperand<'a, T>) -> Result<R>,
+        run: impl FnOnce(&ErasedOperand<'a, T>) -> Result<R>,
     ) -> Result<R> {
         run(&widen(*self)?)
     }

@@ -17,7 +17,7 @@ use crate::base::shape::Shape;
 use crate::convert::{check_ndarray_shape, dense_array};
 use crate::element::{DType, Element};
 use crate::ops::op;
-use crate::ops::{self, Operand, RunTimeOperand, RunTimeResult, Select, Take, moved};
+use crate::ops::{self, ErasedOperand, ErasedResult, Take, moved};
 use crate::pattern::Format;
 use crate::tensor::Tensor;
 
@@ -31,7 +31,7 @@ macro_rules! by_dtype {
 /// Returns the elements that a descriptor selects.
 #[inline]
 pub(crate) fn chosen(x: AnyOperand<'_>, op: &moved::Moves) -> Result<AnyValue> {
-    by_dtype!(x, T => x.found(Operand::by_select(&widened::<T>(x)?, op)))
+    by_dtype!(x, T => x.found(ops::select_with(&widened::<T>(x)?, op)))
 }
 
 /// Returns the gradient of [`chosen`].
@@ -41,7 +41,7 @@ pub(crate) fn chosen_backward(x: AnyOperand<'_>, upstream: AnyOperand<'_>, op: &
         on_type!(tensor, x => op.check_fill(x.fill()))?;
     }
     let zeros = zeros(x)?;
-    on_upstream!(upstream, g => x.found(Operand::by_select_backward(&zeros, op, g)))
+    on_upstream!(upstream, g => x.found(ops::select_with_backward(&zeros, op, g)))
 }
 
 /// Defines the methods of shape manipulation and their gradients.
@@ -381,17 +381,17 @@ fn of_one_kind<T: Element>(operands: &[AnyOperand<'_>]) -> Result<OneKind<T>> {
     };
     let (format, fill) = (common_format(operands), widened_tensor::<T>(first)?.fill());
     let tensor = |&operand: &AnyOperand<'_>| match widened::<T>(operand)? {
-        RunTimeOperand::Sparse(x) => brought(&x.tensor, format),
-        RunTimeOperand::Array(x) => x.all_stored(format, fill),
+        ErasedOperand::Sparse(x) => brought(&x.sparse().to_erased(), format),
+        ErasedOperand::Array(x) => x.all_stored(format, fill),
     };
     Ok(OneKind::Tensors(operands.iter().map(tensor).collect::<Result<_>>()?))
 }
 
 /// Returns a result; a tensor is returned in the given format.
-fn found_in<T: Element>(found: RunTimeResult<T>, format: Format, bytes: usize) -> Result<AnyValue> {
+fn found_in<T: Element>(found: ErasedResult<T>, format: Format, bytes: usize) -> Result<AnyValue> {
     Ok(match found {
-        RunTimeResult::Tensor(found) => in_format(&found, format, bytes)?.into(),
-        RunTimeResult::Array(found) => AnyArray::from(found).into(),
+        ErasedResult::Tensor(found) => in_format(&found, format, bytes)?.into(),
+        ErasedResult::Array(found) => AnyArray::from(found).into(),
     })
 }
 
@@ -404,7 +404,7 @@ fn joined(operation: &'static str, operands: &[AnyOperand<'_>], join: Join, axis
     let (format, axis) = (common_format(operands), narrow(axis));
     let bytes = operands.iter().fold(0usize, |bytes, operand| bytes.saturating_add(operand.held_bytes()));
     by_dtype!(first, T => {
-        let found: RunTimeResult<T> = match (of_one_kind::<T>(operands)?, join) {
+        let found: ErasedResult<T> = match (of_one_kind::<T>(operands)?, join) {
             (OneKind::Tensors(all), Join::Concat) => ops::concat(axis, &all)?.into(),
             (OneKind::Tensors(all), Join::Stack) => ops::stack(axis, &all)?.into(),
             (OneKind::Arrays(all), join) => joined_arrays(&all, join, axis)?.into(),

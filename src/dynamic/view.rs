@@ -6,7 +6,7 @@ use crate::base::error::{Error, Result};
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element};
-use crate::ops::RunTimeResult;
+use crate::ops::ErasedResult;
 use crate::pattern::Format;
 use crate::tensor::Tensor;
 
@@ -243,11 +243,11 @@ impl<'a> AnyOperand<'a> {
     }
 
     /// Returns a result in the format of the operand, if both are tensors.
-    pub(super) fn found<U: Element>(self, result: Result<impl Into<RunTimeResult<U>>>) -> Result<AnyValue> {
+    pub(super) fn found<U: Element>(self, result: Result<impl Into<ErasedResult<U>>>) -> Result<AnyValue> {
         match (result?.into(), self.tensor()) {
-            (RunTimeResult::Tensor(found), Some(x)) => Ok(in_format(&found, x.format(), x.stored_bytes())?.into()),
-            (RunTimeResult::Tensor(found), None) => Ok(AnyTensor::from(found).into()),
-            (RunTimeResult::Array(found), _) => Ok(AnyArray::from(found).into()),
+            (ErasedResult::Tensor(found), Some(x)) => Ok(in_format(&found, x.format(), x.stored_bytes())?.into()),
+            (ErasedResult::Tensor(found), None) => Ok(AnyTensor::from(found).into()),
+            (ErasedResult::Array(found), _) => Ok(AnyArray::from(found).into()),
         }
     }
 }

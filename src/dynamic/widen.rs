@@ -11,23 +11,24 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::element::{DType, Element, Float, Number};
-use crate::ops::{DenseView, RunTimeOperand, RunTimeResult, SparseView};
+use crate::ops::{DenseOperand, ErasedOperand, ErasedResult, SparseOperand};
 use crate::pattern::AnyPattern;
 use crate::tensor::Tensor;
+use crate::tensor::erased::SparseCow;
 use crate::{dispatch, dispatch_dtype};
 
 /// An operand in the widest type of its kind. The type holds all values exactly, and keeps their order.
 pub(super) enum Wide<'a> {
     /// `bool`. A stored view keeps its fill.
-    Truth(RunTimeOperand<'a, bool>),
+    Truth(ErasedOperand<'a, bool>),
     /// The signed integers, and the unsigned integers that `i64` can hold.
-    Signed(RunTimeOperand<'a, i64>),
+    Signed(ErasedOperand<'a, i64>),
     /// `u64`.
-    Unsigned(RunTimeOperand<'a, u64>),
+    Unsigned(ErasedOperand<'a, u64>),
     /// The floats.
-    Float(RunTimeOperand<'a, f64>),
+    Float(ErasedOperand<'a, f64>),
     /// The complex numbers.
-    Complex(RunTimeOperand<'a, Complex<f64>>),
+    Complex(ErasedOperand<'a, Complex<f64>>),
 }
 
 /// Runs code on a widened operand. A complex operand runs the other branch.
@@ -60,11 +61,11 @@ impl<'a> Wide<'a> {
 }
 
 /// Returns the operand in a type that holds all its values. If the operand has this type already, nothing is copied.
-pub(super) fn widened<'a, U: Element>(x: impl Into<AnyOperand<'a>>) -> Result<RunTimeOperand<'a, U>> {
+pub(super) fn widened<'a, U: Element>(x: impl Into<AnyOperand<'a>>) -> Result<ErasedOperand<'a, U>> {
     let array = match x.into() {
         AnyOperand::Tensor(x) => return Ok(widened_tensor(x)?.into()),
         AnyOperand::Stored(x) => {
-            return Ok(RunTimeOperand::Sparse(SparseView { tensor: widened_tensor(x)?, counts_gaps: false }));
+            return Ok(SparseOperand::of(SparseCow::Owned(widened_tensor(x)?), false).into());
         }
         AnyOperand::Array(array) => array,
     };
@@ -75,7 +76,7 @@ pub(super) fn widened<'a, U: Element>(x: impl Into<AnyOperand<'a>>) -> Result<Ru
             dense_array(&x.shape().into(), alloc::collect(x.iter().map(|&value| wider(value)))?).into()
         }),
     };
-    Ok(RunTimeOperand::Array(DenseView { array, whole }))
+    Ok(ErasedOperand::Array(DenseOperand { array, whole }))
 }
 
 /// Returns the tensor in a type that holds all its values. If the tensor has this type already, nothing is copied.
@@ -101,23 +102,23 @@ fn wider<T: Element, U: Element>(value: T) -> U {
 
 /// Returns a result with `change` applied to each value, and `of_fill` to the fill.
 pub(super) fn changed<T: Element, U: Element>(
-    x: RunTimeResult<T>,
+    x: ErasedResult<T>,
     change: impl Fn(T) -> U,
     of_fill: impl Fn(T) -> U,
-) -> Result<RunTimeResult<U>> {
+) -> Result<ErasedResult<U>> {
     Ok(match x {
-        RunTimeResult::Tensor(x) => {
+        ErasedResult::Tensor(x) => {
             let values = alloc::collect(x.values().iter().map(|&value| change(value)))?;
             Tensor::from_valid(x.pattern().clone(), values, of_fill(x.fill())).into()
         }
-        RunTimeResult::Array(x) => {
+        ErasedResult::Array(x) => {
             dense_array(&x.shape().into(), alloc::collect(x.iter().map(|&value| change(value)))?).into()
         }
     })
 }
 
 /// Rounds floats to a narrower type. `of_nan` keeps the bits of a NaN that was only moved.
-pub(super) fn rounded<G: Float>(x: RunTimeResult<f64>, of_nan: fn(f64) -> G) -> Result<RunTimeResult<G>> {
+pub(super) fn rounded<G: Float>(x: ErasedResult<f64>, of_nan: fn(f64) -> G) -> Result<ErasedResult<G>> {
     let round = |value: f64| if value.is_nan() { of_nan(value) } else { G::from_f64(value) };
     changed(x, round, |fill| {
         let rounded = round(fill);
@@ -139,14 +140,14 @@ pub(super) enum Beyond {
 }
 
 /// Returns integers in a narrower type.
-pub(super) fn narrowed<T: Element>(x: &RunTimeResult<i64>, beyond: Beyond) -> Result<RunTimeResult<T>> {
+pub(super) fn narrowed<T: Element>(x: &ErasedResult<i64>, beyond: Beyond) -> Result<ErasedResult<T>> {
     let narrow = |value: i64, coords: &dyn Fn() -> Option<Vec<usize>>| {
         let number = Number::Integer(value.into());
         T::from_number(number).map_or_else(|| out_of_range(number, beyond, coords), Ok)
     };
     let x = match x {
-        RunTimeResult::Tensor(x) => x,
-        RunTimeResult::Array(x) => {
+        ErasedResult::Tensor(x) => x,
+        ErasedResult::Array(x) => {
             let element = |(at, &value): (IxDyn, &i64)| narrow(value, &|| Some(at.slice().to_vec()));
             let elements = alloc::try_collect(x.indexed_iter().map(element))?;
             return Ok(dense_array(&x.shape().into(), elements).into());
@@ -206,14 +207,14 @@ pub(super) fn is_integer(dtype: DType) -> bool {
 }
 
 /// Returns whether each value is truthy.
-pub(super) fn truth<'a>(x: impl Into<AnyOperand<'a>>) -> Result<RunTimeOperand<'a, bool>> {
+pub(super) fn truth<'a>(x: impl Into<AnyOperand<'a>>) -> Result<ErasedOperand<'a, bool>> {
     let x = x.into();
     if x.dtype() == DType::Bool {
         return widened(x);
     }
     match x {
         AnyOperand::Tensor(tensor) | AnyOperand::Stored(tensor) => {
-            Ok(RunTimeOperand::Sparse(SparseView { tensor: truth_of(tensor)?, counts_gaps: !x.is_stored() }))
+            Ok(SparseOperand::of(SparseCow::Owned(truth_of(tensor)?), !x.is_stored()).into())
         }
         AnyOperand::Array(x) => on_array!(x, x => {
             Ok(dense_array(&x.shape().into(), alloc::collect(x.iter().map(|value| value.is_truthy()))?).into())
@@ -230,10 +231,10 @@ pub(super) fn truth_of(x: &AnyTensor) -> Result<Erased<bool>> {
 }
 
 /// Returns zeros in place of an operand, for gradients that do not read its values.
-pub(super) fn zeros<'a>(x: impl Into<AnyOperand<'a>>) -> Result<RunTimeOperand<'a, bool>> {
+pub(super) fn zeros<'a>(x: impl Into<AnyOperand<'a>>) -> Result<ErasedOperand<'a, bool>> {
     match x.into() {
         AnyOperand::Tensor(x) => Ok(zeros_of(x)?.into()),
-        AnyOperand::Stored(x) => Ok(RunTimeOperand::Sparse(SparseView { tensor: zeros_of(x)?, counts_gaps: false })),
+        AnyOperand::Stored(x) => Ok(SparseOperand::of(SparseCow::Owned(zeros_of(x)?), false).into()),
         AnyOperand::Array(x) => {
             let shape = Shape::from(x.shape());
             Ok(dense_array(&shape, alloc::zeros(x.len())?).into())

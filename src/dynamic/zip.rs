@@ -18,9 +18,10 @@ use crate::element::{DType, Element, Float, Magnitude, Number, Numeric};
 use crate::ops::backward::{Differentiable, gradients};
 use crate::ops::chosen::{AnyZip, Chooses, Chosen};
 use crate::ops::descriptors::*;
-use crate::ops::{self, Partner, RunTimeOperand, RunTimeResult, SparseView, Tolerance, op};
+use crate::ops::{self, Partner, ErasedOperand, ErasedResult, SparseOperand, Tolerance, op};
 use crate::pattern::Format;
 use crate::tensor::Tensor;
+use crate::tensor::erased::SparseCow;
 
 /// The right operand of an elementwise operation on an [`AnyTensor`].
 ///
@@ -88,18 +89,18 @@ impl<'a> From<Right<'a>> for RightOperand<'a> {
 
 /// The right operand, in the type of the left operand.
 enum Side<'a, T: Clone> {
-    Operand(RunTimeOperand<'a, T>),
+    Operand(ErasedOperand<'a, T>),
     Number(T),
 }
 
 /// Two operands of one element type.
 struct Pair<'a, T: Clone> {
-    x: RunTimeOperand<'a, T>,
+    x: ErasedOperand<'a, T>,
     y: Side<'a, T>,
 }
 
 impl<T: Element> Pair<'_, T> {
-    fn zip<U: Element>(&self, op: Chosen<T, U>) -> Result<RunTimeResult<U>> {
+    fn zip<U: Element>(&self, op: Chosen<T, U>) -> Result<ErasedResult<U>> {
         match &self.y {
             Side::Operand(y) => y.zip(&self.x, op),
             Side::Number(number) => (*number).zip(&self.x, op),
@@ -110,11 +111,11 @@ impl<T: Element> Pair<'_, T> {
 
 /// Two operands of one element type, in the widest type of its kind.
 enum WidePair<'a> {
-    Truth(RunTimeOperand<'a, bool>, RunTimeOperand<'a, bool>),
-    Signed(RunTimeOperand<'a, i64>, RunTimeOperand<'a, i64>),
-    Unsigned(RunTimeOperand<'a, u64>, RunTimeOperand<'a, u64>),
-    Float(RunTimeOperand<'a, f64>, RunTimeOperand<'a, f64>),
-    Complex(RunTimeOperand<'a, Complex<f64>>, RunTimeOperand<'a, Complex<f64>>),
+    Truth(ErasedOperand<'a, bool>, ErasedOperand<'a, bool>),
+    Signed(ErasedOperand<'a, i64>, ErasedOperand<'a, i64>),
+    Unsigned(ErasedOperand<'a, u64>, ErasedOperand<'a, u64>),
+    Float(ErasedOperand<'a, f64>, ErasedOperand<'a, f64>),
+    Complex(ErasedOperand<'a, Complex<f64>>, ErasedOperand<'a, Complex<f64>>),
 }
 
 impl<'a> WidePair<'a> {
@@ -146,11 +147,10 @@ pub(super) fn brought<T: Element>(x: &Erased<T>, format: Format) -> Result<Erase
 }
 
 /// Returns the operand. If the operand is a tensor, its pattern is in the given format.
-pub(super) fn brought_operand<T: Element>(x: RunTimeOperand<'_, T>, format: Format) -> Result<RunTimeOperand<'_, T>> {
+pub(super) fn brought_operand<T: Element>(x: ErasedOperand<'_, T>, format: Format) -> Result<ErasedOperand<'_, T>> {
     Ok(match x {
-        RunTimeOperand::Sparse(x) => {
-            let counts_gaps = x.counts_gaps;
-            RunTimeOperand::Sparse(SparseView { tensor: brought(&x.tensor, format)?, counts_gaps })
+        ErasedOperand::Sparse(x) => {
+            SparseOperand::of(SparseCow::Owned(brought(&x.sparse().to_erased(), format)?), x.counts_gaps).into()
         }
         array => array,
     })
@@ -180,7 +180,7 @@ struct Request<'a> {
 
 impl Request<'_> {
     /// Runs the operation on elements of type `T`. `back` converts a result in this type to the type of the operand.
-    fn run<T: Chooses>(&self, back: impl FnOnce(RunTimeResult<T>) -> Result<AnyValue>) -> Result<AnyValue> {
+    fn run<T: Chooses>(&self, back: impl FnOnce(ErasedResult<T>) -> Result<AnyValue>) -> Result<AnyValue> {
         let lacking = || not_for(self.operation, self.view, "cast beforehand");
         let x = widened(self.view)?;
         let op = T::zip_of(self.operation).ok_or_else(lacking)?;
@@ -195,7 +195,7 @@ impl Request<'_> {
         }
     }
 
-    fn zip<T: Element, U: Element>(&self, pair: &Pair<'_, T>, op: Chosen<T, U>) -> Result<RunTimeResult<U>> {
+    fn zip<T: Element, U: Element>(&self, pair: &Pair<'_, T>, op: Chosen<T, U>) -> Result<ErasedResult<U>> {
         let dtype = self.view.dtype();
         let op = if is_integer(dtype) { op.on_integers(bounds(dtype)) } else { op };
         let found = pair.zip(op.swapped_if(self.is_swapped));
@@ -305,18 +305,18 @@ zips! { @methods matmul "Returns the matrix product of two operands."; }
 /// The gradients of both operands of a product or of an elementwise operation, for elements of any float type.
 trait PairGradients {
     fn of<T: Float + Numeric>(
-        x: &RunTimeOperand<'_, T>,
-        y: &RunTimeOperand<'_, T>,
-        upstream: &RunTimeOperand<'_, T>,
-    ) -> Result<(RunTimeResult<T>, RunTimeResult<T>)>;
+        x: &ErasedOperand<'_, T>,
+        y: &ErasedOperand<'_, T>,
+        upstream: &ErasedOperand<'_, T>,
+    ) -> Result<(ErasedResult<T>, ErasedResult<T>)>;
 }
 
 impl<D: Differentiable> PairGradients for D {
     fn of<T: Float + Numeric>(
-        x: &RunTimeOperand<'_, T>,
-        y: &RunTimeOperand<'_, T>,
-        upstream: &RunTimeOperand<'_, T>,
-    ) -> Result<(RunTimeResult<T>, RunTimeResult<T>)> {
+        x: &ErasedOperand<'_, T>,
+        y: &ErasedOperand<'_, T>,
+        upstream: &ErasedOperand<'_, T>,
+    ) -> Result<(ErasedResult<T>, ErasedResult<T>)> {
         gradients(D::default(), x, y, upstream)
     }
 }
@@ -326,10 +326,10 @@ struct OfMatmul;
 
 impl PairGradients for OfMatmul {
     fn of<T: Float + Numeric>(
-        x: &RunTimeOperand<'_, T>,
-        y: &RunTimeOperand<'_, T>,
-        upstream: &RunTimeOperand<'_, T>,
-    ) -> Result<(RunTimeResult<T>, RunTimeResult<T>)> {
+        x: &ErasedOperand<'_, T>,
+        y: &ErasedOperand<'_, T>,
+        upstream: &ErasedOperand<'_, T>,
+    ) -> Result<(ErasedResult<T>, ErasedResult<T>)> {
         ops::matmul_backward(x, y, upstream)
     }
 }
@@ -446,8 +446,8 @@ impl AnyOperand<'_> {
 }
 
 fn close<T: Magnitude>(
-    x: RunTimeOperand<'_, T>,
-    y: RunTimeOperand<'_, T>,
+    x: ErasedOperand<'_, T>,
+    y: ErasedOperand<'_, T>,
     format: Format,
     tolerance: Tolerance,
 ) -> Result<bool> {
@@ -493,11 +493,11 @@ fn scaled(view: AnyOperand<'_>, axis: impl Position, factors: AnyOperand<'_>, is
 }
 
 fn scaled_by<T: Element>(
-    x: RunTimeOperand<'_, T>,
-    factors: RunTimeOperand<'_, T>,
+    x: ErasedOperand<'_, T>,
+    factors: ErasedOperand<'_, T>,
     axis: impl Position,
     is_gradient: bool,
-) -> Result<RunTimeResult<T>> {
+) -> Result<ErasedResult<T>> {
     let factors = factors.dense()?.into_dimensionality::<ndarray::Ix1>().expect("factors of rank 1");
     match is_gradient {
         true => ops::scale_nonzero(&x, axis, factors.view()),

@@ -113,5 +113,5 @@ fn fold_of(call: &Call) -> Option<PouredFold> {
         (None, _) => PouredOptions::Axes(call.axes()),
     };
     let fold = PouredFold { op, options, is_stored: call.is_stored() };
-    fold.options.axes().grouping().is_none().then_some(fold)
+    fold.options.axes().labels().is_none().then_some(fold)
 }

@@ -16,7 +16,8 @@ use crate::dispatch_dtype;
 use crate::dynamic::{AnyOperand, AnyTensor, AnyValue};
 use crate::element::{DType, Element, Number};
 use crate::lazy::call::{Arg, Call, Options};
-use crate::ops::{GroupLabels, OpSpec};
+use crate::ops::OpSpec;
+use crate::plan::reduction::Reduction;
 
 type Found<T> = Result<T, Fault>;
 
@@ -52,8 +53,9 @@ impl<'a> Running<'a> {
         let Some([axis]) = axes.each() else {
             return no_integer::<isize, _>("a list", &self.at_of("axis"));
         };
-        let grouping = at(&given, GroupLabels::of(&labels).group(*axis, &self.moving("x")?.shape()))?;
-        Ok(Some(call.with("axis", Arg::Axes(axes.grouped(grouping))).with("by", Arg::Absent)))
+        let grouped = Axes::by(*axis, &labels).with_keep_dims(axes.keeps_dims());
+        at(&given, Reduction::new(&self.moving("x")?.shape(), &grouped))?;
+        Ok(Some(call.with("axis", Arg::Axes(grouped)).with("by", Arg::Absent)))
     }
 
     /// Returns the arguments.

@@ -47,6 +47,15 @@ pub(crate) trait ValueSource<T>: Sync {
     fn picoseconds(&self) -> usize;
 }
 
+/// The data of a reduction whose values another engine reads.
+#[derive(Clone, Copy)]
+pub(crate) enum States<'a> {
+    /// The number of values of each group, in order, and the accumulator after these values.
+    Found(&'a [(u64, &'a [u8])]),
+    /// The keys of the two middle values of each group, in order; `None` if a group does not have a result.
+    Ranked(&'a [Option<[u64; 2]>]),
+}
+
 /// Receives values, each with the flat index of its output element.
 pub(crate) type CellsAndValues<'a, T> = dyn FnMut(&[usize], &[T]) + 'a;
 

@@ -419,10 +419,6 @@ impl Call {
 
 /// Options of an operation, as arguments of a call.
 pub(crate) trait Options: Clone + Send + Sync + 'static {
-    fn axes(&self) -> &Axes;
-
-    fn axes_mut(&mut self) -> &mut Axes;
-
     /// Returns the arguments from `axis` on.
     fn args(&self) -> Vec<Arg>;
 
@@ -430,14 +426,6 @@ pub(crate) trait Options: Clone + Send + Sync + 'static {
 }
 
 impl Options for Axes {
-    fn axes(&self) -> &Axes {
-        self
-    }
-
-    fn axes_mut(&mut self) -> &mut Axes {
-        self
-    }
-
     fn args(&self) -> Vec<Arg> {
         vec![Arg::Axes(self.clone())]
     }
@@ -451,14 +439,6 @@ impl Options for Axes {
 macro_rules! options {
     ($($options:ident, |$self:ident| $arg:expr, |$call:ident, $axes:ident| $read:expr;)*) => {$(
         impl Options for $options {
-            fn axes(&self) -> &Axes {
-                &self.axes
-            }
-
-            fn axes_mut(&mut self) -> &mut Axes {
-                &mut self.axes
-            }
-
             fn args(&self) -> Vec<Arg> {
                 let $self = self;
                 let [option, hidden] = $arg;

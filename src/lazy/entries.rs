@@ -9,7 +9,7 @@ use super::call::{Arg, Call};
 use super::kit::{constant, is};
 use super::maps::filled;
 use super::node::{Family, Held, Made, Node, known};
-use super::steps::{LazyStored, Steps, family, made};
+use super::steps::{LazyStored, Steps, family, found, made, operand};
 use super::zips::Form;
 use super::{Lazy, LazyPattern};
 use crate::base::error::{Error, Result};
@@ -191,7 +191,7 @@ fn scale_family<X: Steps, Y: Steps<Elem = X::Elem>>() -> Option<Family> {
 
         fn visit<F: Float + Numeric + RealNumber>(self) -> Family {
             |call, inputs| match call.op {
-                op if op.is(&op::scale) => Some(scaled::<X::Of<F>, Y::Of<F>>(call.is_stored())),
+                op if op.is(&op::scale) => Some(scaled::<X::Of<F>, Y::Of<F>>()),
                 op if op.is(&op::any_backward) && is::<Y::Of<F>>(&inputs[0]) && is::<X::Of<F>>(&inputs[1]) => {
                     Some(made!(Y::Of<F>, |node, inputs| {
                         let (x, g) = (known::<Y::Of<F>>(&inputs[0]), known::<X::Of<F>>(&inputs[1]));
@@ -206,17 +206,11 @@ fn scale_family<X: Steps, Y: Steps<Elem = X::Elem>>() -> Option<Family> {
 }
 
 /// Returns the implementation of `scale`, for all elements or for stored entries.
-fn scaled<X: Steps, Y: Steps<Elem = X::Elem>>(is_stored: bool) -> Made {
-    match is_stored {
-        false => made!(X::Of<X::Elem>, |node, inputs| {
-            let axis = node.args().position("axis", 0);
-            known::<Y>(&inputs[1]).scales(known::<X>(&inputs[0]), axis).map(X::reduced)
-        }),
-        true => made!(X::Of<X::Elem>, |node, inputs| {
-            let axis = node.args().position("axis", 0);
-            known::<Y>(&inputs[1]).scales(&known::<X>(&inputs[0]).entries(), axis).map(X::of_entries)
-        }),
-    }
+fn scaled<X: Steps, Y: Steps<Elem = X::Elem>>() -> Made {
+    made!(X::Of<X::Elem>, |node, inputs| {
+        let axis = node.args().position("axis", 0);
+        found::<X, _>(known::<Y>(&inputs[1]).scales(&operand::<X>(node, &inputs[0]), axis))
+    })
 }
 
 /// # Products with one factor per position of an axis
@@ -240,7 +234,7 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     #[track_caller]
     pub fn scale<Y: Steps<Elem = T>>(&self, axis: isize, factors: &Lazy<Y>) -> Lazy<X::Of<T>> {
         let call = Call::of(&op::scale, [Arg::Input(0), Arg::Integer(axis as i128), Arg::Input(1)]);
-        let made = Made { family: scale_family::<X, Y>(), ..scaled::<X, Y>(false) };
+        let made = Made { family: scale_family::<X, Y>(), ..scaled::<X, Y>() };
         Lazy::step(call, [&self.node, &factors.node], made)
     }
 }
@@ -250,7 +244,7 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
     #[track_caller]
     pub fn scale<Y: Steps<Elem = T>>(&self, axis: isize, factors: &Lazy<Y>) -> Lazy<Tensor<P, T>> {
         let call = Call::of(&op::scale, [Arg::Stored(0), Arg::Integer(axis as i128), Arg::Input(1)]);
-        let made = Made { family: scale_family::<Tensor<P, T>, Y>(), ..scaled::<Tensor<P, T>, Y>(true) };
+        let made = Made { family: scale_family::<Tensor<P, T>, Y>(), ..scaled::<Tensor<P, T>, Y>() };
         Lazy::step(call, [&self.x.node, &factors.node], made)
     }
 

@@ -17,21 +17,21 @@ use crate::convert::dense_array;
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
 use crate::kernels::map::Each;
 use crate::ops::moved::Moves;
-use crate::ops::{OpSpec, Split, op};
+use crate::ops::{self, OpSpec, Split, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
 /// Moves the elements of a value. The moves depend on the lengths of its axes.
 pub(super) fn choose<X: Steps>(value: &Held, moves: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<Held> {
     let x = known::<X>(value);
-    Ok(Arc::new(x.by_select(&moves(x.lengths())?).map(X::reduced)?))
+    Ok(Arc::new(ops::select_with(x, &moves(x.lengths())?).map(X::reduced)?))
 }
 
 /// Returns the implementation of all moves.
 pub(super) fn mover<X: Steps>() -> Made {
     made!(X::Of<X::Elem>, |node, inputs| {
         let x = known::<X>(&inputs[0]);
-        x.by_select(&lengths::moves(node.args(), x.lengths())?).map(X::reduced)
+        ops::select_with(x, &lengths::moves(node.args(), x.lengths())?).map(X::reduced)
     })
 }
 
@@ -39,7 +39,7 @@ pub(super) fn mover<X: Steps>() -> Made {
 fn mover_back<X: Steps>(forward: &'static OpSpec) -> Option<Made> {
     let made = made!(X::Of<X::Elem>, |node, inputs| {
         let (x, call) = (known::<X>(&inputs[0]), node.args().forward());
-        x.by_select_backward(&lengths::moves(&call, x.lengths())?, known::<X>(&inputs[1])).map(X::reduced)
+        ops::select_with_backward(x, &lengths::moves(&call, x.lengths())?, known::<X>(&inputs[1])).map(X::reduced)
     });
     (forward.split == Split::Moved).then_some(made)
 }
@@ -52,7 +52,7 @@ pub(super) fn is<X: Value>(input: &Arc<Node>) -> bool {
 /// Returns a value like `x` with one number at all elements. A gradient of both then reads only the elements of `x`. A
 /// broadcast number would be at every position.
 pub(super) fn constant<X: Steps>(x: &X, number: X::Elem) -> Result<X::Of<X::Elem>> {
-    x.by_map(&Each::quick("constant", move |_| Some(number))).map(X::mapped)
+    ops::apply(x, &Each::quick("constant", move |_| Some(number))).map(X::mapped)
 }
 
 /// Returns the implementation for tensors or arrays of floats.

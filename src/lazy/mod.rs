@@ -89,7 +89,6 @@ pub(crate) use node::placed;
 #[doc(hidden)]
 pub use program::compile_as_written;
 pub use program::{Feed, Outputs, Program, compile};
-pub use reductions::LazyGroupBy;
 pub use steps::{LazyStored, Steps};
 pub use value::Value;
 pub use zips::Beside;

@@ -282,7 +282,7 @@ impl Node {
 
     /// Returns whether the step reduces by group labels.
     pub(super) fn is_grouped(&self) -> bool {
-        self.call().is_some_and(|call| call.axes().grouping().is_some())
+        self.call().is_some_and(|call| call.axes().labels().is_some())
     }
 
     /// Returns the inputs whose gradients the rule computes. One of several results has the inputs of its step.

@@ -335,8 +335,9 @@ fn back_of_entries<X: Steps, Y: Steps<Elem = X::Elem>, Z: Steps<Elem = X::Elem>>
         fn visit<F: Float + Numeric + RealNumber>(self) -> Made {
             made!(Both<X, Y, F>, |_, inputs| {
                 let (x, y) = (known::<X::Of<F>>(&inputs[0]), known::<Y::Of<F>>(&inputs[1]));
-                let (dx, dy) = ops::matmul_backward(&x.entries(), &y.entries(), known::<Z::Of<F>>(&inputs[2]))?;
-                Ok((<X::Of<F>>::of_entries(dx), <Y::Of<F>>::of_entries(dy)))
+                let g = known::<Z::Of<F>>(&inputs[2]);
+                let (dx, dy) = ops::matmul_backward(&x.stored_operand(), &y.stored_operand(), g)?;
+                Ok((found::<X::Of<F>, _>(Ok(dx))?, found::<Y::Of<F>, _>(Ok(dy))?))
             })
         }
     }

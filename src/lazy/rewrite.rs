@@ -326,7 +326,7 @@ fn folded(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
     let (outer, inner, of) = (outer_call.axes(), work.call.axes(), x.inputs.first()?);
     // Both must reduce all elements, or both only stored entries. The stored entries of result and operand differ.
     let is_alike = outer_call.op == work.call.op && outer_call.is_stored() == work.call.is_stored();
-    if !is_alike || outer.keeps_dims() != inner.keeps_dims() || outer.grouping().or(inner.grouping()).is_some() {
+    if !is_alike || outer.keeps_dims() != inner.keeps_dims() || outer.labels().or(inner.labels()).is_some() {
         return None;
     }
     let (of_inner, rank) = (inner.normalize(of.shape.as_ref()?.rank()).ok()?, of.shape.as_ref()?.rank());

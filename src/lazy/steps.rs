@@ -15,7 +15,7 @@ use crate::base::shape::Shape;
 use crate::element::Element;
 use crate::kernels::stream::{CellsAndValues, ValueSource};
 use crate::kernels::zip::Zip;
-use crate::ops::{self, Fed, Operand, Partner, Split};
+use crate::ops::{self, ErasedOperand, ErasedResult, Operand, Partner, SparseOperand, Split, ValueStream};
 use crate::pattern::Pattern;
 use crate::plan::group::CellsOf;
 use crate::plan::reduction::Reduction;
@@ -112,7 +112,7 @@ impl Work {
 pub(super) fn is_fed(call: &Call, operand: Option<&Shape>) -> bool {
     let axes = call.axes();
     let fed = |shape| Reduction::new(shape, &axes).is_ok_and(|reduction| reduction.is_fed());
-    operand.map_or(axes.grouping().is_none(), fed)
+    operand.map_or(axes.labels().is_none(), fed)
 }
 
 /// Returns the relation between the pattern of a result and the patterns of the inputs.
@@ -211,27 +211,18 @@ pub trait Steps: Value + Operand {
     #[doc(hidden)]
     fn reduced<U: Element>(found: Self::Reduced<U>) -> Self::Of<U>;
 
-    /// The operand of a reduction, for a value that arrives in chunks.
+    /// Runs a reduction of a tensor that arrives in chunks, or of its stored entries. Returns `None` for an array, which
+    /// is read entirely.
     #[doc(hidden)]
-    type Fed<'a>: Operand<Elem = Self::Elem>;
+    fn in_chunks<R>(
+        feed: &InPieces<'_>,
+        is_stored: bool,
+        run: impl FnOnce(&ErasedOperand<'_, Self::Elem>) -> R,
+    ) -> Option<R>;
 
-    /// Returns a value that arrives in chunks, or a view of its stored entries. Returns `None` for an array, which is
-    /// read entirely.
+    /// Returns the stored entries of a tensor, or all elements of an array.
     #[doc(hidden)]
-    fn fed<'a>(feed: &'a InPieces<'a>, is_stored: bool) -> Option<Self::Fed<'a>>;
-
-    #[doc(hidden)]
-    fn of_fed<'a, U: Element>(found: <Self::Fed<'a> as Operand>::Reduced<U>) -> Self::Of<U>;
-
-    /// The stored entries of a tensor, or all elements of an array.
-    #[doc(hidden)]
-    type Entries<'a>: Operand<Elem = Self::Elem>;
-
-    #[doc(hidden)]
-    fn entries(&self) -> Self::Entries<'_>;
-
-    #[doc(hidden)]
-    fn of_entries<'a, U: Element>(found: <Self::Entries<'a> as Operand>::Reduced<U>) -> Self::Of<U>;
+    fn stored_operand(&self) -> ErasedOperand<'_, Self::Elem>;
 
     /// Returns `x` scaled by the elements of this value along an axis.
     #[doc(hidden)]
@@ -259,7 +250,7 @@ impl<X: Steps> Partner<X> for Right<'_, X> {
 }
 
 macro_rules! steps {
-    ($([$($generics:tt)*] $of_t:ty, $of_u:ty, $fed:ty, $make:expr, $entries:ty, |$x:ident| $seen:expr;)*) => {$(
+    ($([$($generics:tt)*] $of_t:ty, $of_u:ty, $in_chunks:expr, |$x:ident| $stored:expr;)*) => {$(
         impl<$($generics)*> Steps for $of_t {
             type Of<U: Element> = $of_u;
 
@@ -271,25 +262,17 @@ macro_rules! steps {
                 found
             }
 
-            type Fed<'a> = $fed;
-
-            fn fed<'a>(feed: &'a InPieces<'a>, is_stored: bool) -> Option<$fed> {
-                $make(feed, is_stored)
+            fn in_chunks<R>(
+                feed: &InPieces<'_>,
+                is_stored: bool,
+                run: impl FnOnce(&ErasedOperand<'_, T>) -> R,
+            ) -> Option<R> {
+                $in_chunks(feed, is_stored, run)
             }
 
-            fn of_fed<'a, U: Element>(found: <$fed as Operand>::Reduced<U>) -> $of_u {
-                found
-            }
-
-            type Entries<'a> = $entries;
-
-            fn entries(&self) -> Self::Entries<'_> {
+            fn stored_operand(&self) -> ErasedOperand<'_, T> {
                 let $x = self;
-                $seen
-            }
-
-            fn of_entries<'a, U: Element>(found: <$entries as Operand>::Reduced<U>) -> $of_u {
-                found
+                $stored
             }
 
             fn scales<X: Operand<Elem = T>>(&self, x: &X, axis: isize) -> Result<X::Reduced<T>> {
@@ -308,17 +291,33 @@ macro_rules! steps {
 }
 
 steps! {
-    [P: Pattern, T: Element] Tensor<P, T>, Tensor<P, U>, Fed<'a, P, T>, fed_of, Stored<'a, P, T>,
-        |x| x.stored();
-    [T: Element] ArrayD<T>, ArrayD<U>, ArrayD<T>, |_, _| None, ArrayViewD<'a, T>, |x| x.view();
+    [P: Pattern, T: Element] Tensor<P, T>, Tensor<P, U>, tensor_in_chunks::<P, T, R>,
+        |x| SparseOperand::new(x.sparse(), false).into();
+    [T: Element] ArrayD<T>, ArrayD<U>, |_, _, _| None, |x| x.erased();
 }
 
-/// Returns a tensor that arrives in chunks.
-fn fed_of<'a, P: Pattern, T: Element>(feed: &'a InPieces<'a>, is_stored: bool) -> Option<Fed<'a, P, T>> {
-    let (pattern, none) = (feed.pattern.downcast_ref()?, feed.none.downcast_ref::<Tensor<P, T>>()?);
-    let gap = (!is_stored).then_some(none.fill());
-    let source = Box::new(Poured::<P, T> { feed, of: PhantomData });
-    Some(Fed { pattern, none, gap, source, states: feed.states })
+/// Runs a reduction of a tensor that arrives in chunks.
+fn tensor_in_chunks<P: Pattern, T: Element, R>(
+    feed: &InPieces<'_>,
+    is_stored: bool,
+    run: impl FnOnce(&ErasedOperand<'_, T>) -> R,
+) -> Option<R> {
+    let (pattern, none) = (feed.pattern.downcast_ref::<P>()?, feed.none.downcast_ref::<Tensor<P, T>>()?);
+    let values = Poured::<P, T> { feed, of: PhantomData };
+    let tensor = SparseCow::Borrowed(SparseRef::streamed(pattern.any(), none.sparse()));
+    let stream = Some(ValueStream { values: &values, states: feed.states });
+    Some(run(&SparseOperand { tensor, counts_gaps: !is_stored, stream }.into()))
+}
+
+/// Returns the operand of a step: all positions of a value, or its stored entries if the call names them.
+pub(super) fn operand<'a, X: Steps>(node: &Node, input: &'a Held) -> ErasedOperand<'a, X::Elem> {
+    let x = known::<X>(input);
+    if node.args().is_stored() { x.stored_operand() } else { x.erased() }
+}
+
+/// Returns the result of an operation on the operand of a step as a value.
+pub(super) fn found<X: Steps, U: Element>(found: Result<ErasedResult<U>>) -> Result<X::Of<U>> {
+    found.and_then(X::restore).map(X::reduced)
 }
 
 /// The values of a tensor that arrives in chunks.

@@ -73,7 +73,7 @@ fn request<'a, J: Position>(call: &'a Call, lengths: &[usize]) -> Result<Request
 fn taken<X: Steps, J: Position>() -> Made {
     made!(X::Of<X::Elem>, |node, inputs| {
         let x = known::<X>(&inputs[0]);
-        x.by_select(&request::<J>(node.args(), x.lengths())?).map(X::reduced)
+        ops::select_with(x, &request::<J>(node.args(), x.lengths())?).map(X::reduced)
     })
 }
 
@@ -81,7 +81,7 @@ fn taken<X: Steps, J: Position>() -> Made {
 fn taken_back<X: Steps, J: Position>() -> Made {
     made!(X::Of<X::Elem>, |node, inputs| {
         let [x, g] = [0, 1].map(|at| known::<X>(&inputs[at]));
-        x.by_select_backward(&request::<J>(node.args(), x.lengths())?, g).map(X::reduced)
+        ops::select_with_backward(x, &request::<J>(node.args(), x.lengths())?, g).map(X::reduced)
     })
 }
 

@@ -84,7 +84,7 @@ fn said_of_slice(slice: &SliceInfoElem) -> Option<String> {
 pub(super) fn said_of_axes(axes: &Axes, name: &str) -> Option<Vec<String>> {
     let named = |text: String| if name.is_empty() { text } else { format!("{name}={text}") };
     let mut said = Vec::new();
-    match (axes.each(), axes.grouping()) {
+    match (axes.each(), axes.labels()) {
         (None, None) if axes.count().is_none() => said.extend(name.is_empty().then(|| "\"all\"".into())),
         (Some([axis]), _) => said.push(named(axis.to_string())),
         (Some(axes), None) => said.push(named(format!("{axes:?}"))),
@@ -93,7 +93,8 @@ pub(super) fn said_of_axes(axes: &Axes, name: &str) -> Option<Vec<String>> {
     if axes.keeps_dims() {
         said.push("keep_dims=true".into());
     }
-    if let Some(grouping) = axes.grouping() {
+    if let Some(labels) = axes.labels() {
+        let grouping = labels.grouping()?;
         let is_told = grouping.labels().iter().max().map_or(0, |greatest| greatest + 1) == grouping.count();
         let labels = Some(grouping.labels()).filter(|labels| is_told && labels.len() <= WRITTEN)?;
         said.push(format!("by={labels:?}"));

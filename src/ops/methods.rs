@@ -8,7 +8,7 @@ use crate::ops::map::methods::functions;
 use crate::ops::operand::Operand;
 use crate::ops::table::functions::element_of_result;
 use crate::ops::{
-    Factors, GroupBy, GroupLabels, Isin, Matmul, Nanmedian, Norm, Partner, Quantile, Semiring, Take, Tolerance, Var,
+    Factors, Isin, Matmul, Nanmedian, Norm, Partner, Quantile, Semiring, Take, Tolerance, Var,
     map, product, reduce, result_of, select,
 };
 use crate::pattern::Pattern;
@@ -184,19 +184,6 @@ macro_rules! operations {
             reduce::argsort(self, axis)
         }
 
-        /// Labels for the positions of an axis, by which it is reduced: see [`group_by`](crate::group_by()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`group_by`](crate::group_by()).
-        $($public)* fn group_by<'a, J: Position>(
-            &self,
-            axis: impl Position,
-            labels: impl Into<GroupLabels<'a, J>>,
-        ) -> Result<GroupBy<'_, Self>> {
-            reduce::group_by(self, axis, labels)
-        }
-
         reductions! {
             [$($public)* fn] of product, $elem, $reduced:
             /// The shares of the exponentials, over the axes given
@@ -321,14 +308,6 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 impl<P: Pattern, T: Element> Stored<'_, P, T> {
     operations!([pub], T, tensor_of, tensor_of);
     crate::__folds! { (folds) [pub] T, tensor_of, tensors }
-}
-
-/// # Reductions
-///
-/// The pages stand at the functions of the same names.
-impl<X: Operand> GroupBy<'_, X> {
-    operations!(@reductions [pub], X::Elem, reduced_of);
-    crate::__folds! { (folds) [pub] X::Elem, reduced_of, tensors }
 }
 
 /// The operations as methods of `ndarray` arrays and views, by the names that tensors have them under.

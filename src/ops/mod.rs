@@ -3,6 +3,7 @@
 //! An operation is a small descriptor, a page, and a free function over every [`Operand`]; one list defines the
 //! methods.
 
+mod broadcast;
 mod map;
 mod methods;
 mod operand;
@@ -14,14 +15,15 @@ mod zip;
 
 pub use methods::Operations;
 pub use operand::Operand;
-#[cfg(feature = "dynamic")]
-pub(crate) use operand::{DenseView, RunTimeOperand, RunTimeResult, SparseView};
+#[cfg(feature = "lazy")]
+pub(crate) use operand::Stream as ValueStream;
+#[cfg(any(feature = "dynamic", feature = "lazy"))]
+pub(crate) use operand::{DenseOperand, ErasedOperand, ErasedResult, SparseOperand};
 // The public items of each family, and the items that each family shares with the crate.
 pub use self::zip::*;
 pub use self::{map::*, product::*, reduce::*, select::*};
 #[cfg(feature = "lazy")]
 pub(crate) use reduce::accumulators;
-pub(crate) use reduce::fed::{Fed, States};
 pub(crate) use table::folds::result_of;
 pub(crate) use table::{Gradient, Lengths, OpSpec, Parameter, ParameterKind, Second, Split, Stream, op};
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::base::alloc::{self, Allocated};
-use crate::base::axes::Axes;
-use crate::base::error::{Error, Result};
+use crate::base::axes::{Axes, normalize_axis};
+use crate::base::error::Result;
 use crate::base::few::Few;
-use crate::base::grouping::Grouping;
+use crate::base::labels::{AxisLabels, Grouping};
 use crate::base::shape::{Shape, saturating_product};
 use crate::pattern::{AnyPattern, AxisCoords};
 
@@ -23,7 +23,22 @@ pub(crate) struct Reduction {
     /// True for each axis that is not kept.
     is_reduced: Few<bool>,
     keep_dims: bool,
-    grouping: Option<Arc<Grouping>>,
+    labelled: Option<Labelled>,
+}
+
+/// An axis with valid labels.
+#[derive(Clone, PartialEq)]
+struct Labelled {
+    axis: usize,
+    labels: Arc<AxisLabels>,
+}
+
+impl Labelled {
+    fn new(labels: &Arc<AxisLabels>, shape: &Shape) -> Result<Self> {
+        let axis = normalize_axis(labels.axis(), shape.rank())?;
+        labels.check(shape[axis])?;
+        Ok(Labelled { axis, labels: Arc::clone(labels) })
+    }
 }
 
 impl Reduction {
@@ -31,20 +46,16 @@ impl Reduction {
         let reduced = axes.normalized(shape.rank())?;
         let mut is_reduced: Few<bool> = shape.iter().map(|_| false).collect();
         reduced.iter().for_each(|&axis| is_reduced[axis] = true);
-        let grouping = axes.grouping().cloned();
+        let labelled = axes.shared_labels().map(|labels| Labelled::new(labels, shape)).transpose()?;
         let mut result: Few<usize> = shape.iter().copied().collect();
-        if let Some(grouping) = &grouping {
-            let axis = grouping.axis();
-            if !std::mem::replace(&mut is_reduced[axis], false) {
-                let why = format!("axis {axis} has labels, and is not among the axes that are reduced");
-                return Err(Error::Argument { operation: "group_by", why });
-            }
-            result[axis] = grouping.count();
+        if let Some(Labelled { axis, labels }) = &labelled {
+            is_reduced[*axis] = false;
+            result[*axis] = labels.grouping().map_or(0, Grouping::count);
         }
         let kept: Few<usize> = (0..shape.rank()).filter(|&axis| !is_reduced[axis]).collect();
         let kept_lengths = kept.iter().map(|&axis| result[axis]).collect();
         let (shape, keep_dims) = (shape.clone(), axes.keeps_dims());
-        Ok(Reduction { shape, reduced, kept, kept_lengths, is_reduced, keep_dims, grouping })
+        Ok(Reduction { shape, reduced, kept, kept_lengths, is_reduced, keep_dims, labelled })
     }
 
     /// Returns whether no axis is reduced, so that each position is its own group.
@@ -69,7 +80,7 @@ impl Reduction {
             true => (self.is_reduced.get(of_result) == Some(&false)).then_some(of_result),
             false => self.kept.get(of_result).copied(),
         };
-        source.filter(|&axis| self.grouping().is_none_or(|grouping| grouping.axis() != axis))
+        source.filter(|&axis| self.labelled_axis() != Some(axis))
     }
 
     /// Returns the axis of the result for a kept axis.
@@ -89,7 +100,7 @@ impl Reduction {
 
     /// Returns the number of positions of the largest group; `u128::MAX` if it does not fit.
     pub(crate) fn extent(&self) -> u128 {
-        match &self.grouping {
+        match self.grouping() {
             None => self.extent_without_labels(),
             Some(grouping) => {
                 let labels = 0..grouping.count();
@@ -110,31 +121,41 @@ impl Reduction {
 
     /// Returns the number of positions of a group per label, if labels differ in it.
     pub(crate) fn extents(&self) -> Allocated<Option<Vec<u128>>> {
-        let Some(grouping) = &self.grouping else { return Ok(None) };
+        let Some(grouping) = self.grouping() else { return Ok(None) };
         let extents = alloc::collect((0..grouping.count()).map(|label| self.extent_of(grouping, label)))?;
         Ok(extents.windows(2).any(|pair| pair[0] != pair[1]).then_some(extents))
     }
 
     /// Returns the group labels of an axis.
     pub(crate) fn grouping(&self) -> Option<&Grouping> {
-        self.grouping.as_deref()
+        self.labelled.as_ref()?.labels.grouping()
+    }
+
+    /// Returns the axis with group labels.
+    pub(crate) fn labelled_axis(&self) -> Option<usize> {
+        self.labelled.as_ref().map(|labelled| labelled.axis)
+    }
+
+    /// Returns the group labels of an axis, if it has them.
+    fn grouping_of(&self, axis: usize) -> Option<&Grouping> {
+        self.grouping().filter(|_| self.labelled_axis() == Some(axis))
     }
 
     /// Returns the index of the axis with labels among the kept axes.
     pub(crate) fn place_of_labels(&self) -> Option<usize> {
-        let axis = self.grouping()?.axis();
+        let axis = self.labelled_axis()?;
         self.kept.iter().position(|&kept| kept == axis)
     }
 
     /// Returns the coordinate in the result for a coordinate of the operand.
     pub(crate) fn kept_coord(&self, axis: usize, coord: usize) -> usize {
-        self.grouping().filter(|grouping| grouping.axis() == axis).map_or(coord, |grouping| grouping.label(coord))
+        self.grouping_of(axis).map_or(coord, |grouping| grouping.label(coord))
     }
 
     /// Returns the coordinates of entries on an axis of the result.
     pub(crate) fn kept_coords(&self, entries: &AnyPattern, axis: usize) -> Allocated<AxisCoords> {
         let (coords, width) = (entries.axis(axis)?, entries.width_for(&self.kept_lengths));
-        match self.grouping().filter(|grouping| grouping.axis() == axis) {
+        match self.grouping_of(axis) {
             None => coords.in_width(width),
             Some(grouping) => coords.map(width, 2000, |coord| grouping.label(coord)),
         }
@@ -143,7 +164,7 @@ impl Reduction {
     /// Returns the row-major position of an element within its group; `coord` returns its coordinate on an axis.
     pub(crate) fn position_in_group(&self, coord: impl Fn(usize) -> usize) -> u128 {
         self.reduced.iter().fold(0, |position, &axis| {
-            let (coord, length) = match self.grouping().filter(|grouping| grouping.axis() == axis) {
+            let (coord, length) = match self.grouping_of(axis) {
                 Some(grouping) => grouping.place(coord(axis)),
                 None => (coord(axis), self.shape[axis]),
             };
@@ -184,7 +205,7 @@ impl Reduction {
 
     /// Returns whether the kept axes precede the reduced ones, so that the entries of a group are contiguous.
     pub(crate) fn keeps_leading(&self) -> bool {
-        self.is_reduced.is_sorted() && self.grouping.is_none()
+        self.is_reduced.is_sorted() && self.labelled.is_none()
     }
 
     /// Returns whether groups are runs of entries, which can be reduced while values are computed.

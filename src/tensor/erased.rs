@@ -30,6 +30,30 @@ impl<T: Copy> Clone for SparseRef<'_, T> {
 
 impl<T: Copy> Copy for SparseRef<'_, T> {}
 
+/// A borrowed or owned tensor with any pattern.
+pub(crate) enum SparseCow<'a, T> {
+    Borrowed(SparseRef<'a, T>),
+    Owned(Erased<T>),
+}
+
+impl<T: Element> SparseCow<'_, T> {
+    /// Returns the parts of the tensor.
+    pub(crate) fn sparse(&self) -> SparseRef<'_, T> {
+        match self {
+            SparseCow::Borrowed(x) => *x,
+            SparseCow::Owned(x) => x.sparse(),
+        }
+    }
+
+    /// Returns the tensor with arrays of its own, which it shares with a borrowed tensor.
+    pub(crate) fn into_erased(self) -> Erased<T> {
+        match self {
+            SparseCow::Borrowed(x) => x.to_erased(),
+            SparseCow::Owned(x) => x,
+        }
+    }
+}
+
 impl<P: Pattern, T: Element> Tensor<P, T> {
     /// Returns a borrowed view without the static type of the pattern.
     pub(crate) fn sparse(&self) -> SparseRef<'_, T> {
@@ -62,6 +86,12 @@ impl<T: Element> Erased<T> {
 }
 
 impl<'a, T: Element> SparseRef<'a, T> {
+    /// Returns the pattern of a tensor whose values a stream passes, beside a tensor without entries.
+    #[cfg(feature = "lazy")]
+    pub(crate) fn streamed(pattern: &'a AnyPattern, none: SparseRef<'a, T>) -> Self {
+        SparseRef { pattern, ..none }
+    }
+
     pub(crate) fn pattern(&self) -> &'a AnyPattern {
         self.pattern
     }

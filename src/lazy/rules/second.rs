@@ -183,7 +183,7 @@ impl Step<'_> {
             let weights = (own()? - self.spread(of, &again(forward)?)?).exp();
             return self.spread(of, &g)?.mul_nonzero(&weights).done();
         }
-        let is_grouped = self.call.axes().grouping().is_some() || !matches!(self.call.named("by"), Arg::Absent);
+        let is_grouped = self.call.axes().labels().is_some() || !matches!(self.call.named("by"), Arg::Absent);
         let is_nan = !forward.is(&op::var) && !forward.is(&op::std);
         if is_nan || is_grouped || matches!(x, Given::Stored(_)) {
             return None;

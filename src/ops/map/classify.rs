@@ -1,5 +1,6 @@
 //! Predicates of single elements: infinite, NaN, finite, real.
 
+use super::apply;
 use std::convert::Infallible;
 
 use super::Answers;
@@ -56,7 +57,7 @@ impl<T: Element, F: Fn(T) -> bool + Copy + Sync> Map<T> for Test<F> {
 #[doc(alias = "torch.isinf")]
 #[doc(alias = "is_infinite")]
 pub fn isinf<X: Operand<Elem: Element>>(x: &X) -> Result<X::Mapped<bool>> {
-    x.by_map(&Test(Element::isinf))
+    apply(x, &Test(Element::isinf))
 }
 
 /// Writes the results of [`isinf`] into an existing buffer.
@@ -96,7 +97,7 @@ pub fn isinf_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) -
 #[doc(alias = "isna")]
 #[doc(alias = "isnull")]
 pub fn isnan<X: Operand<Elem: Element>>(x: &X) -> Result<X::Mapped<bool>> {
-    x.by_map(&Test(Element::isnan))
+    apply(x, &Test(Element::isnan))
 }
 
 /// Writes the results of [`isnan`] into an existing buffer.
@@ -134,7 +135,7 @@ pub fn isnan_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) -
 #[doc(alias = "torch.isfinite")]
 #[doc(alias = "is_finite")]
 pub fn isfinite<X: Operand<Elem: Element>>(x: &X) -> Result<X::Mapped<bool>> {
-    x.by_map(&Test(Element::isfinite))
+    apply(x, &Test(Element::isfinite))
 }
 
 /// Writes the results of [`isfinite`] into an existing buffer.
@@ -176,7 +177,7 @@ pub fn isfinite_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>
 #[doc(alias = "torch.isreal")]
 #[doc(alias = "iscomplex")]
 pub fn isreal<X: Operand<Elem: Element>>(x: &X) -> Result<X::Mapped<bool>> {
-    x.by_map(&Test(Element::isreal))
+    apply(x, &Test(Element::isreal))
 }
 
 /// Writes the results of [`isreal`] into an existing buffer.
@@ -229,7 +230,7 @@ pub fn isreal_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) 
 #[doc(alias = "torch.isposinf")]
 #[doc(alias = "is_infinite")]
 pub fn isposinf<X: Operand<Elem: Real>>(x: &X) -> Result<X::Mapped<bool>> {
-    x.by_map(&Test(Real::isposinf))
+    apply(x, &Test(Real::isposinf))
 }
 
 /// Writes the results of [`isposinf`] into an existing buffer.
@@ -281,7 +282,7 @@ pub fn isposinf_into<X: Operand<Elem: Real>>(x: &X, out: &mut impl Answers<X>) -
 #[doc(alias = "torch.isneginf")]
 #[doc(alias = "is_infinite")]
 pub fn isneginf<X: Operand<Elem: Real>>(x: &X) -> Result<X::Mapped<bool>> {
-    x.by_map(&Test(Real::isneginf))
+    apply(x, &Test(Real::isneginf))
 }
 
 /// Writes the results of [`isneginf`] into an existing buffer.

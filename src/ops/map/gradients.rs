@@ -52,7 +52,7 @@ macro_rules! gradients {
             upstream: &U
             $(, $arg: $type)*
         ) -> Result<X::Mapped<U::Elem>> {
-            x.by_slopes(&$derivative, upstream)
+            chain_rule(x, &$derivative, upstream)
         }
         )*
     }

@@ -1,5 +1,6 @@
 //! Membership in a set of test values.
 
+use super::apply;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -245,7 +246,7 @@ pub enum IsinKind {
 #[doc(alias = "torch.isin")]
 pub fn isin<'a, X: Operand>(x: &X, members: impl Into<Isin<'a, X::Elem>>) -> Result<X::Mapped<bool>> {
     let isin = members.into();
-    x.by_map(&Question::new(x, &isin)?)
+    apply(x, &Question::new(x, &isin)?)
 }
 
 /// [`isin()`] into a result that is there already, whose memory is spared being found and cleared.
@@ -313,9 +314,9 @@ impl<'a, T: Element> Question<'a, T> {
     fn new<X: Operand<Elem = T>>(x: &X, isin: &'a Isin<'_, T>) -> Result<Self> {
         let members = isin.members();
         let membership = match isin.kind {
-            IsinKind::Auto => Membership::auto(members, x.element_count())?,
+            IsinKind::Auto => Membership::auto(members, x.erased().element_count())?,
             IsinKind::Sort => Membership::sort(members, isin.assume_unique)?,
-            IsinKind::Table => Membership::Table(checked_table(members, x.held_bytes())?),
+            IsinKind::Table => Membership::Table(checked_table(members, x.erased().held_bytes())?),
             IsinKind::Hash => Membership::hash(members)?,
         };
         Ok(Question { membership, invert: isin.invert })

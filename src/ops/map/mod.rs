@@ -40,7 +40,7 @@ pub(super) mod grad {
 
 use std::any::Any;
 
-use ndarray::{Array, ArrayBase, Data, DataMut, Dimension, ShapeBuilder};
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, CowArray, Data, DataMut, Dimension, IxDyn, ShapeBuilder};
 
 use self::classify::Predicate;
 use crate::base::alloc::{self, Allocated};
@@ -48,13 +48,12 @@ use crate::base::error::{Error, Result};
 use crate::base::limit::{default_limit, guard};
 use crate::base::recycle;
 use crate::base::shape::Shape;
-use crate::convert::{check_result, dense_bytes};
+use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::{Element, Float};
 use crate::kernels::map::{Each, Function, Map, Overflow, multiply_by_slopes};
 use crate::ops::OpSpec;
-use crate::ops::operand::{Operand, Sparse, sealed};
+use crate::ops::operand::{ErasedOperand, Operand, Sparse, all_cells, sealed};
 use crate::ops::reduce::check_upstream;
-use crate::ops::reduce::dense::all_cells;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
@@ -82,6 +81,26 @@ pub trait Answers<X: Operand>: sealed::Sealed {
     fn take_answers<M: Predicate<X::Elem>>(&mut self, x: &X, op: &M) -> Result<()>;
 }
 
+/// Computes a map.
+pub(crate) fn apply<X: Operand, M: Map<X::Elem>>(x: &X, op: &M) -> Result<X::Mapped<M::Out>> {
+    X::restore_mapped(match x.erased() {
+        ErasedOperand::Sparse(x) => sparse(x.sparse(), x.gap(), op)?.into(),
+        ErasedOperand::Array(x) => dense(&x.array, op)?.into(),
+    })
+}
+
+/// Computes the gradient of a map; `slope` is its derivative as a function of the value.
+fn chain_rule<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    slope: Function<'_>,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    X::restore_mapped(match x.erased() {
+        ErasedOperand::Sparse(x) => sparse_slopes(x.sparse(), slope, &upstream.erased())?.into(),
+        ErasedOperand::Array(x) => dense_slopes(x.array.view(), slope, &upstream.erased())?.into(),
+    })
+}
+
 /// Rejects a result of shape `found` if the operation has a result of shape `expected`.
 pub(super) fn check_out_shape(found: &[usize], expected: &[usize]) -> Result<()> {
     if found == expected {
@@ -91,7 +110,7 @@ pub(super) fn check_out_shape(found: &[usize], expected: &[usize]) -> Result<()>
 }
 
 /// Computes the map of a sparse tensor.
-pub(super) fn sparse<T: Element, M: Map<T>>(x: SparseRef<'_, T>, gap: Option<T>, op: &M) -> Result<Erased<M::Out>> {
+fn sparse<T: Element, M: Map<T>>(x: SparseRef<'_, T>, gap: Option<T>, op: &M) -> Result<Erased<M::Out>> {
     let (pattern, values) = (x.pattern(), x.values());
     let mut results = recycle::items(values.len())?;
     op.block(values, &mut results).map_err(|fault| {
@@ -120,14 +139,16 @@ fn does_not_fit<U: Element>(overflow: Overflow, coords: Option<Vec<usize>>) -> E
     Error::Overflow { operation: overflow.operation, coords, dtype: U::DTYPE.name() }
 }
 
-/// Computes the gradient of a map of a sparse tensor, from the gradients at its entries.
-pub(super) fn sparse_slopes<T: Float, G: Float>(
+/// Computes the gradient of a map of a sparse tensor.
+fn sparse_slopes<T: Float, G: Float>(
     x: SparseRef<'_, T>,
     slope: Function<'_>,
-    mut gradients: Vec<G>,
-) -> Erased<G> {
+    upstream: &ErasedOperand<'_, G>,
+) -> Result<Erased<G>> {
+    check_upstream(upstream, x.shape())?;
+    let mut gradients = upstream.at_entries(x.pattern())?;
     multiply_by_slopes(x.values(), &mut gradients, slope);
-    Tensor::from_valid(x.pattern().clone(), gradients, G::ZERO)
+    Ok(Tensor::from_valid(x.pattern().clone(), gradients, G::ZERO))
 }
 
 impl<P: Pattern, T: Element> Answers<Tensor<P, T>> for Tensor<P, bool> {
@@ -144,17 +165,15 @@ impl<P: Pattern, T: Element> Answers<Stored<'_, P, T>> for Tensor<P, bool> {
 
 /// Writes the map of a sparse tensor into an existing tensor.
 fn sparse_into<X: Sparse, M: Predicate<X::Value>>(x: &X, op: &M, out: &mut Tensor<X::Pattern, bool>) -> Result<()> {
-    check_out_shape(out.shape(), x.tensor().shape())?;
-    let (x, gap) = (x.tensor(), x.gap());
-    let Ok(()) = op.block(x.values(), out.reuse(x.pattern().clone(), fill(x.sparse(), gap, op)?)?);
+    check_out_shape(out.shape(), x.pattern().shape())?;
+    let operand = x.sparse_operand();
+    let tensor = operand.sparse();
+    let Ok(()) = op.block(tensor.values(), out.reuse(x.pattern().clone(), fill(tensor, operand.gap(), op)?)?);
     Ok(())
 }
 
 /// Computes the map of an array.
-pub(super) fn dense<S: Data<Elem: Element>, D: Dimension, M: Map<S::Elem>>(
-    x: &ArrayBase<S, D>,
-    op: &M,
-) -> Result<Array<M::Out, D>> {
+fn dense<T: Element, M: Map<T>>(x: &CowArray<'_, T, IxDyn>, op: &M) -> Result<ArrayD<M::Out>> {
     guard::<M::Out>(
         "the dense result",
         x.len() as u128,
@@ -169,28 +188,28 @@ pub(super) fn dense<S: Data<Elem: Element>, D: Dimension, M: Map<S::Elem>>(
     };
     mapped.map_err(|fault| {
         // The error names the first position in row-major order, for any layout.
-        let has_none = |&(_, &value): &(_, &S::Elem)| op.block(&[value], &mut [M::Out::ZERO]).is_err();
-        let first = x.view().into_dyn().indexed_iter().find(has_none).map(|(at, _)| at.slice().to_vec());
+        let has_none = |&(_, &value): &(_, &T)| op.block(&[value], &mut [M::Out::ZERO]).is_err();
+        let first = x.indexed_iter().find(has_none).map(|(at, _)| at.slice().to_vec());
         does_not_fit::<M::Out>(fault.into(), first)
     })?;
-    Ok(Array::from_shape_vec(x.raw_dim().set_f(columns_first), results).expect("one result for each position"))
+    Ok(ArrayD::from_shape_vec(x.raw_dim().set_f(columns_first), results).expect("one result for each position"))
 }
 
 /// Computes the gradient of a map of an array.
-pub(super) fn dense_slopes<S: Data<Elem: Float>, D: Dimension, U: Operand<Elem: Float>>(
-    x: &ArrayBase<S, D>,
+fn dense_slopes<T: Float, G: Float>(
+    x: ArrayViewD<'_, T>,
     slope: Function<'_>,
-    upstream: &U,
-) -> Result<Array<U::Elem, D>> {
+    upstream: &ErasedOperand<'_, G>,
+) -> Result<ArrayD<G>> {
     let shape = Shape::from(x.shape());
     check_upstream(upstream, &shape)?;
-    check_result::<U::Elem>(&shape, dense_bytes(x))?;
+    check_result::<G>(&shape, dense_bytes(&x))?;
     let mut gradients = if x.is_empty() { Vec::new() } else { alloc::owned(all_cells(upstream)?)? };
     match x.as_slice() {
         Some(values) => multiply_by_slopes(values, &mut gradients, slope),
         None => multiply_by_slopes(&alloc::collect(x.iter().copied())?, &mut gradients, slope),
     }
-    Ok(Array::from_shape_vec(x.raw_dim(), gradients).expect("one gradient for each position"))
+    Ok(dense_array(&shape, gradients))
 }
 
 impl<S, O, D> Answers<ArrayBase<S, D>> for ArrayBase<O, D>

@@ -1,5 +1,6 @@
 //! Signs, magnitudes, bounds, bits, and parts of complex numbers.
 
+use super::apply;
 use super::gradients::gradients;
 use crate::base::error::{Error, Result};
 use crate::element::{Bits, ComplexElement, Float, Magnitude, Real, RealNumber, Signed, math};
@@ -49,7 +50,7 @@ use crate::ops::operand::Operand;
 /// Definition: [`numpy.negative`](https://numpy.org/doc/stable/reference/generated/numpy.negative.html).
 #[doc(alias = "negative")]
 pub fn neg<X: Operand<Elem: Signed>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&Each::quick(op::neg.name, X::Elem::negated))
+    apply(x, &Each::quick(op::neg.name, X::Elem::negated))
 }
 
 /// Returns the magnitude of each element.
@@ -94,7 +95,7 @@ pub fn neg<X: Operand<Elem: Signed>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 #[doc(alias = "fabs")]
 #[doc(alias = "norm")]
 pub fn abs<X: Operand<Elem: Magnitude>>(x: &X) -> Result<X::Mapped<<X::Elem as Magnitude>::Magnitude>> {
-    x.by_map(&Each::quick(op::abs.name, X::Elem::magnitude))
+    apply(x, &Each::quick(op::abs.name, X::Elem::magnitude))
 }
 
 /// Returns the sign of each element: -1, 0 or 1.
@@ -138,7 +139,7 @@ pub fn abs<X: Operand<Elem: Magnitude>>(x: &X) -> Result<X::Mapped<<X::Elem as M
 /// Definition: [`numpy.sign`](https://numpy.org/doc/stable/reference/generated/numpy.sign.html).
 #[doc(alias = "signum")]
 pub fn sign<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&Each::quick(op::sign.name, |value: X::Elem| Some(value.sign())))
+    apply(x, &Each::quick(op::sign.name, |value: X::Elem| Some(value.sign())))
 }
 
 /// Returns each element clamped to two bounds.
@@ -179,7 +180,7 @@ pub fn sign<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// in any order.
 #[doc(alias = "clip")]
 pub fn clamp<X: Operand<Elem: Real>>(x: &X, low: X::Elem, high: X::Elem) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&Each::quick(op::clamp.name, within(low, high)?))
+    apply(x, &Each::quick(op::clamp.name, within(low, high)?))
 }
 
 /// Returns each element with all bits inverted; for `bool`, the negation.
@@ -218,7 +219,7 @@ pub fn clamp<X: Operand<Elem: Real>>(x: &X, low: X::Elem, high: X::Elem) -> Resu
 #[doc(alias = "bitwise_not")]
 #[doc(alias = "invert")]
 pub fn not<X: Operand<Elem: Bits>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&Each::quick(op::not.name, |value: X::Elem| Some(!value)))
+    apply(x, &Each::quick(op::not.name, |value: X::Elem| Some(!value)))
 }
 
 /// Returns the complex conjugate of each element.
@@ -254,7 +255,7 @@ pub fn not<X: Operand<Elem: Bits>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// Definition: [`numpy.conj`](https://numpy.org/doc/stable/reference/generated/numpy.conj.html).
 #[doc(alias = "conjugate")]
 pub fn conj<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&Each::quick(op::conj.name, |value: X::Elem| {
+    apply(x, &Each::quick(op::conj.name, |value: X::Elem| {
         let (re, im) = value.parts();
         Some(X::Elem::of_parts(canonical(re), im.negated()?))
     }))
@@ -292,7 +293,7 @@ pub fn conj<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<X::Elem
 ///
 /// Definition: [`numpy.real`](https://numpy.org/doc/stable/reference/generated/numpy.real.html).
 pub fn real<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<<X::Elem as ComplexElement>::Part>> {
-    x.by_map(&Each::quick(op::real.name, |value: X::Elem| Some(canonical(value.parts().0))))
+    apply(x, &Each::quick(op::real.name, |value: X::Elem| Some(canonical(value.parts().0))))
 }
 
 /// Returns the imaginary part of each element.
@@ -327,7 +328,7 @@ pub fn real<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<<X::Ele
 ///
 /// Definition: [`numpy.imag`](https://numpy.org/doc/stable/reference/generated/numpy.imag.html).
 pub fn imag<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<<X::Elem as ComplexElement>::Part>> {
-    x.by_map(&Each::quick(op::imag.name, |value: X::Elem| Some(canonical(value.parts().1))))
+    apply(x, &Each::quick(op::imag.name, |value: X::Elem| Some(canonical(value.parts().1))))
 }
 
 /// Returns the same number; NaN becomes the canonical NaN.

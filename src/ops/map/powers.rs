@@ -1,5 +1,6 @@
 //! Powers, roots, exponentials and logarithms.
 
+use super::apply;
 use std::f64::consts::{LN_2, LN_10};
 
 use super::gradients::gradients;
@@ -45,7 +46,7 @@ use crate::ops::operand::Operand;
 ///
 /// Definition: [`numpy.square`](https://numpy.org/doc/stable/reference/generated/numpy.square.html).
 pub fn square<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&Each::quick(op::square.name, X::Elem::squared))
+    apply(x, &Each::quick(op::square.name, X::Elem::squared))
 }
 
 /// Returns the square root of each element.
@@ -69,7 +70,7 @@ pub fn square<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>>
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn sqrt<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&quick(&op::sqrt, f64::sqrt))
+    apply(x, &quick(&op::sqrt, f64::sqrt))
 }
 
 /// Returns the cube root of each element.
@@ -93,7 +94,7 @@ pub fn sqrt<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn cbrt<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&FunctionMap(&math::cbrt))
+    apply(x, &FunctionMap(&math::cbrt))
 }
 
 /// Returns the reciprocal of each element.
@@ -118,7 +119,7 @@ pub fn cbrt<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// ```
 #[doc(alias = "reciprocal")]
 pub fn recip<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&quick(&op::recip, |x| 1.0 / x))
+    apply(x, &quick(&op::recip, |x| 1.0 / x))
 }
 
 /// Returns each element to the power of an integer.
@@ -160,7 +161,7 @@ pub fn recip<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// Definition: [`numpy.power`](https://numpy.org/doc/stable/reference/generated/numpy.power.html).
 #[doc(alias = "power")]
 pub fn powi<X: Operand<Elem: RealNumber>>(x: &X, exponent: i32) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&Each { operation: op::powi.name, picoseconds: CALL, f: power_of::<X::Elem>(exponent)? })
+    apply(x, &Each { operation: op::powi.name, picoseconds: CALL, f: power_of::<X::Elem>(exponent)? })
 }
 
 /// Returns each element to the power of a number.
@@ -188,7 +189,7 @@ pub fn powi<X: Operand<Elem: RealNumber>>(x: &X, exponent: i32) -> Result<X::Map
 /// ```
 #[doc(alias = "power")]
 pub fn powf<X: Operand<Elem: Float>>(x: &X, exponent: X::Elem) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&FunctionMap(&|x| math::pow(x, exponent.to_f64())))
+    apply(x, &FunctionMap(&|x| math::pow(x, exponent.to_f64())))
 }
 
 /// Returns the exponential of each element.
@@ -212,7 +213,7 @@ pub fn powf<X: Operand<Elem: Float>>(x: &X, exponent: X::Elem) -> Result<X::Mapp
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn exp<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&lanes::exp())
+    apply(x, &lanes::exp())
 }
 
 /// Returns the exponential of each element minus 1, accurate near zero.
@@ -238,7 +239,7 @@ pub fn exp<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn exp_m1<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&lanes::exp_m1())
+    apply(x, &lanes::exp_m1())
 }
 
 /// Returns the natural logarithm of each element.
@@ -265,7 +266,7 @@ pub fn exp_m1<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// ```
 #[doc(alias = "log")]
 pub fn ln<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&FunctionMap(&math::ln))
+    apply(x, &FunctionMap(&math::ln))
 }
 
 /// Returns the natural logarithm of 1 plus each element, accurate near zero.
@@ -292,7 +293,7 @@ pub fn ln<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// ```
 #[doc(alias = "log1p")]
 pub fn ln_1p<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&lanes::ln_1p())
+    apply(x, &lanes::ln_1p())
 }
 
 /// Returns the base-2 logarithm of each element.
@@ -316,7 +317,7 @@ pub fn ln_1p<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn log2<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&FunctionMap(&math::log2))
+    apply(x, &FunctionMap(&math::log2))
 }
 
 /// Returns the base-10 logarithm of each element.
@@ -340,7 +341,7 @@ pub fn log2<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn log10<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&FunctionMap(&math::log10))
+    apply(x, &FunctionMap(&math::log10))
 }
 
 /// Returns the function that raises a value to `exponent`, or an error if the type does not have such powers.

@@ -1,5 +1,6 @@
 //! Rounding to integers.
 
+use super::apply;
 use super::quick;
 use crate::base::error::Result;
 use crate::element::Float;
@@ -29,7 +30,7 @@ use crate::ops::operand::Operand;
 #[doc(alias = "rint")]
 #[doc(alias = "round_ties_even")]
 pub fn round<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&quick(&op::round, f64::round_ties_even))
+    apply(x, &quick(&op::round, f64::round_ties_even))
 }
 
 /// Returns the largest integer that is at most each element.
@@ -51,7 +52,7 @@ pub fn round<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn floor<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&quick(&op::floor, f64::floor))
+    apply(x, &quick(&op::floor, f64::floor))
 }
 
 /// Returns the smallest integer that is at least each element.
@@ -73,7 +74,7 @@ pub fn floor<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn ceil<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&quick(&op::ceil, f64::ceil))
+    apply(x, &quick(&op::ceil, f64::ceil))
 }
 
 /// Returns each element truncated toward zero.
@@ -96,5 +97,5 @@ pub fn ceil<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// ```
 #[doc(alias = "fix")]
 pub fn trunc<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&quick(&op::trunc, f64::trunc))
+    apply(x, &quick(&op::trunc, f64::trunc))
 }

@@ -1,5 +1,6 @@
 //! Trigonometric and hyperbolic functions.
 
+use super::apply;
 use super::gradients::gradients;
 use crate::base::error::Result;
 use crate::element::{Float, math};
@@ -27,7 +28,7 @@ use crate::ops::operand::Operand;
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn sin<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&FunctionMap(&math::sin))
+    apply(x, &FunctionMap(&math::sin))
 }
 
 /// Returns the cosine of each element, in radians.
@@ -51,7 +52,7 @@ pub fn sin<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn cos<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&FunctionMap(&math::cos))
+    apply(x, &FunctionMap(&math::cos))
 }
 
 /// Returns the tangent of each element, in radians.
@@ -75,7 +76,7 @@ pub fn cos<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn tan<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&FunctionMap(&math::tan))
+    apply(x, &FunctionMap(&math::tan))
 }
 
 /// Returns the arc sine of each element, between −π/2 and π/2.
@@ -100,7 +101,7 @@ pub fn tan<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// ```
 #[doc(alias = "arcsin")]
 pub fn asin<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&FunctionMap(&math::asin))
+    apply(x, &FunctionMap(&math::asin))
 }
 
 /// Returns the arc cosine of each element, between 0 and π.
@@ -125,7 +126,7 @@ pub fn asin<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// ```
 #[doc(alias = "arccos")]
 pub fn acos<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&FunctionMap(&math::acos))
+    apply(x, &FunctionMap(&math::acos))
 }
 
 /// Returns the arc tangent of each element, between −π/2 and π/2.
@@ -150,7 +151,7 @@ pub fn acos<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// ```
 #[doc(alias = "arctan")]
 pub fn atan<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&FunctionMap(&math::atan))
+    apply(x, &FunctionMap(&math::atan))
 }
 
 /// Returns the hyperbolic sine of each element.
@@ -174,7 +175,7 @@ pub fn atan<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn sinh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&FunctionMap(&math::sinh))
+    apply(x, &FunctionMap(&math::sinh))
 }
 
 /// Returns the hyperbolic cosine of each element.
@@ -198,7 +199,7 @@ pub fn sinh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn cosh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&FunctionMap(&math::cosh))
+    apply(x, &FunctionMap(&math::cosh))
 }
 
 /// Returns the hyperbolic tangent of each element.
@@ -222,7 +223,7 @@ pub fn cosh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn tanh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    x.by_map(&FunctionMap(&math::tanh))
+    apply(x, &FunctionMap(&math::tanh))
 }
 
 gradients! {

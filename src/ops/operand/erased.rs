@@ -1,166 +1,368 @@
-//! Operands without the static types of their patterns and dimensions. Gradients are compiled for these, once per
+//! Operands without the static types of their patterns and dimensions. Operations are compiled for these, once per
 //! element type.
 
-use ndarray::{ArrayViewD, IxDyn};
+use std::borrow::Cow;
+
+use ndarray::{ArrayD, ArrayViewD, CowArray, IxDyn};
 
 use crate::base::alloc::{self, Allocated};
-use crate::base::axes::Axes;
 use crate::base::error::Result;
+use crate::base::index::Width;
+use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::base::threads;
-use crate::convert::dense_bytes;
+use crate::convert::{dense_array, dense_bytes};
 use crate::element::Element;
 use crate::kernels::lookup::{Lookup, merge};
 use crate::kernels::output_bitmap::CellMap;
-use crate::ops::reduce::sparse::at_entries_of;
-use crate::ops::zip::sparse::{InShape, in_shape};
-use crate::pattern::AnyPattern;
+#[cfg(feature = "lazy")]
+use crate::kernels::stream::{States, ValueSource};
+use crate::ops::operand::{Operand, sealed};
+use crate::pattern::{AnyPattern, Format, Pattern};
+#[cfg(feature = "dynamic")]
+use crate::plan::broadcast_match::whole_lengths;
 use crate::tensor::Tensor;
-use crate::tensor::erased::SparseRef;
+use crate::tensor::erased::{Erased, SparseCow, SparseRef};
 
 /// A sparse tensor, a stored view of one, or an array.
-pub struct OperandRef<'a, T>(Kind<'a, T>);
-
-enum Kind<'a, T> {
-    /// A tensor, with the value of its unstored positions; `None` for a stored view.
-    Sparse(InShape<'a, T>, Option<T>),
-    Array(ArrayViewD<'a, T>),
+pub enum ErasedOperand<'a, T: Clone> {
+    Sparse(SparseOperand<'a, T>),
+    Array(DenseOperand<'a, T>),
 }
 
-impl<'a, T: Element> OperandRef<'a, T> {
-    pub(super) fn of_tensor(x: SparseRef<'a, T>, gap: Option<T>) -> Self {
-        OperandRef(Kind::Sparse(InShape::Own(x), gap))
+/// A tensor whose unstored positions count, or do not count.
+pub struct SparseOperand<'a, T> {
+    pub(crate) tensor: SparseCow<'a, T>,
+    pub(crate) counts_gaps: bool,
+    /// The values, if the tensor does not hold them. Only reductions read them.
+    #[cfg(feature = "lazy")]
+    pub(crate) stream: Option<Stream<'a, T>>,
+}
+
+/// The values of a tensor that are computed when they are reduced.
+#[cfg(feature = "lazy")]
+pub(crate) struct Stream<'a, T> {
+    pub(crate) values: &'a (dyn ValueSource<T> + 'a),
+    /// The data in place of values, if another engine reads the values.
+    pub(crate) states: Option<States<'a>>,
+}
+
+#[cfg(feature = "lazy")]
+impl<T> Clone for Stream<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+#[cfg(feature = "lazy")]
+impl<T> Copy for Stream<'_, T> {}
+
+/// An array, or a chunk of one.
+pub struct DenseOperand<'a, T: Clone> {
+    pub(crate) array: CowArray<'a, T, IxDyn>,
+    /// The lengths of the whole array, if this is a chunk.
+    pub(crate) whole: Option<Shape>,
+}
+
+/// The result of an operation on erased operands.
+pub enum ErasedResult<U> {
+    Tensor(Erased<U>),
+    Array(ArrayD<U>),
+}
+
+impl<'a, T: Element> SparseOperand<'a, T> {
+    pub(crate) fn new(tensor: SparseRef<'a, T>, counts_gaps: bool) -> Self {
+        SparseOperand::of(SparseCow::Borrowed(tensor), counts_gaps)
     }
 
-    pub(super) fn of_array(x: ArrayViewD<'a, T>) -> Self {
-        OperandRef(Kind::Array(x))
+    pub(crate) fn of(tensor: SparseCow<'a, T>, counts_gaps: bool) -> Self {
+        SparseOperand {
+            tensor,
+            counts_gaps,
+            #[cfg(feature = "lazy")]
+            stream: None,
+        }
     }
 
+    /// Returns the tensor.
+    pub(crate) fn sparse(&self) -> SparseRef<'_, T> {
+        self.tensor.sparse()
+    }
+
+    /// Returns the value of unstored positions; `None` if they do not count.
+    pub(crate) fn gap(&self) -> Option<T> {
+        self.counts_gaps.then(|| self.sparse().fill())
+    }
+
+    fn borrowed(&self) -> SparseOperand<'_, T> {
+        SparseOperand { tensor: SparseCow::Borrowed(self.sparse()), ..*self }
+    }
+}
+
+impl<T: Element> DenseOperand<'_, T> {
+    /// Returns the array as a tensor with this fill, for results that store every element of the array.
+    pub(crate) fn all_stored(&self, format: Format, fill: T) -> Result<Erased<T>> {
+        let shape = Shape::from(self.array.shape());
+        let limit = default_limit(dense_bytes(&self.array));
+        let pattern = AnyPattern::every_position(&shape, Width::of_lengths(&shape))?.in_format(format, limit)?;
+        Ok(Tensor::from_valid(pattern, alloc::collect(self.array.iter().copied())?, fill))
+    }
+}
+
+impl<T: Clone> DenseOperand<'_, T> {
+    /// Returns the lengths of the array; of the whole array if this is a chunk.
+    #[cfg(feature = "dynamic")]
+    pub(in crate::ops) fn whole_lengths(&self) -> &[usize] {
+        self.whole.as_deref().unwrap_or(self.array.shape())
+    }
+}
+
+impl<'a, T: Clone> From<SparseOperand<'a, T>> for ErasedOperand<'a, T> {
+    fn from(x: SparseOperand<'a, T>) -> Self {
+        ErasedOperand::Sparse(x)
+    }
+}
+
+impl<T: Element> From<Erased<T>> for ErasedOperand<'_, T> {
+    fn from(tensor: Erased<T>) -> Self {
+        SparseOperand::of(SparseCow::Owned(tensor), true).into()
+    }
+}
+
+impl<'a, T: Clone> From<ArrayViewD<'a, T>> for ErasedOperand<'a, T> {
+    fn from(array: ArrayViewD<'a, T>) -> Self {
+        ErasedOperand::Array(DenseOperand { array: array.into(), whole: None })
+    }
+}
+
+impl<T: Clone> From<ArrayD<T>> for ErasedOperand<'_, T> {
+    fn from(array: ArrayD<T>) -> Self {
+        ErasedOperand::Array(DenseOperand { array: array.into(), whole: None })
+    }
+}
+
+impl<U> From<Erased<U>> for ErasedResult<U> {
+    fn from(tensor: Erased<U>) -> Self {
+        ErasedResult::Tensor(tensor)
+    }
+}
+
+impl<U> From<ArrayD<U>> for ErasedResult<U> {
+    fn from(array: ArrayD<U>) -> Self {
+        ErasedResult::Array(array)
+    }
+}
+
+impl<T: Element> From<ErasedOperand<'_, T>> for ErasedResult<T> {
+    fn from(operand: ErasedOperand<'_, T>) -> Self {
+        match operand {
+            ErasedOperand::Sparse(x) => x.tensor.into_erased().into(),
+            ErasedOperand::Array(x) => x.array.into_owned().into(),
+        }
+    }
+}
+
+impl<U> ErasedResult<U> {
+    pub(crate) fn into_tensor(self) -> Erased<U> {
+        match self {
+            ErasedResult::Tensor(x) => x,
+            ErasedResult::Array(_) => unreachable!("the result of sparse operands is a tensor"),
+        }
+    }
+
+    pub(crate) fn into_array(self) -> ArrayD<U> {
+        match self {
+            ErasedResult::Array(x) => x,
+            ErasedResult::Tensor(_) => unreachable!("the result of arrays is an array"),
+        }
+    }
+}
+
+impl<A: Copy, B: Copy> ErasedResult<(A, B)> {
+    /// Converts a result of pairs to a pair of results.
+    pub(in crate::ops) fn unzip(self) -> Allocated<(ErasedResult<A>, ErasedResult<B>)> {
+        Ok(match self {
+            ErasedResult::Tensor(pairs) => {
+                let (firsts, seconds) = pairs.unzip()?;
+                (firsts.into(), seconds.into())
+            }
+            ErasedResult::Array(pairs) => {
+                let firsts = alloc::collect(pairs.iter().map(|pair| pair.0))?;
+                let seconds = alloc::collect(pairs.iter().map(|pair| pair.1))?;
+                let shape = pairs.shape().into();
+                (dense_array(&shape, firsts).into(), dense_array(&shape, seconds).into())
+            }
+        })
+    }
+}
+
+impl<'a, T: Element> ErasedOperand<'a, T> {
     /// Returns the lengths of the axes.
-    pub(in crate::ops) fn lengths(&self) -> &[usize] {
-        match &self.0 {
-            Kind::Sparse(x, _) => x.sparse().shape(),
-            Kind::Array(x) => x.shape(),
+    pub(crate) fn lengths(&self) -> &[usize] {
+        match self {
+            ErasedOperand::Sparse(x) => x.sparse().shape(),
+            ErasedOperand::Array(x) => x.array.shape(),
         }
     }
 
     pub(in crate::ops) fn is_sparse(&self) -> bool {
-        matches!(self.0, Kind::Sparse(..))
+        matches!(self, ErasedOperand::Sparse(_))
     }
 
     /// Returns whether unstored positions count; they do not in a stored view.
     pub(in crate::ops) fn counts_gaps(&self) -> bool {
-        !matches!(self.0, Kind::Sparse(_, None))
+        !matches!(self, ErasedOperand::Sparse(SparseOperand { counts_gaps: false, .. }))
     }
 
     /// Returns the number of bytes that the operand holds; repeated elements count once.
     pub(in crate::ops) fn held_bytes(&self) -> usize {
-        match &self.0 {
-            Kind::Sparse(x, _) => x.sparse().stored_bytes(),
-            Kind::Array(x) => dense_bytes(x),
+        match self {
+            ErasedOperand::Sparse(x) => x.sparse().stored_bytes(),
+            ErasedOperand::Array(x) => dense_bytes(&x.array),
         }
     }
 
     /// Returns the number of stored entries; 0 for an array.
     pub(in crate::ops) fn entry_count(&self) -> usize {
-        match &self.0 {
-            Kind::Sparse(x, _) => x.sparse().nnz(),
-            Kind::Array(_) => 0,
+        match self {
+            ErasedOperand::Sparse(x) => x.sparse().nnz(),
+            ErasedOperand::Array(_) => 0,
+        }
+    }
+
+    /// Returns the number of elements that an elementwise operation reads.
+    pub(in crate::ops) fn element_count(&self) -> usize {
+        match self {
+            ErasedOperand::Sparse(x) => x.sparse().nnz().saturating_add(1),
+            ErasedOperand::Array(x) => x.array.len(),
         }
     }
 
     /// Returns the entries in coordinate format; `None` for an array.
     pub(in crate::ops) fn entries(&self) -> Result<Option<AnyPattern>> {
-        match &self.0 {
-            Kind::Sparse(x, _) => Ok(Some(x.sparse().pattern().to_coo()?.with_part_of(None))),
-            Kind::Array(_) => Ok(None),
+        match self {
+            ErasedOperand::Sparse(x) => Ok(Some(x.sparse().pattern().to_coo()?.with_part_of(None))),
+            ErasedOperand::Array(_) => Ok(None),
         }
     }
 
     /// Returns an operand that is true at each entry and false elsewhere; `None` for an array, which has no pattern.
-    pub(in crate::ops) fn marks(&self) -> Result<Option<OperandRef<'static, bool>>> {
-        let Kind::Sparse(x, _) = &self.0 else { return Ok(None) };
+    pub(in crate::ops) fn marks(&self) -> Result<Option<ErasedOperand<'static, bool>>> {
+        let ErasedOperand::Sparse(x) = self else { return Ok(None) };
         let (pattern, marks) = (x.sparse().pattern().clone(), alloc::copies(true, x.sparse().nnz())?);
-        let marks = InShape::Wide(Tensor::from_valid(pattern, marks, false));
-        Ok(Some(OperandRef(Kind::Sparse(marks, Some(false)))))
+        Ok(Some(Tensor::from_valid(pattern, marks, false).into()))
     }
 
     /// Returns the value and the number of the unstored positions; `None` if they do not count.
     pub(in crate::ops) fn gap(&self) -> Option<(T, u128)> {
-        let Kind::Sparse(x, Some(fill)) = &self.0 else { return None };
-        let x = x.sparse();
-        Some((*fill, x.shape().wide_size().saturating_sub(x.nnz() as u128)))
+        let ErasedOperand::Sparse(operand) = self else { return None };
+        let x = operand.sparse();
+        Some((operand.gap()?, x.shape().wide_size().saturating_sub(x.nnz() as u128)))
     }
 
-    /// Returns this operand broadcast to a shape.
-    pub(in crate::ops) fn in_shape(&self, shape: &Shape) -> Result<OperandRef<'_, T>> {
-        Ok(OperandRef(match &self.0 {
-            Kind::Sparse(x, gap) => Kind::Sparse(in_shape(x.sparse(), shape)?, *gap),
-            Kind::Array(x) => {
-                Kind::Array(x.broadcast(IxDyn(shape)).expect("the shape is one that the array broadcasts to"))
-            }
-        }))
+    /// Returns the elements that are held one by one, in any order.
+    pub(in crate::ops) fn held_elements(&self) -> Allocated<Cow<'_, [T]>> {
+        match self {
+            ErasedOperand::Sparse(x) => Ok(Cow::Borrowed(x.sparse().values())),
+            ErasedOperand::Array(DenseOperand { array, .. }) => match array.as_slice_memory_order() {
+                Some(elements) => Ok(Cow::Borrowed(elements)),
+                None => alloc::collect(array.iter().copied()).map(Cow::Owned),
+            },
+        }
     }
 
     /// Returns the elements at the entries of a pattern of this shape. Unstored positions of a stored view are zero.
-    pub(in crate::ops) fn at_entries(&self, result: &AnyPattern) -> Result<Vec<T>> {
-        match &self.0 {
-            Kind::Sparse(x, gap) => at_entries(x.sparse(), gap.unwrap_or(T::ZERO), result),
-            Kind::Array(x) => Ok(match x.as_slice() {
+    pub(crate) fn at_entries(&self, result: &AnyPattern) -> Result<Vec<T>> {
+        match self {
+            ErasedOperand::Sparse(x) => at_entries(x.sparse(), x.gap().unwrap_or(T::ZERO), result),
+            ErasedOperand::Array(DenseOperand { array: x, .. }) => Ok(match x.as_slice() {
                 Some(elements) => threads::map(&positions(result)?, 1500, |cell| elements[cell])?,
                 None => look_up(result, |cell| x[IxDyn(cell)])?,
             }),
         }
     }
 
-    /// Returns the elements at all positions, in row-major order. There are at most as many as in an existing array.
-    fn all_cells(&self) -> Result<Vec<T>> {
-        match &self.0 {
-            Kind::Array(x) => Ok(alloc::collect(x.iter().copied())?),
-            Kind::Sparse(x, gap) => match lookup(x.sparse(), gap.unwrap_or(T::ZERO), usize::MAX)? {
-                Some(Lookup::Whole(elements)) => Ok(alloc::owned(elements)?),
-                _ => unreachable!("of no more cells than look-ups all are there"),
-            },
-        }
+    /// Returns a lookup of the elements by flat index, for `entries` lookups; `None` if there are too many positions for
+    /// that.
+    pub(in crate::ops) fn lookup(&self, entries: usize) -> Allocated<Option<Lookup<'_, T>>> {
+        let x = match self {
+            ErasedOperand::Sparse(x) => return lookup(x.sparse(), x.gap().unwrap_or(T::ZERO), entries),
+            ErasedOperand::Array(x) => &x.array,
+        };
+        Ok(match x.as_slice() {
+            Some(elements) => Some(Lookup::Whole(Cow::Borrowed(elements))),
+            None if x.len() <= entries => Some(Lookup::Whole(Cow::Owned(alloc::collect(x.iter().copied())?))),
+            None => None,
+        })
     }
 
     /// Returns the elements of `other`, of this shape: at the entries of this operand, or everywhere if it is an array.
-    pub(in crate::ops) fn elements_of<U: Element>(&self, other: &OperandRef<'_, U>) -> Result<Vec<U>> {
-        match &self.0 {
-            Kind::Sparse(x, _) => other.at_entries(x.sparse().pattern()),
-            Kind::Array(_) => other.all_cells(),
+    pub(in crate::ops) fn elements_of<U: Element>(&self, other: &ErasedOperand<'_, U>) -> Result<Vec<U>> {
+        match self {
+            ErasedOperand::Sparse(x) => other.at_entries(x.sparse().pattern()),
+            ErasedOperand::Array(_) => Ok(alloc::owned(all_cells(other)?)?),
         }
     }
 
-    /// Returns the elements of `other`, broadcast to the shape of this operand: at its entries, or everywhere if it is
-    /// an array. Repeated elements are looked up at the entries.
-    pub(in crate::ops) fn elements_beside<U: Element>(
-        &self,
-        other: &OperandRef<'_, U>,
-        shape: &Shape,
-    ) -> Result<Vec<U>> {
-        match &self.0 {
-            Kind::Sparse(x, _) => other.beside_entries(x.sparse().pattern(), shape),
-            Kind::Array(_) => other.in_shape(shape)?.all_cells(),
+    /// Returns the elements as an array, which is built if the operand is a tensor.
+    #[cfg(feature = "dynamic")]
+    pub(crate) fn dense(&self) -> Result<CowArray<'_, T, IxDyn>> {
+        match self {
+            ErasedOperand::Sparse(x) => Ok(x.sparse().to_erased().to_dense()?.into()),
+            ErasedOperand::Array(x) => Ok(x.array.view().into()),
         }
     }
 
-    /// Returns the elements at the entries of a pattern whose shape this operand is broadcast to.
-    pub(in crate::ops) fn beside_entries(&self, pattern: &AnyPattern, shape: &Shape) -> Result<Vec<T>> {
-        let added = shape.rank() - self.lengths().len();
-        let with_rank: Shape = std::iter::repeat_n(1, added).chain(self.lengths().iter().copied()).collect();
-        let repeated: Vec<usize> = (0..shape.rank()).filter(|&axis| with_rank[axis] != shape[axis]).collect();
-        let own = self.in_shape(&with_rank)?;
-        if repeated.is_empty() {
-            return own.at_entries(pattern);
+    /// Returns the lengths of the operand; of the whole operand if this is a chunk.
+    #[cfg(feature = "dynamic")]
+    pub(in crate::ops) fn whole_lengths(&self) -> &[usize] {
+        match self {
+            ErasedOperand::Sparse(x) => whole_lengths(x.sparse().pattern()),
+            ErasedOperand::Array(x) => x.whole_lengths(),
         }
-        let axes = Axes::from(repeated).with_keep_dims(true);
-        match own.0 {
-            Kind::Sparse(x, gap) => {
-                at_entries_of(pattern, &x.into_erased().with_fill(gap.unwrap_or(T::ZERO)), &axes, |element| element)
+    }
+
+    fn borrowed(&self) -> ErasedOperand<'_, T> {
+        match self {
+            ErasedOperand::Sparse(x) => x.borrowed().into(),
+            ErasedOperand::Array(x) => {
+                ErasedOperand::Array(DenseOperand { array: x.array.view().into(), whole: x.whole.clone() })
             }
-            Kind::Array(x) => at_entries_of(pattern, &x, &axes, |element| element),
         }
+    }
+}
+
+impl<T: Clone> sealed::Sealed for ErasedOperand<'_, T> {}
+
+impl<T: Element> Operand for ErasedOperand<'_, T> {
+    type Elem = T;
+    type Reduced<U> = ErasedResult<U>;
+    type Mapped<U: Element> = ErasedResult<U>;
+    type Product<Y: Operand> = ErasedResult<T>;
+    type ProductWith<P: Pattern, U> = ErasedResult<U>;
+
+    fn lengths(&self) -> &[usize] {
+        ErasedOperand::lengths(self)
+    }
+
+    fn erased(&self) -> ErasedOperand<'_, T> {
+        self.borrowed()
+    }
+
+    fn restore<U>(found: ErasedResult<U>) -> Result<ErasedResult<U>> {
+        Ok(found)
+    }
+
+    fn restore_mapped<U: Element>(found: ErasedResult<U>) -> Result<ErasedResult<U>> {
+        Ok(found)
+    }
+
+    fn restore_product<Y: Operand>(found: ErasedResult<T>) -> Result<ErasedResult<T>> {
+        Ok(found)
+    }
+
+    fn restore_product_with<P: Pattern, U>(found: ErasedResult<U>) -> Result<ErasedResult<U>> {
+        Ok(found)
     }
 }
 
@@ -180,14 +382,18 @@ fn at_entries<T: Element>(tensor: SparseRef<'_, T>, fill: T, result: &AnyPattern
 }
 
 /// Returns a lookup of the elements by flat index; `fill` at the positions that the tensor does not store.
-pub(super) fn lookup<T: Element>(
-    tensor: SparseRef<'_, T>,
-    fill: T,
-    entries: usize,
-) -> Allocated<Option<Lookup<'_, T>>> {
+fn lookup<T: Element>(tensor: SparseRef<'_, T>, fill: T, entries: usize) -> Allocated<Option<Lookup<'_, T>>> {
     let cells = tensor.shape().checked_size().filter(|&cells| CellMap::pays(cells as u128, entries));
     let number = |start, numbers: &mut [usize]| tensor.pattern().number(start, numbers);
     cells.map(|cells| Lookup::new(cells, entries, tensor.values(), fill, number)).transpose()
+}
+
+/// Returns the elements at all positions, in row-major order. There are at most as many as in an existing array.
+pub(in crate::ops) fn all_cells<'a, T: Element>(x: &'a ErasedOperand<'_, T>) -> Allocated<Cow<'a, [T]>> {
+    match x.lookup(usize::MAX)? {
+        Some(Lookup::Whole(elements)) => Ok(elements),
+        _ => unreachable!("of no more cells than look-ups all are there"),
+    }
 }
 
 /// Returns the flat indices of the entries; the caller ensures that they fit.

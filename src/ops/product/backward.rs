@@ -13,6 +13,7 @@ use crate::kernels::matrix::MatrixEntries;
 use crate::kernels::product_backward::{MatrixBatch, ProductBatch, UpstreamBatch, of_left, of_right};
 use crate::kernels::zip::all_finite;
 use crate::ops::op;
+use crate::ops::broadcast::gradient_of;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::plan::product::Contraction;
@@ -82,11 +83,14 @@ where
     Y: Operand<Elem = U::Elem>,
     U: Operand<Elem: Float>,
 {
-    let (left, right) = (x.factor()?.whole()?, y.factor()?.whole()?);
+    let (of_left, of_right, upstream) = (x.erased(), y.erased(), upstream.erased());
+    let (left, right) = (of_left.factor()?.whole()?, of_right.factor()?.whole()?);
     let contraction = Contraction::new(op::matmul_backward.name, left.lengths(), right.lengths())?;
-    check_upstream(upstream, &contraction.shape)?;
+    check_upstream(&upstream, &contraction.shape)?;
     let (dx, dy) = gradients(&left, &right, &upstream.factor()?.whole()?, &contraction)?;
-    Ok((x.gradient_of(dx, &x.lengths().into())?, y.gradient_of(dy, &y.lengths().into())?))
+    let dx = gradient_of(&of_left, dx, &x.lengths().into())?;
+    let dy = gradient_of(&of_right, dy, &y.lengths().into())?;
+    Ok((X::restore(dx)?, Y::restore(dy)?))
 }
 
 /// Returns both gradients, with one element per entry of a sparse operand or per position of an array.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::spec::Spec;
 use super::steps::{contracted, contracted_backward};
 use super::whole::Whole;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::{Float, Ring};
 use crate::ops::op;
@@ -84,8 +84,8 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
     let lengths: Vec<&[usize]> = operands.iter().map(|x| x.lengths()).collect();
     let spec = Spec::new(&options.spec, &lengths)?;
     spec.check(&lengths)?;
-    operands.iter().try_for_each(|x| x.listed()?.has_zeros(op::einsum.name).map(|_| ()))?;
-    let wholes = operands.iter().map(|x| x.whole()).collect::<Result<_>>()?;
+    operands.iter().try_for_each(|x| x.erased().listed()?.has_zeros(op::einsum.name).map(|_| ()))?;
+    let wholes = operands.iter().map(|x| Whole::of(&x.erased())).collect::<Result<_>>()?;
     Ok((spec, wholes))
 }
 
@@ -155,9 +155,12 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands: &[&X]) -> Result<X::Reduced<X::Elem>> {
     let options = spec.into();
     let (spec, wholes) = read(&options, operands)?;
+    let operands: Vec<_> = operands.iter().map(|x| x.erased()).collect();
     let counts_zeros = operands.iter().all(|x| x.counts_gaps());
     let found = contracted(&spec, options.order.as_deref(), wholes, counts_zeros)?;
-    X::of_whole(found, operands.iter().fold(0, |bytes, x| bytes.saturating_add(x.held_bytes())))
+    let bytes = operands.iter().fold(0, |bytes: usize, x| bytes.saturating_add(x.held_bytes()));
+    let first = operands.first().ok_or(Error::NoTensor)?;
+    X::restore(found.into_result(first, bytes)?)
 }
 
 /// The gradients of all operands of [`einsum`](einsum()).
@@ -215,6 +218,10 @@ pub fn einsum_backward<'a, X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
     let (spec, wholes) = read(&options, operands)?;
     let lengths: Vec<&[usize]> = operands.iter().map(|x| x.lengths()).collect();
     check_upstream(upstream, &spec.shape(&lengths))?;
-    let gradients = contracted_backward(&spec, options.order.as_deref(), wholes, upstream)?;
-    gradients.into_iter().zip(operands).map(|(gradient, x)| X::of_whole(gradient, x.held_bytes())).collect()
+    let gradients = contracted_backward(&spec, options.order.as_deref(), wholes, &upstream.erased())?;
+    let restored = |(gradient, x): (Whole<X::Elem>, &&X)| {
+        let x = x.erased();
+        X::restore(gradient.into_result(&x, x.held_bytes())?)
+    };
+    gradients.into_iter().zip(operands).map(restored).collect()
 }

@@ -12,6 +12,7 @@ use crate::base::shape::{Shape, saturating_product};
 use crate::convert::{dense_array, dense_bytes, once_on_each};
 use crate::element::Element;
 use crate::kernels::zip::all_finite;
+use crate::ops::operand::{ErasedOperand, ErasedResult};
 use crate::pattern::Format;
 use crate::plan::product::Contraction;
 use crate::plan::product_rows::{ByRows, Everywhere, ProductRows};
@@ -40,6 +41,16 @@ pub struct Elements<'a, T: Clone> {
     pub(super) held: Vec<usize>,
     pub(super) elements: Cow<'a, [T]>,
     pub(super) bytes: usize,
+}
+
+impl<T: Element> ErasedOperand<'_, T> {
+    /// Returns the operand of a product.
+    pub(super) fn factor(&self) -> Result<Factor<'_, T>> {
+        match self {
+            ErasedOperand::Sparse(x) => Ok(Factor::sparse(x.sparse(), x.gap())),
+            ErasedOperand::Array(x) => Factor::array(x.array.view()),
+        }
+    }
 }
 
 impl<'a, T: Element> Factor<'a, T> {
@@ -183,6 +194,17 @@ impl<T: Element> Found<T> {
         match self {
             Found::Array(shape, items) => dense_array(&shape, items),
             Found::Entries(_) => unreachable!("one operand was dense"),
+        }
+    }
+
+    /// Returns the product with the kind, format and width of the operand on the left.
+    pub(super) fn into_result(self, left: &ErasedOperand<'_, T>) -> Result<ErasedResult<T>> {
+        match (left, self) {
+            (ErasedOperand::Sparse(x), Found::Entries(found)) => {
+                let pattern = x.sparse().pattern();
+                Ok(found.into_erased(pattern.format(), pattern.width())?.into())
+            }
+            (_, found) => Ok(found.into_array().into()),
         }
     }
 

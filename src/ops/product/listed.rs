@@ -9,6 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::{Shape, ravel, step, unravel};
 use crate::convert::{check_result, dense_bytes};
 use crate::element::Element;
+use crate::ops::operand::ErasedOperand;
 use crate::tensor::erased::SparseRef;
 
 /// A function of axes in increasing order, their lengths, a first element and a buffer. It writes the flat indices of
@@ -22,6 +23,16 @@ pub struct Listed<'a, T: Clone> {
     /// The value of all other positions, if they count.
     gap: Option<T>,
     place: Place<'a>,
+}
+
+impl<T: Element> ErasedOperand<'_, T> {
+    /// Returns the elements in the order in which a product reads them.
+    pub(super) fn listed(&self) -> Result<Listed<'_, T>> {
+        match self {
+            ErasedOperand::Sparse(x) => Ok(Listed::of_tensor(x.sparse(), x.gap())),
+            ErasedOperand::Array(x) => Listed::of_array(&x.array),
+        }
+    }
 }
 
 impl<'a, T: Element> Listed<'a, T> {

@@ -86,5 +86,7 @@ pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
 #[doc(alias = "spmv")]
 #[doc(alias = "spgemm")]
 pub fn matmul<X: Operand<Elem: Ring>, Y: Operand<Elem = X::Elem>>(x: &X, y: &Y) -> Result<X::Product<Y>> {
-    x.of_found::<Y>(plain(op::matmul.name).of(&x.factor()?, &y.factor()?)?)
+    let (x, y) = (x.erased(), y.erased());
+    let found = plain(op::matmul.name).of(&x.factor()?, &y.factor()?)?;
+    X::restore_product::<Y>(found.into_result(&x)?)
 }

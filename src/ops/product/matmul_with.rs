@@ -15,7 +15,7 @@ use crate::kernels::semiring::{
 };
 use crate::ops::operand::Operand;
 #[cfg(feature = "dynamic")]
-use crate::ops::operand::{RunTimeOperand, RunTimeResult};
+use crate::ops::operand::{ErasedOperand, ErasedResult};
 #[cfg(feature = "dynamic")]
 use crate::pattern::AnyPattern;
 use crate::pattern::Pattern;
@@ -257,26 +257,29 @@ pub fn matmul_with<'m, X: Operand, Y: Operand<Elem = X::Elem>, S: Semiring<X::El
 ) -> Result<X::Product<Y>> {
     let Matmul { semiring, mask } = options.into();
     let product = Product { operation: "matmul_with", semiring, fill: semiring.zero(), counts_gaps: false };
+    let (x, y) = (x.erased(), y.erased());
     let (left, right) = (x.factor()?, y.factor()?);
-    x.of_found::<Y>(match mask {
+    let found = match mask {
         Some(mask) => product.on(&left, &right, mask)?,
         None => product.of(&left, &right)?,
-    })
+    };
+    X::restore_product::<Y>(found.into_result(&x)?)
 }
 
 /// Computes the product of dynamically typed operands over a dynamically typed semiring, optionally on a mask or on its
 /// complement.
 #[cfg(feature = "dynamic")]
 pub(crate) fn matmul_with_entries<T: Ring>(
-    x: &RunTimeOperand<'_, T>,
-    y: &RunTimeOperand<'_, T>,
+    x: &ErasedOperand<'_, T>,
+    y: &ErasedOperand<'_, T>,
     semiring: DynamicSemiring<T>,
     mask: Option<(&AnyPattern, bool)>,
-) -> Result<RunTimeResult<T>> {
+) -> Result<ErasedResult<T>> {
     let product = Product { operation: "matmul_with", semiring, fill: semiring.zero(), counts_gaps: false };
     let (left, right) = (x.factor()?, y.factor()?);
-    x.of_found::<RunTimeOperand<'_, T>>(match mask {
+    let found = match mask {
         Some((pattern, is_complement)) => product.on(&left, &right, Mask { pattern, is_complement })?,
         None => product.of(&left, &right)?,
-    })
+    };
+    found.into_result(x)
 }

@@ -13,6 +13,7 @@ use crate::base::shape::Shape;
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::{Element, Float, Ring};
 use crate::ops::op;
+use crate::ops::broadcast::gradient_of;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 
@@ -56,14 +57,15 @@ fn forward<X: Operand<Elem: Ring>>(
     let (along, width) = factors_of(x.lengths(), mode, factors)?;
     let shape = Shape::from([x.lengths()[mode], width]);
     check_result::<X::Elem>(&shape, held(x, factors))?;
-    let listed = x.listed()?;
+    let operand = x.erased();
+    let listed = operand.listed()?;
     let has_zeros = listed.has_zeros(op::mttkrp.name)?;
     let contracted = Contracted { operation: op::mttkrp.name, x: &listed, has_zeros, width, upstream };
     Ok(dense_array(&shape, contracted.sums(&along, &[mode])?))
 }
 
 fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
-    factors.iter().fold(x.held_bytes(), |bytes, factor| bytes.saturating_add(dense_bytes(factor)))
+    factors.iter().fold(x.erased().held_bytes(), |bytes, factor| bytes.saturating_add(dense_bytes(factor)))
 }
 
 /// The operand unfolded along one axis, times the Khatri-Rao product of a matrix for each other axis: the step of
@@ -195,13 +197,14 @@ pub fn mttkrp_backward<X: Operand<Elem: Float>, D: Dimension, E: Dimension>(
         forward(x, axis, &others, Some(mode - usize::from(axis < mode)))
     };
     let of_factors = (0..shape.rank()).filter(|&axis| axis != mode).map(gradient).collect::<Result<_>>()?;
-    let listed = x.listed()?;
+    let operand = x.erased();
+    let listed = operand.listed()?;
     let contracted =
         Contracted { operation: op::mttkrp.name, x: &listed, has_zeros: false, width, upstream: Some(mode) };
     let along =
         factors.iter().enumerate().map(|(axis, factor)| Ok(Along { axes: vec![axis], items: in_order(factor)? }));
     let elements = contracted.dots(&along.collect::<Result<Vec<_>>>()?)?;
-    Ok((x.gradient_of(elements, &shape)?, of_factors))
+    Ok((X::restore(gradient_of(&operand, elements, &shape)?)?, of_factors))
 }
 
 /// A matrix along an axis, as one row per position of that axis.
@@ -237,8 +240,9 @@ impl<'a, T: Ring> Ttm<'a, T> {
 
     fn forward<X: Operand<Elem = T>>(&self, x: &X, operation: &'static str) -> Result<ArrayD<T>> {
         let (last, own) = self.shapes(x.lengths());
-        check_result::<T>(&own, x.held_bytes().saturating_add(size_of_val(&*self.items)))?;
-        let listed = x.listed()?;
+        check_result::<T>(&own, x.erased().held_bytes().saturating_add(size_of_val(&*self.items)))?;
+        let operand = x.erased();
+        let listed = operand.listed()?;
         let has_zeros = listed.has_zeros(operation)?;
         let contracted = Contracted { operation, x: &listed, has_zeros, width: self.width, upstream: None };
         Ok(moved(dense_array(&last, contracted.sums(&[self.along()], &self.others)?), last.rank() - 1, self.axis))
@@ -258,13 +262,14 @@ impl<'a, T: Ring> Ttm<'a, T> {
         check_upstream(&upstream, &self.shapes(x.lengths()).1)?;
         let gradients = moved(upstream, self.axis, x.lengths().len() - 1);
         let gradients = Along { axes: self.others.clone(), items: in_order(&gradients.view())? };
-        let listed = x.listed()?;
+        let operand = x.erased();
+        let listed = operand.listed()?;
         let has_zeros = listed.has_zeros(operation)?;
         let contracted = Contracted { operation, x: &listed, has_zeros, width: self.width, upstream: Some(0) };
         let of_matrix = contracted.sums(std::slice::from_ref(&gradients), &[self.axis])?;
         let elements = contracted.dots(&[gradients, self.along()])?;
         let of_matrix = dense_array(&[x.lengths()[self.axis], self.width].into(), of_matrix);
-        Ok((x.gradient_of(elements, &x.lengths().into())?, of_matrix.reversed_axes()))
+        Ok((X::restore(gradient_of(&operand, elements, &x.lengths().into())?)?, of_matrix.reversed_axes()))
     }
 }
 

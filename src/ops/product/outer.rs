@@ -15,11 +15,11 @@ use crate::kernels::pairs::{of_left, of_right, products};
 use crate::kernels::sort;
 use crate::kernels::zip::all_finite;
 use crate::ops::op;
-use crate::ops::operand::Operand;
+use crate::ops::operand::{ErasedOperand, ErasedResult, Operand, SparseOperand, all_cells};
 use crate::ops::reduce::check_upstream;
-use crate::pattern::{AnyPattern, AxisCoords, by_slices, by_width};
+use crate::pattern::{AnyPattern, AxisCoords, Format, by_slices, by_width};
 use crate::tensor::Tensor;
-use crate::tensor::erased::{Erased, SparseRef};
+use crate::tensor::erased::{Erased, SparseCow, SparseRef};
 
 /// The arrangement of the products in the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +119,7 @@ fn check_zeros<T: Element>(x: &Listed<'_, T>, is_left: bool, other: bool, form: 
 }
 
 /// Computes the products of two sparse operands.
-pub(in crate::ops) fn sparse<T: Ring>(
+fn sparse<T: Ring>(
     (x, of_x): Gapped<'_, T>,
     (y, of_y): Gapped<'_, T>,
     form: Pairs,
@@ -168,11 +168,11 @@ fn both<T: Float>(
 }
 
 /// Computes the gradients of [`sparse`].
-pub(in crate::ops) fn sparse_backward<T: Float, U: Operand<Elem = T>>(
+fn sparse_backward<T: Float>(
     (x, of_x): Gapped<'_, T>,
     (y, of_y): Gapped<'_, T>,
     form: Pairs,
-    upstream: &U,
+    upstream: &ErasedOperand<'_, T>,
 ) -> Result<(Erased<T>, Erased<T>)> {
     let limit = default_limit(x.stored_bytes().saturating_add(y.stored_bytes()));
     check_upstream(upstream, &form.shapes(x.shape(), y.shape())?.0)?;
@@ -202,7 +202,7 @@ fn numbers_of_arrays(shape: &Shape, [left, right]: &[Vec<usize>; 2], form: Pairs
 }
 
 /// Computes the products of two arrays.
-pub(in crate::ops) fn dense<T: Ring>(x: ArrayViewD<'_, T>, y: ArrayViewD<'_, T>, form: Pairs) -> Result<ArrayD<T>> {
+fn dense<T: Ring>(x: ArrayViewD<'_, T>, y: ArrayViewD<'_, T>, form: Pairs) -> Result<ArrayD<T>> {
     let (shape, both) = form.shapes(x.shape(), y.shape())?;
     check_result::<T>(&shape, dense_bytes(&x).saturating_add(dense_bytes(&y)))?;
     let numbers = numbers_of_arrays(&shape, &both, form)?;
@@ -217,21 +217,77 @@ pub(in crate::ops) fn dense<T: Ring>(x: ArrayViewD<'_, T>, y: ArrayViewD<'_, T>,
 }
 
 /// Computes the gradients of [`dense`].
-pub(in crate::ops) fn dense_backward<T: Float, U: Operand<Elem = T>>(
+fn dense_backward<T: Float>(
     x: ArrayViewD<'_, T>,
     y: ArrayViewD<'_, T>,
     form: Pairs,
-    upstream: &U,
+    upstream: &ErasedOperand<'_, T>,
 ) -> Result<(ArrayD<T>, ArrayD<T>)> {
     let (shape, lengths) = form.shapes(x.shape(), y.shape())?;
     check_upstream(upstream, &shape)?;
     check_result::<T>(&shape, dense_bytes(&x).saturating_add(dense_bytes(&y)))?;
-    let cells = crate::ops::reduce::dense::all_cells(upstream)?;
+    let cells = all_cells(upstream)?;
     let numbers = numbers_of_arrays(&shape, &lengths, form)?;
     let gradients = alloc::collect(cells.iter().copied())?;
     let (left, right) = (Listed::of_array(&x)?, Listed::of_array(&y)?);
     let (dx, dy) = both(&left, &right, gradients, numbers.as_deref())?;
     Ok((dense_array(&x.shape().into(), dx), dense_array(&y.shape().into(), dy)))
+}
+
+/// Computes the products of all pairs of elements of two operands of one kind.
+pub(crate) fn pairs<X: Operand<Elem: Ring>>(x: &X, y: &X, form: Pairs) -> Result<X::Reduced<X::Elem>> {
+    X::restore(match (&x.erased(), &y.erased()) {
+        (ErasedOperand::Array(x), ErasedOperand::Array(y)) => dense(x.array.view(), y.array.view(), form)?.into(),
+        (x, y) => {
+            let (left, right) = (stored_beside(x, y)?, stored_beside(y, x)?);
+            sparse((left.sparse(), left.gap()), (right.sparse(), right.gap()), form)?.into()
+        }
+    })
+}
+
+/// Computes the gradients of both operands of [`pairs`].
+#[allow(clippy::type_complexity)] // a pair of results of ordinary types
+fn pairs_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
+    x: &X,
+    y: &X,
+    form: Pairs,
+    upstream: &U,
+) -> Result<(X::Reduced<X::Elem>, X::Reduced<X::Elem>)> {
+    let upstream = &upstream.erased();
+    let (dx, dy) = match (&x.erased(), &y.erased()) {
+        (ErasedOperand::Array(x), ErasedOperand::Array(y)) => {
+            let (dx, dy) = dense_backward(x.array.view(), y.array.view(), form, upstream)?;
+            (dx.into(), dy.into())
+        }
+        (x, y) => {
+            let (left, right) = (stored_beside(x, y)?, stored_beside(y, x)?);
+            let (left, right) = ((left.sparse(), left.gap()), (right.sparse(), right.gap()));
+            let (dx, dy) = sparse_backward(left, right, form, upstream)?;
+            (in_kind_of(x, dx)?, in_kind_of(y, dy)?)
+        }
+    };
+    Ok((X::restore(dx)?, X::restore(dy)?))
+}
+
+/// Returns an operand of a product whose result stores every element of an array with each entry of `other`.
+fn stored_beside<'a, T: Element>(
+    x: &'a ErasedOperand<'_, T>,
+    other: &ErasedOperand<'_, T>,
+) -> Result<SparseOperand<'a, T>> {
+    match x {
+        ErasedOperand::Sparse(x) => Ok(SparseOperand::new(x.sparse(), x.counts_gaps)),
+        ErasedOperand::Array(x) => {
+            Ok(SparseOperand::of(SparseCow::Owned(x.all_stored(Format::Coo, T::ZERO)?), other.counts_gaps()))
+        }
+    }
+}
+
+/// Returns a gradient on the pattern of an operand as an array if the operand is an array.
+fn in_kind_of<T: Element>(x: &ErasedOperand<'_, T>, gradient: Erased<T>) -> Result<ErasedResult<T>> {
+    match x {
+        ErasedOperand::Sparse(_) => Ok(gradient.into()),
+        ErasedOperand::Array(_) => Ok(gradient.to_dense()?.into()),
+    }
 }
 
 /// The products of each element of one operand with each of another: the axes of both, one behind the other.
@@ -283,7 +339,7 @@ pub(in crate::ops) fn dense_backward<T: Float, U: Operand<Elem = T>>(
 /// Definition: [`numpy.multiply.outer`](https://numpy.org/doc/stable/reference/generated/numpy.ufunc.outer.html).
 #[doc(alias = "tensor_product")]
 pub fn outer<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>> {
-    x.by_pairs(y, Pairs::Outer)
+    pairs(x, y, Pairs::Outer)
 }
 
 /// The Kronecker product: one operand once for each element of the other, times that.
@@ -332,7 +388,7 @@ pub fn outer<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>
 /// Definition: [`numpy.kron`](https://numpy.org/doc/stable/reference/generated/numpy.kron.html).
 #[doc(alias = "kronecker")]
 pub fn kron<X: Operand<Elem: Ring>>(x: &X, y: &X) -> Result<X::Reduced<X::Elem>> {
-    x.by_pairs(y, Pairs::Kron)
+    pairs(x, y, Pairs::Kron)
 }
 
 /// The gradients of both operands of [`outer`].
@@ -384,7 +440,7 @@ pub fn outer_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
     y: &X,
     upstream: &U,
 ) -> Result<(X::Reduced<X::Elem>, X::Reduced<X::Elem>)> {
-    x.by_pairs_backward(y, Pairs::Outer, upstream)
+    pairs_backward(x, y, Pairs::Outer, upstream)
 }
 
 /// The gradients of both operands of [`kron`]: as those of [`outer`].
@@ -431,5 +487,5 @@ pub fn kron_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
     y: &X,
     upstream: &U,
 ) -> Result<(X::Reduced<X::Elem>, X::Reduced<X::Elem>)> {
-    x.by_pairs_backward(y, Pairs::Kron, upstream)
+    pairs_backward(x, y, Pairs::Kron, upstream)
 }

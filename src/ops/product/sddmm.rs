@@ -119,7 +119,7 @@ pub(crate) fn gradients<T: Float>(
     upstream: &impl Operand<Elem = T>,
 ) -> Result<(ArrayD<T>, ArrayD<T>)> {
     check_upstream(upstream, pattern.shape())?;
-    let gradients = upstream.at_entries(pattern.any())?;
+    let gradients = upstream.erased().at_entries(pattern.any())?;
     backward(pattern, [&gradients; 2], l, r)
 }
 
@@ -342,7 +342,7 @@ fn of_entries<T: Float>(
     upstream: &impl Operand<Elem = T>,
 ) -> Result<(Erased<T>, ArrayD<T>, ArrayD<T>)> {
     check_upstream(upstream, x.shape())?;
-    let gradient = Tensor::from_valid(x.pattern().clone(), upstream.at_entries(x.pattern())?, T::ZERO);
+    let gradient = Tensor::from_valid(x.pattern().clone(), upstream.erased().at_entries(x.pattern())?, T::ZERO);
     let dx = received(&gradient, forward(x.pattern(), l, r)?)?;
     let of_dots = received(&gradient, x.to_erased())?;
     let (dl, dr) = backward(x.pattern(), [of_dots.values(), gradient.values()], l, r)?;

@@ -11,7 +11,7 @@ use crate::element::Float;
 use crate::kernels::group::Groups;
 use crate::kernels::softmax::{Softmax, in_groups};
 use crate::ops::op;
-use crate::ops::operand::Operand;
+use crate::ops::operand::{ErasedOperand, Operand};
 use crate::ops::reduce::check_upstream;
 use crate::plan::group::ReductionPlan;
 use crate::plan::reduction::Reduction;
@@ -30,19 +30,32 @@ impl Softmax {
 }
 
 /// Returns the error for a whole sparse tensor: its unstored positions would have a different value in each group.
-pub(crate) fn refused<U>(form: Softmax) -> Result<U> {
+fn refused<U>(form: Softmax) -> Result<U> {
     let operation = form.name();
     let why = format!("of positions that are not stored it differs from group to group; x.stored().{operation}(…)");
     Err(Error::Argument { operation, why: format!("{why} is that of what is stored") })
 }
 
-/// Returns the error for groups by labels.
-pub(crate) fn refused_by_label<U>(form: Softmax) -> Result<U> {
-    Err(Error::Argument { operation: form.name(), why: "it goes by axes, and not by labels".into() })
+/// Computes the softmax of the elements over `axes`, or its gradient.
+fn shares<X: Operand<Elem: Float>, G: Float>(
+    x: &X,
+    form: Softmax,
+    axes: &Axes,
+    gradients: Option<Vec<G>>,
+) -> Result<X::Reduced<G>> {
+    if axes.labels().is_some() {
+        let why = "it goes by axes, and not by labels".into();
+        return Err(Error::Argument { operation: form.name(), why });
+    }
+    X::restore(match x.erased() {
+        ErasedOperand::Sparse(x) if x.counts_gaps => return refused(form),
+        ErasedOperand::Sparse(x) => sparse(x.sparse(), form, axes, gradients)?.into(),
+        ErasedOperand::Array(x) => dense(x.array.view(), form, axes, gradients)?.into(),
+    })
 }
 
 /// Computes the softmax, or its gradient, among the stored entries of a tensor.
-pub(crate) fn sparse<T: Float, G: Float>(
+fn sparse<T: Float, G: Float>(
     x: SparseRef<'_, T>,
     form: Softmax,
     axes: &Axes,
@@ -90,7 +103,7 @@ fn narrow<T: Float>(numbers: &[f64], order: Option<&[usize]>) -> Allocated<Vec<T
 }
 
 /// Computes the softmax, or its gradient, among the elements of an array.
-pub(crate) fn dense<T: Float, G: Float>(
+fn dense<T: Float, G: Float>(
     x: ArrayViewD<'_, T>,
     form: Softmax,
     axes: &Axes,
@@ -176,7 +189,7 @@ pub(crate) fn dense<T: Float, G: Float>(
 /// entries [`torch.sparse.softmax`](https://docs.pytorch.org/docs/stable/generated/torch.sparse.softmax.html).
 #[doc(alias = "attention")]
 pub fn softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
-    x.by_softmax(Softmax::Shares, &axes.into(), None)
+    shares(x, Softmax::Shares, &axes.into(), None)
 }
 
 /// The logarithm of [`softmax`](softmax()): without the digits that the shares lose.
@@ -222,7 +235,7 @@ pub fn softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<
 /// # Ok::<(), lacuna::Error>(())
 /// ```
 pub fn log_softmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
-    x.by_softmax(Softmax::Logarithms, &axes.into(), None)
+    shares(x, Softmax::Logarithms, &axes.into(), None)
 }
 
 /// The gradient of [`softmax`](softmax()).
@@ -331,5 +344,6 @@ fn backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     axes: &Axes,
 ) -> Result<X::Reduced<U::Elem>> {
     check_upstream(upstream, &Shape::from(x.lengths()))?;
-    x.by_softmax(form, axes, Some(x.operand_ref().elements_of(&upstream.operand_ref())?))
+    let gradients = x.erased().elements_of(&upstream.erased())?;
+    shares(x, form, axes, Some(gradients))
 }

@@ -6,7 +6,7 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::{Float, Ring};
 use crate::ops::op;
-use crate::ops::operand::Operand;
+use crate::ops::operand::ErasedOperand;
 
 /// The record of one step, which allows its gradient to be computed.
 enum Done<T> {
@@ -280,11 +280,11 @@ pub(super) fn contracted<T: Ring>(
 }
 
 /// Computes the gradients of the operands of a sum of products.
-pub(super) fn contracted_backward<T: Float, U: Operand<Elem = T>>(
+pub(super) fn contracted_backward<T: Float>(
     spec: &Spec,
     order: Option<&[[usize; 2]]>,
     wholes: Vec<Whole<T>>,
-    upstream: &U,
+    upstream: &ErasedOperand<'_, T>,
 ) -> Result<Vec<Whole<T>>> {
     let (count, mut notes) = (wholes.len(), Notes { list: Some(Vec::new()), numbers: 0 });
     let found = contract(spec, order, wholes, false, &mut notes)?;

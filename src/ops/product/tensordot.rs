@@ -2,12 +2,13 @@
 
 use super::spec::{Label, Spec, wrong};
 use super::steps::{contracted, contracted_backward};
+use super::whole::Whole;
 use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::{Float, Ring};
 use crate::ops::op;
-use crate::ops::operand::Operand;
+use crate::ops::operand::{ErasedOperand, Operand};
 use crate::ops::reduce::check_upstream;
 
 /// Returns the labels of a product over pairs of axes of two operands.
@@ -103,12 +104,13 @@ pub fn tensordot<X: Operand<Elem: Ring>>(
     right: impl AsRef<[isize]>,
 ) -> Result<X::Reduced<X::Elem>> {
     let spec = spec_of([x.lengths(), y.lengths()], [left.as_ref(), right.as_ref()])?;
-    for operand in [x, y] {
+    let (x, y) = (x.erased(), y.erased());
+    for operand in [&x, &y] {
         operand.listed()?.has_zeros(op::tensordot.name)?;
     }
     let counts_zeros = x.counts_gaps() && y.counts_gaps();
-    let found = contracted(&spec, None, vec![x.whole()?, y.whole()?], counts_zeros).map_err(of_tensordot)?;
-    X::of_whole(found, x.held_bytes().saturating_add(y.held_bytes()))
+    let found = contracted(&spec, None, vec![Whole::of(&x)?, Whole::of(&y)?], counts_zeros).map_err(of_tensordot)?;
+    X::restore(found.into_result(&x, x.held_bytes().saturating_add(y.held_bytes()))?)
 }
 
 /// Renames the operation in an error of the underlying einsum to `tensordot`.
@@ -169,10 +171,14 @@ pub fn tensordot_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
     let lengths: [&[usize]; 2] = [x.lengths(), y.lengths()];
     let spec = spec_of(lengths, [left.as_ref(), right.as_ref()])?;
     check_upstream(upstream, &spec.shape(&lengths))?;
-    let gradients = contracted_backward(&spec, None, vec![x.whole()?, y.whole()?], upstream)?;
-    let mut gradients = gradients.into_iter();
+    let (x, y) = (x.erased(), y.erased());
+    let wholes = vec![Whole::of(&x)?, Whole::of(&y)?];
+    let mut gradients = contracted_backward(&spec, None, wholes, &upstream.erased())?.into_iter();
+    let restored = |gradient: Whole<X::Elem>, x: &ErasedOperand<'_, X::Elem>| {
+        X::restore(gradient.into_result(x, x.held_bytes())?)
+    };
     match (gradients.next(), gradients.next()) {
-        (Some(dx), Some(dy)) => Ok((X::of_whole(dx, x.held_bytes())?, X::of_whole(dy, y.held_bytes())?)),
+        (Some(dx), Some(dy)) => Ok((restored(dx, &x)?, restored(dy, &y)?)),
         _ => wrong("an operand has no part in the result".into()),
     }
 }

@@ -6,18 +6,19 @@ use ndarray::{ArrayD, IxDyn};
 
 use super::backward::matmul_backward;
 use super::factor::Factor;
+use super::listed::Listed;
 use super::matmul::plain;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
+use crate::base::limit::default_limit;
 use crate::base::shape::{Shape, saturating_product, unravel};
 use crate::convert::{check_result, dense_array};
 use crate::element::{DType, Element, Float, Number, Ring};
 use crate::kernels::zip::all_finite;
 use crate::ops::op;
-use crate::ops::operand::Operand;
+use crate::ops::operand::{ErasedOperand, ErasedResult, all_cells};
 use crate::ops::reduce;
-use crate::ops::reduce::dense::all_cells;
 use crate::pattern::{AnyPattern, CooPattern, Format, of_width};
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
@@ -30,24 +31,33 @@ pub enum Whole<T> {
     Array(ArrayD<T>),
 }
 
-/// Returns the entries of a tensor, with a fill of zero.
-pub(in crate::ops) fn of_tensor<T: Element>(x: SparseRef<'_, T>) -> Result<Whole<T>> {
-    let pattern = x.pattern().to_coo()?.with_part_of(None);
-    Ok(Whole::Entries(Tensor::from_shared(pattern, x.shared_values().clone(), T::ZERO)))
-}
+impl<T: Element> Whole<T> {
+    /// Returns the elements of an operand; a tensor in coordinate format.
+    pub(super) fn of(x: &ErasedOperand<'_, T>) -> Result<Self> {
+        match x {
+            ErasedOperand::Sparse(x) => {
+                let x = x.sparse();
+                let pattern = x.pattern().to_coo()?.with_part_of(None);
+                Ok(Whole::Entries(Tensor::from_shared(pattern, x.shared_values().clone(), T::ZERO)))
+            }
+            ErasedOperand::Array(x) => {
+                let listed = Listed::of_array(&x.array)?;
+                Ok(Whole::Array(dense_array(&x.array.shape().into(), alloc::owned(listed.values)?)))
+            }
+        }
+    }
 
-/// Returns the tensor of some entries.
-pub(in crate::ops) fn into_tensor<T: Element>(x: Whole<T>, format: Format, limit: u64) -> Result<Erased<T>> {
-    let Whole::Entries(x) = x else { unreachable!("entries stay entries") };
-    let pattern = x.pattern().in_format(format, limit)?;
-    Ok(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()))
-}
-
-/// Returns the array.
-pub(in crate::ops) fn into_array<T>(x: Whole<T>) -> ArrayD<T> {
-    match x {
-        Whole::Array(x) => x,
-        Whole::Entries(_) => unreachable!("arrays stay arrays"),
+    /// Returns the elements in the format of an operand of the einsum; `bytes` is the number of bytes that the operands
+    /// hold.
+    pub(super) fn into_result(self, like: &ErasedOperand<'_, T>, bytes: usize) -> Result<ErasedResult<T>> {
+        match (self, like) {
+            (Whole::Entries(x), ErasedOperand::Sparse(like)) => {
+                let pattern = x.pattern().in_format(like.sparse().pattern().format(), default_limit(bytes))?;
+                Ok(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()).into())
+            }
+            (Whole::Entries(x), ErasedOperand::Array(_)) => Ok(x.into()),
+            (Whole::Array(x), _) => Ok(x.into()),
+        }
     }
 }
 
@@ -214,7 +224,7 @@ impl<T: Ring> Whole<T> {
 
 impl<T: Float> Whole<T> {
     /// Returns the upstream gradient at the positions where this result has a value.
-    pub(super) fn gradient_at<U: Operand<Elem = T>>(&self, upstream: &U) -> Result<Self> {
+    pub(super) fn gradient_at(&self, upstream: &ErasedOperand<'_, T>) -> Result<Self> {
         Ok(match self {
             Whole::Entries(x) => self.with_values(upstream.at_entries(x.pattern())?),
             Whole::Array(_) => self.with_values(alloc::collect(all_cells(upstream)?.iter().copied())?),

@@ -1,5 +1,6 @@
 //! Logical and over axes.
 
+use super::fold;
 use std::convert::identity;
 
 use crate::base::alloc::Allocated;
@@ -109,5 +110,5 @@ impl<T: Element> Fold<T> for All {
 #[doc(alias = "torch.all")]
 #[doc(alias = "logical_and")]
 pub fn all<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>> {
-    x.by_fold(All, &axes.into())
+    fold(x, All, &axes.into())
 }

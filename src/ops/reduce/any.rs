@@ -1,5 +1,6 @@
 //! Logical or over axes, and its surrogate gradient.
 
+use super::{fold, spread};
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
@@ -147,7 +148,7 @@ fn any_of_cells(kept: &KeptAxes<'_>, count: usize, truths: &dyn Truths) -> Alloc
 #[doc(alias = "torch.any")]
 #[doc(alias = "logical_or")]
 pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>> {
-    x.by_fold(Any, &axes.into())
+    fold(x, Any, &axes.into())
 }
 
 /// The surrogate gradient of [`any()`]: every entry receives the gradient of the cell that it was reduced into.
@@ -205,5 +206,5 @@ pub fn any<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<bool>>
 #[doc(alias = "grad")]
 #[doc(alias = "vjp")]
 pub fn any_backward<X: Operand, U: Operand>(x: &X, upstream: &U, axes: impl Into<Axes>) -> Result<X::Reduced<U::Elem>> {
-    x.by_spread(upstream, &axes.into())
+    spread(x, upstream, &axes.into())
 }

@@ -1,5 +1,6 @@
 //! The number of truthy elements over axes.
 
+use super::fold;
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
@@ -122,5 +123,5 @@ impl<T: Element> Fold<T> for CountNonzero {
 #[doc(alias = "torch.count_nonzero")]
 #[doc(alias = "getnnz")]
 pub fn count_nonzero<X: Operand>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
-    x.by_fold(CountNonzero, &axes.into())
+    fold(x, CountNonzero, &axes.into())
 }

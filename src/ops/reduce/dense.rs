@@ -1,6 +1,5 @@
 //! The drivers of reductions of dense arrays.
 
-use std::borrow::Cow;
 use std::iter::repeat_n;
 use std::slice;
 
@@ -11,7 +10,7 @@ use super::lanes::{
     repeat_cells, visit_rows,
 };
 use super::{check_countable, check_upstream, refused, refused_at};
-use crate::base::alloc::{self, Allocated};
+use crate::base::alloc;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
@@ -24,10 +23,9 @@ use crate::kernels::holistic::{
     Gradient, GradientInputs, Group, GroupGradient, Holistic, give_nothing_of_zeros, next_of, reduce_all_runs,
     share_singly,
 };
-use crate::kernels::lookup::Lookup;
 use crate::kernels::op::Outcomes;
 use crate::kernels::spread::without_signs;
-use crate::ops::operand::Operand;
+use crate::ops::operand::{ErasedOperand, all_cells};
 use crate::plan::reduction::Reduction;
 
 /// Computes a fold over some axes.
@@ -163,21 +161,21 @@ fn by_labels<T: Element, S, U: Copy + Send + Sync>(
 
 /// Returns the shape of a gradient, and its reduction; rejects an upstream gradient whose shape is not the shape of the
 /// result.
-fn backward_of<T: Element, U: Operand>(x: &ArrayViewD<'_, T>, upstream: &U, axes: &Axes) -> Result<(Shape, Reduction)> {
+fn backward_of<T: Element, G: Element>(x: &ArrayViewD<'_, T>, upstream: &ErasedOperand<'_, G>, axes: &Axes) -> Result<(Shape, Reduction)> {
     let shape = Shape::from(x.shape());
     let reduction = Reduction::new(&shape, axes)?;
     check_upstream(upstream, &reduction.result_shape())?;
-    check_result::<U::Elem>(&shape, dense_bytes(x))?;
+    check_result::<G>(&shape, dense_bytes(x))?;
     Ok((shape, reduction))
 }
 
 /// Computes the gradient of a holistic reduction.
-pub(crate) fn gradient<T: Element, U: Operand, H: Gradient<T, U::Elem>>(
+pub(crate) fn gradient<T: Element, G: Element, H: Gradient<T, G>>(
     x: &ArrayViewD<'_, T>,
     op: H,
-    upstream: &U,
+    upstream: &ErasedOperand<'_, G>,
     axes: &Axes,
-) -> Result<ArrayD<U::Elem>> {
+) -> Result<ArrayD<G>> {
     let (shape, reduction) = backward_of(x, upstream, axes)?;
     if x.is_empty() {
         return Ok(dense_array(&shape, Vec::new()));
@@ -216,8 +214,8 @@ pub(crate) fn gradient<T: Element, U: Operand, H: Gradient<T, U::Elem>>(
     })
 }
 
-/// Computes [`apart`] by labels: the elements of each group are gathered, and their gradients are scattered back.
-fn apart_by_labels<T: Element, G: Element, A: GroupGradient<T, G>>(
+/// Computes [`group_gradient`] by labels: the elements of each group are gathered, and their gradients are scattered back.
+fn group_gradient_by_labels<T: Element, G: Element, A: GroupGradient<T, G>>(
     x: ArrayViewD<'_, T>,
     op: A,
     reduction: &Reduction,
@@ -240,18 +238,18 @@ fn apart_by_labels<T: Element, G: Element, A: GroupGradient<T, G>>(
 }
 
 /// Computes the gradient of a reduction in which each gradient depends on all elements of the group.
-pub(crate) fn apart<T: Element, U: Operand, A: GroupGradient<T, U::Elem>>(
+pub(crate) fn group_gradient<T: Element, G: Element, A: GroupGradient<T, G>>(
     x: &ArrayViewD<'_, T>,
     op: A,
-    upstream: &U,
+    upstream: &ErasedOperand<'_, G>,
     axes: &Axes,
-) -> Result<ArrayD<U::Elem>> {
+) -> Result<ArrayD<G>> {
     let (shape, reduction) = backward_of(x, upstream, axes)?;
     if x.is_empty() {
         return Ok(dense_array(&shape, Vec::new()));
     }
     if reduction.grouping().is_some() {
-        return apart_by_labels(x.view(), op, &reduction, &all_cells(upstream)?);
+        return group_gradient_by_labels(x.view(), op, &reduction, &all_cells(upstream)?);
     }
     let lanes_last = [reduction.kept(), reduction.reduced()].concat();
     let lanes = x.view().permuted_axes(&lanes_last[..]);
@@ -288,11 +286,11 @@ fn give_to_lanes<T: Element, G: Element, A: GroupGradient<T, G>>(
 }
 
 /// Returns for each element the upstream gradient of its output element, unchanged except for the sign of zero.
-pub(crate) fn spread<T: Element, U: Operand>(
+pub(crate) fn spread<T: Element, G: Element>(
     x: &ArrayViewD<'_, T>,
-    upstream: &U,
+    upstream: &ErasedOperand<'_, G>,
     axes: &Axes,
-) -> Result<ArrayD<U::Elem>> {
+) -> Result<ArrayD<G>> {
     let (shape, reduction) = backward_of(x, upstream, axes)?;
     if x.is_empty() {
         return Ok(dense_array(&shape, Vec::new()));
@@ -305,12 +303,4 @@ pub(crate) fn spread<T: Element, U: Operand>(
         true => received.fill(gradients[cell]),
         false => received.copy_from_slice(&gradients[cell..][..row.len()]),
     })
-}
-
-/// Returns the gradients of all output elements, in row-major order. There are at most as many as in an existing array.
-pub(crate) fn all_cells<U: Operand>(upstream: &U) -> Allocated<Cow<'_, [U::Elem]>> {
-    match upstream.lookup(usize::MAX)? {
-        Some(Lookup::Whole(gradients)) => Ok(gradients),
-        _ => unreachable!("of no more cells than look-ups all are there"),
-    }
 }

@@ -1,5 +1,6 @@
 //! The minimum and the maximum over axes, and their gradients.
 
+use super::{fold, gradient};
 use std::array::from_fn;
 
 use crate::base::alloc::Allocated;
@@ -208,7 +209,7 @@ macro_rules! extremes {
         )]
         #[doc(alias = $alias)]
         pub fn $name<X: Operand<Elem: $bound>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
-            x.by_fold(Extreme::<$greatest, $skips>, &axes.into())
+            fold(x, Extreme::<$greatest, $skips>, &axes.into())
         }
 
         #[doc = concat!("The gradient of [`", stringify!($name),
@@ -249,7 +250,7 @@ macro_rules! extremes {
             upstream: &U,
             axes: impl Into<Axes>,
         ) -> Result<X::Reduced<U::Elem>> {
-            x.by_gradient(Shares { is_greatest: $greatest, skips_nan: $skips }, upstream, &axes.into())
+            gradient(x, Shares { is_greatest: $greatest, skips_nan: $skips }, upstream, &axes.into())
         }
     )*};
 }

@@ -1,7 +1,7 @@
-//! Reductions of a tensor whose values come in chunks: the operand, and the drivers.
+//! Reductions of a tensor whose values arrive in chunks.
 
 use super::refused_at;
-use super::sparse::{self, Entries, fold_by, holistic_by, refused_group};
+use super::sparse::{Entries, fold_by, holistic_by, refused_group};
 use crate::base::alloc;
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
@@ -13,34 +13,12 @@ use crate::kernels::holistic::{Group, Holistic};
 use crate::kernels::op::Op;
 use crate::kernels::partial::state_of;
 use crate::kernels::scatter_fold::fold_cells;
-use crate::kernels::stream::{ValueSource, fold_fed, fold_poured, reduce_fed};
+use crate::kernels::stream::{States, ValueSource, fold_fed, fold_poured, reduce_fed};
+use crate::ops::operand::Stream;
 use crate::pattern::AnyPattern;
 use crate::plan::group::{ReductionPlan, of_numbers, position_in_group};
 use crate::plan::reduction::Reduction;
-use crate::tensor::Tensor;
 use crate::tensor::erased::Erased;
-
-/// A tensor, or its stored view, whose values are computed when they are reduced. It supports only folds and holistic
-/// reductions.
-pub struct Fed<'a, P, T> {
-    pub(crate) pattern: &'a P,
-    /// A tensor without entries.
-    pub(crate) none: &'a Tensor<P, T>,
-    /// The value of unstored positions; `None` if they do not count.
-    pub(crate) gap: Option<T>,
-    pub(crate) source: Box<dyn ValueSource<T> + 'a>,
-    /// The data in place of values, if another engine reads the values.
-    pub(crate) states: Option<States<'a>>,
-}
-
-/// The data of a reduction whose values another engine reads.
-#[derive(Clone, Copy)]
-pub(crate) enum States<'a> {
-    /// The number of values of each group, in order, and the accumulator after these values.
-    Found(&'a [(u64, &'a [u8])]),
-    /// The keys of the two middle values of each group, in order; `None` if a group does not have a result.
-    Ranked(&'a [Option<[u64; 2]>]),
-}
 
 /// Returns the error of a reduction that does not read chunks. The caller then computes all values, and reduces these.
 fn not_fed<O: Op>(op: O) -> Error {
@@ -56,17 +34,14 @@ fn cells<O: Op>(pattern: &AnyPattern, op: O, reduction: &Reduction) -> Result<Re
 }
 
 /// Computes a fold over some axes.
-pub(crate) fn fold<T: Element, F: Fold<T>>(
+pub(super) fn fold<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
-    states: Option<States<'_>>,
+    stream: Stream<'_, T>,
     op: F,
     axes: &Axes,
 ) -> Result<Erased<F::Out>> {
-    match states {
-        None => {
-            let source = x.source.ok_or_else(|| not_fed(op))?;
-            fold_by(x, op, axes, &|reduction, gaps| of_pieces(x, source, op, reduction, &gaps.gaps))
-        }
+    match stream.states {
+        None => fold_by(x, op, axes, &|reduction, gaps| of_pieces(x, stream.values, op, reduction, &gaps.gaps)),
         Some(States::Ranked(_)) => Err(not_fed(op)),
         Some(States::Found(found)) => {
             fold_by(x, op, axes, &|reduction, gaps| of_states(x, found, op, reduction, &gaps.gaps))
@@ -137,18 +112,16 @@ fn of_states<T: Element, F: Fold<T>>(
 }
 
 /// Computes a holistic reduction over some axes.
-pub(crate) fn ranked<T: Element, H: Holistic<T>>(
+pub(super) fn holistic<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
-    states: Option<States<'_>>,
+    stream: Stream<'_, T>,
     op: H,
     axes: &Axes,
 ) -> Result<Erased<H::Out>> {
-    match states {
-        Some(States::Ranked(found)) => {
-            holistic_by(x, op, axes, &|reduction, _, unseen| of_ranks(x, found, op, reduction, unseen))
-        }
-        _ => sparse::holistic(x, op, axes),
-    }
+    holistic_by(x, op, axes, &|reduction, gaps, unseen| match stream.states {
+        Some(States::Ranked(found)) => of_ranks(x, found, op, reduction, unseen),
+        _ => of_groups(x, stream.values, op, reduction, &gaps.gaps, unseen),
+    })
 }
 
 /// Returns the output elements that hold an entry, and the results there, from the keys of the middle values, if any.
@@ -174,7 +147,7 @@ fn of_ranks<T: Element, H: Holistic<T>>(
 }
 
 /// Returns the output elements that hold an entry, and the results of a holistic reduction there.
-pub(super) fn holistic<T: Element, H: Holistic<T>>(
+fn of_groups<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
     source: &dyn ValueSource<T>,
     op: H,

@@ -8,7 +8,7 @@ use ndarray::{ArrayBase, ArrayD, ArrayView1, ArrayViewD, ArrayViewMut2, Axis, Da
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
-use crate::base::grouping::Grouping;
+use crate::base::labels::Grouping;
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, step, unravel};
 use crate::base::threads;
@@ -151,7 +151,8 @@ struct Labelled<'a> {
 impl<'a> Labelled<'a> {
     fn new(reduction: &'a Reduction, shape: &[usize]) -> Self {
         let grouping = reduction.grouping().expect("this is a reduction by labels");
-        let (reduced, labelled) = (reduction.reduced(), grouping.axis());
+        let labelled = reduction.labelled_axis().expect("this is a reduction by labels");
+        let reduced = reduction.reduced();
         let mut kept: Vec<usize> = reduction.kept().iter().copied().filter(|&axis| axis != labelled).collect();
         let size = |axes: &[usize]| axes.iter().map(|&axis| shape[axis]).product::<usize>();
         let place = reduced.partition_point(|&axis| axis < labelled);

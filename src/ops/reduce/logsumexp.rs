@@ -1,5 +1,6 @@
 //! Logarithms of sums of exponentials over axes, and their gradient.
 
+use super::{gradient, holistic};
 use super::var::shared_total;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
@@ -208,7 +209,7 @@ impl<T: Float, G: Float> Gradient<T, G> for Weights {
 #[doc(alias = "scipy.special.logsumexp")]
 #[doc(alias = "torch.logsumexp")]
 pub fn logsumexp<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
-    x.by_holistic(LogSumExp, &axes.into())
+    holistic(x, LogSumExp, &axes.into())
 }
 
 /// Returns the gradient of [`logsumexp`]: the softmax of each group, times the upstream gradient.
@@ -253,5 +254,5 @@ pub fn logsumexp_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    x.by_gradient(Weights, upstream, &axes.into())
+    gradient(x, Weights, upstream, &axes.into())
 }

@@ -14,8 +14,8 @@ mod any;
 mod count_nonzero;
 pub(crate) mod dense;
 mod extreme;
-pub(crate) mod fed;
-mod group_by;
+#[cfg(feature = "lazy")]
+mod fed;
 mod lanes;
 mod logsumexp;
 mod nanmedian;
@@ -35,7 +35,6 @@ pub use all::all;
 pub use any::any;
 pub use count_nonzero::count_nonzero;
 pub use extreme::{max, min, nanmax, nanmin};
-pub use group_by::{GroupBy, GroupLabels, group_by};
 pub use logsumexp::logsumexp;
 pub use nanmedian::{EvenCount, MedianGradient, Nanmedian, nanmedian, nanmedian_index};
 pub use norm::{Norm, NormOrder, norm};
@@ -73,11 +72,75 @@ pub(super) mod grad {
     };
 }
 
+use self::sparse::Entries;
+use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::shape::{Shape, unravel};
+use crate::element::Element;
+use crate::kernels::fold::Fold;
+use crate::kernels::holistic::{Gradient, GroupGradient, Holistic};
 use crate::kernels::op::{Fault, Refused};
-use crate::ops::operand::Operand;
+use crate::ops::operand::{ErasedOperand, ErasedResult, Operand};
 use crate::plan::reduction::Reduction;
+
+/// Computes a fold over some axes.
+fn fold<X: Operand, F: Fold<X::Elem>>(x: &X, op: F, axes: &Axes) -> Result<X::Reduced<F::Out>> {
+    X::restore(match x.erased() {
+        ErasedOperand::Sparse(x) => sparse::fold(&Entries::of(&x), op, axes)?.into(),
+        ErasedOperand::Array(x) => dense::fold(&x.array.view(), op, axes)?.into(),
+    })
+}
+
+/// Computes a holistic reduction over some axes.
+fn holistic<X: Operand, H: Holistic<X::Elem>>(x: &X, op: H, axes: &Axes) -> Result<X::Reduced<H::Out>> {
+    X::restore(holistic_erased(&x.erased(), op, axes)?)
+}
+
+/// Computes a holistic reduction of an erased operand.
+fn holistic_erased<T: Element, H: Holistic<T>>(
+    x: &ErasedOperand<'_, T>,
+    op: H,
+    axes: &Axes,
+) -> Result<ErasedResult<H::Out>> {
+    Ok(match x {
+        ErasedOperand::Sparse(x) => sparse::holistic(&Entries::of(x), op, axes)?.into(),
+        ErasedOperand::Array(x) => dense::holistic(&x.array.view(), op, axes)?.into(),
+    })
+}
+
+/// Computes the gradient of a holistic reduction.
+fn gradient<X: Operand, U: Operand, H: Gradient<X::Elem, U::Elem>>(
+    x: &X,
+    op: H,
+    upstream: &U,
+    axes: &Axes,
+) -> Result<X::Reduced<U::Elem>> {
+    X::restore(match x.erased() {
+        ErasedOperand::Sparse(x) => sparse::gradient(&Entries::of(&x), op, &upstream.erased(), axes)?.into(),
+        ErasedOperand::Array(x) => dense::gradient(&x.array.view(), op, &upstream.erased(), axes)?.into(),
+    })
+}
+
+/// Computes the gradient of a reduction in which each gradient depends on all elements of the group.
+fn group_gradient<X: Operand, U: Operand, A: GroupGradient<X::Elem, U::Elem>>(
+    x: &X,
+    op: A,
+    upstream: &U,
+    axes: &Axes,
+) -> Result<X::Reduced<U::Elem>> {
+    X::restore(match x.erased() {
+        ErasedOperand::Sparse(x) => sparse::group_gradient(&Entries::of(&x), op, &upstream.erased(), axes)?.into(),
+        ErasedOperand::Array(x) => dense::group_gradient(&x.array.view(), op, &upstream.erased(), axes)?.into(),
+    })
+}
+
+/// Returns for each element the upstream gradient of its output element.
+fn spread<X: Operand, U: Operand>(x: &X, upstream: &U, axes: &Axes) -> Result<X::Reduced<U::Elem>> {
+    X::restore(match x.erased() {
+        ErasedOperand::Sparse(x) => sparse::spread(x.sparse().pattern(), &upstream.erased(), axes)?.into(),
+        ErasedOperand::Array(x) => dense::spread(&x.array.view(), &upstream.erased(), axes)?.into(),
+    })
+}
 
 /// Returns the error of an operation without a result in an output element, whose coordinates on the kept axes are
 /// `kept`. Without coordinates it is the error of the fill.

@@ -1,5 +1,6 @@
 //! Medians over axes, ignoring NaN, with the position of the median and its gradient.
 
+use super::{gradient, holistic, holistic_erased};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::{Float, Real};
@@ -226,7 +227,7 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
     let options = options.into();
-    x.by_holistic(Asked::nanmedian(&options), &options.axes)
+    holistic(x, Asked::nanmedian(&options), &options.axes)
 }
 
 /// [`nanmedian`], and where it stands: the position of the first element equal to the lower middle value.
@@ -288,7 +289,8 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
     options: impl Into<Nanmedian>,
 ) -> Result<(X::Reduced<<X::Elem as Real>::Median>, X::Reduced<u64>)> {
     let Nanmedian { axes, even, .. } = options.into();
-    Ok(X::unzip(x.by_holistic(MedianAndPosition { even }, &axes)?)?)
+    let (medians, positions) = holistic_erased(&x.erased(), MedianAndPosition { even }, &axes)?.unzip()?;
+    Ok((X::restore(medians)?, X::restore(positions)?))
 }
 
 /// The gradient of [`nanmedian`]: the gradient of each median, shared by the elements that it was made of.
@@ -382,5 +384,5 @@ pub fn nanmedian_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ) -> Result<X::Reduced<U::Elem>> {
     let Nanmedian { axes, even, rule, spread_nan } = options.into();
     let asked = MedianQuery { rule: Rule::Middle(even), skips_nan: true };
-    x.by_gradient(AskedShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
+    gradient(x, AskedShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
 }

@@ -1,5 +1,6 @@
 //! Norms over axes, and their gradient.
 
+use super::{fold, gradient};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::norm::{Greatest, Magnitudes, Squares};
@@ -258,9 +259,9 @@ impl<T: Float, G: Float> Gradient<T, G> for Shares {
 pub fn norm<X: Operand<Elem: Float>>(x: &X, options: impl Into<Norm>) -> Result<X::Reduced<X::Elem>> {
     let options = options.into();
     match options.order {
-        NormOrder::One => x.by_fold(Totals(One), &options.axes),
-        NormOrder::Two => x.by_fold(Totals(Two), &options.axes),
-        NormOrder::Infinity => x.by_fold(Totals(Infinity), &options.axes),
+        NormOrder::One => fold(x, Totals(One), &options.axes),
+        NormOrder::Two => fold(x, Totals(Two), &options.axes),
+        NormOrder::Infinity => fold(x, Totals(Infinity), &options.axes),
     }
 }
 
@@ -305,5 +306,5 @@ pub fn norm_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     options: impl Into<Norm>,
 ) -> Result<X::Reduced<U::Elem>> {
     let options = options.into();
-    x.by_gradient(Shares(options.order), upstream, &options.axes)
+    gradient(x, Shares(options.order), upstream, &options.axes)
 }

@@ -1,5 +1,6 @@
 //! Positions of the minimum and the maximum over axes.
 
+use super::holistic;
 use std::array::from_fn;
 
 use crate::base::axes::Axes;
@@ -125,7 +126,7 @@ macro_rules! positions {
         )]
         #[doc(alias = $alias)]
         pub fn $name<X: Operand<Elem: $bound>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
-            x.by_holistic(Position { is_greatest: $greatest, skips_nan: $skips }, &axes.into())
+            holistic(x, Position { is_greatest: $greatest, skips_nan: $skips }, &axes.into())
         }
     )*};
 }

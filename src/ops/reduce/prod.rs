@@ -1,5 +1,6 @@
 //! Products over axes, and their gradients.
 
+use super::{group_gradient, holistic};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::{Element, Float, ProductFactor, Real, Ring};
@@ -154,7 +155,7 @@ macro_rules! products {
             x: &X,
             axes: impl Into<Axes>,
         ) -> Result<X::Reduced<<X::Elem as Ring>::Sum>> {
-            x.by_holistic(Prod { skips_nan: $skips }, &axes.into())
+            holistic(x, Prod { skips_nan: $skips }, &axes.into())
         }
 
         #[doc = concat!("The gradient of [`", stringify!($name), "`]: to each element the product of all others.")]
@@ -202,7 +203,7 @@ macro_rules! products {
             upstream: &U,
             axes: impl Into<Axes>,
         ) -> Result<X::Reduced<U::Elem>> {
-            x.by_apart(Shares { skips_nan: $skips }, upstream, &axes.into())
+            group_gradient(x, Shares { skips_nan: $skips }, upstream, &axes.into())
         }
     )*};
 }

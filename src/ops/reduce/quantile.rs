@@ -1,5 +1,6 @@
 //! Medians that propagate NaN, quantiles with and without NaN, and their gradients.
 
+use super::{gradient, holistic};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::element::{Float, Real};
@@ -238,7 +239,7 @@ pub fn median<X: Operand<Elem: Real>>(
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
     let options = options.into();
-    x.by_holistic(Asked::median(&options), &options.axes)
+    holistic(x, Asked::median(&options), &options.axes)
 }
 
 /// The gradient of [`median`]: that of [`nanmedian`](crate::nanmedian()), but 0 where a NaN made the median NaN.
@@ -282,7 +283,7 @@ pub fn median_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ) -> Result<X::Reduced<U::Elem>> {
     let Nanmedian { axes, even, rule, spread_nan } = options.into();
     let asked = MedianQuery { rule: Rule::Middle(even), skips_nan: false };
-    x.by_gradient(AskedShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
+    gradient(x, AskedShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
 }
 
 /// Rejects a `q` that is not from 0 to 1.
@@ -358,7 +359,7 @@ macro_rules! quantiles {
             options: impl Into<Quantile>,
         ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
             let Quantile { axes, method, .. } = options.into();
-            x.by_holistic(checked(Asked { rule: Rule::At(q, method), skips_nan: $skips }, q)?, &axes)
+            holistic(x, checked(Asked { rule: Rule::At(q, method), skips_nan: $skips }, q)?, &axes)
         }
 
         #[doc = concat!("The gradient of [`", stringify!($name), "`]: shared by the elements that it was made of.")]
@@ -414,7 +415,7 @@ macro_rules! quantiles {
             let Quantile { axes, method, rule } = options.into();
             let asked = MedianQuery { rule: Rule::At(q, method), skips_nan: $skips };
             let op = checked(AskedShares(ShareRule { asked, rule, spread_nan: false }), q)?;
-            x.by_gradient(op, upstream, &axes)
+            gradient(x, op, upstream, &axes)
         }
     )*};
 }

@@ -7,12 +7,11 @@ use std::ops::Range;
 use ndarray::{ArrayD, ArrayViewD, Axis};
 
 use super::check_upstream;
-use super::dense::all_cells;
 use super::sparse::Entries;
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
-use crate::base::index::{Index, Position, Width, check_axes};
+use crate::base::index::{Index, Position, Width};
 use crate::base::limit::{default_limit, guard};
 use crate::base::shape::{Shape, saturating_product};
 use crate::base::threads;
@@ -24,7 +23,7 @@ use crate::kernels::group::{Gaps, Groups};
 use crate::kernels::holistic::Group;
 use crate::kernels::ranked::{Direction, GAP, NOTHING, Ranked, rank};
 use crate::kernels::sort;
-use crate::ops::operand::Operand;
+use crate::ops::operand::{ErasedOperand, ErasedResult, Operand, all_cells};
 use crate::pattern::{AnyPattern, AxisCoords, by_slices, of_width};
 use crate::plan::group::ReductionPlan;
 use crate::plan::reduction::Reduction;
@@ -44,11 +43,6 @@ pub struct Ranking {
     asks_positions: bool,
 }
 
-/// Rejects groups by labels.
-pub(crate) fn refused_by_label<U>(ranking: &Ranking) -> Result<U> {
-    Err(Error::Argument { operation: ranking.name, why: "it goes by an axis, and not by labels".into() })
-}
-
 impl Ranking {
     /// Returns a ranking of an operand with these lengths, with `count` ranks, or with one rank per element.
     pub(super) fn new(
@@ -65,11 +59,6 @@ impl Ranking {
         Ok(Ranking { name, axis, count, direction, shape: shape.into(), asks_positions })
     }
 
-    /// Rejects more ranks than coordinates of type `I` can number.
-    pub(crate) fn check_index<I: Index>(&self) -> Result<()> {
-        check_axes::<I>(&self.shape)
-    }
-
     /// Rejects more ranks than elements, if the type does not have a value for missing elements.
     fn check_count<T: Real>(&self, length: usize) -> Result<()> {
         if self.count <= length || missing::<T>().is_some() {
@@ -81,6 +70,34 @@ impl Ranking {
     }
 }
 
+/// Applies `of` to the element at each rank along an axis, with its position; to `None` if there is no such element.
+pub(super) fn rank<X: Operand<Elem: Real>, U: Plain>(
+    x: &X,
+    ranking: &Ranking,
+    of: impl Fn(Option<(X::Elem, u64)>) -> U + Sync + Send,
+) -> Result<ErasedResult<U>> {
+    X::check_result_shape(&ranking.shape)?;
+    Ok(match x.erased() {
+        ErasedOperand::Sparse(x) => sparse(&Entries::of(&x), x.sparse().fill(), ranking, of)?.into(),
+        ErasedOperand::Array(x) => dense(x.array.view(), ranking, of)?.into(),
+    })
+}
+
+/// Computes the gradient of a ranking: each chosen element receives the gradient of its rank.
+pub(super) fn rank_backward<X: Operand<Elem: Real>, U: Operand>(
+    x: &X,
+    ranking: &Ranking,
+    upstream: &U,
+) -> Result<X::Reduced<U::Elem>> {
+    X::check_result_shape(&ranking.shape)?;
+    X::restore(match x.erased() {
+        ErasedOperand::Sparse(x) => {
+            sparse_backward(&Entries::of(&x), x.sparse().fill(), ranking, &upstream.erased())?.into()
+        }
+        ErasedOperand::Array(x) => dense_backward(x.array.view(), ranking, &upstream.erased())?.into(),
+    })
+}
+
 /// The element at each rank of the groups of a sparse operand that hold an entry.
 struct Ranks {
     pattern: AnyPattern,
@@ -89,7 +106,7 @@ struct Ranks {
 }
 
 /// Computes the results of a sparse operand whose own fill is `own`. `of` gets an element with its position, or `None`.
-pub(crate) fn sparse<T: Real, U: Plain>(
+fn sparse<T: Real, U: Plain>(
     x: &Entries<'_, T>,
     own: T,
     ranking: &Ranking,
@@ -139,22 +156,22 @@ fn check_fill<T: Real>(x: &Entries<'_, T>, fill: Option<T>, ranking: &Ranking) -
 }
 
 /// Computes the gradient of a sparse operand: each chosen element receives the gradient of its rank.
-pub(crate) fn sparse_backward<T: Real, U: Operand>(
+fn sparse_backward<T: Real, G: Element>(
     x: &Entries<'_, T>,
     own: T,
     ranking: &Ranking,
-    upstream: &U,
-) -> Result<Erased<U::Elem>> {
+    upstream: &ErasedOperand<'_, G>,
+) -> Result<Erased<G>> {
     check_upstream(upstream, &ranking.shape)?;
     fill(x, own, ranking)?;
     let Ranks { pattern, ranked } = Ranks::of(x, ranking)?;
-    let mut received: Vec<U::Elem> = alloc::zeros(x.values.len())?;
+    let mut received: Vec<G> = alloc::zeros(x.values.len())?;
     for (entry, gradient) in ranked.into_iter().zip(upstream.at_entries(&pattern)?) {
         if let Some(slot) = received.get_mut(entry) {
             *slot = without_sign(gradient);
         }
     }
-    Ok(Tensor::from_valid(x.pattern.clone(), received, U::Elem::ZERO))
+    Ok(Tensor::from_valid(x.pattern.clone(), received, G::ZERO))
 }
 
 impl Ranks {
@@ -281,7 +298,7 @@ fn rank_lanes<T: Real>(
 }
 
 /// Computes the results of an array.
-pub(crate) fn dense<T: Real, U: Plain>(
+fn dense<T: Real, U: Plain>(
     x: ArrayViewD<'_, T>,
     ranking: &Ranking,
     of: impl Fn(Option<(T, u64)>) -> U + Sync + Send,
@@ -306,21 +323,21 @@ pub(crate) fn dense<T: Real, U: Plain>(
 }
 
 /// Computes the gradient of an array.
-pub(crate) fn dense_backward<T: Real, U: Operand>(
+fn dense_backward<T: Real, G: Element>(
     x: ArrayViewD<'_, T>,
     ranking: &Ranking,
-    upstream: &U,
-) -> Result<ArrayD<U::Elem>> {
+    upstream: &ErasedOperand<'_, G>,
+) -> Result<ArrayD<G>> {
     let (shape, length) = (Shape::from(x.shape()), x.len_of(Axis(ranking.axis)));
     check_upstream(upstream, &ranking.shape)?;
     ranking.check_count::<T>(length)?;
-    check_result::<U::Elem>(&shape, dense_bytes(&x))?;
-    check_result::<U::Elem>(&ranking.shape, dense_bytes(&x))?;
+    check_result::<G>(&shape, dense_bytes(&x))?;
+    check_result::<G>(&ranking.shape, dense_bytes(&x))?;
     let elements = lanes(&x, ranking.axis)?;
     let gradients = dense_array(&ranking.shape, alloc::owned(all_cells(upstream)?)?);
     let view = gradients.view();
     let gradients = lanes(&view, ranking.axis)?;
-    let mut received: Vec<U::Elem> = alloc::zeros(elements.len())?;
+    let mut received: Vec<G> = alloc::zeros(elements.len())?;
     let count = elements.len().checked_div(length).unwrap_or(0);
     rank_lanes(&elements, (count, length), ranking, |lane, ranked| {
         let received = &mut received[lane * length..(lane + 1) * length];

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::slice;
 
-use super::{check_countable, check_upstream, fed, refused, refused_at};
+#[cfg(feature = "lazy")]
+use super::fed;
+use super::{check_countable, check_upstream, refused, refused_at};
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
@@ -22,8 +24,9 @@ use crate::kernels::lanes::spread as spread_lanes;
 use crate::kernels::op::{Outcome, Outcomes, Refused};
 use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::spread::{spread_looked_up, spread_to_entries};
-use crate::kernels::stream::ValueSource;
-use crate::ops::operand::Operand;
+#[cfg(feature = "lazy")]
+use crate::ops::operand::Stream;
+use crate::ops::operand::{ErasedOperand, SparseOperand};
 use crate::pattern::{AnyPattern, by_width, slices};
 use crate::plan::group::{
     GroupRule, KeptCoords, ReductionPlan, extents_of, kept_cells, labels_of, of_coords, of_lanes, position_in_group,
@@ -40,7 +43,22 @@ pub(crate) struct Entries<'a, T> {
     /// The value of all other positions; `None` if unstored positions do not count.
     pub(crate) fill: Option<T>,
     /// The source of the values, if they are not stored; only folds and holistic reductions accept it.
-    pub(crate) source: Option<&'a dyn ValueSource<T>>,
+    #[cfg(feature = "lazy")]
+    pub(crate) stream: Option<Stream<'a, T>>,
+}
+
+impl<'a, T: Element> Entries<'a, T> {
+    /// Returns the entries of an operand.
+    pub(in crate::ops) fn of(x: &'a SparseOperand<'_, T>) -> Self {
+        let tensor = x.sparse();
+        Entries {
+            pattern: tensor.pattern(),
+            values: tensor.values(),
+            fill: x.gap(),
+            #[cfg(feature = "lazy")]
+            stream: x.stream,
+        }
+    }
 }
 
 impl<T: Element> Entries<'_, T> {
@@ -50,7 +68,11 @@ impl<T: Element> Entries<'_, T> {
 
     /// Returns the maximum number of entries. The pattern does not determine it if values come in any order.
     fn most(&self) -> u128 {
-        if self.source.is_some_and(|source| source.is_poured()) { u128::MAX } else { self.pattern.nnz() as u128 }
+        #[cfg(feature = "lazy")]
+        if self.stream.is_some_and(|stream| stream.values.is_poured()) {
+            return u128::MAX;
+        }
+        self.pattern.nnz() as u128
     }
 
     /// Returns the number of positions of the groups with each label, if it makes a difference.
@@ -61,6 +83,10 @@ impl<T: Element> Entries<'_, T> {
 
 /// Computes a fold over some axes.
 pub(crate) fn fold<T: Element, F: Fold<T>>(x: &Entries<'_, T>, op: F, axes: &Axes) -> Result<Erased<F::Out>> {
+    #[cfg(feature = "lazy")]
+    if let Some(stream) = x.stream {
+        return fed::fold(x, stream, op, axes);
+    }
     fold_by(x, op, axes, &|reduction, gaps| fold_stored(x, op, reduction, gaps))
 }
 
@@ -299,10 +325,11 @@ fn fold_faster<T: Element, F: Fold<T>>(
 
 /// Computes a holistic reduction over some axes.
 pub(crate) fn holistic<T: Element, H: Holistic<T>>(x: &Entries<'_, T>, op: H, axes: &Axes) -> Result<Erased<H::Out>> {
-    holistic_by(x, op, axes, &|reduction, gaps, unseen| match x.source {
-        Some(source) => fed::holistic(x, source, op, reduction, &gaps.gaps, unseen),
-        None => holistic_stored(x, op, reduction, gaps, unseen),
-    })
+    #[cfg(feature = "lazy")]
+    if let Some(stream) = x.stream {
+        return fed::holistic(x, stream, op, axes);
+    }
+    holistic_by(x, op, axes, &|reduction, gaps, unseen| holistic_stored(x, op, reduction, gaps, unseen))
 }
 
 /// Computes a holistic reduction over some axes; `stored` returns the output elements that hold an entry, and the
@@ -355,12 +382,12 @@ fn holistic_stored<T: Element, H: Holistic<T>>(
 }
 
 /// Computes the gradient of a holistic reduction.
-pub(crate) fn gradient<T: Element, U: Operand, H: Gradient<T, U::Elem>>(
+pub(crate) fn gradient<T: Element, G: Element, H: Gradient<T, G>>(
     x: &Entries<'_, T>,
     op: H,
-    upstream: &U,
+    upstream: &ErasedOperand<'_, G>,
     axes: &Axes,
-) -> Result<Erased<U::Elem>> {
+) -> Result<Erased<G>> {
     let reduction = Reduction::new(x.pattern.shape(), axes)?;
     if op.numbers_positions() {
         check_countable(op.name(), &reduction)?;
@@ -374,7 +401,7 @@ pub(crate) fn gradient<T: Element, U: Operand, H: Gradient<T, U::Elem>>(
             share_among_entries(op, groups, x.values, gaps, gradients, position)
         })?
     };
-    Ok(Tensor::from_valid(x.pattern.clone(), values, U::Elem::ZERO))
+    Ok(Tensor::from_valid(x.pattern.clone(), values, G::ZERO))
 }
 
 /// A function that computes the gradients of the entries. Its arguments are the groups, their unstored positions, their
@@ -382,13 +409,13 @@ pub(crate) fn gradient<T: Element, U: Operand, H: Gradient<T, U::Elem>>(
 type Give<'a, T, G> = dyn Fn(&Groups, &AllGaps<'_, T>, &[G], &(dyn Fn(usize) -> u128 + Sync)) -> Outcomes<Vec<G>> + 'a;
 
 /// Computes the gradients of the entries by `give`, from the gradients of the groups.
-fn by_groups<T: Element, U: Operand>(
+fn by_groups<T: Element, G: Element>(
     x: &Entries<'_, T>,
     operation: &'static str,
-    upstream: &U,
+    upstream: &ErasedOperand<'_, G>,
     reduction: &Reduction,
-    give: &Give<'_, T, U::Elem>,
-) -> Result<Vec<U::Elem>> {
+    give: &Give<'_, T, G>,
+) -> Result<Vec<G>> {
     let ReductionPlan { pattern, groups } = ReductionPlan::new(x.pattern, reduction)?;
     let position = |entry: usize| position_in_group(x.pattern, reduction, entry);
     let extents = each_extent(&pattern, reduction, x.extents(reduction)?.as_deref())?;
@@ -399,12 +426,12 @@ fn by_groups<T: Element, U: Operand>(
 }
 
 /// Computes the gradient of a reduction in which each gradient depends on all elements of the group.
-pub(crate) fn apart<T: Element, U: Operand, A: GroupGradient<T, U::Elem>>(
+pub(crate) fn group_gradient<T: Element, G: Element, A: GroupGradient<T, G>>(
     x: &Entries<'_, T>,
     op: A,
-    upstream: &U,
+    upstream: &ErasedOperand<'_, G>,
     axes: &Axes,
-) -> Result<Erased<U::Elem>> {
+) -> Result<Erased<G>> {
     let reduction = Reduction::new(x.pattern.shape(), axes)?;
     check_upstream(upstream, &reduction.result_shape())?;
     let values = if reduction.is_elementwise() {
@@ -414,7 +441,7 @@ pub(crate) fn apart<T: Element, U: Operand, A: GroupGradient<T, U::Elem>>(
             .try_for_each(|(&value, received)| match received.is_truthy() {
                 true => op.give(&Group::of_slice(&[value]), *received, slice::from_mut(received)),
                 false => {
-                    *received = U::Elem::ZERO;
+                    *received = G::ZERO;
                     Ok(())
                 }
             })
@@ -425,25 +452,25 @@ pub(crate) fn apart<T: Element, U: Operand, A: GroupGradient<T, U::Elem>>(
             give_apart(op, groups, x.values, gaps, gradients, position)
         })?
     };
-    Ok(Tensor::from_valid(x.pattern.clone(), values, U::Elem::ZERO))
+    Ok(Tensor::from_valid(x.pattern.clone(), values, G::ZERO))
 }
 
 /// Returns for each entry the upstream gradient of its output element, unchanged except for the sign of zero.
-pub(crate) fn spread<U: Operand>(pattern: &AnyPattern, upstream: &U, axes: &Axes) -> Result<Erased<U::Elem>> {
+pub(crate) fn spread<G: Element>(pattern: &AnyPattern, upstream: &ErasedOperand<'_, G>, axes: &Axes) -> Result<Erased<G>> {
     let values = at_entries_of(pattern, upstream, axes, without_sign)?;
-    Ok(Tensor::from_valid(pattern.clone(), values, U::Elem::ZERO))
+    Ok(Tensor::from_valid(pattern.clone(), values, G::ZERO))
 }
 
 /// Applies `of` to the upstream element that each entry belongs to.
-pub(crate) fn at_entries_of<U: Operand>(
+pub(crate) fn at_entries_of<G: Element>(
     pattern: &AnyPattern,
-    upstream: &U,
+    upstream: &ErasedOperand<'_, G>,
     axes: &Axes,
-    of: fn(U::Elem) -> U::Elem,
-) -> Result<Vec<U::Elem>> {
+    of: fn(G) -> G,
+) -> Result<Vec<G>> {
     let reduction = Reduction::new(pattern.shape(), axes)?;
     check_upstream(upstream, &reduction.result_shape())?;
-    let each = |elements: Vec<U::Elem>| threads::map(&elements, 300, of);
+    let each = |elements: Vec<G>| threads::map(&elements, 300, of);
     Ok(if reduction.is_elementwise() {
         each(upstream.at_entries(pattern)?)?
     } else {
@@ -464,13 +491,13 @@ pub(crate) fn at_entries_of<U: Operand>(
 }
 
 /// Computes [`spread`] by lookups if there are few output elements; this avoids grouping the entries.
-fn spread_by_lookup<U: Operand>(
+fn spread_by_lookup<G: Element>(
     pattern: &AnyPattern,
-    upstream: &U,
+    upstream: &ErasedOperand<'_, G>,
     reduction: &Reduction,
     meeting: &GroupRule<'_>,
-    of: fn(U::Elem) -> U::Elem,
-) -> Allocated<Option<Vec<U::Elem>>> {
+    of: fn(G) -> G,
+) -> Allocated<Option<Vec<G>>> {
     let questions = if let GroupRule::Lanes(offsets) = meeting { offsets.len() } else { pattern.nnz() };
     let Some(lookup) = upstream.lookup(questions)? else { return Ok(None) };
     match meeting {

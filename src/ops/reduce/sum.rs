@@ -1,5 +1,6 @@
 //! Exact sums and means over axes, and their gradients.
 
+use super::{fold, gradient, spread};
 use super::totals::{Finish, Small, Totals};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
@@ -166,7 +167,7 @@ impl<T: Element, G: Float> Gradient<T, G> for Shares {
 #[doc(alias = "fsum")]
 #[doc(alias = "add.reduce")]
 pub fn sum<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<<X::Elem as Ring>::Sum>> {
-    x.by_fold(Totals(Sum::<false>), &axes.into())
+    fold(x, Totals(Sum::<false>), &axes.into())
 }
 
 /// The exact sum over the axes given, of the elements that are not NaN.
@@ -204,7 +205,7 @@ pub fn sum<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::Re
 #[doc(alias = "numpy.nansum")]
 #[doc(alias = "torch.nansum")]
 pub fn nansum<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
-    x.by_fold(Totals(Sum::<true>), &axes.into())
+    fold(x, Totals(Sum::<true>), &axes.into())
 }
 
 /// The mean over the axes given: the exact sum over the number of elements, rounded once.
@@ -251,7 +252,7 @@ pub fn nansum<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X
 #[doc(alias = "torch.mean")]
 #[doc(alias = "average")]
 pub fn mean<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<<X::Elem as Ring>::Mean>> {
-    x.by_fold(Totals(Mean::<false>), &axes.into())
+    fold(x, Totals(Mean::<false>), &axes.into())
 }
 
 /// The mean over the axes given, of the elements that are not NaN: their exact sum over their number, rounded once.
@@ -288,7 +289,7 @@ pub fn mean<X: Operand<Elem: Ring>>(x: &X, axes: impl Into<Axes>) -> Result<X::R
 #[doc(alias = "numpy.nanmean")]
 #[doc(alias = "torch.nanmean")]
 pub fn nanmean<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
-    x.by_fold(Totals(Mean::<true>), &axes.into())
+    fold(x, Totals(Mean::<true>), &axes.into())
 }
 
 /// The gradient of [`sum`]: every entry receives the gradient of the cell that it was summed into.
@@ -327,7 +328,7 @@ pub fn sum_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    x.by_spread(upstream, &axes.into())
+    spread(x, upstream, &axes.into())
 }
 
 /// The gradient of [`nansum`]: every entry that is not NaN receives the gradient of its cell, a NaN 0.
@@ -363,7 +364,7 @@ pub fn nansum_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    x.by_gradient(Shares { is_mean: false, skips_nan: true }, upstream, &axes.into())
+    gradient(x, Shares { is_mean: false, skips_nan: true }, upstream, &axes.into())
 }
 
 /// The gradient of [`mean`]: every entry receives its share of the gradient of its cell.
@@ -402,7 +403,7 @@ pub fn mean_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    x.by_gradient(Shares { is_mean: true, skips_nan: false }, upstream, &axes.into())
+    gradient(x, Shares { is_mean: true, skips_nan: false }, upstream, &axes.into())
 }
 
 /// The gradient of [`nanmean`]: every entry that is not NaN receives its share of the gradient of its cell.
@@ -439,5 +440,5 @@ pub fn nanmean_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    x.by_gradient(Shares { is_mean: true, skips_nan: true }, upstream, &axes.into())
+    gradient(x, Shares { is_mean: true, skips_nan: true }, upstream, &axes.into())
 }

@@ -1,5 +1,6 @@
 //! The largest elements along an axis, and all elements in order.
 
+use super::ranked::{rank, rank_backward};
 use super::ranked::Ranking;
 use crate::base::error::Result;
 use crate::base::index::Position;
@@ -91,7 +92,7 @@ fn position<T: Real>(found: Option<(T, u64)>) -> u64 {
 #[doc(alias = "nlargest")]
 pub fn topk<X: Operand<Elem: Real>>(x: &X, k: usize, axis: impl Position) -> Result<X::Reduced<X::Elem>> {
     let ranking = Ranking::new(op::topk.name, x.lengths(), (axis, Some(k)), false)?;
-    x.by_ranked(&ranking, element)
+    X::restore(rank(x, &ranking, element)?)
 }
 
 /// [`topk`] with the position on the axis of each of them, of arrays and stored views.
@@ -142,7 +143,8 @@ pub fn topk_index<X: Operand<Elem: Real>>(
     axis: impl Position,
 ) -> Result<(X::Reduced<X::Elem>, X::Reduced<u64>)> {
     let ranking = Ranking::new(op::topk_index.name, x.lengths(), (axis, Some(k)), true)?;
-    Ok(X::unzip(x.by_ranked(&ranking, both)?)?)
+    let (elements, positions) = rank(x, &ranking, both)?.unzip()?;
+    Ok((X::restore(elements)?, X::restore(positions)?))
 }
 
 /// The positions of the elements along an axis, in increasing order of the elements, of arrays and stored views.
@@ -196,7 +198,7 @@ pub fn topk_index<X: Operand<Elem: Real>>(
 #[doc(alias = "order")]
 pub fn argsort<X: Operand<Elem: Real>>(x: &X, axis: impl Position) -> Result<X::Reduced<u64>> {
     let ranking = Ranking::new(op::argsort.name, x.lengths(), (axis, None), true)?;
-    x.by_ranked(&ranking, position)
+    X::restore(rank(x, &ranking, position)?)
 }
 
 /// The gradient of [`topk`]: each element that was chosen receives that of its rank, the others 0.
@@ -245,5 +247,5 @@ pub fn topk_backward<X: Operand<Elem: Real>, U: Operand>(
     k: usize,
     axis: impl Position,
 ) -> Result<X::Reduced<U::Elem>> {
-    x.by_ranked_backward(&Ranking::new(op::topk_backward.name, x.lengths(), (axis, Some(k)), false)?, upstream)
+    rank_backward(x, &Ranking::new(op::topk_backward.name, x.lengths(), (axis, Some(k)), false)?, upstream)
 }

@@ -54,7 +54,8 @@ use crate::ops::operand::Operand;
 #[doc(alias = "numpy.unique")]
 #[doc(alias = "torch.unique")]
 pub fn unique<X: Operand<Elem: Real>>(x: &X) -> Result<(Vec<X::Elem>, Vec<u64>)> {
-    let (values, gaps) = x.values_and_gaps()?;
+    let x = x.erased();
+    let (values, gaps) = (x.held_elements()?, x.gap());
     let (fill, gaps) = gaps.map_or((X::Elem::ZERO, 0), |(fill, count)| (fill.as_implicit(), count));
     let size = u64::try_from(gaps.saturating_add(values.len() as u128));
     let gaps = size.map_err(|_| Error::Uncountable { operation: op::unique.name })? - values.len() as u64;

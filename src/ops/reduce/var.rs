@@ -1,5 +1,6 @@
 //! Variances and standard deviations over axes, and their gradients.
 
+use super::{gradient, holistic};
 use std::ops::Range;
 
 use crate::base::axes::Axes;
@@ -383,7 +384,7 @@ macro_rules! spreads {
             options: impl Into<Var>,
         ) -> Result<X::Reduced<<X::Elem as Ring>::Deviation>> {
             let options = options.into();
-            x.by_holistic(Variance { is_root: $root, skips_nan: $skips, ddof: options.ddof }, &options.axes)
+            holistic(x, Variance { is_root: $root, skips_nan: $skips, ddof: options.ddof }, &options.axes)
         }
 
         #[doc = concat!("The gradient of [`", stringify!($name), "()`].")]
@@ -423,7 +424,7 @@ macro_rules! spreads {
             options: impl Into<Var>,
         ) -> Result<X::Reduced<U::Elem>> {
             let options = options.into();
-            x.by_gradient(Shares { is_root: $root, skips_nan: $skips, ddof: options.ddof }, upstream, &options.axes)
+            gradient(x, Shares { is_root: $root, skips_nan: $skips, ddof: options.ddof }, upstream, &options.axes)
         }
     )*};
 }

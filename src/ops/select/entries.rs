@@ -210,7 +210,7 @@ pub fn filter_entries_backward<P: Pattern, T: Element, U: Operand>(
 /// Returns the gradients of the marked entries; all other entries receive 0.
 fn handed_to<U: Operand>(x: &AnyPattern, upstream: &U, marks: &[bool]) -> Result<Vec<U::Elem>> {
     check_upstream(upstream, x.shape())?;
-    let mut gradients = without_signs(upstream.at_entries(x)?);
+    let mut gradients = without_signs(upstream.erased().at_entries(x)?);
     gradients.iter_mut().zip(marks).filter(|(_, mark)| !**mark).for_each(|(slot, _)| *slot = U::Elem::ZERO);
     Ok(gradients)
 }

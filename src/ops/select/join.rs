@@ -367,7 +367,7 @@ impl Join {
     ) -> Result<Few<Buffer<U::Elem>>> {
         let Selected { pattern, sources } =
             self.plan(patterns, StepLimits { value_bytes: size_of::<U::Elem>(), limit })?;
-        let gradients = sums(pattern.nnz(), &sources, upstream.at_entries(&pattern)?)?;
+        let gradients = sums(pattern.nnz(), &sources, upstream.erased().at_entries(&pattern)?)?;
         let gradients: Buffer<U::Elem> = gradients.map_err(|_| sum_overflow::<U::Elem>(Vec::new()))?.into();
         let mut start = 0;
         let of_each = |pattern: &&AnyPattern| {

@@ -56,24 +56,23 @@ pub(super) mod grad {
 
 use std::sync::Arc;
 
-use ndarray::ArrayD;
+use ndarray::{ArrayD, ArrayViewD};
 
 use self::moves::Moves;
 use crate::base::alloc::Allocated;
 use crate::base::error::{Error, Result};
 use crate::base::few::Few;
-use crate::base::index::{Index, check_axes};
+use crate::base::index::Index;
 use crate::base::limit::default_limit;
 use crate::base::shape::{Shape, unravel};
-use crate::convert::{check_result, dense_array};
+use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::{Element, RawSlice, RawVec, by_raw};
 use crate::kernels::lanes::spread;
 use crate::kernels::spread::without_signs;
 use crate::kernels::take::scatter_add;
 use crate::kernels::transpose::{self, ByLast};
-use crate::ops::operand::Operand;
+use crate::ops::operand::{ErasedOperand, Operand, all_cells};
 use crate::ops::reduce::check_upstream;
-use crate::ops::reduce::dense::all_cells;
 use crate::pattern::{
     AnyPattern, AxisCoords, Format, Pattern, by_width, for_plan, of_plan, of_width, planned, zero_offsets,
 };
@@ -83,10 +82,33 @@ use crate::plan::selection::{Selected, Sources};
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
-/// Returns the result for a sparse tensor, in its own type of pattern.
-pub(super) fn sparse<P: Pattern, T: Element, S: Select>(x: &Tensor<P, T>, op: &S) -> Result<Tensor<P, T>> {
-    check_axes::<P::Index>(op.shape())?;
-    Tensor::from_erased(selected(x.sparse(), op)?)
+/// Computes a selection.
+pub(crate) fn select_with<X: Operand, S: Select>(x: &X, op: &S) -> Result<X::Reduced<X::Elem>> {
+    X::restore(match x.erased() {
+        ErasedOperand::Sparse(x) => {
+            X::check_result_shape(op.shape())?;
+            selected(x.sparse(), op)?.into()
+        }
+        ErasedOperand::Array(x) => op.dense(x.array.view())?.into(),
+    })
+}
+
+/// Computes the gradient of a selection.
+pub(crate) fn select_with_backward<X: Operand, S: Select, U: Operand>(
+    x: &X,
+    op: &S,
+    upstream: &U,
+) -> Result<X::Reduced<U::Elem>> {
+    let upstream = &upstream.erased();
+    X::restore(match x.erased() {
+        ErasedOperand::Sparse(x) => {
+            op.check_fill(x.sparse().fill())?;
+            check_upstream(upstream, op.shape())?;
+            X::check_result_shape(op.shape())?;
+            sparse_backward(x.sparse(), op, upstream)?.into()
+        }
+        ErasedOperand::Array(x) => dense_backward(x.array.view(), op, upstream)?.into(),
+    })
 }
 
 fn selected<T: Element, S: Select>(x: SparseRef<'_, T>, op: &S) -> Result<Erased<T>> {
@@ -197,25 +219,27 @@ pub(super) fn repeated(x: &AnyPattern, shape: &Shape, limit: u64) -> Result<AnyP
 }
 
 /// Returns the gradient of a sparse tensor, on its pattern.
-pub(super) fn sparse_backward<P: Pattern, T: Element, S: Select, U: Operand>(
-    x: &Tensor<P, T>,
+fn sparse_backward<T: Element, S: Select, G: Element>(
+    x: SparseRef<'_, T>,
     op: &S,
-    upstream: &U,
-) -> Result<Tensor<P, U::Elem>> {
-    op.check_fill(x.fill())?;
-    check_upstream(upstream, op.shape())?;
-    check_axes::<P::Index>(op.shape())?;
+    upstream: &ErasedOperand<'_, G>,
+) -> Result<Erased<G>> {
     let limit = default_limit(x.stored_bytes().saturating_add(op.held_bytes()));
-    let values = gradients(x.pattern().any(), op, upstream, limit)?;
-    Ok(Tensor::from_valid(x.pattern().clone(), values, U::Elem::ZERO))
+    let values = gradients(x.pattern(), op, upstream, limit)?;
+    Ok(Tensor::from_valid(x.pattern().clone(), values, G::ZERO))
 }
 
 /// Returns the gradient of each entry of a pattern.
-fn gradients<S: Select, U: Operand>(x: &AnyPattern, op: &S, upstream: &U, limit: u64) -> Result<Vec<U::Elem>> {
-    let selected = planned_once(op, x, StepLimits { value_bytes: size_of::<U::Elem>(), limit })?;
+fn gradients<S: Select, G: Element>(
+    x: &AnyPattern,
+    op: &S,
+    upstream: &ErasedOperand<'_, G>,
+    limit: u64,
+) -> Result<Vec<G>> {
+    let selected = planned_once(op, x, StepLimits { value_bytes: size_of::<G>(), limit })?;
     let gradients = upstream.at_entries(&of_plan(x, &selected.pattern))?;
     sums(x.nnz(), &selected.sources, gradients)?
-        .map_err(|entry| sum_overflow::<U::Elem>(x.coords_of(entry).unwrap_or_default()))
+        .map_err(|entry| sum_overflow::<G>(x.coords_of(entry).unwrap_or_default()))
 }
 
 /// Returns the sum for each of `count` entries, from the gradients of result entries that come from `sources`. The
@@ -236,20 +260,20 @@ fn sums<G: Element>(
     }
 }
 
-/// Returns the gradient of an array of `shape` that holds `x_bytes`.
-pub(super) fn dense_backward<S: Select, U: Operand>(
-    shape: &Shape,
-    x_bytes: usize,
+/// Returns the gradient of an array.
+fn dense_backward<T: Element, S: Select, G: Element>(
+    x: ArrayViewD<'_, T>,
     op: &S,
-    upstream: &U,
-) -> Result<ArrayD<U::Elem>> {
+    upstream: &ErasedOperand<'_, G>,
+) -> Result<ArrayD<G>> {
+    let (shape, x_bytes) = (&Shape::from(x.shape()), dense_bytes(&x));
     check_upstream(upstream, op.shape())?;
-    check_result::<U::Elem>(shape, x_bytes)?;
-    check_result::<U::Elem>(op.shape(), x_bytes.saturating_add(op.held_bytes()))?;
+    check_result::<G>(shape, x_bytes)?;
+    check_result::<G>(op.shape(), x_bytes.saturating_add(op.held_bytes()))?;
     let sums = op.dense_sums(shape, &all_cells(upstream)?)?.map_err(|position| {
         let mut coords = vec![0; shape.rank()];
         unravel(position, shape, &mut coords);
-        sum_overflow::<U::Elem>(coords)
+        sum_overflow::<G>(coords)
     })?;
     Ok(dense_array(shape, sums))
 }

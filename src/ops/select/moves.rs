@@ -1,5 +1,6 @@
 //! The descriptor of shape manipulations: a list of steps that apply to patterns and arrays.
 
+use super::{select_with, select_with_backward};
 use ndarray::{ArrayD, ArrayViewD};
 
 use super::{Select, StepLimits};
@@ -220,7 +221,7 @@ macro_rules! moves {
         ///
         $(#[$tail])*
         pub fn $name<X: Operand>(x: &X, $($arg: $type),*) -> Result<X::Reduced<X::Elem>> {
-            x.by_select(&$build(x.lengths(), $($arg),*)?)
+            select_with(x, &$build(x.lengths(), $($arg),*)?)
         }
 
         #[doc = concat!("The gradient of [`", stringify!($name), "()`]: every position receives the sum of the")]
@@ -256,7 +257,7 @@ macro_rules! moves {
         ///
         $(#[$example])*
         pub fn $backward<X: Operand, U: Operand>(x: &X, upstream: &U, $($arg: $type),*) -> Result<X::Reduced<U::Elem>> {
-            x.by_select_backward(&$build(x.lengths(), $($arg),*)?, upstream)
+            select_with_backward(x, &$build(x.lengths(), $($arg),*)?, upstream)
         }
 
         impl<P: Pattern, T: Element> Tensor<P, T> {

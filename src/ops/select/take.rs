@@ -1,5 +1,6 @@
 //! Elements at positions, flattened or along an axis, and their gradients by scatter-add.
 
+use super::{select_with, select_with_backward};
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, DataMut, Dimension};
 
 use super::dense::{slices, take_dense, take_dense_into};
@@ -90,7 +91,7 @@ use crate::plan::take::{ALONG_BYTES, FLATTENED_BYTES, TakeResult, along, flatten
 #[doc(alias = "numpy.take")]
 #[doc(alias = "torch.take")]
 pub fn take<'a, X: Operand, J: Position>(x: &X, positions: impl Into<Take<'a, J>>) -> Result<X::Reduced<X::Elem>> {
-    x.by_select(&Request::new(x.lengths(), positions.into(), None)?)
+    select_with(x, &Request::new(x.lengths(), positions.into(), None)?)
 }
 
 /// [`take`] of an array into an array that is there already, whose memory is spared being found and cleared.
@@ -224,7 +225,7 @@ pub fn take_axis<'a, X: Operand, J: Position>(
     positions: impl Into<Take<'a, J>>,
     axis: impl Position,
 ) -> Result<X::Reduced<X::Elem>> {
-    x.by_select(&Request::new(x.lengths(), positions.into(), Some(axis.to_i128()))?)
+    select_with(x, &Request::new(x.lengths(), positions.into(), Some(axis.to_i128()))?)
 }
 
 /// The gradient of [`take`]: every position receives the sum of the gradients of the cells that took it.
@@ -289,7 +290,7 @@ pub fn take_backward<'a, X: Operand, J: Position, U: Operand>(
     upstream: &U,
     positions: impl Into<Take<'a, J>>,
 ) -> Result<X::Reduced<U::Elem>> {
-    x.by_select_backward(&Request::new(x.lengths(), positions.into(), None)?, upstream)
+    select_with_backward(x, &Request::new(x.lengths(), positions.into(), None)?, upstream)
 }
 
 /// The gradient of [`take_axis`]: every position receives the sum of the gradients of the cells that took it.
@@ -358,7 +359,7 @@ pub fn take_axis_backward<'a, X: Operand, J: Position, U: Operand>(
     positions: impl Into<Take<'a, J>>,
     axis: impl Position,
 ) -> Result<X::Reduced<U::Elem>> {
-    x.by_select_backward(&Request::new(x.lengths(), positions.into(), Some(axis.to_i128()))?, upstream)
+    select_with_backward(x, &Request::new(x.lengths(), positions.into(), Some(axis.to_i128()))?, upstream)
 }
 
 /// The descriptor of [`take`] and [`take_axis`]: the index array, the axis (`None` for flattened positions), and the

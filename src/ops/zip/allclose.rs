@@ -150,6 +150,6 @@ where
         Err(Error::FillVaries { .. }) => return Ok(false),
         Err(error) => return Err(error),
     };
-    let (values, gaps) = apart.values_and_gaps()?;
-    Ok(!values.contains(&true) && gaps.is_none_or(|(apart, count)| !apart || count == 0))
+    let apart = apart.erased();
+    Ok(!apart.held_elements()?.contains(&true) && apart.gap().is_none_or(|(apart, count)| !apart || count == 0))
 }

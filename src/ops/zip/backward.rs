@@ -13,7 +13,8 @@ use crate::base::threads;
 use crate::element::{Accumulator, Element, Float, Numeric, Ring};
 use crate::kernels::sort;
 use crate::kernels::steps::Keep;
-use crate::ops::operand::{Operand, OperandRef};
+use crate::ops::broadcast::gradient_of;
+use crate::ops::operand::{ErasedOperand, Operand};
 use crate::ops::reduce::check_upstream;
 use crate::pattern::AnyPattern;
 use crate::plan::broadcast_match::{BroadcastMatch, occurrences, repeated_count};
@@ -43,8 +44,8 @@ fn each<T: Float>(gradients: &[T], left: &[T], right: &[T], slots: &mut [T], of:
 
 /// One of two operands, with the rules for the gradients of its elements.
 struct Side<'a, T> {
-    own: &'a OperandRef<'a, T>,
-    other: &'a OperandRef<'a, T>,
+    own: &'a ErasedOperand<'a, T>,
+    other: &'a ErasedOperand<'a, T>,
     is_left: bool,
     block: Block<T>,
     /// The gradient of a stored entry without a partner, if its result is stored; for stored views only.
@@ -56,7 +57,7 @@ type Received<T> = (Vec<T>, Shape);
 
 impl<T: Float + Numeric> Side<'_, T> {
     /// Computes the gradient of the operand for a result of this shape.
-    fn gradient(&self, upstream: &OperandRef<'_, T>, shape: &Shape) -> Result<Received<T>> {
+    fn gradient(&self, upstream: &ErasedOperand<'_, T>, shape: &Shape) -> Result<Received<T>> {
         if has_other_lengths(self.own.lengths(), shape) {
             let sums = match self.positions(upstream, shape)? {
                 Some(at) => self.summed(upstream, &at, shape)?,
@@ -67,7 +68,7 @@ impl<T: Float + Numeric> Side<'_, T> {
         let own = self.own.in_shape(shape)?;
         let gradients = own.elements_of(upstream)?;
         let received = self.received(&gradients, &own.elements_of(&own)?, &own.elements_beside(self.other, shape)?)?;
-        let is_met = |marks: &OperandRef<'_, bool>| own.elements_beside(marks, shape);
+        let is_met = |marks: &ErasedOperand<'_, bool>| own.elements_beside(marks, shape);
         Ok((self.of_entries(received, gradients, &is_met)?, shape.clone()))
     }
 
@@ -100,7 +101,7 @@ impl<T: Float + Numeric> Side<'_, T> {
     /// positions at which the operand has an entry. At all other positions the upstream gradient is equal to its fill.
     /// The other operand is equal to its fill there too, unless the fill of the upstream gradient is zero. For stored
     /// views the positions are the entries of an operand that is not repeated: the result has no others.
-    fn positions(&self, upstream: &OperandRef<'_, T>, shape: &Shape) -> Result<Option<AnyPattern>> {
+    fn positions(&self, upstream: &ErasedOperand<'_, T>, shape: &Shape) -> Result<Option<AnyPattern>> {
         let is_other_alike = !has_other_lengths(self.other.lengths(), shape);
         if !self.counts_gaps() {
             return match is_other_alike {
@@ -122,7 +123,7 @@ impl<T: Float + Numeric> Side<'_, T> {
     }
 
     /// Computes the gradient of each entry of a repeated operand: the sum over the given positions and over all others.
-    fn summed(&self, upstream: &OperandRef<'_, T>, at: &AnyPattern, shape: &Shape) -> Result<Vec<T>> {
+    fn summed(&self, upstream: &ErasedOperand<'_, T>, at: &AnyPattern, shape: &Shape) -> Result<Vec<T>> {
         let pattern = every_entry(self.own)?;
         let (own, other) = (self.own.beside_entries(at, shape)?, self.other.beside_entries(at, shape)?);
         let received = self.received(&upstream.at_entries(at)?, &own, &other)?;
@@ -140,7 +141,7 @@ impl<T: Float + Numeric> Side<'_, T> {
 
     /// Computes the gradient of each entry of a repeated operand: the sum over all positions to which it is repeated.
     /// These are written out in chunks.
-    fn summed_in_pieces(&self, upstream: &OperandRef<'_, T>, shape: &Shape) -> Result<Vec<T>> {
+    fn summed_in_pieces(&self, upstream: &ErasedOperand<'_, T>, shape: &Shape) -> Result<Vec<T>> {
         let own = self.own.elements_of(self.own)?;
         summed_in_pieces(self.own, shape, (upstream, self.other), &mut |at, numbers| {
             let gradients = upstream.at_entries(at)?;
@@ -152,7 +153,7 @@ impl<T: Float + Numeric> Side<'_, T> {
 }
 
 /// A function that returns for each entry whether the other operand has an element there, according to its marks.
-type IsMet<'a> = dyn Fn(&OperandRef<'_, bool>) -> Result<Vec<bool>> + 'a;
+type IsMet<'a> = dyn Fn(&ErasedOperand<'_, bool>) -> Result<Vec<bool>> + 'a;
 
 /// The sums of the gradients that the entries of a repeated operand receive.
 struct Totals<T: Float>(Vec<<T as Ring>::Total>);
@@ -191,9 +192,9 @@ type Receive<'a, T> = dyn FnMut(&AnyPattern, &[usize]) -> Result<Vec<T>> + 'a;
 /// chunk of positions, `receive` returns the gradients of the entries there. It looks up the elements of the other
 /// operands.
 fn summed_in_pieces<O: Element, A: Element, B: Element, T: Float>(
-    own: &OperandRef<'_, O>,
+    own: &ErasedOperand<'_, O>,
     shape: &Shape,
-    (a, b): (&OperandRef<'_, A>, &OperandRef<'_, B>),
+    (a, b): (&ErasedOperand<'_, A>, &ErasedOperand<'_, B>),
     receive: &mut Receive<'_, T>,
 ) -> Result<Vec<T>> {
     let pattern = every_entry(own)?;
@@ -217,7 +218,7 @@ fn summed_in_pieces<O: Element, A: Element, B: Element, T: Float>(
 const PIECE: usize = 1 << 18;
 
 /// Returns the entries of a sparse operand, or all positions of an array.
-fn every_entry<T: Element>(operand: &OperandRef<'_, T>) -> Result<AnyPattern> {
+fn every_entry<T: Element>(operand: &ErasedOperand<'_, T>) -> Result<AnyPattern> {
     match operand.entries()? {
         Some(entries) => Ok(entries),
         None => Ok(AnyPattern::every_position(&Shape::from(operand.lengths()), Width::U64)?),
@@ -225,7 +226,7 @@ fn every_entry<T: Element>(operand: &OperandRef<'_, T>) -> Result<AnyPattern> {
 }
 
 /// Returns the value of an upstream gradient at unstored positions, if there are any and it is not zero.
-fn gap_of<G: Element>(upstream: &OperandRef<'_, G>) -> Option<G> {
+fn gap_of<G: Element>(upstream: &ErasedOperand<'_, G>) -> Option<G> {
     upstream.gap().filter(|(fill, count)| fill.is_truthy() && *count > 0).map(|(fill, _)| fill)
 }
 
@@ -259,15 +260,15 @@ where
 {
     let shape = shape_of(x, y, upstream)?;
     let [alone_left, alone_right] = D::alone();
-    let (of_left, of_right, upstream) = (x.operand_ref(), y.operand_ref(), upstream.operand_ref());
+    let (of_left, of_right, upstream) = (x.erased(), y.erased(), upstream.erased());
     let block: Block<U::Elem> = |g, x, y, slots| each(g, x, y, slots, D::to_left);
     let left = Side { own: &of_left, other: &of_right, is_left: true, block, alone: alone_left };
     let (dx, dx_shape) = left.gradient(&upstream, &shape)?;
-    let dx = x.gradient_of(dx, &dx_shape)?;
+    let dx = X::restore(gradient_of(&of_left, dx, &dx_shape)?)?;
     let block: Block<U::Elem> = |g, x, y, slots| each(g, x, y, slots, D::to_right);
     let right = Side { own: &of_right, other: &of_left, is_left: false, block, alone: alone_right };
     let (dy, dy_shape) = right.gradient(&upstream, &shape)?;
-    Ok((dx, y.gradient_of(dy, &dy_shape)?))
+    Ok((dx, Y::restore(gradient_of(&of_right, dy, &dy_shape)?)?))
 }
 
 /// The gradients of [`where_`](crate::where_()): what comes, for the one that was chosen.
@@ -327,19 +328,20 @@ where
 {
     let shape = broadcast_shape(&broadcast_shape(condition.lengths(), yes.lengths())?, no.lengths())?;
     check_upstream(upstream, &shape)?;
-    let (condition, upstream) = (condition.operand_ref(), upstream.operand_ref());
-    let (of_yes, yes_shape) = chosen(&yes.operand_ref(), &condition, true, &upstream, &shape)?;
-    let of_yes = yes.gradient_of(of_yes, &yes_shape)?;
-    let (of_no, no_shape) = chosen(&no.operand_ref(), &condition, false, &upstream, &shape)?;
-    Ok((of_yes, no.gradient_of(of_no, &no_shape)?))
+    let (condition, upstream) = (condition.erased(), upstream.erased());
+    let (yes, no) = (yes.erased(), no.erased());
+    let (of_yes, yes_shape) = chosen(&yes, &condition, true, &upstream, &shape)?;
+    let of_yes = A::restore(gradient_of(&yes, of_yes, &yes_shape)?)?;
+    let (of_no, no_shape) = chosen(&no, &condition, false, &upstream, &shape)?;
+    Ok((of_yes, B::restore(gradient_of(&no, of_no, &no_shape)?)?))
 }
 
 /// Computes the gradient of one choice: the upstream gradient if the condition is `choice`, and +0.0 otherwise.
 fn chosen<T: Element, G: Float>(
-    own: &OperandRef<'_, T>,
-    condition: &OperandRef<'_, bool>,
+    own: &ErasedOperand<'_, T>,
+    condition: &ErasedOperand<'_, bool>,
     choice: bool,
-    upstream: &OperandRef<'_, G>,
+    upstream: &ErasedOperand<'_, G>,
     shape: &Shape,
 ) -> Result<Received<G>> {
     let given = |gradients: Vec<G>, conditions: Vec<bool>| {

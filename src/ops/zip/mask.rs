@@ -134,14 +134,14 @@ pub fn without_backward<P: Pattern, T: Element, U: Operand>(
 
 fn handed_to<P: Pattern, U: Operand>(x: &P, upstream: &U, mask: &P, keep: Keep) -> Result<Tensor<P, U::Elem>> {
     check_upstream(upstream, x.shape())?;
-    let gradients = without_signs(upstream.at_entries(x.any())?);
+    let gradients = without_signs(upstream.erased().at_entries(x.any())?);
     Tensor::from_erased(handed_to_kept(x.any(), gradients, mask.any(), keep)?)
 }
 
 /// Returns the gradients of the entries that a mask keeps; 0 for all others.
 fn handed_to_kept<G: Element>(x: &AnyPattern, gradients: Vec<G>, mask: &AnyPattern, keep: Keep) -> Result<Erased<G>> {
     let all = Tensor::from_valid(x.clone(), gradients, G::ZERO);
-    let gradients = kept(all.sparse(), mask, keep)?.at_entries(x)?;
+    let gradients = kept(all.sparse(), mask, keep)?.erased().at_entries(x)?;
     Ok(Tensor::from_valid(x.clone(), gradients, G::ZERO))
 }
 

@@ -68,7 +68,7 @@ use crate::kernels::op::{Fault, Outcome};
 use crate::kernels::zip::{Lone, Swapped, Zip};
 use crate::ops::operand::Operand;
 #[cfg(feature = "dynamic")]
-use crate::ops::operand::RunTimeOperand;
+use crate::ops::operand::{ErasedOperand, ErasedResult};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
@@ -167,9 +167,9 @@ partners! {
 
 #[cfg(feature = "dynamic")]
 partners! {
-    ['s, T: Element] RunTimeOperand<'s, T>, &RunTimeOperand<'_, T>: T => RunTimeOperand<'static, U>,
+    ['s, T: Element] ErasedOperand<'s, T>, &ErasedOperand<'_, T>: T => ErasedResult<U>,
         |x, y, op| run_time::pair(x, y, op);
-    ['s, T: Element] RunTimeOperand<'s, T>, T: T => RunTimeOperand<'static, U>,
+    ['s, T: Element] ErasedOperand<'s, T>, T: T => ErasedResult<U>,
         |x, y, op| run_time::with_number(x, y, op);
 }
 

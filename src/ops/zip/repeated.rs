@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::sparse::{at_entry, fill_of, formatted, in_shape, one_of_fills, own_fill, text};
+use super::sparse::{at_entry, fill_of, one_of_fills, own_fill, text};
 use super::{broadcast_shape, has_other_lengths, is_repeated, refused};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
@@ -20,6 +20,7 @@ use crate::kernels::steps::{BLOCK, Filled, LEFT, RIGHT};
 use crate::kernels::zip::{
     Alone, FailedElement, Zip, ZipOperand, all_finite, zip_found, zip_numbers, zip_numbers_united, zip_sides,
 };
+use crate::ops::broadcast::{formatted, in_shape};
 use crate::ops::select;
 use crate::pattern::AnyPattern;
 use crate::plan::broadcast_match::{

@@ -6,7 +6,8 @@
 use ndarray::{ArrayD, ArrayViewD, Dimension, IxDyn, arr0};
 
 use super::repeated::Wholes;
-use super::sparse::{self, fill_of, in_shape, text};
+use super::sparse::{self, fill_of, text};
+use crate::ops::broadcast::in_shape;
 use super::{broadcast_shape, dense, is_repeated, refused, to_dense};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -14,25 +15,25 @@ use crate::base::shape::{Shape, step};
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
 use crate::kernels::zip::{Alone, Lone, MaybeSwapped, Zip};
-use crate::ops::operand::{DenseView, RunTimeOperand, SparseView, positions, repeated_axes};
+use crate::ops::operand::{DenseOperand, ErasedOperand, ErasedResult, SparseOperand, positions, repeated_axes};
 use crate::pattern::AnyPattern;
 use crate::plan::broadcast_match::whole_lengths;
 use crate::tensor::erased::{Erased, SparseRef};
 
 /// Combines two operands of any kind.
 pub(super) fn pair<T: Element, Z: Zip<T, T>>(
-    x: &RunTimeOperand<'_, T>,
-    y: &RunTimeOperand<'_, T>,
+    x: &ErasedOperand<'_, T>,
+    y: &ErasedOperand<'_, T>,
     op: Z,
-) -> Result<RunTimeOperand<'static, Z::Out>> {
+) -> Result<ErasedResult<Z::Out>> {
     let op = MaybeSwapped { op, is_swapped: false };
     match (x, y) {
-        (RunTimeOperand::Sparse(x), RunTimeOperand::Sparse(y)) => Ok(sparse::pair(x, y, op)?.into()),
-        (RunTimeOperand::Array(x), RunTimeOperand::Array(y)) => {
+        (ErasedOperand::Sparse(x), ErasedOperand::Sparse(y)) => Ok(sparse::of_both(x, y, op)?.into()),
+        (ErasedOperand::Array(x), ErasedOperand::Array(y)) => {
             Ok(dense::pair(x.array.view(), y.array.view(), op)?.into())
         }
-        (RunTimeOperand::Sparse(x), RunTimeOperand::Array(y)) => with_array(x, y, op),
-        (RunTimeOperand::Array(x), RunTimeOperand::Sparse(y)) => {
+        (ErasedOperand::Sparse(x), ErasedOperand::Array(y)) => with_array(x, y, op),
+        (ErasedOperand::Array(x), ErasedOperand::Sparse(y)) => {
             with_array(y, x, MaybeSwapped { is_swapped: true, ..op }).map_err(|error| match error {
                 Error::NonFinite { operation, left, right, coords } => {
                     Error::NonFinite { operation, left: right, right: left, coords }
@@ -45,33 +46,33 @@ pub(super) fn pair<T: Element, Z: Zip<T, T>>(
 
 /// Combines an operand of any kind and a number.
 pub(super) fn with_number<T: Element, Z: Zip<T, T>>(
-    x: &RunTimeOperand<'_, T>,
+    x: &ErasedOperand<'_, T>,
     number: T,
     op: Z,
-) -> Result<RunTimeOperand<'static, Z::Out>> {
+) -> Result<ErasedResult<Z::Out>> {
     let op = MaybeSwapped { op, is_swapped: false };
     match x {
-        RunTimeOperand::Sparse(x) => Ok(sparse::with_number(x, number, op)?.into()),
-        RunTimeOperand::Array(x) => Ok(dense::pair(x.array.view(), arr0(number).into_dyn().view(), op)?.into()),
+        ErasedOperand::Sparse(x) => Ok(sparse::of_number(x, number, op)?.into()),
+        ErasedOperand::Array(x) => Ok(dense::pair(x.array.view(), arr0(number).into_dyn().view(), op)?.into()),
     }
 }
 
 /// Combines a sparse operand with an array, which counts as a tensor that stores every element. The result of chunks
 /// has the same kind as the result of the entire operands.
 fn with_array<T: Element, Z: Zip<T, T>>(
-    x: &SparseView<AnyPattern, T>,
-    y: &DenseView<'_, T>,
+    x: &SparseOperand<'_, T>,
+    y: &DenseOperand<'_, T>,
     op: Z,
-) -> Result<RunTimeOperand<'static, Z::Out>> {
-    let (tensor, counts_gaps, array) = (x.tensor.sparse(), x.counts_gaps, &y.array.view());
+) -> Result<ErasedResult<Z::Out>> {
+    let (tensor, counts_gaps, array) = (x.sparse(), x.counts_gaps, &y.array.view());
     let shape = broadcast_shape(tensor.shape(), array.shape())?;
     let lengths = [whole_lengths(tensor.pattern()), y.whole_lengths()];
     let wholes = Wholes::of(lengths, [tensor.shape(), array.shape()], &shape);
     let [is_left_repeated, is_right_repeated] = [wholes.left, wholes.right].map(|own| is_repeated(own, &wholes.shape));
     let is_single = |lengths: &[usize]| lengths.iter().all(|&length| length == 1);
     if let (true, true, Some(&number)) = (is_right_repeated, is_single(wholes.right), array.first()) {
-        let tensor = in_shape(tensor, &shape)?.into_erased();
-        return Ok(sparse::with_number(&SparseView { tensor, counts_gaps }, number, op)?.into());
+        let tensor = SparseOperand::of(in_shape(tensor, &shape)?, counts_gaps);
+        return Ok(sparse::of_number(&tensor, number, op)?.into());
     }
     if let (true, true, Some(&number)) = (is_left_repeated, is_single(wholes.left), tensor.values().first()) {
         let number = ArrayD::from_elem(IxDyn(tensor.shape()), number);

@@ -4,14 +4,16 @@ use std::borrow::Cow;
 
 use ndarray::{ArrayBase, ArrayView, ArrayView1, Axis, Data, Dimension};
 
+use super::dense;
 use super::descriptors::{Mul, MulNonzero};
+use super::sparse::of_array;
 use crate::base::alloc;
 use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
 use crate::element::Element;
 use crate::kernels::zip::Zip;
-use crate::ops::operand::Operand;
+use crate::ops::operand::{ErasedOperand, Operand};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -147,5 +149,8 @@ fn along<X: Operand, Z: Zip<X::Elem, X::Elem>>(
     for behind in 1..rank - axis {
         factors = factors.insert_axis(Axis(behind));
     }
-    x.zip_array(factors, op)
+    X::restore(match x.erased() {
+        ErasedOperand::Sparse(x) => of_array(x.sparse(), x.gap(), factors, x.sparse().shape(), op)?.into(),
+        ErasedOperand::Array(x) => dense::pair(x.array.view(), factors, op)?.into(),
+    })
 }

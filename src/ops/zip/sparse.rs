@@ -10,16 +10,15 @@ use super::{broadcast_shape, refused};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::check_axes;
-use crate::base::limit::default_limit;
 use crate::base::shape::{Shape, unravel};
 use crate::convert::once_on_each;
 use crate::element::Element;
 use crate::kernels::op::Outcome;
 use crate::kernels::steps::{BLOCK, Filled, Keep, LEFT, MergeSteps, RIGHT};
 use crate::kernels::zip::{Alone, FailedElement, Zip, ZipOperand, all_finite, zip_sides, zip_steps, zip_united};
-use crate::ops::operand::Sparse;
-use crate::ops::select::broadcast_to;
-use crate::pattern::{AnyPattern, Format, Pattern};
+use crate::ops::broadcast::in_shape;
+use crate::ops::operand::{Sparse, SparseOperand};
+use crate::pattern::{AnyPattern, Pattern};
 use crate::plan::overlap::OverlapPlan;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
@@ -30,17 +29,17 @@ pub(super) fn pair<X: Sparse, Y: Sparse<Pattern = X::Pattern>, Z: Zip<X::Value, 
     y: &Y,
     op: Z,
 ) -> Result<Tensor<X::Pattern, Z::Out>> {
-    let counts_gaps = x.gap().is_some() && y.gap().is_some();
-    Tensor::from_erased(of_both(x.tensor().sparse(), y.tensor().sparse(), counts_gaps, op)?)
+    Tensor::from_erased(of_both(&x.sparse_operand(), &y.sparse_operand(), op)?)
 }
 
 /// Combines all elements of two tensors, or of two stored views.
-fn of_both<A: Element, B: Element, Z: Zip<A, B>>(
-    x: SparseRef<'_, A>,
-    y: SparseRef<'_, B>,
-    counts_gaps: bool,
+pub(super) fn of_both<A: Element, B: Element, Z: Zip<A, B>>(
+    x: &SparseOperand<'_, A>,
+    y: &SparseOperand<'_, B>,
     op: Z,
 ) -> Result<Erased<Z::Out>> {
+    let counts_gaps = x.counts_gaps && y.counts_gaps;
+    let (x, y) = (x.sparse(), y.sparse());
     let shape = match x.shape() == y.shape() {
         true => x.shape().clone(),
         false => broadcast_shape(x.shape(), y.shape())?,
@@ -50,46 +49,6 @@ fn of_both<A: Element, B: Element, Z: Zip<A, B>>(
     }
     let (x, y) = (in_shape(x, &shape)?, in_shape(y, &shape)?);
     if counts_gaps { whole(x.sparse(), y.sparse(), op) } else { stored_alike(x.sparse(), y.sparse(), op) }
-}
-
-/// A tensor broadcast to a shape.
-pub(in crate::ops) enum InShape<'a, T> {
-    /// The tensor itself, which has that shape.
-    Own(SparseRef<'a, T>),
-    /// A tensor that is repeated, or has more axes.
-    Wide(Erased<T>),
-}
-
-impl<T: Element> InShape<'_, T> {
-    pub(in crate::ops) fn sparse(&self) -> SparseRef<'_, T> {
-        match self {
-            InShape::Own(x) => *x,
-            InShape::Wide(x) => x.sparse(),
-        }
-    }
-
-    pub(in crate::ops) fn into_erased(self) -> Erased<T> {
-        match self {
-            InShape::Own(x) => x.to_erased(),
-            InShape::Wide(x) => x,
-        }
-    }
-}
-
-/// Returns the tensor broadcast to a shape; the tensor itself if it has that shape.
-pub(in crate::ops) fn in_shape<'a, T: Element>(x: SparseRef<'a, T>, shape: &Shape) -> Result<InShape<'a, T>> {
-    if x.shape() == shape {
-        return Ok(InShape::Own(x));
-    }
-    let wide = broadcast_to(&x.to_erased(), shape.clone())?;
-    let (pattern, values) = (wide.pattern(), wide.shared_values());
-    let pattern = formatted(pattern, x.pattern().format(), default_limit(x.stored_bytes()))?;
-    Ok(InShape::Wide(Tensor::from_shared(pattern, values.clone(), x.fill())))
-}
-
-/// Returns a pattern in a format. This is needed until selections keep the format of untyped patterns.
-pub(super) fn formatted(pattern: &AnyPattern, format: Format, limit: u64) -> Result<AnyPattern> {
-    if pattern.format() == format { Ok(pattern.clone()) } else { pattern.in_format(format, limit) }
 }
 
 /// Combines two tensors of one shape.
@@ -196,10 +155,19 @@ pub(super) fn with_number<X: Sparse, B: Element, Z: Zip<X::Value, B>>(
     number: B,
     op: Z,
 ) -> Result<Tensor<X::Pattern, Z::Out>> {
-    let (tensor, of_gap) = (x.tensor(), x.gap().map(|gap| op.apply(gap, number)));
+    Tensor::from_erased(of_number(&x.sparse_operand(), number, op)?)
+}
+
+/// Combines an operand without the static type of its pattern with a number.
+pub(super) fn of_number<A: Element, B: Element, Z: Zip<A, B>>(
+    x: &SparseOperand<'_, A>,
+    number: B,
+    op: Z,
+) -> Result<Erased<Z::Out>> {
+    let (tensor, of_gap) = (x.sparse(), x.gap().map(|gap| op.apply(gap, number)));
     let left = ZipOperand::Values(tensor.values().into());
     let own = own_fill(tensor.fill());
-    Tensor::from_erased(on_pattern(op, tensor.pattern().any(), &left, &ZipOperand::One(number), of_gap, own)?)
+    on_pattern(op, tensor.pattern(), &left, &ZipOperand::One(number), of_gap, own)
 }
 
 /// Returns the computed fill of a result. A fill without a value is an error if the result has an unstored position.
@@ -226,9 +194,10 @@ pub(in crate::ops) fn with_array<X: Sparse, B: Element, Z: Zip<X::Value, B>>(
     array: ArrayViewD<'_, B>,
     op: Z,
 ) -> Result<Tensor<X::Pattern, Z::Out>> {
-    let shape = broadcast_shape(x.tensor().shape(), array.shape())?;
+    let shape = broadcast_shape(x.pattern().shape(), array.shape())?;
     check_axes::<<X::Pattern as Pattern>::Index>(&shape)?;
-    Tensor::from_erased(of_array(x.tensor().sparse(), x.gap(), array, &shape, op)?)
+    let x = x.sparse_operand();
+    Tensor::from_erased(of_array(x.sparse(), x.gap(), array, &shape, op)?)
 }
 
 /// Combines a tensor and an array, in the shape of both. Without `gap` only the stored entries of the tensor count.

@@ -3,7 +3,7 @@
 use ndarray::{ArrayBase, ArrayD, CowArray, Data, Dimension, IxDyn, arr0};
 
 use super::repeated::{as_number, elements_at};
-use super::sparse::in_shape;
+use crate::ops::broadcast::in_shape;
 use super::{broadcast_shape, is_repeated};
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
@@ -16,7 +16,7 @@ use crate::element::Element;
 use crate::kernels::steps::{Keep, LEFT, MergeSteps, RIGHT};
 use crate::ops::operand::Operand;
 #[cfg(feature = "dynamic")]
-use crate::ops::operand::{RunTimeOperand, RunTimeResult};
+use crate::ops::operand::{ErasedOperand, ErasedResult};
 use crate::pattern::{AnyPattern, AxisCoords, Pattern};
 use crate::plan::broadcast_match::whole_lengths;
 use crate::plan::overlap::OverlapPlan;
@@ -176,7 +176,7 @@ fn chosen<T: Element>(c: SparseRef<'_, bool>, yes: Given<T>, no: Given<T>) -> Re
     let of_other = match other.numbered(&whole) {
         Given::Number(number) => alloc::copies(number, pattern.nnz())?.into(),
         #[cfg(feature = "dynamic")]
-        Given::Array { array, .. } => array.operand_ref().in_shape(&shape)?.at_entries(&pattern)?.into(),
+        Given::Array { array, .. } => array.erased().in_shape(&shape)?.at_entries(&pattern)?.into(),
         Given::Tensor(other) if is_repeated(whole_lengths(other.pattern()), &whole) => {
             elements_at(other.sparse(), &pattern)?.into()
         }
@@ -245,21 +245,22 @@ fn at_entries<T: Element>(steps: Option<&MergeSteps>, side: u8, x: SparseRef<'_,
 /// the choice of unstored positions.
 #[cfg(feature = "dynamic")]
 pub(crate) fn where_run_time<T: Element>(
-    condition: &RunTimeOperand<'_, bool>,
-    yes: &RunTimeOperand<'_, T>,
-    no: &RunTimeOperand<'_, T>,
-) -> Result<RunTimeResult<T>> {
-    let given = |choice: &RunTimeOperand<'_, T>| match choice {
-        RunTimeOperand::Sparse(x) => Given::Tensor(x.tensor.clone()),
-        RunTimeOperand::Array(x) => Given::Array { array: x.array.to_owned(), whole: x.whole.clone() },
+    condition: &ErasedOperand<'_, bool>,
+    yes: &ErasedOperand<'_, T>,
+    no: &ErasedOperand<'_, T>,
+) -> Result<ErasedResult<T>> {
+    let given = |choice: &ErasedOperand<'_, T>| match choice {
+        ErasedOperand::Sparse(x) => Given::Tensor(x.sparse().to_erased()),
+        ErasedOperand::Array(x) => Given::Array { array: x.array.to_owned(), whole: x.whole.clone() },
     };
-    if let RunTimeOperand::Sparse(c) = condition {
-        let own = whole_lengths(c.tensor.pattern());
+    if let ErasedOperand::Sparse(c) = condition {
+        let c = c.sparse();
+        let own = whole_lengths(c.pattern());
         let whole = broadcast_shape(&broadcast_shape(own, yes.whole_lengths())?, no.whole_lengths())?;
-        let of_gaps = as_number(c.tensor.sparse(), own, &whole).unwrap_or(c.tensor.fill());
-        let is_sparse = |choice: &RunTimeOperand<'_, T>| matches!(choice, RunTimeOperand::Sparse(_));
+        let of_gaps = as_number(c, own, &whole).unwrap_or(c.fill());
+        let is_sparse = |choice: &ErasedOperand<'_, T>| matches!(choice, ErasedOperand::Sparse(_));
         if if of_gaps { is_sparse(yes) } else { is_sparse(no) } {
-            return Ok(sparse(&c.tensor, given(yes), given(no))?.into());
+            return Ok(chosen(c, given(yes), given(no))?.into());
         }
     }
     Ok(dense(&condition.dense()?, yes.dense()?, no.dense()?)?.into())
