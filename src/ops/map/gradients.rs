@@ -21,7 +21,7 @@ macro_rules! gradients {
         ///
         $(#[$note])*
         ///
-        #[doc = include_str!("pages/gradient.md")]
+        #[doc = said!(gradient)]
         /// ```
         #[doc = concat!("use lacuna::{CooTensor, ", stringify!($name), ", grad};")]
         /// use ndarray::{arr0, arr1};

@@ -13,7 +13,7 @@ use crate::ops::operand::Operand;
 ///
 /// Unsigned integers and `bool` have no other sign, and do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN.
@@ -25,7 +25,7 @@ use crate::ops::operand::Operand;
 /// # Errors
 ///
 /// - `Overflow`: the least integer of its type has no counterpart;
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -59,7 +59,7 @@ pub fn neg<X: Operand<Elem: Signed>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// The magnitude of a complex number is real, within 1 unit in the last place. `bool` does not have a magnitude,
 /// and does not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN; a complex number with an infinite part is infinite, also where the other is NaN.
@@ -71,7 +71,7 @@ pub fn neg<X: Operand<Elem: Signed>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// # Errors
 ///
 /// - `Overflow`: the least integer of a signed type has a magnitude that the type does not hold;
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -103,7 +103,7 @@ pub fn abs<X: Operand<Elem: Magnitude>>(x: &X) -> Result<X::Mapped<<X::Elem as M
 ///
 /// Zeros keep their own sign. `bool` and complex numbers have none, and do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN. (`f64::signum` of a zero is ±1.)
@@ -114,7 +114,7 @@ pub fn abs<X: Operand<Elem: Magnitude>>(x: &X) -> Result<X::Mapped<<X::Elem as M
 ///
 /// # Errors
 ///
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -147,7 +147,7 @@ pub fn sign<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// Zeros of both signs are as large, and keep theirs. Complex numbers have no order, and do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN.
@@ -160,7 +160,7 @@ pub fn sign<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// # Errors
 ///
 /// - `Argument`: the lower bound is above the upper one, or one of them is NaN;
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -188,7 +188,7 @@ pub fn clamp<X: Operand<Elem: Real>>(x: &X, low: X::Elem, high: X::Elem) -> Resu
 ///
 /// Floats and complex numbers do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// There is none among integers and `bool`.
@@ -199,7 +199,7 @@ pub fn clamp<X: Operand<Elem: Real>>(x: &X, low: X::Elem, high: X::Elem) -> Resu
 ///
 /// # Errors
 ///
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -227,7 +227,7 @@ pub fn not<X: Operand<Elem: Bits>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// Types without an imaginary part do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// A part that is NaN yields the canonical NaN.
@@ -238,7 +238,7 @@ pub fn not<X: Operand<Elem: Bits>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// # Errors
 ///
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -266,7 +266,7 @@ pub fn conj<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<X::Elem
 ///
 /// Types without an imaginary part do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// A NaN yields the canonical NaN.
@@ -277,7 +277,7 @@ pub fn conj<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<X::Elem
 ///
 /// # Errors
 ///
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -301,7 +301,7 @@ pub fn real<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<<X::Ele
 ///
 /// Types without an imaginary part do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// A NaN yields the canonical NaN.
@@ -312,7 +312,7 @@ pub fn real<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<<X::Ele
 ///
 /// # Errors
 ///
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```

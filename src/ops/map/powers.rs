@@ -16,7 +16,7 @@ use crate::ops::operand::Operand;
 ///
 /// The square of a float is rounded once. `bool` and complex numbers do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN.
@@ -28,7 +28,7 @@ use crate::ops::operand::Operand;
 /// # Errors
 ///
 /// - `Overflow`: the square of an integer does not fit its type;
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -58,7 +58,7 @@ pub fn square<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>>
 ///
 /// NaN and numbers below zero yield NaN; `-0.0` yields `-0.0`.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, sqrt};
 /// use ndarray::arr1;
@@ -82,7 +82,7 @@ pub fn sqrt<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN; numbers below zero have a cube root.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, cbrt};
 /// use ndarray::arr1;
@@ -106,7 +106,7 @@ pub fn cbrt<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN; zeros yield the infinity of their sign.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, recip};
 /// use ndarray::arr1;
@@ -128,7 +128,7 @@ pub fn recip<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// The power of a float is within 1 unit in the last place of the real number, with the same bits on every machine.
 /// A square is rounded once. `bool` and complex numbers do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN but to the power of 0, which is 1.
@@ -142,7 +142,7 @@ pub fn recip<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// - `Overflow`: the power of an integer does not fit its type;
 /// - `Argument`: an exponent below zero, of integers;
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -176,7 +176,7 @@ pub fn powi<X: Operand<Elem: RealNumber>>(x: &X, exponent: i32) -> Result<X::Map
 /// NaN yields NaN but to the power of 0, which is 1; so do numbers below zero to a power that is no integer. 1 is 1
 /// to any power, NaN included.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, powf};
 /// use ndarray::arr1;
@@ -201,7 +201,7 @@ pub fn powf<X: Operand<Elem: Float>>(x: &X, exponent: X::Elem) -> Result<X::Mapp
 ///
 /// NaN yields NaN; `-inf` yields 0.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, exp};
 /// use ndarray::arr1;
@@ -227,7 +227,7 @@ pub fn exp<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN; `-inf` yields -1.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, exp_m1};
 /// use ndarray::arr1;
@@ -254,7 +254,7 @@ pub fn exp_m1<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN and numbers below zero yield NaN.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, ln};
 ///
@@ -280,7 +280,7 @@ pub fn ln<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN and numbers below -1 yield NaN; -1 yields `-inf`.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, ln_1p};
 /// use ndarray::arr1;
@@ -305,7 +305,7 @@ pub fn ln_1p<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN and numbers below zero yield NaN; zero yields `-inf`.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, log2};
 /// use ndarray::arr1;
@@ -329,7 +329,7 @@ pub fn log2<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN and numbers below zero yield NaN; zero yields `-inf`.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, log10};
 /// use ndarray::arr1;

@@ -16,7 +16,7 @@ use crate::ops::operand::Operand;
 ///
 /// NaN and infinities yield NaN.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, sin};
 /// use ndarray::arr1;
@@ -40,7 +40,7 @@ pub fn sin<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN and infinities yield NaN.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, cos};
 /// use ndarray::arr1;
@@ -64,7 +64,7 @@ pub fn cos<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN and infinities yield NaN.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, tan};
 /// use ndarray::arr1;
@@ -88,7 +88,7 @@ pub fn tan<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN and numbers outside of −1 to 1 yield NaN.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, asin};
 /// use ndarray::arr1;
@@ -113,7 +113,7 @@ pub fn asin<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN and numbers outside of −1 to 1 yield NaN.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, acos};
 /// use ndarray::arr1;
@@ -138,7 +138,7 @@ pub fn acos<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN; the infinities yield ±π/2.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, atan};
 /// use ndarray::arr1;
@@ -163,7 +163,7 @@ pub fn atan<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, sinh};
 /// use ndarray::arr1;
@@ -187,7 +187,7 @@ pub fn sinh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, cosh};
 /// use ndarray::arr1;
@@ -211,7 +211,7 @@ pub fn cosh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN; the infinities yield ±1.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, tanh};
 /// use ndarray::arr1;
