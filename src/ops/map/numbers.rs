@@ -1,6 +1,5 @@
 //! Signs, magnitudes, bounds, bits, and parts of complex numbers.
 
-use super::gradients::gradients;
 use crate::base::error::{Error, Result};
 use crate::element::{Bits, ComplexElement, Float, Magnitude, Real, RealNumber, Signed, math};
 use crate::kernels::map::Each;
@@ -52,6 +51,38 @@ pub fn neg<X: Operand<Elem: Signed>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     x.by_map(&Each::quick(op::neg.name, X::Elem::negated))
 }
 
+/// Returns the gradient of [`neg`](crate::neg()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · −1
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, neg, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::neg(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::neg(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| neg(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn neg_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    x.by_slopes(&|_| -1.0, upstream)
+}
+
 /// Returns the magnitude of each element.
 ///
 /// *y*<sub>i</sub> = |*x*<sub>i</sub>|
@@ -95,6 +126,40 @@ pub fn neg<X: Operand<Elem: Signed>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 #[doc(alias = "norm")]
 pub fn abs<X: Operand<Elem: Magnitude>>(x: &X) -> Result<X::Mapped<<X::Elem as Magnitude>::Magnitude>> {
     x.by_map(&Each::quick(op::abs.name, X::Elem::magnitude))
+}
+
+/// Returns the gradient of [`abs`](crate::abs()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · sign *x*<sub>i</sub>
+///
+/// The derivative at zero is 0.
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, abs, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::abs(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::abs(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| abs(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn abs_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    x.by_slopes(&math::sign, upstream)
 }
 
 /// Returns the sign of each element: -1, 0 or 1.
@@ -180,6 +245,44 @@ pub fn sign<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 #[doc(alias = "clip")]
 pub fn clamp<X: Operand<Elem: Real>>(x: &X, low: X::Elem, high: X::Elem) -> Result<X::Mapped<X::Elem>> {
     x.by_map(&Each::quick(op::clamp.name, within(low, high)?))
+}
+
+/// Returns the gradient of [`clamp`](crate::clamp()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 where low ≤ *x*<sub>i</sub> ≤ high, 0 otherwise
+///
+/// Bounds that [`clamp`](crate::clamp()) rejects are an `Argument` error.
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, clamp, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::clamp(&x, &upstream, 0.1, 0.3)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::clamp(&x.to_dense()?, &upstream, 0.1, 0.3)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| clamp(&arr0(at), 0.1, 0.3).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn clamp_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    low: X::Elem,
+    high: X::Elem,
+) -> Result<X::Mapped<U::Elem>> {
+    let (low, high) = checked_bounds(low.to_f64(), high.to_f64())?;
+    let slope = move |x: f64| if x.is_nan() { x } else { f64::from(u8::from((low..=high).contains(&x))) };
+    x.by_slopes(&slope, upstream)
 }
 
 /// Returns each element with all bits inverted; for `bool`, the negation.
@@ -358,15 +461,4 @@ fn within<T: Real>(low: T, high: T) -> Result<impl Fn(T) -> Option<T> + Copy + S
         };
         Some(if value.isnan() { value.as_implicit() } else { bounded })
     })
-}
-
-gradients! {
-    fn neg_backward of neg() = |_| -1.0, "−1";
-    fn abs_backward of abs() = math::sign, "sign *x*<sub>i</sub>";
-    /// The derivative at zero is 0.
-    fn clamp_backward of clamp(low: X::Elem = 0.1, high: X::Elem = 0.3) = {
-        let (low, high) = checked_bounds(low.to_f64(), high.to_f64())?;
-        move |x: f64| if x.is_nan() { x } else { f64::from(u8::from((low..=high).contains(&x))) }
-    }, "1 where low ≤ *x*<sub>i</sub> ≤ high, 0 otherwise";
-    /// Bounds that [`clamp`](crate::clamp()) rejects are an `Argument` error.
 }

@@ -1,6 +1,5 @@
 //! Trigonometric and hyperbolic functions.
 
-use super::gradients::gradients;
 use crate::base::error::Result;
 use crate::element::{Float, math};
 use crate::kernels::map::FunctionMap;
@@ -30,6 +29,38 @@ pub fn sin<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     x.by_map(&FunctionMap(&math::sin))
 }
 
+/// Returns the gradient of [`sin`](crate::sin()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · cos *x*<sub>i</sub>
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, sin, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::sin(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::sin(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| sin(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn sin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    x.by_slopes(&math::cos, upstream)
+}
+
 /// Returns the cosine of each element, in radians.
 ///
 /// *y*<sub>i</sub> = cos *x*<sub>i</sub>
@@ -54,6 +85,38 @@ pub fn cos<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     x.by_map(&FunctionMap(&math::cos))
 }
 
+/// Returns the gradient of [`cos`](crate::cos()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · −sin *x*<sub>i</sub>
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, cos, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::cos(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::cos(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| cos(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn cos_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    x.by_slopes(&|x| -math::sin(x), upstream)
+}
+
 /// Returns the tangent of each element, in radians.
 ///
 /// *y*<sub>i</sub> = tan *x*<sub>i</sub>
@@ -76,6 +139,38 @@ pub fn cos<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// ```
 pub fn tan<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     x.by_map(&FunctionMap(&math::tan))
+}
+
+/// Returns the gradient of [`tan`](crate::tan()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · (1 + tan² *x*<sub>i</sub>)
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, tan, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::tan(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::tan(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| tan(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn tan_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    x.by_slopes(&|x| 1.0 + square_of(math::tan(x)), upstream)
 }
 
 /// Returns the arc sine of each element, between −π/2 and π/2.
@@ -103,6 +198,38 @@ pub fn asin<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     x.by_map(&FunctionMap(&math::asin))
 }
 
+/// Returns the gradient of [`asin`](crate::asin()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / √((1 − *x*<sub>i</sub>) (1 + *x*<sub>i</sub>))
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, asin, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::asin(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::asin(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| asin(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn asin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    x.by_slopes(&|x| 1.0 / half_chord(x), upstream)
+}
+
 /// Returns the arc cosine of each element, between 0 and π.
 ///
 /// *y*<sub>i</sub> = arccos *x*<sub>i</sub>
@@ -126,6 +253,38 @@ pub fn asin<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 #[doc(alias = "arccos")]
 pub fn acos<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     x.by_map(&FunctionMap(&math::acos))
+}
+
+/// Returns the gradient of [`acos`](crate::acos()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · −1 / √((1 − *x*<sub>i</sub>) (1 + *x*<sub>i</sub>))
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, acos, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::acos(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::acos(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| acos(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn acos_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    x.by_slopes(&|x| -1.0 / half_chord(x), upstream)
 }
 
 /// Returns the arc tangent of each element, between −π/2 and π/2.
@@ -153,6 +312,38 @@ pub fn atan<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     x.by_map(&FunctionMap(&math::atan))
 }
 
+/// Returns the gradient of [`atan`](crate::atan()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / (1 + *x*<sub>i</sub>²)
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, atan, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::atan(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::atan(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| atan(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn atan_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    x.by_slopes(&|x| 1.0 / (1.0 + x * x), upstream)
+}
+
 /// Returns the hyperbolic sine of each element.
 ///
 /// *y*<sub>i</sub> = (e<sup>*x*<sub>i</sub></sup> − e<sup>−*x*<sub>i</sub></sup>) / 2
@@ -175,6 +366,38 @@ pub fn atan<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// ```
 pub fn sinh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     x.by_map(&FunctionMap(&math::sinh))
+}
+
+/// Returns the gradient of [`sinh`](crate::sinh()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · cosh *x*<sub>i</sub>
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, sinh, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::sinh(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::sinh(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| sinh(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn sinh_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    x.by_slopes(&math::cosh, upstream)
 }
 
 /// Returns the hyperbolic cosine of each element.
@@ -201,6 +424,38 @@ pub fn cosh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     x.by_map(&FunctionMap(&math::cosh))
 }
 
+/// Returns the gradient of [`cosh`](crate::cosh()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · sinh *x*<sub>i</sub>
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, cosh, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::cosh(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::cosh(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| cosh(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn cosh_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    x.by_slopes(&math::sinh, upstream)
+}
+
 /// Returns the hyperbolic tangent of each element.
 ///
 /// *y*<sub>i</sub> = sinh *x*<sub>i</sub> / cosh *x*<sub>i</sub>
@@ -225,16 +480,36 @@ pub fn tanh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     x.by_map(&FunctionMap(&math::tanh))
 }
 
-gradients! {
-    fn sin_backward of sin() = math::cos, "cos *x*<sub>i</sub>";
-    fn cos_backward of cos() = |x| -math::sin(x), "−sin *x*<sub>i</sub>";
-    fn tan_backward of tan() = |x| 1.0 + square_of(math::tan(x)), "(1 + tan² *x*<sub>i</sub>)";
-    fn asin_backward of asin() = |x| 1.0 / half_chord(x), "1 / √((1 − *x*<sub>i</sub>) (1 + *x*<sub>i</sub>))";
-    fn acos_backward of acos() = |x| -1.0 / half_chord(x), "−1 / √((1 − *x*<sub>i</sub>) (1 + *x*<sub>i</sub>))";
-    fn atan_backward of atan() = |x| 1.0 / (1.0 + x * x), "1 / (1 + *x*<sub>i</sub>²)";
-    fn sinh_backward of sinh() = math::cosh, "cosh *x*<sub>i</sub>";
-    fn cosh_backward of cosh() = math::sinh, "sinh *x*<sub>i</sub>";
-    fn tanh_backward of tanh() = |x| square_of(1.0 / math::cosh(x)), "1 / cosh² *x*<sub>i</sub>";
+/// Returns the gradient of [`tanh`](crate::tanh()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / cosh² *x*<sub>i</sub>
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, tanh, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::tanh(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::tanh(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| tanh(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn tanh_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    x.by_slopes(&|x| square_of(1.0 / math::cosh(x)), upstream)
 }
 
 fn square_of(x: f64) -> f64 {
