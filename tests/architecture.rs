@@ -222,22 +222,13 @@ fn four_calls_are_unsafe_and_can_be_left_out() {
     assert!(read("src/lib.rs").contains("#![cfg_attr(not(feature = \"machine\"), forbid(unsafe_code))]"));
 }
 
-/// The headings of the shared paragraphs of the pages of reductions, by the name of the paragraph.
-fn shared_headings() -> BTreeMap<String, String> {
-    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/ops/reduce/pages.rs")).unwrap();
-    let paragraphs = text.split("\n    (").filter_map(|paragraph| paragraph.split_once(") => {"));
-    let heading = |text: &str| format!("/// # {}\n", text.split("\\n").next().unwrap_or_default());
-    paragraphs.map(|(name, text)| (name.to_string(), text.split("# ").skip(1).map(heading).collect())).collect()
-}
-
-/// The page of each operation has all sections, some of them in files that the page includes. Pages that macros write
-/// have their sections in one place.
+/// The page of each operation has all sections, some of them in files that the page includes.
 #[test]
 fn pages_have_their_sections() {
     const SECTIONS: [&str; 5] = ["Shapes", "Implicit values", "Errors", "Complexity", "Examples"];
     let mut files = Vec::new();
     source_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/ops"), &mut files);
-    let (mut pages, shared) = (0, shared_headings());
+    let mut pages = 0;
     for file in &files {
         let mut page = String::new();
         for line in fs::read_to_string(file).unwrap().lines() {
@@ -246,17 +237,15 @@ fn pages_have_their_sections() {
                 assert_eq!(without, None, "{}: {line}", file.display());
                 pages += 1;
             }
-            let included = line.strip_prefix("#[doc = include_str!(\"").and_then(|rest| rest.strip_suffix("\")]"));
+            let included = line.strip_prefix("#[doc = said!(").and_then(|rest| rest.strip_suffix(")]"));
             match included {
-                Some(path) => {
-                    let text = fs::read_to_string(file.with_file_name(path)).unwrap();
+                Some(name) => {
+                    let text = fs::read_to_string(file.with_file_name(format!("pages/{name}.md"))).unwrap();
                     text.lines().for_each(|line| page.push_str(&format!("/// {line}\n")));
                 }
                 None if line.starts_with("///") || line.starts_with("#[") => page.push_str(&format!("{line}\n")),
                 None => page.clear(),
             }
-            let name = line.strip_prefix("#[doc = said!(").and_then(|rest| rest.strip_suffix(")]"));
-            page.extend(name.map(|name| shared[name].as_str()));
         }
     }
     assert!(pages > 40, "{pages} pages are found");

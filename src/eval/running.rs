@@ -10,6 +10,7 @@ use super::argument::{no_integer, number_of};
 use super::fault::{Places, at, wrong};
 use super::index::slices_of;
 use super::literal::Literal;
+use crate::base::axes::Axes;
 use crate::base::error::Result as Outcome;
 use crate::base::shape::Shape;
 use crate::dispatch_dtype;

@@ -17,7 +17,8 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::DType;
 use crate::kernels::partial::How;
-use crate::ops::{OpSpec, Split, States};
+use crate::kernels::stream::States;
+use crate::ops::{OpSpec, Split};
 
 /// A value of erased type. The node of the value knows the type.
 pub type Held = Arc<dyn Any + Send + Sync>;

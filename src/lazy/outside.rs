@@ -23,7 +23,8 @@ use crate::base::shape::Shape;
 use crate::element::{DType, Number};
 pub use crate::kernels::ordered::{Gap, RankSearch};
 pub use crate::kernels::partial::{How, Partial};
-use crate::ops::{States, Stream};
+use crate::kernels::stream::States;
+use crate::ops::Stream;
 
 /// A view of a step of a plan.
 #[derive(Clone, Copy)]

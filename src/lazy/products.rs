@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::call::{Arg, Call, Typed};
 use super::factors::Factor;
 use super::node::{Family, Made, Node, known};
-use super::steps::{LazyStored, Steps, family, made};
+use super::steps::{LazyStored, Steps, family, found, made};
 use super::{Lazy, LazyPattern};
 use crate::base::error::Error;
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber, Ring};

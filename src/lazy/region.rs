@@ -241,7 +241,7 @@ impl Region {
         let parts = transposed(gathered.iter_mut().map(|gathered| gathered.parts(&ends)).collect());
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let work = starts.zip(&ends).map(|(start, &end)| start..end).zip(parts).collect();
-        let done = threads::apply(
+        let done = threads::map_each(
             work,
             given.count,
             || (),

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use ndarray::{ArrayD, ArrayViewD};
+use ndarray::ArrayD;
 
 use super::call::{Arg, Call};
 use super::node::{Body, Form, Held, InPieces, Made, Node, Work, known};
@@ -20,7 +20,7 @@ use crate::pattern::Pattern;
 use crate::plan::group::CellsOf;
 use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
-use crate::tensor::stored::Stored;
+use crate::tensor::erased::{SparseCow, SparseRef};
 
 /// Returns a typed implementation, from the type of the result and a function of the node and the values of its inputs.
 macro_rules! made {

@@ -13,7 +13,7 @@ use crate::base::error::Result;
 use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
-use crate::ops::{OpSpec, Request, Select, Take, op};
+use crate::ops::{self, OpSpec, Request, Select, Take, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 

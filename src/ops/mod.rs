@@ -3,6 +3,9 @@
 //! An operation is a small descriptor, a page, and a free function over every [`Operand`]; one list defines the
 //! methods.
 
+#[macro_use]
+mod pages;
+
 mod broadcast;
 mod map;
 mod methods;

@@ -33,7 +33,7 @@ impl<T: Element, F: Fn(T) -> bool + Copy + Sync> Map<T> for Test<F> {
 ///
 /// A complex number is infinite if either part is. Integers and `bool` yield `false`.
 ///
-#[doc = include_str!("pages/predicate.md")]
+#[doc = said!(predicate)]
 /// # NaN
 ///
 /// NaN yields `false`; a complex number with one part NaN and the other infinite is infinite, and NaN.
@@ -62,7 +62,7 @@ pub fn isinf<X: Operand<Elem: Element>>(x: &X) -> Result<X::Mapped<bool>> {
 
 /// Writes the results of [`isinf`] into an existing buffer.
 ///
-#[doc = include_str!("pages/predicate_into.md")]
+#[doc = said!(predicate_into)]
 pub fn isinf_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
     out.take_answers(x, &Test(Element::isinf))
 }
@@ -73,7 +73,7 @@ pub fn isinf_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) -
 ///
 /// A complex number is NaN if either part is. Integers and `bool` yield `false`.
 ///
-#[doc = include_str!("pages/predicate.md")]
+#[doc = said!(predicate)]
 /// # NaN
 ///
 /// Every NaN yields `true`, whatever its sign and payload.
@@ -102,7 +102,7 @@ pub fn isnan<X: Operand<Elem: Element>>(x: &X) -> Result<X::Mapped<bool>> {
 
 /// Writes the results of [`isnan`] into an existing buffer.
 ///
-#[doc = include_str!("pages/predicate_into.md")]
+#[doc = said!(predicate_into)]
 pub fn isnan_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
     out.take_answers(x, &Test(Element::isnan))
 }
@@ -113,7 +113,7 @@ pub fn isnan_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) -
 ///
 /// A complex number is finite if both parts are. Integers and `bool` yield `true`.
 ///
-#[doc = include_str!("pages/predicate.md")]
+#[doc = said!(predicate)]
 /// # NaN
 ///
 /// NaN yields `false`.
@@ -140,7 +140,7 @@ pub fn isfinite<X: Operand<Elem: Element>>(x: &X) -> Result<X::Mapped<bool>> {
 
 /// Writes the results of [`isfinite`] into an existing buffer.
 ///
-#[doc = include_str!("pages/predicate_into.md")]
+#[doc = said!(predicate_into)]
 pub fn isfinite_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
     out.take_answers(x, &Test(Element::isfinite))
 }
@@ -151,7 +151,7 @@ pub fn isfinite_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>
 ///
 /// An imaginary part of `-0.0` is zero. Types without an imaginary part give `true`.
 ///
-#[doc = include_str!("pages/predicate.md")]
+#[doc = said!(predicate)]
 /// # NaN
 ///
 /// An imaginary part that is NaN is not zero; the real part does not matter, nor does a NaN of a type without an
@@ -182,7 +182,7 @@ pub fn isreal<X: Operand<Elem: Element>>(x: &X) -> Result<X::Mapped<bool>> {
 
 /// Writes the results of [`isreal`] into an existing buffer.
 ///
-#[doc = include_str!("pages/predicate_into.md")]
+#[doc = said!(predicate_into)]
 pub fn isreal_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
     out.take_answers(x, &Test(Element::isreal))
 }
@@ -193,7 +193,7 @@ pub fn isreal_into<X: Operand<Elem: Element>>(x: &X, out: &mut impl Answers<X>) 
 ///
 /// Integers and `bool` yield `false`. A complex number has no sign, so this does not exist for complex elements.
 ///
-#[doc = include_str!("pages/predicate.md")]
+#[doc = said!(predicate)]
 /// # NaN
 ///
 /// NaN yields `false`.
@@ -235,7 +235,7 @@ pub fn isposinf<X: Operand<Elem: Real>>(x: &X) -> Result<X::Mapped<bool>> {
 
 /// Writes the results of [`isposinf`] into an existing buffer.
 ///
-#[doc = include_str!("pages/predicate_into.md")]
+#[doc = said!(predicate_into)]
 pub fn isposinf_into<X: Operand<Elem: Real>>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
     out.take_answers(x, &Test(Real::isposinf))
 }
@@ -246,7 +246,7 @@ pub fn isposinf_into<X: Operand<Elem: Real>>(x: &X, out: &mut impl Answers<X>) -
 ///
 /// Integers and `bool` yield `false`. A complex number has no sign, so this does not exist for complex elements.
 ///
-#[doc = include_str!("pages/predicate.md")]
+#[doc = said!(predicate)]
 /// # NaN
 ///
 /// NaN yields `false`.
@@ -287,7 +287,7 @@ pub fn isneginf<X: Operand<Elem: Real>>(x: &X) -> Result<X::Mapped<bool>> {
 
 /// Writes the results of [`isneginf`] into an existing buffer.
 ///
-#[doc = include_str!("pages/predicate_into.md")]
+#[doc = said!(predicate_into)]
 pub fn isneginf_into<X: Operand<Elem: Real>>(x: &X, out: &mut impl Answers<X>) -> Result<()> {
     out.take_answers(x, &Test(Real::isneginf))
 }

@@ -1,7 +1,6 @@
 //! Elementwise operations: one function for every element, with a result in the format of the operand.
 
 mod classify;
-mod gradients;
 mod isin;
 pub(super) mod methods;
 mod numbers;
@@ -14,16 +13,19 @@ pub use self::classify::{
     isreal, isreal_into,
 };
 pub use self::isin::{Isin, IsinKind, isin, isin_into};
-pub use self::{numbers::*, powers::*, rounding::*, trigonometric::*};
+pub use self::numbers::{abs, clamp, conj, imag, neg, not, real, sign};
+pub use self::powers::{cbrt, exp, exp_m1, ln, ln_1p, log2, log10, powf, powi, recip, sqrt, square};
+pub use self::rounding::*;
+pub use self::trigonometric::{acos, asin, atan, cos, cosh, sin, sinh, tan, tanh};
 // Inside the crate, a gradient is called `NAME_backward`.
-pub(crate) use self::{numbers::gradients::*, powers::gradients::*, trigonometric::gradients::*};
+pub(crate) use self::{numbers::*, powers::*, trigonometric::*};
 
 /// The gradients, by the names of their functions.
 pub(super) mod grad {
     use super::{numbers, powers, trigonometric};
 
     mod all {
-        pub use super::{numbers::gradients::*, powers::gradients::*, trigonometric::gradients::*};
+        pub use super::{numbers::*, powers::*, trigonometric::*};
     }
 
     macro_rules! gradients {

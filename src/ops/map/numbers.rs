@@ -1,7 +1,6 @@
 //! Signs, magnitudes, bounds, bits, and parts of complex numbers.
 
-use super::apply;
-use super::gradients::gradients;
+use super::{apply, chain_rule};
 use crate::base::error::{Error, Result};
 use crate::element::{Bits, ComplexElement, Float, Magnitude, Real, RealNumber, Signed, math};
 use crate::kernels::map::Each;
@@ -14,7 +13,7 @@ use crate::ops::operand::Operand;
 ///
 /// Unsigned integers and `bool` have no other sign, and do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN.
@@ -26,7 +25,7 @@ use crate::ops::operand::Operand;
 /// # Errors
 ///
 /// - `Overflow`: the least integer of its type has no counterpart;
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -53,6 +52,38 @@ pub fn neg<X: Operand<Elem: Signed>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &Each::quick(op::neg.name, X::Elem::negated))
 }
 
+/// Returns the gradient of [`neg`](crate::neg()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · −1
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, neg, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::neg(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::neg(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| neg(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn neg_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|_| -1.0, upstream)
+}
+
 /// Returns the magnitude of each element.
 ///
 /// *y*<sub>i</sub> = |*x*<sub>i</sub>|
@@ -60,7 +91,7 @@ pub fn neg<X: Operand<Elem: Signed>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// The magnitude of a complex number is real, within 1 unit in the last place. `bool` does not have a magnitude,
 /// and does not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN; a complex number with an infinite part is infinite, also where the other is NaN.
@@ -72,7 +103,7 @@ pub fn neg<X: Operand<Elem: Signed>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// # Errors
 ///
 /// - `Overflow`: the least integer of a signed type has a magnitude that the type does not hold;
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -98,13 +129,47 @@ pub fn abs<X: Operand<Elem: Magnitude>>(x: &X) -> Result<X::Mapped<<X::Elem as M
     apply(x, &Each::quick(op::abs.name, X::Elem::magnitude))
 }
 
+/// Returns the gradient of [`abs`](crate::abs()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · sign *x*<sub>i</sub>
+///
+/// The derivative at zero is 0.
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, abs, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::abs(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::abs(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| abs(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn abs_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &math::sign, upstream)
+}
+
 /// Returns the sign of each element: -1, 0 or 1.
 ///
 /// *y*<sub>i</sub> = −1, 0, 1 for *x*<sub>i</sub> < 0, = 0, > 0
 ///
 /// Zeros keep their own sign. `bool` and complex numbers have none, and do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN. (`f64::signum` of a zero is ±1.)
@@ -115,7 +180,7 @@ pub fn abs<X: Operand<Elem: Magnitude>>(x: &X) -> Result<X::Mapped<<X::Elem as M
 ///
 /// # Errors
 ///
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -148,7 +213,7 @@ pub fn sign<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// Zeros of both signs are as large, and keep theirs. Complex numbers have no order, and do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN.
@@ -161,7 +226,7 @@ pub fn sign<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// # Errors
 ///
 /// - `Argument`: the lower bound is above the upper one, or one of them is NaN;
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -183,13 +248,51 @@ pub fn clamp<X: Operand<Elem: Real>>(x: &X, low: X::Elem, high: X::Elem) -> Resu
     apply(x, &Each::quick(op::clamp.name, within(low, high)?))
 }
 
+/// Returns the gradient of [`clamp`](crate::clamp()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 where low ≤ *x*<sub>i</sub> ≤ high, 0 otherwise
+///
+/// Bounds that [`clamp`](crate::clamp()) rejects are an `Argument` error.
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, clamp, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::clamp(&x, &upstream, 0.1, 0.3)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::clamp(&x.to_dense()?, &upstream, 0.1, 0.3)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| clamp(&arr0(at), 0.1, 0.3).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn clamp_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    low: X::Elem,
+    high: X::Elem,
+) -> Result<X::Mapped<U::Elem>> {
+    let (low, high) = checked_bounds(low.to_f64(), high.to_f64())?;
+    let slope = move |x: f64| if x.is_nan() { x } else { f64::from(u8::from((low..=high).contains(&x))) };
+    chain_rule(x, &slope, upstream)
+}
+
 /// Returns each element with all bits inverted; for `bool`, the negation.
 ///
 /// *y*<sub>i</sub> = ¬*x*<sub>i</sub>
 ///
 /// Floats and complex numbers do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// There is none among integers and `bool`.
@@ -200,7 +303,7 @@ pub fn clamp<X: Operand<Elem: Real>>(x: &X, low: X::Elem, high: X::Elem) -> Resu
 ///
 /// # Errors
 ///
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -228,7 +331,7 @@ pub fn not<X: Operand<Elem: Bits>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// Types without an imaginary part do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// A part that is NaN yields the canonical NaN.
@@ -239,7 +342,7 @@ pub fn not<X: Operand<Elem: Bits>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// # Errors
 ///
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -267,7 +370,7 @@ pub fn conj<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<X::Elem
 ///
 /// Types without an imaginary part do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// A NaN yields the canonical NaN.
@@ -278,7 +381,7 @@ pub fn conj<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<X::Elem
 ///
 /// # Errors
 ///
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -302,7 +405,7 @@ pub fn real<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<<X::Ele
 ///
 /// Types without an imaginary part do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// A NaN yields the canonical NaN.
@@ -313,7 +416,7 @@ pub fn real<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<<X::Ele
 ///
 /// # Errors
 ///
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -359,15 +462,4 @@ fn within<T: Real>(low: T, high: T) -> Result<impl Fn(T) -> Option<T> + Copy + S
         };
         Some(if value.isnan() { value.as_implicit() } else { bounded })
     })
-}
-
-gradients! {
-    fn neg_backward of neg() = |_| -1.0, "−1";
-    fn abs_backward of abs() = math::sign, "sign *x*<sub>i</sub>";
-    /// The derivative at zero is 0.
-    fn clamp_backward of clamp(low: X::Elem = 0.1, high: X::Elem = 0.3) = {
-        let (low, high) = checked_bounds(low.to_f64(), high.to_f64())?;
-        move |x: f64| if x.is_nan() { x } else { f64::from(u8::from((low..=high).contains(&x))) }
-    }, "1 where low ≤ *x*<sub>i</sub> ≤ high, 0 otherwise";
-    /// Bounds that [`clamp`](crate::clamp()) rejects are an `Argument` error.
 }

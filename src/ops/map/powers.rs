@@ -1,9 +1,9 @@
 //! Powers, roots, exponentials and logarithms.
 
+use super::chain_rule;
 use super::apply;
 use std::f64::consts::{LN_2, LN_10};
 
-use super::gradients::gradients;
 use super::quick;
 use crate::base::error::{Error, Result};
 use crate::element::{Float, Real, RealNumber, lanes, math};
@@ -17,7 +17,7 @@ use crate::ops::operand::Operand;
 ///
 /// The square of a float is rounded once. `bool` and complex numbers do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN.
@@ -29,7 +29,7 @@ use crate::ops::operand::Operand;
 /// # Errors
 ///
 /// - `Overflow`: the square of an integer does not fit its type;
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -49,6 +49,38 @@ pub fn square<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>>
     apply(x, &Each::quick(op::square.name, X::Elem::squared))
 }
 
+/// Returns the gradient of [`square`](crate::square()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 2 *x*<sub>i</sub>
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, square, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::square(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::square(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| square(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn square_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| 2.0 * x, upstream)
+}
+
 /// Returns the square root of each element.
 ///
 /// *y*<sub>i</sub> = √*x*<sub>i</sub>
@@ -59,7 +91,7 @@ pub fn square<X: Operand<Elem: RealNumber>>(x: &X) -> Result<X::Mapped<X::Elem>>
 ///
 /// NaN and numbers below zero yield NaN; `-0.0` yields `-0.0`.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, sqrt};
 /// use ndarray::arr1;
@@ -73,6 +105,38 @@ pub fn sqrt<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &quick(&op::sqrt, f64::sqrt))
 }
 
+/// Returns the gradient of [`sqrt`](crate::sqrt()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / (2 √*x*<sub>i</sub>)
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, sqrt, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::sqrt(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::sqrt(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| sqrt(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn sqrt_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x: f64| 0.5 / x.sqrt(), upstream)
+}
+
 /// Returns the cube root of each element.
 ///
 /// *y*<sub>i</sub> = ∛*x*<sub>i</sub>
@@ -83,7 +147,7 @@ pub fn sqrt<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN; numbers below zero have a cube root.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, cbrt};
 /// use ndarray::arr1;
@@ -97,6 +161,42 @@ pub fn cbrt<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &FunctionMap(&math::cbrt))
 }
 
+/// Returns the gradient of [`cbrt`](crate::cbrt()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / (3 (∛*x*<sub>i</sub>)²)
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, cbrt, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::cbrt(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::cbrt(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| cbrt(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn cbrt_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    let slope = |x: f64| {
+        let root = math::cbrt(x);
+        1.0 / (3.0 * (root * root))
+    };
+    chain_rule(x, &slope, upstream)
+}
+
 /// Returns the reciprocal of each element.
 ///
 /// *y*<sub>i</sub> = 1 / *x*<sub>i</sub>
@@ -107,7 +207,7 @@ pub fn cbrt<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN; zeros yield the infinity of their sign.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, recip};
 /// use ndarray::arr1;
@@ -122,6 +222,38 @@ pub fn recip<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &quick(&op::recip, |x| 1.0 / x))
 }
 
+/// Returns the gradient of [`recip`](crate::recip()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · −1 / *x*<sub>i</sub>²
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, recip, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::recip(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::recip(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| recip(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn recip_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| -((1.0 / x) * (1.0 / x)), upstream)
+}
+
 /// Returns each element to the power of an integer.
 ///
 /// *y*<sub>i</sub> = *x*<sub>i</sub><sup>exponent</sup>
@@ -129,7 +261,7 @@ pub fn recip<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// The power of a float is within 1 unit in the last place of the real number, with the same bits on every machine.
 /// A square is rounded once. `bool` and complex numbers do not compile.
 ///
-#[doc = include_str!("pages/shapes.md")]
+#[doc = said!(shapes)]
 /// # NaN
 ///
 /// NaN yields the canonical NaN but to the power of 0, which is 1.
@@ -143,7 +275,7 @@ pub fn recip<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// - `Overflow`: the power of an integer does not fit its type;
 /// - `Argument`: an exponent below zero, of integers;
-#[doc = include_str!("pages/costs.md")]
+#[doc = said!(costs)]
 /// # Examples
 ///
 /// ```
@@ -164,6 +296,41 @@ pub fn powi<X: Operand<Elem: RealNumber>>(x: &X, exponent: i32) -> Result<X::Map
     apply(x, &Each { operation: op::powi.name, picoseconds: CALL, f: power_of::<X::Elem>(exponent)? })
 }
 
+/// Returns the gradient of [`powi`](crate::powi()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · exponent · *x*<sub>i</sub><sup>exponent − 1</sup>
+///
+/// The derivative of the power with exponent 0 is 0 everywhere.
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, powi, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::powi(&x, &upstream, 3)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::powi(&x.to_dense()?, &upstream, 3)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| powi(&arr0(at), 3).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn powi_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    exponent: i32,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| math::slope_of_pow(x, exponent.into()), upstream)
+}
+
 /// Returns each element to the power of a number.
 ///
 /// *y*<sub>i</sub> = *x*<sub>i</sub><sup>exponent</sup>
@@ -177,7 +344,7 @@ pub fn powi<X: Operand<Elem: RealNumber>>(x: &X, exponent: i32) -> Result<X::Map
 /// NaN yields NaN but to the power of 0, which is 1; so do numbers below zero to a power that is no integer. 1 is 1
 /// to any power, NaN included.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, powf};
 /// use ndarray::arr1;
@@ -192,6 +359,41 @@ pub fn powf<X: Operand<Elem: Float>>(x: &X, exponent: X::Elem) -> Result<X::Mapp
     apply(x, &FunctionMap(&|x| math::pow(x, exponent.to_f64())))
 }
 
+/// Returns the gradient of [`powf`](crate::powf()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · exponent · *x*<sub>i</sub><sup>exponent − 1</sup>
+///
+/// The derivative of the power with exponent 0 is 0 everywhere.
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, powf, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::powf(&x, &upstream, 1.5)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::powf(&x.to_dense()?, &upstream, 1.5)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| powf(&arr0(at), 1.5).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn powf_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    exponent: X::Elem,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| math::slope_of_pow(x, exponent.to_f64()), upstream)
+}
+
 /// Returns the exponential of each element.
 ///
 /// *y*<sub>i</sub> = e<sup>*x*<sub>i</sub></sup>
@@ -202,7 +404,7 @@ pub fn powf<X: Operand<Elem: Float>>(x: &X, exponent: X::Elem) -> Result<X::Mapp
 ///
 /// NaN yields NaN; `-inf` yields 0.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, exp};
 /// use ndarray::arr1;
@@ -214,6 +416,38 @@ pub fn powf<X: Operand<Elem: Float>>(x: &X, exponent: X::Elem) -> Result<X::Mapp
 /// ```
 pub fn exp<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &lanes::exp())
+}
+
+/// Returns the gradient of [`exp`](crate::exp()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · e<sup>*x*<sub>i</sub></sup>
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, exp, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::exp(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::exp(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| exp(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn exp_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &math::exp, upstream)
 }
 
 /// Returns the exponential of each element minus 1, accurate near zero.
@@ -228,7 +462,7 @@ pub fn exp<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN; `-inf` yields -1.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, exp_m1};
 /// use ndarray::arr1;
@@ -240,6 +474,38 @@ pub fn exp<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// ```
 pub fn exp_m1<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &lanes::exp_m1())
+}
+
+/// Returns the gradient of [`exp_m1`](crate::exp_m1()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · e<sup>*x*<sub>i</sub></sup>
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, exp_m1, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::exp_m1(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::exp_m1(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| exp_m1(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn exp_m1_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &math::exp, upstream)
 }
 
 /// Returns the natural logarithm of each element.
@@ -255,7 +521,7 @@ pub fn exp_m1<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN and numbers below zero yield NaN.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, ln};
 ///
@@ -267,6 +533,38 @@ pub fn exp_m1<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 #[doc(alias = "log")]
 pub fn ln<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &FunctionMap(&math::ln))
+}
+
+/// Returns the gradient of [`ln`](crate::ln()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / *x*<sub>i</sub>
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, ln, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::ln(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::ln(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| ln(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn ln_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| 1.0 / x, upstream)
 }
 
 /// Returns the natural logarithm of 1 plus each element, accurate near zero.
@@ -281,7 +579,7 @@ pub fn ln<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN and numbers below -1 yield NaN; -1 yields `-inf`.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, ln_1p};
 /// use ndarray::arr1;
@@ -296,6 +594,38 @@ pub fn ln_1p<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &lanes::ln_1p())
 }
 
+/// Returns the gradient of [`ln_1p`](crate::ln_1p()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / (1 + *x*<sub>i</sub>)
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, ln_1p, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::ln_1p(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::ln_1p(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| ln_1p(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn ln_1p_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| 1.0 / (1.0 + x), upstream)
+}
+
 /// Returns the base-2 logarithm of each element.
 ///
 /// *y*<sub>i</sub> = log<sub>2</sub> *x*<sub>i</sub>
@@ -306,7 +636,7 @@ pub fn ln_1p<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN and numbers below zero yield NaN; zero yields `-inf`.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, log2};
 /// use ndarray::arr1;
@@ -320,6 +650,38 @@ pub fn log2<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &FunctionMap(&math::log2))
 }
 
+/// Returns the gradient of [`log2`](crate::log2()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / (*x*<sub>i</sub> ln 2)
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, log2, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::log2(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::log2(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| log2(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn log2_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| 1.0 / (x * LN_2), upstream)
+}
+
 /// Returns the base-10 logarithm of each element.
 ///
 /// *y*<sub>i</sub> = log<sub>10</sub> *x*<sub>i</sub>
@@ -330,7 +692,7 @@ pub fn log2<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN and numbers below zero yield NaN; zero yields `-inf`.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, log10};
 /// use ndarray::arr1;
@@ -344,6 +706,38 @@ pub fn log10<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &FunctionMap(&math::log10))
 }
 
+/// Returns the gradient of [`log10`](crate::log10()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / (*x*<sub>i</sub> ln 10)
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, log10, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::log10(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::log10(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| log10(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn log10_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| 1.0 / (x * LN_10), upstream)
+}
+
 /// Returns the function that raises a value to `exponent`, or an error if the type does not have such powers.
 fn power_of<T: RealNumber>(exponent: i32) -> Result<impl Fn(T) -> Option<T> + Copy + Sync> {
     if exponent < 0 && T::ZERO.to_integer().is_some() {
@@ -351,26 +745,4 @@ fn power_of<T: RealNumber>(exponent: i32) -> Result<impl Fn(T) -> Option<T> + Co
         return Err(Error::Argument { operation: op::powi.name, why });
     }
     Ok(move |value: T| value.raised(exponent))
-}
-
-gradients! {
-    fn square_backward of square() = |x| 2.0 * x, "2 *x*<sub>i</sub>";
-    fn sqrt_backward of sqrt() = |x: f64| 0.5 / x.sqrt(), "1 / (2 √*x*<sub>i</sub>)";
-    fn cbrt_backward of cbrt() = |x| {
-        let root = math::cbrt(x);
-        1.0 / (3.0 * (root * root))
-    }, "1 / (3 (∛*x*<sub>i</sub>)²)";
-    fn recip_backward of recip() = |x| -((1.0 / x) * (1.0 / x)), "−1 / *x*<sub>i</sub>²";
-    fn powi_backward of powi(exponent: i32 = 3) = |x| math::slope_of_pow(x, exponent.into()),
-        "exponent · *x*<sub>i</sub><sup>exponent − 1</sup>";
-    /// The derivative of the power with exponent 0 is 0 everywhere.
-    fn powf_backward of powf(exponent: X::Elem = 1.5) = |x| math::slope_of_pow(x, exponent.to_f64()),
-        "exponent · *x*<sub>i</sub><sup>exponent − 1</sup>";
-    /// The derivative of the power with exponent 0 is 0 everywhere.
-    fn exp_backward of exp() = math::exp, "e<sup>*x*<sub>i</sub></sup>";
-    fn exp_m1_backward of exp_m1() = math::exp, "e<sup>*x*<sub>i</sub></sup>";
-    fn ln_backward of ln() = |x| 1.0 / x, "1 / *x*<sub>i</sub>";
-    fn ln_1p_backward of ln_1p() = |x| 1.0 / (1.0 + x), "1 / (1 + *x*<sub>i</sub>)";
-    fn log2_backward of log2() = |x| 1.0 / (x * LN_2), "1 / (*x*<sub>i</sub> ln 2)";
-    fn log10_backward of log10() = |x| 1.0 / (x * LN_10), "1 / (*x*<sub>i</sub> ln 10)";
 }

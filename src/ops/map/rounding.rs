@@ -17,7 +17,7 @@ use crate::ops::operand::Operand;
 ///
 /// NaN yields NaN. Infinities and zeros are unchanged.
 ///
-#[doc = include_str!("pages/rounding.md")]
+#[doc = said!(rounding)]
 /// ```
 /// use lacuna::{CooTensor, round};
 ///
@@ -41,7 +41,7 @@ pub fn round<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN. Infinities and zeros are unchanged.
 ///
-#[doc = include_str!("pages/rounding.md")]
+#[doc = said!(rounding)]
 /// ```
 /// use lacuna::{CooTensor, floor};
 ///
@@ -63,7 +63,7 @@ pub fn floor<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN. Infinities and zeros are unchanged.
 ///
-#[doc = include_str!("pages/rounding.md")]
+#[doc = said!(rounding)]
 /// ```
 /// use lacuna::{CooTensor, ceil};
 ///
@@ -85,7 +85,7 @@ pub fn ceil<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN. Infinities and zeros are unchanged.
 ///
-#[doc = include_str!("pages/rounding.md")]
+#[doc = said!(rounding)]
 /// ```
 /// use lacuna::{CooTensor, trunc};
 ///

@@ -1,7 +1,6 @@
 //! Trigonometric and hyperbolic functions.
 
-use super::apply;
-use super::gradients::gradients;
+use super::{apply, chain_rule};
 use crate::base::error::Result;
 use crate::element::{Float, math};
 use crate::kernels::map::FunctionMap;
@@ -17,7 +16,7 @@ use crate::ops::operand::Operand;
 ///
 /// NaN and infinities yield NaN.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, sin};
 /// use ndarray::arr1;
@@ -31,6 +30,38 @@ pub fn sin<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &FunctionMap(&math::sin))
 }
 
+/// Returns the gradient of [`sin`](crate::sin()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · cos *x*<sub>i</sub>
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, sin, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::sin(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::sin(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| sin(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn sin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &math::cos, upstream)
+}
+
 /// Returns the cosine of each element, in radians.
 ///
 /// *y*<sub>i</sub> = cos *x*<sub>i</sub>
@@ -41,7 +72,7 @@ pub fn sin<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN and infinities yield NaN.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, cos};
 /// use ndarray::arr1;
@@ -55,6 +86,38 @@ pub fn cos<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &FunctionMap(&math::cos))
 }
 
+/// Returns the gradient of [`cos`](crate::cos()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · −sin *x*<sub>i</sub>
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, cos, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::cos(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::cos(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| cos(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn cos_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| -math::sin(x), upstream)
+}
+
 /// Returns the tangent of each element, in radians.
 ///
 /// *y*<sub>i</sub> = tan *x*<sub>i</sub>
@@ -65,7 +128,7 @@ pub fn cos<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN and infinities yield NaN.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, tan};
 /// use ndarray::arr1;
@@ -79,6 +142,38 @@ pub fn tan<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &FunctionMap(&math::tan))
 }
 
+/// Returns the gradient of [`tan`](crate::tan()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · (1 + tan² *x*<sub>i</sub>)
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, tan, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::tan(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::tan(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| tan(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn tan_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| 1.0 + square_of(math::tan(x)), upstream)
+}
+
 /// Returns the arc sine of each element, between −π/2 and π/2.
 ///
 /// *y*<sub>i</sub> = arcsin *x*<sub>i</sub>
@@ -89,7 +184,7 @@ pub fn tan<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN and numbers outside of −1 to 1 yield NaN.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, asin};
 /// use ndarray::arr1;
@@ -104,6 +199,38 @@ pub fn asin<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &FunctionMap(&math::asin))
 }
 
+/// Returns the gradient of [`asin`](crate::asin()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / √((1 − *x*<sub>i</sub>) (1 + *x*<sub>i</sub>))
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, asin, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::asin(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::asin(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| asin(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn asin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| 1.0 / half_chord(x), upstream)
+}
+
 /// Returns the arc cosine of each element, between 0 and π.
 ///
 /// *y*<sub>i</sub> = arccos *x*<sub>i</sub>
@@ -114,7 +241,7 @@ pub fn asin<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN and numbers outside of −1 to 1 yield NaN.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, acos};
 /// use ndarray::arr1;
@@ -129,6 +256,38 @@ pub fn acos<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &FunctionMap(&math::acos))
 }
 
+/// Returns the gradient of [`acos`](crate::acos()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · −1 / √((1 − *x*<sub>i</sub>) (1 + *x*<sub>i</sub>))
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, acos, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::acos(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::acos(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| acos(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn acos_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| -1.0 / half_chord(x), upstream)
+}
+
 /// Returns the arc tangent of each element, between −π/2 and π/2.
 ///
 /// *y*<sub>i</sub> = arctan *x*<sub>i</sub>
@@ -139,7 +298,7 @@ pub fn acos<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN; the infinities yield ±π/2.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, atan};
 /// use ndarray::arr1;
@@ -154,6 +313,38 @@ pub fn atan<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &FunctionMap(&math::atan))
 }
 
+/// Returns the gradient of [`atan`](crate::atan()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / (1 + *x*<sub>i</sub>²)
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, atan, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::atan(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::atan(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| atan(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn atan_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| 1.0 / (1.0 + x * x), upstream)
+}
+
 /// Returns the hyperbolic sine of each element.
 ///
 /// *y*<sub>i</sub> = (e<sup>*x*<sub>i</sub></sup> − e<sup>−*x*<sub>i</sub></sup>) / 2
@@ -164,7 +355,7 @@ pub fn atan<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, sinh};
 /// use ndarray::arr1;
@@ -178,6 +369,38 @@ pub fn sinh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &FunctionMap(&math::sinh))
 }
 
+/// Returns the gradient of [`sinh`](crate::sinh()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · cosh *x*<sub>i</sub>
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, sinh, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::sinh(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::sinh(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| sinh(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn sinh_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &math::cosh, upstream)
+}
+
 /// Returns the hyperbolic cosine of each element.
 ///
 /// *y*<sub>i</sub> = (e<sup>*x*<sub>i</sub></sup> + e<sup>−*x*<sub>i</sub></sup>) / 2
@@ -188,7 +411,7 @@ pub fn sinh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, cosh};
 /// use ndarray::arr1;
@@ -202,6 +425,38 @@ pub fn cosh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &FunctionMap(&math::cosh))
 }
 
+/// Returns the gradient of [`cosh`](crate::cosh()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · sinh *x*<sub>i</sub>
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, cosh, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::cosh(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::cosh(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| cosh(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn cosh_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &math::sinh, upstream)
+}
+
 /// Returns the hyperbolic tangent of each element.
 ///
 /// *y*<sub>i</sub> = sinh *x*<sub>i</sub> / cosh *x*<sub>i</sub>
@@ -212,7 +467,7 @@ pub fn cosh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 ///
 /// NaN yields NaN; the infinities yield ±1.
 ///
-#[doc = include_str!("pages/float.md")]
+#[doc = said!(float)]
 /// ```
 /// use lacuna::{CooTensor, tanh};
 /// use ndarray::arr1;
@@ -226,16 +481,36 @@ pub fn tanh<X: Operand<Elem: Float>>(x: &X) -> Result<X::Mapped<X::Elem>> {
     apply(x, &FunctionMap(&math::tanh))
 }
 
-gradients! {
-    fn sin_backward of sin() = math::cos, "cos *x*<sub>i</sub>";
-    fn cos_backward of cos() = |x| -math::sin(x), "−sin *x*<sub>i</sub>";
-    fn tan_backward of tan() = |x| 1.0 + square_of(math::tan(x)), "(1 + tan² *x*<sub>i</sub>)";
-    fn asin_backward of asin() = |x| 1.0 / half_chord(x), "1 / √((1 − *x*<sub>i</sub>) (1 + *x*<sub>i</sub>))";
-    fn acos_backward of acos() = |x| -1.0 / half_chord(x), "−1 / √((1 − *x*<sub>i</sub>) (1 + *x*<sub>i</sub>))";
-    fn atan_backward of atan() = |x| 1.0 / (1.0 + x * x), "1 / (1 + *x*<sub>i</sub>²)";
-    fn sinh_backward of sinh() = math::cosh, "cosh *x*<sub>i</sub>";
-    fn cosh_backward of cosh() = math::sinh, "sinh *x*<sub>i</sub>";
-    fn tanh_backward of tanh() = |x| square_of(1.0 / math::cosh(x)), "1 / cosh² *x*<sub>i</sub>";
+/// Returns the gradient of [`tanh`](crate::tanh()): the upstream gradient times the derivative.
+///
+/// *dx*<sub>i</sub> = *dy*<sub>i</sub> · 1 / cosh² *x*<sub>i</sub>
+///
+#[doc = said!(gradient)]
+/// ```
+/// use lacuna::{CooTensor, tanh, grad};
+/// use ndarray::{arr0, arr1};
+///
+/// let x = CooTensor::new([3], vec![vec![0, 2]], vec![0.25, 0.5], 0.0)?;
+/// let upstream = arr1(&[2.0, 1.0, -1.0]);
+/// let dx = grad::tanh(&x, &upstream)?;
+/// assert!(dx.shares_pattern_with(&x));
+///
+/// // The dense gradient is the same at every stored position.
+/// let dense = grad::tanh(&x.to_dense()?, &upstream)?;
+/// assert!(dx.iter().all(|(at, gradient)| dense[&*at] == gradient));
+///
+/// // Twice the derivative of the function.
+/// let f = |at: f64| tanh(&arr0(at)).map(ndarray::Array0::into_scalar);
+/// let derivative = (f(0.25 + 1e-6)? - f(0.25 - 1e-6)?) / 2e-6;
+/// assert!((dx.values()[0] - 2.0 * derivative).abs() < 1e-6);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[doc(alias = "vjp")]
+pub fn tanh_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+) -> Result<X::Mapped<U::Elem>> {
+    chain_rule(x, &|x| square_of(1.0 / math::cosh(x)), upstream)
 }
 
 fn square_of(x: f64) -> f64 {

@@ -161,111 +161,306 @@ impl<T: Real, G: Float> Gradient<T, G> for Shares {
     }
 }
 
-/// Defines each extreme and its gradient as functions with pages; the shared paragraphs of the pages appear here.
-macro_rules! extremes {
-    ($(
-        $alias:literal, $word:literal, $greatest:literal, $skips:literal, $bound:ident, $name:ident, $backward:ident,
-        $none:literal, $nan:literal, $numbers:literal, $results:literal;
-    )*) => {$(
-        #[doc = concat!("The ", $word, " element over the axes given", $numbers, ".")]
-        ///
-        /// `-0.0` is less than `+0.0`, as in IEEE 754-2019. There is no order of complex numbers, so this does not
-        /// compile for them.
-        ///
-        #[doc = said!(reduction)]
-        /// The fill of the result is the fill of `x`. Of [`x.stored()`](crate::Tensor::stored) the entries count
-        /// alone, and the fill of the result is NaN; of integers and `bool` the value that every other one is
-        /// preferred to.
-        ///
-        /// # NaN
-        ///
-        #[doc = $nan]
-        ///
-        /// # Gradient
-        ///
-        #[doc = concat!("[`grad::", stringify!($name), "`](crate::grad::", stringify!($name), "()).")]
-        ///
-        #[doc = said!(errors)]
-        #[doc = $none]
-        ///
-        #[doc = said!(complexity)]
-        /// ```
-        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($name), "};")]
-        /// use ndarray::arr1;
-        ///
-        /// // 3 .  6
-        /// // . -1 -2
-        /// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
-        /// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, -1.0, -2.0], 0.0)?;
-        #[doc = concat!("let y = ", stringify!($name), "(&x, 1)?;")]
-        #[doc = concat!("assert_eq!(y.to_dense()?, arr1(&", $results, ").into_dyn());")]
-        #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name), "(&x.to_dense()?, 1)?);")]
-        /// # Ok::<(), lacuna::Error>(())
-        /// ```
-        ///
-        #[doc = concat!(
-            "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
-            stringify!($name), ".html)."
-        )]
-        #[doc(alias = $alias)]
-        pub fn $name<X: Operand<Elem: $bound>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
-            fold(x, Extreme::<$greatest, $skips>, &axes.into())
-        }
-
-        #[doc = concat!("The gradient of [`", stringify!($name),
-            "`], shared by the elements equal to the extreme.")]
-        ///
-        /// *dx*<sub>k,r</sub> = *dy*<sub>k</sub> / *m* where *x*<sub>k,r</sub> = *y*<sub>k</sub>, rounded once,
-        /// else 0; *m* elements of the group are equal to *y*<sub>k</sub>, positions that are not stored included.
-        ///
-        #[doc = said!(gradient)]
-        ///
-        /// # NaN
-        ///
-        /// Nothing is equal to an extreme that is NaN: its gradient goes nowhere, and so does that of an empty
-        /// group.
-        ///
-        #[doc = said!(second_gradient)]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`", stringify!($name), "()`], and `ShapeMismatch` where `upstream` has another ")]
-        /// shape than the forward result.
-        ///
-        #[doc = said!(gradient_complexity)]
-        /// ```
-        /// use lacuna::{CooTensor, grad};
-        /// use ndarray::arr1;
-        ///
-        /// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 3.0, 0.0], 0.0)?;
-        #[doc = concat!("let dx = grad::", stringify!($name), "(&x, &arr1(&[1.0, 4.0]), 1)?;")]
-        /// assert_eq!(dx.values(), [0.5, 0.5, 2.0]); // half of row 1 went to its gap
-        /// # Ok::<(), lacuna::Error>(())
-        /// ```
-        ///
-        /// Source: a subgradient, as that of
-        /// [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
-        pub fn $backward<X: Operand<Elem: $bound>, U: Operand<Elem: Float>>(
-            x: &X,
-            upstream: &U,
-            axes: impl Into<Axes>,
-        ) -> Result<X::Reduced<U::Elem>> {
-            gradient(x, Shares { is_greatest: $greatest, skips_nan: $skips }, upstream, &axes.into())
-        }
-    )*};
+/// The least element over the axes given.
+///
+#[doc = said!(extreme_order)]
+///
+#[doc = said!(reduction)]
+#[doc = said!(extreme_fill)]
+///
+/// # NaN
+///
+/// A NaN gives NaN; [`nanmin`] leaves NaNs out.
+///
+/// # Gradient
+///
+/// [`grad::min`](crate::grad::min()).
+///
+#[doc = said!(errors)]
+/// - `EmptyGroup`: a group has no position.
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{CooTensor, min};
+/// use ndarray::arr1;
+///
+/// // 3 .  6
+/// // . -1 -2
+/// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
+/// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, -1.0, -2.0], 0.0)?;
+/// let y = min(&x, 1)?;
+/// assert_eq!(y.to_dense()?, arr1(&[0.0, -2.0]).into_dyn());
+/// assert_eq!(y.to_dense()?, min(&x.to_dense()?, 1)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.min`](https://numpy.org/doc/stable/reference/generated/numpy.min.html).
+#[doc(alias = "numpy.min")]
+pub fn min<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
+    fold(x, Extreme::<false, false>, &axes.into())
 }
 
-extremes! {
-    "numpy.min", "least", false, false, Real, min, min_backward,
-    "- `EmptyGroup`: a group has no position.",
-    "A NaN gives NaN; [`nanmin`] leaves NaNs out.", "", "[0.0, -2.0]";
-    "numpy.max", "greatest", true, false, Real, max, max_backward,
-    "- `EmptyGroup`: a group has no position.",
-    "A NaN gives NaN; [`nanmax`] leaves NaNs out.", "", "[6.0, 0.0]";
-    "numpy.nanmin", "least", false, true, Float, nanmin, nanmin_backward,
-    "- no others: a group without a position gives NaN.",
-    "NaNs are left out; a group of nothing else gives NaN.", ", of those that are not NaN", "[0.0, -2.0]";
-    "numpy.nanmax", "greatest", true, true, Float, nanmax, nanmax_backward,
-    "- no others: a group without a position gives NaN.",
-    "NaNs are left out; a group of nothing else gives NaN.", ", of those that are not NaN", "[6.0, 0.0]";
+/// The gradient of [`min`], shared by the elements equal to the extreme.
+///
+#[doc = said!(extreme_gradient)]
+///
+#[doc = said!(gradient)]
+///
+/// # NaN
+///
+#[doc = said!(extreme_gradient_nan)]
+///
+#[doc = said!(second_gradient)]
+///
+/// # Errors
+///
+/// Those of [`min()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+#[doc = said!(gradient_complexity)]
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 3.0, 0.0], 0.0)?;
+/// let dx = grad::min(&x, &arr1(&[1.0, 4.0]), 1)?;
+/// assert_eq!(dx.values(), [0.5, 0.5, 2.0]); // half of row 1 went to its gap
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: a subgradient, as that of
+/// [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
+pub fn min_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    axes: impl Into<Axes>,
+) -> Result<X::Reduced<U::Elem>> {
+    gradient(x, Shares { is_greatest: false, skips_nan: false }, upstream, &axes.into())
+}
+
+/// The greatest element over the axes given.
+///
+#[doc = said!(extreme_order)]
+///
+#[doc = said!(reduction)]
+#[doc = said!(extreme_fill)]
+///
+/// # NaN
+///
+/// A NaN gives NaN; [`nanmax`] leaves NaNs out.
+///
+/// # Gradient
+///
+/// [`grad::max`](crate::grad::max()).
+///
+#[doc = said!(errors)]
+/// - `EmptyGroup`: a group has no position.
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{CooTensor, max};
+/// use ndarray::arr1;
+///
+/// // 3 .  6
+/// // . -1 -2
+/// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
+/// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, -1.0, -2.0], 0.0)?;
+/// let y = max(&x, 1)?;
+/// assert_eq!(y.to_dense()?, arr1(&[6.0, 0.0]).into_dyn());
+/// assert_eq!(y.to_dense()?, max(&x.to_dense()?, 1)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.max`](https://numpy.org/doc/stable/reference/generated/numpy.max.html).
+#[doc(alias = "numpy.max")]
+pub fn max<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
+    fold(x, Extreme::<true, false>, &axes.into())
+}
+
+/// The gradient of [`max`], shared by the elements equal to the extreme.
+///
+#[doc = said!(extreme_gradient)]
+///
+#[doc = said!(gradient)]
+///
+/// # NaN
+///
+#[doc = said!(extreme_gradient_nan)]
+///
+#[doc = said!(second_gradient)]
+///
+/// # Errors
+///
+/// Those of [`max()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+#[doc = said!(gradient_complexity)]
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 3.0, 0.0], 0.0)?;
+/// let dx = grad::max(&x, &arr1(&[1.0, 4.0]), 1)?;
+/// assert_eq!(dx.values(), [0.5, 0.5, 2.0]); // half of row 1 went to its gap
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: a subgradient, as that of
+/// [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
+pub fn max_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    axes: impl Into<Axes>,
+) -> Result<X::Reduced<U::Elem>> {
+    gradient(x, Shares { is_greatest: true, skips_nan: false }, upstream, &axes.into())
+}
+
+/// The least element over the axes given, of those that are not NaN.
+///
+#[doc = said!(extreme_order)]
+///
+#[doc = said!(reduction)]
+#[doc = said!(extreme_fill)]
+///
+/// # NaN
+///
+/// NaNs are left out; a group of nothing else gives NaN.
+///
+/// # Gradient
+///
+/// [`grad::nanmin`](crate::grad::nanmin()).
+///
+#[doc = said!(errors)]
+/// - no others: a group without a position gives NaN.
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{CooTensor, nanmin};
+/// use ndarray::arr1;
+///
+/// // 3 .  6
+/// // . -1 -2
+/// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
+/// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, -1.0, -2.0], 0.0)?;
+/// let y = nanmin(&x, 1)?;
+/// assert_eq!(y.to_dense()?, arr1(&[0.0, -2.0]).into_dyn());
+/// assert_eq!(y.to_dense()?, nanmin(&x.to_dense()?, 1)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.nanmin`](https://numpy.org/doc/stable/reference/generated/numpy.nanmin.html).
+#[doc(alias = "numpy.nanmin")]
+pub fn nanmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
+    fold(x, Extreme::<false, true>, &axes.into())
+}
+
+/// The gradient of [`nanmin`], shared by the elements equal to the extreme.
+///
+#[doc = said!(extreme_gradient)]
+///
+#[doc = said!(gradient)]
+///
+/// # NaN
+///
+#[doc = said!(extreme_gradient_nan)]
+///
+#[doc = said!(second_gradient)]
+///
+/// # Errors
+///
+/// Those of [`nanmin()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+#[doc = said!(gradient_complexity)]
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 3.0, 0.0], 0.0)?;
+/// let dx = grad::nanmin(&x, &arr1(&[1.0, 4.0]), 1)?;
+/// assert_eq!(dx.values(), [0.5, 0.5, 2.0]); // half of row 1 went to its gap
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: a subgradient, as that of
+/// [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
+pub fn nanmin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    axes: impl Into<Axes>,
+) -> Result<X::Reduced<U::Elem>> {
+    gradient(x, Shares { is_greatest: false, skips_nan: true }, upstream, &axes.into())
+}
+
+/// The greatest element over the axes given, of those that are not NaN.
+///
+#[doc = said!(extreme_order)]
+///
+#[doc = said!(reduction)]
+#[doc = said!(extreme_fill)]
+///
+/// # NaN
+///
+/// NaNs are left out; a group of nothing else gives NaN.
+///
+/// # Gradient
+///
+/// [`grad::nanmax`](crate::grad::nanmax()).
+///
+#[doc = said!(errors)]
+/// - no others: a group without a position gives NaN.
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{CooTensor, nanmax};
+/// use ndarray::arr1;
+///
+/// // 3 .  6
+/// // . -1 -2
+/// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
+/// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, -1.0, -2.0], 0.0)?;
+/// let y = nanmax(&x, 1)?;
+/// assert_eq!(y.to_dense()?, arr1(&[6.0, 0.0]).into_dyn());
+/// assert_eq!(y.to_dense()?, nanmax(&x.to_dense()?, 1)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.nanmax`](https://numpy.org/doc/stable/reference/generated/numpy.nanmax.html).
+#[doc(alias = "numpy.nanmax")]
+pub fn nanmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<X::Elem>> {
+    fold(x, Extreme::<true, true>, &axes.into())
+}
+
+/// The gradient of [`nanmax`], shared by the elements equal to the extreme.
+///
+#[doc = said!(extreme_gradient)]
+///
+#[doc = said!(gradient)]
+///
+/// # NaN
+///
+#[doc = said!(extreme_gradient_nan)]
+///
+#[doc = said!(second_gradient)]
+///
+/// # Errors
+///
+/// Those of [`nanmax()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+#[doc = said!(gradient_complexity)]
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use ndarray::arr1;
+///
+/// let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![3.0, 3.0, 0.0], 0.0)?;
+/// let dx = grad::nanmax(&x, &arr1(&[1.0, 4.0]), 1)?;
+/// assert_eq!(dx.values(), [0.5, 0.5, 2.0]); // half of row 1 went to its gap
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: a subgradient, as that of
+/// [`torch.amax`](https://docs.pytorch.org/docs/stable/generated/torch.amax.html).
+pub fn nanmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    axes: impl Into<Axes>,
+) -> Result<X::Reduced<U::Elem>> {
+    gradient(x, Shares { is_greatest: true, skips_nan: true }, upstream, &axes.into())
 }

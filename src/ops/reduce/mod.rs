@@ -4,9 +4,6 @@
 //! [`Holistic`](crate::kernels::holistic::Holistic). The drivers do the rest: [`sparse`] for tensors of both formats
 //! and their stored views, [`dense`] for arrays of any layout.
 
-#[macro_use]
-mod pages;
-
 #[cfg(feature = "lazy")]
 pub(crate) mod accumulators;
 mod all;

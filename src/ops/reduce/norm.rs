@@ -85,49 +85,83 @@ impl From<&Norm> for Norm {
     }
 }
 
-/// The descriptors, one per total.
+/// The descriptor of the sum of the magnitudes.
 #[derive(Clone, Copy)]
 struct One;
+
+impl Op for One {
+    fn name(&self) -> &'static str {
+        op::norm.name
+    }
+}
+
+impl<T: Float> Finish<T> for One {
+    type Total = Magnitudes;
+    type Out = T;
+    const SKIPS_NAN: bool = false;
+
+    fn finish(&self, total: &Magnitudes, _: u128) -> Outcome<T> {
+        Ok(T::mean_of(&total.0, 1))
+    }
+
+    #[inline(always)]
+    fn finish_quickly(cell: <Magnitudes as Accumulator<T>>::Cell, _: u128) -> Option<T> {
+        T::quick_mean_of(cell, 1)
+    }
+}
+
+/// The descriptor of the root of the sum of the squares.
 #[derive(Clone, Copy)]
 struct Two;
+
+impl Op for Two {
+    fn name(&self) -> &'static str {
+        op::norm.name
+    }
+}
+
+impl<T: Float> Finish<T> for Two {
+    type Total = Squares;
+    type Out = T;
+    const SKIPS_NAN: bool = false;
+
+    fn finish(&self, total: &Squares, _: u128) -> Outcome<T> {
+        Ok(T::from_f64(total.root()))
+    }
+
+    #[inline(always)]
+    fn finish_quickly(cell: <Squares as Accumulator<T>>::Cell, _: u128) -> Option<T> {
+        Squares::quick_root(cell).map(T::from_f64)
+    }
+}
+
+/// The descriptor of the greatest magnitude.
 #[derive(Clone, Copy)]
 struct Infinity;
 
-/// Implements a descriptor, from its total and the result that is computed from the total.
-macro_rules! finish {
-    ($($order:ident of $total:ident $(if $counts:expr)? => $value:expr, $quickly:expr;)*) => {$(
-        impl Op for $order {
-            fn name(&self) -> &'static str {
-                op::norm.name
-            }
-        }
-
-        impl<T: Float> Finish<T> for $order {
-            type Total = $total;
-            type Out = T;
-            const SKIPS_NAN: bool = false;
-
-            $(fn counts(_: T) -> bool {
-                $counts
-            })?
-
-            fn finish(&self, total: &$total, _: u128) -> Outcome<T> {
-                let value: fn(&$total) -> T = $value;
-                Ok(value(total))
-            }
-
-            #[inline(always)]
-            fn finish_quickly(cell: <$total as Accumulator<T>>::Cell, _: u128) -> Option<T> {
-                $quickly(cell)
-            }
-        }
-    )*};
+impl Op for Infinity {
+    fn name(&self) -> &'static str {
+        op::norm.name
+    }
 }
 
-finish! {
-    One of Magnitudes => |total| T::mean_of(&total.0, 1), |cell| T::quick_mean_of(cell, 1);
-    Two of Squares => |total| T::from_f64(total.root()), |cell| Squares::quick_root(cell).map(T::from_f64);
-    Infinity of Greatest if false => |total| T::from_f64(total.0), |cell| Some(T::from_f64(cell));
+impl<T: Float> Finish<T> for Infinity {
+    type Total = Greatest;
+    type Out = T;
+    const SKIPS_NAN: bool = false;
+
+    fn counts(_: T) -> bool {
+        false
+    }
+
+    fn finish(&self, total: &Greatest, _: u128) -> Outcome<T> {
+        Ok(T::from_f64(total.0))
+    }
+
+    #[inline(always)]
+    fn finish_quickly(cell: <Greatest as Accumulator<T>>::Cell, _: u128) -> Option<T> {
+        Some(T::from_f64(cell))
+    }
 }
 
 /// Returns the accumulator of the norm that the options choose.

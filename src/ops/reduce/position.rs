@@ -77,71 +77,164 @@ impl<T: Real> Holistic<T> for Position {
     }
 }
 
-/// Defines each position as a function with a page; the shared paragraphs of the pages appear here.
-macro_rules! positions {
-    ($(
-        $alias:literal, $word:literal, $greatest:literal, $skips:literal, $bound:ident, $name:ident, $none:literal,
-        $nan:literal,
-        $results:literal;
-    )*) => {$(
-        #[doc = concat!("The position of the ", $word, " element over the axes given.")]
-        ///
-        /// It is the row-major number of the first element that is equal to the extreme among the positions of the
-        /// reduced axes, stored or not; zeros of both signs are equal.
-        ///
-        #[doc = said!(reduction)]
-        /// The fill of the result is 0, the first position. Of [`x.stored()`](crate::Tensor::stored) the entries
-        /// count alone, at the same positions, and the fill of the result is `u64::MAX`.
-        ///
-        /// # NaN
-        ///
-        #[doc = $nan]
-        ///
-        /// # Gradient
-        ///
-        /// None: a position is constant almost everywhere.
-        ///
-        #[doc = said!(errors)]
-        /// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
-        #[doc = $none]
-        ///
-        #[doc = said!(complexity)]
-        /// ```
-        #[doc = concat!("use lacuna::{CooTensor, ", stringify!($name), "};")]
-        /// use ndarray::arr1;
-        ///
-        /// // 3 .  6
-        /// // . -1 -2
-        /// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
-        /// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, -1.0, -2.0], 0.0)?;
-        #[doc = concat!("let y = ", stringify!($name), "(&x, 1)?;")]
-        #[doc = concat!("assert_eq!(y.to_dense()?, arr1(&", $results, ").into_dyn());")]
-        #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name), "(&x.to_dense()?, 1)?);")]
-        /// # Ok::<(), lacuna::Error>(())
-        /// ```
-        ///
-        #[doc = concat!(
-            "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
-            stringify!($name), ".html), over any axes."
-        )]
-        #[doc(alias = $alias)]
-        pub fn $name<X: Operand<Elem: $bound>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
-            holistic(x, Position { is_greatest: $greatest, skips_nan: $skips }, &axes.into())
-        }
-    )*};
+/// The position of the least element over the axes given.
+///
+#[doc = said!(position)]
+///
+#[doc = said!(reduction)]
+#[doc = said!(position_fill)]
+///
+/// # NaN
+///
+/// If there is a NaN it is the position of the first one; [`nanargmin`] leaves NaNs out.
+///
+/// # Gradient
+///
+/// None: a position is constant almost everywhere.
+///
+#[doc = said!(errors)]
+/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
+/// - `EmptyGroup`: a group has no position.
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{CooTensor, argmin};
+/// use ndarray::arr1;
+///
+/// // 3 .  6
+/// // . -1 -2
+/// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
+/// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, -1.0, -2.0], 0.0)?;
+/// let y = argmin(&x, 1)?;
+/// assert_eq!(y.to_dense()?, arr1(&[1u64, 2]).into_dyn());
+/// assert_eq!(y.to_dense()?, argmin(&x.to_dense()?, 1)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.argmin`](https://numpy.org/doc/stable/reference/generated/numpy.argmin.html), over any axes.
+#[doc(alias = "numpy.argmin")]
+pub fn argmin<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
+    holistic(x, Position { is_greatest: false, skips_nan: false }, &axes.into())
 }
 
-positions! {
-    "numpy.argmin", "least", false, false, Real, argmin,
-    "- `EmptyGroup`: a group has no position.",
-    "If there is a NaN it is the position of the first one; [`nanargmin`] leaves NaNs out.", "[1u64, 2]";
-    "numpy.argmax", "greatest", true, false, Real, argmax,
-    "- `EmptyGroup`: a group has no position.",
-    "If there is a NaN it is the position of the first one; [`nanargmax`] leaves NaNs out.", "[2u64, 0]";
-    "numpy.nanargmin", "least", false, true, Float, nanargmin,
-    "- no others: a group without a position gives `u64::MAX`.",
-    "NaNs are left out; a group of nothing else gives `u64::MAX`.", "[1u64, 2]";
-    "numpy.nanargmax", "greatest", true, true, Float, nanargmax,
-    "- no others: a group without a position gives `u64::MAX`.",
-    "NaNs are left out; a group of nothing else gives `u64::MAX`.", "[2u64, 0]";
+/// The position of the greatest element over the axes given.
+///
+#[doc = said!(position)]
+///
+#[doc = said!(reduction)]
+#[doc = said!(position_fill)]
+///
+/// # NaN
+///
+/// If there is a NaN it is the position of the first one; [`nanargmax`] leaves NaNs out.
+///
+/// # Gradient
+///
+/// None: a position is constant almost everywhere.
+///
+#[doc = said!(errors)]
+/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
+/// - `EmptyGroup`: a group has no position.
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{CooTensor, argmax};
+/// use ndarray::arr1;
+///
+/// // 3 .  6
+/// // . -1 -2
+/// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
+/// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, -1.0, -2.0], 0.0)?;
+/// let y = argmax(&x, 1)?;
+/// assert_eq!(y.to_dense()?, arr1(&[2u64, 0]).into_dyn());
+/// assert_eq!(y.to_dense()?, argmax(&x.to_dense()?, 1)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.argmax`](https://numpy.org/doc/stable/reference/generated/numpy.argmax.html), over any axes.
+#[doc(alias = "numpy.argmax")]
+pub fn argmax<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
+    holistic(x, Position { is_greatest: true, skips_nan: false }, &axes.into())
+}
+
+/// The position of the least element over the axes given.
+///
+#[doc = said!(position)]
+///
+#[doc = said!(reduction)]
+#[doc = said!(position_fill)]
+///
+/// # NaN
+///
+/// NaNs are left out; a group of nothing else gives `u64::MAX`.
+///
+/// # Gradient
+///
+/// None: a position is constant almost everywhere.
+///
+#[doc = said!(errors)]
+/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
+/// - no others: a group without a position gives `u64::MAX`.
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{CooTensor, nanargmin};
+/// use ndarray::arr1;
+///
+/// // 3 .  6
+/// // . -1 -2
+/// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
+/// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, -1.0, -2.0], 0.0)?;
+/// let y = nanargmin(&x, 1)?;
+/// assert_eq!(y.to_dense()?, arr1(&[1u64, 2]).into_dyn());
+/// assert_eq!(y.to_dense()?, nanargmin(&x.to_dense()?, 1)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.nanargmin`](https://numpy.org/doc/stable/reference/generated/numpy.nanargmin.html), over any
+/// axes.
+#[doc(alias = "numpy.nanargmin")]
+pub fn nanargmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
+    holistic(x, Position { is_greatest: false, skips_nan: true }, &axes.into())
+}
+
+/// The position of the greatest element over the axes given.
+///
+#[doc = said!(position)]
+///
+#[doc = said!(reduction)]
+#[doc = said!(position_fill)]
+///
+/// # NaN
+///
+/// NaNs are left out; a group of nothing else gives `u64::MAX`.
+///
+/// # Gradient
+///
+/// None: a position is constant almost everywhere.
+///
+#[doc = said!(errors)]
+/// - `Uncountable`: a group has more than 2<sup>64</sup> − 1 positions;
+/// - no others: a group without a position gives `u64::MAX`.
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{CooTensor, nanargmax};
+/// use ndarray::arr1;
+///
+/// // 3 .  6
+/// // . -1 -2
+/// let (rows, columns) = (vec![0, 0, 1, 1], vec![0, 2, 1, 2]);
+/// let x = CooTensor::new([2, 3], vec![rows, columns], vec![3.0, 6.0, -1.0, -2.0], 0.0)?;
+/// let y = nanargmax(&x, 1)?;
+/// assert_eq!(y.to_dense()?, arr1(&[2u64, 0]).into_dyn());
+/// assert_eq!(y.to_dense()?, nanargmax(&x.to_dense()?, 1)?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.nanargmax`](https://numpy.org/doc/stable/reference/generated/numpy.nanargmax.html), over any
+/// axes.
+#[doc(alias = "numpy.nanargmax")]
+pub fn nanargmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
+    holistic(x, Position { is_greatest: true, skips_nan: true }, &axes.into())
 }

@@ -197,8 +197,7 @@ impl<T: Real, G: Float> Gradient<T, G> for AskedShares {
 /// are its options: under [`Nanmedian::lower`] this is `torch.median`.
 ///
 #[doc = said!(reduction)]
-/// The fill of the result is the fill of `x`, or NaN where the reduced axes hold no position. Of
-/// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is NaN.
+#[doc = said!(quantile_fill)]
 ///
 /// # NaN
 ///
@@ -294,137 +293,204 @@ fn checked<O: Op>(op: O, q: f64) -> Result<O> {
     Err(Error::Argument { operation: op.name(), why: format!("q is {q:?}, not from 0 to 1") })
 }
 
-/// Defines each quantile and its gradient as functions with pages; the shared paragraphs of the pages appear here.
-macro_rules! quantiles {
-    ($(
-        $alias:literal, $numbers:literal, $n:literal, $skips:literal, $name:ident, $backward:ident, $nan:literal,
-        $nan_gradient:literal;
-    )*) => {$(
-        #[doc = concat!("The quantile at `q`, from 0 to 1, over the axes given", $numbers, ".")]
-        ///
-        #[doc = concat!(
-            "*y*<sub>k</sub> = *s*<sub>⌊h⌋</sub> + (*s*<sub>⌈h⌉</sub> − *s*<sub>⌊h⌋</sub>) *t*, where *h* = *q* (*", $n,
-            "* − 1), *t* = *h* − ⌊*h*⌋, and *s*<sub>0</sub> ≤ … are the ", $n, " elements of a group in order."
-        )]
-        ///
-        /// The product *h* is rounded to `f64`, and *y* is the real number, rounded once: so the quantile at 0.5 is the
-        /// median bit for bit, and none overflows on the way. Floats keep their type; integers and `bool` are compared
-        /// in their own, and the two that are chosen become `f64` first. A zero result is `+0.0`.
-        /// [`Quantile::method`] takes one of the two values instead, or what lies in the middle.
-        ///
-        #[doc = said!(reduction)]
-        /// The fill of the result is the fill of `x`, or NaN where the reduced axes hold no position. Of
-        /// [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the result is NaN.
-        ///
-        /// # NaN
-        ///
-        #[doc = $nan]
-        /// Between −∞ and ∞ there is NaN.
-        ///
-        /// # Gradient
-        ///
-        #[doc = concat!("[`grad::", stringify!($name), "`](crate::grad::", stringify!($name), "()).")]
-        ///
-        #[doc = said!(errors)]
-        /// - `Argument`: `q` is not from 0 to 1;
-        /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
-        ///
-        /// # Complexity
-        ///
-        /// By selection, as [`nanmedian`](crate::nanmedian()).
-        ///
-        /// # Examples
-        ///
-        /// ```
-        #[doc = concat!("use lacuna::{CooTensor, Quantile, QuantileMethod, ", stringify!($name), "};")]
-        ///
-        /// let x = CooTensor::new([5], vec![vec![1, 2]], vec![3.0, 8.0f64], 0.0)?;
-        #[doc = concat!("assert_eq!(", stringify!($name), "(&x, 0.875, 0)?.get(&[])?, 5.5); // of 0, 0, 0, 3, 8")]
-        /// let nearest = Quantile::over(0).method(QuantileMethod::Nearest);
-        #[doc = concat!("assert_eq!(", stringify!($name), "(&x, 0.9, nearest)?.get(&[])?, 8.0);")]
-        #[doc = concat!("let dense = ", stringify!($name), "(&x.to_dense()?, 0.875, 0)?;")]
-        #[doc = concat!("assert_eq!(", stringify!($name), "(&x, 0.875, 0)?.to_dense()?, dense);")]
-        /// # Ok::<(), lacuna::Error>(())
-        /// ```
-        ///
-        #[doc = concat!(
-            "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
-            stringify!($name), ".html), which rounds on the way."
-        )]
-        #[doc(alias = $alias)]
-        #[doc(alias = "percentile")]
-        pub fn $name<X: Operand<Elem: Real>>(
-            x: &X,
-            q: f64,
-            options: impl Into<Quantile>,
-        ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
-            let Quantile { axes, method, .. } = options.into();
-            holistic(x, checked(Asked { rule: Rule::At(q, method), skips_nan: $skips }, q)?, &axes)
-        }
-
-        #[doc = concat!("The gradient of [`", stringify!($name), "`]: shared by the elements that it was made of.")]
-        ///
-        /// *dx*<sub>k,r</sub> = (1 − *t*) *dy*<sub>k</sub> / #*a* where *x*<sub>k,r</sub> = *a*, *t* *dy*<sub>k</sub> /
-        /// #*b* where it is *b*, else 0: *a* and *b* are the two values that the quantile lies between, and #*v*
-        /// elements of the group are equal to *v*. Where it is one value, all of *dy*<sub>k</sub> is shared by its
-        /// equals.
-        ///
-        /// Each share is one product and one quotient in the type of the gradient, `f32` for the 16-bit floats. Under
-        /// [`Quantile::first`] the elements at the two ranks receive, by value and then by position.
-        ///
-        #[doc = said!(gradient)]
-        /// Positions that are not stored count among the equal ones (2<sup>64</sup> − 1 at most), and their share is
-        /// dropped.
-        ///
-        /// # NaN
-        ///
-        #[doc = $nan_gradient]
-        ///
-        #[doc = said!(second_gradient)]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`", stringify!($name), "`], `ShapeMismatch` where `upstream` has another shape than \
-             ")]
-        /// the forward result, and under `first` `Uncountable` where a group has more than 2<sup>64</sup> − 1
-        /// positions.
-        ///
-        /// # Complexity
-        ///
-        /// That of [`grad::nanmedian`](crate::grad::nanmedian()).
-        ///
-        /// # Examples
-        ///
-        /// ```
-        /// use lacuna::{CooTensor, grad};
-        /// use ndarray::arr0;
-        ///
-        /// let x = CooTensor::new([5], vec![vec![1, 2]], vec![3.0, 8.0], 0.0)?;
-        #[doc = concat!("let dx = grad::", stringify!($name), "(&x, &arr0(4.0), 0.8125, 0)?;")]
-        /// assert_eq!(dx.values(), [3.0, 1.0]); // a quarter of the way from 3 to 8
-        /// # Ok::<(), lacuna::Error>(())
-        /// ```
-        ///
-        /// Source: the rule of [`grad::nanmedian`](crate::grad::nanmedian()).
-        pub fn $backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
-            x: &X,
-            upstream: &U,
-            q: f64,
-            options: impl Into<Quantile>,
-        ) -> Result<X::Reduced<U::Elem>> {
-            let Quantile { axes, method, rule } = options.into();
-            let asked = MedianQuery { rule: Rule::At(q, method), skips_nan: $skips };
-            let op = checked(AskedShares(ShareRule { asked, rule, spread_nan: false }), q)?;
-            gradient(x, op, upstream, &axes)
-        }
-    )*};
+/// The quantile at `q`, from 0 to 1, over the axes given.
+///
+/// *y*<sub>k</sub> = *s*<sub>⌊h⌋</sub> + (*s*<sub>⌈h⌉</sub> − *s*<sub>⌊h⌋</sub>) *t*, where *h* = *q* (*n* − 1), *t* =
+/// *h* − ⌊*h*⌋, and *s*<sub>0</sub> ≤ … are the n elements of a group in order.
+///
+#[doc = said!(quantile_numbers)]
+///
+#[doc = said!(reduction)]
+#[doc = said!(quantile_fill)]
+///
+/// # NaN
+///
+/// A NaN gives NaN, and so do no elements at all; [`nanquantile`] leaves NaNs out. Between −∞ and ∞ there is NaN.
+///
+/// # Gradient
+///
+/// [`grad::quantile`](crate::grad::quantile()).
+///
+#[doc = said!(errors)]
+/// - `Argument`: `q` is not from 0 to 1;
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+///
+/// # Complexity
+///
+/// By selection, as [`nanmedian`](crate::nanmedian()).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, Quantile, QuantileMethod, quantile};
+///
+/// let x = CooTensor::new([5], vec![vec![1, 2]], vec![3.0, 8.0f64], 0.0)?;
+/// assert_eq!(quantile(&x, 0.875, 0)?.get(&[])?, 5.5); // of 0, 0, 0, 3, 8
+/// let nearest = Quantile::over(0).method(QuantileMethod::Nearest);
+/// assert_eq!(quantile(&x, 0.9, nearest)?.get(&[])?, 8.0);
+/// let dense = quantile(&x.to_dense()?, 0.875, 0)?;
+/// assert_eq!(quantile(&x, 0.875, 0)?.to_dense()?, dense);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.quantile`](https://numpy.org/doc/stable/reference/generated/numpy.quantile.html), which rounds
+/// on the way.
+#[doc(alias = "numpy.quantile")]
+#[doc(alias = "percentile")]
+pub fn quantile<X: Operand<Elem: Real>>(
+    x: &X,
+    q: f64,
+    options: impl Into<Quantile>,
+) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
+    let Quantile { axes, method, .. } = options.into();
+    holistic(x, checked(Asked { rule: Rule::At(q, method), skips_nan: false }, q)?, &axes)
 }
 
-quantiles! {
-    "numpy.quantile", "", "n", false, quantile, quantile_backward,
-    "A NaN gives NaN, and so do no elements at all; [`nanquantile`] leaves NaNs out.",
-    "A group with a NaN receives 0 everywhere.";
-    "numpy.nanquantile", ", of the elements that are not NaN", "m", true, nanquantile, nanquantile_backward,
-    "NaNs are left out; a group of nothing else gives NaN.",
-    "A NaN receives 0; a group of nothing else receives 0 everywhere.";
+/// The gradient of [`quantile`]: shared by the elements that it was made of.
+///
+#[doc = said!(quantile_gradient)]
+///
+#[doc = said!(gradient)]
+/// Positions that are not stored count among the equal ones (2<sup>64</sup> − 1 at most), and their share is
+/// dropped.
+///
+/// # NaN
+///
+/// A group with a NaN receives 0 everywhere.
+///
+#[doc = said!(second_gradient)]
+///
+/// # Errors
+///
+/// Those of [`quantile`], `ShapeMismatch` where `upstream` has another shape than the forward result, and under `first`
+/// `Uncountable` where a group has more than 2<sup>64</sup> − 1 positions.
+///
+/// # Complexity
+///
+/// That of [`grad::nanmedian`](crate::grad::nanmedian()).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use ndarray::arr0;
+///
+/// let x = CooTensor::new([5], vec![vec![1, 2]], vec![3.0, 8.0], 0.0)?;
+/// let dx = grad::quantile(&x, &arr0(4.0), 0.8125, 0)?;
+/// assert_eq!(dx.values(), [3.0, 1.0]); // a quarter of the way from 3 to 8
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the rule of [`grad::nanmedian`](crate::grad::nanmedian()).
+pub fn quantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    q: f64,
+    options: impl Into<Quantile>,
+) -> Result<X::Reduced<U::Elem>> {
+    let Quantile { axes, method, rule } = options.into();
+    let asked = MedianQuery { rule: Rule::At(q, method), skips_nan: false };
+    let op = checked(AskedShares(ShareRule { asked, rule, spread_nan: false }), q)?;
+    gradient(x, op, upstream, &axes)
+}
+
+/// The quantile at `q`, from 0 to 1, over the axes given, of the elements that are not NaN.
+///
+/// *y*<sub>k</sub> = *s*<sub>⌊h⌋</sub> + (*s*<sub>⌈h⌉</sub> − *s*<sub>⌊h⌋</sub>) *t*, where *h* = *q* (*m* − 1), *t* =
+/// *h* − ⌊*h*⌋, and *s*<sub>0</sub> ≤ … are the m elements of a group in order.
+///
+#[doc = said!(quantile_numbers)]
+///
+#[doc = said!(reduction)]
+#[doc = said!(quantile_fill)]
+///
+/// # NaN
+///
+/// NaNs are left out; a group of nothing else gives NaN. Between −∞ and ∞ there is NaN.
+///
+/// # Gradient
+///
+/// [`grad::nanquantile`](crate::grad::nanquantile()).
+///
+#[doc = said!(errors)]
+/// - `Argument`: `q` is not from 0 to 1;
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+///
+/// # Complexity
+///
+/// By selection, as [`nanmedian`](crate::nanmedian()).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, Quantile, QuantileMethod, nanquantile};
+///
+/// let x = CooTensor::new([5], vec![vec![1, 2]], vec![3.0, 8.0f64], 0.0)?;
+/// assert_eq!(nanquantile(&x, 0.875, 0)?.get(&[])?, 5.5); // of 0, 0, 0, 3, 8
+/// let nearest = Quantile::over(0).method(QuantileMethod::Nearest);
+/// assert_eq!(nanquantile(&x, 0.9, nearest)?.get(&[])?, 8.0);
+/// let dense = nanquantile(&x.to_dense()?, 0.875, 0)?;
+/// assert_eq!(nanquantile(&x, 0.875, 0)?.to_dense()?, dense);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.nanquantile`](https://numpy.org/doc/stable/reference/generated/numpy.nanquantile.html), which
+/// rounds on the way.
+#[doc(alias = "numpy.nanquantile")]
+#[doc(alias = "percentile")]
+pub fn nanquantile<X: Operand<Elem: Real>>(
+    x: &X,
+    q: f64,
+    options: impl Into<Quantile>,
+) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
+    let Quantile { axes, method, .. } = options.into();
+    holistic(x, checked(Asked { rule: Rule::At(q, method), skips_nan: true }, q)?, &axes)
+}
+
+/// The gradient of [`nanquantile`]: shared by the elements that it was made of.
+///
+#[doc = said!(quantile_gradient)]
+///
+#[doc = said!(gradient)]
+/// Positions that are not stored count among the equal ones (2<sup>64</sup> − 1 at most), and their share is
+/// dropped.
+///
+/// # NaN
+///
+/// A NaN receives 0; a group of nothing else receives 0 everywhere.
+///
+#[doc = said!(second_gradient)]
+///
+/// # Errors
+///
+/// Those of [`nanquantile`], `ShapeMismatch` where `upstream` has another shape than the forward result, and under
+/// `first` `Uncountable` where a group has more than 2<sup>64</sup> − 1 positions.
+///
+/// # Complexity
+///
+/// That of [`grad::nanmedian`](crate::grad::nanmedian()).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use ndarray::arr0;
+///
+/// let x = CooTensor::new([5], vec![vec![1, 2]], vec![3.0, 8.0], 0.0)?;
+/// let dx = grad::nanquantile(&x, &arr0(4.0), 0.8125, 0)?;
+/// assert_eq!(dx.values(), [3.0, 1.0]); // a quarter of the way from 3 to 8
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the rule of [`grad::nanmedian`](crate::grad::nanmedian()).
+pub fn nanquantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    q: f64,
+    options: impl Into<Quantile>,
+) -> Result<X::Reduced<U::Elem>> {
+    let Quantile { axes, method, rule } = options.into();
+    let asked = MedianQuery { rule: Rule::At(q, method), skips_nan: true };
+    let op = checked(AskedShares(ShareRule { asked, rule, spread_nan: false }), q)?;
+    gradient(x, op, upstream, &axes)
 }

@@ -21,7 +21,7 @@ use crate::kernels::extreme::missing;
 use crate::kernels::gather::Plain;
 use crate::kernels::group::{Gaps, Groups};
 use crate::kernels::holistic::Group;
-use crate::kernels::ranked::{Direction, GAP, NOTHING, Ranked, rank};
+use crate::kernels::ranked::{self, Direction, GAP, NOTHING, Ranked};
 use crate::kernels::sort;
 use crate::ops::operand::{ErasedOperand, ErasedResult, Operand, all_cells};
 use crate::pattern::{AnyPattern, AxisCoords, by_slices, of_width};
@@ -253,7 +253,7 @@ fn rank_groups<T: Real>(
         let (own, others) = slots.split_at_mut(size(group));
         let position = |within| x.pattern.coord(groups.entry(group, within), ranking.axis) as u128;
         let stored = groups.values(group, x.values, &mut scratch)?;
-        rank(&Group { stored, gaps, position: &position }, ranking.direction, own)?;
+        ranked::rank(&Group { stored, gaps, position: &position }, ranking.direction, own)?;
         own.iter_mut().filter(|slot| **slot < GAP).for_each(|slot| *slot = groups.entry(group, *slot));
         slots = others;
     }
@@ -291,7 +291,7 @@ fn rank_lanes<T: Real>(
     let mut ranked = alloc::zeros(ranking.count)?;
     for lane in 0..lanes {
         let group = Group::of_slice(&elements[lane * length..(lane + 1) * length]);
-        rank(&group, ranking.direction, &mut ranked)?;
+        ranked::rank(&group, ranking.direction, &mut ranked)?;
         visit(lane, &ranked);
     }
     Ok(())

@@ -328,129 +328,322 @@ impl<T: Real, G: Float> Gradient<T, G> for Shares {
     }
 }
 
-/// Defines each measure and its gradient as functions with pages; the shared paragraphs of the pages appear here.
-macro_rules! spreads {
-    ($(
-        $alias:literal, $word:literal, $numbers:literal, $formula:literal, $root:literal, $skips:literal, $bound:ident,
-        $backward_bound:ident, $complex:literal, $name:ident, $backward:ident, $nan:literal, $result:literal,
-        $derivative:literal;
-    )*) => {$(
-        #[doc = concat!("The ", $word, " over the axes given", $numbers, ".")]
-        ///
-        #[doc = $formula]
-        ///
-        /// The mean is the exact one, in `f64`; squares of differences to it, each rounded to `f64`, have an exact
-        /// sum, whose quotient is rounded once to the type of the result: floats keep theirs, integers and `bool`
-        /// give
-        #[doc = $complex]
-        /// So neither order nor format nor threads change a bit.
-        ///
-        #[doc = said!(reduction)]
-        /// The fill of the result is 0 where the fill of `x` is finite, and NaN where a group has no more than
-        /// `ddof` positions. Of [`x.stored()`](crate::Tensor::stored) the entries count alone, and the fill of the
-        /// result is NaN.
-        ///
-        /// # NaN
-        ///
-        #[doc = $nan]
-        /// An infinity gives NaN, and so does a group of no more than `ddof` elements.
-        ///
-        /// # Gradient
-        ///
-        #[doc = concat!("[`grad::", stringify!($name), "`](crate::grad::", stringify!($name), "()).")]
-        ///
-        #[doc = said!(errors)]
-        /// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
-        ///
-        #[doc = said!(complexity)]
-        /// ```
-        #[doc = concat!("use lacuna::{CooTensor, Var, ", stringify!($name), "};")]
-        ///
-        /// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3.0f64, 9.0], 0.0)?;
-        #[doc = concat!("let y = ", stringify!($name), "(&x, Var::over(0).ddof(1))?;")]
-        #[doc = concat!("assert_eq!(y.get(&[])?, ", $result, ");")]
-        #[doc = concat!("assert_eq!(y.to_dense()?, ", stringify!($name),
-            "(&x.to_dense()?, Var::over(0).ddof(1))?);")]
-        /// # Ok::<(), lacuna::Error>(())
-        /// ```
-        ///
-        #[doc = concat!(
-            "Definition: [`numpy.", stringify!($name), "`](https://numpy.org/doc/stable/reference/generated/numpy.",
-            stringify!($name), ".html)."
-        )]
-        #[doc(alias = $alias)]
-        pub fn $name<X: Operand<Elem: $bound>>(
-            x: &X,
-            options: impl Into<Var>,
-        ) -> Result<X::Reduced<<X::Elem as Ring>::Deviation>> {
-            let options = options.into();
-            holistic(x, Variance { is_root: $root, skips_nan: $skips, ddof: options.ddof }, &options.axes)
-        }
-
-        #[doc = concat!("The gradient of [`", stringify!($name), "()`].")]
-        ///
-        #[doc = $derivative]
-        ///
-        #[doc = said!(gradient)]
-        ///
-        /// # NaN
-        ///
-        /// Where the forward result is NaN the gradient is NaN; an element that was left out receives 0.
-        ///
-        #[doc = said!(second_gradient)]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`", stringify!($name), "()`], and `ShapeMismatch` where `upstream` has another ")]
-        /// shape than the forward result.
-        ///
-        #[doc = said!(gradient_complexity)]
-        /// ```
-        /// use lacuna::{CooTensor, grad};
-        /// use ndarray::arr0;
-        ///
-        /// let x = CooTensor::new([2], vec![vec![0, 1]], vec![1.0, 5.0], 0.0)?;
-        #[doc = concat!("let dx = grad::", stringify!($name), "(&x, &arr0(3.0), 0)?;")]
-        #[doc = concat!("let dense = grad::", stringify!($name), "(&x.to_dense()?, &arr0(3.0), 0)?;")]
-        /// assert_eq!(dx.to_dense()?, dense);
-        /// assert_eq!(dx.values()[0], -dx.values()[1]);
-        /// # Ok::<(), lacuna::Error>(())
-        /// ```
-        ///
-        #[doc = concat!("Source: the derivative of [`", stringify!($name), "()`].")]
-        pub fn $backward<X: Operand<Elem: $backward_bound>, U: Operand<Elem: Float>>(
-            x: &X,
-            upstream: &U,
-            options: impl Into<Var>,
-        ) -> Result<X::Reduced<U::Elem>> {
-            let options = options.into();
-            gradient(x, Shares { is_root: $root, skips_nan: $skips, ddof: options.ddof }, upstream, &options.axes)
-        }
-    )*};
+/// The variance over the axes given.
+///
+/// *y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)
+///
+#[doc = said!(var_numbers)]
+///
+#[doc = said!(reduction)]
+#[doc = said!(var_fill)]
+///
+/// # NaN
+///
+/// A NaN gives NaN; [`nanvar`] leaves NaNs out. An infinity gives NaN, and so does a group of no more than `ddof`
+/// elements.
+///
+/// # Gradient
+///
+/// [`grad::var`](crate::grad::var()).
+///
+#[doc = said!(errors)]
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{CooTensor, Var, var};
+///
+/// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3.0f64, 9.0], 0.0)?;
+/// let y = var(&x, Var::over(0).ddof(1))?;
+/// assert_eq!(y.get(&[])?, 18.0);
+/// assert_eq!(y.to_dense()?, var(&x.to_dense()?, Var::over(0).ddof(1))?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.var`](https://numpy.org/doc/stable/reference/generated/numpy.var.html).
+#[doc(alias = "numpy.var")]
+pub fn var<X: Operand<Elem: Ring>>(x: &X, options: impl Into<Var>) -> Result<X::Reduced<<X::Elem as Ring>::Deviation>> {
+    let options = options.into();
+    holistic(x, Variance { is_root: false, skips_nan: false, ddof: options.ddof }, &options.axes)
 }
 
-spreads! {
-    "numpy.var", "variance", "",
-    "*y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)",
-    false, false, Ring, Real,
-    "`f64`, complex numbers the type of their parts, both of which have squares.",
-    var, var_backward, "A NaN gives NaN; [`nanvar`] leaves NaNs out.", "18.0",
-    "*dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), step by step in \
-     `f64`";
-    "numpy.std", "standard deviation", "",
-    "*y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`))",
-    true, false, Ring, Real,
-    "`f64`, complex numbers the type of their parts, both of which have squares.",
-    std, std_backward, "A NaN gives NaN; [`nanstd`] leaves NaNs out.", "18f64.sqrt()",
-    "That of [`var_backward`] over twice the deviation, step by step in `f64`: NaN where all elements are equal.";
-    "numpy.nanvar", "variance", ", of the elements that are not NaN",
-    "*y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)",
-    false, true, Float, Float, "`f64`.", nanvar, nanvar_backward, "NaNs are left out, of mean, sum and number.", "18.0",
-    "*dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), step by step in \
-     `f64`; 0 for a NaN";
-    "numpy.nanstd", "standard deviation", ", of the elements that are not NaN",
-    "*y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`))",
-    true, true, Float, Float, "`f64`.", nanstd, nanstd_backward, "NaNs are left out, of mean, sum and number.",
-    "18f64.sqrt()",
-    "That of [`nanvar_backward`] over twice the deviation, step by step in `f64`; 0 for a NaN.";
+/// The gradient of [`var()`].
+///
+/// *dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), step by step in
+/// `f64`
+///
+#[doc = said!(gradient)]
+///
+/// # NaN
+///
+/// Where the forward result is NaN the gradient is NaN; an element that was left out receives 0.
+///
+#[doc = said!(second_gradient)]
+///
+/// # Errors
+///
+/// Those of [`var()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+#[doc = said!(gradient_complexity)]
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use ndarray::arr0;
+///
+/// let x = CooTensor::new([2], vec![vec![0, 1]], vec![1.0, 5.0], 0.0)?;
+/// let dx = grad::var(&x, &arr0(3.0), 0)?;
+/// let dense = grad::var(&x.to_dense()?, &arr0(3.0), 0)?;
+/// assert_eq!(dx.to_dense()?, dense);
+/// assert_eq!(dx.values()[0], -dx.values()[1]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the derivative of [`var()`].
+pub fn var_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    options: impl Into<Var>,
+) -> Result<X::Reduced<U::Elem>> {
+    let options = options.into();
+    gradient(x, Shares { is_root: false, skips_nan: false, ddof: options.ddof }, upstream, &options.axes)
+}
+
+/// The standard deviation over the axes given.
+///
+/// *y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`))
+///
+#[doc = said!(var_numbers)]
+///
+#[doc = said!(reduction)]
+#[doc = said!(var_fill)]
+///
+/// # NaN
+///
+/// A NaN gives NaN; [`nanstd`] leaves NaNs out. An infinity gives NaN, and so does a group of no more than `ddof`
+/// elements.
+///
+/// # Gradient
+///
+/// [`grad::std`](crate::grad::std()).
+///
+#[doc = said!(errors)]
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{CooTensor, Var, std};
+///
+/// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3.0f64, 9.0], 0.0)?;
+/// let y = std(&x, Var::over(0).ddof(1))?;
+/// assert_eq!(y.get(&[])?, 18f64.sqrt());
+/// assert_eq!(y.to_dense()?, std(&x.to_dense()?, Var::over(0).ddof(1))?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.std`](https://numpy.org/doc/stable/reference/generated/numpy.std.html).
+#[doc(alias = "numpy.std")]
+pub fn std<X: Operand<Elem: Ring>>(x: &X, options: impl Into<Var>) -> Result<X::Reduced<<X::Elem as Ring>::Deviation>> {
+    let options = options.into();
+    holistic(x, Variance { is_root: true, skips_nan: false, ddof: options.ddof }, &options.axes)
+}
+
+/// The gradient of [`std()`].
+///
+/// That of [`var_backward`] over twice the deviation, step by step in `f64`: NaN where all elements are equal.
+///
+#[doc = said!(gradient)]
+///
+/// # NaN
+///
+/// Where the forward result is NaN the gradient is NaN; an element that was left out receives 0.
+///
+#[doc = said!(second_gradient)]
+///
+/// # Errors
+///
+/// Those of [`std()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+#[doc = said!(gradient_complexity)]
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use ndarray::arr0;
+///
+/// let x = CooTensor::new([2], vec![vec![0, 1]], vec![1.0, 5.0], 0.0)?;
+/// let dx = grad::std(&x, &arr0(3.0), 0)?;
+/// let dense = grad::std(&x.to_dense()?, &arr0(3.0), 0)?;
+/// assert_eq!(dx.to_dense()?, dense);
+/// assert_eq!(dx.values()[0], -dx.values()[1]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the derivative of [`std()`].
+pub fn std_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    options: impl Into<Var>,
+) -> Result<X::Reduced<U::Elem>> {
+    let options = options.into();
+    gradient(x, Shares { is_root: true, skips_nan: false, ddof: options.ddof }, upstream, &options.axes)
+}
+
+/// The variance over the axes given, of the elements that are not NaN.
+///
+/// *y*<sub>k</sub> = Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`)
+///
+#[doc = said!(nanvar_numbers)]
+///
+#[doc = said!(reduction)]
+#[doc = said!(var_fill)]
+///
+/// # NaN
+///
+/// NaNs are left out, of mean, sum and number. An infinity gives NaN, and so does a group of no more than `ddof`
+/// elements.
+///
+/// # Gradient
+///
+/// [`grad::nanvar`](crate::grad::nanvar()).
+///
+#[doc = said!(errors)]
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{CooTensor, Var, nanvar};
+///
+/// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3.0f64, 9.0], 0.0)?;
+/// let y = nanvar(&x, Var::over(0).ddof(1))?;
+/// assert_eq!(y.get(&[])?, 18.0);
+/// assert_eq!(y.to_dense()?, nanvar(&x.to_dense()?, Var::over(0).ddof(1))?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.nanvar`](https://numpy.org/doc/stable/reference/generated/numpy.nanvar.html).
+#[doc(alias = "numpy.nanvar")]
+pub fn nanvar<X: Operand<Elem: Float>>(
+    x: &X,
+    options: impl Into<Var>,
+) -> Result<X::Reduced<<X::Elem as Ring>::Deviation>> {
+    let options = options.into();
+    holistic(x, Variance { is_root: false, skips_nan: true, ddof: options.ddof }, &options.axes)
+}
+
+/// The gradient of [`nanvar()`].
+///
+/// *dx*<sub>k,r</sub> = 2 (*x*<sub>k,r</sub> − *m*<sub>k</sub>) *dy*<sub>k</sub> / (*n* − `ddof`), step by step in
+/// `f64`; 0 for a NaN
+///
+#[doc = said!(gradient)]
+///
+/// # NaN
+///
+/// Where the forward result is NaN the gradient is NaN; an element that was left out receives 0.
+///
+#[doc = said!(second_gradient)]
+///
+/// # Errors
+///
+/// Those of [`nanvar()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+#[doc = said!(gradient_complexity)]
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use ndarray::arr0;
+///
+/// let x = CooTensor::new([2], vec![vec![0, 1]], vec![1.0, 5.0], 0.0)?;
+/// let dx = grad::nanvar(&x, &arr0(3.0), 0)?;
+/// let dense = grad::nanvar(&x.to_dense()?, &arr0(3.0), 0)?;
+/// assert_eq!(dx.to_dense()?, dense);
+/// assert_eq!(dx.values()[0], -dx.values()[1]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the derivative of [`nanvar()`].
+pub fn nanvar_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    options: impl Into<Var>,
+) -> Result<X::Reduced<U::Elem>> {
+    let options = options.into();
+    gradient(x, Shares { is_root: false, skips_nan: true, ddof: options.ddof }, upstream, &options.axes)
+}
+
+/// The standard deviation over the axes given, of the elements that are not NaN.
+///
+/// *y*<sub>k</sub> = √(Σ<sub>r</sub> (*x*<sub>k,r</sub> − *m*<sub>k</sub>)² / (*n* − `ddof`))
+///
+#[doc = said!(nanvar_numbers)]
+///
+#[doc = said!(reduction)]
+#[doc = said!(var_fill)]
+///
+/// # NaN
+///
+/// NaNs are left out, of mean, sum and number. An infinity gives NaN, and so does a group of no more than `ddof`
+/// elements.
+///
+/// # Gradient
+///
+/// [`grad::nanstd`](crate::grad::nanstd()).
+///
+#[doc = said!(errors)]
+/// - `Uncountable`: a group has 2<sup>128</sup> positions or more, and some of them are not stored.
+///
+#[doc = said!(complexity)]
+/// ```
+/// use lacuna::{CooTensor, Var, nanstd};
+///
+/// let x = CooTensor::new([4], vec![vec![1, 2]], vec![3.0f64, 9.0], 0.0)?;
+/// let y = nanstd(&x, Var::over(0).ddof(1))?;
+/// assert_eq!(y.get(&[])?, 18f64.sqrt());
+/// assert_eq!(y.to_dense()?, nanstd(&x.to_dense()?, Var::over(0).ddof(1))?);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`numpy.nanstd`](https://numpy.org/doc/stable/reference/generated/numpy.nanstd.html).
+#[doc(alias = "numpy.nanstd")]
+pub fn nanstd<X: Operand<Elem: Float>>(
+    x: &X,
+    options: impl Into<Var>,
+) -> Result<X::Reduced<<X::Elem as Ring>::Deviation>> {
+    let options = options.into();
+    holistic(x, Variance { is_root: true, skips_nan: true, ddof: options.ddof }, &options.axes)
+}
+
+/// The gradient of [`nanstd()`].
+///
+/// That of [`nanvar_backward`] over twice the deviation, step by step in `f64`; 0 for a NaN.
+///
+#[doc = said!(gradient)]
+///
+/// # NaN
+///
+/// Where the forward result is NaN the gradient is NaN; an element that was left out receives 0.
+///
+#[doc = said!(second_gradient)]
+///
+/// # Errors
+///
+/// Those of [`nanstd()`], and `ShapeMismatch` where `upstream` has another shape than the forward result.
+///
+#[doc = said!(gradient_complexity)]
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use ndarray::arr0;
+///
+/// let x = CooTensor::new([2], vec![vec![0, 1]], vec![1.0, 5.0], 0.0)?;
+/// let dx = grad::nanstd(&x, &arr0(3.0), 0)?;
+/// let dense = grad::nanstd(&x.to_dense()?, &arr0(3.0), 0)?;
+/// assert_eq!(dx.to_dense()?, dense);
+/// assert_eq!(dx.values()[0], -dx.values()[1]);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Source: the derivative of [`nanstd()`].
+pub fn nanstd_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
+    x: &X,
+    upstream: &U,
+    options: impl Into<Var>,
+) -> Result<X::Reduced<U::Elem>> {
+    let options = options.into();
+    gradient(x, Shares { is_root: true, skips_nan: true, ddof: options.ddof }, upstream, &options.axes)
 }

@@ -13,143 +13,230 @@ use crate::plan::row_major::row_major;
 use crate::tensor::Tensor;
 use crate::tensor::erased::Erased;
 
-/// Defines the constructors of one format, which the examples name `$tensor`.
-macro_rules! made {
-    ($pattern:ident, $tensor:literal) => {
-        impl<T: Element> Tensor<$pattern<u32>, T> {
-            /// The identity matrix of `n` rows: one on the main diagonal, a fill of zero.
-            ///
-            /// # Errors
-            ///
-            /// - `AxisTooLong`: `n` does not fit `u32`;
-            /// - `TooLarge`: the matrix needs more than 1 GiB.
-            ///
-            /// # Examples
-            ///
-            /// ```
-            #[doc = concat!("use lacuna::", $tensor, ";")]
-            ///
-            #[doc = concat!("let x = ", $tensor, "::<f64>::eye(3)?;")]
-            /// assert_eq!(x.to_dense()?, lacuna::ndarray::Array2::<f64>::eye(3).into_dyn());
-            /// # Ok::<(), lacuna::Error>(())
-            /// ```
-            #[doc(alias = "identity")]
-            #[doc(alias = "speye")]
-            pub fn eye(n: usize) -> Result<Self> {
-                Self::eye_with_index(n)
-            }
+impl<T: Element> Tensor<CooPattern<u32>, T> {
+    /// The identity matrix of `n` rows: one on the main diagonal, a fill of zero.
+    ///
+    /// # Errors
+    ///
+    /// - `AxisTooLong`: `n` does not fit `u32`;
+    /// - `TooLarge`: the matrix needs more than 1 GiB.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::<f64>::eye(3)?;
+    /// assert_eq!(x.to_dense()?, lacuna::ndarray::Array2::<f64>::eye(3).into_dyn());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[doc(alias = "identity")]
+    #[doc(alias = "speye")]
+    pub fn eye(n: usize) -> Result<Self> {
+        Self::eye_with_index(n)
+    }
 
-            /// The square matrix with these values on a diagonal, all of them stored, and a fill of zero.
-            ///
-            /// The main diagonal has the offset 0; a positive one is above it, and the matrix has as many rows more.
-            ///
-            /// # Errors
-            ///
-            /// - `AxisTooLong`, `AxisOverflow`: its rows do not fit `u32`;
-            /// - `TooLarge`: the lanes of CSR need more than the larger of 1 GiB and 16 times the values.
-            ///
-            /// # Examples
-            ///
-            /// ```
-            #[doc = concat!("use lacuna::", $tensor, ";")]
-            /// use lacuna::ndarray::arr2;
-            ///
-            #[doc = concat!("let x = ", $tensor, "::diag(vec![5, 6], 1)?;")]
-            /// assert_eq!(x.to_dense()?, arr2(&[[0, 5, 0], [0, 0, 6], [0, 0, 0]]).into_dyn());
-            /// assert_eq!(x.diagonal(1)?.values(), [5, 6]);
-            /// # Ok::<(), lacuna::Error>(())
-            /// ```
-            #[doc(alias = "diagonal")]
-            #[doc(alias = "from_diag")]
-            pub fn diag(values: Vec<T>, offset: isize) -> Result<Self> {
-                diagonal_matrix(values, offset)
-            }
-        }
-
-        impl Tensor<$pattern<u32>, f64> {
-            /// `nnz` entries at random positions, with random values from 0 up to 1, and a fill of zero.
-            ///
-            /// Entry *e* is a function of `seed`, *e* and the shape alone: its position is number *e* of a permutation
-            /// of all positions, and its value has 53 bits. So the same call gives the same tensor on every machine, at
-            /// any number of threads, and with more entries the same ones and others besides. For other types and
-            /// distributions see [`map_values`](Tensor::map_values).
-            ///
-            /// # Errors
-            ///
-            /// - `TooManyEntries`: there are fewer positions;
-            /// - `AxisTooLong`: an axis does not fit `u32`;
-            /// - `TooLarge`: entries or lanes need more than 1 GiB.
-            ///
-            /// # Complexity
-            ///
-            /// O(nnz · (rank + log nnz)), whatever the number of positions; CSR: and its lanes.
-            ///
-            /// # Examples
-            ///
-            /// ```
-            #[doc = concat!("use lacuna::", $tensor, ";")]
-            ///
-            #[doc = concat!("let x = ", $tensor, "::random([100, 1000], 50, 7)?;")]
-            /// assert_eq!(x.nnz(), 50);
-            /// assert!(x.values().iter().all(|value| (0.0..1.0).contains(value)));
-            #[doc = concat!("assert_eq!(x, ", $tensor, "::random([100, 1000], 50, 7)?);")]
-            /// # Ok::<(), lacuna::Error>(())
-            /// ```
-            #[doc(alias = "rand")]
-            pub fn random(shape: impl Into<Shape>, nnz: usize, seed: u64) -> Result<Self> {
-                random_tensor(shape.into(), nnz, seed)
-            }
-        }
-
-        impl<T: Element, I: Index> Tensor<$pattern<I>, T> {
-            /// [`eye`](Tensor::eye) with indices of another type than `u32`.
-            ///
-            /// # Errors
-            ///
-            /// Those of [`eye`](Tensor::eye), for indices of type `I`.
-            pub fn eye_with_index(n: usize) -> Result<Self> {
-                check_axes::<I>(&Shape::from([n]))?;
-                let bytes = n as u128 * (2 * size_of::<I>() + size_of::<T>()) as u128;
-                guard::<u8>("the identity matrix", bytes, default_limit(0), "ask for a smaller one")?;
-                Self::diag_with_index(alloc::copies(T::ONE, n)?, 0)
-            }
-
-            /// [`diag`](Tensor::diag) with indices of another type than `u32`.
-            ///
-            /// # Errors
-            ///
-            /// Those of [`diag`](Tensor::diag), for indices of type `I`.
-            pub fn diag_with_index(values: Vec<T>, offset: isize) -> Result<Self> {
-                diagonal_matrix(values, offset)
-            }
-        }
-
-        impl<I: Index> Tensor<$pattern<I>, f64> {
-            /// [`random`](Tensor::random) with indices of another type than `u32`: the same entries, on axes of any
-            /// length.
-            ///
-            /// # Errors
-            ///
-            /// Those of [`random`](Tensor::random), for indices of type `I`.
-            ///
-            /// # Examples
-            ///
-            /// ```
-            #[doc = concat!("use lacuna::", $tensor, ";")]
-            ///
-            #[doc = concat!("let x = ", $tensor, "::<f64, u64>::random_with_index([2, 1 << 40], 3, 0)?;")]
-            /// assert_eq!(x.nnz(), 3);
-            /// # Ok::<(), lacuna::Error>(())
-            /// ```
-            pub fn random_with_index(shape: impl Into<Shape>, nnz: usize, seed: u64) -> Result<Self> {
-                random_tensor(shape.into(), nnz, seed)
-            }
-        }
-    };
+    /// The square matrix with these values on a diagonal, all of them stored, and a fill of zero.
+    ///
+    #[doc = said!(diag)]
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::ndarray::arr2;
+    ///
+    /// let x = CooTensor::diag(vec![5, 6], 1)?;
+    /// assert_eq!(x.to_dense()?, arr2(&[[0, 5, 0], [0, 0, 6], [0, 0, 0]]).into_dyn());
+    /// assert_eq!(x.diagonal(1)?.values(), [5, 6]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[doc(alias = "diagonal")]
+    #[doc(alias = "from_diag")]
+    pub fn diag(values: Vec<T>, offset: isize) -> Result<Self> {
+        diagonal_matrix(values, offset)
+    }
 }
 
-made!(CooPattern, "CooTensor");
-made!(CsrPattern, "CsrTensor");
+impl Tensor<CooPattern<u32>, f64> {
+    /// `nnz` entries at random positions, with random values from 0 up to 1, and a fill of zero.
+    ///
+    #[doc = said!(random)]
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::random([100, 1000], 50, 7)?;
+    /// assert_eq!(x.nnz(), 50);
+    /// assert!(x.values().iter().all(|value| (0.0..1.0).contains(value)));
+    /// assert_eq!(x, CooTensor::random([100, 1000], 50, 7)?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[doc(alias = "rand")]
+    pub fn random(shape: impl Into<Shape>, nnz: usize, seed: u64) -> Result<Self> {
+        random_tensor(shape.into(), nnz, seed)
+    }
+}
+
+impl<T: Element, I: Index> Tensor<CooPattern<I>, T> {
+    /// [`eye`](Tensor::eye) with indices of another type than `u32`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`eye`](Tensor::eye), for indices of type `I`.
+    pub fn eye_with_index(n: usize) -> Result<Self> {
+        identity_matrix(n)
+    }
+
+    /// [`diag`](Tensor::diag) with indices of another type than `u32`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`diag`](Tensor::diag), for indices of type `I`.
+    pub fn diag_with_index(values: Vec<T>, offset: isize) -> Result<Self> {
+        diagonal_matrix(values, offset)
+    }
+}
+
+impl<I: Index> Tensor<CooPattern<I>, f64> {
+    /// [`random`](Tensor::random) with indices of another type than `u32`: the same entries, on axes of any
+    /// length.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`random`](Tensor::random), for indices of type `I`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    ///
+    /// let x = CooTensor::<f64, u64>::random_with_index([2, 1 << 40], 3, 0)?;
+    /// assert_eq!(x.nnz(), 3);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn random_with_index(shape: impl Into<Shape>, nnz: usize, seed: u64) -> Result<Self> {
+        random_tensor(shape.into(), nnz, seed)
+    }
+}
+
+impl<T: Element> Tensor<CsrPattern<u32>, T> {
+    /// The identity matrix of `n` rows: one on the main diagonal, a fill of zero.
+    ///
+    /// # Errors
+    ///
+    /// - `AxisTooLong`: `n` does not fit `u32`;
+    /// - `TooLarge`: the matrix needs more than 1 GiB.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CsrTensor;
+    ///
+    /// let x = CsrTensor::<f64>::eye(3)?;
+    /// assert_eq!(x.to_dense()?, lacuna::ndarray::Array2::<f64>::eye(3).into_dyn());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[doc(alias = "identity")]
+    #[doc(alias = "speye")]
+    pub fn eye(n: usize) -> Result<Self> {
+        Self::eye_with_index(n)
+    }
+
+    /// The square matrix with these values on a diagonal, all of them stored, and a fill of zero.
+    ///
+    #[doc = said!(diag)]
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CsrTensor;
+    /// use lacuna::ndarray::arr2;
+    ///
+    /// let x = CsrTensor::diag(vec![5, 6], 1)?;
+    /// assert_eq!(x.to_dense()?, arr2(&[[0, 5, 0], [0, 0, 6], [0, 0, 0]]).into_dyn());
+    /// assert_eq!(x.diagonal(1)?.values(), [5, 6]);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[doc(alias = "diagonal")]
+    #[doc(alias = "from_diag")]
+    pub fn diag(values: Vec<T>, offset: isize) -> Result<Self> {
+        diagonal_matrix(values, offset)
+    }
+}
+
+impl Tensor<CsrPattern<u32>, f64> {
+    /// `nnz` entries at random positions, with random values from 0 up to 1, and a fill of zero.
+    ///
+    #[doc = said!(random)]
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CsrTensor;
+    ///
+    /// let x = CsrTensor::random([100, 1000], 50, 7)?;
+    /// assert_eq!(x.nnz(), 50);
+    /// assert!(x.values().iter().all(|value| (0.0..1.0).contains(value)));
+    /// assert_eq!(x, CsrTensor::random([100, 1000], 50, 7)?);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[doc(alias = "rand")]
+    pub fn random(shape: impl Into<Shape>, nnz: usize, seed: u64) -> Result<Self> {
+        random_tensor(shape.into(), nnz, seed)
+    }
+}
+
+impl<T: Element, I: Index> Tensor<CsrPattern<I>, T> {
+    /// [`eye`](Tensor::eye) with indices of another type than `u32`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`eye`](Tensor::eye), for indices of type `I`.
+    pub fn eye_with_index(n: usize) -> Result<Self> {
+        identity_matrix(n)
+    }
+
+    /// [`diag`](Tensor::diag) with indices of another type than `u32`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`diag`](Tensor::diag), for indices of type `I`.
+    pub fn diag_with_index(values: Vec<T>, offset: isize) -> Result<Self> {
+        diagonal_matrix(values, offset)
+    }
+}
+
+impl<I: Index> Tensor<CsrPattern<I>, f64> {
+    /// [`random`](Tensor::random) with indices of another type than `u32`: the same entries, on axes of any
+    /// length.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`random`](Tensor::random), for indices of type `I`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CsrTensor;
+    ///
+    /// let x = CsrTensor::<f64, u64>::random_with_index([2, 1 << 40], 3, 0)?;
+    /// assert_eq!(x.nnz(), 3);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn random_with_index(shape: impl Into<Shape>, nnz: usize, seed: u64) -> Result<Self> {
+        random_tensor(shape.into(), nnz, seed)
+    }
+}
+
+fn identity_matrix<P: Pattern, T: Element>(n: usize) -> Result<Tensor<P, T>> {
+    check_axes::<P::Index>(&Shape::from([n]))?;
+    let bytes = n as u128 * (2 * size_of::<P::Index>() + size_of::<T>()) as u128;
+    guard::<u8>("the identity matrix", bytes, default_limit(0), "ask for a smaller one")?;
+    diagonal_matrix(alloc::copies(T::ONE, n)?, 0)
+}
 
 fn diagonal_matrix<P: Pattern, T: Element>(values: Vec<T>, offset: isize) -> Result<Tensor<P, T>> {
     let limit = default_limit(size_of_val(&values[..]));

@@ -8,7 +8,6 @@ mod entries;
 mod indices;
 mod join;
 mod make;
-#[macro_use]
 mod moves;
 mod order;
 mod slice;

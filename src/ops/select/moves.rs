@@ -1,6 +1,5 @@
 //! The descriptor of shape manipulations: a list of steps that apply to patterns and arrays.
 
-use super::{select_with, select_with_backward};
 use ndarray::{ArrayD, ArrayViewD};
 
 use super::{Select, StepLimits};
@@ -190,85 +189,4 @@ impl Select for Moves {
         });
         Ok(scatter_add(x.iter().product(), sources.into_iter())?)
     }
-}
-
-/// Defines an operation that is a [`Moves`]: the function over every operand, its gradient, and the tensor method of the function.
-///
-/// The shared paragraphs of a page appear between its head and its tail.
-macro_rules! moves {
-    ($(
-        $(#[$head:meta])*
-        fn $name:ident($($arg:ident: $type:ty),*) = $build:expr;
-        $(#[$tail:meta])*
-        gradient $backward:ident;
-        $(#[$example:meta])*
-        example;
-    )*) => {$(
-        $(#[$head])*
-        ///
-        /// # Implicit values
-        ///
-        /// The result has the fill of `x`, and stores a position exactly where the one that it holds is stored: a
-        /// stored zero stays stored.
-        ///
-        /// # NaN
-        ///
-        /// Values are moved bit for bit, payloads of NaNs included.
-        ///
-        /// # Gradient
-        ///
-        #[doc = concat!("[`grad::", stringify!($name), "`](crate::grad::", stringify!($name), ").")]
-        ///
-        $(#[$tail])*
-        pub fn $name<X: Operand>(x: &X, $($arg: $type),*) -> Result<X::Reduced<X::Elem>> {
-            select_with(x, &$build(x.lengths(), $($arg),*)?)
-        }
-
-        #[doc = concat!("The gradient of [`", stringify!($name), "()`]: every position receives the sum of the")]
-        /// gradients of those that hold it.
-        ///
-        /// The terms are added in the row-major order of the forward result, from left to right; a lone one is handed
-        /// on bit for bit. What is held by no position is 0.
-        ///
-        /// # Shapes
-        ///
-        #[doc = concat!("`upstream` has exactly the shape of the result of [`", stringify!($name), "()`], which is")]
-        /// given the same arguments; the gradient has the shape of `x`.
-        ///
-        /// # Implicit values
-        ///
-        /// For a sparse `x` the result has its pattern (shared) and a fill of 0. Where `upstream` stores nothing it
-        /// gives its fill.
-        ///
-        /// # NaN
-        ///
-        /// A lone gradient is handed on bit for bit; a sum that is NaN is the canonical NaN.
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`", stringify!($name), "()`]; `ShapeMismatch` where `upstream` has another shape")]
-        /// than the forward result; and `SumOverflow` where a sum of integers does not fit its type.
-        ///
-        /// # Complexity
-        ///
-        /// That of the forward pass, a look-up in `upstream` for each entry of its result, and O(nnz).
-        ///
-        /// # Examples
-        ///
-        $(#[$example])*
-        pub fn $backward<X: Operand, U: Operand>(x: &X, upstream: &U, $($arg: $type),*) -> Result<X::Reduced<U::Elem>> {
-            select_with_backward(x, &$build(x.lengths(), $($arg),*)?, upstream)
-        }
-
-        impl<P: Pattern, T: Element> Tensor<P, T> {
-            #[doc = concat!("See [`", stringify!($name), "()`](crate::", stringify!($name), "()).")]
-            ///
-            /// # Errors
-            ///
-            #[doc = concat!("Those of [`", stringify!($name), "()`](crate::", stringify!($name), "()).")]
-            pub fn $name(&self, $($arg: $type),*) -> Result<Self> {
-                $name(self, $($arg),*)
-            }
-        }
-    )*};
 }

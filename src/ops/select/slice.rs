@@ -1,5 +1,6 @@
 //! Slices: a range with a step, or one position, of each axis.
 
+use super::{select_with, select_with_backward};
 use std::ops::Range;
 
 use ndarray::SliceInfoElem;
@@ -12,83 +13,129 @@ use crate::pattern::Pattern;
 use crate::plan::moves::StepRange;
 use crate::tensor::Tensor;
 
-moves! {
-    /// A part of each axis: a range, in steps and backwards too, or one position.
+/// A part of each axis: a range, in steps and backwards too, or one position.
+///
+/// The slices are those of `ndarray`, written with its macro [`s!`](ndarray::s) or, for a rank known at run time,
+/// as a list of [`SliceInfoElem`](ndarray::SliceInfoElem):
+///
+/// | in `s![…]` | what it leaves of an axis |
+/// | --- | --- |
+/// | `..`, `a..b`, `a..=b`, `a..`, `..b` | all of it, a range |
+/// | `a..b;2` | every other position of the range, its first one first |
+/// | `a..b;-1`, `..;-2` | the range backwards, its last position first |
+/// | `i` | one position, and the axis goes |
+/// | `NewAxis` | no axis of `x`: a new one of length 1 |
+///
+/// A negative number counts from the end: *y*<sub>k</sub> = *x*<sub>a + s k</sub> for a step *s* > 0, and
+/// *x*<sub>b - 1 + s k</sub> for *s* < 0.
+///
+/// # Shapes
+///
+/// There is one slice, range or position, for each axis of `x`. A range of *n* positions leaves
+/// ⌈*n* / |*s*|⌉; one whose end is before its start leaves none.
+///
+#[doc = said!(moved)]
+///
+/// # Gradient
+///
+/// [`grad::slice`](crate::grad::slice).
+///
+/// # Errors
+///
+/// - `RankMismatch`: there are not as many slices as axes;
+/// - `SliceOutOfRange`: a start or an end is outside `-n..=n` on an axis of length `n`, or a position outside
+///   `-n..n` (numpy cuts off the ends of ranges instead);
+/// - `ZeroStep`: a step is 0.
+///
+/// # Complexity
+///
+/// A range of the first axis of COO, and of the first axis behind single positions, is a window: O(log nnz) for
+/// values that are shared, and O(entries left) to count the coordinates from its start, unless that is 0. The same
+/// range of CSR is a window of values and columns, with O(lanes left) for its offsets. All else is O(nnz) in the
+/// window; of CSR it is O(lanes + entries left).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, slice};
+/// use lacuna::ndarray::s;
+///
+/// // . 2 .
+/// // 3 . 4
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
+///
+/// let y = slice(&x, s![.., ..;-2])?; // every other column, from the last one on
+/// assert_eq!(y.to_dense()?, x.to_dense()?.slice(s![.., ..;-2]).into_dyn());
+/// assert_eq!(y.entries(), [(vec![1, 0], 4.0), (vec![1, 1], 3.0)]);
+///
+/// let row = slice(&x, s![-1, ..])?;
+/// assert_eq!(row.entries(), [(vec![0], 3.0), (vec![2], 4.0)]);
+/// assert!(std::ptr::eq(row.values(), &x.values()[1..])); // nothing is copied
+///
+/// let refused = slice(&x, s![.., 1..4]).unwrap_err();
+/// assert_eq!(refused.to_string(), "4 in the slice of axis 1 is out of range for length 3");
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+///
+/// Definition: [`ndarray::s!`](https://docs.rs/ndarray/latest/ndarray/macro.s.html), and numpy's
+/// [basic indexing](https://numpy.org/doc/stable/user/basics.indexing.html) with the differences above.
+#[doc(alias = "index")]
+#[doc(alias = "getitem")]
+#[doc(alias = "narrow")]
+#[doc(alias = "iloc")]
+pub fn slice<X: Operand>(x: &X, slices: impl AsRef<[SliceInfoElem]>) -> Result<X::Reduced<X::Elem>> {
+    select_with(x, &sliced(x.lengths(), slices)?)
+}
+
+/// The gradient of [`slice()`]: every position receives the sum of the gradients of those that hold it.
+///
+#[doc = said!(moved_gradient)]
+///
+/// # Shapes
+///
+/// `upstream` has exactly the shape of the result of [`slice()`], which is given the same arguments; the gradient has
+/// the shape of `x`.
+///
+#[doc = said!(moved_gradient_values)]
+///
+/// # Errors
+///
+/// Those of [`slice()`]; `ShapeMismatch` where `upstream` has another shape than the forward result; and `SumOverflow`
+/// where a sum of integers does not fit its type.
+///
+/// # Complexity
+///
+/// That of the forward pass, a look-up in `upstream` for each entry of its result, and O(nnz).
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::{CooTensor, grad};
+/// use lacuna::ndarray::{arr1, s};
+///
+/// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
+/// let dx = grad::slice(&x, &arr1(&[0.5, 0.25]), s![1, 1..])?;
+/// assert_eq!(dx.values(), [0.0, 0.0, 0.25]); // 0.5 went to a position that is not stored
+/// assert!(dx.shares_pattern_with(&x));
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+pub fn slice_backward<X: Operand, U: Operand>(
+    x: &X,
+    upstream: &U,
+    slices: impl AsRef<[SliceInfoElem]>,
+) -> Result<X::Reduced<U::Elem>> {
+    select_with_backward(x, &sliced(x.lengths(), slices)?, upstream)
+}
+
+impl<P: Pattern, T: Element> Tensor<P, T> {
+    /// See [`slice()`](crate::slice()).
     ///
-    /// The slices are those of `ndarray`, written with its macro [`s!`](ndarray::s) or, for a rank known at run time,
-    /// as a list of [`SliceInfoElem`](ndarray::SliceInfoElem):
-    ///
-    /// | in `s![…]` | what it leaves of an axis |
-    /// | --- | --- |
-    /// | `..`, `a..b`, `a..=b`, `a..`, `..b` | all of it, a range |
-    /// | `a..b;2` | every other position of the range, its first one first |
-    /// | `a..b;-1`, `..;-2` | the range backwards, its last position first |
-    /// | `i` | one position, and the axis goes |
-    /// | `NewAxis` | no axis of `x`: a new one of length 1 |
-    ///
-    /// A negative number counts from the end: *y*<sub>k</sub> = *x*<sub>a + s k</sub> for a step *s* > 0, and
-    /// *x*<sub>b - 1 + s k</sub> for *s* < 0.
-    ///
-    /// # Shapes
-    ///
-    /// There is one slice, range or position, for each axis of `x`. A range of *n* positions leaves
-    /// ⌈*n* / |*s*|⌉; one whose end is before its start leaves none.
-    fn slice(slices: impl AsRef<[SliceInfoElem]>) = sliced;
     /// # Errors
     ///
-    /// - `RankMismatch`: there are not as many slices as axes;
-    /// - `SliceOutOfRange`: a start or an end is outside `-n..=n` on an axis of length `n`, or a position outside
-    ///   `-n..n` (numpy cuts off the ends of ranges instead);
-    /// - `ZeroStep`: a step is 0.
-    ///
-    /// # Complexity
-    ///
-    /// A range of the first axis of COO, and of the first axis behind single positions, is a window: O(log nnz) for
-    /// values that are shared, and O(entries left) to count the coordinates from its start, unless that is 0. The same
-    /// range of CSR is a window of values and columns, with O(lanes left) for its offsets. All else is O(nnz) in the
-    /// window; of CSR it is O(lanes + entries left).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use lacuna::{CooTensor, slice};
-    /// use lacuna::ndarray::s;
-    ///
-    /// // . 2 .
-    /// // 3 . 4
-    /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
-    ///
-    /// let y = slice(&x, s![.., ..;-2])?; // every other column, from the last one on
-    /// assert_eq!(y.to_dense()?, x.to_dense()?.slice(s![.., ..;-2]).into_dyn());
-    /// assert_eq!(y.entries(), [(vec![1, 0], 4.0), (vec![1, 1], 3.0)]);
-    ///
-    /// let row = slice(&x, s![-1, ..])?;
-    /// assert_eq!(row.entries(), [(vec![0], 3.0), (vec![2], 4.0)]);
-    /// assert!(std::ptr::eq(row.values(), &x.values()[1..])); // nothing is copied
-    ///
-    /// let refused = slice(&x, s![.., 1..4]).unwrap_err();
-    /// assert_eq!(refused.to_string(), "4 in the slice of axis 1 is out of range for length 3");
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    ///
-    /// Definition: [`ndarray::s!`](https://docs.rs/ndarray/latest/ndarray/macro.s.html), and numpy's
-    /// [basic indexing](https://numpy.org/doc/stable/user/basics.indexing.html) with the differences above.
-    #[doc(alias = "index")]
-    #[doc(alias = "getitem")]
-    #[doc(alias = "narrow")]
-    #[doc(alias = "iloc")]
-    gradient slice_backward;
-    /// ```
-    /// use lacuna::{CooTensor, grad};
-    /// use lacuna::ndarray::{arr1, s};
-    ///
-    /// let x = CooTensor::new([2, 3], vec![vec![0, 1, 1], vec![1, 0, 2]], vec![2.0, 3.0, 4.0], 0.0)?;
-    /// let dx = grad::slice(&x, &arr1(&[0.5, 0.25]), s![1, 1..])?;
-    /// assert_eq!(dx.values(), [0.0, 0.0, 0.25]); // 0.5 went to a position that is not stored
-    /// assert!(dx.shares_pattern_with(&x));
-    /// # Ok::<(), lacuna::Error>(())
-    /// ```
-    example;
+    /// Those of [`slice()`](crate::slice()).
+    pub fn slice(&self, slices: impl AsRef<[SliceInfoElem]>) -> Result<Self> {
+        slice(self, slices)
+    }
 }
 
 /// Returns a slice of one axis: its positions in increasing order, and whether they are reversed.

@@ -30,12 +30,12 @@ impl<T: Bits> Zip<T, T> for BitAnd {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> ∧ *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
-#[doc = page!(union)]
+#[doc = said!(union)]
 /// A fill of zero, or `false`, makes the same of everything: entries of the other operand alone are not stored. Of
 /// [stored views](crate::Stored) the result has the entries that both have, and the fill of both.
-#[doc = page!(implicit)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// The elements are `bool` or integers, which do not have NaN.
@@ -45,9 +45,9 @@ impl<T: Bits> Zip<T, T> for BitAnd {
 /// None.
 ///
 /// # Errors
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -114,12 +114,12 @@ impl<T: Bits> Zip<T, T> for BitOr {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> ∨ *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
-#[doc = page!(union)]
+#[doc = said!(union)]
 /// A fill of all ones, or `true`, makes the same of everything: entries of the other operand alone are not stored.
 /// For [stored views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both.
-#[doc = page!(implicit)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// The elements are `bool` or integers, which do not have NaN.
@@ -129,9 +129,9 @@ impl<T: Bits> Zip<T, T> for BitOr {
 /// None.
 ///
 /// # Errors
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -186,11 +186,11 @@ impl<T: Bits> Zip<T, T> for BitXor {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> ⊕ *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
-#[doc = page!(union)]
+#[doc = said!(union)]
 /// For [stored views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both.
-#[doc = page!(implicit)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// The elements are `bool` or integers, which do not have NaN.
@@ -200,9 +200,9 @@ impl<T: Bits> Zip<T, T> for BitXor {
 /// None.
 ///
 /// # Errors
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```

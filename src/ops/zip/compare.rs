@@ -52,10 +52,10 @@ comparisons! {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> = *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
-#[doc = page!(compared)]
-#[doc = page!(implicit)]
+#[doc = said!(compared)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// A comparison with NaN is false; zeros of both signs are equal. Complex numbers are equal if both parts are.
@@ -65,9 +65,9 @@ comparisons! {
 /// None.
 ///
 /// # Errors
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -96,10 +96,10 @@ pub fn equal<X: Operand<Elem: Element>, Y: Partner<X, Elem = X::Elem>>(x: &X, y:
 /// *z*<sub>k</sub> = *x*<sub>k</sub> ≠ *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
-#[doc = page!(compared)]
-#[doc = page!(implicit)]
+#[doc = said!(compared)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// A comparison with NaN is true; zeros of both signs are equal. Complex numbers are equal if both parts are.
@@ -109,9 +109,9 @@ pub fn equal<X: Operand<Elem: Element>, Y: Partner<X, Elem = X::Elem>>(x: &X, y:
 /// None.
 ///
 /// # Errors
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -140,10 +140,10 @@ pub fn not_equal<X: Operand<Elem: Element>, Y: Partner<X, Elem = X::Elem>>(x: &X
 /// *z*<sub>k</sub> = *x*<sub>k</sub> < *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
-#[doc = page!(compared)]
-#[doc = page!(implicit)]
+#[doc = said!(compared)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// A comparison with NaN is false; zeros of both signs are equal. Complex numbers have no order.
@@ -153,9 +153,9 @@ pub fn not_equal<X: Operand<Elem: Element>, Y: Partner<X, Elem = X::Elem>>(x: &X
 /// None.
 ///
 /// # Errors
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -184,10 +184,10 @@ pub fn less<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) 
 /// *z*<sub>k</sub> = *x*<sub>k</sub> ≤ *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
-#[doc = page!(compared)]
-#[doc = page!(implicit)]
+#[doc = said!(compared)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// A comparison with NaN is false; zeros of both signs are equal. Complex numbers have no order.
@@ -197,9 +197,9 @@ pub fn less<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: Y) 
 /// None.
 ///
 /// # Errors
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -228,10 +228,10 @@ pub fn less_equal<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, 
 /// *z*<sub>k</sub> = *x*<sub>k</sub> > *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
-#[doc = page!(compared)]
-#[doc = page!(implicit)]
+#[doc = said!(compared)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// A comparison with NaN is false; zeros of both signs are equal. Complex numbers have no order.
@@ -241,9 +241,9 @@ pub fn less_equal<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, 
 /// None.
 ///
 /// # Errors
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -272,10 +272,10 @@ pub fn greater<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: 
 /// *z*<sub>k</sub> = *x*<sub>k</sub> ≥ *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
-#[doc = page!(compared)]
-#[doc = page!(implicit)]
+#[doc = said!(compared)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// A comparison with NaN is false; zeros of both signs are equal. Complex numbers have no order.
@@ -285,9 +285,9 @@ pub fn greater<X: Operand<Elem: Real>, Y: Partner<X, Elem = X::Elem>>(x: &X, y: 
 /// None.
 ///
 /// # Errors
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```

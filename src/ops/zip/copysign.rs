@@ -36,12 +36,12 @@ impl<T: Float> Zip<T, T> for Copysign {
 /// −0.0
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
 /// If *x* has a fill of 0, entries of only *y* are not stored, and the fill is 0 without a sign. The same holds for a fill
 /// of NaN. Otherwise the union of both patterns is stored: where only one side has an entry, the other contributes its
 /// fill. For [stored views](crate::Stored), the result has the common entries, and the fill of both.
-#[doc = page!(implicit)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// NaN in *x* gives NaN. NaN in *y* counts as positive, whatever its sign bit is: all NaNs are equal here. numpy and
@@ -52,9 +52,9 @@ impl<T: Float> Zip<T, T> for Copysign {
 /// [`grad::copysign`](crate::grad::copysign()).
 ///
 /// # Errors
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -99,19 +99,19 @@ impl Differentiable for Copysign {
 /// *dx* = *dz* · sign *x* · sign *y*, where the sign of *y* is 1 or −1; *dy* = 0
 ///
 /// # Shapes
-#[doc = page!(gradient_shapes)]
+#[doc = said!(gradient_shapes)]
 /// # Implicit values
-#[doc = page!(gradient_implicit)]
+#[doc = said!(gradient_implicit)]
 /// # NaN
 ///
 /// NaN in *x* gives NaN, and NaN in *y* counts as positive. An upstream gradient of zero gives +0.0 for all elements.
 ///
 /// # Gradient
-#[doc = page!(second_gradient)]
+#[doc = said!(second_gradient)]
 /// # Errors
-#[doc = page!(gradient_errors)]
+#[doc = said!(gradient_errors)]
 /// # Complexity
-#[doc = page!(gradient_complexity)]
+#[doc = said!(gradient_complexity)]
 /// # Examples
 ///
 /// ```

@@ -44,13 +44,13 @@ impl<T: Real> Zip<T, T> for Minimum {
 /// *z*<sub>k</sub> = min(*x*<sub>k</sub>, *y*<sub>k</sub>)
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
-#[doc = page!(union)]
+#[doc = said!(union)]
 /// A fill of NaN, and of integers one that is the least of its type, makes everything the same: entries of the
 /// other operand alone are not stored. Of [stored views](crate::Stored) an entry of one side alone is moved as it
 /// is, and the fill is that of both.
-#[doc = page!(implicit)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// NaN if either is; `-0.0` is below `0.0` (minimum of IEEE 754-2019).
@@ -60,9 +60,9 @@ impl<T: Real> Zip<T, T> for Minimum {
 /// [`grad::minimum`](crate::grad::minimum()).
 ///
 /// # Errors
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -106,19 +106,19 @@ impl Differentiable for Minimum {
 /// *dx* = *dz* where *x* < *y*, *dz* / 2 where *x* = *y*, 0 otherwise; *dy* likewise
 ///
 /// # Shapes
-#[doc = page!(gradient_shapes)]
+#[doc = said!(gradient_shapes)]
 /// # Implicit values
-#[doc = page!(gradient_implicit)]
+#[doc = said!(gradient_implicit)]
 /// # NaN
 ///
 /// Where either element is NaN, both receive 0. Zeros of both signs are equal.
 ///
 /// # Gradient
-#[doc = page!(second_gradient)]
+#[doc = said!(second_gradient)]
 /// # Errors
-#[doc = page!(gradient_errors)]
+#[doc = said!(gradient_errors)]
 /// # Complexity
-#[doc = page!(gradient_complexity)]
+#[doc = said!(gradient_complexity)]
 /// # Examples
 ///
 /// ```
@@ -175,13 +175,13 @@ impl<T: Real> Zip<T, T> for Maximum {
 /// *z*<sub>k</sub> = max(*x*<sub>k</sub>, *y*<sub>k</sub>)
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
-#[doc = page!(union)]
+#[doc = said!(union)]
 /// A fill of NaN, and of integers one that is the greatest of its type, makes everything the same: entries of the
 /// other operand alone are not stored. Of [stored views](crate::Stored) an entry of one side alone is moved as it
 /// is, and the fill is that of both.
-#[doc = page!(implicit)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// NaN if either is; `0.0` is above `-0.0` (maximum of IEEE 754-2019).
@@ -191,9 +191,9 @@ impl<T: Real> Zip<T, T> for Maximum {
 /// [`grad::maximum`](crate::grad::maximum()).
 ///
 /// # Errors
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -237,19 +237,19 @@ impl Differentiable for Maximum {
 /// *dx* = *dz* where *x* > *y*, *dz* / 2 where *x* = *y*, 0 otherwise; *dy* likewise
 ///
 /// # Shapes
-#[doc = page!(gradient_shapes)]
+#[doc = said!(gradient_shapes)]
 /// # Implicit values
-#[doc = page!(gradient_implicit)]
+#[doc = said!(gradient_implicit)]
 /// # NaN
 ///
 /// Where either element is NaN, both receive 0. Zeros of both signs are equal.
 ///
 /// # Gradient
-#[doc = page!(second_gradient)]
+#[doc = said!(second_gradient)]
 /// # Errors
-#[doc = page!(gradient_errors)]
+#[doc = said!(gradient_errors)]
 /// # Complexity
-#[doc = page!(gradient_complexity)]
+#[doc = said!(gradient_complexity)]
 /// # Examples
 ///
 /// ```

@@ -3,9 +3,6 @@
 //! A descriptor is a [`Zip`]. The drivers are for two sparse tensors and for a sparse tensor with an array or a number
 //! ([`sparse`]), and for two arrays ([`dense`]). The [`Partner`] selects the driver.
 
-#[macro_use]
-mod pages;
-
 mod allclose;
 pub(crate) mod backward;
 mod bits;

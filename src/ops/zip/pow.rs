@@ -37,14 +37,14 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 /// [`powf`](crate::powf()) take one exponent for all.
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
 ///
 /// Where one side alone has an entry, the other gives its fill: the union of both patterns is stored, and the fill
 /// is the power of the fills, without a sign if it is zero. An exponent's fill of 0 makes everything 1: entries of
 /// *x* alone are not stored; nor are those of *y* alone where *x* is of floats and has the fill 1. Of [stored
 /// views](crate::Stored) the result has the entries that both have, and the fill of both.
-#[doc = page!(implicit)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// NaN if either is, but for the powers that are 1 whatever the other is; and of negative numbers to a power that
@@ -57,9 +57,9 @@ impl<T: RealNumber> Zip<T, T> for Pow {
 /// # Errors
 ///
 /// - `Overflow`: an integer type does not hold the result, or it is one to a power below 0; the position is named;
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -100,20 +100,20 @@ impl Differentiable for Pow {
 /// The slope of a constant is 0: *dx* where *y* = 0, and *dy* where *x* = 0 and *y* ≥ 0.
 ///
 /// # Shapes
-#[doc = page!(gradient_shapes)]
+#[doc = said!(gradient_shapes)]
 /// # Implicit values
-#[doc = page!(gradient_implicit)]
+#[doc = said!(gradient_implicit)]
 /// # NaN
 ///
 /// As in [`pow`](crate::pow()); of a negative base *dy* is NaN. A gradient of zero gives +0.0, whatever the operands
 /// are.
 ///
 /// # Gradient
-#[doc = page!(second_gradient)]
+#[doc = said!(second_gradient)]
 /// # Errors
-#[doc = page!(gradient_errors)]
+#[doc = said!(gradient_errors)]
 /// # Complexity
-#[doc = page!(gradient_complexity)]
+#[doc = said!(gradient_complexity)]
 /// # Examples
 ///
 /// ```

@@ -31,7 +31,7 @@ impl<T: Element> Zip<T, T> for Mul {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> · *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
 ///
 /// With fills of zero the entries that both have are stored: an implicit zero makes zero of every finite element,
@@ -40,7 +40,7 @@ impl<T: Element> Zip<T, T> for Mul {
 /// without a condition. A fill of NaN makes everything NaN: entries of the other operand alone are not stored. With
 /// any other fill the union is stored. Of [stored views](crate::Stored) the result has the entries that both have,
 /// and the fill of both.
-#[doc = page!(implicit)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// NaN times anything is NaN, zero included; of complex numbers in both parts.
@@ -54,9 +54,9 @@ impl<T: Element> Zip<T, T> for Mul {
 /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
 /// - `NonFinite`: an element that is not finite meets an implicit zero, with its coordinates; stored views look at
 ///   no gap;
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -97,19 +97,19 @@ impl Differentiable for Mul {
 /// *dx* = *dz* · *y*, *dy* = *dz* · *x*
 ///
 /// # Shapes
-#[doc = page!(gradient_shapes)]
+#[doc = said!(gradient_shapes)]
 /// # Implicit values
-#[doc = page!(gradient_implicit)]
+#[doc = said!(gradient_implicit)]
 /// # NaN
 ///
 /// As in [`mul`](crate::mul()), but a gradient of zero gives +0.0, whatever the other operand is.
 ///
 /// # Gradient
-#[doc = page!(second_gradient)]
+#[doc = said!(second_gradient)]
 /// # Errors
-#[doc = page!(gradient_errors)]
+#[doc = said!(gradient_errors)]
 /// # Complexity
-#[doc = page!(gradient_complexity)]
+#[doc = said!(gradient_complexity)]
 /// # Examples
 ///
 /// ```
@@ -157,13 +157,13 @@ impl<T: Element> Zip<T, T> for MulNonzero {
 /// Gradients are multiplied so: an upstream element of zero gives zero, whatever the derivative is there.
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
 ///
 /// A fill of zero on the left leaves out the entries that *y* alone has. All else is as in [`mul`], except that a
 /// fill of NaN on the right leaves out no entries of *x*. Of [stored views](crate::Stored) the result has the
 /// entries that both have, and the fill of both.
-#[doc = page!(implicit)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// NaN times anything is NaN, and so is what is not zero times NaN. Zero times NaN is `+0.0`.
@@ -175,9 +175,9 @@ impl<T: Element> Zip<T, T> for MulNonzero {
 /// # Errors
 ///
 /// - `Overflow`, `NonFinite`: as in [`mul`];
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -227,13 +227,13 @@ impl<T: Numeric> Zip<T, T> for Div {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> / *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
-#[doc = page!(union)]
+#[doc = said!(union)]
 /// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes everything NaN:
 /// entries of the other operand alone are not stored. Of [stored views](crate::Stored) the result has the entries
 /// that both have, and the fill of both.
-#[doc = page!(implicit)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// NaN by anything is NaN, and so are `0 / 0` and `inf / inf`. A complex quotient is that of Smith's method, as
@@ -247,9 +247,9 @@ impl<T: Numeric> Zip<T, T> for Div {
 ///
 /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
 /// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -289,20 +289,20 @@ impl Differentiable for Div {
 /// *dx* = *dz* / *y*, *dy* = −(*dz* · ((*x* / *y*) / *y*)), each step rounded
 ///
 /// # Shapes
-#[doc = page!(gradient_shapes)]
+#[doc = said!(gradient_shapes)]
 /// # Implicit values
-#[doc = page!(gradient_implicit)]
+#[doc = said!(gradient_implicit)]
 /// # NaN
 ///
 /// As in [`div`](crate::div()): where *y* is zero the gradients are NaN or infinite. A gradient of zero gives +0.0,
 /// whatever the operands are.
 ///
 /// # Gradient
-#[doc = page!(second_gradient)]
+#[doc = said!(second_gradient)]
 /// # Errors
-#[doc = page!(gradient_errors)]
+#[doc = said!(gradient_errors)]
 /// # Complexity
-#[doc = page!(gradient_complexity)]
+#[doc = said!(gradient_complexity)]
 /// # Examples
 ///
 /// ```

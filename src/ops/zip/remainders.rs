@@ -30,13 +30,13 @@ impl<T: Remainder> Zip<T, T> for Rem {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> − *y*<sub>k</sub> · trunc(*x*<sub>k</sub> / *y*<sub>k</sub>)
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
-#[doc = page!(union)]
+#[doc = said!(union)]
 /// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes everything NaN:
 /// entries of the other operand alone are not stored. Of [stored views](crate::Stored) the result has the entries
 /// that both have, and the fill of both.
-#[doc = page!(implicit)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// NaN on either side, a divisor of zero and an infinite *x* give NaN.
@@ -48,9 +48,9 @@ impl<T: Remainder> Zip<T, T> for Rem {
 /// # Errors
 ///
 /// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -102,13 +102,13 @@ impl<T: Remainder> Zip<T, T> for RemEuclid {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> mod |*y*<sub>k</sub>|
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
-#[doc = page!(union)]
+#[doc = said!(union)]
 /// So with fills of zero the fill is NaN for floats, and an error for integers. A fill of NaN makes everything NaN:
 /// entries of the other operand alone are not stored. Of [stored views](crate::Stored) the result has the entries
 /// that both have, and the fill of both.
-#[doc = page!(implicit)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// NaN on either side, a divisor of zero and an infinite *x* give NaN.
@@ -120,9 +120,9 @@ impl<T: Remainder> Zip<T, T> for RemEuclid {
 /// # Errors
 ///
 /// - `DivisionByZero`: an integer is divided by zero, with the coordinates, or as the fill;
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```

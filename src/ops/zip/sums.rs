@@ -39,13 +39,13 @@ impl<T: Element> Zip<T, T> for Add {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> + *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
-#[doc = page!(union)]
+#[doc = said!(union)]
 /// A fill of NaN makes everything NaN: entries of the other operand alone are not stored. Of [stored
 /// views](crate::Stored) an entry of one side alone is moved as it is, and the fill is that of both; so a sparse
 /// row or column beside a view stores all that it is broadcast to, where an array leaves the view its own entries.
-#[doc = page!(implicit)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// NaN plus anything is NaN; a complex sum is formed part by part, and only a fill that is NaN in both parts makes
@@ -58,9 +58,9 @@ impl<T: Element> Zip<T, T> for Add {
 /// # Errors
 ///
 /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -104,19 +104,19 @@ impl Differentiable for Add {
 /// *dx* = *dz*, *dy* = *dz*
 ///
 /// # Shapes
-#[doc = page!(gradient_shapes)]
+#[doc = said!(gradient_shapes)]
 /// # Implicit values
-#[doc = page!(gradient_implicit)]
+#[doc = said!(gradient_implicit)]
 /// # NaN
 ///
 /// Gradients are passed on as they are; a zero is +0.0.
 ///
 /// # Gradient
-#[doc = page!(second_gradient)]
+#[doc = said!(second_gradient)]
 /// # Errors
-#[doc = page!(gradient_errors)]
+#[doc = said!(gradient_errors)]
 /// # Complexity
-#[doc = page!(gradient_complexity)]
+#[doc = said!(gradient_complexity)]
 /// # Examples
 ///
 /// ```
@@ -176,14 +176,14 @@ impl<T: Numeric> Zip<T, T> for Sub {
 /// *z*<sub>k</sub> = *x*<sub>k</sub> − *y*<sub>k</sub>
 ///
 /// # Shapes
-#[doc = page!(shapes)]
+#[doc = said!(shapes)]
 /// # Implicit values
-#[doc = page!(union)]
+#[doc = said!(union)]
 /// A fill of NaN makes everything NaN: entries of the other operand alone are not stored. Of [stored
 /// views](crate::Stored) an entry of one side alone is moved as it is, on the right with the other sign, and the
 /// fill is that of both; so a sparse row or column beside a view stores all that it is broadcast to, where an array
 /// leaves the view its own entries.
-#[doc = page!(implicit)]
+#[doc = said!(implicit)]
 /// # NaN
 ///
 /// NaN minus anything is NaN, and so is anything minus NaN; complex as [`add`].
@@ -195,9 +195,9 @@ impl<T: Numeric> Zip<T, T> for Sub {
 /// # Errors
 ///
 /// - `Overflow`: an integer result does not fit, with its coordinates, or as the fill;
-#[doc = page!(errors)]
+#[doc = said!(errors)]
 /// # Complexity
-#[doc = page!(complexity)]
+#[doc = said!(complexity)]
 /// # Examples
 ///
 /// ```
@@ -249,19 +249,19 @@ impl Differentiable for Sub {
 /// *dx* = *dz*, *dy* = −*dz*
 ///
 /// # Shapes
-#[doc = page!(gradient_shapes)]
+#[doc = said!(gradient_shapes)]
 /// # Implicit values
-#[doc = page!(gradient_implicit)]
+#[doc = said!(gradient_implicit)]
 /// # NaN
 ///
 /// As in [`sub`](crate::sub()); a gradient of zero gives +0.0.
 ///
 /// # Gradient
-#[doc = page!(second_gradient)]
+#[doc = said!(second_gradient)]
 /// # Errors
-#[doc = page!(gradient_errors)]
+#[doc = said!(gradient_errors)]
 /// # Complexity
-#[doc = page!(gradient_complexity)]
+#[doc = said!(gradient_complexity)]
 /// # Examples
 ///
 /// ```

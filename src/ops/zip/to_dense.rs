@@ -25,48 +25,121 @@ pub(super) fn of_all<A: Element, B: Element, Z: Zip<A, B>>(
     dense::pair(x.to_erased().to_dense_with_limit(limit)?.view(), array, op)
 }
 
-macro_rules! to_dense {
-    ($($name:ident $op:ident $bound:ident $forward:literal $results:literal;)*) => {
-        /// # Arrays as results
-        impl<P: Pattern, T: Element> Tensor<P, T> {$(
-            #[doc = concat!("[`", $forward, "`](crate::", $forward, "()) of each position, as an array.")]
-            ///
-            /// Beside an array, the operators ask that all positions which are not stored come to one value. This does
-            /// not.
-            ///
-            /// # Errors
-            ///
-            #[doc = concat!("Those of [`", $forward, "`](crate::", $forward,
-                "()) of two arrays; and `TooLarge` where the")]
-            /// result needs more than the larger of 1 GiB and 16 times what both hold.
-            ///
-            /// # Complexity
-            ///
-            /// O(positions); the dense form of `x` is built.
-            ///
-            /// ```
-            /// use lacuna::CooTensor;
-            /// use ndarray::arr1;
-            ///
-            /// let x = CooTensor::new([3], vec![vec![1]], vec![4.0], 0.0)?;
-            #[doc = concat!("assert_eq!(x.", stringify!($name), "(&arr1(&[1.0, 2.0, 4.0]))?, arr1(&", $results,
-                ").into_dyn());")]
-            #[doc = concat!("assert!(x.", $forward, "(&arr1(&[f64::NAN, 2.0, 4.0])).is_err());")]
-            /// # Ok::<(), lacuna::Error>(())
-            /// ```
-            pub fn $name(&self, array: &ArrayBase<impl Data<Elem = T>, impl Dimension>) -> Result<ArrayD<T>>
-            where
-                T: $bound,
-            {
-                of_all(self.sparse(), array.view().into_dyn(), $op)
-            }
-        )*}
-    };
-}
+/// # Arrays as results
+impl<P: Pattern, T: Element> Tensor<P, T> {
+    /// [`add`](crate::add()) of each position, as an array.
+    ///
+    #[doc = said!(to_dense)]
+    ///
+    /// # Errors
+    ///
+    /// Those of [`add`](crate::add()) of two arrays; and `TooLarge` where the result needs more than the larger of 1
+    /// GiB and 16 times what both hold.
+    ///
+    /// # Complexity
+    ///
+    /// O(positions); the dense form of `x` is built.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use ndarray::arr1;
+    ///
+    /// let x = CooTensor::new([3], vec![vec![1]], vec![4.0], 0.0)?;
+    /// assert_eq!(x.add_dense(&arr1(&[1.0, 2.0, 4.0]))?, arr1(&[1.0, 6.0, 4.0]).into_dyn());
+    /// assert!(x.add(&arr1(&[f64::NAN, 2.0, 4.0])).is_err());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn add_dense(&self, array: &ArrayBase<impl Data<Elem = T>, impl Dimension>) -> Result<ArrayD<T>>
+    where
+        T: Element,
+    {
+        of_all(self.sparse(), array.view().into_dyn(), Add)
+    }
 
-to_dense! {
-    add_dense Add Element "add" "[1.0, 6.0, 4.0]";
-    sub_dense Sub Numeric "sub" "[-1.0, 2.0, -4.0]";
-    mul_dense Mul Element "mul" "[0.0, 8.0, 0.0]";
-    div_dense Div Numeric "div" "[0.0, 2.0, 0.0]";
+    /// [`sub`](crate::sub()) of each position, as an array.
+    ///
+    #[doc = said!(to_dense)]
+    ///
+    /// # Errors
+    ///
+    /// Those of [`sub`](crate::sub()) of two arrays; and `TooLarge` where the result needs more than the larger of 1
+    /// GiB and 16 times what both hold.
+    ///
+    /// # Complexity
+    ///
+    /// O(positions); the dense form of `x` is built.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use ndarray::arr1;
+    ///
+    /// let x = CooTensor::new([3], vec![vec![1]], vec![4.0], 0.0)?;
+    /// assert_eq!(x.sub_dense(&arr1(&[1.0, 2.0, 4.0]))?, arr1(&[-1.0, 2.0, -4.0]).into_dyn());
+    /// assert!(x.sub(&arr1(&[f64::NAN, 2.0, 4.0])).is_err());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn sub_dense(&self, array: &ArrayBase<impl Data<Elem = T>, impl Dimension>) -> Result<ArrayD<T>>
+    where
+        T: Numeric,
+    {
+        of_all(self.sparse(), array.view().into_dyn(), Sub)
+    }
+
+    /// [`mul`](crate::mul()) of each position, as an array.
+    ///
+    #[doc = said!(to_dense)]
+    ///
+    /// # Errors
+    ///
+    /// Those of [`mul`](crate::mul()) of two arrays; and `TooLarge` where the result needs more than the larger of 1
+    /// GiB and 16 times what both hold.
+    ///
+    /// # Complexity
+    ///
+    /// O(positions); the dense form of `x` is built.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use ndarray::arr1;
+    ///
+    /// let x = CooTensor::new([3], vec![vec![1]], vec![4.0], 0.0)?;
+    /// assert_eq!(x.mul_dense(&arr1(&[1.0, 2.0, 4.0]))?, arr1(&[0.0, 8.0, 0.0]).into_dyn());
+    /// assert!(x.mul(&arr1(&[f64::NAN, 2.0, 4.0])).is_err());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn mul_dense(&self, array: &ArrayBase<impl Data<Elem = T>, impl Dimension>) -> Result<ArrayD<T>>
+    where
+        T: Element,
+    {
+        of_all(self.sparse(), array.view().into_dyn(), Mul)
+    }
+
+    /// [`div`](crate::div()) of each position, as an array.
+    ///
+    #[doc = said!(to_dense)]
+    ///
+    /// # Errors
+    ///
+    /// Those of [`div`](crate::div()) of two arrays; and `TooLarge` where the result needs more than the larger of 1
+    /// GiB and 16 times what both hold.
+    ///
+    /// # Complexity
+    ///
+    /// O(positions); the dense form of `x` is built.
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use ndarray::arr1;
+    ///
+    /// let x = CooTensor::new([3], vec![vec![1]], vec![4.0], 0.0)?;
+    /// assert_eq!(x.div_dense(&arr1(&[1.0, 2.0, 4.0]))?, arr1(&[0.0, 2.0, 0.0]).into_dyn());
+    /// assert!(x.div(&arr1(&[f64::NAN, 2.0, 4.0])).is_err());
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn div_dense(&self, array: &ArrayBase<impl Data<Elem = T>, impl Dimension>) -> Result<ArrayD<T>>
+    where
+        T: Numeric,
+    {
+        of_all(self.sparse(), array.view().into_dyn(), Div)
+    }
 }
