@@ -119,26 +119,26 @@ const GRAPHS: &[(&str, bool, Graph)] = &[
     ("gradient of sums", true, |x| x.sum(1).gradient(x, &x.sum(1))),
     ("gradient of means", true, |x| x.square().mean([0, 2]).gradient(x, &x.sum([0, 2]))),
     ("gradient of a median", true, |x| x.nanmedian(2).gradient(x, &x.sum(2))),
-    ("by label", true, |x| x.group_by(1, &[1u32, 0, 1, 2, 0]).sum(1)),
-    ("by label, of the first axis", true, |x| x.group_by(0, &[1u32, 0, 1, 2, 0, 0, 3]).nanmean([0, 2])),
-    ("by label, axes kept", true, |x| x.stored().group_by(2, &[0u32, 0, 1, 1]).sum(Axes::from([1, 2]).keep_dims())),
-    ("by as many labels as positions", true, |x| x.group_by(1, &[4u32, 0, 3, 2, 1]).nanmax([1, 2])),
-    ("by label, of which one has no position", true, |x| x.group_by(1, &[3u32, 0, 1, 3, 0]).mean(1)),
-    ("by label, of which two have none", true, |x| x.group_by(2, &[4u32, 0, 1, 0]).nanmax(2)),
-    ("median by label", true, |x| x.group_by(0, &[1u32, 0, 1, 0, 0, 0, 1]).nanmedian(0)),
+    ("by label", true, |x| x.sum(Axes::by(1, &[1u32, 0, 1, 2, 0]))),
+    ("by label, of the first axis", true, |x| x.nanmean(Axes::by(0, &[1u32, 0, 1, 2, 0, 0, 3]).and(2))),
+    ("by label, axes kept", true, |x| x.stored().sum(Axes::by(2, &[0u32, 0, 1, 1]).and(1).keep_dims())),
+    ("by as many labels as positions", true, |x| x.nanmax(Axes::by(1, &[4u32, 0, 3, 2, 1]).and(2))),
+    ("by label, of which one has no position", true, |x| x.mean(Axes::by(1, &[3u32, 0, 1, 3, 0]))),
+    ("by label, of which two have none", true, |x| x.nanmax(Axes::by(2, &[4u32, 0, 1, 0]))),
+    ("median by label", true, |x| x.nanmedian(Axes::by(0, &[1u32, 0, 1, 0, 0, 0, 1]))),
     ("gradient by label", true, |x| {
-        let sums = x.group_by(2, &[1u32, 0, 1, 2]).sum(2);
+        let sums = x.sum(Axes::by(2, &[1u32, 0, 1, 2]));
         sums.gradient(x, &sums.square())
     }),
     ("means by label beside others", true, |x| {
-        let means = x.group_by(2, &[0u32, 0, 1, 0]).mean(2);
+        let means = x.mean(Axes::by(2, &[0u32, 0, 1, 0]));
         concat(1, &[means, x.slice(s![.., .., ..2])])
     }),
     ("means by label before others", true, |x| {
-        let means = x.slice(s![.., 2, ..]).group_by(1, &[0u32, 0, 1, 0]).mean(1);
+        let means = x.slice(s![.., 2, ..]).mean(Axes::by(1, &[0u32, 0, 1, 0]));
         concat(0, &[means, x.slice(s![.., 0, ..2])])
     }),
-    ("by label, all axes", false, |x| x.group_by(0, &[1u32, 0, 1, 2, 0, 0, 1]).nansum(Axes::all())),
+    ("by label, all axes", false, |x| x.nansum(Axes::by(0, &[1u32, 0, 1, 2, 0, 0, 1]).and(Axes::all()))),
     ("median of all", true, |x| x.nanmedian(Axes::all())),
     ("median of all, with NaNs", true, |x| x.median(Axes::all().keep_dims())),
     ("median of all that is stored", true, |x| x.abs().stored().nanmedian(Axes::all())),

@@ -179,9 +179,9 @@ fn grouped(x: &CooTensor<f64>) -> Vec<Bits> {
     let labels: Vec<usize> = (0..x.shape()[1]).map(|column| column * 7 % 13 % 11).collect();
     let (stored, csr) = (x.stored(), x.to_csr().unwrap());
     vec![
-        bits(&x.group_by(1, &labels).unwrap().sum(1).unwrap()),
-        bits(&csr.group_by(1, &labels).unwrap().max([0, 1]).unwrap()),
-        bits(&stored.group_by(1, &labels).unwrap().nanmedian([1, 2]).unwrap()),
+        bits(&x.sum(Axes::by(1, &labels)).unwrap()),
+        bits(&csr.max(Axes::by(1, &labels).and(0)).unwrap()),
+        bits(&stored.nanmedian(Axes::by(1, &labels).and(2)).unwrap()),
         bits(&x.topk(2, 2).unwrap()),
         bits(&csr.stored().topk(3, 0).unwrap()),
     ]

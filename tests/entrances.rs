@@ -148,7 +148,7 @@ const TABLE: &[(&str, &str, Guard)] = &[
     ("ops/map/isin", "of", Whole("it makes no tensor")),
     ("io/csv/labelled", "new", Whole("it makes no tensor")),
     ("ops/product/einsum", "of", Whole("it makes no tensor")),
-    ("ops/reduce/group_by", "of", Whole("it makes no tensor")),
+    ("base/labels", "of", Whole("it makes no tensor")),
     ("ops/reduce/nanmedian", "over", Whole("it makes no tensor")),
     ("ops/reduce/norm", "over", Whole("it makes no tensor")),
     ("ops/reduce/quantile", "over", Whole("it makes no tensor")),

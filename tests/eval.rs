@@ -566,7 +566,6 @@ fn assert_alike(text: &str, same: &str) {
 /// The functions that the library has and expressions have not, each with its reason.
 const LACKING: &[(&str, &str)] = &[
     ("zip_with", "takes a function of Rust"),
-    ("group_by", "is the argument by of reductions"),
     ("random_with_index", "chooses the width of coordinates, which expressions choose by the shape"),
     ("diag_with_index", "chooses the width of coordinates, which expressions choose by the shape"),
     ("eye_with_index", "chooses the width of coordinates, which expressions choose by the shape"),

@@ -11,8 +11,8 @@ use crate::reference::scalar::{RealScalar, Scalar};
 use crate::support::*;
 
 use lacuna::{
-    Axes, CooTensor, CsrTensor, Element, Error, GroupLabels, Operand, Pattern, Real, Result, Ring, Tensor, Var, all,
-    argmax, count_nonzero, grad, group_by, max, mean, min, nanmedian, nanmedian_index, norm, prod, sum, var,
+    Axes, CooTensor, CsrTensor, Element, Error, GroupLabels, Pattern, Real, Result, Ring, Tensor, Var, all, argmax,
+    count_nonzero, grad, max, mean, min, nanmedian, nanmedian_index, norm, prod, sum, var,
 };
 use ndarray::{ArrayD, arr1, arr2};
 use proptest::collection::vec;
@@ -29,8 +29,10 @@ struct Labelled<T, G> {
 }
 
 impl<T, G> Labelled<T, G> {
-    fn labels(&self) -> GroupLabels<'_, usize> {
-        GroupLabels::of(&self.labels).count(self.count)
+    fn axes(&self) -> Axes {
+        let others: Vec<usize> = self.case.normalised.iter().copied().filter(|&axis| axis != self.axis).collect();
+        let labels = GroupLabels::of(&self.labels).count(self.count);
+        Axes::by(self.axis, labels).and(others).with_keep_dims(self.case.keep_dims)
     }
 }
 
@@ -88,23 +90,23 @@ fn assert_whole<P: Pattern, T: Both, U: Both>(
 macro_rules! check_by_label {
     ($labelled:expr, $name:ident, $options:expr, $reference:expr, $nothing:expr) => {{
         let labelled = &$labelled;
-        let Labelled { case: Reduction { x, axes, keep_dims, .. }, axis, groups, .. } = labelled;
-        let options = $options(axes_of(axes, *keep_dims));
+        let Labelled { case: Reduction { x, .. }, groups, .. } = labelled;
+        let options = $options(labelled.axes());
         let dense = x.to_dense();
         let expected = reference::reduce_groups(&dense, groups, $reference);
         let (coo, csr) = (coo(x), csr(x));
-        let found = $name(&group_by(&coo, *axis, labelled.labels()).unwrap(), &options);
+        let found = $name(&coo, &options);
         assert_whole(&found, &expected, x, groups, $reference);
-        let found = csr.group_by(*axis, labelled.labels()).unwrap().$name(&options);
+        let found = csr.$name(&options);
         assert_whole(&found, &expected, x, groups, $reference);
         for_each_layout(&dense, |_, view| {
-            let found = $name(&group_by(&view, *axis, labelled.labels()).unwrap(), &options);
+            let found = $name(&view, &options);
             match &expected {
                 Some(expected) => assert_array(&found.unwrap(), expected),
                 None => assert!(found.is_err()),
             }
         });
-        let found = $name(&group_by(&csr.stored(), *axis, labelled.labels()).unwrap(), &options);
+        let found = $name(&csr.stored(), &options);
         match reference::reduce_stored_groups(x, groups, $reference, $nothing) {
             Some(expected) => assert_entries(&found.unwrap(), &expected),
             None => assert!(found.is_err(), "{found:?}"),
@@ -155,8 +157,8 @@ fn products_and_norms_by_label_equal_the_dense_ones() {
 #[test]
 fn gradients_by_label_equal_the_dense_ones() {
     check(labelled::<f64, f64>(), |labelled| {
-        let Labelled { case: Reduction { x, axes, keep_dims, upstream, .. }, axis, groups, .. } = &labelled;
-        let (axes, dense, gradients) = (axes_of(axes, *keep_dims), x.to_dense(), upstream.to_dense());
+        let Labelled { case: Reduction { x, upstream, .. }, groups, .. } = &labelled;
+        let (axes, dense, gradients) = (labelled.axes(), x.to_dense(), upstream.to_dense());
         let check = |found: [ArrayD<f64>; 1], sparse: [Tensor<_, f64>; 2], shares: &dyn Fn(&_, f64) -> Vec<f64>| {
             let expected = reference::share_in_groups(&dense, groups, &gradients, shares);
             assert_array(&found[0], &expected);
@@ -164,15 +166,13 @@ fn gradients_by_label_equal_the_dense_ones() {
             sparse.iter().for_each(|found| assert_entries(found, &expected));
         };
         let (array, coo_x, upstream) = (array(&dense), coo(x), coo(upstream));
-        let of_array = || group_by(&array, *axis, labelled.labels()).unwrap();
-        let of_coo = || coo_x.group_by(*axis, labelled.labels()).unwrap();
         macro_rules! check_gradient {
             ($name:ident, $shares:expr) => {
                 check(
-                    [lacuna::grad::$name(&of_array(), &upstream, &axes).unwrap()],
+                    [lacuna::grad::$name(&array, &upstream, &axes).unwrap()],
                     [
-                        lacuna::grad::$name(&of_coo(), &upstream, &axes).unwrap(),
-                        lacuna::grad::$name(&of_coo(), &crate::support::array(&gradients), &axes).unwrap(),
+                        lacuna::grad::$name(&coo_x, &upstream, &axes).unwrap(),
+                        lacuna::grad::$name(&coo_x, &crate::support::array(&gradients), &axes).unwrap(),
                     ],
                     &$shares,
                 )
@@ -190,6 +190,12 @@ fn gradients_by_label_equal_the_dense_ones() {
 
 // ---- edges, by name ----
 
+/// Returns axes of a matrix, one of which has labels.
+fn by_label(axis: usize, labels: &[usize], axes: &Axes) -> Axes {
+    let others: Vec<usize> = axes.normalize(2).unwrap().into_iter().filter(|&other| other != axis).collect();
+    Axes::by(axis, labels).and(others)
+}
+
 /// Reversed groups went unseen: the values that are drawn have exact products, whatever their order.
 #[test]
 fn products_by_label_round_in_the_order_of_the_positions() {
@@ -197,10 +203,11 @@ fn products_by_label_round_in_the_order_of_the_positions() {
     let labels: Vec<usize> = (0..13).map(|row| usize::from(row % 3 == 0)).collect();
     let coo = CooTensor::<f64>::from_dense(&x, 0.0).unwrap();
     for axes in [Axes::from(0), Axes::all()] {
-        let upstream = prod(&coo.group_by(0, &labels).unwrap(), &axes).unwrap().to_dense().unwrap();
-        assert_eq!(prod(&group_by(&x, 0, &labels).unwrap(), &axes).unwrap(), upstream);
-        let sparse = grad::prod(&coo.group_by(0, &labels).unwrap(), &upstream, &axes).unwrap();
-        let dense = grad::prod(&group_by(&x, 0, &labels).unwrap(), &upstream, &axes).unwrap();
+        let by = by_label(0, &labels, &axes);
+        let upstream = prod(&coo, &by).unwrap().to_dense().unwrap();
+        assert_eq!(prod(&x, &by).unwrap(), upstream);
+        let sparse = grad::prod(&coo, &upstream, &by).unwrap();
+        let dense = grad::prod(&x, &upstream, &by).unwrap();
         assert_eq!(sparse.to_dense().unwrap(), dense);
         let member = |row: usize| labels[row] == 1;
         let own: Vec<usize> = (0..13).filter(|&row| member(row)).collect();
@@ -224,11 +231,9 @@ fn many_entries_by_label_are_those_of_their_slices() {
         for labels in &labels[..if fill == 0.1 { 3 } else { 2 }] {
             let labels: Vec<usize> = labels.iter().copied().cycle().take(600).collect();
             for axes in [Axes::from(0), Axes::all()] {
-                for (found, of) in [
-                    (x.group_by(0, &labels).unwrap().sum(&axes).unwrap(), CooTensor::sum as fn(&_, Axes) -> _),
-                    (x.group_by(0, &labels).unwrap().max(&axes).unwrap(), CooTensor::max),
-                    (x.group_by(0, &labels).unwrap().mean(&axes).unwrap(), CooTensor::mean),
-                ] {
+                let by = by_label(0, &labels, &axes);
+                for of in [CooTensor::sum as fn(&_, Axes) -> _, CooTensor::max, CooTensor::mean] {
+                    let found = of(&x, by.clone()).unwrap();
                     let found = found.to_dense().unwrap();
                     for label in 0..=*labels.iter().max().unwrap() {
                         let members: Vec<usize> = (0..600).filter(|&at| labels[at] == label).collect();
@@ -245,20 +250,20 @@ fn many_entries_by_label_are_those_of_their_slices() {
 #[test]
 fn fills_that_differ_by_label_are_an_error_where_a_gap_shows_it() {
     let x = CooTensor::new([3, 2], vec![vec![0, 1, 2], vec![0, 0, 0]], vec![1.0, 2.0, 4.0], 1.0f64).unwrap();
-    let by = x.group_by(0, &[0u8, 0, 1]).unwrap();
-    let varies = by.sum(0).unwrap_err().to_string();
+    let by = Axes::by(0, &[0u8, 0, 1]);
+    let varies = x.sum(&by).unwrap_err().to_string();
     assert!(varies.starts_with("sum of the fill is 1.0 at [1, ..] and 2.0 at [0, ..], and"), "{varies}");
-    assert_eq!(by.mean(0).unwrap().fill(), 1.0);
-    assert_eq!(by.sum([0, 1]).unwrap().values(), [5.0, 5.0]);
-    assert_eq!(x.stored().group_by(0, &[0, 0, 1]).unwrap().sum(0).unwrap().values(), [3.0, 4.0]);
+    assert_eq!(x.mean(&by).unwrap().fill(), 1.0);
+    assert_eq!(x.sum(by.and(1)).unwrap().values(), [5.0, 5.0]);
+    assert_eq!(x.stored().sum(Axes::by(0, &[0, 0, 1])).unwrap().values(), [3.0, 4.0]);
     // A label that no position has is a group of nothing.
-    let more = x.group_by(0, GroupLabels::of(&[0, 0, 1]).count(3)).unwrap();
-    let none = more.max(0).unwrap_err().to_string();
+    let more = Axes::by(0, GroupLabels::of(&[0, 0, 1]).count(3));
+    let none = x.max(&more).unwrap_err().to_string();
     assert_eq!(none, "max: no position has label 2");
-    let mean = more.mean(0).unwrap();
+    let mean = x.mean(&more).unwrap();
     assert_eq!((mean.fill(), mean.get(&[1, 0]).unwrap(), mean.nnz()), (1.0, 4.0, 4));
     assert!(mean.get(&[2, 0]).unwrap().is_nan() && mean.get(&[2, 1]).unwrap().is_nan());
-    assert_eq!(sum(&group_by(&arr1(&[1, 2, 3]), 0, GroupLabels::of(&[0, 0, 1]).count(3)).unwrap(), 0).unwrap(), {
+    assert_eq!(sum(&arr1(&[1, 2, 3]), Axes::by(0, GroupLabels::of(&[0, 0, 1]).count(3))).unwrap(), {
         arr1(&[3i64, 3, 0]).into_dyn()
     });
 }
@@ -275,16 +280,16 @@ fn labels_that_no_position_has_are_groups_of_nothing() {
             let [coo, csr] = [row.clone(), row.to_csr().unwrap().to_coo().unwrap()];
             let axes = $axes;
             for x in [coo, csr] {
-                let found = x.group_by(0, &labels).unwrap().$name(axes(0)).unwrap();
+                let found = x.$name(axes(0)).unwrap();
                 let values = found.to_vec(&[]).unwrap();
                 assert_eq!(format!("{values:?}"), $expected, stringify!($name));
                 let is_implicit = format!("{:?}", values[1]) == format!("{:?}", found.fill());
                 assert_eq!(found.nnz(), if is_implicit { 1 } else { 2 });
             }
-            let dense = lacuna::$name(&group_by(&twice.to_dense().unwrap(), 1, &labels).unwrap(), axes(1)).unwrap();
-            let coo = lacuna::$name(&group_by(&twice, 1, &labels).unwrap(), axes(1)).unwrap();
+            let dense = lacuna::$name(&twice.to_dense().unwrap(), axes(1)).unwrap();
+            let coo = lacuna::$name(&twice, axes(1)).unwrap();
             let csr = twice.to_csr().unwrap();
-            let csr = csr.group_by(1, &labels).unwrap().$name(axes(1)).unwrap();
+            let csr = csr.$name(axes(1)).unwrap();
             for found in [coo.to_dense().unwrap(), csr.to_dense().unwrap()] {
                 assert_eq!(format!("{found:?}"), format!("{dense:?}"));
             }
@@ -292,45 +297,47 @@ fn labels_that_no_position_has_are_groups_of_nothing() {
         })*};
     }
     agree! {
-        mean(|axis: usize| axis) = "[2.5, NaN, 0.0]";
-        prod(|axis: usize| axis) = "[0.0, 1.0, 0.0]";
-        nanmax(|axis: usize| axis) = "[5.0, NaN, 0.0]";
-        nanmin(|axis: usize| axis) = "[0.0, NaN, 0.0]";
-        nanmean(|axis: usize| axis) = "[2.5, NaN, 0.0]";
-        nanprod(|axis: usize| axis) = "[0.0, 1.0, 0.0]";
-        sum(|axis: usize| axis) = "[5.0, 0.0, 0.0]";
-        nansum(|axis: usize| axis) = "[5.0, 0.0, 0.0]";
-        count_nonzero(|axis: usize| axis) = "[1, 0, 0]";
-        any(|axis: usize| axis) = "[true, false, false]";
-        all(|axis: usize| axis) = "[false, true, false]";
-        norm(|axis: usize| axis) = "[5.0, 0.0, 0.0]";
-        var(|axis: usize| axis) = "[6.25, NaN, 0.0]";
-        std(|axis: usize| axis) = "[2.5, NaN, 0.0]";
-        nanvar(|axis: usize| axis) = "[6.25, NaN, 0.0]";
-        nanstd(|axis: usize| axis) = "[2.5, NaN, 0.0]";
-        median(|axis: usize| axis) = "[2.5, NaN, 0.0]";
-        nanmedian(|axis: usize| axis) = "[2.5, NaN, 0.0]";
-        nanargmax(|axis: usize| axis) = "[0, 18446744073709551615, 0]";
-        mean(|axis: usize| Axes::from(axis).keep_dims()) = "[2.5, NaN, 0.0]";
+        mean(|axis: usize| Axes::by(axis, &labels)) = "[2.5, NaN, 0.0]";
+        prod(|axis: usize| Axes::by(axis, &labels)) = "[0.0, 1.0, 0.0]";
+        nanmax(|axis: usize| Axes::by(axis, &labels)) = "[5.0, NaN, 0.0]";
+        nanmin(|axis: usize| Axes::by(axis, &labels)) = "[0.0, NaN, 0.0]";
+        nanmean(|axis: usize| Axes::by(axis, &labels)) = "[2.5, NaN, 0.0]";
+        nanprod(|axis: usize| Axes::by(axis, &labels)) = "[0.0, 1.0, 0.0]";
+        sum(|axis: usize| Axes::by(axis, &labels)) = "[5.0, 0.0, 0.0]";
+        nansum(|axis: usize| Axes::by(axis, &labels)) = "[5.0, 0.0, 0.0]";
+        count_nonzero(|axis: usize| Axes::by(axis, &labels)) = "[1, 0, 0]";
+        any(|axis: usize| Axes::by(axis, &labels)) = "[true, false, false]";
+        all(|axis: usize| Axes::by(axis, &labels)) = "[false, true, false]";
+        norm(|axis: usize| Axes::by(axis, &labels)) = "[5.0, 0.0, 0.0]";
+        var(|axis: usize| Axes::by(axis, &labels)) = "[6.25, NaN, 0.0]";
+        std(|axis: usize| Axes::by(axis, &labels)) = "[2.5, NaN, 0.0]";
+        nanvar(|axis: usize| Axes::by(axis, &labels)) = "[6.25, NaN, 0.0]";
+        nanstd(|axis: usize| Axes::by(axis, &labels)) = "[2.5, NaN, 0.0]";
+        median(|axis: usize| Axes::by(axis, &labels)) = "[2.5, NaN, 0.0]";
+        nanmedian(|axis: usize| Axes::by(axis, &labels)) = "[2.5, NaN, 0.0]";
+        nanargmax(|axis: usize| Axes::by(axis, &labels)) = "[0, 18446744073709551615, 0]";
+        mean(|axis: usize| Axes::by(axis, &labels).keep_dims()) = "[2.5, NaN, 0.0]";
     }
-    let by = row.group_by(0, &labels).unwrap();
-    assert_eq!(format!("{:?}", by.quantile(0.25, 0).unwrap().to_vec(&[]).unwrap()), "[1.25, NaN, 0.0]");
-    for refused in [by.max(0).map(|_| ()), by.min(0).map(|_| ()), by.argmax(0).map(|_| ()), by.argmin(0).map(|_| ())] {
+    let by = Axes::by(0, &labels);
+    assert_eq!(format!("{:?}", row.quantile(0.25, &by).unwrap().to_vec(&[]).unwrap()), "[1.25, NaN, 0.0]");
+    for refused in
+        [row.max(&by).map(|_| ()), row.min(&by).map(|_| ()), row.argmax(&by).map(|_| ()), row.argmin(&by).map(|_| ())]
+    {
         let refused = refused.unwrap_err().to_string();
         assert!(refused.ends_with(": no position has label 1"), "{refused}");
     }
     // A stored view has no gaps, and stores no group without entries.
-    assert_eq!(row.stored().group_by(0, &labels).unwrap().mean(0).unwrap().entries(), [(vec![0], 5.0)]);
+    assert_eq!(row.stored().mean(Axes::by(0, &labels)).unwrap().entries(), [(vec![0], 5.0)]);
     // All other labels are stored: the fill is what their gaps would hold.
     let full = CooTensor::new([3], vec![vec![0, 1, 2]], vec![5.0, 1.0, 2.0], 0.0).unwrap();
-    let mean = full.group_by(0, &labels).unwrap().mean(0).unwrap();
+    let mean = full.mean(Axes::by(0, &labels)).unwrap();
     assert_eq!((mean.fill(), mean.nnz()), (0.0, 3));
     // More cells than there is memory for are refused.
     let wide = CooTensor::new([3, 1 << 31], vec![vec![0], vec![7]], vec![5.0], 0.0).unwrap();
-    assert!(matches!(wide.group_by(0, &labels).unwrap().mean(0), Err(Error::TooLarge { .. })));
-    assert_eq!(wide.group_by(0, &labels).unwrap().sum(0).unwrap().nnz(), 1);
+    assert!(matches!(wide.mean(Axes::by(0, &labels)), Err(Error::TooLarge { .. })));
+    assert_eq!(wide.sum(Axes::by(0, &labels)).unwrap().nnz(), 1);
     // The gradient of a labelled mean is at the positions that have a label.
-    let dx = grad::mean(&row.group_by(0, &labels).unwrap(), &arr1(&[2.0, f64::NAN, 3.0]), 0).unwrap();
+    let dx = grad::mean(&row, &arr1(&[2.0, f64::NAN, 3.0]), &by).unwrap();
     assert_eq!(dx.values(), [1.0]);
 }
 
@@ -343,10 +350,12 @@ fn groups_of_nothing_in_graphs_and_in_expressions() {
     use lacuna::lazy::Chunks;
     let x = CooTensor::new([3, 4], vec![vec![0, 1, 2], vec![0, 3, 3]], vec![5.0, 1.0, 2.0], 0.0).unwrap();
     let (labels, lazy) = ([0, 0, 2], x.lazy());
-    let (by, of) = (x.group_by(0, &labels).unwrap(), lazy.group_by(0, &labels));
-    for (expected, graph, name) in
-        [(by.mean(0), of.mean(0), "mean"), (by.prod(0), of.prod(0), "prod"), (by.nanmax(0), of.nanmax(0), "nanmax")]
-    {
+    let by = Axes::by(0, &labels);
+    for (expected, graph, name) in [
+        (x.mean(&by), lazy.mean(&by), "mean"),
+        (x.prod(&by), lazy.prod(&by), "prod"),
+        (x.nanmax(&by), lazy.nanmax(&by), "nanmax"),
+    ] {
         let expected = expected.unwrap();
         assert!(graph.collect().unwrap().same_as(&expected), "{name}");
         let in_ranges = graph.on(Chunks::memory(1 << 20).positions(1)).collect().unwrap();
@@ -361,37 +370,18 @@ fn groups_of_nothing_in_graphs_and_in_expressions() {
 #[test]
 fn labels_that_are_none_are_errors() {
     let x = CooTensor::full([3, 2], 1.0).unwrap();
-    let message = |error: Result<_>| error.map(|_: lacuna::GroupBy<'_, _>| ()).unwrap_err().to_string();
-    assert_eq!(message(x.group_by(2, &[0; 3])), "axis 2 is out of range for rank 2");
-    assert_eq!(message(x.group_by(0, &[0; 2])), "the labels must have length 3, found 2");
-    assert_eq!(message(x.group_by(-1, &[0, -1])), "group_by: label -1 of position 1 is not at least 0");
-    let below = x.group_by(1, GroupLabels::of(&[0, 4]).count(4));
-    assert_eq!(message(below), "group_by: label 4 of position 1 is not at least 0 and below 4");
-    assert!(matches!(x.group_by(1, &[0, u64::MAX - 1]), Err(Error::TooLarge { .. })));
-    assert!(matches!(x.group_by(1, &[0, i64::MAX]), Err(Error::TooLarge { .. })));
-    let by = x.group_by(0, &[0, 1, 0]).unwrap();
-    let message = |error: Error| error.to_string();
-    let unnamed = "group_by: axis 0 has labels, and is not among the axes that are reduced";
-    assert_eq!(message(by.sum(1).unwrap_err()), unnamed);
-    assert_eq!(message(by.sum(Axes::none()).unwrap_err()), unnamed);
-    assert_eq!(
-        message(sum(&group_by(&by, 1, &[0, 0]).unwrap(), 0).unwrap_err()),
-        "group_by: one axis has labels already"
-    );
-    assert_eq!(by.lengths(), [3, 2]);
-}
-
-/// The position of a label's element counts those of the label.
-/// The labels were ignored in silence: what came was that of the axis.
-#[test]
-fn ranks_go_by_axes_and_not_by_labels() {
-    let x = CooTensor::new([4], vec![vec![0, 3]], vec![2.0, 1.0], 0.0).unwrap();
-    let grouped = x.group_by(0, &[0u8, 0, 1, 1]).unwrap();
-    let refused = |error: Error| assert!(error.to_string().contains("by an axis, and not by labels"), "{error}");
-    refused(lacuna::topk(&grouped, 1, 0).unwrap_err());
-    refused(lacuna::topk_index(&grouped, 1, 0).unwrap_err());
-    refused(lacuna::argsort(&grouped, 0).unwrap_err());
-    refused(lacuna::grad::topk(&grouped, &x.topk(1, 0).unwrap(), 1, 0).unwrap_err());
+    let message = |axes: Axes| x.sum(axes).unwrap_err().to_string();
+    assert_eq!(message(Axes::by(2, &[0; 3])), "axis 2 is out of range for rank 2");
+    assert_eq!(message(Axes::by(0, &[0; 2])), "the labels must have length 3, found 2");
+    assert_eq!(message(Axes::by(-1, &[0, -1])), "group labels: label -1 of position 1 is not at least 0");
+    let below = Axes::by(1, GroupLabels::of(&[0, 4]).count(4));
+    assert_eq!(message(below), "group labels: label 4 of position 1 is not at least 0 and below 4");
+    assert!(matches!(x.sum(Axes::by(1, &[0, u64::MAX - 1])), Err(Error::TooLarge { .. })));
+    assert!(matches!(x.sum(Axes::by(1, &[0, i64::MAX])), Err(Error::TooLarge { .. })));
+    let by = Axes::by(0, &[0, 1, 0]);
+    assert_eq!(message(by.clone().and(-2)), "axis 0 is named twice for rank 2");
+    assert_eq!(message(by.clone().and(Axes::by(1, &[0, 0]))), "group labels: one axis has labels already");
+    assert_eq!(x.sum(by.and(..)).unwrap().values(), [4.0, 2.0]);
 }
 
 #[test]
@@ -399,14 +389,14 @@ fn positions_by_label_count_its_members() {
     let x = arr2(&[[1.0, 5.0], [9.0, 0.0], [2.0, 7.0], [3.0, 8.0]]);
     let labels = [1, 0, 1, 1];
     let expected = arr2(&[[0u64, 0], [2, 2]]).into_dyn();
-    assert_eq!(argmax(&group_by(&x, 0, &labels).unwrap(), 0).unwrap(), expected);
+    assert_eq!(argmax(&x, Axes::by(0, &labels)).unwrap(), expected);
     let sparse = CsrTensor::from_dense(&x, 0.0).unwrap();
-    assert_eq!(sparse.group_by(0, &labels).unwrap().argmax(0).unwrap().to_dense().unwrap(), expected);
-    let all = Axes::all().keep_dims();
-    let (medians, places) = sparse.group_by(0, &labels).unwrap().nanmedian_index(&all).unwrap();
+    assert_eq!(sparse.argmax(Axes::by(0, &labels)).unwrap().to_dense().unwrap(), expected);
+    let all = Axes::by(0, &labels).and(1).keep_dims();
+    let (medians, places) = sparse.nanmedian_index(&all).unwrap();
     assert_eq!((medians.values(), places.values()), (&[4.5, 4.0][..], &[1, 4][..]));
     assert_eq!(medians.shape(), &[2, 1][..]);
-    assert_eq!(nanmedian_index(&group_by(&x, 0, &labels).unwrap(), &all).unwrap().1, places.to_dense().unwrap());
+    assert_eq!(nanmedian_index(&x, &all).unwrap().1, places.to_dense().unwrap());
 }
 
 #[test]
@@ -417,13 +407,13 @@ fn sums_that_do_not_fit_name_the_label() {
         other => panic!("{other}"),
     };
     let labels = [1, 0, 1];
-    assert_eq!(overflow(sum(&group_by(&x, 0, &labels).unwrap(), 0).map(|_| ())), [1, 0]);
+    assert_eq!(overflow(sum(&x, Axes::by(0, &labels)).map(|_| ())), [1, 0]);
     let sparse = CooTensor::from_dense(&x, 0).unwrap();
-    assert_eq!(overflow(sparse.group_by(0, &labels).unwrap().sum(0).map(|_| ())), [1, 0]);
-    assert_eq!(overflow(sum(&group_by(&x.t(), 1, &labels).unwrap(), 1).map(|_| ())), [0, 1]);
-    let with_ddof = var(&group_by(&x, 0, &labels).unwrap(), Var::over(0).ddof(1)).unwrap();
+    assert_eq!(overflow(sparse.sum(Axes::by(0, &labels)).map(|_| ())), [1, 0]);
+    assert_eq!(overflow(sum(&x.t(), Axes::by(1, &labels)).map(|_| ())), [0, 1]);
+    let with_ddof = var(&x, Var::over(Axes::by(0, &labels)).ddof(1)).unwrap();
     assert!(with_ddof[[0, 0]].is_nan());
-    assert_eq!(min(&group_by(&x, 0, &labels).unwrap(), 0).unwrap(), arr2(&[[0, 1], [1, 1]]).into_dyn());
+    assert_eq!(min(&x, Axes::by(0, &labels)).unwrap(), arr2(&[[0, 1], [1, 1]]).into_dyn());
 }
 
 /// A view that repeats rows is grouped once for all of them.
@@ -431,6 +421,6 @@ fn sums_that_do_not_fit_name_the_label() {
 fn repeated_rows_are_grouped_once() {
     let row = arr1(&[1.0, 2.0, 4.0]);
     let many = row.broadcast((1 << 20, 3)).unwrap();
-    let found = sum(&group_by(&many, 1, &[1, 0, 1]).unwrap(), 1).unwrap();
+    let found = sum(&many, Axes::by(1, &[1, 0, 1])).unwrap();
     assert_eq!((found.shape(), found[[77, 0]], found[[1 << 19, 1]]), (&[1 << 20, 2][..], 2.0, 5.0));
 }

@@ -5,7 +5,7 @@ use crate::reference::exact::SummedFloat;
 use crate::reference::reductions as reference;
 use crate::support::*;
 use lacuna::lazy::Chunks;
-use lacuna::{Axes, CooTensor, CsrTensor, Error, Float, group_by, logsumexp};
+use lacuna::{Axes, CooTensor, CsrTensor, Error, Float, logsumexp};
 use ndarray::{Array2, arr0, arr1};
 use std::convert::identity;
 
@@ -76,8 +76,8 @@ fn unstored_positions_count_by_their_number() {
 #[test]
 fn groups_by_label_are_those_of_their_positions() {
     let x = row(&[0.5, -2.0, 3.0, 1.0], 0.25, 6);
-    let found = group_by(&x, 0, &[1, 0, 1, 0, 3, 1]).unwrap().logsumexp(0).unwrap();
-    let dense = group_by(&x.to_dense().unwrap(), 0, &[1, 0, 1, 0, 3, 1]).unwrap().logsumexp(0).unwrap();
+    let found = logsumexp(&x, Axes::by(0, &[1, 0, 1, 0, 3, 1])).unwrap();
+    let dense = logsumexp(&x.to_dense().unwrap(), Axes::by(0, &[1, 0, 1, 0, 3, 1])).unwrap();
     let expected = [of(&[-2.0, 1.0], 0.0, 2), of(&[0.5, 3.0, 0.25], 0.0, 3), f64::NEG_INFINITY, 0.25];
     assert_eq!(found.to_dense().unwrap(), arr1(&expected).into_dyn());
     assert_eq!(dense, arr1(&expected).into_dyn());

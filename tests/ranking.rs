@@ -7,8 +7,8 @@ use crate::reference::dense::{Dense, Sparse, unravel};
 use crate::reference::reductions::{lists, sorted, topk as reference_topk};
 use crate::reference::scalar::RealScalar;
 use crate::support::*;
-use lacuna::{CooTensor, CsrTensor, Error, Pattern, Real, Result, Tensor, argsort, grad, group_by, topk, topk_index};
-use ndarray::{Array, arr1, arr2};
+use lacuna::{CooTensor, CsrTensor, Error, Pattern, Real, Result, Tensor, argsort, grad, topk, topk_index};
+use ndarray::Array;
 use proptest::prelude::*;
 
 /// NaN, if there is one.
@@ -182,14 +182,4 @@ fn many_groups_are_ranked_alike_at_any_number_of_threads() {
     let one = run(1);
     assert_eq!(one.0.to_dense().unwrap(), one.2);
     assert_eq!(one, run(3));
-}
-
-/// A ranking goes by an axis. Of a grouped operand it was that of the operand as it is, and the labels were ignored in
-/// silence, which a softmax refuses too.
-#[test]
-fn a_ranking_by_labels_is_refused() {
-    let x = arr2(&[[3, 1, 2]]);
-    let refused = topk(&group_by(&x, 1, &[0, 1, 0]).unwrap(), 2, 1).unwrap_err().to_string();
-    assert!(refused.contains("goes by an axis, and not by labels"), "{refused}");
-    assert_eq!(topk(&arr1(&[1, 2]), 1, 0).unwrap(), arr1(&[2]).into_dyn());
 }

@@ -519,7 +519,7 @@ fn a_computed_fill_has_no_sign() {
     let tiny = lone(&[2, 3], 1.0, -1e-200).to_csr().unwrap();
     assert_eq!(tiny.prod(1).unwrap().fill().to_bits(), 0);
     // One label of two positions, one of three: products of both signs, and no sign.
-    let by = lone(&[5, 2], 1.0, -0.0).group_by(0, &[0, 0, 1, 1, 1]).unwrap().prod(0).unwrap();
+    let by = lone(&[5, 2], 1.0, -0.0).prod(Axes::by(0, &[0, 0, 1, 1, 1])).unwrap();
     assert_eq!(by.fill().to_bits(), 0);
 }
 

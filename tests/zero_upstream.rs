@@ -86,8 +86,8 @@ fn of_reductions() {
             nothing(lacuna::grad::$name(&dense, &none, $($q,)? Axes::none()).unwrap());
             let labels = [0, 1, 0, 1, 0, 1];
             let none = ArrayD::from_elem(vec![3, 2], -0.0);
-            nothing(lacuna::grad::$name(&x.group_by(1, &labels).unwrap(), &none, $($q,)? 1).unwrap().values().to_vec());
-            nothing(lacuna::grad::$name(&lacuna::group_by(&dense, 1, &labels).unwrap(), &none, $($q,)? 1).unwrap());
+            nothing(lacuna::grad::$name(&x, &none, $($q,)? Axes::by(1, &labels)).unwrap().values().to_vec());
+            nothing(lacuna::grad::$name(&dense, &none, $($q,)? Axes::by(1, &labels)).unwrap());
         }};
     }
     every_fold! { (over) }

@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Passengers beside crew: a label for each class, and the classes of a label are added up.
     let works: Vec<usize> = classes.iter().map(|class| usize::from(class == "crew")).collect();
-    let aboard = people.group_by(0, &works)?.sum([0, 1, 2])?;
+    let aboard = people.sum(Axes::by(0, &works).and([1, 2]))?;
     println!("died, survived: passengers {:?}, crew {:?}", aboard.to_vec(&[0])?, aboard.to_vec(&[1])?);
     // numpy: t[:3].sum((0, 1, 2)), t[3].sum((0, 1))
     assert_eq!((aboard.to_vec(&[0])?, aboard.to_vec(&[1])?), (vec![817, 499], vec![673, 212]));

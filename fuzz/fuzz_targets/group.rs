@@ -3,7 +3,7 @@
 
 use arbitrary::Unstructured;
 use lacuna::{
-    Error, GroupLabels, Pattern, Real, Result, Ring, Tensor, argmax, argsort, grad, group_by, max, mean, sum, topk,
+    Axes, Error, GroupLabels, Pattern, Real, Result, Ring, Tensor, argmax, argsort, grad, max, mean, sum, topk,
     topk_index, unique,
 };
 use lacuna_fuzz::compare::*;
@@ -34,24 +34,24 @@ fn assert_whole<P: Pattern, U: Both>(
 }
 
 macro_rules! check {
-    ($x:expr, $groups:expr, $axes:expr, $by:expr, $name:ident, $nothing:expr) => {{
+    ($x:expr, $groups:expr, $axes:expr, $name:ident, $nothing:expr) => {{
         let (x, groups) = ($x, $groups);
-        let (axis, labels): (usize, GroupLabels<'_, usize>) = $by;
+        let axes = $axes;
         let expected = reductions::reduce_groups(&x.to_dense(), groups, reductions::$name);
         let stored = reductions::reduce_stored_groups(x, groups, |_| Some(0u64), 0).unwrap();
         let (coo, csr) = (coo(x), csr(x));
         let of_nothing = reductions::cells_of_nothing(x, groups, reductions::$name);
         let stored = (&stored, &of_nothing[..]);
-        assert_whole($name(&group_by(&coo, axis, labels.clone()).unwrap(), $axes), &expected, stored);
-        assert_whole($name(&group_by(&csr, axis, labels.clone()).unwrap(), $axes), &expected, stored);
+        assert_whole($name(&coo, axes), &expected, stored);
+        assert_whole($name(&csr, axes), &expected, stored);
         for_each_layout(&x.to_dense(), |_, view| {
-            let found = $name(&group_by(&view, axis, labels.clone()).unwrap(), $axes);
+            let found = $name(&view, axes);
             match &expected {
                 Some(expected) => assert_array(&found.unwrap(), expected),
                 None => assert!(found.is_err()),
             }
         });
-        let found = $name(&group_by(&coo.stored(), axis, labels).unwrap(), $axes);
+        let found = $name(&coo.stored(), axes);
         match reductions::reduce_stored_groups(x, groups, reductions::$name, $nothing) {
             Some(expected) => assert_entries(&found.unwrap(), &expected),
             None => assert!(found.is_err()),
@@ -63,22 +63,21 @@ macro_rules! check {
 fn gradients<T: Draw + Both + Real + RealScalar>(
     u: &mut Unstructured<'_>,
     (x, groups): (&Sparse<T>, &Groups),
-    reduction: &Reduction,
-    (axis, labels): (usize, GroupLabels<'_, usize>),
+    axes: &Axes,
 ) -> arbitrary::Result<()> {
     let upstream = sparse_of::<f64>(u, &groups.shape)?;
-    let (dense, gradients, axes) = (x.to_dense(), upstream.to_dense(), &reduction.axes);
+    let (dense, gradients) = (x.to_dense(), upstream.to_dense());
     let expected = reductions::share_in_groups(&dense, groups, &gradients, |group, g| {
         reductions::sum_shares(group, g, false, false)
     });
-    let found = grad::sum(&group_by(&coo(x), axis, labels.clone()).unwrap(), &csr(&upstream), axes).unwrap();
+    let found = grad::sum(&coo(x), &csr(&upstream), axes).unwrap();
     assert_entries(&found, &x.pattern_of(&expected));
     let expected = reductions::share_in_groups(&dense, groups, &gradients, |group, g| {
         reductions::equal_shares(group, g, reductions::max(group))
     });
-    let found = grad::max(&group_by(&csr(x), axis, labels.clone()).unwrap(), &coo(&upstream), axes).unwrap();
+    let found = grad::max(&csr(x), &coo(&upstream), axes).unwrap();
     assert_entries(&found, &x.pattern_of(&expected));
-    let found = grad::max(&group_by(&array(&dense), axis, labels).unwrap(), &coo(&upstream), axes).unwrap();
+    let found = grad::max(&array(&dense), &coo(&upstream), axes).unwrap();
     assert_array(&found, &expected);
     Ok(())
 }
@@ -137,18 +136,18 @@ where
     let axis = u.choose_index(x.shape.len())?;
     if !reduction.normalised.contains(&axis) {
         reduction.normalised = vec![axis];
-        reduction.axes = lacuna::Axes::from(axis).with_keep_dims(reduction.keep_dims);
     }
     let labels = (0..x.shape[axis]).map(|_| u.int_in_range(0..=4usize)).collect::<arbitrary::Result<Vec<_>>>()?;
     let count = labels.iter().max().map_or(0, |most| most + 1) + u.int_in_range(0..=1)?;
     let groups = groups_by_label(&x.shape, &reduction.normalised, reduction.keep_dims, axis, (&labels, count));
-    let by = || (axis, GroupLabels::of(&labels).count(count));
+    let others: Vec<usize> = reduction.normalised.iter().copied().filter(|&other| other != axis).collect();
+    let by = Axes::by(axis, GroupLabels::of(&labels).count(count)).and(others).with_keep_dims(reduction.keep_dims);
     let (nan, nothing) = (T::from_number(lacuna::Number::Real(f64::NAN)), T::zero());
-    check!(&x, &groups, &reduction.axes, by(), sum, T::sum_from(&nothing.parts()).unwrap());
-    check!(&x, &groups, &reduction.axes, by(), mean, T::mean_from(&nothing.parts(), 0));
-    check!(&x, &groups, &reduction.axes, by(), max, nan.unwrap_or(T::LOWEST));
-    check!(&x, &groups, &reduction.axes, by(), argmax, u64::MAX);
-    gradients(u, (&x, &groups), &reduction, by())?;
+    check!(&x, &groups, &by, sum, T::sum_from(&nothing.parts()).unwrap());
+    check!(&x, &groups, &by, mean, T::mean_from(&nothing.parts(), 0));
+    check!(&x, &groups, &by, max, nan.unwrap_or(T::LOWEST));
+    check!(&x, &groups, &by, argmax, u64::MAX);
+    gradients(u, (&x, &groups), &by)?;
     ranks(u, &x, axis)?;
     assert_eq!(unique(&coo(&x)).unwrap().1, unique(&array(&x.to_dense())).unwrap().1);
     Ok(())

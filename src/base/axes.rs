@@ -188,7 +188,7 @@ impl Axes {
         Axes { labels: Some(Arc::new(labels.into().on(axis))), ..Axes::listed([axis]) }
     }
 
-    /// Returns these axes together with others.
+    /// Returns these axes together with others. At most one axis can have labels.
     ///
     /// ```
     /// use lacuna::Axes;
@@ -207,7 +207,11 @@ impl Axes {
             (own, ListedAxes::Each(none)) if none.is_empty() => own,
             _ => ListedAxes::All,
         };
-        Axes { listed, keep_dims: self.keep_dims || others.keep_dims, labels: self.labels.or(others.labels) }
+        let labels = match (self.labels, others.labels) {
+            (Some(own), Some(_)) => Some(Arc::new(own.beside_others())),
+            (own, others) => own.or(others),
+        };
+        Axes { listed, keep_dims: self.keep_dims || others.keep_dims, labels }
     }
 
     /// Returns the same axes, kept in the result with length 1.

@@ -100,8 +100,16 @@ pub(crate) struct AxisLabels {
 /// The reason why labels do not group positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum LabelFault {
-    Outside { label: i128, position: usize, limit: usize },
-    TooMany { count: usize },
+    Outside {
+        label: i128,
+        position: usize,
+        limit: usize,
+    },
+    TooMany {
+        count: usize,
+    },
+    /// Two axes have labels.
+    TwoAxes,
     Memory(AllocError),
 }
 
@@ -112,6 +120,11 @@ impl From<AllocError> for LabelFault {
 }
 
 impl AxisLabels {
+    /// Returns labels that no reduction accepts, because another axis has labels as well.
+    pub(crate) fn beside_others(&self) -> Self {
+        AxisLabels { grouping: Err(LabelFault::TwoAxes), ..*self }
+    }
+
     /// Returns the axis, which may count from the end.
     pub(crate) fn axis(&self) -> isize {
         self.axis
@@ -119,11 +132,15 @@ impl AxisLabels {
 
     /// Rejects labels that do not fit an axis of this length.
     pub(crate) fn check(&self, length: usize) -> Result<()> {
+        if self.grouping == Err(LabelFault::TwoAxes) {
+            let why = "one axis has labels already".into();
+            return Err(Error::Argument { operation: "group labels", why });
+        }
         if self.length != length {
             return Err(Error::LengthMismatch { what: "the labels", expected: length, found: self.length });
         }
         match &self.grouping {
-            Ok(_) => Ok(()),
+            Ok(_) | Err(LabelFault::TwoAxes) => Ok(()),
             Err(LabelFault::TooMany { count }) => guard_count(*count, length),
             Err(LabelFault::Memory(error)) => Err((*error).into()),
             Err(LabelFault::Outside { label, position, limit }) => {

@@ -14,8 +14,8 @@ use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::dispatch;
 use crate::element::{DType, Element, Number};
+use crate::ops;
 use crate::ops::op;
-use crate::ops::{self, Operand};
 use crate::pattern::AnyPattern;
 use crate::tensor::Tensor;
 

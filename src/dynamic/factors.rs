@@ -19,7 +19,7 @@ use crate::convert::{check_ndarray_shape, dense_array};
 use crate::dispatch_dtype;
 use crate::element::{DType, Element, Float, Number};
 use crate::ops::op;
-use crate::ops::{self, Operand, ErasedResult};
+use crate::ops::{self, ErasedResult, Operand};
 use crate::tensor::Tensor;
 
 /// Returns a factor as an array; rejects a factor whose rank is not `D`.

@@ -11,7 +11,7 @@ use super::{AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::element::{DType, Element, Number};
-use crate::ops::{self, Isin, OpSpec, ErasedOperand, ErasedResult, op};
+use crate::ops::{self, ErasedOperand, ErasedResult, Isin, OpSpec, op};
 
 /// A kind of element types. The types of a kind run in its widest type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

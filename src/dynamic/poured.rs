@@ -17,9 +17,7 @@ use crate::base::index::Width;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element};
 use crate::kernels::stream::{CellsAndValues, ValueSource};
-use crate::ops::{
-    self, ErasedOperand, Nanmedian, Norm, OpSpec, Quantile, SparseOperand, ValueStream, Var, op,
-};
+use crate::ops::{self, ErasedOperand, Nanmedian, Norm, OpSpec, Quantile, SparseOperand, ValueStream, Var, op};
 use crate::pattern::AnyPattern;
 use crate::plan::group::CellsOf;
 use crate::tensor::Tensor;
@@ -85,7 +83,7 @@ struct Values<'a, T: Clone> {
 /// Returns the stored values of a tensor, or the elements of an array in row-major order.
 fn values_of<'a, T: Element>(part: &'a ErasedOperand<'_, T>) -> Allocated<Cow<'a, [T]>> {
     match part {
-        ErasedOperand::Sparse(part) => Ok(part.tensor.values().into()),
+        ErasedOperand::Sparse(part) => Ok(part.sparse().values().into()),
         ErasedOperand::Array(part) => match part.array.as_slice() {
             Some(elements) => Ok(elements.into()),
             None => Ok(alloc::collect(part.array.iter().copied())?.into()),
@@ -122,7 +120,7 @@ impl<T: Element> ValueSource<T> for Values<'_, T> {
     fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut CellsAndValues<'_, T>) -> Allocated<bool> {
         let mut cells = CellsOf::new(axes, lengths);
         let is_done = self.each(0..usize::MAX, &mut |part, values| match part {
-            ErasedOperand::Sparse(part) => cells.give(part.tensor.pattern(), values, take),
+            ErasedOperand::Sparse(part) => cells.give(part.sparse().pattern(), values, take),
             ErasedOperand::Array(part) => cells.give_all(part.array.shape(), values, take),
         });
         cells.finish().map(|()| is_done)
@@ -151,11 +149,7 @@ impl<'a> ChunkedOperand<'a> {
     }
 
     /// Runs the reduction on elements of type `T`.
-    fn read<T: Element, R>(
-        &self,
-        widen: Widen<T>,
-        run: impl FnOnce(&ErasedOperand<'_, T>) -> Result<R>,
-    ) -> Result<R> {
+    fn read<T: Element, R>(&self, widen: Widen<T>, run: impl FnOnce(&ErasedOperand<'_, T>) -> Result<R>) -> Result<R> {
         let ErasedOperand::Sparse(none) = widen(self.of.none.into())? else {
             return Err(unlike(self.op));
         };

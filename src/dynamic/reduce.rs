@@ -18,7 +18,7 @@ use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::element::{DType, Element};
-use crate::ops::{self, Nanmedian, Norm, Quantile, ErasedOperand, ErasedResult, Var, op};
+use crate::ops::{self, ErasedOperand, ErasedResult, Nanmedian, Norm, Quantile, Var, op};
 
 /// The reason in the error for elements that are not floats.
 pub(super) const FLOATS: &str = "it is an operation on floats, which others are cast to beforehand";

@@ -17,7 +17,7 @@ use crate::base::shape::Shape;
 use crate::convert::{check_ndarray_shape, dense_array};
 use crate::element::{DType, Element};
 use crate::ops::op;
-use crate::ops::{self, ErasedOperand, ErasedResult, Take, moved};
+use crate::ops::{self, ErasedOperand, ErasedResult, Select, Take, moved};
 use crate::pattern::Format;
 use crate::tensor::Tensor;
 

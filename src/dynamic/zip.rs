@@ -18,7 +18,7 @@ use crate::element::{DType, Element, Float, Magnitude, Number, Numeric};
 use crate::ops::backward::{Differentiable, gradients};
 use crate::ops::chosen::{AnyZip, Chooses, Chosen};
 use crate::ops::descriptors::*;
-use crate::ops::{self, Partner, ErasedOperand, ErasedResult, SparseOperand, Tolerance, op};
+use crate::ops::{self, ErasedOperand, ErasedResult, Partner, SparseOperand, Tolerance, op};
 use crate::pattern::Format;
 use crate::tensor::Tensor;
 use crate::tensor::erased::SparseCow;

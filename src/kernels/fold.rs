@@ -14,7 +14,7 @@ use crate::kernels::output_bitmap::StoredCells;
 ///
 /// Merging is associative and commutative. A step equals merging with the accumulator of one value. This allows
 /// splitting a group anywhere and reading it in any order.
-pub trait Fold<T: Element>: Op + 'static {
+pub(crate) trait Fold<T: Element>: Op + 'static {
     /// The accumulator of the values so far.
     type State: Clone + Send + Sync + Saved;
     /// The result of a group.

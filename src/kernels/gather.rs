@@ -11,7 +11,7 @@ use crate::base::threads;
 use crate::element::{Element, RawSlice, RawVec, by_raw};
 
 /// Items that are moved without being read: values and coordinates.
-pub trait Plain: Copy + Zeroable + Send + Sync {}
+pub(crate) trait Plain: Copy + Zeroable + Send + Sync {}
 impl<T: Copy + Zeroable + Send + Sync> Plain for T {}
 
 /// Returns the items in the given order.

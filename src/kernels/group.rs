@@ -126,7 +126,7 @@ impl Groups {
 
 /// The unstored positions of a group.
 #[derive(Clone, Copy)]
-pub struct Gaps<T> {
+pub(crate) struct Gaps<T> {
     /// The value of the unstored positions. `None` if they do not count.
     pub(crate) fill: Option<T>,
     /// The number of all positions of the group, stored or not.

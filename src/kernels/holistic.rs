@@ -16,7 +16,7 @@ use crate::kernels::ordered::RankSearch;
 use crate::kernels::passes::Pass;
 
 /// The elements of one group of a reduction.
-pub struct Group<'a, T> {
+pub(crate) struct Group<'a, T> {
     /// The stored elements, in row-major order.
     pub(crate) stored: &'a [T],
     pub(crate) gaps: Gaps<T>,
@@ -45,7 +45,7 @@ impl<'a, T> Group<'a, T> {
 }
 
 /// A reduction of entire groups of values of type `T`.
-pub trait Holistic<T: Element>: Op {
+pub(crate) trait Holistic<T: Element>: Op {
     /// The result of a group.
     type Out: Copy + Debug + Send + Sync;
     /// Working memory, reused from group to group.
@@ -114,7 +114,7 @@ pub trait Holistic<T: Element>: Op {
 }
 
 /// The gradient of a reduction. The finding of a group determines the gradients of its elements.
-pub trait Gradient<T: Element, G: Element>: Holistic<T> {
+pub(crate) trait Gradient<T: Element, G: Element>: Holistic<T> {
     /// Returns the gradient of an element from the finding of its group, its position and the gradient of the output
     /// element.
     ///
@@ -150,7 +150,7 @@ pub trait Gradient<T: Element, G: Element>: Holistic<T> {
 ///
 /// Each element has the finding of its group, its position in the group and the gradient of the output element. The
 /// position of a stored element counts only stored elements.
-pub enum GradientInputs<'a, O, G> {
+pub(crate) enum GradientInputs<'a, O, G> {
     /// All elements are adjacent in one group, from the position `within` on.
     InGroup { found: &'a O, gradient: G, within: usize },
     /// Each element is at the same position of its own group.
@@ -331,7 +331,7 @@ fn parts_of(starts: &[usize], entries: usize) -> (Few<Range<usize>>, Vec<usize>)
 }
 
 /// A gradient in which the elements of a group depend on all other elements of the group.
-pub trait GroupGradient<T: Element, G: Element>: Op {
+pub(crate) trait GroupGradient<T: Element, G: Element>: Op {
     /// Writes the gradients of the stored elements of a group. The group has a stored element, and `gradient` is not
     /// zero.
     fn give(&self, group: &Group<'_, T>, gradient: G, received: &mut [G]) -> Outcome<()>;

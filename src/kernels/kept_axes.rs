@@ -5,7 +5,7 @@ use crate::kernels::coords::CoordSlices;
 use crate::kernels::group::Gaps;
 
 /// The coordinates of entries on the kept axes, at least one axis.
-pub struct KeptAxes<'a> {
+pub(crate) struct KeptAxes<'a> {
     pub(crate) coords: CoordSlices<'a>,
     /// The lengths of the kept axes.
     pub(crate) lengths: &'a [usize],

@@ -10,7 +10,7 @@ use crate::element::Element;
 use crate::kernels::bits::BITS;
 
 /// The gradients of the output elements, for lookups in any order.
-pub enum Lookup<'a, G: Element> {
+pub(crate) enum Lookup<'a, G: Element> {
     /// One gradient per output element.
     Whole(Cow<'a, [G]>),
     /// The gradients of the stored output elements, and one for all other elements.
@@ -19,7 +19,7 @@ pub enum Lookup<'a, G: Element> {
 
 /// Marks of 64 output elements: the stored ones, and the number of stored elements before them.
 #[derive(Clone, Copy, Default)]
-pub struct Marks {
+pub(crate) struct Marks {
     stored: u64,
     before: usize,
 }

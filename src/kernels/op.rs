@@ -38,7 +38,7 @@ pub(crate) type Outcomes<T> = Result<T, Refused>;
 
 /// A group without a result, by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Refused {
+pub(crate) struct Refused {
     pub(crate) fault: Fault,
     pub(crate) group: usize,
 }

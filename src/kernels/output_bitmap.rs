@@ -22,7 +22,7 @@ const BLOCK: usize = 1 << 10;
 const STORED: u64 = 0x5555_5555_5555_5555;
 
 /// Output elements with an entry, in row-major order.
-pub struct StoredCells<U> {
+pub(crate) struct StoredCells<U> {
     /// The coordinates of the output elements on each axis.
     pub(crate) coords: Vec<AxisCoords>,
     pub(crate) results: Vec<U>,

@@ -7,7 +7,7 @@ use crate::element::{Accumulator, Ring};
 
 /// The form of the result: weights that sum to 1, or their logarithms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Softmax {
+pub(crate) enum Softmax {
     Shares,
     Logarithms,
 }

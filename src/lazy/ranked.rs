@@ -2,9 +2,10 @@
 
 use super::Lazy;
 use super::call::{Arg, Call, Options};
-use super::node::{Family, Made, known};
+use super::node::{Family, Held, Made, Node, known};
 use super::reductions::call_of;
-use super::steps::{LazyStored, Steps, family, made};
+use super::steps::{LazyStored, Steps, family, found, made, operand};
+use crate::base::error::Result;
 use crate::element::{Element, Float, Numeric, Real, RealNumber};
 use crate::ops::{self, Nanmedian, op};
 use crate::pattern::Pattern;
@@ -36,19 +37,27 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
     #[track_caller]
     pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Lazy<(X::Of<T::Median>, X::Of<u64>)> {
         let call = call_of(&op::nanmedian_index, &[Arg::Input(0)], &options.into());
-        let run = made!((X::Of<T::Median>, X::Of<u64>), |node, inputs| {
-            ops::nanmedian_index(known::<X>(&inputs[0]), Nanmedian::read(node.args()))
-                .map(|(medians, places)| (X::reduced(medians), X::reduced(places)))
-        });
+        let run =
+            made!((X::Of<T::Median>, X::Of<u64>), |node, inputs| { medians_and_places::<T, X>(node, &inputs[0]) });
         Lazy::step(call, [&self.node], run)
     }
+}
+
+/// Computes medians and their positions.
+#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
+fn medians_and_places<T: Real, X: Steps<Elem = T>>(
+    node: &Node,
+    input: &Held,
+) -> Result<(X::Of<T::Median>, X::Of<u64>)> {
+    let (medians, places) = ops::nanmedian_index(&operand::<X>(node, input), Nanmedian::read(node.args()))?;
+    Ok((found::<X, _>(Ok(medians))?, found::<X, _>(Ok(places))?))
 }
 
 /// Returns the implementation of `topk`.
 fn greatest<T: Real, X: Steps<Elem = T>>() -> Made {
     made!(X::Of<T>, |node, inputs| {
         let (k, axis) = k_and_axis(node.args());
-        ops::topk(known::<X>(&inputs[0]), k, axis).map(X::reduced)
+        found::<X, _>(ops::topk(&operand::<X>(node, &inputs[0]), k, axis))
     })
 }
 
@@ -56,27 +65,9 @@ fn of_topk<T: Element, X: Steps<Elem = T>>() -> Option<Family> {
     family!(T, [X: Steps] X, |call, _inputs| match call.op {
         op if op.is(&op::topk) => Some(greatest::<F, X::Of<F>>()),
         op if op.is(&op::topk_backward) => Some(made!(X::Of<F>, |node, inputs| {
-            let ([x, g], (k, axis)) = ([0, 1].map(|at| known::<X::Of<F>>(&inputs[at])), k_and_axis(node.args()));
-            ops::topk_backward(x, g, k, axis).map(<X::Of<F>>::reduced)
-        })),
-        _ => None,
-    })
-}
-
-/// Returns the implementation of `topk` of stored entries.
-fn greatest_entries<P: Pattern, T: Real>() -> Made {
-    made!(Tensor<P, T>, |node, inputs| {
-        let (k, axis) = k_and_axis(node.args());
-        ops::topk(&known::<Tensor<P, T>>(&inputs[0]).stored(), k, axis)
-    })
-}
-
-fn of_topk_of_entries<P: Pattern, T: Element>() -> Option<Family> {
-    family!(T, [P: Pattern] P, |call, _inputs| match call.op {
-        op if op.is(&op::topk) => Some(greatest_entries::<P, F>()),
-        op if op.is(&op::topk_backward) => Some(made!(Tensor<P, F>, |node, inputs| {
-            let ([x, g], (k, axis)) = ([0, 1].map(|at| known::<Tensor<P, F>>(&inputs[at])), k_and_axis(node.args()));
-            ops::topk_backward(&x.stored(), g, k, axis)
+            let (x, g) = (&operand::<X::Of<F>>(node, &inputs[0]), known::<X::Of<F>>(&inputs[1]));
+            let (k, axis) = k_and_axis(node.args());
+            found::<X::Of<F>, _>(ops::topk_backward(x, g, k, axis))
         })),
         _ => None,
     })
@@ -98,7 +89,7 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
     #[track_caller]
     pub fn topk(&self, k: usize, axis: isize) -> Lazy<Tensor<P, T>> {
         let call = along(&op::topk, Arg::Stored(0), Some(k), axis);
-        let made = Made { family: of_topk_of_entries::<P, T>(), ..greatest_entries::<P, T>() };
+        let made = Made { family: of_topk::<T, Tensor<P, T>>(), ..greatest::<T, Tensor<P, T>>() };
         Lazy::step(call, [&self.x.node], made)
     }
 
@@ -108,7 +99,7 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
     pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Lazy<(Tensor<P, T::Median>, Tensor<P, u64>)> {
         let call = call_of(&op::nanmedian_index, &[Arg::Stored(0)], &options.into());
         let run = made!((Tensor<P, T::Median>, Tensor<P, u64>), |node, inputs| {
-            ops::nanmedian_index(&known::<Tensor<P, T>>(&inputs[0]).stored(), Nanmedian::read(node.args()))
+            medians_and_places::<T, Tensor<P, T>>(node, &inputs[0])
         });
         Lazy::step(call, [&self.x.node], run)
     }

@@ -91,11 +91,7 @@ pub(super) fn gradient_of<T: Element, G: Float>(
     Ok(dense_array(&x.shape().into(), alloc::collect(sums.iter().copied())?).into())
 }
 
-fn sparse_gradient_of<T: Element, G: Float>(
-    x: SparseRef<'_, T>,
-    elements: Vec<G>,
-    shape: &Shape,
-) -> Result<Erased<G>> {
+fn sparse_gradient_of<T: Element, G: Float>(x: SparseRef<'_, T>, elements: Vec<G>, shape: &Shape) -> Result<Erased<G>> {
     let elements = if x.shape() == shape {
         elements
     } else if shape.is_empty_space() {

@@ -8,8 +8,8 @@ use crate::ops::map::methods::functions;
 use crate::ops::operand::Operand;
 use crate::ops::table::functions::element_of_result;
 use crate::ops::{
-    Factors, Isin, Matmul, Nanmedian, Norm, Partner, Quantile, Semiring, Take, Tolerance, Var,
-    map, product, reduce, result_of, select,
+    Factors, Isin, Matmul, Nanmedian, Norm, Partner, Quantile, Semiring, Take, Tolerance, Var, map, product, reduce,
+    result_of, select,
 };
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;

@@ -10,7 +10,7 @@ use crate::kernels::gather::{Plain, gather, gather_runs};
 use crate::pattern::{AnyPattern, AxisCoords, by_width};
 
 /// The plan of a selection.
-pub struct Selected {
+pub(crate) struct Selected {
     pub(crate) pattern: AnyPattern,
     pub(crate) sources: Sources,
 }

@@ -183,10 +183,10 @@ macro_rules! of_floats {
             plain take(Take::at(vec![w.number as i32 * 7]).clip());
             either slice: x.slice(s![.., w.number as isize..]), lacuna::slice(x, s![.., w.number as isize..]);
             either slice_backwards: x.slice(s![..;-1, w.number as isize]), lacuna::slice(x, s![..;-1, w.number as isize]);
-            either group_by: x.group_by(w.axis, &labels(x.shape(), w)).sum(w.axis),
-                lacuna::group_by(x, w.axis, &labels(Some(x.lengths()), w)).and_then(|by| lacuna::sum(&by, w.axis));
-            either group_by_median: x.group_by(w.axis, &labels(x.shape(), w)).nanmedian(w.axis),
-                lacuna::group_by(x, w.axis, &labels(Some(x.lengths()), w)).and_then(|by| lacuna::nanmedian(&by, w.axis));
+            either group_by: x.sum(Axes::by(w.axis, &labels(x.shape(), w))),
+                lacuna::sum(x, Axes::by(w.axis, &labels(Some(x.lengths()), w)));
+            either group_by_median: x.nanmedian(Axes::by(w.axis, &labels(x.shape(), w))),
+                lacuna::nanmedian(x, Axes::by(w.axis, &labels(Some(x.lengths()), w)));
             either nanmedian_index: x.nanmedian_index(w.kept()).parts().0, Ok(lacuna::nanmedian_index(x, w.kept())?.0);
             either scale: x.scale(w.axis, &y.sum(0)), lacuna::scale(x, w.axis, &lacuna::sum(y, 0)?);
             either powi_backward: x.powi(3).gradient(x, y), lacuna::grad::powi(x, y, 3);

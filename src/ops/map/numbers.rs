@@ -358,10 +358,13 @@ pub fn not<X: Operand<Elem: Bits>>(x: &X) -> Result<X::Mapped<X::Elem>> {
 /// Definition: [`numpy.conj`](https://numpy.org/doc/stable/reference/generated/numpy.conj.html).
 #[doc(alias = "conjugate")]
 pub fn conj<X: Operand<Elem: ComplexElement>>(x: &X) -> Result<X::Mapped<X::Elem>> {
-    apply(x, &Each::quick(op::conj.name, |value: X::Elem| {
-        let (re, im) = value.parts();
-        Some(X::Elem::of_parts(canonical(re), im.negated()?))
-    }))
+    apply(
+        x,
+        &Each::quick(op::conj.name, |value: X::Elem| {
+            let (re, im) = value.parts();
+            Some(X::Elem::of_parts(canonical(re), im.negated()?))
+        }),
+    )
 }
 
 /// Returns the real part of each element.

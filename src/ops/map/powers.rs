@@ -1,7 +1,7 @@
 //! Powers, roots, exponentials and logarithms.
 
-use super::chain_rule;
 use super::apply;
+use super::chain_rule;
 use std::f64::consts::{LN_2, LN_10};
 
 use super::quick;

@@ -153,6 +153,15 @@ impl<U> From<ArrayD<U>> for ErasedResult<U> {
     }
 }
 
+impl<U: Element> From<ErasedResult<U>> for ErasedOperand<'static, U> {
+    fn from(found: ErasedResult<U>) -> Self {
+        match found {
+            ErasedResult::Tensor(x) => x.into(),
+            ErasedResult::Array(x) => x.into(),
+        }
+    }
+}
+
 impl<T: Element> From<ErasedOperand<'_, T>> for ErasedResult<T> {
     fn from(operand: ErasedOperand<'_, T>) -> Self {
         match operand {

@@ -20,7 +20,7 @@ use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
 /// An operand of a product.
-pub enum Factor<'a, T: Clone> {
+pub(crate) enum Factor<'a, T: Clone> {
     /// Entries, and the value of unstored positions; a stored view does not have one.
     Entries(Scattered<'a, T>),
     /// All elements.
@@ -28,7 +28,7 @@ pub enum Factor<'a, T: Clone> {
 }
 
 /// The entries of a sparse operand.
-pub struct Scattered<'a, T> {
+pub(crate) struct Scattered<'a, T> {
     pub(super) pattern: &'a dyn ByRows,
     pub(super) values: &'a [T],
     pub(super) gap: Option<T>,
@@ -36,7 +36,7 @@ pub struct Scattered<'a, T> {
 }
 
 /// The elements of an array in row-major order. A batch axis along which the array repeats is held once.
-pub struct Elements<'a, T: Clone> {
+pub(crate) struct Elements<'a, T: Clone> {
     pub(super) lengths: Vec<usize>,
     pub(super) held: Vec<usize>,
     pub(super) elements: Cow<'a, [T]>,
@@ -171,7 +171,7 @@ pub(super) fn check_finite<T: Element>(
 }
 
 /// A product without the type of its pattern.
-pub enum Found<T> {
+pub(crate) enum Found<T> {
     /// The product of a dense operand with any operand.
     Array(Shape, Vec<T>),
     /// The product of two sparse operands.
@@ -179,7 +179,7 @@ pub enum Found<T> {
 }
 
 /// A product of two sparse operands.
-pub struct Entries<T> {
+pub(crate) struct Entries<T> {
     pub(super) contraction: Contraction,
     pub(super) placed: ProductRows,
     pub(super) values: Vec<T>,

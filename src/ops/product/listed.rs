@@ -17,7 +17,7 @@ use crate::tensor::erased::SparseRef;
 type Place<'a> = Box<dyn Fn(&[usize], &[usize], usize, &mut [usize]) + Sync + 'a>;
 
 /// The elements that an operand holds one by one, in row-major order, and their positions.
-pub struct Listed<'a, T: Clone> {
+pub(crate) struct Listed<'a, T: Clone> {
     pub(in crate::ops) values: Cow<'a, [T]>,
     pub(super) shape: Shape,
     /// The value of all other positions, if they count.

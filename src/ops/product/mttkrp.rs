@@ -12,8 +12,8 @@ use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::{Element, Float, Ring};
-use crate::ops::op;
 use crate::ops::broadcast::gradient_of;
+use crate::ops::op;
 use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 

@@ -23,7 +23,7 @@ use crate::tensor::erased::{Erased, SparseCow, SparseRef};
 
 /// The arrangement of the products in the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pairs {
+pub(crate) enum Pairs {
     /// The axes of the right operand follow the axes of the left operand.
     Outer,
     /// The operands share their axes: the right operand is repeated once per element of the left operand.
@@ -119,11 +119,7 @@ fn check_zeros<T: Element>(x: &Listed<'_, T>, is_left: bool, other: bool, form: 
 }
 
 /// Computes the products of two sparse operands.
-fn sparse<T: Ring>(
-    (x, of_x): Gapped<'_, T>,
-    (y, of_y): Gapped<'_, T>,
-    form: Pairs,
-) -> Result<Erased<T>> {
+fn sparse<T: Ring>((x, of_x): Gapped<'_, T>, (y, of_y): Gapped<'_, T>, form: Pairs) -> Result<Erased<T>> {
     let (left, right) = (Listed::of_tensor(x, of_x), Listed::of_tensor(y, of_y));
     let (of_left, of_right) = (left.has_zeros(form.name())?, right.has_zeros(form.name())?);
     check_zeros(&left, true, of_right, form)?;

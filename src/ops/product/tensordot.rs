@@ -174,9 +174,8 @@ pub fn tensordot_backward<X: Operand<Elem: Float>, U: Operand<Elem = X::Elem>>(
     let (x, y) = (x.erased(), y.erased());
     let wholes = vec![Whole::of(&x)?, Whole::of(&y)?];
     let mut gradients = contracted_backward(&spec, None, wholes, &upstream.erased())?.into_iter();
-    let restored = |gradient: Whole<X::Elem>, x: &ErasedOperand<'_, X::Elem>| {
-        X::restore(gradient.into_result(x, x.held_bytes())?)
-    };
+    let restored =
+        |gradient: Whole<X::Elem>, x: &ErasedOperand<'_, X::Elem>| X::restore(gradient.into_result(x, x.held_bytes())?);
     match (gradients.next(), gradients.next()) {
         (Some(dx), Some(dy)) => Ok((restored(dx, &x)?, restored(dy, &y)?)),
         _ => wrong("an operand has no part in the result".into()),

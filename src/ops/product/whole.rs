@@ -21,11 +21,11 @@ use crate::ops::operand::{ErasedOperand, ErasedResult, all_cells};
 use crate::ops::reduce;
 use crate::pattern::{AnyPattern, CooPattern, Format, of_width};
 use crate::tensor::Tensor;
-use crate::tensor::erased::{Erased, SparseRef};
+use crate::tensor::erased::Erased;
 
 /// Entries, or an array in row-major order.
 #[derive(Clone)]
-pub enum Whole<T> {
+pub(crate) enum Whole<T> {
     /// Entries in coordinate format.
     Entries(Erased<T>),
     Array(ArrayD<T>),

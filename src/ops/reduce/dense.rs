@@ -161,7 +161,11 @@ fn by_labels<T: Element, S, U: Copy + Send + Sync>(
 
 /// Returns the shape of a gradient, and its reduction; rejects an upstream gradient whose shape is not the shape of the
 /// result.
-fn backward_of<T: Element, G: Element>(x: &ArrayViewD<'_, T>, upstream: &ErasedOperand<'_, G>, axes: &Axes) -> Result<(Shape, Reduction)> {
+fn backward_of<T: Element, G: Element>(
+    x: &ArrayViewD<'_, T>,
+    upstream: &ErasedOperand<'_, G>,
+    axes: &Axes,
+) -> Result<(Shape, Reduction)> {
     let shape = Shape::from(x.shape());
     let reduction = Reduction::new(&shape, axes)?;
     check_upstream(upstream, &reduction.result_shape())?;

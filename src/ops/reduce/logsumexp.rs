@@ -1,7 +1,7 @@
 //! Logarithms of sums of exponentials over axes, and their gradient.
 
-use super::{gradient, holistic};
 use super::var::shared_total;
+use super::{gradient, holistic};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::math::{exp, ln};

@@ -79,13 +79,23 @@ use crate::kernels::holistic::{Gradient, GroupGradient, Holistic};
 use crate::kernels::op::{Fault, Refused};
 use crate::ops::operand::{ErasedOperand, ErasedResult, Operand};
 use crate::plan::reduction::Reduction;
+use crate::tensor::erased::Erased;
 
 /// Computes a fold over some axes.
 fn fold<X: Operand, F: Fold<X::Elem>>(x: &X, op: F, axes: &Axes) -> Result<X::Reduced<F::Out>> {
     X::restore(match x.erased() {
-        ErasedOperand::Sparse(x) => sparse::fold(&Entries::of(&x), op, axes)?.into(),
+        ErasedOperand::Sparse(x) => fold_entries(&Entries::of(&x), op, axes)?.into(),
         ErasedOperand::Array(x) => dense::fold(&x.array.view(), op, axes)?.into(),
     })
+}
+
+/// Computes a fold of entries whose values are stored, or arrive in chunks.
+fn fold_entries<T: Element, F: Fold<T>>(x: &Entries<'_, T>, op: F, axes: &Axes) -> Result<Erased<F::Out>> {
+    #[cfg(feature = "lazy")]
+    if let Some(stream) = x.stream {
+        return fed::fold(x, stream, op, axes);
+    }
+    sparse::fold(x, op, axes)
 }
 
 /// Computes a holistic reduction over some axes.
@@ -100,9 +110,18 @@ fn holistic_erased<T: Element, H: Holistic<T>>(
     axes: &Axes,
 ) -> Result<ErasedResult<H::Out>> {
     Ok(match x {
-        ErasedOperand::Sparse(x) => sparse::holistic(&Entries::of(x), op, axes)?.into(),
+        ErasedOperand::Sparse(x) => reduce_entries(&Entries::of(x), op, axes)?.into(),
         ErasedOperand::Array(x) => dense::holistic(&x.array.view(), op, axes)?.into(),
     })
+}
+
+/// Computes a holistic reduction of entries whose values are stored, or arrive in chunks.
+fn reduce_entries<T: Element, H: Holistic<T>>(x: &Entries<'_, T>, op: H, axes: &Axes) -> Result<Erased<H::Out>> {
+    #[cfg(feature = "lazy")]
+    if let Some(stream) = x.stream {
+        return fed::holistic(x, stream, op, axes);
+    }
+    sparse::holistic(x, op, axes)
 }
 
 /// Computes the gradient of a holistic reduction.

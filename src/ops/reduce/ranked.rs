@@ -31,7 +31,7 @@ use crate::tensor::Tensor;
 use crate::tensor::erased::Erased;
 
 /// A ranking of the elements along one axis.
-pub struct Ranking {
+pub(crate) struct Ranking {
     name: &'static str,
     axis: usize,
     /// The number of ranks.

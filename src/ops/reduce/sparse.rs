@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::slice;
 
-#[cfg(feature = "lazy")]
-use super::fed;
 use super::{check_countable, check_upstream, refused, refused_at};
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
@@ -83,10 +81,6 @@ impl<T: Element> Entries<'_, T> {
 
 /// Computes a fold over some axes.
 pub(crate) fn fold<T: Element, F: Fold<T>>(x: &Entries<'_, T>, op: F, axes: &Axes) -> Result<Erased<F::Out>> {
-    #[cfg(feature = "lazy")]
-    if let Some(stream) = x.stream {
-        return fed::fold(x, stream, op, axes);
-    }
     fold_by(x, op, axes, &|reduction, gaps| fold_stored(x, op, reduction, gaps))
 }
 
@@ -325,10 +319,6 @@ fn fold_faster<T: Element, F: Fold<T>>(
 
 /// Computes a holistic reduction over some axes.
 pub(crate) fn holistic<T: Element, H: Holistic<T>>(x: &Entries<'_, T>, op: H, axes: &Axes) -> Result<Erased<H::Out>> {
-    #[cfg(feature = "lazy")]
-    if let Some(stream) = x.stream {
-        return fed::holistic(x, stream, op, axes);
-    }
     holistic_by(x, op, axes, &|reduction, gaps, unseen| holistic_stored(x, op, reduction, gaps, unseen))
 }
 
@@ -456,7 +446,11 @@ pub(crate) fn group_gradient<T: Element, G: Element, A: GroupGradient<T, G>>(
 }
 
 /// Returns for each entry the upstream gradient of its output element, unchanged except for the sign of zero.
-pub(crate) fn spread<G: Element>(pattern: &AnyPattern, upstream: &ErasedOperand<'_, G>, axes: &Axes) -> Result<Erased<G>> {
+pub(crate) fn spread<G: Element>(
+    pattern: &AnyPattern,
+    upstream: &ErasedOperand<'_, G>,
+    axes: &Axes,
+) -> Result<Erased<G>> {
     let values = at_entries_of(pattern, upstream, axes, without_sign)?;
     Ok(Tensor::from_valid(pattern.clone(), values, G::ZERO))
 }

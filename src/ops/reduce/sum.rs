@@ -1,7 +1,7 @@
 //! Exact sums and means over axes, and their gradients.
 
-use super::{fold, gradient, spread};
 use super::totals::{Finish, Small, Totals};
+use super::{fold, gradient, spread};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::{Element, Float, Real, Ring};

@@ -1,7 +1,7 @@
 //! The largest elements along an axis, and all elements in order.
 
-use super::ranked::{rank, rank_backward};
 use super::ranked::Ranking;
+use super::ranked::{rank, rank_backward};
 use crate::base::error::Result;
 use crate::base::index::Position;
 use crate::element::Real;

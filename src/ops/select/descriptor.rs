@@ -11,7 +11,7 @@ use crate::plan::moves::StepLimits;
 use crate::plan::selection::Selected;
 
 /// An operation that selects and moves elements of an operand of known shape.
-pub trait Select {
+pub(crate) trait Select {
     /// The shape of the result.
     fn shape(&self) -> &Shape;
 

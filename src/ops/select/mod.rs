@@ -72,9 +72,7 @@ use crate::kernels::take::scatter_add;
 use crate::kernels::transpose::{self, ByLast};
 use crate::ops::operand::{ErasedOperand, Operand, all_cells};
 use crate::ops::reduce::check_upstream;
-use crate::pattern::{
-    AnyPattern, AxisCoords, Format, Pattern, by_width, for_plan, of_plan, of_width, planned, zero_offsets,
-};
+use crate::pattern::{AnyPattern, AxisCoords, Format, by_width, for_plan, of_plan, of_width, planned, zero_offsets};
 use crate::plan::moves::{MoveStep, StepLimits, settled};
 use crate::plan::row_major::{is_in_order, row_major};
 use crate::plan::selection::{Selected, Sources};

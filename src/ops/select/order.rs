@@ -1,8 +1,8 @@
 //! Reordering, repeating and padding along axes, and adding, removing and permuting axes.
 
-use super::{select_with, select_with_backward};
 use super::Select;
 use super::moves::Moves;
+use super::{select_with, select_with_backward};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;

@@ -1,8 +1,8 @@
 //! Triangles and diagonals of matrices, and of batches of them.
 
-use super::{select_with, select_with_backward};
 use super::Select;
 use super::moves::Moves;
+use super::{select_with, select_with_backward};
 use crate::base::error::{Error, Result};
 use crate::element::Element;
 use crate::ops::operand::Operand;

@@ -43,7 +43,7 @@ fn each<T: Float>(gradients: &[T], left: &[T], right: &[T], slots: &mut [T], of:
 }
 
 /// One of two operands, with the rules for the gradients of its elements.
-struct Side<'a, T> {
+struct Side<'a, T: Clone> {
     own: &'a ErasedOperand<'a, T>,
     other: &'a ErasedOperand<'a, T>,
     is_left: bool,

@@ -63,9 +63,9 @@ use crate::base::shape::{self, Shape};
 use crate::element::{Element, Number};
 use crate::kernels::op::{Fault, Outcome};
 use crate::kernels::zip::{Lone, Swapped, Zip};
-use crate::ops::operand::Operand;
 #[cfg(feature = "dynamic")]
-use crate::ops::operand::{ErasedOperand, ErasedResult};
+use crate::ops::operand::ErasedOperand;
+use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
@@ -164,10 +164,10 @@ partners! {
 
 #[cfg(feature = "dynamic")]
 partners! {
-    ['s, T: Element] ErasedOperand<'s, T>, &ErasedOperand<'_, T>: T => ErasedResult<U>,
-        |x, y, op| run_time::pair(x, y, op);
-    ['s, T: Element] ErasedOperand<'s, T>, T: T => ErasedResult<U>,
-        |x, y, op| run_time::with_number(x, y, op);
+    ['s, T: Element] ErasedOperand<'s, T>, &ErasedOperand<'_, T>: T => ErasedOperand<'static, U>,
+        |x, y, op| run_time::pair(x, y, op).map(Into::into);
+    ['s, T: Element] ErasedOperand<'s, T>, T: T => ErasedOperand<'static, U>,
+        |x, y, op| run_time::with_number(x, y, op).map(Into::into);
 }
 
 /// Returns the shape of the result of operands with two shapes.

@@ -7,7 +7,6 @@ use ndarray::{ArrayD, ArrayViewD, Dimension, IxDyn, arr0};
 
 use super::repeated::Wholes;
 use super::sparse::{self, fill_of, text};
-use crate::ops::broadcast::in_shape;
 use super::{broadcast_shape, dense, is_repeated, refused, to_dense};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -15,6 +14,7 @@ use crate::base::shape::{Shape, step};
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
 use crate::kernels::zip::{Alone, Lone, MaybeSwapped, Zip};
+use crate::ops::broadcast::in_shape;
 use crate::ops::operand::{DenseOperand, ErasedOperand, ErasedResult, SparseOperand, positions, repeated_axes};
 use crate::pattern::AnyPattern;
 use crate::plan::broadcast_match::whole_lengths;

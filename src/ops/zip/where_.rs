@@ -3,7 +3,6 @@
 use ndarray::{ArrayBase, ArrayD, CowArray, Data, Dimension, IxDyn, arr0};
 
 use super::repeated::{as_number, elements_at};
-use crate::ops::broadcast::in_shape;
 use super::{broadcast_shape, is_repeated};
 use crate::base::alloc::{self, Allocated};
 use crate::base::buffer::Buffer;
@@ -14,6 +13,7 @@ use crate::base::threads;
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
 use crate::kernels::steps::{Keep, LEFT, MergeSteps, RIGHT};
+use crate::ops::broadcast::in_shape;
 use crate::ops::operand::Operand;
 #[cfg(feature = "dynamic")]
 use crate::ops::operand::{ErasedOperand, ErasedResult};

@@ -93,7 +93,7 @@ impl AxisOrder {
 
 /// The memory limits of a step.
 #[derive(Debug, Clone, Copy)]
-pub struct StepLimits {
+pub(crate) struct StepLimits {
     /// The bytes per value of the result.
     pub(crate) value_bytes: usize,
     /// The maximum bytes of the result and its working lists.

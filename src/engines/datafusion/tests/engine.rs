@@ -289,7 +289,7 @@ fn what_is_refused_has_a_reason_and_runs_if_it_fits() {
     let read = |path| scan::<f64, u32>(path, &ReadOptions::default()).unwrap();
     let (x_one, x_two) = (read(&one), read(&two));
     refused(&x_one.var(0), "it is no fold over whole axes, and no median");
-    refused(&x_one.group_by(0, &[0, 1, 0, 1, 1, 0]).sum(0), "it is no fold over whole axes");
+    refused(&x_one.sum(Axes::by(0, &[0, 1, 0, 1, 1, 0])), "it is no fold over whole axes");
     refused(&x_one.sum(Axes::none()), "it reduces no axis");
     refused(&(&x_one + &x_two).sum(0), "it is made of two files");
     refused(&x_one.transpose().sum(0), "transpose is not computed element by element on one pattern");
