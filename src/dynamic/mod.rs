@@ -38,9 +38,9 @@ mod widen;
 mod zip;
 
 #[cfg(all(feature = "eval", not(test)))]
-pub(crate) use self::poured::PouredOptions;
+pub(crate) use self::poured::StreamOptions;
 #[cfg(all(feature = "dynamic", feature = "lazy"))]
-pub(crate) use self::poured::{Poured, PouredFold};
+pub(crate) use self::poured::{StreamFold, StreamInput};
 #[cfg(feature = "dynamic")]
 pub use self::product::AnyMatmul;
 #[cfg(all(feature = "dynamic", feature = "lazy"))]

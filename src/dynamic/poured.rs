@@ -27,16 +27,16 @@ pub(crate) type Parts<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&AnyValue)) -> R
 
 /// A reduction, chosen by the row of its operation.
 #[derive(Debug, Clone)]
-pub(crate) struct PouredFold {
+pub(crate) struct StreamFold {
     pub(crate) op: &'static OpSpec,
-    pub(crate) options: PouredOptions,
+    pub(crate) options: StreamOptions,
     /// True if the reduction reads only stored entries.
     pub(crate) is_stored: bool,
 }
 
 /// The options of a reduction.
 #[derive(Debug, Clone)]
-pub(crate) enum PouredOptions {
+pub(crate) enum StreamOptions {
     Axes(Axes),
     Norm(Norm),
     Var(Var),
@@ -44,21 +44,21 @@ pub(crate) enum PouredOptions {
     Quantile(f64, Quantile),
 }
 
-impl PouredOptions {
+impl StreamOptions {
     pub(crate) fn axes(&self) -> &Axes {
         match self {
-            PouredOptions::Axes(axes) => axes,
-            PouredOptions::Norm(options) => &options.axes,
-            PouredOptions::Var(options) => &options.axes,
-            PouredOptions::Nanmedian(options) => &options.axes,
-            PouredOptions::Quantile(_, options) => &options.axes,
+            StreamOptions::Axes(axes) => axes,
+            StreamOptions::Norm(options) => &options.axes,
+            StreamOptions::Var(options) => &options.axes,
+            StreamOptions::Nanmedian(options) => &options.axes,
+            StreamOptions::Quantile(_, options) => &options.axes,
         }
     }
 }
 
 /// The data that a reduction reads.
 #[derive(Clone, Copy)]
-pub(crate) struct Poured<'a> {
+pub(crate) struct StreamInput<'a> {
     /// The pattern. If the entries arrive in any order, the pattern has only the first entry.
     pub(crate) pattern: &'a AnyPattern,
     /// A tensor without entries, which has the fill, or an array without elements.
@@ -73,8 +73,8 @@ pub(crate) struct Poured<'a> {
 }
 
 /// The values of the chunks in one type.
-struct Values<'a, T: Clone> {
-    of: Poured<'a>,
+struct StreamValues<'a, T: Clone> {
+    of: StreamInput<'a>,
     widen: Widen<T>,
     refused: &'a Mutex<Option<Error>>,
 }
@@ -90,7 +90,7 @@ fn values_of<'a, T: Element>(part: &'a RunTimeOperand<'_, T>) -> Allocated<Cow<'
     }
 }
 
-impl<T: Element> Values<'_, T> {
+impl<T: Element> StreamValues<'_, T> {
     /// Passes each chunk of a range with its values. Returns false if a chunk could not be computed.
     fn each(&self, entries: Range<usize>, take: &mut dyn FnMut(&RunTimeOperand<'_, T>, &[T])) -> bool {
         let mut one = |part: &AnyValue| -> Result<()> {
@@ -107,7 +107,7 @@ impl<T: Element> Values<'_, T> {
     }
 }
 
-impl<T: Element> ValueSource<T> for Values<'_, T> {
+impl<T: Element> ValueSource<T> for StreamValues<'_, T> {
     fn feed(&self, entries: Range<usize>, take: &mut dyn FnMut(&[T])) -> bool {
         self.each(entries, &mut |_, values| take(values))
     }
@@ -136,7 +136,7 @@ impl<T: Element> ValueSource<T> for Values<'_, T> {
 
 /// An operand that arrives in chunks, for the routes of reductions.
 struct ChunkedOperand<'a> {
-    of: Poured<'a>,
+    of: StreamInput<'a>,
     op: &'static OpSpec,
     is_stored: bool,
 }
@@ -157,7 +157,7 @@ impl<'a> ChunkedOperand<'a> {
             return Err(unlike(self.op));
         };
         let refused = Mutex::new(None);
-        let source = Box::new(Values { of: self.of, widen, refused: &refused });
+        let source = Box::new(StreamValues { of: self.of, widen, refused: &refused });
         let gap = (!self.is_stored).then_some(none.fill());
         let found = run(&Fed { pattern: self.of.pattern, none: &none, gap, source, states: None });
         refused.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(found, Err)
@@ -175,14 +175,14 @@ macro_rules! reductions {
         $name:ident($options:ident $(, $q:ident)?) $result:tt [$route:ident] $stream:tt $gradient:tt
         $methods:ident $sentence:literal $(command $command:tt)?;
     )*) => {
-        fn reduced(from: &ChunkedOperand<'_>, options: &PouredOptions) -> Result<AnyValue> {
+        fn reduced(from: &ChunkedOperand<'_>, options: &StreamOptions) -> Result<AnyValue> {
             $(reductions!(@ $stream from, options, $name ($options $(, $q)?) $route);)*
             Err(unlike(from.op))
         }
     };
     (@ [whole] $($row:tt)*) => {};
     (@ $stream:tt $from:ident, $given:ident, $name:ident ($options:ident $(, $q:ident)?) $route:ident) => {
-        if let (true, PouredOptions::$options($($q,)? options)) = ($from.op.is(&op::$name), $given) {
+        if let (true, StreamOptions::$options($($q,)? options)) = ($from.op.is(&op::$name), $given) {
             return by!($route $from, op::$name, x => ops::$name(x, $(*$q,)? options));
         }
     };
@@ -190,9 +190,9 @@ macro_rules! reductions {
 
 crate::__folds! { (reductions) }
 
-impl PouredFold {
+impl StreamFold {
     /// Returns the result in the format of the tensor. The result of an array is an array.
-    pub(crate) fn run(&self, of: Poured<'_>) -> Result<AnyValue> {
+    pub(crate) fn run(&self, of: StreamInput<'_>) -> Result<AnyValue> {
         match of.none {
             AnyValue::Array(none) => self.run_array(of, none),
             AnyValue::Tensor(_) => {
@@ -202,12 +202,12 @@ impl PouredFold {
     }
 
     /// Reduces an array. Every element of an array is stored, so every output element is stored too.
-    fn run_array(&self, of: Poured<'_>, none: &AnyArray) -> Result<AnyValue> {
+    fn run_array(&self, of: StreamInput<'_>, none: &AnyArray) -> Result<AnyValue> {
         if self.is_stored {
             AnyOperand::Array(none).sparse("stored")?;
         }
         let none = AnyValue::from(none.from_dense()?);
-        let found = self.run(Poured { none: &none, ..of })?;
+        let found = self.run(StreamInput { none: &none, ..of })?;
         Ok(AnyOperand::from(&found).to_array()?.into())
     }
 }

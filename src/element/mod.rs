@@ -313,7 +313,7 @@ pub trait Float:
     Real<Median = Self>
     + Ring<Sum = Self, Mean = Self, Deviation = Self, Total = total::FloatTotal, Factor = factor::Scaled>
     + Into<f64>
-    + floats::Wide
+    + floats::ExactInF64
 {
     /// The canonical quiet NaN.
     const NAN: Self;

@@ -9,12 +9,12 @@ use crate::base::error::{Error, ErrorKind};
 use crate::dynamic::AnyValue;
 use crate::lazy::call::{Arg, Call};
 use crate::lazy::expression::OrderedStep;
-use crate::ops::Lengths;
+use crate::ops::ShapeRule;
 
 /// Returns whether the shape of a result depends on values: on computed group labels, or on distinct elements.
 pub(super) fn is_by_value(call: &Call) -> bool {
     let has_labels = matches!(call.named("by"), Arg::Input(_) | Arg::Stored(_));
-    has_labels || call.op.lengths() == Lengths::Unknown
+    has_labels || call.op.lengths() == ShapeRule::Unknown
 }
 
 /// Runs the steps on tensors without entries.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::Lazy;
 use super::call::{Arg, Call, Options};
-use super::columns::{ByBytes, OfTensors};
+use super::columns::{ByBytes, TensorBytes};
 use super::node::{Body, Held};
 use super::outside::{How, Query, Reader};
 use super::value::Value;
@@ -146,7 +146,7 @@ pub fn value_bytes<T: Element, I: Index>(x: &CooTensor<T, I>) -> Vec<u8> {
 ///
 /// `Argument`: the bytes are not elements of this type.
 pub fn piece<T: Element>(fill: &[u8], values: &[u8], has_gap: bool) -> Result<Held> {
-    let kind = OfTensors::<CooPattern<u64>, T>(PhantomData);
+    let kind = TensorBytes::<CooPattern<u64>, T>(PhantomData);
     kind.piece(&kind.filled(fill)?, values, has_gap)
 }
 

@@ -13,7 +13,7 @@ use super::plan::Step;
 use super::reductions::stream;
 use super::shares::{Share, shares};
 pub use super::sides::Side;
-use super::sides::{Beside, Nones, without_entries};
+use super::sides::{BroadcastOperand, Nones, without_entries};
 pub use super::source::Part;
 use super::source::Source;
 pub use crate::base::alloc::AllocError;
@@ -199,7 +199,7 @@ pub struct Query {
     shape: Shape,
     reader: Reader,
     /// The broadcast operands of the steps.
-    sides: Vec<Beside>,
+    sides: Vec<BroadcastOperand>,
     /// The steps, each with the indices of its inputs. Index 0 is the tensor that is read; broadcast operands follow,
     /// then steps.
     steps: Vec<(Arc<Node>, Vec<usize>)>,
@@ -252,7 +252,8 @@ impl Query {
         let entries = source.checks().map_or(0, |(entries, _)| entries);
         let has_gap = source.shape().wide_size() > u128::from(entries);
         let header = source.none()?;
-        let mut sides = sides.iter().map(|(at, value)| Beside::new(node(*at), value)).collect::<Result<Vec<_>>>()?;
+        let mut sides =
+            sides.iter().map(|(at, value)| BroadcastOperand::new(node(*at), value)).collect::<Result<Vec<_>>>()?;
         let none = none_of(&reader, &header, has_gap, &steps, &mut sides)?;
         let folded = bytes(*places.last().unwrap_or(&read))?;
         let kept = plan.view(fold).kept().ok_or_else(|| unlike("it is no fold"))?;
@@ -277,12 +278,12 @@ impl Query {
 
     /// Returns the broadcast operands of the steps, for lookups by an engine.
     pub fn sides(&self) -> Vec<Side> {
-        self.sides.iter().map(Beside::side).collect()
+        self.sides.iter().map(BroadcastOperand::side).collect()
     }
 
     /// Returns the types of the broadcast operands, and the bytes of the fills of their chunks.
     pub(super) fn said_of_sides(&self) -> Vec<(DType, Vec<u8>)> {
-        self.sides.iter().map(Beside::dtype_and_fill).collect()
+        self.sides.iter().map(BroadcastOperand::dtype_and_fill).collect()
     }
 
     /// Returns the steps before the reduction, each with the indices of its inputs. Index 0 is the tensor that is read;
@@ -361,7 +362,7 @@ fn none_of(
     header: &Held,
     has_gap: bool,
     steps: &[(Arc<Node>, Vec<usize>)],
-    sides: &mut [Beside],
+    sides: &mut [BroadcastOperand],
 ) -> Result<Held> {
     let mut values: Nones = vec![Some((reader.kind, reader.kind.piece(header, &[], has_gap)?))];
     values.extend(sides.iter().map(|_| None));

@@ -47,7 +47,7 @@ fn once(results: &[Arc<Node>]) -> Rewritten {
     let slices: BTreeMap<u64, &Arc<Node>> =
         nodes.iter().filter(|node| node.is_slice()).map(|node| (node.id, node)).collect();
     let cuts = cuts(results, &nodes, &slices);
-    let mut graph = Graph { cuts, new: BTreeMap::new(), cut: BTreeMap::new(), told: Vec::new() };
+    let mut graph = RewrittenGraph { cuts, new: BTreeMap::new(), cut: BTreeMap::new(), told: Vec::new() };
     for node in &nodes {
         let new = graph.renewed(node, &slices);
         graph.new.insert(node.id, new);
@@ -119,7 +119,7 @@ pub(super) fn decides_by_all(node: &Node) -> bool {
     node.op().is_some_and(is_product) && is_broadcast()
 }
 
-struct Graph {
+struct RewrittenGraph {
     /// The steps that are computed only for one slice, with that slice.
     cuts: BTreeMap<u64, u64>,
     /// The replacement of each step.
@@ -129,7 +129,7 @@ struct Graph {
     told: Vec<String>,
 }
 
-impl Graph {
+impl RewrittenGraph {
     fn of(&self, node: &Arc<Node>) -> Arc<Node> {
         self.new.get(&node.id).map_or_else(|| Arc::clone(node), Arc::clone)
     }

@@ -226,9 +226,9 @@ pub(super) fn slices(shape: &Shape, axis: usize, range: Range<usize>) -> Vec<Sli
     slices
 }
 
-pub(super) struct OfTensors<P, T>(pub(super) PhantomData<fn() -> (P, T)>);
+pub(super) struct TensorRanges<P, T>(pub(super) PhantomData<fn() -> (P, T)>);
 
-impl<P: Pattern, T: Element> ByRanges for OfTensors<P, T> {
+impl<P: Pattern, T: Element> ByRanges for TensorRanges<P, T> {
     fn cut(&self, value: &Held, axis: usize, range: Range<usize>) -> Result<Held> {
         let x = known::<Tensor<P, T>>(value);
         Ok(Arc::new(x.slice(slices(x.shape(), axis, range))?))

@@ -51,7 +51,7 @@ impl<V> Program<V> {
     /// ```
     pub fn to_text(&self) -> Result<String> {
         // The plan of the original steps, without rewriting.
-        let text = Lines::of(&Plan::new(&self.written)?)?;
+        let text = ProgramWriter::of(&Plan::new(&self.written)?)?;
         match text.len() <= TEXT {
             true => Ok(text),
             false => {
@@ -63,16 +63,16 @@ impl<V> Program<V> {
 }
 
 /// The lines of a program.
-struct Lines<'a> {
+struct ProgramWriter<'a> {
     plan: &'a Plan,
     /// The number of the line of each step, if the step has a line.
     lines: Vec<Option<usize>>,
     inputs: BTreeSet<&'a str>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> ProgramWriter<'a> {
     fn of(plan: &'a Plan) -> Result<String> {
-        let mut lines = Lines { plan, lines: Vec::with_capacity(plan.steps.len()), inputs: BTreeSet::new() };
+        let mut lines = ProgramWriter { plan, lines: Vec::with_capacity(plan.steps.len()), inputs: BTreeSet::new() };
         let (mut text, mut count) = (format!("{HEAD}\n"), 0);
         for step in &plan.steps {
             let Some(call) = lines.call(step)? else {

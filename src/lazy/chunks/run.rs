@@ -147,7 +147,7 @@ impl<'a> Run<'a> {
         let none = || Error::Argument { operation: node.name, why: "its operand does not come in parts".into() };
         let kind = self.plan.steps[stage.of].node.kind;
         let ranges = kind.by_ranges().ok_or_else(none)?;
-        let (mut walk, mut gaps) = (Walk::new(self, stage)?, Gaps { kind, ranges, axis: stage.axis, fill: None });
+        let (mut walk, mut gaps) = (Walk::new(self, stage)?, ChunkFill { kind, ranges, axis: stage.axis, fill: None });
         // The pattern has only the first entry. The reduction finds its output elements in the chunks.
         let part = gaps.first_stored(&mut walk)?.ok_or_else(none)?;
         let shape = self.layout.shapes[stage.of].as_ref().ok_or_else(none)?;
@@ -217,7 +217,7 @@ impl<'a> Run<'a> {
 }
 
 /// The fill of the chunks that have unstored positions.
-struct Gaps {
+struct ChunkFill {
     kind: &'static dyn Kind,
     ranges: &'static dyn ByRanges,
     axis: usize,
@@ -225,7 +225,7 @@ struct Gaps {
     fill: Option<Held>,
 }
 
-impl Gaps {
+impl ChunkFill {
     /// Returns the first chunk that stores an element, or the last chunk.
     fn first_stored(&mut self, walk: &mut Walk<'_>) -> Result<Option<Held>> {
         let mut last = None;

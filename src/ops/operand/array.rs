@@ -19,7 +19,7 @@ use crate::kernels::softmax::Softmax;
 use crate::kernels::zip::Zip;
 use crate::ops::map;
 use crate::ops::operand::{Operand, OperandRef, repeated_axes};
-use crate::ops::product::factor::{Factor, Found};
+use crate::ops::product::factor::{Factor, ProductResult};
 use crate::ops::product::listed::Listed;
 use crate::ops::product::outer::{self, Pairs};
 use crate::ops::product::softmax;
@@ -205,11 +205,11 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         Factor::array(self.view().into_dyn())
     }
 
-    fn of_found<Y: Operand<Elem = S::Elem>>(&self, found: Found<S::Elem>) -> Result<ArrayD<S::Elem>> {
+    fn of_found<Y: Operand<Elem = S::Elem>>(&self, found: ProductResult<S::Elem>) -> Result<ArrayD<S::Elem>> {
         Ok(found.into_array())
     }
 
-    fn of_found_with<P: Pattern>(found: Found<S::Elem>) -> Result<ArrayD<S::Elem>> {
+    fn of_found_with<P: Pattern>(found: ProductResult<S::Elem>) -> Result<ArrayD<S::Elem>> {
         Ok(found.into_array())
     }
 }

@@ -23,7 +23,7 @@ use crate::kernels::lookup::Lookup;
 use crate::kernels::map::{Function, Map};
 use crate::kernels::softmax::Softmax;
 use crate::kernels::zip::Zip;
-use crate::ops::product::factor::{Factor, Found};
+use crate::ops::product::factor::{Factor, ProductResult};
 use crate::ops::product::listed::Listed;
 use crate::ops::product::outer::Pairs;
 use crate::ops::product::whole::Whole;
@@ -237,11 +237,11 @@ pub trait Operand: Sized + sealed::Sealed {
 
     /// Converts the product of this operand and an operand on the right to its static type.
     #[doc(hidden)]
-    fn of_found<Y: Operand<Elem = Self::Elem>>(&self, found: Found<Self::Elem>) -> Result<Self::Product<Y>>;
+    fn of_found<Y: Operand<Elem = Self::Elem>>(&self, found: ProductResult<Self::Elem>) -> Result<Self::Product<Y>>;
 
     /// Converts the product of a sparse operand on the left and this operand to its static type.
     #[doc(hidden)]
-    fn of_found_with<P: Pattern>(found: Found<Self::Elem>) -> Result<Self::ProductWith<P, Self::Elem>>;
+    fn of_found_with<P: Pattern>(found: ProductResult<Self::Elem>) -> Result<Self::ProductWith<P, Self::Elem>>;
 }
 /// Returns the axes of `shape` along which an operand with these lengths repeats its elements.
 pub(in crate::ops) fn repeated_axes(lengths: &[usize], shape: &Shape) -> Vec<usize> {

@@ -23,7 +23,7 @@ use crate::kernels::map::{Function, Map};
 use crate::kernels::softmax::Softmax;
 use crate::kernels::zip::Zip;
 use crate::ops::operand::{Operand, OperandRef, Sparse, sealed};
-use crate::ops::product::factor::{Factor, Found};
+use crate::ops::product::factor::{Factor, ProductResult};
 use crate::ops::product::listed::Listed;
 use crate::ops::product::outer::Pairs;
 use crate::ops::product::whole::{self, Whole};
@@ -364,9 +364,9 @@ impl<T: Element> Operand for RunTimeOperand<'_, T> {
         on_kind!(self, x => x.factor())
     }
 
-    fn of_found<Y: Operand<Elem = T>>(&self, found: Found<T>) -> Result<RunTimeResult<T>> {
+    fn of_found<Y: Operand<Elem = T>>(&self, found: ProductResult<T>) -> Result<RunTimeResult<T>> {
         match (self, found) {
-            (RunTimeOperand::Sparse(x), Found::Entries(found)) => {
+            (RunTimeOperand::Sparse(x), ProductResult::Entries(found)) => {
                 let pattern = x.tensor.pattern();
                 Ok(found.into_erased(pattern.format(), pattern.width())?.into())
             }
@@ -374,10 +374,10 @@ impl<T: Element> Operand for RunTimeOperand<'_, T> {
         }
     }
 
-    fn of_found_with<P: Pattern>(found: Found<T>) -> Result<RunTimeResult<T>> {
+    fn of_found_with<P: Pattern>(found: ProductResult<T>) -> Result<RunTimeResult<T>> {
         match found {
-            Found::Array(..) => Ok(found.into_array().into()),
-            Found::Entries(found) => Ok(found.into_erased(P::FORMAT, <P::Index as Index>::WIDTH)?.into()),
+            ProductResult::Array(..) => Ok(found.into_array().into()),
+            ProductResult::Entries(found) => Ok(found.into_erased(P::FORMAT, <P::Index as Index>::WIDTH)?.into()),
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::kernels::zip::Zip;
 use crate::ops::map;
 use crate::ops::operand::erased::lookup;
 use crate::ops::operand::{Operand, OperandRef, repeated_axes, sealed};
-use crate::ops::product::factor::{Factor, Found};
+use crate::ops::product::factor::{Factor, ProductResult};
 use crate::ops::product::listed::Listed;
 use crate::ops::product::outer::{self, Pairs};
 use crate::ops::product::softmax;
@@ -295,11 +295,11 @@ macro_rules! sparse_operand {
                 Ok(Factor::sparse(self.tensor().sparse(), self.gap()))
             }
 
-            fn of_found<Y: Operand<Elem = T>>(&self, found: Found<T>) -> Result<Y::ProductWith<P, T>> {
+            fn of_found<Y: Operand<Elem = T>>(&self, found: ProductResult<T>) -> Result<Y::ProductWith<P, T>> {
                 Y::of_found_with::<P>(found)
             }
 
-            fn of_found_with<Q: Pattern>(found: Found<T>) -> Result<Tensor<Q, T>> {
+            fn of_found_with<Q: Pattern>(found: ProductResult<T>) -> Result<Tensor<Q, T>> {
                 Tensor::from_erased(found.into_erased(Q::FORMAT, <Q::Index as Index>::WIDTH)?)
             }
         }

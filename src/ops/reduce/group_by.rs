@@ -21,7 +21,7 @@ use crate::kernels::map::{Function, Map};
 use crate::kernels::softmax::Softmax;
 use crate::kernels::zip::Zip;
 use crate::ops::operand::Operand;
-use crate::ops::product::factor::{Factor, Found};
+use crate::ops::product::factor::{Factor, ProductResult};
 use crate::ops::product::listed::Listed;
 use crate::ops::product::outer::Pairs;
 use crate::ops::product::softmax;
@@ -382,11 +382,11 @@ impl<X: Operand> Operand for GroupBy<'_, X> {
         self.operand.factor()
     }
 
-    fn of_found<Y: Operand<Elem = X::Elem>>(&self, found: Found<X::Elem>) -> Result<X::Product<Y>> {
+    fn of_found<Y: Operand<Elem = X::Elem>>(&self, found: ProductResult<X::Elem>) -> Result<X::Product<Y>> {
         self.operand.of_found::<Y>(found)
     }
 
-    fn of_found_with<P: Pattern>(found: Found<X::Elem>) -> Result<X::ProductWith<P, X::Elem>> {
+    fn of_found_with<P: Pattern>(found: ProductResult<X::Elem>) -> Result<X::ProductWith<P, X::Elem>> {
         X::of_found_with::<P>(found)
     }
 }

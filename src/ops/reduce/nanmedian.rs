@@ -10,7 +10,7 @@ use crate::kernels::rank::Rule;
 use crate::kernels::select::Sieve;
 use crate::ops::op;
 use crate::ops::operand::Operand;
-use crate::ops::reduce::quantile::{Asked, AskedShares};
+use crate::ops::reduce::quantile::{QuantileRanks, QuantileShares};
 
 pub use crate::kernels::median::MedianGradient;
 pub use crate::kernels::rank::EvenCount;
@@ -226,7 +226,7 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
     let options = options.into();
-    x.by_holistic(Asked::nanmedian(&options), &options.axes)
+    x.by_holistic(QuantileRanks::nanmedian(&options), &options.axes)
 }
 
 /// [`nanmedian`], and where it stands: the position of the first element equal to the lower middle value.
@@ -382,5 +382,5 @@ pub fn nanmedian_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ) -> Result<X::Reduced<U::Elem>> {
     let Nanmedian { axes, even, rule, spread_nan } = options.into();
     let asked = MedianQuery { rule: Rule::Middle(even), skips_nan: true };
-    x.by_gradient(AskedShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
+    x.by_gradient(QuantileShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
 }

@@ -8,7 +8,7 @@ use crate::element::{Abreast, Float, Known, Real};
 use crate::kernels::extreme::extremes_abreast;
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Group, Holistic};
-use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::ops::op;
 use crate::ops::operand::Operand;
 
@@ -17,12 +17,12 @@ const NOWHERE: u64 = u64::MAX;
 
 /// The descriptor of the positions of extremes.
 #[derive(Clone, Copy)]
-struct Position {
+struct ExtremePosition {
     is_greatest: bool,
     skips_nan: bool,
 }
 
-impl Op for Position {
+impl Op for ExtremePosition {
     fn name(&self) -> &'static str {
         match (self.is_greatest, self.skips_nan) {
             (false, false) => op::argmin.name,
@@ -33,7 +33,7 @@ impl Op for Position {
     }
 }
 
-impl<T: Real> Holistic<T> for Position {
+impl<T: Real> Holistic<T> for ExtremePosition {
     type Out = u64;
     type Scratch = ();
 
@@ -67,7 +67,7 @@ impl<T: Real> Holistic<T> for Position {
         match group.extreme_position(self.is_greatest, self.skips_nan) {
             Some(position) => Ok(position),
             None if self.skips_nan => Ok(NOWHERE),
-            None => Err(Fault::Empty),
+            None => Err(GroupError::Empty),
         }
     }
 
@@ -125,7 +125,7 @@ macro_rules! positions {
         )]
         #[doc(alias = $alias)]
         pub fn $name<X: Operand<Elem: $bound>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
-            x.by_holistic(Position { is_greatest: $greatest, skips_nan: $skips }, &axes.into())
+            x.by_holistic(ExtremePosition { is_greatest: $greatest, skips_nan: $skips }, &axes.into())
         }
     )*};
 }

@@ -79,12 +79,12 @@ impl From<&Quantile> for Quantile {
 
 /// The descriptor of medians and quantiles.
 #[derive(Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct QuantileRanks {
     pub(super) rule: Rule,
     pub(super) skips_nan: bool,
 }
 
-impl Op for Asked {
+impl Op for QuantileRanks {
     fn name(&self) -> &'static str {
         match (self.rule, self.skips_nan) {
             (Rule::Middle(_), false) => op::median.name,
@@ -95,15 +95,15 @@ impl Op for Asked {
     }
 }
 
-impl Asked {
+impl QuantileRanks {
     /// Returns the descriptor of [`median`].
     pub(super) fn median(options: &Nanmedian) -> Self {
-        Asked { rule: Rule::Middle(options.even), skips_nan: false }
+        QuantileRanks { rule: Rule::Middle(options.even), skips_nan: false }
     }
 
     /// Returns the descriptor of [`nanmedian`](crate::nanmedian()).
     pub(super) fn nanmedian(options: &Nanmedian) -> Self {
-        Asked { rule: Rule::Middle(options.even), skips_nan: true }
+        QuantileRanks { rule: Rule::Middle(options.even), skips_nan: true }
     }
 
     fn question(self) -> MedianQuery {
@@ -111,7 +111,7 @@ impl Asked {
     }
 }
 
-impl<T: Real> Holistic<T> for Asked {
+impl<T: Real> Holistic<T> for QuantileRanks {
     type Out = T::Median;
     type Scratch = Sieve<T>;
 
@@ -147,9 +147,9 @@ impl<T: Real> Holistic<T> for Asked {
 
 /// The descriptor of the gradients of medians and quantiles.
 #[derive(Clone, Copy)]
-pub(super) struct AskedShares(pub(super) ShareRule);
+pub(super) struct QuantileShares(pub(super) ShareRule);
 
-impl Op for AskedShares {
+impl Op for QuantileShares {
     fn name(&self) -> &'static str {
         match (self.0.asked.rule, self.0.asked.skips_nan) {
             (Rule::Middle(_), false) => op::median_backward.name,
@@ -160,7 +160,7 @@ impl Op for AskedShares {
     }
 }
 
-impl<T: Real> Holistic<T> for AskedShares {
+impl<T: Real> Holistic<T> for QuantileShares {
     type Out = RankWeights<T>;
     type Scratch = Sieve<T>;
 
@@ -177,7 +177,7 @@ impl<T: Real> Holistic<T> for AskedShares {
     }
 }
 
-impl<T: Real, G: Float> Gradient<T, G> for AskedShares {
+impl<T: Real, G: Float> Gradient<T, G> for QuantileShares {
     fn of_element(&self, value: T, found: &RankWeights<T>, within: usize, gradient: G) -> Option<G> {
         found.of(within, value, gradient)
     }
@@ -238,7 +238,7 @@ pub fn median<X: Operand<Elem: Real>>(
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
     let options = options.into();
-    x.by_holistic(Asked::median(&options), &options.axes)
+    x.by_holistic(QuantileRanks::median(&options), &options.axes)
 }
 
 /// The gradient of [`median`]: that of [`nanmedian`](crate::nanmedian()), but 0 where a NaN made the median NaN.
@@ -282,7 +282,7 @@ pub fn median_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ) -> Result<X::Reduced<U::Elem>> {
     let Nanmedian { axes, even, rule, spread_nan } = options.into();
     let asked = MedianQuery { rule: Rule::Middle(even), skips_nan: false };
-    x.by_gradient(AskedShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
+    x.by_gradient(QuantileShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
 }
 
 /// Rejects a `q` that is not from 0 to 1.
@@ -358,7 +358,7 @@ macro_rules! quantiles {
             options: impl Into<Quantile>,
         ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
             let Quantile { axes, method, .. } = options.into();
-            x.by_holistic(checked(Asked { rule: Rule::At(q, method), skips_nan: $skips }, q)?, &axes)
+            x.by_holistic(checked(QuantileRanks { rule: Rule::At(q, method), skips_nan: $skips }, q)?, &axes)
         }
 
         #[doc = concat!("The gradient of [`", stringify!($name), "`]: shared by the elements that it was made of.")]
@@ -413,7 +413,7 @@ macro_rules! quantiles {
         ) -> Result<X::Reduced<U::Elem>> {
             let Quantile { axes, method, rule } = options.into();
             let asked = MedianQuery { rule: Rule::At(q, method), skips_nan: $skips };
-            let op = checked(AskedShares(ShareRule { asked, rule, spread_nan: false }), q)?;
+            let op = checked(QuantileShares(ShareRule { asked, rule, spread_nan: false }), q)?;
             x.by_gradient(op, upstream, &axes)
         }
     )*};

@@ -8,7 +8,7 @@ use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Accumulator, Float, Known, Real, Ring};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
-use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::kernels::passes::Pass;
 use crate::ops::op;
 use crate::ops::operand::Operand;
@@ -201,7 +201,7 @@ fn counted<T: Ring>(gaps: &Gaps<T>, skips_nan: bool, stored: usize) -> Outcome<O
     let fill = gaps.fill.filter(|fill| !(skips_nan && fill.isnan()));
     let counted = fill.map(|fill| (fill, gaps.count(stored)));
     match counted.is_some_and(|(_, count)| count > 0) && gaps.extent == u128::MAX {
-        true => Err(Fault::Uncountable),
+        true => Err(GroupError::Uncountable),
         false => Ok(counted),
     }
 }
@@ -274,7 +274,7 @@ impl<T: Ring> Holistic<T> for Variance {
 
 /// The findings of a group for its gradients: its mean, the divisor, and for a root twice that root.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct GroupSpread {
     mean: f64,
     divisor: f64,
     twice_root: f64,
@@ -282,13 +282,13 @@ struct Found {
 
 /// The descriptor of the gradients.
 #[derive(Clone, Copy)]
-struct Shares {
+struct VarShares {
     is_root: bool,
     skips_nan: bool,
     ddof: u64,
 }
 
-impl Op for Shares {
+impl Op for VarShares {
     fn name(&self) -> &'static str {
         match (self.is_root, self.skips_nan) {
             (false, false) => op::var_backward.name,
@@ -299,8 +299,8 @@ impl Op for Shares {
     }
 }
 
-impl<T: Real> Holistic<T> for Shares {
-    type Out = Found;
+impl<T: Real> Holistic<T> for VarShares {
+    type Out = GroupSpread;
     type Scratch = ();
 
     fn looks_at_positions(&self) -> bool {
@@ -309,16 +309,16 @@ impl<T: Real> Holistic<T> for Shares {
 
     fn scratch(&self) {}
 
-    fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<Found> {
+    fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<GroupSpread> {
         let spread = Spread::<f64>::of(group, self.skips_nan, self.ddof)?;
         let divisor = if spread.divisor == 0 { f64::NAN } else { spread.divisor as f64 };
         let twice_root = if self.is_root { 2.0 * spread.variance.sqrt() } else { 1.0 };
-        Ok(Found { mean: spread.mean[0], divisor, twice_root })
+        Ok(GroupSpread { mean: spread.mean[0], divisor, twice_root })
     }
 }
 
-impl<T: Real, G: Float> Gradient<T, G> for Shares {
-    fn of_element(&self, value: T, found: &Found, _: usize, gradient: G) -> Option<G> {
+impl<T: Real, G: Float> Gradient<T, G> for VarShares {
+    fn of_element(&self, value: T, found: &GroupSpread, _: usize, gradient: G) -> Option<G> {
         if self.skips_nan && value.isnan() {
             return None;
         }
@@ -423,7 +423,7 @@ macro_rules! spreads {
             options: impl Into<Var>,
         ) -> Result<X::Reduced<U::Elem>> {
             let options = options.into();
-            x.by_gradient(Shares { is_root: $root, skips_nan: $skips, ddof: options.ddof }, upstream, &options.axes)
+            x.by_gradient(VarShares { is_root: $root, skips_nan: $skips, ddof: options.ddof }, upstream, &options.axes)
         }
     )*};
 }

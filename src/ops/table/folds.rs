@@ -102,11 +102,11 @@ macro_rules! __folds {
             nanstd(Var) [Float -> element] [floats] [passes] [nanstd_backward() Float float_values formula] everywhere
                 "Returns the standard deviation over the given axes, ignoring NaN."
                 command(Var, "Standard deviation without the NaNs, over axes", "tests/data/mauna_loa_co2.mtx --axis 1");
-            median(Nanmedian) [Real -> median] [medians] [middle Asked::median]
+            median(Nanmedian) [Real -> median] [medians] [middle QuantileRanks::median]
                 [median_backward() Real values shares] everywhere
                 "Returns the median over the given axes."
                 command(Median, "Median, over axes", "tests/data/titanic.npz --axis 1,2,3");
-            nanmedian(Nanmedian) [Real -> median] [medians] [middle Asked::nanmedian]
+            nanmedian(Nanmedian) [Real -> median] [medians] [middle QuantileRanks::nanmedian]
                 [nanmedian_backward() Real values shares] everywhere
                 "Returns the median over the given axes, ignoring NaN."
                 command(Median, "Median without the NaNs, over axes",

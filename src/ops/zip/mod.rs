@@ -64,7 +64,7 @@ use ndarray::{Array, ArrayBase, ArrayD, Data, Dimension, arr0};
 use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape};
 use crate::element::{Element, Number};
-use crate::kernels::op::{Fault, Outcome};
+use crate::kernels::op::{GroupError, Outcome};
 use crate::kernels::zip::{Lone, Swapped, Zip};
 use crate::ops::operand::Operand;
 #[cfg(feature = "dynamic")]
@@ -197,19 +197,19 @@ fn has_other_lengths(lengths: &[usize], shape: &[usize]) -> bool {
 }
 
 /// Returns the error of an operation without a result: at the coordinates, or for the fill if there are none.
-fn refused(operation: &'static str, fault: Fault, coords: Option<Vec<usize>>) -> Error {
+fn refused(operation: &'static str, fault: GroupError, coords: Option<Vec<usize>>) -> Error {
     match fault {
-        Fault::Overflow(dtype) => Error::Overflow { operation, coords, dtype },
-        Fault::DivisionByZero => Error::DivisionByZero { operation, coords },
-        Fault::Uncountable | Fault::Empty => Error::Uncountable { operation },
-        Fault::Memory(refused) => refused.into(),
+        GroupError::Overflow(dtype) => Error::Overflow { operation, coords, dtype },
+        GroupError::DivisionByZero => Error::DivisionByZero { operation, coords },
+        GroupError::Uncountable | GroupError::Empty => Error::Uncountable { operation },
+        GroupError::Memory(refused) => refused.into(),
     }
 }
 
 /// Returns the result of an integer operation, or a fault if it overflows.
 #[inline(always)]
 fn fitting<T: Element>(result: Option<T>) -> Outcome<T> {
-    result.ok_or(Fault::Overflow(T::DTYPE.name()))
+    result.ok_or(GroupError::Overflow(T::DTYPE.name()))
 }
 
 /// Returns an entry unchanged, from either side.

@@ -11,7 +11,7 @@ use super::words::{DuplicatesArg, dtypes, file_formats, formats, parse_bytes, pa
 
 /// The file that a command reads, and how it is read.
 #[derive(Debug, Args)]
-pub(crate) struct Input {
+pub(crate) struct InputArgs {
     /// The file to read; `-` for stdin
     pub(crate) file: PathBuf,
     #[command(flatten)]
@@ -93,7 +93,7 @@ pub(crate) struct Telling {
 
 /// Where and in what parts the work is done.
 #[derive(Debug, Args)]
-pub(crate) struct Running {
+pub(crate) struct EngineArgs {
     #[cfg_attr(
         feature = "parquet",
         doc = " What does the work: `chunks` for tables that do not fit memory, whose values then take --max-memory"
@@ -108,7 +108,7 @@ pub(crate) struct Running {
     pub(crate) spill: Option<PathBuf>,
 }
 
-impl Running {
+impl EngineArgs {
     /// Returns whether the engine processes files in chunks.
     pub(crate) fn is_in_chunks(&self) -> bool {
         self.engine == "chunks"
