@@ -6,6 +6,7 @@ use std::convert::identity;
 use super::abreast::{ABREAST, Abreast, Known};
 use super::exact::FloatFormat;
 use super::factor::Scaled;
+use super::in_f64::ExactInF64;
 use super::pair::{self, Pair};
 use super::total::{FloatTotal, Rounded};
 use super::{DType, Element, Float, Number, RawSlice, RawVec, Real, Ring, sealed};
@@ -227,26 +228,6 @@ macro_rules! impl_float {
             }
         }
     };
-}
-
-/// Types whose values are exact in `f64` and convert by plain instructions; sums convert each value.
-pub trait ExactInF64: Copy {
-    /// Returns the number as an `f64`.
-    fn in_f64(self) -> f64;
-}
-
-impl ExactInF64 for f32 {
-    #[inline(always)]
-    fn in_f64(self) -> f64 {
-        self.into()
-    }
-}
-
-impl ExactInF64 for f64 {
-    #[inline(always)]
-    fn in_f64(self) -> f64 {
-        self
-    }
 }
 
 /// Returns whether a number is NaN, by its bits.

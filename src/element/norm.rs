@@ -3,7 +3,7 @@
 use super::abreast::{Abreast, Known};
 use super::accumulator_bytes::Saved;
 use super::exact::{FloatFormat, Products};
-use super::floats::ExactInF64;
+use super::in_f64::ExactInF64;
 use super::pair::{self, Pair, has_square, two_product};
 use super::total::{Accumulator, FloatTotal};
 

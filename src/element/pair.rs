@@ -2,7 +2,7 @@
 
 use super::abreast::{ABREAST, Abreast, Known};
 use super::exact::FloatFormat;
-use super::floats::ExactInF64;
+use super::in_f64::ExactInF64;
 
 /// Returns the sum as the nearest float and its rounding error; if the sum is not finite, neither is the error.
 #[inline(always)]

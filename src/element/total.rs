@@ -9,7 +9,7 @@ use super::Float;
 use super::abreast::{ABREAST, Abreast, Known};
 use super::accumulator_bytes::Saved;
 use super::exact::{Exact, FloatFormat, Products};
-use super::floats::ExactInF64;
+use super::in_f64::ExactInF64;
 use super::pair::{self, Pair, PairSums, add_to_pair, is_amid, times, two_product, two_sum};
 use crate::base::machine::in_wide_vectors;
 

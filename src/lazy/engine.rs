@@ -3,15 +3,15 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::chunks::Chunks;
+use super::feed::Feed;
 use super::node::{Held, Node};
 use super::plan::Plan;
-use super::program::{Feed, Program};
+use super::program::Program;
 use super::{Lazy, Value};
 use crate::base::error::{Error, Result};
 use crate::base::sealed::Sealed;
 
-/// An engine for graphs: [`Threads`], or [`Chunks`] for tensors larger than memory.
+/// An engine for graphs: [`Threads`], or [`Chunks`](super::Chunks) for tensors larger than memory.
 ///
 /// The package `lacuna-datafusion` provides another engine. The trait is sealed.
 pub trait Engine: Sealed {
@@ -90,8 +90,8 @@ impl<V: Value, E: Engine> On<V, E> {
     ///
     /// # Errors
     ///
-    /// The errors of [`Lazy::collect`]. [`Chunks`] also returns `TooLarge`, with the step that needs more memory than
-    /// allowed.
+    /// The errors of [`Lazy::collect`]. [`Chunks`](super::Chunks) also returns `TooLarge`, with the step that needs more
+    /// memory than allowed.
     pub fn collect(&self) -> Result<V> {
         let none = || Error::Argument { operation: "collect", why: "there is no result".into() };
         let found = values(&self.engine, std::slice::from_ref(&self.of.node), Vec::new())?.pop();
@@ -201,4 +201,3 @@ pub(crate) fn is_of_a_step(error: &Error) -> bool {
 }
 
 impl Sealed for Threads {}
-impl Sealed for Chunks {}

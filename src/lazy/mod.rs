@@ -45,6 +45,7 @@ mod entries;
 #[cfg(all(feature = "eval", not(test)))]
 pub(crate) mod expression;
 mod factors;
+mod feed;
 mod formats;
 mod gradient;
 mod joins;
@@ -58,6 +59,7 @@ pub mod outside;
 mod plan;
 mod products;
 mod program;
+mod query;
 mod ranked;
 mod reductions;
 mod region;
@@ -67,12 +69,14 @@ mod rules;
 mod scan;
 mod shares;
 mod sides;
+mod slices;
 mod softmax;
 pub(crate) mod source;
 mod steps;
 mod take;
 mod text;
 pub(crate) mod value;
+mod view;
 mod write;
 mod zips;
 
@@ -82,13 +86,14 @@ pub use einsum::einsum;
 pub use engine::{Engine, On, Threads};
 pub use entries::BesideStored;
 pub use factors::{ArrayFactor, Factor};
+pub use feed::Feed;
 pub use gradient::HasGradient;
 pub use joins::{block, concat, stack};
 #[cfg(all(feature = "eval", not(test)))]
 pub(crate) use node::placed;
 #[doc(hidden)]
 pub use program::compile_as_written;
-pub use program::{Feed, Outputs, Program, compile};
+pub use program::{Outputs, Program, compile};
 pub use reductions::LazyGroupBy;
 pub use steps::{LazyStored, Steps};
 pub use value::Value;

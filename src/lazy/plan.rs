@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::call::Call;
+use super::feed::Feed;
 use super::node::{Body, Form, Held, Node, reachable};
-use super::program::Feed;
 use super::region::{FusedStep, Region};
 use super::rewrite::{Rewritten, rewritten};
 use super::sides::has_entries_of;

@@ -10,7 +10,8 @@ use ndarray::SliceInfoElem;
 use super::call::{Arg, Call};
 use super::node::{Body, Form, Node, Work, reachable};
 use super::shares::of_wholes;
-use super::steps::{is_fed, step};
+use super::slices::{moved, slice_of, sliced};
+use super::steps::is_fed;
 use super::{lengths, scan};
 use crate::base::axes::Axes;
 use crate::base::shape::{self, Shape};
@@ -188,24 +189,6 @@ impl RewrittenGraph {
         }
         Arc::new(part)
     }
-}
-
-/// Returns a move of the elements of a value, with the source line of another step.
-pub(super) fn moved(whole: &Arc<Node>, call: Call, of: &Node) -> Option<Arc<Node>> {
-    let mut node = step(call, vec![Arc::clone(whole)], whole.kind.mover()?);
-    (node.place, node.facts) = (of.place, whole.facts);
-    Some(Arc::new(node))
-}
-
-/// Returns a slice of a value.
-pub(super) fn sliced(whole: &Arc<Node>, slice: &Node) -> Arc<Node> {
-    let found = slice.slices().and_then(|slices| moved(whole, slice_of(Arc::clone(slices)), slice));
-    found.unwrap_or_else(|| Arc::clone(whole))
-}
-
-/// Returns the call of a slice.
-pub(super) fn slice_of(slices: Arc<[SliceInfoElem]>) -> Call {
-    Call::of(&op::slice, [Arg::Input(0), Arg::Slices(slices)])
 }
 
 /// Returns the slice of an operand that a slice of the result needs. The operand broadcasts to the result.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ndarray::SliceInfoElem;
 
 use super::node::{Body, Held, Node};
-use super::rewrite::{moved, slice_of, sliced};
+use super::slices::{moved, slice_of, sliced};
 use super::source::{Bins, Deal, Source, whole};
 use crate::base::error::Result;
 use crate::base::shape::Shape;

@@ -25,6 +25,7 @@ mod repeated;
 mod run_time;
 mod scale;
 pub(super) mod sparse;
+mod sparse_pair;
 mod sums;
 mod to_dense;
 mod where_;
@@ -128,21 +129,21 @@ macro_rules! partners {
 
 partners! {
     [P: Pattern, A: Element, B: Element] Tensor<P, A>, &Tensor<P, B>: B => Tensor<P, U>,
-        |x, y, op| sparse::pair(x, y, op);
+        |x, y, op| sparse_pair::pair(x, y, op);
     [P: Pattern, A: Element, B: Element] Tensor<P, A>, Tensor<P, B>: B => Tensor<P, U>,
-        |x, y, op| sparse::pair(x, &y, op);
+        |x, y, op| sparse_pair::pair(x, &y, op);
     [P: Pattern, A: Element, B: Element] Tensor<P, A>, Stored<'_, P, B>: B => Tensor<P, U>,
-        |x, y, op| sparse::pair(x, &y, op);
+        |x, y, op| sparse_pair::pair(x, &y, op);
     [P: Pattern, A: Element, B: Element] Tensor<P, A>, &Stored<'_, P, B>: B => Tensor<P, U>,
-        |x, y, op| sparse::pair(x, y, op);
+        |x, y, op| sparse_pair::pair(x, y, op);
     ['s, P: Pattern, A: Element, B: Element] Stored<'s, P, A>, &Tensor<P, B>: B => Tensor<P, U>,
-        |x, y, op| sparse::pair(x, y, op);
+        |x, y, op| sparse_pair::pair(x, y, op);
     ['s, P: Pattern, A: Element, B: Element] Stored<'s, P, A>, Tensor<P, B>: B => Tensor<P, U>,
-        |x, y, op| sparse::pair(x, &y, op);
+        |x, y, op| sparse_pair::pair(x, &y, op);
     ['s, P: Pattern, A: Element, B: Element] Stored<'s, P, A>, Stored<'_, P, B>: B => Tensor<P, U>,
-        |x, y, op| sparse::pair(x, &y, op);
+        |x, y, op| sparse_pair::pair(x, &y, op);
     ['s, P: Pattern, A: Element, B: Element] Stored<'s, P, A>, &Stored<'_, P, B>: B => Tensor<P, U>,
-        |x, y, op| sparse::pair(x, y, op);
+        |x, y, op| sparse_pair::pair(x, y, op);
     [P: Pattern, A: Element, S: Data<Elem: Element>, D: Dimension] Tensor<P, A>, &ArrayBase<S, D>:
         S::Elem => Tensor<P, U>, |x, y, op| sparse::with_array(x, y.view().into_dyn(), op);
     ['s, P: Pattern, A: Element, S: Data<Elem: Element>, D: Dimension] Stored<'s, P, A>, &ArrayBase<S, D>:

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::sparse::{at_entry, fill_of, formatted, in_shape, one_of_fills, own_fill, text};
+use super::sparse::{at_entry, fill_of, formatted, in_shape, on_pattern, one_of_fills, own_fill, text};
 use super::{broadcast_shape, has_other_lengths, is_repeated, refused};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
@@ -474,22 +474,4 @@ impl ZipPlan {
 /// Returns a pattern repeated to a shape that it broadcasts to, in its own format.
 fn repeated(pattern: &AnyPattern, shape: &Shape, limit: u64) -> Result<AnyPattern> {
     formatted(&select::repeated(pattern, shape, limit)?, pattern.format(), limit)
-}
-
-/// Computes the results on a pattern. The fill is the result for unstored positions, or else the fill of the operand,
-/// or else zero.
-pub(super) fn on_pattern<A: Element, B: Element, Z: Zip<A, B>>(
-    op: Z,
-    pattern: &AnyPattern,
-    left: &ZipOperand<'_, A>,
-    right: &ZipOperand<'_, B>,
-    of_gap: Option<Outcome<Z::Out>>,
-    own: Option<Z::Out>,
-) -> Result<Erased<Z::Out>> {
-    let fill = match of_gap {
-        Some(outcome) => fill_of(op, outcome, pattern)?,
-        None => own.unwrap_or(Z::Out::ZERO),
-    };
-    let values = zip_sides(op, left, right, pattern.nnz()).map_err(|failed| at_entry(op.name(), failed, pattern))?;
-    Ok(Tensor::from_valid(pattern.clone(), values, fill))
 }

@@ -7,6 +7,7 @@ use ndarray::{ArrayD, ArrayViewD, Dimension, IxDyn, arr0};
 
 use super::repeated::Wholes;
 use super::sparse::{self, fill_of, in_shape, text};
+use super::sparse_pair;
 use super::{broadcast_shape, dense, is_repeated, refused, to_dense};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -27,7 +28,7 @@ pub(super) fn pair<T: Element, Z: Zip<T, T>>(
 ) -> Result<RunTimeOperand<'static, Z::Out>> {
     let op = MaybeSwapped { op, is_swapped: false };
     match (x, y) {
-        (RunTimeOperand::Sparse(x), RunTimeOperand::Sparse(y)) => Ok(sparse::pair(x, y, op)?.into()),
+        (RunTimeOperand::Sparse(x), RunTimeOperand::Sparse(y)) => Ok(sparse_pair::pair(x, y, op)?.into()),
         (RunTimeOperand::Array(x), RunTimeOperand::Array(y)) => {
             Ok(dense::pair(x.array.view(), y.array.view(), op)?.into())
         }
