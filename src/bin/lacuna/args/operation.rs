@@ -69,7 +69,7 @@ pub(crate) enum Operands {
 /// The options of a product of matrices.
 #[derive(Debug, Args)]
 pub(crate) struct ProductArgs {
-    /// What is done in the place of plus and times, among what is stored
+    /// The operations instead of plus and times, on stored entries
     #[arg(long, value_parser = semirings(), value_name = "NAME")]
     pub(crate) semiring: Option<String>,
     /// A file of the result's shape: the product of what is stored, where the file has entries
