@@ -300,7 +300,7 @@ fn argument(input: &mut Input<'_>) -> Parsed<Argument> {
         let name = word(input)?;
         let at = at..here(input);
         blanks(input)?;
-        if rest(input).starts_with('=') && !rest(input).starts_with("==") {
+        if rest(input).strip_prefix('=').is_some_and(|value| !value.starts_with('=')) {
             sign(input, "=")?;
             return Ok(Argument { name: Some((name, at)), value: any_expression(input)? });
         }
