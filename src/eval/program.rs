@@ -90,7 +90,8 @@ impl Program {
     /// use lacuna::DType;
     /// use lacuna::eval::Program;
     ///
-    /// let text = "lacuna program 1\nx = input(\"x\", \"float64\", \"csr\", [2, \"?\"])\ny = sum(x, axis=1)\nresult = [y]\n";
+    /// let text = "lacuna program 1\nx = input(\"x\", \"float64\", \"csr\", [2, \"?\"])\n\
+    ///     y = sum(x, axis=1)\nresult = [y]\n";
     /// let program = Program::parse(text)?;
     /// let input = &program.inputs()[0];
     /// assert_eq!((input.name.as_str(), input.dtype, &input.lengths[..]), ("x", DType::Float64, &[Some(2), None][..]));
@@ -115,7 +116,8 @@ impl Program {
     /// use lacuna::dynamic::AnyTensor;
     /// use lacuna::eval::Program;
     ///
-    /// let text = "lacuna program 1\nx = input(\"x\", \"float64\", \"coo\", [2])\ny = x * x\ndx = grad(y, x, 1)\nresult = [y, dx]\n";
+    /// let text = "lacuna program 1\nx = input(\"x\", \"float64\", \"coo\", [2])\n\
+    ///     y = x * x\ndx = grad(y, x, 1)\nresult = [y, dx]\n";
     /// let program = Program::parse(text)?;
     /// let day = CooTensor::new([2], vec![vec![1]], vec![3.0], 0.0)?.with_index::<u64>()?;
     /// let found = program.run(|name| (name == "x").then(|| AnyTensor::from(day.clone())))?;

@@ -90,8 +90,8 @@ impl<V: Value, E: Engine> On<V, E> {
     ///
     /// # Errors
     ///
-    /// The errors of [`Lazy::collect`]. [`Chunks`](super::Chunks) also returns `TooLarge`, with the step that needs more
-    /// memory than allowed.
+    /// The errors of [`Lazy::collect`]. [`Chunks`](super::Chunks) also returns `TooLarge`, with the step that needs
+    /// more memory than allowed.
     pub fn collect(&self) -> Result<V> {
         let none = || Error::Argument { operation: "collect", why: "there is no result".into() };
         let found = values(&self.engine, std::slice::from_ref(&self.of.node), Vec::new())?.pop();

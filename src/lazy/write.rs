@@ -16,8 +16,8 @@ pub(crate) const HEAD: &str = "lacuna program 1";
 impl<V> Program<V> {
     /// Returns the program as text.
     ///
-    /// `eval::Program::parse` (feature `eval`) reads the text. The parsed program runs on dynamically typed tensors, and
-    /// its results are bitwise identical.
+    /// `eval::Program::parse` (feature `eval`) reads the text. The parsed program runs on dynamically typed tensors,
+    /// and its results are bitwise identical.
     ///
     /// A line is a step: a name, and a call in the syntax of expressions. The line of an input has the element type,
     /// the format and the lengths; `"?"` is an open length. Existing tensors and arrays are written with all their

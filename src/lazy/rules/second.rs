@@ -164,8 +164,8 @@ impl ForwardStep<'_> {
     /// gradient `dy`.
     ///
     /// In a group of n elements with mean m, the gradient of `var` is `2 (x - m) dy / (n - ddof)`. The gradient of
-    /// `std` is `(x - m) dy / ((n - ddof) std)`, the gradient of `norm` is `x dy / norm`, and the gradient of `logsumexp`
-    /// is `exp(x - logsumexp) dy`.
+    /// `std` is `(x - m) dy / ((n - ddof) std)`, the gradient of `norm` is `x dy / norm`, and the gradient of
+    /// `logsumexp` is `exp(x - logsumexp) dy`.
     ///
     /// Variances and standard deviations that ignore NaN, of views or by group labels have no formula, because n
     /// differs between groups.
@@ -243,8 +243,8 @@ impl ForwardStep<'_> {
 
     /// Returns the gradient of one operand of an arithmetic operation.
     ///
-    /// If one operand is a view of stored entries, the other must be a view of the same known shape. Of dynamically typed
-    /// operands one view is enough.
+    /// If one operand is a view of stored entries, the other must be a view of the same known shape. Of dynamically
+    /// typed operands one view is enough.
     fn of_two(&self, forward: &'static OpSpec, number: usize) -> Option<Arc<Node>> {
         let [x, y, g] = ["x", "y", "upstream"].map(|name| self.term(name));
         let is_view = |term: &Term| matches!(term.node, Some(RuleArg::Stored(_)));

@@ -35,8 +35,8 @@ use crate::plan::product_rows::RowEntries;
 /// # Implicit values
 ///
 /// The gradient of a sparse operand has its pattern (shared) and a fill of 0: at its entries it is that of the dense
-/// operand. `upstream` may have any format and any fill; of a [stored view](crate::Stored) that is 0. Unstored positions
-/// of the other operand hold zero, unless it is a view.
+/// operand. `upstream` may have any format and any fill; of a [stored view](crate::Stored) that is 0. Unstored
+/// positions of the other operand hold zero, unless it is a view.
 ///
 /// # NaN
 ///

@@ -1,7 +1,7 @@
 //! Products of matrices.
 //!
-//! Operands are [`Factor`]s without the static types of their patterns, and the result is a [`ProductResult`]. The driver is
-//! therefore compiled only per element type and [`Semiring`].
+//! Operands are [`Factor`]s without the static types of their patterns, and the result is a [`ProductResult`]. The
+//! driver is therefore compiled only per element type and [`Semiring`].
 
 mod backward;
 mod contracted;

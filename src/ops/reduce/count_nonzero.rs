@@ -98,8 +98,8 @@ impl<T: Element> Fold<T> for CountNonzero {
 ///
 /// # Complexity
 ///
-/// O(nnz · rank) where the kept axes lead or have few cells for each entry, O(nnz · (rank + log nnz)) else; for trailing
-/// axes of CSR O(nnz + lanes); for arrays O(elements).
+/// O(nnz · rank) where the kept axes lead or have few cells for each entry, O(nnz · (rank + log nnz)) else; for
+/// trailing axes of CSR O(nnz + lanes); for arrays O(elements).
 ///
 /// # Examples
 ///

@@ -305,7 +305,7 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// | --- | --- |
 /// | none | half each, shared by all equal to the lower and by all equal to the upper middle value |
 /// | [`lower`](Nanmedian::lower) | all of it, shared by all equal to the lower middle value |
-/// | [`first`](Nanmedian::first) | half each, the elements at the ranks ⌊(m−1)/2⌋ and ⌊m/2⌋; all of it, where they are one |
+/// | [`first`](Nanmedian::first) | half each, the elements at ranks ⌊(m−1)/2⌋ and ⌊m/2⌋; all, if the ranks are equal |
 /// | `lower`, `first` | all of it, the element at rank ⌊(m−1)/2⌋ |
 ///
 /// A rank counts from 0, by value and among equal ones by position. So under `first` the one that receives need not be

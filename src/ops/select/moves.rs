@@ -191,7 +191,8 @@ impl Select for Moves {
     }
 }
 
-/// Defines an operation that is a [`Moves`]: the function over every operand, its gradient, and the tensor method of the function.
+/// Defines an operation that is a [`Moves`]: the function over every operand, its gradient, and the tensor method of
+/// the function.
 ///
 /// The shared paragraphs of a page appear between its head and its tail.
 macro_rules! moves {

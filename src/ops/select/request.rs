@@ -7,8 +7,8 @@ use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::kernels::take::{AxisSlices, TakeMode, first_outside, positions};
 
-/// The descriptor of `take` and `take_axis`: the index array, the axis (`None` for flattened positions), and the shape of
-/// the result.
+/// The descriptor of `take` and `take_axis`: the index array, the axis (`None` for flattened positions), and the shape
+/// of the result.
 pub(crate) struct Request<'a, J> {
     pub(super) take: Take<'a, J>,
     pub(super) axis: Option<usize>,

@@ -33,8 +33,8 @@ macro_rules! page {
          are shared. For arrays, O(elements)."
     };
     (gradient_shapes) => {
-        "`upstream` has exactly the shape of the forward result; each gradient has the shape of its operand. An element \
-         that was broadcast receives the sum over its positions, [exact](crate::sum()) and rounded once."
+        "`upstream` has exactly the shape of the forward result; each gradient has the shape of its operand. An \
+         element that was broadcast receives the sum over its positions, [exact](crate::sum()) and rounded once."
     };
     (gradient_implicit) => {
         "The gradient of a sparse operand has its pattern (shared) and a fill of 0. At its entries, it is the gradient \
@@ -51,7 +51,7 @@ macro_rules! page {
          - `TooLarge`: a sparse operand is broadcast to too many entries."
     };
     (gradient_complexity) => {
-        "O(nnz) of each, and at most a search of O(rank · log nnz) per entry. A repeated sparse operand costs O(nnz) of \
-         `upstream` if that is sparse with a fill of 0, and O(elements) if it is an array."
+        "O(nnz) of each, and at most a search of O(rank · log nnz) per entry. A repeated sparse operand costs O(nnz) \
+         of `upstream` if that is sparse with a fill of 0, and O(elements) if it is an array."
     };
 }

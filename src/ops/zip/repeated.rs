@@ -240,8 +240,8 @@ impl<'a> BroadcastPatterns<'a> {
         let instead = match self.is_left_repeated() && self.is_right_repeated() {
             true => "the result has the positions of both operands; combine each with a tensor of that shape instead",
             false => {
-                "an operation on x.stored() stores the entries of x only, and x.scale(axis, &vector) multiplies along an \
-                 axis"
+                "an operation on x.stored() stores the entries of x only, and x.scale(axis, &vector) multiplies along \
+                 an axis"
             }
         };
         Err(Error::TooLarge { what: "the entries of the result", bytes, limit, instead })
