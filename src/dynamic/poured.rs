@@ -1,26 +1,20 @@
 //! Reductions of dynamically typed tensors that arrive in chunks.
 
-#![cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
-
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::routes::{Widen, by};
-use super::view::in_format;
 use super::widen::no_order;
-use super::{AnyArray, AnyOperand, AnyTensor, AnyValue, Erased, on_type};
+use super::{AnyArray, AnyOperand, AnyValue, Erased};
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
-use crate::base::index::Width;
-use crate::base::shape::Shape;
 use crate::element::{DType, Element};
 use crate::kernels::stream::{CellsAndValues, ValueSource};
 use crate::ops::{self, Fed, Nanmedian, Norm, OpSpec, Quantile, RunTimeOperand, SparseView, Var, op};
 use crate::pattern::AnyPattern;
 use crate::plan::group::CellsOf;
-use crate::tensor::Tensor;
 
 /// Passes a range of the entries of a tensor or array, in chunks.
 pub(crate) type Parts<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&AnyValue)) -> Result<()> + Sync + 'a;
@@ -209,24 +203,5 @@ impl StreamFold {
         let none = AnyValue::from(none.from_dense()?);
         let found = self.run(StreamInput { none: &none, ..of })?;
         Ok(AnyOperand::from(&found).to_array()?.into())
-    }
-}
-
-impl AnyTensor {
-    /// Returns the pattern in either format.
-    pub(crate) fn pattern(&self) -> AnyPattern {
-        on_type!(self, x => x.pattern().clone())
-    }
-
-    /// Returns a tensor of the given shape that stores only the first entry, if there is one.
-    pub(crate) fn first_in(&self, shape: &Shape) -> Result<AnyTensor> {
-        let (own, count) = (self.pattern(), self.nnz().min(1));
-        let of_axis = |axis| (0..count).map(|entry| own.coord(entry, axis) as u64).collect::<Vec<_>>();
-        let coords = (0..shape.rank()).map(|axis| of_axis(axis).into()).collect();
-        let pattern = AnyPattern::valid_coo(shape.clone(), count, Width::U64, coords);
-        on_type!(self, x => {
-            let first = Tensor::from_shared(pattern, x.shared_values().slice(0..count), x.fill());
-            in_format(&first, self.format(), 0)
-        })
     }
 }

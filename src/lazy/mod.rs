@@ -73,6 +73,8 @@ mod slices;
 mod softmax;
 pub(crate) mod source;
 mod steps;
+#[cfg(feature = "parquet")]
+mod stream;
 mod take;
 mod text;
 pub(crate) mod value;
@@ -204,7 +206,7 @@ impl<V: Value> Lazy<V> {
     }
 
     /// Returns a value that is read when a run needs it.
-    #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what is read in parts stands in `io`
+    #[cfg(feature = "parquet")]
     #[track_caller]
     pub(crate) fn from_source(name: &'static str, source: Arc<dyn source::Source>) -> Self {
         let shape = Some(source.shape().clone());
@@ -212,7 +214,6 @@ impl<V: Value> Lazy<V> {
     }
 
     /// Returns a step that reduces some axes, and computes each position of the other axes independently.
-    #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // tensors of types known at run time have no other steps
     #[track_caller]
     pub(crate) fn over(
         &self,
