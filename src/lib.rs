@@ -79,8 +79,8 @@
 //!
 //! # What holds everywhere
 //!
-//! - If `f(x)` returns a result, `f(x).to_dense() == f(x.to_dense())`, bit for bit, and nothing builds the dense array to
-//!   get there. What asks for something else says so: [`x.stored()`](Tensor::stored) looks at what is stored.
+//! - If `f(x)` returns a result, `f(x).to_dense() == f(x.to_dense())`, bit for bit, and nothing builds the dense array
+//!   to get there. What asks for something else says so: [`x.stored()`](Tensor::stored) looks at what is stored.
 //! - What a result stores depends on what its input stores, never on values; a stored zero stays.
 //! - A gradient of a sparse tensor has its pattern (shared), a fill of 0, and the element type of the upstream
 //!   gradient.

@@ -40,7 +40,7 @@ macro_rules! __any_array {
         /// ```
         #[derive(Clone)]
         pub struct AnyArray {
-            pub(crate) elements: Elements,
+            pub(crate) elements: AnyElements,
             /// The lengths of the array that this is a chunk of, within a step that is computed in chunks. Operations
             /// that depend on the shapes of entire operands use these lengths.
             whole: Option<Shape>,
@@ -48,7 +48,7 @@ macro_rules! __any_array {
 
         /// The elements of an array, by their type.
         #[derive(Debug, Clone, PartialEq)]
-        pub(crate) enum Elements {
+        pub(crate) enum AnyElements {
             $($Real(ArcArray<$real, IxDyn>),)*
             $($Complex(ArcArray<$complex, IxDyn>),)*
         }
@@ -58,8 +58,8 @@ macro_rules! __any_array {
             fn from(array: ArrayD<T>) -> Self {
                 let mut array = Some(array.into_shared());
                 let elements = match T::DTYPE {
-                    $(DType::$Real => Elements::$Real(retyped(&mut array)),)*
-                    $(DType::$Complex => Elements::$Complex(retyped(&mut array)),)*
+                    $(DType::$Real => AnyElements::$Real(retyped(&mut array)),)*
+                    $(DType::$Complex => AnyElements::$Complex(retyped(&mut array)),)*
                     #[allow(unreachable_patterns)]
                     dtype => unreachable!("no type of this build is {dtype}"),
                 };
@@ -82,8 +82,8 @@ macro_rules! on_array {
 macro_rules! __on_array {
     ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*] ($any:expr) $x:ident ($body:expr)) => {
         match &$any.elements {
-            $($crate::dynamic::array::Elements::$Real($x) => $body,)*
-            $($crate::dynamic::array::Elements::$Complex($x) => $body,)*
+            $($crate::dynamic::array::AnyElements::$Real($x) => $body,)*
+            $($crate::dynamic::array::AnyElements::$Complex($x) => $body,)*
         }
     };
 }

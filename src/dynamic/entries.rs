@@ -9,6 +9,7 @@ use super::widen::{not_for, truth_of, widened, zeros_of};
 use super::{AnyArray, AnyOperand, AnyTensor, Erased, on_type};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
+use crate::base::index::Width;
 use crate::base::limit::default_limit;
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
@@ -224,4 +225,23 @@ impl AnyTensor {
 /// Returns the values on another pattern, with the fill 0.
 fn on_zero<T: Element>(x: &Erased<T>, pattern: AnyPattern) -> Erased<T> {
     Tensor::from_shared(pattern, x.shared_values().clone(), T::ZERO)
+}
+
+impl AnyTensor {
+    /// Returns the pattern in either format.
+    pub(crate) fn pattern(&self) -> AnyPattern {
+        on_type!(self, x => x.pattern().clone())
+    }
+
+    /// Returns a tensor of the given shape that stores only the first entry, if there is one.
+    pub(crate) fn first_in(&self, shape: &Shape) -> Result<AnyTensor> {
+        let (own, count) = (self.pattern(), self.nnz().min(1));
+        let of_axis = |axis| (0..count).map(|entry| own.coord(entry, axis) as u64).collect::<Vec<_>>();
+        let coords = (0..shape.rank()).map(|axis| of_axis(axis).into()).collect();
+        let pattern = AnyPattern::valid_coo(shape.clone(), count, Width::U64, coords);
+        on_type!(self, x => {
+            let first = Tensor::from_shared(pattern, x.shared_values().slice(0..count), x.fill());
+            in_format(&first, self.format(), 0)
+        })
+    }
 }

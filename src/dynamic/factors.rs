@@ -11,12 +11,8 @@ use super::view::on_operands;
 use super::widen::{Beyond, widened, zeros_of};
 use super::zip::check_types;
 use super::{AnyOperand, AnyTensor, AnyValue, Erased, on_type};
-use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
-use crate::base::shape::Shape;
-use crate::convert::{check_ndarray_shape, dense_array};
-use crate::dispatch_dtype;
 use crate::element::{DType, Element, Float, Number};
 use crate::ops::op;
 use crate::ops::{self, ErasedResult, Operand};
@@ -178,19 +174,6 @@ on_operands! {
     }
 }
 
-impl AnyArray {
-    /// Returns an array of the elements, which are in row-major order.
-    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
-    pub(crate) fn of_all(dtype: DType, shape: &Shape, elements: &[Number]) -> Result<Self> {
-        fn made<T: Element>(shape: &Shape, elements: &[Number]) -> Result<AnyArray> {
-            check_ndarray_shape(shape)?;
-            let elements = alloc::collect(elements.iter().map(|&element| T::from_number(element).unwrap_or(T::ZERO)))?;
-            Ok(dense_array(shape, elements).into())
-        }
-        dispatch_dtype!(dtype, T => made::<T>(shape, elements), else => Err(super::no_such(dtype)))
-    }
-}
-
 impl AnyOperand<'_> {
     /// Returns the elements as an array.
     ///
@@ -201,53 +184,6 @@ impl AnyOperand<'_> {
         match self {
             AnyOperand::Tensor(x) | AnyOperand::Stored(x) => on_type!(x, x => Ok(x.to_dense()?.into())),
             AnyOperand::Array(x) => Ok(x.clone()),
-        }
-    }
-
-    /// Returns the operand with a number at every position. A tensor keeps its pattern.
-    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
-    pub(crate) fn constant(self, number: Number) -> Result<AnyValue> {
-        fn full<T: Element>(x: &AnyArray, number: Number) -> Result<AnyValue> {
-            let elements = alloc::copies(T::from_number(number).unwrap_or(T::ZERO), x.len())?;
-            Ok(AnyArray::from(dense_array(&x.shape().into(), elements)).into())
-        }
-        match self {
-            AnyOperand::Tensor(x) | AnyOperand::Stored(x) => {
-                let zeros = x.isin([], false)?.cast(x.dtype())?;
-                Ok(zeros.stored().add(number)?.with_fill(number)?.into())
-            }
-            AnyOperand::Array(x) => {
-                dispatch_dtype!(x.dtype(), T => full::<T>(x, number), else => Err(super::no_such(x.dtype())))
-            }
-        }
-    }
-
-    /// Returns ones at the stored entries of a tensor, and zeros elsewhere.
-    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
-    fn ones(self) -> Result<AnyTensor> {
-        let x = self.sparse("pattern_sddmm")?;
-        let zeros = x.isin([], false)?.cast(x.dtype())?;
-        zeros.stored().add(Number::Integer(1))
-    }
-
-    /// Returns the dot products of rows of two dense factors, at the stored entries.
-    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
-    pub(crate) fn pattern_sddmm(self, l: AnyOperand<'_>, r: AnyOperand<'_>) -> Result<AnyValue> {
-        self.ones()?.view().sddmm(l, r)
-    }
-
-    /// Returns the gradients of both factors of `pattern_sddmm`.
-    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
-    pub(crate) fn pattern_sddmm_backward(
-        self,
-        l: AnyOperand<'_>,
-        r: AnyOperand<'_>,
-        upstream: AnyOperand<'_>,
-    ) -> Result<(AnyValue, AnyValue)> {
-        let mut all = self.ones()?.view().sddmm_backward(l, r, upstream)?;
-        match (all.pop(), all.pop()) {
-            (Some(dr), Some(dl)) => Ok((dl, dr)),
-            _ => Err(Error::NoTensor),
         }
     }
 }

@@ -16,11 +16,13 @@ mod dispatch;
 mod einsum;
 #[cfg(feature = "dynamic")]
 mod entries;
+#[cfg(all(feature = "eval", not(test)))]
+mod expression;
 #[cfg(feature = "dynamic")]
 mod factors;
 #[cfg(feature = "dynamic")]
 mod map;
-#[cfg(all(feature = "dynamic", feature = "lazy"))]
+#[cfg(all(feature = "eval", not(test)))]
 mod poured;
 #[cfg(feature = "dynamic")]
 mod product;
@@ -38,9 +40,7 @@ mod widen;
 mod zip;
 
 #[cfg(all(feature = "eval", not(test)))]
-pub(crate) use self::poured::PouredOptions;
-#[cfg(all(feature = "dynamic", feature = "lazy"))]
-pub(crate) use self::poured::{Poured, PouredFold};
+pub(crate) use self::poured::{StreamFold, StreamInput, StreamOptions};
 #[cfg(feature = "dynamic")]
 pub use self::product::AnyMatmul;
 #[cfg(all(feature = "dynamic", feature = "lazy"))]

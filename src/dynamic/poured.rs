@@ -1,26 +1,20 @@
 //! Reductions of dynamically typed tensors that arrive in chunks.
 
-#![cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
-
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::routes::{Widen, by};
-use super::view::in_format;
 use super::widen::no_order;
-use super::{AnyArray, AnyOperand, AnyTensor, AnyValue, on_type};
+use super::{AnyArray, AnyOperand, AnyValue};
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
-use crate::base::index::Width;
-use crate::base::shape::Shape;
 use crate::element::{DType, Element};
 use crate::kernels::stream::{CellsAndValues, ValueSource};
 use crate::ops::{self, ErasedOperand, Nanmedian, Norm, OpSpec, Quantile, SparseOperand, ValueStream, Var, op};
 use crate::pattern::AnyPattern;
 use crate::plan::group::CellsOf;
-use crate::tensor::Tensor;
 use crate::tensor::erased::{SparseCow, SparseRef};
 
 /// Passes a range of the entries of a tensor or array, in chunks.
@@ -28,16 +22,16 @@ pub(crate) type Parts<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&AnyValue)) -> R
 
 /// A reduction, chosen by the row of its operation.
 #[derive(Debug, Clone)]
-pub(crate) struct PouredFold {
+pub(crate) struct StreamFold {
     pub(crate) op: &'static OpSpec,
-    pub(crate) options: PouredOptions,
+    pub(crate) options: StreamOptions,
     /// True if the reduction reads only stored entries.
     pub(crate) is_stored: bool,
 }
 
 /// The options of a reduction.
 #[derive(Debug, Clone)]
-pub(crate) enum PouredOptions {
+pub(crate) enum StreamOptions {
     Axes(Axes),
     Norm(Norm),
     Var(Var),
@@ -45,21 +39,21 @@ pub(crate) enum PouredOptions {
     Quantile(f64, Quantile),
 }
 
-impl PouredOptions {
+impl StreamOptions {
     pub(crate) fn axes(&self) -> &Axes {
         match self {
-            PouredOptions::Axes(axes) => axes,
-            PouredOptions::Norm(options) => &options.axes,
-            PouredOptions::Var(options) => &options.axes,
-            PouredOptions::Nanmedian(options) => &options.axes,
-            PouredOptions::Quantile(_, options) => &options.axes,
+            StreamOptions::Axes(axes) => axes,
+            StreamOptions::Norm(options) => &options.axes,
+            StreamOptions::Var(options) => &options.axes,
+            StreamOptions::Nanmedian(options) => &options.axes,
+            StreamOptions::Quantile(_, options) => &options.axes,
         }
     }
 }
 
 /// The data that a reduction reads.
 #[derive(Clone, Copy)]
-pub(crate) struct Poured<'a> {
+pub(crate) struct StreamInput<'a> {
     /// The pattern. If the entries arrive in any order, the pattern has only the first entry.
     pub(crate) pattern: &'a AnyPattern,
     /// A tensor without entries, which has the fill, or an array without elements.
@@ -74,8 +68,8 @@ pub(crate) struct Poured<'a> {
 }
 
 /// The values of the chunks in one type.
-struct Values<'a, T: Clone> {
-    of: Poured<'a>,
+struct StreamValues<'a, T: Clone> {
+    of: StreamInput<'a>,
     widen: Widen<T>,
     refused: &'a Mutex<Option<Error>>,
 }
@@ -91,7 +85,7 @@ fn values_of<'a, T: Element>(part: &'a ErasedOperand<'_, T>) -> Allocated<Cow<'a
     }
 }
 
-impl<T: Element> Values<'_, T> {
+impl<T: Element> StreamValues<'_, T> {
     /// Passes each chunk of a range with its values. Returns false if a chunk could not be computed.
     fn each(&self, entries: Range<usize>, take: &mut dyn FnMut(&ErasedOperand<'_, T>, &[T])) -> bool {
         let mut one = |part: &AnyValue| -> Result<()> {
@@ -108,7 +102,7 @@ impl<T: Element> Values<'_, T> {
     }
 }
 
-impl<T: Element> ValueSource<T> for Values<'_, T> {
+impl<T: Element> ValueSource<T> for StreamValues<'_, T> {
     fn feed(&self, entries: Range<usize>, take: &mut dyn FnMut(&[T])) -> bool {
         self.each(entries, &mut |_, values| take(values))
     }
@@ -137,7 +131,7 @@ impl<T: Element> ValueSource<T> for Values<'_, T> {
 
 /// An operand that arrives in chunks, for the routes of reductions.
 struct ChunkedOperand<'a> {
-    of: Poured<'a>,
+    of: StreamInput<'a>,
     op: &'static OpSpec,
     is_stored: bool,
 }
@@ -154,7 +148,7 @@ impl<'a> ChunkedOperand<'a> {
             return Err(unlike(self.op));
         };
         let refused = Mutex::new(None);
-        let values = Values { of: self.of, widen, refused: &refused };
+        let values = StreamValues { of: self.of, widen, refused: &refused };
         let tensor = SparseCow::Borrowed(SparseRef::streamed(self.of.pattern, none.sparse()));
         let stream = Some(ValueStream { values: &values, states: None });
         let found = run(&SparseOperand { tensor, counts_gaps: !self.is_stored, stream }.into());
@@ -173,14 +167,14 @@ macro_rules! reductions {
         $name:ident($options:ident $(, $q:ident)?) $result:tt [$route:ident] $stream:tt $gradient:tt
         $methods:ident $sentence:literal $(command $command:tt)?;
     )*) => {
-        fn reduced(from: &ChunkedOperand<'_>, options: &PouredOptions) -> Result<AnyValue> {
+        fn reduced(from: &ChunkedOperand<'_>, options: &StreamOptions) -> Result<AnyValue> {
             $(reductions!(@ $stream from, options, $name ($options $(, $q)?) $route);)*
             Err(unlike(from.op))
         }
     };
     (@ [whole] $($row:tt)*) => {};
     (@ $stream:tt $from:ident, $given:ident, $name:ident ($options:ident $(, $q:ident)?) $route:ident) => {
-        if let (true, PouredOptions::$options($($q,)? options)) = ($from.op.is(&op::$name), $given) {
+        if let (true, StreamOptions::$options($($q,)? options)) = ($from.op.is(&op::$name), $given) {
             return by!($route $from, op::$name, x => ops::$name(x, $(*$q,)? options));
         }
     };
@@ -188,9 +182,9 @@ macro_rules! reductions {
 
 crate::__folds! { (reductions) }
 
-impl PouredFold {
+impl StreamFold {
     /// Returns the result in the format of the tensor. The result of an array is an array.
-    pub(crate) fn run(&self, of: Poured<'_>) -> Result<AnyValue> {
+    pub(crate) fn run(&self, of: StreamInput<'_>) -> Result<AnyValue> {
         match of.none {
             AnyValue::Array(none) => self.run_array(of, none),
             AnyValue::Tensor(_) => {
@@ -200,31 +194,12 @@ impl PouredFold {
     }
 
     /// Reduces an array. Every element of an array is stored, so every output element is stored too.
-    fn run_array(&self, of: Poured<'_>, none: &AnyArray) -> Result<AnyValue> {
+    fn run_array(&self, of: StreamInput<'_>, none: &AnyArray) -> Result<AnyValue> {
         if self.is_stored {
             AnyOperand::Array(none).sparse("stored")?;
         }
         let none = AnyValue::from(none.from_dense()?);
-        let found = self.run(Poured { none: &none, ..of })?;
+        let found = self.run(StreamInput { none: &none, ..of })?;
         Ok(AnyOperand::from(&found).to_array()?.into())
-    }
-}
-
-impl AnyTensor {
-    /// Returns the pattern in either format.
-    pub(crate) fn pattern(&self) -> AnyPattern {
-        on_type!(self, x => x.pattern().clone())
-    }
-
-    /// Returns a tensor of the given shape that stores only the first entry, if there is one.
-    pub(crate) fn first_in(&self, shape: &Shape) -> Result<AnyTensor> {
-        let (own, count) = (self.pattern(), self.nnz().min(1));
-        let of_axis = |axis| (0..count).map(|entry| own.coord(entry, axis) as u64).collect::<Vec<_>>();
-        let coords = (0..shape.rank()).map(|axis| of_axis(axis).into()).collect();
-        let pattern = AnyPattern::valid_coo(shape.clone(), count, Width::U64, coords);
-        on_type!(self, x => {
-            let first = Tensor::from_shared(pattern, x.shared_values().slice(0..count), x.fill());
-            in_format(&first, self.format(), 0)
-        })
     }
 }

@@ -141,7 +141,8 @@ macro_rules! reductions {
                 }
             )*
             $($(
-                #[doc = concat!("Returns the gradient of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+                #[doc = concat!("Returns the gradient of [`", stringify!($name), "`](crate::", stringify!($name),
+                    "()).")]
                 ///
                 #[doc = concat!("See [`grad::", stringify!($name), "`](crate::grad::", stringify!($name), "()).")]
                 ///
@@ -198,7 +199,9 @@ on_operands! {
     /// - `NoOrder`: the elements are complex.
     pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Result<(AnyTensor, AnyTensor)> {
         let (view, options) = (self, options.into());
-        let index = by!(wide view, op::nanmedian_index, x => ops::nanmedian_index(x, &options).map(|(_, index)| index))?;
+        let index = by!(wide view, op::nanmedian_index, x => {
+            ops::nanmedian_index(x, &options).map(|(_, index)| index)
+        })?;
         Ok((view.nanmedian(&options)?, index))
     }
 }

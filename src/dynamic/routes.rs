@@ -1,8 +1,8 @@
 //! Routes: the types in which reductions of dynamically typed operands run.
 //!
-//! A route is a word in the row of a reduction. The same routes serve an operand in memory and an operand that arrives in
-//! chunks. Both have the methods `view`, which returns the operand with its element type, and `read`, which converts the
-//! elements and runs a reduction.
+//! A route is a word in the row of a reduction. The same routes serve an operand in memory and an operand that arrives
+//! in chunks. Both have the methods `view`, which returns the operand with its element type, and `read`, which converts
+//! the elements and runs a reduction.
 
 use super::AnyOperand;
 use super::widen::{truth, widened};

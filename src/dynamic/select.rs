@@ -250,7 +250,7 @@ impl<'a> AnyOperand<'a> {
     /// - `TypesDiffer`: the element types differ.
     #[inline]
     pub fn concat(axis: impl Position, operands: &[AnyOperand<'a>]) -> Result<AnyValue> {
-        joined(op::concat.name, operands, Join::Concat, axis.to_i128())
+        joined(op::concat.name, operands, JoinKind::Concat, axis.to_i128())
     }
 
     /// Stacks operands of one shape and element type along a new axis: see [`stack`](crate::stack()).
@@ -260,7 +260,7 @@ impl<'a> AnyOperand<'a> {
     /// The errors of [`stack`](crate::stack()) and of `concat`.
     #[inline]
     pub fn stack(axis: impl Position, operands: &[AnyOperand<'a>]) -> Result<AnyValue> {
-        joined(op::stack.name, operands, Join::Stack, axis.to_i128())
+        joined(op::stack.name, operands, JoinKind::Stack, axis.to_i128())
     }
 
     /// Returns the gradient of `concat` for each operand: see [`grad::concat`](crate::grad::concat).
@@ -274,7 +274,7 @@ impl<'a> AnyOperand<'a> {
         axis: impl Position,
         operands: &[AnyOperand<'a>],
     ) -> Result<Vec<AnyValue>> {
-        joined_backward(upstream, operands, Join::Concat, axis.to_i128())
+        joined_backward(upstream, operands, JoinKind::Concat, axis.to_i128())
     }
 
     /// Returns the gradient of `stack` for each operand: see [`grad::stack`](crate::grad::stack).
@@ -288,7 +288,7 @@ impl<'a> AnyOperand<'a> {
         axis: impl Position,
         operands: &[AnyOperand<'a>],
     ) -> Result<Vec<AnyValue>> {
-        joined_backward(upstream, operands, Join::Stack, axis.to_i128())
+        joined_backward(upstream, operands, JoinKind::Stack, axis.to_i128())
     }
 }
 
@@ -357,7 +357,7 @@ on_operands! {
 
 /// A kind of concatenation: along an axis, or along a new axis.
 #[derive(Clone, Copy)]
-enum Join {
+enum JoinKind {
     Concat,
     Stack,
 }
@@ -396,7 +396,7 @@ fn found_in<T: Element>(found: ErasedResult<T>, format: Format, bytes: usize) ->
 }
 
 #[inline]
-fn joined(operation: &'static str, operands: &[AnyOperand<'_>], join: Join, axis: i128) -> Result<AnyValue> {
+fn joined(operation: &'static str, operands: &[AnyOperand<'_>], join: JoinKind, axis: i128) -> Result<AnyValue> {
     check_types(operation, operands)?;
     let Some(&first) = operands.first() else {
         return Err(Error::NoTensor);
@@ -405,8 +405,8 @@ fn joined(operation: &'static str, operands: &[AnyOperand<'_>], join: Join, axis
     let bytes = operands.iter().fold(0usize, |bytes, operand| bytes.saturating_add(operand.held_bytes()));
     by_dtype!(first, T => {
         let found: ErasedResult<T> = match (of_one_kind::<T>(operands)?, join) {
-            (OneKind::Tensors(all), Join::Concat) => ops::concat(axis, &all)?.into(),
-            (OneKind::Tensors(all), Join::Stack) => ops::stack(axis, &all)?.into(),
+            (OneKind::Tensors(all), JoinKind::Concat) => ops::concat(axis, &all)?.into(),
+            (OneKind::Tensors(all), JoinKind::Stack) => ops::stack(axis, &all)?.into(),
             (OneKind::Arrays(all), join) => joined_arrays(&all, join, axis)?.into(),
         };
         found_in(found, format, bytes)
@@ -414,13 +414,15 @@ fn joined(operation: &'static str, operands: &[AnyOperand<'_>], join: Join, axis
 }
 
 /// Concatenates arrays.
-fn joined_arrays<T: Element>(arrays: &[ArrayD<T>], join: Join, axis: i64) -> Result<ArrayD<T>> {
-    let rank = arrays[0].ndim() + usize::from(matches!(join, Join::Stack));
+fn joined_arrays<T: Element>(arrays: &[ArrayD<T>], join: JoinKind, axis: i64) -> Result<ArrayD<T>> {
+    let rank = arrays[0].ndim() + usize::from(matches!(join, JoinKind::Stack));
     let axis = normalize_axis(i128::from(axis), rank)?;
     let (views, shapes) = (arrays.iter().map(|array| array.view()), arrays.iter().map(|array| array.shape()));
     let (shape, views): (Shape, Vec<_>) = match join {
-        Join::Concat => (ops::joined_shape(axis, shapes)?, views.collect()),
-        Join::Stack => (ops::stacked_shape(axis, shapes)?, views.map(|view| view.insert_axis(Axis(axis))).collect()),
+        JoinKind::Concat => (ops::joined_shape(axis, shapes)?, views.collect()),
+        JoinKind::Stack => {
+            (ops::stacked_shape(axis, shapes)?, views.map(|view| view.insert_axis(Axis(axis))).collect())
+        }
     };
     check_ndarray_shape(&shape)?;
     // For each position before the axis, the elements of all arrays are consecutive.
@@ -439,7 +441,7 @@ fn joined_arrays<T: Element>(arrays: &[ArrayD<T>], join: Join, axis: i64) -> Res
 fn joined_backward(
     upstream: AnyOperand<'_>,
     operands: &[AnyOperand<'_>],
-    join: Join,
+    join: JoinKind,
     axis: i128,
 ) -> Result<Vec<AnyValue>> {
     let axis = narrow(axis);
@@ -451,8 +453,8 @@ fn joined_backward(
     let all: Vec<_> = all.iter().collect();
     on_upstream!(upstream, g => {
         let gradients = match join {
-            Join::Concat => ops::concat_backward(g, axis, &all),
-            Join::Stack => ops::stack_backward(g, axis, &all),
+            JoinKind::Concat => ops::concat_backward(g, axis, &all),
+            JoinKind::Stack => ops::stack_backward(g, axis, &all),
         };
         let of_each = gradients?.into_iter().zip(operands);
         of_each.map(|(gradient, operand)| operand.found(Ok(gradient))).collect()
@@ -461,14 +463,14 @@ fn joined_backward(
 
 /// Returns the parts of an upstream gradient for concatenated operands. An array receives its entire part; a tensor
 /// receives its part at the entries.
-fn parts_of(upstream: AnyOperand<'_>, operands: &[AnyOperand<'_>], join: Join, axis: i64) -> Result<Vec<AnyValue>> {
+fn parts_of(upstream: AnyOperand<'_>, operands: &[AnyOperand<'_>], join: JoinKind, axis: i64) -> Result<Vec<AnyValue>> {
     let Some(first) = operands.first() else { return Err(Error::NoTensor) };
-    let axis = normalize_axis(i128::from(axis), first.rank() + usize::from(matches!(join, Join::Stack)))?;
+    let axis = normalize_axis(i128::from(axis), first.rank() + usize::from(matches!(join, JoinKind::Stack)))?;
     let shapes: Vec<Shape> = operands.iter().map(|operand| operand.shape()).collect();
     let lengths = shapes.iter().map(|shape| &**shape);
     let expected = match join {
-        Join::Concat => ops::joined_shape(axis, lengths)?,
-        Join::Stack => ops::stacked_shape(axis, lengths)?,
+        JoinKind::Concat => ops::joined_shape(axis, lengths)?,
+        JoinKind::Stack => ops::stacked_shape(axis, lengths)?,
     };
     let found = upstream.shape();
     if found != expected {
@@ -477,10 +479,10 @@ fn parts_of(upstream: AnyOperand<'_>, operands: &[AnyOperand<'_>], join: Join, a
     let mut start = 0;
     let part = |(operand, shape): (&AnyOperand<'_>, &Shape)| {
         let mut slices = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; expected.rank()];
-        let length = if let Join::Concat = join { shape[axis] as isize } else { 1 };
+        let length = if let JoinKind::Concat = join { shape[axis] as isize } else { 1 };
         slices[axis] = match join {
-            Join::Concat => SliceInfoElem::Slice { start, end: Some(start + length), step: 1 },
-            Join::Stack => SliceInfoElem::Index(start),
+            JoinKind::Concat => SliceInfoElem::Slice { start, end: Some(start + length), step: 1 },
+            JoinKind::Stack => SliceInfoElem::Index(start),
         };
         start += length;
         let part = upstream.slice(&slices)?;

@@ -220,15 +220,6 @@ impl<'a> AnyOperand<'a> {
         self.tensor().map_or(self, AnyOperand::Tensor)
     }
 
-    /// Returns the tensor or array as a value, which shares the elements.
-    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // functions of expressions
-    pub(crate) fn to_value(self) -> AnyValue {
-        match self {
-            AnyOperand::Tensor(x) | AnyOperand::Stored(x) => x.clone().into(),
-            AnyOperand::Array(x) => x.clone().into(),
-        }
-    }
-
     /// Returns the format of a tensor; `None` for an array.
     pub(super) fn format(self) -> Option<Format> {
         self.tensor().map(AnyTensor::format)

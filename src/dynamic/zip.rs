@@ -88,7 +88,7 @@ impl<'a> From<Right<'a>> for RightOperand<'a> {
 }
 
 /// The right operand, in the type of the left operand.
-enum Side<'a, T: Clone> {
+enum RightOperandIn<'a, T: Clone> {
     Operand(ErasedOperand<'a, T>),
     Number(T),
 }
@@ -96,14 +96,14 @@ enum Side<'a, T: Clone> {
 /// Two operands of one element type.
 struct Pair<'a, T: Clone> {
     x: ErasedOperand<'a, T>,
-    y: Side<'a, T>,
+    y: RightOperandIn<'a, T>,
 }
 
 impl<T: Element> Pair<'_, T> {
     fn zip<U: Element>(&self, op: Chosen<T, U>) -> Result<ErasedResult<U>> {
         match &self.y {
-            Side::Operand(y) => y.zip(&self.x, op),
-            Side::Number(number) => (*number).zip(&self.x, op),
+            RightOperandIn::Operand(y) => y.zip(&self.x, op),
+            RightOperandIn::Number(number) => (*number).zip(&self.x, op),
         }
         .map(Into::into)
     }
@@ -169,7 +169,7 @@ pub(super) fn check_types(operation: &'static str, operands: &[AnyOperand<'_>]) 
 }
 
 /// An elementwise operation, and its left operand.
-struct Request<'a> {
+struct ZipRequest<'a> {
     operation: &'static str,
     view: AnyOperand<'a>,
     right: RightOperand<'a>,
@@ -178,15 +178,15 @@ struct Request<'a> {
     is_swapped: bool,
 }
 
-impl Request<'_> {
+impl ZipRequest<'_> {
     /// Runs the operation on elements of type `T`. `back` converts a result in this type to the type of the operand.
     fn run<T: Chooses>(&self, back: impl FnOnce(ErasedResult<T>) -> Result<AnyValue>) -> Result<AnyValue> {
         let lacking = || not_for(self.operation, self.view, "cast beforehand");
         let x = widened(self.view)?;
         let op = T::zip_of(self.operation).ok_or_else(lacking)?;
         let y = match self.right {
-            RightOperand::Operand(y) => Side::Operand(brought_operand(widened(y)?, self.format)?),
-            RightOperand::Number(number) => Side::Number(wide(in_type_of(self.view.dtype(), number)?)),
+            RightOperand::Operand(y) => RightOperandIn::Operand(brought_operand(widened(y)?, self.format)?),
+            RightOperand::Number(number) => RightOperandIn::Number(wide(in_type_of(self.view.dtype(), number)?)),
         };
         let pair = Pair { x, y };
         match op {
@@ -228,7 +228,7 @@ pub(crate) fn zip(
         }
         _ => left,
     };
-    let request = Request { operation, view, right, format, is_swapped };
+    let request = ZipRequest { operation, view, right, format, is_swapped };
     match view.dtype() {
         DType::Bool => request.run::<bool>(|x| view.found(Ok(x))),
         DType::UInt64 => request.run::<u64>(|x| view.found(Ok(x))),

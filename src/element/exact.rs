@@ -118,7 +118,7 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
 
     /// Returns the sum divided by `count`, rounded to a float type. A zero is `+0.0`, and a division by zero yields
     /// NaN.
-    pub(super) fn over(&self, count: u128, kind: Kind) -> f64 {
+    pub(super) fn over(&self, count: u128, kind: FloatFormat) -> f64 {
         if count == 0 {
             return f64::NAN;
         }
@@ -141,7 +141,7 @@ impl<const DIGITS: usize, const BELOW: usize> Digits<DIGITS, BELOW> {
         let (integer, exponent) = self.leading();
         let odd = exponent & 1;
         match parts(((integer << odd) as f64).sqrt()) {
-            Some((root, last)) => Kind::F64.nearest(root.unsigned_abs().into(), last + (exponent - odd) / 2),
+            Some((root, last)) => FloatFormat::F64.nearest(root.unsigned_abs().into(), last + (exponent - odd) / 2),
             None => f64::NAN,
         }
     }
@@ -271,19 +271,19 @@ fn divide_digit(remainder: &mut u128, digit: u32, count: u128) -> u32 {
 
 /// A float type: the number of bits of its significand, and the last-bit exponents of its smallest and largest value.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Kind {
+pub(super) struct FloatFormat {
     bits: u32,
     least: i32,
     most: i32,
 }
 
-impl Kind {
-    pub(super) const F64: Kind = Kind { bits: 53, least: LEAST, most: 971 };
-    pub(super) const F32: Kind = Kind { bits: 24, least: -149, most: 104 };
+impl FloatFormat {
+    pub(super) const F64: FloatFormat = FloatFormat { bits: 53, least: LEAST, most: 971 };
+    pub(super) const F32: FloatFormat = FloatFormat { bits: 24, least: -149, most: 104 };
     #[cfg(feature = "half")]
-    pub(super) const F16: Kind = Kind { bits: 11, least: -24, most: 5 };
+    pub(super) const F16: FloatFormat = FloatFormat { bits: 11, least: -24, most: 5 };
     #[cfg(feature = "half")]
-    pub(super) const BF16: Kind = Kind { bits: 8, least: -133, most: 120 };
+    pub(super) const BF16: FloatFormat = FloatFormat { bits: 8, least: -133, most: 120 };
 
     /// Returns the nearest value to a number whose nearest `f64` is `near`, if `near` determines it.
     ///
@@ -303,7 +303,7 @@ impl Kind {
         }
     }
 
-    /// [`round`](Kind::round) to fewer bits, including subnormal values.
+    /// [`round`](FloatFormat::round) to fewer bits, including subnormal values.
     ///
     /// Adding and subtracting a float whose last bit equals the last bit of the result rounds to this bit.
     #[inline(always)]
@@ -376,14 +376,14 @@ fn parts(value: f64) -> Option<(i64, i32)> {
 mod tests {
     use super::*;
 
-    fn exactly(values: &[f64], kind: Kind) -> f64 {
+    fn exactly(values: &[f64], kind: FloatFormat) -> f64 {
         let mut sum = Exact::new();
         values.iter().for_each(|&value| sum.add(value));
         sum.over(1, kind)
     }
 
     /// Checks a number, its neighbours, and numbers whose nearest float it is, against all digits.
-    fn check(number: f64, kind: Kind) {
+    fn check(number: f64, kind: FloatFormat) {
         for near in [number, number.next_up(), number.next_down()].into_iter().flat_map(|near| [near, -near]) {
             assert_eq!(kind.round(near, true).map(f64::to_bits), Some(exactly(&[near], kind).to_bits()), "{near:e}");
             let little = near.abs().max(1e-290) * 2f64.powi(-56);
@@ -396,7 +396,7 @@ mod tests {
     /// values, and numbers that are rounded to them or overflow.
     #[test]
     fn few_bits_are_rounded_as_all_digits_are() {
-        for kind in [Kind::F16, Kind::BF16] {
+        for kind in [FloatFormat::F16, FloatFormat::BF16] {
             let greatest = (1u64 << kind.bits) - 1;
             for last in kind.least - 3..=kind.most + 2 {
                 for integer in [0, 1, 2, 3, 37, 84, 85, greatest / 2, greatest - 1, greatest] {

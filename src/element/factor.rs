@@ -2,7 +2,7 @@
 
 use num_complex::Complex;
 
-use super::exact::Kind;
+use super::exact::FloatFormat;
 
 /// A factor of a product, or a partial product. Multiplication commutes, bitwise.
 pub trait ProductFactor: Copy + Send + Sync {
@@ -82,7 +82,7 @@ impl Scaled {
     }
 
     /// Returns the number in a float type, correctly rounded; a zero keeps its sign.
-    pub(super) fn value(self, kind: Kind) -> f64 {
+    pub(super) fn value(self, kind: FloatFormat) -> f64 {
         let Scaled { significand, exponent } = self.normal();
         if significand == 0.0 || !significand.is_finite() {
             return significand;
@@ -169,7 +169,7 @@ impl ScaledComplex {
         ScaledComplex { re: Scaled::of(value.re), im: Scaled::of(value.im) }
     }
 
-    pub(super) fn value(self, kind: Kind) -> Complex<f64> {
+    pub(super) fn value(self, kind: FloatFormat) -> Complex<f64> {
         Complex { re: self.re.value(kind), im: self.im.value(kind) }
     }
 }

@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 use std::convert::identity;
 
 use super::abreast::{ABREAST, Abreast, Known};
-use super::exact::Kind;
+use super::exact::FloatFormat;
 use super::factor::Scaled;
+use super::in_f64::ExactInF64;
 use super::pair::{self, Pair};
 use super::total::{FloatTotal, Rounded};
 use super::{DType, Element, Float, Number, RawSlice, RawVec, Real, Ring, sealed};
@@ -154,7 +155,7 @@ macro_rules! impl_float {
                 ddof: u64,
                 is_root: bool,
             ) -> Known<Self> {
-                let kind = if is_root { Kind::F64 } else { Self::KIND };
+                let kind = if is_root { FloatFormat::F64 } else { Self::KIND };
                 let (variances, are_known) = pair::variances_of(values, runs, &counts, ddof, kind);
                 let mut found = [Self::ZERO; ABREAST];
                 for run in 0..ABREAST {
@@ -166,7 +167,7 @@ macro_rules! impl_float {
         }
 
         impl Rounded for $type {
-            const KIND: Kind = Kind::$kind;
+            const KIND: FloatFormat = FloatFormat::$kind;
         }
 
         impl Real for $type {
@@ -227,26 +228,6 @@ macro_rules! impl_float {
             }
         }
     };
-}
-
-/// Types whose values are exact in `f64` and convert by plain instructions; sums convert each value.
-pub trait Wide: Copy {
-    /// Returns the number as an `f64`.
-    fn in_f64(self) -> f64;
-}
-
-impl Wide for f32 {
-    #[inline(always)]
-    fn in_f64(self) -> f64 {
-        self.into()
-    }
-}
-
-impl Wide for f64 {
-    #[inline(always)]
-    fn in_f64(self) -> f64 {
-        self
-    }
 }
 
 /// Returns whether a number is NaN, by its bits.

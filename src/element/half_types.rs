@@ -5,9 +5,10 @@ use std::cmp::Ordering;
 use half::{bf16, f16};
 
 use super::abreast::{ABREAST, Abreast, Known};
-use super::exact::Kind;
+use super::exact::FloatFormat;
 use super::factor::Scaled;
-use super::floats::{Narrow, Wide, has_bits_of_nan};
+use super::floats::{Narrow, has_bits_of_nan};
+use super::in_f64::ExactInF64;
 use super::pair::{self, Pair};
 use super::total::{FloatTotal, Rounded};
 use super::{DType, Element, Float, Number, RawSlice, RawVec, Real, Ring, sealed};
@@ -56,7 +57,7 @@ impl Narrow for bf16 {
 }
 
 /// `half` tests the processor features per value, which prevents SIMD; this conversion has no such branch.
-impl Wide for f16 {
+impl ExactInF64 for f16 {
     #[inline(always)]
     fn in_f64(self) -> f64 {
         let bits = u64::from(self.to_bits());
@@ -71,7 +72,7 @@ impl Wide for f16 {
     }
 }
 
-impl Wide for bf16 {
+impl ExactInF64 for bf16 {
     #[inline(always)]
     fn in_f64(self) -> f64 {
         f32::from_bits(u32::from(self.to_bits()) << 16).into()

@@ -1,7 +1,7 @@
 //! Exact accumulators for the sums and means of integers.
 
 use super::accumulator_bytes::{Saved, byte, split};
-use super::exact::{Exact, Kind};
+use super::exact::{Exact, FloatFormat};
 use super::total::Accumulator;
 
 /// The exact sum of integers, in 256 bits.
@@ -32,7 +32,7 @@ impl IntegerTotal {
     pub(super) fn mean(self, count: u128) -> f64 {
         let mut digits = Exact::new();
         digits.add_integer(self.high, self.low);
-        digits.over(count, Kind::F64)
+        digits.over(count, FloatFormat::F64)
     }
 }
 

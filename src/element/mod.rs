@@ -23,6 +23,7 @@ mod floats;
 pub(crate) mod accumulator_bytes;
 #[cfg(feature = "half")]
 mod half_types;
+mod in_f64;
 mod integer_total;
 pub(crate) mod lanes;
 pub(crate) mod math;
@@ -313,7 +314,7 @@ pub trait Float:
     Real<Median = Self>
     + Ring<Sum = Self, Mean = Self, Deviation = Self, Total = total::FloatTotal, Factor = factor::Scaled>
     + Into<f64>
-    + floats::Wide
+    + in_f64::ExactInF64
 {
     /// The canonical quiet NaN.
     const NAN: Self;

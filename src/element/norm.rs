@@ -2,8 +2,8 @@
 
 use super::abreast::{Abreast, Known};
 use super::accumulator_bytes::Saved;
-use super::exact::{Kind, Products};
-use super::floats::Wide;
+use super::exact::{FloatFormat, Products};
+use super::in_f64::ExactInF64;
 use super::pair::{self, Pair, has_square, two_product};
 use super::total::{Accumulator, FloatTotal};
 
@@ -14,7 +14,7 @@ const BLOCK: usize = 64;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Magnitudes(pub(crate) FloatTotal);
 
-impl<T: Wide> Accumulator<T> for Magnitudes {
+impl<T: ExactInF64> Accumulator<T> for Magnitudes {
     fn add(&mut self, value: T) {
         self.0.add(value.in_f64().abs());
     }
@@ -105,7 +105,7 @@ impl Squares {
 
     /// Returns the square root of the sum, which is first rounded to the bits of an `f64`.
     pub(crate) fn root(&self) -> f64 {
-        let near = self.amid.over(1, Kind::F64);
+        let near = self.amid.over(1, FloatFormat::F64);
         if self.rest.is_none() && near.is_finite() {
             return near.sqrt();
         }
@@ -115,7 +115,7 @@ impl Squares {
     }
 }
 
-impl<T: Wide> Accumulator<T> for Squares {
+impl<T: ExactInF64> Accumulator<T> for Squares {
     fn add(&mut self, value: T) {
         match square(value.in_f64()) {
             Some(square) => square.into_iter().for_each(|part| Accumulator::<f64>::add(&mut self.amid, part)),
@@ -215,7 +215,7 @@ impl Saved for Greatest {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Greatest(pub(crate) f64);
 
-impl<T: Wide> Accumulator<T> for Greatest {
+impl<T: ExactInF64> Accumulator<T> for Greatest {
     fn add(&mut self, value: T) {
         let magnitude = value.in_f64().abs();
         // `max` ignores NaN, so it is not used.

@@ -1,8 +1,8 @@
 //! Sums of floats that two floats hold exactly.
 
 use super::abreast::{ABREAST, Abreast, Known};
-use super::exact::Kind;
-use super::floats::Wide;
+use super::exact::FloatFormat;
+use super::in_f64::ExactInF64;
 
 /// Returns the sum as the nearest float and its rounding error; if the sum is not finite, neither is the error.
 #[inline(always)]
@@ -72,7 +72,7 @@ fn divisor(count: u128) -> f64 {
 
 /// Returns the sum of a pair divided by `count`, rounded to a float type, if a quotient of floats determines it.
 #[inline(always)]
-pub(super) fn over([high, low]: Pair, count: u128, kind: Kind) -> Option<f64> {
+pub(super) fn over([high, low]: Pair, count: u128, kind: FloatFormat) -> Option<f64> {
     let (sum, error) = two_sum(high, low);
     if count == 1 {
         return kind.round(sum, error == 0.0);
@@ -80,7 +80,7 @@ pub(super) fn over([high, low]: Pair, count: u128, kind: Kind) -> Option<f64> {
     let Quotient { near, is_told, is_exact } = divide(sum, error, 0.0, divisor(count));
     match is_told {
         true => kind.round(near, is_exact),
-        false if kind == Kind::F64 => by_remainder(sum, error, divisor(count)),
+        false if kind == FloatFormat::F64 => by_remainder(sum, error, divisor(count)),
         false => None,
     }
 }
@@ -224,7 +224,7 @@ pub(super) fn has_square(value: f64) -> bool {
 ///
 /// Pairs may determine a sum without holding it.
 #[inline(always)]
-pub(super) fn squares_of<T: Wide>(values: &[T], runs: &Abreast) -> Known<Pair> {
+pub(super) fn squares_of<T: ExactInF64>(values: &[T], runs: &Abreast) -> Known<Pair> {
     let (mut pairs, mut lost) = (PairSums::ZERO, [0.0; ABREAST]);
     runs.for_each(
         values,
@@ -258,12 +258,12 @@ pub(super) fn squares_of<T: Wide>(values: &[T], runs: &Abreast) -> Known<Pair> {
 /// Each count includes the zeros that are not part of the run. The sum of squares is divided by the count minus `ddof`.
 /// Pairs may determine a variance without holding the sums.
 #[inline(always)]
-pub(super) fn variances_of<T: Wide>(
+pub(super) fn variances_of<T: ExactInF64>(
     values: &[T],
     runs: &Abreast,
     counts: &[u128; ABREAST],
     ddof: u64,
-    kind: Kind,
+    kind: FloatFormat,
 ) -> Known<f64> {
     let (mut whole, mut divisors) = ([0.0; ABREAST], [0.0; ABREAST]);
     for run in 0..ABREAST {
@@ -303,8 +303,11 @@ mod tests {
         pair.into_iter().for_each(|part| exact.add(part));
         let (sum, error) = two_sum(pair[0], pair[1]);
         let found = by_remainder(sum, error, divisor(count));
-        assert!(found.is_none_or(|found| found == exact.over(count, Kind::F64)), "{pair:?} / {count}: {found:?}");
-        assert!(over(pair, count, Kind::F64).is_none_or(|found| found == exact.over(count, Kind::F64)));
+        assert!(
+            found.is_none_or(|found| found == exact.over(count, FloatFormat::F64)),
+            "{pair:?} / {count}: {found:?}"
+        );
+        assert!(over(pair, count, FloatFormat::F64).is_none_or(|found| found == exact.over(count, FloatFormat::F64)));
         found.is_some()
     }
 
@@ -350,7 +353,7 @@ mod tests {
                 let mut exact = Exact::new();
                 let squares = values[runs.run(run)].iter().map(|&value| two_product(value, value));
                 squares.flat_map(|(square, error)| [square, error]).for_each(|part| exact.add(part));
-                assert_eq!(found[run], [exact.over(1, Kind::F64), 0.0], "{:?}", &values[runs.run(run)]);
+                assert_eq!(found[run], [exact.over(1, FloatFormat::F64), 0.0], "{:?}", &values[runs.run(run)]);
                 told += 1;
             }
         }

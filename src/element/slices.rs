@@ -87,12 +87,12 @@ pub(crate) fn greatest(values: impl Iterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::exact::{Exact, Kind};
+    use crate::element::exact::{Exact, FloatFormat};
 
     fn exactly(values: impl IntoIterator<Item = f64>) -> f64 {
         let mut sum = Exact::new();
         values.into_iter().for_each(|value| sum.add(value));
-        sum.over(1, Kind::F64)
+        sum.over(1, FloatFormat::F64)
     }
 
     /// Values whose last bit is the lower unit, or one bit below.

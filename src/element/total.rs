@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 use super::Float;
 use super::abreast::{ABREAST, Abreast, Known};
 use super::accumulator_bytes::Saved;
-use super::exact::{Exact, Kind, Products};
-use super::floats::Wide;
+use super::exact::{Exact, FloatFormat, Products};
+use super::in_f64::ExactInF64;
 use super::pair::{self, Pair, PairSums, add_to_pair, is_amid, times, two_product, two_sum};
 use crate::base::machine::in_wide_vectors;
 
@@ -113,7 +113,7 @@ const BLOCK: usize = 64 * LANES;
 
 impl FloatTotal {
     /// Adds values one after another.
-    fn add_few<T: Wide>(&mut self, values: &[T]) {
+    fn add_few<T: ExactInF64>(&mut self, values: &[T]) {
         let (mut pair, mut lost) = (self.pair, 0.0);
         values.iter().for_each(|&value| lost += add_to_pair(&mut pair, value.in_f64()).abs());
         // A NaN counts as a loss.
@@ -153,7 +153,7 @@ impl FloatTotal {
 
     /// Adds values, and all floats of the sum, to the digits.
     #[cold]
-    fn add_exactly<T: Wide>(&mut self, values: &[T]) {
+    fn add_exactly<T: ExactInF64>(&mut self, values: &[T]) {
         let (pair, rest) = (std::mem::take(&mut self.pair), self.rest.get_or_insert_default());
         let few = std::mem::take(&mut rest.few);
         let all = rest.all.get_or_insert_with(|| Box::new(Exact::new()));
@@ -168,7 +168,7 @@ impl FloatTotal {
     }
 
     /// Adds a block of at most [`BLOCK`] values; their number is a multiple of [`LANES`].
-    fn add_block<T: Wide>(&mut self, sums: &mut PairSums<LANES>, values: &[T]) {
+    fn add_block<T: ExactInF64>(&mut self, sums: &mut PairSums<LANES>, values: &[T]) {
         let before = *sums;
         let is_exact = in_wide_vectors(
             #[inline(always)]
@@ -190,14 +190,14 @@ impl FloatTotal {
     }
 
     /// Returns the total divided by `count`, rounded to a float type, as an `f64`.
-    pub(super) fn over(&self, count: u128, kind: Kind) -> f64 {
+    pub(super) fn over(&self, count: u128, kind: FloatFormat) -> f64 {
         let quickly = if self.rest.is_none() { pair::over(self.pair, count, kind) } else { None };
         quickly.unwrap_or_else(|| self.digits().over(count, kind))
     }
 }
 
 /// Returns `a + (b - a) * weight`, correctly rounded, as an `f64`; the sum of both if one is infinite.
-pub(super) fn between(a: f64, b: f64, weight: f64, kind: Kind) -> f64 {
+pub(super) fn between(a: f64, b: f64, weight: f64, kind: FloatFormat) -> f64 {
     if !(a.is_finite() && b.is_finite()) {
         return a + b;
     }
@@ -211,7 +211,7 @@ pub(super) fn between(a: f64, b: f64, weight: f64, kind: Kind) -> f64 {
 }
 
 /// [`between`] if two floats determine the result.
-fn quickly_between(a: f64, b: f64, weight: f64, kind: Kind) -> Option<f64> {
+fn quickly_between(a: f64, b: f64, weight: f64, kind: FloatFormat) -> Option<f64> {
     let is_held = |value: f64| is_amid(value) || value == 0.0;
     if !(is_held(a) && is_held(b) && weight > 1e-50) {
         return None;
@@ -229,13 +229,13 @@ fn quickly_between(a: f64, b: f64, weight: f64, kind: Kind) -> Option<f64> {
 
 /// Adds values to parallel sums and returns whether nothing was lost.
 #[inline(always)]
-fn add_all<T: Wide>(sums: &mut PairSums<LANES>, values: &[T]) -> bool {
+fn add_all<T: ExactInF64>(sums: &mut PairSums<LANES>, values: &[T]) -> bool {
     let mut lost = [0.0; LANES];
     values.as_chunks::<LANES>().0.iter().for_each(|values| sums.add(&values.map(T::in_f64), &mut lost));
     lost.iter().all(|&lost| lost == 0.0)
 }
 
-impl<T: Wide> Accumulator<T> for FloatTotal {
+impl<T: ExactInF64> Accumulator<T> for FloatTotal {
     fn add(&mut self, value: T) {
         self.add_few(&[value]);
     }
@@ -333,7 +333,7 @@ pub struct ComplexTotal {
     im: FloatTotal,
 }
 
-impl<T: Wide> Accumulator<Complex<T>> for ComplexTotal {
+impl<T: ExactInF64> Accumulator<Complex<T>> for ComplexTotal {
     fn add(&mut self, value: Complex<T>) {
         self.re.add(value.re);
         self.im.add(value.im);
@@ -411,7 +411,7 @@ impl Saved for ComplexTotal {
 
 /// A float type that totals are rounded to.
 pub(super) trait Rounded: Float {
-    const KIND: Kind;
+    const KIND: FloatFormat;
 
     /// Returns the total divided by `count`.
     fn rounded(total: &FloatTotal, count: u128) -> Self {
@@ -444,7 +444,7 @@ mod tests {
     fn exactly(values: &[f64]) -> f64 {
         let mut digits = Exact::new();
         values.iter().for_each(|&value| digits.add(value));
-        digits.over(1, Kind::F64)
+        digits.over(1, FloatFormat::F64)
     }
 
     /// Returns values whose exponents are within `exponents` of the exponent of 1; some of them cancel earlier ones.
@@ -467,14 +467,14 @@ mod tests {
                 let values = spread(seed, 1 + seed as usize % 90, exponents);
                 let expected = exactly(&values);
                 let found = total(&values);
-                assert_eq!(found.over(1, Kind::F64).to_bits(), expected.to_bits(), "{values:?}");
+                assert_eq!(found.over(1, FloatFormat::F64).to_bits(), expected.to_bits(), "{values:?}");
                 let (left, right) = values.split_at(values.len() / 3);
                 let mut merged = total(left);
                 Accumulator::<f64>::merge(&mut merged, &total(right));
-                assert_eq!(merged.over(1, Kind::F64).to_bits(), expected.to_bits(), "{values:?} in two");
+                assert_eq!(merged.over(1, FloatFormat::F64).to_bits(), expected.to_bits(), "{values:?} in two");
                 let mut sliced = total(left);
                 right.chunks(11).for_each(|values| sliced.add_slice(values));
-                assert_eq!(sliced.over(1, Kind::F64).to_bits(), expected.to_bits(), "{values:?} in slices");
+                assert_eq!(sliced.over(1, FloatFormat::F64).to_bits(), expected.to_bits(), "{values:?} in slices");
             }
         }
         for values in [
@@ -484,7 +484,7 @@ mod tests {
             &[f64::INFINITY, 1.0, f64::NEG_INFINITY],
             &[5e-324, -5e-324, 1e308, 1e-10, -1e308, -1e-10],
         ] {
-            let (found, expected) = (total(values).over(1, Kind::F64), exactly(values));
+            let (found, expected) = (total(values).over(1, FloatFormat::F64), exactly(values));
             assert!(found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan()), "{values:?}");
         }
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::table::{Function, function, functions};
-use super::{Argument, Id, Kind, Node, Wrong};
+use super::{Argument, ExpressionNode, Id, NodeKind, Wrong};
 use crate::ops::Parameter;
 
 /// Returns the error for a name that is not a function, with a similar name as a hint.
@@ -19,7 +19,7 @@ pub(super) fn placed(
     function: &Function,
     arguments: &[Argument],
     call: &Range<usize>,
-    nodes: &[Node],
+    nodes: &[ExpressionNode],
 ) -> Result<Vec<Vec<Id>>, Wrong> {
     let parameters: Vec<Parameter> = function.op.parameters().collect();
     let takes_more = |place: usize| parameters[place].takes_rest;
@@ -58,9 +58,9 @@ pub(super) fn placed(
 }
 
 /// Returns an error if a call has an unknown function or wrong arguments, among the nodes from index `from` on.
-pub(super) fn check_calls(nodes: &[Node], from: Id) -> Result<(), Wrong> {
+pub(super) fn check_calls(nodes: &[ExpressionNode], from: Id) -> Result<(), Wrong> {
     nodes[from..].iter().try_for_each(|node| match &node.kind {
-        Kind::Call(name, arguments) => {
+        NodeKind::Call(name, arguments) => {
             let start = node.at.start..node.at.start + name.len();
             let function = function(name).ok_or_else(|| no_function(name, start.clone()))?;
             placed(function, arguments, &node.at, nodes).map(|_| ())

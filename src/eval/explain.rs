@@ -17,7 +17,7 @@ pub(super) fn explain(lowered: &Lowered, bound: &dyn Fn(&str) -> Option<AnyValue
     let mut kinds = Kinds::new(&small);
     let mut steps: Vec<Lazy<AnyValue>> = Vec::new();
     let mut headers: Vec<Option<AnyValue>> = Vec::new();
-    dry(lowered, bound, &is_by_value, &|_| Ok(()), &mut |step, header| {
+    dry(lowered, bound, &is_by_value, &|_, _, _| Ok(()), &mut |step, header| {
         let known = known_of(header, kinds.next(step, header));
         let inputs: Vec<&Lazy<AnyValue>> = step.inputs.iter().map(|&input| &steps[input]).collect();
         let operands: Vec<Option<&AnyValue>> = step.inputs.iter().map(|&input| headers[input].as_ref()).collect();

@@ -25,12 +25,12 @@ pub(super) fn at<T>(place: &Range<usize>, result: Result<T>) -> std::result::Res
 
 /// The position of a call in the text, and those of its arguments.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Places {
+pub(super) struct CallPositions {
     pub(super) call: Range<usize>,
     pub(super) arguments: Vec<Range<usize>>,
 }
 
-impl Places {
+impl CallPositions {
     /// Returns the position of the argument of a parameter, or of the call if the position is unknown.
     pub(super) fn of(&self, parameter: usize) -> Range<usize> {
         self.arguments.get(parameter).cloned().unwrap_or_else(|| self.call.clone())

@@ -1,12 +1,12 @@
 //! Expressions as graphs of steps, which an engine may compute in chunks.
 
 use super::arithmetic::tensor_of;
-use super::fault::Places;
+use super::fault::CallPositions;
 use super::lower::{Lowered, Outcome};
 use super::running::Running;
 use super::{Fault, headers, run};
 use crate::base::error::Error;
-use crate::dynamic::{AnyValue, PouredFold, PouredOptions};
+use crate::dynamic::{AnyValue, StreamFold, StreamOptions};
 use crate::lazy::Lazy;
 use crate::lazy::call::{Arg, Call, Options};
 use crate::lazy::expression::{Known, OrderedStep};
@@ -89,7 +89,7 @@ pub(super) fn on_headers(
     known: &Known,
 ) -> Lazy<AnyValue> {
     let headers: Option<Vec<&AnyValue>> = operands.iter().copied().collect();
-    let places = Places::default();
+    let places = CallPositions::default();
     // Labels that are computed are not in a header.
     let bound = headers.filter(|_| matches!(call.named("by"), Arg::Absent | Arg::List(_)));
     let bound = bound.and_then(|headers| Some(Running::new(call, &headers, &places).ok()?.into_call()));
@@ -103,15 +103,15 @@ pub(super) fn on_headers(
 }
 
 /// Returns the streaming reduction of a call, if the operation supports chunks and the call does not have group labels.
-fn fold_of(call: &Call) -> Option<PouredFold> {
+fn fold_of(call: &Call) -> Option<StreamFold> {
     let op = Some(call.op).filter(|op| op.stream != Stream::Whole)?;
     let options = match (call.real("q"), ["ord", "ddof", "even"].map(|option| op.place_of(option).is_some())) {
-        (Some(q), _) => PouredOptions::Quantile(q, Quantile::read(call)),
-        (None, [true, ..]) => PouredOptions::Norm(Norm::read(call)),
-        (None, [_, true, _]) => PouredOptions::Var(Var::read(call)),
-        (None, [.., true]) => PouredOptions::Nanmedian(Nanmedian::read(call)),
-        (None, _) => PouredOptions::Axes(call.axes()),
+        (Some(q), _) => StreamOptions::Quantile(q, Quantile::read(call)),
+        (None, [true, ..]) => StreamOptions::Norm(Norm::read(call)),
+        (None, [_, true, _]) => StreamOptions::Var(Var::read(call)),
+        (None, [.., true]) => StreamOptions::Nanmedian(Nanmedian::read(call)),
+        (None, _) => StreamOptions::Axes(call.axes()),
     };
-    let fold = PouredFold { op, options, is_stored: call.is_stored() };
+    let fold = StreamFold { op, options, is_stored: call.is_stored() };
     fold.options.axes().labels().is_none().then_some(fold)
 }

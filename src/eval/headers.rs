@@ -2,30 +2,32 @@
 
 use super::Fault;
 use super::call::unbound;
+use super::fault::CallPositions;
 use super::kinds::without_entries;
 use super::lower::Lowered;
 use super::run::called;
 use crate::base::error::{Error, ErrorKind};
 use crate::dynamic::AnyValue;
+use crate::element::Number;
 use crate::lazy::call::{Arg, Call};
 use crate::lazy::expression::OrderedStep;
-use crate::ops::Lengths;
+use crate::ops::{ShapeRule, op};
 
 /// Returns whether the shape of a result depends on values: on computed group labels, or on distinct elements.
 pub(super) fn is_by_value(call: &Call) -> bool {
     let has_labels = matches!(call.named("by"), Arg::Input(_) | Arg::Stored(_));
-    has_labels || call.op.lengths() == Lengths::Unknown
+    has_labels || call.op.lengths() == ShapeRule::Unknown
 }
 
 /// Runs the steps on tensors without entries.
 ///
 /// `seen` receives each step, and its value if types and shapes determine the value. `refused` decides whether the
-/// error of an operation is returned. Steps that are `open` do not run.
+/// error of a call is returned. Steps that are `open` do not run.
 pub(super) fn dry(
     lowered: &Lowered,
     bound: &dyn Fn(&str) -> Option<AnyValue>,
     open: &dyn Fn(&Call) -> bool,
-    refused: &dyn Fn(Error) -> Result<(), Error>,
+    refused: &dyn Fn(&Call, &[&AnyValue], Error) -> Result<(), Error>,
     seen: &mut dyn FnMut(&OrderedStep, Option<&AnyValue>),
 ) -> Result<(), Fault> {
     let mut values: Vec<Option<AnyValue>> = Vec::new();
@@ -38,9 +40,11 @@ pub(super) fn dry(
             }
             (None, Some(call)) if !open(call) => {
                 let inputs: Option<Vec<&AnyValue>> = step.inputs.iter().map(|&at| values[at].as_ref()).collect();
-                match inputs.map(|inputs| called(call, &inputs, places)) {
-                    Some(Err(Fault::Run(error))) => refused(error).map(|()| None)?,
-                    Some(found) => Some(found?),
+                match inputs {
+                    Some(inputs) => match called(call, &inputs, places) {
+                        Err(Fault::Run(error)) => refused(call, &inputs, error).map(|()| None)?,
+                        found => Some(found?),
+                    },
                     None => None,
                 }
             }
@@ -63,19 +67,34 @@ pub(super) fn known(
     bound: &dyn Fn(&str) -> Option<AnyValue>,
 ) -> Result<Vec<Option<AnyValue>>, Fault> {
     let open = |call: &Call| is_by_value(call) || call.op.stores;
-    let refused = |error| if is_of_shapes(&error) { Err(error) } else { Ok(()) };
+    let refused = |call: &Call, inputs: &[&AnyValue], error| match is_of_shapes(&error, call, inputs) {
+        true => Err(error),
+        false => Ok(()),
+    };
     let mut known = Vec::new();
     dry(lowered, bound, &open, &refused, &mut |_, value| known.push(value.cloned()))?;
     Ok(known)
 }
 
-/// Returns whether an error does not depend on values.
-fn is_of_shapes(error: &Error) -> bool {
+/// Returns whether the error of a call does not depend on values.
+fn is_of_shapes(error: &Error, call: &Call, inputs: &[&AnyValue]) -> bool {
+    let products = [op::matmul.name, op::tensordot.name, op::einsum.name];
     match error {
         // The tensors of a dry run have no entries, so arrays of entries have other lengths.
         Error::LengthMismatch { .. } | Error::InRange { .. } | Error::Lazy { .. } => false,
         // The entries decide which positions have the fill.
-        Error::Argument { operation: "matmul" | "tensordot" | "einsum", why } => !why.starts_with("the fill"),
+        Error::Argument { operation, .. } if products.contains(operation) => !is_of_fills(error, call, inputs),
         error => matches!(error.kind(), ErrorKind::Shape | ErrorKind::Type),
     }
+}
+
+/// Returns whether a call does not have this error if every fill is zero.
+fn is_of_fills(error: &Error, call: &Call, inputs: &[&AnyValue]) -> bool {
+    let with_zeros = |&input: &&AnyValue| match input {
+        AnyValue::Tensor(x) => x.with_fill(Number::Integer(0)).map(AnyValue::Tensor),
+        AnyValue::Array(_) => Ok(input.clone()),
+    };
+    let Ok(inputs) = inputs.iter().map(with_zeros).collect::<Result<Vec<AnyValue>, Error>>() else { return false };
+    let found = called(call, &inputs.iter().collect::<Vec<_>>(), &CallPositions::default());
+    !matches!(found, Err(Fault::Run(other)) if other == *error)
 }

@@ -13,24 +13,24 @@ use crate::ops::slice_of;
 type Found<T> = Result<T, Fault>;
 
 /// An item of an index: an integer, or the integers of `start:stop:step`.
-pub(super) enum Part {
+pub(super) enum IndexPart {
     One(i128),
     Range([Option<i128>; 3]),
 }
 
 /// Returns the items of an index as text.
-pub(super) fn text_of(parts: &[Part]) -> String {
+pub(super) fn text_of(parts: &[IndexPart]) -> String {
     let end = |end: &Option<i128>| end.map_or_else(String::new, |end| end.to_string());
-    let text = |part: &Part| match part {
-        Part::One(index) => index.to_string(),
-        Part::Range([start, stop, None]) => format!("{}:{}", end(start), end(stop)),
-        Part::Range([start, stop, step]) => format!("{}:{}:{}", end(start), end(stop), end(step)),
+    let text = |part: &IndexPart| match part {
+        IndexPart::One(index) => index.to_string(),
+        IndexPart::Range([start, stop, None]) => format!("{}:{}", end(start), end(stop)),
+        IndexPart::Range([start, stop, step]) => format!("{}:{}:{}", end(start), end(stop), end(step)),
     };
     parts.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the items of an index, from the text that [`text_of`] wrote.
-fn parts(text: &str) -> Option<Vec<Part>> {
+fn parts(text: &str) -> Option<Vec<IndexPart>> {
     let end = |text: &str| match text.trim() {
         "" => Some(None),
         end => end.parse().ok().map(Some),
@@ -38,8 +38,8 @@ fn parts(text: &str) -> Option<Vec<Part>> {
     let part = |text: &str| {
         let mut ends = text.split(':').map(end);
         match (ends.next()?, ends.next(), ends.next(), ends.next()) {
-            (one, None, ..) => one?.map(Part::One),
-            (start, Some(stop), step, None) => Some(Part::Range([start?, stop?, step.unwrap_or(Some(None))?])),
+            (one, None, ..) => one?.map(IndexPart::One),
+            (start, Some(stop), step, None) => Some(IndexPart::Range([start?, stop?, step.unwrap_or(Some(None))?])),
             _ => None,
         }
     };
@@ -58,7 +58,7 @@ pub(super) fn slices_of(text: &str, shape: &Shape, call: &Range<usize>) -> Found
 }
 
 /// Returns the items of an index as slices, one per axis. An axis without an item is selected entirely.
-fn slices(parts: &[Part], shape: &Shape, place: &Range<usize>) -> Found<Vec<SliceInfoElem>> {
+fn slices(parts: &[IndexPart], shape: &Shape, place: &Range<usize>) -> Found<Vec<SliceInfoElem>> {
     if parts.len() > shape.rank() {
         let (rank, count) = (shape.rank(), parts.len());
         return at(place, Err(Error::RankMismatch { what: "the slice", expected: rank, found: count }));
@@ -66,7 +66,7 @@ fn slices(parts: &[Part], shape: &Shape, place: &Range<usize>) -> Found<Vec<Slic
     let whole = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
     let part = |axis: usize| match parts.get(axis) {
         None => Ok(whole),
-        Some(Part::One(index)) => {
+        Some(IndexPart::One(index)) => {
             // A position that does not fit `isize` is counted from the end.
             let length = shape[axis] as i128;
             let from_end = if *index < length { index.saturating_sub(length) } else { *index };
@@ -75,7 +75,7 @@ fn slices(parts: &[Part], shape: &Shape, place: &Range<usize>) -> Found<Vec<Slic
                 Err(_) => out_of_range(*index, axis, shape),
             }
         }
-        Some(Part::Range(ends)) => range(*ends, axis, shape),
+        Some(IndexPart::Range(ends)) => range(*ends, axis, shape),
     };
     at(place, (0..shape.rank()).map(part).collect())
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::arithmetic::tensor_of;
-use super::{Argument, Id, Kind, Node, Wrong};
+use super::{Argument, ExpressionNode, Id, NodeKind, Wrong};
 use crate::dynamic::{AnyTensor, AnyValue};
 use crate::element::{DType, Number};
 use crate::pattern::Format;
@@ -41,16 +41,17 @@ impl Input {
 }
 
 /// Returns the input of a call such as `input("x", "float64", "csr", [2, "?"])`.
-pub(super) fn input_of(nodes: &[Node], arguments: &[Argument], at: &Range<usize>) -> Result<Input, Wrong> {
+pub(super) fn input_of(nodes: &[ExpressionNode], arguments: &[Argument], at: &Range<usize>) -> Result<Input, Wrong> {
     let wrong = |message: &str| Wrong::new(at.clone(), message);
-    let kinds: Vec<&Kind> =
+    let kinds: Vec<&NodeKind> =
         arguments.iter().filter(|given| given.name.is_none()).map(|given| &nodes[given.value].kind).collect();
-    let [Kind::Text(name), Kind::Text(dtype), Kind::Text(format), Kind::List(lengths)] = kinds[..] else {
+    let [NodeKind::Text(name), NodeKind::Text(dtype), NodeKind::Text(format), NodeKind::List(lengths)] = kinds[..]
+    else {
         return Err(wrong("an input is input(\"x\", \"float64\", \"csr\", [2, \"?\"])"));
     };
     let length = |id: &Id| match &nodes[*id].kind {
-        Kind::Text(open) if open == "?" => Ok(None),
-        Kind::Number(number) => match number.integer().and_then(|length| usize::try_from(length).ok()) {
+        NodeKind::Text(open) if open == "?" => Ok(None),
+        NodeKind::Number(number) => match number.integer().and_then(|length| usize::try_from(length).ok()) {
             Some(length) => Ok(Some(length)),
             None => Err(Wrong::new(nodes[*id].at.clone(), "this is no length")),
         },

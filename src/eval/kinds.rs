@@ -4,7 +4,7 @@
 //! operation decides on the kind of its result by the kinds and fills of its operands, and by which axes it repeats.
 
 use super::arithmetic::tensor_of;
-use super::fault::Places;
+use super::fault::CallPositions;
 use super::literal::Literal;
 use super::run::called;
 use crate::base::shape::Shape;
@@ -52,7 +52,7 @@ impl<'a> Kinds<'a> {
         if is_mixed && of_tensors.iter().any(is_single) {
             return None;
         }
-        match called(step.call()?, &inputs, &Places::default()).ok() {
+        match called(step.call()?, &inputs, &CallPositions::default()).ok() {
             Some(x @ AnyValue::Array(_)) => ones(&x, &shape),
             Some(x @ AnyValue::Tensor(_)) => without_entries(&x, shape).map(AnyValue::Tensor),
             // Positions and lengths in arguments may not fit small operands.

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use super::argument::Low;
 use super::arithmetic::{binary, signed};
 use super::call::{no_function, placed};
-use super::fault::{Places, wrong};
-use super::index::{Part, text_of};
+use super::fault::{CallPositions, wrong};
+use super::index::{IndexPart, text_of};
 use super::literal::{Literal, constant};
 use super::run::{EXPRESSION, made};
 use super::table::function;
-use super::{Argument, Binary, Fault, Id, Item, Kind, Node, Unary, Wrong, parse};
+use super::{Argument, Binary, ExpressionNode, Fault, Id, IndexItem, NodeKind, Unary, Wrong, parse};
 use crate::base::axes::Axes;
 use crate::base::error::Error;
 use crate::lazy::Node as Step;
@@ -36,7 +36,7 @@ pub(super) struct Lowered {
     /// The result of the expression, or the results of a list.
     pub(super) results: Vec<Outcome>,
     /// The positions in the text, by the numbers of the steps.
-    places: HashMap<u64, Places>,
+    places: HashMap<u64, CallPositions>,
     /// The names that stand for numbers if nothing is bound to them.
     pub(super) constants: Vec<String>,
 }
@@ -52,7 +52,7 @@ pub(super) enum Outcome {
 impl Lowered {
     /// Returns the graph of the last node, which is a list of results if `has_list`. A name is an input, unless it is a
     /// constant that `is_bound` rejects.
-    pub(super) fn new(nodes: &[Node], has_list: bool, is_bound: &dyn Fn(&str) -> bool) -> Found<Self> {
+    pub(super) fn new(nodes: &[ExpressionNode], has_list: bool, is_bound: &dyn Fn(&str) -> bool) -> Found<Self> {
         let mut lowering = Lowering::empty(nodes, is_bound);
         for node in nodes {
             let low = lowering.lowered(node)?;
@@ -91,26 +91,26 @@ impl Lowered {
     }
 
     /// Returns the positions of a step.
-    pub(super) fn places(&self, step: u64) -> &Places {
-        static NONE: Places = Places { call: 0..0, arguments: Vec::new() };
+    pub(super) fn places(&self, step: u64) -> &CallPositions {
+        static NONE: CallPositions = CallPositions { call: 0..0, arguments: Vec::new() };
         self.places.get(&step).unwrap_or(&NONE)
     }
 }
 
 struct Lowering<'a> {
-    nodes: &'a [Node],
+    nodes: &'a [ExpressionNode],
     is_bound: &'a dyn Fn(&str) -> bool,
     /// The lowered nodes so far.
     found: Vec<Low>,
     inputs: HashMap<String, Arc<Step>>,
-    places: HashMap<u64, Places>,
+    places: HashMap<u64, CallPositions>,
     constants: Vec<String>,
     /// The number of steps that gradients have visited so far.
     visited: usize,
 }
 
 impl<'a> Lowering<'a> {
-    fn empty(nodes: &'a [Node], is_bound: &'a dyn Fn(&str) -> bool) -> Self {
+    fn empty(nodes: &'a [ExpressionNode], is_bound: &'a dyn Fn(&str) -> bool) -> Self {
         Lowering {
             nodes,
             is_bound,
@@ -125,22 +125,22 @@ impl<'a> Lowering<'a> {
     /// The stored entries of a step as a result, which an array does not have.
     fn entries(&mut self, step: Arc<Step>, at: &Range<usize>) -> Arc<Step> {
         let step = expression::called(Call::of(&op::stored, [Arg::Input(0)]), vec![step], made());
-        let places = Places { call: at.clone(), arguments: vec![at.clone()] };
+        let places = CallPositions { call: at.clone(), arguments: vec![at.clone()] };
         self.places.insert(expression::number(&step), places);
         step
     }
 
-    fn lowered(&mut self, node: &Node) -> Found<Low> {
+    fn lowered(&mut self, node: &ExpressionNode) -> Found<Low> {
         let at = &node.at;
         match &node.kind {
-            Kind::Number(number) => Ok(Low::Number(number.clone())),
-            Kind::Text(text) => Ok(Low::Text(text.clone())),
-            Kind::Name(name) => Ok(self.name(name, at)),
-            Kind::List(items) => Ok(Low::List(items.iter().map(|&item| self.found[item].clone()).collect())),
-            Kind::Unary(sign, x) => self.unary(*sign, *x, at),
-            Kind::Binary(operator, x, y) => self.operator(*operator, *x, *y, at),
-            Kind::Call(name, arguments) => self.call(name, arguments, at),
-            Kind::Index(x, items) => self.index(*x, items, at),
+            NodeKind::Number(number) => Ok(Low::Number(number.clone())),
+            NodeKind::Text(text) => Ok(Low::Text(text.clone())),
+            NodeKind::Name(name) => Ok(self.name(name, at)),
+            NodeKind::List(items) => Ok(Low::List(items.iter().map(|&item| self.found[item].clone()).collect())),
+            NodeKind::Unary(sign, x) => self.unary(*sign, *x, at),
+            NodeKind::Binary(operator, x, y) => self.operator(*operator, *x, *y, at),
+            NodeKind::Call(name, arguments) => self.call(name, arguments, at),
+            NodeKind::Index(x, items) => self.index(*x, items, at),
         }
     }
 
@@ -154,7 +154,7 @@ impl<'a> Lowering<'a> {
             }
         }
         let input = self.inputs.entry(name.into()).or_insert_with(|| expression::input(name, &EXPRESSION));
-        let places = Places { call: at.clone(), arguments: Vec::new() };
+        let places = CallPositions { call: at.clone(), arguments: Vec::new() };
         self.places.entry(expression::number(input)).or_insert(places);
         Low::Step(Arc::clone(input))
     }
@@ -218,25 +218,25 @@ impl<'a> Lowering<'a> {
     fn joined(&mut self, tensors: &Low, axis: i128, at: &Range<usize>) -> Low {
         let mut inputs = Vec::new();
         let args = [tensors.arg(&mut inputs), Arg::Integer(axis)];
-        self.push(Call::of(&op::concat, args), inputs, Places { call: at.clone(), arguments: Vec::new() })
+        self.push(Call::of(&op::concat, args), inputs, CallPositions { call: at.clone(), arguments: Vec::new() })
     }
 
     /// Returns the step of an index, as in `x[1:3, 0]`.
-    fn index(&mut self, x: Id, items: &[Item], at: &Range<usize>) -> Found<Low> {
+    fn index(&mut self, x: Id, items: &[IndexItem], at: &Range<usize>) -> Found<Low> {
         if self.found[x].step().is_none() {
             return wrong(&self.nodes[x].at, format!("{} has no index", self.found[x].kind()));
         }
-        let parts = items.iter().map(|item| self.part(item)).collect::<Found<Vec<Part>>>()?;
+        let parts = items.iter().map(|item| self.part(item)).collect::<Found<Vec<IndexPart>>>()?;
         let mut inputs = Vec::new();
         let args = [self.found[x].arg(&mut inputs), Arg::Text(text_of(&parts).into())];
-        Ok(self.push(Call::of(&op::slice, args), inputs, Places { call: at.clone(), arguments: Vec::new() }))
+        Ok(self.push(Call::of(&op::slice, args), inputs, CallPositions { call: at.clone(), arguments: Vec::new() }))
     }
 
-    fn part(&self, item: &Item) -> Found<Part> {
+    fn part(&self, item: &IndexItem) -> Found<IndexPart> {
         let end = |id: &Option<Id>| id.map(|id| self.end(id)).transpose();
         Ok(match item {
-            Item::One(index) => Part::One(self.end(*index)?),
-            Item::Slice([start, stop, step]) => Part::Range([end(start)?, end(stop)?, end(step)?]),
+            IndexItem::One(index) => IndexPart::One(self.end(*index)?),
+            IndexItem::Slice([start, stop, step]) => IndexPart::Range([end(start)?, end(stop)?, end(step)?]),
         })
     }
 
@@ -265,12 +265,12 @@ impl<'a> Lowering<'a> {
             });
             arguments.push(if let [id] = **ids { self.nodes[id].at.clone() } else { at.clone() });
         }
-        let places = Places { call: at.clone(), arguments };
+        let places = CallPositions { call: at.clone(), arguments };
         with_kept_axes(op, &mut args, &places)?;
         Ok(self.push(Call::of(op, args), inputs, places))
     }
 
-    fn push(&mut self, call: Call, inputs: Vec<Arc<Step>>, places: Places) -> Low {
+    fn push(&mut self, call: Call, inputs: Vec<Arc<Step>>, places: CallPositions) -> Low {
         let step = expression::called(call, inputs, made());
         self.places.insert(expression::number(&step), places);
         Low::Step(step)
@@ -278,7 +278,7 @@ impl<'a> Lowering<'a> {
 
     /// Returns the gradient of a part of the expression with respect to a name.
     fn grad(&mut self, [y, x, upstream]: [Id; 3], at: &Range<usize>) -> Found<Low> {
-        if !matches!(self.nodes[x].kind, Kind::Name(_)) {
+        if !matches!(self.nodes[x].kind, NodeKind::Name(_)) {
             return wrong(&self.nodes[x].at, "a gradient is by a name");
         }
         if let (Low::Number(_), Some(by)) = (&self.found[y], self.found[x].step()) {
@@ -345,7 +345,7 @@ impl<'a> Lowering<'a> {
 }
 
 /// Moves the argument `keep_dims` into the axes. Labels require one axis.
-fn with_kept_axes(op: &'static OpSpec, args: &mut [Arg], places: &Places) -> Found<()> {
+fn with_kept_axes(op: &'static OpSpec, args: &mut [Arg], places: &CallPositions) -> Found<()> {
     let (Some(axis), Some(keep_dims)) = (op.place_of("axis"), op.place_of("keep_dims")) else { return Ok(()) };
     if let Some(by) = op.place_of("by").filter(|&by| !matches!(args[by], Arg::Absent))
         && let Arg::Absent = args[axis]
@@ -360,9 +360,9 @@ fn with_kept_axes(op: &'static OpSpec, args: &mut [Arg], places: &Places) -> Fou
 }
 
 /// Sets the position of a step, and of all steps before it that have none.
-fn keep_place(places: &mut HashMap<u64, Places>, step: &Arc<Step>, place: &Range<usize>) {
+fn keep_place(places: &mut HashMap<u64, CallPositions>, step: &Arc<Step>, place: &Range<usize>) {
     for number in expression::numbers(step, &|number| places.contains_key(&number)) {
-        places.insert(number, Places { call: place.clone(), arguments: Vec::new() });
+        places.insert(number, CallPositions { call: place.clone(), arguments: Vec::new() });
     }
 }
 
@@ -378,7 +378,7 @@ fn canonical(text: &str, at: &Range<usize>) -> Found<String> {
         let low = lowering.lowered(node).map_err(moved)?;
         lowering.found.push(low);
     }
-    let parts = items.iter().map(|item| lowering.part(item)).collect::<Found<Vec<Part>>>();
+    let parts = items.iter().map(|item| lowering.part(item)).collect::<Found<Vec<IndexPart>>>();
     parts.map(|parts| text_of(&parts)).map_err(moved)
 }
 

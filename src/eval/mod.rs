@@ -213,13 +213,13 @@ struct Argument {
 
 /// An item of an index. Items are separated by commas.
 #[derive(Debug, Clone)]
-enum Item {
+enum IndexItem {
     One(Id),
     Slice([Option<Id>; 3]),
 }
 
 #[derive(Debug, Clone)]
-enum Kind {
+enum NodeKind {
     Number(Literal),
     Text(String),
     Name(String),
@@ -227,13 +227,13 @@ enum Kind {
     Unary(Unary, Id),
     Binary(Binary, Id, Id),
     Call(String, Vec<Argument>),
-    Index(Id, Vec<Item>),
+    Index(Id, Vec<IndexItem>),
 }
 
 /// A node of an expression, with its byte range in the text. A node comes after its inputs.
 #[derive(Debug, Clone)]
-struct Node {
-    kind: Kind,
+struct ExpressionNode {
+    kind: NodeKind,
     at: Range<usize>,
 }
 
@@ -256,7 +256,7 @@ struct Node {
 #[derive(Debug, Clone)]
 pub struct Expression {
     text: String,
-    nodes: Vec<Node>,
+    nodes: Vec<ExpressionNode>,
     /// True if the last node may be a list of results.
     has_list: bool,
     lowered: Lowered,
@@ -294,7 +294,7 @@ impl Expression {
     pub fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         for node in &self.nodes {
-            if let Kind::Name(name) = &node.kind
+            if let NodeKind::Name(name) = &node.kind
                 && !names.contains(&name.as_str())
             {
                 names.push(name.as_str());
@@ -318,7 +318,7 @@ impl Expression {
     /// ```
     pub fn check_names(&self, is_bound: impl Fn(&str) -> bool) -> Result<(), Fault> {
         for node in &self.nodes {
-            if let Kind::Name(name) = &node.kind
+            if let NodeKind::Name(name) = &node.kind
                 && !is_bound(name)
                 && literal::constant(name).is_none()
             {
@@ -406,7 +406,7 @@ impl Expression {
     }
 
     /// Returns the expression of some syntax.
-    fn of(text: &str, nodes: Vec<Node>, has_list: bool) -> Result<Self, Fault> {
+    fn of(text: &str, nodes: Vec<ExpressionNode>, has_list: bool) -> Result<Self, Fault> {
         // A constant may be wrong where an input with the same name is right.
         let lowered = Lowered::new(&nodes, has_list, &|_| false)
             .or_else(|fault| Lowered::new(&nodes, has_list, &|_| true).map_err(|_| fault));

@@ -10,7 +10,7 @@ use winnow::stream::{LocatingSlice, Location, Stateful, Stream};
 use winnow::token::{literal, take_while};
 
 use super::literal::Literal;
-use super::{Argument, Binary, Id, Item, Kind, Node, Unary, Wrong};
+use super::{Argument, Binary, ExpressionNode, Id, IndexItem, NodeKind, Unary, Wrong};
 
 /// The largest nesting depth of brackets, calls, unary operators and powers.
 const DEPTH: usize = 100;
@@ -21,7 +21,7 @@ type Parsed<T> = ModalResult<T, Wrong>;
 
 #[derive(Debug, Default)]
 struct State {
-    nodes: Vec<Node>,
+    nodes: Vec<ExpressionNode>,
     depth: usize,
 }
 
@@ -38,13 +38,13 @@ impl<'a> ParserError<Input<'a>> for Wrong {
 }
 
 /// Returns the nodes of a text. The last node is the entire expression.
-pub(super) fn nodes(text: &str) -> Result<Vec<Node>, Wrong> {
+pub(super) fn nodes(text: &str) -> Result<Vec<ExpressionNode>, Wrong> {
     within(text, 0..text.len()).map(|(nodes, _)| nodes)
 }
 
 /// Returns the nodes of a part of a text, and the index of the node of the entire part. Positions refer to the entire
 /// text.
-pub(super) fn within(text: &str, part: Range<usize>) -> Result<(Vec<Node>, Id), Wrong> {
+pub(super) fn within(text: &str, part: Range<usize>) -> Result<(Vec<ExpressionNode>, Id), Wrong> {
     let mut input = Stateful { input: LocatingSlice::new(&text[..part.end]), state: State::default() };
     input.next_slice(part.start);
     match any_expression(&mut input).and_then(|root| end(&mut input).map(|()| root)) {
@@ -55,7 +55,7 @@ pub(super) fn within(text: &str, part: Range<usize>) -> Result<(Vec<Node>, Id), 
 }
 
 /// Returns the nodes and the items of an index, from the text between its brackets.
-pub(super) fn index(text: &str) -> Result<(Vec<Node>, Vec<Item>), Wrong> {
+pub(super) fn index(text: &str) -> Result<(Vec<ExpressionNode>, Vec<IndexItem>), Wrong> {
     let mut input = Stateful { input: LocatingSlice::new(text), state: State::default() };
     let items = |input: &mut Input<'_>| {
         let mut items = Vec::new();
@@ -124,8 +124,8 @@ fn sign(input: &mut Input<'_>, sign: &'static str) -> Parsed<bool> {
     Ok(true)
 }
 
-fn push(input: &mut Input<'_>, kind: Kind, at: Range<usize>) -> Id {
-    input.state.nodes.push(Node { kind, at });
+fn push(input: &mut Input<'_>, kind: NodeKind, at: Range<usize>) -> Id {
+    input.state.nodes.push(ExpressionNode { kind, at });
     input.state.nodes.len() - 1
 }
 
@@ -221,7 +221,7 @@ fn list(input: &mut Input<'_>, at: Range<usize>) -> Parsed<Id> {
     sign(input, "[")?;
     let items = listed(input, "]", &at, any_expression)?;
     let at = at.start..here(input);
-    Ok(push(input, Kind::List(items), at))
+    Ok(push(input, NodeKind::List(items), at))
 }
 
 /// Reads a text between two equal quotes, which the text does not contain.
@@ -233,7 +233,7 @@ fn text(input: &mut Input<'_>) -> Parsed<Id> {
     let text = rest(input)[1..=length].to_string();
     input.next_slice(length + 2);
     let at = start..here(input);
-    Ok(push(input, Kind::Text(text), at))
+    Ok(push(input, NodeKind::Text(text), at))
 }
 
 /// Reads a number: digits, a fraction, an exponent, and `j` for an imaginary number.
@@ -247,7 +247,7 @@ fn number(input: &mut Input<'_>) -> Parsed<Id> {
     }
     let Some(number) = Literal::parse(&text[..length]) else { return cut(at, "this is no number") };
     input.next_slice(length);
-    Ok(push(input, Kind::Number(number), at))
+    Ok(push(input, NodeKind::Number(number), at))
 }
 
 /// Returns the number of bytes at the beginning of a text that are a number.
@@ -281,11 +281,11 @@ fn named(input: &mut Input<'_>) -> Parsed<Id> {
     let bracket = next_character(input);
     if !sign(input, "(")? {
         input.reset(&after_name);
-        return Ok(push(input, Kind::Name(name), at));
+        return Ok(push(input, NodeKind::Name(name), at));
     }
     let arguments = listed(input, ")", &bracket, argument)?;
     let at = start..here(input);
-    Ok(push(input, Kind::Call(name, arguments), at))
+    Ok(push(input, NodeKind::Call(name, arguments), at))
 }
 
 fn word(input: &mut Input<'_>) -> Parsed<String> {
@@ -300,7 +300,7 @@ fn argument(input: &mut Input<'_>) -> Parsed<Argument> {
         let name = word(input)?;
         let at = at..here(input);
         blanks(input)?;
-        if rest(input).starts_with('=') && !rest(input).starts_with("==") {
+        if rest(input).strip_prefix('=').is_some_and(|value| !value.starts_with('=')) {
             sign(input, "=")?;
             return Ok(Argument { name: Some((name, at)), value: any_expression(input)? });
         }
@@ -310,7 +310,7 @@ fn argument(input: &mut Input<'_>) -> Parsed<Argument> {
 }
 
 /// Reads an integer of an index, or `start:stop:step`.
-fn item(input: &mut Input<'_>) -> Parsed<Item> {
+fn item(input: &mut Input<'_>) -> Parsed<IndexItem> {
     let mut parts = [None; 3];
     let mut colons = 0;
     loop {
@@ -327,9 +327,9 @@ fn item(input: &mut Input<'_>) -> Parsed<Item> {
         }
     }
     match (colons, parts[0]) {
-        (0, Some(index)) => Ok(Item::One(index)),
+        (0, Some(index)) => Ok(IndexItem::One(index)),
         (0, None) => cut(next_character(input), "an index is missing here"),
-        _ => Ok(Item::Slice(parts)),
+        _ => Ok(IndexItem::Slice(parts)),
     }
 }
 
@@ -369,13 +369,13 @@ fn signed(input: &mut Input<'_>, sign: Unary, operand: Id) -> Id {
     input.state.depth -= 1;
     // The sign belongs to the number, because 9223372036854775808 does not fit `int64`, but -9223372036854775808 does.
     let at = place(input, operand);
-    if let (Unary::Neg, Kind::Number(number)) = (sign, &input.state.nodes[operand].kind)
+    if let (Unary::Neg, NodeKind::Number(number)) = (sign, &input.state.nodes[operand].kind)
         && let Some(negative) = number.negated()
     {
-        input.state.nodes[operand] = Node { kind: Kind::Number(negative), at };
+        input.state.nodes[operand] = ExpressionNode { kind: NodeKind::Number(negative), at };
         return operand;
     }
-    push(input, Kind::Unary(sign, operand), at)
+    push(input, NodeKind::Unary(sign, operand), at)
 }
 
 /// Reads the opening bracket of an index. The items are read after the precedence of the index is checked.
@@ -392,7 +392,7 @@ fn postfix<'a>(input: &mut Input<'a>) -> Parsed<Postfixed<'a>> {
         }
         let at = place(input, operand).start..here(input);
         blanks(input)?;
-        Ok(push(input, Kind::Index(operand, items), at))
+        Ok(push(input, NodeKind::Index(operand, items), at))
     }))
 }
 
@@ -440,5 +440,5 @@ fn infix<'a>(input: &mut Input<'a>) -> Parsed<Infixed<'a>> {
 
 fn join(input: &mut Input<'_>, operator: Binary, left: Id, right: Id) -> Id {
     let at = place(input, left).start..place(input, right).end;
-    push(input, Kind::Binary(operator, left, right), at)
+    push(input, NodeKind::Binary(operator, left, right), at)
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::call::check_calls;
 use super::input::{Input, input_of};
-use super::{Expression, Fault, Id, Kind, Node, Wrong, literal, parse, tree, write};
+use super::{Expression, ExpressionNode, Fault, Id, NodeKind, Wrong, literal, parse, tree, write};
 use crate::base::error::Error;
 use crate::dynamic::{AnyOperand, AnyValue};
 use crate::lazy::{HEAD, TEXT};
@@ -79,7 +79,7 @@ impl Program {
             return Err(Fault::Wrong(Wrong::new(0..0, why)));
         }
         let wrong = |wrong: Wrong| Fault::Wrong(wrong.of(text));
-        let mut lines = Lines::default();
+        let mut lines = ProgramReader::default();
         lines.read(text).map_err(wrong)?;
         Ok(Program { inputs: lines.inputs, expression: Expression::of(text, lines.nodes, true)? })
     }
@@ -90,7 +90,8 @@ impl Program {
     /// use lacuna::DType;
     /// use lacuna::eval::Program;
     ///
-    /// let text = "lacuna program 1\nx = input(\"x\", \"float64\", \"csr\", [2, \"?\"])\ny = sum(x, axis=1)\nresult = [y]\n";
+    /// let text = "lacuna program 1\nx = input(\"x\", \"float64\", \"csr\", [2, \"?\"])\n\
+    ///     y = sum(x, axis=1)\nresult = [y]\n";
     /// let program = Program::parse(text)?;
     /// let input = &program.inputs()[0];
     /// assert_eq!((input.name.as_str(), input.dtype, &input.lengths[..]), ("x", DType::Float64, &[Some(2), None][..]));
@@ -115,7 +116,8 @@ impl Program {
     /// use lacuna::dynamic::AnyTensor;
     /// use lacuna::eval::Program;
     ///
-    /// let text = "lacuna program 1\nx = input(\"x\", \"float64\", \"coo\", [2])\ny = x * x\ndx = grad(y, x, 1)\nresult = [y, dx]\n";
+    /// let text = "lacuna program 1\nx = input(\"x\", \"float64\", \"coo\", [2])\n\
+    ///     y = x * x\ndx = grad(y, x, 1)\nresult = [y, dx]\n";
     /// let program = Program::parse(text)?;
     /// let day = CooTensor::new([2], vec![vec![1]], vec![3.0], 0.0)?.with_index::<u64>()?;
     /// let found = program.run(|name| (name == "x").then(|| AnyTensor::from(day.clone())))?;
@@ -179,9 +181,9 @@ impl fmt::Display for Program {
 
 /// The lines that were read so far.
 #[derive(Default)]
-struct Lines {
+struct ProgramReader {
     inputs: Vec<Input>,
-    nodes: Vec<Node>,
+    nodes: Vec<ExpressionNode>,
     /// The nesting depth of lists in each node.
     depths: Vec<usize>,
     names: HashMap<String, Id>,
@@ -190,7 +192,7 @@ struct Lines {
     is_done: bool,
 }
 
-impl Lines {
+impl ProgramReader {
     fn read(&mut self, text: &str) -> Result<(), Wrong> {
         let mut start = 0;
         for (number, line) in text.split('\n').enumerate() {
@@ -228,19 +230,19 @@ impl Lines {
             return self.result(found, root);
         }
         let id = match &found[root].kind {
-            Kind::Call(called, arguments) if called == "input" => {
+            NodeKind::Call(called, arguments) if called == "input" => {
                 let input = input_of(&found, arguments, &found[root].at)?;
                 self.input(input, found[root].at.clone())?
             }
-            Kind::List(_) | Kind::Text(_) => return Err(Wrong::new(found[root].at.clone(), "this is no step")),
+            NodeKind::List(_) | NodeKind::Text(_) => return Err(Wrong::new(found[root].at.clone(), "this is no step")),
             _ => self.append(found)?[root],
         };
         self.names.insert(name.to_string(), id);
         Ok(())
     }
 
-    fn result(&mut self, found: Vec<Node>, root: Id) -> Result<(), Wrong> {
-        let is_list = matches!(&found[root].kind, Kind::List(items) if !items.is_empty());
+    fn result(&mut self, found: Vec<ExpressionNode>, root: Id) -> Result<(), Wrong> {
+        let is_list = matches!(&found[root].kind, NodeKind::List(items) if !items.is_empty());
         if !is_list {
             return Err(Wrong::new(found[root].at.clone(), "the result is a list of names, as in [y, z]"));
         }
@@ -252,15 +254,15 @@ impl Lines {
         if !self.bound.insert(input.name.clone()) {
             return Err(Wrong::new(at, format!("an input before this one is bound by {:?}", input.name)));
         }
-        let kind = Kind::Name(input.name.clone());
+        let kind = NodeKind::Name(input.name.clone());
         self.inputs.push(input);
-        self.push(Node { kind, at })
+        self.push(ExpressionNode { kind, at })
     }
 
-    fn push(&mut self, node: Node) -> Result<Id, Wrong> {
+    fn push(&mut self, node: ExpressionNode) -> Result<Id, Wrong> {
         let below = tree::inputs(&node.kind).into_iter().map(|input| self.depths[input]).max().unwrap_or(0);
         let depth = match node.kind {
-            Kind::List(_) => below + 1,
+            NodeKind::List(_) => below + 1,
             _ => 0,
         };
         if depth > LISTS {
@@ -273,16 +275,16 @@ impl Lines {
 
     /// Appends the nodes of a line, and returns the new index of each node. A name becomes the step of the line with
     /// this name.
-    fn append(&mut self, found: Vec<Node>) -> Result<Vec<Id>, Wrong> {
+    fn append(&mut self, found: Vec<ExpressionNode>) -> Result<Vec<Id>, Wrong> {
         let (mut ids, before): (Vec<Id>, _) = (Vec::with_capacity(found.len()), self.nodes.len());
-        for Node { kind, at } in found {
+        for ExpressionNode { kind, at } in found {
             let id = match &kind {
-                Kind::Name(name) => match (self.names.get(name), literal::constant(name)) {
+                NodeKind::Name(name) => match (self.names.get(name), literal::constant(name)) {
                     (Some(&id), _) => id,
-                    (None, Some(number)) => self.push(Node { kind: Kind::Number(number), at })?,
+                    (None, Some(number)) => self.push(ExpressionNode { kind: NodeKind::Number(number), at })?,
                     (None, None) => return Err(Wrong::new(at, format!("no line before this one has the name {name}"))),
                 },
-                kind => self.push(Node { kind: tree::with_inputs(kind, &mut |id| ids[id]), at })?,
+                kind => self.push(ExpressionNode { kind: tree::with_inputs(kind, &mut |id| ids[id]), at })?,
             };
             ids.push(id);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Fault;
 use super::arithmetic::tensor_of;
-use super::fault::{Places, wrong};
+use super::fault::{CallPositions, wrong};
 use super::literal::Literal;
 use super::running::Running;
 use super::table::function;
@@ -33,7 +33,7 @@ pub(super) fn made() -> Made {
 
 /// Returns the value of a call of a graph.
 fn run_call(call: &Call, inputs: &[&AnyValue]) -> Checked<AnyValue> {
-    called(call, inputs, &Places::default()).map_err(|fault| match fault {
+    called(call, inputs, &CallPositions::default()).map_err(|fault| match fault {
         Fault::Run(error) => error,
         // If types depend on values, a type error is an error of the step.
         Fault::Wrong(wrong) => Error::Argument { operation: call.op.name, why: wrong.message().to_string() },
@@ -46,7 +46,7 @@ fn has(op: &'static OpSpec) -> bool {
 }
 
 /// Computes the value of a call, from the values of its inputs.
-pub(super) fn called(call: &Call, inputs: &[&AnyValue], places: &Places) -> Found<AnyValue> {
+pub(super) fn called(call: &Call, inputs: &[&AnyValue], places: &CallPositions) -> Found<AnyValue> {
     let running = Running::new(call, inputs, places)?;
     match call.op {
         op if op.is(&op::gradient_of) => gradient_of(&running),

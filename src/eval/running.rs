@@ -7,7 +7,7 @@ use ndarray::{ArrayD, ArrayView1, Ix1, IxDyn};
 
 use super::Fault;
 use super::argument::{no_integer, number_of};
-use super::fault::{Places, at, wrong};
+use super::fault::{CallPositions, at, wrong};
 use super::index::slices_of;
 use super::literal::Literal;
 use crate::base::axes::Axes;
@@ -26,11 +26,11 @@ type Found<T> = Result<T, Fault>;
 pub(super) struct Running<'a> {
     call: Cow<'a, Call>,
     inputs: &'a [&'a AnyValue],
-    places: &'a Places,
+    places: &'a CallPositions,
 }
 
 impl<'a> Running<'a> {
-    pub(super) fn new(call: &'a Call, inputs: &'a [&'a AnyValue], places: &'a Places) -> Found<Self> {
+    pub(super) fn new(call: &'a Call, inputs: &'a [&'a AnyValue], places: &'a CallPositions) -> Found<Self> {
         let mut running = Running { call: Cow::Borrowed(call), inputs, places };
         let bound = running.bound()?;
         running.call = bound.map_or(Cow::Borrowed(call), Cow::Owned);

@@ -1,9 +1,9 @@
 //! The syntax of expressions as a list of nodes.
 
-use super::{Argument, Id, Item, Kind};
+use super::{Argument, Id, IndexItem, NodeKind};
 
 /// Returns the inputs of a node.
-pub(super) fn inputs(kind: &Kind) -> Vec<Id> {
+pub(super) fn inputs(kind: &NodeKind) -> Vec<Id> {
     let mut found = Vec::new();
     let _ = with_inputs(kind, &mut |id| {
         found.push(id);
@@ -13,24 +13,24 @@ pub(super) fn inputs(kind: &Kind) -> Vec<Id> {
 }
 
 /// Returns the same node with other inputs. `to` maps each input to the new input.
-pub(super) fn with_inputs(kind: &Kind, to: &mut impl FnMut(Id) -> Id) -> Kind {
+pub(super) fn with_inputs(kind: &NodeKind, to: &mut impl FnMut(Id) -> Id) -> NodeKind {
     match kind {
-        Kind::Number(_) | Kind::Text(_) | Kind::Name(_) => kind.clone(),
-        Kind::List(items) => Kind::List(items.iter().map(|&item| to(item)).collect()),
-        Kind::Unary(sign, x) => Kind::Unary(*sign, to(*x)),
-        Kind::Binary(operator, x, y) => Kind::Binary(*operator, to(*x), to(*y)),
-        Kind::Call(name, arguments) => {
+        NodeKind::Number(_) | NodeKind::Text(_) | NodeKind::Name(_) => kind.clone(),
+        NodeKind::List(items) => NodeKind::List(items.iter().map(|&item| to(item)).collect()),
+        NodeKind::Unary(sign, x) => NodeKind::Unary(*sign, to(*x)),
+        NodeKind::Binary(operator, x, y) => NodeKind::Binary(*operator, to(*x), to(*y)),
+        NodeKind::Call(name, arguments) => {
             let argument = |given: &Argument| Argument { name: given.name.clone(), value: to(given.value) };
-            Kind::Call(name.clone(), arguments.iter().map(argument).collect())
+            NodeKind::Call(name.clone(), arguments.iter().map(argument).collect())
         }
-        Kind::Index(x, items) => Kind::Index(to(*x), with_ends(items, to)),
+        NodeKind::Index(x, items) => NodeKind::Index(to(*x), with_ends(items, to)),
     }
 }
 
-fn with_ends(items: &[Item], to: &mut impl FnMut(Id) -> Id) -> Vec<Item> {
-    let mut ends = |item: &Item| match item {
-        Item::One(index) => Item::One(to(*index)),
-        Item::Slice(ends) => Item::Slice(ends.map(|end| end.map(&mut *to))),
+fn with_ends(items: &[IndexItem], to: &mut impl FnMut(Id) -> Id) -> Vec<IndexItem> {
+    let mut ends = |item: &IndexItem| match item {
+        IndexItem::One(index) => IndexItem::One(to(*index)),
+        IndexItem::Slice(ends) => IndexItem::Slice(ends.map(|end| end.map(&mut *to))),
     };
     items.iter().map(&mut ends).collect()
 }

@@ -4,18 +4,18 @@ use std::collections::HashMap;
 use std::fmt::{Formatter, Result, Write};
 
 use super::input::Input;
-use super::{Argument, Binary, Id, Item, Kind, Node, Unary};
+use super::{Argument, Binary, ExpressionNode, Id, IndexItem, NodeKind, Unary};
 use crate::lazy::HEAD;
 
 /// Writes the lines of a program. The last node is the list of results.
-pub(super) fn lines(nodes: &[Node], inputs: &[Input], f: &mut Formatter<'_>) -> Result {
+pub(super) fn lines(nodes: &[ExpressionNode], inputs: &[Input], f: &mut Formatter<'_>) -> Result {
     writeln!(f, "{HEAD}")?;
     let mut names: Vec<String> = Vec::with_capacity(nodes.len());
     let mut count = 0;
     let inputs: HashMap<&str, &Input> = inputs.iter().map(|input| (input.name.as_str(), input)).collect();
     for (id, node) in nodes.iter().enumerate() {
         let said = match &node.kind {
-            Kind::Name(name) => inputs.get(name.as_str()).map_or_else(String::new, |input| said_of_input(input)),
+            NodeKind::Name(name) => inputs.get(name.as_str()).map_or_else(String::new, |input| said_of_input(input)),
             kind => said(kind, &names, nodes),
         };
         if id + 1 == nodes.len() {
@@ -33,15 +33,15 @@ pub(super) fn lines(nodes: &[Node], inputs: &[Input], f: &mut Formatter<'_>) -> 
 }
 
 /// Returns whether a node is written inside the lines that use it, and does not have its own line.
-fn stands_in_line(kind: &Kind, nodes: &[Node]) -> bool {
-    let is_number = |id: &Id| matches!(nodes[*id].kind, Kind::Number(_));
+fn stands_in_line(kind: &NodeKind, nodes: &[ExpressionNode]) -> bool {
+    let is_number = |id: &Id| matches!(nodes[*id].kind, NodeKind::Number(_));
     match kind {
-        Kind::Number(_) | Kind::Text(_) | Kind::List(_) => true,
-        Kind::Unary(_, x) => is_number(x),
-        Kind::Binary(_, x, y) => is_number(x) && is_number(y),
+        NodeKind::Number(_) | NodeKind::Text(_) | NodeKind::List(_) => true,
+        NodeKind::Unary(_, x) => is_number(x),
+        NodeKind::Binary(_, x, y) => is_number(x) && is_number(y),
         // A view is written inside only if its tensor has its own line. Otherwise, nested views would lengthen the text
         // each time.
-        Kind::Call(name, arguments) if name == "stored" => {
+        NodeKind::Call(name, arguments) if name == "stored" => {
             arguments.iter().all(|given| !stands_in_line_at_all(&nodes[given.value].kind))
         }
         _ => false,
@@ -49,10 +49,10 @@ fn stands_in_line(kind: &Kind, nodes: &[Node]) -> bool {
 }
 
 /// Returns whether a node may be written without its own line.
-fn stands_in_line_at_all(kind: &Kind) -> bool {
+fn stands_in_line_at_all(kind: &NodeKind) -> bool {
     match kind {
-        Kind::Call(name, _) => name == "stored",
-        kind => !matches!(kind, Kind::Name(_) | Kind::Index(..)),
+        NodeKind::Call(name, _) => name == "stored",
+        kind => !matches!(kind, NodeKind::Name(_) | NodeKind::Index(..)),
     }
 }
 
@@ -69,10 +69,10 @@ fn said_of_input(input: &Input) -> String {
     format!("input({name}, \"{}\", \"{format}\", [{lengths}])", input.dtype)
 }
 
-fn said(kind: &Kind, names: &[String], nodes: &[Node]) -> String {
+fn said(kind: &NodeKind, names: &[String], nodes: &[ExpressionNode]) -> String {
     let name = |id: &Id| names[*id].as_str();
     let operand = |id: &Id| match &nodes[*id].kind {
-        Kind::Binary(..) | Kind::Unary(..) | Kind::List(_) if name(id).contains(NOT_IN_WORDS) => {
+        NodeKind::Binary(..) | NodeKind::Unary(..) | NodeKind::List(_) if name(id).contains(NOT_IN_WORDS) => {
             format!("({})", name(id))
         }
         _ => name(id).to_string(),
@@ -80,37 +80,37 @@ fn said(kind: &Kind, names: &[String], nodes: &[Node]) -> String {
     // Without parentheses, the sign of the number would apply to the power or to the indexed value.
     let base = |id: &Id| if name(id).starts_with('-') { format!("({})", name(id)) } else { operand(id) };
     match kind {
-        Kind::Number(number) => number.written(),
-        Kind::Text(text) => quoted(text),
-        Kind::List(items) => format!("[{}]", items.iter().map(name).collect::<Vec<_>>().join(", ")),
-        Kind::Unary(Unary::Neg, x) => format!("-{}", operand(x)),
-        Kind::Unary(Unary::Not, x) => format!("~{}", operand(x)),
-        Kind::Binary(Binary::Pow, x, y) => format!("{} ** {}", base(x), operand(y)),
-        Kind::Binary(operator, x, y) => format!("{} {} {}", operand(x), operator.sign(), operand(y)),
-        Kind::Call(called, arguments) => {
+        NodeKind::Number(number) => number.written(),
+        NodeKind::Text(text) => quoted(text),
+        NodeKind::List(items) => format!("[{}]", items.iter().map(name).collect::<Vec<_>>().join(", ")),
+        NodeKind::Unary(Unary::Neg, x) => format!("-{}", operand(x)),
+        NodeKind::Unary(Unary::Not, x) => format!("~{}", operand(x)),
+        NodeKind::Binary(Binary::Pow, x, y) => format!("{} ** {}", base(x), operand(y)),
+        NodeKind::Binary(operator, x, y) => format!("{} {} {}", operand(x), operator.sign(), operand(y)),
+        NodeKind::Call(called, arguments) => {
             let argument = |Argument { name: parameter, value }: &Argument| match parameter {
                 Some((parameter, _)) => format!("{parameter}={}", name(value)),
                 None => name(value).to_string(),
             };
             format!("{called}({})", arguments.iter().map(argument).collect::<Vec<_>>().join(", "))
         }
-        Kind::Index(x, items) => format!("{}[{}]", base(x), said_of_items(items, names)),
-        Kind::Name(_) => String::new(),
+        NodeKind::Index(x, items) => format!("{}[{}]", base(x), said_of_items(items, names)),
+        NodeKind::Name(_) => String::new(),
     }
 }
 
 /// The characters that show that a text is not only a name or a number.
 const NOT_IN_WORDS: [char; 4] = [' ', '-', '~', '['];
 
-fn said_of_items(items: &[Item], names: &[String]) -> String {
+fn said_of_items(items: &[IndexItem], names: &[String]) -> String {
     let end = |end: &Option<Id>| end.map_or("", |id| names[id].as_str());
     let mut text = String::new();
     for (place, item) in items.iter().enumerate() {
         text.push_str(if place == 0 { "" } else { ", " });
         let _ = match item {
-            Item::One(index) => write!(text, "{}", names[*index]),
-            Item::Slice([start, stop, None]) => write!(text, "{}:{}", end(start), end(stop)),
-            Item::Slice([start, stop, step]) => write!(text, "{}:{}:{}", end(start), end(stop), end(step)),
+            IndexItem::One(index) => write!(text, "{}", names[*index]),
+            IndexItem::Slice([start, stop, None]) => write!(text, "{}:{}", end(start), end(stop)),
+            IndexItem::Slice([start, stop, step]) => write!(text, "{}:{}:{}", end(start), end(stop), end(step)),
         };
     }
     text

@@ -16,7 +16,7 @@ use crate::base::alloc::Allocated;
 use crate::element::{Float, Real};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{GradientInputs, Group};
-use crate::kernels::op::{Fault, Outcome};
+use crate::kernels::op::{GroupError, Outcome};
 use crate::kernels::passes::Census;
 use crate::kernels::passes::Pass;
 use crate::kernels::rank::{RankPosition, Rule};
@@ -87,7 +87,7 @@ impl MedianQuery {
             return Ok(Some(T::Median::NAN));
         }
         if unstored.is_some() && gaps.extent == u128::MAX && matches!(self.rule, Rule::At(..)) {
-            return Err(Fault::Uncountable);
+            return Err(GroupError::Uncountable);
         }
         let place = self.rule.place(numbers);
         let found = census.at([place.low, place.high], unstored, pass)?;
@@ -105,7 +105,9 @@ impl MedianQuery {
         Ok(match gaps.numbers(stored.len()) {
             None => ranked_in_lane(stored, self.rule, sieve)?,
             // With more positions than `u128` counts, the middle rank still falls on the fill: fewer values are stored.
-            Some(_) if gaps.extent == u128::MAX && matches!(self.rule, Rule::At(..)) => return Err(Fault::Uncountable),
+            Some(_) if gaps.extent == u128::MAX && matches!(self.rule, Rule::At(..)) => {
+                return Err(GroupError::Uncountable);
+            }
             Some((fill, unstored)) => Some(ranked_about(stored, fill, unstored, self.rule, sieve)?),
         })
     }

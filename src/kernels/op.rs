@@ -10,11 +10,11 @@ pub trait Op: Copy + Send + Sync {
 }
 
 /// The result of one group, or the reason why it has none.
-pub(crate) type Outcome<T> = Result<T, Fault>;
+pub(crate) type Outcome<T> = Result<T, GroupError>;
 
 /// The reason why an operation has no result for one group. The driver adds the operation and the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum GroupError {
     /// The result type cannot hold a position or a count of the group.
     Uncountable,
     /// The group has no element to return.
@@ -27,9 +27,9 @@ pub enum Fault {
     Memory(AllocError),
 }
 
-impl From<AllocError> for Fault {
+impl From<AllocError> for GroupError {
     fn from(refused: AllocError) -> Self {
-        Fault::Memory(refused)
+        GroupError::Memory(refused)
     }
 }
 
@@ -39,7 +39,7 @@ pub(crate) type Outcomes<T> = Result<T, Refused>;
 /// A group without a result, by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Refused {
-    pub(crate) fault: Fault,
+    pub(crate) fault: GroupError,
     pub(crate) group: usize,
 }
 
@@ -50,7 +50,7 @@ impl From<AllocError> for Refused {
     }
 }
 
-impl Fault {
+impl GroupError {
     /// Returns the fault together with the index of its group.
     pub(crate) fn of(self, group: usize) -> Refused {
         // Callers that process a range of groups add its start to `group` afterwards.

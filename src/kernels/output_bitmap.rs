@@ -11,7 +11,7 @@ use crate::base::threads;
 use crate::kernels::bits::{self, BITS, Truths};
 use crate::kernels::coords::{AxisCoords, CoordSlices, of_width};
 use crate::kernels::kept_axes::KeptAxes;
-use crate::kernels::op::{Fault, Outcome};
+use crate::kernels::op::{GroupError, Outcome};
 
 /// The number of output elements in a word.
 const CELLS: usize = 32;
@@ -250,7 +250,7 @@ pub(crate) fn marked_cells<M: Mark, U: Copy + Send>(
         for cell in cells.filter(|&cell| marks[cell].is_set()) {
             match result(cell) {
                 Ok(result) => results.push(result),
-                Err(Fault::Memory(refused)) => return Err(refused),
+                Err(GroupError::Memory(refused)) => return Err(refused),
                 Err(_) => return Ok(None),
             }
         }

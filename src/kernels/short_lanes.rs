@@ -120,7 +120,7 @@ impl RunningSums {
 mod tests {
     use super::*;
     use crate::element::{Accumulator, Ring};
-    use crate::kernels::op::Fault;
+    use crate::kernels::op::GroupError;
     use std::cell::Cell;
 
     /// Compares the sums of lanes with exact sums, and returns the number of lanes that `slowly` computed.
@@ -193,12 +193,12 @@ mod tests {
     #[test]
     fn the_lane_that_fails_is_named_by_its_number() {
         let slowly = |offsets: &[usize], _: &mut [u8]| match offsets[0] {
-            start @ 1024.. => Err(Fault::Empty.of((2000 - start) / 2)),
+            start @ 1024.. => Err(GroupError::Empty.of((2000 - start) / 2)),
             _ => Ok(()),
         };
         let offsets: Vec<usize> = (0..=1500).map(|lane| 2 * lane).collect();
         let found = sums_of_lanes(&offsets, &[1.0; 3000], &mut [0; 1500], |value| value, |_, _| None, slowly);
-        assert_eq!(found, Err(Fault::Empty.of(1000)));
+        assert_eq!(found, Err(GroupError::Empty.of(1000)));
     }
 
     /// Lanes without a quick result are passed to `slowly` one by one.

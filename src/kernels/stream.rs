@@ -229,7 +229,7 @@ fn reduce_each<T: Element, H: Holistic<T>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::op::{Fault, Op, Outcome};
+    use crate::kernels::op::{GroupError, Op, Outcome};
 
     /// A count that only groups of at least one value have.
     #[derive(Clone, Copy)]
@@ -262,7 +262,7 @@ mod tests {
         }
 
         fn finish(&self, &state: &u128, _: u128) -> Outcome<u64> {
-            if state == 0 { Err(Fault::Empty) } else { Ok(state as u64) }
+            if state == 0 { Err(GroupError::Empty) } else { Ok(state as u64) }
         }
     }
 
@@ -284,7 +284,7 @@ mod tests {
     fn a_source_that_fails_has_no_result_and_no_fault_of_its_first_values() {
         let found = |source| fold_poured(Counted, &source, &Gaps::none());
         assert_eq!(found(Zeros(3, true)), Ok(Some(3)));
-        assert_eq!(found(Zeros(0, true)), Err(Fault::Empty.of(0)));
+        assert_eq!(found(Zeros(0, true)), Err(GroupError::Empty.of(0)));
         assert_eq!(found(Zeros(3, false)), Ok(None));
         assert_eq!(found(Zeros(0, false)), Ok(None));
     }

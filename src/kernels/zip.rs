@@ -8,7 +8,7 @@ use crate::base::machine::in_wide_vectors;
 use crate::base::recycle;
 use crate::base::threads;
 use crate::element::Element;
-use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::kernels::steps::{BLOCK, Filled, LEFT, MergePart, MergeSteps, RIGHT};
 
 /// The effect of a fill on stored entries of the other operand.
@@ -158,7 +158,7 @@ impl<T: Element, Z: Zip<T, T>> Zip<T, T> for MaybeSwapped<Z> {
 pub(crate) struct FailedElement {
     /// The index of the element in the result.
     pub(crate) at: usize,
-    pub(crate) fault: Fault,
+    pub(crate) fault: GroupError,
 }
 
 impl From<AllocError> for FailedElement {

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use ndarray::{ArcArray, Axis, IxDyn, Slice};
 
 use super::call::{Arg, Call};
-use super::node::{InPieces, Made, Node};
+use super::node::{Made, Node};
 use super::source::{Bins, ByRanges, Held, counts, counts_of_all, known, slices};
 use super::steps::made;
-use super::value::{ByPieces, Gather, Gathered, Kind, Pieced, Pieces, piece};
+use super::value::{ByPieces, Chunked, Gather, Gathered, Kind, Pieced, piece};
 use super::{Lazy, Value, lengths};
 use crate::base::alloc;
 use crate::base::axes::Axes;
@@ -21,11 +21,10 @@ use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::dispatch;
 use crate::dynamic::array::on_array;
-use crate::dynamic::{AnyArray, AnyOperand, AnyTensor, AnyValue, Erased, Poured, PouredFold, chosen, on_type};
+use crate::dynamic::{AnyArray, AnyOperand, AnyTensor, AnyValue, Erased, chosen, on_type};
 use crate::element::{DType, Element, Number};
 use crate::ops::moved::Moves;
 use crate::pattern::{AnyPattern, AxisCoords, PartOf};
-use crate::plan::reduction::Reduction;
 use crate::tensor::Tensor;
 
 impl AnyTensor {
@@ -79,30 +78,6 @@ impl Lazy<AnyValue> {
         f: impl Fn(&AnyValue) -> Result<AnyValue> + Send + Sync + 'static,
     ) -> Lazy<AnyValue> {
         self.over(name, axes.into(), f)
-    }
-}
-
-impl Lazy<AnyValue> {
-    /// Returns this step with a streaming reduction, for an operand that arrives in chunks. No other graph may share
-    /// the step yet. An array arrives in chunks only if the chunks may arrive in any order.
-    #[cfg_attr(any(test, not(feature = "eval")), allow(dead_code))] // the steps of expressions
-    pub(crate) fn folding(self, fold: PouredFold) -> Self {
-        let operand = self.node.inputs.first().and_then(|operand| operand.shape.as_ref());
-        let reduction = operand.and_then(|shape| Reduction::new(shape, fold.options.axes()).ok());
-        // If the result has one element, every chunk belongs to this element, for any order of the axes.
-        let may_be_fed = |reduction: Reduction| reduction.is_fed() || reduction.result_shape().wide_size() == 1;
-        let is_fed = reduction.is_some_and(may_be_fed);
-        self.with_work(|work| {
-            work.is_fed = is_fed;
-            work.from_pieces = Some(Arc::new(move |_, feed| {
-                let pattern = feed.pattern.downcast_ref()?;
-                let parts =
-                    |entries, take: &mut dyn FnMut(&AnyValue)| (feed.run)(entries, &mut |part| take(known(part)));
-                let InPieces { is_poured, most, picoseconds, .. } = *feed;
-                let poured = Poured { pattern, none: known(feed.none), parts: &parts, is_poured, most, picoseconds };
-                Some(fold.run(poured).map(|found| Arc::new(found) as Held))
-            }));
-        })
     }
 }
 
@@ -190,10 +165,10 @@ impl ByPieces for OfAny {
         stored(known(value))
     }
 
-    fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Pieces + 'a>> {
+    fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Chunked + 'a>> {
         match known::<AnyValue>(value) {
-            AnyValue::Tensor(x) => Some(on_type!(x, x => Box::new(Cut(x.clone())))),
-            AnyValue::Array(x) => on_array!(x, x => Some(Box::new(Row(x.as_slice()?)) as Box<dyn Pieces>)),
+            AnyValue::Tensor(x) => Some(on_type!(x, x => Box::new(SplitAnyTensor(x.clone())))),
+            AnyValue::Array(x) => on_array!(x, x => Some(Box::new(SplitAnyArray(x.as_slice()?)) as Box<dyn Chunked>)),
         }
     }
 
@@ -227,18 +202,18 @@ fn stored(x: &AnyValue) -> usize {
 }
 
 /// A tensor that is split into chunks of its format.
-struct Cut<T>(Erased<T>);
+struct SplitAnyTensor<T>(Erased<T>);
 
-impl<T: Element> Pieces for Cut<T> {
+impl<T: Element> Chunked for SplitAnyTensor<T> {
     fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held> {
         Ok(held(AnyTensor::from(piece(self.0.sparse(), entries, stencil)?)))
     }
 }
 
 /// The elements of an array in row-major order.
-struct Row<'a, T>(&'a [T]);
+struct SplitAnyArray<'a, T>(&'a [T]);
 
-impl<T: Element> Pieces for Row<'_, T> {
+impl<T: Element> Chunked for SplitAnyArray<'_, T> {
     fn piece(&self, elements: Range<usize>, _: &mut Option<Held>) -> Result<Held> {
         let elements = alloc::collect(self.0[elements].iter().copied())?;
         Ok(held(AnyArray::from(dense_array(&[elements.len()].into(), elements))))

@@ -13,7 +13,7 @@ use super::node::{Family, Held, Made, Node, known};
 use super::source::{ByRanges, OfArrays};
 use super::steps::{LazyStored, Steps, family, made, step};
 use super::text::said_of_array;
-use super::value::{ByPieces, Gather, Gathered, Kind, Pieced, Pieces, Value};
+use super::value::{ByPieces, Chunked, Gather, Gathered, Kind, Pieced, Value};
 use super::{Lazy, kit};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -95,8 +95,8 @@ impl<T: Element> ByPieces for OfArray<T> {
         known::<ArrayD<T>>(value).len()
     }
 
-    fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Pieces + 'a>> {
-        Some(Box::new(Row(known::<ArrayD<T>>(value).as_slice()?)))
+    fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Chunked + 'a>> {
+        Some(Box::new(SplitArray(known::<ArrayD<T>>(value).as_slice()?)))
     }
 
     fn gather(&self, count: usize, _: &Held) -> Result<Box<dyn Gather>> {
@@ -115,9 +115,9 @@ impl<T: Element> ByPieces for OfArray<T> {
 }
 
 /// The elements of an array in row-major order.
-struct Row<'a, T>(&'a [T]);
+struct SplitArray<'a, T>(&'a [T]);
 
-impl<T: Element> Pieces for Row<'_, T> {
+impl<T: Element> Chunked for SplitArray<'_, T> {
     fn piece(&self, elements: Range<usize>, _: &mut Option<Held>) -> Result<Held> {
         let elements = alloc::collect(self.0[elements].iter().copied())?;
         Ok(Arc::new(dense_array(&[elements.len()].into(), elements)))

@@ -85,9 +85,9 @@ pub trait Typed: fmt::Debug + Send + Sync {
 
 /// A single element.
 #[derive(Debug)]
-struct One<T>(T);
+struct TypedElement<T>(T);
 
-impl<T: Element> Typed for One<T> {
+impl<T: Element> Typed for TypedElement<T> {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -160,7 +160,7 @@ impl Hash for Arg {
 impl Arg {
     /// Returns an element as an argument.
     pub(crate) fn element<T: Element>(element: T) -> Self {
-        Arg::Typed(Arc::new(One(element)))
+        Arg::Typed(Arc::new(TypedElement(element)))
     }
 
     /// Returns a new argument for a closure.
@@ -328,7 +328,7 @@ impl Call {
 
     /// Returns an element of the type that the call was made with. Panics for another type.
     pub(crate) fn element<T: Element>(&self, parameter: &str) -> T {
-        self.data::<One<T>>(parameter).expect("an element of this type").0
+        self.data::<TypedElement<T>>(parameter).expect("an element of this type").0
     }
 
     /// Returns the data of a parameter, if it has this type.

@@ -119,12 +119,13 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         let entries: Vec<(Vec<usize>, T)> =
             entries.into_iter().map(|(at, value)| (at.as_ref().to_vec(), value)).collect();
         let positions = entries.iter().map(|(at, _)| Arg::counts(at)).collect();
-        let values = Arg::Typed(Arc::new(Values(entries.into_iter().map(|(_, value)| value).collect::<Vec<T>>())));
+        let values =
+            Arg::Typed(Arc::new(InsertedValues(entries.into_iter().map(|(_, value)| value).collect::<Vec<T>>())));
         let call = Call::of(&op::with_entries, [Arg::Input(0), Arg::List(positions), values]);
         let run = made!(Tensor<P, T>, |node, inputs| {
             let call = node.args();
             let Arg::List(positions) = call.named("indices") else { return Err(Error::NoTensor) };
-            let values = &call.data::<Values<T>>("values").expect("values of this type").0;
+            let values = &call.data::<InsertedValues<T>>("values").expect("values of this type").0;
             let positions = positions.iter().map(|at| at.as_counts());
             known::<Tensor<P, T>>(&inputs[0]).with_entries(positions.zip(values.iter().copied()))
         });
@@ -155,9 +156,9 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
 
 /// The values that `with_entries` inserts.
 #[derive(Debug)]
-struct Values<T>(Vec<T>);
+struct InsertedValues<T>(Vec<T>);
 
-impl<T: Element> Typed for Values<T> {
+impl<T: Element> Typed for InsertedValues<T> {
     fn as_any(&self) -> &dyn Any {
         self
     }

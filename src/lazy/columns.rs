@@ -50,9 +50,9 @@ pub trait ByBytes: Send + Sync {
     fn pattern(&self, shape: &Shape, count: usize, coords: &[Vec<u64>]) -> Result<Held>;
 }
 
-pub(super) struct OfTensors<P, T>(pub(super) PhantomData<fn() -> (P, T)>);
+pub(super) struct TensorBytes<P, T>(pub(super) PhantomData<fn() -> (P, T)>);
 
-impl<P: Pattern, T: Element> ByBytes for OfTensors<P, T> {
+impl<P: Pattern, T: Element> ByBytes for TensorBytes<P, T> {
     fn dtype(&self) -> DType {
         T::DTYPE
     }

@@ -32,7 +32,7 @@ pub fn einsum<'a, P: Pattern, T: Ring>(
     spec: impl Into<Einsum<'a>>,
     tensors: &[impl Borrow<Lazy<Tensor<P, T>>>],
 ) -> Lazy<Tensor<P, T>> {
-    let spec = Arg::Typed(Arc::new(Spec(spec.into().into_owned())));
+    let spec = Arg::Typed(Arc::new(EinsumSpec(spec.into().into_owned())));
     let inputs = tensors.iter().map(|tensor| Arc::clone(&tensor.borrow().node)).collect();
     let call = Call::of(&op::einsum, [spec, Arg::List((0..tensors.len()).map(Arg::Input).collect())]);
     Lazy::of(Arc::new(step(call, inputs, Made { family: family::<P, T>(), ..summed::<P, T>() })))
@@ -40,9 +40,9 @@ pub fn einsum<'a, P: Pattern, T: Ring>(
 
 /// The labels of a sum of products, and the order of the products.
 #[derive(Debug, PartialEq)]
-struct Spec(Einsum<'static>);
+struct EinsumSpec(Einsum<'static>);
 
-impl Typed for Spec {
+impl Typed for EinsumSpec {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -59,7 +59,7 @@ impl Typed for Spec {
 }
 
 fn spec_of(call: &Call) -> &Einsum<'static> {
-    &call.data::<Spec>("spec").expect("the labels of a sum").0
+    &call.data::<EinsumSpec>("spec").expect("the labels of a sum").0
 }
 
 /// Returns the shape of a sum of products of operands of these shapes.

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use super::Lazy;
 use super::call::{Arg, Call, Options};
-use super::columns::{ByBytes, OfTensors};
+use super::columns::{ByBytes, TensorBytes};
 use super::node::{Body, Held};
-use super::outside::{How, Query, Reader};
+use super::query::{Query, Reader};
 use super::value::Value;
 use super::write::HEAD;
 use crate::base::axes::Axes;
@@ -18,6 +18,7 @@ use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::element::accumulator_bytes::bytes_of;
 use crate::element::{DType, Element, Float, Number, Real, Ring};
+use crate::kernels::partial::How;
 use crate::ops::{Nanmedian, Norm, OpSpec, accumulators, op};
 use crate::pattern::CooPattern;
 use crate::tensor::coo::CooTensor;
@@ -146,7 +147,7 @@ pub fn value_bytes<T: Element, I: Index>(x: &CooTensor<T, I>) -> Vec<u8> {
 ///
 /// `Argument`: the bytes are not elements of this type.
 pub fn piece<T: Element>(fill: &[u8], values: &[u8], has_gap: bool) -> Result<Held> {
-    let kind = OfTensors::<CooPattern<u64>, T>(PhantomData);
+    let kind = TensorBytes::<CooPattern<u64>, T>(PhantomData);
     kind.piece(&kind.filled(fill)?, values, has_gap)
 }
 

@@ -1,17 +1,16 @@
 //! Engines determine where a graph is computed, and in which chunks.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
-use super::chunks::Chunks;
+use super::feed::Feed;
 use super::node::{Held, Node};
 use super::plan::Plan;
-use super::program::{Feed, Program};
+use super::program::Program;
 use super::{Lazy, Value};
 use crate::base::error::{Error, Result};
 use crate::base::sealed::Sealed;
 
-/// An engine for graphs: [`Threads`], or [`Chunks`] for tensors larger than memory.
+/// An engine for graphs: [`Threads`], or [`Chunks`](super::Chunks) for tensors larger than memory.
 ///
 /// The package `lacuna-datafusion` provides another engine. The trait is sealed.
 pub trait Engine: Sealed {
@@ -64,8 +63,8 @@ impl Engine for Threads {
 #[must_use = "nothing is computed until `collect` asks for it"]
 #[derive(Debug, Clone)]
 pub struct On<V, E> {
-    of: Lazy<V>,
-    engine: E,
+    pub(super) of: Lazy<V>,
+    pub(super) engine: E,
 }
 
 impl<V: Value> Lazy<V> {
@@ -90,8 +89,8 @@ impl<V: Value, E: Engine> On<V, E> {
     ///
     /// # Errors
     ///
-    /// The errors of [`Lazy::collect`]. [`Chunks`] also returns `TooLarge`, with the step that needs more memory than
-    /// allowed.
+    /// The errors of [`Lazy::collect`]. [`Chunks`](super::Chunks) also returns `TooLarge`, with the step that needs
+    /// more memory than allowed.
     pub fn collect(&self) -> Result<V> {
         let none = || Error::Argument { operation: "collect", why: "there is no result".into() };
         let found = values(&self.engine, std::slice::from_ref(&self.of.node), Vec::new())?.pop();
@@ -121,36 +120,6 @@ impl<V: Value, E: Engine> On<V, E> {
         let plan = Plan::rewritten(std::slice::from_ref(&self.of.node))?;
         let slots = plan.bound(Vec::new())?;
         Ok(self.engine.explain(&plan, &slots))
-    }
-
-    /// Returns the largest number of bytes for values, if there is a limit.
-    #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what writes it stands in `io`
-    pub(crate) fn memory(&self) -> Option<u64> {
-        self.engine.memory()
-    }
-
-    /// Returns the lengths of the axes, if known.
-    #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what writes it stands in `io`
-    pub(crate) fn shape(&self) -> Option<&[usize]> {
-        self.of.shape()
-    }
-
-    /// Passes the value in chunks along its first axis, in order.
-    #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what writes it stands in `io`
-    pub(crate) fn pour(&self, mut take: impl FnMut(&V) -> Result<()>) -> Result<()> {
-        let (written, is_taken) = (std::slice::from_ref(&self.of.node), Cell::new(false));
-        let mut pour = |plan: &Plan| {
-            self.engine.pour(plan, plan.bound(Vec::new())?, &mut |value| {
-                is_taken.set(true);
-                take(super::node::known(value))
-            })
-        };
-        let plan = Plan::rewritten(written)?;
-        match pour(&plan) {
-            // The original graph reports the error, unless a chunk was already passed.
-            Err(error) if plan.is_rewritten() && is_of_a_step(&error) && !is_taken.get() => pour(&Plan::new(written)?),
-            done => done,
-        }
     }
 }
 
@@ -201,4 +170,3 @@ pub(crate) fn is_of_a_step(error: &Error) -> bool {
 }
 
 impl Sealed for Threads {}
-impl Sealed for Chunks {}

@@ -6,14 +6,15 @@ use super::any::OfAny;
 use super::call::{Arg, Call};
 pub(crate) use super::engine::is_of_a_step;
 use super::gradient::{Refusal, all};
-use super::node::{Body, Form, Work, reachable, taken};
+use super::node::{Body, Form, InPieces, Work, reachable, taken};
 pub(crate) use super::node::{Facts, Held, Made, Node, known};
 use super::plan::{Plan, numbered};
 use super::steps::step;
 use super::{Lazy, lengths, rules};
 use crate::base::shape::Shape;
-use crate::dynamic::AnyValue;
+use crate::dynamic::{AnyValue, StreamFold, StreamInput};
 use crate::ops::{Split, op};
+use crate::plan::reduction::Reduction;
 
 /// Returns an input of a graph. Its type and shape are known when it is bound.
 pub(crate) fn input(name: &str, kind: &'static OfAny) -> Arc<Node> {
@@ -24,6 +25,30 @@ pub(crate) fn input(name: &str, kind: &'static OfAny) -> Arc<Node> {
 /// Returns the step of a call on inputs of open shape.
 pub(crate) fn called(call: Call, inputs: Vec<Arc<Node>>, made: Made) -> Arc<Node> {
     Arc::new(step(call, inputs, made))
+}
+
+impl Lazy<AnyValue> {
+    /// Returns this step with a streaming reduction, for an operand that arrives in chunks. No other graph may share
+    /// the step yet. An array arrives in chunks only if the chunks may arrive in any order.
+    pub(crate) fn folding(self, fold: StreamFold) -> Self {
+        let operand = self.node.inputs.first().and_then(|operand| operand.shape.as_ref());
+        let reduction = operand.and_then(|shape| Reduction::new(shape, fold.options.axes()).ok());
+        // If the result has one element, every chunk belongs to this element, for any order of the axes.
+        let may_be_fed = |reduction: Reduction| reduction.is_fed() || reduction.result_shape().wide_size() == 1;
+        let is_fed = reduction.is_some_and(may_be_fed);
+        self.with_work(|work| {
+            work.is_fed = is_fed;
+            work.from_pieces = Some(Arc::new(move |_, feed| {
+                let pattern = feed.pattern.downcast_ref()?;
+                let parts =
+                    |entries, take: &mut dyn FnMut(&AnyValue)| (feed.run)(entries, &mut |part| take(known(part)));
+                let InPieces { is_poured, most, picoseconds, .. } = *feed;
+                let poured =
+                    StreamInput { pattern, none: known(feed.none), parts: &parts, is_poured, most, picoseconds };
+                Some(fold.run(poured).map(|found| Arc::new(found) as Held))
+            }));
+        })
+    }
 }
 
 /// Computes the value of a step from the values of its inputs.

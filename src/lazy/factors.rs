@@ -94,7 +94,9 @@ macro_rules! by_arrays {
         #[track_caller]
         fn $name<$($generics)*>(x: &Lazy<$x>, y: &Lazy<ArrayD<T>>) -> Lazy<ArrayD<T>> {
             let call = Call::of(&op::matmul, [Arg::Input(0), Arg::Input(1)]);
-            let run = made!(ArrayD<T>, |_, inputs| ops::matmul(known::<$x>(&inputs[0]), known::<ArrayD<T>>(&inputs[1])));
+            let run = made!(ArrayD<T>, |_, inputs| {
+                ops::matmul(known::<$x>(&inputs[0]), known::<ArrayD<T>>(&inputs[1]))
+            });
             let family = family!(T, [$of: $bound] $x, |call, _inputs| match call.op {
                 op if op.is(&op::matmul) => Some(made!(ArrayD<F>, |_, inputs| {
                     ops::matmul(known::<$floats>(&inputs[0]), known::<ArrayD<F>>(&inputs[1]))

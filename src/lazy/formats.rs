@@ -14,8 +14,8 @@ use crate::tensor::Tensor;
 
 /// Returns the implementations of both conversions, for gradients.
 fn family<I: Index, T: Element>() -> Option<Family> {
-    struct Find<I>(PhantomData<fn() -> I>);
-    impl<I: Index> FloatVisitor for Find<I> {
+    struct FormatFamily<I>(PhantomData<fn() -> I>);
+    impl<I: Index> FloatVisitor for FormatFamily<I> {
         type Out = Family;
 
         fn visit<F: Float + Numeric + RealNumber>(self) -> Family {
@@ -26,7 +26,7 @@ fn family<I: Index, T: Element>() -> Option<Family> {
             }
         }
     }
-    T::if_float(Find::<I>(PhantomData))
+    T::if_float(FormatFamily::<I>(PhantomData))
 }
 
 /// Defines conversions between formats.

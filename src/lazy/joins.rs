@@ -13,7 +13,7 @@ use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::{Element, Float, Numeric, RealNumber};
-use crate::ops::{self, Lengths, OpSpec, op, slice_of};
+use crate::ops::{self, OpSpec, ShapeRule, op, slice_of};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -76,7 +76,7 @@ pub fn block<P: Pattern, T: Element>(rows: &[&[&Lazy<Tensor<P, T>>]]) -> Lazy<Te
 ///
 /// `call` is the call of the gradient, and `shapes` are the shapes of all operands.
 pub(super) fn slices(call: &Call, forward: &OpSpec, shapes: &[&Shape]) -> Result<Vec<SliceInfoElem>> {
-    let (number, is_new) = (call.wrt().unwrap_or(0), forward.lengths() == Lengths::Stacked);
+    let (number, is_new) = (call.wrt().unwrap_or(0), forward.lengths() == ShapeRule::Stacked);
     let own = shapes[number].rank();
     let axis = normalize_axis(call.position("axis", 0) as i128, own + usize::from(is_new))?;
     let mut slices = vec![SliceInfoElem::Slice { start: 0, end: None, step: 1 }; own];

@@ -5,7 +5,7 @@ use crate::base::axes::normalize_axis;
 use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape};
 use crate::ops::moved::{self, Moves};
-use crate::ops::{self, Lengths, Select, op};
+use crate::ops::{self, Select, ShapeRule, op};
 use crate::plan::product::Contraction;
 use crate::plan::reduction::Reduction;
 
@@ -19,44 +19,44 @@ pub(super) fn of_call(call: &Call, inputs: &[&Shape]) -> Result<Option<Shape>> {
     let first = operands.first().copied();
     let two = || operands.first().copied().zip(operands.get(1).copied());
     Ok(match call.op.lengths() {
-        Lengths::Unknown => None,
-        Lengths::Scalar => two().map(|(x, y)| together(x, y)).transpose()?.map(|_| [].into()),
-        Lengths::First => first.cloned(),
-        Lengths::Second => operands.get(1).copied().cloned(),
-        Lengths::Broadcast => match two() {
+        ShapeRule::Unknown => None,
+        ShapeRule::Scalar => two().map(|(x, y)| together(x, y)).transpose()?.map(|_| [].into()),
+        ShapeRule::First => first.cloned(),
+        ShapeRule::Second => operands.get(1).copied().cloned(),
+        ShapeRule::Broadcast => match two() {
             Some((x, y)) => Some(together(x, y)?),
             None => first.cloned(),
         },
-        Lengths::Choice => operands.split_first().and_then(|(condition, both)| {
+        ShapeRule::Choice => operands.split_first().and_then(|(condition, both)| {
             both.iter().try_fold(Shape::clone(condition), |shape, operand| shape::broadcast(&shape, operand))
         }),
-        Lengths::Same => match two() {
+        ShapeRule::Same => match two() {
             Some((x, mask)) if x != mask => return Err(unlike("the mask", x, mask)),
             _ => first.cloned(),
         },
         // Labels and slices that are not yet bound to the shape of an operand do not determine the result.
-        Lengths::Reduced if !matches!(call.named("by"), Arg::Absent) => None,
-        Lengths::Moved if matches!(call.named("slices"), Arg::Text(_)) => None,
-        Lengths::Reduced => first.map(|x| Reduction::new(x, &call.axes())).transpose()?.map(|it| it.result_shape()),
-        Lengths::Among => first.map(|x| Reduction::new(x, &call.axes()).map(|_| x.clone())).transpose()?,
-        Lengths::Along => first.map(|x| along(call, x)).transpose()?,
-        Lengths::Scaled => two().map(|(x, factors)| scaled(call, x, factors)).transpose()?,
-        Lengths::Joined | Lengths::Stacked => Some(joined(call, &operands)?),
-        Lengths::Product => two().map(|(x, y)| product(call, x, y, operands.get(2).copied())).transpose()?,
-        Lengths::Moved => first.map(|x| moves(call, x)).transpose()?.map(|moves| moves.shape().clone()),
-        Lengths::Taken => first.map(|x| taken(call, x)).transpose()?.flatten(),
-        Lengths::Outer => two().map(|(x, y)| [&x[..], &y[..]].concat().into()),
-        Lengths::Kron => two().map(|(x, y)| ops::Pairs::Kron.shapes(x, y)).transpose()?.map(|(shape, _)| shape),
-        Lengths::Tensordot => two().map(|(x, y)| tensordot(call, x, y)).transpose()?,
-        Lengths::Einsum => super::einsum::shape_of(call, &operands)?,
-        Lengths::Mttkrp => factored(call, &operands)?,
-        Lengths::Contracted(rank) => two().map(|(x, y)| contracted(call, x, y, rank)).transpose()?,
-        Lengths::Dots => match operands[..] {
+        ShapeRule::Reduced if !matches!(call.named("by"), Arg::Absent) => None,
+        ShapeRule::Moved if matches!(call.named("slices"), Arg::Text(_)) => None,
+        ShapeRule::Reduced => first.map(|x| Reduction::new(x, &call.axes())).transpose()?.map(|it| it.result_shape()),
+        ShapeRule::Among => first.map(|x| Reduction::new(x, &call.axes()).map(|_| x.clone())).transpose()?,
+        ShapeRule::Along => first.map(|x| along(call, x)).transpose()?,
+        ShapeRule::Scaled => two().map(|(x, factors)| scaled(call, x, factors)).transpose()?,
+        ShapeRule::Joined | ShapeRule::Stacked => Some(joined(call, &operands)?),
+        ShapeRule::Product => two().map(|(x, y)| product(call, x, y, operands.get(2).copied())).transpose()?,
+        ShapeRule::Moved => first.map(|x| moves(call, x)).transpose()?.map(|moves| moves.shape().clone()),
+        ShapeRule::Taken => first.map(|x| taken(call, x)).transpose()?.flatten(),
+        ShapeRule::Outer => two().map(|(x, y)| [&x[..], &y[..]].concat().into()),
+        ShapeRule::Kron => two().map(|(x, y)| ops::Pairs::Kron.shapes(x, y)).transpose()?.map(|(shape, _)| shape),
+        ShapeRule::Tensordot => two().map(|(x, y)| tensordot(call, x, y)).transpose()?,
+        ShapeRule::Einsum => super::einsum::shape_of(call, &operands)?,
+        ShapeRule::Mttkrp => factored(call, &operands)?,
+        ShapeRule::Contracted(rank) => two().map(|(x, y)| contracted(call, x, y, rank)).transpose()?,
+        ShapeRule::Dots => match operands[..] {
             [x, left, right] => ops::check_factors(x, left, right).map(|()| Some(x.clone()))?,
             _ => None,
         },
-        Lengths::Reshaped => first.map(|x| reshaped(call, x)).transpose()?,
-        Lengths::Diagonal => {
+        ShapeRule::Reshaped => first.map(|x| reshaped(call, x)).transpose()?,
+        ShapeRule::Diagonal => {
             let side = |x| ops::diagonal_side(x, call.position("offset", 0));
             first.map(side).transpose()?.map(|side| [side, side].into())
         }
@@ -95,7 +95,7 @@ fn scaled(call: &Call, x: &Shape, factors: &Shape) -> Result<Shape> {
 
 fn joined(call: &Call, operands: &[&Shape]) -> Result<Shape> {
     let first = operands.first().ok_or(Error::NoTensor)?;
-    let (is_new, lengths) = (call.op.lengths() == Lengths::Stacked, operands.iter().map(|shape| &***shape));
+    let (is_new, lengths) = (call.op.lengths() == ShapeRule::Stacked, operands.iter().map(|shape| &***shape));
     let axis = normalize_axis(call.position("axis", 0) as i128, first.rank() + usize::from(is_new))?;
     if is_new { ops::stacked_shape(axis, lengths) } else { ops::joined_shape(axis, lengths) }
 }

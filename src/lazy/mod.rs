@@ -45,6 +45,7 @@ mod entries;
 #[cfg(all(feature = "eval", not(test)))]
 pub(crate) mod expression;
 mod factors;
+mod feed;
 mod formats;
 mod gradient;
 mod joins;
@@ -58,6 +59,7 @@ pub mod outside;
 mod plan;
 mod products;
 mod program;
+mod query;
 mod ranked;
 mod reductions;
 mod region;
@@ -67,12 +69,16 @@ mod rules;
 mod scan;
 mod shares;
 mod sides;
+mod slices;
 mod softmax;
 pub(crate) mod source;
 mod steps;
+#[cfg(feature = "parquet")]
+mod stream;
 mod take;
 mod text;
 pub(crate) mod value;
+mod view;
 mod write;
 mod zips;
 
@@ -82,13 +88,14 @@ pub use einsum::einsum;
 pub use engine::{Engine, On, Threads};
 pub use entries::BesideStored;
 pub use factors::{ArrayFactor, Factor};
+pub use feed::Feed;
 pub use gradient::HasGradient;
 pub use joins::{block, concat, stack};
 #[cfg(all(feature = "eval", not(test)))]
 pub(crate) use node::placed;
 #[doc(hidden)]
 pub use program::compile_as_written;
-pub use program::{Feed, Outputs, Program, compile};
+pub use program::{Outputs, Program, compile};
 pub use steps::{LazyStored, Steps};
 pub use value::Value;
 pub use zips::Beside;
@@ -198,7 +205,7 @@ impl<V: Value> Lazy<V> {
     }
 
     /// Returns a value that is read when a run needs it.
-    #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what is read in parts stands in `io`
+    #[cfg(feature = "parquet")]
     #[track_caller]
     pub(crate) fn from_source(name: &'static str, source: Arc<dyn source::Source>) -> Self {
         let shape = Some(source.shape().clone());
@@ -206,7 +213,6 @@ impl<V: Value> Lazy<V> {
     }
 
     /// Returns a step that reduces some axes, and computes each position of the other axes independently.
-    #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // tensors of types known at run time have no other steps
     #[track_caller]
     pub(crate) fn over(
         &self,

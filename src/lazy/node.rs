@@ -64,8 +64,8 @@ pub(super) type Family = fn(&Call, &[Arc<Node>]) -> Option<Made>;
 /// Computes a reduction from pieces of its operand.
 type Pieces = fn(&Node, &InPieces<'_>) -> Option<Result<Held>>;
 
-/// Returns how an engine reduces values that only the engine reads, from the bytes of the value of unstored positions, if
-/// they count.
+/// Returns how an engine reduces values that only the engine reads, from the bytes of the value of unstored positions,
+/// if they count.
 pub(super) type Accumulator = fn(&Call, Option<&[u8]>) -> Option<How>;
 
 /// A typed implementation of an operation.

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::call::Call;
+use super::feed::Feed;
 use super::node::{Body, Form, Held, Node, reachable};
-use super::program::Feed;
-use super::region::{Asked, Region};
+use super::region::{FusedStep, Region};
 use super::rewrite::{Rewritten, rewritten};
 use super::sides::has_entries_of;
 use crate::base::error::{Error, Result};
@@ -440,7 +440,7 @@ fn units(steps: &[Step], outputs: &[usize]) -> Vec<Unit> {
         (run, reduction) => {
             let member = |&at: &usize| {
                 let Step { node, inputs, sides, .. } = &steps[at];
-                Asked { at, node: Arc::clone(node), inputs: inputs.clone(), sides: sides.clone() }
+                FusedStep { at, node: Arc::clone(node), inputs: inputs.clone(), sides: sides.clone() }
             };
             let nodes = run.iter().map(member).collect();
             let needed: Vec<usize> = run.iter().copied().filter(|&at| is_needed[at]).collect();

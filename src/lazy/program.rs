@@ -4,17 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::vec;
 
+use super::feed::Feed;
 use super::node::{Held, Node, taken};
 use super::plan::Plan;
 use super::{Lazy, Value};
 use crate::base::error::{Error, Result};
-
-/// The value of an input in one run, constructed by [`Lazy::is`].
-#[derive(Clone)]
-pub struct Feed {
-    pub(super) node: Arc<Node>,
-    pub(super) value: Held,
-}
 
 /// The results that a program is compiled for.
 ///

@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::node::{Held, InPieces, Node};
-use super::sides::{Beside, Nones, has_entries_of, without_entries};
-use super::value::{ByPieces, Part, Pieces};
+use super::sides::{BroadcastOperand, Nones, has_entries_of, without_entries};
+use super::value::{ByPieces, Chunked, ValueWriter};
 use crate::base::error::Result;
 use crate::base::recycle;
 use crate::base::threads;
@@ -31,7 +31,7 @@ pub(super) struct Region {
 }
 
 /// A step to compute with others, with the slots of its inputs and of its broadcast operands.
-pub(super) struct Asked {
+pub(super) struct FusedStep {
     pub(super) at: usize,
     pub(super) node: Arc<Node>,
     pub(super) inputs: Vec<usize>,
@@ -55,12 +55,12 @@ struct Member {
 struct Setting {
     pattern: Held,
     count: usize,
-    sides: Vec<Beside>,
+    sides: Vec<BroadcastOperand>,
 }
 
 /// The inputs of a run, in order.
-struct Given<'a> {
-    pieces: Vec<Box<dyn Pieces + 'a>>,
+struct RegionInputs<'a> {
+    pieces: Vec<Box<dyn Chunked + 'a>>,
     count: usize,
     /// The pattern of the previous chunk, which most chunks share.
     stencil: Mutex<Option<Held>>,
@@ -69,7 +69,7 @@ struct Given<'a> {
 impl Region {
     /// Returns the region of some steps in order. `needed` are the slots that other units need. `reduction` is the only
     /// user of the only such slot.
-    pub(super) fn new(steps: Vec<Asked>, needed: &[usize], reduction: Option<(usize, Arc<Node>)>) -> Self {
+    pub(super) fn new(steps: Vec<FusedStep>, needed: &[usize], reduction: Option<(usize, Arc<Node>)>) -> Self {
         let own: BTreeSet<usize> = steps.iter().map(|step| step.at).collect();
         let (mut inputs, mut sides) = (BTreeMap::new(), BTreeMap::new());
         for step in &steps {
@@ -83,7 +83,7 @@ impl Region {
         let places = inputs.iter().chain(&sides).map(|(at, _)| *at).chain(steps.iter().map(|step| step.at));
         let values: BTreeMap<usize, usize> = places.enumerate().map(|(value, at)| (at, value)).collect();
         let outputs: Vec<(usize, usize)> = needed.iter().map(|at| (values[at], *at)).collect();
-        let member = |Asked { at, node, inputs, sides }: Asked| {
+        let member = |FusedStep { at, node, inputs, sides }: FusedStep| {
             let whole = inputs.iter().position(|input| !sides.contains(input)).filter(|_| !sides.is_empty());
             Member { node, at, inputs: inputs.iter().map(|at| values[at]).collect(), freed: Vec::new(), whole }
         };
@@ -176,8 +176,8 @@ impl Region {
     }
 
     /// Returns the broadcast operands, if each step has exactly the entries of the inputs.
-    fn fitting(&self, slots: &[Option<Held>], first: &Node, value: &Held) -> Option<Vec<Beside>> {
-        let side = |(at, node): &(usize, Arc<Node>)| Beside::new(node, slots[*at].as_ref()?).ok();
+    fn fitting(&self, slots: &[Option<Held>], first: &Node, value: &Held) -> Option<Vec<BroadcastOperand>> {
+        let side = |(at, node): &(usize, Arc<Node>)| BroadcastOperand::new(node, slots[*at].as_ref()?).ok();
         let mut sides = self.sides.iter().map(side).collect::<Option<Vec<_>>>()?;
         let mut stencil = None;
         let none = |(at, node): &(usize, Arc<Node>)| {
@@ -254,13 +254,13 @@ impl Region {
     }
 
     /// Returns the inputs, and the elements of the broadcast operands at their entries.
-    fn given<'a>(&self, slots: &'a [Option<Held>], setting: &'a Setting) -> Option<Given<'a>> {
+    fn given<'a>(&self, slots: &'a [Option<Held>], setting: &'a Setting) -> Option<RegionInputs<'a>> {
         let piece = |(at, node): &(usize, Arc<Node>)| node.kind.by_pieces()?.pieces(slots[*at].as_ref()?);
-        let beside = |((_, node), side): (&(usize, Arc<Node>), &'a Beside)| {
+        let beside = |((_, node), side): (&(usize, Arc<Node>), &'a BroadcastOperand)| {
             node.kind.by_pieces()?.beside(&side.value, &setting.pattern, side.none.as_ref()?).ok()?
         };
         let pieces = self.inputs.iter().map(piece).chain(self.sides.iter().zip(&setting.sides).map(beside));
-        Some(Given { pieces: pieces.collect::<Option<_>>()?, count: setting.count, stencil: Mutex::default() })
+        Some(RegionInputs { pieces: pieces.collect::<Option<_>>()?, count: setting.count, stencil: Mutex::default() })
     }
 
     /// Returns the chunk functions of the value of a step.
@@ -269,7 +269,7 @@ impl Region {
     }
 
     /// Returns the values of a range of entries that are still needed after the last step.
-    fn values(&self, given: &Given<'_>, range: Range<usize>) -> Result<Vec<Option<Held>>> {
+    fn values(&self, given: &RegionInputs<'_>, range: Range<usize>) -> Result<Vec<Option<Held>>> {
         let mut stencil = given.stencil.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let inputs = given.pieces.iter().map(|pieces| pieces.piece(range.clone(), &mut stencil).map(Some));
         let inputs = inputs.collect::<Result<_>>()?;
@@ -278,7 +278,12 @@ impl Region {
     }
 
     /// Computes a range of entries through all steps, and writes the outputs.
-    fn piece(&self, given: &Given<'_>, range: Range<usize>, outputs: &mut [Box<dyn Part + '_>]) -> Result<()> {
+    fn piece(
+        &self,
+        given: &RegionInputs<'_>,
+        range: Range<usize>,
+        outputs: &mut [Box<dyn ValueWriter + '_>],
+    ) -> Result<()> {
         let mut values = self.values(given, range)?;
         for (output, (value, _)) in outputs.iter_mut().zip(&self.outputs) {
             let found = values[*value].take();
@@ -295,7 +300,7 @@ fn pieces_of(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Regroups the runs of all outputs by run.
-fn transposed<'a>(outputs: Vec<Vec<Box<dyn Part + 'a>>>) -> Vec<Vec<Box<dyn Part + 'a>>> {
+fn transposed<'a>(outputs: Vec<Vec<Box<dyn ValueWriter + 'a>>>) -> Vec<Vec<Box<dyn ValueWriter + 'a>>> {
     let mut outputs: Vec<_> = outputs.into_iter().map(Vec::into_iter).collect();
     let count = outputs.first().map_or(0, ExactSizeIterator::len);
     (0..count).map(|_| outputs.iter_mut().filter_map(Iterator::next).collect()).collect()

@@ -84,13 +84,13 @@ fn like_another<P: Reshapes, T: Element>() -> Made {
 }
 
 fn family<P: Reshapes, T: Element>() -> Option<Family> {
-    struct Find<P>(PhantomData<fn() -> P>);
-    impl<P: Reshapes> FloatVisitor for Find<P> {
+    struct ReshapeFamily<P>(PhantomData<fn() -> P>);
+    impl<P: Reshapes> FloatVisitor for ReshapeFamily<P> {
         type Out = Family;
 
         fn visit<F: Float + Numeric + RealNumber>(self) -> Family {
             |call, _| call.op.is(&op::reshape_as).then(like_another::<P, F>)
         }
     }
-    T::if_float(Find::<P>(PhantomData))
+    T::if_float(ReshapeFamily::<P>(PhantomData))
 }

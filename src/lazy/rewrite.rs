@@ -10,7 +10,8 @@ use ndarray::SliceInfoElem;
 use super::call::{Arg, Call};
 use super::node::{Body, Form, Node, Work, reachable};
 use super::shares::of_wholes;
-use super::steps::{is_fed, step};
+use super::slices::{moved, slice_of, sliced};
+use super::steps::is_fed;
 use super::{lengths, scan};
 use crate::base::axes::Axes;
 use crate::base::shape::{self, Shape};
@@ -47,7 +48,7 @@ fn once(results: &[Arc<Node>]) -> Rewritten {
     let slices: BTreeMap<u64, &Arc<Node>> =
         nodes.iter().filter(|node| node.is_slice()).map(|node| (node.id, node)).collect();
     let cuts = cuts(results, &nodes, &slices);
-    let mut graph = Graph { cuts, new: BTreeMap::new(), cut: BTreeMap::new(), told: Vec::new() };
+    let mut graph = RewrittenGraph { cuts, new: BTreeMap::new(), cut: BTreeMap::new(), told: Vec::new() };
     for node in &nodes {
         let new = graph.renewed(node, &slices);
         graph.new.insert(node.id, new);
@@ -119,7 +120,7 @@ pub(super) fn decides_by_all(node: &Node) -> bool {
     node.op().is_some_and(is_product) && is_broadcast()
 }
 
-struct Graph {
+struct RewrittenGraph {
     /// The steps that are computed only for one slice, with that slice.
     cuts: BTreeMap<u64, u64>,
     /// The replacement of each step.
@@ -129,7 +130,7 @@ struct Graph {
     told: Vec<String>,
 }
 
-impl Graph {
+impl RewrittenGraph {
     fn of(&self, node: &Arc<Node>) -> Arc<Node> {
         self.new.get(&node.id).map_or_else(|| Arc::clone(node), Arc::clone)
     }
@@ -188,24 +189,6 @@ impl Graph {
         }
         Arc::new(part)
     }
-}
-
-/// Returns a move of the elements of a value, with the source line of another step.
-pub(super) fn moved(whole: &Arc<Node>, call: Call, of: &Node) -> Option<Arc<Node>> {
-    let mut node = step(call, vec![Arc::clone(whole)], whole.kind.mover()?);
-    (node.place, node.facts) = (of.place, whole.facts);
-    Some(Arc::new(node))
-}
-
-/// Returns a slice of a value.
-pub(super) fn sliced(whole: &Arc<Node>, slice: &Node) -> Arc<Node> {
-    let found = slice.slices().and_then(|slices| moved(whole, slice_of(Arc::clone(slices)), slice));
-    found.unwrap_or_else(|| Arc::clone(whole))
-}
-
-/// Returns the call of a slice.
-pub(super) fn slice_of(slices: Arc<[SliceInfoElem]>) -> Call {
-    Call::of(&op::slice, [Arg::Input(0), Arg::Slices(slices)])
 }
 
 /// Returns the slice of an operand that a slice of the result needs. The operand broadcasts to the result.

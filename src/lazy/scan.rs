@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ndarray::SliceInfoElem;
 
 use super::node::{Body, Held, Node};
-use super::rewrite::{moved, slice_of, sliced};
+use super::slices::{moved, slice_of, sliced};
 use super::source::{Bins, Deal, Source, whole};
 use crate::base::error::Result;
 use crate::base::shape::Shape;
@@ -18,7 +18,7 @@ pub(super) fn of_part(node: &Arc<Node>, source: &Arc<dyn Source>, slice: &Node) 
     let Some((ranges, rest)) = ranges(slices, source.shape()) else { return of_all() };
     let shape: Shape = ranges.iter().map(Range::len).collect();
     let mut part = node.again(Vec::new(), Some(shape.clone()));
-    part.body = Body::Source(Arc::new(Part { of: Arc::clone(source), ranges, shape }));
+    part.body = Body::Source(Arc::new(SourceBox { of: Arc::clone(source), ranges, shape }));
     let part = Arc::new(part);
     let is_whole = |part: &SliceInfoElem| *part == SliceInfoElem::Slice { start: 0, end: None, step: 1 };
     match rest.iter().all(is_whole) {
@@ -63,13 +63,13 @@ fn ranges(slices: &[SliceInfoElem], shape: &Shape) -> Option<(Vec<Range<usize>>,
 }
 
 /// A box of a tensor that is read.
-struct Part {
+struct SourceBox {
     of: Arc<dyn Source>,
     ranges: Vec<Range<usize>>,
     shape: Shape,
 }
 
-impl Part {
+impl SourceBox {
     /// Returns ranges within the box, relative to the start of the entire tensor.
     fn shifted(&self, ranges: &[Range<usize>]) -> Vec<Range<usize>> {
         let shifted = |(own, range): (&Range<usize>, &Range<usize>)| own.start + range.start..own.start + range.end;
@@ -93,7 +93,7 @@ impl Part {
     }
 }
 
-impl Source for Part {
+impl Source for SourceBox {
     fn told(&self) -> String {
         let ranges: Vec<String> = self.ranges.iter().map(|range| format!("{}:{}", range.start, range.end)).collect();
         format!("{}[{}]", self.of.told(), ranges.join(", "))
@@ -136,7 +136,8 @@ impl Source for Part {
         let (within, bins) = (self.shifted(deal.within), self.bins(deal.axis, deal.bins));
         let dealt = self.of.dealt(&Deal { within: &within, bins: &bins, ..*deal })?;
         let part = |of: Box<dyn Source>| {
-            Box::new(Part { of: of.into(), ranges: self.ranges.clone(), shape: self.shape.clone() }) as Box<dyn Source>
+            Box::new(SourceBox { of: of.into(), ranges: self.ranges.clone(), shape: self.shape.clone() })
+                as Box<dyn Source>
         };
         Ok(dealt.map(part))
     }

@@ -14,7 +14,7 @@ use super::value::Kind;
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::shape::Shape;
 use crate::ops::moved::Moves;
-use crate::ops::{Lengths, Split};
+use crate::ops::{ShapeRule, Split};
 use crate::pattern::PartOf;
 use crate::plan::reduction::Reduction;
 
@@ -138,7 +138,7 @@ fn of_call(node: &Node, call: &Call, inputs: &[&Shape], axis: usize) -> Option<T
         Split::Along => beside(along(-1) as i128, |rank| rank),
         Split::Among => apart_from(&call.axes()),
         Split::Scaled => scaled(along(0)),
-        Split::Joined => joined(along(0), call.op.lengths() == Lengths::Stacked),
+        Split::Joined => joined(along(0), call.op.lengths() == ShapeRule::Stacked),
         Split::Product => product(),
         Split::Contracted => {
             let rank = inputs.get(1)?.rank();

@@ -79,7 +79,7 @@ impl Side {
 }
 
 /// A broadcast operand of some steps, and the fill of its chunks.
-pub(super) struct Beside {
+pub(super) struct BroadcastOperand {
     kind: &'static dyn ByBytes,
     pub(super) value: Held,
     lengths: Vec<usize>,
@@ -87,14 +87,14 @@ pub(super) struct Beside {
     pub(super) none: Option<Held>,
 }
 
-impl Beside {
+impl BroadcastOperand {
     /// Returns the operand with the value of a node. Rejects a value that does not store every element.
     pub(super) fn new(node: &Node, value: &Held) -> Result<Self> {
         let kind = node.kind.by_bytes().ok_or_else(|| refused("an operand is no tensor of one element type"))?;
         let shape = node.kind.shape(value);
         let stored = kind.values(value).len() / kind.width().max(1);
         match stored as u128 == shape.wide_size() {
-            true => Ok(Beside { kind, value: Arc::clone(value), lengths: shape.to_vec(), none: None }),
+            true => Ok(BroadcastOperand { kind, value: Arc::clone(value), lengths: shape.to_vec(), none: None }),
             false => Err(refused("an operand that is repeated does not store every element")),
         }
     }
@@ -117,12 +117,12 @@ impl Beside {
     }
 
     /// Returns the possible fills of chunks: the fills of inputs in `beside`, and the first element of the operand.
-    fn fills(&self, beside: &[&Input<'_>]) -> Result<Vec<Held>> {
+    fn fills(&self, beside: &[&StepInput<'_>]) -> Result<Vec<Held>> {
         if let Some(none) = &self.none {
             return Ok(vec![Arc::clone(none)]);
         }
         let alike = beside.iter().filter_map(|input| match input {
-            Input::Entries(kind, none) if kind.dtype() == self.kind.dtype() => Some(Arc::clone(none)),
+            StepInput::Entries(kind, none) if kind.dtype() == self.kind.dtype() => Some(Arc::clone(none)),
             _ => None,
         });
         let mut fills: Vec<Held> = alike.collect();
@@ -134,7 +134,7 @@ impl Beside {
 }
 
 /// An input of a step: a chunk without entries, or a broadcast operand by index.
-enum Input<'a> {
+enum StepInput<'a> {
     Entries(&'static dyn ByBytes, &'a Held),
     Side(usize),
 }
@@ -150,15 +150,15 @@ pub(super) type Nones = Vec<Option<(&'static dyn ByBytes, Held)>>;
 pub(super) fn without_entries<'a>(
     steps: impl Iterator<Item = (&'a Node, &'a [usize])>,
     mut values: Nones,
-    (first, sides): (usize, &mut [Beside]),
+    (first, sides): (usize, &mut [BroadcastOperand]),
     (shape, has_gap): (&Shape, bool),
 ) -> Result<Nones> {
     for (node, inputs) in steps {
         let input = |&at: &usize| match &values[at] {
-            Some((kind, none)) => Input::Entries(*kind, none),
-            None => Input::Side(at - first),
+            Some((kind, none)) => StepInput::Entries(*kind, none),
+            None => StepInput::Side(at - first),
         };
-        let inputs: Vec<Input<'_>> = inputs.iter().map(input).collect();
+        let inputs: Vec<StepInput<'_>> = inputs.iter().map(input).collect();
         let found = on_entries(node, &inputs, sides, shape, has_gap)?;
         let kind = node.kind.by_bytes().ok_or_else(|| refused("it is no tensor of one element type"))?;
         values.push(Some((kind, found)));
@@ -167,16 +167,22 @@ pub(super) fn without_entries<'a>(
 }
 
 /// Runs one step on no entries.
-fn on_entries(node: &Node, inputs: &[Input<'_>], sides: &mut [Beside], shape: &Shape, has_gap: bool) -> Result<Held> {
-    let beside: Vec<&Input<'_>> = inputs.iter().collect();
+fn on_entries(
+    node: &Node,
+    inputs: &[StepInput<'_>],
+    sides: &mut [BroadcastOperand],
+    shape: &Shape,
+    has_gap: bool,
+) -> Result<Held> {
+    let beside: Vec<&StepInput<'_>> = inputs.iter().collect();
     let own: Vec<usize> =
-        inputs.iter().filter_map(|input| if let Input::Side(at) = input { Some(*at) } else { None }).collect();
+        inputs.iter().filter_map(|input| if let StepInput::Side(at) = input { Some(*at) } else { None }).collect();
     if own.is_empty() {
         return node.run(&pieces(inputs, sides, has_gap)?);
     }
     let whole = inputs.iter().map(|input| match input {
-        Input::Entries(kind, none) => kind.none(none, shape),
-        Input::Side(side) => Ok(Arc::clone(&sides[*side].value)),
+        StepInput::Entries(kind, none) => kind.none(none, shape),
+        StepInput::Side(side) => Ok(Arc::clone(&sides[*side].value)),
     });
     let found = node.run(&whole.collect::<Result<Vec<_>>>()?)?;
     let kind = node.kind.by_bytes().ok_or_else(|| refused("it is no tensor of one element type"))?;
@@ -200,10 +206,10 @@ fn on_entries(node: &Node, inputs: &[Input<'_>], sides: &mut [Beside], shape: &S
 }
 
 /// Returns the inputs as chunks without entries.
-fn pieces(inputs: &[Input<'_>], sides: &[Beside], has_gap: bool) -> Result<Vec<Held>> {
-    let piece = |input: &Input<'_>| match input {
-        Input::Entries(kind, none) => kind.piece(none, &[], has_gap),
-        Input::Side(side) => sides[*side].piece(&[], has_gap),
+fn pieces(inputs: &[StepInput<'_>], sides: &[BroadcastOperand], has_gap: bool) -> Result<Vec<Held>> {
+    let piece = |input: &StepInput<'_>| match input {
+        StepInput::Entries(kind, none) => kind.piece(none, &[], has_gap),
+        StepInput::Side(side) => sides[*side].piece(&[], has_gap),
     };
     inputs.iter().map(piece).collect()
 }

@@ -160,7 +160,7 @@ impl Bins {
     ///
     /// The first range is smaller, like the first range of a walk, which does not know the size of a result yet. A walk
     /// therefore mostly reads these same ranges.
-    #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what asks for it stands in `io`
+    #[cfg(feature = "parquet")]
     pub(crate) fn ranges(&self, weights: &[u64], most: u64) -> Vec<Range<usize>> {
         let (mut ranges, mut weight) = (Vec::<Range<usize>>::new(), 0_u64);
         for (bin, &more) in weights.iter().enumerate() {
@@ -226,9 +226,9 @@ pub(super) fn slices(shape: &Shape, axis: usize, range: Range<usize>) -> Vec<Sli
     slices
 }
 
-pub(super) struct OfTensors<P, T>(pub(super) PhantomData<fn() -> (P, T)>);
+pub(super) struct TensorRanges<P, T>(pub(super) PhantomData<fn() -> (P, T)>);
 
-impl<P: Pattern, T: Element> ByRanges for OfTensors<P, T> {
+impl<P: Pattern, T: Element> ByRanges for TensorRanges<P, T> {
     fn cut(&self, value: &Held, axis: usize, range: Range<usize>) -> Result<Held> {
         let x = known::<Tensor<P, T>>(value);
         Ok(Arc::new(x.slice(slices(x.shape(), axis, range))?))

@@ -22,15 +22,15 @@ const COMPARED: usize = 100;
 
 /// The positions of a step. The graph does not know their type.
 #[derive(Debug)]
-struct Positions<J: 'static>(Take<'static, J>);
+struct TakenPositions<J: 'static>(Take<'static, J>);
 
-impl<J: Position> Typed for Positions<J> {
+impl<J: Position> Typed for TakenPositions<J> {
     fn as_any(&self) -> &dyn Any {
         self
     }
 
     fn is_same(&self, other: &dyn Typed) -> bool {
-        let Some(Positions(other)) = other.as_any().downcast_ref::<Self>() else { return false };
+        let Some(TakenPositions(other)) = other.as_any().downcast_ref::<Self>() else { return false };
         let are_few = self.0.len() <= COMPARED && other.len() <= COMPARED;
         are_few && format!("{:?}", self.0) == format!("{other:?}")
     }
@@ -65,7 +65,7 @@ fn nested(items: &[i64], shape: &Shape) -> Option<String> {
 
 /// Returns the request of a call on elements of these lengths.
 fn request<'a, J: Position>(call: &'a Call, lengths: &[usize]) -> Result<Request<'a, J>> {
-    let positions = call.data::<Positions<J>>("indices").expect("positions of this type");
+    let positions = call.data::<TakenPositions<J>>("indices").expect("positions of this type");
     Request::new(lengths, (&positions.0).into(), call.integer("axis"))
 }
 
@@ -87,8 +87,8 @@ fn taken_back<X: Steps, J: Position>() -> Made {
 
 /// Returns the implementations of `take` and `take_axis`, and of their gradients.
 fn family<X: Steps, J: Position>() -> Option<Family> {
-    struct Find<X, J>(PhantomData<fn() -> (X, J)>);
-    impl<X: Steps, J: Position> FloatVisitor for Find<X, J> {
+    struct TakeFamily<X, J>(PhantomData<fn() -> (X, J)>);
+    impl<X: Steps, J: Position> FloatVisitor for TakeFamily<X, J> {
         type Out = Family;
 
         fn visit<F: Float + Numeric + RealNumber>(self) -> Family {
@@ -98,7 +98,7 @@ fn family<X: Steps, J: Position>() -> Option<Family> {
             }
         }
     }
-    X::Elem::if_float(Find::<X, J>(PhantomData))
+    X::Elem::if_float(TakeFamily::<X, J>(PhantomData))
 }
 
 fn is_take(op: &'static OpSpec) -> bool {
@@ -125,7 +125,7 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     #[track_caller]
     fn taken<J: Position>(&self, op: &'static OpSpec, take: Take<'static, J>, axis: Arg) -> Lazy<X::Of<T>> {
         let mode = word_of_mode(take.mode);
-        let call = Call::of(op, [Arg::Input(0), Arg::Typed(Arc::new(Positions(take))), axis, mode]);
+        let call = Call::of(op, [Arg::Input(0), Arg::Typed(Arc::new(TakenPositions(take))), axis, mode]);
         Lazy::step(call, [&self.node], Made { family: family::<X, J>(), ..taken::<X, J>() })
     }
 }

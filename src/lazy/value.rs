@@ -9,7 +9,7 @@ use super::call::{Arg, Call};
 use super::columns::{self, ByBytes};
 use super::kit;
 use super::node::{Held, Made, Node, known};
-use super::source::{ByRanges, OfPairs, OfTensors};
+use super::source::{ByRanges, OfPairs, TensorRanges};
 use super::text::said_of_tensor;
 use crate::base::alloc;
 use crate::base::axes::Axes;
@@ -122,7 +122,7 @@ pub trait ByPieces: Send + Sync {
     fn count(&self, value: &Held) -> usize;
 
     /// Returns the stored elements in chunks; `None` for an array that is not in row-major order.
-    fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Pieces + 'a>>;
+    fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Chunked + 'a>>;
 
     /// Allocates memory for the elements of a value of the same type as a chunk.
     fn gather(&self, count: usize, piece: &Held) -> Result<Box<dyn Gather>>;
@@ -141,14 +141,14 @@ pub trait ByPieces: Send + Sync {
     /// Returns the elements of a broadcast tensor at the entries of a pattern, with the fill of `none`.
     ///
     /// Returns `None` if the value is not a tensor, or if it is a chunk of another tensor.
-    fn beside<'a>(&self, _value: &'a Held, _pattern: &'a Held, _none: &Held) -> Result<Option<Box<dyn Pieces + 'a>>> {
+    fn beside<'a>(&self, _value: &'a Held, _pattern: &'a Held, _none: &Held) -> Result<Option<Box<dyn Chunked + 'a>>> {
         Ok(None)
     }
 }
 
 /// A tensor or an array that is split into chunks.
 #[doc(hidden)]
-pub trait Pieces: Sync {
+pub trait Chunked: Sync {
     /// Returns the entries of a range as a tensor of rank 1. If `stencil` has the same length, `stencil` is the pattern
     /// of the result. Otherwise a new pattern replaces `stencil`.
     fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held>;
@@ -158,7 +158,7 @@ pub trait Pieces: Sync {
 #[doc(hidden)]
 pub trait Gather: Send {
     /// Splits the values into runs that end at `ends`.
-    fn parts(&mut self, ends: &[usize]) -> Vec<Box<dyn Part + '_>>;
+    fn parts(&mut self, ends: &[usize]) -> Vec<Box<dyn ValueWriter + '_>>;
 
     /// Returns the value, after all chunks are written.
     fn finish(self: Box<Self>, pattern: &Held) -> Held;
@@ -166,7 +166,7 @@ pub trait Gather: Send {
 
 /// A run of values of a result.
 #[doc(hidden)]
-pub trait Part: Send {
+pub trait ValueWriter: Send {
     /// Writes the values of a chunk after the values that are already written.
     fn put(&mut self, piece: &Held);
 }
@@ -250,11 +250,11 @@ impl<P: Pattern, T: Element> Kind for OfTensor<P, T> {
     }
 
     fn by_ranges(&self) -> Option<&'static dyn ByRanges> {
-        Some(&OfTensors::<P, T>(PhantomData))
+        Some(&TensorRanges::<P, T>(PhantomData))
     }
 
     fn by_bytes(&self) -> Option<&'static dyn ByBytes> {
-        Some(&columns::OfTensors::<P, T>(PhantomData))
+        Some(&columns::TensorBytes::<P, T>(PhantomData))
     }
 }
 
@@ -263,7 +263,7 @@ impl<P: Pattern, T: Element> ByPieces for OfTensor<P, T> {
         known::<Tensor<P, T>>(value).nnz()
     }
 
-    fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Pieces + 'a>> {
+    fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Chunked + 'a>> {
         let x = known::<Tensor<P, T>>(value).sparse();
         Some(Box::new(Faces::<P, T>(Box::new(move |entries, stencil| piece(x, entries, stencil)), PhantomData)))
     }
@@ -286,7 +286,7 @@ impl<P: Pattern, T: Element> ByPieces for OfTensor<P, T> {
         pattern.downcast_ref::<P>() == Some(known::<Tensor<P, T>>(value).pattern())
     }
 
-    fn beside<'a>(&self, value: &'a Held, pattern: &'a Held, none: &Held) -> Result<Option<Box<dyn Pieces + 'a>>> {
+    fn beside<'a>(&self, value: &'a Held, pattern: &'a Held, none: &Held) -> Result<Option<Box<dyn Chunked + 'a>>> {
         let (y, fill) = (known::<Tensor<P, T>>(value), known::<Tensor<P, T>>(none).fill());
         let Some(at) = pattern.downcast_ref::<P>() else { return Ok(None) };
         let Some(looked_up) = LookedUp::new(y.sparse(), at.any(), fill)? else { return Ok(None) };
@@ -320,7 +320,7 @@ struct Faces<'a, P, T>(Box<ErasedPieces<'a, T>>, PhantomData<fn() -> P>);
 
 type ErasedPieces<'a, T> = dyn Fn(Range<usize>, &mut Option<Held>) -> Result<Erased<T>> + Sync + 'a;
 
-impl<P: Pattern, T: Element> Pieces for Faces<'_, P, T> {
+impl<P: Pattern, T: Element> Chunked for Faces<'_, P, T> {
     fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held> {
         let piece = (self.0)(entries, stencil)?;
         Ok(Arc::new(Tensor::<P, T>::from_erased(piece)?))
@@ -465,10 +465,10 @@ impl<T: Element> Gathered<T> {
 }
 
 impl<T: Element> Gather for Gathered<T> {
-    fn parts(&mut self, ends: &[usize]) -> Vec<Box<dyn Part + '_>> {
+    fn parts(&mut self, ends: &[usize]) -> Vec<Box<dyn ValueWriter + '_>> {
         let (fill, elements) = (&self.fill, self.elements);
         let lefts = threads::split_at_ends(&mut self.values, ends).into_iter();
-        lefts.map(|left| Box::new(Places { left, fill, elements }) as Box<dyn Part>).collect()
+        lefts.map(|left| Box::new(SliceWriter { left, fill, elements }) as Box<dyn ValueWriter>).collect()
     }
 
     fn finish(self: Box<Self>, pattern: &Held) -> Held {
@@ -477,13 +477,13 @@ impl<T: Element> Gather for Gathered<T> {
     }
 }
 
-struct Places<'a, T> {
+struct SliceWriter<'a, T> {
     left: &'a mut [T],
     fill: &'a Mutex<T>,
     elements: Elements<T>,
 }
 
-impl<T: Element> Part for Places<'_, T> {
+impl<T: Element> ValueWriter for SliceWriter<'_, T> {
     fn put(&mut self, piece: &Held) {
         let (elements, fill) = (self.elements)(piece);
         let (places, left) = std::mem::take(&mut self.left).split_at_mut(elements.len());

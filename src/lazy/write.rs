@@ -16,8 +16,8 @@ pub(crate) const HEAD: &str = "lacuna program 1";
 impl<V> Program<V> {
     /// Returns the program as text.
     ///
-    /// `eval::Program::parse` (feature `eval`) reads the text. The parsed program runs on dynamically typed tensors, and
-    /// its results are bitwise identical.
+    /// `eval::Program::parse` (feature `eval`) reads the text. The parsed program runs on dynamically typed tensors,
+    /// and its results are bitwise identical.
     ///
     /// A line is a step: a name, and a call in the syntax of expressions. The line of an input has the element type,
     /// the format and the lengths; `"?"` is an open length. Existing tensors and arrays are written with all their
@@ -51,7 +51,7 @@ impl<V> Program<V> {
     /// ```
     pub fn to_text(&self) -> Result<String> {
         // The plan of the original steps, without rewriting.
-        let text = Lines::of(&Plan::new(&self.written)?)?;
+        let text = ProgramWriter::of(&Plan::new(&self.written)?)?;
         match text.len() <= TEXT {
             true => Ok(text),
             false => {
@@ -63,16 +63,16 @@ impl<V> Program<V> {
 }
 
 /// The lines of a program.
-struct Lines<'a> {
+struct ProgramWriter<'a> {
     plan: &'a Plan,
     /// The number of the line of each step, if the step has a line.
     lines: Vec<Option<usize>>,
     inputs: BTreeSet<&'a str>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> ProgramWriter<'a> {
     fn of(plan: &'a Plan) -> Result<String> {
-        let mut lines = Lines { plan, lines: Vec::with_capacity(plan.steps.len()), inputs: BTreeSet::new() };
+        let mut lines = ProgramWriter { plan, lines: Vec::with_capacity(plan.steps.len()), inputs: BTreeSet::new() };
         let (mut text, mut count) = (format!("{HEAD}\n"), 0);
         for step in &plan.steps {
             let Some(call) = lines.call(step)? else {

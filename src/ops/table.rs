@@ -80,7 +80,7 @@ pub(crate) enum Gradient {
 
 /// The rule for the shape of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lengths {
+pub(crate) enum ShapeRule {
     /// The shape of the first operand.
     First,
     /// The shape of the second operand.
@@ -281,35 +281,35 @@ impl OpSpec {
     }
 
     /// Returns the rule for the shape of the result.
-    pub(crate) fn lengths(&self) -> Lengths {
+    pub(crate) fn lengths(&self) -> ShapeRule {
         let is_gradient = self.name.ends_with("_backward");
         match (self.name, self.split) {
-            ("where_", _) => Lengths::Choice,
-            ("mask" | "without", _) => Lengths::Same,
-            ("stack", _) => Lengths::Stacked,
-            ("einsum_backward" | "nonzero" | "unique" | "unique_counts" | "custom", _) => Lengths::Unknown,
-            (_, Split::Each) if !is_gradient && self.operands() == 2 => Lengths::Broadcast,
-            (_, Split::Over) => Lengths::Reduced,
-            (_, Split::Along) => Lengths::Along,
-            (_, Split::Taken) => Lengths::Taken,
-            (_, Split::Among) => Lengths::Among,
-            (_, Split::Scaled) => Lengths::Scaled,
-            (_, Split::Joined) => Lengths::Joined,
-            (_, Split::Product) => Lengths::Product,
-            (_, Split::Moved) => Lengths::Moved,
-            ("ttm", _) => Lengths::Contracted(2),
-            ("ttv", _) => Lengths::Contracted(1),
-            ("outer", _) => Lengths::Outer,
-            ("kron", _) => Lengths::Kron,
-            ("tensordot", _) => Lengths::Tensordot,
-            ("einsum", _) => Lengths::Einsum,
-            ("mttkrp", _) => Lengths::Mttkrp,
-            ("sddmm" | "pattern_sddmm", _) => Lengths::Dots,
-            ("reshape", _) => Lengths::Reshaped,
-            ("reshape_as", _) => Lengths::Second,
-            ("diag", _) => Lengths::Diagonal,
-            ("allclose", _) => Lengths::Scalar,
-            _ => Lengths::First,
+            ("where_", _) => ShapeRule::Choice,
+            ("mask" | "without", _) => ShapeRule::Same,
+            ("stack", _) => ShapeRule::Stacked,
+            ("einsum_backward" | "nonzero" | "unique" | "unique_counts" | "custom", _) => ShapeRule::Unknown,
+            (_, Split::Each) if !is_gradient && self.operands() == 2 => ShapeRule::Broadcast,
+            (_, Split::Over) => ShapeRule::Reduced,
+            (_, Split::Along) => ShapeRule::Along,
+            (_, Split::Taken) => ShapeRule::Taken,
+            (_, Split::Among) => ShapeRule::Among,
+            (_, Split::Scaled) => ShapeRule::Scaled,
+            (_, Split::Joined) => ShapeRule::Joined,
+            (_, Split::Product) => ShapeRule::Product,
+            (_, Split::Moved) => ShapeRule::Moved,
+            ("ttm", _) => ShapeRule::Contracted(2),
+            ("ttv", _) => ShapeRule::Contracted(1),
+            ("outer", _) => ShapeRule::Outer,
+            ("kron", _) => ShapeRule::Kron,
+            ("tensordot", _) => ShapeRule::Tensordot,
+            ("einsum", _) => ShapeRule::Einsum,
+            ("mttkrp", _) => ShapeRule::Mttkrp,
+            ("sddmm" | "pattern_sddmm", _) => ShapeRule::Dots,
+            ("reshape", _) => ShapeRule::Reshaped,
+            ("reshape_as", _) => ShapeRule::Second,
+            ("diag", _) => ShapeRule::Diagonal,
+            ("allclose", _) => ShapeRule::Scalar,
+            _ => ShapeRule::First,
         }
     }
 

@@ -10,7 +10,9 @@ use crate::base::error::{Error, Result};
 use crate::base::few::Few;
 use crate::base::index::Index;
 use crate::base::limit::{default_limit, guard};
-use crate::base::shape::{saturating_product, step, unravel};
+#[cfg(all(feature = "eval", not(test)))]
+use crate::base::shape::step;
+use crate::base::shape::{saturating_product, unravel};
 use crate::base::threads;
 use crate::kernels::group::Groups;
 use crate::kernels::lanes::{ReduceLanes, Reduced, reduce_stored};
@@ -176,8 +178,24 @@ impl<'a> CellsOf<'a> {
         }
     }
 
+    fn number(&mut self, piece: &AnyPattern) -> Allocated<()> {
+        self.numbers.clear();
+        alloc::reserve(&mut self.numbers, piece.nnz())?;
+        self.numbers.resize(piece.nnz(), 0);
+        let coords = self.axes.iter().map(|&axis| piece.axis(axis)).collect::<Allocated<Few<_>>>()?;
+        slices(&coords).number(self.lengths, 0, &mut self.numbers);
+        Ok(())
+    }
+
+    /// Returns an error if an allocation failed.
+    pub(crate) fn finish(self) -> Allocated<()> {
+        self.done
+    }
+}
+
+#[cfg(all(feature = "eval", not(test)))]
+impl CellsOf<'_> {
     /// [`give`](Self::give) for a chunk of an array, whose values are in row-major order.
-    #[cfg_attr(not(all(feature = "dynamic", feature = "lazy")), allow(dead_code))] // arrays of run-time types
     pub(crate) fn give_all<T>(&mut self, lengths: &[usize], values: &[T], take: &mut CellsAndValues<'_, T>) {
         if self.done.is_ok() {
             self.done = self.number_all(lengths, values.len());
@@ -200,20 +218,6 @@ impl<'a> CellsOf<'a> {
             step(&mut coords, lengths);
         }
         Ok(())
-    }
-
-    fn number(&mut self, piece: &AnyPattern) -> Allocated<()> {
-        self.numbers.clear();
-        alloc::reserve(&mut self.numbers, piece.nnz())?;
-        self.numbers.resize(piece.nnz(), 0);
-        let coords = self.axes.iter().map(|&axis| piece.axis(axis)).collect::<Allocated<Few<_>>>()?;
-        slices(&coords).number(self.lengths, 0, &mut self.numbers);
-        Ok(())
-    }
-
-    /// Returns an error if an allocation failed.
-    pub(crate) fn finish(self) -> Allocated<()> {
-        self.done
     }
 }
 

@@ -8,10 +8,10 @@ use lacuna::eval::{Expression, Fault};
 use lacuna::io::AnyTensor;
 
 #[cfg(feature = "parquet")]
-use crate::args::Input;
-use crate::args::{Called, Operands, Output, Running};
+use crate::args::InputArgs;
+use crate::args::{Called, EngineArgs, Operands, Output};
 #[cfg(feature = "parquet")]
-use crate::chunks::{Bindings, Engine};
+use crate::chunks::{Bindings, ChunkEngine};
 use crate::failure::Failure;
 use crate::input::{File, read, read_operand};
 
@@ -23,7 +23,7 @@ impl Called {
         let text = self.text()?;
         let mut files: Vec<File<'_>> = self.files.iter().map(|path| self.reading.file(path)).collect();
         files.extend(self.other_files().map(|path| self.reading.other_file(path)));
-        let work = Work {
+        let work = CallWork {
             files,
             tensors: Vec::new(),
             are_several: self.operands != Operands::One,
@@ -88,24 +88,29 @@ fn value(text: &str, operands: &[AnyValue]) -> Result<AnyValue, Fault> {
 }
 
 /// The operands of a function call, and the options for the run and for the result.
-pub(crate) struct Work<'a> {
+pub(crate) struct CallWork<'a> {
     files: Vec<File<'a>>,
     /// The operands after the files.
     tensors: Vec<AnyTensor>,
     /// True if the function has several operands, so that arrays in files stay arrays.
     are_several: bool,
-    running: Option<&'a Running>,
+    running: Option<&'a EngineArgs>,
     max_memory: Option<u64>,
     output: &'a Output,
 }
 
-impl<'a> Work<'a> {
+impl<'a> CallWork<'a> {
     /// Returns the work on the file of a command, with a tensor as the second operand.
     #[cfg(feature = "parquet")]
-    pub(crate) fn on_tensor(input: &'a Input, tensor: AnyTensor, running: &'a Running, output: &'a Output) -> Self {
+    pub(crate) fn on_tensor(
+        input: &'a InputArgs,
+        tensor: AnyTensor,
+        running: &'a EngineArgs,
+        output: &'a Output,
+    ) -> Self {
         let max_memory = input.reading.max_memory;
         let running = Some(running);
-        Work { files: vec![input.named()], tensors: vec![tensor], are_several: false, running, max_memory, output }
+        CallWork { files: vec![input.named()], tensors: vec![tensor], are_several: false, running, max_memory, output }
     }
 
     /// Runs a function call on the operands `x0`, `x1` and so on, and emits its result. Errors name the files.
@@ -114,7 +119,7 @@ impl<'a> Work<'a> {
         self.emit_or(text, |fault| of_files(fault, &paths))
     }
 
-    /// Runs a function call like [`Work::emit`]. `failed` attributes its errors.
+    /// Runs a function call like [`CallWork::emit`]. `failed` attributes its errors.
     fn emit_or(self, text: &str, failed: impl Fn(Fault) -> Failure) -> Outcome {
         match self.running {
             #[cfg(feature = "parquet")]
@@ -136,7 +141,7 @@ impl<'a> Work<'a> {
     }
 
     #[cfg(feature = "parquet")]
-    fn in_chunks(&self, text: &str, running: &Running, failed: impl Fn(Fault) -> Failure) -> Outcome {
+    fn in_chunks(&self, text: &str, running: &EngineArgs, failed: impl Fn(Fault) -> Failure) -> Outcome {
         let mut bound = Bindings::default();
         for (at, file) in self.files.iter().enumerate() {
             bound.file(format!("x{at}"), file, !self.are_several)?;
@@ -145,6 +150,6 @@ impl<'a> Work<'a> {
             bound.tensor(format!("x{at}"), tensor.clone());
         }
         let expression = Expression::parse(text).map_err(&failed)?;
-        Engine::new(running, self.max_memory).emit(&expression, &bound, self.output, failed)
+        ChunkEngine::new(running, self.max_memory).emit(&expression, &bound, self.output, failed)
     }
 }

@@ -10,7 +10,7 @@ use lacuna::io::{AnyTensor, Dataset, FileFormat, ReadOptions, scan_any};
 use lacuna::lazy::{Chunks, On};
 use lacuna::{Error, Result};
 
-use crate::args::{Output, Running};
+use crate::args::{EngineArgs, Output};
 use crate::failure::{Failure, unnamed};
 use crate::input::{File, HEAD, read, read_operand};
 use crate::names::{can_be_read_again, is_stream};
@@ -25,20 +25,20 @@ const MEMORY: u64 = 1 << 30;
 const TRUSTED: u64 = 64 << 20;
 
 /// The engine, with its memory limit.
-pub(crate) struct Engine {
+pub(crate) struct ChunkEngine {
     memory: u64,
     chunks: Chunks,
 }
 
-impl Engine {
-    pub(crate) fn new(running: &Running, max_memory: Option<u64>) -> Self {
+impl ChunkEngine {
+    pub(crate) fn new(running: &EngineArgs, max_memory: Option<u64>) -> Self {
         let memory = max_memory.unwrap_or(MEMORY);
         let chunks = Chunks::memory(memory);
         let chunks = match &running.spill {
             Some(folder) => chunks.spill(folder),
             None => chunks,
         };
-        Engine { memory, chunks }
+        ChunkEngine { memory, chunks }
     }
 
     /// Returns an expression over bound values, ready to run on the engine.

@@ -8,7 +8,7 @@ use lacuna::io::{AnyTensor, read_header};
 
 use crate::args::{Binding, EvalArgs};
 #[cfg(feature = "parquet")]
-use crate::chunks::{Bindings, Engine};
+use crate::chunks::{Bindings, ChunkEngine};
 use crate::failure::Failure;
 use crate::input::{File, read_operand};
 use crate::lines;
@@ -53,7 +53,7 @@ fn in_chunks(expression: &Expression, named: &[(&str, File<'_>)], args: &EvalArg
     for (name, file) in named {
         bound.file(name.to_string(), file, false)?;
     }
-    let engine = Engine::new(&args.running, args.reading.max_memory);
+    let engine = ChunkEngine::new(&args.running, args.reading.max_memory);
     if args.explain {
         let explained = engine.on(expression, &bound).map_err(told)?.explain();
         return print(explained.map_err(|error| told(error.into()))?.as_bytes());

@@ -8,7 +8,7 @@ use lacuna::dynamic::AnyValue;
 use lacuna::io::{self, AnyTensor, FileFormat, ReadOptions};
 use lacuna::{DType, Error};
 
-use crate::args::{Input, Reading};
+use crate::args::{InputArgs, Reading};
 use crate::failure::{Failure, unnamed};
 use crate::names::is_stream;
 use crate::progress::Bar;
@@ -54,7 +54,7 @@ impl Reading {
     }
 }
 
-impl Input {
+impl InputArgs {
     /// Returns the file that the command names.
     #[cfg(feature = "parquet")]
     pub(crate) fn named(&self) -> File<'_> {
@@ -86,10 +86,10 @@ impl Input {
     }
 
     /// Reads a second file without a known extension: a tensor, if its first bytes name a format, otherwise text.
-    pub(crate) fn read_tensor_or_text(&self, path: &Path) -> Result<Beside, Failure> {
-        let read = || -> lacuna::Result<Beside> {
+    pub(crate) fn read_tensor_or_text(&self, path: &Path) -> Result<SecondFile, Failure> {
+        let read = || -> lacuna::Result<SecondFile> {
             if path.is_dir() {
-                return io::read(path, &self.reading.beside()).map(Beside::Tensor);
+                return io::read(path, &self.reading.beside()).map(SecondFile::Tensor);
             }
             let mut reader: Box<dyn Read> =
                 if is_stream(path) { Box::new(std::io::stdin().lock()) } else { Box::new(fs::File::open(path)?) };
@@ -98,9 +98,9 @@ impl Input {
             let is_tensor = FileFormat::from_first_bytes(&head).is_some() || head.starts_with(&GZIP);
             let reader = Cursor::new(head).chain(reader);
             if is_tensor {
-                return io::read_from(reader, None, &self.reading.beside()).map(Beside::Tensor).map_err(advised);
+                return io::read_from(reader, None, &self.reading.beside()).map(SecondFile::Tensor).map_err(advised);
             }
-            read_text(reader, self.reading.max_memory.unwrap_or(MOST_BYTES)).map(Beside::Text)
+            read_text(reader, self.reading.max_memory.unwrap_or(MOST_BYTES)).map(SecondFile::Text)
         };
         read().map_err(|error| Failure::of_file(path, error))
     }
@@ -120,7 +120,7 @@ fn advised(error: Error) -> Error {
 }
 
 /// The contents of a second file.
-pub(crate) enum Beside {
+pub(crate) enum SecondFile {
     Tensor(AnyTensor),
     Text(String),
 }

@@ -10,7 +10,7 @@ use num_complex::Complex;
 
 use crate::args::IsinArgs;
 #[cfg(feature = "parquet")]
-use crate::called::Work;
+use crate::called::CallWork;
 use crate::failure::{Failure, say};
 
 type Outcome = Result<(), Failure>;
@@ -39,7 +39,7 @@ fn isin_in_chunks(args: &IsinArgs) -> Outcome {
         CooTensor::from_dense(&Array1::from(members), T::ZERO).and_then(|set| Ok(set.with_index::<u64>()?.into()))
     }, else => Err(Error::NoTensor));
     let members = members.map_err(|error| Failure::of_file(&args.input.file, error))?;
-    let work = Work::on_tensor(&args.input, members, &args.running, &args.output);
+    let work = CallWork::on_tensor(&args.input, members, &args.running, &args.output);
     work.emit(&format!("isin(x0, x1, invert={})", args.invert))
 }
 

@@ -61,9 +61,9 @@ struct Line<'a>(HashMap<Cow<'a, str>, &'a RawValue>);
 
 impl<'de> Deserialize<'de> for Line<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
+        struct LineVisitor;
 
-        impl<'de> Visitor<'de> for Members {
+        impl<'de> Visitor<'de> for LineVisitor {
             type Value = Line<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -81,13 +81,13 @@ impl<'de> Deserialize<'de> for Line<'de> {
             }
         }
 
-        deserializer.deserialize_map(Members)
+        deserializer.deserialize_map(LineVisitor)
     }
 }
 
 /// A tensor in the input format. The answers use the same format.
 #[derive(Deserialize)]
-struct Given<'a> {
+struct JsonTensor<'a> {
     shape: Vec<usize>,
     dtype: Cow<'a, str>,
     format: Option<Cow<'a, str>>,
@@ -97,7 +97,7 @@ struct Given<'a> {
     entries: Vec<(Vec<usize>, &'a RawValue)>,
 }
 
-/// The members of a [`Given`] in textual form, to find the wrong member of a tensor.
+/// The members of a [`JsonTensor`] in textual form, to find the wrong member of a tensor.
 #[derive(Deserialize)]
 struct Parts<'a> {
     #[serde(borrow)]
@@ -175,7 +175,7 @@ fn wrong_entry((entry, text): (usize, &RawValue), shape: &[usize]) -> Option<Str
 }
 
 fn operand(text: &RawValue) -> Result<AnyValue, String> {
-    let given = serde_json::from_str::<Given<'_>>(text.get());
+    let given = serde_json::from_str::<JsonTensor<'_>>(text.get());
     let given = given.map_err(|error| wrong_part(text).unwrap_or_else(|| error.to_string()))?;
     let no_type = || format!("there is no element type {}", shown_word(&given.dtype));
     let dtype = DType::from_name(&given.dtype).ok_or_else(no_type)?;
@@ -194,7 +194,7 @@ fn operand(text: &RawValue) -> Result<AnyValue, String> {
 }
 
 /// Returns the tensor with elements of type `T`.
-fn typed<T: FileElement>(given: &Given<'_>) -> Result<AnyTensor, String> {
+fn typed<T: FileElement>(given: &JsonTensor<'_>) -> Result<AnyTensor, String> {
     let fill = given.fill.map_or(Ok(T::ZERO), element)?;
     let triplets =
         Triplets::<T, u64>::new_with_index(Shape::from(&given.shape[..])).map_err(|error| error.to_string())?;

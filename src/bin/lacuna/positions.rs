@@ -6,11 +6,11 @@ use lacuna::io::{AnyTensor, FileFormat};
 use lacuna::{DType, Element, Error, TakeMode, dispatch_dtype};
 use ndarray::{Array1, ArrayD};
 
-use crate::args::{Input, Take};
+use crate::args::{InputArgs, PositionArgs};
 use crate::failure::Failure;
-use crate::input::{Beside, MOST_BYTES};
+use crate::input::{MOST_BYTES, SecondFile};
 use crate::names::shown_word;
-use crate::ranges::{Item, Run, parse_position};
+use crate::ranges::{PositionItem, PositionRun, parse_position};
 
 /// Positions, in a type that holds all of them.
 pub(crate) enum Positions {
@@ -32,9 +32,9 @@ pub(crate) use on_positions;
 
 impl Positions {
     /// Returns the positions that the arguments name, for the tensor `x`.
-    pub(crate) fn of(take: &Take, input: &Input, x: &AnyTensor) -> Result<Self, Failure> {
+    pub(crate) fn of(take: &PositionArgs, input: &InputArgs, x: &AnyTensor) -> Result<Self, Failure> {
         let of_input = |why: String| Failure::of_file(&input.file, why);
-        let along = Along::of(take, x).map_err(|error| of_input(error.to_string()))?;
+        let along = IndexRange::of(take, x).map_err(|error| of_input(error.to_string()))?;
         match (&take.indices, &take.indices_from) {
             (None, Some(path)) => of_file(path, input, &along),
             (indices, _) => {
@@ -47,13 +47,13 @@ impl Positions {
 }
 
 /// The number of elements that positions index, and the mode for positions out of range.
-struct Along {
+struct IndexRange {
     length: i128,
     mode: TakeMode,
 }
 
-impl Along {
-    fn of(take: &Take, x: &AnyTensor) -> lacuna::Result<Self> {
+impl IndexRange {
+    fn of(take: &PositionArgs, x: &AnyTensor) -> lacuna::Result<Self> {
         let (shape, mode) = (x.shape(), take.mode.into());
         let length = match take.axis {
             // Sizes beyond `i128` saturate. No position of 64 bits reaches from one end to the other.
@@ -66,14 +66,14 @@ impl Along {
                 *length.ok_or(Error::AxisOutOfRange { axis, rank })? as i128
             }
         };
-        Ok(Along { length, mode })
+        Ok(IndexRange { length, mode })
     }
 
     /// Returns the positions of an item. Positions beyond `u64` are counted from the end.
-    fn run(&self, item: &Item) -> Result<Run, String> {
+    fn run(&self, item: &PositionItem) -> Result<PositionRun, String> {
         match item {
-            Item::One(position) => Ok(Run::one(*position)),
-            Item::Range(range) => {
+            PositionItem::One(position) => Ok(PositionRun::one(*position)),
+            PositionItem::Range(range) => {
                 let run = range.on(self.length)?;
                 let greatest = run.first.max(run.last());
                 let shift = if greatest > i128::from(u64::MAX) { self.length } else { 0 };
@@ -83,13 +83,13 @@ impl Along {
                             .into(),
                     );
                 }
-                Ok(Run { first: run.first - shift, ..run })
+                Ok(PositionRun { first: run.first - shift, ..run })
             }
         }
     }
 
     /// Returns the positions as `i64`, otherwise as `u64`. In `u64`, negative positions are counted from the front.
-    fn typed(&self, runs: &[Run], max_memory: Option<u64>) -> lacuna::Result<Positions> {
+    fn typed(&self, runs: &[PositionRun], max_memory: Option<u64>) -> lacuna::Result<Positions> {
         let (limit, count) =
             (max_memory.unwrap_or(MOST_BYTES), runs.iter().fold(0i128, |count, run| count.saturating_add(run.count)));
         let bytes = count.unsigned_abs().saturating_mul(size_of::<i64>() as u128);
@@ -127,7 +127,7 @@ fn array<J>(count: i128, positions: impl Iterator<Item = lacuna::Result<J>>) -> 
 }
 
 /// Reads positions from a file: a tensor of integers, or text.
-fn of_file(path: &Path, input: &Input, along: &Along) -> Result<Positions, Failure> {
+fn of_file(path: &Path, input: &InputArgs, along: &IndexRange) -> Result<Positions, Failure> {
     let of_path = |why: String| Failure::of_file(path, why);
     match FileFormat::from_path(path) {
         // A `.tns` file has no element type, so the type is requested.
@@ -138,8 +138,8 @@ fn of_file(path: &Path, input: &Input, along: &Along) -> Result<Positions, Failu
         }
         Some(_) => of_tensor(input.read_beside(path, None)?).map_err(of_path),
         None => match input.read_tensor_or_text(path)? {
-            Beside::Tensor(tensor) => of_tensor(tensor).map_err(of_path),
-            Beside::Text(text) => {
+            SecondFile::Tensor(tensor) => of_tensor(tensor).map_err(of_path),
+            SecondFile::Text(text) => {
                 let limit = input.reading.max_memory.unwrap_or(MOST_BYTES);
                 let runs = listed(&text, limit).map_err(of_path)?;
                 along.typed(&runs, input.reading.max_memory).map_err(|error| of_path(error.to_string()))
@@ -150,9 +150,9 @@ fn of_file(path: &Path, input: &Input, along: &Along) -> Result<Positions, Failu
 
 /// Parses the integers of a text, between blanks, commas and line breaks; a `#` begins a comment. The list takes at
 /// most `limit` bytes.
-fn listed(text: &str, limit: u64) -> Result<Vec<Run>, String> {
+fn listed(text: &str, limit: u64) -> Result<Vec<PositionRun>, String> {
     let mut runs = Vec::new();
-    let most = usize::try_from(limit).unwrap_or(usize::MAX) / size_of::<Run>();
+    let most = usize::try_from(limit).unwrap_or(usize::MAX) / size_of::<PositionRun>();
     for (number, line) in (1..).zip(text.lines()) {
         let words = line.split('#').next().unwrap_or("").split(|c: char| c == ',' || c.is_whitespace());
         for word in words.filter(|word| !word.is_empty()) {
@@ -162,7 +162,7 @@ fn listed(text: &str, limit: u64) -> Result<Vec<Run>, String> {
                     "line {number}: more than {most} positions; raise --max-memory, or give them as .npy"
                 ));
             }
-            runs.push(Run::one(parse_position(word).map_err(why)?));
+            runs.push(PositionRun::one(parse_position(word).map_err(why)?));
         }
     }
     Ok(runs)

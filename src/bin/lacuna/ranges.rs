@@ -2,16 +2,20 @@
 
 /// An item of a comma-separated list.
 #[derive(Debug, Clone)]
-pub(crate) enum Item {
+pub(crate) enum PositionItem {
     /// A position; a negative one counts from the end.
     One(i128),
     /// `start:stop:step`.
     Range(Range),
 }
 
-impl Item {
+impl PositionItem {
     pub(crate) fn parse(word: &str) -> Result<Self, String> {
-        if word.contains(':') { Range::parse(word).map(Item::Range) } else { parse_position(word).map(Item::One) }
+        if word.contains(':') {
+            Range::parse(word).map(PositionItem::Range)
+        } else {
+            parse_position(word).map(PositionItem::One)
+        }
     }
 }
 
@@ -46,7 +50,7 @@ impl Range {
     }
 
     /// Returns the positions of the range on an axis of the given length.
-    pub(crate) fn on(&self, length: i128) -> Result<Run, String> {
+    pub(crate) fn on(&self, length: i128) -> Result<PositionRun, String> {
         for end in [self.start, self.stop].into_iter().flatten() {
             if !(-length..=length).contains(&end) {
                 return Err(format!("the range {}: {end} is outside -{length}..={length}", self.word));
@@ -62,22 +66,22 @@ impl Range {
             }
         };
         let count = if steps > 0 { (steps - 1) / self.step.abs() + 1 } else { 0 };
-        Ok(Run { first, count, step: self.step })
+        Ok(PositionRun { first, count, step: self.step })
     }
 }
 
 /// Positions at equal distances.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Run {
+pub(crate) struct PositionRun {
     pub(crate) first: i128,
     pub(crate) count: i128,
     pub(crate) step: i128,
 }
 
-impl Run {
+impl PositionRun {
     /// Returns a run of one position.
     pub(crate) fn one(position: i128) -> Self {
-        Run { first: position, count: 1, step: 1 }
+        PositionRun { first: position, count: 1, step: 1 }
     }
 
     /// Returns the last position, or `first` if there are no positions.

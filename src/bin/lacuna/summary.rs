@@ -38,7 +38,7 @@ const PIECE: u64 = 1 << 20;
 
 /// The summary as a JSON object.
 #[derive(Serialize)]
-struct Told<'a> {
+struct SummaryJson<'a> {
     format: String,
     shape: &'a [usize],
     dtype: &'static str,
@@ -47,7 +47,7 @@ struct Told<'a> {
     #[serde(flatten)]
     details: Option<DetailsTold>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    values: Option<Listed<'a>>,
+    values: Option<FirstEntries<'a>>,
 }
 
 impl<'a> Summary<'a> {
@@ -156,14 +156,14 @@ impl<'a> Summary<'a> {
     pub(crate) fn json(&self, listed: Option<usize>, mut writer: impl Write) -> std::io::Result<()> {
         let shape = self.of.shape();
         let most = listed.or((self.nnz <= MOST_VALUES).then_some(MOST_VALUES)).map(|most| most.min(self.nnz));
-        let told = Told {
+        let told = SummaryJson {
             format: self.format().to_lowercase(),
             shape: &shape,
             dtype: self.of.dtype().name(),
             nnz: self.nnz,
             fill: self.fill().json(),
             details: self.told(|details, x| details.told(x)),
-            values: most.map(|most| Listed { summary: self, most }),
+            values: most.map(|most| FirstEntries { summary: self, most }),
         };
         told.serialize(&mut Serializer::with_formatter(&mut writer, Spaced))?;
         writeln!(writer)
@@ -171,12 +171,12 @@ impl<'a> Summary<'a> {
 }
 
 /// The first entries, serialized one at a time. A second copy of all entries may exceed memory.
-struct Listed<'a> {
+struct FirstEntries<'a> {
     summary: &'a Summary<'a>,
     most: usize,
 }
 
-impl Serialize for Listed<'_> {
+impl Serialize for FirstEntries<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(None)?;
         self.summary.for_each_entry(self.most, S::Error::custom, |coords, value| {

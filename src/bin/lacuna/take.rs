@@ -5,7 +5,7 @@ use lacuna::{CooTensor, io::AnyTensor};
 
 use crate::args::{TakeArgs, TakeBackwardArgs};
 #[cfg(feature = "parquet")]
-use crate::called::Work;
+use crate::called::CallWork;
 use crate::called::of_gradient;
 use crate::failure::Failure;
 use crate::positions::{Positions, on_positions};
@@ -37,7 +37,7 @@ fn take_in_chunks(args: &TakeArgs) -> Outcome {
     });
     let indices = indices.map_err(|error| Failure::of_file(&args.input.file, error))?;
     let axis = args.take.axis.map_or_else(String::new, |axis| format!(", axis={axis}"));
-    let work = Work::on_tensor(&args.input, indices, &args.running, &args.output);
+    let work = CallWork::on_tensor(&args.input, indices, &args.running, &args.output);
     work.emit(&format!("take(x0, x1{axis}, mode=\"{}\")", args.take.mode.name()))
 }
 

@@ -15,7 +15,7 @@ const LONGEST_HEADER: u64 = 1 << 20;
 
 /// The kind of elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ElementKind {
+pub(crate) enum NpyType {
     /// Numbers.
     Number(DType),
     /// Strings of the given number of bytes, such as `|S3`.
@@ -27,7 +27,7 @@ pub(crate) enum ElementKind {
 /// The header of an array.
 #[derive(Debug, Clone)]
 pub(crate) struct Header {
-    pub(crate) kind: ElementKind,
+    pub(crate) kind: NpyType,
     pub(crate) big_endian: bool,
     pub(crate) fortran_order: bool,
     pub(crate) shape: Shape,
@@ -62,7 +62,7 @@ impl Header {
     /// Returns the element type, if the elements are numbers.
     pub(crate) fn dtype(&self, source: &BinarySource<'_>) -> Result<DType> {
         match self.kind {
-            ElementKind::Number(dtype) => Ok(dtype),
+            NpyType::Number(dtype) => Ok(dtype),
             _ => Err(source.error("field descr", "the elements are texts, not numbers")),
         }
     }
@@ -179,7 +179,7 @@ impl<'a> Dict<'a> {
 }
 
 /// Returns the kind of elements, and whether their bytes are big-endian.
-fn parse_descr(descr: &str) -> FieldResult<(ElementKind, bool)> {
+fn parse_descr(descr: &str) -> FieldResult<(NpyType, bool)> {
     let refused = |why: &str| ("field descr", format!("`{}`: {why}", quote(descr.as_bytes())));
     let mut chars = descr.chars();
     let big_endian = match chars.next() {
@@ -192,10 +192,10 @@ fn parse_descr(descr: &str) -> FieldResult<(ElementKind, bool)> {
         return Err(refused("pickled objects are not read"));
     }
     let size: usize = chars.as_str().parse().map_err(|_| refused("the size is no number"))?;
-    let number = number_of(kind, size).map(ElementKind::Number);
+    let number = number_of(kind, size).map(NpyType::Number);
     let text = match kind {
-        'S' => Some(ElementKind::Bytes(size)),
-        'U' => Some(ElementKind::Unicode(size)),
+        'S' => Some(NpyType::Bytes(size)),
+        'U' => Some(NpyType::Unicode(size)),
         _ => None,
     };
     let kind = number.or(text).ok_or_else(|| refused("no element type of this library"))?;

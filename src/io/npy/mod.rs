@@ -5,7 +5,7 @@ mod read;
 mod source;
 mod write;
 
-pub(crate) use header::{ElementKind, Header, MAGIC};
+pub(crate) use header::{Header, MAGIC, NpyType};
 #[cfg(feature = "dynamic")]
 pub(crate) use read::read_array;
 pub(crate) use read::{push_up_to, read};

@@ -18,7 +18,7 @@ use crate::element::{DType, Element, Number};
 use crate::io::element::FileElement;
 use crate::io::fields::quote;
 use crate::io::limits::BLOCK;
-use crate::io::npy::{BinarySource, ElementKind, Header, push_up_to};
+use crate::io::npy::{BinarySource, Header, NpyType, push_up_to};
 use crate::io::options::{EntryOrder, ReadOptions};
 use crate::io::seekable::ReadSeek;
 use crate::pattern::AxisCoords;
@@ -200,9 +200,9 @@ impl<'r> Archive<'r> {
     fn text(&mut self, name: &str) -> Result<Vec<u8>> {
         self.member(name, |source, header| {
             let (width, size) = match header.kind {
-                ElementKind::Bytes(count) => (1, count),
-                ElementKind::Unicode(count) => (4, count),
-                ElementKind::Number(dtype) => return Err(source.error("field descr", format!("{dtype} is no text"))),
+                NpyType::Bytes(count) => (1, count),
+                NpyType::Unicode(count) => (4, count),
+                NpyType::Number(dtype) => return Err(source.error("field descr", format!("{dtype} is no text"))),
             };
             if header.shape.saturating_size() != 1 || size > 16 {
                 return Err(source.error("field shape", "is not one short text"));
@@ -214,7 +214,7 @@ impl<'r> Archive<'r> {
             })?;
             source.end()?;
             let text = match header.kind {
-                ElementKind::Unicode(_) => {
+                NpyType::Unicode(_) => {
                     utf8(&bytes, header.big_endian).ok_or_else(|| source.error("data", "is not text"))?
                 }
                 _ => bytes,

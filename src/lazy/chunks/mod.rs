@@ -8,6 +8,7 @@ mod layout;
 mod limits;
 mod run;
 mod spill;
+mod stages;
 mod walk;
 
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ use super::engine::Engine;
 use super::node::Held;
 use super::plan::Plan;
 use crate::base::error::Result;
+use crate::base::sealed::Sealed;
 
 /// The engine for tensors larger than memory, which computes graphs in chunks.
 ///
@@ -77,6 +79,8 @@ impl Chunks {
         Chunks { folder: Some(folder.into()), ..self }
     }
 }
+
+impl Sealed for Chunks {}
 
 impl Engine for Chunks {
     fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {

@@ -18,10 +18,10 @@ const LOCK: &str = "lock";
 /// interrupted processes next to it.
 pub struct Spill {
     base: PathBuf,
-    made: Mutex<Option<Made>>,
+    made: Mutex<Option<CreatedFolder>>,
 }
 
-struct Made {
+struct CreatedFolder {
     folder: PathBuf,
     lock: Option<File>,
 }
@@ -41,14 +41,15 @@ impl Spill {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if made.is_none() {
             let told = |error: std::io::Error| format!("the folder {}: {error}", self.base.display());
-            let found = Made::new(&self.base).map_err(|error| std::io::Error::new(error.kind(), told(error)))?;
+            let found =
+                CreatedFolder::new(&self.base).map_err(|error| std::io::Error::new(error.kind(), told(error)))?;
             *made = Some(found);
         }
         Ok(made.as_ref().map_or_else(PathBuf::new, |made| made.folder.clone()))
     }
 }
 
-impl Made {
+impl CreatedFolder {
     fn new(base: &Path) -> std::io::Result<Self> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         remove_stale(base);
@@ -60,7 +61,7 @@ impl Made {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             }
-            let mut made = Made { folder, lock: None };
+            let mut made = CreatedFolder { folder, lock: None };
             made.lock = locks::create(&made.folder.join(LOCK), File::options().write(true).create_new(true))?;
             if made.lock.is_some() {
                 return Ok(made);
@@ -69,7 +70,7 @@ impl Made {
     }
 }
 
-impl Drop for Made {
+impl Drop for CreatedFolder {
     fn drop(&mut self) {
         // The lock file is closed first, because some systems do not remove open files.
         self.lock = None;

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::{Given, Step, operands, part};
+use super::{ForwardStep, RuleArg, operands, part};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::lazy::call::{Arg, Call};
 use crate::lazy::node::{Gradients, Node};
-use crate::ops::{Gradient, Lengths, OpSpec, op};
+use crate::ops::{Gradient, OpSpec, ShapeRule, op};
 
-impl Step<'_> {
+impl ForwardStep<'_> {
     /// Returns the gradients of an operation, by the rule in its row.
     pub(super) fn first(&self, upstream: &Arc<Node>) -> Gradients {
-        let (g, graph) = (|| Given::Whole(Arc::clone(upstream)), self.graph);
+        let (g, graph) = (|| RuleArg::Whole(Arc::clone(upstream)), self.graph);
         let x = self.call.arg(0).input().map(|at| Arc::clone(&self.node.inputs[at]));
         let back = match self.call.op.gradient() {
             Gradient::None => return None,
@@ -29,11 +29,11 @@ impl Step<'_> {
             Gradient::Entries => self.in_format(x.as_ref()?, upstream)?,
             // A cast keeps each element, so the upstream gradient is cast back.
             Gradient::Cast => match x.as_ref()?.kind.dtype() {
-                Some(dtype) => graph.call(&op::cast, [g(), Given::Plain(Arg::Word(dtype.name()))])?,
+                Some(dtype) => graph.call(&op::cast, [g(), RuleArg::Plain(Arg::Word(dtype.name()))])?,
                 None => Arc::clone(upstream),
             },
             // A reshape keeps the order of the elements, so the upstream gradient is reshaped back.
-            Gradient::Reshaped => graph.call(&op::reshape_as, [g(), Given::Whole(Arc::clone(x.as_ref()?))])?,
+            Gradient::Reshaped => graph.call(&op::reshape_as, [g(), RuleArg::Whole(Arc::clone(x.as_ref()?))])?,
             // The operand is a diagonal of the result, so it receives that diagonal of the upstream gradient.
             Gradient::Diagonal => graph.call(&op::diagonal, [g(), self.named("offset")])?,
         };
@@ -42,7 +42,7 @@ impl Step<'_> {
 
     /// Returns a gradient in the format of an operand.
     fn in_format(&self, x: &Arc<Node>, upstream: &Arc<Node>) -> Option<Arc<Node>> {
-        let g = Given::Whole(Arc::clone(upstream));
+        let g = RuleArg::Whole(Arc::clone(upstream));
         match (x.kind.format(), upstream.kind.format()) {
             ("coo", "csr") => self.graph.call(&op::to_coo, [g]),
             ("csr", "coo") => self.graph.call(&op::to_csr, [g]),
@@ -55,13 +55,13 @@ impl Step<'_> {
     /// The operation receives the arguments of the step and the upstream gradient. If several operands have gradients,
     /// `wrt` selects one of them.
     fn backward(&self, back: &'static OpSpec, upstream: &Arc<Node>) -> Gradients {
-        let upstream = ("upstream", Given::Whole(Arc::clone(upstream)));
+        let upstream = ("upstream", RuleArg::Whole(Arc::clone(upstream)));
         let inputs = operands(self.call);
         if back.place_of("wrt").is_none() {
             return self.to(*inputs.first()?, self.graph.call(back, self.arguments(back, &[upstream])));
         }
-        let wrt = |number: usize| ("wrt", Given::Plain(Arg::Integer(number as i128)));
-        if let Lengths::Joined | Lengths::Stacked = self.call.op.lengths() {
+        let wrt = |number: usize| ("wrt", RuleArg::Plain(Arg::Integer(number as i128)));
+        if let ShapeRule::Joined | ShapeRule::Stacked = self.call.op.lengths() {
             return self.joined(back, upstream.1);
         }
         let is_operand = |parameter: &&str| matches!(*parameter, "x" | "y" | "yes" | "no");
@@ -90,7 +90,7 @@ impl Step<'_> {
 
     /// Returns the gradients of a concatenation. The operands are consecutive parts of the result, so each operand
     /// receives its part of the upstream gradient.
-    fn joined(&self, back: &'static OpSpec, upstream: Given) -> Gradients {
+    fn joined(&self, back: &'static OpSpec, upstream: RuleArg) -> Gradients {
         let mut given = Vec::with_capacity(self.node.inputs.len());
         for number in 0..self.node.inputs.len() {
             // The operand is the first input, because its gradient has the pattern of the first input.
@@ -123,13 +123,14 @@ impl Step<'_> {
             _ => self.graph.on_pattern(self.node, upstream)?,
         };
         let (x, y) = (self.named("x"), self.named("y"));
-        let stored = |given: &Given| match given.node() {
-            Some(node) if node.kind.format() != "array" => Given::Stored(Arc::clone(node)),
+        let stored = |given: &RuleArg| match given.node() {
+            Some(node) if node.kind.format() != "array" => RuleArg::Stored(Arc::clone(node)),
             _ => given.clone(),
         };
-        let hint = Given::Plain(Arg::Hint(Box::new(semiring.clone())));
+        let hint = RuleArg::Plain(Arg::Hint(Box::new(semiring.clone())));
         let back = |wrt: Arg| {
-            let args = [stored(&x), stored(&y), Given::Whole(Arc::clone(&upstream)), Given::Plain(wrt), hint.clone()];
+            let args =
+                [stored(&x), stored(&y), RuleArg::Whole(Arc::clone(&upstream)), RuleArg::Plain(wrt), hint.clone()];
             self.graph.call(&op::matmul_backward, args)
         };
         let both = if self.node.kind.is_dynamic() { None } else { Some(back(Arg::Absent)?) };
@@ -153,7 +154,7 @@ impl Step<'_> {
         let (graph, x, factors) = (self.graph, self.named("x"), self.named("factors"));
         let (of, g) = match &x {
             // A view ignores unstored positions, so the fill does not contribute to the sums.
-            Given::Stored(x) => {
+            RuleArg::Stored(x) => {
                 let own = graph.on_pattern(x, x)?;
                 let g = graph.on_pattern(&own, upstream)?;
                 (own, g)
@@ -169,11 +170,11 @@ impl Step<'_> {
             _ => graph.call(&op::dense, [factors.clone()])?,
         };
         let behind = Arg::Axes(Axes::from((1..rank - axis).collect::<Vec<_>>()));
-        let wide = graph.call(&op::expand_dims, [Given::Whole(wide), Given::Plain(behind)])?;
+        let wide = graph.call(&op::expand_dims, [RuleArg::Whole(wide), RuleArg::Plain(behind)])?;
         let dx = graph.term(&graph.on_pattern(&of, &g)?).mul_nonzero(&graph.term(&wide)).done()?;
         let others = Axes::from((0..rank).filter(|&other| other != axis).collect::<Vec<_>>());
         let products = graph.term(&g).mul_nonzero(&graph.term(&of));
-        let sums = graph.call(&op::sum, [products.node?, Given::Plain(Arg::Axes(others))])?;
+        let sums = graph.call(&op::sum, [products.node?, RuleArg::Plain(Arg::Axes(others))])?;
         let mut given = self.none();
         given[self.call.arg(0).input()?] = Some(dx);
         given[self.call.named("factors").input()?] = Some(graph.on_pattern(factors.node()?, &sums)?);

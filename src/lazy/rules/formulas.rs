@@ -4,13 +4,13 @@ use std::f64::consts::{LN_2, LN_10};
 use std::ops::{Add, Mul, Sub};
 use std::sync::Arc;
 
-use super::{Given, Graph, Step};
+use super::{ForwardStep, RuleArg, StepBuilder};
 use crate::element::Number;
 use crate::lazy::call::Arg;
 use crate::lazy::node::Node;
 use crate::ops::{OpSpec, op};
 
-impl Step<'_> {
+impl ForwardStep<'_> {
     /// Returns the gradient of an elementwise function, if the function has a formula.
     pub(super) fn of_one(&self, forward: &'static OpSpec, x: Term, g: Term) -> Term {
         let exponent = self.call.number("exponent");
@@ -32,7 +32,7 @@ impl Step<'_> {
             },
             Number::Real(real) => {
                 let below = if real == 0.0 { 0.0 } else { real - 1.0 };
-                let kind = x.node.as_ref().and_then(Given::node).map(|node| node.kind);
+                let kind = x.node.as_ref().and_then(RuleArg::node).map(|node| node.kind);
                 match kind.and_then(|kind| kind.element(below)) {
                     Some(below) => (below, real),
                     None => return none,
@@ -40,22 +40,22 @@ impl Step<'_> {
             }
             Number::Complex(..) => return none,
         };
-        let power = x.node.clone().and_then(|x| self.graph.call(forward, [x, Given::Plain(below)]));
-        g.mul_nonzero(&(Term { graph: self.graph, node: power.map(Given::Whole) } * factor))
+        let power = x.node.clone().and_then(|x| self.graph.call(forward, [x, RuleArg::Plain(below)]));
+        g.mul_nonzero(&(Term { graph: self.graph, node: power.map(RuleArg::Whole) } * factor))
     }
 }
 
 /// A value in a formula. If a step of the formula does not have an implementation, the value is `None`.
 #[derive(Clone)]
 pub(super) struct Term {
-    pub(super) graph: Graph,
-    pub(super) node: Option<Given>,
+    pub(super) graph: StepBuilder,
+    pub(super) node: Option<RuleArg>,
 }
 
-impl Graph {
+impl StepBuilder {
     pub(super) fn zeros(self, like: &Arc<Node>) -> Term {
-        let zeros = self.call(&op::zeros_like, [Given::Whole(Arc::clone(like))]);
-        Term { graph: self, node: zeros.map(Given::Whole) }
+        let zeros = self.call(&op::zeros_like, [RuleArg::Whole(Arc::clone(like))]);
+        Term { graph: self, node: zeros.map(RuleArg::Whole) }
     }
 }
 
@@ -64,14 +64,14 @@ impl Term {
         self.node?.node().cloned()
     }
 
-    pub(super) fn with(&self, op: &'static OpSpec, other: Option<Given>) -> Self {
+    pub(super) fn with(&self, op: &'static OpSpec, other: Option<RuleArg>) -> Self {
         let step = self.node.clone().zip(other).and_then(|(left, right)| self.graph.call(op, [left, right]));
-        Term { graph: self.graph, node: step.map(Given::Whole) }
+        Term { graph: self.graph, node: step.map(RuleArg::Whole) }
     }
 
     fn of(&self, op: &'static OpSpec) -> Self {
         let step = self.node.clone().and_then(|x| self.graph.call(op, [x]));
-        Term { graph: self.graph, node: step.map(Given::Whole) }
+        Term { graph: self.graph, node: step.map(RuleArg::Whole) }
     }
 
     pub(super) fn dense(&self) -> Self {
@@ -79,8 +79,8 @@ impl Term {
     }
 
     pub(super) fn beside(&self, op: &'static OpSpec, number: f64) -> Self {
-        let kind = self.node.as_ref().and_then(Given::node).map(|node| node.kind);
-        self.with(op, kind.and_then(|kind| kind.element(number)).map(Given::Plain))
+        let kind = self.node.as_ref().and_then(RuleArg::node).map(|node| node.kind);
+        self.with(op, kind.and_then(|kind| kind.element(number)).map(RuleArg::Plain))
     }
 
     /// Returns a gradient times a derivative. If the gradient is zero, the product is zero, even if the derivative is
@@ -91,16 +91,16 @@ impl Term {
 
     /// Returns the step, or the step whose stored entries the term is.
     pub(super) fn whole(&self) -> Option<&Arc<Node>> {
-        self.node.as_ref().and_then(Given::node)
+        self.node.as_ref().and_then(RuleArg::node)
     }
 
     pub(super) fn is_array(&self) -> bool {
-        self.node.as_ref().and_then(Given::node).is_some_and(|node| node.kind.format() == "array")
+        self.node.as_ref().and_then(RuleArg::node).is_some_and(|node| node.kind.format() == "array")
     }
 
     /// Returns whether the value is a number.
     pub(super) fn is_number(&self) -> bool {
-        matches!(self.node, Some(Given::Plain(_)))
+        matches!(self.node, Some(RuleArg::Plain(_)))
     }
 }
 

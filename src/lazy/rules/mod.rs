@@ -18,35 +18,35 @@ use crate::ops::{OpSpec, Parameter, ParameterKind, op};
 
 /// An operand or an argument of a step that a rule builds.
 #[derive(Clone)]
-enum Given {
+enum RuleArg {
     Whole(Arc<Node>),
     Stored(Arc<Node>),
     Plain(Arg),
-    List(Vec<Given>),
+    List(Vec<RuleArg>),
 }
 
-impl Given {
+impl RuleArg {
     /// Returns a node in the form of this operand: as a view of stored entries, or as the value itself.
     fn like(&self, node: Arc<Node>) -> Self {
-        if let Given::Stored(_) = self { Given::Stored(node) } else { Given::Whole(node) }
+        if let RuleArg::Stored(_) = self { RuleArg::Stored(node) } else { RuleArg::Whole(node) }
     }
 
     fn node(&self) -> Option<&Arc<Node>> {
-        if let Given::Whole(node) | Given::Stored(node) = self { Some(node) } else { None }
+        if let RuleArg::Whole(node) | RuleArg::Stored(node) = self { Some(node) } else { None }
     }
 
     fn arg(self, inputs: &mut Vec<Arc<Node>>) -> Arg {
         match self {
-            Given::Whole(node) => {
+            RuleArg::Whole(node) => {
                 inputs.push(node);
                 Arg::Input(inputs.len() - 1)
             }
-            Given::Stored(node) => {
+            RuleArg::Stored(node) => {
                 inputs.push(node);
                 Arg::Stored(inputs.len() - 1)
             }
-            Given::Plain(arg) => arg,
-            Given::List(items) => Arg::List(items.into_iter().map(|item| item.arg(inputs)).collect()),
+            RuleArg::Plain(arg) => arg,
+            RuleArg::List(items) => Arg::List(items.into_iter().map(|item| item.arg(inputs)).collect()),
         }
     }
 }
@@ -66,7 +66,7 @@ pub(in crate::lazy) fn rule(node: &Arc<Node>, upstream: &Arc<Node>) -> Gradients
     if let Some(rule) = &work.rule {
         return rule(&of.inputs, upstream);
     }
-    let step = Step { node: of, work, call: &work.call, graph: Graph(work.family) };
+    let step = ForwardStep { node: of, work, call: &work.call, graph: StepBuilder(work.family) };
     match work.call.op.forward() {
         None if number.is_some() => None,
         None => step.first(upstream),
@@ -88,10 +88,10 @@ fn part_of(node: &Arc<Node>, number: usize) -> (Option<usize>, &Arc<Node>) {
 
 /// Builds steps, with the implementations of the differentiated step, or of the kinds of the operands.
 #[derive(Clone, Copy)]
-struct Graph(Option<Family>);
+struct StepBuilder(Option<Family>);
 
-impl Graph {
-    fn call(self, op: &'static OpSpec, given: impl IntoIterator<Item = Given>) -> Option<Arc<Node>> {
+impl StepBuilder {
+    fn call(self, op: &'static OpSpec, given: impl IntoIterator<Item = RuleArg>) -> Option<Arc<Node>> {
         let mut inputs = Vec::new();
         let args: Vec<Arg> = given.into_iter().map(|given| given.arg(&mut inputs)).collect();
         self.step(Call::of(op, args), inputs)
@@ -105,8 +105,8 @@ impl Graph {
 
     /// Returns a gradient on the pattern of its operand. `gradient` does not have the reduced `axes`, so it is
     /// broadcast over them.
-    fn spread(self, x: &Given, gradient: &Arc<Node>, axes: Axes) -> Option<Arc<Node>> {
-        let args = [x.clone(), Given::Whole(Arc::clone(gradient)), Given::Plain(Arg::Axes(axes))];
+    fn spread(self, x: &RuleArg, gradient: &Arc<Node>, axes: Axes) -> Option<Arc<Node>> {
+        let args = [x.clone(), RuleArg::Whole(Arc::clone(gradient)), RuleArg::Plain(Arg::Axes(axes))];
         self.call(&op::any_backward, args)
     }
 
@@ -114,9 +114,9 @@ impl Graph {
     /// of the operand.
     fn on_pattern(self, x: &Arc<Node>, gradient: &Arc<Node>) -> Option<Arc<Node>> {
         if x.kind.is_dynamic() {
-            return self.call(&op::gradient_of, [x, gradient].map(|node| Given::Whole(Arc::clone(node))));
+            return self.call(&op::gradient_of, [x, gradient].map(|node| RuleArg::Whole(Arc::clone(node))));
         }
-        self.spread(&Given::Whole(Arc::clone(x)), gradient, Axes::none())
+        self.spread(&RuleArg::Whole(Arc::clone(x)), gradient, Axes::none())
     }
 
     /// Returns the upstream gradient of a gradient of `x`, only at the stored entries of `x`. The gradient does not
@@ -129,25 +129,25 @@ impl Graph {
     }
 
     fn term(self, node: &Arc<Node>) -> Term {
-        Term { graph: self, node: Some(Given::Whole(Arc::clone(node))) }
+        Term { graph: self, node: Some(RuleArg::Whole(Arc::clone(node))) }
     }
 }
 
 /// Returns the sum of two gradients.
 pub(in crate::lazy) fn sum(left: &Arc<Node>, right: &Arc<Node>) -> Option<Arc<Node>> {
     let family = |node: &Arc<Node>| node.work().and_then(|work| work.family);
-    Graph(family(left).or(family(right)))
-        .call(&op::add, [Given::Whole(Arc::clone(left)), Given::Whole(Arc::clone(right))])
+    StepBuilder(family(left).or(family(right)))
+        .call(&op::add, [RuleArg::Whole(Arc::clone(left)), RuleArg::Whole(Arc::clone(right))])
 }
 
 /// Returns the gradient of a value with respect to itself: the upstream gradient on the pattern of the value.
 pub(in crate::lazy) fn own(x: &Arc<Node>, upstream: &Arc<Node>) -> Option<Arc<Node>> {
-    Graph(None).at_entries(x, upstream)
+    StepBuilder(None).at_entries(x, upstream)
 }
 
 /// Returns the gradient of a value that the result does not depend on: zeros on the pattern of the value.
 pub(in crate::lazy) fn zeros(x: &Arc<Node>) -> Option<Arc<Node>> {
-    Graph(None).call(&op::zeros_like, [Given::Whole(Arc::clone(x))])
+    StepBuilder(None).call(&op::zeros_like, [RuleArg::Whole(Arc::clone(x))])
 }
 
 /// Returns whether a call reads an input only as data, such as positions. No gradient goes through data.
@@ -165,35 +165,35 @@ pub(in crate::lazy) fn operands(call: &Call) -> Vec<usize> {
 }
 
 /// The step that is differentiated.
-struct Step<'a> {
+struct ForwardStep<'a> {
     node: &'a Arc<Node>,
     work: &'a Work,
     call: &'a Call,
-    graph: Graph,
+    graph: StepBuilder,
 }
 
-impl Step<'_> {
-    fn given(&self, arg: &Arg) -> Given {
+impl ForwardStep<'_> {
+    fn given(&self, arg: &Arg) -> RuleArg {
         match arg {
-            Arg::Input(number) => Given::Whole(Arc::clone(&self.node.inputs[*number])),
-            Arg::Stored(number) => Given::Stored(Arc::clone(&self.node.inputs[*number])),
-            Arg::List(items) => Given::List(items.iter().map(|item| self.given(item)).collect()),
-            arg => Given::Plain(arg.clone()),
+            Arg::Input(number) => RuleArg::Whole(Arc::clone(&self.node.inputs[*number])),
+            Arg::Stored(number) => RuleArg::Stored(Arc::clone(&self.node.inputs[*number])),
+            Arg::List(items) => RuleArg::List(items.iter().map(|item| self.given(item)).collect()),
+            arg => RuleArg::Plain(arg.clone()),
         }
     }
 
-    fn named(&self, parameter: &str) -> Given {
+    fn named(&self, parameter: &str) -> RuleArg {
         let given = self.given(self.call.named(parameter));
         match given {
             // The gradient of an elementwise function is only at entries, so it is the same for a view of stored
             // entries.
-            Given::Stored(x) if self.call.op.is_function() => Given::Whole(x),
+            RuleArg::Stored(x) if self.call.op.is_function() => RuleArg::Whole(x),
             given => given,
         }
     }
 
     /// Returns the arguments of an operation: `others`, and the arguments of the step with the same names.
-    fn arguments(&self, op: &'static OpSpec, others: &[(&str, Given)]) -> Vec<Given> {
+    fn arguments(&self, op: &'static OpSpec, others: &[(&str, RuleArg)]) -> Vec<RuleArg> {
         let of = |parameter: &str| {
             let other = others.iter().find(|(name, _)| *name == parameter);
             other.map_or_else(|| self.named(parameter), |(_, given)| given.clone())

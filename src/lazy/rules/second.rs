@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use super::formulas::{Term, of_arithmetic};
-use super::{Given, Graph, Step, operands};
+use super::{ForwardStep, RuleArg, StepBuilder, operands};
 use crate::base::axes::Axes;
 use crate::element::Number;
 use crate::lazy::call::Arg;
 use crate::lazy::gradient::all;
 use crate::lazy::joins;
 use crate::lazy::node::{Gradients, Node};
-use crate::ops::{Lengths, OpSpec, Second, op};
+use crate::ops::{OpSpec, Second, ShapeRule, op};
 use crate::plan::reduction::Reduction;
 
-impl Step<'_> {
+impl ForwardStep<'_> {
     /// Returns the gradients of a gradient operation. `number` is the index of the operand whose gradient the operation
     /// computes, and `came` is the upstream gradient.
     pub(super) fn second(&self, forward: &'static OpSpec, number: Option<usize>, came: &Arc<Node>) -> Gradients {
@@ -32,7 +32,7 @@ impl Step<'_> {
                 let x = self.named("x");
                 let own = graph.at_entries(x.node()?, came)?;
                 let (op, own) = match forward.is(&op::any) {
-                    true => (&op::sum, Given::Whole(own)),
+                    true => (&op::sum, RuleArg::Whole(own)),
                     false => (forward, x.like(own)),
                 };
                 graph.call(op, self.arguments(op, &[("x", own)]))?
@@ -40,7 +40,7 @@ impl Step<'_> {
             // The gradient multiplies by a piecewise constant factor, so the incoming gradient is multiplied by the
             // same factor. The derivative of the factor is 0, so the operand receives nothing.
             Second::Again => {
-                let came = ("upstream", Given::Whole(Arc::clone(came)));
+                let came = ("upstream", RuleArg::Whole(Arc::clone(came)));
                 graph.call(self.call.op, self.arguments(self.call.op, &[came]))?
             }
             // Each element receives the upstream gradient times a weight. The upstream gradient therefore receives the
@@ -48,7 +48,7 @@ impl Step<'_> {
             Second::Shares => {
                 let own = graph.at_entries(self.named("x").node()?, came)?;
                 let ones = (graph.zeros(&self.node.inputs[upstream?]) + 1.0).done()?;
-                let args = self.arguments(self.call.op, &[("upstream", Given::Whole(ones))]);
+                let args = self.arguments(self.call.op, &[("upstream", RuleArg::Whole(ones))]);
                 let shares = graph.term(&graph.call(self.call.op, args)?);
                 // An element without a weight contributes nothing, even if the incoming gradient is NaN.
                 let products = shares.mul_nonzero(&graph.term(&own)).node?;
@@ -69,21 +69,21 @@ impl Step<'_> {
         let mut node = self.node.again(self.node.inputs.clone(), None);
         node.inputs[place] = self.graph.at_entries(&self.node.inputs[place], came)?;
         let node = Arc::new(node);
-        let replaced = Step { node: &node, work: self.work, call: self.call, graph: self.graph };
+        let replaced = ForwardStep { node: &node, work: self.work, call: self.call, graph: self.graph };
         // The operand is replaced by its position, because the same value may also be another operand.
-        let mut args: Vec<Given> = replaced.arguments(forward, &[]);
+        let mut args: Vec<RuleArg> = replaced.arguments(forward, &[]);
         let mut forward = if forward.is(&op::mul) { &op::mul_nonzero } else { forward };
         if let Some(semiring) = self.call.hint() {
             // The product reads only stored entries.
             forward = &op::matmul_with;
-            args = args.into_iter().filter_map(|arg| arg.node().cloned().map(Given::Whole)).collect();
-            args.push(Given::Plain(semiring.clone()));
+            args = args.into_iter().filter_map(|arg| arg.node().cloned().map(RuleArg::Whole)).collect();
+            args.push(RuleArg::Plain(semiring.clone()));
         }
         let result = self.graph.call(forward, args)?;
         let upstream = self.call.named("upstream").input()?;
         let g = &self.node.inputs[upstream];
         let work = result.work()?;
-        let of = Step { node: &result, work, call: &work.call, graph: Graph(work.family) };
+        let of = ForwardStep { node: &result, work, call: &work.call, graph: StepBuilder(work.family) };
         let mut found = of.first(g)?;
         let mut given = self.none();
         for (&to, from) in own.iter().zip(operands(&work.call)) {
@@ -113,13 +113,13 @@ impl Step<'_> {
         // operand, so the incoming gradient is broadcast.
         match (&formula.shape, two.is_some() && !self.call.is_stored()) {
             (Some(shape), _) if upstream.shape.as_ref() != Some(shape) => {
-                let lengths = Given::Plain(Arg::counts(shape));
-                upstream = self.graph.call(&op::broadcast_to, [Given::Whole(upstream), lengths])?;
+                let lengths = RuleArg::Plain(Arg::counts(shape));
+                upstream = self.graph.call(&op::broadcast_to, [RuleArg::Whole(upstream), lengths])?;
             }
             (None, true) if self.call.named("upstream").input().is_some() => {
                 let g = &self.node.inputs[self.call.named("upstream").input()?];
-                let ones = Given::Plain(g.kind.element(1.0)?);
-                let ones = self.graph.call(&op::number_like, [Given::Whole(Arc::clone(g)), ones])?;
+                let ones = RuleArg::Plain(g.kind.element(1.0)?);
+                let ones = self.graph.call(&op::number_like, [RuleArg::Whole(Arc::clone(g)), ones])?;
                 upstream = (self.graph.term(&upstream) * self.graph.term(&ones)).done()?;
             }
             _ => {}
@@ -137,15 +137,15 @@ impl Step<'_> {
     fn formula(&self, forward: &'static OpSpec, number: usize) -> Option<Arc<Node>> {
         let g = self.term("upstream");
         match forward.lengths() {
-            Lengths::Joined | Lengths::Stacked => self.part_of_joined(forward),
+            ShapeRule::Joined | ShapeRule::Stacked => self.part_of_joined(forward),
             // The selected operand receives the upstream gradient. The other operand receives 0.
-            Lengths::Choice => {
+            ShapeRule::Choice => {
                 let (zeros, is_yes) = (self.graph.zeros(g.node.as_ref()?.node()?), number == 0);
                 let (yes, no) = if is_yes { (g, zeros) } else { (zeros, g) };
                 self.graph.call(&op::where_, [self.named("condition"), yes.node?, no.node?])
             }
-            Lengths::Reduced => self.of_reduction(forward),
-            Lengths::Among => self.of_shares(forward),
+            ShapeRule::Reduced => self.of_reduction(forward),
+            ShapeRule::Among => self.of_shares(forward),
             _ if self.call.op.place_of("y").is_some() => self.of_two(forward, number),
             _ => self.of_one(forward, self.term("x"), g).done(),
         }
@@ -157,15 +157,15 @@ impl Step<'_> {
         let shape = |arg: &Arg| self.node.inputs.get(arg.input()?)?.shape.as_ref();
         let shapes = tensors.iter().map(shape).collect::<Option<Vec<_>>>()?;
         let slices = joins::slices(self.call, forward, &shapes).ok()?;
-        self.graph.call(&op::slice, [self.named("upstream"), Given::Plain(Arg::Slices(slices.into()))])
+        self.graph.call(&op::slice, [self.named("upstream"), RuleArg::Plain(Arg::Slices(slices.into()))])
     }
 
     /// Returns the gradient of a variance, a standard deviation, a norm of order 2 or a `logsumexp`, with upstream
     /// gradient `dy`.
     ///
     /// In a group of n elements with mean m, the gradient of `var` is `2 (x - m) dy / (n - ddof)`. The gradient of
-    /// `std` is `(x - m) dy / ((n - ddof) std)`, the gradient of `norm` is `x dy / norm`, and the gradient of `logsumexp`
-    /// is `exp(x - logsumexp) dy`.
+    /// `std` is `(x - m) dy / ((n - ddof) std)`, the gradient of `norm` is `x dy / norm`, and the gradient of
+    /// `logsumexp` is `exp(x - logsumexp) dy`.
     ///
     /// Variances and standard deviations that ignore NaN, of views or by group labels have no formula, because n
     /// differs between groups.
@@ -185,7 +185,7 @@ impl Step<'_> {
         }
         let is_grouped = self.call.axes().labels().is_some() || !matches!(self.call.named("by"), Arg::Absent);
         let is_nan = !forward.is(&op::var) && !forward.is(&op::std);
-        if is_nan || is_grouped || matches!(x, Given::Stored(_)) {
+        if is_nan || is_grouped || matches!(x, RuleArg::Stored(_)) {
             return None;
         }
         let deviations = own()? - self.spread(of, &again(&op::mean)?)?;
@@ -213,7 +213,7 @@ impl Step<'_> {
     /// Returns a gradient of the result of a reduction at the entries of the operand. Each element receives the
     /// gradient of its group.
     fn spread(&self, of: &Arc<Node>, gradient: &Term) -> Option<Term> {
-        let others = [("x", Given::Whole(Arc::clone(of))), ("upstream", gradient.node.clone()?)];
+        let others = [("x", RuleArg::Whole(Arc::clone(of))), ("upstream", gradient.node.clone()?)];
         let args = self.arguments(&op::any_backward, &others);
         Some(self.graph.term(&self.graph.call(&op::any_backward, args)?))
     }
@@ -226,7 +226,7 @@ impl Step<'_> {
         let (x, graph) = (self.named("x"), self.graph);
         let of = x.node()?;
         let at = |gradient: &Arc<Node>| {
-            Some(graph.term(&graph.spread(&Given::Whole(Arc::clone(of)), gradient, Axes::none())?))
+            Some(graph.term(&graph.spread(&RuleArg::Whole(Arc::clone(of)), gradient, Axes::none())?))
         };
         let sums = |of_sum: &Term| {
             let sum = graph.call(&op::sum, self.arguments(&op::sum, &[("x", of_sum.node.clone()?)]))?;
@@ -243,11 +243,11 @@ impl Step<'_> {
 
     /// Returns the gradient of one operand of an arithmetic operation.
     ///
-    /// If one operand is a view of stored entries, the other must be a view of the same known shape. Of dynamically typed
-    /// operands one view is enough.
+    /// If one operand is a view of stored entries, the other must be a view of the same known shape. Of dynamically
+    /// typed operands one view is enough.
     fn of_two(&self, forward: &'static OpSpec, number: usize) -> Option<Arc<Node>> {
         let [x, y, g] = ["x", "y", "upstream"].map(|name| self.term(name));
-        let is_view = |term: &Term| matches!(term.node, Some(Given::Stored(_)));
+        let is_view = |term: &Term| matches!(term.node, Some(RuleArg::Stored(_)));
         if let (Some(left), Some(right), true) = (x.whole(), y.whole(), is_view(&x) || is_view(&y)) {
             // A tensor beside stored entries is read as its stored entries. An array is not.
             let are_views = left.kind.is_dynamic() || (is_view(&x) && is_view(&y));
@@ -278,7 +278,7 @@ impl Step<'_> {
             op if op.is(&op::sub) => (self.graph.term(&at_own) * -1.0).done(),
             op if op.is(&op::mul) => self.met(own, at_own, &self.filled(other)?),
             op if op.is(&op::div) => {
-                let over = self.graph.call(&op::recip, [Given::Stored(self.filled(y)?)])?;
+                let over = self.graph.call(&op::recip, [RuleArg::Stored(self.filled(y)?)])?;
                 let to_x = self.met(x, self.graph.on_pattern(x, &g)?, &over)?;
                 if number == 0 {
                     return Some(to_x);
@@ -293,7 +293,7 @@ impl Step<'_> {
     /// Returns the product of a gradient and a factor, on the pattern of an operand. Positions that only one of both
     /// stores are 0.
     fn met(&self, of: &Arc<Node>, gradient: Arc<Node>, factor: &Arc<Node>) -> Option<Arc<Node>> {
-        let factors = [Given::Stored(gradient), Given::Stored(Arc::clone(factor))];
+        let factors = [RuleArg::Stored(gradient), RuleArg::Stored(Arc::clone(factor))];
         let product = self.graph.call(&op::mul_nonzero, factors)?;
         self.graph.on_pattern(of, &self.filled(&product)?)
     }
@@ -301,7 +301,7 @@ impl Step<'_> {
     /// Returns a tensor with a fill of 0. Gradients have a fill of 0, and two views with different fills cannot be
     /// combined.
     fn filled(&self, of: &Arc<Node>) -> Option<Arc<Node>> {
-        let zero = Given::Plain(of.kind.element(0.0)?);
-        self.graph.call(&op::with_fill, [Given::Whole(Arc::clone(of)), zero])
+        let zero = RuleArg::Plain(of.kind.element(0.0)?);
+        self.graph.call(&op::with_fill, [RuleArg::Whole(Arc::clone(of)), zero])
     }
 }

@@ -36,8 +36,8 @@ use crate::plan::product_rows::RowEntries;
 /// # Implicit values
 ///
 /// The gradient of a sparse operand has its pattern (shared) and a fill of 0: at its entries it is that of the dense
-/// operand. `upstream` may have any format and any fill; of a [stored view](crate::Stored) that is 0. Unstored positions
-/// of the other operand hold zero, unless it is a view.
+/// operand. `upstream` may have any format and any fill; of a [stored view](crate::Stored) that is 0. Unstored
+/// positions of the other operand hold zero, unless it is a view.
 ///
 /// # NaN
 ///
@@ -157,11 +157,11 @@ fn count<T: Element>(factor: &Factor<'_, T>) -> usize {
 
 /// An operand by rows.
 struct Held<'a, T: Clone> {
-    kind: Kind<'a, T>,
+    kind: FactorItems<'a, T>,
     gap: Option<T>,
 }
 
-enum Kind<'a, T: Clone> {
+enum FactorItems<'a, T: Clone> {
     Entries(RowEntries, &'a [T]),
     Array(Cow<'a, [T]>),
 }
@@ -169,10 +169,12 @@ enum Kind<'a, T: Clone> {
 impl<'a, T: Element> Held<'a, T> {
     fn new(factor: &'a Factor<'_, T>, is_column: bool, limit: u64) -> Result<Self> {
         Ok(match factor {
-            Factor::Array(array) => Held { kind: Kind::Array(Cow::Borrowed(&array.elements)), gap: Some(T::ZERO) },
+            Factor::Array(array) => {
+                Held { kind: FactorItems::Array(Cow::Borrowed(&array.elements)), gap: Some(T::ZERO) }
+            }
             Factor::Entries(entries) => {
                 let lines = entries.pattern.lines(is_column, false, false, limit)?;
-                Held { kind: Kind::Entries(lines, entries.values), gap: entries.gap }
+                Held { kind: FactorItems::Entries(lines, entries.values), gap: entries.gap }
             }
         })
     }
@@ -187,7 +189,7 @@ impl<'a, T: Element> Held<'a, T> {
                 let mut elements = alloc::copies(fill, contraction.shape.wide_size() as usize)?;
                 let places = entries.pattern.places()?;
                 places.iter().zip(entries.values).for_each(|(&place, &value)| elements[place] = value);
-                Ok(Held { kind: Kind::Array(Cow::Owned(elements)), gap: Some(fill) })
+                Ok(Held { kind: FactorItems::Array(Cow::Owned(elements)), gap: Some(fill) })
             }
             _ => Held::new(factor, false, limit),
         }
@@ -196,22 +198,22 @@ impl<'a, T: Element> Held<'a, T> {
     /// Returns the number of rows, each of `width` columns.
     fn rows(&self, width: usize) -> usize {
         match &self.kind {
-            Kind::Entries(lines, _) => lines.count(),
-            Kind::Array(elements) => elements.len() / width,
+            FactorItems::Entries(lines, _) => lines.count(),
+            FactorItems::Array(elements) => elements.len() / width,
         }
     }
 
     fn values(&self) -> &[T] {
         match &self.kind {
-            Kind::Entries(_, values) => values,
-            Kind::Array(elements) => elements,
+            FactorItems::Entries(_, values) => values,
+            FactorItems::Array(elements) => elements,
         }
     }
 
     fn side(&self) -> MatrixBatch<'_, T> {
         match &self.kind {
-            Kind::Entries(lines, values) => MatrixBatch::Entries(MatrixEntries { rows: lines.rows(), values }),
-            Kind::Array(elements) => MatrixBatch::Array(elements),
+            FactorItems::Entries(lines, values) => MatrixBatch::Entries(MatrixEntries { rows: lines.rows(), values }),
+            FactorItems::Array(elements) => MatrixBatch::Array(elements),
         }
     }
 }

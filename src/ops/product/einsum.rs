@@ -110,8 +110,8 @@ fn read<X: Operand<Elem: Ring>>(options: &Einsum<'_>, operands: &[&X]) -> Result
 ///
 /// # Implicit values
 ///
-/// Unstored positions must hold zero; the result has a fill of zero, and stores a position where operands store what meets there. Of
-/// stored views the entries count alone.
+/// Unstored positions must hold zero; the result has a fill of zero, and stores a position where operands store what
+/// meets there. Of stored views the entries count alone.
 ///
 /// # NaN
 ///
@@ -176,8 +176,8 @@ pub fn einsum<'a, X: Operand<Elem: Ring>>(spec: impl Into<Einsum<'a>>, operands:
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse operand has its pattern (shared) and a fill of 0. Where `upstream` stores nothing its fill counts, or 0
-/// if it is a [stored view](crate::Stored).
+/// The gradient of a sparse operand has its pattern (shared) and a fill of 0. Where `upstream` stores nothing its fill
+/// counts, or 0 if it is a [stored view](crate::Stored).
 ///
 /// # NaN
 ///

@@ -171,7 +171,7 @@ pub(super) fn check_finite<T: Element>(
 }
 
 /// A product without the type of its pattern.
-pub(crate) enum Found<T> {
+pub(crate) enum ProductResult<T> {
     /// The product of a dense operand with any operand.
     Array(Shape, Vec<T>),
     /// The product of two sparse operands.
@@ -188,19 +188,19 @@ pub(crate) struct Entries<T> {
     pub(super) limit: u64,
 }
 
-impl<T: Element> Found<T> {
+impl<T: Element> ProductResult<T> {
     /// Returns the array of a product with a dense operand.
     pub(in crate::ops) fn into_array(self) -> ArrayD<T> {
         match self {
-            Found::Array(shape, items) => dense_array(&shape, items),
-            Found::Entries(_) => unreachable!("one operand was dense"),
+            ProductResult::Array(shape, items) => dense_array(&shape, items),
+            ProductResult::Entries(_) => unreachable!("one operand was dense"),
         }
     }
 
     /// Returns the product with the kind, format and width of the operand on the left.
     pub(super) fn into_result(self, left: &ErasedOperand<'_, T>) -> Result<ErasedResult<T>> {
         match (left, self) {
-            (ErasedOperand::Sparse(x), Found::Entries(found)) => {
+            (ErasedOperand::Sparse(x), ProductResult::Entries(found)) => {
                 let pattern = x.sparse().pattern();
                 Ok(found.into_erased(pattern.format(), pattern.width())?.into())
             }
@@ -211,20 +211,20 @@ impl<T: Element> Found<T> {
     /// Returns the tensor of a product of two sparse operands.
     pub(in crate::ops) fn into_erased(self, format: Format, width: Width) -> Result<Erased<T>> {
         match self {
-            Found::Entries(entries) => entries.into_erased(format, width),
-            Found::Array(..) => unreachable!("both operands were sparse"),
+            ProductResult::Entries(entries) => entries.into_erased(format, width),
+            ProductResult::Array(..) => unreachable!("both operands were sparse"),
         }
     }
 }
 
 impl<T: Element> Entries<T> {
     /// Returns all elements of the result; the caller has checked that they fit memory.
-    pub(super) fn into_elements(self) -> Result<Found<T>> {
+    pub(super) fn into_elements(self) -> Result<ProductResult<T>> {
         let Entries { contraction, placed, values, fill, .. } = self;
         let size = contraction.shape.wide_size() as usize;
         let mut items = alloc::copies(fill, size)?;
         placed.positions(contraction.width).zip(values).for_each(|(position, value)| items[position] = value);
-        Ok(Found::Array(contraction.shape, items))
+        Ok(ProductResult::Array(contraction.shape, items))
     }
 
     pub(in crate::ops) fn into_erased(self, format: Format, width: Width) -> Result<Erased<T>> {

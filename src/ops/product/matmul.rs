@@ -30,9 +30,10 @@ pub(super) fn plain<T: Ring>(operation: &'static str) -> Product<PlusTimes, T> {
 ///
 /// # Implicit values
 ///
-/// The fill must be zero, of any sign, if some position is not stored. A sparse result has the fill `+0.0`, and stores what some *k* is stored for on
-/// both sides, whatever it comes to: sums that cancel stay. If one of two sparse operands is a [stored
-/// view](crate::Stored), both count as such: the fills do not matter, nor do they beside an array.
+/// The fill must be zero, of any sign, if some position is not stored. A sparse result has the fill `+0.0`, and stores
+/// what some *k* is stored for on both sides, whatever it comes to: sums that cancel stay. If one of two sparse
+/// operands is a [stored view](crate::Stored), both count as such: the fills do not matter, nor do they beside an
+/// array.
 ///
 /// # NaN
 ///

@@ -1,7 +1,7 @@
 //! Products of matrices.
 //!
-//! Operands are [`Factor`]s without the static types of their patterns, and the result is a [`Found`]. The driver is
-//! therefore compiled only per element type and [`Semiring`].
+//! Operands are [`Factor`]s without the static types of their patterns, and the result is a [`ProductResult`]. The
+//! driver is therefore compiled only per element type and [`Semiring`].
 
 mod backward;
 mod contracted;
@@ -48,7 +48,7 @@ pub(super) mod grad {
     pub use super::tensordot::tensordot_backward as tensordot;
 }
 
-use factor::{Elements, Entries, Factor, Found, Scattered, check_finite};
+use factor::{Elements, Entries, Factor, ProductResult, Scattered, check_finite};
 
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -85,9 +85,9 @@ pub(super) struct Product<S, T> {
 
 impl<T: Element, S: Semiring<T>> Product<S, T> {
     /// Computes the product of two operands.
-    pub(super) fn of(self, left: &Factor<'_, T>, right: &Factor<'_, T>) -> Result<Found<T>> {
+    pub(super) fn of(self, left: &Factor<'_, T>, right: &Factor<'_, T>) -> Result<ProductResult<T>> {
         if let (Factor::Entries(left), Factor::Entries(right)) = (left, right) {
-            return Ok(Found::Entries(Box::new(self.of_entries(left, right)?)));
+            return Ok(ProductResult::Entries(Box::new(self.of_entries(left, right)?)));
         }
         let contraction = Contraction::new(self.operation, left.lengths(), right.lengths())?;
         let bytes = left.bytes().saturating_add(right.bytes());
@@ -100,7 +100,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
             self.check_fill(entries, "right")?;
         }
         if contraction.is_trivial() {
-            return Ok(Found::Array(shape, alloc::copies(self.fill, size)?));
+            return Ok(ProductResult::Array(shape, alloc::copies(self.fill, size)?));
         }
         let items = match (left, right) {
             (Factor::Entries(left), Factor::Array(right)) => self.of_sparse(left, right, &contraction, limit)?,
@@ -108,7 +108,7 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
             (Factor::Array(left), Factor::Array(right)) => self.of_arrays(left, right, &contraction)?,
             (Factor::Entries(_), Factor::Entries(_)) => unreachable!("both are sparse"),
         };
-        Ok(Found::Array(shape, items))
+        Ok(ProductResult::Array(shape, items))
     }
 
     fn check_fill(self, entries: &Scattered<'_, T>, side: &str) -> Result<()> {
@@ -188,11 +188,15 @@ impl<T: Element, S: Semiring<T>> Product<S, T> {
     }
 
     /// Computes the product of two operands at the positions of a mask only.
-    pub(super) fn on(self, left: &Factor<'_, T>, right: &Factor<'_, T>, mask: Mask<'_>) -> Result<Found<T>> {
+    pub(super) fn on(self, left: &Factor<'_, T>, right: &Factor<'_, T>, mask: Mask<'_>) -> Result<ProductResult<T>> {
         let (of_left, of_right) = (left.positions(), right.positions());
         let (scattered_left, scattered_right) = (left.scattered(&of_left), right.scattered(&of_right));
         if let (Factor::Entries(_), Factor::Entries(_)) = (left, right) {
-            return Ok(Found::Entries(Box::new(self.of_masked(&scattered_left, &scattered_right, Some(mask))?)));
+            return Ok(ProductResult::Entries(Box::new(self.of_masked(
+                &scattered_left,
+                &scattered_right,
+                Some(mask),
+            )?)));
         }
         let contraction = Contraction::new(self.operation, left.lengths(), right.lengths())?;
         check_result::<T>(&contraction.shape, left.bytes().saturating_add(right.bytes()))?;

@@ -84,8 +84,8 @@ fn held<X: Operand>(x: &X, factors: &[ArrayViewD<'_, X::Elem>]) -> usize {
 ///
 /// # Implicit values
 ///
-/// Unstored positions must hold zero; [`x.stored()`](crate::Tensor::stored) takes what is stored, whatever the fill. The result is
-/// an array.
+/// Unstored positions must hold zero; [`x.stored()`](crate::Tensor::stored) takes what is stored, whatever the fill.
+/// The result is an array.
 ///
 /// # NaN
 ///
@@ -291,8 +291,8 @@ fn moved<S: Data>(array: ArrayBase<S, IxDyn>, from: usize, to: usize) -> ArrayBa
 ///
 /// # Implicit values
 ///
-/// Unstored positions must hold zero; [`x.stored()`](crate::Tensor::stored) takes what is stored, whatever the fill. The result is
-/// an array.
+/// Unstored positions must hold zero; [`x.stored()`](crate::Tensor::stored) takes what is stored, whatever the fill.
+/// The result is an array.
 ///
 /// # NaN
 ///

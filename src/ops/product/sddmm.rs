@@ -24,7 +24,7 @@ use crate::tensor::stored::Stored;
 const NAME: &str = op::sddmm.name;
 
 /// The two dense factors of a product at the positions of a pattern.
-struct Factors<'a, T: Clone> {
+struct DenseFactors<'a, T: Clone> {
     left: Matrix<'a, T>,
     right: Matrix<'a, T>,
 }
@@ -51,12 +51,12 @@ pub(crate) fn check_factors(shape: &Shape, l: &[usize], r: &[usize]) -> Result<(
     }
 }
 
-impl<'a, T: Ring> Factors<'a, T> {
+impl<'a, T: Ring> DenseFactors<'a, T> {
     fn new(shape: &Shape, l: &ArrayViewD<'a, T>, r: &ArrayViewD<'a, T>) -> Result<Self> {
         check_factors(shape, l.shape(), r.shape())?;
         let [(of_left, rows), (of_right, columns)] = sides(shape);
         let (left, right) = (Matrix::new(of_left, l, shape, &rows)?, Matrix::new(of_right, r, shape, &columns)?);
-        Ok(Factors { left, right })
+        Ok(DenseFactors { left, right })
     }
 
     /// Computes the dots at the entries of a pattern.
@@ -94,7 +94,7 @@ pub(crate) fn forward<T: Ring>(
     l: &ArrayViewD<'_, T>,
     r: &ArrayViewD<'_, T>,
 ) -> Result<Erased<T>> {
-    let values = Factors::new(pattern.shape(), l, r)?.dots(pattern)?;
+    let values = DenseFactors::new(pattern.shape(), l, r)?.dots(pattern)?;
     Ok(Tensor::from_valid(pattern.clone(), values, T::ZERO))
 }
 
@@ -105,9 +105,9 @@ fn backward<T: Ring>(
     l: &ArrayViewD<'_, T>,
     r: &ArrayViewD<'_, T>,
 ) -> Result<(ArrayD<T>, ArrayD<T>)> {
-    let Factors { left, right } = Factors::new(pattern.shape(), l, r)?;
-    let dl = Factors::gathered(pattern, gradients, &right, &left)?;
-    let dr = Factors::gathered(pattern, gradients, &left, &right)?;
+    let DenseFactors { left, right } = DenseFactors::new(pattern.shape(), l, r)?;
+    let dl = DenseFactors::gathered(pattern, gradients, &right, &left)?;
+    let dr = DenseFactors::gathered(pattern, gradients, &left, &right)?;
     Ok((dense_array(&l.shape().into(), dl), dense_array(&r.shape().into(), dr)))
 }
 

@@ -58,11 +58,13 @@ pub(crate) fn tensordot_shape(lengths: [&[usize]; 2], axes: [&[isize]; 2]) -> Re
 ///
 /// # Shapes
 ///
-/// The axes that are named have the same lengths, pair by pair. The result has the other axes of *x*, then those of *y*.
+/// The axes that are named have the same lengths, pair by pair. The result has the other axes of *x*, then those of
+/// *y*.
 ///
 /// # Implicit values
 ///
-/// As of [`einsum`](crate::einsum()): unstored positions must hold zero, and the result has a fill of zero. Of stored views the entries count alone.
+/// As of [`einsum`](crate::einsum()): unstored positions must hold zero, and the result has a fill of zero. Of stored
+/// views the entries count alone.
 ///
 /// # NaN
 ///
@@ -129,8 +131,8 @@ fn of_tensordot(mut error: Error) -> Error {
 ///
 /// # Implicit values
 ///
-/// The gradient of a sparse operand has its pattern (shared) and a fill of 0. Where `upstream` stores nothing its fill counts, or 0
-/// if it is a [stored view](crate::Stored).
+/// The gradient of a sparse operand has its pattern (shared) and a fill of 0. Where `upstream` stores nothing its fill
+/// counts, or 0 if it is a [stored view](crate::Stored).
 ///
 /// # NaN
 ///

@@ -5,7 +5,7 @@ use crate::base::axes::Axes;
 use crate::element::{Element, Float, Real, Ring};
 use crate::kernels::holistic::Holistic;
 use crate::kernels::partial::{How, partial};
-use quantile::Asked;
+use quantile::QuantileRanks;
 use totals::Totals;
 
 /// Defines a function for each reduction with an accumulator or an order of values. The function returns how values are

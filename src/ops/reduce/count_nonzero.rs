@@ -8,7 +8,7 @@ use crate::element::Element;
 use crate::kernels::fold::Fold;
 use crate::kernels::group::Gaps;
 use crate::kernels::kept_axes::KeptAxes;
-use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::scatter::{Cell, scatter_states};
 use crate::ops::op;
@@ -46,7 +46,7 @@ impl<T: Element> Fold<T> for CountNonzero {
     }
 
     fn finish(&self, count: &u128, _: u128) -> Outcome<u64> {
-        u64::try_from(*count).map_err(|_| Fault::Uncountable)
+        u64::try_from(*count).map_err(|_| GroupError::Uncountable)
     }
 
     fn slice(&self, count: &mut u128, values: &[T]) {
@@ -99,8 +99,8 @@ impl<T: Element> Fold<T> for CountNonzero {
 ///
 /// # Complexity
 ///
-/// O(nnz · rank) where the kept axes lead or have few cells for each entry, O(nnz · (rank + log nnz)) else; for trailing
-/// axes of CSR O(nnz + lanes); for arrays O(elements).
+/// O(nnz · rank) where the kept axes lead or have few cells for each entry, O(nnz · (rank + log nnz)) else; for
+/// trailing axes of CSR O(nnz + lanes); for arrays O(elements).
 ///
 /// # Examples
 ///

@@ -12,7 +12,7 @@ use crate::kernels::fold::Fold;
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::kept_axes::KeptAxes;
-use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::kernels::order_key::{key_of, of_key};
 use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::scatter::{Cell, scatter_states};
@@ -67,7 +67,7 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
             Some(found) if found.isnan() => Ok(found.as_implicit()),
             Some(found) => Ok(found),
             None if SKIPS_NAN => self.of_no_entry(),
-            None => Err(Fault::Empty),
+            None => Err(GroupError::Empty),
         }
     }
 
@@ -105,12 +105,12 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
 
 /// The descriptor of the gradients.
 #[derive(Clone, Copy)]
-struct Shares {
+struct ExtremeShares {
     is_greatest: bool,
     skips_nan: bool,
 }
 
-impl Op for Shares {
+impl Op for ExtremeShares {
     fn name(&self) -> &'static str {
         match (self.is_greatest, self.skips_nan) {
             (false, false) => op::min_backward.name,
@@ -122,7 +122,7 @@ impl Op for Shares {
 }
 
 /// Finds the extreme of a group, and the number of elements that are equal to it; no element is equal to NaN.
-impl<T: Real> Holistic<T> for Shares {
+impl<T: Real> Holistic<T> for ExtremeShares {
     type Out = (T, u128);
     type Scratch = ();
 
@@ -155,7 +155,7 @@ fn extreme_of_group<const GREATEST: bool, T: Real>(group: &Group<'_, T>, skips_n
     }
 }
 
-impl<T: Real, G: Float> Gradient<T, G> for Shares {
+impl<T: Real, G: Float> Gradient<T, G> for ExtremeShares {
     fn of_element(&self, value: T, &(found, count): &(T, u128), _: usize, gradient: G) -> Option<G> {
         (value == found).then(|| gradient.over(count))
     }
@@ -234,7 +234,7 @@ pub fn min_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, Shares { is_greatest: false, skips_nan: false }, upstream, &axes.into())
+    gradient(x, ExtremeShares { is_greatest: false, skips_nan: false }, upstream, &axes.into())
 }
 
 /// The greatest element over the axes given.
@@ -310,7 +310,7 @@ pub fn max_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, Shares { is_greatest: true, skips_nan: false }, upstream, &axes.into())
+    gradient(x, ExtremeShares { is_greatest: true, skips_nan: false }, upstream, &axes.into())
 }
 
 /// The least element over the axes given, of those that are not NaN.
@@ -386,7 +386,7 @@ pub fn nanmin_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, Shares { is_greatest: false, skips_nan: true }, upstream, &axes.into())
+    gradient(x, ExtremeShares { is_greatest: false, skips_nan: true }, upstream, &axes.into())
 }
 
 /// The greatest element over the axes given, of those that are not NaN.
@@ -462,5 +462,5 @@ pub fn nanmax_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, Shares { is_greatest: true, skips_nan: true }, upstream, &axes.into())
+    gradient(x, ExtremeShares { is_greatest: true, skips_nan: true }, upstream, &axes.into())
 }

@@ -14,7 +14,7 @@ use crate::base::shape::{Shape, step, unravel};
 use crate::base::threads;
 use crate::convert::{check_result, dense_array, dense_bytes};
 use crate::element::Element;
-use crate::kernels::op::{Fault, Outcome, Outcomes, Refused};
+use crate::kernels::op::{GroupError, Outcome, Outcomes, Refused};
 use crate::plan::reduction::Reduction;
 
 /// The required order of the elements of a lane.
@@ -85,7 +85,7 @@ pub(super) fn map_distinct_lanes<T: Element, S, U: Copy + Send + Sync>(
     };
     match results {
         Ok(results) => Ok(in_axis_order(results, &kept, &lengths)?),
-        Err(refusal @ Refused { fault: Fault::Memory(_), .. }) => Err(refusal),
+        Err(refusal @ Refused { fault: GroupError::Memory(_), .. }) => Err(refusal),
         Err(Refused { fault, group }) => Err(fault.of(number_in_axis_order(group, &kept, &lengths))),
     }
 }
@@ -137,7 +137,7 @@ fn in_axis_order<U: Copy>(items: Vec<U>, kept: &[usize], lengths: &[usize]) -> A
 }
 
 /// The output elements of a reduction by labels, and the location of their groups in an array with its lanes last.
-struct Labelled<'a> {
+struct LabelledLanes<'a> {
     grouping: &'a Grouping,
     /// The axes of the output elements, with the labelled axis last, and their lengths.
     kept: Vec<usize>,
@@ -148,7 +148,7 @@ struct Labelled<'a> {
     inner: usize,
 }
 
-impl<'a> Labelled<'a> {
+impl<'a> LabelledLanes<'a> {
     fn new(reduction: &'a Reduction, shape: &[usize]) -> Self {
         let grouping = reduction.grouping().expect("this is a reduction by labels");
         let labelled = reduction.labelled_axis().expect("this is a reduction by labels");
@@ -160,7 +160,7 @@ impl<'a> Labelled<'a> {
         let mut lengths = lengths_of(shape, &kept);
         kept.push(labelled);
         lengths.push(grouping.count());
-        Labelled { grouping, kept, lengths, outer, extent, inner }
+        LabelledLanes { grouping, kept, lengths, outer, extent, inner }
     }
 
     fn cells(&self) -> usize {
@@ -206,7 +206,7 @@ pub(super) fn map_labelled_lanes<T: Element, S, U: Copy + Send + Sync>(
     scratch: &Make<'_, S>,
     finish: &Finish<'_, T, S, U>,
 ) -> Outcomes<(Vec<U>, Vec<usize>)> {
-    let labelled = Labelled::new(reduction, view.shape());
+    let labelled = LabelledLanes::new(reduction, view.shape());
     let (kept, lengths) = (&labelled.kept, &labelled.lengths);
     let elements = in_order_of(&view, [&kept[..kept.len() - 1], reduction.reduced()].concat())?;
     let of_cell = |(group, scratch): &mut (Vec<T>, S), cell: usize| {
@@ -389,7 +389,7 @@ pub(super) fn give_back<T: Element, G: Element>(
     if given.is_empty() {
         return Ok(dense_array(&shape, given));
     }
-    let rows = Rows::new(view, reduction);
+    let rows = ArrayRows::new(view, reduction);
     let ends = threads::map_parts(given.len(), 1000, 0, |part| part.end / rows.width * rows.width);
     let done = threads::map_slices(&mut given, &ends, |part, given| {
         rows.give(if part == 0 { 0 } else { ends[part - 1] }, given, &give)
@@ -399,7 +399,7 @@ pub(super) fn give_back<T: Element, G: Element>(
 }
 
 /// The rows of an array along its last axis, which is not empty, and their location in the reduction.
-struct Rows<'a, T> {
+struct ArrayRows<'a, T> {
     /// The array; its leading axes are merged if they are contiguous.
     view: ArrayViewD<'a, T>,
     /// The lengths of all axes but the last.
@@ -411,7 +411,7 @@ struct Rows<'a, T> {
     is_lane: bool,
 }
 
-impl<'a, T: Element> Rows<'a, T> {
+impl<'a, T: Element> ArrayRows<'a, T> {
     fn new(view: ArrayViewD<'a, T>, reduction: &Reduction) -> Self {
         let shape = Shape::from(view.shape());
         // An array of rank 0 counts as a row of one element.
@@ -423,7 +423,7 @@ impl<'a, T: Element> Rows<'a, T> {
         if last > 0 {
             merge_axes(&mut view, 0..last);
         }
-        Rows {
+        ArrayRows {
             outer,
             is_lane,
             width: view.len_of(Axis(last)),

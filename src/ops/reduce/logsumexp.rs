@@ -9,7 +9,7 @@ use crate::element::{Accumulator, Float, Ring};
 use crate::kernels::extreme::extreme_of_many;
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
-use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::kernels::passes::Pass;
 use crate::ops::op;
 use crate::ops::operand::Operand;
@@ -96,7 +96,7 @@ fn sum_of<T: Float>(values: &[T], largest: f64) -> Total {
 fn counted<T: Float>(gaps: &Gaps<T>, stored: usize) -> Outcome<Option<(f64, u128)>> {
     let counted = gaps.fill.map(|fill| (fill.to_f64(), gaps.count(stored))).filter(|&(_, count)| count > 0);
     match counted.is_some_and(|(fill, _)| fill.is_finite()) && gaps.extent == u128::MAX {
-        true => Err(Fault::Uncountable),
+        true => Err(GroupError::Uncountable),
         false => Ok(counted),
     }
 }

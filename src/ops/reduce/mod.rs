@@ -76,7 +76,7 @@ use crate::base::shape::{Shape, unravel};
 use crate::element::Element;
 use crate::kernels::fold::Fold;
 use crate::kernels::holistic::{Gradient, GroupGradient, Holistic};
-use crate::kernels::op::{Fault, Refused};
+use crate::kernels::op::{GroupError, Refused};
 use crate::ops::operand::{ErasedOperand, ErasedResult, Operand};
 use crate::plan::reduction::Reduction;
 use crate::tensor::erased::Erased;
@@ -160,17 +160,17 @@ fn spread<X: Operand, U: Operand>(x: &X, upstream: &U, axes: &Axes) -> Result<X:
 
 /// Returns the error of an operation without a result in an output element, whose coordinates on the kept axes are
 /// `kept`. Without coordinates it is the error of the fill.
-fn refused(operation: &'static str, fault: Fault, reduction: &Reduction, kept: Option<Vec<usize>>) -> Error {
+fn refused(operation: &'static str, fault: GroupError, reduction: &Reduction, kept: Option<Vec<usize>>) -> Error {
     let coords = kept.map(|kept| reduction.result_axes(kept, || 0));
     match fault {
-        Fault::Uncountable => Error::Uncountable { operation },
-        Fault::Memory(refused) => refused.into(),
-        Fault::Empty => match reduction.first_unused_label() {
+        GroupError::Uncountable => Error::Uncountable { operation },
+        GroupError::Memory(refused) => refused.into(),
+        GroupError::Empty => match reduction.first_unused_label() {
             Some(label) => Error::Argument { operation, why: format!("no position has label {label}") },
             None => Error::EmptyGroup { operation, axis: reduction.first_empty() },
         },
-        Fault::Overflow(dtype) => Error::Overflow { operation, coords, dtype },
-        Fault::DivisionByZero => Error::DivisionByZero { operation, coords },
+        GroupError::Overflow(dtype) => Error::Overflow { operation, coords, dtype },
+        GroupError::DivisionByZero => Error::DivisionByZero { operation, coords },
     }
 }
 
@@ -191,7 +191,7 @@ fn refused_at(
 /// Rejects groups with more positions than 64 bits can number, unless there are no groups.
 fn check_countable(operation: &'static str, reduction: &Reduction) -> Result<()> {
     let is_countable = reduction.extent() <= u128::from(u64::MAX) || reduction.kept_lengths().contains(&0);
-    if is_countable { Ok(()) } else { Err(refused(operation, Fault::Uncountable, reduction, None)) }
+    if is_countable { Ok(()) } else { Err(refused(operation, GroupError::Uncountable, reduction, None)) }
 }
 
 /// Rejects an upstream gradient whose shape is not the shape of the forward result.

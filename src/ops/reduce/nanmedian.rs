@@ -11,7 +11,7 @@ use crate::kernels::rank::Rule;
 use crate::kernels::select::Sieve;
 use crate::ops::op;
 use crate::ops::operand::Operand;
-use crate::ops::reduce::quantile::{Asked, AskedShares};
+use crate::ops::reduce::quantile::{QuantileRanks, QuantileShares};
 
 pub use crate::kernels::median::MedianGradient;
 pub use crate::kernels::rank::EvenCount;
@@ -227,7 +227,7 @@ pub fn nanmedian<X: Operand<Elem: Real>>(
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
     let options = options.into();
-    holistic(x, Asked::nanmedian(&options), &options.axes)
+    holistic(x, QuantileRanks::nanmedian(&options), &options.axes)
 }
 
 /// [`nanmedian`], and where it stands: the position of the first element equal to the lower middle value.
@@ -307,7 +307,7 @@ pub fn nanmedian_index<X: Operand<Elem: Real>>(
 /// | --- | --- |
 /// | none | half each, shared by all equal to the lower and by all equal to the upper middle value |
 /// | [`lower`](Nanmedian::lower) | all of it, shared by all equal to the lower middle value |
-/// | [`first`](Nanmedian::first) | half each, the elements at the ranks ⌊(m−1)/2⌋ and ⌊m/2⌋; all of it, where they are one |
+/// | [`first`](Nanmedian::first) | half each, the elements at ranks ⌊(m−1)/2⌋ and ⌊m/2⌋; all, if the ranks are equal |
 /// | `lower`, `first` | all of it, the element at rank ⌊(m−1)/2⌋ |
 ///
 /// A rank counts from 0, by value and among equal ones by position. So under `first` the one that receives need not be
@@ -384,5 +384,5 @@ pub fn nanmedian_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ) -> Result<X::Reduced<U::Elem>> {
     let Nanmedian { axes, even, rule, spread_nan } = options.into();
     let asked = MedianQuery { rule: Rule::Middle(even), skips_nan: true };
-    gradient(x, AskedShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
+    gradient(x, QuantileShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
 }

@@ -6,7 +6,7 @@ use crate::base::error::Result;
 use crate::element::norm::{Greatest, Magnitudes, Squares};
 use crate::element::{Accumulator, Float};
 use crate::kernels::holistic::{Gradient, Group, Holistic};
-use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::op::{GroupError, Op, Outcome};
 #[cfg(feature = "lazy")]
 use crate::kernels::partial::{Partial, partial};
 use crate::ops::op;
@@ -176,9 +176,9 @@ pub(super) fn accumulator<T: Float>(options: &Norm) -> Box<dyn Partial> {
 
 /// The descriptor of the gradient.
 #[derive(Clone, Copy)]
-struct Shares(NormOrder);
+struct NormShares(NormOrder);
 
-impl Op for Shares {
+impl Op for NormShares {
     fn name(&self) -> &'static str {
         op::norm_backward.name
     }
@@ -195,7 +195,7 @@ fn total<T: Float, A: Accumulator<T>>(group: &Group<'_, T>) -> A {
 }
 
 /// Finds the norm, and the number of elements with the greatest magnitude. Neither is needed if only signs matter.
-impl<T: Float> Holistic<T> for Shares {
+impl<T: Float> Holistic<T> for NormShares {
     type Out = (f64, u128);
     type Scratch = ();
 
@@ -212,7 +212,7 @@ impl<T: Float> Holistic<T> for Shares {
                 let has_gaps = group.gaps.count(group.stored.len()) > 0;
                 let counts = has_gaps && group.gaps.fill.is_some_and(<Two as Finish<T>>::counts);
                 match counts && group.gaps.extent == u128::MAX {
-                    true => Err(Fault::Uncountable),
+                    true => Err(GroupError::Uncountable),
                     false => Ok((total::<T, Squares>(group).root(), 0)),
                 }
             }
@@ -228,7 +228,7 @@ impl<T: Float> Holistic<T> for Shares {
     }
 }
 
-impl<T: Float, G: Float> Gradient<T, G> for Shares {
+impl<T: Float, G: Float> Gradient<T, G> for NormShares {
     fn of_element(&self, value: T, &(norm, count): &(f64, u128), _: usize, gradient: G) -> Option<G> {
         let value = value.to_f64();
         let sign = if value > 0.0 { 1.0 } else { -1.0 };
@@ -340,5 +340,5 @@ pub fn norm_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     options: impl Into<Norm>,
 ) -> Result<X::Reduced<U::Elem>> {
     let options = options.into();
-    gradient(x, Shares(options.order), upstream, &options.axes)
+    gradient(x, NormShares(options.order), upstream, &options.axes)
 }

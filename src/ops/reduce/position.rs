@@ -9,7 +9,7 @@ use crate::element::{Abreast, Float, Known, Real};
 use crate::kernels::extreme::extremes_abreast;
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Group, Holistic};
-use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::ops::op;
 use crate::ops::operand::Operand;
 
@@ -18,12 +18,12 @@ const NOWHERE: u64 = u64::MAX;
 
 /// The descriptor of the positions of extremes.
 #[derive(Clone, Copy)]
-struct Position {
+struct ExtremePosition {
     is_greatest: bool,
     skips_nan: bool,
 }
 
-impl Op for Position {
+impl Op for ExtremePosition {
     fn name(&self) -> &'static str {
         match (self.is_greatest, self.skips_nan) {
             (false, false) => op::argmin.name,
@@ -34,7 +34,7 @@ impl Op for Position {
     }
 }
 
-impl<T: Real> Holistic<T> for Position {
+impl<T: Real> Holistic<T> for ExtremePosition {
     type Out = u64;
     type Scratch = ();
 
@@ -68,7 +68,7 @@ impl<T: Real> Holistic<T> for Position {
         match group.extreme_position(self.is_greatest, self.skips_nan) {
             Some(position) => Ok(position),
             None if self.skips_nan => Ok(NOWHERE),
-            None => Err(Fault::Empty),
+            None => Err(GroupError::Empty),
         }
     }
 
@@ -114,7 +114,7 @@ impl<T: Real> Holistic<T> for Position {
 /// Definition: [`numpy.argmin`](https://numpy.org/doc/stable/reference/generated/numpy.argmin.html), over any axes.
 #[doc(alias = "numpy.argmin")]
 pub fn argmin<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
-    holistic(x, Position { is_greatest: false, skips_nan: false }, &axes.into())
+    holistic(x, ExtremePosition { is_greatest: false, skips_nan: false }, &axes.into())
 }
 
 /// The position of the greatest element over the axes given.
@@ -154,7 +154,7 @@ pub fn argmin<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 /// Definition: [`numpy.argmax`](https://numpy.org/doc/stable/reference/generated/numpy.argmax.html), over any axes.
 #[doc(alias = "numpy.argmax")]
 pub fn argmax<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
-    holistic(x, Position { is_greatest: true, skips_nan: false }, &axes.into())
+    holistic(x, ExtremePosition { is_greatest: true, skips_nan: false }, &axes.into())
 }
 
 /// The position of the least element over the axes given.
@@ -195,7 +195,7 @@ pub fn argmax<X: Operand<Elem: Real>>(x: &X, axes: impl Into<Axes>) -> Result<X:
 /// axes.
 #[doc(alias = "numpy.nanargmin")]
 pub fn nanargmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
-    holistic(x, Position { is_greatest: false, skips_nan: true }, &axes.into())
+    holistic(x, ExtremePosition { is_greatest: false, skips_nan: true }, &axes.into())
 }
 
 /// The position of the greatest element over the axes given.
@@ -236,5 +236,5 @@ pub fn nanargmin<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Resul
 /// axes.
 #[doc(alias = "numpy.nanargmax")]
 pub fn nanargmax<X: Operand<Elem: Float>>(x: &X, axes: impl Into<Axes>) -> Result<X::Reduced<u64>> {
-    holistic(x, Position { is_greatest: true, skips_nan: true }, &axes.into())
+    holistic(x, ExtremePosition { is_greatest: true, skips_nan: true }, &axes.into())
 }

@@ -6,7 +6,7 @@ use crate::base::error::Result;
 use crate::element::{Element, Float, ProductFactor, Real, Ring};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Group, GroupGradient, Holistic};
-use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::kernels::prod::{Between, ProductTree, others};
 use crate::ops::op;
 use crate::ops::operand::Operand;
@@ -32,7 +32,7 @@ fn counted<T: Element, F: ProductFactor>(skips_nan: bool, factor: impl Fn(T) -> 
 fn gaps_of<T: Element, F>(group: &Group<'_, T>, factor: impl Fn(T) -> F) -> Outcome<Between<F>> {
     let Gaps { fill, extent } = group.gaps;
     if extent == u128::MAX {
-        return Err(Fault::Uncountable);
+        return Err(GroupError::Uncountable);
     }
     Ok(Between { fill: fill.map(factor), count: group.gaps.count(group.stored.len()), extent })
 }
@@ -57,7 +57,7 @@ impl<T: Ring> Holistic<T> for Prod {
         let factor = counted(self.skips_nan, T::factor);
         let entry = |within: usize| factor(group.stored[within]);
         let found = T::product_of(scratch.of(group.stored.len(), group.position, entry, gaps_of(group, factor)?));
-        let found = found.ok_or(Fault::Overflow(T::Sum::DTYPE.name()))?;
+        let found = found.ok_or(GroupError::Overflow(T::Sum::DTYPE.name()))?;
         // The product of unstored positions only is a fill, whose zero does not have a sign.
         Ok(if group.stored.is_empty() { found.as_implicit() } else { found })
     }
@@ -65,17 +65,17 @@ impl<T: Ring> Holistic<T> for Prod {
 
 /// The descriptor of the gradients.
 #[derive(Clone, Copy)]
-struct Shares {
+struct ProdShares {
     skips_nan: bool,
 }
 
-impl Op for Shares {
+impl Op for ProdShares {
     fn name(&self) -> &'static str {
         if self.skips_nan { op::nanprod_backward.name } else { op::prod_backward.name }
     }
 }
 
-impl<T: Real, G: Float> GroupGradient<T, G> for Shares {
+impl<T: Real, G: Float> GroupGradient<T, G> for ProdShares {
     fn give(&self, group: &Group<'_, T>, gradient: G, received: &mut [G]) -> Outcome<()> {
         let factor = counted(self.skips_nan, |value: T| value.to_f64().factor());
         let at = |within: usize| ((group.position)(within), factor(group.stored[within]));
@@ -182,7 +182,7 @@ pub fn prod_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    group_gradient(x, Shares { skips_nan: false }, upstream, &axes.into())
+    group_gradient(x, ProdShares { skips_nan: false }, upstream, &axes.into())
 }
 
 /// The product over the axes given, of the elements that are not NaN.
@@ -280,5 +280,5 @@ pub fn nanprod_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    group_gradient(x, Shares { skips_nan: true }, upstream, &axes.into())
+    group_gradient(x, ProdShares { skips_nan: true }, upstream, &axes.into())
 }

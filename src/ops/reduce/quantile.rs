@@ -80,12 +80,12 @@ impl From<&Quantile> for Quantile {
 
 /// The descriptor of medians and quantiles.
 #[derive(Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct QuantileRanks {
     pub(super) rule: Rule,
     pub(super) skips_nan: bool,
 }
 
-impl Op for Asked {
+impl Op for QuantileRanks {
     fn name(&self) -> &'static str {
         match (self.rule, self.skips_nan) {
             (Rule::Middle(_), false) => op::median.name,
@@ -96,15 +96,15 @@ impl Op for Asked {
     }
 }
 
-impl Asked {
+impl QuantileRanks {
     /// Returns the descriptor of [`median`].
     pub(super) fn median(options: &Nanmedian) -> Self {
-        Asked { rule: Rule::Middle(options.even), skips_nan: false }
+        QuantileRanks { rule: Rule::Middle(options.even), skips_nan: false }
     }
 
     /// Returns the descriptor of [`nanmedian`](crate::nanmedian()).
     pub(super) fn nanmedian(options: &Nanmedian) -> Self {
-        Asked { rule: Rule::Middle(options.even), skips_nan: true }
+        QuantileRanks { rule: Rule::Middle(options.even), skips_nan: true }
     }
 
     fn question(self) -> MedianQuery {
@@ -112,7 +112,7 @@ impl Asked {
     }
 }
 
-impl<T: Real> Holistic<T> for Asked {
+impl<T: Real> Holistic<T> for QuantileRanks {
     type Out = T::Median;
     type Scratch = Sieve<T>;
 
@@ -148,9 +148,9 @@ impl<T: Real> Holistic<T> for Asked {
 
 /// The descriptor of the gradients of medians and quantiles.
 #[derive(Clone, Copy)]
-pub(super) struct AskedShares(pub(super) ShareRule);
+pub(super) struct QuantileShares(pub(super) ShareRule);
 
-impl Op for AskedShares {
+impl Op for QuantileShares {
     fn name(&self) -> &'static str {
         match (self.0.asked.rule, self.0.asked.skips_nan) {
             (Rule::Middle(_), false) => op::median_backward.name,
@@ -161,7 +161,7 @@ impl Op for AskedShares {
     }
 }
 
-impl<T: Real> Holistic<T> for AskedShares {
+impl<T: Real> Holistic<T> for QuantileShares {
     type Out = RankWeights<T>;
     type Scratch = Sieve<T>;
 
@@ -178,7 +178,7 @@ impl<T: Real> Holistic<T> for AskedShares {
     }
 }
 
-impl<T: Real, G: Float> Gradient<T, G> for AskedShares {
+impl<T: Real, G: Float> Gradient<T, G> for QuantileShares {
     fn of_element(&self, value: T, found: &RankWeights<T>, within: usize, gradient: G) -> Option<G> {
         found.of(within, value, gradient)
     }
@@ -238,7 +238,7 @@ pub fn median<X: Operand<Elem: Real>>(
     options: impl Into<Nanmedian>,
 ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
     let options = options.into();
-    holistic(x, Asked::median(&options), &options.axes)
+    holistic(x, QuantileRanks::median(&options), &options.axes)
 }
 
 /// The gradient of [`median`]: that of [`nanmedian`](crate::nanmedian()), but 0 where a NaN made the median NaN.
@@ -282,7 +282,7 @@ pub fn median_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ) -> Result<X::Reduced<U::Elem>> {
     let Nanmedian { axes, even, rule, spread_nan } = options.into();
     let asked = MedianQuery { rule: Rule::Middle(even), skips_nan: false };
-    gradient(x, AskedShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
+    gradient(x, QuantileShares(ShareRule { asked, rule, spread_nan }), upstream, &axes)
 }
 
 /// Rejects a `q` that is not from 0 to 1.
@@ -343,7 +343,7 @@ pub fn quantile<X: Operand<Elem: Real>>(
     options: impl Into<Quantile>,
 ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
     let Quantile { axes, method, .. } = options.into();
-    holistic(x, checked(Asked { rule: Rule::At(q, method), skips_nan: false }, q)?, &axes)
+    holistic(x, checked(QuantileRanks { rule: Rule::At(q, method), skips_nan: false }, q)?, &axes)
 }
 
 /// The gradient of [`quantile`]: shared by the elements that it was made of.
@@ -390,7 +390,7 @@ pub fn quantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ) -> Result<X::Reduced<U::Elem>> {
     let Quantile { axes, method, rule } = options.into();
     let asked = MedianQuery { rule: Rule::At(q, method), skips_nan: false };
-    let op = checked(AskedShares(ShareRule { asked, rule, spread_nan: false }), q)?;
+    let op = checked(QuantileShares(ShareRule { asked, rule, spread_nan: false }), q)?;
     gradient(x, op, upstream, &axes)
 }
 
@@ -444,7 +444,7 @@ pub fn nanquantile<X: Operand<Elem: Real>>(
     options: impl Into<Quantile>,
 ) -> Result<X::Reduced<<X::Elem as Real>::Median>> {
     let Quantile { axes, method, .. } = options.into();
-    holistic(x, checked(Asked { rule: Rule::At(q, method), skips_nan: true }, q)?, &axes)
+    holistic(x, checked(QuantileRanks { rule: Rule::At(q, method), skips_nan: true }, q)?, &axes)
 }
 
 /// The gradient of [`nanquantile`]: shared by the elements that it was made of.
@@ -491,6 +491,6 @@ pub fn nanquantile_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
 ) -> Result<X::Reduced<U::Elem>> {
     let Quantile { axes, method, rule } = options.into();
     let asked = MedianQuery { rule: Rule::At(q, method), skips_nan: true };
-    let op = checked(AskedShares(ShareRule { asked, rule, spread_nan: false }), q)?;
+    let op = checked(QuantileShares(ShareRule { asked, rule, spread_nan: false }), q)?;
     gradient(x, op, upstream, &axes)
 }

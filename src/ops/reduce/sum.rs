@@ -6,7 +6,7 @@ use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::{Element, Float, Real, Ring};
 use crate::kernels::holistic::{Gradient, Group, Holistic};
-use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::ops::op;
 use crate::ops::operand::Operand;
 
@@ -27,7 +27,7 @@ impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Sum<SKIPS_NAN> {
     const DIVIDES: bool = false;
 
     fn finish(&self, total: &T::Total, _: u128) -> Outcome<T::Sum> {
-        T::sum_of(total).ok_or(Fault::Overflow(T::Sum::DTYPE.name()))
+        T::sum_of(total).ok_or(GroupError::Overflow(T::Sum::DTYPE.name()))
     }
 
     #[inline(always)]
@@ -69,12 +69,12 @@ impl<T: Ring, const SKIPS_NAN: bool> Finish<T> for Mean<SKIPS_NAN> {
 /// The descriptor of the gradients: each element that counts receives the gradient of its output element, or a
 /// fraction.
 #[derive(Clone, Copy)]
-struct Shares {
+struct SumShares {
     is_mean: bool,
     skips_nan: bool,
 }
 
-impl Op for Shares {
+impl Op for SumShares {
     fn name(&self) -> &'static str {
         match (self.is_mean, self.skips_nan) {
             (false, false) => op::sum_backward.name,
@@ -86,7 +86,7 @@ impl Op for Shares {
 }
 
 /// Finds the number of elements of a group that count.
-impl<T: Element> Holistic<T> for Shares {
+impl<T: Element> Holistic<T> for SumShares {
     type Out = u128;
     type Scratch = ();
 
@@ -99,18 +99,18 @@ impl<T: Element> Holistic<T> for Shares {
     fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<u128> {
         let count = group.positions();
         if !self.skips_nan {
-            return if self.is_mean && count == u128::MAX { Err(Fault::Uncountable) } else { Ok(count) };
+            return if self.is_mean && count == u128::MAX { Err(GroupError::Uncountable) } else { Ok(count) };
         }
         let are_gaps_nan = group.gaps.fill.is_some_and(T::isnan);
         if self.is_mean && count == u128::MAX && !are_gaps_nan {
-            return Err(Fault::Uncountable);
+            return Err(GroupError::Uncountable);
         }
         let gaps = if are_gaps_nan { group.gaps.count(group.stored.len()) } else { 0 };
         Ok(count - gaps - group.stored.iter().filter(|value| value.isnan()).count() as u128)
     }
 }
 
-impl<T: Element, G: Float> Gradient<T, G> for Shares {
+impl<T: Element, G: Float> Gradient<T, G> for SumShares {
     fn of_element(&self, value: T, &count: &u128, _: usize, gradient: G) -> Option<G> {
         Some(match self.skips_nan && value.isnan() {
             true => G::ZERO,
@@ -364,7 +364,7 @@ pub fn nansum_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, Shares { is_mean: false, skips_nan: true }, upstream, &axes.into())
+    gradient(x, SumShares { is_mean: false, skips_nan: true }, upstream, &axes.into())
 }
 
 /// The gradient of [`mean`]: every entry receives its share of the gradient of its cell.
@@ -403,7 +403,7 @@ pub fn mean_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, Shares { is_mean: true, skips_nan: false }, upstream, &axes.into())
+    gradient(x, SumShares { is_mean: true, skips_nan: false }, upstream, &axes.into())
 }
 
 /// The gradient of [`nanmean`]: every entry that is not NaN receives its share of the gradient of its cell.
@@ -440,5 +440,5 @@ pub fn nanmean_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     upstream: &U,
     axes: impl Into<Axes>,
 ) -> Result<X::Reduced<U::Elem>> {
-    gradient(x, Shares { is_mean: true, skips_nan: true }, upstream, &axes.into())
+    gradient(x, SumShares { is_mean: true, skips_nan: true }, upstream, &axes.into())
 }

@@ -9,7 +9,7 @@ use crate::element::{ABREAST, Abreast, Accumulator, Element, Known, Ring, Saved}
 use crate::kernels::fold::{Fold, fold_lanes, gaps_state};
 use crate::kernels::group::Gaps;
 use crate::kernels::kept_axes::KeptAxes;
-use crate::kernels::op::{Fault, Op, Outcome, Outcomes};
+use crate::kernels::op::{GroupError, Op, Outcome, Outcomes};
 use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::scatter::{Cell, scatter};
 use crate::kernels::scatter_slices;
@@ -118,7 +118,7 @@ impl<T: Ring, F: Finish<T>> Fold<T> for Totals<F> {
     /// Counts saturate at `u128::MAX`, like the extents of groups: a larger count is not known.
     fn finish(&self, state: &Self::State, count: u128) -> Outcome<F::Out> {
         match state.counts && count == u128::MAX {
-            true => Err(Fault::Uncountable),
+            true => Err(GroupError::Uncountable),
             false => self.0.finish(&state.sum, count.saturating_sub(state.skipped)),
         }
     }

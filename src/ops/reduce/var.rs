@@ -9,7 +9,7 @@ use crate::base::threads;
 use crate::element::{ABREAST, Abreast, Accumulator, Float, Known, Real, Ring};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
-use crate::kernels::op::{Fault, Op, Outcome};
+use crate::kernels::op::{GroupError, Op, Outcome};
 use crate::kernels::passes::Pass;
 use crate::ops::op;
 use crate::ops::operand::Operand;
@@ -202,7 +202,7 @@ fn counted<T: Ring>(gaps: &Gaps<T>, skips_nan: bool, stored: usize) -> Outcome<O
     let fill = gaps.fill.filter(|fill| !(skips_nan && fill.isnan()));
     let counted = fill.map(|fill| (fill, gaps.count(stored)));
     match counted.is_some_and(|(_, count)| count > 0) && gaps.extent == u128::MAX {
-        true => Err(Fault::Uncountable),
+        true => Err(GroupError::Uncountable),
         false => Ok(counted),
     }
 }
@@ -275,7 +275,7 @@ impl<T: Ring> Holistic<T> for Variance {
 
 /// The findings of a group for its gradients: its mean, the divisor, and for a root twice that root.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct GroupSpread {
     mean: f64,
     divisor: f64,
     twice_root: f64,
@@ -283,13 +283,13 @@ struct Found {
 
 /// The descriptor of the gradients.
 #[derive(Clone, Copy)]
-struct Shares {
+struct VarShares {
     is_root: bool,
     skips_nan: bool,
     ddof: u64,
 }
 
-impl Op for Shares {
+impl Op for VarShares {
     fn name(&self) -> &'static str {
         match (self.is_root, self.skips_nan) {
             (false, false) => op::var_backward.name,
@@ -300,8 +300,8 @@ impl Op for Shares {
     }
 }
 
-impl<T: Real> Holistic<T> for Shares {
-    type Out = Found;
+impl<T: Real> Holistic<T> for VarShares {
+    type Out = GroupSpread;
     type Scratch = ();
 
     fn looks_at_positions(&self) -> bool {
@@ -310,16 +310,16 @@ impl<T: Real> Holistic<T> for Shares {
 
     fn scratch(&self) {}
 
-    fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<Found> {
+    fn of(&self, group: &Group<'_, T>, (): &mut ()) -> Outcome<GroupSpread> {
         let spread = Spread::<f64>::of(group, self.skips_nan, self.ddof)?;
         let divisor = if spread.divisor == 0 { f64::NAN } else { spread.divisor as f64 };
         let twice_root = if self.is_root { 2.0 * spread.variance.sqrt() } else { 1.0 };
-        Ok(Found { mean: spread.mean[0], divisor, twice_root })
+        Ok(GroupSpread { mean: spread.mean[0], divisor, twice_root })
     }
 }
 
-impl<T: Real, G: Float> Gradient<T, G> for Shares {
-    fn of_element(&self, value: T, found: &Found, _: usize, gradient: G) -> Option<G> {
+impl<T: Real, G: Float> Gradient<T, G> for VarShares {
+    fn of_element(&self, value: T, found: &GroupSpread, _: usize, gradient: G) -> Option<G> {
         if self.skips_nan && value.isnan() {
             return None;
         }
@@ -404,7 +404,7 @@ pub fn var_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     options: impl Into<Var>,
 ) -> Result<X::Reduced<U::Elem>> {
     let options = options.into();
-    gradient(x, Shares { is_root: false, skips_nan: false, ddof: options.ddof }, upstream, &options.axes)
+    gradient(x, VarShares { is_root: false, skips_nan: false, ddof: options.ddof }, upstream, &options.axes)
 }
 
 /// The standard deviation over the axes given.
@@ -482,7 +482,7 @@ pub fn std_backward<X: Operand<Elem: Real>, U: Operand<Elem: Float>>(
     options: impl Into<Var>,
 ) -> Result<X::Reduced<U::Elem>> {
     let options = options.into();
-    gradient(x, Shares { is_root: true, skips_nan: false, ddof: options.ddof }, upstream, &options.axes)
+    gradient(x, VarShares { is_root: true, skips_nan: false, ddof: options.ddof }, upstream, &options.axes)
 }
 
 /// The variance over the axes given, of the elements that are not NaN.
@@ -564,7 +564,7 @@ pub fn nanvar_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     options: impl Into<Var>,
 ) -> Result<X::Reduced<U::Elem>> {
     let options = options.into();
-    gradient(x, Shares { is_root: false, skips_nan: true, ddof: options.ddof }, upstream, &options.axes)
+    gradient(x, VarShares { is_root: false, skips_nan: true, ddof: options.ddof }, upstream, &options.axes)
 }
 
 /// The standard deviation over the axes given, of the elements that are not NaN.
@@ -645,5 +645,5 @@ pub fn nanstd_backward<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     options: impl Into<Var>,
 ) -> Result<X::Reduced<U::Elem>> {
     let options = options.into();
-    gradient(x, Shares { is_root: true, skips_nan: true, ddof: options.ddof }, upstream, &options.axes)
+    gradient(x, VarShares { is_root: true, skips_nan: true, ddof: options.ddof }, upstream, &options.axes)
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use ndarray::{ArrayD, ArrayViewD, ArrayViewMutD};
 
 use super::Select;
-use super::take::Request;
+use super::request::Request;
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::Result;
 use crate::base::index::Position;
@@ -16,19 +16,6 @@ use crate::element::Element;
 use crate::kernels::take::AxisSlices;
 use crate::kernels::take_dense::{take_into, take_items};
 use crate::ops::map::check_out_shape;
-
-/// Returns the positions to take from a dense array of `shape` as slices. A flattened take is a take along the only
-/// axis.
-pub(super) fn slices(shape: &[usize], axis: Option<usize>, positions: Vec<usize>) -> AxisSlices {
-    let size = |lengths: &[usize]| lengths.iter().product();
-    match axis {
-        None => AxisSlices { outer: 1, length: size(shape), inner: 1, positions },
-        Some(axis) => {
-            let (outer, inner) = (size(&shape[..axis]), size(&shape[axis + 1..]));
-            AxisSlices { outer, length: shape[axis], inner, positions }
-        }
-    }
-}
 
 pub(super) fn take_dense<T: Element, J: Position>(x: ArrayViewD<'_, T>, request: &Request<'_, J>) -> Result<ArrayD<T>> {
     check_result::<T>(&request.shape, dense_bytes(&x).saturating_add(request.held_bytes()))?;

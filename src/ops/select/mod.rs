@@ -10,6 +10,7 @@ mod join;
 mod make;
 mod moves;
 mod order;
+mod request;
 mod slice;
 mod take;
 mod triangle;
@@ -31,9 +32,9 @@ pub use join::{block, concat, stack};
 pub(crate) use join::{joined_shape, stacked_shape};
 pub(crate) use make::{diagonal_of, diagonal_pattern, diagonal_side};
 pub use order::{broadcast_to, expand_dims, flip, move_axis, pad, repeat, roll, squeeze, tile, transpose};
+pub(crate) use request::Request;
 pub use slice::slice;
 pub(crate) use slice::slice_of;
-pub(crate) use take::Request;
 pub use take::{take, take_axis, take_into};
 pub use triangle::{diagonal, tril, triu};
 // Inside the crate, a gradient is called `NAME_backward`.

@@ -97,7 +97,10 @@ macro_rules! rows {
 
             $(
                 pub(crate) static $name: OpSpec =
-                    OpSpec::new(stringify!($name), "x y", Split::Each)$(.gradient_of(&$backward))?$(.gradient_of(&$of))?$(.command $command)?;
+                    OpSpec::new(stringify!($name), "x y", Split::Each)
+                        $(.gradient_of(&$backward))?
+                        $(.gradient_of(&$of))?
+                        $(.command $command)?;
                 $(pub(crate) static $backward: OpSpec =
                     OpSpec::new(stringify!($backward), "x y upstream wrt?", Split::Alike);)?
             )*

@@ -13,8 +13,8 @@
 /// - `route`: the type in which elements of a type known at run time are reduced, as `by!` in `dynamic/routes.rs` reads
 ///   it; `back!` reads the route of the gradient;
 /// - `stream`: how an operand in chunks is read. `fold` and `folds` have an accumulator per output element, from a
-///   descriptor or from a function that the options choose by; `middle` ranks values, `passes` reads them several times,
-///   and `whole` reads the entire operand;
+///   descriptor or from a function that the options choose by; `middle` ranks values, `passes` reads them several
+///   times, and `whole` reads the entire operand;
 /// - `second`: the rule for the gradient of the gradient, a method of `OpSpec`;
 /// - `command(…)`: the command of the command line, if there is one;
 /// - `methods`: `tensors` if `ndarray` has a method of this name, so that arrays do not get it.
@@ -102,11 +102,11 @@ macro_rules! __folds {
             nanstd(Var) [Float -> element] [floats] [passes] [nanstd_backward() Float float_values formula] everywhere
                 "Returns the standard deviation over the given axes, ignoring NaN."
                 command(Var, "Standard deviation without the NaNs, over axes", "tests/data/mauna_loa_co2.mtx --axis 1");
-            median(Nanmedian) [Real -> median] [medians] [middle Asked::median]
+            median(Nanmedian) [Real -> median] [medians] [middle QuantileRanks::median]
                 [median_backward() Real values shares] everywhere
                 "Returns the median over the given axes."
                 command(Median, "Median, over axes", "tests/data/titanic.npz --axis 1,2,3");
-            nanmedian(Nanmedian) [Real -> median] [medians] [middle Asked::nanmedian]
+            nanmedian(Nanmedian) [Real -> median] [medians] [middle QuantileRanks::nanmedian]
                 [nanmedian_backward() Real values shares] everywhere
                 "Returns the median over the given axes, ignoring NaN."
                 command(Median, "Median without the NaNs, over axes",
@@ -124,7 +124,8 @@ macro_rules! __folds {
                 [norm_backward() Float float_values formula] everywhere
                 "Returns the norm over the given axes."
                 command(Norm, "Norm, over axes", "tests/data/karate.mtx --axis 1 --ord 1");
-            logsumexp(Axes) [Float -> element] [floats] [passes] [logsumexp_backward() Float float_values formula] everywhere
+            logsumexp(Axes) [Float -> element] [floats] [passes]
+                [logsumexp_backward() Float float_values formula] everywhere
                 "Returns the logarithm of the sum of the exponentials over the given axes."
                 command(Fold, "Logarithm of the sum of the exponentials, over axes", "tests/data/karate.mtx --axis 1");
         }

@@ -2,8 +2,8 @@
 
 use super::{CommandKind, OpSpec, Second, Split};
 
-/// Passes the rows to a macro: `__functions! { make }` calls `make! { families }`, and `__functions! { make arguments }`
-/// calls `make! { arguments families }`.
+/// Passes the rows to a macro: `__functions! { make }` calls `make! { families }`, and
+/// `__functions! { make arguments }` calls `make! { arguments families }`.
 ///
 /// A family is `name { rows }`. All functions of a family run in the same way on dynamically typed operands. A row is
 ///
@@ -18,7 +18,7 @@ use super::{CommandKind, OpSpec, Second, Split};
 /// | `Bound` | the trait of the element types that have the function |
 /// | `Result` | the element type of the result: `Same`, `Bool`, `Magnitude` or `Part` |
 /// | `Kind …` | the kinds of element types that the function runs on; other types of a kind are widened |
-/// | `methods` | `arrays` if arrays have the method, `tensors` if arrays have a method of this name from `ndarray` or an operator |
+/// | `methods` | `arrays` if arrays have the method, `tensors` if `ndarray` or an operator has this name |
 /// | `name_backward` | the gradient, if there is one |
 /// | `Second` | the rule for the gradient of the gradient |
 /// | `command(…)` | the command of the command line, if there is one |

@@ -43,7 +43,7 @@ fn each<T: Float>(gradients: &[T], left: &[T], right: &[T], slots: &mut [T], of:
 }
 
 /// One of two operands, with the rules for the gradients of its elements.
-struct Side<'a, T: Clone> {
+struct GradientSide<'a, T: Clone> {
     own: &'a ErasedOperand<'a, T>,
     other: &'a ErasedOperand<'a, T>,
     is_left: bool,
@@ -55,7 +55,7 @@ struct Side<'a, T: Clone> {
 /// The gradients of the elements of an operand, and their shape: its own shape, or a shape that it is broadcast to.
 type Received<T> = (Vec<T>, Shape);
 
-impl<T: Float + Numeric> Side<'_, T> {
+impl<T: Float + Numeric> GradientSide<'_, T> {
     /// Computes the gradient of the operand for a result of this shape.
     fn gradient(&self, upstream: &ErasedOperand<'_, T>, shape: &Shape) -> Result<Received<T>> {
         if has_other_lengths(self.own.lengths(), shape) {
@@ -127,7 +127,7 @@ impl<T: Float + Numeric> Side<'_, T> {
         let pattern = every_entry(self.own)?;
         let (own, other) = (self.own.beside_entries(at, shape)?, self.other.beside_entries(at, shape)?);
         let received = self.received(&upstream.at_entries(at)?, &own, &other)?;
-        let (mut totals, beside) = (Totals::new(pattern.nnz())?, BroadcastMatch::new(&pattern, at)?);
+        let (mut totals, beside) = (GradientSums::new(pattern.nnz())?, BroadcastMatch::new(&pattern, at)?);
         totals.add_visited(|add| beside.visit(add), &received);
         let gap = if self.counts_gaps() { gap_of(upstream) } else { None };
         if let Some(gap) = gap {
@@ -156,14 +156,14 @@ impl<T: Float + Numeric> Side<'_, T> {
 type IsMet<'a> = dyn Fn(&ErasedOperand<'_, bool>) -> Result<Vec<bool>> + 'a;
 
 /// The sums of the gradients that the entries of a repeated operand receive.
-struct Totals<T: Float>(Vec<<T as Ring>::Total>);
+struct GradientSums<T: Float>(Vec<<T as Ring>::Total>);
 
-impl<T: Float> Totals<T> {
+impl<T: Float> GradientSums<T> {
     /// Returns empty sums for `entries` entries, and one more for positions without an entry.
     fn new(entries: usize) -> Allocated<Self> {
         let mut totals = alloc::with_capacity(entries + 1)?;
         totals.resize(entries + 1, <T as Ring>::Total::default());
-        Ok(Totals(totals))
+        Ok(GradientSums(totals))
     }
 
     /// Adds the received gradients, in the order in which `visit` reports the indices of their entries.
@@ -201,7 +201,7 @@ fn summed_in_pieces<O: Element, A: Element, B: Element, T: Float>(
     let count = repeated_count(&pattern, shape);
     let limit = default_limit(own.held_bytes().saturating_add(a.held_bytes()).saturating_add(b.held_bytes()));
     guard::<T>("the elements of a repeated operand", count, limit, "give an upstream gradient with a fill of 0")?;
-    let mut totals = Totals::new(pattern.nnz())?;
+    let mut totals = GradientSums::new(pattern.nnz())?;
     if count > 0 {
         // A lookup may walk all entries of an operand, so a chunk has at least as many positions.
         let most = PIECE.max(a.entry_count()).max(b.entry_count()).min(count as usize);
@@ -262,11 +262,11 @@ where
     let [alone_left, alone_right] = D::alone();
     let (of_left, of_right, upstream) = (x.erased(), y.erased(), upstream.erased());
     let block: Block<U::Elem> = |g, x, y, slots| each(g, x, y, slots, D::to_left);
-    let left = Side { own: &of_left, other: &of_right, is_left: true, block, alone: alone_left };
+    let left = GradientSide { own: &of_left, other: &of_right, is_left: true, block, alone: alone_left };
     let (dx, dx_shape) = left.gradient(&upstream, &shape)?;
     let dx = X::restore(gradient_of(&of_left, dx, &dx_shape)?)?;
     let block: Block<U::Elem> = |g, x, y, slots| each(g, x, y, slots, D::to_right);
-    let right = Side { own: &of_right, other: &of_left, is_left: false, block, alone: alone_right };
+    let right = GradientSide { own: &of_right, other: &of_left, is_left: false, block, alone: alone_right };
     let (dy, dy_shape) = right.gradient(&upstream, &shape)?;
     Ok((dx, Y::restore(gradient_of(&of_right, dy, &dy_shape)?)?))
 }
@@ -357,7 +357,7 @@ fn chosen<T: Element, G: Float>(
     let sums = match upstream.entries()? {
         Some(at) if gap_of(upstream).is_none() => {
             let pattern = every_entry(own)?;
-            let mut totals = Totals::new(pattern.nnz())?;
+            let mut totals = GradientSums::new(pattern.nnz())?;
             let beside = BroadcastMatch::new(&pattern, &at)?;
             totals.add_visited(|add| beside.visit(add), &received(&at)?);
             totals.sums()?

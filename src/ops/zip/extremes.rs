@@ -1,5 +1,5 @@
-//! The smaller and the larger of two elements, and their gradients. A fill of NaN, or of the smallest or largest integer
-//! of its type, makes all results the same.
+//! The smaller and the larger of two elements, and their gradients. A fill of NaN, or of the smallest or largest
+//! integer of its type, makes all results the same.
 
 use super::backward::{Differentiable, Gradients, Unpaired, gradients};
 use super::descriptors::{Maximum, Minimum};

@@ -22,6 +22,7 @@ mod repeated;
 mod run_time;
 mod scale;
 pub(super) mod sparse;
+mod sparse_pair;
 mod sums;
 mod to_dense;
 mod where_;
@@ -61,7 +62,7 @@ use ndarray::{Array, ArrayBase, ArrayD, Data, Dimension, arr0};
 use crate::base::error::{Error, Result};
 use crate::base::shape::{self, Shape};
 use crate::element::{Element, Number};
-use crate::kernels::op::{Fault, Outcome};
+use crate::kernels::op::{GroupError, Outcome};
 use crate::kernels::zip::{Lone, Swapped, Zip};
 #[cfg(feature = "dynamic")]
 use crate::ops::operand::ErasedOperand;
@@ -125,21 +126,21 @@ macro_rules! partners {
 
 partners! {
     [P: Pattern, A: Element, B: Element] Tensor<P, A>, &Tensor<P, B>: B => Tensor<P, U>,
-        |x, y, op| sparse::pair(x, y, op);
+        |x, y, op| sparse_pair::pair(x, y, op);
     [P: Pattern, A: Element, B: Element] Tensor<P, A>, Tensor<P, B>: B => Tensor<P, U>,
-        |x, y, op| sparse::pair(x, &y, op);
+        |x, y, op| sparse_pair::pair(x, &y, op);
     [P: Pattern, A: Element, B: Element] Tensor<P, A>, Stored<'_, P, B>: B => Tensor<P, U>,
-        |x, y, op| sparse::pair(x, &y, op);
+        |x, y, op| sparse_pair::pair(x, &y, op);
     [P: Pattern, A: Element, B: Element] Tensor<P, A>, &Stored<'_, P, B>: B => Tensor<P, U>,
-        |x, y, op| sparse::pair(x, y, op);
+        |x, y, op| sparse_pair::pair(x, y, op);
     ['s, P: Pattern, A: Element, B: Element] Stored<'s, P, A>, &Tensor<P, B>: B => Tensor<P, U>,
-        |x, y, op| sparse::pair(x, y, op);
+        |x, y, op| sparse_pair::pair(x, y, op);
     ['s, P: Pattern, A: Element, B: Element] Stored<'s, P, A>, Tensor<P, B>: B => Tensor<P, U>,
-        |x, y, op| sparse::pair(x, &y, op);
+        |x, y, op| sparse_pair::pair(x, &y, op);
     ['s, P: Pattern, A: Element, B: Element] Stored<'s, P, A>, Stored<'_, P, B>: B => Tensor<P, U>,
-        |x, y, op| sparse::pair(x, &y, op);
+        |x, y, op| sparse_pair::pair(x, &y, op);
     ['s, P: Pattern, A: Element, B: Element] Stored<'s, P, A>, &Stored<'_, P, B>: B => Tensor<P, U>,
-        |x, y, op| sparse::pair(x, y, op);
+        |x, y, op| sparse_pair::pair(x, y, op);
     [P: Pattern, A: Element, S: Data<Elem: Element>, D: Dimension] Tensor<P, A>, &ArrayBase<S, D>:
         S::Elem => Tensor<P, U>, |x, y, op| sparse::with_array(x, y.view().into_dyn(), op);
     ['s, P: Pattern, A: Element, S: Data<Elem: Element>, D: Dimension] Stored<'s, P, A>, &ArrayBase<S, D>:
@@ -194,19 +195,19 @@ fn has_other_lengths(lengths: &[usize], shape: &[usize]) -> bool {
 }
 
 /// Returns the error of an operation without a result: at the coordinates, or for the fill if there are none.
-fn refused(operation: &'static str, fault: Fault, coords: Option<Vec<usize>>) -> Error {
+fn refused(operation: &'static str, fault: GroupError, coords: Option<Vec<usize>>) -> Error {
     match fault {
-        Fault::Overflow(dtype) => Error::Overflow { operation, coords, dtype },
-        Fault::DivisionByZero => Error::DivisionByZero { operation, coords },
-        Fault::Uncountable | Fault::Empty => Error::Uncountable { operation },
-        Fault::Memory(refused) => refused.into(),
+        GroupError::Overflow(dtype) => Error::Overflow { operation, coords, dtype },
+        GroupError::DivisionByZero => Error::DivisionByZero { operation, coords },
+        GroupError::Uncountable | GroupError::Empty => Error::Uncountable { operation },
+        GroupError::Memory(refused) => refused.into(),
     }
 }
 
 /// Returns the result of an integer operation, or a fault if it overflows.
 #[inline(always)]
 fn fitting<T: Element>(result: Option<T>) -> Outcome<T> {
-    result.ok_or(Fault::Overflow(T::DTYPE.name()))
+    result.ok_or(GroupError::Overflow(T::DTYPE.name()))
 }
 
 /// Returns an entry unchanged, from either side.

@@ -5,7 +5,7 @@ use super::descriptors::{Div, Mul, MulNonzero};
 use super::{Partner, fitting, is_wholly_nan};
 use crate::base::error::Result;
 use crate::element::{self, Element, Float, Numeric};
-use crate::kernels::op::{Fault, Outcome};
+use crate::kernels::op::{GroupError, Outcome};
 use crate::kernels::zip::{Alone, Zip};
 use crate::ops::operand::Operand;
 
@@ -205,8 +205,9 @@ impl<T: Numeric> Zip<T, T> for Div {
 
     #[inline(always)]
     fn apply(&self, a: T, b: T) -> Outcome<T> {
-        a.checked_div(b)
-            .ok_or_else(|| if b.is_truthy() { Fault::Overflow(T::DTYPE.name()) } else { Fault::DivisionByZero })
+        a.checked_div(b).ok_or_else(|| {
+            if b.is_truthy() { GroupError::Overflow(T::DTYPE.name()) } else { GroupError::DivisionByZero }
+        })
     }
 
     fn of_left_fill(&self, fill: T, other: Option<T>) -> Alone {

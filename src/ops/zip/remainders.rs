@@ -4,7 +4,7 @@ use super::Partner;
 use super::descriptors::{Rem, RemEuclid};
 use crate::base::error::Result;
 use crate::element::Remainder;
-use crate::kernels::op::{Fault, Outcome};
+use crate::kernels::op::{GroupError, Outcome};
 use crate::kernels::zip::{Alone, Zip};
 use crate::ops::operand::Operand;
 
@@ -13,7 +13,7 @@ impl<T: Remainder> Zip<T, T> for Rem {
 
     #[inline(always)]
     fn apply(&self, a: T, b: T) -> Outcome<T> {
-        a.checked_rem(b).ok_or(Fault::DivisionByZero)
+        a.checked_rem(b).ok_or(GroupError::DivisionByZero)
     }
 
     fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {
@@ -85,7 +85,7 @@ impl<T: Remainder> Zip<T, T> for RemEuclid {
 
     #[inline(always)]
     fn apply(&self, a: T, b: T) -> Outcome<T> {
-        a.checked_rem_euclid(b).ok_or(Fault::DivisionByZero)
+        a.checked_rem_euclid(b).ok_or(GroupError::DivisionByZero)
     }
 
     fn of_left_fill(&self, fill: T, _: Option<T>) -> Alone {

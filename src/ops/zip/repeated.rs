@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::sparse::{at_entry, fill_of, one_of_fills, own_fill, text};
+use super::sparse::{at_entry, fill_of, on_pattern, one_of_fills, own_fill, text};
 use super::{broadcast_shape, has_other_lengths, is_repeated, refused};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
@@ -77,29 +77,29 @@ enum Origin {
 }
 
 /// The pattern of a result, and the origins of both elements of each entry.
-struct Plan {
+struct ZipPlan {
     pattern: AnyPattern,
     left: Origin,
     right: Origin,
 }
 
 /// The elements of an operand that meet the entries of a result.
-struct Elements<'a, T: Clone> {
+struct MatchedElements<'a, T: Clone> {
     values: Cow<'a, [T]>,
     beside: Option<BroadcastMatch<'a>>,
 }
 
-impl<'a, T: Element> Elements<'a, T> {
+impl<'a, T: Element> MatchedElements<'a, T> {
     fn new(tensor: SparseRef<'a, T>, origin: &Origin, pattern: &'a AnyPattern) -> Result<Self> {
         let values = match origin {
             Origin::Own => Cow::Borrowed(tensor.values()),
             Origin::List(list) => Cow::Owned(sort::gather(tensor.values(), list)?),
             Origin::Repeated => {
                 let values = with_gap(tensor)?;
-                return Ok(Elements { values, beside: Some(BroadcastMatch::new(tensor.pattern(), pattern)?) });
+                return Ok(MatchedElements { values, beside: Some(BroadcastMatch::new(tensor.pattern(), pattern)?) });
             }
         };
-        Ok(Elements { values, beside: None })
+        Ok(MatchedElements { values, beside: None })
     }
 
     fn number(&self, start: usize, numbers: &mut [usize]) {
@@ -129,7 +129,7 @@ fn with_gap<T: Element>(tensor: SparseRef<'_, T>) -> Allocated<Cow<'_, [T]>> {
 
 /// Returns the elements of a repeated tensor that meet the entries of a pattern.
 pub(super) fn elements_at<T: Element>(tensor: SparseRef<'_, T>, pattern: &AnyPattern) -> Result<Vec<T>> {
-    let elements = Elements::new(tensor, &Origin::Repeated, pattern)?;
+    let elements = MatchedElements::new(tensor, &Origin::Repeated, pattern)?;
     Ok(threads::filled(pattern.nnz(), 2000, |range, slots: &mut [T]| {
         let mut numbers = [0; BLOCK];
         for (slots, start) in slots.chunks_mut(BLOCK).zip(range.step_by(BLOCK)) {
@@ -173,7 +173,7 @@ impl<'a> BroadcastPatterns<'a> {
 
     /// Plans the entries of the operands that are kept, or the entries that both have if none is kept. If both are
     /// kept, one of them stores every position.
-    fn plan(&self, keep: [bool; 2], value_bytes: usize) -> Result<Plan> {
+    fn plan(&self, keep: [bool; 2], value_bytes: usize) -> Result<ZipPlan> {
         match keep {
             [true, is_right_kept] if !is_right_kept || is_full(self.x) => self.one_side(LEFT, value_bytes),
             [_, true] => self.one_side(RIGHT, value_bytes),
@@ -182,12 +182,12 @@ impl<'a> BroadcastPatterns<'a> {
     }
 
     /// Plans the entries of one operand, repeated if necessary.
-    fn one_side(&self, side: u8, value_bytes: usize) -> Result<Plan> {
+    fn one_side(&self, side: u8, value_bytes: usize) -> Result<ZipPlan> {
         let (own, _) = self.sides(side);
         self.admit(repeated_count(own, self.shape), value_bytes)?;
         let pattern = repeated(own, self.shape, self.limit())?;
         let origin = if has_other_lengths(own.shape(), self.shape) { Origin::Repeated } else { Origin::Own };
-        Ok(Plan::of(pattern, side, origin, Origin::Repeated))
+        Ok(ZipPlan::of(pattern, side, origin, Origin::Repeated))
     }
 
     /// Returns the positions at which either operand has an entry, and their number.
@@ -201,13 +201,13 @@ impl<'a> BroadcastPatterns<'a> {
     }
 
     /// Plans the entries that both operands have.
-    fn intersection(&self, value_bytes: usize) -> Result<Plan> {
+    fn intersection(&self, value_bytes: usize) -> Result<ZipPlan> {
         let side = match (self.is_left_repeated(), self.is_right_repeated()) {
             (true, true) => {
                 let admit = |count| self.admit(count, value_bytes);
                 let CommonEntries { pattern, left, right } = CommonEntries::new(self.x, self.y, self.shape, &admit)?;
                 let [left, right] = [left, right].map(|list| Origin::List(Arc::new(list)));
-                return Ok(Plan { pattern, left, right });
+                return Ok(ZipPlan { pattern, left, right });
             }
             (true, false) => RIGHT,
             (false, _) => LEFT,
@@ -216,7 +216,7 @@ impl<'a> BroadcastPatterns<'a> {
         let own = repeated(own, self.shape, self.limit())?;
         let kept = BroadcastMatch::new(small, &own)?.met()?;
         let origin = kept.entries.map_or(Origin::Own, Origin::List);
-        Ok(Plan::of(kept.pattern, side, origin, Origin::Repeated))
+        Ok(ZipPlan::of(kept.pattern, side, origin, Origin::Repeated))
     }
 
     /// Returns the pattern at a side, and the other pattern.
@@ -241,8 +241,8 @@ impl<'a> BroadcastPatterns<'a> {
         let instead = match self.is_left_repeated() && self.is_right_repeated() {
             true => "the result has the positions of both operands; combine each with a tensor of that shape instead",
             false => {
-                "an operation on x.stored() stores the entries of x only, and x.scale(axis, &vector) multiplies along an \
-                 axis"
+                "an operation on x.stored() stores the entries of x only, and x.scale(axis, &vector) multiplies along \
+                 an axis"
             }
         };
         Err(Error::TooLarge { what: "the entries of the result", bytes, limit, instead })
@@ -412,9 +412,9 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
     }
 
     /// Computes the results at the entries of a plan.
-    fn values<Z: Zip<A, B>>(&self, op: Z, plan: &Plan) -> Result<std::result::Result<Vec<Z::Out>, FailedElement>> {
-        let left = Elements::new(self.x, &plan.left, &plan.pattern)?;
-        let right = Elements::new(self.y, &plan.right, &plan.pattern)?;
+    fn values<Z: Zip<A, B>>(&self, op: Z, plan: &ZipPlan) -> Result<std::result::Result<Vec<Z::Out>, FailedElement>> {
+        let left = MatchedElements::new(self.x, &plan.left, &plan.pattern)?;
+        let right = MatchedElements::new(self.y, &plan.right, &plan.pattern)?;
         let of_left = |start: usize, numbers: &mut [usize]| left.number(start, numbers);
         let of_right = |start: usize, numbers: &mut [usize]| right.number(start, numbers);
         Ok(zip_sides(op, &left.side(&of_left), &right.side(&of_right), plan.pattern.nnz()))
@@ -462,12 +462,12 @@ impl<'a, A: Element, B: Element> Broadcast<'a, A, B> {
     }
 }
 
-impl Plan {
+impl ZipPlan {
     /// Returns a plan from the origin of the operand at a side, and the origin of the other operand.
     fn of(pattern: AnyPattern, side: u8, own: Origin, other: Origin) -> Self {
         match side {
-            LEFT => Plan { pattern, left: own, right: other },
-            _ => Plan { pattern, left: other, right: own },
+            LEFT => ZipPlan { pattern, left: own, right: other },
+            _ => ZipPlan { pattern, left: other, right: own },
         }
     }
 }
@@ -475,22 +475,4 @@ impl Plan {
 /// Returns a pattern repeated to a shape that it broadcasts to, in its own format.
 fn repeated(pattern: &AnyPattern, shape: &Shape, limit: u64) -> Result<AnyPattern> {
     formatted(&select::repeated(pattern, shape, limit)?, pattern.format(), limit)
-}
-
-/// Computes the results on a pattern. The fill is the result for unstored positions, or else the fill of the operand,
-/// or else zero.
-pub(super) fn on_pattern<A: Element, B: Element, Z: Zip<A, B>>(
-    op: Z,
-    pattern: &AnyPattern,
-    left: &ZipOperand<'_, A>,
-    right: &ZipOperand<'_, B>,
-    of_gap: Option<Outcome<Z::Out>>,
-    own: Option<Z::Out>,
-) -> Result<Erased<Z::Out>> {
-    let fill = match of_gap {
-        Some(outcome) => fill_of(op, outcome, pattern)?,
-        None => own.unwrap_or(Z::Out::ZERO),
-    };
-    let values = zip_sides(op, left, right, pattern.nnz()).map_err(|failed| at_entry(op.name(), failed, pattern))?;
-    Ok(Tensor::from_valid(pattern.clone(), values, fill))
 }

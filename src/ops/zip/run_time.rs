@@ -7,6 +7,7 @@ use ndarray::{ArrayD, ArrayViewD, Dimension, IxDyn, arr0};
 
 use super::repeated::Wholes;
 use super::sparse::{self, fill_of, text};
+use super::sparse_pair;
 use super::{broadcast_shape, dense, is_repeated, refused, to_dense};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -28,7 +29,7 @@ pub(super) fn pair<T: Element, Z: Zip<T, T>>(
 ) -> Result<ErasedResult<Z::Out>> {
     let op = MaybeSwapped { op, is_swapped: false };
     match (x, y) {
-        (ErasedOperand::Sparse(x), ErasedOperand::Sparse(y)) => Ok(sparse::of_both(x, y, op)?.into()),
+        (ErasedOperand::Sparse(x), ErasedOperand::Sparse(y)) => Ok(sparse_pair::of_both(x, y, op)?.into()),
         (ErasedOperand::Array(x), ErasedOperand::Array(y)) => {
             Ok(dense::pair(x.array.view(), y.array.view(), op)?.into())
         }

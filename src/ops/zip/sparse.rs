@@ -5,7 +5,6 @@ use std::borrow::Cow;
 
 use ndarray::ArrayViewD;
 
-use super::repeated::{Broadcast, on_pattern};
 use super::{broadcast_shape, refused};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -23,36 +22,8 @@ use crate::plan::overlap::OverlapPlan;
 use crate::tensor::Tensor;
 use crate::tensor::erased::{Erased, SparseRef};
 
-/// Combines two sparse operands. If one is a stored view, both count as stored views.
-pub(super) fn pair<X: Sparse, Y: Sparse<Pattern = X::Pattern>, Z: Zip<X::Value, Y::Value>>(
-    x: &X,
-    y: &Y,
-    op: Z,
-) -> Result<Tensor<X::Pattern, Z::Out>> {
-    Tensor::from_erased(of_both(&x.sparse_operand(), &y.sparse_operand(), op)?)
-}
-
-/// Combines all elements of two tensors, or of two stored views.
-pub(super) fn of_both<A: Element, B: Element, Z: Zip<A, B>>(
-    x: &SparseOperand<'_, A>,
-    y: &SparseOperand<'_, B>,
-    op: Z,
-) -> Result<Erased<Z::Out>> {
-    let counts_gaps = x.counts_gaps && y.counts_gaps;
-    let (x, y) = (x.sparse(), y.sparse());
-    let shape = match x.shape() == y.shape() {
-        true => x.shape().clone(),
-        false => broadcast_shape(x.shape(), y.shape())?,
-    };
-    if let Some(broadcast) = Broadcast::new(x, y, &shape) {
-        return broadcast.zip(counts_gaps, op);
-    }
-    let (x, y) = (in_shape(x, &shape)?, in_shape(y, &shape)?);
-    if counts_gaps { whole(x.sparse(), y.sparse(), op) } else { stored_alike(x.sparse(), y.sparse(), op) }
-}
-
 /// Combines two tensors of one shape.
-fn whole<A: Element, B: Element, Z: Zip<A, B>>(
+pub(super) fn whole<A: Element, B: Element, Z: Zip<A, B>>(
     x: SparseRef<'_, A>,
     y: SparseRef<'_, B>,
     op: Z,
@@ -168,6 +139,24 @@ pub(super) fn of_number<A: Element, B: Element, Z: Zip<A, B>>(
     let left = ZipOperand::Values(tensor.values().into());
     let own = own_fill(tensor.fill());
     on_pattern(op, tensor.pattern(), &left, &ZipOperand::One(number), of_gap, own)
+}
+
+/// Computes the results on a pattern. The fill is the result for unstored positions, or else the fill of the operand,
+/// or else zero.
+pub(super) fn on_pattern<A: Element, B: Element, Z: Zip<A, B>>(
+    op: Z,
+    pattern: &AnyPattern,
+    left: &ZipOperand<'_, A>,
+    right: &ZipOperand<'_, B>,
+    of_gap: Option<Outcome<Z::Out>>,
+    own: Option<Z::Out>,
+) -> Result<Erased<Z::Out>> {
+    let fill = match of_gap {
+        Some(outcome) => fill_of(op, outcome, pattern)?,
+        None => own.unwrap_or(Z::Out::ZERO),
+    };
+    let values = zip_sides(op, left, right, pattern.nnz()).map_err(|failed| at_entry(op.name(), failed, pattern))?;
+    Ok(Tensor::from_valid(pattern.clone(), values, fill))
 }
 
 /// Returns the computed fill of a result. A fill without a value is an error if the result has an unstored position.

@@ -6,18 +6,18 @@ use clap::{ArgGroup, Args};
 use lacuna::Position;
 use ndarray::ArrayD;
 
-use super::shared::{Input, Output, Running};
-use super::words::{Indices, ModeArg, Values, parse_axis, parse_indices, parse_values};
+use super::shared::{EngineArgs, InputArgs, Output};
+use super::words::{Indices, ModeArg, NumberList, parse_axis, parse_indices, parse_values};
 
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("set").required(true))]
 pub(crate) struct IsinArgs {
     #[command(flatten)]
-    pub(crate) input: Input,
+    pub(crate) input: InputArgs,
     /// The members of the set, in the tensor's element type; '' is the empty set
     #[arg(long, value_parser = parse_values, allow_hyphen_values = true, value_name = "V,V,…",
           group = "set")]
-    pub(crate) values: Option<Values>,
+    pub(crate) values: Option<NumberList>,
     /// A file whose elements are the members; compared by exact value
     #[arg(long, value_name = "FILE", group = "set")]
     pub(crate) values_from: Option<PathBuf>,
@@ -25,7 +25,7 @@ pub(crate) struct IsinArgs {
     #[arg(long)]
     pub(crate) invert: bool,
     #[command(flatten)]
-    pub(crate) running: Running,
+    pub(crate) running: EngineArgs,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -33,7 +33,7 @@ pub(crate) struct IsinArgs {
 /// The positions that a command takes.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("positions").required(true))]
-pub(crate) struct Take {
+pub(crate) struct PositionArgs {
     /// The positions; negative ones count from the end (with `--mode clip` they become 0). Also ranges, as in Python:
     /// `0:3,7,10:20:2`
     #[arg(long, value_parser = parse_indices, allow_hyphen_values = true, value_name = "I,I,…",
@@ -50,7 +50,7 @@ pub(crate) struct Take {
     pub(crate) axis: Option<isize>,
 }
 
-impl Take {
+impl PositionArgs {
     /// Returns the library's options for these positions.
     pub(crate) fn at<'a, J: Position>(&self, positions: &'a ArrayD<J>) -> lacuna::Take<'a, J> {
         lacuna::Take::at(positions).mode(self.mode.into())
@@ -60,11 +60,11 @@ impl Take {
 #[derive(Debug, Args)]
 pub(crate) struct TakeArgs {
     #[command(flatten)]
-    pub(crate) input: Input,
+    pub(crate) input: InputArgs,
     #[command(flatten)]
-    pub(crate) take: Take,
+    pub(crate) take: PositionArgs,
     #[command(flatten)]
-    pub(crate) running: Running,
+    pub(crate) running: EngineArgs,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -73,12 +73,12 @@ pub(crate) struct TakeArgs {
 #[derive(Debug, Args)]
 pub(crate) struct TakeBackwardArgs {
     #[command(flatten)]
-    pub(crate) input: Input,
+    pub(crate) input: InputArgs,
     /// The upstream gradient: a file of the output's shape
     #[arg(long, value_name = "FILE")]
     pub(crate) grad: PathBuf,
     #[command(flatten)]
-    pub(crate) take: Take,
+    pub(crate) take: PositionArgs,
     #[command(flatten)]
     pub(crate) output: Output,
 }

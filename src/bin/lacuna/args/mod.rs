@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Command, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
-pub(crate) use lists::{IsinArgs, Take, TakeArgs, TakeBackwardArgs};
-pub(crate) use operation::{Called, Listed, Operands, Operation};
-pub(crate) use shared::{Input, Output, Reading, Running, Telling, Writing};
+pub(crate) use lists::{IsinArgs, PositionArgs, TakeArgs, TakeBackwardArgs};
+pub(crate) use operation::{Called, Operands, Operation, TableCommand};
+pub(crate) use shared::{EngineArgs, InputArgs, Output, Reading, Telling, Writing};
 pub(crate) use words::{Binding, Picture, not_an_option};
 use words::{binding, parse_columns, parse_pixels, parse_verb};
 
@@ -56,7 +56,7 @@ pub(crate) enum Verb {
     #[command(after_help = "Example: lacuna convert tests/data/karate.mtx karate.npz")]
     Convert(ConvertArgs),
     #[command(flatten)]
-    Operation(Listed<false>),
+    Operation(TableCommand<false>),
     /// The value of an expression over files
     #[command(
         after_help = "Example: lacuna eval 'nanmedian(stored(x * 2 + 1), axis=1)' x=tests/data/mauna_loa_co2.mtx"
@@ -68,7 +68,7 @@ pub(crate) enum Verb {
     Spy(SpyArgs),
     /// The gradient of the input, from that of the output
     #[command(subcommand, after_help = "Example: lacuna backward any --help")]
-    Backward(Listed<true>),
+    Backward(TableCommand<true>),
     /// Print the help of a verb
     #[command(after_help = "Example: lacuna help take\n         lacuna help backward any")]
     Help(HelpArgs),
@@ -103,7 +103,7 @@ pub(crate) struct ManArgs {
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
     #[command(flatten)]
-    pub(crate) input: Input,
+    pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) telling: Telling,
 }
@@ -111,7 +111,7 @@ pub(crate) struct InfoArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ConvertArgs {
     #[command(flatten)]
-    pub(crate) input: Input,
+    pub(crate) input: InputArgs,
     /// The file to write; `-` for stdout
     pub(crate) output: PathBuf,
     #[command(flatten)]
@@ -126,7 +126,7 @@ pub(crate) struct ConvertArgs {
 #[command(mut_arg("head", |head| head.requires("summary")), mut_arg("all", |all| all.requires("summary")))]
 pub(crate) struct SpyArgs {
     #[command(flatten)]
-    pub(crate) input: Input,
+    pub(crate) input: InputArgs,
     /// Write the picture to a file, .png or .svg; `-` for stdout
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -162,7 +162,7 @@ pub(crate) struct EvalArgs {
     #[arg(long)]
     pub(crate) explain: bool,
     #[command(flatten)]
-    pub(crate) running: Running,
+    pub(crate) running: EngineArgs,
     #[command(flatten)]
     pub(crate) reading: Reading,
     #[command(flatten)]

@@ -11,12 +11,12 @@ use super::parameters::{
     Parameter, axes, ddof, even, first_axis, is_stored_only, k, keep_dims, last_axis, method, of_stored, options,
     order, permutation, probability, slices, spec, stored_only, upstream, upstream_of, wrt_file, wrt_operand,
 };
-use super::shared::{Input, Output, Reading, Running};
-use super::words::{Operand, operand, semirings};
+use super::shared::{EngineArgs, InputArgs, Output, Reading};
+use super::words::{RightArg, operand, semirings};
 
 /// A command of the table of operations, or the command of a gradient.
 #[derive(Debug)]
-pub(crate) struct Listed<const GRADIENTS: bool>(pub(crate) Operation);
+pub(crate) struct TableCommand<const GRADIENTS: bool>(pub(crate) Operation);
 
 #[derive(Debug)]
 pub(crate) enum Operation {
@@ -40,10 +40,10 @@ pub(crate) struct Called {
     pub(crate) stored_only: bool,
     /// The other arguments as text, each after a comma.
     pub(crate) options: String,
-    pub(crate) product: Option<Product>,
+    pub(crate) product: Option<ProductArgs>,
     pub(crate) upstream: Option<PathBuf>,
     pub(crate) reading: Reading,
-    pub(crate) running: Option<Running>,
+    pub(crate) running: Option<EngineArgs>,
     pub(crate) output: Output,
 }
 
@@ -68,8 +68,8 @@ pub(crate) enum Operands {
 
 /// The options of a product of matrices.
 #[derive(Debug, Args)]
-pub(crate) struct Product {
-    /// What is done in the place of plus and times, among what is stored
+pub(crate) struct ProductArgs {
+    /// The operations instead of plus and times, on stored entries
     #[arg(long, value_parser = semirings(), value_name = "NAME")]
     pub(crate) semiring: Option<String>,
     /// A file of the result's shape: the product of what is stored, where the file has entries
@@ -190,7 +190,7 @@ impl Entry {
             (CommandKind::Isin, _) => IsinArgs::augment_args(command),
             (CommandKind::Take, false) => TakeArgs::augment_args(command),
             (CommandKind::Take, true) => TakeBackwardArgs::augment_args(command),
-            (CommandKind::Matmul, false) => Product::augment_args(self.with_call(command)),
+            (CommandKind::Matmul, false) => ProductArgs::augment_args(self.with_call(command)),
             _ => self.with_call(command),
         }
     }
@@ -214,11 +214,11 @@ impl Entry {
         let (operands, parameters) = self.arguments();
         let parameters = parameters.into_iter().map(|parameter| parameter());
         let command = match operands {
-            Operands::One => Input::augment_args(command).args(parameters),
-            Operands::Two => Input::augment_args(command).arg(right()).args(parameters),
+            Operands::One => InputArgs::augment_args(command).args(parameters),
+            Operands::Two => InputArgs::augment_args(command).arg(right()).args(parameters),
             Operands::List => Reading::augment_args(command.args(parameters).arg(files())),
         };
-        let command = if self.is_gradient { command } else { Running::augment_args(command) };
+        let command = if self.is_gradient { command } else { EngineArgs::augment_args(command) };
         Output::augment_args(command)
     }
 
@@ -242,10 +242,10 @@ impl Entry {
             number,
             stored_only: is_stored_only(matches),
             options: options(&parameters, matches),
-            product: has_product.then(|| Product::from_arg_matches(matches)).transpose()?,
+            product: has_product.then(|| ProductArgs::from_arg_matches(matches)).transpose()?,
             upstream: upstream_of(matches),
             reading,
-            running: (!self.is_gradient).then(|| Running::from_arg_matches(matches)).transpose()?,
+            running: (!self.is_gradient).then(|| EngineArgs::from_arg_matches(matches)).transpose()?,
             output: Output::from_arg_matches(matches)?,
         })
     }
@@ -257,20 +257,20 @@ fn files_of(operands: Operands, matches: &ArgMatches) -> Result<(Vec<PathBuf>, O
         let files = matches.get_many("files").into_iter().flatten().cloned().collect();
         return Ok((files, None, Reading::from_arg_matches(matches)?));
     }
-    let Input { file, reading } = Input::from_arg_matches(matches)?;
+    let InputArgs { file, reading } = InputArgs::from_arg_matches(matches)?;
     let right = if operands == Operands::Two { matches.get_one("right").cloned() } else { None };
     Ok(match right {
         None => (vec![file], None, reading),
-        Some(Operand::File(right)) => (vec![file, right], None, reading),
-        Some(Operand::Number(number)) => (vec![file], Some(number), reading),
+        Some(RightArg::File(right)) => (vec![file, right], None, reading),
+        Some(RightArg::Number(number)) => (vec![file], Some(number), reading),
     })
 }
 
-impl<const GRADIENTS: bool> FromArgMatches for Listed<GRADIENTS> {
+impl<const GRADIENTS: bool> FromArgMatches for TableCommand<GRADIENTS> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let (name, matches) = matches.subcommand().ok_or_else(|| Error::new(ErrorKind::MissingSubcommand))?;
         let entry = entries(GRADIENTS).into_iter().find(|entry| entry.name == name);
-        entry.ok_or_else(|| Error::new(ErrorKind::InvalidSubcommand))?.read(matches).map(Listed)
+        entry.ok_or_else(|| Error::new(ErrorKind::InvalidSubcommand))?.read(matches).map(TableCommand)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -279,7 +279,7 @@ impl<const GRADIENTS: bool> FromArgMatches for Listed<GRADIENTS> {
     }
 }
 
-impl<const GRADIENTS: bool> Subcommand for Listed<GRADIENTS> {
+impl<const GRADIENTS: bool> Subcommand for TableCommand<GRADIENTS> {
     fn augment_subcommands(command: Command) -> Command {
         command.subcommands(entries(GRADIENTS).iter().map(Entry::command))
     }

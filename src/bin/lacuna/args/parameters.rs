@@ -59,7 +59,7 @@ pub(super) fn of_stored() -> Arg {
 }
 
 pub(super) fn ddof() -> Arg {
-    option("ddof", "N", "What is taken off the count that the squares are divided by")
+    option("ddof", "N", "The number that is subtracted from the count of elements")
         .value_parser(value_parser!(u64).map(|ddof| ddof.to_string()))
         .allow_negative_numbers(true)
         .default_value("0")
@@ -72,14 +72,14 @@ pub(super) fn even() -> Arg {
 }
 
 pub(super) fn probability() -> Arg {
-    option("q", "Q", "Which one, from 0 to 1")
+    option("q", "Q", "The probability, from 0 to 1")
         .value_parser(parse_probability)
         .allow_negative_numbers(true)
         .required(true)
 }
 
 pub(super) fn method() -> Arg {
-    option("method", "METHOD", "What a quantile is that falls between two elements")
+    option("method", "METHOD", "The value of a quantile between two elements")
         .value_parser(word_of(&["linear", "lower", "higher", "midpoint", "nearest"]))
         .default_value("linear")
 }

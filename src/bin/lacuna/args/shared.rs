@@ -11,7 +11,7 @@ use super::words::{DuplicatesArg, dtypes, file_formats, formats, parse_bytes, pa
 
 /// The file that a command reads, and how it is read.
 #[derive(Debug, Args)]
-pub(crate) struct Input {
+pub(crate) struct InputArgs {
     /// The file to read; `-` for stdin
     pub(crate) file: PathBuf,
     #[command(flatten)]
@@ -37,11 +37,11 @@ pub(crate) struct Reading {
     #[arg(long, help_heading = READING, value_parser = parse_shape, allow_negative_numbers = true,
           value_name = "N,M,…")]
     pub(crate) shape: Option<Shape>,
-    /// Of a .parquet that does not say that it is a tensor: the columns of the axes, and then that of the values
+    /// The columns of the axes and then of the values, for a .parquet without a description of a tensor
     #[cfg(feature = "parquet")]
     #[arg(long, help_heading = READING, value_delimiter = ',', value_name = "NAME,…")]
     pub(crate) names: Option<Vec<String>>,
-    /// What becomes of entries that the file repeats
+    /// The rule for entries that the file repeats
     #[arg(long, help_heading = READING, value_enum, default_value_t = DuplicatesArg::Sum, value_name = "RULE")]
     pub(crate) duplicates: DuplicatesArg,
     /// The most memory that a file may take: bytes, or with K, M, G or T [default: in proportion to the file]
@@ -93,13 +93,13 @@ pub(crate) struct Telling {
 
 /// Where and in what parts the work is done.
 #[derive(Debug, Args)]
-pub(crate) struct Running {
+pub(crate) struct EngineArgs {
     #[cfg_attr(
         feature = "parquet",
-        doc = " What does the work: `chunks` for tables that do not fit memory, whose values then take --max-memory"
+        doc = " The engine: `chunks` for tables that do not fit memory, whose values then take --max-memory"
     )]
     // Builds with one engine hide the option, but accept it: scripts may use it.
-    #[cfg_attr(not(feature = "parquet"), doc = " What does the work", arg(hide = true))]
+    #[cfg_attr(not(feature = "parquet"), doc = " The engine", arg(hide = true))]
     #[arg(long, help_heading = READING, value_parser = engines(), default_value = "threads", value_name = "ENGINE")]
     pub(crate) engine: String,
     /// The folder for temporary files of `chunks` [default: the system's]
@@ -108,7 +108,7 @@ pub(crate) struct Running {
     pub(crate) spill: Option<PathBuf>,
 }
 
-impl Running {
+impl EngineArgs {
     /// Returns whether the engine processes files in chunks.
     pub(crate) fn is_in_chunks(&self) -> bool {
         self.engine == "chunks"

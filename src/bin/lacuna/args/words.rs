@@ -10,7 +10,7 @@ use lacuna::eval::{Expression, Fault};
 use lacuna::io::{FileFormat, Format};
 use lacuna::{DType, Duplicates, Element, Number, Shape, TakeMode, dispatch_dtype};
 
-use crate::ranges::Item;
+use crate::ranges::PositionItem;
 
 /// The kinds of picture that are written to files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -28,15 +28,15 @@ impl Picture {
 
 /// Comma-separated numbers, in textual form.
 #[derive(Debug, Clone)]
-pub(crate) struct Values(pub(crate) Vec<String>);
+pub(crate) struct NumberList(pub(crate) Vec<String>);
 
 /// Comma-separated positions and ranges.
 #[derive(Debug, Clone)]
-pub(crate) struct Indices(pub(crate) Vec<Item>);
+pub(crate) struct Indices(pub(crate) Vec<PositionItem>);
 
 /// The right operand: a file or a number.
 #[derive(Debug, Clone)]
-pub(crate) enum Operand {
+pub(crate) enum RightArg {
     File(PathBuf),
     Number(String),
 }
@@ -136,36 +136,36 @@ pub(crate) fn parse_axes(text: &str) -> Parsed<String> {
     }
 }
 
-pub(crate) fn parse_values(text: &str) -> Parsed<Values> {
+pub(crate) fn parse_values(text: &str) -> Parsed<NumberList> {
     let number = |word: &str| match word.parse::<Number>() {
         Ok(_) => Ok(word.to_string()),
         Err(_) => Err(format!("`{word}` is no number")),
     };
-    Ok(Values(split_list(text)?.map(number).collect::<Parsed<_>>()?))
+    Ok(NumberList(split_list(text)?.map(number).collect::<Parsed<_>>()?))
 }
 
 pub(crate) fn parse_indices(text: &str) -> Parsed<Indices> {
-    Ok(Indices(split_list(text)?.map(Item::parse).collect::<Parsed<_>>()?))
+    Ok(Indices(split_list(text)?.map(PositionItem::parse).collect::<Parsed<_>>()?))
 }
 
 /// Returns the parser of an operand: a number, otherwise the name of a file, which need not be UTF-8.
-pub(crate) fn operand() -> impl TypedValueParser<Value = Operand> {
+pub(crate) fn operand() -> impl TypedValueParser<Value = RightArg> {
     OsStringValueParser::new().try_map(|word| match word.to_str() {
         Some(text) => parse_operand(text),
-        None => Ok(Operand::File(word.into())),
+        None => Ok(RightArg::File(word.into())),
     })
 }
 
-fn parse_operand(word: &str) -> Parsed<Operand> {
+fn parse_operand(word: &str) -> Parsed<RightArg> {
     let word = not_an_option(word)?;
     Ok(match word.parse::<Number>() {
-        Ok(Number::Real(real)) if !real.is_finite() => Operand::Number(if real.is_nan() {
+        Ok(Number::Real(real)) if !real.is_finite() => RightArg::Number(if real.is_nan() {
             "nan".into()
         } else {
             format!("{}inf", if real < 0.0 { "-" } else { "" })
         }),
-        Ok(_) => Operand::Number(format!("({})", word.trim().trim_start_matches('+'))),
-        Err(_) => Operand::File(word.into()),
+        Ok(_) => RightArg::Number(format!("({})", word.trim().trim_start_matches('+'))),
+        Err(_) => RightArg::File(word.into()),
     })
 }
 

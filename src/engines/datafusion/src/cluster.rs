@@ -64,7 +64,8 @@ const MOST_BESIDE: usize = 1 << 20;
 /// use lacuna::lazy::Lazy;
 /// use lacuna_datafusion::Cluster;
 ///
-/// let cluster = Cluster::connect(["http://127.0.0.1:8080", "http://127.0.0.1:8081"])?.deadline(Duration::from_secs(60));
+/// let cluster = Cluster::connect(["http://127.0.0.1:8080", "http://127.0.0.1:8081"])?;
+/// let cluster = cluster.deadline(Duration::from_secs(60));
 /// let clicks: Lazy<CooTensor<f64>> = scan("clicks.parquet", &ReadOptions::default())?;
 /// let any = clicks.any(1).on(cluster).collect()?;
 /// # Ok::<(), lacuna::Error>(())

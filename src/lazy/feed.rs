@@ -1,0 +1,12 @@
+//! The values of inputs for a run.
+
+use std::sync::Arc;
+
+use super::node::{Held, Node};
+
+/// The value of an input in one run, constructed by [`Lazy::is`](super::Lazy::is).
+#[derive(Clone)]
+pub struct Feed {
+    pub(super) node: Arc<Node>,
+    pub(super) value: Held,
+}

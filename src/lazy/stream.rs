@@ -1,0 +1,38 @@
+//! Values that an engine passes in chunks, for writers of files.
+
+use std::cell::Cell;
+
+use super::Value;
+use super::engine::{Engine, On, is_of_a_step};
+use super::node::known;
+use super::plan::Plan;
+use crate::base::error::Result;
+
+impl<V: Value, E: Engine> On<V, E> {
+    /// Returns the largest number of bytes for values, if there is a limit.
+    pub(crate) fn memory(&self) -> Option<u64> {
+        self.engine.memory()
+    }
+
+    /// Returns the lengths of the axes, if known.
+    pub(crate) fn shape(&self) -> Option<&[usize]> {
+        self.of.shape()
+    }
+
+    /// Passes the value in chunks along its first axis, in order.
+    pub(crate) fn pour(&self, mut take: impl FnMut(&V) -> Result<()>) -> Result<()> {
+        let (written, is_taken) = (std::slice::from_ref(&self.of.node), Cell::new(false));
+        let mut pour = |plan: &Plan| {
+            self.engine.pour(plan, plan.bound(Vec::new())?, &mut |value| {
+                is_taken.set(true);
+                take(known(value))
+            })
+        };
+        let plan = Plan::rewritten(written)?;
+        match pour(&plan) {
+            // The original graph reports the error, unless a chunk was already passed.
+            Err(error) if plan.is_rewritten() && is_of_a_step(&error) && !is_taken.get() => pour(&Plan::new(written)?),
+            done => done,
+        }
+    }
+}

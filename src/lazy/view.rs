@@ -1,0 +1,134 @@
+//! Views of the steps of a plan, for engines in other packages.
+
+use std::sync::Arc;
+
+use super::node::{Body, Form, Held};
+use super::plan::{Plan, Step};
+use super::reductions::stream;
+use super::shares::{Share, shares};
+use super::source::Source;
+use crate::base::error::{Error, Result};
+use crate::base::shape::Shape;
+use crate::element::DType;
+use crate::ops::Stream;
+
+/// A view of a step of a plan.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    plan: &'a Plan,
+    step: &'a Step,
+}
+
+impl Plan {
+    /// Returns the number of steps. Inputs come before the steps that use them.
+    pub fn count(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Returns the step at this index.
+    pub fn view(&self, at: usize) -> View<'_> {
+        View { plan: self, step: &self.steps[at] }
+    }
+
+    /// Returns the indices of the results.
+    pub fn results(&self) -> &[usize] {
+        &self.outputs
+    }
+
+    /// Computes the values of the results from existing values. Steps that the results do not need are skipped.
+    pub fn finish(&self, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+        let (plan, slots) = self.rest(&self.outputs, slots);
+        plan.run(slots)
+    }
+
+    /// Computes the value of a step from existing values.
+    pub fn value(&self, at: usize, slots: Vec<Option<Held>>) -> Result<Held> {
+        let (plan, slots) = self.rest(&[at], slots);
+        plan.run(slots)?.pop().ok_or_else(|| unlike("a step has no value"))
+    }
+
+    /// Returns all steps as text.
+    pub fn told(&self) -> String {
+        self.explain()
+    }
+}
+
+impl<'a> View<'a> {
+    /// Returns the name of the operation.
+    pub fn name(self) -> &'static str {
+        self.step.node.name
+    }
+
+    /// Returns the call as text.
+    pub fn told(self) -> String {
+        self.step.node.told()
+    }
+
+    /// Returns the indices of the inputs.
+    pub fn inputs(self) -> &'a [usize] {
+        &self.step.inputs
+    }
+
+    /// Returns the lengths of the axes, if known.
+    pub fn shape(self) -> Option<&'a Shape> {
+        self.step.node.shape.as_ref()
+    }
+
+    /// Returns the element type, if there is one.
+    pub fn dtype(self) -> Option<DType> {
+        self.step.node.kind.dtype()
+    }
+
+    /// Returns whether the step is elementwise, on the pattern of its inputs or on another pattern.
+    pub fn is_elementwise(self) -> bool {
+        matches!(self.step.node.form(), Form::Each | Form::EachOfFirst)
+    }
+
+    /// Returns the tensor that the step reads, if the step is a read.
+    pub fn source(self) -> Option<Read<'a>> {
+        match &self.step.node.body {
+            Body::Source(source) => Some(Read(source)),
+            _ => None,
+        }
+    }
+
+    /// Returns the operand axes that a streaming reduction or a median keeps; `None` for other steps.
+    pub fn kept(self) -> Option<Vec<usize>> {
+        let node = &self.step.node;
+        let (&[input], true, false) =
+            (&self.step.inputs[..], matches!(stream(node), Stream::Fold | Stream::Middle), node.is_grouped())
+        else {
+            return None;
+        };
+        let operand = self.plan.steps[input].node.shape.as_ref()?;
+        let taken = |axis| shares(node, &[operand], axis)?.shares.into_iter().next();
+        let axes = (0..node.shape.as_ref()?.rank()).filter_map(taken);
+        axes.map(|share| if let Share::Along(cut) = share { Some(cut.axis) } else { None }).collect()
+    }
+}
+
+/// A tensor that is read in chunks.
+#[derive(Clone)]
+pub struct Read<'a>(&'a Arc<dyn Source>);
+
+impl Read<'_> {
+    /// Returns the tensor as text.
+    pub fn told(&self) -> String {
+        self.0.told()
+    }
+
+    /// Returns the bytes that the tensor takes in memory.
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
+    /// Returns the number of entries and the sum of their hashes, if known.
+    pub fn checks(&self) -> Option<(u64, u64)> {
+        self.0.checks()
+    }
+}
+
+/// Returns the error of an engine whose request does not fit the plan.
+pub(super) fn unlike(why: &str) -> Error {
+    Error::Argument { operation: "on", why: why.into() }
+}
