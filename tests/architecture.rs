@@ -10,10 +10,12 @@ const FLOORS: &[&[&str]] = &[
     &["shape", "machine", "few", "locks", "sealed", "temporary"],
     &["alloc"],
     &["recycle"],
-    &["error", "grouping"],
+    &["error"],
     &["limit"],
     &["threads"],
-    &["axes", "index", "element"],
+    &["index", "element"],
+    &["labels"],
+    &["axes"],
     &["buffer"],
     &["kernels"],
     &["pattern"],
@@ -41,7 +43,7 @@ const KERNELS_MAY_IMPORT: &[&str] =
 
 /// Outside crates, and the only places that name them.
 const PLACES: &[(&str, &[&str])] = &[
-    ("ndarray", &["convert", "ops", "dynamic", "lazy", "eval", "io", "bin"]),
+    ("ndarray", &["labels", "convert", "ops", "dynamic", "lazy", "eval", "io", "bin"]),
     ("sprs", &["convert"]),
     ("rayon", &["threads"]),
     ("libc", &["machine"]),
