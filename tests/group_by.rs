@@ -379,7 +379,7 @@ fn labels_that_are_none_are_errors() {
     assert!(matches!(x.sum(Axes::by(1, &[0, u64::MAX - 1])), Err(Error::TooLarge { .. })));
     assert!(matches!(x.sum(Axes::by(1, &[0, i64::MAX])), Err(Error::TooLarge { .. })));
     let by = Axes::by(0, &[0, 1, 0]);
-    assert_eq!(message(by.clone().and(-2)), "axis 0 is named twice for rank 2");
+    assert_eq!(message(by.clone().and(-2)), "axis 0 is repeated (rank 2)");
     assert_eq!(message(by.clone().and(Axes::by(1, &[0, 0]))), "group labels: one axis has labels already");
     assert_eq!(x.sum(by.and(..)).unwrap().values(), [4.0, 2.0]);
 }

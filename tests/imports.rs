@@ -1,4 +1,5 @@
-//! Type names are unique, and files do not import each other in circles, apart from the lists below.
+//! Type names are unique, files do not import each other in circles, apart from the lists below, and the names of
+//! operations are in their table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -248,4 +249,57 @@ fn the_search_for_circles_can_fail() {
     assert_eq!(found.into_iter().collect::<Vec<_>>(), [["a", "b", "c"].map(|name| vec![name.to_string()]).to_vec()]);
     let by_folder = sources(vec![file("a", "mod b;\nuse b::f;\nstruct A;"), file("a/b", "use super::A;\nfn f() {}")]);
     assert_eq!(circles(&by_folder.imports()).len(), 1);
+}
+
+/// Returns the string literals of code that are words.
+fn words(code: &str) -> Vec<&str> {
+    let is_word_of_a_call = |text: &&str| !text.is_empty() && text.chars().all(|c| is_word(c) && !c.is_uppercase());
+    code.lines().flat_map(|line| line.split('"').skip(1).step_by(2)).filter(is_word_of_a_call).collect()
+}
+
+/// Returns the names of the rows of a table: words that begin a line and are followed by a literal, `(` or `:`.
+fn rows(code: &str) -> BTreeSet<String> {
+    let row = |line: &str| {
+        let name = line.trim_start().split(|c| !is_word(c)).next().unwrap_or("");
+        let rest = &line.trim_start()[name.len()..];
+        let is_row = [" \"", " (", "(", ": ", " ["].iter().any(|next| rest.starts_with(next));
+        let is_indented = line.starts_with("    ") && name.starts_with(|c: char| c.is_ascii_lowercase());
+        (is_row && is_indented && !["let", "match", "if", "for", "while", "return"].contains(&name))
+            .then(|| name.into())
+    };
+    code.lines().filter_map(row).collect()
+}
+
+/// The largest number of literals outside the table that are names of operations: parsers of the command line, texts.
+const LITERALS: usize = 84;
+
+#[test]
+fn names_of_operations_are_in_the_table() {
+    let (table, others): (Vec<_>, Vec<_>) = files().into_iter().partition(|(module, _)| {
+        module.first().is_some_and(|first| first == "ops") && module.get(1).is_some_and(|second| second == "table")
+    });
+    let names: BTreeSet<String> = table.iter().flat_map(|(_, code)| rows(code)).collect();
+    assert!(["any", "nanmedian", "matmul", "copysign", "logsumexp"].iter().all(|name| names.contains(*name)));
+    let others = others.iter().filter(|(module, _)| module.first().is_none_or(|first| first != "engines"));
+    let found: Vec<&str> = others.flat_map(|(_, code)| words(code)).filter(|word| names.contains(*word)).collect();
+    assert!(found.len() <= LITERALS, "{} literals: {found:?}", found.len());
+}
+
+/// Graphs and expressions decide by data, and not by the text of a step or of an error.
+#[test]
+fn no_text_is_searched_in_graphs_and_expressions() {
+    let searches = [".contains(\"", ".starts_with(\"", ".ends_with(\""];
+    let is_read = |module: &Module| module.first().is_some_and(|first| ["lazy", "eval"].contains(&first.as_str()));
+    for (module, code) in files().iter().filter(|(module, _)| is_read(module)) {
+        let found: Vec<&str> =
+            code.lines().filter(|line| searches.iter().any(|search| line.contains(search))).collect();
+        assert!(found.is_empty(), "{}: {found:?}", module.join("/"));
+    }
+}
+
+#[test]
+fn the_search_for_names_can_fail() {
+    let table = "    rows! {\n        any: Fold (x) [bool],\n        sum \"x\" ;\n        let x = 1;\n    }";
+    assert_eq!(rows(table).into_iter().collect::<Vec<_>>(), ["any", "sum"]);
+    assert_eq!(words("f(\"any\", \"No word\");"), ["any"]);
 }

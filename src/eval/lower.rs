@@ -107,6 +107,8 @@ struct Lowering<'a> {
     constants: Vec<String>,
     /// The number of steps that gradients have visited so far.
     visited: usize,
+    /// The number of steps of each result that has a gradient, by the number of the result.
+    sizes: HashMap<u64, usize>,
 }
 
 impl<'a> Lowering<'a> {
@@ -119,6 +121,7 @@ impl<'a> Lowering<'a> {
             places: HashMap::new(),
             constants: Vec::new(),
             visited: 0,
+            sizes: HashMap::new(),
         }
     }
 
@@ -299,7 +302,8 @@ impl<'a> Lowering<'a> {
             }
             _ => tensor(upstream)?,
         };
-        self.visited += expression::numbers(&of, &|_| false).len();
+        let size = || expression::numbers(&of, &|_| false).len();
+        self.visited += *self.sizes.entry(expression::number(&of)).or_insert_with(size);
         if self.visited > VISITED {
             return wrong(at, format!("the gradients up to this one look at more than {VISITED} steps"));
         }

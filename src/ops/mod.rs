@@ -19,7 +19,7 @@ mod zip;
 pub use methods::Operations;
 pub use operand::Operand;
 #[cfg(feature = "lazy")]
-pub(crate) use operand::Stream as ValueStream;
+pub(crate) use operand::ValueStream;
 #[cfg(any(feature = "dynamic", feature = "lazy"))]
 pub(crate) use operand::{DenseOperand, ErasedOperand, ErasedResult, SparseOperand};
 // The public items of each family, and the items that each family shares with the crate.
@@ -28,7 +28,7 @@ pub use self::{map::*, product::*, reduce::*, select::*};
 #[cfg(feature = "lazy")]
 pub(crate) use reduce::accumulators;
 pub(crate) use table::folds::result_of;
-pub(crate) use table::{Gradient, OpSpec, Parameter, ParameterKind, Second, ShapeRule, Split, Stream, op};
+pub(crate) use table::{Gradient, OpSpec, Parameter, ParameterKind, Second, ShapeRule, Split, ValueStream, op};
 
 /// The gradients of all families, by the names of their functions.
 pub(crate) mod grad {

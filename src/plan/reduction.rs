@@ -23,21 +23,21 @@ pub(crate) struct Reduction {
     /// True for each axis that is not kept.
     is_reduced: Few<bool>,
     keep_dims: bool,
-    labelled: Option<Labelled>,
+    labelled: Option<LabelledAxis>,
 }
 
 /// An axis with valid labels.
 #[derive(Clone, PartialEq)]
-struct Labelled {
+struct LabelledAxis {
     axis: usize,
     labels: Arc<AxisLabels>,
 }
 
-impl Labelled {
+impl LabelledAxis {
     fn new(labels: &Arc<AxisLabels>, shape: &Shape) -> Result<Self> {
         let axis = normalize_axis(labels.axis(), shape.rank())?;
         labels.check(shape[axis])?;
-        Ok(Labelled { axis, labels: Arc::clone(labels) })
+        Ok(LabelledAxis { axis, labels: Arc::clone(labels) })
     }
 }
 
@@ -46,9 +46,9 @@ impl Reduction {
         let reduced = axes.normalized(shape.rank())?;
         let mut is_reduced: Few<bool> = shape.iter().map(|_| false).collect();
         reduced.iter().for_each(|&axis| is_reduced[axis] = true);
-        let labelled = axes.shared_labels().map(|labels| Labelled::new(labels, shape)).transpose()?;
+        let labelled = axes.shared_labels().map(|labels| LabelledAxis::new(labels, shape)).transpose()?;
         let mut result: Few<usize> = shape.iter().copied().collect();
-        if let Some(Labelled { axis, labels }) = &labelled {
+        if let Some(LabelledAxis { axis, labels }) = &labelled {
             is_reduced[*axis] = false;
             result[*axis] = labels.grouping().map_or(0, Grouping::count);
         }

@@ -36,26 +36,26 @@ pub struct SparseOperand<'a, T> {
     pub(crate) counts_gaps: bool,
     /// The values, if the tensor does not hold them. Only reductions read them.
     #[cfg(feature = "lazy")]
-    pub(crate) stream: Option<Stream<'a, T>>,
+    pub(crate) stream: Option<ValueStream<'a, T>>,
 }
 
 /// The values of a tensor that are computed when they are reduced.
 #[cfg(feature = "lazy")]
-pub(crate) struct Stream<'a, T> {
+pub(crate) struct ValueStream<'a, T> {
     pub(crate) values: &'a (dyn ValueSource<T> + 'a),
     /// The data in place of values, if another engine reads the values.
     pub(crate) states: Option<States<'a>>,
 }
 
 #[cfg(feature = "lazy")]
-impl<T> Clone for Stream<'_, T> {
+impl<T> Clone for ValueStream<'_, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
 #[cfg(feature = "lazy")]
-impl<T> Copy for Stream<'_, T> {}
+impl<T> Copy for ValueStream<'_, T> {}
 
 /// An array, or a chunk of one.
 pub struct DenseOperand<'a, T: Clone> {

@@ -15,7 +15,7 @@ use crate::element::Element;
 use crate::pattern::Pattern;
 
 #[cfg(feature = "lazy")]
-pub(crate) use erased::Stream;
+pub(crate) use erased::ValueStream;
 pub(crate) use erased::{DenseOperand, ErasedOperand, ErasedResult, SparseOperand};
 pub(in crate::ops) use erased::{all_cells, positions};
 pub(in crate::ops) use sparse::Sparse;

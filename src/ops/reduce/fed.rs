@@ -14,7 +14,7 @@ use crate::kernels::op::Op;
 use crate::kernels::partial::state_of;
 use crate::kernels::scatter_fold::fold_cells;
 use crate::kernels::stream::{States, ValueSource, fold_fed, fold_poured, reduce_fed};
-use crate::ops::operand::Stream;
+use crate::ops::operand::ValueStream;
 use crate::pattern::AnyPattern;
 use crate::plan::group::{ReductionPlan, of_numbers, position_in_group};
 use crate::plan::reduction::Reduction;
@@ -36,7 +36,7 @@ fn cells<O: Op>(pattern: &AnyPattern, op: O, reduction: &Reduction) -> Result<Re
 /// Computes a fold over some axes.
 pub(super) fn fold<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
-    stream: Stream<'_, T>,
+    stream: ValueStream<'_, T>,
     op: F,
     axes: &Axes,
 ) -> Result<Erased<F::Out>> {
@@ -114,7 +114,7 @@ fn of_states<T: Element, F: Fold<T>>(
 /// Computes a holistic reduction over some axes.
 pub(super) fn holistic<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
-    stream: Stream<'_, T>,
+    stream: ValueStream<'_, T>,
     op: H,
     axes: &Axes,
 ) -> Result<Erased<H::Out>> {

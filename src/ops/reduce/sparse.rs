@@ -23,7 +23,7 @@ use crate::kernels::op::{Outcome, Outcomes, Refused};
 use crate::kernels::output_bitmap::StoredCells;
 use crate::kernels::spread::{spread_looked_up, spread_to_entries};
 #[cfg(feature = "lazy")]
-use crate::ops::operand::Stream;
+use crate::ops::operand::ValueStream;
 use crate::ops::operand::{ErasedOperand, SparseOperand};
 use crate::pattern::{AnyPattern, by_width, slices};
 use crate::plan::group::{
@@ -42,7 +42,7 @@ pub(crate) struct Entries<'a, T> {
     pub(crate) fill: Option<T>,
     /// The source of the values, if they are not stored; only folds and holistic reductions accept it.
     #[cfg(feature = "lazy")]
-    pub(crate) stream: Option<Stream<'a, T>>,
+    pub(crate) stream: Option<ValueStream<'a, T>>,
 }
 
 impl<'a, T: Element> Entries<'a, T> {
