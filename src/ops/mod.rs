@@ -28,7 +28,7 @@ pub use self::{map::*, product::*, reduce::*, select::*};
 #[cfg(feature = "lazy")]
 pub(crate) use reduce::accumulators;
 pub(crate) use table::folds::result_of;
-pub(crate) use table::{Gradient, OpSpec, Parameter, ParameterKind, Second, ShapeRule, Split, ValueStream, op};
+pub(crate) use table::{Gradient, OpSpec, Parameter, ParameterKind, Second, ShapeRule, Split, Stream, op};
 
 /// The gradients of all families, by the names of their functions.
 pub(crate) mod grad {
