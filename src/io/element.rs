@@ -73,20 +73,6 @@ impl FromStr for Number {
     }
 }
 
-/// Implements the conversions to and from bytes for a type with `from_le_bytes` and similar functions.
-macro_rules! number_bytes {
-    ($type:ident) => {
-        fn from_bytes(bytes: &[u8], big_endian: bool) -> Option<Self> {
-            let bytes = bytes.try_into().ok()?;
-            Some(if big_endian { $type::from_be_bytes(bytes) } else { $type::from_le_bytes(bytes) })
-        }
-
-        fn to_bytes(self, bytes: &mut Vec<u8>) {
-            bytes.extend_from_slice(&self.to_le_bytes());
-        }
-    };
-}
-
 impl FileElement for bool {
     const NPY_KIND: Option<char> = Some('b');
 
@@ -119,60 +105,91 @@ impl FileElement for bool {
     }
 }
 
-macro_rules! impl_integer {
-    ($kind:literal: $($type:ident)*) => {$(
+/// Implements the trait for number types, with the functions that parse a number, print it, and print an entry.
+macro_rules! impl_number {
+    ($kind:expr, $parse:ident $print:ident $print_entry:path: $($type:ty)*) => {$(
         impl FileElement for $type {
-            const NPY_KIND: Option<char> = Some($kind);
+            const NPY_KIND: Option<char> = $kind;
 
             fn parse_bytes(text: &[u8]) -> Option<Self> {
-                std::str::from_utf8(text).ok()?.parse().ok()
+                $parse(text)
             }
 
             fn print(self, text: &mut Vec<u8>) {
-                if i128::from(self) < 0 {
-                    text.push(b'-');
-                }
-                print_digits(text, i128::from(self).unsigned_abs() as u64);
-            }
-
-            number_bytes!($type);
-        }
-    )*};
-}
-
-impl_integer!('i': i8 i16 i32 i64);
-impl_integer!('u': u8 u16 u32 u64);
-
-macro_rules! impl_float {
-    ($($type:ident)*) => {$(
-        impl FileElement for $type {
-            const NPY_KIND: Option<char> = Some('f');
-
-            fn parse_bytes(text: &[u8]) -> Option<Self> {
-                fast_float2::parse(text).ok().map(canonical_nan)
-            }
-
-            fn print(self, text: &mut Vec<u8>) {
-                let mut buffer = zmij::Buffer::new();
-                let word = if self.is_nan() { "nan" } else { buffer.format(self) };
-                text.extend_from_slice(word.as_bytes());
+                $print(self, text);
             }
 
             fn print_entry(self, text: &mut Vec<u8>) {
-                let start = text.len();
-                self.print(text);
-                if size_of::<Self>() < size_of::<f64>() && !reads_back_by_f64(&text[start..], self) {
-                    text.truncate(start);
-                    f64::from(self).print(text);
-                }
+                $print_entry(self, text);
             }
 
-            number_bytes!($type);
+            fn from_bytes(bytes: &[u8], big_endian: bool) -> Option<Self> {
+                let bytes = bytes.try_into().ok()?;
+                Some(if big_endian { Self::from_be_bytes(bytes) } else { Self::from_le_bytes(bytes) })
+            }
+
+            fn to_bytes(self, bytes: &mut Vec<u8>) {
+                bytes.extend_from_slice(&self.to_le_bytes());
+            }
         }
     )*};
 }
 
-impl_float!(f32 f64);
+impl_number!(Some('i'), parse_integer print_integer FileElement::print: i8 i16 i32 i64);
+impl_number!(Some('u'), parse_integer print_integer FileElement::print: u8 u16 u32 u64);
+impl_number!(Some('f'), parse_float print_float print_float_entry: f32 f64);
+#[cfg(feature = "half")]
+impl_number!(Some('f'), parse_half print_half FileElement::print: half::f16);
+#[cfg(feature = "half")]
+impl_number!(None, parse_half print_half FileElement::print: half::bf16);
+
+#[inline]
+fn parse_integer<T: FromStr>(text: &[u8]) -> Option<T> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+#[inline]
+fn print_integer<T: Into<i128>>(value: T, text: &mut Vec<u8>) {
+    let value: i128 = value.into();
+    if value < 0 {
+        text.push(b'-');
+    }
+    print_digits(text, value.unsigned_abs() as u64);
+}
+
+#[inline]
+fn parse_float<T: crate::Float + fast_float2::FastFloat>(text: &[u8]) -> Option<T> {
+    fast_float2::parse(text).ok().map(canonical_nan)
+}
+
+#[inline]
+fn print_float<T: Element + zmij::Float>(value: T, text: &mut Vec<u8>) {
+    let mut buffer = zmij::Buffer::new();
+    let word = if value.isnan() { "nan" } else { buffer.format(value) };
+    text.extend_from_slice(word.as_bytes());
+}
+
+#[inline]
+fn print_float_entry<T: FileElement + Into<f64>>(value: T, text: &mut Vec<u8>) {
+    let start = text.len();
+    value.print(text);
+    if size_of::<T>() < size_of::<f64>() && !reads_back_by_f64(&text[start..], value) {
+        text.truncate(start);
+        let wide: f64 = value.into();
+        wide.print(text);
+    }
+}
+
+/// A finite number that the type cannot hold is an infinity.
+#[cfg(feature = "half")]
+fn parse_half<T: crate::Float>(text: &[u8]) -> Option<T> {
+    f64::parse_bytes(text).map(T::from_f64)
+}
+
+#[cfg(feature = "half")]
+fn print_half<T: Into<f32>>(value: T, text: &mut Vec<u8>) {
+    value.into().print(text);
+}
 
 /// Returns whether a text results in the same number after reading as `f64` and rounding to `T`. Files are read like
 /// this: the shortest digits of an `f32` may be read as the midpoint between the `f32` and a neighbor.
@@ -183,35 +200,6 @@ fn reads_back_by_f64<T: Element>(text: &[u8], number: T) -> bool {
 /// Returns the canonical NaN for a NaN, otherwise the value. Text has only one NaN, whatever its sign.
 fn canonical_nan<T: crate::Float>(value: T) -> T {
     if value.isnan() { T::NAN } else { value }
-}
-
-#[cfg(feature = "half")]
-mod half_types {
-    use super::*;
-    use half::{bf16, f16};
-
-    macro_rules! impl_half {
-        ($($type:ident $kind:expr),*) => {$(
-            impl FileElement for $type {
-                const NPY_KIND: Option<char> = $kind;
-
-                fn parse_bytes(text: &[u8]) -> Option<Self> {
-                    // `from_f64` of `half` rounds twice; a finite number that the type cannot hold is an infinity.
-                    let infinity = |value: f64| if value < 0.0 { $type::NEG_INFINITY } else { $type::INFINITY };
-                    let round = |value| $type::from_number(Number::Real(value)).unwrap_or_else(|| infinity(value));
-                    f64::parse_bytes(text).map(round).map(canonical_nan)
-                }
-
-                fn print(self, text: &mut Vec<u8>) {
-                    f32::from(self).print(text);
-                }
-
-                number_bytes!($type);
-            }
-        )*};
-    }
-
-    impl_half!(f16 Some('f'), bf16 None);
 }
 
 impl<F: FileElement + num_traits::Float> FileElement for Complex<F>
