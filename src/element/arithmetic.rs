@@ -25,7 +25,10 @@ pub trait Numeric: Element {
 
     /// Returns the negated number.
     #[doc(hidden)]
-    fn checked_neg(self) -> Option<Self>;
+    #[inline(always)]
+    fn checked_neg(self) -> Option<Self> {
+        Self::ZERO.checked_sub(self)
+    }
 }
 
 /// A type with remainders: integers and floats.
@@ -40,7 +43,16 @@ pub trait Remainder: Numeric + Real {
 
     /// Returns the nonnegative remainder.
     #[doc(hidden)]
-    fn checked_rem_euclid(self, other: Self) -> Option<Self>;
+    #[inline(always)]
+    fn checked_rem_euclid(self, other: Self) -> Option<Self> {
+        let rest = self.checked_rem(other)?;
+        match rest < Self::ZERO {
+            false => Some(rest),
+            // The magnitude of the divisor is added. Only its negative fits the type for the smallest integer.
+            true if other < Self::ZERO => rest.checked_sub(other),
+            true => rest.checked_add(other),
+        }
+    }
 }
 
 /// A type with bitwise operations: `bool` and the integers.

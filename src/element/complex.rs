@@ -4,6 +4,7 @@ use num_complex::Complex;
 
 use super::arithmetic::{Numeric, both};
 use super::factor::ScaledComplex;
+use super::raw::MIXED_UP;
 use super::total::{ComplexTotal, Results, Rounded};
 use super::{DType, Element, Float, Number, RawSlice, RawVec, Ring, sealed};
 
@@ -27,11 +28,12 @@ impl Part for f32 {
     const DTYPE: DType = DType::Complex64;
 
     fn raw(values: &[Complex<f32>]) -> RawSlice<'_> {
-        bytemuck::cast_slice::<_, [u32; 2]>(values).into()
+        RawSlice::Pair32(bytemuck::cast_slice(values))
     }
 
     fn from_raw(raw: RawVec) -> Vec<Complex<f32>> {
-        bytemuck::cast_vec::<[u32; 2], _>(raw.into())
+        let RawVec::Pair32(values) = raw else { unreachable!("{MIXED_UP}") };
+        bytemuck::cast_vec(values)
     }
 }
 
@@ -39,11 +41,12 @@ impl Part for f64 {
     const DTYPE: DType = DType::Complex128;
 
     fn raw(values: &[Complex<f64>]) -> RawSlice<'_> {
-        bytemuck::cast_slice::<_, [u64; 2]>(values).into()
+        RawSlice::Pair64(bytemuck::cast_slice(values))
     }
 
     fn from_raw(raw: RawVec) -> Vec<Complex<f64>> {
-        bytemuck::cast_vec::<[u64; 2], _>(raw.into())
+        let RawVec::Pair64(values) = raw else { unreachable!("{MIXED_UP}") };
+        bytemuck::cast_vec(values)
     }
 }
 

@@ -5,33 +5,35 @@ use num_traits::{AsPrimitive, Float as _, NumCast};
 use super::arithmetic::{canonical, maximum, minimum};
 use super::exact::Kind;
 use super::factor::Scaled;
+use super::raw::MIXED_UP;
 use super::total::FloatTotal;
 use super::{DType, Element, Float, Number, Numeric, RawSlice, RawVec, Real, Remainder, Ring, sealed};
 
-/// Implements the traits for a float type: its name, its bits, its one, and its key.
+/// Implements the traits for a float type: its name, its bits, its key type, its one, and its key.
 macro_rules! impl_float {
-    ($type:ty, $dtype:ident, $bits:ty, $one:expr, $key:expr) => {
+    ($type:ty, $dtype:ident, $bits:ident, $key_type:ty, $one:expr, $key:expr) => {
         impl sealed::Sealed for $type {}
 
         impl Element for $type {
             const DTYPE: DType = DType::$dtype;
             const ZERO: Self = <$type>::from_bits(0);
             const ONE: Self = $one;
-            type Key = $bits;
+            type Key = $key_type;
 
             fn raw(values: &[Self]) -> RawSlice<'_> {
-                bytemuck::cast_slice::<Self, $bits>(values).into()
+                RawSlice::$bits(bytemuck::cast_slice(values))
             }
 
             fn from_raw(raw: RawVec) -> Vec<Self> {
-                bytemuck::cast_vec::<$bits, Self>(raw.into())
+                let RawVec::$bits(values) = raw else { unreachable!("{MIXED_UP}") };
+                bytemuck::cast_vec(values)
             }
 
             fn if_float<V: crate::element::FloatVisitor>(visitor: V) -> Option<V::Out> {
                 Some(visitor.visit::<Self>())
             }
 
-            fn key_or_nan(self) -> $bits {
+            fn key_or_nan(self) -> $key_type {
                 $key(self)
             }
 
@@ -82,7 +84,6 @@ macro_rules! impl_float {
             type Dot = <Self as Narrow>::Wide;
             type Total = FloatTotal;
             type Factor = Scaled;
-            const PARTS: usize = 1;
         }
 
         impl Real for $type {
@@ -121,11 +122,6 @@ macro_rules! impl_float {
             fn checked_rem(self, other: Self) -> Option<Self> {
                 Some(canonical(self % other))
             }
-
-            #[inline(always)]
-            fn checked_rem_euclid(self, other: Self) -> Option<Self> {
-                Some(rem_euclid(self, other))
-            }
         }
     };
 }
@@ -162,13 +158,10 @@ pub(super) fn has_bits_of_nan(wide: f64) -> bool {
 /// values into ties.
 pub trait Narrow: Copy + 'static {
     /// The type of arithmetic: `f32` for 16-bit floats, otherwise the type itself.
-    type Wide: Float + num_traits::Float + AsPrimitive<Self>;
+    type Wide: Float + num_traits::Float + From<Self> + AsPrimitive<Self>;
 
     /// The kind that totals are rounded to.
     const KIND: Kind;
-
-    /// Returns the number in the type of arithmetic.
-    fn widened(self) -> Self::Wide;
 
     /// Returns the nearest value to an `f64`.
     fn narrow(wide: f64) -> Self;
@@ -180,11 +173,6 @@ pub trait Narrow: Copy + 'static {
 impl Narrow for f32 {
     type Wide = f32;
     const KIND: Kind = Kind::F32;
-
-    #[inline(always)]
-    fn widened(self) -> f32 {
-        self
-    }
 
     fn narrow(wide: f64) -> f32 {
         wide as f32
@@ -198,11 +186,6 @@ impl Narrow for f32 {
 impl Narrow for f64 {
     type Wide = f64;
     const KIND: Kind = Kind::F64;
-
-    #[inline(always)]
-    fn widened(self) -> f64 {
-        self
-    }
 
     fn narrow(wide: f64) -> f64 {
         wide
@@ -225,19 +208,11 @@ pub(super) fn of_number<T: Float>(number: Number) -> Option<T> {
 
 /// Returns half of the sum, computed in the type of arithmetic without overflow.
 pub(super) fn midpoint<T: Float>(a: T, b: T) -> T {
-    let (a, b) = (a.widened(), b.widened());
+    let [a, b] = [a, b].map(<T::Wide as From<T>>::from);
     let (sum, two) = (a + b, T::Wide::ONE + T::Wide::ONE);
     let halved = if sum.is_infinite() && a.is_finite() && b.is_finite() { a / two + b / two } else { sum / two };
     let middle: T = halved.as_();
     middle.as_implicit()
-}
-
-/// Returns the nonnegative remainder of a division, computed in the type of arithmetic.
-#[inline(always)]
-pub(super) fn rem_euclid<T: Float>(a: T, b: T) -> T {
-    let (a, b) = (a.widened(), b.widened());
-    let rest = a % b;
-    canonical((if rest < T::Wide::ZERO { rest + b.abs() } else { rest }).as_())
 }
 
 /// Returns `value * part / count`, computed in the type of arithmetic.
@@ -245,9 +220,9 @@ pub(super) fn share<T: Float>(value: T, part: f64, count: u64) -> T {
     // Conversions to floats never fail.
     let part = <T::Wide as NumCast>::from(part).unwrap_or(T::Wide::NAN);
     let count = <T::Wide as NumCast>::from(count).unwrap_or(T::Wide::NAN);
-    canonical((value.widened() * part / count).as_())
+    canonical((<T::Wide as From<T>>::from(value) * part / count).as_())
 }
 
 // Adding 0 maps both zeros to one key. A comparison would compile to a branch.
-impl_float!(f32, Float32, u32, 1.0, |value: f32| (value + 0.0).to_bits());
-impl_float!(f64, Float64, u64, 1.0, |value: f64| (value + 0.0).to_bits());
+impl_float!(f32, Float32, U32, u32, 1.0, |value: f32| (value + 0.0).to_bits());
+impl_float!(f64, Float64, U64, u64, 1.0, |value: f64| (value + 0.0).to_bits());

@@ -7,7 +7,8 @@ use half::{bf16, f16};
 use super::arithmetic::{canonical, maximum, minimum};
 use super::exact::Kind;
 use super::factor::Scaled;
-use super::floats::{Narrow, Wide, of_number, rem_euclid};
+use super::floats::{Narrow, Wide, of_number};
+use super::raw::MIXED_UP;
 use super::total::FloatTotal;
 use super::{DType, Element, Float, Number, Numeric, RawSlice, RawVec, Real, Remainder, Ring, sealed};
 
@@ -38,11 +39,6 @@ impl Narrow for f16 {
     type Wide = f32;
     const KIND: Kind = Kind::F16;
 
-    #[inline(always)]
-    fn widened(self) -> f32 {
-        self.into()
-    }
-
     fn narrow(wide: f64) -> f16 {
         f16::from_f32(odd_of_f64(wide))
     }
@@ -55,11 +51,6 @@ impl Narrow for f16 {
 impl Narrow for bf16 {
     type Wide = f32;
     const KIND: Kind = Kind::BF16;
-
-    #[inline(always)]
-    fn widened(self) -> f32 {
-        self.into()
-    }
 
     fn narrow(wide: f64) -> bf16 {
         bf16::from_f32(odd_of_f64(wide))
@@ -98,8 +89,8 @@ fn key(bits: u16) -> u16 {
     if bits << 1 == 0 { 0 } else { bits }
 }
 
-impl_float!(f16, Float16, u16, f16::ONE, |value: f16| key(value.to_bits()));
-impl_float!(bf16, BFloat16, u16, bf16::ONE, |value: bf16| key(value.to_bits()));
+impl_float!(f16, Float16, U16, u16, f16::ONE, |value: f16| key(value.to_bits()));
+impl_float!(bf16, BFloat16, U16, u16, bf16::ONE, |value: bf16| key(value.to_bits()));
 
 #[cfg(test)]
 mod tests {

@@ -207,7 +207,7 @@ pub trait Ring: Element {
 
     /// The number of parts: 2 for complex numbers, otherwise 1.
     #[doc(hidden)]
-    const PARTS: usize;
+    const PARTS: usize = 1;
 
     /// Returns the parts as the nearest `f64`, 0 for a missing part.
     #[doc(hidden)]

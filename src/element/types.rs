@@ -4,6 +4,7 @@ use super::arithmetic::{Bits, Numeric, Remainder};
 use super::dot::Wrapped;
 use super::factor::SaturatingInteger;
 use super::integer_total::IntegerTotal;
+use super::raw::MIXED_UP;
 use super::unary::{Magnitude, RealNumber, Signed};
 use super::{DType, Element, Number, RawSlice, RawVec, Real, Ring, sealed};
 
@@ -16,11 +17,12 @@ impl Element for bool {
     type Key = bool;
 
     fn raw(values: &[Self]) -> RawSlice<'_> {
-        values.into()
+        RawSlice::Bool(values)
     }
 
     fn from_raw(raw: RawVec) -> Vec<Self> {
-        raw.into()
+        let RawVec::Bool(values) = raw else { unreachable!("{MIXED_UP}") };
+        values
     }
 
     fn key_or_nan(self) -> bool {
@@ -55,7 +57,6 @@ impl Ring for bool {
     type Dot = bool;
     type Total = IntegerTotal;
     type Factor = SaturatingInteger;
-    const PARTS: usize = 1;
 }
 
 impl Real for bool {
@@ -81,11 +82,12 @@ macro_rules! impl_integer {
             type Key = $type;
 
             fn raw(values: &[Self]) -> RawSlice<'_> {
-                bytemuck::cast_slice::<Self, $bits>(values).into()
+                RawSlice::$bits(bytemuck::cast_slice(values))
             }
 
             fn from_raw(raw: RawVec) -> Vec<Self> {
-                bytemuck::cast_vec::<$bits, Self>(raw.into())
+                let RawVec::$bits(values) = raw else { unreachable!("{MIXED_UP}") };
+                bytemuck::cast_vec(values)
             }
 
             fn key_or_nan(self) -> $type {
@@ -118,7 +120,6 @@ macro_rules! impl_integer {
             type Dot = $dot;
             type Total = IntegerTotal;
             type Factor = SaturatingInteger;
-            const PARTS: usize = 1;
         }
 
         impl Real for $type {
@@ -143,11 +144,6 @@ macro_rules! impl_integer {
             fn checked_div(self, other: Self) -> Option<Self> {
                 $type::checked_div(self, other)
             }
-
-            #[inline(always)]
-            fn checked_neg(self) -> Option<Self> {
-                $type::checked_neg(self)
-            }
         }
 
         impl Remainder for $type {
@@ -155,11 +151,6 @@ macro_rules! impl_integer {
             fn checked_rem(self, other: Self) -> Option<Self> {
                 // The remainder by -1 is 0, also for `MIN`, whose quotient overflows.
                 (other != 0).then(|| self.wrapping_rem(other))
-            }
-
-            #[inline(always)]
-            fn checked_rem_euclid(self, other: Self) -> Option<Self> {
-                (other != 0).then(|| self.wrapping_rem_euclid(other))
             }
         }
 
@@ -190,14 +181,14 @@ macro_rules! impl_integer {
 }
 
 impl_integer! {
-    i8 u8 Int8 i64 Wrapped Signed,
-    i16 u16 Int16 i64 Wrapped Signed,
-    i32 u32 Int32 i64 Wrapped Signed,
-    i64 u64 Int64 i64 Wrapped Signed,
-    u8 u8 UInt8 u64 u128,
-    u16 u16 UInt16 u64 u128,
-    u32 u32 UInt32 u64 u128,
-    u64 u64 UInt64 u64 u128
+    i8 U8 Int8 i64 Wrapped Signed,
+    i16 U16 Int16 i64 Wrapped Signed,
+    i32 U32 Int32 i64 Wrapped Signed,
+    i64 U64 Int64 i64 Wrapped Signed,
+    u8 U8 UInt8 u64 u128,
+    u16 U16 UInt16 u64 u128,
+    u32 U32 UInt32 u64 u128,
+    u64 U64 UInt64 u64 u128
 }
 
 #[cfg(test)]
