@@ -5,7 +5,7 @@ use std::str::FromStr;
 use num_complex::Complex;
 
 use crate::base::error::{Error, Result};
-use crate::element::{Element, Number};
+use crate::element::{DType, Element, Number};
 use crate::io::digits::print_digits;
 
 /// An [`Element`] that files hold: read from and printed as text, and as bytes in either byte order.
@@ -37,14 +37,25 @@ pub trait FileElement: Element {
 
     /// Appends the text that an entry of a text file has: `bool` as 0 or 1, complex as two numbers.
     fn print_entry(self, text: &mut Vec<u8>) {
+        let start = text.len();
         self.print(text);
+        if Self::DTYPE == DType::Float32 && !reads_back_by_f64(&text[start..], self) {
+            text.truncate(start);
+            self.to_number().float().unwrap_or(f64::NAN).print(text);
+        }
     }
 
     /// The value that `size_of::<Self>()` bytes hold; `None` for a `bool` that is neither 0 nor 1.
     fn from_bytes(bytes: &[u8], big_endian: bool) -> Option<Self>;
 
     /// Appends the bytes of the value, the least significant first.
-    fn to_bytes(self, bytes: &mut Vec<u8>);
+    fn to_bytes(self, bytes: &mut Vec<u8>) {
+        let start = bytes.len();
+        bytes.extend_from_slice(bytemuck::bytes_of(&self));
+        if cfg!(target_endian = "big") {
+            bytes[start..].reverse();
+        }
+    }
 }
 
 /// Reads an integer, a float or a complex number, whatever its type, as [`FileElement::parse`] reads them.
@@ -99,15 +110,11 @@ impl FileElement for bool {
             _ => None,
         }
     }
-
-    fn to_bytes(self, bytes: &mut Vec<u8>) {
-        bytes.push(self.into());
-    }
 }
 
-/// Implements the trait for number types, with the functions that parse a number, print it, and print an entry.
+/// Implements the trait for number types, with the functions that parse and print a number.
 macro_rules! impl_number {
-    ($kind:expr, $parse:ident $print:ident $print_entry:path: $($type:ty)*) => {$(
+    ($kind:expr, $parse:ident $print:ident: $($type:ty)*) => {$(
         impl FileElement for $type {
             const NPY_KIND: Option<char> = $kind;
 
@@ -119,29 +126,21 @@ macro_rules! impl_number {
                 $print(self, text);
             }
 
-            fn print_entry(self, text: &mut Vec<u8>) {
-                $print_entry(self, text);
-            }
-
             fn from_bytes(bytes: &[u8], big_endian: bool) -> Option<Self> {
                 let bytes = bytes.try_into().ok()?;
                 Some(if big_endian { Self::from_be_bytes(bytes) } else { Self::from_le_bytes(bytes) })
-            }
-
-            fn to_bytes(self, bytes: &mut Vec<u8>) {
-                bytes.extend_from_slice(&self.to_le_bytes());
             }
         }
     )*};
 }
 
-impl_number!(Some('i'), parse_integer print_integer FileElement::print: i8 i16 i32 i64);
-impl_number!(Some('u'), parse_integer print_integer FileElement::print: u8 u16 u32 u64);
-impl_number!(Some('f'), parse_float print_float print_float_entry: f32 f64);
+impl_number!(Some('i'), parse_integer print_integer: i8 i16 i32 i64);
+impl_number!(Some('u'), parse_integer print_integer: u8 u16 u32 u64);
+impl_number!(Some('f'), parse_float print_float: f32 f64);
 #[cfg(feature = "half")]
-impl_number!(Some('f'), parse_half print_half FileElement::print: half::f16);
+impl_number!(Some('f'), parse_half print_half: half::f16);
 #[cfg(feature = "half")]
-impl_number!(None, parse_half print_half FileElement::print: half::bf16);
+impl_number!(None, parse_half print_half: half::bf16);
 
 #[inline]
 fn parse_integer<T: FromStr>(text: &[u8]) -> Option<T> {
@@ -167,17 +166,6 @@ fn print_float<T: Element + zmij::Float>(value: T, text: &mut Vec<u8>) {
     let mut buffer = zmij::Buffer::new();
     let word = if value.isnan() { "nan" } else { buffer.format(value) };
     text.extend_from_slice(word.as_bytes());
-}
-
-#[inline]
-fn print_float_entry<T: FileElement + Into<f64>>(value: T, text: &mut Vec<u8>) {
-    let start = text.len();
-    value.print(text);
-    if size_of::<T>() < size_of::<f64>() && !reads_back_by_f64(&text[start..], value) {
-        text.truncate(start);
-        let wide: f64 = value.into();
-        wide.print(text);
-    }
 }
 
 /// A finite number that the type cannot hold is an infinity.
