@@ -5,7 +5,7 @@ use num_complex::Complex;
 use super::arithmetic::{Numeric, both};
 use super::factor::ScaledComplex;
 use super::raw::MIXED_UP;
-use super::total::{ComplexTotal, Results, Rounded};
+use super::total::{ComplexTotal, Rounded, TotalResults};
 use super::{DType, Element, Float, Number, RawSlice, RawVec, Ring, sealed};
 
 /// A type of the parts of complex elements: `f32` or `f64`.
@@ -13,7 +13,7 @@ use super::{DType, Element, Float, Number, RawSlice, RawVec, Ring, sealed};
     message = "`Complex<{Self}>` is no element of a tensor",
     note = "elements that are complex are `Complex<f32>` and `Complex<f64>`"
 )]
-pub(super) trait Part: Float + num_traits::Float + bytemuck::Pod {
+pub(super) trait ComplexPart: Float + num_traits::Float + bytemuck::Pod {
     /// The complex type as a value.
     const DTYPE: DType;
 
@@ -24,7 +24,7 @@ pub(super) trait Part: Float + num_traits::Float + bytemuck::Pod {
     fn from_raw(raw: RawVec) -> Vec<Complex<Self>>;
 }
 
-impl Part for f32 {
+impl ComplexPart for f32 {
     const DTYPE: DType = DType::Complex64;
 
     fn raw(values: &[Complex<f32>]) -> RawSlice<'_> {
@@ -37,7 +37,7 @@ impl Part for f32 {
     }
 }
 
-impl Part for f64 {
+impl ComplexPart for f64 {
     const DTYPE: DType = DType::Complex128;
 
     fn raw(values: &[Complex<f64>]) -> RawSlice<'_> {
@@ -50,9 +50,9 @@ impl Part for f64 {
     }
 }
 
-impl<F: Part> sealed::Sealed for Complex<F> {}
+impl<F: ComplexPart> sealed::Sealed for Complex<F> {}
 
-impl<F: Part> Ring for Complex<F> {
+impl<F: ComplexPart> Ring for Complex<F> {
     type Sum = Self;
     type Mean = Self;
     type Deviation = F;
@@ -62,7 +62,7 @@ impl<F: Part> Ring for Complex<F> {
     const PARTS: usize = 2;
 }
 
-impl<F: Part> Results<Complex<F>> for ComplexTotal {
+impl<F: ComplexPart> TotalResults<Complex<F>> for ComplexTotal {
     fn parts(value: Complex<F>) -> [f64; 2] {
         [value.re.in_f64(), value.im.in_f64()]
     }
@@ -90,18 +90,18 @@ impl<F: Part> Results<Complex<F>> for ComplexTotal {
     }
 }
 
-impl<F: Part> Element for Complex<F> {
-    const DTYPE: DType = <F as Part>::DTYPE;
+impl<F: ComplexPart> Element for Complex<F> {
+    const DTYPE: DType = <F as ComplexPart>::DTYPE;
     const ZERO: Self = Complex { re: F::ZERO, im: F::ZERO };
     const ONE: Self = Complex { re: F::ONE, im: F::ZERO };
     type Key = (F::Key, F::Key);
 
     fn raw(values: &[Self]) -> RawSlice<'_> {
-        <F as Part>::raw(values)
+        <F as ComplexPart>::raw(values)
     }
 
     fn from_raw(raw: RawVec) -> Vec<Self> {
-        <F as Part>::from_raw(raw)
+        <F as ComplexPart>::from_raw(raw)
     }
 
     fn key_or_nan(self) -> Self::Key {
@@ -151,7 +151,7 @@ impl<F: Part> Element for Complex<F> {
     }
 }
 
-impl<F: Part> Numeric for Complex<F> {
+impl<F: ComplexPart> Numeric for Complex<F> {
     #[inline(always)]
     fn checked_sub(self, other: Self) -> Option<Self> {
         both(self.re - other.re, self.im - other.im)

@@ -3,7 +3,7 @@
 use super::accumulator_bytes::{Saved, byte, split};
 use super::exact::{Exact, Kind};
 use super::factor::SaturatingInteger;
-use super::total::{Accumulator, Results};
+use super::total::{Accumulator, TotalResults};
 use super::{Real, Ring};
 
 /// The exact sum of integers, in 256 bits.
@@ -80,7 +80,7 @@ impl<T: Copy + Into<i128>> Accumulator<T> for IntegerTotal {
     }
 }
 
-impl<T> Results<T> for IntegerTotal
+impl<T> TotalResults<T> for IntegerTotal
 where
     T: Real + Ring<Sum: TryFrom<i128>, Mean = f64, Factor = SaturatingInteger> + Into<i128>,
 {

@@ -52,19 +52,21 @@ use std::fmt::Debug;
 use std::hash::Hash;
 
 use self::floats::Wide;
-use self::total::Results;
+use self::total::TotalResults;
 use crate::base::sealed;
 
 /// An element type of tensors.
 ///
 /// These are `bool`, the integers of 8 to 64 bits, `f32`, `f64` and their complex numbers. The feature `half` adds
-/// `half::f16` and `half::bf16`. Methods with a default body have the body of integers, unless it serves all types.
+/// `half::f16` and `half::bf16`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no element of a tensor",
     note = "elements are `bool`, `i8` to `i64`, `u8` to `u64`, `f32`, `f64`, `Complex<f32>`, `Complex<f64>`, and with \
             the feature `half` also `f16` and `bf16`"
 )]
 pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + ElementBytes + sealed::Sealed {
+    // A default body serves all types, or integers and `bool`: then other types have their own.
+
     /// The type as a value.
     const DTYPE: DType;
     /// Zero, or `false`.
@@ -223,7 +225,7 @@ pub trait Ring: Element {
 
     /// The accumulator that holds a sum exactly.
     #[doc(hidden)]
-    type Total: total::Results<Self>;
+    type Total: total::TotalResults<Self>;
 
     /// The type of factors of products.
     #[doc(hidden)]

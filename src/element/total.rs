@@ -83,7 +83,7 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
 }
 
 /// The results of exact sums, and the factors of products: the same code for all types with this accumulator.
-pub trait Results<T: Ring>: Accumulator<T> {
+pub trait TotalResults<T: Ring>: Accumulator<T> {
     /// Returns the parts of a value as the nearest `f64`, 0 for a missing part.
     fn parts(value: T) -> [f64; 2];
 
@@ -376,7 +376,7 @@ impl<T: Wide> Accumulator<T> for FloatTotal {
     }
 }
 
-impl<T: Float> Results<T> for FloatTotal {
+impl<T: Float> TotalResults<T> for FloatTotal {
     fn parts(value: T) -> [f64; 2] {
         [value.in_f64(), 0.0]
     }
