@@ -85,7 +85,7 @@ impl<F: ComplexPart> TotalResults<Complex<F>> for ComplexTotal {
     }
 
     fn product(factor: ScaledComplex) -> Option<Complex<F>> {
-        let Complex { re, im } = factor.value(F::KIND);
+        let Complex { re, im } = factor.value(F::ROUNDING);
         Some(Complex { re: F::from_f64(re), im: F::from_f64(im) })
     }
 }

@@ -48,7 +48,7 @@ pub trait Dot<T>: Copy + Send + Sync + 'static {
 pub(crate) type Term<T> = <<T as Ring>::Dot as Dot<T>>::Term;
 
 /// Floats, in their type of arithmetic.
-impl<T: Float<Wide = W>, W: Float + Num + From<T> + AsPrimitive<T>> Dot<T> for W {
+impl<T: Float<WideFloat = W>, W: Float + Num + From<T> + AsPrimitive<T>> Dot<T> for W {
     type Term = W;
     const NOTHING: Self = W::ZERO;
 

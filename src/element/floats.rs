@@ -81,7 +81,7 @@ macro_rules! impl_float {
             type Sum = Self;
             type Mean = Self;
             type Deviation = Self;
-            type Dot = <Self as Narrow>::Wide;
+            type Dot = <Self as Narrow>::WideFloat;
             type Total = FloatTotal;
             type Factor = Scaled;
         }
@@ -156,42 +156,44 @@ pub(super) fn has_bits_of_nan(wide: f64) -> bool {
 
 /// The arithmetic of a float type, and rounding to its nearest value, exactly once. A second rounding could turn other
 /// values into ties.
+///
+/// Generic code of users sees these items through [`Float`], so their names are long.
 pub trait Narrow: Copy + 'static {
     /// The type of arithmetic: `f32` for 16-bit floats, otherwise the type itself.
-    type Wide: Float + num_traits::Float + From<Self> + AsPrimitive<Self>;
+    type WideFloat: Float + num_traits::Float + From<Self> + AsPrimitive<Self>;
 
     /// The kind that totals are rounded to.
-    const KIND: Kind;
+    const ROUNDING: Kind;
 
     /// Returns the nearest value to an `f64`.
-    fn narrow(wide: f64) -> Self;
+    fn nearest_to_f64(wide: f64) -> Self;
 
     /// Returns the nearest value to an integer.
-    fn narrow_integer(integer: i128) -> Self;
+    fn nearest_to_integer(integer: i128) -> Self;
 }
 
 impl Narrow for f32 {
-    type Wide = f32;
-    const KIND: Kind = Kind::F32;
+    type WideFloat = f32;
+    const ROUNDING: Kind = Kind::F32;
 
-    fn narrow(wide: f64) -> f32 {
+    fn nearest_to_f64(wide: f64) -> f32 {
         wide as f32
     }
 
-    fn narrow_integer(integer: i128) -> f32 {
+    fn nearest_to_integer(integer: i128) -> f32 {
         integer as f32
     }
 }
 
 impl Narrow for f64 {
-    type Wide = f64;
-    const KIND: Kind = Kind::F64;
+    type WideFloat = f64;
+    const ROUNDING: Kind = Kind::F64;
 
-    fn narrow(wide: f64) -> f64 {
+    fn nearest_to_f64(wide: f64) -> f64 {
         wide
     }
 
-    fn narrow_integer(integer: i128) -> f64 {
+    fn nearest_to_integer(integer: i128) -> f64 {
         integer as f64
     }
 }
@@ -199,7 +201,7 @@ impl Narrow for f64 {
 /// Returns a number as a float; `None` if it has an imaginary part, or if it is finite and its float is infinite.
 pub(super) fn of_number<T: Float>(number: Number) -> Option<T> {
     let (narrow, was_infinite) = match number.real()? {
-        Number::Integer(integer) => (T::narrow_integer(integer), false),
+        Number::Integer(integer) => (T::nearest_to_integer(integer), false),
         Number::Real(real) => (T::from_f64(real), real.is_infinite()),
         Number::Complex(..) => return None,
     };
@@ -208,8 +210,8 @@ pub(super) fn of_number<T: Float>(number: Number) -> Option<T> {
 
 /// Returns half of the sum, computed in the type of arithmetic without overflow.
 pub(super) fn midpoint<T: Float>(a: T, b: T) -> T {
-    let [a, b] = [a, b].map(<T::Wide as From<T>>::from);
-    let (sum, two) = (a + b, T::Wide::ONE + T::Wide::ONE);
+    let [a, b] = [a, b].map(<T::WideFloat as From<T>>::from);
+    let (sum, two) = (a + b, T::WideFloat::ONE + T::WideFloat::ONE);
     let halved = if sum.is_infinite() && a.is_finite() && b.is_finite() { a / two + b / two } else { sum / two };
     let middle: T = halved.as_();
     middle.as_implicit()
@@ -218,9 +220,9 @@ pub(super) fn midpoint<T: Float>(a: T, b: T) -> T {
 /// Returns `value * part / count`, computed in the type of arithmetic.
 pub(super) fn share<T: Float>(value: T, part: f64, count: u64) -> T {
     // Conversions to floats never fail.
-    let part = <T::Wide as NumCast>::from(part).unwrap_or(T::Wide::NAN);
-    let count = <T::Wide as NumCast>::from(count).unwrap_or(T::Wide::NAN);
-    canonical((<T::Wide as From<T>>::from(value) * part / count).as_())
+    let part = <T::WideFloat as NumCast>::from(part).unwrap_or(T::WideFloat::NAN);
+    let count = <T::WideFloat as NumCast>::from(count).unwrap_or(T::WideFloat::NAN);
+    canonical((<T::WideFloat as From<T>>::from(value) * part / count).as_())
 }
 
 // Adding 0 maps both zeros to one key. A comparison would compile to a branch.

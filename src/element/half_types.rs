@@ -36,27 +36,27 @@ fn odd_of_integer(integer: i128) -> f32 {
 }
 
 impl Narrow for f16 {
-    type Wide = f32;
-    const KIND: Kind = Kind::F16;
+    type WideFloat = f32;
+    const ROUNDING: Kind = Kind::F16;
 
-    fn narrow(wide: f64) -> f16 {
+    fn nearest_to_f64(wide: f64) -> f16 {
         f16::from_f32(odd_of_f64(wide))
     }
 
-    fn narrow_integer(integer: i128) -> f16 {
+    fn nearest_to_integer(integer: i128) -> f16 {
         f16::from_f32(odd_of_integer(integer))
     }
 }
 
 impl Narrow for bf16 {
-    type Wide = f32;
-    const KIND: Kind = Kind::BF16;
+    type WideFloat = f32;
+    const ROUNDING: Kind = Kind::BF16;
 
-    fn narrow(wide: f64) -> bf16 {
+    fn nearest_to_f64(wide: f64) -> bf16 {
         bf16::from_f32(odd_of_f64(wide))
     }
 
-    fn narrow_integer(integer: i128) -> bf16 {
+    fn nearest_to_integer(integer: i128) -> bf16 {
         bf16::from_f32(odd_of_integer(integer))
     }
 }

@@ -368,7 +368,7 @@ pub trait Float:
     /// assert_eq!(f32::from_f64(1e300), f32::INFINITY);
     /// ```
     fn from_f64(wide: f64) -> Self {
-        if floats::has_bits_of_nan(wide) { Self::NAN } else { Self::narrow(wide) }
+        if floats::has_bits_of_nan(wide) { Self::NAN } else { Self::nearest_to_f64(wide) }
     }
 
     /// Returns `(a + b) / 2` without overflow; a zero result is `+0.0`, and a NaN is the canonical one.
@@ -394,7 +394,7 @@ pub trait Float:
     /// assert_eq!((-f64::MAX).between(f64::MAX, 0.5), 0.0);
     /// ```
     fn between(self, other: Self, weight: f64) -> Self {
-        Self::from_f64(total::between(self.in_f64(), other.in_f64(), weight, Self::KIND))
+        Self::from_f64(total::between(self.in_f64(), other.in_f64(), weight, Self::ROUNDING))
     }
 
     /// Returns `self / count`, correctly rounded.

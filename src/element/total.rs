@@ -398,7 +398,7 @@ impl<T: Float> TotalResults<T> for FloatTotal {
     }
 
     fn product(factor: Scaled) -> Option<T> {
-        Some(T::from_f64(factor.value(T::KIND)))
+        Some(T::from_f64(factor.value(T::ROUNDING)))
     }
 
     #[inline(always)]
@@ -413,7 +413,7 @@ impl<T: Float> TotalResults<T> for FloatTotal {
 
     #[inline(always)]
     fn quick_spreads(values: &[T], runs: &Abreast, counts: [u128; ABREAST], ddof: u64, is_root: bool) -> Known<T> {
-        let kind = if is_root { Kind::F64 } else { T::KIND };
+        let kind = if is_root { Kind::F64 } else { T::ROUNDING };
         let (variances, are_known) = pair::variances_of(values, runs, &counts, ddof, kind);
         let mut found = [T::ZERO; ABREAST];
         for run in 0..ABREAST {
@@ -511,13 +511,13 @@ impl Saved for ComplexTotal {
 pub(super) trait Rounded: Float {
     /// Returns the total divided by `count`.
     fn rounded(total: &FloatTotal, count: u128) -> Self {
-        Self::from_f64(total.over(count, Self::KIND))
+        Self::from_f64(total.over(count, Self::ROUNDING))
     }
 
     /// Returns the sum of a pair divided by `count`, if the pair determines the result.
     #[inline(always)]
     fn quickly(pair: Pair, count: u128) -> Option<Self> {
-        pair::over(pair, count, Self::KIND).map(Self::from_f64)
+        pair::over(pair, count, Self::ROUNDING).map(Self::from_f64)
     }
 
     /// Returns both parts of the total divided by `count`.
