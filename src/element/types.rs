@@ -71,8 +71,8 @@ impl Real for bool {
 
 impl Bits for bool {}
 
-/// Implements the traits for integer types: their bits, their name, the types of their sums, and `Signed` for types that
-/// implement it.
+/// Implements the traits for integer types: their bits, their name, the types of their sums, and `Signed` for types
+/// that implement it.
 macro_rules! impl_integer {
     ($($type:ident $bits:ident $dtype:ident $sum:ident $dot:ident $($Signed:ident)?),*) => {$(
         impl Element for $type {
