@@ -17,7 +17,7 @@ pub trait Index: Copy + Ord + Hash + Debug + Default + Send + Sync + 'static + I
     const MAX: u64;
     /// The width in which patterns store coordinates of this type.
     #[doc(hidden)]
-    const WIDTH: Width;
+    const WIDTH: Width = if Self::MAX == u32::MAX as u64 { Width::U32 } else { Width::U64 };
 
     /// Returns the coordinate as `usize`.
     ///
@@ -33,7 +33,6 @@ macro_rules! impl_index {
         impl Index for $type {
             const NAME: &'static str = stringify!($type);
             const MAX: u64 = $type::MAX as u64;
-            const WIDTH: Width = if $type::BITS == 32 { Width::U32 } else { Width::U64 };
 
             fn to_usize(self) -> usize {
                 usize::try_from(self).unwrap_or(usize::MAX)
@@ -99,7 +98,9 @@ pub trait Position: Copy + Debug + Send + Sync + 'static + IntegerBits + Sealed 
     fn plus(self, count: usize) -> Self;
 
     /// Returns the position as `i64`, for fast arithmetic; `None` if it is larger.
-    fn to_i64(self) -> Option<i64>;
+    fn to_i64(self) -> Option<i64> {
+        self.to_i128().try_into().ok()
+    }
 }
 
 macro_rules! impl_position {
@@ -111,10 +112,6 @@ macro_rules! impl_position {
 
             fn plus(self, count: usize) -> Self {
                 self.wrapping_add(count as $type)
-            }
-
-            fn to_i64(self) -> Option<i64> {
-                i64::try_from(self).ok()
             }
         }
 

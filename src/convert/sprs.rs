@@ -394,46 +394,55 @@ where
     }
 }
 
-/// Implements the conversions that both formats share.
-macro_rules! convert_both {
-    ($($tensor:ident $coalesce:ident),*) => {$(
-        impl<T, I, J, Iptr, PS, JS, DS> TryFrom<&CsMatBase<T, J, PS, JS, DS, Iptr>> for $tensor<T, I>
-        where
-            T: Element,
-            I: Index,
-            J: SpIndex + 'static,
-            Iptr: SpIndex + 'static,
-            PS: Deref<Target = [Iptr]>,
-            JS: Deref<Target = [J]>,
-            DS: Deref<Target = [T]>,
-        {
-            type Error = Error;
+impl<P, T, J, Iptr, PS, JS, DS> TryFrom<&CsMatBase<T, J, PS, JS, DS, Iptr>> for Tensor<P, T>
+where
+    Tensor<P, T>: TryFrom<CsMatI<T, J, Iptr>, Error = Error>,
+    T: Element,
+    J: SpIndex,
+    Iptr: SpIndex,
+    PS: Deref<Target = [Iptr]>,
+    JS: Deref<Target = [J]>,
+    DS: Deref<Target = [T]>,
+{
+    type Error = Error;
 
-            /// Copies the arrays of a matrix or of a view.
-            fn try_from(matrix: &CsMatBase<T, J, PS, JS, DS, Iptr>) -> Result<Self> {
-                Self::try_from(matrix.to_owned())
-            }
-        }
-
-        impl<T, I, J, IS, DS> TryFrom<&TriMatBase<IS, DS>> for $tensor<T, I>
-        where
-            T: Element,
-            I: Index,
-            J: SpIndex,
-            IS: Deref<Target = [J]>,
-            DS: Deref<Target = [T]>,
-        {
-            type Error = Error;
-
-            /// Repeated triplets are summed, as sprs does it.
-            fn try_from(matrix: &TriMatBase<IS, DS>) -> Result<Self> {
-                Triplets::try_from(matrix)?.$coalesce(Duplicates::Sum)
-            }
-        }
-    )*};
+    /// Copies the arrays of a matrix or of a view.
+    fn try_from(matrix: &CsMatBase<T, J, PS, JS, DS, Iptr>) -> Result<Self> {
+        Self::try_from(matrix.to_owned())
+    }
 }
 
-convert_both!(CooTensor coalesce, CsrTensor coalesce_csr);
+impl<T, I, J, IS, DS> TryFrom<&TriMatBase<IS, DS>> for CooTensor<T, I>
+where
+    T: Element,
+    I: Index,
+    J: SpIndex,
+    IS: Deref<Target = [J]>,
+    DS: Deref<Target = [T]>,
+{
+    type Error = Error;
+
+    /// Repeated triplets are summed, as sprs does it.
+    fn try_from(matrix: &TriMatBase<IS, DS>) -> Result<Self> {
+        Triplets::try_from(matrix)?.coalesce(Duplicates::Sum)
+    }
+}
+
+impl<T, I, J, IS, DS> TryFrom<&TriMatBase<IS, DS>> for CsrTensor<T, I>
+where
+    T: Element,
+    I: Index,
+    J: SpIndex,
+    IS: Deref<Target = [J]>,
+    DS: Deref<Target = [T]>,
+{
+    type Error = Error;
+
+    /// Repeated triplets are summed, as sprs does it.
+    fn try_from(matrix: &TriMatBase<IS, DS>) -> Result<Self> {
+        Triplets::try_from(matrix)?.coalesce_csr(Duplicates::Sum)
+    }
+}
 
 impl<T, I, J, IS, DS> TryFrom<&TriMatBase<IS, DS>> for Triplets<T, I>
 where

@@ -25,7 +25,10 @@ pub trait Numeric: Element {
 
     /// Returns the negated number.
     #[doc(hidden)]
-    fn checked_neg(self) -> Option<Self>;
+    #[inline(always)]
+    fn checked_neg(self) -> Option<Self> {
+        Self::ZERO.checked_sub(self)
+    }
 }
 
 /// A type with remainders: integers and floats.
@@ -40,7 +43,16 @@ pub trait Remainder: Numeric + Real {
 
     /// Returns the nonnegative remainder.
     #[doc(hidden)]
-    fn checked_rem_euclid(self, other: Self) -> Option<Self>;
+    #[inline(always)]
+    fn checked_rem_euclid(self, other: Self) -> Option<Self> {
+        let rest = self.checked_rem(other)?;
+        match rest < Self::ZERO {
+            false => Some(rest),
+            // The magnitude of the divisor is added. Only its negative fits the type for the smallest integer.
+            true if other < Self::ZERO => rest.checked_sub(other),
+            true => rest.checked_add(other),
+        }
+    }
 }
 
 /// A type with bitwise operations: `bool` and the integers.
@@ -53,142 +65,16 @@ pub trait Bits:
 {
 }
 
-impl Bits for bool {}
-impl Bits for i8 {}
-impl Bits for i16 {}
-impl Bits for i32 {}
-impl Bits for i64 {}
-impl Bits for u8 {}
-impl Bits for u16 {}
-impl Bits for u32 {}
-impl Bits for u64 {}
-
-macro_rules! impl_integers {
-    ($($type:ident),*) => {$(
-        impl Numeric for $type {
-            #[inline(always)]
-            fn checked_sub(self, other: Self) -> Option<Self> {
-                $type::checked_sub(self, other)
-            }
-
-            #[inline(always)]
-            fn checked_div(self, other: Self) -> Option<Self> {
-                $type::checked_div(self, other)
-            }
-
-            #[inline(always)]
-            fn checked_neg(self) -> Option<Self> {
-                $type::checked_neg(self)
-            }
-        }
-
-        impl Remainder for $type {
-            #[inline(always)]
-            fn checked_rem(self, other: Self) -> Option<Self> {
-                // The remainder by -1 is 0, also for `MIN`, whose quotient overflows.
-                (other != 0).then(|| self.wrapping_rem(other))
-            }
-
-            #[inline(always)]
-            fn checked_rem_euclid(self, other: Self) -> Option<Self> {
-                (other != 0).then(|| self.wrapping_rem_euclid(other))
-            }
-        }
-    )*};
-}
-
-impl_integers!(i8, i16, i32, i64, u8, u16, u32, u64);
-
 /// Returns the value with any NaN replaced by the canonical NaN.
 #[inline(always)]
-fn computed<T: Float>(value: T) -> Option<T> {
-    Some(if value.isnan() { T::NAN } else { value })
+pub(super) fn canonical<T: Float>(value: T) -> T {
+    if value.isnan() { T::NAN } else { value }
 }
-
-macro_rules! impl_floats {
-    ($($type:ty, $wide:ty, $to_wide:expr, $to_narrow:expr;)*) => {$(
-        impl Numeric for $type {
-            #[inline(always)]
-            fn checked_sub(self, other: Self) -> Option<Self> {
-                computed(self - other)
-            }
-
-            #[inline(always)]
-            fn checked_div(self, other: Self) -> Option<Self> {
-                computed(self / other)
-            }
-
-            #[inline(always)]
-            fn checked_neg(self) -> Option<Self> {
-                computed(-self)
-            }
-        }
-
-        impl Remainder for $type {
-            #[inline(always)]
-            fn checked_rem(self, other: Self) -> Option<Self> {
-                computed(self % other)
-            }
-
-            #[inline(always)]
-            fn checked_rem_euclid(self, other: Self) -> Option<Self> {
-                let (a, b): ($wide, $wide) = ($to_wide(self), $to_wide(other));
-                let rest = a % b;
-                computed($to_narrow(if rest < 0.0 { rest + b.abs() } else { rest }))
-            }
-        }
-    )*};
-}
-
-impl_floats! {
-    f32, f32, std::convert::identity, std::convert::identity;
-    f64, f64, std::convert::identity, std::convert::identity;
-}
-#[cfg(feature = "half")]
-impl_floats! {
-    half::f16, f32, f32::from, half::f16::from_f32;
-    half::bf16, f32, f32::from, half::bf16::from_f32;
-}
-
-macro_rules! impl_complex {
-    ($($part:ident),*) => {$(
-        impl Numeric for Complex<$part> {
-            #[inline(always)]
-            fn checked_sub(self, other: Self) -> Option<Self> {
-                both(self.re - other.re, self.im - other.im)
-            }
-
-            #[inline(always)]
-            fn checked_div(self, other: Self) -> Option<Self> {
-                // The division is scaled by the larger part of the divisor, so that no square overflows.
-                if other.re.abs() >= other.im.abs() {
-                    if other.re == 0.0 {
-                        return both(self.re / other.re.abs(), self.im / other.re.abs());
-                    }
-                    let ratio = other.im / other.re;
-                    let scale = 1.0 / (other.re + other.im * ratio);
-                    both((self.re + self.im * ratio) * scale, (self.im - self.re * ratio) * scale)
-                } else {
-                    let ratio = other.re / other.im;
-                    let scale = 1.0 / (other.re * ratio + other.im);
-                    both((self.re * ratio + self.im) * scale, (self.im * ratio - self.re) * scale)
-                }
-            }
-
-            #[inline(always)]
-            fn checked_neg(self) -> Option<Self> {
-                both(-self.re, -self.im)
-            }
-        }
-    )*};
-}
-
-impl_complex!(f32, f64);
 
 /// Returns the complex number of two computed parts.
 #[inline(always)]
 pub(super) fn both<T: Float>(re: T, im: T) -> Option<Complex<T>> {
-    Some(Complex { re: computed(re)?, im: computed(im)? })
+    Some(Complex { re: canonical(re), im: canonical(im) })
 }
 
 /// Returns a gradient as it is propagated: zero has no sign.

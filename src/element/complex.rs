@@ -1,124 +1,181 @@
 //! The complex element types.
 
 use num_complex::Complex;
-use num_traits::Zero;
 
-use super::arithmetic::both;
+use super::arithmetic::{Numeric, both};
 use super::factor::ScaledComplex;
-use super::total::{ComplexTotal, Rounded};
+use super::raw::MIXED_UP;
+use super::total::{ComplexTotal, Rounded, TotalResults};
 use super::{DType, Element, Float, Number, RawSlice, RawVec, Ring, sealed};
 
-macro_rules! impl_complex {
-    ($($part:ident $bits:ident $dtype:ident),*) => {$(
-        impl sealed::Sealed for Complex<$part> {}
+/// A type of the parts of complex elements: `f32` or `f64`.
+#[diagnostic::on_unimplemented(
+    message = "`Complex<{Self}>` is no element of a tensor",
+    note = "elements that are complex are `Complex<f32>` and `Complex<f64>`"
+)]
+pub(super) trait ComplexPart: Float + num_traits::Float + bytemuck::Pod {
+    /// The complex type as a value.
+    const DTYPE: DType;
 
-        impl Ring for Complex<$part> {
-            type Sum = Self;
-            type Mean = Self;
-            type Deviation = $part;
-            type Dot = Self;
-            type Total = ComplexTotal;
-            const PARTS: usize = 2;
+    /// Returns complex numbers as plain bits.
+    fn raw(values: &[Complex<Self>]) -> RawSlice<'_>;
 
-            fn wide_parts(self) -> [f64; 2] {
-                [self.re.into(), self.im.into()]
-            }
-
-            fn wide_mean_of(total: &ComplexTotal, count: u128) -> [f64; 2] {
-                let Complex { re, im } = f64::parts_over(total, count);
-                [re, im]
-            }
-
-            type Factor = ScaledComplex;
-
-            fn factor(self) -> ScaledComplex {
-                ScaledComplex::of(Complex { re: self.re.into(), im: self.im.into() })
-            }
-
-            fn product_of(factor: ScaledComplex) -> Option<Self> {
-                let Complex { re, im } = factor.value($part::KIND);
-                Some(Complex { re: $part::from_f64(re), im: $part::from_f64(im) })
-            }
-
-            fn sum_of(total: &ComplexTotal) -> Option<Self> {
-                Some($part::parts_over(total, 1))
-            }
-
-            fn mean_of(total: &ComplexTotal, count: u128) -> Self {
-                $part::parts_over(total, count)
-            }
-        }
-
-        impl Element for Complex<$part> {
-            const DTYPE: DType = DType::$dtype;
-            const ZERO: Self = Complex { re: 0.0, im: 0.0 };
-            const ONE: Self = Complex { re: 1.0, im: 0.0 };
-            type Key = (<$part as Element>::Key, <$part as Element>::Key);
-
-            fn raw(values: &[Self]) -> RawSlice<'_> {
-                bytemuck::cast_slice::<Self, [$bits; 2]>(values).into()
-            }
-
-            fn from_raw(raw: RawVec) -> Vec<Self> {
-                bytemuck::cast_vec::<[$bits; 2], Self>(raw.into())
-            }
-
-            fn key_or_nan(self) -> Self::Key {
-                (self.re.key_or_nan(), self.im.key_or_nan())
-            }
-
-            fn to_integer(self) -> Option<i128> {
-                None
-            }
-
-            fn same(self, other: Self) -> bool {
-                Element::same(self.re, other.re) && Element::same(self.im, other.im)
-            }
-
-            fn checked_add(self, other: Self) -> Option<Self> {
-                let (re, im) = (Element::checked_add(self.re, other.re)?, Element::checked_add(self.im, other.im)?);
-                Some(Complex { re, im })
-            }
-
-            #[inline(always)]
-            fn checked_mul(self, other: Self) -> Option<Self> {
-                both(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
-            }
-
-            fn smaller(self, _: Self) -> Option<Self> {
-                None
-            }
-
-            fn greater(self, _: Self) -> Option<Self> {
-                None
-            }
-
-            fn isnan(self) -> bool {
-                self.re.isnan() || self.im.isnan()
-            }
-
-            fn isinf(self) -> bool {
-                self.re.isinf() || self.im.isinf()
-            }
-
-            fn isreal(self) -> bool {
-                self.im.is_zero()
-            }
-
-            fn to_number(self) -> Number {
-                Number::Complex(self.re.into(), self.im.into())
-            }
-
-            fn as_implicit(self) -> Self {
-                Complex { re: self.re.as_implicit(), im: self.im.as_implicit() }
-            }
-
-            fn from_number(number: Number) -> Option<Self> {
-                let (re, im) = number.parts();
-                Some(Complex { re: $part::from_number(re)?, im: $part::from_number(Number::Real(im))? })
-            }
-        }
-    )*};
+    /// Returns the complex numbers with these bits.
+    fn from_raw(raw: RawVec) -> Vec<Complex<Self>>;
 }
 
-impl_complex!(f32 u32 Complex64, f64 u64 Complex128);
+impl ComplexPart for f32 {
+    const DTYPE: DType = DType::Complex64;
+
+    fn raw(values: &[Complex<f32>]) -> RawSlice<'_> {
+        RawSlice::Pair32(bytemuck::cast_slice(values))
+    }
+
+    fn from_raw(raw: RawVec) -> Vec<Complex<f32>> {
+        let RawVec::Pair32(values) = raw else { unreachable!("{MIXED_UP}") };
+        bytemuck::cast_vec(values)
+    }
+}
+
+impl ComplexPart for f64 {
+    const DTYPE: DType = DType::Complex128;
+
+    fn raw(values: &[Complex<f64>]) -> RawSlice<'_> {
+        RawSlice::Pair64(bytemuck::cast_slice(values))
+    }
+
+    fn from_raw(raw: RawVec) -> Vec<Complex<f64>> {
+        let RawVec::Pair64(values) = raw else { unreachable!("{MIXED_UP}") };
+        bytemuck::cast_vec(values)
+    }
+}
+
+impl<F: ComplexPart> sealed::Sealed for Complex<F> {}
+
+impl<F: ComplexPart> Ring for Complex<F> {
+    type Sum = Self;
+    type Mean = Self;
+    type Deviation = F;
+    type Dot = Self;
+    type Total = ComplexTotal;
+    type Factor = ScaledComplex;
+    const PARTS: usize = 2;
+}
+
+impl<F: ComplexPart> TotalResults<Complex<F>> for ComplexTotal {
+    fn parts(value: Complex<F>) -> [f64; 2] {
+        [value.re.in_f64(), value.im.in_f64()]
+    }
+
+    fn sum(&self) -> Option<Complex<F>> {
+        Some(F::parts_over(self, 1))
+    }
+
+    fn mean(&self, count: u128) -> Complex<F> {
+        F::parts_over(self, count)
+    }
+
+    fn wide_mean(&self, count: u128) -> [f64; 2] {
+        let Complex { re, im } = f64::parts_over(self, count);
+        [re, im]
+    }
+
+    fn factor(value: Complex<F>) -> ScaledComplex {
+        ScaledComplex::of(Complex { re: value.re.in_f64(), im: value.im.in_f64() })
+    }
+
+    fn product(factor: ScaledComplex) -> Option<Complex<F>> {
+        let Complex { re, im } = factor.value(F::ROUNDING);
+        Some(Complex { re: F::from_f64(re), im: F::from_f64(im) })
+    }
+}
+
+impl<F: ComplexPart> Element for Complex<F> {
+    const DTYPE: DType = <F as ComplexPart>::DTYPE;
+    const ZERO: Self = Complex { re: F::ZERO, im: F::ZERO };
+    const ONE: Self = Complex { re: F::ONE, im: F::ZERO };
+    type Key = (F::Key, F::Key);
+
+    fn raw(values: &[Self]) -> RawSlice<'_> {
+        <F as ComplexPart>::raw(values)
+    }
+
+    fn from_raw(raw: RawVec) -> Vec<Self> {
+        <F as ComplexPart>::from_raw(raw)
+    }
+
+    fn key_or_nan(self) -> Self::Key {
+        (self.re.key_or_nan(), self.im.key_or_nan())
+    }
+
+    fn same(self, other: Self) -> bool {
+        self.re.same(other.re) && self.im.same(other.im)
+    }
+
+    fn checked_add(self, other: Self) -> Option<Self> {
+        both(self.re + other.re, self.im + other.im)
+    }
+
+    #[inline(always)]
+    fn checked_mul(self, other: Self) -> Option<Self> {
+        both(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
+    }
+
+    fn smaller(self, _: Self) -> Option<Self> {
+        None
+    }
+
+    fn greater(self, _: Self) -> Option<Self> {
+        None
+    }
+
+    fn isnan(self) -> bool {
+        self.re.isnan() || self.im.isnan()
+    }
+
+    fn isinf(self) -> bool {
+        self.re.isinf() || self.im.isinf()
+    }
+
+    fn isreal(self) -> bool {
+        self.im == F::ZERO
+    }
+
+    fn to_number(self) -> Number {
+        Number::Complex(self.re.in_f64(), self.im.in_f64())
+    }
+
+    fn from_number(number: Number) -> Option<Self> {
+        let (re, im) = number.parts();
+        Some(Complex { re: F::from_number(re)?, im: F::from_number(Number::Real(im))? })
+    }
+}
+
+impl<F: ComplexPart> Numeric for Complex<F> {
+    #[inline(always)]
+    fn checked_sub(self, other: Self) -> Option<Self> {
+        both(self.re - other.re, self.im - other.im)
+    }
+
+    #[inline(always)]
+    fn checked_div(self, other: Self) -> Option<Self> {
+        // The division is scaled by the larger part of the divisor, so that no square overflows.
+        if other.re.abs() >= other.im.abs() {
+            if other.re == F::ZERO {
+                return both(self.re / other.re.abs(), self.im / other.re.abs());
+            }
+            let ratio = other.im / other.re;
+            let scale = F::ONE / (other.re + other.im * ratio);
+            both((self.re + self.im * ratio) * scale, (self.im - self.re * ratio) * scale)
+        } else {
+            let ratio = other.re / other.im;
+            let scale = F::ONE / (other.re * ratio + other.im);
+            both((self.re * ratio + self.im) * scale, (self.im * ratio - self.re) * scale)
+        }
+    }
+
+    #[inline(always)]
+    fn checked_neg(self) -> Option<Self> {
+        both(-self.re, -self.im)
+    }
+}

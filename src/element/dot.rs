@@ -4,9 +4,9 @@
 //! `bool` adds by "or".
 
 use num_complex::Complex;
-use num_traits::Num;
+use num_traits::{AsPrimitive, Num};
 
-use super::arithmetic::both;
+use super::arithmetic::{both, canonical};
 use super::{Float, Ring};
 
 /// A sum of products of elements.
@@ -47,54 +47,35 @@ pub trait Dot<T>: Copy + Send + Sync + 'static {
 /// The product of one or more elements.
 pub(crate) type Term<T> = <<T as Ring>::Dot as Dot<T>>::Term;
 
-/// Returns the value with any NaN replaced by the canonical NaN.
-#[inline(always)]
-fn canonical<T: Float>(value: T) -> T {
-    if value.isnan() { T::NAN } else { value }
-}
+/// Floats, in their type of arithmetic.
+impl<T: Float<WideFloat = W>, W: Float + Num + From<T> + AsPrimitive<T>> Dot<T> for W {
+    type Term = W;
+    const NOTHING: Self = W::ZERO;
 
-macro_rules! impl_floats {
-    ($($type:ty, $wide:ty, $to_wide:expr, $to_narrow:expr;)*) => {$(
-        impl Dot<$type> for $wide {
-            type Term = $wide;
-            const NOTHING: Self = 0.0;
+    #[inline(always)]
+    fn term(value: T) -> W {
+        <W as From<T>>::from(value)
+    }
 
-            #[inline(always)]
-            fn term(value: $type) -> $wide {
-                $to_wide(value)
-            }
+    #[inline(always)]
+    fn times(a: W, b: W) -> W {
+        a * b
+    }
 
-            #[inline(always)]
-            fn times(a: $wide, b: $wide) -> $wide {
-                a * b
-            }
+    #[inline(always)]
+    fn add(self, term: W) -> Self {
+        self + term
+    }
 
-            #[inline(always)]
-            fn add(self, term: $wide) -> Self {
-                self + term
-            }
+    #[inline(always)]
+    fn join(self, other: Self) -> Self {
+        self + other
+    }
 
-            #[inline(always)]
-            fn join(self, other: Self) -> Self {
-                self + other
-            }
-
-            #[inline(always)]
-            fn value(self) -> Option<$type> {
-                Some(canonical($to_narrow(self)))
-            }
-        }
-    )*};
-}
-
-impl_floats! {
-    f32, f32, std::convert::identity, std::convert::identity;
-    f64, f64, std::convert::identity, std::convert::identity;
-}
-#[cfg(feature = "half")]
-impl_floats! {
-    half::f16, f32, f32::from, half::f16::from_f32;
-    half::bf16, f32, f32::from, half::bf16::from_f32;
+    #[inline(always)]
+    fn value(self) -> Option<T> {
+        Some(canonical(self.as_()))
+    }
 }
 
 impl<F: Float + Num> Dot<Complex<F>> for Complex<F> {

@@ -271,7 +271,7 @@ fn divide_digit(remainder: &mut u128, digit: u32, count: u128) -> u32 {
 
 /// A float type: the number of bits of its significand, and the last-bit exponents of its smallest and largest value.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct FloatFormat {
+pub struct FloatFormat {
     bits: u32,
     least: i32,
     most: i32,

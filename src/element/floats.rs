@@ -1,46 +1,40 @@
 //! The float element types, except the half types.
 
-use std::cmp::Ordering;
-use std::convert::identity;
+use num_traits::{AsPrimitive, Float as _, NumCast};
 
-use super::abreast::{ABREAST, Abreast, Known};
+use super::arithmetic::{canonical, maximum, minimum};
 use super::exact::FloatFormat;
 use super::factor::Scaled;
-use super::in_f64::ExactInF64;
-use super::pair::{self, Pair};
-use super::total::{FloatTotal, Rounded};
-use super::{DType, Element, Float, Number, RawSlice, RawVec, Real, Ring, sealed};
+use super::raw::MIXED_UP;
+use super::total::FloatTotal;
+use super::{DType, Element, Float, Number, Numeric, RawSlice, RawVec, Real, Remainder, Ring, sealed};
 
-/// Implements the traits for a float type: its names, its bits, the type of its arithmetic, and its key.
+/// Implements the traits for a float type: its name, its bits, its key type, its one, and its key.
 macro_rules! impl_float {
-    ($type:ty, $dtype:ident, $kind:ident, $bits:ty, $zero:expr, $one:expr, $wide:ty, $to_wide:expr, $to_narrow:expr,
-     $key:expr) => {
+    ($type:ty, $dtype:ident, $bits:ident, $key_type:ty, $one:expr, $key:expr) => {
         impl sealed::Sealed for $type {}
 
         impl Element for $type {
             const DTYPE: DType = DType::$dtype;
-            const ZERO: Self = $zero;
+            const ZERO: Self = <$type>::from_bits(0);
             const ONE: Self = $one;
-            type Key = $bits;
+            type Key = $key_type;
 
             fn raw(values: &[Self]) -> RawSlice<'_> {
-                bytemuck::cast_slice::<Self, $bits>(values).into()
+                RawSlice::$bits(bytemuck::cast_slice(values))
             }
 
             fn from_raw(raw: RawVec) -> Vec<Self> {
-                bytemuck::cast_vec::<$bits, Self>(raw.into())
+                let RawVec::$bits(values) = raw else { unreachable!("{MIXED_UP}") };
+                bytemuck::cast_vec(values)
             }
 
             fn if_float<V: crate::element::FloatVisitor>(visitor: V) -> Option<V::Out> {
                 Some(visitor.visit::<Self>())
             }
 
-            fn key_or_nan(self) -> $bits {
+            fn key_or_nan(self) -> $key_type {
                 $key(self)
-            }
-
-            fn to_integer(self) -> Option<i128> {
-                None
             }
 
             fn same(self, other: Self) -> bool {
@@ -49,28 +43,23 @@ macro_rules! impl_float {
 
             #[inline(always)]
             fn checked_add(self, other: Self) -> Option<Self> {
-                let sum = self + other;
-                Some(if sum.is_nan() { <Self as Float>::NAN } else { sum })
+                Some(canonical(self + other))
             }
 
             #[inline(always)]
             fn checked_mul(self, other: Self) -> Option<Self> {
-                let product = self * other;
-                Some(if product.is_nan() { <Self as Float>::NAN } else { product })
+                Some(canonical(self * other))
             }
 
             fn smaller(self, other: Self) -> Option<Self> {
-                let is_below = other < self || (other == self && other.is_sign_negative());
-                let smaller = if is_below { other } else { self };
-                Some(if self.is_nan() || other.is_nan() { <Self as Float>::NAN } else { smaller })
+                Some(minimum(self, other))
             }
 
             fn greater(self, other: Self) -> Option<Self> {
-                let is_above = other > self || (other == self && other.is_sign_positive());
-                let greater = if is_above { other } else { self };
-                Some(if self.is_nan() || other.is_nan() { <Self as Float>::NAN } else { greater })
+                Some(maximum(self, other))
             }
 
+            #[inline(always)]
             fn isnan(self) -> bool {
                 self.is_nan()
             }
@@ -79,27 +68,12 @@ macro_rules! impl_float {
                 self.is_infinite()
             }
 
-            fn isreal(self) -> bool {
-                true
-            }
-
             fn to_number(self) -> Number {
-                Number::Real(f64::from(self))
-            }
-
-            fn as_implicit(self) -> Self {
-                // Adding +0 turns both zeros into +0.
-                if self.is_nan() { <Self as Float>::NAN } else { self + <Self as Element>::ZERO }
+                Number::Real(self.into())
             }
 
             fn from_number(number: Number) -> Option<Self> {
-                let (narrow, was_infinite) = match number.real()? {
-                    Number::Integer(integer) => (<Self as Narrow>::narrow_integer(integer), false),
-                    Number::Real(real) if real.is_nan() => (<Self as Float>::NAN, false),
-                    Number::Real(real) => (<Self as Narrow>::narrow(real), real.is_infinite()),
-                    Number::Complex(..) => return None,
-                };
-                (was_infinite || !narrow.is_infinite()).then_some(narrow)
+                of_number(number)
             }
         }
 
@@ -107,67 +81,9 @@ macro_rules! impl_float {
             type Sum = Self;
             type Mean = Self;
             type Deviation = Self;
-            type Dot = $wide;
+            type Dot = <Self as Narrow>::WideFloat;
             type Total = FloatTotal;
-            const PARTS: usize = 1;
-
-            fn wide_parts(self) -> [f64; 2] {
-                [self.in_f64(), 0.0]
-            }
-
-            fn wide_mean_of(total: &FloatTotal, count: u128) -> [f64; 2] {
-                [f64::rounded(total, count), 0.0]
-            }
-
             type Factor = Scaled;
-
-            fn factor(self) -> Scaled {
-                Scaled::of(self.in_f64())
-            }
-
-            fn product_of(factor: Scaled) -> Option<Self> {
-                Some(<Self as Float>::from_f64(factor.value(Self::KIND)))
-            }
-
-            fn sum_of(total: &FloatTotal) -> Option<Self> {
-                Some(Self::rounded(total, 1))
-            }
-
-            fn mean_of(total: &FloatTotal, count: u128) -> Self {
-                Self::rounded(total, count)
-            }
-
-            #[inline(always)]
-            fn quick_sum_of(pair: Pair) -> Option<Self> {
-                Self::quickly(pair, 1)
-            }
-
-            #[inline(always)]
-            fn quick_mean_of(pair: Pair, count: u128) -> Option<Self> {
-                Self::quickly(pair, count)
-            }
-
-            #[inline(always)]
-            fn quick_spreads_of(
-                values: &[Self],
-                runs: &Abreast,
-                counts: [u128; ABREAST],
-                ddof: u64,
-                is_root: bool,
-            ) -> Known<Self> {
-                let kind = if is_root { FloatFormat::F64 } else { Self::KIND };
-                let (variances, are_known) = pair::variances_of(values, runs, &counts, ddof, kind);
-                let mut found = [Self::ZERO; ABREAST];
-                for run in 0..ABREAST {
-                    let variance = variances[run];
-                    found[run] = <Self as Float>::from_f64(if is_root { variance.sqrt() } else { variance });
-                }
-                (found, are_known)
-            }
-        }
-
-        impl Rounded for $type {
-            const KIND: FloatFormat = FloatFormat::$kind;
         }
 
         impl Real for $type {
@@ -175,56 +91,36 @@ macro_rules! impl_float {
             const LOWEST: Self = Self::NEG_INFINITY;
             const HIGHEST: Self = Self::INFINITY;
 
-            fn order(self, other: Self) -> Ordering {
-                self.partial_cmp(&other).unwrap_or(Ordering::Equal)
-            }
-
-            fn isposinf(self) -> bool {
-                self == Self::INFINITY
-            }
-
-            fn isneginf(self) -> bool {
-                self == Self::NEG_INFINITY
-            }
-
             fn to_median(self) -> Self {
                 self
-            }
-
-            fn to_f64(self) -> f64 {
-                self.in_f64()
             }
         }
 
         impl Float for $type {
             const NAN: Self = <$type>::NAN;
+        }
 
-            fn from_f64(wide: f64) -> Self {
-                if has_bits_of_nan(wide) { <Self as Float>::NAN } else { <Self as Narrow>::narrow(wide) }
+        impl Numeric for $type {
+            #[inline(always)]
+            fn checked_sub(self, other: Self) -> Option<Self> {
+                Some(canonical(self - other))
             }
 
-            fn midpoint_of(self, other: Self) -> Self {
-                let (a, b): ($wide, $wide) = ($to_wide(self), $to_wide(other));
-                let sum = a + b;
-                let halved =
-                    if sum.is_infinite() && a.is_finite() && b.is_finite() { a / 2.0 + b / 2.0 } else { sum / 2.0 };
-                let middle: Self = $to_narrow(halved);
-                if middle.is_nan() {
-                    <Self as Float>::NAN
-                } else if middle == Self::ZERO {
-                    Self::ZERO
-                } else {
-                    middle
-                }
+            #[inline(always)]
+            fn checked_div(self, other: Self) -> Option<Self> {
+                Some(canonical(self / other))
             }
 
-            fn between(self, other: Self, weight: f64) -> Self {
-                <Self as Float>::from_f64(super::total::between(self.in_f64(), other.in_f64(), weight, Self::KIND))
+            #[inline(always)]
+            fn checked_neg(self) -> Option<Self> {
+                Some(canonical(-self))
             }
+        }
 
-            fn share(self, part: f64, count: u64) -> Self {
-                let shared: $wide = $to_wide(self) * (part as $wide) / count as $wide;
-                if shared.is_nan() { <Self as Float>::NAN } else { $to_narrow(shared) }
+        impl Remainder for $type {
+            #[inline(always)]
+            fn checked_rem(self, other: Self) -> Option<Self> {
+                Some(canonical(self % other))
             }
         }
     };
@@ -238,32 +134,77 @@ pub(super) fn has_bits_of_nan(wide: f64) -> bool {
     wide.to_bits() << 1 > f64::INFINITY.to_bits() << 1
 }
 
-/// Rounding to the nearest value of a float type, exactly once; a second rounding could turn other values into ties.
-pub(super) trait Narrow {
-    fn narrow(wide: f64) -> Self;
-    fn narrow_integer(integer: i128) -> Self;
+/// The arithmetic of a float type, and rounding to its nearest value, exactly once. A second rounding could turn other
+/// values into ties.
+///
+/// Generic code of users sees these items through [`Float`], so their names are long.
+pub trait Narrow: Copy + 'static {
+    /// The type of arithmetic: `f32` for 16-bit floats, otherwise the type itself.
+    type WideFloat: Float + num_traits::Float + From<Self> + AsPrimitive<Self>;
+
+    /// The kind that totals are rounded to.
+    const ROUNDING: FloatFormat;
+
+    /// Returns the nearest value to an `f64`.
+    fn nearest_to_f64(wide: f64) -> Self;
+
+    /// Returns the nearest value to an integer.
+    fn nearest_to_integer(integer: i128) -> Self;
 }
 
 impl Narrow for f32 {
-    fn narrow(wide: f64) -> f32 {
+    type WideFloat = f32;
+    const ROUNDING: FloatFormat = FloatFormat::F32;
+
+    fn nearest_to_f64(wide: f64) -> f32 {
         wide as f32
     }
 
-    fn narrow_integer(integer: i128) -> f32 {
+    fn nearest_to_integer(integer: i128) -> f32 {
         integer as f32
     }
 }
 
 impl Narrow for f64 {
-    fn narrow(wide: f64) -> f64 {
+    type WideFloat = f64;
+    const ROUNDING: FloatFormat = FloatFormat::F64;
+
+    fn nearest_to_f64(wide: f64) -> f64 {
         wide
     }
 
-    fn narrow_integer(integer: i128) -> f64 {
+    fn nearest_to_integer(integer: i128) -> f64 {
         integer as f64
     }
 }
 
+/// Returns a number as a float; `None` if it has an imaginary part, or if it is finite and its float is infinite.
+pub(super) fn of_number<T: Float>(number: Number) -> Option<T> {
+    let (narrow, was_infinite) = match number.real()? {
+        Number::Integer(integer) => (T::nearest_to_integer(integer), false),
+        Number::Real(real) => (T::from_f64(real), real.is_infinite()),
+        Number::Complex(..) => return None,
+    };
+    (was_infinite || !narrow.isinf()).then_some(narrow)
+}
+
+/// Returns half of the sum, computed in the type of arithmetic without overflow.
+pub(super) fn midpoint<T: Float>(a: T, b: T) -> T {
+    let [a, b] = [a, b].map(<T::WideFloat as From<T>>::from);
+    let (sum, two) = (a + b, T::WideFloat::ONE + T::WideFloat::ONE);
+    let halved = if sum.is_infinite() && a.is_finite() && b.is_finite() { a / two + b / two } else { sum / two };
+    let middle: T = halved.as_();
+    middle.as_implicit()
+}
+
+/// Returns `value * part / count`, computed in the type of arithmetic.
+pub(super) fn share<T: Float>(value: T, part: f64, count: u64) -> T {
+    // Conversions to floats never fail.
+    let part = <T::WideFloat as NumCast>::from(part).unwrap_or(T::WideFloat::NAN);
+    let count = <T::WideFloat as NumCast>::from(count).unwrap_or(T::WideFloat::NAN);
+    canonical((<T::WideFloat as From<T>>::from(value) * part / count).as_())
+}
+
 // Adding 0 maps both zeros to one key. A comparison would compile to a branch.
-impl_float!(f32, Float32, F32, u32, 0.0, 1.0, f32, identity, identity, |value: f32| (value + 0.0).to_bits());
-impl_float!(f64, Float64, F64, u64, 0.0, 1.0, f64, identity, identity, |value: f64| (value + 0.0).to_bits());
+impl_float!(f32, Float32, U32, u32, 1.0, |value: f32| (value + 0.0).to_bits());
+impl_float!(f64, Float64, U64, u64, 1.0, |value: f64| (value + 0.0).to_bits());

@@ -4,14 +4,14 @@ use std::cmp::Ordering;
 
 use half::{bf16, f16};
 
-use super::abreast::{ABREAST, Abreast, Known};
+use super::arithmetic::{canonical, maximum, minimum};
 use super::exact::FloatFormat;
 use super::factor::Scaled;
-use super::floats::{Narrow, has_bits_of_nan};
+use super::floats::{Narrow, of_number};
 use super::in_f64::ExactInF64;
-use super::pair::{self, Pair};
-use super::total::{FloatTotal, Rounded};
-use super::{DType, Element, Float, Number, RawSlice, RawVec, Real, Ring, sealed};
+use super::raw::MIXED_UP;
+use super::total::FloatTotal;
+use super::{DType, Element, Float, Number, Numeric, RawSlice, RawVec, Real, Remainder, Ring, sealed};
 
 /// Returns `near` if it is exact, otherwise the odd one of `near` and its neighbour toward the exact magnitude.
 ///
@@ -37,21 +37,27 @@ fn odd_of_integer(integer: i128) -> f32 {
 }
 
 impl Narrow for f16 {
-    fn narrow(wide: f64) -> f16 {
+    type WideFloat = f32;
+    const ROUNDING: FloatFormat = FloatFormat::F16;
+
+    fn nearest_to_f64(wide: f64) -> f16 {
         f16::from_f32(odd_of_f64(wide))
     }
 
-    fn narrow_integer(integer: i128) -> f16 {
+    fn nearest_to_integer(integer: i128) -> f16 {
         f16::from_f32(odd_of_integer(integer))
     }
 }
 
 impl Narrow for bf16 {
-    fn narrow(wide: f64) -> bf16 {
+    type WideFloat = f32;
+    const ROUNDING: FloatFormat = FloatFormat::BF16;
+
+    fn nearest_to_f64(wide: f64) -> bf16 {
         bf16::from_f32(odd_of_f64(wide))
     }
 
-    fn narrow_integer(integer: i128) -> bf16 {
+    fn nearest_to_integer(integer: i128) -> bf16 {
         bf16::from_f32(odd_of_integer(integer))
     }
 }
@@ -84,12 +90,8 @@ fn key(bits: u16) -> u16 {
     if bits << 1 == 0 { 0 } else { bits }
 }
 
-impl_float!(f16, Float16, F16, u16, f16::ZERO, f16::ONE, f32, f32::from, f16::from_f32, |value: f16| key(
-    value.to_bits()
-));
-impl_float!(bf16, BFloat16, BF16, u16, bf16::ZERO, bf16::ONE, f32, f32::from, bf16::from_f32, |value: bf16| key(
-    value.to_bits()
-));
+impl_float!(f16, Float16, U16, u16, f16::ONE, |value: f16| key(value.to_bits()));
+impl_float!(bf16, BFloat16, U16, u16, bf16::ONE, |value: bf16| key(value.to_bits()));
 
 #[cfg(test)]
 mod tests {

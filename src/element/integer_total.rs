@@ -2,7 +2,9 @@
 
 use super::accumulator_bytes::{Saved, byte, split};
 use super::exact::{Exact, FloatFormat};
-use super::total::Accumulator;
+use super::factor::SaturatingInteger;
+use super::total::{Accumulator, TotalResults};
+use super::{Real, Ring};
 
 /// The exact sum of integers, in 256 bits.
 #[derive(Debug, Clone, Copy, Default)]
@@ -75,6 +77,35 @@ impl<T: Copy + Into<i128>> Accumulator<T> for IntegerTotal {
 
     fn add_cell(&mut self, sum: i128) {
         self.add_wide(sum);
+    }
+}
+
+impl<T> TotalResults<T> for IntegerTotal
+where
+    T: Real + Ring<Sum: TryFrom<i128>, Mean = f64, Factor = SaturatingInteger> + Into<i128>,
+{
+    fn parts(value: T) -> [f64; 2] {
+        [value.to_f64(), 0.0]
+    }
+
+    fn sum(&self) -> Option<T::Sum> {
+        self.value()?.try_into().ok()
+    }
+
+    fn mean(&self, count: u128) -> f64 {
+        IntegerTotal::mean(*self, count)
+    }
+
+    fn wide_mean(&self, count: u128) -> [f64; 2] {
+        [IntegerTotal::mean(*self, count), 0.0]
+    }
+
+    fn factor(value: T) -> SaturatingInteger {
+        SaturatingInteger::of(value.into())
+    }
+
+    fn product(factor: SaturatingInteger) -> Option<T::Sum> {
+        factor.value()?.try_into().ok()
     }
 }
 

@@ -52,6 +52,8 @@ use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::hash::Hash;
 
+use self::in_f64::ExactInF64;
+use self::total::TotalResults;
 use crate::base::sealed;
 
 /// An element type of tensors.
@@ -64,6 +66,8 @@ use crate::base::sealed;
             the feature `half` also `f16` and `bf16`"
 )]
 pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + ElementBytes + sealed::Sealed {
+    // A default body serves all types, or integers and `bool`: then other types have their own.
+
     /// The type as a value.
     const DTYPE: DType;
     /// Zero, or `false`.
@@ -83,7 +87,12 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
     fn key_or_nan(self) -> Self::Key;
 
     /// Returns the value as an integer for integer types and `bool`; `None` for other types.
-    fn to_integer(self) -> Option<i128>;
+    fn to_integer(self) -> Option<i128> {
+        match self.to_number() {
+            Number::Integer(integer) => Some(integer),
+            Number::Real(_) | Number::Complex(..) => None,
+        }
+    }
 
     /// Returns whether both values are NaN, or are equal with equal signs of zero (per part for complex numbers).
     ///
@@ -94,7 +103,9 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
     /// assert!(!Element::same(0.0, -0.0));
     /// assert!(Element::same(7, 7));
     /// ```
-    fn same(self, other: Self) -> bool;
+    fn same(self, other: Self) -> bool {
+        self == other
+    }
 
     /// Returns the sum, `None` if an integer type cannot hold it; `bool` adds by "or". A NaN is the canonical NaN.
     fn checked_add(self, other: Self) -> Option<Self>;
@@ -110,10 +121,14 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
     }
 
     /// Returns whether the value (or either part) is NaN.
-    fn isnan(self) -> bool;
+    fn isnan(self) -> bool {
+        false
+    }
 
     /// Returns whether the value (or either part) is infinite.
-    fn isinf(self) -> bool;
+    fn isinf(self) -> bool {
+        false
+    }
 
     /// Returns whether the value (or each part) is neither NaN nor infinite.
     fn isfinite(self) -> bool {
@@ -121,18 +136,27 @@ pub trait Element: Copy + Default + PartialEq + Debug + Send + Sync + 'static + 
     }
 
     /// Returns whether the imaginary part is zero; true for types without imaginary part.
-    fn isreal(self) -> bool;
+    fn isreal(self) -> bool {
+        true
+    }
 
     /// Returns the smaller value, with `-0.0` below `0.0`; the canonical NaN if either is NaN.
     ///
     /// Returns `None` for complex types, which have no order.
-    fn smaller(self, other: Self) -> Option<Self>;
+    fn smaller(self, other: Self) -> Option<Self> {
+        Some(if other.key_or_nan() < self.key_or_nan() { other } else { self })
+    }
 
     /// Returns the larger value; the canonical NaN if either is NaN, `None` for complex types.
-    fn greater(self, other: Self) -> Option<Self>;
+    fn greater(self, other: Self) -> Option<Self> {
+        Some(if other.key_or_nan() > self.key_or_nan() { other } else { self })
+    }
 
     /// Returns the value as a computed fill: zero without a sign and the canonical NaN, per part.
-    fn as_implicit(self) -> Self;
+    fn as_implicit(self) -> Self {
+        // The sum with zero has the canonical NaN, and `-0.0 + 0.0` is `0.0`.
+        self.checked_add(Self::ZERO).unwrap_or(self)
+    }
 
     /// Returns the value as a number without its type.
     fn to_number(self) -> Number;
@@ -186,19 +210,23 @@ pub trait Ring: Element {
 
     /// The number of parts: 2 for complex numbers, otherwise 1.
     #[doc(hidden)]
-    const PARTS: usize;
+    const PARTS: usize = 1;
 
     /// Returns the parts as the nearest `f64`, 0 for a missing part.
     #[doc(hidden)]
-    fn wide_parts(self) -> [f64; 2];
+    fn wide_parts(self) -> [f64; 2] {
+        Self::Total::parts(self)
+    }
 
     /// Returns the parts of the total divided by a count, as the nearest `f64`.
     #[doc(hidden)]
-    fn wide_mean_of(total: &Self::Total, count: u128) -> [f64; 2];
+    fn wide_mean_of(total: &Self::Total, count: u128) -> [f64; 2] {
+        total.wide_mean(count)
+    }
 
     /// The accumulator that holds a sum exactly.
     #[doc(hidden)]
-    type Total: total::Accumulator<Self>;
+    type Total: total::TotalResults<Self>;
 
     /// The type of factors of products.
     #[doc(hidden)]
@@ -206,7 +234,9 @@ pub trait Ring: Element {
 
     /// Returns the value as a factor.
     #[doc(hidden)]
-    fn factor(self) -> Self::Factor;
+    fn factor(self) -> Self::Factor {
+        Self::Total::factor(self)
+    }
 
     /// The accumulator for sums of products, added in order.
     #[doc(hidden)]
@@ -214,32 +244,34 @@ pub trait Ring: Element {
 
     /// Returns the product in the type of sums, if it fits.
     #[doc(hidden)]
-    fn product_of(factor: Self::Factor) -> Option<Self::Sum>;
+    fn product_of(factor: Self::Factor) -> Option<Self::Sum> {
+        Self::Total::product(factor)
+    }
 
     /// Returns the total as a sum, if it fits.
     #[doc(hidden)]
-    fn sum_of(total: &Self::Total) -> Option<Self::Sum>;
+    fn sum_of(total: &Self::Total) -> Option<Self::Sum> {
+        total.sum()
+    }
 
     /// Returns the total divided by a count.
     #[doc(hidden)]
-    fn mean_of(total: &Self::Total, count: u128) -> Self::Mean;
+    fn mean_of(total: &Self::Total, count: u128) -> Self::Mean {
+        total.mean(count)
+    }
 
     /// Returns the sum of a small total, if the small total determines it.
     #[doc(hidden)]
     #[inline(always)]
     fn quick_sum_of(cell: Cell<Self>) -> Option<Self::Sum> {
-        let mut total = Self::Total::default();
-        total.add_cell(cell);
-        Self::sum_of(&total)
+        Self::Total::quick_sum(cell)
     }
 
     /// Returns the mean of a small total over a count, if the small total determines it.
     #[doc(hidden)]
     #[inline(always)]
     fn quick_mean_of(cell: Cell<Self>, count: u128) -> Option<Self::Mean> {
-        let mut total = Self::Total::default();
-        total.add_cell(cell);
-        Some(Self::mean_of(&total, count))
+        Self::Total::quick_mean(cell, count)
     }
 
     /// Returns variances, or standard deviations, of eight runs of values where a few floats determine them.
@@ -248,13 +280,13 @@ pub trait Ring: Element {
     #[doc(hidden)]
     #[inline(always)]
     fn quick_spreads_of(
-        _values: &[Self],
-        _runs: &Abreast,
-        _counts: [u128; ABREAST],
-        _ddof: u64,
-        _is_root: bool,
+        values: &[Self],
+        runs: &Abreast,
+        counts: [u128; ABREAST],
+        ddof: u64,
+        is_root: bool,
     ) -> Known<Self::Deviation> {
-        ([Self::Deviation::ZERO; ABREAST], [false; ABREAST])
+        Self::Total::quick_spreads(values, runs, counts, ddof, is_root)
     }
 }
 
@@ -283,19 +315,27 @@ pub trait Real: Ring + PartialOrd {
     const HIGHEST: Self;
 
     /// Compares two values that are not NaN; zeros of both signs are equal.
-    fn order(self, other: Self) -> Ordering;
+    fn order(self, other: Self) -> Ordering {
+        self.partial_cmp(&other).unwrap_or(Ordering::Equal)
+    }
 
     /// Returns whether the value is `+inf`.
-    fn isposinf(self) -> bool;
+    fn isposinf(self) -> bool {
+        self.isinf() && self == Self::HIGHEST
+    }
 
     /// Returns whether the value is `-inf`.
-    fn isneginf(self) -> bool;
+    fn isneginf(self) -> bool {
+        self.isinf() && self == Self::LOWEST
+    }
 
     /// Returns the value in the type of medians.
     fn to_median(self) -> Self::Median;
 
     /// Returns the nearest `f64`.
-    fn to_f64(self) -> f64;
+    fn to_f64(self) -> f64 {
+        self.to_median().in_f64()
+    }
 }
 
 /// A floating-point type: `f32`, `f64`, and with the feature `half` also `half::f16` and `half::bf16`.
@@ -315,6 +355,7 @@ pub trait Float:
     + Ring<Sum = Self, Mean = Self, Deviation = Self, Total = total::FloatTotal, Factor = factor::Scaled>
     + Into<f64>
     + in_f64::ExactInF64
+    + floats::Narrow
 {
     /// The canonical quiet NaN.
     const NAN: Self;
@@ -327,7 +368,9 @@ pub trait Float:
     /// assert_eq!(f32::from_f64(0.1), 0.1);
     /// assert_eq!(f32::from_f64(1e300), f32::INFINITY);
     /// ```
-    fn from_f64(wide: f64) -> Self;
+    fn from_f64(wide: f64) -> Self {
+        if floats::has_bits_of_nan(wide) { Self::NAN } else { Self::nearest_to_f64(wide) }
+    }
 
     /// Returns `(a + b) / 2` without overflow; a zero result is `+0.0`, and a NaN is the canonical one.
     ///
@@ -337,7 +380,9 @@ pub trait Float:
     /// assert_eq!(f64::MAX.midpoint_of(f64::MAX), f64::MAX);
     /// assert_eq!(1.0f32.midpoint_of(2.0), 1.5);
     /// ```
-    fn midpoint_of(self, other: Self) -> Self;
+    fn midpoint_of(self, other: Self) -> Self {
+        floats::midpoint(self, other)
+    }
 
     /// Returns `self + (other - self) * weight`, correctly rounded, for a weight from 0 to 1.
     ///
@@ -349,7 +394,9 @@ pub trait Float:
     /// assert_eq!(1.0f64.between(2.0, 0.25), 1.25);
     /// assert_eq!((-f64::MAX).between(f64::MAX, 0.5), 0.0);
     /// ```
-    fn between(self, other: Self, weight: f64) -> Self;
+    fn between(self, other: Self, weight: f64) -> Self {
+        Self::from_f64(total::between(self.in_f64(), other.in_f64(), weight, Self::ROUNDING))
+    }
 
     /// Returns `self / count`, correctly rounded.
     fn over(self, count: u128) -> Self {
@@ -363,7 +410,9 @@ pub trait Float:
 
     /// Returns `self * part / count`: the gradient of each of `count` elements that divide a part of a gradient
     /// equally.
-    fn share(self, part: f64, count: u64) -> Self;
+    fn share(self, part: f64, count: u64) -> Self {
+        floats::share(self, part, count)
+    }
 }
 
 /// Types whose zero is all zero bits. Bytes can be read, and written after a check.

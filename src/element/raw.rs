@@ -1,52 +1,48 @@
 //! Values as plain bits, for code that only moves them: it is compiled once per width, in the library.
 
-/// Defines the enums of plain bits, and the conversions of their slices and vectors.
+/// Values as unsigned integers of their width, or as pairs of them. `bool` stays `bool`, because not every byte is
+/// valid.
+#[derive(Clone, Copy)]
+pub enum RawSlice<'a> {
+    Bool(&'a [bool]),
+    U8(&'a [u8]),
+    U16(&'a [u16]),
+    U32(&'a [u32]),
+    U64(&'a [u64]),
+    Pair32(&'a [[u32; 2]]),
+    Pair64(&'a [[u64; 2]]),
+}
+
+/// Values moved as plain bits.
+pub enum RawVec {
+    Bool(Vec<bool>),
+    U8(Vec<u8>),
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    Pair32(Vec<[u32; 2]>),
+    Pair64(Vec<[u64; 2]>),
+}
+
+/// The message if bits are not of the expected variant.
+pub(super) const MIXED_UP: &str = "bits are read as the type that they were written as";
+
+/// Implements the conversions of lists whose type is generic.
 macro_rules! raw_types {
-    ($($variant:ident $type:ty),*) => {
-        /// Values as unsigned integers of their width, or as pairs of them. `bool` stays `bool`, because not every byte
-        /// is valid.
-        #[derive(Clone, Copy)]
-        pub enum RawSlice<'a> {
-            $($variant(&'a [$type])),*
+    ($($variant:ident $type:ty),*) => {$(
+        impl<'a> From<RawSlice<'a>> for &'a [$type] {
+            fn from(values: RawSlice<'a>) -> Self {
+                let RawSlice::$variant(values) = values else { unreachable!("{MIXED_UP}") };
+                values
+            }
         }
 
-        /// Values moved as plain bits.
-        pub enum RawVec {
-            $($variant(Vec<$type>)),*
+        impl From<Vec<$type>> for RawVec {
+            fn from(values: Vec<$type>) -> Self {
+                RawVec::$variant(values)
+            }
         }
-
-        $(
-            impl<'a> From<&'a [$type]> for RawSlice<'a> {
-                fn from(values: &'a [$type]) -> Self {
-                    RawSlice::$variant(values)
-                }
-            }
-
-            impl<'a> From<RawSlice<'a>> for &'a [$type] {
-                fn from(values: RawSlice<'a>) -> Self {
-                    match values {
-                        RawSlice::$variant(values) => values,
-                        _ => unreachable!("bits are read as the type that they were written as"),
-                    }
-                }
-            }
-
-            impl From<Vec<$type>> for RawVec {
-                fn from(values: Vec<$type>) -> Self {
-                    RawVec::$variant(values)
-                }
-            }
-
-            impl From<RawVec> for Vec<$type> {
-                fn from(values: RawVec) -> Self {
-                    match values {
-                        RawVec::$variant(values) => values,
-                        _ => unreachable!("bits are read as the type that they were written as"),
-                    }
-                }
-            }
-        )*
-    };
+    )*};
 }
 
 raw_types!(Bool bool, U8 u8, U16 u16, U32 u32, U64 u64, Pair32 [u32; 2], Pair64 [u64; 2]);

@@ -5,12 +5,13 @@ use std::array::from_fn;
 use num_complex::Complex;
 use smallvec::SmallVec;
 
-use super::Float;
 use super::abreast::{ABREAST, Abreast, Known};
 use super::accumulator_bytes::Saved;
 use super::exact::{Exact, FloatFormat, Products};
+use super::factor::Scaled;
 use super::in_f64::ExactInF64;
 use super::pair::{self, Pair, PairSums, add_to_pair, is_amid, times, two_product, two_sum};
+use super::{Element, Float, Ring};
 use crate::base::machine::in_wide_vectors;
 
 /// An exact sum of values of type `T`, added in any order.
@@ -78,6 +79,55 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
     #[inline(always)]
     fn cell_of(_pair: [f64; 2]) -> Self::Cell {
         Self::Cell::default()
+    }
+}
+
+/// The results of exact sums, and the factors of products: the same code for all types with this accumulator.
+pub trait TotalResults<T: Ring>: Accumulator<T> {
+    /// Returns the parts of a value as the nearest `f64`, 0 for a missing part.
+    fn parts(value: T) -> [f64; 2];
+
+    /// Returns the total as a sum, if it fits.
+    fn sum(&self) -> Option<T::Sum>;
+
+    /// Returns the total divided by a count.
+    fn mean(&self, count: u128) -> T::Mean;
+
+    /// Returns the parts of the total divided by a count, as the nearest `f64`.
+    fn wide_mean(&self, count: u128) -> [f64; 2];
+
+    /// Returns a value as a factor.
+    fn factor(value: T) -> T::Factor;
+
+    /// Returns the product in the type of sums, if it fits.
+    fn product(factor: T::Factor) -> Option<T::Sum>;
+
+    /// Returns the sum of a small total, if the small total determines it.
+    #[inline(always)]
+    fn quick_sum(cell: Self::Cell) -> Option<T::Sum> {
+        let mut total = Self::default();
+        total.add_cell(cell);
+        total.sum()
+    }
+
+    /// Returns the mean of a small total over a count, if the small total determines it.
+    #[inline(always)]
+    fn quick_mean(cell: Self::Cell, count: u128) -> Option<T::Mean> {
+        let mut total = Self::default();
+        total.add_cell(cell);
+        Some(total.mean(count))
+    }
+
+    /// Returns the variances or standard deviations of [`Ring::quick_spreads_of`].
+    #[inline(always)]
+    fn quick_spreads(
+        _values: &[T],
+        _runs: &Abreast,
+        _counts: [u128; ABREAST],
+        _ddof: u64,
+        _is_root: bool,
+    ) -> Known<T::Deviation> {
+        ([T::Deviation::ZERO; ABREAST], [false; ABREAST])
     }
 }
 
@@ -326,6 +376,54 @@ impl<T: ExactInF64> Accumulator<T> for FloatTotal {
     }
 }
 
+impl<T: Float> TotalResults<T> for FloatTotal {
+    fn parts(value: T) -> [f64; 2] {
+        [value.in_f64(), 0.0]
+    }
+
+    fn sum(&self) -> Option<T> {
+        Some(T::rounded(self, 1))
+    }
+
+    fn mean(&self, count: u128) -> T {
+        T::rounded(self, count)
+    }
+
+    fn wide_mean(&self, count: u128) -> [f64; 2] {
+        [f64::rounded(self, count), 0.0]
+    }
+
+    fn factor(value: T) -> Scaled {
+        Scaled::of(value.in_f64())
+    }
+
+    fn product(factor: Scaled) -> Option<T> {
+        Some(T::from_f64(factor.value(T::ROUNDING)))
+    }
+
+    #[inline(always)]
+    fn quick_sum(pair: Pair) -> Option<T> {
+        T::quickly(pair, 1)
+    }
+
+    #[inline(always)]
+    fn quick_mean(pair: Pair, count: u128) -> Option<T> {
+        T::quickly(pair, count)
+    }
+
+    #[inline(always)]
+    fn quick_spreads(values: &[T], runs: &Abreast, counts: [u128; ABREAST], ddof: u64, is_root: bool) -> Known<T> {
+        let kind = if is_root { FloatFormat::F64 } else { T::ROUNDING };
+        let (variances, are_known) = pair::variances_of(values, runs, &counts, ddof, kind);
+        let mut found = [T::ZERO; ABREAST];
+        for run in 0..ABREAST {
+            let variance = variances[run];
+            found[run] = T::from_f64(if is_root { variance.sqrt() } else { variance });
+        }
+        (found, are_known)
+    }
+}
+
 /// The exact sums of the real and imaginary parts of complex numbers.
 #[derive(Debug, Clone, Default)]
 pub struct ComplexTotal {
@@ -411,17 +509,15 @@ impl Saved for ComplexTotal {
 
 /// A float type that totals are rounded to.
 pub(super) trait Rounded: Float {
-    const KIND: FloatFormat;
-
     /// Returns the total divided by `count`.
     fn rounded(total: &FloatTotal, count: u128) -> Self {
-        Self::from_f64(total.over(count, Self::KIND))
+        Self::from_f64(total.over(count, Self::ROUNDING))
     }
 
     /// Returns the sum of a pair divided by `count`, if the pair determines the result.
     #[inline(always)]
     fn quickly(pair: Pair, count: u128) -> Option<Self> {
-        pair::over(pair, count, Self::KIND).map(Self::from_f64)
+        pair::over(pair, count, Self::ROUNDING).map(Self::from_f64)
     }
 
     /// Returns both parts of the total divided by `count`.
@@ -429,6 +525,8 @@ pub(super) trait Rounded: Float {
         Complex { re: Self::rounded(&total.re, count), im: Self::rounded(&total.im, count) }
     }
 }
+
+impl<T: Float> Rounded for T {}
 
 #[cfg(test)]
 mod tests {

@@ -1,77 +1,12 @@
 //! The integer element types, and `bool`.
 
-use std::cmp::Ordering;
-
+use super::arithmetic::{Bits, Numeric, Remainder};
 use super::dot::Wrapped;
 use super::factor::SaturatingInteger;
 use super::integer_total::IntegerTotal;
+use super::raw::MIXED_UP;
+use super::unary::{Magnitude, RealNumber, Signed};
 use super::{DType, Element, Number, RawSlice, RawVec, Real, Ring, sealed};
-
-/// Methods of types without NaN, infinity and imaginary part.
-macro_rules! always_plain {
-    () => {
-        fn isnan(self) -> bool {
-            false
-        }
-
-        fn isinf(self) -> bool {
-            false
-        }
-
-        fn isreal(self) -> bool {
-            true
-        }
-
-        fn same(self, other: Self) -> bool {
-            self == other
-        }
-
-        fn key_or_nan(self) -> Self::Key {
-            self
-        }
-
-        fn to_integer(self) -> Option<i128> {
-            Some(self.into())
-        }
-
-        fn smaller(self, other: Self) -> Option<Self> {
-            Some(self.min(other))
-        }
-
-        fn greater(self, other: Self) -> Option<Self> {
-            Some(self.max(other))
-        }
-
-        fn to_number(self) -> Number {
-            Number::Integer(self.into())
-        }
-
-        fn as_implicit(self) -> Self {
-            self
-        }
-    };
-}
-
-/// The order of a type without NaN and infinity.
-macro_rules! plain_order {
-    ($lowest:expr, $highest:expr) => {
-        type Median = f64;
-        const LOWEST: Self = $lowest;
-        const HIGHEST: Self = $highest;
-
-        fn order(self, other: Self) -> Ordering {
-            self.cmp(&other)
-        }
-
-        fn isposinf(self) -> bool {
-            false
-        }
-
-        fn isneginf(self) -> bool {
-            false
-        }
-    };
-}
 
 impl sealed::Sealed for bool {}
 
@@ -81,14 +16,17 @@ impl Element for bool {
     const ONE: Self = true;
     type Key = bool;
 
-    always_plain!();
-
     fn raw(values: &[Self]) -> RawSlice<'_> {
-        values.into()
+        RawSlice::Bool(values)
     }
 
     fn from_raw(raw: RawVec) -> Vec<Self> {
-        raw.into()
+        let RawVec::Bool(values) = raw else { unreachable!("{MIXED_UP}") };
+        values
+    }
+
+    fn key_or_nan(self) -> bool {
+        self
     }
 
     fn checked_add(self, other: Self) -> Option<Self> {
@@ -97,6 +35,10 @@ impl Element for bool {
 
     fn checked_mul(self, other: Self) -> Option<Self> {
         Some(self & other)
+    }
+
+    fn to_number(self) -> Number {
+        Number::Integer(self.into())
     }
 
     fn from_number(number: Number) -> Option<Self> {
@@ -108,80 +50,48 @@ impl Element for bool {
     }
 }
 
-/// The sums of integers and of `bool`, of type `$sum`.
-macro_rules! plain_sums {
-    ($sum:ident, $dot:ty) => {
-        type Sum = $sum;
-        type Dot = $dot;
-        type Mean = f64;
-        type Deviation = f64;
-        type Total = IntegerTotal;
-        const PARTS: usize = 1;
-
-        fn wide_parts(self) -> [f64; 2] {
-            [self.to_f64(), 0.0]
-        }
-
-        fn wide_mean_of(total: &IntegerTotal, count: u128) -> [f64; 2] {
-            [total.mean(count), 0.0]
-        }
-
-        type Factor = SaturatingInteger;
-
-        fn factor(self) -> SaturatingInteger {
-            SaturatingInteger::of(self.into())
-        }
-
-        fn product_of(factor: SaturatingInteger) -> Option<$sum> {
-            factor.value()?.try_into().ok()
-        }
-
-        fn sum_of(total: &IntegerTotal) -> Option<$sum> {
-            total.value()?.try_into().ok()
-        }
-
-        fn mean_of(total: &IntegerTotal, count: u128) -> f64 {
-            total.mean(count)
-        }
-    };
-}
-
 impl Ring for bool {
-    plain_sums!(u64, bool);
+    type Sum = u64;
+    type Mean = f64;
+    type Deviation = f64;
+    type Dot = bool;
+    type Total = IntegerTotal;
+    type Factor = SaturatingInteger;
 }
 
 impl Real for bool {
-    plain_order!(false, true);
+    type Median = f64;
+    const LOWEST: Self = false;
+    const HIGHEST: Self = true;
 
     fn to_median(self) -> f64 {
         f64::from(u8::from(self))
     }
-
-    fn to_f64(self) -> f64 {
-        self.to_median()
-    }
 }
 
-macro_rules! impl_integer {
-    ($($type:ident $bits:ident $dtype:ident $sum:ident $dot:ident),*) => {$(
-        impl Ring for $type {
-            plain_sums!($sum, $dot);
-        }
+impl Bits for bool {}
 
+/// Implements the traits for integer types: their bits, their name, the types of their sums, and `Signed` for types
+/// that implement it.
+macro_rules! impl_integer {
+    ($($type:ident $bits:ident $dtype:ident $sum:ident $dot:ident $($Signed:ident)?),*) => {$(
         impl Element for $type {
             const DTYPE: DType = DType::$dtype;
             const ZERO: Self = 0;
             const ONE: Self = 1;
             type Key = $type;
 
-            always_plain!();
-
             fn raw(values: &[Self]) -> RawSlice<'_> {
-                bytemuck::cast_slice::<Self, $bits>(values).into()
+                RawSlice::$bits(bytemuck::cast_slice(values))
             }
 
             fn from_raw(raw: RawVec) -> Vec<Self> {
-                bytemuck::cast_vec::<$bits, Self>(raw.into())
+                let RawVec::$bits(values) = raw else { unreachable!("{MIXED_UP}") };
+                bytemuck::cast_vec(values)
+            }
+
+            fn key_or_nan(self) -> $type {
+                self
             }
 
             #[inline(always)]
@@ -194,27 +104,92 @@ macro_rules! impl_integer {
                 $type::checked_mul(self, other)
             }
 
+            fn to_number(self) -> Number {
+                Number::Integer(self.into())
+            }
+
             fn from_number(number: Number) -> Option<Self> {
                 $type::try_from(number.integer()?).ok()
             }
         }
 
+        impl Ring for $type {
+            type Sum = $sum;
+            type Mean = f64;
+            type Deviation = f64;
+            type Dot = $dot;
+            type Total = IntegerTotal;
+            type Factor = SaturatingInteger;
+        }
+
         impl Real for $type {
-            plain_order!($type::MIN, $type::MAX);
+            type Median = f64;
+            const LOWEST: Self = $type::MIN;
+            const HIGHEST: Self = $type::MAX;
 
             fn to_median(self) -> f64 {
                 self as f64
             }
+        }
 
-            fn to_f64(self) -> f64 {
-                self as f64
+        impl Bits for $type {}
+
+        impl Numeric for $type {
+            #[inline(always)]
+            fn checked_sub(self, other: Self) -> Option<Self> {
+                $type::checked_sub(self, other)
+            }
+
+            #[inline(always)]
+            fn checked_div(self, other: Self) -> Option<Self> {
+                $type::checked_div(self, other)
             }
         }
+
+        impl Remainder for $type {
+            #[inline(always)]
+            fn checked_rem(self, other: Self) -> Option<Self> {
+                // The remainder by -1 is 0, also for `MIN`, whose quotient overflows.
+                (other != 0).then(|| self.wrapping_rem(other))
+            }
+        }
+
+        impl Magnitude for $type {
+            type Magnitude = Self;
+
+            fn magnitude(self) -> Option<Self> {
+                if self < Self::ZERO { self.checked_neg() } else { Some(self) }
+            }
+        }
+
+        impl RealNumber for $type {
+            fn sign(self) -> Self {
+                (self > 0) as Self - (self < Self::ZERO) as Self
+            }
+
+            fn raised(self, exponent: i32) -> Option<Self> {
+                self.checked_pow(exponent.try_into().ok()?)
+            }
+        }
+
+        $(impl $Signed for $type {
+            fn negated(self) -> Option<Self> {
+                self.checked_neg()
+            }
+        })?
     )*};
 }
 
-impl_integer!(i8 u8 Int8 i64 Wrapped, i16 u16 Int16 i64 Wrapped, i32 u32 Int32 i64 Wrapped, i64 u64 Int64 i64 Wrapped);
-impl_integer!(u8 u8 UInt8 u64 u128, u16 u16 UInt16 u64 u128, u32 u32 UInt32 u64 u128, u64 u64 UInt64 u64 u128);
+impl_integer! {
+    i8 U8 Int8 i64 Wrapped Signed,
+    i16 U16 Int16 i64 Wrapped Signed,
+    i32 U32 Int32 i64 Wrapped Signed,
+    i64 U64 Int64 i64 Wrapped Signed,
+    u8 U8 UInt8 u64 u128,
+    u16 U16 UInt16 u64 u128,
+    u32 U32 UInt32 u64 u128,
+    u64 U64 UInt64 u64 u128
+}
 
 #[cfg(test)]
 mod tests {

@@ -38,13 +38,19 @@ pub trait RealNumber: Real {
     fn sign(self) -> Self;
 
     /// Returns the square, `None` if an integer type cannot hold it; a NaN is the canonical one.
-    fn squared(self) -> Option<Self>;
+    fn squared(self) -> Option<Self> {
+        self.checked_mul(self)
+    }
 
     /// Returns `self` to the power of `exponent`; `None` if an integer type cannot hold the result.
     fn raised(self, exponent: i32) -> Option<Self>;
 
     /// Returns `self` to the power of `exponent`; `None` if an integer type cannot hold the result.
-    fn to_power(self, exponent: Self) -> Option<Self>;
+    fn to_power(self, exponent: Self) -> Option<Self> {
+        // Powers of integers other than 0, 1 and -1 overflow far below 100; for 0, 1 and -1 only the parity matters.
+        let exponent = exponent.to_integer()?;
+        self.raised(if exponent > 100 { 100 + (exponent % 2) as i32 } else { exponent.max(-1) as i32 })
+    }
 }
 
 /// A complex type: `Complex<f32>` or `Complex<f64>`.
@@ -61,57 +67,6 @@ pub trait ComplexElement: Element {
 
     /// Returns the number with these parts.
     fn of_parts(re: Self::Part, im: Self::Part) -> Self;
-}
-
-/// Implements the traits for integers: the magnitude, the sign and, for signed types, the negated number.
-macro_rules! integers {
-    ($($type:ident: $magnitude:expr, $sign:expr $(, $negated:expr)?;)*) => {$(
-        impl Magnitude for $type {
-            type Magnitude = Self;
-
-            fn magnitude(self) -> Option<Self> {
-                $magnitude(self)
-            }
-        }
-
-        impl RealNumber for $type {
-            fn sign(self) -> Self {
-                $sign(self)
-            }
-
-            fn squared(self) -> Option<Self> {
-                self.checked_mul(self)
-            }
-
-            fn raised(self, exponent: i32) -> Option<Self> {
-                self.checked_pow(exponent.try_into().ok()?)
-            }
-
-            fn to_power(self, exponent: Self) -> Option<Self> {
-                // Powers of numbers other than 0, 1 and -1 overflow far below 100; for 0, 1 and -1 only the parity
-                // matters.
-                let exponent = i128::from(exponent);
-                self.raised(if exponent > 100 { 100 + (exponent % 2) as i32 } else { exponent.max(-1) as i32 })
-            }
-        }
-
-        $(impl Signed for $type {
-            fn negated(self) -> Option<Self> {
-                $negated(self)
-            }
-        })?
-    )*};
-}
-
-integers! {
-    i8: i8::checked_abs, i8::signum, i8::checked_neg;
-    i16: i16::checked_abs, i16::signum, i16::checked_neg;
-    i32: i32::checked_abs, i32::signum, i32::checked_neg;
-    i64: i64::checked_abs, i64::signum, i64::checked_neg;
-    u8: Some, |value: u8| value.min(1);
-    u16: Some, |value: u16| value.min(1);
-    u32: Some, |value: u32| value.min(1);
-    u64: Some, |value: u64| value.min(1);
 }
 
 impl<T: Float> Signed for T {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use num_complex::Complex;
 
 use crate::base::error::{Error, Result};
-use crate::element::{Element, Number};
+use crate::element::{DType, Element, Number};
 use crate::io::digits::print_digits;
 
 /// An [`Element`] that files hold: read from and printed as text, and as bytes in either byte order.
@@ -37,14 +37,25 @@ pub trait FileElement: Element {
 
     /// Appends the text that an entry of a text file has: `bool` as 0 or 1, complex as two numbers.
     fn print_entry(self, text: &mut Vec<u8>) {
+        let start = text.len();
         self.print(text);
+        if Self::DTYPE == DType::Float32 && !reads_back_by_f64(&text[start..], self) {
+            text.truncate(start);
+            self.to_number().float().unwrap_or(f64::NAN).print(text);
+        }
     }
 
     /// The value that `size_of::<Self>()` bytes hold; `None` for a `bool` that is neither 0 nor 1.
     fn from_bytes(bytes: &[u8], big_endian: bool) -> Option<Self>;
 
     /// Appends the bytes of the value, the least significant first.
-    fn to_bytes(self, bytes: &mut Vec<u8>);
+    fn to_bytes(self, bytes: &mut Vec<u8>) {
+        let start = bytes.len();
+        bytes.extend_from_slice(bytemuck::bytes_of(&self));
+        if cfg!(target_endian = "big") {
+            bytes[start..].reverse();
+        }
+    }
 }
 
 /// Reads an integer, a float or a complex number, whatever its type, as [`FileElement::parse`] reads them.
@@ -73,20 +84,6 @@ impl FromStr for Number {
     }
 }
 
-/// Implements the conversions to and from bytes for a type with `from_le_bytes` and similar functions.
-macro_rules! number_bytes {
-    ($type:ident) => {
-        fn from_bytes(bytes: &[u8], big_endian: bool) -> Option<Self> {
-            let bytes = bytes.try_into().ok()?;
-            Some(if big_endian { $type::from_be_bytes(bytes) } else { $type::from_le_bytes(bytes) })
-        }
-
-        fn to_bytes(self, bytes: &mut Vec<u8>) {
-            bytes.extend_from_slice(&self.to_le_bytes());
-        }
-    };
-}
-
 impl FileElement for bool {
     const NPY_KIND: Option<char> = Some('b');
 
@@ -113,66 +110,74 @@ impl FileElement for bool {
             _ => None,
         }
     }
+}
 
-    fn to_bytes(self, bytes: &mut Vec<u8>) {
-        bytes.push(self.into());
+/// Implements the trait for number types, with the functions that parse and print a number.
+macro_rules! impl_number {
+    ($kind:expr, $parse:ident $print:ident: $($type:ty)*) => {$(
+        impl FileElement for $type {
+            const NPY_KIND: Option<char> = $kind;
+
+            fn parse_bytes(text: &[u8]) -> Option<Self> {
+                $parse(text)
+            }
+
+            fn print(self, text: &mut Vec<u8>) {
+                $print(self, text);
+            }
+
+            fn from_bytes(bytes: &[u8], big_endian: bool) -> Option<Self> {
+                let bytes = bytes.try_into().ok()?;
+                Some(if big_endian { Self::from_be_bytes(bytes) } else { Self::from_le_bytes(bytes) })
+            }
+        }
+    )*};
+}
+
+impl_number!(Some('i'), parse_integer print_integer: i8 i16 i32 i64);
+impl_number!(Some('u'), parse_integer print_integer: u8 u16 u32 u64);
+impl_number!(Some('f'), parse_float print_float: f32 f64);
+#[cfg(feature = "half")]
+impl_number!(Some('f'), parse_half print_half: half::f16);
+#[cfg(feature = "half")]
+impl_number!(None, parse_half print_half: half::bf16);
+
+#[inline]
+fn parse_integer<T: FromStr>(text: &[u8]) -> Option<T> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+#[inline]
+fn print_integer<T: Into<i128>>(value: T, text: &mut Vec<u8>) {
+    let value: i128 = value.into();
+    if value < 0 {
+        text.push(b'-');
     }
+    print_digits(text, value.unsigned_abs() as u64);
 }
 
-macro_rules! impl_integer {
-    ($kind:literal: $($type:ident)*) => {$(
-        impl FileElement for $type {
-            const NPY_KIND: Option<char> = Some($kind);
-
-            fn parse_bytes(text: &[u8]) -> Option<Self> {
-                std::str::from_utf8(text).ok()?.parse().ok()
-            }
-
-            fn print(self, text: &mut Vec<u8>) {
-                if i128::from(self) < 0 {
-                    text.push(b'-');
-                }
-                print_digits(text, i128::from(self).unsigned_abs() as u64);
-            }
-
-            number_bytes!($type);
-        }
-    )*};
+#[inline]
+fn parse_float<T: crate::Float + fast_float2::FastFloat>(text: &[u8]) -> Option<T> {
+    fast_float2::parse(text).ok().map(canonical_nan)
 }
 
-impl_integer!('i': i8 i16 i32 i64);
-impl_integer!('u': u8 u16 u32 u64);
-
-macro_rules! impl_float {
-    ($($type:ident)*) => {$(
-        impl FileElement for $type {
-            const NPY_KIND: Option<char> = Some('f');
-
-            fn parse_bytes(text: &[u8]) -> Option<Self> {
-                fast_float2::parse(text).ok().map(canonical_nan)
-            }
-
-            fn print(self, text: &mut Vec<u8>) {
-                let mut buffer = zmij::Buffer::new();
-                let word = if self.is_nan() { "nan" } else { buffer.format(self) };
-                text.extend_from_slice(word.as_bytes());
-            }
-
-            fn print_entry(self, text: &mut Vec<u8>) {
-                let start = text.len();
-                self.print(text);
-                if size_of::<Self>() < size_of::<f64>() && !reads_back_by_f64(&text[start..], self) {
-                    text.truncate(start);
-                    f64::from(self).print(text);
-                }
-            }
-
-            number_bytes!($type);
-        }
-    )*};
+#[inline]
+fn print_float<T: Element + zmij::Float>(value: T, text: &mut Vec<u8>) {
+    let mut buffer = zmij::Buffer::new();
+    let word = if value.isnan() { "nan" } else { buffer.format(value) };
+    text.extend_from_slice(word.as_bytes());
 }
 
-impl_float!(f32 f64);
+/// A finite number that the type cannot hold is an infinity.
+#[cfg(feature = "half")]
+fn parse_half<T: crate::Float>(text: &[u8]) -> Option<T> {
+    f64::parse_bytes(text).map(T::from_f64)
+}
+
+#[cfg(feature = "half")]
+fn print_half<T: Into<f32>>(value: T, text: &mut Vec<u8>) {
+    value.into().print(text);
+}
 
 /// Returns whether a text results in the same number after reading as `f64` and rounding to `T`. Files are read like
 /// this: the shortest digits of an `f32` may be read as the midpoint between the `f32` and a neighbor.
@@ -183,35 +188,6 @@ fn reads_back_by_f64<T: Element>(text: &[u8], number: T) -> bool {
 /// Returns the canonical NaN for a NaN, otherwise the value. Text has only one NaN, whatever its sign.
 fn canonical_nan<T: crate::Float>(value: T) -> T {
     if value.isnan() { T::NAN } else { value }
-}
-
-#[cfg(feature = "half")]
-mod half_types {
-    use super::*;
-    use half::{bf16, f16};
-
-    macro_rules! impl_half {
-        ($($type:ident $kind:expr),*) => {$(
-            impl FileElement for $type {
-                const NPY_KIND: Option<char> = $kind;
-
-                fn parse_bytes(text: &[u8]) -> Option<Self> {
-                    // `from_f64` of `half` rounds twice; a finite number that the type cannot hold is an infinity.
-                    let infinity = |value: f64| if value < 0.0 { $type::NEG_INFINITY } else { $type::INFINITY };
-                    let round = |value| $type::from_number(Number::Real(value)).unwrap_or_else(|| infinity(value));
-                    f64::parse_bytes(text).map(round).map(canonical_nan)
-                }
-
-                fn print(self, text: &mut Vec<u8>) {
-                    f32::from(self).print(text);
-                }
-
-                number_bytes!($type);
-            }
-        )*};
-    }
-
-    impl_half!(f16 Some('f'), bf16 None);
 }
 
 impl<F: FileElement + num_traits::Float> FileElement for Complex<F>

@@ -240,17 +240,29 @@ impl TextTensor {
     }
 }
 
-macro_rules! text_tensor {
-    ($($Variant:ident $type:ty),*) => {$(
-        impl From<Erased<$type>> for TextTensor {
-            fn from(tensor: Erased<$type>) -> Self {
-                TextTensor::$Variant(tensor)
-            }
-        }
-    )*};
+impl From<Erased<f64>> for TextTensor {
+    fn from(tensor: Erased<f64>) -> Self {
+        TextTensor::Real(tensor)
+    }
 }
 
-text_tensor!(Real f64, Integer i64, Unsigned u64, Complex Complex<f64>);
+impl From<Erased<i64>> for TextTensor {
+    fn from(tensor: Erased<i64>) -> Self {
+        TextTensor::Integer(tensor)
+    }
+}
+
+impl From<Erased<u64>> for TextTensor {
+    fn from(tensor: Erased<u64>) -> Self {
+        TextTensor::Unsigned(tensor)
+    }
+}
+
+impl From<Erased<Complex<f64>>> for TextTensor {
+    fn from(tensor: Erased<Complex<f64>>) -> Self {
+        TextTensor::Complex(tensor)
+    }
+}
 
 impl From<TextTensor> for AnyTensor {
     fn from(tensor: TextTensor) -> Self {

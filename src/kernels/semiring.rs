@@ -88,100 +88,88 @@ pub trait Add<T>: Copy + Send + Sync {
     fn add(self, sum: T, term: T) -> T;
 }
 
-/// Defines multiplication types, and an enum with a variant for each.
-macro_rules! multiply {
-    ($($(#[$what:meta])* $name:ident $word:literal: $bound:ident, $left:ident $right:ident $term:expr;)*) => {
-        /// A dynamically typed multiplication.
+/// Defines the types of operations, and an enum with a variant for each and further variants.
+macro_rules! operations {
+    ($trait:ident, $(#[$about:meta])* $all:ident { $($more:tt)* }
+     $($(#[$what:meta])* $name:ident $word:literal $bound:ident { $($function:item)* })*) => {
+        $(#[$about])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Multiplying {
-            $($(#[$what])* $name),*
+        pub(crate) enum $all {
+            $($(#[$what])* $name,)*
+            $($more)*
         }
         $(
-        $(#[$what])*
-        #[derive(Debug, Clone, Copy)]
-        pub struct $name;
+            $(#[$what])*
+            #[derive(Debug, Clone, Copy)]
+            pub struct $name;
 
-        impl<T: $bound> Multiply<T> for $name {
-            const WORD: Option<&'static str> = Some($word);
-
-            #[inline(always)]
-            fn term(self, $left: T, $right: T) -> Option<T> {
-                $term
+            impl<T: $bound> $trait<T> for $name {
+                const WORD: Option<&'static str> = Some($word);
+                $(#[inline(always)] $function)*
             }
-        }
 
-        impl From<$name> for Multiplying {
-            fn from(_: $name) -> Self {
-                Multiplying::$name
+            impl From<$name> for $all {
+                fn from(_: $name) -> Self {
+                    $all::$name
+                }
             }
-        }
-    )*};
+        )*
+    };
 }
 
-multiply! {
+operations! {
+    Multiply,
+    /// A dynamically typed multiplication.
+    Multiplying {}
     /// The sum of both elements.
-    Sum "plus": Element, left right left.checked_add(right);
+    Sum "plus" Element { fn term(self, left: T, right: T) -> Option<T> { left.checked_add(right) } }
     /// The product of both elements.
-    Product "times": Element, left right left.checked_mul(right);
+    Product "times" Element { fn term(self, left: T, right: T) -> Option<T> { left.checked_mul(right) } }
     /// The left element.
-    First "first": Element, left _right Some(left);
+    First "first" Element { fn term(self, left: T, _: T) -> Option<T> { Some(left) } }
     /// The right element.
-    Second "second": Element, _left right Some(right);
+    Second "second" Element { fn term(self, _: T, right: T) -> Option<T> { Some(right) } }
     /// One, for all elements.
-    Pair "pair": Element, _left _right Some(T::ONE);
+    Pair "pair" Element { fn term(self, _: T, _: T) -> Option<T> { Some(T::ONE) } }
     /// The smaller element.
-    Lesser "min": Real, left right Some(minimum(left, right));
+    Lesser "min" Real { fn term(self, left: T, right: T) -> Option<T> { Some(minimum(left, right)) } }
     /// The larger element.
-    Greater "max": Real, left right Some(maximum(left, right));
+    Greater "max" Real { fn term(self, left: T, right: T) -> Option<T> { Some(maximum(left, right)) } }
     /// One if both elements are nonzero, otherwise zero.
-    And "and": Element, left right Some(if left.is_truthy() & right.is_truthy() { T::ONE } else { T::ZERO });
+    And "and" Element {
+        fn term(self, left: T, right: T) -> Option<T> {
+            Some(if left.is_truthy() & right.is_truthy() { T::ONE } else { T::ZERO })
+        }
+    }
 }
 
-/// Defines addition types, and an enum with a variant for each.
-macro_rules! add {
-    ($($(#[$what:meta])* $name:ident $word:literal: $bound:ident, $zero:expr, $sum:ident $term:ident $add:expr;)*) => {
-        /// A dynamically typed addition.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Adding {
-            /// Addition as the type adds products.
-            Plus,
-            $($(#[$what])* $name),*
-        }
-        $(
-        $(#[$what])*
-        #[derive(Debug, Clone, Copy)]
-        pub struct $name;
-
-        impl<T: $bound> Add<T> for $name {
-            const WORD: Option<&'static str> = Some($word);
-
-            fn zero(self) -> T {
-                $zero
-            }
-
-            #[inline(always)]
-            fn add(self, $sum: T, $term: T) -> T {
-                $add
-            }
-        }
-
-        impl From<$name> for Adding {
-            fn from(_: $name) -> Self {
-                Adding::$name
-            }
-        }
-    )*};
-}
-
-add! {
+operations! {
+    Add,
+    /// A dynamically typed addition.
+    Adding {
+        /// Addition as the type adds products.
+        Plus,
+    }
     /// The smallest term.
-    Min "min": Real, T::HIGHEST, sum term minimum(sum, term);
+    Min "min" Real {
+        fn zero(self) -> T { T::HIGHEST }
+        fn add(self, sum: T, term: T) -> T { minimum(sum, term) }
+    }
     /// The largest term.
-    Max "max": Real, T::LOWEST, sum term maximum(sum, term);
+    Max "max" Real {
+        fn zero(self) -> T { T::LOWEST }
+        fn add(self, sum: T, term: T) -> T { maximum(sum, term) }
+    }
     /// The first term.
-    Any "any": Element, T::ZERO, sum _term sum;
+    Any "any" Element {
+        fn zero(self) -> T { T::ZERO }
+        fn add(self, sum: T, _: T) -> T { sum }
+    }
     /// The first nonzero term, otherwise the last term.
-    Or "or": Element, T::ZERO, sum term if sum.is_truthy() { sum } else { term };
+    Or "or" Element {
+        fn zero(self) -> T { T::ZERO }
+        fn add(self, sum: T, term: T) -> T { if sum.is_truthy() { sum } else { term } }
+    }
 }
 
 /// A multiplication by a user-defined function.

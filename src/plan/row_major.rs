@@ -90,6 +90,7 @@ fn unpacked(packing: &Packing, keys: &[u64], width: Width) -> Allocated<Vec<Axis
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::element::Element;
 
     #[test]
     fn packed_and_compared_entries_are_moved_with_their_values() {
@@ -98,8 +99,8 @@ mod tests {
         for coords in [small, large] {
             let coords = coords.map(AxisCoords::from);
             let order = order_of(&coords, 5).unwrap().unwrap();
-            let (sorted, values) = row_major(&coords, 0, [5u8, 6, 7, 8, 9].as_slice().into()).unwrap().unwrap();
-            assert_eq!(Vec::<u8>::from(values), [8, 6, 9, 5, 7]);
+            let (sorted, values) = row_major(&coords, 0, RawSlice::U8(&[5, 6, 7, 8, 9])).unwrap().unwrap();
+            assert_eq!(u8::from_raw(values), [8, 6, 9, 5, 7]);
             let gathered = coords.iter().map(|axis| axis.gather(&order).unwrap());
             assert!(gathered.zip(&sorted).all(|(gathered, sorted)| gathered == *sorted));
         }

@@ -128,6 +128,12 @@ impl EntryCursor {
         Some((Coords::new(&self.block[within * rank..(within + 1) * rank]), value))
     }
 
+    /// Returns the size hint of an iterator over `nnz` entries.
+    fn left(&self, nnz: usize) -> (usize, Option<usize>) {
+        let left = nnz - self.entry;
+        (left, Some(left))
+    }
+
     #[inline(never)]
     fn look_up(&mut self, pattern: &AnyPattern) {
         self.block.clear();
@@ -171,36 +177,49 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     }
 }
 
-macro_rules! impl_iterator {
-    ([$($lifetime:lifetime)?], $entries:ty, |$this:ident| $tensor:expr) => {
-        impl<$($lifetime,)? P: Pattern, T: Element> Iterator for $entries {
-            type Item = (Coords, T);
+impl<P: Pattern, T: Element> Iterator for Entries<'_, P, T> {
+    type Item = (Coords, T);
 
-            #[inline]
-            fn next(&mut self) -> Option<(Coords, T)> {
-                let $this = self;
-                $this.walk.step($tensor.sparse())
-            }
+    #[inline]
+    fn next(&mut self) -> Option<(Coords, T)> {
+        self.walk.step(self.tensor.sparse())
+    }
 
-            fn size_hint(&self) -> (usize, Option<usize>) {
-                let left = self.tensor.nnz() - self.walk.entry;
-                (left, Some(left))
-            }
-        }
-
-        impl<$($lifetime,)? P: Pattern, T: Element> ExactSizeIterator for $entries {}
-        impl<$($lifetime,)? P: Pattern, T: Element> FusedIterator for $entries {}
-
-        impl<$($lifetime,)? P: Pattern, T: Element> fmt::Debug for $entries {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_list().entries(self.clone()).finish()
-            }
-        }
-    };
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.walk.left(self.tensor.nnz())
+    }
 }
 
-impl_iterator!(['a], Entries<'a, P, T>, |this| this.tensor);
-impl_iterator!([], IntoEntries<P, T>, |this| this.tensor);
+impl<P: Pattern, T: Element> fmt::Debug for Entries<'_, P, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}
+
+impl<P: Pattern, T: Element> ExactSizeIterator for Entries<'_, P, T> {}
+impl<P: Pattern, T: Element> FusedIterator for Entries<'_, P, T> {}
+
+impl<P: Pattern, T: Element> Iterator for IntoEntries<P, T> {
+    type Item = (Coords, T);
+
+    #[inline]
+    fn next(&mut self) -> Option<(Coords, T)> {
+        self.walk.step(self.tensor.sparse())
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.walk.left(self.tensor.nnz())
+    }
+}
+
+impl<P: Pattern, T: Element> fmt::Debug for IntoEntries<P, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}
+
+impl<P: Pattern, T: Element> ExactSizeIterator for IntoEntries<P, T> {}
+impl<P: Pattern, T: Element> FusedIterator for IntoEntries<P, T> {}
 
 impl<'a, P: Pattern, T: Element> IntoIterator for &'a Tensor<P, T> {
     type Item = (Coords, T);

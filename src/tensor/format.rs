@@ -198,34 +198,46 @@ impl<P: Pattern, T: Element> Display for Tensor<P, T> {
     }
 }
 
-/// Implements `Debug` and `Display` for each kind of pattern.
-macro_rules! format_pattern {
-    ($($pattern:ident),*) => {$(
-        /// A headline and the first few positions: six on one line, or with `{:#?}` twenty lines.
-        impl<I: Index> Debug for $pattern<I> {
-            fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-                self.any().write_listing(I::NAME, f, f.alternate())
-            }
-        }
-
-        /// A grid of crosses and dots where it is as small as that of a tensor; else a headline and positions.
-        impl<I: Index> Display for $pattern<I> {
-            fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-                match grid_size(self.shape()) {
-                    Some(size) => f.write_str(&grid(self.any(), size, |_| String::from("x"))),
-                    None => self.any().write_listing(I::NAME, f, true),
-                }
-            }
-        }
-    )*};
+/// A headline and the first few positions: six on one line, or with `{:#?}` twenty lines.
+impl<I: Index> Debug for CooPattern<I> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.any().write_listing(I::NAME, f, f.alternate())
+    }
 }
 
-format_pattern!(CooPattern, CsrPattern);
+/// A grid of crosses and dots where it is as small as that of a tensor; else a headline and positions.
+impl<I: Index> Display for CooPattern<I> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.any().write_grid(I::NAME, f)
+    }
+}
+
+/// A headline and the first few positions: six on one line, or with `{:#?}` twenty lines.
+impl<I: Index> Debug for CsrPattern<I> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.any().write_listing(I::NAME, f, f.alternate())
+    }
+}
+
+/// A grid of crosses and dots where it is as small as that of a tensor; else a headline and positions.
+impl<I: Index> Display for CsrPattern<I> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.any().write_grid(I::NAME, f)
+    }
+}
 
 impl AnyPattern {
     /// Writes the positions below a headline that names the type of the coordinates.
     fn write_listing(&self, index: &str, f: &mut Formatter<'_>, tall: bool) -> fmt::Result {
         listing(self, headline(self, "Pattern<", index), |_| String::new()).write(f, tall)
+    }
+
+    /// Writes the grid of all positions, or the positions if the grid would be large.
+    fn write_grid(&self, index: &str, f: &mut Formatter<'_>) -> fmt::Result {
+        match grid_size(self.shape()) {
+            Some(size) => f.write_str(&grid(self, size, |_| String::from("x"))),
+            None => self.write_listing(index, f, true),
+        }
     }
 }
 

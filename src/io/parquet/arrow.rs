@@ -4,10 +4,10 @@ use std::any::Any;
 use std::sync::Arc;
 
 use arrow_array::types as arrow;
-use arrow_array::{Array, ArrayRef, BooleanArray, Float32Array, Float64Array, PrimitiveArray, RecordBatch};
-use arrow_array::{RecordBatchOptions, cast::AsArray};
-use arrow_buffer::{ArrowNativeType, ScalarBuffer};
-use arrow_schema::{ArrowError, Field, Schema};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, Float32Array, Float64Array, PrimitiveArray};
+use arrow_array::{RecordBatch, RecordBatchOptions, cast::AsArray};
+use arrow_buffer::ArrowNativeType;
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 use bytemuck::NoUninit;
 
 use super::columns::Columns;
@@ -42,8 +42,8 @@ fn shared<T: NoUninit + Send + Sync>(items: &Buffer<T>) -> arrow_buffer::Buffer 
 }
 
 /// Returns the items of an array, moved if the array is the only owner.
-fn items_of<N: ArrowNativeType>(items: ScalarBuffer<N>) -> Allocated<Vec<N>> {
-    match items.into_inner().into_vec::<N>() {
+fn items_of<N: ArrowNativeType>(items: arrow_buffer::Buffer) -> Allocated<Vec<N>> {
+    match items.into_vec::<N>() {
         Ok(items) => Ok(items),
         Err(shared) => alloc::collect(shared.typed_data::<N>().iter().copied()),
     }
@@ -55,50 +55,46 @@ fn retyped<N: 'static, T: 'static>(items: Vec<N>) -> Option<Vec<T>> {
     items.downcast().ok().map(|items| *items)
 }
 
-/// Defines the conversions of the element types that Arrow stores in the same form.
-macro_rules! primitives {
-    ($($(#[$condition:meta])? $dtype:ident $arrow:ident $native:ty),* $(,)?) => {
-        /// Returns the values as an array that shares the values; `None` for a type that Arrow does not have.
-        fn shared_values<T: Element>(values: &Buffer<T>) -> Option<ArrayRef> {
-            let values: &dyn Any = values;
-            match T::DTYPE {
-                $($(#[$condition])? DType::$dtype => {
-                    let items = ScalarBuffer::from(shared(values.downcast_ref::<Buffer<$native>>()?));
-                    Some(Arc::new(PrimitiveArray::<arrow::$arrow>::new(items, None)))
-                })*
-                _ => None,
-            }
-        }
-
-        /// Returns the values of an array of exactly this type; `None` for another type.
-        fn own_values<T: Element>(array: ArrayRef) -> Allocated<Option<Vec<T>>> {
-            match T::DTYPE {
-                $($(#[$condition])? DType::$dtype => {
-                    let items = array.as_primitive_opt::<arrow::$arrow>().map(|array| array.values().clone());
-                    drop(array);
-                    let Some(items) = items else { return Ok(None) };
-                    Ok(retyped(items_of(items)?))
-                })*
-                _ => Ok(None),
-            }
-        }
-    };
+/// Returns the type of Arrow whose arrays hold the same items; `None` for a type that Arrow stores in another form.
+fn arrow_type(dtype: DType) -> Option<DataType> {
+    Some(match dtype {
+        DType::Int8 => DataType::Int8,
+        DType::Int16 => DataType::Int16,
+        DType::Int32 => DataType::Int32,
+        DType::Int64 => DataType::Int64,
+        DType::UInt8 => DataType::UInt8,
+        DType::UInt16 => DataType::UInt16,
+        DType::UInt32 => DataType::UInt32,
+        DType::UInt64 => DataType::UInt64,
+        DType::Float16 => DataType::Float16,
+        DType::Float32 => DataType::Float32,
+        DType::Float64 => DataType::Float64,
+        DType::Bool | DType::BFloat16 | DType::Complex64 | DType::Complex128 => return None,
+    })
 }
 
-primitives!(
-    Int8 Int8Type i8,
-    Int16 Int16Type i16,
-    Int32 Int32Type i32,
-    Int64 Int64Type i64,
-    UInt8 UInt8Type u8,
-    UInt16 UInt16Type u16,
-    UInt32 UInt32Type u32,
-    UInt64 UInt64Type u64,
-    #[cfg(feature = "half")]
-    Float16 Float16Type half::f16,
-    Float32 Float32Type f32,
-    Float64 Float64Type f64,
-);
+/// Returns the values as an array that shares the values; `None` for a type that Arrow does not have.
+fn shared_values<T: Element>(values: &Buffer<T>) -> Option<ArrayRef> {
+    let empty = arrow_array::new_empty_array(&arrow_type(T::DTYPE)?).to_data();
+    let data = empty.into_builder().len(values.len()).buffers(vec![shared(values)]).build();
+    Some(arrow_array::make_array(data.expect("the array holds the items of its buffer")))
+}
+
+/// Returns the values of an array of exactly this type; `None` for another type.
+fn own_values<T: Element>(array: ArrayRef) -> Allocated<Option<Vec<T>>> {
+    if arrow_type(T::DTYPE).as_ref() != Some(array.data_type()) {
+        return Ok(None);
+    }
+    let items = array.to_data().buffers()[0].clone();
+    // The items are moved only if the array is dropped before.
+    drop(array);
+    Ok(Some(T::from_raw(match size_of::<T>() {
+        1 => items_of::<u8>(items)?.into(),
+        2 => items_of::<u16>(items)?.into(),
+        4 => items_of::<u32>(items)?.into(),
+        _ => items_of::<u64>(items)?.into(),
+    })))
+}
 
 /// Returns an array for a type that Arrow stores in another form, from the bits of values.
 fn array_of(dtype: DType, mut bits: Vec<u64>) -> ArrayRef {
@@ -138,22 +134,29 @@ fn coords_array(coords: &AxisCoords) -> ArrayRef {
 
 /// Returns the coordinates of an axis, moved if they have the requested width.
 fn coords_of(array: ArrayRef, axis: usize, length: usize, width: Width) -> Result<Option<AxisCoords>> {
-    macro_rules! coords {
-        ($($arrow:ident),*) => {$(
-            if let Some(items) = array.as_primitive_opt::<arrow::$arrow>().map(|array| array.values().clone()) {
-                drop(array);
-                let items = items_of(items)?;
-                let any: &dyn Any = &items;
-                return match width {
-                    Width::U32 if any.is::<Vec<u32>>() => Ok(retyped::<_, u32>(items).map(AxisCoords::from)),
-                    Width::U64 if any.is::<Vec<u64>>() => Ok(retyped::<_, u64>(items).map(AxisCoords::from)),
-                    _ => converted(items.iter().map(|&coord| i128::from(coord)), axis, length, width).map(Some),
-                };
-            }
-        )*};
+    match array.data_type() {
+        DataType::UInt32 => coords_from::<arrow::UInt32Type>(array, axis, length, width),
+        DataType::UInt64 => coords_from::<arrow::UInt64Type>(array, axis, length, width),
+        DataType::Int32 => coords_from::<arrow::Int32Type>(array, axis, length, width),
+        DataType::Int64 => coords_from::<arrow::Int64Type>(array, axis, length, width),
+        _ => Ok(None),
     }
-    coords!(UInt32Type, UInt64Type, Int32Type, Int64Type);
-    Ok(None)
+}
+
+/// Returns the coordinates of [`coords_of`], from an array of a known type.
+fn coords_from<A>(array: ArrayRef, axis: usize, length: usize, width: Width) -> Result<Option<AxisCoords>>
+where
+    A: ArrowPrimitiveType<Native: Into<i128>>,
+{
+    let items = array.as_primitive::<A>().values().inner().clone();
+    drop(array);
+    let items = items_of::<A::Native>(items)?;
+    let any: &dyn Any = &items;
+    match width {
+        Width::U32 if any.is::<Vec<u32>>() => Ok(retyped::<_, u32>(items).map(AxisCoords::from)),
+        Width::U64 if any.is::<Vec<u64>>() => Ok(retyped::<_, u64>(items).map(AxisCoords::from)),
+        _ => converted(items.iter().map(|&coord| coord.into()), axis, length, width).map(Some),
+    }
 }
 
 fn converted(
