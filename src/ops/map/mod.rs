@@ -42,7 +42,7 @@ pub(super) mod grad {
 
 use std::any::Any;
 
-use ndarray::{ArrayBase, ArrayD, ArrayViewD, CowArray, Data, DataMut, Dimension, IxDyn, ShapeBuilder};
+use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, DataMut, Dimension, ShapeBuilder};
 
 use self::classify::Predicate;
 use crate::base::alloc::{self, Allocated};
@@ -85,10 +85,7 @@ pub trait Answers<X: Operand>: sealed::Sealed {
 
 /// Computes a map.
 pub(crate) fn apply<X: Operand, M: Map<X::Elem>>(x: &X, op: &M) -> Result<X::Mapped<M::Out>> {
-    X::restore_mapped(match x.erased() {
-        ErasedOperand::Sparse(x) => sparse(x.sparse(), x.gap(), op)?.into(),
-        ErasedOperand::Array(x) => dense(&x.array, op)?.into(),
-    })
+    x.mapped_by_kind(|x| sparse(x.sparse(), x.gap(), op), |x| dense(x, op))
 }
 
 /// Computes the gradient of a map; `slope` is its derivative as a function of the value.
@@ -97,10 +94,8 @@ fn chain_rule<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     slope: Function<'_>,
     upstream: &U,
 ) -> Result<X::Mapped<U::Elem>> {
-    X::restore_mapped(match x.erased() {
-        ErasedOperand::Sparse(x) => sparse_slopes(x.sparse(), slope, &upstream.erased())?.into(),
-        ErasedOperand::Array(x) => dense_slopes(x.array.view(), slope, &upstream.erased())?.into(),
-    })
+    let upstream = &upstream.erased();
+    x.mapped_by_kind(|x| sparse_slopes(x.sparse(), slope, upstream), |x| dense_slopes(x, slope, upstream))
 }
 
 /// Rejects a result of shape `found` if the operation has a result of shape `expected`.
@@ -175,7 +170,7 @@ fn sparse_into<X: Sparse, M: Predicate<X::Value>>(x: &X, op: &M, out: &mut Tenso
 }
 
 /// Computes the map of an array.
-fn dense<T: Element, M: Map<T>>(x: &CowArray<'_, T, IxDyn>, op: &M) -> Result<ArrayD<M::Out>> {
+fn dense<T: Element, M: Map<T>>(x: &ArrayViewD<'_, T>, op: &M) -> Result<ArrayD<M::Out>> {
     guard::<M::Out>(
         "the dense result",
         x.len() as u128,
@@ -199,13 +194,13 @@ fn dense<T: Element, M: Map<T>>(x: &CowArray<'_, T, IxDyn>, op: &M) -> Result<Ar
 
 /// Computes the gradient of a map of an array.
 fn dense_slopes<T: Float, G: Float>(
-    x: ArrayViewD<'_, T>,
+    x: &ArrayViewD<'_, T>,
     slope: Function<'_>,
     upstream: &ErasedOperand<'_, G>,
 ) -> Result<ArrayD<G>> {
     let shape = Shape::from(x.shape());
     check_upstream(upstream, &shape)?;
-    check_result::<G>(&shape, dense_bytes(&x))?;
+    check_result::<G>(&shape, dense_bytes(x))?;
     let mut gradients = if x.is_empty() { Vec::new() } else { alloc::owned(all_cells(upstream)?)? };
     match x.as_slice() {
         Some(values) => multiply_by_slopes(values, &mut gradients, slope),

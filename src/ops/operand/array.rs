@@ -1,11 +1,12 @@
 //! `ndarray` arrays and views as operands.
 
-use ndarray::{Array, ArrayBase, ArrayD, Data, Dimension};
+use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, Data, Dimension};
 
 use crate::base::error::Result;
 use crate::element::Element;
-use crate::ops::operand::{ErasedOperand, ErasedResult, Operand, sealed};
+use crate::ops::operand::{ErasedOperand, ErasedResult, Operand, SparseOperand, sealed};
 use crate::pattern::Pattern;
+use crate::tensor::erased::Erased;
 
 impl<S: ndarray::RawData, D> sealed::Sealed for ArrayBase<S, D> {}
 
@@ -28,8 +29,21 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
         Ok(found.into_array())
     }
 
-    fn restore_mapped<U: Element>(found: ErasedResult<U>) -> Result<Array<U, D>> {
-        Ok(found.into_array().into_dimensionality().expect("a map keeps the shape"))
+    fn by_kind<U>(
+        &self,
+        _: impl FnOnce(&SparseOperand<'_, S::Elem>) -> Result<Erased<U>>,
+        of_array: impl FnOnce(&ArrayViewD<'_, S::Elem>) -> Result<ArrayD<U>>,
+    ) -> Result<ArrayD<U>> {
+        of_array(&self.view().into_dyn())
+    }
+
+    fn mapped_by_kind<U: Element>(
+        &self,
+        _: impl FnOnce(&SparseOperand<'_, S::Elem>) -> Result<Erased<U>>,
+        of_array: impl FnOnce(&ArrayViewD<'_, S::Elem>) -> Result<ArrayD<U>>,
+    ) -> Result<Array<U, D>> {
+        let found = of_array(&self.view().into_dyn())?;
+        Ok(found.into_dimensionality().expect("a result of the same shape"))
     }
 
     fn restore_product<Y: Operand>(found: ErasedResult<S::Elem>) -> Result<ArrayD<S::Elem>> {

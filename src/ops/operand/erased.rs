@@ -362,8 +362,23 @@ impl<T: Element> Operand for ErasedOperand<'_, T> {
         Ok(found)
     }
 
-    fn restore_mapped<U: Element>(found: ErasedResult<U>) -> Result<ErasedResult<U>> {
-        Ok(found)
+    fn by_kind<U>(
+        &self,
+        of_tensor: impl FnOnce(&SparseOperand<'_, T>) -> Result<Erased<U>>,
+        of_array: impl FnOnce(&ArrayViewD<'_, T>) -> Result<ArrayD<U>>,
+    ) -> Result<ErasedResult<U>> {
+        Ok(match self {
+            ErasedOperand::Sparse(x) => of_tensor(x)?.into(),
+            ErasedOperand::Array(x) => of_array(&x.array.view())?.into(),
+        })
+    }
+
+    fn mapped_by_kind<U: Element>(
+        &self,
+        of_tensor: impl FnOnce(&SparseOperand<'_, T>) -> Result<Erased<U>>,
+        of_array: impl FnOnce(&ArrayViewD<'_, T>) -> Result<ArrayD<U>>,
+    ) -> Result<ErasedResult<U>> {
+        self.by_kind(of_tensor, of_array)
     }
 
     fn restore_product<Y: Operand>(found: ErasedResult<T>) -> Result<ErasedResult<T>> {

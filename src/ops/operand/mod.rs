@@ -9,10 +9,13 @@ mod sparse;
 
 pub(super) use crate::base::sealed;
 
+use ndarray::{ArrayD, ArrayViewD};
+
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::Element;
 use crate::pattern::Pattern;
+use crate::tensor::erased::Erased;
 
 #[cfg(feature = "lazy")]
 pub(crate) use erased::ValueStream;
@@ -77,6 +80,24 @@ pub trait Operand: Sized + sealed::Sealed {
     #[doc(hidden)]
     fn erased(&self) -> ErasedOperand<'_, Self::Elem>;
 
+    /// Runs the function for a tensor or the function for an array, and returns the result with its static type.
+    ///
+    /// A program compiles the other function only for operands of both kinds.
+    #[doc(hidden)]
+    fn by_kind<U>(
+        &self,
+        of_tensor: impl FnOnce(&SparseOperand<'_, Self::Elem>) -> Result<Erased<U>>,
+        of_array: impl FnOnce(&ArrayViewD<'_, Self::Elem>) -> Result<ArrayD<U>>,
+    ) -> Result<Self::Reduced<U>>;
+
+    /// Does the same as [`by_kind`](Operand::by_kind) for a result of the same shape.
+    #[doc(hidden)]
+    fn mapped_by_kind<U: Element>(
+        &self,
+        of_tensor: impl FnOnce(&SparseOperand<'_, Self::Elem>) -> Result<Erased<U>>,
+        of_array: impl FnOnce(&ArrayViewD<'_, Self::Elem>) -> Result<ArrayD<U>>,
+    ) -> Result<Self::Mapped<U>>;
+
     /// Rejects a result with an axis that is too long for the index type of this operand.
     #[doc(hidden)]
     fn check_result_shape(_: &Shape) -> Result<()> {
@@ -86,10 +107,6 @@ pub trait Operand: Sized + sealed::Sealed {
     /// Returns a result of an operation on the erased operand with its static type.
     #[doc(hidden)]
     fn restore<U>(found: ErasedResult<U>) -> Result<Self::Reduced<U>>;
-
-    /// Returns a result of the same shape with its static type.
-    #[doc(hidden)]
-    fn restore_mapped<U: Element>(found: ErasedResult<U>) -> Result<Self::Mapped<U>>;
 
     /// Returns a product of this operand and an operand on the right with its static type.
     #[doc(hidden)]

@@ -1,5 +1,7 @@
 //! Tensors and stored views as operands.
 
+use ndarray::{ArrayD, ArrayViewD};
+
 use crate::base::error::Result;
 use crate::base::index::check_axes;
 use crate::base::shape::Shape;
@@ -7,6 +9,7 @@ use crate::element::Element;
 use crate::ops::operand::{ErasedOperand, ErasedResult, Operand, SparseOperand, sealed};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
+use crate::tensor::erased::Erased;
 use crate::tensor::stored::Stored;
 
 /// A sparse operand: a tensor, or a stored view of a tensor.
@@ -76,8 +79,20 @@ macro_rules! sparse_operand {
                 Tensor::from_erased(found.into_tensor())
             }
 
-            fn restore_mapped<U: Element>(found: ErasedResult<U>) -> Result<Tensor<P, U>> {
-                Self::restore(found)
+            fn by_kind<U>(
+                &self,
+                of_tensor: impl FnOnce(&SparseOperand<'_, T>) -> Result<Erased<U>>,
+                _: impl FnOnce(&ArrayViewD<'_, T>) -> Result<ArrayD<U>>,
+            ) -> Result<Tensor<P, U>> {
+                Tensor::from_erased(of_tensor(&self.sparse_operand())?)
+            }
+
+            fn mapped_by_kind<U: Element>(
+                &self,
+                of_tensor: impl FnOnce(&SparseOperand<'_, T>) -> Result<Erased<U>>,
+                _: impl FnOnce(&ArrayViewD<'_, T>) -> Result<ArrayD<U>>,
+            ) -> Result<Tensor<P, U>> {
+                Tensor::from_erased(of_tensor(&self.sparse_operand())?)
             }
 
             fn restore_product<Y: Operand>(found: ErasedResult<T>) -> Result<Y::ProductWith<P, T>> {

@@ -1,6 +1,6 @@
 //! Softmax and its logarithm within each group, and their gradients.
 
-use ndarray::{ArrayD, ArrayViewD};
+use ndarray::{ArrayD, ArrayViewD, IxDyn};
 
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
@@ -11,7 +11,7 @@ use crate::element::Float;
 use crate::kernels::group::Groups;
 use crate::kernels::softmax::{Softmax, in_groups};
 use crate::ops::op;
-use crate::ops::operand::{ErasedOperand, Operand};
+use crate::ops::operand::Operand;
 use crate::ops::reduce::check_upstream;
 use crate::plan::group::ReductionPlan;
 use crate::plan::reduction::Reduction;
@@ -47,11 +47,13 @@ fn shares<X: Operand<Elem: Float>, G: Float>(
         let why = "it goes by axes, and not by labels".into();
         return Err(Error::Argument { operation: form.name(), why });
     }
-    X::restore(match x.erased() {
-        ErasedOperand::Sparse(x) if x.counts_gaps => return refused(form),
-        ErasedOperand::Sparse(x) => sparse(x.sparse(), form, axes, gradients)?.into(),
-        ErasedOperand::Array(x) => dense(x.array.view(), form, axes, gradients)?.into(),
-    })
+    x.by_kind(
+        |x| match x.counts_gaps {
+            true => refused(form),
+            false => sparse(x.sparse(), form, axes, gradients.as_deref()),
+        },
+        |x| dense(x.view(), form, axes, gradients.as_deref()),
+    )
 }
 
 /// Computes the softmax, or its gradient, among the stored entries of a tensor.
@@ -59,7 +61,7 @@ fn sparse<T: Float, G: Float>(
     x: SparseRef<'_, T>,
     form: Softmax,
     axes: &Axes,
-    gradients: Option<Vec<G>>,
+    gradients: Option<&[G]>,
 ) -> Result<Erased<G>> {
     let fill = match (form, &gradients) {
         (Softmax::Logarithms, None) => G::from_f64(f64::NEG_INFINITY),
@@ -69,7 +71,7 @@ fn sparse<T: Float, G: Float>(
     let ReductionPlan { groups, .. } = ReductionPlan::new(x.pattern(), &reduction)?;
     let order = order_of(&groups, x.nnz())?;
     let mut numbers = wide(x.values(), order.as_deref())?;
-    let gradients = gradients.map(|gradients| wide(&gradients, order.as_deref())).transpose()?;
+    let gradients = gradients.map(|gradients| wide(gradients, order.as_deref())).transpose()?;
     in_groups(form, &mut numbers, gradients.as_deref(), groups.starts())?;
     Ok(Tensor::from_valid(x.pattern().clone(), narrow(&numbers, order.as_deref())?, fill))
 }
@@ -107,7 +109,7 @@ fn dense<T: Float, G: Float>(
     x: ArrayViewD<'_, T>,
     form: Softmax,
     axes: &Axes,
-    gradients: Option<Vec<G>>,
+    gradients: Option<&[G]>,
 ) -> Result<ArrayD<G>> {
     let shape = Shape::from(x.shape());
     let reduction = Reduction::new(&shape, axes)?;
@@ -119,7 +121,8 @@ fn dense<T: Float, G: Float>(
     let gradients = match gradients {
         None => None,
         Some(gradients) => {
-            let gradients = dense_array(&shape, gradients).permuted_axes(order.clone());
+            let gradients = ArrayViewD::from_shape(IxDyn(&shape), gradients).expect("one gradient for each element");
+            let gradients = gradients.permuted_axes(order.clone());
             Some(alloc::collect(gradients.iter().map(|&gradient| gradient.into()))?)
         }
     };

@@ -83,10 +83,7 @@ use crate::tensor::erased::Erased;
 
 /// Computes a fold over some axes.
 fn fold<X: Operand, F: Fold<X::Elem>>(x: &X, op: F, axes: &Axes) -> Result<X::Reduced<F::Out>> {
-    X::restore(match x.erased() {
-        ErasedOperand::Sparse(x) => fold_entries(&Entries::of(&x), op, axes)?.into(),
-        ErasedOperand::Array(x) => dense::fold(&x.array.view(), op, axes)?.into(),
-    })
+    x.by_kind(|x| fold_entries(&Entries::of(x), op, axes), |x| dense::fold(x, op, axes))
 }
 
 /// Computes a fold of entries whose values are stored, or arrive in chunks.
@@ -100,7 +97,7 @@ fn fold_entries<T: Element, F: Fold<T>>(x: &Entries<'_, T>, op: F, axes: &Axes) 
 
 /// Computes a holistic reduction over some axes.
 fn holistic<X: Operand, H: Holistic<X::Elem>>(x: &X, op: H, axes: &Axes) -> Result<X::Reduced<H::Out>> {
-    X::restore(holistic_erased(&x.erased(), op, axes)?)
+    x.by_kind(|x| reduce_entries(&Entries::of(x), op, axes), |x| dense::holistic(x, op, axes))
 }
 
 /// Computes a holistic reduction of an erased operand.
@@ -131,10 +128,8 @@ fn gradient<X: Operand, U: Operand, H: Gradient<X::Elem, U::Elem>>(
     upstream: &U,
     axes: &Axes,
 ) -> Result<X::Reduced<U::Elem>> {
-    X::restore(match x.erased() {
-        ErasedOperand::Sparse(x) => sparse::gradient(&Entries::of(&x), op, &upstream.erased(), axes)?.into(),
-        ErasedOperand::Array(x) => dense::gradient(&x.array.view(), op, &upstream.erased(), axes)?.into(),
-    })
+    let upstream = &upstream.erased();
+    x.by_kind(|x| sparse::gradient(&Entries::of(x), op, upstream, axes), |x| dense::gradient(x, op, upstream, axes))
 }
 
 /// Computes the gradient of a reduction in which each gradient depends on all elements of the group.
@@ -144,18 +139,17 @@ fn group_gradient<X: Operand, U: Operand, A: GroupGradient<X::Elem, U::Elem>>(
     upstream: &U,
     axes: &Axes,
 ) -> Result<X::Reduced<U::Elem>> {
-    X::restore(match x.erased() {
-        ErasedOperand::Sparse(x) => sparse::group_gradient(&Entries::of(&x), op, &upstream.erased(), axes)?.into(),
-        ErasedOperand::Array(x) => dense::group_gradient(&x.array.view(), op, &upstream.erased(), axes)?.into(),
-    })
+    let upstream = &upstream.erased();
+    x.by_kind(
+        |x| sparse::group_gradient(&Entries::of(x), op, upstream, axes),
+        |x| dense::group_gradient(x, op, upstream, axes),
+    )
 }
 
 /// Returns for each element the upstream gradient of its output element.
 fn spread<X: Operand, U: Operand>(x: &X, upstream: &U, axes: &Axes) -> Result<X::Reduced<U::Elem>> {
-    X::restore(match x.erased() {
-        ErasedOperand::Sparse(x) => sparse::spread(x.sparse().pattern(), &upstream.erased(), axes)?.into(),
-        ErasedOperand::Array(x) => dense::spread(&x.array.view(), &upstream.erased(), axes)?.into(),
-    })
+    let upstream = &upstream.erased();
+    x.by_kind(|x| sparse::spread(x.sparse().pattern(), upstream, axes), |x| dense::spread(x, upstream, axes))
 }
 
 /// Returns the error of an operation without a result in an output element, whose coordinates on the kept axes are

@@ -90,12 +90,11 @@ pub(super) fn rank_backward<X: Operand<Elem: Real>, U: Operand>(
     upstream: &U,
 ) -> Result<X::Reduced<U::Elem>> {
     X::check_result_shape(&ranking.shape)?;
-    X::restore(match x.erased() {
-        ErasedOperand::Sparse(x) => {
-            sparse_backward(&Entries::of(&x), x.sparse().fill(), ranking, &upstream.erased())?.into()
-        }
-        ErasedOperand::Array(x) => dense_backward(x.array.view(), ranking, &upstream.erased())?.into(),
-    })
+    let upstream = &upstream.erased();
+    x.by_kind(
+        |x| sparse_backward(&Entries::of(x), x.sparse().fill(), ranking, upstream),
+        |x| dense_backward(x.view(), ranking, upstream),
+    )
 }
 
 /// The element at each rank of the groups of a sparse operand that hold an entry.

@@ -71,7 +71,7 @@ use crate::kernels::lanes::spread;
 use crate::kernels::spread::without_signs;
 use crate::kernels::take::scatter_add;
 use crate::kernels::transpose::{self, ByLast};
-use crate::ops::operand::{ErasedOperand, Operand, all_cells};
+use crate::ops::operand::{ErasedOperand, Operand, SparseOperand, all_cells};
 use crate::ops::reduce::check_upstream;
 use crate::pattern::{AnyPattern, AxisCoords, Format, by_width, for_plan, of_plan, of_width, planned, zero_offsets};
 use crate::plan::moves::{MoveStep, StepLimits, settled};
@@ -82,13 +82,11 @@ use crate::tensor::erased::{Erased, SparseRef};
 
 /// Computes a selection.
 pub(crate) fn select_with<X: Operand, S: Select>(x: &X, op: &S) -> Result<X::Reduced<X::Elem>> {
-    X::restore(match x.erased() {
-        ErasedOperand::Sparse(x) => {
-            X::check_result_shape(op.shape())?;
-            selected(x.sparse(), op)?.into()
-        }
-        ErasedOperand::Array(x) => op.dense(x.array.view())?.into(),
-    })
+    let of_tensor = |x: &SparseOperand<'_, X::Elem>| {
+        X::check_result_shape(op.shape())?;
+        selected(x.sparse(), op)
+    };
+    x.by_kind(of_tensor, |x| op.dense(x.view()))
 }
 
 /// Computes the gradient of a selection.
@@ -98,15 +96,13 @@ pub(crate) fn select_with_backward<X: Operand, S: Select, U: Operand>(
     upstream: &U,
 ) -> Result<X::Reduced<U::Elem>> {
     let upstream = &upstream.erased();
-    X::restore(match x.erased() {
-        ErasedOperand::Sparse(x) => {
-            op.check_fill(x.sparse().fill())?;
-            check_upstream(upstream, op.shape())?;
-            X::check_result_shape(op.shape())?;
-            sparse_backward(x.sparse(), op, upstream)?.into()
-        }
-        ErasedOperand::Array(x) => dense_backward(x.array.view(), op, upstream)?.into(),
-    })
+    let of_tensor = |x: &SparseOperand<'_, X::Elem>| {
+        op.check_fill(x.sparse().fill())?;
+        check_upstream(upstream, op.shape())?;
+        X::check_result_shape(op.shape())?;
+        sparse_backward(x.sparse(), op, upstream)
+    };
+    x.by_kind(of_tensor, |x| dense_backward(x, op, upstream))
 }
 
 fn selected<T: Element, S: Select>(x: SparseRef<'_, T>, op: &S) -> Result<Erased<T>> {
@@ -260,11 +256,11 @@ fn sums<G: Element>(
 
 /// Returns the gradient of an array.
 fn dense_backward<T: Element, S: Select, G: Element>(
-    x: ArrayViewD<'_, T>,
+    x: &ArrayViewD<'_, T>,
     op: &S,
     upstream: &ErasedOperand<'_, G>,
 ) -> Result<ArrayD<G>> {
-    let (shape, x_bytes) = (&Shape::from(x.shape()), dense_bytes(&x));
+    let (shape, x_bytes) = (&Shape::from(x.shape()), dense_bytes(x));
     check_upstream(upstream, op.shape())?;
     check_result::<G>(shape, x_bytes)?;
     check_result::<G>(op.shape(), x_bytes.saturating_add(op.held_bytes()))?;

@@ -13,7 +13,7 @@ use crate::base::error::{Error, Result};
 use crate::base::index::Position;
 use crate::element::Element;
 use crate::kernels::zip::Zip;
-use crate::ops::operand::{ErasedOperand, Operand};
+use crate::ops::operand::Operand;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -149,8 +149,8 @@ fn along<X: Operand, Z: Zip<X::Elem, X::Elem>>(
     for behind in 1..rank - axis {
         factors = factors.insert_axis(Axis(behind));
     }
-    X::restore(match x.erased() {
-        ErasedOperand::Sparse(x) => of_array(x.sparse(), x.gap(), factors, x.sparse().shape(), op)?.into(),
-        ErasedOperand::Array(x) => dense::pair(x.array.view(), factors, op)?.into(),
-    })
+    x.by_kind(
+        |x| of_array(x.sparse(), x.gap(), factors.view(), x.sparse().shape(), op),
+        |x| dense::pair(x.view(), factors.view(), op),
+    )
 }
