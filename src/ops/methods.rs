@@ -9,7 +9,7 @@ use crate::ops::operand::Operand;
 use crate::ops::table::functions::element_of_result;
 use crate::ops::{
     Factors, Isin, Matmul, Nanmedian, Norm, Partner, Quantile, Semiring, Take, Tolerance, Var, map, product, reduce,
-    result_of, select,
+    result_of, select, zip,
 };
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -18,10 +18,10 @@ use crate::tensor::stored::Stored;
 /// Defines the methods of the reductions, from their rows. `$wanted` selects the rows: `tensors` for the methods that
 /// arrays do not get, because `ndarray` has methods with these names, and `everywhere` for the others.
 macro_rules! folds {
-    ([$public:tt $elem:ty, $reduced:ident, $wanted:ident] $(
+    ([$public:tt $elem:ty, $Reduced:ident<$Own:ident>, $wanted:ident] $(
         $name:ident $options:tt $result:tt $route:tt $stream:tt $gradient:tt $methods:ident $sentence:literal $(command $command:tt)?;
     )*) => {
-        $(folds!(@ $wanted $methods $public $elem, $reduced, $name $options $result $sentence);)*
+        $(folds!(@ $wanted $methods $public $elem, $Reduced<$Own>, $name $options $result $sentence);)*
     };
     (@ everywhere everywhere $($row:tt)*) => {
         folds!(@method $($row)*);
@@ -30,7 +30,7 @@ macro_rules! folds {
         folds!(@method $($row)*);
     };
     (@ $wanted:ident $methods:ident $($row:tt)*) => {};
-    (@method [$($public:tt)*] $elem:ty, $reduced:ident, $name:ident ($options:ident $(, $q:ident)?)
+    (@method [$($public:tt)*] $elem:ty, $Reduced:ident<$Own:ident>, $name:ident ($options:ident $(, $q:ident)?)
         [$bound:ident -> $out:ident] $sentence:literal) => {
         #[doc = $sentence]
         ///
@@ -43,7 +43,7 @@ macro_rules! folds {
             &self,
             $($q: f64,)?
             options: impl Into<$options>,
-        ) -> Result<$reduced!(result_of!($out $elem))>
+        ) -> Result<$Reduced<$Own, result_of!($out $elem)>>
         where
             $elem: $bound,
         {
@@ -52,20 +52,20 @@ macro_rules! folds {
     };
 }
 
-/// Defines methods with axes in one module. Each has a bound on the element type and a result type.
-macro_rules! reductions {
-    ([$public:vis fn] of $family:ident, $elem:ty, $reduced:ident: $(
-        #[doc = $sentence:literal] fn $name:ident($options:ty $(, $bound:path)?) -> $out:ty;
+/// Defines methods from their signatures. The sentence is the first line of the page; the path is that of the function.
+macro_rules! methods {
+    ([$public:vis fn] $(
+        $(#[$attribute:meta])* $about:literal
+        $family:ident::$name:ident [$($generics:tt)*] ($($arg:ident: $type:ty),*) -> $found:ty [$($bounds:tt)*];
     )*) => {$(
-        #[doc = concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        #[doc = concat!($about, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
         ///
         /// # Errors
         ///
         #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        $public fn $name(&self, options: impl Into<$options>) -> Result<$reduced!($out)>
-        $(where $elem: $bound,)?
-        {
-            $family::$name(self, options)
+        $(#[$attribute])*
+        $public fn $name $($generics)* (&self, $($arg: $type),*) -> Result<$found> $($bounds)* {
+            $family::$name(self, $($arg),*)
         }
     )*};
 }
@@ -90,128 +90,46 @@ macro_rules! zips {
         where
             $elem: $bound,
         {
-            super::zip::$name(self, other)
+            zip::$name(self, other)
         }
     };
 }
 
-/// Lists all methods, for elements of type `$elem`. `$reduced` is the type of a result with another shape, `$mapped`
-/// the type of a result with the same shape.
+/// Lists all methods, for elements of type `$elem`. `$Reduced<$Own, U>` is the type of a result with another shape, and
+/// `$Tests` the type of a result of `bool` with the same shape.
 macro_rules! operations {
-    ([$($public:tt)*], $elem:ty, $reduced:ident, $mapped:ident) => {
-        operations!(@reductions [$($public)*], $elem, $reduced);
-        operations!(@others [$($public)*], $elem, $reduced, $mapped);
-    };
-    (@reductions [$($public:tt)*], $elem:ty, $reduced:ident) => {
-        crate::__folds! { (folds) [$($public)*] $elem, $reduced, everywhere }
+    ([$($public:tt)*], $elem:ty, $Reduced:ident<$Own:ident>, $Tests:ty) => {
+        crate::__folds! { (folds) [$($public)*] $elem, $Reduced<$Own>, everywhere }
 
-        /// The median and where it stands: see [`nanmedian_index`](crate::nanmedian_index()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`nanmedian_index`](crate::nanmedian_index()).
-        #[allow(clippy::type_complexity)] // a pair of results of ordinary types
-        $($public)* fn nanmedian_index(
-            &self,
-            options: impl Into<Nanmedian>,
-        ) -> Result<($reduced!(<$elem as Real>::Median), $reduced!(u64))>
-        where
-            $elem: Real,
-        {
-            reduce::nanmedian_index(self, options)
-        }
-    };
-    (@others [$($public:tt)*], $elem:ty, $reduced:ident, $mapped:ident) => {
-        /// The greatest elements along an axis: see [`topk`](crate::topk()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`topk`](crate::topk()).
-        $($public)* fn topk(&self, k: usize, axis: impl Position) -> Result<$reduced!($elem)>
-        where
-            $elem: Real,
-        {
-            reduce::topk(self, k, axis)
-        }
-
-        /// The greatest elements along an axis with their positions: see [`topk_index`](crate::topk_index()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`topk_index`](crate::topk_index()).
-        #[allow(clippy::type_complexity)] // a pair of results of ordinary types
-        $($public)* fn topk_index(&self, k: usize, axis: impl Position) -> Result<($reduced!($elem), $reduced!(u64))>
-        where
-            $elem: Real,
-        {
-            reduce::topk_index(self, k, axis)
-        }
-
-        /// The distinct values and how often each stands there: see [`unique`](crate::unique()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`unique`](crate::unique()).
-        $($public)* fn unique(&self) -> Result<(Vec<$elem>, Vec<u64>)>
-        where
-            $elem: Real,
-        {
-            reduce::unique(self)
-        }
-
-        /// Whether all elements are close to those of another operand: see [`allclose`](crate::allclose()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`allclose`](crate::allclose()).
-        $($public)* fn allclose<Y>(&self, other: Y, tolerance: impl Into<Tolerance>) -> Result<bool>
-        where
-            $elem: Magnitude,
-            Y: Partner<Self, Elem = $elem, Zipped<bool>: Operand<Elem = bool>>,
-        {
-            super::zip::allclose(self, other, tolerance)
-        }
-
-        /// The positions of the elements along an axis, in their order: see [`argsort`](crate::argsort()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`argsort`](crate::argsort()).
-        $($public)* fn argsort(&self, axis: impl Position) -> Result<$reduced!(u64)>
-        where
-            $elem: Real,
-        {
-            reduce::argsort(self, axis)
-        }
-
-        reductions! {
-            [$($public)* fn] of product, $elem, $reduced:
-            /// The shares of the exponentials, over the axes given
-            fn softmax(Axes, Float) -> $elem;
-            /// The logarithms of these shares, over the axes given
-            fn log_softmax(Axes, Float) -> $elem;
-        }
-
-        /// The elements at flattened positions: see [`take`](crate::take()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`take`](crate::take()).
-        $($public)* fn take<'a, J: Position>(&self, positions: impl Into<Take<'a, J>>) -> Result<$reduced!($elem)> {
-            select::take(self, positions)
-        }
-
-        /// The slices at positions of one axis: see [`take_axis`](crate::take_axis()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`take_axis`](crate::take_axis()).
-        $($public)* fn take_axis<'a, J: Position>(
-            &self,
-            positions: impl Into<Take<'a, J>>,
-            axis: impl Position,
-        ) -> Result<$reduced!($elem)> {
-            select::take_axis(self, positions, axis)
+        methods! {
+            [$($public)* fn]
+            #[allow(clippy::type_complexity)] // a pair of results of ordinary types
+            "The median and where it stands"
+            reduce::nanmedian_index [] (options: impl Into<Nanmedian>)
+                -> ($Reduced<$Own, <$elem as Real>::Median>, $Reduced<$Own, u64>) [where $elem: Real];
+            "The greatest elements along an axis"
+            reduce::topk [] (k: usize, axis: impl Position) -> $Reduced<$Own, $elem> [where $elem: Real];
+            #[allow(clippy::type_complexity)] // a pair of results of ordinary types
+            "The greatest elements along an axis with their positions"
+            reduce::topk_index [] (k: usize, axis: impl Position)
+                -> ($Reduced<$Own, $elem>, $Reduced<$Own, u64>) [where $elem: Real];
+            "The distinct values and how often each stands there"
+            reduce::unique [] () -> (Vec<$elem>, Vec<u64>) [where $elem: Real];
+            "Whether all elements are close to those of another operand"
+            zip::allclose [<Y>] (other: Y, tolerance: impl Into<Tolerance>) -> bool [where
+                $elem: Magnitude,
+                Y: Partner<Self, Elem = $elem, Zipped<bool>: Operand<Elem = bool>>];
+            "The positions of the elements along an axis, in their order"
+            reduce::argsort [] (axis: impl Position) -> $Reduced<$Own, u64> [where $elem: Real];
+            "The shares of the exponentials, over the axes given"
+            product::softmax [] (options: impl Into<Axes>) -> $Reduced<$Own, $elem> [where $elem: Float];
+            "The logarithms of these shares, over the axes given"
+            product::log_softmax [] (options: impl Into<Axes>) -> $Reduced<$Own, $elem> [where $elem: Float];
+            "The elements at flattened positions"
+            select::take [<'a, J: Position>] (positions: impl Into<Take<'a, J>>) -> $Reduced<$Own, $elem> [];
+            "The slices at positions of one axis"
+            select::take_axis [<'a, J: Position>] (positions: impl Into<Take<'a, J>>, axis: impl Position)
+                -> $Reduced<$Own, $elem> [];
         }
 
         /// Whether each element is one of the test elements: see [`isin()`](crate::isin()).
@@ -219,74 +137,33 @@ macro_rules! operations {
         /// # Errors
         ///
         /// Those of [`isin()`](crate::isin()).
-        $($public)* fn isin<'a>(&self, members: impl Into<Isin<'a, $elem>>) -> Result<$mapped!(bool)> {
+        $($public)* fn isin<'a>(&self, members: impl Into<Isin<'a, $elem>>) -> Result<$Tests> {
             map::isin(self, members)
         }
 
-        operations!(@more_zips [$($public)*], $elem, $reduced);
+        methods! {
+            [$($public)* fn]
+            "A function of two elements"
+            zip::zip_with [<Y: Partner<Self>, V: Element>] (other: Y, f: impl Fn($elem, Y::Elem) -> V + Sync)
+                -> Y::Zipped<V> [];
+            "The product of matrices"
+            product::matmul [<Y: Operand<Elem = $elem>>] (other: &Y) -> <Self as Operand>::Product<Y>
+                [where $elem: Ring];
+            "The product of matrices on a mask, or by other operations"
+            product::matmul_with [<'m, Y: Operand<Elem = $elem>, S: Semiring<$elem>>] (
+                other: &Y,
+                options: impl Into<Matmul<'m, S>>
+            ) -> <Self as Operand>::Product<Y> [];
+            "The product with one number for each place on an axis"
+            zip::scale [] (axis: impl Position, factors: impl Factors<$elem>) -> $Reduced<$Own, $elem> [];
+        }
+
         crate::__binary! { zips [$($public)*], $elem; }
     };
-    (@more_zips [$($public:tt)*], $elem:ty, $reduced:ident) => {
-        /// A function of two elements: see [`zip_with`](crate::zip_with()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`zip_with`](crate::zip_with()).
-        $($public)* fn zip_with<Y: Partner<Self>, V: Element>(
-            &self,
-            other: Y,
-            f: impl Fn($elem, Y::Elem) -> V + Sync,
-        ) -> Result<Y::Zipped<V>> {
-            super::zip::zip_with(self, other, f)
-        }
-
-        /// The product of matrices: see [`matmul`](crate::matmul()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`matmul`](crate::matmul()).
-        $($public)* fn matmul<Y: Operand<Elem = $elem>>(&self, other: &Y) -> Result<<Self as Operand>::Product<Y>>
-        where
-            $elem: Ring,
-        {
-            product::matmul(self, other)
-        }
-
-        /// The product of matrices on a mask, or by other operations: see [`matmul_with`](crate::matmul_with()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`matmul_with`](crate::matmul_with()).
-        $($public)* fn matmul_with<'m, Y: Operand<Elem = $elem>, S: Semiring<$elem>>(
-            &self,
-            other: &Y,
-            options: impl Into<Matmul<'m, S>>,
-        ) -> Result<<Self as Operand>::Product<Y>> {
-            product::matmul_with(self, other, options)
-        }
-
-        /// The product with one number for each place on an axis: see [`scale`](crate::scale()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`scale`](crate::scale()).
-        $($public)* fn scale(&self, axis: impl Position, factors: impl Factors<$elem>) -> Result<$reduced!($elem)> {
-            super::zip::scale(self, axis, factors)
-        }
-    };
 }
 
-macro_rules! tensor_of {
-    ($elem:ty) => {
-        Tensor<P, $elem>
-    };
-}
-
-macro_rules! reduced_of {
-    ($elem:ty) => {
-        <Self as Operand>::Reduced<$elem>
-    };
-}
+/// The result of an operation on an operand of type `X`, with another shape.
+type ReducedOf<X, U> = <X as Operand>::Reduced<U>;
 
 macro_rules! mapped_of {
     ($elem:ty) => {
@@ -298,16 +175,16 @@ macro_rules! mapped_of {
 ///
 /// The pages stand at the functions of the same names.
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    operations!([pub], T, tensor_of, tensor_of);
-    crate::__folds! { (folds) [pub] T, tensor_of, tensors }
+    operations!([pub], T, Tensor<P>, Tensor<P, bool>);
+    crate::__folds! { (folds) [pub] T, Tensor<P>, tensors }
 }
 
 /// # Operations
 ///
 /// The pages stand at the functions of the same names.
 impl<P: Pattern, T: Element> Stored<'_, P, T> {
-    operations!([pub], T, tensor_of, tensor_of);
-    crate::__folds! { (folds) [pub] T, tensor_of, tensors }
+    operations!([pub], T, Tensor<P>, Tensor<P, bool>);
+    crate::__folds! { (folds) [pub] T, Tensor<P>, tensors }
 }
 
 /// The operations as methods of `ndarray` arrays and views, by the names that tensors have them under.
@@ -317,7 +194,7 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 ///
 /// It is in the [prelude](crate::prelude).
 pub trait Operations: Operand {
-    operations!([], Self::Elem, reduced_of, mapped_of);
+    operations!([], Self::Elem, ReducedOf<Self>, <Self as Operand>::Mapped<bool>);
     crate::__functions! { functions [fn] [Self::Elem] mapped_of arrays }
 }
 
