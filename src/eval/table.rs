@@ -90,23 +90,6 @@ fn move_of(op: &'static OpSpec) -> Option<Function> {
     Some(Function { op, run })
 }
 
-/// Defines functions that accept the same arguments.
-macro_rules! alike {
-    (two $($name:ident)*) => {
-        [$((stringify!($name), |call: &Running<'_>| {
-            of_two(call, |x, y, upstream| x.$name(y, upstream))
-        })),*]
-    };
-    (pairs $($name:ident)*) => {
-        [$((stringify!($name), |call: &Running<'_>| {
-            one_of_two(call, call.seen("x")?.$name(call.seen("y")?, call.whole("upstream")?))
-        })),*]
-    };
-    (zip $($name:ident)*) => {
-        [$((stringify!($name), |call: &Running<'_>| zipped(call))),*]
-    };
-}
-
 /// Defines the functions of the reductions and of their gradients, from the rows.
 macro_rules! folds {
     ([] $(
@@ -152,22 +135,20 @@ crate::__functions! { functions }
 macro_rules! binary {
     ($($name:ident: $op:ident, $bound:ident -> $out:ident
         [$($backward:ident)? $(= $of:ident)?] $about:literal $(command $command:tt)?;)*) => {
-        static BINARY: &[(&str, Run)] = &alike!(zip $($name)* matmul);
-        static BINARY_GRADIENTS: &[(&str, Run)] = &alike!(two $($($backward)?)* matmul_backward);
+        binary! { @ [$($name)* matmul] [$($($backward)?)* matmul_backward] }
+    };
+    (@ [$($name:ident)*] [$($backward:ident)*]) => {
+        static BINARY: &[(&str, Run)] = &[$((stringify!($name), zipped)),*];
+        static BINARY_GRADIENTS: &[(&str, Run)] = &[$((stringify!($backward), |call| {
+            of_two(call, |x, y, upstream| x.$backward(y, upstream))
+        })),*];
     };
 }
 
 crate::__binary! { binary }
 
-static TABLE: &[&[(&str, Run)]] = &[
-    FOLDS,
-    BINARY_GRADIENTS,
-    &alike!(pairs outer_backward kron_backward),
-    FUNCTIONS,
-    BINARY,
-    GRADIENTS_OF_FUNCTIONS,
-    SINGLE,
-];
+static TABLE: &[&[(&str, Run)]] =
+    &[FOLDS, BINARY_GRADIENTS, PAIR_GRADIENTS, FUNCTIONS, BINARY, GRADIENTS_OF_FUNCTIONS, SINGLE];
 
 /// Defines functions with individual arguments.
 macro_rules! single {
@@ -175,6 +156,11 @@ macro_rules! single {
         &[$((stringify!($name), |$call| $body)),*]
     };
 }
+
+static PAIR_GRADIENTS: &[(&str, Run)] = single! {
+    outer_backward |call| one_of_two(call, call.seen("x")?.outer_backward(call.seen("y")?, call.whole("upstream")?));
+    kron_backward |call| one_of_two(call, call.seen("x")?.kron_backward(call.seen("y")?, call.whole("upstream")?));
+};
 
 static SINGLE: &[(&str, Run)] = single! {
     // In the graph of an expression, the steps of the gradient replace this call.

@@ -30,24 +30,12 @@ macro_rules! folds {
         folds!(@method $($row)*);
     };
     (@ $wanted:ident $methods:ident $($row:tt)*) => {};
-    (@method [$($public:tt)*] $elem:ty, $Reduced:ident<$Own:ident>, $name:ident ($options:ident $(, $q:ident)?)
+    (@method $public:tt $elem:ty, $Reduced:ident<$Own:ident>, $name:ident ($options:ident $(, $q:ident)?)
         [$bound:ident -> $out:ident] $sentence:literal) => {
-        #[doc = $sentence]
-        ///
-        #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        $($public)* fn $name(
-            &self,
-            $($q: f64,)?
-            options: impl Into<$options>,
-        ) -> Result<$Reduced<$Own, result_of!($out $elem)>>
-        where
-            $elem: $bound,
-        {
-            reduce::$name(self, $($q,)? options)
+        methods! {
+            @see $public $sentence
+            reduce::$name [] ($($q: f64,)? options: impl Into<$options>)
+                -> $Reduced<$Own, result_of!($out $elem)> [where $elem: $bound]
         }
     };
 }
@@ -68,14 +56,8 @@ macro_rules! methods {
             $family::$name(self, $($arg),*)
         }
     )*};
-}
-
-/// Defines the methods of elementwise operations of two operands.
-macro_rules! zips {
-    ($public:tt, $elem:ty; $($name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;)*) => {
-        $(zips!(@method $public, $elem, $name, $bound, $out, $about);)*
-    };
-    (@method [$($public:tt)*], $elem:ty, $name:ident, $bound:ident, $out:ident, $about:literal) => {
+    (@see [$public:vis fn] $about:literal
+     $family:ident::$name:ident [$($generics:tt)*] ($($arg:ident: $type:ty),*) -> $found:ty [$($bounds:tt)*]) => {
         #[doc = $about]
         ///
         #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
@@ -83,16 +65,23 @@ macro_rules! zips {
         /// # Errors
         ///
         #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        $($public)* fn $name<Y: Partner<Self, Elem = $elem>>(
-            &self,
-            other: Y,
-        ) -> Result<Y::Zipped<crate::__binary_result!($out $elem)>>
-        where
-            $elem: $bound,
-        {
-            zip::$name(self, other)
+        $public fn $name $($generics)* (&self, $($arg: $type),*) -> Result<$found> $($bounds)* {
+            $family::$name(self, $($arg),*)
         }
     };
+}
+
+/// Defines the methods of elementwise operations of two operands.
+macro_rules! zips {
+    ($public:tt, $elem:ty; $(
+        $name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;
+    )*) => {$(
+        methods! {
+            @see $public $about
+            zip::$name [<Y: Partner<Self, Elem = $elem>>] (other: Y)
+                -> Y::Zipped<crate::__binary_result!($out $elem)> [where $elem: $bound]
+        }
+    )*};
 }
 
 /// Lists all methods, for elements of type `$elem`. `$Reduced<$Own, U>` is the type of a result with another shape, and
@@ -102,7 +91,7 @@ macro_rules! operations {
         crate::__folds! { (folds) [$($public)*] $elem, $Reduced<$Own>, everywhere }
 
         methods! {
-            [$($public)* fn]
+            [$($public)*]
             #[allow(clippy::type_complexity)] // a pair of results of ordinary types
             "The median and where it stands"
             reduce::nanmedian_index [] (options: impl Into<Nanmedian>)
@@ -137,12 +126,12 @@ macro_rules! operations {
         /// # Errors
         ///
         /// Those of [`isin()`](crate::isin()).
-        $($public)* fn isin<'a>(&self, members: impl Into<Isin<'a, $elem>>) -> Result<$Tests> {
+        $($public)* isin<'a>(&self, members: impl Into<Isin<'a, $elem>>) -> Result<$Tests> {
             map::isin(self, members)
         }
 
         methods! {
-            [$($public)* fn]
+            [$($public)*]
             "A function of two elements"
             zip::zip_with [<Y: Partner<Self>, V: Element>] (other: Y, f: impl Fn($elem, Y::Elem) -> V + Sync)
                 -> Y::Zipped<V> [];
@@ -165,26 +154,23 @@ macro_rules! operations {
 /// The result of an operation on an operand of type `X`, with another shape.
 type ReducedOf<X, U> = <X as Operand>::Reduced<U>;
 
-macro_rules! mapped_of {
-    ($elem:ty) => {
-        <Self as Operand>::Mapped<$elem>
-    };
-}
+/// The result of an operation on an operand of type `X`, with the same shape.
+type MappedOf<X, U> = <X as Operand>::Mapped<U>;
 
 /// # Operations
 ///
 /// The pages stand at the functions of the same names.
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    operations!([pub], T, Tensor<P>, Tensor<P, bool>);
-    crate::__folds! { (folds) [pub] T, Tensor<P>, tensors }
+    operations!([pub fn], T, Tensor<P>, Tensor<P, bool>);
+    crate::__folds! { (folds) [pub fn] T, Tensor<P>, tensors }
 }
 
 /// # Operations
 ///
 /// The pages stand at the functions of the same names.
 impl<P: Pattern, T: Element> Stored<'_, P, T> {
-    operations!([pub], T, Tensor<P>, Tensor<P, bool>);
-    crate::__folds! { (folds) [pub] T, Tensor<P>, tensors }
+    operations!([pub fn], T, Tensor<P>, Tensor<P, bool>);
+    crate::__folds! { (folds) [pub fn] T, Tensor<P>, tensors }
 }
 
 /// The operations as methods of `ndarray` arrays and views, by the names that tensors have them under.
@@ -194,8 +180,8 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 ///
 /// It is in the [prelude](crate::prelude).
 pub trait Operations: Operand {
-    operations!([], Self::Elem, ReducedOf<Self>, <Self as Operand>::Mapped<bool>);
-    crate::__functions! { functions [fn] [Self::Elem] mapped_of arrays }
+    operations!([fn], Self::Elem, ReducedOf<Self>, MappedOf<Self, bool>);
+    crate::__functions! { functions [fn] [Self::Elem] MappedOf<Self> arrays }
 }
 
 impl<S: ndarray::Data<Elem: Element>, D: ndarray::Dimension> Operations for ndarray::ArrayBase<S, D> {}

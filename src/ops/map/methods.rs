@@ -10,7 +10,7 @@ use crate::tensor::stored::Stored;
 
 /// Defines the methods of elementwise functions. Arrays get those that the table marks with `arrays`.
 macro_rules! functions {
-    ([$public:vis fn] [$elem:ty] $mapped:ident $owner:ident $($family:ident {$(
+    ([$public:vis fn] [$elem:ty] $Mapped:ident<$Own:ident> $owner:ident $($family:ident {$(
         #[doc = $sentence:literal] $name:ident [$bound:ident -> $result:ident] $kinds:tt $methods:ident $gradient:tt $(command $command:tt)?;
     )*})*) => {$($(
         functions! {
@@ -20,7 +20,7 @@ macro_rules! functions {
             /// # Errors
             ///
             #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            $public fn $name(&self) -> Result<$mapped!(element_of_result!($result $elem))>
+            $public fn $name(&self) -> Result<$Mapped<$Own, element_of_result!($result $elem)>>
             where
                 $elem: $bound,
             {
@@ -77,17 +77,11 @@ macro_rules! functions_with_arguments {
     };
 }
 
-macro_rules! tensor_of {
-    ($element:ty) => {
-        Tensor<P, $element>
-    };
-}
-
 /// # Elementwise functions
 ///
 /// Each method is documented at the function of the same name.
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    crate::__functions! { functions [pub fn] [T] tensor_of tensors }
+    crate::__functions! { functions [pub fn] [T] Tensor<P> tensors }
     functions_with_arguments!(T);
 }
 
@@ -95,6 +89,6 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 ///
 /// Each method is documented at the function of the same name.
 impl<P: Pattern, T: Element> Stored<'_, P, T> {
-    crate::__functions! { functions [pub fn] [T] tensor_of tensors }
+    crate::__functions! { functions [pub fn] [T] Tensor<P> tensors }
     functions_with_arguments!(T);
 }
