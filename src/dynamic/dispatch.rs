@@ -62,8 +62,8 @@ macro_rules! dispatch {
     };
 }
 
-/// Expands to a `match` on the enum `$Any`, with `$body` for the types of the first list and `$otherwise` for the second
-/// list. Without `$otherwise`, both lists have `$body`. The word `type` expands to a `match` on a `DType`.
+/// Expands to a `match` on the enum `$Any`, with `$body` for the types of the first list and `$otherwise` for the
+/// second list. Without `$otherwise`, both lists have `$body`. The word `type` expands to a `match` on a `DType`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __dispatch {

@@ -76,8 +76,8 @@ impl<'a> AnyOperand<'a> {
     }
 }
 
-/// Returns an operand whose format is the format of the result: a tensor in coordinates, if there is one. Rejects operands
-/// of different element types.
+/// Returns an operand whose format is the format of the result: a tensor in coordinates, if there is one. Rejects
+/// operands of different element types.
 pub(super) fn shown<'a>(operation: &'static str, operands: &[AnyOperand<'a>]) -> Result<AnyOperand<'a>> {
     check_types(operation, operands)?;
     let format = common_format(operands);

@@ -13,7 +13,7 @@ use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
 use crate::dispatch;
 use crate::element::{DType, Element, Number};
-use crate::ops::{self, ErasedOperand, ErasedResult, Isin, OpSpec, op};
+use crate::ops::{self, ErasedOperand, ErasedResult, Isin, OpSpec, linked, op};
 
 impl AnyOperand<'_> {
     /// Returns the error for an element type that the operation does not support.
@@ -77,11 +77,8 @@ macro_rules! functions {
     )*) => {
         on_operands! {
             $(
-                #[doc = concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-                ///
-                /// # Errors
-                ///
-                #[doc = concat!("- the errors of [`", stringify!($name), "`](crate::", stringify!($name), "());")]
+                #[doc = concat!($sentence, ": see ", linked!($name), ".\n\n# Errors\n")]
+                #[doc = concat!("- the errors of ", linked!($name), ";")]
                 /// - `NoOperation` or `NoOrder`: the element type does not have the operation.
                 pub fn $name(&self) -> Result<AnyTensor> {
                     let x = self;
@@ -91,13 +88,8 @@ macro_rules! functions {
                 }
             )*
             $($(
-                #[doc = concat!("Returns the gradient of `", stringify!($name), "`: see [`grad::", stringify!($name),
-                    "`](crate::grad::", stringify!($name), "()).")]
-                ///
-                /// # Errors
-                ///
-                #[doc = concat!("- the errors of [`grad::", stringify!($name), "`](crate::grad::", stringify!($name),
-                    "());")]
+                #[doc = concat!("Returns the gradient of `", stringify!($name), "`: see ", linked!(grad::$name),
+                    ".\n\n# Errors\n\n- the errors of ", linked!(grad::$name), ";")]
                 /// - `NoOperation` or `NotRepresentable`: the elements or the upstream gradients are not floats.
                 pub fn $backward<'u>(&self, upstream: impl Into<AnyOperand<'u>>) -> Result<AnyTensor> {
                     self.gradient_of_floats(&op::$backward, upstream.into(), |x, g| ops::$backward(x, g))

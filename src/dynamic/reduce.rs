@@ -18,7 +18,7 @@ use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::element::{DType, Element};
-use crate::ops::{self, ErasedOperand, ErasedResult, Nanmedian, Norm, Quantile, Var, op};
+use crate::ops::{self, ErasedOperand, ErasedResult, Nanmedian, Norm, Quantile, Var, linked, op};
 
 impl<'a> AnyOperand<'a> {
     /// Returns a result in the type of the operand.
@@ -99,28 +99,17 @@ macro_rules! reductions {
     )*) => {
         on_operands! {
             $(
-                #[doc = $sentence]
-                ///
-                #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-                ///
-                /// # Errors
-                ///
-                #[doc = concat!("- the errors of [`", stringify!($name), "`](crate::", stringify!($name), "());")]
+                #[doc = concat!($sentence, "\n\nSee ", linked!($name), ".\n\n# Errors\n")]
+                #[doc = concat!("- the errors of ", linked!($name), ";")]
                 /// - `NoOrder`, `NoOperation`: the element type does not have the operation.
                 pub fn $name(&self, $($q: f64,)? options: impl Into<$options>) -> Result<AnyTensor> {
                     ReductionsByType::$name(self, $($q,)? &options.into())
                 }
             )*
             $($(
-                #[doc = concat!("Returns the gradient of [`", stringify!($name), "`](crate::", stringify!($name),
-                    "()).")]
-                ///
-                #[doc = concat!("See [`grad::", stringify!($name), "`](crate::grad::", stringify!($name), "()).")]
-                ///
-                /// # Errors
-                ///
-                #[doc = concat!("- the errors of [`grad::", stringify!($name), "`](crate::grad::", stringify!($name),
-                    "());")]
+                #[doc = concat!("Returns the gradient of ", linked!($name), ".\n")]
+                #[doc = concat!("See ", linked!(grad::$name), ".\n\n# Errors\n")]
+                #[doc = concat!("- the errors of ", linked!(grad::$name), ";")]
                 /// - `NoOrder`, `NoOperation`, `NotRepresentable`: an element type does not have the operation.
                 pub fn $backward<'u>(
                     &self,

@@ -18,7 +18,7 @@ use crate::convert::{check_ndarray_shape, dense_array};
 use crate::dispatch;
 use crate::element::{DType, Element};
 use crate::ops::op;
-use crate::ops::{self, ErasedOperand, ErasedResult, Select, Take, moved};
+use crate::ops::{self, ErasedOperand, ErasedResult, Select, Take, linked, moved};
 use crate::pattern::Format;
 use crate::tensor::Tensor;
 
@@ -51,12 +51,8 @@ macro_rules! moves {
                 chosen(self, &moved::$moves(&self.shape(), $($arg),*)?)
             }
 
-            #[doc = concat!("Returns the gradient of `", stringify!($name), "`: see [`grad::", stringify!($name),
-                "`](crate::grad::", stringify!($name), ").")]
-            ///
-            /// # Errors
-            ///
-            #[doc = concat!("The errors of [`grad::", stringify!($name), "`](crate::grad::", stringify!($name), ").")]
+            #[doc = concat!("Returns the gradient of `", stringify!($name), "`: see ", linked!(grad::$name),
+                ".\n\n# Errors\n\nThe errors of ", linked!(grad::$name), ".")]
             pub fn $backward<'u>(&self, upstream: impl Into<AnyOperand<'u>> $(, $arg: $type)*) -> Result<AnyTensor> {
                 chosen_backward(self, upstream.into(), &moved::$moves(&self.shape(), $($arg),*)?)
             }

@@ -17,7 +17,7 @@ use crate::element::{DType, Element, Float, Number, Numeric};
 use crate::ops::backward::{Differentiable, gradients};
 use crate::ops::chosen::{AnyZip, Chooses, Chosen};
 use crate::ops::descriptors::*;
-use crate::ops::{self, ErasedOperand, ErasedResult, Partner, SparseOperand, Tolerance, op};
+use crate::ops::{self, ErasedOperand, ErasedResult, Partner, SparseOperand, Tolerance, linked, op};
 use crate::pattern::Format;
 use crate::tensor::Tensor;
 use crate::tensor::erased::SparseCow;
@@ -230,9 +230,7 @@ macro_rules! zips {
 
         #[allow(clippy::should_implement_trait)] // the names of the typed forms, which return errors
         impl AnyOperand<'_> {$(
-            #[doc = $about]
-            ///
-            #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            #[doc = concat!($about, "\n\nSee ", linked!($name), ".")]
             ///
             /// If the other operand is sparse, an array counts as a tensor that stores every element. If the fill of
             /// the sparse operand absorbs the elements of the array, the result has the pattern of the sparse operand.
@@ -240,8 +238,7 @@ macro_rules! zips {
             ///
             /// # Errors
             ///
-            #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name),
-                "()); `TypesDiffer`, `NoOperation`: the element types.")]
+            #[doc = concat!("The errors of ", linked!($name), "; `TypesDiffer`, `NoOperation`: the element types.")]
             pub fn $name<'r>(self, right: impl Into<AnyOperand<'r>>) -> Result<AnyValue> {
                 zip(op::$name.name, self, RightOperand::Operand(right.into()), false)
             }
@@ -249,15 +246,13 @@ macro_rules! zips {
     };
     (@tensors [$operand:ty] $($name:ident $about:literal;)*) => {
         impl $operand {$(
-            #[doc = $about]
-            ///
-            #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            #[doc = concat!($about, "\n\nSee ", linked!($name), ".")]
             /// If the formats of the tensors differ, the result is in coordinate format.
             ///
             /// # Errors
             ///
-            #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name),
-                "()); `TypesDiffer`, `NoOperation`: the element types; `Cast`: the number is not a value of the type.")]
+            #[doc = concat!("The errors of ", linked!($name), "; `TypesDiffer`, `NoOperation`: the element types; ",
+                "`Cast`: the number is not a value of the type.")]
             #[inline]
             pub fn $name<'r>(&self, right: impl Into<Right<'r>>) -> Result<AnyTensor> {
                 zip(op::$name.name, self.into(), right.into().into(), false).map(OfOperands::of)
@@ -266,13 +261,9 @@ macro_rules! zips {
     };
     (@gradients $($name:ident $forward:ident $of:ty;)*) => {
         on_operands! {$(
-            #[doc = concat!("Returns the gradients of both operands: see [`grad::", stringify!($forward),
-                "`](crate::grad::", stringify!($forward), "()).")]
-            ///
-            /// # Errors
-            ///
-            #[doc = concat!("The errors of [`grad::", stringify!($forward), "`](crate::grad::", stringify!($forward),
-                "()); `TypesDiffer`, `NoOperation`: the element types.")]
+            #[doc = concat!("Returns the gradients of both operands: see ", linked!(grad::$forward),
+                ".\n\n# Errors\n\nThe errors of ", linked!(grad::$forward),
+                "; `TypesDiffer`, `NoOperation`: the element types.")]
             pub fn $name<'r>(
                 &self,
                 other: impl Into<AnyOperand<'r>>,
@@ -281,7 +272,8 @@ macro_rules! zips {
                 pair_gradients::<$of>(op::$name.name, self, other.into(), upstream.into())
             }
         )*}
-    };}
+    };
+}
 
 crate::__binary! { zips }
 

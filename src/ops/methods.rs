@@ -46,11 +46,7 @@ macro_rules! methods {
         $(#[$attribute:meta])* $about:literal
         $family:ident::$name:ident [$($generics:tt)*] ($($arg:ident: $type:ty),*) -> $found:ty [$($bounds:tt)*];
     )*) => {$(
-        #[doc = concat!($about, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        #[doc = concat!($about, ": see ", linked!($name), ".\n\n# Errors\n\nThose of ", linked!($name), ".")]
         $(#[$attribute])*
         $public fn $name $($generics)* (&self, $($arg: $type),*) -> Result<$found> $($bounds)* {
             $family::$name(self, $($arg),*)
@@ -58,13 +54,7 @@ macro_rules! methods {
     )*};
     (@see [$public:vis fn] $about:literal
      $family:ident::$name:ident [$($generics:tt)*] ($($arg:ident: $type:ty),*) -> $found:ty [$($bounds:tt)*]) => {
-        #[doc = $about]
-        ///
-        #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+        #[doc = concat!($about, "\n\nSee ", linked!($name), ".\n\n# Errors\n\nThe errors of ", linked!($name), ".")]
         $public fn $name $($generics)* (&self, $($arg: $type),*) -> Result<$found> $($bounds)* {
             $family::$name(self, $($arg),*)
         }

@@ -8,3 +8,16 @@ macro_rules! said {
         include_str!(concat!("pages/", stringify!($name), ".md"))
     };
 }
+
+/// Expands to a link to a function, for `#[doc = concat!("See ", linked!(name), ".")]`.
+macro_rules! linked {
+    (grad::$name:ident) => {
+        concat!("[`grad::", stringify!($name), "`](crate::grad::", stringify!($name), "())")
+    };
+    ($name:ident) => {
+        concat!("[`", stringify!($name), "`](crate::", stringify!($name), "())")
+    };
+}
+
+#[cfg(feature = "dynamic")]
+pub(crate) use linked;

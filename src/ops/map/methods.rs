@@ -15,11 +15,8 @@ macro_rules! functions {
     )*})*) => {$($(
         functions! {
             @$owner $methods
-            #[doc = concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            ///
-            /// # Errors
-            ///
-            #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            #[doc = concat!($sentence, ": see ", linked!($name), ".\n\n# Errors\n")]
+            #[doc = concat!("The errors of ", linked!($name), ".")]
             $public fn $name(&self) -> Result<$Mapped<$Own, element_of_result!($result $elem)>>
             where
                 $elem: $bound,
