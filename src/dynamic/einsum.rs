@@ -4,6 +4,7 @@
 //! bits. Softmax runs in `f64`, as for static types.
 
 use super::routes::{in_type, on_upstream};
+use super::select::all_of;
 use super::view::{AnyStored, OfOperands, on_operands};
 use super::widen::{Beyond, widened};
 use super::zip::{brought_operand, check_types, common_format};
@@ -126,10 +127,6 @@ impl AnyTensor {
     ) -> Result<Vec<AnyTensor>> {
         backward(upstream.into(), &spec.into(), &all_of(tensors)).map(OfOperands::of)
     }
-}
-
-fn all_of<'a>(tensors: &[&'a AnyTensor]) -> Vec<AnyOperand<'a>> {
-    tensors.iter().map(|&tensor| tensor.into()).collect()
 }
 
 fn all_stored<'a>(views: &[AnyStored<'a>]) -> Vec<AnyOperand<'a>> {

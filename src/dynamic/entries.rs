@@ -106,8 +106,7 @@ on_operands! {
         upstream: impl Into<AnyOperand<'r>>,
         mask: impl Into<AnyOperand<'r>>,
     ) -> Result<AnyTensor> {
-        let name = "mask_backward";
-        let (zeros, mask) = (zeros_of(self.sparse(name)?)?, zeros_of(mask.into().sparse(name)?)?);
+        let [zeros, mask] = zeros_of_both("mask_backward", [self, mask.into()])?;
         on_upstream!([Any] upstream, g => self.found(ops::mask_backward(&zeros.stored(), g, mask.pattern())))
     }
 
@@ -121,15 +120,19 @@ on_operands! {
         upstream: impl Into<AnyOperand<'r>>,
         mask: impl Into<AnyOperand<'r>>,
     ) -> Result<AnyTensor> {
-        let name = "without_backward";
-        let (zeros, mask) = (zeros_of(self.sparse(name)?)?, zeros_of(mask.into().sparse(name)?)?);
+        let [zeros, mask] = zeros_of_both("without_backward", [self, mask.into()])?;
         on_upstream!([Any] upstream, g => self.found(ops::without_backward(&zeros.stored(), g, mask.pattern())))
     }
 }
 
+/// Returns zeros on the patterns of two tensors.
+fn zeros_of_both(operation: &'static str, [x, mask]: [AnyOperand<'_>; 2]) -> Result<[Erased<bool>; 2]> {
+    Ok([zeros_of(x.sparse(operation)?)?, zeros_of(mask.sparse(operation)?)?])
+}
+
 /// Returns a tensor whose values are the numbers of its entries.
 fn entry_numbers(x: &AnyTensor) -> Result<Erased<u64>> {
-    let pattern: AnyPattern = dispatch!(x, x => x.pattern().clone());
+    let pattern = x.pattern();
     let numbers = alloc::collect((0..pattern.nnz()).map(|entry| entry as u64))?;
     Ok(Tensor::from_valid(pattern, numbers, 0))
 }

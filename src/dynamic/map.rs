@@ -199,7 +199,9 @@ on_operands! {
     pub fn isin(&self, members: impl AsRef<[Number]>, invert: bool) -> Result<AnyTensor> {
         let members = members.as_ref();
         in_type!([Truth Signed Unsigned Float Complex] self.dtype(), T => {
-            self.found(is_member(&widened::<T>(self)?, members, invert))
+            let mut isin = Isin::of(exactly::<T>(members)?);
+            isin.invert = invert;
+            self.found(ops::isin(&widened::<T>(self)?, isin))
         })
     }
 }
@@ -260,12 +262,6 @@ pub(super) fn in_type_of(dtype: DType, number: Number) -> Result<Number> {
 /// Returns a number in a type that is known to hold it.
 pub(super) fn wide<T: Element>(number: Number) -> T {
     T::from_number(number).unwrap_or(T::ZERO)
-}
-
-fn is_member<T: Element>(x: &ErasedOperand<'_, T>, members: &[Number], invert: bool) -> Result<ErasedResult<bool>> {
-    let mut isin = Isin::of(exactly(members)?);
-    isin.invert = invert;
-    ops::isin(x, isin)
 }
 
 /// Returns the numbers that are values of the type.

@@ -352,7 +352,8 @@ enum JoinKind {
     Stack,
 }
 
-fn all_of<'a>(tensors: &[&'a AnyTensor]) -> Vec<AnyOperand<'a>> {
+/// Returns tensors as operands.
+pub(super) fn all_of<'a>(tensors: &[&'a AnyTensor]) -> Vec<AnyOperand<'a>> {
     tensors.iter().map(|&tensor| tensor.into()).collect()
 }
 

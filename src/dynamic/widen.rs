@@ -12,7 +12,6 @@ use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::element::{DType, Element, Float, Number};
 use crate::ops::{DenseOperand, ErasedOperand, ErasedResult, SparseOperand};
-use crate::pattern::AnyPattern;
 use crate::tensor::Tensor;
 use crate::tensor::erased::SparseCow;
 use crate::{dispatch, dispatch_dtype};
@@ -248,7 +247,7 @@ pub(super) fn zeros<'a>(x: impl Into<AnyOperand<'a>>) -> Result<ErasedOperand<'a
 
 /// Returns zeros on the pattern of a tensor.
 pub(super) fn zeros_of(x: &AnyTensor) -> Result<Erased<bool>> {
-    let pattern: AnyPattern = dispatch!(x, x => x.pattern().clone());
+    let pattern = x.pattern();
     let values = alloc::zeros(pattern.nnz())?;
     Ok(Tensor::from_valid(pattern, values, false))
 }

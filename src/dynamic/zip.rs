@@ -92,22 +92,6 @@ enum RightOperandIn<'a, T: Clone> {
     Number(T),
 }
 
-/// Two operands of one element type.
-struct Pair<'a, T: Clone> {
-    x: ErasedOperand<'a, T>,
-    y: RightOperandIn<'a, T>,
-}
-
-impl<T: Element> Pair<'_, T> {
-    fn zip<U: Element>(&self, op: Chosen<T, U>) -> Result<ErasedResult<U>> {
-        match &self.y {
-            RightOperandIn::Operand(y) => y.zip(&self.x, op),
-            RightOperandIn::Number(number) => (*number).zip(&self.x, op),
-        }
-        .map(Into::into)
-    }
-}
-
 /// Returns the format of a result of several operands: CSR if all tensors are in CSR, otherwise coordinates.
 pub(super) fn common_format(operands: &[AnyOperand<'_>]) -> Format {
     let mut formats = operands.iter().filter_map(|operand| operand.format()).peekable();
@@ -163,18 +147,25 @@ impl ZipRequest<'_> {
             RightOperand::Operand(y) => RightOperandIn::Operand(brought_operand(widened(y)?, self.format)?),
             RightOperand::Number(number) => RightOperandIn::Number(wide(in_type_of(self.view.dtype(), number)?)),
         };
-        let pair = Pair { x, y };
         match op {
-            AnyZip::Computes(op) => self.view.narrowed(self.zip(&pair, op), Beyond::OverflowsOfTwo(self.operation)),
-            AnyZip::Compares(op) => self.view.found(self.zip(&pair, op)),
+            AnyZip::Computes(op) => self.view.narrowed(self.zip(&x, &y, op), Beyond::OverflowsOfTwo(self.operation)),
+            AnyZip::Compares(op) => self.view.found(self.zip(&x, &y, op)),
         }
     }
 
-    fn zip<T: Element, U: Element>(&self, pair: &Pair<'_, T>, op: Chosen<T, U>) -> Result<ErasedResult<U>> {
+    fn zip<T: Element, U: Element>(
+        &self,
+        x: &ErasedOperand<'_, T>,
+        y: &RightOperandIn<'_, T>,
+        op: Chosen<T, U>,
+    ) -> Result<ErasedResult<U>> {
         let dtype = self.view.dtype();
-        let op = if is_integer(dtype) { op.on_integers(bounds(dtype)) } else { op };
-        let found = pair.zip(op.swapped_if(self.is_swapped));
-        found.map_err(|error| named(self.operation, self.view.of_type(error)))
+        let op = if is_integer(dtype) { op.on_integers(bounds(dtype)) } else { op }.swapped_if(self.is_swapped);
+        let found = match y {
+            RightOperandIn::Operand(y) => y.zip(x, op),
+            RightOperandIn::Number(number) => (*number).zip(x, op),
+        };
+        found.map(Into::into).map_err(|error| named(self.operation, self.view.of_type(error)))
     }
 }
 
@@ -325,18 +316,10 @@ fn pair_gradients<G: PairGradients>(
         true => (left.stored(), right.stored()),
         false => (left, right),
     };
-    in_type!([OwnFloat] left.dtype(), T => gradients_in::<T, G>(left, right, upstream), else => {
-        Err(not_floats(operation, left))
-    })
-}
-
-fn gradients_in<T: Float + Numeric, G: PairGradients>(
-    left: AnyOperand<'_>,
-    right: AnyOperand<'_>,
-    upstream: AnyOperand<'_>,
-) -> Result<(AnyValue, AnyValue)> {
-    let (dx, dy) = G::of::<T>(&widened(left)?, &widened(right)?, &widened(upstream)?)?;
-    Ok((left.found(Ok(dx))?, right.found(Ok(dy))?))
+    in_type!([OwnFloat] left.dtype(), T => {
+        let (dx, dy) = G::of::<T>(&widened(left)?, &widened(right)?, &widened(upstream)?)?;
+        Ok((left.found(Ok(dx))?, right.found(Ok(dy))?))
+    }, else => Err(not_floats(operation, left)))
 }
 
 on_operands! {
@@ -409,22 +392,14 @@ fn scaled(view: AnyOperand<'_>, axis: impl Position, factors: AnyOperand<'_>, is
     let is_narrow = is_integer(view.dtype()) && view.dtype() != DType::UInt64;
     let named_here = |error| if is_narrow { named(operation, view.of_type(error)) } else { error };
     in_type!([Truth Signed Unsigned Float OwnComplex] view.dtype(), T => {
-        let found = scaled_by::<T>(widened(view)?, widened(factors)?, axis, is_gradient).map_err(named_here);
-        view.narrowed(found, Beyond::OverflowsOfTwo(operation))
+        let (x, factors) = (widened::<T>(view)?, widened::<T>(factors)?);
+        let factors = factors.dense()?.into_dimensionality::<ndarray::Ix1>().expect("factors of rank 1");
+        let found = match is_gradient {
+            true => ops::scale_nonzero(&x, axis, factors.view()),
+            false => ops::scale(&x, axis, factors.view()),
+        };
+        view.narrowed(found.map_err(named_here), Beyond::OverflowsOfTwo(operation))
     })
-}
-
-fn scaled_by<T: Element>(
-    x: ErasedOperand<'_, T>,
-    factors: ErasedOperand<'_, T>,
-    axis: impl Position,
-    is_gradient: bool,
-) -> Result<ErasedResult<T>> {
-    let factors = factors.dense()?.into_dimensionality::<ndarray::Ix1>().expect("factors of rank 1");
-    match is_gradient {
-        true => ops::scale_nonzero(&x, axis, factors.view()),
-        false => ops::scale(&x, axis, factors.view()),
-    }
 }
 
 on_operands! {

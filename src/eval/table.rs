@@ -90,6 +90,13 @@ fn move_of(op: &'static OpSpec) -> Option<Function> {
     Some(Function { op, run })
 }
 
+/// Defines functions with their names.
+macro_rules! single {
+    ($($name:ident |$call:ident| $body:expr;)*) => {
+        &[$((stringify!($name), |$call| $body)),*]
+    };
+}
+
 /// Defines the functions of the reductions and of their gradients, from the rows.
 macro_rules! folds {
     ([] $(
@@ -97,17 +104,17 @@ macro_rules! folds {
         [$($backward:ident($($given:ident)?) $bound:ident $back_route:ident $second:ident)?]
         $methods:ident $sentence:literal $(command $command:tt)?;
     )*) => {
-        static FOLDS: &[(&str, Run)] = &[$(
-            (stringify!($name), |call| {
+        static FOLDS: &[(&str, Run)] = single! {$(
+            $name |call| {
                 $(let $q = call.real(stringify!($q))?;)?
                 call.done(call.seen("x")?.$name($($q,)? call.options::<$options>()))
-            }),
-            $((stringify!($backward), |call| {
+            };
+            $($backward |call| {
                 let upstream = call.whole("upstream")?;
                 $(let $given = call.real(stringify!($given))?;)?
                 call.done(call.seen("x")?.$backward(upstream, $($given,)? call.options::<$options>()))
-            }),)?
-        )*];
+            };)?
+        )*};
     };
 }
 
@@ -119,13 +126,11 @@ macro_rules! functions {
         #[$sentence:meta] $name:ident $element:tt $kinds:tt $methods:ident
         [$($backward:ident: $second:ident $(, $formula:expr)?)?] $(command $command:tt)?;
     )*})*) => {
-        static FUNCTIONS: &[(&str, Run)] =
-            &[$($((stringify!($name), |call| call.done(call.seen("x")?.$name())),)*)*];
-
-        static GRADIENTS_OF_FUNCTIONS: &[(&str, Run)] = &[$($($((stringify!($backward), |call| {
+        static FUNCTIONS: &[(&str, Run)] = single! { $($($name |call| call.done(call.seen("x")?.$name());)*)* };
+        static GRADIENTS_OF_FUNCTIONS: &[(&str, Run)] = single! { $($($($backward |call| {
             let upstream = call.whole("upstream")?;
             call.done(call.seen("x")?.$backward(upstream))
-        }),)?)*)*];
+        };)?)*)* };
     };
 }
 
@@ -135,13 +140,11 @@ crate::__functions! { functions }
 macro_rules! binary {
     ($($name:ident: $op:ident, $bound:ident -> $out:ident
         [$($backward:ident)? $(= $of:ident)?] $about:literal $(command $command:tt)?;)*) => {
-        binary! { @ [$($name)* matmul] [$($($backward)?)* matmul_backward] }
-    };
-    (@ [$($name:ident)*] [$($backward:ident)*]) => {
-        static BINARY: &[(&str, Run)] = &[$((stringify!($name), zipped)),*];
-        static BINARY_GRADIENTS: &[(&str, Run)] = &[$((stringify!($backward), |call| {
-            of_two(call, |x, y, upstream| x.$backward(y, upstream))
-        })),*];
+        static BINARY: &[(&str, Run)] = single! { $($name |call| zipped(call);)* matmul |call| zipped(call); };
+        static BINARY_GRADIENTS: &[(&str, Run)] = single! {
+            $($($backward |call| of_two(call, |x, y, upstream| x.$backward(y, upstream));)?)*
+            matmul_backward |call| of_two(call, |x, y, upstream| x.matmul_backward(y, upstream));
+        };
     };
 }
 
@@ -149,13 +152,6 @@ crate::__binary! { binary }
 
 static TABLE: &[&[(&str, Run)]] =
     &[FOLDS, BINARY_GRADIENTS, PAIR_GRADIENTS, FUNCTIONS, BINARY, GRADIENTS_OF_FUNCTIONS, SINGLE];
-
-/// Defines functions with individual arguments.
-macro_rules! single {
-    ($($name:ident |$call:ident| $body:expr;)*) => {
-        &[$((stringify!($name), |$call| $body)),*]
-    };
-}
 
 static PAIR_GRADIENTS: &[(&str, Run)] = single! {
     outer_backward |call| one_of_two(call, call.seen("x")?.outer_backward(call.seen("y")?, call.whole("upstream")?));

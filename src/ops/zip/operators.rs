@@ -27,13 +27,13 @@ fn or_panic<T>(result: Result<T>) -> T {
 macro_rules! operators {
     (two $($op:ident $method:ident $bound:ident),*) => {$(
         operators!(@ $op $method [P: Pattern, T: $bound, Y: Partner<Tensor<P, T>, Elem = T>]
-            &Tensor<P, T>, Y => Y::Zipped<T>, |x, y| y.zip(x, $op));
+            &Tensor<P, T>, Y => Y::Zipped<T>, |x, other| other.zip(x, $op));
         operators!(@ $op $method [P: Pattern, T: $bound, Y: Partner<Tensor<P, T>, Elem = T>]
-            Tensor<P, T>, Y => Y::Zipped<T>, |x, y| y.zip(&x, $op));
+            Tensor<P, T>, Y => Y::Zipped<T>, |x, other| other.zip(&x, $op));
         operators!(@ $op $method ['a, P: Pattern, T: $bound, Y: Partner<Stored<'a, P, T>, Elem = T>]
-            Stored<'a, P, T>, Y => Y::Zipped<T>, |x, y| y.zip(&x, $op));
+            Stored<'a, P, T>, Y => Y::Zipped<T>, |x, other| other.zip(&x, $op));
         operators!(@ $op $method [P: Pattern, T: $bound, S: Data<Elem = T>, D: Dimension]
-            &ArrayBase<S, D>, &Tensor<P, T> => Tensor<P, T>, |x, y| y.zip(x, $op));
+            &ArrayBase<S, D>, &Tensor<P, T> => Tensor<P, T>, |x, other| other.zip(x, $op));
     )*};
     (one $($op:ident $method:ident $bound:ident),*) => {$(
         operators!(@ $op $method [P: Pattern, T: $bound] &Tensor<P, T> => Tensor<P, T>, |x| map::$method(x));
@@ -45,11 +45,11 @@ macro_rules! operators {
     )*};
     (@numbers $type:ty; $($op:ident $method:ident),*) => {$(
         operators!(@ $op $method [P: Pattern] $type, &Tensor<P, $type> => Tensor<P, $type>,
-            |x, y| sparse::with_number(y, x, Swapped($op)));
+            |number, x| sparse::with_number(x, number, Swapped($op)));
         operators!(@ $op $method [P: Pattern] $type, Tensor<P, $type> => Tensor<P, $type>,
-            |x, y| sparse::with_number(&y, x, Swapped($op)));
+            |number, x| sparse::with_number(&x, number, Swapped($op)));
         operators!(@ $op $method ['a, P: Pattern] $type, Stored<'a, P, $type> => Tensor<P, $type>,
-            |x, y| sparse::with_number(&y, x, Swapped($op)));
+            |number, x| sparse::with_number(&x, number, Swapped($op)));
     )*};
     (@ $op:ident $method:ident [$($generics:tt)*] $left:ty $(, $right:ty)? => $found:ty,
      |$x:ident $(, $y:ident)?| $run:expr) => {
