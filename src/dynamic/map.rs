@@ -88,8 +88,8 @@ macro_rules! functions {
                 }
             )*
             $($(
-                #[doc = concat!("Returns the gradient of `", stringify!($name), "`: see ", linked!(grad::$name),
-                    ".\n\n# Errors\n\n- the errors of ", linked!(grad::$name), ";")]
+                #[doc = concat!("Returns the gradient of `", stringify!($name), "`: see ", linked!($name in grad),
+                    ".\n\n# Errors\n\n- the errors of ", linked!($name in grad), ";")]
                 /// - `NoOperation` or `NotRepresentable`: the elements or the upstream gradients are not floats.
                 pub fn $backward<'u>(&self, upstream: impl Into<AnyOperand<'u>>) -> Result<AnyTensor> {
                     self.gradient_of_floats(&op::$backward, upstream.into(), |x, g| ops::$backward(x, g))

@@ -108,8 +108,8 @@ macro_rules! reductions {
             )*
             $($(
                 #[doc = concat!("Returns the gradient of ", linked!($name), ".\n")]
-                #[doc = concat!("See ", linked!(grad::$name), ".\n\n# Errors\n")]
-                #[doc = concat!("- the errors of ", linked!(grad::$name), ";")]
+                #[doc = concat!("See ", linked!($name in grad), ".\n\n# Errors\n")]
+                #[doc = concat!("- the errors of ", linked!($name in grad), ";")]
                 /// - `NoOrder`, `NoOperation`, `NotRepresentable`: an element type does not have the operation.
                 pub fn $backward<'u>(
                     &self,

@@ -51,8 +51,8 @@ macro_rules! moves {
                 chosen(self, &moved::$moves(&self.shape(), $($arg),*)?)
             }
 
-            #[doc = concat!("Returns the gradient of `", stringify!($name), "`: see ", linked!(grad::$name),
-                ".\n\n# Errors\n\nThe errors of ", linked!(grad::$name), ".")]
+            #[doc = concat!("Returns the gradient of `", stringify!($name), "`: see ", linked!($name in grad),
+                ".\n\n# Errors\n\nThe errors of ", linked!($name in grad), ".")]
             pub fn $backward<'u>(&self, upstream: impl Into<AnyOperand<'u>> $(, $arg: $type)*) -> Result<AnyTensor> {
                 chosen_backward(self, upstream.into(), &moved::$moves(&self.shape(), $($arg),*)?)
             }

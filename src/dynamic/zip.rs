@@ -252,8 +252,8 @@ macro_rules! zips {
     };
     (@gradients $($name:ident $forward:ident $of:ty;)*) => {
         on_operands! {$(
-            #[doc = concat!("Returns the gradients of both operands: see ", linked!(grad::$forward),
-                ".\n\n# Errors\n\nThe errors of ", linked!(grad::$forward),
+            #[doc = concat!("Returns the gradients of both operands: see ", linked!($forward in grad),
+                ".\n\n# Errors\n\nThe errors of ", linked!($forward in grad),
                 "; `TypesDiffer`, `NoOperation`: the element types.")]
             pub fn $name<'r>(
                 &self,

@@ -1,5 +1,6 @@
 //! The operations as methods of tensors and stored views, and of arrays through [`Operations`].
 
+use super::zip as binary;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Position;
@@ -9,7 +10,7 @@ use crate::ops::operand::Operand;
 use crate::ops::table::functions::element_of_result;
 use crate::ops::{
     Factors, Isin, Matmul, Nanmedian, Norm, Partner, Quantile, Semiring, Take, Tolerance, Var, map, product, reduce,
-    result_of, select, zip,
+    result_of, select,
 };
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -68,7 +69,7 @@ macro_rules! zips {
     )*) => {$(
         methods! {
             @see $public $about
-            zip::$name [<Y: Partner<Self, Elem = $elem>>] (other: Y)
+            binary::$name [<Y: Partner<Self, Elem = $elem>>] (other: Y)
                 -> Y::Zipped<crate::__binary_result!($out $elem)> [where $elem: $bound]
         }
     )*};
@@ -95,7 +96,7 @@ macro_rules! operations {
             "The distinct values and how often each stands there"
             reduce::unique [] () -> (Vec<$elem>, Vec<u64>) [where $elem: Real];
             "Whether all elements are close to those of another operand"
-            zip::allclose [<Y>] (other: Y, tolerance: impl Into<Tolerance>) -> bool [where
+            binary::allclose [<Y>] (other: Y, tolerance: impl Into<Tolerance>) -> bool [where
                 $elem: Magnitude,
                 Y: Partner<Self, Elem = $elem, Zipped<bool>: Operand<Elem = bool>>];
             "The positions of the elements along an axis, in their order"
@@ -123,7 +124,7 @@ macro_rules! operations {
         methods! {
             [$($public)*]
             "A function of two elements"
-            zip::zip_with [<Y: Partner<Self>, V: Element>] (other: Y, f: impl Fn($elem, Y::Elem) -> V + Sync)
+            binary::zip_with [<Y: Partner<Self>, V: Element>] (other: Y, f: impl Fn($elem, Y::Elem) -> V + Sync)
                 -> Y::Zipped<V> [];
             "The product of matrices"
             product::matmul [<Y: Operand<Elem = $elem>>] (other: &Y) -> <Self as Operand>::Product<Y>
@@ -134,7 +135,7 @@ macro_rules! operations {
                 options: impl Into<Matmul<'m, S>>
             ) -> <Self as Operand>::Product<Y> [];
             "The product with one number for each place on an axis"
-            zip::scale [] (axis: impl Position, factors: impl Factors<$elem>) -> $Reduced<$Own, $elem> [];
+            binary::scale [] (axis: impl Position, factors: impl Factors<$elem>) -> $Reduced<$Own, $elem> [];
         }
 
         crate::__binary! { zips [$($public)*], $elem; }

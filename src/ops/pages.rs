@@ -9,13 +9,14 @@ macro_rules! said {
     };
 }
 
-/// Expands to a link to a function, for `#[doc = concat!("See ", linked!(name), ".")]`.
+/// Expands to a link to a function, for `#[doc = concat!("See ", linked!(name), ".")]`. `linked!(name in grad)` is a
+/// function of a module.
 macro_rules! linked {
-    (grad::$name:ident) => {
-        concat!("[`grad::", stringify!($name), "`](crate::grad::", stringify!($name), "())")
-    };
-    ($name:ident) => {
-        concat!("[`", stringify!($name), "`](crate::", stringify!($name), "())")
+    ($name:ident $(in $module:ident)?) => {
+        concat!(
+            "[`", $(stringify!($module), "::",)? stringify!($name), "`]",
+            "(crate::", $(stringify!($module), "::",)? stringify!($name), "())"
+        )
     };
 }
 
