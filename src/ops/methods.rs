@@ -16,32 +16,11 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
 
-/// Defines the methods of the reductions, from their rows. `$wanted` selects the rows: `tensors` for the methods that
-/// arrays do not get, because `ndarray` has methods with these names, and `everywhere` for the others.
-macro_rules! folds {
-    ([$public:tt $elem:ty, $Reduced:ident<$Own:ident>, $wanted:ident] $(
-        $name:ident $options:tt $result:tt $route:tt $stream:tt $gradient:tt $methods:ident $sentence:literal $(command $command:tt)?;
-    )*) => {
-        $(folds!(@ $wanted $methods $public $elem, $Reduced<$Own>, $name $options $result $sentence);)*
-    };
-    (@ everywhere everywhere $($row:tt)*) => {
-        folds!(@method $($row)*);
-    };
-    (@ tensors tensors $($row:tt)*) => {
-        folds!(@method $($row)*);
-    };
-    (@ $wanted:ident $methods:ident $($row:tt)*) => {};
-    (@method $public:tt $elem:ty, $Reduced:ident<$Own:ident>, $name:ident ($options:ident $(, $q:ident)?)
-        [$bound:ident -> $out:ident] $sentence:literal) => {
-        methods! {
-            @see $public $sentence
-            reduce::$name [] ($($q: f64,)? options: impl Into<$options>)
-                -> $Reduced<$Own, result_of!($out $elem)> [where $elem: $bound]
-        }
-    };
-}
-
-/// Defines methods from their signatures. The sentence is the first line of the page; the path is that of the function.
+/// Defines methods from their signatures, or from the rows of the reductions (`@folds`) and of the binary operations
+/// (`@binary`). The sentence is the first line of the page; the path is that of the function.
+///
+/// `$wanted` selects reductions: `tensors` for the methods that arrays do not get, because `ndarray` has methods with
+/// these names, and `everywhere` for the others.
 macro_rules! methods {
     ([$public:vis fn] $(
         $(#[$attribute:meta])* $about:literal
@@ -53,22 +32,35 @@ macro_rules! methods {
             $family::$name(self, $($arg),*)
         }
     )*};
-    (@see [$public:vis fn] $about:literal
+    (@row [$public:vis fn] $about:literal
      $family:ident::$name:ident [$($generics:tt)*] ($($arg:ident: $type:ty),*) -> $found:ty [$($bounds:tt)*]) => {
         #[doc = concat!($about, "\n\nSee ", linked!($name), ".\n\n# Errors\n\nThe errors of ", linked!($name), ".")]
         $public fn $name $($generics)* (&self, $($arg: $type),*) -> Result<$found> $($bounds)* {
             $family::$name(self, $($arg),*)
         }
     };
-}
-
-/// Defines the methods of elementwise operations of two operands.
-macro_rules! zips {
-    ($public:tt, $elem:ty; $(
+    ([@folds $public:tt $elem:ty, $Reduced:ident<$Own:ident>, $wanted:ident] $(
+        $name:ident $options:tt $result:tt $route:tt $stream:tt $gradient:tt $methods:ident
+        $about:literal $(command $command:tt)?;
+    )*) => {
+        $(methods!(@fold $wanted $methods $public $elem, $Reduced<$Own>, $name $options $result $about);)*
+    };
+    (@fold everywhere tensors $($row:tt)*) => {};
+    (@fold tensors everywhere $($row:tt)*) => {};
+    (@fold $wanted:ident $methods:ident
+     $public:tt $elem:ty, $Reduced:ident<$Own:ident>, $name:ident ($options:ident $(, $q:ident)?)
+     [$bound:ident -> $out:ident] $about:literal) => {
+        methods! {
+            @row $public $about
+            reduce::$name [] ($($q: f64,)? options: impl Into<$options>)
+                -> $Reduced<$Own, result_of!($out $elem)> [where $elem: $bound]
+        }
+    };
+    (@binary $public:tt $elem:ty; $(
         $name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;
     )*) => {$(
         methods! {
-            @see $public $about
+            @row $public $about
             binary::$name [<Y: Partner<Self, Elem = $elem>>] (other: Y)
                 -> Y::Zipped<crate::__binary_result!($out $elem)> [where $elem: $bound]
         }
@@ -79,7 +71,7 @@ macro_rules! zips {
 /// `$Tests` the type of a result of `bool` with the same shape.
 macro_rules! operations {
     ([$($public:tt)*], $elem:ty, $Reduced:ident<$Own:ident>, $Tests:ty) => {
-        crate::__folds! { (folds) [$($public)*] $elem, $Reduced<$Own>, everywhere }
+        crate::__folds! { (methods) @folds [$($public)*] $elem, $Reduced<$Own>, everywhere }
 
         methods! {
             [$($public)*]
@@ -138,7 +130,7 @@ macro_rules! operations {
             binary::scale [] (axis: impl Position, factors: impl Factors<$elem>) -> $Reduced<$Own, $elem> [];
         }
 
-        crate::__binary! { zips [$($public)*], $elem; }
+        crate::__binary! { methods @binary [$($public)*] $elem; }
     };
 }
 
@@ -153,7 +145,7 @@ type MappedOf<X, U> = <X as Operand>::Mapped<U>;
 /// The pages stand at the functions of the same names.
 impl<P: Pattern, T: Element> Tensor<P, T> {
     operations!([pub fn], T, Tensor<P>, Tensor<P, bool>);
-    crate::__folds! { (folds) [pub fn] T, Tensor<P>, tensors }
+    crate::__folds! { (methods) @folds [pub fn] T, Tensor<P>, tensors }
 }
 
 /// # Operations
@@ -161,7 +153,7 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 /// The pages stand at the functions of the same names.
 impl<P: Pattern, T: Element> Stored<'_, P, T> {
     operations!([pub fn], T, Tensor<P>, Tensor<P, bool>);
-    crate::__folds! { (folds) [pub fn] T, Tensor<P>, tensors }
+    crate::__folds! { (methods) @folds [pub fn] T, Tensor<P>, tensors }
 }
 
 /// The operations as methods of `ndarray` arrays and views, by the names that tensors have them under.
