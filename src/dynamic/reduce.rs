@@ -8,7 +8,7 @@
 
 use ndarray::ArrayD;
 
-use super::routes::{back, by, in_type, on_upstream};
+use super::routes::{by, in_type, on_upstream};
 use super::view::on_operands;
 use super::widen::{Beyond, RunType, narrowed, no_order, not_floats, rounded, widened};
 use super::{AnyArray, AnyOperand, AnyTensor, AnyValue};
@@ -139,7 +139,7 @@ macro_rules! reductions {
                     $($given: f64,)?
                     options: &$options,
                 ) -> Result<AnyValue> {
-                    back!($back_route view, upstream, op::$backward, x, g => {
+                    by!($back_route view, upstream, op::$backward, x, g => {
                         ops::$backward(x, g, $($given,)? options)
                     })
                 }
@@ -204,7 +204,7 @@ on_operands! {
         axis: impl Position,
     ) -> Result<AnyTensor> {
         let (view, upstream) = (self, upstream.into());
-        back!(values view, upstream, op::topk_backward, x, g => ops::topk_backward(x, g, k, axis))
+        by!(values view, upstream, op::topk_backward, x, g => ops::topk_backward(x, g, k, axis))
     }
 
     /// Returns the distinct values and their counts: see [`unique`](crate::unique()).

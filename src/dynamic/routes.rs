@@ -117,8 +117,9 @@ macro_rules! on_upstream {
     }};
 }
 
-/// Runs a reduction by a route. `$from` is an operand with the methods `view` and `read`, `$op` names the operation in
-/// errors, and `$body` reduces `$x`.
+/// Runs a reduction or its gradient by a route. `$op` names the operation in errors.
+///
+/// A reduction reads `$from`, which is an operand with the methods `view` and `read`; `$body` reduces `$x`:
 ///
 /// - `truth`: whether elements are nonzero;
 /// - `sums`: floats and complex numbers in their own type, integers in the type of their sums;
@@ -128,6 +129,13 @@ macro_rules! on_upstream {
 /// - `float_order`: floats as `f64`, and the result is one of the elements;
 /// - `wide`: in the widest type of a kind, and the result has a type of its own;
 /// - `float_wide`: floats as `f64`, and the result has a type of its own.
+///
+/// For a gradient, `$body` computes the gradient of `$x` from the upstream gradient `$g`:
+///
+/// - `any_zeros`: on zeros in place of the operand, for upstream gradients of any type;
+/// - `real_zeros`: on zeros in place of an operand without complex numbers, for floats;
+/// - `values`: in the widest type of a kind, for floats;
+/// - `float_values`: floats as `f64`, for floats.
 macro_rules! by {
     (truth $from:ident, $op:expr, $x:ident => $body:expr) => {
         $from.view().found($from.read($crate::dynamic::routes::truths, |$x| $body))
@@ -153,20 +161,6 @@ macro_rules! by {
     (float_wide $($rest:tt)*) => {
         by!(@found [Float] not_floats $($rest)*)
     };
-    (@$found:ident $types:tt $refused:ident $from:ident, $op:expr, $x:ident => $body:expr) => {
-        in_type!($types $from.view().dtype(), T => {
-            $from.view().$found($from.read($crate::dynamic::routes::wide::<T>, |$x| $body))
-        }, else => Err($crate::dynamic::widen::$refused($op.name, $from.view())))
-    };
-}
-
-/// Runs the gradient of a reduction by a route. `$body` computes the gradient of `$x` from the upstream gradient `$g`.
-///
-/// - `any_zeros`: on zeros in place of the operand, for upstream gradients of any type;
-/// - `real_zeros`: on zeros in place of an operand without complex numbers, for floats;
-/// - `values`: in the widest type of a kind, for floats;
-/// - `float_values`: floats as `f64`, for floats.
-macro_rules! back {
     (any_zeros $view:ident, $upstream:ident, $op:expr, $x:ident, $g:ident => $body:expr) => {{
         let $x = &$crate::dynamic::widen::zeros($view)?;
         on_upstream!([Any] $upstream, $g => $view.found($body))
@@ -185,6 +179,11 @@ macro_rules! back {
         let $x = &$view.floats($op.name)?;
         on_upstream!([OwnFloat] $upstream, $g => $view.found($body))
     }};
+    (@$found:ident $types:tt $refused:ident $from:ident, $op:expr, $x:ident => $body:expr) => {
+        in_type!($types $from.view().dtype(), T => {
+            $from.view().$found($from.read($crate::dynamic::routes::wide::<T>, |$x| $body))
+        }, else => Err($crate::dynamic::widen::$refused($op.name, $from.view())))
+    };
 }
 
-pub(super) use {back, by, in_type, on_upstream};
+pub(super) use {by, in_type, on_upstream};
