@@ -5,7 +5,7 @@ use std::fmt;
 
 use ndarray::{ArcArray, ArrayD, ArrayViewD, IxDyn};
 
-use super::{AnyTensor, no_such, retyped};
+use super::{AnyTensor, any_of_type, no_such, retyped};
 use crate::base::alloc;
 use crate::base::error::Result;
 use crate::base::index::Width;
@@ -17,78 +17,55 @@ use crate::pattern::of_width;
 use crate::tensor::coo::CooTensor;
 use crate::tensor::number_in;
 
-/// Declares the array with a variant per element type, and the conversion from static types.
-#[doc(hidden)]
-macro_rules! __any_array {
-    ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*]) => {
-        /// An array whose element type is known only at run time.
-        ///
-        /// Expressions and commands use such an array as an operand that stores every element. Clones share the
-        /// elements.
-        ///
-        /// # Examples
-        ///
-        /// ```
-        /// use lacuna::DType;
-        /// use lacuna::dynamic::AnyArray;
-        /// use ndarray::arr2;
-        ///
-        /// let any = AnyArray::from(arr2(&[[0.0, 5.0], [6.0, 0.0]]).into_dyn());
-        /// assert_eq!((any.dtype(), any.shape(), any.len()), (DType::Float64, &[2, 2][..], 4));
-        /// assert_eq!(any.from_dense()?.nnz(), 2);
-        /// # Ok::<(), lacuna::Error>(())
-        /// ```
-        #[derive(Clone)]
-        pub struct AnyArray {
-            pub(crate) elements: AnyElements,
-            /// The lengths of the array that this is a chunk of, within a step that is computed in chunks. Operations
-            /// that depend on the shapes of entire operands use these lengths.
-            whole: Option<Shape>,
-        }
-
-        /// The elements of an array, by their type.
-        #[derive(Debug, Clone, PartialEq)]
-        pub(crate) enum AnyElements {
-            $($Real(ArcArray<$real, IxDyn>),)*
-            $($Complex(ArcArray<$complex, IxDyn>),)*
-        }
-
-        /// Wraps the array in the variant of its element type.
-        impl<T: Element> From<ArrayD<T>> for AnyArray {
-            fn from(array: ArrayD<T>) -> Self {
-                let mut array = Some(array.into_shared());
-                let elements = match T::DTYPE {
-                    $(DType::$Real => AnyElements::$Real(retyped(&mut array)),)*
-                    $(DType::$Complex => AnyElements::$Complex(retyped(&mut array)),)*
-                    #[allow(unreachable_patterns)]
-                    dtype => unreachable!("no type of this build is {dtype}"),
-                };
-                AnyArray { elements, whole: None }
-            }
-        }
-    };
+/// An array whose element type is known only at run time.
+///
+/// Expressions and commands use such an array as an operand that stores every element. Clones share the
+/// elements.
+///
+/// # Examples
+///
+/// ```
+/// use lacuna::DType;
+/// use lacuna::dynamic::AnyArray;
+/// use ndarray::arr2;
+///
+/// let any = AnyArray::from(arr2(&[[0.0, 5.0], [6.0, 0.0]]).into_dyn());
+/// assert_eq!((any.dtype(), any.shape(), any.len()), (DType::Float64, &[2, 2][..], 4));
+/// assert_eq!(any.from_dense()?.nnz(), 2);
+/// # Ok::<(), lacuna::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct AnyArray {
+    pub(crate) elements: AnyElements,
+    /// The lengths of the array that this is a chunk of, within a step that is computed in chunks. Operations
+    /// that depend on the shapes of entire operands use these lengths.
+    whole: Option<Shape>,
 }
 
-crate::__with_dtypes! { (__any_array) }
+type SharedArray<T> = ArcArray<T, IxDyn>;
+
+crate::__with_dtypes! {
+    (any_of_type)
+    /// The elements of an array, by their type.
+    #[derive(Debug, Clone, PartialEq)]
+    pub(crate) enum AnyElements of SharedArray
+}
+
+/// Wraps the array in the variant of its element type.
+impl<T: Element> From<ArrayD<T>> for AnyArray {
+    fn from(array: ArrayD<T>) -> Self {
+        AnyArray { elements: AnyElements::of_type(array.into_shared()), whole: None }
+    }
+}
 
 /// Runs code on an array of each element type.
 macro_rules! on_array {
     ($any:expr, $x:ident => $body:expr) => {
-        $crate::__with_dtypes! { ($crate::dynamic::array::__on_array) ($any) $x ($body) }
+        $crate::__with_dtypes! { ($crate::__dispatch) AnyElements (&$any.elements) $x ($body) }
     };
 }
 
-#[doc(hidden)]
-macro_rules! __on_array {
-    ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*] ($any:expr) $x:ident ($body:expr)) => {
-        match &$any.elements {
-            $($crate::dynamic::array::AnyElements::$Real($x) => $body,)*
-            $($crate::dynamic::array::AnyElements::$Complex($x) => $body,)*
-        }
-    };
-}
-
-pub(crate) use {__on_array, on_array};
+pub(crate) use on_array;
 
 impl fmt::Debug for AnyArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

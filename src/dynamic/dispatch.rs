@@ -58,22 +58,32 @@ macro_rules! __with_dtypes {
 #[macro_export]
 macro_rules! dispatch {
     ($any:expr, $x:ident => $body:expr) => {
-        $crate::__with_dtypes! { ($crate::__dispatch) ($any) $x ($body) }
+        $crate::__with_dtypes! { ($crate::__dispatch) AnyTensor ($any) $x ($body) }
     };
 }
 
-/// Expands to a `match` with `$body` for the types of the first list and `$otherwise` for the second list. Without
-/// `$otherwise`, both lists have `$body`.
+/// Expands to a `match` on the enum `$Any`, with `$body` for the types of the first list and `$otherwise` for the
+/// second list. Without `$otherwise`, both lists have `$body`. The word `type` expands to a `match` on a `DType`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __dispatch {
-    ([$($real:tt)*] [$($complex:tt)*] ($any:expr) $x:ident ($body:expr)) => {
-        $crate::__dispatch! { [$($real)*, $($complex)*] [] ($any) $x ($body) (()) }
+    ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*]
+     type ($dtype:expr) $T:ident ($body:expr) ($otherwise:expr)) => {
+        match $dtype {
+            $($crate::DType::$Real => { type $T = $real; $body })*
+            $($crate::DType::$Complex => { type $T = $complex; $body })*
+            #[allow(unreachable_patterns)]
+            _ => $otherwise,
+        }
     };
-    ([$($Type:ident $type:ty),*] [$($Other:ident $other:ty),*] ($any:expr) $x:ident ($body:expr) ($otherwise:expr)) => {
+    ([$($real:tt)*] [$($complex:tt)*] $Any:ident ($any:expr) $x:ident ($body:expr)) => {
+        $crate::__dispatch! { [$($real)*, $($complex)*] [] $Any ($any) $x ($body) (()) }
+    };
+    ([$($Type:ident $type:ty),*] [$($Other:ident $other:ty),*]
+     $Any:ident ($any:expr) $x:ident ($body:expr) ($otherwise:expr)) => {
         match $any {
-            $($crate::dynamic::AnyTensor::$Type($x) => $body,)*
-            $($crate::dynamic::AnyTensor::$Other(_) => $otherwise,)*
+            $($crate::dynamic::$Any::$Type($x) => $body,)*
+            $($crate::dynamic::$Any::$Other(_) => $otherwise,)*
         }
     };
 }
@@ -94,7 +104,7 @@ macro_rules! __dispatch {
 #[macro_export]
 macro_rules! dispatch_real {
     ($any:expr, $x:ident => $body:expr, else => $otherwise:expr) => {
-        $crate::__with_dtypes! { ($crate::__dispatch) ($any) $x ($body) ($otherwise) }
+        $crate::__with_dtypes! { ($crate::__dispatch) AnyTensor ($any) $x ($body) ($otherwise) }
     };
 }
 
@@ -112,20 +122,6 @@ macro_rules! dispatch_real {
 #[macro_export]
 macro_rules! dispatch_dtype {
     ($dtype:expr, $T:ident => $body:expr, else => $otherwise:expr) => {
-        $crate::__with_dtypes! { ($crate::__dispatch_dtype) ($dtype) $T ($body) ($otherwise) }
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __dispatch_dtype {
-    ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*]
-     ($dtype:expr) $T:ident ($body:expr) ($otherwise:expr)) => {
-        match $dtype {
-            $($crate::DType::$Real => { type $T = $real; $body })*
-            $($crate::DType::$Complex => { type $T = $complex; $body })*
-            #[allow(unreachable_patterns)]
-            _ => $otherwise,
-        }
+        $crate::__with_dtypes! { ($crate::__dispatch) type ($dtype) $T ($body) ($otherwise) }
     };
 }

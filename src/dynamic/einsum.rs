@@ -3,14 +3,15 @@
 //! Einsum runs on floats and complex numbers in their own type, because each step is rounded. Narrow integers run in 64
 //! bits. Softmax runs in `f64`, as for static types.
 
-use super::reduce::on_floats;
+use super::routes::{in_type, on_upstream};
+use super::select::all_of;
 use super::view::{AnyStored, OfOperands, on_operands};
 use super::widen::{Beyond, widened};
 use super::zip::{brought_operand, check_types, common_format};
 use super::{AnyOperand, AnyTensor, AnyValue};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
-use crate::element::{DType, Element};
+use crate::element::Element;
 use crate::ops::op;
 use crate::ops::{self, Einsum, ErasedOperand, Pairs};
 
@@ -29,16 +30,18 @@ pub(super) fn of_one_view<'a>(operands: &[AnyOperand<'a>]) -> Vec<AnyOperand<'a>
 
 fn forward(spec: &Einsum<'_>, operands: &[AnyOperand<'_>]) -> Result<AnyValue> {
     let operands = of_one_view(operands);
-    by_products!(op::einsum.name, &operands, Beyond::Overflows(op::einsum.name), T => {
+    let view = shown(op::einsum.name, &operands)?;
+    in_type!([Product] view.dtype(), T => {
         let all = of_type::<T>(&operands)?;
-        ops::einsum(spec, &all.iter().collect::<Vec<_>>())
+        let found = ops::einsum(spec, &all.iter().collect::<Vec<_>>());
+        view.narrowed::<T>(found, Beyond::Overflows(op::einsum.name))
     })
 }
 
 fn backward(upstream: AnyOperand<'_>, spec: &Einsum<'_>, operands: &[AnyOperand<'_>]) -> Result<Vec<AnyValue>> {
     let operands = of_one_view(operands);
     check_types(op::einsum_backward.name, &[&operands[..], &[upstream]].concat())?;
-    on_floats!(upstream, g => {
+    on_upstream!([OwnFloat] upstream, g => {
         let all = of_type(&operands)?;
         let gradients = ops::einsum_backward(spec, &all.iter().collect::<Vec<_>>(), g)?;
         gradients.into_iter().zip(&operands).map(|(gradient, operand)| operand.found(Ok(gradient))).collect()
@@ -74,56 +77,10 @@ impl<'a> AnyOperand<'a> {
     }
 }
 
-/// Computes the gradients of both operands of a product.
-macro_rules! both_gradients {
-    ($name:expr, $view:expr, $other:expr, $upstream:expr, |$x:ident, $y:ident, $g:ident| $gradients:expr) => {{
-        let operands: [AnyOperand<'_>; 2] = [$view, $other.into()];
-        let (operands, upstream): (_, AnyOperand<'_>) = (of_one_view(&operands), $upstream.into());
-        check_types($name, &[operands[0], operands[1], upstream])?;
-        on_floats!(upstream, $g => {
-            let all = of_type(&operands)?;
-            let ($x, $y) = (&all[0], &all[1]);
-            let (dx, dy) = $gradients?;
-            Ok((operands[0].found(Ok(dx))?, operands[1].found(Ok(dy))?))
-        })
-    }};
-}
-
-/// Runs a product in the element type of the operands. Narrow integers run in 64 bits.
-macro_rules! by_products {
-    ($name:expr, $operands:expr, $beyond:expr, $type:ident => $body:expr) => {{
-        let operands: &[AnyOperand<'_>] = $operands;
-        $crate::dynamic::zip::check_types($name, operands)?;
-        by_products!(as $crate::dynamic::einsum::shown(operands)?, $beyond, $type => $body)
-    }};
-    (as $view:expr, $beyond:expr, $type:ident => $body:expr) => {{
-        let view: AnyOperand<'_> = $view;
-        macro_rules! on {
-            ($own:ty) => {{
-                type $type = $own;
-                $body
-            }};
-        }
-        match view.dtype() {
-            DType::Bool => view.found(on!(bool)),
-            DType::UInt64 => view.found(on!(u64)),
-            #[cfg(feature = "half")]
-            DType::Float16 => view.found(on!(half::f16)),
-            #[cfg(feature = "half")]
-            DType::BFloat16 => view.found(on!(half::bf16)),
-            DType::Float32 => view.found(on!(f32)),
-            DType::Float64 => view.found(on!(f64)),
-            DType::Complex64 => view.found(on!($crate::dynamic::types::Complex<f32>)),
-            DType::Complex128 => view.found(on!($crate::dynamic::types::Complex<f64>)),
-            _ => view.found_integers(on!(i64), $beyond),
-        }
-    }};
-}
-
-pub(super) use by_products;
-
-/// Returns an operand whose format is the format of the result: a tensor in coordinates, if there is one.
-pub(super) fn shown<'a>(operands: &[AnyOperand<'a>]) -> Result<AnyOperand<'a>> {
+/// Returns an operand whose format is the format of the result: a tensor in coordinates, if there is one. Rejects
+/// operands of different element types.
+pub(super) fn shown<'a>(operation: &'static str, operands: &[AnyOperand<'a>]) -> Result<AnyOperand<'a>> {
+    check_types(operation, operands)?;
     let format = common_format(operands);
     let shown = operands.iter().find(|operand| operand.format() == Some(format)).or(operands.first());
     let none = || Error::Argument { operation: op::einsum.name, why: "there are no operands".into() };
@@ -170,10 +127,6 @@ impl AnyTensor {
     ) -> Result<Vec<AnyTensor>> {
         backward(upstream.into(), &spec.into(), &all_of(tensors)).map(OfOperands::of)
     }
-}
-
-fn all_of<'a>(tensors: &[&'a AnyTensor]) -> Vec<AnyOperand<'a>> {
-    tensors.iter().map(|&tensor| tensor.into()).collect()
 }
 
 fn all_stored<'a>(views: &[AnyStored<'a>]) -> Vec<AnyOperand<'a>> {
@@ -231,7 +184,7 @@ on_operands! {
     /// - the errors of [`outer()`](crate::outer());
     /// - `TypesDiffer`: the element types differ.
     pub fn outer<'r>(&self, other: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
-        self.pairs(op::outer.name, other.into(), Pairs::Outer)
+        PairProduct::Of(Pairs::Outer).forward(op::outer.name, self, other.into())
     }
 
     /// Returns the Kronecker product: see [`kron()`](crate::kron()).
@@ -241,7 +194,7 @@ on_operands! {
     /// - the errors of [`kron()`](crate::kron());
     /// - `TypesDiffer`: the element types differ.
     pub fn kron<'r>(&self, other: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
-        self.pairs(op::kron.name, other.into(), Pairs::Kron)
+        PairProduct::Of(Pairs::Kron).forward(op::kron.name, self, other.into())
     }
 
     /// Returns the sum of products over pairs of axes: see [`tensordot()`](crate::tensordot()).
@@ -256,7 +209,7 @@ on_operands! {
         left: &[isize],
         right: &[isize],
     ) -> Result<AnyTensor> {
-        self.dots(other.into(), left, right)
+        PairProduct::Dots(left, right).forward(op::tensordot.name, self, other.into())
     }
 
     /// Returns the gradients of both operands of `outer`: see [`grad::outer`](crate::grad::outer).
@@ -271,7 +224,7 @@ on_operands! {
         other: impl Into<AnyOperand<'r>>,
         upstream: impl Into<AnyOperand<'r>>,
     ) -> Result<(AnyTensor, AnyTensor)> {
-        both_gradients!(op::outer_backward.name, self, other, upstream, |x, y, g| ops::outer_backward(x, y, g))
+        PairProduct::Of(Pairs::Outer).backward(op::outer_backward.name, self, other.into(), upstream.into())
     }
 
     /// Returns the gradients of both operands of `kron`: see [`grad::kron`](crate::grad::kron).
@@ -286,7 +239,7 @@ on_operands! {
         other: impl Into<AnyOperand<'r>>,
         upstream: impl Into<AnyOperand<'r>>,
     ) -> Result<(AnyTensor, AnyTensor)> {
-        both_gradients!(op::kron_backward.name, self, other, upstream, |x, y, g| ops::kron_backward(x, y, g))
+        PairProduct::Of(Pairs::Kron).backward(op::kron_backward.name, self, other.into(), upstream.into())
     }
 
     /// Returns the gradients of both operands of `tensordot`: see [`grad::tensordot`](crate::grad::tensordot).
@@ -303,9 +256,8 @@ on_operands! {
         left: &[isize],
         right: &[isize],
     ) -> Result<(AnyTensor, AnyTensor)> {
-        both_gradients!(op::tensordot_backward.name, self, other, upstream, |x, y, g| {
-            ops::tensordot_backward(x, y, left, right, g)
-        })
+        let product = PairProduct::Dots(left, right);
+        product.backward(op::tensordot_backward.name, self, other.into(), upstream.into())
     }
 
     /// Returns the softmax over axes, of arrays and stored entries: see [`softmax()`](crate::softmax()).
@@ -341,7 +293,7 @@ on_operands! {
         axes: impl Into<Axes>,
     ) -> Result<AnyTensor> {
         let (x, axes) = (self.floats(op::softmax_backward.name)?, axes.into());
-        on_floats!(upstream, g => self.found(ops::softmax_backward(&x, g, &axes)))
+        on_upstream!([OwnFloat] upstream, g => self.found(ops::softmax_backward(&x, g, &axes)))
     }
 
     /// Returns the gradient of `log_softmax`: see [`grad::log_softmax`](crate::grad::log_softmax).
@@ -357,24 +309,52 @@ on_operands! {
         axes: impl Into<Axes>,
     ) -> Result<AnyTensor> {
         let (x, axes) = (self.floats(op::log_softmax_backward.name)?, axes.into());
-        on_floats!(upstream, g => self.found(ops::log_softmax_backward(&x, g, &axes)))
+        on_upstream!([OwnFloat] upstream, g => self.found(ops::log_softmax_backward(&x, g, &axes)))
     }
 }
 
-impl AnyOperand<'_> {
-    fn pairs(self, name: &'static str, other: AnyOperand<'_>, form: Pairs) -> Result<AnyValue> {
-        let operands = of_one_view(&[self, other]);
-        by_products!(name, &operands, Beyond::Overflows(name), T => {
+/// A product of two operands.
+#[derive(Clone, Copy)]
+enum PairProduct<'a> {
+    /// All pairs of elements.
+    Of(Pairs),
+    /// Sums over the axes of the left and of the right operand.
+    Dots(&'a [isize], &'a [isize]),
+}
+
+impl PairProduct<'_> {
+    fn forward(self, name: &'static str, left: AnyOperand<'_>, right: AnyOperand<'_>) -> Result<AnyValue> {
+        let operands = of_one_view(&[left, right]);
+        let view = shown(name, &operands)?;
+        in_type!([Product] view.dtype(), T => {
             let all = of_type::<T>(&operands)?;
-            ops::pairs(&all[0], &all[1], form)
+            let found = match self {
+                PairProduct::Of(form) => ops::pairs(&all[0], &all[1], form),
+                PairProduct::Dots(left, right) => ops::tensordot(&all[0], &all[1], left, right),
+            };
+            view.narrowed::<T>(found, Beyond::Overflows(name))
         })
     }
 
-    fn dots(self, other: AnyOperand<'_>, left: &[isize], right: &[isize]) -> Result<AnyValue> {
-        let operands = of_one_view(&[self, other]);
-        by_products!(op::tensordot.name, &operands, Beyond::Overflows(op::tensordot.name), T => {
-            let all = of_type::<T>(&operands)?;
-            ops::tensordot(&all[0], &all[1], left, right)
+    /// Returns the gradients of both operands.
+    #[inline]
+    fn backward(
+        self,
+        name: &'static str,
+        left: AnyOperand<'_>,
+        right: AnyOperand<'_>,
+        upstream: AnyOperand<'_>,
+    ) -> Result<(AnyValue, AnyValue)> {
+        let operands = of_one_view(&[left, right]);
+        check_types(name, &[operands[0], operands[1], upstream])?;
+        on_upstream!([OwnFloat] upstream, g => {
+            let all = of_type(&operands)?;
+            let (dx, dy) = match self {
+                PairProduct::Of(Pairs::Outer) => ops::outer_backward(&all[0], &all[1], g)?,
+                PairProduct::Of(Pairs::Kron) => ops::kron_backward(&all[0], &all[1], g)?,
+                PairProduct::Dots(left, right) => ops::tensordot_backward(&all[0], &all[1], left, right, g)?,
+            };
+            Ok((operands[0].found(Ok(dx))?, operands[1].found(Ok(dy))?))
         })
     }
 }

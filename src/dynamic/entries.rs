@@ -3,10 +3,10 @@
 //! The entries are determined once for all element types. The values are gathered per type.
 
 use super::map::{in_type_of, wide};
-use super::reduce::on_upstream;
+use super::routes::{in_type, on_upstream};
 use super::view::{in_format, on_operands};
 use super::widen::{not_for, truth_of, widened, zeros_of};
-use super::{AnyArray, AnyOperand, AnyTensor, Erased, on_type};
+use super::{AnyArray, AnyOperand, AnyTensor, Erased};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::Width;
@@ -79,7 +79,7 @@ on_operands! {
         let marks = marks(op::select.name, &zeros_of(x)?, mask.into())?.select(|is_marked| is_marked)?;
         let ids = entry_numbers(x)?;
         let kept = ids.stored().mask(marks.pattern())?;
-        on_type!(x, x => self.found(numbered(x, &kept, &[])))
+        dispatch!(x, x => self.found(numbered(x, &kept, &[])))
     }
 
     /// Returns the gradient of `select` for the same mask: see [`grad::select`](crate::grad::select).
@@ -93,7 +93,7 @@ on_operands! {
         mask: impl Into<AnyOperand<'r>>,
     ) -> Result<AnyTensor> {
         let marks = marks(op::select_backward.name, &zeros_of(self.sparse(op::select_backward.name)?)?, mask.into())?;
-        on_upstream!(upstream, g => self.found(ops::select_backward(&marks, g, |is_marked| is_marked)))
+        on_upstream!([Any] upstream, g => self.found(ops::select_backward(&marks, g, |is_marked| is_marked)))
     }
 
     /// Returns the gradient of `mask`: see [`grad::mask`](crate::grad::mask).
@@ -106,9 +106,8 @@ on_operands! {
         upstream: impl Into<AnyOperand<'r>>,
         mask: impl Into<AnyOperand<'r>>,
     ) -> Result<AnyTensor> {
-        let name = "mask_backward";
-        let (zeros, mask) = (zeros_of(self.sparse(name)?)?, zeros_of(mask.into().sparse(name)?)?);
-        on_upstream!(upstream, g => self.found(ops::mask_backward(&zeros.stored(), g, mask.pattern())))
+        let [zeros, mask] = zeros_of_both("mask_backward", [self, mask.into()])?;
+        on_upstream!([Any] upstream, g => self.found(ops::mask_backward(&zeros.stored(), g, mask.pattern())))
     }
 
     /// Returns the gradient of `without`: see [`grad::without`](crate::grad::without).
@@ -121,15 +120,19 @@ on_operands! {
         upstream: impl Into<AnyOperand<'r>>,
         mask: impl Into<AnyOperand<'r>>,
     ) -> Result<AnyTensor> {
-        let name = "without_backward";
-        let (zeros, mask) = (zeros_of(self.sparse(name)?)?, zeros_of(mask.into().sparse(name)?)?);
-        on_upstream!(upstream, g => self.found(ops::without_backward(&zeros.stored(), g, mask.pattern())))
+        let [zeros, mask] = zeros_of_both("without_backward", [self, mask.into()])?;
+        on_upstream!([Any] upstream, g => self.found(ops::without_backward(&zeros.stored(), g, mask.pattern())))
     }
+}
+
+/// Returns zeros on the patterns of two tensors.
+fn zeros_of_both(operation: &'static str, [x, mask]: [AnyOperand<'_>; 2]) -> Result<[Erased<bool>; 2]> {
+    Ok([zeros_of(x.sparse(operation)?)?, zeros_of(mask.sparse(operation)?)?])
 }
 
 /// Returns a tensor whose values are the numbers of its entries.
 fn entry_numbers(x: &AnyTensor) -> Result<Erased<u64>> {
-    let pattern: AnyPattern = dispatch!(x, x => x.pattern().clone());
+    let pattern = x.pattern();
     let numbers = alloc::collect((0..pattern.nnz()).map(|entry| entry as u64))?;
     Ok(Tensor::from_valid(pattern, numbers, 0))
 }
@@ -188,7 +191,7 @@ impl AnyTensor {
         let first = self.nnz() as u64;
         let put = entries.iter().zip(first..).map(|((coords, _), id)| (coords.as_ref(), id));
         let ids = entry_numbers(self)?.with_entries(put)?;
-        on_type!(self, x => in_format(&numbered(x, &ids, &new)?, self.format(), self.stored_bytes()))
+        dispatch!(self, x => in_format(&numbered(x, &ids, &new)?, self.format(), self.stored_bytes()))
     }
 
     /// Returns the square matrix with this vector on a diagonal: see [`CooTensor::diag`](crate::CooTensor::diag).
@@ -218,7 +221,7 @@ impl AnyTensor {
             check_zero(self, "a diagonal")?;
         }
         let pattern = ops::diagonal_pattern(zeros_of(self)?.pattern(), offset, default_limit(self.stored_bytes()))?;
-        on_type!(self, x => in_format(&on_zero(x, pattern), self.format(), self.stored_bytes()))
+        dispatch!(self, x => in_format(&on_zero(x, pattern), self.format(), self.stored_bytes()))
     }
 }
 
@@ -230,7 +233,7 @@ fn on_zero<T: Element>(x: &Erased<T>, pattern: AnyPattern) -> Erased<T> {
 impl AnyTensor {
     /// Returns the pattern in either format.
     pub(crate) fn pattern(&self) -> AnyPattern {
-        on_type!(self, x => x.pattern().clone())
+        dispatch!(self, x => x.pattern().clone())
     }
 
     /// Returns a tensor of the given shape that stores only the first entry, if there is one.
@@ -239,7 +242,7 @@ impl AnyTensor {
         let of_axis = |axis| (0..count).map(|entry| own.coord(entry, axis) as u64).collect::<Vec<_>>();
         let coords = (0..shape.rank()).map(|axis| of_axis(axis).into()).collect();
         let pattern = AnyPattern::valid_coo(shape.clone(), count, Width::U64, coords);
-        on_type!(self, x => {
+        dispatch!(self, x => {
             let first = Tensor::from_shared(pattern, x.shared_values().slice(0..count), x.fill());
             in_format(&first, self.format(), 0)
         })

@@ -4,16 +4,16 @@
 use ndarray::{Array, ArrayD, Dimension};
 
 use super::array::AnyArray;
-use super::einsum::by_products;
-use super::reduce::on_floats;
+use super::routes::{in_type, on_upstream};
 use super::select::narrow;
 use super::view::on_operands;
 use super::widen::{Beyond, widened, zeros_of};
 use super::zip::check_types;
-use super::{AnyOperand, AnyTensor, AnyValue, Erased, on_type};
+use super::{AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
-use crate::element::{DType, Element, Float, Number};
+use crate::dispatch;
+use crate::element::{Element, Float, Number};
 use crate::ops::op;
 use crate::ops::{self, ErasedResult, Operand};
 use crate::tensor::Tensor;
@@ -71,9 +71,10 @@ on_operands! {
     pub fn mttkrp<'r>(&self, mode: impl Position, factors: &[AnyOperand<'r>]) -> Result<AnyArray> {
         let mode = narrow(mode.to_i128());
         check_types(op::mttkrp.name, &[&[self], factors].concat())?;
-        by_products!(as self, Beyond::Overflows(op::mttkrp.name), T => {
+        in_type!([Product] self.dtype(), T => {
             let arrays = all_dense::<T>(factors)?;
-            ops::mttkrp(&widened::<T>(self)?, mode, &arrays.iter().collect::<Vec<_>>())
+            let found = ops::mttkrp(&widened::<T>(self)?, mode, &arrays.iter().collect::<Vec<_>>());
+            self.narrowed::<T>(found, Beyond::Overflows(op::mttkrp.name))
         })
     }
 
@@ -93,7 +94,7 @@ on_operands! {
     ) -> Result<Vec<AnyValue>> {
         let (mode, upstream) = (narrow(mode.to_i128()), upstream.into());
         check_types(op::mttkrp_backward.name, &[&[self, upstream], factors].concat())?;
-        on_floats!(upstream, g => {
+        on_upstream!([OwnFloat] upstream, g => {
             let (arrays, g) = (all_dense(factors)?, g.dense()?);
             let arrays: Vec<_> = arrays.iter().collect();
             let (dx, of_factors) = ops::mttkrp_backward(&widened(self)?, mode, &arrays, &g)?;
@@ -111,8 +112,9 @@ on_operands! {
     pub fn ttm<'r>(&self, matrix: impl Into<AnyOperand<'r>>, axis: impl Position) -> Result<AnyArray> {
         let (matrix, axis) = (matrix.into(), narrow(axis.to_i128()));
         check_types(op::ttm.name, &[self, matrix])?;
-        by_products!(as self, Beyond::Overflows(op::ttm.name), T => {
-            ops::ttm(&widened::<T>(self)?, &dense("the matrix", matrix)?, axis)
+        in_type!([Product] self.dtype(), T => {
+            let found = ops::ttm(&widened::<T>(self)?, &dense("the matrix", matrix)?, axis);
+            self.narrowed::<T>(found, Beyond::Overflows(op::ttm.name))
         })
     }
 
@@ -131,7 +133,7 @@ on_operands! {
     ) -> Result<(AnyTensor, AnyValue)> {
         let (matrix, upstream, axis) = (matrix.into(), upstream.into(), narrow(axis.to_i128()));
         check_types(op::ttm_backward.name, &[self, matrix, upstream])?;
-        on_floats!(upstream, g => {
+        on_upstream!([OwnFloat] upstream, g => {
             let (dx, dm) = ops::ttm_backward(&widened(self)?, &dense("the matrix", matrix)?, axis, &g.dense()?)?;
             Ok((self.found(Ok(dx))?, of_factor(matrix, dm)?))
         })
@@ -147,8 +149,9 @@ on_operands! {
     pub fn ttv<'r>(&self, vector: impl Into<AnyOperand<'r>>, axis: impl Position) -> Result<AnyArray> {
         let (vector, axis) = (vector.into(), narrow(axis.to_i128()));
         check_types(op::ttv.name, &[self, vector])?;
-        by_products!(as self, Beyond::Overflows(op::ttv.name), T => {
-            ops::ttv(&widened::<T>(self)?, &dense("the vector", vector)?, axis)
+        in_type!([Product] self.dtype(), T => {
+            let found = ops::ttv(&widened::<T>(self)?, &dense("the vector", vector)?, axis);
+            self.narrowed::<T>(found, Beyond::Overflows(op::ttv.name))
         })
     }
 
@@ -167,7 +170,7 @@ on_operands! {
     ) -> Result<(AnyTensor, AnyValue)> {
         let (vector, upstream, axis) = (vector.into(), upstream.into(), narrow(axis.to_i128()));
         check_types(op::ttv_backward.name, &[self, vector, upstream])?;
-        on_floats!(upstream, g => {
+        on_upstream!([OwnFloat] upstream, g => {
             let (dx, dv) = ops::ttv_backward(&widened(self)?, &dense("the vector", vector)?, axis, &g.dense()?)?;
             Ok((self.found(Ok(dx))?, of_factor(vector, dv)?))
         })
@@ -182,7 +185,7 @@ impl AnyOperand<'_> {
     /// The errors of [`Tensor::to_dense`].
     pub fn to_array(self) -> Result<AnyArray> {
         match self {
-            AnyOperand::Tensor(x) | AnyOperand::Stored(x) => on_type!(x, x => Ok(x.to_dense()?.into())),
+            AnyOperand::Tensor(x) | AnyOperand::Stored(x) => dispatch!(x, x => Ok(x.to_dense()?.into())),
             AnyOperand::Array(x) => Ok(x.clone()),
         }
     }
@@ -204,8 +207,10 @@ on_operands! {
         let (x, l, r) = (self.sparse(op::sddmm.name)?, l.into(), r.into());
         check_types(op::sddmm.name, &[self, l, r])?;
         let pattern = zeros_of(x)?.pattern().clone();
-        let dots = by_products!(as x.view(), Beyond::Overflows(op::sddmm.name), T => {
-            ops::dots_at(&pattern, &dense::<T, _>("a factor", l)?.view(), &dense("a factor", r)?.view())
+        let dots = in_type!([Product] x.dtype(), T => {
+            let (l, r) = (dense::<T, _>("a factor", l)?, dense("a factor", r)?);
+            let dots = ops::dots_at(&pattern, &l.view(), &r.view());
+            x.view().narrowed::<T>(dots, Beyond::Overflows(op::sddmm.name))
         })?;
         let dots = dots.into_tensor()?.with_fill(x.fill())?;
         Ok(x.stored().mul(dots.stored())?.with_fill(Number::Integer(0))?.into())
@@ -227,7 +232,7 @@ on_operands! {
     ) -> Result<Vec<AnyValue>> {
         let (x, factors, upstream) = (self.sparse(op::sddmm_backward.name)?, [l.into(), r.into()], upstream.into());
         check_types(op::sddmm_backward.name, &[self, factors[0], factors[1], upstream])?;
-        on_floats!(upstream, g => {
+        on_upstream!([OwnFloat] upstream, g => {
             let dense = all_dense(&factors)?;
             let own: Erased<_> = super::widen::widened_tensor(x)?;
             let (dx, dl, dr) = ops::sddmm_backward(&own.stored(), &dense[0], &dense[1], g)?;

@@ -3,74 +3,33 @@
 //! Floats run as `f64` and are rounded once, as for static types. Integers run in 64 bits; a result that does not fit
 //! the type is an overflow.
 
-use super::reduce::{FLOATS, no_floats};
-use super::types::Complex;
+use super::routes::in_type;
 use super::view::{in_format, on_operands};
-use super::widen::{Beyond, Wide, bounds, changed, no_order, not_for, rounded, zeros};
+use super::widen::{
+    Beyond, RunType, bounds, changed, is_integer, no_floats, no_order, not_floats, not_for, widened, zeros_of_reals,
+};
 use super::{AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::alloc::{self, Allocated};
 use crate::base::error::{Error, Result};
+use crate::dispatch;
 use crate::element::{DType, Element, Number};
-use crate::ops::{self, ErasedOperand, ErasedResult, Isin, OpSpec, op};
+use crate::ops::{self, ErasedOperand, ErasedResult, Isin, OpSpec, linked, op};
 
-/// A kind of element types. The types of a kind run in its widest type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ElementKind {
-    Truth,
-    Signed,
-    Unsigned,
-    Float,
-    Complex,
-}
-
-impl ElementKind {
-    fn of(dtype: DType) -> Self {
-        match dtype {
-            DType::Bool => ElementKind::Truth,
-            DType::UInt8 | DType::UInt16 | DType::UInt32 | DType::UInt64 => ElementKind::Unsigned,
-            DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => ElementKind::Float,
-            DType::Complex64 | DType::Complex128 => ElementKind::Complex,
-            _ => ElementKind::Signed,
-        }
-    }
-}
-
-impl<'a> AnyOperand<'a> {
-    /// Returns the operand in the widest type of its kind, if the operation supports the kind.
-    #[inline]
-    fn widest(self, op: &OpSpec, kinds: &[ElementKind]) -> Result<Wide<'a>> {
-        match kinds.contains(&ElementKind::of(self.dtype())) {
-            true => Wide::of(self),
-            false => Err(self.unsupported(op, kinds)),
-        }
-    }
-
-    /// Returns the operand of a predicate in the widest type of its kind. A predicate has one result for all integers,
-    /// so integers become zeros.
-    #[inline]
-    fn tested(self, op: &OpSpec, kinds: &[ElementKind]) -> Result<Wide<'a>> {
-        match ElementKind::of(self.dtype()) {
-            ElementKind::Signed | ElementKind::Unsigned => Ok(Wide::Truth(zeros(self)?)),
-            ElementKind::Complex if !kinds.contains(&ElementKind::Complex) => Err(no_order(op.name, self)),
-            _ => Wide::of(self),
-        }
-    }
-
+impl AnyOperand<'_> {
     /// Returns the error for an element type that the operation does not support.
-    fn unsupported(self, op: &OpSpec, kinds: &[ElementKind]) -> Error {
-        let instead = match kinds {
-            [ElementKind::Float] => FLOATS,
-            [ElementKind::Complex] => "it is an operation on complex numbers",
-            [ElementKind::Truth, ..] => "it is an operation on integers and bool",
-            _ => "cast beforehand",
-        };
-        not_for(op.name, self, instead)
+    fn unsupported(self, op: &OpSpec, kinds: &[&str]) -> Error {
+        match kinds {
+            ["Float"] => not_floats(op.name, self),
+            ["Complex"] => not_for(op.name, self, "it is an operation on complex numbers"),
+            ["Truth", ..] => not_for(op.name, self, "it is an operation on integers and bool"),
+            _ => not_for(op.name, self, "cast beforehand"),
+        }
     }
 
-    /// Returns a result in the type of the operand.
+    /// Returns a result in the type of the operand. An integer that does not fit the type is an overflow.
     #[inline]
-    fn narrowed<W: Widest>(self, op: &OpSpec, result: Result<ErasedResult<W>>) -> Result<AnyValue> {
-        W::narrowed(result.map_err(|error| self.of_type(error))?, op, self)
+    fn computed<T: RunType>(self, op: &OpSpec, result: Result<ErasedResult<T>>) -> Result<AnyValue> {
+        self.narrowed(result.map_err(|error| self.of_type(error)), Beyond::Overflows(op.name))
     }
 
     /// Returns an overflow of 64 bits as an overflow of the operand's type.
@@ -97,92 +56,40 @@ impl<'a> AnyOperand<'a> {
     }
 }
 
-/// An element type of results, the widest of its kind.
-trait Widest: Element {
-    /// Returns a result in the type of the operand.
-    fn narrowed(result: ErasedResult<Self>, op: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue>;
-}
-
-impl Widest for bool {
-    #[inline]
-    fn narrowed(result: ErasedResult<bool>, _: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
-        operand.found(Ok(result))
-    }
-}
-
-/// An integer that does not fit the type of the operand is an overflow.
-impl Widest for i64 {
-    #[inline]
-    fn narrowed(result: ErasedResult<i64>, op: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
-        operand.found_integers(Ok(result), Beyond::Overflows(op.name))
-    }
-}
-
-impl Widest for u64 {
-    #[inline]
-    fn narrowed(result: ErasedResult<u64>, _: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
-        operand.found(Ok(result))
-    }
-}
-
-/// The result for a complex operand has the type of its parts.
-impl Widest for f64 {
-    #[inline]
-    fn narrowed(result: ErasedResult<f64>, _: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
-        match operand.dtype() {
-            DType::Complex64 => operand.found(rounded::<f32>(result, |nan| nan as f32)),
-            _ => operand.found_floats(Ok(result)),
-        }
-    }
-}
-
-impl Widest for Complex<f64> {
-    #[inline]
-    fn narrowed(result: ErasedResult<Self>, _: &OpSpec, operand: AnyOperand<'_>) -> Result<AnyValue> {
-        if operand.dtype() != DType::Complex64 {
-            return operand.found(Ok(result));
-        }
-        let narrow = |value: Complex<f64>| Complex::new(value.re as f32, value.im as f32);
-        operand.found(changed(result, narrow, narrow))
-    }
-}
-
-/// Defines the methods of the functions in the table and of their gradients. The family decides how an operand is
-/// widened; the family `bits` is defined below.
+/// Defines the methods of the functions in the table and of their gradients. The row lists the kinds of element types,
+/// which are widened. A predicate has one result for all integers, so the integers become zeros. The family `bits` is
+/// defined below.
 macro_rules! functions {
     (tests { $($tests:tt)* } numbers { $($numbers:tt)* } bits { $($bits:tt)* } parts { $($parts:tt)* }
      floats { $($floats:tt)* }) => {
-        functions! { @widened by tested: $($tests)* }
-        functions! { @widened by widest: $($numbers)* $($parts)* $($floats)* }
+        functions! { @rows tests $($tests)* }
+        functions! { @rows numbers $($numbers)* $($parts)* $($floats)* }
     };
-    (@widened by $widened:ident: $(
+    (@other tests $x:ident $name:ident $kinds:tt) => {
+        $x.found(ops::$name(&zeros_of_reals($x, op::$name.name)?))
+    };
+    (@other numbers $x:ident $name:ident ($($kind:ident)*)) => {
+        Err($x.unsupported(&op::$name, &[$(stringify!($kind)),*]))
+    };
+    (@rows $family:ident $(
         #[doc = $sentence:literal] $name:ident $element:tt ($($kind:ident)*) $methods:ident
         [$($backward:ident: $second:ident $(, $formula:expr)?)?] $(command $command:tt)?;
     )*) => {
         on_operands! {
             $(
-                #[doc = concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-                ///
-                /// # Errors
-                ///
-                #[doc = concat!("- the errors of [`", stringify!($name), "`](crate::", stringify!($name), "());")]
+                #[doc = concat!($sentence, ": see ", linked!($name), ".\n\n# Errors\n")]
+                #[doc = concat!("- the errors of ", linked!($name), ";")]
                 /// - `NoOperation` or `NoOrder`: the element type does not have the operation.
                 pub fn $name(&self) -> Result<AnyTensor> {
-                    let kinds = &[$(ElementKind::$kind),*];
-                    match &self.$widened(&op::$name, kinds)? {
-                        $(Wide::$kind(x) => self.narrowed(&op::$name, ops::$name(x)),)*
-                        _ => Err(self.unsupported(&op::$name, kinds)),
-                    }
+                    let x = self;
+                    in_type!([$($kind)*] x.dtype(), T => {
+                        x.computed(&op::$name, ops::$name(&widened::<T>(x)?))
+                    }, else => functions!(@other $family x $name ($($kind)*)))
                 }
             )*
             $($(
-                #[doc = concat!("Returns the gradient of `", stringify!($name), "`: see [`grad::", stringify!($name),
-                    "`](crate::grad::", stringify!($name), "()).")]
-                ///
-                /// # Errors
-                ///
-                #[doc = concat!("- the errors of [`grad::", stringify!($name), "`](crate::grad::", stringify!($name),
-                    "());")]
+                #[doc = concat!("Returns the gradient of `", stringify!($name), "`: see ", linked!($name in grad),
+                    ".\n\n# Errors\n\n- the errors of ", linked!($name in grad), ";")]
                 /// - `NoOperation` or `NotRepresentable`: the elements or the upstream gradients are not floats.
                 pub fn $backward<'u>(&self, upstream: impl Into<AnyOperand<'u>>) -> Result<AnyTensor> {
                     self.gradient_of_floats(&op::$backward, upstream.into(), |x, g| ops::$backward(x, g))
@@ -201,19 +108,18 @@ on_operands! {
     ///
     /// `NoOperation`: the elements are neither integers nor `bool`.
     pub fn not(&self) -> Result<AnyTensor> {
-        let kinds = &[ElementKind::Truth, ElementKind::Signed, ElementKind::Unsigned];
-        match self.widest(&op::not, kinds)? {
-            Wide::Truth(x) => self.narrowed(&op::not, ops::not(&x)),
-            Wide::Unsigned(x) => self.narrowed(&op::not, ops::not(&x)),
-            Wide::Signed(x) => {
+        match self.dtype() {
+            DType::Bool => self.computed(&op::not, ops::not(&widened::<bool>(self)?)),
+            DType::UInt64 => self.computed(&op::not, ops::not(&widened::<u64>(self)?)),
+            dtype if is_integer(dtype) => {
                 // All ones of an unsigned type are not -1 in a wider type.
-                let (least, greatest) = bounds(self.dtype());
+                let (least, greatest) = bounds(dtype);
                 let mirror = |value: i64| (least + greatest) as i64 - value;
                 let is_stored = self.is_stored();
                 let of_fill = |fill| if is_stored { fill } else { mirror(fill) };
-                self.narrowed(&op::not, changed(x.into(), mirror, of_fill))
+                self.computed(&op::not, changed(widened::<i64>(self)?.into(), mirror, of_fill))
             }
-            _ => Err(self.unsupported(&op::not, kinds)),
+            _ => Err(self.unsupported(&op::not, &["Truth"])),
         }
     }
 
@@ -224,13 +130,9 @@ on_operands! {
     /// - the errors of [`powi`](crate::powi());
     /// - `NoOperation`: the elements are `bool` or complex.
     pub fn powi(&self, exponent: i32) -> Result<AnyTensor> {
-        let kinds = &[ElementKind::Signed, ElementKind::Unsigned, ElementKind::Float];
-        match &self.widest(&op::powi, kinds)? {
-            Wide::Signed(x) => self.narrowed(&op::powi, ops::powi(x, exponent)),
-            Wide::Unsigned(x) => self.narrowed(&op::powi, ops::powi(x, exponent)),
-            Wide::Float(x) => self.narrowed(&op::powi, ops::powi(x, exponent)),
-            _ => Err(self.unsupported(&op::powi, kinds)),
-        }
+        in_type!([Signed Unsigned Float] self.dtype(), T => {
+            self.computed(&op::powi, ops::powi(&widened::<T>(self)?, exponent))
+        }, else => Err(self.unsupported(&op::powi, &[])))
     }
 
     /// Returns each element to the power of a number: see [`powf`](crate::powf()).
@@ -239,7 +141,7 @@ on_operands! {
     ///
     /// `NoOperation`: the elements are not floats.
     pub fn powf(&self, exponent: f64) -> Result<AnyTensor> {
-        self.narrowed(&op::powf, ops::powf(&self.floats(op::powf.name)?, exponent))
+        self.computed(&op::powf, ops::powf(&self.floats(op::powf.name)?, exponent))
     }
 
     /// Returns the gradient of `powi`: see [`grad::powi`](crate::grad::powi()).
@@ -281,13 +183,9 @@ on_operands! {
     /// - `NoOrder`: the elements are complex.
     pub fn clamp(&self, low: Number, high: Number) -> Result<AnyTensor> {
         let (low, high) = (in_type_of(self.dtype(), low)?, in_type_of(self.dtype(), high)?);
-        match &Wide::of(self)? {
-            Wide::Truth(x) => self.narrowed(&op::clamp, ops::clamp(x, wide(low), wide(high))),
-            Wide::Signed(x) => self.narrowed(&op::clamp, ops::clamp(x, wide(low), wide(high))),
-            Wide::Unsigned(x) => self.narrowed(&op::clamp, ops::clamp(x, wide(low), wide(high))),
-            Wide::Float(x) => self.narrowed(&op::clamp, ops::clamp(x, wide(low), wide(high))),
-            Wide::Complex(_) => Err(no_order(op::clamp.name, self)),
-        }
+        in_type!([Truth Signed Unsigned Float] self.dtype(), T => {
+            self.computed(&op::clamp, ops::clamp(&widened::<T>(self)?, wide(low), wide(high)))
+        }, else => Err(no_order(op::clamp.name, self)))
     }
 
     /// Returns whether each element is one of `members`: see [`isin()`](crate::isin()).
@@ -300,12 +198,10 @@ on_operands! {
     /// The errors of [`isin()`](crate::isin()).
     pub fn isin(&self, members: impl AsRef<[Number]>, invert: bool) -> Result<AnyTensor> {
         let members = members.as_ref();
-        self.found(match &Wide::of(self)? {
-            Wide::Truth(x) => is_member(x, members, invert),
-            Wide::Signed(x) => is_member(x, members, invert),
-            Wide::Unsigned(x) => is_member(x, members, invert),
-            Wide::Float(x) => is_member(x, members, invert),
-            Wide::Complex(x) => is_member(x, members, invert),
+        in_type!([Truth Signed Unsigned Float Complex] self.dtype(), T => {
+            let mut isin = Isin::of(exactly::<T>(members)?);
+            isin.invert = invert;
+            self.found(ops::isin(&widened::<T>(self)?, isin))
         })
     }
 }
@@ -317,7 +213,7 @@ impl AnyTensor {
     ///
     /// The errors of [`Tensor::prune`](crate::Tensor::prune).
     pub fn prune(&self) -> Result<AnyTensor> {
-        super::on_type!(self, x => in_format(&x.clone().prune()?, self.format(), self.stored_bytes()))
+        dispatch!(self, x => in_format(&x.clone().prune()?, self.format(), self.stored_bytes()))
     }
 
     /// Returns the same entries with another fill: see [`Tensor::with_fill`](crate::Tensor::with_fill).
@@ -341,7 +237,7 @@ impl AnyTensor {
         fn value<T: Element>(_: &Erased<T>, fill: Number) -> Result<T> {
             crate::tensor::number_in(fill, T::DTYPE, || "the fill".into())
         }
-        super::on_type!(self, x => {
+        dispatch!(self, x => {
             let fill = value(x, fill)?;
             in_format(&x.clone().with_fill(fill), self.format(), self.stored_bytes())
         })
@@ -366,12 +262,6 @@ pub(super) fn in_type_of(dtype: DType, number: Number) -> Result<Number> {
 /// Returns a number in a type that is known to hold it.
 pub(super) fn wide<T: Element>(number: Number) -> T {
     T::from_number(number).unwrap_or(T::ZERO)
-}
-
-fn is_member<T: Element>(x: &ErasedOperand<'_, T>, members: &[Number], invert: bool) -> Result<ErasedResult<bool>> {
-    let mut isin = Isin::of(exactly(members)?);
-    isin.invert = invert;
-    ops::isin(x, isin)
 }
 
 /// Returns the numbers that are values of the type.

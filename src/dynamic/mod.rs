@@ -53,6 +53,8 @@ pub use self::zip::Right;
 pub(crate) use self::zip::{RightOperand, zip};
 #[cfg(feature = "dynamic")]
 pub use array::AnyArray;
+#[cfg(feature = "dynamic")]
+pub(crate) use array::AnyElements;
 #[doc(hidden)]
 pub use dispatch::types;
 #[cfg(feature = "dynamic")]
@@ -77,60 +79,23 @@ pub(crate) use crate::tensor::erased::Erased;
 use crate::{dispatch, dispatch_dtype};
 use cast::{Numbers, cast_numbers};
 
-/// Runs code on a tensor of each element type, in either format.
-macro_rules! on_type {
-    ($any:expr, $x:ident => $body:expr) => {
-        $crate::__with_dtypes! { ($crate::dynamic::__on_type) ($any) $x ($body) }
-    };
-}
-
-#[doc(hidden)]
-macro_rules! __on_type {
-    ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*] ($any:expr) $x:ident ($body:expr)) => {
-        match $any {
-            $($crate::dynamic::AnyTensor::$Real($x) => $body,)*
-            $($crate::dynamic::AnyTensor::$Complex($x) => $body,)*
-        }
-    };
-}
-
-pub(crate) use {__on_type, on_type};
-
-/// Declares the enum with a variant per element type, and the conversion from tensors.
-#[doc(hidden)]
-macro_rules! __any_tensor {
-    ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*]) => {
-        /// A tensor whose format and element type are known only at run time, such as the contents of a file.
-        ///
-        /// [`dispatch!`](crate::dispatch!) runs generic code on the tensor. `==` compares under the rules of
-        /// [`Tensor`].
-        ///
-        /// # Examples
-        ///
-        /// ```
-        /// use lacuna::dynamic::{AnyTensor, Format};
-        /// use lacuna::{CooTensor, DType};
-        ///
-        /// let x = CooTensor::new([2, 3], vec![vec![0], vec![2]], vec![1.5f32], 0.0)?;
-        /// let any = AnyTensor::from(x);
-        /// assert_eq!((any.format(), any.dtype()), (Format::Coo, DType::Float32));
-        /// assert_eq!(any.cast(DType::Float64)?.into_format(Format::Csr)?.nnz(), 1);
-        /// # Ok::<(), lacuna::Error>(())
-        /// ```
-        #[derive(Debug, Clone, PartialEq)]
-        #[allow(missing_docs)]
-        pub enum AnyTensor {
-            $($Real(Tensor<AnyPattern, $real>),)*
-            $($Complex(Tensor<AnyPattern, $complex>),)*
+/// Declares an enum with a variant per element type, which holds an `$Of` of this type.
+macro_rules! any_of_type {
+    ([$($Real:ident $real:ty),*] [$($Complex:ident $complex:ty),*]
+     $(#[$about:meta])* $public:vis enum $Any:ident of $Of:ident) => {
+        $(#[$about])*
+        $public enum $Any {
+            $($Real($Of<$real>),)*
+            $($Complex($Of<$complex>),)*
         }
 
-        /// Wraps the tensor in the variant of its element type.
-        impl<P: Pattern, T: Element> From<Tensor<P, T>> for AnyTensor {
-            fn from(tensor: Tensor<P, T>) -> Self {
-                let mut tensor = Some(tensor.into_erased());
+        impl $Any {
+            /// Returns the variant of the element type.
+            fn of_type<T: Element>(of: $Of<T>) -> Self {
+                let mut of = Some(of);
                 match T::DTYPE {
-                    $(DType::$Real => AnyTensor::$Real(retyped(&mut tensor)),)*
-                    $(DType::$Complex => AnyTensor::$Complex(retyped(&mut tensor)),)*
+                    $(DType::$Real => $Any::$Real(retyped(&mut of)),)*
+                    $(DType::$Complex => $Any::$Complex(retyped(&mut of)),)*
                     #[allow(unreachable_patterns)]
                     dtype => unreachable!("no type of this build is {dtype}"),
                 }
@@ -139,7 +104,39 @@ macro_rules! __any_tensor {
     };
 }
 
-crate::__with_dtypes! { (__any_tensor) }
+#[cfg(feature = "dynamic")]
+use any_of_type;
+
+crate::__with_dtypes! {
+    (any_of_type)
+    /// A tensor whose format and element type are known only at run time, such as the contents of a file.
+    ///
+    /// [`dispatch!`](crate::dispatch!) runs generic code on the tensor. `==` compares under the rules of
+    /// [`Tensor`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::dynamic::{AnyTensor, Format};
+    /// use lacuna::{CooTensor, DType};
+    ///
+    /// let x = CooTensor::new([2, 3], vec![vec![0], vec![2]], vec![1.5f32], 0.0)?;
+    /// let any = AnyTensor::from(x);
+    /// assert_eq!((any.format(), any.dtype()), (Format::Coo, DType::Float32));
+    /// assert_eq!(any.cast(DType::Float64)?.into_format(Format::Csr)?.nnz(), 1);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    #[derive(Debug, Clone, PartialEq)]
+    #[allow(missing_docs)]
+    pub enum AnyTensor of Erased
+}
+
+/// Wraps the tensor in the variant of its element type.
+impl<P: Pattern, T: Element> From<Tensor<P, T>> for AnyTensor {
+    fn from(tensor: Tensor<P, T>) -> Self {
+        AnyTensor::of_type(tensor.into_erased())
+    }
+}
 
 impl AnyTensor {
     /// Returns the format.

@@ -4,13 +4,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::routes::{Widen, by};
-use super::widen::no_order;
+use super::routes::{Widen, by, in_type};
 use super::{AnyArray, AnyOperand, AnyValue};
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
-use crate::element::{DType, Element};
+use crate::element::Element;
 use crate::kernels::stream::{CellsAndValues, ValueSource};
 use crate::ops::{self, ErasedOperand, Nanmedian, Norm, OpSpec, Quantile, SparseOperand, ValueStream, Var, op};
 use crate::pattern::AnyPattern;

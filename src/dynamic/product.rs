@@ -1,13 +1,14 @@
 //! Products of two dynamically typed tensors.
 
-use super::einsum::{by_products, of_one_view, of_type, shown};
+use super::einsum::{of_one_view, of_type, shown};
+use super::map::wide;
+use super::routes::in_type;
 use super::view::on_operands;
-use super::widen::{Beyond, bounds, no_order};
-use super::zip::{RightOperand, check_types};
+use super::widen::{Beyond, RunType, bounds, no_order};
+use super::zip::RightOperand;
 use super::{AnyOperand, AnyTensor, AnyValue};
 use crate::base::error::{Error, Result};
-use crate::dispatch;
-use crate::element::DType;
+use crate::element::{Number, Ring};
 use crate::kernels::semiring::{DynamicSemiring, ElementOrder, SemiringOps};
 use crate::ops::op;
 use crate::ops::{self, SEMIRINGS, matmul_with_entries, ways};
@@ -20,9 +21,11 @@ pub(super) fn matmul(left: AnyOperand<'_>, right: RightOperand<'_>) -> Result<An
         return Err(Error::Argument { operation: op::matmul.name, why });
     };
     let operands = of_one_view(&[left, right]);
-    by_products!(op::matmul.name, &operands, Beyond::OverflowsOfTwo(op::matmul.name), T => {
+    let view = shown(op::matmul.name, &operands)?;
+    in_type!([Product] view.dtype(), T => {
         let all = of_type::<T>(&operands)?;
-        ops::matmul(&all[0], &all[1]).map_err(|error| left.of_type(error))
+        let found = ops::matmul(&all[0], &all[1]).map_err(|error| left.of_type(error));
+        view.narrowed::<T>(found, Beyond::OverflowsOfTwo(op::matmul.name))
     })
 }
 
@@ -114,43 +117,37 @@ on_operands! {
     }
 }
 
-fn chosen(operands: &[AnyOperand<'_>; 2], AnyMatmul { ways, mask }: AnyMatmul<'_>) -> Result<AnyValue> {
-    check_types("matmul_with", operands)?;
-    let view = shown(operands)?;
-    let mask = mask.map(|(mask, is_complement)| (pattern_of(mask), is_complement));
+/// A product over a semiring, with a mask that is a complement if the flag is set.
+struct ProductRequest<'a> {
+    view: AnyOperand<'a>,
+    operands: &'a [AnyOperand<'a>; 2],
+    ways: SemiringOps,
+    mask: Option<(&'a AnyPattern, bool)>,
+}
+
+impl ProductRequest<'_> {
     /// Runs the product on elements of one type, which holds the elements of both operands.
-    macro_rules! on {
-        ($type:ty, $order:expr) => {{
-            let semiring = DynamicSemiring::<$type>::new(ways, $order);
-            let all = of_type::<$type>(operands)?;
-            let mask = mask.as_ref().map(|(mask, is_complement)| (mask, *is_complement));
-            matmul_with_entries(&all[0], &all[1], semiring, mask).map_err(|error| view.of_type(error))
-        }};
-        ($type:ty) => {
-            on!($type, Some(ElementOrder::of_type()))
-        };
-    }
-    match view.dtype() {
-        DType::Complex64 | DType::Complex128 if ways.ranks() => Err(no_order("matmul_with", view)),
-        DType::Complex64 => view.found(on!(super::types::Complex<f32>, None)),
-        DType::Complex128 => view.found(on!(super::types::Complex<f64>, None)),
-        DType::Bool => view.found(on!(bool)),
-        DType::UInt64 => view.found(on!(u64)),
-        #[cfg(feature = "half")]
-        DType::Float16 => view.found(on!(super::types::f16)),
-        #[cfg(feature = "half")]
-        DType::BFloat16 => view.found(on!(super::types::bf16)),
-        DType::Float32 => view.found(on!(f32)),
-        DType::Float64 => view.found(on!(f64)),
-        dtype => {
-            // The bounds fit `i64`, because a type of 64 bits has a sign here.
-            let (least, greatest) = bounds(dtype);
-            let found = on!(i64, Some(ElementOrder::between(least as i64, greatest as i64)))?;
-            view.found_integers(Ok(found), Beyond::Overflows("matmul_with"))
-        }
+    #[inline]
+    fn run<T: Ring + RunType>(&self, order: Option<ElementOrder<T>>) -> Result<AnyValue> {
+        let (view, all) = (self.view, of_type::<T>(self.operands)?);
+        let found = matmul_with_entries(&all[0], &all[1], DynamicSemiring::new(self.ways, order), self.mask);
+        view.narrowed(found.map_err(|error| view.of_type(error)), Beyond::Overflows("matmul_with"))
     }
 }
 
-fn pattern_of(x: &AnyTensor) -> AnyPattern {
-    dispatch!(x, x => x.pattern().clone())
+fn chosen(operands: &[AnyOperand<'_>; 2], AnyMatmul { ways, mask }: AnyMatmul<'_>) -> Result<AnyValue> {
+    let view = shown("matmul_with", operands)?;
+    let mask = mask.map(|(mask, is_complement)| (mask.pattern(), is_complement));
+    let mask = mask.as_ref().map(|(mask, is_complement)| (mask, *is_complement));
+    let (request, dtype) = (ProductRequest { view, operands, ways, mask }, view.dtype());
+    let (least, greatest) = bounds(dtype);
+    let integer = Number::Integer;
+    in_type!([OwnFloat] dtype, T => request.run::<T>(Some(ElementOrder::of_type())), else => {
+        in_type!([Truth Signed Unsigned] dtype, T => {
+            request.run::<T>(Some(ElementOrder::between(wide(integer(least)), wide(integer(greatest)))))
+        }, else => match ways.ranks() {
+            true => Err(no_order("matmul_with", view)),
+            false => in_type!([OwnComplex] dtype, T => request.run::<T>(None)),
+        })
+    })
 }

@@ -8,26 +8,33 @@
 
 use ndarray::ArrayD;
 
-use super::routes::{back, by};
+use super::routes::{by, in_type, on_upstream};
 use super::view::on_operands;
-use super::widen::{Beyond, Wide, narrowed, no_order, not_for, on_wide, rounded, widened, zeros};
+use super::widen::{Beyond, RunType, narrowed, no_order, not_floats, rounded, widened};
 use super::{AnyArray, AnyOperand, AnyTensor, AnyValue};
 use crate::base::axes::Axes;
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::element::{DType, Element};
-use crate::ops::{self, ErasedOperand, ErasedResult, Nanmedian, Norm, Quantile, Var, op};
-
-/// The reason in the error for elements that are not floats.
-pub(super) const FLOATS: &str = "it is an operation on floats, which others are cast to beforehand";
+use crate::ops::{self, ErasedOperand, ErasedResult, Nanmedian, Norm, Quantile, Var, linked, op};
 
 impl<'a> AnyOperand<'a> {
-    /// Returns integers that are elements of the operand, or the smallest or largest integer of its type.
+    /// Returns a result in the type of the operand.
     #[inline]
-    pub(super) fn found_among(self, result: Result<impl Into<ErasedResult<i64>>>) -> Result<AnyValue> {
-        self.found_integers(result, Beyond::Saturates)
+    pub(super) fn narrowed<T: RunType>(
+        self,
+        result: Result<impl Into<ErasedResult<T>>>,
+        beyond: Beyond,
+    ) -> Result<AnyValue> {
+        T::narrowed(result?.into(), self, beyond)
+    }
+
+    /// Returns elements of the operand, or the smallest or largest integer of its type.
+    #[inline]
+    pub(super) fn found_among<T: RunType>(self, result: Result<ErasedResult<T>>) -> Result<AnyValue> {
+        self.narrowed(result, Beyond::Saturates)
     }
 
     /// Returns integers in the type of the operand.
@@ -78,46 +85,10 @@ impl<'a> AnyOperand<'a> {
     pub(super) fn floats(self, operation: &'static str) -> Result<ErasedOperand<'a, f64>> {
         match self.dtype() {
             DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => widened(self),
-            _ => Err(not_for(operation, self, FLOATS)),
+            _ => Err(not_floats(operation, self)),
         }
     }
 }
-
-/// Runs code on an upstream gradient of each type.
-macro_rules! on_upstream {
-    ($upstream:expr, $g:ident => $body:expr) => {{
-        let upstream: $crate::dynamic::AnyOperand<'_> = $upstream.into();
-        $crate::dispatch_dtype!(upstream.dtype(), G => {
-            let $g = &$crate::dynamic::widen::widened::<G>(upstream)?;
-            $body
-        }, else => Err($crate::dynamic::no_such(upstream.dtype())))
-    }};
-}
-
-/// Runs code on an upstream gradient of floats.
-macro_rules! on_floats {
-    ($upstream:expr, $g:ident => $body:expr) => {{
-        let upstream: $crate::dynamic::AnyOperand<'_> = $upstream.into();
-        /// Runs the code on gradients of one type.
-        macro_rules! on_gradient {
-            ($own:ty) => {{
-                let $g = &$crate::dynamic::widen::widened::<$own>(upstream)?;
-                $body
-            }};
-        }
-        match upstream.dtype() {
-            DType::Float32 => on_gradient!(f32),
-            DType::Float64 => on_gradient!(f64),
-            #[cfg(feature = "half")]
-            DType::Float16 => on_gradient!($crate::dynamic::types::f16),
-            #[cfg(feature = "half")]
-            DType::BFloat16 => on_gradient!($crate::dynamic::types::bf16),
-            _ => Err($crate::dynamic::reduce::no_floats(upstream)),
-        }
-    }};
-}
-
-pub(super) use {on_floats, on_upstream};
 
 /// Defines the methods of the reductions and of their gradients, from their rows.
 macro_rules! reductions {
@@ -128,28 +99,17 @@ macro_rules! reductions {
     )*) => {
         on_operands! {
             $(
-                #[doc = $sentence]
-                ///
-                #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-                ///
-                /// # Errors
-                ///
-                #[doc = concat!("- the errors of [`", stringify!($name), "`](crate::", stringify!($name), "());")]
+                #[doc = concat!($sentence, "\n\nSee ", linked!($name), ".\n\n# Errors\n")]
+                #[doc = concat!("- the errors of ", linked!($name), ";")]
                 /// - `NoOrder`, `NoOperation`: the element type does not have the operation.
                 pub fn $name(&self, $($q: f64,)? options: impl Into<$options>) -> Result<AnyTensor> {
                     ReductionsByType::$name(self, $($q,)? &options.into())
                 }
             )*
             $($(
-                #[doc = concat!("Returns the gradient of [`", stringify!($name), "`](crate::", stringify!($name),
-                    "()).")]
-                ///
-                #[doc = concat!("See [`grad::", stringify!($name), "`](crate::grad::", stringify!($name), "()).")]
-                ///
-                /// # Errors
-                ///
-                #[doc = concat!("- the errors of [`grad::", stringify!($name), "`](crate::grad::", stringify!($name),
-                    "());")]
+                #[doc = concat!("Returns the gradient of ", linked!($name), ".\n")]
+                #[doc = concat!("See ", linked!($name in grad), ".\n\n# Errors\n")]
+                #[doc = concat!("- the errors of ", linked!($name in grad), ";")]
                 /// - `NoOrder`, `NoOperation`, `NotRepresentable`: an element type does not have the operation.
                 pub fn $backward<'u>(
                     &self,
@@ -179,7 +139,7 @@ macro_rules! reductions {
                     $($given: f64,)?
                     options: &$options,
                 ) -> Result<AnyValue> {
-                    back!($back_route view, upstream, op::$backward, x, g => {
+                    by!($back_route view, upstream, op::$backward, x, g => {
                         ops::$backward(x, g, $($given,)? options)
                     })
                 }
@@ -244,7 +204,7 @@ on_operands! {
         axis: impl Position,
     ) -> Result<AnyTensor> {
         let (view, upstream) = (self, upstream.into());
-        back!(values view, upstream, op::topk_backward, x, g => ops::topk_backward(x, g, k, axis))
+        by!(values view, upstream, op::topk_backward, x, g => ops::topk_backward(x, g, k, axis))
     }
 
     /// Returns the distinct values and their counts: see [`unique`](crate::unique()).
@@ -256,10 +216,10 @@ on_operands! {
     /// - the errors of [`unique`](crate::unique());
     /// - `NoOrder`: the elements are complex.
     pub fn unique(&self) -> Result<(AnyArray, AnyArray)> {
-        let wide = Wide::of(self)?;
-        let (values, counts) = on_wide!(&wide, x => {
-            ops::unique(x).map(|(values, counts)| (AnyArray::from(in_a_row(values)), in_a_row(counts)))
-        }, _ => Err(no_order(op::unique.name, self)))?;
+        let (values, counts) = in_type!([Truth Signed Unsigned Float] self.dtype(), T => {
+            let (values, counts) = ops::unique(&widened::<T>(self)?)?;
+            (AnyArray::from(in_a_row(values)), in_a_row(counts))
+        }, else => return Err(no_order(op::unique.name, self)));
         Ok((values.cast(self.dtype())?.into(), AnyArray::from(counts).into()))
     }
 
@@ -275,25 +235,7 @@ on_operands! {
     }
 }
 
-/// Returns zeros in place of an operand; rejects complex numbers.
-#[inline]
-fn zeros_of_reals<'a>(view: AnyOperand<'a>, operation: &'static str) -> Result<ErasedOperand<'a, bool>> {
-    match view.dtype() {
-        DType::Complex64 | DType::Complex128 => Err(no_order(operation, view)),
-        _ => zeros(view),
-    }
-}
-
 /// Returns an array of rank 1.
 fn in_a_row<T: Element>(values: Vec<T>) -> ArrayD<T> {
     dense_array(&Shape::from([values.len()]), values)
-}
-
-/// Returns the error for an upstream gradient whose elements are not floats.
-pub(super) fn no_floats<'a>(upstream: impl Into<AnyOperand<'a>>) -> Error {
-    Error::NotRepresentable {
-        format: "this gradient",
-        what: format!("an upstream gradient of type {}", upstream.into().dtype()),
-        instead: "give one of floats",
-    }
 }

@@ -1,4 +1,4 @@
-//! Routes: the types in which reductions of dynamically typed operands run.
+//! Routes: the types in which operations on dynamically typed operands run.
 //!
 //! A route is a word in the row of a reduction. The same routes serve an operand in memory and an operand that arrives
 //! in chunks. Both have the methods `view`, which returns the operand with its element type, and `read`, which converts
@@ -40,8 +40,86 @@ impl<'a> AnyOperand<'a> {
     }
 }
 
-/// Runs a reduction by a route. `$from` is an operand with the methods `view` and `read`, `$op` names the operation in
-/// errors, and `$body` reduces `$x`.
+/// Runs code with the type in which an operation runs on elements of the type `$dtype`. Each word adds element types:
+///
+/// - `Truth`, `Signed`, `Unsigned`, `Float` and `Complex`: a kind, in its widest type;
+/// - `OwnFloat`, `OwnComplex`: a kind, in the type itself;
+/// - `Sum`: the integers and `bool`, in the type of their sums;
+/// - `Product`: all types, in the type of their products, which is wider only for integers;
+/// - `Any`: all types, in the type itself.
+///
+/// Other element types run the `else` branch.
+macro_rules! in_type {
+    ([$($word:ident)*] $dtype:expr, $T:ident => $body:expr) => {
+        in_type!([$($word)*] $dtype, $T => $body, else => Err($crate::dynamic::no_such($dtype)))
+    };
+    ([] $dtype:expr, $T:ident => $body:expr, else => $otherwise:expr) => {
+        $otherwise
+    };
+    ([Any] $dtype:expr, $T:ident => $body:expr, else => $otherwise:expr) => {
+        $crate::dispatch_dtype!($dtype, $T => $body, else => $otherwise)
+    };
+    ([Product] $($rest:tt)*) => {
+        in_type!([Truth Signed Unsigned OwnFloat OwnComplex] $($rest)*)
+    };
+    ([Truth $($next:ident)*] $($rest:tt)*) => {
+        in_type!(@ [Bool => bool] [$($next)*] $($rest)*)
+    };
+    ([Signed Unsigned $($next:ident)*] $($rest:tt)*) => {
+        in_type!(@ [Int8 Int16 Int32 Int64 UInt8 UInt16 UInt32 => i64, UInt64 => u64] [$($next)*] $($rest)*)
+    };
+    ([Signed $($next:ident)*] $($rest:tt)*) => {
+        in_type!(@ [Int8 Int16 Int32 Int64 => i64] [$($next)*] $($rest)*)
+    };
+    ([Float $($next:ident)*] $($rest:tt)*) => {
+        in_type!(@ [Float16 BFloat16 Float32 Float64 => f64] [$($next)*] $($rest)*)
+    };
+    ([Complex $($next:ident)*] $($rest:tt)*) => {
+        in_type!(@ [Complex64 Complex128 => $crate::dynamic::types::Complex<f64>] [$($next)*] $($rest)*)
+    };
+    ([OwnFloat $($next:ident)*] $($rest:tt)*) => {
+        in_type!(@ [
+            Float32 => f32, Float64 => f64,
+            #[cfg(feature = "half")] Float16 => $crate::dynamic::types::f16,
+            #[cfg(feature = "half")] BFloat16 => $crate::dynamic::types::bf16
+        ] [$($next)*] $($rest)*)
+    };
+    ([OwnComplex $($next:ident)*] $($rest:tt)*) => {
+        in_type!(@ [
+            Complex64 => $crate::dynamic::types::Complex<f32>, Complex128 => $crate::dynamic::types::Complex<f64>
+        ] [$($next)*] $($rest)*)
+    };
+    ([Sum $($next:ident)*] $($rest:tt)*) => {
+        in_type!(@ [
+            Int8 Int16 Int32 Int64 => i64, Bool UInt8 UInt16 UInt32 UInt64 => u64
+        ] [$($next)*] $($rest)*)
+    };
+    (@ [$($(#[$when:meta])? $($Type:ident)* => $type:ty),*] $next:tt
+     $dtype:expr, $T:ident => $body:expr, else => $otherwise:expr) => {
+        match $dtype {
+            $($(#[$when])? $($crate::DType::$Type)|* => {
+                type $T = $type;
+                $body
+            })*
+            _ => in_type!($next $dtype, $T => $body, else => $otherwise),
+        }
+    };
+}
+
+/// Runs code on an upstream gradient, converted to the type in which the gradient runs.
+macro_rules! on_upstream {
+    ($types:tt $upstream:expr, $g:ident => $body:expr) => {{
+        let upstream: $crate::dynamic::AnyOperand<'_> = $upstream.into();
+        in_type!($types upstream.dtype(), G => {
+            let $g = &$crate::dynamic::widen::widened::<G>(upstream)?;
+            $body
+        }, else => Err($crate::dynamic::widen::no_floats(upstream)))
+    }};
+}
+
+/// Runs a reduction or its gradient by a route. `$op` names the operation in errors.
+///
+/// A reduction reads `$from`, which is an operand with the methods `view` and `read`; `$body` reduces `$x`:
 ///
 /// - `truth`: whether elements are nonzero;
 /// - `sums`: floats and complex numbers in their own type, integers in the type of their sums;
@@ -51,109 +129,61 @@ impl<'a> AnyOperand<'a> {
 /// - `float_order`: floats as `f64`, and the result is one of the elements;
 /// - `wide`: in the widest type of a kind, and the result has a type of its own;
 /// - `float_wide`: floats as `f64`, and the result has a type of its own.
-macro_rules! by {
-    (truth $from:ident, $op:expr, $x:ident => $body:expr) => {
-        $from.view().found($from.read($crate::dynamic::routes::truths, |$x| $body))
-    };
-    (sums $from:ident, $op:expr, $x:ident => $body:expr) => {
-        by!(@own $from, $x => $body, match $from.view().dtype() {
-            DType::Complex64 => by!(@in $crate::dynamic::types::Complex<f32>, $from, $x => $body),
-            DType::Complex128 => by!(@in $crate::dynamic::types::Complex<f64>, $from, $x => $body),
-            DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64 => by!(@in i64, $from, $x => $body),
-            _ => by!(@in u64, $from, $x => $body),
-        })
-    };
-    (floats $from:ident, $op:expr, $x:ident => $body:expr) => {
-        by!(@own $from, $x => $body, Err(by!(@no_floats $from, $op)))
-    };
-    (medians $from:ident, $op:expr, $x:ident => $body:expr) => {
-        by!(@own $from, $x => $body, match $from.view().dtype() {
-            DType::Bool => by!(@in bool, $from, $x => $body),
-            DType::UInt64 => by!(@in u64, $from, $x => $body),
-            DType::Complex64 | DType::Complex128 => Err(no_order($op.name, $from.view())),
-            _ => by!(@in i64, $from, $x => $body),
-        })
-    };
-    (order $from:ident, $op:expr, $x:ident => $body:expr) => {
-        match $from.view().dtype() {
-            DType::Bool => by!(@in bool, $from, $x => $body),
-            DType::UInt64 => by!(@in u64, $from, $x => $body),
-            DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => {
-                $from.view().found_floats($from.read($crate::dynamic::routes::wide::<f64>, |$x| $body))
-            }
-            DType::Complex64 | DType::Complex128 => Err(no_order($op.name, $from.view())),
-            _ => $from.view().found_among($from.read($crate::dynamic::routes::wide::<i64>, |$x| $body)),
-        }
-    };
-    (float_order $from:ident, $op:expr, $x:ident => $body:expr) => {
-        match $from.view().dtype() {
-            DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => {
-                $from.view().found_floats($from.read($crate::dynamic::routes::wide::<f64>, |$x| $body))
-            }
-            _ => Err(by!(@no_floats $from, $op)),
-        }
-    };
-    (wide $from:ident, $op:expr, $x:ident => $body:expr) => {
-        match $from.view().dtype() {
-            DType::Bool => by!(@in bool, $from, $x => $body),
-            DType::UInt64 => by!(@in u64, $from, $x => $body),
-            DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => by!(@in f64, $from, $x => $body),
-            DType::Complex64 | DType::Complex128 => Err(no_order($op.name, $from.view())),
-            _ => by!(@in i64, $from, $x => $body),
-        }
-    };
-    (float_wide $from:ident, $op:expr, $x:ident => $body:expr) => {
-        match $from.view().dtype() {
-            DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => by!(@in f64, $from, $x => $body),
-            _ => Err(by!(@no_floats $from, $op)),
-        }
-    };
-    // Floats in their own type, and another route for other elements.
-    (@own $from:ident, $x:ident => $body:expr, $otherwise:expr) => {
-        match $from.view().dtype() {
-            DType::Float32 => by!(@in f32, $from, $x => $body),
-            DType::Float64 => by!(@in f64, $from, $x => $body),
-            #[cfg(feature = "half")]
-            DType::Float16 => by!(@in $crate::dynamic::types::f16, $from, $x => $body),
-            #[cfg(feature = "half")]
-            DType::BFloat16 => by!(@in $crate::dynamic::types::bf16, $from, $x => $body),
-            _ => $otherwise,
-        }
-    };
-    (@in $T:ty, $from:ident, $x:ident => $body:expr) => {
-        $from.view().found($from.read($crate::dynamic::routes::wide::<$T>, |$x| $body))
-    };
-    (@no_floats $from:ident, $op:expr) => {
-        $crate::dynamic::widen::not_for($op.name, $from.view(), $crate::dynamic::reduce::FLOATS)
-    };
-}
-
-/// Runs the gradient of a reduction by a route. `$body` computes the gradient of `$x` from the upstream gradient `$g`.
+///
+/// For a gradient, `$body` computes the gradient of `$x` from the upstream gradient `$g`:
 ///
 /// - `any_zeros`: on zeros in place of the operand, for upstream gradients of any type;
 /// - `real_zeros`: on zeros in place of an operand without complex numbers, for floats;
 /// - `values`: in the widest type of a kind, for floats;
 /// - `float_values`: floats as `f64`, for floats.
-macro_rules! back {
+macro_rules! by {
+    (truth $from:ident, $op:expr, $x:ident => $body:expr) => {
+        $from.view().found($from.read($crate::dynamic::routes::truths, |$x| $body))
+    };
+    (sums $($rest:tt)*) => {
+        by!(@found [OwnFloat OwnComplex Sum] no_order $($rest)*)
+    };
+    (floats $($rest:tt)*) => {
+        by!(@found [OwnFloat] not_floats $($rest)*)
+    };
+    (medians $($rest:tt)*) => {
+        by!(@found [OwnFloat Truth Signed Unsigned] no_order $($rest)*)
+    };
+    (order $($rest:tt)*) => {
+        by!(@found_among [Truth Signed Unsigned Float] no_order $($rest)*)
+    };
+    (float_order $($rest:tt)*) => {
+        by!(@found_among [Float] not_floats $($rest)*)
+    };
+    (wide $($rest:tt)*) => {
+        by!(@found [Truth Signed Unsigned Float] no_order $($rest)*)
+    };
+    (float_wide $($rest:tt)*) => {
+        by!(@found [Float] not_floats $($rest)*)
+    };
     (any_zeros $view:ident, $upstream:ident, $op:expr, $x:ident, $g:ident => $body:expr) => {{
-        let $x = &zeros($view)?;
-        on_upstream!($upstream, $g => $view.found($body))
+        let $x = &$crate::dynamic::widen::zeros($view)?;
+        on_upstream!([Any] $upstream, $g => $view.found($body))
     }};
     (real_zeros $view:ident, $upstream:ident, $op:expr, $x:ident, $g:ident => $body:expr) => {{
-        let $x = &zeros_of_reals($view, $op.name)?;
-        on_floats!($upstream, $g => $view.found($body))
+        let $x = &$crate::dynamic::widen::zeros_of_reals($view, $op.name)?;
+        on_upstream!([OwnFloat] $upstream, $g => $view.found($body))
     }};
-    (values $view:ident, $upstream:ident, $op:expr, $x:ident, $g:ident => $body:expr) => {{
-        let wide = Wide::of($view)?;
-        if matches!(wide, Wide::Complex(_)) {
-            return Err(no_order($op.name, $view));
-        }
-        on_floats!($upstream, $g => on_wide!(&wide, $x => $view.found($body), _ => Err(no_order($op.name, $view))))
-    }};
+    (values $view:ident, $upstream:ident, $op:expr, $x:ident, $g:ident => $body:expr) => {
+        in_type!([Truth Signed Unsigned Float] $view.dtype(), T => {
+            let $x = &$crate::dynamic::widen::widened::<T>($view)?;
+            on_upstream!([OwnFloat] $upstream, $g => $view.found($body))
+        }, else => Err($crate::dynamic::widen::no_order($op.name, $view)))
+    };
     (float_values $view:ident, $upstream:ident, $op:expr, $x:ident, $g:ident => $body:expr) => {{
         let $x = &$view.floats($op.name)?;
-        on_floats!($upstream, $g => $view.found($body))
+        on_upstream!([OwnFloat] $upstream, $g => $view.found($body))
     }};
+    (@$found:ident $types:tt $refused:ident $from:ident, $op:expr, $x:ident => $body:expr) => {
+        in_type!($types $from.view().dtype(), T => {
+            $from.view().$found($from.read($crate::dynamic::routes::wide::<T>, |$x| $body))
+        }, else => Err($crate::dynamic::widen::$refused($op.name, $from.view())))
+    };
 }
 
-pub(super) use {back, by};
+pub(super) use {by, in_type, on_upstream};

@@ -4,44 +4,38 @@
 
 use ndarray::{ArrayD, Axis, SliceInfoElem};
 
-use super::reduce::on_upstream;
+use super::routes::{in_type, on_upstream};
 use super::view::{OfOperands, in_format, on_operands};
 use super::widen::{widened, widened_tensor, zeros, zeros_of};
 use super::zip::{brought, brought_operand, check_types, common_format};
-use super::{AnyArray, AnyOperand, AnyTensor, AnyValue, Erased, on_type};
+use super::{AnyArray, AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::alloc;
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
 use crate::base::shape::Shape;
 use crate::convert::{check_ndarray_shape, dense_array};
+use crate::dispatch;
 use crate::element::{DType, Element};
 use crate::ops::op;
-use crate::ops::{self, ErasedOperand, ErasedResult, Select, Take, moved};
+use crate::ops::{self, ErasedOperand, ErasedResult, Select, Take, linked, moved};
 use crate::pattern::Format;
 use crate::tensor::Tensor;
-
-/// Runs code with the element type of an operand.
-macro_rules! by_dtype {
-    ($x:expr, $T:ident => $body:expr) => {
-        $crate::dispatch_dtype!($x.dtype(), $T => $body, else => Err($crate::dynamic::no_such($x.dtype())))
-    };
-}
 
 /// Returns the elements that a descriptor selects.
 #[inline]
 pub(crate) fn chosen(x: AnyOperand<'_>, op: &moved::Moves) -> Result<AnyValue> {
-    by_dtype!(x, T => x.found(ops::select_with(&widened::<T>(x)?, op)))
+    in_type!([Any] x.dtype(), T => x.found(ops::select_with(&widened::<T>(x)?, op)))
 }
 
 /// Returns the gradient of [`chosen`].
 #[inline]
 pub(crate) fn chosen_backward(x: AnyOperand<'_>, upstream: AnyOperand<'_>, op: &moved::Moves) -> Result<AnyValue> {
     if let Some(tensor) = x.tensor() {
-        on_type!(tensor, x => op.check_fill(x.fill()))?;
+        dispatch!(tensor, x => op.check_fill(x.fill()))?;
     }
     let zeros = zeros(x)?;
-    on_upstream!(upstream, g => x.found(ops::select_with_backward(&zeros, op, g)))
+    on_upstream!([Any] upstream, g => x.found(ops::select_with_backward(&zeros, op, g)))
 }
 
 /// Defines the methods of shape manipulation and their gradients.
@@ -57,12 +51,8 @@ macro_rules! moves {
                 chosen(self, &moved::$moves(&self.shape(), $($arg),*)?)
             }
 
-            #[doc = concat!("Returns the gradient of `", stringify!($name), "`: see [`grad::", stringify!($name),
-                "`](crate::grad::", stringify!($name), ").")]
-            ///
-            /// # Errors
-            ///
-            #[doc = concat!("The errors of [`grad::", stringify!($name), "`](crate::grad::", stringify!($name), ").")]
+            #[doc = concat!("Returns the gradient of `", stringify!($name), "`: see ", linked!($name in grad),
+                ".\n\n# Errors\n\nThe errors of ", linked!($name in grad), ".")]
             pub fn $backward<'u>(&self, upstream: impl Into<AnyOperand<'u>> $(, $arg: $type)*) -> Result<AnyTensor> {
                 chosen_backward(self, upstream.into(), &moved::$moves(&self.shape(), $($arg),*)?)
             }
@@ -119,7 +109,7 @@ on_operands! {
         let shape = shape.into();
         let Some(x) = self.tensor() else { return reshaped_array(self, &shape) };
         let pattern = zeros_of(x)?.pattern().to_coo()?.reshape(shape)?;
-        on_type!(x, x => self.found(Ok(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()))))
+        dispatch!(x, x => self.found(Ok(Tensor::from_shared(pattern, x.shared_values().clone(), x.fill()))))
     }
 
     /// Returns the elements at flat indices: see [`take`](crate::take()).
@@ -129,7 +119,7 @@ on_operands! {
     /// The errors of [`take`](crate::take()).
     pub fn take<'p, J: Position>(&self, positions: impl Into<Take<'p, J>>) -> Result<AnyTensor> {
         let positions = positions.into();
-        by_dtype!(self, T => self.found(ops::take(&widened::<T>(self)?, positions)))
+        in_type!([Any] self.dtype(), T => self.found(ops::take(&widened::<T>(self)?, positions)))
     }
 
     /// Returns the slices at positions of one axis: see [`take_axis`](crate::take_axis()).
@@ -143,7 +133,7 @@ on_operands! {
         axis: impl Position,
     ) -> Result<AnyTensor> {
         let positions = positions.into();
-        by_dtype!(self, T => self.found(ops::take_axis(&widened::<T>(self)?, positions, axis)))
+        in_type!([Any] self.dtype(), T => self.found(ops::take_axis(&widened::<T>(self)?, positions, axis)))
     }
 
     /// Returns the gradient of `take`: see [`grad::take`](crate::grad::take).
@@ -157,7 +147,7 @@ on_operands! {
         positions: impl Into<Take<'p, J>>,
     ) -> Result<AnyTensor> {
         let (zeros, positions) = (zeros(self)?, positions.into());
-        on_upstream!(upstream, g => self.found(ops::take_backward(&zeros, g, positions)))
+        on_upstream!([Any] upstream, g => self.found(ops::take_backward(&zeros, g, positions)))
     }
 
     /// Returns the gradient of `take_axis`: see [`grad::take_axis`](crate::grad::take_axis).
@@ -172,7 +162,7 @@ on_operands! {
         axis: impl Position,
     ) -> Result<AnyTensor> {
         let (zeros, positions) = (zeros(self)?, positions.into());
-        on_upstream!(upstream, g => self.found(ops::take_axis_backward(&zeros, g, positions, axis)))
+        on_upstream!([Any] upstream, g => self.found(ops::take_axis_backward(&zeros, g, positions, axis)))
     }
 }
 
@@ -325,7 +315,7 @@ on_operands! {
         let format = common_format(&[self, yes, no]);
         let condition = brought_operand(widened::<bool>(self.whole())?, format)?;
         let bytes = [self, yes, no].iter().fold(0usize, |bytes, one| bytes.saturating_add(one.held_bytes()));
-        by_dtype!(yes, T => {
+        in_type!([Any] yes.dtype(), T => {
             let (one, other) = (brought_operand(widened::<T>(yes)?, format)?, brought_operand(widened(no)?, format)?);
             found_in(ops::where_run_time(&condition, &one, &other)?, format, bytes)
         })
@@ -340,7 +330,7 @@ on_operands! {
     /// The errors of [`Stored::mask`](crate::Stored::mask).
     pub fn mask<'r>(&self, mask: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
         let (x, mask) = (self.sparse("mask")?, zeros_of(mask.into().sparse("mask")?)?);
-        on_type!(x, x => self.found(x.stored().mask(mask.pattern())))
+        dispatch!(x, x => self.found(x.stored().mask(mask.pattern())))
     }
 
     /// Returns the stored entries at positions that `mask` does not store: see
@@ -351,7 +341,7 @@ on_operands! {
     /// The errors of [`Stored::without`](crate::Stored::without).
     pub fn without<'r>(&self, mask: impl Into<AnyOperand<'r>>) -> Result<AnyTensor> {
         let (x, mask) = (self.sparse("without")?, zeros_of(mask.into().sparse("without")?)?);
-        on_type!(x, x => self.found(x.stored().without(mask.pattern())))
+        dispatch!(x, x => self.found(x.stored().without(mask.pattern())))
     }
 }
 
@@ -362,7 +352,8 @@ enum JoinKind {
     Stack,
 }
 
-fn all_of<'a>(tensors: &[&'a AnyTensor]) -> Vec<AnyOperand<'a>> {
+/// Returns tensors as operands.
+pub(super) fn all_of<'a>(tensors: &[&'a AnyTensor]) -> Vec<AnyOperand<'a>> {
     tensors.iter().map(|&tensor| tensor.into()).collect()
 }
 
@@ -403,7 +394,7 @@ fn joined(operation: &'static str, operands: &[AnyOperand<'_>], join: JoinKind, 
     };
     let (format, axis) = (common_format(operands), narrow(axis));
     let bytes = operands.iter().fold(0usize, |bytes, operand| bytes.saturating_add(operand.held_bytes()));
-    by_dtype!(first, T => {
+    in_type!([Any] first.dtype(), T => {
         let found: ErasedResult<T> = match (of_one_kind::<T>(operands)?, join) {
             (OneKind::Tensors(all), JoinKind::Concat) => ops::concat(axis, &all)?.into(),
             (OneKind::Tensors(all), JoinKind::Stack) => ops::stack(axis, &all)?.into(),
@@ -451,7 +442,7 @@ fn joined_backward(
     }
     let all = tensors.into_iter().map(zeros_of).collect::<Result<Vec<_>>>()?;
     let all: Vec<_> = all.iter().collect();
-    on_upstream!(upstream, g => {
+    on_upstream!([Any] upstream, g => {
         let gradients = match join {
             JoinKind::Concat => ops::concat_backward(g, axis, &all),
             JoinKind::Stack => ops::stack_backward(g, axis, &all),
@@ -500,7 +491,7 @@ fn reshaped_array(x: AnyOperand<'_>, shape: &Shape) -> Result<AnyValue> {
     if from.wide_size() != shape.wide_size() {
         return Err(Error::ReshapeSize { from, to: shape.clone() });
     }
-    by_dtype!(x, T => {
+    in_type!([Any] x.dtype(), T => {
         let elements: Vec<T> = alloc::collect(widened::<T>(x)?.dense()?.iter().copied())?;
         x.found(Ok(dense_array(shape, elements)))
     })

@@ -5,58 +5,61 @@ use ndarray::{CowArray, Dimension, IxDyn};
 
 use super::array::on_array;
 use super::types::Complex;
-use super::{AnyOperand, AnyTensor, Erased};
+use super::{AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::element::{DType, Element, Float, Number};
 use crate::ops::{DenseOperand, ErasedOperand, ErasedResult, SparseOperand};
-use crate::pattern::AnyPattern;
 use crate::tensor::Tensor;
 use crate::tensor::erased::SparseCow;
 use crate::{dispatch, dispatch_dtype};
 
-/// An operand in the widest type of its kind. The type holds all values exactly, and keeps their order.
-pub(super) enum Wide<'a> {
-    /// `bool`. A stored view keeps its fill.
-    Truth(ErasedOperand<'a, bool>),
-    /// The signed integers, and the unsigned integers that `i64` can hold.
-    Signed(ErasedOperand<'a, i64>),
-    /// `u64`.
-    Unsigned(ErasedOperand<'a, u64>),
-    /// The floats.
-    Float(ErasedOperand<'a, f64>),
-    /// The complex numbers.
-    Complex(ErasedOperand<'a, Complex<f64>>),
-}
-
-/// Runs code on a widened operand. A complex operand runs the other branch.
-macro_rules! on_wide {
-    ($wide:expr, $x:ident => $body:expr, $complex:pat => $otherwise:expr) => {
-        match $wide {
-            Wide::Truth($x) => $body,
-            Wide::Signed($x) => $body,
-            Wide::Unsigned($x) => $body,
-            Wide::Float($x) => $body,
-            Wide::Complex($complex) => $otherwise,
-        }
-    };
-}
-
-pub(super) use on_wide;
-
-impl<'a> Wide<'a> {
-    /// Returns the operand in the widest type of its kind.
+/// An element type in which operations run.
+pub(super) trait RunType: Element {
+    /// Returns a result in the type of the operand.
     #[inline]
-    pub(super) fn of(x: AnyOperand<'a>) -> Result<Self> {
-        Ok(match x.dtype() {
-            DType::Bool => Wide::Truth(widened(x)?),
-            DType::UInt64 => Wide::Unsigned(widened(x)?),
-            DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => Wide::Float(widened(x)?),
-            DType::Complex64 | DType::Complex128 => Wide::Complex(widened(x)?),
-            _ => Wide::Signed(widened(x)?),
-        })
+    fn narrowed(result: ErasedResult<Self>, operand: AnyOperand<'_>, _: Beyond) -> Result<AnyValue> {
+        operand.found(Ok(result))
+    }
+}
+
+impl RunType for bool {}
+impl RunType for u64 {}
+impl RunType for f32 {}
+impl RunType for Complex<f32> {}
+#[cfg(feature = "half")]
+impl RunType for super::types::f16 {}
+#[cfg(feature = "half")]
+impl RunType for super::types::bf16 {}
+
+impl RunType for i64 {
+    #[inline]
+    fn narrowed(result: ErasedResult<i64>, operand: AnyOperand<'_>, beyond: Beyond) -> Result<AnyValue> {
+        operand.found_integers(Ok(result), beyond)
+    }
+}
+
+/// The result for a complex operand has the type of its parts.
+impl RunType for f64 {
+    #[inline]
+    fn narrowed(result: ErasedResult<f64>, operand: AnyOperand<'_>, _: Beyond) -> Result<AnyValue> {
+        match operand.dtype() {
+            DType::Complex64 => operand.found(rounded::<f32>(result, |nan| nan as f32)),
+            _ => operand.found_floats(Ok(result)),
+        }
+    }
+}
+
+impl RunType for Complex<f64> {
+    #[inline]
+    fn narrowed(result: ErasedResult<Self>, operand: AnyOperand<'_>, _: Beyond) -> Result<AnyValue> {
+        if operand.dtype() != DType::Complex64 {
+            return operand.found(Ok(result));
+        }
+        let narrow = |value: Complex<f64>| Complex::new(value.re as f32, value.im as f32);
+        operand.found(changed(result, narrow, narrow))
     }
 }
 
@@ -88,7 +91,7 @@ pub(super) fn widened_tensor<U: Element>(x: &AnyTensor) -> Result<Erased<U>> {
         let values = alloc::collect(x.values().iter().map(|&value| wider(value)))?;
         Ok(Tensor::from_valid(x.pattern().clone(), values, wider(x.fill())))
     }
-    super::on_type!(x, x => of(x))
+    dispatch!(x, x => of(x))
 }
 
 /// Returns the value in a type that holds it.
@@ -227,7 +230,7 @@ pub(super) fn truth_of(x: &AnyTensor) -> Result<Erased<bool>> {
     if let AnyTensor::Bool(x) = x {
         return Ok(x.clone());
     }
-    super::on_type!(x, x => x.clone().map_values(Element::is_truthy))
+    dispatch!(x, x => x.clone().map_values(Element::is_truthy))
 }
 
 /// Returns zeros in place of an operand, for gradients that do not read its values.
@@ -244,9 +247,18 @@ pub(super) fn zeros<'a>(x: impl Into<AnyOperand<'a>>) -> Result<ErasedOperand<'a
 
 /// Returns zeros on the pattern of a tensor.
 pub(super) fn zeros_of(x: &AnyTensor) -> Result<Erased<bool>> {
-    let pattern: AnyPattern = dispatch!(x, x => x.pattern().clone());
+    let pattern = x.pattern();
     let values = alloc::zeros(pattern.nnz())?;
     Ok(Tensor::from_valid(pattern, values, false))
+}
+
+/// Returns zeros in place of an operand; rejects complex numbers.
+#[inline]
+pub(super) fn zeros_of_reals<'a>(view: AnyOperand<'a>, operation: &'static str) -> Result<ErasedOperand<'a, bool>> {
+    match view.dtype() {
+        DType::Complex64 | DType::Complex128 => Err(no_order(operation, view)),
+        _ => zeros(view),
+    }
 }
 
 /// Returns the error for an operation that complex numbers do not support.
@@ -257,4 +269,18 @@ pub(super) fn no_order<'a>(operation: &'static str, x: impl Into<AnyOperand<'a>>
 /// Returns the error for an operation that the element type does not support.
 pub(super) fn not_for<'a>(operation: &'static str, x: impl Into<AnyOperand<'a>>, instead: &'static str) -> Error {
     Error::NoOperation { operation, dtype: x.into().dtype().name(), instead }
+}
+
+/// Returns the error for elements that are not floats.
+pub(super) fn not_floats(operation: &'static str, x: AnyOperand<'_>) -> Error {
+    not_for(operation, x, "it is an operation on floats, which others are cast to beforehand")
+}
+
+/// Returns the error for an upstream gradient whose elements are not floats.
+pub(super) fn no_floats(upstream: AnyOperand<'_>) -> Error {
+    Error::NotRepresentable {
+        format: "this gradient",
+        what: format!("an upstream gradient of type {}", upstream.dtype()),
+        instead: "give one of floats",
+    }
 }

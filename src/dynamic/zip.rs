@@ -6,19 +6,18 @@
 //! are rounded more than once.
 
 use super::map::{in_type_of, wide};
-use super::reduce::on_floats;
-use super::types::Complex;
+use super::routes::{in_type, on_upstream};
 use super::view::{AnyStored, OfOperands, on_operands};
-use super::widen::{Beyond, bounds, is_integer, not_for, widened, zeros};
+use super::widen::{Beyond, RunType, bounds, is_integer, not_floats, not_for, widened, zeros};
 use super::{AnyOperand, AnyTensor, AnyValue, Erased};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
 use crate::base::index::Position;
-use crate::element::{DType, Element, Float, Magnitude, Number, Numeric};
+use crate::element::{DType, Element, Float, Number, Numeric};
 use crate::ops::backward::{Differentiable, gradients};
 use crate::ops::chosen::{AnyZip, Chooses, Chosen};
 use crate::ops::descriptors::*;
-use crate::ops::{self, ErasedOperand, ErasedResult, Partner, SparseOperand, Tolerance, op};
+use crate::ops::{self, ErasedOperand, ErasedResult, Partner, SparseOperand, Tolerance, linked, op};
 use crate::pattern::Format;
 use crate::tensor::Tensor;
 use crate::tensor::erased::SparseCow;
@@ -93,46 +92,6 @@ enum RightOperandIn<'a, T: Clone> {
     Number(T),
 }
 
-/// Two operands of one element type.
-struct Pair<'a, T: Clone> {
-    x: ErasedOperand<'a, T>,
-    y: RightOperandIn<'a, T>,
-}
-
-impl<T: Element> Pair<'_, T> {
-    fn zip<U: Element>(&self, op: Chosen<T, U>) -> Result<ErasedResult<U>> {
-        match &self.y {
-            RightOperandIn::Operand(y) => y.zip(&self.x, op),
-            RightOperandIn::Number(number) => (*number).zip(&self.x, op),
-        }
-        .map(Into::into)
-    }
-}
-
-/// Two operands of one element type, in the widest type of its kind.
-enum WidePair<'a> {
-    Truth(ErasedOperand<'a, bool>, ErasedOperand<'a, bool>),
-    Signed(ErasedOperand<'a, i64>, ErasedOperand<'a, i64>),
-    Unsigned(ErasedOperand<'a, u64>, ErasedOperand<'a, u64>),
-    Float(ErasedOperand<'a, f64>, ErasedOperand<'a, f64>),
-    Complex(ErasedOperand<'a, Complex<f64>>, ErasedOperand<'a, Complex<f64>>),
-}
-
-impl<'a> WidePair<'a> {
-    /// Returns both operands, which have one element type, as [`check_types`] ensures.
-    fn of(x: AnyOperand<'a>, y: AnyOperand<'a>) -> Result<Self> {
-        Ok(match x.dtype() {
-            DType::Bool => WidePair::Truth(widened(x)?, widened(y)?),
-            DType::UInt64 => WidePair::Unsigned(widened(x)?, widened(y)?),
-            DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => {
-                WidePair::Float(widened(x)?, widened(y)?)
-            }
-            DType::Complex64 | DType::Complex128 => WidePair::Complex(widened(x)?, widened(y)?),
-            _ => WidePair::Signed(widened(x)?, widened(y)?),
-        })
-    }
-}
-
 /// Returns the format of a result of several operands: CSR if all tensors are in CSR, otherwise coordinates.
 pub(super) fn common_format(operands: &[AnyOperand<'_>]) -> Format {
     let mut formats = operands.iter().filter_map(|operand| operand.format()).peekable();
@@ -179,8 +138,8 @@ struct ZipRequest<'a> {
 }
 
 impl ZipRequest<'_> {
-    /// Runs the operation on elements of type `T`. `back` converts a result in this type to the type of the operand.
-    fn run<T: Chooses>(&self, back: impl FnOnce(ErasedResult<T>) -> Result<AnyValue>) -> Result<AnyValue> {
+    /// Runs the operation on elements of type `T`.
+    fn run<T: Chooses + RunType>(&self) -> Result<AnyValue> {
         let lacking = || not_for(self.operation, self.view, "cast beforehand");
         let x = widened(self.view)?;
         let op = T::zip_of(self.operation).ok_or_else(lacking)?;
@@ -188,18 +147,25 @@ impl ZipRequest<'_> {
             RightOperand::Operand(y) => RightOperandIn::Operand(brought_operand(widened(y)?, self.format)?),
             RightOperand::Number(number) => RightOperandIn::Number(wide(in_type_of(self.view.dtype(), number)?)),
         };
-        let pair = Pair { x, y };
         match op {
-            AnyZip::Computes(op) => back(self.zip(&pair, op)?),
-            AnyZip::Compares(op) => self.view.found(self.zip(&pair, op)),
+            AnyZip::Computes(op) => self.view.narrowed(self.zip(&x, &y, op), Beyond::OverflowsOfTwo(self.operation)),
+            AnyZip::Compares(op) => self.view.found(self.zip(&x, &y, op)),
         }
     }
 
-    fn zip<T: Element, U: Element>(&self, pair: &Pair<'_, T>, op: Chosen<T, U>) -> Result<ErasedResult<U>> {
+    fn zip<T: Element, U: Element>(
+        &self,
+        x: &ErasedOperand<'_, T>,
+        y: &RightOperandIn<'_, T>,
+        op: Chosen<T, U>,
+    ) -> Result<ErasedResult<U>> {
         let dtype = self.view.dtype();
-        let op = if is_integer(dtype) { op.on_integers(bounds(dtype)) } else { op };
-        let found = pair.zip(op.swapped_if(self.is_swapped));
-        found.map_err(|error| named(self.operation, self.view.of_type(error)))
+        let op = if is_integer(dtype) { op.on_integers(bounds(dtype)) } else { op }.swapped_if(self.is_swapped);
+        let found = match y {
+            RightOperandIn::Operand(y) => y.zip(x, op),
+            RightOperandIn::Number(number) => (*number).zip(x, op),
+        };
+        found.map(Into::into).map_err(|error| named(self.operation, self.view.of_type(error)))
     }
 }
 
@@ -229,16 +195,7 @@ pub(crate) fn zip(
         _ => left,
     };
     let request = ZipRequest { operation, view, right, format, is_swapped };
-    match view.dtype() {
-        DType::Bool => request.run::<bool>(|x| view.found(Ok(x))),
-        DType::UInt64 => request.run::<u64>(|x| view.found(Ok(x))),
-        DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64 => {
-            request.run::<f64>(|x| view.found_floats(Ok(x)))
-        }
-        DType::Complex64 => request.run::<Complex<f32>>(|x| view.found(Ok(x))),
-        DType::Complex128 => request.run::<Complex<f64>>(|x| view.found(Ok(x))),
-        _ => request.run::<i64>(|x| view.found_integers(Ok(x), Beyond::OverflowsOfTwo(operation))),
-    }
+    in_type!([Truth Signed Unsigned Float OwnComplex] view.dtype(), T => request.run::<T>())
 }
 
 /// Returns the error with the name of the operation, because the drivers do not know the name.
@@ -251,10 +208,12 @@ fn named(operation: &'static str, error: Error) -> Error {
     }
 }
 
-/// Defines the methods of binary operations.
+/// Defines the methods of binary operations and of their gradients.
 macro_rules! zips {
-    ($($name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;)*) => {
+    ($($name:ident: $op:ident, $bound:ident -> $out:ident
+        [$($backward:ident)? $(= $of:ident)?] $about:literal $(command $command:tt)?;)*) => {
         zips! { @methods $($name $about;)* }
+        zips! { @gradients $($($backward $name $op;)?)* }
     };
     (@methods $($name:ident $about:literal;)*) => {
         zips! { @tensors [AnyTensor] $($name $about;)* }
@@ -262,9 +221,7 @@ macro_rules! zips {
 
         #[allow(clippy::should_implement_trait)] // the names of the typed forms, which return errors
         impl AnyOperand<'_> {$(
-            #[doc = $about]
-            ///
-            #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            #[doc = concat!($about, "\n\nSee ", linked!($name), ".")]
             ///
             /// If the other operand is sparse, an array counts as a tensor that stores every element. If the fill of
             /// the sparse operand absorbs the elements of the array, the result has the pattern of the sparse operand.
@@ -272,8 +229,7 @@ macro_rules! zips {
             ///
             /// # Errors
             ///
-            #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name),
-                "()); `TypesDiffer`, `NoOperation`: the element types.")]
+            #[doc = concat!("The errors of ", linked!($name), "; `TypesDiffer`, `NoOperation`: the element types.")]
             pub fn $name<'r>(self, right: impl Into<AnyOperand<'r>>) -> Result<AnyValue> {
                 zip(op::$name.name, self, RightOperand::Operand(right.into()), false)
             }
@@ -281,18 +237,30 @@ macro_rules! zips {
     };
     (@tensors [$operand:ty] $($name:ident $about:literal;)*) => {
         impl $operand {$(
-            #[doc = $about]
-            ///
-            #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
+            #[doc = concat!($about, "\n\nSee ", linked!($name), ".")]
             /// If the formats of the tensors differ, the result is in coordinate format.
             ///
             /// # Errors
             ///
-            #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name),
-                "()); `TypesDiffer`, `NoOperation`: the element types; `Cast`: the number is not a value of the type.")]
+            #[doc = concat!("The errors of ", linked!($name), "; `TypesDiffer`, `NoOperation`: the element types; ",
+                "`Cast`: the number is not a value of the type.")]
             #[inline]
             pub fn $name<'r>(&self, right: impl Into<Right<'r>>) -> Result<AnyTensor> {
                 zip(op::$name.name, self.into(), right.into().into(), false).map(OfOperands::of)
+            }
+        )*}
+    };
+    (@gradients $($name:ident $forward:ident $of:ty;)*) => {
+        on_operands! {$(
+            #[doc = concat!("Returns the gradients of both operands: see ", linked!($forward in grad),
+                ".\n\n# Errors\n\nThe errors of ", linked!($forward in grad),
+                "; `TypesDiffer`, `NoOperation`: the element types.")]
+            pub fn $name<'r>(
+                &self,
+                other: impl Into<AnyOperand<'r>>,
+                upstream: impl Into<AnyOperand<'r>>,
+            ) -> Result<(AnyTensor, AnyTensor)> {
+                pair_gradients::<$of>(op::$name.name, self, other.into(), upstream.into())
             }
         )*}
     };
@@ -301,6 +269,7 @@ macro_rules! zips {
 crate::__binary! { zips }
 
 zips! { @methods matmul "Returns the matrix product of two operands."; }
+zips! { @gradients matmul_backward matmul OfMatmul; }
 
 /// The gradients of both operands of a product or of an elementwise operation, for elements of any float type.
 trait PairGradients {
@@ -347,55 +316,11 @@ fn pair_gradients<G: PairGradients>(
         true => (left.stored(), right.stored()),
         false => (left, right),
     };
-    match left.dtype() {
-        DType::Float32 => gradients_in::<f32, G>(left, right, upstream),
-        DType::Float64 => gradients_in::<f64, G>(left, right, upstream),
-        #[cfg(feature = "half")]
-        DType::Float16 => gradients_in::<super::types::f16, G>(left, right, upstream),
-        #[cfg(feature = "half")]
-        DType::BFloat16 => gradients_in::<super::types::bf16, G>(left, right, upstream),
-        _ => Err(not_for(operation, left, super::reduce::FLOATS)),
-    }
+    in_type!([OwnFloat] left.dtype(), T => {
+        let (dx, dy) = G::of::<T>(&widened(left)?, &widened(right)?, &widened(upstream)?)?;
+        Ok((left.found(Ok(dx))?, right.found(Ok(dy))?))
+    }, else => Err(not_floats(operation, left)))
 }
-
-fn gradients_in<T: Float + Numeric, G: PairGradients>(
-    left: AnyOperand<'_>,
-    right: AnyOperand<'_>,
-    upstream: AnyOperand<'_>,
-) -> Result<(AnyValue, AnyValue)> {
-    let (dx, dy) = G::of::<T>(&widened(left)?, &widened(right)?, &widened(upstream)?)?;
-    Ok((left.found(Ok(dx))?, right.found(Ok(dy))?))
-}
-
-/// Defines the methods of gradients.
-macro_rules! backward {
-    ($($name:ident: $op:ident, $bound:ident -> $out:ident
-        [$($backward:ident)? $(= $of:ident)?] $about:literal $(command $command:tt)?;)*) => {
-        backward! { @methods $($($backward $name $op;)?)* }
-    };
-    (@methods $($name:ident $forward:ident $of:ty;)*) => {
-        on_operands! {$(
-            #[doc = concat!("Returns the gradients of both operands: see [`grad::", stringify!($forward),
-                "`](crate::grad::", stringify!($forward), "()).")]
-            ///
-            /// # Errors
-            ///
-            #[doc = concat!("The errors of [`grad::", stringify!($forward), "`](crate::grad::", stringify!($forward),
-                "()); `TypesDiffer`, `NoOperation`: the element types.")]
-            pub fn $name<'r>(
-                &self,
-                other: impl Into<AnyOperand<'r>>,
-                upstream: impl Into<AnyOperand<'r>>,
-            ) -> Result<(AnyTensor, AnyTensor)> {
-                pair_gradients::<$of>(op::$name.name, self, other.into(), upstream.into())
-            }
-        )*}
-    };
-}
-
-crate::__binary! { backward }
-
-backward! { @methods matmul_backward matmul OfMatmul; }
 
 on_operands! {
     /// Returns the gradients of both choices: see [`where_backward`](crate::grad::where_()).
@@ -413,7 +338,7 @@ on_operands! {
         let (yes, no) = (yes.into().whole(), no.into().whole());
         let condition = widened::<bool>(self.whole())?;
         let (of_yes, of_no) = (zeros(yes)?, zeros(no)?);
-        on_floats!(upstream, g => {
+        on_upstream!([OwnFloat] upstream, g => {
             let (dyes, dno) = ops::where_backward(&condition, &of_yes, &of_no, g)?;
             Ok((yes.found(Ok(dyes))?, no.found(Ok(dno))?))
         })
@@ -433,25 +358,13 @@ impl AnyOperand<'_> {
         let (other, tolerance, operation) = (other.into(), tolerance.into(), op::allclose.name);
         check_types(operation, &[self, other])?;
         let format = common_format(&[self, other]);
-        match WidePair::of(self, other)? {
-            WidePair::Signed(x, y) => close(x, y, format, tolerance),
-            WidePair::Unsigned(x, y) => close(x, y, format, tolerance),
-            WidePair::Float(x, y) => close(x, y, format, tolerance),
-            WidePair::Complex(x, y) => close(x, y, format, tolerance),
-            WidePair::Truth(..) => {
-                Err(not_for(operation, self, "numbers have a distance, and truth is cast to them beforehand"))
-            }
-        }
+        in_type!([Signed Unsigned Float Complex] self.dtype(), T => {
+            let [x, y] = [brought_operand(widened::<T>(self)?, format)?, brought_operand(widened(other)?, format)?];
+            ops::allclose(&x, &y, tolerance)
+        }, else => {
+            Err(not_for(operation, self, "numbers have a distance, and truth is cast to them beforehand"))
+        })
     }
-}
-
-fn close<T: Magnitude>(
-    x: ErasedOperand<'_, T>,
-    y: ErasedOperand<'_, T>,
-    format: Format,
-    tolerance: Tolerance,
-) -> Result<bool> {
-    ops::allclose(&brought_operand(x, format)?, &brought_operand(y, format)?, tolerance)
 }
 
 impl AnyTensor {
@@ -476,33 +389,17 @@ fn scaled(view: AnyOperand<'_>, axis: impl Position, factors: AnyOperand<'_>, is
     if factors.rank() != 1 {
         return Err(Error::RankMismatch { what: "the list of factors", expected: 1, found: factors.rank() });
     }
-    let overflows = |error| named(operation, view.of_type(error));
-    if view.dtype() == DType::Complex64 {
-        return view.found(scaled_by(widened::<Complex<f32>>(view)?, widened(factors)?, axis, is_gradient));
-    }
-    match WidePair::of(view, factors)? {
-        WidePair::Truth(x, y) => view.found(scaled_by(x, y, axis, is_gradient)),
-        WidePair::Signed(x, y) => {
-            let found = scaled_by(x, y, axis, is_gradient).map_err(overflows);
-            view.found_integers(found, Beyond::OverflowsOfTwo(operation))
-        }
-        WidePair::Unsigned(x, y) => view.found(scaled_by(x, y, axis, is_gradient)),
-        WidePair::Float(x, y) => view.found_floats(scaled_by(x, y, axis, is_gradient)),
-        WidePair::Complex(x, y) => view.found(scaled_by(x, y, axis, is_gradient)),
-    }
-}
-
-fn scaled_by<T: Element>(
-    x: ErasedOperand<'_, T>,
-    factors: ErasedOperand<'_, T>,
-    axis: impl Position,
-    is_gradient: bool,
-) -> Result<ErasedResult<T>> {
-    let factors = factors.dense()?.into_dimensionality::<ndarray::Ix1>().expect("factors of rank 1");
-    match is_gradient {
-        true => ops::scale_nonzero(&x, axis, factors.view()),
-        false => ops::scale(&x, axis, factors.view()),
-    }
+    let is_narrow = is_integer(view.dtype()) && view.dtype() != DType::UInt64;
+    let named_here = |error| if is_narrow { named(operation, view.of_type(error)) } else { error };
+    in_type!([Truth Signed Unsigned Float OwnComplex] view.dtype(), T => {
+        let (x, factors) = (widened::<T>(view)?, widened::<T>(factors)?);
+        let factors = factors.dense()?.into_dimensionality::<ndarray::Ix1>().expect("factors of rank 1");
+        let found = match is_gradient {
+            true => ops::scale_nonzero(&x, axis, factors.view()),
+            false => ops::scale(&x, axis, factors.view()),
+        };
+        view.narrowed(found.map_err(named_here), Beyond::OverflowsOfTwo(operation))
+    })
 }
 
 on_operands! {

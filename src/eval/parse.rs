@@ -396,13 +396,6 @@ fn postfix<'a>(input: &mut Input<'a>) -> Parsed<Postfixed<'a>> {
     }))
 }
 
-/// Returns the function that combines two operands by an operator.
-macro_rules! joined {
-    ($operator:ident) => {
-        |input: &mut Input<'a>, left: Id, right: Id| Ok(join(input, Binary::$operator, left, right))
-    };
-}
-
 fn infix<'a>(input: &mut Input<'a>) -> Parsed<Infixed<'a>> {
     use power::{AND, COMPARISON, OR, POWER, PRODUCT, SUM};
     let (length, operator): (usize, Infixed<'a>) = match rest(input).as_bytes() {
@@ -413,24 +406,24 @@ fn infix<'a>(input: &mut Input<'a>) -> Parsed<Infixed<'a>> {
                 2,
                 Infix::Right(POWER, |input, left, right| {
                     input.state.depth -= 1;
-                    Ok(join(input, Binary::Pow, left, right))
+                    join(input, Binary::Pow, left, right)
                 }),
             )
         }
-        [b'=', b'=', ..] => (2, Infix::Neither(COMPARISON, joined!(Equal))),
-        [b'!', b'=', ..] => (2, Infix::Neither(COMPARISON, joined!(NotEqual))),
-        [b'<', b'=', ..] => (2, Infix::Neither(COMPARISON, joined!(LessEqual))),
-        [b'>', b'=', ..] => (2, Infix::Neither(COMPARISON, joined!(GreaterEqual))),
-        [b'<', ..] => (1, Infix::Neither(COMPARISON, joined!(Less))),
-        [b'>', ..] => (1, Infix::Neither(COMPARISON, joined!(Greater))),
-        [b'|', ..] => (1, Infix::Left(OR, joined!(Or))),
-        [b'&', ..] => (1, Infix::Left(AND, joined!(And))),
-        [b'+', ..] => (1, Infix::Left(SUM, joined!(Add))),
-        [b'-', ..] => (1, Infix::Left(SUM, joined!(Sub))),
-        [b'*', ..] => (1, Infix::Left(PRODUCT, joined!(Mul))),
-        [b'/', ..] => (1, Infix::Left(PRODUCT, joined!(Div))),
-        [b'%', ..] => (1, Infix::Left(PRODUCT, joined!(Rem))),
-        [b'@', ..] => (1, Infix::Left(PRODUCT, joined!(MatMul))),
+        [b'=', b'=', ..] => (2, Infix::Neither(COMPARISON, |input, x, y| join(input, Binary::Equal, x, y))),
+        [b'!', b'=', ..] => (2, Infix::Neither(COMPARISON, |input, x, y| join(input, Binary::NotEqual, x, y))),
+        [b'<', b'=', ..] => (2, Infix::Neither(COMPARISON, |input, x, y| join(input, Binary::LessEqual, x, y))),
+        [b'>', b'=', ..] => (2, Infix::Neither(COMPARISON, |input, x, y| join(input, Binary::GreaterEqual, x, y))),
+        [b'<', ..] => (1, Infix::Neither(COMPARISON, |input, x, y| join(input, Binary::Less, x, y))),
+        [b'>', ..] => (1, Infix::Neither(COMPARISON, |input, x, y| join(input, Binary::Greater, x, y))),
+        [b'|', ..] => (1, Infix::Left(OR, |input, x, y| join(input, Binary::Or, x, y))),
+        [b'&', ..] => (1, Infix::Left(AND, |input, x, y| join(input, Binary::And, x, y))),
+        [b'+', ..] => (1, Infix::Left(SUM, |input, x, y| join(input, Binary::Add, x, y))),
+        [b'-', ..] => (1, Infix::Left(SUM, |input, x, y| join(input, Binary::Sub, x, y))),
+        [b'*', ..] => (1, Infix::Left(PRODUCT, |input, x, y| join(input, Binary::Mul, x, y))),
+        [b'/', ..] => (1, Infix::Left(PRODUCT, |input, x, y| join(input, Binary::Div, x, y))),
+        [b'%', ..] => (1, Infix::Left(PRODUCT, |input, x, y| join(input, Binary::Rem, x, y))),
+        [b'@', ..] => (1, Infix::Left(PRODUCT, |input, x, y| join(input, Binary::MatMul, x, y))),
         _ => return backtrack(input),
     };
     input.next_slice(length);
@@ -438,7 +431,8 @@ fn infix<'a>(input: &mut Input<'a>) -> Parsed<Infixed<'a>> {
     Ok(operator)
 }
 
-fn join(input: &mut Input<'_>, operator: Binary, left: Id, right: Id) -> Id {
+/// Combines two operands by an operator.
+fn join(input: &mut Input<'_>, operator: Binary, left: Id, right: Id) -> Parsed<Id> {
     let at = place(input, left).start..place(input, right).end;
-    push(input, NodeKind::Binary(operator, left, right), at)
+    Ok(push(input, NodeKind::Binary(operator, left, right), at))
 }

@@ -90,93 +90,62 @@ fn move_of(op: &'static OpSpec) -> Option<Function> {
     Some(Function { op, run })
 }
 
-/// Defines functions that accept the same arguments.
-macro_rules! alike {
-    (two $($name:ident)*) => {
-        [$((stringify!($name), |call: &Running<'_>| {
-            of_two(call, |x, y, upstream| x.$name(y, upstream))
-        })),*]
+/// Lists functions with their names: those with individual arguments, and those of the rows of the reductions, of the
+/// elementwise functions of one operand, and of the binary operations.
+macro_rules! listed {
+    ($($name:ident |$call:ident| $body:expr;)*) => {
+        &[$((stringify!($name), |$call| $body)),*]
     };
-    (pairs $($name:ident)*) => {
-        [$((stringify!($name), |call: &Running<'_>| {
-            one_of_two(call, call.seen("x")?.$name(call.seen("y")?, call.whole("upstream")?))
-        })),*]
-    };
-    (zip $($name:ident)*) => {
-        [$((stringify!($name), |call: &Running<'_>| zipped(call))),*]
-    };
-}
-
-/// Defines the functions of the reductions and of their gradients, from the rows.
-macro_rules! folds {
     ([] $(
         $name:ident($options:ident $(, $q:ident)?) $result:tt $route:tt $stream:tt
         [$($backward:ident($($given:ident)?) $bound:ident $back_route:ident $second:ident)?]
         $methods:ident $sentence:literal $(command $command:tt)?;
     )*) => {
-        static FOLDS: &[(&str, Run)] = &[$(
-            (stringify!($name), |call| {
+        static FOLDS: &[(&str, Run)] = listed! {$(
+            $name |call| {
                 $(let $q = call.real(stringify!($q))?;)?
                 call.done(call.seen("x")?.$name($($q,)? call.options::<$options>()))
-            }),
-            $((stringify!($backward), |call| {
+            };
+            $($backward |call| {
                 let upstream = call.whole("upstream")?;
                 $(let $given = call.real(stringify!($given))?;)?
                 call.done(call.seen("x")?.$backward(upstream, $($given,)? call.options::<$options>()))
-            }),)?
-        )*];
+            };)?
+        )*};
     };
-}
-
-crate::__folds! { (folds) }
-
-/// Defines the elementwise functions of one operand, and their gradients.
-macro_rules! functions {
     ($($family:ident {$(
         #[$sentence:meta] $name:ident $element:tt $kinds:tt $methods:ident
         [$($backward:ident: $second:ident $(, $formula:expr)?)?] $(command $command:tt)?;
     )*})*) => {
-        static FUNCTIONS: &[(&str, Run)] =
-            &[$($((stringify!($name), |call| call.done(call.seen("x")?.$name())),)*)*];
-
-        static GRADIENTS_OF_FUNCTIONS: &[(&str, Run)] = &[$($($((stringify!($backward), |call| {
+        static FUNCTIONS: &[(&str, Run)] = listed! { $($($name |call| call.done(call.seen("x")?.$name());)*)* };
+        static GRADIENTS_OF_FUNCTIONS: &[(&str, Run)] = listed! { $($($($backward |call| {
             let upstream = call.whole("upstream")?;
             call.done(call.seen("x")?.$backward(upstream))
-        }),)?)*)*];
+        };)?)*)* };
     };
-}
-
-crate::__functions! { functions }
-
-/// Defines the elementwise functions of two operands and their gradients, and those of `matmul`.
-macro_rules! binary {
     ($($name:ident: $op:ident, $bound:ident -> $out:ident
         [$($backward:ident)? $(= $of:ident)?] $about:literal $(command $command:tt)?;)*) => {
-        static BINARY: &[(&str, Run)] = &alike!(zip $($name)* matmul);
-        static BINARY_GRADIENTS: &[(&str, Run)] = &alike!(two $($($backward)?)* matmul_backward);
+        static BINARY: &[(&str, Run)] = listed! { $($name |call| zipped(call);)* matmul |call| zipped(call); };
+        static BINARY_GRADIENTS: &[(&str, Run)] = listed! {
+            $($($backward |call| of_two(call, |x, y, upstream| x.$backward(y, upstream));)?)*
+            matmul_backward |call| of_two(call, |x, y, upstream| x.matmul_backward(y, upstream));
+        };
     };
 }
 
-crate::__binary! { binary }
+crate::__folds! { (listed) }
+crate::__functions! { listed }
+crate::__binary! { listed }
 
-static TABLE: &[&[(&str, Run)]] = &[
-    FOLDS,
-    BINARY_GRADIENTS,
-    &alike!(pairs outer_backward kron_backward),
-    FUNCTIONS,
-    BINARY,
-    GRADIENTS_OF_FUNCTIONS,
-    SINGLE,
-];
+static TABLE: &[&[(&str, Run)]] =
+    &[FOLDS, BINARY_GRADIENTS, PAIR_GRADIENTS, FUNCTIONS, BINARY, GRADIENTS_OF_FUNCTIONS, SINGLE];
 
-/// Defines functions with individual arguments.
-macro_rules! single {
-    ($($name:ident |$call:ident| $body:expr;)*) => {
-        &[$((stringify!($name), |$call| $body)),*]
-    };
-}
+static PAIR_GRADIENTS: &[(&str, Run)] = listed! {
+    outer_backward |call| one_of_two(call, call.seen("x")?.outer_backward(call.seen("y")?, call.whole("upstream")?));
+    kron_backward |call| one_of_two(call, call.seen("x")?.kron_backward(call.seen("y")?, call.whole("upstream")?));
+};
 
-static SINGLE: &[(&str, Run)] = single! {
+static SINGLE: &[(&str, Run)] = listed! {
     // In the graph of an expression, the steps of the gradient replace this call.
     grad |call| wrong(call.at(), "there is no gradient in an index");
     stored |call| Ok(call.tensor("x")?.clone().into());

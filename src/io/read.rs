@@ -10,9 +10,10 @@ use ndarray::SliceInfoElem;
 use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::base::limit::default_limit;
+use crate::dispatch;
 #[cfg(feature = "dynamic")]
 use crate::dynamic::{AnyArray, AnyValue};
-use crate::dynamic::{AnyTensor, Format, on_type};
+use crate::dynamic::{AnyTensor, Format};
 use crate::io::element::FileElement;
 use crate::io::entries::TextFile;
 use crate::io::file_format::{FileFormat, unknown_format};
@@ -154,7 +155,7 @@ fn read_any_slice(path: &Path, ranges: &[Range<usize>], options: &ReadOptions) -
     let x = read_any(path, options)?;
     let slice = moved::sliced(x.shape(), &slices)?;
     let limit = default_limit(x.stored_bytes());
-    on_type!(&x, x => Ok(planned_select(x.sparse(), &slice, limit)?.into()))
+    dispatch!(&x, x => Ok(planned_select(x.sparse(), &slice, limit)?.into()))
 }
 
 /// Returns whether a file is a Parquet table, by its extension, otherwise by its first bytes.

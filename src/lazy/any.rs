@@ -21,7 +21,7 @@ use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::dispatch;
 use crate::dynamic::array::on_array;
-use crate::dynamic::{AnyArray, AnyOperand, AnyTensor, AnyValue, Erased, chosen, on_type};
+use crate::dynamic::{AnyArray, AnyOperand, AnyTensor, AnyValue, Erased, chosen};
 use crate::element::{DType, Element, Number};
 use crate::ops::moved::Moves;
 use crate::pattern::{AnyPattern, AxisCoords, PartOf};
@@ -167,14 +167,14 @@ impl ByPieces for OfAny {
 
     fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Chunked + 'a>> {
         match known::<AnyValue>(value) {
-            AnyValue::Tensor(x) => Some(on_type!(x, x => Box::new(SplitAnyTensor(x.clone())))),
+            AnyValue::Tensor(x) => Some(dispatch!(x, x => Box::new(SplitAnyTensor(x.clone())))),
             AnyValue::Array(x) => on_array!(x, x => Some(Box::new(SplitAnyArray(x.as_slice()?)) as Box<dyn Chunked>)),
         }
     }
 
     fn gather(&self, count: usize, piece: &Held) -> Result<Box<dyn Gather>> {
         match known::<AnyValue>(piece) {
-            AnyValue::Tensor(piece) => on_type!(piece, piece => gathered(piece, count)),
+            AnyValue::Tensor(piece) => dispatch!(piece, piece => gathered(piece, count)),
             AnyValue::Array(piece) => on_array!(piece, piece => gathered_array(piece, count)),
         }
     }
@@ -188,7 +188,7 @@ impl ByPieces for OfAny {
 
     fn spare(&self, piece: Held) {
         if let Some(Ok(AnyValue::Tensor(piece))) = piece.downcast::<AnyValue>().ok().map(Arc::try_unwrap) {
-            on_type!(piece, x => x.into_shared_values().spare());
+            dispatch!(piece, x => x.into_shared_values().spare());
         }
     }
 }
@@ -256,7 +256,7 @@ fn elements_of<T: Element>(piece: &Held) -> (&[T], T) {
     let alike = "pieces have one type, and their elements are in order";
     match known::<AnyValue>(piece) {
         AnyValue::Tensor(x) => {
-            let x: &dyn Any = on_type!(x, x => x);
+            let x: &dyn Any = dispatch!(x, x => x);
             let x = x.downcast_ref::<Erased<T>>().expect(alike);
             (x.values(), x.fill())
         }
@@ -314,7 +314,7 @@ impl ByRanges for OfAny {
 
     fn spare(&self, value: Held) {
         if let Some(Ok(AnyValue::Tensor(value))) = value.downcast::<AnyValue>().ok().map(Arc::try_unwrap) {
-            on_type!(value, x => x.spare());
+            dispatch!(value, x => x.spare());
         }
     }
 

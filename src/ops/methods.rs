@@ -1,5 +1,6 @@
 //! The operations as methods of tensors and stored views, and of arrays through [`Operations`].
 
+use super::zip as binary;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Position;
@@ -15,203 +16,92 @@ use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::stored::Stored;
 
-/// Defines the methods of the reductions, from their rows. `$wanted` selects the rows: `tensors` for the methods that
-/// arrays do not get, because `ndarray` has methods with these names, and `everywhere` for the others.
-macro_rules! folds {
-    ([$public:tt $elem:ty, $reduced:ident, $wanted:ident] $(
-        $name:ident $options:tt $result:tt $route:tt $stream:tt $gradient:tt $methods:ident $sentence:literal $(command $command:tt)?;
-    )*) => {
-        $(folds!(@ $wanted $methods $public $elem, $reduced, $name $options $result $sentence);)*
-    };
-    (@ everywhere everywhere $($row:tt)*) => {
-        folds!(@method $($row)*);
-    };
-    (@ tensors tensors $($row:tt)*) => {
-        folds!(@method $($row)*);
-    };
-    (@ $wanted:ident $methods:ident $($row:tt)*) => {};
-    (@method [$($public:tt)*] $elem:ty, $reduced:ident, $name:ident ($options:ident $(, $q:ident)?)
-        [$bound:ident -> $out:ident] $sentence:literal) => {
-        #[doc = $sentence]
-        ///
-        #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        $($public)* fn $name(
-            &self,
-            $($q: f64,)?
-            options: impl Into<$options>,
-        ) -> Result<$reduced!(result_of!($out $elem))>
-        where
-            $elem: $bound,
-        {
-            reduce::$name(self, $($q,)? options)
+/// Defines methods from their signatures, or from the rows of the reductions (`@folds`) and of the binary operations
+/// (`@binary`). The sentence is the first line of the page; the path is that of the function.
+///
+/// `$wanted` selects reductions: `tensors` for the methods that arrays do not get, because `ndarray` has methods with
+/// these names, and `everywhere` for the others.
+macro_rules! methods {
+    ([$public:vis fn] $(
+        $(#[$attribute:meta])* $about:literal
+        $family:ident::$name:ident [$($generics:tt)*] ($($arg:ident: $type:ty),*) -> $found:ty [$($bounds:tt)*];
+    )*) => {$(
+        #[doc = concat!($about, ": see ", linked!($name), ".\n\n# Errors\n\nThose of ", linked!($name), ".")]
+        $(#[$attribute])*
+        $public fn $name $($generics)* (&self, $($arg: $type),*) -> Result<$found> $($bounds)* {
+            $family::$name(self, $($arg),*)
+        }
+    )*};
+    (@row [$public:vis fn] $about:literal
+     $family:ident::$name:ident [$($generics:tt)*] ($($arg:ident: $type:ty),*) -> $found:ty [$($bounds:tt)*]) => {
+        #[doc = concat!($about, "\n\nSee ", linked!($name), ".\n\n# Errors\n\nThe errors of ", linked!($name), ".")]
+        $public fn $name $($generics)* (&self, $($arg: $type),*) -> Result<$found> $($bounds)* {
+            $family::$name(self, $($arg),*)
         }
     };
-}
-
-/// Defines methods with axes in one module. Each has a bound on the element type and a result type.
-macro_rules! reductions {
-    ([$public:vis fn] of $family:ident, $elem:ty, $reduced:ident: $(
-        #[doc = $sentence:literal] fn $name:ident($options:ty $(, $bound:path)?) -> $out:ty;
+    ([@folds $public:tt $elem:ty, $Reduced:ident<$Own:ident>, $wanted:ident] $(
+        $name:ident $options:tt $result:tt $route:tt $stream:tt $gradient:tt $methods:ident
+        $about:literal $(command $command:tt)?;
+    )*) => {
+        $(methods!(@fold $wanted $methods $public $elem, $Reduced<$Own>, $name $options $result $about);)*
+    };
+    (@fold everywhere tensors $($row:tt)*) => {};
+    (@fold tensors everywhere $($row:tt)*) => {};
+    (@fold $wanted:ident $methods:ident
+     $public:tt $elem:ty, $Reduced:ident<$Own:ident>, $name:ident ($options:ident $(, $q:ident)?)
+     [$bound:ident -> $out:ident] $about:literal) => {
+        methods! {
+            @row $public $about
+            reduce::$name [] ($($q: f64,)? options: impl Into<$options>)
+                -> $Reduced<$Own, result_of!($out $elem)> [where $elem: $bound]
+        }
+    };
+    (@binary $public:tt $elem:ty; $(
+        $name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;
     )*) => {$(
-        #[doc = concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("Those of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        $public fn $name(&self, options: impl Into<$options>) -> Result<$reduced!($out)>
-        $(where $elem: $bound,)?
-        {
-            $family::$name(self, options)
+        methods! {
+            @row $public $about
+            binary::$name [<Y: Partner<Self, Elem = $elem>>] (other: Y)
+                -> Y::Zipped<crate::__binary_result!($out $elem)> [where $elem: $bound]
         }
     )*};
 }
 
-/// Defines the methods of elementwise operations of two operands.
-macro_rules! zips {
-    ($public:tt, $elem:ty; $($name:ident: $op:ident, $bound:ident -> $out:ident [$($gradient:tt)*] $about:literal $(command $command:tt)?;)*) => {
-        $(zips!(@method $public, $elem, $name, $bound, $out, $about);)*
-    };
-    (@method [$($public:tt)*], $elem:ty, $name:ident, $bound:ident, $out:ident, $about:literal) => {
-        #[doc = $about]
-        ///
-        #[doc = concat!("See [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        ///
-        /// # Errors
-        ///
-        #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        $($public)* fn $name<Y: Partner<Self, Elem = $elem>>(
-            &self,
-            other: Y,
-        ) -> Result<Y::Zipped<crate::__binary_result!($out $elem)>>
-        where
-            $elem: $bound,
-        {
-            super::zip::$name(self, other)
-        }
-    };
-}
-
-/// Lists all methods, for elements of type `$elem`. `$reduced` is the type of a result with another shape, `$mapped`
-/// the type of a result with the same shape.
+/// Lists all methods, for elements of type `$elem`. `$Reduced<$Own, U>` is the type of a result with another shape, and
+/// `$Tests` the type of a result of `bool` with the same shape.
 macro_rules! operations {
-    ([$($public:tt)*], $elem:ty, $reduced:ident, $mapped:ident) => {
-        operations!(@reductions [$($public)*], $elem, $reduced);
-        operations!(@others [$($public)*], $elem, $reduced, $mapped);
-    };
-    (@reductions [$($public:tt)*], $elem:ty, $reduced:ident) => {
-        crate::__folds! { (folds) [$($public)*] $elem, $reduced, everywhere }
+    ([$($public:tt)*], $elem:ty, $Reduced:ident<$Own:ident>, $Tests:ty) => {
+        crate::__folds! { (methods) @folds [$($public)*] $elem, $Reduced<$Own>, everywhere }
 
-        /// The median and where it stands: see [`nanmedian_index`](crate::nanmedian_index()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`nanmedian_index`](crate::nanmedian_index()).
-        #[allow(clippy::type_complexity)] // a pair of results of ordinary types
-        $($public)* fn nanmedian_index(
-            &self,
-            options: impl Into<Nanmedian>,
-        ) -> Result<($reduced!(<$elem as Real>::Median), $reduced!(u64))>
-        where
-            $elem: Real,
-        {
-            reduce::nanmedian_index(self, options)
-        }
-    };
-    (@others [$($public:tt)*], $elem:ty, $reduced:ident, $mapped:ident) => {
-        /// The greatest elements along an axis: see [`topk`](crate::topk()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`topk`](crate::topk()).
-        $($public)* fn topk(&self, k: usize, axis: impl Position) -> Result<$reduced!($elem)>
-        where
-            $elem: Real,
-        {
-            reduce::topk(self, k, axis)
-        }
-
-        /// The greatest elements along an axis with their positions: see [`topk_index`](crate::topk_index()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`topk_index`](crate::topk_index()).
-        #[allow(clippy::type_complexity)] // a pair of results of ordinary types
-        $($public)* fn topk_index(&self, k: usize, axis: impl Position) -> Result<($reduced!($elem), $reduced!(u64))>
-        where
-            $elem: Real,
-        {
-            reduce::topk_index(self, k, axis)
-        }
-
-        /// The distinct values and how often each stands there: see [`unique`](crate::unique()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`unique`](crate::unique()).
-        $($public)* fn unique(&self) -> Result<(Vec<$elem>, Vec<u64>)>
-        where
-            $elem: Real,
-        {
-            reduce::unique(self)
-        }
-
-        /// Whether all elements are close to those of another operand: see [`allclose`](crate::allclose()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`allclose`](crate::allclose()).
-        $($public)* fn allclose<Y>(&self, other: Y, tolerance: impl Into<Tolerance>) -> Result<bool>
-        where
-            $elem: Magnitude,
-            Y: Partner<Self, Elem = $elem, Zipped<bool>: Operand<Elem = bool>>,
-        {
-            super::zip::allclose(self, other, tolerance)
-        }
-
-        /// The positions of the elements along an axis, in their order: see [`argsort`](crate::argsort()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`argsort`](crate::argsort()).
-        $($public)* fn argsort(&self, axis: impl Position) -> Result<$reduced!(u64)>
-        where
-            $elem: Real,
-        {
-            reduce::argsort(self, axis)
-        }
-
-        reductions! {
-            [$($public)* fn] of product, $elem, $reduced:
-            /// The shares of the exponentials, over the axes given
-            fn softmax(Axes, Float) -> $elem;
-            /// The logarithms of these shares, over the axes given
-            fn log_softmax(Axes, Float) -> $elem;
-        }
-
-        /// The elements at flattened positions: see [`take`](crate::take()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`take`](crate::take()).
-        $($public)* fn take<'a, J: Position>(&self, positions: impl Into<Take<'a, J>>) -> Result<$reduced!($elem)> {
-            select::take(self, positions)
-        }
-
-        /// The slices at positions of one axis: see [`take_axis`](crate::take_axis()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`take_axis`](crate::take_axis()).
-        $($public)* fn take_axis<'a, J: Position>(
-            &self,
-            positions: impl Into<Take<'a, J>>,
-            axis: impl Position,
-        ) -> Result<$reduced!($elem)> {
-            select::take_axis(self, positions, axis)
+        methods! {
+            [$($public)*]
+            #[allow(clippy::type_complexity)] // a pair of results of ordinary types
+            "The median and where it stands"
+            reduce::nanmedian_index [] (options: impl Into<Nanmedian>)
+                -> ($Reduced<$Own, <$elem as Real>::Median>, $Reduced<$Own, u64>) [where $elem: Real];
+            "The greatest elements along an axis"
+            reduce::topk [] (k: usize, axis: impl Position) -> $Reduced<$Own, $elem> [where $elem: Real];
+            #[allow(clippy::type_complexity)] // a pair of results of ordinary types
+            "The greatest elements along an axis with their positions"
+            reduce::topk_index [] (k: usize, axis: impl Position)
+                -> ($Reduced<$Own, $elem>, $Reduced<$Own, u64>) [where $elem: Real];
+            "The distinct values and how often each stands there"
+            reduce::unique [] () -> (Vec<$elem>, Vec<u64>) [where $elem: Real];
+            "Whether all elements are close to those of another operand"
+            binary::allclose [<Y>] (other: Y, tolerance: impl Into<Tolerance>) -> bool [where
+                $elem: Magnitude,
+                Y: Partner<Self, Elem = $elem, Zipped<bool>: Operand<Elem = bool>>];
+            "The positions of the elements along an axis, in their order"
+            reduce::argsort [] (axis: impl Position) -> $Reduced<$Own, u64> [where $elem: Real];
+            "The shares of the exponentials, over the axes given"
+            product::softmax [] (options: impl Into<Axes>) -> $Reduced<$Own, $elem> [where $elem: Float];
+            "The logarithms of these shares, over the axes given"
+            product::log_softmax [] (options: impl Into<Axes>) -> $Reduced<$Own, $elem> [where $elem: Float];
+            "The elements at flattened positions"
+            select::take [<'a, J: Position>] (positions: impl Into<Take<'a, J>>) -> $Reduced<$Own, $elem> [];
+            "The slices at positions of one axis"
+            select::take_axis [<'a, J: Position>] (positions: impl Into<Take<'a, J>>, axis: impl Position)
+                -> $Reduced<$Own, $elem> [];
         }
 
         /// Whether each element is one of the test elements: see [`isin()`](crate::isin()).
@@ -219,95 +109,51 @@ macro_rules! operations {
         /// # Errors
         ///
         /// Those of [`isin()`](crate::isin()).
-        $($public)* fn isin<'a>(&self, members: impl Into<Isin<'a, $elem>>) -> Result<$mapped!(bool)> {
+        $($public)* isin<'a>(&self, members: impl Into<Isin<'a, $elem>>) -> Result<$Tests> {
             map::isin(self, members)
         }
 
-        operations!(@more_zips [$($public)*], $elem, $reduced);
-        crate::__binary! { zips [$($public)*], $elem; }
-    };
-    (@more_zips [$($public:tt)*], $elem:ty, $reduced:ident) => {
-        /// A function of two elements: see [`zip_with`](crate::zip_with()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`zip_with`](crate::zip_with()).
-        $($public)* fn zip_with<Y: Partner<Self>, V: Element>(
-            &self,
-            other: Y,
-            f: impl Fn($elem, Y::Elem) -> V + Sync,
-        ) -> Result<Y::Zipped<V>> {
-            super::zip::zip_with(self, other, f)
+        methods! {
+            [$($public)*]
+            "A function of two elements"
+            binary::zip_with [<Y: Partner<Self>, V: Element>] (other: Y, f: impl Fn($elem, Y::Elem) -> V + Sync)
+                -> Y::Zipped<V> [];
+            "The product of matrices"
+            product::matmul [<Y: Operand<Elem = $elem>>] (other: &Y) -> <Self as Operand>::Product<Y>
+                [where $elem: Ring];
+            "The product of matrices on a mask, or by other operations"
+            product::matmul_with [<'m, Y: Operand<Elem = $elem>, S: Semiring<$elem>>] (
+                other: &Y,
+                options: impl Into<Matmul<'m, S>>
+            ) -> <Self as Operand>::Product<Y> [];
+            "The product with one number for each place on an axis"
+            binary::scale [] (axis: impl Position, factors: impl Factors<$elem>) -> $Reduced<$Own, $elem> [];
         }
 
-        /// The product of matrices: see [`matmul`](crate::matmul()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`matmul`](crate::matmul()).
-        $($public)* fn matmul<Y: Operand<Elem = $elem>>(&self, other: &Y) -> Result<<Self as Operand>::Product<Y>>
-        where
-            $elem: Ring,
-        {
-            product::matmul(self, other)
-        }
-
-        /// The product of matrices on a mask, or by other operations: see [`matmul_with`](crate::matmul_with()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`matmul_with`](crate::matmul_with()).
-        $($public)* fn matmul_with<'m, Y: Operand<Elem = $elem>, S: Semiring<$elem>>(
-            &self,
-            other: &Y,
-            options: impl Into<Matmul<'m, S>>,
-        ) -> Result<<Self as Operand>::Product<Y>> {
-            product::matmul_with(self, other, options)
-        }
-
-        /// The product with one number for each place on an axis: see [`scale`](crate::scale()).
-        ///
-        /// # Errors
-        ///
-        /// Those of [`scale`](crate::scale()).
-        $($public)* fn scale(&self, axis: impl Position, factors: impl Factors<$elem>) -> Result<$reduced!($elem)> {
-            super::zip::scale(self, axis, factors)
-        }
+        crate::__binary! { methods @binary [$($public)*] $elem; }
     };
 }
 
-macro_rules! tensor_of {
-    ($elem:ty) => {
-        Tensor<P, $elem>
-    };
-}
+/// The result of an operation on an operand of type `X`, with another shape.
+type ReducedOf<X, U> = <X as Operand>::Reduced<U>;
 
-macro_rules! reduced_of {
-    ($elem:ty) => {
-        <Self as Operand>::Reduced<$elem>
-    };
-}
-
-macro_rules! mapped_of {
-    ($elem:ty) => {
-        <Self as Operand>::Mapped<$elem>
-    };
-}
+/// The result of an operation on an operand of type `X`, with the same shape.
+type MappedOf<X, U> = <X as Operand>::Mapped<U>;
 
 /// # Operations
 ///
 /// The pages stand at the functions of the same names.
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    operations!([pub], T, tensor_of, tensor_of);
-    crate::__folds! { (folds) [pub] T, tensor_of, tensors }
+    operations!([pub fn], T, Tensor<P>, Tensor<P, bool>);
+    crate::__folds! { (methods) @folds [pub fn] T, Tensor<P>, tensors }
 }
 
 /// # Operations
 ///
 /// The pages stand at the functions of the same names.
 impl<P: Pattern, T: Element> Stored<'_, P, T> {
-    operations!([pub], T, tensor_of, tensor_of);
-    crate::__folds! { (folds) [pub] T, tensor_of, tensors }
+    operations!([pub fn], T, Tensor<P>, Tensor<P, bool>);
+    crate::__folds! { (methods) @folds [pub fn] T, Tensor<P>, tensors }
 }
 
 /// The operations as methods of `ndarray` arrays and views, by the names that tensors have them under.
@@ -317,8 +163,8 @@ impl<P: Pattern, T: Element> Stored<'_, P, T> {
 ///
 /// It is in the [prelude](crate::prelude).
 pub trait Operations: Operand {
-    operations!([], Self::Elem, reduced_of, mapped_of);
-    crate::__functions! { functions [fn] [Self::Elem] mapped_of arrays }
+    operations!([fn], Self::Elem, ReducedOf<Self>, MappedOf<Self, bool>);
+    crate::__functions! { functions [fn] [Self::Elem] MappedOf<Self> arrays }
 }
 
 impl<S: ndarray::Data<Elem: Element>, D: ndarray::Dimension> Operations for ndarray::ArrayBase<S, D> {}

@@ -25,6 +25,8 @@ pub(crate) use operand::{DenseOperand, ErasedOperand, ErasedResult, SparseOperan
 // The public items of each family, and the items that each family shares with the crate.
 pub use self::zip::*;
 pub use self::{map::*, product::*, reduce::*, select::*};
+#[cfg(feature = "dynamic")]
+pub(crate) use pages::linked;
 #[cfg(feature = "lazy")]
 pub(crate) use reduce::accumulators;
 pub(crate) use table::folds::result_of;

@@ -8,3 +8,17 @@ macro_rules! said {
         include_str!(concat!("pages/", stringify!($name), ".md"))
     };
 }
+
+/// Expands to a link to a function, for `#[doc = concat!("See ", linked!(name), ".")]`. `linked!(name in grad)` is a
+/// function of a module.
+macro_rules! linked {
+    ($name:ident $(in $module:ident)?) => {
+        concat!(
+            "[`", $(stringify!($module), "::",)? stringify!($name), "`]",
+            "(crate::", $(stringify!($module), "::",)? stringify!($name), "())"
+        )
+    };
+}
+
+#[cfg(feature = "dynamic")]
+pub(crate) use linked;

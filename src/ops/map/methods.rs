@@ -10,17 +10,14 @@ use crate::tensor::stored::Stored;
 
 /// Defines the methods of elementwise functions. Arrays get those that the table marks with `arrays`.
 macro_rules! functions {
-    ([$public:vis fn] [$elem:ty] $mapped:ident $owner:ident $($family:ident {$(
+    ([$public:vis fn] [$elem:ty] $Mapped:ident<$Own:ident> $owner:ident $($family:ident {$(
         #[doc = $sentence:literal] $name:ident [$bound:ident -> $result:ident] $kinds:tt $methods:ident $gradient:tt $(command $command:tt)?;
     )*})*) => {$($(
         functions! {
             @$owner $methods
-            #[doc = concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            ///
-            /// # Errors
-            ///
-            #[doc = concat!("The errors of [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            $public fn $name(&self) -> Result<$mapped!(element_of_result!($result $elem))>
+            #[doc = concat!($sentence, ": see ", linked!($name), ".\n\n# Errors\n")]
+            #[doc = concat!("The errors of ", linked!($name), ".")]
+            $public fn $name(&self) -> Result<$Mapped<$Own, element_of_result!($result $elem)>>
             where
                 $elem: $bound,
             {
@@ -77,17 +74,11 @@ macro_rules! functions_with_arguments {
     };
 }
 
-macro_rules! tensor_of {
-    ($element:ty) => {
-        Tensor<P, $element>
-    };
-}
-
 /// # Elementwise functions
 ///
 /// Each method is documented at the function of the same name.
 impl<P: Pattern, T: Element> Tensor<P, T> {
-    crate::__functions! { functions [pub fn] [T] tensor_of tensors }
+    crate::__functions! { functions [pub fn] [T] Tensor<P> tensors }
     functions_with_arguments!(T);
 }
 
@@ -95,6 +86,6 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
 ///
 /// Each method is documented at the function of the same name.
 impl<P: Pattern, T: Element> Stored<'_, P, T> {
-    crate::__functions! { functions [pub fn] [T] tensor_of tensors }
+    crate::__functions! { functions [pub fn] [T] Tensor<P> tensors }
     functions_with_arguments!(T);
 }

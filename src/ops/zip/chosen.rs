@@ -98,21 +98,17 @@ macro_rules! chooses {
             fn zip_of(name: &str) -> Option<AnyZip<Self>> {
                 $(crate::__if_kind! { $kind $bound
                     if name == $op.name() {
-                        return Some(found!($out $op));
+                        return Some(chooses!(@$out $op));
                     }
                 })*
                 None
             }
         }
     };
-}
-
-/// Expands to an operation by the type of its results.
-macro_rules! found {
-    (same $op:expr) => {
+    (@same $op:expr) => {
         AnyZip::Computes(Chosen::of($op))
     };
-    (bool $op:expr) => {
+    (@bool $op:expr) => {
         AnyZip::Compares(Chosen::of($op))
     };
 }

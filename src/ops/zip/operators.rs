@@ -22,115 +22,54 @@ fn or_panic<T>(result: Result<T>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Implements an operator, from its trait, its method and its bound on the element type.
+/// Implements operators, from their traits, their methods and their bounds on the element type. Rust does not allow one
+/// impl for numbers of all types on the left, so these are implemented type by type.
 macro_rules! operators {
-    ($($op:ident $method:ident $bound:ident),*) => {$(
-        impl<P: Pattern, T: $bound, Y: Partner<Tensor<P, T>, Elem = T>> ops::$op<Y> for &Tensor<P, T> {
-            type Output = Y::Zipped<T>;
-
-            #[track_caller]
-            fn $method(self, other: Y) -> Self::Output {
-                or_panic(other.zip(self, $op))
-            }
-        }
-
-        impl<P: Pattern, T: $bound, Y: Partner<Tensor<P, T>, Elem = T>> ops::$op<Y> for Tensor<P, T> {
-            type Output = Y::Zipped<T>;
-
-            #[track_caller]
-            fn $method(self, other: Y) -> Self::Output {
-                or_panic(other.zip(&self, $op))
-            }
-        }
-
-        impl<'a, P: Pattern, T: $bound, Y: Partner<Stored<'a, P, T>, Elem = T>> ops::$op<Y> for Stored<'a, P, T> {
-            type Output = Y::Zipped<T>;
-
-            #[track_caller]
-            fn $method(self, other: Y) -> Self::Output {
-                or_panic(other.zip(&self, $op))
-            }
-        }
-
-        impl<P, T, S, D> ops::$op<&Tensor<P, T>> for &ArrayBase<S, D>
-        where
-            P: Pattern,
-            T: $bound,
-            S: Data<Elem = T>,
-            D: Dimension,
-        {
-            type Output = Tensor<P, T>;
-
-            #[track_caller]
-            fn $method(self, other: &Tensor<P, T>) -> Tensor<P, T> {
-                or_panic(other.zip(self, $op))
-            }
-        }
+    (two $($op:ident $method:ident $bound:ident),*) => {$(
+        operators!(@ $op $method [P: Pattern, T: $bound, Y: Partner<Tensor<P, T>, Elem = T>]
+            &Tensor<P, T>, Y => Y::Zipped<T>, |x, other| other.zip(x, $op));
+        operators!(@ $op $method [P: Pattern, T: $bound, Y: Partner<Tensor<P, T>, Elem = T>]
+            Tensor<P, T>, Y => Y::Zipped<T>, |x, other| other.zip(&x, $op));
+        operators!(@ $op $method ['a, P: Pattern, T: $bound, Y: Partner<Stored<'a, P, T>, Elem = T>]
+            Stored<'a, P, T>, Y => Y::Zipped<T>, |x, other| other.zip(&x, $op));
+        operators!(@ $op $method [P: Pattern, T: $bound, S: Data<Elem = T>, D: Dimension]
+            &ArrayBase<S, D>, &Tensor<P, T> => Tensor<P, T>, |x, other| other.zip(x, $op));
     )*};
+    (one $($op:ident $method:ident $bound:ident),*) => {$(
+        operators!(@ $op $method [P: Pattern, T: $bound] &Tensor<P, T> => Tensor<P, T>, |x| map::$method(x));
+        operators!(@ $op $method [P: Pattern, T: $bound] Tensor<P, T> => Tensor<P, T>, |x| map::$method(&x));
+        operators!(@ $op $method ['a, P: Pattern, T: $bound] Stored<'a, P, T> => Tensor<P, T>, |x| map::$method(&x));
+    )*};
+    (numbers $($type:ty),*) => {$(
+        operators!(@numbers $type; Add add, Sub sub, Mul mul, Div div);
+    )*};
+    (@numbers $type:ty; $($op:ident $method:ident),*) => {$(
+        operators!(@ $op $method [P: Pattern] $type, &Tensor<P, $type> => Tensor<P, $type>,
+            |number, x| sparse::with_number(x, number, Swapped($op)));
+        operators!(@ $op $method [P: Pattern] $type, Tensor<P, $type> => Tensor<P, $type>,
+            |number, x| sparse::with_number(&x, number, Swapped($op)));
+        operators!(@ $op $method ['a, P: Pattern] $type, Stored<'a, P, $type> => Tensor<P, $type>,
+            |number, x| sparse::with_number(&x, number, Swapped($op)));
+    )*};
+    (@ $op:ident $method:ident [$($generics:tt)*] $left:ty $(, $right:ty)? => $found:ty,
+     |$x:ident $(, $y:ident)?| $run:expr) => {
+        impl<$($generics)*> ops::$op $(<$right>)? for $left {
+            type Output = $found;
+
+            #[track_caller]
+            fn $method(self $(, $y: $right)?) -> $found {
+                let $x = self;
+                or_panic($run)
+            }
+        }
+    };
 }
 
 operators! {
-    Add add Element, Sub sub Numeric, Mul mul Element, Div div Numeric, Rem rem Remainder,
+    two Add add Element, Sub sub Numeric, Mul mul Element, Div div Numeric, Rem rem Remainder,
     BitAnd bitand Bits, BitOr bitor Bits, BitXor bitxor Bits
 }
 
-/// Implements a unary operator, from its trait, its method and its bound on the element type.
-macro_rules! of_one {
-    ($($op:ident $method:ident $bound:ident),*) => {$(
-        impl<P: Pattern, T: $bound> ops::$op for &Tensor<P, T> {
-            type Output = Tensor<P, T>;
+operators!(one Neg neg Signed, Not not Bits);
 
-            #[track_caller]
-            fn $method(self) -> Self::Output {
-                or_panic(map::$method(self))
-            }
-        }
-
-        impl<P: Pattern, T: $bound> ops::$op for Tensor<P, T> {
-            type Output = Tensor<P, T>;
-
-            #[track_caller]
-            fn $method(self) -> Self::Output {
-                or_panic(map::$method(&self))
-            }
-        }
-
-        impl<P: Pattern, T: $bound> ops::$op for Stored<'_, P, T> {
-            type Output = Tensor<P, T>;
-
-            #[track_caller]
-            fn $method(self) -> Self::Output {
-                or_panic(map::$method(&self))
-            }
-        }
-    )*};
-}
-
-of_one!(Neg neg Signed, Not not Bits);
-
-/// Implements operators with a number on the left, type by type: Rust does not allow one impl for all types.
-macro_rules! numbers {
-    ($($type:ty),*) => {$(
-        numbers!(@ $type, [P: Pattern], &Tensor<P, $type>, |x| x);
-        numbers!(@ $type, [P: Pattern], Tensor<P, $type>, |x| &x);
-        numbers!(@ $type, ['a, P: Pattern], Stored<'a, P, $type>, |x| &x);
-    )*};
-    (@ $type:ty, $generics:tt, $right:ty, |$x:ident| $of:expr) => {
-        numbers!(@@ $type, $generics, $right, |$x| $of; Add add);
-        numbers!(@@ $type, $generics, $right, |$x| $of; Sub sub);
-        numbers!(@@ $type, $generics, $right, |$x| $of; Mul mul);
-        numbers!(@@ $type, $generics, $right, |$x| $of; Div div);
-    };
-    (@@ $type:ty, [$($generics:tt)*], $right:ty, |$x:ident| $of:expr; $op:ident $method:ident) => {
-        impl<$($generics)*> ops::$op<$right> for $type {
-            type Output = Tensor<P, $type>;
-
-            #[track_caller]
-            fn $method(self, $x: $right) -> Tensor<P, $type> {
-                or_panic(sparse::with_number($of, self, Swapped($op)))
-            }
-        }
-    };
-}
-
-numbers!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, num_complex::Complex<f32>, num_complex::Complex<f64>);
+operators!(numbers i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, num_complex::Complex<f32>, num_complex::Complex<f64>);
