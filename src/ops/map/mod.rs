@@ -42,7 +42,7 @@ pub(super) mod grad {
 
 use std::any::Any;
 
-use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, DataMut, Dimension, ShapeBuilder};
+use ndarray::{Array, ArrayBase, ArrayView, Data, DataMut, Dimension, ShapeBuilder};
 
 use self::classify::Predicate;
 use crate::base::alloc::{self, Allocated};
@@ -50,11 +50,11 @@ use crate::base::error::{Error, Result};
 use crate::base::limit::{default_limit, guard};
 use crate::base::recycle;
 use crate::base::shape::Shape;
-use crate::convert::{check_result, dense_array, dense_bytes};
+use crate::convert::{check_result, dense_bytes};
 use crate::element::{Element, Float};
 use crate::kernels::map::{Each, Function, Map, Overflow, multiply_by_slopes};
 use crate::ops::OpSpec;
-use crate::ops::operand::{ErasedOperand, Operand, Sparse, all_cells, sealed};
+use crate::ops::operand::{ArrayMap, ErasedOperand, Operand, Sparse, all_cells, sealed};
 use crate::ops::reduce::check_upstream;
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -85,7 +85,7 @@ pub trait Answers<X: Operand>: sealed::Sealed {
 
 /// Computes a map.
 pub(crate) fn apply<X: Operand, M: Map<X::Elem>>(x: &X, op: &M) -> Result<X::Mapped<M::Out>> {
-    x.mapped_by_kind(|x| sparse(x.sparse(), x.gap(), op), |x| dense(x, op))
+    x.mapped_by_kind(|x| sparse(x.sparse(), x.gap(), op), ArrayElements(op))
 }
 
 /// Computes the gradient of a map; `slope` is its derivative as a function of the value.
@@ -95,7 +95,7 @@ fn chain_rule<X: Operand<Elem: Float>, U: Operand<Elem: Float>>(
     upstream: &U,
 ) -> Result<X::Mapped<U::Elem>> {
     let upstream = &upstream.erased();
-    x.mapped_by_kind(|x| sparse_slopes(x.sparse(), slope, upstream), |x| dense_slopes(x, slope, upstream))
+    x.mapped_by_kind(|x| sparse_slopes(x.sparse(), slope, upstream), ArraySlopes { slope, upstream })
 }
 
 /// Rejects a result of shape `found` if the operation has a result of shape `expected`.
@@ -169,12 +169,33 @@ fn sparse_into<X: Sparse, M: Predicate<X::Value>>(x: &X, op: &M, out: &mut Tenso
     Ok(())
 }
 
+/// The map of an array.
+struct ArrayElements<'a, M>(&'a M);
+
+impl<T: Element, M: Map<T>> ArrayMap<T, M::Out> for ArrayElements<'_, M> {
+    fn of<D: Dimension>(self, x: ArrayView<'_, T, D>) -> Result<Array<M::Out, D>> {
+        dense(x, self.0)
+    }
+}
+
+/// The gradient of a map of an array.
+struct ArraySlopes<'a, G: Clone> {
+    slope: Function<'a>,
+    upstream: &'a ErasedOperand<'a, G>,
+}
+
+impl<T: Float, G: Float> ArrayMap<T, G> for ArraySlopes<'_, G> {
+    fn of<D: Dimension>(self, x: ArrayView<'_, T, D>) -> Result<Array<G, D>> {
+        dense_slopes(x, self.slope, self.upstream)
+    }
+}
+
 /// Computes the map of an array.
-fn dense<T: Element, M: Map<T>>(x: &ArrayViewD<'_, T>, op: &M) -> Result<ArrayD<M::Out>> {
+fn dense<T: Element, D: Dimension, M: Map<T>>(x: ArrayView<'_, T, D>, op: &M) -> Result<Array<M::Out, D>> {
     guard::<M::Out>(
         "the dense result",
         x.len() as u128,
-        default_limit(dense_bytes(x)),
+        default_limit(dense_bytes(&x)),
         "ask the array that was broadcast",
     )?;
     let mut results = alloc::zeros(x.len())?;
@@ -186,27 +207,27 @@ fn dense<T: Element, M: Map<T>>(x: &ArrayViewD<'_, T>, op: &M) -> Result<ArrayD<
     mapped.map_err(|fault| {
         // The error names the first position in row-major order, for any layout.
         let has_none = |&(_, &value): &(_, &T)| op.block(&[value], &mut [M::Out::ZERO]).is_err();
-        let first = x.indexed_iter().find(has_none).map(|(at, _)| at.slice().to_vec());
+        let first = x.view().into_dyn().indexed_iter().find(has_none).map(|(at, _)| at.slice().to_vec());
         does_not_fit::<M::Out>(fault.into(), first)
     })?;
-    Ok(ArrayD::from_shape_vec(x.raw_dim().set_f(columns_first), results).expect("one result for each position"))
+    Ok(Array::from_shape_vec(x.raw_dim().set_f(columns_first), results).expect("one result for each position"))
 }
 
 /// Computes the gradient of a map of an array.
-fn dense_slopes<T: Float, G: Float>(
-    x: &ArrayViewD<'_, T>,
+fn dense_slopes<T: Float, D: Dimension, G: Float>(
+    x: ArrayView<'_, T, D>,
     slope: Function<'_>,
     upstream: &ErasedOperand<'_, G>,
-) -> Result<ArrayD<G>> {
+) -> Result<Array<G, D>> {
     let shape = Shape::from(x.shape());
     check_upstream(upstream, &shape)?;
-    check_result::<G>(&shape, dense_bytes(x))?;
+    check_result::<G>(&shape, dense_bytes(&x))?;
     let mut gradients = if x.is_empty() { Vec::new() } else { alloc::owned(all_cells(upstream)?)? };
     match x.as_slice() {
         Some(values) => multiply_by_slopes(values, &mut gradients, slope),
         None => multiply_by_slopes(&alloc::collect(x.iter().copied())?, &mut gradients, slope),
     }
-    Ok(dense_array(&shape, gradients))
+    Ok(Array::from_shape_vec(x.raw_dim(), gradients).expect("one gradient for each position"))
 }
 
 impl<S, O, D> Answers<ArrayBase<S, D>> for ArrayBase<O, D>

@@ -4,7 +4,7 @@ use ndarray::{Array, ArrayBase, ArrayD, ArrayViewD, Data, Dimension};
 
 use crate::base::error::Result;
 use crate::element::Element;
-use crate::ops::operand::{ErasedOperand, ErasedResult, Operand, SparseOperand, sealed};
+use crate::ops::operand::{ArrayMap, ErasedOperand, ErasedResult, Operand, SparseOperand, sealed};
 use crate::pattern::Pattern;
 use crate::tensor::erased::Erased;
 
@@ -40,10 +40,9 @@ impl<S: Data<Elem: Element>, D: Dimension> Operand for ArrayBase<S, D> {
     fn mapped_by_kind<U: Element>(
         &self,
         _: impl FnOnce(&SparseOperand<'_, S::Elem>) -> Result<Erased<U>>,
-        of_array: impl FnOnce(&ArrayViewD<'_, S::Elem>) -> Result<ArrayD<U>>,
+        of_array: impl ArrayMap<S::Elem, U>,
     ) -> Result<Array<U, D>> {
-        let found = of_array(&self.view().into_dyn())?;
-        Ok(found.into_dimensionality().expect("a result of the same shape"))
+        of_array.of(self.view())
     }
 
     fn restore_product<Y: Operand>(found: ErasedResult<S::Elem>) -> Result<ArrayD<S::Elem>> {

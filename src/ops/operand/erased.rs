@@ -17,7 +17,7 @@ use crate::kernels::lookup::{Lookup, merge};
 use crate::kernels::output_bitmap::CellMap;
 #[cfg(feature = "lazy")]
 use crate::kernels::stream::{States, ValueSource};
-use crate::ops::operand::{Operand, sealed};
+use crate::ops::operand::{ArrayMap, Operand, sealed};
 use crate::pattern::{AnyPattern, Format, Pattern};
 #[cfg(feature = "dynamic")]
 use crate::plan::broadcast_match::whole_lengths;
@@ -376,9 +376,9 @@ impl<T: Element> Operand for ErasedOperand<'_, T> {
     fn mapped_by_kind<U: Element>(
         &self,
         of_tensor: impl FnOnce(&SparseOperand<'_, T>) -> Result<Erased<U>>,
-        of_array: impl FnOnce(&ArrayViewD<'_, T>) -> Result<ArrayD<U>>,
+        of_array: impl ArrayMap<T, U>,
     ) -> Result<ErasedResult<U>> {
-        self.by_kind(of_tensor, of_array)
+        self.by_kind(of_tensor, |x| of_array.of(x.view()))
     }
 
     fn restore_product<Y: Operand>(found: ErasedResult<T>) -> Result<ErasedResult<T>> {

@@ -9,7 +9,7 @@ mod sparse;
 
 pub(super) use crate::base::sealed;
 
-use ndarray::{ArrayD, ArrayViewD};
+use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, Dimension};
 
 use crate::base::error::Result;
 use crate::base::shape::Shape;
@@ -95,7 +95,7 @@ pub trait Operand: Sized + sealed::Sealed {
     fn mapped_by_kind<U: Element>(
         &self,
         of_tensor: impl FnOnce(&SparseOperand<'_, Self::Elem>) -> Result<Erased<U>>,
-        of_array: impl FnOnce(&ArrayViewD<'_, Self::Elem>) -> Result<ArrayD<U>>,
+        of_array: impl ArrayMap<Self::Elem, U>,
     ) -> Result<Self::Mapped<U>>;
 
     /// Rejects a result with an axis that is too long for the index type of this operand.
@@ -115,6 +115,14 @@ pub trait Operand: Sized + sealed::Sealed {
     /// Returns a product of a sparse operand on the left and this operand with its static type.
     #[doc(hidden)]
     fn restore_product_with<P: Pattern, U>(found: ErasedResult<U>) -> Result<Self::ProductWith<P, U>>;
+}
+
+/// A function of arrays of any dimension type, whose result has the same shape.
+///
+/// The loops over strided arrays of a known rank are faster than those over arrays of any rank.
+pub trait ArrayMap<T, U> {
+    /// Returns the result for an array.
+    fn of<D: Dimension>(self, x: ArrayView<'_, T, D>) -> Result<Array<U, D>>;
 }
 
 /// Returns the axes of `shape` along which an operand with these lengths repeats its elements.

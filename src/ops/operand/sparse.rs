@@ -6,7 +6,7 @@ use crate::base::error::Result;
 use crate::base::index::check_axes;
 use crate::base::shape::Shape;
 use crate::element::Element;
-use crate::ops::operand::{ErasedOperand, ErasedResult, Operand, SparseOperand, sealed};
+use crate::ops::operand::{ArrayMap, ErasedOperand, ErasedResult, Operand, SparseOperand, sealed};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::erased::Erased;
@@ -90,7 +90,7 @@ macro_rules! sparse_operand {
             fn mapped_by_kind<U: Element>(
                 &self,
                 of_tensor: impl FnOnce(&SparseOperand<'_, T>) -> Result<Erased<U>>,
-                _: impl FnOnce(&ArrayViewD<'_, T>) -> Result<ArrayD<U>>,
+                _: impl ArrayMap<T, U>,
             ) -> Result<Tensor<P, U>> {
                 Tensor::from_erased(of_tensor(&self.sparse_operand())?)
             }
