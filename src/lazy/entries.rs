@@ -1,187 +1,17 @@
-//! Binary operations on stored entries as steps. Unstored positions do not have a value.
+//! Steps that scale entries, or choose entries by a pattern.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
-
-use ndarray::ArrayD;
 
 use super::call::{Arg, Call};
-use super::kit::{constant, is};
-use super::maps::filled;
+use super::kit::is;
 use super::node::{Family, Held, Made, Node, known};
 use super::steps::{LazyStored, Steps, family, found, made, operand};
-use super::zips::Form;
 use super::{Lazy, LazyPattern};
 use crate::base::error::{Error, Result};
-use crate::base::sealed::Sealed;
-use crate::element::{Bits, Element, Float, FloatVisitor, Numeric, Real, RealNumber, Remainder};
-use crate::kernels::zip::Zip;
-use crate::ops::backward::{Differentiable, gradients};
-use crate::ops::{self, OpSpec, Partner, descriptors, op};
+use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
+use crate::ops::{self, ErasedOperand, Operand, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
-
-/// The right operand of a binary operation on the stored entries of a lazy tensor.
-///
-/// The operand is a view of the stored entries of another lazy tensor, a lazy array, or a number of the element type.
-/// The trait is sealed.
-pub trait BesideStored<P: Pattern, T: Element>: Sealed {
-    #[doc(hidden)]
-    fn entries(self) -> Entries<P, T>;
-}
-
-/// The right operand of a binary operation on stored entries.
-#[doc(hidden)]
-pub enum Entries<P, T> {
-    Step(LazyStored<P, T>),
-    Array(Lazy<ArrayD<T>>),
-    Number(T),
-}
-
-impl<P: Pattern, T: Element> BesideStored<P, T> for LazyStored<P, T> {
-    fn entries(self) -> Entries<P, T> {
-        Entries::Step(self)
-    }
-}
-
-impl<P: Pattern, T: Element> BesideStored<P, T> for &LazyStored<P, T> {
-    fn entries(self) -> Entries<P, T> {
-        Entries::Step(self.clone())
-    }
-}
-
-impl<P: Pattern, T: Element> BesideStored<P, T> for Lazy<ArrayD<T>> {
-    fn entries(self) -> Entries<P, T> {
-        Entries::Array(self)
-    }
-}
-
-impl<P: Pattern, T: Element> BesideStored<P, T> for &Lazy<ArrayD<T>> {
-    fn entries(self) -> Entries<P, T> {
-        Entries::Array(self.clone())
-    }
-}
-
-impl<P: Pattern, T: Element> BesideStored<P, T> for T {
-    fn entries(self) -> Entries<P, T> {
-        Entries::Number(self)
-    }
-}
-
-/// Returns the step of an operation on stored entries.
-#[track_caller]
-fn zipped<P: Pattern, T: Element, Z: Zip<T, T> + Default>(
-    op: &'static OpSpec,
-    x: &LazyStored<P, T>,
-    other: impl BesideStored<P, T>,
-) -> Lazy<Tensor<P, Z::Out>> {
-    let node = &x.x.node;
-    match other.entries() {
-        Entries::Number(number) => {
-            let call = Call::of(op, [Arg::Stored(0), Arg::element(number)]);
-            Lazy::step(call, [node], of_form::<P, T, Z>(Form::Number))
-        }
-        Entries::Array(array) => {
-            let call = Call::of(op, [Arg::Stored(0), Arg::Input(1)]);
-            Lazy::step(call, [node, &array.node], of_form::<P, T, Z>(Form::Array))
-        }
-        Entries::Step(other) => {
-            let call = Call::of(op, [Arg::Stored(0), Arg::Stored(1)]);
-            Lazy::step(call, [node, &other.x.node], of_form::<P, T, Z>(Form::Two))
-        }
-    }
-}
-
-/// Returns the implementation of an operation on stored entries.
-fn of_form<P: Pattern, T: Element, Z: Zip<T, T> + Default>(form: Form) -> Made {
-    match form {
-        Form::Number => made!(Tensor<P, Z::Out>, |node, inputs| {
-            let number: T = node.args().element("y");
-            number.zip(&known::<Tensor<P, T>>(&inputs[0]).stored(), Z::default())
-        }),
-        Form::Array => made!(Tensor<P, Z::Out>, |_, inputs| {
-            known::<ArrayD<T>>(&inputs[1]).zip(&known::<Tensor<P, T>>(&inputs[0]).stored(), Z::default())
-        }),
-        Form::Two => made!(Tensor<P, Z::Out>, |_, inputs| {
-            let [x, y] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]).stored());
-            y.zip(&x, Z::default())
-        }),
-    }
-}
-
-/// Returns the implementation of the gradients of an operation on stored entries.
-fn gradients_of_form<P: Pattern, T: Float + Numeric, D: Differentiable>(form: Form) -> Made {
-    match form {
-        Form::Number => made!(Tensor<P, T>, |node, inputs| {
-            let [x, g] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
-            let y = constant(x, node.args().element("y"))?;
-            gradients(D::default(), &x.stored(), &y.stored(), g).map(|(dx, _)| dx)
-        }),
-        Form::Array => made!((Tensor<P, T>, ArrayD<T>), |_, inputs| {
-            let (x, g) = (known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[2]));
-            gradients(D::default(), &x.stored(), known::<ArrayD<T>>(&inputs[1]), g)
-        }),
-        Form::Two => made!((Tensor<P, T>, Tensor<P, T>), |_, inputs| {
-            let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
-            gradients(D::default(), &x.stored(), &y.stored(), g)
-        }),
-    }
-}
-
-/// Defines the methods, and the implementations of the operations that gradients use.
-macro_rules! entries {
-    ($($name:ident: $op:ident, $bound:ident -> $out:ident
-        [$($backward:ident)? $(= $of:ident)?] $about:literal $(command $command:tt)?;)*) => {
-        /// # Binary operations on stored entries
-        ///
-        /// Unstored positions do not have a value. Each method is documented at the function of the same name.
-        impl<P: Pattern, T: Element> LazyStored<P, T> {$(
-            #[doc = $about]
-            ///
-            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            pub fn $name(&self, other: impl BesideStored<P, T>) -> Lazy<Tensor<P, crate::__binary_result!($out T)>>
-            where
-                T: $bound,
-            {
-                zipped::<P, T, descriptors::$op>(&op::$name, self, other)
-            }
-        )*}
-
-        /// Returns the implementation of an operation on stored entries with gradients, or of its gradients.
-        pub(super) fn made<P: Pattern, T: Float + Numeric + RealNumber>(
-            call: &Call,
-            inputs: &[Arc<Node>],
-        ) -> Option<Made> {
-            if call.op.is(&op::with_fill) {
-                return Some(filled::<P, T>());
-            }
-            if !call.is_stored() {
-                return None;
-            }
-            if call.op.is(&op::recip) {
-                return Some(made!(Tensor<P, T>, |_, inputs| ops::recip(&known::<Tensor<P, T>>(&inputs[0]).stored())));
-            }
-            let form = match call.arg(1) {
-                Arg::Typed(_) => Form::Number,
-                Arg::Stored(_) => Form::Two,
-                Arg::Input(at) if is::<ArrayD<T>>(inputs.get(*at)?) => Form::Array,
-                _ => return None,
-            };
-            $(crate::__if_some! { [$($backward)? $($of)?]
-                if call.op.is(&op::$name) {
-                    return Some(of_form::<P, T, descriptors::$op>(form));
-                }
-            })*
-            $($(if call.op.is(&op::$backward) {
-                return Some(gradients_of_form::<P, T, descriptors::$op>(form));
-            })?)*
-            None
-        }
-    };
-}
-
-crate::__binary! { entries }
 
 /// Returns the implementations of `scale`, and of the operations that its gradients use.
 fn scale_family<X: Steps, Y: Steps<Elem = X::Elem>>() -> Option<Family> {
@@ -194,8 +24,8 @@ fn scale_family<X: Steps, Y: Steps<Elem = X::Elem>>() -> Option<Family> {
                 op if op.is(&op::scale) => Some(scaled::<X::Of<F>, Y::Of<F>>()),
                 op if op.is(&op::any_backward) && is::<Y::Of<F>>(&inputs[0]) && is::<X::Of<F>>(&inputs[1]) => {
                     Some(made!(Y::Of<F>, |node, inputs| {
-                        let (x, g) = (known::<Y::Of<F>>(&inputs[0]), known::<X::Of<F>>(&inputs[1]));
-                        ops::any_backward(x, g, node.args().axes()).map(<Y::Of<F>>::reduced)
+                        let (x, g) = (known::<Y::Of<F>>(&inputs[0]).erased(), known::<X::Of<F>>(&inputs[1]));
+                        found::<Y::Of<F>, _>(ops::any_backward(&x, g, node.args().axes()))
                     }))
                 }
                 _ => None,
@@ -209,7 +39,11 @@ fn scale_family<X: Steps, Y: Steps<Elem = X::Elem>>() -> Option<Family> {
 fn scaled<X: Steps, Y: Steps<Elem = X::Elem>>() -> Made {
     made!(X::Of<X::Elem>, |node, inputs| {
         let axis = node.args().position("axis", 0);
-        found::<X, _>(known::<Y>(&inputs[1]).scales(&operand::<X>(node, &inputs[0]), axis))
+        let x = operand::<X>(node, &inputs[0]);
+        found::<X, _>(match known::<Y>(&inputs[1]).erased() {
+            ErasedOperand::Array(factors) => ops::scale(&x, axis, factors.array.view()),
+            ErasedOperand::Sparse(factors) => ops::scale(&x, axis, &factors.sparse().to_erased()),
+        })
     })
 }
 
@@ -301,6 +135,3 @@ fn with_mask<P: Pattern, R>(node: &Node, mask: &Held, input: usize, keep: impl F
     let mask = node.inputs[input].kind.by_pieces().map(|kind| kind.pattern(mask));
     keep(mask.as_ref().and_then(|mask| mask.downcast_ref()).ok_or(Error::NoTensor)?)
 }
-
-impl<P, T> Sealed for LazyStored<P, T> {}
-impl<P, T> Sealed for &LazyStored<P, T> {}

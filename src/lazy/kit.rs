@@ -8,14 +8,13 @@ use ndarray::ArrayD;
 
 use super::call::Call;
 use super::node::{Held, Made, Node, known};
-use super::steps::{Steps, made};
+use super::steps::{Steps, constant, made};
 use super::value::{Kind, Value};
-use super::{array_first, entries, lengths, maps, reductions, zips};
+use super::{lengths, maps, operators, reductions, zips};
 use crate::base::alloc;
 use crate::base::error::Result;
 use crate::convert::dense_array;
 use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
-use crate::kernels::map::Each;
 use crate::ops::moved::Moves;
 use crate::ops::{self, OpSpec, Split, op};
 use crate::pattern::Pattern;
@@ -47,12 +46,6 @@ fn mover_back<X: Steps>(forward: &'static OpSpec) -> Option<Made> {
 /// Returns whether an input has values of type `X`.
 pub(super) fn is<X: Value>(input: &Arc<Node>) -> bool {
     <dyn Kind as Any>::type_id(input.kind) == <dyn Kind as Any>::type_id(X::KIND)
-}
-
-/// Returns a value like `x` with one number at all elements. A gradient of both then reads only the elements of `x`. A
-/// broadcast number would be at every position.
-pub(super) fn constant<X: Steps>(x: &X, number: X::Elem) -> Result<X::Of<X::Elem>> {
-    ops::apply(x, &Each::quick("constant", move |_| Some(number))).map(X::mapped)
 }
 
 /// Returns the implementation for tensors or arrays of floats.
@@ -90,9 +83,11 @@ pub(super) fn of_tensors<P: Pattern, T: Element>(call: &Call, inputs: &[Arc<Node
             if call.op.is(&op::dense) {
                 return Some(made!(ArrayD<F>, |_, inputs| known::<Tensor<P, F>>(&inputs[0]).to_dense()));
             }
-            let stored = || entries::made::<P, F>(call, inputs);
-            let array_first = || array_first::made::<P, F>(call, inputs);
-            stored().or_else(array_first).or_else(|| of_floats::<F, Tensor<P, F>>(call, inputs))
+            if call.op.is(&op::with_fill) {
+                return Some(maps::filled::<P, F>());
+            }
+            let array_first = operators::made::<P, F>(call, inputs);
+            array_first.or_else(|| of_floats::<F, Tensor<P, F>>(call, inputs))
         }
     }
     T::if_float(Kit::<P>(call, inputs, PhantomData))?

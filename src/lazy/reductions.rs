@@ -150,8 +150,8 @@ where
         op if op.is(&op::any_backward) => match inputs.get(1)? {
             g if is::<X>(g) => Some(runs::any::back::<T, X>()),
             g if is::<ArrayD<T>>(g) => Some(made!(X, |node, inputs| {
-                let (x, g) = (known::<X>(&inputs[0]), known::<ArrayD<T>>(&inputs[1]));
-                ops::any_backward(x, g, node.args().axes()).map(X::reduced)
+                let (x, g) = (known::<X>(&inputs[0]).erased(), known::<ArrayD<T>>(&inputs[1]));
+                found::<X, _>(ops::any_backward(&x, g, node.args().axes()))
             })),
             _ => None,
         },

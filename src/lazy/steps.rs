@@ -13,9 +13,10 @@ use crate::base::alloc::Allocated;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::Element;
+use crate::kernels::map::Each;
 use crate::kernels::stream::{CellsAndValues, ValueSource};
 use crate::kernels::zip::Zip;
-use crate::ops::{self, ErasedOperand, ErasedResult, Operand, Partner, SparseOperand, Split, ValueStream};
+use crate::ops::{self, ErasedOperand, ErasedResult, OpSpec, Operand, Partner, SparseOperand, Split, ValueStream};
 use crate::pattern::Pattern;
 use crate::plan::group::CellsOf;
 use crate::plan::reduction::Reduction;
@@ -206,118 +207,112 @@ pub trait Steps: Value + Operand {
     type Of<U: Element>: Steps<Elem = U, Of<U> = Self::Of<U>>;
 
     #[doc(hidden)]
-    fn mapped<U: Element>(found: Self::Mapped<U>) -> Self::Of<U>;
-
-    #[doc(hidden)]
     fn reduced<U: Element>(found: Self::Reduced<U>) -> Self::Of<U>;
 
     /// Runs a reduction of a tensor that arrives in chunks, or of its stored entries. Returns `None` for an array, which
     /// is read entirely.
     #[doc(hidden)]
     fn in_chunks<R>(
-        feed: &InPieces<'_>,
-        is_stored: bool,
-        run: impl FnOnce(&ErasedOperand<'_, Self::Elem>) -> R,
-    ) -> Option<R>;
+        _feed: &InPieces<'_>,
+        _is_stored: bool,
+        _run: impl FnOnce(&ErasedOperand<'_, Self::Elem>) -> R,
+    ) -> Option<R> {
+        None
+    }
 
     /// Returns the stored entries of a tensor, or all elements of an array.
     #[doc(hidden)]
-    fn stored_operand(&self) -> ErasedOperand<'_, Self::Elem>;
+    fn stored_operand(&self) -> ErasedOperand<'_, Self::Elem> {
+        self.erased()
+    }
 
-    /// Returns `x` scaled by the elements of this value along an axis.
+    /// Returns the result of a binary operation on a value of this type and a value, an array or a number.
     #[doc(hidden)]
-    fn scales<X: Operand<Elem = Self::Elem>>(&self, x: &X, axis: isize) -> Result<X::Reduced<Self::Elem>>;
-
-    #[doc(hidden)]
-    fn zipped<Z: Zip<Self::Elem, Self::Elem>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>>;
+    fn zipped<Z: Zip<Self::Elem, Self::Elem>>(call: &Call, inputs: &[Held], op: Z) -> Result<Self::Of<Z::Out>>;
 }
 
-/// The right operand of a binary operation in a run.
-#[doc(hidden)]
-pub enum Right<'a, X: Operand> {
-    Value(&'a X),
-    Array(&'a ArrayD<X::Elem>),
-    Number(X::Elem),
-}
+impl<P: Pattern, T: Element> Steps for Tensor<P, T> {
+    type Of<U: Element> = Tensor<P, U>;
 
-impl<X: Steps> Partner<X> for Right<'_, X> {
-    type Elem = X::Elem;
-    type Zipped<U: Element> = X::Of<U>;
+    fn reduced<U: Element>(found: Tensor<P, U>) -> Tensor<P, U> {
+        found
+    }
 
-    fn zip<Z: Zip<X::Elem, X::Elem>>(self, x: &X, op: Z) -> Result<X::Of<Z::Out>> {
-        x.zipped(self, op)
+    fn in_chunks<R>(feed: &InPieces<'_>, is_stored: bool, run: impl FnOnce(&ErasedOperand<'_, T>) -> R) -> Option<R> {
+        let (pattern, none) = (feed.pattern.downcast_ref::<P>()?, feed.none.downcast_ref::<Tensor<P, T>>()?);
+        let values = Poured::<P, T> { feed, of: PhantomData };
+        let tensor = SparseCow::Borrowed(SparseRef::streamed(pattern.any(), none.sparse()));
+        let stream = Some(ValueStream { values: &values, states: feed.states });
+        Some(run(&SparseOperand { tensor, counts_gaps: !is_stored, stream }.into()))
+    }
+
+    fn stored_operand(&self) -> ErasedOperand<'_, T> {
+        SparseOperand::new(self.sparse(), false).into()
+    }
+
+    fn zipped<Z: Zip<T, T>>(call: &Call, inputs: &[Held], op: Z) -> Result<Tensor<P, Z::Out>> {
+        let x = known::<Self>(&inputs[0]);
+        let Some(other) = inputs.get(1) else {
+            let number = call.element::<T>("y");
+            return if call.is_stored() { number.zip(&x.stored(), op) } else { number.zip(x, op) };
+        };
+        match (other.downcast_ref::<Self>(), call.is_stored()) {
+            (Some(y), false) => y.zip(x, op),
+            (Some(y), true) => y.stored().zip(&x.stored(), op),
+            (None, false) => known::<ArrayD<T>>(other).zip(x, op),
+            (None, true) => known::<ArrayD<T>>(other).zip(&x.stored(), op),
+        }
     }
 }
 
-macro_rules! steps {
-    ($([$($generics:tt)*] $of_t:ty, $of_u:ty, $in_chunks:expr, |$x:ident| $stored:expr;)*) => {$(
-        impl<$($generics)*> Steps for $of_t {
-            type Of<U: Element> = $of_u;
+impl<T: Element> Steps for ArrayD<T> {
+    type Of<U: Element> = ArrayD<U>;
 
-            fn mapped<U: Element>(found: Self::Mapped<U>) -> $of_u {
-                found
-            }
+    fn reduced<U: Element>(found: ArrayD<U>) -> ArrayD<U> {
+        found
+    }
 
-            fn reduced<U: Element>(found: Self::Reduced<U>) -> $of_u {
-                found
-            }
-
-            fn in_chunks<R>(
-                feed: &InPieces<'_>,
-                is_stored: bool,
-                run: impl FnOnce(&ErasedOperand<'_, T>) -> R,
-            ) -> Option<R> {
-                $in_chunks(feed, is_stored, run)
-            }
-
-            fn stored_operand(&self) -> ErasedOperand<'_, T> {
-                let $x = self;
-                $stored
-            }
-
-            fn scales<X: Operand<Elem = T>>(&self, x: &X, axis: isize) -> Result<X::Reduced<T>> {
-                ops::scale(x, axis, self)
-            }
-
-            fn zipped<Z: Zip<T, T>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>> {
-                match right {
-                    Right::Value(y) => Partner::zip(y, self, op),
-                    Right::Array(y) => Partner::zip(y, self, op),
-                    Right::Number(number) => Partner::zip(number, self, op),
-                }
-            }
+    fn zipped<Z: Zip<T, T>>(call: &Call, inputs: &[Held], op: Z) -> Result<ArrayD<Z::Out>> {
+        let x = known::<Self>(&inputs[0]);
+        match inputs.get(1) {
+            Some(y) => Partner::zip(known::<Self>(y), x, op),
+            None => Partner::zip(call.element::<T>("y"), x, op),
         }
-    )*};
-}
-
-steps! {
-    [P: Pattern, T: Element] Tensor<P, T>, Tensor<P, U>, tensor_in_chunks::<P, T, R>,
-        |x| SparseOperand::new(x.sparse(), false).into();
-    [T: Element] ArrayD<T>, ArrayD<U>, |_, _, _| None, |x| x.erased();
-}
-
-/// Runs a reduction of a tensor that arrives in chunks.
-fn tensor_in_chunks<P: Pattern, T: Element, R>(
-    feed: &InPieces<'_>,
-    is_stored: bool,
-    run: impl FnOnce(&ErasedOperand<'_, T>) -> R,
-) -> Option<R> {
-    let (pattern, none) = (feed.pattern.downcast_ref::<P>()?, feed.none.downcast_ref::<Tensor<P, T>>()?);
-    let values = Poured::<P, T> { feed, of: PhantomData };
-    let tensor = SparseCow::Borrowed(SparseRef::streamed(pattern.any(), none.sparse()));
-    let stream = Some(ValueStream { values: &values, states: feed.states });
-    Some(run(&SparseOperand { tensor, counts_gaps: !is_stored, stream }.into()))
+    }
 }
 
 /// Returns the operand of a step: all positions of a value, or its stored entries if the call names them.
 pub(super) fn operand<'a, X: Steps>(node: &Node, input: &'a Held) -> ErasedOperand<'a, X::Elem> {
-    let x = known::<X>(input);
-    if node.args().is_stored() { x.stored_operand() } else { x.erased() }
+    viewed(node.args(), known::<X>(input))
+}
+
+/// Returns all positions of a value, or its stored entries if the call names them.
+pub(super) fn viewed<'a, X: Steps>(call: &Call, x: &'a X) -> ErasedOperand<'a, X::Elem> {
+    if call.is_stored() { x.stored_operand() } else { x.erased() }
+}
+
+/// Returns a value like `x` with one number at all elements. A gradient of both then reads only the elements of `x`. A
+/// broadcast number would be at every position.
+pub(super) fn constant<X: Steps>(x: &X, number: X::Elem) -> Result<X::Of<X::Elem>> {
+    found::<X, _>(ops::apply(&x.erased(), &Each::quick("constant", move |_| Some(number))))
+}
+
+/// Returns the implementation of the operation of a call, if it is in a table.
+pub(super) fn row_of(call: &Call, rows: &[(&'static OpSpec, Made)]) -> Option<Made> {
+    rows.iter().find(|(op, _)| call.op.is(op)).map(|(_, made)| *made)
 }
 
 /// Returns the result of an operation on the operand of a step as a value.
 pub(super) fn found<X: Steps, U: Element>(found: Result<ErasedResult<U>>) -> Result<X::Of<U>> {
     found.and_then(X::restore).map(X::reduced)
+}
+
+/// Returns the results of an operation on two operands as values.
+pub(super) fn found_both<A: Steps, B: Steps, U: Element, W: Element>(
+    both: Result<(ErasedResult<U>, ErasedResult<W>)>,
+) -> Result<(A::Of<U>, B::Of<W>)> {
+    let (left, right) = both?;
+    Ok((found::<A, _>(Ok(left))?, found::<B, _>(Ok(right))?))
 }
 
 /// The values of a tensor that arrives in chunks.
