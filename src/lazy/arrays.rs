@@ -11,7 +11,7 @@ use super::call::{Arg, Call};
 use super::lengths::wrong_rank;
 use super::node::{Family, Held, Made, Node, known};
 use super::source::{ByRanges, OfArrays};
-use super::steps::{LazyStored, Steps, family, made, step};
+use super::steps::{LazyStored, Steps, family, found, made, step};
 use super::text::said_of_array;
 use super::value::{ByPieces, Chunked, Gather, Gathered, Kind, Pieced, Value};
 use super::{Lazy, kit};
@@ -20,9 +20,9 @@ use crate::base::error::{Error, Result};
 use crate::base::recycle;
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
-use crate::element::{DType, Element, Float, Number, Numeric, RealNumber, Ring};
+use crate::element::{DType, Element, Float, Number, Numeric, Ring};
 use crate::ops::moved::Moves;
-use crate::ops::{self, op};
+use crate::ops::{self, OpSpec, Operand, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -184,51 +184,61 @@ fn of_rank<'a, D: Dimension, T: Element>(name: &'static str, array: &'a ArrayD<T
     array.view().into_dimensionality().map_err(|_| wrong_rank(name, array.ndim()))
 }
 
-/// Defines products along one axis: the rank of the array, and the gradient.
-macro_rules! products_along {
-    ($($name:ident($array:ident: $dimension:ty), $backward:ident, $run:ident;)*) => {
-        $(
-            fn $run<T: Ring, X: Steps<Elem = T>>() -> Made {
-                made!(ArrayD<T>, |node, inputs| {
-                    let array = of_rank::<$dimension, T>(node.name, known(&inputs[1]))?;
-                    ops::$name(known::<X>(&inputs[0]), &array, node.args().position("axis", 0))
-                })
-            }
-        )*
-
-        fn family_along<T: Ring, X: Steps<Elem = T>>() -> Option<Family> {
-            family!(T, [X: Steps] X, |call, _inputs| match call.op {
-                $(
-                    op if op.is(&op::$name) => Some($run::<F, X::Of<F>>()),
-                    op if op.is(&op::$backward) => Some(made!((X::Of<F>, ArrayD<F>), |node, inputs| {
-                        let array = of_rank::<$dimension, F>(node.name, known(&inputs[1]))?;
-                        let (x, g) = (known::<X::Of<F>>(&inputs[0]), known::<ArrayD<F>>(&inputs[2]));
-                        let (dx, dy) = ops::$backward(x, &array, node.args().position("axis", 0), g)?;
-                        Ok((<X::Of<F>>::reduced(dx), dy.into_dyn()))
-                    })),
-                )*
-                _ => None,
-            })
+/// Returns the implementation of a product with a matrix or a vector along one axis.
+fn along<T: Ring, X: Steps<Elem = T>>() -> Made {
+    made!(ArrayD<T>, |node, inputs| {
+        let (x, y) = (known::<X>(&inputs[0]).erased(), known::<ArrayD<T>>(&inputs[1]));
+        let axis = node.args().position("axis", 0);
+        match node.args().op.is(&op::ttm) {
+            true => ops::ttm(&x, &of_rank::<Ix2, T>(node.name, y)?, axis),
+            false => ops::ttv(&x, &of_rank::<Ix1, T>(node.name, y)?, axis),
         }
-
-        /// # Products along axes
-        ///
-        /// Each method is documented at the function of the same name.
-        impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {$(
-            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            pub fn $name(&self, $array: &Lazy<ArrayD<T>>, axis: isize) -> Lazy<ArrayD<T>> {
-                let call = Call::of(&op::$name, [Arg::Input(0), Arg::Input(1), Arg::Integer(axis as i128)]);
-                let made = Made { family: family_along::<T, X>(), ..$run::<T, X>() };
-                Lazy::step(call, [&self.node, &$array.node], made)
-            }
-        )*}
-    };
+    })
 }
 
-products_along! {
-    ttm(matrix: Ix2), ttm_backward, by_matrix;
-    ttv(vector: Ix1), ttv_backward, by_vector;
+/// Returns the implementation of the gradients of [`along`].
+fn along_back<T: Float, X: Steps<Elem = T>>() -> Made {
+    made!((X::Of<T>, ArrayD<T>), |node, inputs| {
+        let (x, y) = (known::<X>(&inputs[0]).erased(), known::<ArrayD<T>>(&inputs[1]));
+        let (axis, g) = (node.args().position("axis", 0), known::<ArrayD<T>>(&inputs[2]));
+        let (dx, dy) = match node.args().op.is(&op::ttm_backward) {
+            true => ops::ttm_backward(&x, &of_rank::<Ix2, T>(node.name, y)?, axis, g)?,
+            false => {
+                ops::ttv_backward(&x, &of_rank::<Ix1, T>(node.name, y)?, axis, g).map(|(dx, dy)| (dx, dy.into_dyn()))?
+            }
+        };
+        Ok((found::<X, _>(Ok(dx))?, dy))
+    })
+}
+
+/// # Products along axes
+///
+/// Each method is documented at the function of the same name.
+impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
+    /// The step [`ttm`](crate::ttm()).
+    #[track_caller]
+    pub fn ttm(&self, matrix: &Lazy<ArrayD<T>>, axis: isize) -> Lazy<ArrayD<T>> {
+        self.along(&op::ttm, matrix, axis)
+    }
+
+    /// The step [`ttv`](crate::ttv()).
+    #[track_caller]
+    pub fn ttv(&self, vector: &Lazy<ArrayD<T>>, axis: isize) -> Lazy<ArrayD<T>> {
+        self.along(&op::ttv, vector, axis)
+    }
+
+    #[track_caller]
+    fn along(&self, op: &'static OpSpec, array: &Lazy<ArrayD<T>>, axis: isize) -> Lazy<ArrayD<T>> {
+        let call = Call::of(op, [Arg::Input(0), Arg::Input(1), Arg::Integer(axis as i128)]);
+        let family = family!(
+            T, [X: Steps]
+            ttm => along::<F, X::Of<F>>(),
+            ttv => along::<F, X::Of<F>>(),
+            ttm_backward => along_back::<F, X::Of<F>>(),
+            ttv_backward => along_back::<F, X::Of<F>>(),
+        );
+        Lazy::step(call, [&self.node, &array.node], Made { family, ..along::<T, X>() })
+    }
 }
 
 /// # Products with one factor per axis
@@ -251,22 +261,22 @@ fn by_factors<T: Ring, X: Steps<Elem = T>>() -> Made {
     made!(ArrayD<T>, |node, inputs| {
         let [x, factors @ ..] = inputs else { return Err(Error::NoTensor) };
         let factors: Vec<&ArrayD<T>> = factors.iter().map(known).collect();
-        ops::mttkrp(known::<X>(x), node.args().position("mode", 0), &factors)
+        ops::mttkrp(&known::<X>(x).erased(), node.args().position("mode", 0), &factors)
     })
 }
 
 fn family_of_factors<T: Ring, X: Steps<Elem = T>>() -> Option<Family> {
-    family!(T, [X: Steps] X, |call, _inputs| match call.op {
-        op if op.is(&op::mttkrp) => Some(by_factors::<F, X::Of<F>>()),
-        op if op.is(&op::mttkrp_backward) => Some(made!((X::Of<F>, Vec<ArrayD<F>>), |node, inputs| {
+    family!(
+        T, [X: Steps]
+        mttkrp => by_factors::<F, X::Of<F>>(),
+        mttkrp_backward => made!((X::Of<F>, Vec<ArrayD<F>>), |node, inputs| {
             let [x, factors @ .., g] = inputs else { return Err(Error::NoTensor) };
             let factors: Vec<&ArrayD<F>> = factors.iter().map(known).collect();
             let (mode, g) = (node.args().position("mode", 0), known::<ArrayD<F>>(g));
-            let (dx, rest) = ops::mttkrp_backward(known::<X::Of<F>>(x), mode, &factors, g)?;
-            Ok((<X::Of<F>>::reduced(dx), rest))
-        })),
-        _ => None,
-    })
+            let (dx, rest) = ops::mttkrp_backward(&known::<X::Of<F>>(x).erased(), mode, &factors, g)?;
+            Ok((found::<X::Of<F>, _>(Ok(dx))?, rest))
+        }),
+    )
 }
 
 /// The pattern of a lazy tensor.
@@ -325,15 +335,15 @@ fn dots<P: Pattern, T: Ring>() -> Made {
 }
 
 fn family_of_dots<P: Pattern, T: Ring>() -> Option<Family> {
-    family!(T, [P: Pattern] P, |call, _inputs| match call.op {
-        op if op.is(&op::pattern_sddmm) => Some(dots::<P, F>()),
-        op if op.is(&op::pattern_sddmm_backward) => Some(made!((ArrayD<F>, ArrayD<F>), |_, inputs| {
+    family!(
+        T, [P: Pattern]
+        pattern_sddmm => dots::<P, F>(),
+        pattern_sddmm_backward => made!((ArrayD<F>, ArrayD<F>), |_, inputs| {
             let [left, right] = [1, 2].map(|at| known::<ArrayD<F>>(&inputs[at]).view());
             let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[3]));
             ops::dots_at_backward(x.pattern().any(), &left, &right, g)
-        })),
-        _ => None,
-    })
+        }),
+    )
 }
 
 impl<P: Pattern, T: Ring + Numeric> LazyStored<P, T> {

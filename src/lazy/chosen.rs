@@ -7,8 +7,8 @@ use ndarray::ArrayD;
 
 use super::Lazy;
 use super::call::{Arg, Call, Typed};
-use super::node::{Form, Held, Node, known};
-use super::steps::{LazyStored, Steps, made};
+use super::node::{Form, Held, Made, Node, known};
+use super::steps::{LazyStored, Steps, made, operand};
 use super::text::{Said, WRITTEN, bracketed};
 use crate::CooTensor;
 use crate::base::error::{Error, Result};
@@ -16,7 +16,8 @@ use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::element::{Element, Magnitude, Real};
-use crate::ops::{self, OpSpec, Operand, Tolerance, op};
+use crate::kernels::zip::Zip;
+use crate::ops::{self, OpSpec, Partner, Tolerance, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -183,11 +184,13 @@ fn rows_of<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Result<ArrayD<u64>> {
     Ok(dense_array(&Shape::from([count, rank]), rows))
 }
 
-/// Returns the distinct elements and the count of each.
-fn counted<X: Operand<Elem: Real>>(x: &X) -> Result<(ArrayD<X::Elem>, ArrayD<u64>)> {
-    let (values, counts) = ops::unique(x)?;
-    let shape = Shape::from([values.len()]);
-    Ok((dense_array(&shape, values), dense_array(&shape, counts)))
+/// Returns the implementation of `unique`.
+fn counted<X: Steps<Elem: Real>>() -> Made {
+    made!((ArrayD<X::Elem>, ArrayD<u64>), |node, inputs| {
+        let (values, counts) = ops::unique(&operand::<X>(node, &inputs[0]))?;
+        let shape = Shape::from([values.len()]);
+        Ok((dense_array(&shape, values), dense_array(&shape, counts)))
+    })
 }
 
 impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
@@ -205,8 +208,7 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
     /// ```
     #[track_caller]
     pub fn unique(&self) -> Lazy<(ArrayD<T>, ArrayD<u64>)> {
-        let run = made!((ArrayD<T>, ArrayD<u64>), |_, inputs| counted(known::<X>(&inputs[0])));
-        Lazy::step(Call::of(&op::unique, [Arg::Input(0)]), [&self.node], run)
+        Lazy::step(Call::of(&op::unique, [Arg::Input(0)]), [&self.node], counted::<X>())
     }
 }
 
@@ -214,8 +216,7 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
     /// Returns the step [`unique`](crate::unique()) of the stored entries.
     #[track_caller]
     pub fn unique(&self) -> Lazy<(ArrayD<T>, ArrayD<u64>)> {
-        let run = made!((ArrayD<T>, ArrayD<u64>), |_, inputs| counted(&known::<Tensor<P, T>>(&inputs[0]).stored()));
-        Lazy::step(Call::of(&op::unique, [Arg::Stored(0)]), [&self.x.node], run)
+        Lazy::step(Call::of(&op::unique, [Arg::Stored(0)]), [&self.x.node], counted::<Tensor<P, T>>())
     }
 }
 
@@ -232,32 +233,35 @@ fn tolerance_of(node: &Node) -> Tolerance {
     if node.args().flag("equal_nan") { tolerance.equal_nan() } else { tolerance }
 }
 
-/// Returns a tensor of rank 0.
-fn single(is_close: Result<bool>) -> Result<CooTensor<bool>> {
-    CooTensor::full([0; 0], is_close?)
+/// The right operand of a comparison in a run: a value of the same type.
+struct Compared<'a>(&'a Node, &'a [Held]);
+
+impl<X: Steps> Partner<X> for Compared<'_> {
+    type Elem = X::Elem;
+    type Zipped<U: Element> = X::Of<U>;
+
+    fn zip<Z: Zip<X::Elem, X::Elem>>(self, _: &X, op: Z) -> Result<X::Of<Z::Out>> {
+        X::zipped(self.0.args(), self.1, op)
+    }
 }
 
-macro_rules! allclose {
-    ($([$($generics:tt)*] $x:ty;)*) => {$(
-        impl<$($generics)*> Lazy<$x> {
-            /// Returns the step [`allclose`](crate::allclose()): a tensor of rank 0.
-            ///
-            /// Its [`item`](CooTensor::item) is true if all elements of both operands are close.
-            #[track_caller]
-            pub fn allclose(&self, other: &Self, tolerance: impl Into<Tolerance>) -> Lazy<CooTensor<bool>> {
-                let run = made!(CooTensor<bool>, |node, inputs| {
-                    let [x, y] = [0, 1].map(|at| known::<$x>(&inputs[at]));
-                    single(ops::allclose(x, y, tolerance_of(node)))
-                });
-                Lazy::step(close([Arg::Input(0), Arg::Input(1)], tolerance.into()), [&self.node, &other.node], run)
-            }
-        }
-    )*};
+/// Returns the implementation of `allclose`: a tensor of rank 0.
+fn compared<X: Steps<Elem: Magnitude>>() -> Made {
+    made!(CooTensor<bool>, |node, inputs| {
+        let is_close = ops::allclose(known::<X>(&inputs[0]), Compared(node, inputs), tolerance_of(node));
+        CooTensor::full([0; 0], is_close?)
+    })
 }
 
-allclose! {
-    [P: Pattern, T: Magnitude] Tensor<P, T>;
-    [T: Magnitude] ArrayD<T>;
+impl<T: Magnitude, X: Steps<Elem = T>> Lazy<X> {
+    /// Returns the step [`allclose`](crate::allclose()): a tensor of rank 0.
+    ///
+    /// Its [`item`](CooTensor::item) is true if all elements of both operands are close.
+    #[track_caller]
+    pub fn allclose(&self, other: &Self, tolerance: impl Into<Tolerance>) -> Lazy<CooTensor<bool>> {
+        let call = close([Arg::Input(0), Arg::Input(1)], tolerance.into());
+        Lazy::step(call, [&self.node, &other.node], compared::<X>())
+    }
 }
 
 impl<P: Pattern, T: Magnitude> LazyStored<P, T> {
@@ -266,11 +270,7 @@ impl<P: Pattern, T: Magnitude> LazyStored<P, T> {
     /// The step does not have a textual form.
     #[track_caller]
     pub fn allclose(&self, other: &Self, tolerance: impl Into<Tolerance>) -> Lazy<CooTensor<bool>> {
-        let run = made!(CooTensor<bool>, |node, inputs| {
-            let [x, y] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
-            single(ops::allclose(&x.stored(), y.stored(), tolerance_of(node)))
-        });
         let call = close([Arg::Stored(0), Arg::Stored(1)], tolerance.into()).without_text();
-        Lazy::step(call, [&self.x.node, &other.x.node], run)
+        Lazy::step(call, [&self.x.node, &other.x.node], compared::<Tensor<P, T>>())
     }
 }

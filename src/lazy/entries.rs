@@ -1,38 +1,28 @@
 //! Steps that scale entries, or choose entries by a pattern.
 
-use std::marker::PhantomData;
-
 use super::call::{Arg, Call};
 use super::kit::is;
 use super::node::{Family, Held, Made, Node, known};
 use super::steps::{LazyStored, Steps, family, found, made, operand};
 use super::{Lazy, LazyPattern};
 use crate::base::error::{Error, Result};
-use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
+use crate::element::Element;
 use crate::ops::{self, ErasedOperand, Operand, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
 /// Returns the implementations of `scale`, and of the operations that its gradients use.
 fn scale_family<X: Steps, Y: Steps<Elem = X::Elem>>() -> Option<Family> {
-    struct Find<X, Y>(PhantomData<fn() -> (X, Y)>);
-    impl<X: Steps, Y: Steps> FloatVisitor for Find<X, Y> {
-        type Out = Family;
-
-        fn visit<F: Float + Numeric + RealNumber>(self) -> Family {
-            |call, inputs| match call.op {
-                op if op.is(&op::scale) => Some(scaled::<X::Of<F>, Y::Of<F>>()),
-                op if op.is(&op::any_backward) && is::<Y::Of<F>>(&inputs[0]) && is::<X::Of<F>>(&inputs[1]) => {
-                    Some(made!(Y::Of<F>, |node, inputs| {
-                        let (x, g) = (known::<Y::Of<F>>(&inputs[0]).erased(), known::<X::Of<F>>(&inputs[1]));
-                        found::<Y::Of<F>, _>(ops::any_backward(&x, g, node.args().axes()))
-                    }))
-                }
-                _ => None,
-            }
+    family!(X::Elem, [X: Steps, Y: Steps] |call, inputs| match call.op {
+        op if op.is(&op::scale) => Some(scaled::<X::Of<F>, Y::Of<F>>()),
+        op if op.is(&op::any_backward) && is::<Y::Of<F>>(&inputs[0]) && is::<X::Of<F>>(&inputs[1]) => {
+            Some(made!(Y::Of<F>, |node, inputs| {
+                let (x, g) = (known::<Y::Of<F>>(&inputs[0]).erased(), known::<X::Of<F>>(&inputs[1]));
+                found::<Y::Of<F>, _>(ops::any_backward(&x, g, node.args().axes()))
+            }))
         }
-    }
-    X::Elem::if_float(Find::<X, Y>(PhantomData))
+        _ => None,
+    })
 }
 
 /// Returns the implementation of `scale`, for all elements or for stored entries.
@@ -109,17 +99,13 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
 
 /// Returns the implementation of `mask` or `without`, and of the gradient.
 fn masked<P: Pattern, T: Element>() -> Made {
-    let family = family!(T, [P: Pattern] Tensor<P, F>, |call, _inputs| match call.op {
-        op if op.is(&op::mask) || op.is(&op::without) => Some(masked::<P, F>()),
-        op if op.is(&op::mask_backward) || op.is(&op::without_backward) => Some(made!(Tensor<P, F>, |node, inputs| {
-            let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[1]));
-            with_mask::<P, _>(node, &inputs[2], 2, |mask| match node.args().op.is(&op::mask_backward) {
-                true => ops::mask_backward(&x.stored(), g, mask),
-                false => ops::without_backward(&x.stored(), g, mask),
-            })
-        })),
-        _ => None,
-    });
+    let family = family!(
+        T, [P: Pattern]
+        mask => masked::<P, F>(),
+        without => masked::<P, F>(),
+        mask_backward => masked_back::<P, F>(),
+        without_backward => masked_back::<P, F>(),
+    );
     let run = made!(Tensor<P, T>, |node, inputs| {
         let x = known::<Tensor<P, T>>(&inputs[0]).stored();
         with_mask::<P, _>(node, &inputs[1], 1, |mask| match node.args().op.is(&op::mask) {
@@ -128,6 +114,17 @@ fn masked<P: Pattern, T: Element>() -> Made {
         })
     });
     Made { family, ..run }
+}
+
+/// Returns the implementation of the gradient of [`masked`].
+fn masked_back<P: Pattern, T: Element>() -> Made {
+    made!(Tensor<P, T>, |node, inputs| {
+        let (x, g) = (known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
+        with_mask::<P, _>(node, &inputs[2], 2, |mask| match node.args().op.is(&op::mask_backward) {
+            true => ops::mask_backward(&x.stored(), g, mask),
+            false => ops::without_backward(&x.stored(), g, mask),
+        })
+    })
 }
 
 /// Calls `keep` with the pattern of a mask. The elements of the mask may have any type, and are ignored.

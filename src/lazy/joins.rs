@@ -12,7 +12,7 @@ use super::{Lazy, Value};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
-use crate::element::{Element, Float, Numeric, RealNumber};
+use crate::element::{Element, Float};
 use crate::ops::{self, OpSpec, ShapeRule, op, slice_of};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -105,12 +105,13 @@ fn joined<P: Pattern, T: Element>(
 }
 
 fn family<P: Pattern, T: Element>() -> Option<Family> {
-    family!(T, [P: Pattern] P, |call, _inputs| match call.op {
-        op if op.is(&op::concat) => Some(one_behind_another::<P, F>()),
-        op if op.is(&op::stack) => Some(side_by_side::<P, F>()),
-        op if op.is(&op::concat_backward) || op.is(&op::stack_backward) => Some(part_back::<P, F>()),
-        _ => None,
-    })
+    family!(
+        T, [P: Pattern]
+        concat => one_behind_another::<P, F>(),
+        stack => side_by_side::<P, F>(),
+        concat_backward => part_back::<P, F>(),
+        stack_backward => part_back::<P, F>(),
+    )
 }
 
 /// Returns all values of some inputs.

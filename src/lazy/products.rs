@@ -2,77 +2,62 @@
 
 use std::any::Any;
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::call::{Arg, Call, Typed};
-use super::factors::Factor;
+use super::factors::{Factor, product_back};
 use super::node::{Family, Made, Node, known};
-use super::steps::{LazyStored, Steps, family, found, made};
+use super::steps::{LazyStored, Steps, family, made};
 use super::{Lazy, LazyPattern};
 use crate::base::error::Error;
-use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber, Ring};
+use crate::element::{Element, Float, Ring};
 use crate::ops::{self, Matmul, OpSpec, Operand, Semiring, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// Defines products of two tensors of one format, and the gradients of both.
-macro_rules! products {
-    ($($name:ident, $backward:ident, $run:ident;)*) => {
-        $(
-            fn $run<P: Pattern, T: Ring>() -> Made {
-                made!(Tensor<P, T>, |_, inputs| {
-                    ops::$name(known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]))
-                })
-            }
-        )*
-
-        fn family<P: Pattern, T: Ring>() -> Option<Family> {
-            family!(T, [P: Pattern] P, |call, _inputs| match call.op {
-                $(
-                    op if op.is(&op::$name) => Some($run::<P, F>()),
-                    op if op.is(&op::$backward) => Some(made!((Tensor<P, F>, Tensor<P, F>), |_, inputs| {
-                        let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, F>>(&inputs[at]));
-                        ops::$backward(x, y, g)
-                    })),
-                )*
-                _ => None,
-            })
-        }
-    };
+/// Returns the implementation of a product of all pairs of elements.
+fn pairs<P: Pattern, T: Ring>() -> Made {
+    made!(Tensor<P, T>, |node, inputs| {
+        let [x, y] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+        if node.args().op.is(&op::kron) { ops::kron(x, y) } else { ops::outer(x, y) }
+    })
 }
 
-products! {
-    matmul, matmul_backward, by_matrix;
-    outer, outer_backward, of_all_pairs;
-    kron, kron_backward, of_all_blocks;
+/// Returns the implementation of the gradients of [`pairs`].
+fn pairs_back<P: Pattern, T: Float>() -> Made {
+    made!((Tensor<P, T>, Tensor<P, T>), |node, inputs| {
+        let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+        if node.args().op.is(&op::kron_backward) { ops::kron_backward(x, y, g) } else { ops::outer_backward(x, y, g) }
+    })
 }
 
 /// # Products
 ///
 /// Each method is documented at the function of the same name.
 impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
-    #[track_caller]
-    pub(super) fn matmul_tensor(&self, other: &Self) -> Self {
-        self.product(&op::matmul, other, by_matrix::<P, T>())
-    }
-
     /// Returns the step [`outer`](crate::outer()).
     #[track_caller]
     pub fn outer(&self, other: &Self) -> Self {
-        self.product(&op::outer, other, of_all_pairs::<P, T>())
+        self.product(&op::outer, other)
     }
 
     /// Returns the step [`kron`](crate::kron()).
     #[track_caller]
     pub fn kron(&self, other: &Self) -> Self {
-        self.product(&op::kron, other, of_all_blocks::<P, T>())
+        self.product(&op::kron, other)
     }
 
     #[track_caller]
-    fn product(&self, op: &'static OpSpec, other: &Self, made: Made) -> Self {
+    fn product(&self, op: &'static OpSpec, other: &Self) -> Self {
+        let family = family!(
+            T, [P: Pattern]
+            outer => pairs::<P, F>(),
+            kron => pairs::<P, F>(),
+            outer_backward => pairs_back::<P, F>(),
+            kron_backward => pairs_back::<P, F>(),
+        );
         let call = Call::of(op, [Arg::Input(0), Arg::Input(1)]);
-        Lazy::step(call, [&self.node, &other.node], Made { family: family::<P, T>(), ..made })
+        Lazy::step(call, [&self.node, &other.node], Made { family, ..pairs::<P, T>() })
     }
 }
 
@@ -294,10 +279,10 @@ where
     Y: Steps<Elem = X::Elem>,
     S: Semiring<X::Elem> + 'static,
 {
-    back_of_entries::<X, Y, X::Product<Y>>()?;
-    Some(|call, _| match call.op {
+    gradients::<X, Y, X::Product<Y>>()?;
+    Some(|call, inputs| match call.op {
         op if op.is(&op::matmul_with) => Some(by_semiring::<X, Y, S>()),
-        _ => of_product::<X, Y, X::Product<Y>>(call),
+        _ => gradients::<X, Y, X::Product<Y>>()?(call, inputs),
     })
 }
 
@@ -309,37 +294,14 @@ where
     Q: Pattern,
     S: Semiring<X::Elem> + 'static,
 {
-    back_of_entries::<X, Y, X::Product<Y>>()?;
-    Some(|call, _| match call.op {
-        op if op.is(&op::matmul_with) => Some(match call.named("mask") {
-            Arg::Absent => by_semiring::<X, Y, S>(),
-            _ => at_mask::<X, Y, Q, S>(),
-        }),
-        _ => of_product::<X, Y, X::Product<Y>>(call),
+    of_entries::<X, Y, S>()?;
+    Some(|call, inputs| match call.named("mask") {
+        Arg::Input(_) if call.op.is(&op::matmul_with) => Some(at_mask::<X, Y, Q, S>()),
+        _ => of_entries::<X, Y, S>()?(call, inputs),
     })
 }
 
-fn of_product<X: Steps, Y: Steps<Elem = X::Elem>, Z: Steps<Elem = X::Elem>>(call: &Call) -> Option<Made> {
-    if call.op.is(&op::matmul_backward) { back_of_entries::<X, Y, Z>() } else { None }
-}
-
-/// The gradients of both operands.
-type Both<X, Y, F> = (<<X as Steps>::Of<F> as Steps>::Of<F>, <<Y as Steps>::Of<F> as Steps>::Of<F>);
-
 /// Returns the implementation of the gradients of sums of products of stored entries, if the elements are floats.
-fn back_of_entries<X: Steps, Y: Steps<Elem = X::Elem>, Z: Steps<Elem = X::Elem>>() -> Option<Made> {
-    struct OfEntries<X, Y, Z>(PhantomData<fn(X, Y) -> Z>);
-    impl<X: Steps, Y: Steps, Z: Steps> FloatVisitor for OfEntries<X, Y, Z> {
-        type Out = Made;
-
-        fn visit<F: Float + Numeric + RealNumber>(self) -> Made {
-            made!(Both<X, Y, F>, |_, inputs| {
-                let (x, y) = (known::<X::Of<F>>(&inputs[0]), known::<Y::Of<F>>(&inputs[1]));
-                let g = known::<Z::Of<F>>(&inputs[2]);
-                let (dx, dy) = ops::matmul_backward(&x.stored_operand(), &y.stored_operand(), g)?;
-                Ok((found::<X::Of<F>, _>(Ok(dx))?, found::<Y::Of<F>, _>(Ok(dy))?))
-            })
-        }
-    }
-    X::Elem::if_float(OfEntries::<X, Y, Z>(PhantomData))
+fn gradients<X: Steps, Y: Steps<Elem = X::Elem>, Z: Steps<Elem = X::Elem>>() -> Option<Family> {
+    family!(X::Elem, [X: Steps, Y: Steps, Z: Steps] matmul_backward => product_back::<X::Of<F>, Y::Of<F>, Z::Of<F>>())
 }

@@ -6,7 +6,7 @@ use super::node::{Family, Held, Made, Node, known};
 use super::reductions::call_of;
 use super::steps::{LazyStored, Steps, family, found, made, operand};
 use crate::base::error::Result;
-use crate::element::{Element, Float, Numeric, Real, RealNumber};
+use crate::element::{Element, Real};
 use crate::ops::{self, Nanmedian, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -62,15 +62,15 @@ fn greatest<T: Real, X: Steps<Elem = T>>() -> Made {
 }
 
 fn of_topk<T: Element, X: Steps<Elem = T>>() -> Option<Family> {
-    family!(T, [X: Steps] X, |call, _inputs| match call.op {
-        op if op.is(&op::topk) => Some(greatest::<F, X::Of<F>>()),
-        op if op.is(&op::topk_backward) => Some(made!(X::Of<F>, |node, inputs| {
+    family!(
+        T, [X: Steps]
+        topk => greatest::<F, X::Of<F>>(),
+        topk_backward => made!(X::Of<F>, |node, inputs| {
             let (x, g) = (&operand::<X::Of<F>>(node, &inputs[0]), known::<X::Of<F>>(&inputs[1]));
             let (k, axis) = k_and_axis(node.args());
             found::<X::Of<F>, _>(ops::topk_backward(x, g, k, axis))
-        })),
-        _ => None,
-    })
+        }),
+    )
 }
 
 impl<P: Pattern, T: Real> LazyStored<P, T> {

@@ -87,11 +87,7 @@ macro_rules! reductions {
                     }
 
                     pub(in super::super) fn family<T: Element, X: Steps<Elem = T>>() -> Option<Family> {
-                        family!(T, [X: Steps] X, |call, _inputs| match call.op {
-                            op if op.is(&op::$name) => Some(run::<F, X::Of<F>>()),
-                            op if op.is(&op::$backward) => Some(back::<F, X::Of<F>>()),
-                            _ => None,
-                        })
+                        family!(T, [X: Steps] $name => run::<F, X::Of<F>>(), $backward => back::<F, X::Of<F>>())
                     }
                 )?
             }

@@ -1,15 +1,13 @@
 //! Reshaping as a step: another shape with the same elements in row-major order.
 
-use std::marker::PhantomData;
-
 use super::Lazy;
 use super::call::{Arg, Call};
 use super::node::{Family, Made, known};
-use super::steps::made;
+use super::steps::{family, made};
 use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::base::shape::Shape;
-use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
+use crate::element::Element;
 use crate::ops::op;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::tensor::Tensor;
@@ -20,17 +18,17 @@ pub trait Reshapes: Pattern {
     fn reshaped<T: Element>(x: &Tensor<Self, T>, shape: Shape) -> Result<Tensor<Self, T>>;
 }
 
-macro_rules! reshapes {
-    ($($pattern:ident)*) => {$(
-        impl<I: Index> Reshapes for $pattern<I> {
-            fn reshaped<T: Element>(x: &Tensor<Self, T>, shape: Shape) -> Result<Tensor<Self, T>> {
-                x.reshape(shape)
-            }
-        }
-    )*};
+impl<I: Index> Reshapes for CooPattern<I> {
+    fn reshaped<T: Element>(x: &Tensor<Self, T>, shape: Shape) -> Result<Tensor<Self, T>> {
+        x.reshape(shape)
+    }
 }
 
-reshapes!(CooPattern CsrPattern);
+impl<I: Index> Reshapes for CsrPattern<I> {
+    fn reshaped<T: Element>(x: &Tensor<Self, T>, shape: Shape) -> Result<Tensor<Self, T>> {
+        x.reshape(shape)
+    }
+}
 
 impl<P: Reshapes, T: Element> Lazy<Tensor<P, T>> {
     /// Returns the step [`reshape`](crate::CooTensor::reshape): the same elements in another shape.
@@ -84,13 +82,5 @@ fn like_another<P: Reshapes, T: Element>() -> Made {
 }
 
 fn family<P: Reshapes, T: Element>() -> Option<Family> {
-    struct ReshapeFamily<P>(PhantomData<fn() -> P>);
-    impl<P: Reshapes> FloatVisitor for ReshapeFamily<P> {
-        type Out = Family;
-
-        fn visit<F: Float + Numeric + RealNumber>(self) -> Family {
-            |call, _| call.op.is(&op::reshape_as).then(like_another::<P, F>)
-        }
-    }
-    T::if_float(ReshapeFamily::<P>(PhantomData))
+    family!(T, [P: Reshapes] reshape_as => like_another::<P, F>())
 }

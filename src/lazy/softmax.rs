@@ -7,7 +7,7 @@ use super::call::{Arg, Call};
 use super::node::{Family, Made, known};
 use super::steps::{LazyStored, Steps, family, found, made, operand};
 use crate::base::axes::Axes;
-use crate::element::{Float, Numeric, RealNumber};
+use crate::element::Float;
 use crate::ops::{self, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -38,23 +38,22 @@ fn back<X: Steps<Elem: Float>>(is_log: bool) -> Made {
     }
 }
 
-/// Returns whether an operation is the second of two, which is the logarithm; `None` if it is neither.
-fn is_log(op: &'static ops::OpSpec, of: [&'static ops::OpSpec; 2]) -> Option<bool> {
-    of.iter().position(|other| op.is(other)).map(|at| at == 1)
-}
-
-const FUNCTIONS: [&ops::OpSpec; 2] = [&op::softmax, &op::log_softmax];
-const GRADIENTS: [&ops::OpSpec; 2] = [&op::softmax_backward, &op::log_softmax_backward];
-
 fn family<X: Steps>() -> Option<Family> {
-    family!(X::Elem, [X: Steps] X, |call, _inputs| {
-        let of = is_log(call.op, FUNCTIONS).map(run::<X::Of<F>>);
-        of.or_else(|| is_log(call.op, GRADIENTS).map(back::<X::Of<F>>))
-    })
+    family!(
+        X::Elem, [X: Steps]
+        softmax => run::<X::Of<F>>(false),
+        log_softmax => run::<X::Of<F>>(true),
+        softmax_backward => back::<X::Of<F>>(false),
+        log_softmax_backward => back::<X::Of<F>>(true),
+    )
 }
 
-fn call_of(op: &'static ops::OpSpec, x: Arg, axes: Axes) -> Call {
-    Call::of(op, [x, Arg::Axes(axes)])
+/// Returns the step of a softmax of an array, or of the stored entries of a tensor.
+#[track_caller]
+fn step<X: Steps<Elem: Float>>(x: &Lazy<X>, of: Arg, is_log: bool, axes: Axes) -> Lazy<X> {
+    let op = if is_log { &op::log_softmax } else { &op::softmax };
+    let made = Made { family: family::<X>(), ..run::<X>(is_log) };
+    Lazy::step(Call::of(op, [of, Arg::Axes(axes)]), [&x.node], made)
 }
 
 /// # Softmax of stored entries
@@ -64,15 +63,13 @@ impl<P: Pattern, T: Float> LazyStored<P, T> {
     /// Returns the step [`softmax`](crate::softmax()).
     #[track_caller]
     pub fn softmax(&self, axes: impl Into<Axes>) -> Lazy<Tensor<P, T>> {
-        let made = Made { family: family::<Tensor<P, T>>(), ..run::<Tensor<P, T>>(false) };
-        Lazy::step(call_of(&op::softmax, Arg::Stored(0), axes.into()), [&self.x.node], made)
+        step(&self.x, Arg::Stored(0), false, axes.into())
     }
 
     /// Returns the step [`log_softmax`](crate::log_softmax()).
     #[track_caller]
     pub fn log_softmax(&self, axes: impl Into<Axes>) -> Lazy<Tensor<P, T>> {
-        let made = Made { family: family::<Tensor<P, T>>(), ..run::<Tensor<P, T>>(true) };
-        Lazy::step(call_of(&op::log_softmax, Arg::Stored(0), axes.into()), [&self.x.node], made)
+        step(&self.x, Arg::Stored(0), true, axes.into())
     }
 }
 
@@ -83,14 +80,12 @@ impl<T: Float> Lazy<ArrayD<T>> {
     /// Returns the step [`softmax`](crate::softmax()).
     #[track_caller]
     pub fn softmax(&self, axes: impl Into<Axes>) -> Lazy<ArrayD<T>> {
-        let made = Made { family: family::<ArrayD<T>>(), ..run::<ArrayD<T>>(false) };
-        Lazy::step(call_of(&op::softmax, Arg::Input(0), axes.into()), [&self.node], made)
+        step(self, Arg::Input(0), false, axes.into())
     }
 
     /// Returns the step [`log_softmax`](crate::log_softmax()).
     #[track_caller]
     pub fn log_softmax(&self, axes: impl Into<Axes>) -> Lazy<ArrayD<T>> {
-        let made = Made { family: family::<ArrayD<T>>(), ..run::<ArrayD<T>>(true) };
-        Lazy::step(call_of(&op::log_softmax, Arg::Input(0), axes.into()), [&self.node], made)
+        step(self, Arg::Input(0), true, axes.into())
     }
 }

@@ -40,20 +40,25 @@ macro_rules! made {
 }
 pub(super) use made;
 
-/// Finds the implementations that gradients use, if the elements are floats. `$find` is generic over the element type
-/// and over the type of the values.
+/// Finds the implementations that gradients use, if the elements are floats. The element type is `F`. The
+/// implementations are a table by operation, or a function of a call and its inputs.
 macro_rules! family {
-    ($T:ty, [$X:ident: $bound:ident] $of:ty, |$call:ident, $inputs:ident| $find:expr) => {{
-        struct Find<$X>(std::marker::PhantomData<fn() -> $X>);
-        impl<$X: $bound> $crate::element::FloatVisitor for Find<$X> {
+    ($T:ty, [$($X:ident: $bound:ident),*] |$call:pat_param, $inputs:pat_param| $find:expr) => {{
+        struct Find<$($X),*>(std::marker::PhantomData<fn($($X),*)>);
+        impl<$($X: $bound),*> $crate::element::FloatVisitor for Find<$($X),*> {
             type Out = $crate::lazy::node::Family;
 
-            fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
+            fn visit<F: $crate::element::Float + $crate::element::Numeric + $crate::element::RealNumber>(self) -> Self::Out {
                 |$call, $inputs| $find
             }
         }
-        <$T as $crate::element::Element>::if_float(Find::<$X>(std::marker::PhantomData))
+        <$T as $crate::element::Element>::if_float(Find::<$($X),*>(std::marker::PhantomData))
     }};
+    ($T:ty, [$($X:ident: $bound:ident),*] $($op:ident => $made:expr),* $(,)?) => {
+        $crate::lazy::steps::family!($T, [$($X: $bound),*] |call, _| {
+            $crate::lazy::steps::row_of(call, &[$((&op::$op, $made)),*])
+        })
+    };
 }
 pub(super) use family;
 

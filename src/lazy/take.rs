@@ -1,18 +1,17 @@
 //! Steps that take elements at positions.
 
 use std::any::Any;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::Lazy;
 use super::call::{Arg, Call, Typed, word_of_mode};
 use super::node::{Family, Made, known};
-use super::steps::{LazyStored, Steps, made};
+use super::steps::{LazyStored, Steps, family, made};
 use super::text::WRITTEN;
 use crate::base::error::Result;
 use crate::base::index::Position;
 use crate::base::shape::Shape;
-use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
+use crate::element::Element;
 use crate::ops::{self, OpSpec, Request, Select, Take, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -87,18 +86,10 @@ fn taken_back<X: Steps, J: Position>() -> Made {
 
 /// Returns the implementations of `take` and `take_axis`, and of their gradients.
 fn family<X: Steps, J: Position>() -> Option<Family> {
-    struct TakeFamily<X, J>(PhantomData<fn() -> (X, J)>);
-    impl<X: Steps, J: Position> FloatVisitor for TakeFamily<X, J> {
-        type Out = Family;
-
-        fn visit<F: Float + Numeric + RealNumber>(self) -> Family {
-            |call, _| match call.op.forward() {
-                None => is_take(call.op).then(taken::<X::Of<F>, J>),
-                Some(forward) => is_take(forward).then(taken_back::<X::Of<F>, J>),
-            }
-        }
-    }
-    X::Elem::if_float(TakeFamily::<X, J>(PhantomData))
+    family!(X::Elem, [X: Steps, J: Position] |call, _| match call.op.forward() {
+        None => is_take(call.op).then(taken::<X::Of<F>, J>),
+        Some(forward) => is_take(forward).then(taken_back::<X::Of<F>, J>),
+    })
 }
 
 fn is_take(op: &'static OpSpec) -> bool {

@@ -252,14 +252,14 @@ impl<P: Pattern> Lazy<Tensor<P, bool>> {
     #[track_caller]
     pub fn where_<T: Element>(&self, yes: &Lazy<Tensor<P, T>>, no: &Lazy<Tensor<P, T>>) -> Lazy<Tensor<P, T>> {
         let call = Call::of(&op::where_, [Arg::Input(0), Arg::Input(1), Arg::Input(2)]);
-        let family = family!(T, [P: Pattern] Tensor<P, F>, |call, _inputs| match call.op {
-            op if op.is(&op::where_) => Some(choice::<P, F>()),
-            op if op.is(&op::where_backward) => Some(made!((Tensor<P, F>, Tensor<P, F>), |_, inputs| {
+        let family = family!(
+            T, [P: Pattern]
+            where_ => choice::<P, F>(),
+            where_backward => made!((Tensor<P, F>, Tensor<P, F>), |_, inputs| {
                 let [yes, no, g] = [1, 2, 3].map(|at| known::<Tensor<P, F>>(&inputs[at]));
                 ops::where_backward(known::<Tensor<P, bool>>(&inputs[0]), yes, no, g)
-            })),
-            _ => None,
-        });
+            }),
+        );
         Lazy::step(call, [&self.node, &yes.node, &no.node], Made { family, ..choice::<P, T>() })
     }
 }
