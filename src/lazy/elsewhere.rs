@@ -9,14 +9,15 @@ use std::sync::Arc;
 use super::Lazy;
 use super::call::{Arg, Call, Options};
 use super::columns::{ByBytes, TensorBytes};
-use super::node::{Body, Held};
+use super::node::{Accumulator, Body, Held};
 use super::query::{Query, Reader};
+use super::reductions::accumulator;
 use super::value::Value;
 use super::write::HEAD;
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
-use crate::element::accumulator_bytes::bytes_of;
+use crate::element::accumulator_bytes::{bytes_of, values_of};
 use crate::element::{DType, Element, Float, Number, Real, Ring};
 use crate::kernels::partial::How;
 use crate::ops::{Nanmedian, Norm, OpSpec, accumulators, op};
@@ -160,51 +161,39 @@ macro_rules! accumulators {
         impl Folding {
             /// Returns how elements of any type are reduced; `None` for other reductions.
             pub fn of_any<T: Ring>(&self, fill: T) -> Option<How> {
-                let (call, gap) = (self.call()?, self.gap(fill));
-                $(accumulators!(@ $stream [Element Ring] $bound call gap $name $options);)*
-                None
+                self.how(fill, &[$((&op::$name, accumulators!(@any $bound $stream T, $name, $options))),*])
             }
 
             /// Returns how ordered elements are reduced; `None` for other reductions.
             pub fn of_real<T: Real>(&self, fill: T) -> Option<How> {
-                let (call, gap) = (self.call()?, self.gap(fill));
-                $(accumulators!(@ $stream [Real] $bound call gap $name $options);)*
-                None
+                self.how(fill, &[$((&op::$name, accumulators!(@real $bound $stream T, $name, $options))),*])
             }
 
             /// Returns how floats are reduced; `None` for other reductions.
             pub fn of_float<T: Float>(&self, fill: T) -> Option<How> {
-                let (call, gap) = (self.call()?, self.gap(fill));
-                $(accumulators!(@ $stream [Float] $bound call gap $name $options);)*
-                None
+                self.how(fill, &[$((&op::$name, accumulators!(@float $bound $stream T, $name, $options))),*])
             }
         }
     };
-    (@ [whole] $($row:tt)*) => {};
-    (@ [passes] $($row:tt)*) => {};
-    (@ $stream:tt [Element Ring] Element $($row:tt)*) => {
-        accumulators!(@select $($row)*);
-    };
-    (@ $stream:tt [Element Ring] Ring $($row:tt)*) => {
-        accumulators!(@select $($row)*);
-    };
-    (@ $stream:tt [Real] Real $($row:tt)*) => {
-        accumulators!(@select $($row)*);
-    };
-    (@ $stream:tt [Float] Float $($row:tt)*) => {
-        accumulators!(@select $($row)*);
-    };
-    (@ $stream:tt [$($wanted:ident)*] $bound:ident $($row:tt)*) => {};
-    (@select $call:ident $gap:ident $name:ident $options:ident) => {
-        if $call.op.is(&op::$name) {
-            return accumulators::$name(&<$options>::read(&$call), $gap);
-        }
-    };
+    (@any Element $($row:tt)*) => { accumulator!($($row)*) };
+    (@any Ring $($row:tt)*) => { accumulator!($($row)*) };
+    (@real Real $($row:tt)*) => { accumulator!($($row)*) };
+    (@float Float $($row:tt)*) => { accumulator!($($row)*) };
+    (@$elements:ident $bound:ident $($row:tt)*) => { None };
 }
 
 crate::__folds! { (accumulators) }
 
 impl Folding {
+    /// Returns how elements are reduced, from the accumulators of reductions.
+    fn how<T: Element>(&self, fill: T, rows: &[(&'static OpSpec, Option<Accumulator>)]) -> Option<How> {
+        let call = self.call()?;
+        let (_, accumulator) = rows.iter().find(|(op, _)| call.op.is(op))?;
+        // Unstored positions of stored entries do not count.
+        let gap = [fill];
+        accumulator.as_ref()?(&call, (!self.is_stored).then(|| bytes_of(&gap)))
+    }
+
     /// Returns the call of the reduction over all axes.
     fn call(&self) -> Option<Call> {
         let op = OpSpec::named(&self.name)?;
@@ -214,10 +203,5 @@ impl Folding {
             (Some(_), 1) => call.with("ord", Arg::Integer(1)),
             _ => call,
         })
-    }
-
-    /// Returns the value of unstored positions, if they count.
-    fn gap<T>(&self, fill: T) -> Option<T> {
-        (!self.is_stored).then_some(fill)
     }
 }

@@ -7,12 +7,15 @@ use ndarray::ArrayD;
 use super::Lazy;
 use super::call::{Arg, Call, Options};
 use super::kit::is;
-use super::node::{Family, Held, Made, Node, known};
+use super::node::{Held, Made, Node, known};
 use super::steps::{LazyStored, Steps, family, found, made, operand};
 use crate::base::axes::Axes;
+use crate::base::error::Result;
 use crate::element::accumulator_bytes::values_of;
 use crate::element::{Element, Float, Numeric, Real, RealNumber, Ring};
-use crate::ops::{self, Nanmedian, Norm, Quantile, Stream, Var, accumulators, op, result_of};
+use crate::ops::{
+    self, ErasedOperand, ErasedResult, Nanmedian, Norm, Quantile, Stream, Var, accumulators, op, result_of,
+};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -29,10 +32,10 @@ pub(super) fn call_of(op: &'static ops::OpSpec, operands: &[Arg], options: &impl
 
 /// Returns the accumulator of a reduction, if its row has one.
 macro_rules! accumulator {
-    ([whole] $T:ty, $name:ident, $options:ident) => {
+    ([whole] $($row:tt)*) => {
         None
     };
-    ([passes] $T:ty, $name:ident, $options:ident) => {
+    ([passes] $($row:tt)*) => {
         None
     };
     ($stream:tt $T:ty, $name:ident, $options:ident) => {
@@ -43,9 +46,11 @@ macro_rules! accumulator {
     };
 }
 
+pub(super) use accumulator;
+
 /// Returns the argument `q` of a quantile.
-fn real(node: &Node, parameter: &str) -> f64 {
-    node.args().real(parameter).unwrap_or(f64::NAN)
+fn real(call: &Call, parameter: &str) -> f64 {
+    call.real(parameter).unwrap_or(f64::NAN)
 }
 
 /// Defines the steps of reductions, from their rows.
@@ -60,36 +65,37 @@ macro_rules! reductions {
             pub(super) mod $name {
                 use super::super::*;
 
+                fn of<T: $bound>(x: &ErasedOperand<'_, T>, call: &Call) -> Result<ErasedResult<result_of!($out T)>> {
+                    ops::$name(x, $(real(call, stringify!($q)),)? <$options>::read(call))
+                }
+
                 pub(in super::super) fn run<T: $bound, X: Steps<Elem = T>>() -> Made {
                     Made {
                         pieces: Some(|node: &Node, feed| {
-                            let reduced = X::in_chunks(feed, node.args().is_stored(), |x| {
-                                ops::$name(x, $(real(node, stringify!($q)),)? <$options>::read(node.args()))
-                            })?;
+                            let reduced = X::in_chunks(feed, node.args().is_stored(), |x| of(x, node.args()))?;
                             Some(found::<X, _>(reduced).map(|found| Arc::new(found) as Held))
                         }),
                         accumulator: accumulator!($stream T, $name, $options),
                         ..made!(X::Of<result_of!($out T)>, |node, inputs| {
-                            let x = &operand::<X>(node, &inputs[0]);
-                            let options = <$options>::read(node.args());
-                            found::<X, _>(ops::$name(x, $(real(node, stringify!($q)),)? options))
+                            found::<X, _>(of(&operand::<X>(node, &inputs[0]), node.args()))
                         })
                     }
                 }
 
-                $(
-                    pub(in super::super) fn back<T: Float, X: Steps<Elem = T>>() -> Made {
-                        made!(X::Of<T>, |node, inputs| {
-                            let (x, g) = (&operand::<X>(node, &inputs[0]), known::<X>(&inputs[1]));
-                            let options = <$options>::read(node.args());
-                            found::<X, _>(ops::$backward(x, g, $(real(node, stringify!($given)),)? options))
-                        })
-                    }
+                $(pub(in super::super) fn back<T: Float, X: Steps<Elem = T>>() -> Made {
+                    made!(X::Of<T>, |node, inputs| {
+                        let (x, g, call) = (&operand::<X>(node, &inputs[0]), known::<X>(&inputs[1]), node.args());
+                        found::<X, _>(ops::$backward(x, g, $(real(call, stringify!($given)),)? <$options>::read(call)))
+                    })
+                })?
 
-                    pub(in super::super) fn family<T: Element, X: Steps<Elem = T>>() -> Option<Family> {
+                /// Returns the implementation with the implementations that gradients use, if there are any.
+                pub(in super::super) fn made<T: $bound, X: Steps<Elem = T>>() -> Made {
+                    let family = None$(.or(
                         family!(T, [X: Steps] $name => run::<F, X::Of<F>>(), $backward => back::<F, X::Of<F>>())
-                    }
-                )?
+                    ))?;
+                    Made { family, ..run::<T, X>() }
+                }
             }
         )*}
 
@@ -104,11 +110,8 @@ macro_rules! reductions {
                 T: $bound,
             {
                 let call = call_of(&op::$name, &[Arg::Input(0) $(, Arg::Real($q))?], &options.into());
-                let made = runs::$name::run::<T, X>();
-                $(let made = reductions!(@with $backward runs::$name::family::<T, X>(), made);)?
-                Lazy::step(call, [&self.node], made)
+                Lazy::step(call, [&self.node], runs::$name::made::<T, X>())
             }
-
         )*}
 
         /// # Reductions of stored entries
@@ -122,15 +125,9 @@ macro_rules! reductions {
                 T: $bound,
             {
                 let call = call_of(&op::$name, &[Arg::Stored(0) $(, Arg::Real($q))?], &options.into());
-                let made = runs::$name::run::<T, Tensor<P, T>>();
-                $(let made = reductions!(@with $backward runs::$name::family::<T, Tensor<P, T>>(), made);)?
-                Lazy::step(call, [&self.x.node], made)
+                Lazy::step(call, [&self.x.node], runs::$name::made::<T, Tensor<P, T>>())
             }
-
         )*}
-    };
-    (@with $backward:ident $family:expr, $made:ident) => {
-        Made { family: $family, ..$made }
     };
 }
 

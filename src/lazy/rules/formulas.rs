@@ -152,29 +152,19 @@ macro_rules! functions {
 
 crate::__functions! { functions }
 
-/// Defines the gradients of arithmetic on `x` and `y`, for each operand.
-macro_rules! formulas {
-    (|$left:ident, $right:ident, $of_both:ident| $($operation:ident: $to_left:expr, $to_right:expr;)*) => {
-        /// Returns the gradient of the operand with this index of an arithmetic operation.
-        pub(super) fn of_arithmetic(name: &str, number: usize, $left: Term, $right: Term, $of_both: Term) -> Term {
-            match (name, number) {
-                $((stringify!($operation), 0) => $to_left, (stringify!($operation), 1) => $to_right,)*
-                _ => Term { node: None, ..$of_both },
-            }
-        }
-    };
-}
-
-// `mul_nonzero` keeps a zero upstream gradient zero. Division by a number divides the gradient directly, which rounds
-// only once.
-formulas! {
-    |x, y, g|
-    add: g * 1.0, g * 1.0;
-    sub: g * 1.0, g * -1.0;
-    mul: g.mul_nonzero(&y), g.mul_nonzero(&x);
-    div: if y.is_number() { g.with(&op::div, y.node) } else { g.mul_nonzero(&y.recip()) },
-        match x.is_array() {
-            true => g.mul_nonzero(&x).mul_nonzero(&y.square().recip()) * -1.0,
-            false => g.mul_nonzero(&(x * y.square().recip() * -1.0)),
-        };
+/// Returns the gradient of the operand with this index of an arithmetic operation on `x` and `y`.
+///
+/// `mul_nonzero` keeps a zero upstream gradient zero. Division by a number divides the gradient directly, which rounds
+/// only once.
+pub(super) fn of_arithmetic(op: &'static OpSpec, number: usize, x: Term, y: Term, g: Term) -> Term {
+    match op {
+        op if op.is(&op::add) => g * 1.0,
+        op if op.is(&op::sub) => g * if number == 0 { 1.0 } else { -1.0 },
+        op if op.is(&op::mul) => g.mul_nonzero(if number == 0 { &y } else { &x }),
+        op if op.is(&op::div) && number == 0 && y.is_number() => g.with(&op::div, y.node),
+        op if op.is(&op::div) && number == 0 => g.mul_nonzero(&y.recip()),
+        op if op.is(&op::div) && x.is_array() => g.mul_nonzero(&x).mul_nonzero(&y.square().recip()) * -1.0,
+        op if op.is(&op::div) => g.mul_nonzero(&(x * y.square().recip() * -1.0)),
+        _ => Term { node: None, ..g },
+    }
 }
