@@ -22,7 +22,7 @@ use crate::convert::dense_array;
 use crate::dispatch;
 use crate::dynamic::array::on_array;
 use crate::dynamic::{AnyArray, AnyOperand, AnyTensor, AnyValue, Erased, chosen, on_type};
-use crate::element::{DType, Element, Number};
+use crate::element::{Element, Number};
 use crate::ops::moved::Moves;
 use crate::pattern::{AnyPattern, AxisCoords, PartOf};
 use crate::tensor::Tensor;
@@ -99,10 +99,6 @@ pub(crate) struct OfAny {
 }
 
 impl Kind for OfAny {
-    fn dtype(&self) -> Option<DType> {
-        None
-    }
-
     fn format(&self) -> &'static str {
         "tensor or array"
     }
@@ -113,18 +109,6 @@ impl Kind for OfAny {
 
     fn bytes(&self, value: &Held) -> usize {
         AnyOperand::from(known::<AnyValue>(value)).held_bytes()
-    }
-
-    fn remember(&self, value: &Held, _: Option<&Held>) -> Held {
-        Arc::clone(value)
-    }
-
-    fn forget(&self, value: &Held) -> Held {
-        Arc::clone(value)
-    }
-
-    fn reads(&self, _: &Held) -> u64 {
-        0
     }
 
     fn choose(&self, value: &Held, moves: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<Held> {

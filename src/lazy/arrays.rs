@@ -49,18 +49,6 @@ impl<T: Element> Kind for OfArray<T> {
         known::<ArrayD<T>>(value).len().saturating_mul(size_of::<T>())
     }
 
-    fn remember(&self, value: &Held, _: Option<&Held>) -> Held {
-        Arc::clone(value)
-    }
-
-    fn forget(&self, value: &Held) -> Held {
-        Arc::clone(value)
-    }
-
-    fn reads(&self, _: &Held) -> u64 {
-        0
-    }
-
     fn choose(&self, value: &Held, moves: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<Held> {
         kit::choose::<ArrayD<T>>(value, moves)
     }

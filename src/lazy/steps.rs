@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ndarray::ArrayD;
 
 use super::call::{Arg, Call};
-use super::node::{Body, Form, Held, InPieces, Made, Node, Work, known};
+use super::node::{Body, Form, Held, InPieces, Made, Node, Run, Work, known};
 use super::{Lazy, Value, lengths};
 use crate::base::alloc::Allocated;
 use crate::base::error::Result;
@@ -82,20 +82,31 @@ pub(super) fn step_as(name: &'static str, call: Call, inputs: Vec<Arc<Node>>, ma
     };
     let first = shapes.as_ref().and_then(|shapes| shapes.first().copied());
     let work = Work {
-        form: form_of(&call, &inputs),
-        run: Arc::new(made.run),
         family: made.family,
         is_fed: made.pieces.is_some() && is_fed(&call, first),
         from_pieces: made.pieces.map(|pieces| Arc::new(pieces) as _),
         accumulator: made.accumulator,
-        rule: None,
-        shares: None,
-        call,
+        ..Work::new(form_of(&call, &inputs), call, Arc::new(made.run))
     };
     work.node(name, made.kind, inputs, shape)
 }
 
 impl Work {
+    /// Returns a call that is computed by `run` from entire inputs.
+    pub(super) fn new(form: Form, call: Call, run: Run) -> Self {
+        Work {
+            call,
+            run,
+            form,
+            family: None,
+            from_pieces: None,
+            accumulator: None,
+            is_fed: false,
+            rule: None,
+            shares: None,
+        }
+    }
+
     /// Returns the node of a step. If the shape is an error, the node carries the error.
     #[track_caller]
     pub(super) fn node(
@@ -171,17 +182,7 @@ impl<V: Value> Lazy<V> {
             }
         };
         let run = move |_: &Node, inputs: &[Held]| Ok(Arc::new(run(inputs)?) as Held);
-        let work = Work {
-            form: form_of(&call, &inputs),
-            run: Arc::new(run),
-            family: None,
-            is_fed: false,
-            from_pieces: None,
-            accumulator: None,
-            rule: None,
-            shares: None,
-            call,
-        };
+        let work = Work::new(form_of(&call, &inputs), call, Arc::new(run));
         Lazy::of(Arc::new(work.node(name, V::KIND, inputs, shape)))
     }
 
