@@ -161,25 +161,20 @@ macro_rules! accumulators {
         impl Folding {
             /// Returns how elements of any type are reduced; `None` for other reductions.
             pub fn of_any<T: Ring>(&self, fill: T) -> Option<How> {
-                self.how(fill, &[$((&op::$name, accumulators!(@any $bound $stream T, $name, $options))),*])
+                self.how(fill, &[$((&op::$name, accumulator!(@any $bound $stream T, $name, $options))),*])
             }
 
             /// Returns how ordered elements are reduced; `None` for other reductions.
             pub fn of_real<T: Real>(&self, fill: T) -> Option<How> {
-                self.how(fill, &[$((&op::$name, accumulators!(@real $bound $stream T, $name, $options))),*])
+                self.how(fill, &[$((&op::$name, accumulator!(@real $bound $stream T, $name, $options))),*])
             }
 
             /// Returns how floats are reduced; `None` for other reductions.
             pub fn of_float<T: Float>(&self, fill: T) -> Option<How> {
-                self.how(fill, &[$((&op::$name, accumulators!(@float $bound $stream T, $name, $options))),*])
+                self.how(fill, &[$((&op::$name, accumulator!(@float $bound $stream T, $name, $options))),*])
             }
         }
     };
-    (@any Element $($row:tt)*) => { accumulator!($($row)*) };
-    (@any Ring $($row:tt)*) => { accumulator!($($row)*) };
-    (@real Real $($row:tt)*) => { accumulator!($($row)*) };
-    (@float Float $($row:tt)*) => { accumulator!($($row)*) };
-    (@$elements:ident $bound:ident $($row:tt)*) => { None };
 }
 
 crate::__folds! { (accumulators) }

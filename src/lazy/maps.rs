@@ -7,7 +7,7 @@ use super::Lazy;
 use super::call::{Arg, Call, Typed};
 use super::kit::is;
 use super::node::{Family, Made, Node, known};
-use super::steps::{LazyStored, Steps, found, made, operand};
+use super::steps::{LazyStored, Steps, found, made, methods, operand};
 use super::text::{Said, WRITTEN, bracketed};
 use crate::element::{
     Bits, ComplexElement, Element, Float, FloatVisitor, Magnitude, Numeric, Real, RealNumber, Signed,
@@ -39,32 +39,29 @@ macro_rules! maps {
         /// # Elementwise functions
         ///
         /// Each method is documented at the function of the same name.
-        impl<T: Element, X: Steps<Elem = T>> Lazy<X> {$(
-            #[doc = concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            pub fn $name(&self, $($arg: $type),*) -> Lazy<X::Of<$out>>
-            where
-                T: $bound,
-            {
-                Lazy::step(Call::of(&op::$name, [Arg::Input(0), $(Arg::element($arg)),*]), [&self.node], runs::$name::<T, X>())
-            }
-        )*}
+        impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
+            methods! {$(
+                concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).") =>
+                $name(x $(, $arg: $type)*) [$bound] -> Lazy<X::Of<$out>> {
+                    let call = Call::of(&op::$name, [Arg::Input(0), $(Arg::element($arg)),*]);
+                    Lazy::step(call, [&x.node], runs::$name::<T, X>())
+                }
+            )*}
+        }
 
         /// # Elementwise functions of stored entries
         ///
         /// The fill stays the same, or is the zero of another type. Each method is documented at the function of the
         /// same name.
-        impl<P: Pattern, T: Element> LazyStored<P, T> {$(
-            #[doc = concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            pub fn $name(&self, $($arg: $type),*) -> Lazy<Tensor<P, $out>>
-            where
-                T: $bound,
-            {
-                let call = Call::of(&op::$name, [Arg::Stored(0), $(Arg::element($arg)),*]);
-                Lazy::step(call, [&self.x.node], runs::$name::<T, Tensor<P, T>>())
-            }
-        )*}
+        impl<P: Pattern, T: Element> LazyStored<P, T> {
+            methods! {$(
+                concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).") =>
+                $name(x $(, $arg: $type)*) [$bound] -> Lazy<Tensor<P, $out>> {
+                    let call = Call::of(&op::$name, [Arg::Stored(0), $(Arg::element($arg)),*]);
+                    Lazy::step(call, [&x.x.node], runs::$name::<T, Tensor<P, T>>())
+                }
+            )*}
+        }
 
         /// The implementations, for all elements and for stored entries.
         mod runs {

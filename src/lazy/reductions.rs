@@ -8,7 +8,7 @@ use super::Lazy;
 use super::call::{Arg, Call, Options};
 use super::kit::is;
 use super::node::{Held, Made, Node, known};
-use super::steps::{LazyStored, Steps, family, found, made, operand};
+use super::steps::{LazyStored, Steps, family, found, made, methods, operand};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::accumulator_bytes::values_of;
@@ -30,14 +30,16 @@ pub(super) fn call_of(op: &'static ops::OpSpec, operands: &[Arg], options: &impl
     Call::of(op, operands.iter().cloned().chain(options.args()))
 }
 
-/// Returns the accumulator of a reduction, if its row has one.
+/// Returns the accumulator of a reduction, if its row has one; and, if `@` is given, if elements of that kind have a
+/// bound.
 macro_rules! accumulator {
-    ([whole] $($row:tt)*) => {
-        None
-    };
-    ([passes] $($row:tt)*) => {
-        None
-    };
+    (@any Element $($row:tt)*) => { accumulator!($($row)*) };
+    (@any Ring $($row:tt)*) => { accumulator!($($row)*) };
+    (@real Real $($row:tt)*) => { accumulator!($($row)*) };
+    (@float Float $($row:tt)*) => { accumulator!($($row)*) };
+    (@$elements:ident $($row:tt)*) => { None };
+    ([whole] $($row:tt)*) => { None };
+    ([passes] $($row:tt)*) => { None };
     ($stream:tt $T:ty, $name:ident, $options:ident) => {
         Some(|call: &Call, gap: Option<&[u8]>| {
             let gap = gap.and_then(values_of::<$T>).and_then(|gap| gap.first().copied());
@@ -45,7 +47,6 @@ macro_rules! accumulator {
         })
     };
 }
-
 pub(super) use accumulator;
 
 /// Returns the argument `q` of a quantile.
@@ -102,32 +103,28 @@ macro_rules! reductions {
         /// # Reductions
         ///
         /// Each method is documented at the function of the same name.
-        impl<T: Element, X: Steps<Elem = T>> Lazy<X> {$(
-            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            pub fn $name(&self, $($q: f64,)? options: impl Into<$options>) -> Lazy<X::Of<result_of!($out T)>>
-            where
-                T: $bound,
-            {
-                let call = call_of(&op::$name, &[Arg::Input(0) $(, Arg::Real($q))?], &options.into());
-                Lazy::step(call, [&self.node], runs::$name::made::<T, X>())
-            }
-        )*}
+        impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
+            methods! {$(
+                concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).") =>
+                $name(x $(, $q: f64)?, options: impl Into<$options>) [$bound] -> Lazy<X::Of<result_of!($out T)>> {
+                    let call = call_of(&op::$name, &[Arg::Input(0) $(, Arg::Real($q))?], &options.into());
+                    Lazy::step(call, [&x.node], runs::$name::made::<T, X>())
+                }
+            )*}
+        }
 
         /// # Reductions of stored entries
         ///
         /// Each method is documented at the function of the same name.
-        impl<P: Pattern, T: Element> LazyStored<P, T> {$(
-            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            pub fn $name(&self, $($q: f64,)? options: impl Into<$options>) -> Lazy<Tensor<P, result_of!($out T)>>
-            where
-                T: $bound,
-            {
-                let call = call_of(&op::$name, &[Arg::Stored(0) $(, Arg::Real($q))?], &options.into());
-                Lazy::step(call, [&self.x.node], runs::$name::made::<T, Tensor<P, T>>())
-            }
-        )*}
+        impl<P: Pattern, T: Element> LazyStored<P, T> {
+            methods! {$(
+                concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).") =>
+                $name(x $(, $q: f64)?, options: impl Into<$options>) [$bound] -> Lazy<Tensor<P, result_of!($out T)>> {
+                    let call = call_of(&op::$name, &[Arg::Stored(0) $(, Arg::Real($q))?], &options.into());
+                    Lazy::step(call, [&x.x.node], runs::$name::made::<T, Tensor<P, T>>())
+                }
+            )*}
+        }
     };
 }
 

@@ -40,6 +40,23 @@ macro_rules! made {
 }
 pub(super) use made;
 
+/// Defines methods that return steps: the documentation, the name and the parameters, the bound of the element type, the
+/// result, and the body.
+macro_rules! methods {
+    ($($doc:expr => $name:ident($x:ident $(, $arg:ident: $type:ty)*) [$bound:ident] -> $out:ty { $($body:tt)* })*) => {$(
+        #[doc = $doc]
+        #[track_caller]
+        pub fn $name(&self, $($arg: $type),*) -> $out
+        where
+            T: $bound,
+        {
+            let $x = self;
+            $($body)*
+        }
+    )*};
+}
+pub(super) use methods;
+
 /// Finds the implementations that gradients use, if the elements are floats. The element type is `F`. The
 /// implementations are a table by operation, or a function of a call and its inputs.
 macro_rules! family {

@@ -8,7 +8,7 @@ use super::Lazy;
 use super::call::{Arg, Call};
 use super::kit::is;
 use super::node::{Held, Made, Node, known};
-use super::steps::{LazyStored, Steps, constant, family, found, found_both, made, operand, step, viewed};
+use super::steps::{LazyStored, Steps, constant, family, found, found_both, made, methods, operand, step, viewed};
 use crate::base::error::Result;
 use crate::base::sealed::Sealed;
 use crate::element::{Bits, Element, Float, Numeric, Real, RealNumber, Remainder};
@@ -178,48 +178,34 @@ macro_rules! zips {
         /// # Binary operations
         ///
         /// Each method is documented at the function of the same name.
-        impl<T: Element, X: Steps<Elem = T>> Lazy<X> {$(
-            #[doc = $about]
-            ///
-            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            pub fn $name(&self, other: impl Beside<X>) -> Lazy<X::Of<crate::__binary_result!($out X::Elem)>>
-            where
-                T: $bound,
-            {
-                zipped::<X, descriptors::$op>(&op::$name, self, other.side(), Arg::Input)
-            }
-        )*}
+        impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
+            methods! {$(
+                concat!($about, "\n\nThe step [`", stringify!($name), "`](crate::", stringify!($name), "()).") =>
+                $name(x, other: impl Beside<X>) [$bound] -> Lazy<X::Of<crate::__binary_result!($out X::Elem)>> {
+                    zipped::<X, descriptors::$op>(&op::$name, x, other.side(), Arg::Input)
+                }
+            )*}
+        }
 
         /// # Binary operations on stored entries
         ///
         /// Unstored positions do not have a value. Each method is documented at the function of the same name.
-        impl<P: Pattern, T: Element> LazyStored<P, T> {$(
-            #[doc = $about]
-            ///
-            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            pub fn $name(&self, other: impl BesideStored<P, T>) -> Lazy<Tensor<P, crate::__binary_result!($out T)>>
-            where
-                T: $bound,
-            {
-                zipped::<Tensor<P, T>, descriptors::$op>(&op::$name, &self.x, other.entries(), Arg::Stored)
-            }
-        )*}
+        impl<P: Pattern, T: Element> LazyStored<P, T> {
+            methods! {$(
+                concat!($about, "\n\nThe step [`", stringify!($name), "`](crate::", stringify!($name), "()).") =>
+                $name(x, other: impl BesideStored<P, T>) [$bound] -> Lazy<Tensor<P, crate::__binary_result!($out T)>> {
+                    zipped::<Tensor<P, T>, descriptors::$op>(&op::$name, &x.x, other.entries(), Arg::Stored)
+                }
+            )*}
+        }
 
-        /// Returns the implementation of an operation with gradients, or of its gradients.
-        pub(super) fn made<T, X>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made>
+        /// Returns the implementation of an operation with gradients, or of its gradients. `y` is the right operand, if
+        /// it is no number.
+        fn row<T, X>(call: &Call, y: Option<&Arc<Node>>) -> Option<Made>
         where
             T: Float + Numeric + RealNumber,
             X: Steps<Elem = T, Of<T> = X>,
         {
-            let y = match call.arg(1) {
-                Arg::Typed(_) => None,
-                other => Some(inputs.get(other.input()?)?),
-            };
-            if y.is_some_and(|y| !is::<X>(y) && !is::<ArrayD<T>>(y)) {
-                return None;
-            }
             $(crate::__if_some! { [$($backward)? $($of)?]
                 if call.op.is(&op::$name) {
                     return Some(of_both::<X, descriptors::$op>());
@@ -234,6 +220,21 @@ macro_rules! zips {
 }
 
 crate::__binary! { zips }
+
+/// Returns the implementation of an operation with gradients, or of its gradients.
+pub(super) fn made<T, X>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made>
+where
+    T: Float + Numeric + RealNumber,
+    X: Steps<Elem = T, Of<T> = X>,
+{
+    match call.arg(1) {
+        Arg::Typed(_) => row::<T, X>(call, None),
+        other => {
+            let y = inputs.get(other.input()?).filter(|y| is::<X>(y) || is::<ArrayD<T>>(y))?;
+            row::<T, X>(call, Some(y))
+        }
+    }
+}
 
 impl<P: Pattern> Lazy<Tensor<P, bool>> {
     /// Returns the step [`where_`](crate::where_()): each element is from `yes` or from `no`.
