@@ -10,7 +10,7 @@ use super::call::{Arg, Call};
 use super::node::{Made, Node};
 use super::source::{Bins, ByRanges, Held, counts, counts_of_all, known, slices};
 use super::steps::made;
-use super::value::{ByPieces, Chunked, Gather, Gathered, Kind, Pieced, piece};
+use super::value::{ByPieces, Chunked, Gather, Gathered, Kind, piece};
 use super::{Lazy, Value, lengths};
 use crate::base::alloc;
 use crate::base::axes::Axes;
@@ -223,8 +223,10 @@ fn held(value: impl Into<AnyValue>) -> Held {
 }
 
 fn gathered<T: Element>(_: &Erased<T>, count: usize) -> Result<Box<dyn Gather>> {
-    let whole =
-        |pattern: &Held, elements, fill| Some(held(AnyTensor::from(Erased::<T>::whole(pattern, elements, fill)?)));
+    let whole = |pattern: &Held, elements, fill| {
+        let pattern = pattern.downcast_ref::<AnyPattern>()?.clone();
+        Some(held(AnyTensor::from(Tensor::from_valid(pattern, elements, fill))))
+    };
     Ok(Box::new(Gathered::<T>::new(count, elements_of::<T>, whole)?))
 }
 

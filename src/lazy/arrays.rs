@@ -13,7 +13,7 @@ use super::node::{Family, Held, Made, Node, known};
 use super::source::{ByRanges, OfArrays};
 use super::steps::{LazyStored, Steps, family, found, made, step};
 use super::text::said_of_array;
-use super::value::{ByPieces, Chunked, Gather, Gathered, Kind, Pieced, Value};
+use super::value::{ByPieces, Chunked, Elements, Gather, Gathered, Kind, Value};
 use super::{Lazy, kit};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
@@ -88,7 +88,11 @@ impl<T: Element> ByPieces for OfArray<T> {
     }
 
     fn gather(&self, count: usize, _: &Held) -> Result<Box<dyn Gather>> {
-        Ok(Box::new(Gathered::of::<ArrayD<T>>(count)?))
+        let elements: Elements<T> =
+            |piece| (known::<ArrayD<T>>(piece).as_slice().expect("the elements of a piece lie in order"), T::ZERO);
+        Ok(Box::new(Gathered::new(count, elements, |shape, elements, _| {
+            Some(Arc::new(dense_array(shape.downcast_ref::<Shape>()?, elements)))
+        })?))
     }
 
     fn pattern(&self, value: &Held) -> Held {
@@ -109,18 +113,6 @@ impl<T: Element> Chunked for SplitArray<'_, T> {
     fn piece(&self, elements: Range<usize>, _: &mut Option<Held>) -> Result<Held> {
         let elements = alloc::collect(self.0[elements].iter().copied())?;
         Ok(Arc::new(dense_array(&[elements.len()].into(), elements)))
-    }
-}
-
-impl<T: Element> Pieced for ArrayD<T> {
-    type Item = T;
-
-    fn elements(&self) -> (&[T], T) {
-        (self.as_slice().expect("the elements of a piece lie in order"), T::ZERO)
-    }
-
-    fn whole(shape: &Held, elements: Vec<T>, _: T) -> Option<Self> {
-        Some(dense_array(shape.downcast_ref::<Shape>()?, elements))
     }
 }
 

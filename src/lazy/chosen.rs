@@ -9,7 +9,7 @@ use super::Lazy;
 use super::call::{Arg, Call, Typed};
 use super::node::{Form, Held, Made, Node, known};
 use super::steps::{LazyStored, Steps, made, operand};
-use super::text::{Said, WRITTEN, bracketed};
+use super::text::said_of_list;
 use crate::CooTensor;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
@@ -65,27 +65,12 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         keep: impl Fn(&Tensor<P, T>) -> Result<Tensor<P, T>> + Send + Sync + 'static,
         back: impl Fn(&Tensor<P, T>, &Tensor<P, T>) -> Result<Tensor<P, T>> + Send + Sync + 'static,
     ) -> Self {
-        let (own, back) = (Arg::own(), Arc::new(back));
+        let own = Arg::own();
         let call = Call::of(op, [Arg::Input(0), own.clone()]);
-        let step = Lazy::own_step(
-            op.name,
-            call,
-            [&self.node],
-            |[x]| Ok(Some(x.clone())),
-            move |inputs| keep(known(&inputs[0])),
-        );
-        step.with_work(|work| {
-            work.form = Form::Own;
-            work.rule = Some(Arc::new(move |inputs, upstream| {
-                let back = Arc::clone(&back);
-                let run = move |inputs: &[Held]| back(known(&inputs[0]), known(&inputs[1]));
-                let call = Call::of(backward, [Arg::Input(0), Arg::Input(1), own.clone()]);
-                let nodes = [&inputs[0], upstream];
-                let dx: Lazy<Tensor<P, T>> =
-                    Lazy::own_step(backward.name, call, nodes, |[x, _]| Ok(Some(x.clone())), run);
-                Some(vec![Some(dx.with_work(|work| work.rule = Some(Arc::new(|_, _| None))).node)])
-            }));
-        })
+        let shape = |[x]: [&Shape; 1]| Ok(Some(x.clone()));
+        let step = Lazy::own_step(op.name, call, [&self.node], shape, move |inputs| keep(known(&inputs[0])));
+        step.with_work(|work| work.form = Form::Own)
+            .with_gradient(backward, own, move |inputs| back(known(&inputs[0]), known(&inputs[1])))
     }
 
     /// Returns the coordinates of the elements that are not zero, one row per element.
@@ -169,8 +154,7 @@ impl<T: Element> Typed for InsertedValues<T> {
     }
 
     fn said(&self) -> Option<String> {
-        let values = Some(&self.0).filter(|values| values.len() <= WRITTEN)?;
-        Some(bracketed(values.iter().map(Said::said).collect::<Option<Vec<_>>>()?.into_iter()))
+        said_of_list(&self.0)
     }
 }
 

@@ -13,9 +13,10 @@ use super::node::{Accumulator, Body, Held};
 use super::query::{Query, Reader};
 use super::reductions::accumulator;
 use super::value::Value;
+use super::view::unlike;
 use super::write::HEAD;
 use crate::base::axes::Axes;
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::element::accumulator_bytes::{bytes_of, values_of};
 use crate::element::{DType, Element, Float, Number, Real, Ring};
@@ -48,10 +49,6 @@ pub struct Folding {
     pub is_stored: bool,
     /// The order of a norm: 1, 2, or 0 for the largest magnitude.
     pub order: u8,
-}
-
-fn refused(why: &str) -> Error {
-    Error::Argument { operation: "on", why: why.into() }
 }
 
 impl Query {
@@ -88,7 +85,7 @@ impl Query {
         for (at, (node, inputs)) in self.steps().iter().enumerate() {
             let name = |input: usize| format!("t{}", inputs.get(input).copied().unwrap_or_default());
             let call = node.call().and_then(|call| call.said(None, &name));
-            let none = || refused(&format!("{} has no text, by which workers are told of it", node.name));
+            let none = || unlike(&format!("{} has no text, by which workers are told of it", node.name));
             let _ = writeln!(text, "t{} = {}", at + sides.len() + 1, call.ok_or_else(none)?);
         }
         let _ = writeln!(text, "result = [t{}]", self.steps().len() + sides.len());

@@ -2,7 +2,7 @@
 
 use super::call::{Arg, Call};
 use super::kit::is;
-use super::node::{Family, Held, Made, Node, known};
+use super::node::{Held, Made, Node, known};
 use super::steps::{LazyStored, Steps, family, found, made, operand};
 use super::{Lazy, LazyPattern};
 use crate::base::error::{Error, Result};
@@ -11,9 +11,16 @@ use crate::ops::{self, ErasedOperand, Operand, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// Returns the implementations of `scale`, and of the operations that its gradients use.
-fn scale_family<X: Steps, Y: Steps<Elem = X::Elem>>() -> Option<Family> {
-    family!(X::Elem, [X: Steps, Y: Steps] |call, inputs| match call.op {
+/// Returns the step of `scale`, for all elements or for stored entries.
+#[track_caller]
+fn scale<X: Steps, Y: Steps<Elem = X::Elem>>(
+    x: &Lazy<X>,
+    of: Arg,
+    axis: isize,
+    factors: &Lazy<Y>,
+) -> Lazy<X::Of<X::Elem>> {
+    let call = Call::of(&op::scale, [of, Arg::Integer(axis as i128), Arg::Input(1)]);
+    let family = family!(X::Elem, [X: Steps, Y: Steps] |call, inputs| match call.op {
         op if op.is(&op::scale) => Some(scaled::<X::Of<F>, Y::Of<F>>()),
         op if op.is(&op::any_backward) && is::<Y::Of<F>>(&inputs[0]) && is::<X::Of<F>>(&inputs[1]) => {
             Some(made!(Y::Of<F>, |node, inputs| {
@@ -22,7 +29,8 @@ fn scale_family<X: Steps, Y: Steps<Elem = X::Elem>>() -> Option<Family> {
             }))
         }
         _ => None,
-    })
+    });
+    Lazy::step(call, [&x.node, &factors.node], Made { family, ..scaled::<X, Y>() })
 }
 
 /// Returns the implementation of `scale`, for all elements or for stored entries.
@@ -57,9 +65,7 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     /// ```
     #[track_caller]
     pub fn scale<Y: Steps<Elem = T>>(&self, axis: isize, factors: &Lazy<Y>) -> Lazy<X::Of<T>> {
-        let call = Call::of(&op::scale, [Arg::Input(0), Arg::Integer(axis as i128), Arg::Input(1)]);
-        let made = Made { family: scale_family::<X, Y>(), ..scaled::<X, Y>() };
-        Lazy::step(call, [&self.node, &factors.node], made)
+        scale(self, Arg::Input(0), axis, factors)
     }
 }
 
@@ -67,9 +73,7 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
     /// Returns the step [`scale`](crate::scale()) of the stored entries. The fill stays the same.
     #[track_caller]
     pub fn scale<Y: Steps<Elem = T>>(&self, axis: isize, factors: &Lazy<Y>) -> Lazy<Tensor<P, T>> {
-        let call = Call::of(&op::scale, [Arg::Stored(0), Arg::Integer(axis as i128), Arg::Input(1)]);
-        let made = Made { family: scale_family::<Tensor<P, T>, Y>(), ..scaled::<Tensor<P, T>, Y>() };
-        Lazy::step(call, [&self.x.node, &factors.node], made)
+        scale(&self.x, Arg::Stored(0), axis, factors)
     }
 
     /// Returns the step [`mask`](crate::Stored::mask): the entries at positions that `mask` stores.
@@ -108,10 +112,8 @@ fn masked<P: Pattern, T: Element>() -> Made {
     );
     let run = made!(Tensor<P, T>, |node, inputs| {
         let x = known::<Tensor<P, T>>(&inputs[0]).stored();
-        with_mask::<P, _>(node, &inputs[1], 1, |mask| match node.args().op.is(&op::mask) {
-            true => x.mask(mask),
-            false => x.without(mask),
-        })
+        let mask = pattern_of::<P>(node, 1, &inputs[1])?;
+        if node.args().op.is(&op::mask) { x.mask(&mask) } else { x.without(&mask) }
     });
     Made { family, ..run }
 }
@@ -120,15 +122,17 @@ fn masked<P: Pattern, T: Element>() -> Made {
 fn masked_back<P: Pattern, T: Element>() -> Made {
     made!(Tensor<P, T>, |node, inputs| {
         let (x, g) = (known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]));
-        with_mask::<P, _>(node, &inputs[2], 2, |mask| match node.args().op.is(&op::mask_backward) {
-            true => ops::mask_backward(&x.stored(), g, mask),
-            false => ops::without_backward(&x.stored(), g, mask),
-        })
+        let mask = pattern_of::<P>(node, 2, &inputs[2])?;
+        match node.args().op.is(&op::mask_backward) {
+            true => ops::mask_backward(&x.stored(), g, &mask),
+            false => ops::without_backward(&x.stored(), g, &mask),
+        }
     })
 }
 
-/// Calls `keep` with the pattern of a mask. The elements of the mask may have any type, and are ignored.
-fn with_mask<P: Pattern, R>(node: &Node, mask: &Held, input: usize, keep: impl FnOnce(&P) -> Result<R>) -> Result<R> {
+/// Returns the pattern of a mask, which is the input with this index. The elements of the mask may have any type, and are
+/// ignored.
+pub(super) fn pattern_of<P: Pattern>(node: &Node, input: usize, mask: &Held) -> Result<P> {
     let mask = node.inputs[input].kind.by_pieces().map(|kind| kind.pattern(mask));
-    keep(mask.as_ref().and_then(|mask| mask.downcast_ref()).ok_or(Error::NoTensor)?)
+    mask.as_ref().and_then(|mask| mask.downcast_ref()).cloned().ok_or(Error::NoTensor)
 }

@@ -8,7 +8,7 @@ use super::call::{Arg, Call, Typed};
 use super::kit::is;
 use super::node::{Family, Made, Node, known};
 use super::steps::{LazyStored, Steps, found, made, methods, operand};
-use super::text::{Said, WRITTEN, bracketed};
+use super::text::said_of_list;
 use crate::element::{
     Bits, ComplexElement, Element, Float, FloatVisitor, Magnitude, Numeric, Real, RealNumber, Signed,
 };
@@ -195,8 +195,7 @@ impl<T: Element> Typed for Members<T> {
     }
 
     fn said(&self) -> Option<String> {
-        let members = Some(self.0.members()).filter(|members| members.len() <= WRITTEN)?;
-        Some(bracketed(members.iter().map(Said::said).collect::<Option<Vec<_>>>()?.into_iter()))
+        said_of_list(self.0.members())
     }
 
     fn count(&self) -> usize {

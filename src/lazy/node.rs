@@ -124,6 +124,7 @@ pub(super) struct Work {
 }
 
 /// The origin of the value of a node.
+#[derive(Clone)]
 pub(super) enum Body {
     /// An existing value.
     Constant(Held),
@@ -204,19 +205,11 @@ impl Node {
 
     /// Returns this step with other inputs and another shape.
     pub(super) fn again(&self, inputs: Vec<Arc<Node>>, shape: Option<Shape>) -> Self {
-        let body = match &self.body {
-            Body::Step(work) => Body::Step(work.clone()),
-            Body::Part(number) => Body::Part(*number),
-            Body::Constant(value) => Body::Constant(Arc::clone(value)),
-            Body::Input { name, lengths } => Body::Input { name: Arc::clone(name), lengths: lengths.clone() },
-            Body::Source(source) => Body::Source(Arc::clone(source)),
-            Body::Refused(error) => Body::Refused(error.clone()),
-        };
         Node {
             id: next_id(),
             name: self.name,
             place: self.place,
-            body,
+            body: self.body.clone(),
             inputs,
             shape,
             kind: self.kind,

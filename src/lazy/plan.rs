@@ -72,11 +72,7 @@ enum Ran {
 
 impl Plan {
     pub(super) fn new(results: &[Arc<Node>]) -> Result<Self> {
-        let nodes = reachable(results, Node::is_kept);
-        if let Some(error) = nodes.iter().find_map(|node| node.refusal()) {
-            return Err(error.clone());
-        }
-        let (steps, slots) = numbered(nodes);
+        let (steps, slots) = numbered(needed(results)?);
         Ok(Plan::of_steps(steps, results.iter().map(|node| slots[&node.id]).collect()))
     }
 
@@ -89,10 +85,7 @@ impl Plan {
 
     /// Returns the plan of the rewritten graph, or the error of a rejected step.
     pub(super) fn rewritten(written: &[Arc<Node>]) -> Result<Self> {
-        let nodes = reachable(written, Node::is_kept);
-        if let Some(error) = nodes.iter().find_map(|node| node.refusal()) {
-            return Err(error.clone());
-        }
+        needed(written)?;
         let Rewritten { results, told } = rewritten(written);
         Ok(Plan { told, ..Plan::new(&results)? })
     }
@@ -329,6 +322,15 @@ impl Unit {
             Unit::Together(region) => Some(region),
             Unit::Alone(_) => None,
         }
+    }
+}
+
+/// Returns the nodes that some results need, or the error of a rejected step.
+fn needed(results: &[Arc<Node>]) -> Result<Vec<Arc<Node>>> {
+    let nodes = reachable(results, Node::is_kept);
+    match nodes.iter().find_map(|node| node.refusal()) {
+        Some(error) => Err(error.clone()),
+        None => Ok(nodes),
     }
 }
 

@@ -5,14 +5,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::call::{Arg, Call, Typed};
+use super::entries::pattern_of;
 use super::factors::{Factor, product_back};
 use super::node::{Family, Made, Node, known};
 use super::steps::{LazyStored, Steps, family, made};
 use super::{Lazy, LazyPattern};
-use crate::base::error::Error;
 use crate::element::{Element, Float, Ring};
 use crate::ops::{self, Matmul, OpSpec, Operand, Semiring, op};
-use crate::pattern::Pattern;
+use crate::pattern::{CooPattern, Pattern};
 use crate::tensor::Tensor;
 
 /// Returns the implementation of a product of all pairs of elements.
@@ -105,8 +105,7 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         X::Product<Y>: Steps<Elem = T>,
     {
         let call = Call::of(&op::matmul_with, [Arg::Input(0), Arg::Input(1), semiring::<T, S>(options)]);
-        let made = Made { family: of_entries::<X, Y, S>(), ..by_semiring::<X, Y, S>() };
-        Lazy::step(call, [&self.node, &other.node], made)
+        Lazy::step(call, [&self.node, &other.node], with_family::<X, Y, CooPattern<u32>, S>())
     }
 
     /// Returns the step [`matmul_with`](crate::matmul_with()) at the positions that a tensor stores.
@@ -229,17 +228,6 @@ fn options_of<S: Copy + 'static>(node: &Node) -> Matmul<'static, S> {
     node.args().data::<Ways<S>>("semiring").expect("a semiring of this type").options
 }
 
-fn by_semiring<X, Y, S>() -> Made
-where
-    X: Steps<Product<Y>: Steps>,
-    Y: Steps<Elem = X::Elem>,
-    S: Semiring<X::Elem> + 'static,
-{
-    made!(X::Product<Y>, |node, inputs| {
-        ops::matmul_with(known::<X>(&inputs[0]), known::<Y>(&inputs[1]), options_of::<S>(node))
-    })
-}
-
 /// Returns a product at the positions that a mask stores, or at the positions that the mask does not store.
 #[track_caller]
 fn masked<X, Y, Q, S>(nodes: [&Arc<Node>; 3], options: Matmul<'static, S>, is_complement: bool) -> Lazy<X::Product<Y>>
@@ -251,11 +239,11 @@ where
 {
     let complement = if is_complement { Arg::Flag(true) } else { Arg::Absent };
     let args = [Arg::Input(0), Arg::Input(1), semiring::<X::Elem, S>(options), Arg::Input(2), complement];
-    let made = Made { family: of_entries_at::<X, Y, Q, S>(), ..at_mask::<X, Y, Q, S>() };
-    Lazy::step_as(op::matmul_on.name, Call::of(&op::matmul_with, args), nodes, made)
+    Lazy::step_as(op::matmul_on.name, Call::of(&op::matmul_with, args), nodes, with_family::<X, Y, Q, S>())
 }
 
-fn at_mask<X, Y, Q, S>() -> Made
+/// Returns the implementation of a product of stored entries. A mask has a pattern of type `Q`.
+fn by_semiring<X, Y, Q, S>() -> Made
 where
     X: Steps<Product<Y>: Steps>,
     Y: Steps<Elem = X::Elem>,
@@ -263,42 +251,31 @@ where
     S: Semiring<X::Elem> + 'static,
 {
     made!(X::Product<Y>, |node, inputs| {
-        // The elements of the mask may have any type, and are ignored.
-        let mask = node.inputs[2].kind.by_pieces().map(|kind| kind.pattern(&inputs[2]));
-        let mask: &Q = mask.as_ref().and_then(|mask| mask.downcast_ref()).ok_or(Error::NoTensor)?;
-        let options = options_of::<S>(node);
-        let options = if node.args().flag("complement") { options.without(mask) } else { options.mask(mask) };
+        let (options, mask) =
+            (options_of::<S>(node), inputs.get(2).map(|mask| pattern_of::<Q>(node, 2, mask)).transpose()?);
+        let options = match &mask {
+            Some(mask) if node.args().flag("complement") => options.without(mask),
+            Some(mask) => options.mask(mask),
+            None => options,
+        };
         ops::matmul_with(known::<X>(&inputs[0]), known::<Y>(&inputs[1]), options)
     })
 }
 
-/// Returns the implementations of products without a mask, and of the gradients of stored entries.
-fn of_entries<X, Y, S>() -> Option<Family>
-where
-    X: Steps<Product<Y>: Steps<Elem = X::Elem>>,
-    Y: Steps<Elem = X::Elem>,
-    S: Semiring<X::Elem> + 'static,
-{
-    gradients::<X, Y, X::Product<Y>>()?;
-    Some(|call, inputs| match call.op {
-        op if op.is(&op::matmul_with) => Some(by_semiring::<X, Y, S>()),
-        _ => gradients::<X, Y, X::Product<Y>>()?(call, inputs),
-    })
-}
-
-/// Returns the implementations of products at a mask, and of the gradients of stored entries.
-fn of_entries_at<X, Y, Q, S>() -> Option<Family>
+/// Returns [`by_semiring`], with the implementations that gradients use.
+fn with_family<X, Y, Q, S>() -> Made
 where
     X: Steps<Product<Y>: Steps<Elem = X::Elem>>,
     Y: Steps<Elem = X::Elem>,
     Q: Pattern,
     S: Semiring<X::Elem> + 'static,
 {
-    of_entries::<X, Y, S>()?;
-    Some(|call, inputs| match call.named("mask") {
-        Arg::Input(_) if call.op.is(&op::matmul_with) => Some(at_mask::<X, Y, Q, S>()),
-        _ => of_entries::<X, Y, S>()?(call, inputs),
-    })
+    let family: Family = |call, inputs| match call.op {
+        op if op.is(&op::matmul_with) => Some(by_semiring::<X, Y, Q, S>()),
+        _ => gradients::<X, Y, X::Product<Y>>()?(call, inputs),
+    };
+    let family = gradients::<X, Y, X::Product<Y>>().map(|_| family);
+    Made { family, ..by_semiring::<X, Y, Q, S>() }
 }
 
 /// Returns the implementation of the gradients of sums of products of stored entries, if the elements are floats.

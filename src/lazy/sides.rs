@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use super::columns::ByBytes;
 use super::node::{Held, Node};
+use super::view::unlike;
 use crate::base::alloc;
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::DType;
 
@@ -18,10 +19,6 @@ pub struct Side {
     lengths: Vec<usize>,
     width: usize,
     bytes: Arc<[u8]>,
-}
-
-fn refused(why: &str) -> Error {
-    Error::Argument { operation: "on", why: why.into() }
 }
 
 impl Side {
@@ -35,7 +32,7 @@ impl Side {
         let positions = lengths.iter().try_fold(1, |size: usize, &length| size.checked_mul(length));
         match positions.and_then(|positions| positions.checked_mul(width)) == Some(bytes.len()) && width > 0 {
             true => Ok(Side { lengths, width, bytes }),
-            false => Err(refused("an operand beside what is read has not as many elements as positions")),
+            false => Err(unlike("an operand beside what is read has not as many elements as positions")),
         }
     }
 
@@ -62,7 +59,7 @@ impl Side {
     ///
     /// `Argument`: a coordinate is out of range for an axis that is not broadcast.
     pub fn at(&self, coords: &[Vec<u64>], count: usize) -> Result<Vec<u8>> {
-        let outside = || refused("an entry lies outside of an operand that is beside it");
+        let outside = || unlike("an entry lies outside of an operand that is beside it");
         let own = coords.get(coords.len().wrapping_sub(self.lengths.len())..).ok_or_else(outside)?;
         let mut found = alloc::with_capacity(count.saturating_mul(self.width))?;
         for entry in 0..count {
@@ -90,12 +87,12 @@ pub(super) struct BroadcastOperand {
 impl BroadcastOperand {
     /// Returns the operand with the value of a node. Rejects a value that does not store every element.
     pub(super) fn new(node: &Node, value: &Held) -> Result<Self> {
-        let kind = node.kind.by_bytes().ok_or_else(|| refused("an operand is no tensor of one element type"))?;
+        let kind = node.kind.by_bytes().ok_or_else(|| unlike("an operand is no tensor of one element type"))?;
         let shape = node.kind.shape(value);
         let stored = kind.values(value).len() / kind.width().max(1);
         match stored as u128 == shape.wide_size() {
             true => Ok(BroadcastOperand { kind, value: Arc::clone(value), lengths: shape.to_vec(), none: None }),
-            false => Err(refused("an operand that is repeated does not store every element")),
+            false => Err(unlike("an operand that is repeated does not store every element")),
         }
     }
 
@@ -112,7 +109,7 @@ impl BroadcastOperand {
 
     /// Returns a chunk with these elements, given as bytes. If `has_gap`, the chunk ends with an unstored position.
     pub(super) fn piece(&self, bytes: &[u8], has_gap: bool) -> Result<Held> {
-        let none = self.none.as_ref().ok_or_else(|| refused("an operand stands in no step"))?;
+        let none = self.none.as_ref().ok_or_else(|| unlike("an operand stands in no step"))?;
         self.kind.piece(none, bytes, has_gap)
     }
 
@@ -160,7 +157,7 @@ pub(super) fn without_entries<'a>(
         };
         let inputs: Vec<StepInput<'_>> = inputs.iter().map(input).collect();
         let found = on_entries(node, &inputs, sides, shape, has_gap)?;
-        let kind = node.kind.by_bytes().ok_or_else(|| refused("it is no tensor of one element type"))?;
+        let kind = node.kind.by_bytes().ok_or_else(|| unlike("it is no tensor of one element type"))?;
         values.push(Some((kind, found)));
     }
     Ok(values)
@@ -185,9 +182,9 @@ fn on_entries(
         StepInput::Side(side) => Ok(Arc::clone(&sides[*side].value)),
     });
     let found = node.run(&whole.collect::<Result<Vec<_>>>()?)?;
-    let kind = node.kind.by_bytes().ok_or_else(|| refused("it is no tensor of one element type"))?;
+    let kind = node.kind.by_bytes().ok_or_else(|| unlike("it is no tensor of one element type"))?;
     if !kind.values(&found).is_empty() {
-        return Err(refused("it stores elements where what is read has none"));
+        return Err(unlike("it stores elements where what is read has none"));
     }
     let fills = own.iter().map(|&at| sides[at].fills(&beside)).collect::<Result<Vec<_>>>()?;
     for choice in 0..fills.iter().map(Vec::len).product() {
@@ -202,7 +199,7 @@ fn on_entries(
             return Ok(piece);
         }
     }
-    Err(refused("its fill is not that of pieces of it"))
+    Err(unlike("its fill is not that of pieces of it"))
 }
 
 /// Returns the inputs as chunks without entries.

@@ -14,6 +14,12 @@ pub(super) fn bracketed(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
+/// Returns the textual form of elements, if there is one and they are not too many.
+pub(super) fn said_of_list<T: Element>(elements: &[T]) -> Option<String> {
+    let elements = Some(elements).filter(|elements| elements.len() <= WRITTEN)?;
+    Some(bracketed(elements.iter().map(Said::said).collect::<Option<Vec<_>>>()?.into_iter()))
+}
+
 /// An argument that may have a textual form.
 pub(super) trait Said {
     /// Returns the textual form; `None` if no text is read back bitwise identical.

@@ -281,7 +281,11 @@ impl<P: Pattern, T: Element> ByPieces for OfTensor<P, T> {
     }
 
     fn gather(&self, count: usize, _: &Held) -> Result<Box<dyn Gather>> {
-        Ok(Box::new(Gathered::of::<Tensor<P, T>>(count)?))
+        let elements: Elements<T> =
+            |piece| (known::<Tensor<P, T>>(piece).values(), known::<Tensor<P, T>>(piece).fill());
+        Ok(Box::new(Gathered::new(count, elements, |pattern, elements, fill| {
+            Some(Arc::new(Tensor::from_valid(pattern.downcast_ref::<P>()?.clone(), elements, fill)))
+        })?))
     }
 
     fn pattern(&self, value: &Held) -> Held {
@@ -423,29 +427,6 @@ pub(super) fn one_lane(format: Format, width: Width, count: usize, length: usize
     AnyPattern::from_coords(format, Shape::from([length]), count, width, vec![coords], default_limit(0))
 }
 
-/// A value whose elements can arrive in chunks.
-pub(super) trait Pieced: Value {
-    type Item: Element;
-
-    /// Returns the stored elements of a chunk, and the fill.
-    fn elements(&self) -> (&[Self::Item], Self::Item);
-
-    /// Returns the value with these elements, on a pattern or in a shape. Returns `None` if the type does not match.
-    fn whole(pattern: &Held, elements: Vec<Self::Item>, fill: Self::Item) -> Option<Self>;
-}
-
-impl<P: Pattern, T: Element> Pieced for Tensor<P, T> {
-    type Item = T;
-
-    fn elements(&self) -> (&[T], T) {
-        (self.values(), self.fill())
-    }
-
-    fn whole(pattern: &Held, elements: Vec<T>, fill: T) -> Option<Self> {
-        Some(Tensor::from_valid(pattern.downcast_ref::<P>()?.clone(), elements, fill))
-    }
-}
-
 /// The elements of all chunks.
 pub(super) struct Gathered<T> {
     values: Vec<T>,
@@ -458,15 +439,7 @@ pub(super) struct Gathered<T> {
 pub(super) type Elements<T> = for<'a> fn(&'a Held) -> (&'a [T], T);
 
 impl<T: Element> Gathered<T> {
-    /// Allocates memory for the elements of chunks of one type.
-    pub(super) fn of<V: Pieced<Item = T>>(count: usize) -> Result<Self> {
-        Self::new(
-            count,
-            |piece| known::<V>(piece).elements(),
-            |pattern, elements, fill| V::whole(pattern, elements, fill).map(|whole| Arc::new(whole) as Held),
-        )
-    }
-
+    /// Allocates memory for the elements of chunks of one type. `whole` returns `None` if a pattern does not match.
     pub(super) fn new(
         count: usize,
         elements: Elements<T>,
