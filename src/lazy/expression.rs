@@ -56,7 +56,7 @@ type Run = fn(&Node, &[Held]) -> crate::base::error::Result<Held>;
 
 /// Returns the implementation of a step from a function of its inputs.
 pub(crate) fn made(kind: &'static OfAny, run: Run) -> Made {
-    Made { kind, run, pieces: None, accumulator: None, family: None }
+    Made::new(kind, run)
 }
 
 /// The gradient of a result, or the step that has none.

@@ -1,20 +1,19 @@
 //! The typed implementations of the operations that gradients use, by the kinds of the operands.
 
 use std::any::Any;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use ndarray::ArrayD;
 
 use super::call::Call;
 use super::node::{Held, Made, Node, known};
-use super::steps::{Steps, constant, made};
+use super::steps::{Steps, constant, family, made};
 use super::value::{Kind, Value};
 use super::{lengths, maps, operators, reductions, zips};
 use crate::base::alloc;
 use crate::base::error::Result;
 use crate::convert::dense_array;
-use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
+use crate::element::{Element, Float, Numeric, RealNumber};
 use crate::ops::moved::Moves;
 use crate::ops::{self, OpSpec, Split, op};
 use crate::pattern::Pattern;
@@ -71,49 +70,29 @@ where
 
 /// Returns the implementation for tensors, if their elements are floats.
 pub(super) fn of_tensors<P: Pattern, T: Element>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made> {
-    struct Kit<'a, P>(&'a Call, &'a [Arc<Node>], PhantomData<fn() -> P>);
-    impl<P: Pattern> FloatVisitor for Kit<'_, P> {
-        type Out = Option<Made>;
-
-        fn visit<F: Float + Numeric + RealNumber>(self) -> Option<Made> {
-            let Kit(call, inputs, _) = self;
-            if call.op.is(&op::zeros_like) {
-                return Some(zeros_of_tensor::<P, F>());
-            }
-            if call.op.is(&op::dense) {
-                return Some(made!(ArrayD<F>, |_, inputs| known::<Tensor<P, F>>(&inputs[0]).to_dense()));
-            }
-            if call.op.is(&op::with_fill) {
-                return Some(maps::filled::<P, F>());
-            }
-            let array_first = operators::made::<P, F>(call, inputs);
-            array_first.or_else(|| of_floats::<F, Tensor<P, F>>(call, inputs))
-        }
-    }
-    T::if_float(Kit::<P>(call, inputs, PhantomData))?
+    family!(T, [P: Pattern] |call, inputs| match call.op {
+        op if op.is(&op::zeros_like) => Some(zeros_of_tensor::<P, F>()),
+        op if op.is(&op::dense) => Some(made!(ArrayD<F>, |_, inputs| known::<Tensor<P, F>>(&inputs[0]).to_dense())),
+        op if op.is(&op::with_fill) => Some(maps::filled::<P, F>()),
+        _ => operators::made::<P, F>(call, inputs).or_else(|| of_floats::<F, Tensor<P, F>>(call, inputs)),
+    })?(call, inputs)
 }
 
 /// Returns the implementation for arrays, if their elements are floats.
 pub(super) fn of_arrays<T: Element>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made> {
-    struct Kit<'a>(&'a Call, &'a [Arc<Node>]);
-    impl FloatVisitor for Kit<'_> {
-        type Out = Option<Made>;
-
-        fn visit<F: Float + Numeric + RealNumber>(self) -> Option<Made> {
-            let Kit(call, inputs) = self;
-            if !inputs.iter().all(is::<ArrayD<F>>) {
-                return None;
-            }
-            if call.op.is(&op::zeros_like) {
-                return Some(made!(ArrayD<F>, |_, inputs| {
+    family!(
+        T,
+        [] | call,
+        inputs
+            | match call.op {
+                _ if !inputs.iter().all(is::<ArrayD<F>>) => None,
+                op if op.is(&op::zeros_like) => Some(made!(ArrayD<F>, |_, inputs| {
                     let x = known::<ArrayD<F>>(&inputs[0]);
                     Ok(dense_array(&x.shape().into(), alloc::zeros(x.len())?))
-                }));
+                })),
+                _ => of_floats::<F, ArrayD<F>>(call, inputs),
             }
-            of_floats::<F, ArrayD<F>>(call, inputs)
-        }
-    }
-    T::if_float(Kit(call, inputs))?
+    )?(call, inputs)
 }
 
 /// Returns the implementation of `zeros_like`: zeros on the pattern of a tensor.

@@ -7,11 +7,10 @@ use super::Lazy;
 use super::call::{Arg, Call, Typed};
 use super::kit::is;
 use super::node::{Family, Made, Node, known};
+use super::rules::is_float;
 use super::steps::{LazyStored, Steps, found, made, methods, operand};
 use super::text::said_of_list;
-use crate::element::{
-    Bits, ComplexElement, Element, Float, FloatVisitor, Magnitude, Numeric, Real, RealNumber, Signed,
-};
+use crate::element::{Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Signed};
 use crate::ops::table::functions::element_of_result;
 use crate::ops::{self, Isin, op};
 use crate::pattern::Pattern;
@@ -142,14 +141,8 @@ fn cast_of<P: Pattern, T: Element, U: Element>() -> Made {
 
 /// Returns the implementations of the casts in both directions, if both types are floats.
 fn casts<P: Pattern, T: Element, U: Element>() -> Option<Family> {
-    struct IsFloat;
-    impl FloatVisitor for IsFloat {
-        type Out = ();
-        fn visit<F: Float + Numeric + RealNumber>(self) {}
-    }
-    T::if_float(IsFloat)?;
-    U::if_float(IsFloat)?;
-    Some(|call, inputs| match inputs {
+    let are_floats = is_float(T::DTYPE) && is_float(U::DTYPE);
+    are_floats.then_some(|call, inputs| match inputs {
         _ if !call.op.is(&op::cast) => None,
         [x] if is::<Tensor<P, U>>(x) => Some(cast_of::<P, U, T>()),
         _ => Some(cast_of::<P, T, U>()),

@@ -48,6 +48,13 @@ pub struct InPieces<'a> {
     pub(super) states: Option<States<'a>>,
 }
 
+impl<'a> InPieces<'a> {
+    /// Returns an operand whose entries arrive in order.
+    pub(super) fn of(pattern: &'a Held, none: &'a Held, run: &'a Pour<'a>) -> Self {
+        InPieces { pattern, is_poured: false, none, run, most: 0, picoseconds: 0, states: None }
+    }
+}
+
 /// Computes a range of entries, and passes the entries in chunks.
 pub(super) type Pour<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&Held)) -> Result<()> + Sync + 'a;
 
@@ -78,6 +85,13 @@ pub struct Made {
     pub(super) pieces: Option<Pieces>,
     pub(super) accumulator: Option<Accumulator>,
     pub(super) family: Option<Family>,
+}
+
+impl Made {
+    /// Returns an implementation that reads entire inputs, without implementations that gradients use.
+    pub(super) const fn new(kind: &'static dyn Kind, run: fn(&Node, &[Held]) -> Result<Held>) -> Self {
+        Made { kind, run, pieces: None, accumulator: None, family: None }
+    }
 }
 
 /// A step of a graph. Nodes never change, and graphs share them.

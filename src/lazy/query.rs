@@ -259,6 +259,6 @@ fn how(fold: &Node, none: &Held, kind: &dyn ByBytes) -> Result<How> {
 
 fn of_states(fold: &Node, pattern: &Held, none: &Held, states: States<'_>) -> Option<Result<Held>> {
     let run = |_: std::ops::Range<usize>, _: &mut dyn FnMut(&Held)| Ok(());
-    let pieces = InPieces { pattern, is_poured: false, none, run: &run, most: 0, picoseconds: 0, states: Some(states) };
+    let pieces = InPieces { states: Some(states), ..InPieces::of(pattern, none, &run) };
     fold.work()?.from_pieces.as_ref()?(fold, &pieces)
 }

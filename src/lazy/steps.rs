@@ -26,16 +26,13 @@ use crate::tensor::erased::{SparseCow, SparseRef};
 /// Returns a typed implementation, from the type of the result and a function of the node and the values of its inputs.
 macro_rules! made {
     ($type:ty, |$node:pat_param, $inputs:ident| $body:expr) => {
-        $crate::lazy::node::Made {
-            kind: <$type as $crate::lazy::Value>::KIND,
-            run: |$node: &$crate::lazy::node::Node, $inputs: &[$crate::lazy::node::Held]| {
+        $crate::lazy::node::Made::new(
+            <$type as $crate::lazy::Value>::KIND,
+            |$node: &$crate::lazy::node::Node, $inputs: &[$crate::lazy::node::Held]| {
                 let found: $crate::Result<$type> = $body;
                 found.map(|found| std::sync::Arc::new(found) as $crate::lazy::node::Held)
             },
-            pieces: None,
-            accumulator: None,
-            family: None,
-        }
+        )
     };
 }
 pub(super) use made;
@@ -43,12 +40,12 @@ pub(super) use made;
 /// Defines methods that return steps: the documentation, the name and the parameters, the bound of the element type, the
 /// result, and the body.
 macro_rules! methods {
-    ($($doc:expr => $name:ident($x:ident $(, $arg:ident: $type:ty)*) [$bound:ident] -> $out:ty { $($body:tt)* })*) => {$(
+    ($($doc:expr => $name:ident($x:ident $(, $arg:ident: $type:ty)*) $([$bound:ident])? -> $out:ty { $($body:tt)* })*) => {$(
         #[doc = $doc]
         #[track_caller]
         pub fn $name(&self, $($arg: $type),*) -> $out
-        where
-            T: $bound,
+        $(where
+            T: $bound,)?
         {
             let $x = self;
             $($body)*

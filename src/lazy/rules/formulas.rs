@@ -104,27 +104,37 @@ impl Term {
     }
 }
 
-macro_rules! operators {
-    ($($op:ident $method:ident),*) => {$(
-        impl $op for Term {
-            type Output = Self;
+impl Sub for Term {
+    type Output = Self;
 
-            fn $method(self, other: Self) -> Self {
-                self.with(&op::$method, other.node)
-            }
-        }
-
-        impl $op<f64> for Term {
-            type Output = Self;
-
-            fn $method(self, number: f64) -> Self {
-                self.beside(&op::$method, number)
-            }
-        }
-    )*};
+    fn sub(self, other: Self) -> Self {
+        self.with(&op::sub, other.node)
+    }
 }
 
-operators!(Add add, Sub sub, Mul mul);
+impl Mul for Term {
+    type Output = Self;
+
+    fn mul(self, other: Self) -> Self {
+        self.with(&op::mul, other.node)
+    }
+}
+
+impl Add<f64> for Term {
+    type Output = Self;
+
+    fn add(self, number: f64) -> Self {
+        self.beside(&op::add, number)
+    }
+}
+
+impl Mul<f64> for Term {
+    type Output = Self;
+
+    fn mul(self, number: f64) -> Self {
+        self.beside(&op::mul, number)
+    }
+}
 
 /// Defines the functions of terms, and the gradients of functions by the formulas of the table.
 macro_rules! functions {

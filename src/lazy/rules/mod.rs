@@ -74,7 +74,8 @@ pub(in crate::lazy) fn rule(node: &Arc<Node>, upstream: &Arc<Node>) -> Gradients
     }
 }
 
-fn is_float(dtype: DType) -> bool {
+/// Returns whether elements of a type are floats, which have gradients.
+pub(in crate::lazy) fn is_float(dtype: DType) -> bool {
     matches!(dtype, DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64)
 }
 
