@@ -9,9 +9,9 @@ use ndarray::{ArrayD, ArrayView, Dimension, Ix1, Ix2};
 
 use super::call::{Arg, Call};
 use super::lengths::wrong_rank;
-use super::node::{Family, Held, Made, Node, known};
+use super::node::{Held, Made, Node, known};
 use super::source::{ByRanges, OfArrays};
-use super::steps::{LazyStored, Steps, family, found, made, step};
+use super::steps::{LazyStored, Steps, family, found, made, methods, step};
 use super::text::said_of_array;
 use super::value::{ByPieces, Chunked, Elements, Gather, Gathered, Kind, Value};
 use super::{Lazy, kit};
@@ -195,16 +195,13 @@ fn along_back<T: Float, X: Steps<Elem = T>>() -> Made {
 ///
 /// Each method is documented at the function of the same name.
 impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
-    /// The step [`ttm`](crate::ttm()).
-    #[track_caller]
-    pub fn ttm(&self, matrix: &Lazy<ArrayD<T>>, axis: isize) -> Lazy<ArrayD<T>> {
-        self.along(&op::ttm, matrix, axis)
-    }
-
-    /// The step [`ttv`](crate::ttv()).
-    #[track_caller]
-    pub fn ttv(&self, vector: &Lazy<ArrayD<T>>, axis: isize) -> Lazy<ArrayD<T>> {
-        self.along(&op::ttv, vector, axis)
+    methods! {
+        "The step [`ttm`](crate::ttm())." => ttm(x, matrix: &Lazy<ArrayD<T>>, axis: isize) -> Lazy<ArrayD<T>> {
+            x.along(&op::ttm, matrix, axis)
+        }
+        "The step [`ttv`](crate::ttv())." => ttv(x, vector: &Lazy<ArrayD<T>>, axis: isize) -> Lazy<ArrayD<T>> {
+            x.along(&op::ttv, vector, axis)
+        }
     }
 
     #[track_caller]
@@ -232,8 +229,18 @@ impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
         let inputs = std::iter::once(Arc::clone(&self.node)).chain(nodes).collect();
         let listed = Arg::List((1..=factors.len()).map(Arg::Input).collect());
         let call = Call::of(&op::mttkrp, [Arg::Input(0), Arg::Integer(mode as i128), listed]);
-        let made = Made { family: family_of_factors::<T, X>(), ..by_factors::<T, X>() };
-        Lazy::of(Arc::new(step(call, inputs, made)))
+        let family = family!(
+            T, [X: Steps]
+            mttkrp => by_factors::<F, X::Of<F>>(),
+            mttkrp_backward => made!((X::Of<F>, Vec<ArrayD<F>>), |node, inputs| {
+                let [x, factors @ .., g] = inputs else { return Err(Error::NoTensor) };
+                let factors: Vec<&ArrayD<F>> = factors.iter().map(known).collect();
+                let (mode, g) = (node.args().position("mode", 0), known::<ArrayD<F>>(g));
+                let (dx, rest) = ops::mttkrp_backward(&known::<X::Of<F>>(x).erased(), mode, &factors, g)?;
+                Ok((found::<X::Of<F>, _>(Ok(dx))?, rest))
+            }),
+        );
+        Lazy::of(Arc::new(step(call, inputs, Made { family, ..by_factors::<T, X>() })))
     }
 }
 
@@ -243,20 +250,6 @@ fn by_factors<T: Ring, X: Steps<Elem = T>>() -> Made {
         let factors: Vec<&ArrayD<T>> = factors.iter().map(known).collect();
         ops::mttkrp(&known::<X>(x).erased(), node.args().position("mode", 0), &factors)
     })
-}
-
-fn family_of_factors<T: Ring, X: Steps<Elem = T>>() -> Option<Family> {
-    family!(
-        T, [X: Steps]
-        mttkrp => by_factors::<F, X::Of<F>>(),
-        mttkrp_backward => made!((X::Of<F>, Vec<ArrayD<F>>), |node, inputs| {
-            let [x, factors @ .., g] = inputs else { return Err(Error::NoTensor) };
-            let factors: Vec<&ArrayD<F>> = factors.iter().map(known).collect();
-            let (mode, g) = (node.args().position("mode", 0), known::<ArrayD<F>>(g));
-            let (dx, rest) = ops::mttkrp_backward(&known::<X::Of<F>>(x).erased(), mode, &factors, g)?;
-            Ok((found::<X::Of<F>, _>(Ok(dx))?, rest))
-        }),
-    )
 }
 
 /// The pattern of a lazy tensor.
@@ -301,7 +294,16 @@ impl<P: Pattern, T: Ring> LazyPattern<P, T> {
     #[track_caller]
     pub fn sddmm(&self, left: &Lazy<ArrayD<T>>, right: &Lazy<ArrayD<T>>) -> Lazy<Tensor<P, T>> {
         let call = Call::of(&op::pattern_sddmm, [Arg::Input(0), Arg::Input(1), Arg::Input(2)]);
-        let made = Made { family: family_of_dots::<P, T>(), ..dots::<P, T>() };
+        let family = family!(
+            T, [P: Pattern]
+            pattern_sddmm => dots::<P, F>(),
+            pattern_sddmm_backward => made!((ArrayD<F>, ArrayD<F>), |_, inputs| {
+                let [left, right] = [1, 2].map(|at| known::<ArrayD<F>>(&inputs[at]).view());
+                let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[3]));
+                ops::dots_at_backward(x.pattern().any(), &left, &right, g)
+            }),
+        );
+        let made = Made { family, ..dots::<P, T>() };
         Lazy::step_as(op::sddmm.name, call, [&self.x.node, &left.node, &right.node], made)
     }
 }
@@ -312,18 +314,6 @@ fn dots<P: Pattern, T: Ring>() -> Made {
         let pattern = known::<Tensor<P, T>>(&inputs[0]).pattern().any();
         Tensor::<P, T>::from_erased(ops::dots_at(pattern, &left, &right)?)
     })
-}
-
-fn family_of_dots<P: Pattern, T: Ring>() -> Option<Family> {
-    family!(
-        T, [P: Pattern]
-        pattern_sddmm => dots::<P, F>(),
-        pattern_sddmm_backward => made!((ArrayD<F>, ArrayD<F>), |_, inputs| {
-            let [left, right] = [1, 2].map(|at| known::<ArrayD<F>>(&inputs[at]).view());
-            let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[3]));
-            ops::dots_at_backward(x.pattern().any(), &left, &right, g)
-        }),
-    )
 }
 
 impl<P: Pattern, T: Ring + Numeric> LazyStored<P, T> {

@@ -223,7 +223,7 @@ impl<V: Value> Lazy<V> {
         let shape = |[shape]: [&Shape; 1]| Ok(Some(crate::plan::reduction::Reduction::new(shape, &of)?.result_shape()));
         let call = Call::of(&op::custom, [Arg::Input(0), Arg::own()]);
         let step = Lazy::own_step(name, call, [&self.node], shape, move |inputs| f(known(&inputs[0])));
-        step.with_work(|work| work.shares = Some(Arc::new(move |inputs, axis| shares::reduced(&axes, inputs, axis))))
+        step.with_work(|work| work.reduced = Some(axes))
     }
 
     /// Binds this input to a value, for one [`Program::run`].

@@ -10,9 +10,9 @@ use std::sync::{Arc, OnceLock};
 use ndarray::SliceInfoElem;
 
 use super::call::Call;
-use super::shares::Shares;
 use super::source::Source;
 use super::value::{Kind, Value};
+use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::DType;
@@ -133,8 +133,8 @@ pub(super) struct Work {
     pub(super) is_fed: bool,
     /// The gradient rule of a closure.
     pub(super) rule: Option<Rule>,
-    /// The positions of the inputs that a chunk of the result needs, if the row of the operation does not define them.
-    pub(super) shares: Option<Shares>,
+    /// The axes that the closure reduces. It computes each position of the other axes independently.
+    pub(super) reduced: Option<Axes>,
 }
 
 /// The origin of the value of a node.

@@ -82,21 +82,11 @@ fn array_first<P: Pattern, T: Element, Z: Zip<T, T, Out = T> + Default>(
 #[track_caller]
 fn everywhere<X: Steps<Of<<X as Operand>::Elem> = X>>(x: &Lazy<X>, number: X::Elem, is_sum: bool) -> Lazy<X> {
     if is_sum {
-        return zeros_of(x).add(number);
+        let zeros = made!(X, |_, inputs| constant(known::<X>(&inputs[0]), X::Elem::ZERO));
+        return Lazy::<X>::step(Call::of(&op::zeros_like, [Arg::Input(0)]), [&x.node], zeros).add(number);
     }
-    let call = Call::of(&op::number_like, [Arg::Input(0), Arg::element(number)]);
-    Lazy::step(
-        call,
-        [&x.node],
-        made!(X, |node, inputs| constant(known::<X>(&inputs[0]), node.args().element("number"))),
-    )
-}
-
-/// Returns zeros at the positions of the elements of a value, which does not receive a gradient.
-#[track_caller]
-fn zeros_of<X: Steps<Of<<X as Operand>::Elem> = X>>(x: &Lazy<X>) -> Lazy<X> {
-    let call = Call::of(&op::zeros_like, [Arg::Input(0)]);
-    Lazy::step(call, [&x.node], made!(X, |_, inputs| constant(known::<X>(&inputs[0]), X::Elem::ZERO)))
+    let made = made!(X, |node, inputs| constant(known::<X>(&inputs[0]), node.args().element("number")));
+    Lazy::step(Call::of(&op::number_like, [Arg::Input(0), Arg::element(number)]), [&x.node], made)
 }
 
 /// Returns whether the sum of 0 and a number is that number. For `-0.0`, the sum is `0.0`.

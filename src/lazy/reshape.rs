@@ -2,7 +2,7 @@
 
 use super::Lazy;
 use super::call::{Arg, Call};
-use super::node::{Family, Made, known};
+use super::node::{Made, known};
 use super::steps::{family, made};
 use crate::base::error::Result;
 use crate::base::index::Index;
@@ -46,9 +46,7 @@ impl<P: Reshapes, T: Element> Lazy<Tensor<P, T>> {
     #[track_caller]
     pub fn reshape(&self, shape: impl Into<Shape>) -> Self {
         let call = Call::of(&op::reshape, [Arg::Input(0), Arg::counts(&shape.into())]);
-        let run =
-            made!(Tensor<P, T>, |node, inputs| P::reshaped(known::<Tensor<P, T>>(&inputs[0]), node.args().shape()));
-        Lazy::step(call, [&self.node], Made { family: family::<P, T>(), ..run })
+        Lazy::step(call, [&self.node], reshaped::<P, T>())
     }
 
     /// Returns this tensor in the shape of another tensor.
@@ -68,19 +66,15 @@ impl<P: Reshapes, T: Element> Lazy<Tensor<P, T>> {
     #[track_caller]
     pub fn reshape_as(&self, like: &Self) -> Self {
         let call = Call::of(&op::reshape_as, [Arg::Input(0), Arg::Input(1)]);
-        let made = Made { family: family::<P, T>(), ..like_another::<P, T>() };
-        Lazy::step(call, [&self.node, &like.node], made)
+        Lazy::step(call, [&self.node, &like.node], reshaped::<P, T>())
     }
 }
 
-/// Returns the implementation of `reshape_as`.
-fn like_another<P: Reshapes, T: Element>() -> Made {
-    made!(Tensor<P, T>, |_, inputs| {
-        let [x, like] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
-        P::reshaped(x, like.shape().clone())
-    })
-}
-
-fn family<P: Reshapes, T: Element>() -> Option<Family> {
-    family!(T, [P: Reshapes] reshape_as => like_another::<P, F>())
+/// Returns the implementation of `reshape` and `reshape_as`, with the implementations that gradients use.
+fn reshaped<P: Reshapes, T: Element>() -> Made {
+    let run = made!(Tensor<P, T>, |node, inputs| {
+        let like = inputs.get(1).map(|like| known::<Tensor<P, T>>(like).shape().clone());
+        P::reshaped(known::<Tensor<P, T>>(&inputs[0]), like.unwrap_or_else(|| node.args().shape()))
+    });
+    Made { family: family!(T, [P: Reshapes] reshape_as => reshaped::<P, F>()), ..run }
 }

@@ -102,10 +102,6 @@ pub(crate) struct Taken {
     is_broadcast: bool,
 }
 
-/// Returns the positions of all inputs that a range along an axis of the result needs, from the shapes of the inputs.
-/// `None` if the inputs are needed entirely.
-pub(crate) type Shares = Arc<dyn Fn(&[&Shape], usize) -> Option<Taken> + Send + Sync>;
-
 fn by_itself(shares: Vec<Share>) -> Option<Taken> {
     Some(Taken { shares, run: None, is_broadcast: false })
 }
@@ -114,8 +110,8 @@ fn by_itself(shares: Vec<Share>) -> Option<Taken> {
 pub(super) fn shares(node: &Node, inputs: &[&Shape], axis: usize) -> Option<Taken> {
     let result = node.shape.as_ref()?;
     let work = node.work()?;
-    let taken = match &work.shares {
-        Some(shares) => shares(inputs, axis),
+    let taken = match &work.reduced {
+        Some(axes) => reduced(axes, inputs, axis),
         None => of_call(node, &work.call, inputs, axis),
     };
     let mut taken =
@@ -152,23 +148,15 @@ fn of_call(node: &Node, call: &Call, inputs: &[&Shape], axis: usize) -> Option<T
     }
 }
 
-/// Returns the positions for an elementwise step. An input that is broadcast along the axis is needed entirely.
-fn each(inputs: &[&Shape], result: &Shape, axis: usize) -> Option<Taken> {
-    let of = |input: &&Shape| match (axis + input.rank()).checked_sub(result.rank()) {
-        Some(own) if input[own] == result[axis] => Share::along(own),
+/// Returns the positions for an elementwise step. An input that is broadcast along the axis is needed entirely, and so are
+/// other inputs than operands, such as members.
+fn each_of(are_operands: &[bool], inputs: &[&Shape], result: &Shape, axis: usize) -> Option<Taken> {
+    let of = |(number, input): (usize, &&Shape)| match (axis + input.rank()).checked_sub(result.rank()) {
+        Some(own) if input[own] == result[axis] && are_operands.get(number) != Some(&false) => Share::along(own),
         _ => Share::Whole,
     };
     let is_broadcast = inputs.iter().any(|input| *input != result);
-    Some(Taken { shares: inputs.iter().map(of).collect(), run: None, is_broadcast })
-}
-
-/// Returns the positions for an elementwise step with other inputs than operands, such as members. Those are needed
-/// entirely.
-fn each_of(are_operands: &[bool], inputs: &[&Shape], result: &Shape, axis: usize) -> Option<Taken> {
-    let mut taken = each(inputs, result, axis)?;
-    let others = taken.shares.iter_mut().zip(are_operands).filter(|(_, is_operand)| !**is_operand);
-    others.for_each(|(share, _)| *share = Share::Whole);
-    Some(taken)
+    Some(Taken { shares: inputs.iter().enumerate().map(of).collect(), run: None, is_broadcast })
 }
 
 /// Returns the rank of positions.
@@ -197,7 +185,7 @@ pub(super) fn of_wholes(node: &Node, inputs: &[&Shape]) -> Option<Run> {
 }
 
 /// Returns the positions for a reduction: the axes that the reduction keeps can be split.
-pub(super) fn reduced(axes: &Axes, inputs: &[&Shape], axis: usize) -> Option<Taken> {
+fn reduced(axes: &Axes, inputs: &[&Shape], axis: usize) -> Option<Taken> {
     let reduction = Reduction::new(inputs.first()?, axes).ok()?;
     by_itself(vec![Share::along(reduction.source_axis(axis)?)])
 }

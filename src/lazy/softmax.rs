@@ -5,7 +5,7 @@ use ndarray::ArrayD;
 use super::Lazy;
 use super::call::{Arg, Call};
 use super::node::{Made, known};
-use super::steps::{LazyStored, Steps, family, found, made, operand};
+use super::steps::{LazyStored, Steps, family, found, made, methods, operand};
 use crate::base::axes::Axes;
 use crate::element::Float;
 use crate::ops::{self, OpSpec, op};
@@ -47,16 +47,14 @@ fn step<X: Steps<Elem: Float>>(op: &'static OpSpec, x: &Lazy<X>, of: Arg, axes: 
 ///
 /// Each method is documented at the function of the same name.
 impl<P: Pattern, T: Float> LazyStored<P, T> {
-    /// Returns the step [`softmax`](crate::softmax()).
-    #[track_caller]
-    pub fn softmax(&self, axes: impl Into<Axes>) -> Lazy<Tensor<P, T>> {
-        step(&op::softmax, &self.x, Arg::Stored(0), axes.into())
-    }
-
-    /// Returns the step [`log_softmax`](crate::log_softmax()).
-    #[track_caller]
-    pub fn log_softmax(&self, axes: impl Into<Axes>) -> Lazy<Tensor<P, T>> {
-        step(&op::log_softmax, &self.x, Arg::Stored(0), axes.into())
+    methods! {
+        "Returns the step [`softmax`](crate::softmax())." => softmax(x, axes: impl Into<Axes>) -> Lazy<Tensor<P, T>> {
+            step(&op::softmax, &x.x, Arg::Stored(0), axes.into())
+        }
+        "Returns the step [`log_softmax`](crate::log_softmax())." =>
+        log_softmax(x, axes: impl Into<Axes>) -> Lazy<Tensor<P, T>> {
+            step(&op::log_softmax, &x.x, Arg::Stored(0), axes.into())
+        }
     }
 }
 
@@ -64,15 +62,13 @@ impl<P: Pattern, T: Float> LazyStored<P, T> {
 ///
 /// Each method is documented at the function of the same name.
 impl<T: Float> Lazy<ArrayD<T>> {
-    /// Returns the step [`softmax`](crate::softmax()).
-    #[track_caller]
-    pub fn softmax(&self, axes: impl Into<Axes>) -> Lazy<ArrayD<T>> {
-        step(&op::softmax, self, Arg::Input(0), axes.into())
-    }
-
-    /// Returns the step [`log_softmax`](crate::log_softmax()).
-    #[track_caller]
-    pub fn log_softmax(&self, axes: impl Into<Axes>) -> Lazy<ArrayD<T>> {
-        step(&op::log_softmax, self, Arg::Input(0), axes.into())
+    methods! {
+        "Returns the step [`softmax`](crate::softmax())." => softmax(x, axes: impl Into<Axes>) -> Lazy<ArrayD<T>> {
+            step(&op::softmax, x, Arg::Input(0), axes.into())
+        }
+        "Returns the step [`log_softmax`](crate::log_softmax())." =>
+        log_softmax(x, axes: impl Into<Axes>) -> Lazy<ArrayD<T>> {
+            step(&op::log_softmax, x, Arg::Input(0), axes.into())
+        }
     }
 }

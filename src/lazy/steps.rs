@@ -117,7 +117,7 @@ impl Work {
             accumulator: None,
             is_fed: false,
             rule: None,
-            shares: None,
+            reduced: None,
         }
     }
 
@@ -232,11 +232,7 @@ pub trait Steps: Value + Operand {
     /// Runs a reduction of a tensor that arrives in chunks, or of its stored entries. Returns `None` for an array, which
     /// is read entirely.
     #[doc(hidden)]
-    fn in_chunks<R>(
-        _feed: &InPieces<'_>,
-        _is_stored: bool,
-        _run: impl FnOnce(&ErasedOperand<'_, Self::Elem>) -> R,
-    ) -> Option<R> {
+    fn in_chunks<R>(_: &InPieces<'_>, _: bool, _: impl FnOnce(&ErasedOperand<'_, Self::Elem>) -> R) -> Option<R> {
         None
     }
 

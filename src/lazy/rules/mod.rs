@@ -36,14 +36,11 @@ impl RuleArg {
     }
 
     fn arg(self, inputs: &mut Vec<Arc<Node>>) -> Arg {
+        let of = if let RuleArg::Stored(_) = self { Arg::Stored } else { Arg::Input };
         match self {
-            RuleArg::Whole(node) => {
+            RuleArg::Whole(node) | RuleArg::Stored(node) => {
                 inputs.push(node);
-                Arg::Input(inputs.len() - 1)
-            }
-            RuleArg::Stored(node) => {
-                inputs.push(node);
-                Arg::Stored(inputs.len() - 1)
+                of(inputs.len() - 1)
             }
             RuleArg::Plain(arg) => arg,
             RuleArg::List(items) => Arg::List(items.into_iter().map(|item| item.arg(inputs)).collect()),
