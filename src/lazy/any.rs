@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use ndarray::{ArcArray, Axis, IxDyn, Slice};
 
+use super::arrays::SplitArray;
 use super::call::{Arg, Call};
 use super::node::{Made, Node};
 use super::source::{Bins, ByRanges, Held, counts, counts_of_all, known, slices};
-use super::steps::made;
 use super::value::{ByPieces, Chunked, Gather, Gathered, Kind, piece};
 use super::{Lazy, Value, lengths};
-use crate::base::alloc;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Width;
@@ -129,10 +128,7 @@ impl Kind for OfAny {
     }
 
     fn mover(&self) -> Option<Made> {
-        Some(made!(AnyValue, |node, inputs| {
-            let x = known::<AnyValue>(&inputs[0]);
-            chosen(x.into(), &lengths::moves(node.args(), &x.shape())?)
-        }))
+        Some(Made::new(&ANY, |node, inputs| ANY.choose(&inputs[0], &|lengths| lengths::moves(node.args(), lengths))))
     }
 
     fn by_pieces(&self) -> Option<&dyn ByPieces> {
@@ -152,7 +148,9 @@ impl ByPieces for OfAny {
     fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Chunked + 'a>> {
         match known::<AnyValue>(value) {
             AnyValue::Tensor(x) => Some(on_type!(x, x => Box::new(SplitAnyTensor(x.clone())))),
-            AnyValue::Array(x) => on_array!(x, x => Some(Box::new(SplitAnyArray(x.as_slice()?)) as Box<dyn Chunked>)),
+            AnyValue::Array(x) => on_array!(x, x => {
+                Some(Box::new(SplitArray(x.as_slice()?, |piece| held(AnyArray::from(piece)))) as Box<dyn Chunked>)
+            }),
         }
     }
 
@@ -191,16 +189,6 @@ struct SplitAnyTensor<T>(Erased<T>);
 impl<T: Element> Chunked for SplitAnyTensor<T> {
     fn piece(&self, entries: Range<usize>, stencil: &mut Option<Held>) -> Result<Held> {
         Ok(held(AnyTensor::from(piece(self.0.sparse(), entries, stencil)?)))
-    }
-}
-
-/// The elements of an array in row-major order.
-struct SplitAnyArray<'a, T>(&'a [T]);
-
-impl<T: Element> Chunked for SplitAnyArray<'_, T> {
-    fn piece(&self, elements: Range<usize>, _: &mut Option<Held>) -> Result<Held> {
-        let elements = alloc::collect(self.0[elements].iter().copied())?;
-        Ok(held(AnyArray::from(dense_array(&[elements.len()].into(), elements))))
     }
 }
 

@@ -84,7 +84,7 @@ impl<T: Element> ByPieces for OfArray<T> {
     }
 
     fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Chunked + 'a>> {
-        Some(Box::new(SplitArray(known::<ArrayD<T>>(value).as_slice()?)))
+        Some(Box::new(SplitArray(known::<ArrayD<T>>(value).as_slice()?, |piece| Arc::new(piece))))
     }
 
     fn gather(&self, count: usize, _: &Held) -> Result<Box<dyn Gather>> {
@@ -106,13 +106,13 @@ impl<T: Element> ByPieces for OfArray<T> {
     }
 }
 
-/// The elements of an array in row-major order.
-struct SplitArray<'a, T>(&'a [T]);
+/// The elements of an array in row-major order, and the value of a chunk of them.
+pub(super) struct SplitArray<'a, T>(pub(super) &'a [T], pub(super) fn(ArrayD<T>) -> Held);
 
 impl<T: Element> Chunked for SplitArray<'_, T> {
     fn piece(&self, elements: Range<usize>, _: &mut Option<Held>) -> Result<Held> {
         let elements = alloc::collect(self.0[elements].iter().copied())?;
-        Ok(Arc::new(dense_array(&[elements.len()].into(), elements)))
+        Ok((self.1)(dense_array(&[elements.len()].into(), elements)))
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndarray::SliceInfoElem;
 
-use super::text::{Said, bracketed, said_of_axes};
+use super::text::{Said, said_of_axes, said_of_items};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
@@ -208,9 +208,7 @@ impl Arg {
             Arg::Absent | Arg::Own(_) | Arg::Hint(_) => None,
             Arg::Input(number) => Some(input(*number)),
             Arg::Stored(number) => Some(format!("stored({})", input(*number))),
-            Arg::List(items) => {
-                Some(bracketed(items.iter().map(|item| item.said(input)).collect::<Option<Vec<_>>>()?.into_iter()))
-            }
+            Arg::List(items) => said_of_items(items.iter().map(|item| item.said(input))),
             Arg::Flag(flag) => Some(flag.to_string()),
             Arg::Integer(integer) => Some(integer.to_string()),
             Arg::Real(real) => real.said(),

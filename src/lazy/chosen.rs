@@ -37,10 +37,8 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// ```
     #[track_caller]
     pub fn select(&self, test: impl Fn(T) -> bool + Send + Sync + 'static) -> Self {
-        let test = Arc::new(test);
-        let used = Arc::clone(&test);
-        let back = move |x: &Tensor<P, T>, g: &Tensor<P, T>| ops::select_backward(x, g, &*test);
-        self.passed([&op::select, &op::select_backward], move |x| x.select(&*used), back)
+        let ops = [&op::select, &op::select_backward];
+        self.passed(ops, test, |x, test| x.select(test), |x, g, test| ops::select_backward(x, g, test))
     }
 
     /// Returns the step [`filter_entries`](Tensor::filter_entries): the entries that pass a test.
@@ -50,27 +48,26 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// Like [`select`](Lazy::select), two such steps are never merged, and the step does not have a textual form.
     #[track_caller]
     pub fn filter_entries(&self, test: impl Fn(&[usize], T) -> bool + Send + Sync + 'static) -> Self {
-        let test = Arc::new(test);
-        let used = Arc::clone(&test);
-        let back = move |x: &Tensor<P, T>, g: &Tensor<P, T>| ops::filter_entries_backward(x, g, &*test);
         let ops = [&op::filter_entries, &op::filter_entries_backward];
         // The test reads coordinates, which a chunk of entries does not have.
-        self.passed(ops, move |x| x.filter_entries(&*used), back)
+        self.passed(ops, test, |x, test| x.filter_entries(test), |x, g, test| ops::filter_entries_backward(x, g, test))
     }
 
+    /// Returns the step of the entries that pass a test. `keep` and `back` compute the entries and the gradient.
     #[track_caller]
-    fn passed(
+    fn passed<F: Send + Sync + 'static>(
         &self,
         [op, backward]: [&'static OpSpec; 2],
-        keep: impl Fn(&Tensor<P, T>) -> Result<Tensor<P, T>> + Send + Sync + 'static,
-        back: impl Fn(&Tensor<P, T>, &Tensor<P, T>) -> Result<Tensor<P, T>> + Send + Sync + 'static,
+        test: F,
+        keep: fn(&Tensor<P, T>, &F) -> Result<Tensor<P, T>>,
+        back: fn(&Tensor<P, T>, &Tensor<P, T>, &F) -> Result<Tensor<P, T>>,
     ) -> Self {
-        let own = Arg::own();
-        let call = Call::of(op, [Arg::Input(0), own.clone()]);
+        let (own, test) = (Arg::own(), Arc::new(test));
+        let (call, used) = (Call::of(op, [Arg::Input(0), own.clone()]), Arc::clone(&test));
         let shape = |[x]: [&Shape; 1]| Ok(Some(x.clone()));
-        let step = Lazy::own_step(op.name, call, [&self.node], shape, move |inputs| keep(known(&inputs[0])));
+        let step = Lazy::own_step(op.name, call, [&self.node], shape, move |inputs| keep(known(&inputs[0]), &used));
         step.with_work(|work| work.form = Form::Own)
-            .with_gradient(backward, own, move |inputs| back(known(&inputs[0]), known(&inputs[1])))
+            .with_gradient(backward, own, move |inputs| back(known(&inputs[0]), known(&inputs[1]), &test))
     }
 
     /// Returns the coordinates of the elements that are not zero, one row per element.
@@ -102,11 +99,9 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// ```
     #[track_caller]
     pub fn with_entries<C: AsRef<[usize]>>(&self, entries: impl IntoIterator<Item = (C, T)>) -> Self {
-        let entries: Vec<(Vec<usize>, T)> =
-            entries.into_iter().map(|(at, value)| (at.as_ref().to_vec(), value)).collect();
-        let positions = entries.iter().map(|(at, _)| Arg::counts(at)).collect();
-        let values =
-            Arg::Typed(Arc::new(InsertedValues(entries.into_iter().map(|(_, value)| value).collect::<Vec<T>>())));
+        let entries = entries.into_iter().map(|(at, value)| (Arg::counts(at.as_ref()), value));
+        let (positions, values): (Vec<Arg>, Vec<T>) = entries.unzip();
+        let values = Arg::Typed(Arc::new(InsertedValues(values)));
         let call = Call::of(&op::with_entries, [Arg::Input(0), Arg::List(positions), values]);
         let run = made!(Tensor<P, T>, |node, inputs| {
             let call = node.args();

@@ -27,9 +27,8 @@ pub(super) fn choose<X: Steps>(value: &Held, moves: &dyn Fn(&[usize]) -> Result<
 
 /// Returns the implementation of all moves.
 pub(super) fn mover<X: Steps>() -> Made {
-    made!(X::Of<X::Elem>, |node, inputs| {
-        let x = known::<X>(&inputs[0]);
-        ops::select_with(x, &lengths::moves(node.args(), x.lengths())?).map(X::reduced)
+    Made::new(<X::Of<X::Elem>>::KIND, |node, inputs| {
+        choose::<X>(&inputs[0], &|lengths| lengths::moves(node.args(), lengths))
     })
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Lazy;
 use super::call::{Arg, Call, Typed};
 use super::kit::is;
-use super::node::{Family, Made, Node, known};
+use super::node::{Family, Made, known};
 use super::rules::is_float;
 use super::steps::{LazyStored, Steps, found, made, methods, operand};
 use super::text::said_of_list;
@@ -168,7 +168,8 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
 /// Returns the implementation of `isin`.
 fn among<X: Steps>() -> Made {
     made!(X::Of<bool>, |node, inputs| {
-        found::<X, _>(ops::isin(&operand::<X>(node, &inputs[0]), members_of::<X::Elem>(node)))
+        let members = node.args().data::<Members<X::Elem>>("members").expect("members of this type");
+        found::<X, _>(ops::isin(&operand::<X>(node, &inputs[0]), &members.0))
     })
 }
 
@@ -199,8 +200,4 @@ impl<T: Element> Typed for Members<T> {
 fn call_of<T: Element>(x: Arg, isin: Isin<'_, T>) -> Call {
     let invert = if isin.invert { Arg::Flag(true) } else { Arg::Absent };
     Call::of(&op::isin, [x, Arg::Typed(Arc::new(Members(isin.into_owned()))), invert])
-}
-
-fn members_of<T: Element>(node: &Node) -> &Isin<'static, T> {
-    &node.args().data::<Members<T>>("members").expect("members of this type").0
 }

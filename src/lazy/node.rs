@@ -219,18 +219,10 @@ impl Node {
 
     /// Returns this step with other inputs and another shape.
     pub(super) fn again(&self, inputs: Vec<Arc<Node>>, shape: Option<Shape>) -> Self {
-        Node {
-            id: next_id(),
-            name: self.name,
-            place: self.place,
-            body: self.body.clone(),
-            inputs,
-            shape,
-            kind: self.kind,
-            wholes: self.wholes.clone(),
-            facts: self.facts,
-            found: OnceLock::new(),
-        }
+        let mut node = Node::of_kind(self.kind, self.name, self.body.clone(), shape);
+        (node.place, node.inputs, node.facts) = (self.place, inputs, self.facts);
+        node.wholes.clone_from(&self.wholes);
+        node
     }
 
     /// Returns whether the value is computed from the values of inputs.

@@ -269,10 +269,11 @@ impl Plan {
     }
 
     /// Returns the steps as text, with the cost of some steps.
-    fn explained(&self, took: &BTreeMap<usize, Took>) -> String {
+    fn explained<'a>(&'a self, took: &BTreeMap<usize, Took>) -> String {
         let mut text = String::new();
         let mut passes = BTreeMap::new();
-        for (pass, region) in self.units.iter().filter_map(Unit::region).enumerate() {
+        let region = |unit: &'a Unit| if let Unit::Together(region) = unit { Some(region) } else { None };
+        for (pass, region) in self.units.iter().filter_map(region).enumerate() {
             passes.extend(region.steps().map(|at| (at, pass + 1)));
         }
         for (at, step) in self.steps.iter().enumerate() {
@@ -312,15 +313,6 @@ impl Plan {
         match &step.node.body {
             Body::Step(work) => work.call.told_as(step.node.name, &input),
             _ => format!("part({}, {})", input(0), step.node.part_number()),
-        }
-    }
-}
-
-impl Unit {
-    fn region(&self) -> Option<&Region> {
-        match self {
-            Unit::Together(region) => Some(region),
-            Unit::Alone(_) => None,
         }
     }
 }

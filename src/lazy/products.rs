@@ -224,10 +224,6 @@ fn semiring<T: Element, S: Semiring<T> + 'static>(options: Matmul<'static, S>) -
     Arg::Typed(Arc::new(Ways { options, name: options.name() }))
 }
 
-fn options_of<S: Copy + 'static>(node: &Node) -> Matmul<'static, S> {
-    node.args().data::<Ways<S>>("semiring").expect("a semiring of this type").options
-}
-
 /// Returns a product at the positions that a mask stores, or at the positions that the mask does not store.
 #[track_caller]
 fn masked<X, Y, Q, S>(nodes: [&Arc<Node>; 3], options: Matmul<'static, S>, is_complement: bool) -> Lazy<X::Product<Y>>
@@ -251,8 +247,8 @@ where
     S: Semiring<X::Elem> + 'static,
 {
     made!(X::Product<Y>, |node, inputs| {
-        let (options, mask) =
-            (options_of::<S>(node), inputs.get(2).map(|mask| pattern_of::<Q>(node, 2, mask)).transpose()?);
+        let options = node.args().data::<Ways<S>>("semiring").expect("a semiring of this type").options;
+        let mask = inputs.get(2).map(|mask| pattern_of::<Q>(node, 2, mask)).transpose()?;
         let options = match &mask {
             Some(mask) if node.args().flag("complement") => options.without(mask),
             Some(mask) => options.mask(mask),

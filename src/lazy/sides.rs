@@ -114,7 +114,7 @@ impl BroadcastOperand {
     }
 
     /// Returns the possible fills of chunks: the fills of inputs in `beside`, and the first element of the operand.
-    fn fills(&self, beside: &[&StepInput<'_>]) -> Result<Vec<Held>> {
+    fn fills(&self, beside: &[StepInput<'_>]) -> Result<Vec<Held>> {
         if let Some(none) = &self.none {
             return Ok(vec![Arc::clone(none)]);
         }
@@ -171,7 +171,6 @@ fn on_entries(
     shape: &Shape,
     has_gap: bool,
 ) -> Result<Held> {
-    let beside: Vec<&StepInput<'_>> = inputs.iter().collect();
     let own: Vec<usize> =
         inputs.iter().filter_map(|input| if let StepInput::Side(at) = input { Some(*at) } else { None }).collect();
     if own.is_empty() {
@@ -186,7 +185,7 @@ fn on_entries(
     if !kind.values(&found).is_empty() {
         return Err(unlike("it stores elements where what is read has none"));
     }
-    let fills = own.iter().map(|&at| sides[at].fills(&beside)).collect::<Result<Vec<_>>>()?;
+    let fills = own.iter().map(|&at| sides[at].fills(inputs)).collect::<Result<Vec<_>>>()?;
     for choice in 0..fills.iter().map(Vec::len).product() {
         let mut choice: usize = choice;
         for (&at, fills) in own.iter().zip(&fills) {

@@ -32,11 +32,8 @@ impl ForwardStep<'_> {
             },
             Number::Real(real) => {
                 let below = if real == 0.0 { 0.0 } else { real - 1.0 };
-                let kind = x.node.as_ref().and_then(RuleArg::node).map(|node| node.kind);
-                match kind.and_then(|kind| kind.element(below)) {
-                    Some(below) => (below, real),
-                    None => return none,
-                }
+                let Some(below) = x.whole().and_then(|x| x.kind.element(below)) else { return none };
+                (below, real)
             }
             Number::Complex(..) => return none,
         };
@@ -79,8 +76,7 @@ impl Term {
     }
 
     pub(super) fn beside(&self, op: &'static OpSpec, number: f64) -> Self {
-        let kind = self.node.as_ref().and_then(RuleArg::node).map(|node| node.kind);
-        self.with(op, kind.and_then(|kind| kind.element(number)).map(RuleArg::Plain))
+        self.with(op, self.whole().and_then(|node| node.kind.element(number)).map(RuleArg::Plain))
     }
 
     /// Returns a gradient times a derivative. If the gradient is zero, the product is zero, even if the derivative is
@@ -95,7 +91,7 @@ impl Term {
     }
 
     pub(super) fn is_array(&self) -> bool {
-        self.node.as_ref().and_then(RuleArg::node).is_some_and(|node| node.kind.format() == "array")
+        self.whole().is_some_and(|node| node.kind.format() == "array")
     }
 
     /// Returns whether the value is a number.
