@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use super::columns::ByBytes;
 use super::node::{Held, Node};
-use super::view::unlike;
 use crate::base::alloc;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::DType;
 
@@ -19,6 +18,11 @@ pub struct Side {
     lengths: Vec<usize>,
     width: usize,
     bytes: Arc<[u8]>,
+}
+
+/// Returns the error of an engine whose request does not fit the plan.
+pub(super) fn unlike(why: &str) -> Error {
+    Error::Argument { operation: "on", why: why.into() }
 }
 
 impl Side {

@@ -12,7 +12,7 @@ use super::{Lazy, Value, lengths};
 use crate::base::alloc::Allocated;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
-use crate::element::Element;
+use crate::element::{DType, Element};
 use crate::kernels::map::Each;
 use crate::kernels::stream::{CellsAndValues, ValueSource};
 use crate::kernels::zip::Zip;
@@ -311,6 +311,11 @@ pub(super) fn viewed<'a, X: Steps>(call: &Call, x: &'a X) -> ErasedOperand<'a, X
 /// broadcast number would be at every position.
 pub(super) fn constant<X: Steps>(x: &X, number: X::Elem) -> Result<X::Of<X::Elem>> {
     found::<X, _>(ops::apply(&x.erased(), &Each::quick("constant", move |_| Some(number))))
+}
+
+/// Returns whether elements of a type are floats, which have gradients.
+pub(super) fn is_float(dtype: DType) -> bool {
+    matches!(dtype, DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64)
 }
 
 /// Returns the implementation of the operation of a call, if it is in a table.

@@ -9,10 +9,9 @@ use std::sync::Arc;
 
 use self::formulas::Term;
 use crate::base::axes::Axes;
-use crate::element::DType;
 use crate::lazy::call::{Arg, Call};
 use crate::lazy::node::{Body, Family, Gradients, Made, Node, Work};
-use crate::lazy::steps::step;
+use crate::lazy::steps::{is_float, step};
 use crate::lazy::value::Kind;
 use crate::ops::{OpSpec, Parameter, ParameterKind, op};
 
@@ -69,11 +68,6 @@ pub(in crate::lazy) fn rule(node: &Arc<Node>, upstream: &Arc<Node>) -> Gradients
         None => step.first(upstream),
         Some(forward) => step.second(forward, number, upstream),
     }
-}
-
-/// Returns whether elements of a type are floats, which have gradients.
-pub(in crate::lazy) fn is_float(dtype: DType) -> bool {
-    matches!(dtype, DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64)
 }
 
 /// Returns the step that computes a value, and the index of the value among several results.
