@@ -19,6 +19,9 @@ pub(super) fn is_by_value(call: &Call) -> bool {
     has_labels || call.op.lengths() == ShapeRule::Unknown
 }
 
+/// Returns the error of a call if types and shapes are its cause.
+type Refuse<'a> = dyn Fn(&Call, &[&AnyValue], Error) -> Result<(), Error> + 'a;
+
 /// Runs the steps on tensors without entries.
 ///
 /// `seen` receives each step, and its value if types and shapes determine the value. `refused` decides whether the
@@ -27,7 +30,7 @@ pub(super) fn dry(
     lowered: &Lowered,
     bound: &dyn Fn(&str) -> Option<AnyValue>,
     open: &dyn Fn(&Call) -> bool,
-    refused: &dyn Fn(&Call, &[&AnyValue], Error) -> Result<(), Error>,
+    refused: &Refuse<'_>,
     seen: &mut dyn FnMut(&OrderedStep, Option<&AnyValue>),
 ) -> Result<(), Fault> {
     let mut values: Vec<Option<AnyValue>> = Vec::new();

@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use ndarray::{ArcArray, Axis, IxDyn, Slice};
 
+use super::arrays::SplitArray;
 use super::call::{Arg, Call};
 use super::node::{Made, Node};
 use super::source::{Bins, ByRanges, Held, counts, counts_of_all, known, slices};
-use super::steps::made;
-use super::value::{ByPieces, Chunked, Gather, Gathered, Kind, Pieced, piece};
+use super::value::{ByPieces, Chunked, Gather, Gathered, Kind, piece};
 use super::{Lazy, Value, lengths};
-use crate::base::alloc;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::index::Width;
@@ -22,7 +21,7 @@ use crate::convert::dense_array;
 use crate::dispatch;
 use crate::dynamic::array::on_array;
 use crate::dynamic::{AnyArray, AnyOperand, AnyTensor, AnyValue, Erased, chosen};
-use crate::element::{DType, Element, Number};
+use crate::element::{Element, Number};
 use crate::ops::moved::Moves;
 use crate::pattern::{AnyPattern, AxisCoords, PartOf};
 use crate::tensor::Tensor;
@@ -99,10 +98,6 @@ pub(crate) struct OfAny {
 }
 
 impl Kind for OfAny {
-    fn dtype(&self) -> Option<DType> {
-        None
-    }
-
     fn format(&self) -> &'static str {
         "tensor or array"
     }
@@ -113,18 +108,6 @@ impl Kind for OfAny {
 
     fn bytes(&self, value: &Held) -> usize {
         AnyOperand::from(known::<AnyValue>(value)).held_bytes()
-    }
-
-    fn remember(&self, value: &Held, _: Option<&Held>) -> Held {
-        Arc::clone(value)
-    }
-
-    fn forget(&self, value: &Held) -> Held {
-        Arc::clone(value)
-    }
-
-    fn reads(&self, _: &Held) -> u64 {
-        0
     }
 
     fn choose(&self, value: &Held, moves: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<Held> {
@@ -145,10 +128,7 @@ impl Kind for OfAny {
     }
 
     fn mover(&self) -> Option<Made> {
-        Some(made!(AnyValue, |node, inputs| {
-            let x = known::<AnyValue>(&inputs[0]);
-            chosen(x.into(), &lengths::moves(node.args(), &x.shape())?)
-        }))
+        Some(Made::new(&ANY, |node, inputs| ANY.choose(&inputs[0], &|lengths| lengths::moves(node.args(), lengths))))
     }
 
     fn by_pieces(&self) -> Option<&dyn ByPieces> {
@@ -168,7 +148,9 @@ impl ByPieces for OfAny {
     fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Chunked + 'a>> {
         match known::<AnyValue>(value) {
             AnyValue::Tensor(x) => Some(dispatch!(x, x => Box::new(SplitAnyTensor(x.clone())))),
-            AnyValue::Array(x) => on_array!(x, x => Some(Box::new(SplitAnyArray(x.as_slice()?)) as Box<dyn Chunked>)),
+            AnyValue::Array(x) => on_array!(x, x => {
+                Some(Box::new(SplitArray(x.as_slice()?, |piece| held(AnyArray::from(piece)))) as Box<dyn Chunked>)
+            }),
         }
     }
 
@@ -210,16 +192,6 @@ impl<T: Element> Chunked for SplitAnyTensor<T> {
     }
 }
 
-/// The elements of an array in row-major order.
-struct SplitAnyArray<'a, T>(&'a [T]);
-
-impl<T: Element> Chunked for SplitAnyArray<'_, T> {
-    fn piece(&self, elements: Range<usize>, _: &mut Option<Held>) -> Result<Held> {
-        let elements = alloc::collect(self.0[elements].iter().copied())?;
-        Ok(held(AnyArray::from(dense_array(&[elements.len()].into(), elements))))
-    }
-}
-
 /// Returns the pattern of the first position, or an empty pattern if `count` is 0.
 fn first_position(shape: &Shape, count: usize) -> AnyPattern {
     let coords = shape.iter().map(|_| AxisCoords::from(vec![0_u64; count])).collect();
@@ -239,8 +211,10 @@ fn held(value: impl Into<AnyValue>) -> Held {
 }
 
 fn gathered<T: Element>(_: &Erased<T>, count: usize) -> Result<Box<dyn Gather>> {
-    let whole =
-        |pattern: &Held, elements, fill| Some(held(AnyTensor::from(Erased::<T>::whole(pattern, elements, fill)?)));
+    let whole = |pattern: &Held, elements, fill| {
+        let pattern = pattern.downcast_ref::<AnyPattern>()?.clone();
+        Some(held(AnyTensor::from(Tensor::from_valid(pattern, elements, fill))))
+    };
     Ok(Box::new(Gathered::<T>::new(count, elements_of::<T>, whole)?))
 }
 

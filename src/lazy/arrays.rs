@@ -9,20 +9,20 @@ use ndarray::{ArrayD, ArrayView, Dimension, Ix1, Ix2};
 
 use super::call::{Arg, Call};
 use super::lengths::wrong_rank;
-use super::node::{Family, Held, Made, Node, known};
+use super::node::{Held, Made, Node, known};
 use super::source::{ByRanges, OfArrays};
-use super::steps::{LazyStored, Steps, family, made, step};
+use super::steps::{LazyStored, Steps, family, found, made, methods, step};
 use super::text::said_of_array;
-use super::value::{ByPieces, Chunked, Gather, Gathered, Kind, Pieced, Value};
+use super::value::{ByPieces, Chunked, Elements, Gather, Gathered, Kind, Value};
 use super::{Lazy, kit};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::recycle;
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
-use crate::element::{DType, Element, Float, Number, Numeric, RealNumber, Ring};
+use crate::element::{DType, Element, Float, Number, Numeric, Ring};
 use crate::ops::moved::Moves;
-use crate::ops::{self, op};
+use crate::ops::{self, OpSpec, Operand, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -47,18 +47,6 @@ impl<T: Element> Kind for OfArray<T> {
 
     fn bytes(&self, value: &Held) -> usize {
         known::<ArrayD<T>>(value).len().saturating_mul(size_of::<T>())
-    }
-
-    fn remember(&self, value: &Held, _: Option<&Held>) -> Held {
-        Arc::clone(value)
-    }
-
-    fn forget(&self, value: &Held) -> Held {
-        Arc::clone(value)
-    }
-
-    fn reads(&self, _: &Held) -> u64 {
-        0
     }
 
     fn choose(&self, value: &Held, moves: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<Held> {
@@ -96,11 +84,15 @@ impl<T: Element> ByPieces for OfArray<T> {
     }
 
     fn pieces<'a>(&self, value: &'a Held) -> Option<Box<dyn Chunked + 'a>> {
-        Some(Box::new(SplitArray(known::<ArrayD<T>>(value).as_slice()?)))
+        Some(Box::new(SplitArray(known::<ArrayD<T>>(value).as_slice()?, |piece| Arc::new(piece))))
     }
 
     fn gather(&self, count: usize, _: &Held) -> Result<Box<dyn Gather>> {
-        Ok(Box::new(Gathered::of::<ArrayD<T>>(count)?))
+        let elements: Elements<T> =
+            |piece| (known::<ArrayD<T>>(piece).as_slice().expect("the elements of a piece lie in order"), T::ZERO);
+        Ok(Box::new(Gathered::new(count, elements, |shape, elements, _| {
+            Some(Arc::new(dense_array(shape.downcast_ref::<Shape>()?, elements)))
+        })?))
     }
 
     fn pattern(&self, value: &Held) -> Held {
@@ -114,25 +106,13 @@ impl<T: Element> ByPieces for OfArray<T> {
     }
 }
 
-/// The elements of an array in row-major order.
-struct SplitArray<'a, T>(&'a [T]);
+/// The elements of an array in row-major order, and the value of a chunk of them.
+pub(super) struct SplitArray<'a, T>(pub(super) &'a [T], pub(super) fn(ArrayD<T>) -> Held);
 
 impl<T: Element> Chunked for SplitArray<'_, T> {
     fn piece(&self, elements: Range<usize>, _: &mut Option<Held>) -> Result<Held> {
         let elements = alloc::collect(self.0[elements].iter().copied())?;
-        Ok(Arc::new(dense_array(&[elements.len()].into(), elements)))
-    }
-}
-
-impl<T: Element> Pieced for ArrayD<T> {
-    type Item = T;
-
-    fn elements(&self) -> (&[T], T) {
-        (self.as_slice().expect("the elements of a piece lie in order"), T::ZERO)
-    }
-
-    fn whole(shape: &Held, elements: Vec<T>, _: T) -> Option<Self> {
-        Some(dense_array(shape.downcast_ref::<Shape>()?, elements))
+        Ok((self.1)(dense_array(&[elements.len()].into(), elements)))
     }
 }
 
@@ -184,51 +164,58 @@ fn of_rank<'a, D: Dimension, T: Element>(name: &'static str, array: &'a ArrayD<T
     array.view().into_dimensionality().map_err(|_| wrong_rank(name, array.ndim()))
 }
 
-/// Defines products along one axis: the rank of the array, and the gradient.
-macro_rules! products_along {
-    ($($name:ident($array:ident: $dimension:ty), $backward:ident, $run:ident;)*) => {
-        $(
-            fn $run<T: Ring, X: Steps<Elem = T>>() -> Made {
-                made!(ArrayD<T>, |node, inputs| {
-                    let array = of_rank::<$dimension, T>(node.name, known(&inputs[1]))?;
-                    ops::$name(known::<X>(&inputs[0]), &array, node.args().position("axis", 0))
-                })
-            }
-        )*
-
-        fn family_along<T: Ring, X: Steps<Elem = T>>() -> Option<Family> {
-            family!(T, [X: Steps] X, |call, _inputs| match call.op {
-                $(
-                    op if op.is(&op::$name) => Some($run::<F, X::Of<F>>()),
-                    op if op.is(&op::$backward) => Some(made!((X::Of<F>, ArrayD<F>), |node, inputs| {
-                        let array = of_rank::<$dimension, F>(node.name, known(&inputs[1]))?;
-                        let (x, g) = (known::<X::Of<F>>(&inputs[0]), known::<ArrayD<F>>(&inputs[2]));
-                        let (dx, dy) = ops::$backward(x, &array, node.args().position("axis", 0), g)?;
-                        Ok((<X::Of<F>>::reduced(dx), dy.into_dyn()))
-                    })),
-                )*
-                _ => None,
-            })
+/// Returns the implementation of a product with a matrix or a vector along one axis.
+fn along<T: Ring, X: Steps<Elem = T>>() -> Made {
+    made!(ArrayD<T>, |node, inputs| {
+        let (x, y) = (known::<X>(&inputs[0]).erased(), known::<ArrayD<T>>(&inputs[1]));
+        let axis = node.args().position("axis", 0);
+        match node.args().op.is(&op::ttm) {
+            true => ops::ttm(&x, &of_rank::<Ix2, T>(node.name, y)?, axis),
+            false => ops::ttv(&x, &of_rank::<Ix1, T>(node.name, y)?, axis),
         }
-
-        /// # Products along axes
-        ///
-        /// Each method is documented at the function of the same name.
-        impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {$(
-            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            pub fn $name(&self, $array: &Lazy<ArrayD<T>>, axis: isize) -> Lazy<ArrayD<T>> {
-                let call = Call::of(&op::$name, [Arg::Input(0), Arg::Input(1), Arg::Integer(axis as i128)]);
-                let made = Made { family: family_along::<T, X>(), ..$run::<T, X>() };
-                Lazy::step(call, [&self.node, &$array.node], made)
-            }
-        )*}
-    };
+    })
 }
 
-products_along! {
-    ttm(matrix: Ix2), ttm_backward, by_matrix;
-    ttv(vector: Ix1), ttv_backward, by_vector;
+/// Returns the implementation of the gradients of [`along`].
+fn along_back<T: Float, X: Steps<Elem = T>>() -> Made {
+    made!((X::Of<T>, ArrayD<T>), |node, inputs| {
+        let (x, y) = (known::<X>(&inputs[0]).erased(), known::<ArrayD<T>>(&inputs[1]));
+        let (axis, g) = (node.args().position("axis", 0), known::<ArrayD<T>>(&inputs[2]));
+        let (dx, dy) = match node.args().op.is(&op::ttm_backward) {
+            true => ops::ttm_backward(&x, &of_rank::<Ix2, T>(node.name, y)?, axis, g)?,
+            false => {
+                ops::ttv_backward(&x, &of_rank::<Ix1, T>(node.name, y)?, axis, g).map(|(dx, dy)| (dx, dy.into_dyn()))?
+            }
+        };
+        Ok((found::<X, _>(Ok(dx))?, dy))
+    })
+}
+
+/// # Products along axes
+///
+/// Each method is documented at the function of the same name.
+impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
+    methods! {
+        "The step [`ttm`](crate::ttm())." => ttm(x, matrix: &Lazy<ArrayD<T>>, axis: isize) -> Lazy<ArrayD<T>> {
+            x.along(&op::ttm, matrix, axis)
+        }
+        "The step [`ttv`](crate::ttv())." => ttv(x, vector: &Lazy<ArrayD<T>>, axis: isize) -> Lazy<ArrayD<T>> {
+            x.along(&op::ttv, vector, axis)
+        }
+    }
+
+    #[track_caller]
+    fn along(&self, op: &'static OpSpec, array: &Lazy<ArrayD<T>>, axis: isize) -> Lazy<ArrayD<T>> {
+        let call = Call::of(op, [Arg::Input(0), Arg::Input(1), Arg::Integer(axis as i128)]);
+        let family = family!(
+            T, [X: Steps]
+            ttm => along::<F, X::Of<F>>(),
+            ttv => along::<F, X::Of<F>>(),
+            ttm_backward => along_back::<F, X::Of<F>>(),
+            ttv_backward => along_back::<F, X::Of<F>>(),
+        );
+        Lazy::step(call, [&self.node, &array.node], Made { family, ..along::<T, X>() })
+    }
 }
 
 /// # Products with one factor per axis
@@ -242,8 +229,18 @@ impl<T: Ring, X: Steps<Elem = T>> Lazy<X> {
         let inputs = std::iter::once(Arc::clone(&self.node)).chain(nodes).collect();
         let listed = Arg::List((1..=factors.len()).map(Arg::Input).collect());
         let call = Call::of(&op::mttkrp, [Arg::Input(0), Arg::Integer(mode as i128), listed]);
-        let made = Made { family: family_of_factors::<T, X>(), ..by_factors::<T, X>() };
-        Lazy::of(Arc::new(step(call, inputs, made)))
+        let family = family!(
+            T, [X: Steps]
+            mttkrp => by_factors::<F, X::Of<F>>(),
+            mttkrp_backward => made!((X::Of<F>, Vec<ArrayD<F>>), |node, inputs| {
+                let [x, factors @ .., g] = inputs else { return Err(Error::NoTensor) };
+                let factors: Vec<&ArrayD<F>> = factors.iter().map(known).collect();
+                let (mode, g) = (node.args().position("mode", 0), known::<ArrayD<F>>(g));
+                let (dx, rest) = ops::mttkrp_backward(&known::<X::Of<F>>(x).erased(), mode, &factors, g)?;
+                Ok((found::<X::Of<F>, _>(Ok(dx))?, rest))
+            }),
+        );
+        Lazy::of(Arc::new(step(call, inputs, Made { family, ..by_factors::<T, X>() })))
     }
 }
 
@@ -251,21 +248,7 @@ fn by_factors<T: Ring, X: Steps<Elem = T>>() -> Made {
     made!(ArrayD<T>, |node, inputs| {
         let [x, factors @ ..] = inputs else { return Err(Error::NoTensor) };
         let factors: Vec<&ArrayD<T>> = factors.iter().map(known).collect();
-        ops::mttkrp(known::<X>(x), node.args().position("mode", 0), &factors)
-    })
-}
-
-fn family_of_factors<T: Ring, X: Steps<Elem = T>>() -> Option<Family> {
-    family!(T, [X: Steps] X, |call, _inputs| match call.op {
-        op if op.is(&op::mttkrp) => Some(by_factors::<F, X::Of<F>>()),
-        op if op.is(&op::mttkrp_backward) => Some(made!((X::Of<F>, Vec<ArrayD<F>>), |node, inputs| {
-            let [x, factors @ .., g] = inputs else { return Err(Error::NoTensor) };
-            let factors: Vec<&ArrayD<F>> = factors.iter().map(known).collect();
-            let (mode, g) = (node.args().position("mode", 0), known::<ArrayD<F>>(g));
-            let (dx, rest) = ops::mttkrp_backward(known::<X::Of<F>>(x), mode, &factors, g)?;
-            Ok((<X::Of<F>>::reduced(dx), rest))
-        })),
-        _ => None,
+        ops::mttkrp(&known::<X>(x).erased(), node.args().position("mode", 0), &factors)
     })
 }
 
@@ -311,7 +294,16 @@ impl<P: Pattern, T: Ring> LazyPattern<P, T> {
     #[track_caller]
     pub fn sddmm(&self, left: &Lazy<ArrayD<T>>, right: &Lazy<ArrayD<T>>) -> Lazy<Tensor<P, T>> {
         let call = Call::of(&op::pattern_sddmm, [Arg::Input(0), Arg::Input(1), Arg::Input(2)]);
-        let made = Made { family: family_of_dots::<P, T>(), ..dots::<P, T>() };
+        let family = family!(
+            T, [P: Pattern]
+            pattern_sddmm => dots::<P, F>(),
+            pattern_sddmm_backward => made!((ArrayD<F>, ArrayD<F>), |_, inputs| {
+                let [left, right] = [1, 2].map(|at| known::<ArrayD<F>>(&inputs[at]).view());
+                let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[3]));
+                ops::dots_at_backward(x.pattern().any(), &left, &right, g)
+            }),
+        );
+        let made = Made { family, ..dots::<P, T>() };
         Lazy::step_as(op::sddmm.name, call, [&self.x.node, &left.node, &right.node], made)
     }
 }
@@ -321,18 +313,6 @@ fn dots<P: Pattern, T: Ring>() -> Made {
         let [left, right] = [1, 2].map(|at| known::<ArrayD<T>>(&inputs[at]).view());
         let pattern = known::<Tensor<P, T>>(&inputs[0]).pattern().any();
         Tensor::<P, T>::from_erased(ops::dots_at(pattern, &left, &right)?)
-    })
-}
-
-fn family_of_dots<P: Pattern, T: Ring>() -> Option<Family> {
-    family!(T, [P: Pattern] P, |call, _inputs| match call.op {
-        op if op.is(&op::pattern_sddmm) => Some(dots::<P, F>()),
-        op if op.is(&op::pattern_sddmm_backward) => Some(made!((ArrayD<F>, ArrayD<F>), |_, inputs| {
-            let [left, right] = [1, 2].map(|at| known::<ArrayD<F>>(&inputs[at]).view());
-            let (x, g) = (known::<Tensor<P, F>>(&inputs[0]), known::<Tensor<P, F>>(&inputs[3]));
-            ops::dots_at_backward(x.pattern().any(), &left, &right, g)
-        })),
-        _ => None,
     })
 }
 

@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ndarray::SliceInfoElem;
 
-use super::text::{Said, bracketed, said_of_axes};
+use super::text::{Said, said_of_axes, said_of_items};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::{Element, Number};
-use crate::ops::{Nanmedian, Norm, NormOrder, OpSpec, Parameter, Quantile, QuantileMethod, TakeMode, Var};
+use crate::ops::{EvenCount, Nanmedian, Norm, NormOrder, OpSpec, Parameter, Quantile, QuantileMethod, TakeMode, Var};
 
 /// A call of an operation on the inputs of a node. Equal calls on the same inputs return bitwise identical results.
 #[derive(Debug, Clone, PartialEq)]
@@ -208,9 +208,7 @@ impl Arg {
             Arg::Absent | Arg::Own(_) | Arg::Hint(_) => None,
             Arg::Input(number) => Some(input(*number)),
             Arg::Stored(number) => Some(format!("stored({})", input(*number))),
-            Arg::List(items) => {
-                Some(bracketed(items.iter().map(|item| item.said(input)).collect::<Option<Vec<_>>>()?.into_iter()))
-            }
+            Arg::List(items) => said_of_items(items.iter().map(|item| item.said(input))),
             Arg::Flag(flag) => Some(flag.to_string()),
             Arg::Integer(integer) => Some(integer.to_string()),
             Arg::Real(real) => real.said(),
@@ -435,59 +433,74 @@ impl Options for Axes {
     }
 }
 
-/// Implements [`Options`] for options with axes and one parameter after `keep_dims`.
-macro_rules! options {
-    ($($options:ident, |$self:ident| $arg:expr, |$call:ident, $axes:ident| $read:expr;)*) => {$(
-        impl Options for $options {
-            fn args(&self) -> Vec<Arg> {
-                let $self = self;
-                let [option, hidden] = $arg;
-                vec![Arg::Axes(self.axes.clone()), Arg::Absent, option, Arg::Absent, hidden]
-            }
-
-            fn read($call: &Call) -> Self {
-                let $axes = $call.axes();
-                $read
-            }
-        }
-    )*};
+/// Returns the arguments of axes, of one parameter after `keep_dims`, and of options without a textual form.
+fn args_of(axes: &Axes, option: Arg, hidden: Arg) -> Vec<Arg> {
+    vec![Arg::Axes(axes.clone()), Arg::Absent, option, Arg::Absent, hidden]
 }
 
-options! {
-    Var, |var| [if var.ddof == 0 { Arg::Absent } else { Arg::Integer(var.ddof.into()) }, Arg::Absent],
-        |call, axes| Var::over(axes).ddof(call.integer("ddof").map_or(0, |ddof| ddof as u64));
-    Norm, |norm| [match norm.order {
-        NormOrder::One => Arg::Integer(1),
-        NormOrder::Two => Arg::Absent,
-        NormOrder::Infinity => Arg::Real(f64::INFINITY),
-    }, Arg::Absent], |call, axes| match call.named("ord") {
-        Arg::Integer(1) => Norm::over(axes).one(),
-        Arg::Real(_) => Norm::over(axes).infinity(),
-        _ => Norm::over(axes),
-    };
-    Nanmedian, |median| [
-        if median.even == crate::EvenCount::Lower { Arg::Word("lower") } else { Arg::Absent },
-        hidden(median, Nanmedian::over(median.axes.clone()).rule, |plain| median.rule == plain && !median.spread_nan),
-    ], |call, axes| {
-        let options = Nanmedian::over(axes);
+impl Options for Var {
+    fn args(&self) -> Vec<Arg> {
+        let ddof = if self.ddof == 0 { Arg::Absent } else { Arg::Integer(self.ddof.into()) };
+        args_of(&self.axes, ddof, Arg::Absent)
+    }
+
+    fn read(call: &Call) -> Self {
+        Var::over(call.axes()).ddof(call.integer("ddof").map_or(0, |ddof| ddof as u64))
+    }
+}
+
+impl Options for Norm {
+    fn args(&self) -> Vec<Arg> {
+        let order = match self.order {
+            NormOrder::One => Arg::Integer(1),
+            NormOrder::Two => Arg::Absent,
+            NormOrder::Infinity => Arg::Real(f64::INFINITY),
+        };
+        args_of(&self.axes, order, Arg::Absent)
+    }
+
+    fn read(call: &Call) -> Self {
+        match (call.named("ord"), Norm::over(call.axes())) {
+            (Arg::Integer(1), norm) => norm.one(),
+            (Arg::Real(_), norm) => norm.infinity(),
+            (_, norm) => norm,
+        }
+    }
+}
+
+impl Options for Nanmedian {
+    fn args(&self) -> Vec<Arg> {
+        let even = if self.even == EvenCount::Lower { Arg::Word("lower") } else { Arg::Absent };
+        let is_plain = self.rule == Nanmedian::over(self.axes.clone()).rule && !self.spread_nan;
+        args_of(&self.axes, even, hidden(self, is_plain))
+    }
+
+    fn read(call: &Call) -> Self {
+        let options = Nanmedian::over(call.axes());
         hidden_of(call).unwrap_or(if call.word("even") == "lower" { options.lower() } else { options })
-    };
-    Quantile, |quantile| [
-        match quantile.method {
-            QuantileMethod::Linear => Arg::Absent,
-            QuantileMethod::Lower => Arg::Word("lower"),
-            QuantileMethod::Higher => Arg::Word("higher"),
-            QuantileMethod::Midpoint => Arg::Word("midpoint"),
-            QuantileMethod::Nearest => Arg::Word("nearest"),
-        },
-        hidden(quantile, Quantile::over(quantile.axes.clone()).rule, |plain| quantile.rule == plain),
-    ], |call, axes| hidden_of(call).unwrap_or_else(|| Quantile::over(axes).method(match call.word("method") {
-        "lower" => QuantileMethod::Lower,
-        "higher" => QuantileMethod::Higher,
-        "midpoint" => QuantileMethod::Midpoint,
-        "nearest" => QuantileMethod::Nearest,
-        _ => QuantileMethod::Linear,
-    }));
+    }
+}
+
+/// The names of the methods of a quantile. The default has no name in a call.
+const METHODS: [(QuantileMethod, &str); 4] = [
+    (QuantileMethod::Lower, "lower"),
+    (QuantileMethod::Higher, "higher"),
+    (QuantileMethod::Midpoint, "midpoint"),
+    (QuantileMethod::Nearest, "nearest"),
+];
+
+impl Options for Quantile {
+    fn args(&self) -> Vec<Arg> {
+        let method = METHODS.iter().find(|(method, _)| *method == self.method);
+        let method = method.map_or(Arg::Absent, |(_, word)| Arg::Word(word));
+        args_of(&self.axes, method, hidden(self, self.rule == Quantile::over(self.axes.clone()).rule))
+    }
+
+    fn read(call: &Call) -> Self {
+        let method = METHODS.iter().find(|(_, word)| *word == call.word("method"));
+        let method = method.map_or(QuantileMethod::Linear, |(method, _)| *method);
+        hidden_of(call).unwrap_or_else(|| Quantile::over(call.axes()).method(method))
+    }
 }
 
 /// Options without a textual form.
@@ -508,11 +521,8 @@ impl<O: PartialEq + fmt::Debug + Send + Sync + 'static> Typed for Hidden<O> {
     }
 }
 
-fn hidden<O, R>(options: &O, plain: R, is_plain: impl Fn(R) -> bool) -> Arg
-where
-    O: Clone + PartialEq + fmt::Debug + Send + Sync + 'static,
-{
-    if is_plain(plain) { Arg::Absent } else { Arg::Typed(Arc::new(Hidden(options.clone()))) }
+fn hidden<O: Clone + PartialEq + fmt::Debug + Send + Sync + 'static>(options: &O, is_plain: bool) -> Arg {
+    if is_plain { Arg::Absent } else { Arg::Typed(Arc::new(Hidden(options.clone()))) }
 }
 
 fn hidden_of<O: Clone + 'static>(call: &Call) -> Option<O> {

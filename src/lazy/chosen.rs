@@ -7,16 +7,17 @@ use ndarray::ArrayD;
 
 use super::Lazy;
 use super::call::{Arg, Call, Typed};
-use super::node::{Form, Held, Node, known};
-use super::steps::{LazyStored, Steps, made};
-use super::text::{Said, WRITTEN, bracketed};
+use super::node::{Form, Held, Made, Node, known};
+use super::steps::{LazyStored, Steps, made, operand};
+use super::text::said_of_list;
 use crate::CooTensor;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
 use crate::base::shape::Shape;
 use crate::convert::dense_array;
 use crate::element::{Element, Magnitude, Real};
-use crate::ops::{self, OpSpec, Operand, Tolerance, op};
+use crate::kernels::zip::Zip;
+use crate::ops::{self, OpSpec, Partner, Tolerance, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -36,10 +37,8 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// ```
     #[track_caller]
     pub fn select(&self, test: impl Fn(T) -> bool + Send + Sync + 'static) -> Self {
-        let test = Arc::new(test);
-        let used = Arc::clone(&test);
-        let back = move |x: &Tensor<P, T>, g: &Tensor<P, T>| ops::select_backward(x, g, &*test);
-        self.passed([&op::select, &op::select_backward], move |x| x.select(&*used), back)
+        let ops = [&op::select, &op::select_backward];
+        self.passed(ops, test, |x, test| x.select(test), |x, g, test| ops::select_backward(x, g, test))
     }
 
     /// Returns the step [`filter_entries`](Tensor::filter_entries): the entries that pass a test.
@@ -49,42 +48,26 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// Like [`select`](Lazy::select), two such steps are never merged, and the step does not have a textual form.
     #[track_caller]
     pub fn filter_entries(&self, test: impl Fn(&[usize], T) -> bool + Send + Sync + 'static) -> Self {
-        let test = Arc::new(test);
-        let used = Arc::clone(&test);
-        let back = move |x: &Tensor<P, T>, g: &Tensor<P, T>| ops::filter_entries_backward(x, g, &*test);
         let ops = [&op::filter_entries, &op::filter_entries_backward];
         // The test reads coordinates, which a chunk of entries does not have.
-        self.passed(ops, move |x| x.filter_entries(&*used), back)
+        self.passed(ops, test, |x, test| x.filter_entries(test), |x, g, test| ops::filter_entries_backward(x, g, test))
     }
 
+    /// Returns the step of the entries that pass a test. `keep` and `back` compute the entries and the gradient.
     #[track_caller]
-    fn passed(
+    fn passed<F: Send + Sync + 'static>(
         &self,
         [op, backward]: [&'static OpSpec; 2],
-        keep: impl Fn(&Tensor<P, T>) -> Result<Tensor<P, T>> + Send + Sync + 'static,
-        back: impl Fn(&Tensor<P, T>, &Tensor<P, T>) -> Result<Tensor<P, T>> + Send + Sync + 'static,
+        test: F,
+        keep: fn(&Tensor<P, T>, &F) -> Result<Tensor<P, T>>,
+        back: fn(&Tensor<P, T>, &Tensor<P, T>, &F) -> Result<Tensor<P, T>>,
     ) -> Self {
-        let (own, back) = (Arg::own(), Arc::new(back));
-        let call = Call::of(op, [Arg::Input(0), own.clone()]);
-        let step = Lazy::own_step(
-            op.name,
-            call,
-            [&self.node],
-            |[x]| Ok(Some(x.clone())),
-            move |inputs| keep(known(&inputs[0])),
-        );
-        step.with_work(|work| {
-            work.form = Form::Own;
-            work.rule = Some(Arc::new(move |inputs, upstream| {
-                let back = Arc::clone(&back);
-                let run = move |inputs: &[Held]| back(known(&inputs[0]), known(&inputs[1]));
-                let call = Call::of(backward, [Arg::Input(0), Arg::Input(1), own.clone()]);
-                let nodes = [&inputs[0], upstream];
-                let dx: Lazy<Tensor<P, T>> =
-                    Lazy::own_step(backward.name, call, nodes, |[x, _]| Ok(Some(x.clone())), run);
-                Some(vec![Some(dx.with_work(|work| work.rule = Some(Arc::new(|_, _| None))).node)])
-            }));
-        })
+        let (own, test) = (Arg::own(), Arc::new(test));
+        let (call, used) = (Call::of(op, [Arg::Input(0), own.clone()]), Arc::clone(&test));
+        let shape = |[x]: [&Shape; 1]| Ok(Some(x.clone()));
+        let step = Lazy::own_step(op.name, call, [&self.node], shape, move |inputs| keep(known(&inputs[0]), &used));
+        step.with_work(|work| work.form = Form::Own)
+            .with_gradient(backward, own, move |inputs| back(known(&inputs[0]), known(&inputs[1]), &test))
     }
 
     /// Returns the coordinates of the elements that are not zero, one row per element.
@@ -116,11 +99,9 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// ```
     #[track_caller]
     pub fn with_entries<C: AsRef<[usize]>>(&self, entries: impl IntoIterator<Item = (C, T)>) -> Self {
-        let entries: Vec<(Vec<usize>, T)> =
-            entries.into_iter().map(|(at, value)| (at.as_ref().to_vec(), value)).collect();
-        let positions = entries.iter().map(|(at, _)| Arg::counts(at)).collect();
-        let values =
-            Arg::Typed(Arc::new(InsertedValues(entries.into_iter().map(|(_, value)| value).collect::<Vec<T>>())));
+        let entries = entries.into_iter().map(|(at, value)| (Arg::counts(at.as_ref()), value));
+        let (positions, values): (Vec<Arg>, Vec<T>) = entries.unzip();
+        let values = Arg::Typed(Arc::new(InsertedValues(values)));
         let call = Call::of(&op::with_entries, [Arg::Input(0), Arg::List(positions), values]);
         let run = made!(Tensor<P, T>, |node, inputs| {
             let call = node.args();
@@ -168,8 +149,7 @@ impl<T: Element> Typed for InsertedValues<T> {
     }
 
     fn said(&self) -> Option<String> {
-        let values = Some(&self.0).filter(|values| values.len() <= WRITTEN)?;
-        Some(bracketed(values.iter().map(Said::said).collect::<Option<Vec<_>>>()?.into_iter()))
+        said_of_list(&self.0)
     }
 }
 
@@ -183,11 +163,13 @@ fn rows_of<P: Pattern, T: Element>(x: &Tensor<P, T>) -> Result<ArrayD<u64>> {
     Ok(dense_array(&Shape::from([count, rank]), rows))
 }
 
-/// Returns the distinct elements and the count of each.
-fn counted<X: Operand<Elem: Real>>(x: &X) -> Result<(ArrayD<X::Elem>, ArrayD<u64>)> {
-    let (values, counts) = ops::unique(x)?;
-    let shape = Shape::from([values.len()]);
-    Ok((dense_array(&shape, values), dense_array(&shape, counts)))
+/// Returns the implementation of `unique`.
+fn counted<X: Steps<Elem: Real>>() -> Made {
+    made!((ArrayD<X::Elem>, ArrayD<u64>), |node, inputs| {
+        let (values, counts) = ops::unique(&operand::<X>(node, &inputs[0]))?;
+        let shape = Shape::from([values.len()]);
+        Ok((dense_array(&shape, values), dense_array(&shape, counts)))
+    })
 }
 
 impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
@@ -205,8 +187,7 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
     /// ```
     #[track_caller]
     pub fn unique(&self) -> Lazy<(ArrayD<T>, ArrayD<u64>)> {
-        let run = made!((ArrayD<T>, ArrayD<u64>), |_, inputs| counted(known::<X>(&inputs[0])));
-        Lazy::step(Call::of(&op::unique, [Arg::Input(0)]), [&self.node], run)
+        Lazy::step(Call::of(&op::unique, [Arg::Input(0)]), [&self.node], counted::<X>())
     }
 }
 
@@ -214,8 +195,7 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
     /// Returns the step [`unique`](crate::unique()) of the stored entries.
     #[track_caller]
     pub fn unique(&self) -> Lazy<(ArrayD<T>, ArrayD<u64>)> {
-        let run = made!((ArrayD<T>, ArrayD<u64>), |_, inputs| counted(&known::<Tensor<P, T>>(&inputs[0]).stored()));
-        Lazy::step(Call::of(&op::unique, [Arg::Stored(0)]), [&self.x.node], run)
+        Lazy::step(Call::of(&op::unique, [Arg::Stored(0)]), [&self.x.node], counted::<Tensor<P, T>>())
     }
 }
 
@@ -232,32 +212,35 @@ fn tolerance_of(node: &Node) -> Tolerance {
     if node.args().flag("equal_nan") { tolerance.equal_nan() } else { tolerance }
 }
 
-/// Returns a tensor of rank 0.
-fn single(is_close: Result<bool>) -> Result<CooTensor<bool>> {
-    CooTensor::full([0; 0], is_close?)
+/// The right operand of a comparison in a run: a value of the same type.
+struct Compared<'a>(&'a Node, &'a [Held]);
+
+impl<X: Steps> Partner<X> for Compared<'_> {
+    type Elem = X::Elem;
+    type Zipped<U: Element> = X::Of<U>;
+
+    fn zip<Z: Zip<X::Elem, X::Elem>>(self, _: &X, op: Z) -> Result<X::Of<Z::Out>> {
+        X::zipped(self.0.args(), self.1, op)
+    }
 }
 
-macro_rules! allclose {
-    ($([$($generics:tt)*] $x:ty;)*) => {$(
-        impl<$($generics)*> Lazy<$x> {
-            /// Returns the step [`allclose`](crate::allclose()): a tensor of rank 0.
-            ///
-            /// Its [`item`](CooTensor::item) is true if all elements of both operands are close.
-            #[track_caller]
-            pub fn allclose(&self, other: &Self, tolerance: impl Into<Tolerance>) -> Lazy<CooTensor<bool>> {
-                let run = made!(CooTensor<bool>, |node, inputs| {
-                    let [x, y] = [0, 1].map(|at| known::<$x>(&inputs[at]));
-                    single(ops::allclose(x, y, tolerance_of(node)))
-                });
-                Lazy::step(close([Arg::Input(0), Arg::Input(1)], tolerance.into()), [&self.node, &other.node], run)
-            }
-        }
-    )*};
+/// Returns the implementation of `allclose`: a tensor of rank 0.
+fn compared<X: Steps<Elem: Magnitude>>() -> Made {
+    made!(CooTensor<bool>, |node, inputs| {
+        let is_close = ops::allclose(known::<X>(&inputs[0]), Compared(node, inputs), tolerance_of(node));
+        CooTensor::full([0; 0], is_close?)
+    })
 }
 
-allclose! {
-    [P: Pattern, T: Magnitude] Tensor<P, T>;
-    [T: Magnitude] ArrayD<T>;
+impl<T: Magnitude, X: Steps<Elem = T>> Lazy<X> {
+    /// Returns the step [`allclose`](crate::allclose()): a tensor of rank 0.
+    ///
+    /// Its [`item`](CooTensor::item) is true if all elements of both operands are close.
+    #[track_caller]
+    pub fn allclose(&self, other: &Self, tolerance: impl Into<Tolerance>) -> Lazy<CooTensor<bool>> {
+        let call = close([Arg::Input(0), Arg::Input(1)], tolerance.into());
+        Lazy::step(call, [&self.node, &other.node], compared::<X>())
+    }
 }
 
 impl<P: Pattern, T: Magnitude> LazyStored<P, T> {
@@ -266,11 +249,7 @@ impl<P: Pattern, T: Magnitude> LazyStored<P, T> {
     /// The step does not have a textual form.
     #[track_caller]
     pub fn allclose(&self, other: &Self, tolerance: impl Into<Tolerance>) -> Lazy<CooTensor<bool>> {
-        let run = made!(CooTensor<bool>, |node, inputs| {
-            let [x, y] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
-            single(ops::allclose(&x.stored(), y.stored(), tolerance_of(node)))
-        });
         let call = close([Arg::Stored(0), Arg::Stored(1)], tolerance.into()).without_text();
-        Lazy::step(call, [&self.x.node, &other.x.node], run)
+        Lazy::step(call, [&self.x.node, &other.x.node], compared::<Tensor<P, T>>())
     }
 }

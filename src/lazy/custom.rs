@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::call::{Arg, Call};
-use super::node::{Held, known, taken};
+use super::node::{Held, Node, known, taken};
 use super::{Lazy, Value};
 use crate::base::error::{Error, Result};
-use crate::ops::op;
+use crate::base::shape::Shape;
+use crate::ops::{OpSpec, op};
 
 impl<X: Value> Lazy<X> {
     /// Returns a custom step: the result of `f` on the tensor or the array.
@@ -39,21 +40,32 @@ impl<X: Value> Lazy<X> {
         f: impl Fn(&X) -> Result<Y> + Send + Sync + 'static,
         gradient: impl Fn(&X, &Y) -> Result<X> + Send + Sync + 'static,
     ) -> Lazy<Y> {
-        let (own, gradient) = (Arg::own(), Arc::new(gradient));
+        let own = Arg::own();
         let call = Call::of(&op::custom, [Arg::Input(0), own.clone()]);
         let step = Lazy::own_step(name, call, [&self.node], |_| Ok(None), move |inputs| f(known(&inputs[0])));
-        step.with_work(|work| {
-            work.rule = Some(Arc::new(move |inputs, upstream| {
-                let gradient = Arc::clone(&gradient);
-                let run =
-                    move |inputs: &[Held]| fitting::<X>(gradient(known(&inputs[0]), known(&inputs[1]))?, &inputs[0]);
-                let call = Call::of(&op::custom_backward, [Arg::Input(0), Arg::Input(1), own.clone()]);
-                let nodes = [&inputs[0], upstream];
-                let found: Lazy<X> =
-                    Lazy::own_step(op::custom_backward.name, call, nodes, |[x, _]| Ok(Some(x.clone())), run);
-                Some(vec![Some(found.with_work(|work| work.rule = Some(Arc::new(|_, _| None))).node)])
-            }));
+        step.with_gradient(&op::custom_backward, own, move |inputs| {
+            fitting::<X>(gradient(known(&inputs[0]), known(&inputs[1]))?, &inputs[0])
         })
+    }
+}
+
+impl<V: Value> Lazy<V> {
+    /// Returns this step of a closure with a gradient, which does not have a gradient itself. `run` computes the gradient
+    /// from the operand and the upstream gradient, and `own` is the argument for both closures.
+    pub(super) fn with_gradient<X: Value>(
+        self,
+        op: &'static OpSpec,
+        own: Arg,
+        run: impl Fn(&[Held]) -> Result<X> + Send + Sync + 'static,
+    ) -> Self {
+        let run = Arc::new(run);
+        let rule = move |inputs: &[Arc<Node>], upstream: &Arc<Node>| {
+            let (call, run) = (Call::of(op, [Arg::Input(0), Arg::Input(1), own.clone()]), Arc::clone(&run));
+            let shape = |[x, _]: [&Shape; 2]| Ok(Some(x.clone()));
+            let dx: Lazy<X> = Lazy::own_step(op.name, call, [&inputs[0], upstream], shape, move |inputs| run(inputs));
+            Some(vec![Some(dx.with_work(|work| work.rule = Some(Arc::new(|_, _| None))).node)])
+        };
+        self.with_work(|work| work.rule = Some(Arc::new(rule)))
     }
 }
 

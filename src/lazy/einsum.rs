@@ -10,7 +10,7 @@ use super::node::{Family, Made, known};
 use super::steps::{family, made, step};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
-use crate::element::{Float, Numeric, RealNumber, Ring};
+use crate::element::Ring;
 use crate::ops::{self, Einsum, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -79,21 +79,21 @@ fn summed<P: Pattern, T: Ring>() -> Made {
 }
 
 fn family<P: Pattern, T: Ring>() -> Option<Family> {
-    family!(T, [P: Pattern] P, |call, _inputs| match call.op {
-        op if op.is(&op::einsum) => Some(summed::<P, F>()),
-        op if op.is(&op::einsum_backward) => Some(made!(Vec<Tensor<P, F>>, |node, inputs| {
+    family!(
+        T, [P: Pattern]
+        einsum => summed::<P, F>(),
+        einsum_backward => made!(Vec<Tensor<P, F>>, |node, inputs| {
             let Some((upstream, operands)) = inputs.split_last() else { return Err(Error::NoTensor) };
             let operands: Vec<&Tensor<P, F>> = operands.iter().map(known).collect();
             ops::einsum_backward(spec_of(node.args()), &operands, known::<Tensor<P, F>>(upstream))
-        })),
-        op if op.is(&op::tensordot) => Some(over_axes::<P, F>()),
-        op if op.is(&op::tensordot_backward) => Some(made!((Tensor<P, F>, Tensor<P, F>), |node, inputs| {
+        }),
+        tensordot => over_axes::<P, F>(),
+        tensordot_backward => made!((Tensor<P, F>, Tensor<P, F>), |node, inputs| {
             let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, F>>(&inputs[at]));
             let [left, right] = ["left", "right"].map(|side| node.args().integers::<isize>(side));
             ops::tensordot_backward(x, y, left, right, g)
-        })),
-        _ => None,
-    })
+        }),
+    )
 }
 
 fn over_axes<P: Pattern, T: Ring>() -> Made {

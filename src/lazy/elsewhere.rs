@@ -9,14 +9,16 @@ use std::sync::Arc;
 use super::Lazy;
 use super::call::{Arg, Call, Options};
 use super::columns::{ByBytes, TensorBytes};
-use super::node::{Body, Held};
+use super::node::{Accumulator, Body, Held};
 use super::query::{Query, Reader};
+use super::reductions::accumulator;
+use super::sides::unlike;
 use super::value::Value;
 use super::write::HEAD;
 use crate::base::axes::Axes;
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::base::index::Index;
-use crate::element::accumulator_bytes::bytes_of;
+use crate::element::accumulator_bytes::{bytes_of, values_of};
 use crate::element::{DType, Element, Float, Number, Real, Ring};
 use crate::kernels::partial::How;
 use crate::ops::{Nanmedian, Norm, OpSpec, accumulators, op};
@@ -47,10 +49,6 @@ pub struct Folding {
     pub is_stored: bool,
     /// The order of a norm: 1, 2, or 0 for the largest magnitude.
     pub order: u8,
-}
-
-fn refused(why: &str) -> Error {
-    Error::Argument { operation: "on", why: why.into() }
 }
 
 impl Query {
@@ -87,7 +85,7 @@ impl Query {
         for (at, (node, inputs)) in self.steps().iter().enumerate() {
             let name = |input: usize| format!("t{}", inputs.get(input).copied().unwrap_or_default());
             let call = node.call().and_then(|call| call.said(None, &name));
-            let none = || refused(&format!("{} has no text, by which workers are told of it", node.name));
+            let none = || unlike(&format!("{} has no text, by which workers are told of it", node.name));
             let _ = writeln!(text, "t{} = {}", at + sides.len() + 1, call.ok_or_else(none)?);
         }
         let _ = writeln!(text, "result = [t{}]", self.steps().len() + sides.len());
@@ -160,44 +158,18 @@ macro_rules! accumulators {
         impl Folding {
             /// Returns how elements of any type are reduced; `None` for other reductions.
             pub fn of_any<T: Ring>(&self, fill: T) -> Option<How> {
-                let (call, gap) = (self.call()?, self.gap(fill));
-                $(accumulators!(@ $stream [Element Ring] $bound call gap $name $options);)*
-                None
+                self.how(fill, &[$((&op::$name, accumulator!(@any $bound $stream T, $name, $options))),*])
             }
 
             /// Returns how ordered elements are reduced; `None` for other reductions.
             pub fn of_real<T: Real>(&self, fill: T) -> Option<How> {
-                let (call, gap) = (self.call()?, self.gap(fill));
-                $(accumulators!(@ $stream [Real] $bound call gap $name $options);)*
-                None
+                self.how(fill, &[$((&op::$name, accumulator!(@real $bound $stream T, $name, $options))),*])
             }
 
             /// Returns how floats are reduced; `None` for other reductions.
             pub fn of_float<T: Float>(&self, fill: T) -> Option<How> {
-                let (call, gap) = (self.call()?, self.gap(fill));
-                $(accumulators!(@ $stream [Float] $bound call gap $name $options);)*
-                None
+                self.how(fill, &[$((&op::$name, accumulator!(@float $bound $stream T, $name, $options))),*])
             }
-        }
-    };
-    (@ [whole] $($row:tt)*) => {};
-    (@ [passes] $($row:tt)*) => {};
-    (@ $stream:tt [Element Ring] Element $($row:tt)*) => {
-        accumulators!(@select $($row)*);
-    };
-    (@ $stream:tt [Element Ring] Ring $($row:tt)*) => {
-        accumulators!(@select $($row)*);
-    };
-    (@ $stream:tt [Real] Real $($row:tt)*) => {
-        accumulators!(@select $($row)*);
-    };
-    (@ $stream:tt [Float] Float $($row:tt)*) => {
-        accumulators!(@select $($row)*);
-    };
-    (@ $stream:tt [$($wanted:ident)*] $bound:ident $($row:tt)*) => {};
-    (@select $call:ident $gap:ident $name:ident $options:ident) => {
-        if $call.op.is(&op::$name) {
-            return accumulators::$name(&<$options>::read(&$call), $gap);
         }
     };
 }
@@ -205,6 +177,15 @@ macro_rules! accumulators {
 crate::__folds! { (accumulators) }
 
 impl Folding {
+    /// Returns how elements are reduced, from the accumulators of reductions.
+    fn how<T: Element>(&self, fill: T, rows: &[(&'static OpSpec, Option<Accumulator>)]) -> Option<How> {
+        let call = self.call()?;
+        let (_, accumulator) = rows.iter().find(|(op, _)| call.op.is(op))?;
+        // Unstored positions of stored entries do not count.
+        let gap = [fill];
+        accumulator.as_ref()?(&call, (!self.is_stored).then(|| bytes_of(&gap)))
+    }
+
     /// Returns the call of the reduction over all axes.
     fn call(&self) -> Option<Call> {
         let op = OpSpec::named(&self.name)?;
@@ -214,10 +195,5 @@ impl Folding {
             (Some(_), 1) => call.with("ord", Arg::Integer(1)),
             _ => call,
         })
-    }
-
-    /// Returns the value of unstored positions, if they count.
-    fn gap<T>(&self, fill: T) -> Option<T> {
-        (!self.is_stored).then_some(fill)
     }
 }

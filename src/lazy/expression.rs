@@ -56,7 +56,7 @@ type Run = fn(&Node, &[Held]) -> crate::base::error::Result<Held>;
 
 /// Returns the implementation of a step from a function of its inputs.
 pub(crate) fn made(kind: &'static OfAny, run: Run) -> Made {
-    Made { kind, run, pieces: None, accumulator: None, family: None }
+    Made::new(kind, run)
 }
 
 /// The gradient of a result, or the step that has none.
@@ -158,17 +158,8 @@ impl OrderedStep {
         };
         let are_operands = call.are_operands();
         let is_each = call.op.split == Split::Each && call.op.keeps_pattern && are_operands.iter().all(|is| *is);
-        let work = Work {
-            run: Arc::new(made.run),
-            form: if is_each && !are_operands.is_empty() { Form::Each } else { Form::Own },
-            family: None,
-            from_pieces: None,
-            accumulator: None,
-            is_fed: false,
-            rule: None,
-            shares: None,
-            call,
-        };
+        let form = if is_each && !are_operands.is_empty() { Form::Each } else { Form::Own };
+        let work = Work::new(form, call, Arc::new(made.run));
         let name = work.call.op.name;
         let mut node = work.node(name, made.kind, inputs, shape);
         node.facts = known.facts;

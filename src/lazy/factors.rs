@@ -1,13 +1,13 @@
-//! Matrix products in which at least one operand is an array.
+//! Matrix products of tensors and arrays.
 
 use ndarray::ArrayD;
 
 use super::call::{Arg, Call};
-use super::node::{Made, known};
-use super::steps::{family, made};
+use super::node::{Held, Made, Node, known};
+use super::steps::{Steps, family, found, found_both, made};
 use super::{Lazy, Value};
-use crate::element::{Element, Float, Numeric, RealNumber, Ring};
-use crate::ops::{self, op};
+use crate::element::{Element, Float, Ring};
+use crate::ops::{self, ErasedOperand, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -22,14 +22,14 @@ pub trait Factor<P: Pattern, T: Element>: Value {
 impl<P: Pattern, T: Ring> Factor<P, T> for Tensor<P, T> {
     #[track_caller]
     fn product(x: &Lazy<Tensor<P, T>>, y: &Lazy<Self>) -> Lazy<Self> {
-        x.matmul_tensor(y)
+        multiplied(x, y)
     }
 }
 
 impl<P: Pattern, T: Ring> Factor<P, T> for ArrayD<T> {
     #[track_caller]
     fn product(x: &Lazy<Tensor<P, T>>, y: &Lazy<Self>) -> Lazy<Self> {
-        tensor_by_array(x, y)
+        multiplied(x, y)
     }
 }
 
@@ -44,28 +44,58 @@ pub trait ArrayFactor<T: Ring>: Value {
 impl<T: Ring> ArrayFactor<T> for ArrayD<T> {
     #[track_caller]
     fn product_of_array(x: &Lazy<ArrayD<T>>, y: &Lazy<Self>) -> Lazy<ArrayD<T>> {
-        array_by_array(x, y)
+        multiplied(x, y)
     }
 }
 
 impl<P: Pattern, T: Ring> ArrayFactor<T> for Tensor<P, T> {
     #[track_caller]
     fn product_of_array(x: &Lazy<ArrayD<T>>, y: &Lazy<Self>) -> Lazy<ArrayD<T>> {
-        let call = Call::of(&op::matmul, [Arg::Input(0), Arg::Input(1)]);
-        let family = family!(T, [P: Pattern] P, |call, _inputs| match call.op {
-            op if op.is(&op::matmul) => Some(by_tensor::<P, F>()),
-            op if op.is(&op::matmul_backward) => Some(made!((ArrayD<F>, Tensor<P, F>), |_, inputs| {
-                let (x, g) = (known::<ArrayD<F>>(&inputs[0]), known::<ArrayD<F>>(&inputs[2]));
-                ops::matmul_backward(x, known::<Tensor<P, F>>(&inputs[1]), g)
-            })),
-            _ => None,
-        });
-        Lazy::step(call, [&x.node, &y.node], Made { family, ..by_tensor::<P, T>() })
+        multiplied(x, y)
     }
 }
 
-fn by_tensor<P: Pattern, T: Ring>() -> Made {
-    made!(ArrayD<T>, |_, inputs| ops::matmul(known::<ArrayD<T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1])))
+/// Returns the step of a matrix product.
+#[track_caller]
+fn multiplied<T: Ring, X, Y, Z>(x: &Lazy<X>, y: &Lazy<Y>) -> Lazy<Z>
+where
+    X: Steps<Elem = T>,
+    Y: Steps<Elem = T>,
+    Z: Steps<Elem = T>,
+{
+    let call = Call::of(&op::matmul, [Arg::Input(0), Arg::Input(1)]);
+    let family = family!(
+        T, [X: Steps, Y: Steps, Z: Steps]
+        matmul => product::<X::Of<F>, Y::Of<F>, Z::Of<F>>(),
+        matmul_backward => product_back::<X::Of<F>, Y::Of<F>, Z::Of<F>>(),
+    );
+    Lazy::step(call, [&x.node, &y.node], Made { family, ..product::<X, Y, Z>() })
+}
+
+/// Returns the implementation of a matrix product.
+fn product<X: Steps<Elem: Ring>, Y: Steps<Elem = X::Elem>, Z: Steps<Elem = X::Elem>>() -> Made {
+    made!(Z::Of<X::Elem>, |_, inputs| {
+        found::<Z, _>(ops::matmul(&known::<X>(&inputs[0]).erased(), &known::<Y>(&inputs[1]).erased()))
+    })
+}
+
+/// Returns the implementation of the gradients of a matrix product of all elements, or of stored entries.
+pub(super) fn product_back<X, Y, Z>() -> Made
+where
+    X: Steps<Elem: Float>,
+    Y: Steps<Elem = X::Elem>,
+    Z: Steps<Elem = X::Elem>,
+{
+    made!((X::Of<X::Elem>, Y::Of<X::Elem>), |node, inputs| {
+        let (x, y) = (factor::<X>(node, inputs, 0), factor::<Y>(node, inputs, 1));
+        found_both::<X, Y, _, _>(ops::matmul_backward(&x, &y, known::<Z>(&inputs[2])))
+    })
+}
+
+/// Returns all positions of a factor, or its stored entries if the call names them.
+fn factor<'a, X: Steps>(node: &Node, inputs: &'a [Held], number: usize) -> ErasedOperand<'a, X::Elem> {
+    let x = known::<X>(&inputs[number]);
+    if let Arg::Stored(_) = node.args().arg(number) { x.stored_operand() } else { x.erased() }
 }
 
 impl<T: Ring> Lazy<ArrayD<T>> {
@@ -86,33 +116,4 @@ impl<T: Ring> Lazy<ArrayD<T>> {
     pub fn matmul<Y: ArrayFactor<T>>(&self, other: &Lazy<Y>) -> Self {
         Y::product_of_array(self, other)
     }
-}
-
-/// Defines products with an array on the right.
-macro_rules! by_arrays {
-    ($($name:ident [$of:ident: $bound:ident] [$($generics:tt)*] $x:ty, $floats:ty;)*) => {$(
-        #[track_caller]
-        fn $name<$($generics)*>(x: &Lazy<$x>, y: &Lazy<ArrayD<T>>) -> Lazy<ArrayD<T>> {
-            let call = Call::of(&op::matmul, [Arg::Input(0), Arg::Input(1)]);
-            let run = made!(ArrayD<T>, |_, inputs| {
-                ops::matmul(known::<$x>(&inputs[0]), known::<ArrayD<T>>(&inputs[1]))
-            });
-            let family = family!(T, [$of: $bound] $x, |call, _inputs| match call.op {
-                op if op.is(&op::matmul) => Some(made!(ArrayD<F>, |_, inputs| {
-                    ops::matmul(known::<$floats>(&inputs[0]), known::<ArrayD<F>>(&inputs[1]))
-                })),
-                op if op.is(&op::matmul_backward) => Some(made!(($floats, ArrayD<F>), |_, inputs| {
-                    let (y, g) = (known::<ArrayD<F>>(&inputs[1]), known::<ArrayD<F>>(&inputs[2]));
-                    ops::matmul_backward(known::<$floats>(&inputs[0]), y, g)
-                })),
-                _ => None,
-            });
-            Lazy::step(call, [&x.node, &y.node], Made { family, ..run })
-        }
-    )*};
-}
-
-by_arrays! {
-    tensor_by_array [P: Pattern] [P: Pattern, T: Ring] Tensor<P, T>, Tensor<P, F>;
-    array_by_array [T: Element] [T: Ring] ArrayD<T>, ArrayD<F>;
 }

@@ -1,53 +1,42 @@
 //! Conversions between formats as steps.
 
-use std::marker::PhantomData;
-
 use super::Lazy;
 use super::call::{Arg, Call};
 use super::node::{Family, Made, known};
-use super::steps::made;
+use super::steps::{family, made};
 use crate::base::index::Index;
-use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
+use crate::element::Element;
 use crate::ops::op;
 use crate::pattern::{CooPattern, CsrPattern};
 use crate::tensor::Tensor;
 
+fn to_coo<I: Index, T: Element>() -> Made {
+    made!(Tensor<CooPattern<I>, T>, |_, inputs| known::<Tensor<CsrPattern<I>, T>>(&inputs[0]).to_coo())
+}
+
+fn to_csr<I: Index, T: Element>() -> Made {
+    made!(Tensor<CsrPattern<I>, T>, |_, inputs| known::<Tensor<CooPattern<I>, T>>(&inputs[0]).to_csr())
+}
+
 /// Returns the implementations of both conversions, for gradients.
 fn family<I: Index, T: Element>() -> Option<Family> {
-    struct FormatFamily<I>(PhantomData<fn() -> I>);
-    impl<I: Index> FloatVisitor for FormatFamily<I> {
-        type Out = Family;
+    family!(T, [I: Index] to_coo => to_coo::<I, F>(), to_csr => to_csr::<I, F>())
+}
 
-        fn visit<F: Float + Numeric + RealNumber>(self) -> Family {
-            |call, _| match call.op {
-                op if op.is(&op::to_coo) => Some(to_coo::<I, F>()),
-                op if op.is(&op::to_csr) => Some(to_csr::<I, F>()),
-                _ => None,
-            }
-        }
+impl<I: Index, T: Element> Lazy<Tensor<CooPattern<I>, T>> {
+    /// The same tensor in the other format: the step `to_csr` of tensors.
+    #[track_caller]
+    pub fn to_csr(&self) -> Lazy<Tensor<CsrPattern<I>, T>> {
+        let made = Made { family: family::<I, T>(), ..to_csr::<I, T>() };
+        Lazy::step(Call::of(&op::to_csr, [Arg::Input(0)]), [&self.node], made)
     }
-    T::if_float(FormatFamily::<I>(PhantomData))
 }
 
-/// Defines conversions between formats.
-macro_rules! formats {
-    ($($from:ident $name:ident $to:ident;)*) => {$(
-        fn $name<I: Index, T: Element>() -> Made {
-            made!(Tensor<$to<I>, T>, |_, inputs| known::<Tensor<$from<I>, T>>(&inputs[0]).$name())
-        }
-
-        impl<I: Index, T: Element> Lazy<Tensor<$from<I>, T>> {
-            #[doc = concat!("The same tensor in the other format: the step `", stringify!($name), "` of tensors.")]
-            #[track_caller]
-            pub fn $name(&self) -> Lazy<Tensor<$to<I>, T>> {
-                let made = Made { family: family::<I, T>(), ..$name::<I, T>() };
-                Lazy::step(Call::of(&op::$name, [Arg::Input(0)]), [&self.node], made)
-            }
-        }
-    )*};
-}
-
-formats! {
-    CooPattern to_csr CsrPattern;
-    CsrPattern to_coo CooPattern;
+impl<I: Index, T: Element> Lazy<Tensor<CsrPattern<I>, T>> {
+    /// The same tensor in the other format: the step `to_coo` of tensors.
+    #[track_caller]
+    pub fn to_coo(&self) -> Lazy<Tensor<CooPattern<I>, T>> {
+        let made = Made { family: family::<I, T>(), ..to_coo::<I, T>() };
+        Lazy::step(Call::of(&op::to_coo, [Arg::Input(0)]), [&self.node], made)
+    }
 }

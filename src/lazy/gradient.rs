@@ -116,14 +116,12 @@ impl<X: HasGradient> Lazy<X> {
 fn found(result: &Arc<Node>, upstream: &Arc<Node>, by: &[&Arc<Node>]) -> Vec<Result<Option<Arc<Node>>>> {
     // Rules are closures, which do not know their caller.
     let gradients = placed(|| all(result, upstream, by, false, &mut |_, _| {})).map_err(|refusal| refusal.error);
-    let of = |gradients: &BTreeMap<u64, Arc<Node>>, node: &Arc<Node>| gradients.get(&node.id).cloned();
-    let of_one = |node: &Arc<Node>| match &gradients {
-        Ok(found) => {
-            of(found, node).map_or_else(|| stranger(result, node).map_or(Ok(None), Err), |node| Ok(Some(node)))
-        }
+    let of_one = |node: &&Arc<Node>| match gradients.as_ref().map(|found| found.get(&node.id)) {
+        Ok(Some(found)) => Ok(Some(Arc::clone(found))),
+        Ok(None) => stranger(result, node).map_or(Ok(None), Err),
         Err(error) => Err(error.clone()),
     };
-    by.iter().map(|node| of_one(node)).collect()
+    by.iter().map(of_one).collect()
 }
 
 /// Returns the error for a value or step that a result was not made from. Mostly the value is from another call of
@@ -155,15 +153,15 @@ pub(super) fn all(
     is_cut: bool,
     found: &mut dyn FnMut(&Arc<Node>, &Arc<Node>),
 ) -> std::result::Result<BTreeMap<u64, Arc<Node>>, Box<Refusal>> {
+    let refused = |error| Err(Box::new(Refusal { step: Arc::clone(result), error }));
     if let Some(error) = result.refusal().or(upstream.refusal()) {
-        return Err(Box::new(Refusal { step: Arc::clone(result), error: error.clone() }));
+        return refused(error.clone());
     }
     if let (Some(expected), Some(found)) = (&result.shape, &upstream.shape)
         && expected != found
     {
         let (expected, found) = (expected.clone(), found.clone());
-        let error = Error::ShapeMismatch { what: "the upstream gradient", expected, found };
-        return Err(Box::new(Refusal { step: Arc::clone(result), error }));
+        return refused(Error::ShapeMismatch { what: "the upstream gradient", expected, found });
     }
     let mut depends: BTreeSet<u64> = by.iter().map(|node| node.id).collect();
     // A formula ends at these steps, so the graph before them is not visited for each step.

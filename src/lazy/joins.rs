@@ -6,13 +6,13 @@ use std::sync::Arc;
 use ndarray::SliceInfoElem;
 
 use super::call::{Arg, Call};
-use super::node::{Family, Held, Made, known};
+use super::node::{Held, Made, known};
 use super::steps::{family, made, step};
 use super::{Lazy, Value};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
-use crate::element::{Element, Float, Numeric, RealNumber};
+use crate::element::{Element, Float};
 use crate::ops::{self, OpSpec, ShapeRule, op, slice_of};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -30,7 +30,7 @@ use crate::tensor::Tensor;
 /// ```
 #[track_caller]
 pub fn concat<P: Pattern, T: Element>(axis: isize, tensors: &[impl Borrow<Lazy<Tensor<P, T>>>]) -> Lazy<Tensor<P, T>> {
-    joined(&op::concat, axis, tensors, one_behind_another::<P, T>())
+    joined(&op::concat, axis, tensors)
 }
 
 /// Stacks lazy tensors of one shape along a new axis: the step [`stack`](crate::stack()).
@@ -46,7 +46,7 @@ pub fn concat<P: Pattern, T: Element>(axis: isize, tensors: &[impl Borrow<Lazy<T
 /// ```
 #[track_caller]
 pub fn stack<P: Pattern, T: Element>(axis: isize, tensors: &[impl Borrow<Lazy<Tensor<P, T>>>]) -> Lazy<Tensor<P, T>> {
-    joined(&op::stack, axis, tensors, side_by_side::<P, T>())
+    joined(&op::stack, axis, tensors)
 }
 
 /// Concatenates lazy tensors as the blocks of a matrix, by rows, like [`block`](crate::block()).
@@ -96,21 +96,18 @@ fn joined<P: Pattern, T: Element>(
     op: &'static OpSpec,
     axis: isize,
     tensors: &[impl Borrow<Lazy<Tensor<P, T>>>],
-    made: Made,
 ) -> Lazy<Tensor<P, T>> {
     let inputs = tensors.iter().map(|tensor| Arc::clone(&tensor.borrow().node)).collect();
     let listed = Arg::List((0..tensors.len()).map(Arg::Input).collect());
     let call = Call::of(op, [listed, Arg::Integer(axis as i128)]);
-    Lazy::of(Arc::new(step(call, inputs, Made { family: family::<P, T>(), ..made })))
-}
-
-fn family<P: Pattern, T: Element>() -> Option<Family> {
-    family!(T, [P: Pattern] P, |call, _inputs| match call.op {
-        op if op.is(&op::concat) => Some(one_behind_another::<P, F>()),
-        op if op.is(&op::stack) => Some(side_by_side::<P, F>()),
-        op if op.is(&op::concat_backward) || op.is(&op::stack_backward) => Some(part_back::<P, F>()),
-        _ => None,
-    })
+    let family = family!(
+        T, [P: Pattern]
+        concat => together::<P, F>(),
+        stack => together::<P, F>(),
+        concat_backward => part_back::<P, F>(),
+        stack_backward => part_back::<P, F>(),
+    );
+    Lazy::of(Arc::new(step(call, inputs, Made { family, ..together::<P, T>() })))
 }
 
 /// Returns all values of some inputs.
@@ -118,15 +115,11 @@ fn all<V: Value>(inputs: &[Held]) -> Vec<&V> {
     inputs.iter().map(known::<V>).collect()
 }
 
-fn one_behind_another<P: Pattern, T: Element>() -> Made {
+/// Returns the implementation of `concat` and `stack`.
+fn together<P: Pattern, T: Element>() -> Made {
     made!(Tensor<P, T>, |node, inputs| {
-        ops::concat(node.args().position("axis", 0), &all::<Tensor<P, T>>(inputs))
-    })
-}
-
-fn side_by_side<P: Pattern, T: Element>() -> Made {
-    made!(Tensor<P, T>, |node, inputs| {
-        ops::stack(node.args().position("axis", 0), &all::<Tensor<P, T>>(inputs))
+        let (axis, tensors) = (node.args().position("axis", 0), all::<Tensor<P, T>>(inputs));
+        if node.args().op.is(&op::stack) { ops::stack(axis, &tensors) } else { ops::concat(axis, &tensors) }
     })
 }
 

@@ -1,21 +1,19 @@
 //! The typed implementations of the operations that gradients use, by the kinds of the operands.
 
 use std::any::Any;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use ndarray::ArrayD;
 
 use super::call::Call;
 use super::node::{Held, Made, Node, known};
-use super::steps::{Steps, made};
+use super::steps::{Steps, constant, family, made};
 use super::value::{Kind, Value};
-use super::{array_first, entries, lengths, maps, reductions, zips};
+use super::{lengths, maps, operators, reductions, zips};
 use crate::base::alloc;
 use crate::base::error::Result;
 use crate::convert::dense_array;
-use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
-use crate::kernels::map::Each;
+use crate::element::{Element, Float, Numeric, RealNumber};
 use crate::ops::moved::Moves;
 use crate::ops::{self, OpSpec, Split, op};
 use crate::pattern::Pattern;
@@ -29,9 +27,8 @@ pub(super) fn choose<X: Steps>(value: &Held, moves: &dyn Fn(&[usize]) -> Result<
 
 /// Returns the implementation of all moves.
 pub(super) fn mover<X: Steps>() -> Made {
-    made!(X::Of<X::Elem>, |node, inputs| {
-        let x = known::<X>(&inputs[0]);
-        ops::select_with(x, &lengths::moves(node.args(), x.lengths())?).map(X::reduced)
+    Made::new(<X::Of<X::Elem>>::KIND, |node, inputs| {
+        choose::<X>(&inputs[0], &|lengths| lengths::moves(node.args(), lengths))
     })
 }
 
@@ -47,12 +44,6 @@ fn mover_back<X: Steps>(forward: &'static OpSpec) -> Option<Made> {
 /// Returns whether an input has values of type `X`.
 pub(super) fn is<X: Value>(input: &Arc<Node>) -> bool {
     <dyn Kind as Any>::type_id(input.kind) == <dyn Kind as Any>::type_id(X::KIND)
-}
-
-/// Returns a value like `x` with one number at all elements. A gradient of both then reads only the elements of `x`. A
-/// broadcast number would be at every position.
-pub(super) fn constant<X: Steps>(x: &X, number: X::Elem) -> Result<X::Of<X::Elem>> {
-    ops::apply(x, &Each::quick("constant", move |_| Some(number))).map(X::mapped)
 }
 
 /// Returns the implementation for tensors or arrays of floats.
@@ -78,47 +69,29 @@ where
 
 /// Returns the implementation for tensors, if their elements are floats.
 pub(super) fn of_tensors<P: Pattern, T: Element>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made> {
-    struct Kit<'a, P>(&'a Call, &'a [Arc<Node>], PhantomData<fn() -> P>);
-    impl<P: Pattern> FloatVisitor for Kit<'_, P> {
-        type Out = Option<Made>;
-
-        fn visit<F: Float + Numeric + RealNumber>(self) -> Option<Made> {
-            let Kit(call, inputs, _) = self;
-            if call.op.is(&op::zeros_like) {
-                return Some(zeros_of_tensor::<P, F>());
-            }
-            if call.op.is(&op::dense) {
-                return Some(made!(ArrayD<F>, |_, inputs| known::<Tensor<P, F>>(&inputs[0]).to_dense()));
-            }
-            let stored = || entries::made::<P, F>(call, inputs);
-            let array_first = || array_first::made::<P, F>(call, inputs);
-            stored().or_else(array_first).or_else(|| of_floats::<F, Tensor<P, F>>(call, inputs))
-        }
-    }
-    T::if_float(Kit::<P>(call, inputs, PhantomData))?
+    family!(T, [P: Pattern] |call, inputs| match call.op {
+        op if op.is(&op::zeros_like) => Some(zeros_of_tensor::<P, F>()),
+        op if op.is(&op::dense) => Some(made!(ArrayD<F>, |_, inputs| known::<Tensor<P, F>>(&inputs[0]).to_dense())),
+        op if op.is(&op::with_fill) => Some(maps::filled::<P, F>()),
+        _ => operators::made::<P, F>(call, inputs).or_else(|| of_floats::<F, Tensor<P, F>>(call, inputs)),
+    })?(call, inputs)
 }
 
 /// Returns the implementation for arrays, if their elements are floats.
 pub(super) fn of_arrays<T: Element>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made> {
-    struct Kit<'a>(&'a Call, &'a [Arc<Node>]);
-    impl FloatVisitor for Kit<'_> {
-        type Out = Option<Made>;
-
-        fn visit<F: Float + Numeric + RealNumber>(self) -> Option<Made> {
-            let Kit(call, inputs) = self;
-            if !inputs.iter().all(is::<ArrayD<F>>) {
-                return None;
-            }
-            if call.op.is(&op::zeros_like) {
-                return Some(made!(ArrayD<F>, |_, inputs| {
+    family!(
+        T,
+        [] | call,
+        inputs
+            | match call.op {
+                _ if !inputs.iter().all(is::<ArrayD<F>>) => None,
+                op if op.is(&op::zeros_like) => Some(made!(ArrayD<F>, |_, inputs| {
                     let x = known::<ArrayD<F>>(&inputs[0]);
                     Ok(dense_array(&x.shape().into(), alloc::zeros(x.len())?))
-                }));
+                })),
+                _ => of_floats::<F, ArrayD<F>>(call, inputs),
             }
-            of_floats::<F, ArrayD<F>>(call, inputs)
-        }
-    }
-    T::if_float(Kit(call, inputs))?
+    )?(call, inputs)
 }
 
 /// Returns the implementation of `zeros_like`: zeros on the pattern of a tensor.

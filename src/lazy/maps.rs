@@ -6,46 +6,71 @@ use std::sync::Arc;
 use super::Lazy;
 use super::call::{Arg, Call, Typed};
 use super::kit::is;
-use super::node::{Family, Made, Node, known};
-use super::steps::{LazyStored, Steps, made};
-use super::text::{Said, WRITTEN, bracketed};
-use crate::element::{
-    Bits, ComplexElement, Element, Float, FloatVisitor, Magnitude, Numeric, Real, RealNumber, Signed,
-};
+use super::node::{Family, Made, known};
+use super::steps::{LazyStored, Steps, found, is_float, made, methods, operand};
+use super::text::said_of_list;
+use crate::element::{Bits, ComplexElement, Element, Float, Magnitude, Numeric, Real, RealNumber, Signed};
 use crate::ops::table::functions::element_of_result;
 use crate::ops::{self, Isin, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
-/// Defines functions: the sentence, the arguments, the bound of the element type, the type of the result, and the
-/// gradient.
+/// Defines functions, from the rows of the table: the sentence, the arguments, the bound of the element type, the type of
+/// the result, and the gradient.
 macro_rules! maps {
-    ($($sentence:literal $name:ident($($arg:ident: $type:tt),*) [$bound:ident] -> $out:ty $(, $backward:ident)?;)*) => {
+    ($($family:ident {$(
+        #[doc = $sentence:literal] $name:ident [$bound:ident -> $result:ident] $kinds:tt $methods:ident
+        [$($backward:ident: $second:ident $(, $formula:expr)?)?] $(command $command:tt)?;
+    )*})*) => {
+        maps! {
+            @rows
+            $($($sentence $name() [$bound] -> element_of_result!($result T) [$($backward)?];)*)*
+            "Returns each element to the power of an integer"
+                powi(exponent: i32) [RealNumber] -> T [powi_backward];
+            "Returns each element to the power of a number"
+                powf(exponent: T) [Float] -> T [powf_backward];
+            "Returns each element clamped to two bounds"
+                clamp(low: T, high: T) [Real] -> T [clamp_backward];
+        }
+    };
+    (@rows $($sentence:literal $name:ident($($arg:ident: $type:tt),*) [$bound:ident] -> $out:ty [$($backward:ident)?];)*) => {
         /// # Elementwise functions
         ///
         /// Each method is documented at the function of the same name.
         impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
-            $(maps!(@whole $sentence $name($($arg: $type),*) [$bound] -> $out);)*
+            methods! {$(
+                concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).") =>
+                $name(x $(, $arg: $type)*) [$bound] -> Lazy<X::Of<$out>> {
+                    let call = Call::of(&op::$name, [Arg::Input(0), $(Arg::element($arg)),*]);
+                    Lazy::step(call, [&x.node], runs::$name::<T, X>())
+                }
+            )*}
         }
 
         /// # Elementwise functions of stored entries
         ///
         /// The fill stays the same, or is the zero of another type. Each method is documented at the function of the
         /// same name.
-        impl<P: Pattern, T: Element> LazyStored<P, T> {$(
-            #[doc = concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            pub fn $name(&self, $($arg: $type),*) -> Lazy<Tensor<P, $out>>
-            where
-                T: $bound,
-            {
-                let call = Call::of(&op::$name, [Arg::Stored(0), $(Arg::element($arg)),*]);
-                Lazy::step(call, [&self.x.node], made!(Tensor<P, $out>, |_node, inputs| {
-                    $(let $arg = _node.args().element::<$type>(stringify!($arg));)*
-                    ops::$name(&known::<Tensor<P, T>>(&inputs[0]).stored() $(, $arg)*)
-                }))
-            }
-        )*}
+        impl<P: Pattern, T: Element> LazyStored<P, T> {
+            methods! {$(
+                concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).") =>
+                $name(x $(, $arg: $type)*) [$bound] -> Lazy<Tensor<P, $out>> {
+                    let call = Call::of(&op::$name, [Arg::Stored(0), $(Arg::element($arg)),*]);
+                    Lazy::step(call, [&x.x.node], runs::$name::<T, Tensor<P, T>>())
+                }
+            )*}
+        }
+
+        /// The implementations, for all elements and for stored entries.
+        mod runs {
+            use super::*;
+
+            $(pub(super) fn $name<T: $bound, X: Steps<Elem = T>>() -> Made {
+                made!(X::Of<$out>, |node, inputs| {
+                    maps!(@found X, node, $name(&operand::<X>(node, &inputs[0])), $($arg: $type),*)
+                })
+            })*
+        }
 
         /// Returns the implementation of a function with a gradient, or of its gradient.
         pub(super) fn made<T, X>(call: &Call) -> Option<Made>
@@ -53,46 +78,28 @@ macro_rules! maps {
             T: Float + Numeric + RealNumber,
             X: Steps<Elem = T, Of<T> = X>,
         {
-            if call.is_stored() {
-                return None;
-            }
-            $(maps!(@kit call, X, $name($($arg: $type),*) -> $out $(, $backward)?);)*
+            $(maps!(@kit [$($backward)?] call, T, X, $name, $($arg: $type),*);)*
             None
         }
     };
-    (@kit $call:ident, $X:ident, $name:ident($($arg:ident: $type:tt),*) -> $out:ty) => {};
-    (@kit $call:ident, $X:ident, $name:ident($($arg:ident: $type:tt),*) -> $out:ty, $backward:ident) => {
+    (@found $X:ty, $node:ident, $function:ident($($x:expr),*), $($arg:ident: $type:tt),*) => {
+        found::<$X, _>(ops::$function($($x,)* $($node.args().element::<$type>(stringify!($arg))),*))
+    };
+    (@kit [] $($row:tt)*) => {};
+    (@kit [$backward:ident] $call:ident, $T:ident, $X:ident, $name:ident, $($arg:ident: $type:tt),*) => {
         if $call.op.is(&op::$name) {
-            return Some(maps!(@run $X, $X::Of<$out>, $name($($arg: $type),*)));
+            return Some(runs::$name::<$T, $X>());
         }
         if $call.op.is(&op::$backward) {
-            return Some(maps!(@back $X, $backward($($arg: $type),*)));
+            return Some(made!($X, |node, inputs| {
+                let (x, g) = (&operand::<$X>(node, &inputs[0]), known::<$X>(&inputs[1]));
+                maps!(@found $X, node, $backward(x, g), $($arg: $type),*)
+            }));
         }
-    };
-    (@run $X:ty, $out:ty, $name:ident($($arg:ident: $type:tt),*)) => {
-        made!($out, |_node, inputs| {
-            $(let $arg = _node.args().element::<$type>(stringify!($arg));)*
-            ops::$name(known::<$X>(&inputs[0]) $(, $arg)*).map(<$X>::mapped)
-        })
-    };
-    (@whole $sentence:literal $name:ident($($arg:ident: $type:tt),*) [$bound:ident] -> $out:ty) => {
-        #[doc = concat!($sentence, ": see [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-        #[track_caller]
-        pub fn $name(&self, $($arg: $type),*) -> Lazy<X::Of<$out>>
-        where
-            T: $bound,
-        {
-            let call = Call::of(&op::$name, [Arg::Input(0), $(Arg::element($arg)),*]);
-            Lazy::step(call, [&self.node], maps!(@run X, X::Of<$out>, $name($($arg: $type),*)))
-        }
-    };
-    (@back $X:ty, $backward:ident($($arg:ident: $type:tt),*)) => {
-        made!($X, |_node, inputs| {
-            $(let $arg = _node.args().element::<$type>(stringify!($arg));)*
-            ops::$backward(known::<$X>(&inputs[0]), known::<$X>(&inputs[1]) $(, $arg)*).map(<$X>::mapped)
-        })
     };
 }
+
+crate::__functions! { maps }
 
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// Returns the step [`Tensor::cast`]: elements of another type.
@@ -133,14 +140,8 @@ fn cast_of<P: Pattern, T: Element, U: Element>() -> Made {
 
 /// Returns the implementations of the casts in both directions, if both types are floats.
 fn casts<P: Pattern, T: Element, U: Element>() -> Option<Family> {
-    struct IsFloat;
-    impl FloatVisitor for IsFloat {
-        type Out = ();
-        fn visit<F: Float + Numeric + RealNumber>(self) {}
-    }
-    T::if_float(IsFloat)?;
-    U::if_float(IsFloat)?;
-    Some(|call, inputs| match inputs {
+    let are_floats = is_float(T::DTYPE) && is_float(U::DTYPE);
+    are_floats.then_some(|call, inputs| match inputs {
         _ if !call.op.is(&op::cast) => None,
         [x] if is::<Tensor<P, U>>(x) => Some(cast_of::<P, U, T>()),
         _ => Some(cast_of::<P, T, U>()),
@@ -151,10 +152,7 @@ impl<P: Pattern, T: Element> LazyStored<P, T> {
     /// Returns the step [`isin`](crate::isin()). The test values are copied.
     #[track_caller]
     pub fn isin<'a>(&self, members: impl Into<Isin<'a, T>>) -> Lazy<Tensor<P, bool>> {
-        let run = made!(Tensor<P, bool>, |node, inputs| {
-            ops::isin(&known::<Tensor<P, T>>(&inputs[0]).stored(), members_of(node))
-        });
-        Lazy::step(call_of(Arg::Stored(0), members.into()), [&self.x.node], run)
+        Lazy::step(call_of(Arg::Stored(0), members.into()), [&self.x.node], among::<Tensor<P, T>>())
     }
 }
 
@@ -162,10 +160,16 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     /// Returns the step [`isin`](crate::isin()). The test values are copied.
     #[track_caller]
     pub fn isin<'a>(&self, members: impl Into<Isin<'a, T>>) -> Lazy<X::Of<bool>> {
-        let run =
-            made!(X::Of<bool>, |node, inputs| { ops::isin(known::<X>(&inputs[0]), members_of(node)).map(X::mapped) });
-        Lazy::step(call_of(Arg::Input(0), members.into()), [&self.node], run)
+        Lazy::step(call_of(Arg::Input(0), members.into()), [&self.node], among::<X>())
     }
+}
+
+/// Returns the implementation of `isin`.
+fn among<X: Steps>() -> Made {
+    made!(X::Of<bool>, |node, inputs| {
+        let members = node.args().data::<Members<X::Elem>>("members").expect("members of this type");
+        found::<X, _>(ops::isin(&operand::<X>(node, &inputs[0]), &members.0))
+    })
 }
 
 /// The test values of `isin`.
@@ -184,8 +188,7 @@ impl<T: Element> Typed for Members<T> {
     }
 
     fn said(&self) -> Option<String> {
-        let members = Some(self.0.members()).filter(|members| members.len() <= WRITTEN)?;
-        Some(bracketed(members.iter().map(Said::said).collect::<Option<Vec<_>>>()?.into_iter()))
+        said_of_list(self.0.members())
     }
 
     fn count(&self) -> usize {
@@ -197,27 +200,3 @@ fn call_of<T: Element>(x: Arg, isin: Isin<'_, T>) -> Call {
     let invert = if isin.invert { Arg::Flag(true) } else { Arg::Absent };
     Call::of(&op::isin, [x, Arg::Typed(Arc::new(Members(isin.into_owned()))), invert])
 }
-
-fn members_of<T: Element>(node: &Node) -> &Isin<'static, T> {
-    &node.args().data::<Members<T>>("members").expect("members of this type").0
-}
-
-/// Passes the functions of the table to `maps!`, with the functions that have other arguments.
-macro_rules! functions {
-    ($($family:ident {$(
-        #[doc = $sentence:literal] $name:ident [$bound:ident -> $result:ident] $kinds:tt $methods:ident
-        [$($backward:ident: $second:ident $(, $formula:expr)?)?] $(command $command:tt)?;
-    )*})*) => {
-        maps! {
-            $($($sentence $name() [$bound] -> element_of_result!($result T) $(, $backward)?;)*)*
-            "Returns each element to the power of an integer"
-                powi(exponent: i32) [RealNumber] -> T, powi_backward;
-            "Returns each element to the power of a number"
-                powf(exponent: T) [Float] -> T, powf_backward;
-            "Returns each element clamped to two bounds"
-                clamp(low: T, high: T) [Real] -> T, clamp_backward;
-        }
-    };
-}
-
-crate::__functions! { functions }

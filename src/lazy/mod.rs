@@ -31,7 +31,6 @@
 
 #[cfg(feature = "dynamic")]
 pub(crate) mod any;
-mod array_first;
 mod arrays;
 pub(crate) mod call;
 mod chosen;
@@ -54,6 +53,7 @@ mod lengths;
 mod maps;
 mod moves;
 mod node;
+mod operators;
 #[doc(hidden)]
 pub mod outside;
 mod plan;
@@ -86,7 +86,6 @@ pub use arrays::LazyPattern;
 pub use chunks::Chunks;
 pub use einsum::einsum;
 pub use engine::{Engine, On, Threads};
-pub use entries::BesideStored;
 pub use factors::{ArrayFactor, Factor};
 pub use feed::Feed;
 pub use gradient::HasGradient;
@@ -98,7 +97,7 @@ pub use program::compile_as_written;
 pub use program::{Outputs, Program, compile};
 pub use steps::{LazyStored, Steps};
 pub use value::Value;
-pub use zips::Beside;
+pub use zips::{Beside, BesideStored};
 #[cfg(all(feature = "eval", not(test)))]
 pub(crate) use {lengths::moves, text::TEXT, write::HEAD};
 
@@ -224,7 +223,7 @@ impl<V: Value> Lazy<V> {
         let shape = |[shape]: [&Shape; 1]| Ok(Some(crate::plan::reduction::Reduction::new(shape, &of)?.result_shape()));
         let call = Call::of(&op::custom, [Arg::Input(0), Arg::own()]);
         let step = Lazy::own_step(name, call, [&self.node], shape, move |inputs| f(known(&inputs[0])));
-        step.with_work(|work| work.shares = Some(shares::reduced(&axes)))
+        step.with_work(|work| work.reduced = Some(axes))
     }
 
     /// Binds this input to a value, for one [`Program::run`].

@@ -10,9 +10,9 @@ use std::sync::{Arc, OnceLock};
 use ndarray::SliceInfoElem;
 
 use super::call::Call;
-use super::shares::Shares;
 use super::source::Source;
 use super::value::{Kind, Value};
+use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::element::DType;
@@ -48,6 +48,13 @@ pub struct InPieces<'a> {
     pub(super) states: Option<States<'a>>,
 }
 
+impl<'a> InPieces<'a> {
+    /// Returns an operand whose entries arrive in order.
+    pub(super) fn of(pattern: &'a Held, none: &'a Held, run: &'a Pour<'a>) -> Self {
+        InPieces { pattern, is_poured: false, none, run, most: 0, picoseconds: 0, states: None }
+    }
+}
+
 /// Computes a range of entries, and passes the entries in chunks.
 pub(super) type Pour<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&Held)) -> Result<()> + Sync + 'a;
 
@@ -78,6 +85,13 @@ pub struct Made {
     pub(super) pieces: Option<Pieces>,
     pub(super) accumulator: Option<Accumulator>,
     pub(super) family: Option<Family>,
+}
+
+impl Made {
+    /// Returns an implementation that reads entire inputs, without implementations that gradients use.
+    pub(super) const fn new(kind: &'static dyn Kind, run: fn(&Node, &[Held]) -> Result<Held>) -> Self {
+        Made { kind, run, pieces: None, accumulator: None, family: None }
+    }
 }
 
 /// A step of a graph. Nodes never change, and graphs share them.
@@ -119,11 +133,12 @@ pub(super) struct Work {
     pub(super) is_fed: bool,
     /// The gradient rule of a closure.
     pub(super) rule: Option<Rule>,
-    /// The positions of the inputs that a chunk of the result needs, if the row of the operation does not define them.
-    pub(super) shares: Option<Shares>,
+    /// The axes that the closure reduces. It computes each position of the other axes independently.
+    pub(super) reduced: Option<Axes>,
 }
 
 /// The origin of the value of a node.
+#[derive(Clone)]
 pub(super) enum Body {
     /// An existing value.
     Constant(Held),
@@ -204,26 +219,10 @@ impl Node {
 
     /// Returns this step with other inputs and another shape.
     pub(super) fn again(&self, inputs: Vec<Arc<Node>>, shape: Option<Shape>) -> Self {
-        let body = match &self.body {
-            Body::Step(work) => Body::Step(work.clone()),
-            Body::Part(number) => Body::Part(*number),
-            Body::Constant(value) => Body::Constant(Arc::clone(value)),
-            Body::Input { name, lengths } => Body::Input { name: Arc::clone(name), lengths: lengths.clone() },
-            Body::Source(source) => Body::Source(Arc::clone(source)),
-            Body::Refused(error) => Body::Refused(error.clone()),
-        };
-        Node {
-            id: next_id(),
-            name: self.name,
-            place: self.place,
-            body,
-            inputs,
-            shape,
-            kind: self.kind,
-            wholes: self.wholes.clone(),
-            facts: self.facts,
-            found: OnceLock::new(),
-        }
+        let mut node = Node::of_kind(self.kind, self.name, self.body.clone(), shape);
+        (node.place, node.inputs, node.facts) = (self.place, inputs, self.facts);
+        node.wholes.clone_from(&self.wholes);
+        node
     }
 
     /// Returns whether the value is computed from the values of inputs.

@@ -72,11 +72,7 @@ enum Ran {
 
 impl Plan {
     pub(super) fn new(results: &[Arc<Node>]) -> Result<Self> {
-        let nodes = reachable(results, Node::is_kept);
-        if let Some(error) = nodes.iter().find_map(|node| node.refusal()) {
-            return Err(error.clone());
-        }
-        let (steps, slots) = numbered(nodes);
+        let (steps, slots) = numbered(needed(results)?);
         Ok(Plan::of_steps(steps, results.iter().map(|node| slots[&node.id]).collect()))
     }
 
@@ -89,10 +85,7 @@ impl Plan {
 
     /// Returns the plan of the rewritten graph, or the error of a rejected step.
     pub(super) fn rewritten(written: &[Arc<Node>]) -> Result<Self> {
-        let nodes = reachable(written, Node::is_kept);
-        if let Some(error) = nodes.iter().find_map(|node| node.refusal()) {
-            return Err(error.clone());
-        }
+        needed(written)?;
         let Rewritten { results, told } = rewritten(written);
         Ok(Plan { told, ..Plan::new(&results)? })
     }
@@ -276,10 +269,11 @@ impl Plan {
     }
 
     /// Returns the steps as text, with the cost of some steps.
-    fn explained(&self, took: &BTreeMap<usize, Took>) -> String {
+    fn explained<'a>(&'a self, took: &BTreeMap<usize, Took>) -> String {
         let mut text = String::new();
         let mut passes = BTreeMap::new();
-        for (pass, region) in self.units.iter().filter_map(Unit::region).enumerate() {
+        let region = |unit: &'a Unit| if let Unit::Together(region) = unit { Some(region) } else { None };
+        for (pass, region) in self.units.iter().filter_map(region).enumerate() {
             passes.extend(region.steps().map(|at| (at, pass + 1)));
         }
         for (at, step) in self.steps.iter().enumerate() {
@@ -323,12 +317,12 @@ impl Plan {
     }
 }
 
-impl Unit {
-    fn region(&self) -> Option<&Region> {
-        match self {
-            Unit::Together(region) => Some(region),
-            Unit::Alone(_) => None,
-        }
+/// Returns the nodes that some results need, or the error of a rejected step.
+fn needed(results: &[Arc<Node>]) -> Result<Vec<Arc<Node>>> {
+    let nodes = reachable(results, Node::is_kept);
+    match nodes.iter().find_map(|node| node.refusal()) {
+        Some(error) => Err(error.clone()),
+        None => Ok(nodes),
     }
 }
 

@@ -2,77 +2,62 @@
 
 use std::any::Any;
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::call::{Arg, Call, Typed};
-use super::factors::Factor;
+use super::entries::pattern_of;
+use super::factors::{Factor, product_back};
 use super::node::{Family, Made, Node, known};
-use super::steps::{LazyStored, Steps, family, found, made};
+use super::steps::{LazyStored, Steps, family, made};
 use super::{Lazy, LazyPattern};
-use crate::base::error::Error;
-use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber, Ring};
+use crate::element::{Element, Float, Ring};
 use crate::ops::{self, Matmul, OpSpec, Operand, Semiring, op};
-use crate::pattern::Pattern;
+use crate::pattern::{CooPattern, Pattern};
 use crate::tensor::Tensor;
 
-/// Defines products of two tensors of one format, and the gradients of both.
-macro_rules! products {
-    ($($name:ident, $backward:ident, $run:ident;)*) => {
-        $(
-            fn $run<P: Pattern, T: Ring>() -> Made {
-                made!(Tensor<P, T>, |_, inputs| {
-                    ops::$name(known::<Tensor<P, T>>(&inputs[0]), known::<Tensor<P, T>>(&inputs[1]))
-                })
-            }
-        )*
-
-        fn family<P: Pattern, T: Ring>() -> Option<Family> {
-            family!(T, [P: Pattern] P, |call, _inputs| match call.op {
-                $(
-                    op if op.is(&op::$name) => Some($run::<P, F>()),
-                    op if op.is(&op::$backward) => Some(made!((Tensor<P, F>, Tensor<P, F>), |_, inputs| {
-                        let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, F>>(&inputs[at]));
-                        ops::$backward(x, y, g)
-                    })),
-                )*
-                _ => None,
-            })
-        }
-    };
+/// Returns the implementation of a product of all pairs of elements.
+fn pairs<P: Pattern, T: Ring>() -> Made {
+    made!(Tensor<P, T>, |node, inputs| {
+        let [x, y] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+        if node.args().op.is(&op::kron) { ops::kron(x, y) } else { ops::outer(x, y) }
+    })
 }
 
-products! {
-    matmul, matmul_backward, by_matrix;
-    outer, outer_backward, of_all_pairs;
-    kron, kron_backward, of_all_blocks;
+/// Returns the implementation of the gradients of [`pairs`].
+fn pairs_back<P: Pattern, T: Float>() -> Made {
+    made!((Tensor<P, T>, Tensor<P, T>), |node, inputs| {
+        let [x, y, g] = [0, 1, 2].map(|at| known::<Tensor<P, T>>(&inputs[at]));
+        if node.args().op.is(&op::kron_backward) { ops::kron_backward(x, y, g) } else { ops::outer_backward(x, y, g) }
+    })
 }
 
 /// # Products
 ///
 /// Each method is documented at the function of the same name.
 impl<P: Pattern, T: Ring> Lazy<Tensor<P, T>> {
-    #[track_caller]
-    pub(super) fn matmul_tensor(&self, other: &Self) -> Self {
-        self.product(&op::matmul, other, by_matrix::<P, T>())
-    }
-
     /// Returns the step [`outer`](crate::outer()).
     #[track_caller]
     pub fn outer(&self, other: &Self) -> Self {
-        self.product(&op::outer, other, of_all_pairs::<P, T>())
+        self.product(&op::outer, other)
     }
 
     /// Returns the step [`kron`](crate::kron()).
     #[track_caller]
     pub fn kron(&self, other: &Self) -> Self {
-        self.product(&op::kron, other, of_all_blocks::<P, T>())
+        self.product(&op::kron, other)
     }
 
     #[track_caller]
-    fn product(&self, op: &'static OpSpec, other: &Self, made: Made) -> Self {
+    fn product(&self, op: &'static OpSpec, other: &Self) -> Self {
+        let family = family!(
+            T, [P: Pattern]
+            outer => pairs::<P, F>(),
+            kron => pairs::<P, F>(),
+            outer_backward => pairs_back::<P, F>(),
+            kron_backward => pairs_back::<P, F>(),
+        );
         let call = Call::of(op, [Arg::Input(0), Arg::Input(1)]);
-        Lazy::step(call, [&self.node, &other.node], Made { family: family::<P, T>(), ..made })
+        Lazy::step(call, [&self.node, &other.node], Made { family, ..pairs::<P, T>() })
     }
 }
 
@@ -120,8 +105,7 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
         X::Product<Y>: Steps<Elem = T>,
     {
         let call = Call::of(&op::matmul_with, [Arg::Input(0), Arg::Input(1), semiring::<T, S>(options)]);
-        let made = Made { family: of_entries::<X, Y, S>(), ..by_semiring::<X, Y, S>() };
-        Lazy::step(call, [&self.node, &other.node], made)
+        Lazy::step(call, [&self.node, &other.node], with_family::<X, Y, CooPattern<u32>, S>())
     }
 
     /// Returns the step [`matmul_with`](crate::matmul_with()) at the positions that a tensor stores.
@@ -240,21 +224,6 @@ fn semiring<T: Element, S: Semiring<T> + 'static>(options: Matmul<'static, S>) -
     Arg::Typed(Arc::new(Ways { options, name: options.name() }))
 }
 
-fn options_of<S: Copy + 'static>(node: &Node) -> Matmul<'static, S> {
-    node.args().data::<Ways<S>>("semiring").expect("a semiring of this type").options
-}
-
-fn by_semiring<X, Y, S>() -> Made
-where
-    X: Steps<Product<Y>: Steps>,
-    Y: Steps<Elem = X::Elem>,
-    S: Semiring<X::Elem> + 'static,
-{
-    made!(X::Product<Y>, |node, inputs| {
-        ops::matmul_with(known::<X>(&inputs[0]), known::<Y>(&inputs[1]), options_of::<S>(node))
-    })
-}
-
 /// Returns a product at the positions that a mask stores, or at the positions that the mask does not store.
 #[track_caller]
 fn masked<X, Y, Q, S>(nodes: [&Arc<Node>; 3], options: Matmul<'static, S>, is_complement: bool) -> Lazy<X::Product<Y>>
@@ -266,11 +235,11 @@ where
 {
     let complement = if is_complement { Arg::Flag(true) } else { Arg::Absent };
     let args = [Arg::Input(0), Arg::Input(1), semiring::<X::Elem, S>(options), Arg::Input(2), complement];
-    let made = Made { family: of_entries_at::<X, Y, Q, S>(), ..at_mask::<X, Y, Q, S>() };
-    Lazy::step_as(op::matmul_on.name, Call::of(&op::matmul_with, args), nodes, made)
+    Lazy::step_as(op::matmul_on.name, Call::of(&op::matmul_with, args), nodes, with_family::<X, Y, Q, S>())
 }
 
-fn at_mask<X, Y, Q, S>() -> Made
+/// Returns the implementation of a product of stored entries. A mask has a pattern of type `Q`.
+fn by_semiring<X, Y, Q, S>() -> Made
 where
     X: Steps<Product<Y>: Steps>,
     Y: Steps<Elem = X::Elem>,
@@ -278,68 +247,34 @@ where
     S: Semiring<X::Elem> + 'static,
 {
     made!(X::Product<Y>, |node, inputs| {
-        // The elements of the mask may have any type, and are ignored.
-        let mask = node.inputs[2].kind.by_pieces().map(|kind| kind.pattern(&inputs[2]));
-        let mask: &Q = mask.as_ref().and_then(|mask| mask.downcast_ref()).ok_or(Error::NoTensor)?;
-        let options = options_of::<S>(node);
-        let options = if node.args().flag("complement") { options.without(mask) } else { options.mask(mask) };
+        let options = node.args().data::<Ways<S>>("semiring").expect("a semiring of this type").options;
+        let mask = inputs.get(2).map(|mask| pattern_of::<Q>(node, 2, mask)).transpose()?;
+        let options = match &mask {
+            Some(mask) if node.args().flag("complement") => options.without(mask),
+            Some(mask) => options.mask(mask),
+            None => options,
+        };
         ops::matmul_with(known::<X>(&inputs[0]), known::<Y>(&inputs[1]), options)
     })
 }
 
-/// Returns the implementations of products without a mask, and of the gradients of stored entries.
-fn of_entries<X, Y, S>() -> Option<Family>
-where
-    X: Steps<Product<Y>: Steps<Elem = X::Elem>>,
-    Y: Steps<Elem = X::Elem>,
-    S: Semiring<X::Elem> + 'static,
-{
-    back_of_entries::<X, Y, X::Product<Y>>()?;
-    Some(|call, _| match call.op {
-        op if op.is(&op::matmul_with) => Some(by_semiring::<X, Y, S>()),
-        _ => of_product::<X, Y, X::Product<Y>>(call),
-    })
-}
-
-/// Returns the implementations of products at a mask, and of the gradients of stored entries.
-fn of_entries_at<X, Y, Q, S>() -> Option<Family>
+/// Returns [`by_semiring`], with the implementations that gradients use.
+fn with_family<X, Y, Q, S>() -> Made
 where
     X: Steps<Product<Y>: Steps<Elem = X::Elem>>,
     Y: Steps<Elem = X::Elem>,
     Q: Pattern,
     S: Semiring<X::Elem> + 'static,
 {
-    back_of_entries::<X, Y, X::Product<Y>>()?;
-    Some(|call, _| match call.op {
-        op if op.is(&op::matmul_with) => Some(match call.named("mask") {
-            Arg::Absent => by_semiring::<X, Y, S>(),
-            _ => at_mask::<X, Y, Q, S>(),
-        }),
-        _ => of_product::<X, Y, X::Product<Y>>(call),
-    })
+    let family: Family = |call, inputs| match call.op {
+        op if op.is(&op::matmul_with) => Some(by_semiring::<X, Y, Q, S>()),
+        _ => gradients::<X, Y, X::Product<Y>>()?(call, inputs),
+    };
+    let family = gradients::<X, Y, X::Product<Y>>().map(|_| family);
+    Made { family, ..by_semiring::<X, Y, Q, S>() }
 }
-
-fn of_product<X: Steps, Y: Steps<Elem = X::Elem>, Z: Steps<Elem = X::Elem>>(call: &Call) -> Option<Made> {
-    if call.op.is(&op::matmul_backward) { back_of_entries::<X, Y, Z>() } else { None }
-}
-
-/// The gradients of both operands.
-type Both<X, Y, F> = (<<X as Steps>::Of<F> as Steps>::Of<F>, <<Y as Steps>::Of<F> as Steps>::Of<F>);
 
 /// Returns the implementation of the gradients of sums of products of stored entries, if the elements are floats.
-fn back_of_entries<X: Steps, Y: Steps<Elem = X::Elem>, Z: Steps<Elem = X::Elem>>() -> Option<Made> {
-    struct OfEntries<X, Y, Z>(PhantomData<fn(X, Y) -> Z>);
-    impl<X: Steps, Y: Steps, Z: Steps> FloatVisitor for OfEntries<X, Y, Z> {
-        type Out = Made;
-
-        fn visit<F: Float + Numeric + RealNumber>(self) -> Made {
-            made!(Both<X, Y, F>, |_, inputs| {
-                let (x, y) = (known::<X::Of<F>>(&inputs[0]), known::<Y::Of<F>>(&inputs[1]));
-                let g = known::<Z::Of<F>>(&inputs[2]);
-                let (dx, dy) = ops::matmul_backward(&x.stored_operand(), &y.stored_operand(), g)?;
-                Ok((found::<X::Of<F>, _>(Ok(dx))?, found::<Y::Of<F>, _>(Ok(dy))?))
-            })
-        }
-    }
-    X::Elem::if_float(OfEntries::<X, Y, Z>(PhantomData))
+fn gradients<X: Steps, Y: Steps<Elem = X::Elem>, Z: Steps<Elem = X::Elem>>() -> Option<Family> {
+    family!(X::Elem, [X: Steps, Y: Steps, Z: Steps] matmul_backward => product_back::<X::Of<F>, Y::Of<F>, Z::Of<F>>())
 }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use super::columns::ByBytes;
 use super::node::{Body, Held, InPieces, Node};
 use super::plan::Plan;
-use super::sides::{BroadcastOperand, Nones, Side, without_entries};
+use super::sides::{BroadcastOperand, Nones, Side, unlike, without_entries};
 use super::source::{Part, Source};
-use super::view::unlike;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::{DType, Number};
@@ -259,6 +258,6 @@ fn how(fold: &Node, none: &Held, kind: &dyn ByBytes) -> Result<How> {
 
 fn of_states(fold: &Node, pattern: &Held, none: &Held, states: States<'_>) -> Option<Result<Held>> {
     let run = |_: std::ops::Range<usize>, _: &mut dyn FnMut(&Held)| Ok(());
-    let pieces = InPieces { pattern, is_poured: false, none, run: &run, most: 0, picoseconds: 0, states: Some(states) };
+    let pieces = InPieces { states: Some(states), ..InPieces::of(pattern, none, &run) };
     fold.work()?.from_pieces.as_ref()?(fold, &pieces)
 }

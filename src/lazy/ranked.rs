@@ -2,11 +2,10 @@
 
 use super::Lazy;
 use super::call::{Arg, Call, Options};
-use super::node::{Family, Held, Made, Node, known};
+use super::node::{Made, known};
 use super::reductions::call_of;
-use super::steps::{LazyStored, Steps, family, found, made, operand};
-use crate::base::error::Result;
-use crate::element::{Element, Float, Numeric, Real, RealNumber};
+use super::steps::{LazyStored, Steps, family, found, found_both, made, operand};
+use crate::element::Real;
 use crate::ops::{self, Nanmedian, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -28,8 +27,7 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
     /// Returns the step [`topk`](crate::topk()).
     #[track_caller]
     pub fn topk(&self, k: usize, axis: isize) -> Lazy<X::Of<T>> {
-        let call = along(&op::topk, Arg::Input(0), Some(k), axis);
-        Lazy::step(call, [&self.node], Made { family: of_topk::<T, X>(), ..greatest::<T, X>() })
+        Lazy::step(along(&op::topk, Arg::Input(0), Some(k), axis), [&self.node], greatest::<T, X>())
     }
 
     /// Returns the step [`nanmedian_index`](crate::nanmedian_index()): the medians and their positions.
@@ -37,40 +35,38 @@ impl<T: Real, X: Steps<Elem = T>> Lazy<X> {
     #[track_caller]
     pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Lazy<(X::Of<T::Median>, X::Of<u64>)> {
         let call = call_of(&op::nanmedian_index, &[Arg::Input(0)], &options.into());
-        let run =
-            made!((X::Of<T::Median>, X::Of<u64>), |node, inputs| { medians_and_places::<T, X>(node, &inputs[0]) });
-        Lazy::step(call, [&self.node], run)
+        Lazy::step(call, [&self.node], medians_and_places::<T, X>())
     }
 }
 
-/// Computes medians and their positions.
-#[allow(clippy::type_complexity)] // two results, each as it is spelled elsewhere
-fn medians_and_places<T: Real, X: Steps<Elem = T>>(
-    node: &Node,
-    input: &Held,
-) -> Result<(X::Of<T::Median>, X::Of<u64>)> {
-    let (medians, places) = ops::nanmedian_index(&operand::<X>(node, input), Nanmedian::read(node.args()))?;
-    Ok((found::<X, _>(Ok(medians))?, found::<X, _>(Ok(places))?))
+/// Returns the implementation of `nanmedian_index`: the medians and their positions.
+fn medians_and_places<T: Real, X: Steps<Elem = T>>() -> Made {
+    made!((X::Of<T::Median>, X::Of<u64>), |node, inputs| {
+        let x = operand::<X>(node, &inputs[0]);
+        found_both::<X, X, _, _>(ops::nanmedian_index(&x, Nanmedian::read(node.args())))
+    })
 }
 
-/// Returns the implementation of `topk`.
-fn greatest<T: Real, X: Steps<Elem = T>>() -> Made {
+/// Returns the elements of the largest values along an axis, as `topk` does.
+fn elements<T: Real, X: Steps<Elem = T>>() -> Made {
     made!(X::Of<T>, |node, inputs| {
         let (k, axis) = k_and_axis(node.args());
         found::<X, _>(ops::topk(&operand::<X>(node, &inputs[0]), k, axis))
     })
 }
 
-fn of_topk<T: Element, X: Steps<Elem = T>>() -> Option<Family> {
-    family!(T, [X: Steps] X, |call, _inputs| match call.op {
-        op if op.is(&op::topk) => Some(greatest::<F, X::Of<F>>()),
-        op if op.is(&op::topk_backward) => Some(made!(X::Of<F>, |node, inputs| {
+/// Returns the implementation of `topk`, with the implementations that gradients use.
+fn greatest<T: Real, X: Steps<Elem = T>>() -> Made {
+    let family = family!(
+        T, [X: Steps]
+        topk => elements::<F, X::Of<F>>(),
+        topk_backward => made!(X::Of<F>, |node, inputs| {
             let (x, g) = (&operand::<X::Of<F>>(node, &inputs[0]), known::<X::Of<F>>(&inputs[1]));
             let (k, axis) = k_and_axis(node.args());
             found::<X::Of<F>, _>(ops::topk_backward(x, g, k, axis))
-        })),
-        _ => None,
-    })
+        }),
+    );
+    Made { family, ..elements::<T, X>() }
 }
 
 impl<P: Pattern, T: Real> LazyStored<P, T> {
@@ -88,9 +84,7 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
     /// ```
     #[track_caller]
     pub fn topk(&self, k: usize, axis: isize) -> Lazy<Tensor<P, T>> {
-        let call = along(&op::topk, Arg::Stored(0), Some(k), axis);
-        let made = Made { family: of_topk::<T, Tensor<P, T>>(), ..greatest::<T, Tensor<P, T>>() };
-        Lazy::step(call, [&self.x.node], made)
+        Lazy::step(along(&op::topk, Arg::Stored(0), Some(k), axis), [&self.x.node], greatest::<T, Tensor<P, T>>())
     }
 
     /// Returns the step [`nanmedian_index`](crate::nanmedian_index()) of stored entries: medians and positions.
@@ -98,10 +92,7 @@ impl<P: Pattern, T: Real> LazyStored<P, T> {
     #[track_caller]
     pub fn nanmedian_index(&self, options: impl Into<Nanmedian>) -> Lazy<(Tensor<P, T::Median>, Tensor<P, u64>)> {
         let call = call_of(&op::nanmedian_index, &[Arg::Stored(0)], &options.into());
-        let run = made!((Tensor<P, T::Median>, Tensor<P, u64>), |node, inputs| {
-            medians_and_places::<T, Tensor<P, T>>(node, &inputs[0])
-        });
-        Lazy::step(call, [&self.x.node], run)
+        Lazy::step(call, [&self.x.node], medians_and_places::<T, Tensor<P, T>>())
     }
 
     /// Returns the step [`topk_index`](crate::topk_index()): the elements and their positions.

@@ -7,12 +7,15 @@ use ndarray::ArrayD;
 use super::Lazy;
 use super::call::{Arg, Call, Options};
 use super::kit::is;
-use super::node::{Family, Held, Made, Node, known};
-use super::steps::{LazyStored, Steps, family, found, made, operand};
+use super::node::{Held, Made, Node, known};
+use super::steps::{LazyStored, Steps, family, found, made, methods, operand};
 use crate::base::axes::Axes;
+use crate::base::error::Result;
 use crate::element::accumulator_bytes::values_of;
 use crate::element::{Element, Float, Numeric, Real, RealNumber, Ring};
-use crate::ops::{self, Nanmedian, Norm, Quantile, Stream, Var, accumulators, op, result_of};
+use crate::ops::{
+    self, ErasedOperand, ErasedResult, Nanmedian, Norm, Quantile, Stream, Var, accumulators, op, result_of,
+};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -27,14 +30,16 @@ pub(super) fn call_of(op: &'static ops::OpSpec, operands: &[Arg], options: &impl
     Call::of(op, operands.iter().cloned().chain(options.args()))
 }
 
-/// Returns the accumulator of a reduction, if its row has one.
+/// Returns the accumulator of a reduction, if its row has one; and, if `@` is given, if elements of that kind have a
+/// bound.
 macro_rules! accumulator {
-    ([whole] $T:ty, $name:ident, $options:ident) => {
-        None
-    };
-    ([passes] $T:ty, $name:ident, $options:ident) => {
-        None
-    };
+    (@any Element $($row:tt)*) => { accumulator!($($row)*) };
+    (@any Ring $($row:tt)*) => { accumulator!($($row)*) };
+    (@real Real $($row:tt)*) => { accumulator!($($row)*) };
+    (@float Float $($row:tt)*) => { accumulator!($($row)*) };
+    (@$elements:ident $($row:tt)*) => { None };
+    ([whole] $($row:tt)*) => { None };
+    ([passes] $($row:tt)*) => { None };
     ($stream:tt $T:ty, $name:ident, $options:ident) => {
         Some(|call: &Call, gap: Option<&[u8]>| {
             let gap = gap.and_then(values_of::<$T>).and_then(|gap| gap.first().copied());
@@ -42,10 +47,11 @@ macro_rules! accumulator {
         })
     };
 }
+pub(super) use accumulator;
 
 /// Returns the argument `q` of a quantile.
-fn real(node: &Node, parameter: &str) -> f64 {
-    node.args().real(parameter).unwrap_or(f64::NAN)
+fn real(call: &Call, parameter: &str) -> f64 {
+    call.real(parameter).unwrap_or(f64::NAN)
 }
 
 /// Defines the steps of reductions, from their rows.
@@ -60,81 +66,65 @@ macro_rules! reductions {
             pub(super) mod $name {
                 use super::super::*;
 
+                fn of<T: $bound>(x: &ErasedOperand<'_, T>, call: &Call) -> Result<ErasedResult<result_of!($out T)>> {
+                    ops::$name(x, $(real(call, stringify!($q)),)? <$options>::read(call))
+                }
+
                 pub(in super::super) fn run<T: $bound, X: Steps<Elem = T>>() -> Made {
                     Made {
                         pieces: Some(|node: &Node, feed| {
-                            let reduced = X::in_chunks(feed, node.args().is_stored(), |x| {
-                                ops::$name(x, $(real(node, stringify!($q)),)? <$options>::read(node.args()))
-                            })?;
+                            let reduced = X::in_chunks(feed, node.args().is_stored(), |x| of(x, node.args()))?;
                             Some(found::<X, _>(reduced).map(|found| Arc::new(found) as Held))
                         }),
                         accumulator: accumulator!($stream T, $name, $options),
                         ..made!(X::Of<result_of!($out T)>, |node, inputs| {
-                            let x = &operand::<X>(node, &inputs[0]);
-                            let options = <$options>::read(node.args());
-                            found::<X, _>(ops::$name(x, $(real(node, stringify!($q)),)? options))
+                            found::<X, _>(of(&operand::<X>(node, &inputs[0]), node.args()))
                         })
                     }
                 }
 
-                $(
-                    pub(in super::super) fn back<T: Float, X: Steps<Elem = T>>() -> Made {
-                        made!(X::Of<T>, |node, inputs| {
-                            let (x, g) = (&operand::<X>(node, &inputs[0]), known::<X>(&inputs[1]));
-                            let options = <$options>::read(node.args());
-                            found::<X, _>(ops::$backward(x, g, $(real(node, stringify!($given)),)? options))
-                        })
-                    }
+                $(pub(in super::super) fn back<T: Float, X: Steps<Elem = T>>() -> Made {
+                    made!(X::Of<T>, |node, inputs| {
+                        let (x, g, call) = (&operand::<X>(node, &inputs[0]), known::<X>(&inputs[1]), node.args());
+                        found::<X, _>(ops::$backward(x, g, $(real(call, stringify!($given)),)? <$options>::read(call)))
+                    })
+                })?
 
-                    pub(in super::super) fn family<T: Element, X: Steps<Elem = T>>() -> Option<Family> {
-                        family!(T, [X: Steps] X, |call, _inputs| match call.op {
-                            op if op.is(&op::$name) => Some(run::<F, X::Of<F>>()),
-                            op if op.is(&op::$backward) => Some(back::<F, X::Of<F>>()),
-                            _ => None,
-                        })
-                    }
-                )?
+                /// Returns the implementation with the implementations that gradients use, if there are any.
+                pub(in super::super) fn made<T: $bound, X: Steps<Elem = T>>() -> Made {
+                    let family = None$(.or(
+                        family!(T, [X: Steps] $name => run::<F, X::Of<F>>(), $backward => back::<F, X::Of<F>>())
+                    ))?;
+                    Made { family, ..run::<T, X>() }
+                }
             }
         )*}
 
         /// # Reductions
         ///
         /// Each method is documented at the function of the same name.
-        impl<T: Element, X: Steps<Elem = T>> Lazy<X> {$(
-            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            pub fn $name(&self, $($q: f64,)? options: impl Into<$options>) -> Lazy<X::Of<result_of!($out T)>>
-            where
-                T: $bound,
-            {
-                let call = call_of(&op::$name, &[Arg::Input(0) $(, Arg::Real($q))?], &options.into());
-                let made = runs::$name::run::<T, X>();
-                $(let made = reductions!(@with $backward runs::$name::family::<T, X>(), made);)?
-                Lazy::step(call, [&self.node], made)
-            }
-
-        )*}
+        impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
+            methods! {$(
+                concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).") =>
+                $name(x $(, $q: f64)?, options: impl Into<$options>) [$bound] -> Lazy<X::Of<result_of!($out T)>> {
+                    let call = call_of(&op::$name, &[Arg::Input(0) $(, Arg::Real($q))?], &options.into());
+                    Lazy::step(call, [&x.node], runs::$name::made::<T, X>())
+                }
+            )*}
+        }
 
         /// # Reductions of stored entries
         ///
         /// Each method is documented at the function of the same name.
-        impl<P: Pattern, T: Element> LazyStored<P, T> {$(
-            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            pub fn $name(&self, $($q: f64,)? options: impl Into<$options>) -> Lazy<Tensor<P, result_of!($out T)>>
-            where
-                T: $bound,
-            {
-                let call = call_of(&op::$name, &[Arg::Stored(0) $(, Arg::Real($q))?], &options.into());
-                let made = runs::$name::run::<T, Tensor<P, T>>();
-                $(let made = reductions!(@with $backward runs::$name::family::<T, Tensor<P, T>>(), made);)?
-                Lazy::step(call, [&self.x.node], made)
-            }
-
-        )*}
-    };
-    (@with $backward:ident $family:expr, $made:ident) => {
-        Made { family: $family, ..$made }
+        impl<P: Pattern, T: Element> LazyStored<P, T> {
+            methods! {$(
+                concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).") =>
+                $name(x $(, $q: f64)?, options: impl Into<$options>) [$bound] -> Lazy<Tensor<P, result_of!($out T)>> {
+                    let call = call_of(&op::$name, &[Arg::Stored(0) $(, Arg::Real($q))?], &options.into());
+                    Lazy::step(call, [&x.x.node], runs::$name::made::<T, Tensor<P, T>>())
+                }
+            )*}
+        }
     };
 }
 
@@ -150,8 +140,8 @@ where
         op if op.is(&op::any_backward) => match inputs.get(1)? {
             g if is::<X>(g) => Some(runs::any::back::<T, X>()),
             g if is::<ArrayD<T>>(g) => Some(made!(X, |node, inputs| {
-                let (x, g) = (known::<X>(&inputs[0]), known::<ArrayD<T>>(&inputs[1]));
-                ops::any_backward(x, g, node.args().axes()).map(X::reduced)
+                let (x, g) = (known::<X>(&inputs[0]).erased(), known::<ArrayD<T>>(&inputs[1]));
+                found::<X, _>(ops::any_backward(&x, g, node.args().axes()))
             })),
             _ => None,
         },

@@ -215,15 +215,7 @@ impl Region {
         };
         let picoseconds = PICOSECONDS * self.steps.len();
         let from_pieces = node.work()?.from_pieces.as_ref()?;
-        let operand = InPieces {
-            pattern: &setting.pattern,
-            is_poured: false,
-            none: &none,
-            run: &run,
-            most: 0,
-            picoseconds,
-            states: None,
-        };
+        let operand = InPieces { picoseconds, ..InPieces::of(&setting.pattern, &none, &run) };
         recycle::within(|| from_pieces(node, &operand))?.ok()
     }
 

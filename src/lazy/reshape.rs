@@ -1,15 +1,13 @@
 //! Reshaping as a step: another shape with the same elements in row-major order.
 
-use std::marker::PhantomData;
-
 use super::Lazy;
 use super::call::{Arg, Call};
-use super::node::{Family, Made, known};
-use super::steps::made;
+use super::node::{Made, known};
+use super::steps::{family, made};
 use crate::base::error::Result;
 use crate::base::index::Index;
 use crate::base::shape::Shape;
-use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
+use crate::element::Element;
 use crate::ops::op;
 use crate::pattern::{CooPattern, CsrPattern, Pattern};
 use crate::tensor::Tensor;
@@ -20,17 +18,17 @@ pub trait Reshapes: Pattern {
     fn reshaped<T: Element>(x: &Tensor<Self, T>, shape: Shape) -> Result<Tensor<Self, T>>;
 }
 
-macro_rules! reshapes {
-    ($($pattern:ident)*) => {$(
-        impl<I: Index> Reshapes for $pattern<I> {
-            fn reshaped<T: Element>(x: &Tensor<Self, T>, shape: Shape) -> Result<Tensor<Self, T>> {
-                x.reshape(shape)
-            }
-        }
-    )*};
+impl<I: Index> Reshapes for CooPattern<I> {
+    fn reshaped<T: Element>(x: &Tensor<Self, T>, shape: Shape) -> Result<Tensor<Self, T>> {
+        x.reshape(shape)
+    }
 }
 
-reshapes!(CooPattern CsrPattern);
+impl<I: Index> Reshapes for CsrPattern<I> {
+    fn reshaped<T: Element>(x: &Tensor<Self, T>, shape: Shape) -> Result<Tensor<Self, T>> {
+        x.reshape(shape)
+    }
+}
 
 impl<P: Reshapes, T: Element> Lazy<Tensor<P, T>> {
     /// Returns the step [`reshape`](crate::CooTensor::reshape): the same elements in another shape.
@@ -48,9 +46,7 @@ impl<P: Reshapes, T: Element> Lazy<Tensor<P, T>> {
     #[track_caller]
     pub fn reshape(&self, shape: impl Into<Shape>) -> Self {
         let call = Call::of(&op::reshape, [Arg::Input(0), Arg::counts(&shape.into())]);
-        let run =
-            made!(Tensor<P, T>, |node, inputs| P::reshaped(known::<Tensor<P, T>>(&inputs[0]), node.args().shape()));
-        Lazy::step(call, [&self.node], Made { family: family::<P, T>(), ..run })
+        Lazy::step(call, [&self.node], reshaped::<P, T>())
     }
 
     /// Returns this tensor in the shape of another tensor.
@@ -70,27 +66,15 @@ impl<P: Reshapes, T: Element> Lazy<Tensor<P, T>> {
     #[track_caller]
     pub fn reshape_as(&self, like: &Self) -> Self {
         let call = Call::of(&op::reshape_as, [Arg::Input(0), Arg::Input(1)]);
-        let made = Made { family: family::<P, T>(), ..like_another::<P, T>() };
-        Lazy::step(call, [&self.node, &like.node], made)
+        Lazy::step(call, [&self.node, &like.node], reshaped::<P, T>())
     }
 }
 
-/// Returns the implementation of `reshape_as`.
-fn like_another<P: Reshapes, T: Element>() -> Made {
-    made!(Tensor<P, T>, |_, inputs| {
-        let [x, like] = [0, 1].map(|at| known::<Tensor<P, T>>(&inputs[at]));
-        P::reshaped(x, like.shape().clone())
-    })
-}
-
-fn family<P: Reshapes, T: Element>() -> Option<Family> {
-    struct ReshapeFamily<P>(PhantomData<fn() -> P>);
-    impl<P: Reshapes> FloatVisitor for ReshapeFamily<P> {
-        type Out = Family;
-
-        fn visit<F: Float + Numeric + RealNumber>(self) -> Family {
-            |call, _| call.op.is(&op::reshape_as).then(like_another::<P, F>)
-        }
-    }
-    T::if_float(ReshapeFamily::<P>(PhantomData))
+/// Returns the implementation of `reshape` and `reshape_as`, with the implementations that gradients use.
+fn reshaped<P: Reshapes, T: Element>() -> Made {
+    let run = made!(Tensor<P, T>, |node, inputs| {
+        let like = inputs.get(1).map(|like| known::<Tensor<P, T>>(like).shape().clone());
+        P::reshaped(known::<Tensor<P, T>>(&inputs[0]), like.unwrap_or_else(|| node.args().shape()))
+    });
+    Made { family: family!(T, [P: Reshapes] reshape_as => reshaped::<P, F>()), ..run }
 }

@@ -10,7 +10,7 @@ use ndarray::SliceInfoElem;
 use super::call::{Arg, Call};
 use super::node::{Body, Form, Node, Work, reachable};
 use super::shares::of_wholes;
-use super::slices::{moved, slice_of, sliced};
+use super::slices::{ALL, moved, slice_of, sliced};
 use super::steps::is_fed;
 use super::{lengths, scan};
 use crate::base::axes::Axes;
@@ -195,8 +195,7 @@ impl RewrittenGraph {
 fn taken(whole: &Arc<Node>, slice: &Node, of: &Shape, all: &Shape) -> Arc<Node> {
     let Some(slices) = slice.slices().filter(|_| of != all) else { return sliced(whole, slice) };
     let own = own_slices(slices, of, all);
-    let is_whole = |part: &SliceInfoElem| *part == SliceInfoElem::Slice { start: 0, end: None, step: 1 };
-    match own.iter().all(is_whole) {
+    match own.iter().all(|part| *part == ALL) {
         true => Arc::clone(whole),
         false => moved(whole, slice_of(own.into()), slice).unwrap_or_else(|| Arc::clone(whole)),
     }
@@ -217,7 +216,7 @@ fn own_slices(slices: &[SliceInfoElem], of: &Shape, all: &Shape) -> Vec<SliceInf
             // Leading axes that the operand does not have need no slice.
             (_, true) => {}
             (SliceInfoElem::Slice { .. }, _) if repeats => {
-                own.push(SliceInfoElem::Slice { start: 0, end: None, step: 1 });
+                own.push(ALL);
             }
             (SliceInfoElem::Index(_), _) if repeats => own.push(SliceInfoElem::Index(0)),
             (part, _) => own.push(part),

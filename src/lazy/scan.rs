@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ndarray::SliceInfoElem;
 
 use super::node::{Body, Held, Node};
-use super::slices::{moved, slice_of, sliced};
+use super::slices::{ALL, moved, slice_of, sliced};
 use super::source::{Bins, Deal, Source, whole};
 use crate::base::error::Result;
 use crate::base::shape::Shape;
@@ -20,8 +20,7 @@ pub(super) fn of_part(node: &Arc<Node>, source: &Arc<dyn Source>, slice: &Node) 
     let mut part = node.again(Vec::new(), Some(shape.clone()));
     part.body = Body::Source(Arc::new(SourceBox { of: Arc::clone(source), ranges, shape }));
     let part = Arc::new(part);
-    let is_whole = |part: &SliceInfoElem| *part == SliceInfoElem::Slice { start: 0, end: None, step: 1 };
-    match rest.iter().all(is_whole) {
+    match rest.iter().all(|part| *part == ALL) {
         true => part,
         false => moved(&part, slice_of(rest.into()), slice).unwrap_or_else(of_all),
     }

@@ -102,10 +102,6 @@ pub(crate) struct Taken {
     is_broadcast: bool,
 }
 
-/// Returns the positions of all inputs that a range along an axis of the result needs, from the shapes of the inputs.
-/// `None` if the inputs are needed entirely.
-pub(crate) type Shares = Arc<dyn Fn(&[&Shape], usize) -> Option<Taken> + Send + Sync>;
-
 fn by_itself(shares: Vec<Share>) -> Option<Taken> {
     Some(Taken { shares, run: None, is_broadcast: false })
 }
@@ -114,8 +110,8 @@ fn by_itself(shares: Vec<Share>) -> Option<Taken> {
 pub(super) fn shares(node: &Node, inputs: &[&Shape], axis: usize) -> Option<Taken> {
     let result = node.shape.as_ref()?;
     let work = node.work()?;
-    let taken = match &work.shares {
-        Some(shares) => shares(inputs, axis),
+    let taken = match &work.reduced {
+        Some(axes) => reduced(axes, inputs, axis),
         None => of_call(node, &work.call, inputs, axis),
     };
     let mut taken =
@@ -128,51 +124,39 @@ pub(super) fn shares(node: &Node, inputs: &[&Shape], axis: usize) -> Option<Take
 
 /// Returns these positions by the row of the operation.
 fn of_call(node: &Node, call: &Call, inputs: &[&Shape], axis: usize) -> Option<Taken> {
-    let along = |default| call.position("axis", default);
-    let rule = match call.op.split {
-        Split::Whole => return None,
-        Split::Each => return each_of(&call.are_operands(), inputs, node.shape.as_ref()?, axis),
-        Split::Alike => alike(),
-        Split::Over => reduced(&call.axes()),
-        Split::Back => reduced_back(&call.axes()),
-        Split::Along => beside(along(-1) as i128, |rank| rank),
-        Split::Among => apart_from(&call.axes()),
-        Split::Scaled => scaled(along(0)),
-        Split::Joined => joined(along(0), call.op.lengths() == ShapeRule::Stacked),
-        Split::Product => product(),
+    let along = |default| call.position("axis", default) as i128;
+    match call.op.split {
+        Split::Whole => None,
+        Split::Each => each_of(&call.are_operands(), inputs, node.shape.as_ref()?, axis),
+        Split::Alike => alike(inputs, axis),
+        Split::Over => reduced(&call.axes(), inputs, axis),
+        Split::Back => reduced_back(&call.axes(), inputs, axis),
+        Split::Along => beside(along(-1), inputs, axis, |rank| rank),
+        Split::Among => apart_from(&call.axes(), inputs, axis),
+        Split::Scaled => scaled(along(0), inputs, axis),
+        Split::Joined => joined(along(0), call.op.lengths() == ShapeRule::Stacked, inputs, axis),
+        Split::Product => product(inputs, axis),
         Split::Contracted => {
             let rank = inputs.get(1)?.rank();
-            beside(along(0) as i128, move |axes| (axes + rank).saturating_sub(2))
+            beside(along(0), inputs, axis, |axes| (axes + rank).saturating_sub(2))
         }
         Split::Taken => {
             let rank = rank_of(call.named("indices"), inputs)?;
-            beside(call.integer("axis")?, move |axes| (axes + rank).saturating_sub(1))
+            beside(call.integer("axis")?, inputs, axis, |axes| (axes + rank).saturating_sub(1))
         }
-        Split::Moved => {
-            let call = call.clone();
-            moved_by(move |lengths| lengths::moves(&call, lengths).ok(), node.inputs.first()?.kind)
-        }
-    };
-    rule(inputs, axis)
+        Split::Moved => moved_by(&lengths::moves(call, inputs.first()?).ok()?, node.inputs.first()?.kind, axis),
+    }
 }
 
-/// Returns the positions for an elementwise step. An input that is broadcast along the axis is needed entirely.
-fn each(inputs: &[&Shape], result: &Shape, axis: usize) -> Option<Taken> {
-    let of = |input: &&Shape| match (axis + input.rank()).checked_sub(result.rank()) {
-        Some(own) if input[own] == result[axis] => Share::along(own),
+/// Returns the positions for an elementwise step. An input that is broadcast along the axis is needed entirely, and so are
+/// other inputs than operands, such as members.
+fn each_of(are_operands: &[bool], inputs: &[&Shape], result: &Shape, axis: usize) -> Option<Taken> {
+    let of = |(number, input): (usize, &&Shape)| match (axis + input.rank()).checked_sub(result.rank()) {
+        Some(own) if input[own] == result[axis] && are_operands.get(number) != Some(&false) => Share::along(own),
         _ => Share::Whole,
     };
     let is_broadcast = inputs.iter().any(|input| *input != result);
-    Some(Taken { shares: inputs.iter().map(of).collect(), run: None, is_broadcast })
-}
-
-/// Returns the positions for an elementwise step with other inputs than operands, such as members. Those are needed
-/// entirely.
-fn each_of(are_operands: &[bool], inputs: &[&Shape], result: &Shape, axis: usize) -> Option<Taken> {
-    let mut taken = each(inputs, result, axis)?;
-    let others = taken.shares.iter_mut().zip(are_operands).filter(|(_, is_operand)| !**is_operand);
-    others.for_each(|(share, _)| *share = Share::Whole);
-    Some(taken)
+    Some(Taken { shares: inputs.iter().enumerate().map(of).collect(), run: None, is_broadcast })
 }
 
 /// Returns the rank of positions.
@@ -200,113 +184,91 @@ pub(super) fn of_wholes(node: &Node, inputs: &[&Shape]) -> Option<Run> {
     }))
 }
 
-/// Returns the rule of a reduction: the axes that the reduction keeps can be split.
-pub(super) fn reduced(axes: &Axes) -> Shares {
-    let axes = axes.clone();
-    Arc::new(move |inputs, axis| {
-        let reduction = Reduction::new(inputs.first()?, &axes).ok()?;
-        by_itself(vec![Share::along(reduction.source_axis(axis)?)])
-    })
+/// Returns the positions for a reduction: the axes that the reduction keeps can be split.
+fn reduced(axes: &Axes, inputs: &[&Shape], axis: usize) -> Option<Taken> {
+    let reduction = Reduction::new(inputs.first()?, axes).ok()?;
+    by_itself(vec![Share::along(reduction.source_axis(axis)?)])
 }
 
-/// Returns the rule of the gradient of a reduction. Kept axes can be split, together with the matching axes of the
+/// Returns the positions for the gradient of a reduction. Kept axes can be split, together with the matching axes of the
 /// upstream gradient.
-fn reduced_back(axes: &Axes) -> Shares {
-    let axes = axes.clone();
-    Arc::new(move |inputs, axis| {
-        let reduction = Reduction::new(inputs.first()?, &axes).ok()?;
-        by_itself(vec![Share::along(axis), Share::along(reduction.result_axis(axis)?)])
-    })
+fn reduced_back(axes: &Axes, inputs: &[&Shape], axis: usize) -> Option<Taken> {
+    let reduction = Reduction::new(inputs.first()?, axes).ok()?;
+    by_itself(vec![Share::along(axis), Share::along(reduction.result_axis(axis)?)])
 }
 
-/// Returns the rule of a step along one axis: all other axes can be split. In the result, any number of axes may
+/// Returns the positions for a step along one axis: all other axes can be split. In the result, any number of axes may
 /// replace that axis.
-fn beside(along: i128, rank_of_result: impl Fn(usize) -> usize + Send + Sync + 'static) -> Shares {
-    Arc::new(move |inputs, axis| {
-        let rank = inputs.first()?.rank();
-        let (along, rank_of_result) = (normalize_axis(along, rank).ok()?, rank_of_result(rank));
-        let mine = match axis {
-            before if before < along => Some(before),
-            // Axes after `along` are counted from the end.
-            after => (after + rank).checked_sub(rank_of_result).filter(|&mine| mine > along),
-        };
-        let others = inputs[1..].iter().map(|_| Share::Whole);
-        by_itself(std::iter::once(Share::along(mine?)).chain(others).collect())
-    })
+fn beside(along: i128, inputs: &[&Shape], axis: usize, rank_of_result: impl Fn(usize) -> usize) -> Option<Taken> {
+    let rank = inputs.first()?.rank();
+    let (along, rank_of_result) = (normalize_axis(along, rank).ok()?, rank_of_result(rank));
+    let mine = match axis {
+        before if before < along => Some(before),
+        // Axes after `along` are counted from the end.
+        after => (after + rank).checked_sub(rank_of_result).filter(|&mine| mine > along),
+    };
+    let others = inputs[1..].iter().map(|_| Share::Whole);
+    by_itself(std::iter::once(Share::along(mine?)).chain(others).collect())
 }
 
-/// Returns the rule of a step that combines positions along some axes: all other axes can be split.
-fn apart_from(axes: &Axes) -> Shares {
-    let axes = axes.clone();
-    Arc::new(move |inputs, axis| {
-        let among = axes.normalize(inputs.first()?.rank()).ok()?;
-        by_itself((!among.contains(&axis)).then(|| vec![Share::along(axis); inputs.len()])?)
-    })
+/// Returns the positions for a step that combines positions along some axes: all other axes can be split.
+fn apart_from(axes: &Axes, inputs: &[&Shape], axis: usize) -> Option<Taken> {
+    let among = axes.normalize(inputs.first()?.rank()).ok()?;
+    by_itself((!among.contains(&axis)).then(|| vec![Share::along(axis); inputs.len()])?)
 }
 
-/// Returns the rule of a product with one factor per position of an axis.
-fn scaled(along: isize) -> Shares {
-    Arc::new(move |inputs, axis| {
-        let along = normalize_axis(along as i128, inputs.first()?.rank()).ok()?;
-        let factors = if axis == along { Share::along(0) } else { Share::Whole };
-        by_itself(vec![Share::along(axis), factors])
-    })
+/// Returns the positions for a product with one factor per position of an axis.
+fn scaled(along: i128, inputs: &[&Shape], axis: usize) -> Option<Taken> {
+    let along = normalize_axis(along, inputs.first()?.rank()).ok()?;
+    let factors = if axis == along { Share::along(0) } else { Share::Whole };
+    by_itself(vec![Share::along(axis), factors])
 }
 
-/// Returns the rule of a concatenation along an axis, or of a stack along a new axis.
-fn joined(along: isize, is_new: bool) -> Shares {
-    Arc::new(move |inputs, axis| {
-        let along = normalize_axis(along as i128, inputs.first()?.rank() + usize::from(is_new)).ok()?;
-        let mut end = 0_usize;
-        let mut part = |input: &&Shape| {
-            let start = end;
-            end = end.checked_add(*input.get(axis)?)?;
-            Some(Share::part(axis, start..end))
-        };
-        match (axis == along, is_new) {
-            (true, true) => None,
-            (true, false) => by_itself(inputs.iter().map(&mut part).collect::<Option<_>>()?),
-            (false, _) => {
-                let own = axis - usize::from(is_new && axis > along);
-                by_itself(vec![Share::along(own); inputs.len()])
-            }
+/// Returns the positions for a concatenation along an axis, or for a stack along a new axis.
+fn joined(along: i128, is_new: bool, inputs: &[&Shape], axis: usize) -> Option<Taken> {
+    let along = normalize_axis(along, inputs.first()?.rank() + usize::from(is_new)).ok()?;
+    let mut end = 0_usize;
+    let mut part = |input: &&Shape| {
+        let start = end;
+        end = end.checked_add(*input.get(axis)?)?;
+        Some(Share::part(axis, start..end))
+    };
+    match (axis == along, is_new) {
+        (true, true) => None,
+        (true, false) => by_itself(inputs.iter().map(&mut part).collect::<Option<_>>()?),
+        (false, _) => {
+            let own = axis - usize::from(is_new && axis > along);
+            by_itself(vec![Share::along(own); inputs.len()])
         }
-    })
+    }
 }
 
-/// Returns the rule of a product of two matrices, with or without a mask. The rows of the left matrix or the columns of
-/// the right matrix are split, together with the mask.
-fn product() -> Shares {
-    Arc::new(|inputs, axis| {
-        let [x, y, mask @ ..] = inputs else { return None };
-        let both = match axis {
-            0 if x.rank() == 2 && (1..=2).contains(&y.rank()) => [Share::along(0), Share::Whole],
-            1 if x.rank() == 2 && y.rank() == 2 => [Share::Whole, Share::along(1)],
-            _ => return None,
-        };
-        by_itself(both.into_iter().chain(mask.iter().map(|_| Share::along(axis))).collect())
-    })
+/// Returns the positions for a product of two matrices, with or without a mask. The rows of the left matrix or the
+/// columns of the right matrix are split, together with the mask.
+fn product(inputs: &[&Shape], axis: usize) -> Option<Taken> {
+    let [x, y, mask @ ..] = inputs else { return None };
+    let both = match axis {
+        0 if x.rank() == 2 && (1..=2).contains(&y.rank()) => [Share::along(0), Share::Whole],
+        1 if x.rank() == 2 && y.rank() == 2 => [Share::Whole, Share::along(1)],
+        _ => return None,
+    };
+    by_itself(both.into_iter().chain(mask.iter().map(|_| Share::along(axis))).collect())
 }
 
-/// Returns the rule of a move that depends on lengths: axes whose positions stay consecutive can be split.
-fn moved_by(plan: impl Fn(&[usize]) -> Option<Moves> + Send + Sync + 'static, kind: &'static dyn Kind) -> Shares {
-    Arc::new(move |inputs, axis| {
-        let moves = plan(inputs.first()?)?;
-        let (own, shift) = moves.window(axis)?;
-        // The arguments of the call refer to the entire operand.
-        let run = move |_: &Node, inputs: &[Held]| {
-            kind.choose(&inputs[0], &|lengths| Ok(moves.clone().within(axis, lengths[own])))
-        };
-        Some(Taken { shares: vec![Share::shifted(own, shift)], run: Some(Arc::new(run)), is_broadcast: false })
-    })
+/// Returns the positions for a move of elements: axes whose positions stay consecutive can be split.
+fn moved_by(moves: &Moves, kind: &'static dyn Kind, axis: usize) -> Option<Taken> {
+    let ((own, shift), moves) = (moves.window(axis)?, moves.clone());
+    // The arguments of the call refer to the entire operand.
+    let run = move |_: &Node, inputs: &[Held]| {
+        kind.choose(&inputs[0], &|lengths| Ok(moves.clone().within(axis, lengths[own])))
+    };
+    Some(Taken { shares: vec![Share::shifted(own, shift)], run: Some(Arc::new(run)), is_broadcast: false })
 }
 
-/// Returns the rule of an elementwise step whose operands are not broadcast.
-fn alike() -> Shares {
-    Arc::new(|inputs, axis| {
-        let are_alike = inputs.windows(2).all(|two| two[0] == two[1]);
-        by_itself(are_alike.then(|| vec![Share::along(axis); inputs.len()])?)
-    })
+/// Returns the positions for an elementwise step whose operands are not broadcast.
+fn alike(inputs: &[&Shape], axis: usize) -> Option<Taken> {
+    let are_alike = inputs.windows(2).all(|two| two[0] == two[1]);
+    by_itself(are_alike.then(|| vec![Share::along(axis); inputs.len()])?)
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ pub struct Side {
     bytes: Arc<[u8]>,
 }
 
-fn refused(why: &str) -> Error {
+/// Returns the error of an engine whose request does not fit the plan.
+pub(super) fn unlike(why: &str) -> Error {
     Error::Argument { operation: "on", why: why.into() }
 }
 
@@ -35,7 +36,7 @@ impl Side {
         let positions = lengths.iter().try_fold(1, |size: usize, &length| size.checked_mul(length));
         match positions.and_then(|positions| positions.checked_mul(width)) == Some(bytes.len()) && width > 0 {
             true => Ok(Side { lengths, width, bytes }),
-            false => Err(refused("an operand beside what is read has not as many elements as positions")),
+            false => Err(unlike("an operand beside what is read has not as many elements as positions")),
         }
     }
 
@@ -62,7 +63,7 @@ impl Side {
     ///
     /// `Argument`: a coordinate is out of range for an axis that is not broadcast.
     pub fn at(&self, coords: &[Vec<u64>], count: usize) -> Result<Vec<u8>> {
-        let outside = || refused("an entry lies outside of an operand that is beside it");
+        let outside = || unlike("an entry lies outside of an operand that is beside it");
         let own = coords.get(coords.len().wrapping_sub(self.lengths.len())..).ok_or_else(outside)?;
         let mut found = alloc::with_capacity(count.saturating_mul(self.width))?;
         for entry in 0..count {
@@ -90,12 +91,12 @@ pub(super) struct BroadcastOperand {
 impl BroadcastOperand {
     /// Returns the operand with the value of a node. Rejects a value that does not store every element.
     pub(super) fn new(node: &Node, value: &Held) -> Result<Self> {
-        let kind = node.kind.by_bytes().ok_or_else(|| refused("an operand is no tensor of one element type"))?;
+        let kind = node.kind.by_bytes().ok_or_else(|| unlike("an operand is no tensor of one element type"))?;
         let shape = node.kind.shape(value);
         let stored = kind.values(value).len() / kind.width().max(1);
         match stored as u128 == shape.wide_size() {
             true => Ok(BroadcastOperand { kind, value: Arc::clone(value), lengths: shape.to_vec(), none: None }),
-            false => Err(refused("an operand that is repeated does not store every element")),
+            false => Err(unlike("an operand that is repeated does not store every element")),
         }
     }
 
@@ -112,12 +113,12 @@ impl BroadcastOperand {
 
     /// Returns a chunk with these elements, given as bytes. If `has_gap`, the chunk ends with an unstored position.
     pub(super) fn piece(&self, bytes: &[u8], has_gap: bool) -> Result<Held> {
-        let none = self.none.as_ref().ok_or_else(|| refused("an operand stands in no step"))?;
+        let none = self.none.as_ref().ok_or_else(|| unlike("an operand stands in no step"))?;
         self.kind.piece(none, bytes, has_gap)
     }
 
     /// Returns the possible fills of chunks: the fills of inputs in `beside`, and the first element of the operand.
-    fn fills(&self, beside: &[&StepInput<'_>]) -> Result<Vec<Held>> {
+    fn fills(&self, beside: &[StepInput<'_>]) -> Result<Vec<Held>> {
         if let Some(none) = &self.none {
             return Ok(vec![Arc::clone(none)]);
         }
@@ -160,7 +161,7 @@ pub(super) fn without_entries<'a>(
         };
         let inputs: Vec<StepInput<'_>> = inputs.iter().map(input).collect();
         let found = on_entries(node, &inputs, sides, shape, has_gap)?;
-        let kind = node.kind.by_bytes().ok_or_else(|| refused("it is no tensor of one element type"))?;
+        let kind = node.kind.by_bytes().ok_or_else(|| unlike("it is no tensor of one element type"))?;
         values.push(Some((kind, found)));
     }
     Ok(values)
@@ -174,7 +175,6 @@ fn on_entries(
     shape: &Shape,
     has_gap: bool,
 ) -> Result<Held> {
-    let beside: Vec<&StepInput<'_>> = inputs.iter().collect();
     let own: Vec<usize> =
         inputs.iter().filter_map(|input| if let StepInput::Side(at) = input { Some(*at) } else { None }).collect();
     if own.is_empty() {
@@ -185,11 +185,11 @@ fn on_entries(
         StepInput::Side(side) => Ok(Arc::clone(&sides[*side].value)),
     });
     let found = node.run(&whole.collect::<Result<Vec<_>>>()?)?;
-    let kind = node.kind.by_bytes().ok_or_else(|| refused("it is no tensor of one element type"))?;
+    let kind = node.kind.by_bytes().ok_or_else(|| unlike("it is no tensor of one element type"))?;
     if !kind.values(&found).is_empty() {
-        return Err(refused("it stores elements where what is read has none"));
+        return Err(unlike("it stores elements where what is read has none"));
     }
-    let fills = own.iter().map(|&at| sides[at].fills(&beside)).collect::<Result<Vec<_>>>()?;
+    let fills = own.iter().map(|&at| sides[at].fills(inputs)).collect::<Result<Vec<_>>>()?;
     for choice in 0..fills.iter().map(Vec::len).product() {
         let mut choice: usize = choice;
         for (&at, fills) in own.iter().zip(&fills) {
@@ -202,7 +202,7 @@ fn on_entries(
             return Ok(piece);
         }
     }
-    Err(refused("its fill is not that of pieces of it"))
+    Err(unlike("its fill is not that of pieces of it"))
 }
 
 /// Returns the inputs as chunks without entries.

@@ -9,6 +9,9 @@ use super::node::Node;
 use super::steps::step;
 use crate::ops::op;
 
+/// The slice of all positions of an axis.
+pub(super) const ALL: SliceInfoElem = SliceInfoElem::Slice { start: 0, end: None, step: 1 };
+
 /// Returns a move of the elements of a value, with the source line of another step.
 pub(super) fn moved(whole: &Arc<Node>, call: Call, of: &Node) -> Option<Arc<Node>> {
     let mut node = step(call, vec![Arc::clone(whole)], whole.kind.mover()?);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ndarray::{ArrayD, Axis, Slice, SliceInfoElem};
 
 pub(crate) use super::node::{Held, known};
-use super::value::{Value, with_pattern};
+use super::value::{Kind, Value, with_pattern};
 use crate::base::alloc;
 use crate::base::error::{Error, Result};
 use crate::base::index::Index;
@@ -211,7 +211,9 @@ pub trait ByRanges: Send + Sync {
     /// value.
     ///
     /// A dynamically typed array that has elements is unchanged. A statically typed array returns `None`.
-    fn first(&self, value: &Held, shape: &Shape) -> Result<Option<[Held; 2]>>;
+    fn first(&self, _value: &Held, _shape: &Shape) -> Result<Option<[Held; 2]>> {
+        Ok(None)
+    }
 
     /// Returns the bytes of this pattern that do not depend on its entries.
     fn first_bytes(&self, _: &Shape) -> u128 {
@@ -344,10 +346,6 @@ impl<T: Element> ByRanges for OfArrays<T> {
     fn stored(&self, value: &Held) -> usize {
         known::<ArrayD<T>>(value).len()
     }
-
-    fn first(&self, _: &Held, _: &Shape) -> Result<Option<[Held; 2]>> {
-        Ok(None)
-    }
 }
 
 /// Two results of one operation, which are split in the same way.
@@ -357,11 +355,11 @@ impl<A: Value, B: Value> OfPairs<A, B> {
     /// Returns the pair of the results of `of` on the left values and on the right values.
     fn both(values: &[Held], of: impl Fn(&dyn ByRanges, &[Held]) -> Result<Held>) -> Result<Held> {
         let whole = || Error::Argument { operation: "cut", why: "a result of several is taken whole".into() };
-        let pairs = values.iter().map(known::<(A, B)>);
-        let (left, right): (Vec<Held>, Vec<Held>) =
-            pairs.map(|(left, right)| (Arc::new(left.clone()) as Held, Arc::new(right.clone()) as Held)).unzip();
-        let left = of(A::KIND.by_ranges().ok_or_else(whole)?, &left)?;
-        let right = of(B::KIND.by_ranges().ok_or_else(whole)?, &right)?;
+        let of_part = |number: usize, kind: &dyn Kind| {
+            let parts: Vec<Held> = values.iter().map(|value| <(A, B)>::KIND.part(value, number)).collect();
+            of(kind.by_ranges().ok_or_else(whole)?, &parts)
+        };
+        let (left, right) = (of_part(0, A::KIND)?, of_part(1, B::KIND)?);
         Ok(Arc::new((known::<A>(&left).clone(), known::<B>(&right).clone())))
     }
 }
@@ -376,17 +374,12 @@ impl<A: Value, B: Value> ByRanges for OfPairs<A, B> {
     }
 
     fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>> {
-        let left: Held = Arc::new(known::<(A, B)>(value).0.clone());
+        let left = <(A, B)>::KIND.part(value, 0);
         A::KIND.by_ranges().map_or(Ok(Vec::new()), |kind| kind.counts(&left, axis, bins))
     }
 
     fn stored(&self, value: &Held) -> usize {
-        let left: Held = Arc::new(known::<(A, B)>(value).0.clone());
-        A::KIND.by_ranges().map_or(0, |kind| kind.stored(&left))
-    }
-
-    fn first(&self, _: &Held, _: &Shape) -> Result<Option<[Held; 2]>> {
-        Ok(None)
+        A::KIND.by_ranges().map_or(0, |kind| kind.stored(&<(A, B)>::KIND.part(value, 0)))
     }
 }
 

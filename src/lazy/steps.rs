@@ -7,15 +7,16 @@ use std::sync::Arc;
 use ndarray::ArrayD;
 
 use super::call::{Arg, Call};
-use super::node::{Body, Form, Held, InPieces, Made, Node, Work, known};
+use super::node::{Body, Form, Held, InPieces, Made, Node, Run, Work, known};
 use super::{Lazy, Value, lengths};
 use crate::base::alloc::Allocated;
 use crate::base::error::Result;
 use crate::base::shape::Shape;
-use crate::element::Element;
+use crate::element::{DType, Element};
+use crate::kernels::map::Each;
 use crate::kernels::stream::{CellsAndValues, ValueSource};
 use crate::kernels::zip::Zip;
-use crate::ops::{self, ErasedOperand, ErasedResult, Operand, Partner, SparseOperand, Split, ValueStream};
+use crate::ops::{self, ErasedOperand, ErasedResult, OpSpec, Operand, Partner, SparseOperand, Split, ValueStream};
 use crate::pattern::Pattern;
 use crate::plan::group::CellsOf;
 use crate::plan::reduction::Reduction;
@@ -25,34 +26,53 @@ use crate::tensor::erased::{SparseCow, SparseRef};
 /// Returns a typed implementation, from the type of the result and a function of the node and the values of its inputs.
 macro_rules! made {
     ($type:ty, |$node:pat_param, $inputs:ident| $body:expr) => {
-        $crate::lazy::node::Made {
-            kind: <$type as $crate::lazy::Value>::KIND,
-            run: |$node: &$crate::lazy::node::Node, $inputs: &[$crate::lazy::node::Held]| {
+        $crate::lazy::node::Made::new(
+            <$type as $crate::lazy::Value>::KIND,
+            |$node: &$crate::lazy::node::Node, $inputs: &[$crate::lazy::node::Held]| {
                 let found: $crate::Result<$type> = $body;
                 found.map(|found| std::sync::Arc::new(found) as $crate::lazy::node::Held)
             },
-            pieces: None,
-            accumulator: None,
-            family: None,
-        }
+        )
     };
 }
 pub(super) use made;
 
-/// Finds the implementations that gradients use, if the elements are floats. `$find` is generic over the element type
-/// and over the type of the values.
+/// Defines methods that return steps: the documentation, the name and the parameters, the bound of the element type, the
+/// result, and the body.
+macro_rules! methods {
+    ($($doc:expr => $name:ident($x:ident $(, $arg:ident: $type:ty)*) $([$bound:ident])? -> $out:ty { $($body:tt)* })*) => {$(
+        #[doc = $doc]
+        #[track_caller]
+        pub fn $name(&self, $($arg: $type),*) -> $out
+        $(where
+            T: $bound,)?
+        {
+            let $x = self;
+            $($body)*
+        }
+    )*};
+}
+pub(super) use methods;
+
+/// Finds the implementations that gradients use, if the elements are floats. The element type is `F`. The
+/// implementations are a table by operation, or a function of a call and its inputs.
 macro_rules! family {
-    ($T:ty, [$X:ident: $bound:ident] $of:ty, |$call:ident, $inputs:ident| $find:expr) => {{
-        struct Find<$X>(std::marker::PhantomData<fn() -> $X>);
-        impl<$X: $bound> $crate::element::FloatVisitor for Find<$X> {
+    ($T:ty, [$($X:ident: $bound:ident),*] |$call:pat_param, $inputs:pat_param| $find:expr) => {{
+        struct Find<$($X),*>(std::marker::PhantomData<fn($($X),*)>);
+        impl<$($X: $bound),*> $crate::element::FloatVisitor for Find<$($X),*> {
             type Out = $crate::lazy::node::Family;
 
-            fn visit<F: Float + Numeric + RealNumber>(self) -> Self::Out {
+            fn visit<F: $crate::element::Float + $crate::element::Numeric + $crate::element::RealNumber>(self) -> Self::Out {
                 |$call, $inputs| $find
             }
         }
-        <$T as $crate::element::Element>::if_float(Find::<$X>(std::marker::PhantomData))
+        <$T as $crate::element::Element>::if_float(Find::<$($X),*>(std::marker::PhantomData))
     }};
+    ($T:ty, [$($X:ident: $bound:ident),*] $($op:ident => $made:expr),* $(,)?) => {
+        $crate::lazy::steps::family!($T, [$($X: $bound),*] |call, _| {
+            $crate::lazy::steps::row_of(call, &[$((&op::$op, $made)),*])
+        })
+    };
 }
 pub(super) use family;
 
@@ -76,20 +96,31 @@ pub(super) fn step_as(name: &'static str, call: Call, inputs: Vec<Arc<Node>>, ma
     };
     let first = shapes.as_ref().and_then(|shapes| shapes.first().copied());
     let work = Work {
-        form: form_of(&call, &inputs),
-        run: Arc::new(made.run),
         family: made.family,
         is_fed: made.pieces.is_some() && is_fed(&call, first),
         from_pieces: made.pieces.map(|pieces| Arc::new(pieces) as _),
         accumulator: made.accumulator,
-        rule: None,
-        shares: None,
-        call,
+        ..Work::new(form_of(&call, &inputs), call, Arc::new(made.run))
     };
     work.node(name, made.kind, inputs, shape)
 }
 
 impl Work {
+    /// Returns a call that is computed by `run` from entire inputs.
+    pub(super) fn new(form: Form, call: Call, run: Run) -> Self {
+        Work {
+            call,
+            run,
+            form,
+            family: None,
+            from_pieces: None,
+            accumulator: None,
+            is_fed: false,
+            rule: None,
+            reduced: None,
+        }
+    }
+
     /// Returns the node of a step. If the shape is an error, the node carries the error.
     #[track_caller]
     pub(super) fn node(
@@ -165,17 +196,7 @@ impl<V: Value> Lazy<V> {
             }
         };
         let run = move |_: &Node, inputs: &[Held]| Ok(Arc::new(run(inputs)?) as Held);
-        let work = Work {
-            form: form_of(&call, &inputs),
-            run: Arc::new(run),
-            family: None,
-            is_fed: false,
-            from_pieces: None,
-            accumulator: None,
-            rule: None,
-            shares: None,
-            call,
-        };
+        let work = Work::new(form_of(&call, &inputs), call, Arc::new(run));
         Lazy::of(Arc::new(work.node(name, V::KIND, inputs, shape)))
     }
 
@@ -206,118 +227,113 @@ pub trait Steps: Value + Operand {
     type Of<U: Element>: Steps<Elem = U, Of<U> = Self::Of<U>>;
 
     #[doc(hidden)]
-    fn mapped<U: Element>(found: Self::Mapped<U>) -> Self::Of<U>;
-
-    #[doc(hidden)]
     fn reduced<U: Element>(found: Self::Reduced<U>) -> Self::Of<U>;
 
     /// Runs a reduction of a tensor that arrives in chunks, or of its stored entries. Returns `None` for an array, which
     /// is read entirely.
     #[doc(hidden)]
-    fn in_chunks<R>(
-        feed: &InPieces<'_>,
-        is_stored: bool,
-        run: impl FnOnce(&ErasedOperand<'_, Self::Elem>) -> R,
-    ) -> Option<R>;
+    fn in_chunks<R>(_: &InPieces<'_>, _: bool, _: impl FnOnce(&ErasedOperand<'_, Self::Elem>) -> R) -> Option<R> {
+        None
+    }
 
     /// Returns the stored entries of a tensor, or all elements of an array.
     #[doc(hidden)]
-    fn stored_operand(&self) -> ErasedOperand<'_, Self::Elem>;
+    fn stored_operand(&self) -> ErasedOperand<'_, Self::Elem> {
+        self.erased()
+    }
 
-    /// Returns `x` scaled by the elements of this value along an axis.
+    /// Returns the result of a binary operation on a value of this type and a value, an array or a number.
     #[doc(hidden)]
-    fn scales<X: Operand<Elem = Self::Elem>>(&self, x: &X, axis: isize) -> Result<X::Reduced<Self::Elem>>;
-
-    #[doc(hidden)]
-    fn zipped<Z: Zip<Self::Elem, Self::Elem>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>>;
+    fn zipped<Z: Zip<Self::Elem, Self::Elem>>(call: &Call, inputs: &[Held], op: Z) -> Result<Self::Of<Z::Out>>;
 }
 
-/// The right operand of a binary operation in a run.
-#[doc(hidden)]
-pub enum Right<'a, X: Operand> {
-    Value(&'a X),
-    Array(&'a ArrayD<X::Elem>),
-    Number(X::Elem),
-}
+impl<P: Pattern, T: Element> Steps for Tensor<P, T> {
+    type Of<U: Element> = Tensor<P, U>;
 
-impl<X: Steps> Partner<X> for Right<'_, X> {
-    type Elem = X::Elem;
-    type Zipped<U: Element> = X::Of<U>;
+    fn reduced<U: Element>(found: Tensor<P, U>) -> Tensor<P, U> {
+        found
+    }
 
-    fn zip<Z: Zip<X::Elem, X::Elem>>(self, x: &X, op: Z) -> Result<X::Of<Z::Out>> {
-        x.zipped(self, op)
+    fn in_chunks<R>(feed: &InPieces<'_>, is_stored: bool, run: impl FnOnce(&ErasedOperand<'_, T>) -> R) -> Option<R> {
+        let (pattern, none) = (feed.pattern.downcast_ref::<P>()?, feed.none.downcast_ref::<Tensor<P, T>>()?);
+        let values = Poured::<P, T> { feed, of: PhantomData };
+        let tensor = SparseCow::Borrowed(SparseRef::streamed(pattern.any(), none.sparse()));
+        let stream = Some(ValueStream { values: &values, states: feed.states });
+        Some(run(&SparseOperand { tensor, counts_gaps: !is_stored, stream }.into()))
+    }
+
+    fn stored_operand(&self) -> ErasedOperand<'_, T> {
+        SparseOperand::new(self.sparse(), false).into()
+    }
+
+    fn zipped<Z: Zip<T, T>>(call: &Call, inputs: &[Held], op: Z) -> Result<Tensor<P, Z::Out>> {
+        let x = known::<Self>(&inputs[0]);
+        let Some(other) = inputs.get(1) else {
+            let number = call.element::<T>("y");
+            return if call.is_stored() { number.zip(&x.stored(), op) } else { number.zip(x, op) };
+        };
+        match (other.downcast_ref::<Self>(), call.is_stored()) {
+            (Some(y), false) => y.zip(x, op),
+            (Some(y), true) => y.stored().zip(&x.stored(), op),
+            (None, false) => known::<ArrayD<T>>(other).zip(x, op),
+            (None, true) => known::<ArrayD<T>>(other).zip(&x.stored(), op),
+        }
     }
 }
 
-macro_rules! steps {
-    ($([$($generics:tt)*] $of_t:ty, $of_u:ty, $in_chunks:expr, |$x:ident| $stored:expr;)*) => {$(
-        impl<$($generics)*> Steps for $of_t {
-            type Of<U: Element> = $of_u;
+impl<T: Element> Steps for ArrayD<T> {
+    type Of<U: Element> = ArrayD<U>;
 
-            fn mapped<U: Element>(found: Self::Mapped<U>) -> $of_u {
-                found
-            }
+    fn reduced<U: Element>(found: ArrayD<U>) -> ArrayD<U> {
+        found
+    }
 
-            fn reduced<U: Element>(found: Self::Reduced<U>) -> $of_u {
-                found
-            }
-
-            fn in_chunks<R>(
-                feed: &InPieces<'_>,
-                is_stored: bool,
-                run: impl FnOnce(&ErasedOperand<'_, T>) -> R,
-            ) -> Option<R> {
-                $in_chunks(feed, is_stored, run)
-            }
-
-            fn stored_operand(&self) -> ErasedOperand<'_, T> {
-                let $x = self;
-                $stored
-            }
-
-            fn scales<X: Operand<Elem = T>>(&self, x: &X, axis: isize) -> Result<X::Reduced<T>> {
-                ops::scale(x, axis, self)
-            }
-
-            fn zipped<Z: Zip<T, T>>(&self, right: Right<'_, Self>, op: Z) -> Result<Self::Of<Z::Out>> {
-                match right {
-                    Right::Value(y) => Partner::zip(y, self, op),
-                    Right::Array(y) => Partner::zip(y, self, op),
-                    Right::Number(number) => Partner::zip(number, self, op),
-                }
-            }
+    fn zipped<Z: Zip<T, T>>(call: &Call, inputs: &[Held], op: Z) -> Result<ArrayD<Z::Out>> {
+        let x = known::<Self>(&inputs[0]);
+        match inputs.get(1) {
+            Some(y) => Partner::zip(known::<Self>(y), x, op),
+            None => Partner::zip(call.element::<T>("y"), x, op),
         }
-    )*};
-}
-
-steps! {
-    [P: Pattern, T: Element] Tensor<P, T>, Tensor<P, U>, tensor_in_chunks::<P, T, R>,
-        |x| SparseOperand::new(x.sparse(), false).into();
-    [T: Element] ArrayD<T>, ArrayD<U>, |_, _, _| None, |x| x.erased();
-}
-
-/// Runs a reduction of a tensor that arrives in chunks.
-fn tensor_in_chunks<P: Pattern, T: Element, R>(
-    feed: &InPieces<'_>,
-    is_stored: bool,
-    run: impl FnOnce(&ErasedOperand<'_, T>) -> R,
-) -> Option<R> {
-    let (pattern, none) = (feed.pattern.downcast_ref::<P>()?, feed.none.downcast_ref::<Tensor<P, T>>()?);
-    let values = Poured::<P, T> { feed, of: PhantomData };
-    let tensor = SparseCow::Borrowed(SparseRef::streamed(pattern.any(), none.sparse()));
-    let stream = Some(ValueStream { values: &values, states: feed.states });
-    Some(run(&SparseOperand { tensor, counts_gaps: !is_stored, stream }.into()))
+    }
 }
 
 /// Returns the operand of a step: all positions of a value, or its stored entries if the call names them.
 pub(super) fn operand<'a, X: Steps>(node: &Node, input: &'a Held) -> ErasedOperand<'a, X::Elem> {
-    let x = known::<X>(input);
-    if node.args().is_stored() { x.stored_operand() } else { x.erased() }
+    viewed(node.args(), known::<X>(input))
+}
+
+/// Returns all positions of a value, or its stored entries if the call names them.
+pub(super) fn viewed<'a, X: Steps>(call: &Call, x: &'a X) -> ErasedOperand<'a, X::Elem> {
+    if call.is_stored() { x.stored_operand() } else { x.erased() }
+}
+
+/// Returns a value like `x` with one number at all elements. A gradient of both then reads only the elements of `x`. A
+/// broadcast number would be at every position.
+pub(super) fn constant<X: Steps>(x: &X, number: X::Elem) -> Result<X::Of<X::Elem>> {
+    found::<X, _>(ops::apply(&x.erased(), &Each::quick("constant", move |_| Some(number))))
+}
+
+/// Returns whether elements of a type are floats, which have gradients.
+pub(super) fn is_float(dtype: DType) -> bool {
+    matches!(dtype, DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64)
+}
+
+/// Returns the implementation of the operation of a call, if it is in a table.
+pub(super) fn row_of(call: &Call, rows: &[(&'static OpSpec, Made)]) -> Option<Made> {
+    rows.iter().find(|(op, _)| call.op.is(op)).map(|(_, made)| *made)
 }
 
 /// Returns the result of an operation on the operand of a step as a value.
 pub(super) fn found<X: Steps, U: Element>(found: Result<ErasedResult<U>>) -> Result<X::Of<U>> {
     found.and_then(X::restore).map(X::reduced)
+}
+
+/// Returns the results of an operation on two operands as values.
+pub(super) fn found_both<A: Steps, B: Steps, U: Element, W: Element>(
+    both: Result<(ErasedResult<U>, ErasedResult<W>)>,
+) -> Result<(A::Of<U>, B::Of<W>)> {
+    let (left, right) = both?;
+    Ok((found::<A, _>(Ok(left))?, found::<B, _>(Ok(right))?))
 }
 
 /// The values of a tensor that arrives in chunks.

@@ -1,18 +1,17 @@
 //! Steps that take elements at positions.
 
 use std::any::Any;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::Lazy;
 use super::call::{Arg, Call, Typed, word_of_mode};
-use super::node::{Family, Made, known};
-use super::steps::{LazyStored, Steps, made};
+use super::node::{Made, known};
+use super::steps::{LazyStored, Steps, family, made};
 use super::text::WRITTEN;
 use crate::base::error::Result;
 use crate::base::index::Position;
 use crate::base::shape::Shape;
-use crate::element::{Element, Float, FloatVisitor, Numeric, RealNumber};
+use crate::element::Element;
 use crate::ops::{self, OpSpec, Request, Select, Take, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
@@ -85,22 +84,6 @@ fn taken_back<X: Steps, J: Position>() -> Made {
     })
 }
 
-/// Returns the implementations of `take` and `take_axis`, and of their gradients.
-fn family<X: Steps, J: Position>() -> Option<Family> {
-    struct TakeFamily<X, J>(PhantomData<fn() -> (X, J)>);
-    impl<X: Steps, J: Position> FloatVisitor for TakeFamily<X, J> {
-        type Out = Family;
-
-        fn visit<F: Float + Numeric + RealNumber>(self) -> Family {
-            |call, _| match call.op.forward() {
-                None => is_take(call.op).then(taken::<X::Of<F>, J>),
-                Some(forward) => is_take(forward).then(taken_back::<X::Of<F>, J>),
-            }
-        }
-    }
-    X::Elem::if_float(TakeFamily::<X, J>(PhantomData))
-}
-
 fn is_take(op: &'static OpSpec) -> bool {
     op.is(&op::take) || op.is(&op::take_axis)
 }
@@ -126,7 +109,11 @@ impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
     fn taken<J: Position>(&self, op: &'static OpSpec, take: Take<'static, J>, axis: Arg) -> Lazy<X::Of<T>> {
         let mode = word_of_mode(take.mode);
         let call = Call::of(op, [Arg::Input(0), Arg::Typed(Arc::new(TakenPositions(take))), axis, mode]);
-        Lazy::step(call, [&self.node], Made { family: family::<X, J>(), ..taken::<X, J>() })
+        let family = family!(X::Elem, [X: Steps, J: Position] |call, _| match call.op.forward() {
+            None => is_take(call.op).then(taken::<X::Of<F>, J>),
+            Some(forward) => is_take(forward).then(taken_back::<X::Of<F>, J>),
+        });
+        Lazy::step(call, [&self.node], Made { family, ..taken::<X, J>() })
     }
 }
 

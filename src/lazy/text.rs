@@ -14,6 +14,16 @@ pub(super) fn bracketed(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(", "))
 }
 
+/// Returns the textual form of a list of items, if each of them has one.
+pub(super) fn said_of_items(items: impl Iterator<Item = Option<String>>) -> Option<String> {
+    Some(bracketed(items.collect::<Option<Vec<_>>>()?.into_iter()))
+}
+
+/// Returns the textual form of elements, if there is one and they are not too many.
+pub(super) fn said_of_list<T: Element>(elements: &[T]) -> Option<String> {
+    if elements.len() <= WRITTEN { said_of_items(elements.iter().map(Said::said)) } else { None }
+}
+
 /// An argument that may have a textual form.
 pub(super) trait Said {
     /// Returns the textual form; `None` if no text is read back bitwise identical.
@@ -111,14 +121,14 @@ pub(super) fn said_of_tensor<T: Element>(x: SparseRef<'_, T>) -> Option<String> 
     let mut indices = Vec::with_capacity(x.nnz());
     x.for_each_entry(|coordinates, _| indices.push(format!("{coordinates:?}")));
     let indices = bracketed(indices.into_iter());
-    let values: Option<Vec<String>> = x.values().iter().map(Said::said).collect();
+    let values = said_of_items(x.values().iter().map(Said::said));
     let format = match x.pattern().format() {
         Format::Coo => "coo",
         Format::Csr => "csr",
     };
     let (dtype, shape) = (T::DTYPE, bracketed(x.shape().iter().map(usize::to_string)));
     let fill = x.fill().said()?;
-    Some(format!("tensor(\"{dtype}\", \"{format}\", {shape}, {fill}, {indices}, {})", bracketed(values?.into_iter())))
+    Some(format!("tensor(\"{dtype}\", \"{format}\", {shape}, {fill}, {indices}, {})", values?))
 }
 
 /// Returns the textual form of an array with its elements, if there is one.
@@ -126,9 +136,8 @@ pub(super) fn said_of_array<T: Element>(x: &ArrayD<T>) -> Option<String> {
     if x.len() > TEXT / 2 {
         return None;
     }
-    let values: Option<Vec<String>> = x.iter().map(Said::said).collect();
-    let shape = bracketed(x.shape().iter().map(usize::to_string));
-    Some(format!("array(\"{}\", {shape}, {})", T::DTYPE, bracketed(values?.into_iter())))
+    let (values, shape) = (said_of_items(x.iter().map(Said::said))?, bracketed(x.shape().iter().map(usize::to_string)));
+    Some(format!("array(\"{}\", {shape}, {values})", T::DTYPE))
 }
 
 /// The largest number of bytes in the text of a program.

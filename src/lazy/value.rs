@@ -39,7 +39,9 @@ pub trait Value: Clone + Send + Sync + 'static + Sealed {
 #[doc(hidden)]
 pub trait Kind: Any + Send + Sync {
     /// Returns the element type; `None` for several results.
-    fn dtype(&self) -> Option<DType>;
+    fn dtype(&self) -> Option<DType> {
+        None
+    }
 
     /// Returns the name of the format.
     fn format(&self) -> &'static str;
@@ -51,10 +53,14 @@ pub trait Kind: Any + Send + Sync {
 
     /// Returns the value on a pattern that keeps plans. If the pattern equals `before`, the plans of `before` are
     /// reused.
-    fn remember(&self, value: &Held, before: Option<&Held>) -> Held;
+    fn remember(&self, value: &Held, _before: Option<&Held>) -> Held {
+        Arc::clone(value)
+    }
 
     /// Returns the value on a pattern that does not keep plans.
-    fn forget(&self, value: &Held) -> Held;
+    fn forget(&self, value: &Held) -> Held {
+        Arc::clone(value)
+    }
 
     /// Moves the elements of a tensor or an array. The moves depend on the lengths of the axes.
     fn choose(&self, _: &Held, _: &dyn Fn(&[usize]) -> Result<Moves>) -> Result<Held> {
@@ -101,13 +107,19 @@ pub trait Kind: Any + Send + Sync {
     }
 
     /// Returns how often the coordinates of a pattern, or of the plans made from the pattern, were read.
-    fn reads(&self, pattern: &Held) -> u64;
+    fn reads(&self, _pattern: &Held) -> u64 {
+        0
+    }
 
     /// Returns the functions on chunks of entries, if the value is a tensor or an array.
-    fn by_pieces(&self) -> Option<&dyn ByPieces>;
+    fn by_pieces(&self) -> Option<&dyn ByPieces> {
+        None
+    }
 
     /// Returns the functions on chunks along an axis, if the value can be split.
-    fn by_ranges(&self) -> Option<&'static dyn ByRanges>;
+    fn by_ranges(&self) -> Option<&'static dyn ByRanges> {
+        None
+    }
 
     /// Returns the functions on entries as columns, if the type supports columns.
     fn by_bytes(&self) -> Option<&'static dyn ByBytes> {
@@ -269,7 +281,11 @@ impl<P: Pattern, T: Element> ByPieces for OfTensor<P, T> {
     }
 
     fn gather(&self, count: usize, _: &Held) -> Result<Box<dyn Gather>> {
-        Ok(Box::new(Gathered::of::<Tensor<P, T>>(count)?))
+        let elements: Elements<T> =
+            |piece| (known::<Tensor<P, T>>(piece).values(), known::<Tensor<P, T>>(piece).fill());
+        Ok(Box::new(Gathered::new(count, elements, |pattern, elements, fill| {
+            Some(Arc::new(Tensor::from_valid(pattern.downcast_ref::<P>()?.clone(), elements, fill)))
+        })?))
     }
 
     fn pattern(&self, value: &Held) -> Held {
@@ -411,29 +427,6 @@ pub(super) fn one_lane(format: Format, width: Width, count: usize, length: usize
     AnyPattern::from_coords(format, Shape::from([length]), count, width, vec![coords], default_limit(0))
 }
 
-/// A value whose elements can arrive in chunks.
-pub(super) trait Pieced: Value {
-    type Item: Element;
-
-    /// Returns the stored elements of a chunk, and the fill.
-    fn elements(&self) -> (&[Self::Item], Self::Item);
-
-    /// Returns the value with these elements, on a pattern or in a shape. Returns `None` if the type does not match.
-    fn whole(pattern: &Held, elements: Vec<Self::Item>, fill: Self::Item) -> Option<Self>;
-}
-
-impl<P: Pattern, T: Element> Pieced for Tensor<P, T> {
-    type Item = T;
-
-    fn elements(&self) -> (&[T], T) {
-        (self.values(), self.fill())
-    }
-
-    fn whole(pattern: &Held, elements: Vec<T>, fill: T) -> Option<Self> {
-        Some(Tensor::from_valid(pattern.downcast_ref::<P>()?.clone(), elements, fill))
-    }
-}
-
 /// The elements of all chunks.
 pub(super) struct Gathered<T> {
     values: Vec<T>,
@@ -446,15 +439,7 @@ pub(super) struct Gathered<T> {
 pub(super) type Elements<T> = for<'a> fn(&'a Held) -> (&'a [T], T);
 
 impl<T: Element> Gathered<T> {
-    /// Allocates memory for the elements of chunks of one type.
-    pub(super) fn of<V: Pieced<Item = T>>(count: usize) -> Result<Self> {
-        Self::new(
-            count,
-            |piece| known::<V>(piece).elements(),
-            |pattern, elements, fill| V::whole(pattern, elements, fill).map(|whole| Arc::new(whole) as Held),
-        )
-    }
-
+    /// Allocates memory for the elements of chunks of one type. `whole` returns `None` if a pattern does not match.
     pub(super) fn new(
         count: usize,
         elements: Elements<T>,
@@ -495,6 +480,13 @@ impl<T: Element> ValueWriter for SliceWriter<'_, T> {
 
 struct OfPair<A, B>(PhantomData<fn() -> (A, B)>);
 
+impl<A: Value, B: Value> OfPair<A, B> {
+    fn split(value: &Held) -> [Held; 2] {
+        let (first, second) = known::<(A, B)>(value).clone();
+        [Arc::new(first), Arc::new(second)]
+    }
+}
+
 impl<A: Value, B: Value> Kind for OfPair<A, B> {
     fn part(&self, value: &Held, number: usize) -> Held {
         let both = known::<(A, B)>(value);
@@ -505,41 +497,23 @@ impl<A: Value, B: Value> Kind for OfPair<A, B> {
         [A::KIND, B::KIND].get(number).copied()
     }
 
-    fn dtype(&self) -> Option<DType> {
-        None
-    }
-
     fn format(&self) -> &'static str {
         "pair"
     }
 
     fn shape(&self, value: &Held) -> Shape {
-        let first: Held = Arc::new(known::<(A, B)>(value).0.clone());
-        A::KIND.shape(&first)
+        A::KIND.shape(&self.part(value, 0))
     }
 
     fn bytes(&self, value: &Held) -> usize {
-        let (first, second) = known::<(A, B)>(value).clone();
-        let (first, second): (Held, Held) = (Arc::new(first), Arc::new(second));
+        let [first, second] = Self::split(value);
         A::KIND.bytes(&first).saturating_add(B::KIND.bytes(&second))
     }
 
-    fn remember(&self, value: &Held, _: Option<&Held>) -> Held {
-        Arc::clone(value)
-    }
-
     fn forget(&self, value: &Held) -> Held {
-        let (first, second) = known::<(A, B)>(value).clone();
-        let (first, second) = (A::KIND.forget(&(Arc::new(first) as Held)), B::KIND.forget(&(Arc::new(second) as Held)));
+        let [first, second] = Self::split(value);
+        let (first, second) = (A::KIND.forget(&first), B::KIND.forget(&second));
         Arc::new((known::<A>(&first).clone(), known::<B>(&second).clone()))
-    }
-
-    fn reads(&self, _: &Held) -> u64 {
-        0
-    }
-
-    fn by_pieces(&self) -> Option<&dyn ByPieces> {
-        None
     }
 
     fn by_ranges(&self) -> Option<&'static dyn ByRanges> {
@@ -569,10 +543,6 @@ impl<V: Value> Kind for OfList<V> {
         Some(V::KIND)
     }
 
-    fn dtype(&self) -> Option<DType> {
-        None
-    }
-
     fn format(&self) -> &'static str {
         "list"
     }
@@ -585,24 +555,8 @@ impl<V: Value> Kind for OfList<V> {
         Self::items(value).fold(0, |bytes, item| bytes.saturating_add(V::KIND.bytes(&item)))
     }
 
-    fn remember(&self, value: &Held, _: Option<&Held>) -> Held {
-        Arc::clone(value)
-    }
-
     fn forget(&self, value: &Held) -> Held {
         Arc::new(Self::items(value).map(|item| known::<V>(&V::KIND.forget(&item)).clone()).collect::<Vec<V>>())
-    }
-
-    fn reads(&self, _: &Held) -> u64 {
-        0
-    }
-
-    fn by_pieces(&self) -> Option<&dyn ByPieces> {
-        None
-    }
-
-    fn by_ranges(&self) -> Option<&'static dyn ByRanges> {
-        None
     }
 }
 

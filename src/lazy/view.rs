@@ -6,8 +6,9 @@ use super::node::{Body, Form, Held};
 use super::plan::{Plan, Step};
 use super::reductions::stream;
 use super::shares::{Share, shares};
+use super::sides::unlike;
 use super::source::Source;
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::DType;
 use crate::ops::Stream;
@@ -126,9 +127,4 @@ impl Read<'_> {
     pub fn checks(&self) -> Option<(u64, u64)> {
         self.0.checks()
     }
-}
-
-/// Returns the error of an engine whose request does not fit the plan.
-pub(super) fn unlike(why: &str) -> Error {
-    Error::Argument { operation: "on", why: why.into() }
 }

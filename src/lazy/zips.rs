@@ -1,20 +1,20 @@
-//! Binary operations as steps, and the operators of Rust.
+//! Binary operations as steps, on all elements or on stored entries.
 
-use std::ops as operators;
 use std::sync::Arc;
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 
 use super::Lazy;
 use super::call::{Arg, Call};
-use super::kit::{constant, is};
-use super::node::{Made, Node, known};
-use super::steps::{Right, Steps, family, made};
+use super::kit::is;
+use super::node::{Held, Made, Node, known};
+use super::steps::{LazyStored, Steps, constant, family, found, found_both, made, methods, operand, step, viewed};
+use crate::base::error::Result;
 use crate::base::sealed::Sealed;
 use crate::element::{Bits, Element, Float, Numeric, Real, RealNumber, Remainder};
 use crate::kernels::zip::Zip;
 use crate::ops::backward::{Differentiable, gradients};
-use crate::ops::{self, OpSpec, Operand, descriptors, op};
+use crate::ops::{self, ErasedOperand, ErasedResult, OpSpec, Operand, descriptors, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
@@ -61,117 +61,112 @@ pub enum Side<X: Steps> {
     Number(X::Elem),
 }
 
-impl<X: Steps> Beside<X> for Lazy<X> {
-    fn side(self) -> Side<X> {
-        Side::Step(self)
-    }
+/// Implements the traits of right operands.
+macro_rules! sides {
+    ($([$($generics:tt)*] $trait:ident::$side:ident<[$($of:tt)*]> for $type:ty => $x:ty, |$own:ident| $found:expr;)*) => {$(
+        impl<$($generics)*> $trait<$($of)*> for $type {
+            #[track_caller]
+            fn $side(self) -> Side<$x> {
+                let $own = self;
+                $found
+            }
+        }
+    )*};
 }
 
-impl<X: Steps> Beside<X> for &Lazy<X> {
-    fn side(self) -> Side<X> {
-        Side::Step(self.clone())
-    }
+sides! {
+    [X: Steps] Beside::side<[X]> for Lazy<X> => X, |y| Side::Step(y);
+    [X: Steps] Beside::side<[X]> for &Lazy<X> => X, |y| Side::Step(y.clone());
+    [T: Element, X: Steps<Elem = T>] Beside::side<[X]> for T => X, |number| Side::Number(number);
+    [P: Pattern, T: Element] Beside::side<[Tensor<P, T>]> for &Tensor<P, T> => Tensor<P, T>,
+        |y| Side::Step(Lazy::constant(y.clone()));
+    [P: Pattern, T: Element] Beside::side<[Tensor<P, T>]> for Lazy<ArrayD<T>> => Tensor<P, T>, |y| Side::Array(y);
+    [P: Pattern, T: Element] Beside::side<[Tensor<P, T>]> for &Lazy<ArrayD<T>> => Tensor<P, T>,
+        |y| Side::Array(y.clone());
+    [P: Pattern, T: Element, S: Data<Elem = T>, D: Dimension] Beside::side<[Tensor<P, T>]> for &ArrayBase<S, D>
+        => Tensor<P, T>, |y| Side::Array(Lazy::constant(y.to_owned().into_dyn()));
+    [T: Element, S: Data<Elem = T>, D: Dimension] Beside::side<[ArrayD<T>]> for &ArrayBase<S, D> => ArrayD<T>,
+        |y| Side::Step(Lazy::constant(y.to_owned().into_dyn()));
+    [P: Pattern, T: Element] BesideStored::entries<[P, T]> for LazyStored<P, T> => Tensor<P, T>, |y| Side::Step(y.x);
+    [P: Pattern, T: Element] BesideStored::entries<[P, T]> for &LazyStored<P, T> => Tensor<P, T>,
+        |y| Side::Step(y.x.clone());
+    [P: Pattern, T: Element] BesideStored::entries<[P, T]> for Lazy<ArrayD<T>> => Tensor<P, T>, |y| Side::Array(y);
+    [P: Pattern, T: Element] BesideStored::entries<[P, T]> for &Lazy<ArrayD<T>> => Tensor<P, T>,
+        |y| Side::Array(y.clone());
+    [P: Pattern, T: Element] BesideStored::entries<[P, T]> for T => Tensor<P, T>, |number| Side::Number(number);
 }
 
-impl<P: Pattern, T: Element> Beside<Tensor<P, T>> for &Tensor<P, T> {
-    #[track_caller]
-    fn side(self) -> Side<Tensor<P, T>> {
-        Side::Step(Lazy::constant(self.clone()))
-    }
+/// The right operand of a binary operation on the stored entries of a lazy tensor.
+///
+/// The operand is a view of the stored entries of another lazy tensor, a lazy array, or a number of the element type.
+/// The trait is sealed.
+pub trait BesideStored<P: Pattern, T: Element>: Sealed {
+    #[doc(hidden)]
+    fn entries(self) -> Side<Tensor<P, T>>;
 }
 
-impl<P: Pattern, T: Element> Beside<Tensor<P, T>> for Lazy<ArrayD<T>> {
-    fn side(self) -> Side<Tensor<P, T>> {
-        Side::Array(self)
-    }
-}
-
-impl<P: Pattern, T: Element> Beside<Tensor<P, T>> for &Lazy<ArrayD<T>> {
-    fn side(self) -> Side<Tensor<P, T>> {
-        Side::Array(self.clone())
-    }
-}
-
-impl<P: Pattern, T: Element, S: Data<Elem = T>, D: Dimension> Beside<Tensor<P, T>> for &ArrayBase<S, D> {
-    #[track_caller]
-    fn side(self) -> Side<Tensor<P, T>> {
-        Side::Array(Lazy::constant(self.to_owned().into_dyn()))
-    }
-}
-
-impl<T: Element, S: Data<Elem = T>, D: Dimension> Beside<ArrayD<T>> for &ArrayBase<S, D> {
-    #[track_caller]
-    fn side(self) -> Side<ArrayD<T>> {
-        Side::Step(Lazy::constant(self.to_owned().into_dyn()))
-    }
-}
-
-impl<T: Element, X: Steps<Elem = T>> Beside<X> for T {
-    fn side(self) -> Side<X> {
-        Side::Number(self)
-    }
-}
-
-/// The kind of the right operand.
-#[derive(Clone, Copy)]
-pub(super) enum Form {
-    Number,
-    Array,
-    Two,
-}
-
-/// Returns the step of an operation.
+/// Returns the step of an operation. `of` is [`Arg::Input`], or [`Arg::Stored`] for operations on stored entries.
 #[track_caller]
 fn zipped<X: Steps, Z: Zip<X::Elem, X::Elem> + Default>(
     op: &'static OpSpec,
     x: &Lazy<X>,
-    other: impl Beside<X>,
+    y: Side<X>,
+    of: fn(usize) -> Arg,
 ) -> Lazy<X::Of<Z::Out>> {
-    let of_two = || Call::of(op, [Arg::Input(0), Arg::Input(1)]);
-    match other.side() {
-        Side::Number(number) => {
-            let call = Call::of(op, [Arg::Input(0), Arg::element(number)]);
-            Lazy::step(call, [&x.node], of_form::<X, Z>(Form::Number))
-        }
-        Side::Array(other) => Lazy::step(of_two(), [&x.node, &other.node], of_form::<X, Z>(Form::Array)),
-        Side::Step(other) => Lazy::step(of_two(), [&x.node, &other.node], of_form::<X, Z>(Form::Two)),
-    }
+    let (y, node) = match y {
+        Side::Number(number) => (Arg::element(number), None),
+        Side::Array(y) => (Arg::Input(1), Some(y.node)),
+        Side::Step(y) => (of(1), Some(y.node)),
+    };
+    let inputs = std::iter::once(Arc::clone(&x.node)).chain(node).collect();
+    Lazy::of(Arc::new(step(Call::of(op, [of(0), y]), inputs, of_both::<X, Z>())))
 }
 
 /// Returns the implementation of an operation.
-fn of_form<X: Steps, Z: Zip<X::Elem, X::Elem> + Default>(form: Form) -> Made {
-    match form {
-        Form::Number => made!(X::Of<Z::Out>, |node, inputs| {
-            known::<X>(&inputs[0]).zipped(Right::Number(node.args().element("y")), Z::default())
-        }),
-        Form::Array => made!(X::Of<Z::Out>, |_, inputs| {
-            known::<X>(&inputs[0]).zipped(Right::Array(known(&inputs[1])), Z::default())
-        }),
-        Form::Two => made!(X::Of<Z::Out>, |_, inputs| {
-            known::<X>(&inputs[0]).zipped(Right::Value(known(&inputs[1])), Z::default())
-        }),
+fn of_both<X: Steps, Z: Zip<X::Elem, X::Elem> + Default>() -> Made {
+    made!(X::Of<Z::Out>, |node, inputs| X::zipped(node.args(), inputs, Z::default()))
+}
+
+/// Returns the operand of a binary operation: a value, or an array.
+fn side<'a, X: Steps>(node: &Node, input: &'a Held) -> ErasedOperand<'a, X::Elem> {
+    match input.is::<X>() {
+        true => operand::<X>(node, input),
+        false => known::<ArrayD<X::Elem>>(input).erased(),
     }
 }
 
+/// Returns the gradients of both operands of an operation. A number is an operand at the positions of the other one.
+/// `X` is the type of the upstream gradient.
+pub(super) fn both_gradients<X, D>(node: &Node, inputs: &[Held]) -> Result<Both<X::Elem>>
+where
+    X: Steps<Elem: Float + Numeric>,
+    D: Differentiable,
+{
+    match inputs {
+        [x, y, g] => gradients(D::default(), &side::<X>(node, x), &side::<X>(node, y), &known::<X>(g).erased()),
+        inputs => {
+            let (x, g) = (known::<X>(&inputs[0]), known::<X>(&inputs[1]).erased());
+            let y = constant(x, node.args().element("y"))?;
+            gradients(D::default(), &viewed(node.args(), x), &viewed(node.args(), &y), &g)
+        }
+    }
+}
+
+type Both<T> = (ErasedResult<T>, ErasedResult<T>);
+
 /// Returns the implementation of the gradients of an operation. A number does not receive a gradient.
-fn gradients_of_form<X, D>(form: Form) -> Made
+fn gradients_of<X, D>(y: Option<&Arc<Node>>) -> Made
 where
     X: Steps<Elem: Float + Numeric, Of<<X as Operand>::Elem> = X>,
     D: Differentiable,
 {
-    match form {
-        Form::Number => made!(X, |node, inputs| {
-            let (x, g) = (known::<X>(&inputs[0]), known::<X>(&inputs[1]));
-            let y = constant(x, node.args().element("y"))?;
-            gradients(D::default(), x, &y, g).map(|(dx, _)| X::reduced(dx))
-        }),
-        Form::Array => made!((X, ArrayD<X::Elem>), |_, inputs| {
-            let (y, g) = (known::<ArrayD<X::Elem>>(&inputs[1]), known::<X>(&inputs[2]));
-            gradients(D::default(), known::<X>(&inputs[0]), y, g).map(|(dx, dy)| (X::reduced(dx), dy))
-        }),
-        Form::Two => made!((X, X), |_, inputs| {
-            let [x, y, g] = [0, 1, 2].map(|at| known::<X>(&inputs[at]));
-            gradients(D::default(), x, y, g).map(|(dx, dy)| (X::reduced(dx), X::reduced(dy)))
+    match y {
+        None => made!(X, |node, inputs| found::<X, _>(both_gradients::<X, D>(node, inputs).map(|(dx, _)| dx))),
+        Some(y) if is::<X>(y) => {
+            made!((X, X), |node, inputs| found_both::<X, X, _, _>(both_gradients::<X, D>(node, inputs)))
+        }
+        Some(_) => made!((X, ArrayD<X::Elem>), |node, inputs| {
+            found_both::<X, ArrayD<X::Elem>, _, _>(both_gradients::<X, D>(node, inputs))
         }),
     }
 }
@@ -183,41 +178,41 @@ macro_rules! zips {
         /// # Binary operations
         ///
         /// Each method is documented at the function of the same name.
-        impl<T: Element, X: Steps<Elem = T>> Lazy<X> {$(
-            #[doc = $about]
-            ///
-            #[doc = concat!("The step [`", stringify!($name), "`](crate::", stringify!($name), "()).")]
-            #[track_caller]
-            pub fn $name(&self, other: impl Beside<X>) -> Lazy<X::Of<crate::__binary_result!($out X::Elem)>>
-            where
-                T: $bound,
-            {
-                zipped::<X, descriptors::$op>(&op::$name, self, other)
-            }
-        )*}
+        impl<T: Element, X: Steps<Elem = T>> Lazy<X> {
+            methods! {$(
+                concat!($about, "\n\nThe step [`", stringify!($name), "`](crate::", stringify!($name), "()).") =>
+                $name(x, other: impl Beside<X>) [$bound] -> Lazy<X::Of<crate::__binary_result!($out X::Elem)>> {
+                    zipped::<X, descriptors::$op>(&op::$name, x, other.side(), Arg::Input)
+                }
+            )*}
+        }
 
-        /// Returns the implementation of an operation with gradients, or of its gradients.
-        pub(super) fn made<T, X>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made>
+        /// # Binary operations on stored entries
+        ///
+        /// Unstored positions do not have a value. Each method is documented at the function of the same name.
+        impl<P: Pattern, T: Element> LazyStored<P, T> {
+            methods! {$(
+                concat!($about, "\n\nThe step [`", stringify!($name), "`](crate::", stringify!($name), "()).") =>
+                $name(x, other: impl BesideStored<P, T>) [$bound] -> Lazy<Tensor<P, crate::__binary_result!($out T)>> {
+                    zipped::<Tensor<P, T>, descriptors::$op>(&op::$name, &x.x, other.entries(), Arg::Stored)
+                }
+            )*}
+        }
+
+        /// Returns the implementation of an operation with gradients, or of its gradients. `y` is the right operand, if
+        /// it is no number.
+        fn row<T, X>(call: &Call, y: Option<&Arc<Node>>) -> Option<Made>
         where
             T: Float + Numeric + RealNumber,
             X: Steps<Elem = T, Of<T> = X>,
         {
-            if call.is_stored() {
-                return None;
-            }
-            let form = match call.arg(1) {
-                Arg::Typed(_) => Form::Number,
-                Arg::Input(at) if is::<X>(inputs.get(*at)?) => Form::Two,
-                Arg::Input(at) if is::<ArrayD<T>>(inputs.get(*at)?) => Form::Array,
-                _ => return None,
-            };
             $(crate::__if_some! { [$($backward)? $($of)?]
                 if call.op.is(&op::$name) {
-                    return Some(of_form::<X, descriptors::$op>(form));
+                    return Some(of_both::<X, descriptors::$op>());
                 }
             })*
             $($(if call.op.is(&op::$backward) {
-                return Some(gradients_of_form::<X, descriptors::$op>(form));
+                return Some(gradients_of::<X, descriptors::$op>(y));
             })?)*
             None
         }
@@ -226,93 +221,19 @@ macro_rules! zips {
 
 crate::__binary! { zips }
 
-macro_rules! operators {
-    ($($op:ident $method:ident $bound:ident),*) => {$(
-        impl<X: Steps<Elem: $bound>, Y: Beside<X>> operators::$op<Y> for &Lazy<X> {
-            type Output = Lazy<X::Of<X::Elem>>;
-
-            #[track_caller]
-            fn $method(self, other: Y) -> Self::Output {
-                Lazy::$method(self, other)
-            }
+/// Returns the implementation of an operation with gradients, or of its gradients.
+pub(super) fn made<T, X>(call: &Call, inputs: &[Arc<Node>]) -> Option<Made>
+where
+    T: Float + Numeric + RealNumber,
+    X: Steps<Elem = T, Of<T> = X>,
+{
+    match call.arg(1) {
+        Arg::Typed(_) => row::<T, X>(call, None),
+        other => {
+            let y = inputs.get(other.input()?).filter(|y| is::<X>(y) || is::<ArrayD<T>>(y))?;
+            row::<T, X>(call, Some(y))
         }
-
-        impl<X: Steps<Elem: $bound>, Y: Beside<X>> operators::$op<Y> for Lazy<X> {
-            type Output = Lazy<X::Of<X::Elem>>;
-
-            #[track_caller]
-            fn $method(self, other: Y) -> Self::Output {
-                Lazy::$method(&self, other)
-            }
-        }
-    )*};
-}
-
-operators!(Add add Element, Sub sub Numeric, Mul mul Element, Div div Numeric, Rem rem Remainder);
-
-impl<X: Steps<Elem: crate::element::Signed>> operators::Neg for &Lazy<X> {
-    type Output = Lazy<X::Of<X::Elem>>;
-
-    #[track_caller]
-    fn neg(self) -> Self::Output {
-        Lazy::neg(self)
     }
-}
-
-impl<X: Steps<Elem: crate::element::Signed>> operators::Neg for Lazy<X> {
-    type Output = Lazy<X::Of<X::Elem>>;
-
-    #[track_caller]
-    fn neg(self) -> Self::Output {
-        Lazy::neg(&self)
-    }
-}
-
-impl<X: Steps<Elem: Bits>> operators::Not for &Lazy<X> {
-    type Output = Lazy<X::Of<X::Elem>>;
-
-    #[track_caller]
-    fn not(self) -> Self::Output {
-        Lazy::not(self)
-    }
-}
-
-impl<X: Steps<Elem: Bits>> operators::Not for Lazy<X> {
-    type Output = Lazy<X::Of<X::Elem>>;
-
-    #[track_caller]
-    fn not(self) -> Self::Output {
-        Lazy::not(&self)
-    }
-}
-
-/// Returns a value whose elements are all `number`, at the positions of the elements of `x`. `x` does not receive a
-/// gradient.
-///
-/// If `is_sum`, the value is the sum of zeros and the number, which has a textual form.
-#[track_caller]
-fn everywhere<X: Steps<Of<<X as Operand>::Elem> = X>>(x: &Lazy<X>, number: X::Elem, is_sum: bool) -> Lazy<X> {
-    if is_sum {
-        return zeros_of(x).add(number);
-    }
-    let call = Call::of(&op::number_like, [Arg::Input(0), Arg::element(number)]);
-    Lazy::step(
-        call,
-        [&x.node],
-        made!(X, |node, inputs| constant(known::<X>(&inputs[0]), node.args().element("number"))),
-    )
-}
-
-/// Returns zeros at the positions of the elements of a value, which does not receive a gradient.
-#[track_caller]
-pub(super) fn zeros_of<X: Steps<Of<<X as Operand>::Elem> = X>>(x: &Lazy<X>) -> Lazy<X> {
-    let call = Call::of(&op::zeros_like, [Arg::Input(0)]);
-    Lazy::step(call, [&x.node], made!(X, |_, inputs| constant(known::<X>(&inputs[0]), X::Elem::ZERO)))
-}
-
-/// Returns whether the sum of 0 and a number is that number. For `-0.0`, the sum is `0.0`.
-fn is_sum<T: Element + Default + operators::Add<Output = T>>(number: T) -> bool {
-    (T::default() + number).same(number)
 }
 
 impl<P: Pattern> Lazy<Tensor<P, bool>> {
@@ -332,14 +253,14 @@ impl<P: Pattern> Lazy<Tensor<P, bool>> {
     #[track_caller]
     pub fn where_<T: Element>(&self, yes: &Lazy<Tensor<P, T>>, no: &Lazy<Tensor<P, T>>) -> Lazy<Tensor<P, T>> {
         let call = Call::of(&op::where_, [Arg::Input(0), Arg::Input(1), Arg::Input(2)]);
-        let family = family!(T, [P: Pattern] Tensor<P, F>, |call, _inputs| match call.op {
-            op if op.is(&op::where_) => Some(choice::<P, F>()),
-            op if op.is(&op::where_backward) => Some(made!((Tensor<P, F>, Tensor<P, F>), |_, inputs| {
+        let family = family!(
+            T, [P: Pattern]
+            where_ => choice::<P, F>(),
+            where_backward => made!((Tensor<P, F>, Tensor<P, F>), |_, inputs| {
                 let [yes, no, g] = [1, 2, 3].map(|at| known::<Tensor<P, F>>(&inputs[at]));
                 ops::where_backward(known::<Tensor<P, bool>>(&inputs[0]), yes, no, g)
-            })),
-            _ => None,
-        });
+            }),
+        );
         Lazy::step(call, [&self.node, &yes.node, &no.node], Made { family, ..choice::<P, T>() })
     }
 }
@@ -352,35 +273,9 @@ fn choice<P: Pattern, T: Element>() -> Made {
     })
 }
 
-/// Defines operators with a number on the left. Rust does not allow one implementation for all types.
-macro_rules! numbers {
-    ($($type:ty),*) => {$(
-        numbers!(@ $type: Add add, Sub sub, Mul mul, Div div);
-    )*};
-    (@ $type:ty: $($op:ident $method:ident),*) => {$(
-        impl<X: Steps<Elem = $type, Of<$type> = X>> operators::$op<&Lazy<X>> for $type {
-            type Output = Lazy<X>;
-
-            #[track_caller]
-            fn $method(self, x: &Lazy<X>) -> Lazy<X> {
-                everywhere(x, self, is_sum(self)).$method(x)
-            }
-        }
-
-        impl<X: Steps<Elem = $type, Of<$type> = X>> operators::$op<Lazy<X>> for $type {
-            type Output = Lazy<X>;
-
-            #[track_caller]
-            fn $method(self, x: Lazy<X>) -> Lazy<X> {
-                operators::$op::$method(self, &x)
-            }
-        }
-    )*};
-}
-
-numbers!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, num_complex::Complex<f32>, num_complex::Complex<f64>);
-
 impl<X> Sealed for Lazy<X> {}
 impl<X> Sealed for &Lazy<X> {}
 impl<P, T> Sealed for &Tensor<P, T> {}
 impl<S: Data, D> Sealed for &ArrayBase<S, D> {}
+impl<P, T> Sealed for LazyStored<P, T> {}
+impl<P, T> Sealed for &LazyStored<P, T> {}

@@ -150,13 +150,10 @@ impl Run<'_> {
             done.inspect_err(|error| *refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone()))
         };
         let feed = InPieces {
-            pattern: &pattern,
             is_poured: true,
-            none: &empty,
-            run: &run,
             most: usize::try_from(self.layout.states.min(self.room.left() / STATES)).unwrap_or(usize::MAX),
             picoseconds: PICOSECONDS,
-            states: None,
+            ..InPieces::of(&pattern, &empty, &run)
         };
         let from_pieces = node.work().and_then(|work| work.from_pieces.as_ref());
         let found = from_pieces.and_then(|from_pieces| from_pieces(node, &feed)).ok_or_else(none)?;

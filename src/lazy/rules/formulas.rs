@@ -32,11 +32,8 @@ impl ForwardStep<'_> {
             },
             Number::Real(real) => {
                 let below = if real == 0.0 { 0.0 } else { real - 1.0 };
-                let kind = x.node.as_ref().and_then(RuleArg::node).map(|node| node.kind);
-                match kind.and_then(|kind| kind.element(below)) {
-                    Some(below) => (below, real),
-                    None => return none,
-                }
+                let Some(below) = x.whole().and_then(|x| x.kind.element(below)) else { return none };
+                (below, real)
             }
             Number::Complex(..) => return none,
         };
@@ -79,8 +76,7 @@ impl Term {
     }
 
     pub(super) fn beside(&self, op: &'static OpSpec, number: f64) -> Self {
-        let kind = self.node.as_ref().and_then(RuleArg::node).map(|node| node.kind);
-        self.with(op, kind.and_then(|kind| kind.element(number)).map(RuleArg::Plain))
+        self.with(op, self.whole().and_then(|node| node.kind.element(number)).map(RuleArg::Plain))
     }
 
     /// Returns a gradient times a derivative. If the gradient is zero, the product is zero, even if the derivative is
@@ -95,7 +91,7 @@ impl Term {
     }
 
     pub(super) fn is_array(&self) -> bool {
-        self.node.as_ref().and_then(RuleArg::node).is_some_and(|node| node.kind.format() == "array")
+        self.whole().is_some_and(|node| node.kind.format() == "array")
     }
 
     /// Returns whether the value is a number.
@@ -104,27 +100,37 @@ impl Term {
     }
 }
 
-macro_rules! operators {
-    ($($op:ident $method:ident),*) => {$(
-        impl $op for Term {
-            type Output = Self;
+impl Sub for Term {
+    type Output = Self;
 
-            fn $method(self, other: Self) -> Self {
-                self.with(&op::$method, other.node)
-            }
-        }
-
-        impl $op<f64> for Term {
-            type Output = Self;
-
-            fn $method(self, number: f64) -> Self {
-                self.beside(&op::$method, number)
-            }
-        }
-    )*};
+    fn sub(self, other: Self) -> Self {
+        self.with(&op::sub, other.node)
+    }
 }
 
-operators!(Add add, Sub sub, Mul mul);
+impl Mul for Term {
+    type Output = Self;
+
+    fn mul(self, other: Self) -> Self {
+        self.with(&op::mul, other.node)
+    }
+}
+
+impl Add<f64> for Term {
+    type Output = Self;
+
+    fn add(self, number: f64) -> Self {
+        self.beside(&op::add, number)
+    }
+}
+
+impl Mul<f64> for Term {
+    type Output = Self;
+
+    fn mul(self, number: f64) -> Self {
+        self.beside(&op::mul, number)
+    }
+}
 
 /// Defines the functions of terms, and the gradients of functions by the formulas of the table.
 macro_rules! functions {
@@ -152,29 +158,19 @@ macro_rules! functions {
 
 crate::__functions! { functions }
 
-/// Defines the gradients of arithmetic on `x` and `y`, for each operand.
-macro_rules! formulas {
-    (|$left:ident, $right:ident, $of_both:ident| $($operation:ident: $to_left:expr, $to_right:expr;)*) => {
-        /// Returns the gradient of the operand with this index of an arithmetic operation.
-        pub(super) fn of_arithmetic(name: &str, number: usize, $left: Term, $right: Term, $of_both: Term) -> Term {
-            match (name, number) {
-                $((stringify!($operation), 0) => $to_left, (stringify!($operation), 1) => $to_right,)*
-                _ => Term { node: None, ..$of_both },
-            }
-        }
-    };
-}
-
-// `mul_nonzero` keeps a zero upstream gradient zero. Division by a number divides the gradient directly, which rounds
-// only once.
-formulas! {
-    |x, y, g|
-    add: g * 1.0, g * 1.0;
-    sub: g * 1.0, g * -1.0;
-    mul: g.mul_nonzero(&y), g.mul_nonzero(&x);
-    div: if y.is_number() { g.with(&op::div, y.node) } else { g.mul_nonzero(&y.recip()) },
-        match x.is_array() {
-            true => g.mul_nonzero(&x).mul_nonzero(&y.square().recip()) * -1.0,
-            false => g.mul_nonzero(&(x * y.square().recip() * -1.0)),
-        };
+/// Returns the gradient of the operand with this index of an arithmetic operation on `x` and `y`.
+///
+/// `mul_nonzero` keeps a zero upstream gradient zero. Division by a number divides the gradient directly, which rounds
+/// only once.
+pub(super) fn of_arithmetic(op: &'static OpSpec, number: usize, x: Term, y: Term, g: Term) -> Term {
+    match op {
+        op if op.is(&op::add) => g * 1.0,
+        op if op.is(&op::sub) => g * if number == 0 { 1.0 } else { -1.0 },
+        op if op.is(&op::mul) => g.mul_nonzero(if number == 0 { &y } else { &x }),
+        op if op.is(&op::div) && number == 0 && y.is_number() => g.with(&op::div, y.node),
+        op if op.is(&op::div) && number == 0 => g.mul_nonzero(&y.recip()),
+        op if op.is(&op::div) && x.is_array() => g.mul_nonzero(&x).mul_nonzero(&y.square().recip()) * -1.0,
+        op if op.is(&op::div) => g.mul_nonzero(&(x * y.square().recip() * -1.0)),
+        _ => Term { node: None, ..g },
+    }
 }

@@ -9,10 +9,9 @@ use std::sync::Arc;
 
 use self::formulas::Term;
 use crate::base::axes::Axes;
-use crate::element::DType;
 use crate::lazy::call::{Arg, Call};
 use crate::lazy::node::{Body, Family, Gradients, Made, Node, Work};
-use crate::lazy::steps::step;
+use crate::lazy::steps::{is_float, step};
 use crate::lazy::value::Kind;
 use crate::ops::{OpSpec, Parameter, ParameterKind, op};
 
@@ -36,14 +35,11 @@ impl RuleArg {
     }
 
     fn arg(self, inputs: &mut Vec<Arc<Node>>) -> Arg {
+        let of = if let RuleArg::Stored(_) = self { Arg::Stored } else { Arg::Input };
         match self {
-            RuleArg::Whole(node) => {
+            RuleArg::Whole(node) | RuleArg::Stored(node) => {
                 inputs.push(node);
-                Arg::Input(inputs.len() - 1)
-            }
-            RuleArg::Stored(node) => {
-                inputs.push(node);
-                Arg::Stored(inputs.len() - 1)
+                of(inputs.len() - 1)
             }
             RuleArg::Plain(arg) => arg,
             RuleArg::List(items) => Arg::List(items.into_iter().map(|item| item.arg(inputs)).collect()),
@@ -72,10 +68,6 @@ pub(in crate::lazy) fn rule(node: &Arc<Node>, upstream: &Arc<Node>) -> Gradients
         None => step.first(upstream),
         Some(forward) => step.second(forward, number, upstream),
     }
-}
-
-fn is_float(dtype: DType) -> bool {
-    matches!(dtype, DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64)
 }
 
 /// Returns the step that computes a value, and the index of the value among several results.

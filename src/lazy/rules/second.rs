@@ -261,7 +261,7 @@ impl ForwardStep<'_> {
             true => return None,
             false => g,
         };
-        of_arithmetic(forward.name, number, x, y, g).done()
+        of_arithmetic(forward, number, x, y, g).done()
     }
 
     /// Returns the gradient of one operand of an arithmetic operation on two views of stored entries.
