@@ -21,6 +21,12 @@ use crate::ops::{self, OpSpec, Partner, Tolerance, op};
 use crate::pattern::Pattern;
 use crate::tensor::Tensor;
 
+/// Returns the entries of a tensor that a test accepts.
+type Keep<P, T, F> = fn(&Tensor<P, T>, &F) -> Result<Tensor<P, T>>;
+
+/// Returns the gradient of [`Keep`], from a tensor and the upstream gradient.
+type KeepBackward<P, T, F> = fn(&Tensor<P, T>, &Tensor<P, T>, &F) -> Result<Tensor<P, T>>;
+
 impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
     /// Returns the step [`select`](Tensor::select): the entries whose values pass a test.
     ///
@@ -59,8 +65,8 @@ impl<P: Pattern, T: Element> Lazy<Tensor<P, T>> {
         &self,
         [op, backward]: [&'static OpSpec; 2],
         test: F,
-        keep: fn(&Tensor<P, T>, &F) -> Result<Tensor<P, T>>,
-        back: fn(&Tensor<P, T>, &Tensor<P, T>, &F) -> Result<Tensor<P, T>>,
+        keep: Keep<P, T, F>,
+        back: KeepBackward<P, T, F>,
     ) -> Self {
         let (own, test) = (Arg::own(), Arc::new(test));
         let (call, used) = (Call::of(op, [Arg::Input(0), own.clone()]), Arc::clone(&test));
