@@ -770,6 +770,7 @@ fn every_operation_has_its_step() {
             format!("    {name} ["),
             format!("    {name}, "),
             format!("pub fn {name}"),
+            format!("\" => {name}("),
             format!("pub {name} = "),
         ];
         rows.iter().any(|row| code.contains(row.as_str()))
