@@ -384,6 +384,17 @@ fn labels_that_are_none_are_errors() {
     assert_eq!(x.max(by.and(..)).unwrap().fill(), 1.0);
 }
 
+/// A range of more than 64 axes was all axes when others were added.
+#[test]
+fn long_ranges_of_axes_are_added_one_by_one() {
+    let all: Vec<usize> = (0..80).collect();
+    assert_eq!(Axes::from(0..70).and(70..80).normalize(82).unwrap(), all);
+    assert_eq!(Axes::from(71..80).and(0..71).normalize(82).unwrap(), all);
+    assert!(matches!(Axes::from(0..70).and(69).normalize(82), Err(Error::AxisRepeated { axis: 69, .. })));
+    assert!(matches!(Axes::from(0..isize::MAX).and(0).normalize(82), Err(Error::AxisOutOfRange { .. })));
+    assert_eq!(Axes::none().and(0..70).normalize(70).unwrap().len(), 70);
+}
+
 #[test]
 fn positions_by_label_count_its_members() {
     let x = arr2(&[[1.0, 5.0], [9.0, 0.0], [2.0, 7.0], [3.0, 8.0]]);

@@ -1,7 +1,9 @@
-"""Counts how the code is arranged: python tests/house.py [--commit REV] [--check]. Standard library only.
+"""Counts how the code is arranged: python tests/house.py [--commit REV] [--circles] [--check] [--write]. Standard
+library only.
 
 Prints one line a count, with the most (or least) that docs/architecture.md asks for. --commit REV lists the files that
-a commit touches, without generated files and module lists. --check exits with 1 if a count falls short.
+a commit touches, without generated files and module lists. --circles lists the files that import each other. --check
+exits with 1 if a count falls short. --write puts the counts into docs/architecture.md.
 """
 
 import collections
@@ -44,12 +46,12 @@ def line_count(text):
 
 
 def operations(files):
-    """The names of the operations: the rows of the table."""
+    """The names of the operations and of their gradients: the public functions of src/ops."""
     names = set()
     for path, text in files.items():
-        if path.startswith("src/ops/table"):
-            names |= set(re.findall(r"(?m)^ {4}(?: {4})?([a-z][a-z0-9_]*)(?= \"| \()", text))
-            names |= set(re.findall(r"(?m)^ {8}([a-z][a-z0-9_]*):? ", text))
+        if path.startswith("src/ops/"):
+            names |= set(re.findall(r"(?m)^pub fn ([a-z]\w*)", text))
+    names = {name for name in names if not name.endswith("_into")}
     return names | {name + "_backward" for name in names}
 
 
@@ -198,6 +200,20 @@ def touched(revision):
     return [name for name in names if name and not GENERATED.search(name)]
 
 
+def write(rows):
+    """Puts the counts into the page, between its two marks."""
+    path = os.path.join(ROOT, "docs", "architecture.md")
+    with open(path, encoding="utf8") as file:
+        page = file.read()
+    head, rest = page.split("<!-- counts -->\n")
+    tail = rest.split("<!-- end of counts -->\n")[1]
+    table = ["| count | now | aim |", "| --- | --- | --- |"]
+    for text, number, bound, is_least in rows:
+        table.append(f"| {text} | {number} | {'at least' if is_least else 'at most'} {bound} |")
+    with open(path, "w", encoding="utf8") as file:
+        file.write("".join([head, "<!-- counts -->\n", "\n".join(table), "\n<!-- end of counts -->\n", tail]))
+
+
 def main(arguments):
     if arguments[:1] == ["--commit"]:
         files = touched(arguments[1])
@@ -207,7 +223,10 @@ def main(arguments):
     if arguments[:1] == ["--circles"]:
         print("\n".join(" ".join(group) for group in circles(files)))
         return 0
-    for text, number, bound, is_least in counts(files):
+    rows = counts(files)
+    if "--write" in arguments:
+        write(rows)
+    for text, number, bound, is_least in rows:
         print(f"{text}: {number} ({'least' if is_least else 'most'} {bound})")
         falls_short |= number < bound if is_least else number > bound
     return int(falls_short and "--check" in arguments)

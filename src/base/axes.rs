@@ -53,6 +53,21 @@ enum ListedAxes {
     Range(isize, isize),
 }
 
+/// The most axes of a range that are added to others. No tensor has so many.
+const LONGEST: usize = 1 << 20;
+
+impl ListedAxes {
+    /// Returns the axes one by one; `None` for all axes.
+    fn one_by_one(&self) -> Option<impl Iterator<Item = isize> + '_> {
+        let (each, range) = match self {
+            ListedAxes::All => return None,
+            ListedAxes::Each(axes) => (&axes[..], None),
+            ListedAxes::Range(first, last) => (&[][..], Some(*first..=*last)),
+        };
+        Some(each.iter().copied().chain(range.into_iter().flatten().take(LONGEST)))
+    }
+}
+
 impl fmt::Debug for Axes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.listed {
@@ -188,7 +203,7 @@ impl Axes {
         Axes { labels: Some(Arc::new(labels.into().on(axis))), ..Axes::listed([axis]) }
     }
 
-    /// Returns these axes together with others. At most one axis can have labels.
+    /// Returns these axes together with others. All axes include the others, and at most one axis can have labels.
     ///
     /// ```
     /// use lacuna::Axes;
@@ -199,12 +214,8 @@ impl Axes {
     /// ```
     pub fn and(self, others: impl Into<Axes>) -> Self {
         let others = others.into();
-        let listed = match (self.listed, others.listed) {
-            (ListedAxes::Each(own), ListedAxes::Each(others)) => {
-                ListedAxes::Each(own.iter().chain(others.iter()).copied().collect())
-            }
-            (ListedAxes::Each(none), others) if none.is_empty() => others,
-            (own, ListedAxes::Each(none)) if none.is_empty() => own,
+        let listed = match (self.listed.one_by_one(), others.listed.one_by_one()) {
+            (Some(own), Some(others)) => ListedAxes::Each(own.chain(others).collect()),
             _ => ListedAxes::All,
         };
         let labels = match (self.labels, others.labels) {
