@@ -1,9 +1,9 @@
 //! Predicates of single elements: infinite, NaN, finite, real.
 
-use super::apply;
 use std::convert::Infallible;
 
 use super::Answers;
+use super::apply;
 use crate::base::error::Result;
 use crate::base::threads;
 use crate::element::{Element, Real};

@@ -1,6 +1,5 @@
 //! Membership in a set of test values.
 
-use super::apply;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -8,6 +7,7 @@ use std::convert::Infallible;
 use ndarray::{ArrayBase, Data, Dimension};
 
 use super::Answers;
+use super::apply;
 use crate::base::error::{Error, Result};
 use crate::base::limit::{default_limit, guard};
 use crate::convert::once_on_each;

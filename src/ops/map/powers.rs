@@ -1,9 +1,9 @@
 //! Powers, roots, exponentials and logarithms.
 
-use super::apply;
-use super::chain_rule;
 use std::f64::consts::{LN_2, LN_10};
 
+use super::apply;
+use super::chain_rule;
 use super::quick;
 use crate::base::error::{Error, Result};
 use crate::element::{Float, Real, RealNumber, lanes, math};

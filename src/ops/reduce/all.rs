@@ -1,8 +1,8 @@
 //! Logical and over axes.
 
-use super::fold;
 use std::convert::identity;
 
+use super::fold;
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;

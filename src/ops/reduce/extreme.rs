@@ -1,8 +1,8 @@
 //! The minimum and the maximum over axes, and their gradients.
 
-use super::{fold, gradient};
 use std::array::from_fn;
 
+use super::{fold, gradient};
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;

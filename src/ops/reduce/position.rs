@@ -1,8 +1,8 @@
 //! Positions of the minimum and the maximum over axes.
 
-use super::holistic;
 use std::array::from_fn;
 
+use super::holistic;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::element::{Abreast, Float, Known, Real};

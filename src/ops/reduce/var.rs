@@ -1,8 +1,8 @@
 //! Variances and standard deviations over axes, and their gradients.
 
-use super::{gradient, holistic};
 use std::ops::Range;
 
+use super::{gradient, holistic};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::threads;

@@ -1,11 +1,11 @@
 //! Slices: a range with a step, or one position, of each axis.
 
-use super::{select_with, select_with_backward};
 use std::ops::Range;
 
 use ndarray::SliceInfoElem;
 
 use super::moves::Moves;
+use super::{select_with, select_with_backward};
 use crate::base::error::{Error, Result};
 use crate::element::Element;
 use crate::ops::operand::Operand;

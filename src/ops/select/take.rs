@@ -1,12 +1,12 @@
 //! Elements at positions, flattened or along an axis, and their gradients by scatter-add.
 
-use super::{select_with, select_with_backward};
 use ndarray::{ArrayBase, ArrayD, ArrayViewD, Data, DataMut, Dimension};
 
 use super::dense::{take_dense, take_dense_into};
 use super::indices::Take;
 use super::request::Request;
 use super::{Select, Selected, StepLimits};
+use super::{select_with, select_with_backward};
 use crate::base::error::Result;
 use crate::base::index::Position;
 use crate::base::shape::Shape;
