@@ -1,9 +1,8 @@
 //! Reductions of a tensor whose values arrive in chunks.
 
+use super::entries::{Entries, refused_group};
 use super::refused_at;
-use super::sparse::{Entries, fold_by, holistic_by, refused_group};
 use crate::base::alloc;
-use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::shape::saturating_product;
 use crate::element::Element;
@@ -18,7 +17,6 @@ use crate::ops::operand::ValueStream;
 use crate::pattern::AnyPattern;
 use crate::plan::group::{ReductionPlan, of_numbers, position_in_group};
 use crate::plan::reduction::Reduction;
-use crate::tensor::erased::Erased;
 
 /// Returns the error of a reduction that does not read chunks. The caller then computes all values, and reduces these.
 fn not_fed<O: Op>(op: O) -> Error {
@@ -33,19 +31,18 @@ fn cells<O: Op>(pattern: &AnyPattern, op: O, reduction: &Reduction) -> Result<Re
     }
 }
 
-/// Computes a fold over some axes.
+/// Returns the output elements that hold an entry, and the results of a fold there.
 pub(super) fn fold<T: Element, F: Fold<T>>(
     x: &Entries<'_, T>,
     stream: ValueStream<'_, T>,
     op: F,
-    axes: &Axes,
-) -> Result<Erased<F::Out>> {
+    reduction: &Reduction,
+    gaps: &Gaps<T>,
+) -> Result<(AnyPattern, Vec<F::Out>)> {
     match stream.states {
-        None => fold_by(x, op, axes, &|reduction, gaps| of_pieces(x, stream.values, op, reduction, &gaps.gaps)),
+        None => of_pieces(x, stream.values, op, reduction, gaps),
         Some(States::Ranked(_)) => Err(not_fed(op)),
-        Some(States::Found(found)) => {
-            fold_by(x, op, axes, &|reduction, gaps| of_states(x, found, op, reduction, &gaps.gaps))
-        }
+        Some(States::Found(found)) => of_states(x, found, op, reduction, gaps),
     }
 }
 
@@ -111,17 +108,19 @@ fn of_states<T: Element, F: Fold<T>>(
     Ok((pattern, values))
 }
 
-/// Computes a holistic reduction over some axes.
+/// Returns the output elements that hold an entry, and the results of a holistic reduction there.
 pub(super) fn holistic<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
     stream: ValueStream<'_, T>,
     op: H,
-    axes: &Axes,
-) -> Result<Erased<H::Out>> {
-    holistic_by(x, op, axes, &|reduction, gaps, unseen| match stream.states {
+    reduction: &Reduction,
+    gaps: &Gaps<T>,
+    unseen: H::Out,
+) -> Result<(AnyPattern, Vec<H::Out>)> {
+    match stream.states {
         Some(States::Ranked(found)) => of_ranks(x, found, op, reduction, unseen),
-        _ => of_groups(x, stream.values, op, reduction, &gaps.gaps, unseen),
-    })
+        _ => of_groups(x, stream.values, op, reduction, gaps, unseen),
+    }
 }
 
 /// Returns the output elements that hold an entry, and the results there, from the keys of the middle values, if any.

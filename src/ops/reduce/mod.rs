@@ -10,6 +10,7 @@ mod all;
 mod any;
 mod count_nonzero;
 pub(crate) mod dense;
+mod entries;
 mod extreme;
 #[cfg(feature = "lazy")]
 mod fed;
@@ -69,15 +70,17 @@ pub(super) mod grad {
     };
 }
 
-use self::sparse::Entries;
+use self::entries::{Entries, Fill};
 use crate::base::axes::Axes;
 use crate::base::error::{Error, Result};
 use crate::base::shape::{Shape, unravel};
 use crate::element::Element;
-use crate::kernels::fold::Fold;
-use crate::kernels::holistic::{Gradient, GroupGradient, Holistic};
+use crate::kernels::fold::{Fold, fold_gaps};
+use crate::kernels::group::{AllGaps, Gaps};
+use crate::kernels::holistic::{Gradient, Group, GroupGradient, Holistic};
 use crate::kernels::op::{GroupError, Refused};
 use crate::ops::operand::{ErasedOperand, ErasedResult, Operand};
+use crate::pattern::AnyPattern;
 use crate::plan::reduction::Reduction;
 use crate::tensor::erased::Erased;
 
@@ -86,13 +89,29 @@ fn fold<X: Operand, F: Fold<X::Elem>>(x: &X, op: F, axes: &Axes) -> Result<X::Re
     x.by_kind(|x| fold_entries(&Entries::of(x), op, axes), |x| dense::fold(x, op, axes))
 }
 
-/// Computes a fold of entries whose values are stored, or arrive in chunks.
+/// Computes a fold of the entries of a tensor.
 fn fold_entries<T: Element, F: Fold<T>>(x: &Entries<'_, T>, op: F, axes: &Axes) -> Result<Erased<F::Out>> {
+    let reduction = Reduction::new(x.pattern.shape(), axes)?;
+    let (gaps, extents) = (x.gaps(&reduction), x.extents(&reduction)?);
+    let of = |extent| fold_gaps(op, &Gaps { extent, ..gaps });
+    let fill = Fill::new(op.name(), &reduction, x.most(), extents.as_deref(), &of)?;
+    let (pattern, values) = fold_values(x, op, &reduction, &AllGaps { gaps, extents: extents.as_deref() })?;
+    fill.complete(pattern, values, F::Out::ZERO)
+}
+
+/// Returns the output elements that hold an entry, and the results of a fold there. The values are stored, or arrive in
+/// chunks.
+fn fold_values<T: Element, F: Fold<T>>(
+    x: &Entries<'_, T>,
+    op: F,
+    reduction: &Reduction,
+    gaps: &AllGaps<'_, T>,
+) -> Result<(AnyPattern, Vec<F::Out>)> {
     #[cfg(feature = "lazy")]
     if let Some(stream) = x.stream {
-        return fed::fold(x, stream, op, axes);
+        return fed::fold(x, stream, op, reduction, &gaps.gaps);
     }
-    sparse::fold(x, op, axes)
+    sparse::fold(x, op, reduction, gaps)
 }
 
 /// Computes a holistic reduction over some axes.
@@ -112,13 +131,38 @@ fn holistic_erased<T: Element, H: Holistic<T>>(
     })
 }
 
-/// Computes a holistic reduction of entries whose values are stored, or arrive in chunks.
+/// Computes a holistic reduction of the entries of a tensor.
 fn reduce_entries<T: Element, H: Holistic<T>>(x: &Entries<'_, T>, op: H, axes: &Axes) -> Result<Erased<H::Out>> {
+    let reduction = Reduction::new(x.pattern.shape(), axes)?;
+    if op.numbers_positions() {
+        check_countable(op.name(), &reduction)?;
+    }
+    let (gaps, extents) = (x.gaps(&reduction), x.extents(&reduction)?);
+    let unseen = op.of_no_entry().map_err(|fault| refused(op.name(), fault, &reduction, None))?;
+    let of = |extent| match gaps.fill {
+        Some(_) => op.of(&Group { stored: &[], gaps: Gaps { extent, ..gaps }, position: &|_| 0 }, &mut op.scratch()),
+        None => Ok(unseen),
+    };
+    let fill = Fill::new(op.name(), &reduction, x.most(), extents.as_deref(), &of)?;
+    let gaps = AllGaps { gaps, extents: extents.as_deref() };
+    let (pattern, values) = reduce_values(x, op, &reduction, &gaps, unseen)?;
+    fill.complete(pattern, values, unseen)
+}
+
+/// Returns the output elements that hold an entry, and the results of a holistic reduction there. The values are stored,
+/// or arrive in chunks.
+fn reduce_values<T: Element, H: Holistic<T>>(
+    x: &Entries<'_, T>,
+    op: H,
+    reduction: &Reduction,
+    gaps: &AllGaps<'_, T>,
+    unseen: H::Out,
+) -> Result<(AnyPattern, Vec<H::Out>)> {
     #[cfg(feature = "lazy")]
     if let Some(stream) = x.stream {
-        return fed::holistic(x, stream, op, axes);
+        return fed::holistic(x, stream, op, reduction, &gaps.gaps, unseen);
     }
-    sparse::holistic(x, op, axes)
+    sparse::holistic(x, op, reduction, gaps, unseen)
 }
 
 /// Computes the gradient of a holistic reduction.

@@ -7,7 +7,7 @@ use std::ops::Range;
 use ndarray::{ArrayD, ArrayViewD, Axis};
 
 use super::check_upstream;
-use super::sparse::Entries;
+use super::entries::Entries;
 use crate::base::alloc::{self, Allocated};
 use crate::base::axes::{Axes, normalize_axis};
 use crate::base::error::{Error, Result};
