@@ -344,7 +344,7 @@ impl Expression {
     ///
     /// let x = AnyTensor::from(CooTensor::<f64>::full([2, 3], 0.0)?.with_index::<u64>()?);
     /// let told = Expression::parse("grad(sum(x * x, axis=1), x, 1)")?.explain(|_| Some(x.clone()))?;
-    /// assert_eq!(told.lines().nth(1), Some("%1 = mul(%0, %0): float64 coo [2, 3]"));
+    /// assert_eq!(told.lines().nth(1), Some("%1 = mul(%0, %0): float64 coo [2, 3], pattern of %0"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain<V: Into<AnyValue>>(&self, bound: impl Fn(&str) -> Option<V>) -> Result<String, Fault> {

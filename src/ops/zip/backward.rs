@@ -308,12 +308,12 @@ where
 /// # Examples
 ///
 /// ```
-/// use lacuna::{CooTensor, where_backward};
+/// use lacuna::{CooTensor, grad};
 ///
 /// let x = CooTensor::new([3], vec![vec![0, 1]], vec![-2.0, 7.0], 0.0)?;
 /// let y = CooTensor::new([3], vec![vec![0, 2]], vec![5.0, 6.0], 0.0)?;
 /// let upstream = ndarray::arr1(&[10.0, 20.0, 30.0]);
-/// let (dx, dy) = where_backward(&x.less(0.0)?, &x, &y, &upstream)?;
+/// let (dx, dy) = grad::where_(&x.less(0.0)?, &x, &y, &upstream)?;
 /// assert_eq!((dx.values(), dy.values()), (&[10.0, 0.0][..], &[0.0, 30.0][..]));
 /// # Ok::<(), lacuna::Error>(())
 /// ```
