@@ -126,16 +126,17 @@ impl Axes {
     ///
     /// # Shapes
     ///
-    /// There are as many labels as the axis is long. The axis stays in the result, with one position for each label: one
-    /// more than the greatest label, or the number that [`GroupLabels::count`] sets. A reduction that returns positions,
-    /// such as `argmax`, counts the positions of each label in their order.
+    /// There are as many labels as the axis is long. The axis stays in the result, with one position for each label:
+    /// one more than the greatest label, or the number that [`GroupLabels::count`] sets. A reduction that returns
+    /// positions, such as `argmax`, counts the positions of each label in their order.
     ///
     /// # Implicit values
     ///
-    /// As in each reduction. The fill of `x` is reduced over as many positions as a label has. Labels with different numbers
-    /// of positions can have different fills. The unstored positions must then all belong to labels with the same fill. The
-    /// fill of `mean`, `min` and `max` does not depend on the number. A label without positions is an empty group: its sum
-    /// is 0, its product is 1, and its mean is NaN. The result stores these cells if their value differs from the fill.
+    /// As in each reduction. The fill of `x` is reduced over as many positions as a label has. Labels with different
+    /// numbers of positions can have different fills. The unstored positions must then all belong to labels with the
+    /// same fill. The fill of `mean`, `min` and `max` does not depend on the number. A label without positions is an
+    /// empty group: its sum is 0, its product is 1, and its mean is NaN. The result stores these cells if their value
+    /// differs from the fill.
     ///
     /// # NaN
     ///
@@ -143,8 +144,8 @@ impl Axes {
     ///
     /// # Gradient
     ///
-    /// The gradient of each reduction: `grad::sum(&x, &upstream, Axes::by(0, &labels))`. Each position receives its share of
-    /// the gradient at its label.
+    /// The gradient of each reduction: `grad::sum(&x, &upstream, Axes::by(0, &labels))`. Each position receives its
+    /// share of the gradient at its label.
     ///
     /// # Errors
     ///
@@ -153,14 +154,15 @@ impl Axes {
     /// - `AxisOutOfRange`: the axis;
     /// - `LengthMismatch`: the number of labels;
     /// - `Argument`: a label is below 0 or not below the count; or a label without positions has no result;
-    /// - `TooLarge`: the greatest label is out of proportion to the axis, or labels without positions have too many cells;
+    /// - `TooLarge`: the greatest label is out of proportion to the axis, or labels without positions have too many
+    ///   cells;
     /// - `FillVaries`: unstored positions would hold different values;
     /// - `AxisTooLong`: the index type does not hold the labels.
     ///
     /// # Complexity
     ///
-    /// O(length of the axis + labels), and the complexity of the reduction. Entries are added to a table of cells if there
-    /// are few cells, and are sorted by label otherwise.
+    /// O(length of the axis + labels), and the complexity of the reduction. Entries are added to a table of cells if
+    /// there are few cells, and are sorted by label otherwise.
     ///
     /// # Examples
     ///
@@ -203,7 +205,9 @@ impl Axes {
         Axes { labels: Some(Arc::new(labels.into().on(axis))), ..Axes::listed([axis]) }
     }
 
-    /// Returns these axes together with others. All axes include the others, and at most one axis can have labels.
+    /// Returns these axes together with others.
+    ///
+    /// At most one axis can have labels. `..` includes all axes, so numbers beside it are not checked.
     ///
     /// ```
     /// use lacuna::Axes;
