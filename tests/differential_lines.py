@@ -143,6 +143,25 @@ def norm(maker, name):
     return folded(maker, name, [dtype], of, options=f", ord={order}")
 
 
+@line("logsumexp")
+def logsumexp(maker, name):
+    """The largest, and the logarithm of the exact sum of what is taken of it, each step rounded."""
+    dtype = str(maker.rng.choice(["f8", "f4"]))
+
+    def of(group):
+        wide = group.astype("f8")
+        largest = wide.max(initial=-np.inf)
+        found = largest + math.log(fsum(np.exp(wide - largest))) if np.isfinite(largest) else largest
+        with np.errstate(all="ignore"):
+            theirs = scipy.special.logsumexp(wide) if len(wide) else -np.inf
+        assert np.isclose(found, theirs, rtol=1e-12, atol=1e-12, equal_nan=True), (found, theirs)
+        return found
+    # The exponentials and the logarithm may differ, the largest element not: an error of a few units of the sum.
+    case, expected = folded(maker, name, [dtype], of)
+    size = np.where(np.isfinite(expected), np.abs(expected).astype("f8"), 0.0)
+    return {**case, "within": (8 * 2.0**-52 * (1 + size) + np.finfo(dtype).eps * size).ravel().tolist()}, expected
+
+
 @line("stored")
 def of_what_is_stored(maker, name):
     """Reductions of a stored view: each group is what it stores."""
@@ -241,6 +260,14 @@ def mul_nonzero(maker, name):
     with np.errstate(all="ignore"):
         expected = np.where(a == 0, a.dtype.type(0), a * b)
     return asked("mul_nonzero(x, y)", {"x": case, "y": case.pop("other")}, expected)
+
+
+@line("copysign")
+def copysign(maker, name):
+    case, a, b = maker.pair(str(maker.rng.choice(["f8", "f4"])))
+    # A NaN has no sign here: it counts as positive.
+    expected = np.copysign(a, np.where(np.isnan(b), b.dtype.type(1), b))
+    return asked("copysign(x, y)", {"x": case, "y": case.pop("other")}, expected)
 
 
 @line("log10", "tan", "asin", "acos", "atan", "sinh", "cosh")
