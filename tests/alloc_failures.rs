@@ -207,7 +207,7 @@ fn constructors() {
             fail_each(&format!("coalesce {shape:?} by {duplicates:?}"), || triplets(shape), make);
         }
     }
-    // Alike but for one: a bucket of all others is dealt once more, and threads share the work.
+    // Alike but for one: a bucket of all others is partitioned once more, and threads share the work.
     let alike = || {
         let rows = [u32::MAX - 1].into_iter().chain((0..150_000).map(|entry| entry * 7 % 90_000)).collect();
         Triplets::from_arrays([1 << 32], vec![rows], vec![1.0; 150_001]).unwrap()

@@ -64,11 +64,11 @@ const GRAPHS: &[(&str, Graph)] = &[
     ("slice", |x| x.slice(ndarray::s![7..30, 2, ..]).square()),
     ("less its means", |x| x - x.nanmean(Axes::from(0).keep_dims())),
     ("transpose", |x| x.transpose().abs()),
-    ("slice, dealt out", |x| x.slice(ndarray::s![7..30, 2..50, ..]).nansum(0)),
-    ("slice of all axes, dealt out", |x| x.slice(ndarray::s![3..39, 20.., 1..4]).nanmedian([0, 2])),
+    ("slice, partitioned out", |x| x.slice(ndarray::s![7..30, 2..50, ..]).nansum(0)),
+    ("slice of all axes, partitioned out", |x| x.slice(ndarray::s![3..39, 20.., 1..4]).nanmedian([0, 2])),
     ("joined rows", |x| concat(0, &[x.clone(), x.slice(ndarray::s![5..30, .., ..]).square()])),
     ("sums of joined rows", |x| concat(0, &[x.abs(), x.clone()]).slice(ndarray::s![20..70, .., 1..]).nansum([1, 2])),
-    ("over joined rows, dealt out", |x| concat(0, &[x.clone(), x.square()]).nanmedian(0)),
+    ("over joined rows, partitioned out", |x| concat(0, &[x.clone(), x.square()]).nanmedian(0)),
     ("two orders", |x| x.nansum([0, 2]) * x.slice(ndarray::s![1, .., 2])),
 ];
 
@@ -180,7 +180,7 @@ fn folds_over_the_first_axis_hold_the_states_of_their_cells_where_these_fit() {
             }
         }
     }
-    assert!(ways.iter().all(|&way| way > 10), "{ways:?} are dealt out and folded");
+    assert!(ways.iter().all(|&way| way > 10), "{ways:?} are partitioned out and folded");
     // Steps after a reduction do not hinder it.
     let behind = (scanned(&folder.path("x.parquet")).nansum(0).sqrt() * 2.0).abs();
     let told = behind.on(Chunks::memory(1 << 30)).explain().unwrap();
@@ -197,7 +197,7 @@ fn folds_over_the_first_axis_hold_the_states_of_their_cells_where_these_fit() {
 }
 
 /// Few rows, each of which takes more than the memory: a fold of them goes along the other axis, and so does one of
-/// columns, of a file that is dealt out or not.
+/// columns, of a file that is partitioned out or not.
 #[test]
 fn folds_of_few_long_rows_or_columns_need_none_of_them_as_a_whole() {
     let folder = Folder::new("long");

@@ -102,7 +102,7 @@ const OF_TWO_AXES: &[(&str, Question)] = &[
     ("box", |path| bits_of(read_slice(path, &[300..301, 7..9], &ReadOptions::default()))),
     ("medians", |path| in_ranges(path, |x| x.nanmedian(1))),
     ("sums over rows", |path| in_ranges(path, |x| x.sum(0))),
-    ("columns, dealt out", |path| in_ranges(path, |x| x.slice(ndarray::s![.., 3..11]).nanmedian(0))),
+    ("columns, partitioned out", |path| in_ranges(path, |x| x.slice(ndarray::s![.., 3..11]).nanmedian(0))),
 ];
 
 /// Writes one byte of a file. A file that is written as a whole waits for the disk.

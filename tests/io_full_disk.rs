@@ -175,10 +175,10 @@ fn bytes_moved(folder: &Folder, command: &str) -> Option<[u64; 2]> {
     Some([value("rchar:")?, value("wchar:")?])
 }
 
-/// Each range looked into each file of what was dealt out: with an eighth of the memory, eight times as many bytes.
+/// Each range looked into each file of what was partitioned out: with an eighth of the memory, eight times as many bytes.
 #[test]
 fn what_is_dealt_out_is_read_and_written_once() {
-    let folder = Folder::new("dealt").with_table();
+    let folder = Folder::new("partitioned").with_table();
     let medians = r#""$LACUNA" nanmedian "$X" --axis 0 --engine chunks --spill "$SMALL" --max-memory"#;
     let (few, many) = (format!("{medians} 4M"), format!("{medians} 160K"));
     let (Some(few), Some(many)) = (bytes_moved(&folder, &few), bytes_moved(&folder, &many)) else {
@@ -192,7 +192,7 @@ fn what_is_dealt_out_is_read_and_written_once() {
     assert!(many[0] < few[0] + entries * 3 / 2, "{few:?}, {many:?}");
 }
 
-/// A row of a result is a column of ranges to the engine: the whole file was dealt out for it.
+/// A row of a result is a column of ranges to the engine: the whole file was partitioned out for it.
 #[test]
 fn a_slice_reads_the_pages_that_it_lies_in() {
     let folder = Folder::new("slice").with_table();

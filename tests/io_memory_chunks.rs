@@ -74,8 +74,8 @@ fn chunks_take_the_memory_that_is_promised() {
     assert!(whole > promised, "{whole} bytes for all of it are no test");
     measured("chain", |x| (x.abs() + 1.0).sqrt());
     measured("joined rows", |x| concat(0, &[x.clone(), x.abs()]));
-    measured("columns, dealt out", |x| x.sum(0));
-    measured("medians of columns, dealt out", |x| x.nanmedian(0));
+    measured("columns, partitioned out", |x| x.sum(0));
+    measured("medians of columns, partitioned out", |x| x.nanmedian(0));
     // As many states as may be: a quarter of the memory is for their results.
     let by_cells: fn(&Lazy<_>) -> Lazy<_> = |x| x.slice(ndarray::s![.., ..975]).sum(0);
     let x = scan(folder.join("x.parquet"), &ReadOptions::default()).unwrap();

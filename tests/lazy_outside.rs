@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use lacuna::io::{ReadOptions, WriteOptions, scan, write};
-use lacuna::lazy::outside::{Found, Held, Part, Partial, Plan, Query, Rows, Sealed, Side};
+use lacuna::lazy::engine_api::{Found, Held, Part, Partial, Plan, Query, Rows, Sealed, Side};
 use lacuna::lazy::{Engine, Lazy};
 use lacuna::{Axes, CooTensor, Error, Norm, Result, Triplets};
 
@@ -34,7 +34,7 @@ impl Engine for InParts {
         query.finish(&found).map(|value| vec![value])
     }
 
-    fn pour(&self, _: &Plan, _: Vec<Option<Held>>, _: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
+    fn for_each_chunk(&self, _: &Plan, _: Vec<Option<Held>>, _: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
         Ok(())
     }
 

@@ -59,7 +59,7 @@ fn permutations_and_reshapes_are_those_of_the_dense_form<T: Both + Drawn>() {
     });
 }
 
-/// A shape of as many positions: neighbours merged, the prime factors dealt out again, axes of length 1 put in.
+/// A shape of as many positions: neighbours merged, the prime factors partitioned out again, axes of length 1 put in.
 fn reshaped(shape: &[usize], keys: &[u32], units: bool) -> Vec<usize> {
     let mut rest: usize = shape.iter().product();
     if rest == 0 {

@@ -48,7 +48,7 @@ enum Order {
     Equal,
     /// Most of them in few places.
     Heaped,
-    /// All but one agree in their upper bits, by which entries are dealt into buckets.
+    /// All but one agree in their upper bits, by which entries are partitioned into buckets.
     Alike,
 }
 

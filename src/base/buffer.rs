@@ -37,8 +37,8 @@ impl<T> Buffer<T> {
 }
 
 impl<T: Send + 'static> Buffer<T> {
-    /// Passes the array on to be [overwritten](spare), if it has no other owner.
-    pub(crate) fn spare(self) {
+    /// Passes the array on to be [overwritten](recycle), if it has no other owner.
+    pub(crate) fn recycle(self) {
         if let Ok(items) = Arc::try_unwrap(self.items) {
             recycle::keep(items);
         }

@@ -22,8 +22,6 @@ mod expression;
 mod factors;
 #[cfg(feature = "dynamic")]
 mod map;
-#[cfg(all(feature = "eval", not(test)))]
-mod poured;
 #[cfg(feature = "dynamic")]
 mod product;
 #[cfg(feature = "dynamic")]
@@ -32,6 +30,8 @@ mod reduce;
 mod routes;
 #[cfg(feature = "dynamic")]
 mod select;
+#[cfg(all(feature = "eval", not(test)))]
+mod streamed;
 #[cfg(feature = "dynamic")]
 mod view;
 #[cfg(feature = "dynamic")]
@@ -39,14 +39,14 @@ mod widen;
 #[cfg(feature = "dynamic")]
 mod zip;
 
-#[cfg(all(feature = "eval", not(test)))]
-pub(crate) use self::poured::{StreamFold, StreamInput, StreamOptions};
 #[cfg(feature = "dynamic")]
 pub use self::product::AnyMatmul;
 #[cfg(all(feature = "dynamic", feature = "lazy"))]
 pub(crate) use self::select::chosen;
 #[cfg(all(feature = "eval", not(test)))]
 pub(crate) use self::select::chosen_backward;
+#[cfg(all(feature = "eval", not(test)))]
+pub(crate) use self::streamed::{StreamFold, StreamInput, StreamOptions};
 #[cfg(feature = "dynamic")]
 pub use self::zip::Right;
 #[cfg(all(feature = "eval", not(test)))]

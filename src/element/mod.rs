@@ -12,12 +12,12 @@
 //! A requirement of an entire operation is a trait with the mathematical name. Types that depend on the element type
 //! only, such as the type of means or the accumulator of sums, are associated types of these traits.
 
-mod abreast;
 mod arithmetic;
 mod complex;
 mod dot;
 mod exact;
 mod factor;
+mod interleaved;
 #[macro_use]
 mod floats;
 pub(crate) mod accumulator_bytes;
@@ -36,12 +36,12 @@ mod total;
 mod types;
 mod unary;
 
-pub(crate) use abreast::{ABREAST, Abreast, Known};
 pub(crate) use accumulator_bytes::Saved;
 pub use arithmetic::{Bits, Numeric, Remainder};
 pub(crate) use arithmetic::{maximum, minimum, scaled, without_sign};
 pub(crate) use dot::{Dot, Term};
 pub(crate) use factor::ProductFactor;
+pub(crate) use interleaved::{ABREAST, Interleaved, Known};
 pub use number::{DType, Number};
 pub(crate) use raw::{RawSlice, RawVec, by_raw};
 pub(crate) use slices::{Slices, greatest};
@@ -281,7 +281,7 @@ pub trait Ring: Element {
     #[inline(always)]
     fn quick_spreads_of(
         values: &[Self],
-        runs: &Abreast,
+        runs: &Interleaved,
         counts: [u128; ABREAST],
         ddof: u64,
         is_root: bool,

@@ -1,8 +1,8 @@
 //! Sums of floats that two floats hold exactly.
 
-use super::abreast::{ABREAST, Abreast, Known};
 use super::exact::FloatFormat;
 use super::in_f64::ExactInF64;
+use super::interleaved::{ABREAST, Interleaved, Known};
 
 /// Returns the sum as the nearest float and its rounding error; if the sum is not finite, neither is the error.
 #[inline(always)]
@@ -152,7 +152,7 @@ impl Sums {
     #[inline(always)]
     fn of<T: Copy, const SQUARED: bool>(
         values: &[T],
-        runs: &Abreast,
+        runs: &Interleaved,
         float: impl Fn(T) -> f64,
         means: [f64; ABREAST],
     ) -> Self {
@@ -210,7 +210,7 @@ struct Quotients {
 
 /// Returns the sums of eight runs, and whether pairs hold them.
 #[inline(always)]
-pub(super) fn sums_of<T: Copy>(values: &[T], runs: &Abreast, float: impl Fn(T) -> f64) -> Known<Pair> {
+pub(super) fn sums_of<T: Copy>(values: &[T], runs: &Interleaved, float: impl Fn(T) -> f64) -> Known<Pair> {
     Sums::of::<T, false>(values, runs, float, [0.0; ABREAST]).known()
 }
 
@@ -224,7 +224,7 @@ pub(super) fn has_square(value: f64) -> bool {
 ///
 /// Pairs may determine a sum without holding it.
 #[inline(always)]
-pub(super) fn squares_of<T: ExactInF64>(values: &[T], runs: &Abreast) -> Known<Pair> {
+pub(super) fn squares_of<T: ExactInF64>(values: &[T], runs: &Interleaved) -> Known<Pair> {
     let (mut pairs, mut lost) = (PairSums::ZERO, [0.0; ABREAST]);
     runs.for_each(
         values,
@@ -260,7 +260,7 @@ pub(super) fn squares_of<T: ExactInF64>(values: &[T], runs: &Abreast) -> Known<P
 #[inline(always)]
 pub(super) fn variances_of<T: ExactInF64>(
     values: &[T],
-    runs: &Abreast,
+    runs: &Interleaved,
     counts: &[u128; ABREAST],
     ddof: u64,
     kind: FloatFormat,
@@ -347,7 +347,7 @@ mod tests {
                 if round % 3 == 0 { tie } else { f64::from_bits((1023 + spread) << 52 | bits >> 12) }
             };
             let values: Vec<f64> = (0..80).map(&mut value).collect();
-            let runs = Abreast { starts: std::array::from_fn(|run| run * 10), sizes: [10; ABREAST] };
+            let runs = Interleaved { starts: std::array::from_fn(|run| run * 10), sizes: [10; ABREAST] };
             let (found, are_told) = squares_of(&values, &runs);
             for run in (0..ABREAST).filter(|&run| are_told[run]) {
                 let mut exact = Exact::new();
@@ -361,7 +361,7 @@ mod tests {
         // The first row has a square out of range. The second row without its last value has a sum halfway between two
         // floats.
         for row in [&[1e200, 1.0][..], &[2f64.powi(27), 1.0, 1.0, 2f64.powi(-60)]] {
-            let (_, are_told) = squares_of(row, &Abreast { starts: [0; ABREAST], sizes: [row.len(); ABREAST] });
+            let (_, are_told) = squares_of(row, &Interleaved { starts: [0; ABREAST], sizes: [row.len(); ABREAST] });
             assert_eq!(are_told, [false; ABREAST], "{row:?}");
         }
     }

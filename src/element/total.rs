@@ -5,11 +5,11 @@ use std::array::from_fn;
 use num_complex::Complex;
 use smallvec::SmallVec;
 
-use super::abreast::{ABREAST, Abreast, Known};
 use super::accumulator_bytes::Saved;
 use super::exact::{Exact, FloatFormat, Products};
 use super::factor::Scaled;
 use super::in_f64::ExactInF64;
+use super::interleaved::{ABREAST, Interleaved, Known};
 use super::pair::{self, Pair, PairSums, add_to_pair, is_amid, times, two_product, two_sum};
 use super::{Element, Float, Ring};
 use crate::base::machine::in_wide_vectors;
@@ -50,7 +50,7 @@ pub trait Accumulator<T>: Clone + Default + Send + Sync + Saved {
     /// Returns the small totals of eight runs of values and whether they determine results; nothing is added to them
     /// later.
     #[inline(always)]
-    fn cells_of(values: &[T], runs: &Abreast) -> Known<Self::Cell>
+    fn cells_of(values: &[T], runs: &Interleaved) -> Known<Self::Cell>
     where
         T: Copy,
     {
@@ -122,7 +122,7 @@ pub trait TotalResults<T: Ring>: Accumulator<T> {
     #[inline(always)]
     fn quick_spreads(
         _values: &[T],
-        _runs: &Abreast,
+        _runs: &Interleaved,
         _counts: [u128; ABREAST],
         _ddof: u64,
         _is_root: bool,
@@ -357,7 +357,7 @@ impl<T: ExactInF64> Accumulator<T> for FloatTotal {
     }
 
     #[inline(always)]
-    fn cells_of(values: &[T], runs: &Abreast) -> Known<Pair> {
+    fn cells_of(values: &[T], runs: &Interleaved) -> Known<Pair> {
         pair::sums_of(values, runs, T::in_f64)
     }
 
@@ -412,7 +412,7 @@ impl<T: Float> TotalResults<T> for FloatTotal {
     }
 
     #[inline(always)]
-    fn quick_spreads(values: &[T], runs: &Abreast, counts: [u128; ABREAST], ddof: u64, is_root: bool) -> Known<T> {
+    fn quick_spreads(values: &[T], runs: &Interleaved, counts: [u128; ABREAST], ddof: u64, is_root: bool) -> Known<T> {
         let kind = if is_root { FloatFormat::F64 } else { T::ROUNDING };
         let (variances, are_known) = pair::variances_of(values, runs, &counts, ddof, kind);
         let mut found = [T::ZERO; ABREAST];

@@ -21,7 +21,7 @@ use crate::base::error::{Error, Result};
 use crate::base::shape::Shape;
 use crate::dynamic::{AnyTensor, Format};
 use crate::io::parquet::{Dataset, Records};
-use crate::lazy::source::{Bins, Deal, Held, Source};
+use crate::lazy::source::{Bins, Held, PartitionRequest, Source};
 use crate::ops::slice_of;
 
 /// The maximum number of files written at once.
@@ -66,15 +66,15 @@ impl Partitioned {
         dataset: &Dataset,
         entry_bytes: u64,
         of: fn(AnyTensor) -> Result<Held>,
-        deal: &Deal<'_>,
+        request: &PartitionRequest<'_>,
     ) -> Result<Partitioned> {
-        let (records, folder) = (Records::of(dataset)?, (deal.folder)()?);
-        let waiting = (deal.bytes as usize / FILES).clamp(records.width(), WAITING);
-        let writer = PartitionWriter { records: &records, axis: deal.axis, folder: &folder, waiting };
-        let piece = |piece: Result<AnyTensor>| Ok(writer.within(records.of_piece(&piece?)?, deal.within));
-        let mut pieces = dataset.pieces_within(deal.within[0].clone(), deal.bytes.max(PIECE))?.map(piece);
-        let piles = writer.partition(&mut pieces, &deal.bins.ranges(deal.weights, deal.bytes))?;
-        let (axis, shape, last) = (deal.axis, dataset.shape().clone(), Mutex::default());
+        let (records, folder) = (Records::of(dataset)?, (request.folder)()?);
+        let waiting = (request.bytes as usize / FILES).clamp(records.width(), WAITING);
+        let writer = PartitionWriter { records: &records, axis: request.axis, folder: &folder, waiting };
+        let piece = |piece: Result<AnyTensor>| Ok(writer.within(records.of_piece(&piece?)?, request.within));
+        let mut pieces = dataset.pieces_within(request.within[0].clone(), request.bytes.max(PIECE))?.map(piece);
+        let piles = writer.partition(&mut pieces, &request.bins.ranges(request.weights, request.bytes))?;
+        let (axis, shape, last) = (request.axis, dataset.shape().clone(), Mutex::default());
         Ok(Partitioned { records, axis, shape, piles, last, entry_bytes, format: dataset.format(), of })
     }
 
@@ -112,7 +112,7 @@ impl Partitioned {
         };
         match found.shape()[self.axis] == range.len() {
             true => Ok(found),
-            false => Err(refused(format!("positions {range:?} were not dealt out"))),
+            false => Err(refused(format!("positions {range:?} were not partitioned out"))),
         }
     }
 }
@@ -155,7 +155,7 @@ impl Source for Partitioned {
         Ok(alloc::zeros(bins.count())?)
     }
 
-    fn dealt(&self, _: &Deal<'_>) -> Result<Option<Box<dyn Source>>> {
+    fn partitioned(&self, _: &PartitionRequest<'_>) -> Result<Option<Box<dyn Source>>> {
         Ok(None)
     }
 }

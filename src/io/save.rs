@@ -96,7 +96,7 @@ fn replace(path: &Path, before: Option<&Metadata>, write: impl FnOnce(&mut File)
 #[derive(Debug)]
 pub(crate) struct Saving {
     path: PathBuf,
-    aside: ReplacementFile,
+    replacement: ReplacementFile,
     file: File,
 }
 
@@ -120,11 +120,11 @@ impl Saving {
             return Err(std::io::Error::new(ErrorKind::InvalidInput, "the path to write to names no file").into());
         };
         atomic_write::remove_some_left(folder);
-        let (aside, file) = atomic_write::create(folder, atomic_write::FILE, before.is_some())?;
+        let (replacement, file) = atomic_write::create(folder, atomic_write::FILE, before.is_some())?;
         if let Some(before) = before {
             keep_access(&file, before)?;
         }
-        Ok(Saving { path: path.into(), aside, file })
+        Ok(Saving { path: path.into(), replacement, file })
     }
 
     pub(crate) fn file(&mut self) -> &mut File {
@@ -137,7 +137,7 @@ impl Saving {
         // The lock is held until the file has its name. Otherwise another process could remove the file as a leftover.
         // Only Unix can rename an open file.
         let held = if cfg!(unix) { Some(self.file) } else { None };
-        self.aside.replace(&self.path)?;
+        self.replacement.replace(&self.path)?;
         drop(held);
         sync_folder(&self.path);
         Ok(())

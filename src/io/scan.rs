@@ -14,7 +14,7 @@ use crate::io::element::FileElement;
 use crate::io::options::{ReadOptions, WriteOptions};
 use crate::io::parquet::{Columns, Dataset, DatasetWriter, ReadRanges};
 use crate::io::partition::Partitioned;
-use crate::lazy::source::{Bins, Deal, Held, Part, Source, whole};
+use crate::lazy::source::{Bins, Held, Part, PartitionRequest, Source, whole};
 use crate::lazy::{Engine, Lazy, On};
 use crate::tensor::coo::CooTensor;
 use crate::tensor::erased::SparseRef;
@@ -55,7 +55,7 @@ pub fn scan<T: FileElement, I: Index>(path: impl AsRef<Path>, options: &ReadOpti
     let of = |tensor: AnyTensor| {
         let wide = tensor.into_coo::<T, u64>()?;
         let narrow = wide.with_index::<I>()?;
-        wide.spare();
+        wide.recycle();
         Ok(Arc::new(narrow) as Held)
     };
     Ok(Lazy::from_source("scan", Arc::new(Scanned::new(dataset, size_of::<T>(), of))))
@@ -81,7 +81,7 @@ impl<T: FileElement, I: Index, E: Engine> On<CooTensor<T, I>, E> {
             return writer.finish();
         };
         let mut sink = ChunkSink::create(path.as_ref(), options, shape, self.memory())?;
-        self.pour(|x| sink.push(x.sparse()))?;
+        self.for_each_chunk(|x| sink.push(x.sparse()))?;
         sink.finish()
     }
 }
@@ -268,11 +268,11 @@ impl Source for Scanned {
         (self.of)(self.dataset.header()?)
     }
 
-    fn dealt(&self, deal: &Deal<'_>) -> Result<Option<Box<dyn Source>>> {
-        match deal.axis {
+    fn partitioned(&self, request: &PartitionRequest<'_>) -> Result<Option<Box<dyn Source>>> {
+        match request.axis {
             0 => Ok(None),
             _ => {
-                let partitioned = Partitioned::new(&self.dataset, self.entry_bytes(), self.of, deal);
+                let partitioned = Partitioned::new(&self.dataset, self.entry_bytes(), self.of, request);
                 Ok(Some(Box::new(partitioned.map_err(|error| self.named(error))?)))
             }
         }

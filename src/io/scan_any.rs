@@ -63,7 +63,7 @@ impl<E: Engine> On<AnyValue, E> {
             return writer.finish();
         };
         let mut sink = ChunkSink::create(path.as_ref(), options, shape, self.memory())?;
-        self.pour(|x| dispatch!(x.clone().into_tensor()?, x => sink.push(x.sparse())))?;
+        self.for_each_chunk(|x| dispatch!(x.clone().into_tensor()?, x => sink.push(x.sparse())))?;
         sink.finish()
     }
 }

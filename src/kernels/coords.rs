@@ -232,9 +232,9 @@ impl AxisCoords {
         }
     }
 
-    /// Passes the array on to be [overwritten](spare), if it has no other owner.
-    pub(crate) fn spare(self) {
-        by_width!(self, own => own.spare());
+    /// Passes the array on to be [overwritten](recycle), if it has no other owner.
+    pub(crate) fn recycle(self) {
+        by_width!(self, own => own.recycle());
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::{ABREAST, Abreast, Known, Number, Real};
+use crate::element::{ABREAST, Interleaved, Known, Number, Real};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::Group;
 
@@ -109,9 +109,9 @@ fn preferred<const GREATEST: bool, T: Real>(value: T, found: T) -> T {
 ///
 /// A result is known if the run has no NaN and the extreme is beyond the fill.
 #[inline(always)]
-pub(crate) fn extremes_abreast<const GREATEST: bool, T: Real>(
+pub(crate) fn extremes_interleaved<const GREATEST: bool, T: Real>(
     values: &[T],
-    runs: &Abreast,
+    runs: &Interleaved,
     gaps: &Gaps<T>,
 ) -> Known<(T, usize)> {
     let (mut first, mut places, mut has_nan) = ([T::ZERO; ABREAST], [0; ABREAST], [false; ABREAST]);

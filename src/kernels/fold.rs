@@ -3,7 +3,7 @@
 use crate::base::alloc::{self, Allocated};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::{ABREAST, Abreast, Element, Known, Saved};
+use crate::element::{ABREAST, Element, Interleaved, Known, Saved};
 use crate::kernels::group::{AllGaps, Gaps, Groups};
 use crate::kernels::kept_axes::KeptAxes;
 use crate::kernels::lanes::results_of;
@@ -62,7 +62,7 @@ pub(crate) trait Fold<T: Element>: Op + 'static {
 
     /// Returns results of runs of values computed together, if this fast path knows them.
     #[inline(always)]
-    fn of_abreast(&self, _values: &[T], _runs: &Abreast, _gaps: &Gaps<T>) -> Known<Self::Out> {
+    fn of_interleaved(&self, _values: &[T], _runs: &Interleaved, _gaps: &Gaps<T>) -> Known<Self::Out> {
         ([Self::Out::ZERO; ABREAST], [false; ABREAST])
     }
 
@@ -197,7 +197,7 @@ pub(crate) fn fold_lanes<T: Element, F: Fold<T>>(
                 offsets,
                 results,
                 #[inline(always)]
-                |runs| op.of_abreast(values, runs, gaps),
+                |runs| op.of_interleaved(values, runs, gaps),
                 |lane, entries| fold_lane(op, &values[entries], gaps).map_err(|fault| fault.of(lane)),
             )
         },

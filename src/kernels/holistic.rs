@@ -7,7 +7,7 @@ use crate::base::alloc;
 use crate::base::few::Few;
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::{ABREAST, Abreast, Element, Known};
+use crate::element::{ABREAST, Element, Interleaved, Known};
 use crate::kernels::fold::share_runs;
 use crate::kernels::group::{AllGaps, Gaps, Groups};
 use crate::kernels::lanes::results_of;
@@ -66,17 +66,17 @@ pub(crate) trait Holistic<T: Element>: Op {
     fn of(&self, group: &Group<'_, T>, scratch: &mut Self::Scratch) -> Outcome<Self::Out>;
 
     /// Returns whether a fast path for runs of values exists.
-    fn has_abreast(&self) -> bool {
+    fn has_interleaved(&self) -> bool {
         false
     }
 
     /// Returns results of runs of values, if the fast path knows them. `position` returns the flat index of an entry in
     /// its group.
     #[inline(always)]
-    fn of_abreast(
+    fn of_interleaved(
         &self,
         _values: &[T],
-        _runs: &Abreast,
+        _runs: &Interleaved,
         _gaps: &Gaps<T>,
         _position: &(dyn Fn(usize) -> u128 + Sync),
         blank: Self::Out,
@@ -87,7 +87,7 @@ pub(crate) trait Holistic<T: Element>: Op {
     /// Returns the result of the group of all values, which arrive in chunks, again for each pass.
     ///
     /// `None` if a value could not be computed, or if all values are needed at once.
-    fn of_poured(&self, _pass: &Pass<'_, T>, _gaps: &Gaps<T>) -> Outcome<Option<Self::Out>> {
+    fn of_streamed(&self, _pass: &Pass<'_, T>, _gaps: &Gaps<T>) -> Outcome<Option<Self::Out>> {
         Ok(None)
     }
 
@@ -203,7 +203,7 @@ pub(crate) fn reduce_groups<T: Element, H: Holistic<T>>(
     let scratch = || GroupScratch { group: Vec::new(), own: op.scratch() };
     let of_groups = reducer(op, groups, values, gaps, position);
     // The fast path needs adjacent groups in stored order, all of one size.
-    if let (true, Some(offsets), None) = (op.has_abreast(), groups.offsets(), gaps.extents) {
+    if let (true, Some(offsets), None) = (op.has_interleaved(), groups.offsets(), gaps.extents) {
         return reduce_all_runs(op, offsets, values, &gaps.gaps, position, blank);
     }
     threads::try_map_heavy(groups.len(), values.len(), blank, scratch, of_groups)
@@ -248,7 +248,7 @@ pub(crate) fn reduce_runs<T: Element, H: Holistic<T>>(
                 offsets,
                 results,
                 #[inline(always)]
-                |runs| op.of_abreast(values, runs, gaps, position, blank),
+                |runs| op.of_interleaved(values, runs, gaps, position, blank),
                 one,
             )
         },

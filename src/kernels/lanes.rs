@@ -9,7 +9,7 @@ use crate::base::few::Few;
 use crate::base::index::{Index, Width};
 use crate::base::machine::in_wide_vectors;
 use crate::base::threads;
-use crate::element::{ABREAST, Abreast, Known};
+use crate::element::{ABREAST, Interleaved, Known};
 use crate::kernels::bits::{self, BITS};
 use crate::kernels::coords::{AxisCoords, AxisCoordsMut, by_width};
 use crate::kernels::op::Outcomes;
@@ -278,12 +278,12 @@ fn next_stored(offsets: &[usize], mut lane: usize) -> Option<(usize, [usize; 2])
 pub(crate) fn results_of<U: Copy>(
     offsets: &[usize],
     results: &mut [U],
-    quickly: impl Fn(&Abreast) -> Known<U>,
+    quickly: impl Fn(&Interleaved) -> Known<U>,
     slowly: impl Fn(usize, Range<usize>) -> Outcomes<U>,
 ) -> Outcomes<()> {
     let mut next = 0;
     for results in results.chunks_mut(ABREAST) {
-        let (mut runs, mut lanes) = (Abreast::default(), [(0, [0; 2]); ABREAST]);
+        let (mut runs, mut lanes) = (Interleaved::default(), [(0, [0; 2]); ABREAST]);
         // `results` has one slot per nonempty lane, so each slot finds its lane. Unused runs keep the size 0.
         for (run, found) in lanes[..results.len()].iter_mut().enumerate() {
             let Some((lane, ends)) = next_stored(offsets, next) else { break };

@@ -75,7 +75,7 @@ impl MedianQuery {
     }
 
     /// Returns the value of a group that is streamed in several passes; `None` if a pass does not deliver all values.
-    pub(crate) fn poured<T: Real>(self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T::Median>> {
+    pub(crate) fn streamed<T: Real>(self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T::Median>> {
         let Some(census) = Census::of(pass)? else { return Ok(None) };
         let stored = census.numbers.saturating_add(census.nans) as usize;
         let (unstored, fill) = (gaps.numbers(stored), gaps.fill);

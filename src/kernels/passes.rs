@@ -48,7 +48,7 @@ impl Census {
     /// Counts all values; returns `None` if the pass does not deliver all values.
     pub(crate) fn of<T: Real>(pass: &Pass<'_, T>) -> Allocated<Option<Self>> {
         let mut census = Census { numbers: 0, nans: 0, bins: alloc::zeros(1 << BITS)? };
-        let is_fed = pass(&mut |values| {
+        let takes_chunks = pass(&mut |values| {
             for &value in values {
                 match value.isnan() {
                     true => census.nans += 1,
@@ -57,7 +57,7 @@ impl Census {
             }
         });
         census.numbers = census.bins.iter().sum();
-        Ok(is_fed.then_some(census))
+        Ok(takes_chunks.then_some(census))
     }
 
     /// Returns the numbers at two ranks among the counted numbers and the equal numbers in `gaps`.
@@ -189,7 +189,7 @@ fn narrowed<T: Real>(
     // Targets with the same known bits share one result, so their values are counted once.
     let mut found =
         [PassResult::new::<T>(low)?, if high.is_as(low) { PassResult::Nothing } else { PassResult::new::<T>(high)? }];
-    let is_fed = pass(&mut |values| {
+    let takes_chunks = pass(&mut |values| {
         for key in values.iter().filter(|value| !value.isnan()).map(|&value| key_of_value(value)) {
             for (target, found) in targets.iter().zip(&mut found).filter(|(target, _)| target.holds(key)) {
                 match found {
@@ -205,7 +205,7 @@ fn narrowed<T: Real>(
     });
     let [of_low, of_high] = &mut found;
     let high = if high.is_as(low) { high.after(of_low, equal) } else { high.after(of_high, equal) };
-    Ok(is_fed.then(|| [low.after(of_low, equal), high]))
+    Ok(takes_chunks.then(|| [low.after(of_low, equal), high]))
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
         // Invariant: `found` has the results of all output elements before `first`, in order.
         let asked = first..count.min(first.saturating_add(width));
         let mut window = Window::new(asked.clone(), op.start())?;
-        let is_fed = source.feed_cells(axes, lengths, &mut |cells, values| {
+        let takes_chunks = source.feed_cells(axes, lengths, &mut |cells, values| {
             let mut start = 0;
             for run in cells.chunk_by(|one, other| one == other) {
                 window.take(op, run[0], &values[start..start + run.len()]);
@@ -107,7 +107,7 @@ pub(crate) fn fold_cells<T: Element, F: Fold<T>>(
                 }
             }
         })?;
-        if !is_fed {
+        if !takes_chunks {
             return Ok(None);
         }
         // If accumulators grew, those of later output elements may grow too.

@@ -27,7 +27,7 @@ pub(crate) trait ValueSource<T>: Sync {
     /// Returns whether the order and the number of values are unknown.
     ///
     /// Then any range means all values. They arrive in chunks of any length, and arrive again for each request.
-    fn is_poured(&self) -> bool {
+    fn is_streamed(&self) -> bool {
         false
     }
 
@@ -81,18 +81,18 @@ fn by_blocks<U: Send>(
     mut results: Vec<U>,
     reduce: impl Fn(&[usize], &mut [U]) -> Outcomes<bool> + Sync,
 ) -> Outcomes<Option<Vec<U>>> {
-    let is_fed = AtomicBool::new(true);
+    let takes_chunks = AtomicBool::new(true);
     share_runs(offsets, &mut results, &|offsets, results| {
         // After a failure all results are discarded, so the remaining blocks are skipped.
-        for groups in blocks(offsets).take_while(|_| is_fed.load(Ordering::Relaxed)) {
+        for groups in blocks(offsets).take_while(|_| takes_chunks.load(Ordering::Relaxed)) {
             let of_block = reduce(&offsets[groups.start..=groups.end], &mut results[groups.clone()]);
             // The group index in an error counts from the first group of the block.
             let shifted = |refusal: Refused| Refused { group: groups.start + refusal.group, ..refusal };
-            is_fed.fetch_and(of_block.map_err(shifted)?, Ordering::Relaxed);
+            takes_chunks.fetch_and(of_block.map_err(shifted)?, Ordering::Relaxed);
         }
         Ok(())
     })?;
-    Ok(is_fed.into_inner().then_some(results))
+    Ok(takes_chunks.into_inner().then_some(results))
 }
 
 /// Returns the offsets within the values of a block.
@@ -101,7 +101,7 @@ fn within(offsets: &[usize]) -> Vec<usize> {
 }
 
 /// Returns the results of adjacent nonempty groups. `None` if a value could not be computed.
-pub(crate) fn fold_fed<T: Element, F: Fold<T>>(
+pub(crate) fn fold_of_chunks<T: Element, F: Fold<T>>(
     op: F,
     offsets: &[usize],
     source: &dyn ValueSource<T>,
@@ -117,20 +117,20 @@ pub(crate) fn fold_fed<T: Element, F: Fold<T>>(
         }
         let (starts, mut done) = (within(offsets), Ok(()));
         // The range is at most `PIECE` long, so the closure is called once with all values of the block.
-        let is_fed = source.feed(entries, &mut |values| done = op.lanes(&starts, values, gaps, results));
-        done.map(|()| is_fed)
+        let takes_chunks = source.feed(entries, &mut |values| done = op.lanes(&starts, values, gaps, results));
+        done.map(|()| takes_chunks)
     })
 }
 
 /// Returns the result of the group of all values, in chunks of any length. `None` if a value could not be computed.
-pub(crate) fn fold_poured<T: Element, F: Fold<T>>(
+pub(crate) fn fold_streamed<T: Element, F: Fold<T>>(
     op: F,
     source: &dyn ValueSource<T>,
     gaps: &Gaps<T>,
 ) -> Outcomes<Option<F::Out>> {
     let (mut state, mut count) = (op.start(), 0);
     // The source ignores the range. `count` is exact only after the pass.
-    let is_fed = source.feed(0..usize::MAX, &mut |values| {
+    let takes_chunks = source.feed(0..usize::MAX, &mut |values| {
         count += values.len();
         let parts = threads::map_parts(values.len(), source.picoseconds(), 0, |part| {
             let mut state = op.start();
@@ -140,7 +140,7 @@ pub(crate) fn fold_poured<T: Element, F: Fold<T>>(
         // Merging is associative and commutative, so the result does not depend on the number of parts.
         parts.iter().for_each(|part| op.merge(&mut state, part));
     });
-    if !is_fed {
+    if !takes_chunks {
         // An accumulator of some of the values must not report a fault of its own.
         return Ok(None);
     }
@@ -172,7 +172,7 @@ fn fold_long<T: Element, F: Fold<T>>(
 ///
 /// `None` if a value could not be computed, or if a group is too long. `position` returns the position of an entry in
 /// its group; `blank` is any result.
-pub(crate) fn reduce_fed<T: Element, H: Holistic<T>>(
+pub(crate) fn reduce_of_chunks<T: Element, H: Holistic<T>>(
     op: H,
     offsets: &[usize],
     source: &dyn ValueSource<T>,
@@ -187,7 +187,7 @@ pub(crate) fn reduce_fed<T: Element, H: Holistic<T>>(
         let (start, starts) = (offsets[0], within(offsets));
         // `starts` counts entries from the start of the block. The outer `position` counts them from the first entry.
         let position = |entry: usize| position(start + entry);
-        let reduce = |values: &[T], results: &mut [H::Out]| match op.has_abreast() {
+        let reduce = |values: &[T], results: &mut [H::Out]| match op.has_interleaved() {
             true => reduce_runs(op, &starts, values, gaps, &position, results),
             false => reduce_each(op, &starts, values, gaps, &position, results),
         };
@@ -195,16 +195,16 @@ pub(crate) fn reduce_fed<T: Element, H: Holistic<T>>(
         let (mut gathered, mut done) = (Vec::new(), Ok(()));
         // One call of the closure has all values of the block, so no copy is needed.
         if entries.len() <= PIECE {
-            let is_fed = source.feed(entries, &mut |values| done = reduce(values, results));
-            return done.map(|()| is_fed);
+            let takes_chunks = source.feed(entries, &mut |values| done = reduce(values, results));
+            return done.map(|()| takes_chunks);
         }
         // The block is one group of at most `LONGEST` values, so the copy stays small.
         alloc::reserve(&mut gathered, entries.len())?;
-        let is_fed = source.feed(entries, &mut |values| gathered.extend_from_slice(values));
-        if is_fed {
+        let takes_chunks = source.feed(entries, &mut |values| gathered.extend_from_slice(values));
+        if takes_chunks {
             reduce(&gathered, results)?;
         }
-        Ok(is_fed)
+        Ok(takes_chunks)
     })
 }
 
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_source_that_fails_has_no_result_and_no_fault_of_its_first_values() {
-        let found = |source| fold_poured(Counted, &source, &Gaps::none());
+        let found = |source| fold_streamed(Counted, &source, &Gaps::none());
         assert_eq!(found(Zeros(3, true)), Ok(Some(3)));
         assert_eq!(found(Zeros(0, true)), Err(GroupError::Empty.of(0)));
         assert_eq!(found(Zeros(3, false)), Ok(None));

@@ -168,9 +168,9 @@ impl ByPieces for OfAny {
         }
     }
 
-    fn spare(&self, piece: Held) {
+    fn recycle(&self, piece: Held) {
         if let Some(Ok(AnyValue::Tensor(piece))) = piece.downcast::<AnyValue>().ok().map(Arc::try_unwrap) {
-            dispatch!(piece, x => x.into_shared_values().spare());
+            dispatch!(piece, x => x.into_shared_values().recycle());
         }
     }
 }
@@ -286,13 +286,13 @@ impl ByRanges for OfAny {
         }
     }
 
-    fn spare(&self, value: Held) {
+    fn recycle(&self, value: Held) {
         if let Some(Ok(AnyValue::Tensor(value))) = value.downcast::<AnyValue>().ok().map(Arc::try_unwrap) {
-            dispatch!(value, x => x.spare());
+            dispatch!(value, x => x.recycle());
         }
     }
 
-    fn is_poured(&self) -> bool {
+    fn is_streamed(&self) -> bool {
         true
     }
 

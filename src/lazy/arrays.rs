@@ -99,7 +99,7 @@ impl<T: Element> ByPieces for OfArray<T> {
         Arc::new(self.shape(value))
     }
 
-    fn spare(&self, piece: Held) {
+    fn recycle(&self, piece: Held) {
         if let Some(Ok(piece)) = piece.downcast::<ArrayD<T>>().ok().map(Arc::try_unwrap) {
             recycle::keep(piece.into_raw_vec_and_offset().0);
         }

@@ -20,7 +20,12 @@ pub trait Engine: Sealed {
 
     /// Passes the value of the only output in chunks along its first axis, in order.
     #[doc(hidden)]
-    fn pour(&self, plan: &Plan, slots: Vec<Option<Held>>, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()>;
+    fn for_each_chunk(
+        &self,
+        plan: &Plan,
+        slots: Vec<Option<Held>>,
+        take: &mut dyn FnMut(&Held) -> Result<()>,
+    ) -> Result<()>;
 
     #[doc(hidden)]
     fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String;
@@ -50,7 +55,12 @@ impl Engine for Threads {
         plan.run(slots)
     }
 
-    fn pour(&self, plan: &Plan, slots: Vec<Option<Held>>, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
+    fn for_each_chunk(
+        &self,
+        plan: &Plan,
+        slots: Vec<Option<Held>>,
+        take: &mut dyn FnMut(&Held) -> Result<()>,
+    ) -> Result<()> {
         plan.run(slots)?.iter().try_for_each(take)
     }
 

@@ -34,18 +34,19 @@ impl Lazy<AnyValue> {
         let operand = self.node.inputs.first().and_then(|operand| operand.shape.as_ref());
         let reduction = operand.and_then(|shape| Reduction::new(shape, fold.options.axes()).ok());
         // If the result has one element, every chunk belongs to this element, for any order of the axes.
-        let may_be_fed = |reduction: Reduction| reduction.is_fed() || reduction.result_shape().wide_size() == 1;
-        let is_fed = reduction.is_some_and(may_be_fed);
+        let may_take_chunks =
+            |reduction: Reduction| reduction.takes_chunks() || reduction.result_shape().wide_size() == 1;
+        let takes_chunks = reduction.is_some_and(may_take_chunks);
         self.with_work(|work| {
-            work.is_fed = is_fed;
+            work.takes_chunks = takes_chunks;
             work.from_pieces = Some(Arc::new(move |_, feed| {
                 let pattern = feed.pattern.downcast_ref()?;
                 let parts =
                     |entries, take: &mut dyn FnMut(&AnyValue)| (feed.run)(entries, &mut |part| take(known(part)));
-                let InPieces { is_poured, most, picoseconds, .. } = *feed;
-                let poured =
-                    StreamInput { pattern, none: known(feed.none), parts: &parts, is_poured, most, picoseconds };
-                Some(fold.run(poured).map(|found| Arc::new(found) as Held))
+                let InPieces { is_streamed, most, picoseconds, .. } = *feed;
+                let streamed =
+                    StreamInput { pattern, none: known(feed.none), parts: &parts, is_streamed, most, picoseconds };
+                Some(fold.run(streamed).map(|found| Arc::new(found) as Held))
             }));
         })
     }

@@ -32,14 +32,15 @@
 #[cfg(feature = "dynamic")]
 pub(crate) mod any;
 mod arrays;
+mod broadcast_operands;
 pub(crate) mod call;
-mod chosen;
 mod chunks;
 mod columns;
 mod custom;
 mod einsum;
-mod elsewhere;
 mod engine;
+#[doc(hidden)]
+pub mod engine_api;
 mod entries;
 #[cfg(all(feature = "eval", not(test)))]
 pub(crate) mod expression;
@@ -54,8 +55,6 @@ mod maps;
 mod moves;
 mod node;
 mod operators;
-#[doc(hidden)]
-pub mod outside;
 mod plan;
 mod products;
 mod program;
@@ -63,12 +62,13 @@ mod query;
 mod ranked;
 mod reductions;
 mod region;
+mod remote;
 mod reshape;
 mod rewrite;
 mod rules;
 mod scan;
+mod selections;
 mod shares;
-mod sides;
 mod slices;
 mod softmax;
 pub(crate) mod source;

@@ -35,11 +35,11 @@ pub struct InPieces<'a> {
     pub(super) pattern: &'a Held,
     /// True if the order and the number of values are unknown. Then any range means all values, and `pattern` has only
     /// the first entry. The values arrive again for each request.
-    pub(super) is_poured: bool,
+    pub(super) is_streamed: bool,
     /// A chunk without entries, which has the fill.
     pub(super) none: &'a Held,
     /// Passes the entries of a range in chunks.
-    pub(super) run: &'a Pour<'a>,
+    pub(super) run: &'a ReadPieces<'a>,
     /// The largest number of bytes for the accumulators of all output elements, if the order of values is unknown.
     pub(super) most: usize,
     /// The picoseconds that one element takes to compute.
@@ -50,13 +50,13 @@ pub struct InPieces<'a> {
 
 impl<'a> InPieces<'a> {
     /// Returns an operand whose entries arrive in order.
-    pub(super) fn of(pattern: &'a Held, none: &'a Held, run: &'a Pour<'a>) -> Self {
-        InPieces { pattern, is_poured: false, none, run, most: 0, picoseconds: 0, states: None }
+    pub(super) fn of(pattern: &'a Held, none: &'a Held, run: &'a ReadPieces<'a>) -> Self {
+        InPieces { pattern, is_streamed: false, none, run, most: 0, picoseconds: 0, states: None }
     }
 }
 
 /// Computes a range of entries, and passes the entries in chunks.
-pub(super) type Pour<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&Held)) -> Result<()> + Sync + 'a;
+pub(super) type ReadPieces<'a> = dyn Fn(Range<usize>, &mut dyn FnMut(&Held)) -> Result<()> + Sync + 'a;
 
 /// The gradient of each input, `None` for an input without a gradient. The outer value is `None` if the step does not
 /// have a gradient.
@@ -130,7 +130,7 @@ pub(super) struct Work {
     pub(super) from_pieces: Option<FromPieces>,
     pub(super) accumulator: Option<Accumulator>,
     /// True if the operand may arrive in chunks of consecutive entries: every group is consecutive, as far as known.
-    pub(super) is_fed: bool,
+    pub(super) takes_chunks: bool,
     /// The gradient rule of a closure.
     pub(super) rule: Option<Rule>,
     /// The axes that the closure reduces. It computes each position of the other axes independently.
@@ -212,7 +212,7 @@ impl Node {
     pub(super) fn with_run(&self, run: Run) -> Self {
         let mut node = self.again(self.inputs.clone(), None);
         if let Body::Step(work) = &mut node.body {
-            (work.run, work.form, work.from_pieces, work.is_fed) = (run, Form::Own, None, false);
+            (work.run, work.form, work.from_pieces, work.takes_chunks) = (run, Form::Own, None, false);
         }
         node
     }

@@ -6,12 +6,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::broadcast_operands::has_entries_of;
 use super::call::Call;
 use super::feed::Feed;
 use super::node::{Body, Form, Held, Node, reachable};
 use super::region::{FusedStep, Region};
 use super::rewrite::{Rewritten, rewritten};
-use super::sides::has_entries_of;
 use crate::base::error::{Error, Result};
 
 /// A step of a plan, with the indices of its inputs.
@@ -459,7 +459,7 @@ fn reduced(steps: &[Step], outputs: &[usize], runs: &[&[usize]], is_needed: &[bo
             only.insert(at, number);
         }
     }
-    let reductions = (0..steps.len()).filter(|&at| steps[at].node.work().is_some_and(|work| work.is_fed));
+    let reductions = (0..steps.len()).filter(|&at| steps[at].node.work().is_some_and(|work| work.takes_chunks));
     reductions.filter_map(|at| Some((*only.get(steps[at].inputs.first()?)?, at))).collect()
 }
 

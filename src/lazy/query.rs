@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::broadcast_operands::{BroadcastOperand, Nones, Side, unlike, without_entries};
 use super::columns::ByBytes;
 use super::node::{Body, Held, InPieces, Node};
 use super::plan::Plan;
-use super::sides::{BroadcastOperand, Nones, Side, unlike, without_entries};
 use super::source::{Part, Source};
 use crate::base::error::Result;
 use crate::base::shape::Shape;

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::broadcast_operands::{BroadcastOperand, Nones, has_entries_of, without_entries};
 use super::node::{Held, InPieces, Node};
-use super::sides::{BroadcastOperand, Nones, has_entries_of, without_entries};
 use super::value::{ByPieces, Chunked, ValueWriter};
 use crate::base::error::Result;
 use crate::base::recycle;
@@ -117,15 +117,15 @@ impl Region {
             see(step, &found, &inputs);
             values.push(Some(found));
             drop(inputs);
-            step.freed.iter().for_each(|&value| self.spare(value, values[value].take()));
+            step.freed.iter().for_each(|&value| self.recycle(value, values[value].take()));
         }
         Ok(values)
     }
 
     /// Releases the memory of a value for a later value.
-    fn spare(&self, value: usize, held: Option<Held>) {
+    fn recycle(&self, value: usize, held: Option<Held>) {
         if let (Some(kind), Some(held)) = (self.kind(value), held) {
-            kind.spare(held);
+            kind.recycle(held);
         }
     }
 
@@ -208,7 +208,7 @@ impl Region {
                 pieces.try_for_each(|piece| {
                     let found = operand(piece)?;
                     found.iter().for_each(&mut *take);
-                    self.spare(value, found);
+                    self.recycle(value, found);
                     Ok(())
                 })
             })
@@ -280,7 +280,7 @@ impl Region {
         for (output, (value, _)) in outputs.iter_mut().zip(&self.outputs) {
             let found = values[*value].take();
             found.iter().for_each(|value| output.put(value));
-            self.spare(*value, found);
+            self.recycle(*value, found);
         }
         Ok(())
     }

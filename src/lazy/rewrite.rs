@@ -11,7 +11,7 @@ use super::call::{Arg, Call};
 use super::node::{Body, Form, Node, Work, reachable};
 use super::shares::of_wholes;
 use super::slices::{ALL, moved, slice_of, sliced};
-use super::steps::is_fed;
+use super::steps::takes_chunks;
 use super::{lengths, scan};
 use crate::base::axes::Axes;
 use crate::base::shape::{self, Shape};
@@ -320,7 +320,7 @@ fn folded(node: &Node, x: &Arc<Node>) -> Option<(Arc<Node>, String)> {
     let told = format!("{} of {} is over {axes:?}", words(node), words(x));
     let call = work.call.with("axis", Arg::Axes(Axes::from(axes).with_keep_dims(inner.keeps_dims())));
     let shape = lengths::of_call(&call, &[of.shape.as_ref()?]);
-    let again = Work { is_fed: is_fed(&call, of.shape.as_ref()), call, ..work.clone() };
+    let again = Work { takes_chunks: takes_chunks(&call, of.shape.as_ref()), call, ..work.clone() };
     let mut again = again.node(x.name, x.kind, vec![Arc::clone(of)], shape);
     again.place = node.place;
     Some((Arc::new(again), told))

@@ -7,7 +7,7 @@ use ndarray::SliceInfoElem;
 
 use super::node::{Body, Held, Node};
 use super::slices::{ALL, moved, slice_of, sliced};
-use super::source::{Bins, Deal, Source, whole};
+use super::source::{Bins, PartitionRequest, Source, whole};
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 
@@ -131,13 +131,13 @@ impl Source for SourceBox {
         self.of.weights_in(&self.shifted(ranges), axis, &self.bins(axis, bins))
     }
 
-    fn dealt(&self, deal: &Deal<'_>) -> Result<Option<Box<dyn Source>>> {
-        let (within, bins) = (self.shifted(deal.within), self.bins(deal.axis, deal.bins));
-        let dealt = self.of.dealt(&Deal { within: &within, bins: &bins, ..*deal })?;
+    fn partitioned(&self, request: &PartitionRequest<'_>) -> Result<Option<Box<dyn Source>>> {
+        let (within, bins) = (self.shifted(request.within), self.bins(request.axis, request.bins));
+        let partitioned = self.of.partitioned(&PartitionRequest { within: &within, bins: &bins, ..*request })?;
         let part = |of: Box<dyn Source>| {
             Box::new(SourceBox { of: of.into(), ranges: self.ranges.clone(), shape: self.shape.clone() })
                 as Box<dyn Source>
         };
-        Ok(dealt.map(part))
+        Ok(partitioned.map(part))
     }
 }

@@ -83,7 +83,7 @@ pub(crate) trait Source: Send + Sync {
 
     /// Repartitions the tensor to temporary files by ranges of an axis. Returns `None` if the tensor is already in such
     /// an order.
-    fn dealt(&self, deal: &Deal<'_>) -> Result<Option<Box<dyn Source>>>;
+    fn partitioned(&self, request: &PartitionRequest<'_>) -> Result<Option<Box<dyn Source>>>;
 }
 
 /// A partition of the entries of a source.
@@ -98,7 +98,7 @@ pub struct Part {
 
 /// The parameters of a repartitioning to temporary files.
 #[cfg_attr(not(feature = "parquet"), allow(dead_code))] // what reads it stands in `io`
-pub(crate) struct Deal<'a> {
+pub(crate) struct PartitionRequest<'a> {
     /// The range of each axis whose entries are needed.
     pub(crate) within: &'a [Range<usize>],
     pub(crate) axis: usize,
@@ -192,7 +192,7 @@ pub trait ByRanges: Send + Sync {
     fn counts(&self, value: &Held, axis: usize, bins: &Bins) -> Result<Vec<u64>>;
 
     /// Returns whether reductions can read the value in chunks along an axis.
-    fn is_poured(&self) -> bool {
+    fn is_streamed(&self) -> bool {
         false
     }
 
@@ -205,7 +205,7 @@ pub trait ByRanges: Send + Sync {
     }
 
     /// Releases the arrays of a value for reuse.
-    fn spare(&self, _: Held) {}
+    fn recycle(&self, _: Held) {}
 
     /// Returns a value of this shape that stores only the first element, if there is one, and the pattern of that
     /// value.
@@ -246,7 +246,7 @@ impl<P: Pattern, T: Element> ByRanges for TensorRanges<P, T> {
         Ok(Arc::new(ops::concat(axis, &parts.map(with_it).collect::<Vec<_>>())?))
     }
 
-    fn is_poured(&self) -> bool {
+    fn is_streamed(&self) -> bool {
         true
     }
 
@@ -264,9 +264,9 @@ impl<P: Pattern, T: Element> ByRanges for TensorRanges<P, T> {
         })
     }
 
-    fn spare(&self, value: Held) {
+    fn recycle(&self, value: Held) {
         if let Some(Ok(value)) = value.downcast::<Tensor<P, T>>().ok().map(Arc::try_unwrap) {
-            value.spare();
+            value.recycle();
         }
     }
 

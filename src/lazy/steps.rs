@@ -97,7 +97,7 @@ pub(super) fn step_as(name: &'static str, call: Call, inputs: Vec<Arc<Node>>, ma
     let first = shapes.as_ref().and_then(|shapes| shapes.first().copied());
     let work = Work {
         family: made.family,
-        is_fed: made.pieces.is_some() && is_fed(&call, first),
+        takes_chunks: made.pieces.is_some() && takes_chunks(&call, first),
         from_pieces: made.pieces.map(|pieces| Arc::new(pieces) as _),
         accumulator: made.accumulator,
         ..Work::new(form_of(&call, &inputs), call, Arc::new(made.run))
@@ -115,7 +115,7 @@ impl Work {
             family: None,
             from_pieces: None,
             accumulator: None,
-            is_fed: false,
+            takes_chunks: false,
             rule: None,
             reduced: None,
         }
@@ -140,10 +140,10 @@ impl Work {
 }
 
 /// Returns whether the operand of a reduction may arrive in chunks, as far as known.
-pub(super) fn is_fed(call: &Call, operand: Option<&Shape>) -> bool {
+pub(super) fn takes_chunks(call: &Call, operand: Option<&Shape>) -> bool {
     let axes = call.axes();
-    let fed = |shape| Reduction::new(shape, &axes).is_ok_and(|reduction| reduction.is_fed());
-    operand.map_or(axes.labels().is_none(), fed)
+    let takes_chunks = |shape| Reduction::new(shape, &axes).is_ok_and(|reduction| reduction.takes_chunks());
+    operand.map_or(axes.labels().is_none(), takes_chunks)
 }
 
 /// Returns the relation between the pattern of a result and the patterns of the inputs.
@@ -256,7 +256,7 @@ impl<P: Pattern, T: Element> Steps for Tensor<P, T> {
 
     fn in_chunks<R>(feed: &InPieces<'_>, is_stored: bool, run: impl FnOnce(&ErasedOperand<'_, T>) -> R) -> Option<R> {
         let (pattern, none) = (feed.pattern.downcast_ref::<P>()?, feed.none.downcast_ref::<Tensor<P, T>>()?);
-        let values = Poured::<P, T> { feed, of: PhantomData };
+        let values = Streamed::<P, T> { feed, of: PhantomData };
         let tensor = SparseCow::Borrowed(SparseRef::streamed(pattern.any(), none.sparse()));
         let stream = Some(ValueStream { values: &values, states: feed.states });
         Some(run(&SparseOperand { tensor, counts_gaps: !is_stored, stream }.into()))
@@ -337,18 +337,18 @@ pub(super) fn found_both<A: Steps, B: Steps, U: Element, W: Element>(
 }
 
 /// The values of a tensor that arrives in chunks.
-struct Poured<'a, P, T> {
+struct Streamed<'a, P, T> {
     feed: &'a InPieces<'a>,
     of: PhantomData<fn() -> Tensor<P, T>>,
 }
 
-impl<P: Pattern, T: Element> ValueSource<T> for Poured<'_, P, T> {
+impl<P: Pattern, T: Element> ValueSource<T> for Streamed<'_, P, T> {
     fn feed(&self, entries: Range<usize>, take: &mut dyn FnMut(&[T])) -> bool {
         (self.feed.run)(entries, &mut |piece| take(known::<Tensor<P, T>>(piece).values())).is_ok()
     }
 
-    fn is_poured(&self) -> bool {
-        self.feed.is_poured
+    fn is_streamed(&self) -> bool {
+        self.feed.is_streamed
     }
 
     fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut CellsAndValues<'_, T>) -> Allocated<bool> {

@@ -20,18 +20,18 @@ impl<V: Value, E: Engine> On<V, E> {
     }
 
     /// Passes the value in chunks along its first axis, in order.
-    pub(crate) fn pour(&self, mut take: impl FnMut(&V) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each_chunk(&self, mut take: impl FnMut(&V) -> Result<()>) -> Result<()> {
         let (written, is_taken) = (std::slice::from_ref(&self.of.node), Cell::new(false));
-        let mut pour = |plan: &Plan| {
-            self.engine.pour(plan, plan.bound(Vec::new())?, &mut |value| {
+        let mut run = |plan: &Plan| {
+            self.engine.for_each_chunk(plan, plan.bound(Vec::new())?, &mut |value| {
                 is_taken.set(true);
                 take(known(value))
             })
         };
         let plan = Plan::rewritten(written)?;
-        match pour(&plan) {
+        match run(&plan) {
             // The original graph reports the error, unless a chunk was already passed.
-            Err(error) if plan.is_rewritten() && is_of_a_step(&error) && !is_taken.get() => pour(&Plan::new(written)?),
+            Err(error) if plan.is_rewritten() && is_of_a_step(&error) && !is_taken.get() => run(&Plan::new(written)?),
             done => done,
         }
     }

@@ -143,7 +143,7 @@ pub trait ByPieces: Send + Sync {
     fn pattern(&self, value: &Held) -> Held;
 
     /// Releases the values of a chunk for reuse.
-    fn spare(&self, piece: Held);
+    fn recycle(&self, piece: Held);
 
     /// Returns whether a value has this pattern.
     fn has_pattern(&self, _value: &Held, _pattern: &Held) -> bool {
@@ -292,9 +292,9 @@ impl<P: Pattern, T: Element> ByPieces for OfTensor<P, T> {
         Arc::new(known::<Tensor<P, T>>(value).pattern().clone())
     }
 
-    fn spare(&self, piece: Held) {
+    fn recycle(&self, piece: Held) {
         if let Some(Ok(piece)) = piece.downcast::<Tensor<P, T>>().ok().map(Arc::try_unwrap) {
-            piece.into_shared_values().spare();
+            piece.into_shared_values().recycle();
         }
     }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use super::broadcast_operands::unlike;
 use super::node::{Body, Form, Held};
 use super::plan::{Plan, Step};
 use super::reductions::stream;
 use super::shares::{Share, shares};
-use super::sides::unlike;
 use super::source::Source;
 use crate::base::error::Result;
 use crate::base::shape::Shape;

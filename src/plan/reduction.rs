@@ -209,7 +209,7 @@ impl Reduction {
     }
 
     /// Returns whether groups are runs of entries, which can be reduced while values are computed.
-    pub(crate) fn is_fed(&self) -> bool {
+    pub(crate) fn takes_chunks(&self) -> bool {
         self.keeps_leading() && !self.is_elementwise()
     }
 

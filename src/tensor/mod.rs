@@ -113,12 +113,12 @@ impl<P: Pattern, T: Element> Tensor<P, T> {
     }
 
     /// Passes the arrays that have no other owner to the [spare buffers](crate::base::recycle), to be written again.
-    pub(crate) fn spare(self) {
+    pub(crate) fn recycle(self) {
         let pattern = self.pattern.any().clone();
-        self.into_shared_values().spare();
+        self.into_shared_values().recycle();
         let (_, offsets, coords) = pattern.into_arrays();
-        offsets.into_iter().for_each(Buffer::spare);
-        coords.into_iter().for_each(AxisCoords::spare);
+        offsets.into_iter().for_each(Buffer::recycle);
+        coords.into_iter().for_each(AxisCoords::recycle);
     }
 
     /// The pattern, the values and the fill; values that are shared with another tensor are copied.

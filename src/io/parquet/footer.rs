@@ -112,7 +112,7 @@ pub(super) struct Chunk {
     pub(super) offset_index: Option<List>,
     pub(super) column_index: Option<List>,
     /// True if the pages are in another file.
-    is_elsewhere: bool,
+    is_remote: bool,
 }
 
 /// The rows of a row group.
@@ -212,7 +212,7 @@ impl Footer {
                     return wrong(format!("{} values for {} rows, {}", chunk.values, group.rows, quoted(&column.name)));
                 }
                 let inside = chunk.start.checked_add(chunk.bytes).is_some_and(|end| end <= length);
-                if !inside || chunk.is_elsewhere {
+                if !inside || chunk.is_remote {
                     return wrong(format!("the pages of {} are not in the file", quoted(&column.name)));
                 }
                 // Columns share no bytes. Otherwise a short file could be read as a long file.
@@ -404,7 +404,7 @@ fn read_chunk(thrift: &mut Thrift<'_>) -> Option<Chunk> {
     let (mut offsets, mut bounds) = ((None, None), (None, None));
     thrift.fields(|thrift, number, wire| {
         match (number, wire) {
-            (1, Wire::Binary) => chunk.is_elsewhere = !thrift.binary()?.is_empty(),
+            (1, Wire::Binary) => chunk.is_remote = !thrift.binary()?.is_empty(),
             (3, Wire::Struct) => found = read_chunk_metadata(thrift, &mut chunk).map(|()| true)?,
             (4, Wire::Integer) => offsets.0 = Some(thrift.count()?),
             (5, Wire::Integer) => offsets.1 = Some(thrift.count()?),

@@ -59,7 +59,7 @@ struct Cost {
     /// True if one position of the axis takes too much memory. All positions are assumed to take the same.
     is_heavy: bool,
     /// True if files are repartitioned to temporary files.
-    is_dealt: bool,
+    is_partitioned: bool,
     /// The missing positions that are needed entirely, even if they take a small fraction of the memory.
     positions: u128,
 }
@@ -108,7 +108,7 @@ pub(super) struct Layout<'a> {
     folded_bytes: u128,
     /// The output that is passed in chunks along its first axis. If its chunks are along another axis, they are
     /// concatenated first.
-    poured: Option<usize>,
+    streamed: Option<usize>,
     pub(super) shapes: Vec<Option<Shape>>,
     /// The values that are needed entirely, in order.
     pub(super) ways: BTreeMap<usize, Way>,
@@ -128,7 +128,7 @@ fn states_of(plan: &Plan, memory: u64, slots: &[Option<Held>]) -> u64 {
 
 impl<'a> Layout<'a> {
     /// Returns the layout for results that are needed entirely, except an output that is passed in chunks.
-    pub(super) fn new(plan: &'a Plan, memory: u64, slots: &[Option<Held>], poured: Option<usize>) -> Self {
+    pub(super) fn new(plan: &'a Plan, memory: u64, slots: &[Option<Held>], streamed: Option<usize>) -> Self {
         let shape = |(step, slot): (&Step, &Option<Held>)| match (slot, &step.node.body) {
             (Some(value), _) => Some(step.node.kind.shape(value)),
             (None, Body::Source(source)) => Some(source.shape().clone()),
@@ -139,7 +139,7 @@ impl<'a> Layout<'a> {
         let (do_fold, folds, ways) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
         let states = states_of(plan, memory, slots);
         let mut layout =
-            Layout { plan, memory, states, is_there, do_fold, folds, folded_bytes: 0, poured, shapes, ways };
+            Layout { plan, memory, states, is_there, do_fold, folds, folded_bytes: 0, streamed, shapes, ways };
         // The layout of a step depends on the steps before it.
         for at in 0..plan.steps.len() {
             let fold = if layout.is_there[at] { None } else { layout.fold(at) };
@@ -226,7 +226,7 @@ impl<'a> Layout<'a> {
         // If the operand is itself such a reduction, it is needed entirely. Otherwise its own operand would be split
         // along another axis.
         let is_folded = self.do_fold.get(operand) == Some(&true);
-        if !fits || node.is_grouped() || is_folded || !self.is_poured(operand)? {
+        if !fits || node.is_grouped() || is_folded || !self.is_streamed(operand)? {
             return None;
         }
         let is_repeated = matches!(stream(node), Stream::Passes | Stream::Middle) || self.passes(at) > 1;
@@ -239,9 +239,9 @@ impl<'a> Layout<'a> {
 
     /// Returns whether reductions can read a value in chunks along an axis. The pattern of one entry in the entire
     /// shape must fit in memory.
-    fn is_poured(&self, at: usize) -> Option<bool> {
+    fn is_streamed(&self, at: usize) -> Option<bool> {
         let ranges = self.plan.steps[at].node.kind.by_ranges()?;
-        Some(ranges.is_poured() && ranges.first_bytes(self.shapes[at].as_ref()?) <= self.states.into())
+        Some(ranges.is_streamed() && ranges.first_bytes(self.shapes[at].as_ref()?) <= self.states.into())
     }
 
     /// Returns the axes of its operand that a reduction keeps; `None` if the axes are not known.
@@ -280,7 +280,7 @@ impl<'a> Layout<'a> {
             much: if positions.saturating_mul(POSITION) > (self.memory / INPUT).into() { positions } else { 0 },
             is_not_cut: stage.length < 2,
             is_heavy: cuts.clone().any(|(axis, source)| each(axis, &**source) > self.memory / HEAVY),
-            is_dealt: cuts.clone().any(|(axis, _)| axis > 0),
+            is_partitioned: cuts.clone().any(|(axis, _)| axis > 0),
             positions,
         }
     }
@@ -289,7 +289,7 @@ impl<'a> Layout<'a> {
     /// the first.
     fn is_joined(&self, stage: &Stage) -> bool {
         let has_ranges = || self.shapes[stage.of].as_ref().is_some_and(|shape| shape.first() > Some(&1));
-        self.poured == Some(stage.of) && stage.axis > 0 && has_ranges()
+        self.streamed == Some(stage.of) && stage.axis > 0 && has_ranges()
     }
 
     /// Returns the values that a stage needs entirely. Values that exist before they are split are included.

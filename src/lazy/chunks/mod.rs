@@ -9,7 +9,7 @@ mod limits;
 mod run;
 mod spill;
 mod stages;
-mod walk;
+mod traversal;
 
 use std::path::PathBuf;
 
@@ -88,9 +88,14 @@ impl Engine for Chunks {
         Run::new(self, plan, &layout, slots).values()
     }
 
-    fn pour(&self, plan: &Plan, slots: Vec<Option<Held>>, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
+    fn for_each_chunk(
+        &self,
+        plan: &Plan,
+        slots: Vec<Option<Held>>,
+        take: &mut dyn FnMut(&Held) -> Result<()>,
+    ) -> Result<()> {
         let layout = Layout::new(plan, self.memory, &slots, plan.outputs.first().copied());
-        Run::new(self, plan, &layout, slots).pour(take)
+        Run::new(self, plan, &layout, slots).for_each_chunk(take)
     }
 
     fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String {

@@ -7,7 +7,7 @@ use super::spill::Spill;
 use crate::base::error::Result;
 use crate::lazy::node::Held;
 use crate::lazy::plan::Plan;
-use crate::lazy::source::{Bins, Deal, Source, whole};
+use crate::lazy::source::{Bins, PartitionRequest, Source, whole};
 
 /// A run of a plan, with the values that it holds.
 pub(super) struct Run<'a> {
@@ -34,7 +34,7 @@ impl<'a> Run<'a> {
     /// the source is already in this order.
     ///
     /// The files have only the entries of the bins.
-    pub(super) fn dealt(
+    pub(super) fn partitioned(
         &self,
         of: &dyn Source,
         axis: usize,
@@ -45,7 +45,7 @@ impl<'a> Run<'a> {
         let mut within = whole(of.shape());
         within[axis] = bins.span.clone();
         let folder = || self.spill.folder();
-        of.dealt(&Deal { within: &within, axis, bins, weights, folder: &folder, bytes })
+        of.partitioned(&PartitionRequest { within: &within, axis, bins, weights, folder: &folder, bytes })
     }
 
     /// Returns the bytes of each bin of an existing value.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::layout::{Layout, Stage, Way};
 use super::limits::{INPUT, STATES};
 use super::run::Run;
-use super::walk::Walk;
+use super::traversal::Traversal;
 use crate::base::error::{Error, Result};
 use crate::lazy::node::{Held, InPieces, Node};
 use crate::lazy::plan::Plan;
@@ -25,7 +25,7 @@ impl Run<'_> {
     }
 
     /// Passes the value of the only output in chunks along its first axis.
-    pub(super) fn pour(mut self, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
+    pub(super) fn for_each_chunk(mut self, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
         let Some(&of) = self.plan.outputs.first() else { return Ok(()) };
         let Some(Way::Ranges(stage)) = self.layout.ways.get(&of).filter(|way| is_first(way)) else {
             return match self.copied(of) {
@@ -35,7 +35,7 @@ impl Run<'_> {
             };
         };
         self.find(Some(of))?;
-        Walk::new(&self, stage)?.pour(take)
+        Traversal::new(&self, stage)?.for_each_chunk(take)
     }
 
     /// Returns the source of a file that is passed unchanged, if the file does not fit in memory.
@@ -90,7 +90,7 @@ impl Run<'_> {
     fn joined(&self, stage: &Stage) -> Result<Held> {
         let kind = self.plan.steps[stage.of].node.kind;
         let (mut parts, mut bytes, mut done) = (Vec::new(), 0_u128, 0_u128);
-        Walk::new(self, stage)?.pour(&mut |part| {
+        Traversal::new(self, stage)?.for_each_chunk(&mut |part| {
             bytes += 2 * kind.bytes(part) as u128;
             done += kind.shape(part).get(stage.axis).map_or(0, |&length| length as u128);
             parts.push(Arc::clone(part));
@@ -127,7 +127,8 @@ impl Run<'_> {
         let none = || Error::Argument { operation: node.name, why: "its operand does not come in parts".into() };
         let kind = self.plan.steps[stage.of].node.kind;
         let ranges = kind.by_ranges().ok_or_else(none)?;
-        let (mut walk, mut gaps) = (Walk::new(self, stage)?, ChunkFill { kind, ranges, axis: stage.axis, fill: None });
+        let (mut walk, mut gaps) =
+            (Traversal::new(self, stage)?, ChunkFill { kind, ranges, axis: stage.axis, fill: None });
         // The pattern has only the first entry. The reduction finds its output elements in the chunks.
         let part = gaps.first_stored(&mut walk)?.ok_or_else(none)?;
         let shape = self.layout.shapes[stage.of].as_ref().ok_or_else(none)?;
@@ -143,14 +144,14 @@ impl Run<'_> {
                 Some(first) => take(&first),
                 None => walk.restart(),
             }
-            let done = walk.pour(&mut |part| {
+            let done = walk.for_each_chunk(&mut |part| {
                 take(part);
                 gaps.note(part)
             });
             done.inspect_err(|error| *refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone()))
         };
         let feed = InPieces {
-            is_poured: true,
+            is_streamed: true,
             most: usize::try_from(self.layout.states.min(self.room.left() / STATES)).unwrap_or(usize::MAX),
             picoseconds: PICOSECONDS,
             ..InPieces::of(&pattern, &empty, &run)
@@ -176,7 +177,7 @@ struct ChunkFill {
 
 impl ChunkFill {
     /// Returns the first chunk that stores an element, or the last chunk.
-    fn first_stored(&mut self, walk: &mut Walk<'_>) -> Result<Option<Held>> {
+    fn first_stored(&mut self, walk: &mut Traversal<'_>) -> Result<Option<Held>> {
         let mut last = None;
         for part in walk {
             let part = last.insert(part?);

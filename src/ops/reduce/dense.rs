@@ -137,7 +137,7 @@ fn reduce_lanes<T: Element, H: Holistic<T>>(
         let position = |entry| (entry % extent) as u128;
         reduce_all_runs(op, offsets, values, &Gaps::none(), &position, unseen)
     };
-    let at_once = op.has_abreast().then_some(at_once);
+    let at_once = op.has_interleaved().then_some(at_once);
     let cells = map_distinct_lanes(once, reduction, order, unseen, &|| op.scratch(), &of, at_once)
         .map_err(|refusal| refused_at(op.name(), refusal, reduction, &lengths))?;
     Ok(repeat_cells(cells, lengths, reduction)?)

@@ -6,8 +6,8 @@ use super::{fold, gradient};
 use crate::base::alloc::Allocated;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
-use crate::element::{Abreast, Float, Known, Real};
-use crate::kernels::extreme::{beyond, extreme_of_many, extremes_abreast, missing};
+use crate::element::{Float, Interleaved, Known, Real};
+use crate::kernels::extreme::{beyond, extreme_of_many, extremes_interleaved, missing};
 use crate::kernels::fold::Fold;
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
@@ -77,8 +77,8 @@ impl<T: Real, const GREATEST: bool, const SKIPS_NAN: bool> Fold<T> for Extreme<G
 
     /// The sign of a zero depends on the other zeros and on the fill, so a zero is not known here.
     #[inline(always)]
-    fn of_abreast(&self, values: &[T], runs: &Abreast, gaps: &Gaps<T>) -> Known<T> {
-        let (found, are_known) = extremes_abreast::<GREATEST, T>(values, runs, gaps);
+    fn of_interleaved(&self, values: &[T], runs: &Interleaved, gaps: &Gaps<T>) -> Known<T> {
+        let (found, are_known) = extremes_interleaved::<GREATEST, T>(values, runs, gaps);
         (found.map(|(found, _)| found), from_fn(|run| are_known[run] & (found[run].0 != T::ZERO)))
     }
 

@@ -35,13 +35,13 @@ impl Exponentials {
     }
 
     /// Computes the same from values that are read again in each pass; `None` if a value is missing.
-    fn poured<T: Float>(pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<Self>> {
+    fn streamed<T: Float>(pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<Self>> {
         let (mut largest, mut stored) = (f64::NEG_INFINITY, 0);
-        let is_fed = pass(&mut |values| {
+        let takes_chunks = pass(&mut |values| {
             largest = larger(largest, largest_of(values));
             stored += values.len();
         });
-        if !is_fed {
+        if !takes_chunks {
             return Ok(None);
         }
         Ok(Self::of_largest(largest, counted(gaps, stored)?, |largest| {
@@ -125,8 +125,8 @@ impl<T: Float> Holistic<T> for LogSumExp {
         Exponentials::of(group).map(Exponentials::logarithm)
     }
 
-    fn of_poured(&self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T>> {
-        Ok(Exponentials::poured(pass, gaps)?.map(Exponentials::logarithm))
+    fn of_streamed(&self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T>> {
+        Ok(Exponentials::streamed(pass, gaps)?.map(Exponentials::logarithm))
     }
 }
 

@@ -12,8 +12,6 @@ mod count_nonzero;
 pub(crate) mod dense;
 mod entries;
 mod extreme;
-#[cfg(feature = "lazy")]
-mod fed;
 mod lanes;
 mod logsumexp;
 mod nanmedian;
@@ -23,6 +21,8 @@ mod prod;
 mod quantile;
 pub(crate) mod ranked;
 pub(crate) mod sparse;
+#[cfg(feature = "lazy")]
+mod streamed;
 mod sum;
 mod topk;
 mod totals;
@@ -109,7 +109,7 @@ fn fold_values<T: Element, F: Fold<T>>(
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
     #[cfg(feature = "lazy")]
     if let Some(stream) = x.stream {
-        return fed::fold(x, stream, op, reduction, &gaps.gaps);
+        return streamed::fold(x, stream, op, reduction, &gaps.gaps);
     }
     sparse::fold(x, op, reduction, gaps)
 }
@@ -160,7 +160,7 @@ fn reduce_values<T: Element, H: Holistic<T>>(
 ) -> Result<(AnyPattern, Vec<H::Out>)> {
     #[cfg(feature = "lazy")]
     if let Some(stream) = x.stream {
-        return fed::holistic(x, stream, op, reduction, &gaps.gaps, unseen);
+        return streamed::holistic(x, stream, op, reduction, &gaps.gaps, unseen);
     }
     sparse::holistic(x, op, reduction, gaps, unseen)
 }

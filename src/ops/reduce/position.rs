@@ -5,8 +5,8 @@ use std::array::from_fn;
 use super::holistic;
 use crate::base::axes::Axes;
 use crate::base::error::Result;
-use crate::element::{Abreast, Float, Known, Real};
-use crate::kernels::extreme::extremes_abreast;
+use crate::element::{Float, Interleaved, Known, Real};
+use crate::kernels::extreme::extremes_interleaved;
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Group, Holistic};
 use crate::kernels::op::{GroupError, Op, Outcome};
@@ -44,22 +44,22 @@ impl<T: Real> Holistic<T> for ExtremePosition {
 
     fn scratch(&self) {}
 
-    fn has_abreast(&self) -> bool {
+    fn has_interleaved(&self) -> bool {
         true
     }
 
     #[inline(always)]
-    fn of_abreast(
+    fn of_interleaved(
         &self,
         values: &[T],
-        runs: &Abreast,
+        runs: &Interleaved,
         gaps: &Gaps<T>,
         position: &(dyn Fn(usize) -> u128 + Sync),
         blank: u64,
     ) -> Known<u64> {
         let (found, are_known) = match self.is_greatest {
-            true => extremes_abreast::<true, T>(values, runs, gaps),
-            false => extremes_abreast::<false, T>(values, runs, gaps),
+            true => extremes_interleaved::<true, T>(values, runs, gaps),
+            false => extremes_interleaved::<false, T>(values, runs, gaps),
         };
         (from_fn(|run| if are_known[run] { position(found[run].1) as u64 } else { blank }), are_known)
     }

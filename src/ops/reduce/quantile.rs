@@ -132,8 +132,8 @@ impl<T: Real> Holistic<T> for QuantileRanks {
         Ok(median_of_one(value))
     }
 
-    fn of_poured(&self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T::Median>> {
-        self.question().poured(pass, gaps)
+    fn of_streamed(&self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T::Median>> {
+        self.question().streamed(pass, gaps)
     }
 
     fn middles(&self, gap: Option<T>) -> Option<Box<dyn RankSearch>> {

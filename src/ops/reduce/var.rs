@@ -6,7 +6,7 @@ use super::{gradient, holistic};
 use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::threads;
-use crate::element::{ABREAST, Abreast, Accumulator, Float, Known, Real, Ring};
+use crate::element::{ABREAST, Accumulator, Float, Interleaved, Known, Real, Ring};
 use crate::kernels::group::Gaps;
 use crate::kernels::holistic::{Gradient, Group, Holistic};
 use crate::kernels::op::{GroupError, Op, Outcome};
@@ -153,14 +153,14 @@ impl<M: Float> Spread<M> {
     }
 
     /// Computes the statistics of values that are read again in each pass; `None` if a value is missing.
-    fn poured<T: Ring>(pass: &Pass<'_, T>, gaps: &Gaps<T>, skips_nan: bool, ddof: u64) -> Outcome<Option<Self>> {
+    fn streamed<T: Ring>(pass: &Pass<'_, T>, gaps: &Gaps<T>, skips_nan: bool, ddof: u64) -> Outcome<Option<Self>> {
         let (mut total, mut count, mut stored) = (T::Total::default(), 0, 0);
-        let is_fed = pass(&mut |values| {
+        let takes_chunks = pass(&mut |values| {
             let (more, numbers) = sum_of(values, skips_nan);
             total.merge(&more);
             (count, stored) = (count + numbers, stored + values.len());
         });
-        if !is_fed {
+        if !takes_chunks {
             return Ok(None);
         }
         let gaps = counted(gaps, skips_nan, stored)?;
@@ -236,15 +236,15 @@ impl<T: Ring> Holistic<T> for Variance {
 
     fn scratch(&self) {}
 
-    fn has_abreast(&self) -> bool {
+    fn has_interleaved(&self) -> bool {
         !self.skips_nan
     }
 
     #[inline(always)]
-    fn of_abreast(
+    fn of_interleaved(
         &self,
         values: &[T],
-        runs: &Abreast,
+        runs: &Interleaved,
         gaps: &Gaps<T>,
         _: &(dyn Fn(usize) -> u128 + Sync),
         blank: T::Deviation,
@@ -262,13 +262,13 @@ impl<T: Ring> Holistic<T> for Variance {
         })
     }
 
-    fn of_poured(&self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T::Deviation>> {
+    fn of_streamed(&self, pass: &Pass<'_, T>, gaps: &Gaps<T>) -> Outcome<Option<T::Deviation>> {
         Ok(match self.is_root {
             true => {
-                let spread = Spread::<f64>::poured(pass, gaps, self.skips_nan, self.ddof)?;
+                let spread = Spread::<f64>::streamed(pass, gaps, self.skips_nan, self.ddof)?;
                 spread.map(|spread| T::Deviation::from_f64(spread.variance.sqrt()))
             }
-            false => Spread::poured(pass, gaps, self.skips_nan, self.ddof)?.map(|spread| spread.variance),
+            false => Spread::streamed(pass, gaps, self.skips_nan, self.ddof)?.map(|spread| spread.variance),
         })
     }
 }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use lacuna::lazy::outside::{Gap, Partial, RankSearch};
+use lacuna::lazy::engine_api::{Gap, Partial, RankSearch};
 
 use crate::map::Asks;
 
@@ -201,7 +201,7 @@ impl Partial for Counts {
         Box::new(Counts::new(Arc::clone(&self.query)))
     }
 
-    fn resize(&mut self, groups: usize) -> Result<(), lacuna::lazy::outside::AllocError> {
+    fn resize(&mut self, groups: usize) -> Result<(), lacuna::lazy::engine_api::AllocError> {
         self.groups.resize(groups.max(self.groups.len()), Known::default());
         Ok(())
     }

@@ -13,7 +13,7 @@ use datafusion_distributed::{
 };
 use futures::future::{Either, select};
 use http::{HeaderMap, HeaderValue};
-use lacuna::lazy::outside::{Held, Plan, Query};
+use lacuna::lazy::engine_api::{Held, Plan, Query};
 use lacuna::{Error, Result};
 use prost::Message;
 use tokio::runtime::Handle;
@@ -23,10 +23,10 @@ use url::Url;
 
 use crate::access::{Access, Channels, Shared as Connections, Token, waiting};
 use crate::codec::{Codec, PARTS};
-use crate::elsewhere::{Asked, STEP, VERSION};
 use crate::engine::{Failure, Patience, Runs, engine, entries, session};
 use crate::fold::Seen;
 use crate::map::{Asks, Shared};
+use crate::remote::{Asked, STEP, VERSION};
 use crate::run::{self, Answer};
 use crate::runtimes::Runtimes;
 use crate::spill::Folder;

@@ -6,7 +6,7 @@ use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
-use lacuna::lazy::outside::Side;
+use lacuna::lazy::engine_api::Side;
 use prost::Message;
 
 use crate::map::Shared;

@@ -11,7 +11,7 @@ use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
-use lacuna::lazy::outside::{Held, Plan, Query};
+use lacuna::lazy::engine_api::{Held, Plan, Query};
 use lacuna::{Error, Result};
 
 use crate::census::FEW;
@@ -348,14 +348,14 @@ pub(crate) fn explain<R: Runs>(runs: &R, plan: &Plan, slots: &[Option<Held>]) ->
 /// Implements the engine traits for a type that implements [`Runs`].
 macro_rules! engine {
     ($engine:ty) => {
-        impl lacuna::lazy::outside::Sealed for $engine {}
+        impl lacuna::lazy::engine_api::Sealed for $engine {}
 
         impl lacuna::lazy::Engine for $engine {
             fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> lacuna::Result<Vec<Held>> {
                 $crate::engine::values(self, plan, slots)
             }
 
-            fn pour(
+            fn for_each_chunk(
                 &self,
                 plan: &Plan,
                 slots: Vec<Option<Held>>,
@@ -381,7 +381,7 @@ mod tests {
 
     use super::*;
     use lacuna::lazy::Engine;
-    use lacuna::lazy::outside::Sealed;
+    use lacuna::lazy::engine_api::Sealed;
 
     /// An engine that expects other entries than the file has.
     struct Misled(DataFusion, fn(&mut (u64, u64)));
@@ -401,7 +401,7 @@ mod tests {
                 .collect()
         }
 
-        fn pour(&self, _: &Plan, _: Vec<Option<Held>>, _: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
+        fn for_each_chunk(&self, _: &Plan, _: Vec<Option<Held>>, _: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
             Ok(())
         }
 
@@ -433,7 +433,7 @@ mod tests {
             }
         }
 
-        fn pour(&self, _: &Plan, _: Vec<Option<Held>>, _: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
+        fn for_each_chunk(&self, _: &Plan, _: Vec<Option<Held>>, _: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
             Ok(())
         }
 
@@ -506,7 +506,7 @@ mod tests {
             values(&self.0, plan, slots)
         }
 
-        fn pour(&self, _: &Plan, _: Vec<Option<Held>>, _: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
+        fn for_each_chunk(&self, _: &Plan, _: Vec<Option<Held>>, _: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
             Ok(())
         }
 

@@ -11,7 +11,7 @@ use datafusion::logical_expr::utils::format_state_name;
 use datafusion::logical_expr::{
     Accumulator, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility, utils::AggregateOrderSensitivity,
 };
-use lacuna::lazy::outside::Partial;
+use lacuna::lazy::engine_api::Partial;
 
 use crate::map::{Shared, bytes_of};
 use crate::median;

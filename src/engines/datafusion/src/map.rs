@@ -9,7 +9,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::cast::as_fixed_size_binary_array;
 use datafusion::common::{DataFusionError, Result};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility};
-use lacuna::lazy::outside::{Partial, Query, RankSearch, Reader, Side, Told};
+use lacuna::lazy::engine_api::{Partial, Query, RankSearch, Reader, Side, Told};
 use lacuna::{DType, Number};
 
 use crate::census::Counts;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
-use lacuna::lazy::outside::{Found, Gap, RankSearch};
+use lacuna::lazy::engine_api::{Found, Gap, RankSearch};
 
 use crate::bin::{Bits, Looks};
 use crate::census::{Beside, Census, Saved, Stands};

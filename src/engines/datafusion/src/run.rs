@@ -10,7 +10,7 @@ use datafusion::functions_aggregate::sum::sum;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::{DataFrame, Expr, SessionContext, col, lit, when};
 use futures::TryStreamExt;
-use lacuna::lazy::outside::{Found, Held, Query};
+use lacuna::lazy::engine_api::{Found, Held, Query};
 
 use crate::bin::{BinOf, Looks};
 use crate::fold::{Fold, Seen};
@@ -206,7 +206,7 @@ mod tests {
     use datafusion::prelude::SessionConfig;
     use lacuna::CooTensor;
     use lacuna::io::{Compression, ReadOptions, WriteOptions, scan, write};
-    use lacuna::lazy::outside::{Plan, Sealed};
+    use lacuna::lazy::engine_api::{Plan, Sealed};
     use lacuna::lazy::{Engine, Lazy};
 
     use super::*;
@@ -237,7 +237,7 @@ mod tests {
             })
         }
 
-        fn pour(
+        fn for_each_chunk(
             &self,
             _: &Plan,
             _: Vec<Option<Held>>,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use lacuna::lazy::outside::Spill;
+use lacuna::lazy::engine_api::Spill;
 
 /// The maximum number of attempts to remove the folder, while threads still write there.
 const TRIES: u32 = 100;

@@ -18,7 +18,7 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use datafusion_distributed::DistributedTaskContext;
-use lacuna::lazy::outside::{Part, Reader, Rows, Side};
+use lacuna::lazy::engine_api::{Part, Reader, Rows, Side};
 
 /// The column of the values.
 pub(crate) const VALUE: &str = "value";

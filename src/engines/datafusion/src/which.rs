@@ -1,7 +1,7 @@
 //! The choice of steps that run on DataFusion, with the reasons against other steps.
 
 use lacuna::Result as Found;
-use lacuna::lazy::outside::{Held, Plan, Query};
+use lacuna::lazy::engine_api::{Held, Plan, Query};
 
 /// The reason why a step does not run on DataFusion.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -33,10 +33,10 @@ use tower::layer::layer_fn;
 use crate::access::{Access, Channels, Shared as Connections, Token, waiting};
 use crate::bin::BinOf;
 use crate::codec::{Codec, PARTS};
-use crate::elsewhere::{Asked, Elsewhere, VERSION};
 use crate::engine::{group_bytes, runtime};
 use crate::fold::Fold;
 use crate::map::{Map, Shared};
+use crate::remote::{Asked, Remote, VERSION};
 use crate::roots::Roots;
 use crate::runtimes::Runtimes;
 use crate::spill::Folder;
@@ -110,7 +110,7 @@ impl Sessions {
         let asked = Asked::decode(&bytes[..]).map_err(|_| wrong("bytes are no query"))?;
         let path = self.roots.find(Path::new(&asked.path));
         let path = path.ok_or_else(|| wrong(&format!("there is no {:?} below the roots of a worker", asked.path)))?;
-        Ok(Shared::new(Arc::new(Elsewhere::open(&asked, &path)?)))
+        Ok(Shared::new(Arc::new(Remote::open(&asked, &path)?)))
     }
 }
 

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Lazy;
+use super::broadcast_operands::unlike;
 use super::call::{Arg, Call, Options};
 use super::columns::{ByBytes, TensorBytes};
 use super::node::{Accumulator, Body, Held};
 use super::query::{Query, Reader};
 use super::reductions::accumulator;
-use super::sides::unlike;
 use super::value::Value;
 use super::write::HEAD;
 use crate::base::axes::Axes;

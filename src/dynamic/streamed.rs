@@ -59,7 +59,7 @@ pub(crate) struct StreamInput<'a> {
     pub(crate) none: &'a AnyValue,
     pub(crate) parts: &'a Parts<'a>,
     /// True if the chunks arrive in any order, and any range means all entries.
-    pub(crate) is_poured: bool,
+    pub(crate) is_streamed: bool,
     /// The largest number of bytes for the accumulators of all output elements.
     pub(crate) most: usize,
     /// The picoseconds that one element takes to compute.
@@ -106,8 +106,8 @@ impl<T: Element> ValueSource<T> for StreamValues<'_, T> {
         self.each(entries, &mut |_, values| take(values))
     }
 
-    fn is_poured(&self) -> bool {
-        self.of.is_poured
+    fn is_streamed(&self) -> bool {
+        self.of.is_streamed
     }
 
     fn feed_cells(&self, axes: &[usize], lengths: &[usize], take: &mut CellsAndValues<'_, T>) -> Allocated<bool> {

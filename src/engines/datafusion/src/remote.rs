@@ -6,7 +6,7 @@ use datafusion::common::{DataFusionError, Result, exec_datafusion_err};
 use lacuna::dynamic::AnyTensor;
 use lacuna::eval::Program;
 use lacuna::io::{ReadOptions, scan};
-use lacuna::lazy::outside::{Folding, Held, How, Partial, RankSearch, Reader, Told, piece, side_name, value_bytes};
+use lacuna::lazy::engine_api::{Folding, Held, How, Partial, RankSearch, Reader, Told, piece, side_name, value_bytes};
 use lacuna::{CooTensor, DType, Number, dispatch, dispatch_dtype};
 
 use crate::map::Asks;
@@ -163,7 +163,7 @@ fn full(path: &Path) -> std::io::Result<PathBuf> {
 }
 
 /// A query on a worker, ready to run.
-pub(crate) struct Elsewhere {
+pub(crate) struct Remote {
     told: Told,
     reader: Reader,
     kept: Vec<usize>,
@@ -181,7 +181,7 @@ fn step(error: impl std::fmt::Display) -> lacuna::Error {
     lacuna::Error::Argument { operation: "on", why: format!("{STEP}{error}") }
 }
 
-impl Elsewhere {
+impl Remote {
     /// Opens the file at `path`. Another version, another file or another fill after the steps is an error.
     pub(crate) fn open(asked: &Asked, path: &Path) -> Result<Self> {
         if asked.version != VERSION {
@@ -202,7 +202,7 @@ impl Elsewhere {
         let sides = asked.sides.iter().map(side).collect::<Option<Vec<_>>>();
         let sides = sides.ok_or_else(|| wrong("there is no such element type"))?;
         let told = Told { dtype, chain: asked.chain.clone(), sides, fold, has_gap: asked.has_gap };
-        let query = Elsewhere::new(told, reader, kept)?;
+        let query = Remote::new(told, reader, kept)?;
         let (own, asked) = (in_words(query.mapped), &asked.mapped);
         match own == *asked {
             true => Ok(query),
@@ -220,11 +220,11 @@ impl Elsewhere {
         let width = dispatch_dtype!(none.dtype(), T => size_of::<T>(), else => 0);
         let how = how(&told.fold, &none).ok_or_else(|| wrong("this type has no such fold"))?;
         let mapped = (none.dtype(), none.fill());
-        Ok(Elsewhere { told, reader, kept, program, width, mapped, how })
+        Ok(Remote { told, reader, kept, program, width, mapped, how })
     }
 }
 
-impl Asks for Elsewhere {
+impl Asks for Remote {
     fn reader(&self) -> &Reader {
         &self.reader
     }
@@ -335,7 +335,7 @@ mod tests {
     use std::sync::Mutex;
 
     use lacuna::io::{WriteOptions, write};
-    use lacuna::lazy::outside::{Plan, Sealed};
+    use lacuna::lazy::engine_api::{Plan, Sealed};
     use lacuna::lazy::{Engine, Lazy};
 
     use super::*;
@@ -353,7 +353,7 @@ mod tests {
             Err(refused("it is only listened to"))
         }
 
-        fn pour(
+        fn for_each_chunk(
             &self,
             _: &Plan,
             _: Vec<Option<Held>>,
@@ -370,14 +370,14 @@ mod tests {
     /// A query with another file, other steps or another version computes nothing.
     #[test]
     fn a_query_of_something_else_is_refused() -> lacuna::Result<()> {
-        let path = std::env::temp_dir().join(format!("lacuna-datafusion-elsewhere-{}.parquet", std::process::id()));
+        let path = std::env::temp_dir().join(format!("lacuna-datafusion-remote-{}.parquet", std::process::id()));
         let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![3.0, -5.0], 0.0)?;
         write(&path, &x, &WriteOptions::default())?;
         let lazy: Lazy<CooTensor<f64>> = scan(&path, &ReadOptions::default())?;
         let overhears = Overhears(Mutex::new(None));
         let _ = (lazy + 1.0).sum(0).on(&overhears).collect();
         let asked = overhears.0.into_inner().expect("a lock").expect("a query");
-        assert!(Elsewhere::open(&asked, &path).is_ok());
+        assert!(Remote::open(&asked, &path).is_ok());
         type Change = fn(&mut Asked);
         let of_file: [(Change, &str); 6] = [
             (|asked| asked.file = None, "it is not told what is in the file"),
@@ -397,7 +397,7 @@ mod tests {
         for (change, told) in of_file.into_iter().chain(of_query) {
             let mut other = asked.clone();
             change(&mut other);
-            let found = Elsewhere::open(&other, &path).map(|_| ()).map_err(|error| error.to_string());
+            let found = Remote::open(&other, &path).map(|_| ()).map_err(|error| error.to_string());
             assert!(found.as_ref().is_err_and(|why| why.contains(told)), "{told}: {found:?}");
         }
         std::fs::remove_file(&path)?;

@@ -13,12 +13,12 @@ pub(crate) type Known<U> = ([U; ABREAST], [bool; ABREAST]);
 
 /// Eight runs of values; missing runs have size 0.
 #[derive(Clone, Copy, Default)]
-pub struct Abreast {
+pub struct Interleaved {
     pub(crate) starts: [usize; ABREAST],
     pub(crate) sizes: [usize; ABREAST],
 }
 
-impl Abreast {
+impl Interleaved {
     /// Returns the indices of the values of a run.
     pub(crate) fn run(&self, run: usize) -> Range<usize> {
         self.starts[run]..self.starts[run] + self.sizes[run]

@@ -1,13 +1,13 @@
 //! The view of a graph for engines in packages of this project. Other users must not rely on it, because any version
 //! may change it.
 
+pub use super::broadcast_operands::Side;
 pub use super::chunks::Spill;
 pub use super::columns::ByBytes;
-pub use super::elsewhere::{Folding, Told, piece, side_name, value_bytes};
 pub use super::node::Held;
 pub use super::plan::Plan;
 pub use super::query::{Found, Query, Reader, Rows};
-pub use super::sides::Side;
+pub use super::remote::{Folding, Told, piece, side_name, value_bytes};
 pub use super::source::Part;
 pub use super::view::{Read, View};
 pub use crate::base::alloc::AllocError;

@@ -29,14 +29,14 @@ const PARTS: usize = 1 << 12;
 const AT_ONCE: usize = 8;
 
 /// The progress of a stage through its chunks.
-pub(super) struct Walk<'s> {
+pub(super) struct Traversal<'s> {
     run: &'s Run<'s>,
     stage: &'s Stage,
     bins: Bins,
     /// The bytes of the split inputs in each bin.
     weights: Vec<u64>,
     /// The repartitioned inputs, by the slots of the leaves.
-    dealt: BTreeMap<usize, Box<dyn Source>>,
+    partitioned: BTreeMap<usize, Box<dyn Source>>,
     /// For each leaf that broadcasting steps test, true if the leaf stores every position. The keys are slots.
     full: BTreeMap<usize, bool>,
     /// The next bin.
@@ -68,19 +68,19 @@ struct Ranged {
     weight: u64,
 }
 
-impl<'s> Walk<'s> {
+impl<'s> Traversal<'s> {
     pub(super) fn new(run: &'s Run<'s>, stage: &'s Stage) -> Result<Self> {
         let bins = Bins::new(0..stage.length, BINS);
-        let (weights, dealt, left) = (alloc::zeros(bins.count())?, BTreeMap::new(), Vec::new());
+        let (weights, partitioned, left) = (alloc::zeros(bins.count())?, BTreeMap::new(), Vec::new());
         let width = threads::width().min(AT_ONCE);
         let input = run.room.left() / INPUT;
         let limit = (input / width.max(2) as u64).max(input.min(LEAST_READ));
-        let mut walk = Walk {
+        let mut walk = Traversal {
             run,
             stage,
             bins,
             weights,
-            dealt,
+            partitioned,
             full: BTreeMap::new(),
             next: 0,
             left,
@@ -124,8 +124,8 @@ impl<'s> Walk<'s> {
             self.check(weights.iter().copied().max().unwrap_or(0))?;
         }
         let bytes = self.limit / self.files_by_other_axes();
-        let dealt = run.dealt(source.as_ref(), cut.axis, &own, &weights, bytes)?;
-        self.dealt.extend(dealt.map(|dealt| (leaf.slot, dealt)));
+        let partitioned = run.partitioned(source.as_ref(), cut.axis, &own, &weights, bytes)?;
+        self.partitioned.extend(partitioned.map(|partitioned| (leaf.slot, partitioned)));
         Ok(())
     }
 
@@ -227,7 +227,7 @@ impl<'s> Walk<'s> {
         let Share::Along(cut) = leaf.share else { return value().cloned() };
         let (axis, range) = (cut.axis, cut.of(range.clone()));
         let ranges = self.run.plan.steps[leaf.at].node.kind.by_ranges().ok_or_else(missing)?;
-        let part = match (self.dealt.get(&leaf.slot), self.run.layout.source(leaf.at)) {
+        let part = match (self.partitioned.get(&leaf.slot), self.run.layout.source(leaf.at)) {
             (Some(source), _) => source.read(Some((axis, range)))?,
             (None, Some(source)) => source.read(Some((axis, range)))?,
             (None, None) => ranges.cut(value()?, axis, range)?,
@@ -261,14 +261,14 @@ impl<'s> Walk<'s> {
     }
 
     /// Passes computed chunks, while the next chunks are computed.
-    pub(super) fn pour(&mut self, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
+    pub(super) fn for_each_chunk(&mut self, take: &mut dyn FnMut(&Held) -> Result<()>) -> Result<()> {
         let mut found = Vec::from(std::mem::take(&mut self.found));
         if found.is_empty() {
             found = self.batch()?;
         }
         let (kind, spares) = (self.run.plan.steps[self.stage.of].node.kind, Arc::clone(&self.spares));
         while !found.is_empty() {
-            let mut take = |value: Held| take(&value).map(|()| spares.within(|| spare(kind, value)));
+            let mut take = |value: Held| take(&value).map(|()| spares.within(|| recycle(kind, value)));
             let (next, taken) = threads::both(|| self.batch(), || found.into_iter().try_for_each(&mut take));
             taken?;
             found = next?;
@@ -333,7 +333,7 @@ impl<'s> Walk<'s> {
             let leaves = slots.clone();
             let found = self.run.room.bounded(RESULT, works, || self.stage.plan.run(slots));
             for (step, leaf) in self.stage.plan.steps.iter().zip(leaves) {
-                leaf.into_iter().for_each(|leaf| spare(step.node.kind, leaf));
+                leaf.into_iter().for_each(|leaf| recycle(step.node.kind, leaf));
             }
             Ok(found)
         })
@@ -369,7 +369,7 @@ impl<'s> Walk<'s> {
     }
 }
 
-impl Iterator for Walk<'_> {
+impl Iterator for Traversal<'_> {
     type Item = Result<Held>;
 
     fn next(&mut self) -> Option<Result<Held>> {
@@ -384,9 +384,9 @@ impl Iterator for Walk<'_> {
 }
 
 /// Releases the arrays of a value for reuse, if the value does not have other owners.
-fn spare(kind: &'static dyn Kind, value: Held) {
+fn recycle(kind: &'static dyn Kind, value: Held) {
     if let Some(kind) = kind.by_ranges() {
-        kind.spare(value);
+        kind.recycle(value);
     }
 }
 

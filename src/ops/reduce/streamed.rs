@@ -12,22 +12,22 @@ use crate::kernels::holistic::{Group, Holistic};
 use crate::kernels::op::Op;
 use crate::kernels::partial::state_of;
 use crate::kernels::scatter_fold::fold_cells;
-use crate::kernels::stream::{States, ValueSource, fold_fed, fold_poured, reduce_fed};
+use crate::kernels::stream::{States, ValueSource, fold_of_chunks, fold_streamed, reduce_of_chunks};
 use crate::ops::operand::ValueStream;
 use crate::pattern::AnyPattern;
 use crate::plan::group::{ReductionPlan, of_numbers, position_in_group};
 use crate::plan::reduction::Reduction;
 
 /// Returns the error of a reduction that does not read chunks. The caller then computes all values, and reduces these.
-fn not_fed<O: Op>(op: O) -> Error {
+fn without_chunks<O: Op>(op: O) -> Error {
     Error::Argument { operation: op.name(), why: "its elements do not come in pieces".into() }
 }
 
 /// Returns the output elements of a reduction whose entries are consecutive.
 fn cells<O: Op>(pattern: &AnyPattern, op: O, reduction: &Reduction) -> Result<ReductionPlan> {
-    match reduction.is_fed() {
+    match reduction.takes_chunks() {
         true => ReductionPlan::new(pattern, reduction),
-        false => Err(not_fed(op)),
+        false => Err(without_chunks(op)),
     }
 }
 
@@ -41,7 +41,7 @@ pub(super) fn fold<T: Element, F: Fold<T>>(
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
     match stream.states {
         None => of_pieces(x, stream.values, op, reduction, gaps),
-        Some(States::Ranked(_)) => Err(not_fed(op)),
+        Some(States::Ranked(_)) => Err(without_chunks(op)),
         Some(States::Found(found)) => of_states(x, found, op, reduction, gaps),
     }
 }
@@ -54,19 +54,19 @@ fn of_pieces<T: Element, F: Fold<T>>(
     reduction: &Reduction,
     gaps: &Gaps<T>,
 ) -> Result<(AnyPattern, Vec<F::Out>)> {
-    let ReductionPlan { pattern, groups } = match source.is_poured() {
+    let ReductionPlan { pattern, groups } = match source.is_streamed() {
         true if saturating_product(reduction.kept_lengths()) != 1 => return of_cells(x, source, op, reduction, gaps),
         // The only entry represents the only output element, for any kept axes.
         true => ReductionPlan::new(x.pattern, reduction)?,
         false => cells(x.pattern, op, reduction)?,
     };
-    let offsets = groups.offsets().ok_or_else(|| not_fed(op))?;
-    let found = match source.is_poured() {
-        true => fold_poured(op, source, gaps).map(|found| found.map(|found| vec![found])),
-        false => fold_fed(op, offsets, source, gaps),
+    let offsets = groups.offsets().ok_or_else(|| without_chunks(op))?;
+    let found = match source.is_streamed() {
+        true => fold_streamed(op, source, gaps).map(|found| found.map(|found| vec![found])),
+        false => fold_of_chunks(op, offsets, source, gaps),
     };
     let found = found.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?;
-    Ok((pattern, found.ok_or_else(|| not_fed(op))?))
+    Ok((pattern, found.ok_or_else(|| without_chunks(op))?))
 }
 
 /// Returns the output elements of values in any order, and the results of a fold there.
@@ -80,7 +80,7 @@ fn of_cells<T: Element, F: Fold<T>>(
     let lengths = reduction.kept_lengths();
     let found = fold_cells(op, (reduction.kept(), lengths), source, gaps)
         .map_err(|refusal| refused_at(op.name(), refusal, reduction, lengths))?;
-    let (cells, values) = found.ok_or_else(|| not_fed(op))?;
+    let (cells, values) = found.ok_or_else(|| without_chunks(op))?;
     Ok((of_numbers(x.pattern, reduction, &cells)?, values))
 }
 
@@ -154,19 +154,19 @@ fn of_groups<T: Element, H: Holistic<T>>(
     gaps: &Gaps<T>,
     blank: H::Out,
 ) -> Result<(AnyPattern, Vec<H::Out>)> {
-    if source.is_poured() {
-        return holistic_poured(x, source, op, reduction, gaps);
+    if source.is_streamed() {
+        return holistic_streamed(x, source, op, reduction, gaps);
     }
     let ReductionPlan { pattern, groups } = cells(x.pattern, op, reduction)?;
-    let offsets = groups.offsets().ok_or_else(|| not_fed(op))?;
+    let offsets = groups.offsets().ok_or_else(|| without_chunks(op))?;
     let position = |entry: usize| position_in_group(x.pattern, reduction, entry);
-    let found = reduce_fed(op, offsets, source, gaps, &position, blank);
+    let found = reduce_of_chunks(op, offsets, source, gaps, &position, blank);
     let found = found.map_err(|refusal| refused_group(x.pattern, op.name(), refusal, reduction, &groups))?;
-    Ok((pattern, found.ok_or_else(|| not_fed(op))?))
+    Ok((pattern, found.ok_or_else(|| without_chunks(op))?))
 }
 
 /// Returns the only output element, for which the pattern has one entry, and the result of a holistic reduction there.
-fn holistic_poured<T: Element, H: Holistic<T>>(
+fn holistic_streamed<T: Element, H: Holistic<T>>(
     x: &Entries<'_, T>,
     source: &dyn ValueSource<T>,
     op: H,
@@ -175,7 +175,7 @@ fn holistic_poured<T: Element, H: Holistic<T>>(
 ) -> Result<(AnyPattern, Vec<H::Out>)> {
     let ReductionPlan { pattern, groups } = ReductionPlan::new(x.pattern, reduction)?;
     let found = op
-        .of_poured(&|take| source.feed(0..usize::MAX, take), gaps)
+        .of_streamed(&|take| source.feed(0..usize::MAX, take), gaps)
         .map_err(|fault| refused_group(x.pattern, op.name(), fault.of(0), reduction, &groups))?;
-    Ok((pattern, vec![found.ok_or_else(|| not_fed(op))?]))
+    Ok((pattern, vec![found.ok_or_else(|| without_chunks(op))?]))
 }
