@@ -21,15 +21,23 @@ use crate::kernels::take::find;
 /// A pattern of either format and width.
 ///
 /// [`CooPattern`](super::CooPattern) and [`CsrPattern`](super::CsrPattern) are its typed forms.
+///
+/// A copy shares the entries, so it takes no allocation.
 #[derive(Clone)]
 pub struct AnyPattern {
+    entries: Arc<PatternEntries>,
+    memo: Option<Arc<Memo>>,
+    part_of: Option<Arc<PartOf>>,
+}
+
+/// The shape and the index arrays of a pattern.
+#[derive(Clone)]
+struct PatternEntries {
     shape: Shape,
     nnz: usize,
     /// The width of all coordinates, also for rank 0.
     width: Width,
     arrays: Arrays,
-    memo: Option<Arc<Memo>>,
-    part_of: Option<Arc<PartOf>>,
 }
 
 /// The index arrays of both formats.
@@ -110,7 +118,7 @@ impl AnyPattern {
     }
 
     fn of(shape: Shape, nnz: usize, width: Width, arrays: Arrays) -> Self {
-        AnyPattern { shape, nnz, width, arrays, memo: None, part_of: None }
+        AnyPattern { entries: Arc::new(PatternEntries { shape, nnz, width, arrays }), memo: None, part_of: None }
     }
 
     /// Returns a pattern in `format` from the coordinates of `nnz` entries in row-major order.
@@ -125,7 +133,7 @@ impl AnyPattern {
         limit: u64,
     ) -> Result<Self> {
         let width = width.max(Width::of_lengths(&shape));
-        for axis in &mut coords {
+        for axis in coords.iter_mut().filter(|axis| axis.width() != width) {
             *axis = axis.in_width(width)?;
         }
         match format {
@@ -142,7 +150,7 @@ impl AnyPattern {
 
     /// Returns a pattern of the same format and at least the same width, from the coordinates of sorted entries.
     pub(crate) fn of_coords(&self, shape: Shape, nnz: usize, coords: Vec<AxisCoords>, limit: u64) -> Result<Self> {
-        let width = coords.first().map_or(self.width, AxisCoords::width);
+        let width = coords.first().map_or(self.width(), AxisCoords::width);
         Self::from_coords(self.format(), shape, nnz, width, coords, limit)
     }
 
@@ -153,7 +161,7 @@ impl AnyPattern {
 
     /// Returns the width that a pattern of another shape needs, if it is derived from this one.
     pub(crate) fn width_for(&self, shape: &[usize]) -> Width {
-        self.width.max(Width::of_lengths(shape))
+        self.width().max(Width::of_lengths(shape))
     }
 
     /// Returns a pattern in `format` from valid lane offsets and the column of each entry.
@@ -172,27 +180,27 @@ impl AnyPattern {
 /// Properties and arrays.
 impl AnyPattern {
     pub(crate) fn format(&self) -> Format {
-        match &self.arrays {
+        match &self.entries.arrays {
             Arrays::Coo(_) => Format::Coo,
             Arrays::Csr { .. } => Format::Csr,
         }
     }
 
     pub(crate) fn width(&self) -> Width {
-        self.width
+        self.entries.width
     }
 
     pub(crate) fn shape(&self) -> &Shape {
-        &self.shape
+        &self.entries.shape
     }
 
     pub(crate) fn nnz(&self) -> usize {
-        self.nnz
+        self.entries.nnz
     }
 
     /// Returns the coordinate arrays of a coordinate pattern, or the columns of a compressed one.
     pub(crate) fn arrays(&self) -> &[AxisCoords] {
-        match &self.arrays {
+        match &self.entries.arrays {
             Arrays::Coo(coords) => coords,
             Arrays::Csr { columns, .. } => std::slice::from_ref(columns),
         }
@@ -200,7 +208,7 @@ impl AnyPattern {
 
     /// Returns the offsets of the lanes of a compressed pattern.
     pub(crate) fn lane_offsets(&self) -> Option<&Buffer<usize>> {
-        match &self.arrays {
+        match &self.entries.arrays {
             Arrays::Coo(_) => None,
             Arrays::Csr { offsets, .. } => Some(offsets),
         }
@@ -208,7 +216,7 @@ impl AnyPattern {
 
     /// Returns the offsets and columns of a compressed pattern.
     pub(crate) fn lanes(&self) -> Option<(&Buffer<usize>, &AxisCoords)> {
-        match &self.arrays {
+        match &self.entries.arrays {
             Arrays::Coo(_) => None,
             Arrays::Csr { offsets, columns } => Some((offsets, columns)),
         }
@@ -216,16 +224,17 @@ impl AnyPattern {
 
     /// Returns the shape, the offsets of a compressed pattern, and its coordinate arrays.
     pub(crate) fn into_arrays(self) -> (Shape, Option<Buffer<usize>>, Vec<AxisCoords>) {
-        match self.arrays {
-            Arrays::Coo(coords) => (self.shape, None, coords),
-            Arrays::Csr { offsets, columns } => (self.shape, Some(offsets), vec![columns]),
+        let PatternEntries { shape, arrays, .. } = Arc::unwrap_or_clone(self.entries);
+        match arrays {
+            Arrays::Coo(coords) => (shape, None, coords),
+            Arrays::Csr { offsets, columns } => (shape, Some(offsets), vec![columns]),
         }
     }
 
     /// Returns the bytes of the index arrays.
     pub(crate) fn index_bytes(&self) -> usize {
-        let coords = self.nnz * self.width.bytes();
-        match &self.arrays {
+        let coords = self.nnz() * self.width().bytes();
+        match &self.entries.arrays {
             Arrays::Coo(axes) => coords * axes.len(),
             Arrays::Csr { offsets, .. } => coords + size_of_val(&**offsets),
         }
@@ -233,34 +242,37 @@ impl AnyPattern {
 
     /// Returns whether both patterns share their index arrays in memory, not only equal contents.
     pub(crate) fn shares_arrays_with(&self, other: &Self) -> bool {
-        let arrays = match (&self.arrays, &other.arrays) {
+        if Arc::ptr_eq(&self.entries, &other.entries) {
+            return true;
+        }
+        let arrays = match (&self.entries.arrays, &other.entries.arrays) {
             (Arrays::Coo(one), Arrays::Coo(other)) => one.iter().zip(other).all(|(a, b)| a.shares_with(b)),
             (Arrays::Csr { offsets, columns }, Arrays::Csr { offsets: others, columns: of_other }) => {
                 offsets.shares_with(others) && columns.shares_with(of_other)
             }
             _ => false,
         };
-        arrays && (&self.shape, self.nnz, self.width) == (&other.shape, other.nnz, other.width)
+        arrays && (self.shape(), self.nnz(), self.width()) == (other.shape(), other.nnz(), other.width())
     }
 
     /// Returns the coordinates of all entries on one axis, computed if the format does not store them.
     pub(crate) fn axis(&self, axis: usize) -> Allocated<AxisCoords> {
         self.read();
-        match &self.arrays {
+        match &self.entries.arrays {
             Arrays::Coo(coords) => Ok(coords[axis].clone()),
-            Arrays::Csr { columns, .. } if axis + 1 == self.shape.rank() => Ok(columns.clone()),
-            Arrays::Csr { offsets, .. } => lanes::lane_coords(&self.shape, offsets, self.width, axis),
+            Arrays::Csr { columns, .. } if axis + 1 == self.shape().rank() => Ok(columns.clone()),
+            Arrays::Csr { offsets, .. } => lanes::lane_coords(self.shape(), offsets, self.width(), axis),
         }
     }
 
     /// Returns the coordinates of all entries on every axis.
     pub(crate) fn axes(&self) -> Allocated<Vec<AxisCoords>> {
-        (0..self.shape.rank()).map(|axis| self.axis(axis)).collect()
+        (0..self.shape().rank()).map(|axis| self.axis(axis)).collect()
     }
 
     /// Returns the coordinates of all entries on every axis; borrowed if the format stores them.
     pub(crate) fn borrowed_axes(&self) -> Allocated<Cow<'_, [AxisCoords]>> {
-        match &self.arrays {
+        match &self.entries.arrays {
             Arrays::Coo(coords) => {
                 self.read();
                 Ok(Cow::Borrowed(coords))
@@ -272,21 +284,21 @@ impl AnyPattern {
     /// Returns the coordinate of an entry on an axis; both must exist.
     pub(crate) fn coord(&self, entry: usize, axis: usize) -> usize {
         self.read();
-        match &self.arrays {
+        match &self.entries.arrays {
             Arrays::Coo(coords) => coords[axis].at(entry),
-            Arrays::Csr { columns, .. } if axis + 1 == self.shape.rank() => columns.at(entry),
-            Arrays::Csr { offsets, .. } => lanes::lane_coord(&self.shape, offsets, entry, axis),
+            Arrays::Csr { columns, .. } if axis + 1 == self.shape().rank() => columns.at(entry),
+            Arrays::Csr { offsets, .. } => lanes::lane_coord(self.shape(), offsets, entry, axis),
         }
     }
 
     /// Returns the index of the entry at `coords`, or `None` if the position is unstored.
     pub(crate) fn find(&self, coords: &[usize]) -> Option<usize> {
         self.read();
-        match &self.arrays {
-            _ if coords.len() != self.shape.rank() => None,
-            Arrays::Coo(axes) => find(self.nnz, coords, |axis, entry| axes[axis].at(entry)),
+        match &self.entries.arrays {
+            _ if coords.len() != self.shape().rank() => None,
+            Arrays::Coo(axes) => find(self.nnz(), coords, |axis, entry| axes[axis].at(entry)),
             Arrays::Csr { offsets, columns } => {
-                by_width!(columns, own => lanes::find(&self.shape, offsets, own, coords))
+                by_width!(columns, own => lanes::find(self.shape(), offsets, own, coords))
             }
         }
     }
@@ -294,10 +306,10 @@ impl AnyPattern {
     /// Returns the coordinates of an entry, or `None` if it does not exist.
     pub(crate) fn coords_of(&self, entry: usize) -> Option<Vec<usize>> {
         self.read();
-        match &self.arrays {
-            _ if entry >= self.nnz => None,
+        match &self.entries.arrays {
+            _ if entry >= self.nnz() => None,
             Arrays::Coo(axes) => Some(axes.iter().map(|axis| axis.at(entry)).collect()),
-            Arrays::Csr { offsets, columns } => Some(lanes::coords_of(&self.shape, offsets, columns.at(entry), entry)),
+            Arrays::Csr { offsets, columns } => Some(lanes::coords_of(self.shape(), offsets, columns.at(entry), entry)),
         }
     }
 
@@ -307,12 +319,12 @@ impl AnyPattern {
     /// Entries that do not exist are skipped.
     pub(crate) fn walk_range(&self, entries: Range<usize>, visit: &mut dyn FnMut(usize, &[usize]) -> bool) {
         self.read();
-        let entries = entries.start..entries.end.min(self.nnz);
-        match &self.arrays {
+        let entries = entries.start..entries.end.min(self.nnz());
+        match &self.entries.arrays {
             _ if entries.is_empty() => {}
             Arrays::Coo(axes) => by_slices!(axes, own => walk(&own, entries, visit)),
             Arrays::Csr { offsets, columns } => {
-                by_width!(columns, own => lanes::walk(&self.shape, offsets, own, entries, visit));
+                by_width!(columns, own => lanes::walk(self.shape(), offsets, own, entries, visit));
             }
         }
     }
@@ -320,10 +332,10 @@ impl AnyPattern {
     /// Writes the row-major positions of the entries from `start` on; the caller guarantees that they fit.
     pub(crate) fn number(&self, start: usize, positions: &mut [usize]) {
         self.read();
-        match &self.arrays {
-            Arrays::Coo(axes) => by_slices!(axes, own => number(&own, &self.shape, start, positions)),
+        match &self.entries.arrays {
+            Arrays::Coo(axes) => by_slices!(axes, own => number(&own, self.shape(), start, positions)),
             Arrays::Csr { offsets, columns } => {
-                by_width!(columns, own => lanes::number(&self.shape, offsets, own, start, positions));
+                by_width!(columns, own => lanes::number(self.shape(), offsets, own, start, positions));
             }
         }
     }
@@ -334,7 +346,7 @@ impl AnyPattern {
     /// positions fit.
     pub(crate) fn number_within(&self, axes: &[usize], lengths: &[usize], start: usize, positions: &mut [usize]) {
         self.read();
-        match &self.arrays {
+        match &self.entries.arrays {
             Arrays::Coo(coords) => {
                 by_slices!(coords, own => {
                     let kept: Few<_> = axes.iter().map(|&axis| own[axis]).collect();
@@ -342,8 +354,8 @@ impl AnyPattern {
                 });
             }
             Arrays::Csr { offsets, columns } => {
-                lanes::number_lanes_within(&self.shape, offsets, axes, start, positions);
-                if axes.last().is_some_and(|&axis| axis + 1 == self.shape.rank()) {
+                lanes::number_lanes_within(self.shape(), offsets, axes, start, positions);
+                if axes.last().is_some_and(|&axis| axis + 1 == self.shape().rank()) {
                     by_width!(columns, own => lanes::add_columns(own, lengths[axes.len() - 1], start, positions));
                 }
             }
@@ -372,7 +384,7 @@ impl AnyPattern {
             (Format::Csr, Format::Coo) => self.to_coo(),
             (Format::Coo, Format::Csr) => {
                 let coords = self.arrays().to_vec();
-                let csr = Self::csr_of_coords(self.shape.clone(), self.nnz, self.width, coords, limit)?;
+                let csr = Self::csr_of_coords(self.shape().clone(), self.nnz(), self.width(), coords, limit)?;
                 Ok(csr.with_part_of(self.part_of.clone()))
             }
             _ => Ok(self.clone()),
@@ -383,32 +395,34 @@ impl AnyPattern {
     /// lanes.
     pub(crate) fn to_coo(&self) -> Result<Self> {
         let coords = self.axes()?;
-        Ok(Self::valid_coo(self.shape.clone(), self.nnz, self.width, coords).with_part_of(self.part_of.clone()))
+        Ok(Self::valid_coo(self.shape().clone(), self.nnz(), self.width(), coords).with_part_of(self.part_of.clone()))
     }
 
     /// Returns the same pattern with coordinates of another width, which must hold all axes.
     ///
     /// Arrays are shared if the width does not change.
     pub(crate) fn in_width(&self, width: Width) -> Allocated<Self> {
-        let mut other = self.clone();
-        if width == self.width {
-            return Ok(other);
+        if width == self.width() {
+            return Ok(self.clone());
         }
-        match &mut other.arrays {
-            Arrays::Coo(axes) => *axes = axes.iter().map(|axis| axis.in_width(width)).collect::<Allocated<_>>()?,
-            Arrays::Csr { columns, .. } => *columns = columns.in_width(width)?,
-        }
-        Ok(AnyPattern { width, memo: None, ..other })
+        let arrays = match &self.entries.arrays {
+            Arrays::Coo(axes) => Arrays::Coo(axes.iter().map(|axis| axis.in_width(width)).collect::<Allocated<_>>()?),
+            Arrays::Csr { offsets, columns } => {
+                Arrays::Csr { offsets: offsets.clone(), columns: columns.in_width(width)? }
+            }
+        };
+        let other = Self::of(self.shape().clone(), self.nnz(), width, arrays);
+        Ok(other.with_part_of(self.part_of.clone()))
     }
 
     /// Returns the pattern of selected entries, given by their increasing indices.
     pub(crate) fn retain(&self, kept: &[usize]) -> Result<Self> {
         self.read();
-        let (shape, gathered) = (self.shape.clone(), |axis: &AxisCoords| axis.gather(kept));
-        match &self.arrays {
+        let (shape, gathered) = (self.shape().clone(), |axis: &AxisCoords| axis.gather(kept));
+        match &self.entries.arrays {
             Arrays::Coo(axes) => {
                 let axes = axes.iter().map(gathered).collect::<Allocated<_>>()?;
-                Ok(Self::valid_coo(shape, kept.len(), self.width, axes))
+                Ok(Self::valid_coo(shape, kept.len(), self.width(), axes))
             }
             Arrays::Csr { offsets, columns } => {
                 Ok(Self::valid_csr(shape, offsets_among(kept, offsets)?.into(), gathered(columns)?))
@@ -451,6 +465,6 @@ impl PartialEq for AnyPattern {
             return true;
         }
         self.read();
-        (&self.shape, self.nnz, &self.arrays) == (&other.shape, other.nnz, &other.arrays)
+        (self.shape(), self.nnz(), &self.entries.arrays) == (other.shape(), other.nnz(), &other.entries.arrays)
     }
 }

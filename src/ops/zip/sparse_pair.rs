@@ -28,13 +28,13 @@ pub(super) fn of_both<A: Element, B: Element, Z: Zip<A, B>>(
 ) -> Result<Erased<Z::Out>> {
     let counts_gaps = x.counts_gaps && y.counts_gaps;
     let (x, y) = (x.sparse(), y.sparse());
-    let shape = match x.shape() == y.shape() {
-        true => x.shape().clone(),
-        false => broadcast_shape(x.shape(), y.shape())?,
-    };
+    let of_one_shape = if counts_gaps { whole::<A, B, Z> } else { stored_alike };
+    if x.shape() == y.shape() && x.pattern().part_of().or(y.pattern().part_of()).is_none() {
+        return of_one_shape(x, y, op);
+    }
+    let shape = broadcast_shape(x.shape(), y.shape())?;
     if let Some(broadcast) = Broadcast::new(x, y, &shape) {
         return broadcast.zip(counts_gaps, op);
     }
-    let (x, y) = (in_shape(x, &shape)?, in_shape(y, &shape)?);
-    if counts_gaps { whole(x.sparse(), y.sparse(), op) } else { stored_alike(x.sparse(), y.sparse(), op) }
+    of_one_shape(in_shape(x, &shape)?.sparse(), in_shape(y, &shape)?.sparse(), op)
 }
