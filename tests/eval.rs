@@ -624,6 +624,24 @@ fn every_operation_of_the_library_is_a_function() {
     }
 }
 
+/// The comparison with other libraries fails if no line asks an operation. It needs Python; this test does not.
+#[test]
+fn every_operation_is_in_the_comparison_with_other_libraries() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/");
+    let scripts =
+        ["differential.py", "differential_lines.py"].map(|name| std::fs::read_to_string(format!("{folder}{name}")));
+    let words: Vec<String> = scripts.into_iter().flat_map(|script| quoted(&script.unwrap())).collect();
+    let asked: HashSet<&str> = words.iter().map(String::as_str).collect();
+    let lacking: Vec<&str> = functions().filter(|name| !name.ends_with("_backward") && !asked.contains(name)).collect();
+    assert!(lacking.is_empty(), "tests/differential_lines.py has no line for {lacking:?}");
+    assert!(!asked.contains("nanmedian_backward"), "gradients are not asked");
+}
+
+/// Returns the texts in double quotes.
+fn quoted(script: &str) -> Vec<String> {
+    script.lines().flat_map(|line| line.split('"').skip(1).step_by(2)).map(String::from).collect()
+}
+
 #[test]
 fn lines_are_answered_one_by_one_in_order() {
     let x = json!({"shape": [2, 3], "dtype": "float64", "format": "csr", "fill": 0,
