@@ -1,7 +1,7 @@
 //! The engine for what does not fit memory gives the bits of the default one, however a graph is cut.
 
 use lacuna::lazy::{Chunks, Lazy, Value, compile, concat, stack};
-use lacuna::{Axes, CooTensor, CsrTensor, Error};
+use lacuna::{Axes, CooTensor, CsrTensor, Error, GroupLabels};
 use ndarray::s;
 
 /// A tensor of three axes with some values, its own fill, empty rows and stored fills.
@@ -283,6 +283,45 @@ fn gaps_that_differ_from_range_to_range_are_refused() {
     // A row without gaps comes to any number.
     let x = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 1]], vec![2.0, 3.0, 4.0], 0.0).unwrap().lazy();
     agree("a row without gaps", &(&x + &ndarray::arr2(&[[7.0], [2.0]])), CooTensor::same_as);
+}
+
+/// A range without gaps has another fill than the whole. Labels that no position has were stored by the fill of the
+/// range, and other reductions refused fills that no element holds.
+#[test]
+fn reductions_beside_an_array_have_the_fill_of_the_whole() {
+    let rows = CooTensor::new([2, 2], vec![vec![0, 0, 1], vec![0, 1, 0]], vec![2.0, 3.0, 4.0], 0.0).unwrap();
+    let columns = CooTensor::new([2, 2], vec![vec![0, 1], vec![0, 0]], vec![2.0, 3.0], 0.0).unwrap();
+    let array = ndarray::arr2(&[[7.0, 7.0], [7.0, 7.0]]).into_dyn();
+    let factors = CooTensor::new([2], vec![vec![0, 1]], vec![5.0, 5.0], 0.0).unwrap();
+    for x in [&rows, &columns] {
+        let beside = &x.lazy() + &array;
+        for count in [2, 3] {
+            let by = Axes::by(0, GroupLabels::of(&[0, 0]).count(count));
+            agree("sums by label", &beside.sum(&by), CooTensor::same_as);
+            agree("products by label", &beside.prod(&by), CooTensor::same_as);
+            agree("what is stored of sums by label", &beside.sum(&by).stored().mean(0), CooTensor::same_as);
+            let scaled = x.clone().with_fill(1.0).lazy().scale(1, &factors.lazy());
+            agree("scaled by label", &scaled.sum(&by), CooTensor::same_as);
+        }
+        for axis in [0, 1] {
+            agree("sums", &beside.sum(axis), CooTensor::same_as);
+            agree("maxima", &beside.max(axis), CooTensor::same_as);
+            agree("functions of means", &(beside.mean(axis) * 2.0), CooTensor::same_as);
+        }
+    }
+}
+
+/// Ranges whose gaps differ are refused where a reduction is along the ranges too.
+#[test]
+fn reductions_of_gaps_that_differ_are_refused() {
+    let x = CooTensor::new([2, 2], vec![vec![0, 1], vec![0, 1]], vec![2.0, 3.0], 0.0).unwrap().lazy();
+    let beside = &x + &ndarray::arr2(&[[0.0, 2.0], [1.0, 0.0]]);
+    for positions in SIZES {
+        for graph in [beside.var(0), beside.sum(0), beside.sum(1)] {
+            let error = graph.on(chunks(positions)).collect().unwrap_err().to_string();
+            assert!(error.contains("fill"), "{positions}: {error}");
+        }
+    }
 }
 
 /// Shares of what is joined with itself were twice as many each time: thirty times took for ever.

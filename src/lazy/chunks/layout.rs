@@ -13,7 +13,7 @@ use crate::lazy::reductions::stream;
 use crate::lazy::rewrite::decides_by_all;
 use crate::lazy::shares::{Share, Taken, shares};
 use crate::lazy::source::Source;
-use crate::ops::{OpSpec, Stream, op};
+use crate::ops::{OpSpec, Split, Stream, op};
 
 /// The way in which a value that is needed entirely is obtained.
 pub(super) enum Way {
@@ -95,6 +95,8 @@ const LEAST_STATES: u64 = 16 << 20;
 
 pub(super) struct Layout<'a> {
     plan: &'a Plan,
+    /// What a chunk of each step knows of the fill of the entire result.
+    fills: Vec<FillOfChunk>,
     /// The largest number of bytes for values.
     memory: u64,
     /// The largest number of bytes for the accumulators of a reduction, and for the results of all such reductions.
@@ -112,6 +114,42 @@ pub(super) struct Layout<'a> {
     pub(super) shapes: Vec<Option<Shape>>,
     /// The values that are needed entirely, in order.
     pub(super) ways: BTreeMap<usize, Way>,
+}
+
+/// What a chunk of a value knows of the fill of the entire value.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum FillOfChunk {
+    Known,
+    /// The fill times factors, which is mostly 0. A chunk without gaps has the fill of its operand.
+    OfFactors,
+    /// The results of an array at gaps. A chunk without gaps has the fill of its operand.
+    OfArray,
+}
+
+impl FillOfChunk {
+    /// Returns this for each step of a plan. Values that exist know their fill.
+    fn of_steps(plan: &Plan, slots: &[Option<Held>]) -> Vec<Self> {
+        let mut fills: Vec<Self> = Vec::with_capacity(plan.steps.len());
+        for (step, slot) in plan.steps.iter().zip(slots) {
+            let of_inputs = step.inputs.iter().map(|&input| fills[input]).max().unwrap_or(FillOfChunk::Known);
+            fills.push(if slot.is_some() { FillOfChunk::Known } else { of_inputs.max(Self::of(plan, step)) });
+        }
+        fills
+    }
+
+    /// Returns this for a step whose operands know their fills. Of dynamically typed operands the result is an array, which
+    /// has no fill, or is 0 at all gaps.
+    fn of(plan: &Plan, step: &Step) -> Self {
+        let Some(call) = step.node.call().filter(|call| !call.is_stored()) else { return FillOfChunk::Known };
+        let arrays = step.inputs.iter().filter(|&&input| plan.steps[input].node.kind.format() == "array").count();
+        let is_product = [&op::mul, &op::mul_nonzero, &op::div].into_iter().any(|own| call.op.is(own));
+        match call.op.split {
+            Split::Scaled => FillOfChunk::OfFactors,
+            Split::Each if (1..step.inputs.len()).contains(&arrays) && is_product => FillOfChunk::OfFactors,
+            Split::Each if (1..step.inputs.len()).contains(&arrays) => FillOfChunk::OfArray,
+            _ => FillOfChunk::Known,
+        }
+    }
 }
 
 /// Returns the largest number of bytes for accumulators. If the inputs are small, the limit depends on their size,
@@ -138,8 +176,9 @@ impl<'a> Layout<'a> {
         let is_there = slots.iter().map(Option::is_some).collect();
         let (do_fold, folds, ways) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
         let states = states_of(plan, memory, slots);
+        let fills = FillOfChunk::of_steps(plan, slots);
         let mut layout =
-            Layout { plan, memory, states, is_there, do_fold, folds, folded_bytes: 0, streamed, shapes, ways };
+            Layout { plan, fills, memory, states, is_there, do_fold, folds, folded_bytes: 0, streamed, shapes, ways };
         // The layout of a step depends on the steps before it.
         for at in 0..plan.steps.len() {
             let fold = if layout.is_there[at] { None } else { layout.fold(at) };
@@ -301,12 +340,25 @@ impl<'a> Layout<'a> {
     /// Returns the positions of the inputs of a step that a range of an axis needs.
     fn shares(&self, at: usize, axis: usize) -> Option<Taken> {
         let step = &self.plan.steps[at];
-        if step.inputs.is_empty() {
+        if step.inputs.is_empty() || self.needs_fill(at) {
             return None;
         }
         let shapes = step.inputs.iter().map(|&input| self.shapes[input].as_ref()).collect::<Option<Vec<_>>>()?;
         let can_be_cut = |input: &usize| self.plan.steps[*input].node.kind.by_ranges().is_some();
         step.inputs.iter().all(can_be_cut).then(|| shares(&step.node, &shapes, axis))?
+    }
+
+    /// Returns whether a reduction needs the fill of its entire operand, which chunks may not know. The fill decides the
+    /// fill of the result, and whether labels that no position has are stored.
+    fn needs_fill(&self, at: usize) -> bool {
+        let Step { node, inputs, .. } = &self.plan.steps[at];
+        let is_reduction = node.call().is_some_and(|call| call.op.split == Split::Over);
+        is_reduction
+            && inputs.first().is_some_and(|&operand| match self.fills[operand] {
+                FillOfChunk::Known => false,
+                FillOfChunk::OfFactors => node.is_grouped(),
+                FillOfChunk::OfArray => true,
+            })
     }
 
     /// Returns the stage that computes a value in chunks along an axis.
