@@ -192,6 +192,7 @@ pub mod prelude {
 /// | `docs/performance.md` | benchmarks |
 /// | `docs/decisions/` | the reasons of larger decisions, by number |
 /// | `docs/examples/` | programs, run by `cargo run --features lazy --example NAME` |
+/// | `docs/gpu.md` | the package `lacuna-gpu`: graphs on a GPU |
 /// | `src/engines/datafusion/README.md` | the package `lacuna-datafusion`, and workers on several machines |
 #[cfg(any(doc, doctest))]
 pub mod documents {

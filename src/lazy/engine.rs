@@ -37,6 +37,32 @@ pub trait Engine: Sealed {
     }
 }
 
+impl<E: Engine> Sealed for &E {}
+
+/// A reference to an engine is an engine, so one engine serves many graphs.
+impl<E: Engine> Engine for &E {
+    fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
+        (**self).values(plan, slots)
+    }
+
+    fn for_each_chunk(
+        &self,
+        plan: &Plan,
+        slots: Vec<Option<Held>>,
+        take: &mut dyn FnMut(&Held) -> Result<()>,
+    ) -> Result<()> {
+        (**self).for_each_chunk(plan, slots, take)
+    }
+
+    fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String {
+        (**self).explain(plan, slots)
+    }
+
+    fn memory(&self) -> Option<u64> {
+        (**self).memory()
+    }
+}
+
 /// The default engine: the threads of this machine, with all values in memory.
 ///
 /// ```

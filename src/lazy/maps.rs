@@ -176,6 +176,11 @@ fn among<X: Steps>() -> Made {
 #[derive(Debug)]
 struct Members<T: Element>(Isin<'static, T>);
 
+/// Returns the set of a call of `isin`.
+pub(super) fn members_of<T: Element>(call: &Call) -> Option<&Isin<'static, T>> {
+    call.data::<Members<T>>("members").map(|members| &members.0)
+}
+
 impl<T: Element> Typed for Members<T> {
     fn as_any(&self) -> &dyn Any {
         self

@@ -55,6 +55,7 @@ mod maps;
 mod moves;
 mod node;
 mod operators;
+mod placed;
 mod plan;
 mod products;
 mod program;
@@ -204,7 +205,6 @@ impl<V: Value> Lazy<V> {
     }
 
     /// Returns a value that is read when a run needs it.
-    #[cfg(feature = "parquet")]
     #[track_caller]
     pub(crate) fn from_source(name: &'static str, source: Arc<dyn source::Source>) -> Self {
         let shape = Some(source.shape().clone());

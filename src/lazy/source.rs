@@ -1,5 +1,6 @@
 //! Tensors that a graph reads in chunks, and values that are split along an axis.
 
+use std::any::Any;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
@@ -81,9 +82,26 @@ pub(crate) trait Source: Send + Sync {
         Err(Error::Argument { operation: "scan", why: format!("{} has no header", self.told()) })
     }
 
+    /// Returns the value, if it is on a device.
+    fn placed(&self) -> Option<&Arc<dyn Placed>> {
+        None
+    }
+
     /// Repartitions the tensor to temporary files by ranges of an axis. Returns `None` if the tensor is already in such
     /// an order.
     fn partitioned(&self, request: &PartitionRequest<'_>) -> Result<Option<Box<dyn Source>>>;
+}
+
+/// A value on a device.
+pub trait Placed: Any + Send + Sync {
+    /// Returns the place as text.
+    fn told(&self) -> String;
+
+    /// Returns the bytes of the value.
+    fn bytes(&self) -> u64;
+
+    /// Copies the value to memory.
+    fn fetch(&self) -> Result<Held>;
 }
 
 /// A partition of the entries of a source.

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use super::broadcast_operands::unlike;
+use super::maps::members_of;
 use super::node::{Body, Form, Held};
 use super::plan::{Plan, Step};
 use super::reductions::stream;
 use super::shares::{Share, shares};
-use super::source::Source;
+use super::source::{Placed, Source};
 use crate::base::error::Result;
 use crate::base::shape::Shape;
-use crate::element::DType;
+use crate::element::{DType, Element};
 use crate::ops::Stream;
 
 /// A view of a step of a plan.
@@ -78,6 +79,32 @@ impl<'a> View<'a> {
     /// Returns the element type, if there is one.
     pub fn dtype(self) -> Option<DType> {
         self.step.node.kind.dtype()
+    }
+
+    /// Returns the name of the format: `coo`, `csr` or `array`.
+    pub fn format(self) -> &'static str {
+        self.step.node.kind.format()
+    }
+
+    /// Returns whether the step reads only the stored entries of its operand.
+    pub fn is_stored(self) -> bool {
+        self.step.node.work().is_some_and(|work| work.call.is_stored())
+    }
+
+    /// Returns the value, if it exists before the run.
+    pub fn constant(self) -> Option<&'a Held> {
+        if let Body::Constant(value) = &self.step.node.body { Some(value) } else { None }
+    }
+
+    /// Returns the value on a device, if the step is such a value.
+    pub fn placed(self) -> Option<&'a Arc<dyn Placed>> {
+        if let Body::Source(source) = &self.step.node.body { source.placed() } else { None }
+    }
+
+    /// Returns the members of the set of `isin`, and whether the test is inverted.
+    pub fn members<T: Element>(self) -> Option<(&'a [T], bool)> {
+        let isin = members_of::<T>(&self.step.node.work()?.call)?;
+        Some((isin.members(), isin.invert))
     }
 
     /// Returns whether the step is elementwise, on the pattern of its inputs or on another pattern.

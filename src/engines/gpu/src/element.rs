@@ -1,0 +1,103 @@
+//! Element types by their bits.
+
+use lacuna::{DType, Element};
+
+use crate::kernel::Form;
+
+/// An element type that the device holds: `bool`, integers and floats.
+///
+/// The trait is sealed.
+pub trait DeviceElement: Element + sealed::Sealed {
+    #[doc(hidden)]
+    const BITS: u32;
+
+    #[doc(hidden)]
+    fn bytes(values: &[Self]) -> &[u8];
+
+    #[doc(hidden)]
+    fn from_bytes(bytes: &[u8]) -> Vec<Self>;
+
+    /// Returns the key of a value in the order of all values, with one key for both zeros. Returns `None` for NaN.
+    #[doc(hidden)]
+    fn device_key(self) -> Option<u64>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! elements {
+    ($($type:ty, |$value:ident| $key:expr;)*) => {$(
+        impl sealed::Sealed for $type {}
+
+        impl DeviceElement for $type {
+            const BITS: u32 = 8 * size_of::<$type>() as u32;
+
+            fn bytes(values: &[Self]) -> &[u8] {
+                bytemuck::cast_slice(values)
+            }
+
+            fn from_bytes(bytes: &[u8]) -> Vec<Self> {
+                bytes.chunks_exact(size_of::<$type>()).map(bytemuck::checked::pod_read_unaligned).collect()
+            }
+
+            fn device_key(self) -> Option<u64> {
+                let $value = self;
+                $key
+            }
+        }
+    )*};
+}
+
+elements! {
+    bool, |value| Some(value.into());
+    u8, |value| Some(value.into());
+    u16, |value| Some(value.into());
+    u32, |value| Some(value.into());
+    u64, |value| Some(value);
+    i8, |value| Some((value as u8).into());
+    i16, |value| Some((value as u16).into());
+    i32, |value| Some((value as u32).into());
+    i64, |value| Some(value as u64);
+    f32, |value| (!value.is_nan()).then(|| if value == 0.0 { 0 } else { value.to_bits().into() });
+    f64, |value| (!value.is_nan()).then(|| if value == 0.0 { 0 } else { value.to_bits() });
+}
+
+/// Returns the bits of an element type, if the device holds it.
+pub(crate) fn form_of(dtype: DType) -> Option<Form> {
+    let (bits, is_float) = match dtype {
+        DType::Bool | DType::UInt8 | DType::Int8 => (8, false),
+        DType::UInt16 | DType::Int16 => (16, false),
+        DType::UInt32 | DType::Int32 => (32, false),
+        DType::UInt64 | DType::Int64 => (64, false),
+        DType::Float32 => (32, true),
+        DType::Float64 => (64, true),
+        _ => return None,
+    };
+    Some(Form { bits, is_float })
+}
+
+/// Runs code with `$T` as the element type of a [`DType`]; `None` if the device does not hold the type.
+macro_rules! of_dtype {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        match $dtype {
+            lacuna::DType::Bool => $crate::element::of_dtype!(@ bool, $T => $body),
+            lacuna::DType::UInt8 => $crate::element::of_dtype!(@ u8, $T => $body),
+            lacuna::DType::UInt16 => $crate::element::of_dtype!(@ u16, $T => $body),
+            lacuna::DType::UInt32 => $crate::element::of_dtype!(@ u32, $T => $body),
+            lacuna::DType::UInt64 => $crate::element::of_dtype!(@ u64, $T => $body),
+            lacuna::DType::Int8 => $crate::element::of_dtype!(@ i8, $T => $body),
+            lacuna::DType::Int16 => $crate::element::of_dtype!(@ i16, $T => $body),
+            lacuna::DType::Int32 => $crate::element::of_dtype!(@ i32, $T => $body),
+            lacuna::DType::Int64 => $crate::element::of_dtype!(@ i64, $T => $body),
+            lacuna::DType::Float32 => $crate::element::of_dtype!(@ f32, $T => $body),
+            lacuna::DType::Float64 => $crate::element::of_dtype!(@ f64, $T => $body),
+            _ => None,
+        }
+    };
+    (@ $type:ty, $T:ident => $body:expr) => {{
+        type $T = $type;
+        Some($body)
+    }};
+}
+pub(crate) use of_dtype;

@@ -1,0 +1,120 @@
+//! Lazy graphs of [`lacuna`] on a GPU, with the same bits.
+//!
+//! [`Gpu`] is an engine, like `Threads`: steps that the device takes run there, and other steps run on threads.
+//! [`Gpu::upload`] copies a tensor to the device once, for many graphs.
+//!
+//! ```
+//! use lacuna::CooTensor;
+//! use lacuna_gpu::Gpu;
+//!
+//! let Ok(gpu) = Gpu::new() else { return Ok(()) }; // no adapter: `on(Threads)`, or no `on` at all
+//! let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![f64::NAN, 1.0], 0.0)?;
+//! let xd = gpu.upload(&x)?;
+//! let rows = xd.lazy().isnan().any(1).on(&gpu).collect()?;
+//! assert_eq!(rows, x.isnan()?.any(1)?);
+//! # Ok::<(), lacuna::Error>(())
+//! ```
+//!
+//! The device computes `isnan`, `isinf`, `isfinite`, `isposinf` and `isneginf` of floats, `isin` of all types that it
+//! holds, and `any` and `all`: of COO over any axes, of CSR over the last one. It holds `bool`, integers and floats of 32
+//! and 64 bits, with coordinates of 32 bits. Kernels compute with integers only, so each result has the bits that
+//! `lacuna` returns on threads.
+
+mod context;
+mod element;
+mod elementwise;
+mod engine;
+mod kernel;
+mod ranks;
+mod reduce;
+mod tensor;
+
+use std::sync::Arc;
+
+use lacuna::{Result, Tensor};
+
+use context::Context;
+pub use element::DeviceElement;
+pub use tensor::{DeviceFormat, DeviceTensor};
+
+/// A device, as an engine of lazy graphs.
+///
+/// Copies of this value share the device and its compiled kernels.
+#[derive(Clone)]
+pub struct Gpu(Arc<Device>);
+
+struct Device {
+    context: Arc<Context>,
+    is_strict: bool,
+}
+
+impl Gpu {
+    /// Opens the fastest adapter: a GPU, or a software device if there is no other.
+    ///
+    /// # Errors
+    ///
+    /// `Engine`: there is no adapter, or it does not open.
+    pub fn new() -> Result<Self> {
+        Gpu::named("")
+    }
+
+    /// Returns the names of all adapters, the fastest kind first.
+    pub fn list() -> Vec<String> {
+        context::names()
+    }
+
+    /// Opens the first adapter whose name contains `name`.
+    ///
+    /// # Errors
+    ///
+    /// `Engine`: there is no such adapter, or it does not open.
+    pub fn named(name: &str) -> Result<Self> {
+        Gpu::opened(name, u64::MAX)
+    }
+
+    /// Opens the fastest adapter, as if it read at most `most_bytes` of an array.
+    #[doc(hidden)]
+    pub fn limited(most_bytes: u64) -> Result<Self> {
+        Gpu::opened("", most_bytes)
+    }
+
+    fn opened(name: &str, most_bytes: u64) -> Result<Self> {
+        let context = Arc::new(Context::new(name, most_bytes)?);
+        Ok(Gpu(Arc::new(Device { context, is_strict: false })))
+    }
+
+    /// Returns the same device as an engine that refuses a graph if a step would run on threads.
+    pub fn strict(&self) -> Self {
+        Gpu(Arc::new(Device { context: Arc::clone(&self.0.context), is_strict: true }))
+    }
+
+    /// Returns the name of the adapter.
+    pub fn name(&self) -> &str {
+        self.0.context.name()
+    }
+
+    /// Copies a tensor to the device.
+    ///
+    /// # Errors
+    ///
+    /// `TooLarge`: an array is larger than the device reads at a time. `OutOfMemory`: the device has no memory.
+    /// `Engine`: the device was lost, or the tensor has 2^32 entries or more.
+    pub fn upload<P: DeviceFormat, T: DeviceElement>(&self, x: &Tensor<P, T>) -> Result<DeviceTensor<P, T>> {
+        tensor::uploaded(self, x).map(DeviceTensor::of)
+    }
+
+    /// Gives the device up, as if it were lost. Each later use is an error.
+    pub fn close(&self) {
+        self.0.context.destroy();
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0.context, &other.0.context)
+    }
+}
+
+impl std::fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Gpu").field(&self.name()).finish()
+    }
+}

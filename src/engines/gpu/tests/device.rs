@@ -1,0 +1,273 @@
+//! What the device computes against what the library computes on threads: bit for bit, on random tensors of every rank,
+//! format, element type and fill that the device takes.
+//!
+//! Without an adapter the tests say so and pass. With `LACUNA_GPU_TESTS=require` they fail.
+
+use std::sync::OnceLock;
+
+use lacuna::lazy::{Engine, Lazy, Value, compile};
+use lacuna::{CooPattern, CooTensor, CsrTensor, Element, Error, Isin, Pattern, Tensor};
+use lacuna_gpu::{DeviceElement, DeviceFormat, Gpu};
+use ndarray::ArrayD;
+
+/// Returns the device, or `None` where there is no adapter.
+fn gpu() -> Option<Gpu> {
+    static GPU: OnceLock<Option<Gpu>> = OnceLock::new();
+    let opened = || match Gpu::new() {
+        Ok(gpu) => Some(gpu),
+        Err(error) if std::env::var("LACUNA_GPU_TESTS").is_ok_and(|word| word == "require") => panic!("{error}"),
+        Err(error) => {
+            eprintln!("skipped: {error}");
+            None
+        }
+    };
+    GPU.get_or_init(opened).clone()
+}
+
+/// Random numbers: the sequence of a multiplicative generator.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+
+    /// A shape of a rank, with a few positions on each axis, sometimes none.
+    fn shape(&mut self, rank: usize) -> Vec<usize> {
+        let longest = [1, 400, 30, 9, 5, 4, 3, 3, 2][rank];
+        (0..rank).map(|_| if self.below(12) == 0 { 0 } else { 1 + self.below(longest) as usize }).collect()
+    }
+
+    /// A tensor whose entries and fill are drawn from `values`.
+    fn tensor<T: Element>(&mut self, rank: usize, values: &[T]) -> CooTensor<T> {
+        let shape = self.shape(rank);
+        let size: usize = shape.iter().product();
+        let share = self.below(5);
+        let draw = |numbers: &mut Self| values[numbers.below(values.len() as u64) as usize];
+        let fill = draw(self);
+        let kept: Vec<usize> = (0..size).filter(|_| self.below(4) < share).collect();
+        let coords = (0..rank).map(|axis| {
+            let stride: usize = shape[axis + 1..].iter().product();
+            kept.iter().map(|position| (position / stride % shape[axis]) as u32).collect()
+        });
+        let pattern = CooPattern::new(shape.clone(), kept.len(), coords.collect()).unwrap();
+        let values = kept.iter().map(|_| draw(self)).collect();
+        Tensor::from_parts(pattern, values, fill).unwrap()
+    }
+
+    /// Some axes, in increasing order.
+    fn axes(&mut self, rank: usize) -> Vec<usize> {
+        (0..rank).filter(|_| self.below(2) == 0).collect()
+    }
+}
+
+/// Compares a graph on the device with the graph on threads.
+fn check<P: Pattern, T: Element>(gpu: &Gpu, graph: &Lazy<Tensor<P, T>>, told: impl Fn() -> String) {
+    let (found, expected) = (graph.on(gpu).collect().unwrap(), graph.collect().unwrap());
+    assert!(found.same_as(&expected), "{}: {found:?} and not {expected:?}", told());
+}
+
+/// Compares all steps of a format on one tensor.
+fn check_steps<P: DeviceFormat, T: DeviceElement>(gpu: &Gpu, x: &Tensor<P, T>, axes: &[usize], members: &[T]) {
+    let on_device = gpu.upload(x).unwrap();
+    assert!(on_device.download().unwrap().same_as(x));
+    let lazy = on_device.lazy();
+    let told = || format!("{x:?} over {axes:?}");
+    for graph in [lazy.any(axes.to_vec()), lazy.all(axes.to_vec())] {
+        check(gpu, &graph, told);
+    }
+    let stored = lazy.stored();
+    for graph in [stored.any(axes.to_vec()), stored.all(axes.to_vec())] {
+        check(gpu, &graph, told);
+    }
+    for invert in [false, true] {
+        let set = || if invert { Isin::from(members).invert() } else { Isin::from(members) };
+        check(gpu, &lazy.isin(set()), told);
+        check(gpu, &stored.isin(set()).any(axes.to_vec()), told);
+    }
+}
+
+fn check_types<T: DeviceElement>(seed: u64, values: &[T]) {
+    let Some(gpu) = gpu() else { return };
+    let mut numbers = Numbers(seed);
+    for round in 0..27 {
+        let rank = round % 9;
+        let (x, axes) = (numbers.tensor(rank, values), numbers.axes(rank));
+        let members: Vec<T> =
+            (0..numbers.below(4)).map(|_| values[numbers.below(values.len() as u64) as usize]).collect();
+        check_steps(&gpu, &x, &axes, &members);
+        if rank > 0 {
+            let csr: CsrTensor<T> = x.to_csr().unwrap();
+            check_steps(&gpu, &csr, &[rank - 1], &members);
+            check_steps(&gpu, &csr, &axes, &members);
+        }
+    }
+}
+
+#[test]
+fn floats_equal_those_of_threads() {
+    check_types(1, &[0.0, -0.0, 1.5, -2.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 5e-324, f64::MAX]);
+    check_types(2, &[0.0f32, -0.0, 1.5, -2.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e-45, f32::MAX]);
+}
+
+#[test]
+fn integers_and_bools_equal_those_of_threads() {
+    check_types(3, &[false, true]);
+    check_types(4, &[0u8, 1, 255, 128]);
+    check_types(5, &[0i16, -1, i16::MIN, 7]);
+    check_types(6, &[0u32, 1, u32::MAX, 1 << 31]);
+    check_types(7, &[0i64, -1, i64::MIN, 1 << 32, 1]);
+    check_types(8, &[0u64, 1, u64::MAX, 1 << 63]);
+    check_types(9, &[0i8, -1, i8::MIN]);
+    check_types(10, &[0u16, 1, u16::MAX]);
+    check_types(11, &[0i32, -1, i32::MIN, 9]);
+}
+
+#[test]
+fn classes_of_floats_equal_those_of_threads() {
+    let Some(gpu) = gpu() else { return };
+    let mut numbers = Numbers(12);
+    let values =
+        [0.0, -0.0, 1.5, f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE / 2.0, f64::MAX];
+    for round in 0..36 {
+        let wide = numbers.tensor(round % 9, &values);
+        let narrow =
+            numbers.tensor(round % 9, &[0.0f32, -0.0, 1.5, f32::NAN, f32::INFINITY, -f32::INFINITY, 1e-45, f32::MAX]);
+        let (wide, narrow) = (gpu.upload(&wide).unwrap().lazy(), gpu.upload(&narrow).unwrap().lazy());
+        for graph in [wide.isnan(), wide.isinf(), wide.isfinite(), wide.isposinf(), wide.isneginf()] {
+            check(&gpu, &graph, || format!("{graph:?}"));
+        }
+        for graph in [narrow.isnan(), narrow.isinf(), narrow.isfinite(), narrow.isposinf(), narrow.isneginf()] {
+            check(&gpu, &graph, || format!("{graph:?}"));
+        }
+        check(&gpu, &wide.stored().isnan(), || "stored".into());
+    }
+}
+
+/// Sizes around those of a word, a workgroup and a block of sums.
+#[test]
+fn long_tensors_equal_those_of_threads() {
+    let Some(gpu) = gpu() else { return };
+    for count in [31, 32, 33, 255, 256, 257, 1023, 1024, 1025, 2047, 2049, 8191, 8193, 40_000, 1_100_000] {
+        let values: Vec<f64> = (0..count).map(|at| if at * 7 % 5 == 0 { 0.0 } else { at as f64 }).collect();
+        let rows = (0..count as u32).map(|at| at / 3).collect();
+        let columns = (0..count as u32).map(|at| at % 3 * 2).collect();
+        let x = CooTensor::new([count / 3 + 2, 7], vec![rows, columns], values, 0.0).unwrap();
+        let csr = x.to_csr().unwrap();
+        let (coo, csr) = (gpu.upload(&x).unwrap().lazy(), gpu.upload(&csr).unwrap().lazy());
+        check(&gpu, &coo.any(1), || count.to_string());
+        check(&gpu, &coo.all(0), || count.to_string());
+        check(&gpu, &csr.any(1), || count.to_string());
+        check(&gpu, &csr.isfinite().all(1), || count.to_string());
+        check(&gpu, &coo.isin([1.0, 2.0, 40.0]), || count.to_string());
+    }
+}
+
+/// Steps that the device does not take run on threads, before and behind steps that it takes.
+#[test]
+fn other_steps_run_on_threads() {
+    let Some(gpu) = gpu() else { return };
+    let mut numbers = Numbers(13);
+    for _ in 0..10 {
+        let x = numbers.tensor(2, &[0.0, 4.0, -1.0, f64::NAN]);
+        let lazy = x.lazy();
+        check(&gpu, &lazy.isnan().any(1).not(), || "behind".into());
+        check(&gpu, &lazy.sqrt().isnan().any(0), || "before".into());
+        check(&gpu, &lazy.any(lacuna::Axes::from(1).keep_dims()), || "kept".into());
+        check(&gpu, &gpu.upload(&x).unwrap().lazy().sqrt().isnan(), || "of a tensor there".into());
+    }
+    let x = CooTensor::new([2, 2], vec![vec![0], vec![1]], vec![f64::NAN], 0.0).unwrap();
+    let explained = gpu.upload(&x).unwrap().lazy().isnan().any(1).not().on(&gpu).explain().unwrap();
+    assert!(explained.contains("gpu: %1 isnan") && explained.contains("gpu: %2 any"), "{explained}");
+    assert!(explained.contains("threads: %3, as not is computed on threads"), "{explained}");
+    let explained = x.lazy().isnan().on(&gpu).explain().unwrap();
+    assert!(explained.contains("gpu: %0 is copied there, 16 bytes"), "{explained}");
+}
+
+/// A program is compiled once, and runs on a value that is bound later.
+#[test]
+fn programs_run_on_values_that_are_bound_later() {
+    let Some(gpu) = gpu() else { return };
+    let mut numbers = Numbers(14);
+    let input = Lazy::<CooTensor<f64>>::input("x", [None, None]);
+    let program = compile(&input.isfinite().all(1)).unwrap();
+    for _ in 0..5 {
+        let x = numbers.tensor(2, &[0.0, f64::NAN, 1.0]);
+        let found = program.run_on(&gpu, [input.is(&x)]).unwrap();
+        assert!(found.same_as(&x.isfinite().unwrap().all(1).unwrap()));
+    }
+}
+
+#[test]
+fn a_strict_engine_refuses_other_steps() {
+    let Some(gpu) = gpu() else { return };
+    let x = CooTensor::new([2], vec![vec![1]], vec![9.0], 0.0).unwrap();
+    let strict = gpu.strict();
+    assert!(x.lazy().isnan().on(strict.clone()).collect().is_ok());
+    let error = x.lazy().sqrt().on(strict).collect().unwrap_err();
+    assert!(matches!(&error, Error::Engine { engine: "gpu", .. }), "{error}");
+    assert!(error.to_string().contains("sqrt is computed on threads"), "{error}");
+}
+
+#[test]
+fn errors_name_what_was_looked_for() {
+    let error = Gpu::named("no such adapter").unwrap_err();
+    assert!(matches!(error, Error::Engine { engine: "gpu", .. }), "{error}");
+}
+
+/// A lost device is an error of each later use, and the tensor in memory is unchanged.
+#[test]
+fn a_lost_device_is_an_error() {
+    if gpu().is_none() {
+        return;
+    }
+    let gpu = Gpu::new().unwrap();
+    let x = CooTensor::new([2], vec![vec![1]], vec![9.0], 0.0).unwrap();
+    let there = gpu.upload(&x).unwrap();
+    gpu.close();
+    assert!(matches!(there.download(), Err(Error::Engine { .. })));
+    assert!(matches!(gpu.upload(&x), Err(Error::Engine { .. })));
+    assert!(matches!(there.lazy().isnan().on(&gpu).collect(), Err(Error::Engine { .. })));
+    assert!(x.lazy().isnan().collect().is_ok());
+}
+
+/// A tensor that does not fit the device is computed on threads; a strict engine names both numbers.
+#[test]
+fn steps_without_room_run_on_threads() {
+    if gpu().is_none() {
+        return;
+    }
+    let gpu = Gpu::limited(4096).unwrap();
+    for count in [500, 512, 513, 5000] {
+        let (fits, positions) = (count <= 512, (0..count).collect());
+        let x = CooTensor::new([count as usize], vec![positions], vec![1.0; count as usize], f64::NAN).unwrap();
+        check(&gpu, &x.lazy().isnan(), || count.to_string());
+        check(&gpu, &x.lazy().isfinite().all(0), || count.to_string());
+        let found = x.lazy().isnan().on(gpu.strict()).collect();
+        assert_eq!(found.is_ok(), fits, "{count}: {found:?}");
+        if let Err(error) = found {
+            assert!(matches!(error, Error::TooLarge { limit: 4096, .. }), "{error}");
+        }
+        assert_eq!(gpu.upload(&x).is_ok(), fits);
+    }
+    // Few entries, and a bitmap of the result that does not fit.
+    let wide = CooTensor::new([1 << 20, 2], vec![vec![7], vec![1]], vec![1.0], 0.0).unwrap();
+    check(&gpu, &wide.lazy().any(1), || "a wide result".into());
+    let explained = wide.lazy().any(1).on(&gpu).explain().unwrap();
+    assert!(explained.contains("a bitmap of the result does not fit the device"), "{explained}");
+}
+
+/// A tensor on one device is copied through memory for another engine.
+#[test]
+fn a_tensor_on_a_device_is_read_by_threads() {
+    let Some(gpu) = gpu() else { return };
+    let x = CooTensor::new([2, 3], vec![vec![0, 1], vec![2, 0]], vec![4.0, 9.0], 0.0).unwrap();
+    let lazy = gpu.upload(&x).unwrap().lazy();
+    assert_eq!(lazy.sqrt().collect().unwrap(), x.sqrt().unwrap());
+    assert_eq!(lazy.collect().unwrap(), x);
+    fn is_engine<E: Engine, V: Value>(_: &E, _: &Lazy<V>) {}
+    is_engine(&gpu, &lazy);
+    let array: ArrayD<f64> = x.to_dense().unwrap().into_dyn();
+    assert_eq!(lazy.to_dense().collect().unwrap(), array);
+}

@@ -1,0 +1,66 @@
+//! Values on a device of an engine in another package.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::broadcast_operands::unlike;
+use super::node::Held;
+use super::source::{Bins, PartitionRequest, Placed, Source};
+use super::value::Kind;
+use super::{Lazy, Value};
+use crate::base::error::Result;
+use crate::base::shape::Shape;
+
+/// Returns a graph of a value on a device. Another engine copies the value to memory.
+#[track_caller]
+pub fn placed<V: Value>(shape: &Shape, value: Arc<dyn Placed>) -> Lazy<V> {
+    let source = PlacedSource { shape: shape.clone(), value, kind: V::KIND };
+    Lazy::from_source("placed", Arc::new(source))
+}
+
+/// A value on a device as a source.
+struct PlacedSource {
+    shape: Shape,
+    value: Arc<dyn Placed>,
+    kind: &'static dyn Kind,
+}
+
+impl Source for PlacedSource {
+    fn told(&self) -> String {
+        self.value.told()
+    }
+
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    fn bytes(&self) -> u64 {
+        self.value.bytes()
+    }
+
+    fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held> {
+        let value = self.value.fetch()?;
+        let Some((axis, range)) = part else { return Ok(value) };
+        self.kind.by_ranges().ok_or_else(|| unlike("the value is not read in parts"))?.cut(&value, axis, range)
+    }
+
+    fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held> {
+        let kind = self.kind.by_ranges().ok_or_else(|| unlike("the value is not read in parts"))?;
+        let axes = ranges.iter().cloned().enumerate();
+        axes.into_iter().try_fold(self.value.fetch()?, |value, (axis, range)| kind.cut(&value, axis, range))
+    }
+
+    /// Returns an estimate: equal bytes for each position.
+    fn weights_in(&self, _: &[Range<usize>], axis: usize, bins: &Bins) -> Result<Vec<u64>> {
+        let each = self.bytes() / (self.shape[axis] as u64).max(1);
+        Ok((0..bins.count()).map(|bin| each * bins.range(bin).len() as u64).collect())
+    }
+
+    fn placed(&self) -> Option<&Arc<dyn Placed>> {
+        Some(&self.value)
+    }
+
+    fn partitioned(&self, _: &PartitionRequest<'_>) -> Result<Option<Box<dyn Source>>> {
+        Ok(None)
+    }
+}
