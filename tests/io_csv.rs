@@ -430,3 +430,16 @@ fn parts_of_a_table_are_asked_for_by_labels() {
     .unwrap();
     assert_eq!(wide.slice(0, "b"..).unwrap().tensor.shape(), [1]);
 }
+
+#[test]
+fn a_table_has_a_label_for_each_position() {
+    let x = CooTensor::new([2, 1], vec![vec![1], vec![0]], vec![4.5], 0.0).unwrap();
+    let labels = |counts: &[usize]| {
+        counts.iter().map(|&count| Labels::new((0..count).map(|at| at.to_string())).unwrap()).collect()
+    };
+    assert_eq!(Labelled::new(x.clone(), labels(&[2, 1])).unwrap().get(&["1", "0"]).unwrap(), 4.5);
+    let refused = Labelled::new(x.clone(), labels(&[2])).unwrap_err();
+    assert!(matches!(refused, Error::RankMismatch { expected: 2, found: 1, .. }), "{refused}");
+    let refused = Labelled::new(x, labels(&[2, 2])).unwrap_err();
+    assert!(matches!(refused, Error::LengthMismatch { expected: 1, found: 2, .. }), "{refused}");
+}

@@ -9,7 +9,7 @@ pub use super::placed::placed;
 pub use super::plan::Plan;
 pub use super::query::{Found, Query, Reader, Rows};
 pub use super::remote::{Folding, Told, piece, side_name, value_bytes};
-pub use super::source::{Part, Placed};
+pub use super::source::{OnDevice, Part};
 pub use super::view::{Read, View};
 pub use crate::base::alloc::AllocError;
 pub use crate::base::sealed::Sealed;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::broadcast_operands::unlike;
 use super::node::Held;
-use super::source::{Bins, PartitionRequest, Placed, Source};
+use super::source::{Bins, OnDevice, PartitionRequest, Source};
 use super::value::Kind;
 use super::{Lazy, Value};
 use crate::base::error::Result;
@@ -13,19 +13,19 @@ use crate::base::shape::Shape;
 
 /// Returns a graph of a value on a device. Another engine copies the value to memory.
 #[track_caller]
-pub fn placed<V: Value>(shape: &Shape, value: Arc<dyn Placed>) -> Lazy<V> {
-    let source = PlacedSource { shape: shape.clone(), value, kind: V::KIND };
+pub fn placed<V: Value>(shape: &Shape, value: Arc<dyn OnDevice>) -> Lazy<V> {
+    let source = DeviceSource { shape: shape.clone(), value, kind: V::KIND };
     Lazy::from_source("placed", Arc::new(source))
 }
 
 /// A value on a device as a source.
-struct PlacedSource {
+struct DeviceSource {
     shape: Shape,
-    value: Arc<dyn Placed>,
+    value: Arc<dyn OnDevice>,
     kind: &'static dyn Kind,
 }
 
-impl Source for PlacedSource {
+impl Source for DeviceSource {
     fn told(&self) -> String {
         self.value.told()
     }
@@ -56,7 +56,7 @@ impl Source for PlacedSource {
         Ok((0..bins.count()).map(|bin| each * bins.range(bin).len() as u64).collect())
     }
 
-    fn placed(&self) -> Option<&Arc<dyn Placed>> {
+    fn placed(&self) -> Option<&Arc<dyn OnDevice>> {
         Some(&self.value)
     }
 

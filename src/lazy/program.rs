@@ -211,9 +211,10 @@ impl<V> Program<V> {
         }
     }
 
-    /// Returns how often the runs so far have read coordinates.
+    /// Returns how often the runs on the current patterns have read coordinates.
     ///
-    /// Reads of the coordinates of inputs, and of plans made from them, are counted.
+    /// Reads of the coordinates of inputs, and of plans made from them, are counted. A run on another pattern starts the count of
+    /// that input again. The count is zero if no coordinates were read, and is otherwise no measure of time.
     ///
     /// ```
     /// use lacuna::CooTensor;

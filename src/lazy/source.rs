@@ -83,7 +83,7 @@ pub(crate) trait Source: Send + Sync {
     }
 
     /// Returns the value, if it is on a device.
-    fn placed(&self) -> Option<&Arc<dyn Placed>> {
+    fn placed(&self) -> Option<&Arc<dyn OnDevice>> {
         None
     }
 
@@ -93,7 +93,7 @@ pub(crate) trait Source: Send + Sync {
 }
 
 /// A value on a device.
-pub trait Placed: Any + Send + Sync {
+pub trait OnDevice: Any + Send + Sync {
     /// Returns the place as text.
     fn told(&self) -> String;
 

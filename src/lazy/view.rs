@@ -8,7 +8,7 @@ use super::node::{Body, Form, Held};
 use super::plan::{Plan, Step};
 use super::reductions::stream;
 use super::shares::{Share, shares};
-use super::source::{Placed, Source};
+use super::source::{OnDevice, Source};
 use crate::base::error::Result;
 use crate::base::shape::Shape;
 use crate::element::{DType, Element};
@@ -97,7 +97,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the value on a device, if the step is such a value.
-    pub fn placed(self) -> Option<&'a Arc<dyn Placed>> {
+    pub fn placed(self) -> Option<&'a Arc<dyn OnDevice>> {
         if let Body::Source(source) = &self.step.node.body { source.placed() } else { None }
     }
 

@@ -67,6 +67,38 @@ pub struct Labelled<T: Element, I: Index = u32> {
 }
 
 impl<T: Element, I: Index> Labelled<T, I> {
+    /// Returns a tensor with labels for each axis, for [`write_csv`](crate::io::write_csv).
+    ///
+    /// # Errors
+    ///
+    /// - `RankMismatch`: there are more or fewer lists of labels than axes;
+    /// - `LengthMismatch`: an axis has another length than its list.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use lacuna::CooTensor;
+    /// use lacuna::io::{Labelled, Labels};
+    ///
+    /// let x = CooTensor::new([2, 1], vec![vec![1], vec![0]], vec![4.5], 0.0)?;
+    /// let table = Labelled::new(x, vec![Labels::new(["ann", "bob"])?, Labels::new(["film"])?])?;
+    /// assert_eq!(table.get(&["bob", "film"])?, 4.5);
+    /// # Ok::<(), lacuna::Error>(())
+    /// ```
+    pub fn new(tensor: CooTensor<T, I>, labels: Vec<Labels>) -> Result<Self> {
+        let (expected, found) = (tensor.rank(), labels.len());
+        if expected != found {
+            return Err(Error::RankMismatch { what: "the labels", expected, found });
+        }
+        for (labels, &expected) in labels.iter().zip(&**tensor.shape()) {
+            let found = labels.len();
+            if expected != found {
+                return Err(Error::LengthMismatch { what: "the labels of an axis", expected, found });
+            }
+        }
+        Ok(Labelled { tensor, labels })
+    }
+
     /// Returns a table with coordinates of type `I`.
     pub(super) fn typed((tensor, labels): (Erased<T>, Vec<Labels>)) -> Result<Self> {
         Ok(Labelled { tensor: Tensor::from_erased(tensor)?, labels })

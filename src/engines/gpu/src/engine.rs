@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use lacuna::lazy::Engine;
-use lacuna::lazy::engine_api::{Held, Placed, Plan, Sealed};
+use lacuna::lazy::engine_api::{Held, OnDevice, Plan, Sealed};
 use lacuna::{Error, Result};
 
 use crate::Gpu;
@@ -59,7 +59,7 @@ impl Gpu {
     }
 
     /// Returns a value on this device.
-    fn own<'a>(&self, placed: &'a dyn Placed) -> Option<&'a DeviceValue> {
+    fn own<'a>(&self, placed: &'a dyn OnDevice) -> Option<&'a DeviceValue> {
         let placed: &dyn std::any::Any = placed;
         placed.downcast_ref::<DeviceValue>().filter(|value| value.gpu.is_same(self))
     }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
 use lacuna::lazy::Lazy;
-use lacuna::lazy::engine_api::{Held, Placed, placed};
+use lacuna::lazy::engine_api::{Held, OnDevice, placed};
 use lacuna::{CooPattern, CooTensor, CsrPattern, CsrTensor, DType, Element, Pattern, Result, Shape, Tensor};
 
 use crate::Gpu;
@@ -112,7 +112,7 @@ impl DeviceValue {
     }
 }
 
-impl Placed for DeviceValue {
+impl OnDevice for DeviceValue {
     fn told(&self) -> String {
         format!("on {}", self.gpu.name())
     }
