@@ -95,7 +95,7 @@ const LEAST_STATES: u64 = 16 << 20;
 
 pub(super) struct Layout<'a> {
     plan: &'a Plan,
-    /// What a chunk of each step knows of the fill of the entire result.
+    /// For each step, the knowledge that a chunk has of the fill of the entire result.
     fills: Vec<FillOfChunk>,
     /// The largest number of bytes for values.
     memory: u64,
@@ -116,7 +116,7 @@ pub(super) struct Layout<'a> {
     pub(super) ways: BTreeMap<usize, Way>,
 }
 
-/// What a chunk of a value knows of the fill of the entire value.
+/// The knowledge that a chunk has of the fill of the entire value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum FillOfChunk {
     Known,
@@ -137,8 +137,8 @@ impl FillOfChunk {
         fills
     }
 
-    /// Returns this for a step whose operands know their fills. Of dynamically typed operands the result is an array, which
-    /// has no fill, or is 0 at all gaps.
+    /// Returns this for a step whose operands know their fills. If the operands are dynamically typed, the result is an
+    /// array, which has no fill, or is 0 at all gaps.
     fn of(plan: &Plan, step: &Step) -> Self {
         let Some(call) = step.node.call().filter(|call| !call.is_stored()) else { return FillOfChunk::Known };
         let arrays = step.inputs.iter().filter(|&&input| plan.steps[input].node.kind.format() == "array").count();

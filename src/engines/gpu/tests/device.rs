@@ -1,4 +1,4 @@
-//! What the device computes against what the library computes on threads: bit for bit, on random tensors of every rank,
+//! Results of the device against results of threads: bit for bit, on random tensors of every rank,
 //! format, element type and fill that the device takes.
 //!
 //! Without an adapter the tests say so and pass. With `LACUNA_GPU_TESTS=require` they fail.
