@@ -18,14 +18,17 @@ pub trait Engine: Sealed {
     #[doc(hidden)]
     fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>>;
 
-    /// Passes the value of the only output in chunks along its first axis, in order.
+    /// Passes the value of the only output in chunks along its first axis, in order. By default, the value is one
+    /// chunk.
     #[doc(hidden)]
     fn for_each_chunk(
         &self,
         plan: &Plan,
         slots: Vec<Option<Held>>,
         take: &mut dyn FnMut(&Held) -> Result<()>,
-    ) -> Result<()>;
+    ) -> Result<()> {
+        self.values(plan, slots)?.iter().try_for_each(take)
+    }
 
     #[doc(hidden)]
     fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String;
@@ -79,15 +82,6 @@ pub struct Threads;
 impl Engine for Threads {
     fn values(&self, plan: &Plan, slots: Vec<Option<Held>>) -> Result<Vec<Held>> {
         plan.run(slots)
-    }
-
-    fn for_each_chunk(
-        &self,
-        plan: &Plan,
-        slots: Vec<Option<Held>>,
-        take: &mut dyn FnMut(&Held) -> Result<()>,
-    ) -> Result<()> {
-        plan.run(slots)?.iter().try_for_each(take)
     }
 
     fn explain(&self, plan: &Plan, _: &[Option<Held>]) -> String {

@@ -1,11 +1,11 @@
 //! Values on a device of an engine in another package.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::broadcast_operands::unlike;
 use super::node::Held;
-use super::source::{Bins, OnDevice, PartitionRequest, Source};
+use super::source::{Bins, ByRanges, OnDevice, PartitionRequest, Source};
 use super::value::Kind;
 use super::{Lazy, Value};
 use crate::base::error::Result;
@@ -14,7 +14,7 @@ use crate::base::shape::Shape;
 /// Returns a graph of a value on a device. Another engine copies the value to memory.
 #[track_caller]
 pub fn placed<V: Value>(shape: &Shape, value: Arc<dyn OnDevice>) -> Lazy<V> {
-    let source = DeviceSource { shape: shape.clone(), value, kind: V::KIND };
+    let source = DeviceSource { shape: shape.clone(), value, kind: V::KIND, copy: OnceLock::new() };
     Lazy::from_source("placed", Arc::new(source))
 }
 
@@ -23,6 +23,21 @@ struct DeviceSource {
     shape: Shape,
     value: Arc<dyn OnDevice>,
     kind: &'static dyn Kind,
+    /// The value in memory, after a part was read. Each part of a graph in chunks would copy it again.
+    copy: OnceLock<Held>,
+}
+
+impl DeviceSource {
+    fn copy(&self) -> Result<&Held> {
+        match self.copy.get() {
+            Some(copy) => Ok(copy),
+            None => self.value.fetch().map(|value| self.copy.get_or_init(|| value)),
+        }
+    }
+
+    fn ranges(&self) -> Result<&'static dyn ByRanges> {
+        self.kind.by_ranges().ok_or_else(|| unlike("the value is not read in parts"))
+    }
 }
 
 impl Source for DeviceSource {
@@ -39,15 +54,19 @@ impl Source for DeviceSource {
     }
 
     fn read(&self, part: Option<(usize, Range<usize>)>) -> Result<Held> {
-        let value = self.value.fetch()?;
-        let Some((axis, range)) = part else { return Ok(value) };
-        self.kind.by_ranges().ok_or_else(|| unlike("the value is not read in parts"))?.cut(&value, axis, range)
+        match part {
+            Some((axis, range)) => self.ranges()?.cut(self.copy()?, axis, range),
+            None => self.value.fetch(),
+        }
     }
 
     fn read_box(&self, ranges: &[Range<usize>]) -> Result<Held> {
-        let kind = self.kind.by_ranges().ok_or_else(|| unlike("the value is not read in parts"))?;
-        let axes = ranges.iter().cloned().enumerate();
-        axes.into_iter().try_fold(self.value.fetch()?, |value, (axis, range)| kind.cut(&value, axis, range))
+        let (kind, copy) = (self.ranges()?, Arc::clone(self.copy()?));
+        ranges.iter().cloned().enumerate().try_fold(copy, |value, (axis, range)| kind.cut(&value, axis, range))
+    }
+
+    fn stored_in(&self, ranges: &[Range<usize>]) -> Result<u64> {
+        Ok(self.ranges()?.stored(&self.read_box(ranges)?) as u64)
     }
 
     /// Returns an estimate: equal bytes for each position.

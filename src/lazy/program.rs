@@ -213,8 +213,8 @@ impl<V> Program<V> {
 
     /// Returns how often the runs on the current patterns have read coordinates.
     ///
-    /// Reads of the coordinates of inputs, and of plans made from them, are counted. A run on another pattern starts the count of
-    /// that input again. The count is zero if no coordinates were read, and is otherwise no measure of time.
+    /// Reads of the coordinates of inputs, and of plans made from them, are counted. A run on another
+    /// pattern starts the count of that input again. Zero means that no coordinates were read.
     ///
     /// ```
     /// use lacuna::CooTensor;

@@ -120,10 +120,14 @@ pub(super) struct Layout<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum FillOfChunk {
     Known,
-    /// The fill times factors, which is mostly 0. A chunk without gaps has the fill of its operand.
+    /// The fill times factors, which is mostly 0. A chunk that stores every position has the fill of its operand.
     OfFactors,
-    /// The results of an array at gaps. A chunk without gaps has the fill of its operand.
+    /// The results of an array at unstored positions. A chunk that stores every position has the fill of its operand.
     OfArray,
+}
+
+fn is_reduction(step: &Step) -> bool {
+    step.node.call().is_some_and(|call| call.op.split == Split::Over)
 }
 
 impl FillOfChunk {
@@ -132,13 +136,16 @@ impl FillOfChunk {
         let mut fills: Vec<Self> = Vec::with_capacity(plan.steps.len());
         for (step, slot) in plan.steps.iter().zip(slots) {
             let of_inputs = step.inputs.iter().map(|&input| fills[input]).max().unwrap_or(FillOfChunk::Known);
-            fills.push(if slot.is_some() { FillOfChunk::Known } else { of_inputs.max(Self::of(plan, step)) });
+            // A reduction of such an operand reads all of it.
+            let is_whole = of_inputs == FillOfChunk::OfArray && is_reduction(step);
+            let is_known = slot.is_some() || is_whole;
+            fills.push(if is_known { FillOfChunk::Known } else { of_inputs.max(Self::of(plan, step)) });
         }
         fills
     }
 
     /// Returns this for a step whose operands know their fills. If the operands are dynamically typed, the result is an
-    /// array, which has no fill, or is 0 at all gaps.
+    /// array, which does not have a fill, or is 0 at all unstored positions.
     fn of(plan: &Plan, step: &Step) -> Self {
         let Some(call) = step.node.call().filter(|call| !call.is_stored()) else { return FillOfChunk::Known };
         let arrays = step.inputs.iter().filter(|&&input| plan.steps[input].node.kind.format() == "array").count();
@@ -348,12 +355,11 @@ impl<'a> Layout<'a> {
         step.inputs.iter().all(can_be_cut).then(|| shares(&step.node, &shapes, axis))?
     }
 
-    /// Returns whether a reduction needs the fill of its entire operand, which chunks may not know. The fill decides the
-    /// fill of the result, and whether labels that no position has are stored.
+    /// Returns whether a reduction needs the fill of its entire operand, which chunks may not know. The fill decides
+    /// the fill of the result, and whether labels that no position has are stored.
     fn needs_fill(&self, at: usize) -> bool {
-        let Step { node, inputs, .. } = &self.plan.steps[at];
-        let is_reduction = node.call().is_some_and(|call| call.op.split == Split::Over);
-        is_reduction
+        let step @ Step { node, inputs, .. } = &self.plan.steps[at];
+        is_reduction(step)
             && inputs.first().is_some_and(|&operand| match self.fills[operand] {
                 FillOfChunk::Known => false,
                 FillOfChunk::OfFactors => node.is_grouped(),

@@ -12,6 +12,8 @@ use crate::kernel::{Kernel, PARAMS};
 pub(crate) const GROUP: u32 = 256;
 /// The bytes that are written or read at a time, because each piece is copied on its way.
 const PIECE: usize = 16 << 20;
+/// The largest number of items that kernels number. The last workgroups number more, and must not reach 2^32.
+pub(crate) const MOST_ITEMS: u64 = 1 << 31;
 /// The largest number of workgroups on an axis of a dispatch.
 const MOST_GROUPS: u64 = 65_535;
 
@@ -53,6 +55,13 @@ pub(crate) enum Size {
 /// Returns an error of this engine.
 pub(crate) fn failed(cause: impl Into<String>) -> Error {
     Error::Engine { engine: "gpu", attempts: 1, cause: cause.into(), seen: None, expected: None }
+}
+
+/// Returns an empty vector with this capacity.
+pub(crate) fn with_capacity<T>(count: usize) -> Result<Vec<T>> {
+    let (mut items, bytes) = (Vec::new(), count as u128 * size_of::<T>() as u128);
+    items.try_reserve_exact(count).map_err(|_| Error::OutOfMemory { bytes })?;
+    Ok(items)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -111,6 +120,12 @@ impl Context {
         self.most_bytes
     }
 
+    /// Returns the error of an array that is too large.
+    pub(crate) fn too_large(&self, bytes: u64) -> Error {
+        let (what, limit) = ("an array on the device", self.most_bytes);
+        Error::TooLarge { what, bytes: bytes.into(), limit, instead: "use Threads" }
+    }
+
     /// Returns the largest number of arrays that a kernel reads and writes.
     pub(crate) fn most_arrays(&self) -> usize {
         self.limits.max_storage_buffers_per_shader_stage as usize
@@ -132,8 +147,7 @@ impl Context {
     pub(crate) fn zeros(&self, count: u64) -> Result<Words> {
         let size = 4 * count.max(1);
         if size > self.most_bytes() {
-            let (bytes, limit) = (u128::from(size), self.most_bytes());
-            return Err(Error::TooLarge { what: "an array on the device", bytes, limit, instead: "use Threads" });
+            return Err(self.too_large(size));
         }
         self.check()?;
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
@@ -165,9 +179,7 @@ impl Context {
 
     /// Copies the first `bytes` of an array to memory.
     pub(crate) fn download(&self, words: &Words, bytes: usize) -> Result<Vec<u8>> {
-        let mut found = Vec::new();
-        let reserved = found.try_reserve_exact(bytes);
-        reserved.map_err(|_| Error::OutOfMemory { bytes: bytes as u128 })?;
+        let mut found = with_capacity(bytes)?;
         while found.len() < bytes {
             let count = (bytes - found.len()).min(PIECE);
             let piece = self.piece(words, found.len() as u64, count.next_multiple_of(4) as u64)?;
@@ -199,7 +211,7 @@ impl Context {
         Ok(bytemuck::pod_read_unaligned(&bytes))
     }
 
-    /// Runs a kernel behind the kernels that ran before. `arrays` are its arrays, in order.
+    /// Runs a kernel after the kernels that ran before. `arrays` are its arrays, in order.
     pub(crate) fn run(&self, kernel: &Kernel, arrays: &[&Words], params: &[u32], size: Size) -> Result<()> {
         let groups = match size {
             Size::Invocations(count) => count.div_ceil(u64::from(GROUP)),

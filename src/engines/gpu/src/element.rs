@@ -1,7 +1,9 @@
 //! Element types by their bits.
 
-use lacuna::{DType, Element};
+use bytemuck::checked::{CheckedBitPattern, try_pod_read_unaligned};
+use lacuna::{DType, Element, Result};
 
+use crate::context::{failed, with_capacity};
 use crate::kernel::Form;
 
 /// An element type that the device holds: `bool`, integers and floats.
@@ -15,7 +17,7 @@ pub trait DeviceElement: Element + sealed::Sealed {
     fn bytes(values: &[Self]) -> &[u8];
 
     #[doc(hidden)]
-    fn from_bytes(bytes: &[u8]) -> Vec<Self>;
+    fn from_bytes(bytes: &[u8]) -> Result<Vec<Self>>;
 
     /// Returns the key of a value in the order of all values, with one key for both zeros. Returns `None` for NaN.
     #[doc(hidden)]
@@ -24,6 +26,16 @@ pub trait DeviceElement: Element + sealed::Sealed {
 
 mod sealed {
     pub trait Sealed {}
+}
+
+/// Returns the values of these bytes, or an error for a byte that is not a `bool`.
+fn read<T: CheckedBitPattern>(bytes: &[u8]) -> Result<Vec<T>> {
+    let mut values = with_capacity(bytes.len() / size_of::<T>())?;
+    for bytes in bytes.chunks_exact(size_of::<T>()) {
+        let value = try_pod_read_unaligned(bytes);
+        values.push(value.map_err(|_| failed("the device returned bytes that are not a value"))?);
+    }
+    Ok(values)
 }
 
 macro_rules! elements {
@@ -37,8 +49,8 @@ macro_rules! elements {
                 bytemuck::cast_slice(values)
             }
 
-            fn from_bytes(bytes: &[u8]) -> Vec<Self> {
-                bytes.chunks_exact(size_of::<$type>()).map(bytemuck::checked::pod_read_unaligned).collect()
+            fn from_bytes(bytes: &[u8]) -> Result<Vec<Self>> {
+                read(bytes)
             }
 
             fn device_key(self) -> Option<u64> {

@@ -51,7 +51,8 @@ impl Class {
     }
 }
 
-/// Returns the fill of a test. In a stored view, gaps do not count: the fill is kept if it is a `bool`, or is `false`.
+/// Returns the fill of a test. In a stored view, unstored positions do not count. The fill is then kept if it is a
+/// `bool`, and is `false` otherwise.
 fn fill_of<T: DeviceElement>(x: &DeviceValue, counts_gaps: bool, holds: impl Fn(T) -> bool) -> bool {
     match counts_gaps {
         true => holds(x.fill::<T>()),

@@ -7,11 +7,11 @@ use lacuna::lazy::engine_api::{Held, OnDevice, Plan, Sealed};
 use lacuna::{Error, Result};
 
 use crate::Gpu;
-use crate::context::failed;
+use crate::context::{MOST_ITEMS, failed};
 use crate::element::{form_of, of_dtype};
 use crate::elementwise::{Class, classified, isin};
 use crate::reduce::{MOST_KEPT, Reduction};
-use crate::tensor::{DeviceValue, bytes_of, is_uploaded, uploaded_of};
+use crate::tensor::{Bytes, DeviceValue, uploaded_of};
 
 /// A step that the device takes.
 enum Step {
@@ -23,21 +23,48 @@ enum Step {
 }
 
 /// The reason why a step runs on threads.
-type Reason = String;
+#[derive(Clone)]
+enum Reason {
+    Why(String),
+    /// An array of so many bytes is too large for the device.
+    TooLarge(u64),
+}
+
+impl From<String> for Reason {
+    fn from(why: String) -> Self {
+        Reason::Why(why)
+    }
+}
+
+impl From<&str> for Reason {
+    fn from(why: &str) -> Self {
+        Reason::Why(why.into())
+    }
+}
+
+/// A step that the device takes, or the reason why not.
+type Taken = std::result::Result<Step, Reason>;
+
+/// Returns whether a step that the device takes reads a value.
+fn is_read(plan: &Plan, steps: &[Taken], at: usize) -> bool {
+    let takes = |next: usize| matches!(&steps[next], Ok(Step::Classify(_) | Step::Isin | Step::Reduce(_)));
+    (at + 1..plan.count()).any(|next| takes(next) && plan.view(next).inputs() == [at])
+}
 
 impl Gpu {
     /// Returns for each step of a plan how the device computes it, or why it does not.
-    fn layout(&self, plan: &Plan, slots: &[Option<Held>]) -> Vec<std::result::Result<Step, Reason>> {
-        let mut steps: Vec<std::result::Result<Step, Reason>> = Vec::with_capacity(plan.count());
+    fn layout(&self, plan: &Plan, slots: &[Option<Held>]) -> Vec<Taken> {
+        let mut steps: Vec<Taken> = Vec::with_capacity(plan.count());
         for (at, slot) in slots.iter().enumerate().take(plan.count()) {
             let step = match plan.view(at).inputs() {
                 [] => self.leaf(plan, at, slot.as_ref()).map(|()| Step::Leaf),
                 _ if slot.is_some() => self.leaf(plan, at, slot.as_ref()).map(|()| Step::Leaf),
                 &[operand] => match &steps[operand] {
                     Ok(_) => self.step(plan, at, operand),
-                    Err(_) => Err(format!("%{operand} is not on the device")),
+                    Err(Reason::TooLarge(bytes)) => Err(Reason::TooLarge(*bytes)),
+                    Err(Reason::Why(_)) => Err(format!("%{operand} is not on the device").into()),
                 },
-                _ => Err(format!("{} is computed on threads", plan.view(at).name())),
+                _ => Err(format!("{} is computed on threads", plan.view(at).name()).into()),
             };
             steps.push(step);
         }
@@ -50,11 +77,14 @@ impl Gpu {
         if let Some(placed) = view.placed() {
             return self.own(placed.as_ref()).map(|_| ()).ok_or_else(|| "it is on another device".into());
         }
-        let value = slot.or(view.constant()).ok_or_else(|| "it is read when it is needed".to_string())?;
-        let dtype = view.dtype().ok_or_else(|| "it has no element type".to_string())?;
-        match is_uploaded(value, dtype) {
-            true => Ok(()),
-            false => Err(format!("the device holds no {} of {dtype} with these coordinates", view.format())),
+        let value = slot.or(view.constant()).ok_or("it is read when it is needed")?;
+        let dtype = view.dtype().ok_or("it does not have an element type")?;
+        match Bytes::of(value, dtype) {
+            Some(bytes) if bytes.largest as u64 > self.0.context.most_bytes() => {
+                Err(Reason::TooLarge(bytes.largest as u64))
+            }
+            Some(_) => Ok(()),
+            None => Err(format!("the device holds no {} of {dtype} with these coordinates", view.format()).into()),
         }
     }
 
@@ -65,9 +95,9 @@ impl Gpu {
     }
 
     /// Returns how the device computes a step of one operand.
-    fn step(&self, plan: &Plan, at: usize, operand: usize) -> std::result::Result<Step, Reason> {
+    fn step(&self, plan: &Plan, at: usize, operand: usize) -> Taken {
         let (view, x) = (plan.view(at), plan.view(operand));
-        let elsewhere = || format!("{} is computed on threads", view.name());
+        let elsewhere = || Reason::Why(format!("{} is computed on threads", view.name()));
         let form = x.dtype().and_then(form_of).ok_or_else(elsewhere)?;
         if let Some(class) = Class::of(view.name()) {
             return if form.is_float { Ok(Step::Classify(class)) } else { Err(elsewhere()) };
@@ -81,8 +111,8 @@ impl Gpu {
 
     fn reduction(&self, plan: &Plan, at: usize, operand: usize) -> std::result::Result<Reduction, Reason> {
         let (view, x) = (plan.view(at), plan.view(operand));
-        let shape = x.shape().ok_or_else(|| "the lengths of its operand are not known".to_string())?;
-        let kept = view.kept().ok_or_else(|| "labels are reduced on threads".to_string())?;
+        let shape = x.shape().ok_or("the lengths of its operand are not known")?;
+        let kept = view.kept().ok_or("labels are reduced on threads")?;
         if view.shape().is_none_or(|found| found.rank() != kept.len()) {
             return Err("axes that are kept with a length of 1 are computed on threads".into());
         }
@@ -91,18 +121,18 @@ impl Gpu {
         if x.format() == "csr" {
             let is_last = shape.rank() > 1 && reduction.kept.iter().copied().eq(0..shape.rank() - 1);
             let lanes = shape.lane_axes().iter().try_fold(1_usize, |lanes, &length| lanes.checked_mul(length));
-            let fits =
-                lanes.is_some_and(|lanes| 4 * (lanes as u64 + 1) <= context.most_bytes() && lanes < u32::MAX as usize);
+            let fits = lanes
+                .is_some_and(|lanes| 4 * (lanes as u64 + 1) <= context.most_bytes() && (lanes as u64) < MOST_ITEMS);
             return match (is_last, fits) {
                 (true, true) => Ok(reduction),
                 (false, _) => Err("CSR is reduced over its last axis there, and over others on threads".into()),
                 (true, false) => Err("it has too many lanes".into()),
             };
         }
-        // The kernels read an array per kept axis beside five others.
+        // A kernel has five arrays, and one per kept axis.
         let most = MOST_KEPT.min(context.most_arrays().saturating_sub(5));
         match reduction.cells(shape, context.most_bytes()) {
-            _ if reduction.kept.len() > most => Err(format!("more than {most} axes are kept")),
+            _ if reduction.kept.len() > most => Err(format!("more than {most} axes are kept").into()),
             Some(_) => Ok(reduction),
             None => Err("a bitmap of the result does not fit the device".into()),
         }
@@ -127,13 +157,11 @@ impl Gpu {
     /// the threads.
     fn run(&self, plan: &Plan, slots: &[Option<Held>]) -> Result<Vec<Option<DeviceValue>>> {
         let steps = self.layout(plan, slots);
-        let takes = |at: usize| matches!(&steps[at], Ok(Step::Classify(_) | Step::Isin | Step::Reduce(_)));
-        let is_read = |at: usize| (at + 1..plan.count()).any(|next| takes(next) && plan.view(next).inputs() == [at]);
         let mut values: Vec<Option<DeviceValue>> = Vec::with_capacity(plan.count());
         for (at, step) in steps.iter().enumerate() {
             let view = plan.view(at);
             let found = match step {
-                Ok(Step::Leaf) if is_read(at) => match view.placed() {
+                Ok(Step::Leaf) if is_read(plan, &steps, at) => match view.placed() {
                     Some(placed) => Ok(self.own(placed.as_ref()).cloned()),
                     None => {
                         let value = slots[at].as_ref().or(view.constant());
@@ -146,8 +174,11 @@ impl Gpu {
                     Some(x) => self.computed(plan, at, step, x).map(Some),
                     None => Ok(None),
                 },
-                Err(why) if self.0.is_strict && !view.inputs().is_empty() => {
-                    return Err(failed(format!("%{at} is not computed on the device: {why}")));
+                Err(reason) if self.0.is_strict && !view.inputs().is_empty() => {
+                    return Err(match reason {
+                        Reason::Why(why) => failed(format!("%{at} is not computed on the device: {why}")),
+                        Reason::TooLarge(bytes) => self.0.context.too_large(*bytes),
+                    });
                 }
                 Err(_) => Ok(None),
             };
@@ -177,30 +208,27 @@ impl Engine for Gpu {
         plan.finish(slots)
     }
 
-    fn for_each_chunk(
-        &self,
-        plan: &Plan,
-        slots: Vec<Option<Held>>,
-        take: &mut dyn FnMut(&Held) -> Result<()>,
-    ) -> Result<()> {
-        self.values(plan, slots)?.iter().try_for_each(take)
-    }
-
     fn explain(&self, plan: &Plan, slots: &[Option<Held>]) -> String {
         let (mut text, steps) = (plan.told(), self.layout(plan, slots));
         for (at, step) in steps.iter().enumerate() {
             let view = plan.view(at);
             let _ = match step {
+                Ok(Step::Leaf) if !is_read(plan, &steps, at) => Ok(()),
                 Ok(Step::Leaf) => match (view.placed(), slots[at].as_ref().or(view.constant()).zip(view.dtype())) {
                     (Some(_), _) => writeln!(text, "gpu: %{at} is on {}", self.name()),
                     (None, Some((value, dtype))) => {
-                        writeln!(text, "gpu: %{at} is copied there, {} bytes", bytes_of(value, dtype))
+                        let bytes = Bytes::of(value, dtype).map_or(0, |bytes| bytes.all);
+                        writeln!(text, "gpu: %{at} is copied there, {bytes} bytes")
                     }
                     _ => Ok(()),
                 },
                 Ok(_) => writeln!(text, "gpu: %{at} {}", view.name()),
                 Err(_) if view.inputs().is_empty() => Ok(()),
-                Err(why) => writeln!(text, "threads: %{at}, as {why}"),
+                Err(Reason::Why(why)) => writeln!(text, "threads: %{at}, as {why}"),
+                Err(Reason::TooLarge(bytes)) => {
+                    let limit = self.0.context.most_bytes();
+                    writeln!(text, "threads: %{at}, as an array of {bytes} bytes exceeds the limit of {limit} bytes")
+                }
             };
         }
         text

@@ -1,7 +1,7 @@
 //! Texts of kernels in WGSL. All arithmetic is on 32-bit words.
 //!
-//! A value is a `vec2<u32>`: its upper word in `y`, its lower word in `x`. A value of at most 32 bits is in `y`, and `x`
-//! is 0. No kernel compares floats, because devices disagree about NaN.
+//! A value is a `vec2<u32>`: its upper word in `y`, its lower word in `x`. A value of at most 32 bits is in `y`, and
+//! `x` is 0. No kernel compares floats, because devices disagree about NaN.
 
 /// The words of parameters that a kernel has.
 pub(crate) const PARAMS: usize = 32;
@@ -29,7 +29,8 @@ pub(crate) struct Form {
     pub(crate) is_float: bool,
 }
 
-/// A kernel. `i` is the number of the invocation, `lane` its number in the workgroup `group`, and `param(k)` a parameter.
+/// A kernel. `i` is the number of the invocation, `lane` its number in the workgroup `group`, and `param(k)` a
+/// parameter.
 #[derive(Clone)]
 pub(crate) struct Kernel {
     pub(crate) name: &'static str,
@@ -83,8 +84,8 @@ impl Kernel {
         self
     }
 
-    /// Adds the function `before_NAME(e)`, the number of set bits before a bit, and `has_NAME(e)`, the bit itself. The bits
-    /// are in the array `NAME`, and the numbers before each word in `NAME_before`.
+    /// Adds the function `before_NAME(e)`, the number of set bits before a bit, and `has_NAME(e)`, the bit itself. The
+    /// bits are in the array `NAME`, and the numbers before each word in `NAME_before`.
     pub(crate) fn ranks(self, name: &str) -> Self {
         let functions = format!(
             "fn has_{name}(e: u32) -> bool {{ return ((({name}[e / 32u]) >> (e % 32u)) & 1u) == 1u; }}\n\
@@ -154,7 +155,8 @@ answers[i] = bytes;",
         )
 }
 
-/// Returns a kernel that writes a bit for each of `param(0)` items: whether `holds(e)`, a function of `kernel`, is true.
+/// Returns a kernel that writes a bit for each of `param(0)` items: whether `holds(e)`, a function of `kernel`, is
+/// true.
 /// A workgroup reads eight items per invocation, side by side, and gathers the bits of a word in its own memory.
 pub(crate) fn bits_of(kernel: Kernel) -> Kernel {
     kernel

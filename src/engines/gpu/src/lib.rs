@@ -16,8 +16,8 @@
 //! ```
 //!
 //! The device computes `isnan`, `isinf`, `isfinite`, `isposinf` and `isneginf` of floats, `isin` of all types that it
-//! holds, and `any` and `all`: of COO over any axes, of CSR over the last one. It holds `bool`, integers and floats of 32
-//! and 64 bits, with coordinates of 32 bits. Kernels compute with integers only, so each result has the bits that
+//! holds, and `any` and `all`: of COO over any axes, of CSR over the last one. It holds `bool`, integers and floats of
+//! 32 and 64 bits, with coordinates of 32 bits. Kernels compute with integers only, so each result has the bits that
 //! `lacuna` returns on threads.
 
 mod context;
@@ -83,7 +83,7 @@ impl Gpu {
         Ok(Gpu(Arc::new(Device { context, is_strict: false })))
     }
 
-    /// Returns the same device as an engine that refuses a graph if a step would run on threads.
+    /// Returns the same device as an engine that rejects a graph if a step would run on threads.
     pub fn strict(&self) -> Self {
         Gpu(Arc::new(Device { context: Arc::clone(&self.0.context), is_strict: true }))
     }
@@ -98,7 +98,7 @@ impl Gpu {
     /// # Errors
     ///
     /// `TooLarge`: an array is larger than the device reads at a time. `OutOfMemory`: the device has no memory.
-    /// `Engine`: the device was lost, or the tensor has 2^32 entries or more.
+    /// `Engine`: the device was lost, or the tensor has 2^31 entries or more.
     pub fn upload<P: DeviceFormat, T: DeviceElement>(&self, x: &Tensor<P, T>) -> Result<DeviceTensor<P, T>> {
         tensor::uploaded(self, x).map(DeviceTensor::of)
     }

@@ -1,8 +1,10 @@
 //! `any` and `all` over axes.
 
+use std::sync::Arc;
+
 use lacuna::{Axes, CooTensor, Result, Shape};
 
-use crate::context::{Size, Words};
+use crate::context::{MOST_ITEMS, Size, Words};
 use crate::element::DeviceElement;
 use crate::kernel::{Access, BITS_EACH, Items, Kernel, bits_of};
 use crate::ranks::{Ranks, words_of_bits};
@@ -29,11 +31,11 @@ impl Reduction {
         (0..shape.rank()).filter(|axis| !self.kept.contains(axis)).collect()
     }
 
-    /// Returns the number of output elements, if a bitmap of them fits the device.
+    /// Returns the number of output elements, if their bitmap and counts fit the device.
     pub(crate) fn cells(&self, shape: &[usize], most_bytes: u64) -> Option<u64> {
         let lengths = self.kept.iter().map(|&axis| shape[axis] as u64);
         let cells = lengths.into_iter().try_fold(1_u64, |cells, length| cells.checked_mul(length))?;
-        (cells < u64::from(u32::MAX) && 4 * cells <= most_bytes).then_some(cells)
+        (cells < MOST_ITEMS && 4 * cells <= most_bytes).then_some(cells)
     }
 
     /// Returns the fill of the result: that of a tensor without entries.
@@ -54,14 +56,14 @@ impl Reduction {
         let shape = &x.pattern.shape;
         let fill = self.fill::<T>(x)?;
         let extent = self.reduced(shape).iter().fold(1_u64, |extent, &axis| extent.saturating_mul(shape[axis] as u64));
-        // A gap decides the result of its group if the fill is a hit. A group has a gap if it has fewer entries.
-        let gap = GapHits {
+        // An unstored position decides the result of its group if the fill is a hit.
+        let unstored = UnstoredHits {
             are_hits: self.counts_gaps && x.fill::<T>().is_truthy() != self.is_all,
             extent: u32::try_from(extent).unwrap_or(u32::MAX),
         };
         let (pattern, values) = match &x.pattern.layout {
-            Layout::Coo(axes) => self.of_coords(x, axes, gap)?,
-            Layout::Csr { offsets, .. } => self.of_lanes(x, offsets, gap)?,
+            Layout::Coo(axes) => self.of_coords(x, axes, unstored)?,
+            Layout::Csr { offsets, .. } => self.of_lanes(x, offsets, unstored)?,
         };
         Ok(DeviceValue { pattern, ..x.with_values(values, fill) })
     }
@@ -71,8 +73,8 @@ impl Reduction {
         &self,
         x: &DeviceValue,
         axes: &[Words],
-        gap: GapHits,
-    ) -> Result<(std::sync::Arc<DevicePattern>, Words)> {
+        unstored: UnstoredHits,
+    ) -> Result<(Arc<DevicePattern>, Words)> {
         let (context, nnz, shape) = (&x.gpu.0.context, x.pattern.nnz, &x.pattern.shape);
         let lengths: Vec<u32> = self.kept.iter().map(|&axis| shape[axis] as u32).collect();
         let cells = lengths.iter().map(|&length| u64::from(length)).product::<u64>();
@@ -80,10 +82,10 @@ impl Reduction {
             .map(|axis| lengths[axis + 1..].iter().fold(1, |stride: u32, &length| stride.wrapping_mul(length)))
             .collect();
         let (stored, hits) = (context.zeros(words_of_bits(cells))?, context.zeros(words_of_bits(cells))?);
-        let counts = context.zeros(if gap.are_hits { cells } else { 1 })?;
+        let counts = context.zeros(if unstored.are_hits { cells } else { 1 })?;
         let mut arrays: Vec<&Words> = self.kept.iter().map(|&axis| &axes[axis]).collect();
         arrays.extend([&x.values, &stored, &hits, &counts]);
-        let params = [&[nnz, gap.are_hits.into()], &strides[..]].concat();
+        let params = [&[nnz, unstored.are_hits.into()], &strides[..]].concat();
         context.run(&self.marks(x, lengths.len()), &arrays, &params, Size::Invocations(nnz.into()))?;
         let stored = Ranks::new(context, stored)?;
         let coords = lengths.iter().map(|_| context.zeros(stored.count.into())).collect::<Result<Vec<_>>>()?;
@@ -91,7 +93,7 @@ impl Reduction {
         let mut arrays = vec![&stored.bits, &stored.before, &hits, &counts, &results];
         arrays.extend(&coords);
         let words = cells.div_ceil(32);
-        let params = [&[words as u32, gap.are_hits.into(), gap.extent], &strides[..], &lengths[..]].concat();
+        let params = [&[words as u32, unstored.are_hits.into(), unstored.extent], &strides[..], &lengths[..]].concat();
         context.run(&self.emits(lengths.len()), &arrays, &params, Size::Invocations(words))?;
         let shape = self.kept.iter().map(|&axis| shape[axis]).collect();
         Ok((DevicePattern::new(shape, stored.count, Layout::Coo(coords)), results))
@@ -156,8 +158,8 @@ impl Reduction {
         &self,
         x: &DeviceValue,
         offsets: &Words,
-        gap: GapHits,
-    ) -> Result<(std::sync::Arc<DevicePattern>, Words)> {
+        unstored: UnstoredHits,
+    ) -> Result<(Arc<DevicePattern>, Words)> {
         let (context, nnz, lanes) = (&x.gpu.0.context, x.pattern.nnz, x.pattern.lanes());
         let bits = context.zeros(words_of_bits(nnz.into()))?;
         let holds = format!("fn holds(e: u32) -> bool {{ return {}; }}", self.hit());
@@ -171,7 +173,7 @@ impl Reduction {
         let columns = context.zeros(stored.count.into())?;
         let results = context.zeros(stored.count.div_ceil(4).into())?;
         let arrays = [offsets, &hits.bits, &hits.before, &stored.bits, &stored.before, &columns, &results];
-        let params = [lanes as u32, inner as u32, gap.are_hits.into(), gap.extent];
+        let params = [lanes as u32, inner as u32, unstored.are_hits.into(), unstored.extent];
         context.run(&self.lanes(), &arrays, &params, Size::Invocations(lanes))?;
         let starts = context.zeros(outer + 1)?;
         let kernel = Kernel::new("starts")
@@ -203,9 +205,10 @@ impl Reduction {
     }
 }
 
-/// Whether gaps are hits, and the number of positions of a group, at most `u32::MAX`.
+/// Hits at unstored positions. A group has an unstored position if it has fewer entries than positions.
 #[derive(Clone, Copy)]
-struct GapHits {
+struct UnstoredHits {
     are_hits: bool,
+    /// The number of positions of a group, at most `u32::MAX`.
     extent: u32,
 }

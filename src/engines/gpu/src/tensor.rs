@@ -9,7 +9,7 @@ use lacuna::lazy::engine_api::{Held, OnDevice, placed};
 use lacuna::{CooPattern, CooTensor, CsrPattern, CsrTensor, DType, Element, Pattern, Result, Shape, Tensor};
 
 use crate::Gpu;
-use crate::context::{Size, Words, failed};
+use crate::context::{MOST_ITEMS, Size, Words, failed};
 use crate::element::{DeviceElement, form_of, of_dtype};
 use crate::kernel::{Access, BITS_EACH, Form, Items, Kernel, bits_of};
 use crate::ranks::{Ranks, words_of_bits};
@@ -92,10 +92,9 @@ impl DeviceValue {
     fn fetch_as<T: DeviceElement>(&self) -> Result<Held> {
         let (context, pattern) = (&self.gpu.0.context, &self.pattern);
         let nnz = pattern.nnz as usize;
-        let words = |words: &Words, count: usize| -> Result<Vec<u32>> {
-            Ok(u32::from_bytes(&context.download(words, 4 * count)?))
-        };
-        let values = T::from_bytes(&context.download(&self.values, nnz * size_of::<T>())?);
+        let words =
+            |words: &Words, count: usize| -> Result<Vec<u32>> { u32::from_bytes(&context.download(words, 4 * count)?) };
+        let values = T::from_bytes(&context.download(&self.values, nnz * size_of::<T>())?)?;
         let (shape, fill) = (pattern.shape.clone(), self.fill::<T>());
         Ok(match &pattern.layout {
             Layout::Coo(axes) => {
@@ -167,26 +166,34 @@ impl DeviceFormat for CsrPattern<u32> {
 
 /// Copies a tensor to the device.
 pub(crate) fn uploaded<P: DeviceFormat, T: DeviceElement>(gpu: &Gpu, x: &Tensor<P, T>) -> Result<DeviceValue> {
-    let nnz = u32::try_from(x.nnz()).map_err(|_| failed("the device numbers at most 2^32 - 1 entries"))?;
+    let nnz = u32::try_from(x.nnz()).ok().filter(|&nnz| u64::from(nnz) < MOST_ITEMS);
+    let nnz = nnz.ok_or_else(|| failed("the device numbers fewer than 2^31 entries"))?;
     let pattern = DevicePattern::new(x.shape().clone(), nnz, x.pattern().layout(gpu)?);
     let values = gpu.0.context.upload(T::bytes(x.values()))?;
     Ok(DeviceValue { gpu: gpu.clone(), pattern, dtype: T::DTYPE, values, fill: Arc::new(x.fill()) })
 }
 
-/// Returns whether the device holds values of this type.
-pub(crate) fn is_uploaded(value: &Held, dtype: DType) -> bool {
-    of_dtype!(dtype, T => value.is::<CooTensor<T>>() || value.is::<CsrTensor<T>>()).unwrap_or(false)
+/// The bytes that a value takes on the device.
+pub(crate) struct Bytes {
+    pub(crate) all: usize,
+    /// The bytes of the largest array.
+    pub(crate) largest: usize,
 }
 
-/// Returns the bytes that a value takes on the device, or 0 if the device does not hold its type.
-pub(crate) fn bytes_of(value: &Held, dtype: DType) -> usize {
-    let bytes = of_dtype!(dtype, T => {
-        let coo = value.downcast_ref::<CooTensor<T>>();
-        let coo = coo.map(|x| x.nnz() * (4 * x.rank() + size_of::<T>()));
-        let csr = value.downcast_ref::<CsrTensor<T>>();
-        coo.or(csr.map(|x| 4 * x.offsets().len() + x.nnz() * (4 + size_of::<T>()))).unwrap_or(0)
-    });
-    bytes.unwrap_or(0)
+impl Bytes {
+    /// Returns the bytes of a value; `None` if the device does not hold its type.
+    pub(crate) fn of(value: &Held, dtype: DType) -> Option<Self> {
+        let of_arrays = |offsets: usize, axes: usize, nnz: usize, width: usize| Bytes {
+            all: 4 * offsets + nnz * (4 * axes + width),
+            largest: (4 * offsets).max(nnz * width.max(4)),
+        };
+        of_dtype!(dtype, T => match (value.downcast_ref::<CooTensor<T>>(), value.downcast_ref::<CsrTensor<T>>()) {
+            (Some(x), _) => Some(of_arrays(0, x.rank(), x.nnz(), size_of::<T>())),
+            (_, Some(x)) => Some(of_arrays(x.offsets().len(), 1, x.nnz(), size_of::<T>())),
+            _ => None,
+        })
+        .flatten()
+    }
 }
 
 /// Copies a value to the device, if the device holds its type.

@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use lacuna::lazy::{Engine, Lazy, Value, compile};
+use lacuna::lazy::{Chunks, Engine, Lazy, Value, compile};
 use lacuna::{CooPattern, CooTensor, CsrTensor, Element, Error, Isin, Pattern, Tensor};
 use lacuna_gpu::{DeviceElement, DeviceFormat, Gpu};
 use ndarray::ArrayD;
@@ -251,6 +251,13 @@ fn steps_without_room_run_on_threads() {
         }
         assert_eq!(gpu.upload(&x).is_ok(), fits);
     }
+    let x = CooTensor::new([600], vec![(0..600).collect()], vec![1.0; 600], 0.0).unwrap();
+    let explained = x.lazy().isnan().on(&gpu).explain().unwrap();
+    assert!(
+        explained.contains("threads: %1, as an array of 4800 bytes exceeds the limit of 4096 bytes"),
+        "{explained}"
+    );
+    assert!(!x.lazy().sqrt().on(&gpu).explain().unwrap().contains("copied"));
     // Few entries, and a bitmap of the result that does not fit.
     let wide = CooTensor::new([1 << 20, 2], vec![vec![7], vec![1]], vec![1.0], 0.0).unwrap();
     check(&gpu, &wide.lazy().any(1), || "a wide result".into());
@@ -268,6 +275,14 @@ fn a_tensor_on_a_device_is_read_by_threads() {
     assert_eq!(lazy.collect().unwrap(), x);
     fn is_engine<E: Engine, V: Value>(_: &E, _: &Lazy<V>) {}
     is_engine(&gpu, &lazy);
+    // In ranges, beside an operand that is repeated.
+    let row = CooTensor::new([1, 3], vec![vec![0], vec![2]], vec![2.0], 0.0).unwrap();
+    let row_there = gpu.upload(&row).unwrap().lazy();
+    for graph in [(&lazy * &row.lazy()).sum(1), (&x.lazy() * &row_there).max(1), &x.lazy() / &row_there] {
+        let in_ranges = graph.on(Chunks::memory(1 << 20).positions(1)).collect();
+        assert_eq!(format!("{in_ranges:?}"), format!("{:?}", graph.collect()));
+    }
+    assert_eq!(lazy.max(0).on(Chunks::memory(1 << 20).positions(1)).collect().unwrap(), x.max(0).unwrap());
     let array: ArrayD<f64> = x.to_dense().unwrap().into_dyn();
     assert_eq!(lazy.to_dense().collect().unwrap(), array);
 }
